@@ -1,0 +1,58 @@
+# The commands of everyday work; `make help` lists them. Each is a short wrapper: the build is in
+# CMakePresets.json and cmake/, longer steps are in scripts/.
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+PRESET ?= release
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build test verify install uninstall asan tsan fuzz bench format tidy clean
+
+help: ## list these commands
+	@echo "heddle: make COMMAND"
+	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
+	@echo "Settings: PREFIX=$(PREFIX) JOBS=$(JOBS) PRESET=$(PRESET)"
+
+setup: ## install what the build needs (quiet when nothing is missing)
+	@scripts/setup
+
+build: setup ## build the program at build/release/bin/heddle
+	@scripts/build $(PRESET) $(JOBS)
+
+test: build ## build and run all tests
+	@scripts/run_tests $(PRESET) $(JOBS)
+
+verify: build ## build, then measure a transfer between two network namespaces
+	@scripts/verify
+
+install: build ## install below PREFIX (make install PREFIX=/opt/heddle)
+	@cmake --install build/$(PRESET) --prefix "$(PREFIX)"
+
+uninstall: ## remove exactly what make install wrote
+	@scripts/uninstall build/$(PRESET)/install_manifest.txt
+
+asan: setup ## run all tests with the address and undefined-behaviour sanitizers
+	@scripts/build asan $(JOBS)
+	@scripts/run_tests asan $(JOBS)
+
+tsan: setup ## run all tests with the thread sanitizer
+	@scripts/build tsan $(JOBS)
+	@scripts/run_tests tsan $(JOBS)
+
+fuzz: ## fuzz every target for SECONDS (default 60) with libFuzzer
+	@scripts/setup --fuzz
+	@scripts/build fuzz $(JOBS)
+	@scripts/fuzz $(or $(SECONDS),60)
+
+bench: build ## compare heddle with other programs (bench/run --list)
+	@bench/run p2p
+
+format: ## format all C++ files with clang-format
+	@scripts/setup --lint
+	@scripts/format
+
+tidy: build ## check with clang-tidy
+	@scripts/setup --lint
+	@scripts/tidy
+
+clean: ## remove the build folder
+	@rm -rf build

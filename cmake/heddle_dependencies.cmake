@@ -1,0 +1,15 @@
+# Every library that heddle builds on, each a Debian 12 package (see scripts/setup).
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(tomlplusplus REQUIRED)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+find_package(CLI11 REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(Python3 3.11 REQUIRED COMPONENTS Interpreter)
+
+if(HEDDLE_TESTS)
+  find_package(GTest REQUIRED)
+  find_package(benchmark REQUIRED)
+  include(GoogleTest)
+endif()
