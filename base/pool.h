@@ -1,0 +1,65 @@
+// Pool: objects of one type lent by index from slabs that never move, up to a stated bound.
+// Lending and returning allocate nothing once the pool has grown to what the steady state needs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/check.h"
+
+namespace heddle {
+
+// Index of a lent object; kNoIndex means none. Indices are reused after `give_back`.
+inline constexpr uint32_t kNoIndex = UINT32_MAX;
+
+template <typename T>
+class Pool {
+ public:
+  explicit Pool(uint32_t limit) : limit_(limit) {}
+
+  // Lends a default-constructed object, or returns kNoIndex when `limit` objects are out.
+  uint32_t lend() {
+    if (free_.empty() && !grow()) return kNoIndex;
+    const uint32_t index = free_.back();
+    free_.pop_back();
+    ++lent_;
+    return index;
+  }
+
+  // Takes an object back. The caller has reset what the next borrower must not see.
+  void give_back(uint32_t index) {
+    CHECK(index < size_ && lent_ > 0);
+    --lent_;
+    free_.push_back(index);
+  }
+
+  T& operator[](uint32_t index) { return slabs_[index / kSlab][index % kSlab]; }
+  const T& operator[](uint32_t index) const { return slabs_[index / kSlab][index % kSlab]; }
+
+  uint32_t lent() const { return lent_; }
+  uint32_t limit() const { return limit_; }
+  size_t bytes_held() const { return size_t{size_} * sizeof(T) + free_.capacity() * sizeof(uint32_t); }
+
+ private:
+  static constexpr uint32_t kSlab = 64;
+
+  bool grow() {
+    if (size_ >= limit_) return false;
+    slabs_.push_back(std::make_unique<T[]>(kSlab));
+    const uint32_t first = size_;
+    size_ += kSlab;
+    free_.reserve(size_);
+    for (uint32_t i = kSlab; i-- > 0;) free_.push_back(first + i);
+    return true;
+  }
+
+  uint32_t limit_;
+  uint32_t size_ = 0;
+  uint32_t lent_ = 0;
+  std::vector<std::unique_ptr<T[]>> slabs_;
+  std::vector<uint32_t> free_;
+};
+
+}  // namespace heddle

@@ -1,0 +1,125 @@
+// Result<T>: a value or an Error, with std::expected's names. Dropping one is a compile error with -Werror.
+// An Error says what failed, why, and what to do about it, so that it can be shown to a user as it is.
+#pragma once
+
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "base/check.h"
+
+namespace heddle {
+
+enum class ErrorCode {
+  kInvalid,       // the request makes no sense (impossible size, unknown name)
+  kUnavailable,   // not there now (nobody listening, no such device)
+  kPermission,    // the system refuses
+  kInUse,         // somebody else has it (a port)
+  kTimeout,       // no answer in time
+  kPeerDead,      // the peer stopped answering, or said that it is gone
+  kCancelled,     // withdrawn by this side or by the peer
+  kTruncated,     // a message was larger than the receive it met
+  kClosed,        // the connection or endpoint is closed
+  kVersion,       // two versions that do not understand each other
+  kExhausted,     // a stated bound is reached; try again later
+  kSystem,        // the operating system failed in another way
+};
+
+struct Error {
+  ErrorCode code = ErrorCode::kSystem;
+  std::string what;  // what failed: "cannot listen on port 4791"
+  std::string why;   // the reason: "another process uses it"
+  std::string todo;  // what the user can do: "choose another with --port"
+
+  // One line: "what: why (todo)".
+  std::string message() const {
+    std::string text = what;
+    if (!why.empty()) text += ": " + why;
+    if (!todo.empty()) text += " (" + todo + ")";
+    return text;
+  }
+};
+
+// Wraps an Error so that a function returning any Result<T> can `return fail(...)`.
+struct Unexpected {
+  Error error;
+};
+
+inline Unexpected fail(ErrorCode code, std::string what, std::string why = {},
+                       std::string todo = {}) {
+  return {{code, std::move(what), std::move(why), std::move(todo)}};
+}
+
+inline Unexpected fail(Error error) { return {std::move(error)}; }
+
+template <typename T = void>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit
+  Result(Unexpected unexpected)                                          // NOLINT: implicit
+      : state_(std::in_place_index<1>, std::move(unexpected.error)) {}
+
+  bool has_value() const { return state_.index() == 0; }
+  explicit operator bool() const { return has_value(); }
+
+  T& value() & {
+    CHECK(has_value());
+    return *std::get_if<0>(&state_);
+  }
+  const T& value() const& {
+    CHECK(has_value());
+    return *std::get_if<0>(&state_);
+  }
+  T&& value() && {
+    CHECK(has_value());
+    return std::move(*std::get_if<0>(&state_));
+  }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T&& operator*() && { return std::move(*this).value(); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+
+  template <typename U>
+  T value_or(U&& other) const& {
+    return has_value() ? value() : static_cast<T>(std::forward<U>(other));
+  }
+
+  const Error& error() const& {
+    CHECK(!has_value());
+    return *std::get_if<1>(&state_);
+  }
+  Error&& error() && {
+    CHECK(!has_value());
+    return std::move(*std::get_if<1>(&state_));
+  }
+
+ private:
+  std::variant<T, Error> state_;
+};
+
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  Result() = default;
+  Result(Unexpected unexpected) : error_(std::move(unexpected.error)), ok_(false) {}  // NOLINT
+
+  bool has_value() const { return ok_; }
+  explicit operator bool() const { return ok_; }
+  void value() const { CHECK(ok_); }
+  const Error& error() const& {
+    CHECK(!ok_);
+    return error_;
+  }
+  Error&& error() && {
+    CHECK(!ok_);
+    return std::move(error_);
+  }
+
+ private:
+  Error error_;
+  bool ok_ = true;
+};
+
+}  // namespace heddle

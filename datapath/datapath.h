@@ -1,0 +1,87 @@
+// Datapath: the contract between the transport and a network: move batches, lend frames, wait, name memory.
+// Implementations: udp/ here, the simulator's in simulator/. One contract suite holds for all
+// (datapath/contract/). One thread drives a datapath; only wake() may be called from others.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/nanos.h"
+#include "base/result.h"
+#include "base/units.h"
+#include "transport/address.h"
+#include "transport/payload.h"
+#include "transport/rx_run.h"
+#include "transport/tx_batch.h"
+
+namespace heddle::datapath {
+
+// What a network can do; read once, before the transport is made.
+struct Capabilities {
+  uint32_t max_datagram_bytes = 0;  // the largest datagram the local interface passes unfragmented
+  uint16_t max_paths = 1;           // entropies it can send with
+  uint32_t max_burst_segments = 1;  // above 1: rows of segments leave in one call (GSO)
+  bool receives_runs = false;       // rows of segments arrive in one call (GRO)
+  bool predicts = false;            // honours a Prediction
+  bool ecn = false;                 // reads and sets marks
+  bool timestamps = false;          // received_at is the network's time, not the loop's
+  Bytes receive_capacity;           // what may wait in its receive queue without being dropped
+};
+
+// Runs lent by receive(); their memory is the datapath's until release().
+struct RxBatch {
+  static constexpr size_t kMaxRuns = 64;
+  std::array<transport::RxRun, kMaxRuns> runs;
+  size_t count = 0;
+};
+
+// What it counted that the transport cannot see.
+struct DatapathStatistics {
+  uint64_t transmit_calls = 0;
+  uint64_t receive_calls = 0;
+  uint64_t datagrams_sent = 0;
+  uint64_t datagrams_received = 0;
+  uint64_t dropped_at_receive = 0;   // the queue was full (where the system tells)
+  uint64_t transmit_refused = 0;     // bursts that the network did not take at once
+  uint64_t payload_copied_bytes = 0;
+  uint64_t payload_placed_bytes = 0; // landed in place, without a copy in user space
+};
+
+class Datapath {
+ public:
+  virtual ~Datapath() = default;
+
+  virtual const Capabilities& capabilities() const = 0;
+  virtual transport::Address local_address() const = 0;
+  // The clock that everything driven by this datapath lives by.
+  virtual Nanos now() = 0;
+
+  // Sends bursts in order; returns how many were taken. The rest is offered again by the caller, after
+  // wait() says that there is room. A burst that can never be sent (no route, too large) counts as taken
+  // and shows up in poll_error().
+  virtual size_t transmit(std::span<const transport::TxBurst> bursts) = 0;
+
+  // Fills `batch` with what has arrived, without blocking; `prediction` may be null. Returns batch.count.
+  virtual size_t receive(RxBatch& batch, const transport::Prediction* prediction) = 0;
+  // Gives the frames of a batch back. At most one batch is lent at a time.
+  virtual void release(RxBatch& batch) = 0;
+  // Makes the copies; sources are frames of the lent batch, regions, or virtual bytes.
+  virtual void place(std::span<const transport::Placement> placements) = 0;
+
+  // Sleeps until something has arrived, a refused transmit may be tried again, wake() was called, or `until`.
+  virtual void wait(Nanos until) = 0;
+  // Ends a wait() from any thread; remembered if none is under way.
+  virtual void wake() = 0;
+
+  // Names memory so that payload can be read and placed there. The memory must outlive the region.
+  virtual Result<transport::RegionId> register_memory(void* start, size_t bytes) = 0;
+  virtual void unregister_memory(transport::RegionId region) = 0;
+
+  // What the network said about earlier packets; false when there is nothing more.
+  virtual bool poll_error(transport::NetworkError& error) = 0;
+  virtual const DatapathStatistics& statistics() const = 0;
+};
+
+}  // namespace heddle::datapath

@@ -1,0 +1,19 @@
+// Address: where an endpoint receives, as the transport sees it: opaque bytes that can be compared.
+// A datapath gives them meaning (an IPv6 or IPv4-mapped address and port; a host and port in the simulator).
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+
+namespace heddle::transport {
+
+struct Address {
+  std::array<uint8_t, 16> host{};  // IPv6, or IPv4 as ::ffff:a.b.c.d, in network order
+  uint32_t scope = 0;              // IPv6 scope id, else 0
+  uint16_t port = 0;               // in host order
+
+  auto operator<=>(const Address&) const = default;
+};
+
+}  // namespace heddle::transport

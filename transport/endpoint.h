@@ -1,0 +1,120 @@
+// Endpoint: a process's attachment to a network, as a state machine without I/O. It owns its connections.
+// Grammar: post_* takes requests, handle_* takes input, poll_* gives output; time is an argument and never
+// goes backwards. Whoever drives it, after any post_* or handle_* call and before the next input:
+//   1. makes every copy of placements(), then calls clear_placements();
+//   2. takes notices and completions (poll_notice, poll_completion) until there are none;
+//   3. sends what poll_transmit gives until it gives nothing;
+//   4. calls handle_timeout no earlier than poll_timeout() says.
+// It is not thread-safe; engine/ adds ownership. It allocates nothing in the steady state.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "base/nanos.h"
+#include "base/result.h"
+#include "transport/address.h"
+#include "transport/options.h"
+#include "transport/payload.h"
+#include "transport/rx_run.h"
+#include "transport/statistics.h"
+#include "transport/tx_batch.h"
+
+namespace heddle::events {
+class Sink;
+}
+
+namespace heddle::transport {
+
+using ConnectionId = uint32_t;  // chosen by this side; never 0, not reused soon
+using ChannelId = uint16_t;
+using OperationId = uint64_t;   // chosen by the caller; comes back in its completion
+
+enum class Direction : uint8_t { kSend, kReceive };
+
+// An operation ended. Every posted operation ends exactly once. Receives of one channel end in the order
+// in which they were posted, sends as well.
+struct Completion {
+  OperationId operation = 0;
+  ConnectionId connection = 0;
+  ChannelId channel = 0;
+  Direction direction = Direction::kSend;
+  bool ok = false;
+  ErrorCode error = ErrorCode::kSystem;  // where not ok
+  uint64_t bytes = 0;                    // of the message
+};
+
+enum class NoticeKind : uint8_t { kAccepted, kOpened, kClosed };
+
+// A connection changed its state. kAccepted: a peer connected to us; kOpened: our post_connect succeeded;
+// kClosed: it is gone, whatever the cause, and its id means nothing any more.
+struct Notice {
+  NoticeKind kind = NoticeKind::kOpened;
+  ConnectionId connection = 0;
+  Address peer;
+  Error error;  // kClosed: the cause; code kClosed for a graceful close by either side
+  bool graceful = false;
+};
+
+class Endpoint {
+ public:
+  // `seed` feeds every random choice (connection ids, nonces, path choice): equal seeds, equal behaviour.
+  // `sink` may be null; it must outlive the endpoint.
+  Endpoint(const EndpointOptions& options, uint64_t seed, events::Sink* sink);
+  ~Endpoint();
+  Endpoint(Endpoint&&) noexcept;
+
+  // --- requests ---
+  // Begins a handshake. Errors: kInvalid (paths, unknown congestion or selector), kExhausted.
+  Result<ConnectionId> post_connect(Nanos now, const Address& peer, const ConnectionOptions& options);
+  // Posts a message of 0 bytes to 1 GiB; its payload stays untouched until the completion. May be called
+  // before the connection is open. Errors: kInvalid, kClosed, kExhausted (max_posted: poll first).
+  Result<void> post_send(Nanos now, ConnectionId connection, ChannelId channel, const Payload& payload,
+                         OperationId operation);
+  // Posts a buffer for the next message of the channel. Errors as post_send.
+  Result<void> post_receive(Nanos now, ConnectionId connection, ChannelId channel,
+                            const Payload& buffer, OperationId operation);
+  // Withdraws an operation: it then ends with kCancelled, as does the one it would have met on the other
+  // side, unless it is too late; then it ends as it would have. False: no such operation.
+  bool post_cancel(Nanos now, ConnectionId connection, ChannelId channel, Direction direction,
+                   OperationId operation);
+  // Closes once every posted send is acknowledged; receives that are still posted end with kClosed.
+  void post_close(Nanos now, ConnectionId connection);
+  // Closes at once; whatever is posted ends with kClosed, on the peer as well.
+  void post_abort(Nanos now, ConnectionId connection);
+  // The share of the receive capacity may change as the caller learns of it (a larger socket buffer).
+  void set_receive_capacity(Nanos now, Bytes capacity);
+
+  // --- input ---
+  void handle_run(Nanos now, const RxRun& run);
+  void handle_network_error(Nanos now, const NetworkError& error);
+  void handle_timeout(Nanos now);
+
+  // --- output ---
+  // Fills `batch` (cleared by the caller) with what may leave now; false when nothing was added.
+  bool poll_transmit(Nanos now, TxBatch& batch);
+  // When handle_timeout or poll_transmit (pacing) next has something to do; never() if nothing is due.
+  Nanos poll_timeout() const;
+  bool poll_completion(Completion& completion);
+  bool poll_notice(Notice& notice);
+  std::span<const Placement> placements() const;
+  void clear_placements();
+  // Where the next received payload probably belongs; false: no guess. Valid until the next call.
+  bool predict(Prediction& prediction) const;
+
+  // --- what it knows ---
+  const Statistics& statistics() const;
+  // Null for an id that is not (any more) a connection.
+  const ConnectionStatistics* statistics(ConnectionId connection) const;
+  std::span<const PathStatistics> path_statistics(ConnectionId connection);
+  uint32_t connections() const;
+  // Bytes of memory held for everything, pools included; for the bounds and their tests.
+  size_t bytes_held() const;
+
+ private:
+  class Body;
+  std::unique_ptr<Body> body_;
+};
+
+}  // namespace heddle::transport

@@ -1,0 +1,18 @@
+// How payload is named: a region that a datapath registered, an offset and a length in bytes.
+// The transport passes names around; only a datapath knows where the bytes are.
+#pragma once
+
+#include <cstdint>
+
+namespace heddle::transport {
+
+using RegionId = uint32_t;
+inline constexpr RegionId kNoRegion = UINT32_MAX;
+
+struct Payload {
+  RegionId region = kNoRegion;
+  uint64_t offset = 0;
+  uint64_t length = 0;
+};
+
+}  // namespace heddle::transport

@@ -1,0 +1,79 @@
+// RxRun: datagrams that a datapath hands over together: one sender, one arrival, one size (the last may be
+// shorter). GRO hands over such runs; a datapath without it hands over runs of one.
+// Prediction and Placement say where payload should land, so that a receive copies at most once.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/nanos.h"
+#include "transport/address.h"
+#include "transport/payload.h"
+
+namespace heddle::transport {
+
+enum class Ecn : uint8_t { kNotCapable = 0, kEct1 = 1, kEct0 = 2, kCongestion = 3 };
+
+// Every data segment begins with a header of this size; its payload follows.
+inline constexpr uint32_t kDataHeaderBytes = 40;
+
+// Where the payload of a run is.
+enum class PayloadAt : uint8_t {
+  kFrame,    // behind each header, in the frame
+  kPlaced,   // already in (place.region, place.offset + i x payload step), where a Prediction asked for it
+  kVirtual,  // nowhere: the simulator carries a name, `place`, of the sender's (virtual) bytes instead
+};
+
+struct RxRun {
+  Address from;
+  Nanos received_at;            // the datapath's timestamp, or the loop's now
+  Ecn ecn = Ecn::kNotCapable;
+  PayloadAt payload_at = PayloadAt::kFrame;
+  uint32_t segments = 0;
+  uint32_t segment_bytes = 0;       // header and payload of each segment but the last
+  uint32_t last_segment_bytes = 0;
+  // kFrame: segment i is `segment_bytes` x i into `frame`, whole. Otherwise `frame` holds only the first
+  // kDataHeaderBytes of each segment (or all of it where it is shorter), kDataHeaderBytes apart.
+  const std::byte* frame = nullptr;
+  Payload place;                // see PayloadAt
+};
+
+// Where the next run's payload probably belongs. A datapath may scatter a receive accordingly, and must
+// compare the first header under `mask` before it says kPlaced; otherwise it hands over whole frames.
+struct Prediction {
+  std::array<std::byte, kDataHeaderBytes> header{};
+  std::array<std::byte, kDataHeaderBytes> mask{};
+  Payload place;               // free to be written up to its length, until the next call of the transport
+  uint32_t payload_bytes = 0;  // the step of a segment
+};
+
+// A copy that the datapath makes before any completion is looked at: `segments` pieces of `bytes` each (the
+// last of `last_bytes`), from `source_step` apart to one contiguous stretch of `to`.
+struct Placement {
+  PayloadAt payload_at = PayloadAt::kFrame;
+  const std::byte* source = nullptr;  // kFrame: the first piece; unused otherwise
+  Payload from;                       // kPlaced and kVirtual: where the pieces stand, contiguously
+  uint32_t source_step = 0;           // kFrame
+  uint32_t segments = 0;
+  uint32_t bytes = 0;
+  uint32_t last_bytes = 0;
+  RegionId to_region = kNoRegion;
+  uint64_t to_offset = 0;
+};
+
+enum class NetworkErrorKind : uint8_t {
+  kRefused,      // nobody listens there (ICMP port unreachable)
+  kUnreachable,  // no route to it
+  kTooLarge,     // larger than `limit_bytes` does not pass this path
+};
+
+// What the network said about packets sent earlier. A hint: anybody may send ICMP.
+struct NetworkError {
+  NetworkErrorKind kind = NetworkErrorKind::kRefused;
+  Address to;
+  uint16_t path = 0;
+  uint32_t limit_bytes = 0;  // kTooLarge: the largest datagram, headers of heddle included
+};
+
+}  // namespace heddle::transport

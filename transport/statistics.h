@@ -1,0 +1,54 @@
+// Counters that the transport keeps for whoever asks: plain numbers, read between calls.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "base/nanos.h"
+#include "base/units.h"
+
+namespace heddle::transport {
+
+struct Statistics {
+  uint64_t datagrams_received = 0;
+  uint64_t datagrams_dropped = 0;
+  std::array<uint64_t, 32> drops_by_reason{};    // indexed by events::DropReason
+  std::array<uint64_t, 32> recovery_by_step{};   // indexed by events::RecoveryStep
+  uint64_t connections_opened = 0;
+  uint64_t connections_closed = 0;
+};
+
+struct ConnectionStatistics {
+  uint64_t payload_bytes_sent = 0;      // repeats included
+  uint64_t payload_bytes_repeated = 0;  // of these, sent again
+  uint64_t payload_bytes_acked = 0;     // unique
+  uint64_t payload_bytes_received = 0;  // unique, placed
+  uint64_t segments_sent = 0;
+  uint64_t segments_repeated = 0;
+  uint64_t segments_repeated_spuriously = 0;  // the original had arrived after all
+  uint64_t segments_received = 0;
+  uint64_t segments_duplicate = 0;
+  uint64_t messages_sent = 0;
+  uint64_t messages_received = 0;
+  uint64_t acks_sent = 0;
+  uint64_t acks_received = 0;
+  uint64_t congestion_marks = 0;        // segments that the peer saw marked
+  Nanos smoothed_rtt;
+  Nanos min_rtt;
+  uint64_t window_bytes = 0;
+  BitsPerSec pacing_rate;
+  uint32_t paths = 0;
+  uint32_t segment_bytes = 0;           // payload of a full segment on the widest path
+  const char* congestion = "";
+};
+
+struct PathStatistics {
+  uint16_t path = 0;
+  bool active = false;
+  uint64_t payload_bytes_sent = 0;
+  uint32_t segment_bytes = 0;
+  uint64_t segments_lost = 0;
+  Nanos smoothed_rtt;
+};
+
+}  // namespace heddle::transport

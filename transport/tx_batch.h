@@ -1,0 +1,68 @@
+// TxBatch: what poll_transmit gives to a datapath: bursts, each to leave on one path in one system call.
+// A burst is a row of segments of one size (the last may be shorter). The headers of a row stand one after
+// another in the batch; its payload is one contiguous stretch of a region, cut in steps of payload_bytes.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "transport/address.h"
+#include "transport/payload.h"
+
+namespace heddle::transport {
+
+inline constexpr uint32_t kMaxBurstSegments = 64;
+inline constexpr uint32_t kMaxBurstBytes = 64000;  // with headers; below the 65,507 a UDP datagram may have
+
+struct TxBurst {
+  Address to;
+  uint16_t path = 0;                 // the entropy: a source port, a queue pair
+  uint16_t segments = 0;             // 1 to kMaxBurstSegments
+  uint16_t header_bytes = 0;         // of each segment
+  bool may_fragment = false;         // false: the packet must not be cut on its way (IP's DF)
+  bool ecn_capable = false;          // mark ECT(0)
+  const std::byte* headers = nullptr;  // segments x header_bytes, valid until the batch is cleared
+  uint32_t payload_bytes = 0;        // of each segment but the last
+  uint32_t last_payload_bytes = 0;   // of the last (equal to payload_bytes where there is one only)
+  RegionId region = kNoRegion;       // where the payload is; kNoRegion when payload_bytes is 0
+  uint64_t offset = 0;
+
+  uint64_t total_payload() const {
+    return uint64_t{segments - 1u} * payload_bytes + last_payload_bytes;
+  }
+};
+
+class TxBatch {
+ public:
+  static constexpr size_t kMaxBursts = 32;
+
+  std::span<const TxBurst> bursts() const { return {bursts_.data(), count_}; }
+  bool empty() const { return count_ == 0; }
+
+  // Room for one more burst of `header_bytes_total`?
+  bool has_room(size_t header_bytes_total) const {
+    return count_ < kMaxBursts && header_used_ + header_bytes_total <= headers_.size();
+  }
+
+  // The space for the headers of the next burst, to be followed by add() with headers pointing at it.
+  std::byte* header_space() { return headers_.data() + header_used_; }
+  size_t header_space_bytes() const { return headers_.size() - header_used_; }
+
+  // Takes the burst; its headers have been written at header_space().
+  TxBurst& add(const TxBurst& burst) {
+    header_used_ += size_t{burst.segments} * burst.header_bytes;
+    return bursts_[count_++] = burst;
+  }
+
+  void clear() { count_ = header_used_ = 0; }
+
+ private:
+  size_t count_ = 0;
+  size_t header_used_ = 0;
+  std::array<TxBurst, kMaxBursts> bursts_;
+  std::array<std::byte, 96 * 1024> headers_;
+};
+
+}  // namespace heddle::transport
