@@ -1,4 +1,5 @@
-# heddle_room(<room> [PUBLIC_LIBS lib...] [PRIVATE_LIBS lib...] [TEST_TIMEOUT seconds])
+# heddle_room(<room> [PUBLIC_LIBS lib...] [PRIVATE_LIBS lib...] [TEST_TIMEOUT seconds]
+#             [GENERATED file...])
 #
 # Makes the targets of one room from the files that lie in it (new files are found by the next
 # build, nothing has to be listed):
@@ -8,6 +9,7 @@
 #   *_fuzz.cc    one program each: under libFuzzer in the fuzz preset, elsewhere a ctest that
 #                replays tests/fuzz/corpus/<name>/ and a few thousand seeded mutations of it
 #   X_main.cc    a program X in bin/
+# GENERATED names sources in the build tree that belong to the library too.
 # A subfolder with a CMakeLists.txt of its own is left to that file. A room without files is an
 # interface library.
 include_guard()
@@ -59,7 +61,7 @@ function(heddle_collect_files)
 endfunction()
 
 function(heddle_room room)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TEST_TIMEOUT" "PUBLIC_LIBS;PRIVATE_LIBS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TEST_TIMEOUT" "PUBLIC_LIBS;PRIVATE_LIBS;GENERATED")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "heddle_room(${room}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -70,6 +72,7 @@ function(heddle_room room)
     set(arg_TEST_TIMEOUT 300)
   endif()
   heddle_collect_files()
+  list(APPEND room_library_files ${arg_GENERATED})
   heddle_room_library(${room} "${room_library_files}" "${arg_PUBLIC_LIBS}" "${arg_PRIVATE_LIBS}")
   heddle_room_programs(${room} "${room_main_files}")
   if(HEDDLE_TESTS)

@@ -1,0 +1,41 @@
+// The text of any event: one line of JSON made from its fields.
+// The generated to_text functions are instances of event_text; logs and memory sinks use those.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "base/nanos.h"
+#include "events/events.h"
+
+namespace heddle::events {
+
+// `{"event":"burst_sent","time_ns":1,...}`; enums by name, no spaces. Allocates.
+template <typename Event>
+std::string event_text(const Event& event) {
+  std::string text = "{\"event\":\"";
+  text += name_of(Event::kKind);
+  text += '"';
+  visit_fields(event, [&text](std::string_view name, const auto& value) {
+    using Value = std::decay_t<decltype(value)>;
+    text += ",\"";
+    text += name;
+    text += "\":";
+    if constexpr (std::is_same_v<Value, Nanos>) {
+      text += std::to_string(value.count);
+    } else if constexpr (std::is_same_v<Value, bool>) {
+      text += value ? "true" : "false";
+    } else if constexpr (std::is_enum_v<Value>) {
+      text += '"';
+      text += name_of(value);
+      text += '"';
+    } else {
+      text += std::to_string(value);
+    }
+  });
+  text += '}';
+  return text;
+}
+
+}  // namespace heddle::events

@@ -1,0 +1,34 @@
+// TeeSink: hands every event to several sinks, in the order in which they were added.
+// It owns none of them; each must outlive it.
+#pragma once
+
+#include <initializer_list>
+#include <vector>
+
+#include "base/check.h"
+#include "events/events.h"
+
+namespace heddle::events {
+
+class TeeSink : public EachSink<TeeSink> {
+ public:
+  TeeSink() = default;
+  TeeSink(std::initializer_list<Sink*> sinks) {
+    for (Sink* sink : sinks) add(sink);
+  }
+
+  void add(Sink* sink) {
+    CHECK(sink != nullptr);
+    sinks_.push_back(sink);
+  }
+
+  template <typename Event>
+  void on_any(const Event& event) {
+    for (Sink* sink : sinks_) sink->on(event);
+  }
+
+ private:
+  std::vector<Sink*> sinks_;
+};
+
+}  // namespace heddle::events
