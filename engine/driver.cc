@@ -1,0 +1,128 @@
+// Driver: see driver.h for its contract and transport/endpoint.h for the grammar that it follows.
+#include "engine/driver.h"
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "datapath/datapath.h"
+#include "transport/endpoint.h"
+#include "transport/tx_batch.h"
+
+namespace heddle::engine {
+namespace {
+
+// How long timers may wait while the network takes nothing: Datapath::wait() ends as soon as it has
+// room, so this only keeps timers alive where it never has.
+constexpr Nanos kRefusedRetry = millis(1);
+
+}  // namespace
+
+Driver::Driver(transport::Endpoint& endpoint, datapath::Datapath& datapath)
+    : endpoint_(endpoint),
+      datapath_(datapath),
+      input_(std::make_unique<datapath::RxBatch>()),
+      output_(std::make_unique<transport::TxBatch>()),
+      predicts_(datapath.capabilities().predicts) {}
+
+Driver::~Driver() = default;
+
+Nanos Driver::turn() {
+  ++statistics_.turns;
+  refresh_now();
+  const bool had_input = take_input();
+  // Copies may have taken a while; what leaves must carry the time at which it leaves.
+  if (had_input) refresh_now();
+  if (endpoint_.poll_timeout() <= now_) {
+    endpoint_.handle_timeout(now_);
+    settle();
+  }
+  const bool had_output = give_output();
+
+  statistics_.turns_with_input += had_input;
+  statistics_.turns_with_output += had_output;
+  if (had_input || (had_output && !refused_)) return now_;
+  const Nanos wanted = endpoint_.poll_timeout();
+  return refused_ ? std::max(wanted, now_ + kRefusedRetry) : wanted;
+}
+
+bool Driver::take_input() {
+  settle();
+  transport::Prediction prediction;
+  const bool predicted = predicts_ && endpoint_.predict(prediction);
+  const size_t runs = datapath_.receive(*input_, predicted ? &prediction : nullptr);
+  for (size_t i = 0; i < runs; ++i) endpoint_.handle_run(now_, input_->runs[i]);
+  settle();
+  if (runs > 0) datapath_.release(*input_);
+
+  bool had_error = false;
+  transport::NetworkError error;
+  while (datapath_.poll_error(error)) {
+    endpoint_.handle_network_error(now_, error);
+    had_error = true;
+  }
+  if (had_error) settle();
+  return runs > 0 || had_error;
+}
+
+// Sends until nothing is due, the network refuses, or a batch's worth of bursts has left: then
+// input is looked at first, so that a large window does not starve acknowledgements.
+bool Driver::give_output() {
+  size_t sent = 0;
+  while (sent < transport::TxBatch::kMaxBursts) {
+    if (output_taken_ == output_->bursts().size()) {
+      output_->clear();
+      output_taken_ = 0;
+      if (!endpoint_.poll_transmit(now_, *output_)) {
+        refused_ = false;
+        break;
+      }
+    }
+    const std::span<const transport::TxBurst> rest = output_->bursts().subspan(output_taken_);
+    const size_t taken = datapath_.transmit(rest);
+    output_taken_ += taken;
+    sent += taken;
+    refused_ = taken < rest.size();
+    if (refused_) {
+      ++statistics_.turns_refused;
+      break;
+    }
+    refresh_now();
+  }
+  return sent > 0;
+}
+
+void Driver::settle() {
+  const std::span<const transport::Placement> placements = endpoint_.placements();
+  if (placements.empty()) return;
+  datapath_.place(placements);
+  endpoint_.clear_placements();
+}
+
+void Driver::forget(transport::RegionId region) {
+  const std::span<const transport::TxBurst> bursts = output_->bursts();
+  const auto names_region = [region](const transport::TxBurst& burst) {
+    return burst.region == region;
+  };
+  if (std::none_of(bursts.begin() + static_cast<ptrdiff_t>(output_taken_), bursts.end(),
+                   names_region)) {
+    return;
+  }
+  // Rare (memory is withdrawn while the network is full), so a second batch is simplest.
+  auto kept = std::make_unique<transport::TxBatch>();
+  for (const transport::TxBurst& burst : bursts.subspan(output_taken_)) {
+    if (names_region(burst)) continue;
+    transport::TxBurst moved = burst;
+    moved.headers = kept->header_space();
+    std::copy_n(burst.headers, size_t{burst.segments} * burst.header_bytes, kept->header_space());
+    kept->add(moved);
+  }
+  output_ = std::move(kept);
+  output_taken_ = 0;
+  if (output_->empty()) refused_ = false;
+}
+
+void Driver::refresh_now() { now_ = std::max(now_, datapath_.now()); }
+
+}  // namespace heddle::engine

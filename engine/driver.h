@@ -1,0 +1,77 @@
+// Driver: the one loop that moves segments between a transport::Endpoint and a datapath.
+// Whoever owns the two calls turn(); the engine does so from a caller's, a dedicated or the helper
+// thread, the simulator from its virtual clock. It never blocks, allocates nothing after
+// construction and is not thread-safe. Completions and notices stay in the endpoint for the owner
+// to take between turns.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "base/nanos.h"
+#include "transport/payload.h"
+
+namespace heddle::transport {
+class Endpoint;
+class TxBatch;
+}  // namespace heddle::transport
+
+namespace heddle::datapath {
+class Datapath;
+struct RxBatch;
+}  // namespace heddle::datapath
+
+namespace heddle::engine {
+
+struct DriverStatistics {
+  uint64_t turns = 0;
+  uint64_t turns_with_input = 0;
+  uint64_t turns_with_output = 0;
+  uint64_t turns_refused = 0;  // the datapath did not take all that was due
+};
+
+class Driver {
+ public:
+  // Both must outlive the driver.
+  Driver(transport::Endpoint& endpoint, datapath::Datapath& datapath);
+  ~Driver();
+  Driver(const Driver&) = delete;
+  Driver& operator=(const Driver&) = delete;
+
+  // One round: takes one batch of input, then timeouts, then sends up to one batch of bursts.
+  // Returns when the next turn is wanted: not after this turn's now() if there was work or more is
+  // pending. Until that time the owner may sleep in Datapath::wait(), which also ends when input or
+  // room to send appears.
+  Nanos turn();
+
+  // Makes the copies that post_* calls asked for, so that their completions may be looked at.
+  // turn() does this itself; an owner calls it after post_* when it wants completions before the
+  // next turn.
+  void settle();
+
+  // Drops bursts that wait for the network and name `region`. To be called before the region is
+  // unregistered, when every operation on it has ended: nobody needs those bursts any more.
+  void forget(transport::RegionId region);
+
+  // The time of the latest turn.
+  Nanos last_turn_at() const { return now_; }
+  const DriverStatistics& statistics() const { return statistics_; }
+
+ private:
+  bool take_input();
+  bool give_output();
+  void refresh_now();
+
+  transport::Endpoint& endpoint_;
+  datapath::Datapath& datapath_;
+  std::unique_ptr<datapath::RxBatch> input_;
+  std::unique_ptr<transport::TxBatch> output_;
+  size_t output_taken_ = 0;  // bursts of output_ that the datapath has taken
+  bool predicts_ = false;
+  bool refused_ = false;  // the rest of output_ waits for room in the network
+  Nanos now_;
+  DriverStatistics statistics_;
+};
+
+}  // namespace heddle::engine
