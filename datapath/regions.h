@@ -21,8 +21,12 @@ struct Region {
   bool live = false;
 };
 
-// Byte `at` of a virtual region with this pattern.
+// Byte `at` of a virtual region with this pattern. Equal patterns give equal bytes in every process.
 std::byte pattern_byte(uint64_t pattern, uint64_t at);
+// Writes the bytes from `at` on of this pattern over all of `target`; far cheaper than byte by byte.
+void fill_pattern(uint64_t pattern, uint64_t at, std::span<std::byte> target);
+// Index of the first byte of `bytes` that is not the pattern's from `at` on; bytes.size() if all are.
+size_t pattern_mismatch(uint64_t pattern, uint64_t at, std::span<const std::byte> bytes);
 
 class RegionTable {
  public:
@@ -36,13 +40,24 @@ class RegionTable {
   std::byte* resolve(const transport::Payload& payload) const;
 
   // Makes the copies, into host regions. A copy from virtual bytes writes the pattern. Copies from
-  // kPlaced may overlap their targets in any way.
+  // kPlaced may overlap their own target and those of other copies of the batch in any way.
   void place(std::span<const transport::Placement> placements);
 
  private:
+  // A source that an earlier copy of the batch overwrites, saved at `offset` of bounce_.
+  struct Saved {
+    size_t placement = 0;
+    size_t offset = 0;
+  };
+
+  transport::RegionId add(const Region& region);
+  void save_endangered(std::span<const transport::Placement> placements);
+  bool endangered(std::span<const transport::Placement> placements, size_t index) const;
+
   std::vector<Region> regions_;
   std::vector<transport::RegionId> free_;
-  std::vector<std::byte> bounce_;  // for kPlaced copies that overlap
+  std::vector<std::byte> bounce_;
+  std::vector<Saved> saved_;
 };
 
 }  // namespace heddle::datapath
