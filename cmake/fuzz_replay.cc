@@ -2,11 +2,11 @@
 // So the targets run in the normal test suite, with any compiler; long hunts use the fuzz preset.
 //   <target> CORPUS_FOLDER [mutations]
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>

@@ -14,7 +14,11 @@ namespace heddle::events {
 namespace {
 
 BurstLost lost_burst(int64_t time_ns, LossCause cause) {
-  return {.time = nanos(time_ns), .connection = 7, .path = 3, .first_number = 100, .segments = 2,
+  return {.time = nanos(time_ns),
+          .connection = 7,
+          .path = 3,
+          .first_number = 100,
+          .segments = 2,
           .cause = cause};
 }
 

@@ -1,0 +1,61 @@
+// Every setting of heddle. A new one is one row here; a row that no code reads must not be here.
+
+#include <array>
+
+#include "base/config.h"
+
+namespace heddle {
+namespace {
+
+constexpr int64_t kMaxPaths = 256;
+constexpr int64_t kHourMs = 3'600'000;
+
+constexpr std::array kKeys = {
+    ConfigKey{.name = "log",
+              .fallback = "warn",
+              .doc = "what is written to standard error",
+              .choices = "debug|info|warn|error|off"},
+    ConfigKey{.name = "port",
+              .type = ConfigType::kInteger,
+              .fallback = "18700",
+              .doc = "UDP port on which `heddle ping` and `heddle perf` listen",
+              .min = 1,
+              .max = 65535},
+    ConfigKey{.name = "paths",
+              .type = ConfigType::kInteger,
+              .fallback = "8",
+              .doc = "paths a connection sends on",
+              .min = 1,
+              .max = kMaxPaths},
+    ConfigKey{.name = "congestion",
+              .fallback = "cubic",
+              .doc = "congestion control: cubic, delay or ecn"},
+    ConfigKey{.name = "selector", .fallback = "two_choices", .doc = "how a path is chosen"},
+    ConfigKey{.name = "peer_dead_after_ms",
+              .type = ConfigType::kInteger,
+              .fallback = "5000",
+              .unit = "ms",
+              .doc = "a peer that leaves probes unanswered for so long is dead",
+              .min = 10,
+              .max = kHourMs},
+    ConfigKey{.name = "handshake_timeout_ms",
+              .type = ConfigType::kInteger,
+              .fallback = "5000",
+              .unit = "ms",
+              .doc = "a connection that is not answered for so long fails",
+              .min = 10,
+              .max = kHourMs},
+    ConfigKey{.name = "close_timeout_ms",
+              .type = ConfigType::kInteger,
+              .fallback = "3000",
+              .unit = "ms",
+              .doc = "a close that is not answered ends after this",
+              .min = 10,
+              .max = kHourMs},
+};
+
+}  // namespace
+
+std::span<const ConfigKey> config_keys() { return kKeys; }
+
+}  // namespace heddle
