@@ -1,6 +1,6 @@
 // Datapath: the contract between the transport and a network: move batches, lend frames, wait, name memory.
 // Implementations: udp/ here, the simulator's in simulator/. One contract suite holds for all
-// (datapath/contract/). One thread drives a datapath; only wake() may be called from others.
+// (datapath/contract/). One thread drives a datapath; only wake() and now() may be called from others.
 #pragma once
 
 #include <array>
@@ -74,6 +74,9 @@ class Datapath {
   virtual void wait(Nanos until) = 0;
   // Ends a wait() from any thread; remembered if none is under way.
   virtual void wake() = 0;
+  // A descriptor that polls readable when something has arrived or wake() was called, so that one thread
+  // can watch several datapaths; -1 where there is none.
+  virtual int descriptor() const { return -1; }
 
   // Names memory so that payload can be read and placed there. The memory must outlive the region.
   virtual Result<transport::RegionId> register_memory(void* start, size_t bytes) = 0;
