@@ -1,0 +1,145 @@
+// The contract of receive: frames are lent until released, marks and times come with them.
+#include <algorithm>
+#include <span>
+
+#include "datapath/contract/contract.h"
+#include "datapath/regions.h"
+
+namespace heddle::datapath::contract {
+
+using transport::Ecn;
+using transport::RxRun;
+
+namespace {
+
+std::vector<Bytestring> whole_datagrams(const RxBatch& batch) {
+  std::vector<Bytestring> out;
+  for (size_t r = 0; r < batch.count; ++r) {
+    const RxRun& run = batch.runs[r];
+    for (uint32_t i = 0; i < run.segments; ++i) {
+      const uint32_t bytes = i + 1 == run.segments ? run.last_segment_bytes : run.segment_bytes;
+      const std::byte* start = run.frame + size_t{i} * run.segment_bytes;
+      out.emplace_back(start, start + bytes);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_P(Contract, NothingThereIsAnEmptyBatch) {
+  if (!open()) return;
+  RxBatch batch;
+  batch.count = 17;
+  EXPECT_EQ(b().receive(batch, nullptr), 0u);
+  EXPECT_EQ(batch.count, 0u);
+  b().release(batch);
+  transport::NetworkError error;
+  EXPECT_FALSE(b().poll_error(error));
+}
+
+TEST_P(Contract, LentFramesStayUntilReleased) {
+  if (!open()) return;
+  const Row first = row_of(1, 4, 800, 300);
+  send(first);
+  RxBatch batch;
+  ASSERT_TRUE(receive_some(b(), batch));
+  const std::vector<Bytestring> before = whole_datagrams(batch);
+  std::vector<Row> later;
+  for (uint64_t i = 0; i < 16; ++i) later.push_back(row_of(100 + i, 4, 800, 300));
+  send(a(), b(), later);
+  pair().wait_for(b(), millis(1));
+  EXPECT_EQ(whole_datagrams(batch), before);
+  b().release(batch);
+  EXPECT_EQ(collect(b(), 4 + 64 - before.size()).size(), 4 + 64 - before.size());
+}
+
+TEST_P(Contract, ManyMoreRunsThanABatchHolds) {
+  if (!open()) return;
+  std::vector<Row> rows;
+  const uint16_t paths = a().capabilities().max_paths;
+  for (uint64_t i = 0; i < 3 * RxBatch::kMaxRuns; ++i) {
+    Row row = row_of(i, 1, 60 + static_cast<uint32_t>(i), 0);
+    row.last_payload_bytes = row.payload_bytes;
+    rows.push_back(row);
+  }
+  if (paths > 1) rows.back().path = 1;
+  send(a(), b(), rows);
+  const auto got = collect(b(), rows.size());
+  ASSERT_EQ(got.size(), rows.size());
+  for (size_t i = 0; i + 1 < got.size(); ++i) {
+    EXPECT_EQ(got[i].bytes.size(), transport::kDataHeaderBytes + 60 + i);
+  }
+}
+
+TEST_P(Contract, NothingArrivesTwice) {
+  if (!open()) return;
+  send(row_of(1, 6, 500, 500));
+  send(row_of(2, 1, 0, 0));  // the last of its path: nothing of the first row can come after it
+  const auto got = collect(b(), 7);
+  ASSERT_EQ(got.size(), 7u);
+  EXPECT_EQ(got.back().bytes, datagrams_of(row_of(2, 1, 0, 0))[0]);
+  RxBatch batch;
+  EXPECT_EQ(b().receive(batch, nullptr), 0u);
+  b().release(batch);
+}
+
+TEST_P(Contract, ArrivalTimesLieBetweenSendingAndNow) {
+  if (!open()) return;
+  const Nanos before = b().now();
+  Nanos latest = before;
+  for (uint64_t i = 0; i < 5; ++i) {
+    send(row_of(i, 1, 100, 100));
+    const auto got = collect(b(), 1);
+    ASSERT_EQ(got.size(), 1u);
+    EXPECT_GE(got[0].received_at, latest) << "time went backwards";
+    latest = got[0].received_at;
+    EXPECT_LE(latest, b().now());
+  }
+}
+
+TEST_P(Contract, CapableDatagramsArriveCapable) {
+  if (!open()) return;
+  if (!a().capabilities().ecn) GTEST_SKIP() << "this network does not tell ECN";
+  std::vector<Row> rows;
+  for (uint64_t i = 0; i < 8; ++i) {
+    rows.push_back(row_of(i, 2, 300, 300));
+    rows.back().ecn_capable = i % 2 == 1;
+  }
+  send(a(), b(), rows);
+  const auto got = collect(b(), 16);
+  ASSERT_EQ(got.size(), 16u);
+  for (size_t i = 0; i < got.size(); ++i) {
+    EXPECT_EQ(got[i].ecn, i / 2 % 2 == 1 ? Ecn::kEct0 : Ecn::kNotCapable) << "datagram " << i;
+  }
+}
+
+TEST_P(Contract, CongestionMarksReachTheReceiver) {
+  if (!open({.mark_congestion = true})) return;
+  if (!a().capabilities().ecn) GTEST_SKIP() << "this network does not tell ECN";
+  Row capable = row_of(1, 3, 300, 300);
+  capable.ecn_capable = true;
+  const Row not_capable = row_of(2, 1, 300, 300);
+  const std::vector<Row> rows = {capable, not_capable};
+  send(a(), b(), rows);
+  const auto got = collect(b(), 4);
+  ASSERT_EQ(got.size(), 4u);
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(got[i].ecn, Ecn::kCongestion);
+  EXPECT_EQ(got[3].ecn, Ecn::kNotCapable);
+}
+
+TEST_P(Contract, CapabilitiesMakeSense) {
+  if (!open()) return;
+  for (Datapath* datapath : {&a(), &b()}) {
+    const Capabilities& can = datapath->capabilities();
+    EXPECT_GE(can.max_datagram_bytes, 1'200u);
+    EXPECT_LE(can.max_datagram_bytes, 65'507u);
+    EXPECT_GE(can.max_paths, 1u);
+    EXPECT_LE(can.max_paths, 256u);
+    EXPECT_GE(can.max_burst_segments, 1u);
+    EXPECT_GE(can.receive_capacity.count, 64u << 10);
+  }
+  EXPECT_NE(a().local_address(), b().local_address());
+}
+
+}  // namespace heddle::datapath::contract

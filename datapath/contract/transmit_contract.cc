@@ -1,0 +1,177 @@
+// The contract of transmit: rows are cut, gathered and delivered in order, byte for byte.
+#include <algorithm>
+#include <map>
+
+#include "base/random.h"
+#include "datapath/contract/contract.h"
+#include "datapath/regions.h"
+
+namespace heddle::datapath::contract {
+
+TEST_P(Contract, OneDatagramWithHeaderAndPayload) {
+  if (!open()) return;
+  Row row = row_of(1, 1, 1'000, 1'000);
+  row.offset = 12'345;
+  expect_delivery({&row, 1});
+}
+
+TEST_P(Contract, TheLargestDatagram) {
+  if (!open()) return;
+  const uint32_t payload =
+      std::min(a().capabilities().max_datagram_bytes, transport::kMaxBurstBytes) -
+      transport::kDataHeaderBytes;
+  const Row row = row_of(1, 1, payload, payload);
+  expect_delivery({&row, 1});
+}
+
+TEST_P(Contract, ControlDatagramsWithoutPayload) {
+  if (!open()) return;
+  std::vector<Row> rows;
+  for (uint16_t bytes : {1, 8, 39, 40, 41, 200, 1'000}) {
+    Row row = row_of(100u + bytes, 1, 0, 0);
+    row.header_bytes = bytes;
+    rows.push_back(row);
+  }
+  expect_delivery(rows);
+}
+
+TEST_P(Contract, ARowOfSegmentsWithoutPayload) {
+  if (!open()) return;
+  const Row row = row_of(7, 5, 0, 0);
+  expect_delivery({&row, 1});
+}
+
+TEST_P(Contract, ARowWithAShorterLastSegment) {
+  if (!open()) return;
+  for (const uint32_t last : {full_payload(), full_payload() - 1, 1u}) {
+    const Row row = row_of(last, 4, full_payload(), last);
+    expect_delivery({&row, 1});
+  }
+}
+
+TEST_P(Contract, TheLongestRow) {
+  if (!open()) return;
+  Row row = row_of(3, transport::kMaxBurstSegments, 900, 17);
+  row.offset = kSourceBytes - (transport::kMaxBurstSegments - 1) * 900 - 17;  // to the last byte
+  expect_delivery({&row, 1});
+}
+
+TEST_P(Contract, ABatchKeepsItsOrderWithinAPath) {
+  if (!open()) return;
+  std::vector<Row> rows;
+  for (uint64_t i = 0; i < transport::TxBatch::kMaxBursts; ++i) {
+    Row row = row_of(i, 1 + i % 3, 100 + 10 * static_cast<uint32_t>(i), 50);
+    if (row.segments == 1) row.last_payload_bytes = row.payload_bytes;
+    row.offset = i * 5'000;
+    rows.push_back(row);
+  }
+  expect_delivery(rows);
+}
+
+// Every shape of row, small and large, from random places of the source.
+TEST_P(Contract, RandomRowsArriveByteForByte) {
+  if (!open()) return;
+  Random random(42);
+  for (int round = 0; round < 60; ++round) {
+    const auto segments = static_cast<uint16_t>(1 + random.below(6));
+    const uint32_t payload = static_cast<uint32_t>(1 + random.below(full_payload()));
+    const uint32_t last =
+        segments == 1 ? payload : static_cast<uint32_t>(1 + random.below(payload));
+    Row row = row_of(random.next(), segments, payload, last);
+    row.path = static_cast<uint16_t>(random.below(a().capabilities().max_paths));
+    row.header_bytes = static_cast<uint16_t>(transport::kDataHeaderBytes);
+    row.offset = random.below(kSourceBytes - 6 * uint64_t{payload});
+    expect_delivery({&row, 1});
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(Contract, PathsAreToldApartByTheirSource) {
+  if (!open()) return;
+  const uint16_t paths = std::min<uint16_t>(a().capabilities().max_paths, 16);
+  if (paths < 2) GTEST_SKIP() << "this network has one path only";
+  std::vector<Row> rows;
+  for (uint16_t i = 0; i < 2 * paths; ++i) {
+    Row row = row_of(i, 2, 200, 200);
+    row.path = i % paths;
+    rows.push_back(row);
+  }
+  send(a(), b(), rows);
+  std::map<transport::Address, std::vector<Bytestring>> by_source;
+  for (Datagram& datagram : collect(b(), 4u * paths)) {
+    EXPECT_EQ(datagram.from.host, a().local_address().host);
+    by_source[datagram.from].push_back(std::move(datagram.bytes));
+  }
+  EXPECT_EQ(by_source.size(), paths) << "one source a path";
+  for (uint16_t path = 0; path < paths; ++path) {
+    std::vector<Bytestring> expected = datagrams_of(rows[path]);
+    for (Bytestring& bytes : datagrams_of(rows[path + paths])) expected.push_back(bytes);
+    EXPECT_TRUE(std::any_of(by_source.begin(), by_source.end(),
+                            [&](const auto& entry) { return entry.second == expected; }))
+        << "path " << path << " lost, mixed or reordered its datagrams";
+  }
+}
+
+TEST_P(Contract, BothDirectionsAtOnce) {
+  if (!open()) return;
+  const Row there = row_of(1, 3, 700, 10);
+  Row back = row_of(2, 2, 900, 900);
+  back.offset = 77;
+  send(a(), b(), {&there, 1});
+  send(b(), a(), {&back, 1});
+  const auto at_b = collect(b(), 3);
+  const auto at_a = collect(a(), 2);
+  ASSERT_EQ(at_b.size(), 3u);
+  ASSERT_EQ(at_a.size(), 2u);
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(at_b[i].bytes, datagrams_of(there)[i]);
+  for (size_t i = 0; i < 2; ++i) EXPECT_EQ(at_a[i].bytes, datagrams_of(back)[i]);
+  EXPECT_EQ(at_a[0].from.host, b().local_address().host);
+}
+
+// Memory that is gone must not disturb what is still named, and names may be used again.
+TEST_P(Contract, RegionsComeAndGo) {
+  if (!open()) return;
+  Bytestring other(10'000);
+  fill_pattern(99, 0, other);
+  const auto first = a().register_memory(other.data(), 5'000);
+  const auto second = a().register_memory(other.data() + 5'000, 5'000);
+  ASSERT_TRUE(first && second);
+  a().unregister_memory(*first);
+  Bytestring header(transport::kDataHeaderBytes);
+  transport::TxBurst burst;
+  burst.to = b().local_address();
+  burst.segments = 1;
+  burst.header_bytes = transport::kDataHeaderBytes;
+  burst.headers = header.data();
+  burst.payload_bytes = burst.last_payload_bytes = 1'000;
+  burst.region = *second;
+  burst.offset = 500;
+  ASSERT_EQ(a().transmit({&burst, 1}), 1u);
+  const auto got = collect(b(), 1);
+  ASSERT_EQ(got.size(), 1u);
+  EXPECT_EQ(pattern_mismatch(99, 5'500, std::span(got[0].bytes).subspan(header.size())), 1'000u);
+  a().unregister_memory(*second);
+  const Row row = row_of(5, 2, 800, 800);
+  expect_delivery({&row, 1});
+}
+
+// What is sent is what stood there when transmit() took it, or when its operation ended; never
+// later.
+TEST_P(Contract, HeadersMayBeOverwrittenOnceTaken) {
+  if (!open()) return;
+  std::vector<Row> rows;
+  for (uint64_t i = 0; i < 8; ++i) rows.push_back(row_of(i, 4, 600, 600));
+  expect_delivery(rows);  // send() overwrites the headers before anything is received
+}
+
+TEST_P(Contract, StatisticsCountDatagrams) {
+  if (!open()) return;
+  const uint64_t sent = a().statistics().datagrams_sent;
+  const uint64_t received = b().statistics().datagrams_received;
+  std::vector<Row> rows = {row_of(1, 5, 300, 200), row_of(2, 1, 10, 10)};
+  expect_delivery(rows);
+  EXPECT_EQ(a().statistics().datagrams_sent - sent, 6u);
+  EXPECT_EQ(b().statistics().datagrams_received - received, 6u);
+}
+
+}  // namespace heddle::datapath::contract
