@@ -9,6 +9,8 @@
 #   *_fuzz.cc    one program each: under libFuzzer in the fuzz preset, elsewhere a ctest that
 #                replays tests/fuzz/corpus/<name>/ and a few thousand seeded mutations of it
 #   X_main.cc    a program X in bin/
+# Every header compiles alone: x.cc and x_test.cc prove it for x.h by including it first (tests/house
+# sees to that); a header that has neither is compiled by itself, in <room>_headers.
 # GENERATED names sources in the build tree that belong to the library too.
 # A subfolder with a CMakeLists.txt of its own is left to that file. A room without files is an
 # interface library.
@@ -78,6 +80,7 @@ function(heddle_room room)
   if(HEDDLE_TESTS)
     heddle_room_tests(${room} "${room_test_files}" ${arg_TEST_TIMEOUT})
     heddle_room_bench(${room} "${room_bench_files}")
+    heddle_room_headers(${room})
   endif()
   heddle_room_fuzz(${room} "${room_fuzz_files}")
   foreach(list_file IN LISTS room_own_list_files)
@@ -135,6 +138,26 @@ function(heddle_room_bench room files)
   if(files)
     add_executable(${room}_bench ${files})
     target_link_libraries(${room}_bench PRIVATE heddle_${room} benchmark::benchmark_main)
+  endif()
+endfunction()
+
+function(heddle_room_headers room)
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}"
+       "${CMAKE_CURRENT_SOURCE_DIR}/*.h")
+  set(sources "")
+  foreach(header IN LISTS headers)
+    string(REGEX REPLACE "\\.h$" "" stem "${header}")
+    if(EXISTS "${PROJECT_SOURCE_DIR}/${stem}.cc" OR EXISTS "${PROJECT_SOURCE_DIR}/${stem}_test.cc")
+      continue()
+    endif()
+    set(source "${PROJECT_BINARY_DIR}/headers/${stem}.cc")
+    file(CONFIGURE OUTPUT "${source}" CONTENT "#include \"${header}\"\n")
+    list(APPEND sources "${source}")
+  endforeach()
+  if(sources)
+    add_library(${room}_headers OBJECT ${sources})
+    target_link_libraries(${room}_headers PRIVATE heddle_${room} GTest::gmock
+                          benchmark::benchmark)
   endif()
 endfunction()
 

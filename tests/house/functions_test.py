@@ -1,0 +1,69 @@
+"""Proves that functions are found with their names and lengths."""
+
+import unittest
+
+from functions import cxx_functions, python_functions
+
+CODE = """// Head.
+#define BROKEN {
+namespace heddle {
+namespace {
+
+constexpr int kTable[] = {1, 2, 3};
+
+struct Point {
+  int x{};
+  int y = 0;
+  int sum() const {
+    return x + y;  // }
+  }
+};
+
+enum class Color : int { kRed, kGreen };
+
+}  // namespace
+
+Pacer::Pacer(int rate, std::string why = {})
+    : rate_{rate},
+      why_(why) {
+  if (rate > 0) {
+    each([](int i) { return "{"; });
+  }
+}
+
+struct Point make_point(
+    int x) {
+  return {x, 0};
+}
+
+TEST(Pacer, KeepsItsRate) {
+  EXPECT_EQ('{', '{');
+}
+
+extern "C" {
+int entry() { return 0; }
+}
+
+}  // namespace heddle
+"""
+
+
+class FunctionsTest(unittest.TestCase):
+    def test_cxx_functions(self):
+        found = [(function.name, function.line, function.length)
+                 for function in cxx_functions(CODE)]
+        self.assertEqual(found, [("sum", 11, 3), ("Pacer::Pacer", 20, 7), ("make_point", 28, 4),
+                                 ("TEST(Pacer, KeepsItsRate)", 33, 3), ("entry", 38, 1)])
+
+    def test_raw_strings_and_digit_separators_do_not_confuse(self):
+        code = 'int f() {\n  auto s = R"({{{)";\n  return 1\'000\'000;\n}\nint g() { return 2; }\n'
+        self.assertEqual([function.name for function in cxx_functions(code)], ["f", "g"])
+
+    def test_python_functions(self):
+        found = python_functions("def f():\n    return 1\n\nclass A:\n    def g(self):\n        pass\n")
+        self.assertEqual([(function.name, function.length) for function in found],
+                         [("f", 2), ("g", 2)])
+
+
+if __name__ == "__main__":
+    unittest.main()

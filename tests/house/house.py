@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Checks that the tree keeps its own rules: house.py CHECK [LIBRARY].
+
+Checks: arrows (includes against cmake/rooms.txt), sources and symbols (the transport does no I/O;
+symbols takes the library), tidy (sizes, names, heads), docs (links, made pages). Exit status: 0
+kept, 1 broken, each violation on a line `path:line: rule: what`.
+"""
+
+import pathlib
+import sys
+
+import arrows
+import docs
+import exceptions
+import purity
+import tidy
+import tree
+
+
+def check_arrows(_):
+    files = tree.read_tree()
+    rooms = tree.read_rooms((tree.ROOT / "cmake/rooms.txt").read_text())
+    return arrows.check_table(rooms) + arrows.check_arrows(files, rooms)
+
+
+def check_sources(_):
+    return purity.check_sources(tree.read_tree())
+
+
+def check_symbols(arguments):
+    library = pathlib.Path(arguments[0])
+    return purity.check_symbols(purity.undefined_symbols(library), library.name)
+
+
+def check_tidy(_):
+    listed = exceptions.read_exceptions((tree.ROOT / exceptions.LIST).read_text())
+    return exceptions.apply_exceptions(tidy.check_tidy(tree.read_tree()), listed)
+
+
+def check_docs(_):
+    return docs.check_links(tree.read_tree()) + docs.check_made_pages()
+
+
+CHECKS = {"arrows": check_arrows, "sources": check_sources, "symbols": check_symbols,
+          "tidy": check_tidy, "docs": check_docs}
+
+
+def main(arguments):
+    if not arguments or arguments[0] not in CHECKS:
+        print(__doc__, file=sys.stderr)
+        return 2
+    violations = CHECKS[arguments[0]](arguments[1:])
+    for violation in violations:
+        print(violation)
+    print(f"{arguments[0]}: {len(violations)} violations")
+    return 1 if violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

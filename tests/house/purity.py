@@ -1,0 +1,95 @@
+"""Purity: that a library does no I/O, starts no thread, reads no clock, environment or entropy.
+
+By its undefined symbols (nm), and by what its sources include and call.
+"""
+
+import re
+import subprocess
+
+from tree import Violation, includes, strip_cxx
+
+# Names of C functions, matched whole; and beginnings of C++ names.
+FORBIDDEN_FUNCTIONS = {
+    "sockets": """socket socketpair bind connect listen accept accept4 send sendto sendmsg sendmmsg
+        recv recvfrom recvmsg recvmmsg setsockopt getsockopt getaddrinfo getnameinfo shutdown poll
+        ppoll select pselect ioctl epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait
+        eventfd timerfd_create timerfd_settime if_nametoindex""",
+    "threads": """pthread_create pthread_join pthread_mutex_lock pthread_mutex_trylock
+        pthread_mutex_unlock pthread_cond_wait pthread_cond_signal pthread_once pthread_rwlock_wrlock
+        pthread_rwlock_rdlock thrd_create sem_wait sem_post fork vfork clone sched_yield""",
+    "clocks": """clock_gettime clock_nanosleep clock gettimeofday time nanosleep usleep sleep times
+        localtime gmtime ftime timespec_get""",
+    "environment": "getenv secure_getenv setenv putenv sysconf gethostname uname getpid",
+    "entropy": """getrandom getentropy rand srand rand_r random srandom drand48 arc4random
+        arc4random_buf RAND_bytes RAND_priv_bytes""",
+    "files": """open open64 openat openat64 creat read pread pread64 write pwrite pwrite64 writev
+        close fopen fopen64 fdopen fread fwrite fputs fputc putchar puts printf fprintf vfprintf
+        vprintf fflush mmap mmap64 munmap stat fstat unlink rename syscall dlopen""",
+}
+FORBIDDEN_NAMES = {
+    "threads": ("std::thread", "std::this_thread", "std::condition_variable", "std::mutex",
+                "std::__future_base", "std::_V2::condition", "std::__atomic_futex"),
+    "clocks": ("std::chrono::",),
+    "entropy": ("std::random_device",),
+    "files": ("std::cout", "std::cerr", "std::cin", "std::clog", "std::ios_base::Init",
+              "std::basic_filebuf", "std::basic_ifstream", "std::basic_ofstream",
+              "std::basic_fstream", "std::filesystem", "spdlog::", "heddle::log_",
+              "heddle::set_log", "heddle::Config::", "heddle::config_"),
+}
+FORBIDDEN_HEADERS = re.compile(
+    r"(chrono|ctime|time\.h|thread|mutex|shared_mutex|condition_variable|future|semaphore|latch"
+    r"|barrier|iostream|fstream|cstdio|stdio\.h|filesystem|random|unistd\.h|fcntl\.h|pthread\.h"
+    r"|poll\.h|(sys|net|netinet|arpa|linux|spdlog|toml\+\+)/.*|base/(log|config)\w*\.h)")
+FORBIDDEN_CODE = re.compile(r"\bstd::(chrono|thread|random_device|mutex)\b|\bgetenv\s*\(")
+
+# `sanitizers` put calls of their own into every library.
+SANITIZER = re.compile(r"^__(asan|ubsan|tsan|sanitizer)")
+
+
+def _function_table():
+    return {name: why for why, names in FORBIDDEN_FUNCTIONS.items() for name in names.split()}
+
+
+def check_symbols(symbols, library="the library"):
+    """Violations among demangled undefined symbols, as `nm -uC` prints their names."""
+    functions = _function_table()
+    violations = []
+    for symbol in sorted(set(symbols)):
+        bare = symbol.split("@", 1)[0]
+        if SANITIZER.match(bare):
+            continue
+        why = functions.get(bare.removeprefix("__isoc99_").removesuffix("_chk").lstrip("_"))
+        for group, names in FORBIDDEN_NAMES.items():
+            if any(name in bare for name in names):
+                why = group
+        if why:
+            violations.append(Violation("purity", library, 0, f"uses {symbol} ({why})", symbol))
+    return violations
+
+
+def undefined_symbols(library):
+    """The undefined symbols of an archive or object file."""
+    output = subprocess.run(["nm", "-uC", str(library)], capture_output=True, text=True,
+                            check=True).stdout
+    symbols = []
+    for line in output.splitlines():
+        match = re.match(r"\s+[UwvV] (.+)$", line)
+        if match:
+            symbols.append(match.group(1))
+    return symbols
+
+
+def check_sources(files, room="transport"):
+    """Violations in the room's own sources; its tests may do what they need."""
+    violations = []
+    for file in files:
+        if not file.is_cxx or file.room != room or file.is_test:
+            continue
+        for line, _, path in includes(file):
+            if FORBIDDEN_HEADERS.fullmatch(path):
+                violations.append(Violation("purity", file.path, line, f"includes {path}"))
+        for number, line in enumerate(strip_cxx(file.text).splitlines(), 1):
+            match = FORBIDDEN_CODE.search(line)
+            if match:
+                violations.append(Violation("purity", file.path, number, f"uses {match.group(0)}"))
+    return violations

@@ -1,0 +1,162 @@
+"""Tidy: sizes, names, heads and what must not be in a source file. One function a rule."""
+
+import re
+
+from functions import cxx_functions, python_functions
+from tree import Violation, includes, strip_cxx
+
+MAX_FILE_LINES = 500
+MAX_TEST_FILE_LINES = 700
+MAX_FUNCTION_LINES = 70
+MAX_LINE_LENGTH = 100
+
+_EMPTY_NAME = re.compile(r"(^|_)(utils|misc|common|helpers|managers?)(_|$)|(^|_)(util|helper)$")
+_NETWORK_HEADERS = re.compile(
+    r"(sys/(socket|un)\.h|netdb\.h|ifaddrs\.h|(net|netinet|netpacket|arpa|linux|infiniband"
+    r"|rdma|xdp|bpf)/.*)")
+_MARKERS = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
+_DEAD_CODE = re.compile(
+    r"^\s*//\s*((return|const auto|auto|std::\w+)\b.*;|(if|for|while) \(.*[;{]"
+    r"|#include [<\"].*|[\w.]+(->\w+)*\(.*\);|[\w.]+ [+-]?= [^ ].*;|\})$")
+_MACHINE_PATHS = re.compile(r"(?<![\w.\-/])/(work|root|Users)/|(?<![\w.\-/])/home/\w")
+
+
+def check_tidy(files):
+    """Every rule over every file."""
+    violations = []
+    for file in files:
+        for rule in (file_name, machine_paths, markers):
+            violations += rule(file)
+        if file.is_code:
+            for rule in (file_length, line_length, head, function_length):
+                violations += rule(file)
+        if file.is_cxx:
+            for rule in (pragma_once, macros, using_namespace, views, network_headers, dead_code):
+                violations += rule(file)
+    return violations + own_header_first(files)
+
+
+def file_length(file):
+    limit = MAX_TEST_FILE_LINES if file.is_test else MAX_FILE_LINES
+    lines = len(file.lines)
+    if lines <= limit:
+        return []
+    text = f"{lines} lines, {limit} are the most"
+    return [Violation("file_length", file.path, 1, text, size=lines)]
+
+
+def function_length(file):
+    if file.is_cxx:
+        found = cxx_functions(file.text)
+    elif file.name.endswith(".py") or file.text.startswith("#!/usr/bin/env python"):
+        found = python_functions(file.text)
+    else:
+        return []
+    return [Violation("function_length", file.path, function.line,
+                      f"{function.name} has {function.length} lines, "
+                      f"{MAX_FUNCTION_LINES} are the most", function.name, function.length)
+            for function in found if function.length > MAX_FUNCTION_LINES]
+
+
+def line_length(file):
+    return [Violation("line_length", file.path, number, f"{len(line)} columns", size=len(line))
+            for number, line in enumerate(file.lines, 1)
+            if len(line) > MAX_LINE_LENGTH and "http" not in line]
+
+
+def head(file):
+    """A file begins by saying what it is."""
+    lines = [line for line in file.lines if not line.startswith("#!")]
+    first = lines[0] if lines else ""
+    if file.is_cxx:
+        good = first.startswith("// ")
+    elif file.text.startswith("#!") and "python" not in file.lines[0] or file.path.endswith(".cmake"):
+        good = first.startswith("# ")
+    else:
+        good = first.startswith('"""') or not lines
+    return [] if good else [Violation("head", file.path, 1, "does not begin with what it is")]
+
+
+def file_name(file):
+    stem = file.name.split(".")[0]
+    violations = []
+    if (file.is_cxx or file.name.endswith((".py", ".cmake"))) and \
+            not re.fullmatch(r"[a-z][a-z0-9_]*", stem):
+        violations.append(Violation("file_name", file.path, 1, "is not snake_case"))
+    for word in [*file.path.split("/")[:-1], stem]:
+        if _EMPTY_NAME.search(word.lower().replace("-", "_")):
+            violations.append(Violation("file_name", file.path, 1, f"'{word}' is no concern"))
+    return violations
+
+
+def pragma_once(file):
+    if not file.name.endswith(".h"):
+        return []
+    code = [line for line in strip_cxx(file.text).splitlines() if line.strip()]
+    if code and code[0] == "#pragma once":
+        return []
+    return [Violation("pragma_once", file.path, 1, "#pragma once must come before all code")]
+
+
+def macros(file):
+    return [Violation("macro", file.path, number, f"defines {match.group(1)}", match.group(1))
+            for number, line in enumerate(file.lines, 1)
+            if (match := re.match(r"\s*#\s*define\s+(\w+)", line))
+            and not (file.path == "base/check.h" and match.group(1) == "CHECK")]
+
+
+def using_namespace(file):
+    if not file.name.endswith(".h"):
+        return []
+    return _each_line(file, re.compile(r"\busing\s+namespace\b"), "using_namespace",
+                      "using namespace in a header")
+
+
+def views(file):
+    return _each_line(file, re.compile(r"\bstd::(ranges::)?views\b"), "views",
+                      "std::views is too much for clang 14's tools")
+
+
+def network_headers(file):
+    if re.match(r"datapath/\w+/\w+\.cc$|lab/|bench/|tests/", file.path):
+        return []
+    return [Violation("network_header", file.path, line, f"<{path}> outside a datapath's backend")
+            for line, quote, path in includes(file)
+            if quote == "<" and _NETWORK_HEADERS.fullmatch(path)]
+
+
+def dead_code(file):
+    return [Violation("dead_code", file.path, number, "code in a comment")
+            for number, line in enumerate(file.lines, 1) if _DEAD_CODE.match(line)]
+
+
+def markers(file):
+    return [Violation("marker", file.path, number, f"'{match.group(1)}' left behind")
+            for number, line in enumerate(file.lines, 1) if (match := _MARKERS.search(line))]
+
+
+def machine_paths(file):
+    return [Violation("machine_path", file.path, number, "a path of one machine")
+            for number, line in enumerate(file.lines, 1) if _MACHINE_PATHS.search(line)]
+
+
+def own_header_first(files):
+    """x.cc includes x.h before all others; so x.h is proved to compile alone."""
+    paths = {file.path for file in files}
+    violations = []
+    for file in files:
+        if not file.name.endswith(".cc"):
+            continue
+        own = re.sub(r"(_test)?\.cc$", ".h", file.path)
+        found = includes(file)
+        if own in paths and (not found or found[0][2] != own):
+            line = found[0][0] if found else 1
+            violations.append(Violation("own_header_first", file.path, line,
+                                        f'"{own}" must be the first include'))
+    return violations
+
+
+def _each_line(file, pattern, rule, text):
+    return [Violation(rule, file.path, number, text)
+            for number, line in enumerate(strip_cxx(file.text).splitlines(), 1)
+            if pattern.search(line)]

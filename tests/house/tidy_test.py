@@ -1,0 +1,134 @@
+"""Proves that every tidy rule can fail, and that good files pass all of them."""
+
+import unittest
+
+from exceptions import Exemption, apply_exceptions, read_exceptions
+from tidy import check_tidy
+from tree import File, Violation
+
+GOOD = """// What it is.
+#pragma once
+
+#include <vector>
+
+namespace heddle {
+
+// Returns two.
+inline int two() { return 2; }
+
+}  // namespace heddle
+"""
+
+
+def rules(path, text, *others):
+    return {violation.rule for violation in check_tidy([File(path, text), *others])}
+
+
+def with_line(line):
+    return GOOD.replace("// Returns two.", line)
+
+
+def function_of(lines):
+    return "// Head.\nint f() {\n" + "  g();\n" * (lines - 2) + "}\n"
+
+
+class TidyTest(unittest.TestCase):
+    def test_a_good_file_passes(self):
+        self.assertEqual(rules("base/two.h", GOOD), set())
+
+    def test_file_length(self):
+        self.assertEqual(rules("base/a.cc", "// Head.\n" + "\n" * 499), set())
+        self.assertEqual(rules("base/a.cc", "// Head.\n" + "\n" * 500), {"file_length"})
+        self.assertEqual(rules("base/a_test.cc", "// Head.\n" + "\n" * 699), set())
+        self.assertEqual(rules("base/a_test.cc", "// Head.\n" + "\n" * 700), {"file_length"})
+
+    def test_function_length(self):
+        self.assertEqual(rules("base/a.cc", function_of(70)), set())
+        self.assertEqual(rules("base/a.cc", function_of(71)), {"function_length"})
+        python = '"""Head."""\n\n\ndef f():\n' + "    g()\n" * 70
+        self.assertEqual(rules("tests/a.py", python), {"function_length"})
+
+    def test_line_length(self):
+        self.assertEqual(rules("base/a.h", with_line("// " + "x" * 97)), set())
+        self.assertEqual(rules("base/a.h", with_line("// " + "x" * 98)), {"line_length"})
+
+    def test_head(self):
+        self.assertEqual(rules("base/a.cc", "#include <vector>\n"), {"head"})
+        self.assertEqual(rules("base/a.py", "import os\n"), {"head"})
+        self.assertEqual(rules("scripts/a", "#!/usr/bin/env bash\nset -e\n"), {"head"})
+        self.assertEqual(rules("scripts/a", "#!/usr/bin/env bash\n# What it does.\n"), set())
+
+    def test_file_names(self):
+        for path in ("base/Two.h", "base/two-three.h", "base/utils.h", "base/string_util.h",
+                     "base/common/two.h", "base/path_helpers.h", "base/manager.h"):
+            self.assertEqual(rules(path, GOOD), {"file_name"}, path)
+        self.assertEqual(rules("engine/helper_thread.h", GOOD), set())
+
+    def test_pragma_once(self):
+        self.assertEqual(rules("base/a.h", GOOD.replace("#pragma once\n", "")), {"pragma_once"})
+
+    def test_macros(self):
+        self.assertEqual(rules("base/a.h", with_line("#define TWO 2")), {"macro"})
+        self.assertEqual(rules("base/a.h", with_line("#define CHECK(x)")), {"macro"})
+        self.assertEqual(rules("base/check.h", with_line("#define CHECK(x)")), set())
+
+    def test_using_namespace_and_views(self):
+        self.assertEqual(rules("base/a.h", with_line("using namespace std;")), {"using_namespace"})
+        self.assertEqual(rules("base/a.cc", with_line("using namespace std;")), set())
+        self.assertEqual(rules("base/a.cc", with_line("f(std::views::all);")), {"views"})
+
+    def test_network_headers(self):
+        text = with_line("#include <sys/socket.h>")
+        self.assertEqual(rules("engine/a.cc", text), {"network_header"})
+        self.assertEqual(rules("datapath/a.cc", text), {"network_header"})
+        self.assertEqual(rules("datapath/udp/a.h", text), {"network_header"})
+        self.assertEqual(rules("datapath/udp/a.cc", text), set())
+
+    def test_dead_code(self):
+        for line in ("//   return x;", "// f(x);", "// if (x) {", "// a.b = c;", '// #include "x.h"'):
+            self.assertEqual(rules("base/a.h", with_line(line)), {"dead_code"}, line)
+        for line in ("// Returns the oldest; none is kept.", "// see f(x); it says more",
+                     "// - if the peer is dead:"):
+            self.assertEqual(rules("base/a.h", with_line(line)), set(), line)
+
+    def test_markers_and_machine_paths(self):
+        self.assertEqual(rules("docs/a.md", "# A\n\nTO" "DO: more\n"), {"marker"})
+        for path in ("/wo" "rk/x", "see /ro" "ot/.cache", "(/ho" "me/ann/x)"):
+            self.assertEqual(rules("docs/a.md", f"# A\n\n{path}\n"), {"machine_path"}, path)
+        self.assertEqual(rules("docs/a.md", "# A\n\nbench/wo" "rk/x, ~/x, /etc/heddle\n"), set())
+
+    def test_own_header_first(self):
+        header = File("base/a.h", GOOD)
+        self.assertEqual(rules("base/a.cc", '// A.\n#include "base/a.h"\n', header), set())
+        late = '// A.\n#include <vector>\n#include "base/a.h"\n'
+        self.assertEqual(rules("base/a.cc", late, header), {"own_header_first"})
+        self.assertEqual(rules("base/a_test.cc", late, header), {"own_header_first"})
+        self.assertEqual(rules("base/b.cc", late, header), set())
+
+
+class ExceptionsTest(unittest.TestCase):
+    LONG = Violation("file_length", "base/a.cc", 1, "520 lines", "", 520)
+
+    def apply(self, *entries):
+        return [violation.text for violation in apply_exceptions([self.LONG], entries)]
+
+    def test_an_entry_excuses_what_it_names(self):
+        self.assertEqual(self.apply(Exemption("file_length", "base/a.cc", "why", "", 520)), [])
+
+    def test_an_entry_excuses_nothing_else(self):
+        self.assertIn("520 lines", self.apply(Exemption("head", "base/a.cc", "why")))
+        self.assertIn("520 lines", self.apply(Exemption("file_length", "base/a.cc", "w", "", 519)))
+
+    def test_the_list_only_shrinks(self):
+        entry = Exemption("file_length", "base/a.cc", "why", "", 600)
+        self.assertEqual(self.apply(entry), ["file_length base/a.cc: lower its size to 520"])
+        stale = Exemption("file_length", "base/b.cc", "why", "", 600)
+        self.assertIn("no longer needed: file_length base/b.cc", self.apply(stale))
+
+    def test_an_entry_must_say_why(self):
+        with self.assertRaises(TypeError):
+            read_exceptions('[[exception]]\nrule = "head"\npath = "base/a.cc"\n')
+
+
+if __name__ == "__main__":
+    unittest.main()
