@@ -47,6 +47,12 @@ Nanos Driver::turn() {
   return refused_ ? std::max(wanted, now_ + kRefusedRetry) : wanted;
 }
 
+void Driver::push() {
+  refresh_now();
+  settle();
+  give_output();
+}
+
 bool Driver::take_input() {
   settle();
   transport::Prediction prediction;

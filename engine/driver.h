@@ -45,6 +45,10 @@ class Driver {
   // room to send appears.
   Nanos turn();
 
+  // Only sends what may leave now, with the copies that this needs; for the moment after a post_*
+  // call.
+  void push();
+
   // Makes the copies that post_* calls asked for, so that their completions may be looked at.
   // turn() does this itself; an owner calls it after post_* when it wants completions before the
   // next turn.

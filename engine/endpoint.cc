@@ -1,0 +1,347 @@
+// Endpoint: see endpoint.h for the contract, endpoint_body.h for how threads share it,
+// endpoint_drive.cc for who drives.
+#include "engine/endpoint.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/endpoint_body.h"
+#include "engine/seed.h"
+
+namespace heddle::engine {
+namespace {
+
+Unexpected forked(const char* what) {
+  return fail(ErrorCode::kClosed, what, "the endpoint belongs to the parent of this process",
+              "open a new one after fork()");
+}
+
+transport::EndpointOptions fitted(const Options& options, const datapath::Capabilities& network,
+                                  transport::RegionId eager_region, size_t eager_bytes) {
+  transport::EndpointOptions fit = options.transport;
+  fit.max_datagram_bytes = network.max_datagram_bytes;
+  fit.receive_capacity = network.receive_capacity;
+  fit.max_paths = std::min(fit.max_paths, network.max_paths);
+  fit.default_paths = std::min(fit.default_paths, fit.max_paths);
+  fit.eager_region = eager_region;
+  fit.eager_bytes = {eager_region == transport::kNoRegion ? 0 : eager_bytes};
+  return fit;
+}
+
+}  // namespace
+
+// --- Body ---
+
+Endpoint::Body::Body(std::shared_ptr<datapath::Datapath> datapath,
+                     std::unique_ptr<EagerMemory> eager, transport::RegionId eager_region,
+                     const Options& options)
+    : options_(options),
+      datapath_(std::move(datapath)),
+      eager_(std::move(eager)),
+      eager_region_(eager_region),
+      wheel_(*datapath_),
+      transport_(fitted(options, datapath_->capabilities(), eager_region, eager_->bytes()),
+                 options.seed != 0 ? options.seed : system_seed(), options.sink),
+      driver_(transport_, *datapath_),
+      takeover_(datapath_->now(), options.takeover_after) {}
+
+Endpoint::Body::~Body() {
+  if (eager_region_ != transport::kNoRegion) datapath_->unregister_memory(eager_region_);
+}
+
+Result<Connection> Endpoint::Body::connect(const transport::Address& peer,
+                                           const ConnectionOptions& options) {
+  Wheel::Lock lock = wheel_.lock();
+  Result<Connection> connection = transport_.post_connect(stamp(), peer, options);
+  if (!connection) return connection;
+  connections_.add(*connection, peer);
+  after_post(lock);
+  return connection;
+}
+
+void Endpoint::Body::close(Connection connection) {
+  Wheel::Lock lock = wheel_.lock();
+  transport_.post_close(stamp(), connection);
+  after_post(lock);
+}
+
+void Endpoint::Body::abort(Connection connection) {
+  Wheel::Lock lock = wheel_.lock();
+  const ConnectionStatus* status = connections_.find(connection);
+  if (status == nullptr) return;
+  const bool living = status->state != ConnectionState::kClosed;
+  connections_.give_back(connection);
+  if (!living) return;
+  transport_.post_abort(stamp(), connection);
+  after_post(lock);
+}
+
+Result<Operation> Endpoint::Body::post(const OperationPlace& place,
+                                       const transport::Payload& payload) {
+  if (in_child()) return forked("cannot post a message");
+  const Operation operation = operations_.open(place);
+  if (!operation) {
+    return fail(ErrorCode::kExhausted, "cannot post a message", "too many operations are under way",
+                "test() or wait() for some first");
+  }
+  Wheel::Lock lock = wheel_.lock();
+  const Result<void> posted =
+      place.direction == Direction::kSend
+          ? transport_.post_send(stamp(), place.connection, place.channel, payload, operation.id)
+          : transport_.post_receive(stamp(), place.connection, place.channel, payload,
+                                    operation.id);
+  if (!posted) {
+    operations_.abandon(operation);
+    return fail(posted.error());
+  }
+  after_post(lock);
+  return operation;
+}
+
+void Endpoint::Body::cancel(Operation operation) {
+  Wheel::Lock lock = wheel_.lock();
+  OperationPlace place;
+  if (!operations_.find(operation, place)) return;
+  transport_.post_cancel(stamp(), place.connection, place.channel, place.direction, operation.id);
+  after_post(lock);
+}
+
+Result<transport::RegionId> Endpoint::Body::register_region(void* start, size_t bytes) {
+  const Wheel::Lock lock = wheel_.lock_all();
+  return datapath_->register_memory(start, bytes);
+}
+
+void Endpoint::Body::unregister(transport::RegionId region) {
+  if (in_child()) return;
+  const Wheel::Lock lock = wheel_.lock_all();
+  driver_.forget(region);
+  datapath_->unregister_memory(region);
+}
+
+// --- Endpoint ---
+
+Endpoint::Endpoint(std::shared_ptr<Body> body) : body_(std::move(body)) { body_->start(); }
+
+Result<std::unique_ptr<Endpoint>> Endpoint::create(std::shared_ptr<datapath::Datapath> datapath,
+                                                   const Options& options) {
+  auto eager = std::make_unique<EagerMemory>(options.eager_bytes);
+  transport::RegionId region = transport::kNoRegion;
+  if (options.eager_bytes.count > 0) {
+    if (eager->start() == nullptr) {
+      return fail(ErrorCode::kExhausted, "cannot hold memory for early messages",
+                  "the system gives no more address space", "lower eager_bytes");
+    }
+    Result<transport::RegionId> named = datapath->register_memory(eager->start(), eager->bytes());
+    if (!named) return fail(named.error());
+    region = *named;
+  }
+  auto body = std::make_shared<Body>(std::move(datapath), std::move(eager), region, options);
+  return std::unique_ptr<Endpoint>(new Endpoint(std::move(body)));
+}
+
+Endpoint::~Endpoint() {
+  if (body_->in_child()) {
+    // The parent goes on with these descriptors and this memory's twin; locks may be held for ever.
+    static_cast<void>(new std::shared_ptr<Body>(std::move(body_)));
+    return;
+  }
+  body_->shut_down();
+}
+
+Result<Connection> Endpoint::connect(const transport::Address& peer,
+                                     const ConnectionOptions& options) {
+  if (body_->in_child()) return forked("cannot connect");
+  return body_->connect(peer, options);
+}
+
+Result<void> Endpoint::wait_open(Connection connection, Nanos timeout) {
+  body_->drive_until(
+      [&] {
+        const ConnectionStatus* status = body_->connections_.find(connection);
+        return status == nullptr || status->state != ConnectionState::kOpening;
+      },
+      timeout);
+  const ConnectionStatus now = status(connection);
+  if (now.state == ConnectionState::kOpen) return {};
+  if (now.state == ConnectionState::kClosed) return fail(now.error);
+  return fail(ErrorCode::kTimeout, "cannot connect", "no answer in time", "is the peer running?");
+}
+
+std::optional<Connection> Endpoint::accept(Nanos timeout) {
+  std::optional<Connection> taken;
+  body_->drive_until(
+      [&] {
+        if (!taken) taken = body_->connections_.take_accepted();
+        return taken.has_value();
+      },
+      timeout);
+  return taken;
+}
+
+ConnectionStatus Endpoint::status(Connection connection) const {
+  ConnectionStatus unknown{.state = ConnectionState::kClosed};
+  unknown.error = {ErrorCode::kInvalid, "no such connection", "it was given back", ""};
+  if (body_->in_child()) return unknown;
+  const Wheel::Lock lock = body_->wheel_.lock();
+  const ConnectionStatus* found = body_->connections_.find(connection);
+  return found == nullptr ? unknown : *found;
+}
+
+void Endpoint::begin_close(Connection connection) {
+  if (!body_->in_child()) body_->close(connection);
+}
+
+Result<void> Endpoint::close(Connection connection, Nanos timeout) {
+  if (body_->in_child()) return forked("cannot close a connection");
+  body_->close(connection);
+  const bool closed = body_->drive_until(
+      [&] {
+        const ConnectionStatus* status = body_->connections_.find(connection);
+        return status == nullptr || status->state == ConnectionState::kClosed;
+      },
+      timeout);
+  const ConnectionStatus last = status(connection);
+  body_->abort(connection);
+  if (closed && last.graceful) return {};
+  if (closed) return fail(last.error);
+  return fail(ErrorCode::kTimeout, "cannot close the connection gracefully",
+              "the peer did not answer in time");
+}
+
+void Endpoint::abort(Connection connection) {
+  if (!body_->in_child()) body_->abort(connection);
+}
+
+Result<Memory> Endpoint::register_memory(void* start, size_t bytes) {
+  if (body_->in_child()) return forked("cannot register memory");
+  Result<transport::RegionId> region = body_->register_region(start, bytes);
+  if (!region) return fail(region.error());
+  return Memory(body_, *region, static_cast<std::byte*>(start), bytes);
+}
+
+Result<Operation> Endpoint::send(Connection connection, Channel channel,
+                                 const transport::Payload& payload) {
+  return body_->post({.connection = connection, .channel = channel}, payload);
+}
+
+Result<Operation> Endpoint::receive(Connection connection, Channel channel,
+                                    const transport::Payload& buffer) {
+  return body_->post(
+      {.connection = connection, .channel = channel, .direction = Direction::kReceive}, buffer);
+}
+
+Result<Operation> Endpoint::post_unregistered(OperationPlace place, void* start, size_t bytes) {
+  if (bytes == 0) return body_->post(place, {});
+  if (body_->in_child()) return forked("cannot post a message");
+  Result<transport::RegionId> region = body_->register_region(start, bytes);
+  if (!region) return fail(region.error());
+  place.temporary = *region;
+  Result<Operation> operation =
+      body_->post(place, {.region = *region, .offset = 0, .length = bytes});
+  if (!operation) body_->unregister(*region);
+  return operation;
+}
+
+Result<Operation> Endpoint::send(Connection connection, Channel channel, const void* start,
+                                 size_t bytes) {
+  // Regions have no direction; payload that is sent is only read.
+  return post_unregistered({.connection = connection, .channel = channel}, const_cast<void*>(start),
+                           bytes);
+}
+
+Result<Operation> Endpoint::receive(Connection connection, Channel channel, void* start,
+                                    size_t bytes) {
+  return post_unregistered(
+      {.connection = connection, .channel = channel, .direction = Direction::kReceive}, start,
+      bytes);
+}
+
+Outcome Endpoint::test(Operation operation) {
+  const Outcome outcome = body_->operations_.take(operation);
+  if (outcome.done) return outcome;
+  body_->turn_if_free();
+  return body_->operations_.take(operation);
+}
+
+Outcome Endpoint::peek(Operation operation) { return body_->operations_.take(operation); }
+
+Outcome Endpoint::wait(Operation operation, Nanos timeout) {
+  const Outcome outcome = body_->operations_.take(operation);
+  if (outcome.done || body_->in_child()) return outcome;
+  body_->spin_for(operation);
+  body_->drive_until([this, operation] { return body_->operations_.is_done(operation); }, timeout);
+  return body_->operations_.take(operation);
+}
+
+void Endpoint::cancel(Operation operation) {
+  if (!body_->in_child()) body_->cancel(operation);
+}
+
+void Endpoint::forget(Operation operation) { body_->operations_.forget(operation); }
+
+bool Endpoint::progress(Nanos timeout) {
+  if (body_->in_child()) return false;
+  Body& body = *body_;
+  bool happened = false;
+  body.drive_until(
+      [&body, &happened] {
+        happened = happened || body.changes_ != body.changes_seen_;
+        if (happened) body.changes_seen_ = body.changes_;
+        return happened;
+      },
+      timeout);
+  return happened;
+}
+
+void Endpoint::interrupt() {
+  if (!body_->in_child()) body_->interrupt();
+}
+
+Nanos Endpoint::turn() { return body_->in_child() ? Nanos::never() : body_->turn_external(); }
+
+Nanos Endpoint::helper_turn() {
+  return body_->in_child() ? Nanos::never() : body_->look_external();
+}
+
+Nanos Endpoint::now() const { return body_->datapath_->now(); }
+
+transport::Address Endpoint::local_address() const { return body_->datapath_->local_address(); }
+
+const datapath::Capabilities& Endpoint::capabilities() const {
+  return body_->datapath_->capabilities();
+}
+
+transport::Statistics Endpoint::statistics() const {
+  const Wheel::Lock lock = body_->wheel_.lock();
+  return body_->transport_.statistics();
+}
+
+std::optional<transport::ConnectionStatistics> Endpoint::statistics(Connection connection) const {
+  const Wheel::Lock lock = body_->wheel_.lock();
+  const transport::ConnectionStatistics* found = body_->transport_.statistics(connection);
+  if (found == nullptr) return std::nullopt;
+  return *found;
+}
+
+std::vector<transport::PathStatistics> Endpoint::path_statistics(Connection connection) const {
+  const Wheel::Lock lock = body_->wheel_.lock();
+  const auto paths = body_->transport_.path_statistics(connection);
+  return {paths.begin(), paths.end()};
+}
+
+datapath::DatapathStatistics Endpoint::datapath_statistics() const {
+  const Wheel::Lock lock = body_->wheel_.lock_all();
+  return body_->datapath_->statistics();
+}
+
+DriverStatistics Endpoint::driver_statistics() const {
+  const Wheel::Lock lock = body_->wheel_.lock();
+  return body_->driver_.statistics();
+}
+
+size_t Endpoint::bytes_held() const {
+  const Wheel::Lock lock = body_->wheel_.lock();
+  return body_->transport_.bytes_held();
+}
+
+}  // namespace heddle::engine

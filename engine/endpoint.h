@@ -1,0 +1,134 @@
+// Endpoint: a process's attachment to a network, alive: it is driven, waits, and may be used by
+// several threads. This is the face that applications, collectives and plugins use; it holds over
+// any datapath. Posting never blocks. Waiting calls drive the endpoint (inline), wait for its
+// thread, or, where the owner drives (Drive::kExternal), answer at once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/nanos.h"
+#include "base/result.h"
+#include "engine/connection_table.h"
+#include "engine/driver.h"
+#include "engine/memory.h"
+#include "engine/operation_table.h"
+#include "engine/options.h"
+#include "transport/address.h"
+#include "transport/statistics.h"
+
+namespace heddle::datapath {
+class Datapath;
+struct Capabilities;
+struct DatapathStatistics;
+}  // namespace heddle::datapath
+
+namespace heddle::engine {
+
+using Channel = transport::ChannelId;
+using transport::ConnectionOptions;
+using transport::Direction;
+
+class Endpoint {
+ public:
+  // Over a datapath that is ready. Errors: kExhausted (no memory for early messages), those of the
+  // datapath.
+  static Result<std::unique_ptr<Endpoint>> create(std::shared_ptr<datapath::Datapath> datapath,
+                                                  const Options& options);
+  // Over UDP. Errors: kInUse (port), kPermission, kInvalid (address, MTU), kUnavailable (no such
+  // name), kSystem; their text can be shown to a user.
+  static Result<std::unique_ptr<Endpoint>> open(const NetworkOptions& network,
+                                                const Options& options);
+  // Aborts what is still connected; peers are told.
+  ~Endpoint();
+  Endpoint(const Endpoint&) = delete;
+  Endpoint& operator=(const Endpoint&) = delete;
+
+  // --- connections; each that one is given must be given back by close() or abort() ---
+
+  // Begins to connect. Messages may be posted at once. Errors: kInvalid (paths, unknown congestion
+  // control or selector), kExhausted, kClosed (after fork()).
+  Result<Connection> connect(const transport::Address& peer, const ConnectionOptions& options = {});
+  // The same to "host", "host:port" or "[v6]:port"; `default_port` where the name has none. Also
+  // kInvalid and kUnavailable for a name that is not known. May block on the name service.
+  Result<Connection> connect(const std::string& name, uint16_t default_port,
+                             const ConnectionOptions& options = {});
+  // Waits until it is open. Errors: kTimeout (it may still open), or why it closed.
+  Result<void> wait_open(Connection connection, Nanos timeout);
+  // The oldest connection of a peer that was not taken yet; nothing when there is none in time.
+  std::optional<Connection> accept(Nanos timeout);
+  // kClosed with code kInvalid for a connection that is unknown or given back.
+  ConnectionStatus status(Connection connection) const;
+  // Closes once every posted send has arrived, and gives it back. Errors: kTimeout (it is then
+  // aborted), or why it had closed before.
+  Result<void> close(Connection connection, Nanos timeout);
+  // Closes without waiting: status() tells how it goes; abort() or close() gives it back.
+  void begin_close(Connection connection);
+  // Closes at once and gives it back; operations end with kClosed, the peer's as well.
+  void abort(Connection connection);
+
+  // --- memory ---
+
+  // Names [start, start + bytes), which must outlive the handle. Errors: those of the datapath.
+  Result<Memory> register_memory(void* start, size_t bytes);
+
+  // --- messages: 0 bytes to 1 GiB; the n-th send of a channel meets its n-th receive ---
+
+  // Posts; the payload stays untouched until the operation is done. Errors: kInvalid, kClosed,
+  // kExhausted.
+  Result<Operation> send(Connection connection, Channel channel, const transport::Payload& payload);
+  Result<Operation> receive(Connection connection, Channel channel,
+                            const transport::Payload& buffer);
+  // The same for memory that is not registered: it is for the time of the operation.
+  Result<Operation> send(Connection connection, Channel channel, const void* start, size_t bytes);
+  Result<Operation> receive(Connection connection, Channel channel, void* start, size_t bytes);
+  // Whether it is done; inline, gives the endpoint a turn if it is not.
+  Outcome test(Operation operation);
+  // The same without a turn, for loops over many operations around progress().
+  Outcome peek(Operation operation);
+  // Waits until it is done; not done in the answer: `timeout` passed, and it is still under way.
+  Outcome wait(Operation operation, Nanos timeout);
+  // Withdraws it, unless it is too late; it still has to be waited for.
+  void cancel(Operation operation);
+  // Nobody will ask for it: it goes when it ends.
+  void forget(Operation operation);
+
+  // --- driving ---
+
+  // Drives (inline) or sleeps until an operation ended, a connection changed, interrupt() was
+  // called or `timeout` passed; at once if that was so since it last returned. False: nothing
+  // happened. For loops over many operations (peek at all, then this), from one thread at a time.
+  bool progress(Nanos timeout);
+  // Ends a progress() of another thread, or the next one. Async-signal-unsafe.
+  void interrupt();
+  // One turn, for Drive::kExternal: returns when the next is wanted.
+  Nanos turn();
+  // A look of the helper, for Drive::kExternal: takes a turn if the owner has stayed away long
+  // enough, and returns when the helper should look again.
+  Nanos helper_turn();
+
+  // --- what it knows ---
+
+  Nanos now() const;
+  transport::Address local_address() const;
+  const datapath::Capabilities& capabilities() const;
+  transport::Statistics statistics() const;
+  std::optional<transport::ConnectionStatistics> statistics(Connection connection) const;
+  std::vector<transport::PathStatistics> path_statistics(Connection connection) const;
+  datapath::DatapathStatistics datapath_statistics() const;
+  DriverStatistics driver_statistics() const;
+  // Bytes held by the transport; memory for early messages apart.
+  size_t bytes_held() const;
+
+ private:
+  class Body;
+  explicit Endpoint(std::shared_ptr<Body> body);
+  Result<Operation> post_unregistered(OperationPlace place, void* start, size_t bytes);
+  std::shared_ptr<Body> body_;
+};
+
+}  // namespace heddle::engine

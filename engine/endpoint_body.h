@@ -1,0 +1,92 @@
+// Endpoint::Body: the state behind engine/endpoint.h and how its threads share it. Only
+// endpoint*.cc include this. Calls that touch only the transport take wheel_.lock(); those that
+// touch the datapath, lock_all(). At most one thread leads: it gives turns and sleeps in the
+// datapath; others follow on changed_.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "datapath/datapath.h"
+#include "engine/cores.h"
+#include "engine/eager_memory.h"
+#include "engine/endpoint.h"
+#include "engine/fork_guard.h"
+#include "engine/helper_thread.h"
+#include "engine/takeover.h"
+#include "engine/wheel.h"
+#include "transport/endpoint.h"
+
+namespace heddle::engine {
+
+class Endpoint::Body final : public Registrar, public HelperClient {
+ public:
+  // `eager_region` names `eager` in the datapath, kNoRegion where there is none.
+  Body(std::shared_ptr<datapath::Datapath> datapath, std::unique_ptr<EagerMemory> eager,
+       transport::RegionId eager_region, const Options& options);
+  ~Body() override;
+
+  // Starts what drives it; from now on other threads look at it.
+  void start();
+  // Aborts all connections, tells the peers, and stops what drives it.
+  void shut_down();
+
+  bool in_child() const { return fork_guard_.in_child(); }
+
+  // --- endpoint.cc ---
+  Result<Connection> connect(const transport::Address& peer, const ConnectionOptions& options);
+  void close(Connection connection);
+  void abort(Connection connection);
+  Result<Operation> post(const OperationPlace& place, const transport::Payload& payload);
+  void cancel(Operation operation);
+  Result<transport::RegionId> register_region(void* start, size_t bytes);
+  void unregister(transport::RegionId region) override;
+
+  // --- endpoint_drive.cc ---
+  // Drives or follows until `done` holds or `timeout` passed; `done` is called under the lock.
+  // Returns it.
+  bool drive_until(const std::function<bool()>& done, Nanos timeout);
+  // One turn where nobody else drives.
+  void turn_if_free();
+  Nanos turn_external();
+  Nanos look_external();
+  Look helper_look() override;
+  int descriptor() const override { return datapath_->descriptor(); }
+  void interrupt();
+  // Spins for a moment on an operation that another thread will finish.
+  void spin_for(Operation operation);
+
+  const Options options_;
+  const std::shared_ptr<datapath::Datapath> datapath_;
+  const std::unique_ptr<EagerMemory> eager_;
+  const transport::RegionId eager_region_;
+  OperationTable operations_;
+  Wheel wheel_;
+  transport::Endpoint transport_;
+  Driver driver_;
+  ConnectionTable connections_;
+  uint64_t changes_ = 0;       // operations ended, notices, interrupts
+  uint64_t changes_seen_ = 0;  // by progress()
+
+ private:
+  Nanos turn();
+  void take_results();
+  void after_post(Wheel::Lock& lock);
+  void lead(Wheel::Lock& lock, const std::function<bool()>& done, Nanos deadline, int cores_kept);
+  void start_thread();
+  Nanos stamp();
+
+  const ForkGuard fork_guard_;
+  Takeover takeover_;
+  bool leading_ = false;
+  int followers_ = 0;
+  bool stopping_ = false;
+  bool helped_ = false;
+  std::condition_variable changed_;
+  std::thread thread_;
+};
+
+}  // namespace heddle::engine

@@ -1,0 +1,203 @@
+// Endpoint, second part: who gives turns, and how the others wait. See endpoint_body.h.
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "engine/endpoint_body.h"
+
+namespace heddle::engine {
+namespace {
+
+// The helper gives an endpoint so many turns before it looks at the next one.
+constexpr int kHelperTurns = 16;
+
+Nanos later(Nanos now, Nanos span) {
+  return span >= Nanos::never() - now ? Nanos::never() : now + span;
+}
+
+}  // namespace
+
+void Endpoint::Body::start() {
+  if (options_.drive == Drive::kThread) start_thread();
+  if (options_.drive == Drive::kInline) {
+    HelperThread::of_process().add(*this);
+    helped_ = true;
+  }
+}
+
+void Endpoint::Body::start_thread() {
+  // Signals are for the threads of the application.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  leading_ = true;
+  thread_ = std::thread([this] {
+    Wheel::Lock lock = wheel_.lock();
+    // One core stays free for the threads that wait on this one.
+    lead(
+        lock, [this] { return stopping_; }, Nanos::never(), 1);
+    leading_ = false;
+  });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_setname_np(thread_.native_handle(), "heddle-drive");
+}
+
+void Endpoint::Body::shut_down() {
+  if (helped_) HelperThread::of_process().remove(*this);
+  if (thread_.joinable()) {
+    {
+      const Wheel::Lock lock = wheel_.lock();
+      stopping_ = true;
+      datapath_->wake();
+    }
+    thread_.join();
+  }
+  const Wheel::Lock lock = wheel_.lock_all();
+  for (const Connection connection : connections_.living()) {
+    transport_.post_abort(stamp(), connection);
+  }
+  turn();
+}
+
+Nanos Endpoint::Body::stamp() { return std::max(driver_.last_turn_at(), datapath_->now()); }
+
+Nanos Endpoint::Body::turn() {
+  const Nanos wanted = driver_.turn();
+  take_results();
+  return wanted;
+}
+
+void Endpoint::Body::take_results() {
+  const uint64_t changes_before = changes_;
+  transport::Completion completion;
+  while (transport_.poll_completion(completion)) {
+    ++changes_;
+    const OperationPlace place = operations_.finish(
+        completion.operation,
+        {.done = true, .ok = completion.ok, .error = completion.error, .bytes = completion.bytes});
+    if (place.temporary == transport::kNoRegion) continue;
+    driver_.forget(place.temporary);
+    datapath_->unregister_memory(place.temporary);
+  }
+  transport::Notice notice;
+  while (transport_.poll_notice(notice)) {
+    ++changes_;
+    connections_.handle(notice);
+  }
+  if (changes_ != changes_before && followers_ > 0) changed_.notify_all();
+}
+
+bool Endpoint::Body::drive_until(const std::function<bool()>& done, Nanos timeout) {
+  Wheel::Lock lock = wheel_.lock();
+  if (done() || in_child() || options_.drive == Drive::kExternal) return done();
+  const Nanos deadline = later(stamp(), timeout);
+  while (!done()) {
+    if (!leading_) {
+      leading_ = true;
+      takeover_.hold();
+      lead(lock, done, deadline, 0);
+      takeover_.let_go(stamp());
+      leading_ = false;
+      if (followers_ > 0) changed_.notify_all();
+      return done();
+    }
+    const Nanos left = deadline == Nanos::never() ? seconds(3600) : deadline - stamp();
+    if (left.count <= 0) return false;
+    ++followers_;
+    changed_.wait_for(lock, std::chrono::nanoseconds(left.count));
+    --followers_;
+  }
+  return true;
+}
+
+void Endpoint::Body::lead(Wheel::Lock& lock, const std::function<bool()>& done, Nanos deadline,
+                          int cores_kept) {
+  const SpinLeave leave = options_.spin == Spin::kNever ? SpinLeave() : SpinLeave::take(cores_kept);
+  Nanos worked_at = stamp();
+  while (!done()) {
+    const Nanos wanted = turn();
+    const Nanos now = stamp();
+    if (done() || now >= deadline) return;
+    if (wanted <= now) {
+      worked_at = now;
+      wheel_.give_way(lock);
+      continue;
+    }
+    const bool spin =
+        leave.granted() && (options_.spin == Spin::kAlways || now - worked_at < options_.spin_for);
+    if (spin) {
+      wheel_.give_way(lock);
+      spin_pause();
+      continue;
+    }
+    wheel_.sleep(lock, std::min(wanted, deadline));
+    worked_at = stamp();
+  }
+}
+
+void Endpoint::Body::turn_if_free() {
+  if (options_.drive != Drive::kInline || in_child()) return;
+  const Wheel::Lock lock = wheel_.try_lock();
+  if (!lock.owns_lock() || leading_) return;
+  turn();
+  takeover_.on_caller(driver_.last_turn_at());
+}
+
+void Endpoint::Body::after_post(Wheel::Lock& lock) {
+  static_cast<void>(lock);
+  if (wheel_.sleeping() || options_.drive == Drive::kExternal) {
+    datapath_->wake();
+  } else if (!leading_) {
+    // The caller may compute from here on: what can leave, leaves now.
+    driver_.push();
+    takeover_.on_caller(driver_.last_turn_at());
+  }
+}
+
+Nanos Endpoint::Body::turn_external() {
+  const Wheel::Lock lock = wheel_.lock_all();
+  const Nanos wanted = turn();
+  takeover_.on_caller(driver_.last_turn_at());
+  return wanted;
+}
+
+HelperClient::Look Endpoint::Body::helper_look() {
+  const Wheel::Lock lock = wheel_.try_lock();
+  if (!lock.owns_lock()) return {.after = options_.takeover_after};
+  const bool watches_input = descriptor() >= 0;
+  Nanos now = stamp();
+  Nanos wanted = now;
+  const bool may_drive = takeover_.helper_may_drive(now);
+  for (int i = 0; may_drive && i < kHelperTurns && wanted <= now; ++i) {
+    wanted = turn();
+    now = stamp();
+  }
+  const Nanos next = takeover_.next_look(now, wanted, watches_input);
+  const Nanos after = next == Nanos::never() ? next : std::max(Nanos{}, next - now);
+  return {.after = after, .on_input = may_drive && watches_input};
+}
+
+Nanos Endpoint::Body::look_external() {
+  const Look look = helper_look();
+  return later(stamp(), look.after);
+}
+
+void Endpoint::Body::interrupt() {
+  const Wheel::Lock lock = wheel_.lock();
+  ++changes_;
+  if (wheel_.sleeping()) datapath_->wake();
+  if (followers_ > 0) changed_.notify_all();
+}
+
+void Endpoint::Body::spin_for(Operation operation) {
+  if (options_.drive != Drive::kThread || options_.spin == Spin::kNever) return;
+  const SpinLeave leave = SpinLeave::take(0);
+  if (!leave.granted()) return;
+  const Nanos until = later(datapath_->now(), options_.spin_for);
+  while (!operations_.is_done(operation) && datapath_->now() < until) spin_pause();
+}
+
+}  // namespace heddle::engine

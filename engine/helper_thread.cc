@@ -1,0 +1,203 @@
+// HelperThread: see helper_thread.h. It sleeps in epoll on the clients' descriptors, each armed for
+// one event (EPOLLONESHOT), so that input which a returned caller handles wakes the helper at most
+// once.
+#include "engine/helper_thread.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/check.h"
+#include "engine/fork_guard.h"
+
+namespace heddle::engine {
+namespace {
+
+constexpr uint64_t kWakeToken = 0;
+
+Nanos monotonic_now() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return seconds(time.tv_sec) + nanos(time.tv_nsec);
+}
+
+// Waits at most `span`; where the kernel has no epoll_pwait2, whole milliseconds must do.
+int epoll_wait_span(int epoll, epoll_event* events, int most, Nanos span) {
+  timespec time{};
+  const int64_t count = std::max<int64_t>(0, span.count);
+  time.tv_sec = count / 1'000'000'000;
+  time.tv_nsec = count % 1'000'000'000;
+  const bool endless = span == Nanos::never();
+  const int ready = epoll_pwait2(epoll, events, most, endless ? nullptr : &time, nullptr);
+  if (ready >= 0 || errno != ENOSYS) return ready;
+  const int64_t whole_ms = std::min<int64_t>((count + 999'999) / 1'000'000, 60'000);
+  return epoll_wait(epoll, events, most, endless ? -1 : static_cast<int>(whole_ms));
+}
+
+}  // namespace
+
+class HelperThread::Body {
+ public:
+  Body() : epoll_(epoll_create1(EPOLL_CLOEXEC)), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    CHECK(epoll_ >= 0 && wake_ >= 0);
+    epoll_event event{.events = EPOLLIN, .data = {.u64 = kWakeToken}};
+    CHECK(epoll_ctl(epoll_, EPOLL_CTL_ADD, wake_, &event) == 0);
+  }
+
+  ~Body() {
+    CHECK(!thread_.joinable());
+    close(wake_);
+    close(epoll_);
+  }
+
+  void add(HelperClient& client) {
+    const std::lock_guard life(life_mutex_);
+    {
+      const std::lock_guard lock(mutex_);
+      Entry entry{.client = &client, .token = ++last_token_, .due = monotonic_now()};
+      entry.descriptor = client.descriptor();
+      epoll_event event{.events = EPOLLONESHOT, .data = {.u64 = entry.token}};
+      entry.watched =
+          entry.descriptor >= 0 && epoll_ctl(epoll_, EPOLL_CTL_ADD, entry.descriptor, &event) == 0;
+      entries_.push_back(entry);
+    }
+    if (!thread_.joinable()) start();
+    wake();
+  }
+
+  void remove(HelperClient& client) {
+    const std::lock_guard life(life_mutex_);
+    bool last = false;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                      [&](const Entry& entry) { return entry.client == &client; });
+      if (found == entries_.end()) return;
+      if (found->watched) epoll_ctl(epoll_, EPOLL_CTL_DEL, found->descriptor, nullptr);
+      entries_.erase(found);
+      last = entries_.empty();
+    }
+    if (!last) return;
+    wake();
+    thread_.join();
+    thread_ = std::thread();
+  }
+
+  bool running() const {
+    const std::lock_guard life(life_mutex_);
+    return thread_.joinable();
+  }
+
+ private:
+  struct Entry {
+    HelperClient* client = nullptr;
+    uint64_t token = 0;
+    Nanos due;
+    int descriptor = -1;
+    bool watched = false;  // known to epoll
+  };
+
+  void start() {
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    thread_ = std::thread([this] { run(); });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    pthread_setname_np(thread_.native_handle(), "heddle-helper");
+  }
+
+  void wake() {
+    const uint64_t one = 1;
+    const ssize_t written = write(wake_, &one, sizeof one);
+    static_cast<void>(written);  // full: a wake-up is pending anyway
+  }
+
+  void run() {
+    std::array<epoll_event, 32> events;
+    while (true) {
+      Nanos span = Nanos::never();
+      {
+        const std::lock_guard lock(mutex_);
+        if (entries_.empty()) return;
+        span = look_at_due();
+      }
+      const int ready = epoll_wait_span(epoll_, events.data(), events.size(), span);
+      const std::lock_guard lock(mutex_);
+      for (int i = 0; i < ready; ++i) note_event(events[static_cast<size_t>(i)].data.u64);
+    }
+  }
+
+  // Looks at every client that is due; returns how long nobody will be.
+  Nanos look_at_due() {
+    Nanos earliest = Nanos::never();
+    for (Entry& entry : entries_) {
+      const Nanos now = monotonic_now();
+      if (entry.due <= now) {
+        const HelperClient::Look look = entry.client->helper_look();
+        entry.due = look.after >= Nanos::never() - now ? Nanos::never() : now + look.after;
+        if (look.on_input && entry.watched) watch(entry);
+      }
+      earliest = std::min(earliest, entry.due);
+    }
+    return earliest == Nanos::never() ? earliest : earliest - monotonic_now();
+  }
+
+  void watch(const Entry& entry) {
+    epoll_event event{.events = EPOLLIN | EPOLLONESHOT, .data = {.u64 = entry.token}};
+    epoll_ctl(epoll_, EPOLL_CTL_MOD, entry.descriptor, &event);
+  }
+
+  void note_event(uint64_t token) {
+    if (token == kWakeToken) {
+      uint64_t count = 0;
+      const ssize_t got = read(wake_, &count, sizeof count);
+      static_cast<void>(got);
+      return;
+    }
+    for (Entry& entry : entries_) {
+      if (entry.token == token) entry.due = Nanos{};
+    }
+  }
+
+  const int epoll_;
+  const int wake_;
+  mutable std::mutex life_mutex_;  // add() and remove(): the thread's start and end
+  std::thread thread_;
+  std::mutex mutex_;  // what follows; never held while sleeping
+  std::vector<Entry> entries_;
+  uint64_t last_token_ = kWakeToken;
+};
+
+HelperThread::HelperThread() : body_(std::make_unique<Body>()) {}
+HelperThread::~HelperThread() = default;
+void HelperThread::add(HelperClient& client) { body_->add(client); }
+void HelperThread::remove(HelperClient& client) { body_->remove(client); }
+bool HelperThread::running() const { return body_->running(); }
+
+HelperThread& HelperThread::of_process() {
+  // Never destroyed: endpoints may outlive main(). A child has its parent's helper without its
+  // thread, perhaps in the middle of a change; that one is left alone and a new one is made.
+  static std::mutex mutex;
+  static HelperThread* helper = nullptr;
+  static ForkGuard guard;
+  const std::lock_guard lock(mutex);
+  if (helper == nullptr || guard.in_child()) {
+    helper = new HelperThread();
+    guard = ForkGuard();
+  }
+  return *helper;
+}
+
+}  // namespace heddle::engine

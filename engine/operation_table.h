@@ -1,0 +1,83 @@
+// OperationTable: what became of every posted operation. The poster asks by the id that it was
+// given; the driving thread writes outcomes. Asking for a finished operation needs no lock of the
+// endpoint.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/result.h"
+#include "transport/endpoint.h"
+#include "transport/payload.h"
+
+namespace heddle::engine {
+
+// A posted send or receive. It is used up by the test() or wait() that says `done`.
+struct Operation {
+  uint64_t id = 0;  // 0: none
+  explicit operator bool() const { return id != 0; }
+};
+
+struct Outcome {
+  bool done = false;  // false: still under way, and the rest means nothing
+  bool ok = false;
+  ErrorCode error = ErrorCode::kSystem;  // where done and not ok
+  uint64_t bytes = 0;                    // of the message
+};
+
+// Where an operation was posted, so that it can be withdrawn.
+struct OperationPlace {
+  transport::ConnectionId connection = 0;
+  transport::ChannelId channel = 0;
+  transport::Direction direction = transport::Direction::kSend;
+  transport::RegionId temporary = transport::kNoRegion;  // unregistered when the operation ends
+};
+
+class OperationTable {
+ public:
+  static constexpr uint32_t kMaxOperations = 1U << 20;
+
+  ~OperationTable();
+
+  // A new operation under way; without id when kMaxOperations are out.
+  Operation open(const OperationPlace& place);
+  // The posting failed: as if it had never been opened.
+  void abandon(Operation operation);
+
+  // The operation ended; called by the driving thread. Returns where it was posted.
+  OperationPlace finish(uint64_t id, const Outcome& outcome);
+
+  // Done: the outcome, and the operation is used up. An unknown id is done with kInvalid.
+  Outcome take(Operation operation);
+  // As take(), without using it up.
+  bool is_done(Operation operation) const;
+  // Nobody will ask: it is used up when it ends.
+  void forget(Operation operation);
+  // False: unknown or done.
+  bool find(Operation operation, OperationPlace& place) const;
+
+ private:
+  enum State : uint64_t { kFree, kPending, kForgotten, kDone };
+  static constexpr uint32_t kSlab = 1024;
+
+  struct Slot {
+    std::atomic<uint64_t> word{0};  // generation << 2 | State
+    OperationPlace place;
+    Outcome outcome;
+  };
+
+  static uint64_t word(uint64_t id, State state) { return (id >> 32) << 2 | state; }
+  Slot* slot(uint64_t id) const;
+  void release(uint64_t id, Slot& slot);
+
+  std::array<std::atomic<Slot*>, kMaxOperations / kSlab> slabs_{};
+  std::mutex free_mutex_;
+  std::vector<uint32_t> free_;
+  uint32_t slots_ = 0;
+};
+
+}  // namespace heddle::engine
