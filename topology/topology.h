@@ -1,0 +1,68 @@
+// Topology: hosts, their NICs, switches and links as plain data. The simulator, the lab and the
+// planner all start from it. generators.h makes common ones.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/nanos.h"
+#include "base/result.h"
+#include "base/units.h"
+#include "topology/faults.h"
+
+namespace heddle::topology {
+
+enum class NodeKind : uint8_t { kNic, kSwitch };
+
+struct Node {
+  NodeKind kind = NodeKind::kNic;
+  uint32_t index = 0;
+
+  bool operator==(const Node&) const = default;
+};
+
+struct Host {
+  std::string name;
+};
+
+struct Nic {
+  uint32_t host = 0;
+};
+
+struct Switch {
+  std::string name;
+  uint64_t hash_seed = 0;  // of its ECMP choice; equal seeds in two tiers polarise the second
+};
+
+// How one direction of a link behaves while all is well.
+struct LinkShape {
+  BitsPerSec rate = gigabits_per_s(100);
+  Nanos delay = micros(1);             // propagation
+  Bytes queue = mebibytes(1);          // in front of it; what does not fit is dropped
+  Bytes ecn_threshold = {UINT64_MAX};  // capable packets that find more than this are marked
+  uint32_t mtu_bytes = 9000;           // the largest IP packet
+};
+
+// A cable: both directions have the same shape, faults may differ.
+struct Link {
+  Node a;
+  Node b;
+  LinkShape shape;
+  LinkFaults forward;   // from a to b
+  LinkFaults backward;  // from b to a
+};
+
+struct Topology {
+  std::vector<Host> hosts;
+  std::vector<Nic> nics;
+  std::vector<Switch> switches;
+  std::vector<Link> links;
+  std::vector<LinkChange> changes;
+};
+
+// Errors: kInvalid, naming the first thing that makes no sense: an index out of range, a NIC
+// without exactly one link, an MTU below 576, a queue below one packet, a fault above a million.
+Result<void> validate(const Topology& topology);
+
+}  // namespace heddle::topology
