@@ -1,0 +1,160 @@
+// PipeDatapath: two datapaths joined inside one process, for tests of the engine with real threads
+// and the real clock. It loses nothing, except while `cut`; what the simulator can do is not
+// repeated here.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "datapath/datapath.h"
+#include "datapath/regions.h"
+
+namespace heddle::engine {
+
+class PipeDatapath final : public datapath::Datapath {
+ public:
+  using Pair = std::pair<std::shared_ptr<PipeDatapath>, std::shared_ptr<PipeDatapath>>;
+
+  static Pair make_pair() {
+    auto wire = std::make_shared<Wire>();
+    return {std::make_shared<PipeDatapath>(wire, 0), std::make_shared<PipeDatapath>(wire, 1)};
+  }
+
+  struct Datagram {
+    std::vector<std::byte> bytes;
+  };
+
+  // What both ends share.
+  struct Wire {
+    std::mutex mutex;
+    std::condition_variable arrived;
+    std::deque<Datagram> queue[2];  // towards end 0 and 1
+    bool woken[2] = {};
+    bool cut = false;
+    size_t limit = 256;  // datagrams a queue holds; more are refused
+  };
+
+  PipeDatapath(std::shared_ptr<Wire> wire, int end) : wire_(std::move(wire)), end_(end) {
+    capabilities_.max_datagram_bytes = 9000;
+    capabilities_.max_paths = 16;
+    capabilities_.max_burst_segments = 1;
+    capabilities_.receive_capacity = Bytes{256 * 9000};
+  }
+
+  // While cut, everything sent in either direction is lost.
+  void set_cut(bool cut) {
+    const std::lock_guard lock(wire_->mutex);
+    wire_->cut = cut;
+  }
+
+  static transport::Address address_of(int end) {
+    transport::Address address;
+    address.port = static_cast<uint16_t>(1000 + end);
+    return address;
+  }
+  transport::Address peer_address() const { return address_of(1 - end_); }
+
+  const datapath::Capabilities& capabilities() const override { return capabilities_; }
+  transport::Address local_address() const override { return address_of(end_); }
+
+  Nanos now() override {
+    return nanos(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                     std::chrono::steady_clock::now().time_since_epoch())
+                     .count());
+  }
+
+  size_t transmit(std::span<const transport::TxBurst> bursts) override {
+    const std::lock_guard lock(wire_->mutex);
+    ++statistics_.transmit_calls;
+    std::deque<Datagram>& queue = wire_->queue[1 - end_];
+    for (size_t i = 0; i < bursts.size(); ++i) {
+      CHECK(bursts[i].segments == 1);
+      if (queue.size() >= wire_->limit) {
+        ++statistics_.transmit_refused;
+        return i;
+      }
+      ++statistics_.datagrams_sent;
+      if (wire_->cut) continue;
+      const transport::TxBurst& burst = bursts[i];
+      Datagram datagram;
+      datagram.bytes.assign(burst.headers, burst.headers + burst.header_bytes);
+      if (burst.last_payload_bytes > 0) {
+        const std::byte* payload =
+            regions_.resolve({burst.region, burst.offset, burst.last_payload_bytes});
+        datagram.bytes.insert(datagram.bytes.end(), payload, payload + burst.last_payload_bytes);
+      }
+      queue.push_back(std::move(datagram));
+    }
+    wire_->arrived.notify_all();
+    return bursts.size();
+  }
+
+  size_t receive(datapath::RxBatch& batch, const transport::Prediction* prediction) override {
+    CHECK(prediction == nullptr && lent_.empty());
+    const std::lock_guard lock(wire_->mutex);
+    ++statistics_.receive_calls;
+    std::deque<Datagram>& queue = wire_->queue[end_];
+    batch.count = 0;
+    while (batch.count < datapath::RxBatch::kMaxRuns && !queue.empty()) {
+      lent_.push_back(std::move(queue.front()));
+      queue.pop_front();
+      const Datagram& datagram = lent_.back();
+      transport::RxRun& run = batch.runs[batch.count++];
+      run = {};
+      run.from = peer_address();
+      run.received_at = now();
+      run.segments = 1;
+      run.segment_bytes = run.last_segment_bytes = static_cast<uint32_t>(datagram.bytes.size());
+      run.frame = datagram.bytes.data();
+    }
+    statistics_.datagrams_received += batch.count;
+    if (batch.count > 0) wire_->arrived.notify_all();  // there is room again
+    return batch.count;
+  }
+
+  void release(datapath::RxBatch& batch) override {
+    batch.count = 0;
+    lent_.clear();
+  }
+
+  void place(std::span<const transport::Placement> placements) override {
+    regions_.place(placements);
+  }
+
+  void wait(Nanos until) override {
+    std::unique_lock lock(wire_->mutex);
+    const auto ready = [this] { return wire_->woken[end_] || !wire_->queue[end_].empty(); };
+    const Nanos longest = std::min(until, now() + seconds(1));
+    wire_->arrived.wait_for(lock, std::chrono::nanoseconds((longest - now()).count), ready);
+    wire_->woken[end_] = false;
+  }
+
+  void wake() override {
+    const std::lock_guard lock(wire_->mutex);
+    wire_->woken[end_] = true;
+    wire_->arrived.notify_all();
+  }
+
+  Result<transport::RegionId> register_memory(void* start, size_t bytes) override {
+    return regions_.add_host(start, bytes);
+  }
+  void unregister_memory(transport::RegionId region) override { regions_.remove(region); }
+  bool poll_error(transport::NetworkError&) override { return false; }
+  const datapath::DatapathStatistics& statistics() const override { return statistics_; }
+
+ private:
+  const std::shared_ptr<Wire> wire_;
+  const int end_;
+  datapath::Capabilities capabilities_;
+  datapath::DatapathStatistics statistics_;
+  datapath::RegionTable regions_;
+  std::deque<Datagram> lent_;
+};
+
+}  // namespace heddle::engine
