@@ -33,7 +33,7 @@ spdlog::level::level_enum spdlog_level(LogLevel level) {
 std::shared_ptr<spdlog::logger> make_logger() {
   auto made =
       std::make_shared<spdlog::logger>("heddle", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-  made->set_pattern("%H:%M:%S.%e %l %v");
+  made->set_pattern("%H:%M:%S.%e %v");
   const char* wanted = std::getenv("HEDDLE_LOG");
   const auto level = parse_log_level(wanted != nullptr ? wanted : "");
   made->set_level(spdlog_level(level.value_or(LogLevel::kWarn)));
@@ -63,7 +63,7 @@ bool log_enabled(LogLevel level) {
 void log_line(LogLevel level, std::string_view text) noexcept {
   if (level == LogLevel::kOff) return;
   try {
-    logger().log(spdlog_level(level), spdlog::string_view_t(text.data(), text.size()));
+    logger().log(spdlog_level(level), "{} {}", kNames[static_cast<size_t>(level)], text);
   } catch (...) {  // NOLINT(bugprone-empty-catch): a log line is never worth a failure
   }
 }

@@ -28,6 +28,11 @@ TEST_F(LogTest, WritesALineWithLevelAndText) {
   EXPECT_NE(line.find(" info 8 paths to spine2\n"), std::string::npos) << line;
 }
 
+TEST_F(LogTest, CallsLevelsByTheNamesThatSetThem) {
+  EXPECT_NE(logged([] { log_warn("{{}}"); }).find(" warn {}\n"), std::string::npos);
+  EXPECT_NE(logged([] { log_error("x"); }).find(" error x\n"), std::string::npos);
+}
+
 TEST_F(LogTest, DropsWhatIsBelowTheLevel) {
   set_log_level(LogLevel::kWarn);
   EXPECT_EQ(logged([] {

@@ -1,4 +1,4 @@
-# make install: programs, libraries, headers, shell completions.
+# make install: programs, libraries, headers, and what find_package(heddle) reads.
 get_property(programs GLOBAL PROPERTY HEDDLE_PROGRAMS)
 if(programs)
   install(TARGETS ${programs} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
@@ -15,3 +15,12 @@ foreach(room IN LISTS HEDDLE_ROOMS)
           FILES_MATCHING PATTERN "*.h")
 endforeach()
 install(TARGETS ${libraries} EXPORT heddle ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+
+set(config_folder "${CMAKE_INSTALL_LIBDIR}/cmake/heddle")
+install(EXPORT heddle NAMESPACE heddle:: FILE heddle_targets.cmake DESTINATION "${config_folder}")
+include(CMakePackageConfigHelpers)
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/heddle-config-version.cmake"
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_SOURCE_DIR}/cmake/heddle-config.cmake"
+              "${PROJECT_BINARY_DIR}/heddle-config-version.cmake"
+        DESTINATION "${config_folder}")

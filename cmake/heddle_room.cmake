@@ -103,6 +103,7 @@ function(heddle_room_library room files public_libs private_libs)
     set(scope INTERFACE)
   endif()
   add_library(heddle::${room} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${room})
   target_include_directories(${target} ${scope}
     "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>" "$<BUILD_INTERFACE:${HEDDLE_GENERATED_DIR}>"
     "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/heddle>")

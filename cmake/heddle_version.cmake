@@ -16,5 +16,6 @@ add_custom_target(heddle_write_revision
 
 add_library(heddle_revision STATIC "${HEDDLE_GENERATED_DIR}/base/revision.cc")
 add_library(heddle::revision ALIAS heddle_revision)
+set_target_properties(heddle_revision PROPERTIES EXPORT_NAME revision)
 add_dependencies(heddle_revision heddle_write_revision)
 target_include_directories(heddle_revision PUBLIC "$<BUILD_INTERFACE:${HEDDLE_GENERATED_DIR}>")
