@@ -50,7 +50,7 @@ format: ## format all C++ files with clang-format
 	@scripts/setup --lint
 	@scripts/format
 
-tidy: build ## check with clang-tidy
+tidy: ## check with clang-tidy
 	@scripts/setup --lint
 	@scripts/tidy
 

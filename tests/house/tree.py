@@ -59,7 +59,7 @@ class File:
     @property
     def is_test(self):
         return (self.room in TEST_ROOMS or self.name.endswith(TEST_ENDINGS)
-                or "/contract/" in self.path)
+                or "/contract/" in self.path or "/testing/" in self.path)
 
 
 def read_tree(root=ROOT):
