@@ -1,0 +1,228 @@
+// An endpoint keeps its contract whoever drives it: messages arrive whole and in order, waits end,
+// causes are told, and memory may come registered or not.
+#include "engine/endpoint.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <string>
+#include <thread>
+
+#include "engine/testing/endpoint_pair.h"
+
+namespace heddle::engine {
+namespace {
+
+class EndpointByDrive : public testing::TestWithParam<Drive> {
+ protected:
+  void SetUp() override {
+    Options options;
+    options.drive = GetParam();
+    options.transport.peer_dead_after = millis(300);
+    options.transport.handshake_timeout = millis(500);
+    pair_ = make_endpoints(options);
+  }
+
+  // Both sides post, both wait; checks the bytes.
+  void exchange(size_t bytes, uint32_t seed) {
+    const std::vector<std::byte> sent = pattern(bytes, seed);
+    std::vector<std::byte> got(bytes);
+    const Operation receive =
+        pair_.server->receive(pair_.to_client, 0, got.data(), got.size()).value();
+    const Operation send = pair_.client->send(pair_.to_server, 0, sent.data(), sent.size()).value();
+    const Outcome sending = pair_.client->wait(send, kTestPatience);
+    const Outcome receiving = pair_.server->wait(receive, kTestPatience);
+    ASSERT_TRUE(sending.done && sending.ok);
+    ASSERT_TRUE(receiving.done && receiving.ok);
+    ASSERT_EQ(receiving.bytes, bytes);
+    ASSERT_TRUE(sent == got);
+  }
+
+  EndpointPair pair_;
+};
+
+TEST_P(EndpointByDrive, MovesMessagesOfManySizes) {
+  join(pair_);
+  uint32_t seed = 0;
+  for (const size_t bytes : {0U, 1U, 100U, 8191U, 8193U, 1U << 20, (3U << 20) + 17}) {
+    exchange(bytes, ++seed);
+  }
+}
+
+TEST_P(EndpointByDrive, RegisteredMemoryMovesInSlices) {
+  join(pair_);
+  std::vector<std::byte> source = pattern(300'000, 5);
+  std::vector<std::byte> target(300'000);
+  const Memory from = pair_.client->register_memory(source.data(), source.size()).value();
+  const Memory to = pair_.server->register_memory(target.data(), target.size()).value();
+  std::vector<Operation> sends;
+  std::vector<Operation> receives;
+  for (uint64_t i = 0; i < 10; ++i) {
+    receives.push_back(
+        pair_.server->receive(pair_.to_client, 2, to.slice(i * 30'000, 30'000)).value());
+    sends.push_back(pair_.client->send(pair_.to_server, 2, from.slice(i * 30'000, 30'000)).value());
+  }
+  for (const Operation send : sends) EXPECT_TRUE(pair_.client->wait(send, kTestPatience).ok);
+  for (const Operation receive : receives) {
+    EXPECT_EQ(pair_.server->wait(receive, kTestPatience).bytes, 30'000U);
+  }
+  EXPECT_TRUE(source == target);
+}
+
+TEST_P(EndpointByDrive, EarlyMessageWaitsForItsReceive) {
+  join(pair_);
+  const std::string text = "ahead of its receive";
+  const Operation send = pair_.client->send(pair_.to_server, 1, text.data(), text.size()).value();
+  EXPECT_FALSE(pair_.server->progress(millis(20)));
+  std::string got(text.size(), '\0');
+  const Operation receive =
+      pair_.server->receive(pair_.to_client, 1, got.data(), got.size()).value();
+  EXPECT_TRUE(pair_.server->wait(receive, kTestPatience).ok);
+  EXPECT_EQ(got, text);
+  EXPECT_TRUE(pair_.client->wait(send, kTestPatience).ok);
+}
+
+TEST_P(EndpointByDrive, GracefulCloseIsToldToBoth) {
+  join(pair_);
+  exchange(1000, 1);
+  const Result<void> closed = pair_.client->close(pair_.to_server, kTestPatience);
+  EXPECT_TRUE(closed) << closed.error().message();
+  EXPECT_EQ(pair_.client->status(pair_.to_server).error.code, ErrorCode::kInvalid);
+  while (pair_.server->status(pair_.to_client).state != ConnectionState::kClosed) {
+    ASSERT_TRUE(pair_.server->progress(kTestPatience));
+  }
+  EXPECT_TRUE(pair_.server->status(pair_.to_client).graceful);
+}
+
+TEST_P(EndpointByDrive, AbortEndsThePeersReceives) {
+  join(pair_);
+  std::vector<std::byte> buffer(100'000);
+  const Operation receive =
+      pair_.server->receive(pair_.to_client, 0, buffer.data(), buffer.size()).value();
+  pair_.client->abort(pair_.to_server);
+  const Outcome outcome = pair_.server->wait(receive, kTestPatience);
+  EXPECT_TRUE(outcome.done);
+  EXPECT_FALSE(outcome.ok);
+}
+
+TEST_P(EndpointByDrive, SilentPeerIsDeclaredDead) {
+  join(pair_);
+  std::vector<std::byte> buffer(100'000);
+  pair_.client_end->set_cut(true);
+  const Operation send =
+      pair_.client->send(pair_.to_server, 0, buffer.data(), buffer.size()).value();
+  const Outcome outcome = pair_.client->wait(send, kTestPatience);
+  EXPECT_TRUE(outcome.done && !outcome.ok);
+  EXPECT_EQ(outcome.error, ErrorCode::kPeerDead);
+  EXPECT_EQ(pair_.client->status(pair_.to_server).error.code, ErrorCode::kPeerDead);
+}
+
+TEST_P(EndpointByDrive, NobodyThereIsATimeout) {
+  pair_.client_end->set_cut(true);
+  const Connection connection = pair_.client->connect(pair_.client_end->peer_address()).value();
+  const Result<void> opened = pair_.client->wait_open(connection, kTestPatience);
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, ErrorCode::kTimeout);
+}
+
+TEST_P(EndpointByDrive, WaitGivesUpInTimeAndTheOperationGoesOn) {
+  join(pair_);
+  std::string got(5, '\0');
+  const Operation receive = pair_.server->receive(pair_.to_client, 0, got.data(), 5).value();
+  EXPECT_FALSE(pair_.server->wait(receive, millis(5)).done);
+  EXPECT_FALSE(pair_.server->test(receive).done);
+  const Operation send = pair_.client->send(pair_.to_server, 0, "hello", 5).value();
+  EXPECT_TRUE(pair_.client->wait(send, kTestPatience).ok);
+  EXPECT_TRUE(pair_.server->wait(receive, kTestPatience).ok);
+  EXPECT_EQ(got, "hello");
+}
+
+TEST_P(EndpointByDrive, CancelledReceiveEnds) {
+  join(pair_);
+  std::string got(5, '\0');
+  const Operation receive = pair_.server->receive(pair_.to_client, 0, got.data(), 5).value();
+  pair_.server->cancel(receive);
+  const Outcome outcome = pair_.server->wait(receive, kTestPatience);
+  EXPECT_TRUE(outcome.done && !outcome.ok);
+  EXPECT_EQ(outcome.error, ErrorCode::kCancelled);
+}
+
+TEST_P(EndpointByDrive, PostingOnWhatIsNoConnectionFailsAtOnce) {
+  std::string text = "x";
+  const Result<Operation> send = pair_.client->send(12345, 0, text.data(), 1);
+  ASSERT_FALSE(send);
+  EXPECT_TRUE(send.error().code == ErrorCode::kClosed || send.error().code == ErrorCode::kInvalid);
+}
+
+TEST_P(EndpointByDrive, InterruptEndsProgress) {
+  std::thread other([this] { pair_.server->interrupt(); });
+  EXPECT_TRUE(pair_.server->progress(kTestPatience));
+  other.join();
+  EXPECT_FALSE(pair_.server->progress(Nanos{}));
+}
+
+TEST_P(EndpointByDrive, MemoryMayOutliveTheEndpoint) {
+  std::vector<std::byte> bytes(100);
+  const Memory memory = pair_.client->register_memory(bytes.data(), bytes.size()).value();
+  pair_.client.reset();
+  EXPECT_TRUE(memory);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EndpointByDrive, testing::Values(Drive::kInline, Drive::kThread),
+                         [](const auto& each) {
+                           return each.param == Drive::kInline ? "Inline" : "Thread";
+                         });
+
+TEST(EndpointFork, ChildIsRefusedAndParentGoesOn) {
+  EndpointPair pair = make_endpoints({});
+  join(pair);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const bool refused = !pair.client->send(pair.to_server, 0, "x", 1) &&
+                         !pair.client->connect(pair.client_end->peer_address());
+    pair.client.reset();  // neither hangs nor speaks for the parent
+    pair.server.reset();
+    _exit(refused ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  const Operation send = pair.client->send(pair.to_server, 0, "y", 1).value();
+  char got = 0;
+  const Operation receive = pair.server->receive(pair.to_client, 0, &got, 1).value();
+  EXPECT_TRUE(pair.server->wait(receive, kTestPatience).ok);
+  EXPECT_TRUE(pair.client->wait(send, kTestPatience).ok);
+  EXPECT_EQ(got, 'y');
+}
+
+// The owner drives, as the simulator does: turns of both ends in turn, no thread but this one.
+TEST(EndpointExternal, OwnerDrivesByTurns) {
+  Options options;
+  options.drive = Drive::kExternal;
+  EndpointPair pair = make_endpoints(options);
+  pair.to_server = pair.client->connect(pair.client_end->peer_address()).value();
+  std::string got(6, '\0');
+  Operation receive;
+  const Operation send = pair.client->send(pair.to_server, 0, "turned", 6).value();
+  const Nanos give_up = pair.client->now() + kTestPatience;
+  while (!receive || !pair.server->peek(receive).done) {
+    ASSERT_LT(pair.client->now(), give_up);
+    pair.client->turn();
+    pair.server->turn();
+    if (receive) continue;
+    if (const auto accepted = pair.server->accept(Nanos{})) {
+      receive = pair.server->receive(*accepted, 0, got.data(), got.size()).value();
+    }
+  }
+  EXPECT_EQ(got, "turned");
+  while (!pair.client->peek(send).done) {
+    ASSERT_LT(pair.client->now(), give_up);
+    pair.client->turn();
+    pair.server->turn();
+  }
+}
+
+}  // namespace
+}  // namespace heddle::engine

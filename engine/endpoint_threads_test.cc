@@ -1,0 +1,150 @@
+// Post, test and close from several threads at once; meant for the thread sanitizer as well.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <thread>
+
+#include "engine/testing/endpoint_pair.h"
+
+namespace heddle::engine {
+namespace {
+
+class EndpointThreads : public testing::TestWithParam<Drive> {
+ protected:
+  void SetUp() override {
+    Options options;
+    options.drive = GetParam();
+    pair_ = make_endpoints(options);
+    join(pair_);
+  }
+
+  EndpointPair pair_;
+};
+
+constexpr int kMessages = 300;
+
+// Sends or receives kMessages on a channel of its own, each checked.
+void send_all(Endpoint& endpoint, Connection connection, Channel channel) {
+  for (uint32_t i = 0; i < kMessages; ++i) {
+    const auto bytes = pattern(1 + i * 37 % 20'000, i + channel);
+    const Operation send = endpoint.send(connection, channel, bytes.data(), bytes.size()).value();
+    Outcome outcome;
+    if (i % 2 == 0) {
+      outcome = endpoint.wait(send, kTestPatience);
+    } else {
+      while (!(outcome = endpoint.test(send)).done) std::this_thread::yield();
+    }
+    ASSERT_TRUE(outcome.ok);
+  }
+}
+
+void receive_all(Endpoint& endpoint, Connection connection, Channel channel) {
+  for (uint32_t i = 0; i < kMessages; ++i) {
+    std::vector<std::byte> got(20'001);
+    const Operation receive = endpoint.receive(connection, channel, got.data(), got.size()).value();
+    const Outcome outcome = endpoint.wait(receive, kTestPatience);
+    ASSERT_TRUE(outcome.ok);
+    got.resize(outcome.bytes);
+    ASSERT_TRUE(got == pattern(1 + i * 37 % 20'000, i + channel));
+  }
+}
+
+TEST_P(EndpointThreads, EachThreadHasItsChannel) {
+  std::vector<std::thread> threads;
+  for (Channel channel = 0; channel < 2; ++channel) {
+    threads.emplace_back([this, channel] { send_all(*pair_.client, pair_.to_server, channel); });
+    threads.emplace_back([this, channel] { receive_all(*pair_.server, pair_.to_client, channel); });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_P(EndpointThreads, OnePostsAnotherTests) {
+  std::array<std::atomic<uint64_t>, 16> mailbox{};
+  std::thread tester([&] {
+    for (int done = 0; done < kMessages;) {
+      for (auto& slot : mailbox) {
+        const Operation operation{slot.exchange(0)};
+        if (!operation) continue;
+        ASSERT_TRUE(pair_.client->wait(operation, kTestPatience).ok);
+        ++done;
+      }
+      std::this_thread::yield();
+    }
+  });
+  std::thread receiver([&] { receive_all(*pair_.server, pair_.to_client, 0); });
+  std::vector<std::vector<std::byte>> kept;
+  for (uint32_t i = 0; i < kMessages; ++i) {
+    kept.push_back(pattern(1 + i * 37 % 20'000, i));
+    const Operation send =
+        pair_.client->send(pair_.to_server, 0, kept.back().data(), kept.back().size()).value();
+    uint64_t empty = 0;
+    while (!mailbox[i % mailbox.size()].compare_exchange_weak(empty, send.id)) {
+      empty = 0;
+      std::this_thread::yield();
+    }
+  }
+  tester.join();
+  receiver.join();
+}
+
+TEST_P(EndpointThreads, CloseWhileOthersPostAndTest) {
+  std::atomic<bool> closed{false};
+  std::thread poster([&] {
+    std::vector<std::byte> bytes(5000);
+    while (!closed) {
+      const Result<Operation> send =
+          pair_.client->send(pair_.to_server, 3, bytes.data(), bytes.size());
+      if (!send) {
+        std::this_thread::yield();
+        continue;
+      }
+      const Outcome outcome = pair_.client->wait(*send, kTestPatience);
+      ASSERT_TRUE(outcome.done);
+    }
+  });
+  std::thread receiver([&] {
+    std::vector<std::byte> bytes(5000);
+    while (true) {
+      const Result<Operation> receive =
+          pair_.server->receive(pair_.to_client, 3, bytes.data(), bytes.size());
+      if (!receive) return;
+      const Outcome outcome = pair_.server->wait(*receive, kTestPatience);
+      ASSERT_TRUE(outcome.done);
+      if (!outcome.ok) return;
+    }
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  static_cast<void>(pair_.client->close(pair_.to_server, kTestPatience));
+  closed = true;
+  poster.join();
+  receiver.join();
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EndpointThreads, testing::Values(Drive::kInline, Drive::kThread),
+                         [](const auto& each) {
+                           return each.param == Drive::kInline ? "Inline" : "Thread";
+                         });
+
+// One caller stays away altogether: its helper answers, so the other's sends still end.
+TEST(EndpointHelper, StandsInForACallerThatStaysAway) {
+  Options options;
+  options.transport.peer_dead_after = millis(200);
+  EndpointPair pair = make_endpoints(options);
+  join(pair);
+  std::vector<std::byte> got(1 << 20);
+  const auto sent = pattern(got.size(), 9);
+  const Operation receive = pair.server->receive(pair.to_client, 0, got.data(), got.size()).value();
+  const Operation send = pair.client->send(pair.to_server, 0, sent.data(), sent.size()).value();
+  EXPECT_TRUE(pair.client->wait(send, kTestPatience).ok);
+  // peek() gives no turn: only the helper has driven the server.
+  Outcome outcome;
+  for (int i = 0; i < 10'000 && !(outcome = pair.server->peek(receive)).done; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_TRUE(outcome.ok);
+  EXPECT_TRUE(got == sent);
+}
+
+}  // namespace
+}  // namespace heddle::engine
