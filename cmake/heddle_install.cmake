@@ -24,3 +24,9 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/heddle-config-version.cm
 install(FILES "${PROJECT_SOURCE_DIR}/cmake/heddle-config.cmake"
               "${PROJECT_BINARY_DIR}/heddle-config-version.cmake"
         DESTINATION "${config_folder}")
+
+# Completions, where the program's folder has them.
+install(FILES "${PROJECT_SOURCE_DIR}/apps/completion/heddle.bash" RENAME heddle OPTIONAL
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
+install(FILES "${PROJECT_SOURCE_DIR}/apps/completion/heddle.zsh" RENAME _heddle OPTIONAL
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")

@@ -64,6 +64,13 @@ def check_links(files):
     return violations
 
 
+def check_house_table(files, rooms, page="docs/architecture.md"):
+    """The architecture page has a row for every room of cmake/rooms.txt."""
+    text = next((file.text for file in files if file.path == page), "")
+    return [Violation("house_table", page, 1, f"has no row for {room}/")
+            for room in rooms if not re.search(rf"^\| *`{room}/`", text, re.MULTILINE)]
+
+
 def check_made_pages():
     """The reference pages that are made from the code are what would be made now."""
     page = "docs/reference/events.md"

@@ -2,7 +2,7 @@
 
 import unittest
 
-from docs import anchors, check_links
+from docs import anchors, check_house_table, check_links
 from tree import File
 
 
@@ -33,6 +33,11 @@ class LinksTest(unittest.TestCase):
     def test_anchors(self):
         self.assertEqual(anchors("# A `b` & c\n## A `b` & c\n```\n# not\n```\n"),
                          ["a-b--c", "a-b--c-1"])
+
+    def test_a_room_without_a_row_fails(self):
+        page = File("docs/architecture.md", "| room | purpose |\n| `base/` | time |\n`wire/`\n")
+        found = [violation.text for violation in check_house_table([page], ["base", "wire"])]
+        self.assertEqual(found, ["has no row for wire/"])
 
 
 if __name__ == "__main__":

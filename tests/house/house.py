@@ -17,10 +17,12 @@ import tidy
 import tree
 
 
+def read_rooms():
+    return tree.read_rooms((tree.ROOT / "cmake/rooms.txt").read_text())
+
+
 def check_arrows(_):
-    files = tree.read_tree()
-    rooms = tree.read_rooms((tree.ROOT / "cmake/rooms.txt").read_text())
-    return arrows.check_table(rooms) + arrows.check_arrows(files, rooms)
+    return arrows.check_table(read_rooms()) + arrows.check_arrows(tree.read_tree(), read_rooms())
 
 
 def check_sources(_):
@@ -38,7 +40,9 @@ def check_tidy(_):
 
 
 def check_docs(_):
-    return docs.check_links(tree.read_tree()) + docs.check_made_pages()
+    files = tree.read_tree()
+    return (docs.check_links(files) + docs.check_house_table(files, read_rooms())
+            + docs.check_made_pages())
 
 
 CHECKS = {"arrows": check_arrows, "sources": check_sources, "symbols": check_symbols,
