@@ -21,9 +21,9 @@ install(EXPORT heddle NAMESPACE heddle:: FILE heddle_targets.cmake DESTINATION "
 include(CMakePackageConfigHelpers)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/heddle-config-version.cmake"
                                  COMPATIBILITY SameMinorVersion)
-install(FILES "${PROJECT_SOURCE_DIR}/cmake/heddle-config.cmake"
-              "${PROJECT_BINARY_DIR}/heddle-config-version.cmake"
+install(FILES "${PROJECT_SOURCE_DIR}/cmake/package_config.cmake" RENAME heddle-config.cmake
         DESTINATION "${config_folder}")
+install(FILES "${PROJECT_BINARY_DIR}/heddle-config-version.cmake" DESTINATION "${config_folder}")
 
 # Completions, where the program's folder has them.
 install(FILES "${PROJECT_SOURCE_DIR}/apps/completion/heddle.bash" RENAME heddle OPTIONAL
