@@ -40,7 +40,7 @@ struct LinkShape {
   BitsPerSec rate = gigabits_per_s(100);
   Nanos delay = micros(1);             // propagation
   Bytes queue = mebibytes(1);          // in front of it; what does not fit is dropped
-  Bytes ecn_threshold = {UINT64_MAX};  // capable packets that find more than this are marked
+  Bytes ecn_threshold = {UINT64_MAX};  // capable packets that find more are marked; 0: all are
   uint32_t mtu_bytes = 9000;           // the largest IP packet
 };
 

@@ -1,0 +1,30 @@
+// Names of fates, in the order of their declaration.
+#include "simulator/fates.h"
+
+#include "base/check.h"
+
+namespace heddle::simulator {
+
+const char* name_of(Fate fate) {
+  static constexpr std::array<const char*, static_cast<size_t>(Fate::kCount)> kNames = {
+      "lost",
+      "duplicated",
+      "reordered",
+      "header corrupted",
+      "payload corrupted",
+      "checksum",
+      "cut off",
+      "link down",
+      "queue full",
+      "marked",
+      "too large",
+      "no route",
+      "refused",
+      "unread port",
+      "host down",
+      "receive queue full"};
+  CHECK(fate < Fate::kCount);
+  return kNames[static_cast<size_t>(fate)];
+}
+
+}  // namespace heddle::simulator

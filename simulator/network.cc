@@ -1,0 +1,237 @@
+// The network's clock, agents and ports. How packets move and what befalls them is in
+// network_packets.cc.
+#include "simulator/network.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+
+namespace heddle::simulator {
+
+using topology::LinkChangeKind;
+using topology::LinkDirection;
+using transport::Address;
+
+namespace {
+
+constexpr uint16_t kFirstSendPort = 32'768;
+constexpr uint16_t kSendPorts = 256;  // a port
+
+}  // namespace
+
+Address address_of(NicId nic, uint16_t port) {
+  Address address;
+  address.host[0] = 0xfd;
+  for (uint32_t i = 0; i < 4; ++i) address.host[15 - i] = static_cast<uint8_t>(nic >> (8 * i));
+  address.port = port;
+  return address;
+}
+
+NicId nic_of(const Address& address) {
+  NicId nic = 0;
+  for (uint32_t i = 12; i < 16; ++i) nic = nic << 8 | address.host[i];
+  return address_of(nic, address.port) == address ? nic : kNoIndex;
+}
+
+Network::Network(const topology::Topology& topology, const NetworkOptions& options, uint64_t seed)
+    : topology_(topology),
+      options_(options),
+      routes_(topology),
+      nics_(topology.nics.size()),
+      now_(options.start),
+      trace_hash_(seed) {
+  CHECK(validate(topology).has_value());
+  Random seeds(seed);
+  for (LinkId id = 0; id < 2 * topology_.links.size(); ++id) {
+    const topology::Link& cable = topology_.links[id / 2];
+    links_.emplace_back(cable.shape);
+    faults_.push_back({id % 2 == 0 ? cable.forward : cable.backward, seeds.fork()});
+    link_ends_.push_back(end_of(topology_, id));
+  }
+  for (uint32_t i = 0; i < topology_.changes.size(); ++i) {
+    events_.push(options.start + topology_.changes[i].at, EventKind::kChange, i);
+  }
+}
+
+Network::~Network() = default;
+
+bool Network::step() {
+  if (events_.empty()) return false;
+  CHECK(!handling_);
+  const Event event = events_.pop();
+  CHECK(event.at >= now_);
+  now_ = event.at;
+  ++events_handled_;
+  handling_ = true;
+  handle(event);
+  handling_ = false;
+  return true;
+}
+
+void Network::run_until(Nanos until) {
+  while (events_.next_at() <= until) step();
+  now_ = std::max(now_, until);
+}
+
+// Links, agents and NICs may leave events behind that a later change made void: those do nothing.
+void Network::handle(const Event& event) {
+  switch (event.kind) {
+    case EventKind::kLink:
+      if (links_[event.subject].next_at() == now_) handle_link(event.subject);
+      break;
+    case EventKind::kPacket:
+      reach(packets_[event.subject].node, event.subject);
+      break;
+    case EventKind::kAgent:
+      if (agents_[event.subject].at == now_) run_agent(event.subject);
+      break;
+    case EventKind::kRoom:
+      if (nics_[event.subject].room_at == now_) look_for_room(event.subject);
+      break;
+    case EventKind::kChange:
+      apply(topology_.changes[event.subject]);
+      break;
+  }
+}
+
+AgentId Network::add_agent(Agent& agent) {
+  if (free_agents_.empty()) {
+    free_agents_.push_back(static_cast<AgentId>(agents_.size()));
+    agents_.emplace_back();
+  }
+  const AgentId id = free_agents_.back();
+  free_agents_.pop_back();
+  agents_[id] = {&agent, Nanos::never()};
+  return id;
+}
+
+void Network::remove_agent(AgentId agent) {
+  CHECK(agents_[agent].agent != nullptr);
+  agents_[agent] = {};
+  free_agents_.push_back(agent);
+}
+
+void Network::schedule(AgentId agent, Nanos at) {
+  at = std::max(at, now_);
+  if (at >= agents_[agent].at) return;
+  agents_[agent].at = at;
+  events_.push(at, EventKind::kAgent, agent);
+}
+
+void Network::run_agent(AgentId agent) {
+  agents_[agent].at = Nanos::never();
+  agents_[agent].agent->run(now_);
+}
+
+uint16_t Network::attach(NicId nic, uint16_t port, Port& receiver) {
+  CHECK(nic < nics_.size());
+  std::vector<Attached>& ports = nics_[nic].ports;
+  for (const Attached& other : ports) CHECK(other.port != port);
+  uint16_t base = kFirstSendPort;
+  const auto taken = [&](const Attached& other) { return other.send_base == base; };
+  while (std::any_of(ports.begin(), ports.end(), taken)) base += kSendPorts;
+  CHECK(base >= kFirstSendPort && port < kFirstSendPort);
+  ports.push_back({port, base, &receiver});
+  return base;
+}
+
+void Network::detach(NicId nic, uint16_t port) {
+  std::vector<Attached>& ports = nics_[nic].ports;
+  const auto found = std::find_if(ports.begin(), ports.end(),
+                                  [port](const Attached& each) { return each.port == port; });
+  CHECK(found != ports.end());
+  std::erase(nics_[nic].wanting_room, found->receiver);
+  ports.erase(found);
+}
+
+bool Network::may_send(NicId nic, Port& sender) {
+  Link& link = links_[routes_.egress(nic)];
+  if (link.queued_bytes(now_, packets_) <= options_.nic_queue.count) return true;
+  NicState& state = nics_[nic];
+  const auto known = std::find(state.wanting_room.begin(), state.wanting_room.end(), &sender);
+  if (known == state.wanting_room.end()) state.wanting_room.push_back(&sender);
+  if (state.room_at == Nanos::never()) look_for_room(nic);
+  return false;
+}
+
+// Tells those that wait for room when half of the NIC's queue has drained.
+void Network::look_for_room(NicId nic) {
+  NicState& state = nics_[nic];
+  Link& link = links_[routes_.egress(nic)];
+  const Nanos at = link.drained_to(now_, options_.nic_queue.count / 2, packets_);
+  if (at > now_) {
+    state.room_at = at;
+    events_.push(at, EventKind::kRoom, nic);
+    return;
+  }
+  state.room_at = Nanos::never();
+  const std::vector<Port*> wanting = std::move(state.wanting_room);
+  state.wanting_room.clear();
+  for (Port* port : wanting) port->handle_room();
+}
+
+uint32_t Network::max_datagram_bytes(NicId nic) const {
+  return std::min(links_[routes_.egress(nic)].shape().mtu_bytes, 65'535u) - kIpUdpBytes;
+}
+
+void Network::apply(const topology::LinkChange& change) {
+  if (change.direction != LinkDirection::kBackward) apply_one(change, 2 * change.link);
+  if (change.direction != LinkDirection::kForward) apply_one(change, 2 * change.link + 1);
+}
+
+void Network::apply_one(const topology::LinkChange& change, LinkId id) {
+  Link& link = links_[id];
+  switch (change.kind) {
+    case LinkChangeKind::kDown:
+      for (PacketId packet = link.set_down(now_); packet != kNoIndex;) {
+        const PacketId next = packets_[packet].next;
+        discard(packet, Fate::kCutOff);
+        packet = next;
+      }
+      break;
+    case LinkChangeKind::kNotice:
+      faults_[id].noticed_down = link.down();
+      break;
+    case LinkChangeKind::kUp:
+      link.set_up();
+      faults_[id].noticed_down = false;
+      break;
+    case LinkChangeKind::kRate:
+      link.set_rate(now_, change.rate, packets_);
+      if (link.next_at() != Nanos::never()) events_.push(link.next_at(), EventKind::kLink, id);
+      break;
+    case LinkChangeKind::kFaults:
+      faults_[id].faults = change.faults;
+      break;
+  }
+}
+
+void Network::inject(const Address& from, const Address& to, std::span<const std::byte> datagram) {
+  CHECK(datagram.size() <= 65'000);
+  const NicId from_nic = nic_of(from);
+  const NicId to_nic = nic_of(to);
+  CHECK(from_nic < nics_.size() && to_nic < nics_.size());
+  const PacketId id =
+      packets_.lend(static_cast<uint16_t>(datagram.size()), 0, transport::kNoRegion, 0);
+  Packet& packet = packets_[id];
+  packet.from_nic = from_nic;
+  packet.to_nic = to_nic;
+  packet.from_port = from.port;
+  packet.to_port = to.port;
+  std::memcpy(packets_.bytes(packet), datagram.data(), datagram.size());
+  send(id);
+}
+
+void Network::count(Fate fate, uint64_t trace_detail) {
+  fates_.add(fate);
+  trace(static_cast<uint64_t>(fate) << 56 ^ trace_detail);
+}
+
+void Network::trace(uint64_t what) {
+  uint64_t z = trace_hash_ ^ (what + static_cast<uint64_t>(now_.count));
+  z *= 0x9e3779b97f4a7c15;
+  trace_hash_ = z ^ (z >> 29);
+}
+
+}  // namespace heddle::simulator

@@ -1,0 +1,169 @@
+// Network: the simulated fabric and its clock. It moves packets from NIC to NIC over links and
+// switches, makes the faults of the topology happen, and runs agents at the times that they asked
+// for. One seed, one history: trace_hash() of two runs with equal seeds and equal calls is equal.
+// Nothing is sent or received here by itself: ports (see SimDatapath) hand packets in and take
+// them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/nanos.h"
+#include "base/random.h"
+#include "simulator/event_queue.h"
+#include "simulator/fates.h"
+#include "simulator/link.h"
+#include "simulator/packet.h"
+#include "simulator/routes.h"
+#include "simulator/virtual_memory.h"
+#include "topology/topology.h"
+#include "transport/address.h"
+
+namespace heddle::simulator {
+
+struct NetworkOptions {
+  Nanos start = seconds(1);              // what the clock shows at first
+  bool tells_errors = true;              // ICMP: refused, too large
+  bool deliver_corrupt_headers = false;  // as if checksums missed them; payload is always protected
+  Bytes nic_queue = kibibytes(256);      // a NIC that holds more takes no further burst
+  Nanos loopback_delay = micros(2);      // from a NIC to itself
+};
+
+// Whoever receives at a port of a NIC.
+class Port {
+ public:
+  virtual ~Port() = default;
+  // Takes the packet over.
+  virtual void handle_packet(PacketId packet) = 0;
+  // The NIC, which was full, has room again.
+  virtual void handle_room() = 0;
+};
+
+class Agent {
+ public:
+  virtual ~Agent() = default;
+  virtual void run(Nanos now) = 0;
+};
+
+using AgentId = uint32_t;
+
+class Network {
+ public:
+  // CHECKs that the topology is valid.
+  Network(const topology::Topology& topology, const NetworkOptions& options, uint64_t seed);
+  ~Network();
+  Network(const Network&) = delete;
+  Network& operator=(const Network&) = delete;
+
+  // --- time ---
+  Nanos now() const { return now_; }
+  Nanos next_event_at() const { return events_.next_at(); }
+  // Handles the next event; false if there is none. Not to be called from within an event.
+  bool step();
+  // Handles everything up to and including `until`; then it is `until`.
+  void run_until(Nanos until);
+  uint64_t events_handled() const { return events_handled_; }
+  uint64_t trace_hash() const { return trace_hash_; }
+
+  // An agent is run once at the earliest time asked for since it ran last.
+  AgentId add_agent(Agent& agent);
+  void remove_agent(AgentId agent);
+  void schedule(AgentId agent, Nanos at);
+
+  // --- what a port does ---
+  // `port` must be free on that NIC (CHECK). Returns the first of the 256 ports that it sends from.
+  uint16_t attach(NicId nic, uint16_t port, Port& receiver);
+  void detach(NicId nic, uint16_t port);
+  PacketStore& packets() { return packets_; }
+  VirtualMemory& virtual_memory() { return virtual_memory_; }
+  // False: the NIC is full; the port's handle_room() will be called.
+  bool may_send(NicId nic, Port& sender);
+  // Sends it from packet.from_nic.
+  void send(PacketId packet);
+  // The largest datagram that the NIC's own link passes.
+  uint32_t max_datagram_bytes(NicId nic) const;
+  void count(Fate fate, uint64_t trace_detail);
+
+  // --- faults ---
+  void apply(const topology::LinkChange& change);
+  // A host that is down neither sends nor receives nor answers.
+  void set_nic_down(NicId nic, bool down) { nics_[nic].down = down; }
+  // Sends these bytes as a datagram, whoever `from` is: for hostile tests.
+  void inject(const transport::Address& from, const transport::Address& to,
+              std::span<const std::byte> datagram);
+
+  // --- what it knows ---
+  const topology::Topology& topology() const { return topology_; }
+  const NetworkOptions& options() const { return options_; }
+  const FateCounts& fates() const { return fates_; }
+  const LinkCounters& counters(LinkId link) const { return links_[link].counters(); }
+  uint64_t queued_bytes(LinkId link) { return links_[link].queued_bytes(now_, packets_); }
+  // Packets that are somewhere: under way, queued or lent to ports.
+  uint32_t packets_alive() const { return packets_.lent(); }
+
+ private:
+  struct Attached {
+    uint16_t port = 0;
+    uint16_t send_base = 0;
+    Port* receiver = nullptr;
+  };
+  struct NicState {
+    bool down = false;
+    std::vector<Attached> ports;
+    std::vector<Port*> wanting_room;
+    Nanos room_at = Nanos::never();
+  };
+  struct AgentState {
+    Agent* agent = nullptr;
+    Nanos at = Nanos::never();
+  };
+  // The faults of one direction and the generator that draws them.
+  struct FaultState {
+    topology::LinkFaults faults;
+    Random random;
+    bool noticed_down = false;
+  };
+
+  void handle(const Event& event);
+  void handle_link(LinkId link);
+  void run_agent(AgentId agent);
+  void look_for_room(NicId nic);
+  void offer(LinkId link, PacketId packet);
+  void offer_faultless(LinkId link, PacketId packet, bool unbounded);
+  void draw_faults(LinkId link, PacketId packet);
+  void reach(NodeId node, PacketId packet);
+  void forward(uint32_t switch_index, PacketId packet);
+  void deliver(NicId nic, PacketId packet);
+  void answer(NodeId node, const Packet& packet, PacketKind kind, uint32_t limit_bytes);
+  void discard(PacketId packet, Fate fate);
+  void trace(uint64_t what);
+  void apply_one(const topology::LinkChange& change, LinkId link);
+
+  topology::Topology topology_;
+  NetworkOptions options_;
+  Routes routes_;
+  EventQueue events_;
+  PacketStore packets_;
+  VirtualMemory virtual_memory_;
+  std::vector<Link> links_;
+  std::vector<FaultState> faults_;
+  std::vector<NodeId> link_ends_;
+  std::vector<NicState> nics_;
+  std::vector<AgentState> agents_;
+  std::vector<AgentId> free_agents_;
+  std::vector<LinkId> live_choices_;
+  FateCounts fates_;
+  Nanos now_;
+  bool handling_ = false;
+  uint64_t events_handled_ = 0;
+  uint64_t trace_hash_ = 0;
+};
+
+// Addresses of the simulated network: the NIC's index as an IPv6 address, and a port.
+transport::Address address_of(NicId nic, uint16_t port);
+// kNoIndex if it is not one of these.
+NicId nic_of(const transport::Address& address);
+
+}  // namespace heddle::simulator

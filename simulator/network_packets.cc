@@ -1,0 +1,197 @@
+// The way of a packet: over links, through switches, to a port, and everything that can befall it.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/check.h"
+#include "simulator/network.h"
+
+namespace heddle::simulator {
+
+using transport::Ecn;
+
+namespace {
+
+// What the trace tells of a packet: enough that two histories that differ hash differently.
+uint64_t digest(const Packet& packet) {
+  return uint64_t{packet.from_nic} << 40 ^ uint64_t { packet.to_nic } << 20 ^
+         uint64_t { packet.from_port } << 8 ^ uint64_t { packet.datagram_bytes() } << 28 ^
+         static_cast<uint64_t>(packet.ecn);
+}
+
+}  // namespace
+
+void Network::send(PacketId id) {
+  const Packet& packet = packets_[id];
+  const NicId from = packet.from_nic;
+  if (nics_[from].down) return discard(id, Fate::kHostDown);
+  if (packet.to_nic == from) {
+    packets_[id].node = from;
+    events_.push(now_ + options_.loopback_delay, EventKind::kPacket, id);
+    return;
+  }
+  offer(routes_.egress(from), id);
+}
+
+void Network::offer(LinkId id, PacketId packet_id) {
+  const Link& link = links_[id];
+  const Packet& packet = packets_[packet_id];
+  if (packet.datagram_bytes() + kIpUdpBytes > link.shape().mtu_bytes && !packet.may_fragment) {
+    const uint32_t limit = link.shape().mtu_bytes - kIpUdpBytes;
+    answer(start_of(topology_, id), packet, PacketKind::kTooLarge, limit);
+    return discard(packet_id, Fate::kTooLarge);
+  }
+  const bool from_nic = id == routes_.egress(packet.from_nic);
+  PacketId copy = kNoIndex;
+  if (faults_[id].faults.any() && !link.down()) {
+    const uint32_t duplicates = faults_[id].faults.duplicate_per_million;
+    if (duplicates > 0 && faults_[id].random.chance_per_million(duplicates)) {
+      copy = packets_.clone(packet_id);
+      count(Fate::kDuplicated, digest(packet));
+    }
+    draw_faults(id, packet_id);
+  }
+  offer_faultless(id, packet_id, from_nic);
+  if (copy != kNoIndex) offer_faultless(id, copy, from_nic);
+}
+
+void Network::offer_faultless(LinkId id, PacketId packet_id, bool unbounded) {
+  Link& link = links_[id];
+  const Ecn before = packets_[packet_id].ecn;
+  const Nanos first_before = link.next_at();
+  switch (link.offer(now_, packet_id, packets_, unbounded)) {
+    case Link::Verdict::kDown:
+      return discard(packet_id, Fate::kLinkDown);
+    case Link::Verdict::kFull:
+      return discard(packet_id, Fate::kQueueFull);
+    case Link::Verdict::kTaken:
+      break;
+  }
+  if (packets_[packet_id].ecn != before) count(Fate::kMarked, id);
+  if (link.next_at() != first_before) events_.push(link.next_at(), EventKind::kLink, id);
+}
+
+void Network::draw_faults(LinkId id, PacketId packet_id) {
+  FaultState& state = faults_[id];
+  const topology::LinkFaults& faults = state.faults;
+  Packet& packet = packets_[packet_id];
+  const auto hits = [&state](uint32_t rate) {
+    return rate > 0 && state.random.chance_per_million(rate);
+  };
+  if (hits(faults.loss_per_million)) packet.lost = true;
+  if (hits(faults.corrupt_header_per_million) && packet.header_bytes > 0) {
+    const uint64_t bit = state.random.below(uint64_t{packet.header_bytes} * 8);
+    packets_.bytes(packet)[bit / 8] ^= std::byte(1u << (bit % 8));
+    packet.header_corrupt = true;
+    count(Fate::kHeaderCorrupted, digest(packet));
+  }
+  if (hits(faults.corrupt_payload_per_million) && packet.payload_bytes > 0) {
+    packet.payload_corrupt = true;
+    count(Fate::kPayloadCorrupted, digest(packet));
+  }
+  if (hits(faults.reorder_per_million)) {
+    const auto least = static_cast<uint64_t>(faults.reorder_min.count);
+    const auto most = static_cast<uint64_t>(faults.reorder_max.count);
+    packet.held_back = nanos(static_cast<int64_t>(state.random.between(least, most)));
+  }
+}
+
+void Network::handle_link(LinkId id) {
+  Link& link = links_[id];
+  const PacketId packet_id = link.pop(now_, packets_);
+  if (link.next_at() != Nanos::never()) events_.push(link.next_at(), EventKind::kLink, id);
+  Packet& packet = packets_[packet_id];
+  if (packet.lost) return discard(packet_id, Fate::kLost);
+  trace(uint64_t{id} << 48 ^ digest(packet));
+  if (packet.held_back.count > 0) {
+    count(Fate::kReordered, digest(packet));
+    packet.node = link_ends_[id];
+    const Nanos at = now_ + std::exchange(packet.held_back, Nanos{});
+    events_.push(at, EventKind::kPacket, packet_id);
+    return;
+  }
+  reach(link_ends_[id], packet_id);
+}
+
+void Network::reach(NodeId node, PacketId packet) {
+  const auto nics = static_cast<NodeId>(nics_.size());
+  if (node < nics) {
+    deliver(node, packet);
+  } else {
+    forward(node - nics, packet);
+  }
+}
+
+// A switch leaves out links that it knows to be down, as the port group of a real one does.
+void Network::forward(uint32_t switch_index, PacketId id) {
+  const Packet& packet = packets_[id];
+  live_choices_.clear();
+  for (const LinkId link : routes_.next_links(switch_index, packet.to_nic)) {
+    if (!faults_[link].noticed_down) live_choices_.push_back(link);
+  }
+  if (live_choices_.empty()) return discard(id, Fate::kNoRoute);
+  const auto choices = static_cast<uint32_t>(live_choices_.size());
+  const uint64_t seed = topology_.switches[switch_index].hash_seed;
+  offer(live_choices_[Routes::choose(choices, seed, packet)], id);
+}
+
+void Network::deliver(NicId nic, PacketId id) {
+  const Packet& packet = packets_[id];
+  if (packet.to_nic != nic) return discard(id, Fate::kNoRoute);
+  if (nics_[nic].down) return discard(id, Fate::kHostDown);
+  if (packet.payload_corrupt) return discard(id, Fate::kChecksumDropped);
+  if (packet.header_corrupt && !options_.deliver_corrupt_headers) {
+    return discard(id, Fate::kChecksumDropped);
+  }
+  for (const Attached& each : nics_[nic].ports) {
+    if (each.port == packet.to_port) return each.receiver->handle_packet(id);
+    if (packet.to_port - each.send_base < 256 && packet.to_port >= each.send_base) {
+      // What the network tells about a sent packet comes back to the port that it left from.
+      if (packet.kind != PacketKind::kDatagram) return each.receiver->handle_packet(id);
+      return discard(id, Fate::kUnread);
+    }
+  }
+  answer(nic, packet, PacketKind::kRefused, 0);
+  discard(id, Fate::kRefused);
+}
+
+// Tells the sender of a packet, from `node`, what became of it. Nothing is told about what was
+// told.
+void Network::answer(NodeId node, const Packet& packet, PacketKind kind, uint32_t limit_bytes) {
+  if (!options_.tells_errors || packet.kind == PacketKind::kRefused ||
+      packet.kind == PacketKind::kTooLarge) {
+    return;
+  }
+  constexpr uint16_t kIcmpBytes = 28;  // the header and ports of the packet that it answers
+  const NicId from = packet.to_nic;
+  const NicId to = packet.from_nic;
+  const uint16_t from_port = packet.to_port;
+  const uint16_t to_port = packet.from_port;
+  const uint16_t path = packet.path;
+  const PacketId id = packets_.lend(kIcmpBytes, 0, transport::kNoRegion, 0);
+  Packet& told = packets_[id];
+  told.kind = kind;
+  told.limit_bytes = limit_bytes;
+  told.from_nic = from;
+  told.to_nic = to;
+  told.from_port = from_port;
+  told.to_port = to_port;
+  told.path = path;
+  std::memset(packets_.bytes(told), 0, kIcmpBytes);
+  const auto nics = static_cast<NodeId>(nics_.size());
+  if (node == to) {
+    told.node = node;
+    events_.push(now_, EventKind::kPacket, id);
+  } else if (node < nics) {
+    offer(routes_.egress(node), id);
+  } else {
+    forward(node - nics, id);
+  }
+}
+
+void Network::discard(PacketId id, Fate fate) {
+  count(fate, digest(packets_[id]));
+  packets_.give_back(id);
+}
+
+}  // namespace heddle::simulator

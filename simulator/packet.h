@@ -1,0 +1,118 @@
+// Packet: what travels through the simulated network, and the store that lends it. A packet carries
+// the real bytes of its header and either real payload or the name of virtual payload, so that
+// gigabytes move cheaply. It can also stand for a write into remote memory (the placed-chunk shape
+// of RDMA).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/nanos.h"
+#include "base/pool.h"
+#include "transport/payload.h"
+#include "transport/rx_run.h"
+
+namespace heddle::simulator {
+
+using NicId = uint32_t;     // index into the topology's NICs
+using PacketId = uint32_t;  // kNoIndex: none
+
+// What a packet is larger by than its datagram: IPv4 and UDP headers; and on the wire Ethernet's
+// header, check sequence, preamble and gap as well.
+inline constexpr uint32_t kIpUdpBytes = 28;
+inline constexpr uint32_t kWireOverheadBytes = kIpUdpBytes + 38;
+
+enum class PacketKind : uint8_t {
+  kDatagram,
+  kRefused,   // ICMP: nobody receives at (to_nic, to_port) of the packet that it answers
+  kTooLarge,  // ICMP: the packet that it answers did not fit; `limit_bytes` would have
+  kWrite,     // a write into remote memory with 32 immediate bits
+};
+
+// The write that a kWrite packet makes at the receiver.
+struct RemoteWrite {
+  uint64_t token = 0;  // names the receiver's memory
+  uint64_t offset = 0;
+  uint64_t sequence = 0;  // of its path
+  uint32_t immediate = 0;
+};
+
+struct Packet {
+  static constexpr uint32_t kInlineBytes = 64;
+
+  PacketId next = kNoIndex;  // in whatever list it stands
+  NicId from_nic = 0;
+  NicId to_nic = 0;
+  uint16_t from_port = 0;
+  uint16_t to_port = 0;
+  uint16_t path = 0;
+  PacketKind kind = PacketKind::kDatagram;
+  transport::Ecn ecn = transport::Ecn::kNotCapable;
+  bool may_fragment = false;
+  bool lost = false;  // disappears at the end of the link that it is on
+  bool header_corrupt = false;
+  bool payload_corrupt = false;
+  uint16_t header_bytes = 0;
+  uint32_t payload_bytes = 0;
+  uint32_t limit_bytes = 0;   // kTooLarge
+  uint32_t node = 0;          // where it is, or where it goes while it is held back
+  uint32_t block = kNoIndex;  // header and real payload, one after the other, when not inline
+  transport::RegionId content =
+      transport::kNoRegion;  // virtual payload: the region whose bytes these are
+  uint64_t content_at = 0;   // and from where on
+  Nanos departs_at;          // from the link that it is on: its last bit
+  Nanos arrives_at;          // its last bit at the link's end
+  Nanos held_back;           // after the link, so that others overtake it
+  RemoteWrite write;
+  std::array<std::byte, kInlineBytes> header;
+
+  bool is_virtual() const { return content != transport::kNoRegion; }
+  uint32_t datagram_bytes() const { return header_bytes + payload_bytes; }
+  uint32_t wire_bytes() const { return datagram_bytes() + kWireOverheadBytes; }
+};
+
+class PacketStore {
+ public:
+  PacketStore() : packets_(UINT32_MAX) {}
+
+  // A packet with all fields at their defaults and room for its bytes: the header's, and the
+  // payload's unless `content` names virtual ones.
+  PacketId lend(uint16_t header_bytes, uint32_t payload_bytes, transport::RegionId content,
+                uint64_t content_at);
+  // A copy with bytes of its own.
+  PacketId clone(PacketId id);
+  void give_back(PacketId id);
+
+  Packet& operator[](PacketId id) { return packets_[id]; }
+  const Packet& operator[](PacketId id) const { return packets_[id]; }
+
+  // Header, then real payload.
+  std::byte* bytes(Packet& packet);
+  const std::byte* bytes(const Packet& packet) const;
+  // How many of them there are.
+  static uint32_t real_bytes(const Packet& packet) {
+    return packet.header_bytes + (packet.is_virtual() ? 0 : packet.payload_bytes);
+  }
+
+  uint32_t lent() const { return packets_.lent(); }
+
+ private:
+  // Blocks of one size, named by (class, index).
+  struct BlockClass {
+    uint32_t bytes = 0;
+    std::vector<std::unique_ptr<std::byte[]>> blocks;
+    std::vector<uint32_t> free;
+  };
+
+  uint32_t lend_block(uint32_t bytes);
+  std::byte* block(uint32_t name) const;
+
+  Pool<Packet> packets_;
+  std::array<BlockClass, 4> classes_{
+      {{256, {}, {}}, {2'048, {}, {}}, {10'240, {}, {}}, {65'536, {}, {}}}};
+};
+
+}  // namespace heddle::simulator

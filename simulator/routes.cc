@@ -1,0 +1,107 @@
+// Shortest ways by breadth-first search from every switch that has NICs, kept as groups of next
+// links.
+#include "simulator/routes.h"
+
+#include "base/check.h"
+#include "base/units.h"
+
+namespace heddle::simulator {
+
+using topology::NodeKind;
+using topology::Topology;
+
+namespace {
+
+uint64_t mix(uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+}  // namespace
+
+NodeId node_id(const Topology& topology, const topology::Node& node) {
+  return node.kind == NodeKind::kNic ? node.index
+                                     : static_cast<NodeId>(topology.nics.size()) + node.index;
+}
+
+NodeId end_of(const Topology& topology, LinkId link) {
+  const topology::Link& cable = topology.links[link / 2];
+  return node_id(topology, link % 2 == 0 ? cable.b : cable.a);
+}
+
+NodeId start_of(const Topology& topology, LinkId link) { return end_of(topology, link ^ 1); }
+
+Routes::Routes(const Topology& topology)
+    : switches_(static_cast<uint32_t>(topology.switches.size())),
+      egress_(topology.nics.size(), kNoIndex),
+      switch_of_nic_(topology.nics.size(), kNoIndex),
+      last_link_(topology.nics.size(), kNoIndex),
+      groups_(size_t{switches_} * switches_) {
+  const auto nics = static_cast<NodeId>(topology.nics.size());
+  std::vector<std::vector<LinkId>> links_out(switches_);
+  for (LinkId link = 0; link < 2 * topology.links.size(); ++link) {
+    const NodeId from = start_of(topology, link);
+    const NodeId to = end_of(topology, link);
+    if (from < nics) {
+      egress_[from] = link;
+      if (to >= nics) switch_of_nic_[from] = to - nics;
+    } else if (to < nics) {
+      last_link_[to] = link;
+    } else {
+      links_out[from - nics].push_back(link);
+    }
+  }
+  std::vector<bool> is_target(switches_);
+  for (const uint32_t target : switch_of_nic_) {
+    if (target != kNoIndex) is_target[target] = true;
+  }
+  for (uint32_t target = 0; target < switches_; ++target) {
+    if (is_target[target]) add_ways_to(topology, target, links_out);
+  }
+}
+
+void Routes::add_ways_to(const Topology& topology, uint32_t target,
+                         std::span<const std::vector<LinkId>> links_out) {
+  const auto nics = static_cast<NodeId>(topology.nics.size());
+  std::vector<uint32_t> distance(switches_, kNoIndex);
+  std::vector<uint32_t> order = {target};
+  distance[target] = 0;
+  // Every cable goes both ways, so the way from the target is as long as the way to it.
+  for (size_t i = 0; i < order.size(); ++i) {
+    for (const LinkId link : links_out[order[i]]) {
+      const uint32_t neighbour = end_of(topology, link) - nics;
+      if (distance[neighbour] != kNoIndex) continue;
+      distance[neighbour] = distance[order[i]] + 1;
+      order.push_back(neighbour);
+    }
+  }
+  for (uint32_t from = 0; from < switches_; ++from) {
+    if (from == target || distance[from] == kNoIndex) continue;
+    Group& group = groups_[size_t{from} * switches_ + target];
+    group.first = static_cast<uint32_t>(links_.size());
+    for (const LinkId link : links_out[from]) {
+      const uint32_t neighbour = end_of(topology, link) - nics;
+      if (distance[neighbour] + 1 == distance[from]) links_.push_back(link);
+    }
+    group.count = static_cast<uint32_t>(links_.size()) - group.first;
+  }
+}
+
+std::span<const LinkId> Routes::next_links(uint32_t switch_index, NicId nic) const {
+  const uint32_t target = switch_of_nic_[nic];
+  if (target == kNoIndex) return {};
+  if (target == switch_index) return {&last_link_[nic], 1};
+  const Group& group = groups_[size_t{switch_index} * switches_ + target];
+  return std::span(links_).subspan(group.first, group.count);
+}
+
+uint32_t Routes::choose(uint32_t choices, uint64_t seed, const Packet& packet) {
+  if (choices == 1) return 0;
+  const uint64_t nics = uint64_t{packet.from_nic} << 32 | packet.to_nic;
+  const uint64_t ports = uint64_t{packet.from_port} << 16 | packet.to_port;
+  const uint64_t hash = mix(mix(nics ^ seed) + ports * 0x9e3779b97f4a7c15);
+  return static_cast<uint32_t>((static_cast<Uint128>(hash) * choices) >> 64);
+}
+
+}  // namespace heddle::simulator

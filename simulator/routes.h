@@ -1,0 +1,54 @@
+// Routes: for every switch and every destination the links that begin a shortest way, and the ECMP
+// choice among them. A switch hashes source, destination and entropy with a seed of its own, as
+// real ones do.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/pool.h"
+#include "simulator/packet.h"
+#include "topology/topology.h"
+
+namespace heddle::simulator {
+
+// One direction of link i of a topology: 2 i from its end a, 2 i + 1 from its end b.
+using LinkId = uint32_t;
+// A NIC by its index; switch s is number of NICs + s.
+using NodeId = uint32_t;
+
+NodeId node_id(const topology::Topology& topology, const topology::Node& node);
+NodeId end_of(const topology::Topology& topology, LinkId link);
+NodeId start_of(const topology::Topology& topology, LinkId link);
+
+class Routes {
+ public:
+  explicit Routes(const topology::Topology& topology);
+
+  // The link that leaves a NIC.
+  LinkId egress(NicId nic) const { return egress_[nic]; }
+  // Equal-cost links of `switch_index` towards `nic`; none if there is no way.
+  std::span<const LinkId> next_links(uint32_t switch_index, NicId nic) const;
+
+  // Which of `choices` (at least one) a switch with this seed takes.
+  static uint32_t choose(uint32_t choices, uint64_t seed, const Packet& packet);
+
+ private:
+  struct Group {
+    uint32_t first = 0;
+    uint32_t count = 0;
+  };
+
+  void add_ways_to(const topology::Topology& topology, uint32_t target,
+                   std::span<const std::vector<LinkId>> links_out);
+
+  uint32_t switches_ = 0;
+  std::vector<LinkId> egress_;
+  std::vector<uint32_t> switch_of_nic_;  // kNoIndex: its cable leads to another NIC
+  std::vector<LinkId> last_link_;        // from that switch to the NIC
+  std::vector<Group> groups_;            // [switch x target switch]
+  std::vector<LinkId> links_;
+};
+
+}  // namespace heddle::simulator

@@ -1,0 +1,177 @@
+// Sending, errors, waiting and names of memory of the simulated datapath.
+#include "simulator/sim_datapath.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+
+namespace heddle::simulator {
+
+using transport::NetworkError;
+using transport::NetworkErrorKind;
+using transport::RegionId;
+using transport::TxBurst;
+
+namespace {
+
+constexpr size_t kErrorsKept = 64;
+
+}  // namespace
+
+SimDatapath::SimDatapath(Network& network, const SimDatapathOptions& options)
+    : network_(network), options_(options) {
+  CHECK(options.max_paths >= 1 && options.max_paths <= 256);
+  send_base_ = network.attach(options.nic, options.port, *this);
+  capabilities_.max_datagram_bytes = network.max_datagram_bytes(options.nic);
+  capabilities_.max_paths = options.max_paths;
+  capabilities_.max_burst_segments = transport::kMaxBurstSegments;
+  capabilities_.receives_runs = options.coalesces;
+  capabilities_.predicts = options.predicts;
+  capabilities_.ecn = options.ecn;
+  capabilities_.timestamps = options.timestamps;
+  capabilities_.receive_capacity = options.receive_capacity;
+  errors_.reserve(kErrorsKept);
+}
+
+SimDatapath::~SimDatapath() {
+  network_.detach(options_.nic, options_.port);
+  while (first_ != kNoIndex) {
+    const PacketId next = network_.packets()[first_].next;
+    network_.packets().give_back(first_);
+    first_ = next;
+  }
+}
+
+transport::Address SimDatapath::local_address() const {
+  return address_of(options_.nic, options_.port);
+}
+
+size_t SimDatapath::transmit(std::span<const TxBurst> bursts) {
+  ++statistics_.transmit_calls;
+  has_room_ = false;
+  for (size_t i = 0; i < bursts.size(); ++i) {
+    if (!can_be_sent(bursts[i])) continue;
+    if (!network_.may_send(options_.nic, *this)) {
+      ++statistics_.transmit_refused;
+      return i;
+    }
+    send_burst(bursts[i]);
+  }
+  return bursts.size();
+}
+
+// What can never be sent becomes an error, as from a system call.
+bool SimDatapath::can_be_sent(const TxBurst& burst) {
+  CHECK(burst.segments >= 1 && burst.segments <= transport::kMaxBurstSegments);
+  CHECK(burst.path < options_.max_paths);
+  CHECK(burst.last_payload_bytes <= burst.payload_bytes);
+  NetworkError error;
+  error.to = burst.to;
+  error.path = burst.path;
+  if (nic_of(burst.to) >= network_.topology().nics.size()) {
+    error.kind = NetworkErrorKind::kUnreachable;
+  } else if (burst.header_bytes + burst.payload_bytes > capabilities_.max_datagram_bytes) {
+    error.kind = NetworkErrorKind::kTooLarge;
+    error.limit_bytes = capabilities_.max_datagram_bytes;
+  } else {
+    return true;
+  }
+  push_error(error);
+  return false;
+}
+
+void SimDatapath::send_burst(const TxBurst& burst) {
+  PacketStore& packets = network_.packets();
+  const bool named = is_virtual(burst.region) && burst.payload_bytes > 0;
+  CHECK(!named || burst.header_bytes == transport::kDataHeaderBytes);
+  const std::byte* payload = nullptr;
+  if (!named && burst.payload_bytes > 0) {
+    payload = regions_.resolve({burst.region, burst.offset, burst.total_payload()});
+    statistics_.payload_copied_bytes += burst.total_payload();
+  }
+  const NicId to_nic = nic_of(burst.to);
+  for (uint32_t i = 0; i < burst.segments; ++i) {
+    const uint32_t bytes =
+        i + 1u == burst.segments ? burst.last_payload_bytes : burst.payload_bytes;
+    const uint64_t at = uint64_t{i} * burst.payload_bytes;
+    Content content;
+    if (named && bytes > 0) content = content_of(burst.region, burst.offset + at, bytes);
+    const PacketId id = packets.lend(burst.header_bytes, bytes, content.name, content.at);
+    Packet& packet = packets[id];
+    packet.from_nic = options_.nic;
+    packet.to_nic = to_nic;
+    packet.from_port = static_cast<uint16_t>(send_base_ + burst.path);
+    packet.to_port = burst.to.port;
+    packet.path = burst.path;
+    packet.may_fragment = burst.may_fragment;
+    if (burst.ecn_capable && options_.ecn) packet.ecn = transport::Ecn::kEct0;
+    std::byte* out = packets.bytes(packet);
+    std::memcpy(out, burst.headers + size_t{i} * burst.header_bytes, burst.header_bytes);
+    if (payload != nullptr) std::memcpy(out + burst.header_bytes, payload + at, bytes);
+    ++statistics_.datagrams_sent;
+    network_.send(id);
+  }
+}
+
+// What virtual bytes are right now; a packet that crosses pieces of different origin cannot be told
+// any more.
+Content SimDatapath::content_of(RegionId region, uint64_t offset, uint32_t bytes) {
+  contents_.clear();
+  network_.virtual_memory().read({region, offset, bytes}, contents_);
+  if (contents_.size() == 1) return contents_.front();
+  return {kUnknownBytes, 0, bytes};
+}
+
+void SimDatapath::push_error(const NetworkError& error) {
+  if (errors_.size() == kErrorsKept) errors_.pop_front();
+  errors_.push_back(error);
+  if (wakeup_ != nullptr) wakeup_->handle_ready();
+}
+
+bool SimDatapath::poll_error(NetworkError& error) {
+  if (errors_.empty()) return false;
+  error = errors_.pop_front();
+  return true;
+}
+
+void SimDatapath::handle_room() {
+  has_room_ = true;
+  if (wakeup_ != nullptr) wakeup_->handle_ready();
+}
+
+void SimDatapath::wait(Nanos until) {
+  const Nanos end = until == Nanos::never() ? until : until - options_.clock_offset;
+  while (!woken_.exchange(false, std::memory_order_relaxed)) {
+    if (ready()) {
+      has_room_ = false;
+      return;
+    }
+    if (network_.next_event_at() > end || network_.next_event_at() == Nanos::never()) {
+      if (end != Nanos::never()) network_.run_until(end);
+      return;
+    }
+    network_.step();
+  }
+}
+
+Result<RegionId> SimDatapath::register_memory(void* start, size_t bytes) {
+  if (start == nullptr || bytes == 0) {
+    return fail(ErrorCode::kInvalid, "cannot register memory", "it is empty");
+  }
+  return regions_.add_host(start, bytes);
+}
+
+RegionId SimDatapath::register_virtual(uint64_t pattern, uint64_t bytes) {
+  return network_.virtual_memory().add(pattern, bytes);
+}
+
+void SimDatapath::unregister_memory(RegionId region) {
+  if (is_virtual(region)) {
+    network_.virtual_memory().remove(region);
+  } else {
+    regions_.remove(region);
+  }
+}
+
+}  // namespace heddle::simulator

@@ -1,0 +1,130 @@
+// SimDatapath: the datapath contract on a simulated network, attached to one port of one NIC. Its
+// clock is the network's. Whoever drives it is told when a turn is worth while (Wakeup); wait()
+// exists too and lets the network's time pass, for tests that drive it by hand. Payload may be host
+// memory (bytes travel) or virtual memory (names travel; see VirtualMemory).
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/ring.h"
+#include "datapath/datapath.h"
+#include "datapath/regions.h"
+#include "simulator/network.h"
+
+namespace heddle::simulator {
+
+struct SimDatapathOptions {
+  NicId nic = 0;
+  uint16_t port = 4791;
+  uint16_t max_paths = 64;
+  Bytes receive_capacity = {212'992};  // datagrams that wait to be received; more are dropped
+  bool coalesces = true;               // hands over runs of what arrived together, as GRO does
+  Nanos coalesces_within = micros(20);
+  bool predicts = true;
+  bool scribbles =
+      true;  // a wrong prediction leaves garbage at its place, as a scattered receive does
+  bool ecn = true;
+  bool timestamps = true;
+  Nanos clock_offset;  // this host's clock minus the network's
+};
+
+// Told when something has arrived, an error is there, or a full NIC has room again.
+class Wakeup {
+ public:
+  virtual ~Wakeup() = default;
+  virtual void handle_ready() = 0;
+};
+
+// Told of every write into memory that a datapath knows.
+class WriteObserver {
+ public:
+  virtual ~WriteObserver() = default;
+  // `copied`: by place(); else by a prediction, right or wrong.
+  virtual void handle_write(const transport::Payload& range, bool copied) = 0;
+};
+
+class SimDatapath final : public datapath::Datapath, private Port {
+ public:
+  SimDatapath(Network& network, const SimDatapathOptions& options);
+  ~SimDatapath() override;
+  SimDatapath(const SimDatapath&) = delete;
+  SimDatapath& operator=(const SimDatapath&) = delete;
+
+  void set_wakeup(Wakeup* wakeup) { wakeup_ = wakeup; }
+  void set_write_observer(WriteObserver* observer) { observer_ = observer; }
+  // Virtual memory that holds the bytes of `pattern` at first.
+  transport::RegionId register_virtual(uint64_t pattern, uint64_t bytes);
+  // True if a turn would find something: input, an error, or room after a refusal.
+  bool ready() const { return received_ > 0 || !errors_.empty() || has_room_; }
+  Network& network() { return network_; }
+
+  const datapath::Capabilities& capabilities() const override { return capabilities_; }
+  transport::Address local_address() const override;
+  Nanos now() override { return network_.now() + options_.clock_offset; }
+  size_t transmit(std::span<const transport::TxBurst> bursts) override;
+  size_t receive(datapath::RxBatch& batch, const transport::Prediction* prediction) override;
+  void release(datapath::RxBatch& batch) override;
+  void place(std::span<const transport::Placement> placements) override;
+  void wait(Nanos until) override;
+  void wake() override { woken_.store(true, std::memory_order_relaxed); }
+  Result<transport::RegionId> register_memory(void* start, size_t bytes) override;
+  void unregister_memory(transport::RegionId region) override;
+  bool poll_error(transport::NetworkError& error) override;
+  const datapath::DatapathStatistics& statistics() const override { return statistics_; }
+
+ private:
+  void handle_packet(PacketId packet) override;
+  void handle_room() override;
+
+  // transmit
+  bool can_be_sent(const transport::TxBurst& burst);
+  void send_burst(const transport::TxBurst& burst);
+  Content content_of(transport::RegionId region, uint64_t offset, uint32_t bytes);
+  void push_error(const transport::NetworkError& error);
+
+  // receive
+  uint32_t run_length(PacketId first) const;
+  bool continues_run(const Packet& first, const Packet& last, const Packet& next) const;
+  void take_run(uint32_t length, transport::RxRun& run, const transport::Prediction* prediction);
+  bool place_predicted(uint32_t length, const transport::Prediction& prediction);
+  void scribble(uint32_t length, const transport::Prediction& prediction);
+  bool fits(uint32_t length, const transport::Prediction& prediction) const;
+  void append_frames(const Packet& packet, uint32_t bytes);
+
+  // place
+  void gather_contents(std::span<const transport::Placement> placements);
+  void write_contents(const transport::Placement& placement, std::span<const Content> contents);
+  void fill(std::byte* to, const Content& content) const;
+  void tell_write(transport::RegionId region, uint64_t offset, uint64_t length, bool copied);
+
+  Network& network_;
+  SimDatapathOptions options_;
+  datapath::Capabilities capabilities_;
+  datapath::DatapathStatistics statistics_;
+  uint16_t send_base_ = 0;
+  Wakeup* wakeup_ = nullptr;
+  WriteObserver* observer_ = nullptr;
+
+  datapath::RegionTable regions_;
+  Ring<transport::NetworkError> errors_;
+  bool has_room_ = false;  // after a refusal
+  std::atomic<bool> woken_ = false;
+
+  PacketId first_ = kNoIndex;  // the receive queue
+  PacketId last_ = kNoIndex;
+  uint32_t received_ = 0;  // packets in it
+  uint64_t received_bytes_ = 0;
+
+  bool lent_ = false;
+  std::vector<std::byte> frames_;  // of the lent batch
+  std::vector<Content> contents_;  // scratch of place() and transmit()
+  std::vector<size_t> content_ends_;
+  std::vector<transport::Placement> host_copies_;
+};
+
+}  // namespace heddle::simulator

@@ -1,0 +1,210 @@
+// Receiving on the simulated datapath: a bounded queue, runs of what arrived together, predicted
+// places.
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "simulator/sim_datapath.h"
+
+namespace heddle::simulator {
+
+using transport::kDataHeaderBytes;
+using transport::NetworkErrorKind;
+using transport::PayloadAt;
+using transport::Prediction;
+using transport::RxRun;
+
+namespace {
+
+constexpr uint32_t kRunBytesMax = 65'000;    // as GRO's
+constexpr size_t kFrameBytesMax = 1u << 20;  // a batch ends when its frames are larger
+
+}  // namespace
+
+void SimDatapath::handle_packet(PacketId id) {
+  PacketStore& packets = network_.packets();
+  Packet& packet = packets[id];
+  if (packet.kind == PacketKind::kRefused || packet.kind == PacketKind::kTooLarge) {
+    const bool refused = packet.kind == PacketKind::kRefused;
+    push_error({refused ? NetworkErrorKind::kRefused : NetworkErrorKind::kTooLarge,
+                address_of(packet.from_nic, packet.from_port), packet.path, packet.limit_bytes});
+    packets.give_back(id);
+    return;
+  }
+  if (received_bytes_ + packet.datagram_bytes() > options_.receive_capacity.count) {
+    ++statistics_.dropped_at_receive;
+    network_.count(Fate::kReceiveQueueFull, packet.datagram_bytes());
+    packets.give_back(id);
+    return;
+  }
+  packet.arrives_at = network_.now();
+  packet.next = kNoIndex;
+  if (first_ == kNoIndex) {
+    first_ = id;
+  } else {
+    packets[last_].next = id;
+  }
+  last_ = id;
+  ++received_;
+  received_bytes_ += packet.datagram_bytes();
+  ++statistics_.datagrams_received;
+  if (wakeup_ != nullptr) wakeup_->handle_ready();
+}
+
+size_t SimDatapath::receive(datapath::RxBatch& batch, const Prediction* prediction) {
+  CHECK(!lent_);
+  ++statistics_.receive_calls;
+  batch.count = 0;
+  frames_.clear();
+  std::array<size_t, datapath::RxBatch::kMaxRuns> starts;
+  while (first_ != kNoIndex && batch.count < batch.runs.size() && frames_.size() < kFrameBytesMax) {
+    starts[batch.count] = frames_.size();
+    take_run(run_length(first_), batch.runs[batch.count], prediction);
+    prediction = nullptr;  // it tells of the next run only
+    ++batch.count;
+  }
+  for (size_t i = 0; i < batch.count; ++i) batch.runs[i].frame = frames_.data() + starts[i];
+  lent_ = batch.count > 0;
+  return batch.count;
+}
+
+void SimDatapath::release(datapath::RxBatch& batch) {
+  // Whoever still looks at a frame should notice.
+  if (lent_) std::memset(frames_.data(), 0xdd, std::min<size_t>(frames_.size(), 4'096));
+  lent_ = false;
+  batch.count = 0;
+}
+
+// How many packets from the queue's first on make one run.
+uint32_t SimDatapath::run_length(PacketId first_id) const {
+  if (!options_.coalesces) return 1;
+  const PacketStore& packets = network_.packets();
+  const Packet& first = packets[first_id];
+  const Packet* last = &first;
+  uint32_t length = 1;
+  uint32_t bytes = first.datagram_bytes();
+  while (last->next != kNoIndex && length < transport::kMaxBurstSegments) {
+    const Packet& next = packets[last->next];
+    bytes += next.datagram_bytes();
+    if (bytes > kRunBytesMax || !continues_run(first, *last, next)) break;
+    last = &next;
+    ++length;
+  }
+  return length;
+}
+
+bool SimDatapath::continues_run(const Packet& first, const Packet& last, const Packet& next) const {
+  if (next.from_nic != first.from_nic || next.from_port != first.from_port) return false;
+  if (next.ecn != first.ecn || last.datagram_bytes() != first.datagram_bytes()) return false;
+  if (next.datagram_bytes() > first.datagram_bytes()) return false;
+  if (next.arrives_at - first.arrives_at > options_.coalesces_within) return false;
+  if (next.is_virtual() != first.is_virtual()) return false;
+  return !next.is_virtual() ||
+         (next.content == last.content && next.content_at == last.content_at + last.payload_bytes);
+}
+
+void SimDatapath::take_run(uint32_t length, RxRun& run, const Prediction* prediction) {
+  PacketStore& packets = network_.packets();
+  const Packet& first = packets[first_];
+  run = RxRun();
+  run.from = address_of(first.from_nic, first.from_port);
+  run.ecn = options_.ecn ? first.ecn : transport::Ecn::kNotCapable;
+  run.segments = length;
+  run.segment_bytes = first.datagram_bytes();
+  const bool placed = prediction != nullptr && options_.predicts &&
+                      run.segment_bytes > kDataHeaderBytes && place_predicted(length, *prediction);
+  if (placed) {
+    run.payload_at = PayloadAt::kPlaced;
+    run.place = prediction->place;
+    run.place.length = 0;
+  } else if (first.is_virtual()) {
+    run.payload_at = PayloadAt::kVirtual;
+    run.place = {first.content, first.content_at, 0};
+  }
+  for (uint32_t i = 0; i < length; ++i) {
+    const PacketId id = first_;
+    const Packet& packet = packets[id];
+    const uint32_t bytes = packet.datagram_bytes();
+    run.last_segment_bytes = bytes;
+    run.received_at =
+        (options_.timestamps ? packet.arrives_at : network_.now()) + options_.clock_offset;
+    const bool whole = run.payload_at == PayloadAt::kFrame;
+    append_frames(packet, whole ? bytes : std::min(bytes, kDataHeaderBytes));
+    if (!whole) {
+      run.place.length += bytes - std::min(bytes, kDataHeaderBytes);
+      statistics_.payload_placed_bytes += placed ? bytes - std::min(bytes, kDataHeaderBytes) : 0;
+    }
+    first_ = packet.next;
+    if (first_ == kNoIndex) last_ = kNoIndex;
+    --received_;
+    received_bytes_ -= bytes;
+    packets.give_back(id);
+  }
+}
+
+void SimDatapath::append_frames(const Packet& packet, uint32_t bytes) {
+  const std::byte* from = network_.packets().bytes(packet);
+  frames_.insert(frames_.end(), from, from + bytes);
+}
+
+// Lands the payload of the first `length` packets at the predicted place; false if that is not
+// where it goes.
+bool SimDatapath::place_predicted(uint32_t length, const Prediction& prediction) {
+  const PacketStore& packets = network_.packets();
+  const Packet& first = packets[first_];
+  const std::byte* header = packets.bytes(first);
+  bool matches = fits(length, prediction);
+  for (uint32_t i = 0; matches && i < kDataHeaderBytes; ++i) {
+    matches = ((header[i] ^ prediction.header[i]) & prediction.mask[i]) == std::byte{0};
+  }
+  if (!matches) {
+    if (options_.scribbles) scribble(length, prediction);
+    return false;
+  }
+  const bool named = first.is_virtual();
+  uint64_t at = prediction.place.offset;
+  PacketId id = first_;
+  for (uint32_t i = 0; i < length; ++i, id = packets[id].next) {
+    const Packet& packet = packets[id];
+    const uint32_t bytes =
+        packet.datagram_bytes() - std::min(packet.datagram_bytes(), kDataHeaderBytes);
+    if (named) {
+      network_.virtual_memory().write(prediction.place.region, at,
+                                      {packet.content, packet.content_at, bytes});
+    } else if (bytes > 0) {
+      std::memcpy(regions_.resolve({prediction.place.region, at, bytes}),
+                  packets.bytes(packet) + kDataHeaderBytes, bytes);
+    }
+    at += bytes;
+  }
+  tell_write(prediction.place.region, prediction.place.offset, at - prediction.place.offset, false);
+  return true;
+}
+
+// The run has the predicted step, there is room for it, and its bytes are of the place's kind.
+bool SimDatapath::fits(uint32_t length, const Prediction& prediction) const {
+  const PacketStore& packets = network_.packets();
+  const Packet& first = packets[first_];
+  if (first.is_virtual() != is_virtual(prediction.place.region)) return false;
+  const uint32_t step = first.datagram_bytes() - kDataHeaderBytes;
+  if (step > prediction.payload_bytes || (length > 1 && step != prediction.payload_bytes)) {
+    return false;
+  }
+  return uint64_t{length} * step <= prediction.place.length;
+}
+
+void SimDatapath::scribble(uint32_t length, const Prediction& prediction) {
+  const PacketStore& packets = network_.packets();
+  const uint64_t step = packets[first_].datagram_bytes() - kDataHeaderBytes;
+  const uint64_t bytes = std::min(prediction.place.length, length * step);
+  if (bytes == 0) return;
+  const transport::Payload range{prediction.place.region, prediction.place.offset, bytes};
+  if (is_virtual(range.region)) {
+    network_.virtual_memory().write(range.region, range.offset, {kUnknownBytes, 0, bytes});
+  } else {
+    std::memset(regions_.resolve(range), 0xa5, bytes);
+  }
+  tell_write(range.region, range.offset, bytes, false);
+}
+
+}  // namespace heddle::simulator
