@@ -10,7 +10,8 @@
 namespace heddle::transport {
 
 // Null for a name that is not in the table.
-std::unique_ptr<Controller> make_controller(std::string_view name, const ControllerOptions& options);
+std::unique_ptr<Controller> make_controller(std::string_view name,
+                                            const ControllerOptions& options);
 
 // The names in the table, in its order.
 std::span<const std::string_view> controller_names();

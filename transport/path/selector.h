@@ -1,5 +1,6 @@
 // Selector: chooses the path of each burst. It sees the paths' samples and nothing else.
-// One is made per connection by name. To add one: its own file, its test, one line in selector_registry.cc.
+// One is made per connection by name. To add one: its own file, its test, one line in
+// selector_registry.cc.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +14,17 @@
 
 namespace heddle::transport {
 
-// A path as a selector sees it. Those that may not be used now (set aside, at their cap) are left out.
+// A path as a selector sees it. Those that may not be used now (set aside, at their cap) are left
+// out.
 struct PathSample {
   uint16_t path = 0;
-  Nanos smoothed_rtt;       // zero: never measured
+  Nanos smoothed_rtt;  // zero: never measured
   Nanos latest_rtt;
   Nanos min_rtt;
   Bytes in_flight;
-  Bytes delivered;          // acknowledged so far
+  Bytes delivered;             // acknowledged so far
   uint32_t recent_losses = 0;  // bursts with loss in the last few round trips
-  bool marked = false;      // its latest acknowledgement carried congestion marks
+  bool marked = false;         // its latest acknowledgement carried congestion marks
 };
 
 class Selector {

@@ -1,0 +1,140 @@
+// Swift's reactions and constants: each with where it comes from.
+#include "transport/congestion/swift.h"
+
+#include <algorithm>
+
+#include "transport/congestion/pacing_rate.h"
+
+namespace heddle::transport {
+namespace {
+
+// The queue that a flow may keep: what the paper's base_target adds to an unloaded round trip. 25
+// us is the paper's scale for a 100 Gb/s fabric and about what batches at the hosts add by
+// themselves; half a round trip is what a decrease to below an empty queue needs above it to keep
+// the link busy on average.
+constexpr Nanos kQueueLeast = micros(25);
+constexpr int64_t kQueueDivisor = 2;
+
+// Flow scaling (section 3.2): the target rises with 1/sqrt(window) as the window falls from
+// fs_max_cwnd = 100 segments (the paper's) to fs_min_cwnd = 2 (the floor here; the paper paces down
+// to 0.1), by up to fs_range = a quarter of the queue. The paper's range is several base targets;
+// with a target that is derived from the lowest round trip, more than a quarter cost fairness in
+// the bottleneck model and brought nothing.
+constexpr int64_t kScalingDivisor = 4;
+constexpr uint64_t kInverseRootOne = 1 << 16;  // 1/sqrt(1), the unit of the two below
+constexpr uint64_t kInverseRootLeast = 6'553;  // 1/sqrt(100)
+constexpr uint64_t kInverseRootMost = 46'340;  // 1/sqrt(2)
+
+// A decrease leaves this part of what fills the path without a queue, in thousandths: with less
+// than all of it, a lowest round trip that was measured too high is corrected a tenth at a time.
+constexpr uint64_t kKeepOfEmpty = 900;
+// Never below this part of the window, in millionths. The paper's max_mdf keeps a half, but stops
+// before the queue is empty where the queue is longer than the round trip.
+constexpr uint32_t kKeepLeast = 200'000;
+constexpr uint32_t kKeepOnLoss = 500'000;  // Algorithm 1: 1 - max_mdf, max_mdf = 0.5
+
+// Bursts are at most this part of the window: a burst waits behind itself, and that must stay below
+// the queue above. Four bursts in a round trip let the link run at 97% and more; unlimited ones (64
+// KB at 10 Gb/s and 100 us) left it half idle in the bottleneck model.
+constexpr uint64_t kBurstDivisor = 4;
+
+}  // namespace
+
+Swift::Swift(const ControllerOptions& options)
+    : state_{.window = CongestionWindow(options)}, before_(state_) {
+  recent_.fill(Nanos::never());
+}
+
+void Swift::on_ack(Nanos now, const AckSample& sample) {
+  smoothed_rtt_ = sample.smoothed_rtt;
+  reduction_.on_ack(sample.sent_at);
+  if (sample.rtt <= Nanos{}) return;
+  const Nanos delay = lowest_recent(sample.rtt);
+  const Nanos lowest = sample.min_rtt > Nanos{} ? std::min(sample.min_rtt, delay) : delay;
+  if (delay <= target_delay(lowest, state_.window.bytes(), state_.window.segment())) {
+    grow(sample);
+  } else {
+    const uint64_t keep =
+        multiply_divide(static_cast<uint64_t>(lowest.count), kKeepOfEmpty * (kWhole / 1000),
+                        static_cast<uint64_t>(delay.count));
+    reduce(now, CongestionSign::of(sample), std::max(static_cast<uint32_t>(keep), kKeepLeast),
+           false);
+  }
+  set_pacing_rate();
+}
+
+void Swift::on_loss(Nanos now, const LossSample& sample) {
+  if (sample.path_failure) return;
+  smoothed_rtt_ = sample.smoothed_rtt;
+  if (reduction_.timeout_persists(now, sample)) {
+    state_.window.set(0);
+    state_.slow_start = true;  // until the first delay above the target
+  } else {
+    reduce(now, CongestionSign::of(sample), kKeepOnLoss, true);
+  }
+  set_pacing_rate();
+}
+
+void Swift::on_spurious_loss(Nanos /*now*/) {
+  if (!reduction_.take_undo()) return;
+  const uint64_t grown_since = state_.window.bytes();
+  state_ = before_;
+  state_.window.set(std::max(state_.window.bytes(), grown_since));
+  set_pacing_rate();
+}
+
+Bytes Swift::burst_limit() const {
+  return {std::max(state_.window.bytes() / kBurstDivisor, state_.window.segment())};
+}
+
+Nanos Swift::target_delay(Nanos min_rtt, uint64_t window_bytes, uint64_t segment_bytes) {
+  const Nanos queue = std::max(kQueueLeast, min_rtt / kQueueDivisor);
+  // 1/sqrt(window in segments) as sqrt(segment / window), in kInverseRootOne-ths.
+  const uint64_t inverse_root =
+      square_root(multiply_divide(segment_bytes, kInverseRootOne * kInverseRootOne, window_bytes));
+  const uint64_t above =
+      std::clamp(inverse_root, kInverseRootLeast, kInverseRootMost) - kInverseRootLeast;
+  const Nanos scaling = queue / kScalingDivisor * static_cast<int64_t>(above) /
+                        static_cast<int64_t>(kInverseRootMost - kInverseRootLeast);
+  return min_rtt + queue + scaling;
+}
+
+// The lowest of the latest few round trips, which one late host or one burst does not raise. On a
+// connection of several paths it is that of the better ones, as it should be: a lone slow path is
+// the selector's matter.
+Nanos Swift::lowest_recent(Nanos rtt) {
+  recent_[next_recent_] = rtt;
+  next_recent_ = (next_recent_ + 1) % kRecent;
+  return *std::min_element(recent_.begin(), recent_.end());
+}
+
+void Swift::reduce(Nanos now, const CongestionSign& sign, uint32_t keep, bool loss) {
+  const Reduction::Answer answer = reduction_.answer(now, sign, state_.window.bytes(), keep, loss);
+  if (answer.kind == Reduction::Kind::kNone) return;
+  if (answer.kind == Reduction::Kind::kFirst) {
+    before_ = state_;
+  } else {
+    state_ = before_;
+  }
+  state_.window.set(answer.window);
+  if (!answer.shared) state_.slow_start = false;
+}
+
+void Swift::grow(const AckSample& sample) {
+  if (!sample.window_limited) return;
+  const uint64_t window = state_.window.bytes();
+  const uint64_t acked = std::min(sample.acked.count, window);
+  // Algorithm 1 with ai = 1 segment; slow start until the first reduction is an addition to it.
+  state_.window.grow(state_.slow_start ? acked
+                                       : carry_.take(acked, state_.window.segment(), window));
+}
+
+void Swift::set_pacing_rate() {
+  pacing_rate_ = pacing_rate_of(window(), smoothed_rtt_, state_.slow_start);
+}
+
+std::unique_ptr<Controller> make_swift(const ControllerOptions& options) {
+  return std::make_unique<Swift>(options);
+}
+
+}  // namespace heddle::transport

@@ -1,0 +1,66 @@
+// The comparison of two paths, and the search for those that nobody has tried.
+#include "transport/path/two_choices.h"
+
+#include <algorithm>
+
+namespace heddle::transport {
+namespace {
+
+// Delays closer than an eighth, or than what batches at hosts add, say nothing about the path:
+// without this band the path that happens to measure a nanosecond less wins every draw.
+constexpr int64_t kBandDivisor = 8;
+constexpr Nanos kBandLeast = micros(2);
+
+// A lost burst is repeated a round trip later at the earliest, so each recent one counts as a round
+// trip more. Past so many the path cannot look any worse.
+constexpr uint32_t kLossesMost = 8;
+
+constexpr uint32_t kNone = UINT32_MAX;
+
+bool measured(const PathSample& path) { return path.smoothed_rtt > Nanos{}; }
+
+Nanos expected_delay(const PathSample& path) {
+  return path.smoothed_rtt * (1 + int64_t{std::min(path.recent_losses, kLossesMost)});
+}
+
+// The first path, from a random start, that was never tried.
+uint32_t untried(std::span<const PathSample> usable, uint32_t start) {
+  const auto count = static_cast<uint32_t>(usable.size());
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t at = start + i < count ? start + i : start + i - count;
+    if (!measured(usable[at]) && usable[at].in_flight.count == 0) return at;
+  }
+  return kNone;
+}
+
+bool better(const PathSample& a, const PathSample& b) {
+  // One that has something in flight but never answered may be dead: any that has answered is
+  // preferred.
+  if (measured(a) != measured(b)) return measured(a);
+  const Nanos delay_a = expected_delay(a);
+  const Nanos delay_b = expected_delay(b);
+  const Nanos band = std::max(std::min(delay_a, delay_b) / kBandDivisor, kBandLeast);
+  if (delay_a + band < delay_b) return true;
+  if (delay_b + band < delay_a) return false;
+  if (a.marked != b.marked) return b.marked;
+  return a.in_flight < b.in_flight;
+}
+
+}  // namespace
+
+uint32_t TwoChoices::select(std::span<const PathSample> usable, Random& random) {
+  // One draw of 64 bits serves both choices.
+  const uint64_t bits = random.next();
+  const uint64_t count = usable.size();
+  const auto first = static_cast<uint32_t>(((bits >> 32) * count) >> 32);
+  const auto second = static_cast<uint32_t>(((bits & UINT32_MAX) * count) >> 32);
+  const uint32_t fresh = untried(usable, first);
+  if (fresh != kNone) return fresh;
+  return better(usable[second], usable[first]) ? second : first;
+}
+
+void TwoChoices::on_ack(uint16_t /*path*/, const PathSample& /*sample*/) {}
+
+std::unique_ptr<Selector> make_two_choices() { return std::make_unique<TwoChoices>(); }
+
+}  // namespace heddle::transport

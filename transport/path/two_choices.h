@@ -1,0 +1,27 @@
+// TwoChoices: takes two paths at random for each burst and sends on the better of them (the power
+// of two choices, Mitzenmacher 2001; as UCCL uses it). Almost as good as the best of all, at a
+// fraction of its cost, and unlike the best of all it does not drive every sender onto the same
+// path at once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "transport/path/selector.h"
+
+namespace heddle::transport {
+
+class TwoChoices final : public Selector {
+ public:
+  // A path that was never measured and has nothing in flight comes first. Of the two drawn (the
+  // same path may be drawn twice, so the slowest of n still gets every n-squared-th burst and is
+  // noticed when it recovers) the one with the clearly lower expected delay wins; then one without
+  // marks; then the one with less in flight.
+  uint32_t select(std::span<const PathSample> usable, Random& random) override;
+  void on_ack(uint16_t path, const PathSample& sample) override;
+};
+
+std::unique_ptr<Selector> make_two_choices();
+
+}  // namespace heddle::transport
