@@ -12,12 +12,14 @@ namespace heddle::transport {
 
 struct EndpointOptions {
   bool accept = false;                   // answer handshakes of others
+  uint16_t reply_port = 0;               // where the datapath receives: peers answer to it
   uint16_t max_paths = 64;               // this side sends on at most so many entropies a connection
   uint16_t default_paths = 8;            // and on so many where the connection does not say
   uint32_t max_datagram_bytes = 1472;    // the largest UDP payload this host's interface passes
   Bytes receive_capacity = {106496};     // what may be in flight towards this endpoint, over all senders
   std::string congestion = "cubic";      // name of the controller
   std::string selector = "two_choices";  // name of the path selector
+  Bytes window_limit = mebibytes(64);    // no congestion window grows above it
   Nanos peer_dead_after = seconds(5);    // unanswered probes for so long: the peer is dead
   Nanos handshake_timeout = seconds(5);
   Nanos close_timeout = seconds(3);      // a graceful close that gets no answer ends after this

@@ -36,7 +36,9 @@ struct TxBurst {
 
 class TxBatch {
  public:
-  static constexpr size_t kMaxBursts = 32;
+  static constexpr size_t kMaxBursts = 16;
+  // A packet that is all header: a path's size is tried with one.
+  static constexpr size_t kLargestPacket = 9216;
 
   std::span<const TxBurst> bursts() const { return {bursts_.data(), count_}; }
   bool empty() const { return count_ == 0; }
@@ -62,7 +64,7 @@ class TxBatch {
   size_t count_ = 0;
   size_t header_used_ = 0;
   std::array<TxBurst, kMaxBursts> bursts_;
-  std::array<std::byte, 96 * 1024> headers_;
+  std::array<std::byte, 64 * 1024> headers_;
 };
 
 }  // namespace heddle::transport

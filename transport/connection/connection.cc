@@ -1,0 +1,165 @@
+// A connection's requests, its state, its end, and what it hears about its own packets.
+#include "transport/connection/connection.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace heddle::transport {
+
+using events::CloseCause;
+using events::ConnectionState;
+
+Connection::Connection(Shared& shared, ConnectionId id, const Address& peer)
+    : shared_(shared),
+      id_(id),
+      peer_(peer),
+      outgoing_(shared.out, shared.completions, id),
+      incoming_(shared.in, shared.eager, shared.completions, shared.placements, id,
+                {shared.options.max_channels, shared.options.max_posted, shared.options.eager_blocks}),
+      flight_(shared.sent, shared.observer, id, *this) {}
+
+void Connection::set_state(Nanos now, ConnectionState state) {
+  state_ = state;
+  shared_.observer.emit(events::ConnectionChanged{now, id_, state});
+}
+
+Result<void> Connection::post_send(Nanos now, ChannelId channel, const Payload& payload,
+                                   OperationId operation) {
+  if (close_wanted_ || over()) {
+    return fail(ErrorCode::kClosed, "cannot send", "the connection is closed");
+  }
+  watch(now);
+  Result<void> posted = outgoing_.post(channel, payload, operation, shared_.options.max_posted);
+  take_truncated();
+  return posted;
+}
+
+// Something is about to be posted: the peer is asked sooner whether it lives.
+void Connection::watch(Nanos now) {
+  if (busy() || state_ == ConnectionState::kHandshaking) return;
+  keepalive_at_ = std::min(keepalive_at_, now + shared_.options.peer_dead_after / 5);
+}
+
+Result<void> Connection::post_receive(Nanos now, ChannelId channel, const Payload& buffer,
+                                      OperationId operation) {
+  if (over()) return fail(ErrorCode::kClosed, "cannot receive", "the connection is closed");
+  watch(now);
+  return incoming_.post(channel, buffer, operation, frames_);
+}
+
+bool Connection::post_cancel(Nanos now, ChannelId channel, Direction direction, OperationId operation) {
+  if (direction == Direction::kReceive) return incoming_.cancel(channel, operation, frames_);
+  ControlRecord record;
+  if (!outgoing_.cancel(channel, operation, record)) return false;
+  if (record.type == FrameType::kCancelSend) frames_.push_back(record);
+  advance_close(now);
+  return true;
+}
+
+void Connection::post_close(Nanos now) {
+  if (close_wanted_ || over()) return;
+  close_wanted_ = true;
+  close_by_ = now + shared_.options.close_timeout;
+  if (state_ == ConnectionState::kOpen) set_state(now, ConnectionState::kClosing);
+  advance_close(now);
+}
+
+// Sends the close once everything before it is acknowledged.
+void Connection::advance_close(Nanos now) {
+  if (!close_wanted_ || close_sent_ || outgoing_.posted() > 0) return;
+  if (state_ == ConnectionState::kHandshaking) {
+    finish(now, CloseCause::kAborted, {ErrorCode::kClosed, "connection closed", "", ""});
+    return;
+  }
+  close_sent_ = true;
+  frames_.push_back({FrameType::kClose, static_cast<uint8_t>(CloseReason::kGraceful), 0, 0, 0, 0});
+}
+
+void Connection::post_abort(Nanos now) {
+  if (over()) return;
+  if (peer_id_ != 0) last_words_ = CloseReason::kAborted;
+  finish(now, CloseCause::kAborted, {ErrorCode::kClosed, "connection closed", "aborted here", ""});
+}
+
+// The end, whatever the cause: every operation ends, and the caller is told.
+void Connection::finish(Nanos now, CloseCause cause, Error error) {
+  if (over()) return;
+  const bool graceful = cause == CloseCause::kGraceful;
+  outgoing_.fail_all(error.code);
+  incoming_.fail_all(error.code);
+  flight_.close();
+  if (receiving_) --shared_.receiving;
+  receiving_ = false;
+  set_state(now, ConnectionState::kClosed);
+  shared_.observer.emit(events::ConnectionClosed{now, id_, cause});
+  ++shared_.statistics.connections_closed;
+  shared_.notices.push_back({NoticeKind::kClosed, id_, peer_, std::move(error), graceful});
+}
+
+void Connection::heard(Nanos now, const ConnectionHeader& header) {
+  heard_at_ = now;
+  refused_since_ = Nanos::never();
+  flight_.peer_was_heard();
+  peer_.port = header.reply_port != 0 ? header.reply_port : peer_.port;
+}
+
+// What the peer may have in flight towards this side: the endpoint's capacity, shared by those who send.
+uint64_t Connection::own_window() const {
+  const uint64_t others = shared_.receiving - (receiving_ ? 1u : 0u);
+  const uint64_t least = 2 * (Flight::kBaseDatagram + Flight::kReceiveOverhead);
+  return std::max(least, shared_.options.receive_capacity.count / (others + 1));
+}
+
+void Connection::on_acked(const SentRun& run, uint32_t first, uint32_t count, bool) {
+  if (run.data) {
+    outgoing_.on_acked(run.row, run.start_of(first), run.end_of(first, count));
+    return;
+  }
+  for (uint8_t i = 0; i < run.control_count; ++i) {
+    const ControlRecord& record = run.control[i];
+    if (record.type == FrameType::kClose) close_acked_ = true;  // see handle_control()
+  }
+}
+
+void Connection::on_lost(const SentRun& run, uint32_t first, uint32_t count, events::LossCause) {
+  if (run.data) {
+    outgoing_.on_lost(run.row, run.start_of(first), run.end_of(first, count));
+    return;
+  }
+  for (uint8_t i = 0; i < run.control_count; ++i) {
+    const ControlRecord& record = run.control[i];
+    const bool grant = record.type == FrameType::kGrant;
+    shared_.observer.step(run.sent_at, id_, flight_.current_path(),
+                          grant ? events::RecoveryStep::kGrantRepeat
+                                : events::RecoveryStep::kControlRepeat);
+    frames_.push_back(record);
+  }
+}
+
+void Connection::settle_receiving(Nanos horizon) {
+  if (!receiving_ || payload_at_ >= horizon) return;
+  receiving_ = false;
+  --shared_.receiving;
+}
+
+const ConnectionStatistics& Connection::statistics() {
+  flight_.fill(statistics_);
+  statistics_.payload_bytes_acked = outgoing_.acked_bytes();
+  statistics_.payload_bytes_received = incoming_.received_bytes();
+  statistics_.messages_sent = outgoing_.completed();
+  statistics_.messages_received = incoming_.completed();
+  return statistics_;
+}
+
+std::span<const PathStatistics> Connection::path_statistics() {
+  flight_.fill(path_statistics_);
+  return path_statistics_;
+}
+
+size_t Connection::bytes_held() const {
+  return sizeof(Connection) + outgoing_.bytes_held() + incoming_.bytes_held() + flight_.bytes_held() +
+         acks_.bytes_held() + frames_.capacity() * sizeof(ControlRecord) +
+         path_statistics_.capacity() * sizeof(PathStatistics);
+}
+
+}  // namespace heddle::transport

@@ -1,0 +1,157 @@
+// Connection: one conversation with a peer, both ways, as a state machine. It composes what each file beside
+// it does alone: messages out (Outgoing) and in (Incoming), what is under way (Flight), acknowledgements
+// (AckMaker); and adds the handshake, control frames, keep-alive and close. Driven by the endpoint: packets
+// and time in, packets out; see transport/endpoint.h for the grammar.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "transport/connection/flight.h"
+#include "transport/connection/shared.h"
+#include "transport/recovery/ack_maker.h"
+#include "transport/wire/control.h"
+#include "transport/wire/handshake.h"
+
+namespace heddle::transport {
+
+class Connection final : private SentRunListener {
+ public:
+  Connection(Shared& shared, ConnectionId id, const Address& peer);
+
+  // --- making it ---
+  // This side asks. Errors: kInvalid for a name that is not in a table.
+  Result<void> begin_connect(Nanos now, const ConnectionOptions& options);
+  // The peer asked, and proved its address. Errors: kInvalid for a congestion name nobody knows.
+  Result<void> begin_accept(Nanos now, const InitPacket& init);
+  // The peer asks again: our answer was lost.
+  void repeat_accept(const InitPacket& init);
+
+  // --- requests; see Endpoint ---
+  Result<void> post_send(Nanos now, ChannelId channel, const Payload& payload, OperationId operation);
+  Result<void> post_receive(Nanos now, ChannelId channel, const Payload& buffer,
+                            OperationId operation);
+  bool post_cancel(Nanos now, ChannelId channel, Direction direction, OperationId operation);
+  void post_close(Nanos now);
+  void post_abort(Nanos now);
+
+  // --- input ---
+  // A row of data segments whose headers continue each other.
+  void handle_data(Nanos now, const DataRow& row);
+  void handle_control(Nanos now, std::span<const std::byte> packet, Ecn ecn);
+  void handle_retry(Nanos now, const RetryPacket& retry);
+  void handle_accept(Nanos now, const AcceptPacket& accept);
+  void handle_refusal(Nanos now, ErrorCode code, events::CloseCause cause, const char* why,
+                      const char* todo, uint64_t nonce);
+  void handle_reset(Nanos now);
+  void handle_network_error(Nanos now, const NetworkError& error);
+  void handle_timeout(Nanos now);
+
+  // --- output ---
+  // Adds what may leave; true: the batch is full and there may be more.
+  bool transmit(Nanos now, TxBatch& batch);
+  Nanos next_timeout() const;
+  bool predict(Prediction& prediction) const;
+
+  // --- what it is ---
+  ConnectionId id() const { return id_; }
+  const Address& peer() const { return peer_; }
+  uint32_t peer_id() const { return peer_id_; }
+  bool over() const { return state_ == events::ConnectionState::kClosed; }
+  // Over, and nothing is left to say: it may be destroyed.
+  bool gone() const { return over() && !last_words_; }
+  const ConnectionStatistics& statistics();
+  std::span<const PathStatistics> path_statistics();
+  size_t bytes_held() const;
+  // Whether it has payload to come or to go: then its peer is watched closely.
+  bool busy() const { return outgoing_.posted() > 0 || incoming_.posted() > 0; }
+  // Forgets that it received payload, if that was before `horizon`.
+  void settle_receiving(Nanos horizon);
+
+ private:
+  // connection.cc
+  void set_state(Nanos now, events::ConnectionState state);
+  void finish(Nanos now, events::CloseCause cause, Error error);
+  void heard(Nanos now, const ConnectionHeader& header);
+  void advance_close(Nanos now);
+  void watch(Nanos now);
+  uint64_t own_window() const;
+  void on_acked(const SentRun& run, uint32_t first, uint32_t count, bool was_lost) override;
+  void on_lost(const SentRun& run, uint32_t first, uint32_t count,
+               events::LossCause cause) override;
+
+  // connection_handshake.cc
+  HandshakeParameters own_parameters() const;
+  Result<void> open(Nanos now, const HandshakeParameters& peer, std::string_view congestion,
+                    Nanos first_rtt);
+  bool send_init(Nanos now, TxBatch& batch);
+  bool send_accept(TxBatch& batch);
+
+  // connection_receive.cc
+  bool known_number(Nanos now, const ConnectionHeader& header, uint64_t low, uint64_t high);
+  void handle_row_apart(Nanos now, const DataRow& row);
+  bool handle_frames(Nanos now, Reader& reader);
+  bool handle_frame(Nanos now, FrameType type, Reader& reader);
+  void handle_close_frame(Nanos now, CloseReason reason);
+  void count_receiving(Nanos now);
+
+  // connection_transmit.cc
+  enum class Sent : uint8_t { kOne, kNothing, kFull };
+  Sent send_burst(Nanos now, TxBatch& batch);
+  Sent send_control(Nanos now, TxBatch& batch);
+  bool control_due(Nanos now) const;
+  Sent write_control(Nanos now, TxBatch& batch, uint16_t path, bool ping, uint32_t padded_to);
+  ConnectionHeader header(Nanos now, PacketType type, uint16_t path, uint8_t flags) const;
+  TxBurst single(size_t bytes, uint16_t path, const std::byte* packet) const;
+  void take_truncated();
+
+  // connection_keepalive.cc
+  void check_peer(Nanos now);
+  void check_handshake(Nanos now);
+  void declare_dead(Nanos now, const char* why);
+
+  Shared& shared_;
+  ConnectionId id_;
+  uint32_t peer_id_ = 0;
+  Address peer_;
+  events::ConnectionState state_ = events::ConnectionState::kHandshaking;
+  bool initiator_ = false;
+
+  Outgoing outgoing_;
+  Incoming incoming_;
+  Flight flight_;
+  AckMaker acks_;
+  Ring<ControlRecord> frames_;      // that the peer must get and that are not on their way
+
+  // Handshake.
+  ConnectionOptions options_;
+  InitPacket init_;
+  Nanos began_at_;
+  Nanos init_at_ = Nanos::never();  // when to send the next init
+  uint8_t inits_sent_ = 0;
+  AcceptPacket accept_;
+  bool accept_due_ = false;
+
+  // The peer's life.
+  Nanos heard_at_;
+  Nanos keepalive_at_ = Nanos::never();
+  Nanos refused_since_ = Nanos::never();  // ICMP says that nobody listens, and nothing was heard since
+  bool ping_due_ = false;
+
+  // Close.
+  bool close_wanted_ = false;
+  bool close_sent_ = false;
+  bool close_acked_ = false;
+  std::optional<CloseReason> last_words_;  // one last packet, sent when it is over
+  Nanos close_by_ = Nanos::never();
+
+  Nanos payload_at_;                // payload last received
+  uint32_t expected_step_ = 0;      // of the rows that arrive: payload of a segment
+  bool receiving_ = false;          // counted in shared_.receiving
+  ConnectionStatistics statistics_;
+  std::vector<PathStatistics> path_statistics_;
+};
+
+}  // namespace heddle::transport

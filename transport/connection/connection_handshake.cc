@@ -1,0 +1,196 @@
+// Making a connection: init, cookie, accept, and what both sides agree on.
+#include <algorithm>
+#include <cstring>
+
+#include "transport/congestion/registry.h"
+#include "transport/connection/connection.h"
+
+namespace heddle::transport {
+namespace {
+
+using events::CloseCause;
+using events::ConnectionState;
+
+// An init that got no answer is sent again after so long, then twice as long, up to the longest.
+constexpr Nanos kInitAgain = millis(50);
+constexpr Nanos kInitAgainLongest = seconds(1);
+// RFC 6928: ten segments, and here at least a burst, since a burst is what leaves at once.
+constexpr uint64_t kInitialSegments = 10;
+
+std::string list(std::span<const std::string_view> names) {
+  std::string text;
+  for (const std::string_view name : names) {
+    if (!text.empty()) text += ", ";
+    text += name;
+  }
+  return text;
+}
+
+}  // namespace
+
+HandshakeParameters Connection::own_parameters() const {
+  const EndpointOptions& o = shared_.options;
+  HandshakeParameters p;
+  p.max_paths = o.max_paths;
+  p.max_datagram_bytes = o.max_datagram_bytes;
+  p.window_bytes = own_window();
+  p.max_channels = o.max_channels;
+  p.max_posted = o.max_posted;
+  p.eager_block_bytes = o.eager_block_bytes;
+  p.eager_blocks = shared_.eager.left() >= o.eager_blocks ? o.eager_blocks : uint16_t{0};
+  return p;
+}
+
+Result<void> Connection::begin_connect(Nanos now, const ConnectionOptions& options) {
+  options_ = options;
+  const EndpointOptions& o = shared_.options;
+  if (options_.paths == 0) options_.paths = o.default_paths;
+  if (options_.congestion.empty()) options_.congestion = o.congestion;
+  if (options_.selector.empty()) options_.selector = o.selector;
+  const ControllerOptions probe{{1500}, {15000}, {1 << 20}};
+  if (!make_controller(options_.congestion, probe)) {
+    return fail(ErrorCode::kInvalid, "cannot connect",
+                "there is no congestion control named '" + options_.congestion + "'",
+                "one of: " + list(controller_names()));
+  }
+  if (!make_selector(options_.selector)) {
+    return fail(ErrorCode::kInvalid, "cannot connect",
+                "there is no path selector named '" + options_.selector + "'",
+                "one of: " + list(selector_names()));
+  }
+  if (options_.paths > o.max_paths) {
+    return fail(ErrorCode::kInvalid, "cannot connect", "more paths than this endpoint has",
+                "at most " + std::to_string(o.max_paths));
+  }
+  initiator_ = true;
+  init_.connection = id_;
+  init_.nonce = shared_.random.next();
+  init_.reply_port = o.reply_port;
+  init_.parameters = own_parameters();
+  options_.congestion.copy(init_.parameters.congestion.data(), kMaxNameBytes);
+  began_at_ = init_at_ = now;
+  return {};
+}
+
+Result<void> Connection::begin_accept(Nanos now, const InitPacket& init) {
+  options_.paths = shared_.options.default_paths;
+  options_.selector = shared_.options.selector;
+  options_.congestion = init.parameters.congestion.data();
+  if (options_.congestion.empty()) options_.congestion = shared_.options.congestion;
+  peer_id_ = init.connection;
+  accept_.reply_port = shared_.options.reply_port;
+  accept_.connection = init.connection;
+  accept_.accepted_as = id_;
+  accept_.nonce = init.nonce;
+  accept_.parameters = own_parameters();
+  options_.congestion.copy(accept_.parameters.congestion.data(), kMaxNameBytes);
+  Result<void> opened = open(now, init.parameters, options_.congestion, {});
+  if (!opened) return opened;
+  repeat_accept(init);
+  shared_.notices.push_back({NoticeKind::kAccepted, id_, peer_, {}, false});
+  return {};
+}
+
+void Connection::repeat_accept(const InitPacket& init) {
+  accept_.echoed_sent_at = init.sent_at;
+  accept_due_ = true;
+}
+
+// Both sides know each other's limits now.
+Result<void> Connection::open(Nanos now, const HandshakeParameters& peer,
+                              std::string_view congestion, Nanos first_rtt) {
+  const EndpointOptions& o = shared_.options;
+  FlightOptions flight;
+  flight.paths = std::min(options_.paths, peer.max_paths);
+  flight.largest_datagram = std::min({o.max_datagram_bytes, peer.max_datagram_bytes,
+                                      static_cast<uint32_t>(TxBatch::kLargestPacket)});
+  if (flight.largest_datagram < kInitBytes) {
+    return fail(ErrorCode::kInvalid, "cannot open the connection",
+                "the peer takes no datagrams of a usable size");
+  }
+  flight.peer_window_bytes = peer.window_bytes;
+  flight.first_rtt = first_rtt;
+  const uint64_t segment = flight.largest_datagram;
+  const uint64_t initial = std::max(kInitialSegments * segment, uint64_t{kMaxBurstBytes});
+  flight.controller = make_controller(congestion, {{segment}, {initial}, {o.window_limit.count}});
+  flight.selector = make_selector(options_.selector);
+  if (!flight.controller || !flight.selector) {
+    return fail(ErrorCode::kInvalid, "cannot open the connection",
+                "there is no congestion control named '" + std::string(congestion) + "'",
+                "one of: " + list(controller_names()));
+  }
+  for (const std::string_view name : controller_names()) {
+    if (name == congestion) statistics_.congestion = name.data();
+  }
+  flight_.open(now, std::move(flight));
+  acks_.open(o.max_paths);
+  outgoing_.set_limits({peer.max_channels, peer.max_posted, peer.eager_block_bytes, peer.eager_blocks});
+  heard_at_ = now;
+  keepalive_at_ = now + o.peer_dead_after / 5;
+  ping_due_ = initiator_;  // the peer learns that its answer arrived, and a round trip is measured
+  ++shared_.statistics.connections_opened;
+  set_state(now, close_wanted_ ? ConnectionState::kClosing : ConnectionState::kOpen);
+  return {};
+}
+
+void Connection::handle_retry(Nanos now, const RetryPacket& retry) {
+  if (state_ != ConnectionState::kHandshaking || retry.nonce != init_.nonce) return;
+  if (init_.has_cookie && init_.cookie == retry.cookie) return;
+  init_.has_cookie = true;
+  init_.cookie = retry.cookie;
+  init_at_ = now;
+}
+
+void Connection::handle_accept(Nanos now, const AcceptPacket& accept) {
+  if (state_ != ConnectionState::kHandshaking || accept.nonce != init_.nonce) return;
+  peer_id_ = accept.accepted_as;
+  peer_.port = accept.reply_port;
+  init_at_ = Nanos::never();
+  const Nanos rtt = std::max(now - accept.echoed_sent_at, nanos(1));
+  Result<void> opened = open(now, accept.parameters, options_.congestion, rtt);
+  if (!opened) {
+    last_words_ = CloseReason::kAborted;
+    finish(now, CloseCause::kRefused, std::move(opened).error());
+    return;
+  }
+  shared_.notices.push_back({NoticeKind::kOpened, id_, peer_, {}, false});
+  advance_close(now);
+}
+
+void Connection::handle_refusal(Nanos now, ErrorCode code, CloseCause cause, const char* why,
+                                const char* todo, uint64_t nonce) {
+  if (state_ != ConnectionState::kHandshaking || nonce != init_.nonce) return;
+  finish(now, cause, {code, "cannot connect", why, todo});
+}
+
+void Connection::check_handshake(Nanos now) {
+  if (now - began_at_ < shared_.options.handshake_timeout) return;
+  finish(now, CloseCause::kHandshakeTimeout,
+         {ErrorCode::kTimeout, "cannot connect", "nobody answers at that address",
+          "is heddle listening there, and does a firewall let UDP through?"});
+}
+
+bool Connection::send_init(Nanos now, TxBatch& batch) {
+  if (!batch.has_room(kInitBytes)) return false;
+  init_.sent_at = now;
+  std::byte* space = batch.header_space();
+  const size_t bytes = write_init(init_, {space, batch.header_space_bytes()});
+  // Each on another path, since one of them may be dead.
+  const auto path = static_cast<uint16_t>(inits_sent_ % options_.paths);
+  batch.add(single(bytes, path, space));
+  const Nanos again = kInitAgain * (int64_t{1} << std::min<uint8_t>(inits_sent_, 8));
+  init_at_ = now + std::min(again, kInitAgainLongest);
+  if (inits_sent_ < UINT8_MAX) ++inits_sent_;
+  return true;
+}
+
+bool Connection::send_accept(TxBatch& batch) {
+  if (!batch.has_room(kInitBytes)) return false;
+  std::byte* space = batch.header_space();
+  const size_t bytes = write_accept(accept_, {space, batch.header_space_bytes()});
+  batch.add(single(bytes, flight_.control_path(), space));
+  accept_due_ = false;
+  return true;
+}
+
+}  // namespace heddle::transport

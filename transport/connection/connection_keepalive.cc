@@ -1,0 +1,110 @@
+// Is the peer alive? Probes while it is silent, its death when they go unanswered, what ICMP adds.
+#include <algorithm>
+#include <string>
+
+#include "transport/connection/connection.h"
+
+namespace heddle::transport {
+namespace {
+
+using events::CloseCause;
+using events::ConnectionState;
+using events::RecoveryStep;
+
+// A connection with nothing posted is asked this much less often.
+constexpr int64_t kIdleFactor = 10;
+// ICMP "nobody listens" for so long, and nothing heard: believed.
+constexpr Nanos kRefusedFor = millis(200);
+
+}  // namespace
+
+void Connection::check_peer(Nanos now) {
+  const Nanos dead_after = shared_.options.peer_dead_after;
+  const Nanos unanswered = flight_.first_unanswered();
+  if (unanswered != Nanos::never() && now - unanswered >= dead_after) {
+    declare_dead(now, "it stopped answering");
+    return;
+  }
+  if (refused_since_ != Nanos::never() && now - refused_since_ >= kRefusedFor) {
+    declare_dead(now, "its host says that nobody listens there any more");
+    return;
+  }
+  const bool watched = busy() || unanswered != Nanos::never();
+  const Nanos period = watched ? dead_after / 5 : dead_after / 5 * kIdleFactor;
+  const Nanos silent_since = std::max(heard_at_, Nanos{});
+  if (now >= silent_since + period && now >= keepalive_at_) {
+    ping_due_ = true;
+    flight_.note_probe(now);
+    shared_.observer.step(now, id_, UINT16_MAX, RecoveryStep::kPeerProbe);
+    keepalive_at_ = now + std::min(period, dead_after / 5);
+  } else {
+    keepalive_at_ = std::max(silent_since + period, now + millis(1));
+  }
+}
+
+void Connection::declare_dead(Nanos now, const char* why) {
+  shared_.observer.step(now, id_, UINT16_MAX, RecoveryStep::kPeerDeclaredDead);
+  finish(now, CloseCause::kPeerDead,
+         {ErrorCode::kPeerDead, "the peer is gone", why, "look at its process and its host"});
+}
+
+void Connection::handle_network_error(Nanos now, const NetworkError& error) {
+  if (over()) return;
+  if (error.kind == NetworkErrorKind::kTooLarge) {
+    flight_.on_too_large(now, error.path, error.limit_bytes);
+    return;
+  }
+  if (error.kind != NetworkErrorKind::kRefused) return;
+  if (state_ == ConnectionState::kHandshaking) {
+    finish(now, CloseCause::kRefused,
+           {ErrorCode::kUnavailable, "cannot connect", "nobody listens on that port",
+            "start the other side first, or name its port"});
+    return;
+  }
+  // A hint only, since anybody may send it: the peer is asked, and believed dead if it stays silent.
+  if (refused_since_ == Nanos::never()) {
+    refused_since_ = now;
+    ping_due_ = true;
+    flight_.note_probe(now);
+  }
+  keepalive_at_ = std::min(keepalive_at_, refused_since_ + kRefusedFor);
+}
+
+void Connection::handle_timeout(Nanos now) {
+  if (over()) return;
+  if (state_ == ConnectionState::kHandshaking) {
+    if (close_by_ <= now) {
+      finish(now, CloseCause::kAborted, {ErrorCode::kClosed, "connection closed", "", ""});
+      return;
+    }
+    check_handshake(now);
+    return;
+  }
+  flight_.handle_timeout(now);
+  const Nanos unanswered = flight_.first_unanswered();
+  const bool dead_due =
+      unanswered != Nanos::never() && now - unanswered >= shared_.options.peer_dead_after;
+  if (unanswered != Nanos::never()) {
+    keepalive_at_ = std::min(keepalive_at_, now + shared_.options.peer_dead_after / 5);
+  }
+  const bool refused_due = refused_since_ != Nanos::never() && now - refused_since_ >= kRefusedFor;
+  if (keepalive_at_ <= now || dead_due || refused_due) check_peer(now);
+  if (over() || close_by_ > now) return;
+  last_words_ = CloseReason::kAborted;
+  finish(now, CloseCause::kAborted,
+         {ErrorCode::kTimeout, "connection closed", "the peer did not take everything in time",
+          "post its receives before closing"});
+}
+
+Nanos Connection::next_timeout() const {
+  if (over()) return last_words_ ? Nanos{} : Nanos::never();
+  if (state_ == ConnectionState::kHandshaking) {
+    return std::min({init_at_, began_at_ + shared_.options.handshake_timeout, close_by_});
+  }
+  Nanos next = std::min({flight_.next_timeout(), keepalive_at_, close_by_, acks_.due_at()});
+  const Nanos unanswered = flight_.first_unanswered();
+  if (unanswered != Nanos::never()) next = std::min(next, unanswered + shared_.options.peer_dead_after);
+  return next;
+}
+
+}  // namespace heddle::transport

@@ -1,0 +1,169 @@
+// What arrives for a connection: rows of data, and control packets with their frames.
+#include <algorithm>
+
+#include "transport/connection/connection.h"
+
+namespace heddle::transport {
+
+using events::CloseCause;
+using events::ConnectionState;
+using events::DropReason;
+
+// Judges packet numbers; says why not where they do not count.
+bool Connection::known_number(Nanos now, const ConnectionHeader& header, uint64_t low,
+                              uint64_t high) {
+  switch (acks_.judge(header.path, low, high)) {
+    case Novelty::kNew: return false;
+    case Novelty::kDuplicate: shared_.observer.drop(now, id_, DropReason::kDuplicate); break;
+    case Novelty::kTooOld: shared_.observer.drop(now, id_, DropReason::kTooOld); break;
+    case Novelty::kMixed: return false;
+  }
+  statistics_.segments_duplicate += high - low + 1;
+  acks_.note_duplicate(now, header.path);
+  return true;
+}
+
+void Connection::handle_data(Nanos now, const DataRow& row) {
+  const ConnectionHeader& base = row.header.base;
+  if (state_ == ConnectionState::kHandshaking || over()) {
+    shared_.observer.drop(now, id_, DropReason::kClosed);
+    return;
+  }
+  if (base.path >= acks_.paths() || base.number == 0 || base.number > INT64_MAX) {
+    shared_.observer.drop(now, id_, DropReason::kBadField);
+    return;
+  }
+  const uint64_t last = base.number + row.segments - 1;
+  if (row.segments > 1 && acks_.judge(base.path, base.number, last) == Novelty::kMixed) {
+    handle_row_apart(now, row);
+    return;
+  }
+  heard(now, base);
+  if (known_number(now, base, base.number, last)) return;
+  const RowVerdict verdict = incoming_.accept(row);
+  if (verdict.drop) {
+    shared_.observer.drop(now, id_, *verdict.drop);
+    if (*verdict.drop == DropReason::kDuplicate) statistics_.segments_duplicate += row.segments;
+  }
+  if (!verdict.acknowledge) return;
+  statistics_.segments_received += row.segments;
+  if (row.segments > 1) expected_step_ = row.step;
+  const uint64_t bytes = uint64_t{row.segments - 1} * row.step + row.last;
+  acks_.note(now, base, base.number, last, row.run->ecn, std::max<uint64_t>(bytes, 1));
+  count_receiving(now);
+}
+
+// Part of the row was here before: its segments are taken one by one.
+void Connection::handle_row_apart(Nanos now, const DataRow& row) {
+  for (uint32_t i = 0; i < row.segments; ++i) {
+    DataRow one = row;
+    one.header.base.number += i;
+    one.header.offset += i * row.step;
+    one.first = row.first + i;
+    one.segments = 1;
+    one.step = one.last = i + 1 == row.segments ? row.last : row.step;
+    handle_data(now, one);
+  }
+}
+
+void Connection::count_receiving(Nanos now) {
+  payload_at_ = now;
+  if (receiving_) return;
+  receiving_ = true;
+  ++shared_.receiving;
+}
+
+void Connection::handle_control(Nanos now, std::span<const std::byte> packet, Ecn ecn) {
+  if (packet.size() < kConnectionHeaderBytes) {
+    shared_.observer.drop(now, id_, DropReason::kBadLength);
+    return;
+  }
+  if (state_ == ConnectionState::kHandshaking || over()) {
+    shared_.observer.drop(now, id_, DropReason::kClosed);
+    return;
+  }
+  const ConnectionHeader header = read_connection_header(packet.data());
+  const bool numbered = (header.flags & kFlagNumbered) != 0;
+  const bool bad_number = numbered && (header.number == 0 || header.number > INT64_MAX);
+  if (header.path >= acks_.paths() || bad_number || (header.flags & ~kKnownFlags) != 0) {
+    shared_.observer.drop(now, id_, DropReason::kBadField);
+    return;
+  }
+  heard(now, header);
+  if (numbered && known_number(now, header, header.number, header.number)) return;
+  Reader reader(packet.subspan(kConnectionHeaderBytes));
+  if (!handle_frames(now, reader)) {
+    shared_.observer.drop(now, id_, DropReason::kBadField);
+    return;
+  }
+  if (numbered && !over()) acks_.note(now, header, header.number, header.number, ecn, 0);
+  if (close_acked_ && !over()) {
+    finish(now, CloseCause::kGraceful, {ErrorCode::kClosed, "connection closed", "", ""});
+  }
+  take_truncated();
+  advance_close(now);
+}
+
+bool Connection::handle_frames(Nanos now, Reader& reader) {
+  Nanos made_at;
+  while (reader.left() > 0 && !over()) {
+    const auto type = static_cast<FrameType>(reader.get<uint8_t>());
+    if (type == FrameType::kPadding) return true;
+    if (type == FrameType::kAckTimes) {
+      AckTimes times;
+      if (!read_ack_times(reader, times)) return false;
+      made_at = times.made_at;
+      flight_.set_peer_window(times.window_bytes);
+    } else if (type == FrameType::kAck) {
+      AckFrame frame;
+      if (!read_ack(reader, frame) || !flight_.on_ack(now, made_at, frame)) return false;
+      ++statistics_.acks_received;
+    } else if (!handle_frame(now, type, reader)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Connection::handle_frame(Nanos now, FrameType type, Reader& reader) {
+  GrantFrame grant;
+  CancelFrame cancel;
+  CloseReason reason{};
+  switch (type) {
+    case FrameType::kGrant: return read_grant(reader, grant) && outgoing_.on_grant(grant);
+    case FrameType::kCancelSend:
+      return read_cancel(reader, cancel) && incoming_.on_cancel_send(cancel);
+    case FrameType::kCancelReceive:
+      return read_cancel(reader, cancel) && outgoing_.on_cancel_receive(cancel);
+    case FrameType::kClose:
+      if (!read_close(reader, reason)) return false;
+      handle_close_frame(now, reason);
+      return true;
+    case FrameType::kPing: return true;
+    default: return false;
+  }
+}
+
+void Connection::handle_close_frame(Nanos now, CloseReason reason) {
+  if (reason == CloseReason::kAborted || reason == CloseReason::kProtocolError) {
+    finish(now, CloseCause::kResetByPeer,
+           {ErrorCode::kClosed, "connection closed", "the peer gave it up", ""});
+    return;
+  }
+  // Graceful: the peer has got all it sent acknowledged. One packet more tells it that we know.
+  if (reason == CloseReason::kGraceful) last_words_ = CloseReason::kFinished;
+  finish(now, CloseCause::kGraceful, {ErrorCode::kClosed, "connection closed", "by the peer", ""});
+}
+
+void Connection::handle_reset(Nanos now) {
+  if (over() || state_ == ConnectionState::kHandshaking) return;
+  if (close_sent_) {  // it has closed already, and its last words were lost
+    finish(now, CloseCause::kGraceful, {ErrorCode::kClosed, "connection closed", "", ""});
+    return;
+  }
+  finish(now, CloseCause::kResetByPeer,
+         {ErrorCode::kPeerDead, "connection lost", "the peer does not know it any more",
+          "was the other side restarted?"});
+}
+
+}  // namespace heddle::transport

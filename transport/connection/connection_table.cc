@@ -1,0 +1,92 @@
+// Slots, generations and the two queues.
+#include "transport/connection/connection_table.h"
+
+#include <algorithm>
+
+namespace heddle::transport {
+
+ConnectionTable::ConnectionTable(Shared& shared, uint32_t limit)
+    : shared_(shared), limit_(std::min(limit, (1u << kSlotBits) - 1)) {}
+
+Connection* ConnectionTable::add(const Address& peer) {
+  uint32_t slot = 0;
+  if (size_ >= limit_) return nullptr;
+  if (!free_.empty()) {
+    slot = free_.pop_front();
+  } else {
+    slot = static_cast<uint32_t>(slots_.size());
+    slots_.emplace_back();
+    generations_.push_back(static_cast<uint16_t>(shared_.random.between(1, UINT16_MAX)));
+    in_ready_.push_back(false);
+  }
+  uint16_t& generation = generations_[slot];
+  generation = static_cast<uint16_t>(generation == UINT16_MAX ? 1 : generation + 1);
+  const ConnectionId id = uint32_t{generation} << kSlotBits | slot;
+  slots_[slot] = std::make_unique<Connection>(shared_, id, peer);
+  ++size_;
+  return slots_[slot].get();
+}
+
+Connection* ConnectionTable::find(ConnectionId id) {
+  const uint32_t slot = slot_of(id);
+  if (slot >= slots_.size() || !slots_[slot] || slots_[slot]->id() != id) return nullptr;
+  return slots_[slot].get();
+}
+
+Connection* ConnectionTable::find_accepted(const Address& peer, uint32_t peer_connection) {
+  const auto found = accepted_.find({peer, peer_connection});
+  return found == accepted_.end() ? nullptr : find(found->second);
+}
+
+void ConnectionTable::note_accepted(const Address& peer, uint32_t peer_connection, ConnectionId id) {
+  accepted_[{peer, peer_connection}] = id;
+}
+
+void ConnectionTable::remove(Connection& connection) {
+  const uint32_t slot = slot_of(connection.id());
+  const auto found = accepted_.find({connection.peer(), connection.peer_id()});
+  if (found != accepted_.end() && found->second == connection.id()) accepted_.erase(found);
+  timers_.set(slot, Nanos::never());
+  slots_[slot].reset();
+  free_.push_back(slot);
+  --size_;
+}
+
+void ConnectionTable::touch(Connection& connection) {
+  const uint32_t slot = slot_of(connection.id());
+  if (in_ready_[slot]) return;
+  in_ready_[slot] = true;
+  ready_.push_back(slot);
+}
+
+Connection* ConnectionTable::next_ready() {
+  while (!ready_.empty()) {
+    const uint32_t slot = ready_.pop_front();
+    in_ready_[slot] = false;
+    if (slots_[slot]) return slots_[slot].get();
+  }
+  return nullptr;
+}
+
+void ConnectionTable::update_timer(Connection& connection) {
+  timers_.set(slot_of(connection.id()), connection.next_timeout());
+}
+
+Connection* ConnectionTable::next_due(Nanos now) {
+  if (timers_.empty() || timers_.next() > now) return nullptr;
+  const uint32_t slot = timers_.next_slot();
+  timers_.set(slot, Nanos::never());
+  return slots_[slot].get();
+}
+
+size_t ConnectionTable::bytes_held() const {
+  size_t total = slots_.capacity() * sizeof(slots_[0]) + timers_.bytes_held() +
+                 (free_.capacity() + ready_.capacity()) * sizeof(uint32_t) +
+                 accepted_.size() * (sizeof(Address) + 64);
+  for (const std::unique_ptr<Connection>& connection : slots_) {
+    if (connection) total += connection->bytes_held();
+  }
+  return total;
+}
+
+}  // namespace heddle::transport

@@ -1,0 +1,65 @@
+// ConnectionTable: an endpoint's connections by their local id, by their peer's handshake, and by who has
+// something to send or to time out. An id is a slot and a generation, so that an old one is not taken for new.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/ring.h"
+#include "transport/connection/connection.h"
+#include "transport/connection/timer_heap.h"
+
+namespace heddle::transport {
+
+class ConnectionTable {
+ public:
+  ConnectionTable(Shared& shared, uint32_t limit);
+
+  // Null when the limit is reached.
+  Connection* add(const Address& peer);
+  // Null for an id that is not (any more) one.
+  Connection* find(ConnectionId id);
+  // The connection that this peer's init made; null: none.
+  Connection* find_accepted(const Address& peer, uint32_t peer_connection);
+  void note_accepted(const Address& peer, uint32_t peer_connection, ConnectionId id);
+  void remove(Connection& connection);
+
+  // It may have something to send, or its timer may have changed: it is looked at by next_ready().
+  void touch(Connection& connection);
+  // The next that was touched, taken out; null: none.
+  Connection* next_ready();
+  void update_timer(Connection& connection);
+
+  Nanos next_timeout() const { return ready_.empty() ? timers_.next() : Nanos{}; }
+  // One whose time has come, its timer taken out; null: none.
+  Connection* next_due(Nanos now);
+
+  template <typename Visit>
+  void for_each(Visit visit) {
+    for (std::unique_ptr<Connection>& connection : slots_) {
+      if (connection) visit(*connection);
+    }
+  }
+
+  uint32_t size() const { return size_; }
+  size_t bytes_held() const;
+
+ private:
+  static constexpr uint32_t kSlotBits = 16;
+  static uint32_t slot_of(ConnectionId id) { return id & ((1u << kSlotBits) - 1); }
+
+  Shared& shared_;
+  uint32_t limit_;
+  uint32_t size_ = 0;
+  std::vector<std::unique_ptr<Connection>> slots_;
+  std::vector<uint16_t> generations_;
+  Ring<uint32_t> free_;
+  Ring<uint32_t> ready_;
+  std::vector<bool> in_ready_;
+  TimerHeap timers_;
+  std::map<std::pair<Address, uint32_t>, ConnectionId> accepted_;
+};
+
+}  // namespace heddle::transport

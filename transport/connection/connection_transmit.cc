@@ -1,0 +1,214 @@
+// What leaves: first one burst of data, then what control packets are due, then more data until the window,
+// the pacer or the batch says stop. So a reply is not kept waiting by its acknowledgement, nor the reverse.
+#include <algorithm>
+#include <limits>
+
+#include "transport/connection/connection.h"
+
+namespace heddle::transport {
+
+using events::ConnectionState;
+
+namespace {
+
+// Control packets stay below every path's size.
+constexpr uint32_t kControlBytes = Flight::kBaseDatagram;
+
+void write_record(const ControlRecord& record, Writer& writer) {
+  const auto reason = static_cast<CancelReason>(record.reason);
+  switch (record.type) {
+    case FrameType::kGrant:
+      write_grant({record.channel, record.sequence, record.count, record.capacity}, writer);
+      return;
+    case FrameType::kCancelSend:
+    case FrameType::kCancelReceive:
+      write_cancel(record.type, {record.channel, record.sequence, reason}, writer);
+      return;
+    case FrameType::kClose:
+      write_close(static_cast<CloseReason>(record.reason), writer);
+      return;
+    default: CHECK(false);
+  }
+}
+
+}  // namespace
+
+ConnectionHeader Connection::header(Nanos now, PacketType type, uint16_t path, uint8_t flags) const {
+  ConnectionHeader header;
+  header.type = type;
+  header.flags = flags;
+  header.path = path;
+  header.connection = peer_id_;
+  header.sent_at = now;
+  header.reply_port = shared_.options.reply_port;
+  return header;
+}
+
+// A burst of one packet without payload.
+TxBurst Connection::single(size_t bytes, uint16_t path, const std::byte* packet) const {
+  TxBurst burst;
+  burst.to = peer_;
+  burst.path = path;
+  burst.segments = 1;
+  burst.header_bytes = static_cast<uint16_t>(bytes);
+  burst.headers = packet;
+  return burst;
+}
+
+bool Connection::transmit(Nanos now, TxBatch& batch) {
+  if (state_ == ConnectionState::kHandshaking) {
+    return init_at_ <= now && !send_init(now, batch);
+  }
+  if (over()) {
+    if (!last_words_) return false;
+    if (acks_.paths() == 0) acks_.open(1);
+    if (write_control(now, batch, 0, false, 0) == Sent::kFull) return true;
+    last_words_.reset();
+    return false;
+  }
+  if (accept_due_ && !send_accept(batch)) return true;
+  Sent data = send_burst(now, batch);
+  if (data == Sent::kFull) return true;
+  if (send_control(now, batch) == Sent::kFull) return true;
+  while (data == Sent::kOne) data = send_burst(now, batch);
+  return data == Sent::kFull;
+}
+
+Connection::Sent Connection::send_burst(Nanos now, TxBatch& batch) {
+  Piece piece;
+  if (!outgoing_.peek(piece)) {
+    flight_.note_idle();
+    return Sent::kNothing;
+  }
+  if (!batch.has_room(kMaxBurstSegments * kDataHeaderBytes)) return Sent::kFull;
+  Permit permit;
+  if (!flight_.permit(now, shared_.random, permit)) return Sent::kNothing;
+  const uint32_t step = permit.datagram_bytes - kDataHeaderBytes;
+  const uint32_t needed = std::max((piece.length + step - 1) / step, 1u);
+  const uint32_t segments = std::min(needed, permit.segments);
+  const uint32_t bytes = std::min(piece.length, segments * step);
+  SentRun* run = flight_.record(permit.path, static_cast<uint8_t>(segments));
+  if (run == nullptr) return Sent::kNothing;
+
+  const bool ends_message = piece.offset + bytes == piece.message_bytes && segments > 1;
+  const bool ack_now = ends_message || piece.repeat || permit.last_for_now;
+  DataHeader first;
+  first.base = header(now, PacketType::kData, permit.path,
+                      static_cast<uint8_t>((ack_now ? kFlagAckNow : 0) | (piece.repeat ? kFlagRepeat : 0)));
+  first.base.number = run->first_number;
+  first.channel = piece.channel;
+  first.sequence = piece.sequence;
+  first.offset = piece.offset;
+  first.message_bytes = piece.message_bytes;
+  const uint32_t last = bytes - (segments - 1) * step;
+  std::byte* space = batch.header_space();
+  write_data_row(first, segments, step, space);
+  TxBurst burst = single(kDataHeaderBytes, permit.path, space);
+  burst.segments = static_cast<uint16_t>(segments);
+  burst.ecn_capable = true;
+  burst.payload_bytes = segments > 1 ? step : last;
+  burst.last_payload_bytes = last;
+  if (bytes > 0) burst.region = piece.payload.region;
+  burst.offset = piece.payload.offset + piece.offset;
+  batch.add(burst);
+
+  run->data = true;
+  run->repeat = piece.repeat;
+  run->header_bytes = kDataHeaderBytes;
+  run->row = {piece.message, piece.sequence, piece.offset, segments > 1 ? step : last, last, piece.channel};
+  flight_.sent(now, permit.path);
+  outgoing_.take(piece, bytes);
+  statistics_.payload_bytes_sent += bytes;
+  statistics_.segments_sent += segments;
+  if (piece.repeat) {
+    statistics_.payload_bytes_repeated += bytes;
+    statistics_.segments_repeated += segments;
+  }
+  shared_.observer.emit(events::BurstSent{now, id_, permit.path, first.base.number,
+                                          static_cast<uint16_t>(segments), bytes, piece.repeat});
+  return Sent::kOne;
+}
+
+bool Connection::control_due(Nanos now) const {
+  return !frames_.empty() || ping_due_ || flight_.wants_probe() || acks_.due(now);
+}
+
+Connection::Sent Connection::send_control(Nanos now, TxBatch& batch) {
+  uint16_t path = 0;
+  uint32_t bytes = 0;
+  while (batch.has_room(TxBatch::kLargestPacket) && flight_.poll_size_probe(path, bytes)) {
+    if (write_control(now, batch, path, true, bytes) == Sent::kFull) return Sent::kFull;
+  }
+  while (control_due(now)) {
+    if (!batch.has_room(kControlBytes)) return Sent::kFull;
+    const bool probe = flight_.poll_probe(path);
+    if (!probe) path = flight_.control_path();
+    const bool ping = probe || ping_due_;
+    ping_due_ = ping_due_ && probe;
+    const Sent sent = write_control(now, batch, path, ping, 0);
+    if (sent != Sent::kOne) return sent;
+  }
+  return Sent::kOne;
+}
+
+// One control packet: acknowledgements if there are any, then frames. `padded_to` 0: as small as it is.
+// kNothing: no record could be lent, so that frames have to wait.
+Connection::Sent Connection::write_control(Nanos now, TxBatch& batch, uint16_t path, bool ping,
+                                           uint32_t padded_to) {
+  const uint32_t limit = std::max(kControlBytes, padded_to);
+  if (!batch.has_room(limit)) return Sent::kFull;
+  const bool wants_number = !over() && (ping || !frames_.empty());
+  SentRun* run = wants_number ? flight_.record(path, 1) : nullptr;
+  const bool numbered = run != nullptr;
+  std::byte* space = batch.header_space();
+  Writer writer({space, limit});
+  ConnectionHeader start =
+      header(now, PacketType::kControl, path, static_cast<uint8_t>(numbered ? kFlagNumbered : 0));
+  if (run != nullptr) start.number = run->first_number;
+  write_connection_header(start, space);
+  writer = Writer({space + kConnectionHeaderBytes, limit - kConnectionHeaderBytes});
+  if (padded_to == 0 && acks_.write(now, own_window(), writer)) ++statistics_.acks_sent;
+  if (over()) write_close(*last_words_, writer);
+  if (run != nullptr) {
+    run->sizes_path = padded_to != 0;
+    while (padded_to == 0 && !frames_.empty() && run->control_count < SentRun::kMaxControl &&
+           writer.left() > kGrantBytes) {
+      run->control[run->control_count] = frames_.pop_front();
+      write_record(run->control[run->control_count++], writer);
+    }
+    if (ping) writer.put(static_cast<uint8_t>(FrameType::kPing));
+    if (padded_to != 0) writer.put_zeros(writer.left());
+    flight_.sent(now, path);
+  }
+  TxBurst burst = single(limit - writer.left(), path, space);
+  burst.ecn_capable = numbered;
+  batch.add(burst);
+  return wants_number && !numbered ? Sent::kNothing : Sent::kOne;
+}
+
+void Connection::take_truncated() {
+  ControlRecord record;
+  while (outgoing_.poll_truncated(record)) frames_.push_back(record);
+}
+
+bool Connection::predict(Prediction& prediction) const {
+  DataHeader expected;
+  if (!incoming_.predict(expected.channel, expected.sequence, expected.offset, prediction.place)) {
+    return false;
+  }
+  if (statistics_.segments_received == 0 || expected_step_ == 0) return false;
+  expected.base.type = PacketType::kData;
+  expected.base.connection = id_;
+  write_data_header(expected, prediction.header.data());
+  prediction.mask.fill(std::byte{0});
+  const auto demand = [&prediction](size_t at, size_t bytes) {
+    std::fill_n(prediction.mask.begin() + static_cast<ptrdiff_t>(at), bytes, std::byte{0xff});
+  };
+  demand(0, 1);
+  demand(kConnectionAt, 4);
+  demand(kChannelAt, 10);  // channel, sequence, offset
+  prediction.payload_bytes = expected_step_;
+  return true;
+}
+
+}  // namespace heddle::transport

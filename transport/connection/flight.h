@@ -1,0 +1,161 @@
+// Flight: what this side of a connection has under way, and what more may leave: the paths with their state,
+// the congestion controller's window, pacing, the choice of a path, and recovery. It hands out permits for
+// bursts, is told what left, and takes acknowledgements; a SentRunListener hears what arrived and what is lost.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/random.h"
+#include "base/ring.h"
+#include "transport/congestion/controller.h"
+#include "transport/congestion/pacer.h"
+#include "transport/connection/observer.h"
+#include "transport/path/selector.h"
+#include "transport/path/tx_path.h"
+
+namespace heddle::transport {
+
+struct FlightOptions {
+  uint16_t paths = 1;
+  std::unique_ptr<Controller> controller;
+  std::unique_ptr<Selector> selector;
+  uint32_t largest_datagram = 0;   // that both ends could take
+  uint64_t peer_window_bytes = 0;
+  Nanos first_rtt;                 // of the handshake; 0: unknown
+};
+
+// Leave for one data burst.
+struct Permit {
+  uint16_t path = 0;
+  uint32_t datagram_bytes = 0;     // of each segment, headers included
+  uint32_t segments = 0;           // at most
+  bool last_for_now = false;       // the window is used up after this burst
+};
+
+class Flight final : private SentRunListener {
+ public:
+  // Every network is taken to pass datagrams of this size (IPv6 asks for 1,280 bytes with IP and UDP headers).
+  static constexpr uint32_t kBaseDatagram = 1200;
+  // What a small datagram costs a receiver's socket buffer beyond its bytes, about.
+  static constexpr uint32_t kReceiveOverhead = 512;
+
+  Flight(SentPool& pool, Observer observer, ConnectionId connection, SentRunListener& listener)
+      : pool_(pool), observer_(observer), connection_(connection), listener_(listener) {}
+  ~Flight() override { close(); }
+  Flight(const Flight&) = delete;
+  Flight& operator=(const Flight&) = delete;
+
+  void open(Nanos now, FlightOptions options);
+  // Forgets everything under way, silently.
+  void close();
+
+  // --- leaving ---
+  // False: no data may leave now (window, pacing, no path, no room for its record).
+  bool permit(Nanos now, Random& random, Permit& permit);
+  // There was nothing to send although the window had room.
+  void note_idle() { window_limited_ = false; }
+  // The path that the next control packet takes: active ones in turn.
+  uint16_t control_path();
+  // The record of a packet or row that is about to leave on `path`, numbered; null: the pool is empty.
+  // Fill it in, then call sent().
+  SentRun* record(uint16_t path, uint8_t segments);
+  void sent(Nanos now, uint16_t path);
+
+  // A path that a small packet must be sent on; false: none.
+  bool poll_probe(uint16_t& path);
+  // A path to be tried with a datagram of `bytes`; false: none.
+  bool poll_size_probe(uint16_t& path, uint32_t& bytes);
+  bool wants_probe() const { return !probes_.empty(); }
+
+  // --- what comes back ---
+  void set_peer_window(uint64_t bytes) { peer_window_bytes_ = bytes; }
+  // False: it acknowledges what was never sent.
+  bool on_ack(Nanos now, Nanos made_at, const AckFrame& frame);
+  // The network passes at most `datagram_bytes` on this path.
+  void on_too_large(Nanos now, uint16_t path, uint32_t datagram_bytes);
+
+  void handle_timeout(Nanos now);
+  Nanos next_timeout() const { return wake_at_; }
+
+  // --- what it knows ---
+  uint16_t current_path() const { return current_path_; }  // during a listener's call
+  bool any_active() const { return active_ > 0; }
+  bool awaits_ack() const { return in_flight_segments_ > 0; }
+  Nanos first_unanswered() const { return first_unanswered_; }  // probe; never(): all were answered
+  void peer_was_heard() { first_unanswered_ = Nanos::never(); }
+  void note_probe(Nanos now) { first_unanswered_ = std::min(first_unanswered_, now); }
+  void fill(ConnectionStatistics& statistics) const;
+  void fill(std::vector<PathStatistics>& statistics) const;
+  uint64_t spurious_segments() const { return spurious_segments_; }
+  size_t bytes_held() const;
+
+ private:
+  uint64_t window_left() const;
+  uint64_t path_cap() const;
+  void refresh_sample(uint16_t path);
+  void swap_samples(uint32_t a, uint32_t b);
+  void wake_by(Nanos at) { wake_at_ = std::min(wake_at_, at); }
+  void set_state(Nanos now, uint16_t path, events::PathState state);
+  void set_aside(Nanos now, uint16_t path, events::LossCause cause);
+  void bring_back(Nanos now, uint16_t path);
+  void find_losses(Nanos now, uint16_t path);
+  void take_losses(Nanos now, uint16_t path, events::LossCause cause);
+  void on_acked(const SentRun& run, uint32_t first, uint32_t count, bool was_lost) override;
+  void on_lost(const SentRun& run, uint32_t first, uint32_t count,
+               events::LossCause cause) override;
+  void measure(Nanos now, Nanos made_at, const AckFrame& frame, const AckOutcome& outcome);
+  void tell_controller(Nanos now, const AckFrame& frame, const AckOutcome& outcome, Bytes before);
+  void handle_spurious(Nanos now, uint16_t path, const AckOutcome& outcome);
+  void set_aside_silent_paths(Nanos now);
+  void handle_path_timeout(Nanos now, uint16_t path);
+  void size_passed(uint16_t path);
+  void size_failed(uint16_t path);
+  void note_trouble(Nanos now, uint16_t path);
+  bool others_clean(Nanos now, uint16_t path) const;
+
+  SentPool& pool_;
+  Observer observer_;
+  ConnectionId connection_;
+  SentRunListener& listener_;
+  std::unique_ptr<Controller> controller_;
+  std::unique_ptr<Selector> selector_;
+  Pacer pacer_;
+  RoundTrip round_trip_;
+
+  std::vector<TxPath> paths_;
+  std::vector<PathSample> samples_;   // usable ones first
+  std::vector<uint16_t> sample_of_;   // index in samples_ of each path
+  uint32_t usable_ = 0;
+  uint32_t active_ = 0;
+  Ring<uint16_t> probes_;
+  uint32_t recording_ = kNoIndex;     // between record() and sent()
+
+  uint64_t in_flight_bytes_ = 0;
+  uint32_t in_flight_segments_ = 0;
+  uint64_t peer_window_bytes_ = 0;
+  uint32_t largest_datagram_ = 0;
+  uint32_t size_probes_out_ = 0;
+  uint32_t unsized_ = 0;              // paths whose size is still to be found
+  uint16_t next_control_ = 0;
+  uint16_t next_size_probe_ = 0;
+  uint16_t current_path_ = 0;
+  bool window_limited_ = false;
+
+  Nanos wake_at_ = Nanos::never();
+  Nanos first_unanswered_ = Nanos::never();
+  Nanos newest_acked_sent_at_;        // over all paths
+  uint16_t newest_acked_path_ = 0;
+  Nanos silence_check_at_;
+  uint16_t trouble_path_ = 0;         // the latest two paths with loss or marks, and when
+  Nanos trouble_at_;
+  Nanos other_trouble_at_;
+  uint64_t lost_bytes_ = 0;           // of the losses being taken
+  uint32_t lost_segments_ = 0;
+  Nanos lost_sent_at_;
+  uint64_t marks_ = 0;
+  uint64_t spurious_segments_ = 0;
+};
+
+}  // namespace heddle::transport

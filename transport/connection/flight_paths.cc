@@ -1,0 +1,161 @@
+// The paths' states: tail probes and timeouts, setting a silent path aside, its return, and finding out which
+// datagrams a path passes.
+#include <algorithm>
+#include <array>
+
+#include "transport/connection/flight.h"
+
+namespace heddle::transport {
+namespace {
+
+using events::LossCause;
+using events::PathState;
+using events::RecoveryStep;
+
+// Probes of an active path that may go unanswered before it is set aside.
+constexpr uint8_t kTailProbes = 2;
+// A path that is set aside is asked at least this often.
+constexpr Nanos kLongestPatience = millis(250);
+// A path is silent when its oldest segment left so long before one that another path delivered.
+constexpr Nanos kLeastSilence = millis(3);
+constexpr Nanos kSilenceCheckEvery = micros(500);
+// Probes of one size that are lost before a smaller one is tried.
+constexpr uint8_t kSizeProbes = 3;
+// UDP payloads of the MTUs that are met: 9,000 and 4,096 less IPv6's headers, 1,500 for IPv4, IPv6 and tunnels.
+constexpr std::array<uint32_t, 6> kUsualSizes = {8952, 4048, 1472, 1452, 1400, Flight::kBaseDatagram};
+
+}  // namespace
+
+void Flight::set_state(Nanos now, uint16_t id, PathState state) {
+  TxPath& path = paths_[id];
+  if (path.state == state) return;
+  if (path.active()) --active_;
+  if (state == PathState::kActive) ++active_;
+  path.state = state;
+  observer_.emit(events::PathChanged{now, connection_, id, state});
+  refresh_sample(id);
+}
+
+void Flight::set_aside(Nanos now, uint16_t id, LossCause cause) {
+  TxPath& path = paths_[id];
+  current_path_ = id;
+  path.sent.give_up(pool_, cause, *this);
+  take_losses(now, id, cause);
+  set_state(now, id, PathState::kSuspect);
+  observer_.step(now, connection_, id, RecoveryStep::kPathSetAside);
+  if (probes_.size() < paths_.size()) probes_.push_back(id);
+  path.probe_at = now + path.patience(micros(1000), kLongestPatience);
+  path.loss_check_at = Nanos::never();
+  wake_by(path.probe_at);
+  if (cause == LossCause::kTimeout && path.datagram_bytes > kBaseDatagram) {
+    // Perhaps it passes small datagrams only, by now: find out again.
+    if (path.wanted_bytes == 0) ++unsized_;
+    path.wanted_bytes = path.datagram_bytes;
+    path.datagram_bytes = kBaseDatagram;
+  }
+}
+
+void Flight::bring_back(Nanos now, uint16_t id) {
+  set_state(now, id, PathState::kActive);
+  observer_.step(now, connection_, id, RecoveryStep::kPathReturned);
+}
+
+void Flight::set_aside_silent_paths(Nanos now) {
+  if (active_ <= 1 || now < silence_check_at_) return;
+  silence_check_at_ = now + kSilenceCheckEvery;
+  for (uint16_t id = 0; id < paths_.size() && active_ > 1; ++id) {
+    const TxPath& path = paths_[id];
+    if (!path.active() || id == newest_acked_path_ || path.sent.in_flight_segments() == 0) continue;
+    const Nanos rtt = path.round_trip.measured() ? path.round_trip.smoothed() : round_trip_.smoothed();
+    const Nanos oldest = path.sent.oldest_sent_at(pool_);
+    if (oldest == Nanos::never()) continue;
+    if (newest_acked_sent_at_ - oldest > std::max(2 * rtt, kLeastSilence)) {
+      set_aside(now, id, LossCause::kPathFailure);
+    }
+  }
+}
+
+void Flight::handle_path_timeout(Nanos now, uint16_t id) {
+  TxPath& path = paths_[id];
+  if (path.loss_check_at <= now) find_losses(now, id);
+  if (path.probe_at > now) return;
+  if (path.active() && path.sent.in_flight_segments() == 0) {
+    path.probe_at = Nanos::never();
+    return;
+  }
+  if (path.active() && path.probes_unanswered >= kTailProbes) {
+    set_aside(now, id, LossCause::kTimeout);
+    return;
+  }
+  if (path.active()) {
+    observer_.step(now, connection_, id, RecoveryStep::kTailProbe);
+  } else {
+    set_state(now, id, PathState::kProbing);
+  }
+  if (path.probes_unanswered < UINT8_MAX) ++path.probes_unanswered;
+  // A dead path among living ones says nothing of the peer.
+  if (path.active() || active_ == 0) note_probe(now);
+  if (probes_.size() < paths_.size()) probes_.push_back(id);
+  path.probe_at = now + path.patience(micros(1000), path.active() ? seconds(1) : kLongestPatience);
+}
+
+void Flight::handle_timeout(Nanos now) {
+  if (now < wake_at_) return;
+  wake_at_ = Nanos::never();
+  for (uint16_t id = 0; id < paths_.size(); ++id) {
+    TxPath& path = paths_[id];
+    if (std::min(path.probe_at, path.loss_check_at) <= now) handle_path_timeout(now, id);
+    wake_by(std::min(path.probe_at, path.loss_check_at));
+  }
+}
+
+void Flight::size_passed(uint16_t id) {
+  TxPath& path = paths_[id];
+  if (path.size_probe_number == 0) return;
+  path.size_probe_number = 0;
+  path.size_probes_lost = 0;
+  --size_probes_out_;
+  if (path.wanted_bytes == 0) return;
+  path.datagram_bytes = path.wanted_bytes;
+  path.wanted_bytes = 0;
+  --unsized_;
+  observer_.emit(events::PathSized{path.last_sent_at, connection_, id, path.datagram_bytes, 0});
+}
+
+void Flight::size_failed(uint16_t id) {
+  TxPath& path = paths_[id];
+  if (path.size_probe_number == 0) return;
+  path.size_probe_number = 0;
+  --size_probes_out_;
+  if (++path.size_probes_lost < kSizeProbes) return;
+  const uint32_t failed = path.wanted_bytes;
+  path.size_probes_lost = 0;
+  const auto* next = std::find_if(kUsualSizes.begin(), kUsualSizes.end(),
+                                  [failed](uint32_t size) { return size < failed; });
+  const bool more = next != kUsualSizes.end() && *next > path.datagram_bytes;
+  path.wanted_bytes = more ? *next : 0;
+  if (!more) --unsized_;
+  observer_.step(path.last_sent_at, connection_, id, RecoveryStep::kSizeLowered);
+  observer_.emit(events::PathSized{path.last_sent_at, connection_, id, path.datagram_bytes, failed});
+}
+
+void Flight::on_too_large(Nanos now, uint16_t id, uint32_t datagram_bytes) {
+  if (id >= paths_.size()) return;
+  TxPath& path = paths_[id];
+  if (datagram_bytes < kBaseDatagram || datagram_bytes >= std::max(path.datagram_bytes, path.wanted_bytes)) {
+    return;
+  }
+  const uint32_t refused = std::max(path.datagram_bytes, path.wanted_bytes);
+  if (path.wanted_bytes != 0) --unsized_;
+  if (path.size_probe_number != 0) {
+    path.size_probe_number = 0;
+    --size_probes_out_;
+  }
+  path.datagram_bytes = std::min(path.datagram_bytes, datagram_bytes);
+  path.wanted_bytes = datagram_bytes > path.datagram_bytes ? datagram_bytes : 0;
+  if (path.wanted_bytes != 0) ++unsized_;
+  observer_.step(now, connection_, id, RecoveryStep::kSizeLowered);
+  observer_.emit(events::PathSized{now, connection_, id, path.datagram_bytes, refused});
+}
+
+}  // namespace heddle::transport

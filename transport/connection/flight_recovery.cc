@@ -1,0 +1,167 @@
+// The returning half of Flight: acknowledgements, round trips, losses and what is learnt from needless repeats.
+#include <algorithm>
+
+#include "transport/connection/flight.h"
+
+namespace heddle::transport {
+
+using events::LossCause;
+using events::RecoveryStep;
+
+bool Flight::on_ack(Nanos now, Nanos made_at, const AckFrame& frame) {
+  if (frame.path >= paths_.size() || frame.ranges[0].high >= paths_[frame.path].next_number) {
+    return false;
+  }
+  TxPath& path = paths_[frame.path];
+  current_path_ = frame.path;
+  const Bytes before{in_flight_bytes_};
+  const AckOutcome outcome = path.sent.acknowledge(pool_, now, frame, *this);
+  if (!outcome.any) return true;
+  path.delivered_bytes += outcome.acked_bytes;
+  measure(now, made_at, frame, outcome);
+  path.probes_unanswered = 0;
+  if (!path.active()) bring_back(now, frame.path);
+  const bool more = path.sent.in_flight_segments() > 0;
+  path.probe_at = more ? now + path.patience(micros(1000), seconds(1)) : Nanos::never();
+  wake_by(path.probe_at);
+  if (outcome.newest_sent_at > newest_acked_sent_at_) {
+    newest_acked_sent_at_ = outcome.newest_sent_at;
+    newest_acked_path_ = frame.path;
+  }
+  tell_controller(now, frame, outcome, before);
+  if (outcome.spurious_segments > 0) handle_spurious(now, frame.path, outcome);
+  find_losses(now, frame.path);
+  path.sent.forget_lost(pool_, now - std::max(8 * path.round_trip.smoothed(), millis(50)));
+  path.window.relax(now);
+  refresh_sample(frame.path);
+  selector_->on_ack(frame.path, samples_[sample_of_[frame.path]]);
+  set_aside_silent_paths(now);
+  observer_.emit(events::AckReceived{now, connection_, frame.path, outcome.acked_bytes,
+                                     path.round_trip.latest(), in_flight_bytes_});
+  return true;
+}
+
+// A round trip is measured only where the acknowledgement is of the newest packet that the peer has: that is
+// the one whose arrival time it tells.
+void Flight::measure(Nanos now, Nanos made_at, const AckFrame& frame, const AckOutcome& outcome) {
+  if (outcome.newest_number != frame.ranges[0].high) return;
+  const Nanos total = now - outcome.newest_sent_at;
+  const Nanos held = std::clamp(made_at - frame.received_at, Nanos{}, total);
+  paths_[frame.path].round_trip.add(now, total - held, held);
+  round_trip_.add(now, total - held, held);
+}
+
+void Flight::tell_controller(Nanos now, const AckFrame& frame, const AckOutcome& outcome,
+                             Bytes before) {
+  TxPath& path = paths_[frame.path];
+  const uint32_t marks = frame.marked - path.marked_seen;
+  path.marked_seen = frame.marked;
+  path.marked = marks != 0;
+  marks_ += marks;
+  if (path.marked) note_trouble(now, frame.path);
+  if (outcome.acked_bytes == 0) return;
+  AckSample sample;
+  sample.sent_at = outcome.newest_sent_at;
+  sample.acked = {outcome.acked_bytes};
+  sample.marked = {std::min(outcome.acked_bytes, uint64_t{marks} * path.datagram_bytes)};
+  sample.rtt = path.round_trip.latest();
+  sample.min_rtt = round_trip_.minimum();
+  sample.smoothed_rtt = round_trip_.smoothed();
+  sample.in_flight = before;
+  sample.active_paths = active_;
+  sample.others_clean = others_clean(now, frame.path);
+  sample.window_limited = window_limited_;
+  controller_->on_ack(now, sample);
+  if (observer_.sink() != nullptr) {
+    observer_.emit(events::WindowChanged{now, connection_, controller_->window().count,
+                                         controller_->pacing_rate().count});
+  }
+}
+
+void Flight::handle_spurious(Nanos now, uint16_t id, const AckOutcome& outcome) {
+  TxPath& path = paths_[id];
+  spurious_segments_ += outcome.spurious_segments;
+  const Nanos late = now - outcome.spurious_sent_at - path.round_trip.minimum();
+  const Nanos limit = std::max(path.round_trip.smoothed(), millis(1));
+  path.window.widen(now, outcome.spurious_behind, std::clamp(late, Nanos{}, limit), limit);
+  controller_->on_spurious_loss(now);
+  observer_.step(now, connection_, id, RecoveryStep::kSpuriousRepeat);
+  observer_.step(now, connection_, id, RecoveryStep::kWindowWidened);
+}
+
+void Flight::find_losses(Nanos now, uint16_t id) {
+  TxPath& path = paths_[id];
+  const Nanos stale = std::max(2 * path.window.time(), path.round_trip.smoothed() / 2 + micros(100));
+  current_path_ = id;
+  path.loss_check_at = path.sent.detect(pool_, now, path.window, stale, *this);
+  wake_by(path.loss_check_at);
+  take_losses(now, id, LossCause::kGap);
+}
+
+// What on_lost collected becomes one sample.
+void Flight::take_losses(Nanos now, uint16_t id, LossCause cause) {
+  if (lost_segments_ == 0) return;
+  paths_[id].segments_lost += lost_segments_;
+  paths_[id].trouble_at = now;
+  ++samples_[sample_of_[id]].recent_losses;
+  const RecoveryStep step =
+      cause == LossCause::kGap ? RecoveryStep::kGapRepeat : RecoveryStep::kTimeoutRepeat;
+  observer_.step(now, connection_, id, step);
+  if (lost_bytes_ > 0) {
+    LossSample sample;
+    sample.sent_at = lost_sent_at_;
+    sample.lost = {lost_bytes_};
+    sample.in_flight = {in_flight_bytes_};
+    sample.smoothed_rtt = round_trip_.smoothed();
+    sample.active_paths = std::max(active_, 1u);
+    sample.others_clean = others_clean(now, id);
+    sample.timeout = cause == LossCause::kTimeout;
+    sample.path_failure = cause == LossCause::kPathFailure;
+    controller_->on_loss(now, sample);
+    note_trouble(now, id);
+  }
+  lost_bytes_ = lost_segments_ = 0;
+  lost_sent_at_ = {};
+  refresh_sample(id);
+}
+
+void Flight::on_acked(const SentRun& run, uint32_t first, uint32_t count, bool was_lost) {
+  if (!was_lost) {
+    in_flight_bytes_ -= run.bytes(first, count);
+    in_flight_segments_ -= count;
+  }
+  if (run.sizes_path) size_passed(current_path_);
+  listener_.on_acked(run, first, count, was_lost);
+}
+
+void Flight::on_lost(const SentRun& run, uint32_t first, uint32_t count, LossCause cause) {
+  const uint64_t bytes = run.bytes(first, count);
+  in_flight_bytes_ -= bytes;
+  in_flight_segments_ -= count;
+  lost_bytes_ += bytes;
+  lost_segments_ += run.sizes_path ? 0 : count;
+  lost_sent_at_ = std::max(lost_sent_at_, run.sent_at);
+  observer_.emit(events::BurstLost{run.sent_at, connection_, current_path_,
+                                   run.first_number + first, static_cast<uint16_t>(count), cause});
+  if (run.sizes_path && cause == LossCause::kGap) size_failed(current_path_);
+  if (run.sizes_path && cause != LossCause::kGap) {
+    paths_[current_path_].size_probe_number = 0;  // says nothing of the size: try again
+    --size_probes_out_;
+  }
+  listener_.on_lost(run, first, count, cause);
+}
+
+void Flight::note_trouble(Nanos now, uint16_t path) {
+  if (path != trouble_path_) {
+    other_trouble_at_ = trouble_at_;
+    trouble_path_ = path;
+  }
+  trouble_at_ = now;
+}
+
+bool Flight::others_clean(Nanos now, uint16_t path) const {
+  const Nanos latest = path == trouble_path_ ? other_trouble_at_ : trouble_at_;
+  return active_ > 1 && (latest.count == 0 || now - latest > round_trip_.smoothed());
+}
+
+}  // namespace heddle::transport

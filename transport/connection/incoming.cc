@@ -1,0 +1,349 @@
+// Arrival, step by step: is the row allowed (check), has its message a place (start), which of its bytes are
+// new (accept), where do they go (place_row), is the oldest receive over (complete_front).
+#include "transport/connection/incoming.h"
+
+#include <algorithm>
+
+namespace heddle::transport {
+
+using events::DropReason;
+
+EagerBlocks::EagerBlocks(RegionId region, Bytes size, uint32_t block_bytes)
+    : region_(region), block_bytes_(block_bytes),
+      total_(region == kNoRegion || block_bytes == 0
+                 ? 0
+                 : static_cast<uint32_t>(size.count / block_bytes)) {}
+
+uint32_t EagerBlocks::lend() {
+  if (!free_.empty()) {
+    const uint32_t block = free_.back();
+    free_.pop_back();
+    return block;
+  }
+  return used_ < total_ ? used_++ : kNoIndex;
+}
+
+Incoming::~Incoming() {
+  for (Channel& channel : channels_) {
+    while (!channel.messages.empty()) {
+      const uint32_t slot = channel.messages.pop_front();
+      if (slot != kNoIndex) release(slot);
+    }
+  }
+}
+
+Incoming::Channel* Incoming::channel_for(ChannelId channel) {
+  if (channel >= limits_.max_channels) return nullptr;
+  if (channel >= channels_.size()) channels_.resize(channel + 1u);
+  return &channels_[channel];
+}
+
+// The pool slot of the message `index` after the head, lent now if there was none.
+uint32_t Incoming::slot_for(Channel& channel, uint32_t index) {
+  while (channel.messages.size() <= index) channel.messages.push_back(kNoIndex);
+  uint32_t& slot = channel.messages[index];
+  if (slot == kNoIndex) slot = pool_.lend();
+  return slot;
+}
+
+Result<void> Incoming::post(ChannelId id, const Payload& buffer, OperationId operation,
+                            Ring<ControlRecord>& frames) {
+  Channel* channel = channel_for(id);
+  if (channel == nullptr) {
+    return fail(ErrorCode::kInvalid, "cannot receive", "no such channel");
+  }
+  if (buffer.length > kMaxMessageBytes) {
+    return fail(ErrorCode::kInvalid, "cannot receive", "a message has at most 1 GiB",
+                "receive it in parts");
+  }
+  const uint32_t index = channel->next_post - channel->head;
+  const uint32_t slot =
+      index < limits_.max_posted && posted_ < limits_.max_posted ? slot_for(*channel, index) : kNoIndex;
+  if (slot == kNoIndex) {
+    return fail(ErrorCode::kExhausted, "cannot receive", "too many operations are posted",
+                "wait for completions");
+  }
+  InMessage& message = pool_[slot];
+  message.buffer = buffer;
+  message.operation = operation;
+  message.posted = true;
+  const ControlRecord grant{FrameType::kGrant, 0, id, 1, channel->next_post,
+                            static_cast<uint32_t>(buffer.length)};
+  ++channel->next_post;
+  ++posted_;
+  const bool joins = !frames.empty() && frames.back().type == FrameType::kGrant &&
+                     frames.back().channel == id && frames.back().capacity == grant.capacity &&
+                     frames.back().sequence + frames.back().count == grant.sequence &&
+                     frames.back().count < UINT16_MAX;
+  if (joins) {
+    ++frames.back().count;
+  } else {
+    frames.push_back(grant);
+  }
+  if (message.started && message.message_bytes > buffer.length && !message.failed) {
+    message.failed = true;
+    message.error = ErrorCode::kTruncated;
+  }
+  move_from_eager(message);
+  complete_front(*channel);
+  return {};
+}
+
+bool Incoming::cancel(ChannelId id, OperationId operation, Ring<ControlRecord>& frames) {
+  if (id >= channels_.size()) return false;
+  Channel& channel = channels_[id];
+  for (uint32_t i = 0; i < channel.messages.size(); ++i) {
+    if (channel.messages[i] == kNoIndex) continue;
+    InMessage& message = pool_[channel.messages[i]];
+    if (!message.posted || message.operation != operation || message.failed) continue;
+    const bool whole = message.started && message.received.covered() == message.message_bytes;
+    if (whole) return true;  // too late: it will complete
+    message.failed = true;
+    message.error = ErrorCode::kCancelled;
+    frames.push_back({FrameType::kCancelReceive, static_cast<uint8_t>(CancelReason::kCancelled), id,
+                      0, channel.head + i, 0});
+    complete_front(channel);
+    return true;
+  }
+  return false;
+}
+
+// What can be said of a row without looking at its message; finds the channel and the message's index.
+RowVerdict Incoming::check(const DataRow& row, Channel*& channel, uint32_t& index) {
+  const DataHeader& header = row.header;
+  const uint64_t bytes = uint64_t{row.segments - 1} * row.step + row.last;
+  channel = channel_for(header.channel);
+  if (channel == nullptr || header.message_bytes > kMaxMessageBytes ||
+      header.offset + bytes > header.message_bytes || (bytes == 0 && header.message_bytes != 0) ||
+      (row.segments > 1 && row.step == 0)) {
+    return {false, DropReason::kBadField, 0};
+  }
+  index = header.sequence - channel->head;
+  // Over already: acknowledged, so that the peer stops sending it.
+  if (static_cast<int32_t>(index) < 0) return {true, DropReason::kStaleMessage, 0};
+  if (index >= limits_.max_posted) return {false, DropReason::kOverWindow, 0};
+  return {true, std::nullopt, 0};
+}
+
+// Gives a message that nobody knew of its size and, where no receive is posted yet, an eager block.
+RowVerdict Incoming::start(InMessage& message, const DataRow& row) {
+  const uint32_t bytes = row.header.message_bytes;
+  if (message.posted) {
+    if (bytes > message.buffer.length) {
+      message.failed = true;
+      message.error = ErrorCode::kTruncated;
+    }
+  } else {
+    if (bytes > eager_.block_bytes()) return {false, DropReason::kNoReceive, 0};
+    if (blocks_held_ >= limits_.eager_blocks) return {false, DropReason::kOverEager, 0};
+    message.eager_block = eager_.lend();
+    if (message.eager_block == kNoIndex) return {false, DropReason::kOverEager, 0};
+    ++blocks_held_;
+  }
+  message.started = true;
+  message.message_bytes = bytes;
+  return {true, std::nullopt, 0};
+}
+
+RowVerdict Incoming::accept(const DataRow& row) {
+  Channel* channel = nullptr;
+  uint32_t index = 0;
+  RowVerdict verdict = check(row, channel, index);
+  if (verdict.drop || !verdict.acknowledge) return verdict;
+  const uint32_t slot = slot_for(*channel, index);
+  if (slot == kNoIndex) return {false, DropReason::kOverWindow, 0};
+  InMessage& message = pool_[slot];
+  if (message.failed) return {true, DropReason::kStaleMessage, 0};
+  if (!message.started) {
+    verdict = start(message, row);
+    if (verdict.drop) return verdict;
+  } else if (message.message_bytes != row.header.message_bytes) {
+    return {false, DropReason::kBadField, 0};
+  }
+  if (!message.failed) {
+    const uint64_t from = row.header.offset;
+    const uint64_t to = from + uint64_t{row.segments - 1} * row.step + row.last;
+    const uint64_t known = message.received.covered_within(from, to);
+    verdict.fresh_bytes = (to - from) - known;
+    if (verdict.fresh_bytes > 0) {
+      place_row(message, row, verdict.fresh_bytes);
+      message.received.add(from, to);
+      received_bytes_ += verdict.fresh_bytes;
+    } else if (to > from) {
+      verdict.drop = DropReason::kDuplicate;  // other numbers, same bytes: a needless repeat
+    }
+    latest_channel_ = row.header.channel;
+    latest_sequence_ = row.header.sequence;
+  }
+  complete_front(*channel);
+  return verdict;
+}
+
+Payload Incoming::target(const InMessage& message) const {
+  return message.posted ? message.buffer : eager_.place(message.eager_block);
+}
+
+void Incoming::place_row(InMessage& message, const DataRow& row, uint64_t fresh) {
+  const uint64_t total = uint64_t{row.segments - 1} * row.step + row.last;
+  if (fresh == total) {
+    place_segments(message, row, 0, row.segments);
+    return;
+  }
+  for (uint32_t i = 0; i < row.segments; ++i) {
+    const uint64_t from = row.header.offset + uint64_t{i} * row.step;
+    const uint64_t bytes = i + 1 == row.segments ? row.last : row.step;
+    if (message.received.covered_within(from, from + bytes) < bytes) {
+      place_segments(message, row, i, 1);
+    }
+  }
+}
+
+void Incoming::place_segments(const InMessage& message, const DataRow& row, uint32_t first,
+                              uint32_t count) {
+  const RxRun& run = *row.run;
+  const uint32_t at = row.first + first;  // index in the run
+  const Payload to = target(message);
+  Placement placement;
+  placement.payload_at = run.payload_at;
+  placement.segments = count;
+  placement.bytes = row.step;
+  placement.last_bytes = first + count == row.segments ? row.last : row.step;
+  placement.to_region = to.region;
+  placement.to_offset = to.offset + row.header.offset + uint64_t{first} * row.step;
+  if (run.payload_at == PayloadAt::kFrame) {
+    placement.source = run.frame + size_t{at} * run.segment_bytes + kDataHeaderBytes;
+    placement.source_step = run.segment_bytes;
+  } else {
+    const uint32_t run_step = run.segment_bytes - kDataHeaderBytes;
+    placement.from = {run.place.region, run.place.offset + uint64_t{at} * run_step,
+                      uint64_t{count - 1} * row.step + placement.last_bytes};
+    const bool there = run.payload_at == PayloadAt::kPlaced &&
+                       placement.from.region == placement.to_region &&
+                       placement.from.offset == placement.to_offset;
+    if (there) return;
+  }
+  placements_.push_back(placement);
+}
+
+// The receive is posted now: what waited in an eager block goes to its buffer.
+void Incoming::move_from_eager(InMessage& message) {
+  if (message.eager_block == kNoIndex) return;
+  if (!message.failed) {
+    const Payload block = eager_.place(message.eager_block);
+    for (size_t i = 0; i < message.received.size(); ++i) {
+      const auto [start, end] = message.received[i];
+      Placement placement;
+      placement.payload_at = PayloadAt::kPlaced;
+      placement.segments = 1;
+      placement.bytes = placement.last_bytes = static_cast<uint32_t>(end - start);
+      placement.from = {block.region, block.offset + start, end - start};
+      placement.to_region = message.buffer.region;
+      placement.to_offset = message.buffer.offset + start;
+      placements_.push_back(placement);
+    }
+  }
+  release_eager(message);
+}
+
+void Incoming::release_eager(InMessage& message) {
+  if (message.eager_block == kNoIndex) return;
+  eager_.give_back(message.eager_block);
+  message.eager_block = kNoIndex;
+  --blocks_held_;
+}
+
+bool Incoming::on_cancel_send(const CancelFrame& cancel) {
+  Channel* channel = channel_for(cancel.channel);
+  if (channel == nullptr) return false;
+  const uint32_t index = cancel.sequence - channel->head;
+  if (static_cast<int32_t>(index) < 0) return true;
+  if (index >= limits_.max_posted) return false;
+  const uint32_t slot = slot_for(*channel, index);
+  if (slot == kNoIndex) return true;
+  InMessage& message = pool_[slot];
+  const bool whole = message.started && message.received.covered() == message.message_bytes;
+  if (message.failed || whole) return true;
+  message.failed = true;
+  message.error = cancel.reason == CancelReason::kTruncated ? ErrorCode::kTruncated
+                                                            : ErrorCode::kCancelled;
+  release_eager(message);
+  complete_front(*channel);
+  return true;
+}
+
+bool Incoming::awaits(ChannelId channel, uint32_t sequence) const {
+  if (channel >= channels_.size()) return false;
+  // Completed ones too: an eager message completes at its sender only with its grant.
+  return static_cast<int32_t>(channels_[channel].next_post - sequence) > 0;
+}
+
+bool Incoming::predict(ChannelId& channel, uint32_t& sequence, uint32_t& offset,
+                       Payload& place) const {
+  if (latest_channel_ >= channels_.size()) return false;
+  const Channel& c = channels_[latest_channel_];
+  // The message that got payload last, or, where it is over, the oldest that is not.
+  uint32_t index = latest_sequence_ - c.head;
+  if (static_cast<int32_t>(index) < 0) index = 0;
+  if (index >= c.messages.size() || c.messages[index] == kNoIndex) return false;
+  const InMessage& message = pool_[c.messages[index]];
+  if (!message.posted || message.failed) return false;
+  const uint64_t bytes = message.started ? message.message_bytes : message.buffer.length;
+  const uint64_t gap = message.received.first_gap();
+  const uint64_t end = message.received.first_covered(gap, bytes);
+  if (gap >= end) return false;
+  channel = latest_channel_;
+  sequence = c.head + index;
+  offset = static_cast<uint32_t>(gap);
+  place = {message.buffer.region, message.buffer.offset + gap, end - gap};
+  return true;
+}
+
+void Incoming::release(uint32_t slot) {
+  InMessage& message = pool_[slot];
+  release_eager(message);
+  IntervalSet memory = std::move(message.received);
+  memory.clear();
+  message = InMessage{};
+  message.received = std::move(memory);
+  pool_.give_back(slot);
+}
+
+void Incoming::complete_front(Channel& channel) {
+  while (!channel.messages.empty() && channel.messages.front() != kNoIndex) {
+    const uint32_t slot = channel.messages.front();
+    InMessage& message = pool_[slot];
+    const bool whole = message.started && message.received.covered() == message.message_bytes;
+    if (!message.posted || (!whole && !message.failed)) return;
+    completions_.push_back({message.operation, connection_,
+                            static_cast<ChannelId>(&channel - channels_.data()),
+                            Direction::kReceive, !message.failed, message.error,
+                            message.failed ? 0 : message.message_bytes});
+    release(slot);
+    channel.messages.pop_front();
+    ++channel.head;
+    --posted_;
+    ++completed_;
+  }
+}
+
+void Incoming::fail_all(ErrorCode error) {
+  for (Channel& channel : channels_) {
+    for (size_t i = 0; i < channel.messages.size(); ++i) {
+      if (channel.messages[i] == kNoIndex) continue;
+      InMessage& message = pool_[channel.messages[i]];
+      if (message.failed || !message.posted) continue;
+      const bool whole = message.started && message.received.covered() == message.message_bytes;
+      message.failed = !whole;
+      message.error = error;
+    }
+    complete_front(channel);
+  }
+}
+
+size_t Incoming::bytes_held() const {
+  size_t total = channels_.capacity() * sizeof(Channel);
+  for (const Channel& channel : channels_) total += channel.messages.capacity() * sizeof(uint32_t);
+  return total;
+}
+
+}  // namespace heddle::transport

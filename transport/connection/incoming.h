@@ -1,0 +1,148 @@
+// Incoming: the messages that this side of a connection receives. It announces posted receives, decides
+// where arriving payload goes (a posted buffer, or a bounded eager block when the receive is not posted yet),
+// recognises repeated bytes, and completes receives in posted order. It knows nothing of paths.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/pool.h"
+#include "base/result.h"
+#include "base/ring.h"
+#include "events/events.h"
+#include "transport/endpoint.h"
+#include "transport/recovery/interval_set.h"
+#include "transport/recovery/sent_runs.h"
+#include "transport/wire/control.h"
+#include "transport/wire/packet.h"
+
+namespace heddle::transport {
+
+struct InMessage {
+  Payload buffer;                    // where posted
+  OperationId operation = 0;
+  uint32_t message_bytes = 0;        // known once started
+  uint32_t eager_block = kNoIndex;   // where its bytes wait
+  bool posted = false;
+  bool started = false;
+  bool failed = false;
+  ErrorCode error = ErrorCode::kCancelled;
+  IntervalSet received;
+};
+using InPool = Pool<InMessage>;
+
+// Blocks of an endpoint's eager region, lent to messages that came before their receive.
+class EagerBlocks {
+ public:
+  EagerBlocks(RegionId region, Bytes size, uint32_t block_bytes);
+  uint32_t lend();  // kNoIndex: none left
+  void give_back(uint32_t block) { free_.push_back(block); }
+  Payload place(uint32_t block) const {
+    return {region_, uint64_t{block} * block_bytes_, block_bytes_};
+  }
+  uint32_t block_bytes() const { return block_bytes_; }
+  uint32_t left() const { return static_cast<uint32_t>(free_.size()) + untouched(); }
+
+ private:
+  uint32_t untouched() const { return total_ - used_; }
+
+  RegionId region_;
+  uint32_t block_bytes_;
+  uint32_t total_;
+  uint32_t used_ = 0;  // blocks up to here have been lent before
+  std::vector<uint32_t> free_;
+};
+
+// A row of data segments that arrived, with what is needed to place it.
+struct DataRow {
+  DataHeader header;          // of the first segment
+  uint32_t segments = 0;
+  uint32_t step = 0;          // payload of each segment but the last
+  uint32_t last = 0;
+  const RxRun* run = nullptr;
+  uint32_t first = 0;         // index of the row's first segment in the run
+};
+
+// What became of a row.
+struct RowVerdict {
+  bool acknowledge = false;   // its packet numbers count as received
+  std::optional<events::DropReason> drop;
+  uint64_t fresh_bytes = 0;
+};
+
+// What this side keeps to.
+struct OwnLimits {
+  uint32_t max_channels = 0;
+  uint32_t max_posted = 0;
+  uint32_t eager_blocks = 0;
+};
+
+class Incoming {
+ public:
+  Incoming(InPool& pool, EagerBlocks& eager, Ring<Completion>& completions,
+           std::vector<Placement>& placements, ConnectionId connection, const OwnLimits& limits)
+      : pool_(pool), eager_(eager), completions_(completions), placements_(placements),
+        connection_(connection), limits_(limits) {}
+  ~Incoming();
+  Incoming(const Incoming&) = delete;
+  Incoming& operator=(const Incoming&) = delete;
+
+  // Errors: kInvalid, kExhausted. What the peer must be told is appended to `frames`.
+  Result<void> post(ChannelId channel, const Payload& buffer, OperationId operation,
+                    Ring<ControlRecord>& frames);
+  // False: no such operation, or too late.
+  bool cancel(ChannelId channel, OperationId operation, Ring<ControlRecord>& frames);
+
+  RowVerdict accept(const DataRow& row);
+  // False: the peer broke a rule.
+  bool on_cancel_send(const CancelFrame& cancel);
+
+  // Whether a receive with this number may still get payload: its grant is worth repeating.
+  bool awaits(ChannelId channel, uint32_t sequence) const;
+  // The buffer and offset at which the next bytes of a message under way would land.
+  bool predict(ChannelId& channel, uint32_t& sequence, uint32_t& offset, Payload& place) const;
+
+  void fail_all(ErrorCode error);
+
+  uint32_t posted() const { return posted_; }
+  uint64_t received_bytes() const { return received_bytes_; }
+  uint64_t completed() const { return completed_; }
+  size_t bytes_held() const;
+
+ private:
+  struct Channel {
+    uint32_t head = 0;         // sequence of the oldest receive that is not over
+    uint32_t next_post = 0;    // sequence of the next receive to be posted
+    Ring<uint32_t> messages;   // pool slots from head on; kNoIndex: nothing known
+  };
+
+  Channel* channel_for(ChannelId channel);
+  uint32_t slot_for(Channel& channel, uint32_t index);
+  RowVerdict check(const DataRow& row, Channel*& channel, uint32_t& index);
+  RowVerdict start(InMessage& message, const DataRow& row);
+  Payload target(const InMessage& message) const;
+  void place_row(InMessage& message, const DataRow& row, uint64_t fresh);
+  void place_segments(const InMessage& message, const DataRow& row, uint32_t first, uint32_t count);
+  void move_from_eager(InMessage& message);
+  void release_eager(InMessage& message);
+  void complete_front(Channel& channel);
+  void release(uint32_t slot);
+
+  InPool& pool_;
+  EagerBlocks& eager_;
+  Ring<Completion>& completions_;
+  std::vector<Placement>& placements_;
+  ConnectionId connection_;
+  OwnLimits limits_;
+  std::vector<Channel> channels_;
+  uint32_t posted_ = 0;
+  uint32_t blocks_held_ = 0;
+  uint64_t received_bytes_ = 0;
+  uint64_t completed_ = 0;
+  // The message that got payload last, for predict().
+  ChannelId latest_channel_ = 0;
+  uint32_t latest_sequence_ = 0;
+};
+
+}  // namespace heddle::transport

@@ -1,0 +1,281 @@
+// Sequence numbers are compared as distances from the channel's head, so they may wrap.
+#include "transport/connection/outgoing.h"
+
+#include <algorithm>
+
+#include "transport/wire/packet.h"
+
+namespace heddle::transport {
+namespace {
+
+// An empty message occupies one byte of acknowledgement space.
+uint32_t tracked(const OutMessage& message) { return std::max(message.length(), 1u); }
+
+}  // namespace
+
+void Outgoing::set_limits(const PeerLimits& limits) { limits_ = limits; }
+
+Outgoing::Channel* Outgoing::channel_for(ChannelId channel) {
+  if (limits_.max_channels != 0 && channel >= limits_.max_channels) return nullptr;
+  if (channel >= channels_.size()) channels_.resize(channel + 1u);
+  return &channels_[channel];
+}
+
+OutMessage* Outgoing::find(ChannelId channel, uint32_t sequence, uint32_t slot) {
+  if (channel >= channels_.size()) return nullptr;
+  Channel& c = channels_[channel];
+  const uint32_t index = sequence - c.head;
+  if (index >= c.messages.size() || c.messages[index] != slot) return nullptr;
+  return &pool_[slot];
+}
+
+Result<void> Outgoing::post(ChannelId id, const Payload& payload, OperationId operation,
+                            uint32_t bound) {
+  Channel* channel = channel_for(id);
+  if (channel == nullptr) return fail(ErrorCode::kInvalid, "cannot send", "no such channel");
+  if (payload.length > kMaxMessageBytes) {
+    return fail(ErrorCode::kInvalid, "cannot send", "a message has at most 1 GiB",
+                        "send it in parts");
+  }
+  const uint32_t slot = posted_ < bound ? pool_.lend() : kNoIndex;
+  if (slot == kNoIndex) {
+    return fail(ErrorCode::kExhausted, "cannot send", "too many operations are posted",
+                        "wait for completions");
+  }
+  OutMessage& message = pool_[slot];
+  message.payload = payload;
+  message.operation = operation;
+  message.channel = id;
+  message.sequence = channel->head + static_cast<uint32_t>(channel->messages.size());
+  channel->messages.push_back(slot);
+  ++posted_;
+  const uint32_t index = message.sequence - channel->head;
+  if (index < channel->grants.size()) apply_grant(message, channel->grants[index]);
+  complete_front(*channel);
+  mark_ready(id, *channel);
+  return {};
+}
+
+void Outgoing::mark_ready(ChannelId id, Channel& channel) {
+  if (channel.ready) return;
+  if (channel.cursor - channel.head >= channel.messages.size()) return;
+  channel.ready = true;
+  ready_.push_back(id);
+}
+
+void Outgoing::apply_grant(OutMessage& message, const Grant& grant) {
+  if (grant.state == Grant::State::kUnknown || message.granted) return;
+  message.granted = true;
+  if (message.sent_ahead) --ahead_;
+  if (grant.state == Grant::State::kCancelled) {
+    give_up(message, ErrorCode::kCancelled);
+  } else if (message.length() > grant.capacity) {
+    truncated_.push_back({FrameType::kCancelSend, static_cast<uint8_t>(CancelReason::kTruncated),
+                          message.channel, 0, message.sequence, 0});
+    give_up(message, ErrorCode::kTruncated);
+  }
+}
+
+void Outgoing::give_up(OutMessage& message, ErrorCode error) {
+  if (message.failed) return;
+  message.failed = true;
+  message.error = error;
+}
+
+bool Outgoing::poll_truncated(ControlRecord& record) {
+  if (truncated_.empty()) return false;
+  record = truncated_.pop_front();
+  return true;
+}
+
+bool Outgoing::cancel(ChannelId id, OperationId operation, ControlRecord& record) {
+  if (id >= channels_.size()) return false;
+  Channel& channel = channels_[id];
+  for (size_t i = 0; i < channel.messages.size(); ++i) {
+    OutMessage& message = pool_[channel.messages[i]];
+    if (message.operation != operation || message.failed) continue;
+    if (message.acked.covered() == tracked(message)) return true;  // too late: it will complete
+    record = {FrameType::kCancelSend, static_cast<uint8_t>(CancelReason::kCancelled), id, 0,
+              message.sequence, 0};
+    give_up(message, ErrorCode::kCancelled);
+    complete_front(channel);
+    return true;
+  }
+  return false;
+}
+
+bool Outgoing::has_work() const { return !repeats_.empty() || !ready_.empty(); }
+
+bool Outgoing::peek(Piece& piece) { return peek_repeat(piece) || peek_new(piece); }
+
+bool Outgoing::peek_repeat(Piece& piece) {
+  while (!repeats_.empty()) {
+    Repeat& repeat = repeats_.front();
+    OutMessage* message = find(repeat.channel, repeat.sequence, repeat.message);
+    if (message == nullptr || message->failed) {
+      repeats_.pop_front();
+      continue;
+    }
+    repeat.start = static_cast<uint32_t>(message->acked.first_gap(repeat.start));
+    if (repeat.start >= repeat.end) {
+      repeats_.pop_front();
+      continue;
+    }
+    const auto end = static_cast<uint32_t>(message->acked.first_covered(repeat.start, repeat.end));
+    piece = {repeat.message, repeat.channel, repeat.sequence, message->length(), repeat.start,
+             std::min(end, repeat.end) - repeat.start, true, message->payload};
+    if (message->length() == 0) piece.length = 0;
+    return true;
+  }
+  return false;
+}
+
+// Whether bytes of the message may travel now: granted, or small enough to go ahead of the grant.
+bool Outgoing::sendable(OutMessage& message) {
+  if (message.granted || message.sent_ahead) return true;
+  if (message.length() > limits_.eager_block_bytes || ahead_ >= limits_.eager_blocks) return false;
+  message.sent_ahead = true;
+  ++ahead_;
+  return true;
+}
+
+bool Outgoing::peek_new(Piece& piece) {
+  while (!ready_.empty()) {
+    const ChannelId id = ready_.front();
+    Channel& channel = channels_[id];
+    const uint32_t index = channel.cursor - channel.head;
+    if (index < channel.messages.size()) {
+      const uint32_t slot = channel.messages[index];
+      OutMessage& message = pool_[slot];
+      const bool done = message.failed || (message.started && message.next == message.length());
+      if (done) {
+        ++channel.cursor;
+        continue;
+      }
+      if (sendable(message)) {
+        piece = {slot, id, message.sequence, message.length(), message.next,
+                 message.length() - message.next, false, message.payload};
+        return true;
+      }
+    }
+    channel.ready = false;  // until a grant or a post
+    ready_.pop_front();
+  }
+  return false;
+}
+
+void Outgoing::take(const Piece& piece, uint32_t bytes) {
+  if (piece.repeat) {
+    Repeat& repeat = repeats_.front();
+    repeat.start += std::max(bytes, 1u);
+    if (repeat.start >= repeat.end) repeats_.pop_front();
+    return;
+  }
+  OutMessage& message = pool_[piece.message];
+  message.started = true;
+  message.next += bytes;
+  if (message.next < message.length()) return;
+  ++channels_[piece.channel].cursor;
+  if (ready_.size() > 1) ready_.push_back(ready_.pop_front());  // channels take turns by message
+}
+
+bool Outgoing::on_grant(const GrantFrame& grant) {
+  Channel* channel = channel_for(grant.channel);
+  if (channel == nullptr) return false;
+  for (uint32_t i = 0; i < grant.count; ++i) {
+    const uint32_t index = grant.first_sequence + i - channel->head;
+    if (static_cast<int32_t>(index) < 0) continue;  // long over: a repeated grant
+    if (index >= limits_.max_posted) return false;
+    while (channel->grants.size() <= index) channel->grants.push_back({});
+    Grant& known = channel->grants[index];
+    if (known.state != Grant::State::kUnknown) continue;
+    known = {Grant::State::kGranted, grant.capacity};
+    if (index < channel->messages.size()) apply_grant(pool_[channel->messages[index]], known);
+  }
+  mark_ready(grant.channel, *channel);
+  complete_front(*channel);
+  // Blocks of the peer may be free again, for any channel.
+  for (size_t id = 0; id < channels_.size(); ++id) {
+    mark_ready(static_cast<ChannelId>(id), channels_[id]);
+  }
+  return true;
+}
+
+bool Outgoing::on_cancel_receive(const CancelFrame& cancel) {
+  Channel* channel = channel_for(cancel.channel);
+  if (channel == nullptr) return false;
+  const uint32_t index = cancel.sequence - channel->head;
+  if (static_cast<int32_t>(index) < 0) return true;
+  if (index >= limits_.max_posted) return false;
+  while (channel->grants.size() <= index) channel->grants.push_back({});
+  channel->grants[index].state = Grant::State::kCancelled;
+  if (index < channel->messages.size()) {
+    OutMessage& message = pool_[channel->messages[index]];
+    apply_grant(message, channel->grants[index]);
+    if (message.acked.covered() < tracked(message)) give_up(message, ErrorCode::kCancelled);
+    complete_front(*channel);
+  }
+  return true;
+}
+
+void Outgoing::on_acked(const DataRecord& row, uint32_t start, uint32_t end) {
+  OutMessage* message = find(row.channel, row.sequence, row.message);
+  if (message == nullptr) return;
+  if (message->length() == 0) {
+    message->acked.add(0, 1);
+  } else {
+    acked_bytes_ += message->acked.add(start, end);
+  }
+  if (message->acked.covered() == tracked(*message)) complete_front(channels_[row.channel]);
+}
+
+void Outgoing::on_lost(const DataRecord& row, uint32_t start, uint32_t end) {
+  const OutMessage* message = find(row.channel, row.sequence, row.message);
+  if (message == nullptr || message->failed) return;
+  repeats_.push_back({row.message, row.sequence, row.channel, start, std::max(end, start + 1)});
+}
+
+void Outgoing::complete_front(Channel& channel) {
+  while (!channel.messages.empty()) {
+    const uint32_t slot = channel.messages.front();
+    OutMessage& message = pool_[slot];
+    const bool delivered = message.granted && message.acked.covered() == tracked(message);
+    if (!delivered && !message.failed) return;
+    // A message that was sent whole before its failure was known still failed for whoever waits.
+    completions_.push_back({message.operation, connection_, message.channel, Direction::kSend,
+                            !message.failed, message.error, message.payload.length});
+    if (message.sent_ahead && !message.granted) --ahead_;
+    message.acked.clear();
+    IntervalSet memory = std::move(message.acked);
+    message = OutMessage{};
+    message.acked = std::move(memory);
+    pool_.give_back(slot);
+    channel.messages.pop_front();
+    if (!channel.grants.empty()) channel.grants.pop_front();
+    if (channel.cursor == channel.head) ++channel.cursor;
+    ++channel.head;
+    --posted_;
+    ++completed_;
+  }
+}
+
+void Outgoing::fail_all(ErrorCode error) {
+  for (Channel& channel : channels_) {
+    for (size_t i = 0; i < channel.messages.size(); ++i) give_up(pool_[channel.messages[i]], error);
+    complete_front(channel);
+    channel.grants.clear();
+  }
+  repeats_.clear();
+  truncated_.clear();
+}
+
+size_t Outgoing::bytes_held() const {
+  size_t total = channels_.capacity() * sizeof(Channel) + repeats_.capacity() * sizeof(Repeat);
+  for (const Channel& channel : channels_) {
+    total += channel.messages.capacity() * sizeof(uint32_t);
+    total += channel.grants.capacity() * sizeof(Grant);
+  }
+  return total;
+}
+
+}  // namespace heddle::transport

@@ -1,0 +1,138 @@
+// Outgoing: the messages that this side of a connection sends. It matches them with the peer's grants, says
+// which bytes to send next, and completes each when every byte is acknowledged and its receive is known to be
+// posted. It knows nothing of paths and packet numbers.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/pool.h"
+#include "base/result.h"
+#include "base/ring.h"
+#include "transport/endpoint.h"
+#include "transport/recovery/interval_set.h"
+#include "transport/recovery/sent_runs.h"
+#include "transport/wire/control.h"
+
+namespace heddle::transport {
+
+struct OutMessage {
+  Payload payload;
+  OperationId operation = 0;
+  uint32_t sequence = 0;
+  uint32_t next = 0;             // first byte never sent
+  uint16_t channel = 0;
+  bool started = false;          // something was sent (matters where the message is empty)
+  bool sent_ahead = false;       // before a grant was known: holds an eager block of the peer
+  bool granted = false;
+  bool failed = false;
+  ErrorCode error = ErrorCode::kCancelled;
+  IntervalSet acked;             // of [0, max(length, 1)): an empty message counts as one byte
+
+  uint32_t length() const { return static_cast<uint32_t>(payload.length); }
+};
+using OutPool = Pool<OutMessage>;
+
+// Bytes of one message that may be sent now, all or in part.
+struct Piece {
+  uint32_t message = kNoIndex;
+  uint16_t channel = 0;
+  uint32_t sequence = 0;
+  uint32_t message_bytes = 0;
+  uint32_t offset = 0;
+  uint32_t length = 0;
+  bool repeat = false;
+  Payload payload;  // of the whole message
+};
+
+// What the peer said it takes.
+struct PeerLimits {
+  uint32_t max_channels = 0;
+  uint32_t max_posted = 0;
+  uint32_t eager_block_bytes = 0;
+  uint16_t eager_blocks = 0;
+};
+
+class Outgoing {
+ public:
+  Outgoing(OutPool& pool, Ring<Completion>& completions, ConnectionId connection)
+      : pool_(pool), completions_(completions), connection_(connection) {}
+
+  void set_limits(const PeerLimits& limits);
+
+  // Errors: kInvalid (channel, size), kExhausted.
+  Result<void> post(ChannelId channel, const Payload& payload, OperationId operation, uint32_t bound);
+  // The frame to send to the peer is left in `record`. False: no such operation, or too late.
+  bool cancel(ChannelId channel, OperationId operation, ControlRecord& record);
+
+  // --- what to send ---
+  bool has_work() const;
+  // The next piece, without taking it; false: nothing may be sent now.
+  bool peek(Piece& piece);
+  // `bytes` of the peeked piece, from its offset, were sent.
+  void take(const Piece& piece, uint32_t bytes);
+
+  // --- what the peer said ---
+  // False: the peer broke a rule (a grant too far ahead, a channel out of range).
+  bool on_grant(const GrantFrame& grant);
+  bool on_cancel_receive(const CancelFrame& cancel);
+  // Bytes [start, end) of the row's message arrived, or did not.
+  void on_acked(const DataRecord& row, uint32_t start, uint32_t end);
+  void on_lost(const DataRecord& row, uint32_t start, uint32_t end);
+  // A message too long for its receive was found while sending; its frame is left in `record`.
+  bool poll_truncated(ControlRecord& record);
+
+  // Everything that is still posted ends in order with `error`.
+  void fail_all(ErrorCode error);
+
+  uint32_t posted() const { return posted_; }
+  uint64_t acked_bytes() const { return acked_bytes_; }
+  uint64_t completed() const { return completed_; }
+  size_t bytes_held() const;
+
+ private:
+  // What is known of the receive with a sequence number.
+  struct Grant {
+    enum class State : uint8_t { kUnknown, kGranted, kCancelled } state = State::kUnknown;
+    uint32_t capacity = 0;
+  };
+  struct Channel {
+    uint32_t head = 0;         // sequence of the oldest message that is not over
+    uint32_t cursor = 0;       // sequence of the message that is sent next
+    bool ready = false;        // in ready_
+    Ring<uint32_t> messages;   // pool slots, from head on
+    Ring<Grant> grants;        // from head on
+  };
+  struct Repeat {
+    uint32_t message = kNoIndex;
+    uint32_t sequence = 0;
+    uint16_t channel = 0;
+    uint32_t start = 0;
+    uint32_t end = 0;
+  };
+
+  Channel* channel_for(ChannelId channel);
+  OutMessage* find(ChannelId channel, uint32_t sequence, uint32_t slot);
+  bool peek_repeat(Piece& piece);
+  bool peek_new(Piece& piece);
+  bool sendable(OutMessage& message);
+  void apply_grant(OutMessage& message, const Grant& grant);
+  void mark_ready(ChannelId id, Channel& channel);
+  void give_up(OutMessage& message, ErrorCode error);
+  void complete_front(Channel& channel);
+
+  OutPool& pool_;
+  Ring<Completion>& completions_;
+  ConnectionId connection_;
+  PeerLimits limits_;
+  std::vector<Channel> channels_;
+  Ring<ChannelId> ready_;
+  Ring<Repeat> repeats_;
+  Ring<ControlRecord> truncated_;
+  uint32_t posted_ = 0;
+  uint32_t ahead_ = 0;           // eager blocks of the peer in use
+  uint64_t acked_bytes_ = 0;
+  uint64_t completed_ = 0;
+};
+
+}  // namespace heddle::transport

@@ -1,0 +1,41 @@
+// Shared: what the connections of one endpoint use together: pools, queues to the caller, the seeded
+// generator, options and counters. The endpoint owns it; it outlives its connections.
+#pragma once
+
+#include <vector>
+
+#include "base/random.h"
+#include "base/ring.h"
+#include "transport/connection/incoming.h"
+#include "transport/connection/observer.h"
+#include "transport/connection/outgoing.h"
+#include "transport/endpoint.h"
+#include "transport/recovery/sent_runs.h"
+
+namespace heddle::transport {
+
+struct Shared {
+  Shared(const EndpointOptions& given, uint64_t seed, events::Sink* sink)
+      : options(given),
+        random(seed),
+        observer(sink, statistics),
+        sent(given.max_sent_runs),
+        out(UINT32_MAX),
+        in(UINT32_MAX),
+        eager(given.eager_region, given.eager_bytes, given.eager_block_bytes) {}
+
+  EndpointOptions options;
+  Random random;
+  Statistics statistics;
+  Observer observer;
+  SentPool sent;
+  OutPool out;                     // bounded by max_posted a connection
+  InPool in;                       // bounded by max_posted a connection
+  EagerBlocks eager;
+  Ring<Completion> completions;
+  Ring<Notice> notices;
+  std::vector<Placement> placements;
+  uint32_t receiving = 0;          // connections that lately received payload: they share the capacity
+};
+
+}  // namespace heddle::transport

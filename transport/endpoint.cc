@@ -1,0 +1,133 @@
+// Endpoint's public face: it finds the connection and passes the request on.
+#include "transport/endpoint.h"
+
+#include "transport/endpoint_body.h"
+
+namespace heddle::transport {
+namespace {
+
+Unexpected no_connection(const char* what) {
+  return fail(ErrorCode::kClosed, what, "there is no such connection (any more)");
+}
+
+}  // namespace
+
+Endpoint::Endpoint(const EndpointOptions& options, uint64_t seed, events::Sink* sink)
+    : body_(std::make_unique<Body>(options, seed, sink)) {}
+
+Endpoint::~Endpoint() = default;
+Endpoint::Endpoint(Endpoint&&) noexcept = default;
+
+Result<ConnectionId> Endpoint::post_connect(Nanos now, const Address& peer,
+                                            const ConnectionOptions& options) {
+  Connection* connection = body_->table.add(peer);
+  if (connection == nullptr) {
+    return fail(ErrorCode::kExhausted, "cannot connect", "there are as many connections as allowed",
+                "close some, or raise max_connections");
+  }
+  const Result<void> begun = connection->begin_connect(now, options);
+  if (!begun) {
+    body_->table.remove(*connection);
+    return fail(begun.error());
+  }
+  body_->table.touch(*connection);
+  return connection->id();
+}
+
+Result<void> Endpoint::post_send(Nanos now, ConnectionId id, ChannelId channel,
+                                 const Payload& payload, OperationId operation) {
+  Connection* connection = body_->table.find(id);
+  if (connection == nullptr) return no_connection("cannot send");
+  body_->table.touch(*connection);
+  return connection->post_send(now, channel, payload, operation);
+}
+
+Result<void> Endpoint::post_receive(Nanos now, ConnectionId id, ChannelId channel,
+                                    const Payload& buffer, OperationId operation) {
+  Connection* connection = body_->table.find(id);
+  if (connection == nullptr) return no_connection("cannot receive");
+  body_->table.touch(*connection);
+  return connection->post_receive(now, channel, buffer, operation);
+}
+
+bool Endpoint::post_cancel(Nanos now, ConnectionId id, ChannelId channel, Direction direction,
+                           OperationId operation) {
+  Connection* connection = body_->table.find(id);
+  if (connection == nullptr) return false;
+  body_->table.touch(*connection);
+  return connection->post_cancel(now, channel, direction, operation);
+}
+
+void Endpoint::post_close(Nanos now, ConnectionId id) {
+  Connection* connection = body_->table.find(id);
+  if (connection == nullptr) return;
+  connection->post_close(now);
+  body_->table.touch(*connection);
+}
+
+void Endpoint::post_abort(Nanos now, ConnectionId id) {
+  Connection* connection = body_->table.find(id);
+  if (connection == nullptr) return;
+  connection->post_abort(now);
+  body_->table.touch(*connection);
+}
+
+void Endpoint::set_receive_capacity(Nanos, Bytes capacity) {
+  body_->shared.options.receive_capacity = capacity;
+}
+
+void Endpoint::handle_run(Nanos now, const RxRun& run) { body_->handle_run(now, run); }
+
+void Endpoint::handle_network_error(Nanos now, const NetworkError& error) {
+  body_->table.for_each([&](Connection& connection) {
+    if (connection.peer().host != error.to.host || connection.peer().port != error.to.port) return;
+    connection.handle_network_error(now, error);
+    body_->table.touch(connection);
+  });
+}
+
+void Endpoint::handle_timeout(Nanos now) { body_->handle_timeout(now); }
+
+bool Endpoint::poll_transmit(Nanos now, TxBatch& batch) { return body_->poll_transmit(now, batch); }
+
+Nanos Endpoint::poll_timeout() const { return body_->next_timeout(); }
+
+bool Endpoint::poll_completion(Completion& completion) {
+  if (body_->shared.completions.empty()) return false;
+  completion = body_->shared.completions.pop_front();
+  return true;
+}
+
+bool Endpoint::poll_notice(Notice& notice) {
+  if (body_->shared.notices.empty()) return false;
+  notice = body_->shared.notices.pop_front();
+  return true;
+}
+
+std::span<const Placement> Endpoint::placements() const { return body_->shared.placements; }
+
+void Endpoint::clear_placements() { body_->shared.placements.clear(); }
+
+bool Endpoint::predict(Prediction& prediction) const {
+  const Connection* connection = body_->table.find(body_->latest_data);
+  return connection != nullptr && connection->predict(prediction);
+}
+
+const Statistics& Endpoint::statistics() const { return body_->shared.statistics; }
+
+const ConnectionStatistics* Endpoint::statistics(ConnectionId id) const {
+  Connection* connection = body_->table.find(id);
+  return connection == nullptr ? nullptr : &connection->statistics();
+}
+
+std::span<const PathStatistics> Endpoint::path_statistics(ConnectionId id) {
+  Connection* connection = body_->table.find(id);
+  if (connection == nullptr) return {};
+  return connection->path_statistics();
+}
+
+uint32_t Endpoint::connections() const { return body_->table.size(); }
+
+size_t Endpoint::bytes_held() const { return body_->bytes_held(); }
+
+}  // namespace heddle::transport

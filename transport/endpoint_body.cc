@@ -1,0 +1,155 @@
+// From a run of datagrams to connections, and from connections to a batch.
+#include "transport/endpoint_body.h"
+
+#include <algorithm>
+
+namespace heddle::transport {
+
+using events::CloseCause;
+using events::DropReason;
+
+Endpoint::Body::Body(const EndpointOptions& options, uint64_t seed, events::Sink* sink)
+    : shared(options, seed, sink),
+      table(shared, options.max_connections),
+      cookies_(shared.random) {}
+
+void Endpoint::Body::handle_run(Nanos now, const RxRun& run) {
+  shared.statistics.datagrams_received += run.segments;
+  const bool whole = run.payload_at == PayloadAt::kFrame;
+  const size_t step = whole ? run.segment_bytes : kDataHeaderBytes;
+  for (uint32_t i = 0; i < run.segments;) {
+    const std::byte* at = run.frame + i * step;
+    const uint32_t bytes = i + 1 == run.segments ? run.last_segment_bytes : run.segment_bytes;
+    if (bytes < 8) {
+      drop(now, DropReason::kBadLength);
+      ++i;
+    } else if (at[0] == std::byte{first_byte(PacketType::kData)}) {
+      i += handle_row(now, run, i);
+    } else {
+      const size_t here = whole ? bytes : std::min<size_t>(bytes, kDataHeaderBytes);
+      handle_packet(now, run, {at, here});
+      ++i;
+    }
+  }
+}
+
+// Hands over the longest row of data segments from `first` on; returns how many segments it has.
+uint32_t Endpoint::Body::handle_row(Nanos now, const RxRun& run, uint32_t first) {
+  const bool whole = run.payload_at == PayloadAt::kFrame;
+  const size_t stride = whole ? run.segment_bytes : kDataHeaderBytes;
+  const std::byte* start = run.frame + first * stride;
+  const auto bytes_of = [&run](uint32_t i) {
+    return i + 1 == run.segments ? run.last_segment_bytes : run.segment_bytes;
+  };
+  if (bytes_of(first) < kDataHeaderBytes) {
+    drop(now, DropReason::kBadLength);
+    return 1;
+  }
+  const uint32_t step = run.segment_bytes - kDataHeaderBytes;
+  uint32_t count = 1;
+  while (first + count < run.segments && bytes_of(first + count) >= kDataHeaderBytes &&
+         continues_row(start, start + count * stride, count, step)) {
+    ++count;
+  }
+  Connection* connection = connection_for(now, run, start);
+  if (connection == nullptr) return count;
+  DataRow row;
+  row.header = read_data_header(start);
+  row.segments = count;
+  row.last = bytes_of(first + count - 1) - kDataHeaderBytes;
+  row.step = count > 1 ? step : row.last;
+  row.run = &run;
+  row.first = first;
+  connection->handle_data(now, row);
+  latest_data = connection->id();
+  table.touch(*connection);
+  if (settle_at_ == Nanos::never()) settle_at_ = now + kReceivingFor;
+  return count;
+}
+
+Connection* Endpoint::Body::connection_for(Nanos now, const RxRun& run, const std::byte* header) {
+  const ConnectionHeader base = read_connection_header(header);
+  Connection* connection = table.find(base.connection);
+  if (connection == nullptr || connection->peer().host != run.from.host) {
+    drop(now, DropReason::kUnknownConnection);
+    reset_stranger(now, run, header);
+    return nullptr;
+  }
+  return connection;
+}
+
+void Endpoint::Body::handle_packet(Nanos now, const RxRun& run, std::span<const std::byte> packet) {
+  const bool init = type_of(packet[0]) == PacketType::kInit;
+  if (version_of(packet[0]) != kWireVersion && !init) {
+    drop(now, DropReason::kBadVersion);
+    return;
+  }
+  switch (type_of(packet[0])) {
+    case PacketType::kInit: handle_init(now, run, packet); return;
+    case PacketType::kRetry:
+    case PacketType::kAccept:
+    case PacketType::kRefuse:
+    case PacketType::kVersion: handle_answer(now, run, packet); return;
+    case PacketType::kReset: handle_reset(now, run, packet); return;
+    case PacketType::kControl: break;
+    default: drop(now, DropReason::kBadType); return;
+  }
+  if (packet.size() < kConnectionHeaderBytes) {
+    drop(now, DropReason::kBadLength);
+    return;
+  }
+  Connection* connection = connection_for(now, run, packet.data());
+  if (connection == nullptr) return;
+  connection->handle_control(now, packet, run.ecn);
+  table.touch(*connection);
+}
+
+bool Endpoint::Body::poll_transmit(Nanos now, TxBatch& batch) {
+  while (!replies_.empty() && batch.has_room(sizeof(Reply::bytes))) {
+    const Reply reply = replies_.pop_front();
+    std::copy_n(reply.bytes.begin(), reply.length, batch.header_space());
+    TxBurst burst;
+    burst.to = reply.to;
+    burst.segments = 1;
+    burst.header_bytes = reply.length;
+    burst.headers = batch.header_space();
+    batch.add(burst);
+  }
+  while (Connection* connection = table.next_ready()) {
+    const bool full = connection->transmit(now, batch);
+    if (connection->gone()) {
+      table.remove(*connection);
+      continue;
+    }
+    table.update_timer(*connection);
+    if (full) {
+      table.touch(*connection);
+      break;
+    }
+  }
+  return !batch.empty();
+}
+
+void Endpoint::Body::handle_timeout(Nanos now) {
+  while (Connection* connection = table.next_due(now)) {
+    connection->handle_timeout(now);
+    table.touch(*connection);
+  }
+  if (settle_at_ > now) return;
+  table.for_each([&](Connection& connection) {
+    connection.settle_receiving(now - kReceivingFor);
+  });
+  settle_at_ = shared.receiving > 0 ? now + kReceivingFor : Nanos::never();
+}
+
+Nanos Endpoint::Body::next_timeout() const {
+  return replies_.empty() ? std::min(table.next_timeout(), settle_at_) : Nanos{};
+}
+
+size_t Endpoint::Body::bytes_held() const {
+  return sizeof(*this) + table.bytes_held() + shared.sent.bytes_held() + shared.out.bytes_held() +
+         shared.in.bytes_held() + shared.completions.capacity() * sizeof(Completion) +
+         replies_.capacity() * sizeof(Reply);
+}
+
+}  // namespace heddle::transport

@@ -1,0 +1,63 @@
+// Endpoint::Body: what an endpoint is made of. Packets find their connection here; those that belong to none
+// (handshakes, strays) are answered from here, statelessly and never with more than they brought.
+#pragma once
+
+#include "transport/connection/connection_table.h"
+#include "transport/connection/shared.h"
+#include "transport/endpoint.h"
+#include "transport/security/cookie.h"
+
+namespace heddle::transport {
+
+class Endpoint::Body {
+ public:
+  Body(const EndpointOptions& options, uint64_t seed, events::Sink* sink);
+
+  void handle_run(Nanos now, const RxRun& run);
+  bool poll_transmit(Nanos now, TxBatch& batch);
+  void handle_timeout(Nanos now);
+
+  Shared shared;
+  ConnectionTable table;
+  ConnectionId latest_data = 0;  // which connection got payload last
+
+  // How many answers to strangers may wait; more are dropped.
+  static constexpr size_t kMaxReplies = 64;
+  // Resets a millisecond, at most.
+  static constexpr uint32_t kResetsPerMilli = 8;
+  // A connection counts as receiving for so long after its last payload.
+  static constexpr Nanos kReceivingFor = millis(50);
+
+  Nanos next_timeout() const;
+  size_t bytes_held() const;
+
+ private:
+  // An answer to somebody who is no connection.
+  struct Reply {
+    Address to;
+    uint8_t length = 0;
+    std::array<std::byte, 64> bytes{};
+  };
+
+  uint32_t handle_row(Nanos now, const RxRun& run, uint32_t first);
+  void handle_packet(Nanos now, const RxRun& run, std::span<const std::byte> packet);
+  void handle_init(Nanos now, const RxRun& run, std::span<const std::byte> packet);
+  void accept(Nanos now, const Address& peer, const InitPacket& init);
+  void handle_answer(Nanos now, const RxRun& run, std::span<const std::byte> packet);
+  void handle_version(Nanos now, Connection& connection, std::span<const std::byte> packet);
+  void handle_reset(Nanos now, const RxRun& run, std::span<const std::byte> packet);
+  // The connection that a packet with this header belongs to; null: none, and counted.
+  Connection* connection_for(Nanos now, const RxRun& run, const std::byte* header);
+  void reset_stranger(Nanos now, const RxRun& run, const std::byte* header);
+  void refuse(Nanos now, const Address& to, const InitPacket& init, RefuseReason reason);
+  Reply* new_reply(const Address& to);
+  void drop(Nanos now, events::DropReason reason) { shared.observer.drop(now, 0, reason); }
+
+  CookieMaker cookies_;
+  Ring<Reply> replies_;
+  Nanos resets_at_;           // the millisecond that resets_ counts
+  uint32_t resets_ = 0;
+  Nanos settle_at_ = Nanos::never();
+};
+
+}  // namespace heddle::transport

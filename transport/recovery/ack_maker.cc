@@ -1,0 +1,82 @@
+// When to acknowledge, and what to write.
+#include "transport/recovery/ack_maker.h"
+
+#include <algorithm>
+
+namespace heddle::transport {
+namespace {
+
+constexpr size_t kLargestAck = 36 + (kMaxAckRanges - 1) * 8;
+
+}  // namespace
+
+void AckMaker::mark_pending(uint16_t path) {
+  if (paths_[path].pending) return;
+  paths_[path].pending = true;
+  pending_.push_back(path);
+}
+
+void AckMaker::note(Nanos now, const ConnectionHeader& header, uint64_t low, uint64_t high, Ecn ecn,
+                    uint64_t bytes) {
+  RxPath& path = paths_[header.path];
+  const bool newest = high > path.numbers.largest();
+  // A gap, or something that fills one, is news that the sender waits for.
+  const bool in_order = newest && !path.numbers.leaves_gap(low);
+  path.numbers.insert(low, high);
+  if (newest) {
+    path.echoed_sent_at = header.sent_at;
+    path.received_at = now;
+  }
+  const bool marked = ecn == Ecn::kCongestion;
+  if (marked) path.marked += static_cast<uint32_t>(high - low + 1);
+  mark_pending(header.path);
+  untold_bytes_ += bytes;
+  const bool now_due =
+      (header.flags & kFlagAckNow) != 0 || !in_order || marked || untold_bytes_ >= kBytes;
+  const Nanos due = now_due ? now : now + (bytes > 0 ? kDelay : kControlDelay);
+  due_at_ = std::min(due_at_, due);
+}
+
+void AckMaker::note_duplicate(Nanos now, uint16_t path) {
+  if (paths_[path].numbers.empty()) return;
+  mark_pending(path);
+  due_at_ = now;
+}
+
+void AckMaker::write_path(uint16_t id, Writer& writer) {
+  RxPath& path = paths_[id];
+  AckFrame frame;
+  frame.path = id;
+  frame.echoed_sent_at = path.echoed_sent_at;
+  frame.received_at = path.received_at;
+  frame.marked = path.marked;
+  path.numbers.describe(frame);
+  write_ack(frame, writer);
+}
+
+bool AckMaker::write(Nanos now, uint64_t window_bytes, Writer& writer) {
+  if (pending_.empty() || writer.left() < kAckTimesBytes + kLargestAck) return false;
+  write_ack_times({now, window_bytes}, writer);
+  while (!pending_.empty() && writer.left() >= kLargestAck) {
+    const uint16_t path = pending_.pop_front();
+    paths_[path].pending = false;
+    write_path(path, writer);
+  }
+  if (!pending_.empty()) return true;
+  due_at_ = Nanos::never();
+  untold_bytes_ = 0;
+  // One path more, in turn: what an earlier acknowledgement said of it may have been lost.
+  if (paths_.size() > 1 && writer.left() >= kLargestAck) {
+    rotation_ = static_cast<uint16_t>((rotation_ + 1u) % paths_.size());
+    if (!paths_[rotation_].numbers.empty()) write_path(rotation_, writer);
+  }
+  return true;
+}
+
+size_t AckMaker::bytes_held() const {
+  size_t total = paths_.capacity() * sizeof(RxPath) + pending_.capacity() * sizeof(uint16_t);
+  for (const RxPath& path : paths_) total += path.numbers.bytes_held();
+  return total;
+}
+
+}  // namespace heddle::transport

@@ -1,0 +1,59 @@
+// AckMaker: the receiving half of recovery: what arrived on each path of the peer, when an acknowledgement is
+// due, and what it says. Acknowledgements are coalesced over what arrives together, repeat the newest ranges
+// of a path, and take along a path that had nothing new, so that losing one hides nothing for long.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/nanos.h"
+#include "base/ring.h"
+#include "transport/recovery/rx_path.h"
+#include "transport/rx_run.h"
+#include "transport/wire/control.h"
+#include "transport/wire/packet.h"
+
+namespace heddle::transport {
+
+class AckMaker {
+ public:
+  // How long an acknowledgement may wait for company. Part of what a sender's probe timeout allows for.
+  static constexpr Nanos kDelay = micros(25);
+  static constexpr Nanos kControlDelay = millis(1);
+  // With so many bytes told of nobody yet, it waits no longer.
+  static constexpr uint64_t kBytes = 32 * 1024;
+
+  void open(uint16_t paths) { paths_.resize(paths); }
+  uint16_t paths() const { return static_cast<uint16_t>(paths_.size()); }
+
+  Novelty judge(uint16_t path, uint64_t low, uint64_t high) const {
+    return paths_[path].numbers.judge(low, high);
+  }
+
+  // Packets [low, high] of `header.path` arrived and count. `bytes`: payload; 0 for a control packet.
+  void note(Nanos now, const ConnectionHeader& header, uint64_t low, uint64_t high, Ecn ecn,
+            uint64_t bytes);
+  // Something came twice: the peer has probably missed an acknowledgement of this path.
+  void note_duplicate(Nanos now, uint16_t path);
+
+  bool pending() const { return !pending_.empty(); }
+  bool due(Nanos now) const { return due_at_ <= now; }
+  Nanos due_at() const { return due_at_; }
+
+  // Writes acknowledgements until the space or the paths with news end; false: nothing was written.
+  bool write(Nanos now, uint64_t window_bytes, Writer& writer);
+
+  size_t bytes_held() const;
+
+ private:
+  void mark_pending(uint16_t path);
+  void write_path(uint16_t path, Writer& writer);
+
+  std::vector<RxPath> paths_;
+  Ring<uint16_t> pending_;
+  Nanos due_at_ = Nanos::never();
+  uint64_t untold_bytes_ = 0;
+  uint16_t rotation_ = 0;
+};
+
+}  // namespace heddle::transport

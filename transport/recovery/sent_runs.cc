@@ -1,0 +1,202 @@
+// Matching acknowledged ranges against runs. Both are in number order, so one pass over the list's front does
+// it; a run that is acknowledged whole, the usual case, costs the same whatever its number of segments.
+#include "transport/recovery/sent_runs.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/check.h"
+
+namespace heddle::transport {
+namespace {
+
+// Bits of [low, high] within the run's numbers.
+uint64_t bits_within(const SentRun& run, const NumberRange& range) {
+  const uint64_t low = std::max(range.low, run.first_number);
+  const uint64_t high = std::min(range.high, run.last_number());
+  if (low > high) return 0;
+  const uint64_t count = high - low + 1;
+  const uint64_t ones = count == 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
+  return ones << (low - run.first_number);
+}
+
+// Calls `visit(first, count)` for each row of ones.
+template <typename Visit>
+void for_each_row(uint64_t bits, Visit visit) {
+  while (bits != 0) {
+    const auto first = static_cast<uint32_t>(std::countr_zero(bits));
+    const auto count = static_cast<uint32_t>(std::countr_one(bits >> first));
+    visit(first, count);
+    if (first + count >= 64) return;
+    bits &= ~uint64_t{0} << (first + count);
+  }
+}
+
+// Forget lost runs beyond so many a path.
+constexpr uint32_t kMaxLostRuns = 256;
+
+}  // namespace
+
+uint64_t SentRun::bytes(uint32_t first, uint32_t segments) const {
+  if (!data) return 0;
+  const bool with_last = first + segments == count;
+  const uint64_t payload =
+      uint64_t{segments - (with_last ? 1u : 0u)} * row.step + (with_last ? row.last : 0);
+  return payload + uint64_t{segments} * header_bytes;
+}
+
+void SentList::append(SentPool& pool, uint32_t index) {
+  SentRun& run = pool[index];
+  CHECK(tail_ == kNoIndex || pool[tail_].last_number() < run.first_number);
+  run.next = kNoIndex;
+  if (tail_ == kNoIndex) {
+    head_ = index;
+  } else {
+    pool[tail_].next = index;
+  }
+  tail_ = index;
+  in_flight_bytes_ += run.bytes(0, run.count);
+  in_flight_segments_ += run.count;
+}
+
+uint32_t SentList::unlink(SentPool& pool, uint32_t previous, uint32_t index) {
+  const uint32_t next = pool[index].next;
+  if (previous == kNoIndex) {
+    head_ = next;
+  } else {
+    pool[previous].next = next;
+  }
+  if (tail_ == index) tail_ = previous;
+  if (pool[index].lost != 0) --lost_runs_;
+  pool[index] = SentRun{};
+  pool.give_back(index);
+  return next;
+}
+
+void SentList::settle(SentRun& run, uint64_t fresh, AckOutcome& outcome,
+                      SentRunListener& listener) {
+  const uint64_t spurious = fresh & run.lost;
+  for_each_row(fresh & ~run.lost, [&](uint32_t first, uint32_t count) {
+    const uint64_t bytes = run.bytes(first, count);
+    in_flight_bytes_ -= bytes;
+    in_flight_segments_ -= count;
+    outcome.acked_bytes += bytes;
+    listener.on_acked(run, first, count, false);
+  });
+  for_each_row(spurious, [&](uint32_t first, uint32_t count) {
+    outcome.spurious_segments += count;
+    outcome.spurious_behind =
+        std::max(outcome.spurious_behind, largest_acked_ - std::min(largest_acked_, run.first_number + first));
+    outcome.spurious_sent_at = run.sent_at;
+    listener.on_acked(run, first, count, true);
+  });
+  run.acked |= fresh;
+  const uint64_t number = run.first_number + 63u - static_cast<uint64_t>(std::countl_zero(fresh));
+  if (!outcome.any || number > outcome.newest_number) {
+    outcome.newest_number = number;
+    outcome.newest_sent_at = run.sent_at;
+  }
+  acked_sent_at_ = std::max(acked_sent_at_, run.sent_at);
+  outcome.any = true;
+}
+
+AckOutcome SentList::acknowledge(SentPool& pool, Nanos now, const AckFrame& frame,
+                                 SentRunListener& listener) {
+  AckOutcome outcome;
+  largest_acked_ = std::max(largest_acked_, frame.ranges[0].high);
+  size_t range = frame.range_count;  // ranges are newest first; the list is oldest first
+  uint32_t previous = kNoIndex;
+  uint32_t index = head_;
+  while (index != kNoIndex) {
+    SentRun& run = pool[index];
+    while (range > 0 && frame.ranges[range - 1].high < run.first_number) --range;
+    if (range == 0) break;
+    uint64_t bits = 0;
+    for (size_t i = range; i > 0 && frame.ranges[i - 1].low <= run.last_number(); --i) {
+      bits |= bits_within(run, frame.ranges[i - 1]);
+    }
+    const uint64_t fresh = bits & ~run.acked;
+    if (fresh != 0) settle(run, fresh, outcome, listener);
+    if (run.acked == run.all()) {
+      index = unlink(pool, previous, index);
+      continue;
+    }
+    if (run.overtaken_at.count == 0 && run.first_number < largest_acked_) run.overtaken_at = now;
+    previous = index;
+    index = run.next;
+  }
+  return outcome;
+}
+
+void SentList::lose(SentRun& run, uint64_t bits, events::LossCause cause, SentRunListener& listener) {
+  if (run.lost == 0) ++lost_runs_;
+  run.lost |= bits;
+  for_each_row(bits, [&](uint32_t first, uint32_t count) {
+    in_flight_bytes_ -= run.bytes(first, count);
+    in_flight_segments_ -= count;
+    listener.on_lost(run, first, count, cause);
+  });
+}
+
+Nanos SentList::detect(SentPool& pool, Nanos now, const ReorderWindow& window, Nanos stale,
+                       SentRunListener& listener) {
+  Nanos again = Nanos::never();
+  for (uint32_t index = head_; index != kNoIndex; index = pool[index].next) {
+    SentRun& run = pool[index];
+    if (run.first_number >= largest_acked_) break;
+    const uint64_t open = run.all() & ~run.acked & ~run.lost;
+    if (open == 0) continue;
+    if (run.overtaken_at.count == 0) run.overtaken_at = now;
+    const bool by_time = acked_sent_at_ - run.sent_at > stale;
+    const uint64_t margin = by_time ? 0 : window.numbers();
+    if (run.first_number + margin >= largest_acked_) continue;
+    const Nanos due = run.overtaken_at + window.time();
+    if (due > now && !by_time) {
+      again = std::min(again, due);
+      continue;
+    }
+    // Of the run's open segments, those that are far enough below the newest acknowledged number.
+    const NumberRange overtaken{run.first_number, largest_acked_ - margin - 1};
+    lose(run, open & bits_within(run, overtaken), events::LossCause::kGap, listener);
+  }
+  return again;
+}
+
+void SentList::give_up(SentPool& pool, events::LossCause cause, SentRunListener& listener) {
+  for (uint32_t index = head_; index != kNoIndex; index = pool[index].next) {
+    SentRun& run = pool[index];
+    const uint64_t open = run.all() & ~run.acked & ~run.lost;
+    if (open != 0) lose(run, open, cause, listener);
+  }
+}
+
+void SentList::forget_lost(SentPool& pool, Nanos horizon) {
+  uint32_t previous = kNoIndex;
+  uint32_t index = head_;
+  while (index != kNoIndex && lost_runs_ > 0) {
+    SentRun& run = pool[index];
+    const bool settled = (run.acked | run.lost) == run.all();
+    if (settled && (run.sent_at < horizon || lost_runs_ > kMaxLostRuns)) {
+      index = unlink(pool, previous, index);
+      continue;
+    }
+    if (run.sent_at >= horizon && lost_runs_ <= kMaxLostRuns) return;
+    previous = index;
+    index = run.next;
+  }
+}
+
+void SentList::clear(SentPool& pool) {
+  for (uint32_t index = head_; index != kNoIndex;) index = unlink(pool, kNoIndex, index);
+  in_flight_bytes_ = in_flight_segments_ = 0;
+}
+
+Nanos SentList::oldest_sent_at(const SentPool& pool) const {
+  for (uint32_t index = head_; index != kNoIndex; index = pool[index].next) {
+    const SentRun& run = pool[index];
+    if ((run.all() & ~run.acked & ~run.lost) != 0) return run.sent_at;
+  }
+  return Nanos::never();
+}
+
+}  // namespace heddle::transport

@@ -1,0 +1,87 @@
+// The frames of a control packet: acknowledgements (never acknowledged themselves) and frames that a peer
+// must get (sent again when the packet that carried them is lost).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/nanos.h"
+#include "transport/wire/cursor.h"
+
+namespace heddle::transport {
+
+enum class FrameType : uint8_t {
+  kPadding = 0,        // fills up to the packet's end
+  kAck = 1,            // one path's acknowledgement
+  kAckTimes = 2,       // precedes kAck frames: when this packet's acknowledgements were made; the window
+  kGrant = 3,          // receives are posted
+  kCancelSend = 4,     // the sender withdrew a message
+  kCancelReceive = 5,  // the receiver withdrew a posted receive
+  kClose = 6,          // the sender of this frame is closing
+  kPing = 7,           // answer me
+};
+
+// One run of received numbers, both ends included.
+struct NumberRange {
+  uint64_t low = 0;
+  uint64_t high = 0;
+};
+
+inline constexpr size_t kMaxAckRanges = 16;
+
+// What a receiver says about one path of its peer.
+struct AckFrame {
+  uint16_t path = 0;
+  Nanos echoed_sent_at;        // of the newest segment, as its header had it
+  Nanos received_at;           // when that arrived, by the receiver's clock
+  uint32_t marked = 0;         // segments that arrived with a congestion mark, since the start (wraps)
+  uint8_t range_count = 0;     // 1 to kMaxAckRanges
+  std::array<NumberRange, kMaxAckRanges> ranges;  // newest first, apart from each other
+};
+
+struct AckTimes {
+  Nanos made_at;               // by the acknowledging host's clock
+  uint64_t window_bytes = 0;   // what the peer may have in flight towards this host
+};
+
+struct GrantFrame {
+  uint16_t channel = 0;
+  uint32_t first_sequence = 0;
+  uint16_t count = 0;          // so many receives, one sequence number after another
+  uint32_t capacity = 0;       // bytes that each may take
+};
+
+enum class CancelReason : uint8_t { kCancelled = 0, kTruncated = 1 };
+
+struct CancelFrame {
+  uint16_t channel = 0;
+  uint32_t sequence = 0;
+  CancelReason reason = CancelReason::kCancelled;
+};
+
+enum class CloseReason : uint8_t { kGraceful = 0, kAborted = 1, kProtocolError = 2, kFinished = 3 };
+
+inline constexpr size_t kAckTimesBytes = 1 + 16;
+inline constexpr size_t kGrantBytes = 1 + 12;
+inline constexpr size_t kCancelBytes = 1 + 7;
+inline constexpr size_t kCloseBytes = 1 + 1;
+
+// Bytes of this acknowledgement on the wire.
+size_t ack_bytes(const AckFrame& frame);
+
+void write_ack(const AckFrame& frame, Writer& writer);
+void write_ack_times(const AckTimes& times, Writer& writer);
+void write_grant(const GrantFrame& frame, Writer& writer);
+void write_cancel(FrameType type, const CancelFrame& frame, Writer& writer);
+void write_close(CloseReason reason, Writer& writer);
+
+// Each reads what follows the type byte; false: malformed.
+bool read_ack(Reader& reader, AckFrame& frame);
+bool read_ack_times(Reader& reader, AckTimes& times);
+bool read_grant(Reader& reader, GrantFrame& frame);
+bool read_cancel(Reader& reader, CancelFrame& frame);
+bool read_close(Reader& reader, CloseReason& reason);
+
+}  // namespace heddle::transport

@@ -1,0 +1,214 @@
+// Handshake packets to and from bytes.
+// The fields that a side of any version must understand (type, id, nonce) stand first and never move, so that
+// a version that we do not speak can be answered.
+#include "transport/wire/handshake.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "transport/wire/cursor.h"
+
+namespace heddle::transport {
+namespace {
+
+enum class Parameter : uint16_t {
+  kEnd = 0,
+  kMaxPaths = 1,
+  kMaxDatagramBytes = 2,
+  kWindowBytes = 3,
+  kMaxChannels = 4,
+  kMaxPosted = 5,
+  kEagerBlockBytes = 6,
+  kEagerBlocks = 7,
+  kFeatures = 8,
+  kCongestion = 9,
+};
+
+template <typename Integer>
+void put_parameter(Writer& writer, Parameter type, Integer value) {
+  writer.put(static_cast<uint16_t>(type)).put(static_cast<uint16_t>(sizeof(value))).put(value);
+}
+
+void write_parameters(const HandshakeParameters& p, Writer& writer) {
+  put_parameter(writer, Parameter::kMaxPaths, p.max_paths);
+  put_parameter(writer, Parameter::kMaxDatagramBytes, p.max_datagram_bytes);
+  put_parameter(writer, Parameter::kWindowBytes, p.window_bytes);
+  put_parameter(writer, Parameter::kMaxChannels, p.max_channels);
+  put_parameter(writer, Parameter::kMaxPosted, p.max_posted);
+  put_parameter(writer, Parameter::kEagerBlockBytes, p.eager_block_bytes);
+  put_parameter(writer, Parameter::kEagerBlocks, p.eager_blocks);
+  put_parameter(writer, Parameter::kFeatures, p.features);
+  const auto length = static_cast<uint16_t>(std::strlen(p.congestion.data()));
+  writer.put(static_cast<uint16_t>(Parameter::kCongestion)).put(length);
+  writer.put_bytes(std::as_bytes(std::span(p.congestion.data(), length)));
+  writer.put(static_cast<uint16_t>(Parameter::kEnd));
+}
+
+template <typename Integer>
+bool take_parameter(Reader& value, size_t length, Integer& field) {
+  if (length != sizeof(Integer)) return false;
+  field = value.get<Integer>();
+  return true;
+}
+
+bool take_name(Reader& value, size_t length, std::array<char, kMaxNameBytes + 1>& name) {
+  if (length > kMaxNameBytes) return false;
+  const std::span<const std::byte> bytes = value.take(length);
+  name.fill('\0');
+  if (!bytes.empty()) std::memcpy(name.data(), bytes.data(), bytes.size());
+  return true;
+}
+
+bool read_parameter(Parameter type, std::span<const std::byte> bytes, HandshakeParameters& p) {
+  Reader value(bytes);
+  switch (type) {
+    case Parameter::kMaxPaths: return take_parameter(value, bytes.size(), p.max_paths);
+    case Parameter::kMaxDatagramBytes:
+      return take_parameter(value, bytes.size(), p.max_datagram_bytes);
+    case Parameter::kWindowBytes: return take_parameter(value, bytes.size(), p.window_bytes);
+    case Parameter::kMaxChannels: return take_parameter(value, bytes.size(), p.max_channels);
+    case Parameter::kMaxPosted: return take_parameter(value, bytes.size(), p.max_posted);
+    case Parameter::kEagerBlockBytes:
+      return take_parameter(value, bytes.size(), p.eager_block_bytes);
+    case Parameter::kEagerBlocks: return take_parameter(value, bytes.size(), p.eager_blocks);
+    case Parameter::kFeatures: return take_parameter(value, bytes.size(), p.features);
+    case Parameter::kCongestion: return take_name(value, bytes.size(), p.congestion);
+    case Parameter::kEnd: break;
+  }
+  return true;  // of a later version: skipped
+}
+
+bool read_parameters(Reader& reader, HandshakeParameters& p) {
+  while (true) {
+    const auto type = static_cast<Parameter>(reader.get<uint16_t>());
+    if (!reader.ok()) return false;
+    if (type == Parameter::kEnd) break;
+    const uint16_t length = reader.get<uint16_t>();
+    const std::span<const std::byte> bytes = reader.take(length);
+    if (!reader.ok() || !read_parameter(type, bytes, p)) return false;
+  }
+  return p.max_paths > 0 && p.max_channels > 0 && p.max_posted > 0;
+}
+
+Writer begin(PacketType type, uint32_t connection, std::span<std::byte> space) {
+  Writer writer(space);
+  writer.put(first_byte(type)).put(uint8_t{0}).put(uint16_t{0}).put(connection);
+  return writer;
+}
+
+size_t bytes_written(const Writer& writer, std::span<std::byte> space) {
+  return space.size() - writer.left();
+}
+
+// Skips the type, flags and path; gives the id.
+uint32_t read_start(Reader& reader) {
+  reader.get<uint32_t>();
+  return reader.get<uint32_t>();
+}
+
+void read_cookie(Reader& reader, std::array<std::byte, kCookieBytes>& cookie) {
+  const std::span<const std::byte> bytes = reader.take(kCookieBytes);
+  std::copy(bytes.begin(), bytes.end(), cookie.begin());
+}
+
+}  // namespace
+
+size_t write_init(const InitPacket& packet, std::span<std::byte> space) {
+  CHECK(space.size() >= kInitBytes);
+  space = space.first(kInitBytes);
+  Writer writer = begin(PacketType::kInit, packet.connection, space);
+  writer.put(packet.nonce).put(packet.sent_at.count).put(packet.reply_port);
+  writer.put(static_cast<uint8_t>(packet.has_cookie)).put_bytes(packet.cookie);
+  write_parameters(packet.parameters, writer);
+  writer.put_zeros(writer.left());
+  return kInitBytes;
+}
+
+bool read_init(std::span<const std::byte> bytes, InitPacket& packet) {
+  if (bytes.size() < kInitBytes) return false;
+  Reader reader(bytes);
+  packet.connection = read_start(reader);
+  packet.nonce = reader.get<uint64_t>();
+  packet.sent_at = Nanos{reader.get<int64_t>()};
+  packet.reply_port = reader.get<uint16_t>();
+  packet.has_cookie = reader.get<uint8_t>() != 0;
+  read_cookie(reader, packet.cookie);
+  return read_parameters(reader, packet.parameters) && packet.connection != 0 &&
+         packet.reply_port != 0;
+}
+
+size_t write_retry(const RetryPacket& packet, std::span<std::byte> space) {
+  Writer writer = begin(PacketType::kRetry, packet.connection, space);
+  writer.put(packet.nonce).put_bytes(packet.cookie);
+  return bytes_written(writer, space);
+}
+
+bool read_retry(std::span<const std::byte> bytes, RetryPacket& packet) {
+  Reader reader(bytes);
+  packet.connection = read_start(reader);
+  packet.nonce = reader.get<uint64_t>();
+  read_cookie(reader, packet.cookie);
+  return reader.ok();
+}
+
+size_t write_accept(const AcceptPacket& packet, std::span<std::byte> space) {
+  Writer writer = begin(PacketType::kAccept, packet.connection, space);
+  writer.put(packet.nonce).put(packet.accepted_as).put(packet.echoed_sent_at.count);
+  writer.put(packet.reply_port);
+  write_parameters(packet.parameters, writer);
+  return bytes_written(writer, space);
+}
+
+bool read_accept(std::span<const std::byte> bytes, AcceptPacket& packet) {
+  Reader reader(bytes);
+  packet.connection = read_start(reader);
+  packet.nonce = reader.get<uint64_t>();
+  packet.accepted_as = reader.get<uint32_t>();
+  packet.echoed_sent_at = Nanos{reader.get<int64_t>()};
+  packet.reply_port = reader.get<uint16_t>();
+  return read_parameters(reader, packet.parameters) && packet.accepted_as != 0 &&
+         packet.reply_port != 0;
+}
+
+size_t write_refuse(const RefusePacket& packet, std::span<std::byte> space) {
+  Writer writer = begin(PacketType::kRefuse, packet.connection, space);
+  writer.put(packet.nonce).put(static_cast<uint8_t>(packet.reason));
+  return bytes_written(writer, space);
+}
+
+bool read_refuse(std::span<const std::byte> bytes, RefusePacket& packet) {
+  Reader reader(bytes);
+  packet.connection = read_start(reader);
+  packet.nonce = reader.get<uint64_t>();
+  const uint8_t reason = reader.get<uint8_t>();
+  packet.reason = static_cast<RefuseReason>(reason);
+  return reader.ok() && reason <= static_cast<uint8_t>(RefuseReason::kCongestionUnknown);
+}
+
+size_t write_version(const VersionPacket& packet, std::span<std::byte> space) {
+  Writer writer = begin(PacketType::kVersion, packet.connection, space);
+  writer.put(packet.nonce).put(packet.lowest).put(packet.highest);
+  return bytes_written(writer, space);
+}
+
+bool read_version(std::span<const std::byte> bytes, VersionPacket& packet) {
+  Reader reader(bytes);
+  packet.connection = read_start(reader);
+  packet.nonce = reader.get<uint64_t>();
+  packet.lowest = reader.get<uint8_t>();
+  packet.highest = reader.get<uint8_t>();
+  return reader.ok();
+}
+
+size_t write_reset(const ResetPacket& packet, std::span<std::byte> space) {
+  const Writer writer = begin(PacketType::kReset, packet.connection, space);
+  return bytes_written(writer, space);
+}
+
+bool read_reset(std::span<const std::byte> bytes, ResetPacket& packet) {
+  Reader reader(bytes);
+  packet.connection = read_start(reader);
+  return reader.ok();
+}
+
+}  // namespace heddle::transport

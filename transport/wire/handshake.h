@@ -1,0 +1,92 @@
+// The packets that make a connection. Parameters are type-length-value, so that a later version can add one
+// that an older one skips. An init is padded to kInitBytes, so that no answer to it is larger than itself.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "transport/wire/packet.h"
+
+namespace heddle::transport {
+
+inline constexpr size_t kInitBytes = 512;
+inline constexpr size_t kCookieBytes = 24;
+inline constexpr size_t kMaxNameBytes = 15;
+
+// What each side says about itself.
+struct HandshakeParameters {
+  uint16_t max_paths = 1;             // entropies of the peer that it keeps state for
+  uint32_t max_datagram_bytes = 0;    // the largest it can receive
+  uint64_t window_bytes = 0;          // its receive capacity for this peer, to begin with
+  uint32_t max_channels = 0;
+  uint32_t max_posted = 0;            // receives it may grant at a time, and accepts grants for
+  uint32_t eager_block_bytes = 0;     // the largest message it takes ahead of a receive
+  uint16_t eager_blocks = 0;          // and how many of these
+  uint64_t features = 0;              // bits of what it can do beyond version 1; unknown ones are ignored
+  std::array<char, kMaxNameBytes + 1> congestion{};  // wished for in both directions
+};
+
+struct InitPacket {
+  uint16_t reply_port = 0;
+  uint32_t connection = 0;            // the initiator's id
+  uint64_t nonce = 0;                 // comes back in every answer
+  Nanos sent_at;
+  bool has_cookie = false;
+  std::array<std::byte, kCookieBytes> cookie{};
+  HandshakeParameters parameters;
+};
+
+struct RetryPacket {
+  uint32_t connection = 0;            // the initiator's id
+  uint64_t nonce = 0;
+  std::array<std::byte, kCookieBytes> cookie{};
+};
+
+struct AcceptPacket {
+  uint16_t reply_port = 0;
+  uint32_t connection = 0;            // the initiator's id
+  uint32_t accepted_as = 0;           // the acceptor's id
+  uint64_t nonce = 0;
+  Nanos echoed_sent_at;
+  HandshakeParameters parameters;
+};
+
+enum class RefuseReason : uint8_t { kNotAccepting = 0, kFull = 1, kCongestionUnknown = 2 };
+
+struct RefusePacket {
+  uint32_t connection = 0;            // the initiator's id
+  uint64_t nonce = 0;
+  RefuseReason reason = RefuseReason::kNotAccepting;
+};
+
+struct VersionPacket {
+  uint32_t connection = 0;
+  uint64_t nonce = 0;
+  uint8_t lowest = kWireVersion;
+  uint8_t highest = kWireVersion;
+};
+
+struct ResetPacket {
+  uint32_t connection = 0;            // the id that nobody knows: the sender's own name for it is unknown
+};
+
+// Each returns the packet's bytes, written into `space` (at least kInitBytes).
+size_t write_init(const InitPacket& packet, std::span<std::byte> space);
+size_t write_retry(const RetryPacket& packet, std::span<std::byte> space);
+size_t write_accept(const AcceptPacket& packet, std::span<std::byte> space);
+size_t write_refuse(const RefusePacket& packet, std::span<std::byte> space);
+size_t write_version(const VersionPacket& packet, std::span<std::byte> space);
+size_t write_reset(const ResetPacket& packet, std::span<std::byte> space);
+
+// Each reads a whole packet of its type; false: malformed.
+bool read_init(std::span<const std::byte> bytes, InitPacket& packet);
+bool read_retry(std::span<const std::byte> bytes, RetryPacket& packet);
+bool read_accept(std::span<const std::byte> bytes, AcceptPacket& packet);
+bool read_refuse(std::span<const std::byte> bytes, RefusePacket& packet);
+bool read_version(std::span<const std::byte> bytes, VersionPacket& packet);
+bool read_reset(std::span<const std::byte> bytes, ResetPacket& packet);
+
+}  // namespace heddle::transport

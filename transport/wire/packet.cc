@@ -1,0 +1,83 @@
+// Reading and writing headers. Rows of data headers are the hot path: one header is laid out, then copied and
+// patched in two places for each further segment.
+#include "transport/wire/packet.h"
+
+#include <cstring>
+
+#include "transport/wire/cursor.h"
+
+namespace heddle::transport {
+namespace {
+
+template <typename Integer>
+Integer load(const std::byte* from) {
+  Integer value;
+  std::memcpy(&value, from, sizeof(value));
+  return value;
+}
+
+template <typename Integer>
+void store(std::byte* to, Integer value) {
+  std::memcpy(to, &value, sizeof(value));
+}
+
+}  // namespace
+
+void write_connection_header(const ConnectionHeader& header, std::byte* to) {
+  Writer writer({to, kConnectionHeaderBytes});
+  writer.put(first_byte(header.type)).put(header.flags).put(header.path).put(header.connection);
+  writer.put(header.number).put(header.sent_at.count).put(header.reply_port);
+}
+
+void write_data_header(const DataHeader& header, std::byte* to) {
+  write_connection_header(header.base, to);
+  Writer writer({to + kConnectionHeaderBytes, kDataHeaderBytes - kConnectionHeaderBytes});
+  writer.put(header.channel).put(header.sequence).put(header.offset).put(header.message_bytes);
+}
+
+ConnectionHeader read_connection_header(const std::byte* from) {
+  ConnectionHeader header;
+  header.type = type_of(from[0]);
+  header.flags = load<uint8_t>(from + 1);
+  header.path = load<uint16_t>(from + 2);
+  header.connection = load<uint32_t>(from + kConnectionAt);
+  header.number = load<uint64_t>(from + kNumberAt);
+  header.sent_at = Nanos{load<int64_t>(from + 16)};
+  header.reply_port = load<uint16_t>(from + 24);
+  return header;
+}
+
+DataHeader read_data_header(const std::byte* from) {
+  DataHeader header;
+  header.base = read_connection_header(from);
+  header.channel = load<uint16_t>(from + kChannelAt);
+  header.sequence = load<uint32_t>(from + 28);
+  header.offset = load<uint32_t>(from + kOffsetAt);
+  header.message_bytes = load<uint32_t>(from + 36);
+  return header;
+}
+
+bool continues_row(const std::byte* first, const std::byte* next, uint32_t index,
+                   uint32_t payload_bytes) {
+  // Everything but the number and the offset is the same in a row, its send time included.
+  const bool same_start = load<uint64_t>(first) == load<uint64_t>(next);
+  const bool same_time = load<uint64_t>(first + 16) == load<uint64_t>(next + 16);
+  const bool same_message = load<uint64_t>(first + 24) == load<uint64_t>(next + 24) &&
+                            load<uint32_t>(first + 36) == load<uint32_t>(next + 36);
+  return same_start && same_time && same_message &&
+         load<uint64_t>(next + kNumberAt) == load<uint64_t>(first + kNumberAt) + index &&
+         load<uint32_t>(next + kOffsetAt) ==
+             load<uint32_t>(first + kOffsetAt) + index * payload_bytes;
+}
+
+void write_data_row(const DataHeader& first, uint32_t count, uint32_t payload_bytes, std::byte* to) {
+  write_data_header(first, to);
+  for (uint32_t i = 1; i < count; ++i) {
+    std::byte* at = to + size_t{i} * kDataHeaderBytes;
+    std::memcpy(at, to, kDataHeaderBytes);
+    store(at + kNumberAt, first.base.number + i);
+    store(at + kOffsetAt, first.offset + i * payload_bytes);
+  }
+}
+
+}  // namespace heddle::transport

@@ -1,0 +1,88 @@
+// The packets of heddle's wire protocol, version 1, and the header that every packet of a connection has.
+// One datagram holds one packet. All fields are little-endian. docs/protocol.md has the layouts as tables.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/nanos.h"
+#include "transport/rx_run.h"
+
+namespace heddle::transport {
+
+inline constexpr uint8_t kWireVersion = 1;
+
+enum class PacketType : uint8_t {
+  kInit = 1,     // asks for a connection
+  kRetry = 2,    // "prove that you receive at that address": carries a cookie
+  kAccept = 3,   // the connection exists
+  kVersion = 4,  // "I do not speak that version"
+  kRefuse = 5,   // "no": with a reason
+  kReset = 6,    // "I know no such connection"
+  kData = 8,     // a segment of a message
+  kControl = 9,  // frames: acknowledgements, grants, probes, closes
+};
+
+// The first byte of every packet: version in the high half, type in the low half.
+constexpr uint8_t first_byte(PacketType type, uint8_t version = kWireVersion) {
+  return static_cast<uint8_t>(version << 4 | static_cast<uint8_t>(type));
+}
+constexpr uint8_t version_of(std::byte first) { return static_cast<uint8_t>(first) >> 4; }
+constexpr PacketType type_of(std::byte first) {
+  return static_cast<PacketType>(static_cast<uint8_t>(first) & 0x0f);
+}
+
+// Bits of the second byte.
+inline constexpr uint8_t kFlagAckNow = 1;     // the sender waits for the acknowledgement
+inline constexpr uint8_t kFlagRepeat = 2;     // sent before under another number
+inline constexpr uint8_t kFlagNumbered = 4;   // control: has a packet number and wants an acknowledgement
+inline constexpr uint8_t kKnownFlags = kFlagAckNow | kFlagRepeat | kFlagNumbered;
+
+// What a packet of a connection begins with.
+struct ConnectionHeader {
+  PacketType type = PacketType::kControl;
+  uint8_t flags = 0;
+  uint16_t path = 0;          // of the sender
+  uint32_t connection = 0;    // the receiver's id of it
+  uint64_t number = 0;        // per path and direction, from 1
+  Nanos sent_at;              // the sender's clock
+  uint16_t reply_port = 0;    // where the sender receives
+};
+inline constexpr uint32_t kConnectionHeaderBytes = 26;
+
+struct DataHeader {
+  ConnectionHeader base;
+  uint16_t channel = 0;
+  uint32_t sequence = 0;        // of the message in its channel
+  uint32_t offset = 0;          // of this segment's payload in the message
+  uint32_t message_bytes = 0;   // of the whole message
+};
+static_assert(kDataHeaderBytes == kConnectionHeaderBytes + 14);
+
+// A message has at most 1 GiB.
+inline constexpr uint64_t kMaxMessageBytes = uint64_t{1} << 30;
+
+// Byte positions in a data header, for predictions and patches of rows of headers.
+inline constexpr size_t kConnectionAt = 4;
+inline constexpr size_t kNumberAt = 8;
+inline constexpr size_t kChannelAt = 26;
+inline constexpr size_t kOffsetAt = 32;
+
+// Writes kConnectionHeaderBytes or kDataHeaderBytes at `to`.
+void write_connection_header(const ConnectionHeader& header, std::byte* to);
+void write_data_header(const DataHeader& header, std::byte* to);
+
+// Read from at least as many bytes; field values are not judged.
+ConnectionHeader read_connection_header(const std::byte* from);
+DataHeader read_data_header(const std::byte* from);
+
+// Whether the data header at `next` continues the one at `first`: the same packet of the same message, its
+// number larger by `index` and its offset by `index` x `payload_bytes`.
+bool continues_row(const std::byte* first, const std::byte* next, uint32_t index,
+                   uint32_t payload_bytes);
+
+// Writes `count` data headers, numbers and offsets rising from those of `first`.
+void write_data_row(const DataHeader& first, uint32_t count, uint32_t payload_bytes, std::byte* to);
+
+}  // namespace heddle::transport
