@@ -1,0 +1,32 @@
+// Options from the configuration: see configured.h.
+#include "engine/configured.h"
+
+#include <algorithm>
+
+namespace heddle::engine {
+
+NetworkOptions configured_network(const Config& config) {
+  NetworkOptions network;
+  network.bind = config.text("bind");
+  network.mtu_bytes = static_cast<uint32_t>(config.integer("mtu_bytes"));
+  network.receive_buffer_bytes = static_cast<uint32_t>(config.integer("receive_buffer_bytes"));
+  return network;
+}
+
+Options configured_options(const Config& config) {
+  Options options;
+  transport::EndpointOptions& transport = options.transport;
+  transport.default_paths = static_cast<uint16_t>(config.integer("paths"));
+  transport.max_paths = std::max(transport.max_paths, transport.default_paths);
+  transport.congestion = config.text("congestion");
+  transport.selector = config.text("selector");
+  transport.peer_dead_after = millis(config.integer("peer_dead_after_ms"));
+  transport.handshake_timeout = millis(config.integer("handshake_timeout_ms"));
+  transport.close_timeout = millis(config.integer("close_timeout_ms"));
+  options.drive = config.text("drive") == "thread" ? Drive::kThread : Drive::kInline;
+  const std::string& spin = config.text("spin");
+  options.spin = spin == "never" ? Spin::kNever : spin == "always" ? Spin::kAlways : Spin::kAuto;
+  return options;
+}
+
+}  // namespace heddle::engine
