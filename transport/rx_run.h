@@ -46,6 +46,10 @@ struct Prediction {
   std::array<std::byte, kDataHeaderBytes> mask{};
   Payload place;               // free to be written up to its length, until the next call of the transport
   uint32_t payload_bytes = 0;  // the step of a segment
+  // Where the header has a little-endian 32-bit number that rises with the payload before it, so that a
+  // datapath can predict the run behind a run; kNoOffset: there is none.
+  static constexpr uint16_t kNoOffset = UINT16_MAX;
+  uint16_t offset_at = kNoOffset;
 };
 
 // A copy that the datapath makes before any completion is looked at: `segments` pieces of `bytes` each (the

@@ -6,6 +6,7 @@
 namespace heddle::transport {
 namespace {
 
+constexpr size_t kRepeatedPaths = 3;
 constexpr size_t kLargestAck = 36 + (kMaxAckRanges - 1) * 8;
 
 }  // namespace
@@ -65,8 +66,9 @@ bool AckMaker::write(Nanos now, uint64_t window_bytes, Writer& writer) {
   if (!pending_.empty()) return true;
   due_at_ = Nanos::never();
   untold_bytes_ = 0;
-  // One path more, in turn: what an earlier acknowledgement said of it may have been lost.
-  if (paths_.size() > 1 && writer.left() >= kLargestAck) {
+  // A few paths more, in turn: what an earlier acknowledgement said of them may have been lost.
+  const size_t more = std::min(kRepeatedPaths, paths_.size() - 1);
+  for (size_t i = 0; i < more && writer.left() >= kLargestAck; ++i) {
     rotation_ = static_cast<uint16_t>((rotation_ + 1u) % paths_.size());
     if (!paths_[rotation_].numbers.empty()) write_path(rotation_, writer);
   }
