@@ -1,0 +1,22 @@
+// Resolve: host names to addresses and addresses to text, for datapaths that speak IP.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "transport/address.h"
+
+namespace heddle::datapath {
+
+// The address of `host`, a name or a numeric address; the first that the system's resolver gives.
+// An IPv6 address may stand in brackets and have a scope ("fe80::1%eth0"). Blocks while a name
+// server is asked. Errors: kInvalid (empty), kUnavailable (unknown; no answer).
+Result<transport::Address> resolve(const std::string& host, uint16_t port);
+
+// "10.0.0.1:4791", "[fd00::1]:4791", "[fe80::1%2]:4791".
+std::string to_text(const transport::Address& address);
+// The same without the port: "10.0.0.1", "fd00::1".
+std::string host_text(const transport::Address& address);
+
+}  // namespace heddle::datapath

@@ -1,0 +1,60 @@
+// See interface.h.
+#include "datapath/udp/interface.h"
+
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "datapath/udp/socket.h"
+#include "datapath/udp/socket_address.h"
+
+namespace heddle::datapath {
+
+using transport::Address;
+
+namespace {
+
+constexpr uint32_t kEthernetMtu = 1500;
+
+uint32_t mtu_of(const Socket& socket, const char* name) {
+  ifreq request{};
+  std::strncpy(request.ifr_name, name, IFNAMSIZ - 1);
+  if (ioctl(socket.descriptor(), SIOCGIFMTU, &request) != 0) return 0;
+  return static_cast<uint32_t>(std::max(0, request.ifr_mtu));
+}
+
+}  // namespace
+
+uint32_t interface_mtu(const Address& local) {
+  ifaddrs* raw = nullptr;
+  if (getifaddrs(&raw) != 0) return kEthernetMtu;
+  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> found(raw, &freeifaddrs);
+  const Socket socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));  // any kind can be asked
+  const bool any = is_any(local);
+  uint32_t best = 0;
+  uint32_t loopback = 0;
+  for (const ifaddrs* entry = raw; entry != nullptr; entry = entry->ifa_next) {
+    if ((entry->ifa_flags & IFF_UP) == 0 || entry->ifa_addr == nullptr) continue;
+    const int family = entry->ifa_addr->sa_family;
+    if (family != AF_INET && family != AF_INET6) continue;
+    const uint32_t mtu = mtu_of(socket, entry->ifa_name);
+    if ((entry->ifa_flags & IFF_LOOPBACK) != 0) {
+      loopback = std::max(loopback, mtu);  // has more addresses than it tells
+    } else if (any) {
+      best = std::max(best, mtu);
+    } else if (from_socket_address(entry->ifa_addr).host == local.host) {
+      best = mtu;
+    }
+  }
+  if (best == 0) best = loopback;
+  return best == 0 ? kEthernetMtu : best;
+}
+
+uint32_t ip_udp_header_bytes(const Address& to) { return is_ipv4(to) ? 28 : 48; }
+
+}  // namespace heddle::datapath

@@ -1,0 +1,107 @@
+// See network_errors.h. The kernel's side is documented in ip(7), IP_RECVERR.
+#include "datapath/udp/network_errors.h"
+
+// The kernel's error queue header needs struct timespec.
+#include <time.h>
+// clang-format off
+#include <linux/errqueue.h>
+// clang-format on
+#include <netinet/icmp6.h>
+#include <netinet/in.h>
+#include <netinet/ip_icmp.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <cstring>
+
+#include "datapath/udp/interface.h"
+#include "datapath/udp/socket_address.h"
+
+namespace heddle::datapath {
+
+using transport::NetworkError;
+using transport::NetworkErrorKind;
+
+namespace {
+
+bool same(const NetworkError& a, const NetworkError& b) {
+  return a.kind == b.kind && a.to == b.to && a.path == b.path && a.limit_bytes == b.limit_bytes;
+}
+
+// False: nothing that the transport could use.
+bool translate(const sock_extended_err& told, NetworkError& error) {
+  const bool four = told.ee_origin == SO_EE_ORIGIN_ICMP;
+  const bool six = told.ee_origin == SO_EE_ORIGIN_ICMP6;
+  const bool too_large =
+      (four && told.ee_type == ICMP_DEST_UNREACH && told.ee_code == ICMP_FRAG_NEEDED) ||
+      (six && told.ee_type == ICMP6_PACKET_TOO_BIG);
+  if (too_large) {
+    const uint32_t headers = ip_udp_header_bytes(error.to);
+    error.kind = NetworkErrorKind::kTooLarge;
+    error.limit_bytes = told.ee_info > headers ? told.ee_info - headers : 0;
+    return error.limit_bytes > 0;
+  }
+  const bool unreachable =
+      (four && told.ee_type == ICMP_DEST_UNREACH) || (six && told.ee_type == ICMP6_DST_UNREACH);
+  if (!unreachable) return false;
+  const bool refused = told.ee_code == (four ? ICMP_PORT_UNREACH : ICMP6_DST_UNREACH_NOPORT);
+  error.kind = refused ? NetworkErrorKind::kRefused : NetworkErrorKind::kUnreachable;
+  return true;
+}
+
+// False when the queue is empty.
+bool read_one(int descriptor, uint16_t path, NetworkErrors& errors) {
+  alignas(8) std::array<std::byte, 512> control;
+  std::array<std::byte, 64> packet;  // the start of what was sent; not needed
+  SocketAddress to;
+  iovec data{packet.data(), packet.size()};
+  msghdr message{};
+  message.msg_name = to.bytes.data();
+  message.msg_namelen = static_cast<socklen_t>(to.bytes.size());
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  if (recvmsg(descriptor, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) return false;
+  for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
+    const bool is_error = (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_RECVERR) ||
+                          (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_RECVERR);
+    if (!is_error) continue;
+    sock_extended_err told;
+    std::memcpy(&told, CMSG_DATA(c), sizeof told);
+    NetworkError error;
+    error.to = from_socket_address(to.bytes.data());
+    error.path = path;
+    if (translate(told, error)) errors.add(error);
+  }
+  return true;
+}
+
+}  // namespace
+
+void NetworkErrors::add(const NetworkError& error) {
+  if (count_ > 0 && same(errors_[(first_ + count_ - 1) % kMost], error)) return;
+  if (count_ == kMost) {
+    first_ = (first_ + 1) % kMost;
+    --count_;
+  }
+  errors_[(first_ + count_++) % kMost] = error;
+}
+
+bool NetworkErrors::take(NetworkError& error) {
+  if (count_ == 0) return false;
+  error = errors_[first_];
+  first_ = (first_ + 1) % kMost;
+  --count_;
+  return true;
+}
+
+void drain_error_queue(int descriptor, uint16_t path, NetworkErrors& errors) {
+  // A bound, so that a flood of ICMP cannot hold the caller.
+  for (int i = 0; i < 64 && read_one(descriptor, path, errors); ++i) continue;
+  int pending = 0;
+  socklen_t length = sizeof pending;
+  getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &pending, &length);
+}
+
+}  // namespace heddle::datapath

@@ -1,0 +1,84 @@
+// Host names and addresses through the system's resolver. See datapath/resolve.h.
+#include "datapath/resolve.h"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "datapath/udp/socket_address.h"
+
+namespace heddle::datapath {
+
+using transport::Address;
+
+namespace {
+
+std::string without_brackets(const std::string& host) {
+  const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
+  return bracketed ? host.substr(1, host.size() - 2) : host;
+}
+
+Unexpected unknown_host(const std::string& host, int code) {
+  const std::string what = "cannot find the host '" + host + "'";
+  if (code == EAI_NONAME || code == EAI_NODATA || code == EAI_ADDRFAMILY) {
+    return fail(ErrorCode::kUnavailable, what, "no address is known for this name",
+                "check its spelling, or give a numeric address");
+  }
+  if (code == EAI_AGAIN || code == EAI_FAIL) {
+    return fail(ErrorCode::kUnavailable, what, "the name server does not answer",
+                "give a numeric address, or check /etc/resolv.conf");
+  }
+  return fail(ErrorCode::kUnavailable, what,
+              code == EAI_SYSTEM ? std::strerror(errno) : gai_strerror(code),
+              "give a numeric address");
+}
+
+}  // namespace
+
+Result<Address> resolve(const std::string& host, uint16_t port) {
+  const std::string name = without_brackets(host);
+  if (name.empty()) {
+    return fail(ErrorCode::kInvalid, "cannot find a host", "its name is empty",
+                "give a name or an address");
+  }
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_DGRAM;
+  addrinfo* raw = nullptr;
+  const int code = getaddrinfo(name.c_str(), nullptr, &hints, &raw);
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> found(raw, &freeaddrinfo);
+  if (code != 0) return unknown_host(host, code);
+  for (const addrinfo* entry = found.get(); entry != nullptr; entry = entry->ai_next) {
+    if (entry->ai_family != AF_INET && entry->ai_family != AF_INET6) continue;
+    Address address = from_socket_address(entry->ai_addr);
+    address.port = port;
+    return address;
+  }
+  return unknown_host(host, EAI_NONAME);
+}
+
+std::string host_text(const Address& address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (is_ipv4(address)) {
+    inet_ntop(AF_INET, address.host.data() + 12, text.data(), text.size());
+    return text.data();
+  }
+  inet_ntop(AF_INET6, address.host.data(), text.data(), text.size());
+  std::string out = text.data();
+  if (address.scope != 0) out += "%" + std::to_string(address.scope);
+  return out;
+}
+
+std::string to_text(const Address& address) {
+  const std::string host = host_text(address);
+  const std::string port = ":" + std::to_string(address.port);
+  return is_ipv4(address) ? host + port : "[" + host + "]" + port;
+}
+
+}  // namespace heddle::datapath

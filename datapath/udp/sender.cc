@@ -1,0 +1,316 @@
+// Sender: see sender.h. One sendmsg with UDP_SEGMENT a burst, or one sendmmsg of single datagrams.
+#include "datapath/udp/sender.h"
+
+#include <netinet/in.h>
+#include <netinet/ip.h>
+#include <netinet/udp.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "datapath/udp/interface.h"
+
+namespace heddle::datapath {
+
+using transport::kMaxBurstSegments;
+using transport::NetworkErrorKind;
+using transport::TxBurst;
+
+namespace {
+
+// The most that one call may carry: what an IPv4 packet holds.
+constexpr uint32_t kMaxRowBytes = 65507;
+// Every network of the Internet's kind passes this much, so nothing is gained by allowing cuts.
+constexpr uint32_t kNeverCutBytes = 1200;
+// The kernel tells an earlier packet's ICMP error on the next call; the call is made again so
+// often.
+constexpr int kAttempts = 3;
+
+constexpr int kEct0 = IPTOS_ECN_ECT0;
+
+uint32_t datagram_bytes(const TxBurst& burst) { return burst.header_bytes + burst.payload_bytes; }
+
+uint32_t row_bytes(const TxBurst& burst) {
+  return static_cast<uint32_t>(uint64_t{burst.segments} * burst.header_bytes +
+                               burst.total_payload());
+}
+
+}  // namespace
+
+struct Sender::Scratch {
+  std::array<iovec, size_t{2} * kMaxBurstSegments> vectors{};
+  std::array<mmsghdr, kMaxBurstSegments> messages{};
+  alignas(cmsghdr) std::array<std::byte, 64> control{};
+  size_t control_bytes = 0;
+  size_t vectors_used = 0;
+  size_t vectors_a_segment = 1;
+  SocketAddress to;
+
+  template <typename Value>
+  void add_control(int level, int type, Value value) {
+    cmsghdr header{};
+    header.cmsg_len = CMSG_LEN(sizeof value);
+    header.cmsg_level = level;
+    header.cmsg_type = type;
+    std::memcpy(control.data() + control_bytes, &header, sizeof header);
+    std::memcpy(control.data() + control_bytes + CMSG_LEN(0), &value, sizeof value);
+    control_bytes += CMSG_SPACE(sizeof value);
+  }
+
+  void fill(msghdr& message, iovec* first, size_t count) {
+    message.msg_name = to.bytes.data();
+    message.msg_namelen = to.length;
+    message.msg_iov = first;
+    message.msg_iovlen = count;
+    message.msg_control = control_bytes > 0 ? control.data() : nullptr;
+    message.msg_controllen = control_bytes;
+    message.msg_flags = 0;
+  }
+};
+
+Sender::Sender(std::vector<Socket> sockets, const SenderOptions& options,
+               const RegionTable& regions, NetworkErrors& errors, DatapathStatistics& statistics)
+    : options_(options),
+      regions_(regions),
+      errors_(errors),
+      statistics_(statistics),
+      scratch_(std::make_unique<Scratch>()) {
+  paths_.reserve(sockets.size());
+  for (Socket& socket : sockets) paths_.push_back({std::move(socket)});
+}
+
+Sender::~Sender() = default;
+
+size_t Sender::transmit(std::span<const TxBurst> bursts) {
+  refusal_ = Refusal::kNone;
+  size_t taken = 0;
+  for (const TxBurst& burst : bursts) {
+    if (send(burst) == Verdict::kRefused) {
+      ++statistics_.transmit_refused;
+      break;
+    }
+    ++taken;
+  }
+  return taken;
+}
+
+Sender::Verdict Sender::send(const TxBurst& burst) {
+  CHECK(burst.path < paths_.size());
+  CHECK(burst.segments >= 1 && burst.segments <= kMaxBurstSegments);
+  if (!prepare(burst)) return Verdict::kTaken;
+  const uint32_t first = resume(burst);
+  const bool whole = burst.segments == 1 || (options_.segments && row_bytes(burst) <= kMaxRowBytes);
+  return whole && first == 0 ? send_row(burst) : send_one_by_one(burst, first);
+}
+
+// What has to hold before a burst can be sent; false: it never can, and was reported.
+bool Sender::prepare(const TxBurst& burst) {
+  Path& path = paths_[burst.path];
+  const uint32_t datagram = datagram_bytes(burst);
+  if (!burst.may_fragment && datagram > options_.max_datagram_bytes) {
+    report(burst, NetworkErrorKind::kTooLarge, options_.max_datagram_bytes);
+    return false;
+  }
+  if (!to_socket_address(burst.to, options_.family, scratch_->to)) {
+    report(burst, NetworkErrorKind::kUnreachable, 0);
+    return false;
+  }
+  const bool four = is_ipv4(burst.to);
+  if (!burst.may_fragment) {
+    set_cutting(path, four, false);
+  } else if (datagram > kNeverCutBytes) {
+    set_cutting(path, four, true);
+  }
+  return true;
+}
+
+void Sender::set_cutting(Path& path, bool four, bool allowed) {
+  Cutting& state = four ? path.four : path.six;
+  const Cutting wanted = allowed ? Cutting::kAllowed : Cutting::kForbidden;
+  if (state == wanted) return;
+  if (four) {
+    path.socket.set(IPPROTO_IP, IP_MTU_DISCOVER, allowed ? IP_PMTUDISC_DONT : IP_PMTUDISC_PROBE);
+  } else {
+    path.socket.set(IPPROTO_IPV6, IPV6_MTU_DISCOVER,
+                    allowed ? IPV6_PMTUDISC_DONT : IPV6_PMTUDISC_PROBE);
+  }
+  state = wanted;
+}
+
+// Names header and payload of every segment from `first` on.
+void Sender::gather(const TxBurst& burst, uint32_t first) {
+  Scratch& s = *scratch_;
+  const auto* headers = reinterpret_cast<const char*>(burst.headers);
+  iovec* out = s.vectors.data();
+  if (burst.total_payload() == 0) {
+    s.vectors_a_segment = 1;
+    for (uint32_t i = first; i < burst.segments; ++i) {
+      *out++ = {const_cast<char*>(headers) + size_t{i} * burst.header_bytes, burst.header_bytes};
+    }
+  } else {
+    s.vectors_a_segment = 2;
+    std::byte* payload = regions_.resolve({burst.region, burst.offset, burst.total_payload()});
+    for (uint32_t i = first; i < burst.segments; ++i) {
+      const bool last = i + 1 == burst.segments;
+      *out++ = {const_cast<char*>(headers) + size_t{i} * burst.header_bytes, burst.header_bytes};
+      *out++ = {payload + size_t{i} * burst.payload_bytes,
+                last ? burst.last_payload_bytes : burst.payload_bytes};
+    }
+  }
+  s.vectors_used = static_cast<size_t>(out - s.vectors.data());
+}
+
+void Sender::write_control(const TxBurst& burst, bool row) {
+  Scratch& s = *scratch_;
+  s.control_bytes = 0;
+  if (row) s.add_control(IPPROTO_UDP, UDP_SEGMENT, static_cast<uint16_t>(datagram_bytes(burst)));
+  if (!burst.ecn_capable) return;
+  if (is_ipv4(burst.to)) {
+    s.add_control(IPPROTO_IP, IP_TOS, kEct0);
+  } else {
+    s.add_control(IPPROTO_IPV6, IPV6_TCLASS, kEct0);
+  }
+}
+
+// The whole burst in one call.
+Sender::Verdict Sender::send_row(const TxBurst& burst) {
+  const bool row = burst.segments > 1;
+  gather(burst, 0);
+  write_control(burst, row);
+  msghdr& message = scratch_->messages[0].msg_hdr;
+  scratch_->fill(message, scratch_->vectors.data(), scratch_->vectors_used);
+  const int descriptor = paths_[burst.path].socket.descriptor();
+  for (int attempt = 1;; ++attempt) {
+    ++statistics_.transmit_calls;
+    if (sendmsg(descriptor, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) {
+      statistics_.datagrams_sent += burst.segments;
+      return Verdict::kTaken;
+    }
+    switch (judge(errno, burst, row, attempt)) {
+      case Advice::kAgain:
+        continue;
+      case Advice::kOneByOne:
+        return send_one_by_one(burst, 0);
+      case Advice::kRefused:
+        return Verdict::kRefused;
+      case Advice::kGone:
+        return Verdict::kTaken;
+    }
+  }
+}
+
+// The segments from `first` on, a datagram each, as many a call as there are.
+Sender::Verdict Sender::send_one_by_one(const TxBurst& burst, uint32_t first) {
+  Scratch& s = *scratch_;
+  gather(burst, first);
+  write_control(burst, false);
+  const uint32_t count = burst.segments - first;
+  for (uint32_t i = 0; i < count; ++i) {
+    s.fill(s.messages[i].msg_hdr, s.vectors.data() + i * s.vectors_a_segment, s.vectors_a_segment);
+  }
+  const int descriptor = paths_[burst.path].socket.descriptor();
+  uint32_t sent = 0;
+  int attempt = 1;
+  while (sent < count) {
+    ++statistics_.transmit_calls;
+    const int now_sent =
+        sendmmsg(descriptor, s.messages.data() + sent, count - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (now_sent > 0) {
+      statistics_.datagrams_sent += static_cast<uint32_t>(now_sent);
+      sent += static_cast<uint32_t>(now_sent);
+      attempt = 1;
+      continue;
+    }
+    const Advice advice = judge(errno, burst, false, attempt++);
+    if (advice == Advice::kGone) return Verdict::kTaken;
+    if (advice == Advice::kRefused) {
+      remember(burst, first + sent);
+      return Verdict::kRefused;
+    }
+  }
+  return Verdict::kTaken;
+}
+
+// What to do about a call that failed.
+Sender::Advice Sender::judge(int error, const TxBurst& burst, bool row, int attempt) {
+  switch (error) {
+    case EINTR:
+      return Advice::kAgain;
+    case EAGAIN:
+      refusal_ = Refusal::kSocketFull;
+      refused_path_ = burst.path;
+      return Advice::kRefused;
+    case ENOBUFS:
+    case ENOMEM:
+      refusal_ = Refusal::kNoBuffers;
+      return Advice::kRefused;
+    case EIO:
+      if (!row) break;
+      stop_segmenting();
+      return Advice::kOneByOne;
+    default:
+      break;
+  }
+  drain_error_queue(paths_[burst.path].socket.descriptor(), burst.path, errors_);
+  if (attempt < kAttempts) return Advice::kAgain;
+  if (error == EMSGSIZE || (error == EINVAL && row)) return judge_size(error, burst, row);
+  report(burst, error == ECONNREFUSED ? NetworkErrorKind::kRefused : NetworkErrorKind::kUnreachable,
+         0);
+  return Advice::kGone;
+}
+
+// Kernels tell "larger than the MTU" and "no offload for rows" by the same error at times.
+Sender::Advice Sender::judge_size(int error, const TxBurst& burst, bool row) {
+  if (row && burst.may_fragment) return Advice::kOneByOne;
+  const uint32_t datagram = datagram_bytes(burst);
+  const uint32_t mtu = route_mtu(burst.to, options_.family);
+  const uint32_t headers = ip_udp_header_bytes(burst.to);
+  const uint32_t limit = mtu > headers ? mtu - headers : 0;
+  if (error == EINVAL && row && datagram <= limit) {
+    stop_segmenting();
+    return Advice::kOneByOne;
+  }
+  report(burst, NetworkErrorKind::kTooLarge,
+         limit == 0 ? datagram - 1 : std::min(limit, datagram - 1));
+  return Advice::kGone;
+}
+
+void Sender::stop_segmenting() {
+  if (!options_.segments) return;
+  options_.segments = false;
+  log_warn(
+      "UDP: the interface refuses rows of datagrams (no checksum offload): each datagram now costs "
+      "its own way through the kernel; `ethtool -K DEVICE tx on` may help");
+}
+
+void Sender::report(const TxBurst& burst, NetworkErrorKind kind, uint32_t limit) {
+  errors_.add({.kind = kind, .to = burst.to, .path = burst.path, .limit_bytes = limit});
+}
+
+void Sender::remember(const TxBurst& burst, uint32_t segments_sent) {
+  partial_.segments_sent = segments_sent;
+  partial_.path = burst.path;
+  partial_.header_bytes = burst.header_bytes;
+  std::memcpy(partial_.header.data(), burst.headers,
+              std::min<size_t>(partial_.header.size(), burst.header_bytes));
+}
+
+// How many segments of this burst have left already.
+uint32_t Sender::resume(const TxBurst& burst) {
+  const uint32_t sent = std::exchange(partial_.segments_sent, 0);
+  if (sent == 0) return 0;
+  const bool same = partial_.path == burst.path && partial_.header_bytes == burst.header_bytes &&
+                    sent < burst.segments &&
+                    std::memcmp(partial_.header.data(), burst.headers,
+                                std::min<size_t>(partial_.header.size(), burst.header_bytes)) == 0;
+  return same ? sent : 0;
+}
+
+}  // namespace heddle::datapath

@@ -1,0 +1,98 @@
+// Sender: sends bursts from one socket a path, a burst in one system call where the kernel can cut
+// rows into datagrams (GSO), else a datagram each. Headers and payload are gathered by the kernel.
+// UdpDatapath drives it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/nanos.h"
+#include "datapath/datapath.h"
+#include "datapath/regions.h"
+#include "datapath/udp/network_errors.h"
+#include "datapath/udp/socket.h"
+#include "transport/tx_batch.h"
+
+namespace heddle::datapath {
+
+struct SenderOptions {
+  Family family = Family::kIpv6;
+  uint32_t max_datagram_bytes = 1472;  // larger ones are refused unless they may be fragmented
+  bool segments = true;                // GSO
+};
+
+class Sender {
+ public:
+  // Why the latest transmit() stopped early.
+  enum class Refusal : uint8_t {
+    kNone,
+    kSocketFull,  // until the socket of refused_path() is writable
+    kNoBuffers,   // the interface's queue is full; nothing will tell when it has room
+  };
+
+  // `regions`, `errors` and `statistics` must outlive it.
+  Sender(std::vector<Socket> sockets, const SenderOptions& options, const RegionTable& regions,
+         NetworkErrors& errors, DatapathStatistics& statistics);
+  ~Sender();
+
+  // Returns how many bursts were taken; see Datapath::transmit.
+  size_t transmit(std::span<const transport::TxBurst> bursts);
+
+  Refusal refusal() const { return refusal_; }
+  uint16_t refused_path() const { return refused_path_; }
+  // False once the kernel has refused to cut rows although it could (no checksum offload).
+  bool segments() const { return options_.segments; }
+
+  size_t paths() const { return paths_.size(); }
+  int descriptor(size_t path) const { return paths_[path].socket.descriptor(); }
+
+ private:
+  enum class Verdict : uint8_t { kTaken, kRefused };
+  enum class Advice : uint8_t { kAgain, kOneByOne, kRefused, kGone };
+  enum class Cutting : uint8_t { kAllowed, kForbidden };
+  struct Scratch;  // the kernel's structures, laid out once
+
+  struct Path {
+    Socket socket;
+    Cutting four = Cutting::kForbidden;  // whether IPv4 packets may be fragmented on their way
+    Cutting six = Cutting::kForbidden;
+  };
+
+  // How far a burst got before the network refused the rest; the first header tells it again.
+  struct Partial {
+    uint32_t segments_sent = 0;
+    uint16_t path = 0;
+    uint16_t header_bytes = 0;
+    std::array<std::byte, 64> header{};
+  };
+
+  Verdict send(const transport::TxBurst& burst);
+  Verdict send_row(const transport::TxBurst& burst);
+  Verdict send_one_by_one(const transport::TxBurst& burst, uint32_t first);
+  bool prepare(const transport::TxBurst& burst);
+  void gather(const transport::TxBurst& burst, uint32_t first);
+  void write_control(const transport::TxBurst& burst, bool row);
+  static void set_cutting(Path& path, bool four, bool allowed);
+  Advice judge(int error, const transport::TxBurst& burst, bool row, int attempt);
+  Advice judge_size(int error, const transport::TxBurst& burst, bool row);
+  void stop_segmenting();
+  void report(const transport::TxBurst& burst, transport::NetworkErrorKind kind, uint32_t limit);
+  uint32_t resume(const transport::TxBurst& burst);
+  void remember(const transport::TxBurst& burst, uint32_t segments_sent);
+
+  std::vector<Path> paths_;
+  SenderOptions options_;
+  const RegionTable& regions_;
+  NetworkErrors& errors_;
+  DatapathStatistics& statistics_;
+  std::unique_ptr<Scratch> scratch_;
+  Partial partial_;
+  Refusal refusal_ = Refusal::kNone;
+  uint16_t refused_path_ = 0;
+};
+
+}  // namespace heddle::datapath

@@ -1,0 +1,208 @@
+// Opening, binding and setting up of sockets, with errors that a user can act on.
+#include "datapath/udp/socket.h"
+
+#include <linux/filter.h>
+#include <netinet/in.h>
+#include <netinet/udp.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "base/check.h"
+#include "datapath/resolve.h"
+
+namespace heddle::datapath {
+
+using transport::Address;
+
+namespace {
+
+// Holds a few ICMP errors; data never stays.
+constexpr int kSendSocketReceiveBuffer = 32 * 1024;
+
+const char* why_of(int error) {
+  switch (error) {
+    case EADDRINUSE:
+      return "another program uses it";
+    case EACCES:
+    case EPERM:
+      return "the system does not permit it";
+    case EADDRNOTAVAIL:
+      return "this host has no such address";
+    case EAFNOSUPPORT:
+      return "this kernel has no IPv6";
+    case EMFILE:
+    case ENFILE:
+      return "too many files are open";
+    default:
+      return std::strerror(error);
+  }
+}
+
+Unexpected refuse(const std::string& what, int error, const Address& local) {
+  switch (error) {
+    case EADDRINUSE:
+      return fail(ErrorCode::kInUse, what, why_of(error),
+                  "choose another port, or find the program with `ss -lunp`");
+    case EACCES:
+    case EPERM:
+      return fail(ErrorCode::kPermission, what, why_of(error),
+                  local.port != 0 && local.port < 1024
+                      ? "choose a port above 1023"
+                      : "check the sandbox and the security policy of this process");
+    case EADDRNOTAVAIL:
+      return fail(ErrorCode::kUnavailable, what, why_of(error),
+                  "`ip address` shows the addresses of this host");
+    case EAFNOSUPPORT:
+      return fail(ErrorCode::kUnavailable, what, why_of(error), "use an IPv4 address");
+    case EMFILE:
+    case ENFILE:
+      return fail(ErrorCode::kExhausted, what, why_of(error),
+                  "use fewer paths, or raise the limit (`ulimit -n`)");
+    default:
+      return fail(ErrorCode::kSystem, what, why_of(error));
+  }
+}
+
+Result<Socket> make_socket(const Attachment& attachment, const std::string& what) {
+  const int domain = attachment.family == Family::kIpv6 ? AF_INET6 : AF_INET;
+  Socket socket(::socket(domain, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (socket.descriptor() < 0) return refuse(what, errno, attachment.local);
+  if (attachment.family == Family::kIpv6 &&
+      !socket.set(IPPROTO_IPV6, IPV6_V6ONLY, attachment.dual ? 0 : 1)) {
+    return refuse(what, errno, attachment.local);
+  }
+  return socket;
+}
+
+Result<void> bind_to(const Socket& socket, const Attachment& attachment, uint16_t port,
+                     const std::string& what) {
+  Address local = attachment.local;
+  local.port = port;
+  SocketAddress address;
+  CHECK(to_socket_address(local, attachment.family, address));
+  const auto* raw = reinterpret_cast<const sockaddr*>(address.bytes.data());
+  if (bind(socket.descriptor(), raw, address.length) != 0) return refuse(what, errno, local);
+  return {};
+}
+
+Result<Attachment> attach(const UdpOptions& options) {
+  Attachment attachment;
+  if (!options.bind.empty()) {
+    Result<Address> local = resolve(options.bind, options.port);
+    if (!local) return fail(std::move(local).error());
+    attachment.local = *local;
+    attachment.family = is_ipv4(*local) ? Family::kIpv4 : Family::kIpv6;
+    attachment.dual = attachment.family == Family::kIpv6 && is_any(*local);
+    return attachment;
+  }
+  const Socket probe(::socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const bool has_ipv6 = probe.descriptor() >= 0 && probe.set(IPPROTO_IPV6, IPV6_V6ONLY, 0);
+  attachment.family = has_ipv6 ? Family::kIpv6 : Family::kIpv4;
+  attachment.dual = has_ipv6;
+  attachment.local = any_address(attachment.family, options.port);
+  return attachment;
+}
+
+// The larger of what a privileged and what any process may have.
+uint32_t set_receive_buffer(const Socket& socket, Bytes wanted) {
+  const int bytes = static_cast<int>(std::min<uint64_t>(wanted.count, INT_MAX / 2));
+  if (!socket.set(SOL_SOCKET, SO_RCVBUFFORCE, bytes)) socket.set(SOL_SOCKET, SO_RCVBUF, bytes);
+  return static_cast<uint32_t>(std::max(0, socket.get(SOL_SOCKET, SO_RCVBUF, 0)));
+}
+
+// Datagrams for a send socket come only from those who guess: a filter that keeps nothing.
+bool drop_all(const Socket& socket) {
+  sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
+  const sock_fprog program{.len = 1, .filter = &nothing};
+  return setsockopt(socket.descriptor(), SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) ==
+         0;
+}
+
+}  // namespace
+
+bool Socket::set(int level, int name, int value) const {
+  return setsockopt(descriptor(), level, name, &value, sizeof value) == 0;
+}
+
+int Socket::get(int level, int name, int fallback) const {
+  int value = 0;
+  socklen_t length = sizeof value;
+  return getsockopt(descriptor(), level, name, &value, &length) == 0 ? value : fallback;
+}
+
+Result<ReceiveSocket> open_receive_socket(const UdpOptions& options) {
+  Result<Attachment> attachment = attach(options);
+  if (!attachment) return fail(std::move(attachment).error());
+  const std::string what = options.port == 0 && is_any(attachment->local)
+                               ? std::string("cannot open a UDP port")
+                               : "cannot receive on " + to_text(attachment->local) + " (UDP)";
+  Result<Socket> socket = make_socket(*attachment, what);
+  if (!socket) return fail(std::move(socket).error());
+  ReceiveSocket made{std::move(*socket), *attachment};
+  made.buffer_bytes = set_receive_buffer(made.socket, options.receive_buffer);
+  made.socket.set(IPPROTO_IP, IP_RECVTOS, 1);
+  if (made.attachment.family == Family::kIpv6) {
+    made.socket.set(IPPROTO_IPV6, IPV6_RECVTCLASS, 1);
+  }
+  if (options.coalescing != Offload::kOff) {
+    made.coalesces = made.socket.set(IPPROTO_UDP, UDP_GRO, 1);
+    if (!made.coalesces && options.coalescing == Offload::kOn) {
+      return fail(ErrorCode::kUnavailable, "cannot receive rows of datagrams (GRO)",
+                  "this kernel cannot", "use Linux 5.0 or newer, or set GRO to auto");
+    }
+  }
+  if (Result<void> bound = bind_to(made.socket, made.attachment, options.port, what); !bound) {
+    return fail(std::move(bound).error());
+  }
+  SocketAddress actual;
+  socklen_t length = static_cast<socklen_t>(actual.bytes.size());
+  if (getsockname(made.socket.descriptor(), reinterpret_cast<sockaddr*>(actual.bytes.data()),
+                  &length) != 0) {
+    return refuse(what, errno, made.attachment.local);
+  }
+  made.attachment.local.port = from_socket_address(actual.bytes.data()).port;
+  return made;
+}
+
+Result<Socket> open_send_socket(const Attachment& attachment) {
+  const std::string what = "cannot open a UDP socket to send from";
+  Result<Socket> made = make_socket(attachment, what);
+  if (!made) return made;
+  if (!drop_all(*made)) return refuse(what, errno, attachment.local);
+  made->set(SOL_SOCKET, SO_RCVBUF, kSendSocketReceiveBuffer);
+  made->set(IPPROTO_IP, IP_RECVERR, 1);
+  made->set(IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE);
+  if (attachment.family == Family::kIpv6) {
+    made->set(IPPROTO_IPV6, IPV6_RECVERR, 1);
+    made->set(IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE);
+  }
+  if (Result<void> bound = bind_to(*made, attachment, 0, what); !bound) {
+    return fail(std::move(bound).error());
+  }
+  return made;
+}
+
+bool kernel_segments(const Socket& socket) { return socket.get(IPPROTO_UDP, UDP_SEGMENT, -1) >= 0; }
+
+uint32_t route_mtu(const Address& to, Family family) {
+  const bool four = is_ipv4(to);
+  if (!four && family == Family::kIpv4) return 0;
+  // A mapped address would make an IPv6 socket answer for the wrong protocol.
+  const Family own = four ? Family::kIpv4 : Family::kIpv6;
+  const Socket socket(::socket(four ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  SocketAddress address;
+  if (socket.descriptor() < 0 || !to_socket_address(to, own, address)) return 0;
+  const auto* raw = reinterpret_cast<const sockaddr*>(address.bytes.data());
+  if (connect(socket.descriptor(), raw, address.length) != 0) return 0;
+  const int mtu = four ? socket.get(IPPROTO_IP, IP_MTU, 0) : socket.get(IPPROTO_IPV6, IPV6_MTU, 0);
+  return static_cast<uint32_t>(std::max(0, mtu));
+}
+
+}  // namespace heddle::datapath

@@ -1,0 +1,172 @@
+// See udp_datapath.h, and datapath/datapath.h for the contract.
+#include "datapath/udp/udp_datapath.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/log.h"
+#include "datapath/resolve.h"
+#include "datapath/udp/clock.h"
+#include "datapath/udp/interface.h"
+
+namespace heddle::datapath {
+
+using transport::NetworkError;
+using transport::Placement;
+using transport::Prediction;
+using transport::RegionId;
+using transport::TxBurst;
+
+namespace {
+
+constexpr uint16_t kMaxPaths = 256;
+constexpr uint32_t kMinMtu = 1280;
+constexpr uint32_t kJumboMtu = 9000;
+constexpr uint32_t kMaxMtu = 65535;
+// Of what the kernel counts, its own overhead included, so much is promised for datagrams. See
+// docs/performance.md for what was measured.
+constexpr uint32_t kCapacityShare = 4;
+// How long to leave a full interface queue alone.
+constexpr Nanos kNoBuffersRetry = micros(100);
+// The send sockets are looked at for errors after so many turns that brought nothing, or this many
+// times as many that did.
+constexpr uint32_t kIdleTurnsALook = 16;
+constexpr uint32_t kBusyTurnsALook = 32;
+
+Result<void> check(const UdpOptions& options) {
+  const std::string what = "cannot attach to UDP";
+  if (options.paths < 1 || options.paths > kMaxPaths) {
+    return fail(ErrorCode::kInvalid, what,
+                std::to_string(options.paths) + " paths are not possible", "choose 1 to 256");
+  }
+  if (options.mtu_bytes != 0 && (options.mtu_bytes < kMinMtu || options.mtu_bytes > kMaxMtu)) {
+    return fail(ErrorCode::kInvalid, what,
+                "an MTU of " + std::to_string(options.mtu_bytes) + " bytes is not possible",
+                "choose 1280 to 65535, or 0 for the interface's");
+  }
+  return {};
+}
+
+uint32_t largest_datagram(const UdpOptions& options, const transport::Address& local) {
+  const uint32_t mtu =
+      options.mtu_bytes != 0 ? options.mtu_bytes : std::min(interface_mtu(local), kJumboMtu);
+  // Bound to all addresses, both protocols are spoken: then the larger datagram is IPv4's, and
+  // probing finds out what IPv6 takes.
+  const bool six = !is_ipv4(local) && !is_any(local);
+  return std::max(mtu, kMinMtu) - (six ? 48 : 28);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Datapath>> open_udp(const UdpOptions& options) {
+  Result<std::unique_ptr<UdpDatapath>> made = UdpDatapath::open(options);
+  if (!made) return fail(std::move(made).error());
+  return std::unique_ptr<Datapath>(std::move(made).value());
+}
+
+Result<std::unique_ptr<UdpDatapath>> UdpDatapath::open(const UdpOptions& options) {
+  if (Result<void> good = check(options); !good) return fail(std::move(good).error());
+  Result<ReceiveSocket> receive = open_receive_socket(options);
+  if (!receive) return fail(std::move(receive).error());
+  std::vector<Socket> sends;
+  std::vector<int> descriptors;
+  for (uint16_t i = 0; i < options.paths; ++i) {
+    Result<Socket> socket = open_send_socket(receive->attachment);
+    if (!socket) return fail(std::move(socket).error());
+    descriptors.push_back(socket->descriptor());
+    sends.push_back(std::move(*socket));
+  }
+  const bool segments = options.segmentation != Offload::kOff && kernel_segments(sends.front());
+  if (!segments && options.segmentation == Offload::kOn) {
+    return fail(ErrorCode::kUnavailable, "cannot send rows of datagrams (GSO)",
+                "this kernel cannot", "use Linux 4.18 or newer, or set GSO to auto");
+  }
+  const int receive_descriptor = receive->socket.descriptor();
+  std::unique_ptr<UdpDatapath> made(
+      new UdpDatapath(options, std::move(*receive), std::move(sends), segments));
+  Result<void> watching = made->waiter_.open(receive_descriptor, std::move(descriptors));
+  if (!watching) return fail(std::move(watching).error());
+  return made;
+}
+
+UdpDatapath::UdpDatapath(const UdpOptions& options, ReceiveSocket receive,
+                         std::vector<Socket> sends, bool segments)
+    : local_(receive.attachment.local),
+      receiver_(std::move(receive.socket),
+                {.coalesces = receive.coalesces,
+                 .max_datagram_bytes = largest_datagram(options, local_),
+                 .place_min_bytes = options.place_min_bytes},
+                regions_, statistics_),
+      sender_(std::move(sends),
+              {.family = receive.attachment.family,
+               .max_datagram_bytes = largest_datagram(options, local_),
+               .segments = segments},
+              regions_, errors_, statistics_),
+      waiter_(errors_) {
+  capabilities_.max_datagram_bytes = largest_datagram(options, local_);
+  capabilities_.max_paths = options.paths;
+  capabilities_.max_burst_segments = segments ? transport::kMaxBurstSegments : 1;
+  capabilities_.receives_runs = receive.coalesces;
+  capabilities_.predicts =
+      options.place_min_bytes + transport::kDataHeaderBytes <= capabilities_.max_datagram_bytes;
+  capabilities_.ecn = true;
+  capabilities_.receive_capacity = {receive.buffer_bytes / kCapacityShare};
+  log_info("UDP: {} with {} paths, datagrams of {} bytes, GSO {}, GRO {}, receive buffer {} bytes",
+           to_text(local_), options.paths, capabilities_.max_datagram_bytes,
+           segments ? "on" : "off", receive.coalesces ? "on" : "off", receive.buffer_bytes);
+}
+
+Nanos UdpDatapath::now() { return monotonic_now(); }
+
+size_t UdpDatapath::transmit(std::span<const TxBurst> bursts) {
+  const size_t taken = sender_.transmit(bursts);
+  if (taken < bursts.size()) {
+    if (sender_.refusal() == Sender::Refusal::kSocketFull) {
+      waiter_.watch_room(sender_.refused_path());
+    } else {
+      waiter_.retry_at(monotonic_now() + kNoBuffersRetry);
+    }
+  }
+  return taken;
+}
+
+size_t UdpDatapath::receive(RxBatch& batch, const Prediction* prediction) {
+  const size_t count = receiver_.receive(batch, prediction);
+  looks_due_ += count > 0 ? 1 : kBusyTurnsALook;
+  return count;
+}
+
+void UdpDatapath::release(RxBatch& batch) { receiver_.release(batch); }
+
+void UdpDatapath::place(std::span<const Placement> placements) {
+  for (const Placement& placement : placements) {
+    if (placement.segments == 0) continue;
+    statistics_.payload_copied_bytes +=
+        uint64_t{placement.segments - 1u} * placement.bytes + placement.last_bytes;
+  }
+  regions_.place(placements);
+}
+
+void UdpDatapath::wait(Nanos until) { waiter_.wait(until); }
+
+Result<RegionId> UdpDatapath::register_memory(void* start, size_t bytes) {
+  return regions_.add_host(start, bytes);
+}
+
+void UdpDatapath::unregister_memory(RegionId region) { regions_.remove(region); }
+
+bool UdpDatapath::poll_error(NetworkError& error) {
+  if (errors_.empty() && looks_due_ >= kIdleTurnsALook * kBusyTurnsALook) {
+    looks_due_ = 0;
+    waiter_.look_at_send_sockets();
+  }
+  return errors_.take(error);
+}
+
+const DatapathStatistics& UdpDatapath::statistics() const {
+  statistics_.dropped_at_receive = receiver_.dropped();
+  return statistics_;
+}
+
+}  // namespace heddle::datapath

@@ -1,0 +1,56 @@
+// UdpDatapath: the datapath contract over a receiver, a sender and a waiter. open_udp() makes it.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "datapath/datapath.h"
+#include "datapath/regions.h"
+#include "datapath/udp.h"
+#include "datapath/udp/network_errors.h"
+#include "datapath/udp/receiver.h"
+#include "datapath/udp/sender.h"
+#include "datapath/udp/socket.h"
+#include "datapath/udp/waiter.h"
+
+namespace heddle::datapath {
+
+class UdpDatapath final : public Datapath {
+ public:
+  static Result<std::unique_ptr<UdpDatapath>> open(const UdpOptions& options);
+
+  const Capabilities& capabilities() const override { return capabilities_; }
+  transport::Address local_address() const override { return local_; }
+  Nanos now() override;
+  size_t transmit(std::span<const transport::TxBurst> bursts) override;
+  size_t receive(RxBatch& batch, const transport::Prediction* prediction) override;
+  void release(RxBatch& batch) override;
+  void place(std::span<const transport::Placement> placements) override;
+  void wait(Nanos until) override;
+  void wake() override { waiter_.wake(); }
+  int descriptor() const override { return waiter_.descriptor(); }
+  Result<transport::RegionId> register_memory(void* start, size_t bytes) override;
+  void unregister_memory(transport::RegionId region) override;
+  bool poll_error(transport::NetworkError& error) override;
+  const DatapathStatistics& statistics() const override;
+
+  // Where the sockets are; for tests.
+  const Receiver& receiver() const { return receiver_; }
+  const Sender& sender() const { return sender_; }
+
+ private:
+  UdpDatapath(const UdpOptions& options, ReceiveSocket receive, std::vector<Socket> sends,
+              bool segments);
+
+  transport::Address local_;
+  Capabilities capabilities_;
+  mutable DatapathStatistics statistics_;
+  RegionTable regions_;
+  NetworkErrors errors_;
+  Receiver receiver_;
+  Sender sender_;
+  Waiter waiter_;
+  uint32_t looks_due_ = 0;  // turns since the send sockets were looked at, busy ones counting less
+};
+
+}  // namespace heddle::datapath

@@ -1,0 +1,129 @@
+// See waiter.h.
+#include "datapath/udp/waiter.h"
+
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "datapath/udp/clock.h"
+
+namespace heddle::datapath {
+namespace {
+
+enum Source : uint32_t { kReceive = 1, kAlarm = 2, kSends = 4 };
+
+bool add(const Descriptor& epoll, int descriptor, uint32_t events, uint64_t data) {
+  epoll_event event{.events = events, .data = {.u64 = data}};
+  return epoll_ctl(epoll.number(), EPOLL_CTL_ADD, descriptor, &event) == 0;
+}
+
+timespec to_timespec(Nanos span) {
+  timespec time{};
+  time.tv_sec = span.count / 1'000'000'000;
+  time.tv_nsec = span.count % 1'000'000'000;
+  return time;
+}
+
+}  // namespace
+
+Result<void> Waiter::open(int receive_descriptor, std::vector<int> send_descriptors) {
+  all_ = Descriptor(epoll_create1(EPOLL_CLOEXEC));
+  sends_ = Descriptor(epoll_create1(EPOLL_CLOEXEC));
+  alarm_ = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  bool done = all_.valid() && sends_.valid() && alarm_.valid() &&
+              add(all_, receive_descriptor, EPOLLIN, kReceive) &&
+              add(all_, alarm_.number(), EPOLLIN, kAlarm) &&
+              add(all_, sends_.number(), EPOLLIN, kSends);
+  // Errors are always told; nothing else is asked for until a socket is full.
+  for (size_t i = 0; done && i < send_descriptors.size(); ++i) {
+    done = add(sends_, send_descriptors[i], 0, i);
+  }
+  if (!done) {
+    const bool too_many = errno == EMFILE || errno == ENFILE;
+    return fail(too_many ? ErrorCode::kExhausted : ErrorCode::kSystem,
+                "cannot watch the UDP sockets", std::strerror(errno),
+                too_many ? "use fewer paths, or raise the limit (`ulimit -n`)" : "");
+  }
+  send_descriptors_ = std::move(send_descriptors);
+  room_watched_.assign(send_descriptors_.size(), false);
+  return {};
+}
+
+void Waiter::wait(Nanos until) {
+  until = std::min(until, std::exchange(retry_at_, Nanos::never()));
+  if (woken_.load()) {
+    take_wake();
+    return;
+  }
+  Nanos span = until;
+  if (until != Nanos::never()) {
+    span = until - monotonic_now();
+    if (span.count <= 0) return;
+  }
+  uint32_t sources = 0;
+  sleep(span, sources);
+  if ((sources & kAlarm) != 0) take_wake();
+  if ((sources & kSends) != 0) look_at_send_sockets();
+}
+
+// Says which sources are ready. Sandboxes that do not know epoll_pwait2 answer ENOSYS or EPERM.
+void Waiter::sleep(Nanos span, uint32_t& sources) {
+  std::array<epoll_event, 3> events;
+  const bool endless = span == Nanos::never();
+  const timespec time = to_timespec(span);
+  int ready =
+      epoll_pwait2(all_.number(), events.data(), events.size(), endless ? nullptr : &time, nullptr);
+  if (ready < 0 && (errno == ENOSYS || errno == EPERM)) {
+    pollfd watched{.fd = all_.number(), .events = POLLIN};
+    ready = ppoll(&watched, 1, endless ? nullptr : &time, nullptr);
+    if (ready > 0) ready = epoll_wait(all_.number(), events.data(), events.size(), 0);
+  }
+  for (int i = 0; i < ready; ++i) {
+    sources |= static_cast<uint32_t>(events[static_cast<size_t>(i)].data.u64);
+  }
+}
+
+void Waiter::wake() {
+  if (woken_.exchange(true)) return;  // one is on its way
+  const uint64_t one = 1;
+  const ssize_t written = write(alarm_.number(), &one, sizeof one);
+  static_cast<void>(written);  // cannot be full: it is at most 1
+}
+
+// In this order: a wake() between the two lines ends the same wait().
+void Waiter::take_wake() {
+  uint64_t count = 0;
+  const ssize_t taken = read(alarm_.number(), &count, sizeof count);
+  static_cast<void>(taken);
+  woken_.store(false);
+}
+
+void Waiter::watch_room(uint16_t path) {
+  if (!room_watched_[path]) watch(path, true);
+}
+
+void Waiter::look_at_send_sockets() {
+  std::array<epoll_event, 16> events;
+  const int ready = epoll_wait(sends_.number(), events.data(), events.size(), 0);
+  for (int i = 0; i < ready; ++i) {
+    const epoll_event& event = events[static_cast<size_t>(i)];
+    const auto path = static_cast<uint16_t>(event.data.u64);
+    if ((event.events & EPOLLERR) != 0) drain_error_queue(send_descriptors_[path], path, errors_);
+    if ((event.events & EPOLLOUT) != 0) watch(path, false);
+  }
+}
+
+void Waiter::watch(uint16_t path, bool room) {
+  epoll_event event{.events = room ? uint32_t{EPOLLOUT} : 0u, .data = {.u64 = path}};
+  epoll_ctl(sends_.number(), EPOLL_CTL_MOD, send_descriptors_[path], &event);
+  room_watched_[path] = room;
+}
+
+}  // namespace heddle::datapath
