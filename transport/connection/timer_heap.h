@@ -2,6 +2,7 @@
 // slot's time costs O(log n) and a slot never stands in it twice.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
