@@ -16,9 +16,11 @@ Unexpected forked(const char* what) {
               "open a new one after fork()");
 }
 
-transport::EndpointOptions fitted(const Options& options, const datapath::Capabilities& network,
+transport::EndpointOptions fitted(const Options& options, const datapath::Datapath& datapath,
                                   transport::RegionId eager_region, size_t eager_bytes) {
+  const datapath::Capabilities& network = datapath.capabilities();
   transport::EndpointOptions fit = options.transport;
+  fit.reply_port = datapath.local_address().port;
   fit.max_datagram_bytes = network.max_datagram_bytes;
   fit.receive_capacity = network.receive_capacity;
   fit.max_paths = std::min(fit.max_paths, network.max_paths);
@@ -40,7 +42,7 @@ Endpoint::Body::Body(std::shared_ptr<datapath::Datapath> datapath,
       eager_(std::move(eager)),
       eager_region_(eager_region),
       wheel_(*datapath_),
-      transport_(fitted(options, datapath_->capabilities(), eager_region, eager_->bytes()),
+      transport_(fitted(options, *datapath_, eager_region, eager_->bytes()),
                  options.seed != 0 ? options.seed : system_seed(), options.sink),
       driver_(transport_, *datapath_),
       takeover_(datapath_->now(), options.takeover_after) {}

@@ -74,22 +74,12 @@ class PipeDatapath final : public datapath::Datapath {
     ++statistics_.transmit_calls;
     std::deque<Datagram>& queue = wire_->queue[1 - end_];
     for (size_t i = 0; i < bursts.size(); ++i) {
-      CHECK(bursts[i].segments == 1);
-      if (queue.size() >= wire_->limit) {
+      if (queue.size() + bursts[i].segments > wire_->limit) {
         ++statistics_.transmit_refused;
         return i;
       }
-      ++statistics_.datagrams_sent;
-      if (wire_->cut) continue;
-      const transport::TxBurst& burst = bursts[i];
-      Datagram datagram;
-      datagram.bytes.assign(burst.headers, burst.headers + burst.header_bytes);
-      if (burst.last_payload_bytes > 0) {
-        const std::byte* payload =
-            regions_.resolve({burst.region, burst.offset, burst.last_payload_bytes});
-        datagram.bytes.insert(datagram.bytes.end(), payload, payload + burst.last_payload_bytes);
-      }
-      queue.push_back(std::move(datagram));
+      statistics_.datagrams_sent += bursts[i].segments;
+      if (!wire_->cut) cut_into(queue, bursts[i]);
     }
     wire_->arrived.notify_all();
     return bursts.size();
@@ -149,6 +139,23 @@ class PipeDatapath final : public datapath::Datapath {
   const datapath::DatapathStatistics& statistics() const override { return statistics_; }
 
  private:
+  void cut_into(std::deque<Datagram>& queue, const transport::TxBurst& burst) {
+    uint64_t offset = burst.offset;
+    for (uint32_t i = 0; i < burst.segments; ++i) {
+      const bool last = i + 1U == burst.segments;
+      const uint32_t payload_bytes = last ? burst.last_payload_bytes : burst.payload_bytes;
+      const std::byte* header = burst.headers + size_t{i} * burst.header_bytes;
+      Datagram datagram;
+      datagram.bytes.assign(header, header + burst.header_bytes);
+      if (payload_bytes > 0) {
+        const std::byte* payload = regions_.resolve({burst.region, offset, payload_bytes});
+        datagram.bytes.insert(datagram.bytes.end(), payload, payload + payload_bytes);
+      }
+      offset += payload_bytes;
+      queue.push_back(std::move(datagram));
+    }
+  }
+
   const std::shared_ptr<Wire> wire_;
   const int end_;
   datapath::Capabilities capabilities_;
