@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "transport/address.h"
 #include "transport/payload.h"
+#include "transport/placed.h"
 #include "transport/rx_run.h"
 #include "transport/tx_batch.h"
 
@@ -28,6 +29,11 @@ struct Capabilities {
   bool ecn = false;                 // reads and sets marks
   bool timestamps = false;          // received_at is the network's time, not the loop's
   Bytes receive_capacity;           // what may wait in its receive queue without being dropped
+
+  // The placed-chunk shape (transport/placed.h), beside datagrams. No paths: datagrams only.
+  uint16_t chunk_paths = 0;
+  uint32_t chunk_bytes = 0;         // the largest write, at most transport::kMaxChunkBytes
+  bool reliable_chunks = false;     // tells of each write whether it has landed (kSent)
 };
 
 // Runs lent by receive(); their memory is the datapath's until release().
@@ -35,6 +41,8 @@ struct RxBatch {
   static constexpr size_t kMaxRuns = 64;
   std::array<transport::RxRun, kMaxRuns> runs;
   size_t count = 0;
+  std::array<transport::PlacedEvent, kMaxRuns> events;  // in the order in which they came
+  size_t event_count = 0;
 };
 
 // What it counted that the transport cannot see.
@@ -63,7 +71,8 @@ class Datapath {
   // and shows up in poll_error().
   virtual size_t transmit(std::span<const transport::TxBurst> bursts) = 0;
 
-  // Fills `batch` with what has arrived, without blocking; `prediction` may be null. Returns batch.count.
+  // Fills `batch` with what has arrived, without blocking; `prediction` may be null. Returns batch.count. A batch
+  // with events only is also lent.
   virtual size_t receive(RxBatch& batch, const transport::Prediction* prediction) = 0;
   // Gives the frames of a batch back. At most one batch is lent at a time.
   virtual void release(RxBatch& batch) = 0;
@@ -81,6 +90,12 @@ class Datapath {
   // Names memory so that payload can be read and placed there. The memory must outlive the region.
   virtual Result<transport::RegionId> register_memory(void* start, size_t bytes) = 0;
   virtual void unregister_memory(transport::RegionId region) = 0;
+
+  // The placed-chunk shape; a datagram network keeps these as they are. How a peer's NIC is told where to write:
+  // an empty token where it cannot be.
+  virtual transport::MemoryToken token(transport::RegionId) const { return {}; }
+  // See FenceRequest; answered by an event of a later receive().
+  virtual void fence(const transport::FenceRequest&) {}
 
   // What the network said about earlier packets; false when there is nothing more.
   virtual bool poll_error(transport::NetworkError& error) = 0;

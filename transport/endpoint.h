@@ -2,7 +2,7 @@
 // Grammar: post_* takes requests, handle_* takes input, poll_* gives output; time is an argument and never
 // goes backwards. Whoever drives it, after any post_* or handle_* call and before the next input:
 //   1. makes every copy of placements(), then calls clear_placements();
-//   2. takes notices and completions (poll_notice, poll_completion) until there are none;
+//   2. passes on fences (poll_fence), takes notices and completions (poll_notice, poll_completion) until there are none;
 //   3. sends what poll_transmit gives until it gives nothing;
 //   4. calls handle_timeout no earlier than poll_timeout() says.
 // It is not thread-safe; engine/ adds ownership. It allocates nothing in the steady state.
@@ -17,6 +17,7 @@
 #include "transport/address.h"
 #include "transport/options.h"
 #include "transport/payload.h"
+#include "transport/placed.h"
 #include "transport/rx_run.h"
 #include "transport/statistics.h"
 #include "transport/tx_batch.h"
@@ -83,11 +84,15 @@ class Endpoint {
   void post_close(Nanos now, ConnectionId connection);
   // Closes at once; whatever is posted ends with kClosed, on the peer as well.
   void post_abort(Nanos now, ConnectionId connection);
+  // How peers' NICs name this region of ours; from then on receives into it may be written remotely.
+  void set_token(RegionId region, const MemoryToken& token);
   // The share of the receive capacity may change as the caller learns of it (a larger socket buffer).
   void set_receive_capacity(Nanos now, Bytes capacity);
 
   // --- input ---
   void handle_run(Nanos now, const RxRun& run);
+  // What a NIC of the placed-chunk shape told.
+  void handle_placed(Nanos now, const PlacedEvent& event);
   void handle_network_error(Nanos now, const NetworkError& error);
   void handle_timeout(Nanos now);
 
@@ -96,6 +101,8 @@ class Endpoint {
   bool poll_transmit(Nanos now, TxBatch& batch);
   // When handle_timeout or poll_transmit (pacing) next has something to do; never() if nothing is due.
   Nanos poll_timeout() const;
+  // A fence that the datapath is to make; false: none.
+  bool poll_fence(FenceRequest& request);
   bool poll_completion(Completion& completion);
   bool poll_notice(Notice& notice);
   std::span<const Placement> placements() const;

@@ -16,6 +16,9 @@ struct EndpointOptions {
   uint16_t max_paths = 64;               // this side sends on at most so many entropies a connection
   uint16_t default_paths = 8;            // and on so many where the connection does not say
   uint32_t max_datagram_bytes = 1472;    // the largest UDP payload this host's interface passes
+  uint16_t chunk_paths = 0;              // above 0: payload is written remotely on so many (placed.h)
+  uint32_t chunk_bytes = 0;              // the largest such write
+  bool reliable_chunks = false;          // the NIC tells of each whether it has landed
   Bytes receive_capacity = {106496};     // what may be in flight towards this endpoint, over all senders
   std::string congestion = "cubic";      // name of the controller
   std::string selector = "two_choices";  // name of the path selector

@@ -10,6 +10,7 @@
 
 #include "transport/address.h"
 #include "transport/payload.h"
+#include "transport/placed.h"
 
 namespace heddle::transport {
 
@@ -28,6 +29,8 @@ struct TxBurst {
   uint32_t last_payload_bytes = 0;   // of the last (equal to payload_bytes where there is one only)
   RegionId region = kNoRegion;       // where the payload is; kNoRegion when payload_bytes is 0
   uint64_t offset = 0;
+  // Not null: a chunk to be written remotely. One segment, no headers; payload_bytes as last_payload_bytes.
+  const ChunkWrite* write = nullptr;
 
   uint64_t total_payload() const {
     return uint64_t{segments - 1u} * payload_bytes + last_payload_bytes;
@@ -58,12 +61,22 @@ class TxBatch {
     return bursts_[count_++] = burst;
   }
 
+  // As add(), for a write.
+  TxBurst& add_write(const TxBurst& burst, const ChunkWrite& write) {
+    writes_[count_] = write;
+    TxBurst& added = bursts_[count_];
+    added = burst;
+    added.write = &writes_[count_++];
+    return added;
+  }
+
   void clear() { count_ = header_used_ = 0; }
 
  private:
   size_t count_ = 0;
   size_t header_used_ = 0;
   std::array<TxBurst, kMaxBursts> bursts_;
+  std::array<ChunkWrite, kMaxBursts> writes_;
   std::array<std::byte, 64 * 1024> headers_;
 };
 
