@@ -10,6 +10,7 @@ namespace heddle::transport {
 namespace {
 
 constexpr int kTickBits = 20;                       // a tick is 2^-20 s
+constexpr int kGrowthBits = 16;                     // fractional bits of growth_
 constexpr uint64_t kTicksMost = uint64_t{1} << 35;  // 9 hours, so that a cube stays below 2^105
 constexpr uint64_t kSecond = 1'000'000'000;
 
@@ -22,7 +23,7 @@ uint64_t ticks_of(Nanos span) {
 }  // namespace
 
 CubicCurve::CubicCurve(uint64_t segment_bytes)
-    : segment_(segment_bytes), growth_((segment_bytes * 4 << 10) / 10) {}
+    : segment_(segment_bytes), growth_((segment_bytes * 4 << kGrowthBits) / 10) {}
 
 void CubicCurve::begin(uint64_t plateau, uint64_t window) {
   plateau_ = std::max(plateau, window);
@@ -36,10 +37,10 @@ uint64_t CubicCurve::at(Nanos elapsed) const {
   const uint64_t t = ticks_of(elapsed);
   const bool below = t < k_ticks_;
   const uint64_t distance = below ? k_ticks_ - t : t - k_ticks_;
-  // Thirty of the cube's sixty fractional bits go before the product, which keeps it below 2^112,
-  // and the other thirty, with the ten of growth_, after it.
+  // Thirty of the cube's sixty fractional bits go before the product, which keeps it below 2^107,
+  // and the other thirty, with those of growth_, after it.
   const Uint128 cube = static_cast<Uint128>(distance) * distance * distance;
-  const Uint128 rise = ((cube >> 30) * growth_) >> (30 + 10);
+  const Uint128 rise = ((cube >> 30) * growth_) >> (30 + kGrowthBits);
   const uint64_t bytes = static_cast<uint64_t>(std::min(rise, static_cast<Uint128>(1) << 62));
   if (below) return plateau_ > bytes ? plateau_ - bytes : 0;
   return plateau_ + bytes;

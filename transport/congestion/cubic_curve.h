@@ -27,7 +27,7 @@ class CubicCurve {
 
  private:
   uint64_t segment_;
-  uint64_t growth_;       // C x segment, in bytes x 2^10 per second cubed
+  uint64_t growth_;       // C x segment, in bytes x 2^16 per second cubed
   uint64_t plateau_ = 0;  // W_max, bytes
   uint64_t k_ticks_ = 0;  // K
 };
