@@ -2,8 +2,28 @@
 #include "engine/configured.h"
 
 #include <algorithm>
+#include <string>
+
+#include "transport/names.h"
 
 namespace heddle::engine {
+namespace {
+
+Result<void> check_name(const Config& config, std::string_view key,
+                        std::span<const std::string_view> names) {
+  const std::string& value = config.text(key);
+  if (std::find(names.begin(), names.end(), value) != names.end()) return {};
+  std::string list;
+  for (const std::string_view name : names) list.append(list.empty() ? "" : ", ").append(name);
+  std::string origin;
+  for (const ConfigEntry& entry : config.entries()) {
+    if (entry.key->name == key) origin = entry.origin;
+  }
+  return fail(ErrorCode::kInvalid, "cannot use " + std::string(key) + " '" + value + "'",
+              "there is none of this name (set by: " + origin + ")", "choose one of: " + list);
+}
+
+}  // namespace
 
 NetworkOptions configured_network(const Config& config) {
   NetworkOptions network;
@@ -13,7 +33,13 @@ NetworkOptions configured_network(const Config& config) {
   return network;
 }
 
-Options configured_options(const Config& config) {
+Result<Options> configured_options(const Config& config) {
+  if (auto known = check_name(config, "congestion", transport::controller_names()); !known) {
+    return fail(known.error());
+  }
+  if (auto known = check_name(config, "selector", transport::selector_names()); !known) {
+    return fail(known.error());
+  }
   Options options;
   transport::EndpointOptions& transport = options.transport;
   transport.default_paths = static_cast<uint16_t>(config.integer("paths"));

@@ -1,0 +1,66 @@
+// What the configuration says reaches the options, and a name that does not exist is refused by
+// name.
+#include "engine/configured.h"
+
+#include <gtest/gtest.h>
+
+namespace heddle::engine {
+namespace {
+
+Config load(std::vector<std::pair<std::string, std::string>> settings) {
+  ConfigSources sources;
+  sources.command_line = std::move(settings);
+  return Config::load(config_keys(), sources).value();
+}
+
+TEST(Configured, DefaultsAreThoseOfTheOptions) {
+  const Config config = load({});
+  const Options options = configured_options(config).value();
+  const Options plain;
+  EXPECT_EQ(options.transport.default_paths, plain.transport.default_paths);
+  EXPECT_EQ(options.transport.congestion, plain.transport.congestion);
+  EXPECT_EQ(options.transport.selector, plain.transport.selector);
+  EXPECT_EQ(options.transport.peer_dead_after, plain.transport.peer_dead_after);
+  EXPECT_EQ(options.transport.handshake_timeout, plain.transport.handshake_timeout);
+  EXPECT_EQ(options.transport.close_timeout, plain.transport.close_timeout);
+  EXPECT_EQ(options.drive, plain.drive);
+  EXPECT_EQ(options.spin, plain.spin);
+  const NetworkOptions network = configured_network(config);
+  EXPECT_TRUE(network.bind.empty());
+  EXPECT_EQ(network.mtu_bytes, 0U);
+  EXPECT_EQ(network.receive_buffer_bytes, 0U);
+}
+
+TEST(Configured, SettingsArrive) {
+  const Config config = load({{"paths", "200"},
+                              {"congestion", "swift"},
+                              {"drive", "thread"},
+                              {"spin", "never"},
+                              {"bind", "127.0.0.1"},
+                              {"mtu_bytes", "1500"},
+                              {"receive_buffer_bytes", "100000"},
+                              {"peer_dead_after_ms", "70"}});
+  const Options options = configured_options(config).value();
+  EXPECT_EQ(options.transport.default_paths, 200);
+  EXPECT_EQ(options.transport.max_paths, 200);
+  EXPECT_EQ(options.transport.congestion, "swift");
+  EXPECT_EQ(options.drive, Drive::kThread);
+  EXPECT_EQ(options.spin, Spin::kNever);
+  EXPECT_EQ(options.transport.peer_dead_after, millis(70));
+  const NetworkOptions network = configured_network(config);
+  EXPECT_EQ(network.bind, "127.0.0.1");
+  EXPECT_EQ(network.mtu_bytes, 1500U);
+  EXPECT_EQ(network.receive_buffer_bytes, 100'000U);
+}
+
+TEST(Configured, UnknownNamesAreRefusedWithTheChoice) {
+  const Result<Options> congestion = configured_options(load({{"congestion", "reno"}}));
+  ASSERT_FALSE(congestion);
+  EXPECT_EQ(congestion.error().code, ErrorCode::kInvalid);
+  EXPECT_NE(congestion.error().message().find("reno"), std::string::npos);
+  EXPECT_NE(congestion.error().todo.find("cubic"), std::string::npos);
+  EXPECT_FALSE(configured_options(load({{"selector", "random"}})));
+}
+
+}  // namespace
+}  // namespace heddle::engine
