@@ -12,7 +12,7 @@ foreach(room IN LISTS HEDDLE_ROOMS)
   list(APPEND libraries heddle_${room})
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/${room}" "${HEDDLE_GENERATED_DIR}/${room}"
           DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/heddle" OPTIONAL
-          FILES_MATCHING PATTERN "*.h")
+          FILES_MATCHING PATTERN "*.h" PATTERN "testing" EXCLUDE)
 endforeach()
 install(TARGETS ${libraries} EXPORT heddle ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 

@@ -9,6 +9,8 @@
 #   *_fuzz.cc    one program each: under libFuzzer in the fuzz preset, elsewhere a ctest that
 #                replays tests/fuzz/corpus/<name>/ and a few thousand seeded mutations of it
 #   X_main.cc    a program X in bin/
+#   testing/*.cc what tests share: static library heddle_<room>_testing, linked by the room's test,
+#                bench and fuzz programs and never by heddle_<room>
 # Every header compiles alone: x.cc and x_test.cc prove it for x.h by including it first (tests/house
 # sees to that); a header that has neither is compiled by itself, in <room>_headers.
 # GENERATED names sources in the build tree that belong to the library too.
@@ -58,6 +60,10 @@ function(heddle_collect_files)
     list(FILTER all EXCLUDE REGEX "_${kind}\\.cc$")
     set(room_${kind}_files ${files} PARENT_SCOPE)
   endforeach()
+  set(testing ${all})
+  list(FILTER testing INCLUDE REGEX "/testing/[^/]+\\.cc$")
+  list(FILTER all EXCLUDE REGEX "/testing/[^/]+\\.cc$")
+  set(room_testing_files ${testing} PARENT_SCOPE)
   set(room_library_files ${all} PARENT_SCOPE)
   set(room_own_list_files ${own} PARENT_SCOPE)
 endfunction()
@@ -77,6 +83,7 @@ function(heddle_room room)
   list(APPEND room_library_files ${arg_GENERATED})
   heddle_room_library(${room} "${room_library_files}" "${arg_PUBLIC_LIBS}" "${arg_PRIVATE_LIBS}")
   heddle_room_programs(${room} "${room_main_files}")
+  heddle_room_testing(${room} "${room_testing_files}")
   if(HEDDLE_TESTS)
     heddle_room_tests(${room} "${room_test_files}" ${arg_TEST_TIMEOUT})
     heddle_room_bench(${room} "${room_bench_files}")
@@ -121,12 +128,27 @@ function(heddle_room_programs room files)
   endforeach()
 endfunction()
 
+function(heddle_room_testing room files)
+  if(files AND (HEDDLE_TESTS OR HEDDLE_FUZZERS))
+    add_library(heddle_${room}_testing STATIC ${files})
+    target_link_libraries(heddle_${room}_testing PUBLIC heddle_${room})
+  endif()
+endfunction()
+
+# What a test, bench or fuzz program of a room links: the room, and what its tests share.
+function(heddle_link_room target room)
+  target_link_libraries(${target} PRIVATE heddle_${room} ${ARGN})
+  if(TARGET heddle_${room}_testing)
+    target_link_libraries(${target} PRIVATE heddle_${room}_testing)
+  endif()
+endfunction()
+
 function(heddle_room_tests room files timeout)
   if(NOT files)
     return()
   endif()
   add_executable(${room}_test ${files})
-  target_link_libraries(${room}_test PRIVATE heddle_${room} GTest::gmock GTest::gtest_main)
+  heddle_link_room(${room}_test ${room} GTest::gmock GTest::gtest_main)
   gtest_discover_tests(${room}_test
     WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
     DISCOVERY_MODE PRE_TEST
@@ -138,7 +160,7 @@ endfunction()
 function(heddle_room_bench room files)
   if(files)
     add_executable(${room}_bench ${files})
-    target_link_libraries(${room}_bench PRIVATE heddle_${room} benchmark::benchmark_main)
+    heddle_link_room(${room}_bench ${room} benchmark::benchmark_main)
   endif()
 endfunction()
 
@@ -177,6 +199,6 @@ function(heddle_room_fuzz room files)
     else()
       continue()
     endif()
-    target_link_libraries(${name} PRIVATE heddle_${room})
+    heddle_link_room(${name} ${room})
   endforeach()
 endfunction()
