@@ -58,9 +58,11 @@ bool Driver::take_input() {
   transport::Prediction prediction;
   const bool predicted = predicts_ && endpoint_.predict(prediction);
   const size_t runs = datapath_.receive(*input_, predicted ? &prediction : nullptr);
+  const size_t events = input_->event_count;
   for (size_t i = 0; i < runs; ++i) endpoint_.handle_run(now_, input_->runs[i]);
+  for (size_t i = 0; i < events; ++i) endpoint_.handle_placed(now_, input_->events[i]);
   settle();
-  if (runs > 0) datapath_.release(*input_);
+  if (runs + events > 0) datapath_.release(*input_);
 
   bool had_error = false;
   transport::NetworkError error;
@@ -69,7 +71,7 @@ bool Driver::take_input() {
     had_error = true;
   }
   if (had_error) settle();
-  return runs > 0 || had_error;
+  return runs + events > 0 || had_error;
 }
 
 // Sends until nothing is due, the network refuses, or a batch's worth of bursts has left: then
@@ -100,6 +102,8 @@ bool Driver::give_output() {
 }
 
 void Driver::settle() {
+  transport::FenceRequest fence;
+  while (endpoint_.poll_fence(fence)) datapath_.fence(fence);
   const std::span<const transport::Placement> placements = endpoint_.placements();
   if (placements.empty()) return;
   datapath_.place(placements);
@@ -119,6 +123,10 @@ void Driver::forget(transport::RegionId region) {
   auto kept = std::make_unique<transport::TxBatch>();
   for (const transport::TxBurst& burst : bursts.subspan(output_taken_)) {
     if (names_region(burst)) continue;
+    if (burst.write != nullptr) {
+      kept->add_write(burst, *burst.write);
+      continue;
+    }
     transport::TxBurst moved = burst;
     moved.headers = kept->header_space();
     std::copy_n(burst.headers, size_t{burst.segments} * burst.header_bytes, kept->header_space());

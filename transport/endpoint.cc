@@ -78,6 +78,28 @@ void Endpoint::set_receive_capacity(Nanos, Bytes capacity) {
 
 void Endpoint::handle_run(Nanos now, const RxRun& run) { body_->handle_run(now, run); }
 
+void Endpoint::handle_placed(Nanos now, const PlacedEvent& event) {
+  Connection* connection = body_->table.find(event.connection);
+  if (connection == nullptr) {
+    body_->shared.observer.drop(now, 0, events::DropReason::kUnknownConnection);
+    return;
+  }
+  connection->handle_placed(now, event);
+  body_->table.touch(*connection);
+}
+
+void Endpoint::set_token(RegionId region, const MemoryToken& token) {
+  std::vector<MemoryToken>& tokens = body_->shared.tokens;
+  if (tokens.size() <= region) tokens.resize(region + 1u);
+  tokens[region] = token;
+}
+
+bool Endpoint::poll_fence(FenceRequest& request) {
+  if (body_->shared.fences.empty()) return false;
+  request = body_->shared.fences.pop_front();
+  return true;
+}
+
 void Endpoint::handle_network_error(Nanos now, const NetworkError& error) {
   body_->table.for_each([&](Connection& connection) {
     if (connection.peer().host != error.to.host || connection.peer().port != error.to.port) return;

@@ -23,7 +23,8 @@ void Endpoint::Body::handle_run(Nanos now, const RxRun& run) {
     if (bytes < 8) {
       drop(now, DropReason::kBadLength);
       ++i;
-    } else if (at[0] == std::byte{first_byte(PacketType::kData)}) {
+    } else if (at[0] == std::byte{first_byte(PacketType::kData)} ||
+               at[0] == std::byte{first_byte(PacketType::kRepeat)}) {
       i += handle_row(now, run, i);
     } else {
       const size_t here = whole ? bytes : std::min<size_t>(bytes, kDataHeaderBytes);
@@ -55,6 +56,10 @@ uint32_t Endpoint::Body::handle_row(Nanos now, const RxRun& run, uint32_t first)
   if (connection == nullptr) return count;
   DataRow row;
   row.header = read_data_header(start);
+  if (row.header.base.type == PacketType::kRepeat) {
+    row.original = unpack_original(row.header.base.sent_at);
+    row.header.base.sent_at = {};
+  }
   row.segments = count;
   row.last = bytes_of(first + count - 1) - kDataHeaderBytes;
   row.step = count > 1 ? step : row.last;

@@ -48,7 +48,11 @@ Result<void> Connection::post_receive(Nanos now, ChannelId channel, const Payloa
 }
 
 bool Connection::post_cancel(Nanos now, ChannelId channel, Direction direction, OperationId operation) {
-  if (direction == Direction::kReceive) return incoming_.cancel(channel, operation, frames_);
+  if (direction == Direction::kReceive) {
+    const bool cancelled = incoming_.cancel(channel, operation, frames_);
+    take_fences();
+    return cancelled;
+  }
   ControlRecord record;
   if (!outgoing_.cancel(channel, operation, record)) return false;
   if (record.type == FrameType::kCancelSend) frames_.push_back(record);
@@ -81,19 +85,28 @@ void Connection::post_abort(Nanos now) {
   finish(now, CloseCause::kAborted, {ErrorCode::kClosed, "connection closed", "aborted here", ""});
 }
 
-// The end, whatever the cause: every operation ends, and the caller is told.
+// The end, whatever the cause: every operation ends, and the caller is told. Receives that a peer's NIC may
+// still write to end once that cannot happen any more.
 void Connection::finish(Nanos now, CloseCause cause, Error error) {
   if (over()) return;
-  const bool graceful = cause == CloseCause::kGraceful;
-  outgoing_.fail_all(error.code);
-  incoming_.fail_all(error.code);
+  end_graceful_ = cause == CloseCause::kGraceful;
+  end_error_ = std::move(error);
+  outgoing_.fail_all(end_error_.code);
   flight_.close();
   if (receiving_) --shared_.receiving;
   receiving_ = false;
   set_state(now, ConnectionState::kClosed);
   shared_.observer.emit(events::ConnectionClosed{now, id_, cause});
   ++shared_.statistics.connections_closed;
-  shared_.notices.push_back({NoticeKind::kClosed, id_, peer_, std::move(error), graceful});
+  fencing_ = incoming_.may_be_written();
+  if (chunk_bytes_ != 0) shared_.fences.push_back({id_, FenceRequest::kEveryPath, 0});
+  if (!fencing_) end_receives();
+}
+
+void Connection::end_receives() {
+  fencing_ = false;
+  incoming_.fail_all(end_error_.code);
+  shared_.notices.push_back({NoticeKind::kClosed, id_, peer_, std::move(end_error_), end_graceful_});
 }
 
 void Connection::heard(Nanos now, const ConnectionHeader& header) {

@@ -9,11 +9,13 @@
 #include <span>
 #include <vector>
 
+#include "transport/connection/fences.h"
 #include "transport/connection/flight.h"
 #include "transport/connection/shared.h"
 #include "transport/recovery/ack_maker.h"
 #include "transport/wire/control.h"
 #include "transport/wire/handshake.h"
+#include "transport/wire/immediate.h"
 
 namespace heddle::transport {
 
@@ -41,6 +43,7 @@ class Connection final : private SentRunListener {
   // A row of data segments whose headers continue each other.
   void handle_data(Nanos now, const DataRow& row);
   void handle_control(Nanos now, std::span<const std::byte> packet, Ecn ecn);
+  void handle_placed(Nanos now, const PlacedEvent& event);
   void handle_retry(Nanos now, const RetryPacket& retry);
   void handle_accept(Nanos now, const AcceptPacket& accept);
   void handle_refusal(Nanos now, ErrorCode code, events::CloseCause cause, const char* why,
@@ -61,7 +64,7 @@ class Connection final : private SentRunListener {
   uint32_t peer_id() const { return peer_id_; }
   bool over() const { return state_ == events::ConnectionState::kClosed; }
   // Over, and nothing is left to say: it may be destroyed.
-  bool gone() const { return over() && !last_words_; }
+  bool gone() const { return over() && !last_words_ && !fencing_; }
   const ConnectionStatistics& statistics();
   std::span<const PathStatistics> path_statistics();
   size_t bytes_held() const;
@@ -74,6 +77,7 @@ class Connection final : private SentRunListener {
   // connection.cc
   void set_state(Nanos now, events::ConnectionState state);
   void finish(Nanos now, events::CloseCause cause, Error error);
+  void end_receives();
   void heard(Nanos now, const ConnectionHeader& header);
   void advance_close(Nanos now);
   void watch(Nanos now);
@@ -104,8 +108,21 @@ class Connection final : private SentRunListener {
   bool control_due(Nanos now) const;
   Sent write_control(Nanos now, TxBatch& batch, uint16_t path, bool ping, uint32_t padded_to);
   ConnectionHeader header(Nanos now, PacketType type, uint16_t path, uint8_t flags) const;
+  void write_record(ControlRecord& record, Writer& writer) const;
   TxBurst single(size_t bytes, uint16_t path, const std::byte* packet) const;
   void take_truncated();
+
+  // connection_placed.cc
+  void open_placed(const HandshakeParameters& peer, FlightOptions& flight);
+  Sent send_chunk(Nanos now, TxBatch& batch, const Piece& piece);
+  Sent send_empty_chunk(Nanos now, TxBatch& batch, uint16_t path);
+  void write_chunk(Nanos now, TxBatch& batch, uint16_t path, const Immediate& immediate,
+                   const TxBurst& burst, const RemotePlace& place);
+  void handle_arrived(Nanos now, const PlacedEvent& event);
+  void handle_fenced(const PlacedEvent& event);
+  bool handle_fence_frame(Nanos now, FrameType type, const FenceFrame& fence);
+  void take_fences();
+  void watch_fences(Nanos now);
 
   // connection_keepalive.cc
   void check_peer(Nanos now);
@@ -123,6 +140,13 @@ class Connection final : private SentRunListener {
   Incoming incoming_;
   Flight flight_;
   AckMaker acks_;
+  AckMaker chunk_acks_;             // of remote writes
+  Fences fences_;
+  Nanos fence_at_ = Nanos::never(); // when a message that waits for a fence asks for it
+  uint32_t chunk_bytes_ = 0;        // 0: nothing is written remotely
+  bool fencing_ = false;            // over, but its receives wait until nothing can be written any more
+  Error end_error_;                 // told when they have ended
+  bool end_graceful_ = false;
   Ring<ControlRecord> frames_;      // that the peer must get and that are not on their way
 
   // Handshake.

@@ -36,6 +36,8 @@ HandshakeParameters Connection::own_parameters() const {
   p.window_bytes = own_window();
   p.max_channels = o.max_channels;
   p.max_posted = o.max_posted;
+  p.chunk_paths = o.chunk_paths;
+  p.chunk_bytes = o.chunk_bytes;
   p.eager_block_bytes = o.eager_block_bytes;
   p.eager_blocks = shared_.eager.left() >= o.eager_blocks ? o.eager_blocks : uint16_t{0};
   return p;
@@ -122,9 +124,11 @@ Result<void> Connection::open(Nanos now, const HandshakeParameters& peer,
   for (const std::string_view name : controller_names()) {
     if (name == congestion) statistics_.congestion = name.data();
   }
-  flight_.open(now, std::move(flight));
   acks_.open(o.max_paths);
-  outgoing_.set_limits({peer.max_channels, peer.max_posted, peer.eager_block_bytes, peer.eager_blocks});
+  open_placed(peer, flight);
+  flight_.open(now, std::move(flight));
+  outgoing_.set_limits({peer.max_channels, peer.max_posted, peer.eager_block_bytes,
+                        peer.eager_blocks, chunk_bytes_});
   heard_at_ = now;
   keepalive_at_ = now + o.peer_dead_after / 5;
   ping_due_ = initiator_;  // the peer learns that its answer arrived, and a round trip is measured

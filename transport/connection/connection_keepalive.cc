@@ -81,6 +81,11 @@ void Connection::handle_timeout(Nanos now) {
     return;
   }
   flight_.handle_timeout(now);
+  if (fence_at_ <= now) {
+    fence_at_ = Nanos::never();
+    incoming_.request_fences(false);
+    take_fences();
+  }
   const Nanos unanswered = flight_.first_unanswered();
   const bool dead_due =
       unanswered != Nanos::never() && now - unanswered >= shared_.options.peer_dead_after;
@@ -101,7 +106,8 @@ Nanos Connection::next_timeout() const {
   if (state_ == ConnectionState::kHandshaking) {
     return std::min({init_at_, began_at_ + shared_.options.handshake_timeout, close_by_});
   }
-  Nanos next = std::min({flight_.next_timeout(), keepalive_at_, close_by_, acks_.due_at()});
+  Nanos next = std::min({flight_.next_timeout(), keepalive_at_, close_by_, acks_.due_at(),
+                         chunk_acks_.due_at(), fence_at_});
   const Nanos unanswered = flight_.first_unanswered();
   if (unanswered != Nanos::never()) next = std::min(next, unanswered + shared_.options.peer_dead_after);
   return next;

@@ -50,6 +50,7 @@ void Connection::handle_data(Nanos now, const DataRow& row) {
   if (row.segments > 1) expected_step_ = row.step;
   const uint64_t bytes = uint64_t{row.segments - 1} * row.step + row.last;
   acks_.note(now, base, base.number, last, row.run->ecn, std::max<uint64_t>(bytes, 1));
+  if (row.original.number != 0) watch_fences(now);
   count_receiving(now);
 }
 
@@ -101,6 +102,7 @@ void Connection::handle_control(Nanos now, std::span<const std::byte> packet, Ec
     finish(now, CloseCause::kGraceful, {ErrorCode::kClosed, "connection closed", "", ""});
   }
   take_truncated();
+  take_fences();
   advance_close(now);
 }
 
@@ -116,7 +118,12 @@ bool Connection::handle_frames(Nanos now, Reader& reader) {
       flight_.set_peer_window(times.window_bytes);
     } else if (type == FrameType::kAck) {
       AckFrame frame;
-      if (!read_ack(reader, frame) || !flight_.on_ack(now, made_at, frame)) return false;
+      if (!read_ack(reader, frame)) return false;
+      if (frame.path >= kFirstChunkPathName) {
+        const uint32_t path = frame.path - kFirstChunkPathName + uint32_t{flight_.first_chunk_path()};
+        frame.path = static_cast<uint16_t>(std::min<uint32_t>(path, UINT16_MAX));
+      }
+      if (!flight_.on_ack(now, made_at, frame)) return false;
       ++statistics_.acks_received;
     } else if (!handle_frame(now, type, reader)) {
       return false;
@@ -127,6 +134,8 @@ bool Connection::handle_frames(Nanos now, Reader& reader) {
 
 bool Connection::handle_frame(Nanos now, FrameType type, Reader& reader) {
   GrantFrame grant;
+  PlacedGrantFrame placed;
+  FenceFrame fence;
   CancelFrame cancel;
   CloseReason reason{};
   switch (type) {
@@ -140,6 +149,12 @@ bool Connection::handle_frame(Nanos now, FrameType type, Reader& reader) {
       handle_close_frame(now, reason);
       return true;
     case FrameType::kPing: return true;
+    case FrameType::kPlacedGrant:
+      return read_placed_grant(reader, placed) && outgoing_.on_placed_grant(placed);
+    case FrameType::kFenced:
+    case FrameType::kAskFence:
+      if (!read_fence(reader, fence)) return false;
+      return handle_fence_frame(now, type, fence);
     default: return false;
   }
 }

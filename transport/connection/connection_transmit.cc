@@ -14,9 +14,19 @@ namespace {
 // Control packets stay below every path's size.
 constexpr uint32_t kControlBytes = Flight::kBaseDatagram;
 
-void write_record(const ControlRecord& record, Writer& writer) {
+}  // namespace
+
+void Connection::write_record(ControlRecord& record, Writer& writer) const {
   const auto reason = static_cast<CancelReason>(record.reason);
+  PlacedGrantFrame placed;
   switch (record.type) {
+    case FrameType::kPlacedGrant:
+      if (incoming_.describe(record.channel, record.sequence, placed)) {
+        write_placed_grant(placed, writer);
+        return;
+      }
+      record.type = FrameType::kGrant;  // over by now: only that it was posted matters
+      [[fallthrough]];
     case FrameType::kGrant:
       write_grant({record.channel, record.sequence, record.count, record.capacity}, writer);
       return;
@@ -24,14 +34,16 @@ void write_record(const ControlRecord& record, Writer& writer) {
     case FrameType::kCancelReceive:
       write_cancel(record.type, {record.channel, record.sequence, reason}, writer);
       return;
+    case FrameType::kFenced:
+    case FrameType::kAskFence:
+      write_fence(record.type, {record.channel, record.capacity}, writer);
+      return;
     case FrameType::kClose:
       write_close(static_cast<CloseReason>(record.reason), writer);
       return;
     default: CHECK(false);
   }
 }
-
-}  // namespace
 
 ConnectionHeader Connection::header(Nanos now, PacketType type, uint16_t path, uint8_t flags) const {
   ConnectionHeader header;
@@ -81,8 +93,11 @@ Connection::Sent Connection::send_burst(Nanos now, TxBatch& batch) {
     return Sent::kNothing;
   }
   if (!batch.has_room(kMaxBurstSegments * kDataHeaderBytes)) return Sent::kFull;
+  if (piece.placed) return send_chunk(now, batch, piece);
   Permit permit;
-  if (!flight_.permit(now, shared_.random, permit)) return Sent::kNothing;
+  const bool may = chunk_bytes_ != 0 ? flight_.permit_datagrams(now, permit)
+                                     : flight_.permit(now, shared_.random, permit);
+  if (!may) return Sent::kNothing;
   const uint32_t step = permit.datagram_bytes - kDataHeaderBytes;
   const uint32_t needed = std::max((piece.length + step - 1) / step, 1u);
   const uint32_t segments = std::min(needed, permit.segments);
@@ -96,6 +111,10 @@ Connection::Sent Connection::send_burst(Nanos now, TxBatch& batch) {
   first.base = header(now, PacketType::kData, permit.path,
                       static_cast<uint8_t>((ack_now ? kFlagAckNow : 0) | (piece.repeat ? kFlagRepeat : 0)));
   first.base.number = run->first_number;
+  if (piece.original.number != 0) {
+    first.base.type = PacketType::kRepeat;
+    first.base.sent_at = pack(piece.original);
+  }
   first.channel = piece.channel;
   first.sequence = piece.sequence;
   first.offset = piece.offset;
@@ -115,7 +134,8 @@ Connection::Sent Connection::send_burst(Nanos now, TxBatch& batch) {
   run->data = true;
   run->repeat = piece.repeat;
   run->header_bytes = kDataHeaderBytes;
-  run->row = {piece.message, piece.sequence, piece.offset, segments > 1 ? step : last, last, piece.channel};
+  run->row = {piece.message, piece.sequence, piece.offset, segments > 1 ? step : last, last,
+              piece.channel, false, piece.original};
   flight_.sent(now, permit.path);
   outgoing_.take(piece, bytes);
   statistics_.payload_bytes_sent += bytes;
@@ -130,7 +150,8 @@ Connection::Sent Connection::send_burst(Nanos now, TxBatch& batch) {
 }
 
 bool Connection::control_due(Nanos now) const {
-  return !frames_.empty() || ping_due_ || flight_.wants_probe() || acks_.due(now);
+  return !frames_.empty() || ping_due_ || flight_.wants_probe() || acks_.due(now) ||
+         chunk_acks_.due(now);
 }
 
 Connection::Sent Connection::send_control(Nanos now, TxBatch& batch) {
@@ -142,6 +163,10 @@ Connection::Sent Connection::send_control(Nanos now, TxBatch& batch) {
   while (control_due(now)) {
     if (!batch.has_room(kControlBytes)) return Sent::kFull;
     const bool probe = flight_.poll_probe(path);
+    if (probe && flight_.places(path)) {
+      if (send_empty_chunk(now, batch, path) != Sent::kOne) return Sent::kNothing;
+      continue;
+    }
     if (!probe) path = flight_.control_path();
     const bool ping = probe || ping_due_;
     ping_due_ = ping_due_ && probe;
@@ -168,11 +193,12 @@ Connection::Sent Connection::write_control(Nanos now, TxBatch& batch, uint16_t p
   write_connection_header(start, space);
   writer = Writer({space + kConnectionHeaderBytes, limit - kConnectionHeaderBytes});
   if (padded_to == 0 && acks_.write(now, own_window(), writer)) ++statistics_.acks_sent;
+  if (padded_to == 0 && chunk_acks_.write(now, own_window(), writer)) ++statistics_.acks_sent;
   if (over()) write_close(*last_words_, writer);
   if (run != nullptr) {
     run->sizes_path = padded_to != 0;
     while (padded_to == 0 && !frames_.empty() && run->control_count < SentRun::kMaxControl &&
-           writer.left() > kGrantBytes) {
+           writer.left() > kLargestFrameBytes) {
       run->control[run->control_count] = frames_.pop_front();
       write_record(run->control[run->control_count++], writer);
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "transport/tx_batch.h"
+#include "transport/wire/immediate.h"
 
 namespace heddle::transport {
 namespace {
@@ -18,20 +19,28 @@ void Flight::open(Nanos now, FlightOptions options) {
   selector_ = std::move(options.selector);
   peer_window_bytes_ = options.peer_window_bytes;
   largest_datagram_ = options.largest_datagram;
-  paths_ = std::vector<TxPath>(options.paths);
-  samples_.resize(options.paths);
-  sample_of_.resize(options.paths);
-  active_ = options.paths;
-  usable_ = options.paths;
+  datagram_paths_ = options.paths;
+  chunk_paths_ = options.chunk_paths;
+  const auto total = static_cast<uint16_t>(datagram_paths_ + chunk_paths_);
+  paths_ = std::vector<TxPath>(total);
+  samples_.resize(total);
+  sample_of_.resize(total);
+  active_ = usable_ = chunk_paths_ > 0 ? chunk_paths_ : datagram_paths_;
   if (options.first_rtt.count > 0) round_trip_.add(now, options.first_rtt);
-  for (uint16_t i = 0; i < options.paths; ++i) {
+  for (uint16_t i = 0; i < total; ++i) {
     TxPath& path = paths_[i];
-    path.datagram_bytes = std::min(kBaseDatagram, largest_datagram_);
-    path.wanted_bytes = largest_datagram_ > path.datagram_bytes ? largest_datagram_ : 0;
+    path.places = i >= datagram_paths_;
+    path.datagram_bytes =
+        path.places ? options.chunk_bytes : std::min(kBaseDatagram, largest_datagram_);
+    path.wanted_bytes =
+        !path.places && largest_datagram_ > path.datagram_bytes ? largest_datagram_ : 0;
     if (path.wanted_bytes != 0) ++unsized_;
     if (options.first_rtt.count > 0) path.round_trip.add(now, options.first_rtt);
-    sample_of_[i] = i;
-    samples_[i].path = i;
+    // Those that carry payload stand first: they are usable.
+    const auto at = static_cast<uint16_t>(carries(i) ? i - (chunk_paths_ > 0 ? datagram_paths_ : 0)
+                                                     : chunk_paths_ + i);
+    sample_of_[i] = at;
+    samples_[at].path = i;
   }
 }
 
@@ -73,53 +82,88 @@ void Flight::refresh_sample(uint16_t id) {
   sample.in_flight = {path.sent.in_flight_bytes()};
   sample.delivered = {path.delivered_bytes};
   sample.marked = path.marked;
-  const bool usable =
-      path.active() && path.sent.in_flight_bytes() + path.datagram_bytes <= path_cap();
+  // The low bits in an immediate must tell a chunk path's numbers apart.
+  const bool ahead =
+      path.places && path.next_number > path.sent.largest_acked() + Immediate::kMaxAhead;
+  const bool usable = carries(id) && path.active() && !ahead &&
+                      path.sent.in_flight_bytes() + path.datagram_bytes <= path_cap();
   if (usable && at >= usable_) swap_samples(at, usable_++);
   if (!usable && at < usable_) swap_samples(at, --usable_);
 }
 
-bool Flight::permit(Nanos now, Random& random, Permit& permit) {
-  if (active_ == 0) return false;
+// How many bytes the window and the pacer let out now; 0: none.
+uint64_t Flight::gate(Nanos now) {
   const uint64_t window = controller_->window().count;
   const uint64_t left = window_left();
   const bool scraps = left < std::min<uint64_t>(kMaxBurstBytes, window / kLeastWindowPart);
-  if (usable_ == 0 || (scraps && in_flight_bytes_ > 0)) {
+  if (scraps && in_flight_bytes_ > 0) {
     window_limited_ = true;
-    return false;
+    return 0;
   }
-  const BitsPerSec rate = controller_->pacing_rate();
-  const uint64_t paced = pacer_.allowance(now, rate, {largest_datagram_}).count;
-  if (paced == 0) {
-    wake_by(pacer_.ready_at());
+  const uint64_t paced =
+      pacer_.allowance(now, controller_->pacing_rate(), {largest_datagram_}).count;
+  if (paced == 0) wake_by(pacer_.ready_at());
+  return std::min<uint64_t>({std::max<uint64_t>(left, 1), paced, kMaxBurstBytes});
+}
+
+// Segments of `size` within `budget` that the peer's socket can hold as well; one if nothing is under way.
+uint32_t Flight::datagrams_that_fit(uint64_t budget, uint64_t size) const {
+  const uint64_t held = in_flight_bytes_ + uint64_t{kReceiveOverhead} * in_flight_segments_;
+  const uint64_t room = peer_window_bytes_ > held ? peer_window_bytes_ - held : 0;
+  const uint64_t fits = std::min(budget / size, room / (size + kReceiveOverhead));
+  if (fits == 0 && in_flight_bytes_ == 0) return 1;
+  return static_cast<uint32_t>(std::min<uint64_t>(fits, kMaxBurstSegments));
+}
+
+bool Flight::permit(Nanos now, Random& random, Permit& permit) {
+  if (active_ == 0) return false;
+  const uint64_t budget = gate(now);
+  if (budget == 0) return false;
+  if (usable_ == 0) {
+    window_limited_ = true;
     return false;
   }
   const std::span<const PathSample> usable{samples_.data(), usable_};
   const uint16_t id = samples_[selector_->select(usable, random)].path;
   const TxPath& path = paths_[id];
   const uint64_t size = path.datagram_bytes;
-  const uint64_t room = path_cap() - path.sent.in_flight_bytes();
-  uint64_t segments = std::min<uint64_t>({left, paced, room, kMaxBurstBytes}) / size;
-  // What the peer's socket can hold is counted with what a datagram costs there.
-  const uint64_t held = in_flight_bytes_ + uint64_t{kReceiveOverhead} * in_flight_segments_;
-  const uint64_t fits = peer_window_bytes_ > held ? (peer_window_bytes_ - held) / (size + kReceiveOverhead) : 0;
-  segments = std::min({segments, fits, uint64_t{kMaxBurstSegments}});
-  if (segments == 0 && in_flight_bytes_ == 0) segments = 1;
+  const uint64_t left = window_left();
+  uint32_t segments = 0;
+  if (path.places) {
+    segments = left >= size || in_flight_bytes_ == 0 ? 1 : 0;
+  } else {
+    segments = datagrams_that_fit(std::min(budget, path_cap() - path.sent.in_flight_bytes()), size);
+  }
   if (segments == 0) {
     window_limited_ = true;
     return false;
   }
   const uint64_t after = left - std::min(left, segments * size);
-  permit = {id, path.datagram_bytes, static_cast<uint32_t>(segments),
-            segments == fits || after < window / kLeastWindowPart};
+  const uint64_t held = in_flight_bytes_ + uint64_t{kReceiveOverhead} * in_flight_segments_;
+  const bool fills_peer = !path.places && held + (segments + 1) * (size + kReceiveOverhead) > peer_window_bytes_;
+  permit = {id, path.datagram_bytes, segments,
+            fills_peer || after < controller_->window().count / kLeastWindowPart};
+  return true;
+}
+
+bool Flight::permit_datagrams(Nanos now, Permit& permit) {
+  const uint64_t budget = gate(now);
+  if (budget == 0) return false;
+  const uint16_t id = control_path();
+  if (!paths_[id].active()) return false;
+  const uint32_t segments = datagrams_that_fit(budget, paths_[id].datagram_bytes);
+  if (segments == 0) {
+    window_limited_ = true;
+    return false;
+  }
+  permit = {id, paths_[id].datagram_bytes, segments, true};
   return true;
 }
 
 uint16_t Flight::control_path() {
-  const auto count = static_cast<uint16_t>(paths_.size());
-  for (uint16_t tried = 0; tried < count; ++tried) {
-    next_control_ = static_cast<uint16_t>((next_control_ + 1u) % count);
-    if (active_ == 0 || paths_[next_control_].active()) break;
+  for (uint16_t tried = 0; tried < datagram_paths_; ++tried) {
+    next_control_ = static_cast<uint16_t>((next_control_ + 1u) % datagram_paths_);
+    if (paths_[next_control_].active()) break;
   }
   return next_control_;
 }
@@ -164,9 +208,8 @@ bool Flight::poll_size_probe(uint16_t& id, uint32_t& bytes) {
   if (unsized_ == 0) return false;
   const uint64_t out = uint64_t{size_probes_out_ + 1} * largest_datagram_;
   if (size_probes_out_ > 0 && (size_probes_out_ >= 4 || out > peer_window_bytes_ / 4)) return false;
-  const auto count = static_cast<uint16_t>(paths_.size());
-  for (uint16_t tried = 0; tried < count; ++tried) {
-    next_size_probe_ = static_cast<uint16_t>((next_size_probe_ + 1u) % count);
+  for (uint16_t tried = 0; tried < datagram_paths_; ++tried) {
+    next_size_probe_ = static_cast<uint16_t>((next_size_probe_ + 1u) % datagram_paths_);
     const TxPath& path = paths_[next_size_probe_];
     if (!path.active() || path.wanted_bytes == 0 || path.size_probe_number != 0) continue;
     ++size_probes_out_;
@@ -187,7 +230,8 @@ void Flight::fill(ConnectionStatistics& s) const {
   s.segments_repeated_spuriously = spurious_segments_;
   s.segment_bytes = 0;
   for (const TxPath& path : paths_) {
-    s.segment_bytes = std::max(s.segment_bytes, path.datagram_bytes - kDataHeaderBytes);
+    const uint32_t headers = path.places ? 0 : kDataHeaderBytes;
+    s.segment_bytes = std::max(s.segment_bytes, path.datagram_bytes - headers);
   }
 }
 

@@ -18,7 +18,9 @@
 namespace heddle::transport {
 
 struct FlightOptions {
-  uint16_t paths = 1;
+  uint16_t paths = 1;              // for datagrams
+  uint16_t chunk_paths = 0;        // for remote writes; numbered after the others
+  uint32_t chunk_bytes = 0;
   std::unique_ptr<Controller> controller;
   std::unique_ptr<Selector> selector;
   uint32_t largest_datagram = 0;   // that both ends could take
@@ -54,6 +56,8 @@ class Flight final : private SentRunListener {
   // --- leaving ---
   // False: no data may leave now (window, pacing, no path, no room for its record).
   bool permit(Nanos now, Random& random, Permit& permit);
+  // As permit(), for datagrams where payload otherwise travels as chunks: small messages and repeats.
+  bool permit_datagrams(Nanos now, Permit& permit);
   // There was nothing to send although the window had room.
   void note_idle() { window_limited_ = false; }
   // The path that the next control packet takes: active ones in turn.
@@ -62,17 +66,27 @@ class Flight final : private SentRunListener {
   // Fill it in, then call sent().
   SentRun* record(uint16_t path, uint8_t segments);
   void sent(Nanos now, uint16_t path);
+  uint64_t recorded_number() const { return pool_[recording_].first_number; }
 
   // A path that a small packet must be sent on; false: none.
   bool poll_probe(uint16_t& path);
   // A path to be tried with a datagram of `bytes`; false: none.
   bool poll_size_probe(uint16_t& path, uint32_t& bytes);
+  bool places(uint16_t path) const { return paths_[path].places; }
+  // Chunk paths count from here.
+  uint16_t first_chunk_path() const { return datagram_paths_; }
+  uint16_t paths() const { return static_cast<uint16_t>(paths_.size()); }
+  uint16_t epoch(uint16_t path) const { return paths_[path].epoch; }
   bool wants_probe() const { return !probes_.empty(); }
 
   // --- what comes back ---
   void set_peer_window(uint64_t bytes) { peer_window_bytes_ = bytes; }
   // False: it acknowledges what was never sent.
   bool on_ack(Nanos now, Nanos made_at, const AckFrame& frame);
+  // A reliable NIC: the write with this number has landed, or its path has failed; false: it has failed.
+  bool on_sent(Nanos now, uint16_t path, uint64_t number, bool ok);
+  // The peer rejects writes of earlier epochs on this path.
+  void on_fenced(Nanos now, uint16_t path, uint16_t epoch);
   // The network passes at most `datagram_bytes` on this path.
   void on_too_large(Nanos now, uint16_t path, uint32_t datagram_bytes);
 
@@ -92,7 +106,10 @@ class Flight final : private SentRunListener {
   size_t bytes_held() const;
 
  private:
+  bool carries(uint16_t path) const { return chunk_paths_ == 0 || path >= datagram_paths_; }
   uint64_t window_left() const;
+  uint64_t gate(Nanos now);
+  uint32_t datagrams_that_fit(uint64_t budget, uint64_t size) const;
   uint64_t path_cap() const;
   void refresh_sample(uint16_t path);
   void swap_samples(uint32_t a, uint32_t b);
@@ -127,8 +144,10 @@ class Flight final : private SentRunListener {
   std::vector<TxPath> paths_;
   std::vector<PathSample> samples_;   // usable ones first
   std::vector<uint16_t> sample_of_;   // index in samples_ of each path
+  uint16_t datagram_paths_ = 0;
+  uint16_t chunk_paths_ = 0;
   uint32_t usable_ = 0;
-  uint32_t active_ = 0;
+  uint32_t active_ = 0;               // of those that carry payload
   Ring<uint16_t> probes_;
   uint32_t recording_ = kNoIndex;     // between record() and sent()
 

@@ -29,8 +29,8 @@ constexpr std::array<uint32_t, 6> kUsualSizes = {8952, 4048, 1472, 1452, 1400, F
 void Flight::set_state(Nanos now, uint16_t id, PathState state) {
   TxPath& path = paths_[id];
   if (path.state == state) return;
-  if (path.active()) --active_;
-  if (state == PathState::kActive) ++active_;
+  if (path.active() && carries(id)) --active_;
+  if (state == PathState::kActive && carries(id)) ++active_;
   path.state = state;
   observer_.emit(events::PathChanged{now, connection_, id, state});
   refresh_sample(id);
@@ -47,12 +47,39 @@ void Flight::set_aside(Nanos now, uint16_t id, LossCause cause) {
   path.probe_at = now + path.patience(micros(1000), kLongestPatience);
   path.loss_check_at = Nanos::never();
   wake_by(path.probe_at);
-  if (cause == LossCause::kTimeout && path.datagram_bytes > kBaseDatagram) {
+  if (cause == LossCause::kTimeout && !path.places && path.datagram_bytes > kBaseDatagram) {
     // Perhaps it passes small datagrams only, by now: find out again.
     if (path.wanted_bytes == 0) ++unsized_;
     path.wanted_bytes = path.datagram_bytes;
     path.datagram_bytes = kBaseDatagram;
   }
+}
+
+bool Flight::on_sent(Nanos now, uint16_t id, uint64_t number, bool ok) {
+  if (id >= paths_.size() || number >= paths_[id].next_number) return true;
+  if (ok) {
+    AckFrame frame;
+    frame.path = id;
+    frame.received_at = now;
+    frame.marked = paths_[id].marked_seen;
+    frame.range_count = 1;
+    frame.ranges[0] = {number, number};
+    on_ack(now, now, frame);
+    return true;
+  }
+  if (paths_[id].active()) set_aside(now, id, LossCause::kPathFailure);
+  return false;
+}
+
+void Flight::on_fenced(Nanos now, uint16_t id, uint16_t epoch) {
+  TxPath& path = paths_[id];
+  if (static_cast<int16_t>(epoch - path.epoch) <= 0) return;
+  path.epoch = epoch;
+  // What is under way in the old epoch will not land.
+  current_path_ = id;
+  path.sent.give_up(pool_, LossCause::kPathFailure, *this);
+  take_losses(now, id, LossCause::kPathFailure);
+  if (!path.active() && probes_.size() < paths_.size()) probes_.push_back(id);
 }
 
 void Flight::bring_back(Nanos now, uint16_t id) {
@@ -140,7 +167,7 @@ void Flight::size_failed(uint16_t id) {
 }
 
 void Flight::on_too_large(Nanos now, uint16_t id, uint32_t datagram_bytes) {
-  if (id >= paths_.size()) return;
+  if (id >= datagram_paths_) return;
   TxPath& path = paths_[id];
   if (datagram_bytes < kBaseDatagram || datagram_bytes >= std::max(path.datagram_bytes, path.wanted_bytes)) {
     return;

@@ -67,11 +67,12 @@ Result<void> Incoming::post(ChannelId id, const Payload& buffer, OperationId ope
   message.buffer = buffer;
   message.operation = operation;
   message.posted = true;
-  const ControlRecord grant{FrameType::kGrant, 0, id, 1, channel->next_post,
-                            static_cast<uint32_t>(buffer.length)};
+  take_slot(id, channel->next_post, message);
+  const ControlRecord grant{message.slot == kNoSlot ? FrameType::kGrant : FrameType::kPlacedGrant, 0,
+                            id, 1, channel->next_post, static_cast<uint32_t>(buffer.length)};
   ++channel->next_post;
   ++posted_;
-  const bool joins = !frames.empty() && frames.back().type == FrameType::kGrant &&
+  const bool joins = !frames.empty() && message.slot == kNoSlot && frames.back().type == FrameType::kGrant &&
                      frames.back().channel == id && frames.back().capacity == grant.capacity &&
                      frames.back().sequence + frames.back().count == grant.sequence &&
                      frames.back().count < UINT16_MAX;
@@ -81,6 +82,7 @@ Result<void> Incoming::post(ChannelId id, const Payload& buffer, OperationId ope
     frames.push_back(grant);
   }
   if (message.started && message.message_bytes > buffer.length && !message.failed) {
+    release_slot(message);  // nothing of it is written: it came ahead
     message.failed = true;
     message.error = ErrorCode::kTruncated;
   }
@@ -100,6 +102,7 @@ bool Incoming::cancel(ChannelId id, OperationId operation, Ring<ControlRecord>& 
     if (whole) return true;  // too late: it will complete
     message.failed = true;
     message.error = ErrorCode::kCancelled;
+    await_every_write(message);
     frames.push_back({FrameType::kCancelReceive, static_cast<uint8_t>(CancelReason::kCancelled), id,
                       0, channel.head + i, 0});
     complete_front(channel);
@@ -157,9 +160,13 @@ RowVerdict Incoming::accept(const DataRow& row) {
   if (!message.started) {
     verdict = start(message, row);
     if (verdict.drop) return verdict;
+  } else if (message.message_bytes == kUnknownBytes &&
+             row.header.message_bytes <= message.buffer.length) {
+    message.message_bytes = row.header.message_bytes;
   } else if (message.message_bytes != row.header.message_bytes) {
     return {false, DropReason::kBadField, 0};
   }
+  if (row.original.number != 0) await_write(message, row.original);
   if (!message.failed) {
     const uint64_t from = row.header.offset;
     const uint64_t to = from + uint64_t{row.segments - 1} * row.step + row.last;
@@ -266,6 +273,7 @@ bool Incoming::on_cancel_send(const CancelFrame& cancel) {
   message.failed = true;
   message.error = cancel.reason == CancelReason::kTruncated ? ErrorCode::kTruncated
                                                             : ErrorCode::kCancelled;
+  await_every_write(message);
   release_eager(message);
   complete_front(*channel);
   return true;
@@ -287,7 +295,8 @@ bool Incoming::predict(ChannelId& channel, uint32_t& sequence, uint32_t& offset,
   if (index >= c.messages.size() || c.messages[index] == kNoIndex) return false;
   const InMessage& message = pool_[c.messages[index]];
   if (!message.posted || message.failed) return false;
-  const uint64_t bytes = message.started ? message.message_bytes : message.buffer.length;
+  const bool sized = message.started && message.message_bytes != kUnknownBytes;
+  const uint64_t bytes = sized ? message.message_bytes : message.buffer.length;
   const uint64_t gap = message.received.first_gap();
   const uint64_t end = message.received.first_covered(gap, bytes);
   if (gap >= end) return false;
@@ -301,19 +310,28 @@ bool Incoming::predict(ChannelId& channel, uint32_t& sequence, uint32_t& offset,
 void Incoming::release(uint32_t slot) {
   InMessage& message = pool_[slot];
   release_eager(message);
+  release_slot(message);
   IntervalSet memory = std::move(message.received);
+  std::vector<OriginalWrite> writes = std::move(message.writes);
   memory.clear();
+  writes.clear();
   message = InMessage{};
   message.received = std::move(memory);
+  message.writes = std::move(writes);
   pool_.give_back(slot);
+}
+
+// Whether nothing more of the message matters, fences apart.
+bool Incoming::over(const InMessage& message) const {
+  const bool whole = message.started && message.received.covered() == message.message_bytes;
+  return message.posted && (whole || message.failed);
 }
 
 void Incoming::complete_front(Channel& channel) {
   while (!channel.messages.empty() && channel.messages.front() != kNoIndex) {
     const uint32_t slot = channel.messages.front();
     InMessage& message = pool_[slot];
-    const bool whole = message.started && message.received.covered() == message.message_bytes;
-    if (!message.posted || (!whole && !message.failed)) return;
+    if (!over(message) || !fenced(message)) return;
     completions_.push_back({message.operation, connection_,
                             static_cast<ChannelId>(&channel - channels_.data()),
                             Direction::kReceive, !message.failed, message.error,
@@ -335,6 +353,10 @@ void Incoming::fail_all(ErrorCode error) {
       const bool whole = message.started && message.received.covered() == message.message_bytes;
       message.failed = !whole;
       message.error = error;
+    }
+    // The endpoint fences every path of a connection before it comes to this.
+    for (size_t i = 0; i < channel.messages.size(); ++i) {
+      if (channel.messages[i] != kNoIndex) pool_[channel.messages[i]].writes.clear();
     }
     complete_front(channel);
   }

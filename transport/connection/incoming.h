@@ -11,6 +11,8 @@
 #include "base/result.h"
 #include "base/ring.h"
 #include "events/events.h"
+#include "transport/connection/fences.h"
+#include "transport/connection/outgoing.h"
 #include "transport/endpoint.h"
 #include "transport/recovery/interval_set.h"
 #include "transport/recovery/sent_runs.h"
@@ -18,6 +20,9 @@
 #include "transport/wire/packet.h"
 
 namespace heddle::transport {
+
+// Of a message whose chunks arrive before its last one.
+inline constexpr uint32_t kUnknownBytes = UINT32_MAX;
 
 struct InMessage {
   Payload buffer;                    // where posted
@@ -28,7 +33,9 @@ struct InMessage {
   bool started = false;
   bool failed = false;
   ErrorCode error = ErrorCode::kCancelled;
+  uint8_t slot = kNoSlot;            // where peers may write it remotely
   IntervalSet received;
+  std::vector<OriginalWrite> writes; // given up by the peer: it is not over before each is fenced
 };
 using InPool = Pool<InMessage>;
 
@@ -62,6 +69,15 @@ struct DataRow {
   uint32_t last = 0;
   const RxRun* run = nullptr;
   uint32_t first = 0;         // index of the row's first segment in the run
+  OriginalWrite original;     // a repeat of a chunk: the write that was given up
+};
+
+// A chunk that a NIC of the peer wrote into a granted receive.
+struct ArrivedChunk {
+  uint8_t slot = kNoSlot;
+  uint64_t offset = 0;        // in the message
+  uint32_t bytes = 0;
+  bool last = false;          // it ends the message
 };
 
 // What became of a row.
@@ -84,6 +100,9 @@ class Incoming {
            std::vector<Placement>& placements, ConnectionId connection, const OwnLimits& limits)
       : pool_(pool), eager_(eager), completions_(completions), placements_(placements),
         connection_(connection), limits_(limits) {}
+
+  // Receives into regions with a token may be written remotely from now on.
+  void open_placed(const std::vector<MemoryToken>& tokens, Fences& fences);
   ~Incoming();
   Incoming(const Incoming&) = delete;
   Incoming& operator=(const Incoming&) = delete;
@@ -95,6 +114,15 @@ class Incoming {
   bool cancel(ChannelId channel, OperationId operation, Ring<ControlRecord>& frames);
 
   RowVerdict accept(const DataRow& row);
+  // A chunk landed. The drop reason, if it was for nobody.
+  std::optional<events::DropReason> accept_chunk(const ArrivedChunk& chunk);
+  // What a grant says of a receive that may be written remotely; false: it is over, or may not be.
+  bool describe(ChannelId channel, uint32_t sequence, PlacedGrantFrame& grant) const;
+  // Completes what waited for a fence only.
+  void resume();
+  // Asks for a fence of every path that a finished message waits for; false: none waits.
+  bool request_fences(bool only_look);
+  bool may_be_written() const { return slots_used_ > 0; }
   // False: the peer broke a rule.
   bool on_cancel_send(const CancelFrame& cancel);
 
@@ -117,6 +145,18 @@ class Incoming {
     Ring<uint32_t> messages;   // pool slots from head on; kNoIndex: nothing known
   };
 
+  struct Slot {
+    ChannelId channel = 0;
+    uint32_t sequence = 0;
+    bool used = false;
+  };
+
+  void take_slot(ChannelId id, uint32_t sequence, InMessage& message);
+  void release_slot(InMessage& message);
+  void await_write(InMessage& message, const OriginalWrite& write);
+  void await_every_write(InMessage& message);
+  bool over(const InMessage& message) const;
+  bool fenced(const InMessage& message) const;
   Channel* channel_for(ChannelId channel);
   uint32_t slot_for(Channel& channel, uint32_t index);
   RowVerdict check(const DataRow& row, Channel*& channel, uint32_t& index);
@@ -136,6 +176,10 @@ class Incoming {
   ConnectionId connection_;
   OwnLimits limits_;
   std::vector<Channel> channels_;
+  const std::vector<MemoryToken>* tokens_ = nullptr;  // by region; null: nothing is written remotely
+  Fences* fences_ = nullptr;
+  std::vector<Slot> slots_;
+  uint32_t slots_used_ = 0;
   uint32_t posted_ = 0;
   uint32_t blocks_held_ = 0;
   uint64_t received_bytes_ = 0;

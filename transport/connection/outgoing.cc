@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "transport/wire/immediate.h"
 #include "transport/wire/packet.h"
 
 namespace heddle::transport {
@@ -10,6 +11,13 @@ namespace {
 
 // An empty message occupies one byte of acknowledgement space.
 uint32_t tracked(const OutMessage& message) { return std::max(message.length(), 1u); }
+
+// Whether it is written remotely: it may be, and is worth more than a datagram or two.
+bool goes_placed(const OutMessage& message, const PeerLimits& limits) {
+  constexpr uint32_t kLeast = 2048;
+  return limits.chunk_bytes != 0 && message.slot != kNoSlot && message.length() >= kLeast &&
+         message.length() <= uint64_t{limits.chunk_bytes} * Immediate::kMaxChunks;
+}
 
 }  // namespace
 
@@ -66,6 +74,7 @@ void Outgoing::mark_ready(ChannelId id, Channel& channel) {
 void Outgoing::apply_grant(OutMessage& message, const Grant& grant) {
   if (grant.state == Grant::State::kUnknown || message.granted) return;
   message.granted = true;
+  message.slot = grant.slot;
   if (message.sent_ahead) --ahead_;
   if (grant.state == Grant::State::kCancelled) {
     give_up(message, ErrorCode::kCancelled);
@@ -122,8 +131,11 @@ bool Outgoing::peek_repeat(Piece& piece) {
       continue;
     }
     const auto end = static_cast<uint32_t>(message->acked.first_covered(repeat.start, repeat.end));
-    piece = {repeat.message, repeat.channel, repeat.sequence, message->length(), repeat.start,
-             std::min(end, repeat.end) - repeat.start, true, message->payload};
+    piece = Piece{repeat.message, repeat.channel, repeat.sequence, message->length(), repeat.start,
+                  std::min(end, repeat.end) - repeat.start};
+    piece.repeat = true;
+    piece.original = repeat.original;
+    piece.payload = message->payload;
     if (message->length() == 0) piece.length = 0;
     return true;
   }
@@ -153,8 +165,12 @@ bool Outgoing::peek_new(Piece& piece) {
         continue;
       }
       if (sendable(message)) {
-        piece = {slot, id, message.sequence, message.length(), message.next,
-                 message.length() - message.next, false, message.payload};
+        if (!message.started) message.placed = goes_placed(message, limits_);
+        piece = Piece{slot, id, message.sequence, message.length(), message.next,
+                      message.length() - message.next};
+        piece.placed = message.placed;
+        piece.slot = message.slot;
+        piece.payload = message.payload;
         return true;
       }
     }
@@ -179,25 +195,69 @@ void Outgoing::take(const Piece& piece, uint32_t bytes) {
   if (ready_.size() > 1) ready_.push_back(ready_.pop_front());  // channels take turns by message
 }
 
+// False: further ahead than was agreed.
+bool Outgoing::grant_one(Channel& channel, uint32_t sequence, const Grant& grant) {
+  const uint32_t index = sequence - channel.head;
+  if (static_cast<int32_t>(index) < 0) return true;  // long over: a repeated grant
+  if (index >= limits_.max_posted) return false;
+  while (channel.grants.size() <= index) channel.grants.push_back({});
+  Grant& known = channel.grants[index];
+  if (known.state != Grant::State::kUnknown) return true;
+  known = grant;
+  if (index < channel.messages.size()) apply_grant(pool_[channel.messages[index]], known);
+  return true;
+}
+
+void Outgoing::settle_grants(ChannelId id, Channel& channel) {
+  mark_ready(id, channel);
+  complete_front(channel);
+  // Blocks of the peer may be free again, for any channel.
+  for (size_t other = 0; other < channels_.size(); ++other) {
+    mark_ready(static_cast<ChannelId>(other), channels_[other]);
+  }
+}
+
 bool Outgoing::on_grant(const GrantFrame& grant) {
   Channel* channel = channel_for(grant.channel);
   if (channel == nullptr) return false;
+  const Grant given{Grant::State::kGranted, kNoSlot, grant.capacity};
   for (uint32_t i = 0; i < grant.count; ++i) {
-    const uint32_t index = grant.first_sequence + i - channel->head;
-    if (static_cast<int32_t>(index) < 0) continue;  // long over: a repeated grant
-    if (index >= limits_.max_posted) return false;
-    while (channel->grants.size() <= index) channel->grants.push_back({});
-    Grant& known = channel->grants[index];
-    if (known.state != Grant::State::kUnknown) continue;
-    known = {Grant::State::kGranted, grant.capacity};
-    if (index < channel->messages.size()) apply_grant(pool_[channel->messages[index]], known);
+    if (!grant_one(*channel, grant.first_sequence + i, given)) return false;
   }
-  mark_ready(grant.channel, *channel);
-  complete_front(*channel);
-  // Blocks of the peer may be free again, for any channel.
-  for (size_t id = 0; id < channels_.size(); ++id) {
-    mark_ready(static_cast<ChannelId>(id), channels_[id]);
+  settle_grants(grant.channel, *channel);
+  return true;
+}
+
+// The slot gets another meaning, so the receive it named is over (withdrawn, and the news of that still under way):
+// nothing more of its message may be written.
+void Outgoing::withdraw_slot(uint8_t slot) {
+  const RemotePlace& place = places_[slot];
+  if (place.token.length == 0 || place.channel >= channels_.size()) return;
+  const Channel& channel = channels_[place.channel];
+  const uint32_t index = place.sequence - channel.head;
+  if (index >= channel.messages.size()) return;
+  OutMessage& message = pool_[channel.messages[index]];
+  message.slot = kNoSlot;
+  message.placed = false;
+  message.started = true;
+}
+
+bool Outgoing::on_placed_grant(const PlacedGrantFrame& grant) {
+  Channel* channel = channel_for(grant.channel);
+  if (channel == nullptr || limits_.chunk_bytes == 0 || grant.slot == kNoSlot) return false;
+  // A repeated grant must not overwrite what its slot means by now.
+  const uint32_t index = grant.sequence - channel->head;
+  const bool fresh = static_cast<int32_t>(index) >= 0 &&
+                     (index >= channel->grants.size() ||
+                      channel->grants[index].state == Grant::State::kUnknown);
+  if (!fresh) return true;
+  if (places_.empty()) places_.resize(kNoSlot);
+  withdraw_slot(grant.slot);
+  places_[grant.slot] = {grant.token, grant.remote_offset, grant.sequence, grant.channel};
+  if (!grant_one(*channel, grant.sequence, {Grant::State::kGranted, grant.slot, grant.capacity})) {
+    return false;
   }
+  settle_grants(grant.channel, *channel);
   return true;
 }
 
@@ -232,7 +292,8 @@ void Outgoing::on_acked(const DataRecord& row, uint32_t start, uint32_t end) {
 void Outgoing::on_lost(const DataRecord& row, uint32_t start, uint32_t end) {
   const OutMessage* message = find(row.channel, row.sequence, row.message);
   if (message == nullptr || message->failed) return;
-  repeats_.push_back({row.message, row.sequence, row.channel, start, std::max(end, start + 1)});
+  repeats_.push_back(
+      {row.message, row.sequence, row.channel, start, std::max(end, start + 1), row.original});
 }
 
 void Outgoing::complete_front(Channel& channel) {

@@ -16,6 +16,8 @@
 
 namespace heddle::transport {
 
+inline constexpr uint8_t kNoSlot = UINT8_MAX;
+
 struct OutMessage {
   Payload payload;
   OperationId operation = 0;
@@ -25,6 +27,8 @@ struct OutMessage {
   bool started = false;          // something was sent (matters where the message is empty)
   bool sent_ahead = false;       // before a grant was known: holds an eager block of the peer
   bool granted = false;
+  bool placed = false;           // its chunks are written remotely
+  uint8_t slot = kNoSlot;        // of its receive, where that may be written remotely
   bool failed = false;
   ErrorCode error = ErrorCode::kCancelled;
   IntervalSet acked;             // of [0, max(length, 1)): an empty message counts as one byte
@@ -42,7 +46,18 @@ struct Piece {
   uint32_t offset = 0;
   uint32_t length = 0;
   bool repeat = false;
-  Payload payload;  // of the whole message
+  bool placed = false;     // to be written remotely, chunk by chunk
+  uint8_t slot = kNoSlot;  // where placed
+  OriginalWrite original;  // repeat of a chunk
+  Payload payload;         // of the whole message
+};
+
+// Where a granted receive lies, for the peer's NIC, and which message it is for.
+struct RemotePlace {
+  MemoryToken token;
+  uint64_t offset = 0;
+  uint32_t sequence = 0;
+  uint16_t channel = 0;
 };
 
 // What the peer said it takes.
@@ -51,6 +66,7 @@ struct PeerLimits {
   uint32_t max_posted = 0;
   uint32_t eager_block_bytes = 0;
   uint16_t eager_blocks = 0;
+  uint32_t chunk_bytes = 0;      // 0: nothing is written remotely
 };
 
 class Outgoing {
@@ -75,10 +91,12 @@ class Outgoing {
   // --- what the peer said ---
   // False: the peer broke a rule (a grant too far ahead, a channel out of range).
   bool on_grant(const GrantFrame& grant);
+  bool on_placed_grant(const PlacedGrantFrame& grant);
   bool on_cancel_receive(const CancelFrame& cancel);
   // Bytes [start, end) of the row's message arrived, or did not.
   void on_acked(const DataRecord& row, uint32_t start, uint32_t end);
   void on_lost(const DataRecord& row, uint32_t start, uint32_t end);
+  const RemotePlace& remote_place(uint8_t slot) const { return places_[slot]; }
   // A message too long for its receive was found while sending; its frame is left in `record`.
   bool poll_truncated(ControlRecord& record);
 
@@ -94,6 +112,7 @@ class Outgoing {
   // What is known of the receive with a sequence number.
   struct Grant {
     enum class State : uint8_t { kUnknown, kGranted, kCancelled } state = State::kUnknown;
+    uint8_t slot = kNoSlot;
     uint32_t capacity = 0;
   };
   struct Channel {
@@ -109,6 +128,7 @@ class Outgoing {
     uint16_t channel = 0;
     uint32_t start = 0;
     uint32_t end = 0;
+    OriginalWrite original;
   };
 
   Channel* channel_for(ChannelId channel);
@@ -116,6 +136,9 @@ class Outgoing {
   bool peek_repeat(Piece& piece);
   bool peek_new(Piece& piece);
   bool sendable(OutMessage& message);
+  bool grant_one(Channel& channel, uint32_t sequence, const Grant& grant);
+  void withdraw_slot(uint8_t slot);
+  void settle_grants(ChannelId id, Channel& channel);
   void apply_grant(OutMessage& message, const Grant& grant);
   void mark_ready(ChannelId id, Channel& channel);
   void give_up(OutMessage& message, ErrorCode error);
@@ -129,6 +152,7 @@ class Outgoing {
   Ring<ChannelId> ready_;
   Ring<Repeat> repeats_;
   Ring<ControlRecord> truncated_;
+  std::vector<RemotePlace> places_;  // by slot; empty where nothing is written remotely
   uint32_t posted_ = 0;
   uint32_t ahead_ = 0;           // eager blocks of the peer in use
   uint64_t acked_bytes_ = 0;

@@ -35,6 +35,8 @@ struct Shared {
   Ring<Completion> completions;
   Ring<Notice> notices;
   std::vector<Placement> placements;
+  std::vector<MemoryToken> tokens;  // by region
+  Ring<FenceRequest> fences;        // for the datapath
   uint32_t receiving = 0;          // connections that lately received payload: they share the capacity
 };
 

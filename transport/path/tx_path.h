@@ -32,9 +32,12 @@ struct TxPath {
   uint32_t datagram_bytes = 0;  // that it is known to pass
   uint32_t wanted_bytes = 0;    // that is to be tried next; 0: nothing more to try
   events::PathState state = events::PathState::kActive;
+  uint16_t epoch = 0;           // chunk paths: see transport/placed.h
   uint8_t probes_unanswered = 0;
   uint8_t size_probes_lost = 0;
   bool marked = false;          // the latest acknowledgement told of new marks
+
+  bool places = false;          // a chunk path: each packet is a remote write of at most datagram_bytes
 
   bool active() const { return state == events::PathState::kActive; }
 

@@ -47,7 +47,7 @@ void AckMaker::note_duplicate(Nanos now, uint16_t path) {
 void AckMaker::write_path(uint16_t id, Writer& writer) {
   RxPath& path = paths_[id];
   AckFrame frame;
-  frame.path = id;
+  frame.path = static_cast<uint16_t>(first_name_ + id);
   frame.echoed_sent_at = path.echoed_sent_at;
   frame.received_at = path.received_at;
   frame.marked = path.marked;

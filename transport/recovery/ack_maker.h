@@ -23,7 +23,11 @@ class AckMaker {
   // With so many bytes told of nobody yet, it waits no longer.
   static constexpr uint64_t kBytes = 32 * 1024;
 
-  void open(uint16_t paths) { paths_.resize(paths); }
+  // Acknowledgements name path i as `first_name` + i.
+  void open(uint16_t paths, uint16_t first_name = 0) {
+    paths_.resize(paths);
+    first_name_ = first_name;
+  }
   uint16_t paths() const { return static_cast<uint16_t>(paths_.size()); }
 
   Novelty judge(uint16_t path, uint64_t low, uint64_t high) const {
@@ -54,6 +58,7 @@ class AckMaker {
   Nanos due_at_ = Nanos::never();
   uint64_t untold_bytes_ = 0;
   uint16_t rotation_ = 0;
+  uint16_t first_name_ = 0;
 };
 
 }  // namespace heddle::transport

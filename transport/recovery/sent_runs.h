@@ -11,6 +11,7 @@
 #include "events/events.h"
 #include "transport/recovery/reorder_window.h"
 #include "transport/wire/control.h"
+#include "transport/wire/packet.h"
 
 namespace heddle::transport {
 
@@ -21,7 +22,7 @@ struct ControlRecord {
   uint16_t channel = 0;
   uint16_t count = 0;      // of a grant
   uint32_t sequence = 0;
-  uint32_t capacity = 0;   // of a grant
+  uint32_t capacity = 0;   // of a grant; the epoch of a fence, whose path is in `channel`
 };
 
 // A row of segments of one message.
@@ -32,6 +33,8 @@ struct DataRecord {
   uint32_t step = 0;            // payload of each segment but the last
   uint32_t last = 0;
   uint16_t channel = 0;
+  bool chunk = false;           // written remotely, as one segment
+  OriginalWrite original;       // repeat of a chunk: the write that was given up; number 0: none
 };
 
 struct SentRun {

@@ -1,6 +1,8 @@
 // Control frames to and from bytes. Every value is judged here as far as it can be without a connection.
 #include "transport/wire/control.h"
 
+#include <algorithm>
+
 namespace heddle::transport {
 namespace {
 
@@ -103,6 +105,37 @@ bool read_close(Reader& reader, CloseReason& reason) {
   const uint8_t value = reader.get<uint8_t>();
   reason = static_cast<CloseReason>(value);
   return reader.ok() && value <= static_cast<uint8_t>(CloseReason::kFinished);
+}
+
+void write_placed_grant(const PlacedGrantFrame& frame, Writer& writer) {
+  writer.put(static_cast<uint8_t>(FrameType::kPlacedGrant)).put(frame.channel);
+  writer.put(frame.sequence).put(frame.capacity).put(frame.slot).put(frame.remote_offset);
+  writer.put(frame.token.length).put_bytes(std::span(frame.token.bytes).first(frame.token.length));
+}
+
+bool read_placed_grant(Reader& reader, PlacedGrantFrame& frame) {
+  frame.channel = reader.get<uint16_t>();
+  frame.sequence = reader.get<uint32_t>();
+  frame.capacity = reader.get<uint32_t>();
+  frame.slot = reader.get<uint8_t>();
+  frame.remote_offset = reader.get<uint64_t>();
+  frame.token.length = reader.get<uint8_t>();
+  if (!reader.ok() || frame.token.length == 0 || frame.token.length > frame.token.bytes.size()) {
+    return false;
+  }
+  const std::span<const std::byte> bytes = reader.take(frame.token.length);
+  std::copy(bytes.begin(), bytes.end(), frame.token.bytes.begin());
+  return reader.ok();
+}
+
+void write_fence(FrameType type, const FenceFrame& frame, Writer& writer) {
+  writer.put(static_cast<uint8_t>(type)).put(frame.path).put(frame.epoch);
+}
+
+bool read_fence(Reader& reader, FenceFrame& frame) {
+  frame.path = reader.get<uint16_t>();
+  frame.epoch = reader.get<uint32_t>();
+  return reader.ok();
 }
 
 }  // namespace heddle::transport

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "base/nanos.h"
+#include "transport/placed.h"
 #include "transport/wire/cursor.h"
 
 namespace heddle::transport {
@@ -21,6 +22,9 @@ enum class FrameType : uint8_t {
   kCancelReceive = 5,  // the receiver withdrew a posted receive
   kClose = 6,          // the sender of this frame is closing
   kPing = 7,           // answer me
+  kPlacedGrant = 8,    // a receive is posted, and may be written remotely
+  kFenced = 9,         // writes of earlier epochs are rejected on a path of the reader
+  kAskFence = 10,      // a path of the writer has failed in its NIC: fence it, so that it can be made anew
 };
 
 // One run of received numbers, both ends included.
@@ -30,6 +34,9 @@ struct NumberRange {
 };
 
 inline constexpr size_t kMaxAckRanges = 16;
+
+// In acknowledgements chunk paths (transport/placed.h) are named from here on.
+inline constexpr uint16_t kFirstChunkPathName = 0x8000;
 
 // What a receiver says about one path of its peer.
 struct AckFrame {
@@ -53,6 +60,20 @@ struct GrantFrame {
   uint32_t capacity = 0;       // bytes that each may take
 };
 
+struct PlacedGrantFrame {
+  uint16_t channel = 0;
+  uint32_t sequence = 0;
+  uint32_t capacity = 0;
+  uint8_t slot = 0;            // names this receive in immediates
+  uint64_t remote_offset = 0;  // of the buffer in the region that the token names
+  MemoryToken token;
+};
+
+struct FenceFrame {
+  uint16_t path = 0;           // chunk path, counted from 0
+  uint32_t epoch = 0;
+};
+
 enum class CancelReason : uint8_t { kCancelled = 0, kTruncated = 1 };
 
 struct CancelFrame {
@@ -67,6 +88,7 @@ inline constexpr size_t kAckTimesBytes = 1 + 16;
 inline constexpr size_t kGrantBytes = 1 + 12;
 inline constexpr size_t kCancelBytes = 1 + 7;
 inline constexpr size_t kCloseBytes = 1 + 1;
+inline constexpr size_t kLargestFrameBytes = 1 + 20 + 32;  // a placed grant; acknowledgements apart
 
 // Bytes of this acknowledgement on the wire.
 size_t ack_bytes(const AckFrame& frame);
@@ -76,6 +98,8 @@ void write_ack_times(const AckTimes& times, Writer& writer);
 void write_grant(const GrantFrame& frame, Writer& writer);
 void write_cancel(FrameType type, const CancelFrame& frame, Writer& writer);
 void write_close(CloseReason reason, Writer& writer);
+void write_placed_grant(const PlacedGrantFrame& frame, Writer& writer);
+void write_fence(FrameType type, const FenceFrame& frame, Writer& writer);
 
 // Each reads what follows the type byte; false: malformed.
 bool read_ack(Reader& reader, AckFrame& frame);
@@ -83,5 +107,7 @@ bool read_ack_times(Reader& reader, AckTimes& times);
 bool read_grant(Reader& reader, GrantFrame& frame);
 bool read_cancel(Reader& reader, CancelFrame& frame);
 bool read_close(Reader& reader, CloseReason& reason);
+bool read_placed_grant(Reader& reader, PlacedGrantFrame& frame);
+bool read_fence(Reader& reader, FenceFrame& frame);
 
 }  // namespace heddle::transport

@@ -22,6 +22,8 @@ enum class Parameter : uint16_t {
   kEagerBlocks = 7,
   kFeatures = 8,
   kCongestion = 9,
+  kChunkPaths = 10,
+  kChunkBytes = 11,
 };
 
 template <typename Integer>
@@ -38,6 +40,8 @@ void write_parameters(const HandshakeParameters& p, Writer& writer) {
   put_parameter(writer, Parameter::kEagerBlockBytes, p.eager_block_bytes);
   put_parameter(writer, Parameter::kEagerBlocks, p.eager_blocks);
   put_parameter(writer, Parameter::kFeatures, p.features);
+  put_parameter(writer, Parameter::kChunkPaths, p.chunk_paths);
+  put_parameter(writer, Parameter::kChunkBytes, p.chunk_bytes);
   const auto length = static_cast<uint16_t>(std::strlen(p.congestion.data()));
   writer.put(static_cast<uint16_t>(Parameter::kCongestion)).put(length);
   writer.put_bytes(std::as_bytes(std::span(p.congestion.data(), length)));
@@ -72,6 +76,8 @@ bool read_parameter(Parameter type, std::span<const std::byte> bytes, HandshakeP
       return take_parameter(value, bytes.size(), p.eager_block_bytes);
     case Parameter::kEagerBlocks: return take_parameter(value, bytes.size(), p.eager_blocks);
     case Parameter::kFeatures: return take_parameter(value, bytes.size(), p.features);
+    case Parameter::kChunkPaths: return take_parameter(value, bytes.size(), p.chunk_paths);
+    case Parameter::kChunkBytes: return take_parameter(value, bytes.size(), p.chunk_bytes);
     case Parameter::kCongestion: return take_name(value, bytes.size(), p.congestion);
     case Parameter::kEnd: break;
   }

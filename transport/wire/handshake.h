@@ -25,6 +25,8 @@ struct HandshakeParameters {
   uint32_t max_posted = 0;            // receives it may grant at a time, and accepts grants for
   uint32_t eager_block_bytes = 0;     // the largest message it takes ahead of a receive
   uint16_t eager_blocks = 0;          // and how many of these
+  uint16_t chunk_paths = 0;           // it writes remotely on so many paths; 0: it cannot
+  uint32_t chunk_bytes = 0;           // the largest write that it sends or takes
   uint64_t features = 0;              // bits of what it can do beyond version 1; unknown ones are ignored
   std::array<char, kMaxNameBytes + 1> congestion{};  // wished for in both directions
 };

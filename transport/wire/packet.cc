@@ -9,6 +9,8 @@
 namespace heddle::transport {
 namespace {
 
+constexpr uint64_t kOriginalNumberMask = (uint64_t{1} << 40) - 1;
+
 template <typename Integer>
 Integer load(const std::byte* from) {
   Integer value;
@@ -55,6 +57,17 @@ DataHeader read_data_header(const std::byte* from) {
   header.offset = load<uint32_t>(from + kOffsetAt);
   header.message_bytes = load<uint32_t>(from + 36);
   return header;
+}
+
+Nanos pack(const OriginalWrite& original) {
+  return {static_cast<int64_t>(uint64_t{original.path & 0xffu} << 56 | uint64_t{original.epoch} << 40 |
+                               (original.number & kOriginalNumberMask))};
+}
+
+OriginalWrite unpack_original(Nanos field) {
+  const auto bits = static_cast<uint64_t>(field.count);
+  return {static_cast<uint16_t>(bits >> 56), static_cast<uint16_t>(bits >> 40),
+          bits & kOriginalNumberMask};
 }
 
 bool continues_row(const std::byte* first, const std::byte* next, uint32_t index,

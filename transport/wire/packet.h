@@ -22,6 +22,7 @@ enum class PacketType : uint8_t {
   kReset = 6,    // "I know no such connection"
   kData = 8,     // a segment of a message
   kControl = 9,  // frames: acknowledgements, grants, probes, closes
+  kRepeat = 10,  // a segment of a chunk that was written remotely and given up
 };
 
 // The first byte of every packet: version in the high half, type in the low half.
@@ -59,6 +60,17 @@ struct DataHeader {
   uint32_t message_bytes = 0;   // of the whole message
 };
 static_assert(kDataHeaderBytes == kConnectionHeaderBytes + 14);
+
+// A remote write that was given up and may still land. A kRepeat packet is laid out as a data packet whose send
+// time gives way to this.
+struct OriginalWrite {
+  uint16_t path = 0;            // chunk path of the sender, counted from 0; 8 bits on the wire
+  uint16_t epoch = 0;           // of the path, when it left
+  uint64_t number = 0;          // 40 bits on the wire; 0: there was none
+};
+
+Nanos pack(const OriginalWrite& original);
+OriginalWrite unpack_original(Nanos field);
 
 // A message has at most 1 GiB.
 inline constexpr uint64_t kMaxMessageBytes = uint64_t{1} << 30;
