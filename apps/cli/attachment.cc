@@ -1,0 +1,28 @@
+// Attachment: see attachment.h.
+#include "apps/cli/attachment.h"
+
+#include "engine/configured.h"
+
+namespace heddle::cli {
+namespace {
+
+Result<std::unique_ptr<engine::Endpoint>> attach(const Config& config, uint16_t port, bool accept) {
+  Result<engine::Options> options = engine::configured_options(config);
+  if (!options) return fail(options.error());
+  engine::NetworkOptions network = engine::configured_network(config);
+  network.port = port;
+  options->transport.accept = accept;
+  return engine::Endpoint::open(network, *options);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<engine::Endpoint>> attach_client(const Config& config) {
+  return attach(config, 0, false);
+}
+
+Result<std::unique_ptr<engine::Endpoint>> attach_server(const Config& config) {
+  return attach(config, static_cast<uint16_t>(config.integer("port")), true);
+}
+
+}  // namespace heddle::cli

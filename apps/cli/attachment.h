@@ -1,0 +1,19 @@
+// Attachment: opens the endpoint that a command works with, as the configuration says, and tells
+// what a user should know about it.
+#pragma once
+
+#include <memory>
+
+#include "base/config.h"
+#include "base/result.h"
+#include "engine/endpoint.h"
+
+namespace heddle::cli {
+
+// For a client: any free port. Errors: those of Endpoint::open, and unknown names in the
+// configuration.
+Result<std::unique_ptr<engine::Endpoint>> attach_client(const Config& config);
+// For a server: the configured port. Errors likewise.
+Result<std::unique_ptr<engine::Endpoint>> attach_server(const Config& config);
+
+}  // namespace heddle::cli

@@ -1,0 +1,14 @@
+// Interrupt: Ctrl-C and SIGTERM as a flag that loops look at, so that a command ends with a summary
+// and its peer is told. A second signal ends the process at once.
+#pragma once
+
+namespace heddle::cli {
+
+// Starts to catch SIGINT and SIGTERM.
+void catch_interrupts();
+// The signal that came; 0: none.
+int interrupted();
+// What a shell expects of a program that a signal ended: 130 for SIGINT, 143 for SIGTERM.
+int interrupted_exit_status();
+
+}  // namespace heddle::cli

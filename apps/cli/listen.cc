@@ -1,0 +1,60 @@
+// Listen: see listen.h.
+#include "apps/cli/listen.h"
+
+#include <fmt/core.h>
+
+#include "apps/cli/attachment.h"
+#include "apps/cli/interrupt.h"
+#include "apps/cli/service/server.h"
+#include "apps/cli/terminal.h"
+#include "base/version.h"
+#include "datapath/resolve.h"
+
+namespace heddle::cli {
+namespace {
+
+// Of a server that runs for weeks only the latest records are kept.
+constexpr size_t kMostRecords = 1000;
+
+}  // namespace
+
+int listen(const Config& config, const ListenOptions& options) {
+  catch_interrupts();
+  Result<std::unique_ptr<engine::Endpoint>> endpoint = attach_server(config);
+  if (!endpoint) {
+    print_error(endpoint.error());
+    return kCouldNotRun;
+  }
+  const std::string address = datapath::to_text((*endpoint)->local_address());
+  if (!options.json) {
+    print(fmt::format("heddle {} listens on {}; Ctrl-C stops it\n", kVersion, address));
+  }
+  std::deque<Json> records;
+  const auto report = [&](const std::string& peer, const std::string& text, const Json& record) {
+    if (!options.json) {
+      print(fmt::format("{:<22} {}\n", peer, text));
+      return;
+    }
+    if (records.size() == kMostRecords) records.pop_front();
+    records.push_back({{"peer", peer}});
+    records.back().update(record);
+  };
+  Server server(**endpoint, report);
+  const bool all_well = server.run(options.once);
+  const int stopped_by = interrupted();
+  if (options.json) {
+    const Json document = {{"heddle", std::string(kVersion)},
+                           {"address", address},
+                           {"clients", server.clients()},
+                           {"interrupted", stopped_by != 0},
+                           {"records", records}};
+    print(document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  } else if (stopped_by != 0) {
+    print(fmt::format("stopped; {} client{} served\n", server.clients(),
+                      server.clients() == 1 ? "" : "s"));
+  }
+  if (stopped_by != 0) return interrupted_exit_status();
+  return all_well ? kDone : kCouldNotRun;
+}
+
+}  // namespace heddle::cli

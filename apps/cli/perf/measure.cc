@@ -1,0 +1,188 @@
+// Measure: see measure.h.
+#include "apps/cli/perf/measure.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "apps/cli/interrupt.h"
+#include "apps/cli/quantity.h"
+#include "apps/cli/service/echo.h"
+#include "apps/cli/service/usage.h"
+
+namespace heddle::cli {
+namespace {
+
+constexpr uint64_t kBytesUnderWay = 8 << 20;
+constexpr uint32_t kMostMessages = 128;
+constexpr uint64_t kLargeMessage = 256 << 20;
+constexpr Nanos kShowEvery = millis(500);
+constexpr int kWarmUpRounds = 100;
+
+// Counters of a connection at the beginning of a test.
+struct Counters {
+  transport::ConnectionStatistics connection;
+  std::vector<transport::PathStatistics> paths;
+  Nanos cpu;
+};
+
+Counters read_counters(const Client& client) {
+  const engine::Endpoint& endpoint = client.endpoint();
+  return {endpoint.statistics(client.connection()).value_or(transport::ConnectionStatistics{}),
+          endpoint.path_statistics(client.connection()), cpu_time_used()};
+}
+
+void note_counters(const Client& client, const Counters& before, Measurement& measurement) {
+  const Counters after = read_counters(client);
+  measurement.cpu = after.cpu - before.cpu;
+  // A connection that has failed has no counters any more.
+  if (after.connection.segments_sent < before.connection.segments_sent) return;
+  measurement.segments_sent = after.connection.segments_sent - before.connection.segments_sent;
+  measurement.segments_repeated =
+      after.connection.segments_repeated - before.connection.segments_repeated;
+  measurement.segments_repeated_spuriously = after.connection.segments_repeated_spuriously -
+                                             before.connection.segments_repeated_spuriously;
+  measurement.smoothed_rtt = after.connection.smoothed_rtt;
+  for (const transport::PathStatistics& path : after.paths) {
+    uint64_t bytes = path.payload_bytes_sent;
+    for (const transport::PathStatistics& earlier : before.paths) {
+      if (earlier.path == path.path) bytes -= std::min(bytes, earlier.payload_bytes_sent);
+    }
+    measurement.path_shares.push_back({path.path, bytes});
+  }
+}
+
+Unexpected stopped() { return fail(ErrorCode::kCancelled, "stopped", "interrupted by a signal"); }
+
+class BandwidthTest {
+ public:
+  BandwidthTest(Client& client, Measurement& measurement, const MeasureProgress& progress)
+      : client_(client), measurement_(measurement), progress_(progress) {}
+
+  Result<void> run() {
+    if (Result<void> prepared = prepare(); !prepared) return prepared;
+    Result<void> moved = move();
+    measurement_.sent = sending_->result();
+    if (receiving_) measurement_.reverse = receiving_->result();
+    return moved;
+  }
+
+ private:
+  Result<void> prepare() {
+    const TestOptions& options = measurement_.options;
+    engine::Endpoint& endpoint = client_.endpoint();
+    if (options.bidirectional) {
+      Result<MessageSlots> slots =
+          MessageSlots::make(endpoint, options.message_bytes, options.window);
+      if (!slots) return fail(slots.error());
+      receiving_ = std::make_unique<ReceiveStream>(endpoint, client_.connection(), options,
+                                                   std::move(*slots));
+      if (Result<void> posted = receiving_->step(); !posted) return posted;
+    }
+    Result<Json> ready = client_.ask(to_json(options), "ready");
+    if (!ready) return fail(ready.error());
+    Result<MessageSlots> slots =
+        MessageSlots::make(endpoint, options.message_bytes, options.window);
+    if (!slots) return fail(slots.error());
+    sending_ =
+        std::make_unique<SendStream>(endpoint, client_.connection(), options, std::move(*slots));
+    return {};
+  }
+
+  Result<void> move() {
+    engine::Endpoint& endpoint = client_.endpoint();
+    const Nanos began = endpoint.now();
+    Nanos shown_at = began;
+    while (!sending_->ended() || (receiving_ && !receiving_->ended())) {
+      const Nanos now = endpoint.now();
+      if (interrupted() != 0) return stopped();
+      const bool more = now - began < measurement_.options.duration;
+      if (Result<void> stepped = sending_->step(more); !stepped) return stepped;
+      if (receiving_) {
+        if (Result<void> stepped = receiving_->step(); !stepped) return stepped;
+      }
+      if (now - shown_at >= kShowEvery) {
+        shown_at = now;
+        progress_(fmt::format("{:.1f} of {:.1f} s  {}", to_seconds(now - began),
+                              to_seconds(measurement_.options.duration),
+                              rate_text(sending_->result().bits_per_s())));
+      }
+      endpoint.progress(millis(100));
+    }
+    return {};
+  }
+
+  Client& client_;
+  Measurement& measurement_;
+  const MeasureProgress& progress_;
+  std::unique_ptr<SendStream> sending_;
+  std::unique_ptr<ReceiveStream> receiving_;
+};
+
+Result<void> run_latency(Client& client, Measurement& measurement,
+                         const MeasureProgress& progress) {
+  const TestOptions& options = measurement.options;
+  engine::Endpoint& endpoint = client.endpoint();
+  Result<Json> ready = client.ask(to_json(options), "ready");
+  if (!ready) return fail(ready.error());
+  Result<MessageSlots> sending = MessageSlots::make(endpoint, options.message_bytes, 1);
+  if (!sending) return fail(sending.error());
+  Result<MessageSlots> receiving = MessageSlots::make(endpoint, options.message_bytes, kEchoWindow);
+  if (!receiving) return fail(receiving.error());
+  EchoClient echo(endpoint, client.connection(), options.message_bytes, std::move(*sending),
+                  std::move(*receiving));
+  const Nanos began = endpoint.now();
+  Nanos now = began;
+  Nanos shown_at = began;
+  for (int round = 0; now - began < options.duration; ++round) {
+    const Result<Nanos> round_trip = echo.round();
+    if (!round_trip) return fail(round_trip.error());
+    now = endpoint.now();
+    // Slow networks with short tests are measured from the first round on.
+    if (round >= kWarmUpRounds || now - began > options.duration / 10) {
+      measurement.round_trips.add(*round_trip);
+    }
+    if (now - shown_at < kShowEvery) continue;
+    shown_at = now;
+    progress(fmt::format("{:.1f} of {:.1f} s  {} half round trip", to_seconds(now - began),
+                         to_seconds(options.duration),
+                         span_text(measurement.round_trips.percentile(500) / 2)));
+  }
+  return echo.finish();
+}
+
+}  // namespace
+
+uint64_t Measurement::payload_bytes() const {
+  return sent.payload_bytes + (reverse ? reverse->payload_bytes : 0);
+}
+
+uint64_t Measurement::wrong_messages() const {
+  uint64_t wrong = reverse ? reverse->wrong_messages : 0;
+  if (server.is_object() && server.contains("received") && server["received"].is_object()) {
+    wrong += server["received"].value("wrong_messages", uint64_t{0});
+  }
+  return wrong;
+}
+
+uint32_t window_for(uint64_t message_bytes) {
+  if (message_bytes > kLargeMessage) return 1;
+  return static_cast<uint32_t>(
+      std::clamp<uint64_t>(kBytesUnderWay / message_bytes, 2, kMostMessages));
+}
+
+Result<void> measure(Client& client, Measurement& measurement, const MeasureProgress& progress) {
+  const Counters before = read_counters(client);
+  Result<void> ran = measurement.options.test == "bw"
+                         ? BandwidthTest(client, measurement, progress).run()
+                         : run_latency(client, measurement, progress);
+  note_counters(client, before, measurement);
+  if (!ran) return ran;
+  const Result<Json> result = client.hear("result");
+  if (!result) return fail(result.error());
+  measurement.server = (*result)["result"];
+  measurement.complete = true;
+  return {};
+}
+
+}  // namespace heddle::cli

@@ -1,0 +1,230 @@
+// Report: see report.h.
+#include "apps/cli/perf/report.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "apps/cli/quantity.h"
+#include "base/revision.h"
+#include "base/version.h"
+
+namespace heddle::cli {
+namespace {
+
+double per_gbyte(double cpu_seconds, uint64_t payload_bytes) {
+  return payload_bytes == 0 ? 0 : cpu_seconds / (static_cast<double>(payload_bytes) * 1e-9);
+}
+
+double server_cpu_seconds(const Measurement& measurement) {
+  return measurement.server.is_object() ? measurement.server.value("cpu_seconds", 0.0) : 0.0;
+}
+
+bool heard_server(const Measurement& measurement) { return measurement.server.is_object(); }
+
+double percent(uint64_t part, uint64_t whole) {
+  return whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+std::string row(std::string_view name, const std::string& value) {
+  return fmt::format("    {:<16} = {}\n", name, value);
+}
+
+// "36.2 Gb/s     4.53 GB/s"
+std::string goodput_text(double bits_per_s) {
+  return fmt::format("{:>10}   {:>6} GB/s", rate_text(bits_per_s), digits_text(bits_per_s / 8e9));
+}
+
+std::string repeats_text(const Measurement& m) {
+  std::string text = fmt::format("{:.3f} %", percent(m.segments_repeated, m.segments_sent));
+  if (m.segments_repeated == 0) return text;
+  return text + fmt::format("   {} of {} segments, {} of them needless",
+                            count_text(m.segments_repeated), count_text(m.segments_sent),
+                            count_text(m.segments_repeated_spuriously));
+}
+
+std::string shares_text(const Measurement& m) {
+  constexpr size_t kMostShown = 16;
+  uint64_t total = 0;
+  for (const PathShare& share : m.path_shares) total += share.payload_bytes;
+  if (total == 0) return "-";
+  const auto by_bytes = [](const PathShare& a, const PathShare& b) {
+    return a.payload_bytes < b.payload_bytes;
+  };
+  if (m.path_shares.size() > kMostShown) {
+    const auto [least, most] =
+        std::minmax_element(m.path_shares.begin(), m.path_shares.end(), by_bytes);
+    return fmt::format("{}: {:.1f} to {:.1f} % each", m.path_shares.size(),
+                       percent(least->payload_bytes, total), percent(most->payload_bytes, total));
+  }
+  std::string text = fmt::format("{}:", m.path_shares.size());
+  for (const PathShare& share : m.path_shares) {
+    text += fmt::format(" {:.1f}", percent(share.payload_bytes, total));
+  }
+  return text + " %";
+}
+
+std::string cpu_text(const Measurement& m) {
+  std::string text =
+      fmt::format("{:.3f} s/GB here", per_gbyte(to_seconds(m.cpu), m.payload_bytes()));
+  if (!heard_server(m)) return text;
+  return text +
+         fmt::format("   {:.3f} s/GB there", per_gbyte(server_cpu_seconds(m), m.payload_bytes()));
+}
+
+std::string bandwidth_text(const Measurement& m) {
+  std::string text = "bw:\n";
+  if (m.reverse) {
+    text += row("goodput out", goodput_text(m.sent.bits_per_s()));
+    text += row("goodput in", goodput_text(m.reverse->bits_per_s()));
+  } else {
+    text += row("goodput", goodput_text(m.sent.bits_per_s()));
+  }
+  text += row("messages", fmt::format("{} of {} in {}, {} under way", count_text(m.sent.messages),
+                                      size_text(m.options.message_bytes),
+                                      span_text(m.sent.ended - m.sent.began), m.options.window));
+  text += row("repeated", repeats_text(m));
+  text += row("paths", shares_text(m));
+  return text + row("cpu", cpu_text(m));
+}
+
+std::string latency_text(const Measurement& m) {
+  const LatencyHistogram& times = m.round_trips;
+  std::string text = "lat:\n";
+  const auto half = [&times](uint32_t per_mille) {
+    return digits_text(to_micros(times.percentile(per_mille)) / 2);
+  };
+  text += row("half round trip",
+              fmt::format("{} us p50   {} us p99   {} us p99.9", half(500), half(990), half(999)));
+  text += row("least, most", fmt::format("{} us   {} us", digits_text(to_micros(times.min()) / 2),
+                                         digits_text(to_micros(times.max()) / 2)));
+  text += row("rounds", fmt::format("{} of {}", count_text(times.count()),
+                                    size_text(m.options.message_bytes)));
+  return text + row("repeated", repeats_text(m));
+}
+
+Json stream_json(const StreamResult& result) {
+  return {{"messages", result.messages},
+          {"payload_bytes", result.payload_bytes},
+          {"seconds", to_seconds(result.ended - result.began)},
+          {"goodput_gbits_per_s", result.bits_per_s() * 1e-9},
+          {"goodput_gbytes_per_s", result.bits_per_s() / 8e9}};
+}
+
+void add_bandwidth(const Measurement& m, Json& json) {
+  json.update(stream_json(m.sent));
+  json["window"] = m.options.window;
+  json["bidirectional"] = m.options.bidirectional;
+  if (m.reverse) json["reverse"] = stream_json(*m.reverse);
+  json["checked"] = m.options.check;
+  if (m.options.check) json["wrong_messages"] = m.wrong_messages();
+  json["cpu_seconds_per_gbyte"] = per_gbyte(to_seconds(m.cpu), m.payload_bytes());
+  json["server_cpu_seconds_per_gbyte"] =
+      heard_server(m) ? Json(per_gbyte(server_cpu_seconds(m), m.payload_bytes())) : Json();
+  Json shares = Json::array();
+  uint64_t total = 0;
+  for (const PathShare& share : m.path_shares) total += share.payload_bytes;
+  for (const PathShare& share : m.path_shares) {
+    shares.push_back({{"path", share.path},
+                      {"payload_bytes", share.payload_bytes},
+                      {"share", percent(share.payload_bytes, total) / 100}});
+  }
+  json["paths"] = std::move(shares);
+}
+
+void add_latency(const Measurement& m, Json& json) {
+  const LatencyHistogram& times = m.round_trips;
+  const auto half = [](Nanos span) { return to_micros(span) / 2; };
+  json["rounds"] = times.count();
+  json["half_round_trip_us_min"] = half(times.min());
+  json["half_round_trip_us_mean"] = half(times.mean());
+  json["half_round_trip_us_p50"] = half(times.percentile(500));
+  json["half_round_trip_us_p99"] = half(times.percentile(990));
+  json["half_round_trip_us_p999"] = half(times.percentile(999));
+  json["half_round_trip_us_max"] = half(times.max());
+}
+
+}  // namespace
+
+std::string setting_text(const PerfSetting& setting) {
+  return fmt::format("{}, {} path{}, {}, segments of {} bytes\n", setting.peer, setting.paths,
+                     setting.paths == 1 ? "" : "s", setting.congestion,
+                     count_text(setting.segment_bytes));
+}
+
+std::string measurement_text(const Measurement& measurement) {
+  return measurement.options.test == "bw" ? bandwidth_text(measurement) : latency_text(measurement);
+}
+
+std::string sweep_head(const std::string& test) {
+  if (test == "bw") {
+    return fmt::format("bw:\n{:>10}  {:>10}  {:>11}  {:>12}  {:>9}  {:>14}\n", "size", "goodput",
+                       "", "messages/s", "repeated", "cpu here/there");
+  }
+  return fmt::format("lat: (half round trip)\n{:>10}  {:>10}  {:>10}  {:>10}  {:>10}\n", "size",
+                     "p50 us", "p99 us", "p99.9 us", "rounds");
+}
+
+std::string sweep_row(const Measurement& m) {
+  const std::string size = size_text(m.options.message_bytes);
+  if (m.options.test == "lat") {
+    const auto half = [&m](uint32_t per_mille) {
+      return digits_text(to_micros(m.round_trips.percentile(per_mille)) / 2);
+    };
+    return fmt::format("{:>10}  {:>10}  {:>10}  {:>10}  {:>10}\n", size, half(500), half(990),
+                       half(999), count_text(m.round_trips.count()));
+  }
+  const double span = std::max(1e-9, to_seconds(m.sent.ended - m.sent.began));
+  const double bits_per_s = m.sent.bits_per_s() + (m.reverse ? m.reverse->bits_per_s() : 0);
+  const std::string cpu =
+      fmt::format("{:.2f}/{:.2f} s/GB", per_gbyte(to_seconds(m.cpu), m.payload_bytes()),
+                  per_gbyte(server_cpu_seconds(m), m.payload_bytes()));
+  return fmt::format("{:>10}  {:>10}  {:>6} GB/s  {:>12}  {:>7.3f} %  {:>14}\n", size,
+                     rate_text(bits_per_s), digits_text(bits_per_s / 8e9),
+                     count_text(static_cast<uint64_t>(static_cast<double>(m.sent.messages) / span)),
+                     percent(m.segments_repeated, m.segments_sent), cpu);
+}
+
+std::string wrong_text(const Measurement& m) {
+  if (m.wrong_messages() == 0) return {};
+  std::string where = m.reverse ? m.reverse->first_difference : std::string();
+  if (where.empty() && heard_server(m) && m.server.contains("received")) {
+    where = m.server["received"].value("first_difference", std::string("not told"));
+  }
+  return fmt::format("{} messages of {} arrived changed, the first at {}",
+                     count_text(m.wrong_messages()), size_text(m.options.message_bytes), where);
+}
+
+Json measurement_json(const Measurement& m) {
+  Json json = {
+      {"test", m.options.test}, {"size_bytes", m.options.message_bytes}, {"complete", m.complete}};
+  if (m.options.test == "bw") {
+    add_bandwidth(m, json);
+  } else {
+    add_latency(m, json);
+  }
+  json["segments_sent"] = m.segments_sent;
+  json["segments_repeated"] = m.segments_repeated;
+  json["segments_repeated_spuriously"] = m.segments_repeated_spuriously;
+  json["smoothed_rtt_us"] = to_micros(m.smoothed_rtt);
+  json["server"] = m.server;
+  return json;
+}
+
+Json perf_document(const PerfSetting& setting, std::span<const Measurement> measurements,
+                   bool stopped, const Error* error) {
+  Json document = {{"heddle", std::string(kVersion)},
+                   {"revision", std::string(git_revision())},
+                   {"peer", setting.peer},
+                   {"paths", setting.paths},
+                   {"segment_bytes", setting.segment_bytes},
+                   {"congestion", setting.congestion},
+                   {"interrupted", stopped}};
+  if (error != nullptr) document.update(to_json(*error));
+  document["tests"] = Json::array();
+  for (const Measurement& each : measurements) document["tests"].push_back(measurement_json(each));
+  return document;
+}
+
+}  // namespace heddle::cli

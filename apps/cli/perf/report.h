@@ -1,0 +1,36 @@
+// Report: the results of `heddle perf` as text for people and as JSON for programs. Pure functions.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "apps/cli/perf/measure.h"
+
+namespace heddle::cli {
+
+// What is the same for all tests of a run.
+struct PerfSetting {
+  std::string peer;
+  uint32_t paths = 0;
+  uint32_t segment_bytes = 0;
+  std::string congestion;
+};
+
+std::string setting_text(const PerfSetting& setting);
+
+// One test, a value a line.
+std::string measurement_text(const Measurement& measurement);
+
+// Of a sweep over sizes: the head of a test's table, and a row.
+std::string sweep_head(const std::string& test);
+std::string sweep_row(const Measurement& measurement);
+
+// Nothing for tests that found nothing wrong.
+std::string wrong_text(const Measurement& measurement);
+
+Json measurement_json(const Measurement& measurement);
+// `error` may be null.
+Json perf_document(const PerfSetting& setting, std::span<const Measurement> measurements,
+                   bool stopped, const Error* error);
+
+}  // namespace heddle::cli

@@ -1,0 +1,218 @@
+// `heddle perf`: see perf_command.h.
+#include "apps/cli/perf_command.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "apps/cli/attachment.h"
+#include "apps/cli/interrupt.h"
+#include "apps/cli/listen.h"
+#include "apps/cli/perf/measure.h"
+#include "apps/cli/perf/report.h"
+#include "apps/cli/quantity.h"
+#include "apps/cli/settings.h"
+#include "apps/cli/terminal.h"
+#include "transport/names.h"
+
+namespace heddle::cli {
+namespace {
+
+constexpr const char* kExample = R"(Example:
+  heddle perf --listen                        on node2
+  heddle perf node2 bw lat                    on node1
+  heddle perf node2 bw -s all --paths 16 --json)";
+
+constexpr uint64_t kBandwidthBytes = 1 << 20;
+constexpr uint64_t kLatencyBytes = 64;
+constexpr uint64_t kSweepLast = 64 << 20;
+
+struct PerfOptions {
+  std::string host;
+  std::vector<std::string> tests;
+  bool listen = false;
+  bool once = false;
+  bool json = false;
+  bool bidirectional = false;
+  bool check = false;
+  std::string time;
+  std::string size;
+};
+
+// The tests to run, in order. Errors: kInvalid.
+Result<std::vector<TestOptions>> plan_tests(const PerfOptions& options) {
+  const bool sweep = options.size == "all";
+  const Result<Nanos> span =
+      parse_span(!options.time.empty() ? options.time : std::string(sweep ? "1" : "2"));
+  if (!span) return fail(span.error());
+  std::vector<std::string> names = options.tests;
+  if (names.empty()) names = {"bw", "lat"};
+  std::vector<TestOptions> plan;
+  for (const std::string& name : names) {
+    if (name != "bw" && name != "lat") {
+      return fail(ErrorCode::kInvalid, fmt::format("cannot run the test '{}'", name),
+                  "there is none of this name", "choose bw or lat");
+    }
+    std::vector<uint64_t> sizes;
+    if (sweep) {
+      for (uint64_t bytes = 1; bytes <= kSweepLast; bytes *= 4) sizes.push_back(bytes);
+    } else if (options.size.empty()) {
+      sizes.push_back(name == "bw" ? kBandwidthBytes : kLatencyBytes);
+    } else {
+      const Result<Bytes> size = parse_message_size(options.size);
+      if (!size) return fail(size.error());
+      sizes.push_back(size->count);
+    }
+    for (const uint64_t bytes : sizes) {
+      plan.push_back({.test = name,
+                      .message_bytes = bytes,
+                      .window = name == "bw" ? window_for(bytes) : 1,
+                      .duration = *span,
+                      .bidirectional = options.bidirectional && name == "bw",
+                      .check = options.check && name == "bw"});
+    }
+  }
+  return plan;
+}
+
+PerfSetting setting_of(Client& client) {
+  PerfSetting setting{.peer = client.peer()};
+  if (const auto known = client.endpoint().statistics(client.connection())) {
+    setting.paths = known->paths;
+    setting.segment_bytes = known->segment_bytes;
+    setting.congestion = known->congestion;
+  }
+  return setting;
+}
+
+// Runs the tests one after the other, and prints each when it is done.
+class PerfRun {
+ public:
+  PerfRun(Client& client, const PerfOptions& options) : client_(client), options_(options) {}
+
+  Result<void> run(const std::vector<TestOptions>& plan) {
+    const bool sweep = options_.size == "all";
+    for (const TestOptions& test : plan) {
+      const bool first = measurements_.empty() || measurements_.back().options.test != test.test;
+      Measurement& now = measurements_.emplace_back();
+      now.options = test;
+      const Result<void> ran = measure(client_, now, [&](const std::string& text) {
+        line_.show(fmt::format("{} {}  {}", test.test, size_text(test.message_bytes), text));
+      });
+      line_.clear();
+      const bool seen = now.sent.messages > 0 || now.round_trips.count() > 0;
+      if (!options_.json && (ran || seen)) {
+        if (sweep && first) print(sweep_head(test.test));
+        print(sweep ? sweep_row(now) : measurement_text(now));
+      }
+      if (!ran) return ran;
+    }
+    return {};
+  }
+
+  const std::vector<Measurement>& measurements() const { return measurements_; }
+
+ private:
+  Client& client_;
+  const PerfOptions& options_;
+  ProgressLine line_;
+  std::vector<Measurement> measurements_;
+};
+
+Result<int> conclude(const PerfSetting& setting, const PerfOptions& options, const PerfRun& run,
+                     const Result<void>& ran) {
+  const bool stopped = interrupted() != 0;
+  if (options.json) {
+    const Error* error = ran || stopped ? nullptr : &ran.error();
+    const Json document = perf_document(setting, run.measurements(), stopped, error);
+    print(document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  }
+  if (stopped) return interrupted_exit_status();
+  if (!ran) return fail(ran.error());
+  int status = kDone;
+  for (const Measurement& each : run.measurements()) {
+    const std::string wrong = wrong_text(each);
+    if (wrong.empty()) continue;
+    print_error({ErrorCode::kSystem, wrong});
+    status = kFoundWrong;
+  }
+  return status;
+}
+
+Result<int> measure_host(const Config& config, const PerfOptions& options) {
+  const Result<std::vector<TestOptions>> plan = plan_tests(options);
+  if (!plan) return fail(plan.error());
+  catch_interrupts();
+  Result<std::unique_ptr<engine::Endpoint>> endpoint = attach_client(config);
+  if (!endpoint) return fail(endpoint.error());
+  const auto port = static_cast<uint16_t>(config.integer("port"));
+  Result<std::unique_ptr<Client>> client = Client::connect(**endpoint, options.host, port, {});
+  if (!client && interrupted() != 0) return interrupted_exit_status();
+  if (!client) return fail(client.error());
+  const PerfSetting setting = setting_of(**client);
+  if (!options.json) print(setting_text(setting));
+  PerfRun run(**client, options);
+  const Result<void> ran = run.run(*plan);
+  return conclude(setting, options, run, ran);
+}
+
+int run_perf(const Settings& settings, const PerfOptions& options) {
+  const Result<Config> config = settings.load();
+  if (!config) {
+    print_error(config.error());
+    return kCouldNotRun;
+  }
+  if (options.listen) return listen(*config, {.once = options.once, .json = options.json});
+  const Result<int> status = measure_host(*config, options);
+  if (status) return *status;
+  print_error(status.error());
+  return kCouldNotRun;
+}
+
+std::string controller_choice() {
+  std::string text;
+  for (const std::string_view name : transport::controller_names()) {
+    text.append(text.empty() ? "" : "|").append(name);
+  }
+  return text;
+}
+
+void add_options(CLI::App& perf, PerfOptions& options, Settings& settings) {
+  perf.add_option("tests", options.tests, "what to measure [bw lat]")->type_name("bw|lat");
+  perf.add_option("-t,--time", options.time, "length of a test [2, with -s all 1]")
+      ->type_name("SECONDS");
+  perf.add_option("-s,--size", options.size, "size of a message, 1 to 1G, or all [bw 1M, lat 64]")
+      ->type_name("BYTES");
+  perf.add_flag("--bidirectional", options.bidirectional, "bw: send both ways at once");
+  perf.add_flag("--check", options.check, "bw: verify every byte that arrives");
+  perf.add_flag("--json", options.json, "print one JSON document");
+  settings.offer("--paths", "paths", "N");
+  settings.offer("--cc", "congestion", controller_choice());
+  settings.offer("-p,--port", "port", "PORT");
+  settings.offer("--bind", "bind", "ADDRESS");
+}
+
+}  // namespace
+
+void add_perf_command(CLI::App& root, Invocation& invocation) {
+  CLI::App* const perf =
+      root.add_subcommand("perf", "measure how fast messages move, and how long one takes");
+  perf->footer(kExample);
+  const auto options = std::make_shared<PerfOptions>();
+  const auto settings = std::make_shared<Settings>(*perf);
+  auto* const host = perf->add_option("host", options->host, "where 'heddle perf --listen' runs");
+  host->type_name("HOST[:PORT]");
+  auto* const server = perf->add_flag("--listen", options->listen, "serve others, many at once");
+  server->excludes(host);
+  perf->add_flag("--once", options->once, "listen: end when the first client has gone")
+      ->needs(server);
+  add_options(*perf, *options, *settings);
+  perf->callback([options, settings, host, &invocation] {
+    if (!options->listen && host->count() == 0) {
+      throw CLI::RequiredError("a host to measure, or --listen,");
+    }
+    invocation.run = [options, settings] { return run_perf(*settings, *options); };
+  });
+}
+
+}  // namespace heddle::cli

@@ -1,0 +1,76 @@
+// The program: see program.h.
+#include "apps/cli/program.h"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <exception>
+
+#include "apps/cli/completion_command.h"
+#include "apps/cli/config_command.h"
+#include "apps/cli/perf_command.h"
+#include "apps/cli/ping_command.h"
+#include "apps/cli/terminal.h"
+#include "base/revision.h"
+#include "base/version.h"
+
+namespace heddle::cli {
+namespace {
+
+// "heddle perf": the command that the user was talking to, for the advice in an error.
+std::string command_in_use(const CLI::App& root) {
+  std::string words = root.get_name();
+  const CLI::App* at = &root;
+  while (!at->get_subcommands().empty()) {
+    at = at->get_subcommands().front();
+    words += " " + at->get_name();
+  }
+  return words;
+}
+
+int report(const CLI::App& root, const CLI::ParseError& error) {
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
+    root.exit(error);  // help or version, on standard output
+    return kDone;
+  }
+  std::string why = error.what();
+  for (char& letter : why) {
+    if (letter == '\n') letter = ' ';
+  }
+  print_error({ErrorCode::kInvalid, "cannot read the command line", why,
+               fmt::format("see '{} --help'", command_in_use(root))});
+  return kCouldNotRun;
+}
+
+}  // namespace
+
+void add_commands(CLI::App& root, Invocation& invocation) {
+  add_ping_command(root, invocation);
+  add_perf_command(root, invocation);
+  add_config_command(root, invocation);
+  add_completion_command(root, invocation);
+}
+
+int run_program(int argc, const char* const* argv) {
+  try {
+    CLI::App root{"Moves data between GPU hosts on plain Ethernet, and shows how it goes.",
+                  "heddle"};
+    root.set_version_flag("--version", fmt::format("heddle {} ({})", kVersion, git_revision()));
+    root.set_help_flag("-h,--help", "print this help");
+    root.require_subcommand(1);
+    root.footer("Every command has --help with an example.");
+    Invocation invocation;
+    add_commands(root, invocation);
+    try {
+      root.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+      return report(root, error);
+    }
+    return invocation.run();
+  } catch (const std::exception& error) {
+    print_error({ErrorCode::kSystem, "stopped", error.what(), ""});
+    return kCouldNotRun;
+  }
+}
+
+}  // namespace heddle::cli

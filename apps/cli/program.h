@@ -1,0 +1,23 @@
+// The program `heddle`: its tree of commands, and how a command line becomes the run of one of
+// them. To add a command: its own file with an add_* function, and one line in program.cc.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <functional>
+#include <memory>
+
+namespace heddle::cli {
+
+// What a command hands to the program when its words are on the command line. It returns an exit
+// status.
+struct Invocation {
+  std::function<int()> run;
+};
+
+// Builds the whole tree below `root`; the commands keep their options alive in their callbacks.
+void add_commands(CLI::App& root, Invocation& invocation);
+
+// main() without exceptions: returns the exit status.
+int run_program(int argc, const char* const* argv);
+
+}  // namespace heddle::cli

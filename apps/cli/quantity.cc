@@ -1,0 +1,134 @@
+// Quantities: see quantity.h.
+#include "apps/cli/quantity.h"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace heddle::cli {
+namespace {
+
+struct Unit {
+  std::string_view name;
+  uint64_t factor;
+};
+
+constexpr std::array kSizeUnits = {
+    Unit{"", 1},
+    Unit{"B", 1},
+    Unit{"K", 1ULL << 10},
+    Unit{"KiB", 1ULL << 10},
+    Unit{"KB", 1'000},
+    Unit{"M", 1ULL << 20},
+    Unit{"MiB", 1ULL << 20},
+    Unit{"MB", 1'000'000},
+    Unit{"G", 1ULL << 30},
+    Unit{"GiB", 1ULL << 30},
+    Unit{"GB", 1'000'000'000},
+};
+
+constexpr std::array kSpanUnits = {
+    Unit{"", 1'000'000'000}, Unit{"s", 1'000'000'000},  Unit{"ms", 1'000'000},
+    Unit{"us", 1'000},       Unit{"m", 60'000'000'000}, Unit{"min", 60'000'000'000},
+};
+
+bool same_letters(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if ((a[i] | 0x20) != (b[i] | 0x20)) return false;
+  }
+  return true;
+}
+
+template <size_t N>
+const Unit* find_unit(const std::array<Unit, N>& units, std::string_view name) {
+  for (const Unit& unit : units) {
+    if (same_letters(unit.name, name)) return &unit;
+  }
+  return nullptr;
+}
+
+Unexpected bad_size(std::string_view text, std::string why) {
+  return fail(ErrorCode::kInvalid, fmt::format("'{}' is not a message size", text), std::move(why),
+              "give bytes, or a number with K, M or G, like 64K");
+}
+
+Unexpected bad_span(std::string_view text, std::string why) {
+  return fail(ErrorCode::kInvalid, fmt::format("'{}' is not a time", text), std::move(why),
+              "give seconds, like 5 or 0.5, or 500ms");
+}
+
+}  // namespace
+
+Result<Bytes> parse_size(std::string_view text) {
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc::result_out_of_range) return bad_size(text, "the number is too large");
+  if (error != std::errc()) return bad_size(text, "it does not begin with a whole number");
+  const Unit* unit = find_unit(kSizeUnits, text.substr(static_cast<size_t>(end - text.data())));
+  if (unit == nullptr) return bad_size(text, "its unit is not known");
+  if (number > UINT64_MAX / unit->factor) return bad_size(text, "the number is too large");
+  return Bytes{number * unit->factor};
+}
+
+Result<Bytes> parse_message_size(std::string_view text) {
+  Result<Bytes> size = parse_size(text);
+  if (!size) return size;
+  if (size->count == 0) return bad_size(text, "a message has at least 1 byte here");
+  if (size->count > kMaxMessageBytes) return bad_size(text, "a message has at most 1 GiB");
+  return size;
+}
+
+Result<Nanos> parse_span(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || !std::isfinite(number)) {
+    return bad_span(text, "it does not begin with a number");
+  }
+  const Unit* unit = find_unit(kSpanUnits, text.substr(static_cast<size_t>(end - text.data())));
+  if (unit == nullptr) return bad_span(text, "its unit is not known");
+  const double span_ns = number * static_cast<double>(unit->factor);
+  if (span_ns < 1) return bad_span(text, "it must be above zero");
+  if (span_ns > 86'400e9) return bad_span(text, "it is longer than a day");
+  return nanos(static_cast<int64_t>(span_ns));
+}
+
+std::string size_text(uint64_t bytes) {
+  constexpr std::array kShown = {Unit{"GiB", 1ULL << 30}, Unit{"MiB", 1ULL << 20},
+                                 Unit{"KiB", 1ULL << 10}};
+  for (const Unit& unit : kShown) {
+    if (bytes >= unit.factor && bytes % unit.factor == 0) {
+      return fmt::format("{} {}", bytes / unit.factor, unit.name);
+    }
+  }
+  return fmt::format("{} B", bytes);
+}
+
+std::string count_text(uint64_t count) {
+  std::string digits = std::to_string(count);
+  for (size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
+  return digits;
+}
+
+std::string digits_text(double value) {
+  if (value >= 99.95) return fmt::format("{:.0f}", value);
+  if (value >= 9.995) return fmt::format("{:.1f}", value);
+  return fmt::format("{:.2f}", value);
+}
+
+std::string span_text(Nanos span) {
+  const auto count = static_cast<double>(span.count);
+  if (count < 999'500) return digits_text(count * 1e-3) + " us";
+  if (count < 999'500'000) return digits_text(count * 1e-6) + " ms";
+  return digits_text(count * 1e-9) + " s";
+}
+
+std::string rate_text(double bits_per_s) {
+  if (bits_per_s >= 999.5e6) return digits_text(bits_per_s * 1e-9) + " Gb/s";
+  if (bits_per_s >= 999.5e3) return digits_text(bits_per_s * 1e-6) + " Mb/s";
+  return digits_text(bits_per_s * 1e-3) + " kb/s";
+}
+
+}  // namespace heddle::cli

@@ -1,0 +1,36 @@
+// Quantities as users type and read them: sizes, spans of time, counts and rates.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/nanos.h"
+#include "base/result.h"
+#include "base/units.h"
+
+namespace heddle::cli {
+
+// The largest message that heddle carries.
+inline constexpr uint64_t kMaxMessageBytes = uint64_t{1} << 30;
+
+// "64", "4K" and "4KiB" (x1024), "4KB" (x1000), likewise M and G. Errors: kInvalid; it says what is
+// wrong.
+Result<Bytes> parse_size(std::string_view text);
+// A parse_size() that is 1 byte to 1 GiB.
+Result<Bytes> parse_message_size(std::string_view text);
+// "5", "0.5", "500ms", "5s", "2m": a span above zero and at most a day. Errors: kInvalid.
+Result<Nanos> parse_span(std::string_view text);
+
+// "1 MiB", "64 B", "1500 B": the largest binary unit that divides it.
+std::string size_text(uint64_t bytes);
+// 1234567 as "1,234,567".
+std::string count_text(uint64_t count);
+// Three to four digits that matter: "9.87", "98.7", "987", "1234".
+std::string digits_text(double value);
+// "12.3 us", "1.23 ms", "2.05 s".
+std::string span_text(Nanos span);
+// "36.2 Gb/s", "812 Mb/s", "4.10 kb/s".
+std::string rate_text(double bits_per_s);
+
+}  // namespace heddle::cli

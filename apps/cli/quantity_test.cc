@@ -1,0 +1,67 @@
+// What users type is understood or refused with a reason, and numbers read well.
+#include "apps/cli/quantity.h"
+
+#include <gtest/gtest.h>
+
+namespace heddle::cli {
+namespace {
+
+TEST(ParseSize, TakesWhatPeopleType) {
+  EXPECT_EQ(parse_size("64")->count, 64U);
+  EXPECT_EQ(parse_size("64B")->count, 64U);
+  EXPECT_EQ(parse_size("4K")->count, 4096U);
+  EXPECT_EQ(parse_size("4k")->count, 4096U);
+  EXPECT_EQ(parse_size("4KiB")->count, 4096U);
+  EXPECT_EQ(parse_size("4kb")->count, 4000U);
+  EXPECT_EQ(parse_size("1M")->count, 1U << 20);
+  EXPECT_EQ(parse_size("1G")->count, 1U << 30);
+  EXPECT_EQ(parse_size("0")->count, 0U);
+}
+
+TEST(ParseSize, RefusesTheRest) {
+  for (const char* text :
+       {"", "x", "-1", "1.5M", "4Q", "4K4", " 4", "99999999999999999999", "99999999999999999G"}) {
+    const Result<Bytes> size = parse_size(text);
+    ASSERT_FALSE(size) << text;
+    EXPECT_EQ(size.error().code, ErrorCode::kInvalid);
+    EXPECT_FALSE(size.error().why.empty());
+  }
+}
+
+TEST(ParseMessageSize, OneByteToOneGibibyte) {
+  EXPECT_TRUE(parse_message_size("1"));
+  EXPECT_TRUE(parse_message_size("1G"));
+  EXPECT_FALSE(parse_message_size("0"));
+  EXPECT_FALSE(parse_message_size("1073741825"));
+  EXPECT_FALSE(parse_message_size("2G"));
+}
+
+TEST(ParseSpan, SecondsUnlessItSaysOtherwise) {
+  EXPECT_EQ(parse_span("5")->count, 5'000'000'000);
+  EXPECT_EQ(parse_span("0.5")->count, 500'000'000);
+  EXPECT_EQ(parse_span("500ms")->count, 500'000'000);
+  EXPECT_EQ(parse_span("2m")->count, 120'000'000'000);
+  for (const char* text : {"", "0", "-1", "x", "5h", "nan", "inf", "1e30"}) {
+    EXPECT_FALSE(parse_span(text)) << text;
+  }
+}
+
+TEST(Texts, ReadWell) {
+  EXPECT_EQ(size_text(64), "64 B");
+  EXPECT_EQ(size_text(1 << 20), "1 MiB");
+  EXPECT_EQ(size_text(1500), "1500 B");
+  EXPECT_EQ(size_text(24 << 10), "24 KiB");
+  EXPECT_EQ(count_text(0), "0");
+  EXPECT_EQ(count_text(999), "999");
+  EXPECT_EQ(count_text(1000), "1,000");
+  EXPECT_EQ(count_text(1234567), "1,234,567");
+  EXPECT_EQ(span_text(nanos(12'340)), "12.3 us");
+  EXPECT_EQ(span_text(nanos(999'600)), "1.00 ms");
+  EXPECT_EQ(span_text(seconds(2)), "2.00 s");
+  EXPECT_EQ(rate_text(36.21e9), "36.2 Gb/s");
+  EXPECT_EQ(rate_text(812.3e6), "812 Mb/s");
+  EXPECT_EQ(rate_text(1234e9), "1234 Gb/s");
+}
+
+}  // namespace
+}  // namespace heddle::cli

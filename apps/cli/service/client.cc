@@ -1,0 +1,86 @@
+// Client: see client.h.
+#include "apps/cli/service/client.h"
+
+#include <fmt/core.h>
+
+#include "apps/cli/interrupt.h"
+#include "datapath/resolve.h"
+
+namespace heddle::cli {
+namespace {
+
+constexpr Nanos kSlice = millis(100);  // how soon a signal is seen
+constexpr Nanos kGoodbye = seconds(2);
+
+Unexpected stopped() { return fail(ErrorCode::kCancelled, "stopped", "interrupted by a signal"); }
+
+}  // namespace
+
+Result<std::unique_ptr<Client>> Client::connect(engine::Endpoint& endpoint, const std::string& host,
+                                                uint16_t default_port,
+                                                const engine::ConnectionOptions& options) {
+  Result<engine::Connection> connection = endpoint.connect(host, default_port, options);
+  if (!connection) return fail(connection.error());
+  std::unique_ptr<Client> client(new Client(endpoint, *connection));
+  // The transport gives up by itself after its handshake timeout.
+  while (true) {
+    if (interrupted() != 0) return stopped();
+    const Result<void> open = endpoint.wait_open(*connection, kSlice);
+    if (open) break;
+    if (endpoint.status(*connection).state == engine::ConnectionState::kOpening) continue;
+    Error error = open.error();
+    error.what = fmt::format("cannot connect to {}", client->peer_);
+    if (error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimeout) {
+      error.todo = fmt::format("start 'heddle perf --listen' on {}, and let UDP through", host);
+    }
+    return fail(std::move(error));
+  }
+  const Result<Json> welcome = client->ask({{"hello", kControlVersion}}, "welcome");
+  if (!welcome) return fail(welcome.error());
+  return client;
+}
+
+Client::Client(engine::Endpoint& endpoint, engine::Connection connection)
+    : endpoint_(endpoint),
+      connection_(connection),
+      peer_(datapath::to_text(endpoint.status(connection).peer)),
+      control_(std::make_unique<ControlChannel>(endpoint, connection)) {}
+
+Client::~Client() {
+  if (interrupted() == 0 && alive()) {
+    static_cast<void>(endpoint_.close(connection_, kGoodbye));
+  } else {
+    endpoint_.abort(connection_);
+  }
+  control_.reset();
+}
+
+Result<void> Client::alive() const {
+  const engine::ConnectionStatus status = endpoint_.status(connection_);
+  if (status.state != engine::ConnectionState::kClosed) return {};
+  return fail(status.error);
+}
+
+Result<Json> Client::ask(const Json& message, const char* wanted) {
+  if (Result<void> sent = control_->send(message); !sent) return fail(sent.error());
+  return hear(wanted);
+}
+
+Result<Json> Client::hear(const char* wanted) {
+  while (true) {
+    Result<std::optional<Json>> message = control_->poll();
+    if (!message) return fail(message.error());
+    if (!message->has_value()) {
+      if (interrupted() != 0) return stopped();
+      endpoint_.progress(kSlice);
+      continue;
+    }
+    if ((*message)->contains(wanted)) return std::move(**message);
+    if ((*message)->contains("error")) return fail(error_from(**message));
+    return fail(ErrorCode::kInvalid, "cannot understand the server",
+                fmt::format("it was asked for '{}' and answered something else", wanted),
+                "use the same version of heddle on both sides");
+  }
+}
+
+}  // namespace heddle::cli

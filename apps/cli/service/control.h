@@ -1,0 +1,78 @@
+// Control: the short JSON messages with which client and server of ping and perf agree on what to
+// run and tell each other results, on a channel of their own. hello -> welcome, then any number of
+// run -> ready, the test itself, result; or error in place of an answer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/nanos.h"
+#include "base/result.h"
+#include "engine/endpoint.h"
+
+namespace heddle::cli {
+
+using Json = nlohmann::ordered_json;
+
+inline constexpr int kControlVersion = 1;
+inline constexpr engine::Channel kControlChannel = 0;
+inline constexpr engine::Channel kStreamChannel = 1;
+inline constexpr engine::Channel kEchoChannel = 2;
+inline constexpr size_t kMaxControlBytes = 64 << 10;
+
+// What a test moves.
+struct TestOptions {
+  std::string test;  // "bw" or "lat"
+  uint64_t message_bytes = 0;
+  uint32_t window = 1;  // messages under way at a time
+  Nanos duration;
+  bool bidirectional = false;
+  bool check = false;  // verify every byte
+};
+
+Json to_json(const TestOptions& options);
+// Checks every value, as they come from the network. Errors: kInvalid.
+Result<TestOptions> test_options_from(const Json& message);
+
+Json to_json(const Error& error);
+Error error_from(const Json& message);
+
+// Both directions of a control channel. Not thread-safe.
+class ControlChannel {
+ public:
+  ControlChannel(engine::Endpoint& endpoint, engine::Connection connection);
+  ~ControlChannel();
+  ControlChannel(const ControlChannel&) = delete;
+  ControlChannel& operator=(const ControlChannel&) = delete;
+
+  // Errors: those of Endpoint::send.
+  Result<void> send(const Json& message);
+  // The next message if it has come. Errors: why none can come any more, or kInvalid for what is no
+  // JSON object.
+  Result<std::optional<Json>> poll();
+
+ private:
+  struct Outgoing {
+    std::string text;
+    engine::Operation operation;
+  };
+  Result<void> post_receive();
+
+  engine::Endpoint& endpoint_;
+  const engine::Connection connection_;
+  std::vector<char> buffer_;
+  engine::Operation receiving_;
+  std::deque<Outgoing> outgoing_;
+};
+
+// Why an operation on this connection failed, in words: the connection's own cause where it is
+// closed.
+Error failure_of(const engine::Endpoint& endpoint, engine::Connection connection,
+                 const engine::Outcome& outcome);
+
+}  // namespace heddle::cli

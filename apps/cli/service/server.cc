@@ -1,0 +1,29 @@
+// Server: see server.h.
+#include "apps/cli/service/server.h"
+
+#include <algorithm>
+
+#include "apps/cli/interrupt.h"
+
+namespace heddle::cli {
+
+bool Server::run(bool once) {
+  bool all_well = true;
+  while (interrupted() == 0) {
+    endpoint_.progress(millis(200));
+    while (const auto connection = endpoint_.accept(Nanos{})) {
+      sessions_.push_back(std::make_unique<Session>(endpoint_, *connection, reporter_));
+      ++clients_;
+    }
+    const auto gone = [&all_well](std::unique_ptr<Session>& session) {
+      if (session->step()) return false;
+      all_well = all_well && !session->failed();
+      return true;
+    };
+    sessions_.erase(std::remove_if(sessions_.begin(), sessions_.end(), gone), sessions_.end());
+    if (once && clients_ > 0 && sessions_.empty()) break;
+  }
+  return all_well;
+}
+
+}  // namespace heddle::cli

@@ -1,0 +1,187 @@
+// Session: see session.h.
+#include "apps/cli/service/session.h"
+
+#include <fmt/core.h>
+
+#include "apps/cli/quantity.h"
+#include "apps/cli/service/usage.h"
+#include "base/version.h"
+#include "datapath/resolve.h"
+
+namespace heddle::cli {
+namespace {
+
+Json statistics_between(const transport::ConnectionStatistics& before,
+                        const transport::ConnectionStatistics& after) {
+  return {{"segments_sent", after.segments_sent - before.segments_sent},
+          {"segments_repeated", after.segments_repeated - before.segments_repeated},
+          {"segments_repeated_spuriously",
+           after.segments_repeated_spuriously - before.segments_repeated_spuriously}};
+}
+
+Json stream_record(const StreamResult& result) {
+  Json record = {{"messages", result.messages},
+                 {"payload_bytes", result.payload_bytes},
+                 {"seconds", to_seconds(result.ended - result.began)},
+                 {"goodput_gbits_per_s", result.bits_per_s() * 1e-9},
+                 {"wrong_messages", result.wrong_messages}};
+  if (result.wrong_messages > 0) record["first_difference"] = result.first_difference;
+  return record;
+}
+
+}  // namespace
+
+Session::Session(engine::Endpoint& endpoint, engine::Connection connection,
+                 SessionReporter reporter)
+    : endpoint_(endpoint),
+      connection_(connection),
+      reporter_(std::move(reporter)),
+      peer_(datapath::to_text(endpoint.status(connection).peer)),
+      control_(endpoint, connection) {}
+
+Session::~Session() {
+  running_.reset();
+  endpoint_.abort(connection_);
+}
+
+bool Session::step() {
+  if (over_) return false;
+  Result<void> stepped = running_ ? step_running() : Result<void>();
+  if (stepped) stepped = take_messages();
+  if (!stepped) end(stepped.error());
+  return !over_;
+}
+
+void Session::end(const Error& error) {
+  const engine::ConnectionStatus status = endpoint_.status(connection_);
+  over_ = true;
+  if (status.graceful && !running_) return;
+  failed_ = true;
+  const Error& cause = status.state == engine::ConnectionState::kClosed ? status.error : error;
+  reporter_(peer_, "gone: " + (cause.why.empty() ? cause.what : cause.why), to_json(cause));
+}
+
+Result<void> Session::take_messages() {
+  while (true) {
+    Result<std::optional<Json>> message = control_.poll();
+    if (!message) return fail(message.error());
+    if (!message->has_value()) return {};
+    if (Result<void> handled = handle(**message); !handled) {
+      // The client hears why; it decides what to do next.
+      if (Result<void> told = control_.send(to_json(handled.error())); !told) return told;
+      reporter_(peer_, "refused: " + handled.error().message(), to_json(handled.error()));
+    }
+  }
+}
+
+Result<void> Session::handle(const Json& message) {
+  if (message.contains("hello")) return welcome(message);
+  if (!welcomed_) {
+    return fail(ErrorCode::kInvalid, "cannot serve this client", "it did not introduce itself",
+                "use the same version of heddle on both sides");
+  }
+  return start(message);
+}
+
+Result<void> Session::welcome(const Json& hello) {
+  if (hello["hello"] != kControlVersion) {
+    return fail(ErrorCode::kVersion, "cannot serve this client",
+                fmt::format("this server is heddle {} and speaks version {} of the test protocol",
+                            kVersion, kControlVersion),
+                "install the same version of heddle on both sides");
+  }
+  welcomed_ = true;
+  return control_.send({{"welcome", kControlVersion}, {"heddle", std::string(kVersion)}});
+}
+
+Result<void> Session::start(const Json& request) {
+  if (running_) {
+    return fail(ErrorCode::kInvalid, "cannot run the test", "another one is running", "");
+  }
+  Result<TestOptions> options = test_options_from(request);
+  if (!options) return fail(options.error());
+  auto running = std::make_unique<Running>();
+  running->options = std::move(*options);
+  if (Result<void> prepared = prepare(*running); !prepared) return prepared;
+  running->began = endpoint_.now();
+  running->cpu_began = cpu_time_used();
+  running->statistics_began = statistics();
+  running_ = std::move(running);
+  // Receives stand ready before the client hears that it may send.
+  if (Result<void> stepped = step_running(); !stepped) return stepped;
+  return control_.send({{"ready", running_->options.test}});
+}
+
+Result<void> Session::prepare(Running& running) {
+  const TestOptions& options = running.options;
+  const uint64_t bytes = options.message_bytes;
+  const uint32_t window = options.test == "lat" ? kEchoSlots : options.window;
+  Result<MessageSlots> slots = MessageSlots::make(endpoint_, bytes, window);
+  if (!slots) return fail(slots.error());
+  if (options.test == "lat") {
+    running.echo = std::make_unique<EchoServer>(endpoint_, connection_, bytes, std::move(*slots));
+    return {};
+  }
+  running.receiving =
+      std::make_unique<ReceiveStream>(endpoint_, connection_, options, std::move(*slots));
+  if (!options.bidirectional) return {};
+  Result<MessageSlots> outgoing = MessageSlots::make(endpoint_, bytes, window);
+  if (!outgoing) return fail(outgoing.error());
+  running.sending =
+      std::make_unique<SendStream>(endpoint_, connection_, options, std::move(*outgoing));
+  return {};
+}
+
+Result<void> Session::step_running() {
+  Running& running = *running_;
+  bool ended = true;
+  if (running.echo) {
+    if (Result<void> stepped = running.echo->step(); !stepped) return stepped;
+    ended = running.echo->ended();
+  }
+  if (running.receiving) {
+    if (Result<void> stepped = running.receiving->step(); !stepped) return stepped;
+    ended = running.receiving->ended();
+  }
+  if (running.sending) {
+    const bool more = endpoint_.now() - running.began < running.options.duration;
+    if (Result<void> stepped = running.sending->step(more); !stepped) return stepped;
+    ended = ended && running.sending->ended();
+  }
+  return ended ? finish_running() : Result<void>();
+}
+
+Result<void> Session::finish_running() {
+  const Running& running = *running_;
+  Json result = {{"test", running.options.test},
+                 {"cpu_seconds", to_seconds(cpu_time_used() - running.cpu_began)},
+                 {"sent", statistics_between(running.statistics_began, statistics())}};
+  std::string text;
+  if (running.receiving) {
+    const StreamResult& received = running.receiving->result();
+    result["received"] = stream_record(received);
+    text = fmt::format("bw   {} messages of {}, {}", count_text(received.messages),
+                       size_text(running.options.message_bytes), rate_text(received.bits_per_s()));
+    if (received.wrong_messages > 0) {
+      text += fmt::format(", {} WRONG", count_text(received.wrong_messages));
+    }
+  }
+  if (running.sending) {
+    result["reverse"] = stream_record(running.sending->result());
+    text += fmt::format(" in, {} out", rate_text(running.sending->result().bits_per_s()));
+  }
+  if (running.echo) {
+    result["rounds"] = running.echo->rounds();
+    text = fmt::format("lat  {} rounds of {}", count_text(running.echo->rounds()),
+                       size_text(running.options.message_bytes));
+  }
+  running_.reset();
+  reporter_(peer_, text, result);
+  return control_.send({{"result", result}});
+}
+
+transport::ConnectionStatistics Session::statistics() const {
+  return endpoint_.statistics(connection_).value_or(transport::ConnectionStatistics{});
+}
+
+}  // namespace heddle::cli

@@ -1,0 +1,107 @@
+// Streams: messages of one size in one direction, several under way at a time. The sender ends a
+// stream with as many empty messages as receives are posted ahead, so both sides end with nothing
+// outstanding. step() never blocks; the owner calls it after every progress of the endpoint.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+
+#include "apps/cli/service/control.h"
+#include "base/nanos.h"
+#include "base/result.h"
+#include "engine/endpoint.h"
+
+namespace heddle::cli {
+
+// Memory for `window` messages, registered; released only when no operation uses it any more.
+class MessageSlots {
+ public:
+  // Errors: kExhausted (the system has no such amount), those of Endpoint::register_memory.
+  static Result<MessageSlots> make(engine::Endpoint& endpoint, uint64_t message_bytes,
+                                   uint32_t window);
+
+  std::span<std::byte> slot(uint64_t number) const;
+  transport::Payload payload(uint64_t number, uint64_t bytes) const;
+
+ private:
+  std::unique_ptr<std::byte[]> bytes_;
+  engine::Memory memory_;
+  uint64_t message_bytes_ = 0;
+  uint32_t window_ = 0;
+};
+
+// What went through a stream.
+struct StreamResult {
+  uint64_t messages = 0;
+  uint64_t payload_bytes = 0;
+  Nanos began;                  // first posted (sender) or first arrived (receiver)
+  Nanos ended;                  // last acknowledged or arrived
+  uint64_t wrong_messages = 0;  // checked and found different
+  std::string first_difference;
+
+  double bits_per_s() const;
+};
+
+class SendStream {
+ public:
+  SendStream(engine::Endpoint& endpoint, engine::Connection connection, const TestOptions& options,
+             MessageSlots slots);
+  ~SendStream();
+  SendStream(const SendStream&) = delete;
+  SendStream& operator=(const SendStream&) = delete;
+
+  // Takes what is done and posts what fits; after the first call with `more` false, only the end
+  // marks. Errors: why the connection failed.
+  Result<void> step(bool more);
+  // Everything sent has arrived, end marks included.
+  bool ended() const { return marks_left_ == 0 && under_way_.empty(); }
+  const StreamResult& result() const { return result_; }
+
+ private:
+  struct Sending {
+    engine::Operation operation;
+    uint64_t bytes = 0;
+  };
+  Result<void> reap();
+
+  engine::Endpoint& endpoint_;
+  const engine::Connection connection_;
+  const TestOptions options_;
+  const MessageSlots slots_;
+  std::deque<Sending> under_way_;
+  uint64_t posted_ = 0;
+  uint32_t marks_left_;
+  StreamResult result_;
+};
+
+class ReceiveStream {
+ public:
+  ReceiveStream(engine::Endpoint& endpoint, engine::Connection connection,
+                const TestOptions& options, MessageSlots slots);
+  ~ReceiveStream();
+  ReceiveStream(const ReceiveStream&) = delete;
+  ReceiveStream& operator=(const ReceiveStream&) = delete;
+
+  // Takes what has arrived and posts receives ahead. Errors: why the connection failed.
+  Result<void> step();
+  bool ended() const { return marks_ > 0 && under_way_.empty(); }
+  const StreamResult& result() const { return result_; }
+
+ private:
+  void take(uint64_t bytes);
+
+  engine::Endpoint& endpoint_;
+  const engine::Connection connection_;
+  const TestOptions options_;
+  const MessageSlots slots_;
+  std::deque<engine::Operation> under_way_;
+  uint64_t posted_ = 0;
+  uint64_t taken_ = 0;
+  uint32_t marks_ = 0;
+  StreamResult result_;
+};
+
+}  // namespace heddle::cli

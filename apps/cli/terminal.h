@@ -1,0 +1,40 @@
+// Terminal: what goes to standard output and standard error, and how: results to the one, errors
+// and the progress line to the other, the line only where a person looks at it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace heddle::cli {
+
+// Exit statuses of every command.
+inline constexpr int kDone = 0;
+inline constexpr int kFoundWrong = 1;  // it ran, and what it looked at is not right
+inline constexpr int kCouldNotRun = 2;
+
+// Writes to standard output at once, so that a reader behind a pipe sees lines as they come.
+void print(std::string_view text);
+// "heddle: what: why (todo)" on standard error.
+void print_error(const Error& error);
+void print_warning(std::string_view text);
+
+// A line on standard error that is written over as work goes on; nothing where that is no terminal.
+class ProgressLine {
+ public:
+  ProgressLine();
+  ~ProgressLine() { clear(); }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  bool visible() const { return visible_; }
+  void show(std::string_view text);
+  void clear();
+
+ private:
+  bool visible_ = false;
+  size_t shown_ = 0;
+};
+
+}  // namespace heddle::cli
