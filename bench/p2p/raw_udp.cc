@@ -1,0 +1,75 @@
+// The two roles of the raw UDP program and what they tell each other over TCP.
+#include "bench/p2p/raw_udp.h"
+
+#include <utility>
+
+#include "bench/p2p/raw_udp_parts.h"
+
+namespace heddle::bench {
+namespace {
+
+Result<void> serve_client(const RawSocket& control) {
+  RawRequest request;
+  uint16_t peer_port = 0;
+  if (auto got = read_all(control, &request, sizeof request); !got) return got;
+  if (auto got = read_all(control, &peer_port, sizeof peer_port); !got) return got;
+  if (request.magic != RawRequest::kMagic || request.datagram_bytes <= sizeof(RawHeader) ||
+      request.datagram_bytes > 65507 || request.message_bytes > 65507 ||
+      request.memory_mebibytes < 1 || request.memory_mebibytes > 1024) {
+    return fail(ErrorCode::kInvalid, "a client asked for something impossible");
+  }
+  uint16_t port = 0;
+  Result<RawSocket> udp = open_udp_beside(control, port);
+  if (!udp) return fail(udp.error());
+  if (auto done = connect_udp_beside(control, *udp, peer_port); !done) return done;
+  if (auto done = write_all(control, &port, sizeof port); !done) return done;
+  RawReceived received;
+  if (request.test == RawTest::kBandwidth) {
+    received = receive_bandwidth(*udp, request, control);
+  } else {
+    pong(*udp, request, control);
+  }
+  char over = 0;
+  if (auto got = read_all(control, &over, sizeof over); !got) return got;
+  return write_all(control, &received, sizeof received);
+}
+
+}  // namespace
+
+Result<void> serve_raw_udp(uint16_t port, bool once) {
+  Result<RawSocket> listener = listen_tcp(port);
+  if (!listener) return fail(listener.error());
+  while (true) {
+    Result<RawSocket> control = accept_tcp(*listener);
+    if (!control) return fail(control.error());
+    Result<void> served = serve_client(*control);
+    if (once) return served;
+  }
+}
+
+Result<RawOutcome> run_raw_udp(const std::string& host, uint16_t port, const RawRequest& request) {
+  Result<RawSocket> control = connect_tcp(host, port);
+  if (!control) return fail(control.error());
+  uint16_t own_port = 0;
+  Result<RawSocket> udp = open_udp_beside(*control, own_port);
+  if (!udp) return fail(udp.error());
+  uint16_t peer_port = 0;
+  if (auto done = write_all(*control, &request, sizeof request); !done) return fail(done.error());
+  if (auto done = write_all(*control, &own_port, sizeof own_port); !done) return fail(done.error());
+  if (auto got = read_all(*control, &peer_port, sizeof peer_port); !got) return fail(got.error());
+  if (auto done = connect_udp_beside(*control, *udp, peer_port); !done) return fail(done.error());
+  RawOutcome outcome;
+  if (request.test == RawTest::kBandwidth) {
+    outcome.sent = send_bandwidth(*udp, request);
+  } else {
+    outcome.latency = ping(*udp, request);
+  }
+  const char over = 1;
+  if (auto done = write_all(*control, &over, sizeof over); !done) return fail(done.error());
+  if (auto got = read_all(*control, &outcome.received, sizeof outcome.received); !got) {
+    return fail(got.error());
+  }
+  return outcome;
+}
+
+}  // namespace heddle::bench
