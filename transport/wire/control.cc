@@ -7,30 +7,24 @@ namespace heddle::transport {
 namespace {
 
 // After the newest range, ranges are a gap and a length, each at least 1, of 32 bits.
-constexpr size_t kRangeBytes = 8;
-constexpr size_t kAckFixedBytes = 1 + 2 + 8 + 8 + 4 + 1 + 8 + 4;
-
 constexpr uint64_t kMaxStep = UINT32_MAX;
 
 }  // namespace
 
-size_t ack_bytes(const AckFrame& frame) {
-  return kAckFixedBytes + (frame.range_count - 1u) * kRangeBytes;
-}
-
 void write_ack(const AckFrame& frame, Writer& writer) {
   const NumberRange& newest = frame.ranges[0];
+  const uint64_t length = std::min(newest.high - newest.low + 1, kMaxStep);
+  const bool cut = newest.high - newest.low >= kMaxStep;
   uint8_t count = 1;
   // A step too long for its field ends the list: what is left out was acknowledged long ago.
-  while (count < frame.range_count &&
+  while (!cut && count < frame.range_count &&
          frame.ranges[count - 1u].low - frame.ranges[count].high <= kMaxStep &&
          frame.ranges[count].high - frame.ranges[count].low < kMaxStep) {
     ++count;
   }
-  const uint64_t length = newest.high - newest.low + 1;
   writer.put(static_cast<uint8_t>(FrameType::kAck)).put(frame.path);
   writer.put(frame.echoed_sent_at.count).put(frame.received_at.count).put(frame.marked).put(count);
-  writer.put(newest.high).put(static_cast<uint32_t>(length < kMaxStep ? length : kMaxStep));
+  writer.put(newest.high).put(static_cast<uint32_t>(length));
   for (uint8_t i = 1; i < count; ++i) {
     const NumberRange& range = frame.ranges[i];
     writer.put(static_cast<uint32_t>(frame.ranges[i - 1u].low - range.high));

@@ -90,9 +90,6 @@ inline constexpr size_t kCancelBytes = 1 + 7;
 inline constexpr size_t kCloseBytes = 1 + 1;
 inline constexpr size_t kLargestFrameBytes = 1 + 20 + 32;  // a placed grant; acknowledgements apart
 
-// Bytes of this acknowledgement on the wire.
-size_t ack_bytes(const AckFrame& frame);
-
 void write_ack(const AckFrame& frame, Writer& writer);
 void write_ack_times(const AckTimes& times, Writer& writer);
 void write_grant(const GrantFrame& frame, Writer& writer);
