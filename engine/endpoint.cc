@@ -45,7 +45,8 @@ Endpoint::Body::Body(std::shared_ptr<datapath::Datapath> datapath,
       transport_(fitted(options, *datapath_, eager_region, eager_->bytes()),
                  options.seed != 0 ? options.seed : system_seed(), options.sink),
       driver_(transport_, *datapath_),
-      takeover_(datapath_->now(), options.takeover_after) {}
+      takeover_(datapath_->now(), options.takeover_after),
+      spin_budget_(options.spin_limit) {}
 
 Endpoint::Body::~Body() {
   if (eager_region_ != transport::kNoRegion) datapath_->unregister_memory(eager_region_);

@@ -16,6 +16,7 @@
 #include "engine/endpoint.h"
 #include "engine/fork_guard.h"
 #include "engine/helper_thread.h"
+#include "engine/spin_budget.h"
 #include "engine/takeover.h"
 #include "engine/wheel.h"
 #include "transport/endpoint.h"
@@ -81,6 +82,7 @@ class Endpoint::Body final : public Registrar, public HelperClient {
 
   const ForkGuard fork_guard_;
   Takeover takeover_;
+  SpinBudget spin_budget_;
   bool leading_ = false;
   int followers_ = 0;
   bool stopping_ = false;

@@ -117,24 +117,28 @@ void Endpoint::Body::lead(Wheel::Lock& lock, const std::function<bool()>& done, 
                           int cores_kept) {
   const SpinLeave leave = options_.spin == Spin::kNever ? SpinLeave() : SpinLeave::take(cores_kept);
   Nanos worked_at = stamp();
+  bool idle = false;  // since worked_at
   while (!done()) {
     const Nanos wanted = turn();
     const Nanos now = stamp();
-    if (done() || now >= deadline) return;
-    if (wanted <= now) {
+    const bool over = done() || now >= deadline;
+    if (idle && (over || wanted <= now)) spin_budget_.on_idle_ended(now - worked_at);
+    if (over) return;
+    idle = wanted > now;
+    if (!idle) {
       worked_at = now;
       wheel_.give_way(lock);
       continue;
     }
-    const bool spin =
-        leave.granted() && (options_.spin == Spin::kAlways || now - worked_at < options_.spin_for);
+    const bool spin = leave.granted() &&
+                      (options_.spin == Spin::kAlways || now - worked_at < spin_budget_.budget());
     if (spin) {
       wheel_.give_way(lock);
-      spin_pause();
+      // The peer may wait for this very core; then spinning on would only keep it from answering.
+      std::this_thread::yield();
       continue;
     }
     wheel_.sleep(lock, std::min(wanted, deadline));
-    worked_at = stamp();
   }
 }
 
@@ -196,7 +200,7 @@ void Endpoint::Body::spin_for(Operation operation) {
   if (options_.drive != Drive::kThread || options_.spin == Spin::kNever) return;
   const SpinLeave leave = SpinLeave::take(0);
   if (!leave.granted()) return;
-  const Nanos until = later(datapath_->now(), options_.spin_for);
+  const Nanos until = later(datapath_->now(), options_.spin_limit);
   while (!operations_.is_done(operation) && datapath_->now() < until) spin_pause();
 }
 

@@ -25,7 +25,7 @@ enum class Drive : uint8_t {
 // What a thread does when nothing is due. No value makes threads spin that have fewer cores than
 // they are.
 enum class Spin : uint8_t {
-  kAuto,    // spins for a short while after work, then sleeps
+  kAuto,    // spins for a short while after work where work keeps coming soon, then sleeps
   kNever,   // sleeps at once
   kAlways,  // never sleeps
 };
@@ -36,7 +36,7 @@ struct Options {
   transport::EndpointOptions transport;
   Drive drive = Drive::kInline;
   Spin spin = Spin::kAuto;
-  Nanos spin_for = micros(50);        // kAuto
+  Nanos spin_limit = micros(200);     // kAuto: at most so long (spin_budget.h)
   Nanos takeover_after = millis(5);   // kInline: not driven for so long, the helper thread steps in
   Bytes eager_bytes = mebibytes(16);  // address space for early messages; touched only where used
   uint64_t seed = 0;                  // of every random choice; 0: from the system

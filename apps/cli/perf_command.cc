@@ -79,7 +79,6 @@ PerfSetting setting_of(Client& client) {
   PerfSetting setting{.peer = client.peer()};
   if (const auto known = client.endpoint().statistics(client.connection())) {
     setting.paths = known->paths;
-    setting.segment_bytes = known->segment_bytes;
     setting.congestion = known->congestion;
   }
   return setting;

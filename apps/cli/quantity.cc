@@ -60,6 +60,12 @@ Unexpected bad_span(std::string_view text, std::string why) {
               "give seconds, like 5 or 0.5, or 500ms");
 }
 
+std::string scaled(double per_s, std::string_view unit) {
+  if (per_s >= 999.5e6) return digits_text(per_s * 1e-9) + fmt::format(" G{}", unit);
+  if (per_s >= 999.5e3) return digits_text(per_s * 1e-6) + fmt::format(" M{}", unit);
+  return digits_text(per_s * 1e-3) + fmt::format(" k{}", unit);
+}
+
 }  // namespace
 
 Result<Bytes> parse_size(std::string_view text) {
@@ -125,10 +131,8 @@ std::string span_text(Nanos span) {
   return digits_text(count * 1e-9) + " s";
 }
 
-std::string rate_text(double bits_per_s) {
-  if (bits_per_s >= 999.5e6) return digits_text(bits_per_s * 1e-9) + " Gb/s";
-  if (bits_per_s >= 999.5e3) return digits_text(bits_per_s * 1e-6) + " Mb/s";
-  return digits_text(bits_per_s * 1e-3) + " kb/s";
-}
+std::string rate_text(double bits_per_s) { return scaled(bits_per_s, "b/s"); }
+
+std::string byte_rate_text(double bits_per_s) { return scaled(bits_per_s / 8, "B/s"); }
 
 }  // namespace heddle::cli

@@ -32,5 +32,7 @@ std::string digits_text(double value);
 std::string span_text(Nanos span);
 // "36.2 Gb/s", "812 Mb/s", "4.10 kb/s".
 std::string rate_text(double bits_per_s);
+// The same in bytes: "4.53 GB/s", "101 MB/s".
+std::string byte_rate_text(double bits_per_s);
 
 }  // namespace heddle::cli

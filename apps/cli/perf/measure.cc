@@ -42,6 +42,7 @@ void note_counters(const Client& client, const Counters& before, Measurement& me
       after.connection.segments_repeated - before.connection.segments_repeated;
   measurement.segments_repeated_spuriously = after.connection.segments_repeated_spuriously -
                                              before.connection.segments_repeated_spuriously;
+  measurement.segment_bytes = after.connection.segment_bytes;
   measurement.smoothed_rtt = after.connection.smoothed_rtt;
   for (const transport::PathStatistics& path : after.paths) {
     uint64_t bytes = path.payload_bytes_sent;

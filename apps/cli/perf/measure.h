@@ -26,6 +26,7 @@ struct Measurement {
   uint64_t segments_sent = 0;
   uint64_t segments_repeated = 0;
   uint64_t segments_repeated_spuriously = 0;
+  uint32_t segment_bytes = 0;  // payload of a full segment at the end of the test
   Nanos smoothed_rtt;
   std::vector<PathShare> path_shares;
   Nanos cpu;    // of this process

@@ -31,9 +31,9 @@ std::string row(std::string_view name, const std::string& value) {
   return fmt::format("    {:<16} = {}\n", name, value);
 }
 
-// "36.2 Gb/s     4.53 GB/s"
+// "36.2 Gb/s   4.53 GB/s"
 std::string goodput_text(double bits_per_s) {
-  return fmt::format("{:>10}   {:>6} GB/s", rate_text(bits_per_s), digits_text(bits_per_s / 8e9));
+  return fmt::format("{}   {}", rate_text(bits_per_s), byte_rate_text(bits_per_s));
 }
 
 std::string repeats_text(const Measurement& m) {
@@ -86,6 +86,8 @@ std::string bandwidth_text(const Measurement& m) {
                                       span_text(m.sent.ended - m.sent.began), m.options.window));
   text += row("repeated", repeats_text(m));
   text += row("paths", shares_text(m));
+  text += row("segments", fmt::format("{} bytes, round trip {}", count_text(m.segment_bytes),
+                                      span_text(m.smoothed_rtt)));
   return text + row("cpu", cpu_text(m));
 }
 
@@ -148,9 +150,8 @@ void add_latency(const Measurement& m, Json& json) {
 }  // namespace
 
 std::string setting_text(const PerfSetting& setting) {
-  return fmt::format("{}, {} path{}, {}, segments of {} bytes\n", setting.peer, setting.paths,
-                     setting.paths == 1 ? "" : "s", setting.congestion,
-                     count_text(setting.segment_bytes));
+  return fmt::format("{}, {} path{}, {}\n", setting.peer, setting.paths,
+                     setting.paths == 1 ? "" : "s", setting.congestion);
 }
 
 std::string measurement_text(const Measurement& measurement) {
@@ -159,7 +160,7 @@ std::string measurement_text(const Measurement& measurement) {
 
 std::string sweep_head(const std::string& test) {
   if (test == "bw") {
-    return fmt::format("bw:\n{:>10}  {:>10}  {:>11}  {:>12}  {:>9}  {:>14}\n", "size", "goodput",
+    return fmt::format("bw:\n{:>10}  {:>10}  {:>10}  {:>12}  {:>9}  {:>14}\n", "size", "goodput",
                        "", "messages/s", "repeated", "cpu here/there");
   }
   return fmt::format("lat: (half round trip)\n{:>10}  {:>10}  {:>10}  {:>10}  {:>10}\n", "size",
@@ -178,10 +179,10 @@ std::string sweep_row(const Measurement& m) {
   const double span = std::max(1e-9, to_seconds(m.sent.ended - m.sent.began));
   const double bits_per_s = m.sent.bits_per_s() + (m.reverse ? m.reverse->bits_per_s() : 0);
   const std::string cpu =
-      fmt::format("{:.2f}/{:.2f} s/GB", per_gbyte(to_seconds(m.cpu), m.payload_bytes()),
-                  per_gbyte(server_cpu_seconds(m), m.payload_bytes()));
-  return fmt::format("{:>10}  {:>10}  {:>6} GB/s  {:>12}  {:>7.3f} %  {:>14}\n", size,
-                     rate_text(bits_per_s), digits_text(bits_per_s / 8e9),
+      fmt::format("{}/{} s/GB", digits_text(per_gbyte(to_seconds(m.cpu), m.payload_bytes())),
+                  digits_text(per_gbyte(server_cpu_seconds(m), m.payload_bytes())));
+  return fmt::format("{:>10}  {:>10}  {:>10}  {:>12}  {:>7.3f} %  {:>14}\n", size,
+                     rate_text(bits_per_s), byte_rate_text(bits_per_s),
                      count_text(static_cast<uint64_t>(static_cast<double>(m.sent.messages) / span)),
                      percent(m.segments_repeated, m.segments_sent), cpu);
 }
@@ -207,6 +208,7 @@ Json measurement_json(const Measurement& m) {
   json["segments_sent"] = m.segments_sent;
   json["segments_repeated"] = m.segments_repeated;
   json["segments_repeated_spuriously"] = m.segments_repeated_spuriously;
+  json["segment_bytes"] = m.segment_bytes;
   json["smoothed_rtt_us"] = to_micros(m.smoothed_rtt);
   json["server"] = m.server;
   return json;
@@ -218,7 +220,6 @@ Json perf_document(const PerfSetting& setting, std::span<const Measurement> meas
                    {"revision", std::string(git_revision())},
                    {"peer", setting.peer},
                    {"paths", setting.paths},
-                   {"segment_bytes", setting.segment_bytes},
                    {"congestion", setting.congestion},
                    {"interrupted", stopped}};
   if (error != nullptr) document.update(to_json(*error));

@@ -12,7 +12,6 @@ namespace heddle::cli {
 struct PerfSetting {
   std::string peer;
   uint32_t paths = 0;
-  uint32_t segment_bytes = 0;
   std::string congestion;
 };
 
