@@ -27,7 +27,8 @@ class ReorderWindow {
 
   // Narrows after a quiet while; call it now and then.
   void relax(Nanos now) {
-    if (time_.count == 0 || now - widened_at_ < kQuiet) return;
+    const bool wide = time_.count != 0 || numbers_ != kStartNumbers;
+    if (!wide || now - widened_at_ < kQuiet) return;
     time_ = time_ / 2 < kLeastStep ? Nanos{} : time_ / 2;
     numbers_ = std::max<uint16_t>(kStartNumbers, numbers_ / 2);
     widened_at_ = now;

@@ -1,0 +1,203 @@
+// Behaviour of the acknowledging half: when one is due, what it tells, and how paths take turns.
+#include "transport/recovery/ack_maker.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace heddle::transport {
+namespace {
+
+constexpr Nanos kStart = seconds(5);
+constexpr uint64_t kWindow = 100'000;
+
+class AckMakerTest : public ::testing::Test {
+ protected:
+  AckMakerTest() { acks_.open(8); }
+
+  void arrive(Nanos now, uint16_t path, uint64_t low, uint64_t high, uint64_t bytes = 1000,
+              uint8_t flags = 0, Ecn ecn = Ecn::kEct0) {
+    ConnectionHeader header;
+    header.path = path;
+    header.flags = flags;
+    header.sent_at = now - micros(30);
+    acks_.note(now, header, low, high, ecn, bytes);
+  }
+
+  // What one packet with `space` bytes for acknowledgements tells.
+  std::vector<AckFrame> write(Nanos now, size_t space = 1170) {
+    std::array<std::byte, 4096> bytes;
+    Writer writer{std::span(bytes).first(space)};
+    std::vector<AckFrame> frames;
+    if (!acks_.write(now, kWindow, writer)) return frames;
+    Reader reader{std::span(bytes).first(space - writer.left())};
+    EXPECT_EQ(reader.get<uint8_t>(), static_cast<uint8_t>(FrameType::kAckTimes));
+    AckTimes times;
+    EXPECT_TRUE(read_ack_times(reader, times));
+    EXPECT_EQ(times.made_at, now);
+    EXPECT_EQ(times.window_bytes, kWindow);
+    while (reader.left() > 0) {
+      EXPECT_EQ(reader.get<uint8_t>(), static_cast<uint8_t>(FrameType::kAck));
+      EXPECT_TRUE(read_ack(reader, frames.emplace_back()));
+    }
+    return frames;
+  }
+
+  AckMaker acks_;
+};
+
+TEST_F(AckMakerTest, NothingArrivedNothingIsDue) {
+  EXPECT_FALSE(acks_.pending());
+  EXPECT_EQ(acks_.due_at(), Nanos::never());
+  EXPECT_TRUE(write(kStart).empty());
+}
+
+TEST_F(AckMakerTest, PayloadInOrderMayWaitForCompany) {
+  arrive(kStart, 0, 1, 1);
+  EXPECT_FALSE(acks_.due(kStart));
+  EXPECT_TRUE(acks_.due(kStart + AckMaker::kDelay));
+  arrive(kStart + micros(10), 0, 2, 2);  // does not put it off
+  EXPECT_TRUE(acks_.due(kStart + AckMaker::kDelay));
+}
+
+TEST_F(AckMakerTest, ControlPacketsMayWaitLonger) {
+  arrive(kStart, 0, 1, 1, 0);
+  EXPECT_FALSE(acks_.due(kStart + AckMaker::kDelay));
+  EXPECT_TRUE(acks_.due(kStart + AckMaker::kControlDelay));
+}
+
+TEST_F(AckMakerTest, OneThatIsAskedForIsDueAtOnce) {
+  arrive(kStart, 0, 1, 1, 1000, kFlagAckNow);
+  EXPECT_TRUE(acks_.due(kStart));
+}
+
+TEST_F(AckMakerTest, AGapIsToldAtOnce) {
+  arrive(kStart, 0, 1, 1);
+  write(kStart);
+  arrive(kStart, 0, 3, 3);
+  EXPECT_TRUE(acks_.due(kStart));
+}
+
+TEST_F(AckMakerTest, WhatComesLateIsToldAtOnce) {
+  arrive(kStart, 0, 1, 1);
+  arrive(kStart, 0, 3, 3);
+  write(kStart);
+  arrive(kStart, 0, 2, 2);
+  EXPECT_TRUE(acks_.due(kStart));
+}
+
+TEST_F(AckMakerTest, ACongestionMarkIsToldAtOnceAndCounted) {
+  arrive(kStart, 0, 1, 4, 4000, 0, Ecn::kCongestion);
+  EXPECT_TRUE(acks_.due(kStart));
+  EXPECT_EQ(write(kStart)[0].marked, 4u);
+  arrive(kStart, 0, 5, 5, 1000, 0, Ecn::kCongestion);
+  EXPECT_EQ(write(kStart)[0].marked, 5u);  // since the start, so that a lost one loses no mark
+}
+
+TEST_F(AckMakerTest, ManyBytesAreToldAtOnce) {
+  arrive(kStart, 0, 1, 1, AckMaker::kBytes - 1);
+  EXPECT_FALSE(acks_.due(kStart));
+  arrive(kStart, 1, 1, 1, 1);
+  EXPECT_TRUE(acks_.due(kStart));
+}
+
+TEST_F(AckMakerTest, ADuplicateIsToldAtOnce) {
+  arrive(kStart, 3, 1, 1);
+  write(kStart);
+  EXPECT_FALSE(acks_.pending());
+  acks_.note_duplicate(kStart + millis(1), 3);
+  EXPECT_TRUE(acks_.due(kStart + millis(1)));
+  EXPECT_EQ(write(kStart + millis(1))[0].path, 3);
+}
+
+TEST_F(AckMakerTest, ADuplicateOnAPathWhereNothingCountedIsNoNews) {
+  acks_.note_duplicate(kStart, 3);
+  EXPECT_FALSE(acks_.pending());
+}
+
+TEST_F(AckMakerTest, TellsRangesAndTheTimesOfTheNewest) {
+  arrive(kStart, 2, 1, 5);
+  arrive(kStart + micros(7), 2, 8, 9);
+  arrive(kStart + micros(9), 2, 6, 6);  // late: the newest stays what it was
+  const std::vector<AckFrame> frames = write(kStart + micros(20));
+  ASSERT_FALSE(frames.empty());
+  EXPECT_EQ(frames[0].path, 2);
+  EXPECT_EQ(frames[0].echoed_sent_at, kStart + micros(7) - micros(30));
+  EXPECT_EQ(frames[0].received_at, kStart + micros(7));
+  ASSERT_EQ(frames[0].range_count, 2);
+  EXPECT_EQ(frames[0].ranges[0].low, 8u);
+  EXPECT_EQ(frames[0].ranges[1].low, 1u);
+  EXPECT_EQ(frames[0].ranges[1].high, 6u);
+}
+
+TEST_F(AckMakerTest, WhatArrivesTogetherIsToldTogether) {
+  for (uint16_t path = 0; path < 5; ++path) arrive(kStart, path, 1, 1);
+  EXPECT_GE(write(kStart).size(), 5u);
+  EXPECT_FALSE(acks_.pending());
+  EXPECT_EQ(acks_.due_at(), Nanos::never());
+}
+
+TEST_F(AckMakerTest, PathsWithoutNewsAreRepeatedInTurn) {
+  for (uint16_t path = 0; path < 8; ++path) arrive(kStart, path, 1, 1);
+  write(kStart);
+  std::array<int, 8> told{};
+  for (uint64_t i = 2; i < 10; ++i) {
+    arrive(kStart, 0, i, i);
+    for (const AckFrame& frame : write(kStart)) ++told[frame.path];
+  }
+  EXPECT_GE(told[0], 8);
+  for (size_t path = 1; path < 8; ++path) EXPECT_GE(told[path], 2) << path;
+}
+
+TEST_F(AckMakerTest, PathsThatNeverHeardAnythingAreNotTold) {
+  arrive(kStart, 4, 1, 1);
+  const std::vector<AckFrame> frames = write(kStart);
+  EXPECT_TRUE(std::all_of(frames.begin(), frames.end(),
+                          [](const AckFrame& frame) { return frame.path == 4; }));
+}
+
+TEST_F(AckMakerTest, WhatDoesNotFitIsToldByTheNextPacket) {
+  acks_.open(256);
+  for (uint16_t path = 0; path < 256; ++path) arrive(kStart, path, 1, 1);
+  std::array<bool, 256> told{};
+  int packets = 0;
+  while (acks_.pending()) {
+    EXPECT_TRUE(acks_.due(kStart + AckMaker::kDelay));  // the rest is as urgent as the whole was
+    for (const AckFrame& frame : write(kStart)) told[frame.path] = true;
+    ASSERT_LT(++packets, 20);
+  }
+  EXPECT_GT(packets, 1);
+  EXPECT_TRUE(std::all_of(told.begin(), told.end(), [](bool one) { return one; }));
+}
+
+TEST_F(AckMakerTest, WithoutRoomForOneNothingIsWrittenAndNothingForgotten) {
+  arrive(kStart, 0, 1, 1);
+  EXPECT_TRUE(write(kStart, 40).empty());
+  EXPECT_TRUE(acks_.pending());
+  EXPECT_EQ(write(kStart).size(), 1u);
+}
+
+TEST_F(AckMakerTest, WithTheMostRangesItStaysWithinItsSpace) {
+  for (uint16_t path = 0; path < 8; ++path) {
+    for (uint64_t i = 1; i < 100; i += 2) arrive(kStart, path, i, i);
+  }
+  for (size_t space = 0; space < 2000; space += 7) {
+    for (uint16_t path = 0; path < 8; ++path) acks_.note_duplicate(kStart, path);
+    for (const AckFrame& frame : write(kStart, space)) {
+      EXPECT_EQ(frame.range_count, kMaxAckRanges);
+    }
+  }
+}
+
+TEST_F(AckMakerTest, PathsAreNamedFromTheFirstName) {
+  acks_.open(4, 256);
+  arrive(kStart, 3, 1, 1);
+  const std::vector<AckFrame> frames = write(kStart);
+  ASSERT_FALSE(frames.empty());
+  EXPECT_EQ(frames[0].path, 259);
+}
+
+}  // namespace
+}  // namespace heddle::transport

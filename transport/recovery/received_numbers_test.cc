@@ -1,0 +1,202 @@
+// Behaviour of the received numbers of a path, by example and against a naive model.
+#include "transport/recovery/received_numbers.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <vector>
+
+#include "base/random.h"
+
+namespace heddle::transport {
+namespace {
+
+std::vector<NumberRange> ranges(const ReceivedNumbers& numbers) {
+  AckFrame frame;
+  numbers.describe(frame);
+  return {frame.ranges.begin(), frame.ranges.begin() + frame.range_count};
+}
+
+TEST(ReceivedNumbersTest, BeforeAnythingArrivesEveryNumberIsNew) {
+  const ReceivedNumbers numbers;
+  EXPECT_TRUE(numbers.empty());
+  EXPECT_EQ(numbers.judge(1, 1), Novelty::kNew);
+  EXPECT_EQ(numbers.judge(5, 500), Novelty::kNew);
+  EXPECT_EQ(numbers.range_count(), 0u);
+}
+
+TEST(ReceivedNumbersTest, InOrderItIsOneRangeWithoutMemoryOfItsOwn) {
+  ReceivedNumbers numbers;
+  for (uint64_t i = 1; i < 1000; i += 3) {
+    EXPECT_FALSE(numbers.leaves_gap(i));
+    numbers.insert(i, i + 2);
+  }
+  EXPECT_EQ(numbers.range_count(), 1u);
+  EXPECT_EQ(numbers.bytes_held(), 0u);
+}
+
+TEST(ReceivedNumbersTest, AGapIsSeenAndCanBeFilled) {
+  ReceivedNumbers numbers;
+  numbers.insert(1, 10);
+  EXPECT_TRUE(numbers.leaves_gap(12));
+  numbers.insert(12, 14);
+  ASSERT_EQ(numbers.range_count(), 2u);
+  EXPECT_EQ(ranges(numbers)[0].low, 12u);
+  EXPECT_EQ(ranges(numbers)[1].high, 10u);
+  EXPECT_EQ(numbers.judge(11, 11), Novelty::kNew);
+  numbers.insert(11, 11);
+  ASSERT_EQ(numbers.range_count(), 1u);
+  EXPECT_EQ(ranges(numbers)[0].low, 1u);
+  EXPECT_EQ(ranges(numbers)[0].high, 14u);
+}
+
+TEST(ReceivedNumbersTest, RowsAreNewDuplicateOrMixed) {
+  ReceivedNumbers numbers;
+  numbers.insert(5, 10);
+  numbers.insert(20, 25);
+  EXPECT_EQ(numbers.judge(5, 10), Novelty::kDuplicate);
+  EXPECT_EQ(numbers.judge(22, 22), Novelty::kDuplicate);
+  EXPECT_EQ(numbers.judge(11, 19), Novelty::kNew);
+  EXPECT_EQ(numbers.judge(1, 4), Novelty::kNew);
+  EXPECT_EQ(numbers.judge(10, 11), Novelty::kMixed);
+  EXPECT_EQ(numbers.judge(19, 20), Novelty::kMixed);
+  EXPECT_EQ(numbers.judge(5, 25), Novelty::kMixed);
+  EXPECT_EQ(numbers.judge(25, 26), Novelty::kMixed);
+}
+
+TEST(ReceivedNumbersTest, OnlyTheNewestRangesAreRemembered) {
+  ReceivedNumbers numbers;
+  for (uint64_t i = 0; i < kMaxAckRanges + 3; ++i) numbers.insert(10 + 2 * i, 10 + 2 * i);
+  ASSERT_EQ(numbers.range_count(), kMaxAckRanges);
+  EXPECT_EQ(ranges(numbers).back().low, 16u);
+  // 10, 12 and 14 are forgotten: what lies below cannot be told from a duplicate.
+  EXPECT_EQ(numbers.judge(14, 14), Novelty::kTooOld);
+  EXPECT_EQ(numbers.judge(11, 11), Novelty::kTooOld);
+  EXPECT_EQ(numbers.judge(15, 15), Novelty::kNew);
+  EXPECT_EQ(numbers.judge(13, 15), Novelty::kMixed);
+}
+
+TEST(ReceivedNumbersTest, OneThatWouldBeTheOldestOfTooManyIsForgottenAtOnce) {
+  ReceivedNumbers numbers;
+  for (uint64_t i = 0; i < kMaxAckRanges; ++i) numbers.insert(100 + 2 * i, 100 + 2 * i);
+  numbers.insert(50, 50);
+  EXPECT_EQ(numbers.range_count(), kMaxAckRanges);
+  EXPECT_EQ(ranges(numbers).back().low, 100u);
+  EXPECT_EQ(numbers.judge(50, 50), Novelty::kTooOld);
+}
+
+TEST(ReceivedNumbersDeathTest, NumberZeroAndEmptyRangesAreErrors) {
+  ReceivedNumbers numbers;
+  EXPECT_DEATH(numbers.insert(0, 1), "CHECK failed");
+  EXPECT_DEATH(numbers.insert(3, 2), "CHECK failed");
+  EXPECT_DEATH(
+      {
+        AckFrame frame;
+        numbers.describe(frame);
+      },
+      "CHECK failed");
+}
+
+// Keeps every number that ever arrived.
+class Model {
+ public:
+  void insert(uint64_t low, uint64_t high) {
+    for (uint64_t number = low; number <= high; ++number) there_.insert(number);
+  }
+  bool knows(uint64_t number) const { return there_.count(number) != 0; }
+  uint64_t largest() const { return *there_.rbegin(); }
+  // The newest ranges, as the acknowledgement should tell them.
+  std::vector<NumberRange> newest_ranges() const {
+    std::vector<NumberRange> found;
+    for (auto at = there_.rbegin(); at != there_.rend(); ++at) {
+      if (!found.empty() && found.back().low == *at + 1) {
+        found.back().low = *at;
+      } else if (found.size() < kMaxAckRanges) {
+        found.push_back({*at, *at});
+      } else {
+        break;
+      }
+    }
+    return found;
+  }
+
+ private:
+  std::set<uint64_t> there_;
+};
+
+// Rows arrive as a network with loss and reordering delivers them: near the newest number,
+// sometimes late.
+TEST(ReceivedNumbersTest, AgreesWithANaiveModel) {
+  Random random(3);
+  for (int round = 0; round < 200; ++round) {
+    ReceivedNumbers numbers;
+    Model model;
+    const uint64_t late = random.between(1, 60);
+    uint64_t newest = 1;
+    for (int step = 0; step < 300; ++step) {
+      const uint64_t lowest = newest > late ? newest - late : 1;
+      const uint64_t low = random.between(lowest, newest + 3);
+      const uint64_t high = low + random.below(4);
+      uint64_t known = 0;
+      for (uint64_t number = low; number <= high; ++number) known += model.knows(number) ? 1 : 0;
+      const Novelty novelty = numbers.judge(low, high);
+      if (known == 0) {
+        ASSERT_NE(novelty, Novelty::kDuplicate);
+      }
+      if (novelty == Novelty::kNew) {
+        ASSERT_EQ(known, 0u);
+      }
+      if (novelty == Novelty::kDuplicate) {
+        ASSERT_EQ(known, high - low + 1);
+      }
+      if (novelty != Novelty::kNew) continue;
+      numbers.insert(low, high);
+      model.insert(low, high);
+      newest = std::max(newest, high);
+      // What it tells is true, and the newest range is whole.
+      const std::vector<NumberRange> told = ranges(numbers);
+      const std::vector<NumberRange> expected = model.newest_ranges();
+      ASSERT_LE(told.size(), kMaxAckRanges);
+      ASSERT_EQ(told[0].low, expected[0].low);
+      ASSERT_EQ(numbers.largest(), model.largest());
+      for (size_t i = 0; i < told.size(); ++i) {
+        for (uint64_t number = told[i].low; number <= told[i].high; ++number) {
+          ASSERT_TRUE(model.knows(number));
+        }
+        ASSERT_TRUE(i == 0 || told[i].high + 1 < told[i - 1].low);
+      }
+    }
+  }
+}
+
+// With fewer gaps than ranges nothing is forgotten: then it agrees in everything.
+TEST(ReceivedNumbersTest, WithFewGapsNothingIsForgotten) {
+  Random random(4);
+  for (int round = 0; round < 200; ++round) {
+    ReceivedNumbers numbers;
+    Model model;
+    for (int step = 0; step < 200; ++step) {
+      const uint64_t low = random.between(1, 2 * kMaxAckRanges - 1);
+      const uint64_t high = std::min<uint64_t>(low + random.below(5), 2 * kMaxAckRanges - 1);
+      uint64_t known = 0;
+      for (uint64_t number = low; number <= high; ++number) known += model.knows(number) ? 1 : 0;
+      const Novelty expected = known == 0                ? Novelty::kNew
+                               : known == high - low + 1 ? Novelty::kDuplicate
+                                                         : Novelty::kMixed;
+      ASSERT_EQ(numbers.judge(low, high), expected);
+      if (expected != Novelty::kNew) continue;
+      numbers.insert(low, high);
+      model.insert(low, high);
+      const std::vector<NumberRange> told = ranges(numbers);
+      const std::vector<NumberRange> there = model.newest_ranges();
+      ASSERT_EQ(told.size(), there.size());
+      for (size_t i = 0; i < told.size(); ++i) {
+        ASSERT_EQ(told[i].low, there[i].low);
+        ASSERT_EQ(told[i].high, there[i].high);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heddle::transport
