@@ -7,17 +7,32 @@
 #include "base/check.h"
 
 namespace heddle::transport::testing {
+namespace {
+
+constexpr size_t kEagerBytes = 1 << 20;
+
+}  // namespace
 
 Pair::Pair(PairOptions options) : options_(std::move(options)), random_(options_.seed) {
   for (int side = 0; side < 2; ++side) {
-    EndpointOptions endpoint = options_.endpoint;
-    endpoint.accept = side == 1;
-    endpoint.reply_port = address(side).port;
-    endpoint.eager_bytes = mebibytes(1);
-    endpoint.eager_region = add_region(side, endpoint.eager_bytes.count);
-    endpoints_.push_back(std::make_unique<Endpoint>(endpoint, random_.next(), nullptr));
+    add_region(side, kEagerBytes);
+    endpoints_.emplace_back();
+    make_endpoint(side);
   }
 }
+
+void Pair::make_endpoint(int side) {
+  EndpointOptions endpoint = options_.endpoint;
+  endpoint.accept = side == 1;
+  endpoint.reply_port = address(side).port;
+  endpoint.eager_region = 0;
+  endpoint.eager_bytes = {kEagerBytes};
+  if (options_.adjust) options_.adjust(side, endpoint);
+  endpoints_[static_cast<size_t>(side)] =
+      std::make_unique<Endpoint>(endpoint, random_.next(), options_.sink);
+}
+
+void Pair::restart(int side) { make_endpoint(side); }
 
 Address Pair::address(int side) const {
   Address address;
@@ -31,25 +46,58 @@ RegionId Pair::add_region(int side, size_t bytes) {
   return static_cast<RegionId>(regions_[side].size() - 1);
 }
 
-void Pair::settle(int side) {
-  for (const Placement& placement : (*this)[side].placements()) {
-    std::byte* to = regions_[side][placement.to_region].data() + placement.to_offset;
-    for (uint32_t i = 0; i < placement.segments; ++i) {
-      const uint32_t bytes = i + 1 == placement.segments ? placement.last_bytes : placement.bytes;
-      const std::byte* from = placement.source + size_t{i} * placement.source_step;
-      if (placement.payload_at == PayloadAt::kPlaced) {
-        from = regions_[side][placement.from.region].data() + placement.from.offset +
-               size_t{i} * placement.bytes;
-      }
-      std::memmove(to, from, bytes);
-      to += bytes;
-    }
+// What the transport names must lie in a region: tests and fuzzers find it when it does not.
+std::byte* Pair::bytes_of(int side, RegionId region, uint64_t offset, uint64_t length) {
+  CHECK(region < regions_[side].size());
+  std::vector<std::byte>& bytes = regions_[side][region];
+  CHECK(length <= bytes.size() && offset <= bytes.size() - length);
+  return bytes.data() + offset;
+}
+
+void Pair::copy(int side, const Placement& placement) {
+  const uint64_t total = uint64_t{placement.segments - 1} * placement.bytes + placement.last_bytes;
+  std::byte* to = bytes_of(side, placement.to_region, placement.to_offset, total);
+  const bool placed = placement.payload_at == PayloadAt::kPlaced;
+  const std::byte* from = placed
+                              ? bytes_of(side, placement.from.region, placement.from.offset, total)
+                              : placement.source;
+  const size_t step = placed ? placement.bytes : placement.source_step;
+  for (uint32_t i = 0; i < placement.segments; ++i) {
+    const uint32_t bytes = i + 1 == placement.segments ? placement.last_bytes : placement.bytes;
+    std::memmove(to, from + i * step, bytes);
+    to += bytes;
   }
-  (*this)[side].clear_placements();
+}
+
+void Pair::settle(int side) {
+  for (const Placement& placement : (*this)[side].placements()) copy(side, placement);
   Completion completion;
-  while ((*this)[side].poll_completion(completion)) completions[side].push_back(completion);
   Notice notice;
-  while ((*this)[side].poll_notice(notice)) notices[side].push_back(notice);
+  watch(true);
+  (*this)[side].clear_placements();
+  while ((*this)[side].poll_completion(completion)) {
+    watch(false);
+    completions[side].push_back(completion);
+    watch(true);
+  }
+  while ((*this)[side].poll_notice(notice)) {
+    watch(false);
+    notices[side].push_back(notice);
+    watch(true);
+  }
+  watch(false);
+}
+
+void Pair::deliver(Arrival& arrival) {
+  if (arrival.segments == 0) return;
+  Nanos at = now_ + options_.delay;
+  if (random_.chance_per_million(options_.late_per_million)) {
+    at += Nanos{static_cast<int64_t>(random_.below(static_cast<uint64_t>(options_.late_by.count)))};
+  }
+  if (random_.chance_per_million(options_.twice_per_million)) arrivals_.emplace(at, arrival);
+  arrivals_.emplace(at, std::move(arrival));
+  arrival.frame.clear();
+  arrival.segments = 0;
 }
 
 void Pair::send(int side, const TxBurst& burst) {
@@ -58,21 +106,18 @@ void Pair::send(int side, const TxBurst& burst) {
   arrival.side = 1 - side;
   arrival.from = address(side);
   arrival.from.port = static_cast<uint16_t>(1000 + burst.path);
-  const auto flush = [&] {
-    if (arrival.segments > 0) arrivals_.emplace(now_ + options_.delay, arrival);
-    arrival.frame.clear();
-    arrival.segments = 0;
-  };
   for (uint32_t i = 0; i < burst.segments; ++i) {
     ++datagrams;
-    const uint32_t payload = i + 1 == burst.segments ? burst.last_payload_bytes : burst.payload_bytes;
+    const uint32_t payload =
+        i + 1 == burst.segments ? burst.last_payload_bytes : burst.payload_bytes;
     const bool chosen = options_.drop && options_.drop(side, burst, i);
     if (chosen || random_.chance_per_million(options_.loss_per_million)) continue;
     const uint32_t bytes = burst.header_bytes + payload;
     // As GRO does: sizes in a run are equal, but the last may be shorter.
     const bool joins = arrival.segments > 0 && arrival.segments < options_.coalesce &&
-                       bytes <= arrival.segment_bytes && arrival.last_bytes == arrival.segment_bytes;
-    if (!joins) flush();
+                       bytes <= arrival.segment_bytes &&
+                       arrival.last_bytes == arrival.segment_bytes;
+    if (!joins) deliver(arrival);
     if (arrival.segments == 0) arrival.segment_bytes = bytes;
     arrival.last_bytes = bytes;
     ++arrival.segments;
@@ -80,10 +125,39 @@ void Pair::send(int side, const TxBurst& burst) {
     arrival.frame.insert(arrival.frame.end(), header, header + burst.header_bytes);
     if (payload == 0) continue;
     const std::byte* from =
-        regions_[side][burst.region].data() + burst.offset + size_t{i} * burst.payload_bytes;
+        bytes_of(side, burst.region, burst.offset + uint64_t{i} * burst.payload_bytes, payload);
     arrival.frame.insert(arrival.frame.end(), from, from + payload);
   }
-  flush();
+  deliver(arrival);
+}
+
+void Pair::receive(int side, const Arrival& arrival) {
+  RxRun run;
+  run.from = arrival.from;
+  run.received_at = now_;
+  run.ecn = arrival.ecn;
+  run.segments = arrival.segments;
+  run.segment_bytes = arrival.segment_bytes;
+  run.last_segment_bytes = arrival.last_bytes;
+  run.frame = arrival.frame.data();
+  watch(true);
+  (*this)[side].handle_run(now_, run);
+  watch(false);
+  settle(side);
+}
+
+void Pair::inject(int side, const Address& from, std::span<const std::byte> frame,
+                  uint32_t segments, uint32_t segment_bytes, Ecn ecn) {
+  CHECK(segments > 0 && frame.size() >= size_t{segments - 1} * segment_bytes);
+  Arrival arrival;
+  arrival.side = side;
+  arrival.from = from;
+  arrival.frame.assign(frame.begin(), frame.end());
+  arrival.segments = segments;
+  arrival.segment_bytes = segment_bytes;
+  arrival.last_bytes = static_cast<uint32_t>(frame.size() - size_t{segments - 1} * segment_bytes);
+  arrival.ecn = ecn;
+  receive(side, arrival);
 }
 
 bool Pair::turn(int side) {
@@ -94,24 +168,24 @@ bool Pair::turn(int side) {
     if (at == arrivals_.end() || at->first > now_) break;
     const Arrival arrival = std::move(at->second);
     arrivals_.erase(at);
-    RxRun run;
-    run.from = arrival.from;
-    run.received_at = now_;
-    run.segments = arrival.segments;
-    run.segment_bytes = arrival.segment_bytes;
-    run.last_segment_bytes = arrival.last_bytes;
-    run.frame = arrival.frame.data();
-    (*this)[side].handle_run(now_, run);
-    settle(side);
+    receive(side, arrival);
     worked = true;
   }
+  watch(true);
   if ((*this)[side].poll_timeout() <= now_) {
     (*this)[side].handle_timeout(now_);
     worked = true;
   }
+  watch(false);
   settle(side);
   TxBatch batch;
-  while ((*this)[side].poll_transmit(now_, batch)) {
+  const auto poll = [&] {
+    watch(true);
+    const bool some = (*this)[side].poll_transmit(now_, batch);
+    watch(false);
+    return some;
+  };
+  while (poll()) {
     for (const TxBurst& burst : batch.bursts()) send(side, burst);
     batch.clear();
     worked = true;
@@ -128,7 +202,8 @@ Nanos Pair::next_time() const {
     break;
   }
   for (int side = 0; side < 2; ++side) {
-    if (!paused_[side]) next = std::min(next, endpoints_[static_cast<size_t>(side)]->poll_timeout());
+    if (!paused_[side])
+      next = std::min(next, endpoints_[static_cast<size_t>(side)]->poll_timeout());
   }
   return next;
 }

@@ -1,10 +1,13 @@
-// Pair: two endpoints with a network of delay and loss between them, on virtual time, in one test. It moves real
-// bytes. Faults beyond loss, and fabrics, are the simulator's; this is for tests of the transport alone.
+// Pair: two endpoints with a network between them, on virtual time, in one test. It moves real
+// bytes; the network delays, loses, reorders and duplicates. Queues and fabrics are the
+// simulator's; this is for the transport alone.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "base/random.h"
@@ -14,11 +17,19 @@ namespace heddle::transport::testing {
 
 struct PairOptions {
   EndpointOptions endpoint;
-  Nanos delay = micros(20);          // one way
+  Nanos delay = micros(20);  // one way
   uint32_t loss_per_million = 0;
+  uint32_t late_per_million = 0;  // runs that arrive up to late_by later than others
+  Nanos late_by = micros(100);
+  uint32_t twice_per_million = 0;  // runs that arrive twice
   uint64_t seed = 1;
-  uint32_t coalesce = 64;            // segments of one burst that arrive as one run, at most
-  std::function<bool(int side, const TxBurst& burst, uint32_t segment)> drop;  // more loss, by choice
+  uint32_t coalesce = 64;  // segments of one burst that arrive as one run, at most
+  std::function<bool(int side, const TxBurst& burst, uint32_t segment)>
+      drop;                                                         // more loss, by choice
+  std::function<void(int side, EndpointOptions& endpoint)> adjust;  // where the sides differ
+  std::function<void(bool inside)>
+      watch;                     // called before and after each call of an endpoint by run_*()
+  events::Sink* sink = nullptr;  // of both sides
 };
 
 class Pair {
@@ -40,6 +51,11 @@ class Pair {
   void run_for(Nanos span);
   // This side gets no turn while paused; what arrives waits.
   void pause(int side, bool paused) { paused_[static_cast<size_t>(side)] = paused; }
+  // This side forgets everything, as a process does that is started anew at the same address.
+  void restart(int side);
+  // `segments` datagrams, `segment_bytes` each but the last, arrive at this side now, as one run.
+  void inject(int side, const Address& from, std::span<const std::byte> frame, uint32_t segments,
+              uint32_t segment_bytes, Ecn ecn = Ecn::kNotCapable);
 
   std::vector<Completion> completions[2];
   std::vector<Notice> notices[2];
@@ -53,11 +69,20 @@ class Pair {
     uint32_t segments = 0;
     uint32_t segment_bytes = 0;
     uint32_t last_bytes = 0;
+    Ecn ecn = Ecn::kNotCapable;
   };
 
+  void make_endpoint(int side);
   bool turn(int side);
+  void receive(int side, const Arrival& arrival);
   void send(int side, const TxBurst& burst);
+  void deliver(Arrival& arrival);
   void settle(int side);
+  void copy(int side, const Placement& placement);
+  std::byte* bytes_of(int side, RegionId region, uint64_t offset, uint64_t length);
+  void watch(bool inside) const {
+    if (options_.watch) options_.watch(inside);
+  }
   Nanos next_time() const;
 
   PairOptions options_;
