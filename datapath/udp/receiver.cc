@@ -120,17 +120,22 @@ size_t Receiver::receive(RxBatch& batch, const Prediction* prediction) {
   batch.count = 0;
   used_ = batch_bytes_ = 0;
   bool drained = false;
-  if (prediction != nullptr && prediction->payload_bytes >= options_.place_min_bytes &&
-      prediction->payload_bytes <= kRowBytes && prediction->place.length > 0) {
+  if (prediction != nullptr && worth_placing(*prediction)) {
     if (distrust_ == 0) {
       drained = receive_placed(batch, *prediction);
     } else {
       --distrust_;
     }
   }
-  if (!drained) receive_frames(batch);
-  lent_ = batch.count > 0;
+  if (!drained && (busy_ || batch.count == 0)) receive_frames(batch);
+  busy_ = lent_ = batch.count > 0;
   return batch.count;
+}
+
+bool Receiver::worth_placing(const Prediction& prediction) const {
+  return prediction.payload_bytes <= kRowBytes &&
+         std::min<uint64_t>(prediction.payload_bytes, prediction.place.length) >=
+             options_.place_min_bytes;
 }
 
 void Receiver::release(RxBatch& batch) {
@@ -169,7 +174,7 @@ bool Receiver::receive_placed(RxBatch& batch, Prediction prediction) {
     if (!describe(0, static_cast<size_t>(bytes), arrival)) continue;
     const uint64_t placed = sort_out(prediction, layout, arrival, batch);
     const uint16_t offset_at = prediction.offset_at;
-    if (placed == 0 || placed == prediction.place.length ||
+    if (placed == 0 || placed == prediction.place.length || !busy_ ||
         offset_at > kDataHeaderBytes - sizeof(uint32_t)) {
       return false;
     }
@@ -279,7 +284,8 @@ bool Receiver::receive_frames(RxBatch& batch) {
   Scratch& s = *scratch_;
   // One byte more shows that a datagram is too large.
   const size_t slot = options_.coalesces ? kRowBytes : align_up(options_.max_datagram_bytes + 1);
-  const size_t most = options_.coalesces ? kMaxRowFrames : kMaxFrames;
+  size_t most = options_.coalesces ? kMaxRowFrames : kMaxFrames;
+  if (!busy_) most = 1;
   while (batch_bytes_ < kBatchBytes) {
     std::byte* start = s.arena.data() + used_;
     const size_t count =
@@ -306,8 +312,23 @@ bool Receiver::receive_frames(RxBatch& batch) {
       use_arena(frame + arrival.bytes);
     }
     if (static_cast<size_t>(got) < count) return true;
+    if (!busy_) return false;
   }
   return false;
+}
+
+// The messages that are there, up to `count`; one alone is cheaper with the simpler call.
+int Receiver::take_messages(size_t count) {
+  Scratch& s = *scratch_;
+  ++statistics_.receive_calls;
+  if (count > 1) {
+    return recvmmsg(socket_.descriptor(), s.messages.data(), static_cast<unsigned>(count),
+                    MSG_DONTWAIT, nullptr);
+  }
+  const ssize_t bytes = recvmsg(socket_.descriptor(), &s.messages[0].msg_hdr, MSG_DONTWAIT);
+  if (bytes < 0) return -1;
+  s.messages[0].msg_len = static_cast<unsigned>(bytes);
+  return 1;
 }
 
 // What message `index` of the latest call is; false: nothing to hand over.

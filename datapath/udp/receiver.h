@@ -52,7 +52,9 @@ class Receiver {
 
   bool has_room(const RxBatch& batch, size_t reserve) const;
   bool receive_placed(RxBatch& batch, transport::Prediction prediction);
+  bool worth_placing(const transport::Prediction& prediction) const;
   bool receive_frames(RxBatch& batch);
+  int take_messages(size_t count);
   size_t lay_out(const transport::Prediction& prediction, Layout& layout);
   uint64_t sort_out(const transport::Prediction& prediction, const Layout& layout,
                     const Arrival& arrival, RxBatch& batch);
@@ -72,6 +74,9 @@ class Receiver {
   uint32_t distrust_next_ = 1;
   uint64_t truncated_ = 0;
   bool lent_ = false;
+  // The latest receive() brought something, so more is likely: several are taken at once. After an
+  // idle one the first datagram is handed over at once, without a look for a second.
+  bool busy_ = false;
 };
 
 }  // namespace heddle::datapath

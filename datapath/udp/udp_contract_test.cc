@@ -1,11 +1,13 @@
-// The contract suite over UDP sockets on loopback: both protocols, with and without the kernel's
-// offloads, with the receive buffer that an unprivileged process gets.
+// The contract suite over UDP sockets: both protocols, with and without the kernel's offloads, with
+// the receive buffer that an unprivileged process gets, and through queues that push back.
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "datapath/contract/contract.h"
+#include "datapath/udp/testing/private_network.h"
 #include "datapath/udp/udp_datapath.h"
 
 namespace heddle::datapath::contract {
@@ -13,21 +15,22 @@ namespace {
 
 class UdpPair final : public Pair {
  public:
-  static Result<std::unique_ptr<Pair>> open(UdpOptions options, const PairOptions& wanted) {
-    if (wanted.mark_congestion) {
-      return fail(ErrorCode::kUnavailable, "cannot mark congestion", "loopback has no queue");
-    }
-    options.paths = 8;
+  // `shaping`: a command for a network of the pair's own; empty: the host's loopback.
+  static Result<std::unique_ptr<Pair>> make(const UdpOptions& options, std::string shaping,
+                                            const PairOptions& wanted) {
     auto pair = std::make_unique<UdpPair>();
-    for (std::unique_ptr<Datapath>* end : {&pair->a_, &pair->b_}) {
-      Result<std::unique_ptr<Datapath>> opened = open_udp(options);
-      if (!opened) return fail(std::move(opened).error());
-      *end = std::move(*opened);
+    if (wanted.mark_congestion) shaping = kMark;
+    if (shaping.empty()) {
+      if (Result<void> opened = pair->open(options); !opened) return fail(opened.error());
+      return std::unique_ptr<Pair>(std::move(pair));
     }
-    // A port that was free a moment ago.
-    Result<std::unique_ptr<Datapath>> gone = open_udp(options);
-    if (!gone) return fail(std::move(gone).error());
-    pair->nobody_ = (*gone)->local_address();
+    Result<std::unique_ptr<PrivateNetwork>> network = PrivateNetwork::create();
+    if (!network) return fail(network.error());
+    if (Result<void> shaped = (*network)->command(shaping); !shaped) return fail(shaped.error());
+    Result<void> opened;
+    (*network)->run([&] { opened = pair->open(options); });
+    if (!opened) return fail(opened.error());
+    pair->network_ = std::move(*network);
     return std::unique_ptr<Pair>(std::move(pair));
   }
 
@@ -38,13 +41,34 @@ class UdpPair final : public Pair {
   bool waits_block() const override { return true; }
 
  private:
+  static constexpr const char* kMark =
+      "nft 'add table inet t; add chain inet t c { type filter hook input priority 0; }; "
+      "add rule inet t c ip ecn ect0 ip ecn set ce; add rule inet t c ip6 ecn ect0 ip6 ecn set ce'";
+
+  Result<void> open(UdpOptions options) {
+    options.paths = 8;
+    for (std::unique_ptr<Datapath>* end : {&a_, &b_}) {
+      Result<std::unique_ptr<Datapath>> opened = open_udp(options);
+      if (!opened) return fail(opened.error());
+      *end = std::move(*opened);
+    }
+    // A port that was free a moment ago.
+    Result<std::unique_ptr<Datapath>> gone = open_udp(options);
+    if (!gone) return fail(gone.error());
+    nobody_ = (*gone)->local_address();
+    return {};
+  }
+
+  std::unique_ptr<PrivateNetwork> network_;
   std::unique_ptr<Datapath> a_;
   std::unique_ptr<Datapath> b_;
   transport::Address nobody_;
 };
 
-Variant variant(const char* name, const UdpOptions& options) {
-  return {name, [options](const PairOptions& wanted) { return UdpPair::open(options, wanted); }};
+Variant variant(const char* name, const UdpOptions& options, const std::string& shaping = {}) {
+  return {name, [options, shaping](const PairOptions& wanted) {
+            return UdpPair::make(options, shaping, wanted);
+          }};
 }
 
 // Predictions of every step are honoured, so that the suite's small ones are tested.
@@ -71,6 +95,7 @@ UdpOptions with_buffer(UdpOptions options, Bytes receive_buffer) {
   return options;
 }
 
+// No prediction is worth its cost at this size.
 UdpOptions with_defaults(const char* bind) {
   UdpOptions options;
   options.bind = bind;
@@ -78,15 +103,26 @@ UdpOptions with_defaults(const char* bind) {
   return options;
 }
 
+// Sockets fill up behind this queue; nothing is dropped by it.
+constexpr const char* kSlowQueue =
+    "tc qdisc add dev lo root tbf rate 400mbit burst 64kb latency 2s";
+// This one is soon full and refuses packets.
+constexpr const char* kShortQueue =
+    "tc qdisc add dev lo root tbf rate 400mbit burst 20kb limit 30000";
+
 INSTANTIATE_TEST_SUITE_P(
     Udp, Contract,
-    testing::Values(variant("ipv4", at("127.0.0.1")), variant("ipv6", at("::1")),
-                    variant("ipv4_mtu_1500", with_mtu(at("127.0.0.1"), 1500)),
-                    variant("ipv4_without_gso", without(at("127.0.0.1"), true, false)),
-                    variant("ipv4_without_gro", without(at("127.0.0.1"), false, true)),
-                    variant("ipv6_without_both", without(at("::1"), true, true)),
-                    variant("debian_buffer", with_buffer(at("127.0.0.1"), {212'992})),
-                    variant("no_prediction", with_defaults("127.0.0.1"))),
+    testing::Values(
+        variant("ipv4", at("127.0.0.1")), variant("ipv6", at("::1")),
+        variant("ipv4_mtu_1500", with_mtu(at("127.0.0.1"), 1500)),
+        variant("ipv4_without_gso", without(at("127.0.0.1"), true, false)),
+        variant("ipv4_without_gro", without(at("127.0.0.1"), false, true)),
+        variant("ipv6_without_both", without(at("::1"), true, true)),
+        variant("debian_buffer", with_buffer(at("127.0.0.1"), {212'992})),
+        variant("no_prediction", with_defaults("127.0.0.1")),
+        variant("slow_queue", at("127.0.0.1"), kSlowQueue),
+        variant("slow_queue_without_gso", without(at("127.0.0.1"), true, false), kSlowQueue),
+        variant("short_queue", without(with_mtu(at("127.0.0.1"), 1500), true, false), kShortQueue)),
     variant_name);
 
 }  // namespace
