@@ -106,7 +106,8 @@ void Connection::finish(Nanos now, CloseCause cause, Error error) {
 void Connection::end_receives() {
   fencing_ = false;
   incoming_.fail_all(end_error_.code);
-  shared_.notices.push_back({NoticeKind::kClosed, id_, peer_, std::move(end_error_), end_graceful_});
+  shared_.notices.push_back(
+      {NoticeKind::kClosed, id_, peer_, std::move(end_error_), end_graceful_, peer_id_});
 }
 
 void Connection::heard(Nanos now, const ConnectionHeader& header) {

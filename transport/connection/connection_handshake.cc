@@ -89,7 +89,7 @@ Result<void> Connection::begin_accept(Nanos now, const InitPacket& init) {
   Result<void> opened = open(now, init.parameters, options_.congestion, {});
   if (!opened) return opened;
   repeat_accept(init);
-  shared_.notices.push_back({NoticeKind::kAccepted, id_, peer_, {}, false});
+  shared_.notices.push_back({NoticeKind::kAccepted, id_, peer_, {}, false, peer_id_});
   return {};
 }
 
@@ -157,7 +157,7 @@ void Connection::handle_accept(Nanos now, const AcceptPacket& accept) {
     finish(now, CloseCause::kRefused, std::move(opened).error());
     return;
   }
-  shared_.notices.push_back({NoticeKind::kOpened, id_, peer_, {}, false});
+  shared_.notices.push_back({NoticeKind::kOpened, id_, peer_, {}, false, peer_id_});
   advance_close(now);
 }
 
