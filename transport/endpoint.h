@@ -56,7 +56,7 @@ struct Notice {
   Address peer;
   Error error;  // kClosed: the cause; code kClosed for a graceful close by either side
   bool graceful = false;
-  ConnectionId peer_connection = 0;  // what the peer calls it, to bring two sides' records together; 0: unknown
+  ConnectionId peer_connection = 0;  // what the peer calls it; 0: unknown
 };
 
 class Endpoint {
