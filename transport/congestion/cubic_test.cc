@@ -130,6 +130,39 @@ TEST(Cubic, CountsFractionsOfManySmallAcknowledgements) {
               static_cast<double>(kSegment));
 }
 
+// Without a loss there is no plateau to return to: the curve starts convex from where slow start
+// ended.
+TEST(Cubic, AfterADelayBasedExitItProbesFromWhereItIs) {
+  Cubic cubic(options_of(500));
+  SampleFeed feed{.controller = cubic, .rtt = millis(130), .min_rtt = millis(100)};
+  for (uint64_t last = 0; last < feed.window(); feed.round_trip(100)) {
+    last = feed.window() + feed.window() / 50;
+  }
+  const double began = static_cast<double>(feed.window()) / kSegment;
+  const Nanos start = feed.now;
+  while (feed.now < start + seconds(6)) feed.round_trip(100);
+  const double t = to_seconds(feed.now - start);
+  EXPECT_NEAR(static_cast<double>(feed.window()) / kSegment - began, kC * t * t * t, 12);
+}
+
+TEST(Cubic, ACutThatBecomesWholeIsOneCutFromTheTop) {
+  LongHaul alone;
+  alone.run(seconds(15));
+  const double top = static_cast<double>(alone.feed.window()) / kSegment;
+  LossSample loss = alone.feed.loss_sample(kSegment);
+  loss.active_paths = 8;
+  loss.others_clean = true;
+  alone.feed.now += millis(100);
+  alone.cubic.on_loss(alone.feed.now, loss);
+  loss.others_clean = false;
+  alone.cubic.on_loss(alone.feed.now, loss);
+  EXPECT_NEAR(static_cast<double>(alone.feed.window()) / kSegment, top * 0.7, 1);
+  // The plateau is the top, not what the first cut had left of it.
+  const double k = std::cbrt(top * 0.3 / kC);
+  alone.run(millis(100) + Nanos{static_cast<int64_t>(k * 1e9)});
+  EXPECT_NEAR(static_cast<double>(alone.feed.window()) / kSegment, top, 0.01 * top);
+}
+
 TEST(Cubic, TimeInWhichTheSenderWasIdleDoesNotCount) {
   LongHaul busy;
   LongHaul idle;
@@ -158,20 +191,6 @@ TEST(Cubic, AMarkCostsLessThanALoss) {
   EXPECT_EQ(feed.window(), 1'000 * kSegment * 85 / 100);
   cubic.on_spurious_loss(feed.now);
   EXPECT_EQ(feed.window(), 1'000 * kSegment * 85 / 100) << "a mark cannot have been spurious";
-}
-
-TEST(Cubic, ALonePathsLossDoesNotEndSlowStart) {
-  Cubic cubic(options_of(100));
-  SampleFeed feed{.controller = cubic};
-  LossSample loss = feed.loss_sample(kSegment);
-  loss.active_paths = 8;
-  loss.others_clean = true;
-  cubic.on_loss(feed.now, loss);
-  feed.now += nanos(1);
-  feed.round_trip();
-  const uint64_t before = feed.window();
-  feed.round_trip();
-  EXPECT_EQ(feed.window(), 2 * before);
 }
 
 TEST(Cubic, AnUndoneLossLeavesNoTrace) {

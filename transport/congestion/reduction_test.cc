@@ -86,6 +86,14 @@ TEST(Reduction, UndoIsGivenOnceAndOnlyWhereAllowed) {
   EXPECT_FALSE(reduction.take_undo()) << "a mark is proof; only losses can turn out spurious";
 }
 
+TEST(Reduction, WhatWasUndoneIsNotDeepened) {
+  Reduction reduction;
+  (void)reduction.answer(micros(100), alone_at(micros(10), 4), kWindow, kHalf, true);
+  ASSERT_TRUE(reduction.take_undo());
+  EXPECT_EQ(reduction.answer(micros(120), sign_at(micros(30)), kWindow, kHalf, true).kind,
+            Kind::kNone);
+}
+
 TEST(Reduction, AMarkThatDeepensALossEndsItsUndo) {
   Reduction reduction;
   (void)reduction.answer(micros(100), alone_at(micros(10), 4), kWindow, kHalf, true);

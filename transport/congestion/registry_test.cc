@@ -154,6 +154,17 @@ TEST_P(EveryController, ALonePathsLossCostsItsShareOnly) {
   EXPECT_EQ(feed_.window(), other.window());
 }
 
+TEST_P(EveryController, ALonePathsLossDoesNotEndSlowStart) {
+  LossSample loss = feed_.loss_sample(kSegment);
+  loss.active_paths = 8;
+  loss.others_clean = true;
+  controller_->on_loss(feed_.now, loss);
+  feed_.round_trip();
+  const uint64_t before = feed_.window();
+  feed_.round_trip();
+  EXPECT_EQ(feed_.window(), 2 * before);
+}
+
 TEST_P(EveryController, ASpuriousLossIsTakenBackOnce) {
   feed_.round_trips(2);
   const uint64_t before = feed_.window();

@@ -87,7 +87,7 @@ TEST(SlowStart, GoesBackToDoublingWhenTheDelayFallsAgain) {
 TEST(SlowStart, CollectsSamplesOverRoundsWhereARoundHasFew) {
   Rounds rounds(160'000);
   const Nanos delayed = kBase + 2 * SlowStart::delay_threshold(kBase, kRate);
-  for (int i = 0; i < 60 && rounds.active(); ++i) rounds.pass(delayed, 2);
+  for (int i = 0; i < 30 && rounds.active(); ++i) rounds.pass(delayed, 2);
   EXPECT_FALSE(rounds.active()) << "two acknowledgements a round are enough in the end";
 }
 
