@@ -62,6 +62,8 @@ class SimDatapath final : public datapath::Datapath, private Port {
   // True if a turn would find something: input, an error, or room after a refusal.
   bool ready() const { return received_ > 0 || !errors_.empty() || has_room_; }
   Network& network() { return network_; }
+  // Its host memory.
+  const datapath::RegionTable& regions() const { return regions_; }
 
   const datapath::Capabilities& capabilities() const override { return capabilities_; }
   transport::Address local_address() const override;
