@@ -20,7 +20,8 @@ Result<void> check_name(const Config& config, std::string_view key,
     if (entry.key->name == key) origin = entry.origin;
   }
   return fail(ErrorCode::kInvalid, "cannot use " + std::string(key) + " '" + value + "'",
-              "there is none of this name (set by: " + origin + ")", "choose one of: " + list);
+              "it is set by " + origin + ", and there is none of this name",
+              "choose one of: " + list);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 
 #include "base/nanos.h"
 #include "base/result.h"
+#include "datapath/datapath.h"
 #include "engine/connection_table.h"
 #include "engine/driver.h"
 #include "engine/memory.h"
@@ -20,12 +21,6 @@
 #include "engine/options.h"
 #include "transport/address.h"
 #include "transport/statistics.h"
-
-namespace heddle::datapath {
-class Datapath;
-struct Capabilities;
-struct DatapathStatistics;
-}  // namespace heddle::datapath
 
 namespace heddle::engine {
 

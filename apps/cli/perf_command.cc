@@ -145,7 +145,8 @@ Result<int> measure_host(const Config& config, const PerfOptions& options) {
   Result<std::unique_ptr<engine::Endpoint>> endpoint = attach_client(config);
   if (!endpoint) return fail(endpoint.error());
   const auto port = static_cast<uint16_t>(config.integer("port"));
-  Result<std::unique_ptr<Client>> client = Client::connect(**endpoint, options.host, port, {});
+  Result<std::unique_ptr<Client>> client =
+      Client::connect(**endpoint, options.host, port, "heddle perf");
   if (!client && interrupted() != 0) return interrupted_exit_status();
   if (!client) return fail(client.error());
   const PerfSetting setting = setting_of(**client);

@@ -32,7 +32,7 @@ struct PingOptions {
   bool once = false;
   bool verbose = false;
   bool json = false;
-  uint64_t count = 0;  // 0: until interrupted
+  int64_t count = 0;  // 0: until interrupted
   std::string size = "64";
   std::string interval;
 };
@@ -83,7 +83,8 @@ Result<void> run_rounds(Client& client, const PingOptions& options, Nanos interv
                   std::move(*receiving));
   ProgressLine progress;
   Nanos shown_at = client.endpoint().now();
-  for (uint64_t round = 0; options.count == 0 || round < options.count; ++round) {
+  const auto count = static_cast<uint64_t>(options.count);
+  for (uint64_t round = 0; count == 0 || round < count; ++round) {
     if (Result<void> is_ready = echo.ready(); !is_ready) return is_ready;
     fill_ping(echo.message(), round);
     const Result<Nanos> round_trip = echo.round();
@@ -154,7 +155,8 @@ Result<int> ping_host(const Config& config, const PingOptions& options) {
   Result<std::unique_ptr<engine::Endpoint>> endpoint = attach_client(config);
   if (!endpoint) return fail(endpoint.error());
   const auto port = static_cast<uint16_t>(config.integer("port"));
-  Result<std::unique_ptr<Client>> client = Client::connect(**endpoint, options.host, port, {});
+  Result<std::unique_ptr<Client>> client =
+      Client::connect(**endpoint, options.host, port, "heddle ping");
   if (!client && interrupted() != 0) return interrupted_exit_status();
   if (!client) return fail(client.error());
   result.peer = (*client)->peer();
@@ -200,7 +202,11 @@ void add_ping_command(CLI::App& root, Invocation& invocation) {
   server->excludes(host);
   ping->add_flag("--once", options->once, "listen: end when the first client has gone")
       ->needs(server);
-  ping->add_option("-C,--count", options->count, "end after so many rounds")->type_name("N");
+  ping->add_option("-C,--count", options->count, "end after so many rounds [never]")
+      ->type_name("N")
+      ->check([](const std::string& text) {
+        return text.starts_with('-') ? "it must be a whole number of at least 0" : std::string();
+      });
   ping->add_option("-S,--size", options->size, "size of the message, 1 to 1G [64]")
       ->type_name("BYTES");
   ping->add_option("-i,--interval", options->interval, "begin a round so often [at once]")

@@ -5,6 +5,8 @@
 
 #include <CLI/CLI.hpp>
 #include <exception>
+#include <string>
+#include <vector>
 
 #include "apps/cli/completion_command.h"
 #include "apps/cli/config_command.h"
@@ -34,6 +36,11 @@ int report(const CLI::App& root, const CLI::ParseError& error) {
     return kDone;
   }
   std::string why = error.what();
+  // CLI11 misses the command first, and would not name the word that is none.
+  const std::vector<std::string> unknown = root.remaining();
+  if (root.get_subcommands().empty() && !unknown.empty()) {
+    why = fmt::format("there is no command '{}'", unknown.front());
+  }
   for (char& letter : why) {
     if (letter == '\n') letter = ' ';
   }

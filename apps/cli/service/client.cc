@@ -17,9 +17,8 @@ Unexpected stopped() { return fail(ErrorCode::kCancelled, "stopped", "interrupte
 }  // namespace
 
 Result<std::unique_ptr<Client>> Client::connect(engine::Endpoint& endpoint, const std::string& host,
-                                                uint16_t default_port,
-                                                const engine::ConnectionOptions& options) {
-  Result<engine::Connection> connection = endpoint.connect(host, default_port, options);
+                                                uint16_t default_port, const std::string& server) {
+  Result<engine::Connection> connection = endpoint.connect(host, default_port);
   if (!connection) return fail(connection.error());
   std::unique_ptr<Client> client(new Client(endpoint, *connection));
   // The transport gives up by itself after its handshake timeout.
@@ -31,7 +30,9 @@ Result<std::unique_ptr<Client>> Client::connect(engine::Endpoint& endpoint, cons
     Error error = open.error();
     error.what = fmt::format("cannot connect to {}", client->peer_);
     if (error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimeout) {
-      error.todo = fmt::format("start 'heddle perf --listen' on {}, and let UDP through", host);
+      const uint16_t port = endpoint.status(*connection).peer.port;
+      error.todo = fmt::format("start '{} --listen{}' there, and let UDP through", server,
+                               port == default_port ? "" : fmt::format(" -p {}", port));
     }
     return fail(std::move(error));
   }

@@ -11,11 +11,11 @@ namespace heddle::cli {
 
 class Client {
  public:
-  // Connects and says hello. Errors: those of Endpoint::connect and wait_open, kVersion, kCancelled
-  // (a signal came), what the server refuses.
+  // Connects and says hello; `server` is the command that should run there. Errors: those of
+  // Endpoint::connect and wait_open, kVersion, kCancelled (a signal came), what the server refuses.
   static Result<std::unique_ptr<Client>> connect(engine::Endpoint& endpoint,
                                                  const std::string& host, uint16_t default_port,
-                                                 const engine::ConnectionOptions& options);
+                                                 const std::string& server);
   // Says good-bye where the connection still lives.
   ~Client();
   Client(const Client&) = delete;

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Bad input gets a clear answer, exit status 2, and nothing hangs."""
+
+import os
+import pathlib
+import random
+import socket
+import struct
+import tempfile
+import unittest
+
+import program
+
+WIRE_VERSION = 1
+INIT, RETRY, ACCEPT, VERSION, REFUSE, RESET = 1, 2, 3, 4, 5, 6
+INIT_BYTES = 512
+
+
+class BadInput(unittest.TestCase):
+    def refused(self, arguments, *wanted, **options):
+        """Runs, expects exit status 2 and one line on standard error that has all of `wanted`."""
+        done = program.run(*arguments, **options)
+        self.assertEqual(done.returncode, 2, f"{arguments}: {done.stdout}{done.stderr}")
+        self.assertTrue(done.stderr.startswith("heddle: "), done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        for text in wanted:
+            self.assertIn(text, done.stderr, arguments)
+
+    def test_unknown_host(self):
+        for command in ("ping", "perf"):
+            self.refused((command, "no-such-host.invalid"), "cannot find the host",
+                         "no-such-host.invalid")
+
+    def test_nobody_listens(self):
+        port = program.free_port()
+        for command in ("ping", "perf"):
+            self.refused((command, f"127.0.0.1:{port}"), "cannot connect to", "nobody listens",
+                         f"heddle {command} --listen -p {port}")
+            self.refused((command, f"[::1]:{port}"), "cannot connect to", "nobody listens")
+
+    def test_no_answer_ends_after_the_handshake_timeout(self):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+            silent.bind(("127.0.0.1", 0))
+            self.refused(("ping", "127.0.0.1", "-p", silent.getsockname()[1], "--set",
+                          "handshake_timeout_ms=300"), "cannot connect to", "nobody answers")
+
+    def test_port_in_use(self):
+        with program.server() as (_, port):
+            for command in ("ping", "perf"):
+                self.refused((command, "--listen", "-p", port), str(port), "uses it",
+                             "choose another port")
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can become a user without rights")
+    def test_no_permission(self):
+        first_free = int(pathlib.Path("/proc/sys/net/ipv4/ip_unprivileged_port_start").read_text())
+        if first_free < 2:
+            self.skipTest("here every user may take every port")
+        self.refused(("perf", "--listen", "-p", 1), "permit", "above 1023", user=65534, group=65534,
+                     extra_groups=[])
+
+    def test_addresses_that_are_not_ours(self):
+        self.refused(("perf", "--listen", "--bind", "192.0.2.1"), "192.0.2.1", "no such address")
+        self.refused(("ping", "127.0.0.1", "--bind", "no-such-host.invalid"), "cannot find")
+
+    def test_impossible_sizes(self):
+        for size in ("0", "-1", "x", "", "1073741825", "2G", "9999999999999999999999", "1.5M",
+                     "4Q"):
+            self.refused(("perf", "127.0.0.1", "bw", f"--size={size}"))
+            self.refused(("ping", "127.0.0.1", f"--size={size}"))
+        self.refused(("perf", "127.0.0.1", "-s", "2G"), "at most 1 GiB")
+        self.refused(("perf", "127.0.0.1", "-s", "0"), "at least 1 byte")
+
+    def test_impossible_times_and_counts(self):
+        for time in ("0", "-1", "x", "nan", "1e99"):
+            self.refused(("perf", "127.0.0.1", f"--time={time}"))
+        for count in ("-1", "x", "1.5"):
+            self.refused(("ping", "127.0.0.1", f"--count={count}"), "--count")
+
+    def test_settings_that_cannot_be(self):
+        self.refused(("perf", "127.0.0.1", "--paths", "0"), "paths", "1 to 256")
+        self.refused(("perf", "127.0.0.1", "--paths", "257"), "paths")
+        self.refused(("perf", "127.0.0.1", "--cc", "none"), "none", "cubic")
+        self.refused(("perf", "127.0.0.1", "-p", "65536"), "port")
+        self.refused(("perf", "127.0.0.1", "--set", "bogus=1"), "bogus")
+        self.refused(("perf", "127.0.0.1", "--set", "paths"), "KEY=VALUE")
+        self.refused(("perf", "--listen"), "HEDDLE_PORT", settings={"HEDDLE_PORT": "ssh"})
+        self.refused(("perf", "127.0.0.1", "--config", "/nonexistent.toml"), "/nonexistent.toml")
+        self.refused(("config", "show"), "x.toml:2", "pathes",
+                     settings={"HEDDLE_CONFIG": self.file("x.toml", "port = 1\npathes = 3\n")})
+
+    def file(self, name, text):
+        folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        (folder / name).write_text(text)
+        return str(folder / name)
+
+    def test_words_that_are_no_commands(self):
+        self.refused((), "subcommand")
+        self.refused(("pong",), "pong", "heddle --help")
+        self.refused(("perf",), "host", "heddle perf --help")
+        self.refused(("perf", "127.0.0.1", "latency"), "latency", "bw or lat")
+        self.refused(("perf", "--listen", "127.0.0.1"), "--listen")
+        self.refused(("ping", "127.0.0.1", "--once"), "--listen")
+        self.refused(("ping", "127.0.0.1", "--bogus"), "--bogus")
+        self.refused(("completion", "fish"), "fish", "bash and zsh")
+
+    def test_hosts_that_are_none(self):
+        for host in ("", ":5", "a:b:c:", "host:0", "host:99999", "[::1"):
+            self.refused(("ping", host))
+
+
+class ForeignPeers(unittest.TestCase):
+    """Peers that speak otherwise, or nonsense."""
+
+    def test_client_names_a_server_of_another_version(self):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as foreign:
+            foreign.bind(("127.0.0.1", 0))
+            foreign.settimeout(program.PATIENCE_S)
+            port = foreign.getsockname()[1]
+            with program.started("ping", "127.0.0.1", "-p", port) as client:
+                init, sender = foreign.recvfrom(2048)
+                self.assertEqual(init[0], WIRE_VERSION << 4 | INIT)
+                connection, nonce, _, reply_port = struct.unpack_from("<IQqH", init, 4)
+                answer = struct.pack("<BBHIQBB", WIRE_VERSION << 4 | VERSION, 0, 0, connection,
+                                     nonce, 7, 9)
+                foreign.sendto(answer, (sender[0], reply_port))
+                self.assertEqual(client.wait(), 2)
+                self.assertIn("version", client.said())
+
+    def test_server_tells_a_client_of_another_version(self):
+        with program.server() as (_, port), \
+                socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as foreign:
+            foreign.bind(("127.0.0.1", 0))
+            foreign.settimeout(program.PATIENCE_S)
+            init = struct.pack("<BBHIQqH", 9 << 4 | INIT, 0, 0, 77, 0x1122334455667788, 0,
+                               foreign.getsockname()[1])
+            foreign.sendto(init.ljust(INIT_BYTES, b"\0"), ("127.0.0.1", port))
+            answer = foreign.recv(2048)
+            self.assertEqual(answer[0] & 0x0f, VERSION)
+            self.assertEqual(struct.unpack_from("<IQ", answer, 4), (77, 0x1122334455667788))
+            self.assertLessEqual(answer[16], WIRE_VERSION)
+            self.assertGreaterEqual(answer[17], WIRE_VERSION)
+
+    def test_garbage_and_truncated_packets_do_not_disturb_a_transfer(self):
+        seed = random.randrange(1 << 32)
+        noise = random.Random(seed)
+        with program.server() as (serving, port), \
+                program.started("perf", "127.0.0.1", "bw", "-p", port, "-t", "1.5",
+                                "--check") as client, \
+                socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+            client.wait_for(r"path")
+            while client.process.poll() is None:
+                data = noise.randbytes(noise.choice((0, 1, 3, 25, 26, 39, 40, 41, 511, 512, 1400)))
+                if data and noise.random() < 0.8:  # mostly near what the parser takes
+                    kind = noise.choice((INIT, RETRY, ACCEPT, VERSION, REFUSE, RESET, 8, 9, 10, 0))
+                    data = bytes([WIRE_VERSION << 4 | kind]) + data[1:]
+                sender.sendto(data, ("127.0.0.1", port))
+            self.assertEqual(client.wait(), 0, f"seed {seed}: {client.said()}")
+            self.assertIsNone(serving.process.poll(), f"seed {seed}: {serving.said()}")
+            done = program.run("ping", "127.0.0.1", "-p", port, "-C", 3)
+            self.assertEqual(done.returncode, 0, f"seed {seed}: {done.stderr}")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,123 @@
+"""Runs the program under test: servers that are stopped in the end, clients, and what they said.
+
+The environment variable HEDDLE names the program. Nothing here waits for a time to pass: waits end by
+events, and limits are far above what anything takes that works.
+"""
+
+import contextlib
+import os
+import random
+import re
+import signal
+import socket
+import subprocess
+import threading
+
+HEDDLE = os.environ.get("HEDDLE", "heddle")
+PATIENCE_S = 60
+
+
+def environment(**settings):
+    """A clean one: no HEDDLE_* of the caller, no configuration file of the host."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("HEDDLE_")}
+    clean.update(HOME="/nonexistent", LC_ALL="C.UTF-8", **settings)
+    return clean
+
+
+def free_port():
+    """A UDP port that nobody has now, outside the range from which the system gives."""
+    while True:
+        port = random.randrange(20000, 32000)
+        with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as probe:
+            with contextlib.suppress(OSError):
+                probe.bind(("::", port))
+                return port
+
+
+def run(*arguments, settings=None, timeout=PATIENCE_S, **options):
+    """Runs to its end: a CompletedProcess with text."""
+    return subprocess.run([HEDDLE, *map(str, arguments)], env=environment(**(settings or {})),
+                          capture_output=True, text=True, timeout=timeout, check=False, **options)
+
+
+class Process:
+    """A program under way whose output lines can be waited for."""
+
+    def __init__(self, *arguments, settings=None, **options):
+        self.process = subprocess.Popen([HEDDLE, *map(str, arguments)],
+                                        env=environment(**(settings or {})), text=True,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+        self.lines = []
+        self.errors = []
+        self._arrived = threading.Condition()
+        self._readers = [threading.Thread(target=self._read, args=pair, daemon=True)
+                         for pair in ((self.process.stdout, self.lines),
+                                      (self.process.stderr, self.errors))]
+        for reader in self._readers:
+            reader.start()
+
+    def _read(self, stream, lines):
+        for line in stream:
+            with self._arrived:
+                lines.append(line.rstrip("\n"))
+                self._arrived.notify_all()
+        with self._arrived:
+            self._arrived.notify_all()
+
+    def wait_for(self, pattern, timeout=PATIENCE_S):
+        """The first line of either output that matches; an error if it ends or is silent."""
+        def found():
+            return next((line for line in self.lines + self.errors if re.search(pattern, line)),
+                        None)
+
+        with self._arrived:
+            ended = lambda: not any(reader.is_alive() for reader in self._readers)
+            self._arrived.wait_for(lambda: found() or ended(), timeout)
+            line = found()
+        if line is None:
+            raise AssertionError(f"no line matches '{pattern}' in:\n{self.said()}")
+        return line
+
+    def said(self):
+        """All its output so far."""
+        return "\n".join(self.lines + self.errors)
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def wait(self, timeout=PATIENCE_S):
+        """Waits for the end; the exit status, negative for a signal."""
+        status = self.process.wait(timeout)
+        for reader in self._readers:
+            reader.join(timeout)
+        return status
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.wait()
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+
+@contextlib.contextmanager
+def started(*arguments, **options):
+    """A Process that is killed in the end, however that comes."""
+    process = Process(*arguments, **options)
+    try:
+        yield process
+    finally:
+        process.close()
+
+
+@contextlib.contextmanager
+def server(*arguments, command="perf", **options):
+    """A listening server and its port, which clients can reach when this is entered."""
+    port = free_port()
+    with started(command, "--listen", "-p", port, *arguments, **options) as process:
+        if "--json" not in arguments:
+            process.wait_for(r"listens on")
+        yield process, port
+
+
+INTERRUPT = signal.SIGINT

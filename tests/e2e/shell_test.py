@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Version, configuration and completion, the last in the shells themselves."""
+
+import json
+import os
+import shutil
+import subprocess
+import unittest
+
+import program
+
+
+class Shell(unittest.TestCase):
+    def test_version(self):
+        done = program.run("--version")
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stdout, r"^heddle \d+\.\d+\.\d+ \(\w")
+
+    def test_help_has_an_example(self):
+        for command in (("ping",), ("perf",), ("config", "show"), ("completion",)):
+            done = program.run(*command, "--help")
+            self.assertEqual(done.returncode, 0)
+            self.assertIn("Example:", done.stdout, command)
+            self.assertIn("heddle " + " ".join(command), done.stdout)
+
+    def test_config_says_where_values_come_from(self):
+        done = program.run("config", "show", "--json", "--set", "port=77",
+                           settings={"HEDDLE_PATHS": "12"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = {row["name"]: row for row in json.loads(done.stdout)["settings"]}
+        self.assertEqual((rows["port"]["value"], rows["port"]["origin"]), (77, "command line"))
+        self.assertEqual((rows["paths"]["value"], rows["paths"]["origin"]), (12, "HEDDLE_PATHS"))
+        self.assertEqual(rows["congestion"]["origin"], "default")
+        text = program.run("config", "show").stdout
+        for name in rows:
+            self.assertIn(name, text)
+
+    def complete_bash(self, line):
+        """What bash offers at the end of the line."""
+        words = line.split(" ")
+        quoted = " ".join(f"'{word}'" for word in words)
+        script = (f"source <('{program.HEDDLE}' completion bash)\n"
+                  f"COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; COMPREPLY=()\n"
+                  "_heddle\nprintf '%s\\n' \"${COMPREPLY[@]}\"\n")
+        done = subprocess.run(["bash", "--norc", "-euc", script], capture_output=True, text=True,
+                              env=program.environment(), timeout=program.PATIENCE_S, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.split()
+
+    def test_bash_completes(self):
+        offered = self.complete_bash("heddle ")
+        for command in ("ping", "perf", "config", "completion"):
+            self.assertIn(command, offered)
+        self.assertEqual(self.complete_bash("heddle pi"), ["ping"])
+        self.assertEqual(self.complete_bash("heddle config s"), ["show"])
+        self.assertEqual(self.complete_bash("heddle perf --bid"), ["--bidirectional"])
+        self.assertEqual(self.complete_bash("heddle perf node --cc cu"), ["cubic"])
+        self.assertEqual(self.complete_bash("heddle perf node --cc = sw"), ["swift"])
+        self.assertEqual(self.complete_bash("heddle completion z"), ["zsh"])
+        self.assertIn("bw", self.complete_bash("heddle perf node "))
+        self.assertEqual(self.complete_bash("heddle perf -s "), [])
+        self.assertIn(os.path.basename(__file__),
+                      self.complete_bash("heddle perf --config shell_"))
+
+    @unittest.skipUnless(shutil.which("zsh"), "zsh is not installed")
+    def test_zsh_completes(self):
+        self.assertIn("ping", self.complete_zsh("heddle "))
+        self.assertEqual(self.complete_zsh("heddle perf node --cc cu"),
+                         ["cubic", "swift", "dctcp"])
+        offered = self.complete_zsh("heddle perf node --bi")
+        for word in ("bw", "lat", "--bidirectional", "-t", "--time"):
+            self.assertIn(word, offered)
+        self.assertIn("show", self.complete_zsh("heddle config s"))
+        self.assertEqual(self.complete_zsh("heddle perf --config "), ["FILES"])
+
+    def complete_zsh(self, line):
+        """What zsh is told to offer at the end of the line; zsh itself drops what does not fit."""
+        words = " ".join(f"'{word}'" for word in line.split(" "))
+        script = (
+            "compdef() { }\n"
+            "compadd() { [[ $1 == -- ]] && shift; print -rl -- $@ }\n"
+            "_files() { print -r -- FILES }\n"
+            "_describe() { [[ $1 == -o ]] && shift; print -rl -- ${${(P)2}%%:*} }\n"
+            f"source <('{program.HEDDLE}' completion zsh)\n"
+            f"words=({words}); CURRENT=$#words; _heddle\n")
+        done = subprocess.run(["zsh", "-f", "-c", script], capture_output=True, text=True,
+                              env=program.environment(), timeout=program.PATIENCE_S, check=False)
+        self.assertEqual(done.stderr, "")
+        return done.stdout.split()
+
+    def test_scripts_are_valid_shell(self):
+        for shell in ("bash", "zsh"):
+            text = program.run("completion", shell).stdout
+            if shutil.which(shell):
+                done = subprocess.run([shell, "-n"], input=text, text=True, capture_output=True,
+                                      check=False)
+                self.assertEqual(done.returncode, 0, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
