@@ -99,6 +99,10 @@ bool SimDatapath::continues_run(const Packet& first, const Packet& last, const P
   if (next.datagram_bytes() > first.datagram_bytes()) return false;
   if (next.arrives_at - first.arrives_at > options_.coalesces_within) return false;
   if (next.is_virtual() != first.is_virtual()) return false;
+  if (next.is_virtual() && (first.header_bytes != kDataHeaderBytes ||
+                            next.header_bytes != kDataHeaderBytes)) {
+    return false;
+  }
   return !next.is_virtual() ||
          (next.content == last.content && next.content_at == last.content_at + last.payload_bytes);
 }
@@ -120,6 +124,7 @@ void SimDatapath::take_run(uint32_t length, RxRun& run, const Prediction* predic
   } else if (first.is_virtual()) {
     run.payload_at = PayloadAt::kVirtual;
     run.place = {first.content, first.content_at, 0};
+    run.header_bytes = first.header_bytes;
   }
   for (uint32_t i = 0; i < length; ++i) {
     const PacketId id = first_;
@@ -129,9 +134,9 @@ void SimDatapath::take_run(uint32_t length, RxRun& run, const Prediction* predic
     run.received_at =
         (options_.timestamps ? packet.arrives_at : network_.now()) + options_.clock_offset;
     const bool whole = run.payload_at == PayloadAt::kFrame;
-    append_frames(packet, whole ? bytes : std::min(bytes, kDataHeaderBytes));
+    append_frames(packet, whole ? bytes : std::min(bytes, run.header_bytes));
     if (!whole) {
-      run.place.length += bytes - std::min(bytes, kDataHeaderBytes);
+      run.place.length += bytes - std::min(bytes, run.header_bytes);
       statistics_.payload_placed_bytes += placed ? bytes - std::min(bytes, kDataHeaderBytes) : 0;
     }
     first_ = packet.next;

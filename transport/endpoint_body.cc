@@ -16,7 +16,7 @@ Endpoint::Body::Body(const EndpointOptions& options, uint64_t seed, events::Sink
 void Endpoint::Body::handle_run(Nanos now, const RxRun& run) {
   shared.statistics.datagrams_received += run.segments;
   const bool whole = run.payload_at == PayloadAt::kFrame;
-  const size_t step = whole ? run.segment_bytes : kDataHeaderBytes;
+  const size_t step = whole ? run.segment_bytes : run.header_bytes;
   for (uint32_t i = 0; i < run.segments;) {
     const std::byte* at = run.frame + i * step;
     const uint32_t bytes = i + 1 == run.segments ? run.last_segment_bytes : run.segment_bytes;
@@ -27,8 +27,8 @@ void Endpoint::Body::handle_run(Nanos now, const RxRun& run) {
                at[0] == std::byte{first_byte(PacketType::kRepeat)}) {
       i += handle_row(now, run, i);
     } else {
-      const size_t here = whole ? bytes : std::min<size_t>(bytes, kDataHeaderBytes);
-      handle_packet(now, run, {at, here});
+      const size_t here = whole ? bytes : std::min<size_t>(bytes, run.header_bytes);
+      handle_packet(now, run, i, {at, here});
       ++i;
     }
   }
@@ -83,7 +83,8 @@ Connection* Endpoint::Body::connection_for(Nanos now, const RxRun& run, const st
   return connection;
 }
 
-void Endpoint::Body::handle_packet(Nanos now, const RxRun& run, std::span<const std::byte> packet) {
+void Endpoint::Body::handle_packet(Nanos now, const RxRun& run, uint32_t index,
+                                   std::span<const std::byte> packet) {
   const bool init = type_of(packet[0]) == PacketType::kInit;
   if (version_of(packet[0]) != kWireVersion && !init) {
     drop(now, DropReason::kBadVersion);
@@ -105,7 +106,7 @@ void Endpoint::Body::handle_packet(Nanos now, const RxRun& run, std::span<const 
   }
   Connection* connection = connection_for(now, run, packet.data());
   if (connection == nullptr) return;
-  connection->handle_control(now, packet, run.ecn);
+  connection->handle_control(now, run, index, packet);
   table.touch(*connection);
 }
 

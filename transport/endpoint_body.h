@@ -40,7 +40,7 @@ class Endpoint::Body {
   };
 
   uint32_t handle_row(Nanos now, const RxRun& run, uint32_t first);
-  void handle_packet(Nanos now, const RxRun& run, std::span<const std::byte> packet);
+  void handle_packet(Nanos now, const RxRun& run, uint32_t index, std::span<const std::byte> packet);
   void handle_init(Nanos now, const RxRun& run, std::span<const std::byte> packet);
   void accept(Nanos now, const Address& peer, const InitPacket& init);
   void handle_answer(Nanos now, const RxRun& run, std::span<const std::byte> packet);

@@ -34,8 +34,9 @@ struct RxRun {
   uint32_t segment_bytes = 0;       // header and payload of each segment but the last
   uint32_t last_segment_bytes = 0;
   // kFrame: segment i is `segment_bytes` x i into `frame`, whole. Otherwise `frame` holds only the first
-  // kDataHeaderBytes of each segment (or all of it where it is shorter), kDataHeaderBytes apart.
+  // header_bytes of each segment (or all of it where it is shorter), header_bytes apart.
   const std::byte* frame = nullptr;
+  uint32_t header_bytes = kDataHeaderBytes;  // kPlaced: always so; kVirtual: others in runs of one only
   Payload place;                // see PayloadAt
 };
 

@@ -44,18 +44,22 @@ Result<void> Connection::post_receive(Nanos now, ChannelId channel, const Payloa
                                       OperationId operation) {
   if (over()) return fail(ErrorCode::kClosed, "cannot receive", "the connection is closed");
   watch(now);
+  // A grant of a small receive may wait for company: its message needs none to travel.
+  const bool small = buffer.length <= shared_.options.eager_block_bytes && shared_.eager.left() > 0;
+  frames_due_at_ = std::min(frames_due_at_, small ? now + AckMaker::kDelay : now);
   return incoming_.post(channel, buffer, operation, frames_);
 }
 
 bool Connection::post_cancel(Nanos now, ChannelId channel, Direction direction, OperationId operation) {
   if (direction == Direction::kReceive) {
     const bool cancelled = incoming_.cancel(channel, operation, frames_);
+    frames_due_at_ = {};
     take_fences();
     return cancelled;
   }
   ControlRecord record;
   if (!outgoing_.cancel(channel, operation, record)) return false;
-  if (record.type == FrameType::kCancelSend) frames_.push_back(record);
+  if (record.type == FrameType::kCancelSend) tell(record);
   advance_close(now);
   return true;
 }
@@ -76,7 +80,7 @@ void Connection::advance_close(Nanos now) {
     return;
   }
   close_sent_ = true;
-  frames_.push_back({FrameType::kClose, static_cast<uint8_t>(CloseReason::kGraceful), 0, 0, 0, 0});
+  tell({FrameType::kClose, static_cast<uint8_t>(CloseReason::kGraceful), 0, 0, 0, 0});
 }
 
 void Connection::post_abort(Nanos now) {
@@ -127,7 +131,6 @@ uint64_t Connection::own_window() const {
 void Connection::on_acked(const SentRun& run, uint32_t first, uint32_t count, bool) {
   if (run.data) {
     outgoing_.on_acked(run.row, run.start_of(first), run.end_of(first, count));
-    return;
   }
   for (uint8_t i = 0; i < run.control_count; ++i) {
     const ControlRecord& record = run.control[i];
@@ -138,7 +141,6 @@ void Connection::on_acked(const SentRun& run, uint32_t first, uint32_t count, bo
 void Connection::on_lost(const SentRun& run, uint32_t first, uint32_t count, events::LossCause) {
   if (run.data) {
     outgoing_.on_lost(run.row, run.start_of(first), run.end_of(first, count));
-    return;
   }
   for (uint8_t i = 0; i < run.control_count; ++i) {
     const ControlRecord& record = run.control[i];
@@ -146,8 +148,14 @@ void Connection::on_lost(const SentRun& run, uint32_t first, uint32_t count, eve
     shared_.observer.step(run.sent_at, id_, flight_.current_path(),
                           grant ? events::RecoveryStep::kGrantRepeat
                                 : events::RecoveryStep::kControlRepeat);
-    frames_.push_back(record);
+    tell(record);
   }
+}
+
+// A frame that the peer must get soon.
+void Connection::tell(const ControlRecord& record) {
+  frames_.push_back(record);
+  frames_due_at_ = {};
 }
 
 void Connection::settle_receiving(Nanos horizon) {

@@ -42,7 +42,8 @@ class Connection final : private SentRunListener {
   // --- input ---
   // A row of data segments whose headers continue each other.
   void handle_data(Nanos now, const DataRow& row);
-  void handle_control(Nanos now, std::span<const std::byte> packet, Ecn ecn);
+  // `packet`: what of it is in the frame of `run`, whose segment `index` it is.
+  void handle_control(Nanos now, const RxRun& run, uint32_t index, std::span<const std::byte> packet);
   void handle_placed(Nanos now, const PlacedEvent& event);
   void handle_retry(Nanos now, const RetryPacket& retry);
   void handle_accept(Nanos now, const AcceptPacket& accept);
@@ -96,7 +97,17 @@ class Connection final : private SentRunListener {
   // connection_receive.cc
   bool known_number(Nanos now, const ConnectionHeader& header, uint64_t low, uint64_t high);
   void handle_row_apart(Nanos now, const DataRow& row);
-  bool handle_frames(Nanos now, Reader& reader);
+  // A control packet that is being taken in.
+  struct ControlInput {
+    const RxRun& run;
+    uint32_t index;
+    std::span<const std::byte> packet;
+    ConnectionHeader header;
+    uint32_t message_bytes = 0;   // of the message in it
+    bool refused = false;         // that message has no place yet: the packet does not count
+  };
+  bool handle_frames(Nanos now, Reader& reader, ControlInput& input);
+  bool handle_message(Nanos now, Reader& reader, ControlInput& input);
   bool handle_frame(Nanos now, FrameType type, Reader& reader);
   void handle_close_frame(Nanos now, CloseReason reason);
   void count_receiving(Nanos now);
@@ -104,7 +115,11 @@ class Connection final : private SentRunListener {
   // connection_transmit.cc
   enum class Sent : uint8_t { kOne, kNothing, kFull };
   Sent send_burst(Nanos now, TxBatch& batch);
+  Sent send_message(Nanos now, TxBatch& batch, const Piece& piece, const Permit& permit);
+  void count_sent(Nanos now, const Piece& piece, const SentRun& run, uint16_t path, uint32_t bytes);
   Sent send_control(Nanos now, TxBatch& batch);
+  void write_frames(SentRun& run, Writer& writer);
+  void tell(const ControlRecord& record);
   bool control_due(Nanos now) const;
   Sent write_control(Nanos now, TxBatch& batch, uint16_t path, bool ping, uint32_t padded_to);
   ConnectionHeader header(Nanos now, PacketType type, uint16_t path, uint8_t flags) const;
@@ -148,6 +163,7 @@ class Connection final : private SentRunListener {
   Error end_error_;                 // told when they have ended
   bool end_graceful_ = false;
   Ring<ControlRecord> frames_;      // that the peer must get and that are not on their way
+  Nanos frames_due_at_ = Nanos::never();  // they may wait for company until then
 
   // Handshake.
   ConnectionOptions options_;

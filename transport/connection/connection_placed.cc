@@ -95,7 +95,7 @@ void Connection::handle_placed(Nanos now, const PlacedEvent& event) {
       const auto path = static_cast<uint16_t>(event.path + flight_.first_chunk_path());
       if (flight_.on_sent(now, path, event.number, event.ok)) break;
       // Its queue pair is broken until the peer has made its side anew.
-      frames_.push_back({FrameType::kAskFence, 0, event.path, 0, 0, flight_.epoch(path)});
+      tell({FrameType::kAskFence, 0, event.path, 0, 0, flight_.epoch(path)});
       break;
     }
   }
@@ -134,7 +134,7 @@ void Connection::handle_fenced(const PlacedEvent& event) {
     return;
   }
   if (over() || !fences_.on_fenced(event.path, event.epoch)) return;
-  frames_.push_back({FrameType::kFenced, 0, event.path, 0, 0, event.epoch});
+  tell({FrameType::kFenced, 0, event.path, 0, 0, event.epoch});
   incoming_.resume();
 }
 

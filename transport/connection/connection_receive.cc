@@ -74,7 +74,8 @@ void Connection::count_receiving(Nanos now) {
   ++shared_.receiving;
 }
 
-void Connection::handle_control(Nanos now, std::span<const std::byte> packet, Ecn ecn) {
+void Connection::handle_control(Nanos now, const RxRun& run, uint32_t index,
+                                std::span<const std::byte> packet) {
   if (packet.size() < kConnectionHeaderBytes) {
     shared_.observer.drop(now, id_, DropReason::kBadLength);
     return;
@@ -93,11 +94,14 @@ void Connection::handle_control(Nanos now, std::span<const std::byte> packet, Ec
   heard(now, header);
   if (numbered && known_number(now, header, header.number, header.number)) return;
   Reader reader(packet.subspan(kConnectionHeaderBytes));
-  if (!handle_frames(now, reader)) {
+  ControlInput input{run, index, packet, header};
+  if (!handle_frames(now, reader, input)) {
     shared_.observer.drop(now, id_, DropReason::kBadField);
     return;
   }
-  if (numbered && !over()) acks_.note(now, header, header.number, header.number, ecn, 0);
+  if (numbered && !over() && !input.refused) {
+    acks_.note(now, header, header.number, header.number, run.ecn, input.message_bytes);
+  }
   if (close_acked_ && !over()) {
     finish(now, CloseCause::kGraceful, {ErrorCode::kClosed, "connection closed", "", ""});
   }
@@ -106,11 +110,12 @@ void Connection::handle_control(Nanos now, std::span<const std::byte> packet, Ec
   advance_close(now);
 }
 
-bool Connection::handle_frames(Nanos now, Reader& reader) {
+bool Connection::handle_frames(Nanos now, Reader& reader, ControlInput& input) {
   Nanos made_at;
   while (reader.left() > 0 && !over()) {
     const auto type = static_cast<FrameType>(reader.get<uint8_t>());
     if (type == FrameType::kPadding) return true;
+    if (type == FrameType::kMessage) return handle_message(now, reader, input);
     if (type == FrameType::kAckTimes) {
       AckTimes times;
       if (!read_ack_times(reader, times)) return false;
@@ -129,6 +134,31 @@ bool Connection::handle_frames(Nanos now, Reader& reader) {
       return false;
     }
   }
+  return true;
+}
+
+// The last frame of its packet: what follows in the datagram is the payload.
+bool Connection::handle_message(Nanos now, Reader& reader, ControlInput& input) {
+  const RxRun& run = input.run;
+  MessageFrame frame;
+  if (!read_message(reader, frame) || (input.header.flags & kFlagNumbered) == 0) return false;
+  const uint32_t whole =
+      input.index + 1 == run.segments ? run.last_segment_bytes : run.segment_bytes;
+  DataRow row;
+  row.header_bytes = static_cast<uint32_t>(input.packet.size() - reader.left());
+  row.header.base = input.header;
+  row.header.channel = frame.channel;
+  row.header.sequence = frame.sequence;
+  row.header.message_bytes = row.step = row.last = whole - row.header_bytes;
+  row.segments = 1;
+  row.run = &run;
+  row.first = input.index;
+  const RowVerdict verdict = incoming_.accept(row);
+  if (verdict.drop) shared_.observer.drop(now, id_, *verdict.drop);
+  input.refused = !verdict.acknowledge;
+  input.message_bytes = std::max(row.last, 1u);
+  statistics_.segments_received += verdict.acknowledge ? 1 : 0;
+  count_receiving(now);
   return true;
 }
 

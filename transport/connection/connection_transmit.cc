@@ -13,6 +13,8 @@ namespace {
 
 // Control packets stay below every path's size.
 constexpr uint32_t kControlBytes = Flight::kBaseDatagram;
+// The largest message that shares its packet with other frames; acknowledgements must find room beside it.
+constexpr uint32_t kMessageBytes = 512;
 
 }  // namespace
 
@@ -102,6 +104,10 @@ Connection::Sent Connection::send_burst(Nanos now, TxBatch& batch) {
   const uint32_t needed = std::max((piece.length + step - 1) / step, 1u);
   const uint32_t segments = std::min(needed, permit.segments);
   const uint32_t bytes = std::min(piece.length, segments * step);
+  const bool company = !frames_.empty() || acks_.pending() || chunk_acks_.pending();
+  if (company && bytes == piece.message_bytes && bytes <= kMessageBytes && piece.original.number == 0) {
+    return send_message(now, batch, piece, permit);
+  }
   SentRun* run = flight_.record(permit.path, static_cast<uint8_t>(segments));
   if (run == nullptr) return Sent::kNothing;
 
@@ -136,21 +142,69 @@ Connection::Sent Connection::send_burst(Nanos now, TxBatch& batch) {
   run->header_bytes = kDataHeaderBytes;
   run->row = {piece.message, piece.sequence, piece.offset, segments > 1 ? step : last, last,
               piece.channel, false, piece.original};
+  count_sent(now, piece, *run, permit.path, bytes);
   flight_.sent(now, permit.path);
-  outgoing_.take(piece, bytes);
-  statistics_.payload_bytes_sent += bytes;
-  statistics_.segments_sent += segments;
-  if (piece.repeat) {
-    statistics_.payload_bytes_repeated += bytes;
-    statistics_.segments_repeated += segments;
-  }
-  shared_.observer.emit(events::BurstSent{now, id_, permit.path, first.base.number,
-                                          static_cast<uint16_t>(segments), bytes, piece.repeat});
   return Sent::kOne;
 }
 
+void Connection::count_sent(Nanos now, const Piece& piece, const SentRun& run, uint16_t path,
+                            uint32_t bytes) {
+  outgoing_.take(piece, bytes);
+  statistics_.payload_bytes_sent += bytes;
+  statistics_.segments_sent += run.count;
+  if (piece.repeat) {
+    statistics_.payload_bytes_repeated += bytes;
+    statistics_.segments_repeated += run.count;
+  }
+  shared_.observer.emit(
+      events::BurstSent{now, id_, path, run.first_number, run.count, bytes, piece.repeat});
+}
+
+// A small message in one packet with the acknowledgements and frames that wait: a reply costs one packet then.
+Connection::Sent Connection::send_message(Nanos now, TxBatch& batch, const Piece& piece,
+                                          const Permit& permit) {
+  SentRun* run = flight_.record(permit.path, 1);
+  if (run == nullptr) return Sent::kNothing;
+  std::byte* space = batch.header_space();
+  ConnectionHeader start = header(now, PacketType::kControl, permit.path, kFlagNumbered);
+  start.number = run->first_number;
+  write_connection_header(start, space);
+  const size_t room = kControlBytes - kConnectionHeaderBytes - piece.length;
+  Writer writer({space + kConnectionHeaderBytes, room});
+  Writer frames({space + kConnectionHeaderBytes, room - kMessageFrameBytes});
+  if (acks_.write(now, own_window(), frames)) ++statistics_.acks_sent;
+  if (chunk_acks_.write(now, own_window(), frames)) ++statistics_.acks_sent;
+  write_frames(*run, frames);
+  writer.skip(static_cast<size_t>(frames.position() - writer.position()));
+  write_message({piece.channel, piece.sequence}, writer);
+
+  TxBurst burst = single(static_cast<size_t>(writer.position() - space), permit.path, space);
+  burst.ecn_capable = true;
+  burst.payload_bytes = burst.last_payload_bytes = piece.length;
+  if (piece.length > 0) burst.region = piece.payload.region;
+  burst.offset = piece.payload.offset;
+  batch.add(burst);
+  run->data = true;
+  run->repeat = piece.repeat;
+  run->header_bytes = burst.header_bytes;
+  run->row = {piece.message, piece.sequence, 0, piece.length, piece.length, piece.channel, false, {}};
+  count_sent(now, piece, *run, permit.path, piece.length);
+  flight_.sent(now, permit.path);
+  return Sent::kOne;
+}
+
+// Frames that wait, as many as a record remembers and the space holds.
+void Connection::write_frames(SentRun& run, Writer& writer) {
+  while (!frames_.empty() && run.control_count < SentRun::kMaxControl &&
+         writer.left() > kLargestFrameBytes) {
+    run.control[run.control_count] = frames_.pop_front();
+    write_record(run.control[run.control_count++], writer);
+  }
+  if (frames_.empty()) frames_due_at_ = Nanos::never();
+}
+
 bool Connection::control_due(Nanos now) const {
-  return !frames_.empty() || ping_due_ || flight_.wants_probe() || acks_.due(now) ||
+  return frames_due_at_ <= now || ping_due_ || flight_.wants_probe() || acks_.due(now) ||
          chunk_acks_.due(now);
 }
 
@@ -197,11 +251,7 @@ Connection::Sent Connection::write_control(Nanos now, TxBatch& batch, uint16_t p
   if (over()) write_close(*last_words_, writer);
   if (run != nullptr) {
     run->sizes_path = padded_to != 0;
-    while (padded_to == 0 && !frames_.empty() && run->control_count < SentRun::kMaxControl &&
-           writer.left() > kLargestFrameBytes) {
-      run->control[run->control_count] = frames_.pop_front();
-      write_record(run->control[run->control_count++], writer);
-    }
+    if (padded_to == 0) write_frames(*run, writer);
     if (ping) writer.put(static_cast<uint8_t>(FrameType::kPing));
     if (padded_to != 0) writer.put_zeros(writer.left());
     flight_.sent(now, path);
@@ -209,12 +259,14 @@ Connection::Sent Connection::write_control(Nanos now, TxBatch& batch, uint16_t p
   TxBurst burst = single(limit - writer.left(), path, space);
   burst.ecn_capable = numbered;
   batch.add(burst);
-  return wants_number && !numbered ? Sent::kNothing : Sent::kOne;
+  if (!wants_number || numbered) return Sent::kOne;
+  frames_due_at_ = std::max(frames_due_at_, now + millis(1));
+  return Sent::kNothing;
 }
 
 void Connection::take_truncated() {
   ControlRecord record;
-  while (outgoing_.poll_truncated(record)) frames_.push_back(record);
+  while (outgoing_.poll_truncated(record)) tell(record);
 }
 
 bool Connection::predict(Prediction& prediction) const {

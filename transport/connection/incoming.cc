@@ -218,10 +218,10 @@ void Incoming::place_segments(const InMessage& message, const DataRow& row, uint
   placement.to_region = to.region;
   placement.to_offset = to.offset + row.header.offset + uint64_t{first} * row.step;
   if (run.payload_at == PayloadAt::kFrame) {
-    placement.source = run.frame + size_t{at} * run.segment_bytes + kDataHeaderBytes;
+    placement.source = run.frame + size_t{at} * run.segment_bytes + row.header_bytes;
     placement.source_step = run.segment_bytes;
   } else {
-    const uint32_t run_step = run.segment_bytes - kDataHeaderBytes;
+    const uint32_t run_step = run.segment_bytes - row.header_bytes;
     placement.from = {run.place.region, run.place.offset + uint64_t{at} * run_step,
                       uint64_t{count - 1} * row.step + placement.last_bytes};
     const bool there = run.payload_at == PayloadAt::kPlaced &&

@@ -69,6 +69,7 @@ struct DataRow {
   uint32_t last = 0;
   const RxRun* run = nullptr;
   uint32_t first = 0;         // index of the row's first segment in the run
+  uint32_t header_bytes = kDataHeaderBytes;  // before each segment's payload
   OriginalWrite original;     // a repeat of a chunk: the write that was given up
 };
 

@@ -122,6 +122,16 @@ bool read_placed_grant(Reader& reader, PlacedGrantFrame& frame) {
   return reader.ok();
 }
 
+void write_message(const MessageFrame& frame, Writer& writer) {
+  writer.put(static_cast<uint8_t>(FrameType::kMessage)).put(frame.channel).put(frame.sequence);
+}
+
+bool read_message(Reader& reader, MessageFrame& frame) {
+  frame.channel = reader.get<uint16_t>();
+  frame.sequence = reader.get<uint32_t>();
+  return reader.ok();
+}
+
 void write_fence(FrameType type, const FenceFrame& frame, Writer& writer) {
   writer.put(static_cast<uint8_t>(type)).put(frame.path).put(frame.epoch);
 }

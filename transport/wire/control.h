@@ -24,6 +24,7 @@ enum class FrameType : uint8_t {
   kPing = 7,           // answer me
   kPlacedGrant = 8,    // a receive is posted, and may be written remotely
   kFenced = 9,         // writes of earlier epochs are rejected on a path of the reader
+  kMessage = 11,       // a whole small message; its payload is the rest of the packet
   kAskFence = 10,      // a path of the writer has failed in its NIC: fence it, so that it can be made anew
 };
 
@@ -69,6 +70,12 @@ struct PlacedGrantFrame {
   MemoryToken token;
 };
 
+// A message of one packet, travelling with the frames before it.
+struct MessageFrame {
+  uint16_t channel = 0;
+  uint32_t sequence = 0;
+};
+
 struct FenceFrame {
   uint16_t path = 0;           // chunk path, counted from 0
   uint32_t epoch = 0;
@@ -87,6 +94,7 @@ enum class CloseReason : uint8_t { kGraceful = 0, kAborted = 1, kProtocolError =
 inline constexpr size_t kAckTimesBytes = 1 + 16;
 inline constexpr size_t kGrantBytes = 1 + 12;
 inline constexpr size_t kCancelBytes = 1 + 7;
+inline constexpr size_t kMessageFrameBytes = 1 + 6;
 inline constexpr size_t kCloseBytes = 1 + 1;
 inline constexpr size_t kLargestFrameBytes = 1 + 20 + 32;  // a placed grant; acknowledgements apart
 
@@ -96,6 +104,7 @@ void write_grant(const GrantFrame& frame, Writer& writer);
 void write_cancel(FrameType type, const CancelFrame& frame, Writer& writer);
 void write_close(CloseReason reason, Writer& writer);
 void write_placed_grant(const PlacedGrantFrame& frame, Writer& writer);
+void write_message(const MessageFrame& frame, Writer& writer);
 void write_fence(FrameType type, const FenceFrame& frame, Writer& writer);
 
 // Each reads what follows the type byte; false: malformed.
@@ -105,6 +114,7 @@ bool read_grant(Reader& reader, GrantFrame& frame);
 bool read_cancel(Reader& reader, CancelFrame& frame);
 bool read_close(Reader& reader, CloseReason& reason);
 bool read_placed_grant(Reader& reader, PlacedGrantFrame& frame);
+bool read_message(Reader& reader, MessageFrame& frame);
 bool read_fence(Reader& reader, FenceFrame& frame);
 
 }  // namespace heddle::transport

@@ -36,6 +36,13 @@ class Writer {
     return *this;
   }
 
+  // Steps over bytes that were written by other means.
+  Writer& skip(size_t count) {
+    CHECK(left() >= count);
+    at_ += count;
+    return *this;
+  }
+
   Writer& put_zeros(size_t count) {
     CHECK(left() >= count);
     std::memset(at_, 0, count);
