@@ -22,8 +22,8 @@ class RoundTrip {
   // Before anything is measured: longer than any round trip between two sites of a training job.
   static constexpr Nanos kTimeoutUnmeasured = millis(100);
 
-  // Adds a sample: `sample` is the network's part, `held` what the peer took from receipt to
-  // acknowledgement. Both are cut to [1 ns, 4.29 s]; `now` never goes backwards.
+  // Adds a sample: `sample` is the network's part, cut to [1 ns, 4.29 s]; `held` is what the peer
+  // took from receipt to acknowledgement, cut to [0, 4.29 s]. `now` never goes backwards.
   void add(Nanos now, Nanos sample, Nanos held = {});
 
   bool measured() const { return smoothed_ != 0; }
