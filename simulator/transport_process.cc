@@ -1,0 +1,54 @@
+// The life of a bare transport endpoint in a process.
+#include "simulator/transport_process.h"
+
+#include <algorithm>
+
+namespace heddle::simulator {
+
+TransportProcess::TransportProcess(Network& network, const TransportProcessOptions& options,
+                                   uint64_t seed)
+    : Process(network, options.process, seed), options_(options) {}
+
+TransportProcess::Life::Life(Network& network, const TransportProcessOptions& options,
+                             uint64_t seed)
+    : datapath(network, options.process.datapath),
+      endpoint(endpoint_options(datapath, options, seed), seed, options.sink),
+      driver(endpoint, datapath),
+      takeover(datapath.now(), options.takeover_after) {}
+
+transport::EndpointOptions TransportProcess::Life::endpoint_options(
+    SimDatapath& datapath, const TransportProcessOptions& options, uint64_t seed) {
+  transport::EndpointOptions made = options.transport;
+  const datapath::Capabilities& can = datapath.capabilities();
+  made.max_datagram_bytes = can.max_datagram_bytes;
+  made.receive_capacity = can.receive_capacity;
+  made.max_paths = std::min(made.max_paths, can.max_paths);
+  made.default_paths = std::min(made.default_paths, made.max_paths);
+  made.reply_port = datapath.local_address().port;
+  made.eager_region = transport::kNoRegion;
+  if (made.eager_bytes.count > 0) {
+    made.eager_region = datapath.register_virtual(seed, made.eager_bytes.count);
+  }
+  return made;
+}
+
+SimDatapath& TransportProcess::begin_life(uint64_t seed) {
+  life_ = std::make_unique<Life>(network(), options_, seed);
+  return life_->datapath;
+}
+
+Nanos TransportProcess::caller_turn() {
+  const Nanos time = life_->datapath.now();
+  life_->takeover.on_caller(time);
+  const Nanos wanted = life_->driver.turn();
+  const bool posted = program_ != nullptr && program_->handle_turn(*this);
+  return posted ? time : wanted;
+}
+
+Nanos TransportProcess::helper_look() {
+  const Nanos time = life_->datapath.now();
+  if (life_->takeover.helper_may_drive(time)) life_->helper_wanted = life_->driver.turn();
+  return life_->takeover.next_look(time, life_->helper_wanted, true);
+}
+
+}  // namespace heddle::simulator

@@ -1,0 +1,77 @@
+// TransportProcess: a process whose endpoint is a bare transport::Endpoint with the production
+// driver, for programs that speak the transport's own language: post_*, completions, notices.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "engine/driver.h"
+#include "engine/takeover.h"
+#include "simulator/process.h"
+#include "transport/endpoint.h"
+
+namespace heddle::events {
+class Sink;
+}
+
+namespace heddle::simulator {
+
+struct TransportProcessOptions {
+  ProcessOptions process;
+  // Its eager_region, max_datagram_bytes and receive_capacity are taken from the datapath,
+  // max_paths is lowered to what the datapath has. Eager memory is virtual.
+  transport::EndpointOptions transport;
+  events::Sink* sink = nullptr;
+  Nanos takeover_after = millis(5);
+};
+
+class TransportProcess;
+
+// What runs in the process.
+class TransportProgram {
+ public:
+  virtual ~TransportProgram() = default;
+  // After every turn of its caller: takes notices and completions and posts what comes next. True:
+  // it posted, so another turn is due at once.
+  virtual bool handle_turn(TransportProcess& process) = 0;
+};
+
+class TransportProcess final : public Process {
+ public:
+  TransportProcess(Network& network, const TransportProcessOptions& options, uint64_t seed);
+  ~TransportProcess() override { kill(); }
+
+  // May be null; must outlive the process's turns.
+  void set_program(TransportProgram* program) { program_ = program; }
+
+  // Only while it runs.
+  transport::Endpoint& endpoint() { return life_->endpoint; }
+  SimDatapath& datapath() { return life_->datapath; }
+  engine::Driver& driver() { return life_->driver; }
+
+ private:
+  struct Life {
+    Life(Network& network, const TransportProcessOptions& options, uint64_t seed);
+
+    static transport::EndpointOptions endpoint_options(SimDatapath& datapath,
+                                                       const TransportProcessOptions& options,
+                                                       uint64_t seed);
+
+    SimDatapath datapath;
+    transport::Endpoint endpoint;
+    engine::Driver driver;
+    engine::Takeover takeover;
+    Nanos helper_wanted = Nanos::never();
+  };
+
+  SimDatapath& begin_life(uint64_t seed) override;
+  void end_life() override { life_.reset(); }
+  Nanos caller_turn() override;
+  Nanos helper_look() override;
+
+  TransportProcessOptions options_;
+  TransportProgram* program_ = nullptr;
+  std::unique_ptr<Life> life_;
+};
+
+}  // namespace heddle::simulator

@@ -1,0 +1,66 @@
+// Processes of a world and the script of what befalls them.
+#include "simulator/world.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace heddle::simulator {
+
+World::World(const WorldOptions& options, uint64_t seed)
+    : network_(options.topology, options.network, seed),
+      seeds_(seed + 1),
+      changes_(options.changes),
+      start_(network_.now()),
+      agent_(network_.add_agent(*this)) {
+  std::stable_sort(changes_.begin(), changes_.end(),
+                   [](const ProcessChange& a, const ProcessChange& b) { return a.at < b.at; });
+  schedule_next_change();
+}
+
+World::~World() { network_.remove_agent(agent_); }
+
+TransportProcess& World::add(const TransportProcessOptions& options) {
+  auto made = std::make_unique<TransportProcess>(network_, options, seeds_.next());
+  TransportProcess& process = *made;
+  processes_.push_back(std::move(made));
+  process.start();
+  return process;
+}
+
+void World::apply(const ProcessChange& change) {
+  CHECK(change.process < processes_.size());
+  Process& process = *processes_[change.process];
+  switch (change.kind) {
+    case ProcessChangeKind::kPause:
+      return process.pause();
+    case ProcessChangeKind::kResume:
+      return process.resume();
+    case ProcessChangeKind::kCallerAway:
+      return process.set_caller_away(true);
+    case ProcessChangeKind::kCallerBack:
+      return process.set_caller_away(false);
+    case ProcessChangeKind::kKill:
+      return process.kill();
+    case ProcessChangeKind::kVanish:
+      network_.set_nic_down(process.options().datapath.nic, true);
+      return process.kill();
+    case ProcessChangeKind::kStart:
+      network_.set_nic_down(process.options().datapath.nic, false);
+      return process.start();
+  }
+}
+
+void World::run(Nanos now) {
+  while (changes_done_ < changes_.size() && start_ + changes_[changes_done_].at <= now) {
+    apply(changes_[changes_done_++]);
+  }
+  schedule_next_change();
+}
+
+void World::schedule_next_change() {
+  if (changes_done_ == changes_.size()) return;
+  network_.schedule(agent_, start_ + changes_[changes_done_].at);
+}
+
+}  // namespace heddle::simulator
