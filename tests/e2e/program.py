@@ -19,7 +19,7 @@ PATIENCE_S = 60
 
 def environment(**settings):
     """A clean one: no HEDDLE_* of the caller, no configuration file of the host."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("HEDDLE_")}
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("HEDDLE")}
     clean.update(HOME="/nonexistent", LC_ALL="C.UTF-8", **settings)
     return clean
 
@@ -43,8 +43,8 @@ def run(*arguments, settings=None, timeout=PATIENCE_S, **options):
 class Process:
     """A program under way whose output lines can be waited for."""
 
-    def __init__(self, *arguments, settings=None, **options):
-        self.process = subprocess.Popen([HEDDLE, *map(str, arguments)],
+    def __init__(self, *arguments, settings=None, before=(), **options):
+        self.process = subprocess.Popen([*before, HEDDLE, *map(str, arguments)],
                                         env=environment(**(settings or {})), text=True,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
         self.lines = []
