@@ -103,7 +103,9 @@ uint64_t Flight::gate(Nanos now) {
   const uint64_t paced =
       pacer_.allowance(now, controller_->pacing_rate(), {largest_datagram_}).count;
   if (paced == 0) wake_by(pacer_.ready_at());
-  return std::min<uint64_t>({std::max<uint64_t>(left, 1), paced, kMaxBurstBytes});
+  // Bursts that are large beside the window would make queues that no controller asked for.
+  const uint64_t burst = std::max<uint64_t>(controller_->burst_limit().count, largest_datagram_);
+  return std::min<uint64_t>({std::max<uint64_t>(left, 1), paced, burst, kMaxBurstBytes});
 }
 
 // Segments of `size` within `budget` that the peer's socket can hold as well; one if nothing is under way.
