@@ -84,7 +84,6 @@ bool SimDatapath::can_be_sent(const TxBurst& burst) {
 void SimDatapath::send_burst(const TxBurst& burst) {
   PacketStore& packets = network_.packets();
   const bool named = is_virtual(burst.region) && burst.payload_bytes > 0;
-  CHECK(!named || burst.header_bytes == transport::kDataHeaderBytes);
   const std::byte* payload = nullptr;
   if (!named && burst.payload_bytes > 0) {
     payload = regions_.resolve({burst.region, burst.offset, burst.total_payload()});

@@ -55,6 +55,7 @@ size_t SimDatapath::receive(datapath::RxBatch& batch, const Prediction* predicti
   CHECK(!lent_);
   ++statistics_.receive_calls;
   batch.count = 0;
+  batch.event_count = 0;
   frames_.clear();
   std::array<size_t, datapath::RxBatch::kMaxRuns> starts;
   while (first_ != kNoIndex && batch.count < batch.runs.size() && frames_.size() < kFrameBytesMax) {
@@ -99,12 +100,14 @@ bool SimDatapath::continues_run(const Packet& first, const Packet& last, const P
   if (next.datagram_bytes() > first.datagram_bytes()) return false;
   if (next.arrives_at - first.arrives_at > options_.coalesces_within) return false;
   if (next.is_virtual() != first.is_virtual()) return false;
-  if (next.is_virtual() && (first.header_bytes != kDataHeaderBytes ||
-                            next.header_bytes != kDataHeaderBytes)) {
+  if (next.is_virtual() &&
+      (first.header_bytes != kDataHeaderBytes || next.header_bytes != kDataHeaderBytes)) {
     return false;
   }
-  return !next.is_virtual() ||
-         (next.content == last.content && next.content_at == last.content_at + last.payload_bytes);
+  if (!next.is_virtual()) return true;
+  // A row of names needs one size of headers; others than data segments come alone.
+  if (first.header_bytes != kDataHeaderBytes || next.header_bytes != kDataHeaderBytes) return false;
+  return (next.content == last.content && next.content_at == last.content_at + last.payload_bytes);
 }
 
 void SimDatapath::take_run(uint32_t length, RxRun& run, const Prediction* prediction) {
@@ -125,6 +128,7 @@ void SimDatapath::take_run(uint32_t length, RxRun& run, const Prediction* predic
     run.payload_at = PayloadAt::kVirtual;
     run.place = {first.content, first.content_at, 0};
     run.header_bytes = first.header_bytes;
+    run.header_bytes = first.header_bytes;
   }
   for (uint32_t i = 0; i < length; ++i) {
     const PacketId id = first_;
@@ -133,12 +137,11 @@ void SimDatapath::take_run(uint32_t length, RxRun& run, const Prediction* predic
     run.last_segment_bytes = bytes;
     run.received_at =
         (options_.timestamps ? packet.arrives_at : network_.now()) + options_.clock_offset;
+    const uint32_t behind_header = bytes - std::min(bytes, run.header_bytes);
     const bool whole = run.payload_at == PayloadAt::kFrame;
-    append_frames(packet, whole ? bytes : std::min(bytes, run.header_bytes));
-    if (!whole) {
-      run.place.length += bytes - std::min(bytes, run.header_bytes);
-      statistics_.payload_placed_bytes += placed ? bytes - std::min(bytes, kDataHeaderBytes) : 0;
-    }
+    append_frames(packet, whole ? bytes : bytes - behind_header);
+    run.place.length += whole ? 0 : behind_header;
+    statistics_.payload_placed_bytes += placed ? behind_header : 0;
     first_ = packet.next;
     if (first_ == kNoIndex) last_ = kNoIndex;
     --received_;
@@ -191,6 +194,7 @@ bool SimDatapath::fits(uint32_t length, const Prediction& prediction) const {
   const PacketStore& packets = network_.packets();
   const Packet& first = packets[first_];
   if (first.is_virtual() != is_virtual(prediction.place.region)) return false;
+  if (first.is_virtual() && first.header_bytes != kDataHeaderBytes) return false;
   const uint32_t step = first.datagram_bytes() - kDataHeaderBytes;
   if (step > prediction.payload_bytes || (length > 1 && step != prediction.payload_bytes)) {
     return false;

@@ -93,12 +93,13 @@ class VirtualTransferTest : public testing::Test {
         a_(network_, {.nic = 0}),
         b_(network_, {.nic = 1}) {}
 
-  void send(RegionId region, uint64_t offset, uint16_t segments, uint32_t bytes, uint32_t last) {
-    std::vector<std::byte> headers(segments * transport::kDataHeaderBytes);
+  void send(RegionId region, uint64_t offset, uint16_t segments, uint32_t bytes, uint32_t last,
+            uint16_t header_bytes = transport::kDataHeaderBytes) {
+    std::vector<std::byte> headers(size_t{segments} * header_bytes, std::byte{0x11});
     transport::TxBurst burst;
     burst.to = b_.local_address();
     burst.segments = segments;
-    burst.header_bytes = transport::kDataHeaderBytes;
+    burst.header_bytes = header_bytes;
     burst.headers = headers.data();
     burst.payload_bytes = bytes;
     burst.last_payload_bytes = last;
@@ -155,6 +156,27 @@ TEST_F(VirtualTransferTest, VirtualBytesReachHostMemoryAsTheirPattern) {
   EXPECT_EQ(datapath::pattern_mismatch(5, 1'234, std::span(memory).subspan(3, 977)), 977u);
 }
 
+TEST_F(VirtualTransferTest, OtherHeadersThanThoseOfDataComeAlone) {
+  const RegionId source = a_.register_virtual(5, 100'000);
+  for (const uint16_t header_bytes : {12, 39, 41, 200}) {
+    send(source, 50, 2, 300, 300, header_bytes);
+    network_.run_until(network_.now() + millis(1));
+    datapath::RxBatch batch;
+    ASSERT_EQ(b_.receive(batch, nullptr), 2u);
+    for (uint64_t i = 0; i < 2; ++i) {
+      const transport::RxRun& run = batch.runs[i];
+      EXPECT_EQ(run.payload_at, PayloadAt::kVirtual);
+      EXPECT_EQ(run.segments, 1u);
+      EXPECT_EQ(run.segment_bytes, header_bytes + 300u);
+      EXPECT_EQ(run.header_bytes, header_bytes);
+      EXPECT_EQ(run.frame[header_bytes - 1], std::byte{0x11});
+      EXPECT_EQ(run.place.offset, 50 + 300 * i);
+      EXPECT_EQ(run.place.length, 300u);
+    }
+    b_.release(batch);
+  }
+}
+
 TEST_F(VirtualTransferTest, WhatWasReceivedCanBeSentOn) {
   const RegionId source = b_.register_virtual(5, 100'000);
   const RegionId middle = a_.register_virtual(6, 100'000);
@@ -188,7 +210,6 @@ TEST_F(VirtualTransferTest, APredictionMayPlaceNames) {
             (Content{source, 300, 2'010}));
   // A wrong one leaves garbage there and hands the name over.
   prediction.mask[0] = std::byte{1};
-  prediction.header[0] = std::byte{1};
   send(source, 300, 1, 1'000, 1'000);
   EXPECT_EQ(receive(&prediction).payload_at, PayloadAt::kVirtual);
   EXPECT_EQ(network_.virtual_memory().read_one({target, 2'000, 1'000}).name, kUnknownBytes);
