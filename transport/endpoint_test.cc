@@ -232,5 +232,19 @@ TEST_F(EndpointTest, AMessageTooLongForItsReceiveEndsInTruncationOnBothSides) {
   EXPECT_EQ(pair_->completions[1][0].error, ErrorCode::kTruncated);
 }
 
+// Found by the fuzzer: a refused receive made empty packets due, without end.
+TEST_F(EndpointTest, ARefusedPostAndALateCancelLeaveNothingToSend) {
+  start();
+  const ChannelId too_high = EndpointOptions().max_channels;
+  EXPECT_FALSE((*pair_)[1].post_receive(pair_->now(), server_, too_high, {memory_[1], 0, 10}, 1));
+  EXPECT_FALSE((*pair_)[1].post_cancel(pair_->now(), server_, 0, Direction::kReceive, 77));
+  pair_->run_for(millis(20));
+  const uint64_t before = pair_->datagrams;
+  EXPECT_FALSE((*pair_)[1].post_receive(pair_->now(), server_, too_high, {memory_[1], 0, 10}, 1));
+  EXPECT_FALSE((*pair_)[1].post_cancel(pair_->now(), server_, 0, Direction::kReceive, 77));
+  pair_->run_for(millis(20));
+  EXPECT_EQ(pair_->datagrams, before);
+}
+
 }  // namespace
 }  // namespace heddle::transport

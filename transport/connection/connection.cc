@@ -44,16 +44,17 @@ Result<void> Connection::post_receive(Nanos now, ChannelId channel, const Payloa
                                       OperationId operation) {
   if (over()) return fail(ErrorCode::kClosed, "cannot receive", "the connection is closed");
   watch(now);
+  Result<void> posted = incoming_.post(channel, buffer, operation, frames_);
   // A grant of a small receive may wait for company: its message needs none to travel.
   const bool small = buffer.length <= shared_.options.eager_block_bytes && shared_.eager.left() > 0;
-  frames_due_at_ = std::min(frames_due_at_, small ? now + AckMaker::kDelay : now);
-  return incoming_.post(channel, buffer, operation, frames_);
+  send_frames_by(small ? now + AckMaker::kDelay : now);
+  return posted;
 }
 
 bool Connection::post_cancel(Nanos now, ChannelId channel, Direction direction, OperationId operation) {
   if (direction == Direction::kReceive) {
     const bool cancelled = incoming_.cancel(channel, operation, frames_);
-    frames_due_at_ = {};
+    send_frames_by(now);
     take_fences();
     return cancelled;
   }
@@ -156,6 +157,11 @@ void Connection::on_lost(const SentRun& run, uint32_t first, uint32_t count, eve
 void Connection::tell(const ControlRecord& record) {
   frames_.push_back(record);
   frames_due_at_ = {};
+}
+
+// Frames that wait, if any, leave at this time at the latest.
+void Connection::send_frames_by(Nanos at) {
+  if (!frames_.empty()) frames_due_at_ = std::min(frames_due_at_, at);
 }
 
 void Connection::settle_receiving(Nanos horizon) {

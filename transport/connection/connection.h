@@ -120,6 +120,7 @@ class Connection final : private SentRunListener {
   Sent send_control(Nanos now, TxBatch& batch);
   void write_frames(SentRun& run, Writer& writer);
   void tell(const ControlRecord& record);
+  void send_frames_by(Nanos at);
   bool control_due(Nanos now) const;
   Sent write_control(Nanos now, TxBatch& batch, uint16_t path, bool ping, uint32_t padded_to);
   ConnectionHeader header(Nanos now, PacketType type, uint16_t path, uint8_t flags) const;

@@ -90,6 +90,7 @@ void Pair::settle(int side) {
 
 void Pair::deliver(Arrival& arrival) {
   if (arrival.segments == 0) return;
+  if (options_.tamper) options_.tamper(1 - arrival.side, arrival.frame);
   Nanos at = now_ + options_.delay;
   if (random_.chance_per_million(options_.late_per_million)) {
     at += Nanos{static_cast<int64_t>(random_.below(static_cast<uint64_t>(options_.late_by.count)))};
@@ -185,7 +186,8 @@ bool Pair::turn(int side) {
     watch(false);
     return some;
   };
-  while (poll()) {
+  for (int batches = 0; poll(); ++batches) {
+    CHECK(batches < 10'000);  // nor may one that always has something to send
     for (const TxBurst& burst : batch.bursts()) send(side, burst);
     batch.clear();
     worked = true;

@@ -25,7 +25,9 @@ struct PairOptions {
   uint64_t seed = 1;
   uint32_t coalesce = 64;  // segments of one burst that arrive as one run, at most
   std::function<bool(int side, const TxBurst& burst, uint32_t segment)>
-      drop;                                                         // more loss, by choice
+      drop;  // more loss, by choice
+  // Sees, and may change, the bytes of each run that leaves.
+  std::function<void(int side, std::span<std::byte> frame)> tamper;
   std::function<void(int side, EndpointOptions& endpoint)> adjust;  // where the sides differ
   std::function<void(bool inside)>
       watch;                     // called before and after each call of an endpoint by run_*()
