@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "datapath/contract/contract.h"
+#include "datapath/udp/testing/one_processor.h"
 #include "datapath/udp/testing/private_network.h"
 #include "datapath/udp/udp_datapath.h"
 
@@ -31,6 +33,7 @@ class UdpPair final : public Pair {
     (*network)->run([&] { opened = pair->open(options); });
     if (!opened) return fail(opened.error());
     pair->network_ = std::move(*network);
+    pair->in_order_.emplace();
     return std::unique_ptr<Pair>(std::move(pair));
   }
 
@@ -60,6 +63,7 @@ class UdpPair final : public Pair {
   }
 
   std::unique_ptr<PrivateNetwork> network_;
+  std::optional<OneProcessor> in_order_;
   std::unique_ptr<Datapath> a_;
   std::unique_ptr<Datapath> b_;
   transport::Address nobody_;

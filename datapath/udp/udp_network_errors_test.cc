@@ -293,11 +293,11 @@ TEST_F(UdpNetworkErrorsTest, RefusedRowsGoAsSingleDatagramsFromThenOn) {
 // is room, and a row that was refused in its middle goes on where it was.
 TEST_F(UdpNetworkErrorsTest, AFullSocketPushesBack) {
   for (const Offload segmentation : {Offload::kAuto, Offload::kOff}) {
-    in_network("tc qdisc add dev lo root tbf rate 400mbit burst 64kb latency 2s", [&] {
+    in_network("tc qdisc add dev lo root tbf rate 60mbit burst 64kb latency 2s", [&] {
       UdpOptions options = at("127.0.0.1", 1500);
       options.segmentation = segmentation;
       auto ends = open(options);
-      constexpr uint32_t kRows = 60;
+      constexpr uint32_t kRows = 40;
       uint64_t refused = 0;
       for (uint32_t i = 0; i < kRows; ++i) {
         const TxBurst row = ends->row(i * 40, 40, 1'400);
