@@ -1,6 +1,9 @@
 // The two roles of the raw UDP program and what they tell each other over TCP.
 #include "bench/p2p/raw_udp.h"
 
+#include <fmt/core.h>
+
+#include <cstdio>
 #include <utility>
 
 #include "bench/p2p/raw_udp_parts.h"
@@ -39,6 +42,8 @@ Result<void> serve_client(const RawSocket& control) {
 Result<void> serve_raw_udp(uint16_t port, bool once) {
   Result<RawSocket> listener = listen_tcp(port);
   if (!listener) return fail(listener.error());
+  fmt::print("listens on TCP port {}\n", port);
+  std::fflush(stdout);
   while (true) {
     Result<RawSocket> control = accept_tcp(*listener);
     if (!control) return fail(control.error());

@@ -1,0 +1,100 @@
+"""A server in one namespace and a client in the other, run once: what the client printed, and what it cost.
+
+Children die with this process, even when that is killed.
+"""
+
+import ctypes
+import os
+import pathlib
+import resource
+import select
+import shutil
+import signal
+import subprocess
+import time
+
+from harness.failure import CannotMeasure
+from harness.host_cpu import HostCpu
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+_libc = ctypes.CDLL(None, use_errno=True)
+_PR_SET_PDEATHSIG = 1
+
+
+def built(name):
+    """The path of one of heddle's own programs."""
+    folder = pathlib.Path(os.environ.get("HEDDLE_BENCH_BIN", ROOT / "build/release/bin"))
+    path = folder / name
+    if not path.exists():
+        raise CannotMeasure(f"{path} is missing", "run `make build`, or set HEDDLE_BENCH_BIN")
+    return str(path)
+
+
+def installed(name, package):
+    """The path of another program."""
+    path = shutil.which(name)
+    if path is None:
+        raise CannotMeasure(f"`{name}` is missing", f"apt-get install {package}")
+    return path
+
+
+def _die_with_parent():
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _start(command, **streams):
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, text=True,
+                            preexec_fn=_die_with_parent, **streams)
+
+
+def _wait_until_listening(server, name, sign):
+    """Reads the server's words until `sign` is among them."""
+    end = time.monotonic() + 10
+    text = ""
+    while sign not in text:
+        ready, _, _ = select.select([server.stdout], [], [], max(0, end - time.monotonic()))
+        line = os.read(server.stdout.fileno(), 4096).decode() if ready else ""
+        if not line:
+            raise CannotMeasure(f"the server {name} does not listen: {text.strip() or 'it is silent'}",
+                                "run it by hand")
+        text += line
+
+
+class Sample:
+    """Of one run: the client's output, the host's CPU time and who else used it."""
+
+    def __init__(self, output, wall_s, host_cpu_s, others_share):
+        self.output = output
+        self.wall_s = wall_s
+        self.host_cpu_s = host_cpu_s        # of all processes and the kernel
+        self.others_share = others_share    # of the machine, by other programs
+
+
+def run_pair(cable, server, client, sign, patience_s):
+    """`sign`: what the server prints when it listens. Both end by themselves. Raises CannotMeasure."""
+    own_before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    far = _start(cable.inside(cable.far, server), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        _wait_until_listening(far, server[0], sign)
+        before, began = HostCpu.now(), time.monotonic()
+        near = _start(cable.inside(cable.near, client), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            output, complaint = near.communicate(timeout=patience_s)
+        finally:
+            near.kill()
+            near.wait()
+        wall = time.monotonic() - began
+        cpu = HostCpu.now() - before
+        if near.returncode != 0:
+            raise CannotMeasure(f"{client[0]} failed: {(complaint or output).strip()}", "run it by hand")
+        far.wait(timeout=10)
+    except subprocess.TimeoutExpired as late:
+        raise CannotMeasure(f"{late.cmd[4]} does not end", "run it by hand") from late
+    finally:
+        far.kill()
+        far.wait()
+        far.stdout.close()
+    own = resource.getrusage(resource.RUSAGE_CHILDREN)
+    own_s = own.ru_utime + own.ru_stime - own_before.ru_utime - own_before.ru_stime
+    others = max(0.0, cpu.programs_s - own_s) / (wall * os.cpu_count())
+    return Sample(output, wall, cpu.busy_s, others)
