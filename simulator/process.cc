@@ -54,7 +54,11 @@ void Process::schedule(Nanos at) {
   if (running() && at != Nanos::never()) network_.schedule(agent_, std::max(at, busy_until_));
 }
 
-void Process::handle_ready() { poke(); }
+void Process::handle_ready() {
+  const auto most = static_cast<uint64_t>(options_.wake_delay_most.count);
+  const uint64_t delay = most == 0 ? 0 : random_.below(most + 1);
+  schedule(network_.now() + nanos(static_cast<int64_t>(delay)));
+}
 
 void Process::run(Nanos now) {
   if (!running() || paused_) return;

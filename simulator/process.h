@@ -18,6 +18,7 @@ struct ProcessOptions {
   SimDatapathOptions datapath;
   Nanos turn_time = nanos(500);  // of the CPU, a turn; at least 1 ns
   Nanos datagram_time;           // and for each datagram sent or received in it
+  Nanos wake_delay_most;         // until it runs after something arrived, at random up to this
 };
 
 class Process : private Agent, private Wakeup {

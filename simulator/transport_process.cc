@@ -12,12 +12,13 @@ TransportProcess::TransportProcess(Network& network, const TransportProcessOptio
 TransportProcess::Life::Life(Network& network, const TransportProcessOptions& options,
                              uint64_t seed)
     : datapath(network, options.process.datapath),
-      endpoint(endpoint_options(datapath, options, seed), seed, options.sink),
+      endpoint(endpoint_options(datapath, options, seed, eager), seed, options.sink),
       driver(endpoint, datapath),
       takeover(datapath.now(), options.takeover_after) {}
 
 transport::EndpointOptions TransportProcess::Life::endpoint_options(
-    SimDatapath& datapath, const TransportProcessOptions& options, uint64_t seed) {
+    SimDatapath& datapath, const TransportProcessOptions& options, uint64_t seed,
+    std::vector<std::byte>& eager) {
   transport::EndpointOptions made = options.transport;
   const datapath::Capabilities& can = datapath.capabilities();
   made.max_datagram_bytes = can.max_datagram_bytes;
@@ -26,8 +27,11 @@ transport::EndpointOptions TransportProcess::Life::endpoint_options(
   made.default_paths = std::min(made.default_paths, made.max_paths);
   made.reply_port = datapath.local_address().port;
   made.eager_region = transport::kNoRegion;
-  if (made.eager_bytes.count > 0) {
+  if (made.eager_bytes.count > 0 && options.virtual_eager) {
     made.eager_region = datapath.register_virtual(seed, made.eager_bytes.count);
+  } else if (made.eager_bytes.count > 0) {
+    eager.resize(made.eager_bytes.count);
+    made.eager_region = *datapath.register_memory(eager.data(), eager.size());
   }
   return made;
 }

@@ -2,8 +2,10 @@
 // driver, for programs that speak the transport's own language: post_*, completions, notices.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "engine/driver.h"
 #include "engine/takeover.h"
@@ -19,10 +21,12 @@ namespace heddle::simulator {
 struct TransportProcessOptions {
   ProcessOptions process;
   // Its eager_region, max_datagram_bytes and receive_capacity are taken from the datapath,
-  // max_paths is lowered to what the datapath has. Eager memory is virtual.
+  // max_paths is lowered to what the datapath has.
   transport::EndpointOptions transport;
   events::Sink* sink = nullptr;
   Nanos takeover_after = millis(5);
+  // Eager memory holds names of virtual bytes; real payload needs real memory.
+  bool virtual_eager = true;
 };
 
 class TransportProcess;
@@ -55,8 +59,10 @@ class TransportProcess final : public Process {
 
     static transport::EndpointOptions endpoint_options(SimDatapath& datapath,
                                                        const TransportProcessOptions& options,
-                                                       uint64_t seed);
+                                                       uint64_t seed,
+                                                       std::vector<std::byte>& eager);
 
+    std::vector<std::byte> eager;  // where it is not virtual
     SimDatapath datapath;
     transport::Endpoint endpoint;
     engine::Driver driver;
