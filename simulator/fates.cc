@@ -22,7 +22,10 @@ const char* name_of(Fate fate) {
       "refused",
       "unread port",
       "host down",
-      "receive queue full"};
+      "receive queue full",
+      "stale write",
+      "gap before a write",
+      "forbidden write"};
   CHECK(fate < Fate::kCount);
   return kNames[static_cast<size_t>(fate)];
 }

@@ -25,6 +25,9 @@ enum class Fate : uint32_t {
   kUnread,   // for a port that only sends
   kHostDown,
   kReceiveQueueFull,
+  kWriteStale,      // of an older epoch, or behind a later write of its path
+  kWriteGap,        // a piece or a write before it is missing
+  kWriteForbidden,  // its token names no memory
   kCount,
 };
 

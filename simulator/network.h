@@ -85,6 +85,8 @@ class Network {
   // The largest datagram that the NIC's own link passes.
   uint32_t max_datagram_bytes(NicId nic) const;
   void count(Fate fate, uint64_t trace_detail);
+  // A number that no memory had before, so that a token of memory that is gone fits nothing.
+  uint32_t next_generation() { return ++generations_; }
 
   // --- faults ---
   void apply(const topology::LinkChange& change);
@@ -156,6 +158,7 @@ class Network {
   std::vector<LinkId> live_choices_;
   FateCounts fates_;
   Nanos now_;
+  uint32_t generations_ = 0;
   bool handling_ = false;
   uint64_t events_handled_ = 0;
   uint64_t trace_hash_ = 0;

@@ -140,14 +140,15 @@ void Network::deliver(NicId nic, PacketId id) {
   if (packet.to_nic != nic) return discard(id, Fate::kNoRoute);
   if (nics_[nic].down) return discard(id, Fate::kHostDown);
   if (packet.payload_corrupt) return discard(id, Fate::kChecksumDropped);
-  if (packet.header_corrupt && !options_.deliver_corrupt_headers) {
+  const bool datagram = packet.kind == PacketKind::kDatagram;
+  if (packet.header_corrupt && (!datagram || !options_.deliver_corrupt_headers)) {
     return discard(id, Fate::kChecksumDropped);
   }
   for (const Attached& each : nics_[nic].ports) {
     if (each.port == packet.to_port) return each.receiver->handle_packet(id);
     if (packet.to_port - each.send_base < 256 && packet.to_port >= each.send_base) {
       // What the network tells about a sent packet comes back to the port that it left from.
-      if (packet.kind != PacketKind::kDatagram) return each.receiver->handle_packet(id);
+      if (!datagram) return each.receiver->handle_packet(id);
       return discard(id, Fate::kUnread);
     }
   }
@@ -158,8 +159,7 @@ void Network::deliver(NicId nic, PacketId id) {
 // Tells the sender of a packet, from `node`, what became of it. Nothing is told about what was
 // told.
 void Network::answer(NodeId node, const Packet& packet, PacketKind kind, uint32_t limit_bytes) {
-  if (!options_.tells_errors || packet.kind == PacketKind::kRefused ||
-      packet.kind == PacketKind::kTooLarge) {
+  if (!options_.tells_errors || packet.kind != PacketKind::kDatagram) {
     return;
   }
   constexpr uint16_t kIcmpBytes = 28;  // the header and ports of the packet that it answers

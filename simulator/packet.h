@@ -29,15 +29,28 @@ enum class PacketKind : uint8_t {
   kDatagram,
   kRefused,   // ICMP: nobody receives at (to_nic, to_port) of the packet that it answers
   kTooLarge,  // ICMP: the packet that it answers did not fit; `limit_bytes` would have
-  kWrite,     // a write into remote memory with 32 immediate bits
+  kWrite,     // a piece of a write into remote memory
+  kWriteAck,  // of a reliable NIC: `write.chunk` is the first that has not landed
 };
 
-// The write that a kWrite packet makes at the receiver.
+// What a NIC puts in front of a piece of a write: RoCEv2's transport headers and checksum.
+inline constexpr uint16_t kWriteHeaderBytes = 32;
+
+// One piece of a chunk (see transport/placed.h): a NIC cuts chunks into packets of an RDMA MTU.
 struct RemoteWrite {
-  uint64_t token = 0;  // names the receiver's memory
-  uint64_t offset = 0;
-  uint64_t sequence = 0;  // of its path
+  transport::RegionId region = transport::kNoRegion;  // of the receiver, with the generation that
+  uint32_t generation = 0;                            // its token named
+  uint64_t offset = 0;                                // of this piece in the region
+  uint32_t from_connection = 0;
+  uint32_t to_connection = 0;
+  uint32_t epoch = 0;
+  uint32_t chunk = 0;  // counts those of its (connection, path, epoch)
+  uint32_t piece = 0;  // counts those of the chunk
   uint32_t immediate = 0;
+  uint32_t chunk_bytes = 0;
+  bool last = false;      // piece of the chunk
+  bool reliable = false;  // wants a kWriteAck
+  bool gap = false;       // kWriteAck: something behind it has arrived
 };
 
 struct Packet {
@@ -111,8 +124,8 @@ class PacketStore {
   std::byte* block(uint32_t name) const;
 
   Pool<Packet> packets_;
-  std::array<BlockClass, 4> classes_{
-      {{256, {}, {}}, {2'048, {}, {}}, {10'240, {}, {}}, {65'536, {}, {}}}};
+  std::array<BlockClass, 5> classes_{
+      {{256, {}, {}}, {2'048, {}, {}}, {4'608, {}, {}}, {10'240, {}, {}}, {65'536, {}, {}}}};
 };
 
 }  // namespace heddle::simulator

@@ -20,8 +20,12 @@ constexpr size_t kErrorsKept = 64;
 }  // namespace
 
 SimDatapath::SimDatapath(Network& network, const SimDatapathOptions& options)
-    : network_(network), options_(options) {
-  CHECK(options.max_paths >= 1 && options.max_paths <= 256);
+    : network_(network),
+      options_(options),
+      chunk_sender_(network, options.chunks, *this),
+      agent_(network.add_agent(*this)) {
+  CHECK(options.max_paths >= 1 && options.max_paths + options.chunk_paths <= 256);
+  CHECK(options.chunk_bytes <= transport::kMaxChunkBytes);
   send_base_ = network.attach(options.nic, options.port, *this);
   capabilities_.max_datagram_bytes = network.max_datagram_bytes(options.nic);
   capabilities_.max_paths = options.max_paths;
@@ -31,11 +35,15 @@ SimDatapath::SimDatapath(Network& network, const SimDatapathOptions& options)
   capabilities_.ecn = options.ecn;
   capabilities_.timestamps = options.timestamps;
   capabilities_.receive_capacity = options.receive_capacity;
+  capabilities_.chunk_paths = options.chunk_paths;
+  capabilities_.chunk_bytes = options.chunk_paths > 0 ? options.chunk_bytes : 0;
+  capabilities_.reliable_chunks = options.chunk_paths > 0 && options.chunks.reliable;
   errors_.reserve(kErrorsKept);
 }
 
 SimDatapath::~SimDatapath() {
   network_.detach(options_.nic, options_.port);
+  network_.remove_agent(agent_);
   while (first_ != kNoIndex) {
     const PacketId next = network_.packets()[first_].next;
     network_.packets().give_back(first_);
@@ -56,7 +64,11 @@ size_t SimDatapath::transmit(std::span<const TxBurst> bursts) {
       ++statistics_.transmit_refused;
       return i;
     }
-    send_burst(bursts[i]);
+    if (bursts[i].write != nullptr) {
+      send_chunk(bursts[i]);
+    } else {
+      send_burst(bursts[i]);
+    }
   }
   return bursts.size();
 }
@@ -64,13 +76,18 @@ size_t SimDatapath::transmit(std::span<const TxBurst> bursts) {
 // What can never be sent becomes an error, as from a system call.
 bool SimDatapath::can_be_sent(const TxBurst& burst) {
   CHECK(burst.segments >= 1 && burst.segments <= transport::kMaxBurstSegments);
-  CHECK(burst.path < options_.max_paths);
+  const bool chunk = burst.write != nullptr;
+  CHECK(burst.path < (chunk ? options_.chunk_paths : options_.max_paths));
   CHECK(burst.last_payload_bytes <= burst.payload_bytes);
   NetworkError error;
   error.to = burst.to;
   error.path = burst.path;
   if (nic_of(burst.to) >= network_.topology().nics.size()) {
     error.kind = NetworkErrorKind::kUnreachable;
+  } else if (chunk) {
+    CHECK(burst.segments == 1 && burst.header_bytes == 0);
+    CHECK(burst.payload_bytes <= options_.chunk_bytes);
+    return true;
   } else if (burst.header_bytes + burst.payload_bytes > capabilities_.max_datagram_bytes) {
     error.kind = NetworkErrorKind::kTooLarge;
     error.limit_bytes = capabilities_.max_datagram_bytes;
@@ -158,14 +175,19 @@ Result<RegionId> SimDatapath::register_memory(void* start, size_t bytes) {
   if (start == nullptr || bytes == 0) {
     return fail(ErrorCode::kInvalid, "cannot register memory", "it is empty");
   }
-  return regions_.add_host(start, bytes);
+  const RegionId region = regions_.add_host(start, bytes);
+  generations_[region] = network_.next_generation();
+  return region;
 }
 
 RegionId SimDatapath::register_virtual(uint64_t pattern, uint64_t bytes) {
-  return network_.virtual_memory().add(pattern, bytes);
+  const RegionId region = network_.virtual_memory().add(pattern, bytes);
+  generations_[region] = network_.next_generation();
+  return region;
 }
 
 void SimDatapath::unregister_memory(RegionId region) {
+  generations_.erase(region);
   if (is_virtual(region)) {
     network_.virtual_memory().remove(region);
   } else {

@@ -8,12 +8,15 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
 #include "base/ring.h"
 #include "datapath/datapath.h"
 #include "datapath/regions.h"
+#include "simulator/chunk_receiver.h"
+#include "simulator/chunk_sender.h"
 #include "simulator/network.h"
 
 namespace heddle::simulator {
@@ -31,6 +34,13 @@ struct SimDatapathOptions {
   bool ecn = true;
   bool timestamps = true;
   Nanos clock_offset;  // this host's clock minus the network's
+
+  // The placed-chunk shape. The NIC writes whether or not its process gets turns.
+  uint16_t chunk_paths = 0;  // none: datagrams only; with max_paths at most 256
+  uint32_t chunk_bytes = transport::kMaxChunkBytes;
+  ChunkSenderOptions chunks;
+  uint32_t chunk_events = 1'024;  // that may wait; a chunk that finds no room for its event is lost
+  Nanos fence_takes = micros(10);  // until then older writes still land
 };
 
 // Told when something has arrived, an error is there, or a full NIC has room again.
@@ -44,11 +54,14 @@ class Wakeup {
 class WriteObserver {
  public:
   virtual ~WriteObserver() = default;
-  // `copied`: by place(); else by a prediction, right or wrong.
+  // `copied`: by place(); else by a prediction, right or wrong, or by a remote NIC.
   virtual void handle_write(const transport::Payload& range, bool copied) = 0;
 };
 
-class SimDatapath final : public datapath::Datapath, private Port {
+class SimDatapath final : public datapath::Datapath,
+                          private Port,
+                          private Agent,
+                          private ChunkFates {
  public:
   SimDatapath(Network& network, const SimDatapathOptions& options);
   ~SimDatapath() override;
@@ -60,7 +73,7 @@ class SimDatapath final : public datapath::Datapath, private Port {
   // Virtual memory that holds the bytes of `pattern` at first.
   transport::RegionId register_virtual(uint64_t pattern, uint64_t bytes);
   // True if a turn would find something: input, an error, or room after a refusal.
-  bool ready() const { return received_ > 0 || !errors_.empty() || has_room_; }
+  bool ready() const { return received_ > 0 || !errors_.empty() || !events_.empty() || has_room_; }
   Network& network() { return network_; }
   // Its host memory.
   const datapath::RegionTable& regions() const { return regions_; }
@@ -76,6 +89,8 @@ class SimDatapath final : public datapath::Datapath, private Port {
   void wake() override { woken_.store(true, std::memory_order_relaxed); }
   Result<transport::RegionId> register_memory(void* start, size_t bytes) override;
   void unregister_memory(transport::RegionId region) override;
+  transport::MemoryToken token(transport::RegionId region) const override;
+  void fence(const transport::FenceRequest& request) override;
   bool poll_error(transport::NetworkError& error) override;
   const datapath::DatapathStatistics& statistics() const override { return statistics_; }
 
@@ -97,6 +112,16 @@ class SimDatapath final : public datapath::Datapath, private Port {
   void scribble(uint32_t length, const transport::Prediction& prediction);
   bool fits(uint32_t length, const transport::Prediction& prediction) const;
   void append_frames(const Packet& packet, uint32_t bytes);
+
+  // remote writes
+  void send_chunk(const transport::TxBurst& burst);
+  void handle_write(PacketId packet);
+  void land(const Packet& packet);
+  bool write_piece(const Packet& packet);
+  void acknowledge(const Packet& packet, bool gap);
+  void handle_sent(uint32_t connection, uint16_t path, uint64_t number, bool ok) override;
+  void run(Nanos now) override;
+  void push_event(const transport::PlacedEvent& event);
 
   // place
   void gather_contents(std::span<const transport::Placement> placements);
@@ -121,6 +146,18 @@ class SimDatapath final : public datapath::Datapath, private Port {
   PacketId last_ = kNoIndex;
   uint32_t received_ = 0;  // packets in it
   uint64_t received_bytes_ = 0;
+
+  struct PendingFence {
+    Nanos at;
+    transport::FenceRequest request;
+  };
+  std::map<transport::RegionId, uint32_t> generations_;  // of what is registered
+  ChunkSender chunk_sender_;
+  ChunkReceiver chunk_receiver_;
+  Ring<transport::PlacedEvent> events_;
+  Ring<PendingFence> fences_;
+  AgentId agent_;
+  std::vector<PacketId> pieces_;  // scratch of send_chunk()
 
   bool lent_ = false;
   std::vector<std::byte> frames_;  // of the lent batch

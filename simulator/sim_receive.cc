@@ -31,6 +31,12 @@ void SimDatapath::handle_packet(PacketId id) {
     packets.give_back(id);
     return;
   }
+  if (packet.kind == PacketKind::kWrite) return handle_write(id);
+  if (packet.kind == PacketKind::kWriteAck) {
+    chunk_sender_.handle_ack(packet);
+    packets.give_back(id);
+    return;
+  }
   if (received_bytes_ + packet.datagram_bytes() > options_.receive_capacity.count) {
     ++statistics_.dropped_at_receive;
     network_.count(Fate::kReceiveQueueFull, packet.datagram_bytes());
@@ -65,7 +71,10 @@ size_t SimDatapath::receive(datapath::RxBatch& batch, const Prediction* predicti
     ++batch.count;
   }
   for (size_t i = 0; i < batch.count; ++i) batch.runs[i].frame = frames_.data() + starts[i];
-  lent_ = batch.count > 0;
+  while (!events_.empty() && batch.event_count < batch.events.size()) {
+    batch.events[batch.event_count++] = events_.pop_front();
+  }
+  lent_ = batch.count + batch.event_count > 0;
   return batch.count;
 }
 
@@ -73,7 +82,7 @@ void SimDatapath::release(datapath::RxBatch& batch) {
   // Whoever still looks at a frame should notice.
   if (lent_) std::memset(frames_.data(), 0xdd, std::min<size_t>(frames_.size(), 4'096));
   lent_ = false;
-  batch.count = 0;
+  batch.count = batch.event_count = 0;
 }
 
 // How many packets from the queue's first on make one run.

@@ -35,6 +35,10 @@ class VirtualMemory {
   // Further use of it is an error; its name stays.
   void remove(transport::RegionId region);
 
+  bool lives(transport::RegionId region) const {
+    return is_virtual(region) && region - kFirstVirtualRegion < regions_.size() &&
+           regions_[region - kFirstVirtualRegion].live;
+  }
   uint64_t pattern(transport::RegionId name) const;
   uint64_t bytes(transport::RegionId region) const;
   // CHECKs that [offset, offset + length) lies in a living region.
