@@ -7,15 +7,9 @@
 #include "base/check.h"
 
 namespace heddle::transport::testing {
-namespace {
-
-constexpr size_t kEagerBytes = 1 << 20;
-
-}  // namespace
-
 Pair::Pair(PairOptions options) : options_(std::move(options)), random_(options_.seed) {
   for (int side = 0; side < 2; ++side) {
-    add_region(side, kEagerBytes);
+    add_region(side, options_.eager_bytes);
     endpoints_.emplace_back();
     make_endpoint(side);
   }
@@ -26,7 +20,7 @@ void Pair::make_endpoint(int side) {
   endpoint.accept = side == 1;
   endpoint.reply_port = address(side).port;
   endpoint.eager_region = 0;
-  endpoint.eager_bytes = {kEagerBytes};
+  endpoint.eager_bytes = {options_.eager_bytes};
   if (options_.adjust) options_.adjust(side, endpoint);
   endpoints_[static_cast<size_t>(side)] =
       std::make_unique<Endpoint>(endpoint, random_.next(), options_.sink);
@@ -179,17 +173,16 @@ bool Pair::turn(int side) {
   }
   watch(false);
   settle(side);
-  TxBatch batch;
   const auto poll = [&] {
     watch(true);
-    const bool some = (*this)[side].poll_transmit(now_, batch);
+    const bool some = (*this)[side].poll_transmit(now_, *batch_);
     watch(false);
     return some;
   };
   for (int batches = 0; poll(); ++batches) {
     CHECK(batches < 10'000);  // nor may one that always has something to send
-    for (const TxBurst& burst : batch.bursts()) send(side, burst);
-    batch.clear();
+    for (const TxBurst& burst : batch_->bursts()) send(side, burst);
+    batch_->clear();
     worked = true;
   }
   settle(side);

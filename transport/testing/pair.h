@@ -16,7 +16,8 @@
 namespace heddle::transport::testing {
 
 struct PairOptions {
-  EndpointOptions endpoint;
+  EndpointOptions endpoint;  // of both, but for accept, reply_port and the eager region
+  size_t eager_bytes = 1 << 20;
   Nanos delay = micros(20);  // one way
   uint32_t loss_per_million = 0;
   uint32_t late_per_million = 0;  // runs that arrive up to late_by later than others
@@ -93,6 +94,7 @@ class Pair {
   std::vector<std::unique_ptr<Endpoint>> endpoints_;
   std::vector<std::vector<std::byte>> regions_[2];
   std::multimap<Nanos, Arrival> arrivals_;
+  std::unique_ptr<TxBatch> batch_ = std::make_unique<TxBatch>();
   bool paused_[2] = {false, false};
 };
 
