@@ -89,9 +89,7 @@ void Endpoint::handle_placed(Nanos now, const PlacedEvent& event) {
 }
 
 void Endpoint::set_token(RegionId region, const MemoryToken& token) {
-  std::vector<MemoryToken>& tokens = body_->shared.tokens;
-  if (tokens.size() <= region) tokens.resize(region + 1u);
-  tokens[region] = token;
+  body_->shared.tokens[region] = token;
 }
 
 bool Endpoint::poll_fence(FenceRequest& request) {

@@ -1,9 +1,11 @@
-// Incoming: the messages that this side of a connection receives. It announces posted receives, decides
-// where arriving payload goes (a posted buffer, or a bounded eager block when the receive is not posted yet),
-// recognises repeated bytes, and completes receives in posted order. It knows nothing of paths.
+// Incoming: the messages that this side of a connection receives. It announces posted receives,
+// decides where arriving payload goes (a posted buffer, or a bounded eager block when the receive
+// is not posted yet), recognises repeated bytes, and completes receives in posted order. It knows
+// nothing of paths.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -25,17 +27,17 @@ namespace heddle::transport {
 inline constexpr uint32_t kUnknownBytes = UINT32_MAX;
 
 struct InMessage {
-  Payload buffer;                    // where posted
+  Payload buffer;  // where posted
   OperationId operation = 0;
-  uint32_t message_bytes = 0;        // known once started
-  uint32_t eager_block = kNoIndex;   // where its bytes wait
+  uint32_t message_bytes = 0;       // known once started
+  uint32_t eager_block = kNoIndex;  // where its bytes wait
   bool posted = false;
   bool started = false;
   bool failed = false;
   ErrorCode error = ErrorCode::kCancelled;
-  uint8_t slot = kNoSlot;            // where peers may write it remotely
+  uint8_t slot = kNoSlot;  // where peers may write it remotely
   IntervalSet received;
-  std::vector<OriginalWrite> writes; // given up by the peer: it is not over before each is fenced
+  std::vector<OriginalWrite> writes;  // given up by the peer: it is not over before each is fenced
 };
 using InPool = Pool<InMessage>;
 
@@ -63,27 +65,27 @@ class EagerBlocks {
 
 // A row of data segments that arrived, with what is needed to place it.
 struct DataRow {
-  DataHeader header;          // of the first segment
+  DataHeader header;  // of the first segment
   uint32_t segments = 0;
-  uint32_t step = 0;          // payload of each segment but the last
+  uint32_t step = 0;  // payload of each segment but the last
   uint32_t last = 0;
   const RxRun* run = nullptr;
-  uint32_t first = 0;         // index of the row's first segment in the run
+  uint32_t first = 0;                        // index of the row's first segment in the run
   uint32_t header_bytes = kDataHeaderBytes;  // before each segment's payload
-  OriginalWrite original;     // a repeat of a chunk: the write that was given up
+  OriginalWrite original;                    // a repeat of a chunk: the write that was given up
 };
 
 // A chunk that a NIC of the peer wrote into a granted receive.
 struct ArrivedChunk {
   uint8_t slot = kNoSlot;
-  uint64_t offset = 0;        // in the message
+  uint64_t offset = 0;  // in the message
   uint32_t bytes = 0;
-  bool last = false;          // it ends the message
+  bool last = false;  // it ends the message
 };
 
 // What became of a row.
 struct RowVerdict {
-  bool acknowledge = false;   // its packet numbers count as received
+  bool acknowledge = false;  // its packet numbers count as received
   std::optional<events::DropReason> drop;
   uint64_t fresh_bytes = 0;
 };
@@ -95,15 +97,22 @@ struct OwnLimits {
   uint32_t eager_blocks = 0;
 };
 
+// Regions that peers may write. Their names are the datapath's and need not be dense.
+using TokenTable = std::map<RegionId, MemoryToken>;
+
 class Incoming {
  public:
   Incoming(InPool& pool, EagerBlocks& eager, Ring<Completion>& completions,
            std::vector<Placement>& placements, ConnectionId connection, const OwnLimits& limits)
-      : pool_(pool), eager_(eager), completions_(completions), placements_(placements),
-        connection_(connection), limits_(limits) {}
+      : pool_(pool),
+        eager_(eager),
+        completions_(completions),
+        placements_(placements),
+        connection_(connection),
+        limits_(limits) {}
 
   // Receives into regions with a token may be written remotely from now on.
-  void open_placed(const std::vector<MemoryToken>& tokens, Fences& fences);
+  void open_placed(const TokenTable& tokens, Fences& fences);
   ~Incoming();
   Incoming(const Incoming&) = delete;
   Incoming& operator=(const Incoming&) = delete;
@@ -141,9 +150,9 @@ class Incoming {
 
  private:
   struct Channel {
-    uint32_t head = 0;         // sequence of the oldest receive that is not over
-    uint32_t next_post = 0;    // sequence of the next receive to be posted
-    Ring<uint32_t> messages;   // pool slots from head on; kNoIndex: nothing known
+    uint32_t head = 0;        // sequence of the oldest receive that is not over
+    uint32_t next_post = 0;   // sequence of the next receive to be posted
+    Ring<uint32_t> messages;  // pool slots from head on; kNoIndex: nothing known
   };
 
   struct Slot {
@@ -177,7 +186,7 @@ class Incoming {
   ConnectionId connection_;
   OwnLimits limits_;
   std::vector<Channel> channels_;
-  const std::vector<MemoryToken>* tokens_ = nullptr;  // by region; null: nothing is written remotely
+  const TokenTable* tokens_ = nullptr;  // null: nothing is written remotely
   Fences* fences_ = nullptr;
   std::vector<Slot> slots_;
   uint32_t slots_used_ = 0;

@@ -1,5 +1,5 @@
-// The part of Incoming that concerns remote writes: slots that name receives to the peer's NIC, chunks that landed,
-// and the fences without which a message is not over.
+// The part of Incoming that concerns remote writes: slots that name receives to the peer's NIC,
+// chunks that landed, and the fences without which a message is not over.
 #include <algorithm>
 
 #include "transport/connection/incoming.h"
@@ -8,7 +8,7 @@ namespace heddle::transport {
 
 using events::DropReason;
 
-void Incoming::open_placed(const std::vector<MemoryToken>& tokens, Fences& fences) {
+void Incoming::open_placed(const TokenTable& tokens, Fences& fences) {
   tokens_ = &tokens;
   fences_ = &fences;
   slots_.resize(kNoSlot);
@@ -16,9 +16,11 @@ void Incoming::open_placed(const std::vector<MemoryToken>& tokens, Fences& fence
 
 // Names the receive to the peer's NIC, if its memory can be written and a name is free.
 void Incoming::take_slot(ChannelId id, uint32_t sequence, InMessage& message) {
-  const RegionId region = message.buffer.region;
-  if (tokens_ == nullptr || region >= tokens_->size() || (*tokens_)[region].length == 0) return;
-  const auto free = std::find_if(slots_.begin(), slots_.end(), [](const Slot& s) { return !s.used; });
+  if (tokens_ == nullptr) return;
+  const auto token = tokens_->find(message.buffer.region);
+  if (token == tokens_->end() || token->second.length == 0) return;
+  const auto free =
+      std::find_if(slots_.begin(), slots_.end(), [](const Slot& s) { return !s.used; });
   if (free == slots_.end() || message.buffer.length == 0) return;
   *free = {id, sequence, true};
   message.slot = static_cast<uint8_t>(free - slots_.begin());
@@ -39,8 +41,12 @@ bool Incoming::describe(ChannelId id, uint32_t sequence, PlacedGrantFrame& grant
   if (index >= channel.messages.size() || channel.messages[index] == kNoIndex) return false;
   const InMessage& message = pool_[channel.messages[index]];
   if (message.slot == kNoSlot) return false;
-  grant = {id, sequence, static_cast<uint32_t>(message.buffer.length), message.slot,
-           message.buffer.offset, (*tokens_)[message.buffer.region]};
+  grant = {id,
+           sequence,
+           static_cast<uint32_t>(message.buffer.length),
+           message.slot,
+           message.buffer.offset,
+           tokens_->at(message.buffer.region)};
   return true;
 }
 

@@ -1,5 +1,5 @@
-// Shared: what the connections of one endpoint use together: pools, queues to the caller, the seeded
-// generator, options and counters. The endpoint owns it; it outlives its connections.
+// Shared: what the connections of one endpoint use together: pools, queues to the caller, the
+// seeded generator, options and counters. The endpoint owns it; it outlives its connections.
 #pragma once
 
 #include <vector>
@@ -29,15 +29,15 @@ struct Shared {
   Statistics statistics;
   Observer observer;
   SentPool sent;
-  OutPool out;                     // bounded by max_posted a connection
-  InPool in;                       // bounded by max_posted a connection
+  OutPool out;  // bounded by max_posted a connection
+  InPool in;    // bounded by max_posted a connection
   EagerBlocks eager;
   Ring<Completion> completions;
   Ring<Notice> notices;
   std::vector<Placement> placements;
-  std::vector<MemoryToken> tokens;  // by region
-  Ring<FenceRequest> fences;        // for the datapath
-  uint32_t receiving = 0;          // connections that lately received payload: they share the capacity
+  TokenTable tokens;
+  Ring<FenceRequest> fences;  // for the datapath
+  uint32_t receiving = 0;     // connections that lately received payload: they share the capacity
 };
 
 }  // namespace heddle::transport
