@@ -25,6 +25,9 @@ transport::EndpointOptions TransportProcess::Life::endpoint_options(
   made.receive_capacity = can.receive_capacity;
   made.max_paths = std::min(made.max_paths, can.max_paths);
   made.default_paths = std::min(made.default_paths, made.max_paths);
+  made.chunk_paths = can.chunk_paths;
+  made.chunk_bytes = can.chunk_bytes;
+  made.reliable_chunks = can.reliable_chunks;
   made.reply_port = datapath.local_address().port;
   made.eager_region = transport::kNoRegion;
   if (made.eager_bytes.count > 0 && options.virtual_eager) {
@@ -34,6 +37,13 @@ transport::EndpointOptions TransportProcess::Life::endpoint_options(
     made.eager_region = *datapath.register_memory(eager.data(), eager.size());
   }
   return made;
+}
+
+transport::RegionId TransportProcess::register_virtual(uint64_t pattern, uint64_t bytes) {
+  const transport::RegionId region = life_->datapath.register_virtual(pattern, bytes);
+  const transport::MemoryToken token = life_->datapath.token(region);
+  if (token.length > 0) life_->endpoint.set_token(region, token);
+  return region;
 }
 
 SimDatapath& TransportProcess::begin_life(uint64_t seed) {

@@ -20,8 +20,8 @@ namespace heddle::simulator {
 
 struct TransportProcessOptions {
   ProcessOptions process;
-  // Its eager_region, max_datagram_bytes and receive_capacity are taken from the datapath,
-  // max_paths is lowered to what the datapath has.
+  // Its eager_region, max_datagram_bytes, receive_capacity and what tells of remote writes are
+  // taken from the datapath, max_paths is lowered to what the datapath has.
   transport::EndpointOptions transport;
   events::Sink* sink = nullptr;
   Nanos takeover_after = millis(5);
@@ -47,6 +47,10 @@ class TransportProcess final : public Process {
 
   // May be null; must outlive the process's turns.
   void set_program(TransportProgram* program) { program_ = program; }
+
+  // Virtual memory that holds the bytes of `pattern` at first; where the network can, peers may
+  // write it remotely.
+  transport::RegionId register_virtual(uint64_t pattern, uint64_t bytes);
 
   // Only while it runs.
   transport::Endpoint& endpoint() { return life_->endpoint; }

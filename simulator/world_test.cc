@@ -34,11 +34,16 @@ class TransferTest : public testing::Test {
  protected:
   void make(const WorldOptions& options, StreamOptions stream, uint64_t seed = 1) {
     world_.emplace(options, seed);
-    TransportProcess& sender = world_->add(at_nic(0));
-    TransportProcess& receiver = world_->add(at_nic(1));
+    TransportProcess& sender = world_->add(with_chunks(at_nic(0)));
+    TransportProcess& receiver = world_->add(with_chunks(at_nic(1)));
     receiver_.emplace(receiver, stream);
     stream.peer = receiver.address();
     sender_.emplace(sender, stream);
+  }
+  TransportProcessOptions with_chunks(TransportProcessOptions options) const {
+    options.process.datapath.chunk_paths = chunk_paths_;
+    options.process.datapath.chunks.reliable = reliable_;
+    return options;
   }
   bool run(Nanos limit) {
     return world_->run_until_done([this] { return sender_->done() && receiver_->done(); }, limit);
@@ -53,6 +58,8 @@ class TransferTest : public testing::Test {
     if (receiver_) receiver_->forget();
   }
 
+  uint16_t chunk_paths_ = 0;
+  bool reliable_ = false;
   std::optional<World> world_;
   std::optional<Stream> sender_;
   std::optional<Stream> receiver_;
@@ -192,6 +199,50 @@ TEST_F(TransferTest, AClosedConnectionIsGoneOnBothSides) {
                                      seconds(2)));
   expect_all_right();
 }
+
+// The same proofs on a network whose NICs write remotely.
+class ChunkTransferTest : public TransferTest, public testing::WithParamInterface<bool> {
+ protected:
+  ChunkTransferTest() {
+    chunk_paths_ = 4;
+    reliable_ = GetParam();
+  }
+};
+
+TEST_P(ChunkTransferTest, MessagesAreWrittenRemotely) {
+  make({.topology = topology::parallel_paths(4, ten_gigabits(), ten_gigabits())},
+       {.message_bytes = 10'000'001, .messages = 20});
+  const Nanos start = world_->now();
+  ASSERT_TRUE(run(seconds(5)));
+  expect_all_right();
+  const auto& receiver = static_cast<TransportProcess&>(world_->process(1)).datapath();
+  EXPECT_GT(receiver.statistics().payload_placed_bytes, 150'000'000u);
+  EXPECT_GT(rate_of({200'000'020}, receiver_->done_at() - start), gigabits_per_s(7));
+}
+
+TEST_P(ChunkTransferTest, FaultsAndLateWritesLoseNoByte) {
+  WorldOptions options{.topology = topology::parallel_paths(4, ten_gigabits(), ten_gigabits())};
+  for (size_t i = 2; i < 6; ++i) {
+    options.topology.links[i].forward = {.loss_per_million = 1'000,
+                                         .duplicate_per_million = 1'000,
+                                         .corrupt_payload_per_million = 500,
+                                         .reorder_per_million = 1'000,
+                                         .reorder_min = micros(1),
+                                         .reorder_max = millis(30)};
+    options.topology.links[i].backward = options.topology.links[i].forward;
+  }
+  options.topology.changes = {{.at = millis(5), .link = 2, .kind = topology::LinkChangeKind::kDown},
+                              {.at = millis(55), .link = 2, .kind = topology::LinkChangeKind::kUp}};
+  make(options, {.message_bytes = 3'000'001, .messages = 20});
+  ASSERT_TRUE(run(seconds(60)));
+  expect_all_right();
+  EXPECT_GT(world_->network().fates()[Fate::kWriteGap], 0u);
+}
+
+std::string nic_name(const testing::TestParamInfo<bool>& info) {
+  return info.param ? "reliable" : "unreliable";
+}
+INSTANTIATE_TEST_SUITE_P(Nic, ChunkTransferTest, testing::Bool(), nic_name);
 
 // A receiver that needs longer for a datagram than the wire does loses what its queue cannot hold,
 // unless the sender is held back.

@@ -27,8 +27,8 @@ class Stream : public TransportProgram {
   Stream(TransportProcess& process, const StreamOptions& options)
       : options_(options), process_(process) {
     process.set_program(this);
-    region_ = options.peer ? process.datapath().register_virtual(options.pattern, bytes())
-                           : process.datapath().register_virtual(~options.pattern, bytes());
+    region_ = options.peer ? process.register_virtual(options.pattern, bytes())
+                           : process.register_virtual(~options.pattern, bytes());
     if (!options.peer) {
       check_ = std::make_unique<MemoryCheck>(process.datapath());
       check_->watch(region_);

@@ -1,0 +1,374 @@
+// Remote writes: they land whole, in order or not at all; late ones land late until a fence; a
+// reliable NIC repeats them and tells.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "simulator/network.h"
+#include "simulator/sim_datapath.h"
+#include "topology/generators.h"
+
+namespace heddle::simulator {
+namespace {
+
+using testing::ElementsAre;
+using testing::ElementsAreArray;
+using topology::LinkChangeKind;
+using transport::PlacedEvent;
+using transport::PlacedEventKind;
+
+constexpr uint32_t kChunk = 65'536;
+constexpr uint64_t kSourcePattern = 3;
+constexpr uint64_t kTargetPattern = 4;
+constexpr uint32_t kConnectionA = 11;  // at the sender
+constexpr uint32_t kConnectionB = 22;  // at the receiver
+
+class ChunksTest : public testing::Test {
+ protected:
+  void make(SimDatapathOptions options = {}, const topology::LinkFaults& faults = {},
+            bool reliable = false) {
+    topology::Topology topology =
+        topology::point_to_point({.rate = gigabits_per_s(100), .queue = mebibytes(64)});
+    topology.links[0].forward = faults;
+    network_.emplace(topology, NetworkOptions{.nic_queue = mebibytes(64)}, 1);
+    options.chunk_paths = 8;
+    options.chunks.reliable = reliable;
+    options.nic = 0;
+    a_.emplace(*network_, options);
+    options.nic = 1;
+    b_.emplace(*network_, options);
+    source_ = a_->register_virtual(kSourcePattern, 1u << 30);
+    target_ = b_->register_virtual(kTargetPattern, 1u << 30);
+  }
+  void TearDown() override {
+    a_.reset();
+    b_.reset();
+    if (network_) {
+      network_->run_until(network_->now() + seconds(10));
+      EXPECT_EQ(network_->packets_alive(), 0u) << "a packet was forgotten";
+    }
+  }
+
+  // Writes `bytes` of the source from `at` on to the same offset of the target.
+  void write(uint16_t path, uint64_t at, uint32_t bytes = kChunk, uint32_t epoch = 0) {
+    transport::ChunkWrite chunk;
+    chunk.from_connection = kConnectionA;
+    chunk.to_connection = kConnectionB;
+    chunk.number = numbers_;
+    chunk.epoch = epoch;
+    chunk.immediate = static_cast<uint32_t>(numbers_++);
+    chunk.token = b_->token(target_);
+    chunk.remote_offset = at;
+    transport::TxBurst burst;
+    burst.to = b_->local_address();
+    burst.path = path;
+    burst.segments = 1;
+    burst.payload_bytes = burst.last_payload_bytes = bytes;
+    burst.region = bytes > 0 ? source_ : transport::kNoRegion;
+    burst.offset = at;
+    burst.write = &chunk;
+    ASSERT_EQ(a_->transmit({&burst, 1}), 1u);
+  }
+  std::vector<PlacedEvent> events(SimDatapath& datapath) {
+    std::vector<PlacedEvent> out;
+    datapath::RxBatch batch;
+    size_t count = 0;
+    do {
+      datapath.receive(batch, nullptr);
+      count = batch.event_count;
+      out.insert(out.end(), batch.events.begin(), batch.events.begin() + count);
+      datapath.release(batch);
+    } while (count > 0);
+    return out;
+  }
+  // The immediates of the chunks that have landed at b since the last call.
+  std::vector<uint32_t> arrived() {
+    std::vector<uint32_t> out;
+    for (const PlacedEvent& event : events(*b_)) {
+      EXPECT_EQ(event.kind, PlacedEventKind::kArrived);
+      EXPECT_EQ(event.connection, kConnectionB);
+      out.push_back(event.immediate);
+    }
+    return out;
+  }
+  bool landed(uint64_t at, uint64_t bytes) {
+    return network_->virtual_memory().read_one({target_, at, bytes}) == Content{source_, at, bytes};
+  }
+  bool untouched(uint64_t at, uint64_t bytes) {
+    return network_->virtual_memory().read_one({target_, at, bytes}) == Content{target_, at, bytes};
+  }
+  void run(Nanos span) { network_->run_until(network_->now() + span); }
+  void fence(uint16_t path, uint32_t epoch) { b_->fence({kConnectionB, path, epoch}); }
+
+  std::optional<Network> network_;
+  std::optional<SimDatapath> a_;
+  std::optional<SimDatapath> b_;
+  transport::RegionId source_ = 0;
+  transport::RegionId target_ = 0;
+  uint64_t numbers_ = 0;
+};
+
+TEST_F(ChunksTest, DatagramNetworksHaveNoTokens) {
+  make();
+  Network network(topology::point_to_point({}), {}, 1);
+  SimDatapath plain(network, {});
+  const transport::RegionId region = plain.register_virtual(1, 100);
+  EXPECT_EQ(plain.token(region).length, 0);
+  EXPECT_EQ(plain.capabilities().chunk_paths, 0);
+  EXPECT_EQ(a_->capabilities().chunk_paths, 8);
+  EXPECT_EQ(a_->capabilities().chunk_bytes, kChunk);
+  EXPECT_GT(a_->token(source_).length, 0);
+}
+
+TEST_F(ChunksTest, AWriteLandsAndIsTold) {
+  make();
+  write(3, 1'000, 50'000);
+  run(millis(1));
+  const auto told = events(*b_);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].kind, PlacedEventKind::kArrived);
+  EXPECT_EQ(told[0].connection, kConnectionB);
+  EXPECT_EQ(told[0].path, 3);
+  EXPECT_EQ(told[0].bytes, 50'000u);
+  EXPECT_EQ(told[0].from.host, a_->local_address().host);
+  EXPECT_LE(told[0].at, b_->now());
+  EXPECT_TRUE(landed(1'000, 50'000));
+  EXPECT_TRUE(untouched(0, 1'000));
+  EXPECT_TRUE(untouched(51'000, 1'000));
+  EXPECT_THAT(events(*a_), ElementsAre()) << "an unreliable NIC does not tell";
+}
+
+TEST_F(ChunksTest, HostMemoryIsWrittenToo) {
+  make();
+  std::vector<std::byte> from(100'000);
+  std::vector<std::byte> to(100'000);
+  datapath::fill_pattern(9, 0, from);
+  source_ = *a_->register_memory(from.data(), from.size());
+  target_ = *b_->register_memory(to.data(), to.size());
+  write(0, 20'000);
+  run(millis(1));
+  EXPECT_THAT(arrived(), ElementsAre(0));
+  EXPECT_EQ(datapath::pattern_mismatch(9, 20'000, std::span(to).subspan(20'000, kChunk)), kChunk);
+  EXPECT_EQ(to[19'999], std::byte{0});
+  EXPECT_EQ(to[20'000 + kChunk], std::byte{0});
+}
+
+TEST_F(ChunksTest, AnEmptyChunkIsToldAndWritesNothing) {
+  make();
+  write(1, 0, 0);
+  run(millis(1));
+  EXPECT_THAT(arrived(), ElementsAre(0));
+  EXPECT_TRUE(untouched(0, 1'000));
+}
+
+TEST_F(ChunksTest, ChunksOfAPathArriveInOrderOrNotAtAll) {
+  make({}, {.loss_per_million = 20'000,
+            .duplicate_per_million = 20'000,
+            .reorder_per_million = 20'000,
+            .reorder_min = micros(1),
+            .reorder_max = micros(200)});
+  std::vector<uint32_t> last(8);
+  size_t count = 0;
+  for (uint32_t i = 0; i < 400; ++i) write(static_cast<uint16_t>(i % 8), uint64_t{i} * kChunk);
+  run(millis(20));
+  for (const PlacedEvent& event : events(*b_)) {
+    EXPECT_GE(event.immediate, last[event.path]) << "out of order, or twice";
+    last[event.path] = event.immediate + 1;
+    EXPECT_EQ(event.immediate % 8, event.path);
+    EXPECT_TRUE(landed(uint64_t{event.immediate} * kChunk, kChunk)) << "told before it was whole";
+    ++count;
+  }
+  EXPECT_GT(count, 100u);
+  EXPECT_LT(count, 350u);
+  EXPECT_GT(network_->fates()[Fate::kWriteGap], 0u);
+  EXPECT_GT(network_->fates()[Fate::kWriteStale], 0u);
+}
+
+// What the fences are for: a chunk that was given up lands long after.
+TEST_F(ChunksTest, AHeldBackChunkLandsLate) {
+  make({},
+       {.reorder_per_million = 1'000'000, .reorder_min = millis(50), .reorder_max = millis(50)});
+  write(2, 0);
+  network_->apply({.link = 0, .kind = LinkChangeKind::kFaults});
+  run(millis(40));
+  EXPECT_TRUE(untouched(0, kChunk));
+  EXPECT_THAT(arrived(), ElementsAre());
+  run(millis(20));
+  EXPECT_TRUE(landed(0, kChunk));
+}
+
+TEST_F(ChunksTest, ALaterWriteOfThePathIsAFence) {
+  make({},
+       {.reorder_per_million = 1'000'000, .reorder_min = millis(50), .reorder_max = millis(50)});
+  write(2, 0);
+  network_->apply({.link = 0, .kind = LinkChangeKind::kFaults});
+  run(micros(1));
+  write(3, kChunk);  // another path fences nothing
+  write(2, 0, 0);
+  run(millis(100));
+  EXPECT_THAT(arrived(), ElementsAre(1, 2));
+  EXPECT_TRUE(untouched(0, kChunk)) << "it was overtaken";
+  EXPECT_TRUE(landed(kChunk, kChunk));
+}
+
+TEST_F(ChunksTest, AFenceRefusesOlderEpochsOnceItIsTold) {
+  make({},
+       {.reorder_per_million = 1'000'000, .reorder_min = millis(50), .reorder_max = millis(50)});
+  write(2, 0);
+  write(3, kChunk);
+  network_->apply({.link = 0, .kind = LinkChangeKind::kFaults});
+  run(millis(1));
+  fence(2, 1);
+  EXPECT_THAT(events(*b_), ElementsAre()) << "it takes a while";
+  run(millis(1));
+  const auto told = events(*b_);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].kind, PlacedEventKind::kFenced);
+  EXPECT_EQ(told[0].connection, kConnectionB);
+  EXPECT_EQ(told[0].path, 2);
+  EXPECT_EQ(told[0].epoch, 1u);
+  write(2, 2 * kChunk, kChunk, 1);
+  run(millis(100));
+  EXPECT_TRUE(untouched(0, kChunk));
+  EXPECT_TRUE(landed(kChunk, kChunk)) << "other paths are not fenced";
+  EXPECT_TRUE(landed(2 * kChunk, kChunk)) << "the new epoch passes";
+}
+
+TEST_F(ChunksTest, WritesLandUntilTheFenceIsTold) {
+  make({.fence_takes = millis(1)});
+  fence(0, 1);
+  write(0, 0);
+  run(micros(500));
+  EXPECT_THAT(arrived(), ElementsAre(0));
+  EXPECT_TRUE(landed(0, kChunk));
+  run(millis(1));
+  write(0, kChunk);
+  run(millis(1));
+  EXPECT_TRUE(untouched(kChunk, kChunk));
+}
+
+TEST_F(ChunksTest, AFenceOfEveryPathIsForGood) {
+  make();
+  fence(transport::FenceRequest::kEveryPath, 0);
+  run(millis(1));
+  const auto told = events(*b_);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].path, transport::FenceRequest::kEveryPath);
+  for (uint16_t path = 0; path < 8; ++path) write(path, uint64_t{path} * kChunk);
+  run(millis(10));
+  EXPECT_TRUE(untouched(0, 8 * kChunk));
+  EXPECT_THAT(arrived(), ElementsAre());
+  EXPECT_GT(network_->fates()[Fate::kWriteStale], 8u);
+}
+
+TEST_F(ChunksTest, TokensOfMemoryThatIsGoneFitNothing) {
+  make();
+  write(0, 0);  // under way when its memory goes
+  std::vector<std::byte> memory(kChunk);
+  b_->unregister_memory(target_);
+  run(millis(1));
+  EXPECT_THAT(arrived(), ElementsAre());
+  EXPECT_GT(network_->fates()[Fate::kWriteForbidden], 0u);
+  // Host regions reuse names: the old token must not reach the new memory.
+  target_ = *b_->register_memory(memory.data(), memory.size());
+  const transport::MemoryToken old = b_->token(target_);
+  b_->unregister_memory(target_);
+  const transport::RegionId again = *b_->register_memory(memory.data(), memory.size());
+  EXPECT_EQ(again, target_);
+  EXPECT_NE(b_->token(again).bytes, old.bytes);
+}
+
+TEST_F(ChunksTest, AWriteBeyondItsMemoryIsRefused) {
+  make();
+  target_ = b_->register_virtual(kTargetPattern, 100'000);
+  write(0, 100'000 - kChunk + 1);
+  run(millis(1));
+  EXPECT_THAT(arrived(), ElementsAre());
+  EXPECT_EQ(network_->fates()[Fate::kWriteForbidden], 1u) << "its last piece";
+}
+
+TEST_F(ChunksTest, AnEventQueueThatIsFullLosesChunks) {
+  make({.chunk_events = 3});
+  for (uint32_t i = 0; i < 5; ++i) write(0, uint64_t{i} * kChunk);
+  run(millis(1));
+  EXPECT_THAT(arrived(), ElementsAre(0, 1, 2));
+  EXPECT_EQ(network_->fates()[Fate::kReceiveQueueFull], 2u);
+  write(0, 0);
+  run(millis(1));
+  EXPECT_THAT(arrived(), ElementsAre(5));
+}
+
+TEST_F(ChunksTest, AReliableNicRepeatsAndTells) {
+  make({.chunk_events = 16}, {.loss_per_million = 20'000, .corrupt_payload_per_million = 5'000},
+       true);
+  EXPECT_TRUE(a_->capabilities().reliable_chunks);
+  std::vector<uint32_t> got;
+  std::vector<uint64_t> sent;
+  for (uint32_t i = 0; i < 200; ++i) {
+    write(static_cast<uint16_t>(i % 2), uint64_t{i} * kChunk);
+    run(micros(10));
+    for (const uint32_t immediate : arrived()) got.push_back(immediate);
+  }
+  for (int i = 0; i < 300; ++i) {
+    run(millis(1));
+    for (const uint32_t immediate : arrived()) got.push_back(immediate);
+  }
+  for (const PlacedEvent& event : events(*a_)) {
+    EXPECT_EQ(event.kind, PlacedEventKind::kSent);
+    EXPECT_EQ(event.connection, kConnectionA);
+    EXPECT_TRUE(event.ok);
+    sent.push_back(event.number);
+  }
+  std::sort(got.begin(), got.end());
+  std::sort(sent.begin(), sent.end());
+  std::vector<uint32_t> all(200);
+  for (uint32_t i = 0; i < 200; ++i) all[i] = i;
+  EXPECT_THAT(got, ElementsAreArray(all));
+  EXPECT_THAT(sent, ElementsAreArray(all));
+  EXPECT_TRUE(landed(0, 200 * kChunk));
+  EXPECT_GT(network_->fates()[Fate::kLost], 0u);
+}
+
+TEST_F(ChunksTest, AReliablePathFailsAndIsMadeAnewByAnEpoch) {
+  make({}, {}, true);
+  network_->apply({.link = 0, .kind = LinkChangeKind::kDown});
+  write(5, 0);
+  write(5, kChunk);
+  run(millis(31));
+  EXPECT_THAT(events(*a_), ElementsAre()) << "seven tries of 4 ms";
+  run(millis(2));
+  auto told = events(*a_);
+  ASSERT_EQ(told.size(), 2u);
+  for (uint64_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(told[i].number, i);
+    EXPECT_EQ(told[i].path, 5);
+    EXPECT_FALSE(told[i].ok);
+  }
+  network_->apply({.link = 0, .kind = LinkChangeKind::kUp});
+  write(5, 0);
+  told = events(*a_);
+  ASSERT_EQ(told.size(), 1u) << "a failed queue pair refuses at once";
+  EXPECT_FALSE(told[0].ok);
+  fence(5, 1);
+  run(millis(1));
+  events(*b_);
+  write(5, 0, kChunk, 1);
+  run(millis(1));
+  told = events(*a_);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_TRUE(told[0].ok);
+  EXPECT_TRUE(landed(0, kChunk));
+}
+
+// Its memory is written while the process gets no turn; the queue of events is what it can miss.
+TEST_F(ChunksTest, WritesNeedNoTurnOfTheReceiver) {
+  make();
+  for (uint32_t i = 0; i < 10; ++i) write(0, uint64_t{i} * kChunk);
+  run(millis(1));
+  EXPECT_TRUE(landed(0, 10 * kChunk));
+  EXPECT_EQ(arrived().size(), 10u);
+}
+
+}  // namespace
+}  // namespace heddle::simulator
