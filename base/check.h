@@ -9,8 +9,8 @@ namespace heddle {
 
 }  // namespace heddle
 
-#define CHECK(condition)                                                    \
-  do {                                                                      \
-    if (!(condition)) [[unlikely]]                                          \
-      ::heddle::check_failed(__FILE__, __LINE__, #condition);               \
+#define CHECK(condition)                                      \
+  do {                                                        \
+    if (!(condition)) [[unlikely]]                            \
+      ::heddle::check_failed(__FILE__, __LINE__, #condition); \
   } while (false)

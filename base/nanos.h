@@ -1,6 +1,7 @@
 // Nanos: a time or a span of time in whole nanoseconds.
-// Times count from an epoch that the owner of the clock chooses; only differences and order have meaning.
-// Every room takes time as an argument of this type; only a datapath or the engine reads a clock.
+// Times count from an epoch that the owner of the clock chooses; only differences and order have
+// meaning. Every room takes time as an argument of this type; only a datapath or the engine reads a
+// clock.
 #pragma once
 
 #include <compare>

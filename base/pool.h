@@ -40,7 +40,9 @@ class Pool {
 
   uint32_t lent() const { return lent_; }
   uint32_t limit() const { return limit_; }
-  size_t bytes_held() const { return size_t{size_} * sizeof(T) + free_.capacity() * sizeof(uint32_t); }
+  size_t bytes_held() const {
+    return size_t{size_} * sizeof(T) + free_.capacity() * sizeof(uint32_t);
+  }
 
  private:
   static constexpr uint32_t kSlab = 64;

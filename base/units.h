@@ -1,5 +1,6 @@
-// Bytes and BitsPerSec: amounts and rates whose unit is in the type, and the arithmetic between them and time.
-// Everything is integer arithmetic (128-bit inside), so results do not differ between builds.
+// Bytes and BitsPerSec: amounts and rates whose unit is in the type, and the arithmetic between
+// them and time. Everything is integer arithmetic (128-bit inside), so results do not differ
+// between builds.
 #pragma once
 
 #include <compare>
@@ -31,7 +32,8 @@ constexpr BitsPerSec gigabits_per_s(uint64_t n) { return {n * 1'000'000'000}; }
 
 __extension__ using Uint128 = unsigned __int128;
 
-// How long `size` takes at `rate`, rounded up; zero for a zero rate, which stands for "not limited".
+// How long `size` takes at `rate`, rounded up; zero for a zero rate, which stands for "not
+// limited".
 constexpr Nanos transmit_time(Bytes size, BitsPerSec rate) {
   if (rate.count == 0) return {};
   const Uint128 bit_nanos = static_cast<Uint128>(size.count) * 8 * 1'000'000'000;

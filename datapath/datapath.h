@@ -1,6 +1,7 @@
-// Datapath: the contract between the transport and a network: move batches, lend frames, wait, name memory.
-// Implementations: udp/ here, the simulator's in simulator/. One contract suite holds for all
-// (datapath/contract/). One thread drives a datapath; only wake() and now() may be called from others.
+// Datapath: the contract between the transport and a network: move batches, lend frames, wait, name
+// memory. Implementations: udp/ here, the simulator's in simulator/. One contract suite holds for
+// all (datapath/contract/). One thread drives a datapath; only wake() and now() may be called from
+// others.
 #pragma once
 
 #include <array>
@@ -32,8 +33,8 @@ struct Capabilities {
 
   // The placed-chunk shape (transport/placed.h), beside datagrams. No paths: datagrams only.
   uint16_t chunk_paths = 0;
-  uint32_t chunk_bytes = 0;         // the largest write, at most transport::kMaxChunkBytes
-  bool reliable_chunks = false;     // tells of each write whether it has landed (kSent)
+  uint32_t chunk_bytes = 0;      // the largest write, at most transport::kMaxChunkBytes
+  bool reliable_chunks = false;  // tells of each write whether it has landed (kSent)
 };
 
 // Runs lent by receive(); their memory is the datapath's until release().
@@ -51,10 +52,10 @@ struct DatapathStatistics {
   uint64_t receive_calls = 0;
   uint64_t datagrams_sent = 0;
   uint64_t datagrams_received = 0;
-  uint64_t dropped_at_receive = 0;   // the queue was full (where the system tells)
-  uint64_t transmit_refused = 0;     // bursts that the network did not take at once
+  uint64_t dropped_at_receive = 0;  // the queue was full (where the system tells)
+  uint64_t transmit_refused = 0;    // bursts that the network did not take at once
   uint64_t payload_copied_bytes = 0;
-  uint64_t payload_placed_bytes = 0; // landed in place, without a copy in user space
+  uint64_t payload_placed_bytes = 0;  // landed in place, without a copy in user space
 };
 
 class Datapath {
@@ -66,33 +67,34 @@ class Datapath {
   // The clock that everything driven by this datapath lives by.
   virtual Nanos now() = 0;
 
-  // Sends bursts in order; returns how many were taken. The rest is offered again by the caller, after
-  // wait() says that there is room. A burst that can never be sent (no route, too large) counts as taken
-  // and shows up in poll_error().
+  // Sends bursts in order; returns how many were taken. The rest is offered again by the caller,
+  // after wait() says that there is room. A burst that can never be sent (no route, too large)
+  // counts as taken and shows up in poll_error().
   virtual size_t transmit(std::span<const transport::TxBurst> bursts) = 0;
 
-  // Fills `batch` with what has arrived, without blocking; `prediction` may be null. Returns batch.count. A batch
-  // with events only is also lent.
+  // Fills `batch` with what has arrived, without blocking; `prediction` may be null. Returns
+  // batch.count. A batch with events only is also lent.
   virtual size_t receive(RxBatch& batch, const transport::Prediction* prediction) = 0;
   // Gives the frames of a batch back. At most one batch is lent at a time.
   virtual void release(RxBatch& batch) = 0;
   // Makes the copies; sources are frames of the lent batch, regions, or virtual bytes.
   virtual void place(std::span<const transport::Placement> placements) = 0;
 
-  // Sleeps until something has arrived, a refused transmit may be tried again, wake() was called, or `until`.
+  // Sleeps until something has arrived, a refused transmit may be tried again, wake() was called,
+  // or `until`.
   virtual void wait(Nanos until) = 0;
   // Ends a wait() from any thread; remembered if none is under way.
   virtual void wake() = 0;
-  // A descriptor that polls readable when something has arrived or wake() was called, so that one thread
-  // can watch several datapaths; -1 where there is none.
+  // A descriptor that polls readable when something has arrived or wake() was called, so that one
+  // thread can watch several datapaths; -1 where there is none.
   virtual int descriptor() const { return -1; }
 
   // Names memory so that payload can be read and placed there. The memory must outlive the region.
   virtual Result<transport::RegionId> register_memory(void* start, size_t bytes) = 0;
   virtual void unregister_memory(transport::RegionId region) = 0;
 
-  // The placed-chunk shape; a datagram network keeps these as they are. How a peer's NIC is told where to write:
-  // an empty token where it cannot be.
+  // The placed-chunk shape; a datagram network keeps these as they are. How a peer's NIC is told
+  // where to write: an empty token where it cannot be.
   virtual transport::MemoryToken token(transport::RegionId) const { return {}; }
   // See FenceRequest; answered by an event of a later receive().
   virtual void fence(const transport::FenceRequest&) {}

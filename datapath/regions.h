@@ -1,6 +1,6 @@
 // RegionTable: the memory that a datapath knows by name, and the copies between it and frames.
-// A region is host memory, or virtual: a length and a pattern whose bytes are a function of their place, so
-// that a simulation moves gigabytes without holding them.
+// A region is host memory, or virtual: a length and a pattern whose bytes are a function of their
+// place, so that a simulation moves gigabytes without holding them.
 #pragma once
 
 #include <cstddef>
@@ -17,15 +17,18 @@ namespace heddle::datapath {
 struct Region {
   std::byte* start = nullptr;  // null: virtual
   uint64_t bytes = 0;
-  uint64_t pattern = 0;        // virtual: the seed of its bytes
+  uint64_t pattern = 0;  // virtual: the seed of its bytes
   bool live = false;
 };
 
-// Byte `at` of a virtual region with this pattern. Equal patterns give equal bytes in every process.
+// Byte `at` of a virtual region with this pattern. Equal patterns give equal bytes in every
+// process.
 std::byte pattern_byte(uint64_t pattern, uint64_t at);
-// Writes the bytes from `at` on of this pattern over all of `target`; far cheaper than byte by byte.
+// Writes the bytes from `at` on of this pattern over all of `target`; far cheaper than byte by
+// byte.
 void fill_pattern(uint64_t pattern, uint64_t at, std::span<std::byte> target);
-// Index of the first byte of `bytes` that is not the pattern's from `at` on; bytes.size() if all are.
+// Index of the first byte of `bytes` that is not the pattern's from `at` on; bytes.size() if all
+// are.
 size_t pattern_mismatch(uint64_t pattern, uint64_t at, std::span<const std::byte> bytes);
 
 class RegionTable {

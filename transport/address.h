@@ -1,5 +1,6 @@
 // Address: where an endpoint receives, as the transport sees it: opaque bytes that can be compared.
-// A datapath gives them meaning (an IPv6 or IPv4-mapped address and port; a host and port in the simulator).
+// A datapath gives them meaning (an IPv6 or IPv4-mapped address and port; a host and port in the
+// simulator).
 #pragma once
 
 #include <array>

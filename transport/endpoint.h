@@ -1,8 +1,10 @@
-// Endpoint: a process's attachment to a network, as a state machine without I/O. It owns its connections.
-// Grammar: post_* takes requests, handle_* takes input, poll_* gives output; time is an argument and never
-// goes backwards. Whoever drives it, after any post_* or handle_* call and before the next input:
+// Endpoint: a process's attachment to a network, as a state machine without I/O. It owns its
+// connections. Grammar: post_* takes requests, handle_* takes input, poll_* gives output; time is
+// an argument and never goes backwards. Whoever drives it, after any post_* or handle_* call and
+// before the next input:
 //   1. makes every copy of placements(), then calls clear_placements();
-//   2. passes on fences (poll_fence), takes notices and completions (poll_notice, poll_completion) until there are none;
+//   2. passes on fences (poll_fence), takes notices and completions (poll_notice, poll_completion)
+//   until there are none;
 //   3. sends what poll_transmit gives until it gives nothing;
 //   4. calls handle_timeout no earlier than poll_timeout() says.
 // It is not thread-safe; engine/ adds ownership. It allocates nothing in the steady state.
@@ -30,12 +32,12 @@ namespace heddle::transport {
 
 using ConnectionId = uint32_t;  // chosen by this side; never 0, not reused soon
 using ChannelId = uint16_t;
-using OperationId = uint64_t;   // chosen by the caller; comes back in its completion
+using OperationId = uint64_t;  // chosen by the caller; comes back in its completion
 
 enum class Direction : uint8_t { kSend, kReceive };
 
-// An operation ended. Every posted operation ends exactly once. Receives of one channel end in the order
-// in which they were posted, sends as well.
+// An operation ended. Every posted operation ends exactly once. Receives of one channel end in the
+// order in which they were posted, sends as well.
 struct Completion {
   OperationId operation = 0;
   ConnectionId connection = 0;
@@ -48,8 +50,8 @@ struct Completion {
 
 enum class NoticeKind : uint8_t { kAccepted, kOpened, kClosed };
 
-// A connection changed its state. kAccepted: a peer connected to us; kOpened: our post_connect succeeded;
-// kClosed: it is gone, whatever the cause, and its id means nothing any more.
+// A connection changed its state. kAccepted: a peer connected to us; kOpened: our post_connect
+// succeeded; kClosed: it is gone, whatever the cause, and its id means nothing any more.
 struct Notice {
   NoticeKind kind = NoticeKind::kOpened;
   ConnectionId connection = 0;
@@ -61,33 +63,37 @@ struct Notice {
 
 class Endpoint {
  public:
-  // `seed` feeds every random choice (connection ids, nonces, path choice): equal seeds, equal behaviour.
-  // `sink` may be null; it must outlive the endpoint.
+  // `seed` feeds every random choice (connection ids, nonces, path choice): equal seeds, equal
+  // behaviour. `sink` may be null; it must outlive the endpoint.
   Endpoint(const EndpointOptions& options, uint64_t seed, events::Sink* sink);
   ~Endpoint();
   Endpoint(Endpoint&&) noexcept;
 
   // --- requests ---
   // Begins a handshake. Errors: kInvalid (paths, unknown congestion or selector), kExhausted.
-  Result<ConnectionId> post_connect(Nanos now, const Address& peer, const ConnectionOptions& options);
-  // Posts a message of 0 bytes to 1 GiB; its payload stays untouched until the completion. May be called
-  // before the connection is open. Errors: kInvalid, kClosed, kExhausted (max_posted: poll first).
-  Result<void> post_send(Nanos now, ConnectionId connection, ChannelId channel, const Payload& payload,
-                         OperationId operation);
+  Result<ConnectionId> post_connect(Nanos now, const Address& peer,
+                                    const ConnectionOptions& options);
+  // Posts a message of 0 bytes to 1 GiB; its payload stays untouched until the completion. May be
+  // called before the connection is open. Errors: kInvalid, kClosed, kExhausted (max_posted: poll
+  // first).
+  Result<void> post_send(Nanos now, ConnectionId connection, ChannelId channel,
+                         const Payload& payload, OperationId operation);
   // Posts a buffer for the next message of the channel. Errors as post_send.
   Result<void> post_receive(Nanos now, ConnectionId connection, ChannelId channel,
                             const Payload& buffer, OperationId operation);
-  // Withdraws an operation: it then ends with kCancelled, as does the one it would have met on the other
-  // side, unless it is too late; then it ends as it would have. False: no such operation.
+  // Withdraws an operation: it then ends with kCancelled, as does the one it would have met on the
+  // other side, unless it is too late; then it ends as it would have. False: no such operation.
   bool post_cancel(Nanos now, ConnectionId connection, ChannelId channel, Direction direction,
                    OperationId operation);
   // Closes once every posted send is acknowledged; receives that are still posted end with kClosed.
   void post_close(Nanos now, ConnectionId connection);
   // Closes at once; whatever is posted ends with kClosed, on the peer as well.
   void post_abort(Nanos now, ConnectionId connection);
-  // How peers' NICs name this region of ours; from then on receives into it may be written remotely.
+  // How peers' NICs name this region of ours; from then on receives into it may be written
+  // remotely.
   void set_token(RegionId region, const MemoryToken& token);
-  // The share of the receive capacity may change as the caller learns of it (a larger socket buffer).
+  // The share of the receive capacity may change as the caller learns of it (a larger socket
+  // buffer).
   void set_receive_capacity(Nanos now, Bytes capacity);
 
   // --- input ---
@@ -100,7 +106,8 @@ class Endpoint {
   // --- output ---
   // Fills `batch` (cleared by the caller) with what may leave now; false when nothing was added.
   bool poll_transmit(Nanos now, TxBatch& batch);
-  // When handle_timeout or poll_transmit (pacing) next has something to do; never() if nothing is due.
+  // When handle_timeout or poll_transmit (pacing) next has something to do; never() if nothing is
+  // due.
   Nanos poll_timeout() const;
   // A fence that the datapath is to make; false: none.
   bool poll_fence(FenceRequest& request);

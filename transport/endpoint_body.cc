@@ -91,14 +91,23 @@ void Endpoint::Body::handle_packet(Nanos now, const RxRun& run, uint32_t index,
     return;
   }
   switch (type_of(packet[0])) {
-    case PacketType::kInit: handle_init(now, run, packet); return;
+    case PacketType::kInit:
+      handle_init(now, run, packet);
+      return;
     case PacketType::kRetry:
     case PacketType::kAccept:
     case PacketType::kRefuse:
-    case PacketType::kVersion: handle_answer(now, run, packet); return;
-    case PacketType::kReset: handle_reset(now, run, packet); return;
-    case PacketType::kControl: break;
-    default: drop(now, DropReason::kBadType); return;
+    case PacketType::kVersion:
+      handle_answer(now, run, packet);
+      return;
+    case PacketType::kReset:
+      handle_reset(now, run, packet);
+      return;
+    case PacketType::kControl:
+      break;
+    default:
+      drop(now, DropReason::kBadType);
+      return;
   }
   if (packet.size() < kConnectionHeaderBytes) {
     drop(now, DropReason::kBadLength);
@@ -142,9 +151,7 @@ void Endpoint::Body::handle_timeout(Nanos now) {
     table.touch(*connection);
   }
   if (settle_at_ > now) return;
-  table.for_each([&](Connection& connection) {
-    connection.settle_receiving(now - kReceivingFor);
-  });
+  table.for_each([&](Connection& connection) { connection.settle_receiving(now - kReceivingFor); });
   settle_at_ = shared.receiving > 0 ? now + kReceivingFor : Nanos::never();
 }
 

@@ -1,5 +1,6 @@
-// Endpoint::Body: what an endpoint is made of. Packets find their connection here; those that belong to none
-// (handshakes, strays) are answered from here, statelessly and never with more than they brought.
+// Endpoint::Body: what an endpoint is made of. Packets find their connection here; those that
+// belong to none (handshakes, strays) are answered from here, statelessly and never with more than
+// they brought.
 #pragma once
 
 #include "transport/connection/connection_table.h"
@@ -40,7 +41,8 @@ class Endpoint::Body {
   };
 
   uint32_t handle_row(Nanos now, const RxRun& run, uint32_t first);
-  void handle_packet(Nanos now, const RxRun& run, uint32_t index, std::span<const std::byte> packet);
+  void handle_packet(Nanos now, const RxRun& run, uint32_t index,
+                     std::span<const std::byte> packet);
   void handle_init(Nanos now, const RxRun& run, std::span<const std::byte> packet);
   void accept(Nanos now, const Address& peer, const InitPacket& init);
   void handle_answer(Nanos now, const RxRun& run, std::span<const std::byte> packet);
@@ -55,7 +57,7 @@ class Endpoint::Body {
 
   CookieMaker cookies_;
   Ring<Reply> replies_;
-  Nanos resets_at_;           // the millisecond that resets_ counts
+  Nanos resets_at_;  // the millisecond that resets_ counts
   uint32_t resets_ = 0;
   Nanos settle_at_ = Nanos::never();
 };

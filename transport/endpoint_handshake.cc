@@ -1,5 +1,5 @@
-// Packets of nobody's connection: inits, the answers to ours, resets. What an unknown peer can make us store is
-// a few replies; what it can make us send is less than what it sent.
+// Packets of nobody's connection: inits, the answers to ours, resets. What an unknown peer can make
+// us store is a few replies; what it can make us send is less than what it sent.
 #include <algorithm>
 
 #include "transport/endpoint_body.h"
@@ -135,7 +135,8 @@ void Endpoint::Body::handle_reset(Nanos now, const RxRun& run, std::span<const s
     drop(now, DropReason::kBadField);
     return;
   }
-  // It names the id that the stranger was called by, which is the peer's id of a connection of ours.
+  // It names the id that the stranger was called by, which is the peer's id of a connection of
+  // ours.
   table.for_each([&](Connection& connection) {
     if (connection.peer_id() != reset.connection || connection.peer().host != run.from.host) return;
     connection.handle_reset(now);

@@ -1,4 +1,5 @@
-// Behaviour of two endpoints with a network between them: messages arrive whole, once, in order and in place.
+// Behaviour of two endpoints with a network between them: messages arrive whole, once, in order and
+// in place.
 #include "transport/endpoint.h"
 
 #include <gtest/gtest.h>

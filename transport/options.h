@@ -11,36 +11,38 @@
 namespace heddle::transport {
 
 struct EndpointOptions {
-  bool accept = false;                   // answer handshakes of others
-  uint16_t reply_port = 0;               // where the datapath receives: peers answer to it
-  uint16_t max_paths = 64;               // this side sends on at most so many entropies a connection
-  uint16_t default_paths = 8;            // and on so many where the connection does not say
-  uint32_t max_datagram_bytes = 1472;    // the largest UDP payload this host's interface passes
-  uint16_t chunk_paths = 0;              // above 0: payload is written remotely on so many (placed.h)
-  uint32_t chunk_bytes = 0;              // the largest such write
-  bool reliable_chunks = false;          // the NIC tells of each whether it has landed
-  Bytes receive_capacity = {106496};     // what may be in flight towards this endpoint, over all senders
+  bool accept = false;                 // answer handshakes of others
+  uint16_t reply_port = 0;             // where the datapath receives: peers answer to it
+  uint16_t max_paths = 64;             // this side sends on at most so many entropies a connection
+  uint16_t default_paths = 8;          // and on so many where the connection does not say
+  uint32_t max_datagram_bytes = 1472;  // the largest UDP payload this host's interface passes
+  uint16_t chunk_paths = 0;            // above 0: payload is written remotely on so many (placed.h)
+  uint32_t chunk_bytes = 0;            // the largest such write
+  bool reliable_chunks = false;        // the NIC tells of each whether it has landed
+  Bytes receive_capacity = {
+      106496};  // what may be in flight towards this endpoint, over all senders
   std::string congestion = "cubic";      // name of the controller
   std::string selector = "two_choices";  // name of the path selector
   Bytes window_limit = mebibytes(64);    // no congestion window grows above it
   Nanos peer_dead_after = seconds(5);    // unanswered probes for so long: the peer is dead
   Nanos handshake_timeout = seconds(5);
-  Nanos close_timeout = seconds(3);      // a graceful close that gets no answer ends after this
+  Nanos close_timeout = seconds(3);  // a graceful close that gets no answer ends after this
 
   uint32_t max_connections = 4096;
-  uint32_t max_channels = 64;             // a connection
-  uint32_t max_posted = 4096;             // operations outstanding a connection and direction
-  uint32_t eager_block_bytes = 8192;      // the largest message that may travel before its receive is posted
-  uint16_t eager_blocks = 16;             // a connection; sent ahead at most
-  RegionId eager_region = kNoRegion;      // memory of the endpoint where they wait; kNoRegion: no eager
-  Bytes eager_bytes = {0};                // its size: shared by all connections
-  uint32_t max_sent_runs = 1u << 16;      // bursts in flight over all connections
+  uint32_t max_channels = 64;  // a connection
+  uint32_t max_posted = 4096;  // operations outstanding a connection and direction
+  uint32_t eager_block_bytes =
+      8192;                    // the largest message that may travel before its receive is posted
+  uint16_t eager_blocks = 16;  // a connection; sent ahead at most
+  RegionId eager_region = kNoRegion;  // memory of the endpoint where they wait; kNoRegion: no eager
+  Bytes eager_bytes = {0};            // its size: shared by all connections
+  uint32_t max_sent_runs = 1u << 16;  // bursts in flight over all connections
 };
 
 struct ConnectionOptions {
-  uint16_t paths = 0;         // 0: the endpoint's default
-  std::string congestion;     // empty: the endpoint's
-  std::string selector;       // empty: the endpoint's
+  uint16_t paths = 0;      // 0: the endpoint's default
+  std::string congestion;  // empty: the endpoint's
+  std::string selector;    // empty: the endpoint's
 };
 
 }  // namespace heddle::transport

@@ -1,9 +1,10 @@
-// The placed-chunk shape of a network (RDMA UC and RC): the NIC writes up to 64 KiB to a remote address and hands
-// over 32 immediate bits. Such a datapath carries datagrams as well, on paths of their own.
-// A late write corrupts: one that was given up may still land. So what was written once is repeated as datagrams
-// only, and no buffer completes before every write that may still be live is fenced: a later write of the same
-// path has arrived (a queue pair keeps order and drops what comes behind), or the path was fenced, which rejects
-// all writes of earlier epochs (a queue pair made anew).
+// The placed-chunk shape of a network (RDMA UC and RC): the NIC writes up to 64 KiB to a remote
+// address and hands over 32 immediate bits. Such a datapath carries datagrams as well, on paths of
+// their own. A late write corrupts: one that was given up may still land. So what was written once
+// is repeated as datagrams only, and no buffer completes before every write that may still be live
+// is fenced: a later write of the same path has arrived (a queue pair keeps order and drops what
+// comes behind), or the path was fenced, which rejects all writes of earlier epochs (a queue pair
+// made anew).
 #pragma once
 
 #include <array>
@@ -15,25 +16,28 @@
 
 namespace heddle::transport {
 
-// The largest chunk that a message of 1 GiB can be cut into, by the bits of an immediate (see wire/immediate.h).
+// The largest chunk that a message of 1 GiB can be cut into, by the bits of an immediate (see
+// wire/immediate.h).
 inline constexpr uint32_t kMaxChunkBytes = 64 * 1024;
 
-// Names a region of memory to a remote NIC: its address and key, as only the datapaths of both sides read it.
+// Names a region of memory to a remote NIC: its address and key, as only the datapaths of both
+// sides read it.
 struct MemoryToken {
   std::array<std::byte, 32> bytes{};
   uint8_t length = 0;  // 0: the region cannot be written remotely
 };
 
-// What makes a TxBurst a write: one chunk, without headers, to a place in the peer's memory. Its `path` counts the
-// datapath's chunk paths from 0. Chunks of one (connection, path) are delivered in order or not at all.
+// What makes a TxBurst a write: one chunk, without headers, to a place in the peer's memory. Its
+// `path` counts the datapath's chunk paths from 0. Chunks of one (connection, path) are delivered
+// in order or not at all.
 struct ChunkWrite {
   uint32_t from_connection = 0;  // the sender's id: comes back in its PlacedEvents
   uint32_t to_connection = 0;    // the receiver's id
   uint64_t number = 0;           // of the sender's path; comes back in kSent
   uint32_t epoch = 0;            // of the path; 0 until it is first fenced
   uint32_t immediate = 0;
-  MemoryToken token;             // unused where the chunk is empty
-  uint64_t remote_offset = 0;    // in the region that the token names
+  MemoryToken token;           // unused where the chunk is empty
+  uint64_t remote_offset = 0;  // in the region that the token names
 };
 
 enum class PlacedEventKind : uint8_t {
@@ -45,22 +49,23 @@ enum class PlacedEventKind : uint8_t {
 // What a NIC tells.
 struct PlacedEvent {
   PlacedEventKind kind = PlacedEventKind::kArrived;
-  uint32_t connection = 0;   // this side's id
-  uint16_t path = 0;         // chunk path: the peer's for kArrived and kFenced, ours for kSent
-  bool ok = true;            // kSent
-  uint32_t immediate = 0;    // kArrived
-  uint32_t bytes = 0;        // kArrived
-  uint32_t epoch = 0;        // kFenced
-  uint64_t number = 0;       // kSent
-  Address from;              // kArrived
-  Nanos at;                  // kArrived: when
+  uint32_t connection = 0;  // this side's id
+  uint16_t path = 0;        // chunk path: the peer's for kArrived and kFenced, ours for kSent
+  bool ok = true;           // kSent
+  uint32_t immediate = 0;   // kArrived
+  uint32_t bytes = 0;       // kArrived
+  uint32_t epoch = 0;       // kFenced
+  uint64_t number = 0;      // kSent
+  Address from;             // kArrived
+  Nanos at;                 // kArrived: when
 };
 
-// Asks the datapath to reject every write on this chunk path of the peer that does not carry `epoch`; answered by
-// a kFenced event. kEveryPath: for all of the connection's, for good: it is over.
+// Asks the datapath to reject every write on this chunk path of the peer that does not carry
+// `epoch`; answered by a kFenced event. kEveryPath: for all of the connection's, for good: it is
+// over.
 struct FenceRequest {
   static constexpr uint16_t kEveryPath = UINT16_MAX;
-  uint32_t connection = 0;   // this side's id
+  uint32_t connection = 0;  // this side's id
   uint16_t path = 0;
   uint32_t epoch = 0;
 };

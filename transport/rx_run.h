@@ -1,5 +1,5 @@
-// RxRun: datagrams that a datapath hands over together: one sender, one arrival, one size (the last may be
-// shorter). GRO hands over such runs; a datapath without it hands over runs of one.
+// RxRun: datagrams that a datapath hands over together: one sender, one arrival, one size (the last
+// may be shorter). GRO hands over such runs; a datapath without it hands over runs of one.
 // Prediction and Placement say where payload should land, so that a receive copies at most once.
 #pragma once
 
@@ -21,40 +21,44 @@ inline constexpr uint32_t kDataHeaderBytes = 40;
 // Where the payload of a run is.
 enum class PayloadAt : uint8_t {
   kFrame,    // behind each header, in the frame
-  kPlaced,   // already in (place.region, place.offset + i x payload step), where a Prediction asked for it
-  kVirtual,  // nowhere: the simulator carries a name, `place`, of the sender's (virtual) bytes instead
+  kPlaced,   // already in (place.region, place.offset + i x payload step), where a Prediction asked
+             // for it
+  kVirtual,  // nowhere: the simulator carries a name, `place`, of the sender's (virtual) bytes
+             // instead
 };
 
 struct RxRun {
   Address from;
-  Nanos received_at;            // the datapath's timestamp, or the loop's now
+  Nanos received_at;  // the datapath's timestamp, or the loop's now
   Ecn ecn = Ecn::kNotCapable;
   PayloadAt payload_at = PayloadAt::kFrame;
   uint32_t segments = 0;
-  uint32_t segment_bytes = 0;       // header and payload of each segment but the last
+  uint32_t segment_bytes = 0;  // header and payload of each segment but the last
   uint32_t last_segment_bytes = 0;
-  // kFrame: segment i is `segment_bytes` x i into `frame`, whole. Otherwise `frame` holds only the first
-  // header_bytes of each segment (or all of it where it is shorter), header_bytes apart.
+  // kFrame: segment i is `segment_bytes` x i into `frame`, whole. Otherwise `frame` holds only the
+  // first header_bytes of each segment (or all of it where it is shorter), header_bytes apart.
   const std::byte* frame = nullptr;
-  uint32_t header_bytes = kDataHeaderBytes;  // kPlaced: always so; kVirtual: others in runs of one only
-  Payload place;                // see PayloadAt
+  uint32_t header_bytes =
+      kDataHeaderBytes;  // kPlaced: always so; kVirtual: others in runs of one only
+  Payload place;         // see PayloadAt
 };
 
-// Where the next run's payload probably belongs. A datapath may scatter a receive accordingly, and must
-// compare the first header under `mask` before it says kPlaced; otherwise it hands over whole frames.
+// Where the next run's payload probably belongs. A datapath may scatter a receive accordingly, and
+// must compare the first header under `mask` before it says kPlaced; otherwise it hands over whole
+// frames.
 struct Prediction {
   std::array<std::byte, kDataHeaderBytes> header{};
   std::array<std::byte, kDataHeaderBytes> mask{};
-  Payload place;               // free to be written up to its length, until the next call of the transport
+  Payload place;  // free to be written up to its length, until the next call of the transport
   uint32_t payload_bytes = 0;  // the step of a segment
-  // Where the header has a little-endian 32-bit number that rises with the payload before it, so that a
-  // datapath can predict the run behind a run; kNoOffset: there is none.
+  // Where the header has a little-endian 32-bit number that rises with the payload before it, so
+  // that a datapath can predict the run behind a run; kNoOffset: there is none.
   static constexpr uint16_t kNoOffset = UINT16_MAX;
   uint16_t offset_at = kNoOffset;
 };
 
-// A copy that the datapath makes before any completion is looked at: `segments` pieces of `bytes` each (the
-// last of `last_bytes`), from `source_step` apart to one contiguous stretch of `to`.
+// A copy that the datapath makes before any completion is looked at: `segments` pieces of `bytes`
+// each (the last of `last_bytes`), from `source_step` apart to one contiguous stretch of `to`.
 struct Placement {
   PayloadAt payload_at = PayloadAt::kFrame;
   const std::byte* source = nullptr;  // kFrame: the first piece; unused otherwise

@@ -12,8 +12,8 @@ namespace heddle::transport {
 struct Statistics {
   uint64_t datagrams_received = 0;
   uint64_t datagrams_dropped = 0;
-  std::array<uint64_t, 32> drops_by_reason{};    // indexed by events::DropReason
-  std::array<uint64_t, 32> recovery_by_step{};   // indexed by events::RecoveryStep
+  std::array<uint64_t, 32> drops_by_reason{};   // indexed by events::DropReason
+  std::array<uint64_t, 32> recovery_by_step{};  // indexed by events::RecoveryStep
   uint64_t connections_opened = 0;
   uint64_t connections_closed = 0;
 };
@@ -32,13 +32,13 @@ struct ConnectionStatistics {
   uint64_t messages_received = 0;
   uint64_t acks_sent = 0;
   uint64_t acks_received = 0;
-  uint64_t congestion_marks = 0;        // segments that the peer saw marked
+  uint64_t congestion_marks = 0;  // segments that the peer saw marked
   Nanos smoothed_rtt;
   Nanos min_rtt;
   uint64_t window_bytes = 0;
   BitsPerSec pacing_rate;
   uint32_t paths = 0;
-  uint32_t segment_bytes = 0;           // payload of a full segment on the widest path
+  uint32_t segment_bytes = 0;  // payload of a full segment on the widest path
   const char* congestion = "";
 };
 

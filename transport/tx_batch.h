@@ -1,6 +1,7 @@
-// TxBatch: what poll_transmit gives to a datapath: bursts, each to leave on one path in one system call.
-// A burst is a row of segments of one size (the last may be shorter). The headers of a row stand one after
-// another in the batch; its payload is one contiguous stretch of a region, cut in steps of payload_bytes.
+// TxBatch: what poll_transmit gives to a datapath: bursts, each to leave on one path in one system
+// call. A burst is a row of segments of one size (the last may be shorter). The headers of a row
+// stand one after another in the batch; its payload is one contiguous stretch of a region, cut in
+// steps of payload_bytes.
 #pragma once
 
 #include <array>
@@ -15,21 +16,23 @@
 namespace heddle::transport {
 
 inline constexpr uint32_t kMaxBurstSegments = 64;
-inline constexpr uint32_t kMaxBurstBytes = 64000;  // with headers; below the 65,507 a UDP datagram may have
+inline constexpr uint32_t kMaxBurstBytes =
+    64000;  // with headers; below the 65,507 a UDP datagram may have
 
 struct TxBurst {
   Address to;
-  uint16_t path = 0;                 // the entropy: a source port, a queue pair
-  uint16_t segments = 0;             // 1 to kMaxBurstSegments
-  uint16_t header_bytes = 0;         // of each segment
-  bool may_fragment = false;         // false: the packet must not be cut on its way (IP's DF)
-  bool ecn_capable = false;          // mark ECT(0)
+  uint16_t path = 0;                   // the entropy: a source port, a queue pair
+  uint16_t segments = 0;               // 1 to kMaxBurstSegments
+  uint16_t header_bytes = 0;           // of each segment
+  bool may_fragment = false;           // false: the packet must not be cut on its way (IP's DF)
+  bool ecn_capable = false;            // mark ECT(0)
   const std::byte* headers = nullptr;  // segments x header_bytes, valid until the batch is cleared
-  uint32_t payload_bytes = 0;        // of each segment but the last
-  uint32_t last_payload_bytes = 0;   // of the last (equal to payload_bytes where there is one only)
-  RegionId region = kNoRegion;       // where the payload is; kNoRegion when payload_bytes is 0
+  uint32_t payload_bytes = 0;          // of each segment but the last
+  uint32_t last_payload_bytes = 0;  // of the last (equal to payload_bytes where there is one only)
+  RegionId region = kNoRegion;      // where the payload is; kNoRegion when payload_bytes is 0
   uint64_t offset = 0;
-  // Not null: a chunk to be written remotely. One segment, no headers; payload_bytes as last_payload_bytes.
+  // Not null: a chunk to be written remotely. One segment, no headers; payload_bytes as
+  // last_payload_bytes.
   const ChunkWrite* write = nullptr;
 
   uint64_t total_payload() const {
@@ -51,7 +54,8 @@ class TxBatch {
     return count_ < kMaxBursts && header_used_ + header_bytes_total <= headers_.size();
   }
 
-  // The space for the headers of the next burst, to be followed by add() with headers pointing at it.
+  // The space for the headers of the next burst, to be followed by add() with headers pointing at
+  // it.
   std::byte* header_space() { return headers_.data() + header_used_; }
   size_t header_space_bytes() const { return headers_.size() - header_used_; }
 

@@ -14,8 +14,9 @@ Connection::Connection(Shared& shared, ConnectionId id, const Address& peer)
       id_(id),
       peer_(peer),
       outgoing_(shared.out, shared.completions, id),
-      incoming_(shared.in, shared.eager, shared.completions, shared.placements, id,
-                {shared.options.max_channels, shared.options.max_posted, shared.options.eager_blocks}),
+      incoming_(
+          shared.in, shared.eager, shared.completions, shared.placements, id,
+          {shared.options.max_channels, shared.options.max_posted, shared.options.eager_blocks}),
       flight_(shared.sent, shared.observer, id, *this) {}
 
 void Connection::set_state(Nanos now, ConnectionState state) {
@@ -51,7 +52,8 @@ Result<void> Connection::post_receive(Nanos now, ChannelId channel, const Payloa
   return posted;
 }
 
-bool Connection::post_cancel(Nanos now, ChannelId channel, Direction direction, OperationId operation) {
+bool Connection::post_cancel(Nanos now, ChannelId channel, Direction direction,
+                             OperationId operation) {
   if (direction == Direction::kReceive) {
     const bool cancelled = incoming_.cancel(channel, operation, frames_);
     send_frames_by(now);
@@ -90,8 +92,8 @@ void Connection::post_abort(Nanos now) {
   finish(now, CloseCause::kAborted, {ErrorCode::kClosed, "connection closed", "aborted here", ""});
 }
 
-// The end, whatever the cause: every operation ends, and the caller is told. Receives that a peer's NIC may
-// still write to end once that cannot happen any more.
+// The end, whatever the cause: every operation ends, and the caller is told. Receives that a peer's
+// NIC may still write to end once that cannot happen any more.
 void Connection::finish(Nanos now, CloseCause cause, Error error) {
   if (over()) return;
   end_graceful_ = cause == CloseCause::kGraceful;
@@ -122,7 +124,8 @@ void Connection::heard(Nanos now, const ConnectionHeader& header) {
   peer_.port = header.reply_port != 0 ? header.reply_port : peer_.port;
 }
 
-// What the peer may have in flight towards this side: the endpoint's capacity, shared by those who send.
+// What the peer may have in flight towards this side: the endpoint's capacity, shared by those who
+// send.
 uint64_t Connection::own_window() const {
   const uint64_t others = shared_.receiving - (receiving_ ? 1u : 0u);
   const uint64_t least = 2 * (Flight::kBaseDatagram + Flight::kReceiveOverhead);
@@ -146,9 +149,9 @@ void Connection::on_lost(const SentRun& run, uint32_t first, uint32_t count, eve
   for (uint8_t i = 0; i < run.control_count; ++i) {
     const ControlRecord& record = run.control[i];
     const bool grant = record.type == FrameType::kGrant;
-    shared_.observer.step(run.sent_at, id_, flight_.current_path(),
-                          grant ? events::RecoveryStep::kGrantRepeat
-                                : events::RecoveryStep::kControlRepeat);
+    shared_.observer.step(
+        run.sent_at, id_, flight_.current_path(),
+        grant ? events::RecoveryStep::kGrantRepeat : events::RecoveryStep::kControlRepeat);
     tell(record);
   }
 }
@@ -185,8 +188,8 @@ std::span<const PathStatistics> Connection::path_statistics() {
 }
 
 size_t Connection::bytes_held() const {
-  return sizeof(Connection) + outgoing_.bytes_held() + incoming_.bytes_held() + flight_.bytes_held() +
-         acks_.bytes_held() + frames_.capacity() * sizeof(ControlRecord) +
+  return sizeof(Connection) + outgoing_.bytes_held() + incoming_.bytes_held() +
+         flight_.bytes_held() + acks_.bytes_held() + frames_.capacity() * sizeof(ControlRecord) +
          path_statistics_.capacity() * sizeof(PathStatistics);
 }
 

@@ -1,7 +1,7 @@
-// Connection: one conversation with a peer, both ways, as a state machine. It composes what each file beside
-// it does alone: messages out (Outgoing) and in (Incoming), what is under way (Flight), acknowledgements
-// (AckMaker); and adds the handshake, control frames, keep-alive and close. Driven by the endpoint: packets
-// and time in, packets out; see transport/endpoint.h for the grammar.
+// Connection: one conversation with a peer, both ways, as a state machine. It composes what each
+// file beside it does alone: messages out (Outgoing) and in (Incoming), what is under way (Flight),
+// acknowledgements (AckMaker); and adds the handshake, control frames, keep-alive and close. Driven
+// by the endpoint: packets and time in, packets out; see transport/endpoint.h for the grammar.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,8 @@ class Connection final : private SentRunListener {
   void repeat_accept(const InitPacket& init);
 
   // --- requests; see Endpoint ---
-  Result<void> post_send(Nanos now, ChannelId channel, const Payload& payload, OperationId operation);
+  Result<void> post_send(Nanos now, ChannelId channel, const Payload& payload,
+                         OperationId operation);
   Result<void> post_receive(Nanos now, ChannelId channel, const Payload& buffer,
                             OperationId operation);
   bool post_cancel(Nanos now, ChannelId channel, Direction direction, OperationId operation);
@@ -43,7 +44,8 @@ class Connection final : private SentRunListener {
   // A row of data segments whose headers continue each other.
   void handle_data(Nanos now, const DataRow& row);
   // `packet`: what of it is in the frame of `run`, whose segment `index` it is.
-  void handle_control(Nanos now, const RxRun& run, uint32_t index, std::span<const std::byte> packet);
+  void handle_control(Nanos now, const RxRun& run, uint32_t index,
+                      std::span<const std::byte> packet);
   void handle_placed(Nanos now, const PlacedEvent& event);
   void handle_retry(Nanos now, const RetryPacket& retry);
   void handle_accept(Nanos now, const AcceptPacket& accept);
@@ -103,8 +105,8 @@ class Connection final : private SentRunListener {
     uint32_t index;
     std::span<const std::byte> packet;
     ConnectionHeader header;
-    uint32_t message_bytes = 0;   // of the message in it
-    bool refused = false;         // that message has no place yet: the packet does not count
+    uint32_t message_bytes = 0;  // of the message in it
+    bool refused = false;        // that message has no place yet: the packet does not count
   };
   bool handle_frames(Nanos now, Reader& reader, ControlInput& input);
   bool handle_message(Nanos now, Reader& reader, ControlInput& input);
@@ -156,14 +158,14 @@ class Connection final : private SentRunListener {
   Incoming incoming_;
   Flight flight_;
   AckMaker acks_;
-  AckMaker chunk_acks_;             // of remote writes
+  AckMaker chunk_acks_;  // of remote writes
   Fences fences_;
-  Nanos fence_at_ = Nanos::never(); // when a message that waits for a fence asks for it
-  uint32_t chunk_bytes_ = 0;        // 0: nothing is written remotely
-  bool fencing_ = false;            // over, but its receives wait until nothing can be written any more
-  Error end_error_;                 // told when they have ended
+  Nanos fence_at_ = Nanos::never();  // when a message that waits for a fence asks for it
+  uint32_t chunk_bytes_ = 0;         // 0: nothing is written remotely
+  bool fencing_ = false;  // over, but its receives wait until nothing can be written any more
+  Error end_error_;       // told when they have ended
   bool end_graceful_ = false;
-  Ring<ControlRecord> frames_;      // that the peer must get and that are not on their way
+  Ring<ControlRecord> frames_;            // that the peer must get and that are not on their way
   Nanos frames_due_at_ = Nanos::never();  // they may wait for company until then
 
   // Handshake.
@@ -178,7 +180,8 @@ class Connection final : private SentRunListener {
   // The peer's life.
   Nanos heard_at_;
   Nanos keepalive_at_ = Nanos::never();
-  Nanos refused_since_ = Nanos::never();  // ICMP says that nobody listens, and nothing was heard since
+  Nanos refused_since_ =
+      Nanos::never();  // ICMP says that nobody listens, and nothing was heard since
   bool ping_due_ = false;
 
   // Close.
@@ -188,9 +191,9 @@ class Connection final : private SentRunListener {
   std::optional<CloseReason> last_words_;  // one last packet, sent when it is over
   Nanos close_by_ = Nanos::never();
 
-  Nanos payload_at_;                // payload last received
-  uint32_t expected_step_ = 0;      // of the rows that arrive: payload of a segment
-  bool receiving_ = false;          // counted in shared_.receiving
+  Nanos payload_at_;            // payload last received
+  uint32_t expected_step_ = 0;  // of the rows that arrive: payload of a segment
+  bool receiving_ = false;      // counted in shared_.receiving
   ConnectionStatistics statistics_;
   std::vector<PathStatistics> path_statistics_;
 };

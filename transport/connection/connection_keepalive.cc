@@ -61,7 +61,8 @@ void Connection::handle_network_error(Nanos now, const NetworkError& error) {
             "start the other side first, or name its port"});
     return;
   }
-  // A hint only, since anybody may send it: the peer is asked, and believed dead if it stays silent.
+  // A hint only, since anybody may send it: the peer is asked, and believed dead if it stays
+  // silent.
   if (refused_since_ == Nanos::never()) {
     refused_since_ = now;
     ping_due_ = true;
@@ -109,7 +110,8 @@ Nanos Connection::next_timeout() const {
   Nanos next = std::min({flight_.next_timeout(), keepalive_at_, close_by_, acks_.due_at(),
                          chunk_acks_.due_at(), fence_at_, frames_due_at_});
   const Nanos unanswered = flight_.first_unanswered();
-  if (unanswered != Nanos::never()) next = std::min(next, unanswered + shared_.options.peer_dead_after);
+  if (unanswered != Nanos::never())
+    next = std::min(next, unanswered + shared_.options.peer_dead_after);
   return next;
 }
 

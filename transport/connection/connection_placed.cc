@@ -1,5 +1,6 @@
-// The placed-chunk shape in a connection: payload written remotely by the NIC, chunk by chunk; what such a NIC
-// tells; and the fences that keep a late write from changing a finished buffer (see transport/placed.h).
+// The placed-chunk shape in a connection: payload written remotely by the NIC, chunk by chunk; what
+// such a NIC tells; and the fences that keep a late write from changing a finished buffer (see
+// transport/placed.h).
 #include <algorithm>
 
 #include "transport/connection/connection.h"
@@ -9,7 +10,8 @@ namespace {
 
 using events::DropReason;
 
-// So long a finished message waits for a later write of the same path to fence it, before it asks for a fence.
+// So long a finished message waits for a later write of the same path to fence it, before it asks
+// for a fence.
 constexpr Nanos kFencePatience = millis(1);
 
 }  // namespace
@@ -46,8 +48,10 @@ Connection::Sent Connection::send_chunk(Nanos now, TxBatch& batch, const Piece& 
   const uint64_t number = run->first_number;
   const auto chunk_path = static_cast<uint16_t>(permit.path - flight_.first_chunk_path());
   run->data = true;
-  run->row = {piece.message, piece.sequence, piece.offset, bytes, bytes, piece.channel, true,
-              {chunk_path, flight_.epoch(permit.path), number}};
+  run->row = {piece.message, piece.sequence,
+              piece.offset,  bytes,
+              bytes,         piece.channel,
+              true,          {chunk_path, flight_.epoch(permit.path), number}};
   write_chunk(now, batch, permit.path, immediate, burst, place);
   outgoing_.take(piece, bytes);
   statistics_.payload_bytes_sent += bytes;
@@ -86,7 +90,9 @@ void Connection::write_chunk(Nanos now, TxBatch& batch, uint16_t path, const Imm
 
 void Connection::handle_placed(Nanos now, const PlacedEvent& event) {
   switch (event.kind) {
-    case PlacedEventKind::kFenced: handle_fenced(event); break;
+    case PlacedEventKind::kFenced:
+      handle_fenced(event);
+      break;
     case PlacedEventKind::kArrived:
       if (!over() && chunk_bytes_ != 0) handle_arrived(now, event);
       break;
@@ -161,9 +167,11 @@ void Connection::take_fences() {
   }
 }
 
-// A repeat of a chunk arrived: if its message now waits for a fence only, it asks for one before long.
+// A repeat of a chunk arrived: if its message now waits for a fence only, it asks for one before
+// long.
 void Connection::watch_fences(Nanos now) {
-  if (fence_at_ == Nanos::never() && incoming_.request_fences(true)) fence_at_ = now + kFencePatience;
+  if (fence_at_ == Nanos::never() && incoming_.request_fences(true))
+    fence_at_ = now + kFencePatience;
 }
 
 }  // namespace heddle::transport

@@ -13,10 +13,16 @@ using events::DropReason;
 bool Connection::known_number(Nanos now, const ConnectionHeader& header, uint64_t low,
                               uint64_t high) {
   switch (acks_.judge(header.path, low, high)) {
-    case Novelty::kNew: return false;
-    case Novelty::kDuplicate: shared_.observer.drop(now, id_, DropReason::kDuplicate); break;
-    case Novelty::kTooOld: shared_.observer.drop(now, id_, DropReason::kTooOld); break;
-    case Novelty::kMixed: return false;
+    case Novelty::kNew:
+      return false;
+    case Novelty::kDuplicate:
+      shared_.observer.drop(now, id_, DropReason::kDuplicate);
+      break;
+    case Novelty::kTooOld:
+      shared_.observer.drop(now, id_, DropReason::kTooOld);
+      break;
+    case Novelty::kMixed:
+      return false;
   }
   statistics_.segments_duplicate += high - low + 1;
   acks_.note_duplicate(now, header.path);
@@ -125,7 +131,8 @@ bool Connection::handle_frames(Nanos now, Reader& reader, ControlInput& input) {
       AckFrame frame;
       if (!read_ack(reader, frame)) return false;
       if (frame.path >= kFirstChunkPathName) {
-        const uint32_t path = frame.path - kFirstChunkPathName + uint32_t{flight_.first_chunk_path()};
+        const uint32_t path =
+            frame.path - kFirstChunkPathName + uint32_t{flight_.first_chunk_path()};
         frame.path = static_cast<uint16_t>(std::min<uint32_t>(path, UINT16_MAX));
       }
       if (!flight_.on_ack(now, made_at, frame)) return false;
@@ -169,7 +176,8 @@ bool Connection::handle_frame(Nanos now, FrameType type, Reader& reader) {
   CancelFrame cancel;
   CloseReason reason{};
   switch (type) {
-    case FrameType::kGrant: return read_grant(reader, grant) && outgoing_.on_grant(grant);
+    case FrameType::kGrant:
+      return read_grant(reader, grant) && outgoing_.on_grant(grant);
     case FrameType::kCancelSend:
       return read_cancel(reader, cancel) && incoming_.on_cancel_send(cancel);
     case FrameType::kCancelReceive:
@@ -178,14 +186,16 @@ bool Connection::handle_frame(Nanos now, FrameType type, Reader& reader) {
       if (!read_close(reader, reason)) return false;
       handle_close_frame(now, reason);
       return true;
-    case FrameType::kPing: return true;
+    case FrameType::kPing:
+      return true;
     case FrameType::kPlacedGrant:
       return read_placed_grant(reader, placed) && outgoing_.on_placed_grant(placed);
     case FrameType::kFenced:
     case FrameType::kAskFence:
       if (!read_fence(reader, fence)) return false;
       return handle_fence_frame(now, type, fence);
-    default: return false;
+    default:
+      return false;
   }
 }
 

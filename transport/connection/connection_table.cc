@@ -38,7 +38,8 @@ Connection* ConnectionTable::find_accepted(const Address& peer, uint32_t peer_co
   return found == accepted_.end() ? nullptr : find(found->second);
 }
 
-void ConnectionTable::note_accepted(const Address& peer, uint32_t peer_connection, ConnectionId id) {
+void ConnectionTable::note_accepted(const Address& peer, uint32_t peer_connection,
+                                    ConnectionId id) {
   accepted_[{peer, peer_connection}] = id;
 }
 

@@ -1,5 +1,6 @@
-// What leaves: first one burst of data, then what control packets are due, then more data until the window,
-// the pacer or the batch says stop. So a reply is not kept waiting by its acknowledgement, nor the reverse.
+// What leaves: first one burst of data, then what control packets are due, then more data until the
+// window, the pacer or the batch says stop. So a reply is not kept waiting by its acknowledgement,
+// nor the reverse.
 #include <algorithm>
 #include <limits>
 
@@ -13,7 +14,8 @@ namespace {
 
 // Control packets stay below every path's size.
 constexpr uint32_t kControlBytes = Flight::kBaseDatagram;
-// The largest message that shares its packet with other frames; acknowledgements must find room beside it.
+// The largest message that shares its packet with other frames; acknowledgements must find room
+// beside it.
 constexpr uint32_t kMessageBytes = 512;
 
 }  // namespace
@@ -43,11 +45,13 @@ void Connection::write_record(ControlRecord& record, Writer& writer) const {
     case FrameType::kClose:
       write_close(static_cast<CloseReason>(record.reason), writer);
       return;
-    default: CHECK(false);
+    default:
+      CHECK(false);
   }
 }
 
-ConnectionHeader Connection::header(Nanos now, PacketType type, uint16_t path, uint8_t flags) const {
+ConnectionHeader Connection::header(Nanos now, PacketType type, uint16_t path,
+                                    uint8_t flags) const {
   ConnectionHeader header;
   header.type = type;
   header.flags = flags;
@@ -105,7 +109,8 @@ Connection::Sent Connection::send_burst(Nanos now, TxBatch& batch) {
   const uint32_t segments = std::min(needed, permit.segments);
   const uint32_t bytes = std::min(piece.length, segments * step);
   const bool company = !frames_.empty() || acks_.pending() || chunk_acks_.pending();
-  if (company && bytes == piece.message_bytes && bytes <= kMessageBytes && piece.original.number == 0) {
+  if (company && bytes == piece.message_bytes && bytes <= kMessageBytes &&
+      piece.original.number == 0) {
     return send_message(now, batch, piece, permit);
   }
   SentRun* run = flight_.record(permit.path, static_cast<uint8_t>(segments));
@@ -114,8 +119,9 @@ Connection::Sent Connection::send_burst(Nanos now, TxBatch& batch) {
   const bool ends_message = piece.offset + bytes == piece.message_bytes && segments > 1;
   const bool ack_now = ends_message || piece.repeat || permit.last_for_now;
   DataHeader first;
-  first.base = header(now, PacketType::kData, permit.path,
-                      static_cast<uint8_t>((ack_now ? kFlagAckNow : 0) | (piece.repeat ? kFlagRepeat : 0)));
+  first.base =
+      header(now, PacketType::kData, permit.path,
+             static_cast<uint8_t>((ack_now ? kFlagAckNow : 0) | (piece.repeat ? kFlagRepeat : 0)));
   first.base.number = run->first_number;
   if (piece.original.number != 0) {
     first.base.type = PacketType::kRepeat;
@@ -140,8 +146,8 @@ Connection::Sent Connection::send_burst(Nanos now, TxBatch& batch) {
   run->data = true;
   run->repeat = piece.repeat;
   run->header_bytes = kDataHeaderBytes;
-  run->row = {piece.message, piece.sequence, piece.offset, segments > 1 ? step : last, last,
-              piece.channel, false, piece.original};
+  run->row = {piece.message, piece.sequence, piece.offset, segments > 1 ? step : last,
+              last,          piece.channel,  false,        piece.original};
   count_sent(now, piece, *run, permit.path, bytes);
   flight_.sent(now, permit.path);
   return Sent::kOne;
@@ -160,7 +166,8 @@ void Connection::count_sent(Nanos now, const Piece& piece, const SentRun& run, u
       events::BurstSent{now, id_, path, run.first_number, run.count, bytes, piece.repeat});
 }
 
-// A small message in one packet with the acknowledgements and frames that wait: a reply costs one packet then.
+// A small message in one packet with the acknowledgements and frames that wait: a reply costs one
+// packet then.
 Connection::Sent Connection::send_message(Nanos now, TxBatch& batch, const Piece& piece,
                                           const Permit& permit) {
   SentRun* run = flight_.record(permit.path, 1);
@@ -187,7 +194,8 @@ Connection::Sent Connection::send_message(Nanos now, TxBatch& batch, const Piece
   run->data = true;
   run->repeat = piece.repeat;
   run->header_bytes = burst.header_bytes;
-  run->row = {piece.message, piece.sequence, 0, piece.length, piece.length, piece.channel, false, {}};
+  run->row = {piece.message, piece.sequence, 0,     piece.length,
+              piece.length,  piece.channel,  false, {}};
   count_sent(now, piece, *run, permit.path, piece.length);
   flight_.sent(now, permit.path);
   return Sent::kOne;
@@ -230,8 +238,8 @@ Connection::Sent Connection::send_control(Nanos now, TxBatch& batch) {
   return Sent::kOne;
 }
 
-// One control packet: acknowledgements if there are any, then frames. `padded_to` 0: as small as it is.
-// kNothing: no record could be lent, so that frames have to wait.
+// One control packet: acknowledgements if there are any, then frames. `padded_to` 0: as small as it
+// is. kNothing: no record could be lent, so that frames have to wait.
 Connection::Sent Connection::write_control(Nanos now, TxBatch& batch, uint16_t path, bool ping,
                                            uint32_t padded_to) {
   const uint32_t limit = std::max(kControlBytes, padded_to);

@@ -1,5 +1,6 @@
-// Fences: the receiving side's knowledge of remote writes: which number each chunk path has reached, in which
-// epoch it is, and so whether a write that was given up may still land. See transport/placed.h.
+// Fences: the receiving side's knowledge of remote writes: which number each chunk path has
+// reached, in which epoch it is, and so whether a write that was given up may still land. See
+// transport/placed.h.
 #pragma once
 
 #include <cstdint>

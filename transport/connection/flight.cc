@@ -9,7 +9,8 @@
 namespace heddle::transport {
 namespace {
 
-// A burst leaves only with this part of the window, or a full burst: bursts of scraps cost a system call each.
+// A burst leaves only with this part of the window, or a full burst: bursts of scraps cost a system
+// call each.
 constexpr uint64_t kLeastWindowPart = 8;
 
 }  // namespace
@@ -58,7 +59,8 @@ uint64_t Flight::window_left() const {
   return window > in_flight_bytes_ ? window - in_flight_bytes_ : 0;
 }
 
-// What may be in flight on one path: twice its even share, so that a slow or dead path cannot hold the window.
+// What may be in flight on one path: twice its even share, so that a slow or dead path cannot hold
+// the window.
 uint64_t Flight::path_cap() const {
   if (active_ <= 1) return UINT64_MAX;
   return std::max<uint64_t>(2 * kMaxBurstBytes, 2 * controller_->window().count / active_);
@@ -108,7 +110,8 @@ uint64_t Flight::gate(Nanos now) {
   return std::min<uint64_t>({std::max<uint64_t>(left, 1), paced, burst, kMaxBurstBytes});
 }
 
-// Segments of `size` within `budget` that the peer's socket can hold as well; one if nothing is under way.
+// Segments of `size` within `budget` that the peer's socket can hold as well; one if nothing is
+// under way.
 uint32_t Flight::datagrams_that_fit(uint64_t budget, uint64_t size) const {
   const uint64_t held = in_flight_bytes_ + uint64_t{kReceiveOverhead} * in_flight_segments_;
   const uint64_t room = peer_window_bytes_ > held ? peer_window_bytes_ - held : 0;
@@ -142,7 +145,8 @@ bool Flight::permit(Nanos now, Random& random, Permit& permit) {
   }
   const uint64_t after = left - std::min(left, segments * size);
   const uint64_t held = in_flight_bytes_ + uint64_t{kReceiveOverhead} * in_flight_segments_;
-  const bool fills_peer = !path.places && held + (segments + 1) * (size + kReceiveOverhead) > peer_window_bytes_;
+  const bool fills_peer =
+      !path.places && held + (segments + 1) * (size + kReceiveOverhead) > peer_window_bytes_;
   permit = {id, path.datagram_bytes, segments,
             fills_peer || after < controller_->window().count / kLeastWindowPart};
   return true;
@@ -241,9 +245,9 @@ void Flight::fill(std::vector<PathStatistics>& statistics) const {
   statistics.resize(paths_.size());
   for (size_t i = 0; i < paths_.size(); ++i) {
     const TxPath& path = paths_[i];
-    statistics[i] = {static_cast<uint16_t>(i), path.active(), path.payload_bytes_sent,
-                     path.datagram_bytes - kDataHeaderBytes, path.segments_lost,
-                     path.round_trip.smoothed()};
+    statistics[i] = {static_cast<uint16_t>(i), path.active(),
+                     path.payload_bytes_sent,  path.datagram_bytes - kDataHeaderBytes,
+                     path.segments_lost,       path.round_trip.smoothed()};
   }
 }
 

@@ -1,6 +1,7 @@
-// Flight: what this side of a connection has under way, and what more may leave: the paths with their state,
-// the congestion controller's window, pacing, the choice of a path, and recovery. It hands out permits for
-// bursts, is told what left, and takes acknowledgements; a SentRunListener hears what arrived and what is lost.
+// Flight: what this side of a connection has under way, and what more may leave: the paths with
+// their state, the congestion controller's window, pacing, the choice of a path, and recovery. It
+// hands out permits for bursts, is told what left, and takes acknowledgements; a SentRunListener
+// hears what arrived and what is lost.
 #pragma once
 
 #include <cstdint>
@@ -18,27 +19,28 @@
 namespace heddle::transport {
 
 struct FlightOptions {
-  uint16_t paths = 1;              // for datagrams
-  uint16_t chunk_paths = 0;        // for remote writes; numbered after the others
+  uint16_t paths = 1;        // for datagrams
+  uint16_t chunk_paths = 0;  // for remote writes; numbered after the others
   uint32_t chunk_bytes = 0;
   std::unique_ptr<Controller> controller;
   std::unique_ptr<Selector> selector;
-  uint32_t largest_datagram = 0;   // that both ends could take
+  uint32_t largest_datagram = 0;  // that both ends could take
   uint64_t peer_window_bytes = 0;
-  Nanos first_rtt;                 // of the handshake; 0: unknown
+  Nanos first_rtt;  // of the handshake; 0: unknown
 };
 
 // Leave for one data burst.
 struct Permit {
   uint16_t path = 0;
-  uint32_t datagram_bytes = 0;     // of each segment, headers included
-  uint32_t segments = 0;           // at most
-  bool last_for_now = false;       // the window is used up after this burst
+  uint32_t datagram_bytes = 0;  // of each segment, headers included
+  uint32_t segments = 0;        // at most
+  bool last_for_now = false;    // the window is used up after this burst
 };
 
 class Flight final : private SentRunListener {
  public:
-  // Every network is taken to pass datagrams of this size (IPv6 asks for 1,280 bytes with IP and UDP headers).
+  // Every network is taken to pass datagrams of this size (IPv6 asks for 1,280 bytes with IP and
+  // UDP headers).
   static constexpr uint32_t kBaseDatagram = 1200;
   // What a small datagram costs a receiver's socket buffer beyond its bytes, about.
   static constexpr uint32_t kReceiveOverhead = 512;
@@ -56,14 +58,15 @@ class Flight final : private SentRunListener {
   // --- leaving ---
   // False: no data may leave now (window, pacing, no path, no room for its record).
   bool permit(Nanos now, Random& random, Permit& permit);
-  // As permit(), for datagrams where payload otherwise travels as chunks: small messages and repeats.
+  // As permit(), for datagrams where payload otherwise travels as chunks: small messages and
+  // repeats.
   bool permit_datagrams(Nanos now, Permit& permit);
   // There was nothing to send although the window had room.
   void note_idle() { window_limited_ = false; }
   // The path that the next control packet takes: active ones in turn.
   uint16_t control_path();
-  // The record of a packet or row that is about to leave on `path`, numbered; null: the pool is empty.
-  // Fill it in, then call sent().
+  // The record of a packet or row that is about to leave on `path`, numbered; null: the pool is
+  // empty. Fill it in, then call sent().
   SentRun* record(uint16_t path, uint8_t segments);
   void sent(Nanos now, uint16_t path);
   uint64_t recorded_number() const { return pool_[recording_].first_number; }
@@ -83,7 +86,8 @@ class Flight final : private SentRunListener {
   void set_peer_window(uint64_t bytes) { peer_window_bytes_ = bytes; }
   // False: it acknowledges what was never sent.
   bool on_ack(Nanos now, Nanos made_at, const AckFrame& frame);
-  // A reliable NIC: the write with this number has landed, or its path has failed; false: it has failed.
+  // A reliable NIC: the write with this number has landed, or its path has failed; false: it has
+  // failed.
   bool on_sent(Nanos now, uint16_t path, uint64_t number, bool ok);
   // The peer rejects writes of earlier epochs on this path.
   void on_fenced(Nanos now, uint16_t path, uint16_t epoch);
@@ -142,21 +146,21 @@ class Flight final : private SentRunListener {
   RoundTrip round_trip_;
 
   std::vector<TxPath> paths_;
-  std::vector<PathSample> samples_;   // usable ones first
-  std::vector<uint16_t> sample_of_;   // index in samples_ of each path
+  std::vector<PathSample> samples_;  // usable ones first
+  std::vector<uint16_t> sample_of_;  // index in samples_ of each path
   uint16_t datagram_paths_ = 0;
   uint16_t chunk_paths_ = 0;
   uint32_t usable_ = 0;
-  uint32_t active_ = 0;               // of those that carry payload
+  uint32_t active_ = 0;  // of those that carry payload
   Ring<uint16_t> probes_;
-  uint32_t recording_ = kNoIndex;     // between record() and sent()
+  uint32_t recording_ = kNoIndex;  // between record() and sent()
 
   uint64_t in_flight_bytes_ = 0;
   uint32_t in_flight_segments_ = 0;
   uint64_t peer_window_bytes_ = 0;
   uint32_t largest_datagram_ = 0;
   uint32_t size_probes_out_ = 0;
-  uint32_t unsized_ = 0;              // paths whose size is still to be found
+  uint32_t unsized_ = 0;  // paths whose size is still to be found
   uint16_t next_control_ = 0;
   uint16_t next_size_probe_ = 0;
   uint16_t current_path_ = 0;
@@ -164,13 +168,13 @@ class Flight final : private SentRunListener {
 
   Nanos wake_at_ = Nanos::never();
   Nanos first_unanswered_ = Nanos::never();
-  Nanos newest_acked_sent_at_;        // over all paths
+  Nanos newest_acked_sent_at_;  // over all paths
   uint16_t newest_acked_path_ = 0;
   Nanos silence_check_at_;
-  uint16_t trouble_path_ = 0;         // the latest two paths with loss or marks, and when
+  uint16_t trouble_path_ = 0;  // the latest two paths with loss or marks, and when
   Nanos trouble_at_;
   Nanos other_trouble_at_;
-  uint64_t lost_bytes_ = 0;           // of the losses being taken
+  uint64_t lost_bytes_ = 0;  // of the losses being taken
   uint32_t lost_segments_ = 0;
   Nanos lost_sent_at_;
   uint64_t marks_ = 0;

@@ -1,5 +1,5 @@
-// The paths' states: tail probes and timeouts, setting a silent path aside, its return, and finding out which
-// datagrams a path passes.
+// The paths' states: tail probes and timeouts, setting a silent path aside, its return, and finding
+// out which datagrams a path passes.
 #include <algorithm>
 #include <array>
 
@@ -21,8 +21,10 @@ constexpr Nanos kLeastSilence = millis(3);
 constexpr Nanos kSilenceCheckEvery = micros(500);
 // Probes of one size that are lost before a smaller one is tried.
 constexpr uint8_t kSizeProbes = 3;
-// UDP payloads of the MTUs that are met: 9,000 and 4,096 less IPv6's headers, 1,500 for IPv4, IPv6 and tunnels.
-constexpr std::array<uint32_t, 6> kUsualSizes = {8952, 4048, 1472, 1452, 1400, Flight::kBaseDatagram};
+// UDP payloads of the MTUs that are met: 9,000 and 4,096 less IPv6's headers, 1,500 for IPv4, IPv6
+// and tunnels.
+constexpr std::array<uint32_t, 6> kUsualSizes = {8952, 4048, 1472,
+                                                 1452, 1400, Flight::kBaseDatagram};
 
 }  // namespace
 
@@ -93,7 +95,8 @@ void Flight::set_aside_silent_paths(Nanos now) {
   for (uint16_t id = 0; id < paths_.size() && active_ > 1; ++id) {
     const TxPath& path = paths_[id];
     if (!path.active() || id == newest_acked_path_ || path.sent.in_flight_segments() == 0) continue;
-    const Nanos rtt = path.round_trip.measured() ? path.round_trip.smoothed() : round_trip_.smoothed();
+    const Nanos rtt =
+        path.round_trip.measured() ? path.round_trip.smoothed() : round_trip_.smoothed();
     const Nanos oldest = path.sent.oldest_sent_at(pool_);
     if (oldest == Nanos::never()) continue;
     if (newest_acked_sent_at_ - oldest > std::max(2 * rtt, kLeastSilence)) {
@@ -163,13 +166,15 @@ void Flight::size_failed(uint16_t id) {
   path.wanted_bytes = more ? *next : 0;
   if (!more) --unsized_;
   observer_.step(path.last_sent_at, connection_, id, RecoveryStep::kSizeLowered);
-  observer_.emit(events::PathSized{path.last_sent_at, connection_, id, path.datagram_bytes, failed});
+  observer_.emit(
+      events::PathSized{path.last_sent_at, connection_, id, path.datagram_bytes, failed});
 }
 
 void Flight::on_too_large(Nanos now, uint16_t id, uint32_t datagram_bytes) {
   if (id >= datagram_paths_) return;
   TxPath& path = paths_[id];
-  if (datagram_bytes < kBaseDatagram || datagram_bytes >= std::max(path.datagram_bytes, path.wanted_bytes)) {
+  if (datagram_bytes < kBaseDatagram ||
+      datagram_bytes >= std::max(path.datagram_bytes, path.wanted_bytes)) {
     return;
   }
   const uint32_t refused = std::max(path.datagram_bytes, path.wanted_bytes);

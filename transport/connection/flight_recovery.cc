@@ -1,4 +1,5 @@
-// The returning half of Flight: acknowledgements, round trips, losses and what is learnt from needless repeats.
+// The returning half of Flight: acknowledgements, round trips, losses and what is learnt from
+// needless repeats.
 #include <algorithm>
 
 #include "transport/connection/flight.h"
@@ -41,8 +42,8 @@ bool Flight::on_ack(Nanos now, Nanos made_at, const AckFrame& frame) {
   return true;
 }
 
-// A round trip is measured only where the acknowledgement is of the newest packet that the peer has: that is
-// the one whose arrival time it tells.
+// A round trip is measured only where the acknowledgement is of the newest packet that the peer
+// has: that is the one whose arrival time it tells.
 void Flight::measure(Nanos now, Nanos made_at, const AckFrame& frame, const AckOutcome& outcome) {
   if (outcome.newest_number != frame.ranges[0].high) return;
   const Nanos total = now - outcome.newest_sent_at;
@@ -91,7 +92,8 @@ void Flight::handle_spurious(Nanos now, uint16_t id, const AckOutcome& outcome) 
 
 void Flight::find_losses(Nanos now, uint16_t id) {
   TxPath& path = paths_[id];
-  const Nanos stale = std::max(2 * path.window.time(), path.round_trip.smoothed() / 2 + micros(100));
+  const Nanos stale =
+      std::max(2 * path.window.time(), path.round_trip.smoothed() / 2 + micros(100));
   current_path_ = id;
   path.loss_check_at = path.sent.detect(pool_, now, path.window, stale, *this);
   wake_by(path.loss_check_at);

@@ -1,5 +1,6 @@
-// Arrival, step by step: is the row allowed (check), has its message a place (start), which of its bytes are
-// new (accept), where do they go (place_row), is the oldest receive over (complete_front).
+// Arrival, step by step: is the row allowed (check), has its message a place (start), which of its
+// bytes are new (accept), where do they go (place_row), is the oldest receive over
+// (complete_front).
 #include "transport/connection/incoming.h"
 
 #include <algorithm>
@@ -9,7 +10,8 @@ namespace heddle::transport {
 using events::DropReason;
 
 EagerBlocks::EagerBlocks(RegionId region, Bytes size, uint32_t block_bytes)
-    : region_(region), block_bytes_(block_bytes),
+    : region_(region),
+      block_bytes_(block_bytes),
       total_(region == kNoRegion || block_bytes == 0
                  ? 0
                  : static_cast<uint32_t>(size.count / block_bytes)) {}
@@ -57,8 +59,9 @@ Result<void> Incoming::post(ChannelId id, const Payload& buffer, OperationId ope
                 "receive it in parts");
   }
   const uint32_t index = channel->next_post - channel->head;
-  const uint32_t slot =
-      index < limits_.max_posted && posted_ < limits_.max_posted ? slot_for(*channel, index) : kNoIndex;
+  const uint32_t slot = index < limits_.max_posted && posted_ < limits_.max_posted
+                            ? slot_for(*channel, index)
+                            : kNoIndex;
   if (slot == kNoIndex) {
     return fail(ErrorCode::kExhausted, "cannot receive", "too many operations are posted",
                 "wait for completions");
@@ -68,12 +71,17 @@ Result<void> Incoming::post(ChannelId id, const Payload& buffer, OperationId ope
   message.operation = operation;
   message.posted = true;
   take_slot(id, channel->next_post, message);
-  const ControlRecord grant{message.slot == kNoSlot ? FrameType::kGrant : FrameType::kPlacedGrant, 0,
-                            id, 1, channel->next_post, static_cast<uint32_t>(buffer.length)};
+  const ControlRecord grant{message.slot == kNoSlot ? FrameType::kGrant : FrameType::kPlacedGrant,
+                            0,
+                            id,
+                            1,
+                            channel->next_post,
+                            static_cast<uint32_t>(buffer.length)};
   ++channel->next_post;
   ++posted_;
-  const bool joins = !frames.empty() && message.slot == kNoSlot && frames.back().type == FrameType::kGrant &&
-                     frames.back().channel == id && frames.back().capacity == grant.capacity &&
+  const bool joins = !frames.empty() && message.slot == kNoSlot &&
+                     frames.back().type == FrameType::kGrant && frames.back().channel == id &&
+                     frames.back().capacity == grant.capacity &&
                      frames.back().sequence + frames.back().count == grant.sequence &&
                      frames.back().count < UINT16_MAX;
   if (joins) {
@@ -111,7 +119,8 @@ bool Incoming::cancel(ChannelId id, OperationId operation, Ring<ControlRecord>& 
   return false;
 }
 
-// What can be said of a row without looking at its message; finds the channel and the message's index.
+// What can be said of a row without looking at its message; finds the channel and the message's
+// index.
 RowVerdict Incoming::check(const DataRow& row, Channel*& channel, uint32_t& index) {
   const DataHeader& header = row.header;
   const uint64_t bytes = uint64_t{row.segments - 1} * row.step + row.last;
@@ -271,8 +280,8 @@ bool Incoming::on_cancel_send(const CancelFrame& cancel) {
   const bool whole = message.started && message.received.covered() == message.message_bytes;
   if (message.failed || whole) return true;
   message.failed = true;
-  message.error = cancel.reason == CancelReason::kTruncated ? ErrorCode::kTruncated
-                                                            : ErrorCode::kCancelled;
+  message.error =
+      cancel.reason == CancelReason::kTruncated ? ErrorCode::kTruncated : ErrorCode::kCancelled;
   await_every_write(message);
   release_eager(message);
   complete_front(*channel);

@@ -43,12 +43,12 @@ Result<void> Outgoing::post(ChannelId id, const Payload& payload, OperationId op
   if (channel == nullptr) return fail(ErrorCode::kInvalid, "cannot send", "no such channel");
   if (payload.length > kMaxMessageBytes) {
     return fail(ErrorCode::kInvalid, "cannot send", "a message has at most 1 GiB",
-                        "send it in parts");
+                "send it in parts");
   }
   const uint32_t slot = posted_ < bound ? pool_.lend() : kNoIndex;
   if (slot == kNoIndex) {
     return fail(ErrorCode::kExhausted, "cannot send", "too many operations are posted",
-                        "wait for completions");
+                "wait for completions");
   }
   OutMessage& message = pool_[slot];
   message.payload = payload;
@@ -104,8 +104,12 @@ bool Outgoing::cancel(ChannelId id, OperationId operation, ControlRecord& record
     OutMessage& message = pool_[channel.messages[i]];
     if (message.operation != operation || message.failed) continue;
     if (message.acked.covered() == tracked(message)) return true;  // too late: it will complete
-    record = {FrameType::kCancelSend, static_cast<uint8_t>(CancelReason::kCancelled), id, 0,
-              message.sequence, 0};
+    record = {FrameType::kCancelSend,
+              static_cast<uint8_t>(CancelReason::kCancelled),
+              id,
+              0,
+              message.sequence,
+              0};
     give_up(message, ErrorCode::kCancelled);
     complete_front(channel);
     return true;
@@ -131,8 +135,8 @@ bool Outgoing::peek_repeat(Piece& piece) {
       continue;
     }
     const auto end = static_cast<uint32_t>(message->acked.first_covered(repeat.start, repeat.end));
-    piece = Piece{repeat.message, repeat.channel, repeat.sequence, message->length(), repeat.start,
-                  std::min(end, repeat.end) - repeat.start};
+    piece = Piece{repeat.message,    repeat.channel, repeat.sequence,
+                  message->length(), repeat.start,   std::min(end, repeat.end) - repeat.start};
     piece.repeat = true;
     piece.original = repeat.original;
     piece.payload = message->payload;
@@ -166,7 +170,11 @@ bool Outgoing::peek_new(Piece& piece) {
       }
       if (sendable(message)) {
         if (!message.started) message.placed = goes_placed(message, limits_);
-        piece = Piece{slot, id, message.sequence, message.length(), message.next,
+        piece = Piece{slot,
+                      id,
+                      message.sequence,
+                      message.length(),
+                      message.next,
                       message.length() - message.next};
         piece.placed = message.placed;
         piece.slot = message.slot;
@@ -228,8 +236,8 @@ bool Outgoing::on_grant(const GrantFrame& grant) {
   return true;
 }
 
-// The slot gets another meaning, so the receive it named is over (withdrawn, and the news of that still under way):
-// nothing more of its message may be written.
+// The slot gets another meaning, so the receive it named is over (withdrawn, and the news of that
+// still under way): nothing more of its message may be written.
 void Outgoing::withdraw_slot(uint8_t slot) {
   const RemotePlace& place = places_[slot];
   if (place.token.length == 0 || place.channel >= channels_.size()) return;
@@ -247,9 +255,9 @@ bool Outgoing::on_placed_grant(const PlacedGrantFrame& grant) {
   if (channel == nullptr || limits_.chunk_bytes == 0 || grant.slot == kNoSlot) return false;
   // A repeated grant must not overwrite what its slot means by now.
   const uint32_t index = grant.sequence - channel->head;
-  const bool fresh = static_cast<int32_t>(index) >= 0 &&
-                     (index >= channel->grants.size() ||
-                      channel->grants[index].state == Grant::State::kUnknown);
+  const bool fresh =
+      static_cast<int32_t>(index) >= 0 &&
+      (index >= channel->grants.size() || channel->grants[index].state == Grant::State::kUnknown);
   if (!fresh) return true;
   if (places_.empty()) places_.resize(kNoSlot);
   withdraw_slot(grant.slot);

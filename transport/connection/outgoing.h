@@ -1,6 +1,6 @@
-// Outgoing: the messages that this side of a connection sends. It matches them with the peer's grants, says
-// which bytes to send next, and completes each when every byte is acknowledged and its receive is known to be
-// posted. It knows nothing of paths and packet numbers.
+// Outgoing: the messages that this side of a connection sends. It matches them with the peer's
+// grants, says which bytes to send next, and completes each when every byte is acknowledged and its
+// receive is known to be posted. It knows nothing of paths and packet numbers.
 #pragma once
 
 #include <cstdint>
@@ -22,16 +22,16 @@ struct OutMessage {
   Payload payload;
   OperationId operation = 0;
   uint32_t sequence = 0;
-  uint32_t next = 0;             // first byte never sent
+  uint32_t next = 0;  // first byte never sent
   uint16_t channel = 0;
-  bool started = false;          // something was sent (matters where the message is empty)
-  bool sent_ahead = false;       // before a grant was known: holds an eager block of the peer
+  bool started = false;     // something was sent (matters where the message is empty)
+  bool sent_ahead = false;  // before a grant was known: holds an eager block of the peer
   bool granted = false;
-  bool placed = false;           // its chunks are written remotely
-  uint8_t slot = kNoSlot;        // of its receive, where that may be written remotely
+  bool placed = false;     // its chunks are written remotely
+  uint8_t slot = kNoSlot;  // of its receive, where that may be written remotely
   bool failed = false;
   ErrorCode error = ErrorCode::kCancelled;
-  IntervalSet acked;             // of [0, max(length, 1)): an empty message counts as one byte
+  IntervalSet acked;  // of [0, max(length, 1)): an empty message counts as one byte
 
   uint32_t length() const { return static_cast<uint32_t>(payload.length); }
 };
@@ -66,7 +66,7 @@ struct PeerLimits {
   uint32_t max_posted = 0;
   uint32_t eager_block_bytes = 0;
   uint16_t eager_blocks = 0;
-  uint32_t chunk_bytes = 0;      // 0: nothing is written remotely
+  uint32_t chunk_bytes = 0;  // 0: nothing is written remotely
 };
 
 class Outgoing {
@@ -77,7 +77,8 @@ class Outgoing {
   void set_limits(const PeerLimits& limits);
 
   // Errors: kInvalid (channel, size), kExhausted.
-  Result<void> post(ChannelId channel, const Payload& payload, OperationId operation, uint32_t bound);
+  Result<void> post(ChannelId channel, const Payload& payload, OperationId operation,
+                    uint32_t bound);
   // The frame to send to the peer is left in `record`. False: no such operation, or too late.
   bool cancel(ChannelId channel, OperationId operation, ControlRecord& record);
 
@@ -116,11 +117,11 @@ class Outgoing {
     uint32_t capacity = 0;
   };
   struct Channel {
-    uint32_t head = 0;         // sequence of the oldest message that is not over
-    uint32_t cursor = 0;       // sequence of the message that is sent next
-    bool ready = false;        // in ready_
-    Ring<uint32_t> messages;   // pool slots, from head on
-    Ring<Grant> grants;        // from head on
+    uint32_t head = 0;        // sequence of the oldest message that is not over
+    uint32_t cursor = 0;      // sequence of the message that is sent next
+    bool ready = false;       // in ready_
+    Ring<uint32_t> messages;  // pool slots, from head on
+    Ring<Grant> grants;       // from head on
   };
   struct Repeat {
     uint32_t message = kNoIndex;
@@ -154,7 +155,7 @@ class Outgoing {
   Ring<ControlRecord> truncated_;
   std::vector<RemotePlace> places_;  // by slot; empty where nothing is written remotely
   uint32_t posted_ = 0;
-  uint32_t ahead_ = 0;           // eager blocks of the peer in use
+  uint32_t ahead_ = 0;  // eager blocks of the peer in use
   uint64_t acked_bytes_ = 0;
   uint64_t completed_ = 0;
 };

@@ -1,5 +1,5 @@
-// TimerHeap: which connection wants to be looked at first. A binary heap with one entry a slot, so that moving a
-// slot's time costs O(log n) and a slot never stands in it twice.
+// TimerHeap: which connection wants to be looked at first. A binary heap with one entry a slot, so
+// that moving a slot's time costs O(log n) and a slot never stands in it twice.
 #pragma once
 
 #include <cstddef>

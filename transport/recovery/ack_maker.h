@@ -1,6 +1,7 @@
-// AckMaker: the receiving half of recovery: what arrived on each path of the peer, when an acknowledgement is
-// due, and what it says. Acknowledgements are coalesced over what arrives together, repeat the newest ranges
-// of a path, and take along a path that had nothing new, so that losing one hides nothing for long.
+// AckMaker: the receiving half of recovery: what arrived on each path of the peer, when an
+// acknowledgement is due, and what it says. Acknowledgements are coalesced over what arrives
+// together, repeat the newest ranges of a path, and take along a path that had nothing new, so that
+// losing one hides nothing for long.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,8 @@ namespace heddle::transport {
 
 class AckMaker {
  public:
-  // How long an acknowledgement may wait for company. Part of what a sender's probe timeout allows for.
+  // How long an acknowledgement may wait for company. Part of what a sender's probe timeout allows
+  // for.
   static constexpr Nanos kDelay = micros(25);
   static constexpr Nanos kControlDelay = millis(1);
   // With so many bytes told of nobody yet, it waits no longer.
@@ -34,7 +36,8 @@ class AckMaker {
     return paths_[path].numbers.judge(low, high);
   }
 
-  // Packets [low, high] of `header.path` arrived and count. `bytes`: payload; 0 for a control packet.
+  // Packets [low, high] of `header.path` arrived and count. `bytes`: payload; 0 for a control
+  // packet.
   void note(Nanos now, const ConnectionHeader& header, uint64_t low, uint64_t high, Ecn ecn,
             uint64_t bytes);
   // Something came twice: the peer has probably missed an acknowledgement of this path.

@@ -1,6 +1,6 @@
 // IntervalSet: which bytes of a message are there, as disjoint half-open intervals in rising order.
-// Bulk data arrives in a few rising streams (one a path), so the set stays small and most calls extend one
-// interval. It keeps its memory over clear(), so that a reused one allocates nothing.
+// Bulk data arrives in a few rising streams (one a path), so the set stays small and most calls
+// extend one interval. It keeps its memory over clear(), so that a reused one allocates nothing.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// The list of ranges, newest first. Nearly every call extends the newest range or starts a new one above it.
+// The list of ranges, newest first. Nearly every call extends the newest range or starts a new one
+// above it.
 #include "transport/recovery/received_numbers.h"
 
 #include <algorithm>
@@ -44,7 +45,8 @@ void ReceivedNumbers::insert(uint64_t low, uint64_t high) {
     floor_ = 0;
     return;
   }
-  // The first range that ends at or above low - 1 from the old side: the one to extend, or to stand before.
+  // The first range that ends at or above low - 1 from the old side: the one to extend, or to stand
+  // before.
   size_t i = 0;
   while (i < range_count() && range(i).low > high + 1) ++i;
   if (i == range_count() || range(i).high + 1 < low) {

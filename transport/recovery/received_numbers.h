@@ -1,5 +1,5 @@
-// ReceivedNumbers: which packet numbers of one path have arrived, as the newest few ranges. Here duplicates
-// are recognised, and from here acknowledgements are made.
+// ReceivedNumbers: which packet numbers of one path have arrived, as the newest few ranges. Here
+// duplicates are recognised, and from here acknowledgements are made.
 #pragma once
 
 #include <array>

@@ -1,6 +1,7 @@
-// ReorderWindow: how far and how long a segment may be overtaken on its own path before it counts as lost.
-// Most networks keep order within a path, so it starts near zero; each repeat that proves spurious widens it,
-// and time without one narrows it again (the adaptive window of RFC 8985, kept per path).
+// ReorderWindow: how far and how long a segment may be overtaken on its own path before it counts
+// as lost. Most networks keep order within a path, so it starts near zero; each repeat that proves
+// spurious widens it, and time without one narrows it again (the adaptive window of RFC 8985, kept
+// per path).
 #pragma once
 
 #include <algorithm>
@@ -12,12 +13,14 @@ namespace heddle::transport {
 
 class ReorderWindow {
  public:
-  // A segment counts as lost when it is overtaken by more than numbers() and for longer than time().
+  // A segment counts as lost when it is overtaken by more than numbers() and for longer than
+  // time().
   uint64_t numbers() const { return numbers_; }
   Nanos time() const { return time_; }
 
-  // A repeat proved spurious: the original arrived `late` after it had been given up, `behind` numbers after
-  // the newest one. `limit` bounds the time, so that real loss is still found within about a round trip.
+  // A repeat proved spurious: the original arrived `late` after it had been given up, `behind`
+  // numbers after the newest one. `limit` bounds the time, so that real loss is still found within
+  // about a round trip.
   void widen(Nanos now, uint64_t behind, Nanos late, Nanos limit) {
     numbers_ = static_cast<uint16_t>(std::clamp<uint64_t>(behind, numbers_, kMaxNumbers));
     const Nanos wanted = std::max(time_ * 2, late + late / 4);

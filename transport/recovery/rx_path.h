@@ -11,10 +11,10 @@ namespace heddle::transport {
 
 struct RxPath {
   ReceivedNumbers numbers;
-  Nanos echoed_sent_at;      // send time in the header of the newest packet
-  Nanos received_at;         // when that arrived
-  uint32_t marked = 0;       // packets that arrived with a congestion mark
-  bool pending = false;      // something arrived that no acknowledgement has told
+  Nanos echoed_sent_at;  // send time in the header of the newest packet
+  Nanos received_at;     // when that arrived
+  uint32_t marked = 0;   // packets that arrived with a congestion mark
+  bool pending = false;  // something arrived that no acknowledgement has told
 };
 
 }  // namespace heddle::transport

@@ -1,5 +1,6 @@
-// Matching acknowledged ranges against runs. Both are in number order, so one pass over the list's front does
-// it; a run that is acknowledged whole, the usual case, costs the same whatever its number of segments.
+// Matching acknowledged ranges against runs. Both are in number order, so one pass over the list's
+// front does it; a run that is acknowledged whole, the usual case, costs the same whatever its
+// number of segments.
 #include "transport/recovery/sent_runs.h"
 
 #include <algorithm>
@@ -86,7 +87,8 @@ void SentList::settle(SentRun& run, uint64_t fresh, AckOutcome& outcome,
   for_each_row(spurious, [&](uint32_t first, uint32_t count) {
     outcome.spurious_segments += count;
     outcome.spurious_behind =
-        std::max(outcome.spurious_behind, largest_acked_ - std::min(largest_acked_, run.first_number + first));
+        std::max(outcome.spurious_behind,
+                 largest_acked_ - std::min(largest_acked_, run.first_number + first));
     outcome.spurious_sent_at = run.sent_at;
     listener.on_acked(run, first, count, true);
   });
@@ -128,7 +130,8 @@ AckOutcome SentList::acknowledge(SentPool& pool, Nanos now, const AckFrame& fram
   return outcome;
 }
 
-void SentList::lose(SentRun& run, uint64_t bits, events::LossCause cause, SentRunListener& listener) {
+void SentList::lose(SentRun& run, uint64_t bits, events::LossCause cause,
+                    SentRunListener& listener) {
   if (run.lost == 0) ++lost_runs_;
   run.lost |= bits;
   for_each_row(bits, [&](uint32_t first, uint32_t count) {

@@ -1,6 +1,6 @@
-// What is in flight: one SentRun a burst, kept in a list per path in the order of its packet numbers, lent
-// from a pool of the endpoint. Here acknowledgements meet what was sent, and here a lost segment is noticed:
-// detect() for gaps, give_up() for timeouts and failed paths.
+// What is in flight: one SentRun a burst, kept in a list per path in the order of its packet
+// numbers, lent from a pool of the endpoint. Here acknowledgements meet what was sent, and here a
+// lost segment is noticed: detect() for gaps, give_up() for timeouts and failed paths.
 #pragma once
 
 #include <array>
@@ -18,11 +18,11 @@ namespace heddle::transport {
 // A frame that the peer must get, as remembered by the packet that carried it.
 struct ControlRecord {
   FrameType type = FrameType::kPing;
-  uint8_t reason = 0;      // of a cancel or close
+  uint8_t reason = 0;  // of a cancel or close
   uint16_t channel = 0;
-  uint16_t count = 0;      // of a grant
+  uint16_t count = 0;  // of a grant
   uint32_t sequence = 0;
-  uint32_t capacity = 0;   // of a grant; the epoch of a fence, whose path is in `channel`
+  uint32_t capacity = 0;  // of a grant; the epoch of a fence, whose path is in `channel`
 };
 
 // A row of segments of one message.
@@ -30,11 +30,11 @@ struct DataRecord {
   uint32_t message = kNoIndex;  // slot of the sender; valid while `sequence` and `channel` agree
   uint32_t sequence = 0;
   uint32_t offset = 0;
-  uint32_t step = 0;            // payload of each segment but the last
+  uint32_t step = 0;  // payload of each segment but the last
   uint32_t last = 0;
   uint16_t channel = 0;
-  bool chunk = false;           // written remotely, as one segment
-  OriginalWrite original;       // repeat of a chunk: the write that was given up; number 0: none
+  bool chunk = false;      // written remotely, as one segment
+  OriginalWrite original;  // repeat of a chunk: the write that was given up; number 0: none
 };
 
 struct SentRun {
@@ -42,18 +42,18 @@ struct SentRun {
 
   uint64_t first_number = 0;
   Nanos sent_at;
-  Nanos overtaken_at;           // when a later number of the path was first acknowledged; 0: not yet
-  uint64_t acked = 0;           // bit i: segment i
-  uint64_t lost = 0;            // bit i: declared lost
-  uint32_t next = kNoIndex;     // in the path's list
-  uint32_t header_bytes = 0;    // of each segment; what counts as in flight is header and payload
-  uint8_t count = 1;            // segments, at most 64
+  Nanos overtaken_at;         // when a later number of the path was first acknowledged; 0: not yet
+  uint64_t acked = 0;         // bit i: segment i
+  uint64_t lost = 0;          // bit i: declared lost
+  uint32_t next = kNoIndex;   // in the path's list
+  uint32_t header_bytes = 0;  // of each segment; what counts as in flight is header and payload
+  uint8_t count = 1;          // segments, at most 64
   bool data = false;
   bool repeat = false;
-  bool sizes_path = false;      // a probe of the path's size
+  bool sizes_path = false;  // a probe of the path's size
   uint8_t control_count = 0;
-  DataRecord row;                                   // where data
-  std::array<ControlRecord, kMaxControl> control;   // where not
+  DataRecord row;                                  // where data
+  std::array<ControlRecord, kMaxControl> control;  // where not
 
   uint64_t all() const { return count == 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }
   uint64_t last_number() const { return first_number + count - 1u; }
@@ -74,16 +74,17 @@ class SentRunListener {
   virtual ~SentRunListener() = default;
   // `was_lost`: they had been declared lost: the repeat was spurious.
   virtual void on_acked(const SentRun& run, uint32_t first, uint32_t count, bool was_lost) = 0;
-  virtual void on_lost(const SentRun& run, uint32_t first, uint32_t count, events::LossCause cause) = 0;
+  virtual void on_lost(const SentRun& run, uint32_t first, uint32_t count,
+                       events::LossCause cause) = 0;
 };
 
 // What one acknowledgement newly told about a path.
 struct AckOutcome {
-  uint64_t acked_bytes = 0;       // newly, not counting segments given up before
+  uint64_t acked_bytes = 0;  // newly, not counting segments given up before
   uint64_t spurious_segments = 0;
-  uint64_t spurious_behind = 0;   // the largest distance of one behind the newest
+  uint64_t spurious_behind = 0;  // the largest distance of one behind the newest
   Nanos spurious_sent_at;
-  Nanos newest_sent_at;           // of the newest newly acknowledged segment; meaningless unless any
+  Nanos newest_sent_at;  // of the newest newly acknowledged segment; meaningless unless any
   uint64_t newest_number = 0;
   bool any = false;
   bool newest_was_repeat = false;
@@ -94,10 +95,11 @@ class SentList {
   void append(SentPool& pool, uint32_t index);
 
   // Takes a peer's ranges into account. Ranges must not name numbers that were never sent.
-  AckOutcome acknowledge(SentPool& pool, Nanos now, const AckFrame& frame, SentRunListener& listener);
+  AckOutcome acknowledge(SentPool& pool, Nanos now, const AckFrame& frame,
+                         SentRunListener& listener);
 
-  // Declares what was overtaken for too long, or was sent more than `stale` before something that arrived;
-  // returns when to look again, or never().
+  // Declares what was overtaken for too long, or was sent more than `stale` before something that
+  // arrived; returns when to look again, or never().
   Nanos detect(SentPool& pool, Nanos now, const ReorderWindow& window, Nanos stale,
                SentRunListener& listener);
 
@@ -109,7 +111,8 @@ class SentList {
   // Gives everything back without telling anybody.
   void clear(SentPool& pool);
 
-  // Send time of the oldest segment that is neither acknowledged nor given up; never() if there is none.
+  // Send time of the oldest segment that is neither acknowledged nor given up; never() if there is
+  // none.
   Nanos oldest_sent_at(const SentPool& pool) const;
   uint64_t in_flight_bytes() const { return in_flight_bytes_; }
   uint32_t in_flight_segments() const { return in_flight_segments_; }  // control packets included

@@ -1,5 +1,6 @@
-// CookieMaker: proof that a peer receives at the address it claims, without keeping anything about it: a keyed
-// hash (HMAC-SHA-256, cut to 16 bytes) of the address, the peer's id and nonce, and a coarse time.
+// CookieMaker: proof that a peer receives at the address it claims, without keeping anything about
+// it: a keyed hash (HMAC-SHA-256, cut to 16 bytes) of the address, the peer's id and nonce, and a
+// coarse time.
 #pragma once
 
 #include <array>
@@ -19,7 +20,8 @@ class CookieMaker {
 
   explicit CookieMaker(Random& random);
 
-  std::array<std::byte, kCookieBytes> make(Nanos now, const Address& peer, const InitPacket& init) const;
+  std::array<std::byte, kCookieBytes> make(Nanos now, const Address& peer,
+                                           const InitPacket& init) const;
   bool good(Nanos now, const Address& peer, const InitPacket& init) const;
 
  private:

@@ -1,4 +1,5 @@
-// Control frames to and from bytes. Every value is judged here as far as it can be without a connection.
+// Control frames to and from bytes. Every value is judged here as far as it can be without a
+// connection.
 #include "transport/wire/control.h"
 
 #include <algorithm>

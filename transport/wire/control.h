@@ -1,5 +1,5 @@
-// The frames of a control packet: acknowledgements (never acknowledged themselves) and frames that a peer
-// must get (sent again when the packet that carried them is lost).
+// The frames of a control packet: acknowledgements (never acknowledged themselves) and frames that
+// a peer must get (sent again when the packet that carried them is lost).
 #pragma once
 
 #include <array>
@@ -14,10 +14,10 @@
 namespace heddle::transport {
 
 enum class FrameType : uint8_t {
-  kPadding = 0,        // fills up to the packet's end
-  kAck = 1,            // one path's acknowledgement
-  kAckTimes = 2,       // precedes kAck frames: when this packet's acknowledgements were made; the window
-  kGrant = 3,          // receives are posted
+  kPadding = 0,   // fills up to the packet's end
+  kAck = 1,       // one path's acknowledgement
+  kAckTimes = 2,  // precedes kAck frames: when this packet's acknowledgements were made; the window
+  kGrant = 3,     // receives are posted
   kCancelSend = 4,     // the sender withdrew a message
   kCancelReceive = 5,  // the receiver withdrew a posted receive
   kClose = 6,          // the sender of this frame is closing
@@ -25,7 +25,8 @@ enum class FrameType : uint8_t {
   kPlacedGrant = 8,    // a receive is posted, and may be written remotely
   kFenced = 9,         // writes of earlier epochs are rejected on a path of the reader
   kMessage = 11,       // a whole small message; its payload is the rest of the packet
-  kAskFence = 10,      // a path of the writer has failed in its NIC: fence it, so that it can be made anew
+  kAskFence =
+      10,  // a path of the writer has failed in its NIC: fence it, so that it can be made anew
 };
 
 // One run of received numbers, both ends included.
@@ -42,23 +43,23 @@ inline constexpr uint16_t kFirstChunkPathName = 0x8000;
 // What a receiver says about one path of its peer.
 struct AckFrame {
   uint16_t path = 0;
-  Nanos echoed_sent_at;        // of the newest segment, as its header had it
-  Nanos received_at;           // when that arrived, by the receiver's clock
-  uint32_t marked = 0;         // segments that arrived with a congestion mark, since the start (wraps)
-  uint8_t range_count = 0;     // 1 to kMaxAckRanges
+  Nanos echoed_sent_at;     // of the newest segment, as its header had it
+  Nanos received_at;        // when that arrived, by the receiver's clock
+  uint32_t marked = 0;      // segments that arrived with a congestion mark, since the start (wraps)
+  uint8_t range_count = 0;  // 1 to kMaxAckRanges
   std::array<NumberRange, kMaxAckRanges> ranges;  // newest first, apart from each other
 };
 
 struct AckTimes {
-  Nanos made_at;               // by the acknowledging host's clock
-  uint64_t window_bytes = 0;   // what the peer may have in flight towards this host
+  Nanos made_at;              // by the acknowledging host's clock
+  uint64_t window_bytes = 0;  // what the peer may have in flight towards this host
 };
 
 struct GrantFrame {
   uint16_t channel = 0;
   uint32_t first_sequence = 0;
-  uint16_t count = 0;          // so many receives, one sequence number after another
-  uint32_t capacity = 0;       // bytes that each may take
+  uint16_t count = 0;     // so many receives, one sequence number after another
+  uint32_t capacity = 0;  // bytes that each may take
 };
 
 struct PlacedGrantFrame {
@@ -77,7 +78,7 @@ struct MessageFrame {
 };
 
 struct FenceFrame {
-  uint16_t path = 0;           // chunk path, counted from 0
+  uint16_t path = 0;  // chunk path, counted from 0
   uint32_t epoch = 0;
 };
 

@@ -1,5 +1,6 @@
 // Writer and Reader: bounded little-endian cursors over bytes from and for the wire.
-// A Reader that runs past its end yields zeros and remembers it: parsers read first and ask ok() once.
+// A Reader that runs past its end yields zeros and remembers it: parsers read first and ask ok()
+// once.
 #pragma once
 
 #include <bit>
@@ -16,7 +17,8 @@ static_assert(std::endian::native == std::endian::little, "fields are copied as 
 
 class Writer {
  public:
-  explicit Writer(std::span<std::byte> space) : at_(space.data()), end_(space.data() + space.size()) {}
+  explicit Writer(std::span<std::byte> space)
+      : at_(space.data()), end_(space.data() + space.size()) {}
 
   size_t left() const { return static_cast<size_t>(end_ - at_); }
   std::byte* position() const { return at_; }

@@ -1,6 +1,6 @@
 // Handshake packets to and from bytes.
-// The fields that a side of any version must understand (type, id, nonce) stand first and never move, so that
-// a version that we do not speak can be answered.
+// The fields that a side of any version must understand (type, id, nonce) stand first and never
+// move, so that a version that we do not speak can be answered.
 #include "transport/wire/handshake.h"
 
 #include <algorithm>
@@ -66,20 +66,30 @@ bool take_name(Reader& value, size_t length, std::array<char, kMaxNameBytes + 1>
 bool read_parameter(Parameter type, std::span<const std::byte> bytes, HandshakeParameters& p) {
   Reader value(bytes);
   switch (type) {
-    case Parameter::kMaxPaths: return take_parameter(value, bytes.size(), p.max_paths);
+    case Parameter::kMaxPaths:
+      return take_parameter(value, bytes.size(), p.max_paths);
     case Parameter::kMaxDatagramBytes:
       return take_parameter(value, bytes.size(), p.max_datagram_bytes);
-    case Parameter::kWindowBytes: return take_parameter(value, bytes.size(), p.window_bytes);
-    case Parameter::kMaxChannels: return take_parameter(value, bytes.size(), p.max_channels);
-    case Parameter::kMaxPosted: return take_parameter(value, bytes.size(), p.max_posted);
+    case Parameter::kWindowBytes:
+      return take_parameter(value, bytes.size(), p.window_bytes);
+    case Parameter::kMaxChannels:
+      return take_parameter(value, bytes.size(), p.max_channels);
+    case Parameter::kMaxPosted:
+      return take_parameter(value, bytes.size(), p.max_posted);
     case Parameter::kEagerBlockBytes:
       return take_parameter(value, bytes.size(), p.eager_block_bytes);
-    case Parameter::kEagerBlocks: return take_parameter(value, bytes.size(), p.eager_blocks);
-    case Parameter::kFeatures: return take_parameter(value, bytes.size(), p.features);
-    case Parameter::kChunkPaths: return take_parameter(value, bytes.size(), p.chunk_paths);
-    case Parameter::kChunkBytes: return take_parameter(value, bytes.size(), p.chunk_bytes);
-    case Parameter::kCongestion: return take_name(value, bytes.size(), p.congestion);
-    case Parameter::kEnd: break;
+    case Parameter::kEagerBlocks:
+      return take_parameter(value, bytes.size(), p.eager_blocks);
+    case Parameter::kFeatures:
+      return take_parameter(value, bytes.size(), p.features);
+    case Parameter::kChunkPaths:
+      return take_parameter(value, bytes.size(), p.chunk_paths);
+    case Parameter::kChunkBytes:
+      return take_parameter(value, bytes.size(), p.chunk_bytes);
+    case Parameter::kCongestion:
+      return take_name(value, bytes.size(), p.congestion);
+    case Parameter::kEnd:
+      break;
   }
   return true;  // of a later version: skipped
 }

@@ -1,5 +1,6 @@
-// The packets that make a connection. Parameters are type-length-value, so that a later version can add one
-// that an older one skips. An init is padded to kInitBytes, so that no answer to it is larger than itself.
+// The packets that make a connection. Parameters are type-length-value, so that a later version can
+// add one that an older one skips. An init is padded to kInitBytes, so that no answer to it is
+// larger than itself.
 #pragma once
 
 #include <array>
@@ -18,23 +19,23 @@ inline constexpr size_t kMaxNameBytes = 15;
 
 // What each side says about itself.
 struct HandshakeParameters {
-  uint16_t max_paths = 1;             // entropies of the peer that it keeps state for
-  uint32_t max_datagram_bytes = 0;    // the largest it can receive
-  uint64_t window_bytes = 0;          // its receive capacity for this peer, to begin with
+  uint16_t max_paths = 1;           // entropies of the peer that it keeps state for
+  uint32_t max_datagram_bytes = 0;  // the largest it can receive
+  uint64_t window_bytes = 0;        // its receive capacity for this peer, to begin with
   uint32_t max_channels = 0;
-  uint32_t max_posted = 0;            // receives it may grant at a time, and accepts grants for
-  uint32_t eager_block_bytes = 0;     // the largest message it takes ahead of a receive
-  uint16_t eager_blocks = 0;          // and how many of these
-  uint16_t chunk_paths = 0;           // it writes remotely on so many paths; 0: it cannot
-  uint32_t chunk_bytes = 0;           // the largest write that it sends or takes
-  uint64_t features = 0;              // bits of what it can do beyond version 1; unknown ones are ignored
+  uint32_t max_posted = 0;         // receives it may grant at a time, and accepts grants for
+  uint32_t eager_block_bytes = 0;  // the largest message it takes ahead of a receive
+  uint16_t eager_blocks = 0;       // and how many of these
+  uint16_t chunk_paths = 0;        // it writes remotely on so many paths; 0: it cannot
+  uint32_t chunk_bytes = 0;        // the largest write that it sends or takes
+  uint64_t features = 0;  // bits of what it can do beyond version 1; unknown ones are ignored
   std::array<char, kMaxNameBytes + 1> congestion{};  // wished for in both directions
 };
 
 struct InitPacket {
   uint16_t reply_port = 0;
-  uint32_t connection = 0;            // the initiator's id
-  uint64_t nonce = 0;                 // comes back in every answer
+  uint32_t connection = 0;  // the initiator's id
+  uint64_t nonce = 0;       // comes back in every answer
   Nanos sent_at;
   bool has_cookie = false;
   std::array<std::byte, kCookieBytes> cookie{};
@@ -42,15 +43,15 @@ struct InitPacket {
 };
 
 struct RetryPacket {
-  uint32_t connection = 0;            // the initiator's id
+  uint32_t connection = 0;  // the initiator's id
   uint64_t nonce = 0;
   std::array<std::byte, kCookieBytes> cookie{};
 };
 
 struct AcceptPacket {
   uint16_t reply_port = 0;
-  uint32_t connection = 0;            // the initiator's id
-  uint32_t accepted_as = 0;           // the acceptor's id
+  uint32_t connection = 0;   // the initiator's id
+  uint32_t accepted_as = 0;  // the acceptor's id
   uint64_t nonce = 0;
   Nanos echoed_sent_at;
   HandshakeParameters parameters;
@@ -59,7 +60,7 @@ struct AcceptPacket {
 enum class RefuseReason : uint8_t { kNotAccepting = 0, kFull = 1, kCongestionUnknown = 2 };
 
 struct RefusePacket {
-  uint32_t connection = 0;            // the initiator's id
+  uint32_t connection = 0;  // the initiator's id
   uint64_t nonce = 0;
   RefuseReason reason = RefuseReason::kNotAccepting;
 };
@@ -72,7 +73,7 @@ struct VersionPacket {
 };
 
 struct ResetPacket {
-  uint32_t connection = 0;            // the id that nobody knows: the sender's own name for it is unknown
+  uint32_t connection = 0;  // the id that nobody knows: the sender's own name for it is unknown
 };
 
 // Each returns the packet's bytes, written into `space` (at least kInitBytes).

@@ -1,5 +1,5 @@
-// The 32 immediate bits of a remote write: the low bits of its path's packet number, the slot of the granted
-// receive, the chunk's place in the message, and whether it is the message's last.
+// The 32 immediate bits of a remote write: the low bits of its path's packet number, the slot of
+// the granted receive, the chunk's place in the message, and whether it is the message's last.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@ struct Immediate {
   static constexpr uint32_t kMaxChunks = 1u << kChunkBits;
   // The slot of an empty chunk that only asks for an acknowledgement.
   static constexpr uint8_t kProbeSlot = 255;
-  // A sender keeps its numbers within so many of the newest acknowledged one, so that the low bits tell them apart.
+  // A sender keeps its numbers within so many of the newest acknowledged one, so that the low bits
+  // tell them apart.
   static constexpr uint64_t kMaxAhead = (1u << kNumberBits) / 2 - 64;
 
   uint32_t number_low = 0;

@@ -1,5 +1,5 @@
-// Reading and writing headers. Rows of data headers are the hot path: one header is laid out, then copied and
-// patched in two places for each further segment.
+// Reading and writing headers. Rows of data headers are the hot path: one header is laid out, then
+// copied and patched in two places for each further segment.
 #include "transport/wire/packet.h"
 
 #include <cstring>
@@ -60,7 +60,8 @@ DataHeader read_data_header(const std::byte* from) {
 }
 
 Nanos pack(const OriginalWrite& original) {
-  return {static_cast<int64_t>(uint64_t{original.path & 0xffu} << 56 | uint64_t{original.epoch} << 40 |
+  return {static_cast<int64_t>(uint64_t{original.path & 0xffu} << 56 |
+                               uint64_t{original.epoch} << 40 |
                                (original.number & kOriginalNumberMask))};
 }
 
@@ -83,7 +84,8 @@ bool continues_row(const std::byte* first, const std::byte* next, uint32_t index
              load<uint32_t>(first + kOffsetAt) + index * payload_bytes;
 }
 
-void write_data_row(const DataHeader& first, uint32_t count, uint32_t payload_bytes, std::byte* to) {
+void write_data_row(const DataHeader& first, uint32_t count, uint32_t payload_bytes,
+                    std::byte* to) {
   write_data_header(first, to);
   for (uint32_t i = 1; i < count; ++i) {
     std::byte* at = to + size_t{i} * kDataHeaderBytes;

@@ -1,5 +1,6 @@
-// The packets of heddle's wire protocol, version 1, and the header that every packet of a connection has.
-// One datagram holds one packet. All fields are little-endian. docs/protocol.md has the layouts as tables.
+// The packets of heddle's wire protocol, version 1, and the header that every packet of a
+// connection has. One datagram holds one packet. All fields are little-endian. docs/protocol.md has
+// the layouts as tables.
 #pragma once
 
 #include <cstddef>
@@ -35,38 +36,39 @@ constexpr PacketType type_of(std::byte first) {
 }
 
 // Bits of the second byte.
-inline constexpr uint8_t kFlagAckNow = 1;     // the sender waits for the acknowledgement
-inline constexpr uint8_t kFlagRepeat = 2;     // sent before under another number
-inline constexpr uint8_t kFlagNumbered = 4;   // control: has a packet number and wants an acknowledgement
+inline constexpr uint8_t kFlagAckNow = 1;  // the sender waits for the acknowledgement
+inline constexpr uint8_t kFlagRepeat = 2;  // sent before under another number
+inline constexpr uint8_t kFlagNumbered =
+    4;  // control: has a packet number and wants an acknowledgement
 inline constexpr uint8_t kKnownFlags = kFlagAckNow | kFlagRepeat | kFlagNumbered;
 
 // What a packet of a connection begins with.
 struct ConnectionHeader {
   PacketType type = PacketType::kControl;
   uint8_t flags = 0;
-  uint16_t path = 0;          // of the sender
-  uint32_t connection = 0;    // the receiver's id of it
-  uint64_t number = 0;        // per path and direction, from 1
-  Nanos sent_at;              // the sender's clock
-  uint16_t reply_port = 0;    // where the sender receives
+  uint16_t path = 0;        // of the sender
+  uint32_t connection = 0;  // the receiver's id of it
+  uint64_t number = 0;      // per path and direction, from 1
+  Nanos sent_at;            // the sender's clock
+  uint16_t reply_port = 0;  // where the sender receives
 };
 inline constexpr uint32_t kConnectionHeaderBytes = 26;
 
 struct DataHeader {
   ConnectionHeader base;
   uint16_t channel = 0;
-  uint32_t sequence = 0;        // of the message in its channel
-  uint32_t offset = 0;          // of this segment's payload in the message
-  uint32_t message_bytes = 0;   // of the whole message
+  uint32_t sequence = 0;       // of the message in its channel
+  uint32_t offset = 0;         // of this segment's payload in the message
+  uint32_t message_bytes = 0;  // of the whole message
 };
 static_assert(kDataHeaderBytes == kConnectionHeaderBytes + 14);
 
-// A remote write that was given up and may still land. A kRepeat packet is laid out as a data packet whose send
-// time gives way to this.
+// A remote write that was given up and may still land. A kRepeat packet is laid out as a data
+// packet whose send time gives way to this.
 struct OriginalWrite {
-  uint16_t path = 0;            // chunk path of the sender, counted from 0; 8 bits on the wire
-  uint16_t epoch = 0;           // of the path, when it left
-  uint64_t number = 0;          // 40 bits on the wire; 0: there was none
+  uint16_t path = 0;    // chunk path of the sender, counted from 0; 8 bits on the wire
+  uint16_t epoch = 0;   // of the path, when it left
+  uint64_t number = 0;  // 40 bits on the wire; 0: there was none
 };
 
 Nanos pack(const OriginalWrite& original);
@@ -89,8 +91,8 @@ void write_data_header(const DataHeader& header, std::byte* to);
 ConnectionHeader read_connection_header(const std::byte* from);
 DataHeader read_data_header(const std::byte* from);
 
-// Whether the data header at `next` continues the one at `first`: the same packet of the same message, its
-// number larger by `index` and its offset by `index` x `payload_bytes`.
+// Whether the data header at `next` continues the one at `first`: the same packet of the same
+// message, its number larger by `index` and its offset by `index` x `payload_bytes`.
 bool continues_row(const std::byte* first, const std::byte* next, uint32_t index,
                    uint32_t payload_bytes);
 
