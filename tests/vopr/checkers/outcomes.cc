@@ -1,0 +1,111 @@
+// The rules, one a case.
+#include "tests/vopr/checkers/outcomes.h"
+
+namespace heddle::vopr {
+
+using transport::Direction;
+
+void Outcomes::judge(const Operation& operation) {
+  const Operation* match = ledger_.match_of(operation);
+  if (operation.ok) {
+    judge_ok(operation, match);
+  } else {
+    judge_error(operation, match);
+  }
+}
+
+void Outcomes::judge_ok(const Operation& operation, const Operation* match) {
+  const bool sends = operation.direction == Direction::kSend;
+  if (match == nullptr) {
+    report_.fail(describe(operation) + " succeeded, but the peer never posted its match");
+    return;
+  }
+  const Operation& send = sends ? operation : *match;
+  const Operation& receive = sends ? *match : operation;
+  if (send.length() > receive.length()) {
+    report_.fail(describe(operation) + " succeeded, but does not fit into its receive");
+  }
+  if (operation.bytes != send.length()) {
+    report_.fail(describe(operation) + " succeeded with " + std::to_string(operation.bytes) +
+                 " bytes of a message of " + std::to_string(send.length()));
+  }
+}
+
+void Outcomes::judge_error(const Operation& operation, const Operation* match) {
+  const bool sends = operation.direction == Direction::kSend;
+  bool allowed = false;
+  switch (operation.error) {
+    case ErrorCode::kCancelled:
+      allowed = operation.cancelled || (match != nullptr && match->cancelled);
+      break;
+    case ErrorCode::kTruncated:
+      allowed = match != nullptr && (sends ? operation.length() > match->length()
+                                           : match->length() > operation.length());
+      break;
+    default:
+      allowed = may_end_with(*operation.side, operation.error);
+      break;
+  }
+  if (!allowed) {
+    report_.fail(describe(operation) + " failed with '" + name_of(operation.error) +
+                 "', which nothing explains");
+  }
+}
+
+void Outcomes::judge(const Side& side) {
+  for (const auto* lanes : {&side.sends, &side.receives}) {
+    for (const Lane& lane : *lanes) {
+      if (lane.outstanding() == 0) continue;
+      report_.fail(describe(side) +
+                   " is over, but this is not: " + describe(*lane.operations[lane.done]));
+    }
+  }
+  if (!may_end_with(side, side.error.code)) {
+    report_.fail(describe(side) + " ended with '" + name_of(side.error.code) + "' (" +
+                 side.error.message() + "), which nothing explains");
+  }
+}
+
+bool Outcomes::may_end_with(const Side& side, ErrorCode code) const {
+  const Side* peer = ledger_.peer_of(side);
+  const bool asks = side.initiator && !side.open;
+  switch (code) {
+    case ErrorCode::kClosed:
+      return side.close_called || side.abort_called ||
+             (peer != nullptr && (peer->close_called || peer->abort_called));
+    case ErrorCode::kPeerDead:
+      return options_.faults.may_silence() || ledger_.peer_is_gone(side);
+    case ErrorCode::kTimeout:
+      return side.close_called || (asks && options_.faults.may_silence());
+    case ErrorCode::kUnavailable: {
+      if (!asks) return false;
+      const transport::EndpointOptions& other = options_.hosts[side.peer_host].endpoint;
+      return !other.accept || other.max_connections < 16 || options_.faults.crashes > 0;
+    }
+    case ErrorCode::kVersion:
+      return asks && options_.faults.foreign_peer;
+    default:
+      return false;
+  }
+}
+
+void Outcomes::judge_pairs() {
+  for (const auto& operation : ledger_.operations()) {
+    if (operation->direction != Direction::kSend || !operation->done) continue;
+    const Operation* receive = ledger_.match_of(*operation);
+    if (receive == nullptr || !receive->done) continue;
+    if (operation->ok && !receive->ok) {
+      report_.fail(describe(*operation) + " succeeded, but " + describe(*receive) +
+                   " failed with '" + name_of(receive->error) + "'");
+    }
+    // It may have arrived whole, and the connection have ended before its sender heard.
+    const bool cut_off = !operation->ok && operation->error != ErrorCode::kCancelled &&
+                         operation->error != ErrorCode::kTruncated;
+    if (receive->ok && !operation->ok && !cut_off) {
+      report_.fail(describe(*receive) + " succeeded, but " + describe(*operation) +
+                   " failed with '" + name_of(operation->error) + "'");
+    }
+  }
+}
+
+}  // namespace heddle::vopr

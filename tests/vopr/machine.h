@@ -1,0 +1,105 @@
+// Machine: one host of a run: its process with the production driver, as simulator::World runs it,
+// and what its program uses beside: memory to send from and to receive into, and the oracle of
+// received bytes. All of it is new in each life of the process.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "simulator/checks/memory_check.h"
+#include "simulator/world.h"
+#include "tests/vopr/arena.h"
+#include "tests/vopr/checkers/turn_budget.h"
+#include "tests/vopr/options.h"
+#include "transport/endpoint.h"
+
+namespace heddle::vopr {
+
+// The program on a machine. It is called only while the process lives and its caller is there.
+class Caller {
+ public:
+  virtual ~Caller() = default;
+  virtual void handle_notice(const transport::Notice& notice) = 0;
+  virtual void handle_completion(const transport::Completion& completion) = 0;
+  // After every turn, when all notices and completions were taken. True: it posted something.
+  virtual bool act(Nanos now) = 0;
+};
+
+struct MachineOptions {
+  uint32_t host = 0;
+  HostOptions host_options;
+  bool virtual_memory = false;
+  events::Sink* sink = nullptr;
+};
+
+class Machine final : private simulator::TransportProgram, private simulator::Agent {
+ public:
+  static constexpr uint16_t kPort = 4791;
+  static constexpr uint64_t kArenaBytes = 6 << 20;
+  static constexpr uint64_t kVirtualArenaBytes = uint64_t{64} << 20;
+
+  Machine(simulator::World& world, const MachineOptions& options, Report& report);
+  ~Machine() override;
+
+  // The program; must outlive the machine's turns.
+  void set_caller(Caller* caller) { caller_ = caller; }
+
+  // What befalls it; a new life starts with memory of its own.
+  void apply(simulator::ProcessChangeKind kind);
+
+  bool up() const { return process_.running(); }
+  uint32_t life() const { return process_.lives(); }
+  transport::Address address() const { return process_.address(); }
+  const HostOptions& host_options() const { return options_.host_options; }
+  Nanos now() const { return process_.now(); }
+  transport::Endpoint& endpoint() { return process_.endpoint(); }
+  simulator::SimDatapath& datapath() { return process_.datapath(); }
+  engine::Driver& driver() { return process_.driver(); }
+  simulator::MemoryCheck& memory() { return desk_->memory; }
+  // Where buffers of receives lie, and where payload of sends does in host memory.
+  Arena& receives() { return desk_->receives; }
+  Arena& sends() { return desk_->sends; }
+  std::byte* host_memory(const transport::Payload& payload);
+  // It is to have a turn soon, or at a time of the network's clock.
+  void poke() {
+    asked_ = true;
+    process_.poke();
+  }
+  void poke_at(Nanos at) { world_.network().schedule(agent_, at); }
+
+  const TurnBudget& turns() const { return turns_; }
+
+ private:
+  // What the program of one life works with.
+  struct Desk {
+    Desk(simulator::SimDatapath& datapath, const MachineOptions& options);
+
+    std::vector<std::unique_ptr<std::byte[]>> memories;
+    Arena receives;
+    Arena sends;
+    simulator::MemoryCheck memory;
+  };
+
+  void begin_life();
+  void end_life();
+  bool handle_turn(simulator::TransportProcess& process) override;
+  void run(Nanos now) override;
+  // Reports what the memory's oracle has found since it was last asked.
+  void take_findings();
+
+  simulator::World& world_;
+  MachineOptions options_;
+  Report& report_;
+  uint32_t index_;  // in the world
+  simulator::TransportProcess& process_;
+  simulator::AgentId agent_;
+  Caller* caller_ = nullptr;
+  std::optional<Desk> desk_;
+  size_t findings_taken_ = 0;
+  engine::DriverStatistics counted_;
+  bool asked_ = false;  // the program wanted the next turn
+  TurnBudget turns_;
+};
+
+}  // namespace heddle::vopr

@@ -1,0 +1,110 @@
+// Options: everything that one run of the proof is made from. A seed picks all of it; a failing run
+// prints all of it. Nothing else decides what happens, so equal options give equal runs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/nanos.h"
+#include "base/units.h"
+#include "topology/faults.h"
+#include "transport/options.h"
+
+namespace heddle::vopr {
+
+enum class FabricShape : uint8_t { kPointToPoint, kParallelPaths, kLeafSpine };
+
+struct FabricOptions {
+  FabricShape shape = FabricShape::kPointToPoint;
+  uint32_t parallel_paths = 1;  // kParallelPaths
+  uint32_t leaves = 2;          // kLeafSpine
+  uint32_t spines = 2;
+  uint32_t hosts_per_leaf = 1;
+  uint64_t hash_seed = 1;
+  BitsPerSec host_rate = gigabits_per_s(10);
+  BitsPerSec fabric_rate = gigabits_per_s(10);
+  Nanos host_delay = micros(1);
+  Nanos fabric_delay = micros(5);
+  Bytes queue = mebibytes(1);
+  Bytes ecn_threshold = {UINT64_MAX};
+  uint32_t host_mtu = 9000;
+  uint32_t fabric_mtu = 9000;
+  Bytes nic_queue = kibibytes(256);
+  bool tells_errors = true;  // ICMP
+
+  uint32_t hosts() const { return shape == FabricShape::kLeafSpine ? leaves * hosts_per_leaf : 2; }
+};
+
+struct FaultOptions {
+  topology::LinkFaults steady;  // of all links, or of one, until the faults stop
+  bool steady_everywhere = true;
+  uint32_t bursts = 0;  // times at which one link loses nearly everything for a while
+  Nanos burst_most = millis(2);
+  uint32_t outages = 0;  // times at which one link is down, in one direction or in both
+  Nanos outage_most = millis(20);
+  bool outages_noticed = false;  // switches learn of them
+  uint32_t rate_changes = 0;     // down to a hundredth
+  uint32_t pauses = 0;           // of a host: no turns, no calls
+  Nanos pause_most = millis(50);
+  uint32_t idles = 0;  // of a caller: the helper drives
+  Nanos idle_most = millis(50);
+  uint32_t crashes = 0;           // of a process, which comes back as a new one
+  Nanos down_most = millis(500);  // after so long at most
+  bool crash_with_host = false;   // nothing answers for it meanwhile
+  uint32_t hostile_packets = 0;   // garbage, forged and foreign datagrams
+  bool foreign_peer = false;      // a host that speaks another wire version is asked as well
+
+  // Whether a living peer may be silent for so long that it is taken for dead.
+  bool may_silence() const;
+};
+
+struct WorkloadOptions {
+  bool virtual_memory = false;
+  uint32_t conversations = 1;     // connections that are asked for at first, between random hosts
+  uint32_t reconnects = 0;        // and later, when one is over
+  uint16_t channels = 1;          // that are used
+  uint32_t messages = 20;         // a side of a conversation and direction, at most
+  uint64_t message_most = 65536;  // bytes
+  uint64_t bytes_most = 1 << 20;  // of all sends together, about
+  uint32_t sends_ahead = 4;       // outstanding a channel, at most
+  uint32_t receives_ahead = 4;
+  uint32_t receive_eagerness = 50;     // percent of posts that are receives
+  Nanos act_every = micros(20);        // about
+  uint32_t cancel_per_thousand = 0;    // of actions
+  uint32_t truncate_per_thousand = 0;  // of receives: too small ones
+  uint32_t close_per_thousand = 0;     // of actions
+  uint32_t abort_per_thousand = 0;
+  uint32_t misuse_per_thousand = 0;  // requests that make no sense
+};
+
+struct HostOptions {
+  transport::EndpointOptions endpoint;  // eager_region and max_datagram_bytes are filled in
+  Bytes socket_bytes = {212'992};       // of its receive queue
+  bool coalesces = true;
+  bool predicts = true;
+  bool timestamps = true;
+  bool ecn = true;
+  Nanos clock_offset;
+  Nanos turn_time = nanos(500);  // a turn of the driver takes at least
+  Nanos wake_delay_most = micros(5);
+  uint16_t connect_paths = 0;  // asks for so many; 0: its default
+};
+
+struct Options {
+  uint64_t seed = 0;
+  Nanos faults_for = millis(20);  // then they stop
+  Nanos idle_for;                 // afterwards nothing is posted for so long
+  FabricOptions fabric;
+  FaultOptions faults;
+  WorkloadOptions workload;
+  std::vector<HostOptions> hosts;
+};
+
+// Everything, from the seed.
+Options pick(uint64_t seed);
+
+// As TOML: one table a struct, durations in nanoseconds.
+std::string to_text(const Options& options);
+
+}  // namespace heddle::vopr

@@ -1,0 +1,191 @@
+// From a seed to options. Kinds of faults and behaviours are switched on and off by the seed, so
+// that runs differ in kind and not only in degree; extremes are as likely as the middle.
+#include <algorithm>
+#include <initializer_list>
+
+#include "base/random.h"
+#include "tests/vopr/options.h"
+#include "transport/names.h"
+
+namespace heddle::vopr {
+namespace {
+
+template <typename T>
+T one_of(Random& random, std::initializer_list<T> choices) {
+  return *(choices.begin() + random.below(choices.size()));
+}
+
+bool percent(Random& random, uint32_t chance) { return random.below(100) < chance; }
+
+Nanos between(Random& random, Nanos low, Nanos high) {
+  return nanos(static_cast<int64_t>(
+      random.between(static_cast<uint64_t>(low.count), static_cast<uint64_t>(high.count))));
+}
+
+FabricOptions pick_fabric(Random& random) {
+  FabricOptions fabric;
+  fabric.shape = one_of(
+      random, {FabricShape::kPointToPoint, FabricShape::kParallelPaths, FabricShape::kLeafSpine});
+  fabric.parallel_paths = static_cast<uint32_t>(random.between(1, 8));
+  fabric.leaves = static_cast<uint32_t>(random.between(1, 3));
+  fabric.spines = static_cast<uint32_t>(random.between(1, 4));
+  fabric.hosts_per_leaf = fabric.leaves == 1 ? static_cast<uint32_t>(random.between(2, 4))
+                                             : static_cast<uint32_t>(random.between(1, 2));
+  fabric.hash_seed = random.next();
+  const uint64_t megabits = one_of<uint64_t>(random, {200, 1'000, 10'000, 25'000, 100'000});
+  fabric.host_rate = megabits_per_s(megabits);
+  fabric.fabric_rate = megabits_per_s(one_of<uint64_t>(random, {megabits, megabits, megabits / 4}));
+  fabric.host_delay = one_of(random, {nanos(200), micros(1), micros(5)});
+  fabric.fabric_delay = one_of(random, {nanos(500), micros(2), micros(10), micros(50), millis(1)});
+  fabric.queue = one_of(random, {kibibytes(32), kibibytes(128), mebibytes(1), mebibytes(16)});
+  if (percent(random, 40)) {
+    fabric.ecn_threshold = one_of(random, {Bytes{0}, kibibytes(16), kibibytes(64)});
+  }
+  fabric.host_mtu = one_of(random, {1500u, 4096u, 9000u});
+  fabric.fabric_mtu = percent(random, 25) ? one_of(random, {1280u, 1500u}) : fabric.host_mtu;
+  fabric.nic_queue = one_of(random, {kibibytes(16), kibibytes(64), kibibytes(256)});
+  fabric.tells_errors = percent(random, 80);
+  return fabric;
+}
+
+topology::LinkFaults pick_steady(Random& random) {
+  topology::LinkFaults faults;
+  const auto rate = [&random] { return one_of(random, {500u, 5'000u, 20'000u, 80'000u}); };
+  if (percent(random, 45)) faults.loss_per_million = rate();
+  if (percent(random, 20)) faults.duplicate_per_million = rate();
+  if (percent(random, 15)) faults.corrupt_header_per_million = rate();
+  if (percent(random, 15)) faults.corrupt_payload_per_million = rate();
+  if (percent(random, 25)) {
+    faults.reorder_per_million = one_of(random, {1'000u, 30'000u, 300'000u});
+    faults.reorder_min = one_of(random, {nanos(100), micros(5), micros(200)});
+    faults.reorder_max = faults.reorder_min * one_of<int64_t>(random, {1, 3, 30});
+  }
+  return faults;
+}
+
+FaultOptions pick_faults(Random& random, bool long_run) {
+  FaultOptions faults;
+  if (percent(random, 15)) return faults;
+  faults.steady = pick_steady(random);
+  faults.steady_everywhere = percent(random, 60);
+  const auto few = [&random] { return static_cast<uint32_t>(random.between(1, 4)); };
+  if (percent(random, 20)) faults.bursts = few();
+  faults.burst_most = one_of(random, {micros(100), millis(1), millis(10)});
+  if (percent(random, 30)) faults.outages = few();
+  faults.outage_most = one_of(random, {micros(500), millis(10), millis(200)});
+  if (long_run && percent(random, 50)) faults.outage_most = seconds(8);
+  faults.outages_noticed = percent(random, 30);
+  if (percent(random, 15)) faults.rate_changes = few();
+  if (percent(random, 20)) faults.pauses = few();
+  faults.pause_most = one_of(random, {millis(1), millis(20), millis(400)});
+  if (long_run && percent(random, 50)) faults.pause_most = seconds(7);
+  if (percent(random, 25)) faults.idles = few();
+  faults.idle_most = one_of(random, {millis(8), millis(50)});
+  if (long_run && percent(random, 50)) faults.idle_most = seconds(6);
+  if (percent(random, 15)) faults.crashes = static_cast<uint32_t>(random.between(1, 2));
+  faults.down_most = one_of(random, {micros(100), millis(20), millis(500)});
+  if (long_run && percent(random, 50)) faults.down_most = seconds(8);
+  faults.crash_with_host = percent(random, 40);
+  if (percent(random, 25)) faults.hostile_packets = one_of(random, {20u, 200u});
+  faults.foreign_peer = percent(random, 5);
+  return faults;
+}
+
+WorkloadOptions pick_workload(Random& random, uint32_t hosts) {
+  WorkloadOptions workload;
+  workload.virtual_memory = percent(random, 50);
+  workload.conversations = static_cast<uint32_t>(random.between(1, hosts == 2 ? 2 : 6));
+  workload.reconnects = percent(random, 30) ? static_cast<uint32_t>(random.between(1, 4)) : 0;
+  workload.channels = one_of<uint16_t>(random, {1, 1, 2, 4, 8});
+  workload.messages = one_of(random, {3u, 10u, 30u, 100u});
+  workload.message_most =
+      one_of<uint64_t>(random, {0, 200, 4'000, 20'000, 200'000, 1 << 20, 8 << 20});
+  workload.bytes_most = one_of<uint64_t>(random, {1 << 16, 1 << 20, 4 << 20});
+  if (workload.virtual_memory)
+    workload.bytes_most = std::max(workload.bytes_most, workload.message_most);
+  workload.sends_ahead = one_of(random, {1u, 4u, 16u, 64u});
+  workload.receives_ahead = one_of(random, {1u, 4u, 16u, 64u});
+  workload.receive_eagerness = one_of(random, {10u, 50u, 90u});
+  workload.act_every = one_of(random, {micros(1), micros(20), micros(300)});
+  if (percent(random, 30)) workload.cancel_per_thousand = one_of(random, {5u, 50u, 200u});
+  if (percent(random, 30)) workload.truncate_per_thousand = one_of(random, {20u, 300u});
+  if (percent(random, 20)) workload.close_per_thousand = one_of(random, {2u, 20u});
+  if (percent(random, 15)) workload.abort_per_thousand = one_of(random, {2u, 20u});
+  if (percent(random, 30)) workload.misuse_per_thousand = 20;
+  return workload;
+}
+
+// What all hosts of a run have in common.
+transport::EndpointOptions pick_endpoint(Random& random, bool long_run) {
+  transport::EndpointOptions endpoint;
+  endpoint.accept = true;
+  const auto congestion = transport::controller_names();
+  endpoint.congestion = congestion[random.below(congestion.size())];
+  const auto selectors = transport::selector_names();
+  endpoint.selector = selectors[random.below(selectors.size())];
+  endpoint.default_paths = one_of<uint16_t>(random, {1, 2, 8, 64});
+  endpoint.window_limit = one_of(random, {mebibytes(64), mebibytes(1)});
+  endpoint.max_sent_runs = one_of(random, {1u << 16, 1u << 16, 256u});
+  if (!long_run) return endpoint;
+  endpoint.peer_dead_after = one_of(random, {seconds(5), seconds(5), seconds(1)});
+  return endpoint;
+}
+
+HostOptions pick_host(Random& random, const transport::EndpointOptions& all) {
+  HostOptions host;
+  host.endpoint = all;
+  transport::EndpointOptions& endpoint = host.endpoint;
+  endpoint.max_paths = one_of<uint16_t>(random, {1, 4, 64, 64, 64});
+  endpoint.default_paths = std::min(endpoint.default_paths, endpoint.max_paths);
+  host.socket_bytes = one_of(random, {Bytes{212'992}, Bytes{212'992}, kibibytes(32), mebibytes(4)});
+  endpoint.receive_capacity = {host.socket_bytes.count / 2};
+  endpoint.max_channels = one_of(random, {64u, 64u, 8u});
+  endpoint.max_posted = one_of(random, {4096u, 256u, 8u});
+  endpoint.eager_block_bytes = one_of(random, {8192u, 8192u, 512u, 64u});
+  endpoint.eager_blocks = one_of<uint16_t>(random, {16, 16, 2, 0});
+  endpoint.eager_bytes = {endpoint.eager_block_bytes *
+                          one_of<uint64_t>(random, {64, 64, 20, 4, 0})};
+  endpoint.max_connections = one_of(random, {4096u, 4096u, 4096u, 3u, 2u});
+  endpoint.accept = !percent(random, 3);
+  host.coalesces = percent(random, 75);
+  host.predicts = percent(random, 75);
+  host.timestamps = percent(random, 60);
+  host.ecn = percent(random, 80);
+  host.clock_offset = one_of(random, {Nanos{}, seconds(100'000), millis(-900)});
+  host.turn_time = one_of(random, {nanos(200), micros(1), micros(20)});
+  host.wake_delay_most = one_of(random, {Nanos{}, micros(5), micros(60), millis(1)});
+  if (percent(random, 50)) {
+    host.connect_paths = static_cast<uint16_t>(random.between(1, endpoint.max_paths));
+  }
+  return host;
+}
+
+}  // namespace
+
+bool FaultOptions::may_silence() const {
+  const Nanos long_enough = millis(150);
+  return steady.loss_per_million > 30'000 || (outages > 0 && outage_most > long_enough) ||
+         (pauses > 0 && pause_most > long_enough) || crashes > 0 ||
+         (bursts > 0 && burst_most > long_enough);
+}
+
+Options pick(uint64_t seed) {
+  Random random(seed);
+  Options options;
+  options.seed = seed;
+  const bool long_run = percent(random, 25);
+  options.faults_for = one_of(random, {millis(2), millis(20), millis(100)});
+  if (long_run) options.faults_for = between(random, seconds(1), seconds(12));
+  options.idle_for = percent(random, 10) ? seconds(60) : Nanos{};
+  options.fabric = pick_fabric(random);
+  options.faults = pick_faults(random, long_run);
+  options.workload = pick_workload(random, options.fabric.hosts());
+  if (long_run) options.workload.act_every = options.workload.act_every * 50;
+  const transport::EndpointOptions all = pick_endpoint(random, long_run);
+  for (uint32_t i = 0; i < options.fabric.hosts(); ++i) {
+    options.hosts.push_back(pick_host(random, all));
+  }
+  return options;
+}
+
+}  // namespace heddle::vopr

@@ -1,0 +1,133 @@
+// The life of a program: what it is told, and when it acts. What it does is in program_actions.cc.
+#include "tests/vopr/program.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "transport/names.h"
+
+namespace heddle::vopr {
+
+using transport::Direction;
+using transport::NoticeKind;
+using transport::Payload;
+
+namespace {
+
+// What memory holds after a send has ended: whoever still reads it sends this.
+constexpr int kUsedAgain = 0x77;
+
+}  // namespace
+
+Program::Program(Machine& machine, simulator::Network& network, uint32_t host, Stage& stage)
+    : machine_(machine),
+      network_(network),
+      host_(host),
+      stage_(stage),
+      random_(stage.options.seed * 64 + host) {
+  machine.set_caller(this);
+}
+
+void Program::on_crash() {
+  stage_.ledger.on_crash(host_, machine_.life());
+  sides_.clear();
+  ended_.clear();
+  wanted_.clear();
+}
+
+void Program::connect(uint32_t peer) {
+  transport::ConnectionOptions options;
+  options.paths = machine_.host_options().connect_paths;
+  if (random_.below(4) == 0) {
+    const auto names = transport::controller_names();
+    options.congestion = names[random_.below(names.size())];
+  }
+  const Result<transport::ConnectionId> id =
+      machine_.endpoint().post_connect(machine_.now(), stage_.addresses[peer], options);
+  if (!id) {
+    stage_.reached.add(id.error().code);
+    if (id.error().code != ErrorCode::kExhausted) {
+      stage_.report.fail("connect failed: " + id.error().message());
+    }
+    return;
+  }
+  sides_.push_back(&stage_.ledger.on_connect(host_, machine_.life(), peer, *id));
+}
+
+void Program::handle_notice(const transport::Notice& notice) {
+  Side* side = stage_.ledger.on_notice(host_, machine_.life(), notice);
+  if (side == nullptr) return;
+  if (notice.kind == NoticeKind::kAccepted) sides_.push_back(side);
+  if (notice.kind != NoticeKind::kClosed) return;
+  stage_.reached.add(notice.error.code);
+  std::erase(sides_, side);
+  ended_.push_back(side);
+  if (stage_.phase == Phase::kFaults && stage_.reconnects_left > 0) {
+    --stage_.reconnects_left;
+    wanted_.push_back(side->peer_host);
+  }
+}
+
+void Program::handle_completion(const transport::Completion& completion) {
+  Operation* operation = stage_.ledger.on_completion(host_, machine_.life(), completion);
+  if (operation == nullptr) return;
+  stage_.reached.add(operation->ok ? "outcome ok" : "outcome failed");
+  if (!operation->ok) stage_.reached.add(operation->error);
+  stage_.outcomes.judge(*operation);
+  if (operation->direction == Direction::kReceive) {
+    const Operation* send = stage_.ledger.match_of(*operation);
+    if (operation->ok && send != nullptr && operation->bytes <= operation->length()) {
+      machine_.memory().complete(operation->payload, operation->bytes, send->pattern, 0);
+    } else {
+      machine_.memory().fail(operation->payload);
+    }
+  }
+  take_back(*operation);
+}
+
+// The memory of an operation that ended is used for something else at once.
+void Program::take_back(const Operation& operation) {
+  const Payload& payload = operation.payload;
+  if (operation.direction == Direction::kReceive) {
+    machine_.memory().release(payload);
+    machine_.receives().give_back(payload);
+  } else if (payload.length > 0) {
+    if (stage_.options.workload.virtual_memory) {
+      network_.virtual_memory().write(payload.region, payload.offset,
+                                      {simulator::kUnknownBytes, 0, payload.length});
+    } else {
+      std::memset(machine_.host_memory(payload), kUsedAgain, payload.length);
+      machine_.sends().give_back(payload);
+    }
+  }
+}
+
+bool Program::act(Nanos now) {
+  for (const Side* side : ended_) stage_.outcomes.judge(*side);
+  ended_.clear();
+  if (now < act_at_) {
+    machine_.poke_at(act_at_);
+    return false;
+  }
+  const auto spread = static_cast<uint64_t>(stage_.options.workload.act_every.count) * 2;
+  act_at_ = now + nanos(static_cast<int64_t>(random_.below(spread + 1)));
+  switch (stage_.phase) {
+    case Phase::kFaults:
+      act_at_random();
+      break;
+    case Phase::kSettle:
+      act_at_ = now + micros(100);
+      for (Side* side : sides_) post_missing(*side);
+      break;
+    case Phase::kIdle:
+      return false;
+    case Phase::kClose:
+      for (Side* side : sides_) close(*side);
+      return true;
+  }
+  if (random_.below(2) == 0) machine_.driver().push();
+  machine_.poke_at(act_at_);
+  return true;
+}
+
+}  // namespace heddle::vopr

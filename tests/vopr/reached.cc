@@ -1,0 +1,107 @@
+// The table of what can be met, and the list of what cannot be yet.
+#include "tests/vopr/reached.h"
+
+#include <algorithm>
+
+#include "events/events.h"
+#include "tests/vopr/checkers/ledger.h"
+
+namespace heddle::vopr {
+namespace {
+
+// What no run can meet, and why.
+struct Unreachable {
+  const char* name;
+  const char* why;
+};
+constexpr Unreachable kUnreachable[] = {
+    {"drop fragmented", "the simulated network never cuts packets"},
+    {"drop checksum", "heddle's packets have no checksum of their own before they are sealed"},
+    {"close protocol_error", "a broken rule is a dropped packet; nothing closes for it"},
+    {"error permission", "the system's, not the transport's"},
+    {"error in_use", "the system's, not the transport's"},
+    {"error system", "the system's, not the transport's"},
+};
+
+}  // namespace
+
+void Reached::add(const simulator::FateCounts& fates) {
+  for (size_t i = 0; i < fates_.size(); ++i) fates_[i] += fates[static_cast<simulator::Fate>(i)];
+}
+
+void Reached::add(const events::CountingSink& events) {
+  const auto take = [&events]<typename Enum>(auto& counts, Enum) {
+    for (size_t i = 0; i < counts.size(); ++i) counts[i] += events.count(static_cast<Enum>(i));
+  };
+  take(drops_, events::DropReason{});
+  take(steps_, events::RecoveryStep{});
+  take(closes_, events::CloseCause{});
+  take(losses_, events::LossCause{});
+}
+
+void Reached::add(const std::string& what, uint64_t count) {
+  const auto known = std::find_if(others_.begin(), others_.end(),
+                                  [&what](const Entry& entry) { return entry.name == what; });
+  if (known != others_.end()) {
+    known->count += count;
+  } else {
+    others_.push_back({what, count});
+  }
+}
+
+void Reached::add(const Reached& other) {
+  const auto sum = [](auto& to, const auto& from) {
+    for (size_t i = 0; i < to.size(); ++i) to[i] += from[i];
+  };
+  sum(errors_, other.errors_);
+  sum(fates_, other.fates_);
+  sum(drops_, other.drops_);
+  sum(steps_, other.steps_);
+  sum(closes_, other.closes_);
+  sum(losses_, other.losses_);
+  for (const Entry& entry : other.others_) add(entry.name, entry.count);
+}
+
+std::vector<Reached::Entry> Reached::entries() const {
+  std::vector<Entry> all;
+  const auto list = [&all]<typename Enum>(const char* kind, const auto& counts, Enum) {
+    for (size_t i = 0; i < counts.size(); ++i) {
+      all.push_back(
+          {std::string(kind) + " " + std::string(name_of(static_cast<Enum>(i))), counts[i]});
+    }
+  };
+  list("fault", fates_, simulator::Fate{});
+  list("drop", drops_, events::DropReason{});
+  list("loss", losses_, events::LossCause{});
+  list("recovery", steps_, events::RecoveryStep{});
+  list("close", closes_, events::CloseCause{});
+  list("error", errors_, ErrorCode{});
+  std::vector<Entry> others = others_;
+  std::sort(others.begin(), others.end(),
+            [](const Entry& a, const Entry& b) { return a.name < b.name; });
+  all.insert(all.end(), others.begin(), others.end());
+  return all;
+}
+
+std::string Reached::to_text() const {
+  std::string text;
+  for (const Entry& entry : entries()) {
+    std::string line = entry.name;
+    line.resize(std::max<size_t>(line.size() + 1, 34), ' ');
+    text += "  " + line + std::to_string(entry.count) + "\n";
+  }
+  return text;
+}
+
+std::vector<std::string> Reached::missing() const {
+  std::vector<std::string> names;
+  for (const Entry& entry : entries()) {
+    const bool excused =
+        std::any_of(std::begin(kUnreachable), std::end(kUnreachable),
+                    [&entry](const Unreachable& known) { return entry.name == known.name; });
+    if (entry.count == 0 && !excused) names.push_back(entry.name);
+  }
+  return names;
+}
+
+}  // namespace heddle::vopr

@@ -1,0 +1,199 @@
+// The phases of a run and what each demands.
+#include "tests/vopr/run.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "events/tee_sink.h"
+#include "tests/vopr/checkers/ledger.h"
+#include "tests/vopr/checkers/outcomes.h"
+#include "tests/vopr/machine.h"
+#include "tests/vopr/program.h"
+#include "tests/vopr/script.h"
+
+namespace heddle::vopr {
+namespace {
+
+constexpr Nanos kSlice = millis(5);
+// Once faults have stopped, everything ends within so long: a peer's death takes 5 s, an idle one's
+// is found in two rounds of keep-alives, a close times out after 3 s.
+constexpr Nanos kSettleMost = seconds(40);
+constexpr Nanos kCloseMost = seconds(4);
+// Work of the simulated network; more means that something goes round and round.
+constexpr uint64_t kEventsMost = 20'000'000;
+
+class Run {
+ public:
+  Run(const Options& options, events::Sink* trace)
+      : options_(options),
+        topology_(make_topology(options)),
+        script_(make_script(options, topology_)),
+        random_(options.seed ^ 0x72756e),
+        world_(world_options(options, topology_, script_), options.seed),
+        network_(world_.network()),
+        ledger_(findings_.report),
+        outcomes_(options, ledger_, findings_.report),
+        stage_{options, findings_.report, ledger_, outcomes_, findings_.reached, {}, {}, 0, 0} {
+    sink_.add(&counts_);
+    if (trace != nullptr) sink_.add(trace);
+    stage_.reconnects_left = options.workload.reconnects;
+    const auto hosts = static_cast<uint32_t>(options.hosts.size());
+    for (uint32_t host = 0; host < hosts; ++host) add_host(host);
+    for (uint32_t i = 0; i < options.workload.conversations; ++i) {
+      const auto from = static_cast<uint32_t>(random_.below(hosts));
+      const auto to = static_cast<uint32_t>((from + random_.between(1, hosts - 1)) % hosts);
+      programs_[from]->connect_to(to);
+    }
+  }
+
+  Findings go() {
+    make_faults();
+    settle();
+    if (options_.idle_for.count > 0) idle();
+    close();
+    outcomes_.judge_pairs();
+    for (auto& machine : machines_) machine->apply(simulator::ProcessChangeKind::kKill);
+    finish();
+    return std::move(findings_);
+  }
+
+ private:
+  static simulator::WorldOptions world_options(const Options& options,
+                                               const topology::Topology& topology,
+                                               const Script& script) {
+    simulator::WorldOptions world;
+    world.topology = topology;
+    world.topology.changes = script.links;
+    world.network.nic_queue = options.fabric.nic_queue;
+    world.network.tells_errors = options.fabric.tells_errors;
+    return world;
+  }
+
+  void add_host(uint32_t host) {
+    MachineOptions options;
+    options.host = host;
+    options.host_options = options_.hosts[host];
+    options.virtual_memory = options_.workload.virtual_memory;
+    options.sink = &sink_;
+    machines_.push_back(std::make_unique<Machine>(world_, options, findings_.report));
+    programs_.push_back(std::make_unique<Program>(*machines_.back(), network_, host, stage_));
+    stage_.addresses.push_back(machines_.back()->address());
+  }
+
+  // False: too much has happened.
+  bool run_until(Nanos until) {
+    while (network_.now() < until && findings_.report.good()) {
+      network_.run_until(std::min(network_.now() + kSlice, until));
+      if (network_.events_handled() > kEventsMost) {
+        findings_.report.fail("more than " + std::to_string(kEventsMost) + " events by " +
+                              std::to_string(network_.now().count) + " ns");
+      }
+    }
+    return findings_.report.good();
+  }
+
+  void make_faults() {
+    const Nanos start = network_.now();
+    for (const simulator::ProcessChange& change : script_.hosts) {
+      run_until(start + change.at);
+      apply(change);
+    }
+    run_until(start + options_.faults_for);
+  }
+
+  void apply(const simulator::ProcessChange& change) {
+    using Kind = simulator::ProcessChangeKind;
+    Machine& machine = *machines_[change.process];
+    if (change.kind == Kind::kKill || change.kind == Kind::kVanish) {
+      if (!machine.up()) return;
+      programs_[change.process]->on_crash();
+      findings_.reached.add("process killed");
+    }
+    machine.apply(change.kind);
+  }
+
+  const Operation* still_posted() const {
+    for (const auto& operation : ledger_.operations()) {
+      if (!operation->done && !operation->side->crashed) return operation.get();
+    }
+    return nullptr;
+  }
+
+  const Side* still_connected() const {
+    for (const auto& side : ledger_.sides()) {
+      if (!side->ended()) return side.get();
+    }
+    return nullptr;
+  }
+
+  // Every posted operation ends.
+  void settle() {
+    stage_.phase = Phase::kSettle;
+    for (auto& machine : machines_) machine->poke();
+    const Nanos limit = network_.now() + kSettleMost;
+    while (still_posted() != nullptr && network_.now() < limit) {
+      if (!run_until(network_.now() + kSlice)) return;
+    }
+    if (const Operation* left = still_posted(); left != nullptr) {
+      findings_.report.fail(describe(*left) + " has not ended " +
+                            std::to_string(kSettleMost / seconds(1)) + " s after the faults");
+    }
+  }
+
+  void idle() {
+    stage_.phase = Phase::kIdle;
+    run_until(network_.now() + options_.idle_for);
+  }
+
+  void close() {
+    stage_.phase = Phase::kClose;
+    for (auto& machine : machines_) machine->poke();
+    const Nanos limit = network_.now() + kCloseMost;
+    while (still_connected() != nullptr && network_.now() < limit) {
+      if (!run_until(network_.now() + kSlice)) return;
+    }
+    if (const Side* left = still_connected(); left != nullptr) {
+      findings_.report.fail(describe(*left) + " has not closed within " +
+                            std::to_string(kCloseMost / seconds(1)) + " s");
+    }
+    run_until(network_.now() + seconds(1));
+  }
+
+  void finish() {
+    if (findings_.report.good()) {
+      network_.run_until(network_.now() + seconds(1));
+      if (network_.packets_alive() != 0) {
+        findings_.report.fail(std::to_string(network_.packets_alive()) + " packets are left");
+      }
+    }
+    findings_.reached.add(counts_);
+    findings_.reached.add(network_.fates());
+    findings_.events = network_.events_handled();
+    findings_.operations = ledger_.operations().size();
+    findings_.bytes = stage_.bytes_posted;
+    findings_.lasted = network_.now();
+    findings_.trace_hash = network_.trace_hash();
+  }
+
+  Options options_;
+  topology::Topology topology_;
+  Script script_;
+  Random random_;
+  simulator::World world_;
+  simulator::Network& network_;
+  events::CountingSink counts_;
+  events::TeeSink sink_;
+  Findings findings_;
+  Ledger ledger_;
+  Outcomes outcomes_;
+  Stage stage_;
+  std::vector<std::unique_ptr<Machine>> machines_;
+  std::vector<std::unique_ptr<Program>> programs_;
+};
+
+}  // namespace
+
+Findings run(const Options& options, events::Sink* trace) { return Run(options, trace).go(); }
+
+}  // namespace heddle::vopr

@@ -1,0 +1,28 @@
+// One run of the proof: a fabric, machines and programs from the options; first a phase with
+// faults, in which nothing may be lost or wrong, then one without, in which everything must end.
+// What is wrong stands in the report.
+#pragma once
+
+#include <cstdint>
+
+#include "events/events.h"
+#include "tests/vopr/checkers/report.h"
+#include "tests/vopr/options.h"
+#include "tests/vopr/reached.h"
+
+namespace heddle::vopr {
+
+struct Findings {
+  Report report;
+  Reached reached;
+  uint64_t events = 0;  // of the simulated network
+  uint64_t operations = 0;
+  uint64_t bytes = 0;
+  Nanos lasted;             // virtual time
+  uint64_t trace_hash = 0;  // equal for equal runs
+};
+
+// `trace` may be null; it gets every event of every host.
+Findings run(const Options& options, events::Sink* trace);
+
+}  // namespace heddle::vopr

@@ -1,0 +1,169 @@
+// Topologies and times of faults, from the options and generators of their own.
+#include "tests/vopr/script.h"
+
+#include <algorithm>
+
+#include "base/random.h"
+#include "topology/generators.h"
+
+namespace heddle::vopr {
+namespace {
+
+using simulator::ProcessChange;
+using simulator::ProcessChangeKind;
+using topology::LinkChange;
+using topology::LinkChangeKind;
+using topology::LinkDirection;
+
+class ScriptMaker {
+ public:
+  ScriptMaker(const Options& options, const topology::Topology& topology)
+      : options_(options), topology_(topology), random_(options.seed ^ 0x736372697074) {}
+
+  Script make() {
+    const FaultOptions& faults = options_.faults;
+    for (uint32_t i = 0; i < faults.bursts; ++i) add_burst();
+    for (uint32_t i = 0; i < faults.outages; ++i) add_outage();
+    for (uint32_t i = 0; i < faults.rate_changes; ++i) add_rate_change();
+    for (uint32_t i = 0; i < faults.pauses; ++i) {
+      add_spell(ProcessChangeKind::kPause, ProcessChangeKind::kResume, faults.pause_most);
+    }
+    for (uint32_t i = 0; i < faults.idles; ++i) {
+      add_spell(ProcessChangeKind::kCallerAway, ProcessChangeKind::kCallerBack, faults.idle_most);
+    }
+    for (uint32_t i = 0; i < faults.crashes; ++i) {
+      add_spell(faults.crash_with_host ? ProcessChangeKind::kVanish : ProcessChangeKind::kKill,
+                ProcessChangeKind::kStart, faults.down_most);
+    }
+    heal();
+    std::stable_sort(script_.hosts.begin(), script_.hosts.end(),
+                     [](const ProcessChange& a, const ProcessChange& b) { return a.at < b.at; });
+    std::stable_sort(script_.links.begin(), script_.links.end(),
+                     [](const LinkChange& a, const LinkChange& b) { return a.at < b.at; });
+    return script_;
+  }
+
+ private:
+  Nanos up_to(Nanos most) {
+    return nanos(static_cast<int64_t>(random_.below(static_cast<uint64_t>(most.count) + 1)));
+  }
+  uint32_t any_link() { return static_cast<uint32_t>(random_.below(topology_.links.size())); }
+  LinkDirection any_direction() { return static_cast<LinkDirection>(random_.below(3)); }
+  Nanos end_of(Nanos start, Nanos most) {
+    return std::min(start + up_to(most), options_.faults_for);
+  }
+
+  void add(Nanos at, uint32_t link, LinkDirection direction, LinkChangeKind kind) {
+    LinkChange change;
+    change.at = at;
+    change.link = link;
+    change.direction = direction;
+    change.kind = kind;
+    script_.links.push_back(change);
+  }
+
+  void add_burst() {
+    const Nanos start = up_to(options_.faults_for);
+    const uint32_t link = any_link();
+    add(start, link, any_direction(), LinkChangeKind::kFaults);
+    script_.links.back().faults.loss_per_million = 900'000;
+    add(end_of(start, options_.faults.burst_most), link, LinkDirection::kBoth,
+        LinkChangeKind::kFaults);
+    script_.links.back().faults = topology_.links[link].forward;
+  }
+
+  void add_outage() {
+    const Nanos start = up_to(options_.faults_for);
+    const uint32_t link = any_link();
+    const LinkDirection direction = any_direction();
+    const Nanos end = end_of(start, options_.faults.outage_most);
+    add(start, link, direction, LinkChangeKind::kDown);
+    if (options_.faults.outages_noticed) {
+      add(start + up_to(end - start), link, direction, LinkChangeKind::kNotice);
+    }
+    add(end, link, direction, LinkChangeKind::kUp);
+  }
+
+  void add_rate_change() {
+    add(up_to(options_.faults_for), any_link(), any_direction(), LinkChangeKind::kRate);
+    const topology::LinkShape& shape = topology_.links[script_.links.back().link].shape;
+    script_.links.back().rate = {shape.rate.count / random_.between(2, 20)};
+  }
+
+  void add_spell(ProcessChangeKind begins, ProcessChangeKind ends, Nanos most) {
+    const Nanos start = up_to(options_.faults_for);
+    const auto host = static_cast<uint32_t>(random_.below(topology_.hosts.size()));
+    script_.hosts.push_back({start, host, begins});
+    script_.hosts.push_back({end_of(start, most), host, ends});
+  }
+
+  // Everything works from the end of the faults on.
+  void heal() {
+    for (uint32_t link = 0; link < topology_.links.size(); ++link) {
+      add(options_.faults_for, link, LinkDirection::kBoth, LinkChangeKind::kUp);
+      add(options_.faults_for, link, LinkDirection::kBoth, LinkChangeKind::kFaults);
+      add(options_.faults_for, link, LinkDirection::kBoth, LinkChangeKind::kRate);
+      script_.links.back().rate = topology_.links[link].shape.rate;
+    }
+    for (uint32_t host = 0; host < topology_.hosts.size(); ++host) {
+      for (const ProcessChangeKind kind : {ProcessChangeKind::kStart, ProcessChangeKind::kResume,
+                                           ProcessChangeKind::kCallerBack}) {
+        script_.hosts.push_back({options_.faults_for, host, kind});
+      }
+    }
+  }
+
+  const Options& options_;
+  const topology::Topology& topology_;
+  Random random_;
+  Script script_;
+};
+
+topology::LinkShape host_shape(const FabricOptions& fabric) {
+  return {fabric.host_rate, fabric.host_delay, fabric.queue, fabric.ecn_threshold, fabric.host_mtu};
+}
+
+topology::LinkShape fabric_shape(const FabricOptions& fabric) {
+  return {fabric.fabric_rate, fabric.fabric_delay, fabric.queue, fabric.ecn_threshold,
+          fabric.fabric_mtu};
+}
+
+topology::Topology make_shape(const FabricOptions& fabric) {
+  switch (fabric.shape) {
+    case FabricShape::kPointToPoint:
+      return topology::point_to_point(host_shape(fabric));
+    case FabricShape::kParallelPaths:
+      return topology::parallel_paths(fabric.parallel_paths, host_shape(fabric),
+                                      fabric_shape(fabric));
+    case FabricShape::kLeafSpine:
+      break;
+  }
+  topology::LeafSpineShape shape;
+  shape.leaves = fabric.leaves;
+  shape.spines = fabric.spines;
+  shape.hosts_per_leaf = fabric.hosts_per_leaf;
+  shape.host_link = host_shape(fabric);
+  shape.spine_link = fabric_shape(fabric);
+  shape.hash_seed = fabric.hash_seed;
+  return topology::leaf_spine(shape);
+}
+
+}  // namespace
+
+topology::Topology make_topology(const Options& options) {
+  topology::Topology topology = make_shape(options.fabric);
+  Random random(options.seed ^ 0x6661756c7473);
+  const uint64_t only = random.below(topology.links.size());
+  for (size_t i = 0; i < topology.links.size(); ++i) {
+    if (!options.faults.steady_everywhere && i != only) continue;
+    topology.links[i].forward = options.faults.steady;
+    topology.links[i].backward = options.faults.steady;
+  }
+  return topology;
+}
+
+Script make_script(const Options& options, const topology::Topology& topology) {
+  return ScriptMaker(options, topology).make();
+}
+
+}  // namespace heddle::vopr

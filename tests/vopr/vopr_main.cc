@@ -1,0 +1,164 @@
+// heddle-vopr: runs the proof for a seed or a row of seeds, says what failed and how to see it
+// again, and what the runs have reached. Exit status: 0 all good, 1 a run failed or something was
+// never reached, 2 wrong usage.
+#include <signal.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "events/events.h"
+#include "tests/vopr/options.h"
+#include "tests/vopr/reached.h"
+#include "tests/vopr/run.h"
+
+namespace heddle::vopr {
+namespace {
+
+struct Arguments {
+  uint64_t first = 1;
+  uint64_t last = 1;
+  bool verbose = false;
+  bool trace = false;
+  bool demand_all = false;  // that everything reachable is reached
+  bool keep_going = false;  // after a failed seed
+};
+
+constexpr const char* kUsage =
+    "usage: heddle-vopr --seed N | --seeds N..M [--verbose] [--trace] [--keep-going] "
+    "[--demand-all]\n"
+    "  --seed N       one run; prints its options\n"
+    "  --seeds N..M   a row of runs\n"
+    "  --verbose      one line a run\n"
+    "  --trace        every event of every host, and what each packet met, as text\n"
+    "  --keep-going   runs the remaining seeds after one has failed\n"
+    "  --demand-all   fails unless the runs together reach everything that can be reached\n";
+
+bool read_number(std::string_view text, uint64_t& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+bool read(int count, char** words, Arguments& arguments) {
+  bool has_seed = false;
+  for (int i = 1; i < count; ++i) {
+    const std::string_view word = words[i];
+    const std::string_view next = i + 1 < count ? words[i + 1] : "";
+    if (word == "--seed" && read_number(next, arguments.first)) {
+      arguments.last = arguments.first;
+      has_seed = true;
+      ++i;
+    } else if (word == "--seeds") {
+      const size_t dots = next.find("..");
+      has_seed = dots != std::string_view::npos &&
+                 read_number(next.substr(0, dots), arguments.first) &&
+                 read_number(next.substr(dots + 2), arguments.last);
+      if (!has_seed || arguments.last < arguments.first) return false;
+      ++i;
+    } else if (word == "--verbose") {
+      arguments.verbose = true;
+    } else if (word == "--trace") {
+      arguments.trace = true;
+    } else if (word == "--keep-going") {
+      arguments.keep_going = true;
+    } else if (word == "--demand-all") {
+      arguments.demand_all = true;
+    } else {
+      return false;
+    }
+  }
+  return has_seed;
+}
+
+class TracePrinter : public events::EachSink<TracePrinter> {
+ public:
+  template <typename Event>
+  void on_any(const Event& event) {
+    std::printf("%s\n", events::to_text(event).c_str());
+  }
+};
+
+// A CHECK ends the process: the seed must be known even then.
+char last_words[128];
+
+void on_abort(int) {
+  const ssize_t written = write(STDERR_FILENO, last_words, std::strlen(last_words));
+  static_cast<void>(written);
+}
+
+void tell_failure(const Options& options, const Findings& findings) {
+  std::printf("seed %llu FAILED: %llu findings\n", static_cast<unsigned long long>(options.seed),
+              static_cast<unsigned long long>(findings.report.count()));
+  for (const std::string& finding : findings.report.kept()) std::printf("  %s\n", finding.c_str());
+  std::printf("its options:\n%s", to_text(options).c_str());
+  std::printf("again, with every event: heddle-vopr --seed %llu --trace\n",
+              static_cast<unsigned long long>(options.seed));
+}
+
+bool run_one(uint64_t seed, const Arguments& arguments, Reached& reached) {
+  std::snprintf(last_words, sizeof last_words, "again: heddle-vopr --seed %llu --trace\n",
+                static_cast<unsigned long long>(seed));
+  const Options options = pick(seed);
+  if (arguments.verbose && arguments.first == arguments.last) {
+    std::printf("%s", to_text(options).c_str());
+  }
+  TracePrinter printer;
+  const auto began = std::chrono::steady_clock::now();
+  const Findings findings = run(options, arguments.trace ? &printer : nullptr);
+  const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::steady_clock::now() - began);
+  reached.add(findings.reached);
+  if (arguments.verbose) {
+    std::printf(
+        "seed %llu: %s, %llu operations, %llu bytes, %llu events, %.3f s simulated in %lld ms, "
+        "hash %016llx\n",
+        static_cast<unsigned long long>(seed), findings.report.good() ? "good" : "FAILED",
+        static_cast<unsigned long long>(findings.operations),
+        static_cast<unsigned long long>(findings.bytes),
+        static_cast<unsigned long long>(findings.events), to_seconds(findings.lasted),
+        static_cast<long long>(took.count()), static_cast<unsigned long long>(findings.trace_hash));
+  }
+  if (!findings.report.good()) tell_failure(options, findings);
+  std::fflush(stdout);
+  return findings.report.good();
+}
+
+int run_all(const Arguments& arguments) {
+  Reached reached;
+  uint64_t failed = 0;
+  uint64_t seed = arguments.first;
+  for (; seed <= arguments.last; ++seed) {
+    if (run_one(seed, arguments, reached)) continue;
+    ++failed;
+    if (!arguments.keep_going) return 1;
+  }
+  std::printf("reached:\n%s", reached.to_text().c_str());
+  int status = failed > 0 ? 1 : 0;
+  if (arguments.demand_all) {
+    for (const std::string& name : reached.missing()) {
+      std::printf("never reached: %s\n", name.c_str());
+      status = 1;
+    }
+  }
+  std::printf("%llu runs, %llu failed\n",
+              static_cast<unsigned long long>(arguments.last - arguments.first + 1),
+              static_cast<unsigned long long>(failed));
+  return status;
+}
+
+}  // namespace
+}  // namespace heddle::vopr
+
+int main(int count, char** words) {
+  heddle::vopr::Arguments arguments;
+  if (!heddle::vopr::read(count, words, arguments)) {
+    std::fputs(heddle::vopr::kUsage, stderr);
+    return 2;
+  }
+  signal(SIGABRT, heddle::vopr::on_abort);
+  return heddle::vopr::run_all(arguments);
+}
