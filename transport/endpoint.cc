@@ -150,4 +150,13 @@ uint32_t Endpoint::connections() const { return body_->table.size(); }
 
 size_t Endpoint::bytes_held() const { return body_->bytes_held(); }
 
+uint32_t Endpoint::records_lent() const {
+  const Shared& shared = body_->shared;
+  const EndpointOptions& o = shared.options;
+  const bool eager = o.eager_region != kNoRegion && o.eager_block_bytes != 0;
+  const uint64_t blocks = eager ? o.eager_bytes.count / o.eager_block_bytes : 0;
+  return shared.sent.lent() + shared.out.lent() + shared.in.lent() +
+         static_cast<uint32_t>(blocks - shared.eager.left());
+}
+
 }  // namespace heddle::transport

@@ -29,6 +29,9 @@ Result<void> Connection::post_send(Nanos now, ChannelId channel, const Payload& 
   if (close_wanted_ || over()) {
     return fail(ErrorCode::kClosed, "cannot send", "the connection is closed");
   }
+  if (channel >= shared_.options.max_channels) {
+    return fail(ErrorCode::kInvalid, "cannot send", "no such channel");
+  }
   watch(now);
   Result<void> posted = outgoing_.post(channel, payload, operation, shared_.options.max_posted);
   take_truncated();
@@ -139,6 +142,9 @@ void Connection::on_acked(const SentRun& run, uint32_t first, uint32_t count, bo
   for (uint8_t i = 0; i < run.control_count; ++i) {
     const ControlRecord& record = run.control[i];
     if (record.type == FrameType::kClose) close_acked_ = true;  // see handle_control()
+    if (record.type == FrameType::kCancelReceive) {
+      incoming_.forget_withdrawn(record.channel, record.sequence);
+    }
   }
 }
 

@@ -123,6 +123,11 @@ void Connection::handle_arrived(Nanos now, const PlacedEvent& event) {
     const std::optional<DropReason> drop = incoming_.accept_chunk(
         {immediate.slot, uint64_t{immediate.chunk} * chunk_bytes_, event.bytes, immediate.last});
     if (drop) shared_.observer.drop(now, id_, *drop);
+    // Not acknowledged, or the peer would take a withdrawn message for delivered.
+    if (drop && *drop != DropReason::kDuplicate) {
+      incoming_.resume();
+      return;
+    }
     if (drop == DropReason::kDuplicate) ++statistics_.segments_duplicate;
     ++statistics_.segments_received;
     count_receiving(now);

@@ -179,7 +179,11 @@ bool Connection::handle_frame(Nanos now, FrameType type, Reader& reader) {
     case FrameType::kGrant:
       return read_grant(reader, grant) && outgoing_.on_grant(grant);
     case FrameType::kCancelSend:
-      return read_cancel(reader, cancel) && incoming_.on_cancel_send(cancel);
+      if (!read_cancel(reader, cancel) || !incoming_.on_cancel_send(cancel, frames_)) return false;
+      if (!frames_.empty()) frames_due_at_ = {};
+      return true;
+    case FrameType::kDelivered:
+      return read_cancel(reader, cancel) && outgoing_.on_delivered(cancel);
     case FrameType::kCancelReceive:
       return read_cancel(reader, cancel) && outgoing_.on_cancel_receive(cancel);
     case FrameType::kClose:

@@ -36,6 +36,7 @@ void Connection::write_record(ControlRecord& record, Writer& writer) const {
       return;
     case FrameType::kCancelSend:
     case FrameType::kCancelReceive:
+    case FrameType::kDelivered:
       write_cancel(record.type, {record.channel, record.sequence, reason}, writer);
       return;
     case FrameType::kFenced:

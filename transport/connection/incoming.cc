@@ -40,8 +40,20 @@ Incoming::Channel* Incoming::channel_for(ChannelId channel) {
   return &channels_[channel];
 }
 
-// The pool slot of the message `index` after the head, lent now if there was none.
+void Incoming::note_heard(Channel& channel, uint32_t sequence) {
+  if (static_cast<int32_t>(sequence + 1 - channel.heard_to) > 0) channel.heard_to = sequence + 1;
+}
+
+bool Incoming::knows(const Channel& channel, uint32_t index) {
+  return index < channel.messages.size() && channel.messages[index] != kNoIndex;
+}
+
+// The pool slot of the message `index` after the head, lent now if there was none. kNoIndex: it is
+// further ahead than a peer that keeps to the limits comes, over all channels.
 uint32_t Incoming::slot_for(Channel& channel, uint32_t index) {
+  const size_t more = index < channel.messages.size() ? 0 : index + 1 - channel.messages.size();
+  if (places_known_ + more > 2 * limits_.max_posted + limits_.eager_blocks) return kNoIndex;
+  places_known_ += static_cast<uint32_t>(more);
   while (channel.messages.size() <= index) channel.messages.push_back(kNoIndex);
   uint32_t& slot = channel.messages[index];
   if (slot == kNoIndex) slot = pool_.lend();
@@ -59,9 +71,11 @@ Result<void> Incoming::post(ChannelId id, const Payload& buffer, OperationId ope
                 "receive it in parts");
   }
   const uint32_t index = channel->next_post - channel->head;
-  const uint32_t slot = index < limits_.max_posted && posted_ < limits_.max_posted
-                            ? slot_for(*channel, index)
-                            : kNoIndex;
+  // Withdrawn ones too use up messages, and the peer remembers only so many that it has not sent.
+  const bool unmatched = static_cast<int32_t>(channel->head - channel->heard_to) >=
+                         static_cast<int32_t>(limits_.max_posted);
+  const bool room = index < limits_.max_posted && posted_ < limits_.max_posted && !unmatched;
+  const uint32_t slot = room ? slot_for(*channel, index) : kNoIndex;
   if (slot == kNoIndex) {
     return fail(ErrorCode::kExhausted, "cannot receive", "too many operations are posted",
                 "wait for completions");
@@ -70,6 +84,7 @@ Result<void> Incoming::post(ChannelId id, const Payload& buffer, OperationId ope
   message.buffer = buffer;
   message.operation = operation;
   message.posted = true;
+  if (message.failed) --withdrawn_;
   take_slot(id, channel->next_post, message);
   const ControlRecord grant{message.slot == kNoSlot ? FrameType::kGrant : FrameType::kPlacedGrant,
                             0,
@@ -111,8 +126,7 @@ bool Incoming::cancel(ChannelId id, OperationId operation, Ring<ControlRecord>& 
     message.failed = true;
     message.error = ErrorCode::kCancelled;
     await_every_write(message);
-    frames.push_back({FrameType::kCancelReceive, static_cast<uint8_t>(CancelReason::kCancelled), id,
-                      0, channel.head + i, 0});
+    withdraw(id, channel.head + i, frames);
     complete_front(channel);
     return true;
   }
@@ -131,9 +145,22 @@ RowVerdict Incoming::check(const DataRow& row, Channel*& channel, uint32_t& inde
     return {false, DropReason::kBadField, 0};
   }
   index = header.sequence - channel->head;
+  const bool past = static_cast<int32_t>(index) < 0;
+  if (!past && index >= limits_.max_posted) return {false, DropReason::kOverWindow, 0};
+  note_heard(*channel, header.sequence);
   // Over already: acknowledged, so that the peer stops sending it.
-  if (static_cast<int32_t>(index) < 0) return {true, DropReason::kStaleMessage, 0};
-  if (index >= limits_.max_posted) return {false, DropReason::kOverWindow, 0};
+  if (past) {
+    return {!was_withdrawn(header.channel, header.sequence), DropReason::kStaleMessage, 0};
+  }
+  return knows(*channel, index) ? RowVerdict{true, std::nullopt, 0}
+                                : judge_eager(header.message_bytes);
+}
+
+// Whether a message may wait here for its receive.
+RowVerdict Incoming::judge_eager(uint32_t bytes) const {
+  if (bytes > eager_.block_bytes()) return {false, DropReason::kNoReceive, 0};
+  const bool full = blocks_held_ >= limits_.eager_blocks || eager_.left() == 0;
+  if (full) return {false, DropReason::kOverEager, 0};
   return {true, std::nullopt, 0};
 }
 
@@ -146,10 +173,9 @@ RowVerdict Incoming::start(InMessage& message, const DataRow& row) {
       message.error = ErrorCode::kTruncated;
     }
   } else {
-    if (bytes > eager_.block_bytes()) return {false, DropReason::kNoReceive, 0};
-    if (blocks_held_ >= limits_.eager_blocks) return {false, DropReason::kOverEager, 0};
+    const RowVerdict verdict = judge_eager(bytes);
+    if (verdict.drop) return verdict;
     message.eager_block = eager_.lend();
-    if (message.eager_block == kNoIndex) return {false, DropReason::kOverEager, 0};
     ++blocks_held_;
   }
   message.started = true;
@@ -165,7 +191,9 @@ RowVerdict Incoming::accept(const DataRow& row) {
   const uint32_t slot = slot_for(*channel, index);
   if (slot == kNoIndex) return {false, DropReason::kOverWindow, 0};
   InMessage& message = pool_[slot];
-  if (message.failed) return {true, DropReason::kStaleMessage, 0};
+  if (message.failed) {
+    return {message.error != ErrorCode::kCancelled, DropReason::kStaleMessage, 0};
+  }
   if (!message.started) {
     verdict = start(message, row);
     if (verdict.drop) return verdict;
@@ -268,20 +296,49 @@ void Incoming::release_eager(InMessage& message) {
   --blocks_held_;
 }
 
-bool Incoming::on_cancel_send(const CancelFrame& cancel) {
+// This receive is withdrawn, and the peer has to be told.
+void Incoming::withdraw(ChannelId channel, uint32_t sequence, Ring<ControlRecord>& frames) {
+  unknown_withdrawals_.emplace_back(channel, sequence);
+  frames.push_back({FrameType::kCancelReceive, static_cast<uint8_t>(CancelReason::kCancelled),
+                    channel, 0, sequence, 0});
+}
+
+bool Incoming::was_withdrawn(ChannelId channel, uint32_t sequence) const {
+  return std::find(unknown_withdrawals_.begin(), unknown_withdrawals_.end(),
+                   std::pair(channel, sequence)) != unknown_withdrawals_.end();
+}
+
+void Incoming::forget_withdrawn(ChannelId channel, uint32_t sequence) {
+  std::erase(unknown_withdrawals_, std::pair(channel, sequence));
+}
+
+// The peer asks whether its message can still be withdrawn: not if all of it is here.
+bool Incoming::on_cancel_send(const CancelFrame& cancel, Ring<ControlRecord>& frames) {
   Channel* channel = channel_for(cancel.channel);
   if (channel == nullptr) return false;
   const uint32_t index = cancel.sequence - channel->head;
-  if (static_cast<int32_t>(index) < 0) return true;
-  if (index >= limits_.max_posted) return false;
-  const uint32_t slot = slot_for(*channel, index);
-  if (slot == kNoIndex) return true;
+  const bool past = static_cast<int32_t>(index) < 0;
+  const bool room = knows(*channel, index) || withdrawn_ < limits_.max_posted;
+  if (!past && (index >= limits_.max_posted || !room)) return false;
+  note_heard(*channel, cancel.sequence);
+  const uint32_t slot = past ? kNoIndex : slot_for(*channel, index);
+  if (!past && slot == kNoIndex) return false;
+  const bool whole = past ? !was_withdrawn(cancel.channel, cancel.sequence)
+                          : pool_[slot].started &&
+                                pool_[slot].received.covered() == pool_[slot].message_bytes;
+  if (whole) {
+    frames.push_back({FrameType::kDelivered, 0, cancel.channel, 0, cancel.sequence, 0});
+    return true;
+  }
+  if (past || pool_[slot].failed) return true;  // the news of that is on its way
   InMessage& message = pool_[slot];
-  const bool whole = message.started && message.received.covered() == message.message_bytes;
-  if (message.failed || whole) return true;
   message.failed = true;
-  message.error =
-      cancel.reason == CancelReason::kTruncated ? ErrorCode::kTruncated : ErrorCode::kCancelled;
+  if (!message.posted) ++withdrawn_;
+  message.error = ErrorCode::kTruncated;
+  if (cancel.reason == CancelReason::kCancelled) {
+    message.error = ErrorCode::kCancelled;
+    withdraw(cancel.channel, cancel.sequence, frames);
+  }
   await_every_write(message);
   release_eager(message);
   complete_front(*channel);
@@ -347,6 +404,7 @@ void Incoming::complete_front(Channel& channel) {
                             message.failed ? 0 : message.message_bytes});
     release(slot);
     channel.messages.pop_front();
+    --places_known_;
     ++channel.head;
     --posted_;
     ++completed_;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/pool.h"
@@ -134,7 +135,10 @@ class Incoming {
   bool request_fences(bool only_look);
   bool may_be_written() const { return slots_used_ > 0; }
   // False: the peer broke a rule.
-  bool on_cancel_send(const CancelFrame& cancel);
+  // The answer for the peer is appended to `frames`.
+  bool on_cancel_send(const CancelFrame& cancel, Ring<ControlRecord>& frames);
+  // The peer knows that this receive was withdrawn.
+  void forget_withdrawn(ChannelId channel, uint32_t sequence);
 
   // Whether a receive with this number may still get payload: its grant is worth repeating.
   bool awaits(ChannelId channel, uint32_t sequence) const;
@@ -150,9 +154,10 @@ class Incoming {
 
  private:
   struct Channel {
-    uint32_t head = 0;        // sequence of the oldest receive that is not over
-    uint32_t next_post = 0;   // sequence of the next receive to be posted
-    Ring<uint32_t> messages;  // pool slots from head on; kNoIndex: nothing known
+    uint32_t head = kFirstSequence;       // sequence of the oldest receive that is not over
+    uint32_t next_post = kFirstSequence;  // sequence of the next receive to be posted
+    uint32_t heard_to = kFirstSequence;   // behind the newest message that anything was heard of
+    Ring<uint32_t> messages;              // pool slots from head on; kNoIndex: nothing known
   };
 
   struct Slot {
@@ -168,8 +173,13 @@ class Incoming {
   bool over(const InMessage& message) const;
   bool fenced(const InMessage& message) const;
   Channel* channel_for(ChannelId channel);
+  static void note_heard(Channel& channel, uint32_t sequence);
+  static bool knows(const Channel& channel, uint32_t index);
   uint32_t slot_for(Channel& channel, uint32_t index);
+  void withdraw(ChannelId channel, uint32_t sequence, Ring<ControlRecord>& frames);
+  bool was_withdrawn(ChannelId channel, uint32_t sequence) const;
   RowVerdict check(const DataRow& row, Channel*& channel, uint32_t& index);
+  RowVerdict judge_eager(uint32_t bytes) const;
   RowVerdict start(InMessage& message, const DataRow& row);
   Payload target(const InMessage& message) const;
   void place_row(InMessage& message, const DataRow& row, uint64_t fresh);
@@ -192,11 +202,16 @@ class Incoming {
   uint32_t slots_used_ = 0;
   uint32_t posted_ = 0;
   uint32_t blocks_held_ = 0;
+  // Receives withdrawn without the peer's knowing yet: what comes for them is not acknowledged, or
+  // the peer would take it for delivered.
+  std::vector<std::pair<ChannelId, uint32_t>> unknown_withdrawals_;
+  uint32_t withdrawn_ = 0;     // by the peer, and not posted here
+  uint32_t places_known_ = 0;  // in the channels' rings together
   uint64_t received_bytes_ = 0;
   uint64_t completed_ = 0;
   // The message that got payload last, for predict().
   ChannelId latest_channel_ = 0;
-  uint32_t latest_sequence_ = 0;
+  uint32_t latest_sequence_ = kFirstSequence;
 };
 
 }  // namespace heddle::transport

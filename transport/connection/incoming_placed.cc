@@ -55,6 +55,7 @@ std::optional<DropReason> Incoming::accept_chunk(const ArrivedChunk& chunk) {
   Channel& channel = channels_[slots_[chunk.slot].channel];
   const uint32_t index = slots_[chunk.slot].sequence - channel.head;
   CHECK(index < channel.messages.size());
+  note_heard(channel, slots_[chunk.slot].sequence);
   InMessage& message = pool_[channel.messages[index]];
   if (message.failed) return DropReason::kStaleMessage;
   if (!message.started) message.message_bytes = kUnknownBytes;

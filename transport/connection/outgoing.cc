@@ -21,7 +21,28 @@ bool goes_placed(const OutMessage& message, const PeerLimits& limits) {
 
 }  // namespace
 
-void Outgoing::set_limits(const PeerLimits& limits) { limits_ = limits; }
+void Outgoing::set_limits(const PeerLimits& limits) {
+  limits_ = limits;
+  for (size_t id = limits.max_channels; id < channels_.size(); ++id) {
+    Channel& channel = channels_[id];
+    for (size_t i = 0; i < channel.messages.size(); ++i) {
+      give_up(pool_[channel.messages[i]], ErrorCode::kInvalid);
+    }
+    complete_front(channel);
+  }
+}
+
+// Makes room for what is known of the receive `index` behind the oldest message. False: it is
+// further ahead than was agreed. The peer posts `max_posted`, over all channels, and may have seen
+// as many end that this side does not know to be over.
+bool Outgoing::make_known(Channel& channel, uint32_t index) {
+  const size_t known = channel.grants.size();
+  const size_t more = index < known ? 0 : index + 1 - known;
+  if (receives_known_ + more > 2 * size_t{limits_.max_posted}) return false;
+  receives_known_ += static_cast<uint32_t>(more);
+  while (channel.grants.size() <= index) channel.grants.push_back({});
+  return true;
+}
 
 Outgoing::Channel* Outgoing::channel_for(ChannelId channel) {
   if (limits_.max_channels != 0 && channel >= limits_.max_channels) return nullptr;
@@ -45,7 +66,10 @@ Result<void> Outgoing::post(ChannelId id, const Payload& payload, OperationId op
     return fail(ErrorCode::kInvalid, "cannot send", "a message has at most 1 GiB",
                 "send it in parts");
   }
-  const uint32_t slot = posted_ < bound ? pool_.lend() : kNoIndex;
+  // Withdrawn ones too use up receives, and the peer remembers only so many that it has not posted.
+  const bool unmatched =
+      static_cast<int32_t>(channel->head - channel->known_to) >= static_cast<int32_t>(bound);
+  const uint32_t slot = posted_ < bound && !unmatched ? pool_.lend() : kNoIndex;
   if (slot == kNoIndex) {
     return fail(ErrorCode::kExhausted, "cannot send", "too many operations are posted",
                 "wait for completions");
@@ -103,18 +127,33 @@ bool Outgoing::cancel(ChannelId id, OperationId operation, ControlRecord& record
   for (size_t i = 0; i < channel.messages.size(); ++i) {
     OutMessage& message = pool_[channel.messages[i]];
     if (message.operation != operation || message.failed) continue;
-    if (message.acked.covered() == tracked(message)) return true;  // too late: it will complete
+    if (message.withdrawing || message.acked.covered() == tracked(message)) return true;
     record = {FrameType::kCancelSend,
               static_cast<uint8_t>(CancelReason::kCancelled),
               id,
               0,
               message.sequence,
               0};
-    give_up(message, ErrorCode::kCancelled);
+    // Once some of it was sent, only the peer knows whether it is too late: it answers with a
+    // cancel of its own, or that the message was delivered. Until then nothing more is sent.
+    message.withdrawing = message.started;
+    if (!message.started) give_up(message, ErrorCode::kCancelled);
     complete_front(channel);
     return true;
   }
   return false;
+}
+
+bool Outgoing::on_delivered(const CancelFrame& delivered) {
+  Channel* channel = channel_for(delivered.channel);
+  if (channel == nullptr) return false;
+  const uint32_t index = delivered.sequence - channel->head;
+  if (index >= channel->messages.size()) return true;
+  OutMessage& message = pool_[channel->messages[index]];
+  if (!message.withdrawing) return true;
+  acked_bytes_ += message.acked.add(0, tracked(message)) - (message.length() == 0 ? 1 : 0);
+  complete_front(*channel);
+  return true;
 }
 
 bool Outgoing::has_work() const { return !repeats_.empty() || !ready_.empty(); }
@@ -125,7 +164,7 @@ bool Outgoing::peek_repeat(Piece& piece) {
   while (!repeats_.empty()) {
     Repeat& repeat = repeats_.front();
     OutMessage* message = find(repeat.channel, repeat.sequence, repeat.message);
-    if (message == nullptr || message->failed) {
+    if (message == nullptr || message->failed || message->withdrawing) {
       repeats_.pop_front();
       continue;
     }
@@ -163,7 +202,8 @@ bool Outgoing::peek_new(Piece& piece) {
     if (index < channel.messages.size()) {
       const uint32_t slot = channel.messages[index];
       OutMessage& message = pool_[slot];
-      const bool done = message.failed || (message.started && message.next == message.length());
+      const bool done = message.failed || message.withdrawing ||
+                        (message.started && message.next == message.length());
       if (done) {
         ++channel.cursor;
         continue;
@@ -203,12 +243,17 @@ void Outgoing::take(const Piece& piece, uint32_t bytes) {
   if (ready_.size() > 1) ready_.push_back(ready_.pop_front());  // channels take turns by message
 }
 
+void Outgoing::note_known(Channel& channel, uint32_t sequence) {
+  if (static_cast<int32_t>(sequence + 1 - channel.known_to) > 0) channel.known_to = sequence + 1;
+}
+
 // False: further ahead than was agreed.
 bool Outgoing::grant_one(Channel& channel, uint32_t sequence, const Grant& grant) {
   const uint32_t index = sequence - channel.head;
-  if (static_cast<int32_t>(index) < 0) return true;  // long over: a repeated grant
-  if (index >= limits_.max_posted) return false;
-  while (channel.grants.size() <= index) channel.grants.push_back({});
+  const bool over = static_cast<int32_t>(index) < 0;  // a repeated grant
+  if (!over && !make_known(channel, index)) return false;
+  note_known(channel, sequence);
+  if (over) return true;
   Grant& known = channel.grants[index];
   if (known.state != Grant::State::kUnknown) return true;
   known = grant;
@@ -273,16 +318,16 @@ bool Outgoing::on_cancel_receive(const CancelFrame& cancel) {
   Channel* channel = channel_for(cancel.channel);
   if (channel == nullptr) return false;
   const uint32_t index = cancel.sequence - channel->head;
-  if (static_cast<int32_t>(index) < 0) return true;
-  if (index >= limits_.max_posted) return false;
-  while (channel->grants.size() <= index) channel->grants.push_back({});
+  const bool over = static_cast<int32_t>(index) < 0;
+  if (over) return true;
+  if (!make_known(*channel, index)) return false;
   channel->grants[index].state = Grant::State::kCancelled;
   if (index < channel->messages.size()) {
     OutMessage& message = pool_[channel->messages[index]];
     apply_grant(message, channel->grants[index]);
     if (message.acked.covered() < tracked(message)) give_up(message, ErrorCode::kCancelled);
-    complete_front(*channel);
   }
+  settle_grants(cancel.channel, *channel);
   return true;
 }
 
@@ -299,7 +344,7 @@ void Outgoing::on_acked(const DataRecord& row, uint32_t start, uint32_t end) {
 
 void Outgoing::on_lost(const DataRecord& row, uint32_t start, uint32_t end) {
   const OutMessage* message = find(row.channel, row.sequence, row.message);
-  if (message == nullptr || message->failed) return;
+  if (message == nullptr || message->failed || message->withdrawing) return;
   repeats_.push_back(
       {row.message, row.sequence, row.channel, start, std::max(end, start + 1), row.original});
 }
@@ -320,7 +365,10 @@ void Outgoing::complete_front(Channel& channel) {
     message.acked = std::move(memory);
     pool_.give_back(slot);
     channel.messages.pop_front();
-    if (!channel.grants.empty()) channel.grants.pop_front();
+    if (!channel.grants.empty()) {
+      channel.grants.pop_front();
+      --receives_known_;
+    }
     if (channel.cursor == channel.head) ++channel.cursor;
     ++channel.head;
     --posted_;
@@ -332,6 +380,7 @@ void Outgoing::fail_all(ErrorCode error) {
   for (Channel& channel : channels_) {
     for (size_t i = 0; i < channel.messages.size(); ++i) give_up(pool_[channel.messages[i]], error);
     complete_front(channel);
+    receives_known_ -= static_cast<uint32_t>(channel.grants.size());
     channel.grants.clear();
   }
   repeats_.clear();

@@ -13,6 +13,7 @@
 #include "transport/recovery/interval_set.h"
 #include "transport/recovery/sent_runs.h"
 #include "transport/wire/control.h"
+#include "transport/wire/packet.h"
 
 namespace heddle::transport {
 
@@ -29,6 +30,7 @@ struct OutMessage {
   bool granted = false;
   bool placed = false;     // its chunks are written remotely
   uint8_t slot = kNoSlot;  // of its receive, where that may be written remotely
+  bool withdrawing = false;  // the peer was asked whether it can still be withdrawn
   bool failed = false;
   ErrorCode error = ErrorCode::kCancelled;
   IntervalSet acked;  // of [0, max(length, 1)): an empty message counts as one byte
@@ -74,6 +76,7 @@ class Outgoing {
   Outgoing(OutPool& pool, Ring<Completion>& completions, ConnectionId connection)
       : pool_(pool), completions_(completions), connection_(connection) {}
 
+  // Messages posted before on channels that the peer does not have end with kInvalid.
   void set_limits(const PeerLimits& limits);
 
   // Errors: kInvalid (channel, size), kExhausted.
@@ -94,6 +97,8 @@ class Outgoing {
   bool on_grant(const GrantFrame& grant);
   bool on_placed_grant(const PlacedGrantFrame& grant);
   bool on_cancel_receive(const CancelFrame& cancel);
+  // The peer has all of a message that was to be withdrawn.
+  bool on_delivered(const CancelFrame& delivered);
   // Bytes [start, end) of the row's message arrived, or did not.
   void on_acked(const DataRecord& row, uint32_t start, uint32_t end);
   void on_lost(const DataRecord& row, uint32_t start, uint32_t end);
@@ -117,11 +122,12 @@ class Outgoing {
     uint32_t capacity = 0;
   };
   struct Channel {
-    uint32_t head = 0;        // sequence of the oldest message that is not over
-    uint32_t cursor = 0;      // sequence of the message that is sent next
-    bool ready = false;       // in ready_
-    Ring<uint32_t> messages;  // pool slots, from head on
-    Ring<Grant> grants;       // from head on
+    uint32_t head = kFirstSequence;      // sequence of the oldest message that is not over
+    uint32_t cursor = kFirstSequence;    // sequence of the message that is sent next
+    uint32_t known_to = kFirstSequence;  // behind the newest receive that is known of
+    bool ready = false;                  // in ready_
+    Ring<uint32_t> messages;             // pool slots, from head on
+    Ring<Grant> grants;                  // from head on
   };
   struct Repeat {
     uint32_t message = kNoIndex;
@@ -137,6 +143,8 @@ class Outgoing {
   bool peek_repeat(Piece& piece);
   bool peek_new(Piece& piece);
   bool sendable(OutMessage& message);
+  bool make_known(Channel& channel, uint32_t index);
+  static void note_known(Channel& channel, uint32_t sequence);
   bool grant_one(Channel& channel, uint32_t sequence, const Grant& grant);
   void withdraw_slot(uint8_t slot);
   void settle_grants(ChannelId id, Channel& channel);
@@ -155,7 +163,8 @@ class Outgoing {
   Ring<ControlRecord> truncated_;
   std::vector<RemotePlace> places_;  // by slot; empty where nothing is written remotely
   uint32_t posted_ = 0;
-  uint32_t ahead_ = 0;  // eager blocks of the peer in use
+  uint32_t receives_known_ = 0;  // in the channels' rings together
+  uint32_t ahead_ = 0;           // eager blocks of the peer in use
   uint64_t acked_bytes_ = 0;
   uint64_t completed_ = 0;
 };
