@@ -80,7 +80,7 @@ size_t SimDatapath::receive(datapath::RxBatch& batch, const Prediction* predicti
 
 void SimDatapath::release(datapath::RxBatch& batch) {
   // Whoever still looks at a frame should notice.
-  if (lent_) std::memset(frames_.data(), 0xdd, std::min<size_t>(frames_.size(), 4'096));
+  if (!frames_.empty()) std::memset(frames_.data(), 0xdd, std::min<size_t>(frames_.size(), 4'096));
   lent_ = false;
   batch.count = batch.event_count = 0;
 }
