@@ -17,6 +17,18 @@ namespace {
 // room, so this only keeps timers alive where it never has.
 constexpr Nanos kRefusedRetry = millis(1);
 
+// Copying so much takes no longer than a look at the clock.
+constexpr uint64_t kQuickCopyBytes = 1024;
+
+bool copies_little(std::span<const transport::Placement> placements) {
+  uint64_t bytes = 0;
+  for (const transport::Placement& placement : placements) {
+    bytes += uint64_t{placement.segments} * placement.bytes;
+    if (bytes > kQuickCopyBytes) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Driver::Driver(transport::Endpoint& endpoint, datapath::Datapath& datapath)
@@ -24,7 +36,8 @@ Driver::Driver(transport::Endpoint& endpoint, datapath::Datapath& datapath)
       datapath_(datapath),
       input_(std::make_unique<datapath::RxBatch>()),
       output_(std::make_unique<transport::TxBatch>()),
-      predicts_(datapath.capabilities().predicts) {}
+      predicts_(datapath.capabilities().predicts),
+      stamps_(datapath.capabilities().timestamps) {}
 
 Driver::~Driver() = default;
 
@@ -32,8 +45,6 @@ Nanos Driver::turn() {
   ++statistics_.turns;
   refresh_now();
   const bool had_input = take_input();
-  // Copies may have taken a while; what leaves must carry the time at which it leaves.
-  if (had_input) refresh_now();
   if (endpoint_.poll_timeout() <= now_) {
     endpoint_.handle_timeout(now_);
     settle();
@@ -47,8 +58,8 @@ Nanos Driver::turn() {
   return refused_ ? std::max(wanted, now_ + kRefusedRetry) : wanted;
 }
 
-void Driver::push() {
-  refresh_now();
+void Driver::push(Nanos now) {
+  now_ = std::max(now_, now);
   settle();
   give_output();
 }
@@ -57,12 +68,9 @@ bool Driver::take_input() {
   settle();
   transport::Prediction prediction;
   const bool predicted = predicts_ && endpoint_.predict(prediction);
-  const size_t runs = datapath_.receive(*input_, predicted ? &prediction : nullptr);
-  const size_t events = input_->event_count;
-  for (size_t i = 0; i < runs; ++i) endpoint_.handle_run(now_, input_->runs[i]);
-  for (size_t i = 0; i < events; ++i) endpoint_.handle_placed(now_, input_->events[i]);
-  settle();
-  if (runs + events > 0) datapath_.release(*input_);
+  const bool had_input =
+      datapath_.receive(*input_, predicted ? &prediction : nullptr) > 0 || input_->event_count > 0;
+  if (had_input) handle_input();
 
   bool had_error = false;
   transport::NetworkError error;
@@ -71,7 +79,22 @@ bool Driver::take_input() {
     had_error = true;
   }
   if (had_error) settle();
-  return runs + events > 0 || had_error;
+  return had_input || had_error;
+}
+
+void Driver::handle_input() {
+  for (size_t i = 0; i < input_->count; ++i) endpoint_.handle_run(now_, input_->runs[i]);
+  for (size_t i = 0; i < input_->event_count; ++i) {
+    endpoint_.handle_placed(now_, input_->events[i]);
+  }
+  // What leaves must carry the time at which it leaves. Copies take a while; without, the time of
+  // arrival is as good as another look at the clock.
+  const bool arrival_is_now =
+      !stamps_ && input_->count > 0 && copies_little(endpoint_.placements());
+  if (arrival_is_now) now_ = std::max(now_, input_->runs[input_->count - 1].received_at);
+  settle();
+  datapath_.release(*input_);
+  if (!arrival_is_now) refresh_now();
 }
 
 // Sends until nothing is due, the network refuses, or a batch's worth of bursts has left: then

@@ -46,8 +46,8 @@ class Driver {
   Nanos turn();
 
   // Only sends what may leave now, with the copies that this needs; for the moment after a post_*
-  // call.
-  void push();
+  // call, which was made at `now`.
+  void push(Nanos now);
 
   // Makes the copies that post_* calls asked for, so that their completions may be looked at.
   // turn() does this itself; an owner calls it after post_* when it wants completions before the
@@ -64,6 +64,7 @@ class Driver {
 
  private:
   bool take_input();
+  void handle_input();
   bool give_output();
   void refresh_now();
 
@@ -73,6 +74,7 @@ class Driver {
   std::unique_ptr<transport::TxBatch> output_;
   size_t output_taken_ = 0;  // bursts of output_ that the datapath has taken
   bool predicts_ = false;
+  bool stamps_ = false;   // the datapath's times of arrival are the network's own
   bool refused_ = false;  // the rest of output_ waits for room in the network
   Nanos now_;
   DriverStatistics statistics_;

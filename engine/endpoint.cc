@@ -55,17 +55,19 @@ Endpoint::Body::~Body() {
 Result<Connection> Endpoint::Body::connect(const transport::Address& peer,
                                            const ConnectionOptions& options) {
   Wheel::Lock lock = wheel_.lock();
-  Result<Connection> connection = transport_.post_connect(stamp(), peer, options);
+  const Nanos now = stamp();
+  Result<Connection> connection = transport_.post_connect(now, peer, options);
   if (!connection) return connection;
   connections_.add(*connection, peer);
-  after_post(lock);
+  after_post(lock, now);
   return connection;
 }
 
 void Endpoint::Body::close(Connection connection) {
   Wheel::Lock lock = wheel_.lock();
-  transport_.post_close(stamp(), connection);
-  after_post(lock);
+  const Nanos now = stamp();
+  transport_.post_close(now, connection);
+  after_post(lock, now);
 }
 
 void Endpoint::Body::abort(Connection connection) {
@@ -75,8 +77,9 @@ void Endpoint::Body::abort(Connection connection) {
   const bool living = status->state != ConnectionState::kClosed;
   connections_.give_back(connection);
   if (!living) return;
-  transport_.post_abort(stamp(), connection);
-  after_post(lock);
+  const Nanos now = stamp();
+  transport_.post_abort(now, connection);
+  after_post(lock, now);
 }
 
 Result<Operation> Endpoint::Body::post(const OperationPlace& place,
@@ -88,16 +91,16 @@ Result<Operation> Endpoint::Body::post(const OperationPlace& place,
                 "test() or wait() for some first");
   }
   Wheel::Lock lock = wheel_.lock();
+  const Nanos now = stamp();
   const Result<void> posted =
       place.direction == Direction::kSend
-          ? transport_.post_send(stamp(), place.connection, place.channel, payload, operation.id)
-          : transport_.post_receive(stamp(), place.connection, place.channel, payload,
-                                    operation.id);
+          ? transport_.post_send(now, place.connection, place.channel, payload, operation.id)
+          : transport_.post_receive(now, place.connection, place.channel, payload, operation.id);
   if (!posted) {
     operations_.abandon(operation);
     return fail(posted.error());
   }
-  after_post(lock);
+  after_post(lock, now);
   return operation;
 }
 
@@ -105,8 +108,9 @@ void Endpoint::Body::cancel(Operation operation) {
   Wheel::Lock lock = wheel_.lock();
   OperationPlace place;
   if (!operations_.find(operation, place)) return;
-  transport_.post_cancel(stamp(), place.connection, place.channel, place.direction, operation.id);
-  after_post(lock);
+  const Nanos now = stamp();
+  transport_.post_cancel(now, place.connection, place.channel, place.direction, operation.id);
+  after_post(lock, now);
 }
 
 Result<transport::RegionId> Endpoint::Body::register_region(void* start, size_t bytes) {

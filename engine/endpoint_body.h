@@ -73,10 +73,17 @@ class Endpoint::Body final : public Registrar, public HelperClient {
   uint64_t changes_seen_ = 0;  // by progress()
 
  private:
+  // Of a wait.
+  struct Span {
+    Nanos began;
+    Nanos deadline;
+  };
+
   Nanos turn();
   void take_results();
-  void after_post(Wheel::Lock& lock);
-  void lead(Wheel::Lock& lock, const std::function<bool()>& done, Nanos deadline, int cores_kept);
+  // `now` is when the call that posted something came.
+  void after_post(Wheel::Lock& lock, Nanos now);
+  void lead(Wheel::Lock& lock, const std::function<bool()>& done, const Span& span, int cores_kept);
   void start_thread();
   Nanos stamp();
 

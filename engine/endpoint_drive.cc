@@ -12,6 +12,9 @@ namespace {
 
 // The helper gives an endpoint so many turns before it looks at the next one.
 constexpr int kHelperTurns = 16;
+// A spinning thread yields its core from here on. Sooner would keep it from seeing at once what
+// comes soonest: a system call costs as much as several looks at the network.
+constexpr Nanos kYieldAfter = micros(5);
 
 Nanos later(Nanos now, Nanos span) {
   return span >= Nanos::never() - now ? Nanos::never() : now + span;
@@ -38,7 +41,7 @@ void Endpoint::Body::start_thread() {
     Wheel::Lock lock = wheel_.lock();
     // One core stays free for the threads that wait on this one.
     lead(
-        lock, [this] { return stopping_; }, Nanos::never(), 1);
+        lock, [this] { return stopping_; }, {stamp(), Nanos::never()}, 1);
     leading_ = false;
   });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -93,13 +96,14 @@ void Endpoint::Body::take_results() {
 bool Endpoint::Body::drive_until(const std::function<bool()>& done, Nanos timeout) {
   Wheel::Lock lock = wheel_.lock();
   if (done() || in_child() || options_.drive == Drive::kExternal) return done();
-  const Nanos deadline = later(stamp(), timeout);
+  const Nanos began = stamp();
+  const Nanos deadline = later(began, timeout);
   while (!done()) {
     if (!leading_) {
       leading_ = true;
       takeover_.hold();
-      lead(lock, done, deadline, 0);
-      takeover_.let_go(stamp());
+      lead(lock, done, {began, deadline}, 0);
+      takeover_.let_go(std::max(began, driver_.last_turn_at()));
       leading_ = false;
       if (followers_ > 0) changed_.notify_all();
       return done();
@@ -113,15 +117,15 @@ bool Endpoint::Body::drive_until(const std::function<bool()>& done, Nanos timeou
   return true;
 }
 
-void Endpoint::Body::lead(Wheel::Lock& lock, const std::function<bool()>& done, Nanos deadline,
+void Endpoint::Body::lead(Wheel::Lock& lock, const std::function<bool()>& done, const Span& span,
                           int cores_kept) {
   const SpinLeave leave = options_.spin == Spin::kNever ? SpinLeave() : SpinLeave::take(cores_kept);
-  Nanos worked_at = stamp();
+  Nanos worked_at = span.began;
   bool idle = false;  // since worked_at
   while (!done()) {
     const Nanos wanted = turn();
-    const Nanos now = stamp();
-    const bool over = done() || now >= deadline;
+    const Nanos now = driver_.last_turn_at();
+    const bool over = done() || now >= span.deadline;
     if (idle && (over || wanted <= now)) spin_budget_.on_idle_ended(now - worked_at);
     if (over) return;
     idle = wanted > now;
@@ -135,10 +139,10 @@ void Endpoint::Body::lead(Wheel::Lock& lock, const std::function<bool()>& done, 
     if (spin) {
       wheel_.give_way(lock);
       // The peer may wait for this very core; then spinning on would only keep it from answering.
-      std::this_thread::yield();
+      if (now - worked_at >= kYieldAfter) std::this_thread::yield();
       continue;
     }
-    wheel_.sleep(lock, std::min(wanted, deadline));
+    wheel_.sleep(lock, std::min(wanted, span.deadline));
   }
 }
 
@@ -150,13 +154,13 @@ void Endpoint::Body::turn_if_free() {
   takeover_.on_caller(driver_.last_turn_at());
 }
 
-void Endpoint::Body::after_post(Wheel::Lock& lock) {
+void Endpoint::Body::after_post(Wheel::Lock& lock, Nanos now) {
   static_cast<void>(lock);
   if (wheel_.sleeping() || options_.drive == Drive::kExternal) {
     datapath_->wake();
   } else if (!leading_) {
     // The caller may compute from here on: what can leave, leaves now.
-    driver_.push();
+    driver_.push(now);
     takeover_.on_caller(driver_.last_turn_at());
   }
 }

@@ -11,16 +11,17 @@ bool Server::run(bool once) {
   bool all_well = true;
   while (interrupted() == 0) {
     endpoint_.progress(millis(200));
-    while (const auto connection = endpoint_.accept(Nanos{})) {
-      sessions_.push_back(std::make_unique<Session>(endpoint_, *connection, reporter_));
-      ++clients_;
-    }
     const auto gone = [&all_well](std::unique_ptr<Session>& session) {
       if (session->step()) return false;
       all_well = all_well && !session->failed();
       return true;
     };
     sessions_.erase(std::remove_if(sessions_.begin(), sessions_.end(), gone), sessions_.end());
+    // Asked last: it takes a turn of the endpoint, for which a client's echo should not wait.
+    while (const auto connection = endpoint_.accept(Nanos{})) {
+      sessions_.push_back(std::make_unique<Session>(endpoint_, *connection, reporter_));
+      ++clients_;
+    }
     if (once && clients_ > 0 && sessions_.empty()) break;
   }
   return all_well;
