@@ -94,6 +94,7 @@ class Endpoint::Body final : public Registrar, public HelperClient {
   int followers_ = 0;
   bool stopping_ = false;
   bool helped_ = false;
+  bool helper_parked_ = false;  // it will not look again before it is nudged
   std::condition_variable changed_;
   std::thread thread_;
 };

@@ -105,6 +105,9 @@ bool Endpoint::Body::drive_until(const std::function<bool()>& done, Nanos timeou
       lead(lock, done, {began, deadline}, 0);
       takeover_.let_go(std::max(began, driver_.last_turn_at()));
       leading_ = false;
+      // The helper sleeps for as long as somebody waits here; from now on it counts the time.
+      if (helper_parked_) HelperThread::of_process().nudge(*this);
+      helper_parked_ = false;
       if (followers_ > 0) changed_.notify_all();
       return done();
     }
@@ -174,7 +177,7 @@ Nanos Endpoint::Body::turn_external() {
 
 HelperClient::Look Endpoint::Body::helper_look() {
   const Wheel::Lock lock = wheel_.try_lock();
-  if (!lock.owns_lock()) return {.after = options_.takeover_after};
+  if (!lock.owns_lock()) return {.after = options_.takeover_after};  // somebody drives
   const bool watches_input = descriptor() >= 0;
   Nanos now = stamp();
   Nanos wanted = now;
@@ -183,6 +186,7 @@ HelperClient::Look Endpoint::Body::helper_look() {
     wanted = turn();
     now = stamp();
   }
+  helper_parked_ = takeover_.held();
   const Nanos next = takeover_.next_look(now, wanted, watches_input);
   const Nanos after = next == Nanos::never() ? next : std::max(Nanos{}, next - now);
   return {.after = after, .on_input = may_drive && watches_input};

@@ -94,6 +94,11 @@ class HelperThread::Body {
     thread_ = std::thread();
   }
 
+  void nudge(HelperClient& client) {
+    client.ask_for_look();
+    wake();
+  }
+
   bool running() const {
     const std::lock_guard life(life_mutex_);
     return thread_.joinable();
@@ -144,7 +149,7 @@ class HelperThread::Body {
     Nanos earliest = Nanos::never();
     for (Entry& entry : entries_) {
       const Nanos now = monotonic_now();
-      if (entry.due <= now) {
+      if (entry.client->take_ask() || entry.due <= now) {
         const HelperClient::Look look = entry.client->helper_look();
         entry.due = look.after >= Nanos::never() - now ? Nanos::never() : now + look.after;
         if (look.on_input && entry.watched) watch(entry);
@@ -184,6 +189,7 @@ HelperThread::HelperThread() : body_(std::make_unique<Body>()) {}
 HelperThread::~HelperThread() = default;
 void HelperThread::add(HelperClient& client) { body_->add(client); }
 void HelperThread::remove(HelperClient& client) { body_->remove(client); }
+void HelperThread::nudge(HelperClient& client) { body_->nudge(client); }
 bool HelperThread::running() const { return body_->running(); }
 
 HelperThread& HelperThread::of_process() {

@@ -4,6 +4,7 @@
 // says when it may drive.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -23,8 +24,15 @@ class HelperClient {
   virtual Look helper_look() = 0;
   virtual int descriptor() const = 0;  // -1: none
 
+  // Used by HelperThread::nudge() and its thread.
+  void ask_for_look() { asked_.store(true); }
+  bool take_ask() { return asked_.exchange(false); }
+
  protected:
   ~HelperClient() = default;
+
+ private:
+  std::atomic<bool> asked_{false};
 };
 
 class HelperThread {
@@ -41,6 +49,9 @@ class HelperThread {
   void add(HelperClient& client);
   // When it returns, the helper does not know the client any more.
   void remove(HelperClient& client);
+  // From any thread: the next look at this client is due now, whatever its last answer was. Takes
+  // no lock.
+  void nudge(HelperClient& client);
   bool running() const;
 
  private:

@@ -91,6 +91,18 @@ TEST(HelperThread, InputWakesItOnceALook) {
   close(descriptor);
 }
 
+TEST(HelperThread, NudgeMakesALookDue) {
+  HelperThread helper;
+  Client client({.after = Nanos::never()});
+  helper.add(client);
+  for (int looks = 1; looks < 50; ++looks) {
+    ASSERT_TRUE(client.reaches(looks));
+    helper.nudge(client);
+  }
+  EXPECT_TRUE(client.reaches(50));
+  helper.remove(client);
+}
+
 TEST(HelperThread, ChildOfForkGetsItsOwn) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the thread sanitizer does not allow threads in the child of a threaded process";

@@ -29,8 +29,11 @@ class Takeover {
 
   bool helper_may_drive(Nanos now) const { return holders_ == 0 && now - caller_at_ >= patience_; }
 
-  // When the helper should look again, after it looked at `now`. `wanted` is what the driver's
-  // latest turn answered; `watches_input`: the helper is woken by input as well.
+  bool held() const { return holders_ > 0; }
+
+  // When the helper should look again, after it looked at `now`; never() while held: whoever lets
+  // go tells it. `wanted` is what the driver's latest turn answered; `watches_input`: the helper is
+  // woken by input as well.
   Nanos next_look(Nanos now, Nanos wanted, bool watches_input) const;
 
  private:

@@ -38,7 +38,9 @@ TEST(Takeover, LooksWhenTheCallersTimeIsUp) {
   takeover.on_caller(millis(7));
   EXPECT_EQ(takeover.next_look(millis(8), Nanos::never(), true), millis(12));
   takeover.hold();
-  EXPECT_EQ(takeover.next_look(millis(20), millis(20), true), millis(25));
+  EXPECT_EQ(takeover.next_look(millis(20), millis(20), true), Nanos::never());
+  takeover.let_go(millis(30));
+  EXPECT_EQ(takeover.next_look(millis(31), millis(31), true), millis(35));
 }
 
 TEST(Takeover, DrivingHelperFollowsTimersAndPollsOnlyWhereItIsBlind) {

@@ -23,7 +23,7 @@ void fill_message(std::span<std::byte> bytes, uint64_t number) {
   for (; at + sizeof word <= bytes.size(); at += sizeof word, word += kStep) {
     std::memcpy(bytes.data() + at, &word, sizeof word);
   }
-  std::memcpy(bytes.data() + at, &word, bytes.size() - at);
+  if (at < bytes.size()) std::memcpy(bytes.data() + at, &word, bytes.size() - at);
 }
 
 std::optional<uint64_t> find_difference(std::span<const std::byte> bytes, uint64_t number) {
