@@ -11,11 +11,10 @@
 #   X_main.cc    a program X in bin/
 #   testing/*.cc what tests share: static library heddle_<room>_testing, linked by the room's test,
 #                bench and fuzz programs and never by heddle_<room>
-# Every header compiles alone: x.cc and x_test.cc prove it for x.h by including it first (tests/house
-# sees to that); a header that has neither is compiled by itself, in <room>_headers.
-# GENERATED names sources in the build tree that belong to the library too.
-# A subfolder with a CMakeLists.txt of its own is left to that file. A room without files is an
-# interface library.
+# Every header compiles alone: x.cc and x_test.cc prove it for x.h by including it first
+# (tests/house sees to that); a header that has neither is compiled by itself, in <room>_headers.
+# GENERATED names sources in the build tree that belong to the library too. A subfolder with a
+# CMakeLists.txt of its own is left to that file. A room without files is an interface library.
 include_guard()
 
 set(HEDDLE_ROOMS_FILE "${PROJECT_SOURCE_DIR}/cmake/rooms.txt")

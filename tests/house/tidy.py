@@ -8,7 +8,8 @@ from tree import Violation, includes, strip_cxx
 MAX_FILE_LINES = 500
 MAX_TEST_FILE_LINES = 700
 MAX_FUNCTION_LINES = 70
-MAX_LINE_LENGTH = 100
+MAX_LINE_LENGTH = 100         # of C++, as clang-format wraps it
+MAX_SCRIPT_LINE_LENGTH = 120  # of Python, shell and CMake, which nothing wraps
 
 _EMPTY_NAME = re.compile(r"(^|_)(utils|misc|common|helpers|managers?)(_|$)|(^|_)(util|helper)$")
 _NETWORK_HEADERS = re.compile(
@@ -59,9 +60,10 @@ def function_length(file):
 
 
 def line_length(file):
+    longest = MAX_LINE_LENGTH if file.path.endswith((".h", ".cc")) else MAX_SCRIPT_LINE_LENGTH
     return [Violation("line_length", file.path, number, f"{len(line)} columns", size=len(line))
             for number, line in enumerate(file.lines, 1)
-            if len(line) > MAX_LINE_LENGTH and "http" not in line]
+            if len(line) > longest and "http" not in line]
 
 
 def head(file):

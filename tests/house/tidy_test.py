@@ -51,6 +51,8 @@ class TidyTest(unittest.TestCase):
     def test_line_length(self):
         self.assertEqual(rules("base/a.h", with_line("// " + "x" * 97)), set())
         self.assertEqual(rules("base/a.h", with_line("// " + "x" * 98)), {"line_length"})
+        self.assertEqual(rules("scripts/a.py", '"""Head."""\n# ' + "x" * 118 + "\n"), set())
+        self.assertEqual(rules("scripts/a.py", '"""Head."""\n# ' + "x" * 119 + "\n"), {"line_length"})
 
     def test_head(self):
         self.assertEqual(rules("base/a.cc", "#include <vector>\n"), {"head"})

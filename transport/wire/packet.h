@@ -74,7 +74,8 @@ struct OriginalWrite {
 Nanos pack(const OriginalWrite& original);
 OriginalWrite unpack_original(Nanos field);
 
-// The sequence of the first message of every channel: near the wrap, so that wrapping is nothing rare.
+// The sequence of the first message of every channel: near the wrap, so that wrapping is nothing
+// rare.
 inline constexpr uint32_t kFirstSequence = UINT32_MAX - 63;
 
 // A message has at most 1 GiB.
