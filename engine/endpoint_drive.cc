@@ -208,8 +208,15 @@ void Endpoint::Body::spin_for(Operation operation) {
   if (options_.drive != Drive::kThread || options_.spin == Spin::kNever) return;
   const SpinLeave leave = SpinLeave::take(0);
   if (!leave.granted()) return;
-  const Nanos until = later(datapath_->now(), options_.spin_limit);
-  while (!operations_.is_done(operation) && datapath_->now() < until) spin_pause();
+  const Nanos began = datapath_->now();
+  for (Nanos now = began; now - began < options_.spin_limit; now = datapath_->now()) {
+    if (operations_.is_done(operation)) return;
+    if (now - began < kYieldAfter) {
+      spin_pause();
+    } else {
+      std::this_thread::yield();
+    }
+  }
 }
 
 }  // namespace heddle::engine

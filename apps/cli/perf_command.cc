@@ -75,8 +75,9 @@ Result<std::vector<TestOptions>> plan_tests(const PerfOptions& options) {
   return plan;
 }
 
-PerfSetting setting_of(Client& client) {
+PerfSetting setting_of(const Client& client, const Config& config) {
   PerfSetting setting{.peer = client.peer()};
+  setting.paths_asked = static_cast<uint32_t>(config.integer("paths"));
   if (const auto known = client.endpoint().statistics(client.connection())) {
     setting.paths = known->paths;
     setting.congestion = known->congestion;
@@ -149,7 +150,7 @@ Result<int> measure_host(const Config& config, const PerfOptions& options) {
       Client::connect(**endpoint, options.host, port, "heddle perf");
   if (!client && interrupted() != 0) return interrupted_exit_status();
   if (!client) return fail(client.error());
-  const PerfSetting setting = setting_of(**client);
+  const PerfSetting setting = setting_of(**client, config);
   if (!options.json) print(setting_text(setting));
   PerfRun run(**client, options);
   const Result<void> ran = run.run(*plan);

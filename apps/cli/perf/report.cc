@@ -150,8 +150,12 @@ void add_latency(const Measurement& m, Json& json) {
 }  // namespace
 
 std::string setting_text(const PerfSetting& setting) {
-  return fmt::format("{}, {} path{}, {}\n", setting.peer, setting.paths,
-                     setting.paths == 1 ? "" : "s", setting.congestion);
+  const std::string fewer =
+      setting.paths_asked > setting.paths
+          ? fmt::format(" (of {} asked: no more are allowed there)", setting.paths_asked)
+          : "";
+  return fmt::format("{}, {} path{}{}, {}\n", setting.peer, setting.paths,
+                     setting.paths == 1 ? "" : "s", fewer, setting.congestion);
 }
 
 std::string measurement_text(const Measurement& measurement) {

@@ -12,6 +12,7 @@ namespace heddle::cli {
 struct PerfSetting {
   std::string peer;
   uint32_t paths = 0;
+  uint32_t paths_asked = 0;  // more than `paths` where the other side allows fewer
   std::string congestion;
 };
 

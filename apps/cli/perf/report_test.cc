@@ -74,6 +74,13 @@ TEST(Report, WrongMessagesAreNamed) {
   EXPECT_NE(text.find("byte 5 of message 7"), std::string::npos) << text;
 }
 
+TEST(Report, SettingTellsOfFewerPathsThanAsked) {
+  EXPECT_EQ(setting_text({.peer = "h:1", .paths = 1, .paths_asked = 1, .congestion = "cubic"}),
+            "h:1, 1 path, cubic\n");
+  EXPECT_NE(setting_text({.peer = "h:1", .paths = 64, .paths_asked = 256}).find("256 asked"),
+            std::string::npos);
+}
+
 TEST(Report, DocumentCarriesTheError) {
   const Error error{ErrorCode::kPeerDead, "the peer is gone", "it stopped answering", ""};
   const std::vector<Measurement> done = {bandwidth()};
