@@ -40,6 +40,7 @@ constexpr size_t kArenaBytes = kBatchBytes + kPlacedReserve + kRowBytes;
 constexpr uint32_t kMaxFrames = 32;    // a call
 constexpr uint32_t kMaxRowFrames = 4;  // a call, where each may be a row
 constexpr size_t kSmallBytes = 2048;   // frames up to this are moved together
+constexpr uint32_t kMaxCalls = 64;     // in one receive(), whatever arrives
 constexpr size_t kControlBytes = 128;
 // After a wrong prediction that cost more than this, predictions are distrusted for a while.
 constexpr uint32_t kCostlyBytes = 4096;
@@ -47,7 +48,7 @@ constexpr uint32_t kMaxDistrust = 64;
 
 constexpr size_t align_up(size_t bytes) { return (bytes + kAlign - 1) & ~(kAlign - 1); }
 
-bool fits_mask(const std::byte* header, const Prediction& prediction) {
+bool header_fits(const std::byte* header, const Prediction& prediction) {
   for (size_t i = 0; i < kDataHeaderBytes; ++i) {
     if (((header[i] ^ prediction.header[i]) & prediction.mask[i]) != std::byte{0}) return false;
   }
@@ -62,27 +63,47 @@ void add_little_endian(std::byte* at, uint32_t amount) {
   for (int i = 0; i < 4; ++i) at[i] = static_cast<std::byte>(value >> (8 * i));
 }
 
+// Moves the prediction behind `placed` bytes; false: that cannot be told, or no place is left.
+bool advance(Prediction& prediction, uint64_t placed) {
+  if (placed >= prediction.place.length ||
+      prediction.offset_at > kDataHeaderBytes - sizeof(uint32_t)) {
+    return false;
+  }
+  prediction.place.offset += placed;
+  prediction.place.length -= placed;
+  add_little_endian(prediction.header.data() + prediction.offset_at, static_cast<uint32_t>(placed));
+  return true;
+}
+
 }  // namespace
 
 struct Receiver::Scratch {
-  std::array<mmsghdr, kMaxFrames> messages{};
-  std::array<iovec, 2 * kMaxPairs + 3> vectors{};
-  std::array<SocketAddress, kMaxFrames> from{};
   struct alignas(cmsghdr) Control {
     std::array<std::byte, kControlBytes> bytes;
   };
-  std::array<Control, kMaxFrames> control;
+  std::array<mmsghdr, kMaxFrames> messages{};
+  std::array<iovec, kMaxFrames> frames{};
+  std::array<iovec, 2 * kMaxPairs + 3> pieces{};  // of a predicted receive
+  std::array<SocketAddress, kMaxFrames> from{};
+  std::array<Control, kMaxFrames> control{};
   alignas(kAlign) std::array<std::byte, kArenaBytes> arena;
 
-  void prepare(size_t index, iovec* vectors_of_message, size_t count) {
+  explicit Scratch(size_t slot_bytes) {
+    for (size_t i = 0; i < kMaxFrames; ++i) {
+      frames[i].iov_len = slot_bytes;
+      messages[i].msg_hdr.msg_name = from[i].bytes.data();
+      messages[i].msg_hdr.msg_control = control[i].bytes.data();
+    }
+  }
+
+  // The fields that a call reads, and may have changed.
+  msghdr& prepare(size_t index, iovec* vectors, size_t count) {
     msghdr& message = messages[index].msg_hdr;
-    message.msg_name = from[index].bytes.data();
     message.msg_namelen = static_cast<socklen_t>(from[index].bytes.size());
-    message.msg_iov = vectors_of_message;
+    message.msg_iov = vectors;
     message.msg_iovlen = count;
-    message.msg_control = control[index].bytes.data();
     message.msg_controllen = kControlBytes;
-    message.msg_flags = 0;
+    return message;
   }
 };
 
@@ -109,8 +130,10 @@ Receiver::Receiver(Socket socket, const ReceiverOptions& options, const RegionTa
       options_(options),
       regions_(regions),
       statistics_(statistics),
-      scratch_(std::make_unique<Scratch>()) {
-  CHECK(options_.max_datagram_bytes <= kRowBytes && options_.place_min_bytes > 0);
+      // One byte more shows that a datagram is too large.
+      slot_bytes_(options.coalesces ? kRowBytes : align_up(options.max_datagram_bytes + 1)),
+      scratch_(std::make_unique<Scratch>(slot_bytes_)) {
+  CHECK(options_.max_datagram_bytes < kRowBytes && options_.place_min_bytes > 0);
 }
 
 Receiver::~Receiver() = default;
@@ -119,15 +142,11 @@ size_t Receiver::receive(RxBatch& batch, const Prediction* prediction) {
   CHECK(!lent_);
   batch.count = 0;
   used_ = batch_bytes_ = 0;
-  bool drained = false;
-  if (prediction != nullptr && worth_placing(*prediction)) {
-    if (distrust_ == 0) {
-      drained = receive_placed(batch, *prediction);
-    } else {
-      --distrust_;
-    }
-  }
+  const bool predicted = prediction != nullptr && worth_placing(*prediction);
+  const bool trusted = distrust_ == 0;
+  const bool drained = predicted && trusted && receive_placed(batch, *prediction);
   if (!drained && (busy_ || batch.count == 0)) receive_frames(batch);
+  if (predicted && !trusted && batch.count > 0) --distrust_;
   busy_ = lent_ = batch.count > 0;
   return batch.count;
 }
@@ -150,10 +169,17 @@ uint64_t Receiver::dropped() const {
   return truncated_ + (done == 0 ? info[SK_MEMINFO_DROPS] : 0);
 }
 
-bool Receiver::has_room(const RxBatch& batch, size_t reserve) const {
-  // A predicted receive may give two runs.
+// For a predicted receive, which may give two runs.
+bool Receiver::has_room(const RxBatch& batch) const {
   return batch.count + 2 <= RxBatch::kMaxRuns && batch_bytes_ < kBatchBytes &&
-         used_ + reserve <= kArenaBytes;
+         used_ + kPlacedReserve <= kArenaBytes;
+}
+
+bool Receiver::fits(const Prediction& prediction, const Layout& layout, const Arrival& arrival) {
+  const bool single = arrival.bytes <= arrival.segment_bytes;
+  return arrival.bytes >= kDataHeaderBytes && header_fits(layout.slots, prediction) &&
+         (arrival.segment_bytes == layout.datagram() ||
+          (single && arrival.bytes <= layout.datagram()));
 }
 
 void Receiver::use_arena(const std::byte* end) {
@@ -164,28 +190,20 @@ void Receiver::use_arena(const std::byte* end) {
 bool Receiver::receive_placed(RxBatch& batch, Prediction prediction) {
   Scratch& s = *scratch_;
   Layout layout;
-  while (has_room(batch, kPlacedReserve)) {
+  for (uint32_t calls = 0; calls < kMaxCalls && has_room(batch); ++calls) {
     const size_t count = lay_out(prediction, layout);
-    s.prepare(0, s.vectors.data(), count);
+    msghdr& message = s.prepare(0, s.pieces.data(), count);
     ++statistics_.receive_calls;
-    const ssize_t bytes = recvmsg(socket_.descriptor(), &s.messages[0].msg_hdr, MSG_DONTWAIT);
+    const ssize_t bytes = recvmsg(socket_.descriptor(), &message, MSG_DONTWAIT);
     if (bytes < 0) return true;
     Arrival arrival;
     if (!describe(0, static_cast<size_t>(bytes), arrival)) continue;
-    const uint64_t placed = sort_out(prediction, layout, arrival, batch);
-    const uint16_t offset_at = prediction.offset_at;
-    if (placed == 0 || placed == prediction.place.length || !busy_ ||
-        offset_at > kDataHeaderBytes - sizeof(uint32_t)) {
-      return false;
-    }
-    prediction.place.offset += placed;
-    prediction.place.length -= placed;
-    add_little_endian(prediction.header.data() + offset_at, static_cast<uint32_t>(placed));
+    if (!sort_out(prediction, layout, arrival, batch) || !busy_) return false;
   }
   return false;
 }
 
-// Fills scratch_->vectors; returns how many.
+// Fills scratch_->pieces; returns how many.
 size_t Receiver::lay_out(const Prediction& prediction, Layout& layout) {
   Scratch& s = *scratch_;
   const uint64_t room = prediction.place.length;
@@ -197,7 +215,7 @@ size_t Receiver::lay_out(const Prediction& prediction, Layout& layout) {
       options_.coalesces ? std::min<uint64_t>(kMaxPairs, kRowBytes / layout.datagram() + 1) : 1;
   layout.pairs = static_cast<uint32_t>(std::min(most, room / layout.step));
   layout.partial = layout.pairs < most ? static_cast<uint32_t>(room % layout.step) : 0;
-  iovec* out = s.vectors.data();
+  iovec* out = s.pieces.data();
   for (uint32_t i = 0; i < layout.pairs; ++i) {
     *out++ = {layout.slots + size_t{i} * kDataHeaderBytes, kDataHeaderBytes};
     *out++ = {layout.place + size_t{i} * layout.step, layout.step};
@@ -207,26 +225,21 @@ size_t Receiver::lay_out(const Prediction& prediction, Layout& layout) {
     *out++ = {layout.place + size_t{layout.pairs} * layout.step, layout.partial};
   }
   *out++ = {layout.spill, kRowBytes};
-  return static_cast<size_t>(out - s.vectors.data());
+  return static_cast<size_t>(out - s.pieces.data());
 }
 
-// Adds the runs of a scattered receive. Returns the payload that landed in place if all of it did.
-uint64_t Receiver::sort_out(const Prediction& prediction, const Layout& layout,
-                            const Arrival& arrival, RxBatch& batch) {
+// Adds the runs of a scattered receive. True: `prediction` says what is worth trying next.
+bool Receiver::sort_out(Prediction& prediction, const Layout& layout, const Arrival& arrival,
+                        RxBatch& batch) {
   const Nanos now = monotonic_now();
-  const bool single = arrival.bytes <= arrival.segment_bytes;
-  const bool fits = arrival.bytes >= kDataHeaderBytes && fits_mask(layout.slots, prediction) &&
-                    (arrival.segment_bytes == layout.datagram() ||
-                     (single && arrival.bytes <= layout.datagram()));
-  if (!fits) {
-    if (arrival.bytes > kCostlyBytes) {
-      distrust_ = distrust_next_;
-      distrust_next_ = std::min(2 * distrust_next_, kMaxDistrust);
-    }
+  if (!fits(prediction, layout, arrival)) {
     line_up(layout, arrival.bytes);
     add_run(batch, arrival, layout.slots, now);
     use_arena(layout.slots + arrival.bytes);
-    return 0;
+    if (arrival.bytes <= kCostlyBytes) return true;  // an acknowledgement between the rows, say
+    distrust_ = distrust_next_;
+    distrust_next_ = std::min(2 * distrust_next_, kMaxDistrust);
+    return false;
   }
   distrust_next_ = 1;
   const bool whole = arrival.bytes <= layout.ahead();
@@ -234,14 +247,13 @@ uint64_t Receiver::sort_out(const Prediction& prediction, const Layout& layout,
   if (in_place > 0) {
     Arrival placed = arrival;
     placed.bytes = in_place;
-    add_run(batch, placed, layout.slots, now);
-    RxRun& run = batch.runs[batch.count - 1];
+    RxRun& run = add_run(batch, placed, layout.slots, now);
     run.payload_at = PayloadAt::kPlaced;
     run.place = prediction.place;
     run.place.length = in_place - uint64_t{run.segments} * kDataHeaderBytes;
     statistics_.payload_placed_bytes += run.place.length;
     use_arena(layout.slots + size_t{run.segments} * kDataHeaderBytes);
-    if (whole) return run.place.length;
+    if (whole) return advance(prediction, run.place.length);
   }
   // The place was too small: the segments behind it stand in the spill, the first perhaps in part.
   std::byte* rest = layout.spill - layout.partial_datagram();
@@ -255,7 +267,7 @@ uint64_t Receiver::sort_out(const Prediction& prediction, const Layout& layout,
   behind.bytes = arrival.bytes - in_place;
   add_run(batch, behind, rest, now);
   use_arena(rest + behind.bytes);
-  return 0;
+  return false;
 }
 
 // Puts the first `bytes` of a scattered receive in a row at layout.slots. From the last piece to
@@ -282,28 +294,23 @@ void Receiver::line_up(const Layout& layout, uint32_t bytes) {
 // Receives whole frames. True: the queue is empty.
 bool Receiver::receive_frames(RxBatch& batch) {
   Scratch& s = *scratch_;
-  // One byte more shows that a datagram is too large.
-  const size_t slot = options_.coalesces ? kRowBytes : align_up(options_.max_datagram_bytes + 1);
-  size_t most = options_.coalesces ? kMaxRowFrames : kMaxFrames;
-  if (!busy_) most = 1;
-  while (batch_bytes_ < kBatchBytes) {
+  const size_t most = !busy_ ? 1 : options_.coalesces ? kMaxRowFrames : kMaxFrames;
+  for (uint32_t calls = 0; calls < kMaxCalls && batch_bytes_ < kBatchBytes; ++calls) {
     std::byte* start = s.arena.data() + used_;
     const size_t count =
-        std::min({most, RxBatch::kMaxRuns - batch.count, (kArenaBytes - used_) / slot});
+        std::min({most, RxBatch::kMaxRuns - batch.count, (kArenaBytes - used_) / slot_bytes_});
     if (count == 0) return false;
     for (size_t i = 0; i < count; ++i) {
-      s.vectors[i] = {start + i * slot, slot};
-      s.prepare(i, &s.vectors[i], 1);
+      s.frames[i].iov_base = start + i * slot_bytes_;
+      s.prepare(i, &s.frames[i], 1);
     }
-    ++statistics_.receive_calls;
-    const int got = recvmmsg(socket_.descriptor(), s.messages.data(), static_cast<unsigned>(count),
-                             MSG_DONTWAIT, nullptr);
-    if (got <= 0) return true;
+    const size_t got = take_messages(count);
+    if (got == 0) return true;
     const Nanos now = monotonic_now();
-    for (size_t i = 0; i < static_cast<size_t>(got); ++i) {
+    for (size_t i = 0; i < got; ++i) {
       Arrival arrival;
       if (!describe(i, s.messages[i].msg_len, arrival)) continue;
-      std::byte* frame = start + i * slot;
+      std::byte* frame = start + i * slot_bytes_;
       if (arrival.bytes <= kSmallBytes && frame != s.arena.data() + used_) {
         std::memmove(s.arena.data() + used_, frame, arrival.bytes);
         frame = s.arena.data() + used_;
@@ -311,22 +318,23 @@ bool Receiver::receive_frames(RxBatch& batch) {
       add_run(batch, arrival, frame, now);
       use_arena(frame + arrival.bytes);
     }
-    if (static_cast<size_t>(got) < count) return true;
+    if (got < count) return true;
     if (!busy_) return false;
   }
   return false;
 }
 
-// The messages that are there, up to `count`; one alone is cheaper with the simpler call.
-int Receiver::take_messages(size_t count) {
+// The messages that are there, up to `count`; for one the simpler call is cheaper.
+size_t Receiver::take_messages(size_t count) {
   Scratch& s = *scratch_;
   ++statistics_.receive_calls;
   if (count > 1) {
-    return recvmmsg(socket_.descriptor(), s.messages.data(), static_cast<unsigned>(count),
-                    MSG_DONTWAIT, nullptr);
+    const int got = recvmmsg(socket_.descriptor(), s.messages.data(), static_cast<unsigned>(count),
+                             MSG_DONTWAIT, nullptr);
+    return got > 0 ? static_cast<size_t>(got) : 0;
   }
   const ssize_t bytes = recvmsg(socket_.descriptor(), &s.messages[0].msg_hdr, MSG_DONTWAIT);
-  if (bytes < 0) return -1;
+  if (bytes < 0) return 0;
   s.messages[0].msg_len = static_cast<unsigned>(bytes);
   return 1;
 }
@@ -355,7 +363,7 @@ bool Receiver::describe(size_t index, size_t bytes, Arrival& arrival) {
   return true;
 }
 
-void Receiver::add_run(RxBatch& batch, const Arrival& arrival, const std::byte* frame, Nanos at) {
+RxRun& Receiver::add_run(RxBatch& batch, const Arrival& arrival, const std::byte* frame, Nanos at) {
   RxRun& run = batch.runs[batch.count++];
   run.from = arrival.from;
   run.received_at = at;
@@ -365,9 +373,11 @@ void Receiver::add_run(RxBatch& batch, const Arrival& arrival, const std::byte* 
   run.last_segment_bytes = arrival.bytes - (run.segments - 1) * arrival.segment_bytes;
   run.segment_bytes = run.segments == 1 ? run.last_segment_bytes : arrival.segment_bytes;
   run.frame = frame;
+  run.header_bytes = kDataHeaderBytes;
   run.place = {};
   statistics_.datagrams_received += run.segments;
   batch_bytes_ += arrival.bytes;
+  return run;
 }
 
 }  // namespace heddle::datapath

@@ -50,27 +50,31 @@ class Receiver {
     transport::Address from;
   };
 
-  bool has_room(const RxBatch& batch, size_t reserve) const;
-  bool receive_placed(RxBatch& batch, transport::Prediction prediction);
   bool worth_placing(const transport::Prediction& prediction) const;
-  bool receive_frames(RxBatch& batch);
-  int take_messages(size_t count);
+  bool has_room(const RxBatch& batch) const;
+  bool receive_placed(RxBatch& batch, transport::Prediction prediction);
   size_t lay_out(const transport::Prediction& prediction, Layout& layout);
-  uint64_t sort_out(const transport::Prediction& prediction, const Layout& layout,
-                    const Arrival& arrival, RxBatch& batch);
+  bool sort_out(transport::Prediction& prediction, const Layout& layout, const Arrival& arrival,
+                RxBatch& batch);
+  static bool fits(const transport::Prediction& prediction, const Layout& layout,
+                   const Arrival& arrival);
   void line_up(const Layout& layout, uint32_t bytes);
+  bool receive_frames(RxBatch& batch);
+  size_t take_messages(size_t count);
   bool describe(size_t index, size_t bytes, Arrival& arrival);
-  void add_run(RxBatch& batch, const Arrival& arrival, const std::byte* frame, Nanos at);
+  transport::RxRun& add_run(RxBatch& batch, const Arrival& arrival, const std::byte* frame,
+                            Nanos at);
   void use_arena(const std::byte* end);
 
   Socket socket_;
   ReceiverOptions options_;
   const RegionTable& regions_;
   DatapathStatistics& statistics_;
+  const size_t slot_bytes_;  // of a frame
   std::unique_ptr<Scratch> scratch_;
   size_t used_ = 0;         // of the arena, by the batch being filled
   size_t batch_bytes_ = 0;  // received into the batch being filled
-  uint32_t distrust_ = 0;   // predictions to leave unused: the latest ones were wrong
+  uint32_t distrust_ = 0;   // batches to take without prediction: the latest ones were wrong
   uint32_t distrust_next_ = 1;
   uint64_t truncated_ = 0;
   bool lent_ = false;

@@ -33,8 +33,6 @@ constexpr uint32_t kNeverCutBytes = 1200;
 // often.
 constexpr int kAttempts = 3;
 
-constexpr int kEct0 = IPTOS_ECN_ECT0;
-
 uint32_t datagram_bytes(const TxBurst& burst) { return burst.header_bytes + burst.payload_bytes; }
 
 uint32_t row_bytes(const TxBurst& burst) {
@@ -51,7 +49,8 @@ struct Sender::Scratch {
   size_t control_bytes = 0;
   size_t vectors_used = 0;
   size_t vectors_a_segment = 1;
-  SocketAddress to;
+  const SocketAddress* to = nullptr;
+  CallWords words;
 
   template <typename Value>
   void add_control(int level, int type, Value value) {
@@ -65,13 +64,20 @@ struct Sender::Scratch {
   }
 
   void fill(msghdr& message, iovec* first, size_t count) {
-    message.msg_name = to.bytes.data();
-    message.msg_namelen = to.length;
+    message.msg_name = words.destination ? const_cast<std::byte*>(to->bytes.data()) : nullptr;
+    message.msg_namelen = words.destination ? to->length : 0;
     message.msg_iov = first;
     message.msg_iovlen = count;
     message.msg_control = control_bytes > 0 ? control.data() : nullptr;
     message.msg_controllen = control_bytes;
     message.msg_flags = 0;
+  }
+
+  // A message a segment.
+  void fill_each(uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i) {
+      fill(messages[i].msg_hdr, vectors.data() + i * vectors_a_segment, vectors_a_segment);
+    }
   }
 };
 
@@ -83,7 +89,7 @@ Sender::Sender(std::vector<Socket> sockets, const SenderOptions& options,
       statistics_(statistics),
       scratch_(std::make_unique<Scratch>()) {
   paths_.reserve(sockets.size());
-  for (Socket& socket : sockets) paths_.push_back({std::move(socket)});
+  for (Socket& socket : sockets) paths_.emplace_back(std::move(socket), options.family);
 }
 
 Sender::~Sender() = default;
@@ -105,43 +111,28 @@ Sender::Verdict Sender::send(const TxBurst& burst) {
   CHECK(burst.path < paths_.size());
   CHECK(burst.segments >= 1 && burst.segments <= kMaxBurstSegments);
   if (!prepare(burst)) return Verdict::kTaken;
-  const uint32_t first = resume(burst);
+  const uint32_t first = partial_.segments_sent == 0 ? 0 : resume(burst);
   const bool whole = burst.segments == 1 || (options_.segments && row_bytes(burst) <= kMaxRowBytes);
   return whole && first == 0 ? send_row(burst) : send_one_by_one(burst, first);
 }
 
 // What has to hold before a burst can be sent; false: it never can, and was reported.
 bool Sender::prepare(const TxBurst& burst) {
-  Path& path = paths_[burst.path];
   const uint32_t datagram = datagram_bytes(burst);
   if (!burst.may_fragment && datagram > options_.max_datagram_bytes) {
     report(burst, NetworkErrorKind::kTooLarge, options_.max_datagram_bytes);
     return false;
   }
-  if (!to_socket_address(burst.to, options_.family, scratch_->to)) {
+  PathSocket& path = paths_[burst.path];
+  // What nobody would cut needs no word about cutting.
+  const Manner manner{.may_fragment = burst.may_fragment && datagram > kNeverCutBytes,
+                      .ecn_capable = burst.ecn_capable};
+  if (!path.prepare(burst.to, manner, scratch_->words)) {
     report(burst, NetworkErrorKind::kUnreachable, 0);
     return false;
   }
-  const bool four = is_ipv4(burst.to);
-  if (!burst.may_fragment) {
-    set_cutting(path, four, false);
-  } else if (datagram > kNeverCutBytes) {
-    set_cutting(path, four, true);
-  }
+  scratch_->to = &path.destination();
   return true;
-}
-
-void Sender::set_cutting(Path& path, bool four, bool allowed) {
-  Cutting& state = four ? path.four : path.six;
-  const Cutting wanted = allowed ? Cutting::kAllowed : Cutting::kForbidden;
-  if (state == wanted) return;
-  if (four) {
-    path.socket.set(IPPROTO_IP, IP_MTU_DISCOVER, allowed ? IP_PMTUDISC_DONT : IP_PMTUDISC_PROBE);
-  } else {
-    path.socket.set(IPPROTO_IPV6, IPV6_MTU_DISCOVER,
-                    allowed ? IPV6_PMTUDISC_DONT : IPV6_PMTUDISC_PROBE);
-  }
-  state = wanted;
 }
 
 // Names header and payload of every segment from `first` on.
@@ -171,11 +162,12 @@ void Sender::write_control(const TxBurst& burst, bool row) {
   Scratch& s = *scratch_;
   s.control_bytes = 0;
   if (row) s.add_control(IPPROTO_UDP, UDP_SEGMENT, static_cast<uint16_t>(datagram_bytes(burst)));
-  if (!burst.ecn_capable) return;
-  if (is_ipv4(burst.to)) {
-    s.add_control(IPPROTO_IP, IP_TOS, kEct0);
+  if (!s.words.mark) return;
+  const int mark = burst.ecn_capable ? IPTOS_ECN_ECT0 : 0;
+  if (paths_[burst.path].destination_is_ipv4()) {
+    s.add_control(IPPROTO_IP, IP_TOS, mark);
   } else {
-    s.add_control(IPPROTO_IPV6, IPV6_TCLASS, kEct0);
+    s.add_control(IPPROTO_IPV6, IPV6_TCLASS, mark);
   }
 }
 
@@ -186,7 +178,7 @@ Sender::Verdict Sender::send_row(const TxBurst& burst) {
   write_control(burst, row);
   msghdr& message = scratch_->messages[0].msg_hdr;
   scratch_->fill(message, scratch_->vectors.data(), scratch_->vectors_used);
-  const int descriptor = paths_[burst.path].socket.descriptor();
+  const int descriptor = paths_[burst.path].descriptor();
   for (int attempt = 1;; ++attempt) {
     ++statistics_.transmit_calls;
     if (sendmsg(descriptor, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) {
@@ -195,6 +187,7 @@ Sender::Verdict Sender::send_row(const TxBurst& burst) {
     }
     switch (judge(errno, burst, row, attempt)) {
       case Advice::kAgain:
+        scratch_->fill(message, scratch_->vectors.data(), scratch_->vectors_used);
         continue;
       case Advice::kOneByOne:
         return send_one_by_one(burst, 0);
@@ -212,10 +205,8 @@ Sender::Verdict Sender::send_one_by_one(const TxBurst& burst, uint32_t first) {
   gather(burst, first);
   write_control(burst, false);
   const uint32_t count = burst.segments - first;
-  for (uint32_t i = 0; i < count; ++i) {
-    s.fill(s.messages[i].msg_hdr, s.vectors.data() + i * s.vectors_a_segment, s.vectors_a_segment);
-  }
-  const int descriptor = paths_[burst.path].socket.descriptor();
+  s.fill_each(count);
+  const int descriptor = paths_[burst.path].descriptor();
   uint32_t sent = 0;
   int attempt = 1;
   while (sent < count) {
@@ -234,6 +225,7 @@ Sender::Verdict Sender::send_one_by_one(const TxBurst& burst, uint32_t first) {
       remember(burst, first + sent);
       return Verdict::kRefused;
     }
+    s.fill_each(count);
   }
   return Verdict::kTaken;
 }
@@ -258,7 +250,10 @@ Sender::Advice Sender::judge(int error, const TxBurst& burst, bool row, int atte
     default:
       break;
   }
-  drain_error_queue(paths_[burst.path].socket.descriptor(), burst.path, errors_);
+  PathSocket& path = paths_[burst.path];
+  drain_error_queue(path.descriptor(), burst.path, errors_);
+  path.forget_peer();
+  scratch_->words.destination = true;
   if (attempt < kAttempts) return Advice::kAgain;
   if (error == EMSGSIZE || (error == EINVAL && row)) return judge_size(error, burst, row);
   report(burst, error == ECONNREFUSED ? NetworkErrorKind::kRefused : NetworkErrorKind::kUnreachable,

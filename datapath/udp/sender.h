@@ -14,6 +14,7 @@
 #include "datapath/datapath.h"
 #include "datapath/regions.h"
 #include "datapath/udp/network_errors.h"
+#include "datapath/udp/path_socket.h"
 #include "datapath/udp/socket.h"
 #include "transport/tx_batch.h"
 
@@ -48,19 +49,12 @@ class Sender {
   bool segments() const { return options_.segments; }
 
   size_t paths() const { return paths_.size(); }
-  int descriptor(size_t path) const { return paths_[path].socket.descriptor(); }
+  const PathSocket& path(size_t path) const { return paths_[path]; }
 
  private:
   enum class Verdict : uint8_t { kTaken, kRefused };
   enum class Advice : uint8_t { kAgain, kOneByOne, kRefused, kGone };
-  enum class Cutting : uint8_t { kAllowed, kForbidden };
   struct Scratch;  // the kernel's structures, laid out once
-
-  struct Path {
-    Socket socket;
-    Cutting four = Cutting::kForbidden;  // whether IPv4 packets may be fragmented on their way
-    Cutting six = Cutting::kForbidden;
-  };
 
   // How far a burst got before the network refused the rest; the first header tells it again.
   struct Partial {
@@ -76,7 +70,6 @@ class Sender {
   bool prepare(const transport::TxBurst& burst);
   void gather(const transport::TxBurst& burst, uint32_t first);
   void write_control(const transport::TxBurst& burst, bool row);
-  static void set_cutting(Path& path, bool four, bool allowed);
   Advice judge(int error, const transport::TxBurst& burst, bool row, int attempt);
   Advice judge_size(int error, const transport::TxBurst& burst, bool row);
   void stop_segmenting();
@@ -84,7 +77,7 @@ class Sender {
   uint32_t resume(const transport::TxBurst& burst);
   void remember(const transport::TxBurst& burst, uint32_t segments_sent);
 
-  std::vector<Path> paths_;
+  std::vector<PathSocket> paths_;
   SenderOptions options_;
   const RegionTable& regions_;
   NetworkErrors& errors_;

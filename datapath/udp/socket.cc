@@ -92,6 +92,37 @@ Result<void> bind_to(const Socket& socket, const Attachment& attachment, uint16_
   return {};
 }
 
+Result<uint16_t> port_of(const Socket& socket, const Attachment& attachment,
+                         const std::string& what) {
+  SocketAddress address;
+  auto length = static_cast<socklen_t>(address.bytes.size());
+  auto* raw = reinterpret_cast<sockaddr*>(address.bytes.data());
+  if (getsockname(socket.descriptor(), raw, &length) != 0) {
+    return refuse(what, errno, attachment.local);
+  }
+  return from_socket_address(address.bytes.data()).port;
+}
+
+// A port that the system chose, bound by its number: so it stays when the socket changes its peer.
+Result<void> bind_to_free_port(const Socket& socket, const Attachment& attachment,
+                               const std::string& what) {
+  constexpr int kAttempts = 16;
+  for (int attempt = 1;; ++attempt) {
+    uint16_t port = 0;
+    {
+      Result<Socket> finder = make_socket(attachment, what);
+      if (!finder) return fail(std::move(finder).error());
+      if (Result<void> bound = bind_to(*finder, attachment, 0, what); !bound) return bound;
+      Result<uint16_t> found = port_of(*finder, attachment, what);
+      if (!found) return fail(std::move(found).error());
+      port = *found;
+    }
+    Result<void> bound = bind_to(socket, attachment, port, what);
+    const bool taken_meanwhile = !bound && bound.error().code == ErrorCode::kInUse;
+    if (!taken_meanwhile || attempt == kAttempts) return bound;
+  }
+}
+
 Result<Attachment> attach(const UdpOptions& options) {
   Attachment attachment;
   if (!options.bind.empty()) {
@@ -161,13 +192,9 @@ Result<ReceiveSocket> open_receive_socket(const UdpOptions& options) {
   if (Result<void> bound = bind_to(made.socket, made.attachment, options.port, what); !bound) {
     return fail(std::move(bound).error());
   }
-  SocketAddress actual;
-  socklen_t length = static_cast<socklen_t>(actual.bytes.size());
-  if (getsockname(made.socket.descriptor(), reinterpret_cast<sockaddr*>(actual.bytes.data()),
-                  &length) != 0) {
-    return refuse(what, errno, made.attachment.local);
-  }
-  made.attachment.local.port = from_socket_address(actual.bytes.data()).port;
+  const Result<uint16_t> port = port_of(made.socket, made.attachment, what);
+  if (!port) return fail(port.error());
+  made.attachment.local.port = *port;
   return made;
 }
 
@@ -183,9 +210,8 @@ Result<Socket> open_send_socket(const Attachment& attachment) {
     made->set(IPPROTO_IPV6, IPV6_RECVERR, 1);
     made->set(IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE);
   }
-  if (Result<void> bound = bind_to(*made, attachment, 0, what); !bound) {
-    return fail(std::move(bound).error());
-  }
+  Result<void> bound = bind_to_free_port(*made, attachment, what);
+  if (!bound) return fail(std::move(bound).error());
   return made;
 }
 

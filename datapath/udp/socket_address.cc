@@ -21,7 +21,11 @@ static_assert(sizeof(sockaddr_in6) == sizeof(SocketAddress::bytes));
 }  // namespace
 
 bool is_ipv4(const Address& address) {
-  return std::memcmp(address.host.data(), kMappedPrefix.data(), kMappedPrefix.size()) == 0;
+  uint64_t zeros = 0;
+  uint32_t mark = 0;
+  std::memcpy(&zeros, address.host.data(), sizeof zeros);
+  std::memcpy(&mark, address.host.data() + sizeof zeros, sizeof mark);
+  return zeros == 0 && mark == htonl(0xffff);
 }
 
 Address any_address(Family family, uint16_t port) {

@@ -275,7 +275,8 @@ TEST_F(UdpNetworkErrorsTest, ARouterNamesTheLimitOfThePath) {
 TEST_F(UdpNetworkErrorsTest, RefusedRowsGoAsSingleDatagramsFromThenOn) {
   auto ends = open(at("127.0.0.1"));
   const int one = 1;
-  ASSERT_EQ(setsockopt(ends->a().sender().descriptor(0), SOL_SOCKET, SO_NO_CHECK, &one, sizeof one),
+  ASSERT_EQ(setsockopt(ends->a().sender().path(0).descriptor(), SOL_SOCKET, SO_NO_CHECK, &one,
+                       sizeof one),
             0);
   const TxBurst burst = ends->row(1, 6, 1'000);
   ASSERT_TRUE(ends->send(burst));
@@ -331,7 +332,8 @@ TEST_F(UdpNetworkErrorsTest, SendPortsDropWhatTheyGet) {
   ends->b().release(batch);
   for (int i = 0; i < 100; ++i) ASSERT_TRUE(ends->send(back));
   std::array<char, 2'000> bytes{};
-  EXPECT_EQ(recv(ends->a().sender().descriptor(0), bytes.data(), bytes.size(), MSG_DONTWAIT), -1);
+  EXPECT_EQ(recv(ends->a().sender().path(0).descriptor(), bytes.data(), bytes.size(), MSG_DONTWAIT),
+            -1);
   EXPECT_EQ(ends->a().receive(batch, nullptr), 0u);
   NetworkError error;
   EXPECT_FALSE(ends->a().poll_error(error)) << "dropped without a word";

@@ -1,0 +1,138 @@
+// A send socket keeps its port and reaches whom it should, whatever it is connected to and marks.
+#include "datapath/udp/path_socket.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <set>
+
+#include "datapath/resolve.h"
+#include "datapath/udp/testing/ends.h"
+#include "datapath/udp/testing/private_network.h"
+
+namespace heddle::datapath {
+namespace {
+
+using transport::Ecn;
+using transport::TxBurst;
+
+UdpOptions at(const char* bind) {
+  UdpOptions options;
+  options.bind = bind;
+  options.paths = 2;
+  return options;
+}
+
+// Sends `count` single datagrams on path 0 and receives each; returns the sources that b saw.
+std::set<transport::Address> send_many(Ends& ends, int count, bool ecn_capable = false) {
+  std::set<transport::Address> sources;
+  RxBatch batch;
+  for (int i = 0; i < count; ++i) {
+    TxBurst burst = ends.row(1, 1, 100);
+    burst.ecn_capable = ecn_capable;
+    EXPECT_TRUE(ends.send(burst));
+    EXPECT_TRUE(ends.receive(batch));
+    sources.insert(batch.runs[0].from);
+    EXPECT_EQ(batch.runs[0].ecn, ecn_capable ? Ecn::kEct0 : Ecn::kNotCapable);
+    ends.b().release(batch);
+  }
+  return sources;
+}
+
+TEST(PathSocketTest, ASteadyPeerIsConnectedAndThePortStays) {
+  for (const char* bind : {"127.0.0.1", "::1"}) {
+    auto ends = Ends::open(at(bind));
+    ASSERT_TRUE(ends.has_value());
+    std::set<transport::Address> sources = send_many(**ends, 10);
+    EXPECT_FALSE((*ends)->a().sender().path(0).connected());
+    sources.merge(send_many(**ends, 100));
+    EXPECT_TRUE((*ends)->a().sender().path(0).connected());
+    EXPECT_FALSE((*ends)->a().sender().path(1).connected());
+    EXPECT_EQ(sources.size(), 1u) << bind;
+  }
+}
+
+TEST(PathSocketTest, ASecondPeerIsReachedFromTheSamePort) {
+  auto ends = Ends::open(at("127.0.0.1"));
+  ASSERT_TRUE(ends.has_value());
+  std::set<transport::Address> sources = send_many(**ends, 100);
+  auto third = open_udp(at("127.0.0.1"));
+  ASSERT_TRUE(third.has_value());
+  for (int round = 0; round < 3; ++round) {
+    TxBurst burst = (*ends)->row(1, 1, 100);
+    burst.to = (*third)->local_address();
+    ASSERT_TRUE((*ends)->send(burst));
+    EXPECT_FALSE((*ends)->a().sender().path(0).connected());
+    RxBatch batch;
+    for (int i = 0; i < 50 && (*third)->receive(batch, nullptr) == 0; ++i) {
+      (*third)->wait((*third)->now() + millis(100));
+    }
+    ASSERT_EQ(batch.count, 1u);
+    sources.insert(batch.runs[0].from);
+    (*third)->release(batch);
+    sources.merge(send_many(**ends, 300));
+    EXPECT_TRUE((*ends)->a().sender().path(0).connected());
+  }
+  EXPECT_EQ(sources.size(), 1u);
+}
+
+TEST(PathSocketTest, MarksFollowEachBurst) {
+  for (const char* bind : {"127.0.0.1", "::1", ""}) {
+    auto ends = Ends::open(at(*bind == '\0' ? "::1" : bind));
+    ASSERT_TRUE(ends.has_value());
+    // Long stretches make the socket change its own mark; single ones between them must not be
+    // lost.
+    for (const int count : {1, 1, 3, 80, 1, 80, 2}) {
+      send_many(**ends, count, true);
+      send_many(**ends, count, false);
+    }
+  }
+}
+
+// Two interfaces, one socket: each peer sees the address of the interface that leads to it,
+// although the socket was connected to the other peer before.
+TEST(PathSocketTest, EachPeerSeesTheAddressOfItsOwnInterface) {
+  auto network = PrivateNetwork::create();
+  if (!network) GTEST_SKIP() << network.error().message();
+  const auto made =
+      (*network)->command("ip addr add 10.1.0.1/24 dev lo && ip addr add 10.2.0.1/24 dev lo");
+  if (!made) GTEST_SKIP() << made.error().message();
+  (*network)->run([] {
+    auto sender = UdpDatapath::open(at(""));
+    ASSERT_TRUE(sender.has_value());
+    std::map<std::string, std::unique_ptr<Datapath>> peers;
+    for (const char* host : {"10.1.0.1", "10.2.0.1"}) {
+      auto peer = open_udp(at(host));
+      ASSERT_TRUE(peer.has_value()) << peer.error().message();
+      peers[host] = std::move(*peer);
+    }
+    std::set<uint16_t> ports;
+    for (int round = 0; round < 2; ++round) {
+      for (auto& [host, peer] : peers) {
+        for (int i = 0; i < 100; ++i) {
+          const std::byte header[8] = {};
+          TxBurst burst;
+          burst.to = *resolve(host, peer->local_address().port);
+          burst.segments = 1;
+          burst.header_bytes = sizeof header;
+          burst.headers = header;
+          ASSERT_EQ((*sender)->transmit({&burst, 1}), 1u);
+          RxBatch batch;
+          for (int k = 0; k < 50 && peer->receive(batch, nullptr) == 0; ++k) {
+            peer->wait(peer->now() + millis(100));
+          }
+          ASSERT_EQ(batch.count, 1u);
+          ASSERT_EQ(host_text(batch.runs[0].from), host);
+          ports.insert(batch.runs[0].from.port);
+          peer->release(batch);
+        }
+        EXPECT_EQ((*sender)->sender().path(0).connected(), round == 0) << "longer each time";
+      }
+    }
+    EXPECT_EQ(ports.size(), 1u);
+  });
+}
+
+}  // namespace
+}  // namespace heddle::datapath
