@@ -179,6 +179,8 @@ bool Connection::handle_frame(Nanos now, FrameType type, Reader& reader) {
     case FrameType::kGrant:
       return read_grant(reader, grant) && outgoing_.on_grant(grant);
     case FrameType::kCancelSend:
+      // Each is answered; a peer that keeps to the limits does not ask faster than answers leave.
+      if (frames_.size() > 2 * size_t{shared_.options.max_posted}) return false;
       if (!read_cancel(reader, cancel) || !incoming_.on_cancel_send(cancel, frames_)) return false;
       if (!frames_.empty()) frames_due_at_ = {};
       return true;

@@ -221,7 +221,9 @@ Connection::Sent Connection::send_control(Nanos now, TxBatch& batch) {
   uint16_t path = 0;
   uint32_t bytes = 0;
   while (batch.has_room(TxBatch::kLargestPacket) && flight_.poll_size_probe(path, bytes)) {
-    if (write_control(now, batch, path, true, bytes) == Sent::kFull) return Sent::kFull;
+    const Sent sent = write_control(now, batch, path, true, bytes);
+    if (sent == Sent::kFull) return sent;
+    if (sent == Sent::kNothing) break;
   }
   while (control_due(now)) {
     if (!batch.has_room(kControlBytes)) return Sent::kFull;
@@ -247,6 +249,7 @@ Connection::Sent Connection::write_control(Nanos now, TxBatch& batch, uint16_t p
   if (!batch.has_room(limit)) return Sent::kFull;
   const bool wants_number = !over() && (ping || !frames_.empty());
   SentRun* run = wants_number ? flight_.record(path, 1) : nullptr;
+  if (run == nullptr && padded_to != 0) return Sent::kNothing;
   const bool numbered = run != nullptr;
   std::byte* space = batch.header_space();
   Writer writer({space, limit});

@@ -196,7 +196,10 @@ void Flight::sent(Nanos now, uint16_t id) {
   path.last_sent_at = now;
   if (path.active()) path.probe_at = now + path.patience(micros(1000), seconds(1));
   wake_by(path.probe_at);
-  if (run.sizes_path) path.size_probe_number = run.first_number;
+  if (run.sizes_path) {
+    path.size_probe_number = run.first_number;
+    ++size_probes_out_;
+  }
   if (run.data) {
     path.payload_bytes_sent += bytes - uint64_t{run.count} * run.header_bytes;
     pacer_.on_sent(now, {bytes}, controller_->pacing_rate());
@@ -218,7 +221,6 @@ bool Flight::poll_size_probe(uint16_t& id, uint32_t& bytes) {
     next_size_probe_ = static_cast<uint16_t>((next_size_probe_ + 1u) % datagram_paths_);
     const TxPath& path = paths_[next_size_probe_];
     if (!path.active() || path.wanted_bytes == 0 || path.size_probe_number != 0) continue;
-    ++size_probes_out_;
     id = next_size_probe_;
     bytes = path.wanted_bytes;
     return true;

@@ -1,0 +1,472 @@
+// Behaviour of what a connection has under way: what the windows let out, path by path; tail
+// probes, paths that are set aside and come back, sizes that a path passes, and what needless
+// repeats teach.
+#include "transport/connection/flight.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "transport/tx_batch.h"
+
+namespace heddle::transport {
+namespace {
+
+using events::LossCause;
+using events::RecoveryStep;
+
+constexpr uint32_t kLarge = 8952;
+
+// A window that the test sets; it keeps what it is told.
+class FixedController final : public Controller {
+ public:
+  void on_ack(Nanos, const AckSample& sample) override { acks.push_back(sample); }
+  void on_loss(Nanos, const LossSample& sample) override { losses.push_back(sample); }
+  void on_spurious_loss(Nanos) override { ++spurious; }
+  Bytes window() const override { return {window_bytes}; }
+  BitsPerSec pacing_rate() const override { return rate; }
+
+  uint64_t window_bytes = 1'000'000;
+  BitsPerSec rate;
+  std::vector<AckSample> acks;
+  std::vector<LossSample> losses;
+  int spurious = 0;
+};
+
+class Keeper final : public SentRunListener {
+ public:
+  void on_acked(const SentRun&, uint32_t, uint32_t count, bool) override { acked += count; }
+  void on_lost(const SentRun& run, uint32_t, uint32_t count, LossCause cause) override {
+    lost += run.data ? count : 0;
+    last_cause = cause;
+  }
+  uint32_t acked = 0;
+  uint32_t lost = 0;
+  LossCause last_cause = LossCause::kGap;
+};
+
+class FlightTest : public ::testing::Test {
+ protected:
+  void open(uint16_t paths, uint32_t largest = Flight::kBaseDatagram, Nanos rtt = micros(100)) {
+    auto controller = std::make_unique<FixedController>();
+    controller_ = controller.get();
+    FlightOptions options;
+    options.paths = paths;
+    options.controller = std::move(controller);
+    options.selector = make_selector("round_robin");
+    options.largest_datagram = largest;
+    options.peer_window_bytes = 10'000'000;
+    options.first_rtt = rtt;
+    flight_.open(now_, std::move(options));
+  }
+  void record(uint16_t path, uint32_t segments, uint32_t datagram) {
+    SentRun* run = flight_.record(path, static_cast<uint8_t>(segments));
+    ASSERT_NE(run, nullptr);
+    run->data = true;
+    run->header_bytes = kDataHeaderBytes;
+    run->row.step = run->row.last = datagram - kDataHeaderBytes;
+    flight_.sent(now_, path);
+  }
+  // One burst of at most `most` segments; false: none may leave.
+  bool send(uint32_t most = kMaxBurstSegments) {
+    if (!flight_.permit(now_, random_, permit_)) return false;
+    record(permit_.path, std::min(most, permit_.segments), permit_.datagram_bytes);
+    return true;
+  }
+  bool ack(uint16_t path, std::initializer_list<NumberRange> ranges, uint32_t marked = 0) {
+    AckFrame frame;
+    frame.path = path;
+    frame.marked = marked;
+    for (const NumberRange& range : ranges) frame.ranges[frame.range_count++] = range;
+    return flight_.on_ack(now_, Nanos{}, frame);
+  }
+  void wait(Nanos span) {
+    const Nanos end = now_ + span;
+    while (flight_.next_timeout() <= end) {
+      now_ = std::max(now_, flight_.next_timeout());
+      flight_.handle_timeout(now_);
+      drain_probes();
+    }
+    now_ = end;
+  }
+  // What a connection does with probes: a small packet each.
+  void drain_probes() {
+    uint16_t path = 0;
+    while (flight_.poll_probe(path)) {
+      ++probes_[path];
+      ASSERT_NE(flight_.record(path, 1), nullptr);
+      flight_.sent(now_, path);
+    }
+  }
+  // A probe of a size, recorded; its bytes, 0 for none.
+  uint32_t probe_size(uint16_t& path) {
+    uint32_t bytes = 0;
+    if (!flight_.poll_size_probe(path, bytes)) return 0;
+    SentRun* run = flight_.record(path, 1);
+    run->sizes_path = true;
+    flight_.sent(now_, path);
+    return bytes;
+  }
+  uint64_t steps(RecoveryStep step) const {
+    return statistics_.recovery_by_step[static_cast<size_t>(step)];
+  }
+  PathStatistics path(uint16_t id) {
+    std::vector<PathStatistics> all;
+    flight_.fill(all);
+    return all[id];
+  }
+
+  Statistics statistics_;
+  SentPool pool_{4096};
+  Keeper keeper_;
+  Flight flight_{pool_, Observer(nullptr, statistics_), 7, keeper_};
+  FixedController* controller_ = nullptr;
+  Random random_{1};
+  Permit permit_;
+  std::map<uint16_t, int> probes_;
+  Nanos now_ = seconds(10);
+};
+
+TEST_F(FlightTest, TheWindowBoundsWhatLeaves) {
+  open(1);
+  controller_->window_bytes = 30'000;
+  uint64_t sent = 0;
+  while (send()) sent += uint64_t{permit_.segments} * permit_.datagram_bytes;
+  EXPECT_LE(sent, 30'000u);
+  EXPECT_GE(sent, 24'000u);
+  ack(0, {{1, sent / Flight::kBaseDatagram}});
+  EXPECT_TRUE(send());
+}
+
+TEST_F(FlightTest, OneSegmentLeavesHoweverSmallTheWindow) {
+  open(1);
+  controller_->window_bytes = 10;
+  EXPECT_TRUE(send());
+  EXPECT_EQ(permit_.segments, 1u);
+  EXPECT_FALSE(send());
+}
+
+TEST_F(FlightTest, ThePeersWindowCountsWhatADatagramCostsThere) {
+  open(1);
+  flight_.set_peer_window(20'000);
+  uint64_t segments = 0;
+  while (send()) segments += permit_.segments;
+  EXPECT_EQ(segments, 20'000 / (Flight::kBaseDatagram + Flight::kReceiveOverhead));
+  EXPECT_TRUE(permit_.last_for_now);
+}
+
+TEST_F(FlightTest, APathHoldsOnlyItsShareOfTheWindow) {
+  open(4);
+  std::map<uint16_t, uint64_t> sent;
+  while (send()) sent[permit_.path] += uint64_t{permit_.segments} * permit_.datagram_bytes;
+  ASSERT_EQ(sent.size(), 4u);
+  for (const auto& [path, bytes] : sent) EXPECT_LE(bytes, 500'000u) << path;
+}
+
+TEST_F(FlightTest, PacedItWaitsForItsTime) {
+  open(1);
+  controller_->rate = {1'000'000'000};
+  int bursts = 0;
+  while (send()) ASSERT_LT(++bursts, 10);
+  EXPECT_GE(bursts, 1);
+  EXPECT_GT(flight_.next_timeout(), now_);
+  EXPECT_LE(flight_.next_timeout(), now_ + millis(1));
+  now_ = flight_.next_timeout();
+  EXPECT_TRUE(send());
+}
+
+TEST_F(FlightTest, WithoutARecordLeftNothingIsRecorded) {
+  open(1);
+  while (pool_.lent() < pool_.limit()) ASSERT_NE(pool_.lend(), kNoIndex);
+  EXPECT_EQ(flight_.record(0, 1), nullptr);
+}
+
+TEST_F(FlightTest, WhatWasNeverSentCannotBeAcknowledged) {
+  open(2);
+  ASSERT_TRUE(send(3));
+  EXPECT_FALSE(ack(permit_.path, {{1, 4}}));
+  EXPECT_FALSE(ack(2, {{1, 1}}));
+  EXPECT_FALSE(ack(UINT16_MAX, {{1, 1}}));
+  EXPECT_TRUE(ack(permit_.path, {{1, 3}}));
+  EXPECT_EQ(keeper_.acked, 3u);
+}
+
+TEST_F(FlightTest, AnAcknowledgementMeasuresWithoutTheTimeAtThePeer) {
+  open(1, Flight::kBaseDatagram, {});
+  ASSERT_TRUE(send(1));
+  now_ += micros(500);
+  AckFrame frame;
+  frame.received_at = seconds(77);  // by another clock
+  frame.range_count = 1;
+  frame.ranges[0] = {1, 1};
+  ASSERT_TRUE(flight_.on_ack(now_, seconds(77) + micros(400), frame));
+  EXPECT_EQ(path(0).smoothed_rtt, micros(100));
+  EXPECT_EQ(controller_->acks[0].rtt, micros(100));
+}
+
+TEST_F(FlightTest, AnAcknowledgementOfOlderPacketsMeasuresNothing) {
+  open(1, Flight::kBaseDatagram, {});
+  ASSERT_TRUE(send(1));
+  ASSERT_TRUE(send(1));
+  now_ += micros(100);
+  ack(0, {{2, 2}});
+  const Nanos before = path(0).smoothed_rtt;
+  now_ += millis(50);
+  ack(0, {{1, 2}});
+  EXPECT_EQ(path(0).smoothed_rtt, before);
+}
+
+TEST_F(FlightTest, MarksAreToldOnce) {
+  open(1);
+  ASSERT_TRUE(send(4));
+  ack(0, {{1, 2}}, 2);
+  EXPECT_EQ(controller_->acks.back().marked.count, 2u * Flight::kBaseDatagram);
+  ack(0, {{1, 4}}, 2);
+  EXPECT_EQ(controller_->acks.back().marked.count, 0u);
+}
+
+TEST_F(FlightTest, AGapIsRepeatedAndTold) {
+  open(1);
+  ASSERT_TRUE(send(10));
+  ack(0, {{4, 10}});
+  EXPECT_EQ(keeper_.lost, 3u);
+  EXPECT_EQ(keeper_.last_cause, LossCause::kGap);
+  ASSERT_EQ(controller_->losses.size(), 1u);
+  EXPECT_EQ(controller_->losses[0].lost.count, 3u * Flight::kBaseDatagram);
+  EXPECT_EQ(steps(RecoveryStep::kGapRepeat), 1u);
+  EXPECT_EQ(path(0).segments_lost, 3u);
+}
+
+TEST_F(FlightTest, ALoneBadPathIsToldApart) {
+  open(4);
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(send(10));
+  for (uint16_t id = 1; id < 4; ++id) ack(id, {{1, 10}});
+  now_ += millis(1);
+  ack(0, {{5, 10}});
+  EXPECT_TRUE(controller_->losses.back().others_clean);
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(send(10));
+  ack(1, {{15, 20}, {1, 10}});
+  EXPECT_FALSE(controller_->losses.back().others_clean);
+}
+
+TEST_F(FlightTest, ANeedlessRepeatWidensTheWindowOfItsPath) {
+  open(1);
+  ASSERT_TRUE(send(10));
+  ack(0, {{4, 10}});
+  ASSERT_EQ(keeper_.lost, 3u);
+  now_ += micros(80);
+  ack(0, {{1, 10}});
+  EXPECT_EQ(controller_->spurious, 1);
+  EXPECT_EQ(flight_.spurious_segments(), 3u);
+  EXPECT_EQ(steps(RecoveryStep::kWindowWidened), 1u);
+  // The same lateness is not taken for loss again.
+  ASSERT_TRUE(send(10));
+  ack(0, {{14, 20}});
+  EXPECT_EQ(keeper_.lost, 3u);
+  wait(millis(1));
+  ack(0, {{11, 20}});
+  EXPECT_EQ(keeper_.lost, 3u);
+}
+
+TEST_F(FlightTest, ATailThatIsNotAnsweredIsProbed) {
+  open(1);
+  ASSERT_TRUE(send(2));
+  wait(millis(5));
+  EXPECT_EQ(probes_[0], 1);
+  EXPECT_EQ(steps(RecoveryStep::kTailProbe), 1u);
+  EXPECT_LT(flight_.first_unanswered(), now_);
+  ack(0, {{3, 3}});  // the probe arrived, so the two before it did not
+  EXPECT_EQ(keeper_.lost, 2u);
+}
+
+TEST_F(FlightTest, APathThatIsSilentWhileAnotherDeliversIsSetAside) {
+  open(2);
+  ASSERT_TRUE(send(4));
+  const uint16_t silent = permit_.path;
+  now_ += millis(4);
+  ASSERT_TRUE(send(4));
+  ASSERT_NE(permit_.path, silent);
+  ack(permit_.path, {{1, 4}});
+  EXPECT_FALSE(path(silent).active);
+  EXPECT_EQ(keeper_.lost, 4u);
+  EXPECT_EQ(keeper_.last_cause, LossCause::kPathFailure);
+  EXPECT_TRUE(controller_->losses.back().path_failure);
+  // It carries nothing more.
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(send(1));
+    EXPECT_NE(permit_.path, silent);
+    EXPECT_NE(flight_.control_path(), silent);
+  }
+}
+
+TEST_F(FlightTest, APathIsNotSilentBeforeItsTime) {
+  open(2);
+  ASSERT_TRUE(send(4));
+  const uint16_t slow = permit_.path;
+  now_ += millis(2);
+  ASSERT_TRUE(send(4));
+  ack(permit_.path, {{1, 4}});
+  EXPECT_TRUE(path(slow).active);
+}
+
+TEST_F(FlightTest, TheLastActivePathIsNotSetAsideForAnothersSake) {
+  open(1);
+  ASSERT_TRUE(send(4));
+  now_ += millis(50);
+  ASSERT_TRUE(send(4));
+  ack(0, {{5, 8}});
+  EXPECT_TRUE(path(0).active);
+}
+
+TEST_F(FlightTest, APathThatIsSetAsideIsAskedUntilItAnswers) {
+  open(2);
+  ASSERT_TRUE(send(4));
+  const uint16_t silent = permit_.path;
+  now_ += millis(4);
+  ASSERT_TRUE(send(4));
+  ack(permit_.path, {{1, 4}});
+  drain_probes();
+  wait(seconds(3));
+  EXPECT_GE(probes_[silent], 10);  // at least every quarter of a second
+  EXPECT_LE(probes_[silent], 40);
+  EXPECT_EQ(steps(RecoveryStep::kPathReturned), 0u);
+  const uint64_t newest = 4 + static_cast<uint64_t>(probes_[silent]);
+  ASSERT_TRUE(ack(silent, {{newest, newest}}));
+  EXPECT_TRUE(path(silent).active);
+  EXPECT_EQ(steps(RecoveryStep::kPathReturned), 1u);
+  std::set<uint16_t> used;
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_TRUE(send(1));
+    used.insert(permit_.path);
+  }
+  EXPECT_EQ(used.size(), 2u);
+}
+
+TEST_F(FlightTest, WhenNoPathAnswersAllAreSetAsideAndAsked) {
+  open(3);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(send(2));
+  wait(seconds(2));
+  EXPECT_FALSE(flight_.any_active());
+  EXPECT_EQ(keeper_.lost, 6u);
+  EXPECT_FALSE(send());
+  for (uint16_t id = 0; id < 3; ++id) EXPECT_GE(probes_[id], 4) << id;
+  EXPECT_LT(flight_.first_unanswered(), seconds(10) + millis(200));
+}
+
+TEST_F(FlightTest, ADeadPathAmongLivingOnesSaysNothingOfThePeer) {
+  open(2);
+  ASSERT_TRUE(send(4));
+  now_ += millis(4);
+  ASSERT_TRUE(send(4));
+  ack(permit_.path, {{1, 4}});
+  flight_.peer_was_heard();
+  wait(seconds(2));
+  EXPECT_EQ(flight_.first_unanswered(), Nanos::never());
+}
+
+TEST_F(FlightTest, PathsStartSmallAndGrowToWhatPasses) {
+  open(1, kLarge);
+  ASSERT_TRUE(send(1));
+  EXPECT_EQ(permit_.datagram_bytes, Flight::kBaseDatagram);
+  uint16_t id = 0;
+  ASSERT_EQ(probe_size(id), kLarge);
+  EXPECT_EQ(probe_size(id), 0u);  // one at a time
+  ack(0, {{2, 2}});
+  EXPECT_EQ(path(0).segment_bytes, kLarge - kDataHeaderBytes);
+  EXPECT_EQ(probe_size(id), 0u);
+}
+
+TEST_F(FlightTest, ASizeThatDoesNotPassGivesWayToTheNext) {
+  open(1, kLarge);
+  uint16_t id = 0;
+  uint64_t number = 0;
+  std::vector<uint32_t> tried;
+  while (true) {
+    const uint32_t bytes = probe_size(id);
+    if (bytes == 0) break;
+    ++number;
+    tried.push_back(bytes);
+    ASSERT_TRUE(send(4));  // small ones pass
+    number += 4;
+    const bool passes = bytes <= 1472;
+    now_ += micros(50);
+    ack(0, {{passes ? number - 4 : number - 3, number}});
+    flight_.peer_was_heard();
+    wait(millis(1));
+  }
+  EXPECT_EQ(tried, (std::vector<uint32_t>{kLarge, kLarge, kLarge, 4048, 4048, 4048, 1472}));
+  EXPECT_EQ(path(0).segment_bytes, 1472 - kDataHeaderBytes);
+  EXPECT_EQ(controller_->losses.size(), 0u);  // a size that does not pass is no congestion
+}
+
+TEST_F(FlightTest, WhatTheNetworkSaysOfSizesIsTried) {
+  open(1, kLarge);
+  uint16_t id = 0;
+  ASSERT_EQ(probe_size(id), kLarge);
+  flight_.on_too_large(now_, 0, 1450);
+  ASSERT_EQ(probe_size(id), 1450u);
+  ack(0, {{2, 2}});
+  EXPECT_EQ(path(0).segment_bytes, 1450 - kDataHeaderBytes);
+  flight_.on_too_large(now_, 0, 100);    // below what every network passes: a lie
+  flight_.on_too_large(now_, 0, 9000);   // larger than what is used: no news
+  flight_.on_too_large(now_, 99, 1300);  // no such path
+  EXPECT_EQ(path(0).segment_bytes, 1450 - kDataHeaderBytes);
+}
+
+TEST_F(FlightTest, ASmallerSizeOfTheNetworkIsTakenAtOnce) {
+  open(1, kLarge);
+  uint16_t id = 0;
+  probe_size(id);
+  ack(0, {{1, 1}});
+  ASSERT_EQ(path(0).segment_bytes, kLarge - kDataHeaderBytes);
+  flight_.on_too_large(now_, 0, 1400);
+  EXPECT_EQ(path(0).segment_bytes, 1400 - kDataHeaderBytes);
+}
+
+TEST_F(FlightTest, AProbeOfASizeThatCouldNotLeaveIsTriedAgain) {
+  open(8, kLarge);
+  uint16_t id = 0;
+  uint32_t bytes = 0;
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(flight_.poll_size_probe(id, bytes));  // and no record was left for it
+  }
+}
+
+TEST_F(FlightTest, OnlySomeSizesAreTriedAtATime) {
+  open(64, kLarge);
+  uint16_t id = 0;
+  int tried = 0;
+  while (probe_size(id) != 0) ++tried;
+  EXPECT_GE(tried, 1);
+  EXPECT_LE(tried, 4);
+}
+
+TEST_F(FlightTest, APathThatStoppedAnsweringIsFoundSmallAgain) {
+  open(1, kLarge);
+  uint16_t id = 0;
+  probe_size(id);
+  ack(0, {{1, 1}});
+  ASSERT_TRUE(send(4));
+  EXPECT_EQ(permit_.datagram_bytes, kLarge);
+  wait(seconds(1));
+  ASSERT_FALSE(path(0).active);
+  EXPECT_EQ(path(0).segment_bytes, Flight::kBaseDatagram - kDataHeaderBytes);
+  const uint64_t newest = 5 + static_cast<uint64_t>(probes_[0]);
+  ASSERT_TRUE(ack(0, {{newest, newest}}));
+  EXPECT_EQ(probe_size(id), kLarge);
+}
+
+TEST_F(FlightTest, ClosingGivesEverythingBack) {
+  open(4, kLarge);
+  while (send()) continue;
+  EXPECT_GT(pool_.lent(), 0u);
+  flight_.close();
+  EXPECT_EQ(pool_.lent(), 0u);
+  EXPECT_EQ(flight_.next_timeout(), Nanos::never());
+}
+
+}  // namespace
+}  // namespace heddle::transport
