@@ -26,17 +26,12 @@ using transport::RxRun;
 
 namespace {
 
-constexpr size_t kRowBytes = 65536;  // no datagram or row is larger
+constexpr size_t kRowBytes = Scattering::kRowBytes;
 constexpr size_t kAlign = 64;
 // A batch ends when it holds so much: more would leave the cache before it is copied, and
 // acknowledgements would wait.
 constexpr size_t kBatchBytes = 192 * 1024;
-constexpr uint32_t kMaxPairs = 64;
-constexpr size_t kHeaderSlots = kMaxPairs * kDataHeaderBytes;
-// A predicted receive: header slots, room to put everything in a row again, and what is too much
-// for the place.
-constexpr size_t kPlacedReserve = kHeaderSlots + 2 * kRowBytes;
-constexpr size_t kArenaBytes = kBatchBytes + kPlacedReserve + kRowBytes;
+constexpr size_t kArenaBytes = kBatchBytes + Scattering::kReserve + kRowBytes;
 constexpr uint32_t kMaxFrames = 32;    // a call
 constexpr uint32_t kMaxRowFrames = 4;  // a call, where each may be a row
 constexpr size_t kSmallBytes = 2048;   // frames up to this are moved together
@@ -48,33 +43,6 @@ constexpr uint32_t kMaxDistrust = 64;
 
 constexpr size_t align_up(size_t bytes) { return (bytes + kAlign - 1) & ~(kAlign - 1); }
 
-bool header_fits(const std::byte* header, const Prediction& prediction) {
-  for (size_t i = 0; i < kDataHeaderBytes; ++i) {
-    if (((header[i] ^ prediction.header[i]) & prediction.mask[i]) != std::byte{0}) return false;
-  }
-  return true;
-}
-
-// Adds to a little-endian number that may stand anywhere.
-void add_little_endian(std::byte* at, uint32_t amount) {
-  uint32_t value = 0;
-  for (int i = 0; i < 4; ++i) value |= static_cast<uint32_t>(at[i]) << (8 * i);
-  value += amount;
-  for (int i = 0; i < 4; ++i) at[i] = static_cast<std::byte>(value >> (8 * i));
-}
-
-// Moves the prediction behind `placed` bytes; false: that cannot be told, or no place is left.
-bool advance(Prediction& prediction, uint64_t placed) {
-  if (placed >= prediction.place.length ||
-      prediction.offset_at > kDataHeaderBytes - sizeof(uint32_t)) {
-    return false;
-  }
-  prediction.place.offset += placed;
-  prediction.place.length -= placed;
-  add_little_endian(prediction.header.data() + prediction.offset_at, static_cast<uint32_t>(placed));
-  return true;
-}
-
 }  // namespace
 
 struct Receiver::Scratch {
@@ -83,7 +51,7 @@ struct Receiver::Scratch {
   };
   std::array<mmsghdr, kMaxFrames> messages{};
   std::array<iovec, kMaxFrames> frames{};
-  std::array<iovec, 2 * kMaxPairs + 3> pieces{};  // of a predicted receive
+  std::array<iovec, Scattering::kMaxPieces> pieces{};  // of a predicted receive
   std::array<SocketAddress, kMaxFrames> from{};
   std::array<Control, kMaxFrames> control{};
   alignas(kAlign) std::array<std::byte, kArenaBytes> arena;
@@ -105,23 +73,6 @@ struct Receiver::Scratch {
     message.msg_controllen = kControlBytes;
     return message;
   }
-};
-
-// The memory that a predicted receive is scattered over: `pairs` times a header slot and a step of
-// the place, perhaps a header slot and the `partial` step that is left of the place, then the
-// spill.
-struct Receiver::Layout {
-  std::byte* slots = nullptr;
-  std::byte* place = nullptr;
-  std::byte* spill = nullptr;
-  uint32_t step = 0;
-  uint32_t pairs = 0;
-  uint32_t partial = 0;
-
-  uint32_t datagram() const { return kDataHeaderBytes + step; }
-  uint32_t partial_datagram() const { return partial > 0 ? kDataHeaderBytes + partial : 0; }
-  // What fits before the spill.
-  uint32_t ahead() const { return pairs * datagram() + partial_datagram(); }
 };
 
 Receiver::Receiver(Socket socket, const ReceiverOptions& options, const RegionTable& regions,
@@ -172,14 +123,7 @@ uint64_t Receiver::dropped() const {
 // For a predicted receive, which may give two runs.
 bool Receiver::has_room(const RxBatch& batch) const {
   return batch.count + 2 <= RxBatch::kMaxRuns && batch_bytes_ < kBatchBytes &&
-         used_ + kPlacedReserve <= kArenaBytes;
-}
-
-bool Receiver::fits(const Prediction& prediction, const Layout& layout, const Arrival& arrival) {
-  const bool single = arrival.bytes <= arrival.segment_bytes;
-  return arrival.bytes >= kDataHeaderBytes && header_fits(layout.slots, prediction) &&
-         (arrival.segment_bytes == layout.datagram() ||
-          (single && arrival.bytes <= layout.datagram()));
+         used_ + Scattering::kReserve <= kArenaBytes;
 }
 
 void Receiver::use_arena(const std::byte* end) {
@@ -189,106 +133,58 @@ void Receiver::use_arena(const std::byte* end) {
 // Receives into predicted places as long as predictions hold. True: the queue is empty.
 bool Receiver::receive_placed(RxBatch& batch, Prediction prediction) {
   Scratch& s = *scratch_;
-  Layout layout;
+  Scattering scattering;
   for (uint32_t calls = 0; calls < kMaxCalls && has_room(batch); ++calls) {
-    const size_t count = lay_out(prediction, layout);
-    msghdr& message = s.prepare(0, s.pieces.data(), count);
+    const size_t pieces =
+        scattering.lay_out(prediction, s.arena.data() + used_, regions_.resolve(prediction.place),
+                           options_.coalesces, s.pieces);
+    msghdr& message = s.prepare(0, s.pieces.data(), pieces);
     ++statistics_.receive_calls;
     const ssize_t bytes = recvmsg(socket_.descriptor(), &message, MSG_DONTWAIT);
     if (bytes < 0) return true;
     Arrival arrival;
     if (!describe(0, static_cast<size_t>(bytes), arrival)) continue;
-    if (!sort_out(prediction, layout, arrival, batch) || !busy_) return false;
+    if (!sort_out(prediction, scattering, arrival, batch) || !busy_) return false;
   }
   return false;
 }
 
-// Fills scratch_->pieces; returns how many.
-size_t Receiver::lay_out(const Prediction& prediction, Layout& layout) {
-  Scratch& s = *scratch_;
-  const uint64_t room = prediction.place.length;
-  layout.step = prediction.payload_bytes;
-  layout.slots = s.arena.data() + used_;
-  layout.spill = layout.slots + kHeaderSlots + kRowBytes;
-  layout.place = regions_.resolve(prediction.place);
-  const uint64_t most =
-      options_.coalesces ? std::min<uint64_t>(kMaxPairs, kRowBytes / layout.datagram() + 1) : 1;
-  layout.pairs = static_cast<uint32_t>(std::min(most, room / layout.step));
-  layout.partial = layout.pairs < most ? static_cast<uint32_t>(room % layout.step) : 0;
-  iovec* out = s.pieces.data();
-  for (uint32_t i = 0; i < layout.pairs; ++i) {
-    *out++ = {layout.slots + size_t{i} * kDataHeaderBytes, kDataHeaderBytes};
-    *out++ = {layout.place + size_t{i} * layout.step, layout.step};
-  }
-  if (layout.partial > 0) {
-    *out++ = {layout.slots + size_t{layout.pairs} * kDataHeaderBytes, kDataHeaderBytes};
-    *out++ = {layout.place + size_t{layout.pairs} * layout.step, layout.partial};
-  }
-  *out++ = {layout.spill, kRowBytes};
-  return static_cast<size_t>(out - s.pieces.data());
-}
-
 // Adds the runs of a scattered receive. True: `prediction` says what is worth trying next.
-bool Receiver::sort_out(Prediction& prediction, const Layout& layout, const Arrival& arrival,
+bool Receiver::sort_out(Prediction& prediction, Scattering& scattering, const Arrival& arrival,
                         RxBatch& batch) {
   const Nanos now = monotonic_now();
-  if (!fits(prediction, layout, arrival)) {
-    line_up(layout, arrival.bytes);
-    add_run(batch, arrival, layout.slots, now);
-    use_arena(layout.slots + arrival.bytes);
+  if (!scattering.fits(prediction, arrival.bytes, arrival.segment_bytes)) {
+    scattering.line_up(arrival.bytes);
+    statistics_.payload_copied_bytes += arrival.bytes;
+    add_run(batch, arrival, scattering.slots(), now);
+    use_arena(scattering.slots() + arrival.bytes);
     if (arrival.bytes <= kCostlyBytes) return true;  // an acknowledgement between the rows, say
     distrust_ = distrust_next_;
     distrust_next_ = std::min(2 * distrust_next_, kMaxDistrust);
     return false;
   }
   distrust_next_ = 1;
-  const bool whole = arrival.bytes <= layout.ahead();
-  const uint32_t in_place = whole ? arrival.bytes : layout.pairs * layout.datagram();
+  const uint32_t in_place = scattering.in_place(arrival.bytes);
+  uint64_t placed_bytes = 0;
   if (in_place > 0) {
     Arrival placed = arrival;
     placed.bytes = in_place;
-    RxRun& run = add_run(batch, placed, layout.slots, now);
+    RxRun& run = add_run(batch, placed, scattering.slots(), now);
+    placed_bytes = in_place - uint64_t{run.segments} * kDataHeaderBytes;
     run.payload_at = PayloadAt::kPlaced;
     run.place = prediction.place;
-    run.place.length = in_place - uint64_t{run.segments} * kDataHeaderBytes;
-    statistics_.payload_placed_bytes += run.place.length;
-    use_arena(layout.slots + size_t{run.segments} * kDataHeaderBytes);
-    if (whole) return advance(prediction, run.place.length);
+    run.place.length = placed_bytes;
+    statistics_.payload_placed_bytes += placed_bytes;
+    use_arena(scattering.slots() + size_t{run.segments} * kDataHeaderBytes);
   }
-  // The place was too small: the segments behind it stand in the spill, the first perhaps in part.
-  std::byte* rest = layout.spill - layout.partial_datagram();
-  if (layout.partial > 0) {
-    std::memcpy(rest, layout.slots + size_t{layout.pairs} * kDataHeaderBytes, kDataHeaderBytes);
-    std::memcpy(rest + kDataHeaderBytes, layout.place + size_t{layout.pairs} * layout.step,
-                layout.partial);
-    statistics_.payload_copied_bytes += layout.partial;
-  }
+  if (in_place == arrival.bytes) return move_on(prediction, placed_bytes);
   Arrival behind = arrival;
   behind.bytes = arrival.bytes - in_place;
+  const std::byte* rest = scattering.rest();
+  statistics_.payload_copied_bytes += scattering.partial();
   add_run(batch, behind, rest, now);
   use_arena(rest + behind.bytes);
   return false;
-}
-
-// Puts the first `bytes` of a scattered receive in a row at layout.slots. From the last piece to
-// the first: no piece moves down, so none is overwritten before it has moved.
-void Receiver::line_up(const Layout& layout, uint32_t bytes) {
-  statistics_.payload_copied_bytes += bytes;
-  if (bytes > layout.ahead()) {
-    std::memcpy(layout.slots + layout.ahead(), layout.spill, bytes - layout.ahead());
-    bytes = layout.ahead();
-  }
-  const uint32_t pieces = (bytes + layout.datagram() - 1) / layout.datagram();
-  for (uint32_t i = pieces; i-- > 0;) {
-    std::byte* to = layout.slots + size_t{i} * layout.datagram();
-    const uint32_t length = std::min(bytes - i * layout.datagram(), layout.datagram());
-    if (length > kDataHeaderBytes) {
-      std::memcpy(to + kDataHeaderBytes, layout.place + size_t{i} * layout.step,
-                  length - kDataHeaderBytes);
-    }
-    std::memmove(to, layout.slots + size_t{i} * kDataHeaderBytes,
-                 std::min(length, kDataHeaderBytes));
-  }
 }
 
 // Receives whole frames. True: the queue is empty.

@@ -12,6 +12,7 @@
 #include "base/nanos.h"
 #include "datapath/datapath.h"
 #include "datapath/regions.h"
+#include "datapath/udp/scattering.h"
 #include "datapath/udp/socket.h"
 #include "transport/rx_run.h"
 
@@ -40,7 +41,6 @@ class Receiver {
 
  private:
   struct Scratch;  // the kernel's structures, laid out once
-  struct Layout;   // where the parts of a predicted receive go
 
   // What one datagram or row is, as its message tells.
   struct Arrival {
@@ -53,12 +53,8 @@ class Receiver {
   bool worth_placing(const transport::Prediction& prediction) const;
   bool has_room(const RxBatch& batch) const;
   bool receive_placed(RxBatch& batch, transport::Prediction prediction);
-  size_t lay_out(const transport::Prediction& prediction, Layout& layout);
-  bool sort_out(transport::Prediction& prediction, const Layout& layout, const Arrival& arrival,
+  bool sort_out(transport::Prediction& prediction, Scattering& scattering, const Arrival& arrival,
                 RxBatch& batch);
-  static bool fits(const transport::Prediction& prediction, const Layout& layout,
-                   const Arrival& arrival);
-  void line_up(const Layout& layout, uint32_t bytes);
   bool receive_frames(RxBatch& batch);
   size_t take_messages(size_t count);
   bool describe(size_t index, size_t bytes, Arrival& arrival);
