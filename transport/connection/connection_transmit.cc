@@ -298,6 +298,7 @@ bool Connection::predict(Prediction& prediction) const {
   demand(kConnectionAt, 4);
   demand(kChannelAt, 10);  // channel, sequence, offset
   prediction.payload_bytes = expected_step_;
+  prediction.offset_at = kOffsetAt;
   return true;
 }
 
