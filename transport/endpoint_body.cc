@@ -85,12 +85,14 @@ Connection* Endpoint::Body::connection_for(Nanos now, const RxRun& run, const st
 
 void Endpoint::Body::handle_packet(Nanos now, const RxRun& run, uint32_t index,
                                    std::span<const std::byte> packet) {
-  const bool init = type_of(packet[0]) == PacketType::kInit;
-  if (version_of(packet[0]) != kWireVersion && !init) {
+  // Those two stand alike in every version: by them a side learns what the other speaks.
+  const PacketType type = type_of(packet[0]);
+  const bool any_version = type == PacketType::kInit || type == PacketType::kVersion;
+  if (version_of(packet[0]) != kWireVersion && !any_version) {
     drop(now, DropReason::kBadVersion);
     return;
   }
-  switch (type_of(packet[0])) {
+  switch (type) {
     case PacketType::kInit:
       handle_init(now, run, packet);
       return;

@@ -38,7 +38,8 @@ void Endpoint::Body::handle_init(Nanos now, const RxRun& run, std::span<const st
   if (foreign) {
     // Its id, nonce and port stand where ours do in every version.
     drop(now, DropReason::kBadVersion);
-    if (Reply* reply = new_reply(peer); reply != nullptr) {
+    Reply* reply = init.reply_port == 0 ? nullptr : new_reply(peer);
+    if (reply != nullptr) {
       reply->length =
           static_cast<uint8_t>(write_version({init.connection, init.nonce}, reply->bytes));
     }

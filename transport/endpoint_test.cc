@@ -4,60 +4,14 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
-
-#include "transport/testing/pair.h"
+#include "transport/testing/pair_fixture.h"
 
 namespace heddle::transport {
 namespace {
 
-using testing::Pair;
 using testing::PairOptions;
 
-class EndpointTest : public ::testing::Test {
- protected:
-  void start(PairOptions options = {}) {
-    pair_ = std::make_unique<Pair>(options);
-    for (int side = 0; side < 2; ++side) memory_[side] = pair_->add_region(side, kMemory);
-    std::vector<std::byte>& bytes = pair_->region(0, memory_[0]);
-    Random random(7);
-    for (std::byte& byte : bytes) byte = static_cast<std::byte>(random.next());
-    const auto connected = (*pair_)[0].post_connect(pair_->now(), pair_->address(1), {});
-    ASSERT_TRUE(connected);
-    client_ = *connected;
-    ASSERT_TRUE(pair_->run_until(
-        [&] { return !pair_->notices[0].empty() && !pair_->notices[1].empty(); }, seconds(4)));
-    ASSERT_EQ(pair_->notices[0][0].kind, NoticeKind::kOpened);
-    ASSERT_EQ(pair_->notices[1][0].kind, NoticeKind::kAccepted);
-    server_ = pair_->notices[1][0].connection;
-  }
-
-  void send(uint64_t offset, uint64_t length, OperationId operation, ChannelId channel = 0) {
-    ASSERT_TRUE((*pair_)[0].post_send(pair_->now(), client_, channel, {memory_[0], offset, length},
-                                      operation));
-  }
-  void receive(uint64_t offset, uint64_t length, OperationId operation, ChannelId channel = 0) {
-    ASSERT_TRUE((*pair_)[1].post_receive(pair_->now(), server_, channel,
-                                         {memory_[1], offset, length}, operation));
-  }
-  bool run_until_completed(size_t sent, size_t received, Nanos limit = seconds(30)) {
-    return pair_->run_until(
-        [&] {
-          return pair_->completions[0].size() >= sent && pair_->completions[1].size() >= received;
-        },
-        limit);
-  }
-  bool same(uint64_t offset, uint64_t length) {
-    return std::memcmp(pair_->region(0, memory_[0]).data() + offset,
-                       pair_->region(1, memory_[1]).data() + offset, length) == 0;
-  }
-
-  static constexpr size_t kMemory = 32 << 20;
-  std::unique_ptr<Pair> pair_;
-  RegionId memory_[2] = {0, 0};
-  ConnectionId client_ = 0;
-  ConnectionId server_ = 0;
-};
+class EndpointTest : public testing::PairFixture {};
 
 TEST_F(EndpointTest, AMessageArrivesInItsPostedBuffer) {
   start();
@@ -201,7 +155,7 @@ TEST_F(EndpointTest, AnIdleConnectionLives) {
 }
 
 TEST_F(EndpointTest, NobodyAnswersEndsInAnError) {
-  pair_ = std::make_unique<Pair>(PairOptions{});
+  make();
   Address nowhere = pair_->address(1);
   nowhere.port = 9;
   ASSERT_TRUE((*pair_)[0].post_connect(pair_->now(), nowhere, {}));
