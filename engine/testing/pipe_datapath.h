@@ -53,6 +53,12 @@ class PipeDatapath final : public datapath::Datapath {
     wire_->cut = cut;
   }
 
+  // Datagrams that a direction holds; a burst that does not fit is refused.
+  void set_limit(size_t limit) {
+    const std::lock_guard lock(wire_->mutex);
+    wire_->limit = limit;
+  }
+
   static transport::Address address_of(int end) {
     transport::Address address;
     address.port = static_cast<uint16_t>(1000 + end);

@@ -2,7 +2,7 @@
 """Between two network namespaces: large MTU, loss, a cable that is pulled, an MTU that shrinks on the way.
 
 Runs itself again in namespaces of its own, as root or in a user namespace; they go with this process.
-Where neither is allowed, every test is skipped and says so.
+Where neither is allowed, all of it is skipped: exit status 77.
 """
 
 import json
@@ -42,7 +42,6 @@ def shell(*words, check=True):
     return subprocess.run(words, capture_output=True, text=True, check=check)
 
 
-@unittest.skipUnless(os.environ.get(INSIDE), "network namespaces are not allowed here")
 class Network(unittest.TestCase):
     def setUp(self):
         shell("ip", "link", "add", "hdl0", "mtu", "9000", "type", "veth", "peer", "name", "hdl1",
@@ -124,5 +123,6 @@ class Network(unittest.TestCase):
 if __name__ == "__main__":
     REASON = None if os.environ.get(INSIDE) else enter()
     if REASON:
-        Network = unittest.skip(REASON)(Network)
+        print(f"skipped '{REASON}'")
+        sys.exit(77)
     unittest.main()

@@ -1,0 +1,101 @@
+// The driver's turns: it wants the next one at the right time, keeps what the network refuses, and
+// never sends from memory that has been withdrawn.
+#include "engine/driver.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/testing/endpoint_pair.h"
+
+namespace heddle::engine {
+namespace {
+
+class Turns : public testing::Test {
+ protected:
+  void SetUp() override {
+    Options options;
+    options.drive = Drive::kExternal;
+    pair_ = make_endpoints(options);
+    pair_.to_server = pair_.client->connect(pair_.client_end->peer_address()).value();
+    std::optional<Connection> accepted;
+    turn_until([&] {
+      if (!accepted) accepted = pair_.server->accept(Nanos{});
+      return accepted && pair_.client->status(pair_.to_server).state == ConnectionState::kOpen;
+    });
+    pair_.to_client = accepted.value_or(0);
+  }
+
+  template <typename Done>
+  void turn_until(Done done) {
+    const Nanos give_up = pair_.client->now() + kTestPatience;
+    while (!done()) {
+      ASSERT_LT(pair_.client->now(), give_up);
+      pair_.client->turn();
+      pair_.server->turn();
+    }
+  }
+
+  // Turns of the client alone until the network is full and bursts wait in its driver.
+  void fill_network() {
+    while (pair_.client->driver_statistics().turns_refused < 3) pair_.client->turn();
+  }
+
+  EndpointPair pair_;
+};
+
+TEST_F(Turns, WantsTheNextOneLaterWhenNothingIsDue) {
+  const Nanos give_up = pair_.client->now() + kTestPatience;
+  Nanos wanted;
+  do {
+    ASSERT_LT(pair_.client->now(), give_up);
+    wanted = pair_.client->turn();
+    pair_.server->turn();
+  } while (wanted <= pair_.client->now() + millis(1));
+  std::vector<std::byte> bytes(100);
+  const Operation send = pair_.client->send(pair_.to_server, 0, bytes.data(), bytes.size()).value();
+  const uint64_t outputs = pair_.client->driver_statistics().turns_with_output;
+  while (pair_.client->driver_statistics().turns_with_output == outputs) {
+    ASSERT_LT(pair_.client->now(), give_up);
+    wanted = pair_.client->turn();
+  }
+  EXPECT_LE(wanted, pair_.client->now());  // it has sent: there may be more
+  pair_.client->forget(send);
+}
+
+TEST_F(Turns, KeepsWhatTheNetworkRefuses) {
+  pair_.client_end->set_limit(64);
+  const std::vector<std::byte> sent = pattern(4 << 20, 3);
+  std::vector<std::byte> got(sent.size());
+  const Operation receive =
+      pair_.server->receive(pair_.to_client, 0, got.data(), got.size()).value();
+  const Operation send = pair_.client->send(pair_.to_server, 0, sent.data(), sent.size()).value();
+  for (int i = 0; i < 10; ++i) pair_.server->turn();  // its grant is on its way
+  fill_network();
+  turn_until([&] { return pair_.server->peek(receive).done; });
+  EXPECT_TRUE(got == sent);
+  turn_until([&] { return pair_.client->peek(send).done; });
+}
+
+TEST_F(Turns, NeverSendsFromWithdrawnMemory) {
+  pair_.client_end->set_limit(64);
+  auto bytes = std::make_unique<std::vector<std::byte>>(4 << 20);
+  std::vector<std::byte> got(bytes->size());
+  Memory memory = pair_.client->register_memory(bytes->data(), bytes->size()).value();
+  const Operation receive =
+      pair_.server->receive(pair_.to_client, 0, got.data(), got.size()).value();
+  const Operation send = pair_.client->send(pair_.to_server, 0, memory.whole()).value();
+  for (int i = 0; i < 10; ++i) pair_.server->turn();
+  fill_network();
+  // The operation ends while its bursts still wait; from then on its memory is the caller's.
+  pair_.client->abort(pair_.to_server);
+  while (!pair_.client->peek(send).done) pair_.client->turn();
+  memory.reset();
+  bytes.reset();
+  turn_until([&] { return pair_.server->peek(receive).done; });
+  for (int i = 0; i < 100; ++i) {
+    pair_.client->turn();
+    pair_.server->turn();
+  }
+}
+
+}  // namespace
+}  // namespace heddle::engine
