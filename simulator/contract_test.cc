@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "datapath/contract/chunk_contract.h"
 #include "simulator/network.h"
 #include "simulator/sim_datapath.h"
 #include "topology/generators.h"
@@ -63,6 +64,18 @@ INSTANTIATE_TEST_SUITE_P(
         variant("one_path", 9'000, {.max_paths = 1}),
         variant("largest_mtu", 65'535, {.receive_capacity = mebibytes(1)})),
     variant_name);
+
+SimDatapathOptions with_chunks(bool reliable) {
+  SimDatapathOptions options;
+  options.chunk_paths = 4;
+  options.chunks.reliable = reliable;
+  return options;
+}
+INSTANTIATE_TEST_SUITE_P(Simulator, ChunkContract,
+                         testing::Values(variant("unreliable", 9'000, with_chunks(false)),
+                                         variant("reliable", 9'000, with_chunks(true)),
+                                         variant("small_mtu", 1'500, with_chunks(true))),
+                         variant_name);
 
 }  // namespace
 }  // namespace heddle::datapath::contract

@@ -1,0 +1,48 @@
+// ChunkContract: the part of the contract suite that concerns the placed-chunk shape
+// (transport/placed.h). A network that has it instantiates both suites; its Pair's datapaths must
+// say chunk_paths > 0.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "datapath/contract/contract.h"
+
+namespace heddle::datapath::contract {
+
+class ChunkContract : public Contract {
+ public:
+  static constexpr uint32_t kAtA = 1'001;  // the connection's ids
+  static constexpr uint32_t kAtB = 2'002;
+
+  // As Contract::open(), and gives b a target of `target_bytes`.
+  bool open_chunks(size_t target_bytes);
+  void TearDown() override;
+
+  struct Write {
+    uint16_t path = 0;
+    uint64_t number = 0;
+    uint32_t epoch = 0;
+    uint32_t immediate = 0;
+    uint32_t bytes = 0;
+    uint64_t from = 0;  // in the source
+    uint64_t to = 0;    // in the target
+  };
+  // Writes from a's source to b's target, offered again until it is taken.
+  void write(const Write& write);
+  // Takes events until there are `count` (or kPatience is over).
+  std::vector<transport::PlacedEvent> events(Datapath& at, size_t count);
+  // What is there now, without waiting.
+  std::vector<transport::PlacedEvent> events_now(Datapath& at);
+
+  uint32_t chunk_bytes() { return a().capabilities().chunk_bytes; }
+  bool holds(uint64_t to, uint64_t length, uint64_t from) const;
+  bool untouched(uint64_t from, uint64_t to) const;
+
+ private:
+  Bytestring target_;
+  std::vector<transport::PlacedEvent> early_;  // a's, taken while it waited for room
+  transport::RegionId target_region_ = transport::kNoRegion;
+};
+
+}  // namespace heddle::datapath::contract
