@@ -10,10 +10,13 @@
 
 namespace {
 
-std::atomic<uint64_t> g_allocations{0};
+std::atomic<uint64_t>& allocations() {
+  static std::atomic<uint64_t> count{0};
+  return count;
+}
 
 void* counted(std::size_t bytes) {
-  g_allocations.fetch_add(1, std::memory_order_relaxed);
+  allocations().fetch_add(1, std::memory_order_relaxed);
   if (void* memory = std::malloc(bytes)) return memory;
   throw std::bad_alloc();
 }
@@ -47,7 +50,7 @@ TEST(UdpAllocationTest, SendingReceivingWaitingAndErrorsAllocateNothing) {
     }
     uint64_t before = 0;
     for (int round = 0; round < 40; ++round) {
-      if (round == 10) before = g_allocations.load();
+      if (round == 10) before = allocations().load();
       transport::TxBurst row = ends.row(1, 6, 8'000);
       row.path = static_cast<uint16_t>(round % 4);
       row.ecn_capable = round % 2 == 0;
@@ -61,7 +64,7 @@ TEST(UdpAllocationTest, SendingReceivingWaitingAndErrorsAllocateNothing) {
       ends.a().wake();
       ends.a().wait(ends.a().now() + millis(1));
     }
-    EXPECT_EQ(g_allocations.load() - before, 0u);
+    EXPECT_EQ(allocations().load() - before, 0u);
   }
 }
 

@@ -56,7 +56,7 @@ void PathSocket::forget_peer() {
   if (!connected_) return;
   sockaddr nobody{};
   nobody.sa_family = AF_UNSPEC;
-  connect(socket_.descriptor(), &nobody, sizeof nobody);
+  static_cast<void>(connect(socket_.descriptor(), &nobody, sizeof nobody));
   connected_ = false;
 }
 

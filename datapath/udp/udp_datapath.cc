@@ -24,8 +24,13 @@ constexpr uint16_t kMaxPaths = 256;
 constexpr uint32_t kMinMtu = 1280;
 constexpr uint32_t kJumboMtu = 9000;
 constexpr uint32_t kMaxMtu = 65535;
-// Of what the kernel counts, its own overhead included, so much is promised for datagrams. See
-// docs/performance.md for what was measured.
+// The kernel counts its own memory, not a datagram's bytes, and gives it back late. Of what
+// SO_RCVBUF tells (425,984 for the 212,992 that any process may ask for on Debian), this much was
+// there for datagrams on Linux 6.18 loopback, in the worst moment of a steady flow:
+//   of 64 bytes 6%, 200: 12%, 512: 30%, 1,000: 32%, 1,472: 48%, 4,000: 36%, 8,972: 40%;
+//   rows of 62 KB (GRO) 62 to 92%.
+// Network cards that use a page a packet come near 25% at 1,472 bytes. So a quarter is promised; it
+// holds for datagrams of some 500 bytes or more, and smaller ones should be counted as such.
 constexpr uint32_t kCapacityShare = 4;
 // How long to leave a full interface queue alone.
 constexpr Nanos kNoBuffersRetry = micros(100);
