@@ -106,11 +106,11 @@ class Connection final : private SentRunListener {
     std::span<const std::byte> packet;
     ConnectionHeader header;
     uint32_t message_bytes = 0;  // of the message in it
-    bool refused = false;        // that message has no place yet: the packet does not count
+    bool refused = false;        // something in it has no place yet: the packet does not count
   };
   bool handle_frames(Nanos now, Reader& reader, ControlInput& input);
   bool handle_message(Nanos now, Reader& reader, ControlInput& input);
-  bool handle_frame(Nanos now, FrameType type, Reader& reader);
+  bool handle_frame(Nanos now, FrameType type, Reader& reader, ControlInput& input);
   void handle_close_frame(Nanos now, CloseReason reason);
   void count_receiving(Nanos now);
 

@@ -105,6 +105,7 @@ void Connection::handle_control(Nanos now, const RxRun& run, uint32_t index,
     shared_.observer.drop(now, id_, DropReason::kBadField);
     return;
   }
+  if (input.refused) shared_.observer.drop(now, id_, DropReason::kOverWindow);
   if (numbered && !over() && !input.refused) {
     acks_.note(now, header, header.number, header.number, run.ecn, input.message_bytes);
   }
@@ -137,7 +138,7 @@ bool Connection::handle_frames(Nanos now, Reader& reader, ControlInput& input) {
       }
       if (!flight_.on_ack(now, made_at, frame)) return false;
       ++statistics_.acks_received;
-    } else if (!handle_frame(now, type, reader)) {
+    } else if (!handle_frame(now, type, reader, input)) {
       return false;
     }
   }
@@ -162,14 +163,17 @@ bool Connection::handle_message(Nanos now, Reader& reader, ControlInput& input) 
   row.first = input.index;
   const RowVerdict verdict = incoming_.accept(row);
   if (verdict.drop) shared_.observer.drop(now, id_, *verdict.drop);
-  input.refused = !verdict.acknowledge;
+  input.refused |= !verdict.acknowledge;
   input.message_bytes = std::max(row.last, 1u);
   statistics_.segments_received += verdict.acknowledge ? 1 : 0;
   count_receiving(now);
   return true;
 }
 
-bool Connection::handle_frame(Nanos now, FrameType type, Reader& reader) {
+// A frame that does not fit into what this side remembers of messages to come is left out, and its
+// packet is not acknowledged: it comes again. Those beside it count, or both sides could wait for
+// each other.
+bool Connection::handle_frame(Nanos now, FrameType type, Reader& reader, ControlInput& input) {
   GrantFrame grant;
   PlacedGrantFrame placed;
   FenceFrame fence;
@@ -177,17 +181,24 @@ bool Connection::handle_frame(Nanos now, FrameType type, Reader& reader) {
   CloseReason reason{};
   switch (type) {
     case FrameType::kGrant:
-      return read_grant(reader, grant) && outgoing_.on_grant(grant);
+      if (!read_grant(reader, grant)) return false;
+      input.refused |= !outgoing_.on_grant(grant);
+      return true;
     case FrameType::kCancelSend:
       // Each is answered; a peer that keeps to the limits does not ask faster than answers leave.
-      if (frames_.size() > 2 * size_t{shared_.options.max_posted}) return false;
-      if (!read_cancel(reader, cancel) || !incoming_.on_cancel_send(cancel, frames_)) return false;
+      if (!read_cancel(reader, cancel)) return false;
+      input.refused |= frames_.size() > 2 * size_t{shared_.options.max_posted} ||
+                       !incoming_.on_cancel_send(cancel, frames_);
       if (!frames_.empty()) frames_due_at_ = {};
       return true;
     case FrameType::kDelivered:
-      return read_cancel(reader, cancel) && outgoing_.on_delivered(cancel);
+      if (!read_cancel(reader, cancel)) return false;
+      input.refused |= !outgoing_.on_delivered(cancel);
+      return true;
     case FrameType::kCancelReceive:
-      return read_cancel(reader, cancel) && outgoing_.on_cancel_receive(cancel);
+      if (!read_cancel(reader, cancel)) return false;
+      input.refused |= !outgoing_.on_cancel_receive(cancel);
+      return true;
     case FrameType::kClose:
       if (!read_close(reader, reason)) return false;
       handle_close_frame(now, reason);
@@ -195,7 +206,9 @@ bool Connection::handle_frame(Nanos now, FrameType type, Reader& reader) {
     case FrameType::kPing:
       return true;
     case FrameType::kPlacedGrant:
-      return read_placed_grant(reader, placed) && outgoing_.on_placed_grant(placed);
+      if (!read_placed_grant(reader, placed)) return false;
+      input.refused |= !outgoing_.on_placed_grant(placed);
+      return true;
     case FrameType::kFenced:
     case FrameType::kAskFence:
       if (!read_fence(reader, fence)) return false;
