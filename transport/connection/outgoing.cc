@@ -19,6 +19,11 @@ bool goes_placed(const OutMessage& message, const PeerLimits& limits) {
          message.length() <= uint64_t{limits.chunk_bytes} * Immediate::kMaxChunks;
 }
 
+ControlRecord cancel_of(ChannelId channel, uint32_t sequence) {
+  const auto reason = static_cast<uint8_t>(CancelReason::kCancelled);
+  return {FrameType::kCancelSend, reason, channel, 0, sequence, 0};
+}
+
 }  // namespace
 
 void Outgoing::set_limits(const PeerLimits& limits) {
@@ -101,6 +106,9 @@ void Outgoing::apply_grant(OutMessage& message, const Grant& grant) {
   message.slot = grant.slot;
   if (message.sent_ahead) --ahead_;
   if (grant.state == Grant::State::kCancelled) {
+    // The peer remembers withdrawn receives until it hears of the messages that they used up.
+    truncated_.push_back({FrameType::kCancelSend, static_cast<uint8_t>(CancelReason::kCancelled),
+                          message.channel, 0, message.sequence, 0});
     give_up(message, ErrorCode::kCancelled);
   } else if (message.length() > grant.capacity) {
     truncated_.push_back({FrameType::kCancelSend, static_cast<uint8_t>(CancelReason::kTruncated),
@@ -128,12 +136,13 @@ bool Outgoing::cancel(ChannelId id, OperationId operation, ControlRecord& record
     OutMessage& message = pool_[channel.messages[i]];
     if (message.operation != operation || message.failed) continue;
     if (message.withdrawing || message.acked.covered() == tracked(message)) return true;
-    record = {FrameType::kCancelSend,
-              static_cast<uint8_t>(CancelReason::kCancelled),
-              id,
-              0,
-              message.sequence,
-              0};
+    // The peer keeps nothing of messages far beyond its receives: it hears of one that it has
+    // nothing of when it posts the receive.
+    if (message.started || message.granted) {
+      record = cancel_of(id, message.sequence);
+    } else {
+      channel.untold.push_back(message.sequence);
+    }
     // Once some of it was sent, only the peer knows whether it is too late: it answers with a
     // cancel of its own, or that the message was delivered. Until then nothing more is sent.
     message.withdrawing = message.started;
@@ -189,6 +198,11 @@ bool Outgoing::peek_repeat(Piece& piece) {
 bool Outgoing::sendable(OutMessage& message) {
   if (message.granted || message.sent_ahead) return true;
   if (message.length() > limits_.eager_block_bytes || ahead_ >= limits_.eager_blocks) return false;
+  // The peer's receives may be no further than those that are known, or over here.
+  const Channel& channel = channels_[message.channel];
+  const bool behind = static_cast<int32_t>(channel.known_to - channel.head) < 0;
+  const uint32_t reached = behind ? channel.known_to : channel.head;
+  if (message.sequence - reached >= limits_.max_posted) return false;
   message.sent_ahead = true;
   ++ahead_;
   return true;
@@ -247,6 +261,11 @@ void Outgoing::note_known(Channel& channel, uint32_t sequence) {
   if (static_cast<int32_t>(sequence + 1 - channel.known_to) > 0) channel.known_to = sequence + 1;
 }
 
+// A receive is posted for a message that was withdrawn before anything of it left.
+void Outgoing::tell_withdrawn(ChannelId id, Channel& channel, uint32_t sequence) {
+  if (std::erase(channel.untold, sequence) > 0) truncated_.push_back(cancel_of(id, sequence));
+}
+
 // False: further ahead than was agreed.
 bool Outgoing::grant_one(Channel& channel, uint32_t sequence, const Grant& grant) {
   const uint32_t index = sequence - channel.head;
@@ -275,6 +294,7 @@ bool Outgoing::on_grant(const GrantFrame& grant) {
   if (channel == nullptr) return false;
   const Grant given{Grant::State::kGranted, kNoSlot, grant.capacity};
   for (uint32_t i = 0; i < grant.count; ++i) {
+    tell_withdrawn(grant.channel, *channel, grant.first_sequence + i);
     if (!grant_one(*channel, grant.first_sequence + i, given)) return false;
   }
   settle_grants(grant.channel, *channel);
@@ -298,6 +318,7 @@ void Outgoing::withdraw_slot(uint8_t slot) {
 bool Outgoing::on_placed_grant(const PlacedGrantFrame& grant) {
   Channel* channel = channel_for(grant.channel);
   if (channel == nullptr || limits_.chunk_bytes == 0 || grant.slot == kNoSlot) return false;
+  tell_withdrawn(grant.channel, *channel, grant.sequence);
   // A repeated grant must not overwrite what its slot means by now.
   const uint32_t index = grant.sequence - channel->head;
   const bool fresh =
@@ -319,6 +340,7 @@ bool Outgoing::on_cancel_receive(const CancelFrame& cancel) {
   if (channel == nullptr) return false;
   const uint32_t index = cancel.sequence - channel->head;
   const bool over = static_cast<int32_t>(index) < 0;
+  std::erase(channel->untold, cancel.sequence);
   if (over) return true;
   if (!make_known(*channel, index)) return false;
   channel->grants[index].state = Grant::State::kCancelled;
@@ -392,6 +414,7 @@ size_t Outgoing::bytes_held() const {
   for (const Channel& channel : channels_) {
     total += channel.messages.capacity() * sizeof(uint32_t);
     total += channel.grants.capacity() * sizeof(Grant);
+    total += channel.untold.capacity() * sizeof(uint32_t);
   }
   return total;
 }

@@ -28,8 +28,8 @@ struct OutMessage {
   bool started = false;     // something was sent (matters where the message is empty)
   bool sent_ahead = false;  // before a grant was known: holds an eager block of the peer
   bool granted = false;
-  bool placed = false;     // its chunks are written remotely
-  uint8_t slot = kNoSlot;  // of its receive, where that may be written remotely
+  bool placed = false;       // its chunks are written remotely
+  uint8_t slot = kNoSlot;    // of its receive, where that may be written remotely
   bool withdrawing = false;  // the peer was asked whether it can still be withdrawn
   bool failed = false;
   ErrorCode error = ErrorCode::kCancelled;
@@ -82,7 +82,7 @@ class Outgoing {
   // Errors: kInvalid (channel, size), kExhausted.
   Result<void> post(ChannelId channel, const Payload& payload, OperationId operation,
                     uint32_t bound);
-  // The frame to send to the peer is left in `record`. False: no such operation, or too late.
+  // A frame to send to the peer is left in `record`, where there is one. False: no such operation.
   bool cancel(ChannelId channel, OperationId operation, ControlRecord& record);
 
   // --- what to send ---
@@ -103,7 +103,8 @@ class Outgoing {
   void on_acked(const DataRecord& row, uint32_t start, uint32_t end);
   void on_lost(const DataRecord& row, uint32_t start, uint32_t end);
   const RemotePlace& remote_place(uint8_t slot) const { return places_[slot]; }
-  // A message too long for its receive was found while sending; its frame is left in `record`.
+  // A message too long for its receive, or withdrawn before its receive was posted, was found; the
+  // frame that tells the peer is left in `record`.
   bool poll_truncated(ControlRecord& record);
 
   // Everything that is still posted ends in order with `error`.
@@ -128,6 +129,7 @@ class Outgoing {
     bool ready = false;                  // in ready_
     Ring<uint32_t> messages;             // pool slots, from head on
     Ring<Grant> grants;                  // from head on
+    std::vector<uint32_t> untold;        // withdrawn without the peer's having heard of them
   };
   struct Repeat {
     uint32_t message = kNoIndex;
@@ -144,6 +146,7 @@ class Outgoing {
   bool peek_new(Piece& piece);
   bool sendable(OutMessage& message);
   bool make_known(Channel& channel, uint32_t index);
+  void tell_withdrawn(ChannelId id, Channel& channel, uint32_t sequence);
   static void note_known(Channel& channel, uint32_t sequence);
   bool grant_one(Channel& channel, uint32_t sequence, const Grant& grant);
   void withdraw_slot(uint8_t slot);

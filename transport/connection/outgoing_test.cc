@@ -329,16 +329,48 @@ TEST_F(OutgoingTest, OneThatWentAheadOfAReceiveTooShortEndsTruncated) {
   EXPECT_EQ(last_.error, ErrorCode::kTruncated);
 }
 
-TEST_F(OutgoingTest, CancellingWhatWaitsEndsItAtOnceAndTellsThePeer) {
+// VOPR, seed 32 of its first options: a peer with few receives was told of messages far beyond
+// them, could not keep that, and so never took in the frames behind it either.
+TEST_F(OutgoingTest, ThePeerHearsNothingOfWithdrawnMessagesBeyondItsReceives) {
+  for (OperationId operation = 1; operation <= kMaxPosted; ++operation) post(5000, operation);
+  ControlRecord frame;
+  for (OperationId operation = kMaxPosted; operation > 0; --operation) {
+    ASSERT_TRUE(out_.cancel(0, operation, frame));
+    EXPECT_NE(frame.type, FrameType::kCancelSend);
+  }
+  EXPECT_EQ(ended().size(), kMaxPosted);
+  ASSERT_TRUE(grant(0, 3));
+  for (uint32_t index = 0; index < 3; ++index) {
+    ASSERT_TRUE(out_.poll_truncated(frame));
+    EXPECT_EQ(frame.sequence, kFirst + index);
+  }
+  EXPECT_FALSE(out_.poll_truncated(frame));
+}
+
+TEST_F(OutgoingTest, NothingTravelsAheadFurtherThanThePeerPosts) {
+  out_.set_limits({4, 2, kEager, kEagerBlocks});
+  for (OperationId operation = 1; operation <= 3; ++operation) post(100, operation);
+  EXPECT_EQ(take().sequence, kFirst);
+  EXPECT_EQ(take().sequence, kFirst + 1);
+  EXPECT_EQ(take().message, kNoIndex) << "the peer keeps nothing of a third";
+}
+
+TEST_F(OutgoingTest, CancellingWhatWaitsEndsItAtOnceAndThePeerHearsWhenItsReceiveIsPosted) {
   post(5000, 1);
   ControlRecord frame;
   ASSERT_TRUE(out_.cancel(0, 1, frame));
-  EXPECT_EQ(frame.type, FrameType::kCancelSend);
-  EXPECT_EQ(frame.sequence, kFirst);
+  EXPECT_EQ(frame.type, FrameType::kPing) << "the peer has nothing that this concerns";
   EXPECT_EQ(ended(), Operations{1});
   EXPECT_EQ(last_.error, ErrorCode::kCancelled);
+  EXPECT_FALSE(out_.poll_truncated(frame));
   // The receive that it would have met belongs to it all the same.
   ASSERT_TRUE(grant(0));
+  ASSERT_TRUE(out_.poll_truncated(frame));
+  EXPECT_EQ(frame.type, FrameType::kCancelSend);
+  EXPECT_EQ(frame.reason, static_cast<uint8_t>(CancelReason::kCancelled));
+  EXPECT_EQ(frame.sequence, kFirst);
+  ASSERT_TRUE(grant(0)) << "a repeated grant says nothing new";
+  EXPECT_FALSE(out_.poll_truncated(frame));
   post(5000, 2);
   EXPECT_EQ(take().message, kNoIndex);
   ASSERT_TRUE(grant(1));
