@@ -25,6 +25,9 @@ transport::EndpointOptions fitted(const Options& options, const datapath::Datapa
   fit.receive_capacity = network.receive_capacity;
   fit.max_paths = std::min(fit.max_paths, network.max_paths);
   fit.default_paths = std::min(fit.default_paths, fit.max_paths);
+  fit.chunk_paths = network.chunk_paths;
+  fit.chunk_bytes = network.chunk_bytes;
+  fit.reliable_chunks = network.reliable_chunks;
   fit.eager_region = eager_region;
   fit.eager_bytes = {eager_region == transport::kNoRegion ? 0 : eager_bytes};
   return fit;
@@ -115,14 +118,24 @@ void Endpoint::Body::cancel(Operation operation) {
 
 Result<transport::RegionId> Endpoint::Body::register_region(void* start, size_t bytes) {
   const Wheel::Lock lock = wheel_.lock_all();
-  return datapath_->register_memory(start, bytes);
+  Result<transport::RegionId> region = datapath_->register_memory(start, bytes);
+  if (!region) return region;
+  const transport::MemoryToken token = datapath_->token(*region);
+  if (token.length > 0) transport_.set_token(*region, token);
+  return region;
+}
+
+void Endpoint::Body::unregister_region(transport::RegionId region) {
+  driver_.forget(region);
+  // The next region may get the same name.
+  if (datapath_->capabilities().chunk_paths > 0) transport_.set_token(region, {});
+  datapath_->unregister_memory(region);
 }
 
 void Endpoint::Body::unregister(transport::RegionId region) {
   if (in_child()) return;
   const Wheel::Lock lock = wheel_.lock_all();
-  driver_.forget(region);
-  datapath_->unregister_memory(region);
+  unregister_region(region);
 }
 
 // --- Endpoint ---

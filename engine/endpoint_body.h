@@ -79,6 +79,8 @@ class Endpoint::Body final : public Registrar, public HelperClient {
     Nanos deadline;
   };
 
+  // With the datapath at hand.
+  void unregister_region(transport::RegionId region);
   Nanos turn();
   void take_results();
   // `now` is when the call that posted something came.

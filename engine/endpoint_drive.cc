@@ -81,9 +81,7 @@ void Endpoint::Body::take_results() {
     const OperationPlace place = operations_.finish(
         completion.operation,
         {.done = true, .ok = completion.ok, .error = completion.error, .bytes = completion.bytes});
-    if (place.temporary == transport::kNoRegion) continue;
-    driver_.forget(place.temporary);
-    datapath_->unregister_memory(place.temporary);
+    if (place.temporary != transport::kNoRegion) unregister_region(place.temporary);
   }
   transport::Notice notice;
   while (transport_.poll_notice(notice)) {
