@@ -166,9 +166,9 @@ void Network::look_for_room(NicId nic) {
     return;
   }
   state.room_at = Nanos::never();
-  const std::vector<Port*> wanting = std::move(state.wanting_room);
-  state.wanting_room.clear();
-  for (Port* port : wanting) port->handle_room();
+  told_.swap(state.wanting_room);
+  for (Port* port : told_) port->handle_room();
+  told_.clear();
 }
 
 uint32_t Network::max_datagram_bytes(NicId nic) const {

@@ -156,6 +156,7 @@ class Network {
   std::vector<AgentState> agents_;
   std::vector<AgentId> free_agents_;
   std::vector<LinkId> live_choices_;
+  std::vector<Port*> told_;  // scratch of look_for_room()
   FateCounts fates_;
   Nanos now_;
   uint32_t generations_ = 0;

@@ -2,6 +2,7 @@
 #include "simulator/virtual_memory.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "base/check.h"
 
@@ -31,9 +32,11 @@ void append(std::vector<Content>& pieces, size_t first, const Content& piece) {
 }  // namespace
 
 RegionId VirtualMemory::add(uint64_t pattern, uint64_t bytes) {
+  // Else a growing vector would copy them, and copies forget where their nodes come from.
+  static_assert(std::is_nothrow_move_constructible_v<Region>);
   const size_t id = kFirstVirtualRegion + regions_.size();
   CHECK(id < kUnknownBytes);
-  regions_.push_back({pattern, bytes, true, {}});
+  regions_.push_back({pattern, bytes, true, std::pmr::map<uint64_t, Content>(nodes_.get())});
   return static_cast<RegionId>(id);
 }
 

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <memory_resource>
 #include <vector>
 
 #include "transport/payload.h"
@@ -57,13 +59,16 @@ class VirtualMemory {
     uint64_t pattern = 0;
     uint64_t bytes = 0;
     bool live = false;
-    std::map<uint64_t, Content> written;  // by offset, disjoint, merged
+    std::pmr::map<uint64_t, Content> written;  // by offset, disjoint, merged
   };
 
   const Region& at(transport::RegionId region) const;
   Region& at(transport::RegionId region);
   static void erase(Region& region, uint64_t offset, uint64_t length);
 
+  // Keeps the nodes of what is written: it comes and goes with every message.
+  std::unique_ptr<std::pmr::unsynchronized_pool_resource> nodes_ =
+      std::make_unique<std::pmr::unsynchronized_pool_resource>();
   std::vector<Region> regions_;
 };
 
