@@ -133,6 +133,9 @@ class Flight final : private SentRunListener {
   void handle_path_timeout(Nanos now, uint16_t path);
   void size_passed(uint16_t path);
   void size_failed(uint16_t path);
+  void find_size_again(uint16_t path);
+  static bool is_large(const SentRun& run);
+  void large_lost(const SentRun& run);
   void note_trouble(Nanos now, uint16_t path);
   bool others_clean(Nanos now, uint16_t path) const;
 

@@ -19,6 +19,8 @@ constexpr Nanos kLongestPatience = millis(250);
 // A path is silent when its oldest segment left so long before one that another path delivered.
 constexpr Nanos kLeastSilence = millis(3);
 constexpr Nanos kSilenceCheckEvery = micros(500);
+// Round trips in which a path lost every large datagram before it is taken to pass small ones only.
+constexpr uint8_t kLargeLosses = 3;
 // Probes of one size that are lost before a smaller one is tried.
 constexpr uint8_t kSizeProbes = 3;
 // UDP payloads of the MTUs that are met: 9,000 and 4,096 less IPv6's headers, 1,500 for IPv4, IPv6
@@ -49,12 +51,36 @@ void Flight::set_aside(Nanos now, uint16_t id, LossCause cause) {
   path.probe_at = now + path.patience(micros(1000), kLongestPatience);
   path.loss_check_at = Nanos::never();
   wake_by(path.probe_at);
-  if (cause == LossCause::kTimeout && !path.places && path.datagram_bytes > kBaseDatagram) {
-    // Perhaps it passes small datagrams only, by now: find out again.
-    if (path.wanted_bytes == 0) ++unsized_;
-    path.wanted_bytes = path.datagram_bytes;
-    path.datagram_bytes = kBaseDatagram;
-  }
+  if (cause == LossCause::kTimeout && !path.places) find_size_again(id);
+}
+
+// Perhaps it passes small datagrams only, by now.
+void Flight::find_size_again(uint16_t id) {
+  TxPath& path = paths_[id];
+  if (path.datagram_bytes <= kBaseDatagram) return;
+  if (path.wanted_bytes == 0) ++unsized_;
+  path.wanted_bytes = path.datagram_bytes;
+  path.datagram_bytes = kBaseDatagram;
+  path.large_losses = 0;
+}
+
+bool Flight::is_large(const SentRun& run) {
+  return run.data && !run.row.chunk && run.header_bytes + run.row.step > kBaseDatagram;
+}
+
+// Small packets arrive, or this would not be a gap. Where no large one does, the path's limit has
+// shrunk on its way (RFC 8899 section 4.3).
+void Flight::large_lost(const SentRun& run) {
+  TxPath& path = paths_[current_path_];
+  const bool same_round_trip = run.sent_at <= path.large_lost_at;
+  if (same_round_trip || path.datagram_bytes <= kBaseDatagram) return;
+  path.large_lost_at = path.last_sent_at;
+  if (++path.large_losses < kLargeLosses) return;
+  const uint32_t failed = path.datagram_bytes;
+  find_size_again(current_path_);
+  observer_.step(path.last_sent_at, connection_, current_path_, RecoveryStep::kSizeLowered);
+  observer_.emit(events::PathSized{path.last_sent_at, connection_, current_path_,
+                                   path.datagram_bytes, failed});
 }
 
 bool Flight::on_sent(Nanos now, uint16_t id, uint64_t number, bool ok) {

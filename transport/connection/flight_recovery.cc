@@ -104,7 +104,6 @@ void Flight::find_losses(Nanos now, uint16_t id) {
 void Flight::take_losses(Nanos now, uint16_t id, LossCause cause) {
   if (lost_segments_ == 0) return;
   paths_[id].segments_lost += lost_segments_;
-  paths_[id].trouble_at = now;
   ++samples_[sample_of_[id]].recent_losses;
   const RecoveryStep step =
       cause == LossCause::kGap ? RecoveryStep::kGapRepeat : RecoveryStep::kTimeoutRepeat;
@@ -133,6 +132,7 @@ void Flight::on_acked(const SentRun& run, uint32_t first, uint32_t count, bool w
     in_flight_segments_ -= count;
   }
   if (run.sizes_path) size_passed(current_path_);
+  if (is_large(run)) paths_[current_path_].large_losses = 0;
   listener_.on_acked(run, first, count, was_lost);
 }
 
@@ -150,6 +150,7 @@ void Flight::on_lost(const SentRun& run, uint32_t first, uint32_t count, LossCau
     paths_[current_path_].size_probe_number = 0;  // says nothing of the size: try again
     --size_probes_out_;
   }
+  if (is_large(run) && cause == LossCause::kGap) large_lost(run);
   listener_.on_lost(run, first, count, cause);
 }
 

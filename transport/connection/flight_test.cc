@@ -459,6 +459,44 @@ TEST_F(FlightTest, APathThatStoppedAnsweringIsFoundSmallAgain) {
   EXPECT_EQ(probe_size(id), kLarge);
 }
 
+TEST_F(FlightTest, APathThatLosesEveryLargeDatagramIsFoundSmallAgain) {
+  open(1, kLarge);
+  uint16_t id = 0;
+  probe_size(id);
+  ack(0, {{1, 1}});
+  uint64_t number = 1;
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_EQ(path(0).segment_bytes, kLarge - kDataHeaderBytes) << round;
+    ASSERT_TRUE(send(4));
+    for (int i = 0; i < 4; ++i) {  // small ones pass
+      record(0, 1, 200);
+    }
+    number += 8;
+    now_ += micros(100);
+    ack(0, {{number - 3, number}});
+    now_ += micros(100);
+  }
+  EXPECT_EQ(path(0).segment_bytes, Flight::kBaseDatagram - kDataHeaderBytes);
+  EXPECT_EQ(steps(RecoveryStep::kSizeLowered), 1u);
+  EXPECT_EQ(probe_size(id), kLarge);
+}
+
+TEST_F(FlightTest, LossOfSomeLargeDatagramsSaysNothingOfTheirSize) {
+  open(1, kLarge);
+  uint16_t id = 0;
+  probe_size(id);
+  ack(0, {{1, 1}});
+  uint64_t number = 1;
+  for (int round = 0; round < 20; ++round) {
+    ASSERT_TRUE(send(7));
+    number += 7;
+    now_ += micros(100);
+    ack(0, {{number - 2, number}});
+    now_ += micros(100);
+  }
+  EXPECT_EQ(path(0).segment_bytes, kLarge - kDataHeaderBytes);
+}
+
 TEST_F(FlightTest, ClosingGivesEverythingBack) {
   open(4, kLarge);
   while (send()) continue;

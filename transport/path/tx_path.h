@@ -23,7 +23,7 @@ struct TxPath {
   Nanos last_sent_at;               // of the newest packet that wants an acknowledgement
   Nanos probe_at = Nanos::never();  // tail probe, or next probe of a path that is set aside
   Nanos loss_check_at = Nanos::never();
-  Nanos trouble_at;                // latest loss or mark; 0: never
+  Nanos large_lost_at;             // when a loss of large datagrams was last counted
   uint64_t size_probe_number = 0;  // of the probe of a larger datagram that is under way; 0: none
 
   uint64_t payload_bytes_sent = 0;
@@ -36,7 +36,8 @@ struct TxPath {
   uint16_t epoch = 0;  // chunk paths: see transport/placed.h
   uint8_t probes_unanswered = 0;
   uint8_t size_probes_lost = 0;
-  bool marked = false;  // the latest acknowledgement told of new marks
+  uint8_t large_losses = 0;  // round trips in which large datagrams were lost, and none arrived
+  bool marked = false;       // the latest acknowledgement told of new marks
 
   bool places = false;  // a chunk path: each packet is a remote write of at most datagram_bytes
 

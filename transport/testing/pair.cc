@@ -85,11 +85,17 @@ void Pair::settle(int side) {
 void Pair::deliver(Arrival& arrival) {
   if (arrival.segments == 0) return;
   if (options_.tamper) options_.tamper(1 - arrival.side, arrival.frame);
+  uint64_t& on_way = on_way_[arrival.side];
+  on_way += arrival.frame.size();
+  most_on_way[arrival.side] = std::max(most_on_way[arrival.side], on_way);
   Nanos at = now_ + options_.delay;
   if (random_.chance_per_million(options_.late_per_million)) {
     at += Nanos{static_cast<int64_t>(random_.below(static_cast<uint64_t>(options_.late_by.count)))};
   }
-  if (random_.chance_per_million(options_.twice_per_million)) arrivals_.emplace(at, arrival);
+  if (random_.chance_per_million(options_.twice_per_million)) {
+    on_way += arrival.frame.size();
+    arrivals_.emplace(at, arrival);
+  }
   arrivals_.emplace(at, std::move(arrival));
   arrival.frame.clear();
   arrival.segments = 0;
@@ -163,6 +169,7 @@ bool Pair::turn(int side) {
     if (at == arrivals_.end() || at->first > now_) break;
     const Arrival arrival = std::move(at->second);
     arrivals_.erase(at);
+    on_way_[side] -= arrival.frame.size();
     receive(side, arrival);
     worked = true;
   }

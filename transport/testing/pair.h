@@ -63,6 +63,8 @@ class Pair {
   std::vector<Completion> completions[2];
   std::vector<Notice> notices[2];
   uint64_t datagrams = 0;
+  // Bytes under way towards each side: the most there ever were.
+  uint64_t most_on_way[2] = {0, 0};
 
  private:
   struct Arrival {
@@ -96,6 +98,7 @@ class Pair {
   std::multimap<Nanos, Arrival> arrivals_;
   std::unique_ptr<TxBatch> batch_ = std::make_unique<TxBatch>();
   bool paused_[2] = {false, false};
+  uint64_t on_way_[2] = {0, 0};
 };
 
 }  // namespace heddle::transport::testing
