@@ -3,6 +3,7 @@
 // user as it is.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -104,23 +105,22 @@ template <>
 class [[nodiscard]] Result<void> {
  public:
   Result() = default;
-  Result(Unexpected unexpected) : error_(std::move(unexpected.error)), ok_(false) {}  // NOLINT
+  Result(Unexpected unexpected) : error_(std::move(unexpected.error)) {}  // NOLINT
 
-  bool has_value() const { return ok_; }
-  explicit operator bool() const { return ok_; }
-  void value() const { CHECK(ok_); }
+  bool has_value() const { return !error_.has_value(); }
+  explicit operator bool() const { return has_value(); }
+  void value() const { CHECK(has_value()); }
   const Error& error() const& {
-    CHECK(!ok_);
-    return error_;
+    CHECK(!has_value());
+    return *error_;
   }
   Error&& error() && {
-    CHECK(!ok_);
-    return std::move(error_);
+    CHECK(!has_value());
+    return *std::move(error_);
   }
 
  private:
-  Error error_;
-  bool ok_ = true;
+  std::optional<Error> error_;
 };
 
 }  // namespace heddle

@@ -66,10 +66,9 @@ void Driver::push(Nanos now) {
 
 bool Driver::take_input() {
   settle();
-  transport::Prediction prediction;
-  const bool predicted = predicts_ && endpoint_.predict(prediction);
+  const bool predicted = predicts_ && endpoint_.predict(prediction_);
   const bool had_input =
-      datapath_.receive(*input_, predicted ? &prediction : nullptr) > 0 || input_->event_count > 0;
+      datapath_.receive(*input_, predicted ? &prediction_ : nullptr) > 0 || input_->event_count > 0;
   if (had_input) handle_input();
 
   bool had_error = false;

@@ -11,6 +11,7 @@
 
 #include "base/nanos.h"
 #include "transport/payload.h"
+#include "transport/rx_run.h"
 
 namespace heddle::transport {
 class Endpoint;
@@ -73,6 +74,7 @@ class Driver {
   std::unique_ptr<datapath::RxBatch> input_;
   std::unique_ptr<transport::TxBatch> output_;
   size_t output_taken_ = 0;  // bursts of output_ that the datapath has taken
+  transport::Prediction prediction_;
   bool predicts_ = false;
   bool stamps_ = false;   // the datapath's times of arrival are the network's own
   bool refused_ = false;  // the rest of output_ waits for room in the network

@@ -97,6 +97,7 @@ class Endpoint::Body final : public Registrar, public HelperClient {
   bool stopping_ = false;
   bool helped_ = false;
   bool helper_parked_ = false;  // it will not look again before it is nudged
+  transport::Notice notice_;  // for take_results()
   std::condition_variable changed_;
   std::thread thread_;
 };

@@ -83,10 +83,9 @@ void Endpoint::Body::take_results() {
         {.done = true, .ok = completion.ok, .error = completion.error, .bytes = completion.bytes});
     if (place.temporary != transport::kNoRegion) unregister_region(place.temporary);
   }
-  transport::Notice notice;
-  while (transport_.poll_notice(notice)) {
+  while (transport_.poll_notice(notice_)) {
     ++changes_;
-    connections_.handle(notice);
+    connections_.handle(notice_);
   }
   if (changes_ != changes_before && followers_ > 0) changed_.notify_all();
 }

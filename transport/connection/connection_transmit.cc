@@ -282,11 +282,11 @@ void Connection::take_truncated() {
 }
 
 bool Connection::predict(Prediction& prediction) const {
+  if (expected_step_ == 0) return false;
   DataHeader expected;
   if (!incoming_.predict(expected.channel, expected.sequence, expected.offset, prediction.place)) {
     return false;
   }
-  if (statistics_.segments_received == 0 || expected_step_ == 0) return false;
   expected.base.type = PacketType::kData;
   expected.base.connection = id_;
   write_data_header(expected, prediction.header.data());

@@ -17,6 +17,10 @@ constexpr uint32_t kLossesMost = 8;
 
 constexpr uint32_t kNone = UINT32_MAX;
 
+// After a search among all paths for one that was never tried, and that found none, the next so
+// many selections do without.
+constexpr uint32_t kSearchEvery = 64;
+
 bool measured(const PathSample& path) { return path.smoothed_rtt > Nanos{}; }
 
 Nanos expected_delay(const PathSample& path) {
@@ -54,8 +58,12 @@ uint32_t TwoChoices::select(std::span<const PathSample> usable, Random& random) 
   const uint64_t count = usable.size();
   const auto first = static_cast<uint32_t>(((bits >> 32) * count) >> 32);
   const auto second = static_cast<uint32_t>(((bits & UINT32_MAX) * count) >> 32);
-  const uint32_t fresh = untried(usable, first);
-  if (fresh != kNone) return fresh;
+  if (selects_till_search_ == 0) {
+    const uint32_t fresh = untried(usable, first);
+    if (fresh != kNone) return fresh;
+    selects_till_search_ = kSearchEvery;
+  }
+  --selects_till_search_;
   return better(usable[second], usable[first]) ? second : first;
 }
 

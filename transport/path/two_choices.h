@@ -14,12 +14,16 @@ namespace heddle::transport {
 
 class TwoChoices final : public Selector {
  public:
-  // A path that was never measured and has nothing in flight comes first. Of the two drawn (the
+  // A path that was never measured and has nothing in flight comes first; such paths are looked for
+  // until there are none, then now and then, since paths return. Of the two drawn (the
   // same path may be drawn twice, so the slowest of n still gets every n-squared-th burst and is
   // noticed when it recovers) the one with the clearly lower expected delay wins; then one without
   // marks; then the one with less in flight.
   uint32_t select(std::span<const PathSample> usable, Random& random) override;
   void on_ack(uint16_t path, const PathSample& sample) override;
+
+ private:
+  uint32_t selects_till_search_ = 0;
 };
 
 std::unique_ptr<Selector> make_two_choices();
