@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/check.h"
+
 namespace heddle::transport {
 namespace {
 
@@ -19,6 +21,8 @@ void AckMaker::mark_pending(uint16_t path) {
 
 void AckMaker::note(Nanos now, const ConnectionHeader& header, uint64_t low, uint64_t high, Ecn ecn,
                     uint64_t bytes) {
+  CHECK(header.path < limit_);
+  if (header.path >= paths_.size()) paths_.resize(header.path + 1u);
   RxPath& path = paths_[header.path];
   const bool newest = high > path.numbers.largest();
   // A gap, or something that fills one, is news that the sender waits for.
@@ -39,7 +43,7 @@ void AckMaker::note(Nanos now, const ConnectionHeader& header, uint64_t low, uin
 }
 
 void AckMaker::note_duplicate(Nanos now, uint16_t path) {
-  if (paths_[path].numbers.empty()) return;
+  if (path >= paths_.size() || paths_[path].numbers.empty()) return;
   mark_pending(path);
   due_at_ = now;
 }

@@ -25,15 +25,16 @@ class AckMaker {
   // With so many bytes told of nobody yet, it waits no longer.
   static constexpr uint64_t kBytes = 32 * 1024;
 
-  // Acknowledgements name path i as `first_name` + i.
+  // The peer may use so many paths; state is kept for those that it does use. Acknowledgements name
+  // path i as `first_name` + i.
   void open(uint16_t paths, uint16_t first_name = 0) {
-    paths_.resize(paths);
+    limit_ = paths;
     first_name_ = first_name;
   }
-  uint16_t paths() const { return static_cast<uint16_t>(paths_.size()); }
+  uint16_t paths() const { return limit_; }
 
   Novelty judge(uint16_t path, uint64_t low, uint64_t high) const {
-    return paths_[path].numbers.judge(low, high);
+    return path < paths_.size() ? paths_[path].numbers.judge(low, high) : Novelty::kNew;
   }
 
   // Packets [low, high] of `header.path` arrived and count. `bytes`: payload; 0 for a control
@@ -56,12 +57,13 @@ class AckMaker {
   void mark_pending(uint16_t path);
   void write_path(uint16_t path, Writer& writer);
 
-  std::vector<RxPath> paths_;
+  std::vector<RxPath> paths_;  // up to the highest that was used
   Ring<uint16_t> pending_;
   Nanos due_at_ = Nanos::never();
   uint64_t untold_bytes_ = 0;
   uint16_t rotation_ = 0;
   uint16_t first_name_ = 0;
+  uint16_t limit_ = 0;
 };
 
 }  // namespace heddle::transport

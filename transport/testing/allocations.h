@@ -1,0 +1,18 @@
+// Counts what `new` gives on this thread. A program that uses it has its operators new and delete
+// replaced.
+#pragma once
+
+#include <cstdint>
+
+namespace heddle::transport::testing {
+
+struct Allocations {
+  uint64_t count = 0;      // calls of operator new
+  int64_t live_bytes = 0;  // given and not given back, as malloc rounds it
+};
+
+// Between count_allocations(true) and count_allocations(false), on this thread.
+Allocations allocations();
+void count_allocations(bool counting);
+
+}  // namespace heddle::transport::testing
