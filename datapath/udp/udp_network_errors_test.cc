@@ -322,6 +322,31 @@ TEST_F(UdpNetworkErrorsTest, AFullSocketPushesBack) {
   }
 }
 
+// A short queue at the interface drops instead: the kernel says so, nothing tells when it has room,
+// and every datagram is sent until it was taken.
+TEST_F(UdpNetworkErrorsTest, AFullInterfaceQueuePushesBack) {
+  in_network("tc qdisc add dev lo root tbf rate 200mbit burst 20kb limit 30000", [] {
+    UdpOptions options = at("127.0.0.1", 1500);
+    options.segmentation = Offload::kOff;
+    auto ends = open(options);
+    constexpr uint32_t kRows = 40;
+    const Nanos give_up = ends->a().now() + seconds(20);
+    for (uint32_t i = 0; i < kRows; ++i) {
+      const TxBurst row = ends->row(i * 20, 20, 1'400);
+      while (!ends->send(row)) {
+        ASSERT_EQ(ends->a().sender().refusal(), Sender::Refusal::kNoBuffers);
+        ASSERT_LT(ends->a().now(), give_up);
+        ends->a().wait(give_up);
+      }
+    }
+    EXPECT_GT(ends->a().statistics().transmit_refused, 0u) << "the test meets no back-pressure";
+    EXPECT_LT(ends->a().statistics().transmit_refused, 10'000u) << "wait() does not wait";
+    EXPECT_EQ(ends->receive_all(kRows * 20), kRows * 20);
+    RxBatch batch;
+    EXPECT_EQ(ends->b().receive(batch, nullptr), 0u) << "something was sent twice";
+  });
+}
+
 TEST_F(UdpNetworkErrorsTest, SendPortsDropWhatTheyGet) {
   auto ends = open(at("127.0.0.1"));
   ASSERT_TRUE(ends->send(ends->row(1, 1, 100)));
