@@ -100,10 +100,18 @@ void Driver::handle_input() {
 // input is looked at first, so that a large window does not starve acknowledgements.
 bool Driver::give_output() {
   size_t sent = 0;
+  if (output_taken_ < output_->bursts().size() &&
+      endpoint_.statistics().connections_closed != closed_before_) {
+    // Its operations have ended and their memory is the caller's again, so payload that waited may
+    // be anything by now; the peer would take it for its message. Others' is lost, and sent again.
+    drop_waiting(
+        [](const transport::TxBurst& burst) { return burst.region != transport::kNoRegion; });
+  }
   while (sent < transport::TxBatch::kMaxBursts) {
     if (output_taken_ == output_->bursts().size()) {
       output_->clear();
       output_taken_ = 0;
+      closed_before_ = endpoint_.statistics().connections_closed;
       if (!endpoint_.poll_transmit(now_, *output_)) {
         refused_ = false;
         break;
@@ -133,18 +141,18 @@ void Driver::settle() {
 }
 
 void Driver::forget(transport::RegionId region) {
-  const std::span<const transport::TxBurst> bursts = output_->bursts();
-  const auto names_region = [region](const transport::TxBurst& burst) {
-    return burst.region == region;
-  };
-  if (std::none_of(bursts.begin() + static_cast<ptrdiff_t>(output_taken_), bursts.end(),
-                   names_region)) {
-    return;
-  }
-  // Rare (memory is withdrawn while the network is full), so a second batch is simplest.
+  drop_waiting([region](const transport::TxBurst& burst) { return burst.region == region; });
+}
+
+// Takes out of what waits for the network what nobody needs any more.
+template <typename Unwanted>
+void Driver::drop_waiting(Unwanted unwanted) {
+  const std::span<const transport::TxBurst> waiting = output_->bursts().subspan(output_taken_);
+  if (std::none_of(waiting.begin(), waiting.end(), unwanted)) return;
+  // Rare (something ends while the network is full), so a second batch is simplest.
   auto kept = std::make_unique<transport::TxBatch>();
-  for (const transport::TxBurst& burst : bursts.subspan(output_taken_)) {
-    if (names_region(burst)) continue;
+  for (const transport::TxBurst& burst : waiting) {
+    if (unwanted(burst)) continue;
     if (burst.write != nullptr) {
       kept->add_write(burst, *burst.write);
       continue;

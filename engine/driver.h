@@ -64,6 +64,8 @@ class Driver {
   const DriverStatistics& statistics() const { return statistics_; }
 
  private:
+  template <typename Unwanted>
+  void drop_waiting(Unwanted unwanted);
   bool take_input();
   void handle_input();
   bool give_output();
@@ -76,8 +78,9 @@ class Driver {
   size_t output_taken_ = 0;  // bursts of output_ that the datapath has taken
   transport::Prediction prediction_;
   bool predicts_ = false;
-  bool stamps_ = false;   // the datapath's times of arrival are the network's own
-  bool refused_ = false;  // the rest of output_ waits for room in the network
+  bool stamps_ = false;         // the datapath's times of arrival are the network's own
+  bool refused_ = false;        // the rest of output_ waits for room in the network
+  uint64_t closed_before_ = 0;  // connections that had closed when output_ was filled
   Nanos now_;
   DriverStatistics statistics_;
 };
