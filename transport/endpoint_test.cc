@@ -84,7 +84,8 @@ TEST_F(EndpointTest, LossIsRepaired) {
     const ConnectionStatistics& sent = *(*pair_)[0].statistics(client_);
     EXPECT_GT(sent.segments_repeated, 0u);
     // Lost acknowledgements make some repeats needless; they stay few.
-    EXPECT_LE(sent.segments_repeated_spuriously, sent.segments_sent * loss / 1'000'000 * 6 / 10) << loss;
+    EXPECT_LE(sent.segments_repeated_spuriously, sent.segments_sent * loss / 1'000'000 * 6 / 10)
+        << loss;
     pair_.reset();
   }
 }
