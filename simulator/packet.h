@@ -53,7 +53,8 @@ struct RemoteWrite {
   bool gap = false;       // kWriteAck: something behind it has arrived
 };
 
-struct Packet {
+// What every hop looks at stands first, in one cache line.
+struct alignas(64) Packet {
   static constexpr uint32_t kInlineBytes = 64;
 
   PacketId next = kNoIndex;  // in whatever list it stands
@@ -62,25 +63,26 @@ struct Packet {
   uint16_t from_port = 0;
   uint16_t to_port = 0;
   uint16_t path = 0;
+  uint16_t header_bytes = 0;
+  uint32_t payload_bytes = 0;
   PacketKind kind = PacketKind::kDatagram;
   transport::Ecn ecn = transport::Ecn::kNotCapable;
   bool may_fragment = false;
   bool lost = false;  // disappears at the end of the link that it is on
   bool header_corrupt = false;
   bool payload_corrupt = false;
-  uint16_t header_bytes = 0;
-  uint32_t payload_bytes = 0;
-  uint32_t limit_bytes = 0;   // kTooLarge
+  Nanos departs_at;           // from the link that it is on: its last bit
+  Nanos arrives_at;           // its last bit at the link's end
+  Nanos held_back;            // after the link, so that others overtake it
   uint32_t node = 0;          // where it is, or where it goes while it is held back
   uint32_t block = kNoIndex;  // header and real payload, one after the other, when not inline
-  transport::RegionId content =
-      transport::kNoRegion;  // virtual payload: the region whose bytes these are
-  uint64_t content_at = 0;   // and from where on
-  Nanos departs_at;          // from the link that it is on: its last bit
-  Nanos arrives_at;          // its last bit at the link's end
-  Nanos held_back;           // after the link, so that others overtake it
-  RemoteWrite write;
+
+  // Virtual payload: the region whose bytes these are, and from where on.
+  transport::RegionId content = transport::kNoRegion;
+  uint32_t limit_bytes = 0;  // kTooLarge
+  uint64_t content_at = 0;
   std::array<std::byte, kInlineBytes> header;
+  RemoteWrite write;
 
   bool is_virtual() const { return content != transport::kNoRegion; }
   uint32_t datagram_bytes() const { return header_bytes + payload_bytes; }

@@ -74,6 +74,8 @@ class SimDatapath final : public datapath::Datapath,
   transport::RegionId register_virtual(uint64_t pattern, uint64_t bytes);
   // True if a turn would find something: input, an error, or room after a refusal.
   bool ready() const { return received_ > 0 || !errors_.empty() || !events_.empty() || has_room_; }
+  // From now on nothing leaves and nothing is received: its process dies.
+  void fall_silent() { silent_ = true; }
   Network& network() { return network_; }
   // Its host memory.
   const datapath::RegionTable& regions() const { return regions_; }
@@ -140,6 +142,7 @@ class SimDatapath final : public datapath::Datapath,
   datapath::RegionTable regions_;
   Ring<transport::NetworkError> errors_;
   bool has_room_ = false;  // after a refusal
+  bool silent_ = false;
   std::atomic<bool> woken_ = false;
 
   PacketId first_ = kNoIndex;  // the receive queue

@@ -64,6 +64,7 @@ size_t SimDatapath::receive(datapath::RxBatch& batch, const Prediction* predicti
   batch.event_count = 0;
   frames_.clear();
   std::array<size_t, datapath::RxBatch::kMaxRuns> starts;
+  if (silent_) return 0;
   while (first_ != kNoIndex && batch.count < batch.runs.size() && frames_.size() < kFrameBytesMax) {
     starts[batch.count] = frames_.size();
     take_run(run_length(first_), batch.runs[batch.count], prediction);

@@ -20,12 +20,21 @@ World::World(const WorldOptions& options, uint64_t seed)
 
 World::~World() { network_.remove_agent(agent_); }
 
-TransportProcess& World::add(const TransportProcessOptions& options) {
-  auto made = std::make_unique<TransportProcess>(network_, options, seeds_.next());
-  TransportProcess& process = *made;
+template <typename Made, typename Options>
+Made& World::add_process(const Options& options) {
+  auto made = std::make_unique<Made>(network_, options, seeds_.next());
+  Made& process = *made;
   processes_.push_back(std::move(made));
   process.start();
   return process;
+}
+
+TransportProcess& World::add(const TransportProcessOptions& options) {
+  return add_process<TransportProcess>(options);
+}
+
+EngineProcess& World::add(const EngineProcessOptions& options) {
+  return add_process<EngineProcess>(options);
 }
 
 void World::apply(const ProcessChange& change) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "simulator/engine_process.h"
 #include "simulator/network.h"
 #include "simulator/process.h"
 #include "simulator/transport_process.h"
@@ -46,6 +47,7 @@ class World : private Agent {
 
   // Makes and starts one; it is known by the number of processes before it.
   TransportProcess& add(const TransportProcessOptions& options);
+  EngineProcess& add(const EngineProcessOptions& options);
   Process& process(uint32_t index) { return *processes_[index]; }
   uint32_t processes() const { return static_cast<uint32_t>(processes_.size()); }
   void apply(const ProcessChange& change);
@@ -67,6 +69,8 @@ class World : private Agent {
   }
 
  private:
+  template <typename Made, typename Options>
+  Made& add_process(const Options& options);
   void run(Nanos now) override;
   void schedule_next_change();
 
