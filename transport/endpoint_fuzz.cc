@@ -83,6 +83,12 @@ class Run {
     endpoint.eager_block_bytes = 2048;
     endpoint.max_sent_runs = 128;
     endpoint.max_datagram_bytes = 4048;
+    const uint8_t shape = script_.byte();
+    if ((shape & 1) != 0) {
+      endpoint.chunk_paths = 2;
+      endpoint.chunk_bytes = 4096;
+      endpoint.reliable_chunks = (shape & 2) != 0;
+    }
     options.adjust = [](int, EndpointOptions& e) { e.accept = true; };
     options.drop = [this](int side, const TxBurst& burst, uint32_t) {
       return (lost_ >> (side * 4 + burst.path % 4) & 1) != 0;
@@ -102,7 +108,7 @@ class Run {
   void act() {
     const uint8_t what = script_.byte();
     const int side = what >> 7;
-    switch (what % 16) {
+    switch (what % 128 % 17) {
       case 0:
       case 1:
         post(side, Direction::kSend);
@@ -146,8 +152,11 @@ class Run {
       case 14:
         network_error(side);
         break;
-      default:
+      case 15:
         connect(side);
+        break;
+      default:
+        placed_event(side);
         break;
     }
   }
@@ -258,6 +267,22 @@ class Run {
     error.path = script_.byte() % 6;
     error.limit_bytes = script_.number();
     pair_[side].handle_network_error(pair_.now(), error);
+  }
+
+  // What a NIC might tell: the immediate is the peer's, who may be hostile.
+  void placed_event(int side) {
+    PlacedEvent event;
+    event.kind = static_cast<PlacedEventKind>(script_.byte() % 3);
+    event.connection = some_connection(side, script_.byte());
+    event.path = script_.byte() % 4;
+    event.ok = script_.byte() % 2 == 0;
+    const uint32_t low = script_.number();
+    event.immediate = low | script_.number() << 16;
+    event.bytes = script_.number();
+    event.epoch = script_.byte() % 4u;
+    event.number = script_.byte();
+    event.from = pair_.address(1 - side);
+    pair_[side].handle_placed(pair_.now(), event);
   }
 
   void connect(int side) {

@@ -117,7 +117,8 @@ void write_wire(const fs::path& folder) {
 // Steps of endpoint_fuzz's scripts.
 class Script {
  public:
-  explicit Script(uint64_t seed) : random_(seed) {}
+  // `shape` as endpoint_fuzz reads it: 0 datagrams, 1 placed chunks, 3 placed by a reliable NIC.
+  Script(uint64_t seed, unsigned shape) : random_(seed) { put({shape}); }
 
   void put(std::initializer_list<unsigned> bytes) {
     for (const unsigned byte : bytes) sample_.push_back(std::byte(byte));
@@ -137,8 +138,12 @@ class Script {
     put({8 | side << 7, any(3), any(4), any(5), 0, any(250), 0, 1, any(4), 8 + any(6)});
     put({any(256), any(8), any(256), any(32), any(4), any(256), any(8), any(256), any(4)});
   }
+  void placed(unsigned side) {
+    put({16 | side << 7, any(3), any(4), any(2), any(2), any(256), any(4), any(4), any(2) * 128});
+    put({any(256), any(17), any(4), any(20)});
+  }
   void step() {
-    switch (any(12)) {
+    switch (any(13)) {
       case 0:
         put({10, any(256)});
         break;
@@ -166,6 +171,9 @@ class Script {
       case 8:
         micros(any(256));
         break;
+      case 9:
+        placed(any(2));
+        break;
       default:
         message(any(2), any(3), any(60));
         break;
@@ -181,7 +189,8 @@ class Script {
 
 void write_endpoint(const fs::path& folder) {
   for (uint64_t seed = 0; seed < 24; ++seed) {
-    Script script(seed);
+    constexpr std::array<unsigned, 4> kShapes = {0, 0, 1, 3};
+    Script script(seed, kShapes[seed % 4]);
     for (int i = 0; i < 40; ++i) script.step();
     if (seed % 3 == 0) script.put({13, script.any(256)});
     if (seed % 3 == 1) script.put({15, 15 | 128, 6, 50});
@@ -190,7 +199,7 @@ void write_endpoint(const fs::path& folder) {
     save(folder, "steps_" + std::to_string(seed), script.sample());
   }
   for (size_t which = 0; which < 7; ++which) {
-    Script script(which);
+    Script script(which, which < 5 ? 0 : 1);
     script.message(0, 1, 40);
     script.micros(60);
     Sample frames = control_frame(which);

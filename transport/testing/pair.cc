@@ -7,6 +7,7 @@
 #include "base/check.h"
 
 namespace heddle::transport::testing {
+
 Pair::Pair(PairOptions options) : options_(std::move(options)), random_(options_.seed) {
   for (int side = 0; side < 2; ++side) {
     add_region(side, options_.eager_bytes);
@@ -24,6 +25,9 @@ void Pair::make_endpoint(int side) {
   if (options_.adjust) options_.adjust(side, endpoint);
   endpoints_[static_cast<size_t>(side)] =
       std::make_unique<Endpoint>(endpoint, random_.next(), options_.sink);
+  for (size_t region = 0; region < regions_[side].size(); ++region) {
+    set_token(side, static_cast<RegionId>(region));
+  }
 }
 
 void Pair::restart(int side) { make_endpoint(side); }
@@ -37,7 +41,9 @@ Address Pair::address(int side) const {
 
 RegionId Pair::add_region(int side, size_t bytes) {
   regions_[side].emplace_back(bytes);
-  return static_cast<RegionId>(regions_[side].size() - 1);
+  const auto region = static_cast<RegionId>(regions_[side].size() - 1);
+  if (endpoints_.size() > static_cast<size_t>(side)) set_token(side, region);
+  return region;
 }
 
 // What the transport names must lie in a region: tests and fuzzers find it when it does not.
@@ -65,6 +71,7 @@ void Pair::copy(int side, const Placement& placement) {
 
 void Pair::settle(int side) {
   for (const Placement& placement : (*this)[side].placements()) copy(side, placement);
+  make_fences(side);
   Completion completion;
   Notice notice;
   watch(true);
@@ -103,6 +110,10 @@ void Pair::deliver(Arrival& arrival) {
 
 void Pair::send(int side, const TxBurst& burst) {
   if (burst.to != address(1 - side)) return;
+  if (burst.write != nullptr) {
+    send_chunk(side, burst);
+    return;
+  }
   Arrival arrival;
   arrival.side = 1 - side;
   arrival.from = address(side);
@@ -162,7 +173,7 @@ void Pair::inject(int side, const Address& from, std::span<const std::byte> fram
 }
 
 bool Pair::turn(int side) {
-  bool worked = false;
+  bool worked = land_chunks(side);
   while (!arrivals_.empty()) {
     auto at = std::find_if(arrivals_.begin(), arrivals_.end(),
                            [side](const auto& entry) { return entry.second.side == side; });
@@ -201,6 +212,11 @@ Nanos Pair::next_time() const {
   for (const auto& [at, arrival] : arrivals_) {
     if (paused_[arrival.side]) continue;
     next = at;
+    break;
+  }
+  for (const auto& [at, chunk] : chunks_) {
+    if (paused_[chunk.side]) continue;
+    next = std::min(next, at);
     break;
   }
   for (int side = 0; side < 2; ++side) {

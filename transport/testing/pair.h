@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "base/random.h"
@@ -77,6 +78,23 @@ class Pair {
     Ecn ecn = Ecn::kNotCapable;
   };
 
+  // A remote write under way.
+  struct Chunk {
+    int side = 0;
+    uint16_t path = 0;
+    ChunkWrite write;
+    std::vector<std::byte> bytes;
+  };
+
+  // pair_chunks.cc
+  void set_token(int side, RegionId region);
+  void send_chunk(int side, const TxBurst& burst);
+  bool land_chunks(int side);
+  bool write_remotely(const Chunk& chunk);
+  void land(const Chunk& chunk);
+  void tell_sent(int side, const Chunk& chunk, bool ok);
+  void make_fences(int side);
+
   void make_endpoint(int side);
   bool turn(int side);
   void receive(int side, const Arrival& arrival);
@@ -97,6 +115,9 @@ class Pair {
   std::vector<std::vector<std::byte>> regions_[2];
   std::multimap<Nanos, Arrival> arrivals_;
   std::unique_ptr<TxBatch> batch_ = std::make_unique<TxBatch>();
+  std::multimap<Nanos, Chunk> chunks_;
+  // By side, connection and path: the epoch that lands there; of every path: nothing does.
+  std::map<std::tuple<int, uint32_t, uint16_t>, uint32_t> epochs_;
   bool paused_[2] = {false, false};
   uint64_t on_way_[2] = {0, 0};
 };
