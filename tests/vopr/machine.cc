@@ -13,6 +13,9 @@ using simulator::ProcessChangeKind;
 
 namespace {
 
+// Turns between two looks at what the endpoint holds.
+constexpr uint64_t kLookEvery = 32;
+
 simulator::TransportProcessOptions process_options(const MachineOptions& options) {
   const HostOptions& host = options.host_options;
   simulator::TransportProcessOptions process;
@@ -63,7 +66,8 @@ Machine::Machine(simulator::World& world, const MachineOptions& options, Report&
       index_(world.processes()),
       process_(world.add(process_options(options))),
       agent_(world.network().add_agent(*this)),
-      turns_(options.host, report) {
+      turns_(options.host, report),
+      held_(options.host, options.host_options.endpoint, report) {
   process_.set_program(this);
   begin_life();
 }
@@ -104,6 +108,7 @@ bool Machine::handle_turn(simulator::TransportProcess&) {
                         count.turns_with_output != counted_.turns_with_output;
   turns_.on_turn(now, had_work || std::exchange(asked_, false));
   counted_ = count;
+  if (count.turns % kLookEvery == 0) held_.look(endpoint());
   take_findings();
   transport::Notice notice;
   transport::Completion completion;

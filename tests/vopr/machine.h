@@ -10,6 +10,7 @@
 #include "simulator/checks/memory_check.h"
 #include "simulator/world.h"
 #include "tests/vopr/arena.h"
+#include "tests/vopr/checkers/memory_bound.h"
 #include "tests/vopr/checkers/turn_budget.h"
 #include "tests/vopr/options.h"
 #include "transport/endpoint.h"
@@ -69,6 +70,7 @@ class Machine final : private simulator::TransportProgram, private simulator::Ag
   void poke_at(Nanos at) { world_.network().schedule(agent_, at); }
 
   const TurnBudget& turns() const { return turns_; }
+  const MemoryBound& held() const { return held_; }
 
  private:
   // What the program of one life works with.
@@ -100,6 +102,7 @@ class Machine final : private simulator::TransportProgram, private simulator::Ag
   engine::DriverStatistics counted_;
   bool asked_ = false;  // the program wanted the next turn
   TurnBudget turns_;
+  MemoryBound held_;
 };
 
 }  // namespace heddle::vopr

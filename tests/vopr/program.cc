@@ -62,7 +62,9 @@ void Program::handle_notice(const transport::Notice& notice) {
   stage_.reached.add(notice.error.code);
   std::erase(sides_, side);
   ended_.push_back(side);
-  if (stage_.phase == Phase::kFaults && stage_.reconnects_left > 0) {
+  const bool again =
+      stage_.phase == Phase::kFaults && side->peer_host < stage_.options.hosts.size();
+  if (again && stage_.reconnects_left > 0) {
     --stage_.reconnects_left;
     wanted_.push_back(side->peer_host);
   }
@@ -125,7 +127,7 @@ bool Program::act(Nanos now) {
       for (Side* side : sides_) close(*side);
       return true;
   }
-  if (random_.below(2) == 0) machine_.driver().push();
+  if (random_.below(2) == 0) machine_.driver().push(machine_.now());
   machine_.poke_at(act_at_);
   return true;
 }

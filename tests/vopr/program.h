@@ -31,7 +31,7 @@ struct Stage {
   Ledger& ledger;
   Outcomes& outcomes;
   Reached& reached;
-  std::vector<transport::Address> addresses;  // of the hosts
+  std::vector<transport::Address> addresses;  // of the hosts, of a foreigner, of nobody
   Phase phase = Phase::kFaults;
   uint64_t bytes_posted = 0;
   uint32_t reconnects_left = 0;
@@ -56,10 +56,12 @@ class Program final : public Caller {
   void act_on(Side& side);
   void post_send(Side& side, transport::ChannelId channel, uint64_t length);
   void post_receive(Side& side, transport::ChannelId channel, uint64_t capacity);
-  void check_refused(const Side& side, transport::Direction direction, transport::ChannelId channel,
+  void check_refused(Side& side, transport::Direction direction, transport::ChannelId channel,
                      const Error& error);
   void send_at_random(Side& side);
   void receive_at_random(Side& side);
+  void withdraw_unmatched(Side& side, transport::Direction direction);
+  void cancel(Operation& operation);
   void cancel_one(Side& side);
   void misuse(Side& side);
   void post_missing(Side& side);

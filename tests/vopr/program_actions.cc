@@ -152,11 +152,16 @@ void Program::post_receive(Side& side, ChannelId channel, uint64_t capacity) {
 }
 
 // A request was refused: is that explained?
-void Program::check_refused(const Side& side, Direction direction, ChannelId channel,
+void Program::check_refused(Side& side, Direction direction, ChannelId channel,
                             const Error& error) {
   stage_.reached.add(error.code);
+  if (error.code == ErrorCode::kExhausted && stage_.phase == Phase::kSettle) {
+    withdraw_unmatched(side, direction);
+  }
   const transport::EndpointOptions& own = machine_.host_options().endpoint;
-  const transport::EndpointOptions& other = stage_.options.hosts[side.peer_host].endpoint;
+  const std::vector<HostOptions>& hosts = stage_.options.hosts;
+  const transport::EndpointOptions& other =
+      side.peer_host < hosts.size() ? hosts[side.peer_host].endpoint : own;
   const bool sends = direction == Direction::kSend;
   bool explained = false;
   switch (error.code) {
@@ -164,7 +169,8 @@ void Program::check_refused(const Side& side, Direction direction, ChannelId cha
       explained = channel >= (sends ? other.max_channels : own.max_channels);
       break;
     case ErrorCode::kExhausted:
-      explained = side.outstanding(direction) >= own.max_posted;
+      // Withdrawn ones that the peer has not met yet count as well.
+      explained = side.outstanding(direction) + side.withdrawn(direction) >= own.max_posted;
       break;
     case ErrorCode::kClosed:
       explained = side.abort_called || side.close_called;
@@ -177,6 +183,23 @@ void Program::check_refused(const Side& side, Direction direction, ChannelId cha
                      ": a request was refused, which nothing explains: " + error.message());
 }
 
+// What waits for something that the peer has no room to post gives way.
+void Program::withdraw_unmatched(Side& side, Direction direction) {
+  for (Lane& lane : direction == Direction::kSend ? side.sends : side.receives) {
+    for (size_t i = lane.done; i < lane.operations.size(); ++i) {
+      Operation& operation = *lane.operations[i];
+      if (operation.cancelled || stage_.ledger.match_of(operation) != nullptr) continue;
+      cancel(operation);
+      return;
+    }
+  }
+}
+
+void Program::cancel(Operation& operation) {
+  operation.cancelled = machine_.endpoint().post_cancel(
+      machine_.now(), operation.side->id, operation.channel, operation.direction, operation.id);
+}
+
 void Program::cancel_one(Side& side) {
   const Direction direction = random_.below(2) == 0 ? Direction::kSend : Direction::kReceive;
   const auto channel = static_cast<ChannelId>(random_.below(stage_.options.workload.channels));
@@ -184,8 +207,7 @@ void Program::cancel_one(Side& side) {
   if (lane.outstanding() == 0) return;
   Operation& operation = *lane.operations[lane.done + random_.below(lane.outstanding())];
   if (operation.cancelled) return;
-  operation.cancelled =
-      machine_.endpoint().post_cancel(machine_.now(), side.id, channel, direction, operation.id);
+  cancel(operation);
 }
 
 // Requests that make no sense are refused and change nothing.
@@ -221,8 +243,7 @@ void Program::misuse(Side& side) {
     default: {
       transport::ConnectionOptions options;
       options.congestion = "no_such";
-      const auto id =
-          endpoint.post_connect(machine_.now(), stage_.addresses[side.peer_host], options);
+      const auto id = endpoint.post_connect(machine_.now(), machine_.address(), options);
       if (id) stage_.report.fail("a connection with an unknown congestion control was accepted");
       break;
     }

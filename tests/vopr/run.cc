@@ -8,6 +8,7 @@
 #include "events/tee_sink.h"
 #include "tests/vopr/checkers/ledger.h"
 #include "tests/vopr/checkers/outcomes.h"
+#include "tests/vopr/hostile.h"
 #include "tests/vopr/machine.h"
 #include "tests/vopr/program.h"
 #include "tests/vopr/script.h"
@@ -15,6 +16,7 @@
 namespace heddle::vopr {
 namespace {
 
+constexpr uint16_t kNobodysPort = 7;
 constexpr Nanos kSlice = millis(5);
 // Once faults have stopped, everything ends within so long: a peer's death takes 5 s, an idle one's
 // is found in two rounds of keep-alives, a close times out after 3 s.
@@ -34,12 +36,21 @@ class Run {
         network_(world_.network()),
         ledger_(findings_.report),
         outcomes_(options, ledger_, findings_.report),
-        stage_{options, findings_.report, ledger_, outcomes_, findings_.reached, {}, {}, 0, 0} {
+        stage_{options, findings_.report, ledger_, outcomes_, findings_.reached, {}, {}, 0, 0},
+        foreign_(network_, 0),
+        hostile_(network_, ledger_, options) {
     sink_.add(&counts_);
     if (trace != nullptr) sink_.add(trace);
     stage_.reconnects_left = options.workload.reconnects;
     const auto hosts = static_cast<uint32_t>(options.hosts.size());
     for (uint32_t host = 0; host < hosts; ++host) add_host(host);
+    stage_.addresses.push_back(foreign_.address());
+    stage_.addresses.push_back(simulator::address_of(0, kNobodysPort));
+    if (options.faults.foreign_peer) {
+      for (uint32_t other = hosts; other < hosts + 2; ++other) {
+        programs_[random_.below(hosts)]->connect_to(other);
+      }
+    }
     for (uint32_t i = 0; i < options.workload.conversations; ++i) {
       const auto from = static_cast<uint32_t>(random_.below(hosts));
       const auto to = static_cast<uint32_t>((from + random_.between(1, hosts - 1)) % hosts);
@@ -158,6 +169,20 @@ class Run {
                             std::to_string(kCloseMost / seconds(1)) + " s");
     }
     run_until(network_.now() + seconds(1));
+    for (auto& machine : machines_) check_empty(*machine);
+  }
+
+  // A machine that has closed all has given everything back.
+  void check_empty(Machine& machine) {
+    if (!findings_.report.good()) return;
+    const transport::Endpoint& endpoint = machine.endpoint();
+    if (endpoint.connections() != 0 || endpoint.records_lent() != 0) {
+      findings_.report.fail("after everything was closed, a host has " +
+                            std::to_string(endpoint.connections()) + " connections and " +
+                            std::to_string(endpoint.records_lent()) + " records");
+    }
+    findings_.held_most = std::max(findings_.held_most, machine.held().most());
+    findings_.idle_turns_most = std::max(findings_.idle_turns_most, machine.turns().most());
   }
 
   void finish() {
@@ -188,6 +213,8 @@ class Run {
   Ledger ledger_;
   Outcomes outcomes_;
   Stage stage_;
+  Foreign foreign_;
+  Hostile hostile_;
   std::vector<std::unique_ptr<Machine>> machines_;
   std::vector<std::unique_ptr<Program>> programs_;
 };

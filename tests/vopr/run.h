@@ -18,8 +18,10 @@ struct Findings {
   uint64_t events = 0;  // of the simulated network
   uint64_t operations = 0;
   uint64_t bytes = 0;
-  Nanos lasted;             // virtual time
-  uint64_t trace_hash = 0;  // equal for equal runs
+  Nanos lasted;                  // virtual time
+  uint64_t held_most = 0;        // bytes, by one endpoint
+  uint32_t idle_turns_most = 0;  // see TurnBudget
+  uint64_t trace_hash = 0;       // equal for equal runs
 };
 
 // `trace` may be null; it gets every event of every host.

@@ -230,20 +230,31 @@ Payload Incoming::target(const InMessage& message) const {
 void Incoming::place_row(InMessage& message, const DataRow& row, uint64_t fresh) {
   const uint64_t total = uint64_t{row.segments - 1} * row.step + row.last;
   if (fresh == total) {
-    place_segments(message, row, 0, row.segments);
+    place(placement_of(message, row, 0, row.segments));
     return;
   }
   for (uint32_t i = 0; i < row.segments; ++i) {
     const uint64_t from = row.header.offset + uint64_t{i} * row.step;
-    const uint64_t bytes = i + 1 == row.segments ? row.last : row.step;
-    if (message.received.covered_within(from, from + bytes) < bytes) {
-      place_segments(message, row, i, 1);
+    const uint64_t to = from + (i + 1 == row.segments ? row.last : row.step);
+    // Sizes may have changed since, so a segment may be new in parts.
+    uint64_t start = message.received.first_gap(from);
+    while (start < to) {
+      const uint64_t end = message.received.first_covered(start, to);
+      Placement part = placement_of(message, row, i, 1);
+      part.source += part.payload_at == PayloadAt::kFrame ? start - from : 0;
+      part.from.offset += start - from;
+      part.to_offset += start - from;
+      part.bytes = part.last_bytes = static_cast<uint32_t>(std::min(end, to) - start);
+      part.from.length = part.bytes;
+      place(part);
+      start = message.received.first_gap(end);
     }
   }
 }
 
-void Incoming::place_segments(const InMessage& message, const DataRow& row, uint32_t first,
-                              uint32_t count) {
+// Where `count` segments of the row, from `first` on, are and where they go.
+Placement Incoming::placement_of(const InMessage& message, const DataRow& row, uint32_t first,
+                                 uint32_t count) const {
   const RxRun& run = *row.run;
   const uint32_t at = row.first + first;  // index in the run
   const Payload to = target(message);
@@ -261,12 +272,16 @@ void Incoming::place_segments(const InMessage& message, const DataRow& row, uint
     const uint32_t run_step = run.segment_bytes - row.header_bytes;
     placement.from = {run.place.region, run.place.offset + uint64_t{at} * run_step,
                       uint64_t{count - 1} * row.step + placement.last_bytes};
-    const bool there = run.payload_at == PayloadAt::kPlaced &&
-                       placement.from.region == placement.to_region &&
-                       placement.from.offset == placement.to_offset;
-    if (there) return;
   }
-  placements_.push_back(placement);
+  return placement;
+}
+
+// Asks for the copy, unless a prediction has made it needless.
+void Incoming::place(const Placement& placement) {
+  const bool there = placement.payload_at == PayloadAt::kPlaced &&
+                     placement.from.region == placement.to_region &&
+                     placement.from.offset == placement.to_offset;
+  if (!there) placements_.push_back(placement);
 }
 
 // The receive is posted now: what waited in an eager block goes to its buffer.

@@ -183,7 +183,9 @@ class Incoming {
   RowVerdict start(InMessage& message, const DataRow& row);
   Payload target(const InMessage& message) const;
   void place_row(InMessage& message, const DataRow& row, uint64_t fresh);
-  void place_segments(const InMessage& message, const DataRow& row, uint32_t first, uint32_t count);
+  Placement placement_of(const InMessage& message, const DataRow& row, uint32_t first,
+                         uint32_t count) const;
+  void place(const Placement& placement);
   void move_from_eager(InMessage& message);
   void release_eager(InMessage& message);
   void complete_front(Channel& channel);

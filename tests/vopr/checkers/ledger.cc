@@ -22,6 +22,17 @@ size_t Side::outstanding(Direction direction) const {
   return sum;
 }
 
+size_t Side::withdrawn(Direction direction) const {
+  size_t sum = 0;
+  for (const Lane& lane : direction == Direction::kSend ? sends : receives) {
+    for (size_t i = 0; i < lane.done; ++i) {
+      const Operation& operation = *lane.operations[i];
+      sum += !operation.ok && operation.error == ErrorCode::kCancelled ? 1 : 0;
+    }
+  }
+  return sum;
+}
+
 Side& Ledger::add(uint32_t host, uint32_t incarnation, uint32_t peer_host,
                   transport::ConnectionId id) {
   Side& side = *sides_.emplace_back(std::make_unique<Side>());

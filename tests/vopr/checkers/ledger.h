@@ -66,6 +66,8 @@ struct Side {
 
   Lane& lane(transport::Direction direction, transport::ChannelId channel);
   size_t outstanding(transport::Direction direction) const;
+  // Ended by a cancel, by either side.
+  size_t withdrawn(transport::Direction direction) const;
   bool ended() const { return over || crashed; }
 };
 

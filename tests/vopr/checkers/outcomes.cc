@@ -66,9 +66,11 @@ void Outcomes::judge(const Side& side) {
   }
 }
 
+// Behind the hosts stand somebody who speaks another version, and nobody.
 bool Outcomes::may_end_with(const Side& side, ErrorCode code) const {
   const Side* peer = ledger_.peer_of(side);
   const bool asks = side.initiator && !side.open;
+  const auto hosts = static_cast<uint32_t>(options_.hosts.size());
   switch (code) {
     case ErrorCode::kClosed:
       return side.close_called || side.abort_called ||
@@ -76,14 +78,16 @@ bool Outcomes::may_end_with(const Side& side, ErrorCode code) const {
     case ErrorCode::kPeerDead:
       return options_.faults.may_silence() || ledger_.peer_is_gone(side);
     case ErrorCode::kTimeout:
-      return side.close_called || (asks && options_.faults.may_silence());
+      return side.close_called ||
+             (asks && (options_.faults.may_silence() || side.peer_host > hosts));
     case ErrorCode::kUnavailable: {
       if (!asks) return false;
+      if (side.peer_host >= hosts) return side.peer_host > hosts;
       const transport::EndpointOptions& other = options_.hosts[side.peer_host].endpoint;
       return !other.accept || other.max_connections < 16 || options_.faults.crashes > 0;
     }
     case ErrorCode::kVersion:
-      return asks && options_.faults.foreign_peer;
+      return asks && side.peer_host == hosts;
     default:
       return false;
   }

@@ -1,0 +1,56 @@
+// MemoryBound: what an endpoint may hold, whatever its peers do, as a function of its options and
+// of how many connections it had at a time. Generous by a small factor, so that it is growth that
+// it finds.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "tests/vopr/checkers/report.h"
+#include "transport/endpoint.h"
+
+namespace heddle::vopr {
+
+class MemoryBound {
+ public:
+  MemoryBound(uint32_t host, const transport::EndpointOptions& options, Report& report)
+      : host_(host), options_(options), report_(report) {}
+
+  void look(const transport::Endpoint& endpoint) {
+    connections_most_ = std::max(connections_most_, endpoint.connections());
+    const uint64_t held = endpoint.bytes_held();
+    most_ = std::max(most_, held);
+    if (held <= bound() || told_) return;
+    told_ = true;
+    report_.fail("host " + std::to_string(host_) + " holds " + std::to_string(held) + " bytes; " +
+                 std::to_string(bound()) + " are the most for " +
+                 std::to_string(connections_most_) + " connections");
+  }
+
+  uint64_t bound() const {
+    const uint64_t paths = uint64_t{2} * options_.max_paths;  // both ways
+    const uint64_t posted = uint64_t{2} * options_.max_posted;
+    const uint64_t connection =
+        kConnection + paths * kPath + posted * kPosted + options_.max_channels * kChannel;
+    return kEndpoint + connections_most_ * connection + options_.max_sent_runs * kSentRun;
+  }
+  uint64_t most() const { return most_; }
+
+ private:
+  static constexpr uint64_t kEndpoint = 64 << 10;  // replies, queues to the caller
+  static constexpr uint64_t kConnection = 16 << 10;
+  static constexpr uint64_t kPath = 1 << 10;
+  static constexpr uint64_t kPosted = 512;
+  static constexpr uint64_t kChannel = 256;
+  static constexpr uint64_t kSentRun = 320;
+
+  uint32_t host_;
+  transport::EndpointOptions options_;
+  Report& report_;
+  uint32_t connections_most_ = 0;
+  uint64_t most_ = 0;
+  bool told_ = false;
+};
+
+}  // namespace heddle::vopr
