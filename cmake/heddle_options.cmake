@@ -36,14 +36,6 @@ if(HEDDLE_FUZZERS)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
-# The programs that users get are optimized across files: a twentieth off a small message's time.
-# Tests are linked as compiled, since optimizing each of them anew would take minutes.
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_BUILD_TYPE STREQUAL "Release"
-   AND NOT HEDDLE_SANITIZERS)
-  add_compile_options(-flto -ffat-lto-objects)
-  add_link_options($<IF:$<BOOL:$<TARGET_PROPERTY:HEDDLE_ACROSS_FILES>>,-flto=auto,-fno-lto>)
-endif()
-
 # Worktrees and clones share the compiler cache: paths are taken relative to the source tree.
 find_program(HEDDLE_CCACHE ccache)
 if(HEDDLE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
