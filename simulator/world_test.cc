@@ -167,7 +167,6 @@ TEST_F(TransferTest, AVanishedHostIsFoundDead) {
   make({.topology = topology::point_to_point(ten_gigabits()),
         .changes = {{millis(2), 0, ProcessChangeKind::kVanish}}},
        {.message_bytes = 4u << 20, .messages = 4});
-  sender_.reset();
   EXPECT_TRUE(world_->run_until_done([this] { return receiver_->closed(); }, seconds(20)));
   EXPECT_EQ(receiver_->first_error(), ErrorCode::kPeerDead);
   EXPECT_THAT(receiver_->violations(), ElementsAre());
