@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,10 @@ struct Case {
   uint32_t flows = 2;
   Nanos between_starts;
 };
+
+void PrintTo(const Case& one, std::ostream* out) {
+  *out << one.flows << " flows of " << one.congestion;
+}
 
 constexpr uint64_t kMessage = 1u << 20;
 

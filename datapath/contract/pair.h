@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <memory>
+#include <ostream>
 #include <string>
 
 #include "base/nanos.h"
@@ -50,5 +51,8 @@ struct Variant {
   std::string name;  // letters, digits and underscores
   std::function<Result<std::unique_ptr<Pair>>(const PairOptions&)> make;
 };
+
+// How GoogleTest names it.
+inline void PrintTo(const Variant& variant, std::ostream* out) { *out << variant.name; }
 
 }  // namespace heddle::datapath::contract
