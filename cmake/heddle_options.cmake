@@ -19,6 +19,8 @@ add_compile_options(-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wextra-semi -Wvla
                     # A sink overrides the few events it wants; designated initialisers name the
                     # few fields they set.
                     -Wno-overloaded-virtual -Wno-missing-field-initializers)
+# Nobody replaces a function of ours at load time, so calls within a file may be inlined.
+add_compile_options(-fno-semantic-interposition)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-Wno-restrict)  # GCC 12 reports it falsely on std::string
   if(HEDDLE_SANITIZERS)

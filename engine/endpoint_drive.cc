@@ -14,7 +14,7 @@ namespace {
 constexpr int kHelperTurns = 16;
 // A spinning thread yields its core from here on. Sooner would keep it from seeing at once what
 // comes soonest: a system call costs as much as several looks at the network.
-constexpr Nanos kYieldAfter = micros(5);
+constexpr Nanos kYieldAfter = micros(20);
 
 Nanos later(Nanos now, Nanos span) {
   return span >= Nanos::never() - now ? Nanos::never() : now + span;

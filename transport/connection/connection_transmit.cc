@@ -86,6 +86,11 @@ bool Connection::transmit(Nanos now, TxBatch& batch) {
     return false;
   }
   if (accept_due_ && !send_accept(batch)) return true;
+  // Asked after everything that happens, and mostly nothing is due.
+  if (!outgoing_.has_work() && !control_due(now) && !flight_.wants_size_probe()) {
+    flight_.note_idle();
+    return false;
+  }
   Sent data = send_burst(now, batch);
   if (data == Sent::kFull) return true;
   if (send_control(now, batch) == Sent::kFull) return true;

@@ -81,6 +81,8 @@ class Flight final : private SentRunListener {
   uint16_t paths() const { return static_cast<uint16_t>(paths_.size()); }
   uint16_t epoch(uint16_t path) const { return paths_[path].epoch; }
   bool wants_probe() const { return !probes_.empty(); }
+  // Whether poll_size_probe() is worth asking.
+  bool wants_size_probe() const { return unsized_ > 0; }
 
   // --- what comes back ---
   void set_peer_window(uint64_t bytes) { peer_window_bytes_ = bytes; }

@@ -71,6 +71,9 @@ bool AckMaker::write(Nanos now, uint64_t window_bytes, Writer& writer) {
   due_at_ = Nanos::never();
   untold_bytes_ = 0;
   // A few paths more, in turn: what an earlier acknowledgement said of them may have been lost.
+  // Not with each of many small ones: that would cost more than they do.
+  if (now < repeat_at_) return true;
+  repeat_at_ = now + kDelay;
   const size_t more = std::min(kRepeatedPaths, paths_.size() - 1);
   for (size_t i = 0; i < more && writer.left() >= kLargestAck; ++i) {
     rotation_ = static_cast<uint16_t>((rotation_ + 1u) % paths_.size());

@@ -60,6 +60,7 @@ class AckMaker {
   std::vector<RxPath> paths_;  // up to the highest that was used
   Ring<uint16_t> pending_;
   Nanos due_at_ = Nanos::never();
+  Nanos repeat_at_;  // when paths without news are told of again
   uint64_t untold_bytes_ = 0;
   uint16_t rotation_ = 0;
   uint16_t first_name_ = 0;

@@ -144,11 +144,24 @@ TEST_F(AckMakerTest, PathsWithoutNewsAreRepeatedInTurn) {
   write(kStart);
   std::array<int, 8> told{};
   for (uint64_t i = 2; i < 10; ++i) {
-    arrive(kStart, 0, i, i);
-    for (const AckFrame& frame : write(kStart)) ++told[frame.path];
+    const Nanos now = kStart + i * AckMaker::kDelay;
+    arrive(now, 0, i, i);
+    for (const AckFrame& frame : write(now)) ++told[frame.path];
   }
   EXPECT_GE(told[0], 8);
   for (size_t path = 1; path < 8; ++path) EXPECT_GE(told[path], 2) << path;
+}
+
+TEST_F(AckMakerTest, ManySmallAcknowledgementsRepeatOnlyNowAndThen) {
+  for (uint16_t path = 0; path < 8; ++path) arrive(kStart, path, 1, 1);
+  write(kStart);
+  size_t frames = 0;
+  for (uint64_t i = 2; i < 22; ++i) {
+    const Nanos now = kStart + i * AckMaker::kDelay / 10;
+    arrive(now, 0, i, i);
+    frames += write(now).size();
+  }
+  EXPECT_LE(frames, 20u + 3 * 3);
 }
 
 TEST_F(AckMakerTest, PathsThatNeverHeardAnythingAreNotTold) {
