@@ -19,4 +19,7 @@ std::string to_text(const transport::Address& address);
 // The same without the port: "10.0.0.1", "fd00::1".
 std::string host_text(const transport::Address& address);
 
+// Bytes of IP and UDP headers before the payload of a datagram to `to`.
+uint32_t ip_udp_header_bytes(const transport::Address& to);
+
 }  // namespace heddle::datapath

@@ -100,6 +100,10 @@ bool SimDatapath::can_be_sent(const TxBurst& burst) {
 }
 
 void SimDatapath::send_burst(const TxBurst& burst) {
+  if (options_.drops_rows && burst.segments > 1) {
+    statistics_.datagrams_sent += burst.segments;
+    return;
+  }
   PacketStore& packets = network_.packets();
   const bool named = is_virtual(burst.region) && burst.payload_bytes > 0;
   const std::byte* payload = nullptr;

@@ -33,6 +33,7 @@ struct SimDatapathOptions {
       true;  // a wrong prediction leaves garbage at its place, as a scattered receive does
   bool ecn = true;
   bool timestamps = true;
+  bool drops_rows = false;  // its interface loses bursts of several segments whole
   Nanos clock_offset;  // this host's clock minus the network's
 
   // The placed-chunk shape. The NIC writes whether or not its process gets turns.

@@ -43,6 +43,7 @@ class TransferTest : public testing::Test {
   TransportProcessOptions with_chunks(TransportProcessOptions options) const {
     options.process.datapath.chunk_paths = chunk_paths_;
     options.process.datapath.chunks.reliable = reliable_;
+    options.process.datapath.drops_rows = drops_rows_;
     return options;
   }
   bool run(Nanos limit) {
@@ -60,6 +61,7 @@ class TransferTest : public testing::Test {
 
   uint16_t chunk_paths_ = 0;
   bool reliable_ = false;
+  bool drops_rows_ = false;
   std::optional<World> world_;
   std::optional<Stream> sender_;
   std::optional<Stream> receiver_;
@@ -107,6 +109,15 @@ TEST_F(TransferTest, EveryFaultAtOnceLosesNoByte) {
                           Fate::kLinkDown}) {
     EXPECT_GT(world_->network().fates()[fate], 0u) << name_of(fate);
   }
+}
+
+// Every call of several segments vanishes, as under a filter that takes it for one large packet.
+TEST_F(TransferTest, AnInterfaceThatLosesRowsWholeOnlySlowsDown) {
+  drops_rows_ = true;
+  make({.topology = topology::parallel_paths(4, ten_gigabits(), ten_gigabits())},
+       {.message_bytes = 4u << 20, .messages = 10});
+  ASSERT_TRUE(run(seconds(3)));
+  expect_all_right();
 }
 
 TEST_F(TransferTest, OneSeedOneHistoryWithTheWholeStack) {

@@ -39,6 +39,9 @@ struct ConnectionStatistics {
   BitsPerSec pacing_rate;
   uint32_t paths = 0;
   uint32_t segment_bytes = 0;  // payload of a full segment on the widest path
+  // UDP payload: what both ends would take, and the smallest that some path did not pass (0: none).
+  uint32_t offered_datagram_bytes = 0;
+  uint32_t refused_datagram_bytes = 0;
   const char* congestion = "";
 };
 

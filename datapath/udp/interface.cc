@@ -55,6 +55,4 @@ uint32_t interface_mtu(const Address& local) {
   return best == 0 ? kEthernetMtu : best;
 }
 
-uint32_t ip_udp_header_bytes(const Address& to) { return is_ipv4(to) ? 28 : 48; }
-
 }  // namespace heddle::datapath

@@ -11,7 +11,4 @@ namespace heddle::datapath {
 // interfaces that are up, without loopback unless there is nothing else. 1500 if nothing is known.
 uint32_t interface_mtu(const transport::Address& local);
 
-// Bytes of IP and UDP headers before the payload of a datagram to `to`.
-uint32_t ip_udp_header_bytes(const transport::Address& to);
-
 }  // namespace heddle::datapath

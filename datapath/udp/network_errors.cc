@@ -14,6 +14,7 @@
 
 #include <cstring>
 
+#include "datapath/resolve.h"
 #include "datapath/udp/interface.h"
 #include "datapath/udp/socket_address.h"
 

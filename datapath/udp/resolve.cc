@@ -81,4 +81,6 @@ std::string to_text(const Address& address) {
   return is_ipv4(address) ? host + port : "[" + host + "]" + port;
 }
 
+uint32_t ip_udp_header_bytes(const Address& to) { return is_ipv4(to) ? 28 : 48; }
+
 }  // namespace heddle::datapath

@@ -15,6 +15,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "datapath/resolve.h"
 #include "datapath/udp/interface.h"
 
 namespace heddle::datapath {

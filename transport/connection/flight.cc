@@ -117,7 +117,7 @@ uint32_t Flight::datagrams_that_fit(uint64_t budget, uint64_t size) const {
   const uint64_t room = peer_window_bytes_ > held ? peer_window_bytes_ - held : 0;
   const uint64_t fits = std::min(budget / size, room / (size + kReceiveOverhead));
   if (fits == 0 && in_flight_bytes_ == 0) return 1;
-  return static_cast<uint32_t>(std::min<uint64_t>(fits, kMaxBurstSegments));
+  return static_cast<uint32_t>(std::min<uint64_t>(fits, rows_.most()));
 }
 
 bool Flight::permit(Nanos now, Random& random, Permit& permit) {
@@ -236,6 +236,8 @@ void Flight::fill(ConnectionStatistics& s) const {
   s.paths = static_cast<uint32_t>(paths_.size());
   s.congestion_marks = marks_;
   s.segments_repeated_spuriously = spurious_segments_;
+  s.offered_datagram_bytes = largest_datagram_;
+  s.refused_datagram_bytes = refused_bytes_;
   s.segment_bytes = 0;
   for (const TxPath& path : paths_) {
     const uint32_t headers = path.places ? 0 : kDataHeaderBytes;

@@ -13,6 +13,7 @@
 #include "transport/congestion/controller.h"
 #include "transport/congestion/pacer.h"
 #include "transport/connection/observer.h"
+#include "transport/connection/row_limit.h"
 #include "transport/path/selector.h"
 #include "transport/path/tx_path.h"
 
@@ -133,6 +134,7 @@ class Flight final : private SentRunListener {
   void handle_spurious(Nanos now, uint16_t path, const AckOutcome& outcome);
   void set_aside_silent_paths(Nanos now);
   void handle_path_timeout(Nanos now, uint16_t path);
+  void note_refused(uint32_t datagram_bytes);
   void size_passed(uint16_t path);
   void size_failed(uint16_t path);
   void find_size_again(uint16_t path);
@@ -160,10 +162,12 @@ class Flight final : private SentRunListener {
   Ring<uint16_t> probes_;
   uint32_t recording_ = kNoIndex;  // between record() and sent()
 
+  RowLimit rows_;
   uint64_t in_flight_bytes_ = 0;
   uint32_t in_flight_segments_ = 0;
   uint64_t peer_window_bytes_ = 0;
   uint32_t largest_datagram_ = 0;
+  uint32_t refused_bytes_ = 0;  // the smallest datagram that did not pass; 0: all did
   uint32_t size_probes_out_ = 0;
   uint32_t unsized_ = 0;  // paths whose size is still to be found
   uint16_t next_control_ = 0;

@@ -165,6 +165,10 @@ void Flight::handle_timeout(Nanos now) {
   }
 }
 
+void Flight::note_refused(uint32_t datagram_bytes) {
+  if (refused_bytes_ == 0 || datagram_bytes < refused_bytes_) refused_bytes_ = datagram_bytes;
+}
+
 void Flight::size_passed(uint16_t id) {
   TxPath& path = paths_[id];
   if (path.size_probe_number == 0) return;
@@ -175,6 +179,7 @@ void Flight::size_passed(uint16_t id) {
   path.datagram_bytes = path.wanted_bytes;
   path.wanted_bytes = 0;
   --unsized_;
+  if (path.datagram_bytes >= refused_bytes_) refused_bytes_ = 0;  // the way has changed
   observer_.emit(events::PathSized{path.last_sent_at, connection_, id, path.datagram_bytes, 0});
 }
 
@@ -185,6 +190,7 @@ void Flight::size_failed(uint16_t id) {
   --size_probes_out_;
   if (++path.size_probes_lost < kSizeProbes) return;
   const uint32_t failed = path.wanted_bytes;
+  note_refused(failed);
   path.size_probes_lost = 0;
   const auto* next = std::find_if(kUsualSizes.begin(), kUsualSizes.end(),
                                   [failed](uint32_t size) { return size < failed; });
@@ -204,6 +210,7 @@ void Flight::on_too_large(Nanos now, uint16_t id, uint32_t datagram_bytes) {
     return;
   }
   const uint32_t refused = std::max(path.datagram_bytes, path.wanted_bytes);
+  note_refused(refused);
   if (path.wanted_bytes != 0) --unsized_;
   if (path.size_probe_number != 0) {
     path.size_probe_number = 0;

@@ -132,6 +132,7 @@ void Flight::on_acked(const SentRun& run, uint32_t first, uint32_t count, bool w
     in_flight_segments_ -= count;
   }
   if (run.sizes_path) size_passed(current_path_);
+  rows_.on_acked(run.count);
   if (is_large(run)) paths_[current_path_].large_losses = 0;
   listener_.on_acked(run, first, count, was_lost);
 }
@@ -151,6 +152,10 @@ void Flight::on_lost(const SentRun& run, uint32_t first, uint32_t count, LossCau
     --size_probes_out_;
   }
   if (is_large(run) && cause == LossCause::kGap) large_lost(run);
+  const Nanos newest = paths_[current_path_].last_sent_at;
+  if (run.count > 1 && count == run.count && rows_.on_row_lost(run.sent_at, newest)) {
+    observer_.step(newest, connection_, current_path_, RecoveryStep::kSegmentsApart);
+  }
   listener_.on_lost(run, first, count, cause);
 }
 

@@ -9,6 +9,8 @@
 #include "apps/cli/quantity.h"
 #include "apps/cli/service/echo.h"
 #include "apps/cli/service/usage.h"
+#include "datapath/resolve.h"
+#include "transport/rx_run.h"
 
 namespace heddle::cli {
 namespace {
@@ -32,6 +34,17 @@ Counters read_counters(const Client& client) {
           endpoint.path_statistics(client.connection()), cpu_time_used()};
 }
 
+void note_packet_sizes(const Client& client, const transport::ConnectionStatistics& statistics,
+                       Measurement& measurement) {
+  const transport::Address peer = client.endpoint().status(client.connection()).peer;
+  const uint32_t headers = datapath::ip_udp_header_bytes(peer);
+  const auto packet = [headers](uint32_t datagram) { return datagram + headers; };
+  measurement.packet_bytes = packet(statistics.segment_bytes + transport::kDataHeaderBytes);
+  measurement.offered_packet_bytes = packet(statistics.offered_datagram_bytes);
+  const uint32_t refused = statistics.refused_datagram_bytes;
+  measurement.refused_packet_bytes = refused == 0 ? 0 : packet(refused);
+}
+
 void note_counters(const Client& client, const Counters& before, Measurement& measurement) {
   const Counters after = read_counters(client);
   measurement.cpu = after.cpu - before.cpu;
@@ -44,6 +57,7 @@ void note_counters(const Client& client, const Counters& before, Measurement& me
                                              before.connection.segments_repeated_spuriously;
   measurement.segment_bytes = after.connection.segment_bytes;
   measurement.smoothed_rtt = after.connection.smoothed_rtt;
+  note_packet_sizes(client, after.connection, measurement);
   for (const transport::PathStatistics& path : after.paths) {
     uint64_t bytes = path.payload_bytes_sent;
     for (const transport::PathStatistics& earlier : before.paths) {

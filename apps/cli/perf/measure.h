@@ -27,6 +27,11 @@ struct Measurement {
   uint64_t segments_repeated = 0;
   uint64_t segments_repeated_spuriously = 0;
   uint32_t segment_bytes = 0;  // payload of a full segment at the end of the test
+  // IP packets: what passes, what both hosts' interfaces take, the smallest that was lost on the
+  // way (0: none was).
+  uint32_t packet_bytes = 0;
+  uint32_t offered_packet_bytes = 0;
+  uint32_t refused_packet_bytes = 0;
   Nanos smoothed_rtt;
   std::vector<PathShare> path_shares;
   Nanos cpu;    // of this process

@@ -73,6 +73,14 @@ std::string cpu_text(const Measurement& m) {
          fmt::format("   {:.3f} s/GB there", per_gbyte(server_cpu_seconds(m), m.payload_bytes()));
 }
 
+std::string mtu_text(const Measurement& m) {
+  return fmt::format(
+      "packets of {} bytes pass, of {} are lost on the way: both hosts' interfaces take {}, so "
+      "something between them has a smaller MTU",
+      count_text(m.packet_bytes), count_text(m.refused_packet_bytes),
+      count_text(m.offered_packet_bytes));
+}
+
 std::string bandwidth_text(const Measurement& m) {
   std::string text = "bw:\n";
   if (m.reverse) {
@@ -88,6 +96,7 @@ std::string bandwidth_text(const Measurement& m) {
   text += row("paths", shares_text(m));
   text += row("segments", fmt::format("{} bytes, round trip {}", count_text(m.segment_bytes),
                                       span_text(m.smoothed_rtt)));
+  if (m.refused_packet_bytes != 0) text += row("mtu", mtu_text(m));
   return text + row("cpu", cpu_text(m));
 }
 
@@ -213,6 +222,9 @@ Json measurement_json(const Measurement& m) {
   json["segments_repeated"] = m.segments_repeated;
   json["segments_repeated_spuriously"] = m.segments_repeated_spuriously;
   json["segment_bytes"] = m.segment_bytes;
+  json["packet_bytes"] = m.packet_bytes;
+  json["offered_packet_bytes"] = m.offered_packet_bytes;
+  json["refused_packet_bytes"] = m.refused_packet_bytes;
   json["smoothed_rtt_us"] = to_micros(m.smoothed_rtt);
   json["server"] = m.server;
   return json;
