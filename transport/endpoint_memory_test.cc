@@ -51,7 +51,7 @@ TEST_F(MemoryTest, InTheSteadyStateNothingIsAllocated) {
       done += 8;
     }
   };
-  exchange_many(300);  // warm, with more loss than later: every path has seen a gap
+  exchange_many(500);  // warm, with more loss than later: every path has seen a gap
   lost_per_million = 1000;
   exchange_many(100);
   const uint64_t before = allocations().count;

@@ -247,7 +247,8 @@ Connection::Sent Connection::send_control(Nanos now, TxBatch& batch) {
 }
 
 // One control packet: acknowledgements if there are any, then frames. `padded_to` 0: as small as it
-// is. kNothing: no record could be lent, so that frames have to wait.
+// is. A probe of a size, or of a path that was set aside, carries nothing else: it is likely to be
+// lost. kNothing: no record could be lent, so that frames have to wait.
 Connection::Sent Connection::write_control(Nanos now, TxBatch& batch, uint16_t path, bool ping,
                                            uint32_t padded_to) {
   const uint32_t limit = std::max(kControlBytes, padded_to);
@@ -255,6 +256,7 @@ Connection::Sent Connection::write_control(Nanos now, TxBatch& batch, uint16_t p
   const bool wants_number = !over() && (ping || !frames_.empty());
   SentRun* run = wants_number ? flight_.record(path, 1) : nullptr;
   if (run == nullptr && padded_to != 0) return Sent::kNothing;
+  const bool bare = padded_to != 0 || (ping && !flight_.trusts(path));
   const bool numbered = run != nullptr;
   std::byte* space = batch.header_space();
   Writer writer({space, limit});
@@ -263,12 +265,12 @@ Connection::Sent Connection::write_control(Nanos now, TxBatch& batch, uint16_t p
   if (run != nullptr) start.number = run->first_number;
   write_connection_header(start, space);
   writer = Writer({space + kConnectionHeaderBytes, limit - kConnectionHeaderBytes});
-  if (padded_to == 0 && acks_.write(now, own_window(), writer)) ++statistics_.acks_sent;
-  if (padded_to == 0 && chunk_acks_.write(now, own_window(), writer)) ++statistics_.acks_sent;
+  if (!bare && acks_.write(now, own_window(), writer)) ++statistics_.acks_sent;
+  if (!bare && chunk_acks_.write(now, own_window(), writer)) ++statistics_.acks_sent;
   if (over()) write_close(*last_words_, writer);
   if (run != nullptr) {
     run->sizes_path = padded_to != 0;
-    if (padded_to == 0) write_frames(*run, writer);
+    if (!bare) write_frames(*run, writer);
     if (ping) writer.put(static_cast<uint8_t>(FrameType::kPing));
     if (padded_to != 0) writer.put_zeros(writer.left());
     flight_.sent(now, path);

@@ -174,8 +174,18 @@ uint16_t Flight::control_path() {
   return next_control_;
 }
 
+bool Flight::trusts(uint16_t id) const {
+  if (id >= paths_.size() || paths_[id].active()) return true;
+  return std::none_of(paths_.begin(), paths_.begin() + datagram_paths_,
+                      [](const TxPath& path) { return path.active(); });
+}
+
 SentRun* Flight::record(uint16_t id, uint8_t segments) {
   recording_ = pool_.lend();
+  if (recording_ == kNoIndex) {  // what is remembered of losses gives way
+    for (TxPath& path : paths_) path.sent.forget_lost(pool_, Nanos::never());
+    recording_ = pool_.lend();
+  }
   if (recording_ == kNoIndex) return nullptr;
   SentRun& run = pool_[recording_];
   run = SentRun{};

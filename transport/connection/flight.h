@@ -66,6 +66,8 @@ class Flight final : private SentRunListener {
   void note_idle() { window_limited_ = false; }
   // The path that the next control packet takes: active ones in turn.
   uint16_t control_path();
+  // Whether what leaves on this path now is likely to arrive, or no path is better.
+  bool trusts(uint16_t path) const;
   // The record of a packet or row that is about to leave on `path`, numbered; null: the pool is
   // empty. Fill it in, then call sent().
   SentRun* record(uint16_t path, uint8_t segments);
@@ -126,6 +128,7 @@ class Flight final : private SentRunListener {
   void bring_back(Nanos now, uint16_t path);
   void find_losses(Nanos now, uint16_t path);
   void take_losses(Nanos now, uint16_t path, events::LossCause cause);
+  void forget_losses(Nanos now, uint16_t path);
   void on_acked(const SentRun& run, uint32_t first, uint32_t count, bool was_lost) override;
   void on_lost(const SentRun& run, uint32_t first, uint32_t count,
                events::LossCause cause) override;

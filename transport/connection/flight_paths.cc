@@ -19,6 +19,8 @@ constexpr Nanos kLongestPatience = millis(250);
 // A path is silent when its oldest segment left so long before one that another path delivered.
 constexpr Nanos kLeastSilence = millis(3);
 constexpr Nanos kSilenceCheckEvery = micros(500);
+// An active path with nothing under way looks so often whether it may forget what was lost.
+constexpr Nanos kForgetEvery = millis(50);
 // Round trips in which a path lost every large datagram before it is taken to pass small ones only.
 constexpr uint8_t kLargeLosses = 3;
 // Probes of one size that are lost before a smaller one is tried.
@@ -136,7 +138,8 @@ void Flight::handle_path_timeout(Nanos now, uint16_t id) {
   if (path.loss_check_at <= now) find_losses(now, id);
   if (path.probe_at > now) return;
   if (path.active() && path.sent.in_flight_segments() == 0) {
-    path.probe_at = Nanos::never();
+    forget_losses(now, id);
+    path.probe_at = path.sent.remembers_lost() ? now + kForgetEvery : Nanos::never();
     return;
   }
   if (path.active() && path.probes_unanswered >= kTailProbes) {
@@ -146,9 +149,12 @@ void Flight::handle_path_timeout(Nanos now, uint16_t id) {
   if (path.active()) {
     observer_.step(now, connection_, id, RecoveryStep::kTailProbe);
   } else {
+    path.sent.give_up(pool_, LossCause::kTimeout, *this);  // earlier probes, and what they carried
+    take_losses(now, id, LossCause::kTimeout);
     set_state(now, id, PathState::kProbing);
   }
   if (path.probes_unanswered < UINT8_MAX) ++path.probes_unanswered;
+  forget_losses(now, id);
   // A dead path among living ones says nothing of the peer.
   if (path.active() || active_ == 0) note_probe(now);
   if (probes_.size() < paths_.size()) probes_.push_back(id);

@@ -22,7 +22,7 @@ bool Flight::on_ack(Nanos now, Nanos made_at, const AckFrame& frame) {
   measure(now, made_at, frame, outcome);
   path.probes_unanswered = 0;
   if (!path.active()) bring_back(now, frame.path);
-  const bool more = path.sent.in_flight_segments() > 0;
+  const bool more = path.sent.in_flight_segments() > 0 || path.sent.remembers_lost();
   path.probe_at = more ? now + path.patience(micros(1000), seconds(1)) : Nanos::never();
   wake_by(path.probe_at);
   if (outcome.newest_sent_at > newest_acked_sent_at_) {
@@ -32,7 +32,7 @@ bool Flight::on_ack(Nanos now, Nanos made_at, const AckFrame& frame) {
   tell_controller(now, frame, outcome, before);
   if (outcome.spurious_segments > 0) handle_spurious(now, frame.path, outcome);
   find_losses(now, frame.path);
-  path.sent.forget_lost(pool_, now - std::max(8 * path.round_trip.smoothed(), millis(50)));
+  forget_losses(now, frame.path);
   path.window.relax(now);
   refresh_sample(frame.path);
   selector_->on_ack(frame.path, samples_[sample_of_[frame.path]]);
@@ -124,6 +124,13 @@ void Flight::take_losses(Nanos now, uint16_t id, LossCause cause) {
   lost_bytes_ = lost_segments_ = 0;
   lost_sent_at_ = {};
   refresh_sample(id);
+}
+
+// What was lost so long ago does not arrive any more. Its records are the endpoint's, so this must
+// not wait for an acknowledgement: without records nothing leaves that could be acknowledged.
+void Flight::forget_losses(Nanos now, uint16_t id) {
+  TxPath& path = paths_[id];
+  path.sent.forget_lost(pool_, now - std::max(8 * path.round_trip.smoothed(), millis(50)));
 }
 
 void Flight::on_acked(const SentRun& run, uint32_t first, uint32_t count, bool was_lost) {

@@ -101,6 +101,14 @@ class FlightTest : public ::testing::Test {
       flight_.sent(now_, path);
     }
   }
+  // Six bursts, of which the first three are lost and remembered.
+  void lose_three() {
+    for (int i = 0; i < 6; ++i) record(0, 1, 100);
+    now_ += micros(100);
+    ASSERT_TRUE(ack(0, {{4, 6}}));
+    ASSERT_EQ(keeper_.lost, 3u);
+    ASSERT_EQ(pool_.lent(), 3u);
+  }
   // A probe of a size, recorded; its bytes, 0 for none.
   uint32_t probe_size(uint16_t& path) {
     uint32_t bytes = 0;
@@ -182,6 +190,31 @@ TEST_F(FlightTest, WithoutARecordLeftNothingIsRecorded) {
   open(1);
   while (pool_.lent() < pool_.limit()) ASSERT_NE(pool_.lend(), kNoIndex);
   EXPECT_EQ(flight_.record(0, 1), nullptr);
+}
+
+// VOPR, seed 924 of its first options: losses were remembered until the next acknowledgement, and
+// once they held every record nothing left that could be acknowledged.
+TEST_F(FlightTest, RecordsOfLossesGiveWay) {
+  open(1);
+  lose_three();
+  while (pool_.lent() < pool_.limit()) ASSERT_NE(pool_.lend(), kNoIndex);
+  for (int i = 0; i < 3; ++i) EXPECT_NE(flight_.record(0, 1), nullptr);
+  EXPECT_EQ(flight_.record(0, 1), nullptr);
+}
+
+TEST_F(FlightTest, WhatWasLostIsForgottenWithoutAnAcknowledgement) {
+  open(1);
+  lose_three();
+  wait(millis(200));
+  EXPECT_EQ(pool_.lent(), 0u);
+}
+
+TEST_F(FlightTest, ADeadPathKeepsNoRecordsOfItsProbes) {
+  open(1);
+  ASSERT_TRUE(send(1));
+  wait(seconds(60));
+  EXPECT_GT(probes_[0], 100);
+  EXPECT_LE(pool_.lent(), 2u);
 }
 
 TEST_F(FlightTest, WhatWasNeverSentCannotBeAcknowledged) {

@@ -108,6 +108,7 @@ class SentList {
 
   // Forgets what was lost before `horizon` (acknowledgements that late no longer matter).
   void forget_lost(SentPool& pool, Nanos horizon);
+  bool remembers_lost() const { return lost_runs_ > 0; }
   // Gives everything back without telling anybody.
   void clear(SentPool& pool);
 
