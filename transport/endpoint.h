@@ -75,10 +75,12 @@ class Endpoint {
                                     const ConnectionOptions& options);
   // Posts a message of 0 bytes to 1 GiB; its payload stays untouched until the completion. May be
   // called before the connection is open. Errors: kInvalid, kClosed, kExhausted (max_posted: poll
-  // first).
+  // first; messages withdrawn before the peer posted their receives count until it has).
   Result<void> post_send(Nanos now, ConnectionId connection, ChannelId channel,
                          const Payload& payload, OperationId operation);
-  // Posts a buffer for the next message of the channel. Errors as post_send.
+  // Posts a buffer for the next message of the channel. Errors as post_send; over all channels,
+  // receives withdrawn before the peer posted their messages count until it has, but for receives
+  // whose message is known of.
   Result<void> post_receive(Nanos now, ConnectionId connection, ChannelId channel,
                             const Payload& buffer, OperationId operation);
   // Withdraws an operation: it then ends with kCancelled, as does the one it would have met on the

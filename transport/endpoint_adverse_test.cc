@@ -107,6 +107,30 @@ TEST_F(AdverseTest, AnOutageOfTwoSecondsHeals) {
   }
 }
 
+// Probes of the dead path took frames along, which nobody missed: a grant was gone for ever.
+TEST_F(AdverseTest, ProbesOfADeadPathCarryNothingThatMatters) {
+  PairOptions options;
+  std::vector<Nanos> probes;  // of side 1
+  options.drop = [this, &probes](int side, const TxBurst& burst, uint32_t) {
+    if (side == 1 && burst.path == 1) probes.push_back(pair_->now());
+    return burst.path == 1;
+  };
+  ConnectionOptions two;
+  two.paths = 2;
+  start(options, two);
+  for (OperationId i = 1; i <= 20; ++i) ASSERT_TRUE(exchange(i));
+  pair_->run_for(seconds(3));
+  for (OperationId i = 21; i <= 30; ++i) {
+    ASSERT_GE(probes.size(), 2u);
+    const Nanos period = probes.back() - probes[probes.size() - 2];
+    pair_->run_for(probes.back() + period - micros(10) - pair_->now());
+    const size_t before = probes.size();
+    ASSERT_TRUE(exchange(i)) << "its grant was due with a probe";
+    pair_->run_for(period / 2);
+    ASSERT_EQ(probes.size(), before + 1);
+  }
+}
+
 TEST_F(AdverseTest, ALinkThatPassesOnlySmallDatagramsIsFoundAndUsed) {
   PairOptions options;
   options.endpoint.max_datagram_bytes = 8952;
@@ -215,6 +239,18 @@ TEST_F(AdverseTest, PostsBeyondTheBoundAreRefusedUntilSomethingEnds) {
             ErrorCode::kExhausted);
   ASSERT_TRUE(run_until_completed(16, 16));
   EXPECT_TRUE(exchange(99));
+}
+
+TEST_F(AdverseTest, ReceivesOnChannelsThatThePeerDoesNotSendOnHoldUpNothing) {
+  PairOptions options;
+  options.adjust = [](int side, EndpointOptions& endpoint) {
+    if (side == 0) endpoint.max_channels = 2;
+  };
+  start(options);
+  for (OperationId i = 0; i < 100; ++i) receive(0, 10, i, 40);
+  pair_->run_for(seconds(1));
+  EXPECT_EQ(end(0).statistics().datagrams_dropped, 0u);
+  EXPECT_TRUE(exchange(1000));
 }
 
 // Whatever is posted in a row: as many receives as allowed are always out, and acknowledgements are

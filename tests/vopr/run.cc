@@ -149,6 +149,24 @@ class Run {
     if (const Operation* left = still_posted(); left != nullptr) {
       findings_.report.fail(describe(*left) + " has not ended " +
                             std::to_string(kSettleMost / seconds(1)) + " s after the faults");
+      tell_outstanding();
+    }
+  }
+
+  // Who waits for whom, for the reader of a run that hangs.
+  void tell_outstanding() {
+    for (const auto& side : ledger_.sides()) {
+      if (side->ended()) continue;
+      std::string text = describe(*side) + " has ended, of posted:";
+      for (const auto* lanes : {&side->sends, &side->receives}) {
+        for (size_t channel = 0; channel < lanes->size(); ++channel) {
+          const Lane& lane = (*lanes)[channel];
+          if (lane.operations.empty()) continue;
+          text += (lanes == &side->sends ? " send " : " receive ") + std::to_string(channel) +
+                  ": " + std::to_string(lane.done) + "/" + std::to_string(lane.operations.size());
+        }
+      }
+      findings_.report.fail(text);
     }
   }
 

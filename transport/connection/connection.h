@@ -105,12 +105,15 @@ class Connection final : private SentRunListener {
     uint32_t index;
     std::span<const std::byte> packet;
     ConnectionHeader header;
+    bool crowded = false;        // many answers wait already: questions in it come again
     uint32_t message_bytes = 0;  // of the message in it
     bool refused = false;        // something in it has no place yet: the packet does not count
   };
   bool handle_frames(Nanos now, Reader& reader, ControlInput& input);
   bool handle_message(Nanos now, Reader& reader, ControlInput& input);
   bool handle_frame(Nanos now, FrameType type, Reader& reader, ControlInput& input);
+  // What the peer posts on other channels is not remembered: it never meets anything.
+  bool sends_on(ChannelId channel) const { return channel < shared_.options.max_channels; }
   void handle_close_frame(Nanos now, CloseReason reason);
   void count_receiving(Nanos now);
 

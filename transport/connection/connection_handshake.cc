@@ -127,6 +127,7 @@ Result<void> Connection::open(Nanos now, const HandshakeParameters& peer,
   acks_.open(o.max_paths);
   open_placed(peer, flight);
   flight_.open(now, std::move(flight));
+  incoming_.open(peer.max_posted);
   outgoing_.set_limits({peer.max_channels, peer.max_posted, peer.eager_block_bytes,
                         peer.eager_blocks, chunk_bytes_});
   heard_at_ = now;

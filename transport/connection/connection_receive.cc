@@ -100,7 +100,9 @@ void Connection::handle_control(Nanos now, const RxRun& run, uint32_t index,
   heard(now, header);
   if (numbered && known_number(now, header, header.number, header.number)) return;
   Reader reader(packet.subspan(kConnectionHeaderBytes));
-  ControlInput input{run, index, packet, header};
+  // As a whole or not at all, so that a packet with many questions is answered one day.
+  const bool crowded = frames_.size() > 2 * size_t{shared_.options.max_posted};
+  ControlInput input{run, index, packet, header, crowded};
   if (!handle_frames(now, reader, input)) {
     shared_.observer.drop(now, id_, DropReason::kBadField);
     return;
@@ -182,22 +184,21 @@ bool Connection::handle_frame(Nanos now, FrameType type, Reader& reader, Control
   switch (type) {
     case FrameType::kGrant:
       if (!read_grant(reader, grant)) return false;
-      input.refused |= !outgoing_.on_grant(grant);
+      input.refused |= sends_on(grant.channel) && !outgoing_.on_grant(grant);
       return true;
     case FrameType::kCancelSend:
       // Each is answered; a peer that keeps to the limits does not ask faster than answers leave.
       if (!read_cancel(reader, cancel)) return false;
-      input.refused |= frames_.size() > 2 * size_t{shared_.options.max_posted} ||
-                       !incoming_.on_cancel_send(cancel, frames_);
+      input.refused |= input.crowded || !incoming_.on_cancel_send(cancel, frames_);
       if (!frames_.empty()) frames_due_at_ = {};
       return true;
     case FrameType::kDelivered:
       if (!read_cancel(reader, cancel)) return false;
-      input.refused |= !outgoing_.on_delivered(cancel);
+      input.refused |= sends_on(cancel.channel) && !outgoing_.on_delivered(cancel);
       return true;
     case FrameType::kCancelReceive:
       if (!read_cancel(reader, cancel)) return false;
-      input.refused |= !outgoing_.on_cancel_receive(cancel);
+      input.refused |= sends_on(cancel.channel) && !outgoing_.on_cancel_receive(cancel);
       return true;
     case FrameType::kClose:
       if (!read_close(reader, reason)) return false;
@@ -207,7 +208,7 @@ bool Connection::handle_frame(Nanos now, FrameType type, Reader& reader, Control
       return true;
     case FrameType::kPlacedGrant:
       if (!read_placed_grant(reader, placed)) return false;
-      input.refused |= !outgoing_.on_placed_grant(placed);
+      input.refused |= sends_on(placed.channel) && !outgoing_.on_placed_grant(placed);
       return true;
     case FrameType::kFenced:
     case FrameType::kAskFence:

@@ -9,6 +9,15 @@ namespace heddle::transport {
 
 using events::DropReason;
 
+namespace {
+
+// From one sequence number up to another; 0 where that is not beyond it.
+uint32_t distance(uint32_t from, uint32_t to) {
+  return static_cast<uint32_t>(std::max(static_cast<int32_t>(to - from), 0));
+}
+
+}  // namespace
+
 EagerBlocks::EagerBlocks(RegionId region, Bytes size, uint32_t block_bytes)
     : region_(region),
       block_bytes_(block_bytes),
@@ -27,11 +36,9 @@ uint32_t EagerBlocks::lend() {
 
 Incoming::~Incoming() {
   for (Channel& channel : channels_) {
-    while (!channel.messages.empty()) {
-      const uint32_t slot = channel.messages.pop_front();
-      if (slot != kNoIndex) release(slot);
-    }
+    while (!channel.messages.empty()) release(channel.messages.pop_front());
   }
+  for (uint32_t slot = early_.take_any(); slot != kNoIndex; slot = early_.take_any()) release(slot);
 }
 
 Incoming::Channel* Incoming::channel_for(ChannelId channel) {
@@ -41,23 +48,31 @@ Incoming::Channel* Incoming::channel_for(ChannelId channel) {
 }
 
 void Incoming::note_heard(Channel& channel, uint32_t sequence) {
-  if (static_cast<int32_t>(sequence + 1 - channel.heard_to) > 0) channel.heard_to = sequence + 1;
+  if (static_cast<int32_t>(sequence + 1 - channel.heard_to) <= 0) return;
+  unheard_ -= distance(channel.heard_to, channel.next_post);
+  channel.heard_to = sequence + 1;
+  unheard_ += distance(channel.heard_to, channel.next_post);
 }
 
-bool Incoming::knows(const Channel& channel, uint32_t index) {
-  return index < channel.messages.size() && channel.messages[index] != kNoIndex;
+// The pool slot of a message that is not over: of a posted receive, or early. kNoIndex: not known.
+uint32_t Incoming::find(ChannelId id, const Channel& channel, uint32_t sequence) const {
+  const uint32_t index = sequence - channel.head;
+  return index < channel.messages.size() ? channel.messages[index] : early_.find(id, sequence);
 }
 
-// The pool slot of the message `index` after the head, lent now if there was none. kNoIndex: it is
-// further ahead than a peer that keeps to the limits comes, over all channels.
-uint32_t Incoming::slot_for(Channel& channel, uint32_t index) {
-  const size_t more = index < channel.messages.size() ? 0 : index + 1 - channel.messages.size();
-  if (places_known_ + more > 2 * limits_.max_posted + limits_.eager_blocks) return kNoIndex;
-  places_known_ += static_cast<uint32_t>(more);
-  while (channel.messages.size() <= index) channel.messages.push_back(kNoIndex);
-  uint32_t& slot = channel.messages[index];
-  if (slot == kNoIndex) slot = pool_.lend();
+// What a peer that keeps to the limits can have sent ahead always has room here: it counts each
+// until it hears that the receive is posted, withdrawn messages too. kNoIndex: it did not keep to
+// them.
+uint32_t Incoming::add_early(ChannelId channel, uint32_t sequence) {
+  if (early_.full()) return kNoIndex;
+  const uint32_t slot = pool_.lend();
+  if (slot != kNoIndex) early_.add(channel, sequence, slot);
   return slot;
+}
+
+// Further beyond the posted receives than a peer that keeps to the limits comes.
+bool Incoming::too_far(const Channel& channel, uint32_t sequence) const {
+  return distance(channel.next_post, sequence) >= peer_posts_;
 }
 
 Result<void> Incoming::post(ChannelId id, const Payload& buffer, OperationId operation,
@@ -70,12 +85,11 @@ Result<void> Incoming::post(ChannelId id, const Payload& buffer, OperationId ope
     return fail(ErrorCode::kInvalid, "cannot receive", "a message has at most 1 GiB",
                 "receive it in parts");
   }
-  const uint32_t index = channel->next_post - channel->head;
-  // Withdrawn ones too use up messages, and the peer remembers only so many that it has not sent.
-  const bool unmatched = static_cast<int32_t>(channel->head - channel->heard_to) >=
-                         static_cast<int32_t>(limits_.max_posted);
-  const bool room = index < limits_.max_posted && posted_ < limits_.max_posted && !unmatched;
-  const uint32_t slot = room ? slot_for(*channel, index) : kNoIndex;
+  // Withdrawn ones too use up messages, and the peer remembers only so many beyond its own.
+  const bool heard = distance(channel->next_post, channel->heard_to) > 0;
+  const bool room = posted_ < limits_.max_posted && (heard || unheard_ < limits_.max_posted);
+  uint32_t slot = room ? early_.take(id, channel->next_post) : kNoIndex;
+  if (room && slot == kNoIndex) slot = pool_.lend();
   if (slot == kNoIndex) {
     return fail(ErrorCode::kExhausted, "cannot receive", "too many operations are posted",
                 "wait for completions");
@@ -84,7 +98,6 @@ Result<void> Incoming::post(ChannelId id, const Payload& buffer, OperationId ope
   message.buffer = buffer;
   message.operation = operation;
   message.posted = true;
-  if (message.failed) --withdrawn_;
   take_slot(id, channel->next_post, message);
   const ControlRecord grant{message.slot == kNoSlot ? FrameType::kGrant : FrameType::kPlacedGrant,
                             0,
@@ -92,6 +105,8 @@ Result<void> Incoming::post(ChannelId id, const Payload& buffer, OperationId ope
                             1,
                             channel->next_post,
                             static_cast<uint32_t>(buffer.length)};
+  channel->messages.push_back(slot);
+  unheard_ += heard ? 0 : 1;
   ++channel->next_post;
   ++posted_;
   const bool joins = !frames.empty() && message.slot == kNoSlot &&
@@ -118,9 +133,8 @@ bool Incoming::cancel(ChannelId id, OperationId operation, Ring<ControlRecord>& 
   if (id >= channels_.size()) return false;
   Channel& channel = channels_[id];
   for (uint32_t i = 0; i < channel.messages.size(); ++i) {
-    if (channel.messages[i] == kNoIndex) continue;
     InMessage& message = pool_[channel.messages[i]];
-    if (!message.posted || message.operation != operation || message.failed) continue;
+    if (message.operation != operation || message.failed) continue;
     const bool whole = message.started && message.received.covered() == message.message_bytes;
     if (whole) return true;  // too late: it will complete
     message.failed = true;
@@ -133,9 +147,8 @@ bool Incoming::cancel(ChannelId id, OperationId operation, Ring<ControlRecord>& 
   return false;
 }
 
-// What can be said of a row without looking at its message; finds the channel and the message's
-// index.
-RowVerdict Incoming::check(const DataRow& row, Channel*& channel, uint32_t& index) {
+// What can be said of a row without looking at its message; finds the channel.
+RowVerdict Incoming::check(const DataRow& row, Channel*& channel) {
   const DataHeader& header = row.header;
   const uint64_t bytes = uint64_t{row.segments - 1} * row.step + row.last;
   channel = channel_for(header.channel);
@@ -144,59 +157,51 @@ RowVerdict Incoming::check(const DataRow& row, Channel*& channel, uint32_t& inde
       (row.segments > 1 && row.step == 0)) {
     return {false, DropReason::kBadField, 0};
   }
-  index = header.sequence - channel->head;
-  const bool past = static_cast<int32_t>(index) < 0;
-  if (!past && index >= limits_.max_posted) return {false, DropReason::kOverWindow, 0};
+  if (too_far(*channel, header.sequence)) return {false, DropReason::kOverWindow, 0};
   note_heard(*channel, header.sequence);
   // Over already: acknowledged, so that the peer stops sending it.
-  if (past) {
+  if (static_cast<int32_t>(header.sequence - channel->head) < 0) {
     return {!was_withdrawn(header.channel, header.sequence), DropReason::kStaleMessage, 0};
   }
-  return knows(*channel, index) ? RowVerdict{true, std::nullopt, 0}
-                                : judge_eager(header.message_bytes);
+  return {true, std::nullopt, 0};
 }
 
 // Whether a message may wait here for its receive.
 RowVerdict Incoming::judge_eager(uint32_t bytes) const {
   if (bytes > eager_.block_bytes()) return {false, DropReason::kNoReceive, 0};
-  const bool full = blocks_held_ >= limits_.eager_blocks || eager_.left() == 0;
-  if (full) return {false, DropReason::kOverEager, 0};
+  if (early_.full() || eager_.left() == 0) return {false, DropReason::kOverEager, 0};
   return {true, std::nullopt, 0};
 }
 
 // Gives a message that nobody knew of its size and, where no receive is posted yet, an eager block.
-RowVerdict Incoming::start(InMessage& message, const DataRow& row) {
-  const uint32_t bytes = row.header.message_bytes;
-  if (message.posted) {
-    if (bytes > message.buffer.length) {
-      message.failed = true;
-      message.error = ErrorCode::kTruncated;
-    }
-  } else {
-    const RowVerdict verdict = judge_eager(bytes);
-    if (verdict.drop) return verdict;
-    message.eager_block = eager_.lend();
-    ++blocks_held_;
-  }
+void Incoming::start(InMessage& message, uint32_t bytes) {
   message.started = true;
   message.message_bytes = bytes;
-  return {true, std::nullopt, 0};
+  if (!message.posted) {
+    message.eager_block = eager_.lend();
+  } else if (bytes > message.buffer.length) {
+    message.failed = true;
+    message.error = ErrorCode::kTruncated;
+  }
 }
 
 RowVerdict Incoming::accept(const DataRow& row) {
   Channel* channel = nullptr;
-  uint32_t index = 0;
-  RowVerdict verdict = check(row, channel, index);
+  RowVerdict verdict = check(row, channel);
   if (verdict.drop || !verdict.acknowledge) return verdict;
-  const uint32_t slot = slot_for(*channel, index);
-  if (slot == kNoIndex) return {false, DropReason::kOverWindow, 0};
+  const uint32_t sequence = row.header.sequence;
+  uint32_t slot = find(row.header.channel, *channel, sequence);
+  if (slot == kNoIndex) {
+    verdict = judge_eager(row.header.message_bytes);
+    if (verdict.drop) return verdict;
+    slot = add_early(row.header.channel, sequence);
+  }
   InMessage& message = pool_[slot];
   if (message.failed) {
     return {message.error != ErrorCode::kCancelled, DropReason::kStaleMessage, 0};
   }
   if (!message.started) {
-    verdict = start(message, row);
-    if (verdict.drop) return verdict;
+    start(message, row.header.message_bytes);
   } else if (message.message_bytes == kUnknownBytes &&
              row.header.message_bytes <= message.buffer.length) {
     message.message_bytes = row.header.message_bytes;
@@ -217,7 +222,7 @@ RowVerdict Incoming::accept(const DataRow& row) {
       verdict.drop = DropReason::kDuplicate;  // other numbers, same bytes: a needless repeat
     }
     latest_channel_ = row.header.channel;
-    latest_sequence_ = row.header.sequence;
+    latest_sequence_ = sequence;
   }
   complete_front(*channel);
   return verdict;
@@ -308,7 +313,6 @@ void Incoming::release_eager(InMessage& message) {
   if (message.eager_block == kNoIndex) return;
   eager_.give_back(message.eager_block);
   message.eager_block = kNoIndex;
-  --blocks_held_;
 }
 
 // This receive is withdrawn, and the peer has to be told.
@@ -330,17 +334,17 @@ void Incoming::forget_withdrawn(ChannelId channel, uint32_t sequence) {
 // The peer asks whether its message can still be withdrawn: not if all of it is here.
 bool Incoming::on_cancel_send(const CancelFrame& cancel, Ring<ControlRecord>& frames) {
   Channel* channel = channel_for(cancel.channel);
-  if (channel == nullptr) return false;
-  const uint32_t index = cancel.sequence - channel->head;
-  const bool past = static_cast<int32_t>(index) < 0;
-  const bool room = knows(*channel, index) || withdrawn_ < limits_.max_posted;
-  if (!past && (index >= limits_.max_posted || !room)) return false;
+  if (channel == nullptr || too_far(*channel, cancel.sequence)) return false;
   note_heard(*channel, cancel.sequence);
-  const uint32_t slot = past ? kNoIndex : slot_for(*channel, index);
-  if (!past && slot == kNoIndex) return false;
-  const bool whole = past ? !was_withdrawn(cancel.channel, cancel.sequence)
-                          : pool_[slot].started &&
-                                pool_[slot].received.covered() == pool_[slot].message_bytes;
+  const bool past = static_cast<int32_t>(cancel.sequence - channel->head) < 0;
+  uint32_t slot = past ? kNoIndex : find(cancel.channel, *channel, cancel.sequence);
+  if (!past && slot == kNoIndex) {
+    slot = add_early(cancel.channel, cancel.sequence);
+    if (slot == kNoIndex) return false;
+  }
+  const bool whole =
+      past ? !was_withdrawn(cancel.channel, cancel.sequence)
+           : pool_[slot].started && pool_[slot].received.covered() == pool_[slot].message_bytes;
   if (whole) {
     frames.push_back({FrameType::kDelivered, 0, cancel.channel, 0, cancel.sequence, 0});
     return true;
@@ -348,7 +352,6 @@ bool Incoming::on_cancel_send(const CancelFrame& cancel, Ring<ControlRecord>& fr
   if (past || pool_[slot].failed) return true;  // the news of that is on its way
   InMessage& message = pool_[slot];
   message.failed = true;
-  if (!message.posted) ++withdrawn_;
   message.error = ErrorCode::kTruncated;
   if (cancel.reason == CancelReason::kCancelled) {
     message.error = ErrorCode::kCancelled;
@@ -373,9 +376,9 @@ bool Incoming::predict(ChannelId& channel, uint32_t& sequence, uint32_t& offset,
   // The message that got payload last, or, where it is over, the oldest that is not.
   uint32_t index = latest_sequence_ - c.head;
   if (static_cast<int32_t>(index) < 0) index = 0;
-  if (index >= c.messages.size() || c.messages[index] == kNoIndex) return false;
+  if (index >= c.messages.size()) return false;
   const InMessage& message = pool_[c.messages[index]];
-  if (!message.posted || message.failed) return false;
+  if (message.failed) return false;
   const bool sized = message.started && message.message_bytes != kUnknownBytes;
   const uint64_t bytes = sized ? message.message_bytes : message.buffer.length;
   const uint64_t gap = message.received.first_gap();
@@ -405,11 +408,11 @@ void Incoming::release(uint32_t slot) {
 // Whether nothing more of the message matters, fences apart.
 bool Incoming::over(const InMessage& message) const {
   const bool whole = message.started && message.received.covered() == message.message_bytes;
-  return message.posted && (whole || message.failed);
+  return whole || message.failed;
 }
 
 void Incoming::complete_front(Channel& channel) {
-  while (!channel.messages.empty() && channel.messages.front() != kNoIndex) {
+  while (!channel.messages.empty()) {
     const uint32_t slot = channel.messages.front();
     InMessage& message = pool_[slot];
     if (!over(message) || !fenced(message)) return;
@@ -419,7 +422,6 @@ void Incoming::complete_front(Channel& channel) {
                             message.failed ? 0 : message.message_bytes});
     release(slot);
     channel.messages.pop_front();
-    --places_known_;
     ++channel.head;
     --posted_;
     ++completed_;
@@ -429,23 +431,22 @@ void Incoming::complete_front(Channel& channel) {
 void Incoming::fail_all(ErrorCode error) {
   for (Channel& channel : channels_) {
     for (size_t i = 0; i < channel.messages.size(); ++i) {
-      if (channel.messages[i] == kNoIndex) continue;
       InMessage& message = pool_[channel.messages[i]];
-      if (message.failed || !message.posted) continue;
+      if (message.failed) continue;
       const bool whole = message.started && message.received.covered() == message.message_bytes;
       message.failed = !whole;
       message.error = error;
     }
     // The endpoint fences every path of a connection before it comes to this.
     for (size_t i = 0; i < channel.messages.size(); ++i) {
-      if (channel.messages[i] != kNoIndex) pool_[channel.messages[i]].writes.clear();
+      pool_[channel.messages[i]].writes.clear();
     }
     complete_front(channel);
   }
 }
 
 size_t Incoming::bytes_held() const {
-  size_t total = channels_.capacity() * sizeof(Channel);
+  size_t total = channels_.capacity() * sizeof(Channel) + early_.bytes_held();
   for (const Channel& channel : channels_) total += channel.messages.capacity() * sizeof(uint32_t);
   return total;
 }

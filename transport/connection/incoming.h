@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "base/ring.h"
 #include "events/events.h"
+#include "transport/connection/early_messages.h"
 #include "transport/connection/fences.h"
 #include "transport/connection/outgoing.h"
 #include "transport/endpoint.h"
@@ -110,8 +111,12 @@ class Incoming {
         completions_(completions),
         placements_(placements),
         connection_(connection),
-        limits_(limits) {}
+        limits_(limits),
+        peer_posts_(limits.max_posted),
+        early_(limits.eager_blocks) {}
 
+  // The peer posts so many messages at most beyond the receives that it knows of.
+  void open(uint32_t peer_posts) { peer_posts_ = peer_posts; }
   // Receives into regions with a token may be written remotely from now on.
   void open_placed(const TokenTable& tokens, Fences& fences);
   ~Incoming();
@@ -157,7 +162,7 @@ class Incoming {
     uint32_t head = kFirstSequence;       // sequence of the oldest receive that is not over
     uint32_t next_post = kFirstSequence;  // sequence of the next receive to be posted
     uint32_t heard_to = kFirstSequence;   // behind the newest message that anything was heard of
-    Ring<uint32_t> messages;              // pool slots from head on; kNoIndex: nothing known
+    Ring<uint32_t> messages;              // pool slots of posted receives, from head on
   };
 
   struct Slot {
@@ -173,14 +178,15 @@ class Incoming {
   bool over(const InMessage& message) const;
   bool fenced(const InMessage& message) const;
   Channel* channel_for(ChannelId channel);
-  static void note_heard(Channel& channel, uint32_t sequence);
-  static bool knows(const Channel& channel, uint32_t index);
-  uint32_t slot_for(Channel& channel, uint32_t index);
+  void note_heard(Channel& channel, uint32_t sequence);
+  uint32_t find(ChannelId id, const Channel& channel, uint32_t sequence) const;
+  uint32_t add_early(ChannelId channel, uint32_t sequence);
+  bool too_far(const Channel& channel, uint32_t sequence) const;
   void withdraw(ChannelId channel, uint32_t sequence, Ring<ControlRecord>& frames);
   bool was_withdrawn(ChannelId channel, uint32_t sequence) const;
-  RowVerdict check(const DataRow& row, Channel*& channel, uint32_t& index);
+  RowVerdict check(const DataRow& row, Channel*& channel);
   RowVerdict judge_eager(uint32_t bytes) const;
-  RowVerdict start(InMessage& message, const DataRow& row);
+  void start(InMessage& message, uint32_t bytes);
   Payload target(const InMessage& message) const;
   void place_row(InMessage& message, const DataRow& row, uint64_t fresh);
   Placement placement_of(const InMessage& message, const DataRow& row, uint32_t first,
@@ -202,13 +208,13 @@ class Incoming {
   Fences* fences_ = nullptr;
   std::vector<Slot> slots_;
   uint32_t slots_used_ = 0;
+  uint32_t peer_posts_;
+  EarlyMessages early_;
   uint32_t posted_ = 0;
-  uint32_t blocks_held_ = 0;
+  uint32_t unheard_ = 0;  // receives posted or withdrawn beyond the messages that were heard of
   // Receives withdrawn without the peer's knowing yet: what comes for them is not acknowledged, or
   // the peer would take it for delivered.
   std::vector<std::pair<ChannelId, uint32_t>> unknown_withdrawals_;
-  uint32_t withdrawn_ = 0;     // by the peer, and not posted here
-  uint32_t places_known_ = 0;  // in the channels' rings together
   uint64_t received_bytes_ = 0;
   uint64_t completed_ = 0;
   // The message that got payload last, for predict().

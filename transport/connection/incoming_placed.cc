@@ -38,7 +38,7 @@ bool Incoming::describe(ChannelId id, uint32_t sequence, PlacedGrantFrame& grant
   if (id >= channels_.size() || tokens_ == nullptr) return false;
   const Channel& channel = channels_[id];
   const uint32_t index = sequence - channel.head;
-  if (index >= channel.messages.size() || channel.messages[index] == kNoIndex) return false;
+  if (index >= channel.messages.size()) return false;
   const InMessage& message = pool_[channel.messages[index]];
   if (message.slot == kNoSlot) return false;
   grant = {id,
@@ -110,7 +110,7 @@ bool Incoming::request_fences(bool only_look) {
   bool waits = false;
   for (const Channel& channel : channels_) {
     for (size_t i = 0; i < channel.messages.size(); ++i) {
-      if (channel.messages[i] == kNoIndex || !over(pool_[channel.messages[i]])) continue;
+      if (!over(pool_[channel.messages[i]])) continue;
       for (const OriginalWrite& write : pool_[channel.messages[i]].writes) {
         if (fences_->fenced(write)) continue;
         waits = true;

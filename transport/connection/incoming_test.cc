@@ -359,8 +359,8 @@ TEST_F(IncomingTest, WithdrawalsOfMessagesThatNobodyReceivesAreBounded) {
       taken += in_.on_cancel_send({channel, kFirstSequence + i, CancelReason::kCancelled}, frames_);
     }
   }
-  EXPECT_EQ(taken, kMaxPosted);
-  EXPECT_EQ(pool_.lent(), kMaxPosted);
+  EXPECT_EQ(taken, kBlocks);
+  EXPECT_EQ(pool_.lent(), kBlocks);
 }
 
 TEST_F(IncomingTest, ReceivesWithdrawnRunAheadOfTheirMessagesOnlySoFar) {
@@ -373,6 +373,41 @@ TEST_F(IncomingTest, ReceivesWithdrawnRunAheadOfTheirMessagesOnlySoFar) {
   EXPECT_EQ(refused.error().code, ErrorCode::kExhausted);
   whole(0, 10);  // the peer has come as far as the first
   EXPECT_TRUE(in_.post(0, {kMemory, 0, 100}, 99, frames_));
+}
+
+// They were counted by channel here and over all channels by the peer, which refused their grants
+// for ever (VOPR, seed 120 of its first options).
+TEST_F(IncomingTest, ReceivesWithdrawnAreCountedOverAllChannels) {
+  for (OperationId i = 0; i < kMaxPosted; ++i) {
+    const auto channel = static_cast<ChannelId>(i % 2);
+    post(0, 100, i, channel);
+    ASSERT_TRUE(in_.cancel(channel, i, frames_));
+  }
+  EXPECT_EQ(in_.post(2, {kMemory, 0, 100}, 99, frames_).error().code, ErrorCode::kExhausted);
+  ASSERT_TRUE(in_.on_cancel_send({1, kFirstSequence + 2, CancelReason::kCancelled}, frames_));
+  for (OperationId i = 10; i < 13; ++i) post(0, 100, i, 2);
+  EXPECT_FALSE(in_.post(2, {kMemory, 0, 100}, 99, frames_));
+}
+
+// The same seed: both sides had posted all that they may, and each waited for the other.
+TEST_F(IncomingTest, AReceiveWhoseMessageIsHereMayBePostedWhateverWasWithdrawn) {
+  for (OperationId i = 0; i < kMaxPosted; ++i) {
+    post(0, 100, i);
+    ASSERT_TRUE(in_.cancel(0, i, frames_));
+  }
+  ended();
+  whole(0, 10, 1);
+  post(0, 100, 50, 1);
+  EXPECT_EQ(ended(), Operations{50});
+  EXPECT_FALSE(in_.post(1, {kMemory, 0, 100}, 99, frames_));
+}
+
+TEST_F(IncomingTest, EarlyMessagesTakeNoRoomFromReceives) {
+  for (ChannelId channel = 0; channel < kBlocks; ++channel) {
+    EXPECT_TRUE(whole(kMaxPosted - 1, 10, channel).acknowledge);
+  }
+  for (OperationId i = 0; i < kMaxPosted; ++i) post(0, 100, i, 3);
+  EXPECT_EQ(in_.posted(), kMaxPosted);
 }
 
 TEST_F(IncomingTest, PostsBeyondTheBoundAreRefusedUntilSomethingEnds) {

@@ -19,6 +19,11 @@ bool goes_placed(const OutMessage& message, const PeerLimits& limits) {
          message.length() <= uint64_t{limits.chunk_bytes} * Immediate::kMaxChunks;
 }
 
+// From one sequence number up to another; 0 where that is not beyond it.
+uint32_t distance(uint32_t from, uint32_t to) {
+  return static_cast<uint32_t>(std::max(static_cast<int32_t>(to - from), 0));
+}
+
 ControlRecord cancel_of(ChannelId channel, uint32_t sequence) {
   const auto reason = static_cast<uint8_t>(CancelReason::kCancelled);
   return {FrameType::kCancelSend, reason, channel, 0, sequence, 0};
@@ -37,14 +42,15 @@ void Outgoing::set_limits(const PeerLimits& limits) {
   }
 }
 
-// Makes room for what is known of the receive `index` behind the oldest message. False: it is
-// further ahead than was agreed. The peer posts `max_posted`, over all channels, and may have seen
-// as many end that this side does not know to be over.
+// Makes room for what is known of the receive `index` behind the oldest message. False: the peer
+// broke a rule. It has at most `max_posted` receives, withdrawn ones among them and over all
+// channels, beyond the messages that it heard of; and it has not heard of more than are posted.
 bool Outgoing::make_known(Channel& channel, uint32_t index) {
-  const size_t known = channel.grants.size();
-  const size_t more = index < known ? 0 : index + 1 - known;
-  if (receives_known_ + more > 2 * size_t{limits_.max_posted}) return false;
-  receives_known_ += static_cast<uint32_t>(more);
+  if (index < channel.grants.size()) return true;
+  const uint32_t unmet = distance(channel.posted_to(), channel.head + index + 1);
+  const uint32_t others = unmet_receives_ - distance(channel.posted_to(), channel.granted_to());
+  if (unmet > limits_.max_posted - others) return false;
+  unmet_receives_ = others + unmet;
   while (channel.grants.size() <= index) channel.grants.push_back({});
   return true;
 }
@@ -71,10 +77,9 @@ Result<void> Outgoing::post(ChannelId id, const Payload& payload, OperationId op
     return fail(ErrorCode::kInvalid, "cannot send", "a message has at most 1 GiB",
                 "send it in parts");
   }
-  // Withdrawn ones too use up receives, and the peer remembers only so many that it has not posted.
-  const bool unmatched =
-      static_cast<int32_t>(channel->head - channel->known_to) >= static_cast<int32_t>(bound);
-  const uint32_t slot = posted_ < bound && !unmatched ? pool_.lend() : kNoIndex;
+  // Withdrawn ones too use up receives, and have to be told when those are posted.
+  const bool room = posted_ < bound && distance(channel->known_to, channel->posted_to()) < bound;
+  const uint32_t slot = room ? pool_.lend() : kNoIndex;
   if (slot == kNoIndex) {
     return fail(ErrorCode::kExhausted, "cannot send", "too many operations are posted",
                 "wait for completions");
@@ -83,11 +88,12 @@ Result<void> Outgoing::post(ChannelId id, const Payload& payload, OperationId op
   message.payload = payload;
   message.operation = operation;
   message.channel = id;
-  message.sequence = channel->head + static_cast<uint32_t>(channel->messages.size());
+  message.sequence = channel->posted_to();
+  if (distance(message.sequence, channel->granted_to()) > 0) --unmet_receives_;
   channel->messages.push_back(slot);
   ++posted_;
   const uint32_t index = message.sequence - channel->head;
-  if (index < channel->grants.size()) apply_grant(message, channel->grants[index]);
+  if (index < channel->grants.size()) apply_grant(slot, channel->grants[index]);
   complete_front(*channel);
   mark_ready(id, *channel);
   return {};
@@ -100,20 +106,23 @@ void Outgoing::mark_ready(ChannelId id, Channel& channel) {
   ready_.push_back(id);
 }
 
-void Outgoing::apply_grant(OutMessage& message, const Grant& grant) {
+void Outgoing::apply_grant(uint32_t slot, const Grant& grant) {
+  OutMessage& message = pool_[slot];
   if (grant.state == Grant::State::kUnknown || message.granted) return;
   message.granted = true;
   message.slot = grant.slot;
   if (message.sent_ahead) --ahead_;
   if (grant.state == Grant::State::kCancelled) {
-    // The peer remembers withdrawn receives until it hears of the messages that they used up.
-    truncated_.push_back({FrameType::kCancelSend, static_cast<uint8_t>(CancelReason::kCancelled),
-                          message.channel, 0, message.sequence, 0});
+    // The peer counts withdrawn receives until it hears of the messages that they used up.
+    truncated_.push_back(cancel_of(message.channel, message.sequence));
     give_up(message, ErrorCode::kCancelled);
   } else if (message.length() > grant.capacity) {
     truncated_.push_back({FrameType::kCancelSend, static_cast<uint8_t>(CancelReason::kTruncated),
                           message.channel, 0, message.sequence, 0});
     give_up(message, ErrorCode::kTruncated);
+  } else if (message.lost_ahead) {
+    const uint32_t end = std::max(message.next, 1u);
+    repeats_.push_back({slot, message.sequence, message.channel, 0, end, {}});
   }
 }
 
@@ -136,12 +145,14 @@ bool Outgoing::cancel(ChannelId id, OperationId operation, ControlRecord& record
     OutMessage& message = pool_[channel.messages[i]];
     if (message.operation != operation || message.failed) continue;
     if (message.withdrawing || message.acked.covered() == tracked(message)) return true;
-    // The peer keeps nothing of messages far beyond its receives: it hears of one that it has
-    // nothing of when it posts the receive.
-    if (message.started || message.granted) {
+    if (!message.started && message.sent_ahead) {  // it was to go ahead, and did not yet
+      message.sent_ahead = false;
+      if (!message.granted) --ahead_;
+    }
+    if (message.started || distance(message.sequence, channel.known_to) > 0) {
       record = cancel_of(id, message.sequence);
     } else {
-      channel.untold.push_back(message.sequence);
+      channel.over_early.push_back({message.sequence, false});
     }
     // Once some of it was sent, only the peer knows whether it is too late: it answers with a
     // cancel of its own, or that the message was delivered. Until then nothing more is sent.
@@ -198,11 +209,6 @@ bool Outgoing::peek_repeat(Piece& piece) {
 bool Outgoing::sendable(OutMessage& message) {
   if (message.granted || message.sent_ahead) return true;
   if (message.length() > limits_.eager_block_bytes || ahead_ >= limits_.eager_blocks) return false;
-  // The peer's receives may be no further than those that are known, or over here.
-  const Channel& channel = channels_[message.channel];
-  const bool behind = static_cast<int32_t>(channel.known_to - channel.head) < 0;
-  const uint32_t reached = behind ? channel.known_to : channel.head;
-  if (message.sequence - reached >= limits_.max_posted) return false;
   message.sent_ahead = true;
   ++ahead_;
   return true;
@@ -257,26 +263,33 @@ void Outgoing::take(const Piece& piece, uint32_t bytes) {
   if (ready_.size() > 1) ready_.push_back(ready_.pop_front());  // channels take turns by message
 }
 
-void Outgoing::note_known(Channel& channel, uint32_t sequence) {
-  if (static_cast<int32_t>(sequence + 1 - channel.known_to) > 0) channel.known_to = sequence + 1;
-}
-
-// A receive is posted for a message that was withdrawn before anything of it left.
-void Outgoing::tell_withdrawn(ChannelId id, Channel& channel, uint32_t sequence) {
-  if (std::erase(channel.untold, sequence) > 0) truncated_.push_back(cancel_of(id, sequence));
+// The peer has posted its receives up to this one: it has no message before them early any more,
+// and hears of those that were withdrawn before anything of them left.
+void Outgoing::note_posted_there(ChannelId id, Channel& channel, uint32_t sequence) {
+  if (static_cast<int32_t>(sequence + 1 - channel.known_to) <= 0) return;
+  channel.known_to = sequence + 1;
+  std::erase_if(channel.over_early, [&](const OverEarly& over) {
+    if (distance(over.sequence, channel.known_to) == 0) return false;
+    if (over.sent_ahead) {
+      --ahead_;
+    } else {
+      truncated_.push_back(cancel_of(id, over.sequence));
+    }
+    return true;
+  });
 }
 
 // False: further ahead than was agreed.
-bool Outgoing::grant_one(Channel& channel, uint32_t sequence, const Grant& grant) {
+bool Outgoing::grant_one(ChannelId id, Channel& channel, uint32_t sequence, const Grant& grant) {
   const uint32_t index = sequence - channel.head;
   const bool over = static_cast<int32_t>(index) < 0;  // a repeated grant
   if (!over && !make_known(channel, index)) return false;
-  note_known(channel, sequence);
+  note_posted_there(id, channel, sequence);
   if (over) return true;
   Grant& known = channel.grants[index];
   if (known.state != Grant::State::kUnknown) return true;
   known = grant;
-  if (index < channel.messages.size()) apply_grant(pool_[channel.messages[index]], known);
+  if (index < channel.messages.size()) apply_grant(channel.messages[index], known);
   return true;
 }
 
@@ -294,8 +307,7 @@ bool Outgoing::on_grant(const GrantFrame& grant) {
   if (channel == nullptr) return false;
   const Grant given{Grant::State::kGranted, kNoSlot, grant.capacity};
   for (uint32_t i = 0; i < grant.count; ++i) {
-    tell_withdrawn(grant.channel, *channel, grant.first_sequence + i);
-    if (!grant_one(*channel, grant.first_sequence + i, given)) return false;
+    if (!grant_one(grant.channel, *channel, grant.first_sequence + i, given)) return false;
   }
   settle_grants(grant.channel, *channel);
   return true;
@@ -318,36 +330,37 @@ void Outgoing::withdraw_slot(uint8_t slot) {
 bool Outgoing::on_placed_grant(const PlacedGrantFrame& grant) {
   Channel* channel = channel_for(grant.channel);
   if (channel == nullptr || limits_.chunk_bytes == 0 || grant.slot == kNoSlot) return false;
-  tell_withdrawn(grant.channel, *channel, grant.sequence);
-  // A repeated grant must not overwrite what its slot means by now.
   const uint32_t index = grant.sequence - channel->head;
-  const bool fresh =
-      static_cast<int32_t>(index) >= 0 &&
-      (index >= channel->grants.size() || channel->grants[index].state == Grant::State::kUnknown);
-  if (!fresh) return true;
-  if (places_.empty()) places_.resize(kNoSlot);
-  withdraw_slot(grant.slot);
-  places_[grant.slot] = {grant.token, grant.remote_offset, grant.sequence, grant.channel};
-  if (!grant_one(*channel, grant.sequence, {Grant::State::kGranted, grant.slot, grant.capacity})) {
-    return false;
+  const bool over = static_cast<int32_t>(index) < 0;
+  if (!over && !make_known(*channel, index)) return false;
+  Grant given{Grant::State::kGranted, kNoSlot, grant.capacity};
+  // A repeated grant must not overwrite what its slot means by now.
+  if (!over && channel->grants[index].state == Grant::State::kUnknown) {
+    if (places_.empty()) places_.resize(kNoSlot);
+    withdraw_slot(grant.slot);
+    places_[grant.slot] = {grant.token, grant.remote_offset, grant.sequence, grant.channel};
+    given.slot = grant.slot;
   }
+  if (!grant_one(grant.channel, *channel, grant.sequence, given)) return false;
   settle_grants(grant.channel, *channel);
   return true;
 }
 
+// The peer withdraws a receive, or answers that a message was withdrawn in time: its receive may
+// not be posted then.
 bool Outgoing::on_cancel_receive(const CancelFrame& cancel) {
   Channel* channel = channel_for(cancel.channel);
   if (channel == nullptr) return false;
   const uint32_t index = cancel.sequence - channel->head;
-  const bool over = static_cast<int32_t>(index) < 0;
-  std::erase(channel->untold, cancel.sequence);
-  if (over) return true;
+  if (static_cast<int32_t>(index) < 0) return true;
   if (!make_known(*channel, index)) return false;
   channel->grants[index].state = Grant::State::kCancelled;
   if (index < channel->messages.size()) {
     OutMessage& message = pool_[channel->messages[index]];
-    apply_grant(message, channel->grants[index]);
-    if (message.acked.covered() < tracked(message)) give_up(message, ErrorCode::kCancelled);
+    if (message.failed || message.acked.covered() == tracked(message)) return true;
+    give_up(message, ErrorCode::kCancelled);
+    // The peer counts withdrawn receives until it hears of the messages that they used up.
+    if (!message.withdrawing) truncated_.push_back(cancel_of(cancel.channel, cancel.sequence));
   }
   settle_grants(cancel.channel, *channel);
   return true;
@@ -364,9 +377,13 @@ void Outgoing::on_acked(const DataRecord& row, uint32_t start, uint32_t end) {
   if (message->acked.covered() == tracked(*message)) complete_front(channels_[row.channel]);
 }
 
+// What was sent ahead of its grant may be lost because the peer has no room for it. It would be
+// refused again and again, and what is granted would have to wait behind it.
 void Outgoing::on_lost(const DataRecord& row, uint32_t start, uint32_t end) {
-  const OutMessage* message = find(row.channel, row.sequence, row.message);
+  OutMessage* message = find(row.channel, row.sequence, row.message);
   if (message == nullptr || message->failed || message->withdrawing) return;
+  message->lost_ahead |= !message->granted;
+  if (!message->granted) return;
   repeats_.push_back(
       {row.message, row.sequence, row.channel, start, std::max(end, start + 1), row.original});
 }
@@ -380,17 +397,14 @@ void Outgoing::complete_front(Channel& channel) {
     // A message that was sent whole before its failure was known still failed for whoever waits.
     completions_.push_back({message.operation, connection_, message.channel, Direction::kSend,
                             !message.failed, message.error, message.payload.length});
-    if (message.sent_ahead && !message.granted) --ahead_;
+    if (message.sent_ahead && !message.granted) end_credit(channel, message);
     message.acked.clear();
     IntervalSet memory = std::move(message.acked);
     message = OutMessage{};
     message.acked = std::move(memory);
     pool_.give_back(slot);
     channel.messages.pop_front();
-    if (!channel.grants.empty()) {
-      channel.grants.pop_front();
-      --receives_known_;
-    }
+    if (!channel.grants.empty()) channel.grants.pop_front();
     if (channel.cursor == channel.head) ++channel.cursor;
     ++channel.head;
     --posted_;
@@ -398,12 +412,21 @@ void Outgoing::complete_front(Channel& channel) {
   }
 }
 
+// A message that was sent ahead is over before its grant came.
+void Outgoing::end_credit(Channel& channel, const OutMessage& message) {
+  if (distance(message.sequence, channel.known_to) > 0) {
+    --ahead_;
+  } else {
+    channel.over_early.push_back({message.sequence, true});
+  }
+}
+
 void Outgoing::fail_all(ErrorCode error) {
   for (Channel& channel : channels_) {
     for (size_t i = 0; i < channel.messages.size(); ++i) give_up(pool_[channel.messages[i]], error);
     complete_front(channel);
-    receives_known_ -= static_cast<uint32_t>(channel.grants.size());
     channel.grants.clear();
+    channel.over_early.clear();
   }
   repeats_.clear();
   truncated_.clear();
@@ -414,7 +437,7 @@ size_t Outgoing::bytes_held() const {
   for (const Channel& channel : channels_) {
     total += channel.messages.capacity() * sizeof(uint32_t);
     total += channel.grants.capacity() * sizeof(Grant);
-    total += channel.untold.capacity() * sizeof(uint32_t);
+    total += channel.over_early.capacity() * sizeof(OverEarly);
   }
   return total;
 }

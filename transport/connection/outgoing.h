@@ -27,6 +27,7 @@ struct OutMessage {
   uint16_t channel = 0;
   bool started = false;     // something was sent (matters where the message is empty)
   bool sent_ahead = false;  // before a grant was known: holds an eager block of the peer
+  bool lost_ahead = false;  // some of that was lost, or found no room: it waits for the grant
   bool granted = false;
   bool placed = false;       // its chunks are written remotely
   uint8_t slot = kNoSlot;    // of its receive, where that may be written remotely
@@ -122,14 +123,25 @@ class Outgoing {
     uint8_t slot = kNoSlot;
     uint32_t capacity = 0;
   };
+  // A message that was over before the peer was known to have posted its receive. Until then it
+  // holds its eager block of the peer where it was sent ahead, or else is untold: the peer keeps
+  // nothing of messages beyond its receives, and hears of it when the receive is posted.
+  struct OverEarly {
+    uint32_t sequence = 0;
+    bool sent_ahead = false;
+  };
   struct Channel {
     uint32_t head = kFirstSequence;      // sequence of the oldest message that is not over
     uint32_t cursor = kFirstSequence;    // sequence of the message that is sent next
-    uint32_t known_to = kFirstSequence;  // behind the newest receive that is known of
+    uint32_t known_to = kFirstSequence;  // behind the newest receive known to have been posted
     bool ready = false;                  // in ready_
     Ring<uint32_t> messages;             // pool slots, from head on
     Ring<Grant> grants;                  // from head on
-    std::vector<uint32_t> untold;        // withdrawn without the peer's having heard of them
+    std::vector<OverEarly> over_early;
+
+    // Behind the newest message, and behind the newest receive that anything is kept of.
+    uint32_t posted_to() const { return head + static_cast<uint32_t>(messages.size()); }
+    uint32_t granted_to() const { return head + static_cast<uint32_t>(grants.size()); }
   };
   struct Repeat {
     uint32_t message = kNoIndex;
@@ -146,15 +158,15 @@ class Outgoing {
   bool peek_new(Piece& piece);
   bool sendable(OutMessage& message);
   bool make_known(Channel& channel, uint32_t index);
-  void tell_withdrawn(ChannelId id, Channel& channel, uint32_t sequence);
-  static void note_known(Channel& channel, uint32_t sequence);
-  bool grant_one(Channel& channel, uint32_t sequence, const Grant& grant);
+  void note_posted_there(ChannelId id, Channel& channel, uint32_t sequence);
+  bool grant_one(ChannelId id, Channel& channel, uint32_t sequence, const Grant& grant);
   void withdraw_slot(uint8_t slot);
   void settle_grants(ChannelId id, Channel& channel);
-  void apply_grant(OutMessage& message, const Grant& grant);
+  void apply_grant(uint32_t slot, const Grant& grant);
   void mark_ready(ChannelId id, Channel& channel);
   void give_up(OutMessage& message, ErrorCode error);
   void complete_front(Channel& channel);
+  void end_credit(Channel& channel, const OutMessage& message);
 
   OutPool& pool_;
   Ring<Completion>& completions_;
@@ -166,7 +178,7 @@ class Outgoing {
   Ring<ControlRecord> truncated_;
   std::vector<RemotePlace> places_;  // by slot; empty where nothing is written remotely
   uint32_t posted_ = 0;
-  uint32_t receives_known_ = 0;  // in the channels' rings together
+  uint32_t unmet_receives_ = 0;  // known of, beyond the messages posted, over all channels
   uint32_t ahead_ = 0;           // eager blocks of the peer in use
   uint64_t acked_bytes_ = 0;
   uint64_t completed_ = 0;

@@ -2,6 +2,7 @@
 // seeded generator, options and counters. The endpoint owns it; it outlives its connections.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "base/random.h"
@@ -11,6 +12,7 @@
 #include "transport/connection/outgoing.h"
 #include "transport/endpoint.h"
 #include "transport/recovery/sent_runs.h"
+#include "transport/wire/handshake.h"
 
 namespace heddle::transport {
 
@@ -22,7 +24,9 @@ struct Shared {
         sent(given.max_sent_runs),
         out(UINT32_MAX),
         in(UINT32_MAX),
-        eager(given.eager_region, given.eager_bytes, given.eager_block_bytes) {}
+        eager(given.eager_region, given.eager_bytes, given.eager_block_bytes) {
+    options.max_posted = std::min(options.max_posted, kMostPosted);
+  }
 
   EndpointOptions options;
   Random random;

@@ -103,7 +103,7 @@ bool read_parameters(Reader& reader, HandshakeParameters& p) {
     const std::span<const std::byte> bytes = reader.take(length);
     if (!reader.ok() || !read_parameter(type, bytes, p)) return false;
   }
-  return p.max_paths > 0 && p.max_channels > 0 && p.max_posted > 0;
+  return p.max_paths > 0 && p.max_channels > 0 && p.max_posted > 0 && p.max_posted <= kMostPosted;
 }
 
 Writer begin(PacketType type, uint32_t connection, std::span<std::byte> space) {

@@ -16,6 +16,8 @@ namespace heddle::transport {
 inline constexpr size_t kInitBytes = 512;
 inline constexpr size_t kCookieBytes = 24;
 inline constexpr size_t kMaxNameBytes = 15;
+// The other side remembers so many receives for a peer.
+inline constexpr uint32_t kMostPosted = 1u << 16;
 
 // What each side says about itself.
 struct HandshakeParameters {
@@ -23,7 +25,7 @@ struct HandshakeParameters {
   uint32_t max_datagram_bytes = 0;  // the largest it can receive
   uint64_t window_bytes = 0;        // its receive capacity for this peer, to begin with
   uint32_t max_channels = 0;
-  uint32_t max_posted = 0;         // receives it may grant at a time, and accepts grants for
+  uint32_t max_posted = 0;         // operations it has posted at a time; at most kMostPosted
   uint32_t eager_block_bytes = 0;  // the largest message it takes ahead of a receive
   uint16_t eager_blocks = 0;       // and how many of these
   uint16_t chunk_paths = 0;        // it writes remotely on so many paths; 0: it cannot

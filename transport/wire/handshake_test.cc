@@ -133,6 +133,19 @@ TEST(ParametersTest, UnknownOnesAreSkipped) {
   EXPECT_EQ(read.parameters.eager_blocks, 0);  // what was not said is what takes nothing
 }
 
+// The other side remembers as many receives.
+TEST(InitTest, WhoWantsToPostWithoutBoundIsNotUnderstood) {
+  for (const uint32_t posted : {0u, kMostPosted + 1, UINT32_MAX}) {
+    const Space space = init_with_parameters([posted](Writer& writer) {
+      writer.put(uint16_t{1}).put(uint16_t{2}).put(uint16_t{12});
+      writer.put(uint16_t{4}).put(uint16_t{4}).put(uint32_t{3});
+      writer.put(uint16_t{5}).put(uint16_t{4}).put(posted);
+    });
+    InitPacket read;
+    EXPECT_FALSE(read_init(space, read)) << posted;
+  }
+}
+
 TEST(ParametersTest, AKnownOneOfAnotherLengthIsRejected) {
   for (uint16_t type = 1; type <= 8; ++type) {
     for (const uint16_t length : {uint16_t{0}, uint16_t{1}, uint16_t{3}, uint16_t{9}}) {
