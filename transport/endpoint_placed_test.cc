@@ -87,6 +87,29 @@ TEST_F(PlacedTest, AWithdrawnReceiveEndsOnceNothingCanBeWrittenToItAnyMore) {
   EXPECT_TRUE(same(0, 1 << 20));
 }
 
+// VOPR, seed 217: what a reliable NIC tells was taken for delivered, while the program on the other
+// side withdrew the receive before it was told of the last chunk.
+TEST_F(PlacedTest, BothSidesAgreeWhetherAReceiveWasWithdrawnInTime) {
+  bool both[2] = {false, false};
+  for (int step = 0; step < 40; ++step) {
+    PairOptions options = placed(true);
+    start(options);
+    receive(0, 100'000, 1);
+    send(0, 100'000, 1);
+    pair_->run_for(micros(5 * step));
+    pair_->pause(1, true);  // chunks land meanwhile
+    pair_->run_for(micros(30));
+    if (ended(1).empty()) {
+      ASSERT_TRUE(end(1).post_cancel(pair_->now(), server_, 0, Direction::kReceive, 1));
+    }
+    pair_->pause(1, false);
+    ASSERT_TRUE(run_until_completed(1, 1, seconds(2))) << step;
+    EXPECT_EQ(ended(0)[0].ok, ended(1)[0].ok) << step;
+    both[ended(0)[0].ok ? 1 : 0] = true;
+  }
+  EXPECT_TRUE(both[0] && both[1]);
+}
+
 TEST_F(PlacedTest, AnAbortEndsReceivesOnceNothingCanBeWrittenToThem) {
   PairOptions options = placed();
   options.delay = millis(1);

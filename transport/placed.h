@@ -43,7 +43,8 @@ struct ChunkWrite {
 enum class PlacedEventKind : uint8_t {
   kArrived,  // a chunk landed here, and was complete before this event
   kFenced,   // from now on only writes of `epoch` land on this path
-  kSent,     // reliable NICs: a write of ours has landed (ok) or its path has failed (not ok)
+  kSent,     // reliable NICs: a write of ours has landed (ok) or its path has failed (not ok);
+             // landed is not delivered: the peer's program may have withdrawn the receive
 };
 
 // What a NIC tells.

@@ -29,6 +29,13 @@ simulator::TransportProcessOptions process_options(const MachineOptions& options
   datapath.ecn = host.ecn;
   datapath.timestamps = host.timestamps;
   datapath.clock_offset = host.clock_offset;
+  datapath.chunk_paths = host.chunk_paths;
+  datapath.chunk_bytes = options.chunks.bytes;
+  datapath.chunk_events = options.chunks.events;
+  datapath.fence_takes = options.chunks.fence_takes;
+  datapath.chunks.reliable = options.chunks.shape == PayloadShape::kReliableChunks;
+  datapath.chunks.timeout = options.chunks.repeat_after;
+  datapath.chunks.tries = options.chunks.tries;
   process.process.turn_time = host.turn_time;
   process.process.wake_delay_most = host.wake_delay_most;
   process.transport = host.endpoint;
@@ -81,6 +88,9 @@ Machine::~Machine() {
 
 void Machine::begin_life() {
   desk_.emplace(process_.datapath(), options_);
+  const transport::RegionId receives = desk_->receives.region();
+  const transport::MemoryToken token = datapath().token(receives);
+  if (token.length > 0) endpoint().set_token(receives, token);
   findings_taken_ = 0;
   counted_ = {};
 }

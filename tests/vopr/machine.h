@@ -30,6 +30,7 @@ class Caller {
 struct MachineOptions {
   uint32_t host = 0;
   HostOptions host_options;
+  ChunkOptions chunks;
   bool virtual_memory = false;
   events::Sink* sink = nullptr;
 };

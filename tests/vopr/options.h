@@ -36,6 +36,20 @@ struct FabricOptions {
   uint32_t hosts() const { return shape == FabricShape::kLeafSpine ? leaves * hosts_per_leaf : 2; }
 };
 
+// How payload travels: see transport/placed.h.
+enum class PayloadShape : uint8_t { kDatagrams, kUnreliableChunks, kReliableChunks };
+
+struct ChunkOptions {
+  PayloadShape shape = PayloadShape::kDatagrams;
+  uint32_t bytes = 65536;  // of a chunk, at most
+  uint32_t events = 1024;  // that may wait at a NIC
+  Nanos fence_takes = micros(10);
+  Nanos repeat_after = millis(4);  // reliable NICs: without progress
+  uint32_t tries = 7;              // and so often, before a queue pair fails
+
+  bool placed() const { return shape != PayloadShape::kDatagrams; }
+};
+
 struct FaultOptions {
   topology::LinkFaults steady;  // of all links, or of one, until the faults stop
   bool steady_everywhere = true;
@@ -44,6 +58,7 @@ struct FaultOptions {
   uint32_t outages = 0;  // times at which one link is down, in one direction or in both
   Nanos outage_most = millis(20);
   bool outages_noticed = false;  // switches learn of them
+  bool one_stays = false;        // one link of several beside each other never comes back
   uint32_t rate_changes = 0;     // down to a hundredth
   uint32_t pauses = 0;           // of a host: no turns, no calls
   Nanos pause_most = millis(50);
@@ -81,6 +96,7 @@ struct WorkloadOptions {
 struct HostOptions {
   transport::EndpointOptions endpoint;  // eager_region and max_datagram_bytes are filled in
   Bytes socket_bytes = {212'992};       // of its receive queue
+  uint16_t chunk_paths = 0;             // where payload travels in chunks; 0: this host cannot
   bool coalesces = true;
   bool predicts = true;
   bool timestamps = true;
@@ -96,6 +112,7 @@ struct Options {
   Nanos faults_for = millis(20);  // then they stop
   Nanos idle_for;                 // afterwards nothing is posted for so long
   FabricOptions fabric;
+  ChunkOptions chunks;
   FaultOptions faults;
   WorkloadOptions workload;
   std::vector<HostOptions> hosts;

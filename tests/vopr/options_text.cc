@@ -60,6 +60,28 @@ void write(std::string& text, const FabricOptions& fabric) {
   table.add("tells_errors", fabric.tells_errors);
 }
 
+const char* name_of(PayloadShape shape) {
+  switch (shape) {
+    case PayloadShape::kDatagrams:
+      return "datagrams";
+    case PayloadShape::kUnreliableChunks:
+      return "unreliable_chunks";
+    case PayloadShape::kReliableChunks:
+      return "reliable_chunks";
+  }
+  return "?";
+}
+
+void write(std::string& text, const ChunkOptions& chunks) {
+  Table table(text, "chunks");
+  table.add("shape", std::string(name_of(chunks.shape)));
+  table.add("bytes", uint64_t{chunks.bytes});
+  table.add("events", uint64_t{chunks.events});
+  table.add("fence_takes_ns", chunks.fence_takes);
+  table.add("repeat_after_ns", chunks.repeat_after);
+  table.add("tries", uint64_t{chunks.tries});
+}
+
 void write(std::string& text, const FaultOptions& faults) {
   Table table(text, "faults");
   table.add("loss_per_million", uint64_t{faults.steady.loss_per_million});
@@ -75,6 +97,7 @@ void write(std::string& text, const FaultOptions& faults) {
   table.add("outages", uint64_t{faults.outages});
   table.add("outage_most_ns", faults.outage_most);
   table.add("outages_noticed", faults.outages_noticed);
+  table.add("one_stays", faults.one_stays);
   table.add("rate_changes", uint64_t{faults.rate_changes});
   table.add("pauses", uint64_t{faults.pauses});
   table.add("pause_most_ns", faults.pause_most);
@@ -114,9 +137,7 @@ void write(std::string& text, const HostOptions& host) {
   table.add("max_paths", uint64_t{endpoint.max_paths});
   table.add("default_paths", uint64_t{endpoint.default_paths});
   table.add("connect_paths", uint64_t{host.connect_paths});
-  table.add("chunk_paths", uint64_t{endpoint.chunk_paths});
-  table.add("chunk_bytes", uint64_t{endpoint.chunk_bytes});
-  table.add("reliable_chunks", endpoint.reliable_chunks);
+  table.add("chunk_paths", uint64_t{host.chunk_paths});
   table.add("receive_capacity_bytes", endpoint.receive_capacity);
   table.add("congestion", endpoint.congestion);
   table.add("selector", endpoint.selector);
@@ -149,6 +170,7 @@ std::string to_text(const Options& options) {
   text += "faults_for_ns = " + std::to_string(options.faults_for.count) + "\n";
   text += "idle_for_ns = " + std::to_string(options.idle_for.count) + "\n";
   write(text, options.fabric);
+  write(text, options.chunks);
   write(text, options.faults);
   write(text, options.workload);
   for (const HostOptions& host : options.hosts) write(text, host);

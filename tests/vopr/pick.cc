@@ -115,6 +115,23 @@ WorkloadOptions pick_workload(Random& random, uint32_t hosts) {
   return workload;
 }
 
+ChunkOptions pick_chunks(Random& random) {
+  ChunkOptions chunks;
+  chunks.shape = one_of(random, {PayloadShape::kDatagrams, PayloadShape::kDatagrams,
+                                 PayloadShape::kUnreliableChunks, PayloadShape::kReliableChunks});
+  chunks.bytes = one_of(random, {4096u, 16'384u, 65'536u});
+  chunks.events = one_of(random, {1024u, 1024u, 8u});
+  chunks.fence_takes = one_of(random, {micros(1), micros(10), millis(1)});
+  chunks.repeat_after = one_of(random, {micros(500), millis(4)});
+  chunks.tries = one_of(random, {2u, 7u});
+  return chunks;
+}
+
+bool has_ways_around(const FabricOptions& fabric) {
+  return (fabric.shape == FabricShape::kParallelPaths && fabric.parallel_paths > 1) ||
+         (fabric.shape == FabricShape::kLeafSpine && fabric.leaves > 1 && fabric.spines > 1);
+}
+
 // What all hosts of a run have in common.
 transport::EndpointOptions pick_endpoint(Random& random, bool long_run) {
   transport::EndpointOptions endpoint;
@@ -165,7 +182,7 @@ HostOptions pick_host(Random& random, const transport::EndpointOptions& all) {
 bool FaultOptions::may_silence() const {
   const Nanos long_enough = millis(150);
   return steady.loss_per_million > 30'000 || (outages > 0 && outage_most > long_enough) ||
-         (pauses > 0 && pause_most > long_enough) || crashes > 0 ||
+         (pauses > 0 && pause_most > long_enough) || crashes > 0 || one_stays ||
          (bursts > 0 && burst_most > long_enough);
 }
 
@@ -185,6 +202,14 @@ Options pick(uint64_t seed) {
   for (uint32_t i = 0; i < options.fabric.hosts(); ++i) {
     options.hosts.push_back(pick_host(random, all));
   }
+  // Drawn apart, so that the rest of a seed's options stays as it is.
+  Random apart(seed ^ 0x6368756e6b73);
+  options.chunks = pick_chunks(apart);
+  for (HostOptions& host : options.hosts) {
+    const bool can = options.chunks.placed() && !percent(apart, 10);
+    host.chunk_paths = can ? one_of<uint16_t>(apart, {1, 2, 8, 64}) : 0;
+  }
+  options.faults.one_stays = percent(apart, 10) && has_ways_around(options.fabric);
   return options;
 }
 

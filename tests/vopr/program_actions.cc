@@ -173,7 +173,8 @@ void Program::check_refused(Side& side, Direction direction, ChannelId channel,
       explained = side.outstanding(direction) + side.withdrawn(direction) >= own.max_posted;
       break;
     case ErrorCode::kClosed:
-      explained = side.abort_called || side.close_called;
+      // Where the peer's NIC writes, the end is told only when that has been fenced.
+      explained = side.abort_called || side.close_called || stage_.options.chunks.placed();
       break;
     default:
       break;

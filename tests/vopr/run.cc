@@ -85,6 +85,7 @@ class Run {
     MachineOptions options;
     options.host = host;
     options.host_options = options_.hosts[host];
+    options.chunks = options_.chunks;
     options.virtual_memory = options_.workload.virtual_memory;
     options.sink = &sink_;
     machines_.push_back(std::make_unique<Machine>(world_, options, findings_.report));

@@ -36,6 +36,7 @@ class ScriptMaker {
                 ProcessChangeKind::kStart, faults.down_most);
     }
     heal();
+    if (faults.one_stays) add_lasting_outage();
     std::stable_sort(script_.hosts.begin(), script_.hosts.end(),
                      [](const ProcessChange& a, const ProcessChange& b) { return a.at < b.at; });
     std::stable_sort(script_.links.begin(), script_.links.end(),
@@ -82,6 +83,20 @@ class ScriptMaker {
       add(start + up_to(end - start), link, direction, LinkChangeKind::kNotice);
     }
     add(end, link, direction, LinkChangeKind::kUp);
+  }
+
+  // A link between switches, whatever else befell it, is down in the end.
+  void add_lasting_outage() {
+    Random random(options_.seed ^ 0x6c617374);
+    uint32_t link = 0;
+    do {
+      link = static_cast<uint32_t>(random.below(topology_.links.size()));
+    } while (topology_.links[link].a.kind == topology::NodeKind::kNic);
+    const auto start = nanos(
+        static_cast<int64_t>(random.below(static_cast<uint64_t>(options_.faults_for.count) + 1)));
+    const auto direction = static_cast<LinkDirection>(random.below(3));
+    add(start, link, direction, LinkChangeKind::kDown);
+    add(options_.faults_for, link, direction, LinkChangeKind::kDown);
   }
 
   void add_rate_change() {

@@ -1,5 +1,5 @@
 // Script: the fabric of a run, and what happens to its links and hosts, when. All of it stops at
-// Options::faults_for, when every link is whole again and every host runs.
+// Options::faults_for, when every link but one that stays down is whole again and every host runs.
 #pragma once
 
 #include <cstdint>

@@ -97,9 +97,10 @@ void Connection::handle_placed(Nanos now, const PlacedEvent& event) {
       if (!over() && chunk_bytes_ != 0) handle_arrived(now, event);
       break;
     case PlacedEventKind::kSent: {
-      if (over()) break;
+      // That it has landed does not say that its receive was not withdrawn: only the peer knows.
+      if (over() || event.ok) break;
       const auto path = static_cast<uint16_t>(event.path + flight_.first_chunk_path());
-      if (flight_.on_sent(now, path, event.number, event.ok)) break;
+      if (!flight_.on_write_failed(now, path, event.number)) break;
       // Its queue pair is broken until the peer has made its side anew.
       tell({FrameType::kAskFence, 0, event.path, 0, 0, flight_.epoch(path)});
       break;

@@ -91,9 +91,8 @@ class Flight final : private SentRunListener {
   void set_peer_window(uint64_t bytes) { peer_window_bytes_ = bytes; }
   // False: it acknowledges what was never sent.
   bool on_ack(Nanos now, Nanos made_at, const AckFrame& frame);
-  // A reliable NIC: the write with this number has landed, or its path has failed; false: it has
-  // failed.
-  bool on_sent(Nanos now, uint16_t path, uint64_t number, bool ok);
+  // A reliable NIC gave up the write with this number, and with it its path. False: there is none.
+  bool on_write_failed(Nanos now, uint16_t path, uint64_t number);
   // The peer rejects writes of earlier epochs on this path.
   void on_fenced(Nanos now, uint16_t path, uint16_t epoch);
   // The network passes at most `datagram_bytes` on this path.

@@ -85,20 +85,10 @@ void Flight::large_lost(const SentRun& run) {
                                    path.datagram_bytes, failed});
 }
 
-bool Flight::on_sent(Nanos now, uint16_t id, uint64_t number, bool ok) {
-  if (id >= paths_.size() || number >= paths_[id].next_number) return true;
-  if (ok) {
-    AckFrame frame;
-    frame.path = id;
-    frame.received_at = now;
-    frame.marked = paths_[id].marked_seen;
-    frame.range_count = 1;
-    frame.ranges[0] = {number, number};
-    on_ack(now, now, frame);
-    return true;
-  }
+bool Flight::on_write_failed(Nanos now, uint16_t id, uint64_t number) {
+  if (id >= paths_.size() || number >= paths_[id].next_number) return false;
   if (paths_[id].active()) set_aside(now, id, LossCause::kPathFailure);
-  return false;
+  return true;
 }
 
 void Flight::on_fenced(Nanos now, uint16_t id, uint16_t epoch) {

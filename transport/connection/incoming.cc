@@ -139,7 +139,8 @@ bool Incoming::cancel(ChannelId id, OperationId operation, Ring<ControlRecord>& 
     if (whole) return true;  // too late: it will complete
     message.failed = true;
     message.error = ErrorCode::kCancelled;
-    await_every_write(message);
+    // A fence now would not stop writes that the peer begins behind it.
+    message.untold = message.slot != kNoSlot;
     withdraw(id, channel.head + i, frames);
     complete_front(channel);
     return true;
@@ -328,7 +329,13 @@ bool Incoming::was_withdrawn(ChannelId channel, uint32_t sequence) const {
 }
 
 void Incoming::forget_withdrawn(ChannelId channel, uint32_t sequence) {
-  std::erase(unknown_withdrawals_, std::pair(channel, sequence));
+  if (std::erase(unknown_withdrawals_, std::pair(channel, sequence)) == 0) return;
+  Channel& at = channels_[channel];
+  const uint32_t index = sequence - at.head;
+  if (index >= at.messages.size() || !pool_[at.messages[index]].untold) return;
+  pool_[at.messages[index]].untold = false;
+  await_every_write(pool_[at.messages[index]]);
+  complete_front(at);
 }
 
 // The peer asks whether its message can still be withdrawn: not if all of it is here.
@@ -378,7 +385,8 @@ bool Incoming::predict(ChannelId& channel, uint32_t& sequence, uint32_t& offset,
   if (static_cast<int32_t>(index) < 0) index = 0;
   if (index >= c.messages.size()) return false;
   const InMessage& message = pool_[c.messages[index]];
-  if (message.failed) return false;
+  // Where the peer's NIC writes, a wrong prediction would spoil what has landed meanwhile.
+  if (message.failed || message.slot != kNoSlot) return false;
   const bool sized = message.started && message.message_bytes != kUnknownBytes;
   const uint64_t bytes = sized ? message.message_bytes : message.buffer.length;
   const uint64_t gap = message.received.first_gap();
@@ -408,7 +416,7 @@ void Incoming::release(uint32_t slot) {
 // Whether nothing more of the message matters, fences apart.
 bool Incoming::over(const InMessage& message) const {
   const bool whole = message.started && message.received.covered() == message.message_bytes;
-  return whole || message.failed;
+  return whole || (message.failed && !message.untold);
 }
 
 void Incoming::complete_front(Channel& channel) {
@@ -440,6 +448,7 @@ void Incoming::fail_all(ErrorCode error) {
     // The endpoint fences every path of a connection before it comes to this.
     for (size_t i = 0; i < channel.messages.size(); ++i) {
       pool_[channel.messages[i]].writes.clear();
+      pool_[channel.messages[i]].untold = false;
     }
     complete_front(channel);
   }

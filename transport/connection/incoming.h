@@ -37,6 +37,7 @@ struct InMessage {
   bool started = false;
   bool failed = false;
   ErrorCode error = ErrorCode::kCancelled;
+  bool untold = false;     // withdrawn, and the peer may still begin writes to it
   uint8_t slot = kNoSlot;  // where peers may write it remotely
   IntervalSet received;
   std::vector<OriginalWrite> writes;  // given up by the peer: it is not over before each is fenced

@@ -456,6 +456,55 @@ TEST_F(IncomingTest, PredictsTheNextReceiveWhenOneIsOver) {
   EXPECT_EQ(place.offset, 2000u);
 }
 
+// Receives that the peer's NIC may write.
+class PlacedReceiveTest : public IncomingTest {
+ protected:
+  PlacedReceiveTest() {
+    tokens_[kMemory].length = 8;
+    fences_.open(1);
+    in_.open_placed(tokens_, fences_);
+  }
+  // What was asked for is made: what the peer wrote in the old epoch lands no more.
+  int fence() {
+    int made = 0;
+    FenceRequest request;
+    for (; fences_.poll(request); ++made) fences_.on_fenced(request.path, request.epoch);
+    in_.resume();
+    return made;
+  }
+
+  TokenTable tokens_;
+  Fences fences_;
+};
+
+// VOPR, seed 290: a datagram for another message was received at the predicted place, where a chunk
+// had landed that nobody had been told of yet.
+TEST_F(PlacedReceiveTest, NothingIsPredictedWhereANicWrites) {
+  post(500, 40'000, 1);
+  ChannelId channel = 0;
+  uint32_t sequence = 0;
+  uint32_t offset = 0;
+  Payload place;
+  EXPECT_FALSE(in_.predict(channel, sequence, offset, place));
+  EXPECT_FALSE(in_.accept_chunk({0, 0, 10'000, false}));
+  EXPECT_FALSE(in_.predict(channel, sequence, offset, place));
+}
+
+// A peer that has not heard of it may begin writes behind a fence.
+TEST_F(PlacedReceiveTest, AWithdrawnReceiveIsOverWhenThePeerKnowsAndItsWritesAreFenced) {
+  post(0, 40'000, 1);
+  EXPECT_FALSE(in_.accept_chunk({0, 0, 10'000, false}));
+  ASSERT_TRUE(in_.cancel(0, 1, frames_));
+  EXPECT_EQ(fence(), 0);
+  EXPECT_EQ(in_.accept_chunk({0, 10'000, 10'000, false}), DropReason::kStaleMessage);
+  EXPECT_TRUE(ended().empty());
+  in_.forget_withdrawn(0, kFirstSequence);
+  EXPECT_TRUE(ended().empty());
+  EXPECT_EQ(fence(), 1);
+  EXPECT_EQ(ended(), Operations{1});
+  EXPECT_EQ(last_.error, ErrorCode::kCancelled);
+}
+
 TEST_F(IncomingTest, TheEndOfAConnectionEndsEveryReceive) {
   post(0, 100, 1);
   post(0, 100, 2, 2);
