@@ -25,8 +25,15 @@ install(FILES "${PROJECT_SOURCE_DIR}/cmake/package_config.cmake" RENAME heddle-c
         DESTINATION "${config_folder}")
 install(FILES "${PROJECT_BINARY_DIR}/heddle-config-version.cmake" DESTINATION "${config_folder}")
 
-# Completions, where the program's folder has them.
-install(FILES "${PROJECT_SOURCE_DIR}/apps/completion/heddle.bash" RENAME heddle OPTIONAL
+# The program itself knows its completions.
+set(completions "${PROJECT_BINARY_DIR}/completions")
+install(CODE "
+  file(MAKE_DIRECTORY \"${completions}\")
+  foreach(shell bash zsh)
+    execute_process(COMMAND \"$<TARGET_FILE:heddle>\" completion \${shell}
+                    OUTPUT_FILE \"${completions}/heddle.\${shell}\" COMMAND_ERROR_IS_FATAL ANY)
+  endforeach()")
+install(FILES "${completions}/heddle.bash" RENAME heddle
         DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
-install(FILES "${PROJECT_SOURCE_DIR}/apps/completion/heddle.zsh" RENAME _heddle OPTIONAL
+install(FILES "${completions}/heddle.zsh" RENAME _heddle
         DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
