@@ -58,7 +58,9 @@ void add_commands(CLI::App& root, Invocation& invocation) {
   add_completion_command(root, invocation);
 }
 
-int run_program(int argc, const char* const* argv) {
+namespace {
+
+int run_command(int argc, const char* const* argv) {
   try {
     CLI::App root{"Moves data between GPU hosts on plain Ethernet, and shows how it goes.",
                   "heddle"};
@@ -78,6 +80,17 @@ int run_program(int argc, const char* const* argv) {
     print_error({ErrorCode::kSystem, "stopped", error.what(), ""});
     return kCouldNotRun;
   }
+}
+
+}  // namespace
+
+int run_program(int argc, const char* const* argv) {
+  const int status = run_command(argc, argv);
+  if (Result<void> written = check_output(); !written) {
+    print_error(written.error());
+    return kCouldNotRun;
+  }
+  return status;
 }
 
 }  // namespace heddle::cli

@@ -4,13 +4,31 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <iostream>
 
 namespace heddle::cli {
 
+namespace {
+
+int g_output_error = 0;  // errno of the first write to standard output that failed
+
+}  // namespace
+
 void print(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
+  const bool written =
+      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  if (!written && g_output_error == 0) g_output_error = errno;
+}
+
+Result<void> check_output() {
+  std::cout.flush();  // the command line's help
+  if (!std::cout && g_output_error == 0) g_output_error = EIO;
+  if (g_output_error == 0) return {};
+  return fail(ErrorCode::kSystem, "cannot write all of the output", std::strerror(g_output_error),
+              "free some space, or let it go elsewhere");
 }
 
 void print_error(const Error& error) { fmt::print(stderr, "heddle: {}\n", error.message()); }

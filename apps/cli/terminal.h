@@ -16,6 +16,8 @@ inline constexpr int kCouldNotRun = 2;
 
 // Writes to standard output at once, so that a reader behind a pipe sees lines as they come.
 void print(std::string_view text);
+// Whether all that was printed could be written. Errors: kSystem (a full disk).
+Result<void> check_output();
 // "heddle: what: why (todo)" on standard error.
 void print_error(const Error& error);
 void print_warning(std::string_view text);

@@ -35,6 +35,15 @@ class Shell(unittest.TestCase):
         for name in rows:
             self.assertIn(name, text)
 
+    def test_a_full_disk_is_no_success(self):
+        for command in (("config", "show"), ("config", "show", "--json"), ("completion", "bash"),
+                        ("--help",), ("--version",)):
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                done = subprocess.run([program.HEDDLE, *command], stdout=full, stderr=subprocess.PIPE,
+                                      text=True, env=program.environment(), timeout=60, check=False)
+            self.assertEqual(done.returncode, 2, command)
+            self.assertIn("cannot write all of the output", done.stderr)
+
     def complete_bash(self, line):
         """What bash offers at the end of the line."""
         words = line.split(" ")
