@@ -77,7 +77,9 @@ TEST(UdpOpenTest, APrivilegedPortIsRefusedToOthers) {
   if (first_free <= 1) GTEST_SKIP() << "everybody may use every port here";
   const uid_t before = geteuid();
   constexpr uid_t kNobody = 65'534;
-  if (before == 0) ASSERT_EQ(seteuid(kNobody), 0);
+  if (before == 0) {
+    ASSERT_EQ(seteuid(kNobody), 0);
+  }
   expect_error(at("127.0.0.1", 1), ErrorCode::kPermission, "127.0.0.1:1");
   ASSERT_EQ(seteuid(before), 0);
 }
