@@ -158,6 +158,28 @@ TEST_F(TransferTest, AProcessThatStaysStoppedIsFoundDead) {
   EXPECT_EQ(sender_->first_error(), ErrorCode::kPeerDead);
 }
 
+// One direction of the only link fails for good. Whoever hears nothing finds out first and tells.
+TEST_F(TransferTest, WhereALinkFailsOneWayBothSidesAreToldWithinTenSeconds) {
+  for (const auto direction :
+       {topology::LinkDirection::kForward, topology::LinkDirection::kBackward}) {
+    WorldOptions options{.topology = topology::point_to_point(ten_gigabits())};
+    options.topology.changes = {{.at = millis(2),
+                                 .link = 0,
+                                 .direction = direction,
+                                 .kind = topology::LinkChangeKind::kDown}};
+    make(options, {.message_bytes = 64u << 20, .messages = 4});
+    const Nanos start = world_->now();
+    ASSERT_TRUE(world_->run_until_done([this] { return sender_->closed() && receiver_->closed(); },
+                                       seconds(20)));
+    EXPECT_GE(world_->now() - start, seconds(5));
+    EXPECT_LE(world_->now() - start, seconds(10));
+    EXPECT_EQ(sender_->first_error(), ErrorCode::kPeerDead);
+    EXPECT_EQ(receiver_->first_error(), ErrorCode::kPeerDead);
+    receiver_->forget();
+    receiver_.reset();
+  }
+}
+
 // A whole minute without a call: the helper answers, so nobody is taken for dead and the transfer
 // goes on with what was posted.
 TEST_F(TransferTest, AReceiverWhoseCallerIsAwayStaysAlive) {

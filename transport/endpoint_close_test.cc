@@ -259,6 +259,41 @@ TEST_F(CloseTest, ADeadPeerIsFoundByWhoOnlyWaits) {
   EXPECT_EQ(ended(1)[0].error, ErrorCode::kPeerDead);
 }
 
+// The network fails one way only. Who hears nothing takes the peer for dead and tells it so; who
+// still hears would else go on for as long again.
+TEST_F(CloseTest, WhereTheNetworkFailsOneWayBothSidesAreToldWithinTenSeconds) {
+  for (const bool lossy : {false, true}) {  // what still passes: all, or six of ten datagrams
+    for (const uint16_t paths : {uint16_t{1}, uint16_t{8}}) {
+      for (const int silent : {0, 1}) {  // the sender or the receiver is not heard any more
+        PairOptions options;
+        bool out = false;
+        options.drop = [&, random = Random(5)](int side, const TxBurst&, uint32_t) mutable {
+          return out && (side == silent || (lossy && random.below(10) < 4));
+        };
+        ConnectionOptions some;
+        some.paths = paths;
+        options.endpoint.default_paths = paths;
+        start(options, some);
+        receive(0, 8 << 20, 1);
+        send(0, 8 << 20, 1);
+        pair_->run_for(micros(300));
+        out = true;
+        const Nanos began = pair_->now();
+        ASSERT_TRUE(pair_->run_until([&] { return seen(1 - silent) == 2; }, seconds(10)));
+        EXPECT_GE(pair_->now() - began, seconds(5));
+        EXPECT_EQ(notice(1 - silent).error.code, ErrorCode::kPeerDead);
+        ASSERT_TRUE(pair_->run_until([&] { return seen(silent) == 2; }, millis(1)))
+            << silent << " goes on, over " << paths << " paths";
+        EXPECT_LE(pair_->now() - began, seconds(10));
+        EXPECT_EQ(notice(silent).error.code, ErrorCode::kPeerDead);
+        EXPECT_EQ(ended(0)[0].error, ErrorCode::kPeerDead);
+        EXPECT_EQ(ended(1)[0].error, ErrorCode::kPeerDead);
+        expect_forgotten();
+      }
+    }
+  }
+}
+
 TEST_F(CloseTest, AnIcmpThatNobodyListensIsBelievedOnlyOfASilentPeer) {
   start();
   NetworkError refused{NetworkErrorKind::kRefused, pair_->address(1), 0, 0};

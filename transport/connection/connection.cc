@@ -91,8 +91,16 @@ void Connection::advance_close(Nanos now) {
 
 void Connection::post_abort(Nanos now) {
   if (over()) return;
-  if (peer_id_ != 0) last_words_ = CloseReason::kAborted;
+  say_last(CloseReason::kAborted);
   finish(now, CloseCause::kAborted, {ErrorCode::kClosed, "connection closed", "aborted here", ""});
+}
+
+// What the peer is told, in so many packets, once this side is over. A lost one is not repeated:
+// then the peer learns it from a reset when it next speaks.
+void Connection::say_last(CloseReason reason, uint8_t times) {
+  if (peer_id_ == 0) return;
+  last_words_ = reason;
+  last_words_left_ = times;
 }
 
 // The end, whatever the cause: every operation ends, and the caller is told. Receives that a peer's

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -67,7 +66,7 @@ class Connection final : private SentRunListener {
   uint32_t peer_id() const { return peer_id_; }
   bool over() const { return state_ == events::ConnectionState::kClosed; }
   // Over, and nothing is left to say: it may be destroyed.
-  bool gone() const { return over() && !last_words_ && !fencing_; }
+  bool gone() const { return over() && last_words_left_ == 0 && !fencing_; }
   const ConnectionStatistics& statistics();
   std::span<const PathStatistics> path_statistics();
   size_t bytes_held() const;
@@ -83,6 +82,7 @@ class Connection final : private SentRunListener {
   void end_receives();
   void heard(Nanos now, const ConnectionHeader& header);
   void advance_close(Nanos now);
+  void say_last(CloseReason reason, uint8_t times = 1);
   void watch(Nanos now);
   uint64_t own_window() const;
   void on_acked(const SentRun& run, uint32_t first, uint32_t count, bool was_lost) override;
@@ -127,6 +127,7 @@ class Connection final : private SentRunListener {
   void tell(const ControlRecord& record);
   void send_frames_by(Nanos at);
   bool control_due(Nanos now) const;
+  bool send_last_words(Nanos now, TxBatch& batch);
   Sent write_control(Nanos now, TxBatch& batch, uint16_t path, bool ping, uint32_t padded_to);
   ConnectionHeader header(Nanos now, PacketType type, uint16_t path, uint8_t flags) const;
   void write_record(ControlRecord& record, Writer& writer) const;
@@ -191,12 +192,13 @@ class Connection final : private SentRunListener {
   bool close_wanted_ = false;
   bool close_sent_ = false;
   bool close_acked_ = false;
-  std::optional<CloseReason> last_words_;  // one last packet, sent when it is over
+  CloseReason last_words_ = CloseReason::kAborted;  // sent when it is over
+  uint8_t last_words_left_ = 0;                     // packets that say so, each on another path
   Nanos close_by_ = Nanos::never();
 
-  Nanos payload_at_;            // payload last received
-  uint32_t expected_step_ = 0;  // of the rows that arrive: payload of a segment
-  bool receiving_ = false;      // counted in shared_.receiving
+  Nanos payload_at_;               // payload last received
+  uint32_t expected_step_ = 0;     // of the rows that arrive: payload of a segment
+  bool receiving_ = false;         // counted in shared_.receiving
   ConnectionStatistics statistics_;
   std::vector<PathStatistics> path_statistics_;
 };

@@ -154,7 +154,7 @@ void Connection::handle_accept(Nanos now, const AcceptPacket& accept) {
   const Nanos rtt = std::max(now - accept.echoed_sent_at, nanos(1));
   Result<void> opened = open(now, accept.parameters, options_.congestion, rtt);
   if (!opened) {
-    last_words_ = CloseReason::kAborted;
+    say_last(CloseReason::kAborted);
     finish(now, CloseCause::kRefused, std::move(opened).error());
     return;
   }

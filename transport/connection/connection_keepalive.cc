@@ -15,6 +15,9 @@ using events::RecoveryStep;
 constexpr int64_t kIdleFactor = 10;
 // ICMP "nobody listens" for so long, and nothing heard: believed.
 constexpr Nanos kRefusedFor = millis(200);
+// A peer that was taken for dead is told so in as many packets: it may still hear, and would else
+// find out only when its own probes go unanswered.
+constexpr uint8_t kLastWords = 8;
 
 }  // namespace
 
@@ -44,6 +47,7 @@ void Connection::check_peer(Nanos now) {
 
 void Connection::declare_dead(Nanos now, const char* why) {
   shared_.observer.step(now, id_, UINT16_MAX, RecoveryStep::kPeerDeclaredDead);
+  say_last(CloseReason::kUnheard, kLastWords);
   finish(now, CloseCause::kPeerDead,
          {ErrorCode::kPeerDead, "the peer is gone", why, "look at its process and its host"});
 }
@@ -96,14 +100,14 @@ void Connection::handle_timeout(Nanos now) {
   const bool refused_due = refused_since_ != Nanos::never() && now - refused_since_ >= kRefusedFor;
   if (keepalive_at_ <= now || dead_due || refused_due) check_peer(now);
   if (over() || close_by_ > now) return;
-  last_words_ = CloseReason::kAborted;
+  say_last(CloseReason::kAborted);
   finish(now, CloseCause::kAborted,
          {ErrorCode::kTimeout, "connection closed", "the peer did not take everything in time",
           "post its receives before closing"});
 }
 
 Nanos Connection::next_timeout() const {
-  if (over()) return last_words_ ? Nanos{} : Nanos::never();
+  if (over()) return last_words_left_ > 0 ? Nanos{} : Nanos::never();
   if (state_ == ConnectionState::kHandshaking) {
     return std::min({init_at_, began_at_ + shared_.options.handshake_timeout, close_by_});
   }

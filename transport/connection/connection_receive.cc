@@ -220,13 +220,19 @@ bool Connection::handle_frame(Nanos now, FrameType type, Reader& reader, Control
 }
 
 void Connection::handle_close_frame(Nanos now, CloseReason reason) {
+  if (reason == CloseReason::kUnheard) {
+    finish(now, CloseCause::kResetByPeer,
+           {ErrorCode::kPeerDead, "connection lost", "the peer heard nothing from here any more",
+            "look at the network from here to there, and at what kept this process from running"});
+    return;
+  }
   if (reason == CloseReason::kAborted || reason == CloseReason::kProtocolError) {
     finish(now, CloseCause::kResetByPeer,
            {ErrorCode::kClosed, "connection closed", "the peer gave it up", ""});
     return;
   }
   // Graceful: the peer has got all it sent acknowledged. One packet more tells it that we know.
-  if (reason == CloseReason::kGraceful) last_words_ = CloseReason::kFinished;
+  if (reason == CloseReason::kGraceful) say_last(CloseReason::kFinished);
   finish(now, CloseCause::kGraceful, {ErrorCode::kClosed, "connection closed", "by the peer", ""});
 }
 

@@ -79,11 +79,7 @@ bool Connection::transmit(Nanos now, TxBatch& batch) {
     return init_at_ <= now && !send_init(now, batch);
   }
   if (over()) {
-    if (!last_words_) return false;
-    if (acks_.paths() == 0) acks_.open(1);
-    if (write_control(now, batch, 0, false, 0) == Sent::kFull) return true;
-    last_words_.reset();
-    return false;
+    return send_last_words(now, batch);
   }
   if (accept_due_ && !send_accept(batch)) return true;
   // Asked after everything that happens, and mostly nothing is due.
@@ -96,6 +92,17 @@ bool Connection::transmit(Nanos now, TxBatch& batch) {
   if (send_control(now, batch) == Sent::kFull) return true;
   while (data == Sent::kOne) data = send_burst(now, batch);
   return data == Sent::kFull;
+}
+
+// True: the batch is full, and some are left.
+bool Connection::send_last_words(Nanos now, TxBatch& batch) {
+  if (acks_.paths() == 0) acks_.open(1);
+  const uint16_t paths = std::max<uint16_t>(flight_.first_chunk_path(), 1);
+  for (; last_words_left_ > 0; --last_words_left_) {
+    const auto path = static_cast<uint16_t>(last_words_left_ % paths);
+    if (write_control(now, batch, path, false, 0) == Sent::kFull) return true;
+  }
+  return false;
 }
 
 Connection::Sent Connection::send_burst(Nanos now, TxBatch& batch) {
@@ -267,7 +274,7 @@ Connection::Sent Connection::write_control(Nanos now, TxBatch& batch, uint16_t p
   writer = Writer({space + kConnectionHeaderBytes, limit - kConnectionHeaderBytes});
   if (!bare && acks_.write(now, own_window(), writer)) ++statistics_.acks_sent;
   if (!bare && chunk_acks_.write(now, own_window(), writer)) ++statistics_.acks_sent;
-  if (over()) write_close(*last_words_, writer);
+  if (over()) write_close(last_words_, writer);
   if (run != nullptr) {
     run->sizes_path = padded_to != 0;
     if (!bare) write_frames(*run, writer);

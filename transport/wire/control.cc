@@ -99,7 +99,7 @@ void write_close(CloseReason reason, Writer& writer) {
 bool read_close(Reader& reader, CloseReason& reason) {
   const uint8_t value = reader.get<uint8_t>();
   reason = static_cast<CloseReason>(value);
-  return reader.ok() && value <= static_cast<uint8_t>(CloseReason::kFinished);
+  return reader.ok() && value <= static_cast<uint8_t>(CloseReason::kUnheard);
 }
 
 void write_placed_grant(const PlacedGrantFrame& frame, Writer& writer) {

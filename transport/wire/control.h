@@ -91,7 +91,13 @@ struct CancelFrame {
   CancelReason reason = CancelReason::kCancelled;
 };
 
-enum class CloseReason : uint8_t { kGraceful = 0, kAborted = 1, kProtocolError = 2, kFinished = 3 };
+enum class CloseReason : uint8_t {
+  kGraceful = 0,
+  kAborted = 1,
+  kProtocolError = 2,
+  kFinished = 3,
+  kUnheard = 4,  // nothing was heard of the reader for so long that it was taken for dead
+};
 
 inline constexpr size_t kAckTimesBytes = 1 + 16;
 inline constexpr size_t kGrantBytes = 1 + 12;

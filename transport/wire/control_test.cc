@@ -221,8 +221,9 @@ TEST(CancelFrameTest, AnUnknownReasonIsRejected) {
 }
 
 TEST(CloseFrameTest, SurvivesForEveryReason) {
-  for (const CloseReason reason : {CloseReason::kGraceful, CloseReason::kAborted,
-                                   CloseReason::kProtocolError, CloseReason::kFinished}) {
+  for (const CloseReason reason :
+       {CloseReason::kGraceful, CloseReason::kAborted, CloseReason::kProtocolError,
+        CloseReason::kFinished, CloseReason::kUnheard}) {
     const Buffer bytes = written([&](Writer& writer) { write_close(reason, writer); });
     EXPECT_EQ(bytes.size(), kCloseBytes);
     Reader reader = after_type(bytes);
@@ -234,7 +235,7 @@ TEST(CloseFrameTest, SurvivesForEveryReason) {
 }
 
 TEST(CloseFrameTest, AnUnknownReasonIsRejected) {
-  const std::array<std::byte, 1> bytes{std::byte{4}};
+  const std::array<std::byte, 1> bytes{std::byte{5}};
   Reader reader(bytes);
   CloseReason reason{};
   EXPECT_FALSE(read_close(reader, reason));
