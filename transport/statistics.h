@@ -25,7 +25,11 @@ struct ConnectionStatistics {
   uint64_t payload_bytes_received = 0;  // unique, placed
   uint64_t segments_sent = 0;
   uint64_t segments_repeated = 0;
-  uint64_t segments_repeated_spuriously = 0;  // the original had arrived after all
+  // Segments of payload that were given up, sent again in whole or in part, and then acknowledged
+  // themselves: their repeats were needless. What arrives before its repeat has left is not among
+  // them (nothing is repeated then), nor are control packets. Never more than segments_repeated,
+  // although a repeat may be cut into larger segments than what it repeats.
+  uint64_t segments_repeated_spuriously = 0;
   uint64_t segments_received = 0;
   uint64_t segments_duplicate = 0;
   uint64_t messages_sent = 0;

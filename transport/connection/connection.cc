@@ -9,6 +9,13 @@ namespace heddle::transport {
 using events::CloseCause;
 using events::ConnectionState;
 
+namespace {
+
+// Names a transmission among those of the same bytes.
+uint64_t name_of(const SentRun& run, uint16_t path) { return run.first_number << 16 | path; }
+
+}  // namespace
+
 Connection::Connection(Shared& shared, ConnectionId id, const Address& peer)
     : shared_(shared),
       id_(id),
@@ -143,7 +150,8 @@ uint64_t Connection::own_window() const {
   return std::max(least, shared_.options.receive_capacity.count / (others + 1));
 }
 
-void Connection::on_acked(const SentRun& run, uint32_t first, uint32_t count, bool) {
+void Connection::on_acked(const SentRun& run, uint32_t first, uint32_t count, bool was_lost) {
+  if (run.data && was_lost) count_needless(run, first, count);
   if (run.data) {
     outgoing_.on_acked(run.row, run.start_of(first), run.end_of(first, count));
   }
@@ -156,9 +164,20 @@ void Connection::on_acked(const SentRun& run, uint32_t first, uint32_t count, bo
   }
 }
 
+// What was given up has arrived. Where its repeat has not left yet, none will.
+void Connection::count_needless(const SentRun& run, uint32_t first, uint32_t count) {
+  const uint64_t sent_as = name_of(run, flight_.current_path());
+  const auto again = [&](uint32_t from, uint32_t segments) {
+    return outgoing_.sent_again(run.row, run.start_of(from), run.end_of(from, segments), sent_as);
+  };
+  if (again(first, count) == 0) return;
+  for (uint32_t i = first; i < first + count; ++i) needless_repeats_ += again(i, 1) > 0 ? 1 : 0;
+}
+
 void Connection::on_lost(const SentRun& run, uint32_t first, uint32_t count, events::LossCause) {
   if (run.data) {
-    outgoing_.on_lost(run.row, run.start_of(first), run.end_of(first, count));
+    outgoing_.on_lost(run.row, run.start_of(first), run.end_of(first, count),
+                      name_of(run, flight_.current_path()));
   }
   for (uint8_t i = 0; i < run.control_count; ++i) {
     const ControlRecord& record = run.control[i];
@@ -189,6 +208,8 @@ void Connection::settle_receiving(Nanos horizon) {
 
 const ConnectionStatistics& Connection::statistics() {
   flight_.fill(statistics_);
+  statistics_.segments_repeated_spuriously =
+      std::min(needless_repeats_, statistics_.segments_repeated);
   statistics_.payload_bytes_acked = outgoing_.acked_bytes();
   statistics_.payload_bytes_received = incoming_.received_bytes();
   statistics_.messages_sent = outgoing_.completed();

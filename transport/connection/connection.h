@@ -82,6 +82,7 @@ class Connection final : private SentRunListener {
   void end_receives();
   void heard(Nanos now, const ConnectionHeader& header);
   void advance_close(Nanos now);
+  void count_needless(const SentRun& run, uint32_t first, uint32_t count);
   void say_last(CloseReason reason, uint8_t times = 1);
   void watch(Nanos now);
   uint64_t own_window() const;
@@ -199,6 +200,7 @@ class Connection final : private SentRunListener {
   Nanos payload_at_;               // payload last received
   uint32_t expected_step_ = 0;     // of the rows that arrive: payload of a segment
   bool receiving_ = false;         // counted in shared_.receiving
+  uint64_t needless_repeats_ = 0;  // in segments of what was repeated
   ConnectionStatistics statistics_;
   std::vector<PathStatistics> path_statistics_;
 };

@@ -245,7 +245,6 @@ void Flight::fill(ConnectionStatistics& s) const {
   s.pacing_rate = controller_ ? controller_->pacing_rate() : BitsPerSec{};
   s.paths = static_cast<uint32_t>(paths_.size());
   s.congestion_marks = marks_;
-  s.segments_repeated_spuriously = spurious_segments_;
   s.offered_datagram_bytes = largest_datagram_;
   s.refused_datagram_bytes = refused_bytes_;
   s.segment_bytes = 0;

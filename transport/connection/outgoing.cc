@@ -122,7 +122,7 @@ void Outgoing::apply_grant(uint32_t slot, const Grant& grant) {
     give_up(message, ErrorCode::kTruncated);
   } else if (message.lost_ahead) {
     const uint32_t end = std::max(message.next, 1u);
-    repeats_.push_back({slot, message.sequence, message.channel, 0, end, {}});
+    repeats_.push_back({slot, message.sequence, message.channel, 0, end, {}, kSentAhead});
   }
 }
 
@@ -379,13 +379,33 @@ void Outgoing::on_acked(const DataRecord& row, uint32_t start, uint32_t end) {
 
 // What was sent ahead of its grant may be lost because the peer has no room for it. It would be
 // refused again and again, and what is granted would have to wait behind it.
-void Outgoing::on_lost(const DataRecord& row, uint32_t start, uint32_t end) {
+void Outgoing::on_lost(const DataRecord& row, uint32_t start, uint32_t end, uint64_t sent_as) {
   OutMessage* message = find(row.channel, row.sequence, row.message);
   if (message == nullptr || message->failed || message->withdrawing) return;
   message->lost_ahead |= !message->granted;
   if (!message->granted) return;
-  repeats_.push_back(
-      {row.message, row.sequence, row.channel, start, std::max(end, start + 1), row.original});
+  repeats_.push_back({row.message, row.sequence, row.channel, start, std::max(end, start + 1),
+                      row.original, sent_as});
+}
+
+uint32_t Outgoing::sent_again(const DataRecord& row, uint32_t start, uint32_t end,
+                              uint64_t sent_as) {
+  const OutMessage* message = find(row.channel, row.sequence, row.message);
+  if (message != nullptr && message->lost_ahead && !message->granted) return 0;
+  end = std::max(end, start + 1);
+  uint32_t again = end - start;
+  for (size_t i = 0; i < repeats_.size(); ++i) {
+    const Repeat& waiting = repeats_[i];
+    const bool of_it = waiting.sent_as == sent_as || waiting.sent_as == kSentAhead;
+    if (!of_it || waiting.message != row.message || waiting.sequence != row.sequence ||
+        waiting.channel != row.channel) {
+      continue;
+    }
+    const uint32_t from = std::max(start, waiting.start);
+    const uint32_t to = std::min(end, waiting.end);
+    again -= to > from ? to - from : 0;
+  }
+  return again;
 }
 
 void Outgoing::complete_front(Channel& channel) {

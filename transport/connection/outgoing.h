@@ -102,7 +102,10 @@ class Outgoing {
   bool on_delivered(const CancelFrame& delivered);
   // Bytes [start, end) of the row's message arrived, or did not.
   void on_acked(const DataRecord& row, uint32_t start, uint32_t end);
-  void on_lost(const DataRecord& row, uint32_t start, uint32_t end);
+  // `sent_as`: what tells the transmission that was given up from others of the same bytes.
+  void on_lost(const DataRecord& row, uint32_t start, uint32_t end, uint64_t sent_as);
+  // How many of these bytes, given up as `sent_as`, have been sent again for that reason.
+  uint32_t sent_again(const DataRecord& row, uint32_t start, uint32_t end, uint64_t sent_as);
   const RemotePlace& remote_place(uint8_t slot) const { return places_[slot]; }
   // A message too long for its receive, or withdrawn before its receive was posted, was found; the
   // frame that tells the peer is left in `record`.
@@ -143,6 +146,7 @@ class Outgoing {
     uint32_t posted_to() const { return head + static_cast<uint32_t>(messages.size()); }
     uint32_t granted_to() const { return head + static_cast<uint32_t>(grants.size()); }
   };
+  static constexpr uint64_t kSentAhead = 0;  // given up together, whatever they were sent as
   struct Repeat {
     uint32_t message = kNoIndex;
     uint32_t sequence = 0;
@@ -150,6 +154,7 @@ class Outgoing {
     uint32_t start = 0;
     uint32_t end = 0;
     OriginalWrite original;
+    uint64_t sent_as = kSentAhead;
   };
 
   Channel* channel_for(ChannelId channel);

@@ -46,8 +46,11 @@ class OutgoingTest : public ::testing::Test {
   void ack(const Piece& piece) {
     out_.on_acked(record(piece), piece.offset, piece.offset + piece.length);
   }
-  void lose(const Piece& piece) {
-    out_.on_lost(record(piece), piece.offset, piece.offset + piece.length);
+  void lose(const Piece& piece, uint64_t sent_as = 1) {
+    out_.on_lost(record(piece), piece.offset, piece.offset + piece.length, sent_as);
+  }
+  uint32_t sent_again(const Piece& piece, uint64_t sent_as) {
+    return out_.sent_again(record(piece), piece.offset, piece.offset + piece.length, sent_as);
   }
   std::vector<OperationId> ended() {
     std::vector<OperationId> operations;
@@ -554,6 +557,24 @@ TEST_F(OutgoingTest, InTheSteadyStateNothingGrows) {
   const size_t held = out_.bytes_held() + pool_.bytes_held();
   for (uint32_t i = 50; i < 1000; ++i) exchange(i);
   EXPECT_EQ(out_.bytes_held() + pool_.bytes_held(), held);
+}
+
+TEST_F(OutgoingTest, KnowsWhatOfALostRowHasBeenSentAgain) {
+  post(5000, 1);
+  ASSERT_TRUE(grant(0));
+  const Piece whole = take();
+  lose(whole, 7);
+  EXPECT_EQ(sent_again(whole, 7), 0u);
+  const Piece part = take(2000);
+  EXPECT_TRUE(part.repeat);
+  EXPECT_EQ(sent_again(whole, 7), 2000u);
+  lose(part, 8);  // the repeat is lost as well: that is another transmission
+  EXPECT_EQ(sent_again(part, 8), 0u);
+  EXPECT_EQ(sent_again(whole, 7), 2000u);
+  while (take().length > 0) {
+  }
+  EXPECT_EQ(sent_again(part, 8), 2000u);
+  EXPECT_EQ(sent_again(whole, 7), 5000u);
 }
 
 }  // namespace
