@@ -59,7 +59,11 @@ class Echo : public EngineProgram {
       if (failed_) return posted;
       wrong_ += datapath::pattern_mismatch(kPattern, 0, incoming_) != bytes_;
       ++done_;
-      if (!caller_) send_ = *endpoint.send(*connection_, 0, incoming_.data(), bytes_);
+      if (!caller_) {
+        // A copy: the buffer is posted for the next message before this one has left.
+        outgoing_ = incoming_;
+        send_ = *endpoint.send(*connection_, 0, outgoing_.data(), bytes_);
+      }
       posted = true;
     }
     return posted;
