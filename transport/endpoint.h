@@ -128,7 +128,8 @@ class Endpoint {
   uint32_t connections() const;
   // Bytes of memory held for everything, pools included; for the bounds and their tests.
   size_t bytes_held() const;
-  // Records that are lent from the pools: of operations, of what is in flight, of early messages.
+  // Records that are lent from the pools: of operations, of what is in flight, of gaps in what
+  // arrived, of early messages.
   // None when no connection is left.
   uint32_t records_lent() const;
 

@@ -218,14 +218,14 @@ const ConnectionStatistics& Connection::statistics() {
 }
 
 std::span<const PathStatistics> Connection::path_statistics() {
-  flight_.fill(path_statistics_);
-  return path_statistics_;
+  flight_.fill(shared_.path_statistics);
+  return shared_.path_statistics;
 }
 
 size_t Connection::bytes_held() const {
   return sizeof(Connection) + outgoing_.bytes_held() + incoming_.bytes_held() +
-         flight_.bytes_held() + acks_.bytes_held() + frames_.capacity() * sizeof(ControlRecord) +
-         path_statistics_.capacity() * sizeof(PathStatistics);
+         flight_.bytes_held() + acks_.bytes_held() + chunk_acks_.bytes_held() +
+         frames_.capacity() * sizeof(ControlRecord);
 }
 
 }  // namespace heddle::transport

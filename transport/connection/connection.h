@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "transport/connection/fences.h"
 #include "transport/connection/flight.h"
@@ -162,8 +161,8 @@ class Connection final : private SentRunListener {
   Outgoing outgoing_;
   Incoming incoming_;
   Flight flight_;
-  AckMaker acks_;
-  AckMaker chunk_acks_;  // of remote writes
+  AckMaker acks_{shared_.ranges};
+  AckMaker chunk_acks_{shared_.ranges};  // of remote writes
   Fences fences_;
   Nanos fence_at_ = Nanos::never();  // when a message that waits for a fence asks for it
   uint32_t chunk_bytes_ = 0;         // 0: nothing is written remotely
@@ -202,7 +201,6 @@ class Connection final : private SentRunListener {
   bool receiving_ = false;         // counted in shared_.receiving
   uint64_t needless_repeats_ = 0;  // in segments of what was repeated
   ConnectionStatistics statistics_;
-  std::vector<PathStatistics> path_statistics_;
 };
 
 }  // namespace heddle::transport

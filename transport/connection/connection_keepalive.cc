@@ -13,6 +13,9 @@ using events::RecoveryStep;
 
 // A connection with nothing posted is asked this much less often.
 constexpr int64_t kIdleFactor = 10;
+// After so long without a packet that counts, what was lost before need not be known any more: an
+// idle connection keeps no memory of it. Longer than anything is late and still worth having.
+constexpr Nanos kGapsKeptFor = millis(500);
 // ICMP "nobody listens" for so long, and nothing heard: believed.
 constexpr Nanos kRefusedFor = millis(200);
 // A peer that was taken for dead is told so in as many packets: it may still hear, and would else
@@ -32,6 +35,8 @@ void Connection::check_peer(Nanos now) {
     declare_dead(now, "its host says that nobody listens there any more");
     return;
   }
+  acks_.forget_old_gaps(now - kGapsKeptFor);
+  chunk_acks_.forget_old_gaps(now - kGapsKeptFor);
   const bool watched = busy() || unanswered != Nanos::never();
   const Nanos period = watched ? dead_after / 5 : dead_after / 5 * kIdleFactor;
   const Nanos silent_since = std::max(heard_at_, Nanos{});

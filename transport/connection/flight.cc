@@ -12,6 +12,10 @@ namespace {
 // A burst leaves only with this part of the window, or a full burst: bursts of scraps cost a system
 // call each.
 constexpr uint64_t kLeastWindowPart = 8;
+// What a peer may hold an acknowledgement of control packets back (AckMaker::kControlDelay).
+constexpr Nanos kHeldBack = millis(1);
+// No more is in flight on one path: its bytes are counted in 32 bits.
+constexpr uint64_t kMostOnPath = uint64_t{1} << 31;
 
 }  // namespace
 
@@ -22,26 +26,25 @@ void Flight::open(Nanos now, FlightOptions options) {
   largest_datagram_ = options.largest_datagram;
   datagram_paths_ = options.paths;
   chunk_paths_ = options.chunk_paths;
+  chunk_bytes_ = options.chunk_bytes;
   const auto total = static_cast<uint16_t>(datagram_paths_ + chunk_paths_);
   paths_ = std::vector<TxPath>(total);
-  samples_.resize(total);
-  sample_of_.resize(total);
+  order_ = std::vector<uint16_t>(total);
   active_ = usable_ = chunk_paths_ > 0 ? chunk_paths_ : datagram_paths_;
   if (options.first_rtt.count > 0) round_trip_.add(now, options.first_rtt);
   for (uint16_t i = 0; i < total; ++i) {
     TxPath& path = paths_[i];
-    path.places = i >= datagram_paths_;
-    path.datagram_bytes =
-        path.places ? options.chunk_bytes : std::min(kBaseDatagram, largest_datagram_);
-    path.wanted_bytes =
-        !path.places && largest_datagram_ > path.datagram_bytes ? largest_datagram_ : 0;
-    if (path.wanted_bytes != 0) ++unsized_;
-    if (options.first_rtt.count > 0) path.round_trip.add(now, options.first_rtt);
+    path.datagram_bytes = static_cast<uint16_t>(std::min(kBaseDatagram, largest_datagram_));
+    if (!places(i) && largest_datagram_ > path.datagram_bytes) {
+      path.wanted_bytes = static_cast<uint16_t>(largest_datagram_);
+      ++unsized_;
+    }
+    if (options.first_rtt.count > 0) path.trip.add(options.first_rtt);
     // Those that carry payload stand first: they are usable.
     const auto at = static_cast<uint16_t>(carries(i) ? i - (chunk_paths_ > 0 ? datagram_paths_ : 0)
                                                      : chunk_paths_ + i);
-    sample_of_[i] = at;
-    samples_[at].path = i;
+    path.place = at;
+    order_[at] = i;
   }
 }
 
@@ -51,7 +54,7 @@ void Flight::close() {
   active_ = usable_ = 0;
   in_flight_bytes_ = in_flight_segments_ = 0;
   wake_at_ = first_unanswered_ = Nanos::never();
-  probes_.clear();
+  probes_wanted_ = 0;
 }
 
 uint64_t Flight::window_left() const {
@@ -62,35 +65,47 @@ uint64_t Flight::window_left() const {
 // What may be in flight on one path: twice its even share, so that a slow or dead path cannot hold
 // the window.
 uint64_t Flight::path_cap() const {
-  if (active_ <= 1) return UINT64_MAX;
-  return std::max<uint64_t>(2 * kMaxBurstBytes, 2 * controller_->window().count / active_);
+  if (active_ <= 1) return kMostOnPath;
+  const uint64_t share = 2 * controller_->window().count / active_;
+  return std::clamp<uint64_t>(share, 2 * kMaxBurstBytes, kMostOnPath);
 }
 
-void Flight::swap_samples(uint32_t a, uint32_t b) {
-  if (a == b) return;
-  std::swap(samples_[a], samples_[b]);
-  sample_of_[samples_[a].path] = static_cast<uint16_t>(a);
-  sample_of_[samples_[b].path] = static_cast<uint16_t>(b);
+void Flight::swap_places(uint32_t a, uint32_t b) {
+  std::swap(order_[a], order_[b]);
+  paths_[order_[a]].place = static_cast<uint16_t>(a);
+  paths_[order_[b]].place = static_cast<uint16_t>(b);
 }
 
-// Brings what the selector sees of a path up to date, and moves it in or out of the usable ones.
-void Flight::refresh_sample(uint16_t id) {
+PathSample Flight::sample_of(uint16_t id) const {
   const TxPath& path = paths_[id];
-  uint32_t at = sample_of_[id];
-  PathSample& sample = samples_[at];
-  sample.smoothed_rtt = path.round_trip.smoothed();
-  sample.latest_rtt = path.round_trip.latest();
-  sample.min_rtt = path.round_trip.minimum();
+  PathSample sample;
+  sample.path = id;
+  sample.smoothed_rtt = path.trip.smoothed();
+  sample.latest_rtt = path.trip.latest();
   sample.in_flight = {path.sent.in_flight_bytes()};
-  sample.delivered = {path.delivered_bytes};
+  sample.recent_losses = path.recent_losses;
   sample.marked = path.marked;
+  return sample;
+}
+
+UsablePaths Flight::usable() const {
+  return {this, usable_, [](const void* owner, uint32_t at) {
+            const auto* flight = static_cast<const Flight*>(owner);
+            return flight->sample_of(flight->order_[at]);
+          }};
+}
+
+// Moves a path in or out of the usable ones.
+void Flight::refresh_usable(uint16_t id) {
+  const TxPath& path = paths_[id];
+  const uint32_t at = path.place;
   // The low bits in an immediate must tell a chunk path's numbers apart.
   const bool ahead =
-      path.places && path.next_number > path.sent.largest_acked() + Immediate::kMaxAhead;
+      places(id) && path.sent.next_number() > path.sent.largest_acked() + Immediate::kMaxAhead;
   const bool usable = carries(id) && path.active() && !ahead &&
-                      path.sent.in_flight_bytes() + path.datagram_bytes <= path_cap();
-  if (usable && at >= usable_) swap_samples(at, usable_++);
-  if (!usable && at < usable_) swap_samples(at, --usable_);
+                      path.sent.in_flight_bytes() + packet_bytes(id) <= path_cap();
+  if (usable && at >= usable_) swap_places(at, usable_++);
+  if (!usable && at < usable_) swap_places(at, --usable_);
 }
 
 // How many bytes the window and the pacer let out now; 0: none.
@@ -128,16 +143,17 @@ bool Flight::permit(Nanos now, Random& random, Permit& permit) {
     window_limited_ = true;
     return false;
   }
-  const std::span<const PathSample> usable{samples_.data(), usable_};
-  const uint16_t id = samples_[selector_->select(usable, random)].path;
+  const uint16_t id = order_[selector_->select(usable(), random)];
   const TxPath& path = paths_[id];
-  const uint64_t size = path.datagram_bytes;
+  const uint64_t size = packet_bytes(id);
   const uint64_t left = window_left();
   uint32_t segments = 0;
-  if (path.places) {
+  if (places(id)) {
     segments = left >= size || in_flight_bytes_ == 0 ? 1 : 0;
   } else {
-    segments = datagrams_that_fit(std::min(budget, path_cap() - path.sent.in_flight_bytes()), size);
+    // The cap may have shrunk since the path was found to be below it.
+    const uint64_t cap = std::max(path_cap(), path.sent.in_flight_bytes() + size);
+    segments = datagrams_that_fit(std::min(budget, cap - path.sent.in_flight_bytes()), size);
   }
   if (segments == 0) {
     window_limited_ = true;
@@ -146,8 +162,8 @@ bool Flight::permit(Nanos now, Random& random, Permit& permit) {
   const uint64_t after = left - std::min(left, segments * size);
   const uint64_t held = in_flight_bytes_ + uint64_t{kReceiveOverhead} * in_flight_segments_;
   const bool fills_peer =
-      !path.places && held + (segments + 1) * (size + kReceiveOverhead) > peer_window_bytes_;
-  permit = {id, path.datagram_bytes, segments,
+      !places(id) && held + (segments + 1) * (size + kReceiveOverhead) > peer_window_bytes_;
+  permit = {id, static_cast<uint32_t>(size), segments,
             fills_peer || after < controller_->window().count / kLeastWindowPart};
   return true;
 }
@@ -189,7 +205,7 @@ SentRun* Flight::record(uint16_t id, uint8_t segments) {
   if (recording_ == kNoIndex) return nullptr;
   SentRun& run = pool_[recording_];
   run = SentRun{};
-  run.first_number = paths_[id].next_number;
+  run.first_number = paths_[id].sent.next_number();
   run.count = segments;
   return &run;
 }
@@ -198,28 +214,46 @@ void Flight::sent(Nanos now, uint16_t id) {
   TxPath& path = paths_[id];
   SentRun& run = pool_[recording_];
   run.sent_at = now;
-  path.next_number += run.count;
   path.sent.append(pool_, recording_);
   const uint64_t bytes = run.bytes(0, run.count);
   in_flight_bytes_ += bytes;
   in_flight_segments_ += run.count;
-  path.last_sent_at = now;
-  if (path.active()) path.probe_at = now + path.patience(micros(1000), seconds(1));
-  wake_by(path.probe_at);
+  newest_sent_at_ = now;
+  if (path.active()) {
+    const Nanos probe_at = now + patience(path, seconds(1));
+    path.probe_at = CoarseTime(probe_at);
+    wake_by(path.probe_at.near(now));
+  }
   if (run.sizes_path) {
-    path.size_probe_number = run.first_number;
+    path.sizes = true;
     ++size_probes_out_;
   }
   if (run.data) {
     path.payload_bytes_sent += bytes - uint64_t{run.count} * run.header_bytes;
     pacer_.on_sent(now, {bytes}, controller_->pacing_rate());
-    refresh_sample(id);
+    refresh_usable(id);
   }
 }
 
-bool Flight::poll_probe(uint16_t& path) {
-  if (probes_.empty()) return false;
-  path = probes_.pop_front();
+// How long to wait for an acknowledgement before probing: what the peer may hold it back included,
+// doubled for each probe that went unanswered, up to `longest`.
+Nanos Flight::patience(const TxPath& path, Nanos longest) const {
+  const Nanos once = round_trip_.probe_timeout(path.trip) + kHeldBack;
+  return std::min(once * (int64_t{1} << std::min<uint8_t>(path.probes_unanswered, 10)), longest);
+}
+
+void Flight::want_probe(uint16_t id) {
+  probes_wanted_ += paths_[id].wants_probe ? 0 : 1;
+  paths_[id].wants_probe = true;
+}
+
+bool Flight::poll_probe(uint16_t& id) {
+  if (probes_wanted_ == 0) return false;
+  while (!paths_[next_probe_ % paths_.size()].wants_probe) ++next_probe_;
+  id = static_cast<uint16_t>(next_probe_ % paths_.size());
+  next_probe_ = static_cast<uint16_t>(id + 1u);
+  paths_[id].wants_probe = false;
+  --probes_wanted_;
   return true;
 }
 
@@ -230,7 +264,7 @@ bool Flight::poll_size_probe(uint16_t& id, uint32_t& bytes) {
   for (uint16_t tried = 0; tried < datagram_paths_; ++tried) {
     next_size_probe_ = static_cast<uint16_t>((next_size_probe_ + 1u) % datagram_paths_);
     const TxPath& path = paths_[next_size_probe_];
-    if (!path.active() || path.wanted_bytes == 0 || path.size_probe_number != 0) continue;
+    if (!path.active() || path.wanted_bytes == 0 || path.sizes) continue;
     id = next_size_probe_;
     bytes = path.wanted_bytes;
     return true;
@@ -248,9 +282,8 @@ void Flight::fill(ConnectionStatistics& s) const {
   s.offered_datagram_bytes = largest_datagram_;
   s.refused_datagram_bytes = refused_bytes_;
   s.segment_bytes = 0;
-  for (const TxPath& path : paths_) {
-    const uint32_t headers = path.places ? 0 : kDataHeaderBytes;
-    s.segment_bytes = std::max(s.segment_bytes, path.datagram_bytes - headers);
+  for (uint16_t id = 0; id < paths_.size(); ++id) {
+    s.segment_bytes = std::max(s.segment_bytes, segment_bytes(id));
   }
 }
 
@@ -259,14 +292,13 @@ void Flight::fill(std::vector<PathStatistics>& statistics) const {
   for (size_t i = 0; i < paths_.size(); ++i) {
     const TxPath& path = paths_[i];
     statistics[i] = {static_cast<uint16_t>(i), path.active(),
-                     path.payload_bytes_sent,  path.datagram_bytes - kDataHeaderBytes,
-                     path.segments_lost,       path.round_trip.smoothed()};
+                     path.payload_bytes_sent,  segment_bytes(static_cast<uint16_t>(i)),
+                     path.segments_lost,       path.trip.smoothed()};
   }
 }
 
 size_t Flight::bytes_held() const {
-  return paths_.capacity() * sizeof(TxPath) + samples_.capacity() * sizeof(PathSample) +
-         sample_of_.capacity() * sizeof(uint16_t) + probes_.capacity() * sizeof(uint16_t);
+  return paths_.capacity() * sizeof(TxPath) + order_.capacity() * sizeof(uint16_t);
 }
 
 }  // namespace heddle::transport

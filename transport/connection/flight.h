@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/random.h"
-#include "base/ring.h"
 #include "transport/congestion/controller.h"
 #include "transport/congestion/pacer.h"
 #include "transport/connection/observer.h"
@@ -78,12 +77,12 @@ class Flight final : private SentRunListener {
   bool poll_probe(uint16_t& path);
   // A path to be tried with a datagram of `bytes`; false: none.
   bool poll_size_probe(uint16_t& path, uint32_t& bytes);
-  bool places(uint16_t path) const { return paths_[path].places; }
+  bool places(uint16_t path) const { return path >= datagram_paths_; }
   // Chunk paths count from here.
   uint16_t first_chunk_path() const { return datagram_paths_; }
   uint16_t paths() const { return static_cast<uint16_t>(paths_.size()); }
   uint16_t epoch(uint16_t path) const { return paths_[path].epoch; }
-  bool wants_probe() const { return !probes_.empty(); }
+  bool wants_probe() const { return probes_wanted_ > 0; }
   // Whether poll_size_probe() is worth asking.
   bool wants_size_probe() const { return unsized_ > 0; }
 
@@ -119,13 +118,24 @@ class Flight final : private SentRunListener {
   uint64_t gate(Nanos now);
   uint32_t datagrams_that_fit(uint64_t budget, uint64_t size) const;
   uint64_t path_cap() const;
-  void refresh_sample(uint16_t path);
-  void swap_samples(uint32_t a, uint32_t b);
+  // Of a full packet on it.
+  uint64_t packet_bytes(uint16_t id) const {
+    return places(id) ? chunk_bytes_ : paths_[id].datagram_bytes;
+  }
+  uint32_t segment_bytes(uint16_t id) const {
+    return static_cast<uint32_t>(packet_bytes(id)) - (places(id) ? 0 : kDataHeaderBytes);
+  }
+  PathSample sample_of(uint16_t path) const;
+  UsablePaths usable() const;
+  void refresh_usable(uint16_t path);
+  void swap_places(uint32_t a, uint32_t b);
+  void want_probe(uint16_t path);
+  Nanos patience(const TxPath& path, Nanos longest) const;
   void wake_by(Nanos at) { wake_at_ = std::min(wake_at_, at); }
   void set_state(Nanos now, uint16_t path, events::PathState state);
   void set_aside(Nanos now, uint16_t path, events::LossCause cause);
   void bring_back(Nanos now, uint16_t path);
-  void find_losses(Nanos now, uint16_t path);
+  void find_losses(Nanos now, uint16_t path, Nanos acked_sent_at);
   void take_losses(Nanos now, uint16_t path, events::LossCause cause);
   void forget_losses(Nanos now, uint16_t path);
   void on_acked(const SentRun& run, uint32_t first, uint32_t count, bool was_lost) override;
@@ -133,6 +143,7 @@ class Flight final : private SentRunListener {
                events::LossCause cause) override;
   void measure(Nanos now, Nanos made_at, const AckFrame& frame, const AckOutcome& outcome);
   void tell_controller(Nanos now, const AckFrame& frame, const AckOutcome& outcome, Bytes before);
+  static void forget_old_loss(TxPath& path, uint64_t acked_to);
   void handle_spurious(Nanos now, uint16_t path, const AckOutcome& outcome);
   void set_aside_silent_paths(Nanos now);
   void handle_path_timeout(Nanos now, uint16_t path);
@@ -155,13 +166,14 @@ class Flight final : private SentRunListener {
   RoundTrip round_trip_;
 
   std::vector<TxPath> paths_;
-  std::vector<PathSample> samples_;  // usable ones first
-  std::vector<uint16_t> sample_of_;  // index in samples_ of each path
+  std::vector<uint16_t> order_;  // the paths, usable ones first
   uint16_t datagram_paths_ = 0;
   uint16_t chunk_paths_ = 0;
+  uint32_t chunk_bytes_ = 0;
   uint32_t usable_ = 0;
   uint32_t active_ = 0;  // of those that carry payload
-  Ring<uint16_t> probes_;
+  uint16_t probes_wanted_ = 0;
+  uint16_t next_probe_ = 0;
   uint32_t recording_ = kNoIndex;  // between record() and sent()
 
   RowLimit rows_;
@@ -179,6 +191,7 @@ class Flight final : private SentRunListener {
 
   Nanos wake_at_ = Nanos::never();
   Nanos first_unanswered_ = Nanos::never();
+  Nanos newest_sent_at_;
   Nanos newest_acked_sent_at_;  // over all paths
   uint16_t newest_acked_path_ = 0;
   Nanos silence_check_at_;

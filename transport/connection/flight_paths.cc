@@ -14,6 +14,8 @@ using events::RecoveryStep;
 
 // Probes of an active path that may go unanswered before it is set aside.
 constexpr uint8_t kTailProbes = 2;
+// Unanswered ones are counted up to here; patience no longer grows then.
+constexpr uint8_t kMostUnanswered = 15;
 // A path that is set aside is asked at least this often.
 constexpr Nanos kLongestPatience = millis(250);
 // A path is silent when its oldest segment left so long before one that another path delivered.
@@ -39,7 +41,7 @@ void Flight::set_state(Nanos now, uint16_t id, PathState state) {
   if (state == PathState::kActive && carries(id)) ++active_;
   path.state = state;
   observer_.emit(events::PathChanged{now, connection_, id, state});
-  refresh_sample(id);
+  refresh_usable(id);
 }
 
 void Flight::set_aside(Nanos now, uint16_t id, LossCause cause) {
@@ -49,11 +51,11 @@ void Flight::set_aside(Nanos now, uint16_t id, LossCause cause) {
   take_losses(now, id, cause);
   set_state(now, id, PathState::kSuspect);
   observer_.step(now, connection_, id, RecoveryStep::kPathSetAside);
-  if (probes_.size() < paths_.size()) probes_.push_back(id);
-  path.probe_at = now + path.patience(micros(1000), kLongestPatience);
-  path.loss_check_at = Nanos::never();
-  wake_by(path.probe_at);
-  if (cause == LossCause::kTimeout && !path.places) find_size_again(id);
+  want_probe(id);
+  path.probe_at = CoarseTime(now + patience(path, kLongestPatience));
+  path.loss_check_at = {};
+  wake_by(path.probe_at.near(now));
+  if (cause == LossCause::kTimeout && !places(id)) find_size_again(id);
 }
 
 // Perhaps it passes small datagrams only, by now.
@@ -74,19 +76,20 @@ bool Flight::is_large(const SentRun& run) {
 // shrunk on its way (RFC 8899 section 4.3).
 void Flight::large_lost(const SentRun& run) {
   TxPath& path = paths_[current_path_];
-  const bool same_round_trip = run.sent_at <= path.large_lost_at;
+  const auto number = static_cast<uint32_t>(run.first_number);
+  const bool same_round_trip = static_cast<int32_t>(number - path.large_lost_below) < 0;
   if (same_round_trip || path.datagram_bytes <= kBaseDatagram) return;
-  path.large_lost_at = path.last_sent_at;
+  path.large_lost_below = static_cast<uint32_t>(path.sent.next_number());
   if (++path.large_losses < kLargeLosses) return;
   const uint32_t failed = path.datagram_bytes;
   find_size_again(current_path_);
-  observer_.step(path.last_sent_at, connection_, current_path_, RecoveryStep::kSizeLowered);
-  observer_.emit(events::PathSized{path.last_sent_at, connection_, current_path_,
-                                   path.datagram_bytes, failed});
+  observer_.step(newest_sent_at_, connection_, current_path_, RecoveryStep::kSizeLowered);
+  observer_.emit(
+      events::PathSized{newest_sent_at_, connection_, current_path_, path.datagram_bytes, failed});
 }
 
 bool Flight::on_write_failed(Nanos now, uint16_t id, uint64_t number) {
-  if (id >= paths_.size() || number >= paths_[id].next_number) return false;
+  if (id >= paths_.size() || number >= paths_[id].sent.next_number()) return false;
   if (paths_[id].active()) set_aside(now, id, LossCause::kPathFailure);
   return true;
 }
@@ -99,7 +102,7 @@ void Flight::on_fenced(Nanos now, uint16_t id, uint16_t epoch) {
   current_path_ = id;
   path.sent.give_up(pool_, LossCause::kPathFailure, *this);
   take_losses(now, id, LossCause::kPathFailure);
-  if (!path.active() && probes_.size() < paths_.size()) probes_.push_back(id);
+  if (!path.active()) want_probe(id);
 }
 
 void Flight::bring_back(Nanos now, uint16_t id) {
@@ -113,8 +116,7 @@ void Flight::set_aside_silent_paths(Nanos now) {
   for (uint16_t id = 0; id < paths_.size() && active_ > 1; ++id) {
     const TxPath& path = paths_[id];
     if (!path.active() || id == newest_acked_path_ || path.sent.in_flight_segments() == 0) continue;
-    const Nanos rtt =
-        path.round_trip.measured() ? path.round_trip.smoothed() : round_trip_.smoothed();
+    const Nanos rtt = path.trip.measured() ? path.trip.smoothed() : round_trip_.smoothed();
     const Nanos oldest = path.sent.oldest_sent_at(pool_);
     if (oldest == Nanos::never()) continue;
     if (newest_acked_sent_at_ - oldest > std::max(2 * rtt, kLeastSilence)) {
@@ -125,11 +127,11 @@ void Flight::set_aside_silent_paths(Nanos now) {
 
 void Flight::handle_path_timeout(Nanos now, uint16_t id) {
   TxPath& path = paths_[id];
-  if (path.loss_check_at <= now) find_losses(now, id);
-  if (path.probe_at > now) return;
+  if (path.loss_check_at.due(now)) find_losses(now, id, {});
+  if (!path.probe_at.due(now)) return;
   if (path.active() && path.sent.in_flight_segments() == 0) {
     forget_losses(now, id);
-    path.probe_at = path.sent.remembers_lost() ? now + kForgetEvery : Nanos::never();
+    path.probe_at = path.sent.remembers_lost() ? CoarseTime(now + kForgetEvery) : CoarseTime();
     return;
   }
   if (path.active() && path.probes_unanswered >= kTailProbes) {
@@ -143,12 +145,12 @@ void Flight::handle_path_timeout(Nanos now, uint16_t id) {
     take_losses(now, id, LossCause::kTimeout);
     set_state(now, id, PathState::kProbing);
   }
-  if (path.probes_unanswered < UINT8_MAX) ++path.probes_unanswered;
+  if (path.probes_unanswered < kMostUnanswered) ++path.probes_unanswered;
   forget_losses(now, id);
   // A dead path among living ones says nothing of the peer.
   if (path.active() || active_ == 0) note_probe(now);
-  if (probes_.size() < paths_.size()) probes_.push_back(id);
-  path.probe_at = now + path.patience(micros(1000), path.active() ? seconds(1) : kLongestPatience);
+  want_probe(id);
+  path.probe_at = CoarseTime(now + patience(path, path.active() ? seconds(1) : kLongestPatience));
 }
 
 void Flight::handle_timeout(Nanos now) {
@@ -156,8 +158,8 @@ void Flight::handle_timeout(Nanos now) {
   wake_at_ = Nanos::never();
   for (uint16_t id = 0; id < paths_.size(); ++id) {
     TxPath& path = paths_[id];
-    if (std::min(path.probe_at, path.loss_check_at) <= now) handle_path_timeout(now, id);
-    wake_by(std::min(path.probe_at, path.loss_check_at));
+    if (path.probe_at.due(now) || path.loss_check_at.due(now)) handle_path_timeout(now, id);
+    wake_by(std::min(path.probe_at.near(now), path.loss_check_at.near(now)));
   }
 }
 
@@ -167,8 +169,8 @@ void Flight::note_refused(uint32_t datagram_bytes) {
 
 void Flight::size_passed(uint16_t id) {
   TxPath& path = paths_[id];
-  if (path.size_probe_number == 0) return;
-  path.size_probe_number = 0;
+  if (!path.sizes) return;
+  path.sizes = false;
   path.size_probes_lost = 0;
   --size_probes_out_;
   if (path.wanted_bytes == 0) return;
@@ -176,13 +178,13 @@ void Flight::size_passed(uint16_t id) {
   path.wanted_bytes = 0;
   --unsized_;
   if (path.datagram_bytes >= refused_bytes_) refused_bytes_ = 0;  // the way has changed
-  observer_.emit(events::PathSized{path.last_sent_at, connection_, id, path.datagram_bytes, 0});
+  observer_.emit(events::PathSized{newest_sent_at_, connection_, id, path.datagram_bytes, 0});
 }
 
 void Flight::size_failed(uint16_t id) {
   TxPath& path = paths_[id];
-  if (path.size_probe_number == 0) return;
-  path.size_probe_number = 0;
+  if (!path.sizes) return;
+  path.sizes = false;
   --size_probes_out_;
   if (++path.size_probes_lost < kSizeProbes) return;
   const uint32_t failed = path.wanted_bytes;
@@ -191,11 +193,10 @@ void Flight::size_failed(uint16_t id) {
   const auto* next = std::find_if(kUsualSizes.begin(), kUsualSizes.end(),
                                   [failed](uint32_t size) { return size < failed; });
   const bool more = next != kUsualSizes.end() && *next > path.datagram_bytes;
-  path.wanted_bytes = more ? *next : 0;
+  path.wanted_bytes = static_cast<uint16_t>(more ? *next : 0);
   if (!more) --unsized_;
-  observer_.step(path.last_sent_at, connection_, id, RecoveryStep::kSizeLowered);
-  observer_.emit(
-      events::PathSized{path.last_sent_at, connection_, id, path.datagram_bytes, failed});
+  observer_.step(newest_sent_at_, connection_, id, RecoveryStep::kSizeLowered);
+  observer_.emit(events::PathSized{newest_sent_at_, connection_, id, path.datagram_bytes, failed});
 }
 
 void Flight::on_too_large(Nanos now, uint16_t id, uint32_t datagram_bytes) {
@@ -208,12 +209,13 @@ void Flight::on_too_large(Nanos now, uint16_t id, uint32_t datagram_bytes) {
   const uint32_t refused = std::max(path.datagram_bytes, path.wanted_bytes);
   note_refused(refused);
   if (path.wanted_bytes != 0) --unsized_;
-  if (path.size_probe_number != 0) {
-    path.size_probe_number = 0;
+  if (path.sizes) {
+    path.sizes = false;
     --size_probes_out_;
   }
-  path.datagram_bytes = std::min(path.datagram_bytes, datagram_bytes);
-  path.wanted_bytes = datagram_bytes > path.datagram_bytes ? datagram_bytes : 0;
+  const auto passes = static_cast<uint16_t>(datagram_bytes);
+  path.datagram_bytes = std::min(path.datagram_bytes, passes);
+  path.wanted_bytes = passes > path.datagram_bytes ? passes : uint16_t{0};
   if (path.wanted_bytes != 0) ++unsized_;
   observer_.step(now, connection_, id, RecoveryStep::kSizeLowered);
   observer_.emit(events::PathSized{now, connection_, id, path.datagram_bytes, refused});

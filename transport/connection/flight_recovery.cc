@@ -10,36 +10,44 @@ using events::LossCause;
 using events::RecoveryStep;
 
 bool Flight::on_ack(Nanos now, Nanos made_at, const AckFrame& frame) {
-  if (frame.path >= paths_.size() || frame.ranges[0].high >= paths_[frame.path].next_number) {
+  if (frame.path >= paths_.size() ||
+      frame.ranges[0].high >= paths_[frame.path].sent.next_number()) {
     return false;
   }
   TxPath& path = paths_[frame.path];
   current_path_ = frame.path;
   const Bytes before{in_flight_bytes_};
+  const uint64_t acked_to = path.sent.largest_acked();
   const AckOutcome outcome = path.sent.acknowledge(pool_, now, frame, *this);
   if (!outcome.any) return true;
-  path.delivered_bytes += outcome.acked_bytes;
+  forget_old_loss(path, acked_to);
   measure(now, made_at, frame, outcome);
   path.probes_unanswered = 0;
   if (!path.active()) bring_back(now, frame.path);
   const bool more = path.sent.in_flight_segments() > 0 || path.sent.remembers_lost();
-  path.probe_at = more ? now + path.patience(micros(1000), seconds(1)) : Nanos::never();
-  wake_by(path.probe_at);
+  path.probe_at = more ? CoarseTime(now + patience(path, seconds(1))) : CoarseTime();
+  wake_by(path.probe_at.near(now));
   if (outcome.newest_sent_at > newest_acked_sent_at_) {
     newest_acked_sent_at_ = outcome.newest_sent_at;
     newest_acked_path_ = frame.path;
   }
   tell_controller(now, frame, outcome, before);
   if (outcome.spurious_segments > 0) handle_spurious(now, frame.path, outcome);
-  find_losses(now, frame.path);
+  find_losses(now, frame.path, outcome.newest_sent_at);
   forget_losses(now, frame.path);
   path.window.relax(now);
-  refresh_sample(frame.path);
-  selector_->on_ack(frame.path, samples_[sample_of_[frame.path]]);
+  refresh_usable(frame.path);
+  selector_->on_ack(frame.path, sample_of(frame.path));
   set_aside_silent_paths(now);
   observer_.emit(events::AckReceived{now, connection_, frame.path, outcome.acked_bytes,
-                                     path.round_trip.latest(), in_flight_bytes_});
+                                     path.trip.latest(), in_flight_bytes_});
   return true;
+}
+
+void Flight::forget_old_loss(TxPath& path, uint64_t acked_to) {
+  const bool forget = path.sent.largest_acked() / TxPath::kLossForgottenAfter !=
+                      acked_to / TxPath::kLossForgottenAfter;
+  if (forget && path.recent_losses > 0) --path.recent_losses;
 }
 
 // A round trip is measured only where the acknowledgement is of the newest packet that the peer
@@ -48,15 +56,15 @@ void Flight::measure(Nanos now, Nanos made_at, const AckFrame& frame, const AckO
   if (outcome.newest_number != frame.ranges[0].high) return;
   const Nanos total = now - outcome.newest_sent_at;
   const Nanos held = std::clamp(made_at - frame.received_at, Nanos{}, total);
-  paths_[frame.path].round_trip.add(now, total - held, held);
-  round_trip_.add(now, total - held, held);
+  paths_[frame.path].trip.add(total - held);
+  round_trip_.add(now, total - held, held, std::max(active_, 1u));
 }
 
 void Flight::tell_controller(Nanos now, const AckFrame& frame, const AckOutcome& outcome,
                              Bytes before) {
   TxPath& path = paths_[frame.path];
-  const uint32_t marks = frame.marked - path.marked_seen;
-  path.marked_seen = frame.marked;
+  const auto marks = static_cast<uint16_t>(frame.marked - path.marked_seen);
+  path.marked_seen = static_cast<uint16_t>(frame.marked);
   path.marked = marks != 0;
   marks_ += marks;
   if (path.marked) note_trouble(now, frame.path);
@@ -64,8 +72,8 @@ void Flight::tell_controller(Nanos now, const AckFrame& frame, const AckOutcome&
   AckSample sample;
   sample.sent_at = outcome.newest_sent_at;
   sample.acked = {outcome.acked_bytes};
-  sample.marked = {std::min(outcome.acked_bytes, uint64_t{marks} * path.datagram_bytes)};
-  sample.rtt = path.round_trip.latest();
+  sample.marked = {std::min(outcome.acked_bytes, uint64_t{marks} * packet_bytes(frame.path))};
+  sample.rtt = path.trip.latest();
   sample.min_rtt = round_trip_.minimum();
   sample.smoothed_rtt = round_trip_.smoothed();
   sample.in_flight = before;
@@ -82,29 +90,31 @@ void Flight::tell_controller(Nanos now, const AckFrame& frame, const AckOutcome&
 void Flight::handle_spurious(Nanos now, uint16_t id, const AckOutcome& outcome) {
   TxPath& path = paths_[id];
   spurious_segments_ += outcome.spurious_segments;
-  const Nanos late = now - outcome.spurious_sent_at - path.round_trip.minimum();
-  const Nanos limit = std::max(path.round_trip.smoothed(), millis(1));
+  const Nanos late = now - outcome.spurious_sent_at - round_trip_.minimum();
+  const Nanos limit = std::max(path.trip.smoothed(), millis(1));
   path.window.widen(now, outcome.spurious_behind, std::clamp(late, Nanos{}, limit), limit);
   controller_->on_spurious_loss(now);
   observer_.step(now, connection_, id, RecoveryStep::kSpuriousRepeat);
   observer_.step(now, connection_, id, RecoveryStep::kWindowWidened);
 }
 
-void Flight::find_losses(Nanos now, uint16_t id) {
+// `acked_sent_at`: see SentList::Patience.
+void Flight::find_losses(Nanos now, uint16_t id, Nanos acked_sent_at) {
   TxPath& path = paths_[id];
-  const Nanos stale =
-      std::max(2 * path.window.time(), path.round_trip.smoothed() / 2 + micros(100));
+  const Nanos stale = std::max(2 * path.window.time(), path.trip.smoothed() / 2 + micros(100));
   current_path_ = id;
-  path.loss_check_at = path.sent.detect(pool_, now, path.window, stale, *this);
-  wake_by(path.loss_check_at);
+  path.loss_check_at =
+      CoarseTime(path.sent.detect(pool_, now, {path.window, stale, acked_sent_at}, *this));
+  wake_by(path.loss_check_at.near(now));
   take_losses(now, id, LossCause::kGap);
 }
 
 // What on_lost collected becomes one sample.
 void Flight::take_losses(Nanos now, uint16_t id, LossCause cause) {
   if (lost_segments_ == 0) return;
-  paths_[id].segments_lost += lost_segments_;
-  ++samples_[sample_of_[id]].recent_losses;
+  TxPath& path = paths_[id];
+  path.segments_lost += lost_segments_;
+  if (path.recent_losses < TxPath::kMostRecentLosses) ++path.recent_losses;
   const RecoveryStep step =
       cause == LossCause::kGap ? RecoveryStep::kGapRepeat : RecoveryStep::kTimeoutRepeat;
   observer_.step(now, connection_, id, step);
@@ -123,14 +133,14 @@ void Flight::take_losses(Nanos now, uint16_t id, LossCause cause) {
   }
   lost_bytes_ = lost_segments_ = 0;
   lost_sent_at_ = {};
-  refresh_sample(id);
+  refresh_usable(id);
 }
 
 // What was lost so long ago does not arrive any more. Its records are the endpoint's, so this must
 // not wait for an acknowledgement: without records nothing leaves that could be acknowledged.
 void Flight::forget_losses(Nanos now, uint16_t id) {
   TxPath& path = paths_[id];
-  path.sent.forget_lost(pool_, now - std::max(8 * path.round_trip.smoothed(), millis(50)));
+  path.sent.forget_lost(pool_, now - std::max(8 * path.trip.smoothed(), millis(50)));
 }
 
 void Flight::on_acked(const SentRun& run, uint32_t first, uint32_t count, bool was_lost) {
@@ -155,13 +165,12 @@ void Flight::on_lost(const SentRun& run, uint32_t first, uint32_t count, LossCau
                                    run.first_number + first, static_cast<uint16_t>(count), cause});
   if (run.sizes_path && cause == LossCause::kGap) size_failed(current_path_);
   if (run.sizes_path && cause != LossCause::kGap) {
-    paths_[current_path_].size_probe_number = 0;  // says nothing of the size: try again
+    paths_[current_path_].sizes = false;  // says nothing of the size: try again
     --size_probes_out_;
   }
   if (is_large(run) && cause == LossCause::kGap) large_lost(run);
-  const Nanos newest = paths_[current_path_].last_sent_at;
-  if (run.count > 1 && count == run.count && rows_.on_row_lost(run.sent_at, newest)) {
-    observer_.step(newest, connection_, current_path_, RecoveryStep::kSegmentsApart);
+  if (run.count > 1 && count == run.count && rows_.on_row_lost(run.sent_at, newest_sent_at_)) {
+    observer_.step(newest_sent_at_, connection_, current_path_, RecoveryStep::kSegmentsApart);
   }
   listener_.on_lost(run, first, count, cause);
 }

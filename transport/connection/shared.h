@@ -11,6 +11,7 @@
 #include "transport/connection/observer.h"
 #include "transport/connection/outgoing.h"
 #include "transport/endpoint.h"
+#include "transport/recovery/received_numbers.h"
 #include "transport/recovery/sent_runs.h"
 #include "transport/wire/handshake.h"
 
@@ -36,12 +37,14 @@ struct Shared {
   OutPool out;  // bounded by max_posted a connection
   InPool in;    // bounded by max_posted a connection
   EagerBlocks eager;
+  OlderPool ranges{UINT32_MAX};  // bounded by the connections' paths
   Ring<Completion> completions;
   Ring<Notice> notices;
   std::vector<Placement> placements;
   TokenTable tokens;
-  Ring<FenceRequest> fences;  // for the datapath
-  uint32_t receiving = 0;     // connections that lately received payload: they share the capacity
+  Ring<FenceRequest> fences;                    // for the datapath
+  std::vector<PathStatistics> path_statistics;  // of the connection last asked
+  uint32_t receiving = 0;  // connections that lately received payload: they share the capacity
 };
 
 }  // namespace heddle::transport

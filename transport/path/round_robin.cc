@@ -3,7 +3,7 @@
 
 namespace heddle::transport {
 
-uint32_t RoundRobin::select(std::span<const PathSample> usable, Random& /*random*/) {
+uint32_t RoundRobin::select(const UsablePaths& usable, Random& /*random*/) {
   uint32_t chosen = 0;
   uint32_t least_ahead = UINT32_MAX;
   for (uint32_t i = 0; i < usable.size(); ++i) {

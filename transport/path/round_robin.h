@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 
 #include "transport/path/selector.h"
 
@@ -14,7 +13,7 @@ class RoundRobin final : public Selector {
  public:
   // The usable path with the next higher number than the last, whatever the order of `usable`; so a
   // path that comes or goes does not change whose turn it is.
-  uint32_t select(std::span<const PathSample> usable, Random& random) override;
+  uint32_t select(const UsablePaths& usable, Random& random) override;
   void on_ack(uint16_t path, const PathSample& sample) override;
 
  private:

@@ -14,12 +14,11 @@ uint32_t cut(Nanos span, int64_t least) {
 
 }  // namespace
 
-void RoundTrip::add(Nanos now, Nanos sample, Nanos held) {
+void TripEstimate::add(Nanos sample) {
   const uint32_t value = cut(sample, 1);
   if (!measured()) {
     smoothed_ = value;
     variation_ = value / 2;
-    half_began_ = now;
   } else {
     const int64_t error = int64_t{value} - smoothed_;
     const int64_t deviation = error < 0 ? -error : error;
@@ -27,23 +26,28 @@ void RoundTrip::add(Nanos now, Nanos sample, Nanos held) {
     smoothed_ = std::max(static_cast<uint32_t>(smoothed_ + error / 8), 1u);
   }
   latest_ = value;
-  held_ = std::max(held_ - held_ / 16, cut(held, 0));
+}
+
+void RoundTrip::add(Nanos now, Nanos sample, Nanos held, uint32_t paths) {
+  if (!measured()) half_began_ = now;
+  trip_.add(sample);
+  held_ = std::max(held_ - held_ / (16 * std::max(paths, 1u)), cut(held, 0));
   if (now - half_began_ >= kHalfWindow) {
     // After a pause of a whole window the former half says nothing either.
     minimum_before_ = now - half_began_ >= kWindow ? UINT32_MAX : minimum_now_;
     minimum_now_ = UINT32_MAX;
     half_began_ = now;
   }
-  minimum_now_ = std::min(minimum_now_, value);
+  minimum_now_ = std::min(minimum_now_, cut(sample, 1));
 }
 
 Nanos RoundTrip::minimum() const {
   return measured() ? Nanos{std::min(minimum_now_, minimum_before_)} : Nanos{};
 }
 
-Nanos RoundTrip::probe_timeout() const {
-  if (!measured()) return kTimeoutUnmeasured;
-  return smoothed() + std::max(4 * variation(), kSlackLeast) + Nanos{held_};
+Nanos RoundTrip::probe_timeout(const TripEstimate& path) const {
+  if (!path.measured()) return kTimeoutUnmeasured;
+  return path.smoothed() + std::max(4 * path.variation(), kSlackLeast) + Nanos{held_};
 }
 
 }  // namespace heddle::transport

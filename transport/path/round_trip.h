@@ -1,7 +1,7 @@
-// RoundTrip: what one path's round trips look like: smoothed, varying, latest and lowest (RFC 6298,
-// RFC 9002 section 5), in integer nanoseconds. There is one for each path, so it is small: 40 bytes
-// at most. Samples are of the network only; the time a segment spends in the receiving host is told
-// beside them.
+// Round trips: what they look like on one path (TripEstimate, 12 bytes, since there is one for each
+// path) and over all paths of a connection (RoundTrip), in integer nanoseconds (RFC 6298, RFC 9002
+// section 5). Samples are of the network only; the time a segment spends in the receiving host is
+// told beside them.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,22 @@
 #include "base/nanos.h"
 
 namespace heddle::transport {
+
+class TripEstimate {
+ public:
+  // Adds a sample of the network's part, cut to [1 ns, 4.29 s].
+  void add(Nanos sample);
+
+  bool measured() const { return smoothed_ != 0; }
+  Nanos smoothed() const { return {smoothed_}; }  // zero: never measured
+  Nanos variation() const { return {variation_}; }
+  Nanos latest() const { return {latest_}; }
+
+ private:
+  uint32_t smoothed_ = 0;  // ns, as all below
+  uint32_t variation_ = 0;
+  uint32_t latest_ = 0;
+};
 
 class RoundTrip {
  public:
@@ -24,32 +40,34 @@ class RoundTrip {
 
   // Adds a sample: `sample` is the network's part, cut to [1 ns, 4.29 s]; `held` is what the peer
   // took from receipt to acknowledgement, cut to [0, 4.29 s]. `now` never goes backwards.
-  void add(Nanos now, Nanos sample, Nanos held = {});
+  // `paths`: how many take turns in giving samples.
+  void add(Nanos now, Nanos sample, Nanos held = {}, uint32_t paths = 1);
 
-  bool measured() const { return smoothed_ != 0; }
-  Nanos smoothed() const { return {smoothed_}; }  // zero: never measured
-  Nanos variation() const { return {variation_}; }
-  Nanos latest() const { return {latest_}; }
+  bool measured() const { return trip_.measured(); }
+  Nanos smoothed() const { return trip_.smoothed(); }  // zero: never measured
+  Nanos variation() const { return trip_.variation(); }
+  Nanos latest() const { return trip_.latest(); }
   Nanos minimum() const;
 
   // How long to wait for an acknowledgement before a probe is due:
   //   smoothed + max(4 x variation, kSlackLeast) + the longest hold lately seen (a maximum that
-  //   decays by a sixteenth a sample), which stands where RFC 9002 section 6.2.1 has the peer's
-  //   max_ack_delay. On a host with more spinning threads than cores a wake-up was seen 7 ms late
-  //   at the 99.9th percentile: a fixed allowance would be too long for all others and too short
-  //   there.
-  Nanos probe_timeout() const;
+  //   decays by a sixteenth a sample of each path), which stands where RFC 9002 section 6.2.1 has
+  //   the peer's max_ack_delay. On a host with more spinning threads than cores a wake-up was seen
+  //   7 ms late at the 99.9th percentile: a fixed allowance would be too long for all others and
+  //   too short there.
+  Nanos probe_timeout() const { return probe_timeout(trip_); }
+  // On one of its paths, to the same host.
+  Nanos probe_timeout(const TripEstimate& path) const;
 
  private:
-  uint32_t smoothed_ = 0;  // ns, as all below
-  uint32_t variation_ = 0;
-  uint32_t latest_ = 0;
-  uint32_t held_ = 0;
+  TripEstimate trip_;
+  uint32_t held_ = 0;                     // ns, as all below
   uint32_t minimum_now_ = UINT32_MAX;     // since half_began_
   uint32_t minimum_before_ = UINT32_MAX;  // in the half window before
   Nanos half_began_;
 };
 
+static_assert(sizeof(TripEstimate) == 12);
 static_assert(sizeof(RoundTrip) <= 40);
 
 }  // namespace heddle::transport

@@ -28,11 +28,12 @@ Nanos expected_delay(const PathSample& path) {
 }
 
 // The first path, from a random start, that was never tried.
-uint32_t untried(std::span<const PathSample> usable, uint32_t start) {
+uint32_t untried(const UsablePaths& usable, uint32_t start) {
   const auto count = static_cast<uint32_t>(usable.size());
   for (uint32_t i = 0; i < count; ++i) {
     const uint32_t at = start + i < count ? start + i : start + i - count;
-    if (!measured(usable[at]) && usable[at].in_flight.count == 0) return at;
+    const PathSample path = usable[at];
+    if (!measured(path) && path.in_flight.count == 0) return at;
   }
   return kNone;
 }
@@ -52,7 +53,7 @@ bool better(const PathSample& a, const PathSample& b) {
 
 }  // namespace
 
-uint32_t TwoChoices::select(std::span<const PathSample> usable, Random& random) {
+uint32_t TwoChoices::select(const UsablePaths& usable, Random& random) {
   // One draw of 64 bits serves both choices.
   const uint64_t bits = random.next();
   const uint64_t count = usable.size();

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 
 #include "transport/path/selector.h"
 
@@ -19,7 +18,7 @@ class TwoChoices final : public Selector {
   // same path may be drawn twice, so the slowest of n still gets every n-squared-th burst and is
   // noticed when it recovers) the one with the clearly lower expected delay wins; then one without
   // marks; then the one with less in flight.
-  uint32_t select(std::span<const PathSample> usable, Random& random) override;
+  uint32_t select(const UsablePaths& usable, Random& random) override;
   void on_ack(uint16_t path, const PathSample& sample) override;
 
  private:

@@ -12,7 +12,7 @@ namespace {
 std::vector<PathSample> equal_paths(uint16_t count) {
   std::vector<PathSample> paths;
   for (uint16_t i = 0; i < count; ++i) {
-    paths.push_back({.path = i, .smoothed_rtt = micros(100), .min_rtt = micros(100)});
+    paths.push_back({.path = i, .smoothed_rtt = micros(100)});
   }
   return paths;
 }

@@ -1,13 +1,12 @@
 // TxPath: one entropy that this side of a connection sends on: its packet numbers, what is in
 // flight on it, how long a round trip takes, how large a datagram it passes, and whether it may
-// carry payload.
+// carry payload. A connection may have 256, most of them quiet: it is 88 bytes.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
-#include "base/nanos.h"
 #include "events/events.h"
+#include "transport/path/coarse_time.h"
 #include "transport/path/round_trip.h"
 #include "transport/recovery/reorder_window.h"
 #include "transport/recovery/sent_runs.h"
@@ -15,40 +14,35 @@
 namespace heddle::transport {
 
 struct TxPath {
-  uint64_t next_number = 1;
+  static constexpr uint32_t kMostRecentLosses = 7;
+  // Of acknowledged numbers, until one recent loss is forgotten.
+  static constexpr uint64_t kLossForgottenAfter = 64;
+
   SentList sent;
-  RoundTrip round_trip;
-  ReorderWindow window;
-
-  Nanos last_sent_at;               // of the newest packet that wants an acknowledgement
-  Nanos probe_at = Nanos::never();  // tail probe, or next probe of a path that is set aside
-  Nanos loss_check_at = Nanos::never();
-  Nanos large_lost_at;             // when a loss of large datagrams was last counted
-  uint64_t size_probe_number = 0;  // of the probe of a larger datagram that is under way; 0: none
-
   uint64_t payload_bytes_sent = 0;
-  uint64_t delivered_bytes = 0;
-  uint64_t segments_lost = 0;
-  uint32_t marked_seen = 0;     // the peer's count of marks, as last heard
-  uint32_t datagram_bytes = 0;  // that it is known to pass
-  uint32_t wanted_bytes = 0;    // that is to be tried next; 0: nothing more to try
-  events::PathState state = events::PathState::kActive;
-  uint16_t epoch = 0;  // chunk paths: see transport/placed.h
-  uint8_t probes_unanswered = 0;
-  uint8_t size_probes_lost = 0;
-  uint8_t large_losses = 0;  // round trips in which large datagrams were lost, and none arrived
-  bool marked = false;       // the latest acknowledgement told of new marks
-
-  bool places = false;  // a chunk path: each packet is a remote write of at most datagram_bytes
+  TripEstimate trip;
+  ReorderWindow window;
+  CoarseTime probe_at;  // tail probe, or next probe of a path that is set aside
+  CoarseTime loss_check_at;
+  uint32_t large_lost_below = 0;  // packets below it (low bits) left before a loss of large
+                                  // datagrams was last counted
+  uint32_t segments_lost = 0;
+  uint16_t marked_seen = 0;     // the peer's count of marks, as last heard (low bits)
+  uint16_t datagram_bytes = 0;  // that it is known to pass; of no use on a chunk path
+  uint16_t wanted_bytes = 0;    // that is to be tried next; 0: nothing more to try
+  uint16_t epoch = 0;           // chunk paths: see transport/placed.h
+  uint16_t place = 0;           // among the paths of its connection, usable ones first
+  events::PathState state : 2 = events::PathState::kActive;
+  uint8_t probes_unanswered : 4 = 0;
+  uint8_t size_probes_lost : 2 = 0;
+  uint8_t large_losses : 2 = 0;  // round trips in which large datagrams were lost, and none arrived
+  uint8_t recent_losses : 3 = 0;  // bursts
+  bool marked : 1 = false;        // the latest acknowledgement told of new marks
+  bool sizes : 1 = false;         // a probe of a larger datagram is under way
+  bool wants_probe : 1 = false;   // a small packet must be sent on it
 
   bool active() const { return state == events::PathState::kActive; }
-
-  // How long to wait for an acknowledgement before probing, with `more` for what the peer may hold
-  // it back; doubled for each probe that went unanswered, up to `longest`.
-  Nanos patience(Nanos more, Nanos longest) const {
-    const Nanos once = round_trip.probe_timeout() + more;
-    return std::min(once * (int64_t{1} << std::min<uint8_t>(probes_unanswered, 10)), longest);
-  }
 };
+static_assert(sizeof(TxPath) == 88);
 
 }  // namespace heddle::transport

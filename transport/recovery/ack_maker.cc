@@ -9,6 +9,8 @@ namespace heddle::transport {
 namespace {
 
 constexpr size_t kRepeatedPaths = 3;
+// Room for so many paths more is made at a time.
+constexpr size_t kPathsMore = 7;
 constexpr size_t kLargestAck = 36 + (kMaxAckRanges - 1) * 8;
 
 }  // namespace
@@ -16,18 +18,33 @@ constexpr size_t kLargestAck = 36 + (kMaxAckRanges - 1) * 8;
 void AckMaker::mark_pending(uint16_t path) {
   if (paths_[path].pending) return;
   paths_[path].pending = true;
-  pending_.push_back(path);
+  if (pending()) {
+    paths_[last_pending_].next_pending = path;
+  } else {
+    first_pending_ = path;
+  }
+  last_pending_ = path;
+}
+
+void AckMaker::forget_gaps() {
+  for (RxPath& path : paths_) path.numbers.forget_gaps(pool_);
 }
 
 void AckMaker::note(Nanos now, const ConnectionHeader& header, uint64_t low, uint64_t high, Ecn ecn,
                     uint64_t bytes) {
   CHECK(header.path < limit_);
-  if (header.path >= paths_.size()) paths_.resize(header.path + 1u);
+  if (header.path >= paths_.size()) {
+    // Not by doubling: half of that would lie idle for as long as the connection lives.
+    const size_t used = header.path + 1u;
+    if (used > paths_.capacity()) paths_.reserve(std::min<size_t>(used + kPathsMore, limit_));
+    paths_.resize(used);
+  }
+  noted_at_ = now;
   RxPath& path = paths_[header.path];
   const bool newest = high > path.numbers.largest();
   // A gap, or something that fills one, is news that the sender waits for.
   const bool in_order = newest && !path.numbers.leaves_gap(low);
-  path.numbers.insert(low, high);
+  path.numbers.insert(pool_, low, high);
   if (newest) {
     path.echoed_sent_at = header.sent_at;
     path.received_at = now;
@@ -55,19 +72,20 @@ void AckMaker::write_path(uint16_t id, Writer& writer) {
   frame.echoed_sent_at = path.echoed_sent_at;
   frame.received_at = path.received_at;
   frame.marked = path.marked;
-  path.numbers.describe(frame);
+  path.numbers.describe(pool_, frame);
   write_ack(frame, writer);
 }
 
 bool AckMaker::write(Nanos now, uint64_t window_bytes, Writer& writer) {
-  if (pending_.empty() || writer.left() < kAckTimesBytes + kLargestAck) return false;
+  if (!pending() || writer.left() < kAckTimesBytes + kLargestAck) return false;
   write_ack_times({now, window_bytes}, writer);
-  while (!pending_.empty() && writer.left() >= kLargestAck) {
-    const uint16_t path = pending_.pop_front();
+  while (pending() && writer.left() >= kLargestAck) {
+    const uint16_t path = first_pending_;
+    first_pending_ = path == last_pending_ ? kNoPath : paths_[path].next_pending;
     paths_[path].pending = false;
     write_path(path, writer);
   }
-  if (!pending_.empty()) return true;
+  if (pending()) return true;
   due_at_ = Nanos::never();
   untold_bytes_ = 0;
   // A few paths more, in turn: what an earlier acknowledgement said of them may have been lost.
@@ -80,12 +98,6 @@ bool AckMaker::write(Nanos now, uint64_t window_bytes, Writer& writer) {
     if (!paths_[rotation_].numbers.empty()) write_path(rotation_, writer);
   }
   return true;
-}
-
-size_t AckMaker::bytes_held() const {
-  size_t total = paths_.capacity() * sizeof(RxPath) + pending_.capacity() * sizeof(uint16_t);
-  for (const RxPath& path : paths_) total += path.numbers.bytes_held();
-  return total;
 }
 
 }  // namespace heddle::transport

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/nanos.h"
-#include "base/ring.h"
 #include "transport/recovery/rx_path.h"
 #include "transport/rx_run.h"
 #include "transport/wire/control.h"
@@ -25,6 +24,11 @@ class AckMaker {
   // With so many bytes told of nobody yet, it waits no longer.
   static constexpr uint64_t kBytes = 32 * 1024;
 
+  explicit AckMaker(OlderPool& pool) : pool_(pool) {}
+  ~AckMaker() { forget_gaps(); }
+  AckMaker(const AckMaker&) = delete;
+  AckMaker& operator=(const AckMaker&) = delete;
+
   // The peer may use so many paths; state is kept for those that it does use. Acknowledgements name
   // path i as `first_name` + i.
   void open(uint16_t paths, uint16_t first_name = 0) {
@@ -34,7 +38,7 @@ class AckMaker {
   uint16_t paths() const { return limit_; }
 
   Novelty judge(uint16_t path, uint64_t low, uint64_t high) const {
-    return path < paths_.size() ? paths_[path].numbers.judge(low, high) : Novelty::kNew;
+    return path < paths_.size() ? paths_[path].numbers.judge(pool_, low, high) : Novelty::kNew;
   }
 
   // Packets [low, high] of `header.path` arrived and count. `bytes`: payload; 0 for a control
@@ -44,21 +48,33 @@ class AckMaker {
   // Something came twice: the peer has probably missed an acknowledgement of this path.
   void note_duplicate(Nanos now, uint16_t path);
 
-  bool pending() const { return !pending_.empty(); }
+  bool pending() const { return first_pending_ != kNoPath; }
   bool due(Nanos now) const { return due_at_ <= now; }
   Nanos due_at() const { return due_at_; }
 
   // Writes acknowledgements until the space or the paths with news end; false: nothing was written.
   bool write(Nanos now, uint64_t window_bytes, Writer& writer);
 
-  size_t bytes_held() const;
+  // Nothing was noted since `horizon`: what is missing by now will not be waited for. Gives back
+  // what gaps take.
+  void forget_old_gaps(Nanos horizon) {
+    if (noted_at_ < horizon) forget_gaps();
+  }
+
+  size_t bytes_held() const { return paths_.capacity() * sizeof(RxPath); }
 
  private:
+  static constexpr uint16_t kNoPath = UINT16_MAX;
+
+  void forget_gaps();
   void mark_pending(uint16_t path);
   void write_path(uint16_t path, Writer& writer);
 
+  OlderPool& pool_;
   std::vector<RxPath> paths_;  // up to the highest that was used
-  Ring<uint16_t> pending_;
+  uint16_t first_pending_ = kNoPath;
+  uint16_t last_pending_ = kNoPath;
+  Nanos noted_at_;
   Nanos due_at_ = Nanos::never();
   Nanos repeat_at_;  // when paths without news are told of again
   uint64_t untold_bytes_ = 0;

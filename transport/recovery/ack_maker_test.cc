@@ -45,7 +45,8 @@ class AckMakerTest : public ::testing::Test {
     return frames;
   }
 
-  AckMaker acks_;
+  OlderPool ranges_{64};
+  AckMaker acks_{ranges_};
 };
 
 TEST_F(AckMakerTest, NothingArrivedNothingIsDue) {

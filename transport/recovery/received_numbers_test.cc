@@ -11,14 +11,30 @@
 namespace heddle::transport {
 namespace {
 
-std::vector<NumberRange> ranges(const ReceivedNumbers& numbers) {
+// The numbers of a path, with a pool to lend from.
+struct Numbers {
+  explicit Numbers(uint32_t limit = 64) : pool(limit) {}
+
+  Novelty judge(uint64_t low, uint64_t high) const { return path.judge(pool, low, high); }
+  void insert(uint64_t low, uint64_t high) { path.insert(pool, low, high); }
+  bool leaves_gap(uint64_t low) const { return path.leaves_gap(low); }
+  bool empty() const { return path.empty(); }
+  uint64_t largest() const { return path.largest(); }
+  size_t range_count() const { return path.range_count(pool); }
+  void describe(AckFrame& frame) const { path.describe(pool, frame); }
+
+  OlderPool pool;
+  ReceivedNumbers path;
+};
+
+std::vector<NumberRange> ranges(const Numbers& numbers) {
   AckFrame frame;
   numbers.describe(frame);
   return {frame.ranges.begin(), frame.ranges.begin() + frame.range_count};
 }
 
 TEST(ReceivedNumbersTest, BeforeAnythingArrivesEveryNumberIsNew) {
-  const ReceivedNumbers numbers;
+  const Numbers numbers;
   EXPECT_TRUE(numbers.empty());
   EXPECT_EQ(numbers.judge(1, 1), Novelty::kNew);
   EXPECT_EQ(numbers.judge(5, 500), Novelty::kNew);
@@ -26,17 +42,17 @@ TEST(ReceivedNumbersTest, BeforeAnythingArrivesEveryNumberIsNew) {
 }
 
 TEST(ReceivedNumbersTest, InOrderItIsOneRangeWithoutMemoryOfItsOwn) {
-  ReceivedNumbers numbers;
+  Numbers numbers;
   for (uint64_t i = 1; i < 1000; i += 3) {
     EXPECT_FALSE(numbers.leaves_gap(i));
     numbers.insert(i, i + 2);
   }
   EXPECT_EQ(numbers.range_count(), 1u);
-  EXPECT_EQ(numbers.bytes_held(), 0u);
+  EXPECT_EQ(numbers.pool.lent(), 0u);
 }
 
 TEST(ReceivedNumbersTest, AGapIsSeenAndCanBeFilled) {
-  ReceivedNumbers numbers;
+  Numbers numbers;
   numbers.insert(1, 10);
   EXPECT_TRUE(numbers.leaves_gap(12));
   numbers.insert(12, 14);
@@ -51,7 +67,7 @@ TEST(ReceivedNumbersTest, AGapIsSeenAndCanBeFilled) {
 }
 
 TEST(ReceivedNumbersTest, RowsAreNewDuplicateOrMixed) {
-  ReceivedNumbers numbers;
+  Numbers numbers;
   numbers.insert(5, 10);
   numbers.insert(20, 25);
   EXPECT_EQ(numbers.judge(5, 10), Novelty::kDuplicate);
@@ -65,7 +81,7 @@ TEST(ReceivedNumbersTest, RowsAreNewDuplicateOrMixed) {
 }
 
 TEST(ReceivedNumbersTest, OnlyTheNewestRangesAreRemembered) {
-  ReceivedNumbers numbers;
+  Numbers numbers;
   for (uint64_t i = 0; i < kMaxAckRanges + 3; ++i) numbers.insert(10 + 2 * i, 10 + 2 * i);
   ASSERT_EQ(numbers.range_count(), kMaxAckRanges);
   EXPECT_EQ(ranges(numbers).back().low, 16u);
@@ -77,7 +93,7 @@ TEST(ReceivedNumbersTest, OnlyTheNewestRangesAreRemembered) {
 }
 
 TEST(ReceivedNumbersTest, OneThatWouldBeTheOldestOfTooManyIsForgottenAtOnce) {
-  ReceivedNumbers numbers;
+  Numbers numbers;
   for (uint64_t i = 0; i < kMaxAckRanges; ++i) numbers.insert(100 + 2 * i, 100 + 2 * i);
   numbers.insert(50, 50);
   EXPECT_EQ(numbers.range_count(), kMaxAckRanges);
@@ -85,8 +101,63 @@ TEST(ReceivedNumbersTest, OneThatWouldBeTheOldestOfTooManyIsForgottenAtOnce) {
   EXPECT_EQ(numbers.judge(50, 50), Novelty::kTooOld);
 }
 
+TEST(ReceivedNumbersTest, WhatIsLentComesBackWhenTheGapIsFilled) {
+  Numbers numbers;
+  numbers.insert(1, 10);
+  numbers.insert(12, 14);
+  EXPECT_EQ(numbers.pool.lent(), 1u);
+  numbers.insert(11, 11);
+  EXPECT_EQ(numbers.pool.lent(), 0u);
+  numbers.insert(20, 20);
+  EXPECT_EQ(numbers.judge(15, 19), Novelty::kNew);
+}
+
+TEST(ReceivedNumbersTest, ForgottenGapsAreTooOldAndNewOnesAreNot) {
+  Numbers numbers;
+  numbers.insert(1, 10);
+  numbers.insert(12, 14);
+  numbers.insert(20, 25);
+  numbers.path.forget_gaps(numbers.pool);
+  EXPECT_EQ(numbers.pool.lent(), 0u);
+  EXPECT_EQ(numbers.range_count(), 1u);
+  for (const uint64_t number : {5, 11, 13, 19}) {
+    EXPECT_EQ(numbers.judge(number, number), Novelty::kTooOld) << number;
+  }
+  EXPECT_EQ(numbers.judge(19, 20), Novelty::kMixed);
+  EXPECT_EQ(numbers.judge(20, 25), Novelty::kDuplicate);
+  numbers.insert(30, 31);
+  EXPECT_EQ(numbers.judge(26, 29), Novelty::kNew);
+  EXPECT_EQ(numbers.judge(19, 19), Novelty::kTooOld);
+  EXPECT_EQ(numbers.judge(22, 22), Novelty::kDuplicate);
+  numbers.insert(26, 29);
+  EXPECT_EQ(numbers.range_count(), 1u);
+  EXPECT_EQ(numbers.judge(19, 19), Novelty::kTooOld);
+}
+
+TEST(ReceivedNumbersTest, WhereNothingCanBeLentWhatIsBelowAGapIsTooOld) {
+  Numbers numbers(0);
+  numbers.insert(1, 10);
+  numbers.insert(20, 25);
+  EXPECT_EQ(numbers.range_count(), 1u);
+  EXPECT_EQ(numbers.judge(20, 25), Novelty::kDuplicate);
+  EXPECT_EQ(numbers.judge(26, 26), Novelty::kNew);
+  EXPECT_EQ(numbers.judge(15, 15), Novelty::kTooOld);
+  EXPECT_EQ(numbers.judge(3, 3), Novelty::kTooOld);
+}
+
+TEST(ReceivedNumbersTest, ARangeOfMoreThan32BitsKeepsItsNewest) {
+  Numbers numbers;
+  const uint64_t far = uint64_t{1} << 40;
+  numbers.insert(1, far);
+  EXPECT_EQ(numbers.range_count(), 1u);
+  EXPECT_EQ(ranges(numbers)[0].high, far);
+  EXPECT_EQ(numbers.judge(far - 5, far), Novelty::kDuplicate);
+  EXPECT_EQ(numbers.judge(7, 9), Novelty::kTooOld);
+  EXPECT_EQ(numbers.judge(far + 1, far + 1), Novelty::kNew);
+}
+
 TEST(ReceivedNumbersDeathTest, NumberZeroAndEmptyRangesAreErrors) {
-  ReceivedNumbers numbers;
+  Numbers numbers;
   EXPECT_DEATH(numbers.insert(0, 1), "CHECK failed");
   EXPECT_DEATH(numbers.insert(3, 2), "CHECK failed");
   EXPECT_DEATH(
@@ -129,7 +200,7 @@ class Model {
 TEST(ReceivedNumbersTest, AgreesWithANaiveModel) {
   Random random(3);
   for (int round = 0; round < 200; ++round) {
-    ReceivedNumbers numbers;
+    Numbers numbers;
     Model model;
     const uint64_t late = random.between(1, 60);
     uint64_t newest = 1;
@@ -173,7 +244,7 @@ TEST(ReceivedNumbersTest, AgreesWithANaiveModel) {
 TEST(ReceivedNumbersTest, WithFewGapsNothingIsForgotten) {
   Random random(4);
   for (int round = 0; round < 200; ++round) {
-    ReceivedNumbers numbers;
+    Numbers numbers;
     Model model;
     for (int step = 0; step < 200; ++step) {
       const uint64_t low = random.between(1, 2 * kMaxAckRanges - 1);

@@ -48,7 +48,8 @@ uint64_t SentRun::bytes(uint32_t first, uint32_t segments) const {
 
 void SentList::append(SentPool& pool, uint32_t index) {
   SentRun& run = pool[index];
-  CHECK(tail_ == kNoIndex || pool[tail_].last_number() < run.first_number);
+  CHECK(run.first_number >= next_number_);
+  next_number_ = run.last_number() + 1;
   run.next = kNoIndex;
   if (tail_ == kNoIndex) {
     head_ = index;
@@ -56,7 +57,7 @@ void SentList::append(SentPool& pool, uint32_t index) {
     pool[tail_].next = index;
   }
   tail_ = index;
-  in_flight_bytes_ += run.bytes(0, run.count);
+  in_flight_bytes_ += static_cast<uint32_t>(run.bytes(0, run.count));
   in_flight_segments_ += run.count;
 }
 
@@ -79,7 +80,7 @@ void SentList::settle(SentRun& run, uint64_t fresh, AckOutcome& outcome,
   const uint64_t spurious = fresh & run.lost;
   for_each_row(fresh & ~run.lost, [&](uint32_t first, uint32_t count) {
     const uint64_t bytes = run.bytes(first, count);
-    in_flight_bytes_ -= bytes;
+    in_flight_bytes_ -= static_cast<uint32_t>(bytes);
     in_flight_segments_ -= count;
     outcome.acked_bytes += bytes;
     listener.on_acked(run, first, count, false);
@@ -88,7 +89,7 @@ void SentList::settle(SentRun& run, uint64_t fresh, AckOutcome& outcome,
     outcome.spurious_segments += count;
     outcome.spurious_behind =
         std::max(outcome.spurious_behind,
-                 largest_acked_ - std::min(largest_acked_, run.first_number + first));
+                 largest_acked() - std::min(largest_acked(), run.first_number + first));
     outcome.spurious_sent_at = run.sent_at;
     listener.on_acked(run, first, count, true);
   });
@@ -98,14 +99,14 @@ void SentList::settle(SentRun& run, uint64_t fresh, AckOutcome& outcome,
     outcome.newest_number = number;
     outcome.newest_sent_at = run.sent_at;
   }
-  acked_sent_at_ = std::max(acked_sent_at_, run.sent_at);
   outcome.any = true;
 }
 
 AckOutcome SentList::acknowledge(SentPool& pool, Nanos now, const AckFrame& frame,
                                  SentRunListener& listener) {
   AckOutcome outcome;
-  largest_acked_ = std::max(largest_acked_, frame.ranges[0].high);
+  const uint64_t largest = std::max(largest_acked(), frame.ranges[0].high);
+  largest_acked_low_ = static_cast<uint32_t>(largest);
   size_t range = frame.range_count;  // ranges are newest first; the list is oldest first
   uint32_t previous = kNoIndex;
   uint32_t index = head_;
@@ -123,7 +124,7 @@ AckOutcome SentList::acknowledge(SentPool& pool, Nanos now, const AckFrame& fram
       index = unlink(pool, previous, index);
       continue;
     }
-    if (run.overtaken_at.count == 0 && run.first_number < largest_acked_) run.overtaken_at = now;
+    if (run.overtaken_at.count == 0 && run.first_number < largest) run.overtaken_at = now;
     previous = index;
     index = run.next;
   }
@@ -135,31 +136,33 @@ void SentList::lose(SentRun& run, uint64_t bits, events::LossCause cause,
   if (run.lost == 0) ++lost_runs_;
   run.lost |= bits;
   for_each_row(bits, [&](uint32_t first, uint32_t count) {
-    in_flight_bytes_ -= run.bytes(first, count);
+    in_flight_bytes_ -= static_cast<uint32_t>(run.bytes(first, count));
     in_flight_segments_ -= count;
     listener.on_lost(run, first, count, cause);
   });
 }
 
-Nanos SentList::detect(SentPool& pool, Nanos now, const ReorderWindow& window, Nanos stale,
+Nanos SentList::detect(SentPool& pool, Nanos now, const Patience& patience,
                        SentRunListener& listener) {
+  const uint64_t largest = largest_acked();
+  const ReorderWindow& window = patience.window;
   Nanos again = Nanos::never();
   for (uint32_t index = head_; index != kNoIndex; index = pool[index].next) {
     SentRun& run = pool[index];
-    if (run.first_number >= largest_acked_) break;
+    if (run.first_number >= largest) break;
     const uint64_t open = run.all() & ~run.acked & ~run.lost;
     if (open == 0) continue;
     if (run.overtaken_at.count == 0) run.overtaken_at = now;
-    const bool by_time = acked_sent_at_ - run.sent_at > stale;
+    const bool by_time = patience.acked_sent_at - run.sent_at > patience.stale;
     const uint64_t margin = by_time ? 0 : window.numbers();
-    if (run.first_number + margin >= largest_acked_) continue;
+    if (run.first_number + margin >= largest) continue;
     const Nanos due = run.overtaken_at + window.time();
     if (due > now && !by_time) {
       again = std::min(again, due);
       continue;
     }
     // Of the run's open segments, those that are far enough below the newest acknowledged number.
-    const NumberRange overtaken{run.first_number, largest_acked_ - margin - 1};
+    const NumberRange overtaken{run.first_number, largest - margin - 1};
     lose(run, open & bits_within(run, overtaken), events::LossCause::kGap, listener);
   }
   return again;

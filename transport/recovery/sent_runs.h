@@ -98,10 +98,15 @@ class SentList {
   AckOutcome acknowledge(SentPool& pool, Nanos now, const AckFrame& frame,
                          SentRunListener& listener);
 
-  // Declares what was overtaken for too long, or was sent more than `stale` before something that
-  // arrived; returns when to look again, or never().
-  Nanos detect(SentPool& pool, Nanos now, const ReorderWindow& window, Nanos stale,
-               SentRunListener& listener);
+  // When a segment counts as overtaken for too long: `acked_sent_at` is the send time of the newest
+  // that an acknowledgement just told of; what was sent more than `stale` before it is lost.
+  struct Patience {
+    const ReorderWindow& window;
+    Nanos stale;
+    Nanos acked_sent_at;
+  };
+  // Declares what was overtaken for too long; returns when to look again, or never().
+  Nanos detect(SentPool& pool, Nanos now, const Patience& patience, SentRunListener& listener);
 
   // Declares everything lost that is not acknowledged.
   void give_up(SentPool& pool, events::LossCause cause, SentRunListener& listener);
@@ -115,22 +120,27 @@ class SentList {
   // Send time of the oldest segment that is neither acknowledged nor given up; never() if there is
   // none.
   Nanos oldest_sent_at(const SentPool& pool) const;
+  uint64_t next_number() const { return next_number_; }
   uint64_t in_flight_bytes() const { return in_flight_bytes_; }
   uint32_t in_flight_segments() const { return in_flight_segments_; }  // control packets included
-  uint64_t largest_acked() const { return largest_acked_; }
+  uint64_t largest_acked() const {
+    const uint64_t newest = next_number_ - 1;
+    return newest - static_cast<uint32_t>(static_cast<uint32_t>(newest) - largest_acked_low_);
+  }
 
  private:
   void settle(SentRun& run, uint64_t fresh, AckOutcome& outcome, SentRunListener& listener);
   void lose(SentRun& run, uint64_t bits, events::LossCause cause, SentRunListener& listener);
   uint32_t unlink(SentPool& pool, uint32_t previous, uint32_t index);
 
+  uint64_t next_number_ = 1;
   uint32_t head_ = kNoIndex;
   uint32_t tail_ = kNoIndex;
   uint32_t in_flight_segments_ = 0;
-  uint32_t lost_runs_ = 0;  // fully settled but remembered, to recognise spurious repeats
-  uint64_t in_flight_bytes_ = 0;
-  uint64_t largest_acked_ = 0;
-  Nanos acked_sent_at_;  // of the newest acknowledged segment
+  uint32_t in_flight_bytes_ = 0;
+  uint32_t largest_acked_low_ = 0;  // its low bits: it is less than 2^32 below the next number
+  uint32_t lost_runs_ = 0;          // fully settled but remembered, to recognise spurious repeats
 };
+static_assert(sizeof(SentList) == 32);  // there is one a path
 
 }  // namespace heddle::transport

@@ -67,16 +67,19 @@ class SentRunsTest : public ::testing::Test {
   AckOutcome ack(Nanos now, std::initializer_list<NumberRange> ranges) {
     AckFrame frame;
     for (const NumberRange& range : ranges) frame.ranges[frame.range_count++] = range;
-    return list_.acknowledge(pool_, now, frame, keeper_);
+    const AckOutcome outcome = list_.acknowledge(pool_, now, frame, keeper_);
+    acked_sent_at_ = std::max(acked_sent_at_, outcome.newest_sent_at);
+    return outcome;
   }
   Nanos detect(Nanos now, Nanos stale = kNotStale) {
-    return list_.detect(pool_, now, window_, stale, keeper_);
+    return list_.detect(pool_, now, {window_, stale, acked_sent_at_}, keeper_);
   }
 
   SentPool pool_{1024};
   SentList list_;
   Keeper keeper_;
   ReorderWindow window_;
+  Nanos acked_sent_at_;
   uint64_t next_ = 1;
 };
 
@@ -314,6 +317,7 @@ class RandomTest : public SentRunsTest {
     if (frame.range_count == 0) return;
     const size_t before = keeper_.acked.size();
     const AckOutcome outcome = list_.acknowledge(pool_, now, frame, keeper_);
+    acked_sent_at_ = std::max(acked_sent_at_, outcome.newest_sent_at);
     EXPECT_EQ(outcome.any, keeper_.acked.size() > before);
     for (size_t i = 0; i < frame.range_count; ++i) {
       for (uint64_t n = frame.ranges[i].low; n <= frame.ranges[i].high; ++n) {
