@@ -48,14 +48,17 @@ uint32_t Endpoint::Body::handle_row(Nanos now, const RxRun& run, uint32_t first)
   }
   const uint32_t step = run.segment_bytes - kDataHeaderBytes;
   uint32_t count = 1;
+  std::byte asks{0};
   while (first + count < run.segments && bytes_of(first + count) >= kDataHeaderBytes &&
          continues_row(start, start + count * stride, count, step)) {
+    asks |= start[count * stride + kFlagsAt];
     ++count;
   }
   Connection* connection = connection_for(now, run, start);
   if (connection == nullptr) return count;
   DataRow row;
   row.header = read_data_header(start);
+  row.header.base.flags |= static_cast<uint8_t>(asks) & kFlagAckNow;
   if (row.header.base.type == PacketType::kRepeat) {
     row.original = unpack_original(row.header.base.sent_at);
     row.header.base.sent_at = {};

@@ -74,7 +74,8 @@ OriginalWrite unpack_original(Nanos field) {
 bool continues_row(const std::byte* first, const std::byte* next, uint32_t index,
                    uint32_t payload_bytes) {
   // Everything but the number and the offset is the same in a row, its send time included.
-  const bool same_start = load<uint64_t>(first) == load<uint64_t>(next);
+  constexpr uint64_t kAsks = uint64_t{kFlagAckNow} << 8;
+  const bool same_start = ((load<uint64_t>(first) ^ load<uint64_t>(next)) & ~kAsks) == 0;
   const bool same_time = load<uint64_t>(first + 16) == load<uint64_t>(next + 16);
   const bool same_message = load<uint64_t>(first + 24) == load<uint64_t>(next + 24) &&
                             load<uint32_t>(first + 36) == load<uint32_t>(next + 36);
@@ -87,12 +88,15 @@ bool continues_row(const std::byte* first, const std::byte* next, uint32_t index
 void write_data_row(const DataHeader& first, uint32_t count, uint32_t payload_bytes,
                     std::byte* to) {
   write_data_header(first, to);
+  const auto flags = static_cast<uint8_t>(first.base.flags & ~kFlagAckNow);
+  if (count > 1) store(to + kFlagsAt, flags);
   for (uint32_t i = 1; i < count; ++i) {
     std::byte* at = to + size_t{i} * kDataHeaderBytes;
     std::memcpy(at, to, kDataHeaderBytes);
     store(at + kNumberAt, first.base.number + i);
     store(at + kOffsetAt, first.offset + i * payload_bytes);
   }
+  store(to + size_t{count - 1} * kDataHeaderBytes + kFlagsAt, first.base.flags);
 }
 
 }  // namespace heddle::transport

@@ -82,6 +82,7 @@ inline constexpr uint32_t kFirstSequence = UINT32_MAX - 63;
 inline constexpr uint64_t kMaxMessageBytes = uint64_t{1} << 30;
 
 // Byte positions in a data header, for predictions and patches of rows of headers.
+inline constexpr size_t kFlagsAt = 1;
 inline constexpr size_t kConnectionAt = 4;
 inline constexpr size_t kNumberAt = 8;
 inline constexpr size_t kChannelAt = 26;
@@ -96,11 +97,13 @@ ConnectionHeader read_connection_header(const std::byte* from);
 DataHeader read_data_header(const std::byte* from);
 
 // Whether the data header at `next` continues the one at `first`: the same packet of the same
-// message, its number larger by `index` and its offset by `index` x `payload_bytes`.
+// message, its number larger by `index` and its offset by `index` x `payload_bytes`. Whether it
+// asks for an acknowledgement may differ.
 bool continues_row(const std::byte* first, const std::byte* next, uint32_t index,
                    uint32_t payload_bytes);
 
-// Writes `count` data headers, numbers and offsets rising from those of `first`.
+// Writes `count` data headers, numbers and offsets rising from those of `first`. Where that asks
+// for an acknowledgement, the last one does.
 void write_data_row(const DataHeader& first, uint32_t count, uint32_t payload_bytes, std::byte* to);
 
 }  // namespace heddle::transport

@@ -106,6 +106,18 @@ TEST(RowTest, AnyOtherByteThatDiffersEndsTheRow) {
   }
 }
 
+TEST(RowTest, OnlyTheLastSegmentAsksForTheAcknowledgement) {
+  DataHeader first = sample();
+  first.base.flags = kFlagAckNow | kFlagRepeat;
+  const std::vector<std::byte> bytes = row(first, 3, 1000);
+  for (uint32_t i = 0; i < 3; ++i) {
+    const std::byte* at = bytes.data() + size_t{i} * kDataHeaderBytes;
+    EXPECT_EQ(read_data_header(at).base.flags, i == 2 ? kFlagAckNow | kFlagRepeat : kFlagRepeat);
+    EXPECT_TRUE(continues_row(bytes.data(), at, i, 1000));
+  }
+  EXPECT_EQ(read_data_header(row(first, 1, 1000).data()).base.flags, kFlagAckNow | kFlagRepeat);
+}
+
 TEST(OriginalWriteTest, PathEpochAndNumberSurvive) {
   for (const uint64_t number : {uint64_t{0}, uint64_t{1}, (uint64_t{1} << 40) - 1}) {
     const OriginalWrite read = unpack_original(pack(OriginalWrite{255, 65535, number}));
