@@ -129,8 +129,11 @@ Connection::Sent Connection::send_burst(Nanos now, TxBatch& batch) {
   SentRun* run = flight_.record(permit.path, static_cast<uint8_t>(segments));
   if (run == nullptr) return Sent::kNothing;
 
-  const bool ends_message = piece.offset + bytes == piece.message_bytes && segments > 1;
-  const bool ack_now = ends_message || piece.repeat || permit.last_for_now;
+  // The end of a message is waited for, but not so much that each of many small ones may ask.
+  const bool ends_message = piece.offset + bytes == piece.message_bytes && segments > 1 &&
+                            piece.message_bytes >= AckMaker::kBytes;
+  const bool ack_now =
+      ends_message || piece.repeat || (permit.last_for_now && flight_.worth_asking(bytes));
   DataHeader first;
   first.base =
       header(now, PacketType::kData, permit.path,
@@ -158,6 +161,7 @@ Connection::Sent Connection::send_burst(Nanos now, TxBatch& batch) {
 
   run->data = true;
   run->repeat = piece.repeat;
+  run->asks = ack_now;
   run->header_bytes = kDataHeaderBytes;
   run->row = {piece.message, piece.sequence, piece.offset, segments > 1 ? step : last,
               last,          piece.channel,  false,        piece.original};

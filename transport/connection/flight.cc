@@ -12,6 +12,10 @@ namespace {
 // A burst leaves only with this part of the window, or a full burst: bursts of scraps cost a system
 // call each.
 constexpr uint64_t kLeastWindowPart = 8;
+// Small messages share a path for so long.
+constexpr Nanos kLongestBurst = micros(500);
+// Acknowledgements are asked for so often a window, at least.
+constexpr uint64_t kAskedAWindow = 4;
 // What a peer may hold an acknowledgement of control packets back (AckMaker::kControlDelay).
 constexpr Nanos kHeldBack = millis(1);
 // No more is in flight on one path: its bytes are counted in 32 bits.
@@ -135,6 +139,24 @@ uint32_t Flight::datagrams_that_fit(uint64_t budget, uint64_t size) const {
   return static_cast<uint32_t>(std::min<uint64_t>(fits, rows_.most()));
 }
 
+// Small messages that leave together share a path, as the segments of a large one do: so do their
+// acknowledgements.
+uint16_t Flight::choose_path(Nanos now, Random& random) {
+  const bool goes_on = burst_left_ > kMaxBurstBytes / 2 && now < burst_until_;
+  if (goes_on && paths_[burst_path_].place < usable_) return burst_path_;
+  burst_path_ = order_[selector_->select(usable(), random)];
+  burst_left_ = places(burst_path_) ? 0 : kMaxBurstBytes;
+  burst_until_ = now + kLongestBurst;
+  return burst_path_;
+}
+
+// A window is refilled in steps then; were each of many small packets to ask, each would be
+// acknowledged alone.
+bool Flight::worth_asking(uint64_t bytes) const {
+  const uint64_t window = std::min(controller_->window().count, peer_window_bytes_);
+  return unasked_bytes_ + bytes >= window / kAskedAWindow;
+}
+
 bool Flight::permit(Nanos now, Random& random, Permit& permit) {
   if (active_ == 0) return false;
   const uint64_t budget = gate(now);
@@ -143,7 +165,7 @@ bool Flight::permit(Nanos now, Random& random, Permit& permit) {
     window_limited_ = true;
     return false;
   }
-  const uint16_t id = order_[selector_->select(usable(), random)];
+  const uint16_t id = choose_path(now, random);
   const TxPath& path = paths_[id];
   const uint64_t size = packet_bytes(id);
   const uint64_t left = window_left();
@@ -153,7 +175,9 @@ bool Flight::permit(Nanos now, Random& random, Permit& permit) {
   } else {
     // The cap may have shrunk since the path was found to be below it.
     const uint64_t cap = std::max(path_cap(), path.sent.in_flight_bytes() + size);
-    segments = datagrams_that_fit(std::min(budget, cap - path.sent.in_flight_bytes()), size);
+    const uint64_t most = std::min<uint64_t>(
+        {budget, cap - path.sent.in_flight_bytes(), std::max<uint64_t>(burst_left_, size)});
+    segments = datagrams_that_fit(most, size);
   }
   if (segments == 0) {
     window_limited_ = true;
@@ -163,8 +187,8 @@ bool Flight::permit(Nanos now, Random& random, Permit& permit) {
   const uint64_t held = in_flight_bytes_ + uint64_t{kReceiveOverhead} * in_flight_segments_;
   const bool fills_peer =
       !places(id) && held + (segments + 1) * (size + kReceiveOverhead) > peer_window_bytes_;
-  permit = {id, static_cast<uint32_t>(size), segments,
-            fills_peer || after < controller_->window().count / kLeastWindowPart};
+  const bool last = fills_peer || after < controller_->window().count / kLeastWindowPart;
+  permit = {id, static_cast<uint32_t>(size), segments, last};
   return true;
 }
 
@@ -230,6 +254,8 @@ void Flight::sent(Nanos now, uint16_t id) {
   }
   if (run.data) {
     path.payload_bytes_sent += bytes - uint64_t{run.count} * run.header_bytes;
+    burst_left_ -= std::min(burst_left_, static_cast<uint32_t>(bytes));
+    unasked_bytes_ = run.asks ? 0 : unasked_bytes_ + bytes;
     pacer_.on_sent(now, {bytes}, controller_->pacing_rate());
     refresh_usable(id);
   }

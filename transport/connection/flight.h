@@ -61,8 +61,16 @@ class Flight final : private SentRunListener {
   // As permit(), for datagrams where payload otherwise travels as chunks: small messages and
   // repeats.
   bool permit_datagrams(Nanos now, Permit& permit);
+  // Whether as much has left without asking for an acknowledgement, with the next `bytes`, as makes
+  // one overdue where the window is used up.
+  bool worth_asking(uint64_t bytes) const;
   // There was nothing to send although the window had room.
-  void note_idle() { window_limited_ = false; }
+  void note_idle() {
+    window_limited_ = false;
+    end_burst();
+  }
+  // What leaves next may take another path.
+  void end_burst() { burst_left_ = 0; }
   // The path that the next control packet takes: active ones in turn.
   uint16_t control_path();
   // Whether what leaves on this path now is likely to arrive, or no path is better.
@@ -116,6 +124,7 @@ class Flight final : private SentRunListener {
   bool carries(uint16_t path) const { return chunk_paths_ == 0 || path >= datagram_paths_; }
   uint64_t window_left() const;
   uint64_t gate(Nanos now);
+  uint16_t choose_path(Nanos now, Random& random);
   uint32_t datagrams_that_fit(uint64_t budget, uint64_t size) const;
   uint64_t path_cap() const;
   // Of a full packet on it.
@@ -187,6 +196,10 @@ class Flight final : private SentRunListener {
   uint16_t next_control_ = 0;
   uint16_t next_size_probe_ = 0;
   uint16_t current_path_ = 0;
+  uint16_t burst_path_ = 0;
+  uint32_t burst_left_ = 0;  // bytes that may follow on burst_path_; 0: another is chosen
+  Nanos burst_until_;
+  uint64_t unasked_bytes_ = 0;  // sent since an acknowledgement was asked for
   bool window_limited_ = false;
 
   Nanos wake_at_ = Nanos::never();

@@ -74,6 +74,7 @@ class FlightTest : public ::testing::Test {
   bool send(uint32_t most = kMaxBurstSegments) {
     if (!flight_.permit(now_, random_, permit_)) return false;
     record(permit_.path, std::min(most, permit_.segments), permit_.datagram_bytes);
+    flight_.end_burst();
     return true;
   }
   bool ack(uint16_t path, std::initializer_list<NumberRange> ranges, uint32_t marked = 0) {
@@ -164,6 +165,46 @@ TEST_F(FlightTest, ThePeersWindowCountsWhatADatagramCostsThere) {
   while (send()) segments += permit_.segments;
   EXPECT_EQ(segments, 20'000 / (Flight::kBaseDatagram + Flight::kReceiveOverhead));
   EXPECT_TRUE(permit_.last_for_now);
+}
+
+TEST_F(FlightTest, SmallMessagesThatLeaveTogetherShareAPath) {
+  open(4);
+  std::map<uint16_t, int> sent;
+  for (int i = 0; i < 120; ++i) {
+    ASSERT_TRUE(flight_.permit(now_, random_, permit_));
+    ++sent[permit_.path];
+    record(permit_.path, 1, 500);
+  }
+  EXPECT_EQ(sent.size(), 2u);  // half a burst's bytes on the first, the others on the next
+  now_ += micros(500);
+  const uint16_t before = permit_.path;
+  ASSERT_TRUE(flight_.permit(now_, random_, permit_));
+  EXPECT_NE(permit_.path, before) << "for half a millisecond at most";
+  flight_.note_idle();
+  const uint16_t then = permit_.path;
+  ASSERT_TRUE(flight_.permit(now_, random_, permit_));
+  EXPECT_NE(permit_.path, then) << "and not over a pause";
+}
+
+TEST_F(FlightTest, AFullWindowAsksForAnAcknowledgementOnceAQuarterNotWithEachPacket) {
+  open(1);
+  flight_.set_peer_window(500'000);
+  int asked = 0;
+  int packets = 0;
+  for (uint64_t number = 1; number <= 2'000; ++number) {
+    if (number > 317) ack(0, {{number - 317, number - 317}});  // it stays full
+    ASSERT_TRUE(flight_.permit(now_, random_, permit_));
+    SentRun* run = flight_.record(permit_.path, 1);
+    run->data = true;
+    run->asks = permit_.last_for_now && flight_.worth_asking(1040);
+    run->header_bytes = kDataHeaderBytes;
+    run->row.step = run->row.last = 1000;
+    asked += run->asks ? 1 : 0;
+    ++packets;
+    flight_.sent(now_, permit_.path);
+  }
+  EXPECT_GE(asked, 4);
+  EXPECT_LE(asked, packets / 50);
 }
 
 TEST_F(FlightTest, APathHoldsOnlyItsShareOfTheWindow) {

@@ -51,6 +51,7 @@ struct SentRun {
   bool data = false;
   bool repeat = false;
   bool sizes_path = false;  // a probe of the path's size
+  bool asks = false;        // for an acknowledgement at once
   uint8_t control_count = 0;
   DataRecord row;                                  // where data
   std::array<ControlRecord, kMaxControl> control;  // where not
