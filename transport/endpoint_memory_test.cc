@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <utility>
 
 #include "events/counting_sink.h"
 #include "transport/testing/allocations.h"
+#include "transport/testing/header_wire.h"
 #include "transport/testing/pair_fixture.h"
 
 namespace heddle::transport {
@@ -62,6 +64,44 @@ TEST_F(MemoryTest, InTheSteadyStateNothingIsAllocated) {
   EXPECT_EQ(allocations().count, before);
   EXPECT_GT(sink.count(events::EventKind::kBurstSent), 1000u);
   EXPECT_GT(end(0).statistics(client_)->segments_repeated, 100u);
+}
+
+// The state in which a segment's work is measured (segment_work_bench.cc): 64 paths, one segment of
+// a thousand lost, counters on.
+TEST(SteadyStateTest, LargeAndSmallMessagesAtBothMtusAllocateNothing) {
+  for (const uint32_t mtu : {9000u, 1500u}) {
+    for (const uint32_t message_bytes : {1u << 20, 4096u, 64u}) {
+      for (const uint32_t coalesce : {64u, 1u}) {
+        if (message_bytes < 1000 && coalesce == 1) continue;  // a message is one segment
+        std::array<events::CountingSink, 2> sinks;
+        testing::HeaderWireOptions options;
+        options.endpoint.max_datagram_bytes = mtu - 28;
+        options.endpoint.default_paths = options.endpoint.max_paths = 64;
+        options.endpoint.receive_capacity = mebibytes(4);
+        options.coalesce = coalesce;
+        options.message_bytes = message_bytes;
+        options.outstanding = message_bytes < 65536 ? 1024 : 16;
+        options.sinks = {&sinks[0], &sinks[1]};
+        options.watch = count_allocations;
+        testing::HeaderWire wire(options);
+        // Warm: with windows as large, as many gaps and as much that ends at once as there will
+        // ever be, and for long enough that records of losses are forgotten as fast as made.
+        const uint64_t long_enough = message_bytes < 1000 ? 250'000 : 40'000;
+        for (const uint32_t loss : {0u, 20'000u, 1'000'000u, 0u, 5000u}) {
+          wire.set_loss(loss);
+          wire.run_segments(loss == 1'000'000 ? 500 : loss == 5000 ? long_enough : 40'000);
+        }
+        wire.set_loss(1000);
+        const uint64_t repeated = wire.statistics(0).segments_repeated;
+        const uint64_t before = allocations().count;
+        wire.run_segments(50'000);
+        EXPECT_EQ(allocations().count, before)
+            << "MTU " << mtu << ", messages of " << message_bytes << ", runs of " << coalesce;
+        EXPECT_GT(wire.statistics(0).segments_repeated, repeated + 20);
+        EXPECT_GT(sinks[0].count(events::EventKind::kBurstSent), 1000u);
+      }
+    }
+  }
 }
 
 // The budget of an idle connection, besides what the endpoint's pools lend while something is under

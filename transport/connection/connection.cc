@@ -40,6 +40,7 @@ Result<void> Connection::post_send(Nanos now, ChannelId channel, const Payload& 
     return fail(ErrorCode::kInvalid, "cannot send", "no such channel");
   }
   watch(now);
+  shared_.reserve_completions();
   Result<void> posted = outgoing_.post(channel, payload, operation, shared_.options.max_posted);
   take_truncated();
   return posted;
@@ -55,6 +56,7 @@ Result<void> Connection::post_receive(Nanos now, ChannelId channel, const Payloa
                                       OperationId operation) {
   if (over()) return fail(ErrorCode::kClosed, "cannot receive", "the connection is closed");
   watch(now);
+  shared_.reserve_completions();
   Result<void> posted = incoming_.post(channel, buffer, operation, frames_);
   // A grant of a small receive may wait for company: its message needs none to travel.
   const bool small = buffer.length <= shared_.options.eager_block_bytes && shared_.eager.left() > 0;

@@ -37,6 +37,12 @@ struct Shared {
   OutPool out;  // bounded by max_posted a connection
   InPool in;    // bounded by max_posted a connection
   EagerBlocks eager;
+  // Room for the end of everything that is posted: then nothing is allocated when much ends at
+  // once.
+  void reserve_completions() {
+    completions.reserve(completions.size() + out.lent() + in.lent() + 1);
+  }
+
   OlderPool ranges{UINT32_MAX};  // bounded by the connections' paths
   Ring<Completion> completions;
   Ring<Notice> notices;

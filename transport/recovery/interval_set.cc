@@ -6,6 +6,15 @@
 #include "base/check.h"
 
 namespace heddle::transport {
+namespace {
+
+// Room is made for so many at first, which a message of eight segments cannot exceed, and then for
+// so many. Were it to grow by doubling from one, some message would need a little more than it ever
+// did now and then for ever.
+constexpr size_t kFewIntervals = 4;
+constexpr size_t kSomeIntervals = 64;
+
+}  // namespace
 
 size_t IntervalSet::find(uint64_t position) const {
   const auto at = std::lower_bound(
@@ -22,6 +31,10 @@ uint64_t IntervalSet::add(uint64_t start, uint64_t end) {
     intervals_.back().end = end;
     covered_ += end - start;
     return end - start;
+  }
+  if (intervals_.size() == intervals_.capacity()) {
+    intervals_.reserve(intervals_.empty() ? kFewIntervals
+                                          : std::max(kSomeIntervals, 2 * intervals_.size()));
   }
   const size_t first = find(start);
   size_t past = first;

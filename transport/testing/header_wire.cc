@@ -85,15 +85,21 @@ void HeaderWire::turn(size_t side) {
   Side& s = sides_[side];
   while (!s.arrivals.empty() && s.arrivals.front().at <= now_) {
     const Arrival arrival = s.arrivals.pop_front();
+    watch(true);
     s.endpoint->handle_run(now_, arrival.run);
+    watch(false);
     free_frames_.push_back(arrival.frame);
   }
+  watch(true);
   if (s.endpoint->poll_timeout() <= now_) s.endpoint->handle_timeout(now_);
   take_results(side);
   while (s.endpoint->poll_transmit(now_, *batch_)) {
+    watch(false);
     for (const TxBurst& burst : batch_->bursts()) transmit(side, burst);
     batch_->clear();
+    watch(true);
   }
+  watch(false);
 }
 
 void HeaderWire::take_results(size_t side) {

@@ -26,6 +26,7 @@ struct HeaderWireOptions {
   uint32_t loss_per_million = 0;  // of data segments
   uint64_t seed = 1;
   std::array<events::Sink*, 2> sinks{};
+  void (*watch)(bool inside) = nullptr;  // called before and after calls of an endpoint
 };
 
 class HeaderWire {
@@ -35,6 +36,7 @@ class HeaderWire {
 
   // Streams until so many data segments more have left side 0.
   void run_segments(uint64_t count);
+  void set_loss(uint32_t per_million) { options_.loss_per_million = per_million; }
 
   Endpoint& operator[](size_t side) { return *sides_[side].endpoint; }
   const ConnectionStatistics& statistics(size_t side) const;
@@ -67,6 +69,9 @@ class HeaderWire {
   uint32_t lend_frame();
   std::byte* frame(uint32_t index) { return frames_[index].get(); }
   void advance();
+  void watch(bool inside) const {
+    if (options_.watch != nullptr) options_.watch(inside);
+  }
 
   HeaderWireOptions options_;
   Random random_;
