@@ -68,8 +68,12 @@ void fuzz_headers(Bytes input) {
   const DataHeader header = read_data_header(input.data());
   const auto step = static_cast<uint32_t>(input.size());
   write_data_row(header, 3, step, row.data());
-  // The first byte holds a version too, which is not part of what was read.
-  CHECK(std::memcmp(row.data() + 1, input.data() + 1, kDataHeaderBytes - 1) == 0);
+  // The first byte holds a version too, which is not part of what was read. Of the flags only the
+  // last header of the row may ask for an acknowledgement.
+  CHECK(std::memcmp(row.data() + 2, input.data() + 2, kDataHeaderBytes - 2) == 0);
+  const std::byte flags = input[kFlagsAt];
+  CHECK(row[kFlagsAt] == (flags & ~std::byte{kFlagAckNow}));
+  CHECK(row[2 * kDataHeaderBytes + kFlagsAt] == flags);
   CHECK(continues_row(row.data(), row.data() + kDataHeaderBytes, 1, step));
   CHECK(continues_row(row.data(), row.data() + 2 * kDataHeaderBytes, 2, step));
   const OriginalWrite original = unpack_original(header.base.sent_at);
