@@ -99,7 +99,7 @@ void Hostile::send_handshake(uint32_t from, uint32_t to) {
   init.has_cookie = random_.below(2) == 0;
   for (std::byte& byte : init.cookie) byte = static_cast<std::byte>(random_.next());
   init.parameters.max_datagram_bytes = 1472;
-  init.parameters.max_paths = 1;
+  init.parameters.max_paths = init.parameters.max_channels = init.parameters.max_posted = 1;
   std::array<std::byte, transport::kInitBytes> packet;
   size_t bytes = transport::write_init(init, packet);
   if (random_.below(4) == 0) bytes = random_.between(8, bytes);
@@ -138,7 +138,13 @@ void Hostile::send_data(const Side& side, uint32_t id) {
   header.message_bytes = 4;
   uint32_t payload = 4;
   const transport::EndpointOptions& own = options_.hosts[side.host].endpoint;
-  switch (random_.below(7)) {
+  switch (random_.below(8)) {
+    case 7:  // on a channel that nobody uses, too large to go ahead of its receive
+      if (options_.workload.channels >= own.max_channels) return;
+      header.channel = static_cast<uint16_t>(own.max_channels - 1);
+      header.sequence = transport::kFirstSequence;
+      header.message_bytes = own.eager_block_bytes + 1;
+      break;
     case 0:
       header.base.path = own.max_paths;
       break;

@@ -39,6 +39,8 @@ struct FabricOptions {
 // How payload travels: see transport/placed.h.
 enum class PayloadShape : uint8_t { kDatagrams, kUnreliableChunks, kReliableChunks };
 
+const char* name_of(PayloadShape shape);
+
 struct ChunkOptions {
   PayloadShape shape = PayloadShape::kDatagrams;
   uint32_t bytes = 65536;  // of a chunk, at most

@@ -60,18 +60,6 @@ void write(std::string& text, const FabricOptions& fabric) {
   table.add("tells_errors", fabric.tells_errors);
 }
 
-const char* name_of(PayloadShape shape) {
-  switch (shape) {
-    case PayloadShape::kDatagrams:
-      return "datagrams";
-    case PayloadShape::kUnreliableChunks:
-      return "unreliable_chunks";
-    case PayloadShape::kReliableChunks:
-      return "reliable_chunks";
-  }
-  return "?";
-}
-
 void write(std::string& text, const ChunkOptions& chunks) {
   Table table(text, "chunks");
   table.add("shape", std::string(name_of(chunks.shape)));
@@ -163,6 +151,18 @@ void write(std::string& text, const HostOptions& host) {
 }
 
 }  // namespace
+
+const char* name_of(PayloadShape shape) {
+  switch (shape) {
+    case PayloadShape::kDatagrams:
+      return "datagrams";
+    case PayloadShape::kUnreliableChunks:
+      return "unreliable_chunks";
+    case PayloadShape::kReliableChunks:
+      return "reliable_chunks";
+  }
+  return "?";
+}
 
 std::string to_text(const Options& options) {
   std::string text;

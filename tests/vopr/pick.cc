@@ -209,6 +209,13 @@ Options pick(uint64_t seed) {
     const bool can = options.chunks.placed() && !percent(apart, 10);
     host.chunk_paths = can ? one_of<uint16_t>(apart, {1, 2, 8, 64}) : 0;
   }
+  if (percent(apart, 8)) {  // much is late, by much, so that it comes when its number is forgotten
+    topology::LinkFaults& steady = options.faults.steady;
+    steady.loss_per_million = 80'000;
+    steady.reorder_per_million = 300'000;
+    steady.reorder_min = micros(200);
+    steady.reorder_max = millis(6);
+  }
   options.faults.one_stays = percent(apart, 10) && has_ways_around(options.fabric);
   return options;
 }

@@ -124,8 +124,11 @@ bool Program::act(Nanos now) {
     case Phase::kIdle:
       return false;
     case Phase::kClose:
-      for (Side* side : sides_) close(*side);
-      return true;
+      return std::count_if(sides_.begin(), sides_.end(), [this](Side* side) {
+               const bool first = !side->close_called;
+               close(*side);
+               return first;
+             }) > 0;
   }
   if (random_.below(2) == 0) machine_.driver().push(machine_.now());
   machine_.poke_at(act_at_);

@@ -2,6 +2,8 @@
 #include "tests/vopr/reached.h"
 
 #include <algorithm>
+#include <charconv>
+#include <sstream>
 
 #include "events/events.h"
 #include "tests/vopr/checkers/ledger.h"
@@ -79,7 +81,17 @@ std::vector<Reached::Entry> Reached::entries() const {
   std::vector<Entry> others = others_;
   std::sort(others.begin(), others.end(),
             [](const Entry& a, const Entry& b) { return a.name < b.name; });
-  all.insert(all.end(), others.begin(), others.end());
+  const size_t listed = all.size();
+  for (const Entry& other : others) {
+    const auto end = all.begin() + static_cast<ptrdiff_t>(listed);
+    const auto same = std::find_if(
+        all.begin(), end, [&other](const Entry& entry) { return entry.name == other.name; });
+    if (same != end) {
+      same->count += other.count;
+    } else {
+      all.push_back(other);
+    }
+  }
   return all;
 }
 
@@ -91,6 +103,25 @@ std::string Reached::to_text() const {
     text += "  " + line + std::to_string(entry.count) + "\n";
   }
   return text;
+}
+
+bool Reached::add_text(const std::string& table) {
+  std::istringstream lines(table);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t first = line.find_first_not_of(' ');
+    const size_t last = line.rfind(' ');
+    if (first == std::string::npos) continue;
+    uint64_t count = 0;
+    const char* digits = line.data() + last + 1;
+    const char* end = line.data() + line.size();
+    if (last == std::string::npos || last < first ||
+        std::from_chars(digits, end, count).ptr != end) {
+      return false;
+    }
+    const std::string name = line.substr(first, line.find_last_not_of(' ', last) + 1 - first);
+    add(name, count);
+  }
+  return true;
 }
 
 std::vector<std::string> Reached::missing() const {

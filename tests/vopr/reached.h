@@ -24,8 +24,10 @@ class Reached {
   void add(const std::string& what, uint64_t count = 1);
   void add(const Reached& other);
 
-  // A table of all that can be met with how often it was.
+  // A table of all that can be met with how often it was: a name and a count a line. The tables of
+  // several processes add up by reading them.
   std::string to_text() const;
+  bool add_text(const std::string& table);
   // What was never met and should have been.
   std::vector<std::string> missing() const;
 

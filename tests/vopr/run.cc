@@ -8,6 +8,7 @@
 #include "events/tee_sink.h"
 #include "tests/vopr/checkers/ledger.h"
 #include "tests/vopr/checkers/outcomes.h"
+#include "tests/vopr/checkers/refusals.h"
 #include "tests/vopr/hostile.h"
 #include "tests/vopr/machine.h"
 #include "tests/vopr/program.h"
@@ -64,6 +65,8 @@ class Run {
     if (options_.idle_for.count > 0) idle();
     close();
     outcomes_.judge_pairs();
+    judge_refusals(options_, ledger_, counts_, findings_.report);
+    judge_capacity(options_, network_.fates(), findings_.report);
     for (auto& machine : machines_) machine->apply(simulator::ProcessChangeKind::kKill);
     finish();
     return std::move(findings_);
@@ -211,6 +214,7 @@ class Run {
         findings_.report.fail(std::to_string(network_.packets_alive()) + " packets are left");
       }
     }
+    findings_.reached.add(std::string("shape ") + name_of(options_.chunks.shape));
     findings_.reached.add(counts_);
     findings_.reached.add(network_.fates());
     findings_.events = network_.events_handled();

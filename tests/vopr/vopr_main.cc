@@ -8,12 +8,16 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "events/events.h"
 #include "tests/vopr/options.h"
 #include "tests/vopr/reached.h"
+#include "tests/vopr/regressions.h"
 #include "tests/vopr/run.h"
 
 namespace heddle::vopr {
@@ -22,6 +26,10 @@ namespace {
 struct Arguments {
   uint64_t first = 1;
   uint64_t last = 1;
+  uint64_t every = 1;
+  bool regressions = false;      // the seeds that once found something
+  std::string counts;            // a file to which the table of what was reached is written
+  std::vector<std::string> sum;  // such files, to be added up instead of any run
   bool verbose = false;
   bool trace = false;
   bool demand_all = false;  // that everything reachable is reached
@@ -29,10 +37,14 @@ struct Arguments {
 };
 
 constexpr const char* kUsage =
-    "usage: heddle-vopr --seed N | --seeds N..M [--verbose] [--trace] [--keep-going] "
-    "[--demand-all]\n"
+    "usage: heddle-vopr --seed N | --seeds N..M [--every K] | --regressions | --sum FILE...\n"
+    "                   [--verbose] [--trace] [--keep-going] [--demand-all] [--counts FILE]\n"
     "  --seed N       one run; prints its options\n"
     "  --seeds N..M   a row of runs\n"
+    "  --every K      of the row each Kth only\n"
+    "  --regressions  the seeds that have found something before\n"
+    "  --sum FILE...  no run: adds up what others have reached\n"
+    "  --counts FILE  writes what was reached there\n"
     "  --verbose      one line a run\n"
     "  --trace        every event of every host, and what each packet met, as text\n"
     "  --keep-going   runs the remaining seeds after one has failed\n"
@@ -59,6 +71,15 @@ bool read(int count, char** words, Arguments& arguments) {
                  read_number(next.substr(dots + 2), arguments.last);
       if (!has_seed || arguments.last < arguments.first) return false;
       ++i;
+    } else if (word == "--every" && read_number(next, arguments.every) && arguments.every > 0) {
+      ++i;
+    } else if (word == "--counts" && !next.empty()) {
+      arguments.counts = words[++i];
+    } else if (word == "--sum") {
+      while (i + 1 < count && words[i + 1][0] != '-') arguments.sum.emplace_back(words[++i]);
+      has_seed = !arguments.sum.empty();
+    } else if (word == "--regressions") {
+      arguments.regressions = has_seed = true;
     } else if (word == "--verbose") {
       arguments.verbose = true;
     } else if (word == "--trace") {
@@ -127,27 +148,56 @@ bool run_one(uint64_t seed, const Arguments& arguments, Reached& reached) {
   return findings.report.good();
 }
 
+bool add_file(const std::string& name, Reached& reached) {
+  std::ifstream file(name);
+  std::stringstream text;
+  text << file.rdbuf();
+  if (file && reached.add_text(text.str())) return true;
+  std::printf("cannot read what was reached from %s\n", name.c_str());
+  return false;
+}
+
+// Tells what was reached, and where that is demanded, whether something is missing.
+bool tell_reached(const Arguments& arguments, const Reached& reached) {
+  std::printf("reached:\n%s", reached.to_text().c_str());
+  if (!arguments.counts.empty() &&
+      !(std::ofstream(arguments.counts) << reached.to_text() << std::flush)) {
+    std::printf("cannot write %s\n", arguments.counts.c_str());
+    return false;
+  }
+  if (!arguments.demand_all) return true;
+  const std::vector<std::string> missing = reached.missing();
+  for (const std::string& name : missing) std::printf("never reached: %s\n", name.c_str());
+  return missing.empty();
+}
+
+std::vector<uint64_t> seeds_of(const Arguments& arguments) {
+  std::vector<uint64_t> seeds;
+  if (arguments.regressions) {
+    for (const Regression& one : kRegressions) seeds.push_back(one.seed);
+    return seeds;
+  }
+  for (uint64_t seed = arguments.first; seed <= arguments.last; seed += arguments.every) {
+    seeds.push_back(seed);
+  }
+  return seeds;
+}
+
 int run_all(const Arguments& arguments) {
   Reached reached;
-  uint64_t failed = 0;
-  uint64_t seed = arguments.first;
-  for (; seed <= arguments.last; ++seed) {
+  bool good = true;
+  for (const std::string& file : arguments.sum) good = add_file(file, reached) && good;
+  if (!arguments.sum.empty()) return tell_reached(arguments, reached) && good ? 0 : 1;
+  const std::vector<uint64_t> seeds = seeds_of(arguments);
+  size_t failed = 0;
+  for (const uint64_t seed : seeds) {
     if (run_one(seed, arguments, reached)) continue;
     ++failed;
     if (!arguments.keep_going) return 1;
   }
-  std::printf("reached:\n%s", reached.to_text().c_str());
-  int status = failed > 0 ? 1 : 0;
-  if (arguments.demand_all) {
-    for (const std::string& name : reached.missing()) {
-      std::printf("never reached: %s\n", name.c_str());
-      status = 1;
-    }
-  }
-  std::printf("%llu runs, %llu failed\n",
-              static_cast<unsigned long long>(arguments.last - arguments.first + 1),
-              static_cast<unsigned long long>(failed));
-  return status;
+  good = tell_reached(arguments, reached) && failed == 0;
+  std::printf("%zu runs, %zu failed\n", seeds.size(), failed);
+  return good ? 0 : 1;
 }
 
 }  // namespace

@@ -107,7 +107,8 @@ class Connection final : private SentRunListener {
     ConnectionHeader header;
     bool crowded = false;        // many answers wait already: questions in it come again
     uint32_t message_bytes = 0;  // of the message in it
-    bool refused = false;        // something in it has no place yet: the packet does not count
+    bool refused = false;        // something in it breaks a rule: the packet does not count
+    bool comes_again = false;    // there is no room for something in it: nor does it then
   };
   bool handle_frames(Nanos now, Reader& reader, ControlInput& input);
   bool handle_message(Nanos now, Reader& reader, ControlInput& input);

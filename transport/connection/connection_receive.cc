@@ -108,7 +108,7 @@ void Connection::handle_control(Nanos now, const RxRun& run, uint32_t index,
     return;
   }
   if (input.refused) shared_.observer.drop(now, id_, DropReason::kOverWindow);
-  if (numbered && !over() && !input.refused) {
+  if (numbered && !over() && !input.refused && !input.comes_again) {
     acks_.note(now, header, header.number, header.number, run.ecn, input.message_bytes);
   }
   if (close_acked_ && !over()) {
@@ -165,7 +165,7 @@ bool Connection::handle_message(Nanos now, Reader& reader, ControlInput& input) 
   row.first = input.index;
   const RowVerdict verdict = incoming_.accept(row);
   if (verdict.drop) shared_.observer.drop(now, id_, *verdict.drop);
-  input.refused |= !verdict.acknowledge;
+  input.comes_again |= !verdict.acknowledge;
   input.message_bytes = std::max(row.last, 1u);
   statistics_.segments_received += verdict.acknowledge ? 1 : 0;
   count_receiving(now);
@@ -189,7 +189,8 @@ bool Connection::handle_frame(Nanos now, FrameType type, Reader& reader, Control
     case FrameType::kCancelSend:
       // Each is answered; a peer that keeps to the limits does not ask faster than answers leave.
       if (!read_cancel(reader, cancel)) return false;
-      input.refused |= input.crowded || !incoming_.on_cancel_send(cancel, frames_);
+      input.comes_again |= input.crowded;
+      input.refused |= !input.crowded && !incoming_.on_cancel_send(cancel, frames_);
       if (!frames_.empty()) frames_due_at_ = {};
       return true;
     case FrameType::kDelivered:

@@ -159,9 +159,9 @@ RowVerdict Incoming::check(const DataRow& row, Channel*& channel) {
     return {false, DropReason::kBadField, 0};
   }
   if (too_far(*channel, header.sequence)) return {false, DropReason::kOverWindow, 0};
-  note_heard(*channel, header.sequence);
   // Over already: acknowledged, so that the peer stops sending it.
   if (static_cast<int32_t>(header.sequence - channel->head) < 0) {
+    note_heard(*channel, header.sequence);
     return {!was_withdrawn(header.channel, header.sequence), DropReason::kStaleMessage, 0};
   }
   return {true, std::nullopt, 0};
@@ -194,9 +194,12 @@ RowVerdict Incoming::accept(const DataRow& row) {
   uint32_t slot = find(row.header.channel, *channel, sequence);
   if (slot == kNoIndex) {
     verdict = judge_eager(row.header.message_bytes);
+    if (verdict.drop == DropReason::kNoReceive) return verdict;  // no peer sends that
+    note_heard(*channel, sequence);
     if (verdict.drop) return verdict;
     slot = add_early(row.header.channel, sequence);
   }
+  note_heard(*channel, sequence);
   InMessage& message = pool_[slot];
   if (message.failed) {
     return {message.error != ErrorCode::kCancelled, DropReason::kStaleMessage, 0};

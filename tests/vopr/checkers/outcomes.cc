@@ -60,9 +60,25 @@ void Outcomes::judge(const Side& side) {
                    " is over, but this is not: " + describe(*lane.operations[lane.done]));
     }
   }
+  judge_graceful(side);
   if (!may_end_with(side, side.error.code)) {
     report_.fail(describe(side) + " ended with '" + name_of(side.error.code) + "' (" +
                  side.error.message() + "), which nothing explains");
+  }
+}
+
+// A graceful close waits for every send, unless the peer ends the connection first.
+void Outcomes::judge_graceful(const Side& side) {
+  const Side* peer = ledger_.peer_of(side);
+  const bool own = side.graceful && side.close_called && !side.abort_called && peer != nullptr &&
+                   !peer->close_called && !peer->abort_called && !peer->crashed;
+  if (!own) return;
+  for (const Lane& lane : side.sends) {
+    for (const Operation* send : lane.operations) {
+      if (send->ok || send->error != ErrorCode::kClosed) continue;
+      report_.fail(describe(*send) + " was cut off by a close that should have waited for it");
+      return;
+    }
   }
 }
 

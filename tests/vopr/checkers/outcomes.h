@@ -20,6 +20,7 @@ class Outcomes {
   void judge_pairs();
 
  private:
+  void judge_graceful(const Side& side);
   void judge_ok(const Operation& operation, const Operation* match);
   void judge_error(const Operation& operation, const Operation* match);
   bool may_end_with(const Side& side, ErrorCode code) const;

@@ -1,0 +1,122 @@
+"""The planted mistakes. Each replaces a text that stands exactly once in its file; `breaks` says
+what the protocol then does wrong, and `seeds` how many the proof may take to find it."""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Mutant:
+    name: str
+    file: str
+    breaks: str
+    original: str
+    mutated: str
+    seeds: int = 400
+    first: int = 1
+
+
+CONNECTION = "transport/connection/"
+
+MUTANTS = [
+    # --- what is received ---
+    Mutant("known_bytes_placed_again", CONNECTION + "incoming.cc",
+           "bytes that came before are taken for new",
+           "const uint64_t known = message.received.covered_within(from, to);",
+           "const uint64_t known = 0;"),
+    Mutant("complete_with_a_hole", CONNECTION + "incoming.cc",
+           "a receive ends before its last bytes are there",
+           "  const bool whole = message.started && message.received.covered() == "
+           "message.message_bytes;\n  return whole ||",
+           "  const bool whole = message.started && 2 * message.received.covered() >= "
+           "message.message_bytes;\n  return whole ||"),
+    Mutant("completions_out_of_order", CONNECTION + "incoming.cc",
+           "receives of one channel end in another order than they were posted",
+           "    completions_.push_back({message.operation, connection_,",
+           "    completions_.push_front({message.operation, connection_,"),
+    Mutant("eager_block_lost", CONNECTION + "incoming.cc",
+           "the memory of an early message is not given back",
+           "  eager_.give_back(message.eager_block);\n", ""),
+    Mutant("eager_bytes_misplaced", CONNECTION + "incoming.cc",
+           "what waited for its receive moves to the buffer's start",
+           "      placement.to_offset = message.buffer.offset + start;",
+           "      placement.to_offset = message.buffer.offset;", 1200),
+    Mutant("withdrawn_receive_acknowledged", CONNECTION + "incoming.cc",
+           "a message is acknowledged although its receive was withdrawn",
+           "    return {!was_withdrawn(header.channel, header.sequence), DropReason::kStaleMessage, 0};",
+           "    return {true, DropReason::kStaleMessage, 0};"),
+    Mutant("receives_posted_without_bound", CONNECTION + "incoming.cc",
+           "more receives are granted than the peer remembers",
+           "(heard || unheard_ < limits_.max_posted)", "true"),
+    # --- what is sent ---
+    Mutant("complete_before_the_grant", CONNECTION + "outgoing.cc",
+           "a send ends before its receive is known to be posted",
+           "    const bool delivered = message.granted && message.acked",
+           "    const bool delivered = message.acked"),
+    Mutant("eager_without_bound", CONNECTION + "outgoing.cc",
+           "more messages go ahead than the peer has blocks for",
+           " || ahead_ >= limits_.eager_blocks) return false;", ") return false;"),
+    Mutant("exact_fit_is_too_long", CONNECTION + "outgoing.cc",
+           "a message as long as its receive counts as longer",
+           "  } else if (message.length() > grant.capacity) {",
+           "  } else if (message.length() >= grant.capacity) {"),
+    Mutant("withdrawn_message_untold", CONNECTION + "outgoing.cc",
+           "the receive that a withdrawn message used up never ends",
+           "      truncated_.push_back(cancel_of(id, over.sequence));\n", ""),
+    Mutant("wrapped_sequences", CONNECTION + "outgoing.cc",
+           "sequence numbers are compared as if they never wrapped",
+           "  return static_cast<uint32_t>(std::max(static_cast<int32_t>(to - from), 0));",
+           "  return to > from ? to - from : 0;"),
+    Mutant("repeat_of_the_wrong_bytes", CONNECTION + "connection_transmit.cc",
+           "a burst carries the bytes of its message's start",
+           "  burst.offset = piece.payload.offset + piece.offset;\n  batch.add(burst);\n\n  run->data",
+           "  burst.offset = piece.payload.offset;\n  batch.add(burst);\n\n  run->data"),
+    # --- recovery ---
+    Mutant("lost_grants_forgotten", CONNECTION + "connection.cc",
+           "frames of a lost packet are not sent again",
+           "    tell(record);\n  }\n}", "  }\n}"),
+    Mutant("lost_bytes_forgotten", CONNECTION + "outgoing.cc",
+           "the last lost byte range is not sent again",
+           "  message->lost_ahead |= !message->granted;\n  if (!message->granted) return;",
+           "  message->lost_ahead |= !message->granted;\n  if (!message->granted || row.offset > 0) return;"),
+    Mutant("last_segment_unacknowledged", CONNECTION + "connection_receive.cc",
+           "the last segment of a message is never acknowledged",
+           "  if (!verdict.acknowledge) return;\n  statistics_",
+           "  if (row.header.offset + (row.segments - 1) * row.step + row.last ==\n"
+           "      row.header.message_bytes) return;\n  statistics_"),
+    Mutant("peer_window_ignored", CONNECTION + "flight.cc",
+           "more is in flight than the receiver said that it can hold",
+           "  const uint64_t fits = std::min(budget / size, room / (size + kReceiveOverhead));",
+           "  const uint64_t fits = budget / size;"),
+    Mutant("no_tail_probe", CONNECTION + "flight_paths.cc",
+           "nothing asks for the acknowledgement of the last segments",
+           "  if (path.loss_check_at <= now) find_losses(now, id);\n  if (path.probe_at > now) return;",
+           "  if (path.loss_check_at <= now) find_losses(now, id);\n  if (path.probe_at >= Nanos{}) return;"),
+    Mutant("path_never_returns", CONNECTION + "flight_recovery.cc",
+           "a path that was set aside carries nothing again",
+           "  if (!path.active()) bring_back(now, frame.path);\n", ""),
+    Mutant("losses_kept_for_ever", "transport/recovery/sent_runs.cc",
+           "records of losses are never given back",
+           "    if (settled && (run.sent_at < horizon || lost_runs_ > kMaxLostRuns)) {",
+           "    if (settled && lost_runs_ > kMaxLostRuns) {", 1200),
+    Mutant("peer_never_dead", CONNECTION + "connection_keepalive.cc",
+           "a peer that is gone is waited for without end",
+           "  if (unanswered != Nanos::never() && now - unanswered >= dead_after) {",
+           "  if (false) {"),
+    Mutant("close_without_waiting", CONNECTION + "connection.cc",
+           "a graceful close cuts off sends that are under way",
+           "  if (!close_wanted_ || close_sent_ || outgoing_.posted() > 0) return;",
+           "  if (!close_wanted_ || close_sent_) return;"),
+    # --- remote writes ---
+    Mutant("no_fence", CONNECTION + "incoming_placed.cc",
+           "a buffer ends while a write that was given up may still land",
+           "  return std::all_of(message.writes.begin(), message.writes.end(),",
+           "  return true || std::all_of(message.writes.begin(), message.writes.end(),", 1200),
+    Mutant("withdrawn_without_fence", CONNECTION + "incoming.cc",
+           "a withdrawn receive ends while the peer's NIC may write to it",
+           "  pool_[at.messages[index]].untold = false;\n  await_every_write(pool_[at.messages[index]]);",
+           "  pool_[at.messages[index]].untold = false;", 1200),
+    Mutant("prediction_over_chunks", CONNECTION + "incoming.cc",
+           "datagrams are received where a NIC writes",
+           "  if (message.failed || message.slot != kNoSlot) return false;",
+           "  if (message.failed) return false;"),
+]

@@ -1,0 +1,26 @@
+// Regressions: the seeds that have found something, and what that was. They are run first. What a
+// seed does changes when the options that it picks change, so each of these has a unit test too,
+// named after what broke; a seed that found nothing new since is replaced by one that would have.
+#pragma once
+
+#include <cstdint>
+
+namespace heddle::vopr {
+
+struct Regression {
+  uint64_t seed;
+  const char* what_broke;
+};
+
+inline constexpr Regression kRegressions[] = {
+    {120,
+     "each side bounded what it remembers of withdrawn operations by a rule of its own, and "
+     "refused the other's frames for ever"},
+    {924, "records of losses were kept until an acknowledgement that could not be asked for"},
+    {24, "a datagram was received over a chunk that had landed"},
+    {290, "the same, behind a reliable NIC"},
+    {217, "a reliable NIC's word was taken for delivered, while the receive was withdrawn"},
+    {128, "posts were refused before the end of their connection was told"},
+};
+
+}  // namespace heddle::vopr
