@@ -110,6 +110,32 @@ TEST_F(PlacedTest, BothSidesAgreeWhetherAReceiveWasWithdrawnInTime) {
   EXPECT_TRUE(both[0] && both[1]);
 }
 
+// VOPR, seed 2238: every chunk path of a connection led over a dead link, datagrams did not, and
+// its messages waited for ever.
+TEST_F(PlacedTest, WhereNoWritePassesPayloadTravelsAsDatagrams) {
+  for (const bool reliable : {false, true}) {
+    PairOptions options = placed(reliable);
+    bool dead = false;
+    options.drop = [&dead](int, const TxBurst& burst, uint32_t) {
+      return dead && burst.write != nullptr;
+    };
+    start(options);
+    receive(0, 4 << 20, 1);
+    send(0, 4 << 20, 1);
+    pair_->run_for(micros(500));
+    dead = true;
+    ASSERT_TRUE(run_until_completed(1, 1, seconds(20))) << reliable;
+    EXPECT_TRUE(ended(0)[0].ok && ended(1)[0].ok);
+    EXPECT_TRUE(same(0, 4 << 20));
+    dead = false;
+    pair_->run_for(seconds(1));
+    receive(0, 1 << 20, 2);
+    send(0, 1 << 20, 2);
+    ASSERT_TRUE(run_until_completed(2, 2, seconds(5))) << reliable;
+    EXPECT_TRUE(same(0, 1 << 20));
+  }
+}
+
 TEST_F(PlacedTest, AnAbortEndsReceivesOnceNothingCanBeWrittenToThem) {
   PairOptions options = placed();
   options.delay = millis(1);

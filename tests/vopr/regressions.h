@@ -20,6 +20,7 @@ inline constexpr Regression kRegressions[] = {
     {24, "a datagram was received over a chunk that had landed"},
     {290, "the same, behind a reliable NIC"},
     {217, "a reliable NIC's word was taken for delivered, while the receive was withdrawn"},
+    {2238, "messages waited for chunk paths that never came back, while datagrams passed"},
     {128, "posts were refused before the end of their connection was told"},
 };
 

@@ -134,6 +134,7 @@ void Connection::handle_arrived(Nanos now, const PlacedEvent& event) {
     count_receiving(now);
   }
   incoming_.resume();
+  watch_fences(now);
   ConnectionHeader header;
   header.path = event.path;
   header.flags = immediate.last || empty ? kFlagAckNow : 0;
@@ -173,11 +174,10 @@ void Connection::take_fences() {
   }
 }
 
-// A repeat of a chunk arrived: if its message now waits for a fence only, it asks for one before
-// long.
+// Something arrived: if a message now waits for a fence only, it asks for one before long.
 void Connection::watch_fences(Nanos now) {
-  if (fence_at_ == Nanos::never() && incoming_.request_fences(true))
-    fence_at_ = now + kFencePatience;
+  if (!incoming_.awaits_fences() || fence_at_ != Nanos::never()) return;
+  if (incoming_.request_fences(true)) fence_at_ = now + kFencePatience;
 }
 
 }  // namespace heddle::transport

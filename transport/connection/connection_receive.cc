@@ -56,7 +56,7 @@ void Connection::handle_data(Nanos now, const DataRow& row) {
   if (row.segments > 1) expected_step_ = row.step;
   const uint64_t bytes = uint64_t{row.segments - 1} * row.step + row.last;
   acks_.note(now, base, base.number, last, row.run->ecn, std::max<uint64_t>(bytes, 1));
-  if (row.original.number != 0) watch_fences(now);
+  watch_fences(now);
   count_receiving(now);
 }
 

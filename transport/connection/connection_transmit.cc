@@ -112,6 +112,8 @@ Connection::Sent Connection::send_burst(Nanos now, TxBatch& batch) {
     return Sent::kNothing;
   }
   if (!batch.has_room(kMaxBurstSegments * kDataHeaderBytes)) return Sent::kFull;
+  // Datagrams may pass where no remote write does.
+  if (piece.placed && !flight_.any_active()) outgoing_.take_by_datagrams(piece);
   if (piece.placed) return send_chunk(now, batch, piece);
   Permit permit;
   const bool may = chunk_bytes_ != 0 ? flight_.permit_datagrams(now, permit)

@@ -140,6 +140,8 @@ class Incoming {
   // Asks for a fence of every path that a finished message waits for; false: none waits.
   bool request_fences(bool only_look);
   bool may_be_written() const { return slots_used_ > 0; }
+  // Whether some message, finished or not, may be waiting for a fence.
+  bool awaits_fences() const { return awaits_fences_; }
   // False: the peer broke a rule.
   // The answer for the peer is appended to `frames`.
   bool on_cancel_send(const CancelFrame& cancel, Ring<ControlRecord>& frames);
@@ -209,6 +211,7 @@ class Incoming {
   Fences* fences_ = nullptr;
   std::vector<Slot> slots_;
   uint32_t slots_used_ = 0;
+  bool awaits_fences_ = false;
   uint32_t peer_posts_;
   EarlyMessages early_;
   uint32_t posted_ = 0;

@@ -86,6 +86,7 @@ void Incoming::await_write(InMessage& message, const OriginalWrite& write) {
     return;
   }
   message.writes.push_back(write);
+  awaits_fences_ = true;
 }
 
 // The peer may have written to it on any path, and nobody can say which writes are under way.
@@ -108,16 +109,20 @@ void Incoming::resume() {
 
 bool Incoming::request_fences(bool only_look) {
   bool waits = false;
+  bool any = false;
   for (const Channel& channel : channels_) {
     for (size_t i = 0; i < channel.messages.size(); ++i) {
-      if (!over(pool_[channel.messages[i]])) continue;
-      for (const OriginalWrite& write : pool_[channel.messages[i]].writes) {
+      const InMessage& message = pool_[channel.messages[i]];
+      for (const OriginalWrite& write : message.writes) {
         if (fences_->fenced(write)) continue;
+        any = true;
+        if (!over(message)) continue;
         waits = true;
         if (!only_look) fences_->request(write.path);
       }
     }
   }
+  awaits_fences_ = any;
   return waits;
 }
 

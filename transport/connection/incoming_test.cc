@@ -490,6 +490,30 @@ TEST_F(PlacedReceiveTest, NothingIsPredictedWhereANicWrites) {
   EXPECT_FALSE(in_.predict(channel, sequence, offset, place));
 }
 
+// VOPR, seed 2238: only a repeat made it ask, and the last bytes came otherwise.
+TEST_F(PlacedReceiveTest, AMessageThatEndsBehindItsRepeatsWaitsForAFence) {
+  post(0, 40'000, 1);
+  run_.segments = 1;
+  DataRow repeat;
+  repeat.header.sequence = kFirstSequence;
+  repeat.header.message_bytes = 20'000;
+  repeat.segments = 1;
+  repeat.step = repeat.last = 10'000;
+  repeat.run = &run_;
+  repeat.original = {0, 0, 7};
+  EXPECT_TRUE(in_.accept(repeat).acknowledge);
+  EXPECT_TRUE(in_.awaits_fences());
+  EXPECT_FALSE(in_.request_fences(true));
+  EXPECT_TRUE(row(0, 20'000, 10'000, 1, 10'000, 10'000).acknowledge);
+  EXPECT_TRUE(in_.request_fences(true));
+  EXPECT_TRUE(ended().empty());
+  EXPECT_TRUE(in_.request_fences(false));
+  EXPECT_EQ(fence(), 1);
+  EXPECT_EQ(ended(), Operations{1});
+  EXPECT_FALSE(in_.request_fences(true));
+  EXPECT_FALSE(in_.awaits_fences());
+}
+
 // A peer that has not heard of it may begin writes behind a fence.
 TEST_F(PlacedReceiveTest, AWithdrawnReceiveIsOverWhenThePeerKnowsAndItsWritesAreFenced) {
   post(0, 40'000, 1);

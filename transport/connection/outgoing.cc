@@ -248,6 +248,10 @@ bool Outgoing::peek_new(Piece& piece) {
   return false;
 }
 
+void Outgoing::take_by_datagrams(Piece& piece) {
+  piece.placed = pool_[piece.message].placed = false;
+}
+
 void Outgoing::take(const Piece& piece, uint32_t bytes) {
   if (piece.repeat) {
     Repeat& repeat = repeats_.front();

@@ -90,6 +90,8 @@ class Outgoing {
   bool has_work() const;
   // The next piece, without taking it; false: nothing may be sent now.
   bool peek(Piece& piece);
+  // What is left of the peeked piece's message is not to be written remotely.
+  void take_by_datagrams(Piece& piece);
   // `bytes` of the peeked piece, from its offset, were sent.
   void take(const Piece& piece, uint32_t bytes);
 
