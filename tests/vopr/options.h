@@ -100,6 +100,7 @@ struct HostOptions {
   Bytes socket_bytes = {212'992};       // of its receive queue
   uint16_t chunk_paths = 0;             // where payload travels in chunks; 0: this host cannot
   bool coalesces = true;
+  bool drops_rows = false;  // its interface loses bursts of several segments whole
   bool predicts = true;
   bool timestamps = true;
   bool ecn = true;

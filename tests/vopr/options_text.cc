@@ -142,6 +142,7 @@ void write(std::string& text, const HostOptions& host) {
   table.add("max_sent_runs", uint64_t{endpoint.max_sent_runs});
   table.add("socket_bytes", host.socket_bytes);
   table.add("coalesces", host.coalesces);
+  table.add("drops_rows", host.drops_rows);
   table.add("predicts", host.predicts);
   table.add("timestamps", host.timestamps);
   table.add("ecn", host.ecn);

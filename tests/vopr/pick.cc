@@ -216,6 +216,8 @@ Options pick(uint64_t seed) {
     steady.reorder_min = micros(200);
     steady.reorder_max = millis(6);
   }
+  Random rows(seed ^ 0x726f7773);
+  for (HostOptions& host : options.hosts) host.drops_rows = percent(rows, 3);
   options.faults.one_stays = percent(apart, 10) && has_ways_around(options.fabric);
   return options;
 }
