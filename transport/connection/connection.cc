@@ -20,6 +20,7 @@ Connection::Connection(Shared& shared, ConnectionId id, const Address& peer)
     : shared_(shared),
       id_(id),
       peer_(peer),
+      made_with_port_(peer.port),
       outgoing_(shared.out, shared.completions, id),
       incoming_(
           shared.in, shared.eager, shared.completions, shared.placements, id,

@@ -63,6 +63,8 @@ class Connection final : private SentRunListener {
   ConnectionId id() const { return id_; }
   const Address& peer() const { return peer_; }
   uint32_t peer_id() const { return peer_id_; }
+  // The address it was made with: where the peer receives may change.
+  Address made_with() const { return {peer_.host, peer_.scope, made_with_port_}; }
   bool over() const { return state_ == events::ConnectionState::kClosed; }
   // Over, and nothing is left to say: it may be destroyed.
   bool gone() const { return over() && last_words_left_ == 0 && !fencing_; }
@@ -156,6 +158,7 @@ class Connection final : private SentRunListener {
   ConnectionId id_;
   uint32_t peer_id_ = 0;
   Address peer_;
+  uint16_t made_with_port_;
   events::ConnectionState state_ = events::ConnectionState::kHandshaking;
   bool initiator_ = false;
 

@@ -45,7 +45,7 @@ void ConnectionTable::note_accepted(const Address& peer, uint32_t peer_connectio
 
 void ConnectionTable::remove(Connection& connection) {
   const uint32_t slot = slot_of(connection.id());
-  const auto found = accepted_.find({connection.peer(), connection.peer_id()});
+  const auto found = accepted_.find({connection.made_with(), connection.peer_id()});
   if (found != accepted_.end() && found->second == connection.id()) accepted_.erase(found);
   timers_.set(slot, Nanos::never());
   slots_[slot].reset();
