@@ -103,6 +103,7 @@ void Connection::handle_control(Nanos now, const RxRun& run, uint32_t index,
   // As a whole or not at all, so that a packet with many questions is answered one day.
   const bool crowded = frames_.size() > 2 * size_t{shared_.options.max_posted};
   ControlInput input{run, index, packet, header, crowded};
+  outgoing_.begin_packet();
   if (!handle_frames(now, reader, input)) {
     shared_.observer.drop(now, id_, DropReason::kBadField);
     return;

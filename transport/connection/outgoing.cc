@@ -152,7 +152,7 @@ bool Outgoing::cancel(ChannelId id, OperationId operation, ControlRecord& record
     if (message.started || distance(message.sequence, channel.known_to) > 0) {
       record = cancel_of(id, message.sequence);
     } else {
-      channel.over_early.push_back({message.sequence, false});
+      keep_over_early(channel, {message.sequence, false});
     }
     // Once some of it was sent, only the peer knows whether it is too late: it answers with a
     // cancel of its own, or that the message was delivered. Until then nothing more is sent.
@@ -272,35 +272,41 @@ void Outgoing::take(const Piece& piece, uint32_t bytes) {
 void Outgoing::note_posted_there(ChannelId id, Channel& channel, uint32_t sequence) {
   if (static_cast<int32_t>(sequence + 1 - channel.known_to) <= 0) return;
   channel.known_to = sequence + 1;
-  std::erase_if(channel.over_early, [&](const OverEarly& over) {
-    if (distance(over.sequence, channel.known_to) == 0) return false;
-    if (over.sent_ahead) {
+  auto over = channel.over_early.begin();
+  for (; over != channel.over_early.end(); ++over) {
+    if (distance(over->sequence, channel.known_to) == 0) break;
+    if (over->sent_ahead) {
       --ahead_;
     } else {
-      truncated_.push_back(cancel_of(id, over.sequence));
+      truncated_.push_back(cancel_of(id, over->sequence));
     }
-    return true;
-  });
+  }
+  channel.over_early.erase(channel.over_early.begin(), over);
 }
 
-// False: further ahead than was agreed.
-bool Outgoing::grant_one(ChannelId id, Channel& channel, uint32_t sequence, const Grant& grant) {
-  const uint32_t index = sequence - channel.head;
-  const bool over = static_cast<int32_t>(index) < 0;  // a repeated grant
-  if (!over && !make_known(channel, index)) return false;
-  note_posted_there(id, channel, sequence);
-  if (over) return true;
+// In the order of their sequences, as their receives become known.
+void Outgoing::keep_over_early(Channel& channel, const OverEarly& over) {
+  auto at = channel.over_early.end();
+  while (at != channel.over_early.begin() && distance(over.sequence, (at - 1)->sequence) > 0) --at;
+  channel.over_early.insert(at, over);
+}
+
+// What is known of the receive `index` behind the oldest message, for which there is room. False:
+// it was known already.
+bool Outgoing::grant_one(Channel& channel, uint32_t index, const Grant& grant) {
   Grant& known = channel.grants[index];
-  if (known.state != Grant::State::kUnknown) return true;
+  if (known.state != Grant::State::kUnknown) return false;
   known = grant;
   if (index < channel.messages.size()) apply_grant(channel.messages[index], known);
   return true;
 }
 
-void Outgoing::settle_grants(ChannelId id, Channel& channel) {
+// `ahead`: how many eager blocks of the peer were in use before the frame.
+void Outgoing::settle_grants(ChannelId id, Channel& channel, uint32_t ahead) {
   mark_ready(id, channel);
   complete_front(channel);
-  // Blocks of the peer may be free again, for any channel.
+  if (ahead_ == ahead) return;
+  // Blocks of the peer are free again, for any channel.
   for (size_t other = 0; other < channels_.size(); ++other) {
     mark_ready(static_cast<ChannelId>(other), channels_[other]);
   }
@@ -309,11 +315,22 @@ void Outgoing::settle_grants(ChannelId id, Channel& channel) {
 bool Outgoing::on_grant(const GrantFrame& grant) {
   Channel* channel = channel_for(grant.channel);
   if (channel == nullptr) return false;
+  if (grant.count == 0) return true;
+  const uint32_t ahead = ahead_;
+  // What is over already (the grant is a repeated one) is passed in one step.
+  const uint32_t over =
+      std::min<uint32_t>(distance(grant.first_sequence, channel->head), grant.count);
+  const uint32_t from = grant.first_sequence + over - channel->head;
+  const uint32_t count = grant.count - over;
+  if (count > 0 && !make_known(*channel, from + count - 1)) return false;
+  note_posted_there(grant.channel, *channel, grant.first_sequence + grant.count - 1);
   const Grant given{Grant::State::kGranted, kNoSlot, grant.capacity};
-  for (uint32_t i = 0; i < grant.count; ++i) {
-    if (!grant_one(grant.channel, *channel, grant.first_sequence + i, given)) return false;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (grant_one(*channel, from + i, given)) continue;
+    if (regrants_left_ == 0) return false;
+    --regrants_left_;
   }
-  settle_grants(grant.channel, *channel);
+  settle_grants(grant.channel, *channel, ahead);
   return true;
 }
 
@@ -345,8 +362,10 @@ bool Outgoing::on_placed_grant(const PlacedGrantFrame& grant) {
     places_[grant.slot] = {grant.token, grant.remote_offset, grant.sequence, grant.channel};
     given.slot = grant.slot;
   }
-  if (!grant_one(grant.channel, *channel, grant.sequence, given)) return false;
-  settle_grants(grant.channel, *channel);
+  const uint32_t ahead = ahead_;
+  note_posted_there(grant.channel, *channel, grant.sequence);
+  if (!over) grant_one(*channel, index, given);
+  settle_grants(grant.channel, *channel, ahead);
   return true;
 }
 
@@ -358,6 +377,7 @@ bool Outgoing::on_cancel_receive(const CancelFrame& cancel) {
   const uint32_t index = cancel.sequence - channel->head;
   if (static_cast<int32_t>(index) < 0) return true;
   if (!make_known(*channel, index)) return false;
+  const uint32_t ahead = ahead_;
   channel->grants[index].state = Grant::State::kCancelled;
   if (index < channel->messages.size()) {
     OutMessage& message = pool_[channel->messages[index]];
@@ -366,7 +386,7 @@ bool Outgoing::on_cancel_receive(const CancelFrame& cancel) {
     // The peer counts withdrawn receives until it hears of the messages that they used up.
     if (!message.withdrawing) truncated_.push_back(cancel_of(cancel.channel, cancel.sequence));
   }
-  settle_grants(cancel.channel, *channel);
+  settle_grants(cancel.channel, *channel, ahead);
   return true;
 }
 
@@ -441,7 +461,7 @@ void Outgoing::end_credit(Channel& channel, const OutMessage& message) {
   if (distance(message.sequence, channel.known_to) > 0) {
     --ahead_;
   } else {
-    channel.over_early.push_back({message.sequence, true});
+    keep_over_early(channel, {message.sequence, true});
   }
 }
 

@@ -96,6 +96,8 @@ class Outgoing {
   void take(const Piece& piece, uint32_t bytes);
 
   // --- what the peer said ---
+  // A packet begins. A peer repeats no grant twice in one, so what it may tell again is bounded.
+  void begin_packet() { regrants_left_ = posted_ + limits_.max_posted; }
   // False: the peer broke a rule (a grant too far ahead, a channel out of range).
   bool on_grant(const GrantFrame& grant);
   bool on_placed_grant(const PlacedGrantFrame& grant);
@@ -166,9 +168,10 @@ class Outgoing {
   bool sendable(OutMessage& message);
   bool make_known(Channel& channel, uint32_t index);
   void note_posted_there(ChannelId id, Channel& channel, uint32_t sequence);
-  bool grant_one(ChannelId id, Channel& channel, uint32_t sequence, const Grant& grant);
+  static void keep_over_early(Channel& channel, const OverEarly& over);
+  bool grant_one(Channel& channel, uint32_t index, const Grant& grant);
   void withdraw_slot(uint8_t slot);
-  void settle_grants(ChannelId id, Channel& channel);
+  void settle_grants(ChannelId id, Channel& channel, uint32_t ahead);
   void apply_grant(uint32_t slot, const Grant& grant);
   void mark_ready(ChannelId id, Channel& channel);
   void give_up(OutMessage& message, ErrorCode error);
@@ -185,8 +188,9 @@ class Outgoing {
   Ring<ControlRecord> truncated_;
   std::vector<RemotePlace> places_;  // by slot; empty where nothing is written remotely
   uint32_t posted_ = 0;
-  uint32_t unmet_receives_ = 0;  // known of, beyond the messages posted, over all channels
-  uint32_t ahead_ = 0;           // eager blocks of the peer in use
+  uint32_t unmet_receives_ = 0;          // known of, beyond the messages posted, over all channels
+  uint32_t regrants_left_ = UINT32_MAX;  // receives known already that the packet may still grant
+  uint32_t ahead_ = 0;                   // eager blocks of the peer in use
   uint64_t acked_bytes_ = 0;
   uint64_t completed_ = 0;
 };

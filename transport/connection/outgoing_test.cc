@@ -394,6 +394,30 @@ TEST_F(OutgoingTest, CancellingWhatWaitsEndsItAtOnceAndThePeerHearsWhenItsReceiv
   EXPECT_EQ(take().sequence, kFirst + 1);
 }
 
+// A grant of receives that are over was walked through one by one: a packet full of them took 114
+// ms.
+TEST_F(OutgoingTest, AGrantThatReachesFarBackGrantsWhatIsNew) {
+  post(5000, 1);
+  ASSERT_TRUE(grant(0 - 65'534u, UINT16_MAX));  // up to the first, and that with it
+  EXPECT_EQ(take().sequence, kFirst);
+  EXPECT_TRUE(grant(0 - 65'535u, UINT16_MAX));
+  EXPECT_FALSE(grant(1, UINT16_MAX));
+  post(5000, 2);
+  EXPECT_EQ(take().message, kNoIndex) << "of a grant too far ahead nothing is taken";
+}
+
+TEST_F(OutgoingTest, APacketGrantsReceivesAgainOnlySoOften) {
+  post(5000, 1);
+  const auto once = [this] { return grant(0, kMaxPosted + 1); };
+  out_.begin_packet();
+  ASSERT_TRUE(once());
+  ASSERT_TRUE(once()) << "each of them may have been lost and be told again";
+  EXPECT_FALSE(once());
+  EXPECT_FALSE(grant(0));
+  out_.begin_packet();
+  EXPECT_TRUE(once());
+}
+
 TEST_F(OutgoingTest, CancellingOneBehindAnotherEndsInOrder) {
   post(5000, 1);
   post(5000, 2);
