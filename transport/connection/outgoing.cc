@@ -171,7 +171,8 @@ bool Outgoing::on_delivered(const CancelFrame& delivered) {
   if (index >= channel->messages.size()) return true;
   OutMessage& message = pool_[channel->messages[index]];
   if (!message.withdrawing) return true;
-  acked_bytes_ += message.acked.add(0, tracked(message)) - (message.length() == 0 ? 1 : 0);
+  const uint64_t fresh = message.acked.add(0, tracked(message));
+  acked_bytes_ += message.length() == 0 ? 0 : fresh;
   complete_front(*channel);
   return true;
 }

@@ -495,6 +495,17 @@ TEST_F(OutgoingTest, CancellingWhatIsUnderWayEndsAsThePeerAnswers) {
   EXPECT_EQ(last_.error, ErrorCode::kCancelled);
 }
 
+// The count of acknowledged bytes went one below, to the end of 64 bits.
+TEST_F(OutgoingTest, AnEmptyMessageAcknowledgedAndThenDeliveredCountsNoBytes) {
+  post(0, 1);
+  const Piece piece = take();
+  ControlRecord frame;
+  ASSERT_TRUE(out_.cancel(0, 1, frame));
+  ack(piece);
+  ASSERT_TRUE(out_.on_delivered({0, kFirst, CancelReason::kCancelled}));
+  EXPECT_EQ(out_.acked_bytes(), 0u);
+}
+
 TEST_F(OutgoingTest, AWithdrawnReceiveEndsItsMessage) {
   post(5000, 1);
   post(5000, 2);
