@@ -87,8 +87,9 @@ PathSample Flight::sample_of(uint16_t id) const {
   sample.smoothed_rtt = path.trip.smoothed();
   sample.latest_rtt = path.trip.latest();
   sample.in_flight = {path.sent.in_flight_bytes()};
-  sample.recent_losses = path.recent_losses;
+  sample.recent_losses = recent_losses(path);
   sample.marked = path.marked;
+  sample.stale = age(path) >= kStaleAge;
   return sample;
 }
 

@@ -121,6 +121,8 @@ class Flight final : private SentRunListener {
   size_t bytes_held() const;
 
  private:
+  static constexpr uint8_t kStaleAge = 4;  // phases
+
   bool carries(uint16_t path) const { return chunk_paths_ == 0 || path >= datagram_paths_; }
   uint64_t window_left() const;
   uint64_t gate(Nanos now);
@@ -152,6 +154,9 @@ class Flight final : private SentRunListener {
                events::LossCause cause) override;
   void measure(Nanos now, Nanos made_at, const AckFrame& frame, const AckOutcome& outcome);
   void tell_controller(Nanos now, const AckFrame& frame, const AckOutcome& outcome, Bytes before);
+  void advance_phase(Nanos now);
+  uint8_t age(const TxPath& path) const { return static_cast<uint8_t>(phase_ - path.judged_in); }
+  uint32_t recent_losses(const TxPath& path) const;
   static void forget_old_loss(TxPath& path, uint64_t acked_to);
   void handle_spurious(Nanos now, uint16_t path, const AckOutcome& outcome);
   void set_aside_silent_paths(Nanos now);
@@ -216,6 +221,8 @@ class Flight final : private SentRunListener {
   Nanos lost_sent_at_;
   uint64_t marks_ = 0;
   uint64_t spurious_segments_ = 0;
+  Nanos phase_until_;
+  uint8_t phase_ = 0;  // counts stretches of a few round trips: what was learnt of a path grows old
 };
 
 }  // namespace heddle::transport

@@ -9,6 +9,15 @@ namespace heddle::transport {
 using events::LossCause;
 using events::RecoveryStep;
 
+namespace {
+
+// A phase is so many round trips, as smoothed over all paths.
+constexpr int64_t kPhaseTrips = 4;
+// After a pause so many phases pass at once: all that was measured before is stale.
+constexpr int64_t kMostPhases = 16;
+
+}  // namespace
+
 bool Flight::on_ack(Nanos now, Nanos made_at, const AckFrame& frame) {
   if (frame.path >= paths_.size() ||
       frame.ranges[0].high >= paths_[frame.path].sent.next_number()) {
@@ -16,6 +25,7 @@ bool Flight::on_ack(Nanos now, Nanos made_at, const AckFrame& frame) {
   }
   TxPath& path = paths_[frame.path];
   current_path_ = frame.path;
+  advance_phase(now);
   const Bytes before{in_flight_bytes_};
   const uint64_t acked_to = path.sent.largest_acked();
   const AckOutcome outcome = path.sent.acknowledge(pool_, now, frame, *this);
@@ -44,6 +54,19 @@ bool Flight::on_ack(Nanos now, Nanos made_at, const AckFrame& frame) {
   return true;
 }
 
+void Flight::advance_phase(Nanos now) {
+  if (now < phase_until_) return;
+  const Nanos length = std::max(kPhaseTrips * round_trip_.smoothed(), micros(20));
+  const int64_t passed = std::min((now - phase_until_) / length, kMostPhases - 1) + 1;
+  phase_ = static_cast<uint8_t>(phase_ + passed);
+  phase_until_ = now + length;
+}
+
+// Half of them are forgotten with each phase in which nothing was lost.
+uint32_t Flight::recent_losses(const TxPath& path) const {
+  return path.recent_losses >> std::min<uint32_t>(age(path), 7);
+}
+
 void Flight::forget_old_loss(TxPath& path, uint64_t acked_to) {
   const bool forget = path.sent.largest_acked() / TxPath::kLossForgottenAfter !=
                       acked_to / TxPath::kLossForgottenAfter;
@@ -56,7 +79,13 @@ void Flight::measure(Nanos now, Nanos made_at, const AckFrame& frame, const AckO
   if (outcome.newest_number != frame.ranges[0].high) return;
   const Nanos total = now - outcome.newest_sent_at;
   const Nanos held = std::clamp(made_at - frame.received_at, Nanos{}, total);
-  paths_[frame.path].trip.add(total - held);
+  TxPath& path = paths_[frame.path];
+  path.recent_losses = static_cast<uint8_t>(recent_losses(path)) & TxPath::kMostRecentLosses;
+  // What it was like when it was last tried does not bear on what it is like now that it is fast.
+  const bool fast = total - held < path.trip.smoothed() / 2;
+  if (fast && age(path) >= kStaleAge) path.trip = {};
+  path.judged_in = phase_;
+  path.trip.add(total - held);
   round_trip_.add(now, total - held, held, std::max(active_, 1u));
 }
 
@@ -114,7 +143,9 @@ void Flight::take_losses(Nanos now, uint16_t id, LossCause cause) {
   if (lost_segments_ == 0) return;
   TxPath& path = paths_[id];
   path.segments_lost += lost_segments_;
-  if (path.recent_losses < TxPath::kMostRecentLosses) ++path.recent_losses;
+  const uint32_t recent = recent_losses(path) + 1;
+  path.recent_losses = std::min(recent, TxPath::kMostRecentLosses) & TxPath::kMostRecentLosses;
+  path.judged_in = phase_;
   const RecoveryStep step =
       cause == LossCause::kGap ? RecoveryStep::kGapRepeat : RecoveryStep::kTimeoutRepeat;
   observer_.step(now, connection_, id, step);

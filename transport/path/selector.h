@@ -21,8 +21,11 @@ struct PathSample {
   Nanos smoothed_rtt;  // zero: never measured
   Nanos latest_rtt;
   Bytes in_flight;
-  uint32_t recent_losses = 0;  // bursts with loss among the last few hundred segments, at most 7
-  bool marked = false;         // its latest acknowledgement carried congestion marks
+  // Bursts with loss, at most 7; one is forgotten with 64 segments that arrive, and half of them
+  // with four round trips without loss.
+  uint32_t recent_losses = 0;
+  bool marked = false;  // its latest acknowledgement carried congestion marks
+  bool stale = false;   // what it measured is more than a dozen round trips old
 };
 
 // The paths that may be used now; those that may not (set aside, at their cap) are left out. A

@@ -38,10 +38,15 @@ uint32_t untried(const UsablePaths& usable, uint32_t start) {
   return kNone;
 }
 
+// Nothing is known of it any more, and nothing is under way that will tell.
+bool forgotten(const PathSample& path) { return path.stale && path.in_flight.count == 0; }
+
 bool better(const PathSample& a, const PathSample& b) {
   // One that has something in flight but never answered may be dead: any that has answered is
   // preferred.
   if (measured(a) != measured(b)) return measured(a);
+  // What was slow once need not be slow now; were it judged by that, it would never be tried again.
+  if (forgotten(a) || forgotten(b)) return a.in_flight < b.in_flight;
   const Nanos delay_a = expected_delay(a);
   const Nanos delay_b = expected_delay(b);
   const Nanos band = std::max(std::min(delay_a, delay_b) / kBandDivisor, kBandLeast);

@@ -21,8 +21,9 @@ struct TxPath {
   SentList sent;
   uint64_t payload_bytes_sent = 0;
   TripEstimate trip;
-  ReorderWindow window;
-  CoarseTime probe_at;  // tail probe, or next probe of a path that is set aside
+  [[no_unique_address]] ReorderWindow window;  // leaves its last byte to the next
+  uint8_t judged_in = 0;  // the phase (see Flight) in which it was last measured, or lost something
+  CoarseTime probe_at;    // tail probe, or next probe of a path that is set aside
   CoarseTime loss_check_at;
   uint32_t large_lost_below = 0;  // packets below it (low bits) left before a loss of large
                                   // datagrams was last counted
@@ -36,7 +37,7 @@ struct TxPath {
   uint8_t probes_unanswered : 4 = 0;
   uint8_t size_probes_lost : 2 = 0;
   uint8_t large_losses : 2 = 0;  // round trips in which large datagrams were lost, and none arrived
-  uint8_t recent_losses : 3 = 0;  // bursts
+  uint8_t recent_losses : 3 = 0;  // bursts, as of the phase judged_in
   bool marked : 1 = false;        // the latest acknowledgement told of new marks
   bool sizes : 1 = false;         // a probe of a larger datagram is under way
   bool wants_probe : 1 = false;   // a small packet must be sent on it
