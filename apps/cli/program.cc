@@ -85,6 +85,7 @@ int run_command(int argc, const char* const* argv) {
 }  // namespace
 
 int run_program(int argc, const char* const* argv) {
+  hold_standard_streams();
   const int status = run_command(argc, argv);
   if (Result<void> written = check_output(); !written) {
     print_error(written.error());

@@ -1,6 +1,7 @@
 // Terminal: see terminal.h.
 #include "apps/cli/terminal.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -15,7 +16,22 @@ namespace {
 
 int g_output_error = 0;  // errno of the first write to standard output that failed
 
+// Standard error may be closed or full; there is nobody left to tell, so the command goes on.
+void tell(const std::string& text) {
+  static_cast<void>(std::fwrite(text.data(), 1, text.size(), stderr));
+  static_cast<void>(std::fflush(stderr));
+}
+
 }  // namespace
+
+void hold_standard_streams() {
+  // Opened for reading: what is written there still fails as on a closed stream.
+  int descriptor = 0;
+  do {
+    descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  } while (descriptor >= 0 && descriptor <= STDERR_FILENO);
+  if (descriptor >= 0) close(descriptor);
+}
 
 void print(std::string_view text) {
   const bool written =
@@ -31,24 +47,22 @@ Result<void> check_output() {
               "free some space, or let it go elsewhere");
 }
 
-void print_error(const Error& error) { fmt::print(stderr, "heddle: {}\n", error.message()); }
+void print_error(const Error& error) { tell(fmt::format("heddle: {}\n", error.message())); }
 
-void print_warning(std::string_view text) { fmt::print(stderr, "heddle: note: {}\n", text); }
+void print_warning(std::string_view text) { tell(fmt::format("heddle: note: {}\n", text)); }
 
 ProgressLine::ProgressLine() : visible_(isatty(STDERR_FILENO) == 1) {}
 
 void ProgressLine::show(std::string_view text) {
   if (!visible_) return;
   const size_t padding = shown_ > text.size() ? shown_ - text.size() : 0;
-  fmt::print(stderr, "\r{}{:{}}", text, "", padding);
-  std::fflush(stderr);
+  tell(fmt::format("\r{}{:{}}", text, "", padding));
   shown_ = text.size();
 }
 
 void ProgressLine::clear() {
   if (!visible_ || shown_ == 0) return;
-  fmt::print(stderr, "\r{:{}}\r", "", shown_);
-  std::fflush(stderr);
+  tell(fmt::format("\r{:{}}\r", "", shown_));
   shown_ = 0;
 }
 

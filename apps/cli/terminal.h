@@ -14,11 +14,14 @@ inline constexpr int kDone = 0;
 inline constexpr int kFoundWrong = 1;  // it ran, and what it looked at is not right
 inline constexpr int kCouldNotRun = 2;
 
+// Takes the places of standard streams that are closed, so that no socket gets one and is sent what
+// was meant for a person. To be called before anything is opened.
+void hold_standard_streams();
 // Writes to standard output at once, so that a reader behind a pipe sees lines as they come.
 void print(std::string_view text);
 // Whether all that was printed could be written. Errors: kSystem (a full disk).
 Result<void> check_output();
-// "heddle: what: why (todo)" on standard error.
+// "heddle: what: why (todo)" on standard error; where that cannot be written, nothing happens.
 void print_error(const Error& error);
 void print_warning(std::string_view text);
 

@@ -6,6 +6,7 @@ import pathlib
 import random
 import socket
 import struct
+import subprocess
 import tempfile
 import unittest
 
@@ -102,6 +103,16 @@ class BadInput(unittest.TestCase):
         self.refused(("ping", "127.0.0.1", "--once"), "--listen")
         self.refused(("ping", "127.0.0.1", "--bogus"), "--bogus")
         self.refused(("completion", "fish"), "fish", "bash and zsh")
+
+    def test_standard_error_that_is_closed_or_full_ends_nothing(self):
+        """It ended with an abort: the text of the error could not be written."""
+        for stderr in ("&-", "/dev/full"):
+            for words, wanted in (("ping no-such-host.invalid", 2), ("pong", 2),
+                                  ("config show", 0)):
+                done = subprocess.run(["bash", "-c", f"'{program.HEDDLE}' {words} 2>{stderr}"],
+                                      stdout=subprocess.DEVNULL, timeout=program.PATIENCE_S,
+                                      env=program.environment(HEDDLE_NO_SUCH_SETTING="1"), check=False)
+                self.assertEqual(done.returncode, wanted, f"{words} 2>{stderr}")
 
     def test_hosts_that_are_none(self):
         for host in ("", ":5", "a:b:c:", "host:0", "host:99999", "[::1"):
