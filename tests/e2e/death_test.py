@@ -24,6 +24,8 @@ class Death(unittest.TestCase):
                 self.assertEqual(client.wait(), 2, client.said())
                 self.assertLess(time.monotonic() - killed_at, SAID_WITHIN_S)
                 self.assertRegex(client.errors[-1], r"^heddle: ")
+                self.assertNotIn("unknown", client.said())
+                self.assertNotIn("segments         = 0 bytes", client.said())
 
     def test_client_killed_and_server_goes_on(self):
         with program.server() as (serving, port):
@@ -98,7 +100,20 @@ class Interrupt(unittest.TestCase):
             client.signal(program.INTERRUPT)
             self.assertEqual(client.wait(SAID_WITHIN_S), 130, client.said())
             self.assertTrue(any(re.search(r"goodput +=", line) for line in client.lines))
+            for row in (r"paths += 8: [\d.]+ ", r"segments += [1-9][\d,]+ bytes, round trip ",
+                        r"repeated += [\d.]+ %"):
+                self.assertTrue(any(re.search(row, line) for line in client.lines), client.said())
             serving.wait_for(r"gone: ", SAID_WITHIN_S)
+
+    def test_counters_of_an_interrupted_latency_test_are_known(self):
+        with program.server() as (_, port), \
+                program.started("perf", "127.0.0.1", "lat", "-p", port, "-t", "60") as client:
+            client.wait_for(r"path")
+            time.sleep(0.5)
+            client.signal(program.INTERRUPT)
+            self.assertEqual(client.wait(SAID_WITHIN_S), 130, client.said())
+            self.assertTrue(any(re.search(r"repeated += [\d.]+ %", line) for line in client.lines),
+                            client.said())
 
     def test_ping_sums_up(self):
         with program.server(command="ping") as (_, port), \

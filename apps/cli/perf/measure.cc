@@ -21,18 +21,37 @@ constexpr uint64_t kLargeMessage = 256 << 20;
 constexpr Nanos kShowEvery = millis(500);
 constexpr int kWarmUpRounds = 100;
 
-// Counters of a connection at the beginning of a test.
-struct Counters {
-  transport::ConnectionStatistics connection;
-  std::vector<transport::PathStatistics> paths;
-  Nanos cpu;
-};
+// What the connection counts during a test. A connection that is closed has no counters any more,
+// so the test reads them while it runs, and once more before its streams abort what is unfinished.
+class Counters {
+ public:
+  explicit Counters(const Client& client) : client_(client), cpu_began_(cpu_time_used()) {
+    look();
+    began_ = latest_;
+  }
 
-Counters read_counters(const Client& client) {
-  const engine::Endpoint& endpoint = client.endpoint();
-  return {endpoint.statistics(client.connection()).value_or(transport::ConnectionStatistics{}),
-          endpoint.path_statistics(client.connection()), cpu_time_used()};
-}
+  void look() {
+    const engine::Endpoint& endpoint = client_.endpoint();
+    const auto statistics = endpoint.statistics(client_.connection());
+    if (!statistics) return;
+    latest_ = {*statistics, endpoint.path_statistics(client_.connection())};
+    ++looks_;
+  }
+
+  void note(Measurement& measurement) const;
+
+ private:
+  struct Look {
+    transport::ConnectionStatistics connection;
+    std::vector<transport::PathStatistics> paths;
+  };
+
+  const Client& client_;
+  const Nanos cpu_began_;
+  Look began_;
+  Look latest_;
+  int looks_ = 0;
+};
 
 void note_packet_sizes(const Client& client, const transport::ConnectionStatistics& statistics,
                        Measurement& measurement) {
@@ -45,22 +64,22 @@ void note_packet_sizes(const Client& client, const transport::ConnectionStatisti
   measurement.refused_packet_bytes = refused == 0 ? 0 : packet(refused);
 }
 
-void note_counters(const Client& client, const Counters& before, Measurement& measurement) {
-  const Counters after = read_counters(client);
-  measurement.cpu = after.cpu - before.cpu;
-  // A connection that has failed has no counters any more.
-  if (after.connection.segments_sent < before.connection.segments_sent) return;
-  measurement.segments_sent = after.connection.segments_sent - before.connection.segments_sent;
-  measurement.segments_repeated =
-      after.connection.segments_repeated - before.connection.segments_repeated;
-  measurement.segments_repeated_spuriously = after.connection.segments_repeated_spuriously -
-                                             before.connection.segments_repeated_spuriously;
-  measurement.segment_bytes = after.connection.segment_bytes;
-  measurement.smoothed_rtt = after.connection.smoothed_rtt;
-  note_packet_sizes(client, after.connection, measurement);
-  for (const transport::PathStatistics& path : after.paths) {
+void Counters::note(Measurement& measurement) const {
+  measurement.cpu = cpu_time_used() - cpu_began_;
+  measurement.counted = looks_ > 1;
+  if (!measurement.counted) return;
+  const transport::ConnectionStatistics& before = began_.connection;
+  const transport::ConnectionStatistics& after = latest_.connection;
+  measurement.segments_sent = after.segments_sent - before.segments_sent;
+  measurement.segments_repeated = after.segments_repeated - before.segments_repeated;
+  measurement.segments_repeated_spuriously =
+      after.segments_repeated_spuriously - before.segments_repeated_spuriously;
+  measurement.segment_bytes = after.segment_bytes;
+  measurement.smoothed_rtt = after.smoothed_rtt;
+  note_packet_sizes(client_, after, measurement);
+  for (const transport::PathStatistics& path : latest_.paths) {
     uint64_t bytes = path.payload_bytes_sent;
-    for (const transport::PathStatistics& earlier : before.paths) {
+    for (const transport::PathStatistics& earlier : began_.paths) {
       if (earlier.path == path.path) bytes -= std::min(bytes, earlier.payload_bytes_sent);
     }
     measurement.path_shares.push_back({path.path, bytes});
@@ -71,12 +90,14 @@ Unexpected stopped() { return fail(ErrorCode::kCancelled, "stopped", "interrupte
 
 class BandwidthTest {
  public:
-  BandwidthTest(Client& client, Measurement& measurement, const MeasureProgress& progress)
-      : client_(client), measurement_(measurement), progress_(progress) {}
+  BandwidthTest(Client& client, Measurement& measurement, const MeasureProgress& progress,
+                Counters& counters)
+      : client_(client), measurement_(measurement), progress_(progress), counters_(counters) {}
 
   Result<void> run() {
     if (Result<void> prepared = prepare(); !prepared) return prepared;
     Result<void> moved = move();
+    counters_.look();
     measurement_.sent = sending_->result();
     if (receiving_) measurement_.reverse = receiving_->result();
     return moved;
@@ -118,6 +139,7 @@ class BandwidthTest {
       }
       if (now - shown_at >= kShowEvery) {
         shown_at = now;
+        counters_.look();
         progress_(fmt::format("{:.1f} of {:.1f} s  {}", to_seconds(now - began),
                               to_seconds(measurement_.options.duration),
                               rate_text(sending_->result().bits_per_s())));
@@ -130,22 +152,15 @@ class BandwidthTest {
   Client& client_;
   Measurement& measurement_;
   const MeasureProgress& progress_;
+  Counters& counters_;
   std::unique_ptr<SendStream> sending_;
   std::unique_ptr<ReceiveStream> receiving_;
 };
 
-Result<void> run_latency(Client& client, Measurement& measurement,
-                         const MeasureProgress& progress) {
+Result<void> run_rounds(EchoClient& echo, const engine::Endpoint& endpoint,
+                        Measurement& measurement, const MeasureProgress& progress,
+                        Counters& counters) {
   const TestOptions& options = measurement.options;
-  engine::Endpoint& endpoint = client.endpoint();
-  Result<Json> ready = client.ask(to_json(options), "ready");
-  if (!ready) return fail(ready.error());
-  Result<MessageSlots> sending = MessageSlots::make(endpoint, options.message_bytes, 1);
-  if (!sending) return fail(sending.error());
-  Result<MessageSlots> receiving = MessageSlots::make(endpoint, options.message_bytes, kEchoWindow);
-  if (!receiving) return fail(receiving.error());
-  EchoClient echo(endpoint, client.connection(), options.message_bytes, std::move(*sending),
-                  std::move(*receiving));
   const Nanos began = endpoint.now();
   Nanos now = began;
   Nanos shown_at = began;
@@ -157,13 +172,32 @@ Result<void> run_latency(Client& client, Measurement& measurement,
     if (round >= kWarmUpRounds || now - began > options.duration / 10) {
       measurement.round_trips.add(*round_trip);
     }
+    if (round == 0) counters.look();  // a peer that dies at once leaves something to tell
     if (now - shown_at < kShowEvery) continue;
     shown_at = now;
+    counters.look();
     progress(fmt::format("{:.1f} of {:.1f} s  {} half round trip", to_seconds(now - began),
                          to_seconds(options.duration),
                          span_text(measurement.round_trips.percentile(500) / 2)));
   }
   return echo.finish();
+}
+
+Result<void> run_latency(Client& client, Measurement& measurement, const MeasureProgress& progress,
+                         Counters& counters) {
+  const TestOptions& options = measurement.options;
+  engine::Endpoint& endpoint = client.endpoint();
+  Result<Json> ready = client.ask(to_json(options), "ready");
+  if (!ready) return fail(ready.error());
+  Result<MessageSlots> sending = MessageSlots::make(endpoint, options.message_bytes, 1);
+  if (!sending) return fail(sending.error());
+  Result<MessageSlots> receiving = MessageSlots::make(endpoint, options.message_bytes, kEchoWindow);
+  if (!receiving) return fail(receiving.error());
+  EchoClient echo(endpoint, client.connection(), options.message_bytes, std::move(*sending),
+                  std::move(*receiving));
+  Result<void> ran = run_rounds(echo, endpoint, measurement, progress, counters);
+  counters.look();
+  return ran;
 }
 
 }  // namespace
@@ -187,11 +221,11 @@ uint32_t window_for(uint64_t message_bytes) {
 }
 
 Result<void> measure(Client& client, Measurement& measurement, const MeasureProgress& progress) {
-  const Counters before = read_counters(client);
+  Counters counters(client);
   Result<void> ran = measurement.options.test == "bw"
-                         ? BandwidthTest(client, measurement, progress).run()
-                         : run_latency(client, measurement, progress);
-  note_counters(client, before, measurement);
+                         ? BandwidthTest(client, measurement, progress, counters).run()
+                         : run_latency(client, measurement, progress, counters);
+  counters.note(measurement);
   if (!ran) return ran;
   const Result<Json> result = client.hear("result");
   if (!result) return fail(result.error());

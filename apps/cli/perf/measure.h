@@ -23,6 +23,8 @@ struct Measurement {
   StreamResult sent;                    // bw
   std::optional<StreamResult> reverse;  // bw --bidirectional: what arrived here
   LatencyHistogram round_trips;         // lat
+  // Whether the connection's counters below are known: not of one that broke at once.
+  bool counted = false;
   uint64_t segments_sent = 0;
   uint64_t segments_repeated = 0;
   uint64_t segments_repeated_spuriously = 0;

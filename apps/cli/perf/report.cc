@@ -36,9 +36,14 @@ std::string goodput_text(double bits_per_s) {
   return fmt::format("{}   {}", rate_text(bits_per_s), byte_rate_text(bits_per_s));
 }
 
+std::string repeats_percent(const Measurement& m) {
+  if (!m.counted) return "unknown";
+  return fmt::format("{:.3f} %", percent(m.segments_repeated, m.segments_sent));
+}
+
 std::string repeats_text(const Measurement& m) {
-  std::string text = fmt::format("{:.3f} %", percent(m.segments_repeated, m.segments_sent));
-  if (m.segments_repeated == 0) return text;
+  std::string text = repeats_percent(m);
+  if (!m.counted || m.segments_repeated == 0) return text;
   return text + fmt::format("   {} of {} segments, {} of them needless",
                             count_text(m.segments_repeated), count_text(m.segments_sent),
                             count_text(m.segments_repeated_spuriously));
@@ -46,6 +51,7 @@ std::string repeats_text(const Measurement& m) {
 
 std::string shares_text(const Measurement& m) {
   constexpr size_t kMostShown = 16;
+  if (!m.counted) return "unknown";
   uint64_t total = 0;
   for (const PathShare& share : m.path_shares) total += share.payload_bytes;
   if (total == 0) return "-";
@@ -81,6 +87,12 @@ std::string mtu_text(const Measurement& m) {
       count_text(m.offered_packet_bytes));
 }
 
+std::string segments_text(const Measurement& m) {
+  if (!m.counted) return "unknown";
+  return fmt::format("{} bytes, round trip {}", count_text(m.segment_bytes),
+                     span_text(m.smoothed_rtt));
+}
+
 std::string bandwidth_text(const Measurement& m) {
   std::string text = "bw:\n";
   if (m.reverse) {
@@ -94,8 +106,7 @@ std::string bandwidth_text(const Measurement& m) {
                                       span_text(m.sent.ended - m.sent.began), m.options.window));
   text += row("repeated", repeats_text(m));
   text += row("paths", shares_text(m));
-  text += row("segments", fmt::format("{} bytes, round trip {}", count_text(m.segment_bytes),
-                                      span_text(m.smoothed_rtt)));
+  text += row("segments", segments_text(m));
   if (m.refused_packet_bytes != 0) text += row("mtu", mtu_text(m));
   return text + row("cpu", cpu_text(m));
 }
@@ -141,7 +152,7 @@ void add_bandwidth(const Measurement& m, Json& json) {
                       {"payload_bytes", share.payload_bytes},
                       {"share", percent(share.payload_bytes, total) / 100}});
   }
-  json["paths"] = std::move(shares);
+  json["paths"] = m.counted ? std::move(shares) : Json();
 }
 
 void add_latency(const Measurement& m, Json& json) {
@@ -191,13 +202,13 @@ std::string sweep_row(const Measurement& m) {
   }
   const double span = std::max(1e-9, to_seconds(m.sent.ended - m.sent.began));
   const double bits_per_s = m.sent.bits_per_s() + (m.reverse ? m.reverse->bits_per_s() : 0);
-  const std::string cpu =
-      fmt::format("{}/{} s/GB", digits_text(per_gbyte(to_seconds(m.cpu), m.payload_bytes())),
-                  digits_text(per_gbyte(server_cpu_seconds(m), m.payload_bytes())));
-  return fmt::format("{:>10}  {:>10}  {:>10}  {:>12}  {:>7.3f} %  {:>14}\n", size,
-                     rate_text(bits_per_s), byte_rate_text(bits_per_s),
+  const std::string cpu = fmt::format(
+      "{}/{} s/GB", digits_text(per_gbyte(to_seconds(m.cpu), m.payload_bytes())),
+      heard_server(m) ? digits_text(per_gbyte(server_cpu_seconds(m), m.payload_bytes())) : "-");
+  return fmt::format("{:>10}  {:>10}  {:>10}  {:>12}  {:>9}  {:>14}\n", size, rate_text(bits_per_s),
+                     byte_rate_text(bits_per_s),
                      count_text(static_cast<uint64_t>(static_cast<double>(m.sent.messages) / span)),
-                     percent(m.segments_repeated, m.segments_sent), cpu);
+                     repeats_percent(m), cpu);
 }
 
 std::string wrong_text(const Measurement& m) {
@@ -218,14 +229,15 @@ Json measurement_json(const Measurement& m) {
   } else {
     add_latency(m, json);
   }
-  json["segments_sent"] = m.segments_sent;
-  json["segments_repeated"] = m.segments_repeated;
-  json["segments_repeated_spuriously"] = m.segments_repeated_spuriously;
-  json["segment_bytes"] = m.segment_bytes;
-  json["packet_bytes"] = m.packet_bytes;
-  json["offered_packet_bytes"] = m.offered_packet_bytes;
-  json["refused_packet_bytes"] = m.refused_packet_bytes;
-  json["smoothed_rtt_us"] = to_micros(m.smoothed_rtt);
+  const auto counted = [&m](auto value) { return m.counted ? Json(value) : Json(); };
+  json["segments_sent"] = counted(m.segments_sent);
+  json["segments_repeated"] = counted(m.segments_repeated);
+  json["segments_repeated_spuriously"] = counted(m.segments_repeated_spuriously);
+  json["segment_bytes"] = counted(m.segment_bytes);
+  json["packet_bytes"] = counted(m.packet_bytes);
+  json["offered_packet_bytes"] = counted(m.offered_packet_bytes);
+  json["refused_packet_bytes"] = counted(m.refused_packet_bytes);
+  json["smoothed_rtt_us"] = counted(to_micros(m.smoothed_rtt));
   json["server"] = m.server;
   return json;
 }

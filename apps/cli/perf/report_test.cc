@@ -1,6 +1,7 @@
 // What perf prints and writes as JSON follows from what was measured.
 #include "apps/cli/perf/report.h"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 namespace heddle::cli {
@@ -14,6 +15,7 @@ Measurement bandwidth() {
   m.sent.payload_bytes = 1000ULL << 20;
   m.sent.began = seconds(1);
   m.sent.ended = seconds(3);
+  m.counted = true;
   m.segments_sent = 2000;
   m.segments_repeated = 10;
   m.segments_repeated_spuriously = 3;
@@ -53,6 +55,21 @@ TEST(Report, InterruptedTestDoesNotNeedTheServer) {
   EXPECT_FALSE(json["complete"]);
   EXPECT_TRUE(wrong_text(m).empty());
   EXPECT_FALSE(sweep_row(m).empty());
+}
+
+TEST(Report, CountersThatWereNotReadAreUnknownAndNotZero) {
+  Measurement m = bandwidth();
+  m.counted = false;
+  const std::string text = measurement_text(m);
+  for (const char* row : {"repeated", "paths", "segments"}) {
+    EXPECT_NE(text.find(fmt::format("{:<16} = unknown\n", row)), std::string::npos) << text;
+  }
+  EXPECT_NE(sweep_row(m).find("unknown"), std::string::npos);
+  const Json json = measurement_json(m);
+  for (const char* name : {"segments_sent", "segments_repeated", "segments_repeated_spuriously",
+                           "segment_bytes", "packet_bytes", "smoothed_rtt_us", "paths"}) {
+    EXPECT_TRUE(json[name].is_null()) << name;
+  }
 }
 
 TEST(Report, LatencyIsHalfTheRoundTrip) {
