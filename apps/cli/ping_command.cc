@@ -25,6 +25,7 @@ constexpr const char* kExample = R"(Example:
   heddle ping node2 -C 20 -v        on node1)";
 
 constexpr Nanos kShowEvery = millis(200);
+constexpr Nanos kSleepSlice = millis(100);
 
 struct PingOptions {
   std::string host;
@@ -100,10 +101,11 @@ Result<void> run_rounds(Client& client, const PingOptions& options, Nanos interv
       progress.show(
           fmt::format("{} rounds, {} the latest", count_text(round + 1), span_text(*round_trip)));
     }
-    // The helper drives while this thread sleeps; a signal ends the sleep of the next round.
+    // The helper drives while this thread sleeps; a signal is seen after a slice.
     const Nanos next = now + interval - *round_trip;
-    while (client.endpoint().now() < next && interrupted() == 0) {
-      client.endpoint().progress(next - client.endpoint().now());
+    for (Nanos left = next - now; left.count > 0 && interrupted() == 0;) {
+      client.endpoint().progress(std::min(left, kSleepSlice));
+      left = next - client.endpoint().now();
     }
   }
   progress.clear();

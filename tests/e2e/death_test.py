@@ -123,6 +123,15 @@ class Interrupt(unittest.TestCase):
             self.assertEqual(client.wait(SAID_WITHIN_S), 130, client.said())
             client.wait_for(r"min/avg/max/p99")
 
+    def test_ping_between_two_rounds_does_not_wait_for_the_next(self):
+        with program.server(command="ping") as (_, port), \
+                program.started("ping", "127.0.0.1", "-p", port, "-v", "-i", "3600") as client:
+            client.wait_for(r"heddle-ping-0:")
+            time.sleep(0.5)  # into the interval
+            client.signal(program.INTERRUPT)
+            self.assertEqual(client.wait(SAID_WITHIN_S), 130, client.said())
+            client.wait_for(r"^1 round of")
+
     def test_server_stops_and_its_client_says_so(self):
         with program.server() as (serving, port), \
                 program.started("perf", "127.0.0.1", "bw", "-p", port, "-t", "60") as client:
