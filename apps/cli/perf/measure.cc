@@ -117,8 +117,8 @@ class BandwidthTest {
     }
     Result<Json> ready = client_.ask(to_json(options), "ready");
     if (!ready) return fail(ready.error());
-    Result<MessageSlots> slots =
-        MessageSlots::make(endpoint, options.message_bytes, options.window);
+    Result<MessageSlots> slots = MessageSlots::make(endpoint, options.message_bytes, options.window,
+                                                    SlotContent::kOverwritten);
     if (!slots) return fail(slots.error());
     sending_ =
         std::make_unique<SendStream>(endpoint, client_.connection(), options, std::move(*slots));

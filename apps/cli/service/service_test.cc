@@ -114,6 +114,28 @@ TEST_F(Service, RefusesWhoDoesNotIntroduceItself) {
   }
 }
 
+TEST_F(Service, GivesAClientNoMoreMemoryThanEveryTestNeeds) {
+  const auto client = connect();
+  const auto answer = [&](TestOptions options) {
+    options.duration = millis(10);
+    return client->ask(to_json(options), "ready");
+  };
+  const uint64_t largest = uint64_t{1} << 30;
+  for (const TestOptions& options :
+       {TestOptions{.test = "bw", .message_bytes = largest, .window = 1024},
+        TestOptions{.test = "bw", .message_bytes = largest, .window = 5},
+        TestOptions{.test = "bw", .message_bytes = largest, .window = 3, .bidirectional = true}}) {
+    const Result<Json> refused = answer(options);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kExhausted);
+    EXPECT_NE(refused.error().why.find("a client may have 4 GiB"), std::string::npos);
+  }
+  // What perf itself asks for at the largest size fits.
+  const uint32_t window = window_for(largest);
+  EXPECT_LE(largest * window * 2, kMaxTestMemoryBytes);
+  EXPECT_LE(largest * kEchoSlots, kMaxTestMemoryBytes);
+}
+
 TEST_F(Service, ControlMessageThatIsNoJsonEndsItsSessionOnly) {
   const auto other = connect();
   const engine::Connection connection = client_end_->connect(address_, 0).value();

@@ -29,6 +29,14 @@ Json stream_record(const StreamResult& result) {
   return record;
 }
 
+// Memory that a test takes at the server. The limits of its fields keep this from overflowing.
+uint64_t memory_of(const TestOptions& options) {
+  const uint64_t slots = options.test == "lat"   ? kEchoSlots
+                         : options.bidirectional ? 2 * uint64_t{options.window}
+                                                 : options.window;
+  return slots * options.message_bytes;
+}
+
 }  // namespace
 
 Session::Session(engine::Endpoint& endpoint, engine::Connection connection,
@@ -100,6 +108,12 @@ Result<void> Session::start(const Json& request) {
   }
   Result<TestOptions> options = test_options_from(request);
   if (!options) return fail(options.error());
+  if (const uint64_t bytes = memory_of(*options); bytes > kMaxTestMemoryBytes) {
+    return fail(ErrorCode::kExhausted, "cannot run the test",
+                fmt::format("it needs {} of memory at the server, and a client may have {}",
+                            size_text(bytes), size_text(kMaxTestMemoryBytes)),
+                "choose a smaller size with -s");
+  }
   auto running = std::make_unique<Running>();
   running->options = std::move(*options);
   if (Result<void> prepared = prepare(*running); !prepared) return prepared;
@@ -125,7 +139,8 @@ Result<void> Session::prepare(Running& running) {
   running.receiving =
       std::make_unique<ReceiveStream>(endpoint_, connection_, options, std::move(*slots));
   if (!options.bidirectional) return {};
-  Result<MessageSlots> outgoing = MessageSlots::make(endpoint_, bytes, window);
+  Result<MessageSlots> outgoing =
+      MessageSlots::make(endpoint_, bytes, window, SlotContent::kOverwritten);
   if (!outgoing) return fail(outgoing.error());
   running.sending =
       std::make_unique<SendStream>(endpoint_, connection_, options, std::move(*outgoing));

@@ -12,6 +12,9 @@
 
 namespace heddle::cli {
 
+// What one client's test may take of the server's memory: enough for every size that `perf` offers.
+inline constexpr uint64_t kMaxTestMemoryBytes = uint64_t{4} << 30;
+
 // Told by a session when something is worth a line: the peer, a text, and the same as data.
 using SessionReporter =
     std::function<void(const std::string& peer, const std::string& text, const Json& record)>;

@@ -11,13 +11,13 @@
 namespace heddle::cli {
 
 Result<MessageSlots> MessageSlots::make(engine::Endpoint& endpoint, uint64_t message_bytes,
-                                        uint32_t window) {
+                                        uint32_t window, SlotContent content) {
   MessageSlots slots;
   slots.message_bytes_ = message_bytes;
   slots.window_ = window;
   const uint64_t total = message_bytes * window;
-  // Zeroed, so that a test does not measure how the system finds memory.
-  slots.bytes_.reset(new (std::nothrow) std::byte[total]());
+  slots.bytes_.reset(content == SlotContent::kZeros ? new (std::nothrow) std::byte[total]()
+                                                    : new (std::nothrow) std::byte[total]);
   if (slots.bytes_ == nullptr) {
     return fail(ErrorCode::kExhausted,
                 fmt::format("cannot hold {} messages of {}", window, size_text(message_bytes)),

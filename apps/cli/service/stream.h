@@ -16,12 +16,18 @@
 
 namespace heddle::cli {
 
+// What memory for messages holds at first.
+enum class SlotContent : uint8_t {
+  kZeros,        // so that a test does not measure how the system finds memory
+  kOverwritten,  // anything: its user fills all of it first
+};
+
 // Memory for `window` messages, registered; released only when no operation uses it any more.
 class MessageSlots {
  public:
   // Errors: kExhausted (the system has no such amount), those of Endpoint::register_memory.
   static Result<MessageSlots> make(engine::Endpoint& endpoint, uint64_t message_bytes,
-                                   uint32_t window);
+                                   uint32_t window, SlotContent content = SlotContent::kZeros);
 
   std::span<std::byte> slot(uint64_t number) const;
   transport::Payload payload(uint64_t number, uint64_t bytes) const;
@@ -47,6 +53,7 @@ struct StreamResult {
 
 class SendStream {
  public:
+  // Fills all of `slots`.
   SendStream(engine::Endpoint& endpoint, engine::Connection connection, const TestOptions& options,
              MessageSlots slots);
   ~SendStream();
