@@ -4,6 +4,9 @@
 
 #include <fmt/core.h>
 
+#include "apps/cli/setting_text.h"
+#include "apps/cli/settings.h"
+
 namespace heddle::cli {
 namespace {
 
@@ -20,6 +23,13 @@ std::vector<std::string> split(const std::string& text, char separator) {
 std::vector<std::string> choices_of(const std::string& type) {
   if (type.find('|') == std::string::npos) return {};
   return split(type, '|');
+}
+
+// "port=", "bind=", ...
+std::vector<std::string> setting_beginnings() {
+  std::vector<std::string> beginnings;
+  for (const ConfigKey& key : config_keys()) beginnings.push_back(std::string(key.name) + "=");
+  return beginnings;
 }
 
 std::string join(const std::vector<std::string>& parts, const char* separator) {
@@ -43,7 +53,8 @@ void add_tree(const CLI::App& command, const std::string& words,
     row.help = option->get_description();
     row.takes_value = option->get_items_expected_max() > 0;
     row.takes_file = type == "FILE";
-    row.values = choices_of(type);
+    row.takes_setting = type == kAssignmentType;
+    row.values = row.takes_setting ? setting_beginnings() : choices_of(type);
   }
   const auto subcommands = command.get_subcommands([](const CLI::App*) { return true; });
   for (const CLI::App* each : subcommands) {
@@ -110,24 +121,39 @@ std::string bash_completion(const std::vector<CompletionCommand>& tree) {
       const std::string reply = option.takes_file ? std::string("compgen -f -- \"$word\"")
                                                   : fmt::format("compgen -W \"{}\" -- \"$word\"",
                                                                 join(option.values, " "));
-      values += fmt::format("    {})\n      mapfile -t COMPREPLY < <({})\n      return ;;\n",
-                            pattern(command, option), reply);
+      // bash says so on standard error where nobody completes: in a test.
+      const char* const more =
+          option.takes_setting ? "      compopt -o nospace 2>/dev/null || true\n" : "";
+      values += fmt::format("    {})\n      mapfile -t COMPREPLY < <({})\n{}      return ;;\n",
+                            pattern(command, option), reply, more);
     }
     candidates += fmt::format("    \"{}\") list=\"{}\" ;;\n", command.words, join(names, " "));
+  }
+  // bash takes "key=value" for three words.
+  std::string assigned;
+  for (const ConfigKey& key : config_keys()) {
+    assigned += fmt::format(
+        "    \"={}\") mapfile -t COMPREPLY < <(compgen -W \"{}\" -- \"$word\"); return ;;\n",
+        key.name, join(setting_values(key), " "));
   }
   return fmt::format(R"(# bash completion of heddle; made by: heddle completion bash
 # To use it now: source <(heddle completion bash)
 _heddle() {{
-  local word="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}" at="" list="" i
+  local word="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}"
+  local equals="" at="" list="" i
   if [ "$word" = "=" ]; then
+    equals="="
     word=""
   elif [ "$before" = "=" ] && [ "$COMP_CWORD" -gt 1 ]; then
+    equals="="
     before="${{COMP_WORDS[COMP_CWORD-2]}}"
   fi
   for ((i = 1; i < COMP_CWORD; i++)); do
     case "$at/${{COMP_WORDS[i]}}" in
 {}    esac
   done
+  case "$equals$before" in
+{}  esac
   case "$at/$before" in
 {}  esac
   case "$at" in
@@ -136,7 +162,7 @@ _heddle() {{
 }}
 complete -F _heddle heddle
 )",
-                     descent(tree), values, candidates);
+                     descent(tree), assigned, values, candidates);
 }
 
 std::string zsh_completion(const std::vector<CompletionCommand>& tree) {
@@ -150,9 +176,10 @@ std::string zsh_completion(const std::vector<CompletionCommand>& tree) {
     for (const CompletionOption& option : command.options) {
       for (const std::string& name : option.names) options.push_back(described(name, option.help));
       if (!option.takes_value) continue;
-      const std::string reply = option.takes_file
-                                    ? std::string("_files")
-                                    : fmt::format("compadd -- {}", join(option.values, " "));
+      const std::string reply =
+          option.takes_file ? std::string("_files")
+                            : fmt::format("compadd {}-- {}", option.takes_setting ? "-S '' " : "",
+                                          join(option.values, " "));
       values += fmt::format("    {}) {}; return ;;\n", pattern(command, option), reply);
     }
     candidates += fmt::format("    \"{}\")\n      commands=({})\n      options=({}) ;;\n",

@@ -14,6 +14,7 @@ struct CompletionOption {
   bool takes_value = false;
   std::vector<std::string> values;  // where they are known
   bool takes_file = false;
+  bool takes_setting = false;  // `values` are "key=", and more follows
 };
 
 // One command of the tree.

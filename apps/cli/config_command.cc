@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/setting_text.h"
 #include "apps/cli/settings.h"
 #include "apps/cli/terminal.h"
 
@@ -28,8 +29,8 @@ std::string as_table(const Config& config) {
   std::string text;
   for (const ConfigEntry& entry : config.entries()) {
     const std::string_view value = entry.value.empty() ? "-" : std::string_view(entry.value);
-    text += fmt::format("{:<{}}  {:<{}}  {:<12}  {}\n", entry.key->name, name_width, value,
-                        value_width, entry.origin, entry.key->doc);
+    text += fmt::format("{:<{}}  {:<{}}  {:<16}  {}\n", entry.key->name, name_width, value,
+                        value_width, entry.origin, setting_doc(*entry.key));
   }
   const std::string file = config.file().empty() ? "none was found" : config.file();
   return text + fmt::format("\nconfiguration file: {}\n", file);
@@ -52,7 +53,8 @@ std::string as_json(const Config& config) {
     }
     setting["unit"] = std::string(entry.key->unit);
     setting["origin"] = entry.origin;
-    setting["doc"] = std::string(entry.key->doc);
+    setting["doc"] = setting_doc(*entry.key);
+    if (auto values = setting_values(*entry.key); !values.empty()) setting["values"] = values;
     settings.push_back(std::move(setting));
   }
   const nlohmann::ordered_json document = {{"file", config.file()}, {"settings", settings}};

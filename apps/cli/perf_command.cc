@@ -13,7 +13,6 @@
 #include "apps/cli/quantity.h"
 #include "apps/cli/settings.h"
 #include "apps/cli/terminal.h"
-#include "transport/names.h"
 
 namespace heddle::cli {
 namespace {
@@ -170,14 +169,6 @@ int run_perf(const Settings& settings, const PerfOptions& options) {
   return kCouldNotRun;
 }
 
-std::string controller_choice() {
-  std::string text;
-  for (const std::string_view name : transport::controller_names()) {
-    text.append(text.empty() ? "" : "|").append(name);
-  }
-  return text;
-}
-
 void add_options(CLI::App& perf, PerfOptions& options, Settings& settings) {
   perf.add_option("tests", options.tests, "what to measure [bw lat]")->type_name("bw|lat");
   perf.add_option("-t,--time", options.time, "length of a test [2, with -s all 1]")
@@ -188,7 +179,7 @@ void add_options(CLI::App& perf, PerfOptions& options, Settings& settings) {
   perf.add_flag("--check", options.check, "bw: verify every byte that arrives");
   perf.add_flag("--json", options.json, "print one JSON document");
   settings.offer("--paths", "paths", "N");
-  settings.offer("--cc", "congestion", controller_choice());
+  settings.offer("--cc", "congestion", "NAME");
   settings.offer("-p,--port", "port", "PORT");
   settings.offer("--bind", "bind", "ADDRESS");
 }

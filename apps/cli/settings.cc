@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include "apps/cli/setting_text.h"
 #include "apps/cli/terminal.h"
 #include "base/log.h"
 
@@ -11,7 +12,7 @@ namespace heddle::cli {
 Settings::Settings(CLI::App& command) : command_(command) {
   command.add_option("--config", file_, "read settings from this file")->type_name("FILE");
   command.add_option("--set", assignments_, "any setting: see 'heddle config show'")
-      ->type_name("KEY=VALUE")
+      ->type_name(kAssignmentType)
       ->allow_extra_args(false);
 }
 
@@ -20,13 +21,18 @@ void Settings::offer(const std::string& option, const std::string& key,
   Offered& offered = offered_.emplace_back();
   offered.key = key;
   std::string help;
+  std::string values;
   for (const ConfigKey& each : config_keys()) {
     if (each.name != key) continue;
     help = each.doc;
+    for (const std::string& value : setting_values(each)) {
+      values += (values.empty() ? "" : "|") + value;
+    }
     if (!each.fallback.empty()) help += fmt::format(" [{}]", each.fallback);
   }
   CHECK(!help.empty());
-  offered.option = command_.add_option(option, offered.value, help)->type_name(type_name);
+  offered.option = command_.add_option(option, offered.value, help)
+                       ->type_name(values.empty() ? type_name : values);
 }
 
 Result<Config> Settings::load() const {

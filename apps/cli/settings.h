@@ -12,6 +12,9 @@
 
 namespace heddle::cli {
 
+// The type of a value that is a setting and its value; completion knows it by this.
+inline constexpr const char* kAssignmentType = "KEY=VALUE";
+
 class Settings {
  public:
   // Adds --config and --set to the command.
@@ -19,7 +22,8 @@ class Settings {
   Settings(const Settings&) = delete;
   Settings& operator=(const Settings&) = delete;
 
-  // Adds an option ("-p,--port") that sets a key; its help comes from the key's declaration.
+  // Adds an option ("-p,--port") that sets a key; its help comes from the key's declaration, and
+  // the values of a key that has some stand in the place of `type_name`.
   void offer(const std::string& option, const std::string& key, const std::string& type_name);
 
   // Reads all layers, sets the log level and prints the layers' warnings. Errors: those of

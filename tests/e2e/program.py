@@ -40,6 +40,12 @@ def run(*arguments, settings=None, timeout=PATIENCE_S, **options):
                           capture_output=True, text=True, timeout=timeout, check=False, **options)
 
 
+def controllers():
+    """The congestion controllers that the program offers, so that a new one needs no change here."""
+    offered = re.search(r"--cc (\S+\|\S+)", run("perf", "--help").stdout)
+    return offered.group(1).split("|")
+
+
 class Process:
     """A program under way whose output lines can be waited for."""
 

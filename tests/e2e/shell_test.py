@@ -44,6 +44,19 @@ class Shell(unittest.TestCase):
             self.assertEqual(done.returncode, 2, command)
             self.assertIn("cannot write all of the output", done.stderr)
 
+    def setting_names(self):
+        done = program.run("config", "show", "--json")
+        return [row["name"] for row in json.loads(done.stdout)["settings"]]
+
+    def test_names_of_tables_are_offered_wherever_they_are_told(self):
+        rows = {row["name"]: row
+                for row in json.loads(program.run("config", "show", "--json").stdout)["settings"]}
+        self.assertEqual(rows["congestion"]["values"], program.controllers())
+        for name in ("congestion", "selector"):
+            self.assertIn(rows[name]["value"], rows[name]["values"])
+            for value in rows[name]["values"]:
+                self.assertIn(value, rows[name]["doc"])
+
     def complete_bash(self, line):
         """What bash offers at the end of the line."""
         words = line.split(" ")
@@ -63,8 +76,16 @@ class Shell(unittest.TestCase):
         self.assertEqual(self.complete_bash("heddle pi"), ["ping"])
         self.assertEqual(self.complete_bash("heddle config s"), ["show"])
         self.assertEqual(self.complete_bash("heddle perf --bid"), ["--bidirectional"])
-        self.assertEqual(self.complete_bash("heddle perf node --cc cu"), ["cubic"])
-        self.assertEqual(self.complete_bash("heddle perf node --cc = sw"), ["swift"])
+        controllers = program.controllers()
+        self.assertEqual(self.complete_bash("heddle perf node --cc "), controllers)
+        for name in controllers:
+            self.assertIn(name, self.complete_bash(f"heddle perf node --cc {name[:2]}"))
+            self.assertIn(name, self.complete_bash(f"heddle perf node --cc = {name[:2]}"))
+            self.assertIn(name, self.complete_bash(f"heddle ping --set congestion = {name[:2]}"))
+        keys = [f"{name}=" for name in self.setting_names()]
+        self.assertEqual(self.complete_bash("heddle perf --set "), keys)
+        self.assertEqual(self.complete_bash("heddle config show --set pat"), ["paths="])
+        self.assertEqual(self.complete_bash("heddle perf --set paths ="), [])
         self.assertEqual(self.complete_bash("heddle completion z"), ["zsh"])
         self.assertIn("bw", self.complete_bash("heddle perf node "))
         self.assertEqual(self.complete_bash("heddle perf -s "), [])
@@ -74,8 +95,9 @@ class Shell(unittest.TestCase):
     @unittest.skipUnless(shutil.which("zsh"), "zsh is not installed")
     def test_zsh_completes(self):
         self.assertIn("ping", self.complete_zsh("heddle "))
-        self.assertEqual(self.complete_zsh("heddle perf node --cc cu"),
-                         ["cubic", "swift", "dctcp"])
+        self.assertEqual(self.complete_zsh("heddle perf node --cc cu"), program.controllers())
+        self.assertEqual(self.complete_zsh("heddle perf --set "),
+                         [f"{name}=" for name in self.setting_names()])
         offered = self.complete_zsh("heddle perf node --bi")
         for word in ("bw", "lat", "--bidirectional", "-t", "--time"):
             self.assertIn(word, offered)
@@ -87,7 +109,7 @@ class Shell(unittest.TestCase):
         words = " ".join(f"'{word}'" for word in line.split(" "))
         script = (
             "compdef() { }\n"
-            "compadd() { [[ $1 == -- ]] && shift; print -rl -- $@ }\n"
+            "compadd() { [[ $1 == -S ]] && shift 2; [[ $1 == -- ]] && shift; print -rl -- $@ }\n"
             "_files() { print -r -- FILES }\n"
             "_describe() { [[ $1 == -o ]] && shift; print -rl -- ${${(P)2}%%:*} }\n"
             f"source <('{program.HEDDLE}' completion zsh)\n"
