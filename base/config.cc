@@ -110,7 +110,7 @@ Result<Config> Config::load(std::span<const ConfigKey> keys, const ConfigSources
   if (auto done = config.read_file(sources); !done) return fail(done.error());
   if (auto done = config.read_environment(sources); !done) return fail(done.error());
   for (const auto& [name, value] : sources.command_line) {
-    if (auto done = config.set(name, value, "command line"); !done) return fail(done.error());
+    if (auto done = config.set(name, value, "the command line"); !done) return fail(done.error());
   }
   return config;
 }

@@ -51,7 +51,7 @@ struct ConfigSources {
 struct ConfigEntry {
   const ConfigKey* key = nullptr;
   std::string value;
-  std::string origin;  // "default", "/etc/heddle/heddle.toml:3", "HEDDLE_PORT", "command line"
+  std::string origin;  // "default", "/etc/heddle/heddle.toml:3", "HEDDLE_PORT", "the command line"
 };
 
 class Config {

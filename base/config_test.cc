@@ -76,7 +76,7 @@ TEST_F(ConfigTest, EachLayerWinsOverTheOnesBelow) {
   const auto config = load();
   ASSERT_TRUE(config) << config.error().message();
   EXPECT_EQ(config->integer("port"), 8);
-  EXPECT_EQ(origin(*config, "port"), "command line");
+  EXPECT_EQ(origin(*config, "port"), "the command line");
   EXPECT_TRUE(config->boolean("udp.gso"));
   EXPECT_EQ(origin(*config, "udp.gso"), "HEDDLE_UDP_GSO");
   EXPECT_EQ(config->text("mode"), "fast");
@@ -116,7 +116,7 @@ TEST_F(ConfigTest, UnknownKeyInTheFileIsAnErrorWithItsLine) {
 TEST_F(ConfigTest, UnknownKeyOnTheCommandLineIsAnError) {
   sources_.command_line = {{"prot", "6"}};
   EXPECT_THAT(error_of_load(), HasSubstr("unknown setting 'prot'"));
-  EXPECT_THAT(error_of_load(), HasSubstr("command line"));
+  EXPECT_THAT(error_of_load(), HasSubstr("it is set by the command line"));
 }
 
 TEST_F(ConfigTest, UnknownVariableIsAWarning) {

@@ -28,7 +28,7 @@ class Shell(unittest.TestCase):
                            settings={"HEDDLE_PATHS": "12"})
         self.assertEqual(done.returncode, 0, done.stderr)
         rows = {row["name"]: row for row in json.loads(done.stdout)["settings"]}
-        self.assertEqual((rows["port"]["value"], rows["port"]["origin"]), (77, "command line"))
+        self.assertEqual((rows["port"]["value"], rows["port"]["origin"]), (77, "the command line"))
         self.assertEqual((rows["paths"]["value"], rows["paths"]["origin"]), (12, "HEDDLE_PATHS"))
         self.assertEqual(rows["congestion"]["origin"], "default")
         text = program.run("config", "show").stdout
