@@ -54,7 +54,8 @@ std::optional<bool> parse_boolean(std::string_view text) {
 std::string allowed(const ConfigKey& key) {
   if (key.type == ConfigType::kBoolean) return "true or false";
   if (key.type == ConfigType::kInteger) {
-    return fmt::format("a whole number from {} to {}", key.min, key.max);
+    return fmt::format("a whole number from {} to {}{}", key.min, key.max,
+                       key.or_zero ? ", or 0" : "");
   }
   if (key.choices.empty()) return "a text";
   std::string list(key.choices);
@@ -68,6 +69,7 @@ bool fits(const ConfigKey& key, std::string_view value) {
   switch (key.type) {
     case ConfigType::kInteger: {
       const auto number = parse_integer(value);
+      if (number && *number == 0 && key.or_zero) return true;
       return number && *number >= key.min && *number <= key.max;
     }
     case ConfigType::kBoolean:

@@ -27,6 +27,7 @@ struct ConfigKey {
   std::string_view doc;
   int64_t min = std::numeric_limits<int64_t>::min();  // kInteger only
   int64_t max = std::numeric_limits<int64_t>::max();
+  bool or_zero = false;      // kInteger: 0 as well, where it stands for a choice of heddle's own
   std::string_view choices;  // kText: the allowed values, "a|b|c"; empty: any text
 };
 

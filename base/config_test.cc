@@ -59,6 +59,22 @@ class ConfigTest : public testing::Test {
   ConfigSources sources_;
 };
 
+TEST(ConfigKeys, ZeroBelowTheLeastIsTakenWhereItIsAChoice) {
+  static constexpr std::array kKeys = {
+      ConfigKey{.name = "mtu",
+                .type = ConfigType::kInteger,
+                .fallback = "0",
+                .min = 5,
+                .max = 9,
+                .or_zero = true},
+  };
+  const auto fits = [](const std::string& value) {
+    return Config::load(kKeys, {.command_line = {{"mtu", value}}}).has_value();
+  };
+  for (const char* value : {"0", "5", "9"}) EXPECT_TRUE(fits(value)) << value;
+  for (const char* value : {"1", "4", "10", "-1"}) EXPECT_FALSE(fits(value)) << value;
+}
+
 TEST_F(ConfigTest, DefaultsHoldWhereNothingIsSet) {
   const auto config = load();
   ASSERT_TRUE(config);

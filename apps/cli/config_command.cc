@@ -9,6 +9,7 @@
 #include "apps/cli/setting_text.h"
 #include "apps/cli/settings.h"
 #include "apps/cli/terminal.h"
+#include "engine/configured.h"
 
 namespace heddle::cli {
 namespace {
@@ -77,6 +78,10 @@ void add_config_command(CLI::App& root, Invocation& invocation) {
       const Result<Config> loaded = settings->load();
       if (!loaded) {
         print_error(loaded.error());
+        return kCouldNotRun;
+      }
+      if (const auto usable = engine::configured_options(*loaded); !usable) {
+        print_error(usable.error());
         return kCouldNotRun;
       }
       print(*json ? as_json(*loaded) : as_table(*loaded));

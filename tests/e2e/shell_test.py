@@ -35,6 +35,15 @@ class Shell(unittest.TestCase):
         for name in rows:
             self.assertIn(name, text)
 
+    def test_config_refuses_what_no_command_could_use(self):
+        for setting in ("mtu_bytes=1", "mtu_bytes=1279", "mtu_bytes=65536", "congestion=none",
+                        "selector=none"):
+            done = program.run("config", "show", "--set", setting)
+            self.assertEqual(done.returncode, 2, setting)
+            self.assertIn("it is set by the command line", done.stderr)
+        for setting in ("mtu_bytes=0", "mtu_bytes=1280", "mtu_bytes=65535"):
+            self.assertEqual(program.run("config", "show", "--set", setting).returncode, 0, setting)
+
     def test_a_full_disk_is_no_success(self):
         for command in (("config", "show"), ("config", "show", "--json"), ("completion", "bash"),
                         ("--help",), ("--version",)):
