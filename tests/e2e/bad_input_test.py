@@ -63,6 +63,12 @@ class BadInput(unittest.TestCase):
         self.refused(("perf", "--listen", "--bind", "192.0.2.1"), "192.0.2.1", "no such address")
         self.refused(("ping", "127.0.0.1", "--bind", "no-such-host.invalid"), "cannot find")
 
+    def test_addresses_of_different_kinds(self):
+        """It waited for the handshake timeout, and said that nobody answers."""
+        for command in ("ping", "perf"):
+            self.refused((command, "127.0.0.1", "--bind", "::1"), "IPv4", "::1", "--bind")
+            self.refused((command, "::1", "--bind", "127.0.0.1"), "IPv6", "127.0.0.1", "--bind")
+
     def test_impossible_sizes(self):
         for size in ("0", "-1", "x", "", "1073741825", "2G", "9999999999999999999999", "1.5M",
                      "4Q"):

@@ -12,6 +12,21 @@ namespace {
 constexpr Nanos kSlice = millis(100);  // how soon a signal is seen
 constexpr Nanos kGoodbye = seconds(2);
 
+// An endpoint at an address of one family reaches no address of the other; at "::", it reaches
+// both.
+Result<void> check_family(const engine::Endpoint& endpoint, engine::Connection connection) {
+  const std::string here = datapath::host_text(endpoint.local_address());
+  const std::string there = datapath::host_text(endpoint.status(connection).peer);
+  const auto family = [](const std::string& host) {
+    return host.find(':') == std::string::npos ? "IPv4" : "IPv6";
+  };
+  if (here == "::" || family(here) == family(there)) return {};
+  return fail(
+      ErrorCode::kInvalid, fmt::format("cannot connect to {}", there),
+      fmt::format("it is an {} address, and {} here an {} one", family(there), here, family(here)),
+      "choose a --bind address of the same kind, or none");
+}
+
 Unexpected stopped() { return fail(ErrorCode::kCancelled, "stopped", "interrupted by a signal"); }
 
 }  // namespace
@@ -21,6 +36,7 @@ Result<std::unique_ptr<Client>> Client::connect(engine::Endpoint& endpoint, cons
   Result<engine::Connection> connection = endpoint.connect(host, default_port);
   if (!connection) return fail(connection.error());
   std::unique_ptr<Client> client(new Client(endpoint, *connection));
+  if (Result<void> same = check_family(endpoint, *connection); !same) return fail(same.error());
   // The transport gives up by itself after its handshake timeout.
   while (true) {
     if (interrupted() != 0) return stopped();
