@@ -24,6 +24,7 @@ constexpr const char* kExample = R"(Example:
 
 constexpr uint64_t kBandwidthBytes = 1 << 20;
 constexpr uint64_t kLatencyBytes = 64;
+constexpr Nanos kShortestTest = millis(10);
 constexpr uint64_t kSweepLast = 64 << 20;
 
 struct PerfOptions {
@@ -44,6 +45,10 @@ Result<std::vector<TestOptions>> plan_tests(const PerfOptions& options) {
   const Result<Nanos> span =
       parse_span(!options.time.empty() ? options.time : std::string(sweep ? "1" : "2"));
   if (!span) return fail(span.error());
+  if (*span < kShortestTest) {
+    return fail(ErrorCode::kInvalid, fmt::format("cannot measure for '{}'", options.time),
+                "that is too short to tell anything", "give at least 10ms with -t");
+  }
   std::vector<std::string> names = options.tests;
   if (names.empty()) names = {"bw", "lat"};
   std::vector<TestOptions> plan;
@@ -72,6 +77,13 @@ Result<std::vector<TestOptions>> plan_tests(const PerfOptions& options) {
     }
   }
   return plan;
+}
+
+// Options that concern only a test that is not in the plan.
+void note_idle_options(const std::vector<TestOptions>& plan, const PerfOptions& options) {
+  if (std::ranges::any_of(plan, [](const TestOptions& test) { return test.test == "bw"; })) return;
+  if (options.check) print_warning("--check concerns bw only");
+  if (options.bidirectional) print_warning("--bidirectional concerns bw only");
 }
 
 PerfSetting setting_of(const Client& client, const Config& config) {
@@ -141,6 +153,7 @@ Result<int> conclude(const PerfSetting& setting, const PerfOptions& options, con
 Result<int> measure_host(const Config& config, const PerfOptions& options) {
   const Result<std::vector<TestOptions>> plan = plan_tests(options);
   if (!plan) return fail(plan.error());
+  note_idle_options(*plan, options);
   catch_interrupts();
   Result<std::unique_ptr<engine::Endpoint>> endpoint = attach_client(config);
   if (!endpoint) return fail(endpoint.error());

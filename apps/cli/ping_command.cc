@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
 #include <span>
 
 #include "apps/cli/attachment.h"
@@ -190,6 +191,15 @@ int run_ping(const Settings& settings, const PingOptions& options) {
   return kCouldNotRun;
 }
 
+// Nothing for a count of rounds.
+std::string refuse_count(const std::string& text) {
+  int64_t count = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, count);
+  if (error == std::errc() && stopped == end && count >= 0) return {};
+  return fmt::format("'{}' must be a whole number from 0 to {}", text, INT64_MAX);
+}
+
 }  // namespace
 
 void add_ping_command(CLI::App& root, Invocation& invocation) {
@@ -206,9 +216,7 @@ void add_ping_command(CLI::App& root, Invocation& invocation) {
       ->needs(server);
   ping->add_option("-C,--count", options->count, "end after so many rounds [never]")
       ->type_name("N")
-      ->check([](const std::string& text) {
-        return text.starts_with('-') ? "it must be a whole number of at least 0" : std::string();
-      });
+      ->check(refuse_count);
   ping->add_option("-S,--size", options->size, "size of the message, 1 to 1G [64]")
       ->type_name("BYTES");
   ping->add_option("-i,--interval", options->interval, "begin a round so often [at once]")

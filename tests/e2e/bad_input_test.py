@@ -80,7 +80,8 @@ class BadInput(unittest.TestCase):
     def test_impossible_times_and_counts(self):
         for time in ("0", "-1", "x", "nan", "1e99"):
             self.refused(("perf", "127.0.0.1", f"--time={time}"))
-        for count in ("-1", "x", "1.5"):
+        self.refused(("perf", "127.0.0.1", "-t", "1e-9"), "at least 10ms")
+        for count in ("-1", "x", "1.5", "99999999999999999999999"):
             self.refused(("ping", "127.0.0.1", f"--count={count}"), "--count")
 
     def test_settings_that_cannot_be(self):

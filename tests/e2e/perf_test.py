@@ -76,6 +76,16 @@ class Perf(unittest.TestCase):
                                    "--check")
                 self.assertEqual(done.returncode, 0, f"{size}: {done.stderr}")
 
+    def test_options_that_concern_only_another_test_are_named(self):
+        with program.server() as (_, port):
+            done = program.run("perf", "127.0.0.1", "lat", "-p", port, "-t", "0.1", "--check",
+                               "--bidirectional")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("note: --check concerns bw only", done.stderr)
+            self.assertIn("note: --bidirectional concerns bw only", done.stderr)
+            done = program.run("perf", "127.0.0.1", "bw", "lat", "-p", port, "-t", "0.1", "--check")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_dedicated_thread_drives_as_well(self):
         with program.server("--set", "drive=thread") as (_, port):
             done = program.run("perf", "127.0.0.1", "bw", "lat", "-p", port, "-t", "0.2",
