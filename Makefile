@@ -10,7 +10,7 @@ PRESET ?= release
 help: ## list these commands
 	@echo "heddle: make COMMAND"
 	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
-	@echo "Settings: PREFIX=$(PREFIX) JOBS=$(JOBS) PRESET=$(PRESET)"
+	@echo "Settings: PREFIX=$(PREFIX) JOBS=$(JOBS) PRESET=$(PRESET) SECONDS=$(or $(SECONDS),60)"
 
 setup: ## install what the build needs (quiet when nothing is missing)
 	@scripts/setup

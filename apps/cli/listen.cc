@@ -5,6 +5,7 @@
 
 #include "apps/cli/attachment.h"
 #include "apps/cli/interrupt.h"
+#include "apps/cli/quantity.h"
 #include "apps/cli/service/server.h"
 #include "apps/cli/terminal.h"
 #include "base/version.h"
@@ -50,8 +51,7 @@ int listen(const Config& config, const ListenOptions& options) {
                            {"records", records}};
     print(document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   } else if (stopped_by != 0) {
-    print(fmt::format("stopped; {} client{} served\n", server.clients(),
-                      server.clients() == 1 ? "" : "s"));
+    print(fmt::format("stopped; {} served\n", counted_text(server.clients(), "client")));
   }
   if (stopped_by != 0) return interrupted_exit_status();
   return all_well ? kDone : kCouldNotRun;

@@ -202,7 +202,7 @@ void add_options(CLI::App& perf, PerfOptions& options, Settings& settings) {
 void add_perf_command(CLI::App& root, Invocation& invocation) {
   CLI::App* const perf =
       root.add_subcommand("perf", "measure how fast messages move, and how long one takes");
-  perf->footer(kExample);
+  perf->footer(std::string(kExample) + kExitStatusHelp);
   const auto options = std::make_shared<PerfOptions>();
   const auto settings = std::make_shared<Settings>(*perf);
   auto* const host = perf->add_option("host", options->host, "where 'heddle perf --listen' runs");

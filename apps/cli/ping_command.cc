@@ -99,8 +99,8 @@ Result<void> run_rounds(Client& client, const PingOptions& options, Nanos interv
     const Nanos now = client.endpoint().now();
     if (!options.verbose && now - shown_at >= kShowEvery) {
       shown_at = now;
-      progress.show(
-          fmt::format("{} rounds, {} the latest", count_text(round + 1), span_text(*round_trip)));
+      progress.show(fmt::format("{}, {} the latest", counted_text(round + 1, "round"),
+                                span_text(*round_trip)));
     }
     // The helper drives while this thread sleeps; a signal is seen after a slice.
     const Nanos next = now + interval - *round_trip;
@@ -132,15 +132,13 @@ Json ping_document(const PingResult& result, bool stopped) {
 std::string ping_summary(const PingResult& result) {
   const LatencyHistogram& times = result.round_trips;
   std::string text =
-      fmt::format("{} round{} of {} to {}, each verified", count_text(times.count()),
-                  times.count() == 1 ? "" : "s", size_text(result.message_bytes), result.peer);
+      fmt::format("{} of {} to {}, each verified", counted_text(times.count(), "round"),
+                  size_text(result.message_bytes), result.peer);
   if (result.wrong_rounds > 0) text += fmt::format(", {} WRONG", count_text(result.wrong_rounds));
   if (times.count() == 0) return text + "\n";
-  return text + fmt::format("\nround trip min/avg/max/p99 = {}/{}/{}/{} us\n",
-                            digits_text(to_micros(times.min())),
-                            digits_text(to_micros(times.mean())),
-                            digits_text(to_micros(times.max())),
-                            digits_text(to_micros(times.percentile(990))));
+  return text + fmt::format("\nround trip min/avg/max/p99 = {} / {} / {} / {}\n",
+                            span_text(times.min()), span_text(times.mean()), span_text(times.max()),
+                            span_text(times.percentile(990)));
 }
 
 Result<int> ping_host(const Config& config, const PingOptions& options) {
@@ -205,7 +203,7 @@ std::string refuse_count(const std::string& text) {
 void add_ping_command(CLI::App& root, Invocation& invocation) {
   CLI::App* const ping =
       root.add_subcommand("ping", "send a verified message to a host and back, again and again");
-  ping->footer(kExample);
+  ping->footer(std::string(kExample) + kExitStatusHelp);
   const auto options = std::make_shared<PingOptions>();
   const auto settings = std::make_shared<Settings>(*ping);
   auto* const host = ping->add_option("host", options->host, "where 'heddle ping --listen' runs");

@@ -118,6 +118,10 @@ std::string count_text(uint64_t count) {
   return digits;
 }
 
+std::string counted_text(uint64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count_text(count), noun, count == 1 ? "" : "s");
+}
+
 std::string digits_text(double value) {
   if (value >= 99.95) return fmt::format("{:.0f}", value);
   if (value >= 9.995) return fmt::format("{:.1f}", value);

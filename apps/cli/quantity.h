@@ -26,6 +26,8 @@ Result<Nanos> parse_span(std::string_view text);
 std::string size_text(uint64_t bytes);
 // 1234567 as "1,234,567".
 std::string count_text(uint64_t count);
+// "1 round", "1,234 rounds".
+std::string counted_text(uint64_t count, std::string_view noun);
 // Three to four digits that matter: "9.87", "98.7", "987", "1234".
 std::string digits_text(double value);
 // "12.3 us", "1.23 ms", "2.05 s".

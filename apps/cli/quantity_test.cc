@@ -65,5 +65,11 @@ TEST(Texts, ReadWell) {
   EXPECT_EQ(byte_rate_text(36.24e9), "4.53 GB/s");
 }
 
+TEST(Counted, OneIsNoPlural) {
+  EXPECT_EQ(counted_text(0, "round"), "0 rounds");
+  EXPECT_EQ(counted_text(1, "round"), "1 round");
+  EXPECT_EQ(counted_text(1234, "round"), "1,234 rounds");
+}
+
 }  // namespace
 }  // namespace heddle::cli

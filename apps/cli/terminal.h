@@ -25,6 +25,12 @@ Result<void> check_output();
 void print_error(const Error& error);
 void print_warning(std::string_view text);
 
+// The exit statuses, for the end of a command's help.
+inline constexpr const char* kExitStatusHelp = R"(
+
+Exit status: 0 done, 1 something arrived changed, 2 could not run; stopped by a signal: 128 and its
+number (130 for Ctrl-C, 143 for SIGTERM).)";
+
 // A line on standard error that is written over as work goes on; nothing where that is no terminal.
 class ProgressLine {
  public:

@@ -19,8 +19,10 @@ class Ping(unittest.TestCase):
         self.assertTrue(rounds[0][1].startswith("ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
         self.assertTrue(rounds[3][1].startswith("DEFGHIJKLMNOPQRSTUVWXYZ"))
         self.assertRegex(done.stdout, r"20 rounds of 64 B to 127\.0\.0\.1:\d+, each verified")
-        times = re.search(r"min/avg/max/p99 = ([\d.]+)/([\d.]+)/([\d.]+)/([\d.]+) us", done.stdout)
-        least, mean, most, p99 = map(float, times.groups())
+        times = re.search(r"min/avg/max/p99 = (.*)", done.stdout).group(1).split(" / ")
+        units = {"us": 1, "ms": 1e3, "s": 1e6}
+        least, mean, most, p99 = (float(number) * units[unit]
+                                  for number, unit in map(str.split, times))
         self.assertLessEqual(least, mean)
         self.assertLessEqual(mean, most)
         self.assertLessEqual(p99, most)
@@ -48,6 +50,13 @@ class Ping(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(serving.wait(), 0, serving.said())
             self.assertIn("2 rounds of 64 B", serving.said())
+
+    def test_one_round_is_no_plural(self):
+        with program.server("--once") as (serving, port):
+            done = program.run("ping", "127.0.0.1", "-p", port, "-C", 1)
+            self.assertRegex(done.stdout, r"(?m)^1 round of 64 B")
+            self.assertEqual(serving.wait(), 0, serving.said())
+            self.assertRegex(serving.said(), r"lat +1 round of 64 B")
 
     def test_interval_keeps_rounds_apart(self):
         with program.server(command="ping") as (_, port):

@@ -23,6 +23,10 @@ class Shell(unittest.TestCase):
             self.assertIn("Example:", done.stdout, command)
             self.assertIn("heddle " + " ".join(command), done.stdout)
 
+    def test_help_of_commands_that_run_long_tells_the_exit_statuses(self):
+        for command in ("ping", "perf"):
+            self.assertRegex(program.run(command, "--help").stdout, r"130 for Ctrl-C, 143 for")
+
     def test_config_says_where_values_come_from(self):
         done = program.run("config", "show", "--json", "--set", "port=77",
                            settings={"HEDDLE_PATHS": "12"})

@@ -175,7 +175,7 @@ Result<void> Session::finish_running() {
   if (running.receiving) {
     const StreamResult& received = running.receiving->result();
     result["received"] = stream_record(received);
-    text = fmt::format("bw   {} messages of {}, {}", count_text(received.messages),
+    text = fmt::format("bw   {} of {}, {}", counted_text(received.messages, "message"),
                        size_text(running.options.message_bytes), rate_text(received.bits_per_s()));
     if (received.wrong_messages > 0) {
       text += fmt::format(", {} WRONG", count_text(received.wrong_messages));
@@ -187,7 +187,7 @@ Result<void> Session::finish_running() {
   }
   if (running.echo) {
     result["rounds"] = running.echo->rounds();
-    text = fmt::format("lat  {} rounds of {}", count_text(running.echo->rounds()),
+    text = fmt::format("lat  {} of {}", counted_text(running.echo->rounds(), "round"),
                        size_text(running.options.message_bytes));
   }
   running_.reset();
