@@ -16,7 +16,7 @@ class Perf(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"bw:\n +goodput +=")
         self.assertRegex(done.stdout, r"goodput += +[\d.]+ [GM]b/s +[\d.]+ [GM]B/s")
-        self.assertRegex(done.stdout, r"lat:\n +half round trip += [\d.]+ us p50")
+        self.assertRegex(done.stdout, r"lat:\n +half round trip += [\d.]+ [um]?s p50")
         self.assertRegex(done.stdout, r"cpu += [\d.]+ s/GB here +[\d.]+ s/GB there")
         self.assertRegex(done.stdout, r"paths += 8: ")
         self.assertEqual(done.stderr, "")

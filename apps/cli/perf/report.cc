@@ -115,12 +115,12 @@ std::string latency_text(const Measurement& m) {
   const LatencyHistogram& times = m.round_trips;
   std::string text = "lat:\n";
   const auto half = [&times](uint32_t per_mille) {
-    return digits_text(to_micros(times.percentile(per_mille)) / 2);
+    return span_text(times.percentile(per_mille) / 2);
   };
   text += row("half round trip",
-              fmt::format("{} us p50   {} us p99   {} us p99.9", half(500), half(990), half(999)));
-  text += row("least, most", fmt::format("{} us   {} us", digits_text(to_micros(times.min()) / 2),
-                                         digits_text(to_micros(times.max()) / 2)));
+              fmt::format("{} p50   {} p99   {} p99.9", half(500), half(990), half(999)));
+  text += row("least, most",
+              fmt::format("{}   {}", span_text(times.min() / 2), span_text(times.max() / 2)));
   text += row("rounds", fmt::format("{} of {}", count_text(times.count()),
                                     size_text(m.options.message_bytes)));
   return text + row("repeated", repeats_text(m));

@@ -83,6 +83,15 @@ TEST(Report, LatencyIsHalfTheRoundTrip) {
       << measurement_text(m);
 }
 
+TEST(Report, LongLatenciesAreScaled) {
+  Measurement m;
+  m.options = {.test = "lat", .message_bytes = 1 << 30};
+  for (int i = 0; i < 1000; ++i) m.round_trips.add(seconds(2));
+  const std::string text = measurement_text(m);
+  EXPECT_NE(text.find(" s p50 "), std::string::npos) << text;
+  EXPECT_EQ(text.find(" us"), std::string::npos) << text;
+}
+
 TEST(Report, WrongMessagesAreNamed) {
   Measurement m = bandwidth();
   m.server["received"] = {{"wrong_messages", 2}, {"first_difference", "byte 5 of message 7"}};
