@@ -109,6 +109,7 @@ class SimDatapath final : public datapath::Datapath,
 
   // receive
   uint32_t run_length(PacketId first) const;
+  uint32_t alike_length(uint32_t length) const;
   bool continues_run(const Packet& first, const Packet& last, const Packet& next) const;
   void take_run(uint32_t length, transport::RxRun& run, const transport::Prediction* prediction);
   bool place_predicted(uint32_t length, const transport::Prediction& prediction);

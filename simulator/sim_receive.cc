@@ -104,6 +104,17 @@ uint32_t SimDatapath::run_length(PacketId first_id) const {
   return length;
 }
 
+// How many of them are of the first one's kind: only those may be looked for in a predicted place.
+uint32_t SimDatapath::alike_length(uint32_t length) const {
+  const PacketStore& packets = network_.packets();
+  const std::byte kind = packets.bytes(packets[first_])[0];
+  PacketId id = first_;
+  for (uint32_t i = 0; i < length; ++i, id = packets[id].next) {
+    if (packets.bytes(packets[id])[0] != kind) return i;
+  }
+  return length;
+}
+
 bool SimDatapath::continues_run(const Packet& first, const Packet& last, const Packet& next) const {
   if (next.from_nic != first.from_nic || next.from_port != first.from_port) return false;
   if (next.ecn != first.ecn || last.datagram_bytes() != first.datagram_bytes()) return false;
@@ -126,10 +137,12 @@ void SimDatapath::take_run(uint32_t length, RxRun& run, const Prediction* predic
   run = RxRun();
   run.from = address_of(first.from_nic, first.from_port);
   run.ecn = options_.ecn ? first.ecn : transport::Ecn::kNotCapable;
-  run.segments = length;
   run.segment_bytes = first.datagram_bytes();
+  const uint32_t alike = prediction != nullptr ? alike_length(length) : 0;
   const bool placed = prediction != nullptr && options_.predicts &&
-                      run.segment_bytes > kDataHeaderBytes && place_predicted(length, *prediction);
+                      run.segment_bytes > kDataHeaderBytes && place_predicted(alike, *prediction);
+  if (placed) length = alike;
+  run.segments = length;
   if (placed) {
     run.payload_at = PayloadAt::kPlaced;
     run.place = prediction->place;

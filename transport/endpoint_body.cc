@@ -26,6 +26,9 @@ void Endpoint::Body::handle_run(Nanos now, const RxRun& run) {
     } else if (at[0] == std::byte{first_byte(PacketType::kData)} ||
                at[0] == std::byte{first_byte(PacketType::kRepeat)}) {
       i += handle_row(now, run, i);
+    } else if (run.payload_at == PayloadAt::kPlaced && bytes > run.header_bytes) {
+      drop(now, DropReason::kBadLength);  // only data segments may have parts in a predicted place
+      ++i;
     } else {
       const size_t here = whole ? bytes : std::min<size_t>(bytes, run.header_bytes);
       handle_packet(now, run, i, {at, here});

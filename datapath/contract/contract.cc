@@ -40,6 +40,13 @@ TxBurst burst_of(const Row& row, const std::byte* headers, const transport::Addr
 
 }  // namespace
 
+void write_header(const Row& row, uint32_t segment, std::span<std::byte> to) {
+  constexpr std::byte kData{0x21};
+  constexpr std::byte kControl{0x29};
+  fill_pattern(row.tag, uint64_t{segment} * row.header_bytes, to);
+  if (!to.empty()) to[0] = segment < row.control_from ? kData : kControl;
+}
+
 Row row_of(uint64_t tag, uint16_t segments, uint32_t payload_bytes, uint32_t last_payload_bytes) {
   Row row;
   row.tag = tag;
@@ -54,7 +61,7 @@ std::vector<Bytestring> datagrams_of(const Row& row) {
   for (uint32_t i = 0; i < row.segments; ++i) {
     const uint32_t payload = payload_of_segment(row, i);
     Bytestring bytes(row.header_bytes + payload);
-    fill_pattern(row.tag, uint64_t{i} * row.header_bytes, std::span(bytes).first(row.header_bytes));
+    write_header(row, i, std::span(bytes).first(row.header_bytes));
     fill_pattern(kSourcePattern, row.offset + uint64_t{i} * row.payload_bytes,
                  std::span(bytes).subspan(row.header_bytes));
     out.push_back(std::move(bytes));
@@ -106,7 +113,9 @@ void Contract::send(Datapath& from, Datapath& to, std::span<const Row> rows) {
   std::byte* next = headers.data();
   for (const Row& row : rows) {
     const size_t bytes = size_t{row.segments} * row.header_bytes;
-    fill_pattern(row.tag, 0, {next, bytes});
+    for (uint32_t i = 0; i < row.segments; ++i) {
+      write_header(row, i, {next + size_t{i} * row.header_bytes, row.header_bytes});
+    }
     bursts.push_back(burst_of(row, next, to.local_address(), source_at(from)));
     next += bytes;
   }

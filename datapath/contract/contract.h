@@ -40,6 +40,7 @@ struct Row {
   uint32_t last_payload_bytes = 0;
   uint64_t offset = 0;
   bool ecn_capable = false;
+  uint32_t control_from = UINT32_MAX;  // segments from this one on are no data segments
 
   uint64_t total_payload() const {
     return (segments - 1u) * uint64_t{payload_bytes} + last_payload_bytes;
@@ -59,6 +60,8 @@ inline constexpr size_t kSourceBytes = 4u << 20;
 // How long a datagram may take before it counts as missing.
 inline constexpr Nanos kPatience = seconds(5);
 
+// The header of one of the row's segments: a kind, then a pattern. `to` has row.header_bytes.
+void write_header(const Row& row, uint32_t segment, std::span<std::byte> to);
 // A row with equal segments but the last.
 Row row_of(uint64_t tag, uint16_t segments, uint32_t payload_bytes, uint32_t last_payload_bytes);
 // The datagrams that the row makes, in order.

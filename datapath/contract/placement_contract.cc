@@ -22,10 +22,6 @@ constexpr uint32_t kStep = 1'000;  // payload of a full segment
 constexpr uint64_t kTargetBytes = 64 * kStep;
 constexpr std::byte kUntouched{0xEE};
 
-std::byte header_byte(uint64_t tag, uint32_t segment, uint32_t at) {
-  return pattern_byte(tag, uint64_t{segment} * kDataHeaderBytes + at);
-}
-
 // A target memory of kTargetBytes with guards on both sides, known to one datapath.
 class Target {
  public:
@@ -59,7 +55,7 @@ class Target {
 // bytes of the header only, as a transport's that does not know times and checksums does.
 Prediction predict_row(uint64_t tag, RegionId region, uint64_t offset, uint64_t length) {
   Prediction prediction;
-  for (uint32_t i = 0; i < kDataHeaderBytes; ++i) prediction.header[i] = header_byte(tag, 0, i);
+  write_header(row_of(tag, 1, kStep, kStep), 0, prediction.header);
   for (uint32_t i = 0; i < 8; ++i) prediction.mask[i] = std::byte{0xff};
   for (uint32_t i = 8; i < kDataHeaderBytes; ++i) prediction.header[i] ^= std::byte{0x55};
   prediction.place = {region, offset, length};
@@ -84,7 +80,7 @@ Identity identify(const RxRun& run, uint32_t segment, std::span<const Row> rows)
   for (size_t r = 0; r < rows.size(); ++r) {
     for (uint32_t s = 0; s < rows[r].segments; ++s) {
       Bytestring expected(kDataHeaderBytes);
-      fill_pattern(rows[r].tag, uint64_t{s} * kDataHeaderBytes, expected);
+      write_header(rows[r], s, expected);
       if (std::memcmp(header, expected.data(), kDataHeaderBytes) == 0) return {r, s, true};
     }
   }
@@ -257,6 +253,37 @@ TEST_P(Contract, APredictionWithLittleRoomIsNotOverrun) {
     EXPECT_TRUE(target.untouched(0, 3'000));
     EXPECT_TRUE(target.untouched(3'000 + room, place)) << "room " << room;
     EXPECT_TRUE(target.untouched(place + 6 * kStep, kTargetBytes));
+  }
+}
+
+// Coalescing may put a control datagram behind the data segments of its path, as the row's last or
+// as one of the same length. All of it must be handed over, none of it looked for in the place.
+TEST_P(Contract, AControlDatagramBehindPredictedSegmentsStaysWhole) {
+  if (!open()) return;
+  for (const uint16_t last_payload : {uint16_t{kStep}, uint16_t{200}, uint16_t{3}}) {
+    Target target(b());
+    Row row = row_of(1, 4, kStep, last_payload);
+    row.offset = 500;
+    row.control_from = 3;
+    const Bytestring control = datagrams_of(row)[3];
+    const uint64_t place = 3'000;
+    const Prediction prediction = predict_row(1, target.region(), place, 6 * kStep);
+    send(row);
+    RxBatch batch;
+    uint32_t seen = 0;
+    bool whole = false;
+    while (seen < 4 && receive_some(b(), batch, &prediction)) {
+      for (size_t r = 0; r < batch.count; ++r) {
+        const RxRun& run = batch.runs[r];
+        seen += run.segments;
+        if (seen < 4) continue;
+        ASSERT_EQ(run.payload_at, PayloadAt::kFrame) << "last payload " << last_payload;
+        const std::byte* start = run.frame + size_t{run.segments - 1} * run.segment_bytes;
+        whole = Bytestring(start, start + run.last_segment_bytes) == control;
+      }
+      b().release(batch);
+    }
+    EXPECT_TRUE(whole) << "last payload " << last_payload;
   }
 }
 

@@ -164,7 +164,10 @@ bool Receiver::sort_out(Prediction& prediction, Scattering& scattering, const Ar
     return false;
   }
   distrust_next_ = 1;
-  const uint32_t in_place = scattering.in_place(arrival.bytes);
+  uint32_t in_place = scattering.in_place(arrival.bytes);
+  const uint32_t alike = scattering.alike(prediction, in_place);
+  const bool mixed = uint64_t{alike} * scattering.datagram() < in_place;
+  if (mixed) in_place = alike * scattering.datagram();
   uint64_t placed_bytes = 0;
   if (in_place > 0) {
     Arrival placed = arrival;
@@ -180,8 +183,9 @@ bool Receiver::sort_out(Prediction& prediction, Scattering& scattering, const Ar
   if (in_place == arrival.bytes) return move_on(prediction, placed_bytes);
   Arrival behind = arrival;
   behind.bytes = arrival.bytes - in_place;
-  const std::byte* rest = scattering.rest();
-  statistics_.payload_copied_bytes += scattering.partial();
+  if (mixed) scattering.line_up(arrival.bytes, alike);
+  const std::byte* rest = mixed ? scattering.line(alike) : scattering.rest();
+  statistics_.payload_copied_bytes += mixed ? behind.bytes : scattering.partial();
   add_run(batch, behind, rest, now);
   use_arena(rest + behind.bytes);
   return false;

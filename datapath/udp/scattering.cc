@@ -72,15 +72,24 @@ std::byte* Scattering::rest() {
   return start;
 }
 
+uint32_t Scattering::alike(const Prediction& prediction, uint32_t in_place_bytes) const {
+  const uint32_t datagrams = (in_place_bytes + datagram() - 1) / datagram();
+  uint32_t count = 0;
+  while (count < datagrams && slots_[size_t{count} * kDataHeaderBytes] == prediction.header[0]) {
+    ++count;
+  }
+  return count;
+}
+
 // From the last piece to the first: no piece moves down, so none is overwritten before it has
 // moved.
-void Scattering::line_up(uint32_t bytes) {
+void Scattering::line_up(uint32_t bytes, uint32_t first) {
   if (bytes > ahead()) {
     std::memcpy(slots_ + ahead(), spill_, bytes - ahead());
     bytes = ahead();
   }
   const uint32_t pieces = (bytes + datagram() - 1) / datagram();
-  for (uint32_t i = pieces; i-- > 0;) {
+  for (uint32_t i = pieces; i-- > first;) {
     std::byte* to = slots_ + size_t{i} * datagram();
     const uint32_t length = std::min(bytes - i * datagram(), datagram());
     if (length > kDataHeaderBytes) {

@@ -37,15 +37,21 @@ class Scattering {
   // The datagrams behind those in place, in a row. Copies at most one header and part of its
   // payload.
   std::byte* rest();
-  // Puts all `bytes` in a row at slots().
-  void line_up(uint32_t bytes);
+  // If it fits: how many datagrams in place, from the first on, are data segments as predicted. A
+  // coalesced row may end with something else, which must not be looked for in the place.
+  uint32_t alike(const transport::Prediction& prediction, uint32_t in_place_bytes) const;
+  // Puts the datagrams from `first` on, of all `bytes`, in a row at line(first).
+  void line_up(uint32_t bytes, uint32_t first = 0);
+  std::byte* line(uint32_t first) const { return slots_ + size_t{first} * datagram(); }
 
   std::byte* slots() const { return slots_; }
   // Payload of a datagram that rest() copies.
   uint32_t partial() const { return partial_; }
 
- private:
+  // Bytes of a full one.
   uint32_t datagram() const { return transport::kDataHeaderBytes + step_; }
+
+ private:
   uint32_t partial_datagram() const {
     return partial_ > 0 ? transport::kDataHeaderBytes + partial_ : 0;
   }

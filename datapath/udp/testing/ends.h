@@ -39,15 +39,16 @@ class Ends {
   std::span<std::byte> source_bytes() { return {memory_.data(), kMemoryBytes}; }
   std::span<std::byte> target_bytes() { return {memory_.data() + kMemoryBytes, kMemoryBytes}; }
 
-  // A row from a to b whose headers hold `number` rising by one a segment, and, at kOffsetAt, the
-  // offset of the payload; the payload stands at `offset` of the source.
+  // A row from a to b whose headers hold, behind a kind of 0, `number` rising by one a segment, and,
+  // at kOffsetAt, the offset of the payload; the payload stands at `offset` of the source.
+  static constexpr uint16_t kNumberAt = 4;
   static constexpr uint16_t kOffsetAt = 32;
   transport::TxBurst row(uint32_t number, uint16_t segments, uint32_t payload_bytes,
                          uint64_t offset = 0) {
     for (uint32_t i = 0; i < segments; ++i) {
       std::array<uint8_t, transport::kDataHeaderBytes>& header = headers_[i];
       header.fill(0);
-      put(header.data(), number + i);
+      put(header.data() + kNumberAt, number + i);
       put(header.data() + kOffsetAt, static_cast<uint32_t>(offset + i * uint64_t{payload_bytes}));
     }
     transport::TxBurst burst;
