@@ -30,6 +30,13 @@ struct Nanos {
 
 constexpr Nanos operator+(Nanos a, Nanos b) { return {a.count + b.count}; }
 constexpr Nanos operator-(Nanos a, Nanos b) { return {a.count - b.count}; }
+// The nearest that there is, where the difference is none: for times that a stranger chose.
+constexpr Nanos saturating_difference(Nanos a, Nanos b) {
+  int64_t count = 0;
+  if (!__builtin_sub_overflow(a.count, b.count, &count)) return {count};
+  return {a.count < b.count ? std::numeric_limits<int64_t>::min()
+                            : std::numeric_limits<int64_t>::max()};
+}
 constexpr Nanos operator*(Nanos a, int64_t k) { return {a.count * k}; }
 constexpr Nanos operator*(int64_t k, Nanos a) { return {a.count * k}; }
 constexpr Nanos operator/(Nanos a, int64_t k) { return {a.count / k}; }

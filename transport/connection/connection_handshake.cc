@@ -151,7 +151,7 @@ void Connection::handle_accept(Nanos now, const AcceptPacket& accept) {
   peer_id_ = accept.accepted_as;
   peer_.port = accept.reply_port;
   init_at_ = Nanos::never();
-  const Nanos rtt = std::max(now - accept.echoed_sent_at, nanos(1));
+  const Nanos rtt = std::max(saturating_difference(now, accept.echoed_sent_at), nanos(1));
   Result<void> opened = open(now, accept.parameters, options_.congestion, rtt);
   if (!opened) {
     say_last(CloseReason::kAborted);

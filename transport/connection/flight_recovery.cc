@@ -78,7 +78,7 @@ void Flight::forget_old_loss(TxPath& path, uint64_t acked_to) {
 void Flight::measure(Nanos now, Nanos made_at, const AckFrame& frame, const AckOutcome& outcome) {
   if (outcome.newest_number != frame.ranges[0].high) return;
   const Nanos total = now - outcome.newest_sent_at;
-  const Nanos held = std::clamp(made_at - frame.received_at, Nanos{}, total);
+  const Nanos held = std::clamp(saturating_difference(made_at, frame.received_at), Nanos{}, total);
   TxPath& path = paths_[frame.path];
   path.recent_losses = static_cast<uint8_t>(recent_losses(path)) & TxPath::kMostRecentLosses;
   // What it was like when it was last tried does not bear on what it is like now that it is fast.

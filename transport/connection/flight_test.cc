@@ -167,6 +167,18 @@ TEST_F(FlightTest, ThePeersWindowCountsWhatADatagramCostsThere) {
   EXPECT_TRUE(permit_.last_for_now);
 }
 
+// Their difference overflowed, and the peer seemed to have held it for no time.
+TEST_F(FlightTest, TimesOfThePeerWhoseDifferenceDoesNotFitAreTakenForTheNearest) {
+  open(1);
+  record(0, 1, 100);
+  now_ += micros(300);
+  AckFrame frame;
+  frame.received_at = Nanos{INT64_MIN};
+  frame.ranges[frame.range_count++] = {1, 1};
+  ASSERT_TRUE(flight_.on_ack(now_, Nanos::never(), frame));
+  EXPECT_EQ(controller_->acks.back().rtt, nanos(1)) << "all of the time is the peer's own";
+}
+
 TEST_F(FlightTest, SmallMessagesThatLeaveTogetherShareAPath) {
   open(4);
   std::map<uint16_t, int> sent;

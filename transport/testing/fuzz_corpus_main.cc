@@ -187,6 +187,27 @@ class Script {
   Sample sample_;
 };
 
+// Times of an acknowledgement whose difference does not fit: it overflowed.
+Sample times_at_both_ends() {
+  Script script(0, 0);
+  script.message(0, 1, 40);
+  for (uint64_t number = 1; number <= 8; ++number) {
+    Sample frames(200);
+    Writer writer(frames);
+    write_ack_times({Nanos::never(), 1 << 20}, writer);
+    AckFrame ack;
+    ack.received_at = Nanos{INT64_MIN};
+    ack.range_count = 1;
+    ack.ranges[0] = {number, number};
+    write_ack(ack, writer);
+    frames.resize(frames.size() - writer.left());
+    script.micros(20);
+    script.control(0, 0, frames);
+    script.control(1, 0, frames);
+  }
+  return script.sample();
+}
+
 void write_endpoint(const fs::path& folder) {
   for (uint64_t seed = 0; seed < 24; ++seed) {
     constexpr std::array<unsigned, 4> kShapes = {0, 0, 1, 3};
@@ -212,6 +233,7 @@ void write_endpoint(const fs::path& folder) {
     script.millis(20);
     save(folder, "frame_" + std::to_string(which), script.sample());
   }
+  save(folder, "times_at_both_ends", times_at_both_ends());
 }
 
 }  // namespace
