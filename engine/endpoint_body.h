@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 
@@ -87,6 +88,8 @@ class Endpoint::Body final : public Registrar, public HelperClient {
   void after_post(Wheel::Lock& lock, Nanos now);
   void lead(Wheel::Lock& lock, const std::function<bool()>& done, const Span& span, int cores_kept);
   void start_thread();
+  void tell_followers();
+  void follow(Wheel::Lock& lock, Nanos most);
   Nanos stamp();
 
   const ForkGuard fork_guard_;
@@ -98,6 +101,8 @@ class Endpoint::Body final : public Registrar, public HelperClient {
   bool helped_ = false;
   bool helper_parked_ = false;  // it will not look again before it is nudged
   transport::Notice notice_;  // for take_results()
+  std::mutex follow_mutex_;  // taken inside the wheel's, never the other way round
+  uint64_t told_ = 0;        // under follow_mutex_: times that followers were told
   std::condition_variable changed_;
   std::thread thread_;
 };

@@ -87,7 +87,7 @@ void Endpoint::Body::take_results() {
     ++changes_;
     connections_.handle(notice_);
   }
-  if (changes_ != changes_before && followers_ > 0) changed_.notify_all();
+  if (changes_ != changes_before) tell_followers();
 }
 
 bool Endpoint::Body::drive_until(const std::function<bool()>& done, Nanos timeout) {
@@ -105,16 +105,39 @@ bool Endpoint::Body::drive_until(const std::function<bool()>& done, Nanos timeou
       // The helper sleeps for as long as somebody waits here; from now on it counts the time.
       if (helper_parked_) HelperThread::of_process().nudge(*this);
       helper_parked_ = false;
-      if (followers_ > 0) changed_.notify_all();
+      tell_followers();
       return done();
     }
     const Nanos left = deadline == Nanos::never() ? seconds(3600) : deadline - stamp();
     if (left.count <= 0) return false;
-    ++followers_;
-    changed_.wait_for(lock, std::chrono::nanoseconds(left.count));
-    --followers_;
+    follow(lock, left);
   }
   return true;
+}
+
+void Endpoint::Body::tell_followers() {
+  if (followers_ == 0) return;
+  {
+    const std::lock_guard told(follow_mutex_);
+    ++told_;
+  }
+  changed_.notify_all();
+}
+
+// Sleeps until the leader tells of something or `most` has passed. The wheel's own mutex is taken
+// by lock() afterwards, so that a leader that spins gives way: it would not for a thread that takes
+// it inside a condition variable.
+void Endpoint::Body::follow(Wheel::Lock& lock, Nanos most) {
+  ++followers_;
+  {
+    std::unique_lock telling(follow_mutex_);
+    const uint64_t before = told_;
+    lock.unlock();
+    changed_.wait_for(telling, std::chrono::nanoseconds(most.count),
+                      [this, before] { return told_ != before; });
+  }
+  lock = wheel_.lock();
+  --followers_;
 }
 
 void Endpoint::Body::lead(Wheel::Lock& lock, const std::function<bool()>& done, const Span& span,
@@ -198,7 +221,7 @@ void Endpoint::Body::interrupt() {
   const Wheel::Lock lock = wheel_.lock();
   ++changes_;
   if (wheel_.sleeping()) datapath_->wake();
-  if (followers_ > 0) changed_.notify_all();
+  tell_followers();
 }
 
 void Endpoint::Body::spin_for(Operation operation) {

@@ -126,6 +126,28 @@ INSTANTIATE_TEST_SUITE_P(All, EndpointThreads, testing::Values(Drive::kInline, D
                            return each.param == Drive::kInline ? "Inline" : "Thread";
                          });
 
+// Whoever waits needs the mutex for a moment; a driver that spins must let it have it.
+TEST(EndpointSpin, ADriverThatAlwaysSpinsDoesNotStarveWhoWaits) {
+  Options options;
+  options.drive = Drive::kThread;
+  options.spin = Spin::kAlways;
+  EndpointPair pair = make_endpoints(options);
+  join(pair);
+  for (uint32_t i = 0; i < 50; ++i) {
+    std::vector<std::byte> got(1'000);
+    const auto sent = pattern(got.size(), i);
+    const Operation receive =
+        pair.server->receive(pair.to_client, 0, got.data(), got.size()).value();
+    const Operation send = pair.client->send(pair.to_server, 0, sent.data(), sent.size()).value();
+    ASSERT_TRUE(pair.server->wait(receive, kTestPatience).ok) << i;
+    ASSERT_TRUE(pair.client->wait(send, kTestPatience).ok) << i;
+    ASSERT_TRUE(got == sent);
+  }
+  std::vector<std::byte> got(8);
+  const Operation receive = pair.server->receive(pair.to_client, 0, got.data(), got.size()).value();
+  EXPECT_FALSE(pair.server->wait(receive, millis(20)).done) << "a wait ends by its time as well";
+}
+
 // One caller stays away altogether: its helper answers, so the other's sends still end.
 TEST(EndpointHelper, StandsInForACallerThatStaysAway) {
   Options options;
