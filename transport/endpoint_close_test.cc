@@ -227,12 +227,25 @@ TEST_F(CloseTest, ResetsAreFewHoweverMuchStrangersSend) {
 
 TEST_F(CloseTest, AResetFromAnotherHostIsNotBelieved) {
   start();
-  std::array<std::byte, 8> packet{};
-  write_reset({server_}, packet);
+  receive(0, 4 << 20, 1);
+  send(0, 4 << 20, 1);
+  pair_->run_for(micros(200));
+  const auto reset_from = [this](const Address& from) {
+    std::array<std::byte, 18> packet{};
+    for (uint16_t path = 0; path < 8; ++path) {
+      for (uint64_t number = 1; number < 400; ++number) {
+        write_reset({server_, path, number}, packet);
+        pair_->inject(0, from, packet, 1, packet.size());
+      }
+    }
+    pair_->run_for(micros(1));
+  };
   Address stranger = pair_->address(1);
   stranger.host[15] = 77;
-  pair_->inject(0, stranger, packet, 1, packet.size());
-  EXPECT_TRUE(exchange(1));
+  reset_from(stranger);
+  EXPECT_EQ(end(0).connections(), 1u);
+  reset_from(pair_->address(1));
+  EXPECT_EQ(end(0).connections(), 0u) << "what it names is under way";
 }
 
 TEST_F(CloseTest, ASuspendedPeerThatComesBackInTimeLives) {

@@ -75,9 +75,11 @@ void Endpoint::Body::accept(Nanos now, const Address& peer, const InitPacket& in
     refuse(now, peer, init, RefuseReason::kFull);
     return;
   }
-  if (!connection->begin_accept(now, init)) {
+  if (const Result<void> begun = connection->begin_accept(now, init); !begun) {
     table.remove(*connection);
-    refuse(now, peer, init, RefuseReason::kCongestionUnknown);
+    const bool sizes = begun.error().code == ErrorCode::kUnavailable;
+    refuse(now, peer, init,
+           sizes ? RefuseReason::kDatagramsTooSmall : RefuseReason::kCongestionUnknown);
     return;
   }
   table.note_accepted(peer, init.connection, connection->id());
@@ -106,6 +108,8 @@ void Endpoint::Body::handle_answer(Nanos now, const RxRun& run, std::span<const 
                           ? "the peer has as many connections as it may"
                       : refused.reason == RefuseReason::kCongestionUnknown
                           ? "the peer does not know that congestion control"
+                      : refused.reason == RefuseReason::kDatagramsTooSmall
+                          ? "the largest datagram of this side or of the peer is below 512 bytes"
                           : "the peer does not accept connections";
     connection->handle_refusal(now, ErrorCode::kUnavailable, CloseCause::kRefused, why,
                                "look at the other side's settings", refused.nonce);
@@ -137,17 +141,21 @@ void Endpoint::Body::handle_reset(Nanos now, const RxRun& run, std::span<const s
     return;
   }
   // It names the id that the stranger was called by, which is the peer's id of a connection of
-  // ours.
+  // ours; and a packet of it that may be the one that went astray.
+  bool believed = false;
   table.for_each([&](Connection& connection) {
     if (connection.peer_id() != reset.connection || connection.peer().host != run.from.host) return;
-    connection.handle_reset(now);
+    if (!connection.handle_reset(now, reset)) return;
+    believed = true;
     table.touch(connection);
   });
+  if (!believed) drop(now, DropReason::kUnknownConnection);
 }
 
 // "I know no such connection", at most so often, and never to a packet that may be one itself.
 void Endpoint::Body::reset_stranger(Nanos now, const RxRun& run, const std::byte* header) {
   const ConnectionHeader base = read_connection_header(header);
+  if (base.number == 0) return;  // its sender could not tell the answer from a forged one
   const Nanos milli{now.count / 1'000'000};
   if (milli != resets_at_) resets_ = 0;
   resets_at_ = milli;
@@ -156,7 +164,8 @@ void Endpoint::Body::reset_stranger(Nanos now, const RxRun& run, const std::byte
   Address to = run.from;
   to.port = base.reply_port;
   if (Reply* reply = new_reply(to); reply != nullptr) {
-    reply->length = static_cast<uint8_t>(write_reset({base.connection}, reply->bytes));
+    reply->length =
+        static_cast<uint8_t>(write_reset({base.connection, base.path, base.number}, reply->bytes));
   }
 }
 

@@ -116,5 +116,43 @@ TEST_F(HandWrittenPeerTest, APeerThatMovesToAnotherPortLeavesNothingInTheIndexOf
   EXPECT_LE(endpoint_->bytes_held(), held);
 }
 
+// It heard that its congestion control was unknown.
+TEST_F(HandWrittenPeerTest, APeerOfSmallDatagramsHearsThatTheyAreTooSmall) {
+  start();
+  HandshakeParameters small = kParameters;
+  small.max_datagram_bytes = 500;
+  RefusePacket refuse;
+  ASSERT_TRUE(read_refuse(ask(5, small), refuse));
+  EXPECT_EQ(refuse.reason, RefuseReason::kDatagramsTooSmall);
+  HandshakeParameters odd = kParameters;
+  odd.congestion = {'o', 'd', 'd'};
+  ASSERT_TRUE(read_refuse(ask(6, odd), refuse));
+  EXPECT_EQ(refuse.reason, RefuseReason::kCongestionUnknown);
+}
+
+// A reset carried the id only, of which 16 bits are random: a blind sender met it within 65,535
+// datagrams of 8 bytes.
+TEST_F(HandWrittenPeerTest, AResetIsBelievedOnlyIfItNamesAPacketThatIsUnderWay) {
+  start();
+  const ConnectionId id = open(5);
+  ASSERT_TRUE(endpoint_->post_send(now_, id, 0, {0, 0, 10}, 1));
+  drain();  // the message went ahead, on a path of its own choice
+  const auto reset = [&](uint16_t path, uint64_t number) {
+    std::array<std::byte, kInitBytes> space{};
+    const size_t bytes = write_reset({5, path, number}, space);
+    EXPECT_LE(bytes, kConnectionHeaderBytes) << "larger than what provoked it";
+    give(std::span(space).first(bytes));
+    give(std::span(space).first(8));  // as it was
+  };
+  for (uint16_t path = 0; path < 300; ++path) {
+    for (const uint64_t number : {uint64_t{0}, uint64_t{2000}, UINT64_MAX}) reset(path, number);
+  }
+  EXPECT_EQ(endpoint_->connections(), 1u);
+  for (uint16_t path = 0; path < 8; ++path) {
+    for (uint64_t number = 1; number < 4; ++number) reset(path, number);
+  }
+  EXPECT_EQ(endpoint_->connections(), 0u);
+}
+
 }  // namespace
 }  // namespace heddle::transport

@@ -24,7 +24,8 @@ class Connection final : private SentRunListener {
   // --- making it ---
   // This side asks. Errors: kInvalid for a name that is not in a table.
   Result<void> begin_connect(Nanos now, const ConnectionOptions& options);
-  // The peer asked, and proved its address. Errors: kInvalid for a congestion name nobody knows.
+  // The peer asked, and proved its address. Errors: kInvalid for a congestion name nobody knows,
+  // kUnavailable where no datagram of a usable size passes.
   Result<void> begin_accept(Nanos now, const InitPacket& init);
   // The peer asks again: our answer was lost.
   void repeat_accept(const InitPacket& init);
@@ -49,7 +50,8 @@ class Connection final : private SentRunListener {
   void handle_accept(Nanos now, const AcceptPacket& accept);
   void handle_refusal(Nanos now, ErrorCode code, events::CloseCause cause, const char* why,
                       const char* todo, uint64_t nonce);
-  void handle_reset(Nanos now);
+  // False: not believed, since no packet that it names awaits an acknowledgement.
+  bool handle_reset(Nanos now, const ResetPacket& reset);
   void handle_network_error(Nanos now, const NetworkError& error);
   void handle_timeout(Nanos now);
 

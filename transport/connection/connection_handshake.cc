@@ -107,7 +107,7 @@ Result<void> Connection::open(Nanos now, const HandshakeParameters& peer,
   flight.largest_datagram = std::min({o.max_datagram_bytes, peer.max_datagram_bytes,
                                       static_cast<uint32_t>(TxBatch::kLargestPacket)});
   if (flight.largest_datagram < kInitBytes) {
-    return fail(ErrorCode::kInvalid, "cannot open the connection",
+    return fail(ErrorCode::kUnavailable, "cannot open the connection",
                 "the peer takes no datagrams of a usable size");
   }
   flight.peer_window_bytes = peer.window_bytes;

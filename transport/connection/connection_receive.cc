@@ -238,15 +238,17 @@ void Connection::handle_close_frame(Nanos now, CloseReason reason) {
   finish(now, CloseCause::kGraceful, {ErrorCode::kClosed, "connection closed", "by the peer", ""});
 }
 
-void Connection::handle_reset(Nanos now) {
-  if (over() || state_ == ConnectionState::kHandshaking) return;
+bool Connection::handle_reset(Nanos now, const ResetPacket& reset) {
+  if (over() || state_ == ConnectionState::kHandshaking) return false;
+  if (!flight_.awaits(reset.path, reset.number)) return false;
   if (close_sent_) {  // it has closed already, and its last words were lost
     finish(now, CloseCause::kGraceful, {ErrorCode::kClosed, "connection closed", "", ""});
-    return;
+    return true;
   }
   finish(now, CloseCause::kResetByPeer,
          {ErrorCode::kPeerDead, "connection lost", "the peer does not know it any more",
           "was the other side restarted?"});
+  return true;
 }
 
 }  // namespace heddle::transport

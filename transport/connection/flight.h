@@ -111,6 +111,10 @@ class Flight final : private SentRunListener {
   // --- what it knows ---
   uint16_t current_path() const { return current_path_; }  // during a listener's call
   bool any_active() const { return active_ > 0; }
+  // Whether this packet was sent and may not have arrived.
+  bool awaits(uint16_t path, uint64_t number) const {
+    return path < datagram_paths_ && paths_[path].sent.awaits(pool_, number);
+  }
   bool awaits_ack() const { return in_flight_segments_ > 0; }
   Nanos first_unanswered() const { return first_unanswered_; }  // probe; never(): all were answered
   void peer_was_heard() { first_unanswered_ = Nanos::never(); }

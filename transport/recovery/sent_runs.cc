@@ -205,4 +205,13 @@ Nanos SentList::oldest_sent_at(const SentPool& pool) const {
   return Nanos::never();
 }
 
+bool SentList::awaits(const SentPool& pool, uint64_t number) const {
+  for (uint32_t index = head_; index != kNoIndex; index = pool[index].next) {
+    const SentRun& run = pool[index];
+    if (number < run.first_number || number > run.last_number()) continue;
+    return (run.acked >> (number - run.first_number) & 1) == 0;
+  }
+  return false;
+}
+
 }  // namespace heddle::transport

@@ -121,6 +121,8 @@ class SentList {
   // Send time of the oldest segment that is neither acknowledged nor given up; never() if there is
   // none.
   Nanos oldest_sent_at(const SentPool& pool) const;
+  // Whether this number was sent, is not acknowledged, and is not forgotten.
+  bool awaits(const SentPool& pool, uint64_t number) const;
   uint64_t next_number() const { return next_number_; }
   uint64_t in_flight_bytes() const { return in_flight_bytes_; }
   uint32_t in_flight_segments() const { return in_flight_segments_; }  // control packets included

@@ -96,7 +96,7 @@ Sample packet(size_t which) {
       bytes = write_version({65537, 99, 1, 2}, space);
       break;
     case 5:
-      bytes = write_reset({65537}, space);
+      bytes = write_reset({65537, 3, 17}, space);
       break;
     default:
       write_data_row({{PacketType::kData, 1, 3, 65537, 17, Nanos{5}, 4000}, 1, 2, 3, 4}, 1, 1,

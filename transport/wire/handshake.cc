@@ -198,7 +198,7 @@ bool read_refuse(std::span<const std::byte> bytes, RefusePacket& packet) {
   packet.nonce = reader.get<uint64_t>();
   const uint8_t reason = reader.get<uint8_t>();
   packet.reason = static_cast<RefuseReason>(reason);
-  return reader.ok() && reason <= static_cast<uint8_t>(RefuseReason::kCongestionUnknown);
+  return reader.ok() && reason <= static_cast<uint8_t>(RefuseReason::kDatagramsTooSmall);
 }
 
 size_t write_version(const VersionPacket& packet, std::span<std::byte> space) {
@@ -217,13 +217,16 @@ bool read_version(std::span<const std::byte> bytes, VersionPacket& packet) {
 }
 
 size_t write_reset(const ResetPacket& packet, std::span<std::byte> space) {
-  const Writer writer = begin(PacketType::kReset, packet.connection, space);
+  Writer writer = begin(PacketType::kReset, packet.connection, space);
+  writer.put(packet.path).put(packet.number);
   return bytes_written(writer, space);
 }
 
 bool read_reset(std::span<const std::byte> bytes, ResetPacket& packet) {
   Reader reader(bytes);
   packet.connection = read_start(reader);
+  packet.path = reader.get<uint16_t>();
+  packet.number = reader.get<uint64_t>();
   return reader.ok();
 }
 

@@ -59,7 +59,12 @@ struct AcceptPacket {
   HandshakeParameters parameters;
 };
 
-enum class RefuseReason : uint8_t { kNotAccepting = 0, kFull = 1, kCongestionUnknown = 2 };
+enum class RefuseReason : uint8_t {
+  kNotAccepting = 0,
+  kFull = 1,
+  kCongestionUnknown = 2,
+  kDatagramsTooSmall = 3,
+};
 
 struct RefusePacket {
   uint32_t connection = 0;  // the initiator's id
@@ -76,6 +81,8 @@ struct VersionPacket {
 
 struct ResetPacket {
   uint32_t connection = 0;  // the id that nobody knows: the sender's own name for it is unknown
+  uint16_t path = 0;        // of the packet that named it
+  uint64_t number = 0;
 };
 
 // Each returns the packet's bytes, written into `space` (at least kInitBytes).

@@ -284,7 +284,8 @@ TEST(RefuseTest, SurvivesForEveryReasonAndRejectsUnknownOnes) {
   Space space;
   size_t length = 0;
   for (const RefuseReason reason :
-       {RefuseReason::kNotAccepting, RefuseReason::kFull, RefuseReason::kCongestionUnknown}) {
+       {RefuseReason::kNotAccepting, RefuseReason::kFull, RefuseReason::kCongestionUnknown,
+        RefuseReason::kDatagramsTooSmall}) {
     length = write_refuse({21, 22, reason}, space);
     RefusePacket read;
     ASSERT_TRUE(read_refuse(std::span(space).first(length), read));
@@ -293,19 +294,21 @@ TEST(RefuseTest, SurvivesForEveryReasonAndRejectsUnknownOnes) {
     EXPECT_EQ(read.reason, reason);
   }
   expect_rejected_when_cut(std::span(space).first(length), read_refuse);
-  space[length - 1] = std::byte{3};
+  space[length - 1] = std::byte{4};
   RefusePacket read;
   EXPECT_FALSE(read_refuse(std::span(space).first(length), read));
 }
 
 TEST(ResetTest, Survives) {
   Space space;
-  const size_t length = write_reset({0x12345678}, space);
-  EXPECT_EQ(length, 8u);
+  const size_t length = write_reset({0x12345678, 9, 1u << 31}, space);
+  EXPECT_EQ(length, 18u);
   ResetPacket read;
   ASSERT_TRUE(read_reset(std::span(space).first(length), read));
   EXPECT_EQ(read.connection, 0x12345678u);
-  EXPECT_FALSE(read_reset(std::span(space).first(7), read));
+  EXPECT_EQ(read.path, 9);
+  EXPECT_EQ(read.number, 1u << 31);
+  EXPECT_FALSE(read_reset(std::span(space).first(length - 1), read));
 }
 
 }  // namespace
