@@ -130,6 +130,36 @@ TEST_F(HandWrittenPeerTest, APeerOfSmallDatagramsHearsThatTheyAreTooSmall) {
   EXPECT_EQ(refuse.reason, RefuseReason::kCongestionUnknown);
 }
 
+// Segments of one byte at every other offset made the record of what had arrived grow for ever.
+TEST_F(HandWrittenPeerTest, ScrapsOfAMessageAreKeptUpToABound) {
+  start();
+  const ConnectionId id = open(1);
+  constexpr uint32_t kBytes = 1 << 20;
+  ASSERT_TRUE(endpoint_->post_receive(now_, id, 0, {0, 0, kBytes}, 1));
+  uint64_t number = 0;
+  const auto data = [&](uint32_t offset, uint32_t bytes) {
+    std::vector<std::byte> packet(kDataHeaderBytes + bytes);
+    DataHeader header;
+    header.base.type = PacketType::kData;
+    header.base.connection = id;
+    header.base.number = ++number;
+    header.base.reply_port = kPort;
+    header.sequence = kFirstSequence;
+    header.offset = offset;
+    header.message_bytes = kBytes;
+    write_data_header(header, packet.data());
+    give(packet);
+  };
+  const size_t held = endpoint_->bytes_held();
+  for (uint32_t i = 0; i < 20'000; ++i) data(2 * i, 1);
+  EXPECT_GT(endpoint_->bytes_held(), held + 4096 * 16) << "they are counted";
+  EXPECT_LT(endpoint_->bytes_held(), held + 4096 * 32 + 4096);
+  EXPECT_EQ(endpoint_->statistics(id)->payload_bytes_received, 4096u);
+  for (uint32_t at = 0; at < kBytes; at += 8192) data(at, 8192);  // and the message gets through
+  EXPECT_EQ(endpoint_->statistics(id)->messages_received, 1u);
+  EXPECT_LT(endpoint_->bytes_held(), held + 4096 * 16);
+}
+
 // A reset carried the id only, of which 16 bits are random: a blind sender met it within 65,535
 // datagrams of 8 bytes.
 TEST_F(HandWrittenPeerTest, AResetIsBelievedOnlyIfItNamesAPacketThatIsUnderWay) {

@@ -216,6 +216,7 @@ RowVerdict Incoming::accept(const DataRow& row) {
   if (!message.failed) {
     const uint64_t from = row.header.offset;
     const uint64_t to = from + uint64_t{row.segments - 1} * row.step + row.last;
+    if (!message.has_room(from, to)) return {false, DropReason::kOverWindow, 0};
     const uint64_t known = message.received.covered_within(from, to);
     verdict.fresh_bytes = (to - from) - known;
     if (verdict.fresh_bytes > 0) {
@@ -409,6 +410,7 @@ void Incoming::release(uint32_t slot) {
   IntervalSet memory = std::move(message.received);
   std::vector<OriginalWrite> writes = std::move(message.writes);
   memory.clear();
+  memory.trim(InMessage::kIntervalsKept);
   writes.clear();
   message = InMessage{};
   message.received = std::move(memory);
@@ -459,7 +461,12 @@ void Incoming::fail_all(ErrorCode error) {
 
 size_t Incoming::bytes_held() const {
   size_t total = channels_.capacity() * sizeof(Channel) + early_.bytes_held();
-  for (const Channel& channel : channels_) total += channel.messages.capacity() * sizeof(uint32_t);
+  for (const Channel& channel : channels_) {
+    total += channel.messages.capacity() * sizeof(uint32_t);
+    for (uint32_t i = 0; i < channel.messages.size(); ++i) {
+      total += pool_[channel.messages[i]].received.bytes_held();
+    }
+  }
   return total;
 }
 

@@ -29,6 +29,15 @@ namespace heddle::transport {
 inline constexpr uint32_t kUnknownBytes = UINT32_MAX;
 
 struct InMessage {
+  // What has arrived is kept as at most so many intervals: as a window of 64 MiB in bursts has,
+  // four times. What would need more is not acknowledged.
+  static constexpr size_t kMostIntervals = 4096;
+  // A message that is over leaves room for at most so many to the next in its place.
+  static constexpr size_t kIntervalsKept = 256;
+  bool has_room(uint64_t from, uint64_t to) const {
+    return received.size() < kMostIntervals || received.touches(from, to);
+  }
+
   Payload buffer;  // where posted
   OperationId operation = 0;
   uint32_t message_bytes = 0;       // known once started

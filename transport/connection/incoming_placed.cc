@@ -66,6 +66,7 @@ std::optional<DropReason> Incoming::accept_chunk(const ArrivedChunk& chunk) {
       (known && chunk.last && end != message.message_bytes)) {
     return DropReason::kBadField;
   }
+  if (!message.has_room(chunk.offset, end)) return DropReason::kOverWindow;
   if (chunk.last) message.message_bytes = static_cast<uint32_t>(end);
   const uint64_t fresh = message.received.add(chunk.offset, chunk.offset + chunk.bytes);
   received_bytes_ += fresh;

@@ -22,6 +22,12 @@ class IntervalSet {
   // How many of [start, end) are there.
   uint64_t covered_within(uint64_t start, uint64_t end) const;
 
+  // Whether [start, end) would join bytes that are there, so that the set does not grow.
+  bool touches(uint64_t start, uint64_t end) const {
+    const size_t at = find(start);
+    return at < intervals_.size() && intervals_[at].start <= end;
+  }
+
   // The first byte at or after `from` that is not there.
   uint64_t first_gap(uint64_t from = 0) const;
   // The first byte at or after `from` that is there; `otherwise` if there is none.
@@ -32,6 +38,10 @@ class IntervalSet {
   const Interval& operator[](size_t i) const { return intervals_[i]; }
   size_t bytes_held() const { return intervals_.capacity() * sizeof(Interval); }
 
+  // What it holds is given back if it is more than `most` intervals.
+  void trim(size_t most) {
+    if (intervals_.capacity() > most) std::vector<Interval>().swap(intervals_);
+  }
   void clear() {
     intervals_.clear();
     covered_ = 0;
