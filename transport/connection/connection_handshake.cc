@@ -4,6 +4,7 @@
 
 #include "transport/congestion/registry.h"
 #include "transport/connection/connection.h"
+#include "transport/security/nonce.h"
 
 namespace heddle::transport {
 namespace {
@@ -66,7 +67,7 @@ Result<void> Connection::begin_connect(Nanos now, const ConnectionOptions& optio
   }
   initiator_ = true;
   init_.connection = id_;
-  init_.nonce = shared_.random.next();
+  init_.nonce = draw_nonce(shared_.random);
   init_.reply_port = o.reply_port;
   init_.parameters = own_parameters();
   options_.congestion.copy(init_.parameters.congestion.data(), kMaxNameBytes);

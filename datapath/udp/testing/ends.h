@@ -39,8 +39,8 @@ class Ends {
   std::span<std::byte> source_bytes() { return {memory_.data(), kMemoryBytes}; }
   std::span<std::byte> target_bytes() { return {memory_.data() + kMemoryBytes, kMemoryBytes}; }
 
-  // A row from a to b whose headers hold, behind a kind of 0, `number` rising by one a segment, and,
-  // at kOffsetAt, the offset of the payload; the payload stands at `offset` of the source.
+  // A row from a to b whose headers hold, behind a kind of 0, `number` rising by one a segment,
+  // and, at kOffsetAt, the offset of the payload; the payload stands at `offset` of the source.
   static constexpr uint16_t kNumberAt = 4;
   static constexpr uint16_t kOffsetAt = 32;
   transport::TxBurst row(uint32_t number, uint16_t segments, uint32_t payload_bytes,
