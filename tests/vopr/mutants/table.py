@@ -61,7 +61,7 @@ MUTANTS = [
            "  } else if (message.length() >= grant.capacity) {"),
     Mutant("withdrawn_message_untold", CONNECTION + "outgoing.cc",
            "the receive that a withdrawn message used up never ends",
-           "      truncated_.push_back(cancel_of(id, over.sequence));\n", ""),
+           "      truncated_.push_back(cancel_of(id, over->sequence));\n", ""),
     Mutant("wrapped_sequences", CONNECTION + "outgoing.cc",
            "sequence numbers are compared as if they never wrapped",
            "  return static_cast<uint32_t>(std::max(static_cast<int32_t>(to - from), 0));",
