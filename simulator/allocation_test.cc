@@ -22,6 +22,8 @@ void* counted(std::size_t bytes) {
 
 }  // namespace
 
+// GCC 12 sees new and free through its own inlining and takes them for a mismatch.
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 void* operator new(std::size_t bytes) { return counted(bytes); }
 void* operator new[](std::size_t bytes) { return counted(bytes); }
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return counted(bytes); }
