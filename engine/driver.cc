@@ -33,10 +33,11 @@ bool copies_little(std::span<const transport::Placement> placements) {
 
 Driver::Driver(transport::Endpoint& endpoint, datapath::Datapath& datapath)
     : endpoint_(endpoint),
+      opener_(endpoint),
       datapath_(datapath),
       input_(std::make_unique<datapath::RxBatch>()),
       output_(std::make_unique<transport::TxBatch>()),
-      predicts_(datapath.capabilities().predicts),
+      predicts_(datapath.capabilities().predicts && !endpoint.keyed()),
       stamps_(datapath.capabilities().timestamps) {}
 
 Driver::~Driver() = default;
@@ -82,7 +83,13 @@ bool Driver::take_input() {
 }
 
 void Driver::handle_input() {
-  for (size_t i = 0; i < input_->count; ++i) endpoint_.handle_run(now_, input_->runs[i]);
+  for (size_t i = 0; i < input_->count; ++i) {
+    if (endpoint_.keyed()) {
+      opener_.hand_over(now_, input_->runs[i]);
+    } else {
+      endpoint_.handle_run(now_, input_->runs[i]);
+    }
+  }
   for (size_t i = 0; i < input_->event_count; ++i) {
     endpoint_.handle_placed(now_, input_->events[i]);
   }

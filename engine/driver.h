@@ -11,6 +11,7 @@
 
 #include "base/nanos.h"
 #include "transport/payload.h"
+#include "transport/run_opener.h"
 #include "transport/rx_run.h"
 
 namespace heddle::transport {
@@ -72,6 +73,7 @@ class Driver {
   void refresh_now();
 
   transport::Endpoint& endpoint_;
+  transport::RunOpener opener_;
   datapath::Datapath& datapath_;
   std::unique_ptr<datapath::RxBatch> input_;
   std::unique_ptr<transport::TxBatch> output_;

@@ -89,7 +89,7 @@ bool SimDatapath::can_be_sent(const TxBurst& burst) {
     CHECK(burst.segments == 1 && burst.header_bytes == 0);
     CHECK(burst.payload_bytes <= options_.chunk_bytes);
     return true;
-  } else if (burst.header_bytes + burst.payload_bytes > capabilities_.max_datagram_bytes) {
+  } else if (burst.datagram_bytes() > capabilities_.max_datagram_bytes) {
     error.kind = NetworkErrorKind::kTooLarge;
     error.limit_bytes = capabilities_.max_datagram_bytes;
   } else {
@@ -118,7 +118,12 @@ void SimDatapath::send_burst(const TxBurst& burst) {
     const uint64_t at = uint64_t{i} * burst.payload_bytes;
     Content content;
     if (named && bytes > 0) content = content_of(burst.region, burst.offset + at, bytes);
-    const PacketId id = packets.lend(burst.header_bytes, bytes, content.name, content.at);
+    // A tag stands behind real payload; where payload is only named, behind the header.
+    const bool tag_in_header = named && bytes > 0;
+    const auto header_bytes =
+        static_cast<uint16_t>(burst.header_bytes + (tag_in_header ? burst.tag_bytes() : 0));
+    const uint32_t payload_bytes = bytes + (tag_in_header ? 0 : burst.tag_bytes());
+    const PacketId id = packets.lend(header_bytes, payload_bytes, content.name, content.at);
     Packet& packet = packets[id];
     packet.from_nic = options_.nic;
     packet.to_nic = to_nic;
@@ -127,12 +132,31 @@ void SimDatapath::send_burst(const TxBurst& burst) {
     packet.path = burst.path;
     packet.may_fragment = burst.may_fragment;
     if (burst.ecn_capable && options_.ecn) packet.ecn = transport::Ecn::kEct0;
-    std::byte* out = packets.bytes(packet);
-    std::memcpy(out, burst.headers + size_t{i} * burst.header_bytes, burst.header_bytes);
-    if (payload != nullptr) std::memcpy(out + burst.header_bytes, payload + at, bytes);
+    write_segment(burst, i, content, payload == nullptr ? nullptr : payload + at,
+                  packets.bytes(packet));
     ++statistics_.datagrams_sent;
     network_.send(id);
   }
+}
+
+// The bytes of segment `i`: its header, and its payload unless `content` names it; sealed, if the
+// burst is.
+void SimDatapath::write_segment(const TxBurst& burst, uint32_t i, const Content& content,
+                                const std::byte* payload, std::byte* to) {
+  const uint32_t bytes = i + 1u == burst.segments ? burst.last_payload_bytes : burst.payload_bytes;
+  const std::span<const std::byte> header(burst.headers + size_t{i} * burst.header_bytes,
+                                          burst.header_bytes);
+  const bool named = content.name != transport::kNoRegion;
+  if (burst.seal != nullptr) {
+    if (named) {
+      transport::seal_named(*burst.seal, header, {content.name, content.at, bytes}, to);
+    } else {
+      transport::seal_segment(*burst.seal, header, {payload, payload == nullptr ? 0 : bytes}, to);
+    }
+    return;
+  }
+  std::memcpy(to, header.data(), header.size());
+  if (payload != nullptr) std::memcpy(to + header.size(), payload, bytes);
 }
 
 // What virtual bytes are right now; a packet that crosses pieces of different origin cannot be told

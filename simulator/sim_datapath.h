@@ -34,7 +34,7 @@ struct SimDatapathOptions {
   bool ecn = true;
   bool timestamps = true;
   bool drops_rows = false;  // its interface loses bursts of several segments whole
-  Nanos clock_offset;  // this host's clock minus the network's
+  Nanos clock_offset;       // this host's clock minus the network's
 
   // The placed-chunk shape. The NIC writes whether or not its process gets turns.
   uint16_t chunk_paths = 0;  // none: datagrams only; with max_paths at most 256
@@ -104,6 +104,8 @@ class SimDatapath final : public datapath::Datapath,
   // transmit
   bool can_be_sent(const transport::TxBurst& burst);
   void send_burst(const transport::TxBurst& burst);
+  static void write_segment(const transport::TxBurst& burst, uint32_t i, const Content& content,
+                            const std::byte* payload, std::byte* to);
   Content content_of(transport::RegionId region, uint64_t offset, uint32_t bytes);
   void push_error(const transport::NetworkError& error);
 

@@ -121,13 +121,11 @@ bool SimDatapath::continues_run(const Packet& first, const Packet& last, const P
   if (next.datagram_bytes() > first.datagram_bytes()) return false;
   if (next.arrives_at - first.arrives_at > options_.coalesces_within) return false;
   if (next.is_virtual() != first.is_virtual()) return false;
-  if (next.is_virtual() &&
-      (first.header_bytes != kDataHeaderBytes || next.header_bytes != kDataHeaderBytes)) {
-    return false;
-  }
   if (!next.is_virtual()) return true;
   // A row of names needs one size of headers; others than data segments come alone.
-  if (first.header_bytes != kDataHeaderBytes || next.header_bytes != kDataHeaderBytes) return false;
+  const bool data = first.header_bytes == kDataHeaderBytes ||
+                    first.header_bytes == kDataHeaderBytes + transport::kTagBytes;
+  if (!data || next.header_bytes != first.header_bytes) return false;
   return (next.content == last.content && next.content_at == last.content_at + last.payload_bytes);
 }
 
@@ -150,7 +148,6 @@ void SimDatapath::take_run(uint32_t length, RxRun& run, const Prediction* predic
   } else if (first.is_virtual()) {
     run.payload_at = PayloadAt::kVirtual;
     run.place = {first.content, first.content_at, 0};
-    run.header_bytes = first.header_bytes;
     run.header_bytes = first.header_bytes;
   }
   for (uint32_t i = 0; i < length; ++i) {

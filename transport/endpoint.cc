@@ -78,6 +78,21 @@ void Endpoint::set_receive_capacity(Nanos, Bytes capacity) {
 
 void Endpoint::handle_run(Nanos now, const RxRun& run) { body_->handle_run(now, run); }
 
+bool Endpoint::keyed() const { return body_->shared.keyed; }
+
+void Endpoint::set_keys(std::span<const ClusterKey> keys) {
+  CHECK(body_->shared.keyed && !keys.empty());
+  body_->shared.ring = KeyRing(keys);
+}
+
+SealKey* Endpoint::opener(Nanos now, const Address& from, std::span<const std::byte> packet) {
+  return body_->opener(now, from, packet);
+}
+
+void Endpoint::note_opened(Nanos now, std::span<const std::byte> header, bool ok) {
+  body_->note_opened(now, header, ok);
+}
+
 void Endpoint::handle_placed(Nanos now, const PlacedEvent& event) {
   Connection* connection = body_->table.find(event.connection);
   if (connection == nullptr) {

@@ -21,6 +21,7 @@
 #include "transport/payload.h"
 #include "transport/placed.h"
 #include "transport/rx_run.h"
+#include "transport/sealing.h"
 #include "transport/statistics.h"
 #include "transport/tx_batch.h"
 
@@ -94,12 +95,23 @@ class Endpoint {
   // How peers' NICs name this region of ours; from then on receives into it may be written
   // remotely.
   void set_token(RegionId region, const MemoryToken& token);
+  // Cluster keys for connections to come; those that are open keep theirs. CHECKs that there are
+  // some, and that there were when the endpoint was made.
+  void set_keys(std::span<const ClusterKey> keys);
   // The share of the receive capacity may change as the caller learns of it (a larger socket
   // buffer).
   void set_receive_capacity(Nanos now, Bytes capacity);
 
   // --- input ---
+  // With cluster keys: handed over by a RunOpener (run_opener.h), since sealed segments are taken
+  // from opened runs only.
   void handle_run(Nanos now, const RxRun& run);
+  // Whether it holds cluster keys.
+  bool keyed() const;
+  // The key that this sealed packet claims, for RunOpener; null: it is dropped, and
+  // counted. After a try, note_opened() is told whether it was right.
+  SealKey* opener(Nanos now, const Address& from, std::span<const std::byte> packet);
+  void note_opened(Nanos now, std::span<const std::byte> header, bool ok);
   // What a NIC of the placed-chunk shape told.
   void handle_placed(Nanos now, const PlacedEvent& event);
   void handle_network_error(Nanos now, const NetworkError& error);

@@ -11,17 +11,22 @@ using events::DropReason;
 Endpoint::Body::Body(const EndpointOptions& options, uint64_t seed, events::Sink* sink)
     : shared(options, seed, sink),
       table(shared, options.max_connections),
-      cookies_(shared.random) {}
+      cookies_(shared.random),
+      accepted_(2 * CookieMaker::kLifetime, size_t{4} * options.max_connections) {}
 
 void Endpoint::Body::handle_run(Nanos now, const RxRun& run) {
   shared.statistics.datagrams_received += run.segments;
   const bool whole = run.payload_at == PayloadAt::kFrame;
-  const size_t step = whole ? run.segment_bytes : run.header_bytes;
+  const size_t step = whole ? run.step() : run.header_bytes;
+  const bool sealed_only = shared.keyed && !run.opened;
   for (uint32_t i = 0; i < run.segments;) {
     const std::byte* at = run.frame + i * step;
     const uint32_t bytes = i + 1 == run.segments ? run.last_segment_bytes : run.segment_bytes;
     if (bytes < 8) {
       drop(now, DropReason::kBadLength);
+      ++i;
+    } else if (sealed_only && clear_bytes(at[0]) != 0) {
+      drop(now, DropReason::kBadSeal);
       ++i;
     } else if (at[0] == std::byte{first_byte(PacketType::kData)} ||
                at[0] == std::byte{first_byte(PacketType::kRepeat)}) {
@@ -40,7 +45,7 @@ void Endpoint::Body::handle_run(Nanos now, const RxRun& run) {
 // Hands over the longest row of data segments from `first` on; returns how many segments it has.
 uint32_t Endpoint::Body::handle_row(Nanos now, const RxRun& run, uint32_t first) {
   const bool whole = run.payload_at == PayloadAt::kFrame;
-  const size_t stride = whole ? run.segment_bytes : kDataHeaderBytes;
+  const size_t stride = whole ? run.step() : kDataHeaderBytes;
   const std::byte* start = run.frame + first * stride;
   const auto bytes_of = [&run](uint32_t i) {
     return i + 1 == run.segments ? run.last_segment_bytes : run.segment_bytes;
@@ -83,7 +88,7 @@ Connection* Endpoint::Body::connection_for(Nanos now, const RxRun& run, const st
   Connection* connection = table.find(base.connection);
   if (connection == nullptr || connection->peer().host != run.from.host) {
     drop(now, DropReason::kUnknownConnection);
-    reset_stranger(now, run, header);
+    if (!shared.keyed) reset_stranger(now, run, header);
     return nullptr;
   }
   return connection;
@@ -128,6 +133,7 @@ void Endpoint::Body::handle_packet(Nanos now, const RxRun& run, uint32_t index,
 }
 
 bool Endpoint::Body::poll_transmit(Nanos now, TxBatch& batch) {
+  shared.retired.clear();
   while (!replies_.empty() && batch.has_room(sizeof(Reply::bytes))) {
     const Reply reply = replies_.pop_front();
     std::copy_n(reply.bytes.begin(), reply.length, batch.header_space());
@@ -169,7 +175,7 @@ Nanos Endpoint::Body::next_timeout() const {
 
 size_t Endpoint::Body::bytes_held() const {
   return sizeof(*this) + table.bytes_held() + shared.sent.bytes_held() + shared.out.bytes_held() +
-         shared.in.bytes_held() + shared.ranges.bytes_held() +
+         shared.in.bytes_held() + shared.ranges.bytes_held() + accepted_.bytes_held() +
          shared.completions.capacity() * sizeof(Completion) + replies_.capacity() * sizeof(Reply);
 }
 

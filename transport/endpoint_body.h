@@ -7,6 +7,7 @@
 #include "transport/connection/shared.h"
 #include "transport/endpoint.h"
 #include "transport/security/cookie.h"
+#include "transport/security/replay_memory.h"
 
 namespace heddle::transport {
 
@@ -17,6 +18,8 @@ class Endpoint::Body {
   void handle_run(Nanos now, const RxRun& run);
   bool poll_transmit(Nanos now, TxBatch& batch);
   void handle_timeout(Nanos now);
+  SealKey* opener(Nanos now, const Address& from, std::span<const std::byte> packet);
+  void note_opened(Nanos now, std::span<const std::byte> header, bool ok);
 
   Shared shared;
   ConnectionTable table;
@@ -38,6 +41,8 @@ class Endpoint::Body {
     Address to;
     uint8_t length = 0;
     std::array<std::byte, 64> bytes{};
+
+    std::span<std::byte> packet() { return std::span(bytes).first(length); }
   };
 
   uint32_t handle_row(Nanos now, const RxRun& run, uint32_t first);
@@ -46,6 +51,13 @@ class Endpoint::Body {
   void handle_init(Nanos now, const RxRun& run, std::span<const std::byte> packet);
   void accept(Nanos now, const Address& peer, const InitPacket& init);
   void handle_answer(Nanos now, const RxRun& run, std::span<const std::byte> packet);
+  void retry(Nanos now, const Address& peer, const InitPacket& init);
+
+  // endpoint_keyed.cc
+  // Whether an init proves a key of ours, for the first time.
+  bool may_ask(Nanos now, const InitPacket& init, std::span<const std::byte> packet);
+  // Whether an answer to this connection proves its key; a refusal without proof is kept as a hint.
+  bool may_answer(Nanos now, Connection& connection, std::span<const std::byte> packet);
   void handle_version(Nanos now, Connection& connection, std::span<const std::byte> packet);
   void handle_reset(Nanos now, const RxRun& run, std::span<const std::byte> packet);
   // The connection that a packet with this header belongs to; null: none, and counted.
@@ -56,6 +68,7 @@ class Endpoint::Body {
   void drop(Nanos now, events::DropReason reason) { shared.observer.drop(now, 0, reason); }
 
   CookieMaker cookies_;
+  ReplayMemory accepted_;
   Ring<Reply> replies_;
   Nanos resets_at_;  // the millisecond that resets_ counts
   uint32_t resets_ = 0;

@@ -21,8 +21,22 @@ void Endpoint::Body::refuse(Nanos now, const Address& to, const InitPacket& init
   drop(now, DropReason::kClosed);
   Reply* reply = new_reply(to);
   if (reply == nullptr) return;
-  reply->length =
-      static_cast<uint8_t>(write_refuse({init.connection, init.nonce, reason}, reply->bytes));
+  const RefusePacket packet{init.connection, init.nonce, reason, shared.keyed};
+  reply->length = static_cast<uint8_t>(write_refuse(packet, reply->bytes));
+  if (!shared.keyed) return;
+  const KeyParameters& key = init.parameters.key;
+  sign(*shared.ring.find(key.id), reply->packet(), kRefuseMacAt, key.nonce);
+}
+
+void Endpoint::Body::retry(Nanos now, const Address& peer, const InitPacket& init) {
+  Reply* reply = new_reply(peer);
+  if (reply == nullptr) return;
+  const RetryPacket packet{init.connection, init.nonce, cookies_.make(now, peer, init),
+                           shared.keyed};
+  reply->length = static_cast<uint8_t>(write_retry(packet, reply->bytes));
+  if (!shared.keyed) return;
+  const KeyParameters& key = init.parameters.key;
+  sign(*shared.ring.find(key.id), reply->packet(), kRetryMacAt, key.nonce);
 }
 
 void Endpoint::Body::handle_init(Nanos now, const RxRun& run, std::span<const std::byte> packet) {
@@ -38,6 +52,7 @@ void Endpoint::Body::handle_init(Nanos now, const RxRun& run, std::span<const st
   if (foreign) {
     // Its id, nonce and port stand where ours do in every version.
     drop(now, DropReason::kBadVersion);
+    if (shared.keyed) return;
     Reply* reply = init.reply_port == 0 ? nullptr : new_reply(peer);
     if (reply != nullptr) {
       reply->length =
@@ -49,8 +64,13 @@ void Endpoint::Body::handle_init(Nanos now, const RxRun& run, std::span<const st
     drop(now, DropReason::kBadField);
     return;
   }
+  if (shared.keyed && !may_ask(now, init, packet)) return;
   if (!shared.options.accept) {
     refuse(now, peer, init, RefuseReason::kNotAccepting);
+    return;
+  }
+  if (init.parameters.key.present && !shared.keyed) {
+    refuse(now, peer, init, RefuseReason::kNoKeys);
     return;
   }
   if (init.has_cookie && cookies_.good(now, peer, init)) {
@@ -58,19 +78,31 @@ void Endpoint::Body::handle_init(Nanos now, const RxRun& run, std::span<const st
     return;
   }
   if (init.has_cookie) drop(now, DropReason::kBadCookie);
-  if (Reply* reply = new_reply(peer); reply != nullptr) {
-    const RetryPacket retry{init.connection, init.nonce, cookies_.make(now, peer, init)};
-    reply->length = static_cast<uint8_t>(write_retry(retry, reply->bytes));
+  // With keys an old cookie is an old packet; a peer that means it will ask for a new one.
+  if (init.has_cookie && shared.keyed) return;
+  if (shared.keyed && accepted_.knows(init.parameters.key.nonce)) {
+    drop(now, DropReason::kReplayed);
+    return;
   }
+  retry(now, peer, init);
 }
 
 void Endpoint::Body::accept(Nanos now, const Address& peer, const InitPacket& init) {
   if (Connection* known = table.find_accepted(peer, init.connection); known != nullptr) {
+    if (known->confirmed()) {  // so it has the answer
+      drop(now, DropReason::kReplayed);
+      return;
+    }
     known->repeat_accept(init);
     table.touch(*known);
     return;
   }
-  Connection* connection = table.add(peer);
+  if (shared.keyed && accepted_.knows(init.parameters.key.nonce)) {
+    drop(now, DropReason::kReplayed);
+    return;
+  }
+  const bool remembered = !shared.keyed || accepted_.remember(now, init.parameters.key.nonce);
+  Connection* connection = remembered ? table.add(peer) : nullptr;
   if (connection == nullptr) {
     refuse(now, peer, init, RefuseReason::kFull);
     return;
@@ -99,20 +131,15 @@ void Endpoint::Body::handle_answer(Nanos now, const RxRun& run, std::span<const 
     drop(now, DropReason::kUnknownConnection);
     return;
   }
+  if (!may_answer(now, *connection, packet)) return;
   if (type == PacketType::kRetry && read_retry(packet, retry)) {
     connection->handle_retry(now, retry);
   } else if (type == PacketType::kAccept && read_accept(packet, accepted)) {
     connection->handle_accept(now, accepted);
   } else if (type == PacketType::kRefuse && read_refuse(packet, refused)) {
-    const char* why = refused.reason == RefuseReason::kFull
-                          ? "the peer has as many connections as it may"
-                      : refused.reason == RefuseReason::kCongestionUnknown
-                          ? "the peer does not know that congestion control"
-                      : refused.reason == RefuseReason::kDatagramsTooSmall
-                          ? "the largest datagram of this side or of the peer is below 512 bytes"
-                          : "the peer does not accept connections";
-    connection->handle_refusal(now, ErrorCode::kUnavailable, CloseCause::kRefused, why,
-                               "look at the other side's settings", refused.nonce);
+    connection->handle_refusal(now, ErrorCode::kUnavailable, CloseCause::kRefused,
+                               text_of(refused.reason), "look at the other side's settings",
+                               refused.nonce);
   } else if (type == PacketType::kVersion) {
     handle_version(now, *connection, packet);
   } else {
@@ -136,6 +163,10 @@ void Endpoint::Body::handle_version(Nanos now, Connection& connection,
 
 void Endpoint::Body::handle_reset(Nanos now, const RxRun& run, std::span<const std::byte> packet) {
   ResetPacket reset;
+  if (shared.keyed) {
+    drop(now, DropReason::kBadSeal);  // it proves nothing
+    return;
+  }
   if (!read_reset(packet, reset)) {
     drop(now, DropReason::kBadField);
     return;

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/nanos.h"
 #include "base/units.h"
+#include "transport/cluster_key.h"
 #include "transport/payload.h"
 
 namespace heddle::transport {
@@ -27,6 +29,11 @@ struct EndpointOptions {
   Nanos peer_dead_after = seconds(5);    // unanswered probes for so long: the peer is dead
   Nanos handshake_timeout = seconds(5);
   Nanos close_timeout = seconds(3);  // a graceful close that gets no answer ends after this
+
+  // Cluster keys. Empty: nothing is sealed. The first is used to connect, all are accepted.
+  std::vector<ClusterKey> keys;
+  bool unsealed_chunks = false;  // with keys: payload may be written remotely, which seals nothing
+  uint64_t packets_a_key = uint64_t{1} << 22;  // then the next session key is derived
 
   uint32_t max_connections = 4096;
   uint32_t max_channels = 64;  // a connection

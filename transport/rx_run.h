@@ -38,9 +38,13 @@ struct RxRun {
   // kFrame: segment i is `segment_bytes` x i into `frame`, whole. Otherwise `frame` holds only the
   // first header_bytes of each segment (or all of it where it is shorter), header_bytes apart.
   const std::byte* frame = nullptr;
+  uint32_t frame_step = 0;  // kFrame: how far segments stand apart; 0: segment_bytes
+  bool opened = false;      // its segments were sealed, and are what a member of the cluster sent
   uint32_t header_bytes =
       kDataHeaderBytes;  // kPlaced: always so; kVirtual: others in runs of one only
   Payload place;         // see PayloadAt
+
+  uint32_t step() const { return frame_step != 0 ? frame_step : segment_bytes; }
 };
 
 // Where the next run's payload probably belongs. A datapath may scatter a receive accordingly, and

@@ -12,6 +12,7 @@
 #include "transport/address.h"
 #include "transport/payload.h"
 #include "transport/placed.h"
+#include "transport/sealing.h"
 
 namespace heddle::transport {
 
@@ -31,10 +32,16 @@ struct TxBurst {
   uint32_t last_payload_bytes = 0;  // of the last (equal to payload_bytes where there is one only)
   RegionId region = kNoRegion;      // where the payload is; kNoRegion when payload_bytes is 0
   uint64_t offset = 0;
+  // Not null: every segment is sealed with it, and kTagBytes longer. Valid until the endpoint is
+  // asked for a batch again.
+  SealKey* seal = nullptr;
   // Not null: a chunk to be written remotely. One segment, no headers; payload_bytes as
   // last_payload_bytes.
   const ChunkWrite* write = nullptr;
 
+  uint32_t tag_bytes() const { return seal != nullptr ? kTagBytes : 0; }
+  // Of each datagram but the last.
+  uint32_t datagram_bytes() const { return header_bytes + payload_bytes + tag_bytes(); }
   uint64_t total_payload() const {
     return uint64_t{segments - 1u} * payload_bytes + last_payload_bytes;
   }

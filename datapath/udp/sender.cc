@@ -33,11 +33,12 @@ constexpr uint32_t kNeverCutBytes = 1200;
 // The kernel tells an earlier packet's ICMP error on the next call; the call is made again so
 // often.
 constexpr int kAttempts = 3;
-
-uint32_t datagram_bytes(const TxBurst& burst) { return burst.header_bytes + burst.payload_bytes; }
+// Room for a sealed burst, whatever its segments' size.
+constexpr size_t kSealedBytes =
+    size_t{transport::kMaxBurstBytes} + transport::TxBatch::kLargestPacket;
 
 uint32_t row_bytes(const TxBurst& burst) {
-  return static_cast<uint32_t>(uint64_t{burst.segments} * burst.header_bytes +
+  return static_cast<uint32_t>(uint64_t{burst.segments} * (burst.header_bytes + burst.tag_bytes()) +
                                burst.total_payload());
 }
 
@@ -119,7 +120,7 @@ Sender::Verdict Sender::send(const TxBurst& burst) {
 
 // What has to hold before a burst can be sent; false: it never can, and was reported.
 bool Sender::prepare(const TxBurst& burst) {
-  const uint32_t datagram = datagram_bytes(burst);
+  const uint32_t datagram = burst.datagram_bytes();
   if (!burst.may_fragment && datagram > options_.max_datagram_bytes) {
     report(burst, NetworkErrorKind::kTooLarge, options_.max_datagram_bytes);
     return false;
@@ -141,6 +142,10 @@ void Sender::gather(const TxBurst& burst, uint32_t first) {
   Scratch& s = *scratch_;
   const auto* headers = reinterpret_cast<const char*>(burst.headers);
   iovec* out = s.vectors.data();
+  if (burst.seal != nullptr) {
+    gather_sealed(burst, first);
+    return;
+  }
   if (burst.total_payload() == 0) {
     s.vectors_a_segment = 1;
     for (uint32_t i = first; i < burst.segments; ++i) {
@@ -159,10 +164,35 @@ void Sender::gather(const TxBurst& burst, uint32_t first) {
   s.vectors_used = static_cast<size_t>(out - s.vectors.data());
 }
 
+// Seals every segment from `first` on, one behind the other. Only what leaves is sealed, and what
+// has left is not sealed again: a nonce must not be used for two contents.
+void Sender::gather_sealed(const TxBurst& burst, uint32_t first) {
+  Scratch& s = *scratch_;
+  if (sealed_.empty()) sealed_.resize(kSealedBytes);
+  const uint32_t step = burst.datagram_bytes();
+  CHECK(size_t{step} * (burst.segments - first) <= sealed_.size());
+  const std::byte* payload =
+      burst.total_payload() == 0
+          ? nullptr
+          : regions_.resolve({burst.region, burst.offset, burst.total_payload()});
+  s.vectors_a_segment = 1;
+  s.vectors_used = burst.segments - first;
+  std::byte* to = sealed_.data();
+  for (uint32_t i = first; i < burst.segments; ++i, to += step) {
+    const bool last = i + 1 == burst.segments;
+    const uint32_t bytes = last ? burst.last_payload_bytes : burst.payload_bytes;
+    const std::byte* from = bytes > 0 ? payload + size_t{i} * burst.payload_bytes : nullptr;
+    transport::seal_segment(*burst.seal,
+                            {burst.headers + size_t{i} * burst.header_bytes, burst.header_bytes},
+                            {from, bytes}, to);
+    s.vectors[i - first] = {to, burst.header_bytes + bytes + transport::kTagBytes};
+  }
+}
+
 void Sender::write_control(const TxBurst& burst, bool row) {
   Scratch& s = *scratch_;
   s.control_bytes = 0;
-  if (row) s.add_control(IPPROTO_UDP, UDP_SEGMENT, static_cast<uint16_t>(datagram_bytes(burst)));
+  if (row) s.add_control(IPPROTO_UDP, UDP_SEGMENT, static_cast<uint16_t>(burst.datagram_bytes()));
   if (!s.words.mark) return;
   const int mark = burst.ecn_capable ? IPTOS_ECN_ECT0 : 0;
   if (paths_[burst.path].destination_is_ipv4()) {
@@ -265,7 +295,7 @@ Sender::Advice Sender::judge(int error, const TxBurst& burst, bool row, int atte
 // Kernels tell "larger than the MTU" and "no offload for rows" by the same error at times.
 Sender::Advice Sender::judge_size(int error, const TxBurst& burst, bool row) {
   if (row && burst.may_fragment) return Advice::kOneByOne;
-  const uint32_t datagram = datagram_bytes(burst);
+  const uint32_t datagram = burst.datagram_bytes();
   const uint32_t mtu = route_mtu(burst.to, options_.family);
   const uint32_t headers = ip_udp_header_bytes(burst.to);
   const uint32_t limit = mtu > headers ? mtu - headers : 0;

@@ -69,6 +69,7 @@ class Sender {
   Verdict send_one_by_one(const transport::TxBurst& burst, uint32_t first);
   bool prepare(const transport::TxBurst& burst);
   void gather(const transport::TxBurst& burst, uint32_t first);
+  void gather_sealed(const transport::TxBurst& burst, uint32_t first);
   void write_control(const transport::TxBurst& burst, bool row);
   Advice judge(int error, const transport::TxBurst& burst, bool row, int attempt);
   Advice judge_size(int error, const transport::TxBurst& burst, bool row);
@@ -84,6 +85,7 @@ class Sender {
   DatapathStatistics& statistics_;
   std::unique_ptr<Scratch> scratch_;
   Partial partial_;
+  std::vector<std::byte> sealed_;  // the burst under way; nothing until one is sealed
   Refusal refusal_ = Refusal::kNone;
   uint16_t refused_path_ = 0;
 };

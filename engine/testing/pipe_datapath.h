@@ -152,9 +152,14 @@ class PipeDatapath final : public datapath::Datapath {
       const uint32_t payload_bytes = last ? burst.last_payload_bytes : burst.payload_bytes;
       const std::byte* header = burst.headers + size_t{i} * burst.header_bytes;
       Datagram datagram;
-      datagram.bytes.assign(header, header + burst.header_bytes);
-      if (payload_bytes > 0) {
-        const std::byte* payload = regions_.resolve({burst.region, offset, payload_bytes});
+      const std::byte* payload =
+          payload_bytes > 0 ? regions_.resolve({burst.region, offset, payload_bytes}) : nullptr;
+      if (burst.seal != nullptr) {
+        datagram.bytes.resize(burst.header_bytes + payload_bytes + transport::kTagBytes);
+        transport::seal_segment(*burst.seal, {header, burst.header_bytes}, {payload, payload_bytes},
+                                datagram.bytes.data());
+      } else {
+        datagram.bytes.assign(header, header + burst.header_bytes);
         datagram.bytes.insert(datagram.bytes.end(), payload, payload + payload_bytes);
       }
       offset += payload_bytes;

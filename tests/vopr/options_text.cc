@@ -140,6 +140,9 @@ void write(std::string& text, const HostOptions& host) {
   table.add("eager_blocks", uint64_t{endpoint.eager_blocks});
   table.add("eager_bytes", endpoint.eager_bytes);
   table.add("max_sent_runs", uint64_t{endpoint.max_sent_runs});
+  table.add("keys", uint64_t{endpoint.keys.size()});
+  table.add("packets_a_key", endpoint.packets_a_key);
+  table.add("unsealed_chunks", endpoint.unsealed_chunks);
   table.add("socket_bytes", host.socket_bytes);
   table.add("coalesces", host.coalesces);
   table.add("drops_rows", host.drops_rows);

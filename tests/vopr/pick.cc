@@ -127,6 +127,24 @@ ChunkOptions pick_chunks(Random& random) {
   return chunks;
 }
 
+// All of them hold keys, not always in the same order, as in the middle of a rotation.
+void pick_keys(Random& random, Options& options) {
+  transport::ClusterKey first;
+  transport::ClusterKey second;
+  for (std::byte& byte : first.secret) byte = static_cast<std::byte>(random.below(256));
+  for (std::byte& byte : second.secret) byte = static_cast<std::byte>(random.below(256));
+  const bool rotates = percent(random, 30);
+  const auto packets = one_of<uint64_t>(random, {uint64_t{1} << 22, 2'000, 100});
+  const bool unsealed_chunks = percent(random, 50);
+  for (HostOptions& host : options.hosts) {
+    const bool ahead = rotates && percent(random, 50);
+    host.endpoint.keys = {ahead ? second : first};
+    if (rotates) host.endpoint.keys.push_back(ahead ? first : second);
+    host.endpoint.packets_a_key = packets;
+    host.endpoint.unsealed_chunks = unsealed_chunks;
+  }
+}
+
 bool has_ways_around(const FabricOptions& fabric) {
   return (fabric.shape == FabricShape::kParallelPaths && fabric.parallel_paths > 1) ||
          (fabric.shape == FabricShape::kLeafSpine && fabric.leaves > 1 && fabric.spines > 1);
@@ -218,6 +236,8 @@ Options pick(uint64_t seed) {
   }
   Random rows(seed ^ 0x726f7773);
   for (HostOptions& host : options.hosts) host.drops_rows = percent(rows, 3);
+  Random keys(seed ^ 0x6b657973);
+  if (percent(keys, 30)) pick_keys(keys, options);
   options.faults.one_stays = percent(apart, 10) && has_ways_around(options.fabric);
   return options;
 }

@@ -154,6 +154,7 @@ uint64_t Connection::own_window() const {
 }
 
 void Connection::on_acked(const SentRun& run, uint32_t first, uint32_t count, bool was_lost) {
+  if (session_ && run.sent_at > epoch_began_at_) session_->prove();
   if (run.data && was_lost) count_needless(run, first, count);
   if (run.data) {
     outgoing_.on_acked(run.row, run.start_of(first), run.end_of(first, count));
@@ -211,6 +212,7 @@ void Connection::settle_receiving(Nanos horizon) {
 
 const ConnectionStatistics& Connection::statistics() {
   flight_.fill(statistics_);
+  statistics_.segment_bytes -= std::min(statistics_.segment_bytes, tag_bytes());
   statistics_.segments_repeated_spuriously =
       std::min(needless_repeats_, statistics_.segments_repeated);
   statistics_.payload_bytes_acked = outgoing_.acked_bytes();
@@ -222,6 +224,9 @@ const ConnectionStatistics& Connection::statistics() {
 
 std::span<const PathStatistics> Connection::path_statistics() {
   flight_.fill(shared_.path_statistics);
+  for (PathStatistics& path : shared_.path_statistics) {
+    path.segment_bytes -= std::min(path.segment_bytes, tag_bytes());
+  }
   return shared_.path_statistics;
 }
 

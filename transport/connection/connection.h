@@ -11,6 +11,7 @@
 #include "transport/connection/flight.h"
 #include "transport/connection/shared.h"
 #include "transport/recovery/ack_maker.h"
+#include "transport/security/session.h"
 #include "transport/wire/control.h"
 #include "transport/wire/handshake.h"
 #include "transport/wire/immediate.h"
@@ -20,6 +21,7 @@ namespace heddle::transport {
 class Connection final : private SentRunListener {
  public:
   Connection(Shared& shared, ConnectionId id, const Address& peer);
+  ~Connection() override;
 
   // --- making it ---
   // This side asks. Errors: kInvalid for a name that is not in a table.
@@ -54,6 +56,19 @@ class Connection final : private SentRunListener {
   bool handle_reset(Nanos now, const ResetPacket& reset);
   void handle_network_error(Nanos now, const NetworkError& error);
   void handle_timeout(Nanos now);
+
+  // --- with cluster keys (connection_keyed.cc) ---
+  // The key that proves the packets of this handshake; null: it is not keyed.
+  const RingKey* key() const { return key_.get(); }
+  const KeyNonce& key_nonce() const { return init_.parameters.key.nonce; }
+  // The key that a packet with this header claims; null, and why: it need not be opened.
+  SealKey* opener(const ConnectionHeader& header, events::DropReason& why);
+  // A packet with this header was opened: it is from the peer.
+  void note_opened(const ConnectionHeader& header);
+  // Whether the peer has shown that it has the session's keys.
+  bool confirmed() const { return confirmed_; }
+  // Something without proof says that there will be no connection: it is told if none comes.
+  void note_hint(const char* why) { hint_ = why; }
 
   // --- output ---
   // Adds what may leave; true: the batch is full and there may be more.
@@ -100,6 +115,12 @@ class Connection final : private SentRunListener {
   bool send_init(Nanos now, TxBatch& batch);
   bool send_accept(TxBatch& batch);
 
+  // connection_keyed.cc
+  void begin_session(const KeyNonce& initiator_nonce, const KeyNonce& acceptor_nonce);
+  // The key of the next burst of so many segments, before its headers are written; null: in clear.
+  SealKey* seal_next(Nanos now, uint32_t segments);
+  uint32_t tag_bytes() const { return session_ ? kTagBytes : 0; }
+
   // connection_receive.cc
   bool known_number(Nanos now, const ConnectionHeader& header, uint64_t low, uint64_t high);
   void handle_row_apart(Nanos now, const DataRow& row);
@@ -114,6 +135,7 @@ class Connection final : private SentRunListener {
     bool refused = false;        // something in it breaks a rule: the packet does not count
     bool comes_again = false;    // there is no room for something in it: nor does it then
   };
+  bool new_sealed(Nanos now, const ConnectionHeader& header, bool numbered);
   bool handle_frames(Nanos now, Reader& reader, ControlInput& input);
   bool handle_message(Nanos now, Reader& reader, ControlInput& input);
   bool handle_frame(Nanos now, FrameType type, Reader& reader, ControlInput& input);
@@ -186,6 +208,13 @@ class Connection final : private SentRunListener {
   uint8_t inits_sent_ = 0;
   AcceptPacket accept_;
   bool accept_due_ = false;
+
+  // With cluster keys.
+  std::shared_ptr<const RingKey> key_;
+  std::unique_ptr<Session> session_;  // once both nonces are known
+  Nanos epoch_began_at_;              // of what is sealed
+  bool confirmed_ = false;
+  const char* hint_ = nullptr;
 
   // The peer's life.
   Nanos heard_at_;

@@ -15,6 +15,8 @@ using events::ConnectionState;
 // An init that got no answer is sent again after so long, then twice as long, up to the longest.
 constexpr Nanos kInitAgain = millis(50);
 constexpr Nanos kInitAgainLongest = seconds(1);
+// Inits of a keyed handshake that use one cookie before it is asked for another.
+constexpr uint8_t kInitsACookie = 4;
 // RFC 6928: ten segments, and here at least a burst, since a burst is what leaves at once.
 constexpr uint64_t kInitialSegments = 10;
 
@@ -41,6 +43,12 @@ HandshakeParameters Connection::own_parameters() const {
   p.chunk_bytes = o.chunk_bytes;
   p.eager_block_bytes = o.eager_block_bytes;
   p.eager_blocks = shared_.eager.left() >= o.eager_blocks ? o.eager_blocks : uint16_t{0};
+  if (shared_.keyed) {
+    p.features |= kFeatureSealing;
+    p.key.present = true;
+    p.key.id = key_->id;
+    p.key.nonce = draw_key_nonce(shared_.random);
+  }
   return p;
 }
 
@@ -66,6 +74,7 @@ Result<void> Connection::begin_connect(Nanos now, const ConnectionOptions& optio
                 "at most " + std::to_string(o.max_paths));
   }
   initiator_ = true;
+  if (shared_.keyed) key_ = shared_.ring.first();
   init_.connection = id_;
   init_.nonce = draw_nonce(shared_.random);
   init_.reply_port = o.reply_port;
@@ -81,12 +90,17 @@ Result<void> Connection::begin_accept(Nanos now, const InitPacket& init) {
   options_.congestion = init.parameters.congestion.data();
   if (options_.congestion.empty()) options_.congestion = shared_.options.congestion;
   peer_id_ = init.connection;
+  if (shared_.keyed) key_ = shared_.ring.find(init.parameters.key.id);
   accept_.reply_port = shared_.options.reply_port;
   accept_.connection = init.connection;
   accept_.accepted_as = id_;
   accept_.nonce = init.nonce;
   accept_.parameters = own_parameters();
   options_.congestion.copy(accept_.parameters.congestion.data(), kMaxNameBytes);
+  if (key_) {
+    init_.parameters.key.nonce = init.parameters.key.nonce;
+    begin_session(init.parameters.key.nonce, accept_.parameters.key.nonce);
+  }
   Result<void> opened = open(now, init.parameters, options_.congestion, {});
   if (!opened) return opened;
   repeat_accept(init);
@@ -151,6 +165,7 @@ void Connection::handle_accept(Nanos now, const AcceptPacket& accept) {
   if (state_ != ConnectionState::kHandshaking || accept.nonce != init_.nonce) return;
   peer_id_ = accept.accepted_as;
   peer_.port = accept.reply_port;
+  if (key_) begin_session(init_.parameters.key.nonce, accept.parameters.key.nonce);
   init_at_ = Nanos::never();
   const Nanos rtt = std::max(saturating_difference(now, accept.echoed_sent_at), nanos(1));
   Result<void> opened = open(now, accept.parameters, options_.congestion, rtt);
@@ -171,16 +186,38 @@ void Connection::handle_refusal(Nanos now, ErrorCode code, CloseCause cause, con
 
 void Connection::check_handshake(Nanos now) {
   if (now - began_at_ < shared_.options.handshake_timeout) return;
+  if (hint_ != nullptr) {
+    finish(
+        now, CloseCause::kHandshakeTimeout,
+        {ErrorCode::kTimeout, "cannot connect",
+         std::string("nobody proves to hold the cluster key, and an answer without proof says: ") +
+             hint_,
+         "give both sides the same key_file"});
+    return;
+  }
+  if (key_) {
+    finish(now, CloseCause::kHandshakeTimeout,
+           {ErrorCode::kTimeout, "cannot connect",
+            "nobody at that address proves to hold the cluster key",
+            "is heddle listening there with this key in its key_file, and does a firewall let UDP "
+            "through?"});
+    return;
+  }
   finish(now, CloseCause::kHandshakeTimeout,
          {ErrorCode::kTimeout, "cannot connect", "nobody answers at that address",
-          "is heddle listening there, and does a firewall let UDP through?"});
+          "is heddle listening there, without a key_file as here, and does a firewall let UDP "
+          "through?"});
 }
 
 bool Connection::send_init(Nanos now, TxBatch& batch) {
   if (!batch.has_room(kInitBytes)) return false;
   init_.sent_at = now;
   std::byte* space = batch.header_space();
-  const size_t bytes = write_init(init_, {space, batch.header_space_bytes()});
+  // An answer that never comes may be due to the cookie: the peer was restarted since.
+  if (key_ && inits_sent_ > 0 && inits_sent_ % kInitsACookie == 0) init_.has_cookie = false;
+  size_t mac_at = 0;
+  const size_t bytes = write_init(init_, {space, batch.header_space_bytes()}, &mac_at);
+  if (key_) sign(*key_, {space, bytes}, mac_at, {});
   // Each on another path, since one of them may be dead.
   const auto path = static_cast<uint16_t>(inits_sent_ % options_.paths);
   batch.add(single(bytes, path, space));
@@ -193,7 +230,9 @@ bool Connection::send_init(Nanos now, TxBatch& batch) {
 bool Connection::send_accept(TxBatch& batch) {
   if (!batch.has_room(kInitBytes)) return false;
   std::byte* space = batch.header_space();
-  const size_t bytes = write_accept(accept_, {space, batch.header_space_bytes()});
+  size_t mac_at = 0;
+  const size_t bytes = write_accept(accept_, {space, batch.header_space_bytes()}, &mac_at);
+  if (key_) sign(*key_, {space, bytes}, mac_at, init_.parameters.key.nonce);
   batch.add(single(bytes, flight_.control_path(), space));
   accept_due_ = false;
   return true;

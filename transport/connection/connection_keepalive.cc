@@ -64,6 +64,10 @@ void Connection::handle_network_error(Nanos now, const NetworkError& error) {
     return;
   }
   if (error.kind != NetworkErrorKind::kRefused) return;
+  if (key_) {  // anybody may send ICMP
+    note_hint("nobody listens on that port");
+    return;
+  }
   if (state_ == ConnectionState::kHandshaking) {
     finish(now, CloseCause::kRefused,
            {ErrorCode::kUnavailable, "cannot connect", "nobody listens on that port",

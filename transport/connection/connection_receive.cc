@@ -25,7 +25,7 @@ bool Connection::known_number(Nanos now, const ConnectionHeader& header, uint64_
       return false;
   }
   statistics_.segments_duplicate += high - low + 1;
-  acks_.note_duplicate(now, header.path);
+  if (!session_) acks_.note_duplicate(now, header.path);
   return true;
 }
 
@@ -44,8 +44,10 @@ void Connection::handle_data(Nanos now, const DataRow& row) {
     handle_row_apart(now, row);
     return;
   }
+  // A sealed packet that comes again may be anybody's replay: it says nothing new of the peer.
+  if (session_ && known_number(now, base, base.number, last)) return;
   heard(now, base);
-  if (known_number(now, base, base.number, last)) return;
+  if (!session_ && known_number(now, base, base.number, last)) return;
   const RowVerdict verdict = incoming_.accept(row);
   if (verdict.drop) {
     shared_.observer.drop(now, id_, *verdict.drop);
@@ -90,13 +92,15 @@ void Connection::handle_control(Nanos now, const RxRun& run, uint32_t index,
     shared_.observer.drop(now, id_, DropReason::kClosed);
     return;
   }
-  const ConnectionHeader header = read_connection_header(packet.data());
+  ConnectionHeader header = read_connection_header(packet.data());
+  if (session_) header.flags &= kKnownFlags;  // the epoch has been of use
   const bool numbered = (header.flags & kFlagNumbered) != 0;
   const bool bad_number = numbered && (header.number == 0 || header.number > INT64_MAX);
   if (header.path >= acks_.paths() || bad_number || (header.flags & ~kKnownFlags) != 0) {
     shared_.observer.drop(now, id_, DropReason::kBadField);
     return;
   }
+  if (session_ && !new_sealed(now, header, numbered)) return;
   heard(now, header);
   if (numbered && known_number(now, header, header.number, header.number)) return;
   Reader reader(packet.subspan(kConnectionHeaderBytes));
@@ -118,6 +122,17 @@ void Connection::handle_control(Nanos now, const RxRun& run, uint32_t index,
   take_truncated();
   take_fences();
   advance_close(now);
+}
+
+// Whether a sealed control packet is no replay.
+bool Connection::new_sealed(Nanos now, const ConnectionHeader& header, bool numbered) {
+  if (numbered) return !known_number(now, header, header.number, header.number);
+  if (!session_->is_new(header.number)) {
+    shared_.observer.drop(now, id_, DropReason::kDuplicate);
+    return false;
+  }
+  session_->note_unnumbered(header.number);
+  return true;
 }
 
 bool Connection::handle_frames(Nanos now, Reader& reader, ControlInput& input) {
@@ -240,6 +255,7 @@ void Connection::handle_close_frame(Nanos now, CloseReason reason) {
 
 bool Connection::handle_reset(Nanos now, const ResetPacket& reset) {
   if (over() || state_ == ConnectionState::kHandshaking) return false;
+  if (session_) return false;  // it proves nothing
   if (!flight_.awaits(reset.path, reset.number)) return false;
   if (close_sent_) {  // it has closed already, and its last words were lost
     finish(now, CloseCause::kGraceful, {ErrorCode::kClosed, "connection closed", "", ""});

@@ -55,7 +55,7 @@ ConnectionHeader Connection::header(Nanos now, PacketType type, uint16_t path,
                                     uint8_t flags) const {
   ConnectionHeader header;
   header.type = type;
-  header.flags = flags;
+  header.flags = static_cast<uint8_t>(flags | (session_ ? session_->epoch_flags() : 0));
   header.path = path;
   header.connection = peer_id_;
   header.sent_at = now;
@@ -119,7 +119,7 @@ Connection::Sent Connection::send_burst(Nanos now, TxBatch& batch) {
   const bool may = chunk_bytes_ != 0 ? flight_.permit_datagrams(now, permit)
                                      : flight_.permit(now, shared_.random, permit);
   if (!may) return Sent::kNothing;
-  const uint32_t step = permit.datagram_bytes - kDataHeaderBytes;
+  const uint32_t step = permit.datagram_bytes - kDataHeaderBytes - tag_bytes();
   const uint32_t needed = std::max((piece.length + step - 1) / step, 1u);
   const uint32_t segments = std::min(needed, permit.segments);
   const uint32_t bytes = std::min(piece.length, segments * step);
@@ -136,6 +136,7 @@ Connection::Sent Connection::send_burst(Nanos now, TxBatch& batch) {
                             piece.message_bytes >= AckMaker::kBytes;
   const bool ack_now =
       ends_message || piece.repeat || (permit.last_for_now && flight_.worth_asking(bytes));
+  SealKey* seal = seal_next(now, segments);
   DataHeader first;
   first.base =
       header(now, PacketType::kData, permit.path,
@@ -153,6 +154,7 @@ Connection::Sent Connection::send_burst(Nanos now, TxBatch& batch) {
   std::byte* space = batch.header_space();
   write_data_row(first, segments, step, space);
   TxBurst burst = single(kDataHeaderBytes, permit.path, space);
+  burst.seal = seal;
   burst.segments = static_cast<uint16_t>(segments);
   burst.ecn_capable = true;
   burst.payload_bytes = segments > 1 ? step : last;
@@ -164,7 +166,7 @@ Connection::Sent Connection::send_burst(Nanos now, TxBatch& batch) {
   run->data = true;
   run->repeat = piece.repeat;
   run->asks = ack_now;
-  run->header_bytes = kDataHeaderBytes;
+  run->header_bytes = kDataHeaderBytes + tag_bytes();
   run->row = {piece.message, piece.sequence, piece.offset, segments > 1 ? step : last,
               last,          piece.channel,  false,        piece.original};
   count_sent(now, piece, *run, permit.path, bytes);
@@ -191,11 +193,12 @@ Connection::Sent Connection::send_message(Nanos now, TxBatch& batch, const Piece
                                           const Permit& permit) {
   SentRun* run = flight_.record(permit.path, 1);
   if (run == nullptr) return Sent::kNothing;
+  SealKey* seal = seal_next(now, 1);
   std::byte* space = batch.header_space();
   ConnectionHeader start = header(now, PacketType::kControl, permit.path, kFlagNumbered);
   start.number = run->first_number;
   write_connection_header(start, space);
-  const size_t room = kControlBytes - kConnectionHeaderBytes - piece.length;
+  const size_t room = kControlBytes - kConnectionHeaderBytes - piece.length - tag_bytes();
   Writer writer({space + kConnectionHeaderBytes, room});
   Writer frames({space + kConnectionHeaderBytes, room - kMessageFrameBytes});
   if (acks_.write(now, own_window(), frames)) ++statistics_.acks_sent;
@@ -205,6 +208,7 @@ Connection::Sent Connection::send_message(Nanos now, TxBatch& batch, const Piece
   write_message({piece.channel, piece.sequence}, writer);
 
   TxBurst burst = single(static_cast<size_t>(writer.position() - space), permit.path, space);
+  burst.seal = seal;
   burst.ecn_capable = true;
   burst.payload_bytes = burst.last_payload_bytes = piece.length;
   if (piece.length > 0) burst.region = piece.payload.region;
@@ -212,7 +216,7 @@ Connection::Sent Connection::send_message(Nanos now, TxBatch& batch, const Piece
   batch.add(burst);
   run->data = true;
   run->repeat = piece.repeat;
-  run->header_bytes = burst.header_bytes;
+  run->header_bytes = burst.header_bytes + tag_bytes();
   run->row = {piece.message, piece.sequence, 0,     piece.length,
               piece.length,  piece.channel,  false, {}};
   count_sent(now, piece, *run, permit.path, piece.length);
@@ -271,13 +275,16 @@ Connection::Sent Connection::write_control(Nanos now, TxBatch& batch, uint16_t p
   if (run == nullptr && padded_to != 0) return Sent::kNothing;
   const bool bare = padded_to != 0 || (ping && !flight_.trusts(path));
   const bool numbered = run != nullptr;
+  SealKey* seal = seal_next(now, 1);
+  const uint32_t room = limit - tag_bytes();
   std::byte* space = batch.header_space();
-  Writer writer({space, limit});
   ConnectionHeader start =
       header(now, PacketType::kControl, path, static_cast<uint8_t>(numbered ? kFlagNumbered : 0));
   if (run != nullptr) start.number = run->first_number;
+  // A nonce of its own, of those without a packet number.
+  if (run == nullptr && session_) start.number = session_->next_unnumbered();
   write_connection_header(start, space);
-  writer = Writer({space + kConnectionHeaderBytes, limit - kConnectionHeaderBytes});
+  Writer writer({space + kConnectionHeaderBytes, room - kConnectionHeaderBytes});
   if (!bare && acks_.write(now, own_window(), writer)) ++statistics_.acks_sent;
   if (!bare && chunk_acks_.write(now, own_window(), writer)) ++statistics_.acks_sent;
   if (over()) write_close(last_words_, writer);
@@ -288,7 +295,8 @@ Connection::Sent Connection::write_control(Nanos now, TxBatch& batch, uint16_t p
     if (padded_to != 0) writer.put_zeros(writer.left());
     flight_.sent(now, path);
   }
-  TxBurst burst = single(limit - writer.left(), path, space);
+  TxBurst burst = single(room - writer.left(), path, space);
+  burst.seal = seal;
   burst.ecn_capable = numbered;
   batch.add(burst);
   if (!wants_number || numbered) return Sent::kOne;

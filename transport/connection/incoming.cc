@@ -276,8 +276,8 @@ Placement Incoming::placement_of(const InMessage& message, const DataRow& row, u
   placement.to_region = to.region;
   placement.to_offset = to.offset + row.header.offset + uint64_t{first} * row.step;
   if (run.payload_at == PayloadAt::kFrame) {
-    placement.source = run.frame + size_t{at} * run.segment_bytes + row.header_bytes;
-    placement.source_step = run.segment_bytes;
+    placement.source = run.frame + size_t{at} * run.step() + row.header_bytes;
+    placement.source_step = run.step();
   } else {
     const uint32_t run_step = run.segment_bytes - row.header_bytes;
     placement.from = {run.place.region, run.place.offset + uint64_t{at} * run_step,

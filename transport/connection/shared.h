@@ -13,6 +13,7 @@
 #include "transport/endpoint.h"
 #include "transport/recovery/received_numbers.h"
 #include "transport/recovery/sent_runs.h"
+#include "transport/security/session.h"
 #include "transport/wire/handshake.h"
 
 namespace heddle::transport {
@@ -25,8 +26,14 @@ struct Shared {
         sent(given.max_sent_runs),
         out(UINT32_MAX),
         in(UINT32_MAX),
-        eager(given.eager_region, given.eager_bytes, given.eager_block_bytes) {
+        eager(given.eager_region, given.eager_bytes, given.eager_block_bytes),
+        ring(given.keys),
+        keyed(!ring.empty()) {
     options.max_posted = std::min(options.max_posted, kMostPosted);
+    for (ClusterKey& key : options.keys) wipe(key.secret);
+    options.keys.clear();
+    // A remote write carries nothing that could be sealed.
+    if (keyed && !options.unsealed_chunks) options.chunk_paths = 0;
   }
 
   EndpointOptions options;
@@ -48,7 +55,10 @@ struct Shared {
   Ring<Notice> notices;
   std::vector<Placement> placements;
   TokenTable tokens;
-  Ring<FenceRequest> fences;                    // for the datapath
+  Ring<FenceRequest> fences;  // for the datapath
+  KeyRing ring;
+  const bool keyed;     // whether there are keys does not change; which, may
+  RetiredKeys retired;  // keys that bursts of the latest batch may still name
   std::vector<PathStatistics> path_statistics;  // of the connection last asked
   uint32_t receiving = 0;  // connections that lately received payload: they share the capacity
 };

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "transport/run_opener.h"
 
 namespace heddle::transport::testing {
 
@@ -124,7 +125,7 @@ void Pair::send(int side, const TxBurst& burst) {
         i + 1 == burst.segments ? burst.last_payload_bytes : burst.payload_bytes;
     const bool chosen = options_.drop && options_.drop(side, burst, i);
     if (chosen || random_.chance_per_million(options_.loss_per_million)) continue;
-    const uint32_t bytes = burst.header_bytes + payload;
+    const uint32_t bytes = burst.header_bytes + payload + burst.tag_bytes();
     // As GRO does: sizes in a run are equal, but the last may be shorter.
     const bool joins = arrival.segments > 0 && arrival.segments < options_.coalesce &&
                        bytes <= arrival.segment_bytes &&
@@ -134,16 +135,24 @@ void Pair::send(int side, const TxBurst& burst) {
     arrival.last_bytes = bytes;
     ++arrival.segments;
     const std::byte* header = burst.headers + size_t{i} * burst.header_bytes;
-    arrival.frame.insert(arrival.frame.end(), header, header + burst.header_bytes);
-    if (payload == 0) continue;
     const std::byte* from =
-        bytes_of(side, burst.region, burst.offset + uint64_t{i} * burst.payload_bytes, payload);
-    arrival.frame.insert(arrival.frame.end(), from, from + payload);
+        payload == 0 ? nullptr
+                     : bytes_of(side, burst.region,
+                                burst.offset + uint64_t{i} * burst.payload_bytes, payload);
+    const size_t at = arrival.frame.size();
+    arrival.frame.resize(at + bytes);
+    std::byte* to = arrival.frame.data() + at;
+    if (burst.seal != nullptr) {
+      seal_segment(*burst.seal, {header, burst.header_bytes}, {from, payload}, to);
+      continue;
+    }
+    std::memcpy(to, header, burst.header_bytes);
+    if (payload > 0) std::memcpy(to + burst.header_bytes, from, payload);
   }
   deliver(arrival);
 }
 
-void Pair::receive(int side, const Arrival& arrival) {
+void Pair::receive(int side, Arrival& arrival) {
   RxRun run;
   run.from = arrival.from;
   run.received_at = now_;
@@ -153,7 +162,11 @@ void Pair::receive(int side, const Arrival& arrival) {
   run.last_segment_bytes = arrival.last_bytes;
   run.frame = arrival.frame.data();
   watch(true);
-  (*this)[side].handle_run(now_, run);
+  if ((*this)[side].keyed()) {
+    RunOpener((*this)[side]).hand_over(now_, run);
+  } else {
+    (*this)[side].handle_run(now_, run);
+  }
   watch(false);
   settle(side);
 }
@@ -178,7 +191,7 @@ bool Pair::turn(int side) {
     auto at = std::find_if(arrivals_.begin(), arrivals_.end(),
                            [side](const auto& entry) { return entry.second.side == side; });
     if (at == arrivals_.end() || at->first > now_) break;
-    const Arrival arrival = std::move(at->second);
+    Arrival arrival = std::move(at->second);
     arrivals_.erase(at);
     on_way_[side] -= arrival.frame.size();
     receive(side, arrival);

@@ -97,7 +97,7 @@ class Pair {
 
   void make_endpoint(int side);
   bool turn(int side);
-  void receive(int side, const Arrival& arrival);
+  void receive(int side, Arrival& arrival);
   void send(int side, const TxBurst& burst);
   void deliver(Arrival& arrival);
   void settle(int side);

@@ -24,6 +24,9 @@ enum class Parameter : uint16_t {
   kCongestion = 9,
   kChunkPaths = 10,
   kChunkBytes = 11,
+  kKeyId = 16,
+  kKeyNonce = 17,
+  kMac = 18,
 };
 
 template <typename Integer>
@@ -31,7 +34,13 @@ void put_parameter(Writer& writer, Parameter type, Integer value) {
   writer.put(static_cast<uint16_t>(type)).put(static_cast<uint16_t>(sizeof(value))).put(value);
 }
 
-void write_parameters(const HandshakeParameters& p, Writer& writer) {
+void put_bytes(Writer& writer, Parameter type, std::span<const std::byte> bytes) {
+  writer.put(static_cast<uint16_t>(type)).put(static_cast<uint16_t>(bytes.size()));
+  writer.put_bytes(bytes);
+}
+
+// Returns where the proof belongs; null without key parameters.
+const std::byte* write_parameters(const HandshakeParameters& p, Writer& writer) {
   put_parameter(writer, Parameter::kMaxPaths, p.max_paths);
   put_parameter(writer, Parameter::kMaxDatagramBytes, p.max_datagram_bytes);
   put_parameter(writer, Parameter::kWindowBytes, p.window_bytes);
@@ -45,7 +54,15 @@ void write_parameters(const HandshakeParameters& p, Writer& writer) {
   const auto length = static_cast<uint16_t>(std::strlen(p.congestion.data()));
   writer.put(static_cast<uint16_t>(Parameter::kCongestion)).put(length);
   writer.put_bytes(std::as_bytes(std::span(p.congestion.data(), length)));
+  const std::byte* mac = nullptr;
+  if (p.key.present) {
+    put_bytes(writer, Parameter::kKeyId, p.key.id);
+    put_bytes(writer, Parameter::kKeyNonce, p.key.nonce);
+    put_bytes(writer, Parameter::kMac, std::array<std::byte, kMacBytes>{});
+    mac = writer.position() - kMacBytes;
+  }
   writer.put(static_cast<uint16_t>(Parameter::kEnd));
+  return mac;
 }
 
 template <typename Integer>
@@ -60,6 +77,13 @@ bool take_name(Reader& value, size_t length, std::array<char, kMaxNameBytes + 1>
   const std::span<const std::byte> bytes = value.take(length);
   name.fill('\0');
   if (!bytes.empty()) std::memcpy(name.data(), bytes.data(), bytes.size());
+  return true;
+}
+
+template <size_t kBytes>
+bool take_bytes(std::span<const std::byte> bytes, std::array<std::byte, kBytes>& field) {
+  if (bytes.size() != kBytes) return false;
+  std::copy(bytes.begin(), bytes.end(), field.begin());
   return true;
 }
 
@@ -88,13 +112,21 @@ bool read_parameter(Parameter type, std::span<const std::byte> bytes, HandshakeP
       return take_parameter(value, bytes.size(), p.chunk_bytes);
     case Parameter::kCongestion:
       return take_name(value, bytes.size(), p.congestion);
+    case Parameter::kKeyId:
+      return take_bytes(bytes, p.key.id);
+    case Parameter::kKeyNonce:
+      return take_bytes(bytes, p.key.nonce);
+    case Parameter::kMac:
+      p.key.present = true;
+      return bytes.size() == kMacBytes;
     case Parameter::kEnd:
       break;
   }
   return true;  // of a later version: skipped
 }
 
-bool read_parameters(Reader& reader, HandshakeParameters& p) {
+// `packet` is what the reader began with.
+bool read_parameters(std::span<const std::byte> packet, Reader& reader, HandshakeParameters& p) {
   while (true) {
     const auto type = static_cast<Parameter>(reader.get<uint16_t>());
     if (!reader.ok()) return false;
@@ -102,6 +134,7 @@ bool read_parameters(Reader& reader, HandshakeParameters& p) {
     const uint16_t length = reader.get<uint16_t>();
     const std::span<const std::byte> bytes = reader.take(length);
     if (!reader.ok() || !read_parameter(type, bytes, p)) return false;
+    if (type == Parameter::kMac) p.key.mac_at = static_cast<size_t>(bytes.data() - packet.data());
   }
   return p.max_paths > 0 && p.max_channels > 0 && p.max_posted > 0 && p.max_posted <= kMostPosted;
 }
@@ -129,13 +162,30 @@ void read_cookie(Reader& reader, std::array<std::byte, kCookieBytes>& cookie) {
 
 }  // namespace
 
-size_t write_init(const InitPacket& packet, std::span<std::byte> space) {
+const char* text_of(RefuseReason reason) {
+  switch (reason) {
+    case RefuseReason::kNotAccepting:
+      break;
+    case RefuseReason::kFull:
+      return "the peer has as many connections as it may";
+    case RefuseReason::kCongestionUnknown:
+      return "the peer does not know that congestion control";
+    case RefuseReason::kDatagramsTooSmall:
+      return "the largest datagram of this side or of the peer is below 512 bytes";
+    case RefuseReason::kNoKeys:
+      return "the peer has no cluster keys";
+  }
+  return "the peer does not accept connections";
+}
+
+size_t write_init(const InitPacket& packet, std::span<std::byte> space, size_t* mac_at) {
   CHECK(space.size() >= kInitBytes);
   space = space.first(kInitBytes);
   Writer writer = begin(PacketType::kInit, packet.connection, space);
   writer.put(packet.nonce).put(packet.sent_at.count).put(packet.reply_port);
   writer.put(static_cast<uint8_t>(packet.has_cookie)).put_bytes(packet.cookie);
-  write_parameters(packet.parameters, writer);
+  const std::byte* mac = write_parameters(packet.parameters, writer);
+  if (mac != nullptr && mac_at != nullptr) *mac_at = static_cast<size_t>(mac - space.data());
   writer.put_zeros(writer.left());
   return kInitBytes;
 }
@@ -149,13 +199,14 @@ bool read_init(std::span<const std::byte> bytes, InitPacket& packet) {
   packet.reply_port = reader.get<uint16_t>();
   packet.has_cookie = reader.get<uint8_t>() != 0;
   read_cookie(reader, packet.cookie);
-  return read_parameters(reader, packet.parameters) && packet.connection != 0 &&
+  return read_parameters(bytes, reader, packet.parameters) && packet.connection != 0 &&
          packet.reply_port != 0;
 }
 
 size_t write_retry(const RetryPacket& packet, std::span<std::byte> space) {
   Writer writer = begin(PacketType::kRetry, packet.connection, space);
   writer.put(packet.nonce).put_bytes(packet.cookie);
+  if (packet.proven) writer.put_zeros(kMacBytes);
   return bytes_written(writer, space);
 }
 
@@ -164,14 +215,16 @@ bool read_retry(std::span<const std::byte> bytes, RetryPacket& packet) {
   packet.connection = read_start(reader);
   packet.nonce = reader.get<uint64_t>();
   read_cookie(reader, packet.cookie);
+  packet.proven = reader.left() == kMacBytes;
   return reader.ok();
 }
 
-size_t write_accept(const AcceptPacket& packet, std::span<std::byte> space) {
+size_t write_accept(const AcceptPacket& packet, std::span<std::byte> space, size_t* mac_at) {
   Writer writer = begin(PacketType::kAccept, packet.connection, space);
   writer.put(packet.nonce).put(packet.accepted_as).put(packet.echoed_sent_at.count);
   writer.put(packet.reply_port);
-  write_parameters(packet.parameters, writer);
+  const std::byte* mac = write_parameters(packet.parameters, writer);
+  if (mac != nullptr && mac_at != nullptr) *mac_at = static_cast<size_t>(mac - space.data());
   return bytes_written(writer, space);
 }
 
@@ -182,13 +235,14 @@ bool read_accept(std::span<const std::byte> bytes, AcceptPacket& packet) {
   packet.accepted_as = reader.get<uint32_t>();
   packet.echoed_sent_at = Nanos{reader.get<int64_t>()};
   packet.reply_port = reader.get<uint16_t>();
-  return read_parameters(reader, packet.parameters) && packet.accepted_as != 0 &&
+  return read_parameters(bytes, reader, packet.parameters) && packet.accepted_as != 0 &&
          packet.reply_port != 0;
 }
 
 size_t write_refuse(const RefusePacket& packet, std::span<std::byte> space) {
   Writer writer = begin(PacketType::kRefuse, packet.connection, space);
   writer.put(packet.nonce).put(static_cast<uint8_t>(packet.reason));
+  if (packet.proven) writer.put_zeros(kMacBytes);
   return bytes_written(writer, space);
 }
 
@@ -198,7 +252,8 @@ bool read_refuse(std::span<const std::byte> bytes, RefusePacket& packet) {
   packet.nonce = reader.get<uint64_t>();
   const uint8_t reason = reader.get<uint8_t>();
   packet.reason = static_cast<RefuseReason>(reason);
-  return reader.ok() && reason <= static_cast<uint8_t>(RefuseReason::kDatagramsTooSmall);
+  packet.proven = reader.left() == kMacBytes;
+  return reader.ok() && reason <= static_cast<uint8_t>(RefuseReason::kNoKeys);
 }
 
 size_t write_version(const VersionPacket& packet, std::span<std::byte> space) {

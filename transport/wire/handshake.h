@@ -19,6 +19,23 @@ inline constexpr size_t kMaxNameBytes = 15;
 // The other side remembers so many receives for a peer.
 inline constexpr uint32_t kMostPosted = 1u << 16;
 
+inline constexpr size_t kKeyNonceBytes = 16;
+inline constexpr size_t kMacBytes = 16;
+using KeyId = std::array<std::byte, 8>;
+using KeyNonce = std::array<std::byte, kKeyNonceBytes>;
+
+// With cluster keys: which key, a nonce of its own for the session keys, and where in the packet
+// the proof stands. The proof itself is not part of it: it is over the whole packet.
+struct KeyParameters {
+  bool present = false;
+  KeyId id{};
+  KeyNonce nonce{};
+  size_t mac_at = 0;  // read: offset in the packet
+};
+
+// Feature bits.
+inline constexpr uint64_t kFeatureSealing = 1;
+
 // What each side says about itself.
 struct HandshakeParameters {
   uint16_t max_paths = 1;           // entropies of the peer that it keeps state for
@@ -32,6 +49,7 @@ struct HandshakeParameters {
   uint32_t chunk_bytes = 0;        // the largest write that it sends or takes
   uint64_t features = 0;  // bits of what it can do beyond version 1; unknown ones are ignored
   std::array<char, kMaxNameBytes + 1> congestion{};  // wished for in both directions
+  KeyParameters key;
 };
 
 struct InitPacket {
@@ -48,6 +66,7 @@ struct RetryPacket {
   uint32_t connection = 0;  // the initiator's id
   uint64_t nonce = 0;
   std::array<std::byte, kCookieBytes> cookie{};
+  bool proven = false;  // room for a proof follows
 };
 
 struct AcceptPacket {
@@ -64,12 +83,17 @@ enum class RefuseReason : uint8_t {
   kFull = 1,
   kCongestionUnknown = 2,
   kDatagramsTooSmall = 3,
+  kNoKeys = 4,  // the init names a cluster key, and this side has none
 };
+
+// "the peer does not accept connections": why there is none, for the caller.
+const char* text_of(RefuseReason reason);
 
 struct RefusePacket {
   uint32_t connection = 0;  // the initiator's id
   uint64_t nonce = 0;
   RefuseReason reason = RefuseReason::kNotAccepting;
+  bool proven = false;  // room for a proof follows
 };
 
 struct VersionPacket {
@@ -85,10 +109,16 @@ struct ResetPacket {
   uint64_t number = 0;
 };
 
-// Each returns the packet's bytes, written into `space` (at least kInitBytes).
-size_t write_init(const InitPacket& packet, std::span<std::byte> space);
+// Where a proof stands in a retry and a refusal.
+inline constexpr size_t kRetryMacAt = 16 + kCookieBytes;
+inline constexpr size_t kRefuseMacAt = 17;
+
+// Each returns the packet's bytes, written into `space` (at least kInitBytes). Where a proof of a
+// key belongs it leaves zeros; `mac_at` tells where, if the packet has key parameters.
+size_t write_init(const InitPacket& packet, std::span<std::byte> space, size_t* mac_at = nullptr);
 size_t write_retry(const RetryPacket& packet, std::span<std::byte> space);
-size_t write_accept(const AcceptPacket& packet, std::span<std::byte> space);
+size_t write_accept(const AcceptPacket& packet, std::span<std::byte> space,
+                    size_t* mac_at = nullptr);
 size_t write_refuse(const RefusePacket& packet, std::span<std::byte> space);
 size_t write_version(const VersionPacket& packet, std::span<std::byte> space);
 size_t write_reset(const ResetPacket& packet, std::span<std::byte> space);

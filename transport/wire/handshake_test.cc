@@ -285,7 +285,7 @@ TEST(RefuseTest, SurvivesForEveryReasonAndRejectsUnknownOnes) {
   size_t length = 0;
   for (const RefuseReason reason :
        {RefuseReason::kNotAccepting, RefuseReason::kFull, RefuseReason::kCongestionUnknown,
-        RefuseReason::kDatagramsTooSmall}) {
+        RefuseReason::kDatagramsTooSmall, RefuseReason::kNoKeys}) {
     length = write_refuse({21, 22, reason}, space);
     RefusePacket read;
     ASSERT_TRUE(read_refuse(std::span(space).first(length), read));
@@ -294,7 +294,7 @@ TEST(RefuseTest, SurvivesForEveryReasonAndRejectsUnknownOnes) {
     EXPECT_EQ(read.reason, reason);
   }
   expect_rejected_when_cut(std::span(space).first(length), read_refuse);
-  space[length - 1] = std::byte{4};
+  space[length - 1] = std::byte{5};
   RefusePacket read;
   EXPECT_FALSE(read_refuse(std::span(space).first(length), read));
 }

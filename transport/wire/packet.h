@@ -83,6 +83,7 @@ inline constexpr uint64_t kMaxMessageBytes = uint64_t{1} << 30;
 
 // Byte positions in a data header, for predictions and patches of rows of headers.
 inline constexpr size_t kFlagsAt = 1;
+inline constexpr size_t kPathAt = 2;
 inline constexpr size_t kConnectionAt = 4;
 inline constexpr size_t kNumberAt = 8;
 inline constexpr size_t kChannelAt = 26;

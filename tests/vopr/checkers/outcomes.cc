@@ -94,8 +94,10 @@ bool Outcomes::may_end_with(const Side& side, ErrorCode code) const {
     case ErrorCode::kPeerDead:
       return options_.faults.may_silence() || ledger_.peer_is_gone(side);
     case ErrorCode::kTimeout:
+      // Who holds keys believes no answer that proves none.
       return side.close_called ||
-             (asks && (options_.faults.may_silence() || side.peer_host > hosts));
+             (asks && (options_.faults.may_silence() || side.peer_host > hosts ||
+                       (side.peer_host == hosts && !options_.hosts.front().endpoint.keys.empty())));
     case ErrorCode::kUnavailable: {
       if (!asks) return false;
       if (side.peer_host >= hosts) return side.peer_host > hosts;

@@ -1,0 +1,92 @@
+// What cluster keys add to an endpoint: whoever does not prove one gets no answer, and what is not
+// sealed with a connection's keys is not its packet.
+#include "transport/endpoint_body.h"
+
+namespace heddle::transport {
+
+using events::DropReason;
+
+SealKey* Endpoint::Body::opener(Nanos now, const Address& from, std::span<const std::byte> packet) {
+  const auto dropped = [&](ConnectionId id, DropReason why) {
+    ++shared.statistics.datagrams_received;
+    shared.observer.drop(now, id, why);
+    return nullptr;
+  };
+  if (packet.size() < clear_bytes(packet[0]) + kTagBytes) {
+    return dropped(0, DropReason::kBadLength);
+  }
+  const ConnectionHeader base = read_connection_header(packet.data());
+  if (version_of(packet[0]) != kWireVersion) return dropped(0, DropReason::kBadVersion);
+  Connection* connection = table.find(base.connection);
+  if (connection == nullptr || connection->peer().host != from.host) {
+    return dropped(0, DropReason::kUnknownConnection);
+  }
+  DropReason why = DropReason::kBadSeal;
+  SealKey* key = connection->opener(base, why);
+  if (key == nullptr) dropped(connection->id(), why);
+  return key;
+}
+
+void Endpoint::Body::note_opened(Nanos now, std::span<const std::byte> header, bool ok) {
+  const ConnectionHeader base = read_connection_header(header.data());
+  Connection* connection = table.find(base.connection);
+  CHECK(connection != nullptr);
+  if (ok) {
+    connection->note_opened(base);
+  } else {
+    ++shared.statistics.datagrams_received;
+    shared.observer.drop(now, connection->id(), DropReason::kBadSeal);
+  }
+}
+
+bool Endpoint::Body::may_ask(Nanos now, const InitPacket& init, std::span<const std::byte> packet) {
+  const KeyParameters& given = init.parameters.key;
+  const std::shared_ptr<const RingKey> key = given.present ? shared.ring.find(given.id) : nullptr;
+  if (!key) {
+    drop(now, DropReason::kNoKey);
+    return false;
+  }
+  if (!proves(*key, packet, given.mac_at, {})) {
+    drop(now, DropReason::kBadSeal);
+    return false;
+  }
+  // Our own init, sent back by somebody: we would talk to ourselves and take it for the peer.
+  const Connection* own = table.find(init.connection);
+  if (own != nullptr && own->key() != nullptr && own->key_nonce() == given.nonce) {
+    drop(now, DropReason::kReplayed);
+    return false;
+  }
+  return true;
+}
+
+bool Endpoint::Body::may_answer(Nanos now, Connection& connection,
+                                std::span<const std::byte> packet) {
+  if (connection.key() == nullptr) return true;
+  const RingKey& key = *connection.key();
+  RetryPacket retry;
+  AcceptPacket accepted;
+  RefusePacket refused;
+  bool proven = false;
+  switch (type_of(packet[0])) {
+    case PacketType::kRetry:
+      proven = read_retry(packet, retry) && retry.proven &&
+               proves(key, packet, kRetryMacAt, connection.key_nonce());
+      break;
+    case PacketType::kAccept:
+      proven = read_accept(packet, accepted) && accepted.parameters.key.present &&
+               accepted.parameters.key.id == key.id &&
+               proves(key, packet, accepted.parameters.key.mac_at, connection.key_nonce());
+      break;
+    case PacketType::kRefuse:
+      if (!read_refuse(packet, refused)) break;
+      proven = refused.proven && proves(key, packet, kRefuseMacAt, connection.key_nonce());
+      if (!proven) connection.note_hint(text_of(refused.reason));
+      break;
+    default:
+      connection.note_hint("the peer speaks another version of the wire protocol");
+  }
+  if (!proven) drop(now, DropReason::kBadSeal);
+  return proven;
+}
+
+}  // namespace heddle::transport

@@ -1,0 +1,108 @@
+// The rows of keys, and which packets without a number were here before.
+#include "transport/security/session.h"
+
+#include <utility>
+
+#include "base/check.h"
+#include "transport/wire/cursor.h"
+
+namespace heddle::transport {
+namespace {
+
+constexpr uint8_t kEpochMask = 0x0f;
+
+}  // namespace
+
+Session::Session(const RingKey& key, const SessionNames& names, bool initiator) {
+  std::array<std::byte, 2 * kKeyNonceBytes + 8> context;
+  Writer writer(context);
+  writer.put_bytes(names.initiator_nonce).put_bytes(names.acceptor_nonce);
+  writer.put(names.initiator_id).put(names.acceptor_id);
+  Secret& ours = send_.secret;
+  Secret& theirs = receive_.secret;
+  hkdf_expand(key.session, "heddle 1 initiator sends", context, initiator ? ours : theirs);
+  hkdf_expand(key.session, "heddle 1 acceptor sends", context, initiator ? theirs : ours);
+  make_key(send_, SealKey::Use::kSeal);
+  make_key(receive_, SealKey::Use::kOpen);
+}
+
+Session::~Session() {
+  wipe(send_.secret);
+  wipe(receive_.secret);
+  if (next_) wipe(next_->secret);
+}
+
+void Session::make_key(Direction& direction, SealKey::Use use) {
+  std::array<std::byte, SealKey::kKeyBytes + SealKey::kIvBytes> bytes;
+  hkdf_expand(direction.secret, "heddle 1 key", {}, bytes);
+  const std::span<const std::byte, bytes.size()> all(bytes);
+  direction.key = std::make_unique<SealKey>(all.first<SealKey::kKeyBytes>(),
+                                            all.last<SealKey::kIvBytes>(), use);
+  wipe(bytes);
+}
+
+// One way: who learns a secret does not learn those before it.
+Session::Direction Session::next_of(const Direction& direction, SealKey::Use use) {
+  Direction next;
+  hkdf_expand(direction.secret, "heddle 1 next", {}, next.secret);
+  next.epoch = (direction.epoch + 1) & kEpochMask;
+  make_key(next, use);
+  return next;
+}
+
+SealKey& Session::sealer(uint32_t packets, uint64_t limit, RetiredKeys& retired) {
+  if (sealed_ > 0 && sealed_ + packets > limit && proven_) {
+    Direction next = next_of(send_, SealKey::Use::kSeal);
+    wipe(send_.secret);
+    retired.push_back(std::move(send_.key));
+    send_ = std::move(next);
+    wipe(next.secret);
+    sealed_ = 0;
+    proven_ = false;
+  }
+  sealed_ += packets;
+  return *send_.key;
+}
+
+SealKey* Session::opener(uint8_t flags) {
+  const uint8_t epoch = flags >> 4;
+  if (epoch == receive_.epoch) return receive_.key.get();
+  if (epoch == ((receive_.epoch + kEpochMask) & kEpochMask)) return previous_.get();
+  if (epoch != ((receive_.epoch + 1) & kEpochMask)) return nullptr;
+  if (!next_) next_ = std::make_unique<Direction>(next_of(receive_, SealKey::Use::kOpen));
+  return next_->key.get();
+}
+
+void Session::opened(uint8_t flags) {
+  if (!next_ || flags >> 4 != next_->epoch) return;
+  previous_ = std::move(receive_.key);
+  wipe(receive_.secret);
+  receive_ = std::move(*next_);
+  wipe(next_->secret);
+  next_.reset();
+}
+
+bool Session::is_new(uint64_t unnumbered) const {
+  if (unnumbered > newest_unnumbered_) return true;
+  if (unnumbered == 0 || newest_unnumbered_ - unnumbered >= kRemembered) return false;
+  const uint64_t at = unnumbered % kRemembered;
+  return (seen_[at / 64] >> at % 64 & 1) == 0;
+}
+
+void Session::note_unnumbered(uint64_t unnumbered) {
+  if (unnumbered > newest_unnumbered_) {
+    const uint64_t steps = unnumbered - newest_unnumbered_;
+    if (steps >= kRemembered) {
+      seen_ = {};
+    } else {
+      for (uint64_t n = newest_unnumbered_ + 1; n < unnumbered; ++n) {
+        seen_[n % kRemembered / 64] &= ~(uint64_t{1} << n % 64);
+      }
+    }
+    newest_unnumbered_ = unnumbered;
+  }
+  const uint64_t at = unnumbered % kRemembered;
+  seen_[at / 64] |= uint64_t{1} << at % 64;
+}
+
+}  // namespace heddle::transport

@@ -1,0 +1,83 @@
+// Session: the keys of one connection, derived from a cluster key and what both sides drew in the
+// handshake. Each direction has a secret of its own; each secret gives a row of keys, one an epoch,
+// and every packet says of which epoch its key is. A sender begins the next epoch after a number of
+// packets, but only when the peer has shown that it has the current one, so that a receiver never
+// has to know more than one key ahead.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "transport/sealing.h"
+#include "transport/security/hkdf.h"
+#include "transport/security/key_ring.h"
+
+namespace heddle::transport {
+
+// What makes two sessions of one cluster key different.
+struct SessionNames {
+  KeyNonce initiator_nonce{};
+  KeyNonce acceptor_nonce{};
+  uint32_t initiator_id = 0;
+  uint32_t acceptor_id = 0;
+};
+
+// Keys that bursts may still name; the endpoint forgets them when it is asked for a batch again.
+using RetiredKeys = std::vector<std::unique_ptr<SealKey>>;
+
+class Session {
+ public:
+  Session(const RingKey& key, const SessionNames& names, bool initiator);
+  ~Session();
+
+  // --- sealing ---
+  // The key for `packets` packets more. Past `limit` packets of one key, and if the peer has the
+  // current one, it is of the next epoch; the key before goes to `retired`.
+  SealKey& sealer(uint32_t packets, uint64_t limit, RetiredKeys& retired);
+  // The epoch in the flags of a packet, as the key that sealer() gave last wants it.
+  uint8_t epoch_flags() const { return static_cast<uint8_t>(send_.epoch << 4); }
+  // The peer has acknowledged something that left under the current key.
+  void prove() { proven_ = true; }
+  bool proven() const { return proven_; }
+  // The current key has sealed more than `limit` packets, and the peer has not shown it has it.
+  bool wants_proof(uint64_t limit) const { return !proven_ && sealed_ > limit; }
+  // For packets without a packet number: each gets one of these.
+  uint64_t next_unnumbered() { return next_unnumbered_++; }
+  void retire(RetiredKeys& retired) { retired.push_back(std::move(send_.key)); }
+
+  // --- opening ---
+  // The key that a packet with these flags claims; null: no such epoch is awaited.
+  SealKey* opener(uint8_t flags);
+  // A packet with these flags was opened with it.
+  void opened(uint8_t flags);
+  // Whether a packet without a packet number is new, by its place among those: not seen, and not
+  // older than what is remembered. note_unnumbered() remembers it.
+  bool is_new(uint64_t unnumbered) const;
+  void note_unnumbered(uint64_t unnumbered);
+
+ private:
+  static constexpr uint64_t kRemembered = 256;
+
+  // One direction: the secret of an epoch, its key, and which it is, modulo 16.
+  struct Direction {
+    Secret secret{};
+    std::unique_ptr<SealKey> key;
+    uint8_t epoch = 0;
+  };
+  static void make_key(Direction& direction, SealKey::Use use);
+  static Direction next_of(const Direction& direction, SealKey::Use use);
+
+  Direction send_;
+  uint64_t sealed_ = 0;  // packets, with the current key
+  bool proven_ = false;
+  uint64_t next_unnumbered_ = 1;
+
+  Direction receive_;
+  std::unique_ptr<Direction> next_;    // made when a packet first claims it
+  std::unique_ptr<SealKey> previous_;  // for packets that come late
+  uint64_t newest_unnumbered_ = 0;
+  std::array<uint64_t, kRemembered / 64> seen_{};  // by number modulo kRemembered
+};
+
+}  // namespace heddle::transport
