@@ -1,4 +1,4 @@
-// The only file that knows the TOML library.
+// Settings from TOML: see config_file.h. Only this file and document.cc know the TOML library.
 
 #include "base/config_file.h"
 

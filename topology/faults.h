@@ -43,4 +43,11 @@ struct LinkChange {
   LinkFaults faults;
 };
 
+// A host whose processes stop, and go on where they were.
+struct HostChange {
+  Nanos at;  // since the start of the run
+  uint32_t host = 0;
+  bool paused = true;
+};
+
 }  // namespace heddle::topology

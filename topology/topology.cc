@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "base/check.h"
+
 namespace heddle::topology {
 namespace {
 
@@ -65,7 +67,29 @@ Result<void> validate(const Topology& topology) {
                      "its link does not exist, its time is negative or its faults make no sense");
     }
   }
+  for (size_t i = 0; i < topology.host_changes.size(); ++i) {
+    const HostChange& change = topology.host_changes[i];
+    if (change.host >= topology.hosts.size() || change.at.count < 0) {
+      return invalid("host change " + std::to_string(i),
+                     "its host does not exist or its time is negative");
+    }
+  }
   return {};
+}
+
+const std::string& node_name(const Topology& topology, const Node& node) {
+  CHECK(exists(topology, node));
+  return node.kind == NodeKind::kSwitch ? topology.switches[node.index].name
+                                        : topology.hosts[topology.nics[node.index].host].name;
+}
+
+uint32_t nic_number(const Topology& topology, uint32_t nic) {
+  CHECK(nic < topology.nics.size());
+  uint32_t number = 0;
+  for (uint32_t i = 0; i < nic; ++i) {
+    if (topology.nics[i].host == topology.nics[nic].host) ++number;
+  }
+  return number;
 }
 
 }  // namespace heddle::topology

@@ -26,6 +26,7 @@ struct Host {
   std::string name;
 };
 
+// A host's NICs are numbered from 0 in the order in which they stand in the topology.
 struct Nic {
   uint32_t host = 0;
 };
@@ -59,10 +60,16 @@ struct Topology {
   std::vector<Switch> switches;
   std::vector<Link> links;
   std::vector<LinkChange> changes;
+  std::vector<HostChange> host_changes;
 };
 
 // Errors: kInvalid, naming the first thing that makes no sense: an index out of range, a NIC
 // without exactly one link, an MTU below 576, a queue below one packet, a fault above a million.
 Result<void> validate(const Topology& topology);
+
+// The host's or switch's name, as a file gives it; a NIC has its host's.
+const std::string& node_name(const Topology& topology, const Node& node);
+// Which NIC of its host it is, from 0.
+uint32_t nic_number(const Topology& topology, uint32_t nic);
 
 }  // namespace heddle::topology

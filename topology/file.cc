@@ -1,0 +1,221 @@
+// The topology file: see file.h. First the fabric that a generator makes, then single hosts,
+// switches and links beside it, then overrides, then the faults.
+#include "topology/file.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/document.h"
+#include "topology/file/fabric.h"
+#include "topology/file/fault_script.h"
+#include "topology/file/shapes.h"
+#include "topology/file/table.h"
+#include "topology/names.h"
+
+namespace heddle::topology {
+namespace {
+
+class FileReader {
+ public:
+  FileReader(const DocumentValue& document, const std::string& name)
+      : document_(document), errors_(name) {}
+
+  Result<Topology> read();
+
+ private:
+  void check_keys();
+  LinkSettings link_table(const char* key, const LinkSettings& usual);
+  void read_hosts();
+  void read_switches();
+  void read_links();
+  void read_overrides();
+  void need_new_name(TableReader& table, const std::string& name);
+  std::optional<Node> node_at(TableReader& table, const std::string& name);
+
+  // Calls `each` with a reader of every table of [[key]].
+  template <typename F>
+  void for_each(const char* key, F each) {
+    const DocumentValue* list = document_.find(key);
+    if (list == nullptr) return;
+    if (list->kind != DocumentKind::kArray) {
+      errors_.add(list->line, "'" + std::string(key) + "' is not a list of tables",
+                  "write [[" + std::string(key) + "]] before each");
+      return;
+    }
+    for (const DocumentValue& item : list->items) {
+      TableReader table(item, errors_);
+      each(table);
+      table.finish();
+    }
+  }
+
+  const DocumentValue& document_;
+  FileErrors errors_;
+  FabricLinks links_;
+  Topology topology_;
+};
+
+Result<Topology> FileReader::read() {
+  links_.host = link_table("host_link", links_.host);
+  links_.between_switches = link_table("switch_link", links_.between_switches);
+  if (const DocumentValue* fabric = document_.find("fabric")) {
+    TableReader table(*fabric, errors_);
+    topology_ = read_fabric(table, links_);
+    table.finish();
+  }
+  check_keys();
+  read_switches();
+  read_hosts();
+  read_links();
+  read_overrides();
+  if (!errors_.any() && topology_.hosts.empty()) {
+    errors_.add(0, "it has no hosts", "add a [fabric], or [[host]] and [[link]]");
+  }
+  const DocumentValue* faults = document_.find("fault");
+  if (faults != nullptr && !errors_.any()) read_fault_script(*faults, errors_, topology_);
+  if (errors_.any()) return fail(errors_.first());
+  if (Result<void> valid = validate(topology_); !valid) {
+    errors_.add(0, valid.error().message(), "every NIC needs exactly one [[link]]");
+    return fail(errors_.first());
+  }
+  return std::move(topology_);
+}
+
+void FileReader::check_keys() {
+  for (const DocumentValue& item : document_.items) {
+    const bool known = item.key == "version" || item.key == "fabric" || item.key == "host_link" ||
+                       item.key == "switch_link" || item.key == "host" || item.key == "switch" ||
+                       item.key == "link" || item.key == "override" || item.key == "fault";
+    if (known) continue;
+    errors_.add(item.line, "the key '" + item.key + "' is not known",
+                "known here: version, fabric, host_link, switch_link, host, switch, link, "
+                "override, fault");
+  }
+}
+
+LinkSettings FileReader::link_table(const char* key, const LinkSettings& usual) {
+  const DocumentValue* value = document_.find(key);
+  if (value == nullptr) return usual;
+  TableReader table(*value, errors_);
+  LinkSettings settings = read_link_settings(table, usual);
+  table.finish();
+  return settings;
+}
+
+void FileReader::need_new_name(TableReader& table, const std::string& name) {
+  if (find_host(topology_, name) || find_switch(topology_, name)) {
+    table.wrong("name", "there is a '" + name + "' already", "give it another name");
+  }
+}
+
+void FileReader::read_hosts() {
+  for_each("host", [this](TableReader& table) {
+    const std::string name = table.name("name");
+    const uint64_t nics = table.integer("nics", 1, 1, 64);
+    need_new_name(table, name);
+    const auto host = static_cast<uint32_t>(topology_.hosts.size());
+    topology_.hosts.push_back({name});
+    for (uint64_t i = 0; i < nics; ++i) topology_.nics.push_back({host});
+  });
+}
+
+void FileReader::read_switches() {
+  for_each("switch", [this](TableReader& table) {
+    const std::string name = table.name("name");
+    if (const auto made = find_switch(topology_, name)) {  // of the fabric, or a second time
+      topology_.switches[*made].hash_seed =
+          table.integer("hash_seed", topology_.switches[*made].hash_seed, 0, INT64_MAX);
+      if (!table.has("hash_seed")) need_new_name(table, name);
+      return;
+    }
+    need_new_name(table, name);
+    const uint64_t seed = table.integer("hash_seed", topology_.switches.size() + 1, 0, INT64_MAX);
+    topology_.switches.push_back({name, seed});
+  });
+}
+
+std::optional<Node> FileReader::node_at(TableReader& table, const std::string& name) {
+  auto node = find_node(topology_, name);
+  if (!node) {
+    table.wrong("ends", "there is no host or switch '" + name + "'",
+                "add a [[host]] or [[switch]]; a second NIC is 'name.1'");
+  }
+  return node;
+}
+
+void FileReader::read_links() {
+  for_each("link", [this](TableReader& table) {
+    table.need("ends", "give two names like [\"h0\", \"leaf0\"]");
+    const auto ends = table.pair("ends");
+    const auto a = ends ? node_at(table, ends->first) : std::nullopt;
+    const auto b = ends ? node_at(table, ends->second) : std::nullopt;
+    const bool host = (a && a->kind == NodeKind::kNic) || (b && b->kind == NodeKind::kNic);
+    const LinkSettings settings =
+        read_link_settings(table, host ? links_.host : links_.between_switches);
+    if (a && b && *a == *b) table.wrong("ends", "both ends are the same", "name two");
+    if (a && b) {
+      topology_.links.push_back({*a, *b, settings.shape, settings.faults, settings.faults});
+    }
+  });
+}
+
+void FileReader::read_overrides() {
+  for_each("override", [this](TableReader& table) {
+    table.need("link", "say which link it is, like [\"leaf0\", \"spine1\"]");
+    const auto names = table.pair("link");
+    const auto number = static_cast<uint32_t>(table.integer("number", 0, 0, 4'095));
+    LinkSettings settings;
+    std::optional<uint32_t> index;
+    if (names && !errors_.any()) {
+      const Result<LinkEnds> ends = find_link(topology_, names->first, names->second, number);
+      if (!ends) {
+        table.wrong("link", ends.error().why, ends.error().todo);
+      } else {
+        index = ends->link;
+        settings = {topology_.links[*index].shape, topology_.links[*index].forward};
+      }
+    }
+    settings = read_link_settings(table, settings);
+    if (!index) return;
+    Link& link = topology_.links[*index];
+    link.shape = settings.shape;
+    link.forward = link.backward = settings.faults;
+  });
+}
+
+Result<void> check_version(const DocumentValue& document, const std::string& name) {
+  const DocumentValue* version = document.find("version");
+  if (version == nullptr) {
+    return fail(ErrorCode::kInvalid, "cannot use " + name, "the key 'version' is missing",
+                "write version = 1 at its top");
+  }
+  if (version->kind == DocumentKind::kInteger &&
+      version->integer == static_cast<int64_t>(kTopologyFileVersion)) {
+    return {};
+  }
+  const std::string found =
+      version->kind == DocumentKind::kInteger ? std::to_string(version->integer) : "no number";
+  return fail(ErrorCode::kVersion, "cannot use " + name + ":" + std::to_string(version->line),
+              "the version of its schema is " + found + ", this heddle reads version 1",
+              "write it for version 1, or use a heddle that reads it");
+}
+
+}  // namespace
+
+Result<Topology> read_topology_file(const std::string& path) {
+  Result<std::string> text = read_text_file(path, "check the path of the topology file");
+  if (!text) return fail(std::move(text).error());
+  return parse_topology(*text, path);
+}
+
+Result<Topology> parse_topology(std::string_view text, const std::string& name) {
+  const Result<DocumentValue> document = parse_document(text, name);
+  if (!document) return fail(document.error());
+  if (Result<void> version = check_version(*document, name); !version) {
+    return fail(version.error());
+  }
+  return FileReader(*document, name).read();
+}
+
+}  // namespace heddle::topology

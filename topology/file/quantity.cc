@@ -1,0 +1,93 @@
+// Quantities of topology files: see quantity.h.
+#include "topology/file/quantity.h"
+
+#include <array>
+#include <span>
+
+namespace heddle::topology {
+namespace {
+
+struct Unit {
+  std::string_view name;
+  uint64_t factor;
+};
+
+constexpr std::array kRateUnits = {Unit{"bit/s", 1}, Unit{"kbit/s", 1'000},
+                                   Unit{"Mbit/s", 1'000'000}, Unit{"Gbit/s", 1'000'000'000},
+                                   Unit{"Tbit/s", 1'000'000'000'000}};
+constexpr std::array kByteUnits = {Unit{"B", 1},
+                                   Unit{"KB", 1'000},
+                                   Unit{"kB", 1'000},
+                                   Unit{"KiB", 1ULL << 10},
+                                   Unit{"MB", 1'000'000},
+                                   Unit{"MiB", 1ULL << 20},
+                                   Unit{"GB", 1'000'000'000},
+                                   Unit{"GiB", 1ULL << 30}};
+constexpr std::array kTimeUnits = {Unit{"ns", 1}, Unit{"us", 1'000}, Unit{"ms", 1'000'000},
+                                   Unit{"s", 1'000'000'000}, Unit{"min", 60'000'000'000}};
+constexpr std::array kShareUnits = {Unit{"%", 10'000}};
+
+bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
+
+// Reads digits into `number`; false where they are too many. Leaves `text` behind them.
+bool take_digits(std::string_view& text, uint64_t& number, uint64_t& scale) {
+  while (!text.empty() && is_digit(text.front())) {
+    if (scale >= 1'000'000'000'000'000 || number >= 1'000'000'000'000'000) return false;
+    number = number * 10 + static_cast<uint64_t>(text.front() - '0');
+    scale *= 10;
+    text.remove_prefix(1);
+  }
+  return true;
+}
+
+// The value in the smallest unit; nothing where the text is not "number unit" or above `most`.
+std::optional<uint64_t> parse(std::string_view text, std::span<const Unit> units, uint64_t most) {
+  if (text.empty() || !is_digit(text.front())) return std::nullopt;
+  uint64_t number = 0;
+  uint64_t ignored = 1;
+  if (!take_digits(text, number, ignored)) return std::nullopt;
+  uint64_t scale = 1;
+  if (!text.empty() && text.front() == '.') {
+    text.remove_prefix(1);
+    if (text.empty() || !is_digit(text.front())) return std::nullopt;
+    if (!take_digits(text, number, scale)) return std::nullopt;
+  }
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  for (const Unit& unit : units) {
+    if (unit.name != text) continue;
+    const Uint128 scaled = static_cast<Uint128>(number) * unit.factor;
+    if (scaled % scale != 0) return std::nullopt;  // finer than the smallest unit
+    const Uint128 value = scaled / scale;
+    if (value > most) return std::nullopt;
+    return static_cast<uint64_t>(value);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<BitsPerSec> parse_rate(std::string_view text) {
+  const auto value = parse(text, kRateUnits, 1'000'000'000'000);
+  if (!value || *value < 1'000) return std::nullopt;
+  return BitsPerSec{*value};
+}
+
+std::optional<Bytes> parse_bytes(std::string_view text) {
+  const auto value = parse(text, kByteUnits, 1'000'000'000'000);
+  if (!value) return std::nullopt;
+  return Bytes{*value};
+}
+
+std::optional<Nanos> parse_time(std::string_view text) {
+  const auto value = parse(text, kTimeUnits, 86'400'000'000'000);
+  if (!value) return std::nullopt;
+  return Nanos{static_cast<int64_t>(*value)};
+}
+
+std::optional<uint32_t> parse_share(std::string_view text) {
+  const auto value = parse(text, kShareUnits, 1'000'000);
+  if (!value) return std::nullopt;
+  return static_cast<uint32_t>(*value);
+}
+
+}  // namespace heddle::topology

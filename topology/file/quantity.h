@@ -1,0 +1,23 @@
+// Quantities of topology files: a decimal number and a unit that must be there. Exact integer
+// arithmetic, so that a file means the same in every program that reads it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/nanos.h"
+#include "base/units.h"
+
+namespace heddle::topology {
+
+// "200Mbit/s", "1.5Gbit/s", "800kbit/s": 1 kbit/s to 1 Tbit/s.
+std::optional<BitsPerSec> parse_rate(std::string_view text);
+// "1500B", "125KB" (x1000), "128KiB" (x1024), likewise M and G: up to 1 TB.
+std::optional<Bytes> parse_bytes(std::string_view text);
+// "100ns", "5us", "1.5ms", "2s", "1min": zero to a day.
+std::optional<Nanos> parse_time(std::string_view text);
+// "1%", "0.01%": parts per million, 0% to 100%.
+std::optional<uint32_t> parse_share(std::string_view text);
+
+}  // namespace heddle::topology

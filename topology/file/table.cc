@@ -1,0 +1,155 @@
+// TableReader: see table.h.
+#include "topology/file/table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "topology/file/quantity.h"
+
+namespace heddle::topology {
+namespace {
+
+std::string quoted(std::string_view word) { return "'" + std::string(word) + "'"; }
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+bool is_name(const std::string& text) {
+  if (text.empty() || text.size() > 15 || !is_letter(text.front())) return false;
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return is_letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  });
+}
+
+}  // namespace
+
+void FileErrors::add(int line, std::string why, std::string todo) {
+  if (first_) return;
+  std::string place = file_;
+  if (line > 0) place += ":" + std::to_string(line);
+  first_ = Error{ErrorCode::kInvalid, "cannot use " + place, std::move(why), std::move(todo)};
+}
+
+TableReader::TableReader(const DocumentValue& table, FileErrors& errors)
+    : table_(table), errors_(errors) {
+  if (table.kind == DocumentKind::kTable) return;
+  errors.add(table.line, quoted(table.key) + " is not a table", "write it as [name] or [[name]]");
+}
+
+int TableReader::line_of(std::string_view key) const {
+  const DocumentValue* value = table_.find(key);
+  return value == nullptr ? table_.line : value->line;
+}
+
+const DocumentValue* TableReader::take(std::string_view key, DocumentKind kind,
+                                       const std::string& todo) {
+  known_.emplace_back(key);
+  const DocumentValue* value = table_.find(key);
+  if (value == nullptr) return nullptr;
+  if (value->kind == kind) return value;
+  wrong(key, quoted(key) + " has a value of another type", todo);
+  return nullptr;
+}
+
+uint64_t TableReader::integer(std::string_view key, uint64_t fallback, uint64_t least,
+                              uint64_t most) {
+  const std::string todo =
+      "give a whole number from " + std::to_string(least) + " to " + std::to_string(most);
+  const DocumentValue* value = take(key, DocumentKind::kInteger, todo);
+  if (value == nullptr) return fallback;
+  if (value->integer >= 0 && static_cast<uint64_t>(value->integer) >= least &&
+      static_cast<uint64_t>(value->integer) <= most) {
+    return static_cast<uint64_t>(value->integer);
+  }
+  wrong(key, quoted(key) + " is " + std::to_string(value->integer), todo);
+  return fallback;
+}
+
+bool TableReader::boolean(std::string_view key, bool fallback) {
+  const DocumentValue* value = take(key, DocumentKind::kBoolean, "give true or false");
+  return value == nullptr ? fallback : value->boolean;
+}
+
+std::string TableReader::text(std::string_view key, const std::string& fallback) {
+  const DocumentValue* value = take(key, DocumentKind::kText, "give a text in quotes");
+  return value == nullptr ? fallback : value->text;
+}
+
+BitsPerSec TableReader::rate(std::string_view key, BitsPerSec fallback) {
+  const std::string todo = "give a number and a unit like \"200Mbit/s\", or \"unlimited\"";
+  const DocumentValue* value = take(key, DocumentKind::kText, todo);
+  if (value == nullptr) return fallback;
+  if (value->text == "unlimited") return {};
+  if (const auto rate = parse_rate(value->text)) return *rate;
+  wrong(key, quoted(key) + " is \"" + value->text + "\", which is no rate", todo);
+  return fallback;
+}
+
+Bytes TableReader::bytes(std::string_view key, Bytes fallback) {
+  const std::string todo = "give a number and a unit like \"125KB\" or \"1500B\"";
+  const DocumentValue* value = take(key, DocumentKind::kText, todo);
+  if (value == nullptr) return fallback;
+  if (const auto bytes = parse_bytes(value->text)) return *bytes;
+  wrong(key, quoted(key) + " is \"" + value->text + "\", which is no size", todo);
+  return fallback;
+}
+
+Nanos TableReader::time(std::string_view key, Nanos fallback) {
+  const std::string todo = "give a number and a unit like \"2s\", \"5ms\" or \"10us\"";
+  const DocumentValue* value = take(key, DocumentKind::kText, todo);
+  if (value == nullptr) return fallback;
+  if (const auto time = parse_time(value->text)) return *time;
+  wrong(key, quoted(key) + " is \"" + value->text + "\", which is no time", todo);
+  return fallback;
+}
+
+uint32_t TableReader::share_per_million(std::string_view key, uint32_t fallback) {
+  const std::string todo = "give a share like \"1%\" or \"0.01%\", in steps of 0.0001%";
+  const DocumentValue* value = take(key, DocumentKind::kText, todo);
+  if (value == nullptr) return fallback;
+  if (const auto share = parse_share(value->text)) return *share;
+  wrong(key, quoted(key) + " is \"" + value->text + "\", which is no share", todo);
+  return fallback;
+}
+
+std::optional<std::pair<std::string, std::string>> TableReader::pair(std::string_view key) {
+  const std::string todo = "give two names like [\"leaf0\", \"spine1\"]";
+  const DocumentValue* value = take(key, DocumentKind::kArray, todo);
+  if (value == nullptr) return std::nullopt;
+  if (value->items.size() == 2 && value->items[0].kind == DocumentKind::kText &&
+      value->items[1].kind == DocumentKind::kText) {
+    return std::pair{value->items[0].text, value->items[1].text};
+  }
+  wrong(key, quoted(key) + " is not two names", todo);
+  return std::nullopt;
+}
+
+std::string TableReader::name(std::string_view key) {
+  const std::string todo = "give 1 to 15 letters, digits, '-' or '_', a letter first";
+  need(key, todo);
+  std::string name = text(key, "");
+  if (has(key) && !is_name(name)) wrong(key, "\"" + name + "\" cannot be a name", todo);
+  return name;
+}
+
+void TableReader::need(std::string_view key, const std::string& todo) {
+  if (!has(key)) errors_.add(line(), "the key " + quoted(key) + " is missing", todo);
+}
+
+void TableReader::wrong(std::string_view key, const std::string& why, const std::string& todo) {
+  errors_.add(line_of(key), why, todo);
+}
+
+void TableReader::finish() {
+  if (table_.kind != DocumentKind::kTable) return;
+  const DocumentValue* first = nullptr;
+  for (const DocumentValue& item : table_.items) {
+    const bool known = std::find(known_.begin(), known_.end(), item.key) != known_.end();
+    if (!known && (first == nullptr || item.line < first->line)) first = &item;
+  }
+  if (first == nullptr) return;
+  std::string todo = "known here:";
+  for (const std::string& key : known_) todo += (&key == &known_.front() ? " " : ", ") + key;
+  errors_.add(first->line, "the key " + quoted(first->key) + " is not known", todo);
+}
+
+}  // namespace heddle::topology

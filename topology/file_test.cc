@@ -1,0 +1,201 @@
+// Topology files: what the keys mean, and that mistakes are told with their line.
+#include "topology/file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "topology/names.h"
+
+namespace heddle::topology {
+namespace {
+
+using testing::HasSubstr;
+
+Topology parsed(const std::string& text) {
+  Result<Topology> topology = parse_topology(text, "t.toml");
+  EXPECT_TRUE(topology) << topology.error().message();
+  return topology ? std::move(*topology) : Topology{};
+}
+
+std::string refused(const std::string& text) {
+  const Result<Topology> topology = parse_topology(text, "t.toml");
+  return topology ? "accepted" : topology.error().message();
+}
+
+constexpr const char* kSmall = R"(version = 1
+[fabric]
+kind = "leaf_spine"
+[switch_link]
+rate = "200Mbit/s"
+)";
+
+TEST(TopologyFile, FabricHasTheLinksThatTheTablesSay) {
+  const Topology topology = parsed(R"(version = 1
+[fabric]
+kind = "leaf_spine"
+leaves = 3
+spines = 2
+hosts_per_leaf = 4
+hash_seed = 7
+[host_link]
+rate = "1.5Gbit/s"
+queue = "125KB"
+mtu = 1500
+loss = "0.5%"
+[switch_link]
+rate = "unlimited"
+delay = "2.5us"
+ecn = true
+)");
+  EXPECT_EQ(topology.hosts.size(), 12u);
+  EXPECT_EQ(topology.switches.size(), 5u);
+  ASSERT_EQ(topology.links.size(), 18u);
+  EXPECT_EQ(topology.links[0].shape.rate.count, 1'500'000'000u);
+  EXPECT_EQ(topology.links[0].shape.queue.count, 125'000u);
+  EXPECT_EQ(topology.links[0].shape.mtu_bytes, 1'500u);
+  EXPECT_EQ(topology.links[0].shape.ecn_threshold.count, UINT64_MAX);
+  EXPECT_EQ(topology.links[0].backward.loss_per_million, 5'000u);
+  EXPECT_EQ(topology.links[17].shape.rate.count, 0u);
+  EXPECT_EQ(topology.links[17].shape.delay, nanos(2'500));
+  EXPECT_EQ(topology.links[17].shape.ecn_threshold.count, mebibytes(1).count / 4);
+  EXPECT_EQ(topology.links[17].forward.loss_per_million, 0u);
+}
+
+TEST(TopologyFile, OverrideChangesOneLinkAndKeepsTheRest) {
+  const Topology topology = parsed(std::string(kSmall) + R"(
+[[override]]
+link = ["spine1", "leaf0"]
+rate = "50Mbit/s"
+corrupt = "1%"
+)");
+  const Result<LinkEnds> ends = find_link(topology, "leaf0", "spine1");
+  ASSERT_TRUE(ends);
+  EXPECT_TRUE(ends->forward);
+  const Link& link = topology.links[ends->link];
+  EXPECT_EQ(link.shape.rate, megabits_per_s(50));
+  EXPECT_EQ(link.shape.mtu_bytes, 9'000u);
+  EXPECT_EQ(link.forward.corrupt_header_per_million + link.forward.corrupt_payload_per_million,
+            10'000u);
+  EXPECT_EQ(topology.links[ends->link + 1].shape.rate, megabits_per_s(200));
+}
+
+TEST(TopologyFile, SingleHostsSwitchesAndLinks) {
+  const Topology topology = parsed(R"(version = 1
+[[host]]
+name = "left"
+nics = 2
+[[host]]
+name = "right"
+nics = 2
+[[switch]]
+name = "tor"
+hash_seed = 9
+[[link]]
+ends = ["left", "tor"]
+[[link]]
+ends = ["tor", "right"]
+rate = "10Mbit/s"
+[[link]]
+ends = ["left.1", "right.1"]
+)");
+  EXPECT_EQ(topology.nics.size(), 4u);
+  EXPECT_EQ(topology.switches[0].hash_seed, 9u);
+  EXPECT_EQ(topology.links[1].shape.rate, megabits_per_s(10));
+  EXPECT_EQ(link_label(topology, 2), "left.1 - right.1");
+}
+
+TEST(TopologyFile, RailsPutEachNicOnALeafOfItsOwn) {
+  const Topology topology = parsed(R"(version = 1
+[fabric]
+kind = "leaf_spine"
+leaves = 4
+nics_per_host = 2
+rails = true
+)");
+  EXPECT_EQ(topology.hosts.size(), 4u);
+  EXPECT_TRUE(find_link(topology, "h0.1", "leaf1"));
+  EXPECT_TRUE(find_link(topology, "h3", "leaf2"));
+  EXPECT_TRUE(find_link(topology, "h3.1", "leaf3"));
+}
+
+TEST(TopologyFile, FaultsAddUpInTheOrderOfTheirTimes) {
+  const Topology topology = parsed(std::string(kSmall) + R"(
+[[fault]]
+at = "3s"
+link = ["leaf1", "spine0"]
+kind = "corrupt"
+corrupt = "0.1%"
+[[fault]]
+at = "2s"
+link = ["spine0", "leaf1"]
+kind = "loss"
+loss = "1%"
+one_way = true
+[[fault]]
+at = "4s"
+link = ["leaf0", "spine0"]
+kind = "down"
+[[fault]]
+at = "500ms"
+host = "h2"
+kind = "pause"
+)");
+  ASSERT_EQ(topology.changes.size(), 5u);
+  EXPECT_EQ(topology.changes[0].at, seconds(2));
+  EXPECT_EQ(topology.changes[0].direction, LinkDirection::kBackward);
+  EXPECT_EQ(topology.changes[0].faults.loss_per_million, 10'000u);
+  EXPECT_EQ(topology.changes[1].faults.loss_per_million, 0u);
+  EXPECT_EQ(topology.changes[2].direction, LinkDirection::kBackward);
+  EXPECT_EQ(topology.changes[2].faults.loss_per_million, 10'000u) << "the loss goes on";
+  EXPECT_EQ(topology.changes[2].faults.corrupt_payload_per_million, 500u);
+  EXPECT_EQ(topology.changes[3].kind, LinkChangeKind::kDown);
+  EXPECT_EQ(topology.changes[4].kind, LinkChangeKind::kNotice);
+  ASSERT_EQ(topology.host_changes.size(), 1u);
+  EXPECT_EQ(topology.host_changes[0].host, 2u);
+  EXPECT_TRUE(topology.host_changes[0].paused);
+}
+
+TEST(TopologyFile, MistakesAreToldWithTheirLine) {
+  EXPECT_THAT(refused("[fabric]\nkind = \"fat_tree\"\n"), HasSubstr("'version' is missing"));
+  EXPECT_THAT(refused("version = 2\n"), HasSubstr("t.toml:1: the version of its schema is 2"));
+  EXPECT_THAT(refused("version = 1\n"), HasSubstr("it has no hosts"));
+  EXPECT_THAT(refused("version = 1\n\nfabrik = 1\n"), HasSubstr("t.toml:3: the key 'fabrik'"));
+  EXPECT_THAT(refused("version = 1\n[fabric]\nkind = \"ring\"\n"), HasSubstr("t.toml:3"));
+  EXPECT_THAT(refused("version = 1\n[fabric]\nkind = \"fat_tree\"\nspines = 2\n"),
+              HasSubstr("t.toml:4: the key 'spines' is not known"));
+  EXPECT_THAT(refused("version = 1\n[fabric]\nkind = \"fat_tree\"\npods = 0\n"),
+              HasSubstr("t.toml:4: 'pods' is 0"));
+  EXPECT_THAT(refused("version = 1\n[host_link]\nrate = \"200Mbi\"\n"),
+              HasSubstr("t.toml:3: 'rate' is \"200Mbi\", which is no rate"));
+  EXPECT_THAT(refused("version = 1\n[host_link]\nqueue = \"1KB\"\n"),
+              HasSubstr("t.toml:3: the queue does not hold one full packet"));
+  EXPECT_THAT(refused("version = 1\n[host_link]\nloss = 0.01\n"),
+              HasSubstr("t.toml:3: 'loss' has a value of another type"));
+  EXPECT_THAT(refused("version = 1\n[[host]]\nname = \"a b\"\n"), HasSubstr("cannot be a name"));
+  EXPECT_THAT(refused("version = 1\n[[host]]\nname = \"a\"\n"),
+              HasSubstr("0 links instead of one"));
+  EXPECT_THAT(refused("version = \n"), HasSubstr("cannot read t.toml:1"));
+}
+
+TEST(TopologyFile, MistakesInLinksAndFaultsSayWhatThereIs) {
+  const std::string small = kSmall;
+  EXPECT_THAT(
+      refused(small + "[[override]]\nlink = [\"leaf0\", \"leaf1\"]\n"),
+      HasSubstr("t.toml:7: no link between leaf0 and leaf1 (leaf0 reaches: h0, h1, spine0"));
+  EXPECT_THAT(refused(small + "[[link]]\nends = [\"leaf0\", \"leaf7\"]\n"),
+              HasSubstr("t.toml:7: there is no host or switch 'leaf7'"));
+  EXPECT_THAT(refused(small + "[[fault]]\nat = \"2\"\nhost = \"h0\"\nkind = \"pause\"\n"),
+              HasSubstr("t.toml:7: 'at' is \"2\", which is no time"));
+  EXPECT_THAT(refused(small + "[[fault]]\nat = \"2s\"\nhost = \"h9\"\nkind = \"pause\"\n"),
+              HasSubstr("t.toml:8: there is no host 'h9'"));
+  EXPECT_THAT(refused(small + "[[fault]]\nat = \"2s\"\nkind = \"flood\"\n"),
+              HasSubstr("t.toml:8: there is no fault \"flood\""));
+  EXPECT_THAT(refused(small + "[[fault]]\nat = \"2s\"\nkind = \"loss\"\n"
+                              "link = [\"h0\", \"leaf0\"]\n"),
+              HasSubstr("'loss' is missing"));
+}
+
+}  // namespace
+}  // namespace heddle::topology
