@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::string_view kPrefix = "HEDDLE_";
 constexpr std::string_view kFileVariable = "HEDDLE_CONFIG";
+// The lab's and its hosts': they are set for every program in one.
+constexpr std::string_view kLabVariables = "HEDDLE_LAB";
 
 std::optional<std::string> variable(const ConfigSources& sources, std::string_view name) {
   for (const std::string& pair : sources.environment) {
@@ -145,6 +147,7 @@ Result<void> Config::read_environment(const ConfigSources& sources) {
   for (const std::string& pair : sources.environment) {
     const std::string_view name = std::string_view(pair).substr(0, pair.find('='));
     if (!name.starts_with(kPrefix) || name == kFileVariable || name.size() == pair.size()) continue;
+    if (name.starts_with(kLabVariables)) continue;
     const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const auto& entry) {
       return config_variable(entry.key->name) == name;
     });

@@ -1,0 +1,176 @@
+// Building: see build.h. Namespaces and cables are made by two batches of `ip` from outside; then
+// one worker a namespace sets up the inside, several at a time.
+#include "lab/build.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "base/document.h"
+#include "lab/batches.h"
+#include "lab/processes.h"
+#include "lab/routes.h"
+#include "lab/tool.h"
+#include "lab/worker.h"
+
+namespace heddle::lab {
+namespace {
+
+constexpr const char* kNoSeed =
+    "this kernel has no fib_multipath_hash_seed (Linux 6.11): all switches hash alike, so tiers "
+    "polarise";
+constexpr const char* kNoSteering =
+    "this host does not let the lab steer receive processing: busy links reorder packets";
+
+Result<void> run_batch(const std::string& tool, const std::string& text) {
+  if (text.empty()) return {};
+  const Result<std::string> done = run_tool({tool, "-batch", "-"}, text);
+  if (!done) return fail(done.error());
+  return {};
+}
+
+// All processors, as the hexadecimal masks of /sys: without steering a flow's packets may be
+// handled by two processors at once and overtake each other.
+std::string processor_mask() {
+  const long count = std::max(1L, sysconf(_SC_NPROCESSORS_ONLN));
+  std::string mask;
+  for (long first = 0; first < count; first += 32) {
+    const long here = std::min(32L, count - first);
+    const uint32_t bits = here == 32 ? UINT32_MAX : (uint32_t{1} << here) - 1;
+    mask = fmt::format("{:x}", bits) + (mask.empty() ? "" : "," + mask);
+  }
+  return mask;
+}
+
+// Where the kernel can (Linux 6.3), all devices that are made from now on get the mask; this needs
+// no rights over the real machine.
+Result<std::string> prepare(const Place& place, const std::string& mask) {
+  if (Result<void> in = enter_namespace(place.netns, false); !in) return fail(in.error());
+  static_cast<void>(write_kernel_file("/proc/sys/net/core/rps_default_mask", mask));
+  return std::string();
+}
+
+bool is_steered(const std::string& queue) {
+  const Result<std::string> mask = read_text_file(queue + "/rps_cpus", "");
+  return mask && mask->find_first_of("123456789abcdef") != std::string::npos;
+}
+
+bool steer(const Port& port, const std::string& mask) {
+  const std::string queues = "/sys/class/net/" + port.device + "/queues";
+  std::error_code error;
+  bool steered = false;
+  for (const auto& entry : std::filesystem::directory_iterator(queues, error)) {
+    if (entry.path().filename().string().rfind("rx-", 0) != 0) continue;
+    const std::string queue = entry.path().string();
+    steered = is_steered(queue) || write_kernel_file(queue + "/rps_cpus", mask).has_value();
+    if (!steered) return false;
+  }
+  return steered;
+}
+
+// Packets leave hosts one by one: a limited link cannot cut large ones well, and counts them wrong.
+Result<void> stop_segmentation(const Port& port) {
+  const Result<std::string> done = run_tool({"ethtool", "-K", port.device, "gso", "off", "tso",
+                                             "off", "gro", "off", "tx-udp-segmentation", "off"});
+  if (!done) return fail(done.error());
+  return {};
+}
+
+// Sets up the inside of one namespace, in a process that is there. Returns notes, one a line.
+Result<std::string> furnish(const Layout& layout, uint32_t at, const NextHops& hops,
+                            const BuildOptions& options) {
+  const Place& place = layout.places[at];
+  if (Result<void> in = enter_namespace(place.netns, true); !in) return fail(in.error());
+  std::string notes;
+  for (const auto& [path, value] : sysctls(layout, place)) {
+    if (Result<void> set = write_kernel_file("/proc/sys/net/" + path, value); !set) {
+      return fail(set.error());
+    }
+  }
+  if (place.is_switch && !write_kernel_file("/proc/sys/net/ipv4/fib_multipath_hash_seed",
+                                            std::to_string(ecmp_seed(layout, place)))) {
+    notes += std::string(kNoSeed) + "\n";
+  }
+  const std::string routes =
+      place.is_switch ? switch_route_batch(layout, at, hops) : host_route_batch(layout, place);
+  for (const Result<void>& done : {run_batch("tc", queue_batch(layout, place)),
+                                   run_batch("ip", address_batch(layout, place) + routes)}) {
+    if (!done) return fail(done.error());
+  }
+  for (const uint32_t i : place.ports) {
+    const Port& port = layout.ports[i];
+    if (!options.reorder && !steer(port, processor_mask()))
+      notes += std::string(kNoSteering) + "\n";
+    const bool shaped = layout.topology.links[port.link].shape.rate.count != 0;
+    if (place.is_switch || !shaped) continue;
+    if (Result<void> stopped = stop_segmentation(port); !stopped) return fail(stopped.error());
+  }
+  return notes;
+}
+
+Result<void> prepare_all(const Layout& layout, const BuildOptions& options) {
+  if (options.reorder) return {};
+  Workers workers;
+  for (const Place& place : layout.places) {
+    workers.start([&place] { return prepare(place, processor_mask()); });
+  }
+  if (const auto done = workers.finish(); !done) return fail(done.error());
+  return {};
+}
+
+std::vector<std::string> distinct_lines(const std::vector<std::string>& texts) {
+  std::set<std::string> lines;
+  for (const std::string& text : texts) {
+    for (size_t at = 0, end = 0; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
+      lines.insert(text.substr(at, end - at));
+    }
+  }
+  return {lines.begin(), lines.end()};
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> build(const Layout& layout, const BuildOptions& options) {
+  if (Result<void> made = run_batch("ip", namespace_batch(layout)); !made) {
+    return fail(made.error());
+  }
+  if (Result<void> ready = prepare_all(layout, options); !ready) return fail(ready.error());
+  if (Result<void> made = run_batch("ip", cable_batch(layout)); !made) return fail(made.error());
+  const NextHops hops = next_hops(layout, std::vector<bool>(layout.topology.links.size(), true));
+  Workers workers;
+  for (uint32_t at = 0; at < layout.places.size(); ++at) {
+    workers.start([&layout, &hops, &options, at] { return furnish(layout, at, hops, options); });
+  }
+  Result<std::vector<std::string>> notes = workers.finish();
+  if (!notes) return notes;
+  return distinct_lines(*notes);
+}
+
+std::vector<std::string> namespaces_of(const std::string& lab) {
+  const std::string prefix = "heddle." + lab + ".";
+  std::vector<std::string> found;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/run/netns", error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.rfind(prefix, 0) == 0) found.push_back(name);
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+Result<void> tear_down(const std::string& lab) {
+  const std::vector<std::string> found = namespaces_of(lab);
+  Result<void> ended = end_processes_in(found);
+  std::string batch;
+  for (const std::string& name : found) batch += "netns delete " + name + "\n";
+  if (batch.empty()) return ended;
+  if (const auto done = run_tool({"ip", "-force", "-batch", "-"}, batch); !done) {
+    return fail(done.error());
+  }
+  return ended;
+}
+
+}  // namespace heddle::lab

@@ -1,0 +1,57 @@
+// Exec: see exec.h.
+#include "lab/exec.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "lab/worker.h"
+
+namespace heddle::lab {
+namespace {
+
+// What a container forbids of this, a program can do without.
+void dress(const Lab& lab, const std::string& host) {
+  const std::string hosts = lab_folder(lab.state.name) + "/hosts";
+  static_cast<void>(mount(hosts.c_str(), "/etc/hosts", nullptr, MS_BIND, nullptr));
+  if (unshare(CLONE_NEWUTS) == 0) static_cast<void>(sethostname(host.data(), host.size()));
+  setenv("HEDDLE_LAB", lab.state.name.c_str(), 1);
+  setenv("HEDDLE_LAB_HOST", host.c_str(), 1);
+}
+
+const Place* find_place(const Layout& layout, const std::string& name) {
+  for (const Place& place : layout.places) {
+    if (place.name == name) return &place;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Error exec_on_host(const Lab& lab, const std::string& host, const std::vector<std::string>& words) {
+  const Place* place = find_place(lab.layout, host);
+  if (place == nullptr) {
+    return {ErrorCode::kInvalid, fmt::format("cannot run {} on '{}'", words.front(), host),
+            fmt::format("the lab '{}' has no host or switch of that name", lab.state.name),
+            "see `heddle lab list` for its hosts"};
+  }
+  if (Result<void> in = enter_namespace(place->netns, true); !in) return in.error();
+  dress(lab, host);
+  return exec_program(words);
+}
+
+Error exec_program(const std::vector<std::string>& words) {
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  execvp(arguments[0], arguments.data());
+  return {ErrorCode::kUnavailable, "cannot run " + words.front(), std::strerror(errno),
+          "give a program that is installed, with its path if it is not on PATH"};
+}
+
+}  // namespace heddle::lab

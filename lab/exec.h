@@ -1,0 +1,20 @@
+// Exec: this process becomes a program on a host of a lab. Beside the host's network it sees the
+// host's name and a file /etc/hosts with all names of the lab.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "lab/lab.h"
+
+namespace heddle::lab {
+
+// Returns only errors: kInvalid for a host that does not exist, kPermission, kUnavailable for a
+// program that cannot be started.
+Error exec_on_host(const Lab& lab, const std::string& host, const std::vector<std::string>& words);
+
+// Becomes a program where it is. Returns only errors.
+Error exec_program(const std::vector<std::string>& words);
+
+}  // namespace heddle::lab

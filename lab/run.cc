@@ -1,0 +1,132 @@
+// Run: see run.h. The terminal's Ctrl-C reaches the command directly; SIGTERM and SIGHUP are passed
+// on. What ignores them is ended after five seconds, or at once by a second signal.
+#include "lab/run.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include "lab/exec.h"
+#include "lab/processes.h"
+
+namespace heddle::lab {
+namespace {
+
+constexpr int kGraceMs = 5'000;
+
+std::atomic<int>& first_signal() {
+  static std::atomic<int> number{0};
+  return number;
+}
+
+std::atomic<int>& signal_count() {
+  static std::atomic<int> count{0};
+  return count;
+}
+
+void note(int number) {
+  int none = 0;
+  first_signal().compare_exchange_strong(none, number);
+  signal_count().fetch_add(1);
+}
+
+constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
+
+[[noreturn]] void become(const Lab& lab, const std::vector<std::string>& words, int report) {
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  for (const int number : kSignals) signal(number, SIG_DFL);
+  setenv("HEDDLE_LAB", lab.state.name.c_str(), 1);
+  const Error error = exec_program(words);
+  const ssize_t told = write(report, error.why.data(), error.why.size());
+  _exit(told < 0 ? 126 : 127);
+}
+
+// Why the command could not start; empty once it runs.
+std::string start_failure(int pipe) {
+  std::array<char, 256> text{};
+  ssize_t got = 0;
+  do {
+    got = read(pipe, text.data(), text.size());
+  } while (got < 0 && errno == EINTR);
+  close(pipe);
+  return got > 0 ? std::string(text.data(), static_cast<size_t>(got)) : "";
+}
+
+// Waits for the command, passing signals on.
+int wait_for(pid_t command) {
+  int passed_on = 0;
+  int waited_ms = 0;
+  const int descriptor = static_cast<int>(syscall(SYS_pidfd_open, command, 0));
+  for (;;) {
+    int status = 0;
+    const pid_t ended = waitpid(command, &status, WNOHANG);
+    if (ended == command) {
+      if (descriptor >= 0) close(descriptor);
+      return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    }
+    const int signals = signal_count().load();
+    if (signals > passed_on) {
+      if (passed_on > 0 || noted_signal() != SIGINT) kill(command, noted_signal());
+      if (passed_on > 0) waited_ms = kGraceMs;
+      passed_on = signals;
+    }
+    if (passed_on > 0 && waited_ms >= kGraceMs) kill(command, SIGKILL);
+    pollfd wait{descriptor, POLLIN, 0};
+    const int timeout_ms = passed_on > 0 ? 50 : 500;
+    poll(&wait, descriptor >= 0 ? 1 : 0, timeout_ms);
+    if (passed_on > 0) waited_ms += timeout_ms;
+  }
+}
+
+void end_descendants() {
+  for (int round = 0; round < 300; ++round) {
+    const std::vector<pid_t> left = descendants();
+    if (left.empty()) return;
+    for (const pid_t process : left) kill(process, SIGKILL);
+    while (waitpid(-1, nullptr, WNOHANG) > 0) continue;
+    usleep(2'000);
+  }
+}
+
+}  // namespace
+
+void note_signals() {
+  static_cast<void>(first_signal());  // made before a handler needs them
+  static_cast<void>(signal_count());
+  struct sigaction action {};
+  action.sa_handler = note;
+  for (const int number : kSignals) sigaction(number, &action, nullptr);
+}
+
+int noted_signal() { return first_signal().load(); }
+
+Result<int> run_command(const Lab& lab, const std::vector<std::string>& words) {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);  // what the command leaves behind becomes ours, to be ended
+  std::array<int, 2> report{};
+  const std::string what = "cannot run " + words.front();
+  if (pipe2(report.data(), O_CLOEXEC) != 0) {
+    return fail(ErrorCode::kSystem, what, std::strerror(errno), "see `ulimit -n`");
+  }
+  const pid_t command = fork();
+  if (command == 0) become(lab, words, report[1]);
+  close(report[1]);
+  if (command < 0) return fail(ErrorCode::kSystem, what, std::strerror(errno), "see `ulimit -u`");
+  const std::string failure = start_failure(report[0]);
+  const int status = wait_for(command);
+  end_descendants();
+  if (failure.empty()) return status;
+  return fail(ErrorCode::kUnavailable, what, failure,
+              "give a program that is installed, with its path if it is not on PATH");
+}
+
+}  // namespace heddle::lab

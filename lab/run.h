@@ -1,0 +1,23 @@
+// Run: a lab for as long as one command lives. `heddle lab run` drives it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "lab/lab.h"
+
+namespace heddle::lab {
+
+// Waits for the command, which finds the lab by HEDDLE_LAB in its environment. A signal that comes
+// meanwhile is passed on to it. When the command has ended, its own children that still live are
+// ended too. Returns its exit status, 128 and the signal's number if one ended it. Errors:
+// kUnavailable where it cannot be started.
+Result<int> run_command(const Lab& lab, const std::vector<std::string>& words);
+
+// From now on SIGINT, SIGTERM and SIGHUP are noted instead of ending this process.
+void note_signals();
+// The first that came; 0: none.
+int noted_signal();
+
+}  // namespace heddle::lab

@@ -1,0 +1,90 @@
+"""A lab for the tests that need one: files of topologies, and what its hosts send and count."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import program
+
+LEAF_SPINE = """version = 1
+[fabric]
+kind = "leaf_spine"
+leaves = 2
+spines = 4
+hosts_per_leaf = 2
+[host_link]
+rate = "1Gbit/s"
+queue = "625KB"
+mtu = 1500
+[switch_link]
+rate = "200Mbit/s"
+queue = "125KB"
+mtu = 1500
+"""
+
+# Sends datagrams to the discard port: address, first source port, ports, datagrams a port, bytes.
+_SEND = """
+import socket, sys
+to, first, ports, count, size = sys.argv[1], *map(int, sys.argv[2:])
+family = socket.AF_INET6 if ':' in to else socket.AF_INET
+for port in range(first, first + ports):
+    sender = socket.socket(family, socket.SOCK_DGRAM)
+    sender.bind(('', port))
+    for _ in range(count):
+        sender.sendto(bytes(size), (to, 9))
+"""
+
+
+def missing():
+    """Why this host can make no lab; None where it can."""
+    for tool in ("ip", "tc", "nft", "ethtool"):
+        if shutil.which(tool) is None:
+            return f"there is no program {tool}"
+    probe = subprocess.run(["unshare", "--net", "--mount", "true"], capture_output=True, text=True, check=False)
+    return None if probe.returncode == 0 else "network namespaces are not allowed here: " + probe.stderr.strip()
+
+
+def heddle(*words, check=True, **options):
+    done = subprocess.run([program.HEDDLE, *words], capture_output=True, text=True, check=False,
+                          env=program.environment(), timeout=program.PATIENCE_S, **options)
+    if check and done.returncode != 0:
+        raise AssertionError(f"heddle {' '.join(words)}: {done.returncode}: {done.stderr}")
+    return done
+
+
+class Lab:
+    """A lab that is up until close()."""
+
+    def __init__(self, folder, text, name):
+        self.name = f"{name}-{os.getpid()}"
+        self.file = os.path.join(folder, self.name + ".toml")
+        with open(self.file, "w", encoding="utf-8") as file:
+            file.write(text)
+        self.said = heddle("lab", "up", self.file, "--name", self.name).stderr
+
+    def close(self):
+        heddle("lab", "down", self.name, check=False)
+
+    def exec(self, host, *words, check=True):
+        return heddle("lab", "exec", host, "--name", self.name, "--", *words, check=check).stdout
+
+    def start(self, host, *words):
+        return subprocess.Popen([program.HEDDLE, "lab", "exec", host, "--name", self.name, "--", *words],
+                                env=program.environment(), stdout=subprocess.PIPE, text=True)
+
+    def send(self, host, to, ports=1, count=100, size=100, first_port=20000):
+        self.exec(host, sys.executable, "-c", _SEND, to, *map(str, (first_port, ports, count, size)))
+
+    def packets(self, place, direction="sent"):
+        """Packets that each device of a host or switch has sent or received so far."""
+        column = 9 if direction == "sent" else 1
+        lines = self.exec(place, "cat", "/proc/self/net/dev").splitlines()[2:]
+        fields = (line.replace(":", " ", 1).split() for line in lines)
+        return {words[0]: int(words[column + 1]) for words in fields}
+
+    def sent_during(self, place, action):
+        """How many packets each device of a place sent while `action` ran."""
+        before = self.packets(place)
+        action()
+        return {name: count - before[name] for name, count in self.packets(place).items()}
