@@ -37,6 +37,13 @@ constexpr std::array kKeys = {
               .doc = "socket buffer to ask the system for; 0: as much as is useful",
               .min = 0,
               .max = int64_t{1} << 30},
+    ConfigKey{.name = "key_file",
+              .doc = "file with the cluster's keys, for its owner only (0600); empty: nothing is "
+                     "sealed"},
+    ConfigKey{.name = "unsealed_chunks",
+              .type = ConfigType::kBoolean,
+              .fallback = "false",
+              .doc = "with keys: lets network cards write payload remotely, which seals nothing"},
     ConfigKey{.name = "drive",
               .fallback = "inline",
               .doc = "who moves data: the program's own calls, or a thread of its own",

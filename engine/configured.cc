@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
+#include "engine/key_file.h"
 #include "transport/names.h"
 
 namespace heddle::engine {
@@ -34,6 +36,12 @@ NetworkOptions configured_network(const Config& config) {
   return network;
 }
 
+Result<std::vector<transport::ClusterKey>> configured_keys(const Config& config) {
+  const std::string& path = config.text("key_file");
+  if (path.empty()) return std::vector<transport::ClusterKey>();
+  return read_key_file(path);
+}
+
 Result<Options> configured_options(const Config& config) {
   if (auto known = check_name(config, "congestion", transport::controller_names()); !known) {
     return fail(known.error());
@@ -50,6 +58,10 @@ Result<Options> configured_options(const Config& config) {
   transport.peer_dead_after = millis(config.integer("peer_dead_after_ms"));
   transport.handshake_timeout = millis(config.integer("handshake_timeout_ms"));
   transport.close_timeout = millis(config.integer("close_timeout_ms"));
+  transport.unsealed_chunks = config.boolean("unsealed_chunks");
+  Result<std::vector<transport::ClusterKey>> keys = configured_keys(config);
+  if (!keys) return fail(keys.error());
+  transport.keys = std::move(*keys);
   options.drive = config.text("drive") == "thread" ? Drive::kThread : Drive::kInline;
   const std::string& spin = config.text("spin");
   options.spin = spin == "never" ? Spin::kNever : spin == "always" ? Spin::kAlways : Spin::kAuto;

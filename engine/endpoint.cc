@@ -331,6 +331,17 @@ const datapath::Capabilities& Endpoint::capabilities() const {
   return body_->datapath_->capabilities();
 }
 
+Result<void> Endpoint::set_keys(std::span<const transport::ClusterKey> keys) {
+  const Wheel::Lock lock = body_->wheel_.lock();
+  if (keys.empty() || !body_->transport_.keyed()) {
+    return fail(ErrorCode::kInvalid, "cannot change the cluster keys",
+                keys.empty() ? "there are none" : "this endpoint was made without any",
+                "make a new endpoint: whether packets are sealed does not change");
+  }
+  body_->transport_.set_keys(keys);
+  return {};
+}
+
 transport::Statistics Endpoint::statistics() const {
   const Wheel::Lock lock = body_->wheel_.lock();
   return body_->transport_.statistics();

@@ -66,6 +66,10 @@ class Endpoint {
   // Closes at once and gives it back; operations end with kClosed, the peer's as well.
   void abort(Connection connection);
 
+  // Cluster keys for connections to come; those that are open keep theirs. Errors: kInvalid where
+  // there are none in `keys`, or the endpoint was made without.
+  Result<void> set_keys(std::span<const transport::ClusterKey> keys);
+
   // --- memory ---
 
   // Names [start, start + bytes), which must outlive the handle. Errors: those of the datapath.

@@ -14,4 +14,7 @@ struct ClusterKey {
   bool operator==(const ClusterKey&) const = default;
 };
 
+// By what handshakes name a key. It is derived one way, and travels in clear.
+std::array<std::byte, 8> key_id(const ClusterKey& key);
+
 }  // namespace heddle::transport

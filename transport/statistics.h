@@ -46,6 +46,7 @@ struct ConnectionStatistics {
   // UDP payload: what both ends would take, and the smallest that some path did not pass (0: none).
   uint32_t offered_datagram_bytes = 0;
   uint32_t refused_datagram_bytes = 0;
+  bool sealed = false;  // with cluster keys: each segment is kTagBytes longer
   const char* congestion = "";
 };
 

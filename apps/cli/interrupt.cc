@@ -13,6 +13,13 @@ std::atomic<int>& seen_signal() {
   return signal_number;
 }
 
+std::atomic<bool>& reload_asked() {
+  static std::atomic<bool> asked{false};
+  return asked;
+}
+
+void note_reload(int) { reload_asked().store(true); }
+
 void note_signal(int signal_number) { seen_signal().store(signal_number); }
 
 }  // namespace
@@ -26,6 +33,15 @@ void catch_interrupts() {
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
 }
+
+void catch_reload() {
+  static_cast<void>(reload_asked());
+  struct sigaction action {};
+  action.sa_handler = note_reload;
+  sigaction(SIGHUP, &action, nullptr);
+}
+
+bool take_reload() { return reload_asked().exchange(false); }
 
 int interrupted() { return seen_signal().load(); }
 

@@ -8,6 +8,10 @@ namespace heddle::cli {
 void catch_interrupts();
 // The signal that came; 0: none.
 int interrupted();
+// Starts to catch SIGHUP, which asks a long-running command to read its key file anew.
+void catch_reload();
+// Whether that was asked for since the last call.
+bool take_reload();
 // What a shell expects of a program that a signal ended: 130 for SIGINT, 143 for SIGTERM.
 int interrupted_exit_status();
 

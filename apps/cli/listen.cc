@@ -4,18 +4,36 @@
 #include <fmt/core.h>
 
 #include "apps/cli/attachment.h"
+#include "apps/cli/drops.h"
 #include "apps/cli/interrupt.h"
 #include "apps/cli/quantity.h"
 #include "apps/cli/service/server.h"
 #include "apps/cli/terminal.h"
+#include "base/log.h"
 #include "base/version.h"
 #include "datapath/resolve.h"
+#include "engine/configured.h"
+#include "engine/key_file.h"
 
 namespace heddle::cli {
 namespace {
 
 // Of a server that runs for weeks only the latest records are kept.
 constexpr size_t kMostRecords = 1000;
+
+// The key file has changed. Where it cannot be used, the keys stay as they are.
+void reload_keys(const Config& config, engine::Endpoint& endpoint) {
+  const auto keys = engine::configured_keys(config);
+  const Result<void> changed = keys ? endpoint.set_keys(*keys) : fail(keys.error());
+  if (!changed) {
+    print_error(changed.error());
+    print_warning("the keys of before stay in use");
+    return;
+  }
+  std::string ids;
+  for (const transport::ClusterKey& key : *keys) ids += " " + engine::id_text(key);
+  log_info("keys read anew:{}", ids);
+}
 
 }  // namespace
 
@@ -40,14 +58,19 @@ int listen(const Config& config, const ListenOptions& options) {
     records.push_back({{"peer", peer}});
     records.back().update(record);
   };
+  const bool keyed = !config.text("key_file").empty();
+  if (keyed) catch_reload();
   Server server(**endpoint, report);
-  const bool all_well = server.run(options.once);
+  const bool all_well = server.run(options.once, [&] {
+    if (keyed && take_reload()) reload_keys(config, **endpoint);
+  });
   const int stopped_by = interrupted();
   if (options.json) {
     const Json document = {{"heddle", std::string(kVersion)},
                            {"address", address},
                            {"clients", server.clients()},
                            {"interrupted", stopped_by != 0},
+                           {"dropped_datagrams", drops_of((*endpoint)->statistics())},
                            {"records", records}};
     print(document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   } else if (stopped_by != 0) {

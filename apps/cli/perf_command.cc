@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "apps/cli/attachment.h"
+#include "apps/cli/drops.h"
 #include "apps/cli/interrupt.h"
 #include "apps/cli/listen.h"
 #include "apps/cli/perf/measure.h"
@@ -92,6 +93,7 @@ PerfSetting setting_of(const Client& client, const Config& config) {
   if (const auto known = client.endpoint().statistics(client.connection())) {
     setting.paths = known->paths;
     setting.congestion = known->congestion;
+    setting.sealed = known->sealed;
   }
   return setting;
 }
@@ -122,6 +124,7 @@ class PerfRun {
   }
 
   const std::vector<Measurement>& measurements() const { return measurements_; }
+  const engine::Endpoint& endpoint() const { return client_.endpoint(); }
 
  private:
   Client& client_;
@@ -135,7 +138,8 @@ Result<int> conclude(const PerfSetting& setting, const PerfOptions& options, con
   const bool stopped = interrupted() != 0;
   if (options.json) {
     const Error* error = ran || stopped ? nullptr : &ran.error();
-    const Json document = perf_document(setting, run.measurements(), stopped, error);
+    Json document = perf_document(setting, run.measurements(), stopped, error);
+    document["dropped_datagrams"] = drops_of(run.endpoint().statistics());
     print(document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   }
   if (stopped) return interrupted_exit_status();

@@ -10,6 +10,7 @@
 
 #include "apps/cli/completion_command.h"
 #include "apps/cli/config_command.h"
+#include "apps/cli/key_command.h"
 #include "apps/cli/lab_command.h"
 #include "apps/cli/perf_command.h"
 #include "apps/cli/ping_command.h"
@@ -57,6 +58,7 @@ void add_commands(CLI::App& root, Invocation& invocation) {
   add_perf_command(root, invocation);
   add_lab_command(root, invocation);
   add_config_command(root, invocation);
+  add_key_command(root, invocation);
   add_completion_command(root, invocation);
 }
 

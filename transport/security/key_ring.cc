@@ -49,6 +49,8 @@ RingKey::~RingKey() {
   wipe(session);
 }
 
+std::array<std::byte, 8> key_id(const ClusterKey& key) { return RingKey(key).id; }
+
 KeyRing::KeyRing(std::span<const ClusterKey> keys) {
   for (const ClusterKey& key : keys) keys_.push_back(std::make_shared<const RingKey>(key));
 }

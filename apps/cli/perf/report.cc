@@ -174,8 +174,9 @@ std::string setting_text(const PerfSetting& setting) {
       setting.paths_asked > setting.paths
           ? fmt::format(" (of {} asked: no more are allowed there)", setting.paths_asked)
           : "";
-  return fmt::format("{}, {} path{}{}, {}\n", setting.peer, setting.paths,
-                     setting.paths == 1 ? "" : "s", fewer, setting.congestion);
+  return fmt::format("{}, {} path{}{}, {}{}\n", setting.peer, setting.paths,
+                     setting.paths == 1 ? "" : "s", fewer, setting.congestion,
+                     setting.sealed ? ", sealed" : "");
 }
 
 std::string measurement_text(const Measurement& measurement) {
@@ -249,6 +250,7 @@ Json perf_document(const PerfSetting& setting, std::span<const Measurement> meas
                    {"peer", setting.peer},
                    {"paths", setting.paths},
                    {"congestion", setting.congestion},
+                   {"sealed", setting.sealed},
                    {"interrupted", stopped}};
   if (error != nullptr) document.update(to_json(*error));
   document["tests"] = Json::array();

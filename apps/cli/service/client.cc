@@ -47,8 +47,10 @@ Result<std::unique_ptr<Client>> Client::connect(engine::Endpoint& endpoint, cons
     error.what = fmt::format("cannot connect to {}", client->peer_);
     if (error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimeout) {
       const uint16_t port = endpoint.status(*connection).peer.port;
-      error.todo = fmt::format("start '{} --listen{}' there, and let UDP through", server,
-                               port == default_port ? "" : fmt::format(" -p {}", port));
+      error.todo = fmt::format(
+          "start '{} --listen{}' there, with the same key_file or none, and "
+          "let UDP through",
+          server, port == default_port ? "" : fmt::format(" -p {}", port));
     }
     return fail(std::move(error));
   }

@@ -7,10 +7,11 @@
 
 namespace heddle::cli {
 
-bool Server::run(bool once) {
+bool Server::run(bool once, const std::function<void()>& each_round) {
   bool all_well = true;
   while (interrupted() == 0) {
     endpoint_.progress(millis(200));
+    each_round();
     const auto gone = [&all_well](std::unique_ptr<Session>& session) {
       if (session->step()) return false;
       all_well = all_well && !session->failed();

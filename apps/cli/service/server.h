@@ -2,6 +2,7 @@
 // of clients at once on one thread; a client that dies takes only its own session with it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -16,8 +17,9 @@ class Server {
       : endpoint_(endpoint), reporter_(std::move(reporter)) {}
 
   // Serves until a signal comes, or, with `once`, until the first client has gone. Returns false if
-  // a client died (only with `once`).
-  bool run(bool once);
+  // a client died (only with `once`). `each_round` is called between two looks, several times a
+  // second.
+  bool run(bool once, const std::function<void()>& each_round);
   uint64_t clients() const { return clients_; }
 
  private:

@@ -30,7 +30,7 @@ class Service : public testing::Test {
     client_end_ = open_on_loopback(false);
     thread_ = std::thread([this] {
       Server server(*server_end_, [](const std::string&, const std::string&, const Json&) {});
-      all_well_ = server.run(/*once=*/true);
+      all_well_ = server.run(/*once=*/true, [] {});
     });
   }
   void TearDown() override { thread_.join(); }

@@ -1,0 +1,12 @@
+// `heddle key`: makes key files, and tells which keys stand in one.
+#pragma once
+
+#include <CLI/App.hpp>
+
+#include "apps/cli/program.h"
+
+namespace heddle::cli {
+
+void add_key_command(CLI::App& root, Invocation& invocation);
+
+}  // namespace heddle::cli
