@@ -216,7 +216,7 @@ bool Connection::send_init(Nanos now, TxBatch& batch) {
   // An answer that never comes may be due to the cookie: the peer was restarted since.
   if (key_ && inits_sent_ > 0 && inits_sent_ % kInitsACookie == 0) init_.has_cookie = false;
   size_t mac_at = 0;
-  const size_t bytes = write_init(init_, {space, batch.header_space_bytes()}, &mac_at);
+  const size_t bytes = write_init(init_, {space, batch.header_space_bytes()}, mac_at);
   if (key_) sign(*key_, {space, bytes}, mac_at, {});
   // Each on another path, since one of them may be dead.
   const auto path = static_cast<uint16_t>(inits_sent_ % options_.paths);
@@ -231,7 +231,7 @@ bool Connection::send_accept(TxBatch& batch) {
   if (!batch.has_room(kInitBytes)) return false;
   std::byte* space = batch.header_space();
   size_t mac_at = 0;
-  const size_t bytes = write_accept(accept_, {space, batch.header_space_bytes()}, &mac_at);
+  const size_t bytes = write_accept(accept_, {space, batch.header_space_bytes()}, mac_at);
   if (key_) sign(*key_, {space, bytes}, mac_at, init_.parameters.key.nonce);
   batch.add(single(bytes, flight_.control_path(), space));
   accept_due_ = false;

@@ -178,14 +178,19 @@ const char* text_of(RefuseReason reason) {
   return "the peer does not accept connections";
 }
 
-size_t write_init(const InitPacket& packet, std::span<std::byte> space, size_t* mac_at) {
+size_t write_init(const InitPacket& packet, std::span<std::byte> space) {
+  size_t mac_at = 0;
+  return write_init(packet, space, mac_at);
+}
+
+size_t write_init(const InitPacket& packet, std::span<std::byte> space, size_t& mac_at) {
   CHECK(space.size() >= kInitBytes);
   space = space.first(kInitBytes);
   Writer writer = begin(PacketType::kInit, packet.connection, space);
   writer.put(packet.nonce).put(packet.sent_at.count).put(packet.reply_port);
   writer.put(static_cast<uint8_t>(packet.has_cookie)).put_bytes(packet.cookie);
   const std::byte* mac = write_parameters(packet.parameters, writer);
-  if (mac != nullptr && mac_at != nullptr) *mac_at = static_cast<size_t>(mac - space.data());
+  if (mac != nullptr) mac_at = static_cast<size_t>(mac - space.data());
   writer.put_zeros(writer.left());
   return kInitBytes;
 }
@@ -219,12 +224,17 @@ bool read_retry(std::span<const std::byte> bytes, RetryPacket& packet) {
   return reader.ok();
 }
 
-size_t write_accept(const AcceptPacket& packet, std::span<std::byte> space, size_t* mac_at) {
+size_t write_accept(const AcceptPacket& packet, std::span<std::byte> space) {
+  size_t mac_at = 0;
+  return write_accept(packet, space, mac_at);
+}
+
+size_t write_accept(const AcceptPacket& packet, std::span<std::byte> space, size_t& mac_at) {
   Writer writer = begin(PacketType::kAccept, packet.connection, space);
   writer.put(packet.nonce).put(packet.accepted_as).put(packet.echoed_sent_at.count);
   writer.put(packet.reply_port);
   const std::byte* mac = write_parameters(packet.parameters, writer);
-  if (mac != nullptr && mac_at != nullptr) *mac_at = static_cast<size_t>(mac - space.data());
+  if (mac != nullptr) mac_at = static_cast<size_t>(mac - space.data());
   return bytes_written(writer, space);
 }
 

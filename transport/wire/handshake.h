@@ -115,10 +115,11 @@ inline constexpr size_t kRefuseMacAt = 17;
 
 // Each returns the packet's bytes, written into `space` (at least kInitBytes). Where a proof of a
 // key belongs it leaves zeros; `mac_at` tells where, if the packet has key parameters.
-size_t write_init(const InitPacket& packet, std::span<std::byte> space, size_t* mac_at = nullptr);
+size_t write_init(const InitPacket& packet, std::span<std::byte> space);
+size_t write_init(const InitPacket& packet, std::span<std::byte> space, size_t& mac_at);
 size_t write_retry(const RetryPacket& packet, std::span<std::byte> space);
-size_t write_accept(const AcceptPacket& packet, std::span<std::byte> space,
-                    size_t* mac_at = nullptr);
+size_t write_accept(const AcceptPacket& packet, std::span<std::byte> space);
+size_t write_accept(const AcceptPacket& packet, std::span<std::byte> space, size_t& mac_at);
 size_t write_refuse(const RefusePacket& packet, std::span<std::byte> space);
 size_t write_version(const VersionPacket& packet, std::span<std::byte> space);
 size_t write_reset(const ResetPacket& packet, std::span<std::byte> space);
