@@ -21,7 +21,7 @@ Connection::Connection(Shared& shared, ConnectionId id, const Address& peer)
       id_(id),
       peer_(peer),
       made_with_port_(peer.port),
-      outgoing_(shared.out, shared.completions, id),
+      outgoing_(shared.out, shared.repeats, shared.completions, id),
       incoming_(
           shared.in, shared.eager, shared.completions, shared.placements, id,
           {shared.options.max_channels, shared.options.max_posted, shared.options.eager_blocks}),

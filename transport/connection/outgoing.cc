@@ -122,7 +122,7 @@ void Outgoing::apply_grant(uint32_t slot, const Grant& grant) {
     give_up(message, ErrorCode::kTruncated);
   } else if (message.lost_ahead) {
     const uint32_t end = std::max(message.next, 1u);
-    repeats_.push_back({slot, message.sequence, message.channel, 0, end, {}, kSentAhead});
+    repeats_.push_back({slot, message.sequence, 0, end, pack(OriginalWrite{}), Repeat::kSentAhead, message.channel});
   }
 }
 
@@ -198,7 +198,7 @@ bool Outgoing::peek_repeat(Piece& piece) {
     piece = Piece{repeat.message,    repeat.channel, repeat.sequence,
                   message->length(), repeat.start,   std::min(end, repeat.end) - repeat.start};
     piece.repeat = true;
-    piece.original = repeat.original;
+    piece.original = unpack_original(repeat.original);
     piece.payload = message->payload;
     if (message->length() == 0) piece.length = 0;
     return true;
@@ -409,8 +409,8 @@ void Outgoing::on_lost(const DataRecord& row, uint32_t start, uint32_t end, uint
   if (message == nullptr || message->failed || message->withdrawing) return;
   message->lost_ahead |= !message->granted;
   if (!message->granted) return;
-  repeats_.push_back({row.message, row.sequence, row.channel, start, std::max(end, start + 1),
-                      row.original, sent_as});
+  repeats_.push_back({row.message, row.sequence, start, std::max(end, start + 1),
+                      pack(row.original), sent_as, row.channel});
 }
 
 uint32_t Outgoing::sent_again(const DataRecord& row, uint32_t start, uint32_t end,
@@ -419,17 +419,16 @@ uint32_t Outgoing::sent_again(const DataRecord& row, uint32_t start, uint32_t en
   if (message != nullptr && message->lost_ahead && !message->granted) return 0;
   end = std::max(end, start + 1);
   uint32_t again = end - start;
-  for (size_t i = 0; i < repeats_.size(); ++i) {
-    const Repeat& waiting = repeats_[i];
-    const bool of_it = waiting.sent_as == sent_as || waiting.sent_as == kSentAhead;
+  repeats_.for_each([&](const Repeat& waiting) {
+    const bool of_it = waiting.sent_as == sent_as || waiting.sent_as == Repeat::kSentAhead;
     if (!of_it || waiting.message != row.message || waiting.sequence != row.sequence ||
         waiting.channel != row.channel) {
-      continue;
+      return;
     }
     const uint32_t from = std::max(start, waiting.start);
     const uint32_t to = std::min(end, waiting.end);
     again -= to > from ? to - from : 0;
-  }
+  });
   return again;
 }
 
@@ -478,7 +477,7 @@ void Outgoing::fail_all(ErrorCode error) {
 }
 
 size_t Outgoing::bytes_held() const {
-  size_t total = channels_.capacity() * sizeof(Channel) + repeats_.capacity() * sizeof(Repeat);
+  size_t total = channels_.capacity() * sizeof(Channel);
   for (const Channel& channel : channels_) {
     total += channel.messages.capacity() * sizeof(uint32_t);
     total += channel.grants.capacity() * sizeof(Grant);

@@ -11,6 +11,7 @@
 #include "base/ring.h"
 #include "transport/endpoint.h"
 #include "transport/recovery/interval_set.h"
+#include "transport/recovery/repeats.h"
 #include "transport/recovery/sent_runs.h"
 #include "transport/wire/control.h"
 #include "transport/wire/packet.h"
@@ -74,8 +75,9 @@ struct PeerLimits {
 
 class Outgoing {
  public:
-  Outgoing(OutPool& pool, Ring<Completion>& completions, ConnectionId connection)
-      : pool_(pool), completions_(completions), connection_(connection) {}
+  Outgoing(OutPool& pool, RepeatPool& repeats, Ring<Completion>& completions,
+           ConnectionId connection)
+      : pool_(pool), completions_(completions), connection_(connection), repeats_(repeats) {}
 
   // Messages posted before on channels that the peer does not have end with kInvalid.
   void set_limits(const PeerLimits& limits);
@@ -150,16 +152,6 @@ class Outgoing {
     uint32_t posted_to() const { return head + static_cast<uint32_t>(messages.size()); }
     uint32_t granted_to() const { return head + static_cast<uint32_t>(grants.size()); }
   };
-  static constexpr uint64_t kSentAhead = 0;  // given up together, whatever they were sent as
-  struct Repeat {
-    uint32_t message = kNoIndex;
-    uint32_t sequence = 0;
-    uint16_t channel = 0;
-    uint32_t start = 0;
-    uint32_t end = 0;
-    OriginalWrite original;
-    uint64_t sent_as = kSentAhead;
-  };
 
   Channel* channel_for(ChannelId channel);
   OutMessage* find(ChannelId channel, uint32_t sequence, uint32_t slot);
@@ -184,7 +176,7 @@ class Outgoing {
   PeerLimits limits_;
   std::vector<Channel> channels_;
   Ring<ChannelId> ready_;
-  Ring<Repeat> repeats_;
+  Repeats repeats_;
   Ring<ControlRecord> truncated_;
   std::vector<RemotePlace> places_;  // by slot; empty where nothing is written remotely
   uint32_t posted_ = 0;

@@ -63,8 +63,9 @@ class OutgoingTest : public ::testing::Test {
   using Operations = std::vector<OperationId>;
 
   OutPool pool_{1024};
+  RepeatPool repeats_{1024};
   Ring<Completion> completions_;
-  Outgoing out_{pool_, completions_, 7};
+  Outgoing out_{pool_, repeats_, completions_, 7};
   Completion last_;
 };
 
@@ -319,7 +320,7 @@ TEST_F(OutgoingTest, WithdrawnMessagesRunAheadOfTheirReceivesOnlySoFar) {
 }
 
 TEST_F(OutgoingTest, MessagesPostedBeforeThePeerSaidThatItHasNoSuchChannelEnd) {
-  Outgoing early(pool_, completions_, 8);
+  Outgoing early(pool_, repeats_, completions_, 8);
   ASSERT_TRUE(early.post(0, {1, 0, 10}, 1, 8));
   ASSERT_TRUE(early.post(5, {1, 0, 10}, 2, 8));
   early.set_limits({4, kMaxPosted, kEager, kEagerBlocks});

@@ -42,6 +42,7 @@ struct Shared {
   Observer observer;
   SentPool sent;
   OutPool out;  // bounded by max_posted a connection
+  RepeatPool repeats{UINT32_MAX};
   InPool in;    // bounded by max_posted a connection
   EagerBlocks eager;
   // Room for the end of everything that is posted: then nothing is allocated when much ends at

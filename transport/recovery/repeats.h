@@ -1,0 +1,68 @@
+// Repeats: stretches of messages that were lost and wait to be sent again, first in, first out. The
+// places are lent by a pool of the endpoint, so a connection that has lost nothing holds nothing.
+#pragma once
+
+#include <cstdint>
+
+#include "base/nanos.h"
+#include "base/pool.h"
+
+namespace heddle::transport {
+
+struct Repeat {
+  static constexpr uint64_t kSentAhead = 0;  // given up together, whatever they were sent as
+
+  uint32_t message = kNoIndex;  // in the pool of messages
+  uint32_t sequence = 0;
+  uint32_t start = 0;
+  uint32_t end = 0;
+  Nanos original;                 // pack() of an OriginalWrite
+  uint64_t sent_as = kSentAhead;  // tells the transmission that was given up
+  uint16_t channel = 0;
+  uint32_t next = kNoIndex;
+};
+
+// Bounded by what is in flight: at most 64 for each burst that is remembered.
+using RepeatPool = Pool<Repeat>;
+
+class Repeats {
+ public:
+  explicit Repeats(RepeatPool& pool) : pool_(pool) {}
+  ~Repeats() { clear(); }
+  Repeats(const Repeats&) = delete;
+  Repeats& operator=(const Repeats&) = delete;
+
+  bool empty() const { return first_ == kNoIndex; }
+  Repeat& front() { return pool_[first_]; }
+
+  void push_back(const Repeat& repeat) {
+    const uint32_t index = pool_.lend();
+    CHECK(index != kNoIndex);
+    pool_[index] = repeat;
+    pool_[index].next = kNoIndex;
+    (empty() ? first_ : pool_[last_].next) = index;
+    last_ = index;
+  }
+
+  void pop_front() {
+    const uint32_t index = first_;
+    first_ = pool_[index].next;
+    pool_.give_back(index);
+  }
+
+  void clear() {
+    while (!empty()) pop_front();
+  }
+
+  template <typename Visit>
+  void for_each(Visit visit) const {
+    for (uint32_t i = first_; i != kNoIndex; i = pool_[i].next) visit(pool_[i]);
+  }
+
+ private:
+  RepeatPool& pool_;
+  uint32_t first_ = kNoIndex;
+  uint32_t last_ = kNoIndex;
+};
+
+}  // namespace heddle::transport
