@@ -59,7 +59,7 @@ constexpr std::array kKeys = {
               .min = 1,
               .max = kMaxPaths},
     ConfigKey{.name = "congestion", .fallback = "cubic", .doc = "congestion control"},
-    ConfigKey{.name = "selector", .fallback = "two_choices", .doc = "how a path is chosen"},
+    ConfigKey{.name = "selector", .fallback = "reps", .doc = "how a path is chosen"},
     ConfigKey{.name = "peer_dead_after_ms",
               .type = ConfigType::kInteger,
               .fallback = "5000",

@@ -24,7 +24,7 @@ struct EndpointOptions {
   Bytes receive_capacity = {
       106496};  // what may be in flight towards this endpoint, over all senders
   std::string congestion = "cubic";      // name of the controller
-  std::string selector = "two_choices";  // name of the path selector
+  std::string selector = "reps";  // name of the path selector
   Bytes window_limit = mebibytes(64);    // no congestion window grows above it
   Nanos peer_dead_after = seconds(5);    // unanswered probes for so long: the peer is dead
   Nanos handshake_timeout = seconds(5);

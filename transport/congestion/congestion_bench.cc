@@ -55,7 +55,7 @@ void choose_a_path(benchmark::State& state, std::string_view name) {
   std::vector<PathSample> paths(static_cast<size_t>(state.range(0)));
   for (size_t i = 0; i < paths.size(); ++i) {
     paths[i].path = static_cast<uint16_t>(i);
-    paths[i].smoothed_rtt = micros(100) + nanos(static_cast<int64_t>(random.below(20'000)));
+    paths[i].latest_rtt = micros(100) + nanos(static_cast<int64_t>(random.below(20'000)));
   }
   for (auto _ : state) benchmark::DoNotOptimize(selector->select(paths, random));
 }

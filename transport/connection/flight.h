@@ -10,6 +10,7 @@
 
 #include "base/random.h"
 #include "transport/congestion/controller.h"
+#include "transport/congestion/loss_noise.h"
 #include "transport/congestion/pacer.h"
 #include "transport/connection/observer.h"
 #include "transport/connection/row_limit.h"
@@ -133,6 +134,7 @@ class Flight final : private SentRunListener {
   uint16_t choose_path(Nanos now, Random& random);
   uint32_t datagrams_that_fit(uint64_t budget, uint64_t size) const;
   uint64_t path_cap() const;
+  uint32_t burst_bytes() const;
   // Of a full packet on it.
   uint64_t packet_bytes(uint16_t id) const {
     return places(id) ? chunk_bytes_ : paths_[id].datagram_bytes;
@@ -180,6 +182,7 @@ class Flight final : private SentRunListener {
   SentRunListener& listener_;
   std::unique_ptr<Controller> controller_;
   std::unique_ptr<Selector> selector_;
+  LossNoise noise_;
   Pacer pacer_;
   RoundTrip round_trip_;
 
@@ -223,6 +226,9 @@ class Flight final : private SentRunListener {
   uint64_t lost_bytes_ = 0;  // of the losses being taken
   uint32_t lost_segments_ = 0;
   Nanos lost_sent_at_;
+  Nanos episode_began_;  // losses of what was sent before belong together: one reduction
+  uint32_t episode_lost_ = 0;
+  uint32_t episode_spurious_ = 0;  // of these, segments that had arrived
   uint64_t marks_ = 0;
   uint64_t spurious_segments_ = 0;
   Nanos phase_until_;

@@ -113,13 +113,16 @@ void Flight::bring_back(Nanos now, uint16_t id) {
 void Flight::set_aside_silent_paths(Nanos now) {
   if (active_ <= 1 || now < silence_check_at_) return;
   silence_check_at_ = now + kSilenceCheckEvery;
+  // Queues of several links differ: what one path's acknowledgements outrun on another is told by
+  // how much round trips vary over all of them.
+  const Nanos longest = round_trip_.smoothed() + 4 * round_trip_.variation();
   for (uint16_t id = 0; id < paths_.size() && active_ > 1; ++id) {
     const TxPath& path = paths_[id];
     if (!path.active() || id == newest_acked_path_ || path.sent.in_flight_segments() == 0) continue;
     const Nanos rtt = path.trip.measured() ? path.trip.smoothed() : round_trip_.smoothed();
     const Nanos oldest = path.sent.oldest_sent_at(pool_);
     if (oldest == Nanos::never()) continue;
-    if (newest_acked_sent_at_ - oldest > std::max(2 * rtt, kLeastSilence)) {
+    if (newest_acked_sent_at_ - oldest > std::max({2 * rtt, longest, kLeastSilence})) {
       set_aside(now, id, LossCause::kPathFailure);
     }
   }

@@ -47,7 +47,7 @@ bool Flight::on_ack(Nanos now, Nanos made_at, const AckFrame& frame) {
   forget_losses(now, frame.path);
   path.window.relax(now);
   refresh_usable(frame.path);
-  selector_->on_ack(frame.path, sample_of(frame.path));
+  selector_->on_ack(frame.path, sample_of(frame.path), {outcome.acked_bytes});
   set_aside_silent_paths(now);
   observer_.emit(events::AckReceived{now, connection_, frame.path, outcome.acked_bytes,
                                      path.trip.latest(), in_flight_bytes_});
@@ -109,6 +109,7 @@ void Flight::tell_controller(Nanos now, const AckFrame& frame, const AckOutcome&
   sample.active_paths = active_;
   sample.others_clean = others_clean(now, frame.path);
   sample.window_limited = window_limited_;
+  noise_.on_ack(sample.sent_at, sample.acked, sample.rtt);
   controller_->on_ack(now, sample);
   if (observer_.sink() != nullptr) {
     observer_.emit(events::WindowChanged{now, connection_, controller_->window().count,
@@ -122,7 +123,9 @@ void Flight::handle_spurious(Nanos now, uint16_t id, const AckOutcome& outcome) 
   const Nanos late = now - outcome.spurious_sent_at - round_trip_.minimum();
   const Nanos limit = std::max(path.trip.smoothed(), millis(1));
   path.window.widen(now, outcome.spurious_behind, std::clamp(late, Nanos{}, limit), limit);
-  controller_->on_spurious_loss(now);
+  // One needless repeat among real losses does not take their reduction back.
+  episode_spurious_ += outcome.spurious_segments;
+  if (episode_spurious_ >= episode_lost_) controller_->on_spurious_loss(now);
   observer_.step(now, connection_, id, RecoveryStep::kSpuriousRepeat);
   observer_.step(now, connection_, id, RecoveryStep::kWindowWidened);
 }
@@ -149,6 +152,11 @@ void Flight::take_losses(Nanos now, uint16_t id, LossCause cause) {
   const RecoveryStep step =
       cause == LossCause::kGap ? RecoveryStep::kGapRepeat : RecoveryStep::kTimeoutRepeat;
   observer_.step(now, connection_, id, step);
+  if (lost_sent_at_ > episode_began_) {
+    episode_began_ = now;
+    episode_lost_ = episode_spurious_ = 0;
+  }
+  episode_lost_ += lost_segments_;
   if (lost_bytes_ > 0) {
     LossSample sample;
     sample.sent_at = lost_sent_at_;
@@ -159,8 +167,15 @@ void Flight::take_losses(Nanos now, uint16_t id, LossCause cause) {
     sample.others_clean = others_clean(now, id);
     sample.timeout = cause == LossCause::kTimeout;
     sample.path_failure = cause == LossCause::kPathFailure;
-    controller_->on_loss(now, sample);
-    note_trouble(now, id);
+    const bool noise = cause == LossCause::kGap &&
+                       noise_.is_noise(sample.sent_at, sample.lost, path.trip.latest(),
+                                       round_trip_.minimum());
+    if (!noise) {
+      const Bytes window = controller_->window();
+      controller_->on_loss(now, sample);
+      if (controller_->window() < window) noise_.on_reduced(now, round_trip_.smoothed());
+      note_trouble(now, id);
+    }
   }
   lost_bytes_ = lost_segments_ = 0;
   lost_sent_at_ = {};

@@ -17,7 +17,7 @@ uint32_t RoundRobin::select(const UsablePaths& usable, Random& /*random*/) {
   return chosen;
 }
 
-void RoundRobin::on_ack(uint16_t /*path*/, const PathSample& /*sample*/) {}
+void RoundRobin::on_ack(uint16_t /*path*/, const PathSample& /*sample*/, Bytes /*acked*/) {}
 
 std::unique_ptr<Selector> make_round_robin() { return std::make_unique<RoundRobin>(); }
 

@@ -14,7 +14,7 @@ class RoundRobin final : public Selector {
   // The usable path with the next higher number than the last, whatever the order of `usable`; so a
   // path that comes or goes does not change whose turn it is.
   uint32_t select(const UsablePaths& usable, Random& random) override;
-  void on_ack(uint16_t path, const PathSample& sample) override;
+  void on_ack(uint16_t path, const PathSample& sample, Bytes acked) override;
 
  private:
   uint16_t last_ = UINT16_MAX;

@@ -18,8 +18,7 @@ namespace heddle::transport {
 // A path as a selector sees it.
 struct PathSample {
   uint16_t path = 0;
-  Nanos smoothed_rtt;  // zero: never measured
-  Nanos latest_rtt;
+  Nanos latest_rtt;  // zero: never measured. Averages are too old to tell queues apart
   Bytes in_flight;
   // Bursts with loss, at most 7; one is forgotten with 64 segments that arrive, and half of them
   // with four round trips without loss.
@@ -32,25 +31,40 @@ struct PathSample {
 // sample is made when it is asked for: most are not, for most bursts.
 class UsablePaths {
  public:
+  static constexpr uint32_t kNowhere = UINT32_MAX;
   using Sample = PathSample (*)(const void* owner, uint32_t at);
+  using Find = uint32_t (*)(const void* owner, uint16_t path);
 
-  UsablePaths(const void* owner, uint32_t size, Sample sample)
-      : owner_(owner), size_(size), sample_(sample) {}
+  UsablePaths(const void* owner, uint32_t size, Sample sample, Find finds)
+      : owner_(owner), size_(size), sample_(sample), find_(finds) {}
   // Samples that stand ready. They must outlive this.
   UsablePaths(const std::vector<PathSample>& samples)  // NOLINT: as a span does
-      : owner_(samples.data()), size_(static_cast<uint32_t>(samples.size())), sample_(&stored) {}
+      : owner_(&samples),
+        size_(static_cast<uint32_t>(samples.size())),
+        sample_(&stored),
+        find_(&find_stored) {}
 
   uint32_t size() const { return size_; }
   PathSample operator[](uint32_t at) const { return sample_(owner_, at); }
+  // Where the path stands among them; kNowhere: it may not be used.
+  uint32_t find(uint16_t path) const { return find_(owner_, path); }
 
  private:
   static PathSample stored(const void* owner, uint32_t at) {
-    return static_cast<const PathSample*>(owner)[at];
+    return (*static_cast<const std::vector<PathSample>*>(owner))[at];
+  }
+  static uint32_t find_stored(const void* owner, uint16_t path) {
+    const auto& samples = *static_cast<const std::vector<PathSample>*>(owner);
+    for (uint32_t at = 0; at < samples.size(); ++at) {
+      if (samples[at].path == path) return at;
+    }
+    return kNowhere;
   }
 
   const void* owner_;
   uint32_t size_;
   Sample sample_;
+  Find find_;
 };
 
 class Selector {
@@ -58,8 +72,10 @@ class Selector {
   virtual ~Selector() = default;
   // Index into `usable`, which has at least one element.
   virtual uint32_t select(const UsablePaths& usable, Random& random) = 0;
-  // A burst on `path` was acknowledged; for selectors that reuse good entropies.
-  virtual void on_ack(uint16_t path, const PathSample& sample) = 0;
+  // So many bytes of payload segments left on the path that was selected last.
+  virtual void on_sent(uint16_t /*path*/, Bytes /*sent*/) {}
+  // So many bytes were acknowledged on `path`; for selectors that reuse good entropies.
+  virtual void on_ack(uint16_t path, const PathSample& sample, Bytes acked) = 0;
 };
 
 // Null for a name that is not in the table.

@@ -1,6 +1,7 @@
 // The table of path selectors: one line each.
 #include <array>
 
+#include "transport/path/reps.h"
 #include "transport/path/round_robin.h"
 #include "transport/path/selector.h"
 #include "transport/path/two_choices.h"
@@ -14,6 +15,7 @@ struct Entry {
 };
 
 constexpr std::array kTable = {
+    Entry{"reps", make_reps},
     Entry{"two_choices", make_two_choices},
     Entry{"round_robin", make_round_robin},
 };

@@ -11,7 +11,7 @@ namespace {
 TEST(SelectorRegistry, KnowsItsNamesAndNoOthers) {
   const auto names = selector_names();
   EXPECT_EQ(std::vector<std::string_view>(names.begin(), names.end()),
-            (std::vector<std::string_view>{"two_choices", "round_robin"}));
+            (std::vector<std::string_view>{"reps", "two_choices", "round_robin"}));
   for (const std::string_view name : names) EXPECT_NE(make_selector(name), nullptr);
   for (const std::string_view name : {"", "random", "two_choice", "TWO_CHOICES"}) {
     EXPECT_EQ(make_selector(name), nullptr) << name;
@@ -30,14 +30,15 @@ TEST(SelectorRegistry, EverySelectorChoosesAmongTheUsableAndForgetsNone) {
       for (size_t i = 0; i < count; ++i) paths[i].path = static_cast<uint16_t>(3 * i);
       for (size_t i = 0; i < 400 * count; ++i) {
         PathSample& changed = paths[random.below(count)];
-        changed.smoothed_rtt = {static_cast<int64_t>(random.below(10'000'000))};
-        changed.in_flight = {random.below(1'000'000)};
+        changed.latest_rtt = {static_cast<int64_t>(random.below(10'000'000))};
+        changed.in_flight = {random.below(2) * random.below(1'000'000)};
         changed.recent_losses = static_cast<uint32_t>(random.below(4));
         changed.marked = random.below(2) == 0;
         const uint32_t at = selector->select(paths, random);
         ASSERT_LT(at, count) << name;
         ++times[at];
-        selector->on_ack(paths[at].path, paths[at]);
+        selector->on_sent(paths[at].path, {64'000});
+        selector->on_ack(paths[at].path, paths[at], {64'000});
       }
       for (const uint32_t chosen : times) EXPECT_GT(chosen, 0u) << name;
     }

@@ -21,10 +21,10 @@ constexpr uint32_t kNone = UINT32_MAX;
 // many selections do without.
 constexpr uint32_t kSearchEvery = 64;
 
-bool measured(const PathSample& path) { return path.smoothed_rtt > Nanos{}; }
+bool measured(const PathSample& path) { return path.latest_rtt > Nanos{}; }
 
 Nanos expected_delay(const PathSample& path) {
-  return path.smoothed_rtt * (1 + int64_t{std::min(path.recent_losses, kLossesMost)});
+  return path.latest_rtt * (1 + int64_t{std::min(path.recent_losses, kLossesMost)});
 }
 
 // The first path, from a random start, that was never tried.
@@ -73,7 +73,7 @@ uint32_t TwoChoices::select(const UsablePaths& usable, Random& random) {
   return better(usable[second], usable[first]) ? second : first;
 }
 
-void TwoChoices::on_ack(uint16_t /*path*/, const PathSample& /*sample*/) {}
+void TwoChoices::on_ack(uint16_t /*path*/, const PathSample& /*sample*/, Bytes /*acked*/) {}
 
 std::unique_ptr<Selector> make_two_choices() { return std::make_unique<TwoChoices>(); }
 

@@ -19,7 +19,7 @@ class TwoChoices final : public Selector {
   // Where the measure of one is stale and nothing is under way on it, only what is in flight
   // counts: so a slow path gets a burst now and then, and is noticed when it recovers.
   uint32_t select(const UsablePaths& usable, Random& random) override;
-  void on_ack(uint16_t path, const PathSample& sample) override;
+  void on_ack(uint16_t path, const PathSample& sample, Bytes acked) override;
 
  private:
   uint32_t selects_till_search_ = 0;

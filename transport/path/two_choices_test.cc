@@ -12,7 +12,7 @@ namespace {
 std::vector<PathSample> equal_paths(uint16_t count) {
   std::vector<PathSample> paths;
   for (uint16_t i = 0; i < count; ++i) {
-    paths.push_back({.path = i, .smoothed_rtt = micros(100)});
+    paths.push_back({.path = i, .latest_rtt = micros(100)});
   }
   return paths;
 }
@@ -49,7 +49,7 @@ std::vector<double> shares_of_queues(const std::vector<int64_t>& service_us, int
     for (uint16_t p = 0; p < count; ++p) {
       auto& out = queues[p].out;
       while (!out.empty() && out.front().first <= now) {
-        samples[p].smoothed_rtt += (out.front().second - samples[p].smoothed_rtt) / 8;
+        samples[p].latest_rtt = out.front().second;
         samples[p].in_flight.count -= 64'000;
         out.erase(out.begin());
       }
@@ -79,13 +79,13 @@ TEST(TwoChoices, EqualPathsGetEqualShares) {
 // Without a band that counts as equal, whichever of eight measured least would get a quarter.
 TEST(TwoChoices, PathsThatDifferByNoiseGetEqualSharesToo) {
   std::vector<PathSample> paths = equal_paths(8);
-  for (size_t i = 0; i < paths.size(); ++i) paths[i].smoothed_rtt += nanos(1'500) * int64_t(i);
+  for (size_t i = 0; i < paths.size(); ++i) paths[i].latest_rtt += nanos(1'500) * int64_t(i);
   for (const uint32_t times : chosen(paths, 160'000)) EXPECT_NEAR(times, 20'000, 20'000 * 0.05);
 }
 
 TEST(TwoChoices, ASlowerPathGetsItsDrawsAgainstItselfOnly) {
   std::vector<PathSample> paths = equal_paths(8);
-  paths[3].smoothed_rtt = micros(400);
+  paths[3].latest_rtt = micros(400);
   const std::vector<uint32_t> times = chosen(paths, 160'000);
   // One in 64 instead of one in 8; enough to see it recover.
   EXPECT_NEAR(times[3], 160'000 / 64, 160'000 / 64 * 0.1);
@@ -93,7 +93,7 @@ TEST(TwoChoices, ASlowerPathGetsItsDrawsAgainstItselfOnly) {
 
 TEST(TwoChoices, OfTwoPathsTheSlowerGetsAQuarter) {
   std::vector<PathSample> paths = equal_paths(2);
-  paths[0].smoothed_rtt = micros(400);
+  paths[0].latest_rtt = micros(400);
   EXPECT_NEAR(chosen(paths, 100'000)[0], 25'000, 1'000);
 }
 
@@ -119,7 +119,7 @@ TEST(TwoChoices, UntriedPathsComeFirstEachOnce) {
   std::vector<PathSample> paths = equal_paths(32);
   std::vector<bool> tried(32, true);
   for (const size_t i : {0, 5, 6, 17, 31}) {
-    paths[i].smoothed_rtt = {};
+    paths[i].latest_rtt = {};
     tried[i] = false;
   }
   for (int i = 0; i < 5; ++i) {
@@ -133,7 +133,7 @@ TEST(TwoChoices, UntriedPathsComeFirstEachOnce) {
 
 TEST(TwoChoices, ATriedPathThatHasNotAnsweredYieldsToAnyThatHas) {
   std::vector<PathSample> paths = equal_paths(8);
-  paths[2].smoothed_rtt = {};
+  paths[2].latest_rtt = {};
   paths[2].in_flight = {1'500};
   for (PathSample& path : paths) path.in_flight.count += 64'000;
   EXPECT_NEAR(chosen(paths, 64'000)[2], 1'000, 150);
@@ -156,9 +156,9 @@ TEST(TwoChoices, AtEqualDelayAMarkedPathLoses) {
 TEST(TwoChoices, ALossyPathIsAsGoodAsOneWithLongerRoundTrips) {
   std::vector<PathSample> paths = equal_paths(2);
   paths[0].recent_losses = 1;  // like 200 us
-  paths[1].smoothed_rtt = micros(150);
+  paths[1].latest_rtt = micros(150);
   EXPECT_NEAR(chosen(paths, 100'000)[0], 25'000, 1'000);
-  paths[1].smoothed_rtt = micros(300);
+  paths[1].latest_rtt = micros(300);
   EXPECT_NEAR(chosen(paths, 100'000)[0], 75'000, 1'000);
   paths[0].recent_losses = UINT32_MAX;  // no overflow
   EXPECT_NEAR(chosen(paths, 100'000)[0], 25'000, 1'000);

@@ -1,0 +1,62 @@
+// Two counts that forget, and the bucket that noise fills and losses empty.
+#include "transport/congestion/loss_noise.h"
+
+#include <algorithm>
+
+#include "transport/congestion/fixed_point.h"
+#include "transport/congestion/reduction.h"
+
+namespace heddle::transport {
+namespace {
+
+// So many bytes are remembered of either count, at most: enough to see one loss in a thousand
+// segments of 1,500 bytes, little enough to notice within seconds that a cable was changed.
+constexpr uint64_t kRemembered = 8u << 20;
+// Less than so many bytes with room say nothing.
+constexpr uint64_t kEnough = 64u << 10;
+// A count that is due to chance: the bucket fills half as fast again as noise empties it, and
+// holds so much.
+constexpr uint64_t kBucket = 256u << 10;
+// A queue that adds less to a round trip cannot be told from batches at the hosts and a handful of
+// packets.
+constexpr Nanos kFelt = millis(1);
+constexpr int64_t kForget = 1 << 14;  // acknowledgements that make the longest round trip forgotten
+
+}  // namespace
+
+uint32_t LossNoise::rate() const {
+  if (with_room_.sent() < kEnough || with_room_.lost == 0) return 0;
+  const uint64_t with_room = multiply_divide(with_room_.lost, kWhole, with_room_.sent());
+  const uint64_t all = multiply_divide(all_.lost, kWhole, std::max<uint64_t>(all_.sent(), 1));
+  // Most of what is lost is lost for want of room.
+  if (2 * with_room < all) return 0;
+  return static_cast<uint32_t>(std::min(with_room, all));
+}
+
+void LossNoise::on_ack(Nanos sent_at, Bytes acked, Nanos rtt) {
+  all_.acked += acked.count;
+  if (all_.sent() > kRemembered) all_.halve();
+  if (meets_room(sent_at)) with_room_.acked += acked.count;
+  if (with_room_.sent() > kRemembered) with_room_.halve();
+  if (rtt > longest_) longest_ = rtt;
+  longest_ = longest_ - (longest_ - rtt) / kForget;
+  carry_ += acked.count * (uint64_t{rate()} + rate() / 2);
+  forgiven_ = std::min(forgiven_ + carry_ / kWhole, kBucket);
+  carry_ %= kWhole;
+}
+
+void LossNoise::on_reduced(Nanos now, Nanos round_trip) {
+  room_from_ = now;
+  room_until_ = now + round_trip;
+}
+
+bool LossNoise::is_noise(Nanos sent_at, Bytes lost, Nanos rtt, Nanos min_rtt) {
+  all_.lost += lost.count;
+  if (meets_room(sent_at)) with_room_.lost += lost.count;
+  if (rtt - min_rtt > std::max(kFelt, (longest_ - min_rtt) / 2)) return false;
+  if (forgiven_ < lost.count) return false;
+  forgiven_ -= lost.count;
+  return true;
+}
+
+}  // namespace heddle::transport

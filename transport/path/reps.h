@@ -1,0 +1,46 @@
+// Reps: sends again on the paths whose packets came through, as many bytes as came through ("REPS:
+// Recycled Entropy Packet Spraying", Bonato et al., 2024). What a link returns it gets back, so
+// links are used in proportion to what they carry without anybody knowing which paths share one;
+// marked or lost bursts are not given back.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "transport/path/selector.h"
+#include "transport/path/two_choices.h"
+
+namespace heddle::transport {
+
+class Reps final : public Selector {
+ public:
+  // The next two paths in turn that have bytes to recycle: the one with the lower latest round
+  // trip. Where there are none TwoChoices finds a path, and now and then an idle path that promises
+  // less delay takes the place of the recycled one.
+  uint32_t select(const UsablePaths& usable, Random& random) override;
+  void on_sent(uint16_t path, Bytes sent) override;
+  void on_ack(uint16_t path, const PathSample& sample, Bytes acked) override;
+
+ private:
+  static constexpr uint32_t kMost = 32;  // paths remembered; a new one takes the place of an old one
+
+  // Bytes that came through less those that followed them; below zero: more followed.
+  struct Balance {
+    uint16_t path = 0;
+    int16_t units = 0;
+  };
+
+  Balance* find(uint16_t path);
+  Balance& remember(uint16_t path);
+  uint32_t next_recyclable(const UsablePaths& usable);
+
+  TwoChoices explore_;
+  std::array<Balance, kMost> balances_{};
+  uint32_t count_ = 0;
+  uint32_t next_ = 0;  // whose turn it is
+};
+
+std::unique_ptr<Selector> make_reps();
+
+}  // namespace heddle::transport
