@@ -176,8 +176,8 @@ Nanos Endpoint::Body::next_timeout() const {
 size_t Endpoint::Body::bytes_held() const {
   return sizeof(*this) + table.bytes_held() + shared.sent.bytes_held() + shared.out.bytes_held() +
          shared.repeats.bytes_held() + shared.in.bytes_held() + shared.ranges.bytes_held() +
-         accepted_.bytes_held() +
-         shared.completions.capacity() * sizeof(Completion) + replies_.capacity() * sizeof(Reply);
+         accepted_.bytes_held() + shared.completions.capacity() * sizeof(Completion) +
+         replies_.capacity() * sizeof(Reply);
 }
 
 }  // namespace heddle::transport

@@ -23,10 +23,10 @@ struct EndpointOptions {
   bool reliable_chunks = false;        // the NIC tells of each whether it has landed
   Bytes receive_capacity = {
       106496};  // what may be in flight towards this endpoint, over all senders
-  std::string congestion = "cubic";      // name of the controller
-  std::string selector = "reps";  // name of the path selector
-  Bytes window_limit = mebibytes(64);    // no congestion window grows above it
-  Nanos peer_dead_after = seconds(5);    // unanswered probes for so long: the peer is dead
+  std::string congestion = "cubic";    // name of the controller
+  std::string selector = "reps";       // name of the path selector
+  Bytes window_limit = mebibytes(64);  // no congestion window grows above it
+  Nanos peer_dead_after = seconds(5);  // unanswered probes for so long: the peer is dead
   Nanos handshake_timeout = seconds(5);
   Nanos close_timeout = seconds(3);  // a graceful close that gets no answer ends after this
 

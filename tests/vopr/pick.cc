@@ -195,6 +195,22 @@ HostOptions pick_host(Random& random, const transport::EndpointOptions& all) {
   return host;
 }
 
+// One conversation towards a host that looks late at a small socket: a sender that does not keep to
+// what it was told overruns it. Without faults: what is given up while it waits in the socket is
+// sent again, and may then find it full.
+void pick_small_sockets(Options& options) {
+  options.workload.conversations = 1;
+  options.workload.reconnects = 0;
+  options.faults = {};
+  options.chunks = {};
+  for (HostOptions& host : options.hosts) {
+    host.chunk_paths = 0;
+    host.socket_bytes = kibibytes(64);
+    host.endpoint.receive_capacity = kibibytes(32);
+    host.wake_delay_most = millis(1);
+  }
+}
+
 }  // namespace
 
 bool FaultOptions::may_silence() const {
@@ -238,6 +254,8 @@ Options pick(uint64_t seed) {
   for (HostOptions& host : options.hosts) host.drops_rows = percent(rows, 3);
   Random keys(seed ^ 0x6b657973);
   if (percent(keys, 30)) pick_keys(keys, options);
+  Random sockets(seed ^ 0x736f636b6574);
+  if (percent(sockets, 8) && options.hosts.size() == 2) pick_small_sockets(options);
   options.faults.one_stays = percent(apart, 10) && has_ways_around(options.fabric);
   return options;
 }

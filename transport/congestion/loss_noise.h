@@ -42,7 +42,7 @@ class LossNoise {
   Count with_room_;
   Nanos room_from_;
   Nanos room_until_;
-  Nanos longest_;        // round trip, decaying
+  Nanos longest_;          // round trip, decaying
   uint64_t forgiven_ = 0;  // bytes that may be lost without meaning anything
   uint64_t carry_ = 0;     // of the above, in millionths of a byte
 };

@@ -97,7 +97,8 @@ PathSample Flight::sample_of(uint16_t id) const {
 }
 
 UsablePaths Flight::usable() const {
-  return {this, usable_, [](const void* owner, uint32_t at) {
+  return {this, usable_,
+          [](const void* owner, uint32_t at) {
             const auto* flight = static_cast<const Flight*>(owner);
             return flight->sample_of(flight->order_[at]);
           },

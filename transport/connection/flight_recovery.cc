@@ -167,9 +167,9 @@ void Flight::take_losses(Nanos now, uint16_t id, LossCause cause) {
     sample.others_clean = others_clean(now, id);
     sample.timeout = cause == LossCause::kTimeout;
     sample.path_failure = cause == LossCause::kPathFailure;
-    const bool noise = cause == LossCause::kGap &&
-                       noise_.is_noise(sample.sent_at, sample.lost, path.trip.latest(),
-                                       round_trip_.minimum());
+    const bool noise =
+        cause == LossCause::kGap &&
+        noise_.is_noise(sample.sent_at, sample.lost, path.trip.latest(), round_trip_.minimum());
     if (!noise) {
       const Bytes window = controller_->window();
       controller_->on_loss(now, sample);

@@ -122,7 +122,8 @@ void Outgoing::apply_grant(uint32_t slot, const Grant& grant) {
     give_up(message, ErrorCode::kTruncated);
   } else if (message.lost_ahead) {
     const uint32_t end = std::max(message.next, 1u);
-    repeats_.push_back({slot, message.sequence, 0, end, pack(OriginalWrite{}), Repeat::kSentAhead, message.channel});
+    repeats_.push_back({slot, message.sequence, 0, end, pack(OriginalWrite{}), Repeat::kSentAhead,
+                        message.channel});
   }
 }
 

@@ -43,7 +43,7 @@ struct Shared {
   SentPool sent;
   OutPool out;  // bounded by max_posted a connection
   RepeatPool repeats{UINT32_MAX};
-  InPool in;    // bounded by max_posted a connection
+  InPool in;  // bounded by max_posted a connection
   EagerBlocks eager;
   // Room for the end of everything that is posted: then nothing is allocated when much ends at
   // once.

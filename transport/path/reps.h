@@ -23,7 +23,8 @@ class Reps final : public Selector {
   void on_ack(uint16_t path, const PathSample& sample, Bytes acked) override;
 
  private:
-  static constexpr uint32_t kMost = 32;  // paths remembered; a new one takes the place of an old one
+  static constexpr uint32_t kMost =
+      32;  // paths remembered; a new one takes the place of an old one
 
   // Bytes that came through less those that followed them; below zero: more followed.
   struct Balance {

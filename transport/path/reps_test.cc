@@ -1,5 +1,5 @@
-// Which path a burst takes: those that came through, as many bytes as came through, and what follows
-// for links that several paths share.
+// Which path a burst takes: those that came through, as many bytes as came through, and what
+// follows for links that several paths share.
 #include "transport/path/reps.h"
 
 #include <gtest/gtest.h>
