@@ -148,6 +148,7 @@ void SimDatapath::write_segment(const TxBurst& burst, uint32_t i, const Content&
                                           burst.header_bytes);
   const bool named = content.name != transport::kNoRegion;
   if (burst.seal != nullptr) {
+    if (seal_observer_ != nullptr) seal_observer_->handle_seal(*burst.seal, header);
     if (named) {
       transport::seal_named(*burst.seal, header, {content.name, content.at, bytes}, to);
     } else {

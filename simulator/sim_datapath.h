@@ -59,6 +59,13 @@ class WriteObserver {
   virtual void handle_write(const transport::Payload& range, bool copied) = 0;
 };
 
+// Told of every packet that is sealed, before it leaves.
+class SealObserver {
+ public:
+  virtual ~SealObserver() = default;
+  virtual void handle_seal(const transport::SealKey& key, std::span<const std::byte> header) = 0;
+};
+
 class SimDatapath final : public datapath::Datapath,
                           private Port,
                           private Agent,
@@ -71,6 +78,7 @@ class SimDatapath final : public datapath::Datapath,
 
   void set_wakeup(Wakeup* wakeup) { wakeup_ = wakeup; }
   void set_write_observer(WriteObserver* observer) { observer_ = observer; }
+  void set_seal_observer(SealObserver* observer) { seal_observer_ = observer; }
   // Virtual memory that holds the bytes of `pattern` at first.
   transport::RegionId register_virtual(uint64_t pattern, uint64_t bytes);
   // True if a turn would find something: input, an error, or room after a refusal.
@@ -104,8 +112,8 @@ class SimDatapath final : public datapath::Datapath,
   // transmit
   bool can_be_sent(const transport::TxBurst& burst);
   void send_burst(const transport::TxBurst& burst);
-  static void write_segment(const transport::TxBurst& burst, uint32_t i, const Content& content,
-                            const std::byte* payload, std::byte* to);
+  void write_segment(const transport::TxBurst& burst, uint32_t i, const Content& content,
+                     const std::byte* payload, std::byte* to);
   Content content_of(transport::RegionId region, uint64_t offset, uint32_t bytes);
   void push_error(const transport::NetworkError& error);
 
@@ -142,6 +150,7 @@ class SimDatapath final : public datapath::Datapath,
   uint16_t send_base_ = 0;
   Wakeup* wakeup_ = nullptr;
   WriteObserver* observer_ = nullptr;
+  SealObserver* seal_observer_ = nullptr;
 
   datapath::RegionTable regions_;
   Ring<transport::NetworkError> errors_;

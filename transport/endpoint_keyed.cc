@@ -62,6 +62,10 @@ bool Endpoint::Body::may_ask(Nanos now, const InitPacket& init, std::span<const 
 bool Endpoint::Body::may_answer(Nanos now, Connection& connection,
                                 std::span<const std::byte> packet) {
   if (connection.key() == nullptr) return true;
+  if (!connection.handshaking()) {
+    drop(now, DropReason::kReplayed);
+    return false;
+  }
   const RingKey& key = *connection.key();
   RetryPacket retry;
   AcceptPacket accepted;

@@ -2,6 +2,7 @@
 // nothing; what is forged, changed, sent back or sent again is dropped and counted.
 #include "events/events.h"
 #include "transport/testing/pair_fixture.h"
+#include "transport/wire/handshake.h"
 
 namespace heddle::transport::testing {
 namespace {
@@ -41,6 +42,14 @@ class KeyedTest : public PairFixture {
     EXPECT_EQ(std::memcmp(pair_->region(0, memory_[0]).data(), pair_->region(1, memory_[1]).data(),
                           bytes),
               0);
+  }
+  // Behind what was moved already.
+  void expect_moved_more() {
+    const size_t before[2] = {ended(0).size(), ended(1).size()};
+    receive(kMemory / 2, 50'000, 4);
+    send(kMemory / 2, 50'000, 3);
+    ASSERT_TRUE(run_until_completed(before[0] + 1, before[1] + 1));
+    EXPECT_TRUE(ended(0).back().ok && ended(1).back().ok);
   }
   void expect_no_connection() {
     connect();
@@ -117,6 +126,171 @@ TEST_F(KeyedTest, APeerWithoutKeysIsNotTalkedToAndTheErrorSaysWhatItSaid) {
 TEST_F(KeyedTest, EveryKeyOfTheRingIsAccepted) {
   start(keyed_apart({key_of(2), key_of(1)}, {key_of(1), key_of(2)}));
   expect_moved(100'000);
+}
+
+// Every datagram that each side sent, one by one.
+class RecordedTest : public KeyedTest {
+ protected:
+  struct Packet {
+    int to;
+    std::vector<std::byte> bytes;
+  };
+
+  // As KeyedTest, with datagrams that do not share runs.
+  PairOptions recorded() {
+    PairOptions options = keyed();
+    options.coalesce = 1;
+    options.tamper = [this](int side, std::span<std::byte> frame) {
+      sent_.push_back({1 - side, {frame.begin(), frame.end()}});
+    };
+    return options;
+  }
+  // A session from its first packet to its last message.
+  void run_session() {
+    start(recorded());
+    expect_moved(60'000);
+    pair_->run_for(millis(50));
+  }
+  void give(int to, const std::vector<std::byte>& bytes) {
+    Address from = pair_->address(1 - to);
+    from.port = 1000;
+    pair_->inject(to, from, bytes, 1, static_cast<uint32_t>(bytes.size()));
+  }
+  // What both sides know and tell: a packet that changes nothing leaves it alone.
+  struct View {
+    uint64_t sent;
+    size_t notices[2];
+    size_t completions[2];
+    uint32_t connections[2];
+    uint64_t opened[2];
+    Nanos timeouts[2];
+    bool operator==(const View&) const = default;
+  };
+  View view() {
+    View view{};
+    view.sent = sent_.size();
+    for (int side = 0; side < 2; ++side) {
+      view.notices[side] = seen(side);
+      view.completions[side] = ended(side).size();
+      view.connections[side] = end(side).connections();
+      view.opened[side] = end(side).statistics().connections_opened;
+      view.timeouts[side] = end(side).poll_timeout();
+    }
+    return view;
+  }
+  uint64_t drops(int side) { return end(side).statistics().datagrams_dropped; }
+
+  std::vector<Packet> sent_;
+};
+
+TEST_F(RecordedTest, EveryPacketThatComesAgainChangesNothingAndGetsNoAnswer) {
+  run_session();
+  const std::vector<Packet> packets = sent_;
+  ASSERT_GT(packets.size(), 60U);
+  const View before = view();
+  for (const Packet& packet : packets) {
+    const uint64_t dropped_before = drops(packet.to);
+    give(packet.to, packet.bytes);
+    EXPECT_EQ(drops(packet.to), dropped_before + 1);
+  }
+  EXPECT_EQ(view(), before);
+  pair_->run_for(millis(10));
+  EXPECT_EQ(sent_.size(), before.sent);
+  expect_moved_more();
+}
+
+TEST_F(RecordedTest, PacketsOfASessionThatIsOverMakeNoOther) {
+  run_session();
+  end(0).post_close(pair_->now(), client_);
+  ASSERT_TRUE(pair_->run_until([this] { return end(0).connections() + end(1).connections() == 0; },
+                               seconds(5)));
+  const std::vector<Packet> packets = sent_;
+  const View before = view();
+  for (const Packet& packet : packets) give(packet.to, packet.bytes);
+  EXPECT_EQ(view(), before);
+  // Where nothing of the handshake is remembered, its first packet is answered as it was, and
+  // nothing comes of it.
+  pair_->run_for(seconds(60));
+  pair_->restart(1);
+  for (const Packet& packet : packets) give(packet.to, packet.bytes);
+  pair_->run_for(millis(10));
+  EXPECT_EQ(sent_.size(), before.sent + 1);
+  EXPECT_EQ(end(0).connections() + end(1).connections(), 0U);
+  EXPECT_EQ(seen(0), before.notices[0]);
+  EXPECT_EQ(seen(1), before.notices[1]);
+}
+
+TEST_F(RecordedTest, APacketThatIsSentBackIsNotTakenForThePeers) {
+  PairOptions options = recorded();
+  options.adjust = [](int, EndpointOptions& endpoint) { endpoint.accept = true; };
+  start(options);
+  expect_moved(60'000);
+  pair_->run_for(millis(50));
+  const std::vector<Packet> packets = sent_;
+  const View before = view();
+  for (const Packet& packet : packets) give(1 - packet.to, packet.bytes);
+  EXPECT_EQ(view(), before);
+  EXPECT_GT(dropped(0, DropReason::kReplayed), 0U);  // its own init
+}
+
+TEST_F(RecordedTest, AChangeOfAnyByteIsNoticed) {
+  // What is lost was never seen by its receiver: only its seal can tell that it was changed.
+  std::vector<std::byte> lost;
+  PairOptions again = keyed();
+  again.coalesce = 1;
+  again.drop = [&](int side, const TxBurst& burst, uint32_t segment) {
+    if (side != 0 || burst.seal == nullptr || burst.payload_bytes < 500 || !lost.empty()) {
+      return false;
+    }
+    lost.resize(burst.header_bytes + burst.payload_bytes + kTagBytes);
+    const std::byte* payload =
+        pair_->region(0, burst.region).data() + burst.offset + segment * burst.payload_bytes;
+    seal_segment(*burst.seal, {burst.headers, burst.header_bytes}, {payload, burst.payload_bytes},
+                 lost.data());
+    return true;
+  };
+  start(again);
+  receive(0, 1000, 2);
+  send(0, 1000, 1);
+  ASSERT_TRUE(pair_->run_until([&] { return !lost.empty(); }, seconds(1)));
+  for (size_t at = 0; at < lost.size(); ++at) {
+    std::vector<std::byte> changed = lost;
+    changed[at] ^= std::byte{static_cast<uint8_t>(1U << at % 8)};
+    const uint64_t dropped_before = drops(1);
+    give(1, changed);
+    EXPECT_EQ(drops(1), dropped_before + 1) << "byte " << at;
+  }
+  for (size_t bytes = 1; bytes < lost.size(); ++bytes) {
+    give(1, {lost.begin(), lost.begin() + static_cast<ptrdiff_t>(bytes)});
+  }
+  EXPECT_EQ(ended(1).size(), 0U);
+  give(1, lost);  // and unchanged it is what it was
+  EXPECT_TRUE(run_until_completed(1, 1));
+}
+
+TEST_F(RecordedTest, WhatProvesNothingEndsNothing) {
+  run_session();
+  const View before = view();
+  std::array<std::byte, kInitBytes> space;
+  for (int side = 0; side < 2; ++side) {
+    const uint32_t id = side == 0 ? client_ : server_;
+    const auto put = [&](size_t length) {
+      give(side, {space.begin(), space.begin() + static_cast<ptrdiff_t>(length)});
+    };
+    for (uint64_t number = 0; number < 100; ++number) {
+      put(write_reset({id, static_cast<uint16_t>(number % 8), number}, space));
+      put(write_reset({side == 0 ? server_ : client_, 0, number}, space));
+    }
+    put(write_refuse({id, 1, RefuseReason::kFull, true}, space));
+    put(write_version({id, 1}, space));
+    NetworkError error;
+    error.to = pair_->address(1 - side);
+    end(side).handle_network_error(pair_->now(), error);
+  }
+  pair_->run_for(Nanos{});
+  EXPECT_EQ(view(), before);
+  pair_->run_for(seconds(1));
+  expect_moved_more();
 }
 
 }  // namespace

@@ -49,19 +49,16 @@ SealKey::Nonce SealKey::nonce(const std::byte* header) const {
   return nonce;
 }
 
-void SealKey::seal(std::span<const std::byte> header, std::span<const std::byte> name,
-                   std::span<const std::byte> first, std::span<const std::byte> second,
-                   std::byte* to) {
+void SealKey::seal(const Nonce& nonce, const Text& text, std::byte* to) {
   EVP_CIPHER_CTX* context = cipher(context_);
-  const Nonce nonce = this->nonce(header.data());
   int done = EVP_EncryptInit_ex(context, nullptr, nullptr, nullptr, raw(nonce.data()));
   int length = 0;
-  for (const auto& covered : {header, name}) {
+  for (const auto& covered : {text.header, text.name}) {
     if (covered.empty()) continue;
     done &= EVP_EncryptUpdate(context, nullptr, &length, raw(covered.data()),
                               static_cast<int>(covered.size()));
   }
-  for (const auto& piece : {first, second}) {
+  for (const auto& piece : {text.first, text.second}) {
     if (piece.empty()) continue;
     done &= EVP_EncryptUpdate(context, raw(to), &length, raw(piece.data()),
                               static_cast<int>(piece.size()));
@@ -72,11 +69,11 @@ void SealKey::seal(std::span<const std::byte> header, std::span<const std::byte>
   CHECK(done == 1);
 }
 
-bool SealKey::open(std::span<const std::byte> header, std::span<const std::byte> name,
-                   std::span<const std::byte> sealed, std::byte* to) {
+bool SealKey::open(const Nonce& nonce, std::span<const std::byte> header,
+                   std::span<const std::byte> name, std::span<const std::byte> sealed,
+                   std::byte* to) {
   if (sealed.size() < kTagBytes) return false;
   EVP_CIPHER_CTX* context = cipher(context_);
-  const Nonce nonce = this->nonce(header.data());
   const std::span<const std::byte> text = sealed.first(sealed.size() - kTagBytes);
   std::array<std::byte, kTagBytes> tag;
   std::memcpy(tag.data(), sealed.data() + text.size(), kTagBytes);
@@ -113,14 +110,14 @@ void seal_segment(SealKey& key, std::span<const std::byte> header,
   const uint32_t clear = clear_bytes(header[0]);
   CHECK(clear > 0 && header.size() >= clear);
   std::memcpy(to, header.data(), clear);
-  key.seal(header.first(clear), {}, header.subspan(clear), payload, to + clear);
+  key.seal(key.nonce(to), {header.first(clear), {}, header.subspan(clear), payload}, to + clear);
 }
 
 bool open_segment(SealKey& key, std::span<std::byte> segment) {
   const uint32_t clear = clear_bytes(segment[0]);
   if (clear == 0 || segment.size() < clear + kTagBytes) return false;
   const std::span<std::byte> sealed = segment.subspan(clear);
-  return key.open(segment.first(clear), {}, sealed, sealed.data());
+  return key.open(key.nonce(segment.data()), segment.first(clear), {}, sealed, sealed.data());
 }
 
 void seal_named(SealKey& key, std::span<const std::byte> header, const Payload& name,
@@ -128,14 +125,16 @@ void seal_named(SealKey& key, std::span<const std::byte> header, const Payload& 
   const uint32_t clear = clear_bytes(header[0]);
   CHECK(clear > 0 && header.size() >= clear);
   std::memcpy(to, header.data(), clear);
-  key.seal(header.first(clear), bytes_of(name), header.subspan(clear), {}, to + clear);
+  const NameBytes named = bytes_of(name);
+  key.seal(key.nonce(to), {header.first(clear), named, header.subspan(clear), {}}, to + clear);
 }
 
 bool open_named(SealKey& key, std::span<std::byte> header, const Payload& name) {
   const uint32_t clear = clear_bytes(header[0]);
   if (clear == 0 || header.size() < clear + kTagBytes) return false;
   const std::span<std::byte> sealed = header.subspan(clear);
-  return key.open(header.first(clear), bytes_of(name), sealed, sealed.data());
+  return key.open(key.nonce(header.data()), header.first(clear), bytes_of(name), sealed,
+                  sealed.data());
 }
 
 }  // namespace heddle::transport

@@ -29,13 +29,20 @@ class SealKey {
   SealKey(const SealKey&) = delete;
   SealKey& operator=(const SealKey&) = delete;
 
-  // Seals: `header` and `name` are covered by the tag, `first` and `second` are written encrypted
-  // to `to`, one behind the other, and the tag behind them.
-  void seal(std::span<const std::byte> header, std::span<const std::byte> name,
-            std::span<const std::byte> first, std::span<const std::byte> second, std::byte* to);
+  // What is sealed as one: the tag covers `header` and `name`, and `first` and `second` are
+  // encrypted, one behind the other.
+  struct Text {
+    std::span<const std::byte> header;
+    std::span<const std::byte> name;
+    std::span<const std::byte> first;
+    std::span<const std::byte> second;
+  };
+
+  // Writes what is encrypted to `to`, and the tag behind it.
+  void seal(const Nonce& nonce, const Text& text, std::byte* to);
   // Opens `sealed` (the tag at its end) to `to`, which may be where it stands. False: forged; then
   // what stands at `to` means nothing.
-  bool open(std::span<const std::byte> header, std::span<const std::byte> name,
+  bool open(const Nonce& nonce, std::span<const std::byte> header, std::span<const std::byte> name,
             std::span<const std::byte> sealed, std::byte* to);
   // The nonce of the packet with this header: its path, its number and whether that is a packet
   // number. No two packets that leave under one key have the same.

@@ -89,6 +89,7 @@ Machine::~Machine() {
 
 void Machine::begin_life() {
   desk_.emplace(process_.datapath(), options_);
+  datapath().set_seal_observer(options_.seals);
   const transport::RegionId receives = desk_->receives.region();
   const transport::MemoryToken token = datapath().token(receives);
   if (token.length > 0) endpoint().set_token(receives, token);

@@ -33,6 +33,7 @@ struct MachineOptions {
   ChunkOptions chunks;
   bool virtual_memory = false;
   events::Sink* sink = nullptr;
+  simulator::SealObserver* seals = nullptr;  // of all machines of a run
 };
 
 class Machine final : private simulator::TransportProgram, private simulator::Agent {

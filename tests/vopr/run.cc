@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "events/tee_sink.h"
+#include "simulator/checks/nonce_check.h"
 #include "tests/vopr/checkers/ledger.h"
 #include "tests/vopr/checkers/outcomes.h"
 #include "tests/vopr/checkers/refusals.h"
@@ -91,6 +92,7 @@ class Run {
     options.chunks = options_.chunks;
     options.virtual_memory = options_.workload.virtual_memory;
     options.sink = &sink_;
+    options.seals = &nonces_;
     machines_.push_back(std::make_unique<Machine>(world_, options, findings_.report));
     programs_.push_back(std::make_unique<Program>(*machines_.back(), network_, host, stage_));
     stage_.addresses.push_back(machines_.back()->address());
@@ -214,6 +216,8 @@ class Run {
         findings_.report.fail(std::to_string(network_.packets_alive()) + " packets are left");
       }
     }
+    for (const std::string& violation : nonces_.violations()) findings_.report.fail(violation);
+    findings_.reached.add("packets sealed", nonces_.sealed());
     findings_.reached.add(std::string("shape ") + name_of(options_.chunks.shape));
     findings_.reached.add(counts_);
     findings_.reached.add(network_.fates());
@@ -238,6 +242,7 @@ class Run {
   Stage stage_;
   Foreign foreign_;
   Hostile hostile_;
+  simulator::NonceCheck nonces_;
   std::vector<std::unique_ptr<Machine>> machines_;
   std::vector<std::unique_ptr<Program>> programs_;
 };

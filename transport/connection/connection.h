@@ -82,6 +82,7 @@ class Connection final : private SentRunListener {
   uint32_t peer_id() const { return peer_id_; }
   // The address it was made with: where the peer receives may change.
   Address made_with() const { return {peer_.host, peer_.scope, made_with_port_}; }
+  bool handshaking() const { return state_ == events::ConnectionState::kHandshaking; }
   bool over() const { return state_ == events::ConnectionState::kClosed; }
   // Over, and nothing is left to say: it may be destroyed.
   bool gone() const { return over() && last_words_left_ == 0 && !fencing_; }

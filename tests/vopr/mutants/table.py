@@ -114,4 +114,11 @@ MUTANTS = [
            "datagrams are received where a NIC writes",
            "  if (message.failed || message.slot != kNoSlot) return false;",
            "  if (message.failed) return false;"),
+    # --- cluster keys ---
+    Mutant("nonce_used_twice", CONNECTION + "connection_transmit.cc",
+           "packets without a packet number share a nonce",
+           "start.number = session_->next_unnumbered();", "start.number = 1;"),
+    Mutant("one_key_for_both_directions", "transport/security/session.cc",
+           "what both sides send is sealed with the same key",
+           '"heddle 1 acceptor sends"', '"heddle 1 initiator sends"'),
 ]

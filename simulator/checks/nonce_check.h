@@ -1,0 +1,46 @@
+// NonceCheck: that no two packets of a run are sealed with one nonce under one key: with GCM that
+// would give both packets away, and the means to forge more. It sees what datapaths are asked to
+// seal. Keys draw their IVs apart, so one set serves all keys of all hosts: a key that two
+// directions share shows up as well.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "simulator/sim_datapath.h"
+
+namespace heddle::simulator {
+
+class NonceCheck final : public SealObserver {
+ public:
+  void handle_seal(const transport::SealKey& key, std::span<const std::byte> header) override {
+    ++sealed_;
+    if (seen_.insert(key.nonce(header.data())).second) return;
+    violations_.push_back("packet " + std::to_string(sealed_) +
+                          " of the run was sealed with a nonce that was used before");
+  }
+
+  uint64_t sealed() const { return sealed_; }
+  const std::vector<std::string>& violations() const { return violations_; }
+
+ private:
+  struct Hash {
+    size_t operator()(const transport::SealKey::Nonce& nonce) const {
+      uint64_t low = 0;
+      uint32_t high = 0;
+      std::memcpy(&low, nonce.data(), sizeof low);
+      std::memcpy(&high, nonce.data() + sizeof low, sizeof high);
+      return low ^ uint64_t { high } << 17;
+    }
+  };
+
+  std::unordered_set<transport::SealKey::Nonce, Hash> seen_;
+  uint64_t sealed_ = 0;
+  std::vector<std::string> violations_;
+};
+
+}  // namespace heddle::simulator

@@ -1,0 +1,119 @@
+// Sessions: both sides have the same keys, each direction its own; keys change when the peer has
+// the current one; packets without a number are taken once.
+#include "transport/security/session.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+#include "transport/wire/packet.h"
+
+namespace heddle::transport {
+namespace {
+
+constexpr uint64_t kLimit = 10;
+
+class SessionTest : public ::testing::Test {
+ protected:
+  SessionTest() : key_(ClusterKey{}), left_(key_, names_, true), right_(key_, names_, false) {}
+
+  // A sealed control packet with this number.
+  std::vector<std::byte> seal(Session& from, uint64_t number, uint32_t packets = 1) {
+    SealKey& key = from.sealer(packets, kLimit, retired_);
+    ConnectionHeader header;
+    header.flags = static_cast<uint8_t>(kFlagNumbered | from.epoch_flags());
+    header.number = number;
+    std::vector<std::byte> clear(kConnectionHeaderBytes + 20, std::byte{7});
+    write_connection_header(header, clear.data());
+    std::vector<std::byte> packet(clear.size() + kTagBytes);
+    seal_segment(key, clear, {}, packet.data());
+    return packet;
+  }
+  static bool open(Session& at, std::vector<std::byte> packet) {
+    const auto flags = static_cast<uint8_t>(packet[kFlagsAt]);
+    SealKey* key = at.opener(flags);
+    if (key == nullptr || !open_segment(*key, packet)) return false;
+    at.opened(flags);
+    return packet[kConnectionHeaderBytes] == std::byte{7};
+  }
+
+  SessionNames names_;
+  RingKey key_;
+  RetiredKeys retired_;
+  Session left_;
+  Session right_;
+};
+
+TEST_F(SessionTest, EachSideOpensWhatTheOtherSealsAndNotItsOwn) {
+  EXPECT_TRUE(open(right_, seal(left_, 1)));
+  EXPECT_TRUE(open(left_, seal(right_, 1)));
+  EXPECT_FALSE(open(left_, seal(left_, 2)));
+}
+
+TEST_F(SessionTest, EveryNameAndTheClusterKeyCount) {
+  std::vector<SessionNames> others(4, names_);
+  others[0].initiator_nonce[15] = std::byte{1};
+  others[1].acceptor_nonce[0] = std::byte{1};
+  others[2].initiator_id = 1;
+  others[3].acceptor_id = 1;
+  for (const SessionNames& names : others) {
+    Session other(key_, names, false);
+    EXPECT_FALSE(open(other, seal(left_, 1)));
+  }
+  ClusterKey changed;
+  changed.secret[31] = std::byte{1};
+  const RingKey ring(changed);
+  Session other(ring, names_, false);
+  EXPECT_FALSE(open(other, seal(left_, 1)));
+}
+
+TEST_F(SessionTest, TheKeyChangesAfterItsPacketsOnceThePeerHasIt) {
+  EXPECT_TRUE(open(right_, seal(left_, 1, kLimit)));
+  EXPECT_TRUE(open(right_, seal(left_, 2)));
+  EXPECT_EQ(left_.epoch_flags(), 0) << "nothing has shown that the peer has the first key";
+  EXPECT_TRUE(left_.wants_proof(kLimit));
+  left_.prove();
+  EXPECT_TRUE(open(right_, seal(left_, 3)));
+  EXPECT_EQ(left_.epoch_flags(), 1 << 4);
+  EXPECT_EQ(retired_.size(), 1U);
+}
+
+TEST_F(SessionTest, ManyKeysFollowEachOtherAndTheLatestTwoAreOpened) {
+  std::vector<std::byte> before;
+  std::vector<std::byte> long_before;
+  for (uint64_t number = 1; number < 40; ++number) {
+    left_.prove();
+    const std::vector<std::byte> packet = seal(left_, number, kLimit + 1);
+    EXPECT_TRUE(open(right_, packet)) << number;
+    EXPECT_TRUE(number < 2 || open(right_, before)) << number;
+    EXPECT_FALSE(number > 2 && open(right_, long_before)) << number;
+    long_before = before;
+    before = packet;
+  }
+}
+
+TEST_F(SessionTest, AForgedEpochMovesNothing) {
+  std::vector<std::byte> packet = seal(left_, 1);
+  packet[kFlagsAt] |= std::byte{0x10};
+  EXPECT_FALSE(open(right_, packet));
+  packet[kFlagsAt] |= std::byte{0x50};
+  EXPECT_FALSE(open(right_, packet));
+  EXPECT_TRUE(open(right_, seal(left_, 2)));
+}
+
+TEST_F(SessionTest, PacketsWithoutANumberAreNewOnce) {
+  EXPECT_FALSE(right_.is_new(0));
+  for (const uint64_t number : {5, 3, 4, 260, 100, 1000, 700, 999}) {
+    const bool old = number == 700;
+    EXPECT_EQ(right_.is_new(number), !old) << number;
+    if (!old) right_.note_unnumbered(number);
+    EXPECT_FALSE(right_.is_new(number)) << number;
+  }
+  EXPECT_TRUE(right_.is_new(998));
+  EXPECT_TRUE(right_.is_new(745));
+  EXPECT_FALSE(right_.is_new(744)) << "older than what is remembered";
+}
+
+}  // namespace
+}  // namespace heddle::transport
