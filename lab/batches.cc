@@ -10,7 +10,6 @@ namespace heddle::lab {
 namespace {
 
 constexpr uint32_t kFirstTable = 100;  // of the routing tables of a host's NICs
-constexpr uint64_t kFrameHeaderBytes = 14;
 
 std::string hop(const Port& port) {
   return fmt::format("via inet6 {} dev {}", port.peer_address, port.device);
@@ -58,12 +57,20 @@ std::string cable_batch(const Layout& layout) {
   return text;
 }
 
-std::string port_batch(const Port& port) {
-  return fmt::format(
+std::string port_batch(const Layout& layout, const Port& port) {
+  std::string text = fmt::format(
+      "link set dev {} addrgenmode none\n"
       "address replace {}/64 dev {} nodad\n"
       "link set dev {} up\n"
       "neighbour replace {} lladdr {} dev {} nud permanent\n",
-      port.address, port.device, port.device, port.peer_address, port.peer_mac, port.device);
+      port.device, port.address, port.device, port.device, port.peer_address, port.peer_mac,
+      port.device);
+  if (layout.places[port.place].is_switch) return text;
+  return text + fmt::format(
+                    "address replace {}/16 dev {} noprefixroute\n"
+                    "address replace {}/32 dev {} nodad noprefixroute\n",
+                    nic_ipv4(layout, port.nic), port.device, nic_ipv6(layout, port.nic),
+                    port.device);
 }
 
 std::string address_batch(const Layout& layout, const Place& place) {
@@ -72,16 +79,7 @@ std::string address_batch(const Layout& layout, const Place& place) {
     text += fmt::format("address replace {}/32 dev lo\naddress replace {}/128 dev lo nodad\n",
                         switch_ipv4(place.index), switch_ipv6(place.index));
   }
-  for (const uint32_t at : place.ports) {
-    const Port& port = layout.ports[at];
-    text += fmt::format("link set dev {} addrgenmode none\n", port.device);
-    text += port_batch(port);
-    if (place.is_switch) continue;
-    text += fmt::format("address replace {}/16 dev {} noprefixroute\n", nic_ipv4(layout, port.nic),
-                        port.device);
-    text += fmt::format("address replace {}/32 dev {} nodad noprefixroute\n",
-                        nic_ipv6(layout, port.nic), port.device);
-  }
+  for (const uint32_t at : place.ports) text += port_batch(layout, layout.ports[at]);
   return text;
 }
 
@@ -103,8 +101,18 @@ std::string host_route_batch(const Layout& layout, const Place& place) {
     const uint32_t table = kFirstTable + i;
     text += fmt::format("route replace 0.0.0.0/0 {} table {}\n", hop(port), table);
     text += fmt::format("route replace ::/0 {} table {}\n", hop6(port), table);
-    text += fmt::format("rule add from {} lookup {} priority {}\n", ipv4, table, table);
-    text += fmt::format("rule add from {} lookup {} priority {}\n", ipv6, table, table);
+  }
+  return text;
+}
+
+std::string host_rule_batch(const Layout& layout, const Place& place, bool ipv6) {
+  std::string text;
+  if (place.ports.size() == 1) return text;
+  for (uint32_t i = 0; i < place.ports.size(); ++i) {
+    const uint32_t nic = layout.ports[place.ports[i]].nic;
+    const std::string address = ipv6 ? nic_ipv6(layout, nic) : nic_ipv4(layout, nic);
+    text += fmt::format("rule add from {} lookup {} priority {}\n", address, kFirstTable + i,
+                        kFirstTable + i);
   }
   return text;
 }
@@ -115,26 +123,6 @@ std::string switch_route_batch(const Layout& layout, uint32_t place, const NextH
     std::vector<const Port*> ports;
     for (const uint32_t at : hops[place][nic]) ports.push_back(&layout.ports[at]);
     text += route_to(nic_ipv4(layout, nic) + "/32", nic_ipv6(layout, nic) + "/128", ports);
-  }
-  return text;
-}
-
-std::string port_queue(const Port& port, const topology::LinkShape& shape, BitsPerSec rate) {
-  if (rate.count == 0) return fmt::format("qdisc delete dev {} root\n", port.device);
-  // Room for what a timer that comes half a millisecond late would have sent, so that the rate is
-  // reached; at least two packets.
-  const uint64_t late = bytes_within(micros(500), rate).count;
-  const uint64_t burst = std::max(late, 2 * (shape.mtu_bytes + kFrameHeaderBytes));
-  return fmt::format("qdisc replace dev {} root tbf rate {}bit burst {}b limit {}b\n", port.device,
-                     rate.count, burst, shape.queue.count);
-}
-
-std::string queue_batch(const Layout& layout, const Place& place) {
-  std::string text;
-  for (const uint32_t at : place.ports) {
-    const Port& port = layout.ports[at];
-    const topology::LinkShape& shape = layout.topology.links[port.link].shape;
-    if (shape.rate.count != 0) text += port_queue(port, shape, shape.rate);
   }
   return text;
 }

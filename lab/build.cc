@@ -11,7 +11,10 @@
 
 #include "base/document.h"
 #include "lab/batches.h"
+#include "lab/conditions.h"
+#include "lab/filters.h"
 #include "lab/processes.h"
+#include "lab/queues.h"
 #include "lab/routes.h"
 #include "lab/tool.h"
 #include "lab/worker.h"
@@ -24,13 +27,6 @@ constexpr const char* kNoSeed =
     "polarise";
 constexpr const char* kNoSteering =
     "this host does not let the lab steer receive processing: busy links reorder packets";
-
-Result<void> run_batch(const std::string& tool, const std::string& text) {
-  if (text.empty()) return {};
-  const Result<std::string> done = run_tool({tool, "-batch", "-"}, text);
-  if (!done) return fail(done.error());
-  return {};
-}
 
 // All processors, as the hexadecimal masks of /sys: without steering a flow's packets may be
 // handled by two processors at once and overtake each other.
@@ -71,17 +67,31 @@ bool steer(const Port& port, const std::string& mask) {
   return steered;
 }
 
-// Packets leave hosts one by one: a limited link cannot cut large ones well, and counts them wrong.
-Result<void> stop_segmentation(const Port& port) {
-  const Result<std::string> done = run_tool({"ethtool", "-K", port.device, "gso", "off", "tso",
-                                             "off", "gro", "off", "tx-udp-segmentation", "off"});
-  if (!done) return fail(done.error());
-  return {};
+struct Plan {
+  const NextHops& hops;
+  const Conditions& conditions;
+  const BuildOptions& options;
+};
+
+Result<void> make_network(const Layout& layout, uint32_t at, const Plan& plan) {
+  const Place& place = layout.places[at];
+  std::string network = address_batch(layout, place);
+  network +=
+      place.is_switch ? switch_route_batch(layout, at, plan.hops) : host_route_batch(layout, place);
+  if (auto done = run_batch({"tc"}, place_queues(layout, place, plan.conditions)); !done)
+    return done;
+  if (auto done = run_batch({"ip"}, network); !done) return done;
+  if (!place.is_switch) {
+    if (auto done = run_batch({"ip"}, host_rule_batch(layout, place, false)); !done) return done;
+    if (auto done = run_batch({"ip", "-6"}, host_rule_batch(layout, place, true)); !done) {
+      return done;
+    }
+  }
+  return run_filter(place_filter(layout, place, plan.conditions));
 }
 
 // Sets up the inside of one namespace, in a process that is there. Returns notes, one a line.
-Result<std::string> furnish(const Layout& layout, uint32_t at, const NextHops& hops,
-                            const BuildOptions& options) {
+Result<std::string> furnish(const Layout& layout, uint32_t at, const Plan& plan) {
   const Place& place = layout.places[at];
   if (Result<void> in = enter_namespace(place.netns, true); !in) return fail(in.error());
   std::string notes;
@@ -94,18 +104,13 @@ Result<std::string> furnish(const Layout& layout, uint32_t at, const NextHops& h
                                             std::to_string(ecmp_seed(layout, place)))) {
     notes += std::string(kNoSeed) + "\n";
   }
-  const std::string routes =
-      place.is_switch ? switch_route_batch(layout, at, hops) : host_route_batch(layout, place);
-  for (const Result<void>& done : {run_batch("tc", queue_batch(layout, place)),
-                                   run_batch("ip", address_batch(layout, place) + routes)}) {
-    if (!done) return fail(done.error());
-  }
+  if (Result<void> done = make_network(layout, at, plan); !done) return fail(done.error());
   for (const uint32_t i : place.ports) {
     const Port& port = layout.ports[i];
-    if (!options.reorder && !steer(port, processor_mask()))
+    if (!plan.options.reorder && !steer(port, processor_mask())) {
       notes += std::string(kNoSteering) + "\n";
-    const bool shaped = layout.topology.links[port.link].shape.rate.count != 0;
-    if (place.is_switch || !shaped) continue;
+    }
+    if (place.is_switch || !needs_single_packets(layout.topology)) continue;
     if (Result<void> stopped = stop_segmentation(port); !stopped) return fail(stopped.error());
   }
   return notes;
@@ -134,19 +139,35 @@ std::vector<std::string> distinct_lines(const std::vector<std::string>& texts) {
 }  // namespace
 
 Result<std::vector<std::string>> build(const Layout& layout, const BuildOptions& options) {
-  if (Result<void> made = run_batch("ip", namespace_batch(layout)); !made) {
+  if (Result<void> made = run_batch({"ip"}, namespace_batch(layout)); !made) {
     return fail(made.error());
   }
   if (Result<void> ready = prepare_all(layout, options); !ready) return fail(ready.error());
-  if (Result<void> made = run_batch("ip", cable_batch(layout)); !made) return fail(made.error());
+  if (Result<void> made = run_batch({"ip"}, cable_batch(layout)); !made) return fail(made.error());
   const NextHops hops = next_hops(layout, std::vector<bool>(layout.topology.links.size(), true));
+  const Conditions conditions = initial_conditions(layout.topology);
+  const Plan plan{hops, conditions, options};
   Workers workers;
   for (uint32_t at = 0; at < layout.places.size(); ++at) {
-    workers.start([&layout, &hops, &options, at] { return furnish(layout, at, hops, options); });
+    workers.start([&layout, &plan, at] { return furnish(layout, at, plan); });
   }
   Result<std::vector<std::string>> notes = workers.finish();
   if (!notes) return notes;
   return distinct_lines(*notes);
+}
+
+Result<void> stop_segmentation(const Port& port) {
+  const Result<std::string> done = run_tool({"ethtool", "-K", port.device, "gso", "off", "tso",
+                                             "off", "gro", "off", "tx-udp-segmentation", "off"});
+  if (!done) return fail(done.error());
+  return {};
+}
+
+bool needs_single_packets(const topology::Topology& topology) {
+  for (const topology::Link& link : topology.links) {
+    if (link.shape.rate.count != 0 || link.forward.any() || link.backward.any()) return true;
+  }
+  return !topology.changes.empty();
 }
 
 std::vector<std::string> namespaces_of(const std::string& lab) {

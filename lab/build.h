@@ -18,6 +18,12 @@ struct BuildOptions {
 // Errors: kSystem, kPermission, kUnavailable; then what was made so far is still there.
 Result<std::vector<std::string>> build(const Layout& layout, const BuildOptions& options);
 
+// Packets leave a host's NIC one by one from now on: a limited link cannot cut large ones well, and
+// a loss would take many at a time. In the host's namespace. Errors: kSystem.
+Result<void> stop_segmentation(const Port& port);
+// Whether a topology wants that from the start: something is limited, or goes wrong.
+bool needs_single_packets(const topology::Topology& topology);
+
 // Kills the processes in the namespaces of a lab and removes these, also half-made ones. Errors:
 // kSystem, where something stays.
 Result<void> tear_down(const std::string& lab);

@@ -10,6 +10,8 @@
 
 #include "base/document.h"
 #include "lab/build.h"
+#include "lab/conditions.h"
+#include "lab/faults.h"
 #include "lab/tool.h"
 #include "topology/file.h"
 
@@ -66,6 +68,10 @@ Result<Lab> bring_up(const UpOptions& options, bool (*stop)()) {
   if (!text) return fail(text.error());
   Result<Layout> layout = make_layout(name, std::move(*topology));
   if (!layout) return fail(std::move(layout).error());
+  const Conditions conditions = initial_conditions(layout->topology);
+  if (Result<void> possible = check_possible(*layout, conditions); !possible) {
+    return fail(possible.error());
+  }
   if (Result<void> tools = check_tools(); !tools) return fail(tools.error());
   if (Result<void> gone = forget_left_over(name); !gone) return fail(gone.error());
   Lab lab;

@@ -21,21 +21,6 @@ namespace {
 
 constexpr int kStateVersion = 1;
 
-// A reader sees the old content or the new, never half of it.
-Result<void> write_file(const std::string& path, const std::string& content) {
-  const std::string next = path + ".new";
-  {
-    std::ofstream file(next, std::ios::binary | std::ios::trunc);
-    file << content;
-  }
-  std::ifstream check(next, std::ios::binary);
-  if (!check || rename(next.c_str(), path.c_str()) != 0) {
-    return fail(ErrorCode::kSystem, "cannot write " + path, std::strerror(errno),
-                "see whether /run has room and is writable");
-  }
-  return {};
-}
-
 std::string text_of(const LabState& state) {
   const nlohmann::ordered_json document = {{"version", kStateVersion},
                                            {"name", state.name},
@@ -48,6 +33,21 @@ std::string text_of(const LabState& state) {
 }
 
 }  // namespace
+
+// A reader sees the old content or the new, never half of it.
+Result<void> write_state_file(const std::string& path, const std::string& content) {
+  const std::string next = path + ".new";
+  {
+    std::ofstream file(next, std::ios::binary | std::ios::trunc);
+    file << content;
+  }
+  std::ifstream check(next, std::ios::binary);
+  if (!check || rename(next.c_str(), path.c_str()) != 0) {
+    return fail(ErrorCode::kSystem, "cannot write " + path, std::strerror(errno),
+                "see whether /run has room and is writable");
+  }
+  return {};
+}
 
 std::string labs_folder() { return "/run/heddle/labs"; }
 
@@ -78,12 +78,13 @@ Result<void> create_state(const LabState& state, const std::string& topology_tex
   }
   const std::string folder = lab_folder(state.name);
   if (Result<void> saved = save_state(state); !saved) return saved;
-  if (Result<void> done = write_file(folder + "/topology.toml", topology_text); !done) return done;
-  return write_file(folder + "/hosts", hosts);
+  if (Result<void> done = write_state_file(folder + "/topology.toml", topology_text); !done)
+    return done;
+  return write_state_file(folder + "/hosts", hosts);
 }
 
 Result<void> save_state(const LabState& state) {
-  return write_file(lab_folder(state.name) + "/lab.json", text_of(state));
+  return write_state_file(lab_folder(state.name) + "/lab.json", text_of(state));
 }
 
 Result<LabState> load_state(const std::string& name) {

@@ -38,6 +38,8 @@ Result<void> check_lab_name(const std::string& name);
 // or is left over.
 Result<void> create_state(const LabState& state, const std::string& topology_text,
                           const std::string& hosts);
+// Replaces a file of a lab's folder at once. Errors: kSystem.
+Result<void> write_state_file(const std::string& path, const std::string& content);
 // Writes changed state. Errors: kSystem.
 Result<void> save_state(const LabState& state);
 Result<LabState> load_state(const std::string& name);

@@ -115,6 +115,21 @@ Result<std::string> run_tool(const std::vector<std::string>& words, const std::s
               "namespaces, veth, tbf and nftables must be in the kernel and allowed here");
 }
 
+Result<void> run_batch(std::vector<std::string> tool, const std::string& text) {
+  if (text.empty()) return {};
+  tool.insert(tool.end(), {"-batch", "-"});
+  const Result<std::string> done = run_tool(tool, text);
+  if (!done) return fail(done.error());
+  return {};
+}
+
+Result<void> run_filter(const std::string& text) {
+  if (text.empty()) return {};
+  const Result<std::string> done = run_tool({"nft", "-f", "-"}, text);
+  if (!done) return fail(done.error());
+  return {};
+}
+
 Result<void> check_tools() {
   for (const char* const tool : {"ip", "tc", "nft", "ethtool"}) {
     if (on_path(tool)) continue;

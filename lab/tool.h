@@ -13,6 +13,11 @@ namespace heddle::lab {
 // is not there; kSystem where it ended badly, with the last line of its standard error.
 Result<std::string> run_tool(const std::vector<std::string>& words, const std::string& input = {});
 
+// Gives a text to `ip -batch` or `tc -batch`, or to `nft -f`; nothing runs for an empty one.
+// Errors: as run_tool().
+Result<void> run_batch(std::vector<std::string> tool, const std::string& text);
+Result<void> run_filter(const std::string& text);
+
 // Errors: kUnavailable, naming the first of the programs that a lab needs and this host lacks.
 Result<void> check_tools();
 

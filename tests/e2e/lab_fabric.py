@@ -1,5 +1,6 @@
 """A lab for the tests that need one: files of topologies, and what its hosts send and count."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -88,3 +89,10 @@ class Lab:
         before = self.packets(place)
         action()
         return {name: count - before[name] for name, count in self.packets(place).items()}
+
+    def status(self, interval="0.05"):
+        return json.loads(heddle("lab", "status", "--name", self.name, "--json", "--interval", interval).stdout)
+
+    def link(self, name, interval="0.05"):
+        """What `status` says of the link "leaf0 - spine1"."""
+        return next(link for link in self.status(interval)["links"] if link["name"] == name)

@@ -6,112 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "topology/file/shapes.h"
+#include "topology/fault_order.h"
 #include "topology/names.h"
 
 namespace heddle::topology {
 namespace {
-
-constexpr const char* kKinds =
-    "give down, up, blackhole, rate, loss, corrupt, reorder or clear for a link, pause or resume "
-    "for a host";
-
-struct Fault {
-  Nanos at;
-  std::string kind;
-  LinkEnds ends;
-  bool one_way = false;
-  BitsPerSec rate;
-  uint32_t per_million = 0;
-};
-
-LinkDirection direction_of(const Fault& fault) {
-  if (!fault.one_way) return LinkDirection::kBoth;
-  return fault.ends.forward ? LinkDirection::kForward : LinkDirection::kBackward;
-}
-
-// One direction's faults as they are after what the script did so far.
-struct DirectionFaults {
-  LinkFaults forward;
-  LinkFaults backward;
-};
-
-class Script {
- public:
-  explicit Script(Topology& topology) : topology_(topology) {
-    for (const Link& link : topology.links) now_.push_back({link.forward, link.backward});
-  }
-
-  void add(const Fault& fault) {
-    if (fault.kind == "down") {
-      push(fault, LinkChangeKind::kDown);
-      push(fault, LinkChangeKind::kNotice);
-    } else if (fault.kind == "blackhole") {
-      push(fault, LinkChangeKind::kDown);
-    } else if (fault.kind == "up") {
-      push(fault, LinkChangeKind::kUp);
-    } else if (fault.kind == "rate") {
-      push(fault, LinkChangeKind::kRate);
-      topology_.changes.back().rate = fault.rate;
-    } else if (fault.kind == "clear") {
-      clear(fault);
-    } else {
-      set_faults(fault);
-    }
-  }
-
- private:
-  void push(const Fault& fault, LinkChangeKind kind) {
-    LinkChange change;
-    change.at = fault.at;
-    change.link = fault.ends.link;
-    change.direction = direction_of(fault);
-    change.kind = kind;
-    topology_.changes.push_back(change);
-  }
-
-  void push_faults(const Fault& fault, LinkDirection direction, const LinkFaults& faults) {
-    push(fault, LinkChangeKind::kFaults);
-    topology_.changes.back().direction = direction;
-    topology_.changes.back().faults = faults;
-  }
-
-  void set_faults(const Fault& fault) {
-    const LinkDirection direction = direction_of(fault);
-    for (const LinkDirection each : {LinkDirection::kForward, LinkDirection::kBackward}) {
-      if (direction != LinkDirection::kBoth && direction != each) continue;
-      DirectionFaults& now = now_[fault.ends.link];
-      LinkFaults& faults = each == LinkDirection::kForward ? now.forward : now.backward;
-      if (fault.kind == "loss") faults.loss_per_million = fault.per_million;
-      if (fault.kind == "corrupt") set_corruption(faults, fault.per_million);
-      if (fault.kind == "reorder") set_reordering(faults, fault.per_million);
-      push_faults(fault, each, faults);
-    }
-  }
-
-  // Everything is again as the file says the link is.
-  void clear(const Fault& fault) {
-    const Link& link = topology_.links[fault.ends.link];
-    push(fault, LinkChangeKind::kUp);
-    push(fault, LinkChangeKind::kRate);
-    topology_.changes.back().rate = link.shape.rate;
-    now_[fault.ends.link] = {link.forward, link.backward};
-    push_faults(fault, LinkDirection::kForward, link.forward);
-    push_faults(fault, LinkDirection::kBackward, link.backward);
-  }
-
-  Topology& topology_;
-  std::vector<DirectionFaults> now_;
-};
-
-bool is_share_kind(const std::string& kind) {
-  return kind == "loss" || kind == "corrupt" || kind == "reorder";
-}
-
-bool is_link_kind(const std::string& kind) {
-  return kind == "down" || kind == "up" || kind == "blackhole" || kind == "rate" ||
-         kind == "clear" || is_share_kind(kind);
-}
 
 void read_host_fault(TableReader& table, const std::string& kind, Nanos at, Topology& topology) {
   table.need("host", "say which host it is");
@@ -123,57 +22,72 @@ void read_host_fault(TableReader& table, const std::string& kind, Nanos at, Topo
   if (host) topology.host_changes.push_back({at, *host, kind == "pause"});
 }
 
-void read_link_fault(TableReader& table, Fault& fault, const Topology& topology) {
+void read_link_fault(TableReader& table, FaultOrder& order, const Topology& topology) {
   table.need("link", "say which link it is, like [\"leaf0\", \"spine1\"]");
   const auto names = table.pair("link");
   const auto number = static_cast<uint32_t>(table.integer("number", 0, 0, 4'095));
-  fault.one_way = table.boolean("one_way", fault.kind == "blackhole");
-  if (fault.one_way && (fault.kind == "down" || fault.kind == "clear")) {
-    table.wrong("one_way", "'" + fault.kind + "' takes both directions", "remove 'one_way'");
+  order.one_way = table.boolean("one_way", order.kind == "blackhole");
+  if (order.one_way && !may_be_one_way(order.kind)) {
+    table.wrong("one_way", "'" + order.kind + "' takes both directions", "remove 'one_way'");
   }
-  if (fault.kind == "rate") {
+  if (order.kind == "rate") {
     table.need("rate", "say which rate it has from then on");
-    fault.rate = table.rate("rate", {});
+    order.rate = table.rate("rate", {});
   }
-  if (is_share_kind(fault.kind)) {
-    table.need(fault.kind, "say which share of the packets, like \"1%\"; \"0%\" ends it");
-    fault.per_million = table.share_per_million(fault.kind, 0);
+  if (is_share_fault(order.kind)) {
+    table.need(order.kind, "say which share of the packets, like \"1%\"; \"0%\" ends it");
+    order.per_million = table.share_per_million(order.kind, 0);
   }
   if (!names) return;
   const Result<LinkEnds> ends = find_link(topology, names->first, names->second, number);
   if (ends) {
-    fault.ends = *ends;
+    order.ends = *ends;
   } else {
     table.wrong("link", ends.error().why, ends.error().todo);
+  }
+}
+
+template <typename T>
+void sort_by_time(std::vector<T>& list) {
+  std::stable_sort(list.begin(), list.end(), [](const T& a, const T& b) { return a.at < b.at; });
+}
+
+void play(const std::vector<FaultOrder>& script, Topology& topology) {
+  std::vector<DirectionFaults> now;
+  for (const Link& link : topology.links) now.push_back({link.forward, link.backward});
+  for (const FaultOrder& order : script) {
+    const uint32_t link = order.ends.link;
+    for (LinkChange& change : changes_of(order, topology.links[link], now[link])) {
+      topology.changes.push_back(change);
+    }
   }
 }
 
 }  // namespace
 
 void read_fault_script(const DocumentValue& faults, FileErrors& errors, Topology& topology) {
-  std::vector<Fault> script;
+  std::vector<FaultOrder> script;
   for (const DocumentValue& item : faults.items) {
     TableReader table(item, errors);
-    Fault fault;
+    FaultOrder order;
     table.need("at", "say when it begins, like \"2s\" after the start");
-    fault.at = table.time("at", {});
-    table.need("kind", kKinds);
-    fault.kind = table.text("kind", "");
-    if (fault.kind == "pause" || fault.kind == "resume") {
-      read_host_fault(table, fault.kind, fault.at, topology);
-    } else if (is_link_kind(fault.kind)) {
-      read_link_fault(table, fault, topology);
-      script.push_back(fault);
+    order.at = table.time("at", {});
+    table.need("kind", kFaultKinds);
+    order.kind = table.text("kind", "");
+    if (is_host_fault(order.kind)) {
+      read_host_fault(table, order.kind, order.at, topology);
+    } else if (is_link_fault(order.kind)) {
+      read_link_fault(table, order, topology);
+      script.push_back(order);
     } else {
-      table.wrong("kind", "there is no fault \"" + fault.kind + "\"", kKinds);
+      table.wrong("kind", "there is no fault \"" + order.kind + "\"", kFaultKinds);
     }
     table.finish();
   }
   if (errors.any()) return;
-  std::stable_sort(script.begin(), script.end(),
-                   [](const Fault& a, const Fault& b) { return a.at < b.at; });
-  Script played(topology);
-  for (const Fault& fault : script) played.add(fault);
+  sort_by_time(script);
+  sort_by_time(topology.host_changes);
+  play(script, topology);
 }
 
 }  // namespace heddle::topology

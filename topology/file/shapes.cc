@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string>
 
+#include "topology/fault_order.h"
+
 namespace heddle::topology {
 namespace {
 
@@ -47,17 +49,6 @@ LinkSettings read_link_settings(TableReader& table, const LinkSettings& base) {
   set_corruption(faults, table.share_per_million("corrupt", corrupt));
   set_reordering(faults, table.share_per_million("reorder", faults.reorder_per_million));
   return settings;
-}
-
-void set_corruption(LinkFaults& faults, uint32_t per_million) {
-  faults.corrupt_header_per_million = per_million / 2;
-  faults.corrupt_payload_per_million = per_million - per_million / 2;
-}
-
-void set_reordering(LinkFaults& faults, uint32_t per_million) {
-  faults.reorder_per_million = per_million;
-  faults.reorder_min = per_million == 0 ? Nanos{} : micros(50);
-  faults.reorder_max = per_million == 0 ? Nanos{} : micros(200);
 }
 
 }  // namespace heddle::topology

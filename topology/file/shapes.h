@@ -16,9 +16,4 @@ struct LinkSettings {
 // Takes the link keys of a table; what it does not name is as in `base`.
 LinkSettings read_link_settings(TableReader& table, const LinkSettings& base);
 
-// One bit of a packet is flipped in that share of them: half in the header, half behind it.
-void set_corruption(LinkFaults& faults, uint32_t per_million);
-// That share is held back for 50 to 200 µs.
-void set_reordering(LinkFaults& faults, uint32_t per_million);
-
 }  // namespace heddle::topology

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "topology/file/quantity.h"
+#include "topology/quantity.h"
 
 namespace heddle::topology {
 namespace {

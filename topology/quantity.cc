@@ -1,5 +1,5 @@
 // Quantities of topology files: see quantity.h.
-#include "topology/file/quantity.h"
+#include "topology/quantity.h"
 
 #include <array>
 #include <span>
