@@ -54,6 +54,8 @@ Result<Options> configured_options(const Config& config) {
   transport.default_paths = static_cast<uint16_t>(config.integer("paths"));
   transport.max_paths = std::max(transport.max_paths, transport.default_paths);
   transport.congestion = config.text("congestion");
+  transport.receive_rate =
+      megabits_per_s(static_cast<uint64_t>(config.integer("receive_rate_mbits_per_s")));
   transport.selector = config.text("selector");
   transport.peer_dead_after = millis(config.integer("peer_dead_after_ms"));
   transport.handshake_timeout = millis(config.integer("handshake_timeout_ms"));

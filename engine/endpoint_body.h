@@ -100,9 +100,9 @@ class Endpoint::Body final : public Registrar, public HelperClient {
   bool stopping_ = false;
   bool helped_ = false;
   bool helper_parked_ = false;  // it will not look again before it is nudged
-  transport::Notice notice_;  // for take_results()
-  std::mutex follow_mutex_;  // taken inside the wheel's, never the other way round
-  uint64_t told_ = 0;        // under follow_mutex_: times that followers were told
+  transport::Notice notice_;    // for take_results()
+  std::mutex follow_mutex_;     // taken inside the wheel's, never the other way round
+  uint64_t told_ = 0;           // under follow_mutex_: times that followers were told
   std::condition_variable changed_;
   std::thread thread_;
 };

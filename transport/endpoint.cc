@@ -74,6 +74,7 @@ void Endpoint::post_abort(Nanos now, ConnectionId id) {
 
 void Endpoint::set_receive_capacity(Nanos, Bytes capacity) {
   body_->shared.options.receive_capacity = capacity;
+  body_->shared.credits.set_receive_capacity(capacity);
 }
 
 void Endpoint::handle_run(Nanos now, const RxRun& run) { body_->handle_run(now, run); }

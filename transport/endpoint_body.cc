@@ -144,6 +144,9 @@ bool Endpoint::Body::poll_transmit(Nanos now, TxBatch& batch) {
     burst.headers = batch.header_space();
     batch.add(burst);
   }
+  for (const ConnectionId id : shared.credits.poll(now)) {
+    if (Connection* connection = table.find(id); connection != nullptr) table.touch(*connection);
+  }
   while (Connection* connection = table.next_ready()) {
     const bool full = connection->transmit(now, batch);
     if (connection->gone()) {
@@ -170,14 +173,15 @@ void Endpoint::Body::handle_timeout(Nanos now) {
 }
 
 Nanos Endpoint::Body::next_timeout() const {
-  return replies_.empty() ? std::min(table.next_timeout(), settle_at_) : Nanos{};
+  if (!replies_.empty()) return {};
+  return std::min({table.next_timeout(), settle_at_, shared.credits.next_at()});
 }
 
 size_t Endpoint::Body::bytes_held() const {
   return sizeof(*this) + table.bytes_held() + shared.sent.bytes_held() + shared.out.bytes_held() +
          shared.repeats.bytes_held() + shared.in.bytes_held() + shared.ranges.bytes_held() +
-         accepted_.bytes_held() + shared.completions.capacity() * sizeof(Completion) +
-         replies_.capacity() * sizeof(Reply);
+         accepted_.bytes_held() + shared.credits.bytes_held() +
+         shared.completions.capacity() * sizeof(Completion) + replies_.capacity() * sizeof(Reply);
 }
 
 }  // namespace heddle::transport

@@ -22,7 +22,8 @@ struct EndpointOptions {
   uint32_t chunk_bytes = 0;            // the largest such write
   bool reliable_chunks = false;        // the NIC tells of each whether it has landed
   Bytes receive_capacity = {
-      106496};  // what may be in flight towards this endpoint, over all senders
+      106496};              // what may be in flight towards this endpoint, over all senders
+  BitsPerSec receive_rate;  // at which credit is given to all senders together; zero: as measured
   std::string congestion = "cubic";    // name of the controller
   std::string selector = "reps";       // name of the path selector
   Bytes window_limit = mebibytes(64);  // no congestion window grows above it

@@ -22,6 +22,9 @@ Nanos between(Random& random, Nanos low, Nanos high) {
       random.between(static_cast<uint64_t>(low.count), static_cast<uint64_t>(high.count))));
 }
 
+// Names that came later are drawn apart.
+constexpr size_t kControllersDrawn = 3;
+
 FabricOptions pick_fabric(Random& random) {
   FabricOptions fabric;
   fabric.shape = one_of(
@@ -155,7 +158,7 @@ transport::EndpointOptions pick_endpoint(Random& random, bool long_run) {
   transport::EndpointOptions endpoint;
   endpoint.accept = true;
   const auto congestion = transport::controller_names();
-  endpoint.congestion = congestion[random.below(congestion.size())];
+  endpoint.congestion = congestion[random.below(kControllersDrawn)];
   const auto selectors = transport::selector_names();
   endpoint.selector = selectors[random.below(selectors.size())];
   endpoint.default_paths = one_of<uint16_t>(random, {1, 2, 8, 64});
@@ -249,6 +252,16 @@ Options pick(uint64_t seed) {
     steady.reorder_per_million = 300'000;
     steady.reorder_min = micros(200);
     steady.reorder_max = millis(6);
+  }
+  Random credits(seed ^ 0x63726564);
+  if (percent(credits, 30)) {
+    const BitsPerSec told = percent(credits, 30) ? options.fabric.host_rate : BitsPerSec{};
+    for (HostOptions& host : options.hosts) {
+      host.endpoint.congestion = "credits";
+      host.endpoint.receive_rate = told;
+      // Credits are for datagrams; one host in ten does without.
+      if (!percent(credits, 10)) host.chunk_paths = 0;
+    }
   }
   Random rows(seed ^ 0x726f7773);
   for (HostOptions& host : options.hosts) host.drops_rows = percent(rows, 3);

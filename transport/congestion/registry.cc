@@ -19,6 +19,9 @@ constexpr std::array kTable = {
     Entry{"cubic", make_cubic},
     Entry{"swift", make_swift},
     Entry{"dctcp", make_dctcp},
+    // What the receiver's link takes is the credits' matter (transport/credits/); what the fabric
+    // before it takes is told by marks and loss.
+    Entry{"credits", make_dctcp},
 };
 
 constexpr auto kNames = [] {

@@ -22,7 +22,7 @@ constexpr uint64_t kLimit = 1'000 * kSegment;
 TEST(Registry, KnowsItsNamesAndNoOthers) {
   const auto names = controller_names();
   EXPECT_EQ(std::vector<std::string_view>(names.begin(), names.end()),
-            (std::vector<std::string_view>{"cubic", "swift", "dctcp"}));
+            (std::vector<std::string_view>{"cubic", "swift", "dctcp", "credits"}));
   const ControllerOptions options{
       .segment = {kSegment}, .initial_window = {kInitial}, .limit = {kLimit}};
   for (const std::string_view name : names) EXPECT_NE(make_controller(name, options), nullptr);

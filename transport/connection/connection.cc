@@ -123,6 +123,7 @@ void Connection::finish(Nanos now, CloseCause cause, Error error) {
   flight_.close();
   if (receiving_) --shared_.receiving;
   receiving_ = false;
+  shared_.credits.leave(account_);
   set_state(now, ConnectionState::kClosed);
   shared_.observer.emit(events::ConnectionClosed{now, id_, cause});
   ++shared_.statistics.connections_closed;
@@ -146,8 +147,9 @@ void Connection::heard(Nanos now, const ConnectionHeader& header) {
 }
 
 // What the peer may have in flight towards this side: the endpoint's capacity, shared by those who
-// send.
+// send. Credits hold all of them together below it.
 uint64_t Connection::own_window() const {
+  if (account_.connection != 0) return shared_.options.receive_capacity.count;
   const uint64_t others = shared_.receiving - (receiving_ ? 1u : 0u);
   const uint64_t least = 2 * (Flight::kBaseDatagram + Flight::kReceiveOverhead);
   return std::max(least, shared_.options.receive_capacity.count / (others + 1));
@@ -156,6 +158,7 @@ uint64_t Connection::own_window() const {
 void Connection::on_acked(const SentRun& run, uint32_t first, uint32_t count, bool was_lost) {
   if (session_ && run.sent_at > epoch_began_at_) session_->prove();
   if (run.data && was_lost) count_needless(run, first, count);
+  if (run.data) credit_.on_acked(cost_of(run, first, count), was_lost);
   if (run.data) {
     outgoing_.on_acked(run.row, run.start_of(first), run.end_of(first, count));
   }
@@ -180,6 +183,7 @@ void Connection::count_needless(const SentRun& run, uint32_t first, uint32_t cou
 
 void Connection::on_lost(const SentRun& run, uint32_t first, uint32_t count, events::LossCause) {
   if (run.data) {
+    credit_.on_lost(cost_of(run, first, count));
     outgoing_.on_lost(run.row, run.start_of(first), run.end_of(first, count),
                       name_of(run, flight_.current_path()));
   }

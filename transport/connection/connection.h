@@ -10,6 +10,7 @@
 #include "transport/connection/fences.h"
 #include "transport/connection/flight.h"
 #include "transport/connection/shared.h"
+#include "transport/credits/credit_balance.h"
 #include "transport/recovery/ack_maker.h"
 #include "transport/security/session.h"
 #include "transport/wire/control.h"
@@ -133,8 +134,9 @@ class Connection final : private SentRunListener {
     ConnectionHeader header;
     bool crowded = false;        // many answers wait already: questions in it come again
     uint32_t message_bytes = 0;  // of the message in it
-    bool refused = false;        // something in it breaks a rule: the packet does not count
-    bool comes_again = false;    // there is no room for something in it: nor does it then
+    uint32_t datagram_bytes = 0;
+    bool refused = false;      // something in it breaks a rule: the packet does not count
+    bool comes_again = false;  // there is no room for something in it: nor does it then
   };
   bool new_sealed(Nanos now, const ConnectionHeader& header, bool numbered);
   bool handle_frames(Nanos now, Reader& reader, ControlInput& input);
@@ -158,9 +160,25 @@ class Connection final : private SentRunListener {
   bool send_last_words(Nanos now, TxBatch& batch);
   Sent write_control(Nanos now, TxBatch& batch, uint16_t path, bool ping, uint32_t padded_to);
   ConnectionHeader header(Nanos now, PacketType type, uint16_t path, uint8_t flags) const;
-  void write_record(ControlRecord& record, Writer& writer) const;
+  void write_record(ControlRecord& record, Writer& writer);
   TxBurst single(size_t bytes, uint16_t path, const std::byte* packet) const;
   void take_truncated();
+
+  // connection_credits.cc
+  // Of a segment: everything but its payload.
+  uint32_t data_header_bytes() const { return kDataHeaderBytes + tag_bytes(); }
+  static uint64_t cost_of(const SentRun& run, uint32_t first, uint32_t count) {
+    return credit_cost(run.bytes(first, count), count);
+  }
+  void wish_for_credits();
+  bool agree_on_credits(const HandshakeParameters& wishes);
+  void open_credits(uint64_t theirs, uint64_t ours);
+  void update_demand();
+  bool has_credit(const Piece& piece);
+  uint32_t segments_with_credit(const Piece& piece, uint32_t segments, uint32_t step) const;
+  bool handle_credit_frame(Nanos now, FrameType type, Reader& reader);
+  void count_arrival(Nanos now, uint64_t bytes, uint32_t datagrams, bool repeat);
+  void write_answers(Nanos now, Writer& writer);
 
   // connection_placed.cc
   void open_placed(const HandshakeParameters& peer, FlightOptions& flight);
@@ -198,6 +216,8 @@ class Connection final : private SentRunListener {
   bool fencing_ = false;  // over, but its receives wait until nothing can be written any more
   Error end_error_;       // told when they have ended
   bool end_graceful_ = false;
+  CreditBalance credit_;                  // to send with, where credits are agreed
+  CreditAccount account_;                 // of the peer, with shared_.credits
   Ring<ControlRecord> frames_;            // that the peer must get and that are not on their way
   Nanos frames_due_at_ = Nanos::never();  // they may wait for company until then
 

@@ -80,6 +80,7 @@ Result<void> Connection::begin_connect(Nanos now, const ConnectionOptions& optio
   init_.reply_port = o.reply_port;
   init_.parameters = own_parameters();
   options_.congestion.copy(init_.parameters.congestion.data(), kMaxNameBytes);
+  wish_for_credits();
   began_at_ = init_at_ = now;
   return {};
 }
@@ -96,6 +97,7 @@ Result<void> Connection::begin_accept(Nanos now, const InitPacket& init) {
   accept_.accepted_as = id_;
   accept_.nonce = init.nonce;
   accept_.parameters = own_parameters();
+  const bool credits = agree_on_credits(init.parameters);
   options_.congestion.copy(accept_.parameters.congestion.data(), kMaxNameBytes);
   if (key_) {
     init_.parameters.key.nonce = init.parameters.key.nonce;
@@ -103,6 +105,9 @@ Result<void> Connection::begin_accept(Nanos now, const InitPacket& init) {
   }
   Result<void> opened = open(now, init.parameters, options_.congestion, {});
   if (!opened) return opened;
+  if (credits) {
+    open_credits(init.parameters.first_credit, accept_.parameters.first_credit);
+  }
   repeat_accept(init);
   shared_.notices.push_back({NoticeKind::kAccepted, id_, peer_, {}, false, peer_id_});
   return {};
@@ -168,7 +173,13 @@ void Connection::handle_accept(Nanos now, const AcceptPacket& accept) {
   if (key_) begin_session(init_.parameters.key.nonce, accept.parameters.key.nonce);
   init_at_ = Nanos::never();
   const Nanos rtt = std::max(saturating_difference(now, accept.echoed_sent_at), nanos(1));
+  const bool credits =
+      (init_.parameters.features & accept.parameters.features & kFeatureCredits) != 0;
+  if (!credits) options_.congestion = init_.parameters.congestion.data();
   Result<void> opened = open(now, accept.parameters, options_.congestion, rtt);
+  if (opened && credits) {
+    open_credits(accept.parameters.first_credit, init_.parameters.first_credit);
+  }
   if (!opened) {
     say_last(CloseReason::kAborted);
     finish(now, CloseCause::kRefused, std::move(opened).error());

@@ -58,6 +58,8 @@ void Connection::handle_data(Nanos now, const DataRow& row) {
   if (row.segments > 1) expected_step_ = row.step;
   const uint64_t bytes = uint64_t{row.segments - 1} * row.step + row.last;
   acks_.note(now, base, base.number, last, row.run->ecn, std::max<uint64_t>(bytes, 1));
+  count_arrival(now, bytes + uint64_t{data_header_bytes()} * row.segments, row.segments,
+                (base.flags & kFlagRepeat) != 0);
   watch_fences(now);
   count_receiving(now);
 }
@@ -115,6 +117,7 @@ void Connection::handle_control(Nanos now, const RxRun& run, uint32_t index,
   if (input.refused) shared_.observer.drop(now, id_, DropReason::kOverWindow);
   if (numbered && !over() && !input.refused && !input.comes_again) {
     acks_.note(now, header, header.number, header.number, run.ecn, input.message_bytes);
+    if (input.message_bytes > 0) count_arrival(now, input.datagram_bytes, 1, false);
   }
   if (close_acked_ && !over()) {
     finish(now, CloseCause::kGraceful, {ErrorCode::kClosed, "connection closed", "", ""});
@@ -183,6 +186,7 @@ bool Connection::handle_message(Nanos now, Reader& reader, ControlInput& input) 
   if (verdict.drop) shared_.observer.drop(now, id_, *verdict.drop);
   input.comes_again |= !verdict.acknowledge;
   input.message_bytes = std::max(row.last, 1u);
+  input.datagram_bytes = whole + tag_bytes();
   statistics_.segments_received += verdict.acknowledge ? 1 : 0;
   count_receiving(now);
   return true;
@@ -227,6 +231,9 @@ bool Connection::handle_frame(Nanos now, FrameType type, Reader& reader, Control
       if (!read_placed_grant(reader, placed)) return false;
       input.refused |= sends_on(placed.channel) && !outgoing_.on_placed_grant(placed);
       return true;
+    case FrameType::kDemand:
+    case FrameType::kCredit:
+      return handle_credit_frame(now, type, reader);
     case FrameType::kFenced:
     case FrameType::kAskFence:
       if (!read_fence(reader, fence)) return false;

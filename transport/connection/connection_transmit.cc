@@ -20,7 +20,7 @@ constexpr uint32_t kMessageBytes = 512;
 
 }  // namespace
 
-void Connection::write_record(ControlRecord& record, Writer& writer) const {
+void Connection::write_record(ControlRecord& record, Writer& writer) {
   const auto reason = static_cast<CancelReason>(record.reason);
   PlacedGrantFrame placed;
   switch (record.type) {
@@ -38,6 +38,9 @@ void Connection::write_record(ControlRecord& record, Writer& writer) const {
     case FrameType::kCancelReceive:
     case FrameType::kDelivered:
       write_cancel(record.type, {record.channel, record.sequence, reason}, writer);
+      return;
+    case FrameType::kDemand:
+      write_demand(credit_.demand(), writer);
       return;
     case FrameType::kFenced:
     case FrameType::kAskFence:
@@ -82,6 +85,7 @@ bool Connection::transmit(Nanos now, TxBatch& batch) {
     return send_last_words(now, batch);
   }
   if (accept_due_ && !send_accept(batch)) return true;
+  if (credit_.on()) update_demand();
   // Asked after everything that happens, and mostly nothing is due.
   if (!outgoing_.has_work() && !control_due(now) && !flight_.wants_size_probe()) {
     flight_.note_idle();
@@ -115,13 +119,14 @@ Connection::Sent Connection::send_burst(Nanos now, TxBatch& batch) {
   // Datagrams may pass where no remote write does.
   if (piece.placed && !flight_.any_active()) outgoing_.take_by_datagrams(piece);
   if (piece.placed) return send_chunk(now, batch, piece);
+  if (!has_credit(piece)) return Sent::kNothing;
   Permit permit;
   const bool may = chunk_bytes_ != 0 ? flight_.permit_datagrams(now, permit)
                                      : flight_.permit(now, shared_.random, permit);
   if (!may) return Sent::kNothing;
   const uint32_t step = permit.datagram_bytes - kDataHeaderBytes - tag_bytes();
   const uint32_t needed = std::max((piece.length + step - 1) / step, 1u);
-  const uint32_t segments = std::min(needed, permit.segments);
+  const uint32_t segments = segments_with_credit(piece, std::min(needed, permit.segments), step);
   const uint32_t bytes = std::min(piece.length, segments * step);
   const bool company = !frames_.empty() || acks_.pending() || chunk_acks_.pending();
   if (company && bytes == piece.message_bytes && bytes <= kMessageBytes &&
@@ -177,6 +182,7 @@ Connection::Sent Connection::send_burst(Nanos now, TxBatch& batch) {
 void Connection::count_sent(Nanos now, const Piece& piece, const SentRun& run, uint16_t path,
                             uint32_t bytes) {
   outgoing_.take(piece, bytes);
+  credit_.on_sent(cost_of(run, 0, run.count));
   statistics_.payload_bytes_sent += bytes;
   statistics_.segments_sent += run.count;
   if (piece.repeat) {
@@ -201,8 +207,7 @@ Connection::Sent Connection::send_message(Nanos now, TxBatch& batch, const Piece
   const size_t room = kControlBytes - kConnectionHeaderBytes - piece.length - tag_bytes();
   Writer writer({space + kConnectionHeaderBytes, room});
   Writer frames({space + kConnectionHeaderBytes, room - kMessageFrameBytes});
-  if (acks_.write(now, own_window(), frames)) ++statistics_.acks_sent;
-  if (chunk_acks_.write(now, own_window(), frames)) ++statistics_.acks_sent;
+  write_answers(now, frames);
   write_frames(*run, frames);
   writer.skip(static_cast<size_t>(frames.position() - writer.position()));
   write_message({piece.channel, piece.sequence}, writer);
@@ -236,7 +241,7 @@ void Connection::write_frames(SentRun& run, Writer& writer) {
 
 bool Connection::control_due(Nanos now) const {
   return frames_due_at_ <= now || ping_due_ || flight_.wants_probe() || acks_.due(now) ||
-         chunk_acks_.due(now);
+         chunk_acks_.due(now) || account_.tell;
 }
 
 Connection::Sent Connection::send_control(Nanos now, TxBatch& batch) {
@@ -285,8 +290,7 @@ Connection::Sent Connection::write_control(Nanos now, TxBatch& batch, uint16_t p
   if (run == nullptr && session_) start.number = session_->next_unnumbered();
   write_connection_header(start, space);
   Writer writer({space + kConnectionHeaderBytes, room - kConnectionHeaderBytes});
-  if (!bare && acks_.write(now, own_window(), writer)) ++statistics_.acks_sent;
-  if (!bare && chunk_acks_.write(now, own_window(), writer)) ++statistics_.acks_sent;
+  if (!bare) write_answers(now, writer);
   if (over()) write_close(last_words_, writer);
   if (run != nullptr) {
     run->sizes_path = padded_to != 0;

@@ -123,12 +123,15 @@ void Flight::refresh_usable(uint16_t id) {
   if (!usable && at < usable_) swap_places(at, --usable_);
 }
 
+bool Flight::short_of_window() const {
+  const uint64_t part = controller_->window().count / kLeastWindowPart;
+  return window_left() < std::min<uint64_t>(kMaxBurstBytes, part);
+}
+
 // How many bytes the window and the pacer let out now; 0: none.
 uint64_t Flight::gate(Nanos now) {
-  const uint64_t window = controller_->window().count;
   const uint64_t left = window_left();
-  const bool scraps = left < std::min<uint64_t>(kMaxBurstBytes, window / kLeastWindowPart);
-  if (scraps && in_flight_bytes_ > 0) {
+  if (short_of_window() && in_flight_bytes_ > 0) {
     window_limited_ = true;
     return 0;
   }

@@ -70,6 +70,8 @@ class Flight final : private SentRunListener {
     window_limited_ = false;
     end_burst();
   }
+  // There was something to send, and another limit than the window kept it back.
+  void note_held_back() { window_limited_ = short_of_window(); }
   // What leaves next may take another path.
   void end_burst() { burst_left_ = 0; }
   // The path that the next control packet takes: active ones in turn.
@@ -88,6 +90,8 @@ class Flight final : private SentRunListener {
   bool poll_size_probe(uint16_t& path, uint32_t& bytes);
   bool places(uint16_t path) const { return path >= datagram_paths_; }
   // Chunk paths count from here.
+  // Of the path that a choice falls on first.
+  uint32_t datagram_bytes() const { return paths_[order_[0]].datagram_bytes; }
   uint16_t first_chunk_path() const { return datagram_paths_; }
   uint16_t paths() const { return static_cast<uint16_t>(paths_.size()); }
   uint16_t epoch(uint16_t path) const { return paths_[path].epoch; }
@@ -130,6 +134,7 @@ class Flight final : private SentRunListener {
 
   bool carries(uint16_t path) const { return chunk_paths_ == 0 || path >= datagram_paths_; }
   uint64_t window_left() const;
+  bool short_of_window() const;
   uint64_t gate(Nanos now);
   uint16_t choose_path(Nanos now, Random& random);
   uint32_t datagrams_that_fit(uint64_t budget, uint64_t size) const;

@@ -97,6 +97,14 @@ class Outgoing {
   // `bytes` of the peeked piece, from its offset, were sent.
   void take(const Piece& piece, uint32_t bytes);
 
+  // What may be sent now, in bytes and as datagrams of at most `step` payload bytes; of the next
+  // some dozens of messages.
+  struct Backlog {
+    uint64_t bytes = 0;
+    uint64_t datagrams = 0;
+  };
+  Backlog backlog(uint32_t step) const;
+
   // --- what the peer said ---
   // A packet begins. A peer repeats no grant twice in one, so what it may tell again is bounded.
   void begin_packet() { regrants_left_ = posted_ + limits_.max_posted; }

@@ -10,6 +10,7 @@
 #include "transport/connection/incoming.h"
 #include "transport/connection/observer.h"
 #include "transport/connection/outgoing.h"
+#include "transport/credits/credit_source.h"
 #include "transport/endpoint.h"
 #include "transport/recovery/received_numbers.h"
 #include "transport/recovery/sent_runs.h"
@@ -27,6 +28,7 @@ struct Shared {
         out(UINT32_MAX),
         in(UINT32_MAX),
         eager(given.eager_region, given.eager_bytes, given.eager_block_bytes),
+        credits({given.receive_rate, given.receive_capacity, given.max_datagram_bytes}),
         ring(given.keys),
         keyed(!ring.empty()) {
     options.max_posted = std::min(options.max_posted, kMostPosted);
@@ -45,6 +47,7 @@ struct Shared {
   RepeatPool repeats{UINT32_MAX};
   InPool in;  // bounded by max_posted a connection
   EagerBlocks eager;
+  CreditSource credits;  // for all who send to this endpoint
   // Room for the end of everything that is posted: then nothing is allocated when much ends at
   // once.
   void reserve_completions() {

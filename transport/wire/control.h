@@ -25,6 +25,8 @@ enum class FrameType : uint8_t {
   kPlacedGrant = 8,    // a receive is posted, and may be written remotely
   kFenced = 9,         // writes of earlier epochs are rejected on a path of the reader
   kDelivered = 12,     // answers kCancelSend: too late, the message is all here
+  kDemand = 13,        // credits: what the writer wants to send
+  kCredit = 14,        // credits: how far the reader may send
   kMessage = 11,       // a whole small message; its payload is the rest of the packet
   kAskFence =
       10,  // a path of the writer has failed in its NIC: fence it, so that it can be made anew

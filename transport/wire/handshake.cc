@@ -27,6 +27,7 @@ enum class Parameter : uint16_t {
   kKeyId = 16,
   kKeyNonce = 17,
   kMac = 18,
+  kFirstCredit = 20,
 };
 
 template <typename Integer>
@@ -51,6 +52,9 @@ const std::byte* write_parameters(const HandshakeParameters& p, Writer& writer) 
   put_parameter(writer, Parameter::kFeatures, p.features);
   put_parameter(writer, Parameter::kChunkPaths, p.chunk_paths);
   put_parameter(writer, Parameter::kChunkBytes, p.chunk_bytes);
+  if ((p.features & kFeatureCredits) != 0) {
+    put_parameter(writer, Parameter::kFirstCredit, p.first_credit);
+  }
   const auto length = static_cast<uint16_t>(std::strlen(p.congestion.data()));
   writer.put(static_cast<uint16_t>(Parameter::kCongestion)).put(length);
   writer.put_bytes(std::as_bytes(std::span(p.congestion.data(), length)));
@@ -110,6 +114,8 @@ bool read_parameter(Parameter type, std::span<const std::byte> bytes, HandshakeP
       return take_parameter(value, bytes.size(), p.chunk_paths);
     case Parameter::kChunkBytes:
       return take_parameter(value, bytes.size(), p.chunk_bytes);
+    case Parameter::kFirstCredit:
+      return take_parameter(value, bytes.size(), p.first_credit);
     case Parameter::kCongestion:
       return take_name(value, bytes.size(), p.congestion);
     case Parameter::kKeyId:

@@ -35,6 +35,8 @@ struct KeyParameters {
 
 // Feature bits.
 inline constexpr uint64_t kFeatureSealing = 1;
+// Receiver credits: wished for in an init, agreed in an accept.
+inline constexpr uint64_t kFeatureCredits = uint64_t{1} << 1;
 
 // What each side says about itself.
 struct HandshakeParameters {
@@ -47,7 +49,8 @@ struct HandshakeParameters {
   uint16_t eager_blocks = 0;       // and how many of these
   uint16_t chunk_paths = 0;        // it writes remotely on so many paths; 0: it cannot
   uint32_t chunk_bytes = 0;        // the largest write that it sends or takes
-  uint64_t features = 0;  // bits of what it can do beyond version 1; unknown ones are ignored
+  uint64_t first_credit = 0;  // that the other side holds to begin with, where credits are agreed
+  uint64_t features = 0;      // bits of what it can do beyond version 1; unknown ones are ignored
   std::array<char, kMaxNameBytes + 1> congestion{};  // wished for in both directions
   KeyParameters key;
 };

@@ -1,0 +1,110 @@
+// Receiver credits in a connection: agreeing on them, telling demand, spending and giving credit.
+// The rules are those of transport/credits/; here they meet packets and messages.
+#include <algorithm>
+#include <string_view>
+
+#include "transport/connection/connection.h"
+
+namespace heddle::transport {
+namespace {
+
+constexpr std::string_view kCredits = "credits";
+// What a connection uses whose peer cannot give credit.
+constexpr std::string_view kFallback = "cubic";
+
+}  // namespace
+
+// The name that travels is the fallback's: a peer that knows no credits agrees to that. Chunks that
+// a NIC writes need no credit of the transport: where this side has them, it neither wishes for
+// credits nor agrees to them.
+void Connection::wish_for_credits() {
+  if (options_.congestion != kCredits) return;
+  HandshakeParameters& parameters = init_.parameters;
+  if (shared_.options.chunk_paths == 0) {
+    parameters.features |= kFeatureCredits;
+    parameters.first_credit = shared_.credits.first_allowance();
+  }
+  parameters.congestion.fill('\0');
+  kFallback.copy(parameters.congestion.data(), kMaxNameBytes);
+}
+
+bool Connection::agree_on_credits(const HandshakeParameters& wishes) {
+  const bool wished = (wishes.features & kFeatureCredits) != 0;
+  if (!wished || shared_.options.chunk_paths != 0) return false;
+  options_.congestion = kCredits;
+  accept_.parameters.features |= kFeatureCredits;
+  accept_.parameters.first_credit = shared_.credits.first_allowance();
+  return true;
+}
+
+void Connection::open_credits(uint64_t theirs, uint64_t ours) {
+  credit_.open(theirs);
+  shared_.credits.join(account_, id_, static_cast<uint32_t>(ours));
+}
+
+// Tells the peer of what there is to send, where it does not know of enough of it.
+void Connection::update_demand() {
+  bool tells = false;
+  Outgoing::Backlog backlog;
+  if (outgoing_.has_work() && flight_.any_active()) {
+    if (!credit_.asks_soon()) return;
+    backlog = outgoing_.backlog(flight_.datagram_bytes() - data_header_bytes());
+  }
+  if (backlog.datagrams > 0) {
+    tells = credit_.note_backlog(backlog.bytes +
+                                 backlog.datagrams * (data_header_bytes() + kCreditOverhead));
+  } else {
+    tells = credit_.note_idle();
+  }
+  if (tells) tell({FrameType::kDemand, 0, 0, 0, 0, 0});
+}
+
+// Whether one segment of it may leave.
+bool Connection::has_credit(const Piece& piece) {
+  const uint32_t segment = std::min(piece.length + data_header_bytes(), flight_.datagram_bytes());
+  if (credit_.covers(credit_cost(segment, 1))) return true;
+  flight_.note_held_back();
+  return false;
+}
+
+// At least one: has_credit() was asked.
+uint32_t Connection::segments_with_credit(const Piece& piece, uint32_t segments,
+                                          uint32_t step) const {
+  const auto cost = [&](uint32_t count) {
+    const uint64_t payload = std::min<uint64_t>(piece.length, uint64_t{count} * step);
+    return credit_cost(payload + uint64_t{data_header_bytes()} * count, count);
+  };
+  if (credit_.covers(cost(segments))) return segments;
+  const auto covered =
+      static_cast<uint32_t>(credit_.left() / credit_cost(step + data_header_bytes(), 1));
+  return std::clamp(covered, 1u, segments);
+}
+
+bool Connection::handle_credit_frame(Nanos now, FrameType type, Reader& reader) {
+  if (!credit_.on()) return false;
+  DemandFrame demand;
+  CreditFrame credit;
+  if (type == FrameType::kDemand) {
+    if (!read_demand(reader, demand)) return false;
+    shared_.credits.on_demand(now, account_, demand);
+    return true;
+  }
+  if (!read_credit(reader, credit)) return false;
+  credit_.on_credit(credit);
+  return true;
+}
+
+void Connection::count_arrival(Nanos now, uint64_t bytes, uint32_t datagrams, bool repeat) {
+  if (account_.connection == 0) return;
+  shared_.credits.on_arrival(now, account_, {credit_cost(bytes, datagrams), datagrams, repeat});
+}
+
+// What a control packet tells besides its frames: acknowledgements, and how far the peer may send.
+void Connection::write_answers(Nanos now, Writer& writer) {
+  if (acks_.write(now, own_window(), writer)) ++statistics_.acks_sent;
+  if (chunk_acks_.write(now, own_window(), writer)) ++statistics_.acks_sent;
+  if (!account_.tell || writer.left() < kCreditBytes) return;
+  write_credit(shared_.credits.take_frame(account_), writer);
+}
+
+}  // namespace heddle::transport

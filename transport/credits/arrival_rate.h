@@ -1,0 +1,52 @@
+// ArrivalRate: how fast payload arrives at an endpoint at best: the rate of the narrowest place
+// before it. Samples are taken over rounds of three round trips: what the senders hold in credit
+// may all arrive at once after a pause of this host, and must not be taken for a faster network.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/nanos.h"
+#include "base/units.h"
+
+namespace heddle::transport {
+
+class ArrivalRate {
+ public:
+  // The second highest rate of a round in the last 5 to 10 s of those in which senders waited for
+  // credit; zero: not known yet. So long, because a share of a link says nothing of the link.
+  BitsPerSec estimate() const { return std::max(second_, second_before_); }
+
+  void begin_round(Nanos now) {
+    began_at_ = now;
+    bytes_ = 0;
+  }
+  void add(uint64_t bytes) { bytes_ += bytes; }
+  Nanos began_at() const { return began_at_; }
+
+  // Ends a round and returns its rate. Where nobody waited, it says nothing of what is possible.
+  BitsPerSec end_round(Nanos now, bool credit_was_short) {
+    if (credit_was_short && now - half_began_ > kHalf) {
+      half_began_ = now;
+      second_before_ = second_;
+      first_ = second_ = {};
+    }
+    const BitsPerSec rate = rate_of({bytes_}, now - began_at_);
+    second_ = std::max(second_, std::min(first_, rate));
+    first_ = std::max(first_, rate);
+    begin_round(now);
+    return rate;
+  }
+
+ private:
+  static constexpr Nanos kHalf = seconds(5);
+
+  BitsPerSec first_;
+  BitsPerSec second_;
+  BitsPerSec second_before_;
+  Nanos half_began_;
+  Nanos began_at_;
+  uint64_t bytes_ = 0;
+};
+
+}  // namespace heddle::transport

@@ -1,0 +1,83 @@
+// CreditBalance: the sender's side of receiver credits: what it may still send, and what it tells
+// of its demand. Bytes that are lost give their credit back at once, so their repeat may leave.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "transport/credits/credit_account.h"
+#include "transport/wire/credit_frames.h"
+
+namespace heddle::transport {
+
+class CreditBalance {
+ public:
+  // From now on nothing leaves without credit; the peer has given this much to begin with.
+  void open(uint64_t first_credit) {
+    on_ = true;
+    limit_ = allowance_ = first_credit;
+  }
+  bool on() const { return on_; }
+  uint64_t left() const { return limit_ > used_ ? limit_ - used_ : 0; }
+  bool covers(uint64_t cost) const { return !on_ || cost <= left(); }
+
+  void on_sent(uint64_t cost) {
+    used_ += cost;
+    out_ += cost;
+  }
+  // `was_lost`: it had been given up, and has arrived after all.
+  void on_acked(uint64_t cost, bool was_lost) {
+    if (was_lost) {
+      used_ += cost;
+    } else {
+      out_ -= std::min(out_, cost);
+    }
+  }
+  void on_lost(uint64_t cost) {
+    used_ -= std::min(used_, cost);
+    out_ -= std::min(out_, cost);
+  }
+  void on_credit(const CreditFrame& frame) {
+    limit_ = std::max(limit_, frame.limit);
+    allowance_ = frame.allowance;
+  }
+
+  // Whether little is left of the demand that the peer knows of, so that it is worth asking how
+  // much there is.
+  bool asks_soon() const { return on_ && told_ < limit_ + kAhead; }
+  // There are `backlog` bytes to be sent, as they will cost. True: the peer has to be told.
+  bool note_backlog(uint64_t backlog) {
+    const uint64_t wanted = used_ + backlog;
+    const bool more = wanted > limit_ && wanted > told_;
+    if (!more || (told_ > limit_ && wanted - told_ < kStep)) return false;
+    told_ = wanted;
+    return true;
+  }
+  // There is nothing to send. True: the peer has to be told, since it still waits for something.
+  bool note_idle() {
+    if (!on_ || out_ > 0) return false;
+    // What was given for a demand that has gone is not kept: all senders together may hold no more
+    // than their allowances while they are silent.
+    if (left() > allowance_) used_ = limit_ - allowance_;
+    if (told_ <= used_) return false;
+    told_ = used_;
+    return true;
+  }
+  DemandFrame demand() {
+    return {++serial_, used_ - std::min(used_, out_), std::max(told_, used_)};
+  }
+
+ private:
+  static constexpr uint64_t kAhead = 128 * 1024;
+  static constexpr uint64_t kStep = 32 * 1024;
+
+  uint64_t limit_ = 0;
+  uint64_t used_ = 0;  // sent and not lost, and what was given back
+  uint64_t out_ = 0;   // of that, in flight
+  uint64_t told_ = 0;  // the demand that the peer was told of
+  uint64_t allowance_ = 0;
+  uint32_t serial_ = 0;
+  bool on_ = false;
+};
+
+}  // namespace heddle::transport

@@ -1,0 +1,352 @@
+// Who is given credit, when, and how much: see credit_source.h.
+#include "transport/credits/credit_source.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <utility>
+
+#include "base/check.h"
+
+namespace heddle::transport {
+namespace {
+
+// What may be outstanding however slow and short the network is: hosts answer tens of microseconds
+// to milliseconds late, and a queue of 75 KB holds it.
+constexpr uint64_t kLeastCap = 50'000;
+constexpr uint64_t kSlack = 8'000;
+// A sender gets so much of it at a time.
+constexpr uint64_t kQuantumPart = 8;
+constexpr uint64_t kLargestQuantum = 64'000;
+// A message of one small segment never waits for credit.
+constexpr uint32_t kLeastAllowance = 512;
+// Losses leave at least so much.
+constexpr uint64_t kLeastCeiling = kLeastCap / 4;
+constexpr int32_t kWhole = 1024;
+constexpr int64_t kRoundTrips = 3;
+constexpr Nanos kShortestRound = micros(20);
+// How far the pacer may catch up after a late timer.
+constexpr Nanos kCatchUp = micros(100);
+constexpr uint8_t kMostBackoff = 10;
+constexpr Nanos kFirstPatience = millis(5);
+constexpr Nanos kLongestPatience = millis(250);
+constexpr Nanos kMeasuredFor = seconds(10);
+// Of full datagrams, before any was seen.
+constexpr uint32_t kSmallestSegment = 1200;
+constexpr uint64_t kMostWanted = uint64_t{1} << 40;  // beyond the credit
+
+}  // namespace
+
+// What the link and the way to it hold, and somewhat more, so that those who answer late leave no
+// gap. What is added is the same for every receiver: where two meet in the fabric, the one with
+// less gains on the other.
+uint64_t CreditSource::target() const {
+  const uint64_t bdp = bytes_within(rtt_, rate()).count;
+  return std::max(kLeastCap, bdp + bdp / 2 + kSlack);
+}
+
+uint64_t CreditSource::cap() const {
+  const uint64_t most = options_.receive_capacity.count / 4 * 3;
+  return std::max(std::min({target(), ceiling_, most}),
+                  2 * credit_cost(options_.datagram_bytes, 1));
+}
+
+uint32_t CreditSource::allowance_of(size_t members) const {
+  const uint64_t each = members <= 1 ? cap() : cap() / 2 / std::bit_ceil(members);
+  return static_cast<uint32_t>(std::clamp<uint64_t>(each, kLeastAllowance, kLargestQuantum));
+}
+
+// Never below the largest datagram of anybody: equal turns share evenly by bytes.
+uint64_t CreditSource::quantum() const {
+  return std::clamp(cap() / kQuantumPart, credit_cost(options_.datagram_bytes, 1), kLargestQuantum);
+}
+
+void CreditSource::join(CreditAccount& account, uint32_t connection, uint32_t first_credit) {
+  account = CreditAccount{};
+  account.connection = connection;
+  account.limit = account.told_allowance = first_credit;
+  account.segment = credit_cost(std::min(options_.datagram_bytes, kSmallestSegment), 1);
+  account.member = static_cast<uint32_t>(members_.size());
+  members_.push_back(&account);
+  active_.reserve(members_.capacity());
+  due_.reserve(2 * members_.capacity());
+  announces_ |= allowance_of(members_.size() - 1) > allowance();
+}
+
+void CreditSource::leave(CreditAccount& account) {
+  if (account.connection == 0) return;
+  dequeue(account);
+  account.connection = 0;
+  account.wanted = account.received;
+  settle(account);
+  members_[account.member] = members_.back();
+  members_[account.member]->member = account.member;
+  members_.pop_back();
+}
+
+// What is outstanding of it. What is left of its credit and too little for a segment does not leave
+// and is not: a hundred of these would take everything.
+void CreditSource::recount(CreditAccount& account) {
+  const uint64_t to = std::max(std::min(account.limit, account.wanted), account.received);
+  const uint64_t missing = to - account.received;
+  const bool scrap = account.limit < account.wanted && missing < account.segment;
+  const uint64_t counted = scrap ? 0 : missing - std::min(missing, account.written_off);
+  outstanding_ += counted - account.counted;
+  account.counted = counted;
+}
+
+void CreditSource::settle(CreditAccount& account) {
+  recount(account);
+  const bool wants = account.wanted > account.received;
+  const bool active = account.active != UINT32_MAX;
+  if (wants && !active) {
+    account.active = static_cast<uint32_t>(active_.size());
+    active_.push_back(&account);
+  } else if (!wants && active) {
+    active_[account.active] = active_.back();
+    active_[account.active]->active = account.active;
+    active_.pop_back();
+    account.active = UINT32_MAX;
+  }
+  enqueue(account);
+}
+
+// How much it may be given: what it wants, and what it keeps while it is silent.
+uint64_t CreditSource::claim_of(const CreditAccount& account) const {
+  const uint64_t to = std::max(account.wanted, account.received) + allowance();
+  return to > account.limit ? to - account.limit : 0;
+}
+
+// A slow sender must not come to hold everything. One that was given credit in vain gets one
+// datagram's at a time, and has no hoard of it.
+bool CreditSource::may_have_more(const CreditAccount& account) const {
+  if (account.repeats > 0) {
+    return account.counted == 0 && account.limit - account.received < 2 * cap();
+  }
+  return active_.size() <= 1 || account.counted < cap() / active_.size() + quantum();
+}
+
+void CreditSource::enqueue(CreditAccount& account) {
+  if (account.queued || account.connection == 0 || !may_have_more(account)) return;
+  const bool wants = account.wanted > account.limit;
+  if (!wants && claim_of(account) <= allowance() / 2) return;
+  account.queued = true;
+  account.next = nullptr;
+  (last_ == nullptr ? first_ : last_->next) = &account;
+  last_ = &account;
+}
+
+void CreditSource::dequeue(CreditAccount& account) {
+  if (!account.queued) return;
+  CreditAccount* previous = nullptr;
+  for (CreditAccount* at = first_; at != &account; at = at->next) previous = at;
+  (previous == nullptr ? first_ : previous->next) = account.next;
+  if (last_ == &account) last_ = previous;
+  account.queued = false;
+}
+
+void CreditSource::on_demand(Nanos now, CreditAccount& account, const DemandFrame& demand) {
+  CHECK(account.connection != 0);
+  if (static_cast<int32_t>(demand.serial - account.serial) <= 0) return;
+  account.serial = demand.serial;
+  // What it says of itself cannot make more of its credit than there is.
+  account.received = std::max(account.received, std::min(demand.settled, account.limit));
+  account.wanted = std::min(demand.wanted, account.limit + kMostWanted);
+  if (account.counted == 0) wait_for(now, account);
+  settle(account);
+  if (account.repeats > 0) account.tell = true;  // it may not have heard
+}
+
+void CreditSource::on_arrival(Nanos now, CreditAccount& account, const CreditArrival& arrival) {
+  if (account.connection == 0) return;
+  account.received += arrival.cost;
+  account.limit = std::max(account.limit, account.received);
+  account.segment = std::max(account.segment, arrival.cost / arrival.datagrams);
+  account.written_off -= std::min(account.written_off, arrival.cost);
+  arrived_at_ = now;
+  account.repeats = 0;
+  wait_for(now, account);
+  if (account.mark != 0 && account.received >= account.mark) measure(now, account);
+  // The pause before it was nobody's fault.
+  if (active_.empty() || arrivals_.began_at() == Nanos{}) begin_round(now);
+  arrivals_.add(arrival.cost);
+  round_bytes_ += arrival.cost;
+  if (arrival.repeated) round_repeated_ += arrival.cost;
+  settle(account);
+  if (now - arrivals_.began_at() >= std::max(kRoundTrips * rtt_, kShortestRound)) end_round(now);
+}
+
+void CreditSource::begin_round(Nanos now) {
+  arrivals_.begin_round(now);
+  credit_was_short_ = first_ != nullptr;
+  round_bytes_ = round_repeated_ = 0;
+}
+
+void CreditSource::end_round(Nanos now) {
+  const bool short_of_credit = credit_was_short_ && first_ != nullptr;
+  const BitsPerSec arrived = arrivals_.end_round(now, short_of_credit);
+  starved_ = short_of_credit && arrived.count < rate().count / 4 * 3;
+  adapt_ceiling();
+  begin_round(now);
+  take_round_trip();
+}
+
+// What was sent again tells of a queue that does not hold all that is outstanding. As DCTCP
+// (RFC 8257) does with marks and its window: less by half of the part that was repeated, then more
+// by a datagram a round trip. To marks the senders answer.
+void CreditSource::adapt_ceiling() {
+  const auto repeated = static_cast<int32_t>(round_repeated_ * kWhole / round_bytes_);
+  repeated_part_ += (repeated - repeated_part_) / 8;
+  if (repeated > 0) {
+    const uint64_t now = cap();
+    const auto part = static_cast<uint32_t>(repeated_part_);
+    ceiling_ = std::max(now - now * part / kWhole / 2, kLeastCeiling);
+  } else if (ceiling_ != UINT64_MAX) {
+    ceiling_ += kRoundTrips * credit_cost(options_.datagram_bytes, 1);
+    if (ceiling_ > target()) ceiling_ = UINT64_MAX;
+  }
+}
+
+// Their average, since each has its part of what is outstanding. One counts as the shortest of all,
+// but for what no queue of this source explains: taken as it was measured, the queue would keep
+// itself up.
+void CreditSource::take_round_trip() {
+  const Nanos least = std::min(least_rtt_, least_rtt_before_);
+  Nanos sum;
+  int64_t measured = 0;
+  for (const CreditAccount* account : active_) {
+    if (account->rtt == Nanos::never()) continue;
+    const bool sure = account->rtt_surely != Nanos::never();
+    sum += sure ? std::max(least, account->rtt_surely) : least;
+    ++measured;
+  }
+  if (measured > 0) rtt_ = Nanos{sum.count / measured};
+}
+
+// The credit up to the account's mark has been used.
+void CreditSource::measure(Nanos now, CreditAccount& account) {
+  Nanos rtt = now - account.marked_at;
+  account.mark = 0;
+  if (rtt <= account.rtt) account.measured_at = now;
+  account.rtt = std::min(account.rtt, rtt);
+  if (rate().count > 0) {
+    account.rtt_surely =
+        std::min(account.rtt_surely, rtt - transmit_time({account.marked_behind}, rate()));
+  }
+  if (now - least_since_ > kMeasuredFor) {
+    least_rtt_before_ = std::exchange(least_rtt_, Nanos::never());
+    least_since_ = now;
+  }
+  least_rtt_ = std::min(least_rtt_, account.rtt);
+  rtt = std::min(rtt, 2 * patience());  // some of it may have been lost and sent again
+  const Nanos off{std::abs(rtt.count - turn_.count)};
+  if (turn_.count == 0) {
+    turn_ = rtt;
+    deviation_ = Nanos{rtt.count / 2};
+    return;
+  }
+  turn_ += Nanos{(rtt.count - turn_.count) / 16};
+  deviation_ += Nanos{(off.count - deviation_.count) / 8};
+}
+
+// A measured rate may be too low: then it must be able to grow. Were there no pace, who comes first
+// would take everything.
+BitsPerSec CreditSource::pace() const {
+  return options_.rate.count != 0 ? options_.rate : BitsPerSec{2 * arrivals_.estimate().count};
+}
+
+bool CreditSource::has_room(const CreditAccount& account, uint64_t bytes) const {
+  const bool wants = account.wanted > account.limit;
+  return !wants || outstanding_ == 0 || outstanding_ + bytes <= cap();
+}
+
+void CreditSource::give(Nanos now, CreditAccount& account, uint64_t bytes) {
+  if (account.counted == 0) wait_for(now, account);
+  account.limit += bytes;
+  account.tell = true;
+  if (account.mark == 0 && account.wanted >= account.limit) {
+    // A path that has become longer is found out while no queue of ours hides it.
+    if (outstanding_ == 0 && now - account.measured_at > kMeasuredFor) {
+      account.rtt = Nanos::never();
+      account.rtt_surely = Nanos::never();
+    }
+    account.marked_behind = outstanding_ + cap() / 2;
+    // The rest may be too little for a datagram and wait for the next turn.
+    account.mark = account.limit - credit_cost(options_.datagram_bytes, 1) + 1;
+    account.marked_at = now;
+  }
+  ready_at_ = std::max(ready_at_, now - catch_up_) + transmit_time({bytes}, pace());
+  recount(account);
+}
+
+std::span<const uint32_t> CreditSource::poll(Nanos now) {
+  due_.clear();
+  // What passed while nobody wanted anything is not made good: who comes first would have it all.
+  catch_up_ = outstanding_ == 0 ? Nanos{} : kCatchUp;
+  paced_at_ = Nanos::never();
+  if (look_at_ <= now) look_for_late(now);
+  while (first_ != nullptr) {
+    CreditAccount& account = *first_;
+    const uint64_t most =
+        account.repeats == 0 ? quantum() : credit_cost(options_.datagram_bytes, 1);
+    const uint64_t bytes = std::min(claim_of(account), most);
+    if (bytes > 0 && !has_room(account, bytes)) break;
+    if (bytes > 0 && now < ready_at_) {
+      paced_at_ = ready_at_;
+      break;
+    }
+    dequeue(account);
+    if (bytes == 0) continue;
+    give(now, account, bytes);
+    enqueue(account);
+    due_.push_back(account.connection);
+  }
+  if (announces_) {
+    for (CreditAccount* account : members_) {
+      account->tell = true;
+      due_.push_back(account->connection);
+    }
+    announces_ = false;
+  }
+  return due_;
+}
+
+CreditFrame CreditSource::take_frame(CreditAccount& account) {
+  account.tell = false;
+  account.told_allowance = allowance();
+  return {account.limit, account.told_allowance};
+}
+
+// When a sender that holds credit is late: as a retransmission timeout (RFC 6298), of the time
+// from credit to payload.
+Nanos CreditSource::patience() const {
+  if (turn_.count == 0) return kFirstPatience;
+  return std::min(turn_ + 4 * deviation_ + kCatchUp, kLongestPatience);
+}
+
+void CreditSource::wait_for(Nanos now, CreditAccount& account) {
+  const Nanos wait = patience() * (int64_t{1} << account.repeats);
+  account.tell_at = now + std::min(wait, kLongestPatience);
+  look_at_ = std::min(look_at_, account.tell_at);
+}
+
+// Who did not use its credit in time is told again. Perhaps what it sent is lost, or it is no more:
+// where the link has room, others get what it holds.
+void CreditSource::look_for_late(Nanos now) {
+  look_at_ = Nanos::never();
+  const bool starved = starved_ || now - arrived_at_ > patience();
+  for (CreditAccount* account : active_) {
+    if (account->counted > 0 && account->tell_at <= now) {
+      if (account->repeats < kMostBackoff) ++account->repeats;
+      account->tell = true;
+      due_.push_back(account->connection);
+      if (starved) account->written_off += account->counted;
+      recount(*account);
+      enqueue(*account);
+      wait_for(now, *account);
+    }
+    if (account->counted > 0) look_at_ = std::min(look_at_, account->tell_at);
+  }
+}
+
+}  // namespace heddle::transport

@@ -1,0 +1,33 @@
+// The two frames of receiver credits: what a sender wants, and how far it may send.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "transport/wire/cursor.h"
+
+namespace heddle::transport {
+
+// All in cumulative bytes on the wire since the connection began.
+struct DemandFrame {
+  uint32_t serial = 0;   // the newest counts
+  uint64_t settled = 0;  // sent and arrived, or given back
+  uint64_t wanted = 0;   // up to here there is something to send
+};
+
+struct CreditFrame {
+  uint64_t limit = 0;      // so much may be sent
+  uint32_t allowance = 0;  // with nothing under way, no more than this is kept for later
+};
+
+inline constexpr size_t kDemandBytes = 1 + 20;
+inline constexpr size_t kCreditBytes = 1 + 12;
+
+void write_demand(const DemandFrame& frame, Writer& writer);
+void write_credit(const CreditFrame& frame, Writer& writer);
+
+// Each reads what follows the type byte; false: malformed.
+bool read_demand(Reader& reader, DemandFrame& frame);
+bool read_credit(Reader& reader, CreditFrame& frame);
+
+}  // namespace heddle::transport
