@@ -59,6 +59,38 @@ TEST(Generators, LeafSpineJoinsEveryLeafToEverySpineOnce) {
   EXPECT_EQ(seeds.size(), 7u) << "equal seeds would polarise";
 }
 
+TEST(Generators, FatTreeHasThreeTiers) {
+  const Topology topology = fat_tree({});
+  EXPECT_EQ(why_invalid(topology), "");
+  EXPECT_EQ(topology.hosts.size(), 16u);
+  ASSERT_EQ(topology.switches.size(), 20u);
+  ASSERT_EQ(topology.links.size(), 48u);
+  std::vector<uint32_t> links(20);
+  for (const Link& link : topology.links) {
+    if (link.a.kind == NodeKind::kSwitch) ++links[link.a.index];
+    ++links[link.b.index];
+  }
+  for (const uint32_t count : links) EXPECT_EQ(count, 4u) << "every switch has four ports";
+  EXPECT_EQ(topology.switches[8].name, "spine0");
+  EXPECT_EQ(topology.switches[19].name, "core3");
+  // Spine 1 of the first pod, second of its cores.
+  EXPECT_EQ(topology.links[16 + 16 + 3].a.index, 9u);
+  EXPECT_EQ(topology.links[16 + 16 + 3].b.index, 19u);
+}
+
+TEST(Generators, RailsAndSeveralNicsKeepTheirNumbering) {
+  const LeafSpineShape shape{
+      .leaves = 4, .spines = 2, .hosts_per_leaf = 3, .nics_per_host = 2, .rails = true};
+  const Topology topology = leaf_spine(shape);
+  EXPECT_EQ(why_invalid(topology), "");
+  EXPECT_EQ(topology.hosts.size(), 6u);
+  EXPECT_EQ(topology.nics.size(), 12u);
+  EXPECT_EQ(topology.links[7].b.index, 3u) << "the second NIC of h3";
+  EXPECT_EQ(topology.links[leaf_spine_link(shape, 0, 0)].a.index, 0u);
+  EXPECT_EQ(topology.links[leaf_spine_link(shape, 3, 1)].b.index, 5u);
+  EXPECT_EQ(nic_number(topology, 7), 1u);
+}
+
 TEST(Validate, NamesWhatMakesNoSense) {
   const Topology good = parallel_paths(2, {}, {});
   Topology bad = good;
