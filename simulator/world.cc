@@ -11,10 +11,12 @@ World::World(const WorldOptions& options, uint64_t seed)
     : network_(options.topology, options.network, seed),
       seeds_(seed + 1),
       changes_(options.changes),
+      host_changes_(options.topology.host_changes),
       start_(network_.now()),
       agent_(network_.add_agent(*this)) {
-  std::stable_sort(changes_.begin(), changes_.end(),
-                   [](const ProcessChange& a, const ProcessChange& b) { return a.at < b.at; });
+  const auto earlier = [](const auto& a, const auto& b) { return a.at < b.at; };
+  std::stable_sort(changes_.begin(), changes_.end(), earlier);
+  std::stable_sort(host_changes_.begin(), host_changes_.end(), earlier);
   schedule_next_change();
 }
 
@@ -64,12 +66,32 @@ void World::run(Nanos now) {
   while (changes_done_ < changes_.size() && start_ + changes_[changes_done_].at <= now) {
     apply(changes_[changes_done_++]);
   }
+  while (host_changes_done_ < host_changes_.size() &&
+         start_ + host_changes_[host_changes_done_].at <= now) {
+    apply(host_changes_[host_changes_done_++]);
+  }
   schedule_next_change();
 }
 
+void World::apply(const topology::HostChange& change) {
+  for (const std::unique_ptr<Process>& process : processes_) {
+    const NicId nic = process->options().datapath.nic;
+    if (network_.topology().nics[nic].host != change.host) continue;
+    if (change.paused) {
+      process->pause();
+    } else {
+      process->resume();
+    }
+  }
+}
+
 void World::schedule_next_change() {
-  if (changes_done_ == changes_.size()) return;
-  network_.schedule(agent_, start_ + changes_[changes_done_].at);
+  Nanos next = Nanos::never();
+  if (changes_done_ < changes_.size()) next = start_ + changes_[changes_done_].at;
+  if (host_changes_done_ < host_changes_.size()) {
+    next = std::min(next, start_ + host_changes_[host_changes_done_].at);
+  }
+  if (next != Nanos::never()) network_.schedule(agent_, next);
 }
 
 }  // namespace heddle::simulator

@@ -29,6 +29,7 @@ struct ProcessChange {
   ProcessChangeKind kind = ProcessChangeKind::kPause;
 };
 
+// The topology's host changes pause and resume every process that is on the host then.
 struct WorldOptions {
   topology::Topology topology;
   NetworkOptions network;
@@ -72,12 +73,15 @@ class World : private Agent {
   template <typename Made, typename Options>
   Made& add_process(const Options& options);
   void run(Nanos now) override;
+  void apply(const topology::HostChange& change);
   void schedule_next_change();
 
   Network network_;
   Random seeds_;
   std::vector<ProcessChange> changes_;  // by time
   size_t changes_done_ = 0;
+  std::vector<topology::HostChange> host_changes_;  // by time
+  size_t host_changes_done_ = 0;
   Nanos start_;
   AgentId agent_;
   std::vector<std::unique_ptr<Process>> processes_;

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "simulator/testing/stream.h"
+#include "topology/file.h"
 #include "topology/generators.h"
 
 namespace heddle::simulator {
@@ -144,6 +145,37 @@ TEST_F(TransferTest, AStoppedReceiverThatComesBackInTimeLosesNothing) {
   EXPECT_EQ(sender_->failed(), 0u);
   ASSERT_TRUE(run(seconds(5)));
   expect_all_right();
+}
+
+// What a user writes for the lab runs here too.
+TEST_F(TransferTest, ATopologyFileWithItsFaultsIsRunAsItIs) {
+  Result<topology::Topology> fabric = topology::parse_topology(R"(version = 1
+[fabric]
+kind = "leaf_spine"
+hosts_per_leaf = 1
+[switch_link]
+rate = "1Gbit/s"
+loss = "0.1%"
+[[fault]]
+at = "10ms"
+link = ["leaf0", "spine0"]
+kind = "blackhole"
+[[fault]]
+at = "20ms"
+host = "h1"
+kind = "pause"
+[[fault]]
+at = "2020ms"
+host = "h1"
+kind = "resume"
+)",
+                                                               "fabric.toml");
+  ASSERT_TRUE(fabric) << fabric.error().message();
+  make({.topology = std::move(*fabric)}, {.message_bytes = 2u << 20, .messages = 4});
+  EXPECT_FALSE(run(millis(2'000))) << "paused, and 8 MiB take 67 ms of one link";
+  ASSERT_TRUE(run(seconds(5)));
+  expect_all_right();
+  EXPECT_GT(world_->network().fates()[Fate::kLinkDown], 0u);
 }
 
 TEST_F(TransferTest, AProcessThatStaysStoppedIsFoundDead) {

@@ -93,7 +93,9 @@ struct Command {
         ->type_name("-- COMMAND")
         ->required();
   }
-  void gives_json() { app->add_flag("--json", options->json, "print one JSON document"); }
+  CLI::Option* gives_json() {
+    return app->add_flag("--json", options->json, "print one JSON document");
+  }
 };
 
 void add_life(CLI::App* lab, Invocation& invocation) {
@@ -127,8 +129,8 @@ void add_views(CLI::App* lab, Invocation& invocation) {
 
   Command status(lab, "status", "print what the links of a lab carry and drop", kStatusExample);
   status.takes_lab();
-  status.gives_json();
-  status.app->add_flag("--watch", status.options->watch, "again and again, until Ctrl-C");
+  status.app->add_flag("--watch", status.options->watch, "again and again, until Ctrl-C")
+      ->excludes(status.gives_json());
   status.app->add_option("--interval", status.options->interval, "time to measure over [0.5]")
       ->type_name("SECONDS");
   status.calls(run_lab_status, invocation);

@@ -37,13 +37,29 @@ for port in range(first, first + ports):
 """
 
 
+# What a lab asks of the kernel, in a namespace that goes with the process.
+_PROBE = """
+ip link add name v0 type veth peer name v1 &&
+tc qdisc add dev v0 root tbf rate 1mbit burst 10k limit 10k &&
+tc qdisc replace dev v0 root handle 1: htb default 10 &&
+nft 'add table netdev t; add chain netdev t c { type filter hook egress device "v0" priority 0; }'
+"""
+
+
 def missing():
     """Why this host can make no lab; None where it can."""
     for tool in ("ip", "tc", "nft", "ethtool"):
         if shutil.which(tool) is None:
             return f"there is no program {tool}"
-    probe = subprocess.run(["unshare", "--net", "--mount", "true"], capture_output=True, text=True, check=False)
-    return None if probe.returncode == 0 else "network namespaces are not allowed here: " + probe.stderr.strip()
+    if os.geteuid() != 0:
+        return "this is not root"
+    probe = subprocess.run(["unshare", "--net", "sh", "-c", _PROBE], capture_output=True, text=True, check=False)
+    return None if probe.returncode == 0 else "the kernel does not have or allow it: " + probe.stderr.strip()
+
+
+def hashes_apart():
+    """Whether switches can hash with seeds of their own (Linux 6.11)."""
+    return os.path.exists("/proc/sys/net/ipv4/fib_multipath_hash_seed")
 
 
 def heddle(*words, check=True, **options):

@@ -125,6 +125,12 @@ class Lives(unittest.TestCase):
         self.assertEqual(hosts["h3"], [{"device": "nic0", "ipv4": "10.0.3.1", "ipv6": "fd00:0:3::1",
                                         "leads_to": "leaf1"}])
 
+    def test_receive_processing_is_steered_unless_reordering_is_wanted(self):
+        show = ("sh", "-c", f"{program.HEDDLE} lab exec leaf0 -- cat /sys/class/net/spine1/queues/rx-0/rps_cpus")
+        self.assertNotEqual(int(self.run_lab(*show).stdout.replace(",", ""), 16), 0)
+        done = heddle("lab", "run", "--reorder", self.file, "--", *show)
+        self.assertEqual(int(done.stdout.replace(",", ""), 16), 0)
+
     def test_run_plays_the_script_of_faults(self):
         wait = (f"until {program.HEDDLE} lab status --interval 0.05 --json | grep '\"condition\": \"down\"'; "
                 "do :; done; " f"{program.HEDDLE} lab status --interval 0.05")

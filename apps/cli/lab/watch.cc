@@ -32,7 +32,7 @@ Result<void> show_status(const LabOptions& options, const lab::Lab& lab, Nanos i
     const auto conditions = lab::load_conditions(lab.state.name, lab.layout.topology);
     if (!conditions) return fail(conditions.error());
     const LabPicture picture{lab, *conditions, *before, *now};
-    if (options.watch && on_terminal && !options.json) print(kClearScreen);
+    if (options.watch && on_terminal) print(kClearScreen);
     print(options.json ? status_json(picture) : status_text(picture));
     before = std::move(now);
   } while (options.watch && interrupted() == 0);
