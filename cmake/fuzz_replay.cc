@@ -19,7 +19,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 namespace {
 
 using Input = std::vector<std::uint8_t>;
+#ifdef __SANITIZE_THREAD__
+constexpr int kDefaultMutations = 2000;  // ten times as slow, and nothing here has threads
+#else
 constexpr int kDefaultMutations = 20000;
+#endif
 constexpr std::size_t kLargestInput = 4096;
 
 std::vector<Input> read_corpus(const std::filesystem::path& folder) {

@@ -128,20 +128,25 @@ class BandwidthTest {
 
   Result<void> move() {
     engine::Endpoint& endpoint = client_.endpoint();
-    const Nanos began = endpoint.now();
-    Nanos shown_at = began;
+    const Nanos began_at = endpoint.now();
+    Nanos shown_at = began_at;
+    bool began = false;
     while (!sending_->ended() || (receiving_ && !receiving_->ended())) {
       const Nanos now = endpoint.now();
       if (interrupted() != 0) return stopped();
-      const bool more = now - began < measurement_.options.duration;
+      const bool more = now - began_at < measurement_.options.duration;
       if (Result<void> stepped = sending_->step(more); !stepped) return stepped;
       if (receiving_) {
         if (Result<void> stepped = receiving_->step(); !stepped) return stepped;
       }
+      if (sending_->result().messages > 0 && !began) {
+        began = true;
+        counters_.look();  // a peer that dies soon leaves something to tell
+      }
       if (now - shown_at >= kShowEvery) {
         shown_at = now;
         counters_.look();
-        progress_(fmt::format("{:.1f} of {:.1f} s  {}", to_seconds(now - began),
+        progress_(fmt::format("{:.1f} of {:.1f} s  {}", to_seconds(now - began_at),
                               to_seconds(measurement_.options.duration),
                               rate_text(sending_->result().bits_per_s())));
       }

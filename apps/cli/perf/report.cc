@@ -93,6 +93,15 @@ std::string segments_text(const Measurement& m) {
                      span_text(m.smoothed_rtt));
 }
 
+// The longest time in which no message was complete at the server.
+std::string gap_text(const Measurement& m) {
+  const Json& received = m.server["received"];
+  const double gap_us = received.value("longest_gap_us", 0.0);
+  return fmt::format("{} without a message, {:.2f} s after the first",
+                     span_text(Nanos{static_cast<int64_t>(gap_us * 1000)}),
+                     received.value("longest_gap_after_s", 0.0));
+}
+
 std::string bandwidth_text(const Measurement& m) {
   std::string text = "bw:\n";
   if (m.reverse) {
@@ -104,6 +113,7 @@ std::string bandwidth_text(const Measurement& m) {
   text += row("messages", fmt::format("{} of {} in {}, {} under way", count_text(m.sent.messages),
                                       size_text(m.options.message_bytes),
                                       span_text(m.sent.ended - m.sent.began), m.options.window));
+  if (heard_server(m) && m.server.contains("received")) text += row("longest gap", gap_text(m));
   text += row("repeated", repeats_text(m));
   text += row("paths", shares_text(m));
   text += row("segments", segments_text(m));

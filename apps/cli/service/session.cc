@@ -26,6 +26,12 @@ Json stream_record(const StreamResult& result) {
                  {"goodput_gbits_per_s", result.bits_per_s() * 1e-9},
                  {"wrong_messages", result.wrong_messages}};
   if (result.wrong_messages > 0) record["first_difference"] = result.first_difference;
+  if (!result.timeline.empty()) {
+    record["longest_gap_us"] = to_micros(result.timeline.longest_gap());
+    record["longest_gap_after_s"] = to_seconds(result.timeline.longest_gap_after());
+    record["interval_ms"] = result.timeline.interval().count / 1'000'000;
+    record["interval_bytes"] = result.timeline.bytes();
+  }
   return record;
 }
 

@@ -130,6 +130,7 @@ void ReceiveStream::take(uint64_t bytes) {
   result_.ended = endpoint_.now();
   if (result_.messages++ == 0) result_.began = result_.ended;
   result_.payload_bytes += bytes;
+  result_.timeline.add(result_.ended, bytes);
   const uint64_t number = taken_++;
   if (!options_.check) return;
   const std::span<const std::byte> got = slots_.slot(number).first(bytes);

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "apps/cli/service/control.h"
+#include "apps/cli/service/timeline.h"
 #include "base/nanos.h"
 #include "base/result.h"
 #include "engine/endpoint.h"
@@ -47,6 +48,7 @@ struct StreamResult {
   Nanos ended;                  // last acknowledged or arrived
   uint64_t wrong_messages = 0;  // checked and found different
   std::string first_difference;
+  Timeline timeline;  // of the receiver
 
   double bits_per_s() const;
 };
