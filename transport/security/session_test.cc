@@ -3,8 +3,11 @@
 #include "transport/security/session.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
+#include <cstdio>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "transport/wire/packet.h"
@@ -113,6 +116,18 @@ TEST_F(SessionTest, PacketsWithoutANumberAreNewOnce) {
   EXPECT_TRUE(right_.is_new(998));
   EXPECT_TRUE(right_.is_new(745));
   EXPECT_FALSE(right_.is_new(744)) << "older than what is remembered";
+}
+
+// OpenSSL's own memory included: what keys add to an idle connection (docs/security.md).
+TEST_F(SessionTest, TakesNoMoreThanItsBound) {
+  constexpr size_t kSessions = 1000;
+  std::vector<std::unique_ptr<Session>> sessions(kSessions);
+  const size_t before = mallinfo2().uordblks;
+  for (auto& session : sessions) session = std::make_unique<Session>(key_, names_, true);
+  const size_t each = (mallinfo2().uordblks - before) / kSessions;
+  if (each == 0) GTEST_SKIP() << "this build's allocator does not tell";
+  std::printf("[ MEASURED ] a session's keys: %zu bytes\n", each);
+  EXPECT_LE(each, 3072U);
 }
 
 }  // namespace
