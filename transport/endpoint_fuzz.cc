@@ -14,6 +14,7 @@
 #include "base/check.h"
 #include "transport/testing/pair.h"
 #include "transport/wire/control.h"
+#include "transport/wire/credit_frames.h"
 #include "transport/wire/packet.h"
 
 namespace heddle::transport {
@@ -89,6 +90,8 @@ class Run {
       endpoint.chunk_bytes = 4096;
       endpoint.reliable_chunks = (shape & 2) != 0;
     }
+    if ((shape & 4) != 0) endpoint.congestion = "credits";
+    if ((shape & 8) != 0) endpoint.receive_rate = megabits_per_s(100);
     options.adjust = [](int, EndpointOptions& e) { e.accept = true; };
     options.drop = [this](int side, const TxBurst& burst, uint32_t) {
       return (lost_ >> (side * 4 + burst.path % 4) & 1) != 0;
@@ -108,7 +111,7 @@ class Run {
   void act() {
     const uint8_t what = script_.byte();
     const int side = what >> 7;
-    switch (what % 128 % 17) {
+    switch (what % 128 % 18) {
       case 0:
       case 1:
         post(side, Direction::kSend);
@@ -154,6 +157,9 @@ class Run {
         break;
       case 15:
         connect(side);
+        break;
+      case 16:
+        inject_credit(side);
         break;
       default:
         placed_event(side);
@@ -241,6 +247,23 @@ class Run {
     std::vector<std::byte> frame(kConnectionHeaderBytes);
     write_connection_header(header(side, PacketType::kControl), frame.data());
     for (const uint8_t byte : script_.take(script_.byte())) frame.push_back(std::byte{byte});
+    inject(side, frame, 1, static_cast<uint32_t>(frame.size()));
+  }
+
+  // What a sender wants, or how far it may send: whatever it likes.
+  void inject_credit(int side) {
+    std::array<std::byte, kConnectionHeaderBytes + kDemandBytes> frame{};
+    ConnectionHeader start = header(side, PacketType::kControl);
+    start.flags &= kFlagNumbered;
+    write_connection_header(start, frame.data());
+    Writer writer{std::span<std::byte>(frame).subspan(kConnectionHeaderBytes)};
+    const uint8_t how = script_.byte();
+    const auto count = [&] { return uint64_t{script_.number()} << (how >> 2 & 0x3f); };
+    if ((how & 1) != 0) {
+      write_demand({script_.number(), count(), count()}, writer);
+    } else {
+      write_credit({count(), script_.number()}, writer);
+    }
     inject(side, frame, 1, static_cast<uint32_t>(frame.size()));
   }
 

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "transport/wire/control.h"
+#include "transport/wire/credit_frames.h"
 #include "transport/wire/handshake.h"
 #include "transport/wire/packet.h"
 
@@ -109,6 +110,12 @@ void fuzz_frame(uint8_t which, Bytes input) {
     case 5:
       round_trip<PlacedGrantFrame>(input, read_placed_grant, write_placed_grant);
       break;
+    case 14:
+      round_trip<DemandFrame>(input, read_demand, write_demand);
+      break;
+    case 15:
+      round_trip<CreditFrame>(input, read_credit, write_credit);
+      break;
     default:
       round_trip<FenceFrame>(input, read_fence, write_as(FrameType::kFenced));
       break;
@@ -147,8 +154,8 @@ void fuzz_packet(uint8_t which, Bytes input) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const std::span<const std::byte> input = std::as_bytes(std::span(data + 1, size - 1));
-  const auto which = static_cast<uint8_t>(data[0] % 14);
-  if (which < 7) {
+  const auto which = static_cast<uint8_t>(data[0] % 16);
+  if (which < 7 || which >= 14) {
     heddle::transport::fuzz_frame(which, input);
   } else {
     heddle::transport::fuzz_packet(static_cast<uint8_t>(which - 7), input);
