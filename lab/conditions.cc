@@ -57,11 +57,6 @@ DirectionCondition condition_of(const nlohmann::json& json) {
 
 std::string percent(uint32_t per_million) { return fmt::format("{:g}%", per_million / 10'000.0); }
 
-std::string rate_name(BitsPerSec rate) {
-  if (rate.count == 0) return "no limit";
-  return fmt::format("{:g} Mbit/s", static_cast<double>(rate.count) / 1e6);
-}
-
 }  // namespace
 
 bool DirectionCondition::operator==(const DirectionCondition& other) const {
@@ -96,6 +91,11 @@ void apply(const topology::LinkChange& change, Conditions& conditions) {
   if (change.direction != LinkDirection::kForward) apply_to(change, link.backward);
   if (change.kind == LinkChangeKind::kNotice) link.down = true;
   if (change.kind == LinkChangeKind::kUp) link.down = false;
+}
+
+std::string rate_name(BitsPerSec rate) {
+  if (rate.count == 0) return "no limit";
+  return fmt::format("{:g} Mbit/s", static_cast<double>(rate.count) / 1e6);
 }
 
 std::string difference_text(const DirectionCondition& now, const DirectionCondition& file) {

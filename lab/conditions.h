@@ -41,6 +41,8 @@ Conditions initial_conditions(const topology::Topology& topology);
 // What a change makes of them.
 void apply(const topology::LinkChange& change, Conditions& conditions);
 
+// "50 Mbit/s", or "no limit".
+std::string rate_name(BitsPerSec rate);
 // "1% loss, 50 Mbit/s": how a direction differs from what the file says; empty: it does not.
 std::string difference_text(const DirectionCondition& now, const DirectionCondition& file);
 

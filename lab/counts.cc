@@ -1,5 +1,5 @@
-// Counts: see counts.h. One worker a namespace reads its counters; what it returns is three texts
-// with a line between them.
+// Counts: see counts.h. One worker a namespace reads its counters; what it returns is a time and
+// three texts with a line between them.
 #include "lab/counts.h"
 
 #include <fmt/format.h>
@@ -19,15 +19,22 @@ namespace {
 
 constexpr const char* kSeparator = "\n---\n";
 
+Nanos steady_now() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return seconds(now.tv_sec) + nanos(now.tv_nsec);
+}
+
 Result<std::string> read_place(const std::string& netns) {
   if (Result<void> in = enter_namespace(netns, false); !in) return fail(in.error());
+  const std::string at = std::to_string(steady_now().count);
   const Result<std::string> devices = read_text_file("/proc/thread-self/net/dev", "");
   if (!devices) return fail(devices.error());
   const Result<std::string> queues = run_tool({"tc", "-s", "-j", "qdisc", "show"});
   if (!queues) return fail(queues.error());
   // Without a table there are no counters, which nft calls an error.
   const Result<std::string> filters = run_tool({"nft", "-j", "list", "counters"});
-  return *devices + kSeparator + *queues + kSeparator + filters.value_or("");
+  return at + kSeparator + *devices + kSeparator + *queues + kSeparator + filters.value_or("");
 }
 
 std::vector<std::string> split(const std::string& text) {
@@ -52,7 +59,7 @@ class PlaceCounts {
     }
   }
 
-  void add_devices(const std::string& text) {
+  void add_devices(Nanos at, const std::string& text) {
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
       const size_t colon = line.find(':');
@@ -65,6 +72,7 @@ class PlaceCounts {
       for (uint64_t number = 0; fields >> number;) numbers.push_back(number);
       if (numbers.size() < 12) continue;
       DirectionCounts& sent = sent_by(*port->second);
+      sent.at = at;
       sent.bytes = numbers[8];
       sent.packets = numbers[9];
       sent.overrun = numbers[11];  // what the other end's receive backlog had no room for
@@ -144,12 +152,12 @@ Result<void> add_place_counts(const Layout& layout, const Place& place, const st
                               Counts& counts) {
   const std::vector<std::string> parts = split(text);
   const std::string what = "cannot read the counters of " + place.name;
-  if (parts.size() != 3) return fail(ErrorCode::kSystem, what, "a part is missing", "");
+  if (parts.size() != 4) return fail(ErrorCode::kSystem, what, "a part is missing", "");
   PlaceCounts place_counts(layout, place, counts);
   try {
-    place_counts.add_devices(parts[0]);
-    if (!parts[1].empty()) place_counts.add_queues(nlohmann::json::parse(parts[1]));
-    if (!parts[2].empty()) place_counts.add_filters(nlohmann::json::parse(parts[2]));
+    place_counts.add_devices(nanos(std::stoll(parts[0])), parts[1]);
+    if (!parts[2].empty()) place_counts.add_queues(nlohmann::json::parse(parts[2]));
+    if (!parts[3].empty()) place_counts.add_filters(nlohmann::json::parse(parts[3]));
   } catch (const std::exception& error) {
     return fail(ErrorCode::kSystem, what, error.what(), "tc and nft must be able to write JSON");
   }
@@ -171,9 +179,7 @@ Result<Counts> read_counts(const Layout& layout) {
       return fail(added.error());
     }
   }
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  counts.at = seconds(now.tv_sec) + nanos(now.tv_nsec);
+  counts.at = steady_now();
   counts.ticks_after = read_ticks();
   return counts;
 }

@@ -14,6 +14,7 @@ namespace heddle::lab {
 
 // One direction of a link since the lab is up.
 struct DirectionCounts {
+  Nanos at;            // when they were read, of a steady clock
   uint64_t bytes = 0;  // that left the queue, with Ethernet headers
   uint64_t packets = 0;
   uint64_t queued_bytes = 0;  // in the queue now
@@ -49,8 +50,9 @@ Result<Counts> read_counts(const Layout& layout);
 // Which part of all processors' time was busy between two counts, 0 to 1.
 double busy_share(const Counts& before, const Counts& now);
 
-// Parts of read_counts(), for tests: what the texts of a place's /proc/net/dev, of
-// `tc -s -j qdisc` and of `nft -j list counters` add to its links. Errors: kSystem.
+// A part of read_counts(), for tests: what a time in nanoseconds and the texts of a place's
+// /proc/net/dev, of `tc -s -j qdisc` and of `nft -j list counters`, with a line "---" between them,
+// add to its links. Errors: kSystem.
 Result<void> add_place_counts(const Layout& layout, const Place& place, const std::string& text,
                               Counts& counts);
 

@@ -37,7 +37,7 @@ class CountsTest : public testing::Test {
   }
 
   Result<void> add(const std::string& text) {
-    return add_place_counts(layout_, layout_.places[0], text, counts_);
+    return add_place_counts(layout_, layout_.places[0], "77\n---\n" + text, counts_);
   }
 
   Layout layout_;
@@ -48,6 +48,7 @@ TEST_F(CountsTest, SentIsForwardAndLossesAreOfWhatArrives) {
   const std::string text = std::string(kDevices) + "\n---\n" + kQueues + "\n---\n" + kFilters;
   ASSERT_TRUE(add(text));
   const LinkCounts& link = counts_.links[0];
+  EXPECT_EQ(link.forward.at, nanos(77));
   EXPECT_EQ(link.forward.bytes, 936'896u);
   EXPECT_EQ(link.forward.packets, 6'316u);
   EXPECT_EQ(link.forward.overrun, 80u);

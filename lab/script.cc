@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <map>
 
+#include "lab/conditions.h"
 #include "lab/faults.h"
 #include "topology/names.h"
 
@@ -29,7 +30,7 @@ std::string change_text(const topology::Topology& topology, const topology::Link
     case topology::LinkChangeKind::kUp:
       return where + ": up";
     case topology::LinkChangeKind::kRate:
-      return fmt::format("{}: {} bit/s", where, change.rate.count);
+      return where + ": " + rate_name(change.rate);
     case topology::LinkChangeKind::kFaults:
       return fmt::format(
           "{}: loss {:g}%, corrupt {:g}%, reorder {:g}%", where,

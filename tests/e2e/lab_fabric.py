@@ -100,11 +100,18 @@ class Lab:
         fields = (line.replace(":", " ", 1).split() for line in lines)
         return {words[0]: int(words[column + 1]) for words in fields}
 
+    def settled(self, place, direction="sent"):
+        """The same once nothing is under way any more."""
+        counts, earlier = self.packets(place, direction), None
+        while counts != earlier:
+            counts, earlier = self.packets(place, direction), counts
+        return counts
+
     def sent_during(self, place, action):
         """How many packets each device of a place sent while `action` ran."""
         before = self.packets(place)
         action()
-        return {name: count - before[name] for name, count in self.packets(place).items()}
+        return {name: count - before[name] for name, count in self.settled(place).items()}
 
     def status(self, interval="0.05"):
         return json.loads(heddle("lab", "status", "--name", self.name, "--json", "--interval", interval).stdout)

@@ -80,9 +80,9 @@ Direction direction_of(const LabPicture& picture, uint32_t link, bool forward) {
   direction.to = topology::node_label(topology, forward ? it.b : it.a);
   direction.counts = forward ? now.forward : now.backward;
   direction.now = forward ? condition.forward : condition.backward;
-  const uint64_t earlier = (forward ? before.forward : before.backward).bytes;
-  const double span_s = to_seconds(picture.now.at - picture.before.at);
-  const uint64_t moved = direction.counts.bytes - std::min(earlier, direction.counts.bytes);
+  const lab::DirectionCounts& earlier = forward ? before.forward : before.backward;
+  const double span_s = to_seconds(direction.counts.at - earlier.at);
+  const uint64_t moved = direction.counts.bytes - std::min(earlier.bytes, direction.counts.bytes);
   if (span_s > 0) direction.bits_per_s = static_cast<double>(moved) * 8 / span_s;
   if (direction.now.rate.count > 0) {
     direction.utilisation = direction.bits_per_s / static_cast<double>(direction.now.rate.count);

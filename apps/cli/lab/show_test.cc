@@ -25,6 +25,7 @@ class ShowTest : public testing::Test {
     before_.links.resize(1);
     now_.links.resize(1);
     now_.at = seconds(2);
+    now_.links[0].forward.at = seconds(2);
     now_.links[0].forward.bytes = 12'500'000;
     now_.ticks_before = {40, 100};
   }
