@@ -1,6 +1,5 @@
 // ArrivalRate: how fast payload arrives at an endpoint at best: the rate of the narrowest place
-// before it. Samples are taken over rounds of three round trips: what the senders hold in credit
-// may all arrive at once after a pause of this host, and must not be taken for a faster network.
+// before it. CreditSource says what arrives and when a round ends.
 #pragma once
 
 #include <algorithm>

@@ -23,12 +23,15 @@ constexpr uint32_t kLeastAllowance = 512;
 // Losses leave at least so much.
 constexpr uint64_t kLeastCeiling = kLeastCap / 4;
 constexpr int32_t kWhole = 1024;
+// A round is long enough that all of what is outstanding, arriving at once after a pause of this
+// host, does not look like a much faster network.
 constexpr int64_t kRoundTrips = 3;
+constexpr uint64_t kRoundCaps = 4;
 constexpr Nanos kShortestRound = micros(20);
 // How far the pacer may catch up after a late timer.
 constexpr Nanos kCatchUp = micros(100);
 constexpr uint8_t kMostBackoff = 10;
-constexpr Nanos kFirstPatience = millis(5);
+constexpr Nanos kFirstPatience = millis(20);
 constexpr Nanos kLongestPatience = millis(250);
 constexpr Nanos kMeasuredFor = seconds(10);
 // Of full datagrams, before any was seen.
@@ -173,7 +176,9 @@ void CreditSource::on_arrival(Nanos now, CreditAccount& account, const CreditArr
   round_bytes_ += arrival.cost;
   if (arrival.repeated) round_repeated_ += arrival.cost;
   settle(account);
-  if (now - arrivals_.began_at() >= std::max(kRoundTrips * rtt_, kShortestRound)) end_round(now);
+  const Nanos lasts = std::max(kRoundTrips * rtt_, kShortestRound);
+  if (now - arrivals_.began_at() >= lasts && round_bytes_ >= kRoundCaps * cap()) end_round(now);
+  if (now - averaged_at_ >= lasts) take_round_trip(now);
 }
 
 void CreditSource::begin_round(Nanos now) {
@@ -185,10 +190,9 @@ void CreditSource::begin_round(Nanos now) {
 void CreditSource::end_round(Nanos now) {
   const bool short_of_credit = credit_was_short_ && first_ != nullptr;
   const BitsPerSec arrived = arrivals_.end_round(now, short_of_credit);
-  starved_ = short_of_credit && arrived.count < rate().count / 4 * 3;
+  starved_ = short_of_credit && arrived.count < rate().count / 2;
   adapt_ceiling();
   begin_round(now);
-  take_round_trip();
 }
 
 // What was sent again tells of a queue that does not hold all that is outstanding. As DCTCP
@@ -210,7 +214,8 @@ void CreditSource::adapt_ceiling() {
 // Their average, since each has its part of what is outstanding. One counts as the shortest of all,
 // but for what no queue of this source explains: taken as it was measured, the queue would keep
 // itself up.
-void CreditSource::take_round_trip() {
+void CreditSource::take_round_trip(Nanos now) {
+  averaged_at_ = now;
   const Nanos least = std::min(least_rtt_, least_rtt_before_);
   Nanos sum;
   int64_t measured = 0;

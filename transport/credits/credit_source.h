@@ -81,7 +81,7 @@ class CreditSource {
   void give(Nanos now, CreditAccount& account, uint64_t bytes);
   void begin_round(Nanos now);
   void end_round(Nanos now);
-  void take_round_trip();
+  void take_round_trip(Nanos now);
   void measure(Nanos now, CreditAccount& account);
   void wait_for(Nanos now, CreditAccount& account);
   void look_for_late(Nanos now);
@@ -111,7 +111,8 @@ class CreditSource {
   Nanos least_rtt_ = Nanos::never();  // of all senders since least_since_, and in the time before
   Nanos least_rtt_before_ = Nanos::never();
   Nanos least_since_;
-  Nanos rtt_;  // from credit to payload, over those that want something
+  Nanos rtt_;          // from credit to payload, over those that want something
+  Nanos averaged_at_;  // when rtt_ was found
   ArrivalRate arrivals_;
 };
 
