@@ -69,7 +69,8 @@ class Datapath {
 
   // Sends bursts in order; returns how many were taken. The rest is offered again by the caller,
   // after wait() says that there is room. A burst that can never be sent (no route, too large)
-  // counts as taken and shows up in poll_error().
+  // counts as taken and shows up in poll_error(). A burst that names a key leaves sealed
+  // (transport/sealing.h); what has left is never sealed again.
   virtual size_t transmit(std::span<const transport::TxBurst> bursts) = 0;
 
   // Fills `batch` with what has arrived, without blocking; `prediction` may be null. Returns

@@ -41,6 +41,7 @@ struct Row {
   uint64_t offset = 0;
   bool ecn_capable = false;
   uint32_t control_from = UINT32_MAX;  // segments from this one on are no data segments
+  transport::SealKey* seal = nullptr;  // seals each segment
 
   uint64_t total_payload() const {
     return (segments - 1u) * uint64_t{payload_bytes} + last_payload_bytes;

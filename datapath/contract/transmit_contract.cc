@@ -1,5 +1,6 @@
 // The contract of transmit: rows are cut, gathered and delivered in order, byte for byte.
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "base/random.h"
@@ -83,6 +84,38 @@ TEST_P(Contract, RandomRowsArriveByteForByte) {
     row.offset = random.below(kSourceBytes - 6 * uint64_t{payload});
     expect_delivery({&row, 1});
     if (HasFatalFailure()) return;
+  }
+}
+
+// A burst that names a key leaves sealed, in rows as well as one by one; what arrives can be opened
+// where it stands, and nothing of the payload can be read.
+TEST_P(Contract, SealedRowsArriveSealed) {
+  if (!open()) return;
+  const std::array<std::byte, transport::SealKey::kKeyBytes> key{std::byte{5}};
+  const std::array<std::byte, transport::SealKey::kIvBytes> iv{std::byte{6}};
+  transport::SealKey sealer(key, iv, transport::SealKey::Use::kSeal);
+  transport::SealKey opener(key, iv, transport::SealKey::Use::kOpen);
+  const uint32_t full = full_payload() - transport::kTagBytes;
+  std::vector<Row> rows = {row_of(1, 5, full, 33), row_of(2, 1, 1, 1), row_of(3, 3, 0, 0),
+                           row_of(4, 40, 500, 500)};
+  for (Row& row : rows) row.seal = &sealer;
+  rows.push_back(row_of(5, 2, 100, 50));  // and one in clear between them
+  for (const Row& row : rows) {
+    const std::vector<Bytestring> expected = datagrams_of(row);
+    send(row);
+    std::vector<Datagram> arrived = collect(b(), expected.size());
+    ASSERT_EQ(arrived.size(), expected.size());
+    for (size_t i = 0; i < expected.size(); ++i) {
+      Bytestring& bytes = arrived[i].bytes;
+      if (row.seal != nullptr) {
+        ASSERT_EQ(bytes.size(), expected[i].size() + transport::kTagBytes);
+        EXPECT_FALSE(expected[i].size() > row.header_bytes + 16u &&
+                     std::equal(expected[i].begin(), expected[i].end(), bytes.begin()));
+        ASSERT_TRUE(transport::open_segment(opener, bytes)) << "segment " << i;
+        bytes.resize(expected[i].size());
+      }
+      EXPECT_EQ(bytes, expected[i]) << "segment " << i << " of row " << row.tag;
+    }
   }
 }
 
