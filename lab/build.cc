@@ -36,7 +36,7 @@ std::string processor_mask() {
   for (long first = 0; first < count; first += 32) {
     const long here = std::min(32L, count - first);
     const uint32_t bits = here == 32 ? UINT32_MAX : (uint32_t{1} << here) - 1;
-    mask = fmt::format("{:x}", bits) + (mask.empty() ? "" : "," + mask);
+    mask = fmt::format("{:x}{}{}", bits, mask.empty() ? "" : ",", mask);
   }
   return mask;
 }

@@ -47,6 +47,7 @@ Error exec_on_host(const Lab& lab, const std::string& host, const std::vector<st
 
 Error exec_program(const std::vector<std::string>& words) {
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   execvp(arguments[0], arguments.data());

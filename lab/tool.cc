@@ -71,6 +71,7 @@ std::string last_line(std::string text) {
 [[noreturn]] void become(const std::vector<std::string>& words, const Scratch& in,
                          const Scratch& out, const Scratch& err) {
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   dup2(in.descriptor(), STDIN_FILENO);

@@ -88,7 +88,7 @@ Workers::~Workers() {
   }
 }
 
-void Workers::start(Work work) {
+void Workers::start(const Work& work) {
   if (running_.size() >= limit_) collect_first();
   std::array<int, 2> ends{};
   const size_t number = texts_.size();
@@ -137,9 +137,9 @@ void Workers::keep(const Error& error) {
   failed_ = true;
 }
 
-Result<std::string> run_apart(Work work) {
+Result<std::string> run_apart(const Work& work) {
   Workers workers(1);
-  workers.start(std::move(work));
+  workers.start(work);
   Result<std::vector<std::string>> texts = workers.finish();
   if (!texts) return fail(std::move(texts).error());
   return std::move(texts->front());

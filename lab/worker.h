@@ -23,7 +23,7 @@ class Workers {
   Workers& operator=(const Workers&) = delete;
 
   // Starts a piece, once fewer than the limit run.
-  void start(Work work);
+  void start(const Work& work);
   // Waits for all. The texts in the order in which they were started, or the first error.
   Result<std::vector<std::string>> finish();
 
@@ -45,7 +45,7 @@ class Workers {
 };
 
 // One piece of work in a process of its own.
-Result<std::string> run_apart(Work work);
+Result<std::string> run_apart(const Work& work);
 
 // Moves this process into a namespace below /run/netns; with `own_sys`, /sys shows its devices.
 // Errors: kUnavailable where it is not there; kPermission.
