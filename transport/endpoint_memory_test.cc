@@ -29,7 +29,12 @@ class MemoryTest : public testing::PairFixture {
   }
 };
 
-TEST_F(MemoryTest, InTheSteadyStateNothingIsAllocated) {
+class SteadyPairTest : public MemoryTest, public ::testing::WithParamInterface<const char*> {};
+
+INSTANTIATE_TEST_SUITE_P(Congestion, SteadyPairTest, ::testing::Values("cubic", "credits"),
+                         [](const auto& instance) { return std::string(instance.param); });
+
+TEST_P(SteadyPairTest, NothingIsAllocated) {
   events::CountingSink sink;
   PairOptions options = counting();
   uint32_t lost_per_million = 30'000;
@@ -39,6 +44,7 @@ TEST_F(MemoryTest, InTheSteadyStateNothingIsAllocated) {
   options.sink = &sink;
   ConnectionOptions many;
   many.paths = 64;
+  many.congestion = GetParam();
   start(options, many);
   OperationId done = 0;
   const auto exchange_many = [&](int rounds) {

@@ -128,6 +128,7 @@ void write(std::string& text, const HostOptions& host) {
   table.add("chunk_paths", uint64_t{host.chunk_paths});
   table.add("receive_capacity_bytes", endpoint.receive_capacity);
   table.add("congestion", endpoint.congestion);
+  table.add("receive_rate_bits_per_s", endpoint.receive_rate.count);
   table.add("selector", endpoint.selector);
   table.add("window_limit_bytes", endpoint.window_limit);
   table.add("peer_dead_after_ns", endpoint.peer_dead_after);

@@ -173,7 +173,7 @@ class Connection final : private SentRunListener {
   void wish_for_credits();
   bool agree_on_credits(const HandshakeParameters& wishes);
   void open_credits(uint64_t theirs, uint64_t ours);
-  void update_demand();
+  void update_demand(Nanos now);
   bool has_credit(const Piece& piece);
   uint32_t segments_with_credit(const Piece& piece, uint32_t segments, uint32_t step) const;
   bool handle_credit_frame(Nanos now, FrameType type, Reader& reader);
@@ -217,6 +217,7 @@ class Connection final : private SentRunListener {
   Error end_error_;       // told when they have ended
   bool end_graceful_ = false;
   CreditBalance credit_;                  // to send with, where credits are agreed
+  Nanos demand_at_ = Nanos::never();      // when a demand that got nothing is told again
   CreditAccount account_;                 // of the peer, with shared_.credits
   Ring<ControlRecord> frames_;            // that the peer must get and that are not on their way
   Nanos frames_due_at_ = Nanos::never();  // they may wait for company until then

@@ -11,6 +11,7 @@ namespace {
 constexpr std::string_view kCredits = "credits";
 // What a connection uses whose peer cannot give credit.
 constexpr std::string_view kFallback = "cubic";
+constexpr Nanos kDemandAgain = millis(100);
 
 }  // namespace
 
@@ -42,19 +43,24 @@ void Connection::open_credits(uint64_t theirs, uint64_t ours) {
   shared_.credits.join(account_, id_, static_cast<uint32_t>(ours));
 }
 
-// Tells the peer of what there is to send, where it does not know of enough of it.
-void Connection::update_demand() {
-  bool tells = false;
-  Outgoing::Backlog backlog;
-  if (outgoing_.has_work() && flight_.any_active()) {
-    if (!credit_.asks_soon()) return;
-    backlog = outgoing_.backlog(flight_.datagram_bytes() - data_header_bytes());
+// Tells the peer of what there is to send, where it does not know of enough of it; and again after
+// some time without credit: what the peer takes for arrived may be more than this side knows of.
+void Connection::update_demand(Nanos now) {
+  const bool works = outgoing_.has_work() && flight_.any_active();
+  if (!works || !credit_.stuck(credit_cost(flight_.datagram_bytes(), 1))) {
+    demand_at_ = Nanos::never();
+  } else if (demand_at_ == Nanos::never()) {
+    demand_at_ = now + kDemandAgain;
   }
-  if (backlog.datagrams > 0) {
-    tells = credit_.note_backlog(backlog.bytes +
-                                 backlog.datagrams * (data_header_bytes() + kCreditOverhead));
-  } else {
-    tells = credit_.note_idle();
+  bool tells = demand_at_ <= now;
+  if (tells) demand_at_ = now + kDemandAgain;
+  if (works && credit_.asks_soon()) {
+    const Outgoing::Backlog backlog =
+        outgoing_.backlog(flight_.datagram_bytes() - data_header_bytes());
+    const uint64_t headers = backlog.datagrams * (data_header_bytes() + kCreditOverhead);
+    tells |= credit_.note_backlog(backlog.bytes + headers);
+  } else if (!works) {
+    tells |= credit_.note_idle();
   }
   if (tells) tell({FrameType::kDemand, 0, 0, 0, 0, 0});
 }

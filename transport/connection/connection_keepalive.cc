@@ -121,7 +121,7 @@ Nanos Connection::next_timeout() const {
     return std::min({init_at_, began_at_ + shared_.options.handshake_timeout, close_by_});
   }
   Nanos next = std::min({flight_.next_timeout(), keepalive_at_, close_by_, acks_.due_at(),
-                         chunk_acks_.due_at(), fence_at_, frames_due_at_});
+                         chunk_acks_.due_at(), fence_at_, frames_due_at_, demand_at_});
   const Nanos unanswered = flight_.first_unanswered();
   if (unanswered != Nanos::never())
     next = std::min(next, unanswered + shared_.options.peer_dead_after);

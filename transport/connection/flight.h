@@ -71,7 +71,9 @@ class Flight final : private SentRunListener {
     end_burst();
   }
   // There was something to send, and another limit than the window kept it back.
-  void note_held_back() { window_limited_ = short_of_window(); }
+  void note_held_back() {
+    window_limited_ = short_of_window() || window_left() < largest_datagram_;
+  }
   // What leaves next may take another path.
   void end_burst() { burst_left_ = 0; }
   // The path that the next control packet takes: active ones in turn.

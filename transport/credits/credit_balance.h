@@ -42,6 +42,8 @@ class CreditBalance {
     allowance_ = frame.allowance;
   }
 
+  // Nothing is in flight, and not even this may leave.
+  bool stuck(uint64_t cost) const { return on_ && out_ == 0 && left() < cost; }
   // Whether little is left of the demand that the peer knows of, so that it is worth asking how
   // much there is.
   bool asks_soon() const { return on_ && told_ < limit_ + kAhead; }

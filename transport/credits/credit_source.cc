@@ -157,7 +157,8 @@ void CreditSource::on_demand(Nanos now, CreditAccount& account, const DemandFram
   account.wanted = std::min(demand.wanted, account.limit + kMostWanted);
   if (account.counted == 0) wait_for(now, account);
   settle(account);
-  if (account.repeats > 0) account.tell = true;  // it may not have heard
+  // It may not have heard of what it has.
+  if (account.repeats > 0 || account.wanted <= account.limit) account.tell = true;
 }
 
 void CreditSource::on_arrival(Nanos now, CreditAccount& account, const CreditArrival& arrival) {

@@ -47,6 +47,10 @@ MUTANTS = [
     Mutant("receives_posted_without_bound", CONNECTION + "incoming.cc",
            "more receives are granted than the peer remembers",
            "(heard || unheard_ < limits_.max_posted)", "true"),
+    # --- credits ---
+    Mutant("demand_forgotten", CONNECTION + "connection_credits.cc",
+           "a receiver is not told that there is more to send",
+           "  if (tells) tell({FrameType::kDemand", "  if (tells && over()) tell({FrameType::kDemand"),
     # --- what is sent ---
     Mutant("complete_before_the_grant", CONNECTION + "outgoing.cc",
            "a send ends before its receive is known to be posted",
