@@ -66,6 +66,14 @@ Result<Connection> Endpoint::Body::connect(const transport::Address& peer,
   return connection;
 }
 
+Result<void> Endpoint::Body::fix_paths(Connection connection, std::span<const uint16_t> paths) {
+  Wheel::Lock lock = wheel_.lock();
+  const Nanos now = stamp();
+  Result<void> posted = transport_.post_paths(now, connection, paths);
+  after_post(lock, now);
+  return posted;
+}
+
 void Endpoint::Body::close(Connection connection) {
   Wheel::Lock lock = wheel_.lock();
   const Nanos now = stamp();
@@ -329,6 +337,11 @@ transport::Address Endpoint::local_address() const { return body_->datapath_->lo
 
 const datapath::Capabilities& Endpoint::capabilities() const {
   return body_->datapath_->capabilities();
+}
+
+Result<void> Endpoint::fix_paths(Connection connection, std::span<const uint16_t> paths) {
+  if (body_->in_child()) return forked("cannot choose paths");
+  return body_->fix_paths(connection, paths);
 }
 
 Result<void> Endpoint::set_keys(std::span<const transport::ClusterKey> keys) {

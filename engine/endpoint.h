@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,11 @@ class Endpoint {
   void begin_close(Connection connection);
   // Closes at once and gives it back; operations end with kClosed, the peer's as well.
   void abort(Connection connection);
+
+  // Fixes which paths of an open connection may carry payload (path_statistics() numbers them);
+  // empty: all of them. While none of these works, payload takes the others. Errors: kInvalid (no
+  // such path), kClosed (not open).
+  Result<void> fix_paths(Connection connection, std::span<const uint16_t> paths);
 
   // Cluster keys for connections to come; those that are open keep theirs. Errors: kInvalid where
   // there are none in `keys`, or the endpoint was made without.

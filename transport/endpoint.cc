@@ -58,6 +58,13 @@ bool Endpoint::post_cancel(Nanos now, ConnectionId id, ChannelId channel, Direct
   return connection->post_cancel(now, channel, direction, operation);
 }
 
+Result<void> Endpoint::post_paths(Nanos now, ConnectionId id, std::span<const uint16_t> paths) {
+  Connection* connection = body_->table.find(id);
+  if (connection == nullptr) return no_connection("cannot choose paths");
+  body_->table.touch(*connection);
+  return connection->post_paths(now, paths);
+}
+
 void Endpoint::post_close(Nanos now, ConnectionId id) {
   Connection* connection = body_->table.find(id);
   if (connection == nullptr) return;

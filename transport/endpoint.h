@@ -88,6 +88,10 @@ class Endpoint {
   // other side, unless it is too late; then it ends as it would have. False: no such operation.
   bool post_cancel(Nanos now, ConnectionId connection, ChannelId channel, Direction direction,
                    OperationId operation);
+  // Fixes which of an open connection's paths may carry payload; empty: all. The others are still
+  // probed and carry acknowledgements, and payload while no fixed path works (recovery steps
+  // choice_failed and choice_returned). Errors: kInvalid (no such path), kClosed (not open).
+  Result<void> post_paths(Nanos now, ConnectionId connection, std::span<const uint16_t> paths);
   // Closes once every posted send is acknowledged; receives that are still posted end with kClosed.
   void post_close(Nanos now, ConnectionId connection);
   // Closes at once; whatever is posted ends with kClosed, on the peer as well.

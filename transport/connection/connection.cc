@@ -80,6 +80,19 @@ bool Connection::post_cancel(Nanos now, ChannelId channel, Direction direction,
   return true;
 }
 
+Result<void> Connection::post_paths(Nanos now, std::span<const uint16_t> paths) {
+  if (state_ == ConnectionState::kHandshaking || over()) {
+    return fail(ErrorCode::kClosed, "cannot choose paths", "the connection is not open",
+                "wait until it is: only then is it known how many paths it has");
+  }
+  if (!flight_.choose(now, paths)) {
+    return fail(ErrorCode::kInvalid, "cannot choose paths",
+                "one of them is no path of this connection that carries payload",
+                "its path statistics name those that there are");
+  }
+  return {};
+}
+
 void Connection::post_close(Nanos now) {
   if (close_wanted_ || over()) return;
   close_wanted_ = true;

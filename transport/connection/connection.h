@@ -39,6 +39,7 @@ class Connection final : private SentRunListener {
   Result<void> post_receive(Nanos now, ChannelId channel, const Payload& buffer,
                             OperationId operation);
   bool post_cancel(Nanos now, ChannelId channel, Direction direction, OperationId operation);
+  Result<void> post_paths(Nanos now, std::span<const uint16_t> paths);
   void post_close(Nanos now);
   void post_abort(Nanos now);
 

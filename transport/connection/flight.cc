@@ -49,8 +49,8 @@ void Flight::open(Nanos now, FlightOptions options) {
     }
     if (options.first_rtt.count > 0) path.trip.add(options.first_rtt);
     // Those that carry payload stand first: they are usable.
-    const auto at = static_cast<uint16_t>(carries(i) ? i - (chunk_paths_ > 0 ? datagram_paths_ : 0)
-                                                     : chunk_paths_ + i);
+    const auto at = static_cast<uint16_t>(
+        of_payload(i) ? i - (chunk_paths_ > 0 ? datagram_paths_ : 0) : chunk_paths_ + i);
     path.place = at;
     order_[at] = i;
   }

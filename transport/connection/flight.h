@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/random.h"
@@ -112,6 +113,10 @@ class Flight final : private SentRunListener {
   // The network passes at most `datagram_bytes` on this path.
   void on_too_large(Nanos now, uint16_t path, uint32_t datagram_bytes);
 
+  // Payload goes over these paths only, while one of them works; over all again where there are
+  // none. False: one of them is no path that carries payload.
+  bool choose(Nanos now, std::span<const uint16_t> paths);
+
   void handle_timeout(Nanos now);
   Nanos next_timeout() const { return wake_at_; }
 
@@ -134,7 +139,13 @@ class Flight final : private SentRunListener {
  private:
   static constexpr uint8_t kStaleAge = 4;  // phases
 
-  bool carries(uint16_t path) const { return chunk_paths_ == 0 || path >= datagram_paths_; }
+  // Whether it is of the kind that payload takes, and whether payload may take it by now.
+  bool of_payload(uint16_t path) const { return chunk_paths_ == 0 || path >= datagram_paths_; }
+  bool carries(uint16_t path) const {
+    return of_payload(path) && (!paths_[path].left_out || strayed_);
+  }
+  void settle_choice(Nanos now);
+  void count_active();
   uint64_t window_left() const;
   bool short_of_window() const;
   uint64_t gate(Nanos now);
@@ -199,7 +210,9 @@ class Flight final : private SentRunListener {
   uint16_t chunk_paths_ = 0;
   uint32_t chunk_bytes_ = 0;
   uint32_t usable_ = 0;
-  uint32_t active_ = 0;  // of those that carry payload
+  uint32_t active_ = 0;   // of those that carry payload
+  bool chosen_ = false;   // some are left out
+  bool strayed_ = false;  // of those chosen none works: payload takes the others
   uint16_t probes_wanted_ = 0;
   uint16_t next_probe_ = 0;
   uint32_t recording_ = kNoIndex;  // between record() and sent()

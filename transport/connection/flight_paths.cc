@@ -42,6 +42,7 @@ void Flight::set_state(Nanos now, uint16_t id, PathState state) {
   path.state = state;
   observer_.emit(events::PathChanged{now, connection_, id, state});
   refresh_usable(id);
+  if (chosen_) settle_choice(now);
 }
 
 void Flight::set_aside(Nanos now, uint16_t id, LossCause cause) {

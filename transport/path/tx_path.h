@@ -32,7 +32,8 @@ struct TxPath {
   uint16_t datagram_bytes = 0;  // that it is known to pass; of no use on a chunk path
   uint16_t wanted_bytes = 0;    // that is to be tried next; 0: nothing more to try
   uint16_t epoch = 0;           // chunk paths: see transport/placed.h
-  uint16_t place = 0;           // among the paths of its connection, usable ones first
+  uint16_t place : 15 = 0;      // among the paths of its connection, usable ones first
+  bool left_out : 1 = false;    // payload was told to go over others
   events::PathState state : 2 = events::PathState::kActive;
   uint8_t probes_unanswered : 4 = 0;
   uint8_t size_probes_lost : 2 = 0;
