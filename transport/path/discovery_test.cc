@@ -1,0 +1,150 @@
+// What discovery finds in model fabrics: every entropy takes a way by chance, routers answer, are
+// silent, limit their answers or lose them.
+#include "transport/path/discovery.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <set>
+
+#include "base/random.h"
+
+namespace heddle::transport {
+namespace {
+
+// A fabric of three hops: leaf, one of the spines, leaf; the hop behind them is the peer.
+class Fabric {
+ public:
+  Fabric(uint32_t spines, uint16_t paths, uint64_t seed) : random_(seed), discovery_({}, paths) {
+    for (uint16_t i = 0; i < paths; ++i) {
+      spine_of_.push_back(static_cast<uint8_t>(random_.below(spines)));
+    }
+  }
+  // Whether the router at this hop of this path answers, when asked now.
+  std::function<bool(uint16_t path, uint8_t hop)> answers = [](uint16_t, uint8_t) { return true; };
+
+  Discovery& run() {
+    while (!discovery_.done()) {
+      now_ = std::max(now_, discovery_.next_timeout());
+      Discovery::Probe probe;
+      while (discovery_.poll_probe(now_, probe)) take(probe);
+      if (now_ > seconds(600)) {
+        ADD_FAILURE() << "it does not end";
+        break;
+      }
+    }
+    return discovery_;
+  }
+  std::set<uint8_t> spines_used() const { return {spine_of_.begin(), spine_of_.end()}; }
+  uint8_t spine_of(uint16_t path) const { return spine_of_[path]; }
+  uint32_t probes() const { return probes_; }
+  Nanos now() const { return now_; }
+  Random& random() { return random_; }
+
+ private:
+  void take(const Discovery::Probe& probe) {
+    ++probes_;
+    if (probe.hop > 3) {
+      if (probe.confirms) discovery_.on_arrived(probe.hop);
+      return;
+    }
+    if (!answers(probe.path, probe.hop)) return;
+    Discovery::Router router{};
+    router[0] = probe.hop;
+    router[1] = probe.hop == 2 ? spine_of_[probe.path] : uint8_t{0};
+    discovery_.on_answer(probe.path, probe.hop, router);
+  }
+
+  Random random_;
+  Discovery discovery_;
+  std::vector<uint8_t> spine_of_;
+  Nanos now_;
+  uint32_t probes_ = 0;
+};
+
+TEST(DiscoveryTest, FindsTheWaysOfUsualFabrics) {
+  for (const uint32_t spines : {1u, 2u, 4u, 8u}) {
+    for (uint64_t seed = 1; seed <= 20; ++seed) {
+      Fabric fabric(spines, 64, seed);
+      const Discovery& found = fabric.run();
+      if (fabric.spines_used().size() < spines) continue;  // chance left one out
+      ASSERT_EQ(found.ways(), spines) << "seed " << seed;
+      EXPECT_EQ(found.hops(), 3);
+      for (uint16_t path = 0; path < 64; ++path) {
+        EXPECT_EQ((*found.router(path, 2))[1], fabric.spine_of(path));
+        for (uint16_t other = 0; other < path; ++other) {
+          EXPECT_EQ(found.way_of(path) == found.way_of(other),
+                    fabric.spine_of(path) == fabric.spine_of(other));
+        }
+      }
+    }
+  }
+}
+
+TEST(DiscoveryTest, MoreWaysThanItsEntropiesAreEnoughForAreUnknown) {
+  EXPECT_EQ(Fabric(16, 64, 1).run().ways(), 0u);
+  EXPECT_EQ(Fabric(4, 8, 1).run().ways(), 0u);
+  EXPECT_EQ(Fabric(16, 256, 1).run().ways(), 16u);
+}
+
+TEST(DiscoveryTest, EntropiesAreEnoughBelowOneChanceInAHundred) {
+  EXPECT_TRUE(Discovery::enough(8, 64));
+  EXPECT_FALSE(Discovery::enough(9, 64));
+  EXPECT_TRUE(Discovery::enough(4, 32));
+  EXPECT_FALSE(Discovery::enough(5, 32));
+  EXPECT_TRUE(Discovery::enough(1, 8));
+  EXPECT_FALSE(Discovery::enough(2, 8));
+  EXPECT_FALSE(Discovery::enough(0, 256));
+}
+
+TEST(DiscoveryTest, ASpineThatIsSilentMakesItUnknown) {
+  Fabric fabric(4, 64, 1);
+  fabric.answers = [&](uint16_t path, uint8_t hop) {
+    return hop != 2 || fabric.spine_of(path) != 1;
+  };
+  EXPECT_EQ(fabric.run().ways(), 0u);
+}
+
+TEST(DiscoveryTest, ATierThatIsSilentMakesItUnknown) {
+  Fabric fabric(4, 64, 1);
+  fabric.answers = [](uint16_t, uint8_t hop) { return hop != 2; };
+  EXPECT_EQ(fabric.run().ways(), 0u) << "the peer is not there where nobody answers";
+}
+
+TEST(DiscoveryTest, AnswersThatAreLostAreAskedForAgain) {
+  Fabric fabric(4, 64, 3);
+  fabric.answers = [&](uint16_t, uint8_t) { return fabric.random().below(100) < 70; };
+  EXPECT_EQ(fabric.run().ways(), 4u);
+}
+
+TEST(DiscoveryTest, RoutersThatAnswerOnceASecondAreWaitedFor) {
+  Fabric fabric(4, 32, 5);
+  std::map<std::pair<uint8_t, uint8_t>, Nanos> next;
+  fabric.answers = [&](uint16_t path, uint8_t hop) {
+    Nanos& at = next[{hop, hop == 2 ? fabric.spine_of(path) : uint8_t{0}}];
+    if (fabric.now() < at) return false;
+    at = fabric.now() + seconds(1);
+    return true;
+  };
+  EXPECT_EQ(fabric.run().ways(), 4u);
+  EXPECT_LT(fabric.probes(), 1200u);
+}
+
+TEST(DiscoveryTest, AQuietFabricCostsAProbeAPathAndHopAndAFewMore) {
+  Fabric fabric(4, 64, 1);
+  fabric.run();
+  EXPECT_LE(fabric.probes(), 64u * 3 + 64 + 16);
+  EXPECT_LT(fabric.now(), seconds(3));
+}
+
+TEST(DiscoveryTest, AFewOfEachWayAreEnough) {
+  Fabric fabric(4, 64, 1);
+  const Discovery& found = fabric.run();
+  std::map<uint8_t, int> kept;
+  for (const uint16_t path : found.some_of_each_way(2)) ++kept[fabric.spine_of(path)];
+  EXPECT_EQ(kept, (std::map<uint8_t, int>{{0, 2}, {1, 2}, {2, 2}, {3, 2}}));
+}
+
+}  // namespace
+}  // namespace heddle::transport
