@@ -285,7 +285,7 @@ class Run {
 
   void network_error(int side) {
     NetworkError error;
-    error.kind = static_cast<NetworkErrorKind>(script_.byte() % 3);
+    error.kind = static_cast<NetworkErrorKind>(script_.byte() % 4);
     error.to = pair_.address(1 - side);
     error.path = script_.byte() % 6;
     error.limit_bytes = script_.number();

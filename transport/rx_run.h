@@ -77,9 +77,10 @@ struct Placement {
 };
 
 enum class NetworkErrorKind : uint8_t {
-  kRefused,      // nobody listens there (ICMP port unreachable)
-  kUnreachable,  // no route to it
-  kTooLarge,     // larger than `limit_bytes` does not pass this path
+  kRefused,       // nobody listens there (ICMP port unreachable)
+  kUnreachable,   // no route to it
+  kTooLarge,      // larger than `limit_bytes` does not pass this path
+  kTimeExceeded,  // its hop limit ended at the router `router`
 };
 
 // What the network said about packets sent earlier. A hint: anybody may send ICMP.
@@ -88,6 +89,10 @@ struct NetworkError {
   Address to;
   uint16_t path = 0;
   uint32_t limit_bytes = 0;  // kTooLarge: the largest datagram, headers of heddle included
+  // kTimeExceeded: who says so, and how the packet began, as far as it is told.
+  std::array<uint8_t, 16> router{};
+  std::array<std::byte, 24> quoted{};
+  uint8_t quoted_bytes = 0;
 };
 
 }  // namespace heddle::transport

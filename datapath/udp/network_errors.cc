@@ -12,7 +12,9 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "datapath/resolve.h"
 #include "datapath/udp/interface.h"
@@ -26,7 +28,8 @@ using transport::NetworkErrorKind;
 namespace {
 
 bool same(const NetworkError& a, const NetworkError& b) {
-  return a.kind == b.kind && a.to == b.to && a.path == b.path && a.limit_bytes == b.limit_bytes;
+  return a.kind != NetworkErrorKind::kTimeExceeded && a.kind == b.kind && a.to == b.to &&
+         a.path == b.path && a.limit_bytes == b.limit_bytes;
 }
 
 // False: nothing that the transport could use.
@@ -42,6 +45,12 @@ bool translate(const sock_extended_err& told, NetworkError& error) {
     error.limit_bytes = told.ee_info > headers ? told.ee_info - headers : 0;
     return error.limit_bytes > 0;
   }
+  // Of a fragment that waited too long (code 1) nothing is known.
+  error.kind = NetworkErrorKind::kTimeExceeded;
+  if (four && told.ee_type == ICMP_TIME_EXCEEDED) return told.ee_code == ICMP_EXC_TTL;
+  if (six && told.ee_type == ICMP6_TIME_EXCEEDED) {
+    return told.ee_code == ICMP6_TIME_EXCEED_TRANSIT;
+  }
   const bool unreachable =
       (four && told.ee_type == ICMP_DEST_UNREACH) || (six && told.ee_type == ICMP6_DST_UNREACH);
   if (!unreachable) return false;
@@ -50,10 +59,23 @@ bool translate(const sock_extended_err& told, NetworkError& error) {
   return true;
 }
 
+// Who says it, and of which packet.
+void note_router(const cmsghdr& told, std::span<const std::byte> packet, NetworkError& error) {
+  SocketAddress offender;
+  const size_t at = sizeof(sock_extended_err);
+  const size_t length = told.cmsg_len - CMSG_LEN(0);
+  if (length <= at) return;
+  std::memcpy(offender.bytes.data(), CMSG_DATA(&told) + at,
+              std::min(length - at, offender.bytes.size()));
+  error.router = from_socket_address(offender.bytes.data()).host;
+  error.quoted_bytes = static_cast<uint8_t>(std::min(packet.size(), error.quoted.size()));
+  std::copy_n(packet.begin(), error.quoted_bytes, error.quoted.begin());
+}
+
 // False when the queue is empty.
 bool read_one(int descriptor, uint16_t path, NetworkErrors& errors) {
   alignas(8) std::array<std::byte, 512> control;
-  std::array<std::byte, 64> packet;  // the start of what was sent; not needed
+  std::array<std::byte, 64> packet;  // the start of what was sent
   SocketAddress to;
   iovec data{packet.data(), packet.size()};
   msghdr message{};
@@ -63,7 +85,8 @@ bool read_one(int descriptor, uint16_t path, NetworkErrors& errors) {
   message.msg_iovlen = 1;
   message.msg_control = control.data();
   message.msg_controllen = control.size();
-  if (recvmsg(descriptor, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) return false;
+  const ssize_t quoted = recvmsg(descriptor, &message, MSG_ERRQUEUE | MSG_DONTWAIT);
+  if (quoted < 0) return false;
   for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
     const bool is_error = (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_RECVERR) ||
                           (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_RECVERR);
@@ -73,7 +96,11 @@ bool read_one(int descriptor, uint16_t path, NetworkErrors& errors) {
     NetworkError error;
     error.to = from_socket_address(to.bytes.data());
     error.path = path;
-    if (translate(told, error)) errors.add(error);
+    if (!translate(told, error)) continue;
+    if (error.kind == NetworkErrorKind::kTimeExceeded) {
+      note_router(*c, std::span(packet).first(static_cast<size_t>(quoted)), error);
+    }
+    errors.add(error);
   }
   return true;
 }

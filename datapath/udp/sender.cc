@@ -47,7 +47,7 @@ uint32_t row_bytes(const TxBurst& burst) {
 struct Sender::Scratch {
   std::array<iovec, size_t{2} * kMaxBurstSegments> vectors{};
   std::array<mmsghdr, kMaxBurstSegments> messages{};
-  alignas(cmsghdr) std::array<std::byte, 64> control{};
+  alignas(cmsghdr) std::array<std::byte, 96> control{};
   size_t control_bytes = 0;
   size_t vectors_used = 0;
   size_t vectors_a_segment = 1;
@@ -193,9 +193,14 @@ void Sender::write_control(const TxBurst& burst, bool row) {
   Scratch& s = *scratch_;
   s.control_bytes = 0;
   if (row) s.add_control(IPPROTO_UDP, UDP_SEGMENT, static_cast<uint16_t>(burst.datagram_bytes()));
+  const bool four = paths_[burst.path].destination_is_ipv4();
+  if (burst.hop_limit != 0) {
+    const int limit = burst.hop_limit;
+    s.add_control(four ? IPPROTO_IP : IPPROTO_IPV6, four ? IP_TTL : IPV6_HOPLIMIT, limit);
+  }
   if (!s.words.mark) return;
   const int mark = burst.ecn_capable ? IPTOS_ECN_ECT0 : 0;
-  if (paths_[burst.path].destination_is_ipv4()) {
+  if (four) {
     s.add_control(IPPROTO_IP, IP_TOS, mark);
   } else {
     s.add_control(IPPROTO_IPV6, IPV6_TCLASS, mark);

@@ -126,6 +126,41 @@ TEST_F(UdpNetworkErrorsTest, ARefusalDoesNotSwallowTheNextBurst) {
   }
 }
 
+// A cable from the host to itself: what leaves by one end comes back by the other, and is to be
+// forwarded, so that the host is its own router.
+TEST_F(UdpNetworkErrorsTest, ARouterWhereTheHopLimitEndsIsNamed) {
+  const std::string line =
+      "ip link add out0 type veth peer name back0 && sysctl -w net.ipv4.ip_forward=1 "
+      "net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.back0.rp_filter=0 "
+      "net.ipv4.conf.back0.accept_local=1 net.ipv4.icmp_ratelimit=0 "
+      "net.ipv4.icmp_errors_use_inbound_ifaddr=1 "
+      "net.ipv6.conf.all.forwarding=1 net.ipv6.icmp.ratelimit=0 && "
+      "ip link set out0 up && ip link set back0 up && "
+      "ip addr add 10.1.0.1/24 dev out0 && ip addr add 10.2.0.1/24 dev back0 && "
+      "ip addr add fd01::1/64 dev out0 nodad && ip addr add fd02::1/64 dev back0 nodad && "
+      "MAC=$(ip -br link show back0 | awk '{print $3}') && "
+      "ip neigh add 10.1.0.2 lladdr $MAC dev out0 && ip neigh add fd01::2 lladdr $MAC dev out0 && "
+      "ip route add 10.9.0.0/16 via 10.1.0.2 && ip -6 route add fd09::/64 via fd01::2";
+  in_network(line, [] {
+    auto ends = open(at(""));
+    for (const auto& [host, router] :
+         {std::pair{"10.9.0.9", "10.2.0.1"}, std::pair{"fd09::9", "fd01::1"}}) {
+      TxBurst burst = ends->row(2, 1, 100);
+      burst.to = *resolve(host, 4791);
+      burst.hop_limit = 1;
+      ASSERT_TRUE(ends->send(burst));
+      NetworkError error;
+      ASSERT_TRUE(ends->error(error)) << host;
+      EXPECT_EQ(error.kind, NetworkErrorKind::kTimeExceeded);
+      EXPECT_EQ(error.to, burst.to);
+      EXPECT_EQ(error.path, burst.path);
+      EXPECT_EQ(error.router, resolve(router, 0)->host) << host;
+      ASSERT_EQ(error.quoted_bytes, error.quoted.size());
+      EXPECT_EQ(std::memcmp(error.quoted.data(), burst.headers, error.quoted.size()), 0);
+    }
+  });
+}
+
 TEST_F(UdpNetworkErrorsTest, NoRouteCountsAsTakenAndIsReported) {
   in_network("", [] {
     auto ends = open(at(""));
