@@ -42,12 +42,12 @@ def _die_with_parent():
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _start(command, **streams):
+def start(command, **streams):
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, text=True,
                             preexec_fn=_die_with_parent, **streams)
 
 
-def _wait_until_listening(server, name, sign):
+def wait_until_listening(server, name, sign):
     """Reads the server's words until `sign` is among them."""
     end = time.monotonic() + 10
     text = ""
@@ -73,11 +73,11 @@ class Sample:
 def run_pair(cable, server, client, sign, patience_s):
     """`sign`: what the server prints when it listens. Both end by themselves. Raises CannotMeasure."""
     own_before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    far = _start(cable.inside(cable.far, server), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    far = start(cable.inside(cable.far, server), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     try:
-        _wait_until_listening(far, server[0], sign)
+        wait_until_listening(far, server[0], sign)
         before, began = HostCpu.now(), time.monotonic()
-        near = _start(cable.inside(cable.near, client), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        near = start(cable.inside(cable.near, client), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         try:
             output, complaint = near.communicate(timeout=patience_s)
         finally:

@@ -60,6 +60,7 @@ class BulkFlow::End : public simulator::TransportProgram {
     return process_.endpoint().statistics(connection_);
   }
   bool closed() const { return closed_; }
+  uint64_t ended() const { return ended_; }
   uint64_t failed() const { return failed_; }
 
  private:
@@ -95,6 +96,7 @@ BulkFlow::BulkFlow(simulator::World& world, const BulkFlowOptions& options)
 
 BulkFlow::~BulkFlow() = default;
 
+uint64_t BulkFlow::messages_received() const { return receiver_->ended(); }
 uint64_t BulkFlow::payload_bytes_received() const {
   const transport::ConnectionStatistics* statistics = receiver_->statistics();
   return statistics == nullptr ? 0 : statistics->payload_bytes_received;

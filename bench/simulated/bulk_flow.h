@@ -27,6 +27,7 @@ class BulkFlow {
   ~BulkFlow();
 
   uint64_t payload_bytes_received() const;
+  uint64_t messages_received() const;  // whole, in order
   bool closed() const;
   uint64_t messages_failed() const;
   // Of the sender; null once it is closed.

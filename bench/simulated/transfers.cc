@@ -16,6 +16,7 @@ struct Watched {
   std::unique_ptr<BulkFlow> flow;
   uint64_t bytes_before = 0;
   uint64_t bytes = 0;
+  uint64_t messages = 0;
   uint64_t silent_ms = 0;
   TransferResult result;
 };
@@ -24,7 +25,9 @@ void look(Watched& watched, int number) {
   const uint64_t now = watched.flow->payload_bytes_received();
   const uint64_t more = now - std::min(now, watched.bytes);
   TransferResult& result = watched.result;
-  watched.silent_ms = more == 0 ? watched.silent_ms + 1 : 0;
+  const uint64_t messages = watched.flow->messages_received();
+  watched.silent_ms = messages == watched.messages ? watched.silent_ms + 1 : 0;
+  watched.messages = messages;
   result.longest_gap_ms = std::max(result.longest_gap_ms, watched.silent_ms);
   if (number % kLooksAnInterval == 0) result.interval_bytes.push_back(0);
   result.interval_bytes.back() += more;

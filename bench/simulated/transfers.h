@@ -24,7 +24,7 @@ struct TransferOptions {
 
 struct TransferResult {
   double goodput_mbits_per_s = 0;        // payload that arrived, once
-  uint64_t longest_gap_ms = 0;           // without any payload
+  uint64_t longest_gap_ms = 0;           // without a message
   std::vector<uint64_t> interval_bytes;  // each 20 ms
   uint64_t segments_sent = 0;            // warm-up included, as all below
   uint64_t segments_repeated = 0;

@@ -18,6 +18,8 @@ constexpr uint64_t kLeastWindowPart = 8;
 constexpr uint64_t kBurstsAWindow = 32;
 // Small messages share a path for so long.
 constexpr Nanos kLongestBurst = micros(500);
+// A selector is asked so often for a path that is known to work.
+constexpr int kTriesForProven = 3;
 // Acknowledgements are asked for so often a window, at least.
 constexpr uint64_t kAskedAWindow = 4;
 // What a peer may hold an acknowledgement of control packets back (AckMaker::kControlDelay).
@@ -161,12 +163,25 @@ uint32_t Flight::burst_bytes() const {
   return static_cast<uint32_t>(std::clamp<uint64_t>(part, 1, kMaxBurstBytes));
 }
 
+// The selector's choice, unless nothing was heard of that path for long while others are known to
+// work: then it is asked first. Payload on a path that died meanwhile would be missed by all that
+// comes behind it.
+uint16_t Flight::proven_path(Random& random) {
+  uint16_t id = order_[selector_->select(usable(), random)];
+  for (int tries = 0; tries < kTriesForProven && is_unproven(id); ++tries) {
+    if (paths_[burst_path_].place >= usable_ || is_unproven(burst_path_)) break;
+    if (paths_[id].sent.in_flight_segments() == 0) want_probe(id);
+    id = order_[selector_->select(usable(), random)];
+  }
+  return is_unproven(id) && paths_[burst_path_].place < usable_ ? burst_path_ : id;
+}
+
 // Small messages that leave together share a path, as the segments of a large one do: so do their
 // acknowledgements.
 uint16_t Flight::choose_path(Nanos now, Random& random) {
   const bool goes_on = burst_left_ > burst_bytes() / 2 && now < burst_until_;
   if (goes_on && paths_[burst_path_].place < usable_) return burst_path_;
-  burst_path_ = order_[selector_->select(usable(), random)];
+  burst_path_ = proven_path(random);
   burst_left_ = places(burst_path_) ? 0 : burst_bytes();
   burst_until_ = now + kLongestBurst;
   return burst_path_;

@@ -150,6 +150,10 @@ class Flight final : private SentRunListener {
   bool short_of_window() const;
   uint64_t gate(Nanos now);
   uint16_t choose_path(Nanos now, Random& random);
+  uint16_t proven_path(Random& random);
+  bool is_unproven(uint16_t path) const {
+    return age(paths_[path]) >= kStaleAge && usable_ > 1 && !places(path);
+  }
   uint32_t datagrams_that_fit(uint64_t budget, uint64_t size) const;
   uint64_t path_cap() const;
   uint32_t burst_bytes() const;

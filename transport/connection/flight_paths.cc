@@ -144,6 +144,10 @@ void Flight::handle_path_timeout(Nanos now, uint16_t id) {
   }
   if (path.active()) {
     observer_.step(now, connection_, id, RecoveryStep::kTailProbe);
+    // Another path's answer to a later packet tells whether this one is silent: where nothing else
+    // is to be sent, nothing else would tell.
+    const TxPath& other = paths_[newest_acked_path_];
+    if (active_ > 1 && newest_acked_path_ != id && other.active()) want_probe(newest_acked_path_);
   } else {
     path.sent.give_up(pool_, LossCause::kTimeout, *this);  // earlier probes, and what they carried
     take_losses(now, id, LossCause::kTimeout);

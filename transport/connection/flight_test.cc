@@ -429,6 +429,36 @@ TEST_F(FlightTest, APathThatIsSetAsideIsAskedUntilItAnswers) {
     ASSERT_TRUE(send(1));
     used.insert(permit_.path);
   }
+  EXPECT_TRUE(used.contains(silent));
+}
+
+TEST_F(FlightTest, APathThatWasNotHeardOfForLongIsAskedBeforeItCarriesPayload) {
+  open(2);
+  for (int i = 0; i < 2; ++i) {
+    flight_.end_burst();
+    ASSERT_TRUE(send(1));
+    ASSERT_TRUE(ack(permit_.path, {{1, 1}}));
+  }
+  now_ += millis(50);
+  flight_.end_burst();
+  ASSERT_TRUE(send(1));
+  const uint16_t fresh = permit_.path;
+  const auto old = static_cast<uint16_t>(1 - fresh);
+  ASSERT_TRUE(ack(fresh, {{2, 2}}));
+  for (int i = 0; i < 10; ++i) {
+    flight_.end_burst();
+    ASSERT_TRUE(send(1));
+    EXPECT_EQ(permit_.path, fresh);
+    drain_probes();
+  }
+  EXPECT_EQ(probes_[old], 1) << "asked once, not with each burst";
+  ASSERT_TRUE(ack(old, {{2, 2}}));
+  std::set<uint16_t> used;
+  for (int i = 0; i < 2; ++i) {
+    flight_.end_burst();
+    ASSERT_TRUE(send(1));
+    used.insert(permit_.path);
+  }
   EXPECT_EQ(used.size(), 2u);
 }
 

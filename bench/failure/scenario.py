@@ -1,0 +1,129 @@
+"""One of four spines swallows everything in mid-transfer, the carrier stays up: heddle beside TCP.
+
+heddle sends messages of 64 KiB; the gap is the longest time without a complete message at the receiver after the
+fault. TCP's is the longest time in which its receiver got nothing.
+"""
+
+import json
+import pathlib
+import sys
+import threading
+import time
+
+from harness.cable import need_network_rights
+from harness.fabric import Fabric, leaf_spine, payload_share
+from harness.flows import Heddle, run_flows
+from harness.machine import describe
+from harness.report import row
+from harness.rounds import spread, text
+
+SUMMARY = "a black hole in mid-transfer: gaps, and what is left, in a lab"
+
+_SPINES, _SPINE_MBITS, _MTU = 4, 100, 1500
+_FAULT_AFTER_S = 1.5   # of the clients' start
+_SETTLED_AFTER_S = 0.2  # of the fault
+_GAP_MOST_MS = 20
+
+
+def add_arguments(parser):
+    parser.add_argument("--seconds", type=int, default=3, metavar="N", help="how long one run takes [3]")
+    parser.add_argument("--runs", type=int, default=50, metavar="N", help="of heddle [50]")
+    parser.add_argument("--tcp-runs", type=int, default=12, metavar="N", help="of TCP [12]")
+    parser.add_argument("--paths", type=int, default=32, metavar="N", help="paths of heddle's connections [32]")
+    parser.add_argument("--cc", default="cubic", help="heddle's congestion control [cubic]")
+
+
+class TcpFlow:
+    """One flow; its receiver tells what it saw, since a flow in a black hole tells its sender nothing."""
+
+    name = "TCP cubic, 1 flow"
+    _PEER = str(pathlib.Path(__file__).with_name("tcp_peer.py"))
+
+    def server(self):
+        return [sys.executable, self._PEER, "--listen"], "listening"
+
+    def client(self, address, seconds):
+        return [sys.executable, self._PEER, address, str(seconds)]
+
+    def read(self, output):
+        return {}
+
+    def read_server(self, output):
+        return json.loads(output)
+
+
+def _with_fault(fabric, program, seconds):
+    fabric.fault("clear")
+
+    def fault():
+        timer = threading.Timer(_FAULT_AFTER_S, fabric.fault, ("blackhole", "leaf0", "spine0"))
+        timer.start()
+        timers.append(timer)
+
+    timers = []
+    sample = run_flows(fabric, program, [("h0", "h2")], seconds, after_start=fault)
+    for timer in timers:
+        timer.join()
+    return sample
+
+
+def _after(received, seconds_from):
+    """Goodput in Mb/s from so long after the first message on."""
+    skip = int(seconds_from * 1000 / received["interval_ms"])
+    kept = received["interval_bytes"][skip:-1]
+    return sum(kept) * 8 / (len(kept) * received["interval_ms"] * 1e3)
+
+
+def _heddle_runs(fabric, arguments, progress):
+    program = Heddle(f"heddle, {arguments.cc}", arguments.paths, arguments.cc, size="64K")
+    gaps, after, failed, cpu = [], [], 0, []
+    for number in range(arguments.runs):
+        progress.say(number, arguments.runs, program.name)
+        sample = _with_fault(fabric, program, arguments.seconds)
+        flow = sample.flows[0]
+        gaps.append(flow["longest_gap_ms"])
+        after.append(_after(flow["received"], _FAULT_AFTER_S + _SETTLED_AFTER_S))
+        failed += flow["received"]["wrong_messages"]
+        cpu.append(sample.cpu_share)
+    left = (_SPINES - 1) * _SPINE_MBITS * payload_share(_MTU)
+    return {"program": program.name, "runs": len(gaps), "longest_gap_ms": spread(gaps),
+            "runs_below_most": sum(gap <= _GAP_MOST_MS for gap in gaps), "messages_wrong": failed,
+            "after_to_what_is_left": spread([one / left for one in after]), "cpu_share": spread(cpu)}
+
+
+def _tcp_runs(fabric, arguments, progress):
+    program = TcpFlow()
+    gaps, stuck = [], 0
+    for number in range(arguments.tcp_runs):
+        progress.say(number, arguments.tcp_runs, program.name)
+        flow = _with_fault(fabric, program, arguments.seconds).flows[0]
+        gaps.append(flow["longest_gap_ms"])
+        stuck += flow["silent_at_end_ms"] > 500
+    return {"program": program.name, "runs": len(gaps), "never_recovered": stuck, "longest_gap_ms": spread(gaps)}
+
+
+def run(arguments, progress):
+    need_network_rights()
+    began = time.monotonic()
+    with Fabric(leaf_spine(spines=_SPINES, mtu=_MTU, host_rate="500Mbit/s", host_queue="312500B",
+                           spine_rate=f"{_SPINE_MBITS}Mbit/s", spine_queue=f"{_SPINE_MBITS * 625}B")) as fabric:
+        document = {"scenario": "failure", "machine": describe(),
+                    "heddle": _heddle_runs(fabric, arguments, progress),
+                    "tcp": _tcp_runs(fabric, arguments, progress)}
+    document["wall_s"] = time.monotonic() - began
+    return document
+
+
+def show(document):
+    heddle, tcp = document["heddle"], document["tcp"]
+    print(f"{_SPINES} spines of {_SPINE_MBITS} Mb/s, queues of 5 ms; spine0 swallows what leaf0 sends it from "
+          f"{_FAULT_AFTER_S} s on, the carrier stays up")
+    print(f"\n{heddle['program']}, {heddle['runs']} runs, messages of 64 KiB")
+    row("longest gap, ms", text(heddle["longest_gap_ms"]))
+    row(f"runs with at most {_GAP_MOST_MS} ms", f"{heddle['runs_below_most']} of {heddle['runs']}")
+    row("goodput after, of 3 spines", text(heddle["after_to_what_is_left"], 3))
+    row("messages wrong or lost", str(heddle["messages_wrong"]))
+    row("CPU busy", text(heddle["cpu_share"], 2))
+    print(f"\n{tcp['program']}, {tcp['runs']} runs")
+    row("never recovered", f"{tcp['never_recovered']} of {tcp['runs']}")
+    row("longest gap, ms", text(tcp["longest_gap_ms"], 0))

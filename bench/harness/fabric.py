@@ -1,0 +1,105 @@
+"""Fabric: a lab (`heddle lab`) of a topology that is written here, for as long as a `with` block runs."""
+
+import json
+import os
+import subprocess
+import tempfile
+
+from harness.failure import CannotMeasure
+from harness.pair import built
+
+_FRAME_EXTRA = 14       # Ethernet; rates of the lab count it
+_HEADERS = 28 + 40      # IPv4 and UDP; heddle's data header
+
+
+def payload_share(mtu_bytes):
+    """What of a link's rate is payload of heddle: full segments, their headers and frames."""
+    return (mtu_bytes - _HEADERS) / (mtu_bytes + _FRAME_EXTRA)
+
+
+def leaf_spine(leaves=2, spines=4, hosts_per_leaf=2, mtu=1500, host_rate="1Gbit/s", host_queue="625KB",
+               spine_rate="200Mbit/s", spine_queue="125KB", more=""):
+    """The text of a topology file; queues are 5 ms at these rates."""
+    return f"""version = 1
+[fabric]
+kind = "leaf_spine"
+leaves = {leaves}
+spines = {spines}
+hosts_per_leaf = {hosts_per_leaf}
+[host_link]
+rate = "{host_rate}"
+queue = "{host_queue}"
+mtu = {mtu}
+[switch_link]
+rate = "{spine_rate}"
+queue = "{spine_queue}"
+mtu = {mtu}
+{more}"""
+
+
+def override(ends, **values):
+    """Of one link: override(("leaf0", "spine1"), rate="50Mbit/s")."""
+    lines = [f'{key} = "{value}"' for key, value in values.items()]
+    return "\n".join(["[[override]]", f'link = ["{ends[0]}", "{ends[1]}"]', *lines, ""])
+
+
+class Pair:
+    """Two hosts of a fabric, as run_pair() wants them."""
+
+    def __init__(self, fabric, near, far):
+        self.near, self.far = near, far
+        self.far_address = fabric.address(far)
+        self.inside = fabric.inside
+
+
+class Fabric:
+    def __init__(self, text):
+        self.text = text
+        self.name = f"bench-{os.getpid()}"
+        self._heddle = built("heddle")
+        self._addresses = {}
+        self._file = None
+
+    def __enter__(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".toml", prefix="heddle-bench-", delete=False) as file:
+            file.write(self.text)
+        self._file = file.name
+        try:
+            self._lab("up", self._file, "--name", self.name)
+            for host in json.loads(self._lab("list", "--json"))["labs"]:
+                if host["name"] == self.name:
+                    self._addresses = {one["name"]: one for one in host["hosts"]}
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        subprocess.run([self._heddle, "lab", "down", self.name], capture_output=True, check=False)
+        if self._file:
+            os.unlink(self._file)
+            self._file = None
+
+    def _lab(self, *words):
+        done = subprocess.run([self._heddle, "lab", *words], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise CannotMeasure(f"`heddle lab {words[0]}` failed: {done.stderr.strip()}",
+                                "run it as root, or where network namespaces are allowed")
+        return done.stdout
+
+    @property
+    def file(self):
+        return self._file
+
+    def address(self, host):
+        return self._addresses[host]["nics"][0]["ipv4"]
+
+    def fault(self, *words):
+        self._lab("fault", "--name", self.name, *words)
+
+    def inside(self, host, command):
+        """The command line that runs `command` on `host`, as the same process."""
+        return [self._heddle, "lab", "exec", "--name", self.name, host, "--", *command]
+
+    def pair(self, near, far):
+        return Pair(self, near, far)

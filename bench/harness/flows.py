@@ -1,0 +1,125 @@
+"""Flows: transfers between hosts of a fabric at the same time, by heddle or by TCP, and what they reached.
+
+Goodput is payload that arrived after a warm-up. Children die with this process.
+"""
+
+import json
+import os
+import resource
+import subprocess
+import time
+
+from harness.failure import CannotMeasure
+from harness.host_cpu import HostCpu
+from harness.pair import built, installed, start, wait_until_listening
+
+WARM_UP_S = 1
+
+
+class Heddle:
+    """One connection a flow."""
+
+    def __init__(self, name="heddle", paths=32, congestion="cubic", size="1M", words=()):
+        self.name = name
+        self._program = built("heddle")
+        self._words = ["--set", f"paths={paths}", "--set", f"congestion={congestion}", "--set", "spin=never", *words]
+        self._size = size
+
+    def server(self):
+        return [self._program, "perf", "--listen", "--once", *self._words], "listens"
+
+    def client(self, address, seconds):
+        return [self._program, "perf", address, "bw", "-t", str(seconds + WARM_UP_S), "-s", self._size,
+                "--json", *self._words]
+
+    def read(self, output):
+        test = json.loads(output)["tests"][0]
+        received = test["server"]["received"]
+        skip = WARM_UP_S * 1000 // received["interval_ms"]
+        kept = received["interval_bytes"][skip:-1]
+        return {"goodput_mbits_per_s": sum(kept) * 8 / (len(kept) * received["interval_ms"] * 1e3),
+                "repeated": test["segments_repeated"] / max(test["segments_sent"], 1),
+                "longest_gap_ms": received["longest_gap_us"] / 1e3, "received": received}
+
+
+class Tcp:
+    """iperf3 with so many connections a flow."""
+
+    def __init__(self, connections=1, congestion="cubic", name=None):
+        self.name = name or f"TCP {congestion}, {connections} flow{'s' if connections > 1 else ''}"
+        self._program = installed("iperf3", "iperf3")
+        self._words = ["-P", str(connections), "-C", congestion, "-l", "1M"]
+
+    def server(self):
+        return [self._program, "-s", "-1", "--forceflush"], "listening"
+
+    def client(self, address, seconds):
+        return [self._program, "-c", address, "-t", str(seconds), "-O", str(WARM_UP_S), "-J", *self._words]
+
+    def read(self, output):
+        end = json.loads(output)["end"]
+        return {"goodput_mbits_per_s": end["sum_received"]["bits_per_second"] / 1e6}
+
+
+class FlowSample:
+    """Of one run: what each flow reached, how busy the machine was, and by whom."""
+
+    def __init__(self, flows, cpu_share, others_share):
+        self.flows = flows
+        self.cpu_share = cpu_share
+        self.others_share = others_share
+
+
+def run_flows(fabric, program, flows, seconds, after_start=None):
+    """`flows`: (from host, to host), each host at most once on either side. `after_start` is called when all
+    clients run."""
+    own_before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    processes = []
+    try:
+        for _, to in flows:
+            command, sign = program.server()
+            server = start(fabric.inside(to, command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            processes.append(server)
+            wait_until_listening(server, program.name, sign)
+        before, began = HostCpu.now(), time.monotonic()
+        clients = [start(fabric.inside(source, program.client(fabric.address(to), seconds)),
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE) for source, to in flows]
+        processes += clients
+        if after_start:
+            after_start()
+        outputs = [program.read(_output(client, program, seconds)) for client in clients]
+        wall, cpu = time.monotonic() - began, HostCpu.now() - before
+        if hasattr(program, "read_server"):
+            servers = processes[:len(flows)]
+            outputs = [program.read_server(server.communicate(timeout=seconds + 5)[0]) for server in servers]
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+    own = resource.getrusage(resource.RUSAGE_CHILDREN)
+    own_s = own.ru_utime + own.ru_stime - own_before.ru_utime - own_before.ru_stime
+    all_s = wall * os.cpu_count()
+    return FlowSample(outputs, cpu.busy_s / all_s,
+                      max(0.0, cpu.programs_s - own_s) / all_s)
+
+
+def _output(client, program, seconds):
+    try:
+        output, complaint = client.communicate(timeout=seconds + 30)
+    except subprocess.TimeoutExpired as late:
+        raise CannotMeasure(f"{program.name} does not end", "run it by hand") from late
+    if client.returncode != 0:
+        raise CannotMeasure(f"{program.name} failed: {(complaint or output).strip()[-400:]}", "run it by hand")
+    return output
+
+
+class Contest:
+    """One program in one setting, for harness.rounds.interleave()."""
+
+    def __init__(self, fabric, program, flows, seconds):
+        self.name = program.name
+        self._fabric, self._program, self._flows, self._seconds = fabric, program, flows, seconds
+
+    def run(self):
+        return run_flows(self._fabric, self._program, self._flows, self._seconds)

@@ -1,0 +1,19 @@
+"""The same fabric and flows in the simulator: what the production transport reaches there."""
+
+import json
+import subprocess
+
+from harness.failure import CannotMeasure
+from harness.pair import built
+
+
+def simulate(topology_file, flows, paths=32, congestion="cubic", size=1 << 20, seconds=2, warm_up=1, seed=1):
+    """One dictionary a flow."""
+    command = [built("heddle-bench-simulated"), topology_file, "--paths", str(paths), "--cc", congestion,
+               "--size", str(size), "-t", str(seconds), "--warm-up", str(warm_up), "--seed", str(seed)]
+    for source, to in flows:
+        command += ["--flow", f"{source}:{to}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise CannotMeasure(f"the simulation failed: {done.stderr.strip()}", "run it by hand")
+    return json.loads(done.stdout)["flows"]
