@@ -42,6 +42,7 @@ void Flight::open(Nanos now, FlightOptions options) {
   order_ = std::vector<uint16_t>(total);
   active_ = usable_ = chunk_paths_ > 0 ? chunk_paths_ : datagram_paths_;
   if (options.first_rtt.count > 0) round_trip_.add(now, options.first_rtt);
+  phase_until_ = now + phase_length();  // nothing is old yet
   for (uint16_t i = 0; i < total; ++i) {
     TxPath& path = paths_[i];
     path.datagram_bytes = static_cast<uint16_t>(std::min(kBaseDatagram, largest_datagram_));

@@ -182,6 +182,7 @@ class Flight final : private SentRunListener {
                events::LossCause cause) override;
   void measure(Nanos now, Nanos made_at, const AckFrame& frame, const AckOutcome& outcome);
   void tell_controller(Nanos now, const AckFrame& frame, const AckOutcome& outcome, Bytes before);
+  Nanos phase_length() const;
   void advance_phase(Nanos now);
   uint8_t age(const TxPath& path) const { return static_cast<uint8_t>(phase_ - path.judged_in); }
   uint32_t recent_losses(const TxPath& path) const;

@@ -52,6 +52,9 @@ void Flight::set_aside(Nanos now, uint16_t id, LossCause cause) {
   take_losses(now, id, cause);
   set_state(now, id, PathState::kSuspect);
   observer_.step(now, connection_, id, RecoveryStep::kPathSetAside);
+  // What killed it may have killed others: those that nothing is heard of from now on are asked
+  // before they carry more.
+  phase_ = static_cast<uint8_t>(phase_ + kStaleAge);
   want_probe(id);
   path.probe_at = CoarseTime(now + patience(path, kLongestPatience));
   path.loss_check_at = {};

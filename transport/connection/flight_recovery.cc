@@ -54,9 +54,13 @@ bool Flight::on_ack(Nanos now, Nanos made_at, const AckFrame& frame) {
   return true;
 }
 
+Nanos Flight::phase_length() const {
+  return std::max(kPhaseTrips * round_trip_.smoothed(), micros(20));
+}
+
 void Flight::advance_phase(Nanos now) {
   if (now < phase_until_) return;
-  const Nanos length = std::max(kPhaseTrips * round_trip_.smoothed(), micros(20));
+  const Nanos length = phase_length();
   const int64_t passed = std::min((now - phase_until_) / length, kMostPhases - 1) + 1;
   phase_ = static_cast<uint8_t>(phase_ + passed);
   phase_until_ = now + length;
