@@ -101,8 +101,7 @@ void Endpoint::Body::accept(Nanos now, const Address& peer, const InitPacket& in
     drop(now, DropReason::kReplayed);
     return;
   }
-  const bool remembered = !shared.keyed || accepted_.remember(now, init.parameters.key.nonce);
-  Connection* connection = remembered ? table.add(peer) : nullptr;
+  Connection* connection = table.add(peer);
   if (connection == nullptr) {
     refuse(now, peer, init, RefuseReason::kFull);
     return;
@@ -112,6 +111,12 @@ void Endpoint::Body::accept(Nanos now, const Address& peer, const InitPacket& in
     const bool sizes = begun.error().code == ErrorCode::kUnavailable;
     refuse(now, peer, init,
            sizes ? RefuseReason::kDatagramsTooSmall : RefuseReason::kCongestionUnknown);
+    return;
+  }
+  // Not of an init that was refused: it comes again, and is to be answered again.
+  if (shared.keyed && !accepted_.remember(now, init.parameters.key.nonce)) {
+    table.remove(*connection);
+    refuse(now, peer, init, RefuseReason::kFull);
     return;
   }
   table.note_accepted(peer, init.connection, connection->id());

@@ -22,6 +22,9 @@ inline constexpr Regression kRegressions[] = {
     {217, "a reliable NIC's word was taken for delivered, while the receive was withdrawn"},
     {2238, "messages waited for chunk paths that never came back, while datagrams passed"},
     {128, "posts were refused before the end of their connection was told"},
+    {1213, "with keys, an init that was refused for want of room was taken for a replay for 20 s"},
+    {957, "a sender without credit and a receiver without demand waited for each other"},
+    {2316, "the same, with data in flight"},
 };
 
 }  // namespace heddle::vopr

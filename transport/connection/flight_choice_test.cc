@@ -71,7 +71,9 @@ TEST_F(FixedPathsTest, AnEmptyListFreesThemAll) {
   ASSERT_TRUE(fix({2}));
   ASSERT_EQ(carriers(), Paths{2});
   ASSERT_TRUE(fix({}));
-  EXPECT_GT(carriers().size(), 4u);
+  Paths used;
+  for (int i = 0; i < 4; ++i) used.merge(carriers());  // they are asked first: they grew old
+  EXPECT_GT(used.size(), 4u);
 }
 
 TEST_F(FixedPathsTest, TheOthersAreNotSetAside) {
