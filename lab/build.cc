@@ -111,7 +111,7 @@ Result<std::string> furnish(const Layout& layout, uint32_t at, const Plan& plan)
       notes += std::string(kNoSteering) + "\n";
     }
     if (place.is_switch || !needs_single_packets(layout.topology)) continue;
-    if (Result<void> stopped = stop_segmentation(port); !stopped) return fail(stopped.error());
+    if (Result<void> stopped = stop_offloads(port); !stopped) return fail(stopped.error());
   }
   return notes;
 }
@@ -156,9 +156,12 @@ Result<std::vector<std::string>> build(const Layout& layout, const BuildOptions&
   return distinct_lines(*notes);
 }
 
-Result<void> stop_segmentation(const Port& port) {
-  const Result<std::string> done = run_tool({"ethtool", "-K", port.device, "gso", "off", "tso",
-                                             "off", "gro", "off", "tx-udp-segmentation", "off"});
+// One packet at a time, each with its own checksum: a veth pair leaves checksums out and passes
+// what was damaged between its ends for good.
+Result<void> stop_offloads(const Port& port) {
+  const Result<std::string> done =
+      run_tool({"ethtool", "-K", port.device, "gso", "off", "tso", "off", "gro", "off",
+                "tx-udp-segmentation", "off", "tx", "off"});
   if (!done) return fail(done.error());
   return {};
 }

@@ -20,7 +20,7 @@ Result<std::vector<std::string>> build(const Layout& layout, const BuildOptions&
 
 // Packets leave a host's NIC one by one from now on: a limited link cannot cut large ones well, and
 // a loss would take many at a time. In the host's namespace. Errors: kSystem.
-Result<void> stop_segmentation(const Port& port);
+Result<void> stop_offloads(const Port& port);
 // Whether a topology wants that from the start: something is limited, or goes wrong.
 bool needs_single_packets(const topology::Topology& topology);
 

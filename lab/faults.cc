@@ -42,7 +42,7 @@ class Transition {
     if (before.up() != now.up()) plan_routes();
   }
 
-  void stop_segmentation_everywhere() {
+  void stop_offloads_everywhere() {
     for (size_t at = 0; at < steps_.size(); ++at) {
       steps_[at].single_packets = !layout_.places[at].is_switch;
     }
@@ -118,7 +118,7 @@ class Transition {
     }
     if (!steps.single_packets) return std::string();
     for (const uint32_t at : place.ports) {
-      if (auto stopped = stop_segmentation(layout_.ports[at]); !stopped) {
+      if (auto stopped = stop_offloads(layout_.ports[at]); !stopped) {
         return fail(stopped.error());
       }
     }
@@ -135,7 +135,7 @@ class Transition {
 Result<void> move_to(const Lab& lab, const Conditions& before, const Conditions& now) {
   if (Result<void> possible = check_possible(lab.layout, now); !possible) return possible;
   Transition transition(lab.layout, before, now);
-  if (!needs_single_packets(lab.layout.topology)) transition.stop_segmentation_everywhere();
+  if (!needs_single_packets(lab.layout.topology)) transition.stop_offloads_everywhere();
   if (Result<void> done = transition.run(); !done) return done;
   return save_conditions(lab.state.name, now);
 }
