@@ -139,6 +139,8 @@ bool Endpoint::Body::poll_transmit(Nanos now, TxBatch& batch) {
     std::copy_n(reply.bytes.begin(), reply.length, batch.header_space());
     TxBurst burst;
     burst.to = reply.to;
+    burst.path = reply_path_;  // in turn: one of them may be dead
+    reply_path_ = static_cast<uint16_t>((reply_path_ + 1u) % shared.options.max_paths);
     burst.segments = 1;
     burst.header_bytes = reply.length;
     burst.headers = batch.header_space();

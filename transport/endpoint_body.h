@@ -70,7 +70,8 @@ class Endpoint::Body {
   CookieMaker cookies_;
   ReplayMemory accepted_;
   Ring<Reply> replies_;
-  Nanos resets_at_;  // the millisecond that resets_ counts
+  uint16_t reply_path_ = 0;  // of the next
+  Nanos resets_at_;          // the millisecond that resets_ counts
   uint32_t resets_ = 0;
   Nanos settle_at_ = Nanos::never();
 };

@@ -90,6 +90,16 @@ TEST_F(HandshakeTest, InitsTakeDifferentPaths) {
   EXPECT_GE(paths.size(), 4u);
 }
 
+// All answers once took the first path: where that was dead on the way back, nobody could connect.
+TEST_F(HandshakeTest, AnswersTakeDifferentPaths) {
+  PairOptions options;
+  options.drop = [](int side, const TxBurst& burst, uint32_t) {
+    return side == 1 && burst.path == 0;
+  };
+  start(options);
+  EXPECT_TRUE(exchange(1));
+}
+
 TEST_F(HandshakeTest, TwoConnectionsBetweenTheSameEndpointsAreApart) {
   start();
   const ConnectionId second = connect();

@@ -14,7 +14,7 @@ using events::ConnectionState;
 
 // An init that got no answer is sent again after so long, then twice as long, up to the longest.
 constexpr Nanos kInitAgain = millis(50);
-constexpr Nanos kInitAgainLongest = seconds(1);
+constexpr Nanos kInitAgainLongest = millis(250);
 // Inits of a keyed handshake that use one cookie before it is asked for another.
 constexpr uint8_t kInitsACookie = 4;
 // RFC 6928: ten segments, and here at least a burst, since a burst is what leaves at once.
