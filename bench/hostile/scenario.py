@@ -20,7 +20,7 @@ from harness.cable import Cable, need_network_rights
 from harness.failure import CannotMeasure
 from harness.host_cpu import HostCpu
 from harness.machine import describe
-from harness.pair import _start, _wait_until_listening, built, installed, run_pair
+from harness.pair import built, installed, run_pair, start, wait_until_listening
 from harness.rounds import interleave, ratio, spread, text
 
 SUMMARY = "goodput with cluster keys, and under a flood of garbage, replayed and forged packets"
@@ -124,7 +124,7 @@ class Siege:
         self._environment = dict(os.environ, HEDDLE_KEY_FILE=key_file)
 
     def _heddle(self, side, *words, **streams):
-        return _start(self._cable.inside(side, [built("heddle"), *words]), env=self._environment, **streams)
+        return start(self._cable.inside(side, [built("heddle"), *words]), env=self._environment, **streams)
 
     def _flood(self, *words):
         return subprocess.Popen(
@@ -142,7 +142,7 @@ class Siege:
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         flood = None
         try:
-            _wait_until_listening(server, "heddle", "listens")
+            wait_until_listening(server, "heddle", "listens")
             sample = Sample()
             # What a first transfer made the server use, it keeps.
             self._transfer(1)
