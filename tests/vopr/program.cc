@@ -2,6 +2,7 @@
 #include "tests/vopr/program.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "transport/names.h"
@@ -17,6 +18,8 @@ namespace {
 // What memory holds after a send has ended: whoever still reads it sends this.
 constexpr int kUsedAgain = 0x77;
 
+constexpr uint64_t kFixedPercent = 8;  // of the sides of connections
+
 }  // namespace
 
 Program::Program(Machine& machine, simulator::Network& network, uint32_t host, Stage& stage)
@@ -24,7 +27,8 @@ Program::Program(Machine& machine, simulator::Network& network, uint32_t host, S
       network_(network),
       host_(host),
       stage_(stage),
-      random_(stage.options.seed * 64 + host) {
+      random_(stage.options.seed * 64 + host),
+      fixed_(~stage.options.seed * 64 + host) {
   machine.set_caller(this);
 }
 
@@ -58,7 +62,10 @@ void Program::handle_notice(const transport::Notice& notice) {
   Side* side = stage_.ledger.on_notice(host_, machine_.life(), notice);
   if (side == nullptr) return;
   if (notice.kind == NoticeKind::kAccepted) sides_.push_back(side);
-  if (notice.kind != NoticeKind::kClosed) return;
+  if (notice.kind != NoticeKind::kClosed) {
+    fix_a_path(notice.connection);
+    return;
+  }
   stage_.reached.add(notice.error.code);
   std::erase(sides_, side);
   ended_.push_back(side);
@@ -68,6 +75,15 @@ void Program::handle_notice(const transport::Notice& notice) {
     --stage_.reconnects_left;
     wanted_.push_back(side->peer_host);
   }
+}
+
+// Now and then payload is to take one path only, as a plan might say.
+void Program::fix_a_path(transport::ConnectionId connection) {
+  const auto* statistics = machine_.endpoint().statistics(connection);
+  if (statistics == nullptr || fixed_.below(100) >= kFixedPercent) return;
+  const std::array<uint16_t, 1> path{static_cast<uint16_t>(fixed_.below(statistics->paths))};
+  const Result<void> posted = machine_.endpoint().post_paths(machine_.now(), connection, path);
+  if (!posted) stage_.reached.add(posted.error().code);
 }
 
 void Program::handle_completion(const transport::Completion& completion) {

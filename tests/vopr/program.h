@@ -52,6 +52,7 @@ class Program final : public Caller {
 
  private:
   void connect(uint32_t peer);
+  void fix_a_path(transport::ConnectionId connection);
   void act_at_random();
   void act_on(Side& side);
   void post_send(Side& side, transport::ChannelId channel, uint64_t length);
@@ -76,6 +77,7 @@ class Program final : public Caller {
   uint32_t host_;
   Stage& stage_;
   Random random_;
+  Random fixed_;  // apart, so that the rest of what a seed does stays as it is
   std::vector<uint32_t> wanted_;
   std::vector<Side*> sides_;  // alive ones of this process
   std::vector<Side*> ended_;  // whose end was told and is to be judged

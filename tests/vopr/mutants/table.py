@@ -113,7 +113,7 @@ MUTANTS = [
     Mutant("no_fence", CONNECTION + "incoming_placed.cc",
            "a buffer ends while a write that was given up may still land",
            "  return std::all_of(message.writes.begin(), message.writes.end(),",
-           "  return true || std::all_of(message.writes.begin(), message.writes.end(),", 1200),
+           "  return true || std::all_of(message.writes.begin(), message.writes.end(),", 2400),
     Mutant("prediction_over_chunks", CONNECTION + "incoming.cc",
            "datagrams are received where a NIC writes",
            "  if (message.failed || message.slot != kNoSlot) return false;",
