@@ -30,7 +30,8 @@ def add_arguments(parser):
     parser.add_argument("--runs", type=int, default=50, metavar="N", help="of heddle [50]")
     parser.add_argument("--tcp-runs", type=int, default=12, metavar="N", help="of TCP [12]")
     parser.add_argument("--paths", type=int, default=32, metavar="N", help="paths of heddle's connections [32]")
-    parser.add_argument("--cc", default="cubic", help="heddle's congestion control [cubic]")
+    parser.add_argument("--cc", default="dctcp", help="heddle's congestion control [dctcp]")
+    parser.add_argument("--no-ecn", action="store_true", help="links that mark nothing [they mark when they fill up]")
 
 
 class TcpFlow:
@@ -106,7 +107,8 @@ def run(arguments, progress):
     need_network_rights()
     began = time.monotonic()
     with Fabric(leaf_spine(spines=_SPINES, mtu=_MTU, host_rate="500Mbit/s", host_queue="312500B",
-                           spine_rate=f"{_SPINE_MBITS}Mbit/s", spine_queue=f"{_SPINE_MBITS * 625}B")) as fabric:
+                           spine_rate=f"{_SPINE_MBITS}Mbit/s", spine_queue=f"{_SPINE_MBITS * 625}B",
+                           ecn=not arguments.no_ecn)) as fabric:
         document = {"scenario": "failure", "machine": describe(),
                     "heddle": _heddle_runs(fabric, arguments, progress),
                     "tcp": _tcp_runs(fabric, arguments, progress)}
