@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <stdexcept>
 
 namespace heddle::engine {
 namespace {
@@ -14,8 +15,8 @@ namespace {
 class KeyFileTest : public ::testing::Test {
  protected:
   KeyFileTest() {
-    char name[] = "/tmp/heddle-key-XXXXXX";
-    folder_ = mkdtemp(name);
+    folder_ = ::testing::TempDir() + "heddle-key-XXXXXX";
+    if (mkdtemp(folder_.data()) == nullptr) throw std::runtime_error("no folder at " + folder_);
     path_ = folder_ + "/keys";
   }
   ~KeyFileTest() override {
