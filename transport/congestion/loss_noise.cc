@@ -40,7 +40,8 @@ void LossNoise::on_ack(Nanos sent_at, Bytes acked, Nanos rtt) {
   if (with_room_.sent() > kRemembered) with_room_.halve();
   if (rtt > longest_) longest_ = rtt;
   longest_ = longest_ - (longest_ - rtt) / kForget;
-  carry_ += acked.count * (uint64_t{rate()} + rate() / 2);
+  const uint64_t noise = rate();
+  carry_ += acked.count * (noise + noise / 2);
   forgiven_ = std::min(forgiven_ + carry_ / kWhole, kBucket);
   carry_ %= kWhole;
 }
