@@ -19,18 +19,19 @@ WARM_UP_S = 1
 class Heddle:
     """One connection a flow."""
 
-    def __init__(self, name="heddle", paths=32, congestion="cubic", size="1M", words=()):
+    def __init__(self, name="heddle", paths=32, congestion="cubic", size="1M", words=(), check=False):
         self.name = name
         self._program = built("heddle")
         self._words = ["--set", f"paths={paths}", "--set", f"congestion={congestion}", "--set", "spin=never", *words]
         self._size = size
+        self._checks = ["--check"] if check else []
 
     def server(self):
         return [self._program, "perf", "--listen", "--once", *self._words], "listens"
 
     def client(self, address, seconds):
         return [self._program, "perf", address, "bw", "-t", str(seconds + WARM_UP_S), "-s", self._size,
-                "--json", *self._words]
+                "--json", *self._checks, *self._words]
 
     def read(self, output):
         test = json.loads(output)["tests"][0]
