@@ -12,10 +12,10 @@ import os
 import pathlib
 import subprocess
 import sys
-import tempfile
 import time
 
 from harness.cable import need_network_rights
+from harness.fabric import Fabric, leaf_spine
 from harness.failure import CannotMeasure
 from harness.host_cpu import HostCpu
 from harness.machine import describe
@@ -27,21 +27,6 @@ SUMMARY = "message times of 8 and 15 senders to one receiver in a lab, beside TC
 _PEER = pathlib.Path(__file__).with_name("tcp_peer.py")
 _SENDERS_MOST = 15
 _CONTESTS = (("heddle credits", "credits"), ("heddle cubic", "cubic"), ("TCP cubic", "cubic"), ("TCP bbr", "bbr"))
-_TOPOLOGY = """version = 1
-[fabric]
-kind = "leaf_spine"
-leaves = 2
-spines = 4
-hosts_per_leaf = {hosts}
-[host_link]
-rate = "{rate}Mbit/s"
-queue = "{queue}B"
-mtu = 1500
-[switch_link]
-rate = "{uplink}Mbit/s"
-queue = "{queue}B"
-mtu = 1500
-"""
 
 
 def add_arguments(parser):
@@ -54,34 +39,17 @@ def add_arguments(parser):
     parser.add_argument("--pairs", type=int, default=3, metavar="N", help="so often each is measured, in turn [3]")
 
 
-class Lab:
-    """A fabric, up for as long as a `with` block runs."""
+class Lab(Fabric):
+    """Receivers on one leaf, senders on the other; hosts are known by their numbers."""
 
     def __init__(self, rate, queue):
         self.rate, self.queue = rate, queue
-        self._heddle = built("heddle")
-        self._name = f"incast-{os.getpid()}"
         self.first_sender = _SENDERS_MOST + 1
-
-    def __enter__(self):
-        with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
-            file.write(_TOPOLOGY.format(hosts=self.first_sender, rate=self.rate, uplink=4 * self.rate,
-                                        queue=self.queue))
-            file.flush()
-            self._lab("up", file.name, "--name", self._name)
-        return self
-
-    def __exit__(self, *_):
-        subprocess.run([self._heddle, "lab", "down", self._name], capture_output=True)
-
-    def _lab(self, *words):
-        done = subprocess.run([self._heddle, "lab", *words], capture_output=True, text=True)
-        if done.returncode != 0:
-            raise CannotMeasure(f"`heddle lab {words[0]}` failed: {done.stderr.strip()}", "run it by hand")
-        return done.stdout
+        super().__init__(leaf_spine(hosts_per_leaf=self.first_sender, host_rate=f"{rate}Mbit/s", host_queue=f"{queue}B",
+                                    spine_rate=f"{4 * rate}Mbit/s", spine_queue=f"{queue}B"))
 
     def inside(self, host, command):
-        return [self._heddle, "lab", "exec", "--name", self._name, f"h{host}", "--", *command]
+        return super().inside(f"h{host}", command)
 
     def received_bytes(self, host):
         text_of = subprocess.run(self.inside(host, ["cat", "/proc/net/dev"]), capture_output=True, text=True).stdout
