@@ -74,41 +74,39 @@ std::string TableReader::text(std::string_view key, const std::string& fallback)
   return value == nullptr ? fallback : value->text;
 }
 
-BitsPerSec TableReader::rate(std::string_view key, BitsPerSec fallback) {
-  const std::string todo = "give a number and a unit like \"200Mbit/s\", or \"unlimited\"";
-  const DocumentValue* value = take(key, DocumentKind::kText, todo);
+template <typename Quantity, typename Parse>
+Quantity TableReader::quantity(std::string_view key, Quantity fallback, const Words& words,
+                               Parse parse) {
+  const DocumentValue* value = take(key, DocumentKind::kText, words.todo);
   if (value == nullptr) return fallback;
-  if (value->text == "unlimited") return {};
-  if (const auto rate = parse_rate(value->text)) return *rate;
-  wrong(key, quoted(key) + " is \"" + value->text + "\", which is no rate", todo);
+  if (const auto parsed = parse(value->text)) return *parsed;
+  wrong(key, quoted(key) + " is \"" + value->text + "\", which is no " + words.what, words.todo);
   return fallback;
+}
+
+BitsPerSec TableReader::rate(std::string_view key, BitsPerSec fallback) {
+  const auto parse = [](const std::string& text) {
+    return text == "unlimited" ? std::optional(BitsPerSec{}) : parse_rate(text);
+  };
+  return quantity(key, fallback,
+                  {"rate", "give a number and a unit like \"200Mbit/s\", or \"unlimited\""}, parse);
 }
 
 Bytes TableReader::bytes(std::string_view key, Bytes fallback) {
-  const std::string todo = "give a number and a unit like \"125KB\" or \"1500B\"";
-  const DocumentValue* value = take(key, DocumentKind::kText, todo);
-  if (value == nullptr) return fallback;
-  if (const auto bytes = parse_bytes(value->text)) return *bytes;
-  wrong(key, quoted(key) + " is \"" + value->text + "\", which is no size", todo);
-  return fallback;
+  return quantity(key, fallback, {"size", "give a number and a unit like \"125KB\" or \"1500B\""},
+                  parse_bytes);
 }
 
 Nanos TableReader::time(std::string_view key, Nanos fallback) {
-  const std::string todo = "give a number and a unit like \"2s\", \"5ms\" or \"10us\"";
-  const DocumentValue* value = take(key, DocumentKind::kText, todo);
-  if (value == nullptr) return fallback;
-  if (const auto time = parse_time(value->text)) return *time;
-  wrong(key, quoted(key) + " is \"" + value->text + "\", which is no time", todo);
-  return fallback;
+  return quantity(key, fallback,
+                  {"time", "give a number and a unit like \"2s\", \"5ms\" or \"10us\""},
+                  parse_time);
 }
 
 uint32_t TableReader::share_per_million(std::string_view key, uint32_t fallback) {
-  const std::string todo = "give a share like \"1%\" or \"0.01%\", in steps of 0.0001%";
-  const DocumentValue* value = take(key, DocumentKind::kText, todo);
-  if (value == nullptr) return fallback;
-  if (const auto share = parse_share(value->text)) return *share;
-  wrong(key, quoted(key) + " is \"" + value->text + "\", which is no share", todo);
-  return fallback;
+  return quantity(key, fallback,
+                  {"share", "give a share like \"1%\" or \"0.01%\", in steps of 0.0001%"},
+                  parse_share);
 }
 
 std::optional<std::pair<std::string, std::string>> TableReader::pair(std::string_view key) {

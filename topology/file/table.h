@@ -59,6 +59,13 @@ class TableReader {
   void finish();
 
  private:
+  struct Words {
+    std::string what;
+    std::string todo;
+  };
+
+  template <typename Quantity, typename Parse>
+  Quantity quantity(std::string_view key, Quantity fallback, const Words& words, Parse parse);
   const DocumentValue* take(std::string_view key, DocumentKind kind, const std::string& todo);
 
   const DocumentValue& table_;
