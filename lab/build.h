@@ -18,8 +18,9 @@ struct BuildOptions {
 // Errors: kSystem, kPermission, kUnavailable; then what was made so far is still there.
 Result<std::vector<std::string>> build(const Layout& layout, const BuildOptions& options);
 
-// Packets leave a host's NIC one by one from now on: a limited link cannot cut large ones well, and
-// a loss would take many at a time. In the host's namespace. Errors: kSystem.
+// Packets leave a host's NIC one by one from now on, each with a checksum: a limited link cannot
+// cut large ones well, a loss would take many at a time, and without a checksum nobody would notice
+// damage. In the host's namespace. Errors: kSystem.
 Result<void> stop_offloads(const Port& port);
 // Whether a topology wants that from the start: something is limited, or goes wrong.
 bool needs_single_packets(const topology::Topology& topology);

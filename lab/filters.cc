@@ -7,8 +7,8 @@
 // of a full one.
 //
 // Corruption flips one bit at one of several offsets, counted from the UDP header: some in heddle's
-// header, some behind it. The checksum between two namespaces is never computed, so such a packet
-// arrives like one that a switch damaged in its memory.
+// header, some behind it. The checksum is left as the sender computed it (build.h sees to that it
+// does), so the receiving kernel drops such a packet, as it would one that a cable damaged.
 #include "lab/filters.h"
 
 #include <fmt/format.h>
