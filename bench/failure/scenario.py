@@ -15,8 +15,9 @@ from harness.cable import need_network_rights
 from harness.fabric import Fabric, leaf_spine, payload_share
 from harness.flows import Heddle, run_flows
 from harness.machine import describe
-from harness.report import row
-from harness.rounds import spread, text
+from harness.meanwhile import summary
+from harness.report import disturbance_note, row
+from harness.rounds import interleave, spread, text
 from harness.simulated import simulate
 
 SUMMARY = "a black hole in mid-transfer: gaps, and what is left, in a lab"
@@ -61,19 +62,19 @@ class TcpFlow:
         return json.loads(output)
 
 
-def _with_fault(fabric, program, seconds):
-    fabric.fault("clear")
+class Failure:
+    """One transfer into which the fault falls, for harness.rounds.interleave()."""
 
-    def fault():
-        timer = threading.Timer(_FAULT_AFTER_S, fabric.fault, ("blackhole", "leaf0", "spine0"))
-        timer.start()
-        timers.append(timer)
+    def __init__(self, fabric, program, seconds):
+        self.name = program.name
+        self._fabric, self._program, self._seconds = fabric, program, seconds
 
-    timers = []
-    sample = run_flows(fabric, program, [("h0", "h2")], seconds, after_start=fault)
-    for timer in timers:
+    def run(self):
+        self._fabric.fault("clear")
+        timer = threading.Timer(_FAULT_AFTER_S, self._fabric.fault, ("blackhole", "leaf0", "spine0"))
+        sample = run_flows(self._fabric, self._program, [("h0", "h2")], self._seconds, after_start=timer.start)
         timer.join()
-    return sample
+        return sample
 
 
 def _after(received, seconds_from):
@@ -85,19 +86,16 @@ def _after(received, seconds_from):
 
 def _heddle_runs(fabric, arguments, progress):
     program = Heddle(f"heddle, {arguments.cc}", arguments.paths, arguments.cc, size="64K", check=True)
-    gaps, after, failed, cpu = [], [], 0, []
-    for number in range(arguments.runs):
-        progress.say(number, arguments.runs, program.name)
-        sample = _with_fault(fabric, program, arguments.seconds)
-        flow = sample.flows[0]
-        gaps.append(flow["longest_gap_ms"])
-        after.append(_after(flow["received"], _FAULT_AFTER_S + _SETTLED_AFTER_S))
-        failed += flow["received"]["wrong_messages"]
-        cpu.append(sample.cpu_share)
+    samples = interleave([Failure(fabric, program, arguments.seconds)], arguments.runs, progress)[program.name]
+    flows = [sample.flows[0] for sample in samples]
+    gaps = [flow["longest_gap_ms"] for flow in flows]
+    after = [_after(flow["received"], _FAULT_AFTER_S + _SETTLED_AFTER_S) for flow in flows]
     left = (_SPINES - 1) * _SPINE_MBITS * payload_share(_MTU)
     return {"program": program.name, "runs": len(gaps), "longest_gap_ms": spread(gaps),
-            "runs_below_most": sum(gap <= _GAP_MOST_MS for gap in gaps), "messages_wrong": failed,
-            "after_to_what_is_left": spread([one / left for one in after]), "cpu_share": spread(cpu)}
+            "runs_below_most": sum(gap <= _GAP_MOST_MS for gap in gaps),
+            "messages_wrong": sum(flow["received"]["wrong_messages"] for flow in flows),
+            "after_to_what_is_left": spread([one / left for one in after]),
+            "cpu_share": spread([sample.cpu_share for sample in samples]), "machine": summary(samples)}
 
 
 def _simulated_runs(arguments):
@@ -119,13 +117,11 @@ link = ["leaf0", "spine0"]
 
 def _tcp_runs(fabric, arguments, progress):
     program = TcpFlow()
-    gaps, stuck = [], 0
-    for number in range(arguments.tcp_runs):
-        progress.say(number, arguments.tcp_runs, program.name)
-        flow = _with_fault(fabric, program, arguments.seconds).flows[0]
-        gaps.append(flow["longest_gap_ms"])
-        stuck += flow["silent_at_end_ms"] > 500
-    return {"program": program.name, "runs": len(gaps), "never_recovered": stuck, "longest_gap_ms": spread(gaps)}
+    samples = interleave([Failure(fabric, program, arguments.seconds)], arguments.tcp_runs, progress)[program.name]
+    flows = [sample.flows[0] for sample in samples]
+    return {"program": program.name, "runs": len(flows),
+            "never_recovered": sum(flow["silent_at_end_ms"] > 500 for flow in flows),
+            "longest_gap_ms": spread([flow["longest_gap_ms"] for flow in flows]), "machine": summary(samples)}
 
 
 def run(arguments, progress):
@@ -157,3 +153,4 @@ def show(document):
     print(f"\n{tcp['program']}, {tcp['runs']} runs")
     row("never recovered", f"{tcp['never_recovered']} of {tcp['runs']}")
     row("longest gap, ms", text(tcp["longest_gap_ms"], 0))
+    disturbance_note([heddle["machine"], tcp["machine"]])

@@ -4,13 +4,10 @@ Goodput is payload that arrived after a warm-up. Children die with this process.
 """
 
 import json
-import os
-import resource
 import subprocess
-import time
 
 from harness.failure import CannotMeasure
-from harness.host_cpu import HostCpu
+from harness.meanwhile import Meanwhile
 from harness.pair import built, installed, start, wait_until_listening
 
 WARM_UP_S = 1
@@ -63,18 +60,18 @@ class Tcp:
 
 
 class FlowSample:
-    """Of one run: what each flow reached, how busy the machine was, and by whom."""
+    """Of one run: what each flow reached, and what the machine did meanwhile."""
 
-    def __init__(self, flows, cpu_share, others_share):
+    def __init__(self, flows, meanwhile):
         self.flows = flows
-        self.cpu_share = cpu_share
-        self.others_share = others_share
+        self.meanwhile = meanwhile
+        self.cpu_share = meanwhile.cpu_share
 
 
 def run_flows(fabric, program, flows, seconds, after_start=None):
     """`flows`: (from host, to host), each host at most once on either side. `after_start` is called when all
     clients run."""
-    own_before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    meanwhile = Meanwhile()
     processes = []
     try:
         for _, to in flows:
@@ -82,14 +79,13 @@ def run_flows(fabric, program, flows, seconds, after_start=None):
             server = start(fabric.inside(to, command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             processes.append(server)
             wait_until_listening(server, program.name, sign)
-        before, began = HostCpu.now(), time.monotonic()
-        clients = [start(fabric.inside(source, program.client(fabric.address(to), seconds)),
-                         stdout=subprocess.PIPE, stderr=subprocess.PIPE) for source, to in flows]
-        processes += clients
-        if after_start:
-            after_start()
-        outputs = [program.read(_output(client, program, seconds)) for client in clients]
-        wall, cpu = time.monotonic() - began, HostCpu.now() - before
+        with meanwhile:
+            clients = [start(fabric.inside(source, program.client(fabric.address(to), seconds)),
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE) for source, to in flows]
+            processes += clients
+            if after_start:
+                after_start()
+            outputs = [program.read(_output(client, program, seconds)) for client in clients]
         if hasattr(program, "read_server"):
             servers = processes[:len(flows)]
             outputs = [program.read_server(server.communicate(timeout=seconds + 5)[0]) for server in servers]
@@ -98,11 +94,8 @@ def run_flows(fabric, program, flows, seconds, after_start=None):
             process.kill()
             process.wait()
             process.stdout.close()
-    own = resource.getrusage(resource.RUSAGE_CHILDREN)
-    own_s = own.ru_utime + own.ru_stime - own_before.ru_utime - own_before.ru_stime
-    all_s = wall * os.cpu_count()
-    return FlowSample(outputs, cpu.busy_s / all_s,
-                      max(0.0, cpu.programs_s - own_s) / all_s)
+    meanwhile.settle()
+    return FlowSample(outputs, meanwhile)
 
 
 def _output(client, program, seconds):

@@ -6,7 +6,6 @@ Children die with this process, even when that is killed.
 import ctypes
 import os
 import pathlib
-import resource
 import select
 import shutil
 import signal
@@ -14,7 +13,7 @@ import subprocess
 import time
 
 from harness.failure import CannotMeasure
-from harness.host_cpu import HostCpu
+from harness.meanwhile import Meanwhile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -61,30 +60,28 @@ def wait_until_listening(server, name, sign):
 
 
 class Sample:
-    """Of one run: the client's output, the host's CPU time and who else used it."""
+    """Of one run: the client's output, and what the machine did meanwhile."""
 
-    def __init__(self, output, wall_s, host_cpu_s, others_share):
+    def __init__(self, output, meanwhile):
         self.output = output
-        self.wall_s = wall_s
-        self.host_cpu_s = host_cpu_s        # of all processes and the kernel
-        self.others_share = others_share    # of the machine, by other programs
+        self.meanwhile = meanwhile
+        self.wall_s = meanwhile.wall_s
+        self.host_cpu_s = meanwhile.cpu.busy_s  # of all processes and the kernel
 
 
 def run_pair(cable, server, client, sign, patience_s):
     """`sign`: what the server prints when it listens. Both end by themselves. Raises CannotMeasure."""
-    own_before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    meanwhile = Meanwhile()
     far = start(cable.inside(cable.far, server), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     try:
         wait_until_listening(far, server[0], sign)
-        before, began = HostCpu.now(), time.monotonic()
-        near = start(cable.inside(cable.near, client), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        try:
-            output, complaint = near.communicate(timeout=patience_s)
-        finally:
-            near.kill()
-            near.wait()
-        wall = time.monotonic() - began
-        cpu = HostCpu.now() - before
+        with meanwhile:
+            near = start(cable.inside(cable.near, client), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            try:
+                output, complaint = near.communicate(timeout=patience_s)
+            finally:
+                near.kill()
+                near.wait()
         if near.returncode != 0:
             raise CannotMeasure(f"{client[0]} failed: {(complaint or output).strip()}", "run it by hand")
         far.wait(timeout=10)
@@ -94,7 +91,5 @@ def run_pair(cable, server, client, sign, patience_s):
         far.kill()
         far.wait()
         far.stdout.close()
-    own = resource.getrusage(resource.RUSAGE_CHILDREN)
-    own_s = own.ru_utime + own.ru_stime - own_before.ru_utime - own_before.ru_stime
-    others = max(0.0, cpu.programs_s - own_s) / (wall * os.cpu_count())
-    return Sample(output, wall, cpu.busy_s, others)
+    meanwhile.settle()
+    return Sample(output, meanwhile)

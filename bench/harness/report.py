@@ -10,6 +10,16 @@ def cpu_note(programs):
     busiest = max(program["cpu_share"]["max"] for program in programs)
     if busiest > 0.95:
         print(f"  the cores were up to {busiest:.0%} busy: that may be the limit measured here")
-    share = max(program.get("others_share_max", 0) for program in programs)
-    if share > 0.05:
-        print(f"  other programs used up to {share:.0%} of the cores meanwhile: compare with care")
+    disturbance_note([program["machine"] for program in programs])
+
+
+def disturbance_note(machines):
+    """Of meanwhile.summary()s: what the machine did besides, and that runs were made again for it."""
+    again, kept = (sum(machine[key] for machine in machines) for key in ("made_again", "disturbed"))
+    if again:
+        print(f"  {again} runs were made again, since the machine did other work or stood still meanwhile")
+    if kept:
+        most = {key: max(machine[key] for machine in machines) for key in machines[0]}
+        print(f"  {kept} disturbed runs count all the same: other programs had up to {most['others_share_max']:.0%} of "
+              f"the cores, a hypervisor {most['stolen_share_max']:.0%}, for up to {most['stall_ms_max']:.0f} ms in one "
+              "piece: compare with care")

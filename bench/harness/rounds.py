@@ -2,8 +2,7 @@
 
 import statistics
 
-# A run that shared the machine with other programs by more than this is made again, so often.
-_OTHERS_MOST = 0.05
+# A run that the machine disturbed is made again, in all so often.
 _TRIES = 4
 
 
@@ -15,17 +14,20 @@ def interleave(contests, rounds, progress):
         first = number % len(contests)
         for contest in contests[first:] + contests[:first]:
             progress.say(sum(map(len, samples.values())), total, contest.name)
-            samples[contest.name].append(_undisturbed(contest))
+            samples[contest.name].append(undisturbed(contest))
     return samples
 
 
-def _undisturbed(contest):
+def undisturbed(contest):
+    """A run during which the machine did nothing else and did not stand still, or else the least disturbed of several;
+    whatever it measured. `made_again` in the sample: how often."""
     best = None
-    for _ in range(_TRIES):
+    for again in range(_TRIES):
         sample = contest.run()
-        if best is None or sample.others_share < best.others_share:
+        if best is None or sample.meanwhile.disturbance < best.meanwhile.disturbance:
             best = sample
-        if best.others_share <= _OTHERS_MOST:
+        best.made_again = again
+        if best.meanwhile.disturbance <= 1:
             break
     return best
 

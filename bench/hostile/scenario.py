@@ -18,9 +18,10 @@ import time
 
 from harness.cable import Cable, need_network_rights
 from harness.failure import CannotMeasure
-from harness.host_cpu import HostCpu
 from harness.machine import describe
+from harness.meanwhile import Meanwhile, summary
 from harness.pair import built, installed, run_pair, start, wait_until_listening
+from harness.report import disturbance_note
 from harness.rounds import interleave, ratio, spread, text
 
 SUMMARY = "goodput with cluster keys, and under a flood of garbage, replayed and forged packets"
@@ -151,9 +152,8 @@ class Siege:
                 # It records the beginning of the very conversation that it then disturbs.
                 flood = self._flood()
                 _line(flood, "records")
-            cpu, began = HostCpu.now(), time.monotonic()
-            sample.output = self._transfer(seconds)
-            sample.cpu_share = (HostCpu.now() - cpu).busy_s / (time.monotonic() - began) / os.cpu_count()
+            with sample.meanwhile:
+                sample.output = self._transfer(seconds)
             sample.grew_kib = _memory_kib(server) - before_kib
             if flood is not None:
                 sample.flood = json.loads(_line(flood, "packets"))
@@ -178,10 +178,9 @@ class Siege:
 class Sample:
     def __init__(self):
         self.output = ""
-        self.cpu_share = 0.0
+        self.meanwhile = Meanwhile(alone=False)  # the flood is another program by intent
         self.grew_kib = 0
         self.flood = None
-        self.others_share = 0.0  # the flood is another program by intent
 
 
 def _idle_answers(cable, stray, arguments, key_file):
@@ -228,7 +227,8 @@ def _flood_part(arguments, progress, key_file):
         "goodput_gbits_per_s": {name: spread(values) for name, values in goodput.items()},
         "flooded_to_quiet": ratio(goodput[_FLOODED], goodput[_QUIET]),
         "quiet_to_itself": ratio(goodput["quiet again"], goodput[_QUIET]),
-        "host_cpu_share": {name: spread([one.cpu_share for one in runs]) for name, runs in samples.items()},
+        "machine": summary([one for runs in samples.values() for one in runs]),
+        "host_cpu_share": {name: spread([one.meanwhile.cpu_share for one in runs]) for name, runs in samples.items()},
         "packets_per_s": spread([one.flood["packets_per_s"] for one in flooded]),
         "answers_to_strangers": sum(one.flood["answers"] for one in flooded),
         "server_grew_kib": {name: spread([one.grew_kib for one in runs]) for name, runs in samples.items()},
@@ -260,9 +260,10 @@ class Openssl:
         self._words = ["-decrypt"] if opens else []
 
     def run(self):
-        done = _run(installed("openssl", "openssl"), "speed", "-seconds", "1", "-bytes", "8916", *self._words,
-                    "-evp", "aes-256-gcm")
         sample = Sample()
+        with sample.meanwhile:
+            done = _run(installed("openssl", "openssl"), "speed", "-seconds", "1", "-bytes", "8916", *self._words,
+                        "-evp", "aes-256-gcm")
         kilobytes = float(re.search(r"AES-256-GCM\s+([\d.]+)k", done)[1])
         sample.output = json.dumps({"tests": [{"goodput_gbits_per_s": kilobytes * 8e-6}]})
         return sample
@@ -281,7 +282,7 @@ def _keys_part(arguments, progress, key_file):
         "goodput_gbits_per_s": {name: spread(values) for name, values in goodput.items()},
         "host_cpu_seconds_per_gbyte": cpu,
         "with_to_without": ratio(goodput[_WITH], goodput[_WITHOUT]),
-        "others_share_max": max(one.others_share for runs in samples.values() for one in runs),
+        "machine": summary([one for runs in samples.values() for one in runs]),
     }
 
 
@@ -316,8 +317,7 @@ def show(document):
             cpu = part["host_cpu_seconds_per_gbyte"].get(name)
             _row(name, text(values), text(cpu, 2) if cpu else "")
         print(f"  with keys to without             {text(part['with_to_without'], 2)}")
-        if part["others_share_max"] > 0.05:
-            print(f"  other programs used up to {part['others_share_max']:.0%} of the cores meanwhile")
+        disturbance_note([part["machine"]])
     if "flood" in document:
         part = document["flood"]
         print(f"\nSealed transfer over a link of {part['link']}, flood of {text(part['packets_per_s'], 0)} packets/s")
@@ -325,6 +325,7 @@ def show(document):
         for name, values in part["goodput_gbits_per_s"].items():
             _row(name, text(values, 3), text(part["host_cpu_share"][name], 2),
                  text(part["server_grew_kib"][name], 0))
+        disturbance_note([part["machine"]])
         print(f"  flooded to quiet                 {text(part['flooded_to_quiet'], 3)}")
         print(f"  quiet to itself                  {text(part['quiet_to_itself'], 3)}")
         print(f"  answers to the stranger          {part['answers_to_strangers']}")

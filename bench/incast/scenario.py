@@ -8,7 +8,6 @@ the ideal is senders x size / rate. The same rounds in simulated time stand besi
 
 import contextlib
 import json
-import os
 import pathlib
 import subprocess
 import sys
@@ -17,9 +16,10 @@ import time
 from harness.cable import need_network_rights
 from harness.fabric import Fabric, leaf_spine
 from harness.failure import CannotMeasure
-from harness.host_cpu import HostCpu
 from harness.machine import describe
+from harness.meanwhile import Meanwhile, summary
 from harness.pair import built, installed
+from harness.report import disturbance_note
 from harness.rounds import interleave, spread, text
 
 SUMMARY = "message times of 8 and 15 senders to one receiver in a lab, beside TCP"
@@ -93,9 +93,8 @@ def _victim(lab):
 
 
 class Sample:
-    def __init__(self, times, victim_mbits, busy):
-        self.times, self.victim_mbits_per_s, self.busy = times, victim_mbits, busy
-        self.others_share = 0.0
+    def __init__(self, times, victim_mbits, meanwhile):
+        self.times, self.victim_mbits_per_s, self.meanwhile = times, victim_mbits, meanwhile
 
 
 class Contest:
@@ -116,16 +115,15 @@ class Contest:
             at = start(lab.inside(0, receiver), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             if "listens" not in at.stderr.readline():
                 raise CannotMeasure("the receiver does not listen", "run it by hand")
-            before, began, victim = HostCpu.now(), time.monotonic(), lab.received_bytes(1)
-            for number in range(self._senders):
-                start(lab.inside(lab.first_sender + number, sender), stdout=subprocess.DEVNULL)
-            output, complaint = at.communicate(timeout=600)
-            wall = time.monotonic() - began
-            busy = (HostCpu.now() - before).busy_s / (wall * os.cpu_count())
-            victim = (lab.received_bytes(1) - victim) * 8 / wall / 1e6
+            meanwhile, victim = Meanwhile(alone=False), lab.received_bytes(1)
+            with meanwhile:
+                for number in range(self._senders):
+                    start(lab.inside(lab.first_sender + number, sender), stdout=subprocess.DEVNULL)
+                output, complaint = at.communicate(timeout=600)
+            victim = (lab.received_bytes(1) - victim) * 8 / meanwhile.wall_s / 1e6
         if at.returncode != 0:
             raise CannotMeasure(f"the receiver failed: {complaint.strip()}", "run it by hand")
-        return Sample(json.loads(output)["message_ns"], victim, busy)
+        return Sample(json.loads(output)["message_ns"], victim, meanwhile)
 
 
 def _victim_alone(lab, seconds=3):
@@ -159,7 +157,7 @@ def _summarize(name, samples, ideal_ns, alone):
             "p99_of_ideal": spread([_percentile(times, 99) / ideal_ns for times in flat]),
             "jain_index": spread([_jain(one.times) for one in samples]),
             "victim_of_alone": spread([one.victim_mbits_per_s / alone for one in samples]),
-            "cpu_busy": spread([one.busy for one in samples])}
+            "cpu_busy": spread([one.meanwhile.cpu_share for one in samples]), "machine": summary(samples)}
 
 
 def _measure(lab, arguments, shape, progress):
@@ -206,3 +204,4 @@ def show(document):
                   f"{text(program['p99_of_ideal'], 2):>24}{text(program['jain_index'], 3):>24}"
                   f"{text(program['victim_of_alone'], 2):>22}{program['cpu_busy']['median']:>8.0%}"
                   f"{f'{simulated:.2f}' if simulated else '':>15}")
+        disturbance_note([program["machine"] for program in part["programs"]])

@@ -8,6 +8,7 @@ from harness.cable import need_network_rights
 from harness.fabric import Fabric, leaf_spine
 from harness.flows import Contest, Heddle, Tcp
 from harness.machine import describe
+from harness.meanwhile import summary
 from harness.report import cpu_note, row
 from harness.rounds import interleave, spread, text
 from harness.simulated import simulate
@@ -65,7 +66,7 @@ def _summary(name, runs, clean, left):
     return {"program": name, "lossless_mbits_per_s": whole, "goodput_mbits_per_s": spread(goodput),
             "of_what_is_left": spread([one / whole["median"] / left for one in goodput]),
             "cpu_share": spread([run.cpu_share for run in runs]),
-            "others_share_max": max(run.others_share for run in runs)}
+            "machine": summary(runs)}
 
 
 def show(document):

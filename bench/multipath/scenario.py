@@ -10,7 +10,8 @@ from harness.cable import need_network_rights
 from harness.fabric import Fabric, leaf_spine, override, payload_share
 from harness.flows import Contest, Heddle, Tcp
 from harness.machine import describe
-from harness.report import cpu_note, row
+from harness.meanwhile import summary
+from harness.report import cpu_note, disturbance_note, row
 from harness.rounds import interleave, spread, text
 from harness.simulated import simulate
 
@@ -55,7 +56,7 @@ def _summary(name, runs, capacity):
             "to_capacity": spread([one / capacity for one in goodput]),
             "repeated_max": max(run.flows[0].get("repeated", 0) for run in runs),
             "cpu_share": spread([run.cpu_share for run in runs]),
-            "others_share_max": max(run.others_share for run in runs)}
+            "machine": summary(runs)}
 
 
 def _derangements(hosts):
@@ -96,7 +97,7 @@ def _permutations(arguments, leaves, hosts_per_leaf, progress):
     leaf_of = {host: i // hosts_per_leaf for i, host in enumerate(hosts)}
     programs = [Heddle(f"heddle, {arguments.paths} paths, {arguments.cc}", arguments.paths, arguments.cc), Tcp(1)]
     worst = {program.name: [] for program in programs}
-    cpu, simulated = [], []
+    kept, simulated = [], []
     with Fabric(text_of) as fabric:
         for flows in _derangements(hosts):
             fair = [one * payload_share(mtu)
@@ -105,12 +106,13 @@ def _permutations(arguments, leaves, hosts_per_leaf, progress):
             for name, runs in interleave(contests, 1, progress).items():
                 reached = [one["goodput_mbits_per_s"] for one in runs[0].flows]
                 worst[name].append(min(got / share for got, share in zip(reached, fair)))
-                cpu.append(runs[0].cpu_share)
+                kept += runs
             reached = simulate(fabric.file, flows, arguments.paths, arguments.cc, seconds=arguments.seconds)
             simulated.append(min(one["goodput_mbits_per_s"] / share for one, share in zip(reached, fair)))
     return {"leaves": leaves, "hosts_per_leaf": hosts_per_leaf, "permutations": len(simulated),
             "worst_pair_to_fair_share": {name: spread(values) for name, values in worst.items()},
-            "simulated_worst_pair_to_fair_share": spread(simulated), "cpu_share": spread(cpu)}
+            "simulated_worst_pair_to_fair_share": spread(simulated),
+            "cpu_share": spread([run.cpu_share for run in kept]), "machine": summary(kept)}
 
 
 def run(arguments, progress):
@@ -146,3 +148,4 @@ def show(document):
             row(name, text(values, 3))
         row("heddle, simulated", text(part["simulated_worst_pair_to_fair_share"], 3))
         row("CPU busy", text(part["cpu_share"], 2))
+        disturbance_note([part["machine"]])

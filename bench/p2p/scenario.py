@@ -10,7 +10,9 @@ import json
 
 from harness.cable import Cable, need_network_rights
 from harness.machine import describe
+from harness.meanwhile import summary
 from harness.pair import built, installed, run_pair
+from harness.report import disturbance_note
 from harness.rounds import interleave, ratio, spread, text
 
 SUMMARY = "goodput, host CPU and latency of one connection between two namespaces"
@@ -106,7 +108,7 @@ def _summarize_bandwidth(mtu_bytes, samples, seconds):
     programs = [{"program": name,
                  "goodput_gbits_per_s": spread(goodput[name]),
                  "host_cpu_seconds_per_gbyte": spread([_cpu_per_gbyte(one, seconds) for one in runs]),
-                 "others_share_max": max(one.others_share for one in runs)}
+                 "machine": summary(runs)}
                 for name, runs in samples.items()]
     tcp = {name: spread(values)["median"] for name, values in goodput.items() if name.startswith("TCP")}
     both = goodput[_HEDDLE] + goodput[_AGAIN]
@@ -129,7 +131,7 @@ def _summarize_latency(samples):
     programs = [{"program": name,
                  "half_round_trip_us_p50": spread(median[name]),
                  "half_round_trip_us_p99": spread([_half_round_trip(one, "p99") for one in runs]),
-                 "others_share_max": max(one.others_share for one in runs)}
+                 "machine": summary(runs)}
                 for name, runs in samples.items()]
     both = median[_HEDDLE_LATENCY] + median[_AGAIN_LATENCY]
     return {
@@ -158,12 +160,6 @@ def _row(name, *cells):
     print(f"  {name:26}" + "".join(f"{cell:>30}" for cell in cells))
 
 
-def _warn_of_others(programs):
-    share = max(program["others_share_max"] for program in programs)
-    if share > 0.05:
-        print(f"  other programs used up to {share:.0%} of the cores meanwhile: compare with care")
-
-
 def show(document):
     machine = document["machine"]
     print(f"{machine['cpu']}, {machine['cores']} cores, Linux {machine['kernel']}")
@@ -179,7 +175,7 @@ def show(document):
         print(f"  heddle to the one-copy limit     {text(part['heddle_to_one_copy'], 2)}")
         print(f"  heddle to the predicted places   {text(part['heddle_to_predicted_place'], 2)}")
         print(f"  heddle to itself                 {text(part['heddle_to_itself'], 2)}")
-        _warn_of_others(part["programs"])
+        disturbance_note([program["machine"] for program in part["programs"]])
     part = document["latency"]
     print(f"\nHalf round trip of {part['message_bytes']} bytes, both sides spinning")
     _row("", "p50 us", "p99 us")
@@ -188,4 +184,4 @@ def show(document):
              text(program["half_round_trip_us_p99"], 2))
     print(f"  heddle to raw UDP                {text(part['heddle_to_raw'], 2)}")
     print(f"  heddle to itself                 {text(part['heddle_to_itself'], 2)}")
-    _warn_of_others(part["programs"])
+    disturbance_note([program["machine"] for program in part["programs"]])

@@ -1,0 +1,66 @@
+"""Meanwhile: what the machine did while something was measured on it, and whether that disturbed the measurement."""
+
+import os
+import resource
+import time
+
+from harness.host_cpu import HostCpu
+from harness.stall_meter import StallMeter
+
+# What may be had at the same time without spoiling a run.
+_OTHERS_MOST = 0.05   # of the cores, by other programs
+_STOLEN_MOST = 0.02   # of the cores, by a hypervisor
+_STALL_MOST_MS = 10
+
+
+class Meanwhile:
+    """Made before the processes that are measured start; a `with` encloses what is measured; settle() comes when all of
+    them have been waited for. `alone`: every other program counts as a disturbance."""
+
+    def __init__(self, alone=True):
+        self._alone = alone
+        self._children_before_s = _children_s()
+        self.others_share = 0.0
+        self.stolen_share = 0.0
+        self.stall_ms = 0.0
+
+    def __enter__(self):
+        self._meter = StallMeter()
+        self._meter.start()
+        self._cpu_before, self._began = HostCpu.now(), time.monotonic()
+        return self
+
+    def __exit__(self, *_):
+        self.wall_s = time.monotonic() - self._began
+        self.cpu = HostCpu.now() - self._cpu_before
+        self.stall_ms = self._meter.stop()
+        self.cpu_share = self.cpu.busy_s / self._all_s()
+        self.stolen_share = self.cpu.stolen_s / self._all_s()
+
+    def settle(self):
+        if self._alone:
+            own_s = _children_s() - self._children_before_s
+            self.others_share = max(0.0, self.cpu.programs_s - own_s) / self._all_s()
+
+    @property
+    def disturbance(self):
+        """At most 1 where the run may count."""
+        return max(self.others_share / _OTHERS_MOST, self.stolen_share / _STOLEN_MOST,
+                   (self.stall_ms or 0) / _STALL_MOST_MS)
+
+    def _all_s(self):
+        return self.wall_s * os.cpu_count()
+
+
+def _children_s():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def summary(runs):
+    """Of samples, for the document: how disturbed those are that were kept, and how many were made again."""
+    return {"others_share_max": max(run.meanwhile.others_share for run in runs),
+            "stolen_share_max": max(run.meanwhile.stolen_share for run in runs),
+            "stall_ms_max": max(run.meanwhile.stall_ms or 0 for run in runs),
+            "disturbed": sum(run.meanwhile.disturbance > 1 for run in runs),
+            "made_again": sum(run.made_again for run in runs)}
