@@ -1,7 +1,7 @@
 """StallMeter: how long the machine itself stood still, as a hypervisor makes it.
 
-A thread a core sleeps a little, over and over, before all ordinary programs; how much too late it wakes is time in which
-nothing could run there. Without the right to go first it would measure the other programs, so then it is silent.
+A thread a core sleeps a little, over and over, before all ordinary programs; how much too late it wakes is time in
+which nothing could run there. Without the right to go first it would measure the other programs, so then it is silent.
 """
 
 import os
