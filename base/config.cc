@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <optional>
@@ -20,6 +21,9 @@ constexpr std::string_view kPrefix = "HEDDLE_";
 constexpr std::string_view kFileVariable = "HEDDLE_CONFIG";
 // The lab's and its hosts': they are set for every program in one.
 constexpr std::string_view kLabVariables = "HEDDLE_LAB";
+// What a launcher tells each of its processes.
+constexpr std::array<std::string_view, 5> kLaunchVariables = {
+    "HEDDLE_RANK", "HEDDLE_SIZE", "HEDDLE_LOCAL_RANK", "HEDDLE_LOCAL_SIZE", "HEDDLE_RUN"};
 
 std::optional<std::string> variable(const ConfigSources& sources, std::string_view name) {
   for (const std::string& pair : sources.environment) {
@@ -148,6 +152,10 @@ Result<void> Config::read_environment(const ConfigSources& sources) {
     const std::string_view name = std::string_view(pair).substr(0, pair.find('='));
     if (!name.starts_with(kPrefix) || name == kFileVariable || name.size() == pair.size()) continue;
     if (name.starts_with(kLabVariables)) continue;
+    if (std::find(kLaunchVariables.begin(), kLaunchVariables.end(), name) !=
+        kLaunchVariables.end()) {
+      continue;
+    }
     const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const auto& entry) {
       return config_variable(entry.key->name) == name;
     });

@@ -88,6 +88,17 @@ constexpr std::array kKeys = {
               .doc = "a close that is not answered ends after this",
               .min = 10,
               .max = kHourMs},
+    ConfigKey{.name = "store",
+              .doc =
+                  "where ranks find each other, udp://HOST:PORT or file:///PATH; empty: as their "
+                  "launcher says"},
+    ConfigKey{.name = "rendezvous_timeout_ms",
+              .type = ConfigType::kInteger,
+              .fallback = "60000",
+              .unit = "ms",
+              .doc = "ranks that have not all come after this do not start",
+              .min = 100,
+              .max = 24 * kHourMs},
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "transport/address.h"
@@ -13,6 +14,10 @@ namespace heddle::datapath {
 // An IPv6 address may stand in brackets and have a scope ("fe80::1%eth0"). Blocks while a name
 // server is asked. Errors: kInvalid (empty), kUnavailable (unknown; no answer).
 Result<transport::Address> resolve(const std::string& host, uint16_t port);
+
+// Where this host can be reached: the addresses of its interfaces that are up, those of loopback
+// last; IPv6 addresses that hold on one link only are left out.
+std::vector<transport::Address> host_addresses(uint16_t port);
 
 // "10.0.0.1:4791", "[fd00::1]:4791", "[fe80::1%2]:4791".
 std::string to_text(const transport::Address& address);

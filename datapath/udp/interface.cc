@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 
+#include "datapath/resolve.h"
 #include "datapath/udp/socket.h"
 #include "datapath/udp/socket_address.h"
 
@@ -53,6 +54,25 @@ uint32_t interface_mtu(const Address& local) {
   }
   if (best == 0) best = loopback;
   return best == 0 ? kEthernetMtu : best;
+}
+
+std::vector<Address> host_addresses(uint16_t port) {
+  ifaddrs* raw = nullptr;
+  if (getifaddrs(&raw) != 0) return {};
+  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> found(raw, &freeifaddrs);
+  std::vector<Address> outside;
+  std::vector<Address> loopback;
+  for (const ifaddrs* entry = raw; entry != nullptr; entry = entry->ifa_next) {
+    if ((entry->ifa_flags & IFF_UP) == 0 || entry->ifa_addr == nullptr) continue;
+    const int family = entry->ifa_addr->sa_family;
+    if (family != AF_INET && family != AF_INET6) continue;
+    Address address = from_socket_address(entry->ifa_addr);
+    if (address.host[0] == 0xfe && (address.host[1] & 0xc0) == 0x80) continue;  // of one link
+    address.port = port;
+    ((entry->ifa_flags & IFF_LOOPBACK) != 0 ? loopback : outside).push_back(address);
+  }
+  outside.insert(outside.end(), loopback.begin(), loopback.end());
+  return outside;
 }
 
 }  // namespace heddle::datapath

@@ -1,0 +1,25 @@
+// Rank lists: see rank_list.h.
+#include "collectives/rendezvous/rank_list.h"
+
+#include <fmt/format.h>
+
+namespace heddle::collectives {
+
+std::string rank_list(std::span<const uint32_t> ranks) {
+  constexpr size_t kMostRanges = 8;
+  if (ranks.empty()) return "no rank";
+  std::string text = ranks.size() == 1 ? "rank" : "ranks";
+  size_t shown = 0;
+  for (size_t at = 0; at < ranks.size(); ++shown) {
+    if (shown == kMostRanges) return fmt::format("{} and {} more", text, ranks.size() - at);
+    size_t end = at + 1;
+    while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) ++end;
+    text += shown == 0 ? " " : ", ";
+    text += std::to_string(ranks[at]);
+    if (end - at > 1) text += fmt::format("-{}", ranks[end - 1]);
+    at = end;
+  }
+  return text;
+}
+
+}  // namespace heddle::collectives

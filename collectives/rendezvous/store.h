@@ -1,0 +1,86 @@
+// Store: where the ranks of a run register, served by rank 0 over an endpoint of its own until all
+// have been told the group. A state machine that posts and never waits: whoever owns the endpoint
+// drives it and calls turn() when something may have happened.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "collectives/rendezvous/messages.h"
+#include "engine/endpoint.h"
+
+namespace heddle::collectives {
+
+class Store {
+ public:
+  // `self` is rank 0's; its ticket is that of this store, its address of no host unless its
+  // endpoint is bound to one. `endpoint` accepts, has nobody else's connections and may go before
+  // the store. `job` must not be 0.
+  Store(engine::Endpoint& endpoint, Registration self, uint64_t job);
+
+  void turn();
+  // Tells all who wait why there will be no group.
+  void fail_all(const Error& error);
+
+  // Whether there is an outcome, and everybody who waited for it has been told or is gone. After a
+  // mistake that concerns those who come late, too, a second must have passed.
+  bool done() const;
+  // The group, or why there is none; nothing while ranks are missing.
+  const std::optional<Result<Group>>& outcome() const { return outcome_; }
+  // For a wait of `waited` that ends: names the ranks that have not come.
+  Error missing(Nanos waited) const;
+
+ private:
+  struct Visitor {
+    std::vector<std::byte> asked;
+    engine::Operation receiving;
+    std::optional<Registration> registration;  // while it waits
+    Nanos until;
+    Nanos proven_at;                    // when it was last known to live
+    engine::Operation proof;            // that it does, under way
+    std::optional<Registration> claim;  // to the rank of another, which is asked if it lives
+    Nanos claimed_at;
+    std::deque<std::vector<std::byte>> said;  // addresses are in use
+    std::vector<engine::Operation> sending;
+    bool answered = false;
+  };
+
+  void take_visitors();
+  // Whether nothing names the memory of a visitor whose connection is closed.
+  bool settled(Visitor& visitor);
+  // False: it is gone.
+  bool look_at(engine::Connection connection, Visitor& visitor);
+  void hear(engine::Connection connection, Visitor& visitor, const Registration& registration);
+  void settle_claim(engine::Connection connection, Visitor& visitor);
+  // Why a registration does not belong here, for somebody who should come again.
+  std::optional<Error> not_now(const Registration& registration) const;
+  // Why there can be no group with it.
+  std::optional<Error> impossible(const Registration& registration) const;
+  engine::Operation say(engine::Connection connection, Visitor& visitor,
+                        std::vector<std::byte> message);
+  // The last that it is told.
+  void answer(engine::Connection connection, Visitor& visitor, const Answer& answer);
+  void leave(const Visitor& visitor);
+  // Whether a rank that is registered was alive at `when`; asks it where that is not known.
+  bool alive_since(engine::Connection connection, Visitor& visitor, Nanos when);
+  bool all_are_here();
+  void complete();
+  transport::Address address_of_own_host() const;
+  bool is_mistake() const;
+
+  engine::Endpoint& endpoint_;
+  const Registration self_;
+  const uint64_t job_;
+  std::map<engine::Connection, Visitor> visitors_;
+  std::map<uint32_t, engine::Connection> registered_;  // by rank, without rank 0
+  std::set<uint32_t> gone_;  // ranks that came, and waited for as long as they would
+  std::optional<Result<Group>> outcome_;
+  Nanos ended_at_;
+};
+
+}  // namespace heddle::collectives

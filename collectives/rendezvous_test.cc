@@ -1,0 +1,253 @@
+// Rendezvous over real sockets on loopback: each rank is a thread with an endpoint of its own.
+#include "collectives/rendezvous.h"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "collectives/rendezvous/store_file.h"
+#include "engine/addresses.h"
+
+namespace heddle::collectives {
+namespace {
+
+using testing::HasSubstr;
+
+using Endpoints = std::vector<std::unique_ptr<engine::Endpoint>>;
+
+struct Rank {
+  Launch launch;
+  Nanos timeout = seconds(20);
+  std::string bind = "127.0.0.1";
+  std::vector<transport::ClusterKey> keys;
+  std::function<bool()> stopped;
+};
+
+transport::ClusterKey key(uint8_t first) {
+  transport::ClusterKey made;
+  made.secret[0] = std::byte{first};
+  return made;
+}
+
+Result<std::unique_ptr<engine::Endpoint>> open(const Rank& rank, uint16_t port) {
+  engine::Options options;
+  options.transport.accept = true;
+  options.transport.keys = rank.keys;
+  options.eager_bytes = mebibytes(1);
+  return engine::Endpoint::open({.bind = rank.bind, .port = port}, options);
+}
+
+class RendezvousTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string made = testing::TempDir() + "heddle-meet-XXXXXX";
+    ASSERT_NE(mkdtemp(made.data()), nullptr);
+    folder_ = made;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  // The address of a port that nobody has now.
+  static std::string free_store(const std::string& host) {
+    const auto probe = open({.bind = host}, 0).value()->local_address();
+    return "udp://" + engine::address_text(probe);
+  }
+
+  std::vector<Rank> ranks(uint32_t size, const std::string& store) const {
+    std::vector<Rank> all(size);
+    for (uint32_t rank = 0; rank < size; ++rank) {
+      all[rank].launch = {
+          .launcher = "test", .rank = rank, .size = size, .store = store, .run = "a run"};
+    }
+    return all;
+  }
+
+  // All at once; the endpoints stay open in endpoints_.
+  std::vector<Result<Group>> meet_all(const std::vector<Rank>& all) {
+    std::vector<Result<Group>> results(all.size(), fail(ErrorCode::kSystem, "did not run"));
+    endpoints_.clear();
+    endpoints_.resize(all.size());
+    std::vector<std::thread> threads;
+    for (size_t at = 0; at < all.size(); ++at) {
+      threads.emplace_back([&, at] {
+        const Rank& rank = all[at];
+        endpoints_[at] = open(rank, 0).value();
+        MeetOptions options{.launch = rank.launch, .timeout = rank.timeout};
+        options.open_store = [&rank](uint16_t port, uint32_t) { return open(rank, port); };
+        options.stopped = rank.stopped;
+        results[at] = meet(*endpoints_[at], options);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    return results;
+  }
+
+  void expect_one_group(const std::vector<Result<Group>>& results) const {
+    for (size_t at = 0; at < results.size(); ++at) {
+      ASSERT_TRUE(results[at]) << "rank " << at << ": " << results[at].error().message();
+      EXPECT_EQ(results[at]->rank, at);
+      EXPECT_EQ(results[at]->size, results.size());
+      EXPECT_NE(results[at]->job, 0U);
+      EXPECT_EQ(results[at]->job, results[0]->job);
+      EXPECT_EQ(results[at]->addresses, results[0]->addresses);
+      EXPECT_EQ(results[at]->hosts, results[0]->hosts);
+      EXPECT_EQ(results[0]->addresses[at], endpoints_[at]->local_address());
+    }
+  }
+
+  std::string folder_;
+  Endpoints endpoints_;
+};
+
+TEST_F(RendezvousTest, RanksMeetAtAnAddress) {
+  expect_one_group(meet_all(ranks(5, free_store("127.0.0.1"))));
+}
+
+TEST_F(RendezvousTest, RanksMeetOverIpv6) {
+  std::vector<Rank> all = ranks(3, "");
+  if (!open({.bind = "::1"}, 0)) GTEST_SKIP() << "this host has no IPv6";
+  const std::string store = free_store("::1");
+  for (Rank& rank : all) {
+    rank.bind = "::1";
+    rank.launch.store = store;
+  }
+  expect_one_group(meet_all(all));
+}
+
+TEST_F(RendezvousTest, RanksMeetThroughAFileAndItGoes) {
+  expect_one_group(meet_all(ranks(4, "file://" + folder_ + "/store")));
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+}
+
+TEST_F(RendezvousTest, AFileThatACrashLeftOverMisleadsNobody) {
+  const std::string path = folder_ + "/store";
+  // Nobody listens there any more; and at the other, somebody does who knows no stores.
+  const auto stranger = open({}, 0).value();
+  for (const transport::Address& at :
+       {engine::find_address("127.0.0.1:9", 0).value(), stranger->local_address()}) {
+    ASSERT_TRUE(write_store_file(path, {.ticket = 5, .run = "a run", .addresses = {at}}));
+    std::vector<Rank> all = ranks(3, "file://" + path);
+    expect_one_group(meet_all(all));
+    EXPECT_FALSE(std::filesystem::exists(path));
+  }
+}
+
+TEST_F(RendezvousTest, TheSameStoreServesOneMeetingAfterAnother) {
+  const std::vector<Rank> all = ranks(3, free_store("127.0.0.1"));
+  const auto first = meet_all(all);
+  expect_one_group(first);
+  const auto second = meet_all(all);
+  expect_one_group(second);
+  EXPECT_NE(first[0]->job, second[0]->job);
+}
+
+TEST_F(RendezvousTest, EndpointsOfNoAddressAreReachedWhereTheyCameFrom) {
+  std::vector<Rank> all = ranks(3, free_store("127.0.0.1"));
+  for (Rank& rank : all) rank.bind.clear();
+  const auto results = meet_all(all);
+  for (size_t at = 0; at < all.size(); ++at) {
+    ASSERT_TRUE(results[at]) << results[at].error().message();
+    for (const transport::Address& address : results[at]->addresses) {
+      EXPECT_TRUE(engine::is_loopback(address)) << engine::address_text(address);
+    }
+    EXPECT_EQ(results[0]->addresses[at].port, endpoints_[at]->local_address().port);
+  }
+}
+
+TEST_F(RendezvousTest, OneRankMeetsItself) {
+  const auto results = meet_all(ranks(1, ""));
+  expect_one_group(results);
+}
+
+TEST_F(RendezvousTest, MissingRanksAreNamedToAll) {
+  std::vector<Rank> all = ranks(5, free_store("127.0.0.1"));
+  for (Rank& rank : all) rank.timeout = millis(1'500);
+  all.erase(all.begin() + 2, all.begin() + 4);
+  for (const Result<Group>& result : meet_all(all)) {
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, ErrorCode::kTimeout);
+    EXPECT_THAT(result.error().why, HasSubstr("ranks 2-3 of 5"));
+  }
+}
+
+TEST_F(RendezvousTest, ARankWithoutStoreSaysWhereItLooked) {
+  std::vector<Rank> all = ranks(2, free_store("127.0.0.1"));
+  all.erase(all.begin());
+  all[0].timeout = millis(500);
+  const auto results = meet_all(all);
+  ASSERT_FALSE(results[0]);
+  EXPECT_EQ(results[0].error().code, ErrorCode::kTimeout);
+  EXPECT_THAT(results[0].error().why, HasSubstr(all[0].launch.store.substr(6)));
+  EXPECT_THAT(results[0].error().todo, HasSubstr("rank 0"));
+}
+
+TEST_F(RendezvousTest, ARankThatTwoClaimIsNamedToAll) {
+  std::vector<Rank> all = ranks(4, free_store("127.0.0.1"));
+  all[3].launch.rank = 2;
+  for (const Result<Group>& result : meet_all(all)) {
+    ASSERT_FALSE(result);
+    EXPECT_THAT(result.error().why, HasSubstr("two processes claim rank 2"));
+  }
+}
+
+TEST_F(RendezvousTest, DifferentSizesAreNamed) {
+  std::vector<Rank> all = ranks(2, free_store("127.0.0.1"));
+  all[1].launch.size = 3;
+  for (const Result<Group>& result : meet_all(all)) {
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, ErrorCode::kInvalid);
+    EXPECT_THAT(result.error().why, HasSubstr("that there are 3 ranks"));
+  }
+}
+
+TEST_F(RendezvousTest, AnotherRunIsTurnedAway) {
+  std::vector<Rank> all = ranks(2, free_store("127.0.0.1"));
+  for (Rank& rank : all) rank.timeout = millis(1'500);
+  all[1].launch.run = "another";
+  const auto results = meet_all(all);
+  ASSERT_FALSE(results[0]);
+  EXPECT_THAT(results[0].error().why, HasSubstr("rank 1 of 2"));
+  ASSERT_FALSE(results[1]);
+  EXPECT_THAT(results[1].error().why, HasSubstr("its run is 'a run'"));
+}
+
+TEST_F(RendezvousTest, ClusterKeysProveTheStore) {
+  std::vector<Rank> all = ranks(3, "file://" + folder_ + "/store");
+  for (Rank& rank : all) rank.keys = {key(1)};
+  expect_one_group(meet_all(all));
+  for (Rank& rank : all) rank.timeout = seconds(2);
+  all[2].keys = {key(2)};
+  const auto results = meet_all(all);
+  for (const Result<Group>& result : results) ASSERT_FALSE(result);
+  EXPECT_THAT(results[0].error().why, HasSubstr("rank 2 of 3"));
+  EXPECT_THAT(results[1].error().why, HasSubstr("rank 2 of 3"));
+  EXPECT_THAT(results[2].error().todo, HasSubstr("key_file"));
+}
+
+TEST_F(RendezvousTest, ATakenPortIsNamed) {
+  const auto other = open({}, 0).value();
+  std::vector<Rank> all = ranks(2, "udp://" + engine::address_text(other->local_address()));
+  all.resize(1);
+  all[0].timeout = millis(300);
+  const auto results = meet_all(all);
+  ASSERT_FALSE(results[0]);
+  EXPECT_EQ(results[0].error().code, ErrorCode::kInUse);
+}
+
+TEST_F(RendezvousTest, ASignalEndsTheMeeting) {
+  for (const uint32_t rank : {0U, 1U}) {
+    std::vector<Rank> all = ranks(2, free_store("127.0.0.1"));
+    all = {all[rank]};
+    all[0].stopped = [] { return true; };
+    const auto results = meet_all(all);
+    ASSERT_FALSE(results[0]);
+    EXPECT_EQ(results[0].error().code, ErrorCode::kCancelled);
+  }
+}
+
+}  // namespace
+}  // namespace heddle::collectives
