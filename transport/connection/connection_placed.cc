@@ -138,7 +138,8 @@ void Connection::handle_arrived(Nanos now, const PlacedEvent& event) {
   ConnectionHeader header;
   header.path = event.path;
   header.flags = immediate.last || empty ? kFlagAckNow : 0;
-  chunk_acks_.note(now, header, number, number, Ecn::kNotCapable, std::max(event.bytes, 1u));
+  chunk_acks_.note(now, header,
+                   {.low = number, .high = number, .bytes = std::max(event.bytes, 1u)});
 }
 
 void Connection::handle_fenced(const PlacedEvent& event) {

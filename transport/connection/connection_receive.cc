@@ -57,7 +57,13 @@ void Connection::handle_data(Nanos now, const DataRow& row) {
   statistics_.segments_received += row.segments;
   if (row.segments > 1) expected_step_ = row.step;
   const uint64_t bytes = uint64_t{row.segments - 1} * row.step + row.last;
-  acks_.note(now, base, base.number, last, row.run->ecn, std::max<uint64_t>(bytes, 1));
+  acks_.note(now, base,
+             {.low = base.number,
+              .high = last,
+              .ecn = row.run->ecn,
+              .bytes = std::max<uint64_t>(bytes, 1),
+              .within_message = row.header.offset + bytes < row.header.message_bytes,
+              .round_trip = flight_.smoothed_rtt()});
   count_arrival(now, bytes + uint64_t{data_header_bytes()} * row.segments, row.segments,
                 (base.flags & kFlagRepeat) != 0);
   watch_fences(now);
@@ -116,7 +122,11 @@ void Connection::handle_control(Nanos now, const RxRun& run, uint32_t index,
   }
   if (input.refused) shared_.observer.drop(now, id_, DropReason::kOverWindow);
   if (numbered && !over() && !input.refused && !input.comes_again) {
-    acks_.note(now, header, header.number, header.number, run.ecn, input.message_bytes);
+    acks_.note(now, header,
+               {.low = header.number,
+                .high = header.number,
+                .ecn = run.ecn,
+                .bytes = input.message_bytes});
     if (input.message_bytes > 0) count_arrival(now, input.datagram_bytes, 1, false);
   }
   if (close_acked_ && !over()) {

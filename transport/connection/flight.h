@@ -122,6 +122,7 @@ class Flight final : private SentRunListener {
 
   // --- what it knows ---
   uint16_t current_path() const { return current_path_; }  // during a listener's call
+  Nanos smoothed_rtt() const { return round_trip_.smoothed(); }  // zero: never measured
   bool any_active() const { return active_ > 0; }
   // Whether this packet was sent and may not have arrived.
   bool awaits(uint16_t path, uint64_t number) const {

@@ -239,6 +239,8 @@ Payload Incoming::target(const InMessage& message) const {
 
 void Incoming::place_row(InMessage& message, const DataRow& row, uint64_t fresh) {
   const uint64_t total = uint64_t{row.segments - 1} * row.step + row.last;
+  // Each segment may be a placement of its own: room for a whole row is made once.
+  placements_.reserve(kMaxBurstSegments);
   if (fresh == total) {
     place(placement_of(message, row, 0, row.segments));
     return;

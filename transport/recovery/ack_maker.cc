@@ -30,8 +30,7 @@ void AckMaker::forget_gaps() {
   for (RxPath& path : paths_) path.numbers.forget_gaps(pool_);
 }
 
-void AckMaker::note(Nanos now, const ConnectionHeader& header, uint64_t low, uint64_t high, Ecn ecn,
-                    uint64_t bytes) {
+void AckMaker::note(Nanos now, const ConnectionHeader& header, const Arrival& arrival) {
   CHECK(header.path < limit_);
   if (header.path >= paths_.size()) {
     // Not by doubling: half of that would lie idle for as long as the connection lives.
@@ -41,6 +40,8 @@ void AckMaker::note(Nanos now, const ConnectionHeader& header, uint64_t low, uin
   }
   noted_at_ = now;
   RxPath& path = paths_[header.path];
+  const uint64_t low = arrival.low;
+  const uint64_t high = arrival.high;
   const bool newest = high > path.numbers.largest();
   // A gap, or something that fills one, is news that the sender waits for.
   const bool in_order = newest && !path.numbers.leaves_gap(low);
@@ -49,14 +50,16 @@ void AckMaker::note(Nanos now, const ConnectionHeader& header, uint64_t low, uin
     path.echoed_sent_at = header.sent_at;
     path.received_at = now;
   }
-  const bool marked = ecn == Ecn::kCongestion;
+  const bool marked = arrival.ecn == Ecn::kCongestion;
   if (marked) path.marked += static_cast<uint32_t>(high - low + 1);
   mark_pending(header.path);
-  untold_bytes_ += bytes;
+  untold_bytes_ += arrival.bytes;
   const bool now_due =
       (header.flags & kFlagAckNow) != 0 || !in_order || marked || untold_bytes_ >= kBytes;
-  const Nanos due = now_due ? now : now + (bytes > 0 ? kDelay : kControlDelay);
-  due_at_ = std::min(due_at_, due);
+  const Nanos wait = arrival.within_message ? delay_within(arrival.round_trip)
+                     : arrival.bytes > 0    ? kDelay
+                                            : kControlDelay;
+  due_at_ = std::min(due_at_, now_due ? now : now + wait);
 }
 
 void AckMaker::note_duplicate(Nanos now, uint16_t path) {
@@ -79,11 +82,13 @@ void AckMaker::write_path(uint16_t id, Writer& writer) {
 bool AckMaker::write(Nanos now, uint64_t window_bytes, Writer& writer) {
   if (!pending() || writer.left() < kAckTimesBytes + kLargestAck) return false;
   write_ack_times({now, window_bytes}, writer);
+  size_t written = 0;
   while (pending() && writer.left() >= kLargestAck) {
     const uint16_t path = first_pending_;
     first_pending_ = path == last_pending_ ? kNoPath : paths_[path].next_pending;
     paths_[path].pending = false;
     write_path(path, writer);
+    ++written;
   }
   if (pending()) return true;
   due_at_ = Nanos::never();
@@ -92,7 +97,8 @@ bool AckMaker::write(Nanos now, uint64_t window_bytes, Writer& writer) {
   // Not with each of many small ones: that would cost more than they do.
   if (now < repeat_at_) return true;
   repeat_at_ = now + kDelay;
-  const size_t more = std::min(kRepeatedPaths, paths_.size() - 1);
+  const size_t more =
+      written < kRepeatedPaths ? std::min(kRepeatedPaths - written, paths_.size() - 1) : 0;
   for (size_t i = 0; i < more && writer.left() >= kLargestAck; ++i) {
     rotation_ = static_cast<uint16_t>((rotation_ + 1u) % paths_.size());
     if (!paths_[rotation_].numbers.empty()) write_path(rotation_, writer);

@@ -4,6 +4,7 @@
 // losing one hides nothing for long.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -20,6 +21,8 @@ class AckMaker {
   // How long an acknowledgement may wait for company. Part of what a sender's probe timeout allows
   // for.
   static constexpr Nanos kDelay = micros(25);
+  // At most so long where more of the same message comes anyway: see delay_within().
+  static constexpr Nanos kDelayWithinMost = micros(500);
   static constexpr Nanos kControlDelay = millis(1);
   // With so many bytes told of nobody yet, it waits no longer.
   static constexpr uint64_t kBytes = 32 * 1024;
@@ -41,10 +44,16 @@ class AckMaker {
     return path < paths_.size() ? paths_[path].numbers.judge(pool_, low, high) : Novelty::kNew;
   }
 
-  // Packets [low, high] of `header.path` arrived and count. `bytes`: payload; 0 for a control
-  // packet.
-  void note(Nanos now, const ConnectionHeader& header, uint64_t low, uint64_t high, Ecn ecn,
-            uint64_t bytes);
+  // Packets [low, high] of `header.path` arrived and count.
+  struct Arrival {
+    uint64_t low = 0;
+    uint64_t high = 0;
+    Ecn ecn = Ecn::kNotCapable;
+    uint64_t bytes = 0;           // of payload; 0: a control packet
+    bool within_message = false;  // not its last
+    Nanos round_trip;             // smoothed; zero: never measured
+  };
+  void note(Nanos now, const ConnectionHeader& header, const Arrival& arrival);
   // Something came twice: the peer has probably missed an acknowledgement of this path.
   void note_duplicate(Nanos now, uint16_t path);
 
@@ -59,6 +68,13 @@ class AckMaker {
   // what gaps take.
   void forget_old_gaps(Nanos horizon) {
     if (noted_at_ < horizon) forget_gaps();
+  }
+
+  // An eighth of a round trip, so that what is told late is told early enough for whoever sends by
+  // it. On a slow link packets come far apart; each acknowledged alone would take a seventh of the
+  // way back. A sender whose window ends asks.
+  static Nanos delay_within(Nanos round_trip) {
+    return std::clamp(round_trip / 8, kDelay, kDelayWithinMost);
   }
 
   size_t bytes_held() const { return paths_.capacity() * sizeof(RxPath); }

@@ -23,7 +23,7 @@ class AckMakerTest : public ::testing::Test {
     header.path = path;
     header.flags = flags;
     header.sent_at = now - micros(30);
-    acks_.note(now, header, low, high, ecn, bytes);
+    acks_.note(now, header, {.low = low, .high = high, .ecn = ecn, .bytes = bytes});
   }
 
   // What one packet with `space` bytes for acknowledgements tells.
@@ -95,6 +95,31 @@ TEST_F(AckMakerTest, ACongestionMarkIsToldAtOnceAndCounted) {
   EXPECT_EQ(write(kStart)[0].marked, 4u);
   arrive(kStart, 0, 5, 5, 1000, 0, Ecn::kCongestion);
   EXPECT_EQ(write(kStart)[0].marked, 5u);  // since the start, so that a lost one loses no mark
+}
+
+TEST_F(AckMakerTest, WithinAMessageItWaitsAnEighthOfARoundTripWithinLimits) {
+  const auto due_after = [&](Nanos round_trip) {
+    OlderPool ranges{64};
+    AckMaker acks{ranges};
+    acks.open(1);
+    acks.note(
+        kStart, {},
+        {.low = 1, .high = 1, .bytes = 1000, .within_message = true, .round_trip = round_trip});
+    return acks.due_at() - kStart;
+  };
+  EXPECT_EQ(due_after({}), AckMaker::kDelay);
+  EXPECT_EQ(due_after(micros(80)), AckMaker::kDelay);
+  EXPECT_EQ(due_after(millis(2)), micros(250));
+  EXPECT_EQ(due_after(seconds(1)), AckMaker::kDelayWithinMost);
+}
+
+TEST_F(AckMakerTest, TheEndOfAMessageCutsTheWaitShort) {
+  ConnectionHeader header;
+  acks_.note(kStart, header,
+             {.low = 1, .high = 1, .bytes = 1000, .within_message = true, .round_trip = millis(8)});
+  EXPECT_EQ(acks_.due_at(), kStart + AckMaker::kDelayWithinMost);
+  arrive(kStart + micros(100), 0, 2, 2);
+  EXPECT_EQ(acks_.due_at(), kStart + micros(100) + AckMaker::kDelay);
 }
 
 TEST_F(AckMakerTest, ManyBytesAreToldAtOnce) {
