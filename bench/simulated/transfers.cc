@@ -50,11 +50,25 @@ TransferResult finish(Watched& watched, Nanos span) {
   return result;
 }
 
+// A host holds what its own link's queue holds, as its queueing discipline in the lab does.
+Bytes shortest_host_queue(const topology::Topology& topology) {
+  Bytes shortest = simulator::NetworkOptions{}.nic_queue;
+  for (const topology::Link& link : topology.links) {
+    const bool of_host =
+        link.a.kind == topology::NodeKind::kNic || link.b.kind == topology::NodeKind::kNic;
+    if (of_host) shortest = std::min(shortest, link.shape.queue);
+  }
+  return shortest;
+}
+
 }  // namespace
 
 std::vector<TransferResult> run_transfers(const topology::Topology& topology,
                                           const TransferOptions& options) {
-  simulator::World world({.topology = topology, .network = {}, .changes = {}}, options.seed);
+  simulator::World world({.topology = topology,
+                          .network = {.nic_queue = shortest_host_queue(topology)},
+                          .changes = {}},
+                         options.seed);
   std::vector<Watched> all(options.flows.size());
   for (size_t i = 0; i < all.size(); ++i) {
     BulkFlowOptions flow = options.flow;
