@@ -25,7 +25,8 @@ const char* name_of(Fate fate) {
       "receive queue full",
       "stale write",
       "gap before a write",
-      "forbidden write"};
+      "forbidden write",
+      "hop limit"};
   CHECK(fate < Fate::kCount);
   return kNames[static_cast<size_t>(fate)];
 }

@@ -28,6 +28,7 @@ enum class Fate : uint32_t {
   kWriteStale,      // of an older epoch, or behind a later write of its path
   kWriteGap,        // a piece or a write before it is missing
   kWriteForbidden,  // its token names no memory
+  kHopLimit,        // ended at a switch, on purpose
   kCount,
 };
 

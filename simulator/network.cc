@@ -28,6 +28,12 @@ Address address_of(NicId nic, uint16_t port) {
   return address;
 }
 
+std::array<uint8_t, 16> router_address(uint32_t switch_index) {
+  std::array<uint8_t, 16> host = address_of(switch_index, 0).host;
+  host[1] = 0xff;
+  return host;
+}
+
 NicId nic_of(const Address& address) {
   NicId nic = 0;
   for (uint32_t i = 12; i < 16; ++i) nic = nic << 8 | address.host[i];
@@ -39,6 +45,7 @@ Network::Network(const topology::Topology& topology, const NetworkOptions& optio
       options_(options),
       routes_(topology),
       nics_(topology.nics.size()),
+      may_answer_at_(topology.switches.size()),
       now_(options.start),
       trace_hash_(seed) {
   CHECK(validate(topology).has_value());
@@ -48,6 +55,9 @@ Network::Network(const topology::Topology& topology, const NetworkOptions& optio
     links_.emplace_back(cable.shape);
     faults_.push_back({id % 2 == 0 ? cable.forward : cable.backward, seeds.fork()});
     link_ends_.push_back(end_of(topology_, id));
+  }
+  for (const uint32_t silent : options_.silent_switches) {
+    may_answer_at_[silent] = Nanos::never();
   }
   for (uint32_t i = 0; i < topology_.changes.size(); ++i) {
     events_.push(options.start + topology_.changes[i].at, EventKind::kChange, i);

@@ -5,6 +5,7 @@
 // them.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -25,10 +26,14 @@ namespace heddle::simulator {
 
 struct NetworkOptions {
   Nanos start = seconds(1);              // what the clock shows at first
-  bool tells_errors = true;              // ICMP: refused, too large
+  bool tells_errors = true;              // ICMP: refused, too large, time exceeded
   bool deliver_corrupt_headers = false;  // as if checksums missed them; payload is always protected
-  Bytes nic_queue = kibibytes(256);      // a NIC that holds more takes no further burst
-  Nanos loopback_delay = micros(2);      // from a NIC to itself
+  // ICMP of switches where a hop limit ends: of each so long after the one before, at least; and
+  // switches that send none.
+  Nanos time_exceeded_apart;
+  std::vector<uint32_t> silent_switches;
+  Bytes nic_queue = kibibytes(256);  // a NIC that holds more takes no further burst
+  Nanos loopback_delay = micros(2);  // from a NIC to itself
 };
 
 // Whoever receives at a port of a NIC.
@@ -137,6 +142,7 @@ class Network {
   void draw_faults(LinkId link, PacketId packet);
   void reach(NodeId node, PacketId packet);
   void forward(uint32_t switch_index, PacketId packet);
+  void expire(uint32_t switch_index, PacketId packet);
   void deliver(NicId nic, PacketId packet);
   void answer(NodeId node, const Packet& packet, PacketKind kind, uint32_t limit_bytes);
   void discard(PacketId packet, Fate fate);
@@ -153,6 +159,7 @@ class Network {
   std::vector<FaultState> faults_;
   std::vector<NodeId> link_ends_;
   std::vector<NicState> nics_;
+  std::vector<Nanos> may_answer_at_;  // a switch: when a hop limit ends there
   std::vector<AgentState> agents_;
   std::vector<AgentId> free_agents_;
   std::vector<LinkId> live_choices_;
@@ -167,6 +174,8 @@ class Network {
 
 // Addresses of the simulated network: the NIC's index as an IPv6 address, and a port.
 transport::Address address_of(NicId nic, uint16_t port);
+// What a switch says that it is, as Address::host.
+std::array<uint8_t, 16> router_address(uint32_t switch_index);
 // kNoIndex if it is not one of these.
 NicId nic_of(const transport::Address& address);
 

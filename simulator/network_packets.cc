@@ -122,8 +122,20 @@ void Network::reach(NodeId node, PacketId packet) {
   }
 }
 
+// As of IP's TTL: nothing is told of what a silent switch, or one that has just answered, throws
+// away.
+void Network::expire(uint32_t switch_index, PacketId id) {
+  if (now_ >= may_answer_at_[switch_index]) {
+    may_answer_at_[switch_index] = now_ + options_.time_exceeded_apart;
+    const auto node = static_cast<NodeId>(nics_.size() + switch_index);
+    answer(node, packets_[id], PacketKind::kTimeExceeded, 0);
+  }
+  discard(id, Fate::kHopLimit);
+}
+
 // A switch leaves out links that it knows to be down, as the port group of a real one does.
 void Network::forward(uint32_t switch_index, PacketId id) {
+  if (packets_[id].hop_limit > 0 && --packets_[id].hop_limit == 0) return expire(switch_index, id);
   const Packet& packet = packets_[id];
   live_choices_.clear();
   for (const LinkId link : routes_.next_links(switch_index, packet.to_nic)) {
@@ -163,12 +175,22 @@ void Network::answer(NodeId node, const Packet& packet, PacketKind kind, uint32_
     return;
   }
   constexpr uint16_t kIcmpBytes = 28;  // the header and ports of the packet that it answers
+  // Of a hop limit's end: who says it, and how the packet began.
+  std::array<std::byte, Packet::kRouterBytes + Packet::kQuotedBytes> quote{};
+  const bool quotes = kind == PacketKind::kTimeExceeded;
   const NicId from = packet.to_nic;
   const NicId to = packet.from_nic;
   const uint16_t from_port = packet.to_port;
   const uint16_t to_port = packet.from_port;
   const uint16_t path = packet.path;
-  const PacketId id = packets_.lend(kIcmpBytes, 0, transport::kNoRegion, 0);
+  if (quotes) {
+    const auto router = router_address(node - static_cast<NodeId>(nics_.size()));
+    std::memcpy(quote.data(), router.data(), router.size());
+    std::memcpy(quote.data() + router.size(), packets_.bytes(packet),
+                std::min<size_t>(PacketStore::real_bytes(packet), Packet::kQuotedBytes));
+  }
+  const auto bytes = static_cast<uint16_t>(quotes ? quote.size() : kIcmpBytes);
+  const PacketId id = packets_.lend(bytes, 0, transport::kNoRegion, 0);
   Packet& told = packets_[id];
   told.kind = kind;
   told.limit_bytes = limit_bytes;
@@ -177,7 +199,7 @@ void Network::answer(NodeId node, const Packet& packet, PacketKind kind, uint32_
   told.from_port = from_port;
   told.to_port = to_port;
   told.path = path;
-  std::memset(packets_.bytes(told), 0, kIcmpBytes);
+  std::memcpy(packets_.bytes(told), quote.data(), bytes);
   const auto nics = static_cast<NodeId>(nics_.size());
   if (node == to) {
     told.node = node;

@@ -27,10 +27,11 @@ inline constexpr uint32_t kWireOverheadBytes = kIpUdpBytes + 38;
 
 enum class PacketKind : uint8_t {
   kDatagram,
-  kRefused,   // ICMP: nobody receives at (to_nic, to_port) of the packet that it answers
-  kTooLarge,  // ICMP: the packet that it answers did not fit; `limit_bytes` would have
-  kWrite,     // a piece of a write into remote memory
-  kWriteAck,  // of a reliable NIC: `write.chunk` is the first that has not landed
+  kRefused,       // ICMP: nobody receives at (to_nic, to_port) of the packet that it answers
+  kTooLarge,      // ICMP: the packet that it answers did not fit; `limit_bytes` would have
+  kTimeExceeded,  // ICMP: the hop limit of the packet that it quotes ended at a switch
+  kWrite,         // a piece of a write into remote memory
+  kWriteAck,      // of a reliable NIC: `write.chunk` is the first that has not landed
 };
 
 // What a NIC puts in front of a piece of a write: RoCEv2's transport headers and checksum.
@@ -56,6 +57,9 @@ struct RemoteWrite {
 // What every hop looks at stands first, in one cache line.
 struct alignas(64) Packet {
   static constexpr uint32_t kInlineBytes = 64;
+  // kTimeExceeded: these are its bytes, one behind the other.
+  static constexpr size_t kRouterBytes = 16;
+  static constexpr size_t kQuotedBytes = 24;
 
   PacketId next = kNoIndex;  // in whatever list it stands
   NicId from_nic = 0;
@@ -71,10 +75,11 @@ struct alignas(64) Packet {
   bool lost = false;  // disappears at the end of the link that it is on
   bool header_corrupt = false;
   bool payload_corrupt = false;
-  Nanos departs_at;           // from the link that it is on: its last bit
-  Nanos arrives_at;           // its last bit at the link's end
-  Nanos held_back;            // after the link, so that others overtake it
-  uint32_t node = 0;          // where it is, or where it goes while it is held back
+  uint8_t hop_limit = 0;  // switches that it may still meet, the one where it ends included; 0: any
+  Nanos departs_at;       // from the link that it is on: its last bit
+  Nanos arrives_at;       // its last bit at the link's end
+  Nanos held_back;        // after the link, so that others overtake it
+  uint32_t node = 0;      // where it is, or where it goes while it is held back
   uint32_t block = kNoIndex;  // header and real payload, one after the other, when not inline
 
   // Virtual payload: the region whose bytes these are, and from where on.

@@ -131,6 +131,7 @@ void SimDatapath::send_burst(const TxBurst& burst) {
     packet.to_port = burst.to.port;
     packet.path = burst.path;
     packet.may_fragment = burst.may_fragment;
+    packet.hop_limit = burst.hop_limit;
     if (burst.ecn_capable && options_.ecn) packet.ecn = transport::Ecn::kEct0;
     write_segment(burst, i, content, payload == nullptr ? nullptr : payload + at,
                   packets.bytes(packet));

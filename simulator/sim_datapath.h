@@ -91,6 +91,9 @@ class SimDatapath final : public datapath::Datapath,
 
   const datapath::Capabilities& capabilities() const override { return capabilities_; }
   transport::Address local_address() const override;
+  uint16_t source_port(uint16_t path) const override {
+    return static_cast<uint16_t>(send_base_ + path);
+  }
   Nanos now() override { return network_.now() + options_.clock_offset; }
   size_t transmit(std::span<const transport::TxBurst> bursts) override;
   size_t receive(datapath::RxBatch& batch, const transport::Prediction* prediction) override;

@@ -31,6 +31,19 @@ void SimDatapath::handle_packet(PacketId id) {
     packets.give_back(id);
     return;
   }
+  if (packet.kind == PacketKind::kTimeExceeded) {
+    transport::NetworkError error;
+    error.kind = NetworkErrorKind::kTimeExceeded;
+    error.to = address_of(packet.from_nic, packet.from_port);
+    error.path = packet.path;
+    const std::byte* bytes = packets.bytes(packet);
+    std::memcpy(error.router.data(), bytes, Packet::kRouterBytes);
+    std::memcpy(error.quoted.data(), bytes + Packet::kRouterBytes, Packet::kQuotedBytes);
+    error.quoted_bytes = Packet::kQuotedBytes;
+    push_error(error);
+    packets.give_back(id);
+    return;
+  }
   if (packet.kind == PacketKind::kWrite) return handle_write(id);
   if (packet.kind == PacketKind::kWriteAck) {
     chunk_sender_.handle_ack(packet);
