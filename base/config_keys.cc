@@ -58,6 +58,11 @@ constexpr std::array kKeys = {
               .doc = "paths a connection sends on",
               .min = 1,
               .max = kMaxPaths},
+    ConfigKey{.name = "discovery",
+              .fallback = "never",
+              .doc = "whether a connection looks how many ways the fabric has, and uses some paths "
+                     "of each",
+              .choices = "auto|never"},
     ConfigKey{.name = "congestion", .fallback = "cubic", .doc = "congestion control"},
     ConfigKey{.name = "receive_rate_mbits_per_s",
               .type = ConfigType::kInteger,

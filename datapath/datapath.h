@@ -64,6 +64,8 @@ class Datapath {
 
   virtual const Capabilities& capabilities() const = 0;
   virtual transport::Address local_address() const = 0;
+  // The source port of what leaves on this path: what switches hash on. 0 where there is none.
+  virtual uint16_t source_port(uint16_t /*path*/) const { return 0; }
   // The clock that everything driven by this datapath lives by.
   virtual Nanos now() = 0;
 

@@ -57,6 +57,8 @@ Result<Options> configured_options(const Config& config) {
   transport.receive_rate =
       megabits_per_s(static_cast<uint64_t>(config.integer("receive_rate_mbits_per_s")));
   transport.selector = config.text("selector");
+  transport.discovery = config.text("discovery") == "auto" ? transport::DiscoveryMode::kAuto
+                                                           : transport::DiscoveryMode::kNever;
   transport.peer_dead_after = millis(config.integer("peer_dead_after_ms"));
   transport.handshake_timeout = millis(config.integer("handshake_timeout_ms"));
   transport.close_timeout = millis(config.integer("close_timeout_ms"));

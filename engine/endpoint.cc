@@ -74,6 +74,14 @@ Result<void> Endpoint::Body::fix_paths(Connection connection, std::span<const ui
   return posted;
 }
 
+Result<void> Endpoint::Body::find_ways(Connection connection) {
+  Wheel::Lock lock = wheel_.lock();
+  const Nanos now = stamp();
+  Result<void> posted = transport_.post_discovery(now, connection);
+  after_post(lock, now);
+  return posted;
+}
+
 void Endpoint::Body::close(Connection connection) {
   Wheel::Lock lock = wheel_.lock();
   const Nanos now = stamp();
@@ -344,6 +352,18 @@ Result<void> Endpoint::fix_paths(Connection connection, std::span<const uint16_t
   return body_->fix_paths(connection, paths);
 }
 
+Result<void> Endpoint::find_ways(Connection connection) {
+  if (body_->in_child()) return forked("cannot look for the ways of the fabric");
+  return body_->find_ways(connection);
+}
+
+std::optional<transport::FabricWays> Endpoint::ways(Connection connection) const {
+  const Wheel::Lock lock = body_->wheel_.lock();
+  transport::FabricWays found;
+  if (!body_->transport_.ways(connection, found)) return std::nullopt;
+  return found;
+}
+
 Result<void> Endpoint::set_keys(std::span<const transport::ClusterKey> keys) {
   const Wheel::Lock lock = body_->wheel_.lock();
   if (keys.empty() || !body_->transport_.keyed()) {
@@ -353,6 +373,11 @@ Result<void> Endpoint::set_keys(std::span<const transport::ClusterKey> keys) {
   }
   body_->transport_.set_keys(keys);
   return {};
+}
+
+uint16_t Endpoint::source_port(uint16_t path) const {
+  const Wheel::Lock lock = body_->wheel_.lock_all();
+  return body_->datapath_->source_port(path);
 }
 
 transport::Statistics Endpoint::statistics() const {

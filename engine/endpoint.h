@@ -21,6 +21,7 @@
 #include "engine/operation_table.h"
 #include "engine/options.h"
 #include "transport/address.h"
+#include "transport/fabric_ways.h"
 #include "transport/statistics.h"
 
 namespace heddle::engine {
@@ -72,6 +73,13 @@ class Endpoint {
   // such path), kClosed (not open).
   Result<void> fix_paths(Connection connection, std::span<const uint16_t> paths);
 
+  // Looks how many ways the fabric has between the hosts of an open connection; takes from some
+  // 20 ms a router on the way up to minutes where routers answer seldom. Errors: kClosed (not
+  // open).
+  Result<void> find_ways(Connection connection);
+  // What find_ways() found, or that it is under way; nothing where it was not called.
+  std::optional<transport::FabricWays> ways(Connection connection) const;
+
   // Cluster keys for connections to come; those that are open keep theirs. Errors: kInvalid where
   // there are none in `keys`, or the endpoint was made without.
   Result<void> set_keys(std::span<const transport::ClusterKey> keys);
@@ -121,6 +129,8 @@ class Endpoint {
   Nanos now() const;
   transport::Address local_address() const;
   const datapath::Capabilities& capabilities() const;
+  // What switches hash on of packets of this path; 0: the network has no such thing.
+  uint16_t source_port(uint16_t path) const;
   transport::Statistics statistics() const;
   std::optional<transport::ConnectionStatistics> statistics(Connection connection) const;
   std::vector<transport::PathStatistics> path_statistics(Connection connection) const;

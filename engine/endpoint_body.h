@@ -41,6 +41,7 @@ class Endpoint::Body final : public Registrar, public HelperClient {
   // --- endpoint.cc ---
   Result<Connection> connect(const transport::Address& peer, const ConnectionOptions& options);
   Result<void> fix_paths(Connection connection, std::span<const uint16_t> paths);
+  Result<void> find_ways(Connection connection);
   void close(Connection connection);
   void abort(Connection connection);
   Result<Operation> post(const OperationPlace& place, const transport::Payload& payload);

@@ -65,6 +65,13 @@ Result<void> Endpoint::post_paths(Nanos now, ConnectionId id, std::span<const ui
   return connection->post_paths(now, paths);
 }
 
+Result<void> Endpoint::post_discovery(Nanos now, ConnectionId id) {
+  Connection* connection = body_->table.find(id);
+  if (connection == nullptr) return no_connection("cannot look for the ways of the fabric");
+  body_->table.touch(*connection);
+  return connection->post_discovery(now);
+}
+
 void Endpoint::post_close(Nanos now, ConnectionId id) {
   Connection* connection = body_->table.find(id);
   if (connection == nullptr) return;
@@ -167,6 +174,11 @@ std::span<const PathStatistics> Endpoint::path_statistics(ConnectionId id) {
   Connection* connection = body_->table.find(id);
   if (connection == nullptr) return {};
   return connection->path_statistics();
+}
+
+bool Endpoint::ways(ConnectionId id, FabricWays& found) const {
+  const Connection* connection = body_->table.find(id);
+  return connection != nullptr && connection->ways(found);
 }
 
 uint32_t Endpoint::connections() const { return body_->table.size(); }

@@ -17,6 +17,7 @@
 #include "base/nanos.h"
 #include "base/result.h"
 #include "transport/address.h"
+#include "transport/fabric_ways.h"
 #include "transport/options.h"
 #include "transport/payload.h"
 #include "transport/placed.h"
@@ -92,6 +93,9 @@ class Endpoint {
   // probed and carry acknowledgements, and payload while no fixed path works (recovery steps
   // choice_failed and choice_returned). Errors: kInvalid (no such path), kClosed (not open).
   Result<void> post_paths(Nanos now, ConnectionId connection, std::span<const uint16_t> paths);
+  // Looks how many ways the fabric has between the hosts of an open connection, by packets whose
+  // hop limit ends on their way; ways() then says what it found. Errors: kClosed (not open).
+  Result<void> post_discovery(Nanos now, ConnectionId connection);
   // Closes once every posted send is acknowledged; receives that are still posted end with kClosed.
   void post_close(Nanos now, ConnectionId connection);
   // Closes at once; whatever is posted ends with kClosed, on the peer as well.
@@ -141,6 +145,8 @@ class Endpoint {
   // Null for an id that is not (any more) a connection.
   const ConnectionStatistics* statistics(ConnectionId connection) const;
   std::span<const PathStatistics> path_statistics(ConnectionId connection);
+  // What post_discovery() found, or that it is under way; false: nobody asked for it.
+  bool ways(ConnectionId connection, FabricWays& found) const;
   uint32_t connections() const;
   // Bytes of memory held for everything, pools included; for the bounds and their tests.
   size_t bytes_held() const;

@@ -60,6 +60,9 @@ class Run {
     pair_.run_until([this] { return !pair_.notices[1].empty(); }, seconds(1));
     take_notices();
     CHECK(open_[0].size() == 1 && open_[1].size() == 1);
+    if (!discovers_) return;
+    pair_.run_for(millis(1));  // until both know that it is open
+    CHECK(pair_[0].post_discovery(pair_.now(), open_[0].front()).has_value());
   }
 
   void play() {
@@ -91,6 +94,7 @@ class Run {
       endpoint.reliable_chunks = (shape & 2) != 0;
     }
     if ((shape & 4) != 0) endpoint.congestion = "credits";
+    discovers_ = (shape & 16) != 0;
     if ((shape & 8) != 0) endpoint.receive_rate = megabits_per_s(100);
     options.adjust = [](int, EndpointOptions& e) { e.accept = true; };
     options.drop = [this](int side, const TxBurst& burst, uint32_t) {
@@ -289,7 +293,16 @@ class Run {
     error.to = pair_.address(1 - side);
     error.path = script_.byte() % 6;
     error.limit_bytes = script_.number();
+    if (error.kind == NetworkErrorKind::kTimeExceeded) quote_one(error);
     pair_[side].handle_network_error(pair_.now(), error);
+  }
+
+  // Some packet that was sent, cut off somewhere, and a router by no more than its number.
+  void quote_one(NetworkError& error) {
+    const std::vector<std::byte>& frame = kept_[script_.byte() % kept_.size()];
+    error.quoted_bytes = static_cast<uint8_t>(std::min(frame.size(), error.quoted.size()));
+    std::copy_n(frame.begin(), error.quoted_bytes, error.quoted.begin());
+    error.router[0] = static_cast<uint8_t>(error.limit_bytes);
   }
 
   // What a NIC might tell: the immediate is the peer's, who may be hostile.
@@ -367,6 +380,7 @@ class Run {
   uint8_t changes_ = 0;  // so many packets are changed on their way
   uint8_t change_at_ = 0;
   uint8_t change_by_ = 0;
+  bool discovers_ = false;
   size_t kept_next_ = 0;
   std::array<std::vector<std::byte>, 16> kept_;
   Pair pair_;

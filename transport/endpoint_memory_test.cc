@@ -120,6 +120,7 @@ TEST_F(MemoryTest, AnIdleConnectionIsSmall) {
   for (const uint16_t paths : {uint16_t{1}, uint16_t{8}, uint16_t{64}, uint16_t{256}}) {
     PairOptions options = counting();
     options.endpoint.default_paths = options.endpoint.max_paths = paths;
+    options.endpoint.discovery = DiscoveryMode::kAuto;  // which keeps nothing of how it found out
     start(options);
     ASSERT_TRUE(exchange(1));
     const int64_t live = allocations().live_bytes;
@@ -149,6 +150,7 @@ TEST_F(MemoryTest, AConnectionThatIsIdleAgainIsSmallAgain) {
     PairOptions options = counting();
     options.endpoint.default_paths = options.endpoint.max_paths = paths;
     options.endpoint.max_datagram_bytes = 1472;
+    options.endpoint.discovery = DiscoveryMode::kAuto;
     uint32_t lost_per_million = 100'000;
     options.drop = [&lost_per_million, random = Random(3)](int, const TxBurst&, uint32_t) mutable {
       return random.chance_per_million(lost_per_million);

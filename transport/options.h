@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,10 @@
 #include "transport/payload.h"
 
 namespace heddle::transport {
+
+// Whether a connection looks by itself how many ways the fabric has, and then lets some paths of
+// each way carry payload and leaves out the others.
+enum class DiscoveryMode : uint8_t { kNever, kAuto };
 
 struct EndpointOptions {
   bool accept = false;                 // answer handshakes of others
@@ -24,8 +29,9 @@ struct EndpointOptions {
   Bytes receive_capacity = {
       106496};              // what may be in flight towards this endpoint, over all senders
   BitsPerSec receive_rate;  // at which credit is given to all senders together; zero: as measured
-  std::string congestion = "cubic";    // name of the controller
-  std::string selector = "reps";       // name of the path selector
+  std::string congestion = "cubic";  // name of the controller
+  std::string selector = "reps";     // name of the path selector
+  DiscoveryMode discovery = DiscoveryMode::kNever;
   Bytes window_limit = mebibytes(64);  // no congestion window grows above it
   Nanos peer_dead_after = seconds(5);  // unanswered probes for so long: the peer is dead
   Nanos handshake_timeout = seconds(5);
@@ -48,9 +54,10 @@ struct EndpointOptions {
 };
 
 struct ConnectionOptions {
-  uint16_t paths = 0;      // 0: the endpoint's default
-  std::string congestion;  // empty: the endpoint's
-  std::string selector;    // empty: the endpoint's
+  uint16_t paths = 0;                      // 0: the endpoint's default
+  std::string congestion;                  // empty: the endpoint's
+  std::string selector;                    // empty: the endpoint's
+  std::optional<DiscoveryMode> discovery;  // nothing: the endpoint's
 };
 
 }  // namespace heddle::transport

@@ -32,6 +32,8 @@ class BulkFlow::End : public simulator::TransportProgram {
       sends_ = true;
       transport::ConnectionOptions connection;
       connection.paths = options.paths;
+      connection.discovery =
+          options.discovery ? transport::DiscoveryMode::kAuto : transport::DiscoveryMode::kNever;
       connection_ = *process_.endpoint().post_connect(process_.now(), *peer, connection);
     }
     process_.poke();

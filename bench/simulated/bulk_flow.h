@@ -17,6 +17,7 @@ struct BulkFlowOptions {
   uint64_t message_bytes = 1u << 20;
   uint32_t ahead = 8;  // messages posted at a time
   uint16_t paths = 32;
+  bool discovery = false;  // it looks for the ways of the fabric, and uses some paths of each
   std::string congestion = "cubic";
   std::string selector = "reps";
 };

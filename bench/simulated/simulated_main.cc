@@ -31,6 +31,7 @@ void declare(CLI::App& app, Arguments& arguments) {
   app.add_option("--cc", arguments.flow.congestion, "congestion control")->capture_default_str();
   app.add_option("--selector", arguments.flow.selector, "path selector")->capture_default_str();
   app.add_option("--paths", arguments.flow.paths, "paths of a connection")->capture_default_str();
+  app.add_flag("--discovery", arguments.flow.discovery, "find the ways, and use paths of each");
   app.add_option("--size", arguments.flow.message_bytes, "bytes of a message")
       ->capture_default_str();
   app.add_option("-t,--seconds", arguments.seconds, "simulated time that is measured")
@@ -86,11 +87,10 @@ Result<nlohmann::json> run(const Arguments& arguments) {
     if (!ends) return fail(ends.error());
     options.flows.push_back(*ends);
   }
-  nlohmann::json document = {{"topology", arguments.topology},
-                             {"congestion", arguments.flow.congestion},
-                             {"selector", arguments.flow.selector},
-                             {"paths", arguments.flow.paths},
-                             {"seed", arguments.seed}};
+  nlohmann::json document = {
+      {"topology", arguments.topology},        {"congestion", arguments.flow.congestion},
+      {"selector", arguments.flow.selector},   {"paths", arguments.flow.paths},
+      {"discovery", arguments.flow.discovery}, {"seed", arguments.seed}};
   for (const TransferResult& result : run_transfers(*topology, options)) {
     document["flows"].push_back(to_json(result));
   }

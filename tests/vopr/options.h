@@ -31,7 +31,9 @@ struct FabricOptions {
   uint32_t host_mtu = 9000;
   uint32_t fabric_mtu = 9000;
   Bytes nic_queue = kibibytes(256);
-  bool tells_errors = true;  // ICMP
+  bool tells_errors = true;    // ICMP
+  Nanos time_exceeded_apart;   // of a switch: so long after each other at least
+  bool silent_switch = false;  // switch 0 tells nobody where a hop limit ends
 
   uint32_t hosts() const { return shape == FabricShape::kLeafSpine ? leaves * hosts_per_leaf : 2; }
 };

@@ -58,6 +58,8 @@ void write(std::string& text, const FabricOptions& fabric) {
   table.add("fabric_mtu_bytes", uint64_t{fabric.fabric_mtu});
   table.add("nic_queue_bytes", fabric.nic_queue);
   table.add("tells_errors", fabric.tells_errors);
+  table.add("time_exceeded_apart_ns", fabric.time_exceeded_apart);
+  table.add("silent_switch", fabric.silent_switch);
 }
 
 void write(std::string& text, const ChunkOptions& chunks) {
@@ -130,6 +132,7 @@ void write(std::string& text, const HostOptions& host) {
   table.add("congestion", endpoint.congestion);
   table.add("receive_rate_bits_per_s", endpoint.receive_rate.count);
   table.add("selector", endpoint.selector);
+  table.add("discovers", endpoint.discovery == transport::DiscoveryMode::kAuto);
   table.add("window_limit_bytes", endpoint.window_limit);
   table.add("peer_dead_after_ns", endpoint.peer_dead_after);
   table.add("handshake_timeout_ns", endpoint.handshake_timeout);

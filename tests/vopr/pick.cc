@@ -148,6 +148,22 @@ void pick_keys(Random& random, Options& options) {
   }
 }
 
+// Hosts that look for the ways of the fabric; its switches may answer seldom, or one not at all.
+void pick_discovery(Random& random, Options& options) {
+  for (HostOptions& host : options.hosts) {
+    host.endpoint.discovery =
+        percent(random, 80) ? transport::DiscoveryMode::kAuto : transport::DiscoveryMode::kNever;
+    const auto paths = one_of<uint16_t>(random, {8, 16, 64});
+    host.endpoint.default_paths = std::min(paths, host.endpoint.max_paths);
+    host.connect_paths = 0;
+  }
+  const bool has_switch = options.fabric.shape != FabricShape::kPointToPoint;
+  options.fabric.silent_switch = has_switch && percent(random, 15);
+  if (percent(random, 20)) {
+    options.fabric.time_exceeded_apart = one_of(random, {micros(200), millis(20)});
+  }
+}
+
 bool has_ways_around(const FabricOptions& fabric) {
   return (fabric.shape == FabricShape::kParallelPaths && fabric.parallel_paths > 1) ||
          (fabric.shape == FabricShape::kLeafSpine && fabric.leaves > 1 && fabric.spines > 1);
@@ -269,6 +285,8 @@ Options pick(uint64_t seed) {
   if (percent(keys, 30)) pick_keys(keys, options);
   Random sockets(seed ^ 0x736f636b6574);
   if (percent(sockets, 8) && options.hosts.size() == 2) pick_small_sockets(options);
+  Random ways(seed ^ 0x77617973);
+  if (percent(ways, 25)) pick_discovery(ways, options);
   options.faults.one_stays = percent(apart, 10) && has_ways_around(options.fabric);
   return options;
 }

@@ -19,6 +19,7 @@ struct Unreachable {
 constexpr Unreachable kUnreachable[] = {
     {"drop fragmented", "the simulated network never cuts packets"},
     {"drop checksum", "heddle's packets have no checksum of their own before they are sealed"},
+    {"ways too_far", "no fabric here has more than three switches on a way"},
     {"close protocol_error", "a broken rule is a dropped packet; nothing closes for it"},
     {"error permission", "the system's, not the transport's"},
     {"error in_use", "the system's, not the transport's"},
@@ -39,6 +40,7 @@ void Reached::add(const events::CountingSink& events) {
   take(steps_, events::RecoveryStep{});
   take(closes_, events::CloseCause{});
   take(losses_, events::LossCause{});
+  take(verdicts_, events::WaysVerdict{});
 }
 
 void Reached::add(const std::string& what, uint64_t count) {
@@ -61,6 +63,7 @@ void Reached::add(const Reached& other) {
   sum(steps_, other.steps_);
   sum(closes_, other.closes_);
   sum(losses_, other.losses_);
+  sum(verdicts_, other.verdicts_);
   for (const Entry& entry : other.others_) add(entry.name, entry.count);
 }
 
@@ -78,6 +81,7 @@ std::vector<Reached::Entry> Reached::entries() const {
   list("recovery", steps_, events::RecoveryStep{});
   list("close", closes_, events::CloseCause{});
   list("error", errors_, ErrorCode{});
+  list("ways", verdicts_, events::WaysVerdict{});
   std::vector<Entry> others = others_;
   std::sort(others.begin(), others.end(),
             [](const Entry& a, const Entry& b) { return a.name < b.name; });

@@ -82,6 +82,8 @@ class Run {
     world.topology.changes = script.links;
     world.network.nic_queue = options.fabric.nic_queue;
     world.network.tells_errors = options.fabric.tells_errors;
+    world.network.time_exceeded_apart = options.fabric.time_exceeded_apart;
+    if (options.fabric.silent_switch) world.network.silent_switches = {0};
     return world;
   }
 

@@ -90,6 +90,7 @@ Result<void> Connection::post_paths(Nanos now, std::span<const uint16_t> paths) 
                 "one of them is no path of this connection that carries payload",
                 "its path statistics name those that there are");
   }
+  fixed_ = !paths.empty();
   return {};
 }
 
@@ -134,6 +135,7 @@ void Connection::finish(Nanos now, CloseCause cause, Error error) {
   end_error_ = std::move(error);
   outgoing_.fail_all(end_error_.code);
   flight_.close();
+  discovering_.reset();
   if (receiving_) --shared_.receiving;
   receiving_ = false;
   shared_.credits.leave(account_);
@@ -170,6 +172,7 @@ uint64_t Connection::own_window() const {
 
 void Connection::on_acked(const SentRun& run, uint32_t first, uint32_t count, bool was_lost) {
   if (session_ && run.sent_at > epoch_began_at_) session_->prove();
+  if (run.hop_limit != 0 && discovering_) discovering_->discovery.on_arrived(run.hop_limit);
   if (run.data && was_lost) count_needless(run, first, count);
   if (run.data) credit_.on_acked(cost_of(run, first, count), was_lost);
   if (run.data) {
@@ -250,8 +253,8 @@ std::span<const PathStatistics> Connection::path_statistics() {
 
 size_t Connection::bytes_held() const {
   return sizeof(Connection) + outgoing_.bytes_held() + incoming_.bytes_held() +
-         flight_.bytes_held() + acks_.bytes_held() + chunk_acks_.bytes_held() +
-         frames_.capacity() * sizeof(ControlRecord);
+         (discovering_ ? discovering_->discovery.bytes_held() : 0) + flight_.bytes_held() +
+         acks_.bytes_held() + chunk_acks_.bytes_held() + frames_.capacity() * sizeof(ControlRecord);
 }
 
 }  // namespace heddle::transport

@@ -11,6 +11,7 @@
 #include "transport/connection/flight.h"
 #include "transport/connection/shared.h"
 #include "transport/credits/credit_balance.h"
+#include "transport/path/discovery.h"
 #include "transport/recovery/ack_maker.h"
 #include "transport/security/session.h"
 #include "transport/wire/control.h"
@@ -40,6 +41,7 @@ class Connection final : private SentRunListener {
                             OperationId operation);
   bool post_cancel(Nanos now, ChannelId channel, Direction direction, OperationId operation);
   Result<void> post_paths(Nanos now, std::span<const uint16_t> paths);
+  Result<void> post_discovery(Nanos now);
   void post_close(Nanos now);
   void post_abort(Nanos now);
 
@@ -90,6 +92,8 @@ class Connection final : private SentRunListener {
   bool gone() const { return over() && last_words_left_ == 0 && !fencing_; }
   const ConnectionStatistics& statistics();
   std::span<const PathStatistics> path_statistics();
+  // False: nobody asked for them.
+  bool ways(FabricWays& found) const;
   size_t bytes_held() const;
   // Whether it has payload to come or to go: then its peer is watched closely.
   bool busy() const { return outgoing_.posted() > 0 || incoming_.posted() > 0; }
@@ -181,6 +185,22 @@ class Connection final : private SentRunListener {
   void count_arrival(Nanos now, uint64_t bytes, uint32_t datagrams, bool repeat);
   void write_answers(Nanos now, Writer& writer);
 
+  // connection_discovery.cc
+  // A look at the ways of the fabric, under way or kept for whoever asked.
+  struct Discovering {
+    Discovering(Nanos now, uint16_t paths) : discovery(now, paths) {}
+    Discovery discovery;
+    uint64_t mark = 0;  // that its probes carry
+    bool kept = false;  // somebody asked for what it finds
+    bool told = false;  // done
+  };
+  void plan_discovery(Nanos now);
+  void begin_discovery(Nanos now);
+  bool discover(Nanos now, TxBatch& batch);
+  void send_probe(Nanos now, TxBatch& batch, const Discovery::Probe& probe);
+  void handle_time_exceeded(const NetworkError& error);
+  void end_discovery(Nanos now);
+
   // connection_placed.cc
   void open_placed(const HandshakeParameters& peer, FlightOptions& flight);
   Sent send_chunk(Nanos now, TxBatch& batch, const Piece& piece);
@@ -222,6 +242,12 @@ class Connection final : private SentRunListener {
   CreditAccount account_;                 // of the peer, with shared_.credits
   Ring<ControlRecord> frames_;            // that the peer must get and that are not on their way
   Nanos frames_due_at_ = Nanos::never();  // they may wait for company until then
+
+  std::unique_ptr<Discovering> discovering_;
+  Nanos discover_at_ = Nanos::never();            // the next look, where there are any
+  uint64_t discovered_after_bytes_ = UINT64_MAX;  // sent, when the latest look began
+  bool discovers_ = false;                        // by itself
+  bool fixed_ = false;                            // the caller chose the paths
 
   // Handshake.
   ConnectionOptions options_;

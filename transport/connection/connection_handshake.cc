@@ -58,6 +58,7 @@ Result<void> Connection::begin_connect(Nanos now, const ConnectionOptions& optio
   if (options_.paths == 0) options_.paths = o.default_paths;
   if (options_.congestion.empty()) options_.congestion = o.congestion;
   if (options_.selector.empty()) options_.selector = o.selector;
+  if (!options_.discovery) options_.discovery = o.discovery;
   const ControllerOptions probe{{1500}, {15000}, {1 << 20}};
   if (!make_controller(options_.congestion, probe)) {
     return fail(ErrorCode::kInvalid, "cannot connect",
@@ -88,6 +89,7 @@ Result<void> Connection::begin_connect(Nanos now, const ConnectionOptions& optio
 Result<void> Connection::begin_accept(Nanos now, const InitPacket& init) {
   options_.paths = shared_.options.default_paths;
   options_.selector = shared_.options.selector;
+  options_.discovery = shared_.options.discovery;
   options_.congestion = init.parameters.congestion.data();
   if (options_.congestion.empty()) options_.congestion = shared_.options.congestion;
   peer_id_ = init.connection;
@@ -150,6 +152,7 @@ Result<void> Connection::open(Nanos now, const HandshakeParameters& peer,
   incoming_.open(peer.max_posted);
   outgoing_.set_limits({peer.max_channels, peer.max_posted, peer.eager_block_bytes,
                         peer.eager_blocks, chunk_bytes_});
+  plan_discovery(now);
   heard_at_ = now;
   keepalive_at_ = now + o.peer_dead_after / 5;
   ping_due_ = initiator_;  // the peer learns that its answer arrived, and a round trip is measured

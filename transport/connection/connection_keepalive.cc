@@ -63,6 +63,7 @@ void Connection::handle_network_error(Nanos now, const NetworkError& error) {
     flight_.on_too_large(now, error.path, error.limit_bytes);
     return;
   }
+  if (error.kind == NetworkErrorKind::kTimeExceeded) handle_time_exceeded(error);
   if (error.kind != NetworkErrorKind::kRefused) return;
   if (key_) {  // anybody may send ICMP
     note_hint("nobody listens on that port");
@@ -120,8 +121,12 @@ Nanos Connection::next_timeout() const {
   if (state_ == ConnectionState::kHandshaking) {
     return std::min({init_at_, began_at_ + shared_.options.handshake_timeout, close_by_});
   }
-  Nanos next = std::min({flight_.next_timeout(), keepalive_at_, close_by_, acks_.due_at(),
-                         chunk_acks_.due_at(), fence_at_, frames_due_at_, demand_at_});
+  Nanos next =
+      std::min({flight_.next_timeout(), keepalive_at_, close_by_, acks_.due_at(),
+                chunk_acks_.due_at(), fence_at_, frames_due_at_, demand_at_, discover_at_});
+  if (discovering_ && !discovering_->told) {
+    next = std::min(next, discovering_->discovery.next_timeout());
+  }
   const Nanos unanswered = flight_.first_unanswered();
   if (unanswered != Nanos::never())
     next = std::min(next, unanswered + shared_.options.peer_dead_after);

@@ -86,6 +86,7 @@ bool Connection::transmit(Nanos now, TxBatch& batch) {
   }
   if (accept_due_ && !send_accept(batch)) return true;
   if (credit_.on()) update_demand(now);
+  if ((discovers_ || discovering_) && discover(now, batch)) return true;
   // Asked after everything that happens, and mostly nothing is due.
   if (!outgoing_.has_work() && !control_due(now) && !flight_.wants_size_probe()) {
     flight_.note_idle();

@@ -277,10 +277,14 @@ void Flight::sent(Nanos now, uint16_t id) {
   SentRun& run = pool_[recording_];
   run.sent_at = now;
   path.sent.append(pool_, recording_);
+  newest_sent_at_ = now;
+  if (run.hop_limit != 0) {
+    if (path.probe_at.near(now) == Nanos::never()) forget_losses_later(now, path);
+    return;
+  }
   const uint64_t bytes = run.bytes(0, run.count);
   in_flight_bytes_ += bytes;
   in_flight_segments_ += run.count;
-  newest_sent_at_ = now;
   if (path.active()) {
     const Nanos probe_at = now + patience(path, seconds(1));
     path.probe_at = CoarseTime(probe_at);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/random.h"
@@ -124,6 +125,11 @@ class Flight final : private SentRunListener {
   uint16_t current_path() const { return current_path_; }  // during a listener's call
   Nanos smoothed_rtt() const { return round_trip_.smoothed(); }  // zero: never measured
   bool any_active() const { return active_ > 0; }
+  // Whether no path is set aside.
+  bool all_active() const;
+  uint32_t active() const { return active_; }  // paths that carry payload
+  // Whether a path was set aside or has returned since this was last asked.
+  bool take_paths_changed() { return std::exchange(paths_changed_, false); }
   // Whether this packet was sent and may not have arrived.
   bool awaits(uint16_t path, uint64_t number) const {
     return path < datagram_paths_ && paths_[path].sent.awaits(pool_, number);
@@ -178,6 +184,7 @@ class Flight final : private SentRunListener {
   void find_losses(Nanos now, uint16_t path, Nanos acked_sent_at);
   void take_losses(Nanos now, uint16_t path, events::LossCause cause);
   void forget_losses(Nanos now, uint16_t path);
+  void forget_losses_later(Nanos now, TxPath& path);
   void on_acked(const SentRun& run, uint32_t first, uint32_t count, bool was_lost) override;
   void on_lost(const SentRun& run, uint32_t first, uint32_t count,
                events::LossCause cause) override;
@@ -219,6 +226,7 @@ class Flight final : private SentRunListener {
   uint32_t active_ = 0;   // of those that carry payload
   bool chosen_ = false;   // some are left out
   bool strayed_ = false;  // of those chosen none works: payload takes the others
+  bool paths_changed_ = false;
   uint16_t probes_wanted_ = 0;
   uint16_t next_probe_ = 0;
   uint32_t recording_ = kNoIndex;  // between record() and sent()

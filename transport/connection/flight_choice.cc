@@ -37,6 +37,11 @@ void Flight::settle_choice(Nanos now) {
                  strayed_ ? RecoveryStep::kChoiceFailed : RecoveryStep::kChoiceReturned);
 }
 
+bool Flight::all_active() const {
+  return std::all_of(paths_.begin(), paths_.end(),
+                     [](const TxPath& path) { return path.active(); });
+}
+
 void Flight::count_active() {
   active_ = 0;
   for (uint16_t id = 0; id < paths_.size(); ++id) active_ += paths_[id].active() && carries(id);

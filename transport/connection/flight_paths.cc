@@ -40,6 +40,7 @@ void Flight::set_state(Nanos now, uint16_t id, PathState state) {
   if (path.active() && carries(id)) --active_;
   if (state == PathState::kActive && carries(id)) ++active_;
   path.state = state;
+  paths_changed_ = true;
   observer_.emit(events::PathChanged{now, connection_, id, state});
   refresh_usable(id);
   if (chosen_) settle_choice(now);
@@ -138,7 +139,8 @@ void Flight::handle_path_timeout(Nanos now, uint16_t id) {
   if (!path.probe_at.due(now)) return;
   if (path.active() && path.sent.in_flight_segments() == 0) {
     forget_losses(now, id);
-    path.probe_at = path.sent.remembers_lost() ? CoarseTime(now + kForgetEvery) : CoarseTime();
+    path.probe_at = {};
+    if (path.sent.remembers_lost()) forget_losses_later(now, path);
     return;
   }
   if (path.active() && path.probes_unanswered >= kTailProbes) {
@@ -162,6 +164,11 @@ void Flight::handle_path_timeout(Nanos now, uint16_t id) {
   if (path.active() || active_ == 0) note_probe(now);
   want_probe(id);
   path.probe_at = CoarseTime(now + patience(path, path.active() ? seconds(1) : kLongestPatience));
+}
+
+void Flight::forget_losses_later(Nanos now, TxPath& path) {
+  path.probe_at = CoarseTime(now + kForgetEvery);
+  wake_by(path.probe_at.near(now));
 }
 
 void Flight::handle_timeout(Nanos now) {

@@ -8,6 +8,8 @@
 namespace heddle::transport {
 namespace {
 
+using events::WaysVerdict;
+
 // Probes leave one by one.
 constexpr Nanos kBetweenProbes = micros(100);
 // How long a round waits for its answers; each round without one waits four times as long.
@@ -20,7 +22,7 @@ constexpr uint32_t kMostProbes = 4096;
 }  // namespace
 
 Discovery::Discovery(Nanos now, uint16_t paths)
-    : seen_(size_t{paths} * kMostHops, kSilent), way_of_(paths) {
+    : paths_(paths), seen_(size_t{paths} * kMostHops, kSilent) {
   begin_hop(now);
 }
 
@@ -28,6 +30,7 @@ void Discovery::begin_hop(Nanos now) {
   ++hop_;
   answered_ = 0;
   idle_rounds_ = 0;
+  confirm_due_ = false;
   left_ = paths();
   begin_round(now);
 }
@@ -35,21 +38,33 @@ void Discovery::begin_hop(Nanos now) {
 void Discovery::begin_round(Nanos now) {
   before_ = answered_;
   cursor_ = 0;
+  waited_ = false;
   at_ = now;
 }
 
 bool Discovery::poll_probe(Nanos now, Probe& probe) {
   if (done_ || now < at_) return false;
+  if (confirm_due_) {
+    // In turn: one of the paths may be dead.
+    probe = {static_cast<uint16_t>((idle_rounds_ - 1u) % paths()), hop_, true};
+    confirm_due_ = false;
+    ++sent_;
+    at_ = now + kBetweenProbes;
+    return true;
+  }
   while (cursor_ < paths() && left_ > 0) {
     const uint16_t path = cursor_++;
     if (seen(path, hop_) != kSilent) continue;
     --left_;
     ++sent_;
-    probe = {path, hop_, confirming_};
-    const Nanos wait = std::min(kFirstWait * (int64_t{1} << 2 * idle_rounds_), kLongestWait);
-    const bool last = left_ == 0 || cursor_ == paths();
-    at_ = now + (last ? wait : kBetweenProbes);
+    probe = {path, hop_, false};
+    at_ = now + kBetweenProbes;
     return true;
+  }
+  if (!waited_) {
+    waited_ = true;
+    at_ = now + std::min(kFirstWait * (int64_t{1} << 2 * idle_rounds_), kLongestWait);
+    return false;
   }
   end_round(now);
   return !done_ && at_ <= now && poll_probe(now, probe);
@@ -58,22 +73,21 @@ bool Discovery::poll_probe(Nanos now, Probe& probe) {
 void Discovery::end_round(Nanos now) {
   const auto fresh = static_cast<uint16_t>(answered_ - before_);
   if (answered_ == paths()) {
-    if (hop_ == kMostHops) return finish();
+    if (hop_ == kMostHops) return finish(WaysVerdict::kTooFar);
     return begin_hop(now);
   }
   idle_rounds_ = fresh > 0 ? uint8_t{0} : static_cast<uint8_t>(idle_rounds_ + 1);
+  // Some answered and some do not: what the others pass is not known.
   if (idle_rounds_ == kIdleRounds || sent_ >= kMostProbes) {
-    // Some answered and some do not: what the others pass is not known.
-    if (answered_ > 0 || confirming_ || sent_ >= kMostProbes) return finish();
-    confirming_ = true;
-    idle_rounds_ = 0;
+    return finish(WaysVerdict::kSilentRouter);
   }
+  confirm_due_ = answered_ == 0;
   // A router that limits its answers gives them the sooner the fewer are asked for.
-  left_ = confirming_ ? uint16_t{1} : std::max<uint16_t>(static_cast<uint16_t>(2 * fresh), 2);
+  left_ = std::max<uint16_t>(static_cast<uint16_t>(2 * fresh), 2);
   begin_round(now);
 }
 
-void Discovery::on_answer(uint16_t path, uint8_t hop, const Router& router) {
+void Discovery::on_answer(uint16_t path, uint8_t hop, const RouterAddress& router) {
   if (done_ || path >= paths() || hop == 0 || hop > hop_ || seen(path, hop) != kSilent) return;
   const auto at = std::find(routers_.begin(), routers_.end(), router);
   seen(path, hop) = static_cast<uint16_t>(at - routers_.begin());
@@ -83,39 +97,43 @@ void Discovery::on_answer(uint16_t path, uint8_t hop, const Router& router) {
 
 // That of hops before it nothing arrived is known: routers answered there.
 void Discovery::on_arrived(uint8_t hop) {
-  if (done_ || !confirming_ || hop != hop_ || answered_ > 0) return;
+  if (done_ || hop != hop_ || answered_ > 0) return;
+  arrived_ = true;
+  finish(WaysVerdict::kKnown);
+  if (!are_enough(paths(), ways().seen)) verdict_ = WaysVerdict::kFewPaths;
+}
+
+void Discovery::finish(WaysVerdict verdict) {
+  verdict_ = verdict;
+  done_ = true;
+}
+
+FabricWays Discovery::ways() const {
+  FabricWays found;
+  found.verdict = verdict_;
+  found.hops = static_cast<uint8_t>(hop_ - (arrived_ ? 1 : 0));
   std::map<std::vector<uint16_t>, uint16_t> ways;
   for (uint16_t path = 0; path < paths(); ++path) {
     std::vector<uint16_t> way;
-    for (uint8_t each = 1; each < hop_; ++each) way.push_back(seen(path, each));
-    way_of_[path] = ways.emplace(way, static_cast<uint16_t>(ways.size())).first->second;
+    for (uint8_t hop = 1; hop <= found.hops; ++hop) {
+      const uint16_t router = seen(path, hop);
+      way.push_back(router);
+      found.routers.push_back(router == kSilent ? RouterAddress{} : routers_[router]);
+    }
+    const auto number = static_cast<uint16_t>(ways.size());
+    found.way_of.push_back(ways.emplace(std::move(way), number).first->second);
   }
-  const auto found = static_cast<uint32_t>(ways.size());
-  ways_ = enough(found, paths()) ? found : 0;
-  finish();
+  found.seen = static_cast<uint32_t>(ways.size());
+  return found;
 }
 
-void Discovery::finish() { done_ = true; }
-
-const Discovery::Router* Discovery::router(uint16_t path, uint8_t hop) const {
-  const uint16_t at = seen(path, hop);
-  return at == kSilent ? nullptr : &routers_[at];
-}
-
-std::vector<uint16_t> Discovery::some_of_each_way(uint16_t each) const {
-  std::vector<uint16_t> taken(ways_);
+std::vector<uint16_t> some_of_each_way(const FabricWays& ways, uint16_t each) {
+  std::vector<uint16_t> taken(ways.seen);
   std::vector<uint16_t> some;
-  for (uint16_t path = 0; path < paths() && ways_ > 0; ++path) {
-    if (taken[way_of_[path]]++ < each) some.push_back(path);
+  for (uint16_t path = 0; path < ways.way_of.size(); ++path) {
+    if (taken[ways.way_of[path]]++ < each) some.push_back(path);
   }
   return some;
-}
-
-bool Discovery::enough(uint32_t ways, uint32_t entropies) {
-  const double others = 1.0 / (ways + 1.0);
-  double chance = ways + 1.0;
-  for (uint32_t i = 0; i < entropies; ++i) chance *= 1.0 - others;
-  return ways > 0 && chance < 0.01;
 }
 
 }  // namespace heddle::transport

@@ -57,6 +57,11 @@ void SentList::append(SentPool& pool, uint32_t index) {
     pool[tail_].next = index;
   }
   tail_ = index;
+  if (run.hop_limit != 0) {  // remembered in case that it arrives, and not awaited
+    run.lost = run.all();
+    ++lost_runs_;
+    return;
+  }
   in_flight_bytes_ += static_cast<uint32_t>(run.bytes(0, run.count));
   in_flight_segments_ += run.count;
 }
@@ -86,11 +91,13 @@ void SentList::settle(SentRun& run, uint64_t fresh, AckOutcome& outcome,
     listener.on_acked(run, first, count, false);
   });
   for_each_row(spurious, [&](uint32_t first, uint32_t count) {
-    outcome.spurious_segments += count;
-    outcome.spurious_behind =
-        std::max(outcome.spurious_behind,
-                 largest_acked() - std::min(largest_acked(), run.first_number + first));
-    outcome.spurious_sent_at = run.sent_at;
+    if (run.hop_limit == 0) {
+      outcome.spurious_segments += count;
+      outcome.spurious_behind =
+          std::max(outcome.spurious_behind,
+                   largest_acked() - std::min(largest_acked(), run.first_number + first));
+      outcome.spurious_sent_at = run.sent_at;
+    }
     listener.on_acked(run, first, count, true);
   });
   run.acked |= fresh;

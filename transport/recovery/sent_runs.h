@@ -53,7 +53,8 @@ struct SentRun {
   bool sizes_path = false;  // a probe of the path's size
   bool asks = false;        // for an acknowledgement at once
   uint8_t control_count = 0;
-  DataRecord row;                                  // where data
+  uint8_t hop_limit = 0;  // above 0: it may end on its way on purpose, so nobody misses it
+  DataRecord row;         // where data
   std::array<ControlRecord, kMaxControl> control;  // where not
 
   uint64_t all() const { return count == 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }

@@ -1,0 +1,145 @@
+// What a connection believes of answers to its probes, and what anybody can do to it who may send
+// ICMP. Fabrics with switches are the simulator's (simulator/discovery_test.cc).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <set>
+
+#include "transport/testing/pair_fixture.h"
+
+namespace heddle::transport::testing {
+namespace {
+
+using events::WaysVerdict;
+
+// Two routers one behind the other on every way; the second has one of two names.
+class AnswersTest : public PairFixture {
+ protected:
+  // `change` is made to each answer.
+  void open(std::function<void(NetworkError&)> change = [](NetworkError&) {}) {
+    change_ = std::move(change);
+    PairOptions options;
+    options.drop = [this](int side, const TxBurst& burst, uint32_t) {
+      return side == 0 && ends_on_its_way(burst);
+    };
+    ConnectionOptions connection;
+    connection.paths = 32;
+    start(std::move(options), connection);
+  }
+  FabricWays look(Nanos limit = seconds(60)) {
+    EXPECT_TRUE(end(0).post_discovery(pair_->now(), client_));
+    FabricWays found;
+    EXPECT_TRUE(
+        pair_->run_until([&] { return !end(0).ways(client_, found) || !found.under_way; }, limit));
+    return found;
+  }
+
+  std::set<uint16_t> probed_;  // paths
+
+ private:
+  bool ends_on_its_way(const TxBurst& burst) {
+    if (burst.hop_limit == 0 || burst.hop_limit > 2) return false;
+    probed_.insert(burst.path);
+    NetworkError error;
+    error.kind = NetworkErrorKind::kTimeExceeded;
+    error.to = burst.to;
+    error.path = burst.path;
+    error.router[0] = burst.hop_limit;
+    error.router[1] = burst.hop_limit == 2 ? static_cast<uint8_t>(burst.path % 2) : uint8_t{0};
+    error.quoted_bytes = static_cast<uint8_t>(error.quoted.size());
+    std::copy_n(burst.headers, error.quoted.size(), error.quoted.begin());
+    change_(error);
+    end(0).handle_network_error(pair_->now(), error);
+    return true;
+  }
+
+  std::function<void(NetworkError&)> change_;
+};
+
+TEST_F(AnswersTest, AnswersThatQuoteTheirProbeCount) {
+  open();
+  const FabricWays found = look();
+  EXPECT_EQ(found.ways(), 2u);
+  EXPECT_EQ(found.hops, 2);
+  EXPECT_EQ(probed_.size(), 32u);
+}
+
+TEST_F(AnswersTest, NothingIsKnownBeforeSomebodyAsks) {
+  open();
+  FabricWays found;
+  EXPECT_FALSE(end(0).ways(client_, found));
+  pair_->run_for(seconds(2));
+  EXPECT_TRUE(probed_.empty());
+}
+
+// Whoever did not see a probe knows neither its secret nor, all together, its connection and path.
+TEST_F(AnswersTest, ForgedAnswersAreNotBelieved) {
+  const std::pair<const char*, std::function<void(NetworkError&)>> forgeries[] = {
+      {"another secret", [](NetworkError& e) { e.quoted[20] ^= std::byte{1}; }},
+      {"another connection", [](NetworkError& e) { e.quoted[5] ^= std::byte{1}; }},
+      {"another path in the packet", [](NetworkError& e) { e.quoted[2] ^= std::byte{1}; }},
+      {"another path of this host", [](NetworkError& e) { e.path ^= 1; }},
+      {"a hop that was not asked", [](NetworkError& e) { e.quoted[16] = std::byte{7}; }},
+      {"no hop", [](NetworkError& e) { e.quoted[16] = std::byte{0}; }},
+      {"too little to tell", [](NetworkError& e) { e.quoted_bytes = 23; }},
+      {"another peer", [](NetworkError& e) { e.to.port ^= 1; }},
+  };
+  for (const auto& [what, forge] : forgeries) {
+    open(forge);
+    const FabricWays found = look();
+    EXPECT_EQ(found.verdict, WaysVerdict::kSilentRouter) << what;
+    EXPECT_EQ(found.hops, 1) << what;
+    EXPECT_TRUE(exchange(1)) << what;
+  }
+}
+
+// One who sees every probe can name what routers he likes: it ends, and payload still moves.
+TEST_F(AnswersTest, ARouterThatLiesAboutItsNameHarmsTheCountOnly) {
+  uint8_t names = 0;
+  open([&names](NetworkError& e) { e.router[2] = names++; });
+  const FabricWays found = look();
+  EXPECT_EQ(found.verdict, WaysVerdict::kFewPaths);
+  EXPECT_EQ(found.seen, 32u);
+  EXPECT_TRUE(exchange(1));
+}
+
+TEST_F(AnswersTest, WhatIsAskedTwiceAtATimeIsLookedForOnce) {
+  open();
+  ASSERT_TRUE(end(0).post_discovery(pair_->now(), client_));
+  EXPECT_EQ(look().ways(), 2u);
+  EXPECT_EQ(look().ways(), 2u) << "and again, later";
+}
+
+TEST_F(AnswersTest, AnswersToAConnectionThatDoesNotAskAreNothing) {
+  open();
+  NetworkError error;
+  error.kind = NetworkErrorKind::kTimeExceeded;
+  error.to = pair_->address(1);
+  error.quoted_bytes = 24;
+  for (int i = 0; i < 1000; ++i) end(0).handle_network_error(pair_->now(), error);
+  EXPECT_TRUE(exchange(1));
+  FabricWays found;
+  EXPECT_FALSE(end(0).ways(client_, found));
+}
+
+TEST_F(AnswersTest, OnlyAnOpenConnectionLooks) {
+  make();
+  client_ = connect();
+  const Result<void> early = end(0).post_discovery(pair_->now(), client_);
+  ASSERT_FALSE(early);
+  EXPECT_EQ(early.error().code, ErrorCode::kClosed);
+}
+
+TEST_F(AnswersTest, AConnectionThatEndsWhileItLooksIsGone) {
+  open();
+  ASSERT_TRUE(end(0).post_discovery(pair_->now(), client_));
+  pair_->run_for(millis(5));
+  end(0).post_close(pair_->now(), client_);
+  EXPECT_TRUE(run_until_closed(seconds(4)));
+  EXPECT_EQ(end(0).records_lent(), 0u);
+}
+
+}  // namespace
+}  // namespace heddle::transport::testing
