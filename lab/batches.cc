@@ -148,6 +148,12 @@ std::vector<std::pair<std::string, std::string>> sysctls(const Layout& layout, c
     // Addresses, protocol, ports.
     list.emplace_back(fmt::format("{}/fib_multipath_hash_fields", family), "55");
   }
+  // A switch answers as often as it is asked: no limit a peer, and none over all peers, which holds
+  // for the types in the masks only.
+  list.emplace_back("ipv4/icmp_ratelimit", "0");
+  list.emplace_back("ipv4/icmp_ratemask", "0");
+  list.emplace_back("ipv6/icmp/ratelimit", "0");
+  list.emplace_back("ipv6/icmp/ratemask", "255");
   return list;
 }
 

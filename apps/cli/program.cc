@@ -12,6 +12,7 @@
 #include "apps/cli/config_command.h"
 #include "apps/cli/key_command.h"
 #include "apps/cli/lab_command.h"
+#include "apps/cli/paths_command.h"
 #include "apps/cli/perf_command.h"
 #include "apps/cli/ping_command.h"
 #include "apps/cli/terminal.h"
@@ -56,6 +57,7 @@ int report(const CLI::App& root, const CLI::ParseError& error) {
 void add_commands(CLI::App& root, Invocation& invocation) {
   add_ping_command(root, invocation);
   add_perf_command(root, invocation);
+  add_paths_command(root, invocation);
   add_lab_command(root, invocation);
   add_config_command(root, invocation);
   add_key_command(root, invocation);

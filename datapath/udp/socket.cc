@@ -92,17 +92,6 @@ Result<void> bind_to(const Socket& socket, const Attachment& attachment, uint16_
   return {};
 }
 
-Result<uint16_t> port_of(const Socket& socket, const Attachment& attachment,
-                         const std::string& what) {
-  SocketAddress address;
-  auto length = static_cast<socklen_t>(address.bytes.size());
-  auto* raw = reinterpret_cast<sockaddr*>(address.bytes.data());
-  if (getsockname(socket.descriptor(), raw, &length) != 0) {
-    return refuse(what, errno, attachment.local);
-  }
-  return from_socket_address(address.bytes.data()).port;
-}
-
 // A port that the system chose, bound by its number: so it stays when the socket changes its peer.
 Result<void> bind_to_free_port(const Socket& socket, const Attachment& attachment,
                                const std::string& what) {
@@ -113,9 +102,7 @@ Result<void> bind_to_free_port(const Socket& socket, const Attachment& attachmen
       Result<Socket> finder = make_socket(attachment, what);
       if (!finder) return fail(std::move(finder).error());
       if (Result<void> bound = bind_to(*finder, attachment, 0, what); !bound) return bound;
-      Result<uint16_t> found = port_of(*finder, attachment, what);
-      if (!found) return fail(std::move(found).error());
-      port = *found;
+      port = bound_port(finder->descriptor());
     }
     Result<void> bound = bind_to(socket, attachment, port, what);
     const bool taken_meanwhile = !bound && bound.error().code == ErrorCode::kInUse;
@@ -192,9 +179,7 @@ Result<ReceiveSocket> open_receive_socket(const UdpOptions& options) {
   if (Result<void> bound = bind_to(made.socket, made.attachment, options.port, what); !bound) {
     return fail(std::move(bound).error());
   }
-  const Result<uint16_t> port = port_of(made.socket, made.attachment, what);
-  if (!port) return fail(port.error());
-  made.attachment.local.port = *port;
+  made.attachment.local.port = bound_port(made.socket.descriptor());
   return made;
 }
 
@@ -213,6 +198,14 @@ Result<Socket> open_send_socket(const Attachment& attachment) {
   Result<void> bound = bind_to_free_port(*made, attachment, what);
   if (!bound) return fail(std::move(bound).error());
   return made;
+}
+
+uint16_t bound_port(int descriptor) {
+  SocketAddress address;
+  auto length = static_cast<socklen_t>(address.bytes.size());
+  auto* raw = reinterpret_cast<sockaddr*>(address.bytes.data());
+  CHECK(getsockname(descriptor, raw, &length) == 0);
+  return from_socket_address(address.bytes.data()).port;
 }
 
 bool kernel_segments(const Socket& socket) { return socket.get(IPPROTO_UDP, UDP_SEGMENT, -1) >= 0; }

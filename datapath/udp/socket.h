@@ -47,6 +47,9 @@ Result<ReceiveSocket> open_receive_socket(const UdpOptions& options);
 // errors wait in its error queue.
 Result<Socket> open_send_socket(const Attachment& attachment);
 
+// The port that a socket is bound to.
+uint16_t bound_port(int descriptor);
+
 // Whether the kernel can cut a row into datagrams (Linux 4.18).
 bool kernel_segments(const Socket& socket);
 

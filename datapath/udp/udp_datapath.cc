@@ -122,6 +122,10 @@ UdpDatapath::UdpDatapath(const UdpOptions& options, ReceiveSocket receive,
            segments ? "on" : "off", receive.coalesces ? "on" : "off", receive.buffer_bytes);
 }
 
+uint16_t UdpDatapath::source_port(uint16_t path) const {
+  return bound_port(sender_.path(path).descriptor());
+}
+
 Nanos UdpDatapath::now() { return monotonic_now(); }
 
 size_t UdpDatapath::transmit(std::span<const TxBurst> bursts) {

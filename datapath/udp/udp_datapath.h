@@ -21,6 +21,7 @@ class UdpDatapath final : public Datapath {
 
   const Capabilities& capabilities() const override { return capabilities_; }
   transport::Address local_address() const override { return local_; }
+  uint16_t source_port(uint16_t path) const override;
   Nanos now() override;
   size_t transmit(std::span<const transport::TxBurst> bursts) override;
   size_t receive(RxBatch& batch, const transport::Prediction* prediction) override;

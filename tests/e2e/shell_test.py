@@ -17,14 +17,14 @@ class Shell(unittest.TestCase):
         self.assertRegex(done.stdout, r"^heddle \d+\.\d+\.\d+ \(\w")
 
     def test_help_has_an_example(self):
-        for command in (("ping",), ("perf",), ("config", "show"), ("completion",)):
+        for command in (("ping",), ("perf",), ("paths",), ("config", "show"), ("completion",)):
             done = program.run(*command, "--help")
             self.assertEqual(done.returncode, 0)
             self.assertIn("Example:", done.stdout, command)
             self.assertIn("heddle " + " ".join(command), done.stdout)
 
     def test_help_of_commands_that_run_long_tells_the_exit_statuses(self):
-        for command in ("ping", "perf"):
+        for command in ("ping", "perf", "paths"):
             self.assertRegex(program.run(command, "--help").stdout, r"130 for Ctrl-C, 143 for")
 
     def test_config_says_where_values_come_from(self):

@@ -32,8 +32,9 @@ Unexpected stopped() { return fail(ErrorCode::kCancelled, "stopped", "interrupte
 }  // namespace
 
 Result<std::unique_ptr<Client>> Client::connect(engine::Endpoint& endpoint, const std::string& host,
-                                                uint16_t default_port, const std::string& server) {
-  Result<engine::Connection> connection = endpoint.connect(host, default_port);
+                                                uint16_t default_port, const std::string& server,
+                                                const engine::ConnectionOptions& options) {
+  Result<engine::Connection> connection = endpoint.connect(host, default_port, options);
   if (!connection) return fail(connection.error());
   std::unique_ptr<Client> client(new Client(endpoint, *connection));
   if (Result<void> same = check_family(endpoint, *connection); !same) return fail(same.error());

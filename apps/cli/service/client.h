@@ -15,7 +15,8 @@ class Client {
   // Endpoint::connect and wait_open, kVersion, kCancelled (a signal came), what the server refuses.
   static Result<std::unique_ptr<Client>> connect(engine::Endpoint& endpoint,
                                                  const std::string& host, uint16_t default_port,
-                                                 const std::string& server);
+                                                 const std::string& server,
+                                                 const engine::ConnectionOptions& options = {});
   // Says good-bye where the connection still lives.
   ~Client();
   Client(const Client&) = delete;

@@ -1,0 +1,128 @@
+// Look: see look.h.
+#include "apps/cli/paths/look.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "apps/cli/interrupt.h"
+#include "apps/cli/quantity.h"
+#include "apps/cli/service/echo.h"
+#include "apps/cli/terminal.h"
+#include "datapath/resolve.h"
+
+namespace heddle::cli {
+namespace {
+
+constexpr Nanos kSlice = millis(20);
+constexpr uint64_t kMessageBytes = 64;
+constexpr uint32_t kRounds = 10;
+constexpr Nanos kLongestTest = seconds(86'400);
+
+Unexpected stopped() { return fail(ErrorCode::kCancelled, "stopped", "interrupted by a signal"); }
+
+Result<transport::FabricWays> wait_for_ways(Client& client) {
+  engine::Endpoint& endpoint = client.endpoint();
+  if (Result<void> begun = endpoint.find_ways(client.connection()); !begun) {
+    return fail(begun.error());
+  }
+  ProgressLine progress;
+  const Nanos began = endpoint.now();
+  while (true) {
+    if (interrupted() != 0) return stopped();
+    if (Result<void> alive = client.alive(); !alive) return fail(alive.error());
+    std::optional<transport::FabricWays> found = endpoint.ways(client.connection());
+    if (found && !found->under_way) return std::move(*found);
+    progress.show(fmt::format("waiting for routers, {}", span_text(endpoint.now() - began)));
+    endpoint.progress(kSlice);
+  }
+}
+
+std::string text_of(const transport::RouterAddress& router) {
+  if (router == transport::RouterAddress{}) return {};
+  return datapath::host_text({.host = router});
+}
+
+FoundWays describe(const Client& client, const transport::FabricWays& told) {
+  FoundWays found;
+  found.peer = client.peer();
+  found.paths = static_cast<uint32_t>(told.way_of.size());
+  found.verdict = told.verdict;
+  found.hops = told.hops;
+  found.ways.resize(told.seen);
+  for (uint16_t path = 0; path < found.paths; ++path) {
+    FoundWay& way = found.ways[told.way_of[path]];
+    way.paths.push_back({path, client.endpoint().source_port(path)});
+    if (way.paths.size() == 1) {
+      for (uint8_t hop = 1; hop <= told.hops; ++hop) {
+        way.routers.push_back(text_of(told.router(path, hop)));
+      }
+    }
+    if (!way.routers.empty() && way.routers.back().empty()) ++found.silent_paths;
+  }
+  return found;
+}
+
+bool works(const Client& client, const FoundWay& way) {
+  const auto statistics = client.endpoint().path_statistics(client.connection());
+  return std::any_of(way.paths.begin(), way.paths.end(), [&](const WayPath& each) {
+    return each.path < statistics.size() && statistics[each.path].active;
+  });
+}
+
+// Rounds over the paths of one way. Where none of them works, they are taken over others.
+Result<void> measure(Client& client, EchoClient& echo, FoundWay& way) {
+  std::vector<uint16_t> paths;
+  for (const WayPath& each : way.paths) paths.push_back(each.path);
+  Result<void> fixed = client.endpoint().fix_paths(client.connection(), paths);
+  if (!fixed) return fixed;
+  std::vector<Nanos> times;
+  for (uint32_t round = 0; round <= kRounds; ++round) {
+    if (Result<void> is_ready = echo.ready(); !is_ready) return is_ready;
+    const Result<Nanos> time = echo.round();
+    if (!time) return fail(time.error());
+    if (round > 0) times.push_back(*time);  // the first finds nothing warm
+  }
+  std::sort(times.begin(), times.end());
+  way.round_trip_min = times.front();
+  way.round_trip_median = times[times.size() / 2];
+  way.works = works(client, way);
+  return {};
+}
+
+Result<void> measure_all(Client& client, FoundWays& found) {
+  const TestOptions test{
+      .test = "lat", .message_bytes = kMessageBytes, .window = 1, .duration = kLongestTest};
+  Result<Json> ready = client.ask(to_json(test), "ready");
+  if (!ready) return fail(ready.error());
+  Result<MessageSlots> sending = MessageSlots::make(client.endpoint(), kMessageBytes, 1);
+  if (!sending) return fail(sending.error());
+  Result<MessageSlots> receiving =
+      MessageSlots::make(client.endpoint(), kMessageBytes, kEchoWindow);
+  if (!receiving) return fail(receiving.error());
+  EchoClient echo(client.endpoint(), client.connection(), kMessageBytes, std::move(*sending),
+                  std::move(*receiving));
+  ProgressLine progress;
+  for (size_t i = 0; i < found.ways.size(); ++i) {
+    progress.show(fmt::format("measuring way {} of {}", i + 1, found.ways.size()));
+    if (Result<void> done = measure(client, echo, found.ways[i]); !done) return done;
+  }
+  progress.clear();
+  if (Result<void> all = client.endpoint().fix_paths(client.connection(), {}); !all) return all;
+  if (Result<void> finished = echo.finish(); !finished) return finished;
+  Result<Json> told = client.hear("result");
+  return told ? Result<void>() : fail(told.error());
+}
+
+}  // namespace
+
+Result<FoundWays> look_for_ways(Client& client, uint32_t paths_asked) {
+  const Result<transport::FabricWays> told = wait_for_ways(client);
+  if (!told) return fail(told.error());
+  FoundWays found = describe(client, *told);
+  found.paths_asked = paths_asked;
+  if (Result<void> measured = measure_all(client, found); !measured) return fail(measured.error());
+  return found;
+}
+
+}  // namespace heddle::cli
