@@ -25,4 +25,8 @@ Result<std::unique_ptr<engine::Endpoint>> attach_server(const Config& config) {
   return attach(config, static_cast<uint16_t>(config.integer("port")), true);
 }
 
+Result<std::unique_ptr<engine::Endpoint>> attach_rank(const Config& config) {
+  return attach(config, 0, true);
+}
+
 }  // namespace heddle::cli

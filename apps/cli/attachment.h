@@ -15,5 +15,7 @@ namespace heddle::cli {
 Result<std::unique_ptr<engine::Endpoint>> attach_client(const Config& config);
 // For a server: the configured port. Errors likewise.
 Result<std::unique_ptr<engine::Endpoint>> attach_server(const Config& config);
+// For a rank: any free port, at which it accepts the others. Errors likewise.
+Result<std::unique_ptr<engine::Endpoint>> attach_rank(const Config& config);
 
 }  // namespace heddle::cli

@@ -15,6 +15,8 @@
 #include "apps/cli/paths_command.h"
 #include "apps/cli/perf_command.h"
 #include "apps/cli/ping_command.h"
+#include "apps/cli/ranks_command.h"
+#include "apps/cli/run_command.h"
 #include "apps/cli/terminal.h"
 #include "base/revision.h"
 #include "base/version.h"
@@ -58,6 +60,8 @@ void add_commands(CLI::App& root, Invocation& invocation) {
   add_ping_command(root, invocation);
   add_perf_command(root, invocation);
   add_paths_command(root, invocation);
+  add_run_command(root, invocation);
+  add_ranks_command(root, invocation);
   add_lab_command(root, invocation);
   add_config_command(root, invocation);
   add_key_command(root, invocation);

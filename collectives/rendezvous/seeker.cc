@@ -1,5 +1,6 @@
 // Seeker: see seeker.h. All places are tried at once, since some may be dead ends that do not
-// answer; the first that opens is asked, the others wait for it to turn out wrong.
+// answer; the first that opens is asked, the others wait for it to turn out wrong. A place that was
+// named earlier has a head start, so that all ranks come by the same kind of address.
 #include "collectives/rendezvous/seeker.h"
 
 #include <algorithm>
@@ -11,8 +12,9 @@ namespace heddle::collectives {
 namespace {
 
 constexpr engine::Channel kChannel = 0;
-constexpr Nanos kPause = millis(100);  // before the next attempt
-constexpr uint16_t kPaths = 2;         // in case that one is dead
+constexpr Nanos kPause = millis(100);       // before the next attempt
+constexpr uint16_t kPaths = 2;              // in case that one is dead
+constexpr Nanos kPreference = millis(250);  // for the first of the places to open first
 constexpr Nanos kWelcome = seconds(1);
 constexpr size_t kMostPlaces = 16;
 
@@ -44,8 +46,10 @@ Nanos Seeker::turn() {
   if (attempts_.empty() && now >= begin_at_) begin(now);
   bool one_asks = std::any_of(attempts_.begin(), attempts_.end(),
                               [](const Attempt& attempt) { return attempt.asked; });
+  bool better_may_come = false;
   for (auto it = attempts_.begin(); it != attempts_.end() && !outcome_;) {
-    const bool goes_on = look_at(*it, !one_asks || it->asked);
+    const bool goes_on = look_at(*it, !one_asks && !better_may_come);
+    better_may_come = better_may_come || (goes_on && now < prefer_until_);
     one_asks = one_asks || it->asked;
     const auto next = std::next(it);
     if (!goes_on) {
@@ -65,6 +69,7 @@ Nanos Seeker::turn() {
 
 void Seeker::begin(Nanos now) {
   begin_at_ = now + kPause;
+  prefer_until_ = now + kPreference;
   const Result<std::vector<StorePlace>> places = find_places_();
   if (!places) {
     trouble_ = places.error();

@@ -70,6 +70,7 @@ class Seeker {
   FindPlaces find_places_;
   const Nanos until_;
   Nanos begin_at_;
+  Nanos prefer_until_;
   std::list<Attempt> attempts_;  // addresses are in use
   std::list<Attempt> ending_;    // given back; operations may still name their memory
   std::optional<Error> trouble_;

@@ -1,0 +1,29 @@
+// LineTag: see line_tag.h.
+#include "apps/cli/run/line_tag.h"
+
+namespace heddle::cli {
+namespace {
+
+constexpr size_t kLongestLine = 64 << 10;
+
+}  // namespace
+
+std::string LineTag::feed(std::string_view piece) {
+  std::string lines;
+  for (const char letter : piece) {
+    if (letter != '\n') line_ += letter;
+    if (letter != '\n' && line_.size() < kLongestLine) continue;
+    lines += tag_ + line_ + '\n';
+    line_.clear();
+  }
+  return lines;
+}
+
+std::string LineTag::finish() {
+  if (line_.empty()) return {};
+  std::string last = tag_ + line_ + '\n';
+  line_.clear();
+  return last;
+}
+
+}  // namespace heddle::cli

@@ -1,0 +1,38 @@
+// Plan of a run: see plan.h.
+#include "apps/cli/run/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace heddle::cli {
+
+std::vector<RankPlace> place_ranks(uint32_t ranks, const std::vector<std::string>& hosts) {
+  std::vector<RankPlace> places;
+  const auto count = static_cast<uint32_t>(hosts.size());
+  for (uint32_t at = 0; at < count; ++at) {
+    const uint32_t here = ranks / count + (at < ranks % count ? 1 : 0);
+    for (uint32_t local = 0; local < here; ++local) places.push_back({hosts[at], local, here});
+  }
+  return places;
+}
+
+Result<std::vector<std::string>> choose_hosts(const std::string& list,
+                                              const std::vector<std::string>& known) {
+  if (list.empty()) return known;
+  std::vector<std::string> hosts;
+  for (size_t from = 0; from <= list.size();) {
+    const size_t comma = std::min(list.find(',', from), list.size());
+    hosts.push_back(list.substr(from, comma - from));
+    from = comma + 1;
+  }
+  for (const std::string& host : hosts) {
+    if (std::find(known.begin(), known.end(), host) != known.end()) continue;
+    return fail(ErrorCode::kInvalid, fmt::format("cannot start a rank on '{}'", host),
+                "the lab has no host of that name",
+                fmt::format("choose among {}", fmt::join(known, ", ")));
+  }
+  return hosts;
+}
+
+}  // namespace heddle::cli

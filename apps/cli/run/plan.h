@@ -1,0 +1,40 @@
+// Plan of a run: what is started how often and where.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/nanos.h"
+#include "base/result.h"
+#include "lab/lab.h"
+
+namespace heddle::cli {
+
+inline constexpr uint32_t kMostLocalRanks = 4'096;
+
+// Of one rank.
+struct RankPlace {
+  std::string host;  // of the lab; empty: this machine
+  uint32_t local_rank = 0;
+  uint32_t local_size = 1;
+};
+
+struct RunPlan {
+  std::vector<std::string> words;  // the command
+  std::vector<RankPlace> places;   // by rank
+  std::optional<lab::Lab> lab;
+  Nanos grace = seconds(5);
+  bool tag_output = false;
+};
+
+// The same number on each host, one more on the first of them where it does not divide; neighbours
+// in rank are neighbours in place.
+std::vector<RankPlace> place_ranks(uint32_t ranks, const std::vector<std::string>& hosts);
+
+// "h0,h3": hosts that must be among `known`; empty: all of them. Errors: kInvalid.
+Result<std::vector<std::string>> choose_hosts(const std::string& list,
+                                              const std::vector<std::string>& known);
+
+}  // namespace heddle::cli

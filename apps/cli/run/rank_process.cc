@@ -1,0 +1,169 @@
+// RankProcess: see rank_process.h.
+#include "apps/cli/run/rank_process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "lab/exec.h"
+
+namespace heddle::cli {
+namespace {
+
+constexpr std::array kPassedOn = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE};
+
+struct Pipe {
+  int read = -1;
+  int write = -1;
+
+  bool make() {
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) return false;
+    read = ends[0];
+    write = ends[1];
+    return true;
+  }
+};
+
+void close_if_open(int& descriptor) {
+  if (descriptor >= 0) close(descriptor);
+  descriptor = -1;
+}
+
+void set_environment(const RunPlan& plan, const RunIdentity& identity, uint32_t rank) {
+  const RankPlace& place = plan.places[rank];
+  const auto set = [](const char* name, const std::string& value) {
+    setenv(name, value.c_str(), 1);
+  };
+  set("HEDDLE_RANK", std::to_string(rank));
+  set("HEDDLE_SIZE", std::to_string(plan.places.size()));
+  set("HEDDLE_LOCAL_RANK", std::to_string(place.local_rank));
+  set("HEDDLE_LOCAL_SIZE", std::to_string(place.local_size));
+  set("HEDDLE_STORE", identity.store);
+  set("HEDDLE_RUN", identity.run);
+}
+
+// In the new process: becomes the command, or writes to `report` why it cannot.
+[[noreturn]] void become(const RunPlan& plan, const RunIdentity& identity, uint32_t rank,
+                         int report) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  for (const int number : kPassedOn) signal(number, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  // As under mpirun: what is typed goes to rank 0.
+  if (rank > 0) {
+    const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (nothing >= 0) dup2(nothing, STDIN_FILENO);
+  }
+  set_environment(plan, identity, rank);
+  const Error error = plan.lab ? lab::exec_on_host(*plan.lab, plan.places[rank].host, plan.words)
+                               : lab::exec_program(plan.words);
+  const std::string text = error.message();
+  const ssize_t told = write(report, text.data(), text.size());
+  _exit(told < 0 ? 126 : 127);
+}
+
+// Empty once the command runs.
+std::string start_failure(int descriptor) {
+  std::string text;
+  std::array<char, 512> piece{};
+  while (true) {
+    const ssize_t got = read(descriptor, piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return text;
+    text.append(piece.data(), static_cast<size_t>(got));
+  }
+}
+
+void write_to(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return;  // nobody reads any more
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RankProcess>> RankProcess::start(const RunPlan& plan,
+                                                        const RunIdentity& identity,
+                                                        uint32_t rank) {
+  std::unique_ptr<RankProcess> made(new RankProcess(rank));
+  const auto failed = [rank](const char* advice) {
+    return fail(ErrorCode::kSystem, fmt::format("cannot start rank {}", rank), std::strerror(errno),
+                advice);
+  };
+  Pipe report;
+  std::array<Pipe, 2> outputs;
+  bool piped = report.make();
+  for (size_t at = 0; at < outputs.size() && plan.tag_output; ++at) {
+    piped = piped && outputs[at].make();
+    made->streams_[at] = {outputs[at].read, LineTag(fmt::format("[{}] ", rank))};
+  }
+  made->process_ = piped ? fork() : -1;
+  if (made->process_ == 0) {
+    if (plan.tag_output) {
+      dup2(outputs[0].write, STDOUT_FILENO);
+      dup2(outputs[1].write, STDERR_FILENO);
+    }
+    become(plan, identity, rank, report.write);
+  }
+  const int why = errno;
+  close_if_open(report.write);
+  for (Pipe& pipe : outputs) close_if_open(pipe.write);
+  std::string failure;
+  if (made->process_ > 0) failure = start_failure(report.read);
+  close_if_open(report.read);
+  errno = why;
+  if (made->process_ < 0) return failed("see `ulimit -u` and `ulimit -n`");
+  for (const int descriptor : made->outputs()) {
+    if (descriptor >= 0) fcntl(descriptor, F_SETFL, O_NONBLOCK);
+  }
+  if (failure.empty()) return made;
+  waitpid(made->process_, nullptr, 0);
+  return fail(ErrorCode::kUnavailable, fmt::format("cannot start rank {}", rank), failure);
+}
+
+RankProcess::~RankProcess() {
+  for (Stream& stream : streams_) close_if_open(stream.descriptor);
+}
+
+bool RankProcess::failed() const { return status_ && exit_status() != 0; }
+
+int RankProcess::exit_status() const {
+  const int status = status_.value_or(0);
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+std::string RankProcess::how_it_ended() const {
+  const int status = status_.value_or(0);
+  if (!WIFSIGNALED(status)) return fmt::format("it ended with exit status {}", WEXITSTATUS(status));
+  return fmt::format("signal {} ({}) ended it", WTERMSIG(status), strsignal(WTERMSIG(status)));
+}
+
+void RankProcess::pass_output() {
+  std::array<char, 16'384> piece{};
+  for (size_t at = 0; at < streams_.size(); ++at) {
+    Stream& stream = streams_[at];
+    const int to = at == 0 ? STDOUT_FILENO : STDERR_FILENO;
+    while (stream.descriptor >= 0) {
+      const ssize_t got = read(stream.descriptor, piece.data(), piece.size());
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) break;
+      write_to(to, got > 0 ? stream.tag.feed({piece.data(), static_cast<size_t>(got)})
+                           : stream.tag.finish());
+      if (got == 0) close_if_open(stream.descriptor);
+    }
+  }
+}
+
+}  // namespace heddle::cli

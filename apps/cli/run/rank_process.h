@@ -1,0 +1,64 @@
+// RankProcess: one rank of a run as a process, and what it writes.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "apps/cli/run/line_tag.h"
+#include "apps/cli/run/plan.h"
+#include "base/result.h"
+
+namespace heddle::cli {
+
+// What all ranks of a run are told.
+struct RunIdentity {
+  std::string run;    // HEDDLE_RUN
+  std::string store;  // HEDDLE_STORE
+};
+
+class RankProcess {
+ public:
+  // Starts it. All signals are as usual in it, none is blocked. Errors: kUnavailable (no such
+  // program, lab or host), kPermission, kSystem.
+  static Result<std::unique_ptr<RankProcess>> start(const RunPlan& plan,
+                                                    const RunIdentity& identity, uint32_t rank);
+  ~RankProcess();
+  RankProcess(const RankProcess&) = delete;
+  RankProcess& operator=(const RankProcess&) = delete;
+
+  pid_t process() const { return process_; }
+  uint32_t rank() const { return rank_; }
+  bool running() const { return !status_; }
+  // waitpid() said so.
+  void set_ended(int status) { status_ = status; }
+  bool failed() const;
+  // As a shell tells it: 128 and the number of a signal that ended it.
+  int exit_status() const;
+  // "it ended with exit status 3".
+  std::string how_it_ended() const;
+
+  // Where its output comes from while it is tagged; -1: not, or it has ended.
+  std::array<int, 2> outputs() const { return {streams_[0].descriptor, streams_[1].descriptor}; }
+  // Passes on what has come, without waiting.
+  void pass_output();
+
+ private:
+  struct Stream {
+    int descriptor = -1;
+    LineTag tag{""};
+  };
+
+  explicit RankProcess(uint32_t rank) : rank_(rank) {}
+
+  uint32_t rank_;
+  pid_t process_ = 0;
+  std::optional<int> status_;
+  std::array<Stream, 2> streams_;  // standard output and standard error
+};
+
+}  // namespace heddle::cli

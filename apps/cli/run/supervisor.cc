@@ -1,0 +1,255 @@
+// Supervisor: see supervisor.h.
+#include "apps/cli/run/supervisor.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "apps/cli/run/rank_process.h"
+#include "apps/cli/terminal.h"
+#include "engine/seed.h"
+#include "lab/processes.h"
+
+namespace heddle::cli {
+namespace {
+
+constexpr std::array kEnding = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+constexpr std::array kOthers = {SIGUSR1, SIGUSR2};
+
+Nanos now() {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return {std::chrono::duration_cast<std::chrono::nanoseconds>(since).count()};
+}
+
+sigset_t watched_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGCHLD);
+  for (const int number : kEnding) sigaddset(&set, number);
+  for (const int number : kOthers) sigaddset(&set, number);
+  return set;
+}
+
+bool is_ending(int number) {
+  return std::find(kEnding.begin(), kEnding.end(), number) != kEnding.end();
+}
+
+void end_descendants() {
+  constexpr int kRounds = 500;
+  for (int round = 0; round < kRounds; ++round) {
+    const std::vector<pid_t> left = lab::descendants();
+    if (left.empty()) return;
+    for (const pid_t process : left) kill(process, SIGKILL);
+    while (waitpid(-1, nullptr, WNOHANG) > 0) continue;
+    usleep(2'000);
+  }
+}
+
+// The inner process.
+class Ranks {
+ public:
+  Ranks(const RunPlan& plan, const RunIdentity& identity) : plan_(plan), identity_(identity) {}
+
+  // Returns the exit status.
+  int run() {
+    const sigset_t set = watched_signals();
+    signals_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (signals_ < 0 || !start_all()) {
+      end_descendants();
+      return kCouldNotRun;
+    }
+    while (any_running()) {
+      wait();
+      take_signals();
+      take_ended();
+      for (const auto& rank : ranks_) rank->pass_output();
+      if (kill_at_ && now() >= *kill_at_) kill_the_rest();
+    }
+    end_descendants();
+    for (const auto& rank : ranks_) rank->pass_output();
+    return status_.value_or(kDone);
+  }
+
+ private:
+  bool start_all() {
+    for (uint32_t rank = 0; rank < plan_.places.size(); ++rank) {
+      auto started = RankProcess::start(plan_, identity_, rank);
+      if (!started) {
+        print_error(started.error());
+        return false;
+      }
+      ranks_.push_back(std::move(*started));
+    }
+    return true;
+  }
+
+  bool any_running() const {
+    return std::any_of(ranks_.begin(), ranks_.end(),
+                       [](const auto& rank) { return rank->running(); });
+  }
+
+  void wait() {
+    std::vector<pollfd> watched = {{signals_, POLLIN, 0}};
+    for (const auto& rank : ranks_) {
+      for (const int descriptor : rank->outputs()) {
+        if (descriptor >= 0) watched.push_back({descriptor, POLLIN, 0});
+      }
+    }
+    int timeout_ms = -1;
+    if (kill_at_) {
+      timeout_ms = static_cast<int>(std::max<int64_t>(0, (*kill_at_ - now()) / millis(1)) + 1);
+    }
+    poll(watched.data(), watched.size(), timeout_ms);
+  }
+
+  void take_signals() {
+    signalfd_siginfo told{};
+    while (read(signals_, &told, sizeof told) == sizeof told) {
+      const auto number = static_cast<int>(told.ssi_signo);
+      if (number == SIGCHLD) continue;
+      // What the terminal sends, every process of the run has got already.
+      const bool from_terminal = told.ssi_code == SI_KERNEL;
+      if (!is_ending(number)) {
+        for (const auto& rank : ranks_) {
+          if (rank->running()) kill(rank->process(), number);
+        }
+        continue;
+      }
+      const bool again = interrupted_;
+      interrupted_ = true;
+      if (!status_) status_ = 128 + number;
+      if (!from_terminal) signal_descendants(number);
+      if (!kill_at_) kill_at_ = now() + plan_.grace;
+      if (again) kill_at_ = now();
+    }
+  }
+
+  void take_ended() {
+    int status = 0;
+    for (pid_t ended = 0; (ended = waitpid(-1, &status, WNOHANG)) > 0;) {
+      for (const auto& rank : ranks_) {
+        if (rank->process() != ended || !rank->running()) continue;
+        rank->set_ended(status);
+        rank->pass_output();
+        if (rank->failed() && !status_) handle_failure(*rank);
+      }
+    }
+  }
+
+  void handle_failure(const RankProcess& rank) {
+    status_ = rank.exit_status();
+    const std::string& host = plan_.places[rank.rank()].host;
+    print_error({ErrorCode::kSystem,
+                 fmt::format("rank {}{}{} failed", rank.rank(), host.empty() ? "" : " on ", host),
+                 rank.how_it_ended(), any_running() ? "the others are ended" : ""});
+    signal_descendants(SIGTERM);
+    kill_at_ = now() + plan_.grace;
+  }
+
+  static void signal_descendants(int number) {
+    for (const pid_t process : lab::descendants()) kill(process, number);
+  }
+
+  void kill_the_rest() {
+    for (const auto& rank : ranks_) {
+      if (rank->running() && !killed_) {
+        print_warning(fmt::format("rank {} did not end by itself, and was killed", rank->rank()));
+      }
+    }
+    killed_ = true;
+    signal_descendants(SIGKILL);
+    kill_at_ = now() + millis(100);  // for those that were just being started
+  }
+
+  const RunPlan& plan_;
+  const RunIdentity& identity_;
+  std::vector<std::unique_ptr<RankProcess>> ranks_;
+  int signals_ = -1;
+  bool interrupted_ = false;
+  bool killed_ = false;
+  std::optional<int> status_;
+  std::optional<Nanos> kill_at_;
+};
+
+// The folder of the store's file, for as long as the run lasts.
+class StoreFolder {
+ public:
+  Result<void> make() {
+    const char* const set = std::getenv("TMPDIR");
+    std::string name = std::string(set != nullptr && *set == '/' ? set : "/tmp");
+    name += "/heddle-run-XXXXXX";
+    if (mkdtemp(name.data()) == nullptr) {
+      return fail(ErrorCode::kSystem, fmt::format("cannot make a folder '{}'", name),
+                  std::strerror(errno), "set TMPDIR to a folder where you may write");
+    }
+    path_ = name;
+    return {};
+  }
+  ~StoreFolder() { remove(); }
+  void remove() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  std::string store() const { return "file://" + path_ + "/store"; }
+
+ private:
+  std::string path_;
+};
+
+// The outer process: waits for the inner one, which has the ranks.
+int wait_for(pid_t inner) {
+  const sigset_t set = watched_signals();
+  while (true) {
+    siginfo_t told{};
+    const int number = sigwaitinfo(&set, &told);
+    if (number > 0 && number != SIGCHLD && told.si_code != SI_KERNEL) kill(inner, number);
+    if (number != SIGCHLD) continue;
+    int status = 0;
+    for (pid_t ended = 0; (ended = waitpid(-1, &status, WNOHANG)) > 0;) {
+      if (ended != inner) continue;
+      end_descendants();
+      return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    }
+  }
+}
+
+}  // namespace
+
+Result<int> run_ranks(const RunPlan& plan) {
+  StoreFolder folder;
+  if (Result<void> made = folder.make(); !made) return fail(made.error());
+  const RunIdentity identity{.run = fmt::format("{:016x}", engine::system_seed()),
+                             .store = folder.store()};
+  const sigset_t set = watched_signals();
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const pid_t outer = getpid();
+  const pid_t inner = fork();
+  if (inner < 0) {
+    return fail(ErrorCode::kSystem, "cannot start the ranks", std::strerror(errno),
+                "see `ulimit -u`");
+  }
+  if (inner > 0) return wait_for(inner);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != outer) kill(getpid(), SIGTERM);
+  const int status = Ranks(plan, identity).run();
+  folder.remove();
+  _exit(status);
+}
+
+}  // namespace heddle::cli

@@ -1,0 +1,104 @@
+// `heddle run`: see run_command.h. Here are the options; what is done with them is in run/.
+#include "apps/cli/run_command.h"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apps/cli/quantity.h"
+#include "apps/cli/run/plan.h"
+#include "apps/cli/run/supervisor.h"
+#include "apps/cli/terminal.h"
+#include "lab/lab.h"
+
+namespace heddle::cli {
+namespace {
+
+constexpr const char* kExample = R"(Example:
+  heddle run -n 4 -- heddle ranks
+  heddle run -n 4 --tag-output -- python3 train.py --epochs 3
+  heddle run --lab two_leaf_four_spine --hosts h0,h3 -- heddle ranks
+
+Each process is told its rank (HEDDLE_RANK, HEDDLE_SIZE, HEDDLE_LOCAL_RANK) and where to find the
+others (HEDDLE_STORE). When one fails, the others are ended: by SIGTERM, and after the grace time by
+SIGKILL. Ctrl-C and signals reach all of them. Nothing that they started stays behind.
+
+Exit status: 0 when all have ended well, else that of the first that failed; 128 and the number of
+the signal that ended it, or this command; 2 where a process could not be started.)";
+
+struct RunOptions {
+  uint32_t ranks = 0;
+  std::vector<std::string> words;
+  std::string lab;
+  std::string hosts;
+  std::string grace = "5";
+  bool in_lab = false;
+  bool tag_output = false;
+};
+
+Result<RunPlan> plan_of(const RunOptions& options) {
+  RunPlan plan{.words = options.words, .tag_output = options.tag_output};
+  const Result<Nanos> grace = parse_span(options.grace);
+  if (!grace) return fail(grace.error());
+  plan.grace = *grace;
+  if (!options.in_lab) {
+    plan.places = place_ranks(options.ranks, {""});
+    return plan;
+  }
+  Result<lab::Lab> lab = lab::open_lab(options.lab);
+  if (!lab) return fail(lab.error());
+  std::vector<std::string> known;
+  for (const topology::Host& host : lab->layout.topology.hosts) known.push_back(host.name);
+  const Result<std::vector<std::string>> hosts = choose_hosts(options.hosts, known);
+  if (!hosts) return fail(hosts.error());
+  const auto ranks = options.ranks == 0 ? static_cast<uint32_t>(hosts->size()) : options.ranks;
+  plan.places = place_ranks(ranks, *hosts);
+  plan.lab = std::move(*lab);
+  return plan;
+}
+
+int run(const RunOptions& options) {
+  const Result<RunPlan> plan = plan_of(options);
+  if (!plan) {
+    print_error(plan.error());
+    return kCouldNotRun;
+  }
+  const Result<int> status = run_ranks(*plan);
+  if (status) return *status;
+  print_error(status.error());
+  return kCouldNotRun;
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& root, Invocation& invocation) {
+  CLI::App* const command =
+      root.add_subcommand("run", "start the ranks of a run on this machine, or in a lab");
+  command->footer(kExample);
+  command->positionals_at_end();  // what follows the command's name is the command's
+  const auto options = std::make_shared<RunOptions>();
+  auto* const count = command->add_option("-n,--ranks", options->ranks, "how many processes");
+  count->type_name("N")->check(CLI::Range(1U, kMostLocalRanks));
+  command->add_flag("-t,--tag-output", options->tag_output, "begin each line with '[rank] '");
+  command->add_option("--grace", options->grace, "from SIGTERM to SIGKILL [5]")
+      ->type_name("SECONDS");
+  auto* const hosts =
+      command->add_option("--hosts", options->hosts, "start them on hosts of a lab, in turn [all]");
+  hosts->type_name("HOST,HOST");
+  auto* const lab =
+      command->add_option("--lab", options->lab, "which lab [HEDDLE_LAB, or the only one]");
+  lab->type_name("NAME");
+  command->add_option("command", options->words, "the command and its arguments")
+      ->type_name("[--] COMMAND")
+      ->required();
+  command->callback([=, &invocation] {
+    options->in_lab = hosts->count() > 0 || lab->count() > 0;
+    if (count->count() == 0 && !options->in_lab) throw CLI::RequiredError("--ranks");
+    invocation.run = [options] { return run(*options); };
+  });
+}
+
+}  // namespace heddle::cli

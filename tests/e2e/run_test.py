@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+"""`heddle run`: what ranks are told, and that nothing of them stays behind, however the run ends."""
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+import lab_fabric
+import program
+
+# Says that it is there, and then how many interrupts came, until it is asked to end.
+_COUNT_INTERRUPTS = """
+import os, signal, sys, time
+count = 0
+def handle(number, frame):
+    global count
+    count += 1
+    print("interrupt", count, flush=True)
+def leave(number, frame):
+    sys.exit(0)
+signal.signal(signal.SIGINT, handle)
+signal.signal(signal.SIGTERM, leave)
+print("ready", flush=True)
+while count == 0:
+    signal.pause()
+time.sleep(0.3)
+"""
+
+
+def processes_with(mark):
+    """Those whose environment holds the mark, however they are related to us."""
+    found = []
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            with open(f"/proc/{name}/environ", "rb") as file:
+                if mark.encode() in file.read():
+                    found.append(int(name))
+        except OSError:
+            continue
+    return found
+
+
+class Run(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="heddle-run-test-")
+        self.addCleanup(self.folder.cleanup)
+        self.mark = f"MARK_OF_THIS_TEST={os.path.basename(self.folder.name)}"
+        name, value = self.mark.split("=")
+        self.settings = {"TMPDIR": self.folder.name, name: value}
+
+    def run_ranks(self, *arguments, **options):
+        return program.run("run", *arguments, settings=self.settings, **options)
+
+    def expect_nothing_left(self):
+        limit = time.monotonic() + program.PATIENCE_S
+        while (processes_with(self.mark) or os.listdir(self.folder.name)) and time.monotonic() < limit:
+            time.sleep(0.02)
+        self.assertEqual(processes_with(self.mark), [])
+        self.assertEqual(os.listdir(self.folder.name), [])
+
+    def started(self, *arguments, **options):
+        return program.started("run", *arguments, settings=self.settings, **options)
+
+    def test_every_rank_is_told_who_it_is(self):
+        script = ('echo "$HEDDLE_RANK/$HEDDLE_SIZE $HEDDLE_LOCAL_RANK/$HEDDLE_LOCAL_SIZE"; '
+                  'echo "$HEDDLE_STORE $HEDDLE_RUN" >&2')
+        done = self.run_ranks("-n", 3, "--", "sh", "-c", script)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(sorted(done.stdout.split("\n")), ["", "0/3 0/3", "1/3 1/3", "2/3 2/3"])
+        self.assertEqual(len(set(done.stderr.splitlines())), 1)
+        self.assertRegex(done.stderr, r"^file:///.*/store [0-9a-f]{16}\n")
+        self.expect_nothing_left()
+
+    def test_options_behind_the_command_are_the_commands(self):
+        for dashes in ([], ["--"]):
+            done = self.run_ranks("-n", 1, *dashes, "echo", "-n", "4", "--help", "--", "x")
+            self.assertEqual((done.returncode, done.stdout), (0, "4 --help -- x"))
+
+    def test_wrong_command_lines_are_refused(self):
+        for arguments, said in (((), "required"), (("-n", 2), "command is required"),
+                                (("true",), "--ranks is required"), (("-n", 0, "true"), "--ranks"),
+                                (("-n", "x", "true"), "--ranks"), (("-n", 5000, "true"), "--ranks"),
+                                (("--bogus", "-n", 2, "true"), "--bogus"),
+                                (("-n", 2, "--grace", "soon", "true"), "soon")):
+            done = self.run_ranks(*arguments)
+            self.assertEqual(done.returncode, 2, arguments)
+            self.assertIn(said, done.stderr, arguments)
+
+    def test_a_program_that_cannot_be_started_is_named(self):
+        done = self.run_ranks("-n", 3, "--", "/nonexistent/program")
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, r"cannot start rank 0: .*/nonexistent/program: No such file")
+        self.expect_nothing_left()
+
+    def test_help_has_an_example(self):
+        for command in ("run", "ranks"):
+            text = program.run(command, "--help").stdout
+            self.assertIn("Example:", text)
+            self.assertIn("Exit status: 0", text)
+
+    def test_the_first_rank_that_fails_ends_the_others(self):
+        done = self.run_ranks("-n", 3, "--", "sh", "-c",
+                              'if [ $HEDDLE_RANK = 1 ]; then exit 7; fi; sleep 1000')
+        self.assertEqual(done.returncode, 7)
+        self.assertIn("rank 1 failed: it ended with exit status 7", done.stderr)
+        self.expect_nothing_left()
+
+    def test_a_rank_that_is_killed_is_told_by_its_signal(self):
+        done = self.run_ranks("-n", 3, "--", "sh", "-c",
+                              'if [ $HEDDLE_RANK = 2 ]; then kill -9 $$; fi; sleep 1000')
+        self.assertEqual(done.returncode, 128 + signal.SIGKILL)
+        self.assertIn("rank 2 failed: signal 9 (Killed) ended it", done.stderr)
+        self.expect_nothing_left()
+
+    def test_who_does_not_end_in_time_is_killed(self):
+        ready = os.path.join(self.folder.name, "ready")
+        script = ('if [ $HEDDLE_RANK = 1 ]; then while [ ! -e "$0" ]; do sleep 0.01; done; rm "$0"; exit 1; fi; '
+                  'trap "" TERM; : > "$0"; while :; do sleep 1; done')
+        done = self.run_ranks("-n", 2, "--grace", "0.2", "--", "sh", "-c", script, ready)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("rank 0 did not end by itself", done.stderr)
+        self.expect_nothing_left()
+
+    def test_ranks_may_end_at_different_times(self):
+        done = self.run_ranks("-n", 2, "--", "sh", "-c", 'sleep 0.$HEDDLE_RANK; echo $HEDDLE_RANK')
+        self.assertEqual((done.returncode, done.stdout), (0, "0\n1\n"))
+
+    def test_what_ranks_leave_in_the_background_is_ended(self):
+        done = self.run_ranks("-n", 2, "--", "sh", "-c", "setsid sleep 1000 & sleep 1000 & true")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.expect_nothing_left()
+
+    def test_signals_are_passed_on_and_end_the_run(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.started("-n", 2, "-t", "--", "sh", "-c", "echo ready; sleep 1000") as process:
+                for rank in range(2):
+                    process.wait_for(rf"\[{rank}\] ready")
+                process.signal(number)
+                self.assertEqual(process.wait(), 128 + number)
+                self.assertNotIn("failed", process.said())
+            self.expect_nothing_left()
+
+    def test_an_interrupt_by_kill_reaches_each_rank_once(self):
+        with self.started("-n", 2, "-t", "--", sys.executable, "-c", _COUNT_INTERRUPTS) as process:
+            for rank in range(2):
+                process.wait_for(rf"\[{rank}\] ready")
+            process.signal(signal.SIGINT)
+            self.assertEqual(process.wait(), 130)
+            for rank in range(2):
+                self.assertIn(f"[{rank}] interrupt 1", process.said())
+            self.assertNotIn("interrupt 2", process.said())
+
+    def test_ctrl_c_on_a_terminal_reaches_each_rank_once(self):
+        arguments = [program.HEDDLE, "run", "-n", "2", "-t", "--", sys.executable, "-c", _COUNT_INTERRUPTS]
+        child, terminal = pty.fork()
+        if child == 0:
+            os.execve(arguments[0], arguments, program.environment(**self.settings))
+        said = b""
+        with os.fdopen(terminal, "r+b", buffering=0) as stream:
+            while said.count(b"ready") < 2:
+                said += stream.read(4096)
+            stream.write(b"\x03")
+            try:
+                while piece := stream.read(4096):
+                    said += piece
+            except OSError:
+                pass  # the other side has gone
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 130)
+        self.assertEqual(said.count(b"interrupt 1"), 2, said)
+        self.assertNotIn(b"interrupt 2", said)
+        self.expect_nothing_left()
+
+    def test_a_killed_heddle_run_leaves_nothing(self):
+        script = "setsid sleep 1000 & echo ready; sleep 1000"
+        for who in ("outer", "inner"):
+            with self.started("-n", 2, "-t", "--", "sh", "-c", script) as process:
+                for rank in range(2):
+                    process.wait_for(rf"\[{rank}\] ready")
+                victim = process.process.pid
+                if who == "inner":
+                    children = subprocess.run(["pgrep", "-P", str(victim)], capture_output=True, text=True,
+                                              check=True)
+                    victim = int(children.stdout)
+                os.kill(victim, signal.SIGKILL)
+                self.assertIn(process.wait(), (-signal.SIGKILL, 128 + signal.SIGKILL))
+                self.expect_nothing_left()
+
+    def test_only_rank_0_reads_what_is_typed(self):
+        done = self.run_ranks("-n", 2, "-t", "--", "sh", "-c", 'read line; echo "got $line"', input="word\n")
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(sorted(done.stdout.splitlines()), ["[0] got word", "[1] got "])
+
+    def test_tagged_lines_stay_whole(self):
+        script = "for i in $(seq 200); do printf 'begin of %s' $i; echo ' and its end'; done; printf last"
+        done = self.run_ranks("-n", 4, "--tag-output", "--", "sh", "-c", script)
+        lines = done.stdout.splitlines()
+        self.assertEqual(len(lines), 4 * 201)
+        for rank in range(4):
+            mine = [line for line in lines if line.startswith(f"[{rank}] ")]
+            self.assertEqual(mine, [f"[{rank}] begin of {i} and its end" for i in range(1, 201)] +
+                             [f"[{rank}] last"])
+
+    def test_two_runs_at_once_do_not_meet(self):
+        results = {}
+        threads = [threading.Thread(target=lambda run=run: results.update(
+            {run: self.run_ranks("-n", 3, "--", program.HEDDLE, "ranks", "--json")})) for run in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for done in results.values():
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len({done.stdout for done in results.values()}), 3)
+        self.expect_nothing_left()
+
+    @unittest.skipIf(lab_fabric.missing(), f"no lab: {lab_fabric.missing()}")
+    def test_ranks_start_on_hosts_of_a_lab(self):
+        topology = os.path.join(self.folder.name, "fabric.toml")
+        with open(topology, "w", encoding="utf-8") as file:
+            file.write(lab_fabric.LEAF_SPINE)
+        script = f'"{program.HEDDLE}" run -n 4 --hosts h0,h3 -- "{program.HEDDLE}" ranks'
+        done = program.run("lab", "run", topology, "--", "sh", "-c", script)
+        os.remove(topology)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"0  h0 .*\n +1  h0 .*\n +2  h3 +(10\.0\.3\.1|\[fd.*\]):\d+\n +3  h3 ")
+        self.assertIn("each reaches all others", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
