@@ -4,7 +4,7 @@
 import os
 import pty
 import signal
-import subprocess
+import socket
 import sys
 import tempfile
 import threading
@@ -78,6 +78,15 @@ class Run(unittest.TestCase):
         self.assertEqual(len(set(done.stderr.splitlines())), 1)
         self.assertRegex(done.stderr, r"^file:///.*/store [0-9a-f]{16}\n")
         self.expect_nothing_left()
+
+    def test_every_rank_is_told_what_torchrun_tells(self):
+        script = 'echo "$RANK/$WORLD_SIZE $LOCAL_RANK/$LOCAL_WORLD_SIZE $MASTER_ADDR"; echo $MASTER_PORT >&2'
+        done = self.run_ranks("-n", 2, "--", "sh", "-c", script)
+        self.assertEqual(sorted(done.stdout.splitlines()), ["0/2 0/2 127.0.0.1", "1/2 1/2 127.0.0.1"])
+        ports = set(done.stderr.split())
+        self.assertEqual(len(ports), 1)
+        with socket.create_server(("127.0.0.1", int(ports.pop()))):
+            pass  # it was free
 
     def test_options_behind_the_command_are_the_commands(self):
         for dashes in ([], ["--"]):
@@ -186,9 +195,8 @@ class Run(unittest.TestCase):
                     process.wait_for(rf"\[{rank}\] ready")
                 victim = process.process.pid
                 if who == "inner":
-                    children = subprocess.run(["pgrep", "-P", str(victim)], capture_output=True, text=True,
-                                              check=True)
-                    victim = int(children.stdout)
+                    with open(f"/proc/{victim}/task/{victim}/children", encoding="utf-8") as file:
+                        victim = int(file.read())
                 os.kill(victim, signal.SIGKILL)
                 self.assertIn(process.wait(), (-signal.SIGKILL, 128 + signal.SIGKILL))
                 self.expect_nothing_left()

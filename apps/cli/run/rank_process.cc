@@ -48,6 +48,14 @@ void set_environment(const RunPlan& plan, const RunIdentity& identity, uint32_t 
   set("HEDDLE_LOCAL_SIZE", std::to_string(place.local_size));
   set("HEDDLE_STORE", identity.store);
   set("HEDDLE_RUN", identity.run);
+  // As torchrun does, for programs that are written for it.
+  const std::string& first = plan.places.front().host;
+  set("RANK", std::to_string(rank));
+  set("WORLD_SIZE", std::to_string(plan.places.size()));
+  set("LOCAL_RANK", std::to_string(place.local_rank));
+  set("LOCAL_WORLD_SIZE", std::to_string(place.local_size));
+  set("MASTER_ADDR", first.empty() ? "127.0.0.1" : first);
+  set("MASTER_PORT", std::to_string(identity.master_port));
 }
 
 // In the new process: becomes the command, or writes to `report` why it cannot.

@@ -17,8 +17,9 @@ namespace heddle::cli {
 
 // What all ranks of a run are told.
 struct RunIdentity {
-  std::string run;    // HEDDLE_RUN
-  std::string store;  // HEDDLE_STORE
+  std::string run;           // HEDDLE_RUN
+  std::string store;         // HEDDLE_STORE
+  uint16_t master_port = 0;  // MASTER_PORT
 };
 
 class RankProcess {

@@ -19,6 +19,7 @@
 #include <memory>
 #include <optional>
 
+#include "apps/cli/run/master_port.h"
 #include "apps/cli/run/rank_process.h"
 #include "apps/cli/terminal.h"
 #include "engine/seed.h"
@@ -232,8 +233,10 @@ int wait_for(pid_t inner) {
 Result<int> run_ranks(const RunPlan& plan) {
   StoreFolder folder;
   if (Result<void> made = folder.make(); !made) return fail(made.error());
-  const RunIdentity identity{.run = fmt::format("{:016x}", engine::system_seed()),
-                             .store = folder.store()};
+  const uint64_t run = engine::system_seed();
+  const RunIdentity identity{.run = fmt::format("{:016x}", run),
+                             .store = folder.store(),
+                             .master_port = choose_master_port(run)};
   const sigset_t set = watched_signals();
   sigprocmask(SIG_BLOCK, &set, nullptr);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
