@@ -2,6 +2,7 @@
 #include "transport/path/reps.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace heddle::transport {
 namespace {
@@ -14,10 +15,6 @@ constexpr uint64_t kExploreEvery = 8;
 
 int32_t units_of(Bytes bytes) {
   return static_cast<int32_t>(std::min<uint64_t>(bytes.count, 1u << 20)) / kUnitBytes;
-}
-
-void add(int16_t& units, int32_t more) {
-  units = static_cast<int16_t>(std::clamp(units + more, -INT16_MAX, +INT16_MAX));
 }
 
 // Whether a path that nothing is under way on is worth a burst that `recycled` could carry.
@@ -38,40 +35,48 @@ uint32_t Reps::select(const UsablePaths& usable, Random& random) {
   if (random.below(kExploreEvery) != 0) return at;
   const auto other = static_cast<uint32_t>(random.below(usable.size()));
   if (!promises_more(usable[other], usable[at])) return at;
-  if (Balance* left = find(usable[at].path)) left->units = 0;
+  set(find(usable[at].path), 0);
   return other;
 }
 
 uint32_t Reps::next_recyclable(const UsablePaths& usable) {
-  for (uint32_t looked = 0; looked < count_; ++looked) {
-    next_ = next_ + 1 < count_ ? next_ + 1 : 0;
-    const Balance& balance = balances_[next_];
-    if (balance.units > 0 && usable.find(balance.path) != UsablePaths::kNowhere) return next_;
+  uint32_t at = next_;
+  for (uint32_t left = recyclable_; left != 0; left &= ~(1u << at)) {
+    // The first behind the one whose turn it was.
+    const auto behind = static_cast<uint32_t>(std::countr_zero(std::rotr(left, int(at + 1))));
+    at = (at + 1 + behind) % kMost;
+    if (usable.find(balances_[at].path) != UsablePaths::kNowhere) return next_ = at;
   }
   return kNone;
 }
 
-Reps::Balance* Reps::find(uint16_t path) {
-  for (uint32_t i = 0; i < count_; ++i) {
-    if (balances_[i].path == path) return &balances_[i];
+uint32_t Reps::find(uint16_t path) const {
+  if (balances_[path % kMost].path == path) return path % kMost;
+  for (uint32_t at = 0; at < kMost; ++at) {
+    if (balances_[at].path == path) return at;
   }
-  return nullptr;
+  return kNone;
 }
 
-Reps::Balance& Reps::remember(uint16_t path) {
-  if (Balance* known = find(path)) return *known;
-  Balance& place = balances_[count_ < kMost ? count_++ : next_];
-  place = {path, 0};
-  return place;
+void Reps::set(uint32_t at, int32_t units) {
+  balances_[at].units = static_cast<int16_t>(std::clamp(units, -INT16_MAX, +INT16_MAX));
+  const uint32_t bit = 1u << at;
+  recyclable_ = units > 0 ? recyclable_ | bit : recyclable_ & ~bit;
 }
 
 void Reps::on_sent(uint16_t path, Bytes sent) {
-  Balance* balance = find(path);
-  if (balance != nullptr && balance->units > 0) add(balance->units, -units_of(sent));
+  const uint32_t at = find(path);
+  if (at != kNone && balances_[at].units > 0) set(at, balances_[at].units - units_of(sent));
 }
 
 void Reps::on_ack(uint16_t path, const PathSample& sample, Bytes acked) {
-  if (acked.count > 0 && !sample.marked) add(remember(path).units, units_of(acked));
+  if (acked.count == 0 || sample.marked) return;
+  uint32_t at = find(path);
+  if (at == kNone) {
+    at = balances_[path % kMost].path == kNoPath ? path % kMost : next_;
+    balances_[at] = {path, 0};
+  }
+  set(at, balances_[at].units + units_of(acked));
 }
 
 std::unique_ptr<Selector> make_reps() { return std::make_unique<Reps>(); }

@@ -23,23 +23,25 @@ class Reps final : public Selector {
   void on_ack(uint16_t path, const PathSample& sample, Bytes acked) override;
 
  private:
-  static constexpr uint32_t kMost =
-      32;  // paths remembered; a new one takes the place of an old one
+  // Paths remembered, each in a place of its own where there are no more; a new one takes the place
+  // of an old one.
+  static constexpr uint32_t kMost = 32;
+  static constexpr uint16_t kNoPath = UINT16_MAX;
 
   // Bytes that came through less those that followed them; below zero: more followed.
   struct Balance {
-    uint16_t path = 0;
+    uint16_t path = kNoPath;
     int16_t units = 0;
   };
 
-  Balance* find(uint16_t path);
-  Balance& remember(uint16_t path);
+  uint32_t find(uint16_t path) const;
   uint32_t next_recyclable(const UsablePaths& usable);
+  void set(uint32_t at, int32_t units);
 
   TwoChoices explore_;
   std::array<Balance, kMost> balances_{};
-  uint32_t count_ = 0;
-  uint32_t next_ = 0;  // whose turn it is
+  uint32_t recyclable_ = 0;  // bit i: balances_[i] is above zero
+  uint8_t next_ = 0;         // whose turn it is
 };
 
 std::unique_ptr<Selector> make_reps();
