@@ -187,7 +187,25 @@ def cxx_event(event):
               '  visit(std::string_view("time_ns"), event.time);']
     for field, kind, _, _ in event["fields"]:
         lines.append(f'  visit(std::string_view("{text_name(field, kind)}"), event.{field});')
+    lines += ["}", "// The same without the time, for whoever fills an event in.",
+              "template <typename Visitor>",
+              f"constexpr void fill_fields({name}& event, Visitor&& visit) {{"]
+    lines += [f"  visit(event.{field});" for field, *_ in event["fields"]]
     return lines + ["}"]
+
+
+def schema_line(event):
+    """What a recording says of an event: its name, then each field and its type, an enum as u8."""
+    fields = [f"{name}:{kind if kind in CXX_TYPES else 'u8'}" for name, kind, _, _ in event["fields"]]
+    return " ".join([event["name"], *fields])
+
+
+def cxx_schema_text(schema):
+    lines = ["", "// The events in their order as recordings describe them, a line each.",
+             "inline constexpr std::string_view kSchemaText ="]
+    lines += [f'    "{schema_line(event)}\\n"' for event in schema["event"]]
+    lines[-1] += ";"
+    return lines
 
 
 def cxx_sinks(names):
@@ -210,6 +228,7 @@ def make_header(schema):
         lines += cxx_event(event)
     lines += ["", "// Any one event.", "using AnyEvent = std::variant<"]
     lines[-1] += ", ".join(names) + ">;"
+    lines += cxx_schema_text(schema)
     lines += cxx_sinks(names)
     lines += ["", "// One line of JSON: the event's name, then its fields in their order."]
     lines += [f"std::string to_text(const {name}& event);" for name in names]

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 
 namespace heddle::transport {
@@ -16,5 +17,12 @@ struct Address {
 
   auto operator<=>(const Address&) const = default;
 };
+
+// Eight bytes of a host from `from` on as a number, most significant first, as events carry it.
+constexpr uint64_t host_part(const Address& address, size_t from) {
+  uint64_t part = 0;
+  for (size_t i = from; i < from + 8; ++i) part = part << 8 | address.host[i];
+  return part;
+}
 
 }  // namespace heddle::transport

@@ -52,6 +52,7 @@ Result<void> Endpoint::post_receive(Nanos now, ConnectionId id, ChannelId channe
 
 bool Endpoint::post_cancel(Nanos now, ConnectionId id, ChannelId channel, Direction direction,
                            OperationId operation) {
+  body_->shared.latest = now;
   Connection* connection = body_->table.find(id);
   if (connection == nullptr) return false;
   body_->table.touch(*connection);
@@ -80,6 +81,7 @@ void Endpoint::post_close(Nanos now, ConnectionId id) {
 }
 
 void Endpoint::post_abort(Nanos now, ConnectionId id) {
+  body_->shared.latest = now;
   Connection* connection = body_->table.find(id);
   if (connection == nullptr) return;
   connection->post_abort(now);
@@ -91,7 +93,10 @@ void Endpoint::set_receive_capacity(Nanos, Bytes capacity) {
   body_->shared.credits.set_receive_capacity(capacity);
 }
 
-void Endpoint::handle_run(Nanos now, const RxRun& run) { body_->handle_run(now, run); }
+void Endpoint::handle_run(Nanos now, const RxRun& run) {
+  body_->shared.latest = now;
+  body_->handle_run(now, run);
+}
 
 bool Endpoint::keyed() const { return body_->shared.keyed; }
 
@@ -109,6 +114,7 @@ void Endpoint::note_opened(Nanos now, std::span<const std::byte> header, bool ok
 }
 
 void Endpoint::handle_placed(Nanos now, const PlacedEvent& event) {
+  body_->shared.latest = now;
   Connection* connection = body_->table.find(event.connection);
   if (connection == nullptr) {
     body_->shared.observer.drop(now, 0, events::DropReason::kUnknownConnection);
@@ -129,6 +135,7 @@ bool Endpoint::poll_fence(FenceRequest& request) {
 }
 
 void Endpoint::handle_network_error(Nanos now, const NetworkError& error) {
+  body_->shared.latest = now;
   body_->table.for_each([&](Connection& connection) {
     if (connection.peer().host != error.to.host || connection.peer().port != error.to.port) return;
     connection.handle_network_error(now, error);
@@ -136,7 +143,10 @@ void Endpoint::handle_network_error(Nanos now, const NetworkError& error) {
   });
 }
 
-void Endpoint::handle_timeout(Nanos now) { body_->handle_timeout(now); }
+void Endpoint::handle_timeout(Nanos now) {
+  body_->shared.latest = now;
+  body_->handle_timeout(now);
+}
 
 bool Endpoint::poll_transmit(Nanos now, TxBatch& batch) { return body_->poll_transmit(now, batch); }
 
@@ -145,6 +155,12 @@ Nanos Endpoint::poll_timeout() const { return body_->next_timeout(); }
 bool Endpoint::poll_completion(Completion& completion) {
   if (body_->shared.completions.empty()) return false;
   completion = body_->shared.completions.pop_front();
+  if (body_->shared.observer.sink() == nullptr || !completion.ok) return true;
+  const auto direction = completion.direction == Direction::kSend ? events::Direction::kSent
+                                                                  : events::Direction::kReceived;
+  body_->shared.observer.emit(events::MessageCompleted{body_->shared.latest, completion.connection,
+                                                       completion.channel, completion.sequence,
+                                                       completion.bytes, direction});
   return true;
 }
 

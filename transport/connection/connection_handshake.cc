@@ -158,6 +158,8 @@ Result<void> Connection::open(Nanos now, const HandshakeParameters& peer,
   ping_due_ = initiator_;  // the peer learns that its answer arrived, and a round trip is measured
   ++shared_.statistics.connections_opened;
   set_state(now, close_wanted_ ? ConnectionState::kClosing : ConnectionState::kOpen);
+  shared_.observer.emit(events::ConnectionOpened{now, id_, peer_id_, host_part(peer_, 0),
+                                                 host_part(peer_, 8), peer_.port, flight_.paths()});
   return {};
 }
 

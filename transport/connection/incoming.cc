@@ -434,7 +434,7 @@ void Incoming::complete_front(Channel& channel) {
     completions_.push_back({message.operation, connection_,
                             static_cast<ChannelId>(&channel - channels_.data()),
                             Direction::kReceive, !message.failed, message.error,
-                            message.failed ? 0 : message.message_bytes});
+                            message.failed ? 0 : message.message_bytes, channel.head});
     release(slot);
     channel.messages.pop_front();
     ++channel.head;

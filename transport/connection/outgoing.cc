@@ -441,7 +441,8 @@ void Outgoing::complete_front(Channel& channel) {
     if (!delivered && !message.failed) return;
     // A message that was sent whole before its failure was known still failed for whoever waits.
     completions_.push_back({message.operation, connection_, message.channel, Direction::kSend,
-                            !message.failed, message.error, message.payload.length});
+                            !message.failed, message.error, message.payload.length,
+                            message.sequence});
     if (message.sent_ahead && !message.granted) end_credit(channel, message);
     message.acked.clear();
     IntervalSet memory = std::move(message.acked);

@@ -56,6 +56,7 @@ struct Shared {
 
   OlderPool ranges{UINT32_MAX};  // bounded by the connections' paths
   Ring<Completion> completions;
+  Nanos latest;  // when something last came that may complete operations
   Ring<Notice> notices;
   std::vector<Placement> placements;
   TokenTable tokens;

@@ -1,0 +1,145 @@
+// Recording: what a process observed, in a file that survives it. Each endpoint writes by a
+// Recorder of its own, without locks and without system calls but one a block; the newest events
+// are kept, and how many were dropped is counted. recording_reader.h reads it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/nanos.h"
+#include "base/result.h"
+#include "base/units.h"
+#include "events/events.h"
+
+namespace heddle::events {
+
+// How much is recorded; each level holds those before it.
+enum class RecordLevel : uint8_t {
+  kMessages,  // connections, messages, what went wrong
+  kSegments,  // every burst, acknowledgement and window
+};
+bool recorded_at(RecordLevel level, EventKind kind);
+
+struct RecordingOptions {
+  std::string directory;  // made if it is missing, for its owner only
+  Bytes most = mebibytes(64);
+  RecordLevel level = RecordLevel::kMessages;
+  // Names and values without line breaks that tell what is recorded: "rank", "3".
+  std::vector<std::pair<std::string, std::string>> identity;
+  // The clock that events are stamped with; null: none (simulated time).
+  Nanos (*clock)() = nullptr;
+};
+
+class Recorder;
+
+class Recording : public std::enable_shared_from_this<Recording> {
+ public:
+  // Errors: kPermission, kExhausted (no room for a block), kInvalid (no directory, or it is not
+  // this user's), kSystem.
+  static Result<std::shared_ptr<Recording>> create(const RecordingOptions& options);
+  // In good order: readers can tell.
+  ~Recording();
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+  // It keeps the recording alive.
+  std::unique_ptr<Recorder> add_writer();
+
+  const std::string& path() const { return path_; }
+  uint64_t dropped_events() const;
+
+ private:
+  friend class Recorder;
+  struct Block;
+
+  Recording(const RecordingOptions& options, std::string path, int descriptor, std::byte* start,
+            uint32_t blocks);
+  void write_header(const RecordingOptions& options);
+  // The next block that nobody writes; the oldest one's events are dropped. Gives `former` back.
+  std::byte* next_block(uint32_t writer, std::byte* former, Nanos base);
+  bool make_room(uint32_t block);
+  std::byte* block_at(uint32_t block) const;
+
+  const std::string path_;
+  const RecordLevel level_;
+  Nanos (*const clock_)();
+  const int descriptor_;
+  std::byte* const start_;
+  const uint32_t blocks_;
+  std::atomic<uint32_t> usable_;  // that the disk had room for, once it is known to have no more
+  std::atomic<uint64_t> sequence_{0};
+  std::atomic<uint32_t> writers_{0};
+  std::vector<std::atomic<bool>> taken_;  // by a writer, now
+  std::vector<std::atomic<bool>> roomy_;  // the disk has room for it
+};
+
+// A sink that records. For one thread at a time; a Recording may have many.
+class Recorder final : public EachSink<Recorder> {
+ public:
+  Recorder(std::shared_ptr<Recording> recording, uint32_t writer);
+  ~Recorder() override;
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  template <typename Event>
+  void on_any(const Event& event) {
+    if (!wanted_[static_cast<size_t>(Event::kKind)]) return;
+    std::byte* at = begin(event.time, bytes_of<Event>());
+    if (at == nullptr) return;
+    *at++ = static_cast<std::byte>(Event::kKind);
+    put(at, static_cast<uint32_t>((event.time - latest_).count));
+    Event copy = event;
+    fill_fields(copy, [&at](const auto& value) { put(at, value); });
+    commit(event.time, at);
+  }
+
+  // A record's length without a jump.
+  template <typename Event>
+  static constexpr uint32_t bytes_of() {
+    uint32_t bytes = 5;
+    Event event{};
+    fill_fields(event, [&bytes](const auto& value) { bytes += sizeof(value); });
+    return bytes;
+  }
+
+ private:
+  template <typename Value>
+  static void put(std::byte*& at, const Value& value) {
+    std::memcpy(at, &value, sizeof value);
+    at += sizeof value;
+  }
+
+  // Where the record goes; a jump stands before it if its time is far. Null: nothing can be
+  // written.
+  std::byte* begin(Nanos time, uint32_t bytes) {
+    const uint64_t step = static_cast<uint64_t>((time - latest_).count);
+    if (static_cast<size_t>(end_ - at_) >= bytes && step <= UINT32_MAX) return at_;
+    return begin_apart(time, bytes);
+  }
+  std::byte* begin_apart(Nanos time, uint32_t bytes);
+
+  void commit(Nanos time, std::byte* at) {
+    at_ = at;
+    latest_ = time;
+    ++events_;
+    publish();
+  }
+  void publish();
+
+  const std::shared_ptr<Recording> recording_;
+  const uint32_t writer_;
+  std::array<bool, kEventKindCount> wanted_{};
+  std::byte* block_ = nullptr;
+  std::byte* at_ = nullptr;
+  std::byte* end_ = nullptr;
+  Nanos latest_;
+  uint32_t events_ = 0;
+};
+
+}  // namespace heddle::events

@@ -1,0 +1,292 @@
+// Headers, blocks and records, each checked before it is believed.
+#include "events/recording_reader.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <string_view>
+
+#include "events/recording/layout.h"
+
+namespace heddle::events {
+
+using recording::BlockHeader;
+using recording::FileHeader;
+
+namespace {
+
+constexpr uint32_t kMostBlockBytes = 1u << 24;
+
+uint32_t bytes_of_type(std::string_view type) {
+  if (type == "bool" || type == "u8") return 1;
+  if (type == "u16") return 2;
+  if (type == "u32") return 4;
+  return type == "u64" || type == "i64" || type == "nanos" ? 8 : 0;
+}
+
+// The text up to `separator`, which is taken from `text`.
+std::string_view take(std::string_view& text, char separator) {
+  const size_t at = text.find(separator);
+  const std::string_view part = text.substr(0, at);
+  text = at == std::string_view::npos ? std::string_view{} : text.substr(at + 1);
+  return part;
+}
+
+template <typename Value>
+Value load(const std::byte* at) {
+  Value value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
+// A field of the writer's length into one of this version's.
+template <typename Value>
+void load_field(const std::byte* at, uint32_t bytes, Value& value) {
+  if constexpr (std::is_same_v<Value, bool>) {
+    value = at[0] != std::byte{0};
+  } else {
+    std::memcpy(&value, at, std::min<size_t>(bytes, sizeof value));
+  }
+}
+
+template <size_t... kIndices>
+AnyEvent event_of_kind(uint32_t kind, std::index_sequence<kIndices...>) {
+  AnyEvent event;
+  static_cast<void>(((kind == kIndices && (event.emplace<kIndices>(), true)) || ...));
+  return event;
+}
+
+Unexpected no_recording(const std::string& name, const std::string& why) {
+  return fail(ErrorCode::kInvalid, "cannot read the recording " + name, why,
+              "give a file that `heddle record` made");
+}
+
+std::vector<std::pair<std::string, std::string>> read_identity(std::string_view text) {
+  std::vector<std::pair<std::string, std::string>> identity;
+  while (!text.empty()) {
+    std::string_view line = take(text, '\n');
+    const std::string_view name = take(line, '=');
+    if (!name.empty()) identity.emplace_back(name, line);
+  }
+  return identity;
+}
+
+}  // namespace
+
+struct RecordingReader::Mapping {
+  ~Mapping() {
+    if (start != nullptr) munmap(start, bytes);
+  }
+  void* start = nullptr;
+  size_t bytes = 0;
+};
+
+Result<RecordingReader> RecordingReader::open(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) {
+    const ErrorCode code = errno == EACCES ? ErrorCode::kPermission : ErrorCode::kUnavailable;
+    return fail(code, "cannot open " + path, std::strerror(errno), "give a recording's file");
+  }
+  struct stat status {};
+  fstat(descriptor, &status);
+  const auto bytes = static_cast<size_t>(status.st_size);
+  auto mapping = std::make_shared<Mapping>();
+  if (S_ISREG(status.st_mode) && bytes > 0) {
+    void* start = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    if (start != MAP_FAILED) *mapping = {start, bytes};
+  }
+  close(descriptor);
+  if (mapping->start == nullptr) return no_recording(path, "it is empty, or not a file");
+  Result<RecordingReader> reader = over(static_cast<const std::byte*>(mapping->start), bytes, path);
+  if (reader) reader->mapping_ = std::move(mapping);
+  return reader;
+}
+
+Result<RecordingReader> RecordingReader::over(const std::byte* start, size_t bytes,
+                                              const std::string& name) {
+  RecordingReader reader;
+  if (Result<void> header = reader.read_header(start, bytes, name); !header) {
+    return fail(header.error());
+  }
+  reader.find_blocks(start, bytes);
+  for (size_t i = 0; i < reader.writers_.size(); ++i) reader.queue(i);
+  return reader;
+}
+
+Result<void> RecordingReader::read_header(const std::byte* start, size_t bytes,
+                                          const std::string& name) {
+  if (bytes < sizeof(FileHeader)) return no_recording(name, "it is too short");
+  const auto& header = *reinterpret_cast<const FileHeader*>(start);
+  if (header.magic != recording::kMagic) return no_recording(name, "it begins otherwise");
+  if (header.version != recording::kVersion) {
+    return fail(ErrorCode::kVersion, "cannot read the recording " + name,
+                "it is of version " + std::to_string(header.version) + ", this program reads " +
+                    std::to_string(recording::kVersion),
+                "use the heddle that made it");
+  }
+  const uint64_t texts = uint64_t{header.schema_bytes} + header.identity_bytes;
+  const bool sane = header.block_bytes > sizeof(BlockHeader) &&
+                    header.block_bytes <= kMostBlockBytes && header.block_bytes % 8 == 0 &&
+                    header.header_bytes % 8 == 0 && header.header_bytes <= bytes &&
+                    sizeof(FileHeader) + texts <= header.header_bytes;
+  if (!sane) return no_recording(name, "its header makes no sense");
+  const char* text = reinterpret_cast<const char*>(start) + sizeof(FileHeader);
+  if (!read_schema({text, header.schema_bytes})) {
+    return no_recording(name, "its schema makes no sense");
+  }
+  facts_.identity = read_identity({text + header.schema_bytes, header.identity_bytes});
+  facts_.started_realtime_ns = header.started_realtime_ns;
+  facts_.closed = header.closed.load() == 1;
+  facts_.dropped_events = header.dropped_events.load();
+  header_bytes_ = header.header_bytes;
+  block_bytes_ = header.block_bytes;
+  blocks_ = header.blocks;
+  return {};
+}
+
+bool RecordingReader::read_schema(std::string_view text) {
+  while (!text.empty()) {
+    std::string_view line = take(text, '\n');
+    const std::string_view name = take(line, ' ');
+    Kind kind;
+    const auto known = std::find(kEventKindNames.begin(), kEventKindNames.end(), name);
+    kind.known = static_cast<uint32_t>(known - kEventKindNames.begin());
+    while (!line.empty()) {
+      std::string_view field = take(line, ' ');
+      take(field, ':');
+      const uint32_t bytes = bytes_of_type(field);
+      if (bytes == 0 || kind.field_count == kind.fields.size()) return false;
+      kind.fields[kind.field_count++] = static_cast<uint8_t>(bytes);
+      kind.bytes += bytes;
+    }
+    kinds_.push_back(kind);
+  }
+  return !kinds_.empty() && kinds_.size() < recording::kJump;
+}
+
+void RecordingReader::find_blocks(const std::byte* start, size_t bytes) {
+  std::map<uint32_t, std::vector<Block>> by_writer;
+  int64_t first = INT64_MAX;
+  int64_t last = INT64_MIN;
+  for (uint64_t block = 0; block < blocks_; ++block) {
+    const uint64_t at = header_bytes_ + block * block_bytes_;
+    if (at + sizeof(BlockHeader) > bytes) {
+      facts_.cut_short = true;
+      break;
+    }
+    const auto& header = *reinterpret_cast<const BlockHeader*>(start + at);
+    if (header.magic == 0) continue;  // never used
+    const uint32_t used = header.used.load(std::memory_order_acquire);
+    if (header.magic != recording::kBlockMagic || used > block_bytes_ - sizeof(BlockHeader)) {
+      ++facts_.blocks_damaged;
+      continue;
+    }
+    const std::byte* records = start + at + sizeof(BlockHeader);
+    const size_t there = std::min<size_t>(used, bytes - at - sizeof(BlockHeader));
+    facts_.cut_short |= there < used;
+    ++facts_.blocks;
+    facts_.events += header.events.load();
+    by_writer[header.writer].push_back({header.sequence, records, records + there, header.base_ns});
+    const int64_t offset = header.realtime_ns - header.base_ns;
+    if (header.base_ns < first) facts_.first_offset_ns = offset;
+    if (header.base_ns > last) facts_.last_offset_ns = offset;
+    first = std::min(first, header.base_ns);
+    last = std::max(last, header.base_ns);
+  }
+  for (auto& [id, blocks] : by_writer) {
+    std::sort(blocks.begin(), blocks.end(),
+              [](const Block& a, const Block& b) { return a.sequence < b.sequence; });
+    writers_.push_back({.id = id,
+                        .blocks = std::move(blocks),
+                        .block = 0,
+                        .at = nullptr,
+                        .latest = {},
+                        .event = {}});
+  }
+  facts_.writers = static_cast<uint32_t>(writers_.size());
+}
+
+void RecordingReader::queue(size_t writer) {
+  Writer& each = writers_[writer];
+  if (!advance(each)) return;
+  const int64_t at = std::visit([](const auto& event) { return event.time.count; }, each.event);
+  turns_.emplace(at, writer);
+}
+
+bool RecordingReader::next(RecordedEvent& event) {
+  if (turns_.empty()) return false;
+  const size_t writer = turns_.top().second;
+  turns_.pop();
+  event.writer = writers_[writer].id;
+  event.event = writers_[writer].event;
+  queue(writer);
+  return true;
+}
+
+// The next record of a writer that is known here; false: there is none.
+bool RecordingReader::advance(Writer& writer) {
+  while (writer.block < writer.blocks.size()) {
+    const Block& block = writer.blocks[writer.block];
+    if (writer.at == nullptr) {
+      writer.at = block.at;
+      writer.latest = {block.base_ns};
+    }
+    while (writer.at < block.end) {
+      bool found = false;
+      if (!read_record(writer, block.end, found)) {
+        ++broken_;
+        break;
+      }
+      if (found) return true;
+    }
+    writer.at = nullptr;
+    ++writer.block;
+  }
+  return false;
+}
+
+// False: what stands there is no record, and so is nothing behind it. `found`: one that is known.
+bool RecordingReader::read_record(Writer& writer, const std::byte* end, bool& found) {
+  const auto left = static_cast<size_t>(end - writer.at);
+  const auto kind = static_cast<uint8_t>(writer.at[0]);
+  if (kind == recording::kJump) {
+    if (left < recording::kJumpBytes) return false;
+    writer.latest = {load<int64_t>(writer.at + 1)};
+    writer.at += recording::kJumpBytes;
+    return true;
+  }
+  if (kind >= kinds_.size()) return false;
+  const Kind& layout = kinds_[kind];
+  if (left < recording::kRecordStartBytes + layout.bytes) return false;
+  const auto step = load<uint32_t>(writer.at + 1);
+  if (__builtin_add_overflow(writer.latest.count, int64_t{step}, &writer.latest.count))
+    return false;
+  const std::byte* field = writer.at + recording::kRecordStartBytes;
+  writer.at = field + layout.bytes;
+  if (layout.known == kEventKindCount) {
+    ++unknown_;
+    return true;
+  }
+  writer.event = event_of_kind(layout.known, std::make_index_sequence<kEventKindCount>());
+  std::visit(
+      [&](auto& event) {
+        event.time = writer.latest;
+        uint32_t index = 0;
+        fill_fields(event, [&](auto& value) {
+          if (index == layout.field_count) return;
+          load_field(field, layout.fields[index], value);
+          field += layout.fields[index++];
+        });
+      },
+      writer.event);
+  found = true;
+  return true;
+}
+
+}  // namespace heddle::events
