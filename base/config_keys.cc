@@ -93,6 +93,18 @@ constexpr std::array kKeys = {
               .doc = "a close that is not answered ends after this",
               .min = 10,
               .max = kHourMs},
+    ConfigKey{.name = "record", .doc = "folder in which processes record; empty: none do"},
+    ConfigKey{.name = "record_level",
+              .fallback = "messages",
+              .doc = "what is recorded: what became of messages, or every burst as well",
+              .choices = "messages|segments"},
+    ConfigKey{.name = "record_mebibytes",
+              .type = ConfigType::kInteger,
+              .fallback = "64",
+              .unit = "mebibytes",
+              .doc = "room of a process's recording; the newest events are kept",
+              .min = 1,
+              .max = 65'536},
     ConfigKey{.name = "store",
               .doc =
                   "where ranks find each other, udp://HOST:PORT or file:///PATH; empty: as their "

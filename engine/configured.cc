@@ -66,6 +66,11 @@ Result<Options> configured_options(const Config& config) {
   Result<std::vector<transport::ClusterKey>> keys = configured_keys(config);
   if (!keys) return fail(keys.error());
   transport.keys = std::move(*keys);
+  options.recording.directory = config.text("record");
+  options.recording.most = mebibytes(static_cast<uint64_t>(config.integer("record_mebibytes")));
+  options.recording.level = config.text("record_level") == "segments"
+                                ? events::RecordLevel::kSegments
+                                : events::RecordLevel::kMessages;
   options.drive = config.text("drive") == "thread" ? Drive::kThread : Drive::kInline;
   const std::string& spin = config.text("spin");
   options.spin = spin == "never" ? Spin::kNever : spin == "always" ? Spin::kAlways : Spin::kAuto;

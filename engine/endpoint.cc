@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/endpoint_body.h"
+#include "engine/process_recording.h"
 #include "engine/seed.h"
 
 namespace heddle::engine {
@@ -33,20 +34,31 @@ transport::EndpointOptions fitted(const Options& options, const datapath::Datapa
   return fit;
 }
 
+// One sink for both, so that what is told to none or one costs no more than before.
+events::Sink* sink_of(const Options& options, events::Recorder* recorder, events::TeeSink& both) {
+  if (recorder == nullptr) return options.sink;
+  if (options.sink == nullptr) return recorder;
+  both.add(options.sink);
+  both.add(recorder);
+  return &both;
+}
+
 }  // namespace
 
 // --- Body ---
 
 Endpoint::Body::Body(std::shared_ptr<datapath::Datapath> datapath,
                      std::unique_ptr<EagerMemory> eager, transport::RegionId eager_region,
-                     const Options& options)
+                     const Options& options, std::unique_ptr<events::Recorder> recorder)
     : options_(options),
+      recorder_(std::move(recorder)),
       datapath_(std::move(datapath)),
       eager_(std::move(eager)),
       eager_region_(eager_region),
       wheel_(*datapath_),
       transport_(fitted(options, *datapath_, eager_region, eager_->bytes()),
-                 options.seed != 0 ? options.seed : system_seed(), options.sink),
+                 options.seed != 0 ? options.seed : system_seed(),
+                 sink_of(options, recorder_.get(), sinks_)),
       driver_(transport_, *datapath_),
       takeover_(datapath_->now(), options.takeover_after),
       spin_budget_(options.spin_limit) {}
@@ -171,7 +183,14 @@ Result<std::unique_ptr<Endpoint>> Endpoint::create(std::shared_ptr<datapath::Dat
     if (!named) return fail(named.error());
     region = *named;
   }
-  auto body = std::make_shared<Body>(std::move(datapath), std::move(eager), region, options);
+  Result<std::unique_ptr<events::Recorder>> recorder =
+      open_recorder(options.recording, datapath->now(), datapath->local_address());
+  if (!recorder) {
+    if (region != transport::kNoRegion) datapath->unregister_memory(region);
+    return fail(recorder.error());
+  }
+  auto body = std::make_shared<Body>(std::move(datapath), std::move(eager), region, options,
+                                     std::move(*recorder));
   return std::unique_ptr<Endpoint>(new Endpoint(std::move(body)));
 }
 

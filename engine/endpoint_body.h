@@ -20,6 +20,8 @@
 #include "engine/spin_budget.h"
 #include "engine/takeover.h"
 #include "engine/wheel.h"
+#include "events/recording.h"
+#include "events/tee_sink.h"
 #include "transport/endpoint.h"
 
 namespace heddle::engine {
@@ -28,7 +30,8 @@ class Endpoint::Body final : public Registrar, public HelperClient {
  public:
   // `eager_region` names `eager` in the datapath, kNoRegion where there is none.
   Body(std::shared_ptr<datapath::Datapath> datapath, std::unique_ptr<EagerMemory> eager,
-       transport::RegionId eager_region, const Options& options);
+       transport::RegionId eager_region, const Options& options,
+       std::unique_ptr<events::Recorder> recorder);
   ~Body() override;
 
   // Starts what drives it; from now on other threads look at it.
@@ -64,6 +67,8 @@ class Endpoint::Body final : public Registrar, public HelperClient {
   void spin_for(Operation operation);
 
   const Options options_;
+  const std::unique_ptr<events::Recorder> recorder_;  // may be null
+  events::TeeSink sinks_;                             // what the options name, and the recorder
   const std::shared_ptr<datapath::Datapath> datapath_;
   const std::unique_ptr<EagerMemory> eager_;
   const transport::RegionId eager_region_;

@@ -5,6 +5,7 @@
 #include "datapath/udp.h"
 #include "engine/endpoint.h"
 #include "engine/host_port.h"
+#include "engine/process_recording.h"
 
 namespace heddle::engine {
 
@@ -18,7 +19,9 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(const NetworkOptions& network,
   if (network.receive_buffer_bytes > 0) udp.receive_buffer = {network.receive_buffer_bytes};
   Result<std::unique_ptr<datapath::Datapath>> opened = datapath::open_udp(udp);
   if (!opened) return fail(opened.error());
-  return create(std::move(*opened), options);
+  Options timed = options;
+  timed.recording.clock = &recording_clock;
+  return create(std::move(*opened), timed);
 }
 
 Result<Connection> Endpoint::connect(const std::string& name, uint16_t default_port,

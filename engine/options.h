@@ -7,11 +7,8 @@
 
 #include "base/nanos.h"
 #include "base/units.h"
+#include "events/recording.h"
 #include "transport/options.h"
-
-namespace heddle::events {
-class Sink;
-}
 
 namespace heddle::engine {
 
@@ -41,6 +38,9 @@ struct Options {
   Bytes eager_bytes = mebibytes(16);  // address space for early messages; touched only where used
   uint64_t seed = 0;                  // of every random choice; 0: from the system
   events::Sink* sink = nullptr;       // may be null; must outlive the endpoint
+  // Where the process records, this endpoint too; no directory: nothing is recorded. All endpoints
+  // that name one directory share a file.
+  events::RecordingOptions recording;
 };
 
 // Where a UDP endpoint is attached.

@@ -16,6 +16,7 @@
 #include "apps/cli/perf_command.h"
 #include "apps/cli/ping_command.h"
 #include "apps/cli/ranks_command.h"
+#include "apps/cli/record_command.h"
 #include "apps/cli/run_command.h"
 #include "apps/cli/terminal.h"
 #include "base/revision.h"
@@ -61,6 +62,7 @@ void add_commands(CLI::App& root, Invocation& invocation) {
   add_perf_command(root, invocation);
   add_paths_command(root, invocation);
   add_run_command(root, invocation);
+  add_record_command(root, invocation);
   add_ranks_command(root, invocation);
   add_lab_command(root, invocation);
   add_config_command(root, invocation);

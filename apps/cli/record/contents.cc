@@ -1,0 +1,140 @@
+// See contents.h.
+#include "apps/cli/record/contents.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "datapath/resolve.h"
+
+namespace heddle::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kSuffix = ".heddle";
+
+std::string address_of(const events::EndpointOpened& event) {
+  transport::Address address;
+  for (size_t i = 0; i < 8; ++i) {
+    address.host[i] = static_cast<uint8_t>(event.address_high >> (56 - 8 * i));
+    address.host[i + 8] = static_cast<uint8_t>(event.address_low >> (56 - 8 * i));
+  }
+  address.port = event.port;
+  return datapath::to_text(address);
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> recording_files(const std::string& path) {
+  std::error_code error;
+  if (fs::is_regular_file(path, error)) return std::vector<std::string>{path};
+  std::vector<std::string> files;
+  for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
+    if (at->path().extension() == kSuffix) files.push_back(at->path());
+  }
+  if (error) {
+    const bool denied = error == std::errc::permission_denied;
+    return fail(denied ? ErrorCode::kPermission : ErrorCode::kUnavailable,
+                "cannot read the recordings in " + path, error.message(),
+                "give the folder that was named to `heddle record -o`");
+  }
+  if (files.empty()) {
+    return fail(ErrorCode::kUnavailable, "cannot read the recordings in " + path, "there are none",
+                "make one with `heddle record -o " + path + " -- COMMAND`");
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+uint64_t RecordingSummary::events() const {
+  uint64_t sum = unknown_events;
+  for (const auto& [kind, count] : events_by_kind) sum += count;
+  return sum;
+}
+
+bool RecordingSummary::sound() const {
+  return facts.blocks_damaged == 0 && blocks_broken == 0 && !facts.cut_short;
+}
+
+std::string RecordingSummary::identity(const std::string& name) const {
+  for (const auto& [key, value] : facts.identity) {
+    if (key == name) return value;
+  }
+  return "?";
+}
+
+Result<RecordingSummary> summarize_recording(const std::string& file) {
+  auto reader = events::RecordingReader::open(file);
+  if (!reader) return fail(reader.error());
+  RecordingSummary summary;
+  summary.file = file;
+  summary.facts = reader->facts();
+  events::RecordedEvent recorded;
+  bool any = false;
+  while (reader->next(recorded)) {
+    std::visit(
+        [&](const auto& event) {
+          ++summary.events_by_kind[std::string(events::name_of(event.kKind))];
+          if (!any) summary.first_ns = event.time.count;
+          any = true;
+          summary.last_ns = std::max(summary.last_ns, event.time.count);
+        },
+        recorded.event);
+    if (const auto* opened = std::get_if<events::EndpointOpened>(&recorded.event)) {
+      summary.endpoints.push_back(address_of(*opened));
+    }
+  }
+  summary.unknown_events = reader->unknown_events();
+  summary.blocks_broken = reader->blocks_broken();
+  return summary;
+}
+
+Json to_json(const RecordingSummary& summary) {
+  const events::RecordingFacts& facts = summary.facts;
+  Json identity = Json::object();
+  for (const auto& [name, value] : facts.identity) identity[name] = value;
+  return {{"file", summary.file},
+          {"identity", identity},
+          {"endpoints", summary.endpoints},
+          {"started_realtime_ns", facts.started_realtime_ns},
+          {"first_event_ns", summary.first_ns},
+          {"last_event_ns", summary.last_ns},
+          {"events", summary.events()},
+          {"events_by_kind", summary.events_by_kind},
+          {"unknown_events", summary.unknown_events},
+          {"dropped_events", facts.dropped_events},
+          {"ended_well", facts.closed},
+          {"cut_short", facts.cut_short},
+          {"damaged_blocks", facts.blocks_damaged + summary.blocks_broken},
+          {"clock_drift_ns", facts.last_offset_ns - facts.first_offset_ns}};
+}
+
+std::string to_text(const RecordingSummary& summary) {
+  const events::RecordingFacts& facts = summary.facts;
+  std::string text = fmt::format("{}, process {}: {}\n", summary.identity("host"),
+                                 summary.identity("pid"), summary.identity("command"));
+  std::string endpoints;
+  for (const std::string& endpoint : summary.endpoints) {
+    endpoints += (endpoints.empty() ? "" : ", ") + endpoint;
+  }
+  text += fmt::format("  {:<12}{}\n", "endpoints", endpoints.empty() ? "none known" : endpoints);
+  text += fmt::format("  {:<12}{} over {:.3f} s", "events", summary.events(), summary.seconds());
+  if (facts.dropped_events > 0) text += fmt::format(", {} older dropped", facts.dropped_events);
+  text += facts.closed ? "; ended well\n" : "; killed, or still running\n";
+  for (const auto& [kind, count] : summary.events_by_kind) {
+    text += fmt::format("    {:<22}{:>12}\n", kind, count);
+  }
+  if (summary.unknown_events > 0) {
+    text += fmt::format("    {:<22}{:>12}\n", "unknown here", summary.unknown_events);
+  }
+  if (!summary.sound()) {
+    text += fmt::format("  damaged: {} blocks could not be read whole{}\n",
+                        facts.blocks_damaged + summary.blocks_broken,
+                        facts.cut_short ? ", the file is shorter than it should be" : "");
+  }
+  return text;
+}
+
+}  // namespace heddle::cli

@@ -1,0 +1,41 @@
+// What a folder of recordings holds, for `heddle record info` and `heddle record dump`.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "apps/cli/service/control.h"
+#include "base/result.h"
+#include "events/recording_reader.h"
+
+namespace heddle::cli {
+
+// The recordings in a folder, or the one file, by name. Errors: kUnavailable, kPermission.
+Result<std::vector<std::string>> recording_files(const std::string& path);
+
+struct RecordingSummary {
+  std::string file;
+  events::RecordingFacts facts;
+  std::map<std::string, uint64_t> events_by_kind;
+  std::vector<std::string> endpoints;  // "10.0.0.1:18700"
+  int64_t first_ns = 0;
+  int64_t last_ns = 0;
+  uint64_t unknown_events = 0;
+  uint64_t blocks_broken = 0;
+
+  uint64_t events() const;
+  // Nothing is missing but what the ring's size dropped.
+  bool sound() const;
+  double seconds() const { return static_cast<double>(last_ns - first_ns) * 1e-9; }
+  std::string identity(const std::string& name) const;
+};
+
+// Reads it to its end. Errors: those of RecordingReader::open().
+Result<RecordingSummary> summarize_recording(const std::string& file);
+
+Json to_json(const RecordingSummary& summary);
+std::string to_text(const RecordingSummary& summary);
+
+}  // namespace heddle::cli

@@ -1,0 +1,186 @@
+// `heddle record`: see record_command.h. Here are the options; what is done with them is in
+// record/.
+#include "apps/cli/record_command.h"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "apps/cli/record/child.h"
+#include "apps/cli/record/contents.h"
+#include "apps/cli/terminal.h"
+
+namespace heddle::cli {
+namespace {
+
+constexpr const char* kExample = R"(Example:
+  heddle record -o job -- heddle run -n 4 -- heddle ranks
+  heddle record info job
+  heddle record dump job
+
+Every process of the command that uses heddle keeps its newest events in a file of that folder, also
+if it is killed. HEDDLE_RECORD=FOLDER does the same from outside.
+
+Exit status: that of the command; 1 where it ended well but nothing was recorded; 2 where it could
+not be run.)";
+
+constexpr const char* kInfoExample = R"(Example:
+  heddle record info job --json
+
+Exit status: 0 when all of it could be read, 1 when some is damaged, 2 when none could be read.)";
+
+constexpr const char* kDumpExample = R"(Example:
+  heddle record dump job --kind message_completed
+
+One line of JSON an event, file by file, in the order of time; docs/reference/events.md explains
+them.)";
+
+struct RecordOptions {
+  std::string folder;
+  std::string level = "messages";
+  std::string mebibytes = "64";
+  std::vector<std::string> words;
+};
+
+std::set<std::string> known_files(const std::string& folder) {
+  const auto files = recording_files(folder);
+  if (!files) return {};
+  return {files->begin(), files->end()};
+}
+
+int run(const RecordOptions& options) {
+  std::error_code unknown;
+  const std::string folder = std::filesystem::absolute(options.folder, unknown).string();
+  const std::set<std::string> before = known_files(folder);
+  const auto status =
+      run_child(options.words, {"HEDDLE_RECORD=" + folder, "HEDDLE_RECORD_LEVEL=" + options.level,
+                                "HEDDLE_RECORD_MEBIBYTES=" + options.mebibytes});
+  if (!status) {
+    print_error(status.error());
+    return kCouldNotRun;
+  }
+  if (known_files(folder).size() > before.size()) return *status;
+  print_error({ErrorCode::kUnavailable, "nothing was recorded",
+               "the command opened no endpoint of heddle",
+               "record a command that uses heddle: its own, or one over its libraries"});
+  return *status == kDone ? kFoundWrong : *status;
+}
+
+struct ReadOptions {
+  std::string path;
+  std::string kind;
+  bool json = false;
+};
+
+int info(const ReadOptions& options) {
+  const auto files = recording_files(options.path);
+  if (!files) {
+    print_error(files.error());
+    return kCouldNotRun;
+  }
+  Json rows = Json::array();
+  bool sound = true;
+  for (const std::string& file : *files) {
+    const auto summary = summarize_recording(file);
+    if (!summary) {
+      print_error(summary.error());
+      sound = false;
+      continue;
+    }
+    sound = sound && summary->sound();
+    rows.push_back(to_json(*summary));
+    if (!options.json) print(to_text(*summary));
+  }
+  if (options.json) print(Json{{"recordings", rows}}.dump(2) + "\n");
+  if (rows.empty()) return kCouldNotRun;
+  return sound ? kDone : kFoundWrong;
+}
+
+int dump(const ReadOptions& options) {
+  const auto files = recording_files(options.path);
+  if (!files) {
+    print_error(files.error());
+    return kCouldNotRun;
+  }
+  bool sound = true;
+  for (const std::string& file : *files) {
+    auto reader = events::RecordingReader::open(file);
+    if (!reader) {
+      print_error(reader.error());
+      sound = false;
+      continue;
+    }
+    events::RecordedEvent recorded;
+    while (reader->next(recorded)) {
+      std::visit(
+          [&](const auto& event) {
+            if (!options.kind.empty() && options.kind != events::name_of(event.kKind)) return;
+            print(to_text(event) + "\n");
+          },
+          recorded.event);
+    }
+  }
+  return sound ? kDone : kFoundWrong;
+}
+
+std::string all_kinds() {
+  std::string list;
+  for (const std::string_view name : events::kEventKindNames) {
+    list.append(list.empty() ? "" : "|").append(name);
+  }
+  return list;
+}
+
+std::shared_ptr<ReadOptions> add_reading(CLI::App& command, int (*run)(const ReadOptions&),
+                                         Invocation& invocation) {
+  const auto options = std::make_shared<ReadOptions>();
+  command.add_option("folder", options->path, "the folder of a recording, or one file of it")
+      ->required()
+      ->type_name("FILE");
+  command.callback(
+      [options, run, &invocation] { invocation.run = [options, run] { return run(*options); }; });
+  return options;
+}
+
+}  // namespace
+
+void add_record_command(CLI::App& root, Invocation& invocation) {
+  CLI::App* const command =
+      root.add_subcommand("record", "run a command and keep what heddle observed in it");
+  command->footer(kExample);
+  command->require_subcommand(0, 1);
+  CLI::App* const tell = command->add_subcommand("info", "say what a recording holds");
+  tell->footer(kInfoExample);
+  const auto told = add_reading(*tell, info, invocation);
+  tell->add_flag("--json", told->json, "print one JSON document");
+  CLI::App* const all = command->add_subcommand("dump", "print the events of a recording");
+  all->footer(kDumpExample);
+  const auto dumped = add_reading(*all, dump, invocation);
+  all->add_option("--kind", dumped->kind, "only events of this kind")->type_name(all_kinds());
+
+  const auto options = std::make_shared<RecordOptions>();
+  CLI::Option* const folder =
+      command->add_option("-o,--output", options->folder, "where to keep it")->type_name("FILE");
+  command->add_option("--level", options->level, "messages, or every burst as well")
+      ->type_name("messages|segments")
+      ->check(CLI::IsMember({"messages", "segments"}))
+      ->capture_default_str();
+  command->add_option("--mebibytes", options->mebibytes, "room of each process")
+      ->check(CLI::Range(1, 65'536))
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("command", options->words, "what to run")->type_name("-- CMD ...");
+  command->callback([options, folder, command, &invocation] {
+    if (!command->get_subcommands().empty()) return;
+    if (folder->empty()) throw CLI::RequiredError("--output");
+    if (options->words.empty()) throw CLI::RequiredError("the command, behind --,");
+    invocation.run = [options] { return run(*options); };
+  });
+}
+
+}  // namespace heddle::cli

@@ -1,0 +1,74 @@
+// See process_recording.h.
+#include "engine/process_recording.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <string>
+
+namespace heddle::engine {
+namespace {
+
+struct Open {
+  std::mutex mutex;
+  std::map<std::string, std::weak_ptr<events::Recording>> by_directory;
+};
+
+// Endpoints of any thread come here, and nobody owns them all.
+Open& open_recordings() {
+  static Open open;  // NOLINT: guarded by its mutex
+  return open;
+}
+
+std::string own_command() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::string words{std::istreambuf_iterator<char>(file), {}};
+  while (!words.empty() && words.back() == '\0') words.pop_back();
+  std::replace(words.begin(), words.end(), '\0', ' ');
+  std::replace(words.begin(), words.end(), '\n', ' ');
+  return words;
+}
+
+events::RecordingOptions with_process(events::RecordingOptions options) {
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  options.identity.emplace_back("host", host.data());
+  options.identity.emplace_back("pid", std::to_string(getpid()));
+  options.identity.emplace_back("command", own_command());
+  return options;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<events::Recorder>> open_recorder(const events::RecordingOptions& options,
+                                                        Nanos now,
+                                                        const transport::Address& local) {
+  if (options.directory.empty()) return std::unique_ptr<events::Recorder>();
+  Open& open = open_recordings();
+  const std::lock_guard lock(open.mutex);
+  std::shared_ptr<events::Recording> recording = open.by_directory[options.directory].lock();
+  if (!recording) {
+    auto made = events::Recording::create(with_process(options));
+    if (!made) return fail(made.error());
+    recording = std::move(*made);
+    open.by_directory[options.directory] = recording;
+  }
+  auto recorder = recording->add_writer();
+  recorder->on_any(events::EndpointOpened{now, transport::host_part(local, 0),
+                                          transport::host_part(local, 8), local.port});
+  return recorder;
+}
+
+Nanos recording_clock() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return seconds(time.tv_sec) + nanos(time.tv_nsec);
+}
+
+}  // namespace heddle::engine

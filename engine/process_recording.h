@@ -1,0 +1,23 @@
+// The recordings of this process: endpoints that record in one directory share a file, which is
+// closed with the last of them.
+#pragma once
+
+#include <memory>
+
+#include "base/nanos.h"
+#include "base/result.h"
+#include "events/recording.h"
+#include "transport/address.h"
+
+namespace heddle::engine {
+
+// A recorder for an endpoint at `local`, whose first event tells of it; null where `options` name
+// no directory. The process's host, number and command are added to the identity. Errors: those of
+// Recording::create().
+Result<std::unique_ptr<events::Recorder>> open_recorder(const events::RecordingOptions& options,
+                                                        Nanos now, const transport::Address& local);
+
+// The clock of datapaths on a real network.
+Nanos recording_clock();
+
+}  // namespace heddle::engine

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Recording as users have it: a command and what it did, killed or not; and what goes wrong."""
+
+import collections
+import json
+import os
+import signal
+import tempfile
+import unittest
+
+import program
+
+
+class Record(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = os.path.join(folder.name, "job")
+        self.parent = folder.name
+
+    def info(self, *more):
+        return program.run("record", "info", self.folder, *more)
+
+    def recordings(self):
+        done = self.info("--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)["recordings"]
+
+    def events(self, kind):
+        done = program.run("record", "dump", self.folder, "--kind", kind)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def test_a_ping_and_its_peer(self):
+        port = program.free_port()
+        with program.started("ping", "--listen", "-p", port, settings={"HEDDLE_RECORD": self.folder}) as serving:
+            serving.wait_for("listens")
+            done = program.run("record", "-o", self.folder, "--", program.HEDDLE, "ping", "127.0.0.1", "-p", port,
+                               "-C", 5, "-S", 3000)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            serving.signal(signal.SIGTERM)
+            serving.wait()
+        self.assertEqual(len(self.recordings()), 2)
+        self.assertTrue(all(one["ended_well"] and one["dropped_events"] == 0 for one in self.recordings()))
+        by_sequence = collections.defaultdict(set)
+        for event in self.events("message_completed"):
+            by_sequence[event["sequence"], event["bytes"], event["channel"]].add(event["direction"])
+        both = [key for key, directions in by_sequence.items() if directions == {"sent", "received"}]
+        # Each message was sent by one process and received by the other.
+        self.assertGreaterEqual(sum(size == 3000 for _, size, _ in both), 5)
+        opened = self.events("connection_opened")
+        self.assertEqual(len(opened), 2)
+        self.assertEqual(opened[0]["connection"], opened[1]["peer_connection"])
+
+    def test_a_killed_process_leaves_what_it_did(self):
+        port = program.free_port()
+        with program.started("ping", "--listen", "-p", port, settings={"HEDDLE_RECORD": self.folder}) as serving:
+            serving.wait_for("listens")
+            self.assertEqual(program.run("ping", "127.0.0.1", "-p", port, "-C", 3).returncode, 0)
+            serving.signal(signal.SIGKILL)
+            serving.process.wait()
+        one, = self.recordings()
+        self.assertFalse(one["ended_well"])
+        self.assertGreaterEqual(one["events_by_kind"]["message_completed"], 6)
+        self.assertIn("killed, or still running", self.info().stdout)
+
+    def test_the_folder_is_its_owners(self):
+        self.test_a_killed_process_leaves_what_it_did()
+        self.assertEqual(os.stat(self.folder).st_mode & 0o777, 0o700)
+        for name in os.listdir(self.folder):
+            self.assertEqual(os.stat(os.path.join(self.folder, name)).st_mode & 0o777, 0o600)
+
+    def test_a_command_that_records_nothing(self):
+        done = program.run("record", "-o", self.folder, "--", "true")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("nothing was recorded", done.stderr)
+        done = program.run("record", "-o", self.folder, "--", "sh", "-c", "exit 7")
+        self.assertEqual(done.returncode, 7)
+
+    def test_mistakes(self):
+        for words, sign in ((("record",), "--output"), (("record", "-o", self.folder), "command"),
+                            (("record", "-o", self.folder, "--level", "all", "--", "true"), "level"),
+                            (("record", "info", self.folder), "cannot read"),
+                            (("record", "-o", self.folder, "--", "/nonexistent/program"), "cannot run")):
+            done = program.run(*words)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertIn(sign, done.stderr)
+
+    def test_a_folder_that_cannot_be_used_is_told_at_once(self):
+        done = program.run("ping", "--listen", "-p", program.free_port(),
+                           settings={"HEDDLE_RECORD": os.path.join(self.parent, "no", "such")})
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("cannot record in", done.stderr)
+
+    def test_a_damaged_file_is_read_and_told(self):
+        self.test_a_killed_process_leaves_what_it_did()
+        name, = os.listdir(self.folder)
+        os.truncate(os.path.join(self.folder, name), 20_000)
+        done = self.info()
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("damaged", done.stdout)
+
+    def test_what_asks_it_to_end_reaches_the_command(self):
+        with program.started("record", "-o", self.folder, "--", program.HEDDLE, "ping", "--listen", "-p",
+                             program.free_port()) as recording:
+            recording.wait_for("listens")
+            recording.signal(signal.SIGTERM)
+            recording.process.wait(timeout=program.PATIENCE_S)
+            self.assertEqual(recording.process.returncode, 143)
+        self.assertTrue(self.recordings()[0]["ended_well"])
+
+
+if __name__ == "__main__":
+    unittest.main()
