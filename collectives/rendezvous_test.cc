@@ -165,7 +165,7 @@ TEST_F(RendezvousTest, OneRankMeetsItself) {
 
 TEST_F(RendezvousTest, MissingRanksAreNamedToAll) {
   std::vector<Rank> all = ranks(5, free_store("127.0.0.1"));
-  for (Rank& rank : all) rank.timeout = millis(1'500);
+  for (Rank& rank : all) rank.timeout = seconds(3);
   all.erase(all.begin() + 2, all.begin() + 4);
   for (const Result<Group>& result : meet_all(all)) {
     ASSERT_FALSE(result);
@@ -206,7 +206,7 @@ TEST_F(RendezvousTest, DifferentSizesAreNamed) {
 
 TEST_F(RendezvousTest, AnotherRunIsTurnedAway) {
   std::vector<Rank> all = ranks(2, free_store("127.0.0.1"));
-  for (Rank& rank : all) rank.timeout = millis(1'500);
+  for (Rank& rank : all) rank.timeout = seconds(3);
   all[1].launch.run = "another";
   const auto results = meet_all(all);
   ASSERT_FALSE(results[0]);
@@ -219,7 +219,7 @@ TEST_F(RendezvousTest, ClusterKeysProveTheStore) {
   std::vector<Rank> all = ranks(3, "file://" + folder_ + "/store");
   for (Rank& rank : all) rank.keys = {key(1)};
   expect_one_group(meet_all(all));
-  for (Rank& rank : all) rank.timeout = seconds(2);
+  for (Rank& rank : all) rank.timeout = seconds(3);
   all[2].keys = {key(2)};
   const auto results = meet_all(all);
   for (const Result<Group>& result : results) ASSERT_FALSE(result);

@@ -167,6 +167,28 @@ class Run(unittest.TestCase):
                 self.assertIn(f"[{rank}] interrupt 1", process.said())
             self.assertNotIn("interrupt 2", process.said())
 
+    def test_other_signals_reach_the_ranks_and_end_nothing(self):
+        script = 'trap "echo asked; exit 0" USR1; echo ready; while :; do sleep 0.02; done'
+        with self.started("-n", 2, "-t", "--", "sh", "-c", script) as process:
+            for rank in range(2):
+                process.wait_for(rf"\[{rank}\] ready")
+            process.signal(signal.SIGUSR1)
+            self.assertEqual(process.wait(), 0)
+            for rank in range(2):
+                self.assertIn(f"[{rank}] asked", process.said())
+
+    def test_a_second_signal_does_not_wait(self):
+        script = 'trap "" TERM; echo ready; while :; do sleep 0.02; done'
+        with self.started("-n", 2, "-t", "--grace", "1000", "--", "sh", "-c", script) as process:
+            for rank in range(2):
+                process.wait_for(rf"\[{rank}\] ready")
+            process.signal(signal.SIGTERM)
+            while process.process.poll() is None:  # two that are close together count as one
+                time.sleep(0.05)
+                process.signal(signal.SIGTERM)
+            self.assertEqual(process.wait(), 128 + signal.SIGTERM)
+        self.expect_nothing_left()
+
     def test_ctrl_c_on_a_terminal_reaches_each_rank_once(self):
         arguments = [program.HEDDLE, "run", "-n", "2", "-t", "--", sys.executable, "-c", _COUNT_INTERRUPTS]
         child, terminal = pty.fork()
