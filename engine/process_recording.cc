@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -41,6 +42,12 @@ events::RecordingOptions with_process(events::RecordingOptions options) {
   options.identity.emplace_back("host", host.data());
   options.identity.emplace_back("pid", std::to_string(getpid()));
   options.identity.emplace_back("command", own_command());
+  for (const char* name : {"HEDDLE_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}) {
+    const char* rank = std::getenv(name);
+    if (rank == nullptr) continue;
+    options.identity.emplace_back("rank", rank);
+    break;
+  }
   return options;
 }
 

@@ -12,7 +12,8 @@
 namespace heddle::engine {
 
 // A recorder for an endpoint at `local`, whose first event tells of it; null where `options` name
-// no directory. The process's host, number and command are added to the identity. Errors: those of
+// no directory. The process's host, number, command and, where
+// its launcher told one, rank are added to the identity. Errors: those of
 // Recording::create().
 Result<std::unique_ptr<events::Recorder>> open_recorder(const events::RecordingOptions& options,
                                                         Nanos now, const transport::Address& local);

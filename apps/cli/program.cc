@@ -12,6 +12,7 @@
 #include "apps/cli/config_command.h"
 #include "apps/cli/key_command.h"
 #include "apps/cli/lab_command.h"
+#include "apps/cli/matrix_command.h"
 #include "apps/cli/paths_command.h"
 #include "apps/cli/perf_command.h"
 #include "apps/cli/ping_command.h"
@@ -63,6 +64,7 @@ void add_commands(CLI::App& root, Invocation& invocation) {
   add_paths_command(root, invocation);
   add_run_command(root, invocation);
   add_record_command(root, invocation);
+  add_matrix_command(root, invocation);
   add_ranks_command(root, invocation);
   add_lab_command(root, invocation);
   add_config_command(root, invocation);

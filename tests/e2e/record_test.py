@@ -64,6 +64,30 @@ class Record(unittest.TestCase):
         self.assertGreaterEqual(one["events_by_kind"]["message_completed"], 6)
         self.assertIn("killed, or still running", self.info().stdout)
 
+    def matrix(self, *more):
+        done = program.run("matrix", self.folder, *more)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_the_matrix_of_ranks_that_find_each_other(self):
+        done = program.run("record", "-o", self.folder, "--", program.HEDDLE, "run", "-n", 3, "--", program.HEDDLE,
+                           "ranks")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        document = json.loads(self.matrix("--format", "json"))
+        self.assertEqual([party["rank"] for party in document["parties"]], [0, 1, 2])
+        measured = document["measured"]
+        self.assertEqual([measured[i][i] for i in range(3)], [0, 0, 0])
+        self.assertTrue(all(measured[i][j] > 0 for i in range(3) for j in range(3) if i != j), measured)
+        self.assertEqual(document["unplaced"], 0)
+        # All of a host in one cell, and every message in the list of events once.
+        host, = json.loads(self.matrix("--format", "json", "--by", "host"))["measured"]
+        self.assertEqual(host[0], sum(map(sum, measured)))
+        received = sum(event["bytes"] for event in self.events("message_completed")
+                       if event["direction"] == "received")
+        self.assertEqual(host[0], received)
+        self.assertEqual(len(self.matrix("--format", "csv").splitlines()), 1 + 6)
+        self.assertIn("rank 2 on", self.matrix())
+
     def test_the_folder_is_its_owners(self):
         self.test_a_killed_process_leaves_what_it_did()
         self.assertEqual(os.stat(self.folder).st_mode & 0o777, 0o700)
