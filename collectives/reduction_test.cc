@@ -81,8 +81,8 @@ Float fold(ReduceOp op, Float a, Float b) {
 
 template <typename Integer>
 Integer fold_integers(ReduceOp op, Integer a, Integer b) {
-  const auto x = static_cast<Uint128>(a);
-  const auto y = static_cast<Uint128>(b);
+  const auto x = Uint128{static_cast<std::make_unsigned_t<Integer>>(a)};
+  const auto y = Uint128{static_cast<std::make_unsigned_t<Integer>>(b)};
   if (op == ReduceOp::kMin) return a < b ? a : b;
   if (op == ReduceOp::kMax) return a > b ? a : b;
   return static_cast<Integer>(op == ReduceOp::kSum ? x + y : x * y);

@@ -9,19 +9,22 @@
 namespace heddle::collectives::reduction {
 namespace {
 
+constexpr size_t kVector = 32;
+
+struct ConvertedHalf {
+  using Vector = Lanes<uint16_t, kVector / 2>;
+
+  static Lanes<float, kVector> widen(Vector value) { return _mm256_cvtph_ps((__m128i)value); }
+  static Vector narrow(Lanes<float, kVector> value) {
+    const auto half = (Vector)_mm256_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT);
+    return (half & 0x7fff) > 0x7c00 ? Vector{} + uint16_t{0x7e00} : half;
+  }
+};
+
 struct Avx2 {
   static constexpr std::string_view kName = "avx2";
-  static constexpr size_t kWidth = 32;
-
-  static Lanes<float, kWidth> widen_half(Lanes<uint16_t, kWidth / 2> value) {
-    return _mm256_cvtph_ps((__m128i)value);
-  }
-  static Lanes<uint16_t, kWidth / 2> narrow_half(Lanes<float, kWidth> value) {
-    const auto half =
-        (Lanes<uint16_t, kWidth / 2>)_mm256_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT);
-    const Lanes<uint16_t, kWidth / 2> quiet = Lanes<uint16_t, kWidth / 2>{} + uint16_t{0x7e00};
-    return (half & 0x7fff) > 0x7c00 ? quiet : half;
-  }
+  static constexpr size_t kWidth = kVector;
+  using Half = ConvertedHalf;
 };
 
 }  // namespace

@@ -9,21 +9,26 @@
 namespace heddle::collectives::reduction {
 namespace {
 
-struct Avx512 {
-  static constexpr std::string_view kName = "avx512";
-  static constexpr size_t kWidth = 64;
+constexpr size_t kVector = 64;
+
+struct ConvertedHalf {
+  using Vector = Lanes<uint16_t, kVector / 2>;
   // The forms without a mask leave a register open, which GCC 12 warns about.
   static constexpr __mmask16 kAll = 0xffff;
 
-  static Lanes<float, kWidth> widen_half(Lanes<uint16_t, kWidth / 2> value) {
+  static Lanes<float, kVector> widen(Vector value) {
     return _mm512_maskz_cvtph_ps(kAll, (__m256i)value);
   }
-  static Lanes<uint16_t, kWidth / 2> narrow_half(Lanes<float, kWidth> value) {
-    const auto half =
-        (Lanes<uint16_t, kWidth / 2>)_mm512_maskz_cvtps_ph(kAll, value, _MM_FROUND_TO_NEAREST_INT);
-    const Lanes<uint16_t, kWidth / 2> quiet = Lanes<uint16_t, kWidth / 2>{} + uint16_t{0x7e00};
-    return (half & 0x7fff) > 0x7c00 ? quiet : half;
+  static Vector narrow(Lanes<float, kVector> value) {
+    const auto half = (Vector)_mm512_maskz_cvtps_ph(kAll, value, _MM_FROUND_TO_NEAREST_INT);
+    return (half & 0x7fff) > 0x7c00 ? Vector{} + uint16_t{0x7e00} : half;
   }
+};
+
+struct Avx512 {
+  static constexpr std::string_view kName = "avx512";
+  static constexpr size_t kWidth = kVector;
+  using Half = ConvertedHalf;
 };
 
 }  // namespace

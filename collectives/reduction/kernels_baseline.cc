@@ -7,13 +7,7 @@ namespace {
 struct Baseline {
   static constexpr std::string_view kName = "baseline";
   static constexpr size_t kWidth = 16;
-
-  static Lanes<float, kWidth> widen_half(Lanes<uint16_t, kWidth / 2> value) {
-    return reduction::widen_half<Baseline, kWidth>(value);
-  }
-  static Lanes<uint16_t, kWidth / 2> narrow_half(Lanes<float, kWidth> value) {
-    return reduction::narrow_half<Baseline, kWidth>(value);
-  }
+  using Half = SplitHalf<Baseline>;
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Making the kernels of an instruction set. Isa gives `kName`, `kWidth` (bytes of a vector),
-// `widen_half` and `narrow_half`; each file kernels_*.cc has one and makes its table from it.
+// Making the kernels of an instruction set. Isa gives `kName`, `kWidth` (bytes of a vector) and
+// `Half`, how halves become floats and back; each file kernels_*.cc has one and makes its table.
 // A *step* is an operation on one vector; a kernel is a loop of steps.
 #pragma once
 
@@ -65,38 +65,17 @@ struct FloatStep {
   }
 };
 
-struct HalfFormat {
-  template <typename Isa>
-  static auto widen(Lanes<uint16_t, Isa::kWidth / 2> value) {
-    return Isa::widen_half(value);
-  }
-  template <typename Isa>
-  static auto narrow(Lanes<float, Isa::kWidth> value) {
-    return Isa::narrow_half(value);
-  }
-};
-
-struct BfloatFormat {
-  template <typename Isa>
-  static auto widen(Lanes<uint16_t, Isa::kWidth / 2> value) {
-    return widen_bfloat<Isa, Isa::kWidth>(value);
-  }
-  template <typename Isa>
-  static auto narrow(Lanes<float, Isa::kWidth> value) {
-    return narrow_bfloat<Isa, Isa::kWidth>(value);
-  }
-};
-
-template <typename Isa, typename Format, Fold kFold>
+// Of a format of 16 bits, as SplitBfloat: computed in float, rounded once.
+template <typename Format, Fold kFold>
 struct ShortFloatStep {
-  using Vector = Lanes<uint16_t, Isa::kWidth / 2>;
+  using Vector = typename Format::Vector;
   static constexpr size_t kElementBytes = 2;
 
   static Vector apply(Vector a, Vector b) {
-    const Lanes<float, Isa::kWidth> x = Format::template widen<Isa>(a);
-    const Lanes<float, Isa::kWidth> y = Format::template widen<Isa>(b);
-    if constexpr (kFold == Fold::kSum) return Format::template narrow<Isa>(x + y);
-    if constexpr (kFold == Fold::kProduct) return Format::template narrow<Isa>(x * y);
+    if constexpr (kFold == Fold::kSum) return Format::narrow(Format::widen(a) + Format::widen(b));
+    if constexpr (kFold == Fold::kProduct) {
+      return Format::narrow(Format::widen(a) * Format::widen(b));
+    }
   }
 };
 
@@ -177,14 +156,13 @@ struct FloatScale {
   }
 };
 
-template <typename Isa, typename Format>
+template <typename Format>
 struct ShortFloatScale {
-  using Vector = Lanes<uint16_t, Isa::kWidth / 2>;
+  using Vector = typename Format::Vector;
   static constexpr size_t kElementBytes = 2;
 
   static Vector apply(Vector value, uint32_t divisor) {
-    return Format::template narrow<Isa>(Format::template widen<Isa>(value) /
-                                        static_cast<float>(divisor));
+    return Format::narrow(Format::widen(value) / static_cast<float>(divisor));
   }
 };
 
@@ -222,8 +200,8 @@ inline constexpr std::array<ReduceKernel, 4> kFloatRow = {
 
 template <typename Isa, typename Format, int16_t kInfinity, int16_t kQuiet>
 inline constexpr std::array<ReduceKernel, 4> kShortFloatRow = {
-    reduce_loop<Isa, ShortFloatStep<Isa, Format, Fold::kSum>>,
-    reduce_loop<Isa, ShortFloatStep<Isa, Format, Fold::kProduct>>,
+    reduce_loop<Isa, ShortFloatStep<Format, Fold::kSum>>,
+    reduce_loop<Isa, ShortFloatStep<Format, Fold::kProduct>>,
     reduce_loop<Isa, OrderStep<Isa, int16_t, kInfinity, kQuiet, Fold::kMin>>,
     reduce_loop<Isa, OrderStep<Isa, int16_t, kInfinity, kQuiet, Fold::kMax>>,
 };
@@ -239,8 +217,8 @@ inline constexpr Kernels kKernels = {
         kIntegerRow<Isa, uint32_t>,
         kIntegerRow<Isa, int64_t>,
         kIntegerRow<Isa, uint64_t>,
-        kShortFloatRow<Isa, HalfFormat, 0x7c00, 0x7e00>,
-        kShortFloatRow<Isa, BfloatFormat, 0x7f80, 0x7fc0>,
+        kShortFloatRow<Isa, typename Isa::Half, 0x7c00, 0x7e00>,
+        kShortFloatRow<Isa, SplitBfloat<Isa>, 0x7f80, 0x7fc0>,
         kFloatRow<Isa, float, int32_t, 0x7f800000, 0x7fc00000>,
         kFloatRow<Isa, double, int64_t, 0x7ff0000000000000, 0x7ff8000000000000>,
         kIntegerRow<Isa, int16_t>,
@@ -253,8 +231,8 @@ inline constexpr Kernels kKernels = {
         scale_integers<Isa, uint32_t>,
         scale_integers<Isa, int64_t>,
         scale_integers<Isa, uint64_t>,
-        scale_loop<Isa, ShortFloatScale<Isa, HalfFormat>>,
-        scale_loop<Isa, ShortFloatScale<Isa, BfloatFormat>>,
+        scale_loop<Isa, ShortFloatScale<typename Isa::Half>>,
+        scale_loop<Isa, ShortFloatScale<SplitBfloat<Isa>>>,
         scale_loop<Isa, FloatScale<Isa, float>>,
         scale_loop<Isa, FloatScale<Isa, double>>,
         scale_integers<Isa, int16_t>,
