@@ -117,7 +117,8 @@ TEST(SteadyStateTest, LargeAndSmallMessagesAtBothMtusAllocateNothing) {
 constexpr int64_t budget_of(uint16_t paths) { return 4096 + 128 * int64_t{paths}; }
 
 TEST_F(MemoryTest, AnIdleConnectionIsSmall) {
-  for (const uint16_t paths : {uint16_t{1}, uint16_t{8}, uint16_t{64}, uint16_t{256}}) {
+  for (const uint16_t paths :
+       {uint16_t{1}, uint16_t{8}, uint16_t{32}, uint16_t{64}, uint16_t{256}}) {
     PairOptions options = counting();
     options.endpoint.default_paths = options.endpoint.max_paths = paths;
     options.endpoint.discovery = DiscoveryMode::kAuto;  // which keeps nothing of how it found out
