@@ -1,0 +1,79 @@
+// Ring schedules: each rank sends to the next and receives from the one before. All-reduce goes
+// through the data in blocks whose reduced chunks leave while they are still in the cache, first
+// reducing, then gathering; broadcast and reduce go along the ring as a chain.
+#pragma once
+
+#include "collectives/schedule/shape.h"
+
+namespace heddle::collectives {
+
+class RingAllReduce {
+ public:
+  explicit RingAllReduce(const Shape& shape);
+  uint64_t steps() const { return blocks_ * steps_a_block_; }
+  uint64_t scratch_bytes() const { return 0; }
+  Step at(uint64_t index) const;
+
+ private:
+  Shape shape_;
+  uint64_t blocks_ = 1;
+  uint64_t chunks_ = 1;  // of a block's segment
+  uint64_t steps_a_block_ = 0;
+};
+
+class RingReduceScatter {
+ public:
+  explicit RingReduceScatter(const Shape& shape);
+  uint64_t steps() const { return blocks_ * steps_a_block_; }
+  uint64_t scratch_bytes() const;
+  Step at(uint64_t index) const;
+
+ private:
+  Part scratch(uint64_t block, uint64_t round, uint64_t chunk, uint64_t length) const;
+
+  Shape shape_;
+  uint64_t blocks_ = 1;
+  uint64_t chunks_ = 1;
+  uint64_t chunk_most_ = 0;  // elements
+  uint64_t steps_a_block_ = 0;
+};
+
+class RingAllGather {
+ public:
+  explicit RingAllGather(const Shape& shape);
+  uint64_t steps() const { return 1 + 2 * (shape_.size - 1) * chunks_; }
+  uint64_t scratch_bytes() const { return 0; }
+  Step at(uint64_t index) const;
+
+ private:
+  Shape shape_;
+  uint64_t chunks_ = 1;
+};
+
+class ChainBroadcast {
+ public:
+  explicit ChainBroadcast(const Shape& shape);
+  uint64_t steps() const;
+  uint64_t scratch_bytes() const { return 0; }
+  Step at(uint64_t index) const;
+
+ private:
+  Shape shape_;
+  uint64_t chunks_ = 1;
+};
+
+class ChainReduce {
+ public:
+  explicit ChainReduce(const Shape& shape);
+  uint64_t steps() const;
+  uint64_t scratch_bytes() const;
+  Step at(uint64_t index) const;
+
+ private:
+  Shape shape_;
+  uint64_t chunks_ = 1;
+  uint64_t chunk_most_ = 0;
+  uint32_t place_ = 0;  // in the chain, whose last is the root
+};
+
+}  // namespace heddle::collectives

@@ -1,0 +1,224 @@
+// Every schedule gives the right result for any number of ranks, any count and in any order of
+// events, and moves the bytes that its formula says.
+#include "collectives/schedule/schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "collectives/testing/symbolic_run.h"
+
+namespace heddle::collectives {
+namespace {
+
+struct Kind {
+  Collective collective;
+  Algorithm algorithm;
+};
+
+std::vector<Kind> all_kinds() {
+  std::vector<Kind> kinds;
+  for (uint32_t c = 0; c < kCollectives; ++c) {
+    for (uint32_t a = 0; a < kAlgorithms; ++a) {
+      const Kind kind = {static_cast<Collective>(c), static_cast<Algorithm>(a)};
+      const bool one_sided =
+          kind.collective == Collective::kSend || kind.collective == Collective::kReceive;
+      if (!one_sided && can_run(kind.collective, kind.algorithm)) kinds.push_back(kind);
+    }
+  }
+  return kinds;
+}
+
+class EverySchedule : public testing::TestWithParam<Kind> {
+ protected:
+  static Shape shape_of(uint32_t size, uint64_t count) {
+    Shape shape;
+    shape.collective = GetParam().collective;
+    shape.algorithm = GetParam().algorithm;
+    shape.size = size;
+    shape.count = count;
+    shape.element_bytes = shape.collective == Collective::kBarrier ? 1 : 4;
+    shape.chunk_bytes = 20;
+    return shape;
+  }
+  static std::string run(const SymbolicOptions& options) {
+    const std::string wrong = SymbolicRun(options).run();
+    if (wrong.empty()) return wrong;
+    const Shape& shape = options.shape;
+    return wrong + ": size " + std::to_string(shape.size) + " count " +
+           std::to_string(shape.count) + " root " + std::to_string(shape.root) + " chunk " +
+           std::to_string(shape.chunk_bytes) + (options.in_place ? " in place" : "") + " seed " +
+           std::to_string(options.seed);
+  }
+};
+
+TEST_P(EverySchedule, IsRightForEverySizeAndCount) {
+  uint64_t seed = 0;
+  for (uint32_t size = 1; size <= 33; ++size) {
+    for (const uint64_t count : {0U, 1U, 2U, 7U, size - 1, size, size + 1, 3 * size + 2}) {
+      SymbolicOptions options{.shape = shape_of(size, count), .seed = ++seed};
+      options.shape.root = static_cast<uint32_t>(seed * 7 % size);
+      ASSERT_EQ(run(options), "");
+    }
+  }
+}
+
+TEST_P(EverySchedule, IsRightInAnyOrderOfEvents) {
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    Random random(seed);
+    const auto size = static_cast<uint32_t>(random.between(2, 9));
+    SymbolicOptions options{.shape = shape_of(size, random.between(1, 400)), .seed = seed};
+    options.shape.root = static_cast<uint32_t>(random.below(size));
+    options.shape.chunk_bytes = 4 * random.between(1, 60);
+    // Few slots: those that reduce later must not starve those that reduce first.
+    options.slots = static_cast<uint32_t>(random.between(2, 8));
+    ASSERT_EQ(run(options), "");
+  }
+}
+
+TEST_P(EverySchedule, IsRightInPlace) {
+  if (GetParam().collective == Collective::kAllToAllV) return;
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    Random random(seed);
+    const auto size = static_cast<uint32_t>(random.between(1, 9));
+    SymbolicOptions options{
+        .shape = shape_of(size, random.between(0, 200)), .in_place = true, .seed = seed};
+    options.shape.root = static_cast<uint32_t>(random.below(size));
+    ASSERT_EQ(run(options), "");
+  }
+}
+
+// Many ranks have more peers than a window has steps.
+TEST_P(EverySchedule, IsRightForAHundredRanks) {
+  SymbolicOptions options{.shape = shape_of(100, 2)};
+  options.shape.root = 37;
+  ASSERT_EQ(run(options), "");
+}
+
+TEST_P(EverySchedule, HoldsNothingButNumbers) {
+  static_assert(sizeof(Schedule) <= 256);
+  Shape shape = shape_of(1000, uint64_t{16} << 20);
+  shape.rank = 3;
+  shape.chunk_bytes = 128 << 10;
+  if (GetParam().collective == Collective::kAllToAllV) return;
+  const Schedule schedule(shape);
+  ASSERT_GT(schedule.steps(), 0U);
+  EXPECT_LE(schedule.at(schedule.steps() - 1).peer, 999U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, EverySchedule, testing::ValuesIn(all_kinds()),
+                         [](const auto& each) {
+                           return std::string(name_of(each.param.collective)) + "_" +
+                                  std::string(name_of(each.param.algorithm));
+                         });
+
+// --- bytes on each edge: N bytes, n ranks ---
+
+struct Sent {
+  uint64_t to_next = 0;
+  uint64_t most = 0;  // of one rank, to all
+  uint64_t total = 0;
+};
+
+Sent sent_by(Collective collective, Algorithm algorithm, uint32_t size, uint64_t count) {
+  SymbolicOptions options;
+  options.shape = {.collective = collective,
+                   .algorithm = algorithm,
+                   .size = size,
+                   .count = count,
+                   .element_bytes = 4,
+                   .chunk_bytes = 64};
+  SymbolicRun run(options);
+  EXPECT_EQ(run.run(), "");
+  Sent sent;
+  sent.to_next = run.sent_bytes(1, 2 % size);
+  for (uint32_t from = 0; from < size; ++from) {
+    uint64_t all = 0;
+    for (uint32_t to = 0; to < size; ++to) all += run.sent_bytes(from, to);
+    sent.most = std::max(sent.most, all);
+    sent.total += all;
+  }
+  return sent;
+}
+
+TEST(ScheduleBytes, RingMovesTheLeastThatThereIs) {
+  for (const uint32_t n : {2U, 3U, 4U, 8U}) {
+    const uint64_t count = 96 * n;
+    const uint64_t bytes = 4 * count;
+    const Sent reduced = sent_by(Collective::kAllReduce, Algorithm::kRing, n, count);
+    EXPECT_EQ(reduced.to_next, 2 * bytes * (n - 1) / n);
+    EXPECT_EQ(reduced.most, 2 * bytes * (n - 1) / n);
+    EXPECT_EQ(sent_by(Collective::kReduceScatter, Algorithm::kRing, n, 96).most,
+              bytes * (n - 1) / n);
+    EXPECT_EQ(sent_by(Collective::kAllGather, Algorithm::kRing, n, 96).most, bytes * (n - 1) / n);
+    for (const Collective chain : {Collective::kBroadcast, Collective::kReduce}) {
+      const Sent sent = sent_by(chain, Algorithm::kRing, n, count);
+      EXPECT_EQ(sent.most, bytes);
+      EXPECT_EQ(sent.total, bytes * (n - 1));
+    }
+  }
+}
+
+TEST(ScheduleBytes, HalvingDoublingMovesAsLittleAsARing) {
+  for (const uint32_t n : {2U, 4U, 8U, 16U}) {
+    const uint64_t bytes = 4 * 96 * n;
+    EXPECT_EQ(sent_by(Collective::kAllReduce, Algorithm::kHalvingDoubling, n, 96 * n).most,
+              2 * bytes * (n - 1) / n);
+  }
+}
+
+TEST(ScheduleBytes, RecursiveDoublingSendsEverythingInEachRound) {
+  EXPECT_EQ(sent_by(Collective::kAllReduce, Algorithm::kRecursiveDoubling, 8, 10).most, 3U * 40);
+}
+
+// Up and down each edge goes half of the data in each tree, so nobody sends more than twice all.
+TEST(ScheduleBytes, TreesSendEveryHalfOnceUpAndOnceDownEachEdge) {
+  for (const uint32_t n : {2U, 5U, 8U, 13U}) {
+    const uint64_t bytes = 4 * 96;
+    const Sent sent = sent_by(Collective::kAllReduce, Algorithm::kTree, n, 96);
+    EXPECT_EQ(sent.total, 2 * bytes * (n - 1));
+    EXPECT_LE(sent.most, 2 * bytes);
+    EXPECT_EQ(sent_by(Collective::kBroadcast, Algorithm::kTree, n, 96).total, bytes * (n - 1));
+  }
+}
+
+TEST(ScheduleBytes, PairwiseSendsEachBlockOnce) {
+  const Sent sent = sent_by(Collective::kAllToAll, Algorithm::kPairwise, 6, 10);
+  EXPECT_EQ(sent.most, 5U * 40);
+  EXPECT_EQ(sent.to_next, 40U);
+}
+
+// --- trees ---
+
+TEST(DoubleTree, LinksOfParentsAndChildrenAgree) {
+  for (uint32_t size = 1; size <= 70; ++size) {
+    for (const uint32_t tree : {0U, 1U}) {
+      uint32_t edges = 0;
+      for (uint32_t rank = 0; rank < size; ++rank) {
+        const TreeNode node = tree_node(tree, rank, size);
+        EXPECT_EQ(node.parent == TreeNode::kNone, rank == 0);
+        for (uint32_t i = 0; i < node.children; ++i, ++edges) {
+          EXPECT_EQ(tree_node(tree, node.child[i], size).parent, rank) << size << " " << rank;
+        }
+      }
+      EXPECT_EQ(edges, size - 1);
+    }
+  }
+}
+
+TEST(DoubleTree, InnerNodesOfOneTreeAreLeavesOfTheOther) {
+  for (uint32_t size = 3; size <= 70; ++size) {
+    uint32_t inner_twice = 0;
+    for (uint32_t rank = 1; rank < size; ++rank) {
+      const bool both =
+          tree_node(0, rank, size).children > 0 && tree_node(1, rank, size).children > 0;
+      inner_twice += both ? 1 : 0;
+    }
+    EXPECT_LE(inner_twice, 1U) << size;
+  }
+}
+
+}  // namespace
+}  // namespace heddle::collectives
