@@ -105,6 +105,24 @@ constexpr std::array kKeys = {
               .doc = "room of a process's recording; the newest events are kept",
               .min = 1,
               .max = 65'536},
+    ConfigKey{.name = "algorithm",
+              .doc =
+                  "algorithms of collectives, as in allreduce:ring,alltoall:bruck; empty: chosen "
+                  "by a model; rank 0's counts"},
+    ConfigKey{.name = "chunk_bytes",
+              .type = ConfigType::kInteger,
+              .fallback = "131072",
+              .unit = "bytes",
+              .doc = "pieces in which collectives forward and reduce; rank 0's counts",
+              .min = 1024,
+              .max = int64_t{1} << 24},
+    ConfigKey{.name = "rank_dead_after_ms",
+              .type = ConfigType::kInteger,
+              .fallback = "3000",
+              .unit = "ms",
+              .doc = "in place of peer_dead_after_ms between the ranks of a run",
+              .min = 10,
+              .max = kHourMs},
     ConfigKey{.name = "store",
               .doc =
                   "where ranks find each other, udp://HOST:PORT or file:///PATH; empty: as their "

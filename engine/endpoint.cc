@@ -233,6 +233,12 @@ std::optional<Connection> Endpoint::accept(Nanos timeout) {
   return taken;
 }
 
+std::optional<Connection> Endpoint::take_accepted() {
+  if (body_->in_child()) return std::nullopt;
+  const Wheel::Lock lock = body_->wheel_.lock();
+  return body_->connections_.take_accepted();
+}
+
 ConnectionStatus Endpoint::status(Connection connection) const {
   ConnectionStatus unknown{.state = ConnectionState::kClosed};
   unknown.error = {ErrorCode::kInvalid, "no such connection", "it was given back", ""};

@@ -58,6 +58,8 @@ class Endpoint {
   Result<void> wait_open(Connection connection, Nanos timeout);
   // The oldest connection of a peer that was not taken yet; nothing when there is none in time.
   std::optional<Connection> accept(Nanos timeout);
+  // The same without waiting or a turn, for loops around progress().
+  std::optional<Connection> take_accepted();
   // kClosed with code kInvalid for a connection that is unknown or given back.
   ConnectionStatus status(Connection connection) const;
   // Closes once every posted send has arrived, and gives it back. Errors: kTimeout (it is then

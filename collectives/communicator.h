@@ -1,0 +1,121 @@
+// Communicator: a group of ranks that call collectives together. All ranks make the same calls in
+// the same order; a call returns at once and is done when its request is. Calls run side by side.
+// One thread at a time uses a communicator, and those that share its links. Where ranks' calls
+// differ, or a rank is lost, every call on every rank ends with an error that names it, and the
+// communicator is of no more use: make another.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/nanos.h"
+#include "base/result.h"
+#include "collectives/call.h"
+#include "collectives/data_type.h"
+#include "collectives/links.h"
+#include "collectives/members.h"
+#include "collectives/tuning.h"
+#include "engine/endpoint.h"
+
+namespace heddle::collectives {
+
+struct CommunicatorOptions {
+  Tuning tuning;                     // rank 0's counts
+  Nanos stalled_after = seconds(1);  // a call that waits for so long asks whom it waits for
+};
+
+// What a call works on. `count` is in elements: of the whole (all_reduce, broadcast, reduce, send,
+// receive), or of one rank's block (the others), so that the larger buffer has count times the
+// number of ranks. In place: both are the same memory, or the smaller one lies where its rank's
+// block is in the larger. The memory stays as it is until the call is done.
+struct Data {
+  const void* input = nullptr;
+  void* output = nullptr;
+  uint64_t count = 0;
+  DataType type = DataType::kFloat32;
+};
+
+// A call under way; used up by the test() or wait() that tells its end.
+struct Request {
+  uint64_t id = 0;  // 0: none
+  explicit operator bool() const { return id != 0; }
+};
+
+class Communicator {
+ public:
+  // Returns at once; calls may be made, and begin when rank 0 has told its tuning. `links` is of
+  // the endpoint that has this rank's address. Errors: kInvalid (no such rank), those of the
+  // engine.
+  static Result<std::unique_ptr<Communicator>> create(std::shared_ptr<Links> links,
+                                                      const Members& members,
+                                                      const CommunicatorOptions& options = {});
+  // Says goodbye to the others; with calls under way, aborts.
+  ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  uint32_t rank() const;
+  uint32_t size() const;
+  // As rank 0 told; nothing before it has.
+  std::optional<Tuning> tuning() const;
+  // Which algorithm a call of this size takes; nothing before tuning().
+  std::optional<Algorithm> algorithm_for(Collective collective, uint64_t bytes) const;
+
+  // --- calls. Errors: kInvalid (sizes, root, buffers), or why the communicator has failed ---
+
+  Result<Request> all_reduce(const Data& data, ReduceOp op);
+  Result<Request> reduce_scatter(const Data& data, ReduceOp op);
+  Result<Request> reduce(const Data& data, ReduceOp op, uint32_t root);
+  Result<Request> all_gather(const Data& data);
+  Result<Request> broadcast(const Data& data, uint32_t root);
+  Result<Request> gather(const Data& data, uint32_t root);
+  Result<Request> scatter(const Data& data, uint32_t root);
+  Result<Request> all_to_all(const Data& data);
+  // `data.count` means nothing; the buffers may not overlap.
+  Result<Request> all_to_all_v(const Data& data, const ExchangeCounts& counts);
+  Result<Request> barrier();
+  // Messages between two ranks meet in the order of their calls there, whatever else is called.
+  Result<Request> send(const Data& data, uint32_t to);
+  Result<Request> receive(const Data& data, uint32_t from);
+
+  // Calls from here to group_end() begin together, there; its request is done when all are. Their
+  // own requests hold as well.
+  void group_start();
+  Result<Request> group_end();
+
+  // --- their ends ---
+
+  // Whether it is done; gives the endpoint a turn if not. Errors: why it failed, which is its end
+  // too.
+  Result<bool> test(Request request);
+  // The same without a turn, for a loop that drives the endpoint itself; see advance().
+  Result<bool> peek(Request request);
+  // Waits for its end. Errors: kTimeout (it is still under way; says for whom it waits), or as
+  // test().
+  Result<void> wait(Request request, Nanos timeout = Nanos::never());
+  // Nobody will ask for it.
+  void forget(Request request);
+
+  // Does what can be done without waiting; true: something was. For a loop around
+  // engine::Endpoint::progress(), or in the simulator after each turn.
+  bool advance();
+
+  // Ends all calls, here and on all other ranks.
+  void abort();
+  // Why it failed; nothing while it works.
+  std::optional<Error> failure() const;
+
+  // Ranks that name the same colour make a communicator, in the order of `key` and then of their
+  // ranks here. All ranks call it; it waits. Null for a negative colour. Errors: as of calls.
+  Result<std::unique_ptr<Communicator>> split(int32_t colour, int32_t key);
+
+ private:
+  class Body;
+  explicit Communicator(std::unique_ptr<Body> body);
+  Result<Request> call(Call call);
+  std::unique_ptr<Body> body_;
+};
+
+}  // namespace heddle::collectives

@@ -1,0 +1,252 @@
+// Communicator::Body: see communicator_body.h. How calls begin, run and end; what happens when one
+// fails stands in communicator_failure.cc.
+#include "collectives/communicator_body.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace heddle::collectives {
+namespace {
+
+constexpr engine::Channel kMessageChannel = 1;
+constexpr engine::Channel kFirstLane = 2;
+
+bool between_two(const Call& call) {
+  return call.collective == Collective::kSend || call.collective == Collective::kReceive;
+}
+
+}  // namespace
+
+Communicator::Body::Body(std::shared_ptr<Links> links, const Members& members,
+                         const CommunicatorOptions& options)
+    : links_(std::move(links)),
+      members_(members),
+      options_(options),
+      endpoint_(links_->endpoint()),
+      tickets_(2 * size_t{members.size()}),
+      turns_(2 * size_t{members.size()}) {
+  resources_ = std::make_unique<Resources>(*links_, members_, options.tuning.chunk_bytes);
+  for (auto& lane : lanes_) lane = std::make_unique<Running>(*resources_);
+  begin_agreement();
+}
+
+Communicator::Body::~Body() = default;
+
+// --- agreement: call 0 tells rank 0's tuning to all ---
+
+void Communicator::Body::begin_agreement() {
+  if (members_.rank == 0) options_.tuning.write(agreement_.data());
+  Call call = {.collective = Collective::kBroadcast,
+               .type = DataType::kUint8,
+               .count = agreement_.size(),
+               .input = members_.rank == 0 ? agreement_.data() : nullptr,
+               .output = agreement_.data()};
+  start(*lanes_[0], {std::move(call), next_number_++, 0}, kFirstLane);
+  next_started_ = 1;
+}
+
+void Communicator::Body::end_agreement() {
+  Result<Tuning> told = Tuning::read(agreement_.data());
+  if (!told) {
+    fail_all({told.error().code, members_.rank, told.error().message()});
+    return;
+  }
+  tuning_ = *told;
+  resources_->chunks.set_slot_bytes(tuning_->chunk_bytes);
+}
+
+// --- calls ---
+
+uint64_t Communicator::Body::submit(Call call) {
+  const uint64_t request = requests_.open(group_);
+  ++requests_under_way_;
+  Waiting waiting = {std::move(call), 0, request};
+  if (between_two(waiting.call)) {
+    waiting.number = turn_of(tickets_, waiting.call)++;
+    messages_waiting_.push_back(std::move(waiting));
+  } else {
+    waiting.number = next_number_++;
+    collectives_waiting_.push_back(std::move(waiting));
+  }
+  if (starts_now()) advance();
+  return request;
+}
+
+uint64_t Communicator::Body::open_group() {
+  if (group_ == 0) group_ = requests_.open_group();
+  return group_;
+}
+
+void Communicator::Body::close_group() {
+  requests_.close_group(group_);
+  group_ = 0;
+  advance();
+}
+
+uint64_t& Communicator::Body::turn_of(std::vector<uint64_t>& turns, const Call& call) const {
+  return turns[2 * size_t{call.root} + (call.collective == Collective::kSend ? 0 : 1)];
+}
+
+Shape Communicator::Body::shape_of(const Call& call) const {
+  Shape shape;
+  shape.collective = call.collective;
+  shape.rank = members_.rank;
+  shape.size = members_.size();
+  shape.root = call.root;
+  shape.count = call.count;
+  shape.element_bytes = static_cast<uint32_t>(size_of(call.type));
+  shape.chunk_bytes = tuning_ ? tuning_->chunk_bytes : options_.tuning.chunk_bytes;
+  shape.in_place = call.input == call.output;
+  shape.exchange = {call.exchange.send_counts, call.exchange.send_offsets,
+                    call.exchange.receive_counts, call.exchange.receive_offsets};
+  if (between_two(call)) {
+    shape.algorithm = Algorithm::kLinear;
+  } else if (!tuning_) {
+    shape.algorithm = Algorithm::kBinomial;
+  } else {
+    const uint64_t bytes = call.count * shape.element_bytes;
+    const bool whole = call.collective == Collective::kAllReduce ||
+                       call.collective == Collective::kBroadcast ||
+                       call.collective == Collective::kReduce;
+    shape.algorithm =
+        tuning_->choose(call.collective, shape.size, whole ? bytes : bytes * shape.size);
+  }
+  return shape;
+}
+
+bool Communicator::Body::start(Running& running, Waiting waiting, engine::Channel channel) {
+  running.call = std::move(waiting.call);
+  running.number = waiting.number;
+  running.request = waiting.request;
+  running.busy = true;
+  running.posted = false;
+  Result<void> begun =
+      running.execution.begin(running.call, shape_of(running.call), running.number, channel);
+  if (begun) return true;
+  fail_all({begun.error().code, members_.rank, begun.error().message()});
+  return false;
+}
+
+bool Communicator::Body::start_collectives() {
+  bool moved = false;
+  while (!collectives_waiting_.empty() && works()) {
+    const uint64_t lane = next_started_ % kLanes;
+    if (lanes_[lane]->busy) break;
+    Waiting waiting = collectives_waiting_.pop_front();
+    Past& past = past_[waiting.number % past_.size()];
+    past = {waiting.number, signature_of(waiting.call, waiting.number, members_.rank, true)};
+    ++next_started_;
+    moved = true;
+    const auto channel = static_cast<engine::Channel>(kFirstLane + lane * kStepChannels);
+    if (!start(*lanes_[lane], std::move(waiting), channel)) break;
+    heed_stalled();
+  }
+  return moved;
+}
+
+// A message begins when all before it to (or from) the same rank are posted.
+bool Communicator::Body::start_messages() {
+  bool moved = meet_itself();
+  for (size_t i = 0; i < messages_waiting_.size() && works();) {
+    Waiting& waiting = messages_waiting_[i];
+    const bool to_itself = waiting.call.root == members_.rank;
+    if (to_itself || turn_of(turns_, waiting.call) != waiting.number) {
+      ++i;
+      continue;
+    }
+    auto idle = std::find_if(messages_.begin(), messages_.end(),
+                             [](const auto& running) { return !running->busy; });
+    if (idle == messages_.end()) {
+      messages_.push_back(std::make_unique<Running>(*resources_));
+      idle = messages_.end() - 1;
+    }
+    Running& running = **idle;
+    const bool started = start(running, std::move(waiting), kMessageChannel);
+    messages_waiting_.erase(messages_waiting_.begin() + static_cast<int64_t>(i));
+    moved = true;
+    if (started) run(running);
+  }
+  return moved;
+}
+
+// The n-th send to itself meets the n-th receive from itself.
+bool Communicator::Body::meet_itself() {
+  bool moved = false;
+  const auto first = [this](Collective collective) {
+    return std::find_if(messages_waiting_.begin(), messages_waiting_.end(),
+                        [this, collective](const Waiting& waiting) {
+                          return waiting.call.collective == collective &&
+                                 waiting.call.root == members_.rank;
+                        });
+  };
+  while (works()) {
+    const auto send = first(Collective::kSend);
+    const auto receive = first(Collective::kReceive);
+    if (send == messages_waiting_.end() || receive == messages_waiting_.end()) break;
+    const Signature sent = signature_of(send->call, send->number, members_.rank, true);
+    const Signature received = signature_of(receive->call, receive->number, members_.rank, false);
+    if (sent != received) {
+      fail_all({ErrorCode::kInvalid, members_.rank,
+                "rank " + std::to_string(members_.rank) + " sends itself " + sent.text() +
+                    " and receives " + received.text()});
+      break;
+    }
+    const uint64_t bytes = send->call.count * size_of(send->call.type);
+    if (bytes > 0) std::memmove(receive->call.output, send->call.input, bytes);
+    finish_request(send->request, true);
+    finish_request(receive->request, true);
+    messages_waiting_.erase(std::max(send, receive));
+    messages_waiting_.erase(std::min(send, receive));
+    moved = true;
+  }
+  return moved;
+}
+
+bool Communicator::Body::advance() {
+  if (state_ != State::kWorking) return advance_failing();
+  bool moved = false;
+  if (starts_now()) {
+    moved |= start_collectives();
+    if (!messages_waiting_.empty()) moved |= start_messages();
+  }
+  for (auto& lane : lanes_) {
+    if (lane->busy && works()) moved |= run(*lane);
+  }
+  for (size_t i = 0; i < messages_.size() && works(); ++i) {
+    if (messages_[i]->busy) moved |= run(*messages_[i]);
+  }
+  if (!moved && works()) {
+    moved = resources_->mesh.poll();
+    if (moved) heed_stalled();
+    if (works() && resources_->mesh.failure()) fail_all(*resources_->mesh.failure());
+  }
+  return moved;
+}
+
+bool Communicator::Body::run(Running& running) {
+  const Execution::Progress progress = running.execution.advance();
+  if (progress == Execution::Progress::kFailed) {
+    fail_all(running.execution.failure());
+    return true;
+  }
+  const bool message = between_two(running.call);
+  if (message && !running.posted && running.execution.posted()) {
+    running.posted = true;
+    ++turn_of(turns_, running.call);
+  }
+  if (progress != Execution::Progress::kDone) return progress == Execution::Progress::kMoved;
+  running.busy = false;
+  if (running.request == 0) {
+    end_agreement();
+  } else {
+    finish_request(running.request, true);
+  }
+  return true;
+}
+
+void Communicator::Body::finish_request(uint64_t request, bool ok) {
+  --requests_under_way_;
+  requests_.finish(request, ok);
+}
+
+}  // namespace heddle::collectives

@@ -1,0 +1,112 @@
+// Communicator::Body: the calls of a communicator and how they come to their ends. Only
+// communicator*.cc include this. Collectives are dealt to lanes in turn, each with channels of its
+// own, so that calls run side by side and each lane's in order; messages between two ranks share
+// one channel a connection.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/ring.h"
+#include "collectives/communicator.h"
+#include "collectives/execution/execution.h"
+#include "collectives/execution/request_table.h"
+
+namespace heddle::collectives {
+
+class Communicator::Body {
+ public:
+  static constexpr uint32_t kLanes = 8;
+
+  Body(std::shared_ptr<Links> links, const Members& members, const CommunicatorOptions& options);
+  ~Body();
+
+  // Calls that make sense; see check_call().
+  uint64_t submit(Call call);
+  uint64_t open_group();
+  void close_group();
+  bool advance();
+  void fail_all(Failure failure);
+  // Whom the oldest call waits for, in words.
+  std::string waits_for() const;
+  // Asks those whom stalled calls wait for.
+  void ask_stalled();
+  void say_goodbye();
+  bool busy() const { return requests_under_way_ > 0; }
+  bool works() const { return state_ == State::kWorking; }
+
+  const std::shared_ptr<Links> links_;
+  const Members members_;
+  const CommunicatorOptions options_;
+  engine::Endpoint& endpoint_;
+  RequestTable requests_;
+  std::optional<Tuning> tuning_;  // as rank 0 told
+  std::optional<Failure> failure_;
+  uint32_t splits_ = 0;
+
+ private:
+  enum class State : uint8_t {
+    kWorking,
+    kTelling,   // the others are told what failed
+    kSettling,  // connections are closed, operations end
+    kFailed,
+  };
+  struct Running {
+    explicit Running(Resources& resources) : execution(resources) {}
+    Call call;
+    uint64_t number = 0;
+    uint64_t request = 0;
+    bool busy = false;
+    bool posted = false;  // messages between two: the next on its stream may begin
+    Execution execution;
+  };
+  struct Waiting {
+    Call call;
+    uint64_t number = 0;
+    uint64_t request = 0;
+  };
+  // Calls of the past by number, to be compared with what others wait for.
+  struct Past {
+    uint64_t number = UINT64_MAX;
+    Signature signature;
+  };
+
+  Shape shape_of(const Call& call) const;
+  void begin_agreement();
+  void end_agreement();
+  bool start_collectives();
+  bool start_messages();
+  bool start(Running& running, Waiting waiting, engine::Channel channel);
+  bool run(Running& running);
+  bool meet_itself();
+  void finish_request(uint64_t request, bool ok);
+  void heed_stalled();
+  bool advance_failing();
+  bool settle();
+  bool starts_now() const { return group_ == 0 && tuning_.has_value(); }
+  uint64_t& turn_of(std::vector<uint64_t>& turns, const Call& call) const;
+
+  std::unique_ptr<Resources> resources_;
+  std::array<std::unique_ptr<Running>, kLanes> lanes_;
+  std::vector<std::unique_ptr<Running>> messages_;  // busy and idle
+  Ring<Waiting> collectives_waiting_;
+  std::vector<Waiting> messages_waiting_;  // in the order of their calls
+  std::vector<uint64_t> tickets_;          // by peer and direction: calls so far
+  std::vector<uint64_t> turns_;            // and those that have posted everything
+  uint64_t next_number_ = 0;
+  uint64_t next_started_ = 0;
+  uint64_t group_ = 0;
+  uint32_t requests_under_way_ = 0;
+  std::array<std::byte, Tuning::kBytes> agreement_{};
+  std::array<Past, 64> past_{};
+  std::map<std::pair<uint32_t, uint64_t>, Signature> foretold_;  // by rank and number
+  State state_ = State::kWorking;
+  Nanos give_up_at_;
+};
+
+}  // namespace heddle::collectives

@@ -1,0 +1,143 @@
+// Communicator::Body, second part: calls that do not come to their end. A rank that learns of a
+// failure tells all that it is connected to, closes its connections so that nothing touches
+// anybody's memory any more, and only then ends its calls.
+#include <algorithm>
+
+#include "collectives/communicator_body.h"
+
+namespace heddle::collectives {
+namespace {
+
+// So long a failure may take to be told; a rank that does not hear it notices the closed
+// connection.
+constexpr Nanos kTellingTime = millis(200);
+constexpr Nanos kGoodbyeTime = seconds(3);
+// What others are waiting for, and what this rank has not called yet, is remembered so far.
+constexpr size_t kMostForetold = 1024;
+
+}  // namespace
+
+void Communicator::Body::fail_all(Failure failure) {
+  if (state_ != State::kWorking) return;
+  failure_ = std::move(failure);
+  resources_->mesh.tell(*failure_);
+  give_up_at_ = endpoint_.now() + kTellingTime;
+  state_ = State::kTelling;
+}
+
+bool Communicator::Body::advance_failing() {
+  if (state_ == State::kTelling) {
+    links_->poll();
+    if (!resources_->mesh.all_told() && endpoint_.now() < give_up_at_) return false;
+    resources_->mesh.abort();
+    state_ = State::kSettling;
+    return true;
+  }
+  if (state_ == State::kSettling && settle()) {
+    state_ = State::kFailed;
+    return true;
+  }
+  return false;
+}
+
+bool Communicator::Body::settle() {
+  bool settled = true;
+  const auto look = [&settled](const std::unique_ptr<Running>& running) {
+    if (running->busy && !running->execution.settled()) settled = false;
+  };
+  std::for_each(lanes_.begin(), lanes_.end(), look);
+  std::for_each(messages_.begin(), messages_.end(), look);
+  if (!settled) return false;
+  const auto end = [this](uint64_t request) {
+    if (request != 0) finish_request(request, false);
+  };
+  for (const auto& lane : lanes_) {
+    if (lane->busy) end(lane->request);
+    lane->busy = false;
+  }
+  for (const auto& message : messages_) {
+    if (message->busy) end(message->request);
+    message->busy = false;
+  }
+  while (!collectives_waiting_.empty()) end(collectives_waiting_.pop_front().request);
+  for (const Waiting& waiting : messages_waiting_) end(waiting.request);
+  messages_waiting_.clear();
+  return true;
+}
+
+// --- calls that wait for long ---
+
+std::string Communicator::Body::waits_for() const {
+  const Running* oldest = nullptr;
+  const auto consider = [&oldest](const std::unique_ptr<Running>& running) {
+    if (running->busy && (oldest == nullptr || running->number < oldest->number)) {
+      oldest = running.get();
+    }
+  };
+  std::for_each(lanes_.begin(), lanes_.end(), consider);
+  if (oldest == nullptr) std::for_each(messages_.begin(), messages_.end(), consider);
+  if (oldest == nullptr) return "it has not begun";
+  std::string ranks;
+  for (const uint32_t rank : oldest->execution.waits_for()) {
+    ranks += (ranks.empty() ? "" : ", ") + std::to_string(rank);
+  }
+  const bool many = ranks.find(',') != std::string::npos;
+  const Signature signature = signature_of(oldest->call, oldest->number, members_.rank,
+                                           oldest->call.collective == Collective::kSend);
+  return signature.text() + " waits for rank" + (many ? "s " : " ") + ranks;
+}
+
+// Where calls differ so that no message of theirs meets, this finds it.
+void Communicator::Body::ask_stalled() {
+  for (const auto& lane : lanes_) {
+    if (!lane->busy) continue;
+    for (const uint32_t rank : lane->execution.waits_for()) {
+      resources_->mesh.tell_stalled(rank, lane->execution.signature_with(rank, true));
+    }
+  }
+}
+
+void Communicator::Body::heed_stalled() {
+  Mesh::Stalled stalled;
+  while (resources_->mesh.poll_stalled(stalled)) {
+    if (foretold_.size() < kMostForetold) {
+      foretold_[{stalled.rank, stalled.signature.number}] = stalled.signature;
+    }
+  }
+  std::erase_if(foretold_, [this](const auto& item) {
+    const auto& [from, theirs] = item;
+    const Past& past = past_[theirs.number % past_.size()];
+    if (theirs.number >= next_started_) return false;  // not called here yet
+    const bool counts = theirs.collective != Collective::kAllToAllV;
+    if (past.number == theirs.number && counts && past.signature != theirs) {
+      fail_all({ErrorCode::kInvalid, from.first,
+                "rank " + std::to_string(members_.rank) + " made " + past.signature.text() +
+                    ", rank " + std::to_string(from.first) + " waits in " + theirs.text()});
+    }
+    return true;
+  });
+}
+
+// --- the end ---
+
+void Communicator::Body::say_goodbye() {
+  if (state_ == State::kWorking && (busy() || !tuning_)) {
+    fail_all({ErrorCode::kCancelled, members_.rank,
+              "rank " + std::to_string(members_.rank) +
+                  " ended the communicator with calls "
+                  "under way"});
+  }
+  const bool goes_well = state_ == State::kWorking;
+  if (goes_well) resources_->mesh.begin_close();
+  const Nanos until = endpoint_.now() + kGoodbyeTime;
+  while (goes_well ? !resources_->mesh.closed() : state_ != State::kFailed) {
+    if (!goes_well && advance()) continue;
+    const Nanos before = endpoint_.now();
+    if (before >= until) break;
+    // Where others drive the endpoint, nothing can be waited for.
+    if (!endpoint_.progress(millis(10)) && endpoint_.now() == before) break;
+  }
+  resources_->mesh.abort();
+}
+
+}  // namespace heddle::collectives

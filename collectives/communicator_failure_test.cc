@@ -1,0 +1,220 @@
+// Communicators whose ranks do not agree, give up or never come: every rank learns of it, and of
+// whose fault it is.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "collectives/communicator.h"
+#include "collectives/testing/local_ranks.h"
+
+namespace heddle::collectives {
+namespace {
+
+using testing::AssertionFailure;
+using testing::AssertionResult;
+using testing::AssertionSuccess;
+
+AssertionResult contains(const std::string& text, const std::string& part) {
+  if (text.find(part) != std::string::npos) return AssertionSuccess();
+  return AssertionFailure() << "'" << text << "' does not say '" << part << "'";
+}
+
+// The error in which a call must end.
+std::string failure_of(Communicator& communicator, const Result<Request>& request) {
+  if (!request) return request.error().message();
+  const Result<void> ended = communicator.wait(*request, kPatience);
+  return ended ? "no failure" : ended.error().message();
+}
+
+// Rank 1 of three makes another call than the others; all must say what each did.
+struct Difference {
+  const char* name;
+  Result<Request> (*usual)(Communicator&, std::vector<float>&);
+  Result<Request> (*other)(Communicator&, std::vector<float>&);
+  const char* usual_text;
+  const char* other_text;
+};
+
+Data of(std::vector<float>& memory, uint64_t count, DataType type = DataType::kFloat32) {
+  return {memory.data(), memory.data(), count, type};
+}
+
+const Difference kDifferences[] = {
+    {"count", [](Communicator& c, auto& m) { return c.all_reduce(of(m, 100), ReduceOp::kSum); },
+     [](Communicator& c, auto& m) { return c.all_reduce(of(m, 101), ReduceOp::kSum); },
+     "allreduce of 100 float, sum", "allreduce of 101 float, sum"},
+    {"nothing", [](Communicator& c, auto& m) { return c.all_reduce(of(m, 100), ReduceOp::kSum); },
+     [](Communicator& c, auto& m) { return c.all_reduce(of(m, 0), ReduceOp::kSum); },
+     "allreduce of 100 float, sum", "allreduce of 0 float, sum"},
+    {"large_count",
+     [](Communicator& c, auto& m) { return c.all_reduce(of(m, 300'000), ReduceOp::kSum); },
+     [](Communicator& c, auto& m) { return c.all_reduce(of(m, 10), ReduceOp::kSum); },
+     "allreduce of 300000 float, sum", "allreduce of 10 float, sum"},
+    {"type", [](Communicator& c, auto& m) { return c.all_reduce(of(m, 100), ReduceOp::kSum); },
+     [](Communicator& c, auto& m) {
+       return c.all_reduce(of(m, 100, DataType::kInt32), ReduceOp::kSum);
+     },
+     "allreduce of 100 float, sum", "allreduce of 100 int32, sum"},
+    {"operation",
+     [](Communicator& c, auto& m) { return c.all_reduce(of(m, 90'000), ReduceOp::kSum); },
+     [](Communicator& c, auto& m) { return c.all_reduce(of(m, 90'000), ReduceOp::kMax); },
+     "allreduce of 90000 float, sum", "allreduce of 90000 float, max"},
+    {"collective", [](Communicator& c, auto& m) { return c.broadcast(of(m, 100), 0); },
+     [](Communicator& c, auto& m) { return c.all_reduce(of(m, 100), ReduceOp::kSum); },
+     "broadcast of 100 float, root 0", "allreduce of 100 float, sum"},
+    {"root", [](Communicator& c, auto& m) { return c.broadcast(of(m, 100), 0); },
+     [](Communicator& c, auto& m) { return c.broadcast(of(m, 100), 1); },
+     "broadcast of 100 float, root 0", "broadcast of 100 float, root 1"},
+    {"barrier", [](Communicator& c, auto&) { return c.barrier(); },
+     [](Communicator& c, auto& m) { return c.all_gather(of(m, 0)); }, "barrier",
+     "allgather of 0 float"},
+};
+
+class DifferentCalls : public testing::TestWithParam<Difference> {};
+
+TEST_P(DifferentCalls, AreNamedOnEveryRank) {
+  const Difference& difference = GetParam();
+  LocalOptions options{.ranks = 3};
+  options.communicator.stalled_after = millis(50);
+  LocalRanks ranks(options);
+  ranks.run([&difference](Communicator& communicator) {
+    std::vector<float> memory(1'000'000);
+    // The others' failure may come before this rank has heard that the barrier is over; and a rank
+    // whose own part is done finds out in the next call.
+    std::string text = failure_of(communicator, communicator.barrier());
+    const auto different = communicator.rank() == 1 ? difference.other : difference.usual;
+    if (text == "no failure") text = failure_of(communicator, different(communicator, memory));
+    if (text == "no failure") text = failure_of(communicator, communicator.barrier());
+    EXPECT_TRUE(contains(text, "call 2, "));
+    EXPECT_TRUE(contains(text, difference.usual_text));
+    EXPECT_TRUE(contains(text, difference.other_text));
+    EXPECT_TRUE(contains(text, "rank 1"));
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, DifferentCalls, testing::ValuesIn(kDifferences),
+                         [](const auto& each) { return std::string(each.param.name); });
+
+TEST(CommunicatorFailure, AMessageOfAnotherLengthIsNamed) {
+  LocalRanks ranks({.ranks = 2});
+  ranks.run([](Communicator& communicator) {
+    std::vector<float> memory(100);
+    const bool sends = communicator.rank() == 0;
+    std::string text = failure_of(communicator, sends ? communicator.send(of(memory, 20), 1)
+                                                      : communicator.receive(of(memory, 30), 0));
+    // What was sent may have arrived well, and is found wrong there.
+    if (sends && text == "no failure") text = failure_of(communicator, communicator.barrier());
+    EXPECT_TRUE(contains(text, "send and recv of 20 float"));
+    EXPECT_TRUE(contains(text, "send and recv of 30 float"));
+  });
+}
+
+TEST(CommunicatorFailure, AWaitThatEndsNamesWhoIsMissing) {
+  LocalRanks ranks({.ranks = 3});
+  std::atomic<int> told = 0;
+  ranks.run([&told](Communicator& communicator) {
+    std::vector<float> memory(10);
+    if (communicator.rank() == 2) {
+      // It drives its endpoint, and makes no call until the others have given up.
+      while (told < 2) communicator.test(Request{1}).has_value();
+    }
+    const Request request = communicator.all_reduce(of(memory, 10), ReduceOp::kSum).value();
+    if (communicator.rank() != 2) {
+      const Result<void> ended = communicator.wait(request, millis(50));
+      ++told;
+      ASSERT_FALSE(ended);
+      EXPECT_EQ(ended.error().code, ErrorCode::kTimeout);
+      EXPECT_TRUE(contains(ended.error().message(), "call 1, allreduce of 10 float"));
+      EXPECT_TRUE(contains(ended.error().message(), "waits for rank"));
+    }
+    EXPECT_TRUE(communicator.wait(request, kPatience)) << "it was only late";
+  });
+}
+
+TEST(CommunicatorFailure, AbortEndsAllCallsAndAnotherCommunicatorWorks) {
+  LocalRanks ranks({.ranks = 4});
+  ranks.run_with_links([&ranks](uint32_t rank, const std::shared_ptr<Links>& links) {
+    Members members = ranks.members(rank);
+    std::vector<float> memory(500'000, 1);
+    for (int round = 0; round < 3; ++round) {
+      auto communicator = std::move(Communicator::create(links, members)).value();
+      std::vector<Result<Request>> requests;
+      if (rank == 3) {
+        ASSERT_EQ(failure_of(*communicator, communicator->barrier()), "no failure");
+        communicator->abort();
+      } else {
+        // It stays away from all calls but the first, so that these cannot end well.
+        if (const Result<Request> first = communicator->barrier()) communicator->forget(*first);
+        for (int call = 0; call < 12; ++call) {
+          const Data data = {memory.data(), memory.data(), memory.size() / 4};
+          requests.push_back(communicator->all_reduce(data, ReduceOp::kSum));
+        }
+      }
+      for (const Result<Request>& request : requests) {
+        EXPECT_TRUE(
+            contains(failure_of(*communicator, request), "rank 3 aborted the communicator"));
+      }
+      if (rank != 3) {
+        EXPECT_FALSE(communicator->barrier()) << "it is of no more use";
+        EXPECT_TRUE(communicator->failure().has_value());
+      }
+      ++members.communicator;
+    }
+    auto communicator = std::move(Communicator::create(links, members)).value();
+    std::vector<float> ones(100, 1);
+    const Data data = {ones.data(), ones.data(), 100};
+    ASSERT_TRUE(
+        communicator->wait(communicator->all_reduce(data, ReduceOp::kSum).value(), kPatience));
+    EXPECT_EQ(ones, std::vector<float>(100, 4));
+  });
+}
+
+TEST(CommunicatorFailure, WhoLeavesWithCallsUnderWayIsNamed) {
+  LocalRanks ranks({.ranks = 3});
+  std::atomic<bool> left = false;
+  ranks.run_with_links([&](uint32_t rank, const std::shared_ptr<Links>& links) {
+    auto communicator = std::move(Communicator::create(links, ranks.members(rank))).value();
+    std::string text = failure_of(*communicator, communicator->barrier());
+    std::vector<float> memory(1000);
+    if (rank == 0) {
+      ASSERT_EQ(text, "no failure");
+      ASSERT_TRUE(communicator->all_reduce(of(memory, 1000), ReduceOp::kSum));
+      communicator.reset();
+      left = true;
+      return;
+    }
+    // The others may hear of it before their barrier is over.
+    while (!left) communicator->advance();
+    if (text == "no failure") {
+      text = failure_of(*communicator, communicator->all_reduce(of(memory, 1000), ReduceOp::kSum));
+    }
+    EXPECT_TRUE(contains(text, "rank 0 ended the communicator with calls under way"));
+  });
+}
+
+TEST(CommunicatorFailure, RanksThatCountEachOtherDifferentlyAreNamed) {
+  LocalRanks ranks({.ranks = 3});
+  std::atomic<int> ended = 0;
+  ranks.run_with_links([&](uint32_t rank, const std::shared_ptr<Links>& links) {
+    Members members = ranks.members(rank);
+    if (rank == 2) members.addresses.push_back(members.addresses[0]);
+    auto communicator = std::move(Communicator::create(links, members)).value();
+    const std::string text = failure_of(*communicator, communicator->barrier());
+    EXPECT_NE(text, "no failure");
+    if (rank == 0) {
+      EXPECT_TRUE(contains(text, "rank 2 says that there are 4 ranks"));
+    }
+    // Who connects only now is told that it is over.
+    communicator.reset();
+    ++ended;
+    while (ended < 3) {
+      ranks.endpoint(rank).progress(millis(1));
+      links->poll();
+    }
+  });
+}
+
+}  // namespace
+}  // namespace heddle::collectives

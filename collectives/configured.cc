@@ -1,0 +1,25 @@
+// Options from the configuration: see configured.h.
+#include "collectives/configured.h"
+
+#include "engine/configured.h"
+
+namespace heddle::collectives {
+
+Result<engine::Options> configured_rank_options(const Config& config) {
+  Result<engine::Options> options = engine::configured_options(config);
+  if (!options) return options;
+  options->transport.accept = true;
+  options->transport.peer_dead_after = millis(config.integer("rank_dead_after_ms"));
+  return options;
+}
+
+Result<CommunicatorOptions> configured_communicator_options(const Config& config) {
+  CommunicatorOptions options;
+  options.tuning.chunk_bytes = static_cast<uint32_t>(config.integer("chunk_bytes"));
+  if (auto pinned = pin_algorithms(config.text("algorithm"), options.tuning); !pinned) {
+    return fail(pinned.error());
+  }
+  return options;
+}
+
+}  // namespace heddle::collectives

@@ -1,0 +1,106 @@
+// Control messages: one byte of kind, one of the version, then the fields in little-endian order.
+#include "collectives/execution/control.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace heddle::collectives {
+namespace {
+
+constexpr uint8_t kVersion = 1;
+constexpr size_t kHelloBytes = 2 + 8 + 4 + 4;
+constexpr size_t kFailureHead = 2 + 1 + 4;
+constexpr size_t kStalledBytes = 2 + Signature::kBytes;
+
+class Writer {
+ public:
+  explicit Writer(std::byte* bytes, ControlKind kind) : start_(bytes), at_(bytes) {
+    put(static_cast<uint64_t>(kind), 1);
+    put(kVersion, 1);
+  }
+  void put(uint64_t value, size_t count) {
+    for (size_t i = 0; i < count; ++i) *at_++ = static_cast<std::byte>(value >> (8 * i));
+  }
+  void put(const std::string& text, size_t most) {
+    const size_t length = std::min(text.size(), most);
+    std::memcpy(at_, text.data(), length);
+    at_ += length;
+  }
+  std::byte* at() const { return at_; }
+  size_t written() const { return static_cast<size_t>(at_ - start_); }
+
+ private:
+  std::byte* start_;
+  std::byte* at_;
+};
+
+uint64_t take(std::span<const std::byte> bytes, size_t offset, size_t count) {
+  uint64_t value = 0;
+  for (size_t i = 0; i < count; ++i) {
+    value |= static_cast<uint64_t>(bytes[offset + i]) << (8 * i);
+  }
+  return value;
+}
+
+bool is(std::span<const std::byte> bytes, ControlKind kind, size_t least) {
+  return bytes.size() >= least && bytes[0] == static_cast<std::byte>(kind) &&
+         bytes[1] == std::byte{kVersion};
+}
+
+}  // namespace
+
+size_t write_hello(const Hello& hello, std::byte* bytes) {
+  Writer writer(bytes, ControlKind::kHello);
+  writer.put(hello.communicator, 8);
+  writer.put(hello.rank, 4);
+  writer.put(hello.size, 4);
+  return writer.written();
+}
+
+size_t write_failure(const Failure& failure, std::byte* bytes) {
+  Writer writer(bytes, ControlKind::kFailure);
+  writer.put(static_cast<uint64_t>(failure.code), 1);
+  writer.put(failure.rank, 4);
+  writer.put(failure.text, kControlBytes - kFailureHead);
+  return writer.written();
+}
+
+size_t write_stalled(const Signature& signature, std::byte* bytes) {
+  Writer writer(bytes, ControlKind::kStalled);
+  signature.write(writer.at());
+  return writer.written() + Signature::kBytes;
+}
+
+std::optional<ControlKind> control_kind(std::span<const std::byte> bytes) {
+  for (const ControlKind kind :
+       {ControlKind::kHello, ControlKind::kFailure, ControlKind::kStalled}) {
+    if (is(bytes, kind, 2)) return kind;
+  }
+  return std::nullopt;
+}
+
+std::optional<Hello> read_hello(std::span<const std::byte> bytes) {
+  if (!is(bytes, ControlKind::kHello, kHelloBytes)) return std::nullopt;
+  return Hello{.communicator = take(bytes, 2, 8),
+               .rank = static_cast<uint32_t>(take(bytes, 10, 4)),
+               .size = static_cast<uint32_t>(take(bytes, 14, 4))};
+}
+
+std::optional<Failure> read_failure(std::span<const std::byte> bytes) {
+  if (!is(bytes, ControlKind::kFailure, kFailureHead)) return std::nullopt;
+  Failure failure;
+  const uint64_t code = take(bytes, 2, 1);
+  if (code > static_cast<uint64_t>(ErrorCode::kSystem)) return std::nullopt;
+  failure.code = static_cast<ErrorCode>(code);
+  failure.rank = static_cast<uint32_t>(take(bytes, 3, 4));
+  failure.text.assign(reinterpret_cast<const char*>(bytes.data()) + kFailureHead,
+                      bytes.size() - kFailureHead);
+  return failure;
+}
+
+std::optional<Signature> read_stalled(std::span<const std::byte> bytes) {
+  if (!is(bytes, ControlKind::kStalled, kStalledBytes)) return std::nullopt;
+  return Signature::read(bytes.data() + 2);
+}
+
+}  // namespace heddle::collectives

@@ -1,0 +1,49 @@
+// What ranks tell each other beside the data of collectives, on channel 0 of each connection: who
+// connects, what failed, what one waits for. One message is at most kControlBytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+#include "collectives/call.h"
+
+namespace heddle::collectives {
+
+inline constexpr size_t kControlBytes = 512;
+
+// The first message of whoever connected.
+struct Hello {
+  uint64_t communicator = 0;
+  uint32_t rank = 0;
+  uint32_t size = 0;
+  bool operator==(const Hello&) const = default;
+};
+
+// Why the communicator cannot go on, in words that every rank may show.
+struct Failure {
+  static constexpr uint32_t kNobody = UINT32_MAX;
+
+  ErrorCode code = ErrorCode::kPeerDead;
+  uint32_t rank = kNobody;  // whose fault it is
+  std::string text;
+};
+
+enum class ControlKind : uint8_t { kHello = 1, kFailure = 2, kStalled = 3 };
+
+// Each returns the bytes written; `bytes` has kControlBytes. A failure's text is cut to fit.
+size_t write_hello(const Hello& hello, std::byte* bytes);
+size_t write_failure(const Failure& failure, std::byte* bytes);
+// The sender waits for a message of this call.
+size_t write_stalled(const Signature& signature, std::byte* bytes);
+
+// Nothing where the bytes make no sense.
+std::optional<ControlKind> control_kind(std::span<const std::byte> bytes);
+std::optional<Hello> read_hello(std::span<const std::byte> bytes);
+std::optional<Failure> read_failure(std::span<const std::byte> bytes);
+std::optional<Signature> read_stalled(std::span<const std::byte> bytes);
+
+}  // namespace heddle::collectives

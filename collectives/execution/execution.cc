@@ -1,0 +1,218 @@
+// Execution: see execution.h. Here is the order in which steps go on; execution_messages.cc posts
+// them and looks at what arrived.
+#include "collectives/execution/execution.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "base/check.h"
+#include "collectives/execution/extent.h"
+#include "collectives/reduction.h"
+
+namespace heddle::collectives {
+
+Execution::~Execution() {
+  for (Active& active : active_) give_back(active);
+}
+
+Result<void> Execution::begin(const Call& call, const Shape& shape, uint64_t number,
+                              engine::Channel channel) {
+  CHECK(board_.empty());
+  call_ = &call;
+  schedule_ = Schedule(shape);
+  number_ = number;
+  channel_ = channel;
+  next_ = 0;
+  failed_ = false;
+  element_bytes_ = shape.element_bytes;
+  divisor_ = call.op == ReduceOp::kAverage ? shape.size : 1;
+  input_bytes_ = input_bytes(call, shape.size, shape.rank);
+  output_bytes_ = output_bytes(call, shape.size, shape.rank);
+  streams_seen_.assign(shape.size, 0);
+  return hold_scratch(schedule_.scratch_bytes());
+}
+
+Result<void> Execution::hold_scratch(uint64_t bytes) {
+  if (bytes <= scratch_bytes_) return {};
+  scratch_memory_.reset();
+  scratch_bytes_ = std::max<uint64_t>(bytes, 4096);
+  scratch_ = std::make_unique_for_overwrite<std::byte[]>(scratch_bytes_);
+  Result<engine::Memory> memory =
+      resources_.endpoint.register_memory(scratch_.get(), scratch_bytes_);
+  if (!memory) {
+    scratch_bytes_ = 0;
+    return fail(memory.error());
+  }
+  scratch_memory_ = std::move(*memory);
+  return {};
+}
+
+Execution::Progress Execution::advance() {
+  if (failed_) return Progress::kFailed;
+  budget_ = kBudget;
+  bool moved = true;
+  bool ever = false;
+  while (moved && budget_ > 0) {
+    moved = admit();
+    for (uint32_t rest = board_.live(); rest != 0; rest &= rest - 1) {
+      moved |= step_on(static_cast<uint32_t>(std::countr_zero(rest)));
+      if (failed_) return Progress::kFailed;
+    }
+    ever |= moved;
+  }
+  if (next_ == schedule_.steps() && board_.empty()) {
+    if (input_) resources_.memory.unpin(*input_);
+    if (output_) resources_.memory.unpin(*output_);
+    input_.reset();
+    output_.reset();
+    return Progress::kDone;
+  }
+  return ever ? Progress::kMoved : Progress::kWaiting;
+}
+
+bool Execution::posted() const {
+  if (next_ != schedule_.steps()) return false;
+  for (uint32_t rest = board_.live(); rest != 0; rest &= rest - 1) {
+    if (active_[static_cast<size_t>(std::countr_zero(rest))].phase == Phase::kWaiting) return false;
+  }
+  return true;
+}
+
+std::vector<uint32_t> Execution::waits_for() const {
+  std::vector<uint32_t> ranks;
+  for (uint32_t rest = board_.live(); rest != 0; rest &= rest - 1) {
+    const Step& step = active_[static_cast<size_t>(std::countr_zero(rest))].step;
+    if (step.kind != StepKind::kCopy) ranks.push_back(step.peer);
+  }
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  return ranks;
+}
+
+// --- steps ---
+
+bool Execution::admit() {
+  bool moved = false;
+  while (next_ < schedule_.steps() && !board_.full()) {
+    const Step step = schedule_.at(next_);
+    const bool copies = step.kind == StepKind::kCopy;
+    if (copies && (step.bytes == 0 || address(step.source) == address(step.destination))) {
+      ++next_;
+      continue;
+    }
+    const bool sends = step.kind == StepKind::kSend;
+    const bool reduces = step.kind == StepKind::kReceiveReduce;
+    const bool in_chunk = reduces && step.bytes > kSmallBytes;
+    if (in_chunk && chunks_held_ == kChunkSlots) break;
+    Active active;
+    active.step = step;
+    active.signs = !copies && note_first(step);
+    active.small = active.signs && step.bytes <= kSmallBytes;
+    if (reduces && !active.small) {
+      Result<Slot> chunk = resources_.chunks.lend();
+      if (!chunk) {
+        fail_with(chunk.error(), resources_.members.rank);
+        break;
+      }
+      active.chunk = *chunk;
+      ++chunks_held_;
+    }
+    Scoreboard::Demand demand;
+    const auto range = [&](const Place& place) {
+      const auto begin = reinterpret_cast<uint64_t>(address(place));
+      return Range{begin, begin + step.bytes};
+    };
+    if (sends || reduces || copies) demand.read = range(step.source);
+    if (!sends) demand.written = range(step.destination);
+    if (!copies) {
+      demand.stream = 1 + (uint64_t{step.peer} << 8 | step.channel << 1 | (sends ? 0 : 1));
+    }
+    active_[board_.admit(demand)] = active;
+    ++next_;
+    moved = true;
+  }
+  return moved;
+}
+
+bool Execution::note_first(const Step& step) {
+  const auto bit =
+      static_cast<uint8_t>(1U << (2 * step.channel + (step.kind == StepKind::kSend ? 0 : 1)));
+  uint8_t& seen = streams_seen_[step.peer];
+  const bool first = (seen & bit) == 0;
+  seen |= bit;
+  return first;
+}
+
+bool Execution::step_on(uint32_t slot) {
+  Active& active = active_[slot];
+  switch (active.phase) {
+    case Phase::kWaiting:
+      return active.step.kind == StepKind::kCopy ? combine(slot) : post(slot);
+    case Phase::kPosted:
+      return look(slot);
+    case Phase::kArrived:
+      return combine(slot);
+  }
+  return false;
+}
+
+// Copies or reduces what it may between two turns, from the slot that holds it.
+bool Execution::combine(uint32_t slot) {
+  Active& active = active_[slot];
+  const Step& step = active.step;
+  if (!board_.may_touch(slot) || budget_ == 0) return false;
+  const uint64_t left = step.bytes - active.done_bytes;
+  const uint64_t most = std::max<uint64_t>(budget_ / element_bytes_, 1) * element_bytes_;
+  const uint64_t bytes = std::min(left, most);
+  budget_ -= std::min(budget_, bytes);
+  std::byte* const to = address(step.destination) + active.done_bytes;
+  const std::byte* from = nullptr;
+  if (step.kind == StepKind::kCopy) {
+    from = address(step.source);
+  } else {
+    from = active.small ? active.small_slot.start + Signature::kBytes : active.chunk.start;
+  }
+  from += active.done_bytes;
+  if (step.kind == StepKind::kReceiveReduce) {
+    const std::byte* const own = address(step.source) + active.done_bytes;
+    const uint64_t elements = bytes / element_bytes_;
+    reduce(call_->type, call_->op, to, step.received_first ? from : own,
+           step.received_first ? own : from, elements);
+    if (step.completes && divisor_ > 1) scale(call_->type, to, elements, divisor_);
+  } else if (bytes > 0) {
+    std::memmove(to, from, bytes);
+  }
+  active.done_bytes += bytes;
+  if (active.done_bytes == step.bytes) finish(slot);
+  return true;
+}
+
+void Execution::finish(uint32_t slot) {
+  give_back(active_[slot]);
+  board_.on_done(slot);
+}
+
+void Execution::give_back(Active& active) {
+  resources_.small.give_back(active.small_slot);
+  if (active.chunk.start == nullptr) return;
+  resources_.chunks.give_back(active.chunk);
+  --chunks_held_;
+}
+
+std::byte* Execution::address(const Place& place) const {
+  std::byte* start = scratch_.get();
+  if (place.buffer == Buffer::kOutput) start = static_cast<std::byte*>(call_->output);
+  if (place.buffer == Buffer::kInput) {
+    // What is sent is only read.
+    start = static_cast<std::byte*>(const_cast<void*>(call_->input));
+  }
+  return reinterpret_cast<std::byte*>(reinterpret_cast<uintptr_t>(start) + place.offset);
+}
+
+void Execution::fail_with(const Error& error, uint32_t rank) {
+  failed_ = true;
+  failure_ = {error.code, rank, error.message()};
+}
+
+}  // namespace heddle::collectives

@@ -1,0 +1,140 @@
+// Execution: does one call's schedule over the engine: posts messages, looks whether they are done,
+// combines what arrived. It never waits, so whoever drives the endpoint drives it. The first
+// message of a call to each peer carries the call's signature: a small one in front of its payload,
+// both copied through a slot; before a large one goes a message of its own.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "collectives/call.h"
+#include "collectives/execution/memory_cache.h"
+#include "collectives/execution/mesh.h"
+#include "collectives/execution/scoreboard.h"
+#include "collectives/execution/slots.h"
+#include "collectives/schedule/schedule.h"
+
+namespace heddle::collectives {
+
+// A first message of up to so many bytes travels with its signature; with it, it may be eager.
+inline constexpr uint64_t kSmallBytes = 8192 - Signature::kBytes;
+
+// What executions of a communicator share.
+struct Resources {
+  Resources(Links& links, const Members& all, uint64_t chunk_bytes)
+      : endpoint(links.endpoint()),
+        members(all),
+        mesh(links, all),
+        small(links.endpoint(), Signature::kBytes + kSmallBytes),
+        chunks(links.endpoint(), chunk_bytes),
+        memory(links.endpoint()) {}
+
+  engine::Endpoint& endpoint;
+  Members members;
+  Mesh mesh;
+  SlotPool small;
+  SlotPool chunks;
+  MemoryCache memory;
+};
+
+class Execution {
+ public:
+  enum class Progress : uint8_t {
+    kDone,
+    kMoved,    // and may go on at once
+    kWaiting,  // for messages
+    kFailed,   // see failure()
+  };
+
+  explicit Execution(Resources& resources) : resources_(resources) {}
+  ~Execution();
+  Execution(const Execution&) = delete;
+  Execution& operator=(const Execution&) = delete;
+
+  // Begins a call whose messages go on `channel` and the ones behind it. The call and the shape
+  // stay until it is over. Errors: those of registering memory.
+  Result<void> begin(const Call& call, const Shape& shape, uint64_t number,
+                     engine::Channel channel);
+  Progress advance();
+  const Failure& failure() const { return failure_; }
+  // Every message was posted, so that another execution may use its channels.
+  bool posted() const;
+  // After all connections were aborted: nothing is posted any more, and all memory is given back.
+  bool settled();
+  // Ranks whose messages it waits for.
+  std::vector<uint32_t> waits_for() const;
+  Signature signature_with(uint32_t peer, bool sends) const {
+    return signature_of(*call_, number_, peer, sends);
+  }
+
+ private:
+  enum class Phase : uint8_t {
+    kWaiting,  // for its turn on its stream, for memory, for a connection
+    kPosted,
+    kArrived,  // what was received stands in a slot
+  };
+  struct Active {
+    Step step;
+    Phase phase = Phase::kWaiting;
+    bool signs = false;  // the first message of its stream
+    bool small = false;  // payload goes through the small slot
+    Slot small_slot;
+    Slot chunk;
+    engine::Operation head;
+    engine::Operation body;
+    uint64_t done_bytes = 0;  // combined or copied
+  };
+
+  static constexpr uint32_t kChunkSlots = 8;      // that wait for a reduction at most
+  static constexpr uint64_t kBudget = 128 << 10;  // bytes combined between two turns
+
+  bool admit();
+  bool step_on(uint32_t slot);
+  bool post(uint32_t slot);
+  Result<void> post_send(Active& active, uint32_t slot, engine::Connection to);
+  Result<void> post_receive(Active& active, engine::Connection from);
+  bool look(uint32_t slot);
+  bool look_at_head(Active& active);
+  bool arrived_well(Active& active, const engine::Outcome& outcome);
+  bool combine(uint32_t slot);
+  void finish(uint32_t slot);
+  void give_back(Active& active);
+  std::byte* address(const Place& place) const;
+  Result<transport::Payload> name(const Place& place, uint64_t bytes);
+  Result<void> pin(std::optional<transport::Payload>& pinned, const void* start, uint64_t bytes);
+  Result<void> hold_scratch(uint64_t bytes);
+  bool note_first(const Step& step);
+  void fail_with(const Error& error, uint32_t rank);
+  void compare(uint32_t peer, const Signature& theirs);
+  engine::Channel channel_of(const Step& step) const {
+    return static_cast<engine::Channel>(channel_ + step.channel);
+  }
+
+  Resources& resources_;
+  const Call* call_ = nullptr;
+  Schedule schedule_;
+  uint64_t number_ = 0;
+  engine::Channel channel_ = 0;
+  uint64_t input_bytes_ = 0;
+  uint64_t output_bytes_ = 0;
+  uint64_t next_ = 0;
+  uint32_t element_bytes_ = 1;
+  uint32_t divisor_ = 1;
+  uint32_t chunks_held_ = 0;
+  uint64_t budget_ = 0;
+  bool failed_ = false;
+  Scoreboard board_;
+  std::array<Active, Scoreboard::kWindow> active_{};
+  std::vector<uint8_t> streams_seen_;  // by rank, a bit for each channel and direction
+  std::optional<transport::Payload> input_;
+  std::optional<transport::Payload> output_;
+  std::unique_ptr<std::byte[]> scratch_;
+  uint64_t scratch_bytes_ = 0;
+  engine::Memory scratch_memory_;
+  Failure failure_;
+};
+
+}  // namespace heddle::collectives

@@ -1,0 +1,224 @@
+// Mesh: see mesh.h.
+#include "collectives/execution/mesh.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace heddle::collectives {
+namespace {
+
+constexpr engine::Channel kControlChannel = 0;
+
+std::string rank_text(uint32_t rank) { return "rank " + std::to_string(rank); }
+
+}  // namespace
+
+Mesh::Mesh(Links& links, const Members& members)
+    : links_(links),
+      endpoint_(links.endpoint()),
+      members_(members),
+      slots_(links.endpoint(), kControlBytes),
+      peers_(members.size()) {
+  links_.add(members_.communicator, *this);
+}
+
+Mesh::~Mesh() {
+  links_.remove(members_.communicator);
+  abort();
+}
+
+// --- connections ---
+
+Result<engine::Connection> Mesh::reach(uint32_t rank) {
+  Peer& peer = peers_[rank];
+  if (peer.gone) {
+    return fail(ErrorCode::kPeerDead, "cannot reach " + rank_text(rank), "it has left");
+  }
+  if (peer.connection == 0 && rank < members_.rank) {
+    if (Result<void> connected = connect(rank); !connected) return fail(connected.error());
+  }
+  return peer.connection;
+}
+
+Result<void> Mesh::connect(uint32_t rank) {
+  Result<engine::Connection> made = endpoint_.connect(members_.addresses[rank]);
+  if (!made) return fail(made.error());
+  peers_[rank].connection = *made;
+  if (Result<void> listening = listen(rank); !listening) return listening;
+  const Hello hello = {members_.communicator, members_.rank, members_.size()};
+  say(rank, [&hello](std::byte* bytes) { return write_hello(hello, bytes); });
+  return {};
+}
+
+void Mesh::handle_link(const Hello& hello, engine::Connection connection) {
+  const bool known = hello.rank < members_.size() && peers_[hello.rank].connection != 0;
+  if (aborted_ || hello.size != members_.size() || hello.rank >= members_.size() || known ||
+      hello.rank <= members_.rank) {
+    endpoint_.abort(connection);
+    if (hello.size != members_.size()) {
+      note({ErrorCode::kInvalid, hello.rank,
+            rank_text(hello.rank) + " says that there are " + std::to_string(hello.size) +
+                " ranks, " + rank_text(members_.rank) + " that there are " +
+                std::to_string(members_.size())});
+    }
+    return;
+  }
+  peers_[hello.rank].connection = connection;
+  if (!listen(hello.rank)) note_gone(hello.rank);
+  if (told_) tell_one(hello.rank, *told_);
+}
+
+Result<void> Mesh::listen(uint32_t rank) {
+  Peer& peer = peers_[rank];
+  Result<Slot> slot = slots_.lend();
+  if (!slot) return fail(slot.error());
+  peer.slot = *slot;
+  Result<engine::Operation> receive =
+      endpoint_.receive(peer.connection, kControlChannel, slot->place);
+  if (!receive) {
+    slots_.give_back(peer.slot);
+    return fail(receive.error());
+  }
+  peer.receive = *receive;
+  if (std::find(connected_.begin(), connected_.end(), rank) == connected_.end()) {
+    connected_.push_back(rank);
+  }
+  return {};
+}
+
+// --- what is said ---
+
+template <typename Write>
+bool Mesh::say(uint32_t rank, Write write) {
+  Peer& peer = peers_[rank];
+  if (peer.connection == 0 || peer.gone) return false;
+  Result<Slot> slot = slots_.lend();
+  if (!slot) return false;
+  const size_t bytes = write(slot->start);
+  Result<engine::Operation> send =
+      endpoint_.send(peer.connection, kControlChannel, slot->first(bytes));
+  if (!send) {
+    slots_.give_back(*slot);
+    return false;
+  }
+  sayings_.push_back({*send, *slot});
+  return true;
+}
+
+void Mesh::tell(const Failure& failure) {
+  told_ = failure;
+  for (const uint32_t rank : connected_) tell_one(rank, failure);
+}
+
+void Mesh::tell_one(uint32_t rank, const Failure& failure) {
+  say(rank, [&failure](std::byte* bytes) { return write_failure(failure, bytes); });
+}
+
+void Mesh::tell_stalled(uint32_t rank, const Signature& signature) {
+  say(rank, [&signature](std::byte* bytes) { return write_stalled(signature, bytes); });
+}
+
+bool Mesh::all_told() {
+  std::erase_if(sayings_, [this](Saying& saying) {
+    if (!endpoint_.peek(saying.send).done) return false;
+    slots_.give_back(saying.slot);
+    return true;
+  });
+  return sayings_.empty();
+}
+
+// --- what is heard ---
+
+bool Mesh::poll() {
+  bool moved = links_.poll();
+  for (size_t i = 0; i < connected_.size(); ++i) {
+    while (hear(connected_[i])) moved = true;
+  }
+  if (!sayings_.empty()) all_told();
+  return moved;
+}
+
+bool Mesh::hear(uint32_t rank) {
+  Peer& peer = peers_[rank];
+  if (!peer.receive) return false;
+  const engine::Outcome outcome = endpoint_.peek(peer.receive);
+  if (!outcome.done) return false;
+  peer.receive = {};
+  if (outcome.ok) handle_control(rank, {peer.slot.start, outcome.bytes});
+  slots_.give_back(peer.slot);
+  if (!outcome.ok || !listen(rank)) note_gone(rank);
+  return true;
+}
+
+void Mesh::handle_control(uint32_t rank, std::span<const std::byte> bytes) {
+  if (std::optional<Failure> failure = read_failure(bytes)) {
+    note(std::move(*failure));
+  } else if (const std::optional<Signature> signature = read_stalled(bytes)) {
+    stalled_.push_back({rank, *signature});
+  }
+}
+
+bool Mesh::poll_stalled(Stalled& stalled) {
+  if (stalled_.empty()) return false;
+  stalled = stalled_.pop_front();
+  return true;
+}
+
+// A rank that said goodbye is missed only by who still needs it; see reach().
+void Mesh::note_gone(uint32_t rank) {
+  Peer& peer = peers_[rank];
+  if (peer.gone) return;
+  peer.gone = true;
+  if (said_goodbye(rank)) return;
+  const engine::ConnectionStatus status = endpoint_.status(peer.connection);
+  note({ErrorCode::kPeerDead, rank, rank_text(rank) + " is gone: " + status.error.message()});
+}
+
+bool Mesh::said_goodbye(uint32_t rank) {
+  const Peer& peer = peers_[rank];
+  if (peer.connection == 0) return false;
+  const engine::ConnectionStatus status = endpoint_.status(peer.connection);
+  return status.state == engine::ConnectionState::kClosed && status.graceful;
+}
+
+void Mesh::note(Failure failure) {
+  if (!failure_) failure_ = std::move(failure);
+}
+
+Failure Mesh::cause(uint32_t rank, ErrorCode error) {
+  poll();
+  if (failure_) return *failure_;
+  if (peers_[rank].gone) {
+    return {ErrorCode::kPeerDead, rank, rank_text(rank) + " has left, and is still needed"};
+  }
+  return {error, rank,
+          "a message between " + rank_text(members_.rank) + " and " + rank_text(rank) +
+              " failed: they do not agree on its length"};
+}
+
+// --- the end ---
+
+void Mesh::abort() {
+  aborted_ = true;
+  for (const uint32_t rank : connected_) {
+    Peer& peer = peers_[rank];
+    endpoint_.abort(peer.connection);
+    if (peer.receive) endpoint_.forget(peer.receive);
+    peer.receive = {};
+    peer.gone = true;
+  }
+  for (const Saying& saying : sayings_) endpoint_.forget(saying.send);
+  sayings_.clear();
+}
+
+void Mesh::begin_close() {
+  for (const uint32_t rank : connected_) endpoint_.begin_close(peers_[rank].connection);
+}
+
+bool Mesh::closed() {
+  return std::all_of(connected_.begin(), connected_.end(), [this](uint32_t rank) {
+    return endpoint_.status(peers_[rank].connection).state == engine::ConnectionState::kClosed;
+  });
+}
+
+}  // namespace heddle::collectives

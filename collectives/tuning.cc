@@ -1,0 +1,172 @@
+// Tuning: the model's formulas, and the text that pins algorithms. In them n is the number of ranks
+// and N the bytes; a is the latency of a message, b a byte's time on the network, c a byte's time
+// in the reduction.
+#include "collectives/tuning.h"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+namespace heddle::collectives {
+namespace {
+
+constexpr uint8_t kNotPinned = 0xff;
+
+void put(std::byte* bytes, uint64_t value, size_t count) {
+  for (size_t i = 0; i < count; ++i) bytes[i] = static_cast<std::byte>(value >> (8 * i));
+}
+
+uint32_t take(const std::byte* bytes) {
+  uint32_t value = 0;
+  for (size_t i = 0; i < 4; ++i) value |= static_cast<uint32_t>(bytes[i]) << (8 * i);
+  return value;
+}
+
+// Messages one after the other, bytes sent and bytes reduced by the busiest rank.
+struct Work {
+  uint64_t messages = 0;
+  uint64_t sent = 0;
+  uint64_t reduced = 0;
+};
+
+Work all_reduce_work(Algorithm algorithm, uint64_t n, uint64_t bytes) {
+  const auto rounds = static_cast<uint64_t>(std::bit_width(n - 1));
+  const uint64_t fold = std::has_single_bit(n) ? 0 : 1;
+  const uint64_t share = bytes / n * (n - 1);
+  const auto whole = static_cast<uint64_t>(std::bit_width(n)) - 1;
+  switch (algorithm) {
+    case Algorithm::kRecursiveDoubling:
+      return {whole + 2 * fold, (whole + 2 * fold) * bytes, (whole + fold) * bytes};
+    case Algorithm::kHalvingDoubling:
+      return {2 * whole + 2 * fold, 2 * share + 2 * fold * bytes, share + fold * bytes};
+    case Algorithm::kTree:
+      return {2 * rounds, 2 * bytes, bytes};
+    default:
+      return {2 * (n - 1), 2 * share, share};
+  }
+}
+
+Work work_of(Collective collective, Algorithm algorithm, uint64_t n, uint64_t bytes) {
+  const auto rounds = static_cast<uint64_t>(std::bit_width(n - 1));
+  const uint64_t share = bytes / n * (n - 1);
+  switch (collective) {
+    case Collective::kAllReduce:
+      return all_reduce_work(algorithm, n, bytes);
+    case Collective::kBroadcast:
+    case Collective::kReduce: {
+      const uint64_t reduced = collective == Collective::kReduce ? bytes : 0;
+      // A chain and the trees are pipelined, so that the data counts once (in a binomial tree for
+      // each child); the first chunk takes the whole way.
+      if (algorithm == Algorithm::kRing) return {n - 1, bytes, reduced};
+      if (algorithm == Algorithm::kTree) return {rounds + 1, bytes + bytes / 2, reduced};
+      return {rounds, rounds * bytes, rounds * reduced};
+    }
+    case Collective::kReduceScatter:
+      // Pairwise sends all at once: latency counts once, but everything meets at the receiver.
+      if (algorithm == Algorithm::kPairwise) return {1 + n / 8, share + share / 8, share};
+      return {n - 1, share, share};
+    case Collective::kAllGather:
+      if (algorithm == Algorithm::kBruck) return {rounds, share + bytes / 2, 0};
+      return {n - 1, share, 0};
+    case Collective::kGather:
+    case Collective::kScatter:
+      if (algorithm == Algorithm::kBinomial) return {rounds, share + bytes / 2, 0};
+      return {1 + n / 4, share, 0};
+    case Collective::kAllToAll:
+      if (algorithm == Algorithm::kBruck) return {rounds, rounds * (bytes / 2) + bytes, 0};
+      return {1 + n / 4, share, 0};
+    default:
+      return {rounds, bytes, 0};
+  }
+}
+
+}  // namespace
+
+uint64_t Tuning::cost_ns(Collective collective, Algorithm algorithm, uint32_t size,
+                         uint64_t bytes) const {
+  if (size < 2) return 0;
+  const Work work = work_of(collective, algorithm, size, bytes);
+  return work.messages * latency_ns + work.sent / 1000 * send_ps_per_byte +
+         work.reduced / 1000 * reduce_ps_per_byte;
+}
+
+Algorithm Tuning::choose(Collective collective, uint32_t size, uint64_t bytes) const {
+  const std::optional<Algorithm>& fixed = pinned[static_cast<size_t>(collective)];
+  if (fixed) return *fixed;
+  std::optional<Algorithm> best;
+  uint64_t best_ns = 0;
+  for (uint32_t i = 0; i < kAlgorithms; ++i) {
+    const auto algorithm = static_cast<Algorithm>(i);
+    if (!can_run(collective, algorithm)) continue;
+    const uint64_t ns = cost_ns(collective, algorithm, size, bytes);
+    if (best && ns >= best_ns) continue;
+    best = algorithm;
+    best_ns = ns;
+  }
+  return *best;
+}
+
+void Tuning::write(std::byte* bytes) const {
+  put(bytes, latency_ns, 4);
+  put(bytes + 4, send_ps_per_byte, 4);
+  put(bytes + 8, reduce_ps_per_byte, 4);
+  put(bytes + 12, chunk_bytes, 4);
+  for (size_t i = 0; i < kCollectives; ++i) {
+    const auto value = pinned[i] ? static_cast<uint8_t>(*pinned[i]) : kNotPinned;
+    put(bytes + 16 + i, value, 1);
+  }
+}
+
+Result<Tuning> Tuning::read(const std::byte* bytes) {
+  Tuning tuning;
+  tuning.latency_ns = take(bytes);
+  tuning.send_ps_per_byte = take(bytes + 4);
+  tuning.reduce_ps_per_byte = take(bytes + 8);
+  tuning.chunk_bytes = take(bytes + 12);
+  for (size_t i = 0; i < kCollectives; ++i) {
+    const auto value = static_cast<uint8_t>(bytes[16 + i]);
+    if (value == kNotPinned) continue;
+    const auto algorithm = static_cast<Algorithm>(value);
+    if (value >= kAlgorithms || !can_run(static_cast<Collective>(i), algorithm)) {
+      return fail(ErrorCode::kVersion, "cannot choose algorithms as rank 0 does",
+                  "it names one that is not known here", "run the same version on all ranks");
+    }
+    tuning.pinned[i] = algorithm;
+  }
+  if (tuning.chunk_bytes == 0) {
+    return fail(ErrorCode::kVersion, "cannot choose algorithms as rank 0 does",
+                "its chunks have no size", "run the same version on all ranks");
+  }
+  return tuning;
+}
+
+Result<void> pin_algorithms(std::string_view text, Tuning& tuning) {
+  const std::string what = "cannot pin algorithms by '" + std::string(text) + "'";
+  while (!text.empty()) {
+    const std::string_view item = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), item.size() + 1));
+    const size_t colon = item.find(':');
+    const std::optional<Collective> collective = collective_named(item.substr(0, colon));
+    const std::optional<Algorithm> algorithm =
+        colon == std::string_view::npos ? std::nullopt : algorithm_named(item.substr(colon + 1));
+    if (!collective || !algorithm) {
+      return fail(ErrorCode::kInvalid, what,
+                  "'" + std::string(item) + "' names no collective or no algorithm",
+                  "give pairs as in allreduce:ring,alltoall:bruck");
+    }
+    if (!can_run(*collective, *algorithm)) {
+      std::string all;
+      for (uint32_t i = 0; i < kAlgorithms; ++i) {
+        if (!can_run(*collective, static_cast<Algorithm>(i))) continue;
+        all += (all.empty() ? "" : ", ") + std::string(name_of(static_cast<Algorithm>(i)));
+      }
+      return fail(ErrorCode::kInvalid, what,
+                  std::string(name_of(*collective)) + " has no " + std::string(name_of(*algorithm)),
+                  "choose from " + all);
+    }
+    tuning.pinned[static_cast<size_t>(*collective)] = *algorithm;
+  }
+  return {};
+}
+
+}  // namespace heddle::collectives

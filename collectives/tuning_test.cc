@@ -1,0 +1,54 @@
+// The choice of algorithms follows the model, and every rank makes the same.
+#include "collectives/tuning.h"
+
+#include <gtest/gtest.h>
+
+namespace heddle::collectives {
+namespace {
+
+TEST(Tuning, LittleDataTakesFewRoundsAndMuchDataLittleTraffic) {
+  const Tuning tuning;
+  for (const uint32_t size : {4U, 8U, 13U, 64U}) {
+    EXPECT_EQ(tuning.choose(Collective::kAllReduce, size, 8), Algorithm::kRecursiveDoubling);
+    EXPECT_EQ(tuning.choose(Collective::kBroadcast, size, 8), Algorithm::kBinomial);
+    EXPECT_EQ(tuning.choose(Collective::kAllGather, size, 8 * size), Algorithm::kBruck);
+  }
+  EXPECT_EQ(tuning.choose(Collective::kAllReduce, 13, 1 << 30), Algorithm::kRing);
+  EXPECT_EQ(tuning.choose(Collective::kBroadcast, 8, 1 << 30), Algorithm::kRing);
+  EXPECT_EQ(tuning.choose(Collective::kAllToAll, 8, 1 << 30), Algorithm::kPairwise);
+}
+
+TEST(Tuning, EveryCollectiveHasAnAlgorithmForEverySize) {
+  const Tuning tuning;
+  for (uint32_t collective = 0; collective < kCollectives; ++collective) {
+    for (const uint32_t size : {1U, 2U, 3U, 1000U}) {
+      for (const uint64_t bytes : {uint64_t{0}, uint64_t{1}, uint64_t{1} << 40}) {
+        const auto kind = static_cast<Collective>(collective);
+        EXPECT_TRUE(can_run(kind, tuning.choose(kind, size, bytes)));
+      }
+    }
+  }
+}
+
+TEST(Tuning, TravelsWhole) {
+  Tuning tuning = {.latency_ns = 1, .send_ps_per_byte = 2, .reduce_ps_per_byte = 3};
+  tuning.chunk_bytes = 70'000;
+  ASSERT_TRUE(pin_algorithms("reduce:tree,barrier:dissemination", tuning));
+  std::byte bytes[Tuning::kBytes];
+  tuning.write(bytes);
+  EXPECT_EQ(Tuning::read(bytes).value(), tuning);
+}
+
+TEST(Tuning, NumbersOfAnotherVersionAreRefused) {
+  std::byte bytes[Tuning::kBytes];
+  Tuning().write(bytes);
+  for (const int value : {9, 77, 254}) {
+    bytes[16] = static_cast<std::byte>(value);
+    EXPECT_EQ(Tuning::read(bytes).error().code, ErrorCode::kVersion) << value;
+  }
+  bytes[16] = static_cast<std::byte>(Algorithm::kBruck);
+  EXPECT_FALSE(Tuning::read(bytes)) << "there is no all-reduce of Bruck's";
+}
+
+}  // namespace
+}  // namespace heddle::collectives
