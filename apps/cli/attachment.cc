@@ -1,6 +1,7 @@
 // Attachment: see attachment.h.
 #include "apps/cli/attachment.h"
 
+#include "collectives/configured.h"
 #include "engine/configured.h"
 
 namespace heddle::cli {
@@ -26,7 +27,9 @@ Result<std::unique_ptr<engine::Endpoint>> attach_server(const Config& config) {
 }
 
 Result<std::unique_ptr<engine::Endpoint>> attach_rank(const Config& config) {
-  return attach(config, 0, true);
+  Result<engine::Options> options = collectives::configured_rank_options(config);
+  if (!options) return fail(options.error());
+  return engine::Endpoint::open(engine::configured_network(config), *options);
 }
 
 }  // namespace heddle::cli

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/cli/bench_command.h"
 #include "apps/cli/completion_command.h"
 #include "apps/cli/config_command.h"
 #include "apps/cli/key_command.h"
@@ -61,6 +62,7 @@ int report(const CLI::App& root, const CLI::ParseError& error) {
 void add_commands(CLI::App& root, Invocation& invocation) {
   add_ping_command(root, invocation);
   add_perf_command(root, invocation);
+  add_bench_command(root, invocation);
   add_paths_command(root, invocation);
   add_run_command(root, invocation);
   add_record_command(root, invocation);

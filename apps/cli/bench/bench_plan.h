@@ -1,0 +1,58 @@
+// BenchPlan: which collectives `heddle bench` runs at which sizes, and what nccl-tests counts as
+// the size and the bus bandwidth of each.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "collectives/collective.h"
+#include "collectives/data_type.h"
+
+namespace heddle::cli {
+
+// A collective; kSend stands for sendrecv: each sends to the next and receives from the one before.
+struct BenchTest {
+  std::string name;  // "allreduce"
+  collectives::Collective collective = collectives::Collective::kAllReduce;
+};
+
+struct BenchOptions {
+  std::string test = "allreduce";
+  std::string begin = "32M";
+  std::string end = "32M";
+  std::string step = "1M";
+  uint32_t factor = 1;  // 1: steps are added
+  uint32_t iterations = 20;
+  uint32_t warmup = 1;
+  uint32_t check = 1;
+  std::string op = "sum";
+  std::string type = "float";
+  uint32_t root = 0;
+  std::string json_file;
+};
+
+struct BenchPlan {
+  std::vector<BenchTest> tests;
+  std::vector<uint64_t> sizes;  // bytes
+  collectives::ReduceOp op = collectives::ReduceOp::kSum;
+  collectives::DataType type = collectives::DataType::kFloat32;
+};
+
+// Errors: kInvalid, naming what cannot be.
+Result<BenchPlan> plan_bench(const BenchOptions& options, uint32_t ranks);
+
+// Elements that a call's `count` says for a size, rounded down.
+uint64_t bench_count(collectives::Collective collective, uint64_t bytes, collectives::DataType type,
+                     uint32_t ranks);
+// The size that is shown for a count.
+uint64_t bench_bytes(collectives::Collective collective, uint64_t count, collectives::DataType type,
+                     uint32_t ranks);
+// By what algorithm bandwidth is multiplied to compare it with a link's.
+double bus_factor(collectives::Collective collective, uint32_t ranks);
+
+bool bench_reduces(collectives::Collective collective);
+bool bench_has_root(collectives::Collective collective);
+
+}  // namespace heddle::cli

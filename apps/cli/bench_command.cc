@@ -1,0 +1,232 @@
+// `heddle bench`: see bench_command.h.
+#include "apps/cli/bench_command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apps/cli/attachment.h"
+#include "apps/cli/bench/bench_call.h"
+#include "apps/cli/bench/bench_plan.h"
+#include "apps/cli/bench/bench_report.h"
+#include "apps/cli/interrupt.h"
+#include "apps/cli/settings.h"
+#include "apps/cli/terminal.h"
+#include "collectives/configured.h"
+#include "collectives/rendezvous.h"
+
+namespace heddle::cli {
+namespace {
+
+constexpr const char* kExample = R"(Example:
+  heddle run -n 4 -- heddle bench allreduce -b 8 -e 64M -f 2
+  mpirun -x HEDDLE_STORE=udp://node1:18701 -n 4 heddle bench alltoall -b 1M -e 16M -f 4
+  HEDDLE_ALGORITHM=allreduce:tree heddle run -n 4 -- heddle bench allreduce -d half -o avg
+
+Rank 0 prints. GB is 1e9 bytes; bus bandwidth compares with a link's, whatever the number of ranks.
+
+Exit status: 0 done, 1 results were wrong, 2 could not run; stopped by a signal: 128 and its
+number.)";
+
+constexpr Nanos kPatience = seconds(120);
+
+// Runs the tests of a plan; every rank does the same.
+class Bench {
+ public:
+  Bench(collectives::Communicator& communicator, engine::Endpoint& endpoint,
+        const BenchOptions& options, const BenchPlan& plan)
+      : communicator_(communicator), endpoint_(endpoint), options_(options), plan_(plan) {}
+
+  Result<void> run() {
+    for (const BenchTest& test : plan_.tests) {
+      if (first_rank()) print(bench_head(test.name, communicator_.size()));
+      for (const uint64_t bytes : plan_.sizes) {
+        Result<void> measured = measure(test, bytes);
+        if (!measured) return measured;
+        if (first_rank()) {
+          line_.clear();
+          print(bench_line(rows_.back()));
+        }
+      }
+    }
+    if (first_rank()) print(bench_foot(rows_));
+    return {};
+  }
+  const std::vector<BenchRow>& rows() const { return rows_; }
+
+ private:
+  bool first_rank() const { return communicator_.rank() == 0; }
+
+  Result<void> measure(const BenchTest& test, uint64_t bytes) {
+    const BenchSubject subject = {
+        test.collective, plan_.type, plan_.op, options_.root,
+        bench_count(test.collective, bytes, plan_.type, communicator_.size())};
+    BenchRow row = {.test = test.name, .count = subject.count};
+    row.bytes = bench_bytes(test.collective, subject.count, plan_.type, communicator_.size());
+    row.type = std::string(collectives::name_of(plan_.type));
+    row.op = bench_reduces(test.collective) ? std::string(collectives::name_of(plan_.op)) : "none";
+    if (bench_has_root(test.collective)) row.root = options_.root;
+    if (first_rank()) line_.show(fmt::format("{} of {} bytes", test.name, row.bytes));
+    // What is sent to the next must not change under what comes from the one before.
+    const bool may_be_in_place = test.collective != collectives::Collective::kSend;
+    for (const bool in_place : {false, true}) {
+      if (in_place && !may_be_in_place) continue;
+      Result<BenchTiming> timing = time(subject, in_place, row);
+      if (!timing) return fail(timing.error());
+      (in_place ? row.in_place : row.out_of_place) = *timing;
+    }
+    row.algorithm = algorithm_of(test.collective, row.bytes);
+    rows_.push_back(std::move(row));
+    return {};
+  }
+
+  std::string algorithm_of(collectives::Collective collective, uint64_t bytes) const {
+    if (collective == collectives::Collective::kSend) return "none";
+    const auto chosen = communicator_.algorithm_for(collective, bytes);
+    return chosen ? std::string(collectives::name_of(*chosen)) : "none";
+  }
+
+  Result<BenchTiming> time(const BenchSubject& subject, bool in_place, const BenchRow& row) {
+    BenchCall call(communicator_, subject, in_place);
+    call.fill();
+    for (uint32_t i = 0; i < options_.warmup; ++i) {
+      if (Result<void> ran = call.run(kPatience); !ran) return fail(ran.error());
+    }
+    if (Result<void> met = meet(); !met) return fail(met.error());
+    const Nanos began = endpoint_.now();
+    for (uint32_t i = 0; i < options_.iterations; ++i) {
+      if (Result<void> ran = call.run(kPatience); !ran) return fail(ran.error());
+    }
+    const Nanos took = endpoint_.now() - began;
+    std::array<double, 2> sums = {to_micros(took) / options_.iterations, 0};
+    if (options_.check > 0) {
+      call.fill();
+      if (Result<void> ran = call.run(kPatience); !ran) return fail(ran.error());
+      sums[1] = static_cast<double>(call.wrong());
+    }
+    if (Result<void> summed = sum(sums); !summed) return fail(summed.error());
+    BenchTiming timing;
+    timing.time_us = sums[0] / communicator_.size();
+    timing.algbw_gbytes_per_s = static_cast<double>(row.bytes) / timing.time_us / 1e3;
+    timing.busbw_gbytes_per_s =
+        timing.algbw_gbytes_per_s * bus_factor(subject.collective, communicator_.size());
+    if (options_.check > 0) timing.wrong = static_cast<uint64_t>(sums[1]);
+    return timing;
+  }
+
+  Result<void> meet() {
+    std::array<double, 2> stops = {interrupted() != 0 ? 1.0 : 0.0, 0};
+    if (Result<void> summed = sum(stops); !summed) return summed;
+    // All ranks stop at the same place.
+    if (stops[0] > 0)
+      return fail(ErrorCode::kCancelled, "the benchmark was stopped", "by a signal");
+    return {};
+  }
+
+  Result<void> sum(std::array<double, 2>& values) {
+    const auto request = communicator_.all_reduce({.input = values.data(),
+                                                   .output = values.data(),
+                                                   .count = values.size(),
+                                                   .type = collectives::DataType::kFloat64},
+                                                  collectives::ReduceOp::kSum);
+    return request ? communicator_.wait(*request, kPatience) : fail(request.error());
+  }
+
+  collectives::Communicator& communicator_;
+  engine::Endpoint& endpoint_;
+  const BenchOptions& options_;
+  const BenchPlan& plan_;
+  ProgressLine line_;
+  std::vector<BenchRow> rows_;
+};
+
+Result<void> write_document(const std::string& path, const nlohmann::ordered_json& document) {
+  std::ofstream file(path);
+  file << document.dump(2) << "\n";
+  file.close();
+  if (file) return {};
+  return fail(ErrorCode::kSystem, fmt::format("cannot write '{}'", path), "the system refuses",
+              "give another path with -J");
+}
+
+Result<int> run_bench(const Config& config, const BenchOptions& options) {
+  catch_interrupts();
+  const std::vector<std::string> environment = ConfigSources::of_process().environment;
+  Result<collectives::MeetOptions> meeting = collectives::meet_options(config, environment);
+  if (!meeting) return fail(meeting.error());
+  meeting->stopped = [] { return interrupted() != 0; };
+  const Result<BenchPlan> plan = plan_bench(options, meeting->launch.size);
+  if (!plan) return fail(plan.error());
+  const auto tuned = collectives::configured_communicator_options(config);
+  if (!tuned) return fail(tuned.error());
+  Result<std::unique_ptr<engine::Endpoint>> endpoint = attach_rank(config);
+  if (!endpoint) return fail(endpoint.error());
+  const Result<collectives::Group> group = collectives::meet(**endpoint, *meeting);
+  if (!group)
+    return interrupted() != 0 ? Result<int>(interrupted_exit_status()) : fail(group.error());
+  auto world = collectives::Communicator::create(std::make_shared<collectives::Links>(**endpoint),
+                                                 collectives::members_of(*group), *tuned);
+  if (!world) return fail(world.error());
+  Bench bench(**world, **endpoint, options, *plan);
+  const Result<void> ran = bench.run();
+  if (!ran && interrupted() != 0) return interrupted_exit_status();
+  if (!ran) return fail(ran.error());
+  if (group->rank == 0 && !options.json_file.empty()) {
+    const Result<void> written =
+        write_document(options.json_file, bench_document(bench.rows(), group->size));
+    if (!written) return fail(written.error());
+  }
+  return bench_wrong(bench.rows()) == 0 ? kDone : kFoundWrong;
+}
+
+int run_bench_command(const Settings& settings, const BenchOptions& options) {
+  const Result<Config> config = settings.load();
+  const Result<int> status = config ? run_bench(*config, options) : fail(config.error());
+  if (status) return *status;
+  print_error(status.error());
+  return kCouldNotRun;
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& root, Invocation& invocation) {
+  CLI::App* const bench = root.add_subcommand(
+      "bench", "measure collectives between ranks, with nccl-tests' options and table");
+  bench->footer(kExample);
+  const auto options = std::make_shared<BenchOptions>();
+  const auto settings = std::make_shared<Settings>(*bench);
+  bench
+      ->add_option("test", options->test,
+                   "allreduce, allgather, reducescatter, broadcast, reduce, alltoall, sendrecv, "
+                   "gather, scatter or all")
+      ->capture_default_str();
+  bench->add_option("-b,--minbytes", options->begin, "first size")->capture_default_str();
+  bench->add_option("-e,--maxbytes", options->end, "last size")->capture_default_str();
+  bench->add_option("-i,--stepbytes", options->step, "added from size to size")
+      ->capture_default_str();
+  bench->add_option("-f,--stepfactor", options->factor, "or each size multiplied by this")
+      ->capture_default_str();
+  bench->add_option("-n,--iters", options->iterations, "calls that are timed")
+      ->capture_default_str();
+  bench->add_option("-w,--warmup_iters", options->warmup, "calls before")->capture_default_str();
+  bench->add_option("-c,--check", options->check, "check results: 1, or 0")->capture_default_str();
+  bench->add_option("-o,--op", options->op, "sum, prod, min, max or avg")->capture_default_str();
+  bench->add_option("-d,--datatype", options->type, "float, half, bfloat16, double, int8 …")
+      ->capture_default_str();
+  bench->add_option("-r,--root", options->root, "of broadcast, reduce, gather and scatter")
+      ->capture_default_str();
+  bench->add_option("-J,--json", options->json_file, "file for the results as JSON (rank 0)");
+  settings->offer("--bind", "bind", "ADDRESS");
+  settings->offer("--store", "store", "URL");
+  settings->offer("--algorithm", "algorithm", "COLLECTIVE:ALGORITHM,…");
+  bench->callback([options, settings, &invocation] {
+    invocation.run = [options, settings] { return run_bench_command(*settings, *options); };
+  });
+}
+
+}  // namespace heddle::cli
