@@ -46,12 +46,15 @@ void Store::turn() {
 
 void Store::take_visitors() {
   while (const std::optional<engine::Connection> connection = endpoint_.accept(Nanos{})) {
-    Visitor& visitor = visitors_[*connection];
-    visitor.asked.resize(kMaxRegistrationBytes);
-    const Result<engine::Operation> posted =
-        endpoint_.receive(*connection, kChannel, visitor.asked.data(), visitor.asked.size());
-    if (posted) visitor.receiving = *posted;
+    listen(*connection, visitors_[*connection]);
   }
+}
+
+void Store::listen(engine::Connection connection, Visitor& visitor) {
+  visitor.asked.resize(kMaxRegistrationBytes);
+  const Result<engine::Operation> posted =
+      endpoint_.receive(connection, kChannel, visitor.asked.data(), visitor.asked.size());
+  visitor.receiving = posted ? *posted : engine::Operation{};
 }
 
 bool Store::look_at(engine::Connection connection, Visitor& visitor) {
@@ -123,6 +126,7 @@ void Store::hear(engine::Connection connection, Visitor& visitor,
   registered_[registration.rank] = connection;
   gone_.erase(registration.rank);
   say(connection, visitor, encode(Answer{.kind = AnswerKind::kWelcome}));
+  listen(connection, visitor);  // nothing comes; but the transport watches whom one waits for
 }
 
 // Who has the rank may be dead without a sign: only what it acknowledges shows that two claim it.

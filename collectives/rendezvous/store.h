@@ -51,6 +51,7 @@ class Store {
   };
 
   void take_visitors();
+  void listen(engine::Connection connection, Visitor& visitor);
   // Whether nothing names the memory of a visitor whose connection is closed.
   bool settled(Visitor& visitor);
   // False: it is gone.

@@ -22,6 +22,7 @@ using simulator::SimDatapath;
 
 constexpr uint32_t kRanks = 6;
 constexpr uint16_t kStorePort = 99;
+constexpr uint32_t kLossPerMillion = 20'000;
 
 class SimulatedRendezvous : public testing::TestWithParam<uint64_t> {
  protected:
@@ -34,7 +35,7 @@ class SimulatedRendezvous : public testing::TestWithParam<uint64_t> {
     topology::Topology topology =
         topology::leaf_spine({.leaves = 2, .spines = 2, .hosts_per_leaf = kRanks / 2});
     for (topology::Link& link : topology.links) {
-      link.forward.loss_per_million = link.backward.loss_per_million = 20'000;
+      link.forward.loss_per_million = link.backward.loss_per_million = kLossPerMillion;
     }
     network_ = std::make_unique<Network>(topology, simulator::NetworkOptions{}, GetParam());
     ranks_.resize(kRanks);
@@ -83,6 +84,12 @@ class SimulatedRendezvous : public testing::TestWithParam<uint64_t> {
   void kill(uint32_t rank) {
     ranks_[rank].endpoint = nullptr;
     ranks_[rank].seeker.release();  // its destructor would speak to the endpoint
+  }
+
+  void set_loss(uint32_t host, uint32_t per_million) {
+    network_->apply({.link = host,
+                     .kind = topology::LinkChangeKind::kFaults,
+                     .faults = {.loss_per_million = per_million}});
   }
 
   // One turn of everybody; then virtual time passes until something is due.
@@ -168,6 +175,21 @@ TEST_P(SimulatedRendezvous, ARankThatWasKilledAndStartedAgainTakesItsPlace) {
   expect_the_group();
 }
 
+// Its host falls silent, so that nobody hears a goodbye.
+TEST_P(SimulatedRendezvous, RanksFindARank0ThatWasKilledAndStartedAgain) {
+  for (uint32_t rank = 0; rank + 1 < kRanks; ++rank) begin(rank);
+  run_until([] { return false; }, seconds(6));  // paths have been measured by then
+  set_loss(0, 1'000'000);
+  store_endpoint_ = nullptr;
+  store_.reset();
+  run_until([] { return false; }, millis(100));
+  set_loss(0, kLossPerMillion);
+  begin(0);
+  begin(kRanks - 1);
+  ASSERT_TRUE(run_until([this] { return all_know(); }, seconds(20)));
+  expect_the_group();
+}
+
 TEST_P(SimulatedRendezvous, ThoseWhoWaitAreToldWhoIsMissing) {
   for (uint32_t rank = 0; rank < kRanks; ++rank) {
     if (rank != 3) begin(rank);
@@ -181,6 +203,15 @@ TEST_P(SimulatedRendezvous, ThoseWhoWaitAreToldWhoIsMissing) {
     if (!rank.seeker) continue;
     EXPECT_THAT(rank.seeker->outcome()->error().why, testing::HasSubstr("rank 3 of 6"));
   }
+}
+
+TEST_P(SimulatedRendezvous, ARankThatFellSilentIsMissing) {
+  for (uint32_t rank = 0; rank + 1 < kRanks; ++rank) begin(rank);
+  run_until([] { return false; }, seconds(3));
+  EXPECT_THAT(store_->missing(seconds(1)).why, testing::HasSubstr("rank 5 of 6"));
+  set_loss(2, 1'000'000);
+  run_until([] { return false; }, seconds(9));
+  EXPECT_THAT(store_->missing(seconds(1)).why, testing::HasSubstr("ranks 2, 5 of 6"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, SimulatedRendezvous, testing::Range<uint64_t>(1, 41));
