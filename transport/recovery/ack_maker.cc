@@ -56,9 +56,11 @@ void AckMaker::note(Nanos now, const ConnectionHeader& header, const Arrival& ar
   untold_bytes_ += arrival.bytes;
   const bool now_due =
       (header.flags & kFlagAckNow) != 0 || !in_order || marked || untold_bytes_ >= kBytes;
-  const Nanos wait = arrival.within_message ? delay_within(arrival.round_trip)
-                     : arrival.bytes > 0    ? kDelay
-                                            : kControlDelay;
+  if (!in_order) prompt_until_ = now + kPromptAfterGap;
+  const Nanos wait = arrival.within_message && now >= prompt_until_
+                         ? delay_within(arrival.round_trip)
+                     : arrival.bytes > 0 ? kDelay
+                                         : kControlDelay;
   due_at_ = std::min(due_at_, now_due ? now : now + wait);
 }
 
@@ -98,7 +100,8 @@ bool AckMaker::write(Nanos now, uint64_t window_bytes, Writer& writer) {
   if (now < repeat_at_) return true;
   repeat_at_ = now + kDelay;
   const size_t more =
-      written < kRepeatedPaths ? std::min(kRepeatedPaths - written, paths_.size() - 1) : 0;
+      std::min(kRepeatedPaths - std::min(now < prompt_until_ ? 0 : written, kRepeatedPaths),
+               paths_.size() - 1);
   for (size_t i = 0; i < more && writer.left() >= kLargestAck; ++i) {
     rotation_ = static_cast<uint16_t>((rotation_ + 1u) % paths_.size());
     if (!paths_[rotation_].numbers.empty()) write_path(rotation_, writer);

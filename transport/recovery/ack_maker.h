@@ -24,6 +24,9 @@ class AckMaker {
   // At most so long where more of the same message comes anyway: see delay_within().
   static constexpr Nanos kDelayWithinMost = micros(500);
   static constexpr Nanos kControlDelay = millis(1);
+  // After a gap, acknowledgements are as prompt and tell as much as they can for so long: where
+  // packets are lost, acknowledgements are too, and needless repeats cost more than they do.
+  static constexpr Nanos kPromptAfterGap = millis(2);
   // With so many bytes told of nobody yet, it waits no longer.
   static constexpr uint64_t kBytes = 32 * 1024;
 
@@ -92,6 +95,7 @@ class AckMaker {
   uint16_t last_pending_ = kNoPath;
   Nanos noted_at_;
   Nanos due_at_ = Nanos::never();
+  Nanos prompt_until_;
   Nanos repeat_at_;  // when paths without news are told of again
   uint64_t untold_bytes_ = 0;
   uint16_t rotation_ = 0;

@@ -122,6 +122,32 @@ TEST_F(AckMakerTest, TheEndOfAMessageCutsTheWaitShort) {
   EXPECT_EQ(acks_.due_at(), kStart + micros(100) + AckMaker::kDelay);
 }
 
+TEST_F(AckMakerTest, AfterAGapItIsPromptAndTellsOfOtherPathsToo) {
+  for (uint16_t path = 0; path < 8; ++path) arrive(kStart, path, 1, 1);
+  write(kStart);
+  const auto three_paths = [&](Nanos now, uint64_t number) {
+    for (uint16_t path = 0; path < 3; ++path) {
+      acks_.note(now, ConnectionHeader{.path = path},
+                 {.low = number,
+                  .high = number,
+                  .bytes = 1000,
+                  .within_message = true,
+                  .round_trip = millis(8)});
+    }
+  };
+  const Nanos gap = kStart + millis(10);
+  three_paths(gap, 3);  // 2 is missing
+  EXPECT_TRUE(acks_.due(gap));
+  EXPECT_EQ(write(gap).size(), 6u);
+  three_paths(gap + micros(500), 4);
+  EXPECT_EQ(acks_.due_at(), gap + micros(500) + AckMaker::kDelay);
+  EXPECT_EQ(write(gap + micros(525)).size(), 6u);
+  const Nanos later = gap + AckMaker::kPromptAfterGap + micros(100);
+  three_paths(later, 5);
+  EXPECT_EQ(acks_.due_at(), later + AckMaker::kDelayWithinMost);
+  EXPECT_EQ(write(later + AckMaker::kDelayWithinMost).size(), 3u);
+}
+
 TEST_F(AckMakerTest, ManyBytesAreToldAtOnce) {
   arrive(kStart, 0, 1, 1, AckMaker::kBytes - 1);
   EXPECT_FALSE(acks_.due(kStart));
