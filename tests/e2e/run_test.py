@@ -177,6 +177,18 @@ class Run(unittest.TestCase):
             for rank in range(2):
                 self.assertIn(f"[{rank}] asked", process.said())
 
+    def test_a_signal_to_the_whole_group_leaves_ranks_their_time(self):
+        script = 'trap "sleep 0.6; echo cleaned; exit 0" TERM; echo ready; while :; do sleep 0.02; done'
+        with self.started("-n", 2, "-t", "--", "sh", "-c", script, start_new_session=True) as process:
+            for rank in range(2):
+                process.wait_for(rf"\[{rank}\] ready")
+            os.killpg(process.process.pid, signal.SIGTERM)
+            self.assertEqual(process.wait(), 128 + signal.SIGTERM)
+            for rank in range(2):
+                self.assertIn(f"[{rank}] cleaned", process.said())
+            self.assertNotIn("was killed", process.said())
+        self.expect_nothing_left()
+
     def test_a_second_signal_does_not_wait(self):
         script = 'trap "" TERM; echo ready; while :; do sleep 0.02; done'
         with self.started("-n", 2, "-t", "--grace", "1000", "--", "sh", "-c", script) as process:

@@ -30,6 +30,7 @@ namespace {
 
 constexpr std::array kEnding = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 constexpr std::array kOthers = {SIGUSR1, SIGUSR2};
+constexpr Nanos kSameSignal = millis(300);
 
 Nanos now() {
   const auto since = std::chrono::steady_clock::now().time_since_epoch();
@@ -130,7 +131,9 @@ class Ranks {
         }
         continue;
       }
-      const bool again = interrupted_;
+      // One that was meant once comes twice where it was sent to the whole process group.
+      const bool again = interrupted_ && now() - interrupted_at_ > kSameSignal;
+      if (!interrupted_) interrupted_at_ = now();
       interrupted_ = true;
       if (!status_) status_ = 128 + number;
       if (!from_terminal) signal_descendants(number);
@@ -181,6 +184,7 @@ class Ranks {
   std::vector<std::unique_ptr<RankProcess>> ranks_;
   int signals_ = -1;
   bool interrupted_ = false;
+  Nanos interrupted_at_;
   bool killed_ = false;
   std::optional<int> status_;
   std::optional<Nanos> kill_at_;
