@@ -16,9 +16,12 @@
 namespace heddle::engine {
 namespace {
 
+constexpr size_t kMostCommandBytes = 4096;
+
 struct Open {
   std::mutex mutex;
-  std::map<std::string, std::weak_ptr<events::Recording>> by_directory;
+  // And by process: what was forked has the parent's memory, and must not write in its blocks.
+  std::map<std::pair<pid_t, std::string>, std::weak_ptr<events::Recording>> by_directory;
 };
 
 // Endpoints of any thread come here, and nobody owns them all.
@@ -32,7 +35,7 @@ std::string own_command() {
   std::string words{std::istreambuf_iterator<char>(file), {}};
   while (!words.empty() && words.back() == '\0') words.pop_back();
   std::replace(words.begin(), words.end(), '\0', ' ');
-  std::replace(words.begin(), words.end(), '\n', ' ');
+  words.resize(std::min(words.size(), kMostCommandBytes));
   return words;
 }
 
@@ -41,13 +44,14 @@ events::RecordingOptions with_process(events::RecordingOptions options) {
   gethostname(host.data(), host.size() - 1);
   options.identity.emplace_back("host", host.data());
   options.identity.emplace_back("pid", std::to_string(getpid()));
-  options.identity.emplace_back("command", own_command());
   for (const char* name : {"HEDDLE_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}) {
     const char* rank = std::getenv(name);
     if (rank == nullptr) continue;
     options.identity.emplace_back("rank", rank);
     break;
   }
+  options.identity.emplace_back("command", own_command());
+  for (auto& [name, value] : options.identity) std::replace(value.begin(), value.end(), '\n', ' ');
   return options;
 }
 
@@ -59,12 +63,13 @@ Result<std::unique_ptr<events::Recorder>> open_recorder(const events::RecordingO
   if (options.directory.empty()) return std::unique_ptr<events::Recorder>();
   Open& open = open_recordings();
   const std::lock_guard lock(open.mutex);
-  std::shared_ptr<events::Recording> recording = open.by_directory[options.directory].lock();
+  std::shared_ptr<events::Recording> recording =
+      open.by_directory[{getpid(), options.directory}].lock();
   if (!recording) {
     auto made = events::Recording::create(with_process(options));
     if (!made) return fail(made.error());
     recording = std::move(*made);
-    open.by_directory[options.directory] = recording;
+    open.by_directory[{getpid(), options.directory}] = recording;
   }
   auto recorder = recording->add_writer();
   recorder->on_any(events::EndpointOpened{now, transport::host_part(local, 0),

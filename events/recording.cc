@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,6 +25,8 @@ using recording::kHeaderBytes;
 namespace {
 
 constexpr uint32_t kLeastBlocks = 2;
+// A writer without a block asks for one again after so many events.
+constexpr uint32_t kAskedAgainAfter = 1024;
 
 Unexpected refuse(const std::string& directory, int error) {
   const std::string what = "cannot record in " + directory;
@@ -68,6 +71,22 @@ Result<int> new_file(const std::string& directory, std::string& path) {
   return refuse(directory, EEXIST);
 }
 
+// 0, or why the file has no room there. A signal is no answer.
+int allocate(int descriptor, off_t from, off_t bytes) {
+  int error = 0;
+  do {
+    error = posix_fallocate(descriptor, from, bytes);
+  } while (error == EINTR);
+  return error;
+}
+
+// Beyond this process's limit for files the system would end it by a signal.
+uint64_t most_file_bytes() {
+  rlimit limit{};
+  getrlimit(RLIMIT_FSIZE, &limit);
+  return limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : limit.rlim_cur;
+}
+
 int64_t realtime_now() {
   timespec time{};
   clock_gettime(CLOCK_REALTIME, &time);
@@ -98,11 +117,18 @@ Result<std::shared_ptr<Recording>> Recording::create(const RecordingOptions& opt
   std::string path;
   const Result<int> descriptor = new_file(options.directory, path);
   if (!descriptor) return fail(descriptor.error());
-  const uint64_t wanted = options.most.count / kBlockBytes;
+  const uint64_t least = kHeaderBytes + uint64_t{kLeastBlocks} * kBlockBytes;
+  if (most_file_bytes() < least) {
+    close(*descriptor);
+    unlink(path.c_str());
+    return refuse(options.directory, EFBIG);
+  }
+  const uint64_t wanted =
+      std::min(options.most.count, most_file_bytes() - kHeaderBytes) / kBlockBytes;
   const auto blocks = static_cast<uint32_t>(std::clamp<uint64_t>(wanted, kLeastBlocks, 1u << 20));
   const uint64_t bytes = kHeaderBytes + uint64_t{blocks} * kBlockBytes;
   // The first block's room is taken now, so that a full disk is told of and not met as a signal.
-  int error = posix_fallocate(*descriptor, 0, kHeaderBytes + kBlockBytes);
+  int error = allocate(*descriptor, 0, kHeaderBytes + kBlockBytes);
   if (error == 0 && ftruncate(*descriptor, static_cast<off_t>(bytes)) != 0) error = errno;
   void* start = MAP_FAILED;
   if (error == 0) {
@@ -174,18 +200,24 @@ std::byte* Recording::block_at(uint32_t block) const {
 bool Recording::make_room(uint32_t block) {
   if (roomy_[block].load(std::memory_order_acquire)) return true;
   const auto from = static_cast<off_t>(kHeaderBytes + uint64_t{block} * kBlockBytes);
-  const bool room = posix_fallocate(descriptor_, from, kBlockBytes) == 0;
+  const bool room = allocate(descriptor_, from, kBlockBytes) == 0;
   roomy_[block].store(room, std::memory_order_release);
   return room;
 }
 
-std::byte* Recording::next_block(uint32_t writer, std::byte* former, Nanos base) {
-  const auto release = [&](std::byte* block) {
-    if (block == nullptr) return;
-    taken_[static_cast<size_t>(block - block_at(0)) / kBlockBytes].store(false,
-                                                                         std::memory_order_release);
-  };
-  release(former);
+void Recording::give_back(const std::byte* block) {
+  if (block == nullptr) return;
+  taken_[static_cast<size_t>(block - block_at(0)) / kBlockBytes].store(false,
+                                                                       std::memory_order_release);
+}
+
+bool Recording::may_keep_one_more() {
+  if (lasting_.fetch_add(1) < usable_.load() / 4) return true;
+  lasting_.fetch_sub(1);
+  return false;
+}
+
+std::byte* Recording::next_block(uint32_t writer, Nanos base) {
   // As many as there are blocks: then each is some writer's.
   for (uint32_t tried = 0; tried < blocks_; ++tried) {
     const uint64_t sequence = sequence_.fetch_add(1);
@@ -197,9 +229,7 @@ std::byte* Recording::next_block(uint32_t writer, std::byte* former, Nanos base)
       continue;
     }
     auto* header = reinterpret_cast<BlockHeader*>(block_at(block));
-    if (header->magic == recording::kBlockMagic) {
-      reinterpret_cast<FileHeader*>(start_)->dropped_events += header->events.load();
-    }
+    if (header->magic == recording::kBlockMagic) count_dropped(header->events.load());
     header->used.store(0, std::memory_order_release);
     header->events.store(0, std::memory_order_release);
     header->writer = writer;
@@ -213,6 +243,10 @@ std::byte* Recording::next_block(uint32_t writer, std::byte* former, Nanos base)
   return nullptr;
 }
 
+void Recording::count_dropped(uint64_t events) {
+  reinterpret_cast<FileHeader*>(start_)->dropped_events += events;
+}
+
 Recorder::Recorder(std::shared_ptr<Recording> recording, uint32_t writer)
     : recording_(std::move(recording)), writer_(writer) {
   for (size_t kind = 0; kind < kEventKindCount; ++kind) {
@@ -220,35 +254,45 @@ Recorder::Recorder(std::shared_ptr<Recording> recording, uint32_t writer)
   }
 }
 
-Recorder::~Recorder() {
-  if (block_ == nullptr) return;
-  const size_t block = static_cast<size_t>(block_ - recording_->block_at(0)) / kBlockBytes;
-  recording_->taken_[block].store(false, std::memory_order_release);
+Recorder::~Recorder() { recording_->give_back(newest_.block); }
+
+bool Recorder::has_room_to_last(uint32_t bytes) {
+  const auto left = static_cast<size_t>(lasting_.end - lasting_.at);
+  return left >= bytes + recording::kJumpBytes || recording_->may_keep_one_more();
 }
 
-std::byte* Recorder::begin_apart(Nanos time, uint32_t bytes) {
-  if (static_cast<size_t>(end_ - at_) < bytes + recording::kJumpBytes) {
-    block_ = recording_->next_block(writer_, block_, time);
-    events_ = 0;
-    at_ = end_ = nullptr;
-    if (block_ == nullptr) return nullptr;
-    at_ = block_ + sizeof(BlockHeader);
-    end_ = block_ + kBlockBytes;
-    latest_ = {reinterpret_cast<const BlockHeader*>(block_)->base_ns};
+std::byte* Recorder::begin_apart(Place& place, Nanos time, uint32_t bytes) {
+  if (static_cast<size_t>(place.end - place.at) < bytes + recording::kJumpBytes) {
+    if (place.lost % kAskedAgainAfter == 0) {
+      const bool lasting = &place == &lasting_;
+      if (!lasting) recording_->give_back(place.block);  // what lasts is never overwritten
+      place.block = recording_->next_block(writer_ | (lasting ? recording::kLasting : 0), time);
+      place.events = 0;
+      place.at = place.end = nullptr;
+    }
+    if (place.block == nullptr) {
+      ++place.lost;
+      recording_->count_dropped(1);
+      return nullptr;
+    }
+    place.lost = 0;
+    place.at = place.block + sizeof(BlockHeader);
+    place.end = place.block + kBlockBytes;
+    place.latest = {reinterpret_cast<const BlockHeader*>(place.block)->base_ns};
   }
-  const uint64_t step = static_cast<uint64_t>((time - latest_).count);
+  const uint64_t step = static_cast<uint64_t>((time - place.latest).count);
   if (step > UINT32_MAX) {
-    *at_++ = static_cast<std::byte>(recording::kJump);
-    put(at_, time.count);
-    latest_ = time;
+    *place.at++ = static_cast<std::byte>(recording::kJump);
+    put(place.at, time.count);
+    place.latest = time;
   }
-  return at_;
+  return place.at;
 }
 
-void Recorder::publish() {
-  auto* header = reinterpret_cast<BlockHeader*>(block_);
-  header->events.store(events_, std::memory_order_relaxed);
-  header->used.store(static_cast<uint32_t>(at_ - block_ - sizeof(BlockHeader)),
+void Recorder::publish(const Place& place) {
+  auto* header = reinterpret_cast<BlockHeader*>(place.block);
+  header->events.store(place.events, std::memory_order_relaxed);
+  header->used.store(static_cast<uint32_t>(place.at - place.block - sizeof(BlockHeader)),
                      std::memory_order_release);
 }
 

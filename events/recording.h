@@ -61,8 +61,12 @@ class Recording : public std::enable_shared_from_this<Recording> {
   Recording(const RecordingOptions& options, std::string path, int descriptor, std::byte* start,
             uint32_t blocks);
   void write_header(const RecordingOptions& options);
-  // The next block that nobody writes; the oldest one's events are dropped. Gives `former` back.
-  std::byte* next_block(uint32_t writer, std::byte* former, Nanos base);
+  // The next block that nobody writes; the oldest one's events are dropped.
+  std::byte* next_block(uint32_t writer, Nanos base);
+  // One that is kept from then on is among the quarter of all that may be.
+  bool may_keep_one_more();
+  void count_dropped(uint64_t events);
+  void give_back(const std::byte* block);
   bool make_room(uint32_t block);
   std::byte* block_at(uint32_t block) const;
 
@@ -75,6 +79,7 @@ class Recording : public std::enable_shared_from_this<Recording> {
   std::atomic<uint32_t> usable_;  // that the disk had room for, once it is known to have no more
   std::atomic<uint64_t> sequence_{0};
   std::atomic<uint32_t> writers_{0};
+  std::atomic<uint32_t> lasting_{0};      // blocks that hold what lasts
   std::vector<std::atomic<bool>> taken_;  // by a writer, now
   std::vector<std::atomic<bool>> roomy_;  // the disk has room for it
 };
@@ -90,13 +95,20 @@ class Recorder final : public EachSink<Recorder> {
   template <typename Event>
   void on_any(const Event& event) {
     if (!wanted_[static_cast<size_t>(Event::kKind)]) return;
-    std::byte* at = begin(event.time, bytes_of<Event>());
+    const bool lasting = lasts(Event::kKind) && has_room_to_last(bytes_of<Event>());
+    Place& place = lasting ? lasting_ : newest_;
+    std::byte* at = begin(place, event.time, bytes_of<Event>());
     if (at == nullptr) return;
     *at++ = static_cast<std::byte>(Event::kKind);
-    put(at, static_cast<uint32_t>((event.time - latest_).count));
+    put(at, static_cast<uint32_t>((event.time - place.latest).count));
     Event copy = event;
     fill_fields(copy, [&at](const auto& value) { put(at, value); });
-    commit(event.time, at);
+    commit(place, event.time, at);
+  }
+
+  // Without these nobody knows what the others are about, and they come first.
+  static constexpr bool lasts(EventKind kind) {
+    return kind == EventKind::kEndpointOpened || kind == EventKind::kConnectionOpened;
   }
 
   // A record's length without a jump.
@@ -115,31 +127,41 @@ class Recorder final : public EachSink<Recorder> {
     at += sizeof value;
   }
 
-  // Where the record goes; a jump stands before it if its time is far. Null: nothing can be
-  // written.
-  std::byte* begin(Nanos time, uint32_t bytes) {
-    const uint64_t step = static_cast<uint64_t>((time - latest_).count);
-    if (static_cast<size_t>(end_ - at_) >= bytes && step <= UINT32_MAX) return at_;
-    return begin_apart(time, bytes);
-  }
-  std::byte* begin_apart(Nanos time, uint32_t bytes);
+  // A block and how far it is written.
+  struct Place {
+    std::byte* block = nullptr;
+    std::byte* at = nullptr;
+    std::byte* end = nullptr;
+    Nanos latest;
+    uint32_t events = 0;
+    uint32_t lost = 0;  // since there was no block; it is asked for again now and then
+  };
 
-  void commit(Nanos time, std::byte* at) {
-    at_ = at;
-    latest_ = time;
-    ++events_;
-    publish();
+  // Whether what lasts can still be put where nothing is overwritten.
+  bool has_room_to_last(uint32_t bytes);
+
+  // Where the record goes; a jump stands before it if its time is far. Null: nothing can be
+  // written, and the event counts as dropped.
+  std::byte* begin(Place& place, Nanos time, uint32_t bytes) {
+    const uint64_t step = static_cast<uint64_t>((time - place.latest).count);
+    if (static_cast<size_t>(place.end - place.at) >= bytes && step <= UINT32_MAX) return place.at;
+    return begin_apart(place, time, bytes);
   }
-  void publish();
+  std::byte* begin_apart(Place& place, Nanos time, uint32_t bytes);
+
+  void commit(Place& place, Nanos time, std::byte* at) {
+    place.at = at;
+    place.latest = time;
+    ++place.events;
+    publish(place);
+  }
+  static void publish(const Place& place);
 
   const std::shared_ptr<Recording> recording_;
   const uint32_t writer_;
   std::array<bool, kEventKindCount> wanted_{};
-  std::byte* block_ = nullptr;
-  std::byte* at_ = nullptr;
-  std::byte* end_ = nullptr;
-  Nanos latest_;
-  uint32_t events_ = 0;
+  Place newest_;
+  Place lasting_;
 };
 
 }  // namespace heddle::events

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <map>
+#include <set>
 #include <string_view>
 
 #include "events/recording/layout.h"
@@ -77,6 +78,22 @@ std::vector<std::pair<std::string, std::string>> read_identity(std::string_view 
   return identity;
 }
 
+// Copies what the file holds and leaves its holes alone: touched in a mapping of the file, one on a
+// full disk would end this process, and so would a file that is cut meanwhile.
+void read_data(int descriptor, std::byte* to, size_t bytes) {
+  const auto end = static_cast<off_t>(bytes);
+  off_t at = lseek(descriptor, 0, SEEK_DATA);
+  while (at >= 0 && at < end) {
+    const off_t hole = std::min(lseek(descriptor, at, SEEK_HOLE), end);
+    while (at < hole) {
+      const ssize_t got = pread(descriptor, to + at, static_cast<size_t>(hole - at), at);
+      if (got == 0 || (got < 0 && errno != EINTR)) return;
+      at += std::max<ssize_t>(got, 0);
+    }
+    at = lseek(descriptor, at, SEEK_DATA);
+  }
+}
+
 }  // namespace
 
 struct RecordingReader::Mapping {
@@ -88,7 +105,7 @@ struct RecordingReader::Mapping {
 };
 
 Result<RecordingReader> RecordingReader::open(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) {
     const ErrorCode code = errno == EACCES ? ErrorCode::kPermission : ErrorCode::kUnavailable;
     return fail(code, "cannot open " + path, std::strerror(errno), "give a recording's file");
@@ -98,8 +115,13 @@ Result<RecordingReader> RecordingReader::open(const std::string& path) {
   const auto bytes = static_cast<size_t>(status.st_size);
   auto mapping = std::make_shared<Mapping>();
   if (S_ISREG(status.st_mode) && bytes > 0) {
-    void* start = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    if (start != MAP_FAILED) *mapping = {start, bytes};
+    void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (start != MAP_FAILED) {
+      mapping->start = start;
+      mapping->bytes = bytes;
+      read_data(descriptor, static_cast<std::byte*>(start), bytes);
+    }
   }
   close(descriptor);
   if (mapping->start == nullptr) return no_recording(path, "it is empty, or not a file");
@@ -193,23 +215,26 @@ void RecordingReader::find_blocks(const std::byte* start, size_t bytes) {
     ++facts_.blocks;
     facts_.events += header.events.load();
     by_writer[header.writer].push_back({header.sequence, records, records + there, header.base_ns});
-    const int64_t offset = header.realtime_ns - header.base_ns;
+    const auto offset = static_cast<int64_t>(static_cast<uint64_t>(header.realtime_ns) -
+                                             static_cast<uint64_t>(header.base_ns));
     if (header.base_ns < first) facts_.first_offset_ns = offset;
     if (header.base_ns > last) facts_.last_offset_ns = offset;
     first = std::min(first, header.base_ns);
     last = std::max(last, header.base_ns);
   }
+  std::set<uint32_t> ids;
   for (auto& [id, blocks] : by_writer) {
     std::sort(blocks.begin(), blocks.end(),
               [](const Block& a, const Block& b) { return a.sequence < b.sequence; });
-    writers_.push_back({.id = id,
+    ids.insert(id & ~recording::kLasting);
+    writers_.push_back({.id = id & ~recording::kLasting,
                         .blocks = std::move(blocks),
                         .block = 0,
                         .at = nullptr,
                         .latest = {},
                         .event = {}});
   }
-  facts_.writers = static_cast<uint32_t>(writers_.size());
+  facts_.writers = static_cast<uint32_t>(ids.size());
 }
 
 void RecordingReader::queue(size_t writer) {

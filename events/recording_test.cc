@@ -158,6 +158,22 @@ TEST_F(RecordingTest, TheNewestAreKeptAndTheOthersCounted) {
   }
 }
 
+// They come first, so a ring of all would lose them first.
+TEST_F(RecordingTest, WhoAConnectionLeadsToIsKeptHoweverMuchFollows) {
+  const auto recording = record({8 * recording::kBlockBytes});
+  const auto recorder = recording->add_writer();
+  const ConnectionOpened opened{micros(1), 7, 8, 0, 9, 18'700, 32};
+  recorder->on_any(EndpointOpened{micros(0), 0, 9, 18'701});
+  recorder->on_any(opened);
+  for (uint32_t i = 0; i < 100'000; ++i) recorder->on_any(message(micros(2 + i), i));
+  const std::vector<std::string> lines = read(recording->path());
+  ASSERT_GT(recording->dropped_events(), 0u);
+  EXPECT_EQ(lines.size() + recording->dropped_events(), 100'002u);
+  ASSERT_GT(lines.size(), 2u);
+  EXPECT_EQ(lines[1], to_text(opened));
+  EXPECT_EQ(lines.back(), to_text(message(micros(100'001), 99'999)));
+}
+
 TEST_F(RecordingTest, WritersShareAFileAndAreReadInTheOrderOfTime) {
   const auto recording = record({16 * recording::kBlockBytes});
   const auto first = recording->add_writer();
@@ -187,6 +203,7 @@ TEST_F(RecordingTest, MoreWritersThanBlocksLoseNothingOfTheOthers) {
   second->on_any(message(micros(2), 2));
   third->on_any(message(micros(3), 3));  // no block is free
   EXPECT_EQ(read(recording->path()).size(), 2u);
+  EXPECT_EQ(recording->dropped_events(), 1u);
 }
 
 TEST_F(RecordingTest, WhatAKilledProcessHadRecordedIsThere) {
@@ -225,6 +242,23 @@ TEST_F(RecordingTest, WhereTheDiskIsFullTheNewestAreKeptInLess) {
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+// Where the system would end whoever writes more.
+TEST_F(RecordingTest, ALimitForFilesIsKept) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit limit{recording::kHeaderBytes + 3 * recording::kBlockBytes, RLIM_INFINITY};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    const auto recording = record({64 * recording::kBlockBytes});
+    const auto recorder = recording->add_writer();
+    for (uint32_t i = 0; i < 50'000; ++i) recorder->on_any(message(micros(i), i));
+    _exit(read(recording->path()).empty() ? 1 : 0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 

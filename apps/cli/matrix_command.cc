@@ -1,6 +1,7 @@
 // `heddle matrix`: see matrix_command.h.
 #include "apps/cli/matrix_command.h"
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -44,6 +45,10 @@ bool add_file(const std::string& file, insight::MatrixBuilder& builder, size_t& 
   events::RecordedEvent recorded;
   while (reader->next(recorded)) builder.add(process, recorded.event);
   const events::RecordingFacts& facts = reader->facts();
+  if (facts.dropped_events > 0) {
+    print_warning(fmt::format("{}: {} older events were dropped, their messages are not counted",
+                              file, facts.dropped_events));
+  }
   const bool whole = facts.blocks_damaged == 0 && reader->blocks_broken() == 0 && !facts.cut_short;
   if (!whole) print_warning(file + " is damaged: what could be read of it is counted");
   return whole;
@@ -66,10 +71,17 @@ int run(const MatrixOptions& options) {
   for (const std::string& file : *files) whole = add_file(file, builder, read) && whole;
   if (read == 0) return kCouldNotRun;
   insight::Matrix matrix = builder.finish();
+  if (matrix.unplaced.messages > 0) {
+    print_warning(
+        fmt::format("{} messages stand in no cell: the beginning of their connections "
+                    "was dropped; give more --mebibytes",
+                    matrix.unplaced.messages));
+    whole = false;
+  }
   if (options.by == "host") matrix = insight::by_host(matrix);
   const MatrixUnit unit = options.unit == "count" ? MatrixUnit::kCount : MatrixUnit::kBytes;
   if (options.format == "json") {
-    print(matrix_json(matrix, unit).dump() + "\n");
+    print(matrix_json(matrix, unit).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
   } else {
     print(options.format == "csv" ? matrix_csv(matrix)
                                   : matrix_text(matrix, unit, shows_colours()));

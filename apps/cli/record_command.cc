@@ -37,6 +37,8 @@ Exit status: 0 when all of it could be read, 1 when some is damaged, 2 when none
 constexpr const char* kDumpExample = R"(Example:
   heddle record dump job --kind message_completed
 
+Exit status: as that of info.
+
 One line of JSON an event, file by file, in the order of time; docs/reference/events.md explains
 them.)";
 
@@ -56,7 +58,12 @@ std::set<std::string> known_files(const std::string& folder) {
 int run(const RecordOptions& options) {
   std::error_code unknown;
   const std::string folder = std::filesystem::absolute(options.folder, unknown).string();
-  const std::set<std::string> before = known_files(folder);
+  if (!known_files(folder).empty()) {
+    print_error({ErrorCode::kInUse, "cannot record in " + options.folder,
+                 "it holds a recording already, and two of them cannot be told apart",
+                 "choose another folder, or remove that one"});
+    return kCouldNotRun;
+  }
   const auto status =
       run_child(options.words, {"HEDDLE_RECORD=" + folder, "HEDDLE_RECORD_LEVEL=" + options.level,
                                 "HEDDLE_RECORD_MEBIBYTES=" + options.mebibytes});
@@ -64,10 +71,10 @@ int run(const RecordOptions& options) {
     print_error(status.error());
     return kCouldNotRun;
   }
-  if (known_files(folder).size() > before.size()) return *status;
+  if (!known_files(folder).empty()) return *status;
   print_error({ErrorCode::kUnavailable, "nothing was recorded",
-               "the command opened no endpoint of heddle",
-               "record a command that uses heddle: its own, or one over its libraries"});
+               "no process of the command could record there, or none uses heddle",
+               "see what it said; record a command that uses heddle or its libraries"});
   return *status == kDone ? kFoundWrong : *status;
 }
 
@@ -96,7 +103,10 @@ int info(const ReadOptions& options) {
     rows.push_back(to_json(*summary));
     if (!options.json) print(to_text(*summary));
   }
-  if (options.json) print(Json{{"recordings", rows}}.dump(2) + "\n");
+  // A command line may be of any bytes.
+  if (options.json) {
+    print(Json{{"recordings", rows}}.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  }
   if (rows.empty()) return kCouldNotRun;
   return sound ? kDone : kFoundWrong;
 }
@@ -108,6 +118,7 @@ int dump(const ReadOptions& options) {
     return kCouldNotRun;
   }
   bool sound = true;
+  size_t read = 0;
   for (const std::string& file : *files) {
     auto reader = events::RecordingReader::open(file);
     if (!reader) {
@@ -115,6 +126,7 @@ int dump(const ReadOptions& options) {
       sound = false;
       continue;
     }
+    ++read;
     events::RecordedEvent recorded;
     while (reader->next(recorded)) {
       std::visit(
@@ -124,7 +136,10 @@ int dump(const ReadOptions& options) {
           },
           recorded.event);
     }
+    const events::RecordingFacts& facts = reader->facts();
+    sound = sound && facts.blocks_damaged == 0 && reader->blocks_broken() == 0 && !facts.cut_short;
   }
+  if (read == 0) return kCouldNotRun;
   return sound ? kDone : kFoundWrong;
 }
 
@@ -161,7 +176,11 @@ void add_record_command(CLI::App& root, Invocation& invocation) {
   CLI::App* const all = command->add_subcommand("dump", "print the events of a recording");
   all->footer(kDumpExample);
   const auto dumped = add_reading(*all, dump, invocation);
-  all->add_option("--kind", dumped->kind, "only events of this kind")->type_name(all_kinds());
+  const std::vector<std::string> kinds(events::kEventKindNames.begin(),
+                                       events::kEventKindNames.end());
+  all->add_option("--kind", dumped->kind, "only events of this kind")
+      ->type_name(all_kinds())
+      ->check(CLI::IsMember(kinds));
 
   const auto options = std::make_shared<RecordOptions>();
   CLI::Option* const folder =
@@ -177,7 +196,7 @@ void add_record_command(CLI::App& root, Invocation& invocation) {
   command->add_option("command", options->words, "what to run")->type_name("-- CMD ...");
   command->callback([options, folder, command, &invocation] {
     if (!command->get_subcommands().empty()) return;
-    if (folder->empty()) throw CLI::RequiredError("--output");
+    if (folder->empty() || options->folder.empty()) throw CLI::RequiredError("--output");
     if (options->words.empty()) throw CLI::RequiredError("the command, behind --,");
     invocation.run = [options] { return run(*options); };
   });

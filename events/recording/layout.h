@@ -32,13 +32,16 @@ struct FileHeader {
 
 struct BlockHeader {
   uint32_t magic;
-  uint32_t writer;
+  uint32_t writer;             // and kLasting
   uint64_t sequence;           // of the file, from 0
   int64_t base_ns;             // the clock that times are of, when the block began
   int64_t realtime_ns;         // CLOCK_REALTIME at the same moment
   std::atomic<uint32_t> used;  // bytes of whole records behind this header
   std::atomic<uint32_t> events;
 };
+
+// Of a block that is not overwritten: it holds what the others cannot be understood without.
+inline constexpr uint32_t kLasting = 0x80000000;
 
 // A record: kind 1, nanoseconds since the record before it (the first: since base_ns) 4, then the
 // fields of the schema without padding. Where the difference does not fit, a jump comes before:

@@ -5,6 +5,7 @@ import collections
 import json
 import os
 import signal
+import subprocess
 import tempfile
 import unittest
 
@@ -35,8 +36,8 @@ class Record(unittest.TestCase):
         port = program.free_port()
         with program.started("ping", "--listen", "-p", port, settings={"HEDDLE_RECORD": self.folder}) as serving:
             serving.wait_for("listens")
-            done = program.run("record", "-o", self.folder, "--", program.HEDDLE, "ping", "127.0.0.1", "-p", port,
-                               "-C", 5, "-S", 3000)
+            done = program.run("ping", "127.0.0.1", "-p", port, "-C", 5, "-S", 3000,
+                               settings={"HEDDLE_RECORD": self.folder})
             self.assertEqual(done.returncode, 0, done.stderr)
             serving.signal(signal.SIGTERM)
             serving.wait()
@@ -100,6 +101,45 @@ class Record(unittest.TestCase):
         self.assertIn("nothing was recorded", done.stderr)
         done = program.run("record", "-o", self.folder, "--", "sh", "-c", "exit 7")
         self.assertEqual(done.returncode, 7)
+
+    def test_two_recordings_do_not_share_a_folder(self):
+        self.test_a_killed_process_leaves_what_it_did()
+        done = program.run("record", "-o", self.folder, "--", "true")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("holds a recording already", done.stderr)
+
+    def test_a_command_line_of_any_bytes(self):
+        done = subprocess.run([b"hed\xff\x1b", b"ping", b"--listen", b"-p", b"1"], executable=program.HEDDLE,
+                              env=program.environment(HEDDLE_RECORD=self.folder, HEDDLE_BIND="192.0.2.77"),
+                              capture_output=True, check=False)
+        self.assertNotEqual(done.returncode, 0)
+        port = program.free_port()
+        with subprocess.Popen([b"hed\xff\x1b", b"ping", b"--listen", b"-p", str(port).encode()],
+                              executable=program.HEDDLE, env=program.environment(HEDDLE_RECORD=self.folder),
+                              stdout=subprocess.PIPE) as serving:
+            serving.stdout.readline()
+            serving.kill()
+        self.assertIn("hed\ufffd", self.recordings()[0]["identity"]["command"])
+        self.assertNotIn("\x1b", program.run("record", "info", self.folder, errors="replace").stdout)
+
+    def test_a_full_disk_keeps_the_newest(self):
+        if os.geteuid() != 0:
+            self.skipTest("mounting a small disk needs root")
+        os.mkdir(self.folder)
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", self.folder], check=False)
+        if mounted.returncode != 0:
+            self.skipTest("a small disk cannot be mounted here")
+        self.addCleanup(subprocess.run, ["umount", self.folder], check=True)
+        with program.server() as (_, port):
+            done = program.run("perf", f"127.0.0.1:{port}", "lat", "-t", 1,
+                               settings={"HEDDLE_RECORD": self.folder, "HEDDLE_RECORD_LEVEL": "segments"})
+            self.assertEqual(done.returncode, 0, done.stderr)
+        one, = self.recordings()
+        self.assertGreater(one["events"], 1000)
+        self.assertGreater(one["dropped_events"], 0)
+        self.assertTrue(one["endpoints"])
+        # Its peer is known by name of address, although that came first and the disk was small.
+        self.assertEqual(json.loads(self.matrix("--format", "json"))["unplaced"], 0)
 
     def test_mistakes(self):
         for words, sign in ((("record",), "--output"), (("record", "-o", self.folder), "command"),

@@ -111,13 +111,6 @@ std::string matrix_text(const Matrix& matrix, MatrixUnit unit, bool colours) {
                         is_rank ? fmt::format("rank {} on {}", party.rank, party.host) : party.name,
                         party.recorded ? "" : ", not recorded");
   }
-  if (matrix.unplaced.messages > 0) {
-    text += fmt::format(
-        "\n{} messages ({} bytes) stand in no cell: the beginning of their connections was "
-        "dropped; "
-        "give more --mebibytes\n",
-        matrix.unplaced.messages, short_number(matrix.unplaced.bytes));
-  }
   return text;
 }
 

@@ -20,17 +20,31 @@ std::atomic<pid_t>& child() {
   return process;
 }
 
-// A terminal tells the child of Ctrl-C itself; of the others only this program hears.
-void pass_on(int number) {
+// What a terminal sends reaches the child without us.
+void pass_on(int number, siginfo_t* told, void* /*context*/) {
   const pid_t process = child().load();
-  if (process > 0 && number != SIGINT) kill(process, number);
+  if (process > 0 && told->si_code != SI_KERNEL) kill(process, number);
 }
 
 constexpr std::array kPassed = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
+// Those that whoever started this program does not want ignored, as nohup wants SIGHUP.
+const std::vector<int>& caught() {
+  static const std::vector<int> numbers = [] {
+    std::vector<int> some;
+    for (const int number : kPassed) {
+      struct sigaction before {};
+      sigaction(number, nullptr, &before);
+      if (before.sa_handler != SIG_IGN) some.push_back(number);
+    }
+    return some;
+  }();
+  return numbers;
+}
+
 [[noreturn]] void become(const std::vector<std::string>& words,
                          const std::vector<std::string>& settings, int report) {
-  for (const int number : kPassed) signal(number, SIG_DFL);
+  for (const int number : caught()) signal(number, SIG_DFL);
   for (const std::string& setting : settings) {
     const size_t at = setting.find('=');
     setenv(setting.substr(0, at).c_str(), setting.substr(at + 1).c_str(), 1);
@@ -64,8 +78,9 @@ Result<int> run_child(const std::vector<std::string>& words,
     return fail(ErrorCode::kSystem, what, std::strerror(errno), "see `ulimit -n`");
   }
   struct sigaction action {};
-  action.sa_handler = pass_on;
-  for (const int number : kPassed) sigaction(number, &action, nullptr);
+  action.sa_sigaction = pass_on;
+  action.sa_flags = SA_SIGINFO;
+  for (const int number : caught()) sigaction(number, &action, nullptr);
   const pid_t process = fork();
   if (process == 0) become(words, settings, report[1]);
   const int fork_error = errno;

@@ -15,6 +15,14 @@ namespace fs = std::filesystem;
 
 constexpr const char* kSuffix = ".heddle";
 
+// What a terminal shows and does not obey.
+std::string printable(std::string text) {
+  for (char& each : text) {
+    if (static_cast<unsigned char>(each) < ' ' || each == 127) each = '?';
+  }
+  return text;
+}
+
 std::string address_of(const events::EndpointOpened& event) {
   transport::Address address;
   for (size_t i = 0; i < 8; ++i) {
@@ -32,7 +40,9 @@ Result<std::vector<std::string>> recording_files(const std::string& path) {
   if (fs::is_regular_file(path, error)) return std::vector<std::string>{path};
   std::vector<std::string> files;
   for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
-    if (at->path().extension() == kSuffix) files.push_back(at->path());
+    std::error_code ignored;
+    const bool is_file = at->is_regular_file(ignored);
+    if (is_file && at->path().extension() == kSuffix) files.push_back(at->path());
   }
   if (error) {
     const bool denied = error == std::errc::permission_denied;
@@ -60,7 +70,7 @@ bool RecordingSummary::sound() const {
 
 std::string RecordingSummary::identity(const std::string& name) const {
   for (const auto& [key, value] : facts.identity) {
-    if (key == name) return value;
+    if (key == name) return printable(value);
   }
   return "?";
 }
@@ -108,7 +118,8 @@ Json to_json(const RecordingSummary& summary) {
           {"ended_well", facts.closed},
           {"cut_short", facts.cut_short},
           {"damaged_blocks", facts.blocks_damaged + summary.blocks_broken},
-          {"clock_drift_ns", facts.last_offset_ns - facts.first_offset_ns}};
+          {"clock_drift_ns", static_cast<int64_t>(static_cast<uint64_t>(facts.last_offset_ns) -
+                                                  static_cast<uint64_t>(facts.first_offset_ns))}};
 }
 
 std::string to_text(const RecordingSummary& summary) {
