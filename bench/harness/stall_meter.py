@@ -1,10 +1,13 @@
 """StallMeter: how long the machine itself stood still, as a hypervisor makes it.
 
 A thread a core sleeps a little, over and over, before all ordinary programs; how much too late it wakes is time in
-which nothing could run there. Without the right to go first it would measure the other programs, so then it is silent.
+which nothing could run there. They live in a process of their own, so that nothing else that Python does holds them up.
+Without the right to go first they would measure the other programs, so then there is no answer.
 """
 
 import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -12,35 +15,46 @@ _SLEEP_S = 0.002
 
 
 class StallMeter:
-    def __init__(self):
-        self._longest_s = [0.0] * os.cpu_count()
-        self._unable = False
-        self._end = threading.Event()
-        self._threads = [threading.Thread(target=self._watch, args=(core,), daemon=True)
-                         for core in sorted(os.sched_getaffinity(0))]
-
     def start(self):
-        for thread in self._threads:
-            thread.start()
+        self._process = subprocess.Popen([sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                         text=True)
+        self._process.stdout.readline()
 
     def stop(self):
         """Milliseconds of the longest stall of any core; None: it could not be measured."""
-        self._end.set()
-        for thread in self._threads:
-            thread.join()
-        return None if self._unable else max(self._longest_s) * 1e3
+        answer, _ = self._process.communicate()
+        return float(answer) if answer.strip() else None
 
-    def _watch(self, core):
-        me = threading.get_native_id()
-        try:
-            os.sched_setaffinity(me, {core})
-            os.sched_setscheduler(me, os.SCHED_FIFO, os.sched_param(1))
-        except OSError:
-            self._unable = True
-            return
-        before = time.monotonic()
-        while not self._end.is_set():
-            time.sleep(_SLEEP_S)
-            now = time.monotonic()
-            self._longest_s[core] = max(self._longest_s[core], now - before - _SLEEP_S)
-            before = now
+
+def _watch(core, end, longest_s):
+    me = threading.get_native_id()
+    try:
+        os.sched_setaffinity(me, {core})
+        os.sched_setscheduler(me, os.SCHED_FIFO, os.sched_param(1))
+    except OSError:
+        return
+    longest_s[core] = 0.0
+    before = time.monotonic()
+    while not end.is_set():
+        time.sleep(_SLEEP_S)
+        now = time.monotonic()
+        longest_s[core] = max(longest_s[core], now - before - _SLEEP_S)
+        before = now
+
+
+def main():
+    end, longest_s = threading.Event(), {}
+    cores = sorted(os.sched_getaffinity(0))
+    threads = [threading.Thread(target=_watch, args=(core, end, longest_s)) for core in cores]
+    for thread in threads:
+        thread.start()
+    print("watching", flush=True)
+    sys.stdin.read()  # until whoever measures has ended, or is gone
+    end.set()
+    for thread in threads:
+        thread.join()
+    print(max(longest_s.values()) * 1e3 if len(longest_s) == len(cores) else "")
+
+
+if __name__ == "__main__":
+    main()
