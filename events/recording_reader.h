@@ -55,6 +55,8 @@ class RecordingReader {
   // So far: records of kinds unknown here, and blocks whose records end in nonsense.
   uint64_t unknown_events() const { return unknown_; }
   uint64_t blocks_broken() const { return broken_; }
+  // So far nothing is missing but what the ring's size dropped.
+  bool sound() const { return facts_.blocks_damaged == 0 && broken_ == 0 && !facts_.cut_short; }
 
  private:
   struct Mapping;

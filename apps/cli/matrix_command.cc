@@ -49,9 +49,8 @@ bool add_file(const std::string& file, insight::MatrixBuilder& builder, size_t& 
     print_warning(fmt::format("{}: {} older events were dropped, their messages are not counted",
                               file, facts.dropped_events));
   }
-  const bool whole = facts.blocks_damaged == 0 && reader->blocks_broken() == 0 && !facts.cut_short;
-  if (!whole) print_warning(file + " is damaged: what could be read of it is counted");
-  return whole;
+  if (!reader->sound()) print_warning(file + " is damaged: what could be read of it is counted");
+  return reader->sound();
 }
 
 bool shows_colours() {

@@ -99,7 +99,7 @@ int info(const ReadOptions& options) {
       sound = false;
       continue;
     }
-    sound = sound && summary->sound();
+    sound = sound && summary->sound;
     rows.push_back(to_json(*summary));
     if (!options.json) print(to_text(*summary));
   }
@@ -136,8 +136,7 @@ int dump(const ReadOptions& options) {
           },
           recorded.event);
     }
-    const events::RecordingFacts& facts = reader->facts();
-    sound = sound && facts.blocks_damaged == 0 && reader->blocks_broken() == 0 && !facts.cut_short;
+    sound = sound && reader->sound();
   }
   if (read == 0) return kCouldNotRun;
   return sound ? kDone : kFoundWrong;

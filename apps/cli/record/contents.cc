@@ -64,10 +64,6 @@ uint64_t RecordingSummary::events() const {
   return sum;
 }
 
-bool RecordingSummary::sound() const {
-  return facts.blocks_damaged == 0 && blocks_broken == 0 && !facts.cut_short;
-}
-
 std::string RecordingSummary::identity(const std::string& name) const {
   for (const auto& [key, value] : facts.identity) {
     if (key == name) return printable(value);
@@ -98,6 +94,7 @@ Result<RecordingSummary> summarize_recording(const std::string& file) {
   }
   summary.unknown_events = reader->unknown_events();
   summary.blocks_broken = reader->blocks_broken();
+  summary.sound = reader->sound();
   return summary;
 }
 
@@ -140,7 +137,7 @@ std::string to_text(const RecordingSummary& summary) {
   if (summary.unknown_events > 0) {
     text += fmt::format("    {:<22}{:>12}\n", "unknown here", summary.unknown_events);
   }
-  if (!summary.sound()) {
+  if (!summary.sound) {
     text += fmt::format("  damaged: {} blocks could not be read whole{}\n",
                         facts.blocks_damaged + summary.blocks_broken,
                         facts.cut_short ? ", the file is shorter than it should be" : "");

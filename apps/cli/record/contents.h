@@ -24,10 +24,9 @@ struct RecordingSummary {
   int64_t last_ns = 0;
   uint64_t unknown_events = 0;
   uint64_t blocks_broken = 0;
+  bool sound = true;  // nothing is missing but what the ring's size dropped
 
   uint64_t events() const;
-  // Nothing is missing but what the ring's size dropped.
-  bool sound() const;
   double seconds() const { return static_cast<double>(last_ns - first_ns) * 1e-9; }
   std::string identity(const std::string& name) const;
 };
