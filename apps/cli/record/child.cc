@@ -12,6 +12,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "lab/exec.h"
+
 namespace heddle::cli {
 namespace {
 
@@ -49,23 +51,19 @@ const std::vector<int>& caught() {
     const size_t at = setting.find('=');
     setenv(setting.substr(0, at).c_str(), setting.substr(at + 1).c_str(), 1);
   }
-  std::vector<char*> arguments;
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  execvp(arguments[0], arguments.data());
-  const int error = errno;
-  static_cast<void>(write(report, &error, sizeof error));
-  _exit(127);
+  const Error error = lab::exec_program(words);
+  const ssize_t told = write(report, error.why.data(), error.why.size());
+  _exit(told < 0 ? 126 : 127);
 }
 
-// Nothing is written where the program runs: the pipe closes with that.
-int start_error(int pipe) {
-  int error = 0;
+// Why the program could not start; empty once it runs, for the pipe closes with that.
+std::string start_failure(int pipe) {
+  std::array<char, 256> text{};
   ssize_t got = 0;
   do {
-    got = read(pipe, &error, sizeof error);
+    got = read(pipe, text.data(), text.size());
   } while (got < 0 && errno == EINTR);
-  return got == sizeof error ? error : 0;
+  return got > 0 ? std::string(text.data(), static_cast<size_t>(got)) : "";
 }
 
 }  // namespace
@@ -83,19 +81,19 @@ Result<int> run_child(const std::vector<std::string>& words,
   for (const int number : caught()) sigaction(number, &action, nullptr);
   const pid_t process = fork();
   if (process == 0) become(words, settings, report[1]);
-  const int fork_error = errno;
   close(report[1]);
+  if (process < 0) {
+    close(report[0]);
+    return fail(ErrorCode::kSystem, what, "no process can be made", "see `ulimit -u`");
+  }
   child().store(process);
-  const int error = process < 0 ? fork_error : start_error(report[0]);
+  const std::string failure = start_failure(report[0]);
   close(report[0]);
   int status = 0;
-  while (process > 0 && waitpid(process, &status, 0) < 0 && errno == EINTR) continue;
+  while (waitpid(process, &status, 0) < 0 && errno == EINTR) continue;
   child().store(0);
-  if (error == 0) return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  const ErrorCode code = error == EACCES   ? ErrorCode::kPermission
-                         : error == ENOENT ? ErrorCode::kUnavailable
-                                           : ErrorCode::kSystem;
-  return fail(code, what, std::strerror(error),
+  if (failure.empty()) return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  return fail(ErrorCode::kUnavailable, what, failure,
               "give a program that is installed, with its path if it is not on PATH");
 }
 

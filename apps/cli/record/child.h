@@ -10,8 +10,8 @@ namespace heddle::cli {
 
 // Runs `words` with `settings` ("NAME=value") added to the environment, to its end, and returns
 // what a shell would say: its status, or 128 and the number of the signal that ended it. Signals
-// that ask this program to end are passed on. Errors: kUnavailable (no such program), kPermission,
-// kSystem.
+// that ask this program to end are passed on. Errors: kUnavailable (the program cannot be
+// started), kSystem.
 Result<int> run_child(const std::vector<std::string>& words,
                       const std::vector<std::string>& settings);
 
