@@ -9,6 +9,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/cli/record/child.h"
@@ -41,6 +42,9 @@ Exit status: as that of info.
 
 One line of JSON an event, file by file, in the order of time; docs/reference/events.md explains
 them.)";
+
+// Bytes of events; each print is a system call.
+constexpr size_t kPrintedAtOnce = 64 << 10;
 
 struct RecordOptions {
   std::string folder;
@@ -128,14 +132,17 @@ int dump(const ReadOptions& options) {
     }
     ++read;
     events::RecordedEvent recorded;
+    std::string text;
     while (reader->next(recorded)) {
+      if (text.size() >= kPrintedAtOnce) print(std::exchange(text, {}));
       std::visit(
           [&](const auto& event) {
             if (!options.kind.empty() && options.kind != events::name_of(event.kKind)) return;
-            print(to_text(event) + "\n");
+            text += to_text(event) + "\n";
           },
           recorded.event);
     }
+    print(text);
     sound = sound && reader->sound();
   }
   if (read == 0) return kCouldNotRun;
