@@ -80,10 +80,13 @@ class SimulatedRendezvous : public testing::TestWithParam<uint64_t> {
         });
   }
 
-  // No goodbye: what it had open is gone.
+  // No goodbye: what its endpoint says as it goes, nobody hears.
   void kill(uint32_t rank) {
+    set_loss(rank, 1'000'000);
+    ranks_[rank].seeker = nullptr;
     ranks_[rank].endpoint = nullptr;
-    ranks_[rank].seeker.release();  // its destructor would speak to the endpoint
+    run_until([] { return false; }, millis(100));
+    set_loss(rank, kLossPerMillion);
   }
 
   void set_loss(uint32_t host, uint32_t per_million) {
