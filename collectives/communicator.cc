@@ -178,6 +178,7 @@ Result<bool> Communicator::test(Request request) {
 }
 
 Result<void> Communicator::wait(Request request, Nanos timeout) {
+  Body::ToldWait told(*body_, request.id);
   const Nanos began = body_->endpoint_.now();
   const Nanos deadline = timeout >= Nanos::never() - began ? Nanos::never() : began + timeout;
   Nanos ask_at = began + body_->options_.stalled_after;
@@ -186,6 +187,7 @@ Result<void> Communicator::wait(Request request, Nanos timeout) {
     const Result<bool> ended = peek(request);
     if (!ended) return fail(ended.error());
     if (*ended) return {};
+    told.begin();
     const Nanos now = body_->endpoint_.now();
     if (now >= deadline) {
       return fail(ErrorCode::kTimeout, "a call is not done in time", body_->waits_for(),

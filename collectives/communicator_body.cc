@@ -8,9 +8,6 @@
 namespace heddle::collectives {
 namespace {
 
-constexpr engine::Channel kMessageChannel = 1;
-constexpr engine::Channel kFirstLane = 2;
-
 bool between_two(const Call& call) {
   return call.collective == Collective::kSend || call.collective == Collective::kReceive;
 }
@@ -27,10 +24,17 @@ Communicator::Body::Body(std::shared_ptr<Links> links, const Members& members,
       turns_(2 * size_t{members.size()}) {
   resources_ = std::make_unique<Resources>(*links_, members_, options.tuning.chunk_bytes);
   for (auto& lane : lanes_) lane = std::make_unique<Running>(*resources_);
+  if (endpoint_.observed()) {
+    endpoint_.observe(
+        events::CommunicatorMade{{}, members_.communicator, members_.rank, members_.size()});
+  }
   begin_agreement();
 }
 
-Communicator::Body::~Body() = default;
+Communicator::Body::~Body() {
+  if (!endpoint_.observed()) return;
+  endpoint_.observe(events::CommunicatorEnded{{}, members_.communicator, failure_.has_value()});
+}
 
 // --- agreement: call 0 tells rank 0's tuning to all ---
 
@@ -61,11 +65,12 @@ uint64_t Communicator::Body::submit(Call call) {
   const uint64_t request = requests_.open(group_);
   ++requests_under_way_;
   Waiting waiting = {std::move(call), 0, request};
-  if (between_two(waiting.call)) {
-    waiting.number = turn_of(tickets_, waiting.call)++;
+  const bool message = between_two(waiting.call);
+  waiting.number = message ? turn_of(tickets_, waiting.call)++ : next_number_++;
+  tell_made(waiting.call, waiting.number, request);
+  if (message) {
     messages_waiting_.push_back(std::move(waiting));
   } else {
-    waiting.number = next_number_++;
     collectives_waiting_.push_back(std::move(waiting));
   }
   if (starts_now()) advance();
@@ -120,8 +125,9 @@ bool Communicator::Body::start(Running& running, Waiting waiting, engine::Channe
   running.request = waiting.request;
   running.busy = true;
   running.posted = false;
-  Result<void> begun =
-      running.execution.begin(running.call, shape_of(running.call), running.number, channel);
+  const Shape shape = shape_of(running.call);
+  tell_started(running, shape, channel);
+  Result<void> begun = running.execution.begin(running.call, shape, running.number, channel);
   if (begun) return true;
   fail_all({begun.error().code, members_.rank, begun.error().message()});
   return false;
@@ -237,6 +243,7 @@ bool Communicator::Body::run(Running& running) {
   if (progress != Execution::Progress::kDone) return progress == Execution::Progress::kMoved;
   running.busy = false;
   if (running.request == 0) {
+    tell_ended(0, true);
     end_agreement();
   } else {
     finish_request(running.request, true);
@@ -246,6 +253,7 @@ bool Communicator::Body::run(Running& running) {
 
 void Communicator::Body::finish_request(uint64_t request, bool ok) {
   --requests_under_way_;
+  tell_ended(request, ok);
   requests_.finish(request, ok);
 }
 

@@ -22,6 +22,8 @@ namespace heddle::collectives {
 class Communicator::Body {
  public:
   static constexpr uint32_t kLanes = 8;
+  static constexpr engine::Channel kMessageChannel = 1;
+  static constexpr engine::Channel kFirstLane = 2;
 
   Body(std::shared_ptr<Links> links, const Members& members, const CommunicatorOptions& options);
   ~Body();
@@ -39,6 +41,26 @@ class Communicator::Body {
   void say_goodbye();
   bool busy() const { return requests_under_way_ > 0; }
   bool works() const { return state_ == State::kWorking; }
+  // Tells that the caller waits, from begin() to its own end.
+  class ToldWait {
+   public:
+    ToldWait(Body& body, uint64_t request) : body_(body), request_(request) {}
+    ~ToldWait() {
+      if (begun_) body_.tell_waiting(request_, false);
+    }
+    ToldWait(const ToldWait&) = delete;
+    ToldWait& operator=(const ToldWait&) = delete;
+    void begin() {
+      if (!begun_) body_.tell_waiting(request_, true);
+      begun_ = true;
+    }
+
+   private:
+    Body& body_;
+    const uint64_t request_;
+    bool begun_ = false;
+  };
+  void tell_waiting(uint64_t request, bool begins);
 
   const std::shared_ptr<Links> links_;
   const Members members_;
@@ -90,6 +112,9 @@ class Communicator::Body {
   bool settle();
   bool starts_now() const { return group_ == 0 && tuning_.has_value(); }
   uint64_t& turn_of(std::vector<uint64_t>& turns, const Call& call) const;
+  void tell_made(const Call& call, uint64_t number, uint64_t request);
+  void tell_started(const Running& running, const Shape& shape, engine::Channel channel);
+  void tell_ended(uint64_t request, bool ok);
 
   std::unique_ptr<Resources> resources_;
   std::array<std::unique_ptr<Running>, kLanes> lanes_;

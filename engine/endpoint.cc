@@ -55,10 +55,10 @@ Endpoint::Body::Body(std::shared_ptr<datapath::Datapath> datapath,
       datapath_(std::move(datapath)),
       eager_(std::move(eager)),
       eager_region_(eager_region),
+      sink_(sink_of(options, recorder_.get(), sinks_)),
       wheel_(*datapath_),
       transport_(fitted(options, *datapath_, eager_region, eager_->bytes()),
-                 options.seed != 0 ? options.seed : system_seed(),
-                 sink_of(options, recorder_.get(), sinks_)),
+                 options.seed != 0 ? options.seed : system_seed(), sink_),
       driver_(transport_, *datapath_),
       takeover_(datapath_->now(), options.takeover_after),
       spin_budget_(options.spin_limit) {}
@@ -362,6 +362,20 @@ Nanos Endpoint::turn() { return body_->in_child() ? Nanos::never() : body_->turn
 
 Nanos Endpoint::helper_turn() {
   return body_->in_child() ? Nanos::never() : body_->look_external();
+}
+
+bool Endpoint::observed() const { return body_->sink_ != nullptr; }
+
+void Endpoint::observe(events::AnyEvent event) {
+  if (body_->sink_ == nullptr || body_->in_child()) return;
+  const Wheel::Lock lock = body_->wheel_.lock();
+  const Nanos now = body_->stamp();
+  std::visit(
+      [this, now](auto& each) {
+        each.time = now;
+        body_->sink_->on(each);
+      },
+      event);
 }
 
 Nanos Endpoint::now() const { return body_->datapath_->now(); }

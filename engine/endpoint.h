@@ -20,6 +20,7 @@
 #include "engine/memory.h"
 #include "engine/operation_table.h"
 #include "engine/options.h"
+#include "events/events.h"
 #include "transport/address.h"
 #include "transport/fabric_ways.h"
 #include "transport/statistics.h"
@@ -125,6 +126,14 @@ class Endpoint {
   // A look of the helper, for Drive::kExternal: takes a turn if the owner has stayed away long
   // enough, and returns when the helper should look again.
   Nanos helper_turn();
+
+  // --- what is observed; any thread may ---
+
+  // Whether anybody keeps what is told: if not, observe() does nothing.
+  bool observed() const;
+  // Tells of what is built on this endpoint, to its sink and its recording; the event's time is
+  // filled in.
+  void observe(events::AnyEvent event);
 
   // --- what it knows ---
 

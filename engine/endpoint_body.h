@@ -65,6 +65,8 @@ class Endpoint::Body final : public Registrar, public HelperClient {
   void interrupt();
   // Spins for a moment on an operation that another thread will finish.
   void spin_for(Operation operation);
+  // The time, never before the last turn's.
+  Nanos stamp();
 
   const Options options_;
   const std::unique_ptr<events::Recorder> recorder_;  // may be null
@@ -72,6 +74,7 @@ class Endpoint::Body final : public Registrar, public HelperClient {
   const std::shared_ptr<datapath::Datapath> datapath_;
   const std::unique_ptr<EagerMemory> eager_;
   const transport::RegionId eager_region_;
+  events::Sink* const sink_;  // of the two above; null: nothing is observed
   OperationTable operations_;
   Wheel wheel_;
   transport::Endpoint transport_;
@@ -97,7 +100,6 @@ class Endpoint::Body final : public Registrar, public HelperClient {
   void start_thread();
   void tell_followers();
   void follow(Wheel::Lock& lock, Nanos most);
-  Nanos stamp();
 
   const ForkGuard fork_guard_;
   Takeover takeover_;

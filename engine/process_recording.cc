@@ -77,6 +77,20 @@ Result<std::unique_ptr<events::Recorder>> open_recorder(const events::RecordingO
   return recorder;
 }
 
+bool mark(std::string_view name, uint64_t step) {
+  Open& open = open_recordings();
+  const std::lock_guard lock(open.mutex);
+  bool marked = false;
+  for (const auto& [key, each] : open.by_directory) {
+    const std::shared_ptr<events::Recording> recording =
+        key.first == getpid() ? each.lock() : nullptr;
+    if (!recording) continue;
+    recording->note(events::Mark{recording_clock(), events::Text(name), step});
+    marked = true;
+  }
+  return marked;
+}
+
 Nanos recording_clock() {
   timespec time{};
   clock_gettime(CLOCK_MONOTONIC, &time);

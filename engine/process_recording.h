@@ -2,7 +2,9 @@
 // closed with the last of them.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "base/nanos.h"
 #include "base/result.h"
@@ -17,6 +19,10 @@ namespace heddle::engine {
 // Recording::create().
 Result<std::unique_ptr<events::Recorder>> open_recorder(const events::RecordingOptions& options,
                                                         Nanos now, const transport::Address& local);
+
+// Says where the program is: from here on in phase `name` (the first 32 bytes of it), for the
+// `step`-th time. Any thread may. False: this process records nothing now.
+bool mark(std::string_view name, uint64_t step);
 
 // The clock of datapaths on a real network.
 Nanos recording_clock();

@@ -11,6 +11,14 @@
 
 namespace heddle::events {
 
+// What a program called something may be of any bytes; what is no printable ASCII becomes '?'.
+inline void append_escaped(std::string& text, std::string_view name) {
+  for (const char each : name) {
+    if (each == '"' || each == '\\') text += '\\';
+    text += each >= ' ' && each <= '~' ? each : '?';
+  }
+}
+
 // `{"event":"burst_sent","time_ns":1,...}`; enums by name, no spaces. Allocates.
 template <typename Event>
 std::string event_text(const Event& event) {
@@ -29,6 +37,10 @@ std::string event_text(const Event& event) {
     } else if constexpr (std::is_enum_v<Value>) {
       text += '"';
       text += name_of(value);
+      text += '"';
+    } else if constexpr (std::is_same_v<Value, Text>) {
+      text += '"';
+      append_escaped(text, value.view());
       text += '"';
     } else {
       text += std::to_string(value);

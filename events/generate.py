@@ -18,7 +18,7 @@ SCHEMA = pathlib.Path(__file__).resolve().parent / "schema.toml"
 
 CXX_TYPES = {
     "bool": "bool", "u8": "uint8_t", "u16": "uint16_t", "u32": "uint32_t", "u64": "uint64_t",
-    "i64": "int64_t", "nanos": "Nanos",
+    "i64": "int64_t", "nanos": "Nanos", "text": "Text",
 }
 SNAKE = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 PASCAL = re.compile(r"([A-Z][a-z0-9]*)+")
@@ -90,7 +90,7 @@ def check_schema(schema):
     for event in schema["event"]:
         check_event(event, enum_names)
     types = enum_names + [pascal(event["name"]) for event in schema["event"]]
-    types += ["Sink", "EachSink", "EventKind", "AnyEvent"]
+    types += ["Sink", "EachSink", "EventKind", "AnyEvent", "Text"]
     for name in types:
         require(types.count(name) == 1, f"two types are called {name}")
     return schema
@@ -127,6 +127,7 @@ HEADER_TOP = """\
 #include <variant>
 
 #include "base/nanos.h"
+#include "events/text.h"
 
 namespace heddle::events {
 

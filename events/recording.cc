@@ -179,6 +179,7 @@ void Recording::write_header(const RecordingOptions& options) {
 }
 
 Recording::~Recording() {
+  notes_.reset();
   reinterpret_cast<FileHeader*>(start_)->closed.store(1, std::memory_order_release);
   munmap(start_, kHeaderBytes + uint64_t{blocks_} * kBlockBytes);
   close(descriptor_);
@@ -186,6 +187,15 @@ Recording::~Recording() {
 
 std::unique_ptr<Recorder> Recording::add_writer() {
   return std::make_unique<Recorder>(shared_from_this(), writers_.fetch_add(1));
+}
+
+void Recording::note(const AnyEvent& event) {
+  const std::lock_guard lock(notes_mutex_);
+  if (!notes_) {
+    const std::shared_ptr<Recording> not_kept(std::shared_ptr<void>(), this);
+    notes_ = std::make_unique<Recorder>(not_kept, writers_.fetch_add(1));
+  }
+  std::visit([this](const auto& each) { notes_->on_any(each); }, event);
 }
 
 uint64_t Recording::dropped_events() const {

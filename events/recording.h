@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,6 +51,8 @@ class Recording : public std::enable_shared_from_this<Recording> {
 
   // It keeps the recording alive.
   std::unique_ptr<Recorder> add_writer();
+  // For what is rare and no endpoint's: any thread may, and it takes a lock.
+  void note(const AnyEvent& event);
 
   const std::string& path() const { return path_; }
   uint64_t dropped_events() const;
@@ -82,6 +85,8 @@ class Recording : public std::enable_shared_from_this<Recording> {
   std::atomic<uint32_t> lasting_{0};      // blocks that hold what lasts
   std::vector<std::atomic<bool>> taken_;  // by a writer, now
   std::vector<std::atomic<bool>> roomy_;  // the disk has room for it
+  std::mutex notes_mutex_;
+  std::unique_ptr<Recorder> notes_;  // does not keep the recording alive
 };
 
 // A sink that records. For one thread at a time; a Recording may have many.
@@ -108,7 +113,8 @@ class Recorder final : public EachSink<Recorder> {
 
   // Without these nobody knows what the others are about, and they come first.
   static constexpr bool lasts(EventKind kind) {
-    return kind == EventKind::kEndpointOpened || kind == EventKind::kConnectionOpened;
+    return kind == EventKind::kEndpointOpened || kind == EventKind::kConnectionOpened ||
+           kind == EventKind::kCommunicatorMade || kind == EventKind::kCommunicatorLinked;
   }
 
   // A record's length without a jump.

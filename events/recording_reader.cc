@@ -28,6 +28,7 @@ uint32_t bytes_of_type(std::string_view type) {
   if (type == "bool" || type == "u8") return 1;
   if (type == "u16") return 2;
   if (type == "u32") return 4;
+  if (type == "text") return Text::kMost;
   return type == "u64" || type == "i64" || type == "nanos" ? 8 : 0;
 }
 
@@ -51,8 +52,10 @@ template <typename Value>
 void load_field(const std::byte* at, uint32_t bytes, Value& value) {
   if constexpr (std::is_same_v<Value, bool>) {
     value = at[0] != std::byte{0};
-  } else {
+  } else if constexpr (!std::is_same_v<Value, Text>) {
     std::memcpy(&value, at, std::min<size_t>(bytes, sizeof value));
+  } else {
+    std::memcpy(value.bytes.data(), at, std::min<size_t>(bytes, sizeof value));
   }
 }
 
@@ -214,7 +217,9 @@ void RecordingReader::find_blocks(const std::byte* start, size_t bytes) {
     facts_.cut_short |= there < used;
     ++facts_.blocks;
     facts_.events += header.events.load();
-    by_writer[header.writer].push_back({header.sequence, records, records + there, header.base_ns});
+    // What lasts comes first where times are equal: others cannot be understood without.
+    by_writer[header.writer ^ recording::kLasting].push_back(
+        {header.sequence, records, records + there, header.base_ns});
     const auto offset = static_cast<int64_t>(static_cast<uint64_t>(header.realtime_ns) -
                                              static_cast<uint64_t>(header.base_ns));
     if (header.base_ns < first) facts_.first_offset_ns = offset;

@@ -79,6 +79,7 @@ template <size_t... kIndices>
 std::vector<AnyEvent> one_of_each(Random& random, Nanos time, std::index_sequence<kIndices...>) {
   const auto fill = [&](auto event) {
     event.time = time;
+    time += nanos(1);  // those that last are kept elsewhere, so only the time tells their order
     fill_fields(event, [&random](auto& value) {
       using Value = std::remove_reference_t<decltype(value)>;
       if constexpr (std::is_same_v<Value, bool>) {
@@ -87,6 +88,8 @@ std::vector<AnyEvent> one_of_each(Random& random, Nanos time, std::index_sequenc
         value = {static_cast<int64_t>(random.next() >> 1)};
       } else if constexpr (std::is_enum_v<Value>) {
         value = static_cast<Value>(random.below(3));
+      } else if constexpr (std::is_same_v<Value, Text>) {
+        value = Text("step " + std::to_string(random.next()));
       } else {
         value = static_cast<Value>(random.next());
       }

@@ -92,5 +92,10 @@ TEST(TeeSink, HandsEveryEventToAll) {
   EXPECT_EQ(memory.total(), 2U);
 }
 
+TEST(EventText, ANameOfAnyBytesIsStillJson) {
+  const Mark mark{nanos(1), Text("a\"b\\\n\x80z"), 3};
+  EXPECT_EQ(to_text(mark), R"({"event":"mark","time_ns":1,"name":"a\"b\\??z","step":3})");
+}
+
 }  // namespace
 }  // namespace heddle::events

@@ -19,6 +19,7 @@
 #include "apps/cli/terminal.h"
 #include "collectives/configured.h"
 #include "collectives/rendezvous.h"
+#include "engine/process_recording.h"
 
 namespace heddle::cli {
 namespace {
@@ -72,6 +73,7 @@ class Bench {
     row.op = bench_reduces(test.collective) ? std::string(collectives::name_of(plan_.op)) : "none";
     if (bench_has_root(test.collective)) row.root = options_.root;
     if (first_rank()) line_.show(fmt::format("{} of {} bytes", test.name, row.bytes));
+    engine::mark(test.name, row.bytes);
     // What is sent to the next must not change under what comes from the one before.
     const bool may_be_in_place = test.collective != collectives::Collective::kSend;
     for (const bool in_place : {false, true}) {

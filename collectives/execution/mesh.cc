@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "events/events.h"
+
 namespace heddle::collectives {
 namespace {
 
@@ -82,6 +84,10 @@ Result<void> Mesh::listen(uint32_t rank) {
   peer.receive = *receive;
   if (std::find(connected_.begin(), connected_.end(), rank) == connected_.end()) {
     connected_.push_back(rank);
+    if (endpoint_.observed()) {
+      endpoint_.observe(
+          events::CommunicatorLinked{{}, members_.communicator, rank, peer.connection});
+    }
   }
   return {};
 }

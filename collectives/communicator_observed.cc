@@ -1,0 +1,62 @@
+// Communicator::Body, third part: what it tells those who observe. Nothing is made where nobody
+// does.
+#include "collectives/communicator_body.h"
+#include "events/events.h"
+
+namespace heddle::collectives {
+namespace {
+
+// What a request is called in events: no two of a communicator have the same.
+uint32_t call_of(uint64_t request) { return static_cast<uint32_t>(request >> 32); }
+
+uint64_t elements_of(const Call& call) {
+  uint64_t count = call.count;
+  for (const uint64_t each : call.exchange.send_counts) count += each;
+  return count;
+}
+
+}  // namespace
+
+void Communicator::Body::tell_made(const Call& call, uint64_t number, uint64_t request) {
+  if (!endpoint_.observed()) return;
+  endpoint_.observe(events::CallMade{{},
+                                     members_.communicator,
+                                     call_of(request),
+                                     number,
+                                     static_cast<events::Operation>(call.collective),
+                                     static_cast<events::ElementType>(call.type),
+                                     elements_of(call),
+                                     call.root,
+                                     call_of(group_)});
+}
+
+void Communicator::Body::tell_started(const Running& running, const Shape& shape,
+                                      engine::Channel channel) {
+  if (!endpoint_.observed()) return;
+  const bool has_lane = channel >= kFirstLane;
+  endpoint_.observe(events::CallStarted{{},
+                                        members_.communicator,
+                                        call_of(running.request),
+                                        static_cast<events::Operation>(running.call.collective),
+                                        static_cast<events::Algorithm>(shape.algorithm),
+                                        channel,
+                                        static_cast<uint16_t>(has_lane ? kStepChannels : 1),
+                                        Signature::kBytes,
+                                        static_cast<uint32_t>(shape.chunk_bytes)});
+}
+
+void Communicator::Body::tell_ended(uint64_t request, bool ok) {
+  if (!endpoint_.observed()) return;
+  endpoint_.observe(events::CallEnded{{}, members_.communicator, call_of(request), ok});
+}
+
+void Communicator::Body::tell_waiting(uint64_t request, bool begins) {
+  if (!endpoint_.observed()) return;
+  if (begins) {
+    endpoint_.observe(events::WaitBegun{{}, members_.communicator, call_of(request)});
+  } else {
+    endpoint_.observe(events::WaitEnded{{}, members_.communicator, call_of(request)});
+  }
+}
+
+}  // namespace heddle::collectives

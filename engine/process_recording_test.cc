@@ -1,0 +1,93 @@
+// What a process records beside its endpoints' own events: marks, from any thread.
+#include "engine/process_recording.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/testing/endpoint_pair.h"
+#include "events/recording_reader.h"
+
+namespace heddle::engine {
+namespace {
+
+class ProcessRecording : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (std::filesystem::temp_directory_path() / "heddle-test-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  Options recorded() const {
+    Options options;
+    options.recording.directory = folder_;
+    options.recording.clock = recording_clock;
+    return options;
+  }
+  template <typename Event>
+  std::vector<Event> all() const {
+    std::vector<Event> found;
+    for (const auto& file : std::filesystem::directory_iterator(folder_)) {
+      auto reader = events::RecordingReader::open(file.path());
+      EXPECT_TRUE(reader.has_value());
+      EXPECT_TRUE(reader->facts().closed);
+      events::RecordedEvent event;
+      while (reader->next(event)) {
+        if (const auto* one = std::get_if<Event>(&event.event)) found.push_back(*one);
+      }
+    }
+    return found;
+  }
+
+  std::string folder_;
+};
+
+TEST_F(ProcessRecording, MarksOfAllThreadsAreKept) {
+  {
+    EndpointPair pair = make_endpoints(recorded());
+    std::vector<std::thread> threads;
+    for (uint64_t thread = 0; thread < 3; ++thread) {
+      threads.emplace_back([thread] {
+        for (uint64_t i = 0; i < 100; ++i) EXPECT_TRUE(mark("step", 100 * thread + i));
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_TRUE(mark("a name that is longer than what an event has room for", 7));
+  }
+  const auto marks = all<events::Mark>();
+  ASSERT_EQ(marks.size(), 301u);
+  uint64_t sum = 0;
+  for (const events::Mark& each : marks) sum += each.step;
+  EXPECT_EQ(sum, 299u * 300u / 2 + 7);
+  EXPECT_EQ(marks.front().name.view(), "step");
+  EXPECT_EQ(marks.back().name.view(), "a name that is longer than what ");
+}
+
+TEST_F(ProcessRecording, WithoutOneAMarkSaysSo) { EXPECT_FALSE(mark("step", 1)); }
+
+TEST_F(ProcessRecording, WhatIsToldOfAnEndpointIsBesideItsOwnEvents) {
+  {
+    EndpointPair pair = make_endpoints(recorded());
+    ASSERT_TRUE(pair.client->observed());
+    pair.client->observe(events::CommunicatorMade{{}, 5, 1, 2});
+  }
+  const auto made = all<events::CommunicatorMade>();
+  ASSERT_EQ(made.size(), 1u);
+  EXPECT_EQ(made[0].size, 2u);
+  EXPECT_GT(made[0].time.count, 0);
+}
+
+TEST_F(ProcessRecording, WhereNobodyObservesNothingIsTold) {
+  EndpointPair pair = make_endpoints(Options{});
+  EXPECT_FALSE(pair.client->observed());
+  pair.client->observe(events::CommunicatorMade{{}, 5, 1, 2});
+}
+
+}  // namespace
+}  // namespace heddle::engine

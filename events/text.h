@@ -1,0 +1,27 @@
+// Text: a short name in an event, held in the event itself.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+namespace heddle::events {
+
+struct Text {
+  static constexpr size_t kMost = 32;
+  std::array<char, kMost> bytes{};  // zeros behind it
+
+  Text() = default;
+  // Cut to kMost bytes.
+  explicit Text(std::string_view text) {
+    std::copy_n(text.begin(), std::min(text.size(), kMost), bytes.begin());
+  }
+  std::string_view view() const {
+    const auto end = std::find(bytes.begin(), bytes.end(), '\0');
+    return {bytes.data(), static_cast<size_t>(end - bytes.begin())};
+  }
+  bool operator==(const Text&) const = default;
+};
+
+}  // namespace heddle::events
