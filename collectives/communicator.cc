@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "collectives/call_check.h"
 #include "collectives/communicator_body.h"
+#include "collectives/split.h"
 
 namespace heddle::collectives {
 namespace {
@@ -22,16 +23,6 @@ Call make_call(Collective collective, const Data& data) {
 
 Error error_of(const Failure& failure) {
   return {failure.code, "the communicator has failed", failure.text, "make another"};
-}
-
-// Numbers of communicators that are made of others differ from all that people choose.
-uint64_t derive(uint64_t communicator, uint32_t split, int32_t colour) {
-  uint64_t mixed = communicator;
-  for (const uint64_t part : {uint64_t{split} + 1, static_cast<uint64_t>(uint32_t(colour)) + 1}) {
-    mixed = (mixed ^ part * 0x9e3779b97f4a7c15) * 0xbf58476d1ce4e5b9;
-    mixed ^= mixed >> 29;
-  }
-  return mixed;
 }
 
 }  // namespace
@@ -59,6 +50,9 @@ Result<std::unique_ptr<Communicator>> Communicator::create(std::shared_ptr<Links
 
 Communicator::~Communicator() { body_->say_goodbye(); }
 
+void Communicator::begin_leaving() { body_->begin_goodbye(); }
+bool Communicator::left() { return body_->goodbye_said(); }
+
 uint32_t Communicator::rank() const { return body_->members_.rank; }
 uint32_t Communicator::size() const { return body_->members_.size(); }
 std::optional<Tuning> Communicator::tuning() const { return body_->tuning_; }
@@ -70,7 +64,7 @@ std::optional<Algorithm> Communicator::algorithm_for(Collective collective, uint
 
 // --- calls ---
 
-Result<Request> Communicator::call(Call call) {
+Result<Request> Communicator::post(Call call) {
   if (body_->failure_) return fail(error_of(*body_->failure_));
   if (Result<void> good = check_call(call, body_->members_); !good) return fail(good.error());
   return Request{body_->submit(std::move(call))};
@@ -79,67 +73,67 @@ Result<Request> Communicator::call(Call call) {
 Result<Request> Communicator::all_reduce(const Data& data, ReduceOp op) {
   Call made = make_call(Collective::kAllReduce, data);
   made.op = op;
-  return call(std::move(made));
+  return post(std::move(made));
 }
 
 Result<Request> Communicator::reduce_scatter(const Data& data, ReduceOp op) {
   Call made = make_call(Collective::kReduceScatter, data);
   made.op = op;
-  return call(std::move(made));
+  return post(std::move(made));
 }
 
 Result<Request> Communicator::reduce(const Data& data, ReduceOp op, uint32_t root) {
   Call made = make_call(Collective::kReduce, data);
   made.op = op;
   made.root = root;
-  return call(std::move(made));
+  return post(std::move(made));
 }
 
 Result<Request> Communicator::all_gather(const Data& data) {
-  return call(make_call(Collective::kAllGather, data));
+  return post(make_call(Collective::kAllGather, data));
 }
 
 Result<Request> Communicator::broadcast(const Data& data, uint32_t root) {
   Call made = make_call(Collective::kBroadcast, data);
   made.root = root;
-  return call(std::move(made));
+  return post(std::move(made));
 }
 
 Result<Request> Communicator::gather(const Data& data, uint32_t root) {
   Call made = make_call(Collective::kGather, data);
   made.root = root;
-  return call(std::move(made));
+  return post(std::move(made));
 }
 
 Result<Request> Communicator::scatter(const Data& data, uint32_t root) {
   Call made = make_call(Collective::kScatter, data);
   made.root = root;
-  return call(std::move(made));
+  return post(std::move(made));
 }
 
 Result<Request> Communicator::all_to_all(const Data& data) {
-  return call(make_call(Collective::kAllToAll, data));
+  return post(make_call(Collective::kAllToAll, data));
 }
 
 Result<Request> Communicator::all_to_all_v(const Data& data, const ExchangeCounts& counts) {
   Call made = make_call(Collective::kAllToAllV, data);
   made.count = 0;
   made.exchange = counts;
-  return call(std::move(made));
+  return post(std::move(made));
 }
 
-Result<Request> Communicator::barrier() { return call({.collective = Collective::kBarrier}); }
+Result<Request> Communicator::barrier() { return post({.collective = Collective::kBarrier}); }
 
 Result<Request> Communicator::send(const Data& data, uint32_t to) {
   Call made = make_call(Collective::kSend, data);
   made.root = to;
-  return call(std::move(made));
+  return post(std::move(made));
 }
 
 Result<Request> Communicator::receive(const Data& data, uint32_t from) {
   Call made = make_call(Collective::kReceive, data);
   made.root = from;
-  return call(std::move(made));
+  return post(std::move(made));
 }
 
 void Communicator::group_start() { body_->open_group(); }
@@ -181,9 +175,9 @@ Result<void> Communicator::wait(Request request, Nanos timeout) {
   Body::ToldWait told(*body_, request.id);
   const Nanos began = body_->endpoint_.now();
   const Nanos deadline = timeout >= Nanos::never() - began ? Nanos::never() : began + timeout;
-  Nanos ask_at = began + body_->options_.stalled_after;
+  body_->put_off_asking();
   while (true) {
-    const bool moved = body_->advance();
+    const Attention attention = body_->attend();
     const Result<bool> ended = peek(request);
     if (!ended) return fail(ended.error());
     if (*ended) return {};
@@ -193,24 +187,25 @@ Result<void> Communicator::wait(Request request, Nanos timeout) {
       return fail(ErrorCode::kTimeout, "a call is not done in time", body_->waits_for(),
                   "wait again, or look at that rank");
     }
-    if (moved) ask_at = now + body_->options_.stalled_after;
-    if (now >= ask_at && body_->works()) {
-      body_->ask_stalled();
-      ask_at = now + body_->options_.stalled_after;
-    }
     // A failure is told within a time of its own.
-    const Nanos until = std::min(ask_at, body_->works() ? deadline : now + millis(10));
-    body_->endpoint_.progress(moved ? Nanos{} : std::max(Nanos{}, until - now));
+    const Nanos until =
+        body_->works() ? std::min(attention.again_at, deadline) : attention.again_at;
+    body_->endpoint_.progress(attention.moved ? Nanos{} : std::max(Nanos{}, until - now));
   }
 }
 
 void Communicator::forget(Request request) { body_->requests_.forget(request.id); }
 
 bool Communicator::advance() { return body_->advance(); }
+Communicator::Attention Communicator::attend() { return body_->attend(); }
+std::string Communicator::waits_for() const { return body_->waits_for(); }
 
 void Communicator::abort() {
-  body_->fail_all({ErrorCode::kCancelled, rank(),
-                   "rank " + std::to_string(rank()) + " aborted the communicator"});
+  abort(ErrorCode::kCancelled, "rank " + std::to_string(rank()) + " aborted the communicator");
+}
+
+void Communicator::abort(ErrorCode code, const std::string& why) {
+  body_->fail_all({code, rank(), why});
 }
 
 std::optional<Error> Communicator::failure() const {
@@ -221,26 +216,15 @@ std::optional<Error> Communicator::failure() const {
 // --- parts ---
 
 Result<std::unique_ptr<Communicator>> Communicator::split(int32_t colour, int32_t key) {
-  const std::array<int32_t, 2> mine = {colour, key};
-  std::vector<std::array<int32_t, 2>> all(size());
-  Result<Request> gathered = all_gather(
-      {.input = mine.data(), .output = all.data(), .count = 2, .type = DataType::kInt32});
+  const SplitChoice mine = {colour, key};
+  std::vector<SplitChoice> all(size());
+  Result<Request> gathered = post(gather_choices(mine, all));
   if (!gathered) return fail(gathered.error());
   if (Result<void> ended = wait(*gathered); !ended) return fail(ended.error());
   const uint32_t split = body_->splits_++;
-  if (colour < 0) return std::unique_ptr<Communicator>();
-  std::vector<uint32_t> ranks;
-  for (uint32_t each = 0; each < size(); ++each) {
-    if (all[each][0] == colour) ranks.push_back(each);
-  }
-  std::stable_sort(ranks.begin(), ranks.end(),
-                   [&all](uint32_t a, uint32_t b) { return all[a][1] < all[b][1]; });
-  Members part = {.communicator = derive(body_->members_.communicator, split, colour)};
-  for (const uint32_t each : ranks) {
-    if (each == rank()) part.rank = part.size();
-    part.addresses.push_back(body_->members_.addresses[each]);
-  }
-  return create(body_->links_, part, body_->options_);
+  const std::optional<Members> part = part_of(body_->members_, split, all);
+  if (!part) return std::unique_ptr<Communicator>();
+  return create(body_->links_, *part, body_->options_);
 }
 
 }  // namespace heddle::collectives

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <vector>
+#include <string>
 
 #include "base/nanos.h"
 #include "base/result.h"
@@ -56,6 +56,11 @@ class Communicator {
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
+  // Begins what the destructor does, for owners that may not wait there: attend() until left().
+  void begin_leaving();
+  // Whether the destructor would wait no more.
+  bool left();
+
   uint32_t rank() const;
   uint32_t size() const;
   // As rank 0 told; nothing before it has.
@@ -76,6 +81,8 @@ class Communicator {
   // `data.count` means nothing; the buffers may not overlap.
   Result<Request> all_to_all_v(const Data& data, const ExchangeCounts& counts);
   Result<Request> barrier();
+  // Any of these, for callers that hold calls as data. What `count` means stands at Data.
+  Result<Request> post(Call call);
   // Messages between two ranks meet in the order of their calls there, whatever else is called.
   Result<Request> send(const Data& data, uint32_t to);
   Result<Request> receive(const Data& data, uint32_t from);
@@ -101,9 +108,20 @@ class Communicator {
   // Does what can be done without waiting; true: something was. For a loop around
   // engine::Endpoint::progress(), or in the simulator after each turn.
   bool advance();
+  // advance() for an owner that sleeps: what wait() does between two looks at its request, which
+  // includes asking those whom calls wait for. When nothing moved, it wants to be called again at
+  // `again_at`, or when the endpoint's progress() returns.
+  struct Attention {
+    bool moved = false;
+    Nanos again_at = Nanos::never();
+  };
+  Attention attend();
+  // Whom the oldest call under way waits for, in words.
+  std::string waits_for() const;
 
-  // Ends all calls, here and on all other ranks.
+  // Ends all calls, here and on all other ranks, which are told why.
   void abort();
+  void abort(ErrorCode code, const std::string& why);
   // Why it failed; nothing while it works.
   std::optional<Error> failure() const;
 
@@ -114,7 +132,6 @@ class Communicator {
  private:
   class Body;
   explicit Communicator(std::unique_ptr<Body> body);
-  Result<Request> call(Call call);
   std::unique_ptr<Body> body_;
 };
 

@@ -38,6 +38,11 @@ class Communicator::Body {
   std::string waits_for() const;
   // Asks those whom stalled calls wait for.
   void ask_stalled();
+  Attention attend();
+  // The next question of attend() is a whole time away.
+  void put_off_asking() { ask_at_ = endpoint_.now() + options_.stalled_after; }
+  void begin_goodbye();
+  bool goodbye_said();
   void say_goodbye();
   bool busy() const { return requests_under_way_ > 0; }
   bool works() const { return state_ == State::kWorking; }
@@ -132,6 +137,11 @@ class Communicator::Body {
   std::map<std::pair<uint32_t, uint64_t>, Signature> foretold_;  // by rank and number
   State state_ = State::kWorking;
   Nanos give_up_at_;
+  Nanos ask_at_;
+  bool waiting_ = false;  // a call was under way when attend() last looked
+  enum class Goodbye : uint8_t { kNone, kGraceful, kFailing };
+  Goodbye goodbye_ = Goodbye::kNone;
+  Nanos goodbye_until_;
 };
 
 }  // namespace heddle::collectives

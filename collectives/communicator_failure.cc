@@ -2,6 +2,7 @@
 // failure tells all that it is connected to, closes its connections so that nothing touches
 // anybody's memory any more, and only then ends its calls.
 #include <algorithm>
+#include <utility>
 
 #include "collectives/communicator_body.h"
 
@@ -12,6 +13,8 @@ namespace {
 // connection.
 constexpr Nanos kTellingTime = millis(200);
 constexpr Nanos kGoodbyeTime = seconds(3);
+// While a failure is told nothing but time may pass.
+constexpr Nanos kTellingLook = millis(10);
 // What others are waiting for, and what this rank has not called yet, is remembered so far.
 constexpr size_t kMostForetold = 1024;
 
@@ -67,6 +70,22 @@ bool Communicator::Body::settle() {
 
 // --- calls that wait for long ---
 
+Communicator::Attention Communicator::Body::attend() {
+  if (goodbye_ == Goodbye::kGraceful) return {.again_at = goodbye_until_};
+  const bool moved = advance();
+  if (state_ == State::kFailed) return {moved, Nanos::never()};
+  const Nanos now = endpoint_.now();
+  if (!works()) return {moved, now + kTellingLook};
+  const bool waited = std::exchange(waiting_, busy());
+  if (!waiting_) return {moved, Nanos::never()};
+  if (moved || !waited) put_off_asking();
+  if (now >= ask_at_) {
+    ask_stalled();
+    put_off_asking();
+  }
+  return {moved, ask_at_};
+}
+
 std::string Communicator::Body::waits_for() const {
   const Running* oldest = nullptr;
   const auto consider = [&oldest](const std::unique_ptr<Running>& running) {
@@ -120,20 +139,30 @@ void Communicator::Body::heed_stalled() {
 
 // --- the end ---
 
-void Communicator::Body::say_goodbye() {
+void Communicator::Body::begin_goodbye() {
+  if (goodbye_ != Goodbye::kNone) return;
   if (state_ == State::kWorking && (busy() || !tuning_)) {
     fail_all({ErrorCode::kCancelled, members_.rank,
               "rank " + std::to_string(members_.rank) +
                   " ended the communicator with calls "
                   "under way"});
   }
-  const bool goes_well = state_ == State::kWorking;
-  if (goes_well) resources_->mesh.begin_close();
-  const Nanos until = endpoint_.now() + kGoodbyeTime;
-  while (goes_well ? !resources_->mesh.closed() : state_ != State::kFailed) {
-    if (!goes_well && advance()) continue;
+  goodbye_ = state_ == State::kWorking ? Goodbye::kGraceful : Goodbye::kFailing;
+  if (goodbye_ == Goodbye::kGraceful) resources_->mesh.begin_close();
+  goodbye_until_ = endpoint_.now() + kGoodbyeTime;
+}
+
+bool Communicator::Body::goodbye_said() {
+  if (goodbye_ == Goodbye::kGraceful && resources_->mesh.closed()) return true;
+  if (goodbye_ == Goodbye::kFailing && state_ == State::kFailed) return true;
+  return endpoint_.now() >= goodbye_until_;
+}
+
+void Communicator::Body::say_goodbye() {
+  begin_goodbye();
+  while (!goodbye_said()) {
+    if (goodbye_ == Goodbye::kFailing && advance()) continue;
     const Nanos before = endpoint_.now();
-    if (before >= until) break;
     // Where others drive the endpoint, nothing can be waited for.
     if (!endpoint_.progress(millis(10)) && endpoint_.now() == before) break;
   }

@@ -1,0 +1,32 @@
+// PendingCall: a call under way on a shared communicator. Any thread may hold, ask and wait for it;
+// it may outlive the communicator and the progress thread, which end it when they go.
+#pragma once
+
+#include <memory>
+
+#include "base/nanos.h"
+#include "base/result.h"
+
+namespace heddle::collectives {
+
+class CallState;
+
+class PendingCall {
+ public:
+  PendingCall() = default;
+  explicit PendingCall(std::shared_ptr<CallState> state) : state_(std::move(state)) {}
+
+  // False: there is no call.
+  explicit operator bool() const { return state_ != nullptr; }
+  bool done() const;
+  // How it ended; CHECKs that it has. May be asked again.
+  Result<void> result() const;
+  // Sleeps until it has ended. Errors: kTimeout (it is still under way; says for whom it waits),
+  // kClosed (in a child of fork()), or why it failed.
+  Result<void> wait(Nanos timeout = Nanos::never()) const;
+
+ private:
+  std::shared_ptr<CallState> state_;
+};
+
+}  // namespace heddle::collectives

@@ -1,0 +1,40 @@
+// CallState: what the progress thread and those who wait share about one call.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "base/nanos.h"
+#include "base/result.h"
+#include "engine/fork_guard.h"
+
+namespace heddle::collectives {
+
+class CallState {
+ public:
+  // `on_end` may be empty. `waits_for` tells for whom the call's communicator waits.
+  CallState(std::function<void(const Result<void>&)> on_end, std::function<std::string()> waits_for)
+      : on_end_(std::move(on_end)), waits_for_(std::move(waits_for)) {}
+
+  // By the progress thread, once.
+  void end(const Result<void>& result);
+
+  bool done() const;
+  Result<void> result() const;
+  Result<void> wait(Nanos timeout);
+
+ private:
+  const engine::ForkGuard fork_guard_;
+  std::function<void(const Result<void>&)> on_end_;  // only the progress thread touches it
+  const std::function<std::string()> waits_for_;
+  mutable std::mutex mutex_;
+  std::condition_variable ended_;
+  bool done_ = false;           // under mutex_
+  std::optional<Error> error_;  // under mutex_
+};
+
+}  // namespace heddle::collectives

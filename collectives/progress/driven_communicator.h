@@ -1,0 +1,68 @@
+// DrivenCommunicator: a communicator on the progress thread, and which of its calls are under way.
+// All but failure() is for that thread alone.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collectives/communicator.h"
+#include "collectives/progress/call_state.h"
+
+namespace heddle::collectives {
+
+// A call that was posted, and what its poster holds of it.
+struct PostedCall {
+  Call call;
+  Nanos timeout = Nanos::never();
+  std::shared_ptr<CallState> state;
+};
+
+class DrivenCommunicator {
+ public:
+  Result<void> open(const std::shared_ptr<Links>& links, const Members& members,
+                    const CommunicatorOptions& options);
+  // Begins them together where there are several.
+  void post(std::vector<PostedCall> calls);
+  // As Communicator::attend(); ends calls that are done or too late.
+  Communicator::Attention attend();
+  void abort(ErrorCode code, const std::string& why) {
+    if (communicator_) communicator_->abort(code, why);
+  }
+  std::string waits_for() const {
+    return communicator_ ? communicator_->waits_for() : "it has left";
+  }
+
+  void begin_leaving();
+  // Whether it is leaving and needs no more looks.
+  bool left();
+  // Ends what is not over, and says goodbye if that was not done.
+  void close();
+
+  // Why it failed, for any thread.
+  std::optional<Error> failure() const;
+
+ private:
+  struct Running {
+    Request request;
+    std::shared_ptr<CallState> state;
+    Nanos timeout;
+    Nanos deadline;
+  };
+
+  void end_done();
+  Nanos heed_deadlines();
+  void end_all(const Error& error);
+
+  std::unique_ptr<Communicator> communicator_;
+  engine::Endpoint* endpoint_ = nullptr;
+  std::vector<Running> running_;
+  Nanos next_deadline_ = Nanos::never();
+  bool leaving_ = false;
+  mutable std::mutex failure_mutex_;
+  std::optional<Error> failure_;
+};
+
+}  // namespace heddle::collectives

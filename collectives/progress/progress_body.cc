@@ -1,0 +1,124 @@
+// ProgressBody: see progress_body.h.
+#include "collectives/progress/progress_body.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <utility>
+
+namespace heddle::collectives {
+
+ProgressBody::ProgressBody(engine::Endpoint& endpoint)
+    : endpoint_(endpoint), links_(std::make_shared<Links>(endpoint)) {}
+
+void ProgressBody::start() {
+  // Signals are for the threads of the program.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([this] { loop(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_setname_np(thread_.native_handle(), "heddle-progress");
+}
+
+void ProgressBody::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  endpoint_.interrupt();
+  thread_.join();
+  // The endpoint may go as soon as this returns, while somebody still holds the body.
+  links_.reset();
+}
+
+bool ProgressBody::run(std::function<void()> task) {
+  if (in_child()) return false;
+  bool first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopped_) return false;
+    first = tasks_.empty();
+    tasks_.push_back(std::move(task));
+  }
+  // Whoever came before has woken it already.
+  if (first) endpoint_.interrupt();
+  return true;
+}
+
+bool ProgressBody::run_and_wait(const std::function<void()>& task) {
+  std::mutex mutex;
+  std::condition_variable ran;
+  bool done = false;
+  const bool accepted = run([&] {
+    task();
+    const std::lock_guard lock(mutex);
+    done = true;
+    ran.notify_all();
+  });
+  if (!accepted) return false;
+  std::unique_lock lock(mutex);
+  ran.wait(lock, [&done] { return done; });
+  return true;
+}
+
+void ProgressBody::loop() {
+  bool leaving = false;
+  while (true) {
+    const bool worked = run_tasks();
+    {
+      const std::lock_guard lock(mutex_);
+      if (stopping_ && !std::exchange(leaving, true)) {
+        for (const auto& driven : driven_) driven->begin_leaving();
+      }
+      if (leaving && driven_.empty() && tasks_.empty()) {
+        stopped_ = true;
+        return;
+      }
+    }
+    const Nanos rest = attend();
+    endpoint_.progress(worked ? Nanos{} : rest);
+  }
+}
+
+bool ProgressBody::run_tasks() {
+  {
+    const std::lock_guard lock(mutex_);
+    std::swap(taken_, tasks_);
+  }
+  for (const auto& task : taken_) task();
+  const bool some = !taken_.empty();
+  taken_.clear();
+  return some;
+}
+
+Nanos ProgressBody::attend() {
+  turns_.fetch_add(1, std::memory_order_relaxed);
+  bool moved = false;
+  Nanos until = Nanos::never();
+  for (const auto& driven : driven_) {
+    const Communicator::Attention attention = driven->attend();
+    moved |= attention.moved;
+    until = std::min(until, attention.again_at);
+  }
+  // Who connects is listened to, even where no communicator is left to do it.
+  if (!moved) moved = links_->poll();
+  const size_t before = driven_.size();
+  let_go();
+  communicators_.store(driven_.size(), std::memory_order_relaxed);
+  if (moved || driven_.size() != before) return {};
+  return until == Nanos::never() ? until : std::max(Nanos{}, until - endpoint_.now());
+}
+
+void ProgressBody::let_go() {
+  std::erase_if(driven_, [](const std::shared_ptr<DrivenCommunicator>& driven) {
+    if (!driven->left()) return false;
+    driven->close();
+    return true;
+  });
+}
+
+}  // namespace heddle::collectives

@@ -1,0 +1,37 @@
+// ProgressThread: a thread that drives an endpoint and the communicators on it, so that data moves
+// whatever the program's own threads do, and any of them may call. It sleeps while nothing is under
+// way. SharedCommunicator is what programs use; see shared_communicator.h.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "engine/endpoint.h"
+
+namespace heddle::collectives {
+
+class ProgressBody;
+
+class ProgressThread {
+ public:
+  // The endpoint accepts connections, must outlive it, and nobody else drives it or takes its
+  // connections.
+  explicit ProgressThread(engine::Endpoint& endpoint);
+  // Ends what is still under way, says goodbye to the other ranks (at most 3 s) and stops. In a
+  // child of fork() it does nothing: thread and communicators are the parent's.
+  ~ProgressThread();
+  ProgressThread(const ProgressThread&) = delete;
+  ProgressThread& operator=(const ProgressThread&) = delete;
+
+  engine::Endpoint& endpoint() const;
+  // How often it has looked at its communicators.
+  uint64_t turns() const;
+  // Those that are alive or still say goodbye.
+  size_t communicators() const;
+
+ private:
+  friend class SharedCommunicator;
+  std::shared_ptr<ProgressBody> body_;
+};
+
+}  // namespace heddle::collectives

@@ -1,0 +1,80 @@
+// SharedCommunicator: a communicator that a progress thread drives. Several threads may post to it
+// at once: calls have the order in which they were posted, and that has to be the same on all
+// ranks. What holds for a Communicator holds here too, in particular how failures are told.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/nanos.h"
+#include "base/result.h"
+#include "collectives/call.h"
+#include "collectives/communicator.h"
+#include "collectives/members.h"
+#include "collectives/pending_call.h"
+#include "collectives/progress_thread.h"
+
+namespace heddle::collectives {
+
+class DrivenCommunicator;
+
+struct CallOptions {
+  // A call that is not done in this time fails its communicator, on all ranks, with kTimeout and
+  // the ranks that it waits for. To give up waiting but not the call: PendingCall::wait().
+  Nanos timeout = Nanos::never();
+  // Called by the progress thread when the call has ended, before those who wait are told. It must
+  // not wait for other calls. What it holds is let go of afterwards, in that thread.
+  std::function<void(const Result<void>&)> on_end;
+};
+
+class SharedCommunicator {
+ public:
+  // As Communicator::create(). Also kClosed in a child of fork().
+  static Result<std::unique_ptr<SharedCommunicator>> create(
+      std::shared_ptr<ProgressThread> thread, const Members& members,
+      const CommunicatorOptions& options = {});
+  // Calls under way fail, on all ranks. Returns at once: the thread says goodbye to the others.
+  ~SharedCommunicator();
+  SharedCommunicator(const SharedCommunicator&) = delete;
+  SharedCommunicator& operator=(const SharedCommunicator&) = delete;
+
+  uint32_t rank() const { return members_.rank; }
+  uint32_t size() const { return members_.size(); }
+  const Members& members() const { return members_; }
+
+  // What `count` and the buffers of a call mean stands in communicator.h. Errors: kInvalid (sizes,
+  // root, buffers), kClosed (in a child of fork()), or why the communicator has failed.
+  Result<PendingCall> post(Call call, CallOptions options = {});
+  // Calls that begin together: one for each in the answer. Nothing is posted on an error.
+  Result<std::vector<PendingCall>> post_group(std::vector<Call> calls,
+                                              std::vector<CallOptions> options = {});
+
+  // Ends all calls, here and on all other ranks, which are told why.
+  void abort(ErrorCode code, const std::string& why);
+  void abort();
+  // Why it failed; nothing while it works.
+  std::optional<Error> failure() const;
+
+  // As Communicator::split(); waits for all ranks. Null for a negative colour. Errors: kTimeout
+  // (after which the communicator has failed), those of calls.
+  Result<std::unique_ptr<SharedCommunicator>> split(int32_t colour, int32_t key,
+                                                    Nanos timeout = Nanos::never());
+
+ private:
+  SharedCommunicator(std::shared_ptr<ProgressThread> thread, const Members& members,
+                     const CommunicatorOptions& options);
+  Result<void> check(const std::vector<Call>& calls) const;
+
+  const std::shared_ptr<ProgressThread> thread_;
+  const Members members_;
+  const CommunicatorOptions options_;
+  std::shared_ptr<DrivenCommunicator> driven_;
+  uint32_t splits_ = 0;
+};
+
+}  // namespace heddle::collectives
