@@ -94,14 +94,14 @@ Result<Group> serve(engine::Endpoint& endpoint, const MeetOptions& options, cons
   if (!opened) return fail(opened.error());
   Registration self = registration_of(endpoint, options);
   Announcement announcement;
-  if (!url.file.empty()) {
+  if (!url.file.empty() || options.announce) {
     self.ticket = engine::system_seed();
     const transport::Address at = (*opened)->local_address();
     StoreFile file{.ticket = self.ticket, .run = self.run};
     file.addresses = engine::is_any(at) ? engine::own_addresses(at.port) : std::vector{at};
-    if (auto published = announcement.publish(url.file, file); !published) {
-      return fail(published.error());
-    }
+    const Result<void> published = options.announce ? options.announce(store_text(file))
+                                                    : announcement.publish(url.file, file);
+    if (!published) return fail(published.error());
   }
   // The memory of what is under way goes after the endpoint: the store is made before it is moved.
   std::optional<Store> store;
@@ -122,16 +122,23 @@ Result<Group> serve(engine::Endpoint& endpoint, const MeetOptions& options, cons
   return *store->outcome();
 }
 
-Seeker::FindPlaces places_of(const StoreUrl& url, const std::string& run) {
-  if (url.file.empty()) {
+Result<StoreFile> read_announcement(const MeetOptions& options, const StoreUrl& url) {
+  if (!options.find) return read_store_file(url.file, options.launch.run);
+  const Result<std::string> text = options.find();
+  if (!text) return fail(text.error());
+  return parse_store_text(*text, options.launch.run);
+}
+
+Seeker::FindPlaces places_of(const MeetOptions& options, const StoreUrl& url) {
+  if (!options.find && url.file.empty()) {
     return [host_port = url.host_port]() -> Result<std::vector<StorePlace>> {
       const Result<transport::Address> found = engine::find_address(host_port, 0);
       if (!found) return fail(found.error());
       return std::vector<StorePlace>{{.address = *found}};
     };
   }
-  return [path = url.file, run]() -> Result<std::vector<StorePlace>> {
-    const Result<StoreFile> file = read_store_file(path, run);
+  return [&options, url]() -> Result<std::vector<StorePlace>> {
+    const Result<StoreFile> file = read_announcement(options, url);
     if (!file) return fail(file.error());
     std::vector<StorePlace> places;
     for (const transport::Address& address : file->addresses) {
@@ -142,7 +149,7 @@ Seeker::FindPlaces places_of(const StoreUrl& url, const std::string& run) {
 }
 
 Result<Group> seek(engine::Endpoint& endpoint, const MeetOptions& options, const StoreUrl& url) {
-  Seeker seeker(endpoint, registration_of(endpoint, options), places_of(url, options.launch.run));
+  Seeker seeker(endpoint, registration_of(endpoint, options), places_of(options, url));
   const Nanos until = endpoint.now() + options.timeout;
   while (true) {
     const Nanos wanted = seeker.turn();
@@ -189,7 +196,8 @@ Result<Group> meet(engine::Endpoint& endpoint, const MeetOptions& options) {
   if (launch.size == 1) {
     return *Store(endpoint, registration_of(endpoint, options), engine::system_seed()).outcome();
   }
-  const Result<StoreUrl> url = parse_store_url(launch.store);
+  const bool by_text = options.announce && options.find;
+  const Result<StoreUrl> url = by_text ? StoreUrl() : parse_store_url(launch.store);
   if (!url) return fail(url.error());
   return launch.rank == 0 ? serve(endpoint, options, *url) : seek(endpoint, options, *url);
 }

@@ -24,6 +24,11 @@ struct MeetOptions {
   // Opens the endpoint of the store at this port (0: any), which accepts at least `size`
   // connections; asked on rank 0 only.
   std::function<Result<std::unique_ptr<engine::Endpoint>>(uint16_t port, uint32_t size)> open_store;
+  // Both set: where rank 0's store is goes by these, as text, and not by `launch.store`; for ranks
+  // that share a place of another kind, as a store of another program. find() fails while nothing
+  // is there, and is asked again.
+  std::function<Result<void>(const std::string& text)> announce;
+  std::function<Result<std::string>()> find;
   // Asked ten times a second; true ends the meeting with kCancelled. May be empty.
   std::function<bool()> stopped;
 };

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <thread>
 
 #include "collectives/rendezvous/store_file.h"
@@ -20,12 +21,31 @@ using testing::HasSubstr;
 
 using Endpoints = std::vector<std::unique_ptr<engine::Endpoint>>;
 
+// A place that all ranks see.
+class Board {
+ public:
+  void write(const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    text_ = text;
+  }
+  Result<std::string> read() const {
+    const std::lock_guard lock(mutex_);
+    if (text_.empty()) return fail(ErrorCode::kUnavailable, "the board", "nothing is there", "");
+    return text_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::string text_;
+};
+
 struct Rank {
   Launch launch;
   Nanos timeout = seconds(20);
   std::string bind = "127.0.0.1";
   std::vector<transport::ClusterKey> keys;
   std::function<bool()> stopped;
+  std::shared_ptr<Board> board;
 };
 
 transport::ClusterKey key(uint8_t first) {
@@ -79,6 +99,13 @@ class RendezvousTest : public testing::Test {
         MeetOptions options{.launch = rank.launch, .timeout = rank.timeout};
         options.open_store = [&rank](uint16_t port, uint32_t) { return open(rank, port); };
         options.stopped = rank.stopped;
+        if (rank.board) {
+          options.announce = [&rank](const std::string& text) -> Result<void> {
+            rank.board->write(text);
+            return {};
+          };
+          options.find = [&rank] { return rank.board->read(); };
+        }
         results[at] = meet(*endpoints_[at], options);
       });
     }
@@ -121,6 +148,22 @@ TEST_F(RendezvousTest, RanksMeetOverIpv6) {
 TEST_F(RendezvousTest, RanksMeetThroughAFileAndItGoes) {
   expect_one_group(meet_all(ranks(4, "file://" + folder_ + "/store")));
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
+}
+
+TEST_F(RendezvousTest, RanksMeetByAPlaceOfTheirOwn) {
+  std::vector<Rank> all = ranks(4, "");
+  const auto board = std::make_shared<Board>();
+  for (Rank& rank : all) rank.board = board;
+  expect_one_group(meet_all(all));
+  board->write("something else");
+  all[0].timeout = all[1].timeout = millis(300);
+  all.resize(2);
+  all[0].launch.size = all[1].launch.size = 2;
+  all[1].board = std::make_shared<Board>();
+  all[1].board->write("something else");
+  const auto results = meet_all(all);
+  ASSERT_FALSE(results[1]);
+  EXPECT_THAT(results[1].error().message(), HasSubstr("what rank 0 announced"));
 }
 
 TEST_F(RendezvousTest, AFileThatACrashLeftOverMisleadsNobody) {

@@ -65,13 +65,31 @@ std::optional<StoreFile> parse(std::istream& text) {
   return file;
 }
 
+Result<StoreFile> checked(std::optional<StoreFile> file, const std::string& what,
+                          const std::string& run) {
+  if (!file) return fail(ErrorCode::kInvalid, what, "it is no store file", "");
+  if (file->run == run) return *std::move(file);
+  return fail(ErrorCode::kInvalid, what,
+              fmt::format("it is of the run '{}', this process of '{}'", file->run, run), "");
+}
+
 }  // namespace
 
-Result<void> write_store_file(const std::string& path, const StoreFile& file) {
+std::string store_text(const StoreFile& file) {
   std::string text = fmt::format("{}\nticket {:016x}\nrun {}\n", kHeading, file.ticket, file.run);
   for (const transport::Address& address : file.addresses) {
     text += fmt::format("at {}\n", engine::address_text(address));
   }
+  return text;
+}
+
+Result<StoreFile> parse_store_text(const std::string& text, const std::string& run) {
+  std::istringstream lines(text);
+  return checked(parse(lines), "what rank 0 announced", run);
+}
+
+Result<void> write_store_file(const std::string& path, const StoreFile& file) {
+  const std::string text = store_text(file);
   const std::string fresh = fmt::format("{}.{:016x}", path, engine::system_seed());
   const int descriptor = open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (descriptor < 0) return cannot_write(path);
@@ -100,13 +118,7 @@ Result<StoreFile> read_store_file(const std::string& path, const std::string& ru
   }
   text.resize(got > 0 ? static_cast<size_t>(got) : 0);
   std::istringstream lines(text);
-  std::optional<StoreFile> file = parse(lines);
-  if (!file) return fail(ErrorCode::kInvalid, what, "it is no store file", "");
-  if (file->run != run) {
-    return fail(ErrorCode::kInvalid, what,
-                fmt::format("it is of the run '{}', this process of '{}'", file->run, run), "");
-  }
-  return *std::move(file);
+  return checked(parse(lines), what, run);
 }
 
 void remove_store_file(const std::string& path, uint64_t ticket) {

@@ -18,6 +18,10 @@ struct StoreFile {
   std::vector<transport::Address> addresses;
 };
 
+// What stands in it, and the other way round. Errors: kInvalid (another run's, or no such text).
+std::string store_text(const StoreFile& file);
+Result<StoreFile> parse_store_text(const std::string& text, const std::string& run);
+
 // Puts it in the place of whatever is there, at once. Errors: kPermission, kUnavailable, kSystem.
 Result<void> write_store_file(const std::string& path, const StoreFile& file);
 // Errors: kUnavailable (not there yet), kPermission (not of this user or root), kInvalid (another
