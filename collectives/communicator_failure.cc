@@ -50,7 +50,7 @@ bool Communicator::Body::settle() {
   };
   std::for_each(lanes_.begin(), lanes_.end(), look);
   std::for_each(messages_.begin(), messages_.end(), look);
-  if (!settled) return false;
+  if (!resources_->departures.reap() || !settled) return false;
   const auto end = [this](uint64_t request) {
     if (request != 0) finish_request(request, false);
   };

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "collectives/call.h"
+#include "collectives/execution/departures.h"
 #include "collectives/execution/memory_cache.h"
 #include "collectives/execution/mesh.h"
 #include "collectives/execution/scoreboard.h"
@@ -29,6 +30,7 @@ struct Resources {
         members(all),
         mesh(links, all),
         small(links.endpoint(), Signature::kBytes + kSmallBytes),
+        departures(links.endpoint(), small),
         chunks(links.endpoint(), chunk_bytes),
         memory(links.endpoint()) {}
 
@@ -36,6 +38,7 @@ struct Resources {
   Members members;
   Mesh mesh;
   SlotPool small;
+  Departures departures;
   SlotPool chunks;
   MemoryCache memory;
 };

@@ -51,6 +51,7 @@ Result<void> Execution::post_send(Active& active, uint32_t slot, engine::Connect
   }
   if (active.small) {
     board_.on_touched(slot);
+    resources_.departures.take(active.head, active.small_slot);
     return {};
   }
   const Result<transport::Payload> payload = name(step.source, step.bytes);
