@@ -97,6 +97,7 @@ class Endpoint::Body final : public Registrar, public HelperClient {
   // `now` is when the call that posted something came.
   void after_post(Wheel::Lock& lock, Nanos now);
   void lead(Wheel::Lock& lock, const std::function<bool()>& done, const Span& span, int cores_kept);
+  void yield_core();
   void start_thread();
   void tell_followers();
   void follow(Wheel::Lock& lock, Nanos most);
@@ -104,6 +105,7 @@ class Endpoint::Body final : public Registrar, public HelperClient {
   const ForkGuard fork_guard_;
   Takeover takeover_;
   SpinBudget spin_budget_;
+  bool core_is_wanted_ = false;  // by another thread, as the last yield told
   bool leading_ = false;
   int followers_ = 0;
   bool stopping_ = false;

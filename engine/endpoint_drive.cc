@@ -13,8 +13,11 @@ namespace {
 // The helper gives an endpoint so many turns before it looks at the next one.
 constexpr int kHelperTurns = 16;
 // A spinning thread yields its core from here on. Sooner would keep it from seeing at once what
-// comes soonest: a system call costs as much as several looks at the network.
+// comes soonest: a system call costs as much as several looks at the network. But where the last
+// one took so long that another thread must have run meanwhile, the core is wanted: then the peer
+// may be who waits for it.
 constexpr Nanos kYieldAfter = micros(20);
+constexpr Nanos kYieldTaken = micros(3);
 
 Nanos later(Nanos now, Nanos span) {
   return span >= Nanos::never() - now ? Nanos::never() : now + span;
@@ -161,12 +164,17 @@ void Endpoint::Body::lead(Wheel::Lock& lock, const std::function<bool()>& done, 
                       (options_.spin == Spin::kAlways || now - worked_at < spin_budget_.budget());
     if (spin) {
       wheel_.give_way(lock);
-      // The peer may wait for this very core; then spinning on would only keep it from answering.
-      if (now - worked_at >= kYieldAfter) std::this_thread::yield();
+      if (core_is_wanted_ || now - worked_at >= kYieldAfter) yield_core();
       continue;
     }
     wheel_.sleep(lock, std::min(wanted, span.deadline));
   }
+}
+
+void Endpoint::Body::yield_core() {
+  const Nanos before = datapath_->now();
+  std::this_thread::yield();
+  core_is_wanted_ = datapath_->now() - before >= kYieldTaken;
 }
 
 void Endpoint::Body::turn_if_free() {

@@ -18,6 +18,7 @@ constexpr uint64_t kLeastWindowPart = 8;
 constexpr uint64_t kBurstsAWindow = 32;
 // Small messages share a path for so long.
 constexpr Nanos kLongestBurst = micros(500);
+constexpr Nanos kShortBurst = micros(15);
 // A selector is asked so often for a path that is known to work.
 constexpr int kTriesForProven = 3;
 // Acknowledgements are asked for so often a window, at least.
@@ -157,10 +158,12 @@ uint32_t Flight::datagrams_that_fit(uint64_t budget, uint64_t size) const {
 }
 
 // What leaves at once on one of several paths: a small part of the window, so that no path's queue
-// swells by it.
+// swells by it; but on a network that takes it away at once there is no queue to swell, and a
+// program that sends little at a time never makes its window grow.
 uint32_t Flight::burst_bytes() const {
   if (active_ <= 1) return kMaxBurstBytes;
-  const uint64_t part = controller_->window().count / kBurstsAWindow;
+  const uint64_t part = std::max(controller_->window().count / kBurstsAWindow,
+                                 bytes_within(kShortBurst, controller_->pacing_rate()).count);
   return static_cast<uint32_t>(std::clamp<uint64_t>(part, 1, kMaxBurstBytes));
 }
 
