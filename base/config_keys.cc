@@ -111,7 +111,7 @@ constexpr std::array kKeys = {
                   "by a model; rank 0's counts"},
     ConfigKey{.name = "chunk_bytes",
               .type = ConfigType::kInteger,
-              .fallback = "131072",
+              .fallback = "262144",
               .unit = "bytes",
               .doc = "pieces in which collectives forward and reduce; rank 0's counts",
               .min = 1024,

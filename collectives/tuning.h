@@ -20,7 +20,7 @@ struct Tuning {
   uint32_t latency_ns = 20'000;       // of a message
   uint32_t send_ps_per_byte = 400;    // 2.5 GB/s
   uint32_t reduce_ps_per_byte = 150;  // 6.7 GB/s
-  uint32_t chunk_bytes = 128 << 10;   // of what is forwarded or reduced
+  uint32_t chunk_bytes = 256 << 10;   // of what is forwarded or reduced
   std::array<std::optional<Algorithm>, kCollectives> pinned;
 
   bool operator==(const Tuning&) const = default;
