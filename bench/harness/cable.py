@@ -13,7 +13,7 @@ import sys
 
 from harness.failure import CannotMeasure
 
-_PREFIX = "heddle-bench"
+PREFIX = "heddle-bench"
 _INSIDE = "HEDDLE_BENCH_IN_USER_NAMESPACE"
 
 
@@ -34,16 +34,16 @@ def need_network_rights():
     os.execvp("unshare", [*command, "sh", "-c", inner, "sh", sys.executable, *sys.argv])
 
 
-def _ip(*words):
+def ip(*words):
     done = subprocess.run(["ip", *words], capture_output=True, text=True)
     if done.returncode != 0:
         raise CannotMeasure(f"`ip {' '.join(words)}` failed: {done.stderr.strip()}",
                             "run it as root, or where network namespaces are allowed")
 
 
-def _remove_what_killed_runs_left():
-    for path in pathlib.Path("/run/netns").glob(f"{_PREFIX}-*"):
-        owner = re.match(rf"{_PREFIX}-(\d+)-", path.name)
+def remove_what_killed_runs_left():
+    for path in pathlib.Path("/run/netns").glob(f"{PREFIX}-*"):
+        owner = re.match(rf"{PREFIX}-(\d+)-", path.name)
         if owner and not pathlib.Path(f"/proc/{owner[1]}").exists():
             subprocess.run(["ip", "netns", "del", path.name], stderr=subprocess.DEVNULL)
 
@@ -53,21 +53,21 @@ class Cable:
 
     def __init__(self, mtu_bytes):
         self.mtu_bytes = mtu_bytes
-        stem = f"{_PREFIX}-{os.getpid()}-{mtu_bytes}"
+        stem = f"{PREFIX}-{os.getpid()}-{mtu_bytes}"
         self.near, self.far = f"{stem}-near", f"{stem}-far"
         self.near_address, self.far_address = "10.77.0.1", "10.77.0.2"
 
     def __enter__(self):
-        _remove_what_killed_runs_left()
+        remove_what_killed_runs_left()
         try:
             for name in (self.near, self.far):
-                _ip("netns", "add", name)
-            _ip("-n", self.near, "link", "add", "cable0", "mtu", str(self.mtu_bytes), "type", "veth",
+                ip("netns", "add", name)
+            ip("-n", self.near, "link", "add", "cable0", "mtu", str(self.mtu_bytes), "type", "veth",
                 "peer", "name", "cable0", "mtu", str(self.mtu_bytes), "netns", self.far)
             for name, address in ((self.near, self.near_address), (self.far, self.far_address)):
-                _ip("-n", name, "addr", "add", f"{address}/24", "dev", "cable0")
-                _ip("-n", name, "link", "set", "lo", "up")
-                _ip("-n", name, "link", "set", "cable0", "up")
+                ip("-n", name, "addr", "add", f"{address}/24", "dev", "cable0")
+                ip("-n", name, "link", "set", "lo", "up")
+                ip("-n", name, "link", "set", "cable0", "up")
         except BaseException:
             self.__exit__()
             raise

@@ -93,8 +93,15 @@ class Fabric:
     def file(self):
         return self._file
 
+    @property
+    def hosts(self):
+        return list(self._addresses)
+
     def address(self, host):
         return self._addresses[host]["nics"][0]["ipv4"]
+
+    def device(self, host):
+        return self._addresses[host]["nics"][0]["device"]
 
     def fault(self, *words):
         self._lab("fault", "--name", self.name, *words)
@@ -102,6 +109,9 @@ class Fabric:
     def inside(self, host, command):
         """The command line that runs `command` on `host`, as the same process."""
         return [self._heddle, "lab", "exec", "--name", self.name, host, "--", *command]
+
+    def run(self, host, command):
+        subprocess.run(self.inside(host, command), check=True)
 
     def pair(self, near, far):
         return Pair(self, near, far)

@@ -1,0 +1,157 @@
+"""All-reduce (and reduce-scatter, all-to-all) between ranks that have a network namespace each: heddle beside Open MPI
+over TCP, Gloo's library and Gloo through PyTorch; on links without a rate, on a shaped fabric, or on one host.
+
+Every rank is a process; the network is forced but on one host. TCP's congestion control is cubic, which serves these
+peers best here. Times are means over a run's calls, in place; the table has medians over rounds, heddle against itself
+(run twice a round) shows what a difference means. Bus bandwidth as nccl-tests counts it.
+"""
+
+import contextlib
+import os
+import pathlib
+
+from harness.bridge import Bridge
+from harness.cable import need_network_rights
+from harness.collectives import Gloo, Heddle, OpenMpi, Tools, Torch, factor, sizes
+from harness.fabric import Fabric, leaf_spine
+from harness.failure import CannotMeasure
+from harness.machine import describe
+from harness.meanwhile import summary
+from harness.ranks import OneHost
+from harness.report import cpu_note, row
+from harness.rounds import interleave, ratio, spread, text
+
+SUMMARY = "all-reduce, reduce-scatter and all-to-all of ranks, beside Open MPI and Gloo"
+
+_TESTS = ("allreduce", "reducescatter", "alltoall")
+# First bytes, last bytes, calls.
+_GROUPS = ((1024, 16384, 400), (65536, 1 << 20, 60), (4 << 20, 64 << 20, 5))
+_SLOW_GROUPS = ((1024, 16384, 100), (65536, 1 << 20, 10), (4 << 20, 64 << 20, 1))
+_MTU = 9000
+_ALLOWED = pathlib.Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
+_FABRIC = {"leaves": 2, "spines": 4, "hosts_per_leaf": 2, "mtu": _MTU, "host_rate": "1Gbit/s",
+           "spine_rate": "200Mbit/s"}
+
+
+def add_arguments(parser):
+    parser.add_argument("--ranks", type=int, action="append", metavar="N", help="so many ranks [2 and 4]")
+    parser.add_argument("--on", choices=["links", "fabric", "host"], default="links",
+                        help="links without a rate, the shaped fabric (4 ranks), or one host's shared memory [links]")
+    parser.add_argument("--test", choices=_TESTS, default="allreduce", help="the collective [allreduce]")
+    parser.add_argument("--pairs", type=int, default=15, metavar="N", help="rounds [15]")
+    parser.add_argument("--most", type=int, default=64 << 20, metavar="BYTES", help="the largest size [67108864]")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of heddle")
+    parser.add_argument("--without", action="append", default=[], choices=["gloo", "torch", "mpi"], help="leave it out")
+
+
+@contextlib.contextmanager
+def _cubic(network):
+    """Programs that cannot choose take their host's default."""
+    before = _ALLOWED.read_text(encoding="ascii")
+    if "cubic" not in before:
+        try:
+            _ALLOWED.write_text(before.strip() + " cubic", encoding="ascii")
+        except OSError as failure:
+            raise CannotMeasure(f"the hosts may not have TCP cubic: {failure}", "run it as root") from failure
+    try:
+        for host in network.hosts:
+            network.run(host, ["sh", "-c", "echo cubic >/proc/sys/net/ipv4/tcp_congestion_control"])
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            _ALLOWED.write_text(before, encoding="ascii")
+
+
+class _Contest:
+    def __init__(self, network, program, test, groups):
+        self.name = program.name
+        self._network, self._program, self._test, self._groups = network, program, test, groups
+
+    def run(self):
+        return self._program.run(self._network, self._test, self._groups)
+
+
+def _programs(arguments, tools, on_one_host, fabric):
+    words = list(arguments.set)
+    programs = [Heddle(words), Heddle(words, name="heddle again")]
+    if "mpi" not in arguments.without:
+        programs.append(OpenMpi(tools, shared_memory=on_one_host))
+        if fabric:
+            programs.append(OpenMpi(tools, ["--mca", "btl_tcp_links", "8"], name="Open MPI, btl_tcp_links 8"))
+    if "gloo" not in arguments.without and arguments.test == "allreduce":
+        programs.append(Gloo(tools))
+    if "torch" not in arguments.without and arguments.test != "reducescatter":
+        programs.append(Torch("gloo"))
+    return programs
+
+
+def _measure(arguments, network, progress):
+    groups = [group for group in (_SLOW_GROUPS if arguments.on == "fabric" else _GROUPS) if group[0] <= arguments.most]
+    groups = [(first, min(last, arguments.most), calls) for first, last, calls in groups]
+    with Tools() as tools:
+        programs = _programs(arguments, tools, arguments.on == "host", arguments.on == "fabric")
+        contests = [_Contest(network, program, arguments.test, groups) for program in programs]
+        samples = interleave(contests, arguments.pairs, progress)
+    return samples, [size for group in groups for size, _ in sizes(group)]
+
+
+def _table(samples, all_sizes):
+    rows = []
+    for size in all_sizes:
+        times = {name: [run.times[size] for run in runs] for name, runs in samples.items()}
+        own = times["heddle"]
+        rows.append({"bytes": size, "us": {name: spread(values) for name, values in times.items()},
+                     "ratio": {name: ratio(values, own) for name, values in times.items() if name != "heddle"},
+                     "algorithm": samples["heddle"][0].algorithms[size]})
+    return rows
+
+
+def _network_of(arguments, ranks):
+    if arguments.on == "fabric":
+        return Fabric(leaf_spine(**_FABRIC))
+    return OneHost(ranks) if arguments.on == "host" else Bridge(ranks, _MTU)
+
+
+def run(arguments, progress):
+    if arguments.on != "host":
+        need_network_rights()
+    counts = [4] if arguments.on == "fabric" else arguments.ranks or [2, 4]
+    parts = []
+    for ranks in counts:
+        with _network_of(arguments, ranks) as network:
+            with _cubic(network) if arguments.on != "host" else contextlib.nullcontext():
+                samples, all_sizes = _measure(arguments, network, progress)
+        parts.append({"ranks": ranks, "rows": _table(samples, all_sizes),
+                      "programs": [{"program": name, "cpu_share": spread([run.meanwhile.cpu_share for run in runs]),
+                                    "machine": summary(runs)} for name, runs in samples.items()]})
+    return {"scenario": "allreduce", "machine": describe(), "test": arguments.test, "on": arguments.on,
+            "mtu_bytes": _MTU, "tcp_congestion_control": "cubic", "parts": parts}
+
+
+def _size(count):
+    for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
+        if count >= unit:
+            return f"{count // unit} {name}"
+    return f"{count} B"
+
+
+def show(document):
+    where = {"links": "links without a rate", "fabric": "2 leaves, 4 spines of 200 Mb/s, hosts at 1 Gb/s",
+             "host": "one host"}[document["on"]]
+    print(f"{document['test']} on {where}, {os.cpu_count()} cores; in place, TCP cubic")
+    for part in document["parts"]:
+        names = [one["program"] for one in part["programs"]]
+        print(f"\n{part['ranks']} ranks: microseconds a call, median (least to most)")
+        row("", *names)
+        for one in part["rows"]:
+            row(_size(one["bytes"]), *(text(one["us"][name], 0) for name in names))
+        print("\n  their time to heddle's, round by round (above 1: heddle is faster)")
+        row("", *names[1:])
+        for one in part["rows"]:
+            row(_size(one["bytes"]), *(text(one["ratio"][name], 2) for name in names[1:]))
+        print("\n  bus bandwidth, GB/s")
+        row("", *names, "heddle's algorithm")
+        for one in part["rows"]:
+            scale = factor(document["test"], part["ranks"]) * one["bytes"] / 1e3
+            row(_size(one["bytes"]), *(f"{scale / one['us'][name]['median']:.3f}" for name in names), one["algorithm"])
+        cpu_note(part["programs"])

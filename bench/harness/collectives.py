@@ -1,0 +1,181 @@
+"""Programs that time a collective between ranks: heddle, Open MPI, Gloo's library, and backends of PyTorch.
+
+Each gives {bytes: microseconds a call}: in place, each call ended before its rank's next began, mean over calls
+and ranks.
+`groups` are (first bytes, last bytes, calls); sizes grow by a factor of 4.
+"""
+
+import contextlib
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from harness.failure import CannotMeasure
+from harness.pair import built, installed
+from harness.ranks import run_all, run_ranks, with_variables
+
+PEERS = pathlib.Path(__file__).resolve().parents[1] / "allreduce" / "peers"
+FACTOR = 4
+_PATIENCE_S = 300
+_PORTS = iter(range(23000, 32000))  # so that no run waits for the last one's sockets
+
+
+def sizes(group):
+    first, last, calls = group
+    while first <= last:
+        yield first, calls
+        first *= FACTOR
+
+
+def _words(groups):
+    return [f"{size}:{calls}" for group in groups for size, calls in sizes(group)]
+
+
+def _read_list(output):
+    return {one["bytes"]: one["us"] for one in json.loads(output)}
+
+
+def factor(test, ranks):
+    """Bus bandwidth is algorithm bandwidth times this."""
+    return (2 if test == "allreduce" else 1) * (ranks - 1) / ranks
+
+
+class Heddle:
+    """`heddle bench`; `settings`: as for --set."""
+
+    def __init__(self, settings=(), name="heddle"):
+        self.name, self._settings = name, settings
+        self._program = built("heddle")
+
+    def run(self, network, test, groups):
+        parts = [self._run_group(network, test, group) for group in groups]
+        whole = max(parts, key=lambda part: part.meanwhile.disturbance)
+        whole.times = {size: time for part in parts for size, time in part.times.items()}
+        whole.algorithms = {size: name for part in parts for size, name in part.algorithms.items()}
+        return whole
+
+    def _run_group(self, network, test, group):
+        first, end, calls = group
+        with tempfile.NamedTemporaryFile("r", suffix=".json") as results:
+            command = [self._program, "bench", test, "-b", str(first), "-e", str(end), "-f", str(FACTOR),
+                       "-n", str(calls), "-w", str(1 + calls // 10), "-c", "0", "-J", results.name,
+                       *(word for setting in self._settings for word in ("--set", setting))]
+            store = f"udp://{network.address(network.hosts[0])}:{next(_PORTS)}"
+            size = len(network.hosts)
+            sample = run_ranks(network, self.name, lambda rank: with_variables(
+                {"HEDDLE_RANK": rank, "HEDDLE_SIZE": size, "HEDDLE_STORE": store}, command), _PATIENCE_S)
+            document = json.load(results)
+        sample.times = {one["size_bytes"]: one["in_place"]["time_us"] for one in document["results"]}
+        sample.algorithms = {one["size_bytes"]: one["algorithm"] for one in document["results"]}
+        return sample
+
+
+class Torch:
+    """A backend of torch.distributed."""
+
+    def __init__(self, backend, python="/usr/bin/python3", variables=None):
+        self.name = f"{'heddle' if backend == 'heddle' else backend.capitalize()} through PyTorch"
+        self._backend, self._python, self._variables = backend, python, variables or {}
+        module = "heddle_torch" if backend == "heddle" else "torch"
+        if subprocess.run([python, "-c", f"import {module}"], capture_output=True, check=False).returncode != 0:
+            raise CannotMeasure(f"{python} does not know the module {module}",
+                                "apt-get install python3-torch" if module == "torch" else "make install-torch")
+
+    def run(self, network, test, groups):
+        variables = {"WORLD_SIZE": len(network.hosts), "MASTER_ADDR": network.address(network.hosts[0]),
+                     "MASTER_PORT": next(_PORTS), **self._variables}
+        command = [self._python, str(PEERS / "torch_peer.py"), self._backend, test, *_words(groups)]
+        own = [{"RANK": rank, "GLOO_SOCKET_IFNAME": network.device(host)} for rank, host in enumerate(network.hosts)]
+        sample = run_ranks(network, self.name, lambda rank: with_variables({**own[rank], **variables}, command),
+                           _PATIENCE_S)
+        sample.times = _read_list(sample.output)
+        return sample
+
+
+class Gloo:
+    """libgloo without PyTorch; all-reduce only."""
+
+    def __init__(self, tools, algorithm="ring"):
+        self.name = f"Gloo's library, {algorithm}"
+        self._algorithm = algorithm
+        self._program = tools.compiled("gloo_peer", ["g++", "-O2", "-std=c++17"], "gloo_peer.cpp",
+                                       ["-lgloo", "-lpthread"], "libgloo-dev")
+
+    def run(self, network, test, groups):
+        if test != "allreduce":
+            raise CannotMeasure(f"Gloo's library has no {test} here", "leave it out")
+        with tempfile.TemporaryDirectory(prefix="heddle-bench-") as store:
+            size = str(len(network.hosts))
+            sample = run_ranks(network, self.name, lambda rank: [
+                self._program, str(rank), size, store, network.address(network.hosts[rank]), self._algorithm,
+                *_words(groups)], _PATIENCE_S)
+        sample.times = _read_list(sample.output)
+        return sample
+
+
+class OpenMpi:
+    """mpirun on rank 0's host, whose ranks go to theirs by a shell of the network. `words`: more for mpirun."""
+
+    def __init__(self, tools, words=(), name="Open MPI", shared_memory=False):
+        self.name, self._words, self._shared = name, list(words), shared_memory
+        self._mpirun = installed("mpirun", "openmpi-bin")
+        self._tools = tools
+        self._program = tools.compiled("mpi_peer", ["mpicc", "-O2"], "mpi_peer.c", [], "libopenmpi-dev")
+
+    def run(self, network, test, groups):
+        ranks = len(network.hosts)
+        words = [self._mpirun, "--allow-run-as-root", "--oversubscribe", "-n", str(ranks), "--mca", "pml", "ob1",
+                 "--mca", "mpi_yield_when_idle", "1", "--bind-to", "none", *self._words]
+        if self._shared:
+            words += ["--mca", "btl", "vader,self"]
+            commands = [[*words, self._program, test, *_words(groups)]]
+        else:
+            addresses = [network.address(host) for host in network.hosts]
+            network_of = ".".join(addresses[0].split(".")[:2]) + ".0.0/16"
+            words += ["--host", ",".join(addresses), "--mca", "btl", "tcp,self", "--mca", "plm_rsh_agent",
+                      self._tools.shell_into(network), "--mca", "btl_tcp_if_include", network_of,
+                      "--mca", "oob_tcp_if_include", network_of]
+            commands = [network.inside(network.hosts[0], [*words, self._program, test, *_words(groups)])]
+        # Its ranks are children of daemons that are nobody's: they would look like other programs.
+        sample = run_all(self.name, commands, _PATIENCE_S, alone=False)
+        sample.times = _read_list(sample.output)
+        return sample
+
+
+class Tools:
+    """A folder for what is compiled and written for a comparison, as long as a `with` block runs."""
+
+    def __enter__(self):
+        self._stack = contextlib.ExitStack()
+        self._folder = pathlib.Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="heddle-bench-")))
+        return self
+
+    def __exit__(self, *_):
+        self._stack.close()
+
+    def compiled(self, name, compiler, source, libraries, package):
+        program = self._folder / name
+        if program.exists():
+            return str(program)
+        if shutil.which(compiler[0]) is None:
+            raise CannotMeasure(f"`{compiler[0]}` is missing", f"apt-get install {package}")
+        done = subprocess.run([*compiler, "-o", str(program), str(PEERS / source), *libraries], capture_output=True,
+                              text=True, check=False)
+        if done.returncode != 0:
+            raise CannotMeasure(f"{source} does not compile: {done.stderr.strip()[-300:]}",
+                                f"apt-get install {package}")
+        return str(program)
+
+    def shell_into(self, network):
+        """A program with rsh's face (HOST COMMAND…) that runs the command on that host of the network."""
+        path = self._folder / "shell"
+        table = {network.address(host): network.inside(host, []) for host in network.hosts}
+        path.write_text(f"#!{sys.executable}\nimport os, sys\ntable = {table!r}\n"
+                        "words = sys.argv[1:]\nwhile words[0] not in table:\n    words.pop(0)\n"
+                        "inside = table[words[0]]\n"
+                        "os.execvp(inside[0], [*inside, 'sh', '-c', ' '.join(words[1:])])\n", encoding="utf-8")
+        path.chmod(0o700)
+        return str(path)
