@@ -35,7 +35,7 @@ struct Options {
   Spin spin = Spin::kAuto;
   Nanos spin_limit = micros(200);     // kAuto: at most so long (spin_budget.h)
   Nanos takeover_after = millis(5);   // kInline: not driven for so long, the helper thread steps in
-  Bytes eager_bytes = mebibytes(16);  // address space for early messages; touched only where used
+  Bytes eager_bytes = mebibytes(32);  // address space for early messages; touched only where used
   uint64_t seed = 0;                  // of every random choice; 0: from the system
   events::Sink* sink = nullptr;       // may be null; must outlive the endpoint
   // Where the process records, this endpoint too; no directory: nothing is recorded. All endpoints

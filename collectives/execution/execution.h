@@ -21,7 +21,7 @@
 namespace heddle::collectives {
 
 // A first message of up to so many bytes travels with its signature; with it, it may be eager.
-inline constexpr uint64_t kSmallBytes = 8192 - Signature::kBytes;
+inline constexpr uint64_t kSmallBytes = 32768 - Signature::kBytes;
 
 // What executions of a communicator share.
 struct Resources {

@@ -17,6 +17,9 @@ constexpr uint32_t kControlBytes = Flight::kBaseDatagram;
 // The largest message that shares its packet with other frames; acknowledgements must find room
 // beside it.
 constexpr uint32_t kMessageBytes = 512;
+// The end of a larger message is asked for: its sender mostly waits for it, where many small ones
+// would each be acknowledged alone.
+constexpr uint32_t kEndIsAskedAbove = 8 * 1024;
 
 }  // namespace
 
@@ -138,8 +141,8 @@ Connection::Sent Connection::send_burst(Nanos now, TxBatch& batch) {
   if (run == nullptr) return Sent::kNothing;
 
   // The end of a message is waited for, but not so much that each of many small ones may ask.
-  const bool ends_message = piece.offset + bytes == piece.message_bytes && segments > 1 &&
-                            piece.message_bytes >= AckMaker::kBytes;
+  const bool ends_message =
+      piece.offset + bytes == piece.message_bytes && piece.message_bytes > kEndIsAskedAbove;
   const bool ack_now =
       ends_message || piece.repeat || (permit.last_for_now && flight_.worth_asking(bytes));
   SealKey* seal = seal_next(now, segments);
