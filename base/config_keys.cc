@@ -109,6 +109,11 @@ constexpr std::array kKeys = {
               .doc =
                   "algorithms of collectives, as in allreduce:ring,alltoall:bruck; empty: chosen "
                   "by a model; rank 0's counts"},
+    ConfigKey{.name = "tuning",
+              .fallback = "fitted",
+              .doc = "the model that chooses algorithms: fitted to a few calls when a communicator "
+                     "is made, or with fixed numbers; rank 0's counts",
+              .choices = "fitted|fixed"},
     ConfigKey{.name = "chunk_bytes",
               .type = ConfigType::kInteger,
               .fallback = "262144",

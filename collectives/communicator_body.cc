@@ -36,29 +36,6 @@ Communicator::Body::~Body() {
   endpoint_.observe(events::CommunicatorEnded{{}, members_.communicator, failure_.has_value()});
 }
 
-// --- agreement: call 0 tells rank 0's tuning to all ---
-
-void Communicator::Body::begin_agreement() {
-  if (members_.rank == 0) options_.tuning.write(agreement_.data());
-  Call call = {.collective = Collective::kBroadcast,
-               .type = DataType::kUint8,
-               .count = agreement_.size(),
-               .input = members_.rank == 0 ? agreement_.data() : nullptr,
-               .output = agreement_.data()};
-  start(*lanes_[0], {std::move(call), next_number_++, 0}, kFirstLane);
-  next_started_ = 1;
-}
-
-void Communicator::Body::end_agreement() {
-  Result<Tuning> told = Tuning::read(agreement_.data());
-  if (!told) {
-    fail_all({told.error().code, members_.rank, told.error().message()});
-    return;
-  }
-  tuning_ = *told;
-  resources_->chunks.set_slot_bytes(tuning_->chunk_bytes);
-}
-
 // --- calls ---
 
 uint64_t Communicator::Body::submit(Call call) {
@@ -92,7 +69,7 @@ uint64_t& Communicator::Body::turn_of(std::vector<uint64_t>& turns, const Call& 
   return turns[2 * size_t{call.root} + (call.collective == Collective::kSend ? 0 : 1)];
 }
 
-Shape Communicator::Body::shape_of(const Call& call) const {
+Shape Communicator::Body::shape_of(const Call& call, std::optional<Algorithm> algorithm) const {
   Shape shape;
   shape.collective = call.collective;
   shape.rank = members_.rank;
@@ -100,14 +77,14 @@ Shape Communicator::Body::shape_of(const Call& call) const {
   shape.root = call.root;
   shape.count = call.count;
   shape.element_bytes = static_cast<uint32_t>(size_of(call.type));
-  shape.chunk_bytes = tuning_ ? tuning_->chunk_bytes : options_.tuning.chunk_bytes;
+  shape.chunk_bytes = resources_->chunks.slot_bytes();  // as rank 0 told
   shape.in_place = call.input == call.output;
   shape.exchange = {call.exchange.send_counts, call.exchange.send_offsets,
                     call.exchange.receive_counts, call.exchange.receive_offsets};
   if (between_two(call)) {
     shape.algorithm = Algorithm::kLinear;
-  } else if (!tuning_) {
-    shape.algorithm = Algorithm::kBinomial;
+  } else if (algorithm) {
+    shape.algorithm = *algorithm;
   } else {
     const uint64_t bytes = call.count * shape.element_bytes;
     const bool whole = call.collective == Collective::kAllReduce ||
@@ -125,7 +102,7 @@ bool Communicator::Body::start(Running& running, Waiting waiting, engine::Channe
   running.request = waiting.request;
   running.busy = true;
   running.posted = false;
-  const Shape shape = shape_of(running.call);
+  const Shape shape = shape_of(running.call, waiting.algorithm);
   tell_started(running, shape, channel);
   Result<void> begun = running.execution.begin(running.call, shape, running.number, channel);
   if (begun) return true;
@@ -244,7 +221,7 @@ bool Communicator::Body::run(Running& running) {
   running.busy = false;
   if (running.request == 0) {
     tell_ended(0, true);
-    end_agreement();
+    go_on_agreeing();
   } else {
     finish_request(running.request, true);
   }

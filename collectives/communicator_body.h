@@ -16,6 +16,7 @@
 #include "collectives/communicator.h"
 #include "collectives/execution/execution.h"
 #include "collectives/execution/request_table.h"
+#include "collectives/tuning_fit.h"
 
 namespace heddle::collectives {
 
@@ -95,7 +96,15 @@ class Communicator::Body {
   struct Waiting {
     Call call;
     uint64_t number = 0;
-    uint64_t request = 0;
+    uint64_t request = 0;  // 0: one of the agreement's own
+    std::optional<Algorithm> algorithm;
+  };
+  // Calls that the model is fitted to: see communicator_agreement.cc.
+  struct Fitting {
+    TuningFit fit;
+    std::vector<float> data = std::vector<float>(TuningFit::kLargestBytes / sizeof(float));
+    size_t probe = 0;
+    Nanos began;
   };
   // Calls of the past by number, to be compared with what others wait for.
   struct Past {
@@ -103,9 +112,12 @@ class Communicator::Body {
     Signature signature;
   };
 
-  Shape shape_of(const Call& call) const;
+  Shape shape_of(const Call& call, std::optional<Algorithm> algorithm) const;
   void begin_agreement();
-  void end_agreement();
+  void tell_agreement(uint64_t number);
+  void go_on_agreeing();
+  void begin_probe();
+  void end_fitting();
   bool start_collectives();
   bool start_messages();
   bool start(Running& running, Waiting waiting, engine::Channel channel);
@@ -133,6 +145,7 @@ class Communicator::Body {
   uint64_t group_ = 0;
   uint32_t requests_under_way_ = 0;
   std::array<std::byte, Tuning::kBytes> agreement_{};
+  std::unique_ptr<Fitting> fitting_;
   std::array<Past, 64> past_{};
   std::map<std::pair<uint32_t, uint64_t>, Signature> foretold_;  // by rank and number
   State state_ = State::kWorking;

@@ -210,6 +210,27 @@ TEST_P(PinnedAlgorithm, IsRightWithManyChunks) {
   });
 }
 
+// Calls may be made before the model is fitted; afterwards all ranks have the same numbers.
+TEST(Communicator, AFittedModelIsTheSameOnAllRanks) {
+  for (const uint32_t size : {1U, 3U, 4U}) {
+    LocalOptions options{.ranks = size};
+    options.communicator.tuning.to_be_fitted = true;
+    LocalRanks ranks(std::move(options));
+    std::vector<Tuning> tunings(size);
+    ranks.run([&tunings](Communicator& communicator) {
+      Caller caller(communicator, DataType::kInt32, 1000, true);
+      call_everything(caller, ReduceOp::kSum, 0);
+      tunings[communicator.rank()] = communicator.tuning().value();
+    });
+    for (const Tuning& tuning : tunings) {
+      EXPECT_EQ(tuning, tunings[0]);
+      if (size == 1) continue;
+      EXPECT_FALSE(tuning.to_be_fitted);
+      EXPECT_NE(tuning.send_ps_per_byte, Tuning().send_ps_per_byte);
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Algorithms, PinnedAlgorithm,
                          testing::Values(Algorithm::kRing, Algorithm::kTree,
                                          Algorithm::kRecursiveDoubling, Algorithm::kHalvingDoubling,

@@ -16,6 +16,7 @@ Result<engine::Options> configured_rank_options(const Config& config) {
 Result<CommunicatorOptions> configured_communicator_options(const Config& config) {
   CommunicatorOptions options;
   options.tuning.chunk_bytes = static_cast<uint32_t>(config.integer("chunk_bytes"));
+  options.tuning.to_be_fitted = config.text("tuning") == "fitted";
   if (auto pinned = pin_algorithms(config.text("algorithm"), options.tuning); !pinned) {
     return fail(pinned.error());
   }

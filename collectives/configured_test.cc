@@ -30,6 +30,12 @@ TEST(Configured, AlgorithmsArePinnedByName) {
   EXPECT_EQ(options->tuning.chunk_bytes, 4096U);
 }
 
+TEST(Configured, TheModelIsFittedUnlessItsNumbersAreFixed) {
+  EXPECT_TRUE(configured_communicator_options(config_of({}))->tuning.to_be_fitted);
+  EXPECT_FALSE(
+      configured_communicator_options(config_of({"HEDDLE_TUNING=fixed"}))->tuning.to_be_fitted);
+}
+
 TEST(Configured, AlgorithmsThatDoNotExistAreNamed) {
   for (const char* text :
        {"allreduce", "allreduce:fast", "sumall:ring", "barrier:ring", "allreduce:ring,,"}) {

@@ -11,6 +11,7 @@ namespace heddle::collectives {
 namespace {
 
 constexpr uint8_t kNotPinned = 0xff;
+constexpr size_t kPinnedAt = Tuning::kBytes - kCollectives;
 
 void put(std::byte* bytes, uint64_t value, size_t count) {
   for (size_t i = 0; i < count; ++i) bytes[i] = static_cast<std::byte>(value >> (8 * i));
@@ -21,13 +22,6 @@ uint32_t take(const std::byte* bytes) {
   for (size_t i = 0; i < 4; ++i) value |= static_cast<uint32_t>(bytes[i]) << (8 * i);
   return value;
 }
-
-// Messages one after the other, bytes sent and bytes reduced by the busiest rank.
-struct Work {
-  uint64_t messages = 0;
-  uint64_t sent = 0;
-  uint64_t reduced = 0;
-};
 
 Work all_reduce_work(Algorithm algorithm, uint64_t n, uint64_t bytes) {
   const auto rounds = static_cast<uint64_t>(std::bit_width(n - 1));
@@ -45,6 +39,8 @@ Work all_reduce_work(Algorithm algorithm, uint64_t n, uint64_t bytes) {
       return {2 * (n - 1), 2 * share, share};
   }
 }
+
+}  // namespace
 
 Work work_of(Collective collective, Algorithm algorithm, uint64_t n, uint64_t bytes) {
   const auto rounds = static_cast<uint64_t>(std::bit_width(n - 1));
@@ -80,14 +76,13 @@ Work work_of(Collective collective, Algorithm algorithm, uint64_t n, uint64_t by
   }
 }
 
-}  // namespace
-
 uint64_t Tuning::cost_ns(Collective collective, Algorithm algorithm, uint32_t size,
                          uint64_t bytes) const {
   if (size < 2) return 0;
   const Work work = work_of(collective, algorithm, size, bytes);
-  return work.messages * latency_ns + work.sent / 1000 * send_ps_per_byte +
-         work.reduced / 1000 * reduce_ps_per_byte;
+  const bool small = work.sends_small_messages();
+  return work.messages * (small ? latency_ns : large_latency_ns) +
+         work.sent * send_ps_per_byte / 1000 + work.reduced * reduce_ps_per_byte / 1000;
 }
 
 Algorithm Tuning::choose(Collective collective, uint32_t size, uint64_t bytes) const {
@@ -111,9 +106,11 @@ void Tuning::write(std::byte* bytes) const {
   put(bytes + 4, send_ps_per_byte, 4);
   put(bytes + 8, reduce_ps_per_byte, 4);
   put(bytes + 12, chunk_bytes, 4);
+  put(bytes + 16, large_latency_ns, 4);
+  put(bytes + 20, to_be_fitted ? 1 : 0, 1);
   for (size_t i = 0; i < kCollectives; ++i) {
     const auto value = pinned[i] ? static_cast<uint8_t>(*pinned[i]) : kNotPinned;
-    put(bytes + 16 + i, value, 1);
+    put(bytes + kPinnedAt + i, value, 1);
   }
 }
 
@@ -123,8 +120,10 @@ Result<Tuning> Tuning::read(const std::byte* bytes) {
   tuning.send_ps_per_byte = take(bytes + 4);
   tuning.reduce_ps_per_byte = take(bytes + 8);
   tuning.chunk_bytes = take(bytes + 12);
+  tuning.large_latency_ns = take(bytes + 16);
+  tuning.to_be_fitted = bytes[20] != std::byte{0};
   for (size_t i = 0; i < kCollectives; ++i) {
-    const auto value = static_cast<uint8_t>(bytes[16 + i]);
+    const auto value = static_cast<uint8_t>(bytes[kPinnedAt + i]);
     if (value == kNotPinned) continue;
     const auto algorithm = static_cast<Algorithm>(value);
     if (value >= kAlgorithms || !can_run(static_cast<Collective>(i), algorithm)) {

@@ -14,13 +14,27 @@
 
 namespace heddle::collectives {
 
-struct Tuning {
-  static constexpr size_t kBytes = 16 + kCollectives;
+// What an algorithm costs its busiest rank: messages one after the other, bytes sent and reduced.
+struct Work {
+  uint64_t messages = 0;
+  uint64_t sent = 0;
+  uint64_t reduced = 0;
 
-  uint32_t latency_ns = 20'000;       // of a message
-  uint32_t send_ps_per_byte = 400;    // 2.5 GB/s
-  uint32_t reduce_ps_per_byte = 150;  // 6.7 GB/s
-  uint32_t chunk_bytes = 256 << 10;   // of what is forwarded or reduced
+  // Messages of up to so many bytes need no grant.
+  static constexpr uint64_t kSmallMessageBytes = 32 << 10;
+  bool sends_small_messages() const { return sent <= messages * kSmallMessageBytes; }
+};
+// `bytes` as in Tuning::choose(); for at least two ranks.
+Work work_of(Collective collective, Algorithm algorithm, uint64_t size, uint64_t bytes);
+
+struct Tuning {
+  static constexpr size_t kBytes = 21 + kCollectives;
+  uint32_t latency_ns = 20'000;        // of a small message
+  uint32_t large_latency_ns = 30'000;  // of one that waits for a grant
+  uint32_t send_ps_per_byte = 400;     // 2.5 GB/s
+  uint32_t reduce_ps_per_byte = 150;   // 6.7 GB/s
+  uint32_t chunk_bytes = 256 << 10;    // of what is forwarded or reduced
+  bool to_be_fitted = false;  // what the ranks measure replaces these numbers; see tuning_fit.h
   std::array<std::optional<Algorithm>, kCollectives> pinned;
 
   bool operator==(const Tuning&) const = default;

@@ -31,8 +31,10 @@ TEST(Tuning, EveryCollectiveHasAnAlgorithmForEverySize) {
 }
 
 TEST(Tuning, TravelsWhole) {
-  Tuning tuning = {.latency_ns = 1, .send_ps_per_byte = 2, .reduce_ps_per_byte = 3};
+  Tuning tuning = {.latency_ns = 1, .large_latency_ns = 4, .send_ps_per_byte = 2};
+  tuning.reduce_ps_per_byte = 3;
   tuning.chunk_bytes = 70'000;
+  tuning.to_be_fitted = true;
   ASSERT_TRUE(pin_algorithms("reduce:tree,barrier:dissemination", tuning));
   std::byte bytes[Tuning::kBytes];
   tuning.write(bytes);
@@ -43,10 +45,10 @@ TEST(Tuning, NumbersOfAnotherVersionAreRefused) {
   std::byte bytes[Tuning::kBytes];
   Tuning().write(bytes);
   for (const int value : {9, 77, 254}) {
-    bytes[16] = static_cast<std::byte>(value);
+    bytes[21] = static_cast<std::byte>(value);
     EXPECT_EQ(Tuning::read(bytes).error().code, ErrorCode::kVersion) << value;
   }
-  bytes[16] = static_cast<std::byte>(Algorithm::kBruck);
+  bytes[21] = static_cast<std::byte>(Algorithm::kBruck);
   EXPECT_FALSE(Tuning::read(bytes)) << "there is no all-reduce of Bruck's";
 }
 

@@ -1,0 +1,45 @@
+// TuningFit: fits the numbers of the tuning's model to what a few calls took between these ranks,
+// so that the choice of algorithms follows this network and these cores. Pure: the communicator
+// makes the calls and tells how long they took.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/nanos.h"
+#include "collectives/tuning.h"
+
+namespace heddle::collectives {
+
+class TuningFit {
+ public:
+  // All-reduces of floats that all ranks make, one after the other.
+  struct Probe {
+    Algorithm algorithm = Algorithm::kRecursiveDoubling;
+    uint64_t bytes = 0;
+  };
+  static constexpr size_t kRounds = 8;
+  static constexpr size_t kKinds = 5;
+  static constexpr size_t kProbes = kRounds * kKinds;
+  static constexpr uint64_t kLargestBytes = 256 << 10;
+  static Probe probe(size_t index);
+
+  void note(size_t index, Nanos took) { took_[index] = took; }
+  // Of so many bytes reduced on this rank alone; zero: not known.
+  void note_reduction(Nanos took, uint64_t bytes) {
+    reduce_ps_per_byte_ = bytes == 0 ? 0 : static_cast<uint64_t>(took.count) * 1000 / bytes;
+  }
+
+  // `start` with the model's numbers as they are between `size` ranks; what cannot be told apart
+  // keeps its value.
+  Tuning fitted(const Tuning& start, uint32_t size) const;
+
+ private:
+  double typical_ns(size_t kind) const;
+
+  std::array<Nanos, kProbes> took_{};
+  uint64_t reduce_ps_per_byte_ = 0;
+};
+
+}  // namespace heddle::collectives

@@ -1,0 +1,56 @@
+// The fit finds the numbers of a network that keeps to the model, whatever the first calls took,
+// and gives sound ones where the network does not.
+#include "collectives/tuning_fit.h"
+
+#include <gtest/gtest.h>
+
+namespace heddle::collectives {
+namespace {
+
+TuningFit probes_of(const Tuning& network, uint32_t size) {
+  TuningFit fit;
+  for (size_t i = 0; i < TuningFit::kProbes; ++i) {
+    const TuningFit::Probe probe = TuningFit::probe(i);
+    const uint64_t ns = network.cost_ns(Collective::kAllReduce, probe.algorithm, size, probe.bytes);
+    const bool first = i % TuningFit::kRounds < 2;
+    fit.note(i, {static_cast<int64_t>(first ? 50 * ns : ns)});
+  }
+  fit.note_reduction({static_cast<int64_t>(network.reduce_ps_per_byte)}, 1000);
+  return fit;
+}
+
+TEST(TuningFit, FindsTheNumbersOfANetworkThatKeepsToTheModel) {
+  for (const uint32_t size : {2U, 3U, 4U, 8U, 13U, 64U}) {
+    for (const uint32_t latency : {3'000U, 40'000U}) {
+      for (const uint32_t byte : {100U, 500U, 8'000U}) {
+        Tuning network;
+        network.latency_ns = latency;
+        network.large_latency_ns = 3 * latency;
+        network.send_ps_per_byte = byte;
+        network.reduce_ps_per_byte = 90;
+        const Tuning found = probes_of(network, size).fitted(Tuning(), size);
+        EXPECT_NEAR(found.latency_ns, latency, 0.03 * latency) << size;
+        EXPECT_NEAR(found.large_latency_ns, 3 * latency, 0.05 * 3 * latency) << size;
+        EXPECT_NEAR(found.send_ps_per_byte, byte, 0.05 * byte) << size;
+        EXPECT_EQ(found.reduce_ps_per_byte, 90U);
+      }
+    }
+  }
+}
+
+TEST(TuningFit, GivesSoundNumbersWhereNothingFits) {
+  for (const uint32_t size : {1U, 2U, 5U, 4096U}) {
+    for (const int64_t ns : {int64_t{0}, int64_t{1}, int64_t{1} << 60}) {
+      TuningFit fit;
+      for (size_t i = 0; i < TuningFit::kProbes; ++i) fit.note(i, {i % 3 == 0 ? ns : 7});
+      const Tuning found = fit.fitted(Tuning(), size);
+      EXPECT_GT(found.latency_ns, 0U);
+      EXPECT_GE(found.large_latency_ns, found.latency_ns);
+      EXPECT_GT(found.send_ps_per_byte, 0U);
+      EXPECT_EQ(found.reduce_ps_per_byte, Tuning().reduce_ps_per_byte);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heddle::collectives
