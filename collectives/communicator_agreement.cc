@@ -55,7 +55,7 @@ void Communicator::Body::go_on_agreeing() {
       "communicator {:x}: {} ranks, {} ns a small message and {} ns a large one, {} ps a byte "
       "sent, {} reduced",
       members_.communicator, members_.size(), tuning_->latency_ns, tuning_->large_latency_ns,
-      tuning_->send_ps_per_byte, tuning_->reduce_ps_per_byte);
+      tuning_->send_ps_per_byte, tuning_->ring_ps_per_byte, tuning_->reduce_ps_per_byte);
 }
 
 void Communicator::Body::begin_probe() {

@@ -40,9 +40,7 @@ Work all_reduce_work(Algorithm algorithm, uint64_t n, uint64_t bytes) {
   }
 }
 
-}  // namespace
-
-Work work_of(Collective collective, Algorithm algorithm, uint64_t n, uint64_t bytes) {
+Work traffic_of(Collective collective, Algorithm algorithm, uint64_t n, uint64_t bytes) {
   const auto rounds = static_cast<uint64_t>(std::bit_width(n - 1));
   const uint64_t share = bytes / n * (n - 1);
   switch (collective) {
@@ -76,13 +74,22 @@ Work work_of(Collective collective, Algorithm algorithm, uint64_t n, uint64_t by
   }
 }
 
+}  // namespace
+
+Work work_of(Collective collective, Algorithm algorithm, uint64_t size, uint64_t bytes) {
+  Work work = traffic_of(collective, algorithm, size, bytes);
+  work.to_neighbours = algorithm == Algorithm::kRing;
+  return work;
+}
+
 uint64_t Tuning::cost_ns(Collective collective, Algorithm algorithm, uint32_t size,
                          uint64_t bytes) const {
   if (size < 2) return 0;
   const Work work = work_of(collective, algorithm, size, bytes);
   const bool small = work.sends_small_messages();
   return work.messages * (small ? latency_ns : large_latency_ns) +
-         work.sent * send_ps_per_byte / 1000 + work.reduced * reduce_ps_per_byte / 1000;
+         work.sent * (work.to_neighbours ? ring_ps_per_byte : send_ps_per_byte) / 1000 +
+         work.reduced * reduce_ps_per_byte / 1000;
 }
 
 Algorithm Tuning::choose(Collective collective, uint32_t size, uint64_t bytes) const {
@@ -108,6 +115,7 @@ void Tuning::write(std::byte* bytes) const {
   put(bytes + 12, chunk_bytes, 4);
   put(bytes + 16, large_latency_ns, 4);
   put(bytes + 20, to_be_fitted ? 1 : 0, 1);
+  put(bytes + 21, ring_ps_per_byte, 4);
   for (size_t i = 0; i < kCollectives; ++i) {
     const auto value = pinned[i] ? static_cast<uint8_t>(*pinned[i]) : kNotPinned;
     put(bytes + kPinnedAt + i, value, 1);
@@ -122,6 +130,7 @@ Result<Tuning> Tuning::read(const std::byte* bytes) {
   tuning.chunk_bytes = take(bytes + 12);
   tuning.large_latency_ns = take(bytes + 16);
   tuning.to_be_fitted = bytes[20] != std::byte{0};
+  tuning.ring_ps_per_byte = take(bytes + 21);
   for (size_t i = 0; i < kCollectives; ++i) {
     const auto value = static_cast<uint8_t>(bytes[kPinnedAt + i]);
     if (value == kNotPinned) continue;

@@ -19,6 +19,7 @@ struct Work {
   uint64_t messages = 0;
   uint64_t sent = 0;
   uint64_t reduced = 0;
+  bool to_neighbours = false;  // of a ring: hosts side by side may share switches
 
   // Messages of up to so many bytes need no grant.
   static constexpr uint64_t kSmallMessageBytes = 32 << 10;
@@ -28,10 +29,11 @@ struct Work {
 Work work_of(Collective collective, Algorithm algorithm, uint64_t size, uint64_t bytes);
 
 struct Tuning {
-  static constexpr size_t kBytes = 21 + kCollectives;
+  static constexpr size_t kBytes = 25 + kCollectives;
   uint32_t latency_ns = 20'000;        // of a small message
   uint32_t large_latency_ns = 30'000;  // of one that waits for a grant
   uint32_t send_ps_per_byte = 400;     // 2.5 GB/s
+  uint32_t ring_ps_per_byte = 400;     // the same where all send to their neighbours
   uint32_t reduce_ps_per_byte = 150;   // 6.7 GB/s
   uint32_t chunk_bytes = 256 << 10;    // of what is forwarded or reduced
   bool to_be_fitted = false;  // what the ranks measure replaces these numbers; see tuning_fit.h

@@ -12,6 +12,7 @@ constexpr std::array<TuningFit::Probe, TuningFit::kKinds> kKindsOfProbes = {{
     {Algorithm::kHalvingDoubling, 64 << 10},
     {Algorithm::kRecursiveDoubling, TuningFit::kLargestBytes},
     {Algorithm::kHalvingDoubling, TuningFit::kLargestBytes},
+    {Algorithm::kRing, TuningFit::kLargestBytes},
 }};
 // The first of a kind make connections and windows grow.
 constexpr size_t kWarmUps = 3;
@@ -20,6 +21,10 @@ constexpr double kLeastPsPerByte = 10;
 constexpr double kMostPsPerByte = 1e6;
 constexpr double kLeastLatencyNs = 100;
 constexpr double kMostLatencyNs = 1e9;
+
+uint32_t ps_per_byte(double ns_per_byte) {
+  return static_cast<uint32_t>(std::clamp(ns_per_byte * 1e3, kLeastPsPerByte, kMostPsPerByte));
+}
 
 }  // namespace
 
@@ -33,9 +38,9 @@ double TuningFit::typical_ns(size_t kind) const {
   return static_cast<double>(sorted[sorted.size() / 2].count);
 }
 
-// The first kind gives the latency of a small message. The others are equations in the latency of a
+// The first kind gives the latency of a small message. The next are equations in the latency of a
 // large one and the time of a byte; the least squares of the relative errors solves them. Around
-// these sizes one algorithm overtakes the other.
+// these sizes one algorithm overtakes the other. The ring has a time of a byte of its own.
 Tuning TuningFit::fitted(const Tuning& start, uint32_t size) const {
   Tuning tuning = start;
   if (size < 2) return tuning;
@@ -43,23 +48,15 @@ Tuning TuningFit::fitted(const Tuning& start, uint32_t size) const {
     tuning.reduce_ps_per_byte =
         static_cast<uint32_t>(std::min<uint64_t>(reduce_ps_per_byte_, 100'000));
   }
-  double small = 0;
+  const double small =
+      std::clamp(equation(0, tuning, size, 0).time_ns / equation(0, tuning, size, 0).messages,
+                 kLeastLatencyNs, kMostLatencyNs);
   double mm = 0, ms = 0, ss = 0, mt = 0, st = 0;  // sums of products: messages, bytes sent, time
-  for (size_t kind = 0; kind < kKinds; ++kind) {
-    const Probe& probe = kKindsOfProbes[kind];
-    const Work work = work_of(Collective::kAllReduce, probe.algorithm, size, probe.bytes);
-    const double took = std::max(typical_ns(kind), 1.0);
-    const double reducing =
-        std::min(static_cast<double>(work.reduced) * tuning.reduce_ps_per_byte / 1e3, took);
-    const auto messages = static_cast<double>(work.messages);
-    if (kind == 0) {
-      small = std::clamp(took / messages, kLeastLatencyNs, kMostLatencyNs);
-      continue;
-    }
-    const bool is_small = work.sends_small_messages();
-    const double m = is_small ? 0 : messages / took;
-    const double s = static_cast<double>(work.sent) / took;
-    const double t = (took - reducing - (is_small ? messages * small : 0)) / took;
+  for (size_t kind = 1; kind + 1 < kKinds; ++kind) {
+    const Equation one = equation(kind, tuning, size, small);
+    const double m = one.messages / one.took_ns;
+    const double s = one.sent / one.took_ns;
+    const double t = one.time_ns / one.took_ns;
     mm += m * m;
     ms += m * s;
     ss += s * s;
@@ -69,13 +66,31 @@ Tuning TuningFit::fitted(const Tuning& start, uint32_t size) const {
   const double determinant = mm * ss - ms * ms;
   double large = small;
   if (determinant > mm * ss / 1000) large = (mt * ss - st * ms) / determinant;
-  large = std::clamp(large, small, 20 * small);
-  const double byte_ps = (st - large * ms) / ss * 1e3;
+  large = std::min(std::clamp(large, small, 20 * small), kMostLatencyNs);
+  const Equation ring = equation(kKinds - 1, tuning, size, small);
   tuning.latency_ns = static_cast<uint32_t>(small);
-  tuning.large_latency_ns = static_cast<uint32_t>(std::min(large, kMostLatencyNs));
-  tuning.send_ps_per_byte =
-      static_cast<uint32_t>(std::clamp(byte_ps, kLeastPsPerByte, kMostPsPerByte));
+  tuning.large_latency_ns = static_cast<uint32_t>(large);
+  tuning.send_ps_per_byte = ps_per_byte((st - large * ms) / ss);
+  tuning.ring_ps_per_byte = ps_per_byte((ring.time_ns - ring.messages * large) / ring.sent);
   return tuning;
+}
+
+// What a kind of probe says of large messages: messages * latency + sent * time of a byte = time.
+// The known part, small messages and the reduction, is taken off the time.
+TuningFit::Equation TuningFit::equation(size_t kind, const Tuning& tuning, uint32_t size,
+                                        double small_ns) const {
+  const Probe& probe = kKindsOfProbes[kind];
+  const Work work = work_of(Collective::kAllReduce, probe.algorithm, size, probe.bytes);
+  const auto messages = static_cast<double>(work.messages);
+  const bool is_small = kind > 0 && work.sends_small_messages();
+  Equation equation;
+  equation.took_ns = std::max(typical_ns(kind), 1.0);
+  equation.messages = is_small ? 0 : messages;
+  equation.sent = static_cast<double>(work.sent);
+  const double reducing = static_cast<double>(work.reduced) * tuning.reduce_ps_per_byte / 1e3;
+  const double known = reducing + (is_small ? messages * small_ns : 0);
+  equation.time_ns = std::max(equation.took_ns - known, 0.0);
+  return equation;
 }
 
 }  // namespace heddle::collectives

@@ -20,7 +20,7 @@ class TuningFit {
     uint64_t bytes = 0;
   };
   static constexpr size_t kRounds = 8;
-  static constexpr size_t kKinds = 5;
+  static constexpr size_t kKinds = 6;
   static constexpr size_t kProbes = kRounds * kKinds;
   static constexpr uint64_t kLargestBytes = 256 << 10;
   static Probe probe(size_t index);
@@ -36,7 +36,15 @@ class TuningFit {
   Tuning fitted(const Tuning& start, uint32_t size) const;
 
  private:
+  struct Equation {
+    double messages = 0;
+    double sent = 0;
+    double time_ns = 0;
+    double took_ns = 1;  // all of it
+  };
+
   double typical_ns(size_t kind) const;
+  Equation equation(size_t kind, const Tuning& tuning, uint32_t size, double small_ns) const;
 
   std::array<Nanos, kProbes> took_{};
   uint64_t reduce_ps_per_byte_ = 0;

@@ -27,11 +27,13 @@ TEST(TuningFit, FindsTheNumbersOfANetworkThatKeepsToTheModel) {
         network.latency_ns = latency;
         network.large_latency_ns = 3 * latency;
         network.send_ps_per_byte = byte;
+        network.ring_ps_per_byte = byte / 2;
         network.reduce_ps_per_byte = 90;
         const Tuning found = probes_of(network, size).fitted(Tuning(), size);
         EXPECT_NEAR(found.latency_ns, latency, 0.03 * latency) << size;
         EXPECT_NEAR(found.large_latency_ns, 3 * latency, 0.05 * 3 * latency) << size;
         EXPECT_NEAR(found.send_ps_per_byte, byte, 0.05 * byte) << size;
+        EXPECT_NEAR(found.ring_ps_per_byte, byte / 2, 0.1 * byte) << size;
         EXPECT_EQ(found.reduce_ps_per_byte, 90U);
       }
     }

@@ -33,6 +33,7 @@ TEST(Tuning, EveryCollectiveHasAnAlgorithmForEverySize) {
 TEST(Tuning, TravelsWhole) {
   Tuning tuning = {.latency_ns = 1, .large_latency_ns = 4, .send_ps_per_byte = 2};
   tuning.reduce_ps_per_byte = 3;
+  tuning.ring_ps_per_byte = 5;
   tuning.chunk_bytes = 70'000;
   tuning.to_be_fitted = true;
   ASSERT_TRUE(pin_algorithms("reduce:tree,barrier:dissemination", tuning));
@@ -45,10 +46,10 @@ TEST(Tuning, NumbersOfAnotherVersionAreRefused) {
   std::byte bytes[Tuning::kBytes];
   Tuning().write(bytes);
   for (const int value : {9, 77, 254}) {
-    bytes[21] = static_cast<std::byte>(value);
+    bytes[25] = static_cast<std::byte>(value);
     EXPECT_EQ(Tuning::read(bytes).error().code, ErrorCode::kVersion) << value;
   }
-  bytes[21] = static_cast<std::byte>(Algorithm::kBruck);
+  bytes[25] = static_cast<std::byte>(Algorithm::kBruck);
   EXPECT_FALSE(Tuning::read(bytes)) << "there is no all-reduce of Bruck's";
 }
 
