@@ -8,13 +8,11 @@ peers best here. Times are means over a run's calls, in place; the table has med
 
 import contextlib
 import os
-import pathlib
 
 from harness.bridge import Bridge
 from harness.cable import need_network_rights
-from harness.collectives import Gloo, Heddle, OpenMpi, Tools, Torch, factor, sizes
+from harness.collectives import Gloo, Heddle, OpenMpi, Tools, Torch, cubic, factor, sizes
 from harness.fabric import Fabric, leaf_spine
-from harness.failure import CannotMeasure
 from harness.machine import describe
 from harness.meanwhile import summary
 from harness.ranks import OneHost
@@ -28,7 +26,6 @@ _TESTS = ("allreduce", "reducescatter", "alltoall")
 _GROUPS = ((1024, 16384, 400), (65536, 1 << 20, 60), (4 << 20, 64 << 20, 5))
 _SLOW_GROUPS = ((1024, 16384, 100), (65536, 1 << 20, 10), (4 << 20, 64 << 20, 1))
 _MTU = 9000
-_ALLOWED = pathlib.Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
 _FABRIC = {"leaves": 2, "spines": 4, "hosts_per_leaf": 2, "mtu": _MTU, "host_rate": "1Gbit/s",
            "spine_rate": "200Mbit/s"}
 
@@ -42,24 +39,6 @@ def add_arguments(parser):
     parser.add_argument("--most", type=int, default=64 << 20, metavar="BYTES", help="the largest size [67108864]")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of heddle")
     parser.add_argument("--without", action="append", default=[], choices=["gloo", "torch", "mpi"], help="leave it out")
-
-
-@contextlib.contextmanager
-def _cubic(network):
-    """Programs that cannot choose take their host's default."""
-    before = _ALLOWED.read_text(encoding="ascii")
-    if "cubic" not in before:
-        try:
-            _ALLOWED.write_text(before.strip() + " cubic", encoding="ascii")
-        except OSError as failure:
-            raise CannotMeasure(f"the hosts may not have TCP cubic: {failure}", "run it as root") from failure
-    try:
-        for host in network.hosts:
-            network.run(host, ["sh", "-c", "echo cubic >/proc/sys/net/ipv4/tcp_congestion_control"])
-        yield
-    finally:
-        with contextlib.suppress(OSError):
-            _ALLOWED.write_text(before, encoding="ascii")
 
 
 class _Contest:
@@ -119,7 +98,7 @@ def run(arguments, progress):
     parts = []
     for ranks in counts:
         with _network_of(arguments, ranks) as network:
-            with _cubic(network) if arguments.on != "host" else contextlib.nullcontext():
+            with cubic(network) if arguments.on != "host" else contextlib.nullcontext():
                 samples, all_sizes = _measure(arguments, network, progress)
         parts.append({"ranks": ranks, "rows": _table(samples, all_sizes),
                       "programs": [{"program": name, "cpu_share": spread([run.meanwhile.cpu_share for run in runs]),

@@ -1,0 +1,40 @@
+"""Trainer: the training example of the PyTorch plugin, once on each host, over heddle or Gloo."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+from harness.failure import CannotMeasure
+from harness.ranks import run_ranks, with_variables
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT / "plugins" / "torch" / "examples" / "train.py"
+_PATIENCE_S = 600
+_PORTS = iter(range(24000, 32000))
+
+
+class Trainer:
+    def __init__(self, backend, words, name=None, variables=None, python="/usr/bin/python3"):
+        self.name = name or backend
+        self._words = ["--backend", backend, "--json", *map(str, words)]
+        self._variables = dict(variables or {})
+        self._python = python
+        module = os.environ.get("HEDDLE_TORCH_MODULE", str(ROOT / "build" / "release" / "python"))
+        self._variables["PYTHONPATH"] = os.pathsep.join([module, *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
+        needed = "import torch, torchvision" + (", heddle_torch" if backend == "heddle" else "")
+        done = subprocess.run([python, "-c", needed], env={**os.environ, **self._variables}, capture_output=True,
+                              text=True, check=False)
+        if done.returncode != 0:
+            raise CannotMeasure(f"{python} cannot `{needed}`: {done.stderr.strip().splitlines()[-1:]}",
+                                "run scripts/setup --torch and build again")
+
+    def run(self, network):
+        variables = {"WORLD_SIZE": len(network.hosts), "MASTER_ADDR": network.address(network.hosts[0]),
+                     "MASTER_PORT": next(_PORTS), **self._variables}
+        own = [{"RANK": rank, "GLOO_SOCKET_IFNAME": network.device(host)} for rank, host in enumerate(network.hosts)]
+        command = [self._python, str(EXAMPLE), *self._words]
+        sample = run_ranks(network, self.name, lambda rank: with_variables({**own[rank], **variables}, command),
+                           _PATIENCE_S)
+        sample.result = json.loads(sample.output.strip().splitlines()[-1])
+        return sample

@@ -1,0 +1,92 @@
+"""Training ResNet-18 in PyTorch over heddle beside Gloo, each rank in a namespace of its own: on links without a rate,
+and on a shaped fabric where the network is the bottleneck.
+
+The same example, images and seed for both; images a second are of the timed steps. TCP's congestion control is cubic.
+"""
+
+from harness.bridge import Bridge
+from harness.cable import need_network_rights
+from harness.collectives import cubic
+from harness.fabric import Fabric, leaf_spine
+from harness.machine import describe
+from harness.meanwhile import summary
+from harness.report import cpu_note, row
+from harness.rounds import interleave, ratio, spread, text
+from harness.trainer import Trainer
+
+SUMMARY = "training ResNet-18 over heddle, beside Gloo"
+
+_MTU = 9000
+_FABRIC = {"leaves": 2, "spines": 4, "hosts_per_leaf": 2, "mtu": _MTU, "host_rate": "1Gbit/s",
+           "spine_rate": "200Mbit/s"}
+
+
+def add_arguments(parser):
+    parser.add_argument("--pairs", type=int, default=15, metavar="N", help="rounds [15]")
+    parser.add_argument("--steps", type=int, default=6, metavar="N", help="timed steps of a run [6]")
+    parser.add_argument("--ranks", type=int, action="append", metavar="N", help="so many ranks [2 and 4]")
+    parser.add_argument("--on", choices=["links", "fabric"], action="append", help="this network only [both]")
+    parser.add_argument("--batch", type=int, default=16, metavar="N", help="images a rank and step [16]")
+    parser.add_argument("--model", default="resnet18", help="a model of torchvision [resnet18]")
+
+
+class _Contest:
+    def __init__(self, network, trainer):
+        self.name, self._network, self._trainer = trainer.name, network, trainer
+
+    def run(self):
+        return self._trainer.run(self._network)
+
+
+class _Some:
+    """So many hosts of a network, spread over its leaves."""
+
+    def __init__(self, network, count):
+        step = len(network.hosts) // count
+        self.hosts = network.hosts[::step][:count]
+        self.address, self.device, self.inside = network.address, network.device, network.inside
+
+
+def _measure(arguments, on, ranks, progress):
+    words = ["--steps", arguments.steps, "--warm-up", 2, "--measure", 4, "--batch", arguments.batch, "--model",
+             arguments.model]
+    variables = {"HEDDLE_SHARED_MEMORY": "never"}
+    trainers = [Trainer("heddle", words, variables=variables), Trainer("gloo", words),
+                Trainer("heddle", words, "heddle again", variables)]
+    with Fabric(leaf_spine(**_FABRIC)) if on == "fabric" else Bridge(ranks, _MTU) as network:
+        with cubic(network):
+            samples = interleave([_Contest(_Some(network, ranks), one) for one in trainers], arguments.pairs, progress)
+    speed = {name: [run.result["images_per_s"] for run in runs] for name, runs in samples.items()}
+    losses = [runs[0].result["losses"] for name, runs in samples.items() if name != "heddle again"]
+    return {"on": on, "ranks": ranks,
+            "losses_differ_by": max(abs(a - b) for a, b in zip(*losses)),
+            "to_gloo": ratio(speed["heddle"], speed["gloo"]),
+            "to_itself": ratio(speed["heddle"], speed["heddle again"]),
+            "programs": [{"program": name, "images_per_s": spread(speed[name]),
+                          "split": {part: spread([run.result["split"][part] for run in runs])
+                                    for part in runs[0].result["split"]},
+                          "cpu_share": spread([run.meanwhile.cpu_share for run in runs]), "machine": summary(runs)}
+                         for name, runs in samples.items()]}
+
+
+def run(arguments, progress):
+    need_network_rights()
+    parts = [_measure(arguments, on, ranks, progress)
+             for on in arguments.on or ["links", "fabric"] for ranks in arguments.ranks or [2, 4]]
+    return {"scenario": "training", "machine": describe(), "model": arguments.model, "batch": arguments.batch,
+            "tcp_congestion_control": "cubic", "parts": parts}
+
+
+def show(document):
+    print(f"{document['model']}, {document['batch']} images a rank and step, TCP cubic; median (least to most)")
+    for part in document["parts"]:
+        where = "2 leaves, 4 spines of 200 Mb/s" if part["on"] == "fabric" else "links without a rate"
+        print(f"\n{part['ranks']} ranks, {where}; losses differ by at most {part['losses_differ_by']:.2g}")
+        row("", "images/s", "computing, ms", "communicating, ms", "both, ms", "blocked, ms")
+        for one in part["programs"]:
+            split = one["split"]
+            row(one["program"], text(one["images_per_s"]),
+                *(f"{split[name]['median'] * 1e3:.0f}" for name in ("compute_s", "communicate_s", "overlapped_s",
+                                                                  "exposed_s")))
+        print(f"  heddle to Gloo {text(part['to_gloo'], 2)}, to itself {text(part['to_itself'], 2)}")
+        cpu_note(part["programs"])

@@ -1,0 +1,109 @@
+"""What a newcomer came for, in one run: heddle beside TCP on a real fabric of this machine. A leaf-spine network of
+namespaces is brought up; a transfer, all-reduces and the training of ResNet-18 run over it, with heddle and with what
+there is without it (iperf3, Open MPI, Gloo). Each stage stands alone in a file of its own; one whose peers are not
+installed says so and is left out of the comparison.
+
+Where namespaces are not allowed, everything runs over loopback, and the report says so.
+"""
+
+import contextlib
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+from harness.collectives import Tools, cubic  # noqa: E402: found by the line above
+from harness.fabric import Fabric, leaf_spine  # noqa: E402
+from harness.failure import CannotMeasure  # noqa: E402
+from harness.machine import describe  # noqa: E402
+from harness.pair import built  # noqa: E402
+from harness.ranks import OneHost  # noqa: E402
+import collective  # noqa: E402
+import training  # noqa: E402
+import transfer  # noqa: E402
+
+SUMMARY = "heddle's main job on this machine: a transfer, all-reduces and a training, beside TCP"
+
+_STAGES = {"transfer": transfer, "allreduce": collective, "training": training}
+_FABRIC = {"leaves": 2, "spines": 4, "hosts_per_leaf": 2, "mtu": 9000, "host_rate": "1Gbit/s",
+           "spine_rate": "200Mbit/s"}
+
+
+def add_arguments(parser):
+    parser.add_argument("--only", action="append", choices=list(_STAGES), help="this stage only")
+    parser.add_argument("--seconds", type=int, default=4, metavar="N", help="of a transfer [4]")
+    parser.add_argument("--steps", type=int, default=6, metavar="N", help="of a training [6]")
+
+
+def _say(text):
+    print(text, flush=True)
+
+
+@contextlib.contextmanager
+def _network():
+    """The fabric and how it is described, or loopback and why."""
+    try:
+        _may_make_networks()
+        fabric = Fabric(leaf_spine(**_FABRIC))
+        with fabric:
+            with cubic(fabric):
+                yield fabric, ("a fabric of 2 leaves and 4 spines on this machine: 4 hosts at 1 Gb/s, every spine link "
+                               "at 200 Mb/s, MTU 9000; each host is a network namespace")
+        return
+    except CannotMeasure as failure:
+        reason = failure
+    _say(f"No network of namespaces can be made here ({reason}).\nEverything runs over loopback instead, which has no "
+         "links that fill up: the ratios below say little.")
+    with OneHost(4) as network:
+        yield network, "loopback"
+
+
+def _may_make_networks():
+    for tool in ("ip", "tc", "nft", "ethtool"):
+        if shutil.which(tool) is None:
+            raise CannotMeasure(f"`{tool}` is missing", "run scripts/setup")
+
+
+def run(arguments, progress):
+    began = time.monotonic()
+    version = subprocess.run([built("heddle"), "--version"], capture_output=True, text=True, check=False).stdout
+    machine = describe()
+    _say(f"{version.splitlines()[0] if version else 'heddle'} on Linux {machine['kernel']}, {machine['cores']} cores")
+    rows, skipped = [], []
+    with _network() as (network, description), Tools() as tools:
+        _say(f"{description}\n")
+        for number, name in enumerate(arguments.only or _STAGES):
+            stage = _STAGES[name]
+            _say(f"[{number + 1}/{len(arguments.only or _STAGES)}] {stage.TITLE}")
+            for row in stage.measure(network, tools, arguments, skipped.append):
+                rows.append(row)
+                _say("    " + _line(row))
+    document = {"scenario": "verify", "machine": machine, "network": description, "rows": rows, "skipped": skipped,
+                "wall_s": time.monotonic() - began}
+    wrong = [row for row in rows if row.get("wrong")]
+    document["exit_status"] = 1 if wrong or not rows else 0
+    return document
+
+
+def _line(row):
+    peer = f", {row['peer_name']} {row['peer']}" if row.get("peer") else ""
+    return f"{row['what']}: heddle {row['heddle']}{peer}"
+
+
+def show(document):
+    print(f"\n{'':42}{'heddle':>14}{'without':>14}   {'':24}faster")
+    for row in document["rows"]:
+        ratio = f"{row['ratio']:.2f}x" if row.get("ratio") else "-"
+        print(f"{row['what']:42}{row['heddle']:>14}{row.get('peer') or '-':>14}   {row.get('peer_name') or '':24}"
+              f"{ratio:>6}")
+    for line in document["skipped"]:
+        print(f"left out: {line}")
+    if document["network"] == "loopback":
+        print("\nverified: heddle works here, over loopback.")
+    elif document["exit_status"] == 0:
+        print("\nverified: heddle works here. Both sides send the same data over the same links; TCP puts a\n"
+              "connection on one spine, heddle spreads it over all four.")
+    print(f"took {document['wall_s']:.0f} s; more: docs/performance.md")
