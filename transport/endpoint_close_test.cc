@@ -232,7 +232,7 @@ TEST_F(CloseTest, AResetFromAnotherHostIsNotBelieved) {
   pair_->run_for(micros(200));
   const auto reset_from = [this](const Address& from) {
     std::array<std::byte, 18> packet{};
-    for (uint16_t path = 0; path < 8; ++path) {
+    for (uint16_t path = 0; path < 16; ++path) {
       for (uint64_t number = 1; number < 400; ++number) {
         write_reset({server_, path, number}, packet);
         pair_->inject(0, from, packet, 1, packet.size());

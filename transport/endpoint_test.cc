@@ -92,6 +92,7 @@ TEST_F(EndpointTest, LossIsRepaired) {
 
 TEST_F(EndpointTest, ADeadPathIsLeftAndComesBack) {
   PairOptions options;
+  options.endpoint.default_paths = 8;
   bool dead = false;
   options.drop = [&dead](int side, const TxBurst& burst, uint32_t) {
     return dead && side == 0 && burst.path == 3;

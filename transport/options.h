@@ -21,7 +21,7 @@ struct EndpointOptions {
   bool accept = false;                 // answer handshakes of others
   uint16_t reply_port = 0;             // where the datapath receives: peers answer to it
   uint16_t max_paths = 64;             // this side sends on at most so many entropies a connection
-  uint16_t default_paths = 8;          // and on so many where the connection does not say
+  uint16_t default_paths = 16;         // and on so many where the connection does not say
   uint32_t max_datagram_bytes = 1472;  // the largest UDP payload this host's interface passes
   uint16_t chunk_paths = 0;            // above 0: payload is written remotely on so many (placed.h)
   uint32_t chunk_bytes = 0;            // the largest such write

@@ -100,7 +100,7 @@ class Interrupt(unittest.TestCase):
             client.signal(program.INTERRUPT)
             self.assertEqual(client.wait(SAID_WITHIN_S), 130, client.said())
             self.assertTrue(any(re.search(r"goodput +=", line) for line in client.lines))
-            for row in (r"paths += 8: [\d.]+ ", r"segments += [1-9][\d,]+ bytes, round trip ",
+            for row in (r"paths += 16: [\d.]+ ", r"segments += [1-9][\d,]+ bytes, round trip ",
                         r"repeated += [\d.]+ %"):
                 self.assertTrue(any(re.search(row, line) for line in client.lines), client.said())
             serving.wait_for(r"gone: ", SAID_WITHIN_S)

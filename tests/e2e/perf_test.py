@@ -18,7 +18,7 @@ class Perf(unittest.TestCase):
         self.assertRegex(done.stdout, r"goodput += +[\d.]+ [GM]b/s +[\d.]+ [GM]B/s")
         self.assertRegex(done.stdout, r"lat:\n +half round trip += [\d.]+ [um]?s p50")
         self.assertRegex(done.stdout, r"cpu += [\d.]+ s/GB here +[\d.]+ s/GB there")
-        self.assertRegex(done.stdout, r"paths += 8: ")
+        self.assertRegex(done.stdout, r"paths += 16: ")
         self.assertEqual(done.stderr, "")
 
     def test_json_holds_what_programs_need(self):

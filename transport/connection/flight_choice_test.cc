@@ -112,7 +112,7 @@ TEST_F(FixedPathsTest, WhenAllFailPayloadTakesTheOthersUntilOneReturns) {
 TEST_F(FixedPathsTest, APathThatThereIsNotIsRefusedAndChangesNothing) {
   open();
   ASSERT_TRUE(fix({3}));
-  const Result<void> refused = fix({2, 8});
+  const Result<void> refused = fix({2, 16});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
   EXPECT_EQ(carriers(), Paths{3});
