@@ -15,7 +15,8 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from harness.collectives import Tools, cubic  # noqa: E402: found by the line above
+from harness.cable import need_network_rights  # noqa: E402: found by the line above
+from harness.collectives import Tools, cubic  # noqa: E402
 from harness.fabric import Fabric, leaf_spine  # noqa: E402
 from harness.failure import CannotMeasure  # noqa: E402
 from harness.machine import describe  # noqa: E402
@@ -62,6 +63,7 @@ def _network():
 
 
 def _may_make_networks():
+    need_network_rights()
     for tool in ("ip", "tc", "nft", "ethtool"):
         if shutil.which(tool) is None:
             raise CannotMeasure(f"`{tool}` is missing", "run scripts/setup")
@@ -69,6 +71,8 @@ def _may_make_networks():
 
 def run(arguments, progress):
     began = time.monotonic()
+    with contextlib.suppress(CannotMeasure):
+        need_network_rights()  # may start all of this anew, with these rights
     version = subprocess.run([built("heddle"), "--version"], capture_output=True, text=True, check=False).stdout
     machine = describe()
     _say(f"{version.splitlines()[0] if version else 'heddle'} on Linux {machine['kernel']}, {machine['cores']} cores")

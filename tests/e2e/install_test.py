@@ -20,13 +20,20 @@ def run(*words, **settings):
 
 
 class Install(unittest.TestCase):
-    def test_verify_measures_and_says_so(self):
-        # Long enough for more bytes than 32 bits count.
-        done = run(ROOT / "scripts" / "verify", program.HEDDLE, VERIFY_SECONDS="2")
+    def verify(self, *words):
+        done = run(ROOT / "scripts" / "verify", program.HEDDLE, *words)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("goodput", done.stdout)
-        self.assertIn("verified: heddle works here", done.stdout.splitlines()[-1])
         self.assertEqual(done.stderr, "")
+        self.assertIn("verified: heddle works here", done.stdout)
+        return done.stdout
+
+    def test_verify_measures_a_transfer_beside_tcp(self):
+        said = self.verify("--only", "transfer", "--seconds", 1)
+        self.assertRegex(said, r"one connection, Mb/s +\d+ +\d+ +TCP cubic, one flow +\d+\.\d\dx")
+
+    def test_verify_measures_all_reduces(self):
+        said = self.verify("--only", "allreduce")
+        self.assertRegex(said, r"all-reduce of 16 MiB, MB/s of bus +\d+")
 
     def test_verify_without_a_program_says_what_to_do(self):
         done = run(ROOT / "scripts" / "verify", "/nonexistent/heddle")
