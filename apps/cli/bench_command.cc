@@ -12,9 +12,12 @@
 
 #include "apps/cli/attachment.h"
 #include "apps/cli/bench/bench_call.h"
+#include "apps/cli/bench/bench_chart.h"
 #include "apps/cli/bench/bench_plan.h"
 #include "apps/cli/bench/bench_report.h"
 #include "apps/cli/interrupt.h"
+#include "apps/cli/run/plan.h"
+#include "apps/cli/run/supervisor.h"
 #include "apps/cli/settings.h"
 #include "apps/cli/terminal.h"
 #include "collectives/configured.h"
@@ -25,7 +28,8 @@ namespace heddle::cli {
 namespace {
 
 constexpr const char* kExample = R"(Example:
-  heddle run -n 4 -- heddle bench allreduce -b 8 -e 64M -f 2
+  heddle run -n 4 -- heddle bench allreduce -b 8 -e 64M -f 2 --plot allreduce.html
+  heddle bench alltoall --ranks h0,h1,h2,h3 -b 1K -e 4M -f 4
   mpirun -x HEDDLE_STORE=udp://node1:18701 -n 4 heddle bench alltoall -b 1M -e 16M -f 4
   HEDDLE_ALGORITHM=allreduce:tree heddle run -n 4 -- heddle bench allreduce -d half -o avg
 
@@ -105,19 +109,21 @@ class Bench {
       if (Result<void> ran = call.run(kPatience); !ran) return fail(ran.error());
     }
     const Nanos took = endpoint_.now() - began;
-    std::array<double, 2> sums = {to_micros(took) / options_.iterations, 0};
+    std::array<double, 2> sums = {0, 0};
     if (options_.check > 0) {
       call.fill();
       if (Result<void> ran = call.run(kPatience); !ran) return fail(ran.error());
-      sums[1] = static_cast<double>(call.wrong());
+      sums[0] = static_cast<double>(call.wrong());
     }
     if (Result<void> summed = sum(sums); !summed) return fail(summed.error());
+    const Result<double> all = over_ranks(to_micros(took) / options_.iterations);
+    if (!all) return fail(all.error());
     BenchTiming timing;
-    timing.time_us = sums[0] / communicator_.size();
+    timing.time_us = *all;
     timing.algbw_gbytes_per_s = static_cast<double>(row.bytes) / timing.time_us / 1e3;
     timing.busbw_gbytes_per_s =
         timing.algbw_gbytes_per_s * bus_factor(subject.collective, communicator_.size());
-    if (options_.check > 0) timing.wrong = static_cast<uint64_t>(sums[1]);
+    if (options_.check > 0) timing.wrong = static_cast<uint64_t>(sums[0]);
     return timing;
   }
 
@@ -130,12 +136,26 @@ class Bench {
     return {};
   }
 
+  // What -a wishes of the ranks' times.
+  Result<double> over_ranks(double own) {
+    using collectives::ReduceOp;
+    constexpr std::array<ReduceOp, 4> kOps = {ReduceOp::kSum, ReduceOp::kAverage, ReduceOp::kMin,
+                                              ReduceOp::kMax};
+    std::array<double, 2> values = {options_.average == 0 && !first_rank() ? 0.0 : own, 0};
+    const Result<void> done = combine(values, kOps[options_.average]);
+    return done ? Result<double>(values[0]) : fail(done.error());
+  }
+
   Result<void> sum(std::array<double, 2>& values) {
+    return combine(values, collectives::ReduceOp::kSum);
+  }
+
+  Result<void> combine(std::array<double, 2>& values, collectives::ReduceOp op) {
     const auto request = communicator_.all_reduce({.input = values.data(),
                                                    .output = values.data(),
                                                    .count = values.size(),
                                                    .type = collectives::DataType::kFloat64},
-                                                  collectives::ReduceOp::kSum);
+                                                  op);
     return request ? communicator_.wait(*request, kPatience) : fail(request.error());
   }
 
@@ -147,13 +167,23 @@ class Bench {
   std::vector<BenchRow> rows_;
 };
 
-Result<void> write_document(const std::string& path, const nlohmann::ordered_json& document) {
+Result<void> write_file(const std::string& path, const std::string& text, const char* option) {
   std::ofstream file(path);
-  file << document.dump(2) << "\n";
+  file << text;
   file.close();
   if (file) return {};
   return fail(ErrorCode::kSystem, fmt::format("cannot write '{}'", path), "the system refuses",
-              "give another path with -J");
+              fmt::format("give another path with {}", option));
+}
+
+Result<void> write_results(const BenchOptions& options, const std::vector<BenchRow>& rows,
+                           uint32_t ranks) {
+  if (!options.json_file.empty()) {
+    const std::string text = bench_document(rows, ranks).dump(2) + "\n";
+    if (auto written = write_file(options.json_file, text, "-J"); !written) return written;
+  }
+  if (options.plot_file.empty()) return {};
+  return write_file(options.plot_file, bench_chart(rows, ranks), "--plot");
 }
 
 Result<int> run_bench(const Config& config, const BenchOptions& options) {
@@ -178,17 +208,42 @@ Result<int> run_bench(const Config& config, const BenchOptions& options) {
   const Result<void> ran = bench.run();
   if (!ran && interrupted() != 0) return interrupted_exit_status();
   if (!ran) return fail(ran.error());
-  if (group->rank == 0 && !options.json_file.empty()) {
-    const Result<void> written =
-        write_document(options.json_file, bench_document(bench.rows(), group->size));
+  if (group->rank == 0) {
+    const Result<void> written = write_results(options, bench.rows(), group->size);
     if (!written) return fail(written.error());
   }
   return bench_wrong(bench.rows()) == 0 ? kDone : kFoundWrong;
 }
 
+// The command line of this process without the words that start ranks.
+std::vector<std::string> words_of_a_rank() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(file, word, '\0');) {
+    const bool starts_ranks = word == "--ranks" || word == "--lab";
+    if (starts_ranks) {
+      std::getline(file, word, '\0');
+    } else if (!word.starts_with("--ranks=") && !word.starts_with("--lab=")) {
+      words.push_back(word);
+    }
+  }
+  words[0] = "/proc/self/exe";
+  return words;
+}
+
+Result<int> start_ranks(const BenchOptions& options) {
+  Result<RunPlan> plan = plan_in_lab(options.lab, options.lab_hosts, 0);
+  if (!plan) return fail(plan.error());
+  plan->words = words_of_a_rank();
+  return run_ranks(*plan);
+}
+
 int run_bench_command(const Settings& settings, const BenchOptions& options) {
   const Result<Config> config = settings.load();
-  const Result<int> status = config ? run_bench(*config, options) : fail(config.error());
+  const bool starts = !options.lab_hosts.empty();
+  const Result<int> status = !config  ? fail(config.error())
+                             : starts ? start_ranks(options)
+                                      : run_bench(*config, options);
   if (status) return *status;
   print_error(status.error());
   return kCouldNotRun;
@@ -222,7 +277,24 @@ void add_bench_command(CLI::App& root, Invocation& invocation) {
       ->capture_default_str();
   bench->add_option("-r,--root", options->root, "of broadcast, reduce, gather and scatter")
       ->capture_default_str();
+  bench
+      ->add_option("-a,--average", options->average,
+                   "time of ranks: 0 rank 0's, 1 mean, 2 least, 3 most")
+      ->check(CLI::Range(0U, 3U))
+      ->capture_default_str();
+  bench
+      ->add_option("-z,--blocking", options->blocking,
+                   "as nccl-tests has it; each call ends before the next here, 0 or 1")
+      ->check(CLI::Range(0U, 1U));
   bench->add_option("-J,--json", options->json_file, "file for the results as JSON (rank 0)");
+  bench->add_option("--plot", options->plot_file, "file for a chart as an HTML page (rank 0)")
+      ->type_name("FILE");
+  auto* const hosts =
+      bench->add_option("--ranks", options->lab_hosts, "start the ranks on these hosts of a lab");
+  hosts->type_name("HOST,HOST");
+  bench->add_option("--lab", options->lab, "which lab [HEDDLE_LAB, or the only one]")
+      ->type_name("NAME")
+      ->needs(hosts);
   settings->offer("--bind", "bind", "ADDRESS");
   settings->offer("--store", "store", "URL");
   settings->offer("--algorithm", "algorithm", "COLLECTIVE:ALGORITHM,…");

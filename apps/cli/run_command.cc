@@ -12,7 +12,6 @@
 #include "apps/cli/run/plan.h"
 #include "apps/cli/run/supervisor.h"
 #include "apps/cli/terminal.h"
-#include "lab/lab.h"
 
 namespace heddle::cli {
 namespace {
@@ -49,15 +48,10 @@ Result<RunPlan> plan_of(const RunOptions& options) {
     plan.places = place_ranks(options.ranks, {""});
     return plan;
   }
-  Result<lab::Lab> lab = lab::open_lab(options.lab);
-  if (!lab) return fail(lab.error());
-  std::vector<std::string> known;
-  for (const topology::Host& host : lab->layout.topology.hosts) known.push_back(host.name);
-  const Result<std::vector<std::string>> hosts = choose_hosts(options.hosts, known);
-  if (!hosts) return fail(hosts.error());
-  const auto ranks = options.ranks == 0 ? static_cast<uint32_t>(hosts->size()) : options.ranks;
-  plan.places = place_ranks(ranks, *hosts);
-  plan.lab = std::move(*lab);
+  Result<RunPlan> placed = plan_in_lab(options.lab, options.hosts, options.ranks);
+  if (!placed) return placed;
+  plan.places = std::move(placed->places);
+  plan.lab = std::move(placed->lab);
   return plan;
 }
 

@@ -275,6 +275,26 @@ class Run(unittest.TestCase):
         self.assertRegex(done.stdout, r"0  h0 .*\n +1  h0 .*\n +2  h3 +(10\.0\.3\.1|\[fd.*\]):\d+\n +3  h3 ")
         self.assertIn("each reaches all others", done.stdout)
 
+    @unittest.skipIf(lab_fabric.missing(), f"no lab: {lab_fabric.missing()}")
+    def test_a_benchmark_starts_its_own_ranks_in_a_lab_and_draws_them(self):
+        topology, chart = (os.path.join(self.folder.name, name) for name in ("fabric.toml", "chart.html"))
+        with open(topology, "w", encoding="utf-8") as file:
+            file.write(lab_fabric.LEAF_SPINE)
+        done = program.run("lab", "run", topology, "--", program.HEDDLE, "bench", "allreduce", "--ranks", "h0,h1,h3",
+                           "-b", "1K", "-e", "64K", "-f", "8", "-n", "2", "-a", "3", "-z", "1", "--plot", chart)
+        with open(chart, encoding="utf-8") as file:
+            drawn = file.read()
+        os.remove(topology)
+        os.remove(chart)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("allreduce on 3 ranks", done.stdout)
+        self.assertEqual(drawn.count("<circle"), 2 * 2 * 3)
+
+    def test_a_benchmark_names_a_lab_that_there_is_not(self):
+        done = program.run("bench", "--ranks", "h0", "--lab", "nothing")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("nothing", done.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

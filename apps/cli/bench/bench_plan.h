@@ -30,7 +30,12 @@ struct BenchOptions {
   std::string op = "sum";
   std::string type = "float";
   uint32_t root = 0;
+  uint32_t average = 1;   // of ranks' times: rank 0's, the mean, the least, the most
+  uint32_t blocking = 1;  // for nccl-tests' scripts: calls on the same memory cannot overlap
   std::string json_file;
+  std::string plot_file;
+  std::string lab_hosts;  // "h0,h1": ranks are started there
+  std::string lab;
 };
 
 struct BenchPlan {

@@ -35,4 +35,17 @@ Result<std::vector<std::string>> choose_hosts(const std::string& list,
   return hosts;
 }
 
+Result<RunPlan> plan_in_lab(const std::string& name, const std::string& list, uint32_t ranks) {
+  Result<lab::Lab> lab = lab::open_lab(name);
+  if (!lab) return fail(lab.error());
+  std::vector<std::string> known;
+  for (const topology::Host& host : lab->layout.topology.hosts) known.push_back(host.name);
+  const Result<std::vector<std::string>> hosts = choose_hosts(list, known);
+  if (!hosts) return fail(hosts.error());
+  RunPlan plan;
+  plan.places = place_ranks(ranks == 0 ? static_cast<uint32_t>(hosts->size()) : ranks, *hosts);
+  plan.lab = std::move(*lab);
+  return plan;
+}
+
 }  // namespace heddle::cli

@@ -37,4 +37,8 @@ std::vector<RankPlace> place_ranks(uint32_t ranks, const std::vector<std::string
 Result<std::vector<std::string>> choose_hosts(const std::string& list,
                                               const std::vector<std::string>& known);
 
+// Ranks on hosts of a lab (all of them where `hosts` is empty), one on each where `ranks` is 0; the
+// command is left to the caller. Errors: no such lab or host.
+Result<RunPlan> plan_in_lab(const std::string& lab, const std::string& hosts, uint32_t ranks);
+
 }  // namespace heddle::cli
