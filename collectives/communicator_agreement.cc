@@ -8,12 +8,6 @@
 #include "collectives/reduction.h"
 
 namespace heddle::collectives {
-namespace {
-
-// Beyond all numbers of users' calls.
-constexpr uint64_t kFirstProbeNumber = uint64_t{1} << 62;
-
-}  // namespace
 
 void Communicator::Body::begin_agreement() {
   if (members_.rank == 0) options_.tuning.write(agreement_.data());

@@ -212,6 +212,8 @@ bool Communicator::Body::run(Running& running) {
     fail_all(running.execution.failure());
     return true;
   }
+  // Who was late may have come.
+  if (progress != Execution::Progress::kWaiting) late_.clear();
   const bool message = between_two(running.call);
   if (message && !running.posted && running.execution.posted()) {
     running.posted = true;

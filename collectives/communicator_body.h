@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,8 @@ namespace heddle::collectives {
 class Communicator::Body {
  public:
   static constexpr uint32_t kLanes = 8;
+  // Of the agreement's own calls: beyond all numbers of users' calls.
+  static constexpr uint64_t kFirstProbeNumber = uint64_t{1} << 62;
   static constexpr engine::Channel kMessageChannel = 1;
   static constexpr engine::Channel kFirstLane = 2;
 
@@ -125,6 +128,8 @@ class Communicator::Body {
   bool meet_itself();
   void finish_request(uint64_t request, bool ok);
   void heed_stalled();
+  void answer_stalled(uint32_t from, uint64_t number);
+  void note_late(const Late& late);
   bool advance_failing();
   bool settle();
   bool starts_now() const { return group_ == 0 && tuning_.has_value(); }
@@ -148,6 +153,7 @@ class Communicator::Body {
   std::unique_ptr<Fitting> fitting_;
   std::array<Past, 64> past_{};
   std::map<std::pair<uint32_t, uint64_t>, Signature> foretold_;  // by rank and number
+  std::set<std::pair<uint64_t, uint32_t>> late_;  // by number: ranks that have not made the call
   State state_ = State::kWorking;
   Nanos give_up_at_;
   Nanos ask_at_;

@@ -96,14 +96,25 @@ std::string Communicator::Body::waits_for() const {
   std::for_each(lanes_.begin(), lanes_.end(), consider);
   if (oldest == nullptr) std::for_each(messages_.begin(), messages_.end(), consider);
   if (oldest == nullptr) return "it has not begun";
+  const Signature signature = signature_of(oldest->call, oldest->number, members_.rank,
+                                           oldest->call.collective == Collective::kSend);
+  // Whom it waits for may itself only wait for one that has not come.
+  std::vector<uint32_t> missing;
+  for (auto it = late_.lower_bound({oldest->number, 0});
+       it != late_.end() && it->first == oldest->number; ++it) {
+    missing.push_back(it->second);
+  }
+  const bool late = !missing.empty();
+  if (!late) missing = oldest->execution.waits_for();
   std::string ranks;
-  for (const uint32_t rank : oldest->execution.waits_for()) {
+  for (const uint32_t rank : missing) {
     ranks += (ranks.empty() ? "" : ", ") + std::to_string(rank);
   }
   const bool many = ranks.find(',') != std::string::npos;
-  const Signature signature = signature_of(oldest->call, oldest->number, members_.rank,
-                                           oldest->call.collective == Collective::kSend);
-  return signature.text() + " waits for rank" + (many ? "s " : " ") + ranks;
+  const char* const why = !late  ? ""
+                          : many ? ", which have not called it"
+                                 : ", which has not called it";
+  return signature.text() + " waits for rank" + (many ? "s " : " ") + ranks + why;
 }
 
 // Where calls differ so that no message of theirs meets, this finds it.
@@ -111,6 +122,8 @@ void Communicator::Body::ask_stalled() {
   for (const auto& lane : lanes_) {
     if (!lane->busy) continue;
     for (const uint32_t rank : lane->execution.waits_for()) {
+      // Of two ranks the higher one connects, in its first call with the other.
+      if (!resources_->mesh.connected(rank)) note_late({lane->number, rank});
       resources_->mesh.tell_stalled(rank, lane->execution.signature_with(rank, true));
     }
   }
@@ -119,10 +132,13 @@ void Communicator::Body::ask_stalled() {
 void Communicator::Body::heed_stalled() {
   Mesh::Stalled stalled;
   while (resources_->mesh.poll_stalled(stalled)) {
+    answer_stalled(stalled.rank, stalled.signature.number);
     if (foretold_.size() < kMostForetold) {
       foretold_[{stalled.rank, stalled.signature.number}] = stalled.signature;
     }
   }
+  Late late;
+  while (resources_->mesh.poll_late(late)) note_late(late);
   std::erase_if(foretold_, [this](const auto& item) {
     const auto& [from, theirs] = item;
     const Past& past = past_[theirs.number % past_.size()];
@@ -135,6 +151,30 @@ void Communicator::Body::heed_stalled() {
     }
     return true;
   });
+}
+
+// So all ranks that wait for each other hear of the one that is missing, however far away.
+void Communicator::Body::answer_stalled(uint32_t from, uint64_t number) {
+  if (number >= kFirstProbeNumber) return;
+  if (number >= next_number_) {
+    resources_->mesh.tell_late(from, {number, members_.rank});
+    return;
+  }
+  for (auto it = late_.lower_bound({number, 0}); it != late_.end() && it->first == number; ++it) {
+    resources_->mesh.tell_late(from, {number, it->second});
+  }
+}
+
+// Of calls that are over nothing is kept.
+void Communicator::Body::note_late(const Late& late) {
+  uint64_t oldest = next_started_;
+  for (const auto& lane : lanes_) {
+    if (lane->busy) oldest = std::min(oldest, lane->number);
+  }
+  late_.erase(late_.begin(), late_.lower_bound({oldest, 0}));
+  if (late.rank == members_.rank || late.number < oldest || late_.size() >= kMostForetold) return;
+  // Told once: who asked before this was known does not have to ask again.
+  if (late_.insert({late.number, late.rank}).second) resources_->mesh.spread_late(late);
 }
 
 // --- the end ---

@@ -133,6 +133,39 @@ TEST(CommunicatorFailure, AWaitThatEndsNamesWhoIsMissing) {
   });
 }
 
+TEST(CommunicatorFailure, ARankThatHasNotCalledIsNamedByThoseWhoWaitForOthers) {
+  // In a ring each waits for its neighbour, which may itself only wait.
+  LocalOptions options{.ranks = 5};
+  options.communicator.stalled_after = millis(10);
+  options.communicator.tuning.pinned[static_cast<size_t>(Collective::kAllReduce)] =
+      Algorithm::kRing;
+  LocalRanks ranks(options);
+  std::atomic<int> told = 0;
+  ranks.run([&told](Communicator& communicator) {
+    std::vector<float> memory(1000);
+    ASSERT_EQ(failure_of(communicator, communicator.barrier()), "no failure");
+    if (communicator.rank() == 2) {
+      while (told < 4) communicator.test(Request{1}).has_value();
+    }
+    const Request request = communicator.all_reduce(of(memory, 1000), ReduceOp::kSum).value();
+    if (communicator.rank() != 2) {
+      const std::string right =
+          "allreduce of 1000 float, sum waits for rank 2, which has not called it";
+      std::string text;
+      const Nanos until = seconds(20);
+      for (Nanos waited; waited < until && !contains(text, right); waited += millis(5)) {
+        const Result<void> ended = communicator.wait(request, millis(5));
+        ASSERT_FALSE(ended);
+        ASSERT_EQ(ended.error().code, ErrorCode::kTimeout);
+        text = ended.error().message();
+      }
+      EXPECT_TRUE(contains(text, right));
+      ++told;
+    }
+    EXPECT_TRUE(communicator.wait(request, kPatience));
+  });
+}
+
 TEST(CommunicatorFailure, AbortEndsAllCallsAndAnotherCommunicatorWorks) {
   LocalRanks ranks({.ranks = 4});
   ranks.run_with_links([&ranks](uint32_t rank, const std::shared_ptr<Links>& links) {

@@ -11,6 +11,7 @@ constexpr uint8_t kVersion = 1;
 constexpr size_t kHelloBytes = 2 + 8 + 4 + 4;
 constexpr size_t kFailureHead = 2 + 1 + 4;
 constexpr size_t kStalledBytes = 2 + Signature::kBytes;
+constexpr size_t kLateBytes = 2 + 8 + 4;
 
 class Writer {
  public:
@@ -71,9 +72,16 @@ size_t write_stalled(const Signature& signature, std::byte* bytes) {
   return writer.written() + Signature::kBytes;
 }
 
+size_t write_late(const Late& late, std::byte* bytes) {
+  Writer writer(bytes, ControlKind::kLate);
+  writer.put(late.number, 8);
+  writer.put(late.rank, 4);
+  return writer.written();
+}
+
 std::optional<ControlKind> control_kind(std::span<const std::byte> bytes) {
   for (const ControlKind kind :
-       {ControlKind::kHello, ControlKind::kFailure, ControlKind::kStalled}) {
+       {ControlKind::kHello, ControlKind::kFailure, ControlKind::kStalled, ControlKind::kLate}) {
     if (is(bytes, kind, 2)) return kind;
   }
   return std::nullopt;
@@ -101,6 +109,11 @@ std::optional<Failure> read_failure(std::span<const std::byte> bytes) {
 std::optional<Signature> read_stalled(std::span<const std::byte> bytes) {
   if (!is(bytes, ControlKind::kStalled, kStalledBytes)) return std::nullopt;
   return Signature::read(bytes.data() + 2);
+}
+
+std::optional<Late> read_late(std::span<const std::byte> bytes) {
+  if (!is(bytes, ControlKind::kLate, kLateBytes)) return std::nullopt;
+  return Late{.number = take(bytes, 2, 8), .rank = static_cast<uint32_t>(take(bytes, 10, 4))};
 }
 
 }  // namespace heddle::collectives

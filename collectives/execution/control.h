@@ -32,18 +32,28 @@ struct Failure {
   std::string text;
 };
 
-enum class ControlKind : uint8_t { kHello = 1, kFailure = 2, kStalled = 3 };
+enum class ControlKind : uint8_t { kHello = 1, kFailure = 2, kStalled = 3, kLate = 4 };
+
+// The answer to one that waits in a call: a rank that has not made it yet, if not the sender, then
+// one of whom the sender heard.
+struct Late {
+  uint64_t number = 0;  // of the call
+  uint32_t rank = 0;
+  bool operator==(const Late&) const = default;
+};
 
 // Each returns the bytes written; `bytes` has kControlBytes. A failure's text is cut to fit.
 size_t write_hello(const Hello& hello, std::byte* bytes);
 size_t write_failure(const Failure& failure, std::byte* bytes);
 // The sender waits for a message of this call.
 size_t write_stalled(const Signature& signature, std::byte* bytes);
+size_t write_late(const Late& late, std::byte* bytes);
 
 // Nothing where the bytes make no sense.
 std::optional<ControlKind> control_kind(std::span<const std::byte> bytes);
 std::optional<Hello> read_hello(std::span<const std::byte> bytes);
 std::optional<Failure> read_failure(std::span<const std::byte> bytes);
 std::optional<Signature> read_stalled(std::span<const std::byte> bytes);
+std::optional<Late> read_late(std::span<const std::byte> bytes);
 
 }  // namespace heddle::collectives

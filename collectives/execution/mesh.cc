@@ -124,6 +124,16 @@ void Mesh::tell_stalled(uint32_t rank, const Signature& signature) {
   say(rank, [&signature](std::byte* bytes) { return write_stalled(signature, bytes); });
 }
 
+void Mesh::tell_late(uint32_t rank, const Late& late) {
+  say(rank, [&late](std::byte* bytes) { return write_late(late, bytes); });
+}
+
+void Mesh::spread_late(const Late& late) {
+  for (const uint32_t rank : connected_) {
+    if (rank != late.rank) tell_late(rank, late);
+  }
+}
+
 bool Mesh::all_told() {
   std::erase_if(sayings_, [this](Saying& saying) {
     if (!endpoint_.peek(saying.send).done) return false;
@@ -161,7 +171,16 @@ void Mesh::handle_control(uint32_t rank, std::span<const std::byte> bytes) {
     note(std::move(*failure));
   } else if (const std::optional<Signature> signature = read_stalled(bytes)) {
     stalled_.push_back({rank, *signature});
+  } else if (const std::optional<Late> late = read_late(bytes);
+             late && late->rank < peers_.size()) {
+    late_.push_back(*late);
   }
+}
+
+bool Mesh::poll_late(Late& late) {
+  if (late_.empty()) return false;
+  late = late_.pop_front();
+  return true;
 }
 
 bool Mesh::poll_stalled(Stalled& stalled) {

@@ -40,10 +40,16 @@ class Mesh final : public LinkUser {
   bool said_goodbye(uint32_t rank);
   // A peer that waits for a call, and for which.
   bool poll_stalled(Stalled& stalled);
+  // Who has not made a call, as a peer said.
+  bool poll_late(Late& late);
+  bool connected(uint32_t rank) const { return peers_[rank].connection != 0; }
 
   // Tells every rank that is connected, or connects before abort().
   void tell(const Failure& failure);
   void tell_stalled(uint32_t rank, const Signature& signature);
+  void tell_late(uint32_t rank, const Late& late);
+  // All that are connected, but the one that is late.
+  void spread_late(const Late& late);
   // All that was said has arrived, or cannot.
   bool all_told();
 
@@ -85,6 +91,7 @@ class Mesh final : public LinkUser {
   std::vector<uint32_t> connected_;  // ranks, in the order in which they were
   std::vector<Saying> sayings_;
   Ring<Stalled> stalled_;
+  Ring<Late> late_;
   std::optional<Failure> failure_;
   std::optional<Failure> told_;  // to all
   bool aborted_ = false;
