@@ -6,7 +6,7 @@ endif()
 
 set(libraries heddle_revision)
 foreach(room IN LISTS HEDDLE_ROOMS)
-  if(room STREQUAL "tests" OR room STREQUAL "bench" OR room STREQUAL "apps")
+  if(room MATCHES "^(tests|bench|apps|plugins)$")
     continue()
   endif()
   list(APPEND libraries heddle_${room})

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "collectives/configured.h"
+#include "collectives/rendezvous.h"
 #include "engine/configured.h"
 
 namespace heddle::collectives {
@@ -15,17 +16,35 @@ DrivenEndpoint::DrivenEndpoint(Config config, CommunicatorOptions options,
       endpoint_(std::move(endpoint)),
       thread_(std::make_unique<ProgressThread>(*endpoint_)) {}
 
-Result<std::shared_ptr<DrivenEndpoint>> DrivenEndpoint::open(const Config& config) {
+Result<std::unique_ptr<engine::Endpoint>> DrivenEndpoint::open_endpoint(const Config& config) {
   Result<engine::Options> options = configured_rank_options(config);
   if (!options) return fail(options.error());
   // The progress thread is the one that drives, whatever `drive` says.
   options->drive = engine::Drive::kInline;
+  return engine::Endpoint::open(engine::configured_network(config), *options);
+}
+
+Result<std::shared_ptr<DrivenEndpoint>> DrivenEndpoint::open(const Config& config) {
   const Result<CommunicatorOptions> tuned = configured_communicator_options(config);
   if (!tuned) return fail(tuned.error());
-  Result<std::unique_ptr<engine::Endpoint>> endpoint =
-      engine::Endpoint::open(engine::configured_network(config), *options);
+  Result<std::unique_ptr<engine::Endpoint>> endpoint = open_endpoint(config);
   if (!endpoint) return fail(endpoint.error());
   return std::shared_ptr<DrivenEndpoint>(new DrivenEndpoint(config, *tuned, std::move(*endpoint)));
+}
+
+Result<DrivenEndpoint::Met> DrivenEndpoint::meet(const Config& config,
+                                                 std::span<const std::string> environment) {
+  const Result<MeetOptions> meeting = meet_options(config, environment);
+  if (!meeting) return fail(meeting.error());
+  const Result<CommunicatorOptions> tuned = configured_communicator_options(config);
+  if (!tuned) return fail(tuned.error());
+  Result<std::unique_ptr<engine::Endpoint>> endpoint = open_endpoint(config);
+  if (!endpoint) return fail(endpoint.error());
+  Result<Group> group = collectives::meet(**endpoint, *meeting);
+  if (!group) return fail(group.error());
+  return Met{
+      std::shared_ptr<DrivenEndpoint>(new DrivenEndpoint(config, *tuned, std::move(*endpoint))),
+      std::move(*group)};
 }
 
 }  // namespace heddle::collectives

@@ -4,10 +4,13 @@
 #pragma once
 
 #include <memory>
+#include <span>
+#include <string>
 
 #include "base/config.h"
 #include "base/result.h"
 #include "collectives/communicator.h"
+#include "collectives/group.h"
 #include "collectives/progress_thread.h"
 #include "engine/endpoint.h"
 
@@ -17,6 +20,10 @@ class DrivenEndpoint {
  public:
   // Errors: those of configured options, and of opening an endpoint.
   static Result<std::shared_ptr<DrivenEndpoint>> open(const Config& config);
+  // The same once its ranks have met, by the rank and store that `environment` names. Errors: those
+  // of collectives::meet_options() and meet() too.
+  struct Met;
+  static Result<Met> meet(const Config& config, std::span<const std::string> environment);
   DrivenEndpoint(const DrivenEndpoint&) = delete;
   DrivenEndpoint& operator=(const DrivenEndpoint&) = delete;
 
@@ -29,6 +36,7 @@ class DrivenEndpoint {
   }
 
  private:
+  static Result<std::unique_ptr<engine::Endpoint>> open_endpoint(const Config& config);
   DrivenEndpoint(Config config, CommunicatorOptions options,
                  std::unique_ptr<engine::Endpoint> endpoint);
 
@@ -36,6 +44,11 @@ class DrivenEndpoint {
   const CommunicatorOptions options_;
   const std::unique_ptr<engine::Endpoint> endpoint_;
   const std::unique_ptr<ProgressThread> thread_;  // goes before the endpoint
+};
+
+struct DrivenEndpoint::Met {
+  std::shared_ptr<DrivenEndpoint> endpoint;
+  Group group;
 };
 
 }  // namespace heddle::collectives

@@ -1,0 +1,155 @@
+// heddle.h: heddle's collectives for programs in C, and in whatever calls C. Pure C99.
+//
+// A process is one rank. It makes communicators, calls collectives on them, and asks for their end;
+// data moves in a thread of heddle's own meanwhile. Every function may be called by any thread. The
+// order of calls on a communicator is that in which they are made, and has to be the same on all
+// ranks. Memory of a call stays as it is until the call has ended.
+//
+// Each function tells how it went, and heddle_error() why: what failed, the reason, what to do.
+// Nothing is thrown, no signal is handled, nothing is printed (but see the setting `log`). After
+// fork() a child makes communicators of its own; those of its parent answer HEDDLE_CLOSED there.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What this header describes; see heddle_version(). */
+enum { HEDDLE_VERSION_MAJOR = 0, HEDDLE_VERSION_MINOR = 1 };
+
+typedef enum heddle_status {
+  HEDDLE_OK = 0,
+  HEDDLE_INVALID = 1,     /* the call makes no sense */
+  HEDDLE_UNAVAILABLE = 2, /* not there now */
+  HEDDLE_PERMISSION = 3,  /* the system refuses */
+  HEDDLE_IN_USE = 4,      /* somebody else has it */
+  HEDDLE_TIMEOUT = 5,     /* not in time; where a request is asked for, it is still under way */
+  HEDDLE_PEER_DEAD = 6,   /* a rank is gone */
+  HEDDLE_CANCELLED = 7,   /* a rank gave up, or ended the communicator */
+  HEDDLE_TRUNCATED = 8,   /* a message was larger than its receive */
+  HEDDLE_CLOSED = 9,      /* the communicator has ended, or is a parent's */
+  HEDDLE_VERSION = 10,    /* two versions that do not understand each other */
+  HEDDLE_EXHAUSTED = 11,  /* a bound is reached, or memory */
+  HEDDLE_SYSTEM = 12      /* the operating system failed */
+} heddle_status;
+
+typedef enum heddle_type {
+  HEDDLE_INT8 = 0,
+  HEDDLE_UINT8 = 1,
+  HEDDLE_INT32 = 2,
+  HEDDLE_UINT32 = 3,
+  HEDDLE_INT64 = 4,
+  HEDDLE_UINT64 = 5,
+  HEDDLE_FLOAT16 = 6,
+  HEDDLE_BFLOAT16 = 7,
+  HEDDLE_FLOAT32 = 8,
+  HEDDLE_FLOAT64 = 9,
+  HEDDLE_INT16 = 10,
+  HEDDLE_UINT16 = 11
+} heddle_type;
+
+typedef enum heddle_op {
+  HEDDLE_SUM = 0,
+  HEDDLE_PRODUCT = 1,
+  HEDDLE_MIN = 2,
+  HEDDLE_MAX = 3,
+  HEDDLE_AVERAGE = 4
+} heddle_op;
+
+typedef struct heddle_comm heddle_comm;       /* a communicator */
+typedef struct heddle_request heddle_request; /* a call under way, or a group of them */
+
+enum { HEDDLE_FOREVER = -1 }; /* as a timeout in milliseconds */
+
+/* "0.1.0"; what the library is, where the numbers above say what a program was compiled for. */
+const char* heddle_version(void);
+/* Why the last call of this thread that was not HEDDLE_OK failed, in one line; "" before. It stays
+ * until the next such call of this thread. */
+const char* heddle_error(void);
+/* "timeout"; "?" for what is no status. */
+const char* heddle_status_name(heddle_status status);
+
+/* --- communicators --- */
+
+/* All ranks of the run: who they are says the launcher's environment (`heddle run`, torchrun, Open
+ * MPI, Slurm, or HEDDLE_RANK, HEDDLE_SIZE and HEDDLE_STORE by hand), how they speak the settings of
+ * heddle (HEDDLE_*, heddle.toml). Waits until all have come, `rendezvous_timeout_ms` at most. */
+heddle_status heddle_init(heddle_comm** world);
+/* The same for who is told by the program: `store` is "udp://HOST:PORT" or "file:///PATH". */
+heddle_status heddle_create(uint32_t rank, uint32_t size, const char* store, heddle_comm** world);
+/* Ranks that name the same colour make a communicator, in the order of `key` and then of their
+ * ranks. All ranks call it, and it waits for all. *part is NULL for a negative colour. */
+heddle_status heddle_split(heddle_comm* comm, int32_t colour, int32_t key, heddle_comm** part);
+/* Calls under way end, here and on all ranks. NULL is nothing. The last communicator of those that
+ * were split from one waits until goodbye is said, 3 s at most. */
+void heddle_destroy(heddle_comm* comm);
+uint32_t heddle_rank(const heddle_comm* comm);
+uint32_t heddle_size(const heddle_comm* comm);
+/* Ends all calls, here and on all other ranks; the communicator is of no more use. */
+heddle_status heddle_abort(heddle_comm* comm);
+/* HEDDLE_OK while it works, otherwise why it has failed. */
+heddle_status heddle_failure(const heddle_comm* comm);
+
+/* --- calls: with a request they return at once, with NULL they wait for their end ---
+ *
+ * `count` is in elements: of the whole (all_reduce, broadcast, reduce, send, receive), or of one
+ * rank's block (the others), so that the larger buffer has count times the number of ranks. In
+ * place: both buffers are the same memory, or the smaller one lies where its rank's block is in the
+ * larger. Buffers that a rank has no part in (the output of reduce on all but the root) may be
+ * NULL. */
+
+heddle_status heddle_all_reduce(heddle_comm* comm, const void* input, void* output, uint64_t count,
+                                heddle_type type, heddle_op op, heddle_request** request);
+heddle_status heddle_reduce_scatter(heddle_comm* comm, const void* input, void* output,
+                                    uint64_t count, heddle_type type, heddle_op op,
+                                    heddle_request** request);
+heddle_status heddle_reduce(heddle_comm* comm, const void* input, void* output, uint64_t count,
+                            heddle_type type, heddle_op op, uint32_t root,
+                            heddle_request** request);
+heddle_status heddle_all_gather(heddle_comm* comm, const void* input, void* output, uint64_t count,
+                                heddle_type type, heddle_request** request);
+heddle_status heddle_broadcast(heddle_comm* comm, const void* input, void* output, uint64_t count,
+                               heddle_type type, uint32_t root, heddle_request** request);
+heddle_status heddle_gather(heddle_comm* comm, const void* input, void* output, uint64_t count,
+                            heddle_type type, uint32_t root, heddle_request** request);
+heddle_status heddle_scatter(heddle_comm* comm, const void* input, void* output, uint64_t count,
+                             heddle_type type, uint32_t root, heddle_request** request);
+heddle_status heddle_all_to_all(heddle_comm* comm, const void* input, void* output, uint64_t count,
+                                heddle_type type, heddle_request** request);
+/* Counts and offsets in elements, one for each rank; read before it returns. */
+heddle_status heddle_all_to_all_v(heddle_comm* comm, const void* input,
+                                  const uint64_t* send_counts, const uint64_t* send_offsets,
+                                  void* output, const uint64_t* receive_counts,
+                                  const uint64_t* receive_offsets, heddle_type type,
+                                  heddle_request** request);
+heddle_status heddle_barrier(heddle_comm* comm, heddle_request** request);
+/* Messages between two ranks meet in the order of their calls there. A send ends when its receive
+ * is there. */
+heddle_status heddle_send(heddle_comm* comm, const void* input, uint64_t count, heddle_type type,
+                          uint32_t to, heddle_request** request);
+heddle_status heddle_receive(heddle_comm* comm, void* output, uint64_t count, heddle_type type,
+                             uint32_t from, heddle_request** request);
+
+/* Calls of this thread from here to heddle_group_end() begin together there. They are given NULL
+ * for their requests and return at once; the request of the group is done when all are. */
+heddle_status heddle_group_start(void);
+heddle_status heddle_group_end(heddle_request** request);
+
+/* --- ends of calls --- */
+
+/* Whether it has ended, without waiting. */
+heddle_status heddle_test(heddle_request** request, int* done);
+/* Waits for `timeout_ms` at most. HEDDLE_TIMEOUT names the ranks that are waited for; then it is
+ * still under way, and may be waited for again.
+ * Both: when it has ended, well or not, the request is freed and set to NULL. NULL has ended well.
+ */
+heddle_status heddle_wait(heddle_request** request, int64_t timeout_ms);
+/* Nobody will ask. The call goes on, and so its memory has to stay. */
+void heddle_forget(heddle_request** request);
+
+#ifdef __cplusplus
+}
+#endif
