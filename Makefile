@@ -3,13 +3,15 @@
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 PRESET ?= release
+PYTHON ?= /usr/bin/python3
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test verify install uninstall asan tsan fuzz bench format tidy clean
+.PHONY: help setup build test verify install uninstall asan tsan fuzz bench format tidy clean \
+        torch install-torch uninstall-torch
 
 help: ## list these commands
 	@echo "heddle: make COMMAND"
-	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
 	@echo "Settings: PREFIX=$(PREFIX) JOBS=$(JOBS) PRESET=$(PRESET) SECONDS=$(or $(SECONDS),60)"
 
 setup: ## install what the build needs (quiet when nothing is missing)
@@ -18,7 +20,8 @@ setup: ## install what the build needs (quiet when nothing is missing)
 build: setup ## build the program at build/release/bin/heddle
 	@scripts/build $(PRESET) $(JOBS)
 
-test: build ## build and run all tests
+test: build ## build and run all tests, those of PyTorch's backend where there is torch
+	@cmake --build build/$(PRESET) --target heddle_torch --parallel $(JOBS)
 	@scripts/run_tests $(PRESET) $(JOBS)
 
 verify: build ## build, then measure a transfer between two network namespaces
@@ -29,6 +32,17 @@ install: build ## install below PREFIX (make install PREFIX=/opt/heddle)
 
 uninstall: ## remove exactly what make install wrote
 	@scripts/uninstall build/$(PRESET)/install_manifest.txt
+
+torch: ## build PyTorch's backend at build/release/python (docs/pytorch.md)
+	@scripts/setup --torch
+	@cmake --preset $(PRESET) >/dev/null  # torch may have come since
+	@scripts/build $(PRESET) $(JOBS) --target heddle_torch heddle
+
+install-torch: torch ## put it where PYTHON finds it (make install-torch PYTHON=venv/bin/python)
+	@scripts/install_torch --python "$(PYTHON)" --package build/$(PRESET)/python/heddle_torch
+
+uninstall-torch: ## take it away again
+	@scripts/install_torch --remove --python "$(PYTHON)"
 
 asan: setup ## run all tests with the address and undefined-behaviour sanitizers
 	@scripts/build asan $(JOBS)

@@ -82,8 +82,8 @@ def head(file):
 def file_name(file):
     stem = file.name.split(".")[0]
     violations = []
-    if (file.is_cxx or file.name.endswith((".py", ".cmake"))) and \
-            not re.fullmatch(r"[a-z][a-z0-9_]*", stem):
+    named_by_us = (file.is_cxx or file.name.endswith((".py", ".cmake"))) and file.name != "__init__.py"
+    if named_by_us and not re.fullmatch(r"[a-z][a-z0-9_]*", stem):
         violations.append(Violation("file_name", file.path, 1, "is not snake_case"))
     for word in [*file.path.split("/")[:-1], stem]:
         if _EMPTY_NAME.search(word.lower().replace("-", "_")):

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""heddle_torch as its users run it: ranks that `heddle run` starts on loopback, with the Python that it was
+built for. Importing torch takes seconds, so that one start of ranks makes many checks.
+"""
+
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import lab_fabric
+import program
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+PYTHON = os.environ.get("HEDDLE_TORCH_PYTHON", "/usr/bin/python3")
+BUILT = pathlib.Path(os.environ.get("HEDDLE_TORCH_PACKAGE", "/nonexistent"))
+MISSING = os.environ.get("HEDDLE_TORCH_MISSING", "")
+if not MISSING and not BUILT.is_dir():
+    MISSING = "heddle_torch is not built: make torch"
+
+
+def settings(folder=BUILT.parent):
+    return {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONWARNINGS": "ignore",
+            "OMP_NUM_THREADS": "1", "HEDDLE_BIND": "127.0.0.1"}
+
+
+def run_ranks(size, *words):
+    return program.run("run", "-n", size, "--", PYTHON, *words, settings=settings(), timeout=200)
+
+
+@unittest.skipIf(MISSING, MISSING)
+class Backend(unittest.TestCase):
+    def expect_passed(self, done, *names):
+        self.assertEqual(done.returncode, 0, f"{done.stdout}\n{done.stderr}")
+        passed = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("passed ")]
+        for name in names:
+            self.assertIn(name, passed, done.stdout)
+        return passed
+
+    def folder(self):
+        made = tempfile.TemporaryDirectory(prefix="heddle-torch-test-")
+        self.addCleanup(made.cleanup)
+        return made.name
+
+    def test_every_method_gives_what_it_must(self):
+        seed = random.randrange(1_000_000)
+        print(f"methods.py {seed}", file=sys.stderr, flush=True)
+        done = run_ranks(3, HERE / "testing" / "methods.py", seed)
+        checks = [line.split("check_")[1].split("(")[0]
+                  for line in (HERE / "testing" / "methods.py").read_text().splitlines()
+                  if line.startswith("    def check_")]
+        self.assertGreater(len(checks), 20)
+        self.expect_passed(done, *checks)
+
+    def test_groups_are_made_again_and_a_process_may_just_end(self):
+        done = run_ranks(3, HERE / "testing" / "life.py", "made_again", self.folder())
+        self.expect_passed(done, "made_again")
+
+    @unittest.skipIf(lab_fabric.missing(), f"no lab: {lab_fabric.missing()}")
+    def test_ranks_on_hosts_of_a_lab_learn_where_they_are(self):
+        topology = pathlib.Path(self.folder()) / "fabric.toml"
+        topology.write_text(lab_fabric.LEAF_SPINE)
+        words = [program.HEDDLE, "run", "-n", "3", "--hosts", "h0,h1,h3", "--", PYTHON,
+                 HERE / "testing" / "life.py", "made_again", self.folder()]
+        named = settings()
+        del named["HEDDLE_BIND"]
+        done = program.run("lab", "run", topology, "--", *words, settings=named, timeout=200)
+        self.expect_passed(done, "made_again")
+
+    def test_who_is_missing_is_named(self):
+        done = run_ranks(3, HERE / "testing" / "life.py", "missing")
+        self.expect_passed(done, "late_rank_is_named", "wait_with_a_time_is_no_end", "monitored_barrier_names_all",
+                           "absent_rank_is_named", "child_is_refused", "dead_rank_is_named")
+
+    def test_sharded_training_and_pipelines(self):
+        self.expect_passed(run_ranks(3, HERE / "testing" / "patterns.py"), "sharded", "pipeline")
+
+    def train(self, backend, *words):
+        done = run_ranks(2, HERE / "examples" / "train.py", "--backend", backend, "--model", "small", "--json",
+                         "--warm-up", 0, *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_training_learns_and_loses_as_with_gloo(self):
+        ours = self.train("heddle", "--steps", 60, "--measure", 2, "--bucket-mb", 0.05)
+        theirs = self.train("gloo", "--steps", 60, "--measure", 0, "--bucket-mb", 0.05)
+        for mine, right in zip(ours["losses"], theirs["losses"], strict=True):
+            self.assertAlmostEqual(mine, right, delta=1e-3 * max(1.0, right))
+        self.assertLess(sum(ours["losses"][-5:]) / 5, 0.8 * ours["losses"][0])
+        self.assertNotIn("split", theirs)
+        for part in ("compute_s", "communicate_s", "overlapped_s", "exposed_s"):
+            self.assertGreater(ours["split"][part], 0)
+
+    def test_training_reads_cifar_files(self):
+        folder = pathlib.Path(self.folder())
+        rows = bytes(value for image in range(64) for value in [image % 10] + [image * 3 % 256] * 3072)
+        (folder / "data_batch_1.bin").write_bytes(rows)
+        result = self.train("heddle", "--steps", 2, "--measure", 0, "--cifar", folder)
+        self.assertEqual(result["data"], "CIFAR-10")
+        done = run_ranks(1, HERE / "examples" / "train.py", "--cifar", self.folder())
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("no data_batch_*.bin", done.stderr)
+
+    def test_it_is_installed_and_removed(self):
+        folder = pathlib.Path(self.folder())
+        (folder / "other.py").write_text("")
+        for words, left in ((["--to", folder], True), (["--remove", "--to", folder], False)):
+            done = subprocess.run([ROOT / "scripts" / "install_torch", "--package", BUILT, "--python", PYTHON, *words],
+                                  capture_output=True, text=True, check=False, timeout=100)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual((folder / "heddle_torch").is_dir(), left)
+            if left:
+                done = subprocess.run([PYTHON, "-c", "import heddle_torch; print(heddle_torch.__file__)"], text=True,
+                                      env=program.environment(**settings(folder)), capture_output=True, check=False,
+                                      cwd=folder, timeout=100)
+                self.assertIn(str(folder), done.stdout, done.stderr)
+        self.assertEqual([path.name for path in folder.iterdir()], ["other.py"])
+
+
+if __name__ == "__main__":
+    unittest.main()

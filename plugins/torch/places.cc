@@ -1,0 +1,205 @@
+// Places: see places.h. Each rank writes a line: the network that it is in (two processes with the
+// same can reach each other by loopback), its port, the address that it is bound to or has learned,
+// and its name. Rank 0's line also has the number of the communicator.
+#include "plugins/torch/places.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <sstream>
+#include <vector>
+
+#include "collectives/configured.h"
+#include "collectives/rendezvous.h"
+#include "engine/addresses.h"
+#include "engine/configured.h"
+#include "engine/seed.h"
+
+namespace heddle::pytorch {
+namespace {
+
+constexpr const char* kNone = "-";
+
+struct Place {
+  std::string network;
+  uint16_t port = 0;
+  std::string address = kNone;  // without port
+  uint64_t communicator = 0;
+};
+
+// Of this process: an address by which others reach it.
+struct Learned {
+  std::mutex mutex;
+  std::string address;
+};
+
+Learned& learned() {
+  static auto* const own = new Learned;
+  return *own;
+}
+
+// What tells networks of hosts and of namespaces apart.
+std::string network_name() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string boot;
+  std::getline(file, boot);
+  std::array<char, 128> target{};
+  const ssize_t bytes = readlink("/proc/self/ns/net", target.data(), target.size());
+  std::string text = boot + "/" + std::string(target.data(), bytes > 0 ? size_t(bytes) : 0);
+  std::replace(text.begin(), text.end(), ' ', '_');
+  return text;
+}
+
+std::string without_port(const transport::Address& address) {
+  transport::Address host = address;
+  host.port = 0;
+  std::string text = engine::address_text(host);
+  return text.substr(0, text.rfind(':'));
+}
+
+Result<transport::Address> address_of(const std::string& host, uint16_t port) {
+  return engine::find_address(host + ":" + std::to_string(port), 0);
+}
+
+std::string text_of(const Place& place) {
+  std::ostringstream text;
+  text << "heddle1 " << place.network << ' ' << place.port << ' ' << place.address << ' '
+       << place.communicator;
+  return text.str();
+}
+
+Result<Place> place_of(const std::string& text, uint32_t rank) {
+  std::istringstream parts(text);
+  std::string version;
+  Place place;
+  parts >> version >> place.network >> place.port >> place.address >> place.communicator;
+  if (parts && version == "heddle1") return place;
+  return fail(ErrorCode::kVersion, "cannot read where rank " + std::to_string(rank) + " is",
+              "it wrote '" + text + "'", "run the same version of heddle on all ranks");
+}
+
+std::string key_of(uint32_t rank) { return "heddle/place/" + std::to_string(rank); }
+
+Place own_place(const collectives::DrivenEndpoint& endpoint, uint32_t rank) {
+  const transport::Address at = endpoint.address();
+  Place own = {.network = network_name(), .port = at.port};
+  if (!engine::is_any(at)) {
+    own.address = without_port(at);
+  } else {
+    const std::lock_guard lock(learned().mutex);
+    if (!learned().address.empty()) own.address = learned().address;
+  }
+  if (rank == 0) own.communicator = engine::system_seed() | 1;
+  return own;
+}
+
+// By a rendezvous through the store: each learns from where rank 0 saw it come.
+Result<std::vector<std::string>> meet_through(const collectives::DrivenEndpoint& endpoint,
+                                              const KeyStore& store, uint32_t rank, uint32_t size,
+                                              Nanos timeout) {
+  const std::vector<std::string> environment = {"HEDDLE_RANK=" + std::to_string(rank),
+                                                "HEDDLE_SIZE=" + std::to_string(size),
+                                                "HEDDLE_STORE=file:///unused"};
+  Result<collectives::MeetOptions> options =
+      collectives::meet_options(endpoint.config(), environment);
+  if (!options) return fail(options.error());
+  options->launch = {.launcher = "PyTorch", .rank = rank, .size = size};
+  options->timeout = timeout;
+  const std::string key = "heddle/store";
+  options->announce = [&](const std::string& text) -> Result<void> {
+    store.set(key, text);
+    return {};
+  };
+  options->find = [&]() -> Result<std::string> {
+    if (store.has(key)) return store.get(key);
+    return fail(ErrorCode::kUnavailable, "rank 0 of the group", "it has not come", "");
+  };
+  // The shared endpoint is driven by its thread, so another one meets.
+  const Result<engine::Options> with = collectives::configured_rank_options(endpoint.config());
+  if (!with) return fail(with.error());
+  Result<std::unique_ptr<engine::Endpoint>> scout =
+      engine::Endpoint::open(engine::configured_network(endpoint.config()), *with);
+  if (!scout) return fail(scout.error());
+  const Result<collectives::Group> group = collectives::meet(**scout, *options);
+  if (!group) return fail(group.error());
+  std::vector<std::string> hosts;
+  for (const transport::Address& address : group->addresses) hosts.push_back(without_port(address));
+  return hosts;
+}
+
+// All who have not written where they are, after `first` was waited for in vain.
+Error missing_error(const KeyStore& store, uint32_t first, uint32_t size, const char* why) {
+  std::string ranks;
+  for (uint32_t each = first; each < size; ++each) {
+    bool there = false;
+    try {
+      there = store.has(key_of(each));
+    } catch (const std::exception&) {
+      there = false;
+    }
+    if (!there) ranks += (ranks.empty() ? "" : ", ") + std::to_string(each);
+  }
+  return {ErrorCode::kTimeout, "cannot find the other ranks",
+          "of the group's " + std::to_string(size) + " ranks, " + ranks + " did not come: " + why,
+          "look at these ranks; init_process_group() and new_group() take a longer timeout"};
+}
+
+// The address of each without port; empty: nobody knows yet.
+std::vector<std::string> known_hosts(const std::vector<Place>& places) {
+  const bool together = std::all_of(places.begin(), places.end(), [&](const Place& place) {
+    return place.network == places[0].network;
+  });
+  std::vector<std::string> hosts;
+  for (const Place& place : places) {
+    if (place.address != kNone) {
+      hosts.push_back(place.address);
+    } else if (together) {
+      hosts.emplace_back("127.0.0.1");
+    } else {
+      return {};
+    }
+  }
+  return hosts;
+}
+
+}  // namespace
+
+Result<collectives::Members> find_members(collectives::DrivenEndpoint& endpoint,
+                                          const KeyStore& store, uint32_t rank, uint32_t size,
+                                          Nanos timeout) {
+  store.set(key_of(rank), text_of(own_place(endpoint, rank)));
+  std::vector<Place> places;
+  for (uint32_t each = 0; each < size; ++each) {
+    std::string text;
+    try {
+      text = store.get(key_of(each));
+    } catch (const std::exception& error) {
+      return fail(missing_error(store, each, size, error.what()));
+    }
+    const Result<Place> place = place_of(text, each);
+    if (!place) return fail(place.error());
+    places.push_back(*place);
+  }
+  std::vector<std::string> hosts = known_hosts(places);
+  if (hosts.empty()) {
+    Result<std::vector<std::string>> met = meet_through(endpoint, store, rank, size, timeout);
+    if (!met) return fail(met.error());
+    hosts = std::move(*met);
+    const std::lock_guard lock(learned().mutex);
+    learned().address = hosts[rank];
+  }
+  collectives::Members members = {.communicator = places[0].communicator, .rank = rank};
+  for (uint32_t each = 0; each < size; ++each) {
+    const Result<transport::Address> address = address_of(hosts[each], places[each].port);
+    if (!address) return fail(address.error());
+    members.addresses.push_back(*address);
+  }
+  return members;
+}
+
+}  // namespace heddle::pytorch

@@ -1,0 +1,222 @@
+// ProcessGroupHeddle: see process_group.h. Here are its life and the calls on whole tensors; those
+// on a block for each rank are in process_group_blocks.cc, messages and monitored barriers in
+// process_group_messages.cc.
+#include "plugins/torch/process_group.h"
+
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+#include "plugins/torch/interpreter_lock.h"
+#include "plugins/torch/module.h"
+#include "plugins/torch/places.h"
+#include "plugins/torch/process.h"
+
+namespace heddle::pytorch {
+namespace {
+
+using collectives::Call;
+using collectives::Collective;
+
+// Throws what the user gets to see.
+template <typename T>
+T value_or_throw(Result<T> result) {
+  if (!result) throw std::runtime_error("heddle: " + result.error().message());
+  return std::move(*result);
+}
+
+// All of this process. Never freed: groups may go after the statics do.
+struct Groups {
+  std::mutex mutex;
+  std::set<ProcessGroupHeddle*> living;
+};
+
+Groups& groups() {
+  static auto* const all = new Groups;
+  return *all;
+}
+
+KeyStore key_store(const c10::intrusive_ptr<c10d::Store>& store) {
+  return {.set =
+              [store](const std::string& key, const std::string& text) {
+                store->set(key, std::vector<uint8_t>(text.begin(), text.end()));
+              },
+          .get =
+              [store](const std::string& key) {
+                const std::vector<uint8_t> bytes = store->get(key);
+                return std::string(bytes.begin(), bytes.end());
+              },
+          .has = [store](const std::string& key) { return store->check({key}); }};
+}
+
+Call call_of(Collective collective, const Buffer& buffer, const Elements& elements) {
+  return {.collective = collective,
+          .type = elements.type,
+          .count = buffer.elements() * elements.each,
+          .input = buffer.data(),
+          .output = buffer.data()};
+}
+
+void check_one(const Tensors& tensors, const char* call) {
+  TORCH_CHECK(tensors.size() == 1, "heddle: cannot ", call, " ", tensors.size(),
+              " tensors at once: a process is one rank, give one");
+  check_tensor(tensors[0], call);
+}
+
+}  // namespace
+
+c10::intrusive_ptr<ProcessGroupHeddle> ProcessGroupHeddle::create(
+    const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
+    std::chrono::milliseconds timeout) {
+  TORCH_CHECK(size > 0 && rank >= 0 && rank < size, "heddle: cannot make a process group: rank ",
+              rank, " of ", size);
+  auto endpoint = value_or_throw(shared_endpoint());
+  const auto members =
+      value_or_throw(find_members(*endpoint, key_store(store), static_cast<uint32_t>(rank),
+                                  static_cast<uint32_t>(size), millis(timeout.count())));
+  std::shared_ptr<collectives::SharedCommunicator> communicator = value_or_throw(
+      collectives::SharedCommunicator::create(collectives::DrivenEndpoint::thread_of(endpoint),
+                                              members, endpoint->communicator_options()));
+  return c10::make_intrusive<ProcessGroupHeddle>(std::move(endpoint), std::move(communicator),
+                                                 timeout);
+}
+
+c10::intrusive_ptr<BackendBase> create_group(const c10::intrusive_ptr<c10d::Store>& store, int rank,
+                                             int size, double timeout_seconds) {
+  const std::chrono::milliseconds timeout(static_cast<int64_t>(timeout_seconds * 1000));
+  return ProcessGroupHeddle::create(store, rank, size, timeout);
+}
+
+ProcessGroupHeddle::ProcessGroupHeddle(
+    std::shared_ptr<collectives::DrivenEndpoint> endpoint,
+    std::shared_ptr<collectives::SharedCommunicator> communicator,
+    std::chrono::milliseconds timeout)
+    : BackendBase(static_cast<int>(communicator->rank()), static_cast<int>(communicator->size())),
+      endpoint_(std::move(endpoint)),
+      communicator_(std::move(communicator)),
+      pairs_(std::make_shared<Pairs>(collectives::DrivenEndpoint::thread_of(endpoint_),
+                                     communicator_->members(), endpoint_->communicator_options())),
+      timeout_(timeout) {
+  const std::lock_guard lock(groups().mutex);
+  groups().living.insert(this);
+}
+
+ProcessGroupHeddle::~ProcessGroupHeddle() {
+  {
+    const std::lock_guard lock(groups().mutex);
+    groups().living.erase(this);
+  }
+  leave();
+}
+
+void ProcessGroupHeddle::leave() {
+  // The last of the process waits for its threads, and these may let go of Python's objects.
+  const WithoutInterpreterLock unlocked;
+  std::shared_ptr<collectives::DrivenEndpoint> endpoint;
+  Communicator communicator;
+  std::shared_ptr<Pairs> pairs;
+  const std::lock_guard lock(mutex_);
+  std::swap(endpoint, endpoint_);
+  std::swap(communicator, communicator_);
+  std::swap(pairs, pairs_);
+}
+
+void leave_all_groups() {
+  const std::lock_guard lock(groups().mutex);
+  for (ProcessGroupHeddle* const each : groups().living) each->leave();
+}
+
+ProcessGroupHeddle::Communicator ProcessGroupHeddle::communicator() const {
+  const std::lock_guard lock(mutex_);
+  TORCH_CHECK(communicator_, "heddle: the process group has left, since this process ends");
+  return communicator_;
+}
+
+std::shared_ptr<Pairs> ProcessGroupHeddle::pairs() const {
+  const std::lock_guard lock(mutex_);
+  TORCH_CHECK(pairs_, "heddle: the process group has left, since this process ends");
+  return pairs_;
+}
+
+std::chrono::milliseconds ProcessGroupHeddle::patience(std::chrono::milliseconds asked) const {
+  return asked.count() > 0 ? asked : timeout_;
+}
+
+uint32_t ProcessGroupHeddle::check_rank(int64_t rank, const char* call) const {
+  TORCH_CHECK(rank >= 0 && rank < size_, "heddle: cannot ", call, ": there is no rank ", rank,
+              " in this group of ", size_);
+  return static_cast<uint32_t>(rank);
+}
+
+WorkPtr ProcessGroupHeddle::start(Plan plan, std::chrono::milliseconds timeout) {
+  ++calls_;
+  return HeddleWork::start(communicator(), rank_, std::move(plan), patience(timeout));
+}
+
+// --- calls on whole tensors ---
+
+WorkPtr ProcessGroupHeddle::broadcast(Tensors& tensors, const c10d::BroadcastOptions& opts) {
+  check_one(tensors, "broadcast");
+  const uint32_t root = check_rank(opts.rootRank, "broadcast");
+  Plan plan = {.type = c10d::OpType::BROADCAST, .title = "heddle:broadcast"};
+  const bool sends = root == static_cast<uint32_t>(rank_);
+  plan.buffers.push_back(sends ? Buffer::of_input(tensors) : Buffer::of_output(tensors));
+  Call call =
+      call_of(Collective::kBroadcast, plan.buffers[0], elements_of(tensors[0].scalar_type()));
+  call.root = root;
+  plan.calls.push_back(call);
+  plan.results = plan.inputs = tensors;
+  return start(std::move(plan), opts.timeout);
+}
+
+// All begin together, each where it lies.
+WorkPtr ProcessGroupHeddle::reduce_each(Plan plan, const Tensors& tensors,
+                                        const c10d::AllreduceOptions& opts) {
+  for (const at::Tensor& tensor : tensors) {
+    check_tensor(tensor, "allreduce");
+    const Reduction reduction = reduction_of(tensor.scalar_type(), opts.reduceOp);
+    plan.buffers.push_back(Buffer::of_both({tensor}));
+    Call call = call_of(Collective::kAllReduce, plan.buffers.back(), reduction.elements);
+    call.op = reduction.op;
+    plan.calls.push_back(call);
+  }
+  plan.results = plan.inputs = tensors;
+  return start(std::move(plan), opts.timeout);
+}
+
+WorkPtr ProcessGroupHeddle::allreduce(Tensors& tensors, const c10d::AllreduceOptions& opts) {
+  check_one(tensors, "allreduce");
+  return reduce_each({.type = c10d::OpType::ALLREDUCE, .title = "heddle:all_reduce"}, tensors,
+                     opts);
+}
+
+WorkPtr ProcessGroupHeddle::allreduce_coalesced(Tensors& tensors,
+                                                const c10d::AllreduceCoalescedOptions& opts) {
+  return reduce_each(
+      {.type = c10d::OpType::ALLREDUCE_COALESCED, .title = "heddle:all_reduce_coalesced"}, tensors,
+      opts);
+}
+
+WorkPtr ProcessGroupHeddle::reduce(Tensors& tensors, const c10d::ReduceOptions& opts) {
+  check_one(tensors, "reduce");
+  const uint32_t root = check_rank(opts.rootRank, "reduce");
+  const Reduction reduction = reduction_of(tensors[0].scalar_type(), opts.reduceOp);
+  Plan plan = {.type = c10d::OpType::REDUCE, .title = "heddle:reduce"};
+  const bool receives = root == static_cast<uint32_t>(rank_);
+  plan.buffers.push_back(receives ? Buffer::of_both(tensors) : Buffer::of_input(tensors));
+  Call call = call_of(Collective::kReduce, plan.buffers[0], reduction.elements);
+  call.op = reduction.op;
+  call.root = root;
+  if (!receives) call.output = nullptr;
+  plan.calls.push_back(call);
+  plan.results = plan.inputs = tensors;
+  return start(std::move(plan), opts.timeout);
+}
+
+WorkPtr ProcessGroupHeddle::barrier(const c10d::BarrierOptions& opts) {
+  Plan plan = {.type = c10d::OpType::BARRIER, .title = "heddle:barrier"};
+  plan.calls.push_back({.collective = Collective::kBarrier});
+  return start(std::move(plan), opts.timeout);
+}
+
+}  // namespace heddle::pytorch

@@ -1,0 +1,102 @@
+// ProcessGroupHeddle: torch's process group over a heddle communicator. Each method checks its
+// tensors, says which memory a collective works on (Plan), and starts it; see work.h for its end.
+// Collectives are called in the same order by all ranks; messages between two ranks meet by tag.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "collectives/driven_endpoint.h"
+#include "collectives/shared_communicator.h"
+#include "plugins/torch/c10d.h"
+#include "plugins/torch/elements.h"
+#include "plugins/torch/pairs.h"
+#include "plugins/torch/work.h"
+
+namespace heddle::pytorch {
+
+class ProcessGroupHeddle final : public BackendBase {
+ public:
+  // Waits for all ranks at the store, which belongs to this group. Throws std::runtime_error.
+  static c10::intrusive_ptr<ProcessGroupHeddle> create(const c10::intrusive_ptr<c10d::Store>& store,
+                                                       int rank, int size,
+                                                       std::chrono::milliseconds timeout);
+  ProcessGroupHeddle(std::shared_ptr<collectives::DrivenEndpoint> endpoint,
+                     std::shared_ptr<collectives::SharedCommunicator> communicator,
+                     std::chrono::milliseconds timeout);
+  ~ProcessGroupHeddle() override;
+
+  // Says goodbye to the other ranks and waits for it; calls are refused from now on. For the end of
+  // the process, which groups may outlive.
+  void leave();
+
+  const std::string getBackendName() const override { return "heddle"; }
+
+  WorkPtr broadcast(Tensors& tensors, const c10d::BroadcastOptions& opts) override;
+  WorkPtr allreduce(Tensors& tensors, const c10d::AllreduceOptions& opts) override;
+  WorkPtr allreduce_coalesced(Tensors& tensors,
+                              const c10d::AllreduceCoalescedOptions& opts) override;
+  WorkPtr reduce(Tensors& tensors, const c10d::ReduceOptions& opts) override;
+  WorkPtr allgather(std::vector<Tensors>& outputs, Tensors& inputs,
+                    const c10d::AllgatherOptions& opts) override;
+  WorkPtr _allgather_base(at::Tensor& output, at::Tensor& input,
+                          const c10d::AllgatherOptions& opts) override;
+  WorkPtr allgather_coalesced(std::vector<Tensors>& output_lists, Tensors& inputs,
+                              const c10d::AllgatherOptions& opts) override;
+  WorkPtr gather(std::vector<Tensors>& outputs, Tensors& inputs,
+                 const c10d::GatherOptions& opts) override;
+  WorkPtr scatter(Tensors& outputs, std::vector<Tensors>& inputs,
+                  const c10d::ScatterOptions& opts) override;
+  WorkPtr reduce_scatter(Tensors& outputs, std::vector<Tensors>& inputs,
+                         const c10d::ReduceScatterOptions& opts) override;
+  WorkPtr _reduce_scatter_base(at::Tensor& output, at::Tensor& input,
+                               const c10d::ReduceScatterOptions& opts) override;
+  WorkPtr alltoall_base(at::Tensor& output, at::Tensor& input, std::vector<int64_t>& output_splits,
+                        std::vector<int64_t>& input_splits,
+                        const c10d::AllToAllOptions& opts) override;
+  WorkPtr alltoall(Tensors& outputs, Tensors& inputs, const c10d::AllToAllOptions& opts) override;
+  WorkPtr send(Tensors& tensors, int to, int tag) override;
+  WorkPtr recv(Tensors& tensors, int from, int tag) override;
+  WorkPtr recvAnysource(Tensors& tensors, int tag) override;
+  WorkPtr barrier(const c10d::BarrierOptions& opts) override;
+  void monitoredBarrier(const c10d::BarrierOptions& opts, bool wait_all_ranks) override;
+  void setSequenceNumberForGroup() override {}
+  uint64_t getSequenceNumberForGroup() override { return calls_; }
+
+ private:
+  using Communicator = std::shared_ptr<collectives::SharedCommunicator>;
+
+  // A block of `input` for each rank becomes one of `output`; see process_group_blocks.cc.
+  struct Blocks {
+    collectives::Collective collective;
+    Tensors input;
+    Tensors output;
+    uint64_t block = 0;  // torch's elements in one
+    uint32_t root = 0;
+  };
+  Plan plan_of(const Blocks& blocks, const Elements& elements) const;
+  collectives::Call exchange_of(const Buffer& output, const Buffer& input,
+                                const std::vector<uint64_t>& output_counts,
+                                const std::vector<uint64_t>& input_counts) const;
+  // What leave() takes away, or throws.
+  Communicator communicator() const;
+  std::shared_ptr<Pairs> pairs() const;
+  WorkPtr start(Plan plan, std::chrono::milliseconds timeout);
+  WorkPtr reduce_each(Plan plan, const Tensors& tensors, const c10d::AllreduceOptions& opts);
+  WorkPtr message(Tensors& tensors, int peer, int tag, bool sends);
+  void wait_for_all(std::chrono::milliseconds timeout, bool name_all);
+  void tell_all();
+  uint32_t check_rank(int64_t rank, const char* call) const;
+  std::chrono::milliseconds patience(std::chrono::milliseconds asked) const;
+
+  mutable std::mutex mutex_;
+  std::shared_ptr<collectives::DrivenEndpoint> endpoint_;  // under mutex_
+  Communicator communicator_;                              // under mutex_
+  std::shared_ptr<Pairs> pairs_;                           // under mutex_
+  const std::chrono::milliseconds timeout_;
+  std::atomic<uint64_t> calls_ = 0;
+};
+
+}  // namespace heddle::pytorch

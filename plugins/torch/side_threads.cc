@@ -1,0 +1,86 @@
+// SideThreads: see side_threads.h. Its state is never freed: threads may sleep in it while the
+// process ends.
+#include "plugins/torch/side_threads.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "engine/fork_guard.h"
+
+namespace heddle::pytorch {
+namespace {
+
+constexpr std::chrono::seconds kIdle(10);
+
+class SideThreads {
+ public:
+  void run(std::function<void()> task) {
+    {
+      const std::lock_guard lock(mutex_);
+      tasks_.push_back(std::move(task));
+      if (idle_ >= tasks_.size()) {
+        wake_.notify_one();
+        return;
+      }
+    }
+    start();
+  }
+  bool in_child() const { return fork_guard_.in_child(); }
+
+ private:
+  void start() {
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    std::thread thread([this] { loop(); });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    pthread_setname_np(thread.native_handle(), "heddle-side");
+    thread.detach();
+  }
+
+  void loop() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      ++idle_;
+      const bool work = wake_.wait_for(lock, kIdle, [this] { return !tasks_.empty(); });
+      --idle_;
+      if (!work) return;
+      std::function<void()> task = std::move(tasks_.front());
+      tasks_.pop_front();
+      lock.unlock();
+      task();
+      task = nullptr;
+      lock.lock();
+    }
+  }
+
+  const engine::ForkGuard fork_guard_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::function<void()>> tasks_;
+  size_t idle_ = 0;
+};
+
+}  // namespace
+
+void run_aside(std::function<void()> task) {
+  static std::mutex mutex;
+  static SideThreads* threads = nullptr;
+  SideThreads* now = nullptr;
+  {
+    const std::lock_guard lock(mutex);
+    if (threads == nullptr || threads->in_child()) threads = new SideThreads;
+    now = threads;
+  }
+  now->run(std::move(task));
+}
+
+}  // namespace heddle::pytorch

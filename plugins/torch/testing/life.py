@@ -1,0 +1,158 @@
+"""Run by three ranks of backend_test.py: groups are made, destroyed and made again; who is missing, late or
+dead is named. Prints "passed NAME" a part on rank 0.
+
+    life.py made_again FOLDER
+    life.py missing
+"""
+
+import datetime
+import os
+import sys
+
+import torch
+import torch.distributed as dist
+
+import heddle_torch  # noqa: F401  registers the backend
+
+
+def seconds(count):
+    return datetime.timedelta(seconds=count)
+
+
+def passed(name):
+    if dist.get_rank() == 0:
+        print("passed", name, flush=True)
+
+
+def error_of(call):
+    try:
+        call()
+    except RuntimeError as error:
+        return str(error)
+    raise AssertionError(f"rank {dist.get_rank()}: it ended well")
+
+
+def expect(part, text):
+    if part not in text:
+        raise AssertionError(f"rank {dist.get_rank()}: '{text}' does not say '{part}'")
+
+
+class Signs:
+    """Ranks tell each other by a store that has nothing to do with heddle what they have done."""
+
+    def __init__(self, store):
+        self.store = store
+
+    def give(self, name):
+        self.store.set(f"{name}/{dist.get_rank()}", "1")
+
+    def wait(self, name, ranks):
+        self.store.wait([f"{name}/{rank}" for rank in ranks])
+
+
+def made_again(folder):
+    rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    for count in range(3):
+        dist.init_process_group("heddle", init_method=f"file://{folder}/{count}", rank=rank, world_size=size)
+        tensor = torch.ones(2000)
+        dist.all_reduce(tensor)
+        assert tensor[0] == 3
+        part = dist.new_group([0, 2])
+        if dist.get_rank() != 1:
+            dist.broadcast(tensor, 2, group=part)
+        dist.destroy_process_group()
+
+
+def late_rank_is_named(signs):
+    group = dist.new_group(backend="heddle", timeout=seconds(6))
+    tensor = torch.ones(3)
+    if dist.get_rank() == 2:
+        signs.wait("late", [0, 1])
+    text = error_of(lambda: dist.all_reduce(tensor, group=group))
+    expect("gave up after 6.0 s", text)
+    expect("waits for rank 2, which has not called it", text)
+    signs.give("late")
+    expect("has failed", error_of(lambda: dist.all_reduce(tensor, group=group)))
+    passed("late_rank_is_named")
+
+
+def wait_with_a_time_is_no_end(signs):
+    group = dist.new_group(backend="heddle")
+    tensor = torch.ones(3)
+    if dist.get_rank() == 2:
+        signs.wait("patient", [0, 1])
+    work = dist.all_reduce(tensor, group=group, async_op=True)
+    if dist.get_rank() != 2:
+        expect("waits for rank", error_of(lambda: work.wait(seconds(0.05))))
+        signs.give("patient")
+    work.wait()
+    assert tensor[0] == 3 and work.is_completed()
+    passed("wait_with_a_time_is_no_end")
+
+
+def monitored_barrier_names_all(signs):
+    group = dist.new_group(backend="heddle")
+    if dist.get_rank() == 0:
+        text = error_of(lambda: group.monitored_barrier(seconds(1), True))
+        expect("missing: rank 1, 2", text)
+        signs.give("monitored")
+    else:
+        signs.wait("monitored", [0])
+        error_of(lambda: group.monitored_barrier(seconds(1), True))
+    passed("monitored_barrier_names_all")
+
+
+def absent_rank_is_named(signs):
+    if dist.get_rank() == 2:
+        signs.wait("absent", [0, 1])
+        return
+    store = dist.PrefixStore("absent", signs.store)
+    store.set_timeout(seconds(1))
+    text = error_of(lambda: heddle_torch._create(store, dist.get_rank(), 3, seconds(1)))
+    expect("of the group's 3 ranks, 2 did not come", text)
+    signs.give("absent")
+    passed("absent_rank_is_named")
+
+
+def child_is_refused(signs):
+    group = dist.new_group(backend="heddle")
+    child = os.fork()
+    if child == 0:
+        text = error_of(lambda: dist.all_reduce(torch.ones(1), group=group))
+        os._exit(0 if "after fork" in text else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    dist.all_reduce(torch.ones(1), group=group)
+    passed("child_is_refused")
+
+
+def dead_rank_is_named():
+    group = dist.new_group(backend="heddle")
+    tensor = torch.ones(100_000)
+    dist.all_reduce(tensor, group=group)
+    dist.barrier()
+    if dist.get_rank() == 2:
+        os._exit(0)
+    expect("rank 2", error_of(lambda: [dist.all_reduce(tensor, group=group) for _ in range(1000)]))
+    passed("dead_rank_is_named")
+
+
+def main():
+    torch.set_num_threads(1)
+    if sys.argv[1] == "made_again":
+        made_again(sys.argv[2])
+        dist.init_process_group("heddle")
+        dist.all_reduce(torch.ones(5))
+        passed("made_again")
+        return  # and ends without a word to heddle
+    dist.init_process_group("gloo")
+    signs = Signs(dist.PrefixStore("signs", dist.distributed_c10d._get_default_store()))
+    late_rank_is_named(signs)
+    wait_with_a_time_is_no_end(signs)
+    monitored_barrier_names_all(signs)
+    absent_rank_is_named(signs)
+    child_is_refused(signs)
+    dead_rank_is_named()
+
+
+if __name__ == "__main__":
+    main()

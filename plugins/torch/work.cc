@@ -1,0 +1,163 @@
+// HeddleWork: see work.h.
+#include "plugins/torch/work.h"
+
+#include <ATen/core/ivalue_inl.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "plugins/torch/side_threads.h"
+
+namespace heddle::pytorch {
+namespace {
+
+Nanos nanos_of(std::chrono::milliseconds span) {
+  return span.count() <= 0 ? Nanos::never() : millis(span.count());
+}
+
+std::exception_ptr exception_of(const std::string& text) {
+  return text.empty() ? nullptr : std::make_exception_ptr(std::runtime_error(text));
+}
+
+void mark(const c10::intrusive_ptr<c10::ivalue::Future>& future, const std::exception_ptr& error,
+          const Tensors& results) {
+  if (error) {
+    future->setError(error);
+  } else {
+    future->markCompleted(c10::IValue(results));
+  }
+}
+
+}  // namespace
+
+HeddleWork::HeddleWork(int rank, Plan plan,
+                       std::weak_ptr<collectives::SharedCommunicator> communicator)
+    : Work(rank, plan.type, plan.title, plan.inputs),
+      plan_(std::move(plan)),
+      communicator_(std::move(communicator)) {
+  plan_.inputs.clear();
+}
+
+c10::intrusive_ptr<HeddleWork> HeddleWork::start(
+    const std::shared_ptr<collectives::SharedCommunicator>& communicator, int rank, Plan plan,
+    std::chrono::milliseconds timeout) {
+  std::vector<collectives::Call> calls = std::move(plan.calls);
+  auto work = c10::make_intrusive<HeddleWork>(rank, std::move(plan), communicator);
+  work->to_end_ = calls.size();
+  if (calls.empty()) {
+    work->complete(nullptr);
+    return work;
+  }
+  // Moved out of by the last call, so that the progress thread is left with nothing to let go of.
+  const auto holder = std::make_shared<c10::intrusive_ptr<HeddleWork>>(work);
+  std::vector<collectives::CallOptions> options(calls.size());
+  for (collectives::CallOptions& each : options) {
+    each.timeout = nanos_of(timeout);
+    each.on_end = [holder](const Result<void>& result) {
+      if ((*holder)->end_call(result)) end(std::move(*holder));
+    };
+  }
+  Result<std::vector<collectives::PendingCall>> posted =
+      communicator->post_group(std::move(calls), std::move(options));
+  TORCH_CHECK(posted, "heddle: ", work->plan_.about, posted.error().message());
+  work->pending_ = std::move(*posted);
+  return work;
+}
+
+// --- its end ---
+
+bool HeddleWork::end_call(const Result<void>& result) {
+  const std::lock_guard lock(end_mutex_);
+  if (!result && error_.empty()) error_ = "heddle: " + plan_.about + result.error().message();
+  return --to_end_ == 0;
+}
+
+void HeddleWork::end(c10::intrusive_ptr<HeddleWork> self) {
+  const bool copies = std::any_of(self->plan_.buffers.begin(), self->plan_.buffers.end(),
+                                  [](const Buffer& each) { return each.must_copy_back(); });
+  if (copies && self->error_.empty()) {
+    run_aside([self = std::move(self)] { self->copy_results(); });
+    return;
+  }
+  self->complete(exception_of(self->error_));
+  // Tensors may need Python's lock to go, for which the progress thread must not wait.
+  if (self.use_count() == 1) run_aside([self = std::move(self)] {});
+}
+
+void HeddleWork::copy_results() {
+  std::exception_ptr error;
+  try {
+    for (Buffer& buffer : plan_.buffers) {
+      if (buffer.must_copy_back()) buffer.copy_back();
+    }
+  } catch (...) {
+    error = std::current_exception();
+  }
+  complete(error);
+}
+
+void HeddleWork::complete(std::exception_ptr error) {
+  finish(error);
+  c10::intrusive_ptr<c10::ivalue::Future> future;
+  {
+    const std::lock_guard lock(end_mutex_);
+    ended_ = true;
+    future = future_;
+  }
+  if (!future) return;
+  // Its callbacks may do anything, also wait for another call.
+  run_aside([future = std::move(future), error, results = plan_.results] {
+    mark(future, error, results);
+  });
+}
+
+// --- asking for it ---
+
+int HeddleWork::sourceRank() const {
+  TORCH_CHECK(plan_.source >= 0, "heddle: only a receive has a source rank");
+  return plan_.source;
+}
+
+std::string HeddleWork::waits_for() {
+  for (const collectives::PendingCall& each : pending_) {
+    if (each.done()) continue;
+    const Result<void> ended = each.wait(Nanos{});
+    if (!ended) return ended.error().message();
+  }
+  return "its results are being copied";
+}
+
+bool HeddleWork::wait(std::chrono::milliseconds timeout) {
+  {
+    std::unique_lock lock(mutex_);
+    const auto done = [this] { return completed_; };
+    if (timeout <= kNoTimeout) {
+      cv_.wait(lock, done);
+    } else if (!cv_.wait_for(lock, timeout, done)) {
+      lock.unlock();
+      TORCH_CHECK(false, "heddle: ", plan_.about, waits_for());
+    }
+  }
+  if (const std::exception_ptr error = exception()) std::rethrow_exception(error);
+  return true;
+}
+
+void HeddleWork::abort() {
+  if (const auto communicator = communicator_.lock()) communicator->abort();
+}
+
+c10::intrusive_ptr<c10::ivalue::Future> HeddleWork::getFuture() {
+  bool ended = false;
+  {
+    const std::lock_guard lock(end_mutex_);
+    if (future_) return future_;
+    future_ =
+        c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));
+    ended = ended_;
+  }
+  if (ended) mark(future_, exception(), plan_.results);
+  return future_;
+}
+
+}  // namespace heddle::pytorch

@@ -1,0 +1,62 @@
+// HeddleWork: torch's handle of calls under way. It ends on the progress thread, or on a side
+// thread where results have to be copied to their places, and holds the tensors until then,
+// whoever else lets go of it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "collectives/shared_communicator.h"
+#include "plugins/torch/buffer.h"
+#include "plugins/torch/c10d.h"
+
+namespace heddle::pytorch {
+
+// What a method of the process group has prepared.
+struct Plan {
+  c10d::OpType type = c10d::OpType::UNKNOWN;
+  const char* title = "heddle";          // of the profiler
+  std::vector<collectives::Call> calls;  // which begin together
+  std::vector<Buffer> buffers;           // that the calls work on
+  Tensors results;                       // of the future
+  Tensors inputs;                        // for the profiler
+  int source = -1;                       // of a receive
+  std::string about;                     // put before errors; may be empty
+};
+
+class HeddleWork final : public c10d::Work {
+ public:
+  // Throws what the communicator refuses.
+  static c10::intrusive_ptr<HeddleWork> start(
+      const std::shared_ptr<collectives::SharedCommunicator>& communicator, int rank, Plan plan,
+      std::chrono::milliseconds timeout);
+  HeddleWork(int rank, Plan plan, std::weak_ptr<collectives::SharedCommunicator> communicator);
+
+  int sourceRank() const override;
+  std::vector<at::Tensor> result() override { return plan_.results; }
+  bool wait(std::chrono::milliseconds timeout) override;
+  void abort() override;
+  c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
+
+ private:
+  // Whether it was the last.
+  bool end_call(const Result<void>& result);
+  static void end(c10::intrusive_ptr<HeddleWork> self);
+  void copy_results();
+  void complete(std::exception_ptr error);
+  std::string waits_for();
+
+  Plan plan_;
+  const std::weak_ptr<collectives::SharedCommunicator> communicator_;
+  std::vector<collectives::PendingCall> pending_;  // only the starting thread and wait()
+  std::mutex end_mutex_;
+  size_t to_end_ = 0;                               // under end_mutex_
+  std::string error_;                               // under end_mutex_
+  bool ended_ = false;                              // under end_mutex_
+  c10::intrusive_ptr<c10::ivalue::Future> future_;  // under end_mutex_
+};
+
+}  // namespace heddle::pytorch
