@@ -137,7 +137,7 @@ bool Endpoint::poll_fence(FenceRequest& request) {
 void Endpoint::handle_network_error(Nanos now, const NetworkError& error) {
   body_->shared.latest = now;
   body_->table.for_each([&](Connection& connection) {
-    if (connection.peer().host != error.to.host || connection.peer().port != error.to.port) return;
+    if (!connection.is_peer(error.to) || connection.peer().port != error.to.port) return;
     connection.handle_network_error(now, error);
     body_->table.touch(connection);
   });

@@ -86,7 +86,7 @@ uint32_t Endpoint::Body::handle_row(Nanos now, const RxRun& run, uint32_t first)
 Connection* Endpoint::Body::connection_for(Nanos now, const RxRun& run, const std::byte* header) {
   const ConnectionHeader base = read_connection_header(header);
   Connection* connection = table.find(base.connection);
-  if (connection == nullptr || connection->peer().host != run.from.host) {
+  if (connection == nullptr || !connection->is_peer(run.from)) {
     drop(now, DropReason::kUnknownConnection);
     if (!shared.keyed) reset_stranger(now, run, header);
     return nullptr;
@@ -139,6 +139,7 @@ bool Endpoint::Body::poll_transmit(Nanos now, TxBatch& batch) {
     std::copy_n(reply.bytes.begin(), reply.length, batch.header_space());
     TxBurst burst;
     burst.to = reply.to;
+    burst.nic = reply.nic;
     burst.path = reply_path_;  // in turn: one of them may be dead
     reply_path_ = static_cast<uint16_t>((reply_path_ + 1u) % shared.options.max_paths);
     burst.segments = 1;

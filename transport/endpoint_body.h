@@ -39,6 +39,7 @@ class Endpoint::Body {
   // An answer to somebody who is no connection.
   struct Reply {
     Address to;
+    uint8_t nic = 0;  // that it leaves from
     uint8_t length = 0;
     std::array<std::byte, 64> bytes{};
 
@@ -49,9 +50,15 @@ class Endpoint::Body {
   void handle_packet(Nanos now, const RxRun& run, uint32_t index,
                      std::span<const std::byte> packet);
   void handle_init(Nanos now, const RxRun& run, std::span<const std::byte> packet);
-  void accept(Nanos now, const Address& peer, const InitPacket& init);
+  // Who sent an init, and to which NIC of this host.
+  struct Asker {
+    Address peer;
+    uint8_t nic = 0;
+  };
+  void accept(Nanos now, const Asker& asker, const InitPacket& init);
+  Connection* find_made_by(const Address& peer, const InitPacket& init);
   void handle_answer(Nanos now, const RxRun& run, std::span<const std::byte> packet);
-  void retry(Nanos now, const Address& peer, const InitPacket& init);
+  void retry(Nanos now, const Asker& asker, const InitPacket& init);
 
   // endpoint_keyed.cc
   // Whether an init proves a key of ours, for the first time.
@@ -63,8 +70,8 @@ class Endpoint::Body {
   // The connection that a packet with this header belongs to; null: none, and counted.
   Connection* connection_for(Nanos now, const RxRun& run, const std::byte* header);
   void reset_stranger(Nanos now, const RxRun& run, const std::byte* header);
-  void refuse(Nanos now, const Address& to, const InitPacket& init, RefuseReason reason);
-  Reply* new_reply(const Address& to);
+  void refuse(Nanos now, const Asker& asker, const InitPacket& init, RefuseReason reason);
+  Reply* new_reply(const Asker& to);
   void drop(Nanos now, events::DropReason reason) { shared.observer.drop(now, 0, reason); }
 
   CookieMaker cookies_;

@@ -9,17 +9,18 @@ namespace heddle::transport {
 using events::CloseCause;
 using events::DropReason;
 
-Endpoint::Body::Reply* Endpoint::Body::new_reply(const Address& to) {
+Endpoint::Body::Reply* Endpoint::Body::new_reply(const Asker& to) {
   if (replies_.size() >= kMaxReplies) return nullptr;
   Reply& reply = replies_.push_back({});
-  reply.to = to;
+  reply.to = to.peer;
+  reply.nic = to.nic;
   return &reply;
 }
 
-void Endpoint::Body::refuse(Nanos now, const Address& to, const InitPacket& init,
+void Endpoint::Body::refuse(Nanos now, const Asker& asker, const InitPacket& init,
                             RefuseReason reason) {
   drop(now, DropReason::kClosed);
-  Reply* reply = new_reply(to);
+  Reply* reply = new_reply(asker);
   if (reply == nullptr) return;
   const RefusePacket packet{init.connection, init.nonce, reason, shared.keyed};
   reply->length = static_cast<uint8_t>(write_refuse(packet, reply->bytes));
@@ -28,10 +29,10 @@ void Endpoint::Body::refuse(Nanos now, const Address& to, const InitPacket& init
   sign(*shared.ring.find(key.id), reply->packet(), kRefuseMacAt, key.nonce);
 }
 
-void Endpoint::Body::retry(Nanos now, const Address& peer, const InitPacket& init) {
-  Reply* reply = new_reply(peer);
+void Endpoint::Body::retry(Nanos now, const Asker& asker, const InitPacket& init) {
+  Reply* reply = new_reply(asker);
   if (reply == nullptr) return;
-  const RetryPacket packet{init.connection, init.nonce, cookies_.make(now, peer, init),
+  const RetryPacket packet{init.connection, init.nonce, cookies_.make(now, asker.peer, init),
                            shared.keyed};
   reply->length = static_cast<uint8_t>(write_retry(packet, reply->bytes));
   if (!shared.keyed) return;
@@ -47,13 +48,13 @@ void Endpoint::Body::handle_init(Nanos now, const RxRun& run, std::span<const st
     drop(now, DropReason::kBadLength);
     return;
   }
-  Address peer = run.from;
-  peer.port = init.reply_port;
+  Asker asker{run.from, run.nic};
+  asker.peer.port = init.reply_port;
   if (foreign) {
     // Its id, nonce and port stand where ours do in every version.
     drop(now, DropReason::kBadVersion);
     if (shared.keyed) return;
-    Reply* reply = init.reply_port == 0 ? nullptr : new_reply(peer);
+    Reply* reply = init.reply_port == 0 ? nullptr : new_reply(asker);
     if (reply != nullptr) {
       reply->length =
           static_cast<uint8_t>(write_version({init.connection, init.nonce}, reply->bytes));
@@ -66,15 +67,15 @@ void Endpoint::Body::handle_init(Nanos now, const RxRun& run, std::span<const st
   }
   if (shared.keyed && !may_ask(now, init, packet)) return;
   if (!shared.options.accept) {
-    refuse(now, peer, init, RefuseReason::kNotAccepting);
+    refuse(now, asker, init, RefuseReason::kNotAccepting);
     return;
   }
   if (init.parameters.key.present && !shared.keyed) {
-    refuse(now, peer, init, RefuseReason::kNoKeys);
+    refuse(now, asker, init, RefuseReason::kNoKeys);
     return;
   }
-  if (init.has_cookie && cookies_.good(now, peer, init)) {
-    accept(now, peer, init);
+  if (init.has_cookie && cookies_.good(now, asker.peer, init)) {
+    accept(now, asker, init);
     return;
   }
   if (init.has_cookie) drop(now, DropReason::kBadCookie);
@@ -84,16 +85,26 @@ void Endpoint::Body::handle_init(Nanos now, const RxRun& run, std::span<const st
     drop(now, DropReason::kReplayed);
     return;
   }
-  retry(now, peer, init);
+  retry(now, asker, init);
 }
 
-void Endpoint::Body::accept(Nanos now, const Address& peer, const InitPacket& init) {
-  if (Connection* known = table.find_accepted(peer, init.connection); known != nullptr) {
+// The connection that this init made before, perhaps from another NIC of the same host.
+Connection* Endpoint::Body::find_made_by(const Address& peer, const InitPacket& init) {
+  Connection* found = table.find_accepted(peer, init.connection);
+  if (found != nullptr || init.parameters.nics.empty()) return found;
+  table.for_each([&](Connection& connection) {
+    if (connection.made_by(init) && connection.is_peer(peer)) found = &connection;
+  });
+  return found;
+}
+
+void Endpoint::Body::accept(Nanos now, const Asker& asker, const InitPacket& init) {
+  if (Connection* known = find_made_by(asker.peer, init); known != nullptr) {
     if (known->confirmed()) {  // so it has the answer
       drop(now, DropReason::kReplayed);
       return;
     }
-    known->repeat_accept(init);
+    known->repeat_accept(init, asker.peer, asker.nic);
     table.touch(*known);
     return;
   }
@@ -101,25 +112,25 @@ void Endpoint::Body::accept(Nanos now, const Address& peer, const InitPacket& in
     drop(now, DropReason::kReplayed);
     return;
   }
-  Connection* connection = table.add(peer);
+  Connection* connection = table.add(asker.peer);
   if (connection == nullptr) {
-    refuse(now, peer, init, RefuseReason::kFull);
+    refuse(now, asker, init, RefuseReason::kFull);
     return;
   }
-  if (const Result<void> begun = connection->begin_accept(now, init); !begun) {
+  if (const Result<void> begun = connection->begin_accept(now, init, asker.nic); !begun) {
     table.remove(*connection);
     const bool sizes = begun.error().code == ErrorCode::kUnavailable;
-    refuse(now, peer, init,
+    refuse(now, asker, init,
            sizes ? RefuseReason::kDatagramsTooSmall : RefuseReason::kCongestionUnknown);
     return;
   }
   // Not of an init that was refused: it comes again, and is to be answered again.
   if (shared.keyed && !accepted_.remember(now, init.parameters.key.nonce)) {
     table.remove(*connection);
-    refuse(now, peer, init, RefuseReason::kFull);
+    refuse(now, asker, init, RefuseReason::kFull);
     return;
   }
-  table.note_accepted(peer, init.connection, connection->id());
+  table.note_accepted(asker.peer, init.connection, connection->id());
   table.touch(*connection);
 }
 
@@ -138,9 +149,9 @@ void Endpoint::Body::handle_answer(Nanos now, const RxRun& run, std::span<const 
   }
   if (!may_answer(now, *connection, packet)) return;
   if (type == PacketType::kRetry && read_retry(packet, retry)) {
-    connection->handle_retry(now, retry);
+    connection->handle_retry(now, retry, run.nic);
   } else if (type == PacketType::kAccept && read_accept(packet, accepted)) {
-    connection->handle_accept(now, accepted);
+    connection->handle_accept(now, accepted, run.nic);
   } else if (type == PacketType::kRefuse && read_refuse(packet, refused)) {
     connection->handle_refusal(now, ErrorCode::kUnavailable, CloseCause::kRefused,
                                text_of(refused.reason), "look at the other side's settings",
@@ -180,7 +191,7 @@ void Endpoint::Body::handle_reset(Nanos now, const RxRun& run, std::span<const s
   // ours; and a packet of it that may be the one that went astray.
   bool believed = false;
   table.for_each([&](Connection& connection) {
-    if (connection.peer_id() != reset.connection || connection.peer().host != run.from.host) return;
+    if (connection.peer_id() != reset.connection || !connection.is_peer(run.from)) return;
     if (!connection.handle_reset(now, reset)) return;
     believed = true;
     table.touch(connection);
@@ -197,8 +208,8 @@ void Endpoint::Body::reset_stranger(Nanos now, const RxRun& run, const std::byte
   resets_at_ = milli;
   if (base.reply_port == 0 || resets_ >= kResetsPerMilli) return;
   ++resets_;
-  Address to = run.from;
-  to.port = base.reply_port;
+  Asker to{run.from, run.nic};
+  to.peer.port = base.reply_port;
   if (Reply* reply = new_reply(to); reply != nullptr) {
     reply->length =
         static_cast<uint8_t>(write_reset({base.connection, base.path, base.number}, reply->bytes));

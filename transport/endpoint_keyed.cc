@@ -18,7 +18,7 @@ SealKey* Endpoint::Body::opener(Nanos now, const Address& from, std::span<const 
   const ConnectionHeader base = read_connection_header(packet.data());
   if (version_of(packet[0]) != kWireVersion) return dropped(0, DropReason::kBadVersion);
   Connection* connection = table.find(base.connection);
-  if (connection == nullptr || connection->peer().host != from.host) {
+  if (connection == nullptr || !connection->is_peer(from)) {
     return dropped(0, DropReason::kUnknownConnection);
   }
   DropReason why = DropReason::kBadSeal;

@@ -8,6 +8,7 @@
 
 #include "base/nanos.h"
 #include "base/units.h"
+#include "transport/address.h"
 #include "transport/cluster_key.h"
 #include "transport/payload.h"
 
@@ -18,8 +19,11 @@ namespace heddle::transport {
 enum class DiscoveryMode : uint8_t { kNever, kAuto };
 
 struct EndpointOptions {
-  bool accept = false;                 // answer handshakes of others
-  uint16_t reply_port = 0;             // where the datapath receives: peers answer to it
+  bool accept = false;      // answer handshakes of others
+  uint16_t reply_port = 0;  // where the datapath receives: peers answer to it
+  // Where the datapath receives: an address a NIC, at most kMaxNics; connections use them together.
+  // None, or one: it has one NIC.
+  std::vector<Address> nics;
   uint16_t max_paths = 64;             // this side sends on at most so many entropies a connection
   uint16_t default_paths = 16;         // and on so many where the connection does not say
   uint32_t max_datagram_bytes = 1472;  // the largest UDP payload this host's interface passes

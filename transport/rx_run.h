@@ -32,6 +32,7 @@ struct RxRun {
   Nanos received_at;  // the datapath's timestamp, or the loop's now
   Ecn ecn = Ecn::kNotCapable;
   PayloadAt payload_at = PayloadAt::kFrame;
+  uint8_t nic = 0;  // of this host, that it was sent to
   uint32_t segments = 0;
   uint32_t segment_bytes = 0;  // header and payload of each segment but the last
   uint32_t last_segment_bytes = 0;

@@ -58,6 +58,8 @@ struct PathStatistics {
   uint32_t segment_bytes = 0;
   uint64_t segments_lost = 0;
   Nanos smoothed_rtt;
+  uint8_t nic = 0;       // of this host, that it leaves from
+  uint8_t peer_nic = 0;  // and that it goes to
 };
 
 }  // namespace heddle::transport

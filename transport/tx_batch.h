@@ -23,6 +23,7 @@ inline constexpr uint32_t kMaxBurstBytes =
 struct TxBurst {
   Address to;
   uint16_t path = 0;                   // the entropy: a source port, a queue pair
+  uint8_t nic = 0;                     // of this host, that it leaves from
   uint16_t segments = 0;               // 1 to kMaxBurstSegments
   uint16_t header_bytes = 0;           // of each segment
   bool may_fragment = false;           // false: the packet must not be cut on its way (IP's DF)

@@ -247,6 +247,9 @@ std::span<const PathStatistics> Connection::path_statistics() {
   flight_.fill(shared_.path_statistics);
   for (PathStatistics& path : shared_.path_statistics) {
     path.segment_bytes -= std::min(path.segment_bytes, tag_bytes());
+    const NicPair pair = pairs_ ? pairs_->pair_of(path.path) : NicPair{nic_, 0};
+    path.nic = pair.nic;
+    path.peer_nic = pair.peer_nic;
   }
   return shared_.path_statistics;
 }
@@ -254,7 +257,8 @@ std::span<const PathStatistics> Connection::path_statistics() {
 size_t Connection::bytes_held() const {
   return sizeof(Connection) + outgoing_.bytes_held() + incoming_.bytes_held() +
          (discovering_ ? discovering_->discovery.bytes_held() : 0) + flight_.bytes_held() +
-         acks_.bytes_held() + chunk_acks_.bytes_held() + frames_.capacity() * sizeof(ControlRecord);
+         (pairs_ ? pairs_->bytes_held() : 0) + acks_.bytes_held() + chunk_acks_.bytes_held() +
+         frames_.capacity() * sizeof(ControlRecord);
 }
 
 }  // namespace heddle::transport

@@ -12,6 +12,7 @@
 #include "transport/connection/shared.h"
 #include "transport/credits/credit_balance.h"
 #include "transport/path/discovery.h"
+#include "transport/path/nic_pairs.h"
 #include "transport/recovery/ack_maker.h"
 #include "transport/security/session.h"
 #include "transport/wire/control.h"
@@ -28,11 +29,15 @@ class Connection final : private SentRunListener {
   // --- making it ---
   // This side asks. Errors: kInvalid for a name that is not in a table.
   Result<void> begin_connect(Nanos now, const ConnectionOptions& options);
-  // The peer asked, and proved its address. Errors: kInvalid for a congestion name nobody knows,
-  // kUnavailable where no datagram of a usable size passes.
-  Result<void> begin_accept(Nanos now, const InitPacket& init);
-  // The peer asks again: our answer was lost.
-  void repeat_accept(const InitPacket& init);
+  // The peer asked, at this NIC, and proved its address. Errors: kInvalid for a congestion name
+  // nobody knows, kUnavailable where no datagram of a usable size passes.
+  Result<void> begin_accept(Nanos now, const InitPacket& init, uint8_t nic);
+  // The peer asks again, perhaps from another of its NICs: our answer was lost.
+  void repeat_accept(const InitPacket& init, const Address& from, uint8_t nic);
+  // Whether this init made it.
+  bool made_by(const InitPacket& init) const {
+    return peer_id_ == init.connection && accept_.accepted_as == id_ && accept_.nonce == init.nonce;
+  }
 
   // --- requests; see Endpoint ---
   Result<void> post_send(Nanos now, ChannelId channel, const Payload& payload,
@@ -52,8 +57,9 @@ class Connection final : private SentRunListener {
   void handle_control(Nanos now, const RxRun& run, uint32_t index,
                       std::span<const std::byte> packet);
   void handle_placed(Nanos now, const PlacedEvent& event);
-  void handle_retry(Nanos now, const RetryPacket& retry);
-  void handle_accept(Nanos now, const AcceptPacket& accept);
+  // `nic`: of this host, that it came to.
+  void handle_retry(Nanos now, const RetryPacket& retry, uint8_t nic);
+  void handle_accept(Nanos now, const AcceptPacket& accept, uint8_t nic);
   void handle_refusal(Nanos now, ErrorCode code, events::CloseCause cause, const char* why,
                       const char* todo, uint64_t nonce);
   // False: not believed, since no packet that it names awaits an acknowledgement.
@@ -83,6 +89,10 @@ class Connection final : private SentRunListener {
   // --- what it is ---
   ConnectionId id() const { return id_; }
   const Address& peer() const { return peer_; }
+  // Whether the peer may send from there.
+  bool is_peer(const Address& from) const {
+    return peer_.host == from.host || (pairs_ && pairs_->knows(from));
+  }
   uint32_t peer_id() const { return peer_id_; }
   // The address it was made with: where the peer receives may change.
   Address made_with() const { return {peer_.host, peer_.scope, made_with_port_}; }
@@ -201,6 +211,16 @@ class Connection final : private SentRunListener {
   void handle_time_exceeded(const NetworkError& error);
   void end_discovery(Nanos now);
 
+  // connection_nics.cc
+  bool tells_nics() const { return shared_.options.chunk_paths == 0; }
+  void turn_to_nic(uint32_t number);
+  void open_nics(Nanos now, const HandshakeParameters& peer);
+  void direct(TxBurst& burst) const;
+  void watch_nics(Nanos now);
+  bool talk_between_nics(Nanos now, TxBatch& batch);
+  void send_nic_frame(Nanos now, TxBatch& batch, FrameType type, const NicPairs::Message& message);
+  bool handle_nic_frame(Nanos now, FrameType type, Reader& reader, const ControlInput& input);
+
   // connection_placed.cc
   void open_placed(const HandshakeParameters& peer, FlightOptions& flight);
   Sent send_chunk(Nanos now, TxBatch& batch, const Piece& piece);
@@ -223,6 +243,7 @@ class Connection final : private SentRunListener {
   uint32_t peer_id_ = 0;
   Address peer_;
   uint16_t made_with_port_;
+  uint8_t nic_ = 0;  // of this host, that the handshake goes by
   events::ConnectionState state_ = events::ConnectionState::kHandshaking;
   bool initiator_ = false;
 
@@ -243,6 +264,8 @@ class Connection final : private SentRunListener {
   Ring<ControlRecord> frames_;            // that the peer must get and that are not on their way
   Nanos frames_due_at_ = Nanos::never();  // they may wait for company until then
 
+  std::unique_ptr<NicPairs> pairs_;  // where a side has several NICs, and both know of such
+  uint32_t path_changes_seen_ = 0;   // when it was last looked which lanes work
   std::unique_ptr<Discovering> discovering_;
   Nanos discover_at_ = Nanos::never();            // the next look, where there are any
   uint64_t discovered_after_bytes_ = UINT64_MAX;  // sent, when the latest look began

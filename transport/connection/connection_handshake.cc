@@ -43,6 +43,10 @@ HandshakeParameters Connection::own_parameters() const {
   p.chunk_bytes = o.chunk_bytes;
   p.eager_block_bytes = o.eager_block_bytes;
   p.eager_blocks = shared_.eager.left() >= o.eager_blocks ? o.eager_blocks : uint16_t{0};
+  if (tells_nics()) {
+    p.features |= kFeatureNics;
+    p.nics = shared_.told_nics;
+  }
   if (shared_.keyed) {
     p.features |= kFeatureSealing;
     p.key.present = true;
@@ -86,7 +90,8 @@ Result<void> Connection::begin_connect(Nanos now, const ConnectionOptions& optio
   return {};
 }
 
-Result<void> Connection::begin_accept(Nanos now, const InitPacket& init) {
+Result<void> Connection::begin_accept(Nanos now, const InitPacket& init, uint8_t nic) {
+  nic_ = nic;
   options_.paths = shared_.options.default_paths;
   options_.selector = shared_.options.selector;
   options_.discovery = shared_.options.discovery;
@@ -110,12 +115,13 @@ Result<void> Connection::begin_accept(Nanos now, const InitPacket& init) {
   if (credits) {
     open_credits(init.parameters.first_credit, accept_.parameters.first_credit);
   }
-  repeat_accept(init);
+  repeat_accept(init, peer_, nic);
   shared_.notices.push_back({NoticeKind::kAccepted, id_, peer_, {}, false, peer_id_});
   return {};
 }
 
-void Connection::repeat_accept(const InitPacket& init) {
+void Connection::repeat_accept(const InitPacket& init, const Address& from, uint8_t nic) {
+  if (pairs_) pairs_->move_home(from, nic);
   accept_.echoed_sent_at = init.sent_at;
   accept_due_ = true;
 }
@@ -149,6 +155,7 @@ Result<void> Connection::open(Nanos now, const HandshakeParameters& peer,
   acks_.open(o.max_paths);
   open_placed(peer, flight);
   flight_.open(now, std::move(flight));
+  open_nics(now, peer);
   incoming_.open(peer.max_posted);
   outgoing_.set_limits({peer.max_channels, peer.max_posted, peer.eager_block_bytes,
                         peer.eager_blocks, chunk_bytes_});
@@ -163,17 +170,20 @@ Result<void> Connection::open(Nanos now, const HandshakeParameters& peer,
   return {};
 }
 
-void Connection::handle_retry(Nanos now, const RetryPacket& retry) {
+void Connection::handle_retry(Nanos now, const RetryPacket& retry, uint8_t nic) {
   if (state_ != ConnectionState::kHandshaking || retry.nonce != init_.nonce) return;
   if (init_.has_cookie && init_.cookie == retry.cookie) return;
   init_.has_cookie = true;
   init_.cookie = retry.cookie;
   init_at_ = now;
+  nic_ = nic;                                           // the cookie is good for its address
+  if (inits_sent_ % kInitsACookie == 0) ++inits_sent_;  // and is not given up unused
 }
 
-void Connection::handle_accept(Nanos now, const AcceptPacket& accept) {
+void Connection::handle_accept(Nanos now, const AcceptPacket& accept, uint8_t nic) {
   if (state_ != ConnectionState::kHandshaking || accept.nonce != init_.nonce) return;
   peer_id_ = accept.accepted_as;
+  nic_ = nic;
   peer_.port = accept.reply_port;
   if (key_) begin_session(init_.parameters.key.nonce, accept.parameters.key.nonce);
   init_at_ = Nanos::never();
@@ -229,8 +239,11 @@ bool Connection::send_init(Nanos now, TxBatch& batch) {
   if (!batch.has_room(kInitBytes)) return false;
   init_.sent_at = now;
   std::byte* space = batch.header_space();
-  // An answer that never comes may be due to the cookie: the peer was restarted since.
-  if (key_ && inits_sent_ > 0 && inits_sent_ % kInitsACookie == 0) init_.has_cookie = false;
+  // An answer that never comes may be due to the cookie: the peer was restarted since, or the NIC
+  // that it is good for is dead.
+  const bool may_give_up = key_ || shared_.options.nics.size() > 1;
+  if (may_give_up && inits_sent_ > 0 && inits_sent_ % kInitsACookie == 0) init_.has_cookie = false;
+  if (!init_.has_cookie) turn_to_nic(inits_sent_);
   size_t mac_at = 0;
   const size_t bytes = write_init(init_, {space, batch.header_space_bytes()}, mac_at);
   if (key_) sign(*key_, {space, bytes}, mac_at, {});

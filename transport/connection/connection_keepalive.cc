@@ -65,6 +65,8 @@ void Connection::handle_network_error(Nanos now, const NetworkError& error) {
   }
   if (error.kind == NetworkErrorKind::kTimeExceeded) handle_time_exceeded(error);
   if (error.kind != NetworkErrorKind::kRefused) return;
+  // What another of its addresses is not, tells nothing of the peer: perhaps it is not even its.
+  if (error.to.host != peer_.host) return;
   if (key_) {  // anybody may send ICMP
     note_hint("nobody listens on that port");
     return;
@@ -124,6 +126,7 @@ Nanos Connection::next_timeout() const {
   Nanos next =
       std::min({flight_.next_timeout(), keepalive_at_, close_by_, acks_.due_at(),
                 chunk_acks_.due_at(), fence_at_, frames_due_at_, demand_at_, discover_at_});
+  if (pairs_) next = std::min(next, pairs_->next_timeout());
   if (discovering_ && !discovering_->told) {
     next = std::min(next, discovering_->discovery.next_timeout());
   }

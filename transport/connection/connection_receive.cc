@@ -241,6 +241,9 @@ bool Connection::handle_frame(Nanos now, FrameType type, Reader& reader, Control
       if (!read_placed_grant(reader, placed)) return false;
       input.refused |= sends_on(placed.channel) && !outgoing_.on_placed_grant(placed);
       return true;
+    case FrameType::kNicProbe:
+    case FrameType::kNicAnswer:
+      return handle_nic_frame(now, type, reader, input);
     case FrameType::kDemand:
     case FrameType::kCredit:
       return handle_credit_frame(now, type, reader);

@@ -70,7 +70,7 @@ TEST_F(ConnectionTableTest, AnAcceptedConnectionIsFoundByItsPeersInit) {
   init.parameters.max_paths = 4;
   init.parameters.max_datagram_bytes = 1472;
   init.parameters.max_channels = init.parameters.max_posted = 4;
-  ASSERT_TRUE(connection.begin_accept(seconds(1), init));
+  ASSERT_TRUE(connection.begin_accept(seconds(1), init, 0));
   table_.note_accepted(address(7), 99, connection.id());
   EXPECT_EQ(table_.find_accepted(address(7), 99), &connection);
   EXPECT_EQ(table_.find_accepted(address(7), 98), nullptr);

@@ -77,6 +77,8 @@ TxBurst Connection::single(size_t bytes, uint16_t path, const std::byte* packet)
   burst.segments = 1;
   burst.header_bytes = static_cast<uint16_t>(bytes);
   burst.headers = packet;
+  burst.nic = nic_;
+  if (pairs_) direct(burst);
   return burst;
 }
 
@@ -89,6 +91,7 @@ bool Connection::transmit(Nanos now, TxBatch& batch) {
   }
   if (accept_due_ && !send_accept(batch)) return true;
   if (credit_.on()) update_demand(now);
+  if (pairs_ && talk_between_nics(now, batch)) return true;
   if ((discovers_ || discovering_) && discover(now, batch)) return true;
   // Asked after everything that happens, and mostly nothing is due.
   if (!outgoing_.has_work() && !control_due(now) && !flight_.wants_size_probe()) {

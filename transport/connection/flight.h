@@ -114,6 +114,9 @@ class Flight final : private SentRunListener {
   // The network passes at most `datagram_bytes` on this path.
   void on_too_large(Nanos now, uint16_t path, uint32_t datagram_bytes);
 
+  // The path goes between other NICs from now on.
+  void on_moved(uint16_t path);
+
   // Payload goes over these paths only, while one of them works; over all again where there are
   // none. False: one of them is no path that carries payload.
   bool choose(Nanos now, std::span<const uint16_t> paths);
@@ -122,13 +125,15 @@ class Flight final : private SentRunListener {
   Nanos next_timeout() const { return wake_at_; }
 
   // --- what it knows ---
-  uint16_t current_path() const { return current_path_; }  // during a listener's call
+  uint16_t current_path() const { return current_path_; }        // during a listener's call
   Nanos smoothed_rtt() const { return round_trip_.smoothed(); }  // zero: never measured
   bool any_active() const { return active_ > 0; }
   // Whether no path is set aside.
   bool all_active() const;
   uint32_t active() const { return active_; }  // paths that carry payload
   // Whether a path was set aside or has returned since this was last asked.
+  uint32_t path_changes() const { return path_changes_; }  // so far
+  bool is_active(uint16_t path) const { return paths_[path].active(); }
   bool take_paths_changed() { return std::exchange(paths_changed_, false); }
   // Whether this packet was sent and may not have arrived.
   bool awaits(uint16_t path, uint64_t number) const {
@@ -227,6 +232,7 @@ class Flight final : private SentRunListener {
   bool chosen_ = false;   // some are left out
   bool strayed_ = false;  // of those chosen none works: payload takes the others
   bool paths_changed_ = false;
+  uint32_t path_changes_ = 0;
   uint16_t probes_wanted_ = 0;
   uint16_t next_probe_ = 0;
   uint32_t recording_ = kNoIndex;  // between record() and sent()

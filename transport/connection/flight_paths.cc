@@ -41,6 +41,7 @@ void Flight::set_state(Nanos now, uint16_t id, PathState state) {
   if (state == PathState::kActive && carries(id)) ++active_;
   path.state = state;
   paths_changed_ = true;
+  ++path_changes_;
   observer_.emit(events::PathChanged{now, connection_, id, state});
   refresh_usable(id);
   if (chosen_) settle_choice(now);
@@ -71,6 +72,12 @@ void Flight::find_size_again(uint16_t id) {
   path.wanted_bytes = path.datagram_bytes;
   path.datagram_bytes = kBaseDatagram;
   path.large_losses = 0;
+}
+
+// What it passes there is not known; where it was set aside, it may work there.
+void Flight::on_moved(uint16_t id) {
+  find_size_again(id);
+  if (!paths_[id].active()) want_probe(id);
 }
 
 bool Flight::is_large(const SentRun& run) {

@@ -34,11 +34,18 @@ struct Shared {
     options.max_posted = std::min(options.max_posted, kMostPosted);
     for (ClusterKey& key : options.keys) wipe(key.secret);
     options.keys.clear();
+    if (options.nics.size() > kMaxNics) options.nics.resize(kMaxNics);
+    for (const Address& nic : options.nics) {
+      if (options.nics.size() == 1) break;
+      const auto host = std::as_bytes(std::span(nic.host));
+      told_nics.insert(told_nics.end(), host.begin(), host.end());
+    }
     // A remote write carries nothing that could be sealed.
     if (keyed && !options.unsealed_chunks) options.chunk_paths = 0;
   }
 
   EndpointOptions options;
+  std::vector<std::byte> told_nics;  // as handshakes tell them; none where there is one
   Random random;
   Statistics statistics;
   Observer observer;

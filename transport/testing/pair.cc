@@ -110,6 +110,7 @@ void Pair::deliver(Arrival& arrival) {
 }
 
 void Pair::send(int side, const TxBurst& burst) {
+  if (options_.watch_burst) options_.watch_burst(side, burst);
   if (burst.to != address(1 - side)) return;
   if (burst.write != nullptr) {
     send_chunk(side, burst);

@@ -28,6 +28,8 @@ struct PairOptions {
   uint32_t coalesce = 64;  // segments of one burst that arrive as one run, at most
   std::function<bool(int side, const TxBurst& burst, uint32_t segment)>
       drop;  // more loss, by choice
+  // Sees each burst that leaves; those to another address than the other side's are lost.
+  std::function<void(int side, const TxBurst& burst)> watch_burst;
   // Sees, and may change, the bytes of each run that leaves.
   std::function<void(int side, std::span<std::byte> frame)> tamper;
   std::function<void(int side, EndpointOptions& endpoint)> adjust;  // where the sides differ

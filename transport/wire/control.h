@@ -27,6 +27,8 @@ enum class FrameType : uint8_t {
   kDelivered = 12,     // answers kCancelSend: too late, the message is all here
   kDemand = 13,        // credits: what the writer wants to send
   kCredit = 14,        // credits: how far the reader may send
+  kNicProbe = 15,      // NICs: answer at the address that this came from
+  kNicAnswer = 16,     // NICs: what the probe carried
   kMessage = 11,       // a whole small message; its payload is the rest of the packet
   kAskFence =
       10,  // a path of the writer has failed in its NIC: fence it, so that it can be made anew

@@ -28,6 +28,7 @@ enum class Parameter : uint16_t {
   kKeyNonce = 17,
   kMac = 18,
   kFirstCredit = 20,
+  kNics = 21,
 };
 
 template <typename Integer>
@@ -58,6 +59,7 @@ const std::byte* write_parameters(const HandshakeParameters& p, Writer& writer) 
   const auto length = static_cast<uint16_t>(std::strlen(p.congestion.data()));
   writer.put(static_cast<uint16_t>(Parameter::kCongestion)).put(length);
   writer.put_bytes(std::as_bytes(std::span(p.congestion.data(), length)));
+  if (!p.nics.empty()) put_bytes(writer, Parameter::kNics, p.nics);
   const std::byte* mac = nullptr;
   if (p.key.present) {
     put_bytes(writer, Parameter::kKeyId, p.key.id);
@@ -118,6 +120,10 @@ bool read_parameter(Parameter type, std::span<const std::byte> bytes, HandshakeP
       return take_parameter(value, bytes.size(), p.first_credit);
     case Parameter::kCongestion:
       return take_name(value, bytes.size(), p.congestion);
+    case Parameter::kNics:
+      p.nics = bytes;
+      return !bytes.empty() && bytes.size() % kHostBytes == 0 &&
+             bytes.size() <= kMaxNics * kHostBytes;
     case Parameter::kKeyId:
       return take_bytes(bytes, p.key.id);
     case Parameter::kKeyNonce:

@@ -9,6 +9,7 @@
 #include <span>
 #include <string_view>
 
+#include "transport/address.h"
 #include "transport/wire/packet.h"
 
 namespace heddle::transport {
@@ -19,6 +20,7 @@ inline constexpr size_t kMaxNameBytes = 15;
 // The other side remembers so many receives for a peer.
 inline constexpr uint32_t kMostPosted = 1u << 16;
 
+inline constexpr size_t kHostBytes = sizeof(Address::host);
 inline constexpr size_t kKeyNonceBytes = 16;
 inline constexpr size_t kMacBytes = 16;
 using KeyId = std::array<std::byte, 8>;
@@ -37,6 +39,8 @@ struct KeyParameters {
 inline constexpr uint64_t kFeatureSealing = 1;
 // Receiver credits: wished for in an init, agreed in an accept.
 inline constexpr uint64_t kFeatureCredits = uint64_t{1} << 1;
+// Packets of a connection may go between any of the NICs that both sides told of.
+inline constexpr uint64_t kFeatureNics = uint64_t{1} << 2;
 
 // What each side says about itself.
 struct HandshakeParameters {
@@ -52,6 +56,9 @@ struct HandshakeParameters {
   uint64_t first_credit = 0;  // that the other side holds to begin with, where credits are agreed
   uint64_t features = 0;      // bits of what it can do beyond version 1; unknown ones are ignored
   std::array<char, kMaxNameBytes + 1> congestion{};  // wished for in both directions
+  // Its NICs, Address::host of each, kHostBytes apart; none where it has one. Of a packet that was
+  // read: within that packet.
+  std::span<const std::byte> nics;
   KeyParameters key;
 };
 

@@ -17,8 +17,11 @@ using Space = std::array<std::byte, kInitBytes>;
 constexpr size_t kInitParametersAt = 8 + 8 + 8 + 2 + 1 + kCookieBytes;
 constexpr size_t kAcceptParametersAt = 8 + 8 + 4 + 8 + 2;
 
+const std::vector<std::byte> kNics(kMaxNics* kHostBytes, std::byte{0xa5});
+
 HandshakeParameters sample_parameters() {
   HandshakeParameters p;
+  p.nics = kNics;
   p.max_paths = 256;
   p.max_datagram_bytes = 8952;
   p.window_bytes = UINT64_C(1) << 33;
@@ -57,6 +60,7 @@ void expect_same(const HandshakeParameters& a, const HandshakeParameters& b) {
   EXPECT_EQ(a.chunk_bytes, b.chunk_bytes);
   EXPECT_EQ(a.features, b.features);
   EXPECT_STREQ(a.congestion.data(), b.congestion.data());
+  EXPECT_TRUE(std::equal(a.nics.begin(), a.nics.end(), b.nics.begin(), b.nics.end()));
 }
 
 // An init whose parameters are what `write` writes.
@@ -158,6 +162,23 @@ TEST(ParametersTest, AKnownOneOfAnotherLengthIsRejected) {
       InitPacket read;
       EXPECT_FALSE(read_init(space, read)) << type << " of " << length;
     }
+  }
+}
+
+TEST(ParametersTest, NicsAreWholeAddressesAndNotTooMany) {
+  for (const size_t bytes : {0u, 1u, 15u, 17u, 16u * 9, 16u, 32u, 128u}) {
+    const Space space = init_with_parameters([bytes](Writer& writer) {
+      writer.put(uint16_t{21}).put(static_cast<uint16_t>(bytes)).put_zeros(bytes);
+      for (const uint16_t type : {1, 4, 5}) {
+        writer.put(type).put(static_cast<uint16_t>(type == 1 ? 2 : 4)).put(uint16_t{1});
+        if (type != 1) writer.put(uint16_t{0});
+      }
+      writer.put(uint16_t{0});
+    });
+    InitPacket packet;
+    const bool good = bytes > 0 && bytes % kHostBytes == 0 && bytes <= kMaxNics * kHostBytes;
+    EXPECT_EQ(read_init(space, packet), good) << bytes << " bytes";
+    EXPECT_EQ(good ? packet.parameters.nics.size() : bytes, bytes);
   }
 }
 

@@ -10,6 +10,7 @@
 #include "transport/wire/control.h"
 #include "transport/wire/credit_frames.h"
 #include "transport/wire/handshake.h"
+#include "transport/wire/nic_frames.h"
 #include "transport/wire/packet.h"
 
 namespace heddle::transport {
@@ -115,6 +116,9 @@ void fuzz_frame(uint8_t which, Bytes input) {
       break;
     case 15:
       round_trip<CreditFrame>(input, read_credit, write_credit);
+      round_trip<NicFrame>(input, read_nic_frame, [](const NicFrame& frame, Writer& writer) {
+        write_nic_frame(FrameType::kNicProbe, frame, writer);
+      });
       break;
     default:
       round_trip<FenceFrame>(input, read_fence, write_as(FrameType::kFenced));

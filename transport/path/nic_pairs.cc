@@ -1,0 +1,229 @@
+// Lanes, rounds of probes, and which pair a lane takes.
+#include "transport/path/nic_pairs.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/check.h"
+
+namespace heddle::transport {
+namespace {
+
+// Until a pair that did not answer is asked again: at first, and in the end.
+constexpr Nanos kFirstWait = millis(50);
+constexpr Nanos kLongestWait = seconds(10);
+// A lane that stopped working gets so long to return by itself, before other pairs are asked.
+constexpr Nanos kGrace = millis(200);
+// Doublings of the first wait.
+constexpr uint8_t kMostAsked = 8;
+
+Address without_port(Address address) {
+  address.port = 0;
+  return address;
+}
+
+}  // namespace
+
+NicPairs::NicPairs(Nanos now, const NicPairsOptions& options)
+    : own_(options.own.first(std::min<size_t>(options.own.size(), kMaxNics))),
+      paths_(std::max<uint16_t>(options.paths, 1)),
+      round_at_(options.asked_first ? now + kFirstWait : now),
+      round_wait_(kFirstWait) {
+  own_count_ = std::max(static_cast<uint32_t>(own_.size()), 1u);
+  add_peers(options);
+  lay_lanes(options);
+}
+
+// In the order that the peer told; the address that it was met at is one of them.
+void NicPairs::add_peers(const NicPairsOptions& options) {
+  const size_t bytes = sizeof(Address::host);
+  for (size_t at = 0; at + bytes <= options.peer.size() && peer_count_ < kMaxNics; at += bytes) {
+    Address address;
+    for (size_t i = 0; i < bytes; ++i) {
+      address.host[i] = static_cast<uint8_t>(options.peer[at + i]);
+    }
+    if (find(address) == peer_count_) peers_[peer_count_++].address = address;
+  }
+  uint32_t home = find(options.home_peer);
+  if (home == peer_count_) {
+    home = std::min(peer_count_, kMaxNics - 1);
+    peer_count_ = home + 1;
+  }
+  peers_[home].address = without_port(options.home_peer);
+  peers_[home].proven = true;
+}
+
+// The lane that the handshake went by stands first: a connection of few paths has that one.
+void NicPairs::lay_lanes(const NicPairsOptions& options) {
+  const uint32_t all = std::max(own_count_, peer_count_);
+  const NicPair home{options.home_nic, static_cast<uint8_t>(find(options.home_peer))};
+  CHECK(home.nic < own_count_);
+  uint32_t first = home.nic;
+  for (uint32_t i = 0; i < all; ++i) {
+    if (aligned_of(i) == home) first = i;
+  }
+  lanes_.resize(std::min<uint32_t>(all, paths_));
+  for (uint32_t i = 0; i < lanes_.size(); ++i) {
+    lanes_[i].pair = home;
+    lanes_[i].aligned = aligned_of((first + i) % all);
+  }
+  lanes_[0].own = true;
+}
+
+NicPair NicPairs::aligned_of(uint32_t lane) const {
+  return {static_cast<uint8_t>(lane % own_count_), static_cast<uint8_t>(lane % peer_count_)};
+}
+
+uint32_t NicPairs::find(const Address& host) const {
+  uint32_t at = 0;
+  while (at < peer_count_ && peers_[at].address.host != host.host) ++at;
+  return at;
+}
+
+bool NicPairs::possible(const NicPair& pair) const {
+  return own_.empty() || same_family(own_[pair.nic], peers_[pair.peer_nic].address);
+}
+
+// NICs that a working lane uses give nothing more to another one; only where none works is any way
+// better than none.
+bool NicPairs::may_cross(const NicPair& pair) const {
+  return std::none_of(lanes_.begin(), lanes_.end(), [&pair](const Lane& lane) {
+    return lane.settled() && (lane.pair.nic == pair.nic || lane.pair.peer_nic == pair.peer_nic);
+  });
+}
+
+bool NicPairs::next_crossed(Lane& lane, NicPair& pair) const {
+  const uint32_t all = own_count_ * peer_count_;
+  for (uint32_t tried = 0; tried < all; ++tried) {
+    const uint32_t at = lane.crossed++ % all;
+    // Other NICs of the peer first.
+    pair.nic = static_cast<uint8_t>((lane.aligned.nic + at / peer_count_) % own_count_);
+    pair.peer_nic = static_cast<uint8_t>((lane.aligned.peer_nic + at) % peer_count_);
+    if (pair != lane.aligned && possible(pair) && may_cross(pair)) return true;
+  }
+  return false;
+}
+
+void NicPairs::set_works(Nanos now, uint32_t at, bool works) {
+  Lane& lane = lanes_[at];
+  if (lane.works == works) return;
+  lane.works = works;
+  if (works) return;
+  round_wait_ = kGrace;
+  round_at_ = std::min(round_at_, now + kGrace);
+}
+
+void NicPairs::move_home(const Address& peer, uint8_t nic) {
+  const uint32_t at = find(peer);
+  if (at == peer_count_ || nic >= own_count_) return;
+  peers_[at].proven = true;
+  move(0, {nic, static_cast<uint8_t>(at)});
+}
+
+// Which pairs are asked: what is not as it should be, and what might be instead.
+void NicPairs::begin_round(Nanos now, Random& random) {
+  asked_ = asking_ = 0;
+  for (Peer& peer : peers_) peer.token = 0;
+  bool complete = true;
+  for (uint32_t i = 0; i < lanes_.size(); ++i) {
+    // Another one first each time: an address that never answered is asked once a round.
+    Lane& lane = lanes_[(i + round_) % lanes_.size()];
+    if (lane.settled() && lane.pair == lane.aligned) continue;
+    // Where it goes already, recovery asks.
+    const bool astray = !lane.own || lane.pair != lane.aligned;
+    if (astray) ask(now, random, lane.aligned);
+    complete = complete && !(astray && possible(lane.aligned));
+    NicPair crossed;
+    if (lane.settled() || !next_crossed(lane, crossed)) continue;
+    complete = false;
+    ask(now, random, crossed);
+  }
+  ++round_;
+  round_at_ = complete ? Nanos::never() : now + round_wait_;
+  round_wait_ = std::min(2 * round_wait_, kLongestWait);
+}
+
+void NicPairs::ask(Nanos now, Random& random, const NicPair& pair) {
+  Peer& peer = peers_[pair.peer_nic];
+  if (!possible(pair) || (!peer.proven && now < peer.ask_at)) return;
+  if (!peer.proven) {
+    peer.ask_at = now + std::min(kFirstWait * (int64_t{1} << peer.asked), kLongestWait);
+    peer.asked = std::min<uint8_t>(static_cast<uint8_t>(peer.asked + 1), kMostAsked);
+  }
+  while (peer.token == 0) peer.token = random.next();
+  asking_ |= bit_of(pair);
+}
+
+bool NicPairs::poll_probe(Nanos now, Random& random, Message& probe) {
+  if (asking_ == 0 && round_at_ <= now) begin_round(now, random);
+  if (asking_ == 0) return false;
+  const auto at = static_cast<uint32_t>(std::countr_zero(asking_));
+  probe.pair = {static_cast<uint8_t>(at / kMaxNics), static_cast<uint8_t>(at % kMaxNics)};
+  probe.path = next_path();
+  probe.token = peers_[probe.pair.peer_nic].token;
+  asking_ &= asking_ - 1;
+  asked_ |= bit_of(probe.pair);
+  return true;
+}
+
+// In turn, since the way of one of them may be dead.
+uint16_t NicPairs::next_path() {
+  next_path_ = static_cast<uint16_t>((next_path_ + 1u) % paths_);
+  return next_path_;
+}
+
+void NicPairs::on_probe(Nanos now, const Address& from, uint8_t nic, uint64_t token) {
+  const uint32_t at = find(from);
+  if (at == peer_count_ || nic >= own_count_) return;
+  peers_[at].answer = token;
+  peers_[at].answer_from = nic;
+  answers_ |= static_cast<uint8_t>(1u << at);
+  if (round_ == 0) round_at_ = now;
+}
+
+bool NicPairs::poll_answer(Message& answer) {
+  if (answers_ == 0) return false;
+  const auto at = static_cast<uint8_t>(std::countr_zero(answers_));
+  answers_ &= static_cast<uint8_t>(answers_ - 1);
+  answer = {{peers_[at].answer_from, at}, next_path(), peers_[at].answer};
+  return true;
+}
+
+uint32_t NicPairs::on_answer(const Address& from, uint8_t nic, uint64_t token) {
+  const uint32_t at = find(from);
+  if (at == peer_count_ || nic >= own_count_ || token == 0 || peers_[at].token != token) return 0;
+  const NicPair pair{nic, static_cast<uint8_t>(at)};
+  if ((asked_ & bit_of(pair)) == 0) return 0;
+  asked_ &= ~bit_of(pair);
+  peers_[at].proven = true;
+  for (uint32_t i = 0; i < lanes_.size(); ++i) {
+    const Lane& lane = lanes_[i];
+    if (lane.aligned != pair) continue;
+    return lane.own && lane.pair == pair ? 0 : move(i, pair);
+  }
+  if (!may_cross(pair)) return 0;
+  uint32_t best = lanes();
+  for (uint32_t i = 0; i < lanes_.size(); ++i) {
+    if (lanes_[i].settled() || (lanes_[i].own && lanes_[i].pair == pair)) continue;
+    if (best == lanes() || lanes_[i].aligned.nic == nic) best = i;
+  }
+  return best == lanes() ? 0 : move(best, pair);
+}
+
+// Lanes without a pair of their own go where the first goes.
+uint32_t NicPairs::move(uint32_t at, const NicPair& pair) {
+  uint32_t moved = uint32_t{1} << at;
+  lanes_[at].pair = pair;
+  lanes_[at].own = true;
+  if (at != 0) return moved;
+  for (uint32_t i = 1; i < lanes_.size(); ++i) {
+    if (lanes_[i].own) continue;
+    lanes_[i].pair = pair;
+    moved |= uint32_t{1} << i;
+  }
+  return moved;
+}
+
+Nanos NicPairs::next_timeout() const { return asking_ != 0 || answers_ != 0 ? Nanos{} : round_at_; }
+
+}  // namespace heddle::transport
