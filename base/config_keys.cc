@@ -21,7 +21,9 @@ constexpr std::array kKeys = {
               .doc = "UDP port on which `heddle ping` and `heddle perf` listen",
               .min = 1,
               .max = 65535},
-    ConfigKey{.name = "bind", .doc = "address or host name of this host to use; empty: any"},
+    ConfigKey{.name = "bind",
+              .doc = "addresses, interfaces or names of this host to use, with commas between: "
+                     "several network cards are used together; empty: any"},
     ConfigKey{.name = "mtu_bytes",
               .type = ConfigType::kInteger,
               .fallback = "0",

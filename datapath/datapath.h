@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "base/nanos.h"
 #include "base/result.h"
@@ -63,9 +64,14 @@ class Datapath {
   virtual ~Datapath() = default;
 
   virtual const Capabilities& capabilities() const = 0;
+  // Where it receives; of several NICs the first.
   virtual transport::Address local_address() const = 0;
-  // The source port of what leaves on this path: what switches hash on. 0 where there is none.
-  virtual uint16_t source_port(uint16_t /*path*/) const { return 0; }
+  // The same of each of its NICs, in the order of their numbers in bursts and runs; all have one
+  // port.
+  virtual std::vector<transport::Address> local_nics() const { return {local_address()}; }
+  // The source port of what leaves on this path from this NIC: what switches hash on. 0 where there
+  // is none.
+  virtual uint16_t source_port(uint16_t /*path*/, uint8_t /*nic*/) const { return 0; }
   // The clock that everything driven by this datapath lives by.
   virtual Nanos now() = 0;
 

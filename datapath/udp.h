@@ -1,6 +1,8 @@
-// UDP: the datapath over the sockets of the host's kernel. It receives on one port and sends from
-// one socket a path, so that a path's source port is what the fabric hashes on. The peer sees these
-// ports in RxRun::from; where to answer is the transport's to say.
+// UDP: the datapath over the sockets of the host's kernel. It receives on one port, of each NIC
+// that it is told of, and sends from one socket a NIC and path, so that a path's source port is
+// what the fabric hashes on. The peer sees these ports in RxRun::from; where to answer is the
+// transport's to say. Which NIC a socket uses is its address's and the routing table's to say: no
+// privilege is needed, but addresses of several NICs need a routing rule each (docs/paths.md).
 // Linux only. Works without privileges, without GSO and GRO, and on IPv4, IPv6 or both.
 #pragma once
 
@@ -22,9 +24,11 @@ enum class Offload : uint8_t {
 };
 
 struct UdpOptions {
-  std::string bind;     // address or name of this host; empty: all its addresses, IPv4 and IPv6
+  // Addresses, interfaces or names of this host, with commas between: a NIC each, at most
+  // transport::kMaxNics. Empty: all its addresses, IPv4 and IPv6, as one.
+  std::string bind;
   uint16_t port = 0;    // to receive on; 0: any free one
-  uint16_t paths = 64;  // sockets to send from, 1 to 256
+  uint16_t paths = 64;  // sockets to send from, a NIC: 1 to 256
   uint32_t mtu_bytes =
       0;  // of the local link, IP header included; 0: the interface's, at most 9000
   Bytes receive_buffer = mebibytes(8);    // wanted; the system may give less

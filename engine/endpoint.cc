@@ -21,6 +21,7 @@ transport::EndpointOptions fitted(const Options& options, const datapath::Datapa
                                   transport::RegionId eager_region, size_t eager_bytes) {
   const datapath::Capabilities& network = datapath.capabilities();
   transport::EndpointOptions fit = options.transport;
+  fit.nics = datapath.local_nics();
   fit.reply_port = datapath.local_address().port;
   fit.max_datagram_bytes = network.max_datagram_bytes;
   fit.receive_capacity = network.receive_capacity;
@@ -382,6 +383,10 @@ Nanos Endpoint::now() const { return body_->datapath_->now(); }
 
 transport::Address Endpoint::local_address() const { return body_->datapath_->local_address(); }
 
+std::vector<transport::Address> Endpoint::local_nics() const {
+  return body_->datapath_->local_nics();
+}
+
 const datapath::Capabilities& Endpoint::capabilities() const {
   return body_->datapath_->capabilities();
 }
@@ -414,9 +419,9 @@ Result<void> Endpoint::set_keys(std::span<const transport::ClusterKey> keys) {
   return {};
 }
 
-uint16_t Endpoint::source_port(uint16_t path) const {
+uint16_t Endpoint::source_port(uint16_t path, uint8_t nic) const {
   const Wheel::Lock lock = body_->wheel_.lock_all();
-  return body_->datapath_->source_port(path);
+  return body_->datapath_->source_port(path, nic);
 }
 
 transport::Statistics Endpoint::statistics() const {

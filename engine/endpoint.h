@@ -138,10 +138,12 @@ class Endpoint {
   // --- what it knows ---
 
   Nanos now() const;
-  transport::Address local_address() const;
+  transport::Address local_address() const;            // of several NICs the first
+  std::vector<transport::Address> local_nics() const;  // all of them
   const datapath::Capabilities& capabilities() const;
-  // What switches hash on of packets of this path; 0: the network has no such thing.
-  uint16_t source_port(uint16_t path) const;
+  // What switches hash on of packets that leave on this path from this NIC (path_statistics() says
+  // which); 0: the network has no such thing.
+  uint16_t source_port(uint16_t path, uint8_t nic) const;
   transport::Statistics statistics() const;
   std::optional<transport::ConnectionStatistics> statistics(Connection connection) const;
   std::vector<transport::PathStatistics> path_statistics(Connection connection) const;

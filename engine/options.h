@@ -45,7 +45,8 @@ struct Options {
 
 // Where a UDP endpoint is attached.
 struct NetworkOptions {
-  std::string bind;                   // address or name of a local interface's address; empty: any
+  // Addresses, interfaces or names of this host, with commas between: a NIC each; empty: any.
+  std::string bind;
   uint16_t port = 0;                  // 0: any free one
   uint32_t mtu_bytes = 0;             // of the local link; 0: asked from the system
   uint32_t receive_buffer_bytes = 0;  // asked for; 0: as much as the system gives

@@ -66,7 +66,8 @@ void SimDatapath::send_chunk(const TxBurst& burst) {
     packet.kind = PacketKind::kWrite;
     packet.from_nic = options_.nic;
     packet.to_nic = nic_of(burst.to);
-    packet.from_port = static_cast<uint16_t>(send_base_ + options_.max_paths + burst.path);
+    packet.from_port =
+        static_cast<uint16_t>(nics_.front().send_base + options_.max_paths + burst.path);
     packet.to_port = burst.to.port;
     packet.path = burst.path;
     if (burst.ecn_capable && options_.ecn) packet.ecn = transport::Ecn::kEct0;

@@ -26,8 +26,14 @@ SimDatapath::SimDatapath(Network& network, const SimDatapathOptions& options)
       agent_(network.add_agent(*this)) {
   CHECK(options.max_paths >= 1 && options.max_paths + options.chunk_paths <= 256);
   CHECK(options.chunk_bytes <= transport::kMaxChunkBytes);
-  send_base_ = network.attach(options.nic, options.port, *this);
-  capabilities_.max_datagram_bytes = network.max_datagram_bytes(options.nic);
+  const auto attach = [&](NicId nic) {
+    nics_.push_back({nic, network.attach(nic, options.port, *this)});
+    capabilities_.max_datagram_bytes =
+        std::max(capabilities_.max_datagram_bytes, network.max_datagram_bytes(nic));
+  };
+  attach(options.nic);
+  for (const NicId nic : options.further_nics) attach(nic);
+  CHECK(nics_.size() <= transport::kMaxNics);
   capabilities_.max_paths = options.max_paths;
   capabilities_.max_burst_segments = transport::kMaxBurstSegments;
   capabilities_.receives_runs = options.coalesces;
@@ -42,7 +48,7 @@ SimDatapath::SimDatapath(Network& network, const SimDatapathOptions& options)
 }
 
 SimDatapath::~SimDatapath() {
-  network_.detach(options_.nic, options_.port);
+  for (const Attached& each : nics_) network_.detach(each.nic, options_.port);
   network_.remove_agent(agent_);
   while (first_ != kNoIndex) {
     const PacketId next = network_.packets()[first_].next;
@@ -55,13 +61,25 @@ transport::Address SimDatapath::local_address() const {
   return address_of(options_.nic, options_.port);
 }
 
+std::vector<transport::Address> SimDatapath::local_nics() const {
+  std::vector<transport::Address> addresses;
+  for (const Attached& each : nics_) addresses.push_back(address_of(each.nic, options_.port));
+  return addresses;
+}
+
+uint8_t SimDatapath::number_of(NicId nic) const {
+  size_t number = 0;
+  while (number + 1 < nics_.size() && nics_[number].nic != nic) ++number;
+  return static_cast<uint8_t>(number);
+}
+
 size_t SimDatapath::transmit(std::span<const TxBurst> bursts) {
   ++statistics_.transmit_calls;
   has_room_ = false;
   if (silent_) return bursts.size();
   for (size_t i = 0; i < bursts.size(); ++i) {
     if (!can_be_sent(bursts[i])) continue;
-    if (!network_.may_send(options_.nic, *this)) {
+    if (!network_.may_send(nics_[bursts[i].nic].nic, *this)) {
       ++statistics_.transmit_refused;
       return i;
     }
@@ -80,6 +98,7 @@ bool SimDatapath::can_be_sent(const TxBurst& burst) {
   const bool chunk = burst.write != nullptr;
   CHECK(burst.path < (chunk ? options_.chunk_paths : options_.max_paths));
   CHECK(burst.last_payload_bytes <= burst.payload_bytes);
+  CHECK(burst.nic < nics_.size());
   NetworkError error;
   error.to = burst.to;
   error.path = burst.path;
@@ -89,9 +108,10 @@ bool SimDatapath::can_be_sent(const TxBurst& burst) {
     CHECK(burst.segments == 1 && burst.header_bytes == 0);
     CHECK(burst.payload_bytes <= options_.chunk_bytes);
     return true;
-  } else if (burst.datagram_bytes() > capabilities_.max_datagram_bytes) {
+  } else if (const uint32_t most = network_.max_datagram_bytes(nics_[burst.nic].nic);
+             burst.datagram_bytes() > most) {
     error.kind = NetworkErrorKind::kTooLarge;
-    error.limit_bytes = capabilities_.max_datagram_bytes;
+    error.limit_bytes = most;
   } else {
     return true;
   }
@@ -125,9 +145,9 @@ void SimDatapath::send_burst(const TxBurst& burst) {
     const uint32_t payload_bytes = bytes + (tag_in_header ? 0 : burst.tag_bytes());
     const PacketId id = packets.lend(header_bytes, payload_bytes, content.name, content.at);
     Packet& packet = packets[id];
-    packet.from_nic = options_.nic;
+    packet.from_nic = nics_[burst.nic].nic;
     packet.to_nic = to_nic;
-    packet.from_port = static_cast<uint16_t>(send_base_ + burst.path);
+    packet.from_port = source_port(burst.path, burst.nic);
     packet.to_port = burst.to.port;
     packet.path = burst.path;
     packet.may_fragment = burst.may_fragment;

@@ -1,4 +1,4 @@
-// SimDatapath: the datapath contract on a simulated network, attached to one port of one NIC. Its
+// SimDatapath: the datapath contract on a simulated network, attached to one port of its NICs. Its
 // clock is the network's. Whoever drives it is told when a turn is worth while (Wakeup); wait()
 // exists too and lets the network's time pass, for tests that drive it by hand. Payload may be host
 // memory (bytes travel) or virtual memory (names travel; see VirtualMemory).
@@ -23,6 +23,7 @@ namespace heddle::simulator {
 
 struct SimDatapathOptions {
   NicId nic = 0;
+  std::vector<NicId> further_nics;  // after it; chunks go by the first only
   uint16_t port = 4791;
   uint16_t max_paths = 64;
   Bytes receive_capacity = {212'992};  // datagrams that wait to be received; more are dropped
@@ -91,8 +92,9 @@ class SimDatapath final : public datapath::Datapath,
 
   const datapath::Capabilities& capabilities() const override { return capabilities_; }
   transport::Address local_address() const override;
-  uint16_t source_port(uint16_t path) const override {
-    return static_cast<uint16_t>(send_base_ + path);
+  std::vector<transport::Address> local_nics() const override;
+  uint16_t source_port(uint16_t path, uint8_t nic) const override {
+    return static_cast<uint16_t>(nics_[nic].send_base + path);
   }
   Nanos now() override { return network_.now() + options_.clock_offset; }
   size_t transmit(std::span<const transport::TxBurst> bursts) override;
@@ -113,6 +115,7 @@ class SimDatapath final : public datapath::Datapath,
   void handle_room() override;
 
   // transmit
+  uint8_t number_of(NicId nic) const;
   bool can_be_sent(const transport::TxBurst& burst);
   void send_burst(const transport::TxBurst& burst);
   void write_segment(const transport::TxBurst& burst, uint32_t i, const Content& content,
@@ -150,7 +153,11 @@ class SimDatapath final : public datapath::Datapath,
   SimDatapathOptions options_;
   datapath::Capabilities capabilities_;
   datapath::DatapathStatistics statistics_;
-  uint16_t send_base_ = 0;
+  struct Attached {
+    NicId nic = 0;
+    uint16_t send_base = 0;  // the first of its send ports
+  };
+  std::vector<Attached> nics_;
   Wakeup* wakeup_ = nullptr;
   WriteObserver* observer_ = nullptr;
   SealObserver* seal_observer_ = nullptr;

@@ -130,6 +130,7 @@ uint32_t SimDatapath::alike_length(uint32_t length) const {
 
 bool SimDatapath::continues_run(const Packet& first, const Packet& last, const Packet& next) const {
   if (next.from_nic != first.from_nic || next.from_port != first.from_port) return false;
+  if (next.to_nic != first.to_nic) return false;
   if (next.ecn != first.ecn || last.datagram_bytes() != first.datagram_bytes()) return false;
   if (next.datagram_bytes() > first.datagram_bytes()) return false;
   if (next.arrives_at - first.arrives_at > options_.coalesces_within) return false;
@@ -147,6 +148,7 @@ void SimDatapath::take_run(uint32_t length, RxRun& run, const Prediction* predic
   const Packet& first = packets[first_];
   run = RxRun();
   run.from = address_of(first.from_nic, first.from_port);
+  run.nic = number_of(first.to_nic);
   run.ecn = options_.ecn ? first.ecn : transport::Ecn::kNotCapable;
   run.segment_bytes = first.datagram_bytes();
   const uint32_t alike = prediction != nullptr ? alike_length(length) : 0;

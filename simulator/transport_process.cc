@@ -28,6 +28,7 @@ transport::EndpointOptions TransportProcess::Life::endpoint_options(
   made.chunk_paths = can.chunk_paths;
   made.chunk_bytes = can.chunk_bytes;
   made.reliable_chunks = can.reliable_chunks;
+  made.nics = datapath.local_nics();
   made.reply_port = datapath.local_address().port;
   made.eager_region = transport::kNoRegion;
   if (made.eager_bytes.count > 0 && options.virtual_eager) {

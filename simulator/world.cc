@@ -54,12 +54,17 @@ void World::apply(const ProcessChange& change) {
     case ProcessChangeKind::kKill:
       return process.kill();
     case ProcessChangeKind::kVanish:
-      network_.set_nic_down(process.options().datapath.nic, true);
+      set_host_down(process, true);
       return process.kill();
     case ProcessChangeKind::kStart:
-      network_.set_nic_down(process.options().datapath.nic, false);
+      set_host_down(process, false);
       return process.start();
   }
+}
+
+void World::set_host_down(const Process& process, bool down) {
+  network_.set_nic_down(process.options().datapath.nic, down);
+  for (const NicId nic : process.options().datapath.further_nics) network_.set_nic_down(nic, down);
 }
 
 void World::run(Nanos now) {

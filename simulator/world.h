@@ -74,6 +74,7 @@ class World : private Agent {
   Made& add_process(const Options& options);
   void run(Nanos now) override;
   void apply(const topology::HostChange& change);
+  void set_host_down(const Process& process, bool down);
   void schedule_next_change();
 
   Network network_;

@@ -295,7 +295,7 @@ void add_bench_command(CLI::App& root, Invocation& invocation) {
   bench->add_option("--lab", options->lab, "which lab [HEDDLE_LAB, or the only one]")
       ->type_name("NAME")
       ->needs(hosts);
-  settings->offer("--bind", "bind", "ADDRESS");
+  settings->offer("--bind", "bind", "ADDRESS[,...]");
   settings->offer("--store", "store", "URL");
   settings->offer("--algorithm", "algorithm", "COLLECTIVE:ALGORITHM,…");
   bench->callback([options, settings, &invocation] {

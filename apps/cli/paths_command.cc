@@ -86,7 +86,7 @@ void add_paths_command(CLI::App& root, Invocation& invocation) {
       ->required();
   paths->add_flag("--json", options->json, "print one JSON document");
   settings->offer("-p,--port", "port", "PORT");
-  settings->offer("--bind", "bind", "ADDRESS");
+  settings->offer("--bind", "bind", "ADDRESS[,...]");
   settings->offer("--paths", "paths", "N");
   paths->callback([options, settings, &invocation] {
     invocation.run = [options, settings] { return run_paths(*settings, *options); };

@@ -198,7 +198,7 @@ void add_options(CLI::App& perf, PerfOptions& options, Settings& settings) {
   settings.offer("--paths", "paths", "N");
   settings.offer("--cc", "congestion", "NAME");
   settings.offer("-p,--port", "port", "PORT");
-  settings.offer("--bind", "bind", "ADDRESS");
+  settings.offer("--bind", "bind", "ADDRESS[,...]");
 }
 
 }  // namespace

@@ -222,7 +222,7 @@ void add_ping_command(CLI::App& root, Invocation& invocation) {
   ping->add_flag("-v,--verbose", options->verbose, "print the data of each round");
   ping->add_flag("--json", options->json, "print one JSON document");
   settings->offer("-p,--port", "port", "PORT");
-  settings->offer("--bind", "bind", "ADDRESS");
+  settings->offer("--bind", "bind", "ADDRESS[,...]");
   settings->offer("--paths", "paths", "N");
   ping->callback([options, settings, host, &invocation] {
     if (!options->listen && host->count() == 0) {

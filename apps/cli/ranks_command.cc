@@ -123,7 +123,7 @@ void add_ranks_command(CLI::App& root, Invocation& invocation) {
   const auto options = std::make_shared<RanksOptions>();
   const auto settings = std::make_shared<Settings>(*ranks);
   ranks->add_flag("--json", options->json, "print one JSON document (rank 0)");
-  settings->offer("--bind", "bind", "ADDRESS");
+  settings->offer("--bind", "bind", "ADDRESS[,...]");
   settings->offer("--store", "store", "URL");
   ranks->callback([options, settings, &invocation] {
     invocation.run = [options, settings] { return run_ranks_command(*settings, *options); };

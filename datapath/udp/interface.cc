@@ -29,6 +29,10 @@ uint32_t mtu_of(const Socket& socket, const char* name) {
   return static_cast<uint32_t>(std::max(0, request.ifr_mtu));
 }
 
+bool of_one_link(const Address& address) {
+  return address.host[0] == 0xfe && (address.host[1] & 0xc0) == 0x80;
+}
+
 }  // namespace
 
 uint32_t interface_mtu(const Address& local) {
@@ -56,6 +60,27 @@ uint32_t interface_mtu(const Address& local) {
   return best == 0 ? kEthernetMtu : best;
 }
 
+Result<Address> local_address(const std::string& name, uint16_t port) {
+  if (name.empty() || name.size() >= IFNAMSIZ || if_nametoindex(name.c_str()) == 0) {
+    return resolve(name, port);
+  }
+  ifaddrs* raw = nullptr;
+  const bool asked = getifaddrs(&raw) == 0;
+  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> found(raw, &freeifaddrs);
+  for (const int family : {AF_INET, AF_INET6}) {
+    for (const ifaddrs* entry = asked ? raw : nullptr; entry != nullptr; entry = entry->ifa_next) {
+      if (entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != family) continue;
+      if (name != entry->ifa_name) continue;
+      Address address = from_socket_address(entry->ifa_addr);
+      if (of_one_link(address)) continue;
+      address.port = port;
+      return address;
+    }
+  }
+  return fail(ErrorCode::kUnavailable, "cannot use the interface '" + name + "'",
+              "it has no address", "`ip address show " + name + "` shows what it has");
+}
+
 std::vector<Address> host_addresses(uint16_t port) {
   ifaddrs* raw = nullptr;
   if (getifaddrs(&raw) != 0) return {};
@@ -67,7 +92,7 @@ std::vector<Address> host_addresses(uint16_t port) {
     const int family = entry->ifa_addr->sa_family;
     if (family != AF_INET && family != AF_INET6) continue;
     Address address = from_socket_address(entry->ifa_addr);
-    if (address.host[0] == 0xfe && (address.host[1] & 0xc0) == 0x80) continue;  // of one link
+    if (of_one_link(address)) continue;
     address.port = port;
     ((entry->ifa_flags & IFF_LOOPBACK) != 0 ? loopback : outside).push_back(address);
   }

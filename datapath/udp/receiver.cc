@@ -266,6 +266,7 @@ bool Receiver::describe(size_t index, size_t bytes, Arrival& arrival) {
 RxRun& Receiver::add_run(RxBatch& batch, const Arrival& arrival, const std::byte* frame, Nanos at) {
   RxRun& run = batch.runs[batch.count++];
   run.from = arrival.from;
+  run.nic = options_.nic;
   run.received_at = at;
   run.ecn = arrival.ecn;
   run.payload_at = PayloadAt::kFrame;

@@ -22,6 +22,7 @@ struct ReceiverOptions {
   bool coalesces = true;               // GRO: one call may bring a row of up to 64 KiB
   uint32_t max_datagram_bytes = 8972;  // without GRO: larger ones are dropped
   uint32_t place_min_bytes = 4096;     // smaller prediction steps are not used
+  uint8_t nic = 0;                     // that runs are told to have come to
 };
 
 class Receiver {

@@ -90,8 +90,12 @@ Sender::Sender(std::vector<Socket> sockets, const SenderOptions& options,
       errors_(errors),
       statistics_(statistics),
       scratch_(std::make_unique<Scratch>()) {
-  paths_.reserve(sockets.size());
-  for (Socket& socket : sockets) paths_.emplace_back(std::move(socket), options.family);
+  CHECK(!options_.nics.empty());
+  paths_ = sockets.size() / options_.nics.size();
+  sockets_.reserve(sockets.size());
+  for (Socket& socket : sockets) {
+    sockets_.emplace_back(std::move(socket), options_.nics[sockets_.size() / paths_].family);
+  }
 }
 
 Sender::~Sender() = default;
@@ -110,7 +114,7 @@ size_t Sender::transmit(std::span<const TxBurst> bursts) {
 }
 
 Sender::Verdict Sender::send(const TxBurst& burst) {
-  CHECK(burst.path < paths_.size());
+  CHECK(burst.path < paths_ && burst.nic < options_.nics.size());
   CHECK(burst.segments >= 1 && burst.segments <= kMaxBurstSegments);
   if (!prepare(burst)) return Verdict::kTaken;
   const uint32_t first = partial_.segments_sent == 0 ? 0 : resume(burst);
@@ -121,11 +125,12 @@ Sender::Verdict Sender::send(const TxBurst& burst) {
 // What has to hold before a burst can be sent; false: it never can, and was reported.
 bool Sender::prepare(const TxBurst& burst) {
   const uint32_t datagram = burst.datagram_bytes();
-  if (!burst.may_fragment && datagram > options_.max_datagram_bytes) {
-    report(burst, NetworkErrorKind::kTooLarge, options_.max_datagram_bytes);
+  const uint32_t most = options_.nics[burst.nic].max_datagram_bytes;
+  if (!burst.may_fragment && datagram > most) {
+    report(burst, NetworkErrorKind::kTooLarge, most);
     return false;
   }
-  PathSocket& path = paths_[burst.path];
+  PathSocket& path = sockets_[socket_of(burst)];
   // What nobody would cut needs no word about cutting.
   const Manner manner{.may_fragment = burst.may_fragment && datagram > kNeverCutBytes,
                       .ecn_capable = burst.ecn_capable};
@@ -193,7 +198,7 @@ void Sender::write_control(const TxBurst& burst, bool row) {
   Scratch& s = *scratch_;
   s.control_bytes = 0;
   if (row) s.add_control(IPPROTO_UDP, UDP_SEGMENT, static_cast<uint16_t>(burst.datagram_bytes()));
-  const bool four = paths_[burst.path].destination_is_ipv4();
+  const bool four = sockets_[socket_of(burst)].destination_is_ipv4();
   if (burst.hop_limit != 0) {
     const int limit = burst.hop_limit;
     s.add_control(four ? IPPROTO_IP : IPPROTO_IPV6, four ? IP_TTL : IPV6_HOPLIMIT, limit);
@@ -214,7 +219,7 @@ Sender::Verdict Sender::send_row(const TxBurst& burst) {
   write_control(burst, row);
   msghdr& message = scratch_->messages[0].msg_hdr;
   scratch_->fill(message, scratch_->vectors.data(), scratch_->vectors_used);
-  const int descriptor = paths_[burst.path].descriptor();
+  const int descriptor = sockets_[socket_of(burst)].descriptor();
   for (int attempt = 1;; ++attempt) {
     ++statistics_.transmit_calls;
     if (sendmsg(descriptor, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) {
@@ -242,7 +247,7 @@ Sender::Verdict Sender::send_one_by_one(const TxBurst& burst, uint32_t first) {
   write_control(burst, false);
   const uint32_t count = burst.segments - first;
   s.fill_each(count);
-  const int descriptor = paths_[burst.path].descriptor();
+  const int descriptor = sockets_[socket_of(burst)].descriptor();
   uint32_t sent = 0;
   int attempt = 1;
   while (sent < count) {
@@ -273,7 +278,7 @@ Sender::Advice Sender::judge(int error, const TxBurst& burst, bool row, int atte
       return Advice::kAgain;
     case EAGAIN:
       refusal_ = Refusal::kSocketFull;
-      refused_path_ = burst.path;
+      refused_socket_ = socket_of(burst);
       return Advice::kRefused;
     case ENOBUFS:
     case ENOMEM:
@@ -286,7 +291,7 @@ Sender::Advice Sender::judge(int error, const TxBurst& burst, bool row, int atte
     default:
       break;
   }
-  PathSocket& path = paths_[burst.path];
+  PathSocket& path = sockets_[socket_of(burst)];
   drain_error_queue(path.descriptor(), burst.path, errors_);
   path.forget_peer();
   scratch_->words.destination = true;
@@ -301,7 +306,7 @@ Sender::Advice Sender::judge(int error, const TxBurst& burst, bool row, int atte
 Sender::Advice Sender::judge_size(int error, const TxBurst& burst, bool row) {
   if (row && burst.may_fragment) return Advice::kOneByOne;
   const uint32_t datagram = burst.datagram_bytes();
-  const uint32_t mtu = route_mtu(burst.to, options_.family);
+  const uint32_t mtu = route_mtu(burst.to, options_.nics[burst.nic].family);
   const uint32_t headers = ip_udp_header_bytes(burst.to);
   const uint32_t limit = mtu > headers ? mtu - headers : 0;
   if (error == EINVAL && row && datagram <= limit) {
@@ -327,7 +332,7 @@ void Sender::report(const TxBurst& burst, NetworkErrorKind kind, uint32_t limit)
 
 void Sender::remember(const TxBurst& burst, uint32_t segments_sent) {
   partial_.segments_sent = segments_sent;
-  partial_.path = burst.path;
+  partial_.socket = socket_of(burst);
   partial_.header_bytes = burst.header_bytes;
   std::memcpy(partial_.header.data(), burst.headers,
               std::min<size_t>(partial_.header.size(), burst.header_bytes));
@@ -337,8 +342,8 @@ void Sender::remember(const TxBurst& burst, uint32_t segments_sent) {
 uint32_t Sender::resume(const TxBurst& burst) {
   const uint32_t sent = std::exchange(partial_.segments_sent, 0);
   if (sent == 0) return 0;
-  const bool same = partial_.path == burst.path && partial_.header_bytes == burst.header_bytes &&
-                    sent < burst.segments &&
+  const bool same = partial_.socket == socket_of(burst) &&
+                    partial_.header_bytes == burst.header_bytes && sent < burst.segments &&
                     std::memcmp(partial_.header.data(), burst.headers,
                                 std::min<size_t>(partial_.header.size(), burst.header_bytes)) == 0;
   return same ? sent : 0;

@@ -1,6 +1,6 @@
-// Sender: sends bursts from one socket a path, a burst in one system call where the kernel can cut
-// rows into datagrams (GSO), else a datagram each. Headers and payload are gathered by the kernel.
-// UdpDatapath drives it.
+// Sender: sends bursts from one socket a NIC and path, a burst in one system call where the kernel
+// can cut rows into datagrams (GSO), else a datagram each. Headers and payload are gathered by the
+// kernel. UdpDatapath drives it.
 #pragma once
 
 #include <array>
@@ -20,10 +20,15 @@
 
 namespace heddle::datapath {
 
-struct SenderOptions {
+// Of the sockets that send from one NIC.
+struct SenderNic {
   Family family = Family::kIpv6;
   uint32_t max_datagram_bytes = 1472;  // larger ones are refused unless they may be fragmented
-  bool segments = true;                // GSO
+};
+
+struct SenderOptions {
+  std::vector<SenderNic> nics;  // with equally many paths
+  bool segments = true;         // GSO
 };
 
 class Sender {
@@ -31,11 +36,12 @@ class Sender {
   // Why the latest transmit() stopped early.
   enum class Refusal : uint8_t {
     kNone,
-    kSocketFull,  // until the socket of refused_path() is writable
+    kSocketFull,  // until the socket refused_socket() is writable
     kNoBuffers,   // the interface's queue is full; nothing will tell when it has room
   };
 
-  // `regions`, `errors` and `statistics` must outlive it.
+  // The sockets of the first NIC's paths, then of the next's. `regions`, `errors` and `statistics`
+  // must outlive it.
   Sender(std::vector<Socket> sockets, const SenderOptions& options, const RegionTable& regions,
          NetworkErrors& errors, DatapathStatistics& statistics);
   ~Sender();
@@ -44,12 +50,14 @@ class Sender {
   size_t transmit(std::span<const transport::TxBurst> bursts);
 
   Refusal refusal() const { return refusal_; }
-  uint16_t refused_path() const { return refused_path_; }
+  size_t refused_socket() const { return refused_socket_; }
   // False once the kernel has refused to cut rows although it could (no checksum offload).
   bool segments() const { return options_.segments; }
 
-  size_t paths() const { return paths_.size(); }
-  const PathSocket& path(size_t path) const { return paths_[path]; }
+  size_t paths() const { return paths_; }
+  const PathSocket& path(size_t path, size_t nic = 0) const {
+    return sockets_[nic * paths_ + path];
+  }
 
  private:
   enum class Verdict : uint8_t { kTaken, kRefused };
@@ -59,11 +67,14 @@ class Sender {
   // How far a burst got before the network refused the rest; the first header tells it again.
   struct Partial {
     uint32_t segments_sent = 0;
-    uint16_t path = 0;
+    size_t socket = 0;
     uint16_t header_bytes = 0;
     std::array<std::byte, 64> header{};
   };
 
+  size_t socket_of(const transport::TxBurst& burst) const {
+    return burst.nic * paths_ + burst.path;
+  }
   Verdict send(const transport::TxBurst& burst);
   Verdict send_row(const transport::TxBurst& burst);
   Verdict send_one_by_one(const transport::TxBurst& burst, uint32_t first);
@@ -78,8 +89,9 @@ class Sender {
   uint32_t resume(const transport::TxBurst& burst);
   void remember(const transport::TxBurst& burst, uint32_t segments_sent);
 
-  std::vector<PathSocket> paths_;
+  std::vector<PathSocket> sockets_;
   SenderOptions options_;
+  size_t paths_ = 0;  // of a NIC
   const RegionTable& regions_;
   NetworkErrors& errors_;
   DatapathStatistics& statistics_;
@@ -87,7 +99,7 @@ class Sender {
   Partial partial_;
   std::vector<std::byte> sealed_;  // the burst under way; nothing until one is sealed
   Refusal refusal_ = Refusal::kNone;
-  uint16_t refused_path_ = 0;
+  size_t refused_socket_ = 0;
 };
 
 }  // namespace heddle::datapath

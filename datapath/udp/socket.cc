@@ -16,6 +16,7 @@
 
 #include "base/check.h"
 #include "datapath/resolve.h"
+#include "datapath/udp/interface.h"
 
 namespace heddle::datapath {
 
@@ -110,10 +111,10 @@ Result<void> bind_to_free_port(const Socket& socket, const Attachment& attachmen
   }
 }
 
-Result<Attachment> attach(const UdpOptions& options) {
+Result<Attachment> attach(const std::string& bind, uint16_t port) {
   Attachment attachment;
-  if (!options.bind.empty()) {
-    Result<Address> local = resolve(options.bind, options.port);
+  if (!bind.empty()) {
+    Result<Address> local = local_address(bind, port);
     if (!local) return fail(std::move(local).error());
     attachment.local = *local;
     attachment.family = is_ipv4(*local) ? Family::kIpv4 : Family::kIpv6;
@@ -124,7 +125,7 @@ Result<Attachment> attach(const UdpOptions& options) {
   const bool has_ipv6 = probe.descriptor() >= 0 && probe.set(IPPROTO_IPV6, IPV6_V6ONLY, 0);
   attachment.family = has_ipv6 ? Family::kIpv6 : Family::kIpv4;
   attachment.dual = has_ipv6;
-  attachment.local = any_address(attachment.family, options.port);
+  attachment.local = any_address(attachment.family, port);
   return attachment;
 }
 
@@ -143,6 +144,56 @@ bool drop_all(const Socket& socket) {
          0;
 }
 
+// The parts of a list with commas between.
+std::vector<std::string> parts_of(const std::string& list) {
+  std::vector<std::string> parts(1);
+  for (const char each : list) {
+    if (each == ',') {
+      parts.emplace_back();
+    } else if (each != ' ') {
+      parts.back() += each;
+    }
+  }
+  return parts;
+}
+
+// Of several NICs each must be told apart by its address.
+Result<void> check_nics(const UdpOptions& options, const std::vector<Attachment>& all) {
+  const std::string what = "cannot use the NICs '" + options.bind + "' together";
+  if (all.size() > transport::kMaxNics) {
+    return fail(ErrorCode::kInvalid, what, "there are " + std::to_string(all.size()),
+                "name at most " + std::to_string(transport::kMaxNics));
+  }
+  for (size_t i = 0; all.size() > 1 && i < all.size(); ++i) {
+    if (is_any(all[i].local)) {
+      return fail(ErrorCode::kInvalid, what,
+                  host_text(all[i].local) + " stands for all addresses of this host",
+                  "name each by its own address or interface");
+    }
+    for (size_t j = 0; j < i; ++j) {
+      if (all[i].local != all[j].local) continue;
+      return fail(ErrorCode::kInvalid, what, host_text(all[i].local) + " is named twice",
+                  "name each NIC once");
+    }
+  }
+  return {};
+}
+
+Result<std::vector<Attachment>> attach_all(const UdpOptions& options) {
+  std::vector<Attachment> all;
+  for (const std::string& part : parts_of(options.bind)) {
+    if (part.empty() && !options.bind.empty()) {
+      return fail(ErrorCode::kInvalid, "cannot use '" + options.bind + "' as local addresses",
+                  "a name is missing beside a comma", "write them as in 10.0.0.1,10.1.0.1");
+    }
+    Result<Attachment> attachment = attach(part, options.port);
+    if (!attachment) return fail(std::move(attachment).error());
+    all.push_back(*attachment);
+  }
+  if (Result<void> good = check_nics(options, all); !good) return fail(std::move(good).error());
+  return all;
+}
+
 }  // namespace
 
 bool Socket::set(int level, int name, int value) const {
@@ -155,15 +206,16 @@ int Socket::get(int level, int name, int fallback) const {
   return getsockopt(descriptor(), level, name, &value, &length) == 0 ? value : fallback;
 }
 
-Result<ReceiveSocket> open_receive_socket(const UdpOptions& options) {
-  Result<Attachment> attachment = attach(options);
-  if (!attachment) return fail(std::move(attachment).error());
-  const std::string what = options.port == 0 && is_any(attachment->local)
+namespace {
+
+Result<ReceiveSocket> open_receive_socket(const Attachment& attachment, const UdpOptions& options) {
+  const uint16_t port = attachment.local.port;
+  const std::string what = port == 0 && is_any(attachment.local)
                                ? std::string("cannot open a UDP port")
-                               : "cannot receive on " + to_text(attachment->local) + " (UDP)";
-  Result<Socket> socket = make_socket(*attachment, what);
+                               : "cannot receive on " + to_text(attachment.local) + " (UDP)";
+  Result<Socket> socket = make_socket(attachment, what);
   if (!socket) return fail(std::move(socket).error());
-  ReceiveSocket made{std::move(*socket), *attachment};
+  ReceiveSocket made{std::move(*socket), attachment};
   made.buffer_bytes = set_receive_buffer(made.socket, options.receive_buffer);
   made.socket.set(IPPROTO_IP, IP_RECVTOS, 1);
   if (made.attachment.family == Family::kIpv6) {
@@ -176,11 +228,38 @@ Result<ReceiveSocket> open_receive_socket(const UdpOptions& options) {
                   "this kernel cannot", "use Linux 5.0 or newer, or set GRO to auto");
     }
   }
-  if (Result<void> bound = bind_to(made.socket, made.attachment, options.port, what); !bound) {
+  if (Result<void> bound = bind_to(made.socket, made.attachment, port, what); !bound) {
     return fail(std::move(bound).error());
   }
   made.attachment.local.port = bound_port(made.socket.descriptor());
   return made;
+}
+
+Result<std::vector<ReceiveSocket>> open_at(std::vector<Attachment> attachments,
+                                           const UdpOptions& options) {
+  std::vector<ReceiveSocket> opened;
+  for (Attachment& attachment : attachments) {
+    if (!opened.empty()) attachment.local.port = opened.front().attachment.local.port;
+    Result<ReceiveSocket> socket = open_receive_socket(attachment, options);
+    if (!socket) return fail(std::move(socket).error());
+    opened.push_back(std::move(*socket));
+  }
+  return opened;
+}
+
+}  // namespace
+
+// A port that is free at the first NIC may be in use at another: then a free one is looked for
+// again.
+Result<std::vector<ReceiveSocket>> open_receive_sockets(const UdpOptions& options) {
+  constexpr int kAttempts = 16;
+  const Result<std::vector<Attachment>> attachments = attach_all(options);
+  if (!attachments) return fail(attachments.error());
+  for (int attempt = 1;; ++attempt) {
+    Result<std::vector<ReceiveSocket>> opened = open_at(*attachments, options);
+    const bool retry = !opened && opened.error().code == ErrorCode::kInUse && options.port == 0;
+    if (!retry || attempt == kAttempts) return opened;
+  }
 }
 
 Result<Socket> open_send_socket(const Attachment& attachment) {

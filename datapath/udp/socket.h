@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "datapath/udp.h"
@@ -41,7 +43,8 @@ struct ReceiveSocket {
   uint32_t buffer_bytes = 0;  // as the kernel counts, its own overhead included
 };
 
-Result<ReceiveSocket> open_receive_socket(const UdpOptions& options);
+// One for each NIC that the options name, all with one port; none is named: one for all addresses.
+Result<std::vector<ReceiveSocket>> open_receive_sockets(const UdpOptions& options);
 
 // A socket of a port of its own that only sends: what arrives at it is dropped by a filter, ICMP
 // errors wait in its error queue.

@@ -62,6 +62,17 @@ uint32_t largest_datagram(const UdpOptions& options, const transport::Address& l
   return std::max(mtu, kMinMtu) - (six ? 48 : 28);
 }
 
+SenderOptions sender_options(const UdpOptions& options, const std::vector<ReceiveSocket>& nics,
+                             bool segments) {
+  SenderOptions made;
+  for (const ReceiveSocket& nic : nics) {
+    made.nics.push_back({.family = nic.attachment.family,
+                         .max_datagram_bytes = largest_datagram(options, nic.attachment.local)});
+  }
+  made.segments = segments;
+  return made;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Datapath>> open_udp(const UdpOptions& options) {
@@ -72,58 +83,68 @@ Result<std::unique_ptr<Datapath>> open_udp(const UdpOptions& options) {
 
 Result<std::unique_ptr<UdpDatapath>> UdpDatapath::open(const UdpOptions& options) {
   if (Result<void> good = check(options); !good) return fail(std::move(good).error());
-  Result<ReceiveSocket> receive = open_receive_socket(options);
-  if (!receive) return fail(std::move(receive).error());
+  Result<std::vector<ReceiveSocket>> receives = open_receive_sockets(options);
+  if (!receives) return fail(std::move(receives).error());
+  std::vector<int> receive_descriptors;
   std::vector<Socket> sends;
   std::vector<int> descriptors;
-  for (uint16_t i = 0; i < options.paths; ++i) {
-    Result<Socket> socket = open_send_socket(receive->attachment);
-    if (!socket) return fail(std::move(socket).error());
-    descriptors.push_back(socket->descriptor());
-    sends.push_back(std::move(*socket));
+  for (const ReceiveSocket& nic : *receives) {
+    receive_descriptors.push_back(nic.socket.descriptor());
+    for (uint16_t i = 0; i < options.paths; ++i) {
+      Result<Socket> socket = open_send_socket(nic.attachment);
+      if (!socket) return fail(std::move(socket).error());
+      descriptors.push_back(socket->descriptor());
+      sends.push_back(std::move(*socket));
+    }
   }
   const bool segments = options.segmentation != Offload::kOff && kernel_segments(sends.front());
   if (!segments && options.segmentation == Offload::kOn) {
     return fail(ErrorCode::kUnavailable, "cannot send rows of datagrams (GSO)",
                 "this kernel cannot", "use Linux 4.18 or newer, or set GSO to auto");
   }
-  const int receive_descriptor = receive->socket.descriptor();
   std::unique_ptr<UdpDatapath> made(
-      new UdpDatapath(options, std::move(*receive), std::move(sends), segments));
-  Result<void> watching = made->waiter_.open(receive_descriptor, std::move(descriptors));
+      new UdpDatapath(options, std::move(*receives), std::move(sends), segments));
+  Result<void> watching =
+      made->waiter_.open(receive_descriptors, std::move(descriptors), options.paths);
   if (!watching) return fail(std::move(watching).error());
   return made;
 }
 
-UdpDatapath::UdpDatapath(const UdpOptions& options, ReceiveSocket receive,
+UdpDatapath::UdpDatapath(const UdpOptions& options, std::vector<ReceiveSocket> receives,
                          std::vector<Socket> sends, bool segments)
-    : local_(receive.attachment.local),
-      receiver_(std::move(receive.socket),
-                {.coalesces = receive.coalesces,
-                 .max_datagram_bytes = largest_datagram(options, local_),
-                 .place_min_bytes = options.place_min_bytes},
-                regions_, statistics_),
-      sender_(std::move(sends),
-              {.family = receive.attachment.family,
-               .max_datagram_bytes = largest_datagram(options, local_),
-               .segments = segments},
-              regions_, errors_, statistics_),
+    : sender_(std::move(sends), sender_options(options, receives, segments), regions_, errors_,
+              statistics_),
       waiter_(errors_) {
-  capabilities_.max_datagram_bytes = largest_datagram(options, local_);
+  uint32_t buffer_bytes = UINT32_MAX;
+  for (ReceiveSocket& receive : receives) {
+    const uint32_t datagram = largest_datagram(options, receive.attachment.local);
+    const auto nic = static_cast<uint8_t>(nics_.size());
+    nics_.push_back(receive.attachment.local);
+    capabilities_.max_datagram_bytes = std::max(capabilities_.max_datagram_bytes, datagram);
+    capabilities_.receives_runs = receive.coalesces;
+    // All may come in by one of them.
+    buffer_bytes = std::min(buffer_bytes, receive.buffer_bytes);
+    const ReceiverOptions made{.coalesces = receive.coalesces,
+                               .max_datagram_bytes = datagram,
+                               .place_min_bytes = options.place_min_bytes,
+                               .nic = nic};
+    receivers_.push_back(
+        std::make_unique<Receiver>(std::move(receive.socket), made, regions_, statistics_));
+    log_info(
+        "UDP: {} with {} paths, datagrams of {} bytes, GSO {}, GRO {}, receive buffer {} bytes",
+        to_text(nics_.back()), options.paths, datagram, segments ? "on" : "off",
+        receive.coalesces ? "on" : "off", receive.buffer_bytes);
+  }
   capabilities_.max_paths = options.paths;
   capabilities_.max_burst_segments = segments ? transport::kMaxBurstSegments : 1;
-  capabilities_.receives_runs = receive.coalesces;
   capabilities_.predicts =
       options.place_min_bytes + transport::kDataHeaderBytes <= capabilities_.max_datagram_bytes;
   capabilities_.ecn = true;
-  capabilities_.receive_capacity = {receive.buffer_bytes / kCapacityShare};
-  log_info("UDP: {} with {} paths, datagrams of {} bytes, GSO {}, GRO {}, receive buffer {} bytes",
-           to_text(local_), options.paths, capabilities_.max_datagram_bytes,
-           segments ? "on" : "off", receive.coalesces ? "on" : "off", receive.buffer_bytes);
+  capabilities_.receive_capacity = {buffer_bytes / kCapacityShare};
 }
 
-uint16_t UdpDatapath::source_port(uint16_t path) const {
-  return bound_port(sender_.path(path).descriptor());
+uint16_t UdpDatapath::source_port(uint16_t path, uint8_t nic) const {
+  return bound_port(sender_.path(path, nic).descriptor());
 }
 
 Nanos UdpDatapath::now() { return monotonic_now(); }
@@ -132,7 +153,7 @@ size_t UdpDatapath::transmit(std::span<const TxBurst> bursts) {
   const size_t taken = sender_.transmit(bursts);
   if (taken < bursts.size()) {
     if (sender_.refusal() == Sender::Refusal::kSocketFull) {
-      waiter_.watch_room(sender_.refused_path());
+      waiter_.watch_room(sender_.refused_socket());
     } else {
       waiter_.retry_at(monotonic_now() + kNoBuffersRetry);
     }
@@ -141,12 +162,18 @@ size_t UdpDatapath::transmit(std::span<const TxBurst> bursts) {
 }
 
 size_t UdpDatapath::receive(RxBatch& batch, const Prediction* prediction) {
-  const size_t count = receiver_.receive(batch, prediction);
+  // From each in turn, so that none waits for what comes in by another.
+  size_t count = 0;
+  for (size_t tried = 0; tried < receivers_.size() && count == 0; ++tried) {
+    lent_ = turn_;
+    turn_ = turn_ + 1 < receivers_.size() ? turn_ + 1 : 0;
+    count = receivers_[lent_]->receive(batch, prediction);
+  }
   looks_due_ += count > 0 ? 1 : kBusyTurnsALook;
   return count;
 }
 
-void UdpDatapath::release(RxBatch& batch) { receiver_.release(batch); }
+void UdpDatapath::release(RxBatch& batch) { receivers_[lent_]->release(batch); }
 
 void UdpDatapath::place(std::span<const Placement> placements) {
   for (const Placement& placement : placements) {
@@ -174,7 +201,8 @@ bool UdpDatapath::poll_error(NetworkError& error) {
 }
 
 const DatapathStatistics& UdpDatapath::statistics() const {
-  statistics_.dropped_at_receive = receiver_.dropped();
+  statistics_.dropped_at_receive = 0;
+  for (const auto& receiver : receivers_) statistics_.dropped_at_receive += receiver->dropped();
   return statistics_;
 }
 

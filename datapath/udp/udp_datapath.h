@@ -1,4 +1,5 @@
-// UdpDatapath: the datapath contract over a receiver, a sender and a waiter. open_udp() makes it.
+// UdpDatapath: the datapath contract over a receiver a NIC, a sender and a waiter. open_udp() makes
+// it.
 #pragma once
 
 #include <memory>
@@ -20,8 +21,9 @@ class UdpDatapath final : public Datapath {
   static Result<std::unique_ptr<UdpDatapath>> open(const UdpOptions& options);
 
   const Capabilities& capabilities() const override { return capabilities_; }
-  transport::Address local_address() const override { return local_; }
-  uint16_t source_port(uint16_t path) const override;
+  transport::Address local_address() const override { return nics_.front(); }
+  std::vector<transport::Address> local_nics() const override { return nics_; }
+  uint16_t source_port(uint16_t path, uint8_t nic) const override;
   Nanos now() override;
   size_t transmit(std::span<const transport::TxBurst> bursts) override;
   size_t receive(RxBatch& batch, const transport::Prediction* prediction) override;
@@ -36,19 +38,21 @@ class UdpDatapath final : public Datapath {
   const DatapathStatistics& statistics() const override;
 
   // Where the sockets are; for tests.
-  const Receiver& receiver() const { return receiver_; }
+  const Receiver& receiver(size_t nic = 0) const { return *receivers_[nic]; }
   const Sender& sender() const { return sender_; }
 
  private:
-  UdpDatapath(const UdpOptions& options, ReceiveSocket receive, std::vector<Socket> sends,
-              bool segments);
+  UdpDatapath(const UdpOptions& options, std::vector<ReceiveSocket> receives,
+              std::vector<Socket> sends, bool segments);
 
-  transport::Address local_;
+  std::vector<transport::Address> nics_;
   Capabilities capabilities_;
   mutable DatapathStatistics statistics_;
   RegionTable regions_;
   NetworkErrors errors_;
-  Receiver receiver_;
+  std::vector<std::unique_ptr<Receiver>> receivers_;  // one a NIC
+  size_t turn_ = 0;                                   // which of them is asked first
+  size_t lent_ = 0;                                   // whose frames are lent
   Sender sender_;
   Waiter waiter_;
   uint32_t looks_due_ = 0;  // turns since the send sockets were looked at, busy ones counting less

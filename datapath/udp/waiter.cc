@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "datapath/udp/clock.h"
+#include "transport/address.h"
 
 namespace heddle::datapath {
 namespace {
@@ -33,14 +34,18 @@ timespec to_timespec(Nanos span) {
 
 }  // namespace
 
-Result<void> Waiter::open(int receive_descriptor, std::vector<int> send_descriptors) {
+Result<void> Waiter::open(const std::vector<int>& receive_descriptors,
+                          std::vector<int> send_descriptors, uint16_t paths) {
+  paths_ = paths;
   all_ = Descriptor(epoll_create1(EPOLL_CLOEXEC));
   sends_ = Descriptor(epoll_create1(EPOLL_CLOEXEC));
   alarm_ = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   bool done = all_.valid() && sends_.valid() && alarm_.valid() &&
-              add(all_, receive_descriptor, EPOLLIN, kReceive) &&
               add(all_, alarm_.number(), EPOLLIN, kAlarm) &&
               add(all_, sends_.number(), EPOLLIN, kSends);
+  for (const int receive : receive_descriptors) {
+    done = done && add(all_, receive, EPOLLIN, kReceive);
+  }
   // Errors are always told; nothing else is asked for until a socket is full.
   for (size_t i = 0; done && i < send_descriptors.size(); ++i) {
     done = add(sends_, send_descriptors[i], 0, i);
@@ -75,7 +80,7 @@ void Waiter::wait(Nanos until) {
 
 // Says which sources are ready. Sandboxes that do not know epoll_pwait2 answer ENOSYS or EPERM.
 void Waiter::sleep(Nanos span, uint32_t& sources) {
-  std::array<epoll_event, 3> events;
+  std::array<epoll_event, 2 + transport::kMaxNics> events;
   const bool endless = span == Nanos::never();
   const timespec time = to_timespec(span);
   int ready =
@@ -105,8 +110,8 @@ void Waiter::take_wake() {
   woken_.store(false);
 }
 
-void Waiter::watch_room(uint16_t path) {
-  if (!room_watched_[path]) watch(path, true);
+void Waiter::watch_room(size_t socket) {
+  if (!room_watched_[socket]) watch(socket, true);
 }
 
 void Waiter::look_at_send_sockets() {
@@ -114,16 +119,17 @@ void Waiter::look_at_send_sockets() {
   const int ready = epoll_wait(sends_.number(), events.data(), events.size(), 0);
   for (int i = 0; i < ready; ++i) {
     const epoll_event& event = events[static_cast<size_t>(i)];
-    const auto path = static_cast<uint16_t>(event.data.u64);
-    if ((event.events & EPOLLERR) != 0) drain_error_queue(send_descriptors_[path], path, errors_);
-    if ((event.events & EPOLLOUT) != 0) watch(path, false);
+    const auto socket = static_cast<size_t>(event.data.u64);
+    const auto path = static_cast<uint16_t>(socket % paths_);
+    if ((event.events & EPOLLERR) != 0) drain_error_queue(send_descriptors_[socket], path, errors_);
+    if ((event.events & EPOLLOUT) != 0) watch(socket, false);
   }
 }
 
-void Waiter::watch(uint16_t path, bool room) {
-  epoll_event event{.events = room ? uint32_t{EPOLLOUT} : 0u, .data = {.u64 = path}};
-  epoll_ctl(sends_.number(), EPOLL_CTL_MOD, send_descriptors_[path], &event);
-  room_watched_[path] = room;
+void Waiter::watch(size_t socket, bool room) {
+  epoll_event event{.events = room ? uint32_t{EPOLLOUT} : 0u, .data = {.u64 = socket}};
+  epoll_ctl(sends_.number(), EPOLL_CTL_MOD, send_descriptors_[socket], &event);
+  room_watched_[socket] = room;
 }
 
 }  // namespace heddle::datapath

@@ -1,5 +1,5 @@
 // Waiter: sleeps until something has arrived, a socket may be written again, an error is there, or
-// another thread calls wake(). One epoll set with the receive socket, an eventfd, and a second
+// another thread calls wake(). One epoll set with the receive sockets, an eventfd, and a second
 // epoll set with the send sockets, so that a look at these costs the same however many there are.
 #pragma once
 
@@ -20,7 +20,9 @@ class Waiter {
   explicit Waiter(NetworkErrors& errors) : errors_(errors) {}
 
   // Errors: kExhausted (descriptors), kSystem.
-  Result<void> open(int receive_descriptor, std::vector<int> send_descriptors);
+  // Send sockets stand NIC by NIC, `paths` of each.
+  Result<void> open(const std::vector<int>& receive_descriptors, std::vector<int> send_descriptors,
+                    uint16_t paths);
 
   // See Datapath::wait. `retry_at`: something that no descriptor tells may be tried again then.
   void wait(Nanos until);
@@ -29,8 +31,8 @@ class Waiter {
   // Readable when wait() would not sleep.
   int descriptor() const { return all_.number(); }
 
-  // Ends the next wait() when the send socket of this path can take more.
-  void watch_room(uint16_t path);
+  // Ends the next wait() when this send socket can take more.
+  void watch_room(size_t socket);
   // Ends the next wait() no later than at `time`.
   void retry_at(Nanos time) { retry_at_ = time; }
 
@@ -40,10 +42,11 @@ class Waiter {
  private:
   void sleep(Nanos span, uint32_t& sources);
   void take_wake();
-  void watch(uint16_t path, bool room);
+  void watch(size_t socket, bool room);
 
   NetworkErrors& errors_;
   std::vector<int> send_descriptors_;
+  uint16_t paths_ = 1;
   std::vector<bool> room_watched_;
   Descriptor all_;    // epoll
   Descriptor sends_;  // epoll

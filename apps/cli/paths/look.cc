@@ -50,9 +50,11 @@ FoundWays describe(const Client& client, const transport::FabricWays& told) {
   found.verdict = told.verdict;
   found.hops = told.hops;
   found.ways.resize(told.seen);
+  const auto statistics = client.endpoint().path_statistics(client.connection());
   for (uint16_t path = 0; path < found.paths; ++path) {
     FoundWay& way = found.ways[told.way_of[path]];
-    way.paths.push_back({path, client.endpoint().source_port(path)});
+    const uint8_t nic = path < statistics.size() ? statistics[path].nic : uint8_t{0};
+    way.paths.push_back({path, client.endpoint().source_port(path, nic), nic});
     if (way.paths.size() == 1) {
       for (uint8_t hop = 1; hop <= told.hops; ++hop) {
         way.routers.push_back(text_of(told.router(path, hop)));

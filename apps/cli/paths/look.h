@@ -15,6 +15,7 @@ namespace heddle::cli {
 struct WayPath {
   uint16_t path = 0;
   uint16_t source_port = 0;
+  uint8_t nic = 0;  // of this host
 };
 
 // One way, and what takes it.

@@ -118,7 +118,7 @@ Json ways_document(const FoundWays& found) {
     }
     Json paths = Json::array();
     for (const WayPath& path : way.paths) {
-      paths.push_back({{"path", path.path}, {"source_port", path.source_port}});
+      paths.push_back({{"path", path.path}, {"nic", path.nic}, {"source_port", path.source_port}});
     }
     Json row = {{"way", i + 1}, {"routers", routers}, {"paths", paths}, {"works", way.works}};
     if (way.works) {

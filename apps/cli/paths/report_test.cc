@@ -92,7 +92,8 @@ TEST(PathsReportTest, TheDocumentHasEveryPathWithItsPort) {
   EXPECT_EQ(document["ways"], 2);
   EXPECT_EQ(document["verdict"], "known");
   EXPECT_EQ(document["hops"], 2);
-  EXPECT_EQ(document["seen"][0]["paths"][1], (Json{{"path", 2}, {"source_port", 40007}}));
+  EXPECT_EQ(document["seen"][0]["paths"][1],
+            (Json{{"path", 2}, {"nic", 0}, {"source_port", 40007}}));
   EXPECT_EQ(document["seen"][1]["routers"], (Json{"10.255.0.1", "10.255.3.1"}));
   EXPECT_DOUBLE_EQ(document["seen"][1]["round_trip_us_median"].get<double>(), 80);
 }

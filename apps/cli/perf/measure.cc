@@ -83,7 +83,7 @@ void Counters::note(Measurement& measurement) const {
     for (const transport::PathStatistics& earlier : began_.paths) {
       if (earlier.path == path.path) bytes -= std::min(bytes, earlier.payload_bytes_sent);
     }
-    measurement.path_shares.push_back({path.path, bytes});
+    measurement.path_shares.push_back({path.path, bytes, path.nic, path.peer_nic});
   }
 }
 

@@ -15,6 +15,8 @@ namespace heddle::cli {
 struct PathShare {
   uint16_t path = 0;
   uint64_t payload_bytes = 0;
+  uint8_t nic = 0;       // of this host, that the path goes by now
+  uint8_t peer_nic = 0;  // and of the other
 };
 
 struct Measurement {

@@ -4,7 +4,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <utility>
 
 #include "apps/cli/quantity.h"
 #include "base/revision.h"
@@ -71,6 +73,38 @@ std::string shares_text(const Measurement& m) {
   return text + " %";
 }
 
+// Payload by the pairs of NICs that paths go between now.
+std::map<std::pair<uint8_t, uint8_t>, uint64_t> pair_bytes(const Measurement& m) {
+  std::map<std::pair<uint8_t, uint8_t>, uint64_t> bytes;
+  for (const PathShare& share : m.path_shares) {
+    bytes[{share.nic, share.peer_nic}] += share.payload_bytes;
+  }
+  return bytes;
+}
+
+std::string nics_text(const Measurement& m) {
+  uint64_t total = 0;
+  for (const PathShare& share : m.path_shares) total += share.payload_bytes;
+  std::string text;
+  for (const auto& [nics, bytes] : pair_bytes(m)) {
+    if (!text.empty()) text += "   ";
+    text += fmt::format("{} to {}: {:.1f} %", nics.first, nics.second,
+                        total == 0 ? 0.0 : percent(bytes, total));
+  }
+  return text;
+}
+
+Json nics_json(const Measurement& m, uint64_t total) {
+  Json nics = Json::array();
+  for (const auto& [pair, bytes] : pair_bytes(m)) {
+    nics.push_back({{"nic", pair.first},
+                    {"peer_nic", pair.second},
+                    {"payload_bytes", bytes},
+                    {"share", total == 0 ? 0.0 : percent(bytes, total) / 100}});
+  }
+  return nics;
+}
+
 std::string cpu_text(const Measurement& m) {
   std::string text =
       fmt::format("{:.3f} s/GB here", per_gbyte(to_seconds(m.cpu), m.payload_bytes()));
@@ -116,6 +150,7 @@ std::string bandwidth_text(const Measurement& m) {
   if (heard_server(m) && m.server.contains("received")) text += row("longest gap", gap_text(m));
   text += row("repeated", repeats_text(m));
   text += row("paths", shares_text(m));
+  if (pair_bytes(m).size() > 1) text += row("nics", nics_text(m));
   text += row("segments", segments_text(m));
   if (m.refused_packet_bytes != 0) text += row("mtu", mtu_text(m));
   return text + row("cpu", cpu_text(m));
@@ -159,10 +194,13 @@ void add_bandwidth(const Measurement& m, Json& json) {
   for (const PathShare& share : m.path_shares) total += share.payload_bytes;
   for (const PathShare& share : m.path_shares) {
     shares.push_back({{"path", share.path},
+                      {"nic", share.nic},
+                      {"peer_nic", share.peer_nic},
                       {"payload_bytes", share.payload_bytes},
                       {"share", percent(share.payload_bytes, total) / 100}});
   }
   json["paths"] = m.counted ? std::move(shares) : Json();
+  json["nics"] = m.counted ? nics_json(m, total) : Json();
 }
 
 void add_latency(const Measurement& m, Json& json) {

@@ -35,6 +35,18 @@ TEST(Report, BandwidthAsJson) {
   EXPECT_DOUBLE_EQ(json["server_cpu_seconds_per_gbyte"], 0.25 / (1000.0 * (1 << 20) * 1e-9));
   EXPECT_DOUBLE_EQ(json["paths"][0]["share"], 0.75);
   EXPECT_EQ(json["segments_repeated"], 10);
+  EXPECT_EQ(json["nics"],
+            (Json::array({{{"nic", 0}, {"peer_nic", 0}, {"payload_bytes", 400}, {"share", 1.0}}})));
+}
+
+TEST(Report, BytesOfEachPairOfNics) {
+  Measurement m = bandwidth();
+  m.path_shares = {{0, 300, 0, 0}, {1, 100, 1, 1}, {2, 400, 0, 0}};
+  const Json json = measurement_json(m);
+  EXPECT_EQ(json["paths"][1]["nic"], 1);
+  EXPECT_EQ(json["nics"][0]["payload_bytes"], 700);
+  EXPECT_DOUBLE_EQ(json["nics"][1]["share"], 0.125);
+  EXPECT_NE(measurement_text(m).find("0 to 0: 87.5 %   1 to 1: 12.5 %"), std::string::npos);
 }
 
 TEST(Report, BandwidthAsText) {

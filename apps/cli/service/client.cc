@@ -20,7 +20,10 @@ Result<void> check_family(const engine::Endpoint& endpoint, engine::Connection c
   const auto family = [](const std::string& host) {
     return host.find(':') == std::string::npos ? "IPv4" : "IPv6";
   };
-  if (here == "::" || family(here) == family(there)) return {};
+  for (const transport::Address& nic : endpoint.local_nics()) {
+    const std::string host = datapath::host_text(nic);
+    if (host == "::" || family(host) == family(there)) return {};
+  }
   return fail(
       ErrorCode::kInvalid, fmt::format("cannot connect to {}", there),
       fmt::format("it is an {} address, and {} here an {} one", family(there), here, family(here)),
