@@ -21,6 +21,7 @@ simulator::TransportProcessOptions process_options(const MachineOptions& options
   simulator::TransportProcessOptions process;
   simulator::SimDatapathOptions& datapath = process.process.datapath;
   datapath.nic = options.host;
+  datapath.further_nics = host.further_nics;
   datapath.port = Machine::kPort;
   datapath.max_paths = host.endpoint.max_paths;
   datapath.receive_capacity = host.socket_bytes;

@@ -35,6 +35,9 @@ struct FabricOptions {
   Nanos time_exceeded_apart;   // of a switch: so long after each other at least
   bool silent_switch = false;  // switch 0 tells nobody where a hop limit ends
 
+  uint32_t further_nics = 0;  // of each host, beside the first
+  bool one_rail = false;      // all of these are on one switch; else those of each rank are
+
   uint32_t hosts() const { return shape == FabricShape::kLeafSpine ? leaves * hosts_per_leaf : 2; }
 };
 
@@ -100,6 +103,7 @@ struct WorkloadOptions {
 struct HostOptions {
   transport::EndpointOptions endpoint;  // eager_region and max_datagram_bytes are filled in
   Bytes socket_bytes = {212'992};       // of its receive queue
+  std::vector<uint32_t> further_nics;   // of it, by their numbers in the topology
   uint16_t chunk_paths = 0;             // where payload travels in chunks; 0: this host cannot
   bool coalesces = true;
   bool drops_rows = false;  // its interface loses bursts of several segments whole

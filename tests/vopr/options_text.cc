@@ -60,6 +60,8 @@ void write(std::string& text, const FabricOptions& fabric) {
   table.add("tells_errors", fabric.tells_errors);
   table.add("time_exceeded_apart_ns", fabric.time_exceeded_apart);
   table.add("silent_switch", fabric.silent_switch);
+  table.add("further_nics", uint64_t{fabric.further_nics});
+  table.add("one_rail", fabric.one_rail);
 }
 
 void write(std::string& text, const ChunkOptions& chunks) {

@@ -164,6 +164,24 @@ void pick_discovery(Random& random, Options& options) {
   }
 }
 
+// Hosts with several NICs; some use the first only.
+void pick_nics(Random& random, Options& options) {
+  FabricOptions& fabric = options.fabric;
+  fabric.further_nics = static_cast<uint32_t>(random.between(1, 3));
+  fabric.one_rail = percent(random, 30);
+  const auto hosts = static_cast<uint32_t>(options.hosts.size());
+  for (uint32_t host = 0; host < hosts; ++host) {
+    if (percent(random, 15)) continue;
+    std::vector<uint32_t>& further = options.hosts[host].further_nics;
+    for (uint32_t rank = 1; rank <= fabric.further_nics; ++rank) {
+      further.push_back(rank * hosts + host);
+    }
+    // In another order than elsewhere, or not all of them.
+    if (percent(random, 15)) std::reverse(further.begin(), further.end());
+    if (percent(random, 15)) further.pop_back();
+  }
+}
+
 bool has_ways_around(const FabricOptions& fabric) {
   return (fabric.shape == FabricShape::kParallelPaths && fabric.parallel_paths > 1) ||
          (fabric.shape == FabricShape::kLeafSpine && fabric.leaves > 1 && fabric.spines > 1);
@@ -287,6 +305,8 @@ Options pick(uint64_t seed) {
   if (percent(sockets, 8) && options.hosts.size() == 2) pick_small_sockets(options);
   Random ways(seed ^ 0x77617973);
   if (percent(ways, 25)) pick_discovery(ways, options);
+  Random nics(seed ^ 0x6e696373);
+  if (percent(nics, 20)) pick_nics(nics, options);
   options.faults.one_stays = percent(apart, 10) && has_ways_around(options.fabric);
   return options;
 }

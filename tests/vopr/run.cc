@@ -220,6 +220,7 @@ class Run {
     }
     for (const std::string& violation : nonces_.violations()) findings_.report.fail(violation);
     findings_.reached.add("packets sealed", nonces_.sealed());
+    findings_.reached.add("path moved between NICs", counts_.count(events::EventKind::kPathMoved));
     findings_.reached.add(std::string("shape ") + name_of(options_.chunks.shape));
     findings_.reached.add(counts_);
     findings_.reached.add(network_.fates());

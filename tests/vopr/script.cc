@@ -2,6 +2,7 @@
 #include "tests/vopr/script.h"
 
 #include <algorithm>
+#include <string>
 
 #include "base/random.h"
 #include "topology/generators.h"
@@ -163,10 +164,32 @@ topology::Topology make_shape(const FabricOptions& fabric) {
   return topology::leaf_spine(shape);
 }
 
+// Further NICs of every host, on switches of their own: those of a rank stand one after another,
+// behind all first NICs.
+void add_rails(const FabricOptions& fabric, topology::Topology& topology) {
+  const auto hosts = static_cast<uint32_t>(topology.hosts.size());
+  for (uint32_t rank = 0; rank < fabric.further_nics; ++rank) {
+    if (rank == 0 || !fabric.one_rail) {
+      topology.switches.push_back({"rail" + std::to_string(rank), fabric.hash_seed + rank});
+    }
+    const auto rail = static_cast<uint32_t>(topology.switches.size() - 1);
+    for (uint32_t host = 0; host < hosts; ++host) {
+      const auto nic = static_cast<uint32_t>(topology.nics.size());
+      topology.nics.push_back({host});
+      topology.links.push_back({{topology::NodeKind::kNic, nic},
+                                {topology::NodeKind::kSwitch, rail},
+                                host_shape(fabric),
+                                {},
+                                {}});
+    }
+  }
+}
+
 }  // namespace
 
 topology::Topology make_topology(const Options& options) {
   topology::Topology topology = make_shape(options.fabric);
+  add_rails(options.fabric, topology);
   Random random(options.seed ^ 0x6661756c7473);
   const uint64_t only = random.below(topology.links.size());
   for (size_t i = 0; i < topology.links.size(); ++i) {
