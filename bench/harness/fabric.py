@@ -97,8 +97,8 @@ class Fabric:
     def hosts(self):
         return list(self._addresses)
 
-    def address(self, host):
-        return self._addresses[host]["nics"][0]["ipv4"]
+    def address(self, host, nic=0):
+        return self._addresses[host]["nics"][nic]["ipv4"]
 
     def device(self, host):
         return self._addresses[host]["nics"][0]["device"]

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """One MPTCP connection with so many subflows for so many seconds; the receiver tells its goodput, as JSON.
 
-mptcp_peer.py --listen SUBFLOWS ADDRESS | mptcp_peer.py HOST SUBFLOWS SECONDS WARM_UP_S
+mptcp_peer.py --listen SUBFLOWS ADDRESS [--nic] | mptcp_peer.py HOST SUBFLOWS SECONDS WARM_UP_S
 
 The receiver offers its address again on further ports, and the sender's kernel opens a subflow to each: hosts with one
-address have no other way to more than one. Each end sets this up in its own network namespace.
+address have no other way to more than one. With --nic, ADDRESS is of another of its NICs, and is offered as it is. Each
+end sets this up in its own network namespace.
 """
 
 import json
@@ -35,10 +36,12 @@ def _socket():
     return made
 
 
-def listen(subflows, address):
+def listen(subflows, address, is_nic):
     _prepare(subflows)
+    if is_nic:
+        _manage_paths("endpoint", "add", address, "signal")
     further = random.randrange(20_000, 30_000)  # those of the run before are not free yet
-    for number in range(1, subflows):
+    for number in range(1, 1 if is_nic else subflows):
         _manage_paths("endpoint", "add", address, "port", further + number, "signal")
     with _socket() as server:
         server.bind(("0.0.0.0", _PORT))
@@ -77,8 +80,8 @@ def send(host, subflows, seconds, warm_up):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 4 and sys.argv[1] == "--listen":
-        listen(int(sys.argv[2]), sys.argv[3])
+    if len(sys.argv) in (4, 5) and sys.argv[1] == "--listen":
+        listen(int(sys.argv[2]), sys.argv[3], sys.argv[4:] == ["--nic"])
     elif len(sys.argv) == 5:
         send(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), float(sys.argv[4]))
     else:
