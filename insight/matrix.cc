@@ -1,68 +1,60 @@
-// Connections meet by their ids: each side knows its own and the other's.
+// See matrix.h.
 #include "insight/matrix.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
-#include <optional>
-#include <set>
 
 namespace heddle::insight {
 namespace {
 
-std::string value_of(const std::vector<std::pair<std::string, std::string>>& identity,
-                     const std::string& name) {
-  for (const auto& [key, value] : identity) {
-    if (key == name) return value;
+constexpr const char* kOwn = "heddle's own";
+
+// The party that each process, or each NIC, belongs to.
+struct Arrangement {
+  std::vector<Party> parties;
+  std::vector<uint32_t> place;
+};
+
+Arrangement by_host(const Traffic& traffic) {
+  std::map<std::string, uint32_t> hosts;
+  Arrangement made;
+  for (const Party& party : traffic.parties) {
+    const auto [at, fresh] = hosts.emplace(party.host, made.parties.size());
+    if (fresh) made.parties.push_back({party.host, party.host, -1, party.recorded});
+    made.place.push_back(at->second);
   }
-  return {};
+  return made;
 }
 
-int64_t rank_of(const std::string& text) {
-  const bool number = !text.empty() && text.size() < 10 &&
-                      std::all_of(text.begin(), text.end(),
-                                  [](char digit) { return digit >= '0' && digit <= '9'; });
-  return number ? std::stoll(text) : -1;
+Arrangement by_nic(const Traffic& traffic) {
+  Arrangement made;
+  for (uint32_t i = 0; i < traffic.nics.size(); ++i) {
+    const std::string& host = traffic.nic_hosts[i];
+    made.parties.push_back(
+        {traffic.nics[i], host.empty() ? traffic.nics[i] : host, -1, !host.empty()});
+    made.place.push_back(i);
+  }
+  return made;
 }
 
-std::string address_text(const events::ConnectionOpened& event) {
-  const auto byte = [&event](int at) {
-    const uint64_t part = at < 8 ? event.peer_high : event.peer_low;
-    return static_cast<uint32_t>(part >> (56 - 8 * (at % 8)) & 0xff);
-  };
-  const bool is_v4 = event.peer_high == 0 && event.peer_low >> 32 == 0xffff;
-  if (is_v4) {
-    return fmt::format("{}.{}.{}.{}:{}", byte(12), byte(13), byte(14), byte(15), event.peer_port);
+// Which part a flow is of; nothing: of none.
+std::optional<std::string> part_of(const Traffic& traffic, const Flow& flow, MatrixParts parts) {
+  const Purpose& purpose = traffic.purposes[flow.purpose];
+  if (parts == MatrixParts::kPath) {
+    if (flow.path == kAnyPath) return std::nullopt;
+    return fmt::format("path {}", flow.path);
   }
-  std::string text;
-  for (int at = 0; at < 16; at += 2) {
-    text += fmt::format("{}{:x}", at == 0 ? "" : ":", byte(at) << 8 | byte(at + 1));
+  if (parts == MatrixParts::kPhase) return purpose.phase.empty() ? "unmarked" : purpose.phase;
+  if (parts == MatrixParts::kCommunicator) {
+    return purpose.communicator == 0 ? "none" : fmt::format("{:016x}", purpose.communicator);
   }
-  return fmt::format("[{}]:{}", text, event.peer_port);
-}
-
-// The matrix with its parties in the order of rank and name.
-Matrix in_order(const Matrix& matrix) {
-  std::vector<uint32_t> order(matrix.parties.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    const Party& x = matrix.parties[a];
-    const Party& y = matrix.parties[b];
-    if ((x.rank < 0) != (y.rank < 0)) return y.rank < 0;
-    return std::tie(x.rank, x.name) < std::tie(y.rank, y.name);
-  });
-  std::vector<uint32_t> place(order.size());
-  Matrix sorted;
-  sorted.unplaced = matrix.unplaced;
-  for (uint32_t i = 0; i < order.size(); ++i) {
-    place[order[i]] = i;
-    sorted.parties.push_back(matrix.parties[order[i]]);
+  if (flow.path != kAnyPath) return std::nullopt;
+  if (purpose.own) return kOwn;
+  if (parts == MatrixParts::kOperation) {
+    return purpose.operation ? std::string(name_of(*purpose.operation)) : "messages";
   }
-  for (const auto& [pair, cell] : matrix.cells) {
-    sorted.cells[{place[pair.first], place[pair.second]}] = cell;
-  }
-  return sorted;
+  return purpose.algorithm ? std::string(name_of(*purpose.algorithm)) : "none";
 }
 
 }  // namespace
@@ -78,79 +70,54 @@ Cell Matrix::total() const {
   return sum;
 }
 
-uint32_t MatrixBuilder::add_process(
-    const std::vector<std::pair<std::string, std::string>>& identity) {
-  Party party;
-  party.host = value_of(identity, "host");
-  party.rank = rank_of(value_of(identity, "rank"));
-  party.name = party.rank >= 0 ? std::to_string(party.rank)
-                               : fmt::format("{}:{}", party.host, value_of(identity, "pid"));
-  processes_.push_back(std::move(party));
-  return static_cast<uint32_t>(processes_.size() - 1);
-}
-
-void MatrixBuilder::add(uint32_t process, const events::AnyEvent& event) {
-  if (const auto* opened = std::get_if<events::ConnectionOpened>(&event)) {
-    Connection& connection = connections_[{process, opened->connection}];
-    connection.id = opened->connection;
-    connection.peer_id = opened->peer_connection;
-    connection.opened = true;
-    connection.peer_address = address_text(*opened);
-  } else if (const auto* message = std::get_if<events::MessageCompleted>(&event)) {
-    Connection& connection = connections_[{process, message->connection}];
-    Cell& cell =
-        message->direction == events::Direction::kSent ? connection.sent : connection.received;
-    cell += {message->bytes, 1};
-  }
-}
-
-Matrix MatrixBuilder::finish() const {
+Matrix make_matrix(const Traffic& traffic, MatrixRows rows,
+                   const std::function<bool(const Flow&)>& wanted) {
   Matrix matrix;
-  matrix.parties = processes_;
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> process_of;  // by own and peer's id
-  for (const auto& [key, connection] : connections_) {
-    if (connection.opened) process_of[{connection.id, connection.peer_id}] = key.first;
-  }
-  std::map<std::string, uint32_t> strangers;
-  const auto stranger = [&](const std::string& address) {
-    const auto [at, fresh] =
-        strangers.emplace(address, static_cast<uint32_t>(matrix.parties.size()));
-    if (fresh) matrix.parties.push_back({address, address, -1, false});
-    return at->second;
-  };
-  for (const auto& [key, connection] : connections_) {
-    if (!connection.opened) {
-      matrix.unplaced += connection.received;
-      matrix.unplaced += connection.sent;
+  matrix.unplaced = traffic.unplaced;
+  Arrangement arrangement;
+  if (rows == MatrixRows::kHost) arrangement = by_host(traffic);
+  if (rows == MatrixRows::kNic) arrangement = by_nic(traffic);
+  matrix.parties = rows == MatrixRows::kRank ? traffic.parties : arrangement.parties;
+  for (const Flow& flow : traffic.flows) {
+    if (wanted && !wanted(flow)) continue;
+    if (traffic.purposes[flow.purpose].own && flow.path == kAnyPath) {
+      matrix.own += flow.cell;
       continue;
     }
-    const auto peer = process_of.find({connection.peer_id, connection.id});
-    if (peer != process_of.end()) {
-      if (connection.received.messages == 0) continue;
-      matrix.cells[{peer->second, key.first}] += connection.received;
-      continue;
-    }
-    const uint32_t other = stranger(connection.peer_address);
-    if (connection.sent.messages > 0) matrix.cells[{key.first, other}] += connection.sent;
-    if (connection.received.messages > 0) matrix.cells[{other, key.first}] += connection.received;
+    std::pair<uint32_t, uint32_t> pair = {flow.from, flow.to};
+    if (rows == MatrixRows::kHost)
+      pair = {arrangement.place[pair.first], arrangement.place[pair.second]};
+    if (rows == MatrixRows::kNic) pair = {flow.from_nic, flow.to_nic};
+    matrix.cells[pair] += flow.cell;
   }
-  return in_order(matrix);
+  return matrix;
 }
 
-Matrix by_host(const Matrix& matrix) {
-  Matrix hosts;
-  hosts.unplaced = matrix.unplaced;
-  std::map<std::string, uint32_t> place;
-  for (const Party& party : matrix.parties) {
-    const auto [at, fresh] = place.emplace(party.host, static_cast<uint32_t>(hosts.parties.size()));
-    if (fresh) hosts.parties.push_back({party.host, party.host, -1, party.recorded});
+std::vector<MatrixPart> matrix_parts(const Traffic& traffic, MatrixRows rows, MatrixParts parts) {
+  std::map<std::string, std::vector<Flow>> by_name;
+  for (const Flow& flow : traffic.flows) {
+    const std::optional<std::string> name = part_of(traffic, flow, parts);
+    if (name) by_name[*name].push_back(flow);
   }
-  for (const auto& [pair, cell] : matrix.cells) {
-    const uint32_t from = place[matrix.parties[pair.first].host];
-    const uint32_t to = place[matrix.parties[pair.second].host];
-    hosts.cells[{from, to}] += cell;
+  std::vector<MatrixPart> made;
+  Traffic some = traffic;
+  some.unplaced = {};
+  for (auto& [name, flows] : by_name) {
+    some.flows = std::move(flows);
+    // What is heddle's own stands in cells where it is a part.
+    some.purposes = traffic.purposes;
+    for (Purpose& purpose : some.purposes) purpose.own = purpose.own && name != kOwn;
+    made.push_back({name, make_matrix(some, rows)});
   }
-  return in_order(hosts);
+  const auto weight = [](const Matrix& matrix) {
+    Cell total = matrix.total();
+    total += matrix.own;
+    return std::tuple(total.bytes, total.sent_bytes, total.messages);
+  };
+  std::stable_sort(made.begin(), made.end(), [&weight](const MatrixPart& a, const MatrixPart& b) {
+    return weight(a.matrix) > weight(b.matrix);
+  });
+  return made;
 }
 
 }  // namespace heddle::insight

@@ -12,21 +12,25 @@ using events::MessageCompleted;
 
 constexpr uint64_t kV4 = 0xffff0a000001;  // ::ffff:10.0.0.1
 
-uint32_t process(MatrixBuilder& builder, const std::string& host, const std::string& rank) {
+uint32_t process(TrafficBuilder& builder, const std::string& host, const std::string& rank) {
   return builder.add_process({{"host", host}, {"pid", "7"}, {"rank", rank}});
 }
 
-void open(MatrixBuilder& builder, uint32_t process, uint32_t own, uint32_t peer) {
+void open(TrafficBuilder& builder, uint32_t process, uint32_t own, uint32_t peer) {
   builder.add(process, ConnectionOpened{nanos(1), own, peer, 0, kV4, 18700, 8});
 }
 
-void move(MatrixBuilder& builder, uint32_t process, uint32_t connection, uint64_t bytes,
+void move(TrafficBuilder& builder, uint32_t process, uint32_t connection, uint64_t bytes,
           Direction direction) {
   builder.add(process, MessageCompleted{nanos(2), connection, 0, 1, bytes, direction});
 }
 
+Matrix matrix_of(const TrafficBuilder& builder) {
+  return make_matrix(builder.finish(), MatrixRows::kRank);
+}
+
 TEST(Matrix, CountsWhatArrivedOnceAndInItsDirection) {
-  MatrixBuilder builder;
+  TrafficBuilder builder;
   const uint32_t b = process(builder, "h1", "1");
   const uint32_t a = process(builder, "h0", "0");
   open(builder, a, 11, 22);
@@ -37,7 +41,7 @@ TEST(Matrix, CountsWhatArrivedOnceAndInItsDirection) {
   }
   move(builder, b, 22, 5, Direction::kSent);
   move(builder, a, 11, 5, Direction::kReceived);
-  const Matrix matrix = builder.finish();
+  const Matrix matrix = matrix_of(builder);
   ASSERT_EQ(matrix.parties.size(), 2u);
   EXPECT_EQ(matrix.parties[0].name, "0");
   EXPECT_EQ(matrix.at(0, 1).bytes, 300u);
@@ -48,22 +52,22 @@ TEST(Matrix, CountsWhatArrivedOnceAndInItsDirection) {
 }
 
 TEST(Matrix, WhatWasSentAndDidNotArriveIsNotDelivered) {
-  MatrixBuilder builder;
+  TrafficBuilder builder;
   const uint32_t a = process(builder, "h0", "0");
   const uint32_t b = process(builder, "h1", "1");
   open(builder, a, 11, 22);
   open(builder, b, 22, 11);
   move(builder, a, 11, 100, Direction::kSent);
-  EXPECT_EQ(builder.finish().total().messages, 0u);
+  EXPECT_EQ(matrix_of(builder).total().messages, 0u);
 }
 
 TEST(Matrix, APeerThatWasNotRecordedIsKnownByItsAddress) {
-  MatrixBuilder builder;
+  TrafficBuilder builder;
   const uint32_t a = process(builder, "h0", "");
   open(builder, a, 11, 22);
   move(builder, a, 11, 100, Direction::kSent);
   move(builder, a, 11, 7, Direction::kReceived);
-  const Matrix matrix = builder.finish();
+  const Matrix matrix = matrix_of(builder);
   ASSERT_EQ(matrix.parties.size(), 2u);
   EXPECT_EQ(matrix.parties[0].name, "10.0.0.1:18700");
   EXPECT_FALSE(matrix.parties[0].recorded);
@@ -73,25 +77,25 @@ TEST(Matrix, APeerThatWasNotRecordedIsKnownByItsAddress) {
 }
 
 TEST(Matrix, MessagesOfAConnectionWhoseBeginningIsLostAreCountedApart) {
-  MatrixBuilder builder;
+  TrafficBuilder builder;
   const uint32_t a = process(builder, "h0", "0");
   move(builder, a, 11, 100, Direction::kSent);
-  const Matrix matrix = builder.finish();
+  const Matrix matrix = matrix_of(builder);
   EXPECT_TRUE(matrix.cells.empty());
   EXPECT_EQ(matrix.unplaced.bytes, 100u);
 }
 
 TEST(Matrix, RanksAreInTheOrderOfTheirNumbers) {
-  MatrixBuilder builder;
+  TrafficBuilder builder;
   for (const char* rank : {"10", "9", "x", "2"}) process(builder, "h", rank);
-  const Matrix matrix = builder.finish();
+  const Matrix matrix = matrix_of(builder);
   std::vector<std::string> names;
   for (const Party& party : matrix.parties) names.push_back(party.name);
   EXPECT_EQ(names, (std::vector<std::string>{"2", "9", "10", "h:7"}));
 }
 
 TEST(Matrix, ByHostAddsUpItsProcesses) {
-  MatrixBuilder builder;
+  TrafficBuilder builder;
   const uint32_t a = process(builder, "h0", "0");
   const uint32_t b = process(builder, "h0", "1");
   const uint32_t c = process(builder, "h1", "2");
@@ -103,7 +107,7 @@ TEST(Matrix, ByHostAddsUpItsProcesses) {
     move(builder, from, id, 8, Direction::kReceived);
     id += 2;
   }
-  const Matrix hosts = by_host(builder.finish());
+  const Matrix hosts = make_matrix(builder.finish(), MatrixRows::kHost);
   ASSERT_EQ(hosts.parties.size(), 2u);
   EXPECT_EQ(hosts.at(0, 1).bytes, 100u);
   EXPECT_EQ(hosts.at(1, 0).bytes, 16u);

@@ -5,11 +5,16 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "apps/cli/matrix/page.h"
 #include "apps/cli/matrix/show.h"
+#include "apps/cli/output.h"
 #include "apps/cli/record/contents.h"
 #include "apps/cli/terminal.h"
 #include "insight/matrix.h"
@@ -18,23 +23,33 @@ namespace heddle::cli {
 namespace {
 
 constexpr const char* kExample = R"(Example:
-  heddle record -o job -- heddle run -n 4 -- heddle ranks
+  heddle record -o job -- heddle run -n 4 -- heddle bench allreduce
   heddle matrix job
-  heddle matrix job --by host --unit count --format csv
+  heddle matrix job --by op --expected
+  heddle matrix job --by host,phase --unit count --format csv
+  heddle matrix job --format html -o job.html
 
-Counted is what was delivered: whole messages, once, whatever was repeated on the way.
+Counted is what was delivered: payload, each byte once, whatever was repeated on the way. What
+heddle says between ranks to keep calls apart is told beside it. --by takes what rows stand for
+(rank, host, nic), what is shown apart (op, communicator, algorithm, path, phase), or one of each.
 
 Exit status: 0 done, 1 when some of the recording could not be read, 2 when nothing could.)";
 
+const std::vector<std::string> kRows = {"rank", "host", "nic"};
+// As insight::MatrixParts counts them.
+const std::vector<std::string> kParts = {"op", "communicator", "algorithm", "path", "phase"};
+
 struct MatrixOptions {
   std::string path;
-  std::string by = "rank";
+  std::vector<std::string> by;
   std::string unit = "bytes";
   std::string format = "text";
+  std::string output;
+  bool expected = false;
 };
 
 // Adds all events of a file. False: some of it could not be read.
-bool add_file(const std::string& file, insight::MatrixBuilder& builder, size_t& read) {
+bool add_file(const std::string& file, insight::TrafficBuilder& builder, size_t& read) {
   auto reader = events::RecordingReader::open(file);
   if (!reader) {
     print_error(reader.error());
@@ -58,34 +73,92 @@ bool shows_colours() {
   return isatty(STDOUT_FILENO) != 0 && (refused == nullptr || refused[0] == '\0');
 }
 
+size_t place_of(const std::vector<std::string>& names, const std::string& name) {
+  return static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+}
+
+MatrixView view_of(const insight::Traffic& traffic, const MatrixOptions& options) {
+  MatrixView view;
+  for (const std::string& each : options.by) {
+    (place_of(kRows, each) < kRows.size() ? view.rows : view.parts_of) = each;
+  }
+  // A page lets choose among operations where nothing else was asked for.
+  if (options.format == "html" && view.parts_of.empty()) view.parts_of = "op";
+  const auto rows = static_cast<insight::MatrixRows>(place_of(kRows, view.rows));
+  view.whole = insight::make_matrix(traffic, rows);
+  if (!view.parts_of.empty()) {
+    const auto parts = static_cast<insight::MatrixParts>(place_of(kParts, view.parts_of));
+    view.parts = insight::matrix_parts(traffic, rows, parts);
+  }
+  if (options.unit == "count") view.unit = MatrixUnit::kCount;
+  if (options.unit == "time" && view.parts_of != "path") view.unit = MatrixUnit::kTime;
+  view.expected = options.expected;
+  view.calls = traffic.calls;
+  view.calls_without_formula = traffic.calls_without_formula;
+  return view;
+}
+
+std::string shown(const MatrixView& view, const MatrixOptions& options) {
+  const std::string title = std::filesystem::path(options.path).filename().string();
+  if (options.format == "json") {
+    return matrix_json(view).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  }
+  if (options.format == "csv") return matrix_csv(view);
+  if (options.format == "html") return matrix_page(view, "Who sent how much to whom: " + title);
+  if (options.format == "svg") return matrix_svg(view, title);
+  return matrix_text(view, options.output.empty() && shows_colours());
+}
+
 int run(const MatrixOptions& options) {
   const auto files = recording_files(options.path);
   if (!files) {
     print_error(files.error());
     return kCouldNotRun;
   }
-  insight::MatrixBuilder builder;
+  insight::TrafficBuilder builder;
   bool whole = true;
   size_t read = 0;
   for (const std::string& file : *files) whole = add_file(file, builder, read) && whole;
   if (read == 0) return kCouldNotRun;
-  insight::Matrix matrix = builder.finish();
-  if (matrix.unplaced.messages > 0) {
+  const insight::Traffic traffic = builder.finish();
+  if (traffic.unplaced.messages > 0) {
     print_warning(
         fmt::format("{} messages stand in no cell: the beginning of their connections "
                     "was dropped; give more --mebibytes",
-                    matrix.unplaced.messages));
+                    traffic.unplaced.messages));
     whole = false;
   }
-  if (options.by == "host") matrix = insight::by_host(matrix);
-  const MatrixUnit unit = options.unit == "count" ? MatrixUnit::kCount : MatrixUnit::kBytes;
-  if (options.format == "json") {
-    print(matrix_json(matrix, unit).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
-  } else {
-    print(options.format == "csv" ? matrix_csv(matrix)
-                                  : matrix_text(matrix, unit, shows_colours()));
+  if (options.expected && traffic.calls == traffic.calls_without_formula) {
+    print_warning("nothing is expected: no call of a collective with a formula was recorded");
+  }
+  const bool by_path = place_of(options.by, "path") < options.by.size();
+  if (by_path && insight::make_matrix(traffic, insight::MatrixRows::kHost).total().segments == 0) {
+    print_error({ErrorCode::kUnavailable, "cannot tell what went on which path",
+                 "bursts were not recorded", "record again with `--level segments`"});
+    return kCouldNotRun;
+  }
+  if (Result<void> written =
+          write_output(options.output, shown(view_of(traffic, options), options));
+      !written) {
+    print_error(written.error());
+    return kCouldNotRun;
   }
   return whole ? kDone : kFoundWrong;
+}
+
+// Errors as the command line wants them: empty is none.
+std::string check_by(const std::vector<std::string>& by) {
+  size_t rows = 0;
+  size_t parts = 0;
+  for (const std::string& each : by) {
+    rows += place_of(kRows, each) < kRows.size() ? 1 : 0;
+    parts += place_of(kParts, each) < kParts.size() ? 1 : 0;
+  }
+  if (rows + parts < by.size()) {
+    return "--by: choose of rank, host, nic, op, communicator, algorithm, path, phase";
+  }
+  return rows > 1 || parts > 1 ? "--by: rows are one of rank, host and nic, parts of the others"
+                               : "";
 }
 
 }  // namespace
@@ -107,11 +180,20 @@ void add_matrix_command(CLI::App& root, Invocation& invocation) {
         ->check(CLI::IsMember(choices))
         ->capture_default_str();
   };
-  choice("--by", options->by, "a row and column for each", {"rank", "host"});
-  choice("--unit", options->unit, "what is counted", {"bytes", "count"});
-  choice("--format", options->format, "how it is shown", {"text", "csv", "json"});
-  command->callback(
-      [options, &invocation] { invocation.run = [options] { return run(*options); }; });
+  command->add_option("--by", options->by, "what rows stand for, and what is shown apart")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("rank|host|nic,op|communicator|algorithm|path|phase");
+  choice("--unit", options->unit, "what is counted", {"bytes", "count", "time"});
+  choice("--format", options->format, "how it is shown", {"text", "csv", "json", "svg", "html"});
+  command->add_flag("--expected", options->expected,
+                    "show beside it what the formulas of the algorithms expect");
+  command->add_option("-o,--output", options->output, "a file to write to")->type_name("FILE");
+  command->callback([options, &invocation] {
+    const std::string wrong = check_by(options->by);
+    if (!wrong.empty()) throw CLI::ValidationError(wrong);
+    invocation.run = [options] { return run(*options); };
+  });
 }
 
 }  // namespace heddle::cli

@@ -5,12 +5,16 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+
+#include "apps/cli/output.h"
 
 namespace heddle::cli {
 namespace {
 
 using insight::Cell;
 using insight::Matrix;
+using insight::MatrixPart;
 using insight::Party;
 
 constexpr size_t kMostWithValues = 16;
@@ -22,12 +26,10 @@ constexpr std::array kShades = {"·", "░", "▒", "▓", "█"};
 constexpr std::array kColours = {"", "\x1b[48;5;153;38;5;16m", "\x1b[48;5;111;38;5;16m",
                                  "\x1b[48;5;68;38;5;231m", "\x1b[48;5;25;38;5;231m"};
 
-uint64_t value_of(const Cell& cell, MatrixUnit unit) {
-  return unit == MatrixUnit::kBytes ? cell.bytes : cell.messages;
-}
+using Value = std::function<uint64_t(const Cell&)>;
 
 std::string short_number(uint64_t value) {
-  constexpr std::array kUnits = {"", "k", "M", "G", "T", "P"};
+  constexpr std::array kUnits = {"", "k", "M", "G", "T", "P", "E"};
   auto shown = static_cast<double>(value);
   size_t unit = 0;
   while (shown >= 999.5 && unit + 1 < kUnits.size()) {
@@ -38,6 +40,14 @@ std::string short_number(uint64_t value) {
   return fmt::format("{:.{}f}{}", shown, shown < 9.995 ? 2 : shown < 99.95 ? 1 : 0, kUnits[unit]);
 }
 
+std::string short_time(uint64_t nanos) {
+  const auto value = static_cast<double>(nanos);
+  if (nanos < 1'000) return fmt::format("{}ns", nanos);
+  if (nanos < 1'000'000) return fmt::format("{:.1f}us", value / 1e3);
+  if (nanos < 1'000'000'000) return fmt::format("{:.1f}ms", value / 1e6);
+  return fmt::format("{:.2f}s", value / 1e9);
+}
+
 // Which shade: nothing, then quarters of the largest value.
 size_t shade(uint64_t value, uint64_t most) {
   if (value == 0) return 0;
@@ -45,14 +55,14 @@ size_t shade(uint64_t value, uint64_t most) {
   return std::clamp<size_t>(static_cast<size_t>(part * 4) + 1, 1, kShades.size() - 1);
 }
 
-uint64_t largest(const Matrix& matrix, MatrixUnit unit) {
+uint64_t largest(const Matrix& matrix, const Value& value) {
   uint64_t most = 1;
-  for (const auto& [pair, cell] : matrix.cells) most = std::max(most, value_of(cell, unit));
+  for (const auto& [pair, cell] : matrix.cells) most = std::max(most, value(cell));
   return most;
 }
 
-std::string values(const Matrix& matrix, MatrixUnit unit, bool colours) {
-  const uint64_t most = largest(matrix, unit);
+std::string values(const Matrix& matrix, const Value& value_of, MatrixUnit unit, bool colours) {
+  const uint64_t most = largest(matrix, value_of);
   std::string text = fmt::format("{:>4} ", "");
   for (size_t to = 0; to < matrix.parties.size(); ++to) {
     text += fmt::format("{:>{}}", to, kCellWidth);
@@ -64,90 +74,188 @@ std::string values(const Matrix& matrix, MatrixUnit unit, bool colours) {
     text += fmt::format("{:>4} ", from);
     uint64_t sent = 0;
     for (uint32_t to = 0; to < matrix.parties.size(); ++to) {
-      const uint64_t value = value_of(matrix.at(from, to), unit);
+      const uint64_t value = value_of(matrix.at(from, to));
       sent += value;
       received[to] += value;
       const std::string cell =
-          fmt::format("{:>{}}", value == 0 ? "." : short_number(value), kCellWidth);
+          fmt::format("{:>{}}", value == 0 ? "." : short_value(value, unit), kCellWidth);
       const size_t at = shade(value, most);
       text += colours && at > 0 ? std::string(kColours[at]) + cell + "\x1b[0m" : cell;
     }
     all += sent;
-    text += fmt::format("{:>{}}\n", short_number(sent), kCellWidth + 2);
+    text += fmt::format("{:>{}}\n", short_value(sent, unit), kCellWidth + 2);
   }
   text += fmt::format("{:>4} ", "got");
   for (const uint64_t value : received) {
-    text += fmt::format("{:>{}}", short_number(value), kCellWidth);
+    text += fmt::format("{:>{}}", short_value(value, unit), kCellWidth);
   }
-  return text + fmt::format("{:>{}}\n", short_number(all), kCellWidth + 2);
+  return text + fmt::format("{:>{}}\n", short_value(all, unit), kCellWidth + 2);
 }
 
-std::string shades(const Matrix& matrix, MatrixUnit unit) {
-  const uint64_t most = largest(matrix, unit);
+std::string shades(const Matrix& matrix, const Value& value_of, MatrixUnit unit) {
+  const uint64_t most = largest(matrix, value_of);
   std::string text;
   for (uint32_t from = 0; from < matrix.parties.size(); ++from) {
     text += fmt::format("{:>5} ", from);
     for (uint32_t to = 0; to < matrix.parties.size(); ++to) {
-      text += kShades[shade(value_of(matrix.at(from, to), unit), most)];
+      text += kShades[shade(value_of(matrix.at(from, to)), most)];
     }
     text += "\n";
   }
   return text + fmt::format("      {} is {}, {} up to a quarter of it\n", kShades.back(),
-                            short_number(most), kShades[1]);
+                            short_value(most, unit), kShades[1]);
+}
+
+std::string map(const Matrix& matrix, const Value& value, MatrixUnit unit, bool colours) {
+  return matrix.parties.size() <= kMostWithValues ? values(matrix, value, unit, colours)
+                                                  : shades(matrix, value, unit);
+}
+
+std::string totals(const Matrix& matrix, const MatrixView& view) {
+  const Cell total = matrix.total();
+  if (view.unit != MatrixUnit::kBytes || view.parts_of == "path") {
+    return short_value(view.measured(total), view.unit) + " in all";
+  }
+  std::string text = short_number(total.bytes) + " delivered";
+  if (view.has_expected()) text += ", " + short_number(total.expected_bytes) + " expected";
+  if (total.sent_bytes > 0) {
+    text += ", " + short_number(total.sent_bytes) + " sent with what was repeated";
+  }
+  if (matrix.own.bytes > 0) {
+    text += ", " + short_number(matrix.own.bytes) + " of heddle's own beside it";
+  }
+  return text;
+}
+
+std::string one_text(const Matrix& matrix, const MatrixView& view, bool colours) {
+  const Value measured = [&view](const Cell& cell) { return view.measured(cell); };
+  const Value expected = [](const Cell& cell) { return cell.expected_bytes; };
+  std::string text = map(matrix, measured, view.unit, colours);
+  if (view.expected && view.has_expected()) {
+    text += "\nexpected\n\n" + map(matrix, expected, view.unit, colours);
+  }
+  return text + "\n" + totals(matrix, view) + "\n\n";
+}
+
+Json number_rows(const Matrix& matrix, const Value& value) {
+  std::vector<std::vector<uint64_t>> rows(matrix.parties.size(),
+                                          std::vector<uint64_t>(matrix.parties.size()));
+  for (const auto& [pair, cell] : matrix.cells) rows[pair.first][pair.second] = value(cell);
+  return rows;
+}
+
+Json number_triples(const Matrix& matrix, const Value& value) {
+  Json triples = Json::array();
+  for (const auto& [pair, cell] : matrix.cells) {
+    if (value(cell) > 0) triples.push_back({pair.first, pair.second, value(cell)});
+  }
+  return triples;
+}
+
+void put_numbers(Json& document, const char* name, const Matrix& matrix, const Value& value) {
+  if (matrix.parties.size() <= kMostDense) {
+    document[name] = number_rows(matrix, value);
+  } else {
+    document[std::string(name) + "_triples"] = number_triples(matrix, value);
+  }
+}
+
+void put_matrix(Json& document, const Matrix& matrix, const MatrixView& view) {
+  put_numbers(document, "measured", matrix,
+              [&view](const Cell& cell) { return view.measured(cell); });
+  const Cell total = matrix.total();
+  Json totals = {{"measured", view.measured(total)}};
+  if (view.unit != MatrixUnit::kTime) totals["heddles_own"] = view.measured(matrix.own);
+  if (view.has_expected()) {
+    put_numbers(document, "expected", matrix, [](const Cell& cell) { return cell.expected_bytes; });
+    totals["expected"] = total.expected_bytes;
+  }
+  if (view.has_sent() && total.sent_bytes > 0) {
+    put_numbers(document, "sent", matrix, [](const Cell& cell) { return cell.sent_bytes; });
+    totals["sent"] = total.sent_bytes;
+  }
+  document["totals"] = std::move(totals);
+}
+
+void add_csv(std::string& text, const Matrix& matrix, const std::string& first) {
+  for (const auto& [pair, cell] : matrix.cells) {
+    text += fmt::format("{}{},{},{},{},{},{},{},{}\n", first,
+                        csv_field(matrix.parties[pair.first].name),
+                        csv_field(matrix.parties[pair.second].name), cell.bytes, cell.messages,
+                        cell.nanos, cell.sent_bytes, cell.segments, cell.expected_bytes);
+  }
 }
 
 }  // namespace
 
-std::string matrix_text(const Matrix& matrix, MatrixUnit unit, bool colours) {
-  std::string text = fmt::format("{} delivered, from row to column\n\n",
-                                 unit == MatrixUnit::kBytes ? "Bytes" : "Messages");
-  text += matrix.parties.size() <= kMostWithValues ? values(matrix, unit, colours)
-                                                   : shades(matrix, unit);
-  text += "\n";
-  for (size_t i = 0; i < matrix.parties.size(); ++i) {
-    const Party& party = matrix.parties[i];
-    const bool is_rank = party.rank >= 0;
-    text += fmt::format("{:>4} {}{}\n", i,
-                        is_rank ? fmt::format("rank {} on {}", party.rank, party.host) : party.name,
-                        party.recorded ? "" : ", not recorded");
+std::string csv_field(const std::string& name) {
+  if (name.find_first_of(",\"\n\r") == std::string::npos) return name;
+  std::string quoted = "\"";
+  for (const char each : name) quoted += each == '"' ? "\"\"" : std::string(1, each);
+  return quoted + "\"";
+}
+
+std::string short_value(uint64_t value, MatrixUnit unit) {
+  return unit == MatrixUnit::kTime ? short_time(value) : short_number(value);
+}
+
+std::string view_title(const MatrixView& view) {
+  const bool count = view.unit == MatrixUnit::kCount;
+  if (view.parts_of == "path") return count ? "Segments sent" : "Bytes sent, repeats included";
+  if (count) return "Messages delivered";
+  return view.unit == MatrixUnit::kTime ? "Time from the beginnings of calls to the last arrival"
+                                        : "Bytes delivered";
+}
+
+std::string matrix_text(const MatrixView& view, bool colours) {
+  std::string text = view_title(view) + ", from row to column\n\n";
+  if (view.parts_of.empty()) text += one_text(view.whole, view, colours);
+  for (const MatrixPart& part : view.parts) {
+    text += printable(part.name) + "\n\n" + one_text(part.matrix, view, colours);
+  }
+  for (size_t i = 0; i < view.whole.parties.size(); ++i) {
+    const Party& party = view.whole.parties[i];
+    std::string name = party.name;
+    if (party.rank >= 0) name = fmt::format("rank {} on {}", party.rank, party.host);
+    if (party.rank < 0 && party.host != party.name) name += " on " + party.host;
+    text += fmt::format("{:>4} {}{}\n", i, printable(name), party.recorded ? "" : ", not recorded");
   }
   return text;
 }
 
-std::string matrix_csv(const Matrix& matrix) {
-  std::string text = "from,to,bytes,messages\n";
-  for (const auto& [pair, cell] : matrix.cells) {
-    text += fmt::format("{},{},{},{}\n", matrix.parties[pair.first].name,
-                        matrix.parties[pair.second].name, cell.bytes, cell.messages);
-  }
+std::string matrix_csv(const MatrixView& view) {
+  const bool apart = !view.parts_of.empty();
+  std::string text = apart ? view.parts_of + "," : "";
+  text += "from,to,bytes,messages,time_ns,sent_bytes,segments,expected_bytes\n";
+  if (!apart) add_csv(text, view.whole, "");
+  for (const MatrixPart& part : view.parts) add_csv(text, part.matrix, csv_field(part.name) + ",");
   return text;
 }
 
-Json matrix_json(const Matrix& matrix, MatrixUnit unit) {
+Json matrix_json(const MatrixView& view) {
   Json parties = Json::array();
-  for (const Party& party : matrix.parties) {
+  for (const Party& party : view.whole.parties) {
     Json row = {{"name", party.name}, {"host", party.host}, {"recorded", party.recorded}};
     if (party.rank >= 0) row["rank"] = party.rank;
     parties.push_back(std::move(row));
   }
-  Json document = {{"ranks", matrix.parties.size()},
-                   {"unit", unit == MatrixUnit::kBytes ? "bytes" : "count"},
-                   {"parties", parties}};
-  if (matrix.parties.size() <= kMostDense) {
-    std::vector<std::vector<uint64_t>> rows(matrix.parties.size(),
-                                            std::vector<uint64_t>(matrix.parties.size()));
-    for (const auto& [pair, cell] : matrix.cells) {
-      rows[pair.first][pair.second] = value_of(cell, unit);
-    }
-    document["measured"] = rows;
-  } else {
-    Json triples = Json::array();
-    for (const auto& [pair, cell] : matrix.cells) {
-      triples.push_back({pair.first, pair.second, value_of(cell, unit)});
-    }
-    document["measured_triples"] = std::move(triples);
+  constexpr std::array kUnits = {"bytes", "count", "time_ns"};
+  Json document = {{"ranks", view.whole.parties.size()},
+                   {"unit", kUnits.at(static_cast<size_t>(view.unit))},
+                   {"rows", view.rows},
+                   {"parties", parties},
+                   {"calls", view.calls},
+                   {"calls_without_formula", view.calls_without_formula}};
+  put_matrix(document, view.whole, view);
+  document["unplaced"] = view.measured(view.whole.unplaced);
+  if (view.parts_of.empty()) return document;
+  document["by"] = view.parts_of;
+  document["parts"] = Json::array();
+  for (const MatrixPart& part : view.parts) {
+    Json each = {{"name", part.name}};
+    put_matrix(each, part.matrix, view);
+    document["parts"].push_back(std::move(each));
   }
-  document["unplaced"] = value_of(matrix.unplaced, unit);
   return document;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "apps/cli/output.h"
 #include "datapath/resolve.h"
 
 namespace heddle::cli {
@@ -14,14 +15,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kSuffix = ".heddle";
-
-// What a terminal shows and does not obey.
-std::string printable(std::string text) {
-  for (char& each : text) {
-    if (static_cast<unsigned char>(each) < ' ' || each == 127) each = '?';
-  }
-  return text;
-}
 
 std::string address_of(const events::EndpointOpened& event) {
   transport::Address address;

@@ -1,0 +1,18 @@
+// Pages that commands write: HTML with all that it needs, into which the data goes.
+#pragma once
+
+#include <string>
+
+#include "apps/cli/service/control.h"
+
+namespace heddle::cli {
+
+// Made from the .html beside this file when heddle is built.
+extern const char* const kMatrixPage;
+
+// The page with `data` where it says "@DATA@" and `title` where it says "@TITLE@".
+std::string fill_page(const char* page, const std::string& title, const Json& data);
+// Text that stands for itself in HTML and SVG.
+std::string html_text(const std::string& text);
+
+}  // namespace heddle::cli

@@ -1,0 +1,37 @@
+// Expected traffic: what a rank sends in a call by its algorithm's formula, to be held against what
+// was measured. Closed forms of the schedules in collectives/, which a test compares with them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "events/events.h"
+
+namespace heddle::insight {
+
+struct CallShape {
+  events::Operation operation = events::Operation::kAllreduce;
+  events::Algorithm algorithm = events::Algorithm::kRing;
+  events::ElementType type = events::ElementType::kUint8;
+  uint32_t size = 1;
+  uint32_t root = 0;   // or the peer of a send
+  uint64_t count = 0;  // elements, as in call_made
+  uint32_t chunk_bytes = 1;
+
+  auto operator<=>(const CallShape&) const = default;
+};
+
+struct Share {
+  uint32_t peer = 0;
+  uint64_t bytes = 0;
+};
+
+// Bytes of an element; 0: no such type.
+uint32_t element_bytes(events::ElementType type);
+
+// What `rank` sends to each peer, payload only; peers may come more than once. Nothing where it
+// cannot be known: alltoallv, and what no communicator has.
+std::optional<std::vector<Share>> expected_sends(const CallShape& shape, uint32_t rank);
+
+}  // namespace heddle::insight

@@ -1,0 +1,252 @@
+// Connections meet by their ids: each side knows its own and the other's.
+#include "insight/traffic.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "insight/traffic/attribution.h"
+
+namespace heddle::insight {
+namespace {
+
+struct Process {
+  Party party;
+  Attribution attribution;
+};
+
+using Ids = std::pair<uint32_t, uint32_t>;  // of a connection: own and the peer's
+
+// What is known when all has been read, put together.
+class Joining {
+ public:
+  Joining(const std::vector<Process>& processes, const Purposes& purposes) : processes_(processes) {
+    traffic_.purposes = purposes.all();
+    for (const Process& process : processes) traffic_.parties.push_back(process.party);
+    for (uint32_t i = 0; i < processes_.size(); ++i) note(i);
+  }
+
+  Traffic join() {
+    for (uint32_t i = 0; i < processes_.size(); ++i) {
+      std::map<uint32_t, const ConnectionTraffic*> in_order;
+      for (const auto& [id, connection] : processes_[i].attribution.connections()) {
+        in_order[id] = &connection;
+      }
+      linked_.clear();
+      for (const auto& [id, connection] : in_order) {
+        add_measured(i, *connection);
+        if (!connection->opened || connection->communicator == 0) continue;
+        linked_[{connection->communicator, connection->peer_rank}] = connection;
+      }
+      for (const auto& [number, membership] : processes_[i].attribution.memberships()) {
+        add_expected(i, number, membership);
+      }
+      traffic_.calls += processes_[i].attribution.calls();
+    }
+    for (const auto& [number, size] : sizes_) traffic_.communicators.push_back({number, size});
+    sort_parties();
+    return std::move(traffic_);
+  }
+
+ private:
+  struct Ends {
+    uint32_t peer = 0;  // party
+    uint32_t own_nic = 0;
+    uint32_t peer_nic = 0;
+    bool recorded = false;  // the peer
+  };
+
+  void note(uint32_t process) {
+    const Attribution& attribution = processes_[process].attribution;
+    for (const auto& [id, connection] : attribution.connections()) {
+      if (!connection.opened) continue;
+      by_ids_[{connection.id, connection.peer_id}] = {process, &connection};
+    }
+    for (const auto& [number, membership] : attribution.memberships()) {
+      if (membership.size == 0) continue;
+      sizes_[number] = membership.size;
+      members_[{number, membership.rank}] = process;
+    }
+  }
+
+  uint32_t nic(uint64_t high, uint64_t low, const std::string& host) {
+    const auto [at, fresh] =
+        nics_.emplace(std::pair(high, low), static_cast<uint32_t>(traffic_.nics.size()));
+    if (fresh) {
+      traffic_.nics.push_back(host_text(high, low));
+      traffic_.nic_hosts.emplace_back();
+    }
+    if (traffic_.nic_hosts[at->second].empty()) traffic_.nic_hosts[at->second] = host;
+    return at->second;
+  }
+
+  uint32_t stranger(const ConnectionTraffic& connection) {
+    const auto [at, fresh] = strangers_.emplace(
+        std::tuple(connection.peer_high, connection.peer_low, connection.peer_port),
+        static_cast<uint32_t>(traffic_.parties.size()));
+    if (fresh) {
+      const std::string host = host_text(connection.peer_high, connection.peer_low);
+      const std::string name = host + ":" + std::to_string(connection.peer_port);
+      traffic_.parties.push_back({name, name, -1, false});
+    }
+    return at->second;
+  }
+
+  // A NIC is known by the address at which the other side sees it.
+  Ends ends_of(uint32_t process, const ConnectionTraffic& connection) {
+    Ends ends;
+    const auto peer = by_ids_.find({connection.peer_id, connection.id});
+    ends.recorded = peer != by_ids_.end();
+    ends.peer = ends.recorded ? peer->second.first : stranger(connection);
+    const std::string host = ends.recorded ? traffic_.parties[ends.peer].host : "";
+    ends.peer_nic = nic(connection.peer_high, connection.peer_low, host);
+    if (ends.recorded) {
+      const ConnectionTraffic& theirs = *peer->second.second;
+      ends.own_nic = nic(theirs.peer_high, theirs.peer_low, traffic_.parties[process].host);
+    } else {
+      ends.own_nic = nic(0, 0, "");
+      traffic_.nics[ends.own_nic] = "unknown";
+    }
+    return ends;
+  }
+
+  void add_measured(uint32_t process, const ConnectionTraffic& connection) {
+    if (!connection.opened) {
+      for (const Carried& each : connection.carried) {
+        traffic_.unplaced += each.sent;
+        traffic_.unplaced += each.received;
+      }
+      return;
+    }
+    const Ends ends = ends_of(process, connection);
+    for (const Carried& each : connection.carried) {
+      if (each.received != Cell{}) {
+        traffic_.flows.push_back({ends.peer, process, ends.peer_nic, ends.own_nic, each.purpose,
+                                  kAnyPath, each.received});
+      }
+      if (!ends.recorded && each.sent != Cell{}) {
+        traffic_.flows.push_back(
+            {process, ends.peer, ends.own_nic, ends.peer_nic, each.purpose, kAnyPath, each.sent});
+      }
+    }
+    for (const Left& left : connection.left) {
+      Cell cell;
+      cell.sent_bytes = left.bytes;
+      cell.segments = left.segments;
+      traffic_.flows.push_back(
+          {process, ends.peer, ends.own_nic, ends.peer_nic, left.purpose, left.path, cell});
+    }
+  }
+
+  void add_expected(uint32_t process, uint64_t number, const Membership& membership) {
+    for (const auto& [call, count] : membership.expected) {
+      const auto shares = expected_sends(call.first, membership.rank);
+      if (!shares) {
+        traffic_.calls_without_formula += count;
+        continue;
+      }
+      for (const Share& share : *shares) {
+        const Ends ends = ends_of_rank(process, number, share.peer);
+        Cell cell;
+        cell.expected_bytes = share.bytes * count;
+        traffic_.flows.push_back(
+            {process, ends.peer, ends.own_nic, ends.peer_nic, call.second, kAnyPath, cell});
+      }
+    }
+  }
+
+  Ends ends_of_rank(uint32_t process, uint64_t number, uint32_t rank) {
+    const auto link = linked_.find({number, rank});
+    if (link != linked_.end()) return ends_of(process, *link->second);
+    Ends ends;
+    ends.own_nic = ends.peer_nic = nic(0, 0, "");
+    traffic_.nics[ends.own_nic] = "unknown";
+    const auto member = members_.find({number, rank});
+    if (member != members_.end()) {
+      ends.peer = member->second;
+    } else {
+      ends.peer = unknown_rank(number, rank);
+    }
+    return ends;
+  }
+
+  // Of which nothing is known but that it must be there.
+  uint32_t unknown_rank(uint64_t number, uint32_t rank) {
+    const auto [at, fresh] = unknown_ranks_.emplace(std::pair(number, rank),
+                                                    static_cast<uint32_t>(traffic_.parties.size()));
+    if (fresh) {
+      const std::string name = "rank " + std::to_string(rank) + " of a communicator";
+      traffic_.parties.push_back({name, name, -1, false});
+    }
+    return at->second;
+  }
+
+  void sort_parties() {
+    std::vector<uint32_t> order(traffic_.parties.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [this](uint32_t a, uint32_t b) {
+      const Party& x = traffic_.parties[a];
+      const Party& y = traffic_.parties[b];
+      if ((x.rank < 0) != (y.rank < 0)) return y.rank < 0;
+      return std::tie(x.rank, x.name) < std::tie(y.rank, y.name);
+    });
+    std::vector<uint32_t> place(order.size());
+    std::vector<Party> sorted;
+    for (uint32_t i = 0; i < order.size(); ++i) {
+      place[order[i]] = i;
+      sorted.push_back(std::move(traffic_.parties[order[i]]));
+    }
+    traffic_.parties = std::move(sorted);
+    for (Flow& flow : traffic_.flows) {
+      flow.from = place[flow.from];
+      flow.to = place[flow.to];
+    }
+  }
+
+  const std::vector<Process>& processes_;
+  Traffic traffic_;
+  std::map<Ids, std::pair<uint32_t, const ConnectionTraffic*>> by_ids_;
+  std::map<std::pair<uint64_t, uint32_t>, uint32_t> members_;
+  std::map<uint64_t, uint32_t> sizes_;
+  std::map<std::pair<uint64_t, uint64_t>, uint32_t> nics_;
+  std::map<std::tuple<uint64_t, uint64_t, uint16_t>, uint32_t> strangers_;
+  std::map<std::pair<uint64_t, uint32_t>, uint32_t> unknown_ranks_;
+  // Of the process that is looked at: by communicator and rank.
+  std::map<std::pair<uint64_t, uint32_t>, const ConnectionTraffic*> linked_;
+};
+
+}  // namespace
+
+class TrafficBuilder::Body {
+ public:
+  Purposes purposes;
+  std::vector<Process> processes;
+};
+
+TrafficBuilder::TrafficBuilder() : body_(std::make_unique<Body>()) {}
+TrafficBuilder::~TrafficBuilder() = default;
+
+uint32_t TrafficBuilder::add_process(const Identity& identity) {
+  body_->processes.push_back({party_of(identity), Attribution(body_->purposes)});
+  return static_cast<uint32_t>(body_->processes.size() - 1);
+}
+
+void TrafficBuilder::add(uint32_t process, const events::AnyEvent& event) {
+  body_->processes[process].attribution.add(event);
+}
+
+Traffic TrafficBuilder::finish() const { return Joining(body_->processes, body_->purposes).join(); }
+
+Cell& Cell::operator+=(const Cell& more) {
+  bytes += more.bytes;
+  messages += more.messages;
+  nanos += more.nanos;
+  sent_bytes += more.sent_bytes;
+  segments += more.segments;
+  expected_bytes += more.expected_bytes;
+  return *this;
+}
+
+}  // namespace heddle::insight

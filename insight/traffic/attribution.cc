@@ -1,0 +1,234 @@
+// See attribution.h.
+#include "insight/traffic/attribution.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace heddle::insight {
+
+using events::Direction;
+using events::Operation;
+
+uint32_t Purposes::number_of(const Purpose& purpose) {
+  const auto [at, fresh] = numbers_.emplace(purpose, static_cast<uint32_t>(all_.size()));
+  if (fresh) all_.push_back(purpose);
+  return at->second;
+}
+
+Cell& ConnectionTraffic::carried_for(uint32_t purpose, Direction direction) {
+  auto found = std::find_if(carried.begin(), carried.end(),
+                            [purpose](const Carried& each) { return each.purpose == purpose; });
+  if (found == carried.end()) {
+    carried.push_back({purpose, {}, {}});
+    found = carried.end() - 1;
+  }
+  // What is carried now is found first.
+  std::iter_swap(carried.begin(), found);
+  found = carried.begin();
+  return direction == Direction::kSent ? found->sent : found->received;
+}
+
+Left& ConnectionTraffic::left_on(uint32_t path, uint32_t purpose) {
+  auto found = std::find_if(left.begin(), left.end(), [path, purpose](const Left& each) {
+    return each.path == path && each.purpose == purpose;
+  });
+  if (found != left.end()) return *found;
+  return left.emplace_back(Left{path, purpose, 0, 0});
+}
+
+void Attribution::add(const events::AnyEvent& event) {
+  if (const auto* message = std::get_if<events::MessageCompleted>(&event)) {
+    on(*message);
+  } else if (const auto* burst = std::get_if<events::BurstSent>(&event)) {
+    on(*burst);
+  } else if (const auto* opened = std::get_if<events::ConnectionOpened>(&event)) {
+    on(*opened);
+  } else if (const auto* made = std::get_if<events::CallMade>(&event)) {
+    on(*made);
+  } else if (const auto* started = std::get_if<events::CallStarted>(&event)) {
+    on(*started);
+  } else if (const auto* ended = std::get_if<events::CallEnded>(&event)) {
+    memberships_[ended->communicator].made.erase(ended->call);
+  } else if (const auto* linked = std::get_if<events::CommunicatorLinked>(&event)) {
+    on(*linked);
+  } else if (const auto* joined = std::get_if<events::CommunicatorMade>(&event)) {
+    Membership& membership = memberships_[joined->communicator];
+    membership.rank = joined->rank;
+    membership.size = joined->size;
+  } else if (const auto* mark = std::get_if<events::Mark>(&event)) {
+    const std::string name(mark->name.view());
+    const auto [at, fresh] = phase_numbers_.emplace(name, static_cast<uint32_t>(phases_.size()));
+    if (fresh) phases_.push_back(name);
+    phase_ = at->second;
+  }
+}
+
+ConnectionTraffic& Attribution::connection(uint32_t id) {
+  if (latest_ != nullptr && latest_->id == id) return *latest_;
+  latest_ = &connections_[id];
+  latest_->id = id;
+  return *latest_;
+}
+
+void Attribution::on(const events::ConnectionOpened& event) {
+  ConnectionTraffic& made = connection(event.connection);
+  made.peer_id = event.peer_connection;
+  made.opened = true;
+  made.peer_high = event.peer_high;
+  made.peer_low = event.peer_low;
+  made.peer_port = event.peer_port;
+}
+
+void Attribution::on(const events::CommunicatorLinked& event) {
+  ConnectionTraffic& linked = connection(event.connection);
+  linked.communicator = event.communicator;
+  linked.peer_rank = event.peer;
+  if (memberships_.find(event.communicator) == memberships_.end()) return;
+  for (const auto& [message, purpose] : std::exchange(linked.early, {})) {
+    Cell& cell = linked.carried_for(purpose, message.direction);
+    cell.bytes -= message.bytes;
+    --cell.messages;
+    on(message);
+  }
+}
+
+void Attribution::on(const events::CallMade& event) {
+  Membership& membership = memberships_[event.communicator];
+  membership.made[event.call] = {.shape = {.operation = event.operation,
+                                           .type = event.type,
+                                           .size = membership.size,
+                                           .root = event.root,
+                                           .count = event.count},
+                                 .phase = phase_};
+  ++calls_;
+}
+
+void Attribution::on(const events::CallStarted& event) {
+  Membership& membership = memberships_[event.communicator];
+  Membership::Live live = {.channel = event.channel,
+                           .channels = event.channels,
+                           .heading_bytes = event.heading_bytes,
+                           .call = event.call,
+                           .own = event.call == 0,
+                           .started = event.time};
+  const auto made = membership.made.find(event.call);
+  const bool known = made != membership.made.end();
+  const uint32_t phase = known ? made->second.phase : phase_;
+  live.purpose =
+      live.own ? own_purpose(event.communicator) : purpose_of(event.communicator, event, phase);
+  CallShape shape = known ? made->second.shape : CallShape{};
+  if (known) {
+    shape.algorithm = event.algorithm;
+    shape.chunk_bytes = event.chunk_bytes;
+    ++membership.expected[{shape, live.purpose}];
+  }
+  const bool sends = event.operation == Operation::kSend;
+  if (sends || event.operation == Operation::kRecv) {
+    const auto direction = sends ? Direction::kSent : Direction::kReceived;
+    const uint64_t bytes = shape.count * element_bytes(shape.type);
+    if (known) membership.turns[{shape.root, direction}].push_back({live, bytes, false});
+    return;
+  }
+  const auto lane =
+      std::find_if(membership.lanes.begin(), membership.lanes.end(),
+                   [&live](const Membership::Live& each) { return each.channel == live.channel; });
+  if (lane == membership.lanes.end()) {
+    membership.lanes.push_back(live);
+  } else {
+    *lane = live;
+  }
+}
+
+uint32_t Attribution::purpose_of(uint64_t communicator, const events::CallStarted& call,
+                                 uint32_t phase) {
+  // What one rank receives another sends: one operation.
+  const bool receives = call.operation == Operation::kRecv;
+  return purposes_->number_of({.communicator = communicator,
+                               .operation = receives ? Operation::kSend : call.operation,
+                               .algorithm = call.algorithm,
+                               .phase = phases_[phase]});
+}
+
+uint32_t Attribution::own_purpose(uint64_t communicator) {
+  return purposes_->number_of(
+      {.communicator = communicator, .phase = phases_[phase_], .own = true});
+}
+
+void Attribution::on(const events::MessageCompleted& event) {
+  ConnectionTraffic& on = connection(event.connection);
+  const auto membership = memberships_.find(on.communicator);
+  if (on.communicator == 0 || membership == memberships_.end()) {
+    const uint32_t purpose = purposes_->number_of({.phase = phases_[phase_]});
+    Cell& cell = on.carried_for(purpose, event.direction);
+    cell.bytes += event.bytes;
+    ++cell.messages;
+    if (on.early.size() < ConnectionTraffic::kMostEarly) on.early.push_back({event, purpose});
+    return;
+  }
+  for (const Membership::Live& lane : membership->second.lanes) {
+    if (event.channel < lane.channel || event.channel >= lane.channel + lane.channels) continue;
+    const auto state = std::find_if(
+        on.channels.begin(), on.channels.end(), [&event](const ConnectionTraffic::Channel& each) {
+          return each.channel == event.channel && each.direction == event.direction;
+        });
+    const bool first = state == on.channels.end() || state->call != lane.call;
+    count(on, event, lane, first);
+    return;
+  }
+  const auto turns = membership->second.turns.find({on.peer_rank, event.direction});
+  const bool waits = turns != membership->second.turns.end() && !turns->second.empty();
+  if (waits && event.channel == turns->second.front().call.channel) {
+    Membership::Turn& turn = turns->second.front();
+    count(on, event, turn.call, !turn.begun);
+    const uint64_t heading = turn.begun ? 0 : turn.call.heading_bytes;
+    turn.left_bytes -= std::min(turn.left_bytes, event.bytes - std::min(event.bytes, heading));
+    turn.begun = true;
+    if (turn.left_bytes == 0) turns->second.pop_front();
+    return;
+  }
+  Cell& cell = on.carried_for(own_purpose(on.communicator), event.direction);
+  cell.bytes += event.bytes;
+  ++cell.messages;
+}
+
+void Attribution::on(const events::BurstSent& event) {
+  ConnectionTraffic& on = connection(event.connection);
+  const uint32_t purpose =
+      purposes_->number_of({.communicator = on.communicator, .phase = phases_[phase_]});
+  Left& left = on.left_on(event.path, purpose);
+  left.segments += event.segments;
+  left.bytes += event.bytes;
+}
+
+// The first message on a channel says which call it is of; the rest is payload.
+void Attribution::count(ConnectionTraffic& on, const events::MessageCompleted& message,
+                        const Membership::Live& call, bool first) {
+  const uint64_t heading = first ? std::min<uint64_t>(message.bytes, call.heading_bytes) : 0;
+  const uint64_t payload = call.own ? 0 : message.bytes - heading;
+  if (call.own || heading > 0) {
+    Cell& own = on.carried_for(own_purpose(on.communicator), message.direction);
+    own.bytes += message.bytes - payload;
+    if (payload == 0) ++own.messages;
+  }
+  auto state = std::find_if(
+      on.channels.begin(), on.channels.end(), [&message](const ConnectionTraffic::Channel& each) {
+        return each.channel == message.channel && each.direction == message.direction;
+      });
+  if (state == on.channels.end()) {
+    on.channels.push_back({message.channel, message.direction, 0, {}});
+    state = on.channels.end() - 1;
+  }
+  const Nanos since = state->call == call.call && !first ? state->last : call.started;
+  state->call = call.call;
+  state->last = message.time;
+  if (payload == 0) return;
+  Cell& cell = on.carried_for(call.purpose, message.direction);
+  cell.bytes += payload;
+  ++cell.messages;
+  // A damaged recording may have any times.
+  if (message.time > since) {
+    cell.nanos += static_cast<uint64_t>(message.time.count) - static_cast<uint64_t>(since.count);
+  }
+}
+
+}  // namespace heddle::insight

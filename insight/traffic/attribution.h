@@ -1,0 +1,145 @@
+// Attribution: which call each message of a process was of. Calls say which channels are theirs
+// from their start to their end; sends and receives share one and come in turn.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/nanos.h"
+#include "events/events.h"
+#include "insight/expected.h"
+#include "insight/traffic.h"
+
+namespace heddle::insight {
+
+// All purposes of a recording, each once.
+class Purposes {
+ public:
+  uint32_t number_of(const Purpose& purpose);
+  const std::vector<Purpose>& all() const { return all_; }
+
+ private:
+  std::map<Purpose, uint32_t> numbers_;
+  std::vector<Purpose> all_;
+};
+
+// What a connection carried for one purpose.
+struct Carried {
+  uint32_t purpose = 0;
+  Cell sent;
+  Cell received;
+};
+
+// What left on one path of a connection.
+struct Left {
+  uint32_t path = 0;
+  uint32_t purpose = 0;
+  uint64_t segments = 0;
+  uint64_t bytes = 0;
+};
+
+struct ConnectionTraffic {
+  uint32_t id = 0;
+  uint32_t peer_id = 0;
+  bool opened = false;
+  uint64_t peer_high = 0;
+  uint64_t peer_low = 0;
+  uint16_t peer_port = 0;
+  uint64_t communicator = 0;  // 0: none, or not yet told
+  uint32_t peer_rank = 0;     // there
+  std::vector<Carried> carried;
+  std::vector<Left> left;
+
+  // What a call did on one of its channels, both ways apart.
+  struct Channel {
+    uint16_t channel = 0;
+    events::Direction direction = events::Direction::kSent;
+    uint32_t call = 0;
+    Nanos last;
+  };
+  std::vector<Channel> channels;
+  // Its first messages, while it is of no communicator: the word that it is may come behind them,
+  // since messages are told with the time at which they came.
+  static constexpr size_t kMostEarly = 16;
+  struct Early {
+    events::MessageCompleted message;
+    uint32_t purpose = 0;  // that it was counted for
+  };
+  std::vector<Early> early;
+
+  Cell& carried_for(uint32_t purpose, events::Direction direction);
+  Left& left_on(uint32_t path, uint32_t purpose);
+};
+
+// A process's part in a communicator.
+struct Membership {
+  uint32_t rank = 0;
+  uint32_t size = 0;
+
+  struct Made {
+    CallShape shape;
+    uint32_t phase = 0;
+  };
+  // A call that has channels of its own, the latest on them.
+  struct Live {
+    uint16_t channel = 0;
+    uint16_t channels = 0;
+    uint16_t heading_bytes = 0;
+    uint32_t call = 0;
+    uint32_t purpose = 0;
+    bool own = false;  // all of it is heddle's own
+    Nanos started;
+  };
+  // A send or receive whose messages are to come.
+  struct Turn {
+    Live call;
+    uint64_t left_bytes = 0;
+    bool begun = false;
+  };
+  std::unordered_map<uint32_t, Made> made;
+  std::vector<Live> lanes;
+  std::map<std::pair<uint32_t, events::Direction>, std::deque<Turn>> turns;
+  std::map<std::pair<CallShape, uint32_t>, uint64_t> expected;  // calls of a shape and purpose
+};
+
+class Attribution {
+ public:
+  explicit Attribution(Purposes& purposes) : purposes_(&purposes) {}
+
+  void add(const events::AnyEvent& event);
+
+  const std::map<uint64_t, Membership>& memberships() const { return memberships_; }
+  const std::unordered_map<uint32_t, ConnectionTraffic>& connections() const {
+    return connections_;
+  }
+  uint64_t calls() const { return calls_; }
+
+ private:
+  void on(const events::ConnectionOpened& event);
+  void on(const events::CommunicatorLinked& event);
+  void on(const events::CallMade& event);
+  void on(const events::CallStarted& event);
+  void on(const events::MessageCompleted& event);
+  void on(const events::BurstSent& event);
+  ConnectionTraffic& connection(uint32_t id);
+  uint32_t purpose_of(uint64_t communicator, const events::CallStarted& call, uint32_t phase);
+  uint32_t own_purpose(uint64_t communicator);
+  void count(ConnectionTraffic& connection, const events::MessageCompleted& message,
+             const Membership::Live& call, bool first);
+
+  Purposes* purposes_;
+  std::map<uint64_t, Membership> memberships_;
+  std::unordered_map<uint32_t, ConnectionTraffic> connections_;
+  std::vector<std::string> phases_{""};
+  std::map<std::string, uint32_t> phase_numbers_{{"", 0}};
+  uint32_t phase_ = 0;
+  uint64_t calls_ = 0;
+  ConnectionTraffic* latest_ = nullptr;  // connections_ keeps its elements where they are
+};
+
+}  // namespace heddle::insight

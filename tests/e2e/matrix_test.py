@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""heddle matrix of a real run: exact bytes, by what they were for, and pages that work in a browser."""
+
+import csv
+import io
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+import program
+
+RANKS = 4
+BYTES = 1 << 20
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+def ring(count, width, rank):
+    """What a rank sends in an all-reduce along a ring: all segments but one, twice."""
+    segments = [count // RANKS + (i < count % RANKS) for i in range(RANKS)]
+    return width * (2 * count - segments[(rank + 1) % RANKS] - segments[(rank + 2) % RANKS])
+
+
+class Matrix(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.parent = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.parent.cleanup)
+        cls.folder = os.path.join(cls.parent.name, "job")
+        done = program.run("record", "-o", cls.folder, "--", program.HEDDLE, "run", "-n", RANKS, "--",
+                           program.HEDDLE, "bench", "allreduce", "-b", BYTES, "-e", BYTES, "-n", 3, "-w", 1,
+                           settings={"HEDDLE_ALGORITHM": "allreduce:ring"})
+        assert done.returncode == 0, done.stderr
+
+    def matrix(self, *more):
+        done = program.run("matrix", self.folder, *more)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def document(self, *more):
+        return json.loads(self.matrix("--format", "json", *more))
+
+    def part(self, name, *more):
+        return next(part for part in self.document(*more)["parts"] if part["name"] == name)
+
+    def calls(self):
+        """(elements, bytes of one) of every all-reduce that rank 0 called."""
+        for name in sorted(os.listdir(self.folder)):
+            path = os.path.join(self.folder, name)
+            dumped = program.run("record", "dump", path)
+            events = [json.loads(line) for line in dumped.stdout.splitlines()]
+            made = [event for event in events if event["event"] == "communicator_made"]
+            if made and made[0]["rank"] == 0:
+                return [(event["count"], {"float": 4, "double": 8}[event["type"]]) for event in events
+                        if event["event"] == "call_made" and event["operation"] == "allreduce"]
+        self.fail("rank 0 is not among the recordings")
+
+    def test_a_pinned_ring_delivers_what_the_textbook_says(self):
+        calls = self.calls()
+        large = [count for count, width in calls if count * width == BYTES]
+        self.assertEqual(large, [BYTES // 4] * 2 * (1 + 3 + 1))  # warm-up, timed and checked, twice
+        self.assertEqual(ring(BYTES // 4, 4, 1), 2 * BYTES * (RANKS - 1) // RANKS)
+        part = self.part("allreduce", "--by", "op")
+        for rank in range(RANKS):
+            row = [0] * RANKS
+            row[(rank + 1) % RANKS] = sum(ring(count, width, rank) for count, width in calls)
+            self.assertEqual(part["measured"][rank], row)
+        self.assertEqual(part["measured"], part["expected"])
+
+    def test_the_parts_are_the_whole(self):
+        for by in ("op", "communicator", "algorithm", "phase"):
+            document = self.document("--by", by)
+            own = "heddle's own"
+            total = sum(part["totals"]["measured"] for part in document["parts"] if part["name"] != own)
+            self.assertEqual(total, document["totals"]["measured"], by)
+        self.assertEqual(self.document("--by", "phase")["parts"][0]["name"], "allreduce")
+        self.assertGreater(self.part("ring", "--by", "algorithm")["totals"]["measured"], 0)
+
+    def test_all_messages_are_somewhere(self):
+        dumped = program.run("record", "dump", self.folder, "--kind", "message_completed")
+        received = sum(event["bytes"] for event in map(json.loads, dumped.stdout.splitlines())
+                       if event["direction"] == "received")
+        totals = self.document()["totals"]
+        self.assertEqual(totals["measured"] + totals["heddles_own"], received)
+
+    def test_rows_and_units(self):
+        hosts = self.document("--by", "host")
+        self.assertEqual(hosts["ranks"], 1)
+        self.assertEqual(hosts["measured"][0][0], self.document()["totals"]["measured"])
+        self.assertIn("127.0.0.1", [party["name"] for party in self.document("--by", "nic")["parties"]])
+        count = self.document("--unit", "count")
+        self.assertEqual(count["unit"], "count")
+        self.assertNotIn("expected", count)
+        self.assertGreater(self.document("--unit", "time")["measured"][0][1], 0)
+        rows = list(csv.DictReader(io.StringIO(self.matrix("--by", "op", "--format", "csv"))))
+        self.assertEqual(sum(int(row["bytes"]) for row in rows if row["op"] == "allreduce"),
+                         self.part("allreduce", "--by", "op")["totals"]["measured"])
+        self.assertIn("expected", self.matrix("--expected"))
+
+    def test_what_cannot_be_asked_for(self):
+        for by in ("speed", "host,nic", "op,phase", "path"):  # bursts were not recorded
+            done = program.run("matrix", self.folder, "--by", by)
+            self.assertEqual(done.returncode, 2, by)
+            self.assertIn("--level segments" if by == "path" else "--by", done.stderr)
+        done = program.run("matrix", self.folder, "-o", "/no/such/folder/file")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("cannot write", done.stderr)
+
+    def test_what_left_on_each_path(self):
+        with tempfile.TemporaryDirectory() as parent:
+            folder = os.path.join(parent, "job")
+            done = program.run("record", "-o", folder, "--level", "segments", "--", program.HEDDLE, "run", "-n", 2,
+                               "--", program.HEDDLE, "bench", "allreduce", "-b", "256K", "-e", "256K", "-n", 1)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            shown = program.run("matrix", folder, "--by", "path", "--format", "json")
+            self.assertEqual(shown.returncode, 0, shown.stderr)
+            document = json.loads(shown.stdout)
+            dumped = program.run("record", "dump", folder, "--kind", "burst_sent")
+            left = sum(json.loads(line)["bytes"] for line in dumped.stdout.splitlines())
+            self.assertEqual(sum(part["totals"]["measured"] for part in document["parts"]), left)
+
+    def test_a_drawing(self):
+        root = xml.etree.ElementTree.fromstring(self.matrix("--format", "svg"))
+        titles = [title.text for title in root.iter("{http://www.w3.org/2000/svg}title")]
+        self.assertTrue(any(title.startswith("0 to 1: ") for title in titles), titles)
+
+    def test_a_page_holds_all_that_it_needs(self):
+        page = os.path.join(self.parent.name, "page.html")
+        self.assertEqual(self.matrix("--format", "html", "-o", page), "")
+        with open(page, encoding="utf-8") as file:
+            text = file.read()
+        self.assertNotIn("http", text)
+        self.assertNotIn("@DATA@", text)
+
+    @unittest.skipIf(BROWSER is None, "no chromium on this machine")
+    def test_the_page_works_in_a_browser(self):
+        page = os.path.join(self.parent.name, "shown.html")
+        self.matrix("--format", "html", "-o", page)
+        done = subprocess.run([BROWSER, "--headless", "--no-sandbox", "--disable-gpu",
+                               f"--user-data-dir={self.parent.name}/browser", "--dump-dom", f"file://{page}"],
+                              capture_output=True, text=True, timeout=120, check=False)
+        self.assertIn('data-ready="yes"', done.stdout, done.stderr[-2000:])
+        self.assertIn("<td>allreduce</td>", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
