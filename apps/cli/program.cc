@@ -20,6 +20,7 @@
 #include "apps/cli/ranks_command.h"
 #include "apps/cli/record_command.h"
 #include "apps/cli/run_command.h"
+#include "apps/cli/summary_command.h"
 #include "apps/cli/terminal.h"
 #include "base/revision.h"
 #include "base/version.h"
@@ -67,6 +68,7 @@ void add_commands(CLI::App& root, Invocation& invocation) {
   add_run_command(root, invocation);
   add_record_command(root, invocation);
   add_matrix_command(root, invocation);
+  add_summary_command(root, invocation);
   add_ranks_command(root, invocation);
   add_lab_command(root, invocation);
   add_config_command(root, invocation);

@@ -1,0 +1,285 @@
+// See show.h.
+#include "apps/cli/summary/show.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "apps/cli/matrix/show.h"
+#include "apps/cli/output.h"
+
+namespace heddle::cli {
+namespace {
+
+using insight::Cell;
+using insight::Finding;
+using insight::Matrix;
+using insight::ProcessSummary;
+using insight::SlowCall;
+
+constexpr size_t kMostRows = 8;
+constexpr size_t kMostPairs = 5;
+
+std::string time_text(Nanos span) {
+  return short_value(static_cast<uint64_t>(span.count), MatrixUnit::kTime);
+}
+
+std::string party_text(const insight::Party& party) {
+  return printable(party.rank >= 0 ? fmt::format("rank {} on {}", party.rank, party.host)
+                                   : party.name);
+}
+
+// Those that called something, the one that was exposed longest first.
+std::vector<uint32_t> callers(const JobSummary& job) {
+  std::vector<uint32_t> some;
+  for (uint32_t i = 0; i < job.summary.processes.size(); ++i) {
+    if (job.summary.processes[i].calls > 0) some.push_back(i);
+  }
+  std::stable_sort(some.begin(), some.end(), [&job](uint32_t a, uint32_t b) {
+    return job.summary.processes[a].exposed > job.summary.processes[b].exposed;
+  });
+  return some;
+}
+
+std::string head(const JobSummary& job) {
+  std::set<std::string> hosts;
+  Nanos longest;
+  uint64_t events = 0;
+  for (const ProcessSummary& process : job.summary.processes) {
+    hosts.insert(process.party.host);
+    longest = std::max(longest, process.span());
+    events += process.events;
+  }
+  std::string command = job.files.empty() ? "" : job.files.front().command;
+  for (const FileFacts& file : job.files) {
+    if (file.command.size() > command.size()) command = file.command;
+  }
+  return fmt::format("{}\n{} processes on {} host{}, {:.3f} s, {} events\n", printable(command),
+                     job.summary.processes.size(), hosts.size(), hosts.size() == 1 ? "" : "s",
+                     to_seconds(longest), events);
+}
+
+std::string communication(const JobSummary& job) {
+  const std::vector<uint32_t> order = callers(job);
+  if (order.empty()) return "\nNo collective was called.\n";
+  double communicating = 0;
+  double exposed = 0;
+  double span = 0;
+  for (const uint32_t i : order) {
+    const ProcessSummary& process = job.summary.processes[i];
+    communicating += to_seconds(process.communicating);
+    exposed += to_seconds(process.exposed);
+    span += to_seconds(process.span());
+  }
+  const auto of_all = [span](double part) { return span > 0 ? 100 * part / span : 0; };
+  std::string text = fmt::format(
+      "\nCommunication, of all ranks' time\n  exposed {:5.1f} %  callers did nothing but wait\n"
+      "  hidden  {:5.1f} %  calls were under way while they did something else\n",
+      of_all(exposed), of_all(communicating - exposed));
+  text += fmt::format("\n  {:<24}{:>8}{:>12}{:>12}\n", "", "calls", "exposed", "hidden");
+  for (size_t i = 0; i < order.size(); ++i) {
+    // Of many, those that waited longest and shortest.
+    if (order.size() > kMostRows && i == kMostRows / 2) {
+      text += fmt::format("  … {} more\n", order.size() - kMostRows);
+      i = order.size() - kMostRows / 2;
+    }
+    const ProcessSummary& process = job.summary.processes[order[i]];
+    text += fmt::format("  {:<24}{:>8}{:>12}{:>12}\n", party_text(process.party), process.calls,
+                        time_text(process.exposed), time_text(process.hidden()));
+  }
+  return text;
+}
+
+std::string operations(const JobSummary& job) {
+  if (job.summary.operations.empty()) return "";
+  std::string text = fmt::format("\n{:<26}{:>8}{:>12}{:>12}{:>12}\n", "Operations, over all ranks",
+                                 "calls", "bytes", "mean", "longest");
+  for (const auto& [operation, sum] : job.summary.operations) {
+    text += fmt::format("  {:<24}{:>8}{:>12}{:>12}{:>12}\n", name_of(operation), sum.calls,
+                        short_value(sum.bytes, MatrixUnit::kBytes),
+                        time_text({sum.total.count / static_cast<int64_t>(sum.calls)}),
+                        time_text(sum.longest));
+  }
+  return text;
+}
+
+std::vector<std::pair<uint64_t, std::pair<uint32_t, uint32_t>>> busiest(const Matrix& matrix) {
+  std::vector<std::pair<uint64_t, std::pair<uint32_t, uint32_t>>> pairs;
+  for (const auto& [pair, cell] : matrix.cells) {
+    if (cell.bytes > 0) pairs.emplace_back(cell.bytes, pair);
+  }
+  const size_t kept = std::min(pairs.size(), kMostPairs);
+  std::partial_sort(pairs.begin(), pairs.begin() + static_cast<int64_t>(kept), pairs.end(),
+                    std::greater<>());
+  pairs.resize(kept);
+  return pairs;
+}
+
+// Most and least that a party sends, over the mean.
+std::pair<double, double> imbalance(const Matrix& matrix) {
+  std::vector<uint64_t> sent(matrix.parties.size());
+  for (const auto& [pair, cell] : matrix.cells) sent[pair.first] += cell.bytes;
+  const uint64_t all = std::accumulate(sent.begin(), sent.end(), uint64_t{0});
+  if (all == 0) return {0, 0};
+  const auto [least, most] = std::minmax_element(sent.begin(), sent.end());
+  const double mean = static_cast<double>(all) / static_cast<double>(sent.size());
+  return {static_cast<double>(*least) / mean, static_cast<double>(*most) / mean};
+}
+
+std::string traffic(const JobSummary& job) {
+  const Matrix matrix = insight::make_matrix(job.traffic, insight::MatrixRows::kRank);
+  const Cell total = matrix.total();
+  std::string text =
+      fmt::format("\nTraffic: {} delivered", short_value(total.bytes, MatrixUnit::kBytes));
+  if (total.expected_bytes > 0) {
+    text += fmt::format(", {} expected of collectives by their formulas",
+                        short_value(total.expected_bytes, MatrixUnit::kBytes));
+  }
+  const auto [least, most] = imbalance(matrix);
+  text += fmt::format("\n  who sends most sends {:.2f} times the mean, who sends least {:.2f}\n",
+                      most, least);
+  for (const auto& [bytes, pair] : busiest(matrix)) {
+    text += fmt::format("  {:>8}  {} to {}\n", short_value(bytes, MatrixUnit::kBytes),
+                        party_text(matrix.parties[pair.first]),
+                        party_text(matrix.parties[pair.second]));
+  }
+  return text;
+}
+
+std::string slowest(const JobSummary& job) {
+  std::string text = job.summary.slowest.empty() ? "" : "\nSlowest calls\n";
+  for (const SlowCall& call : job.summary.slowest) {
+    const ProcessSummary& process = job.summary.processes[call.process];
+    text += fmt::format("  {:>8}  {} {} of {} by {}, longest on {}, {:.3f} s from its beginning\n",
+                        time_text(call.took), name_of(call.operation), call.number,
+                        short_value(call.bytes, MatrixUnit::kBytes), name_of(call.algorithm),
+                        party_text(process.party),
+                        to_seconds(insight::span_of(process.first, call.began)));
+  }
+  return text;
+}
+
+std::string recovery(const JobSummary& job) {
+  uint64_t lost = 0;
+  uint64_t dropped = 0;
+  std::array<uint64_t, events::kRecoveryStepCount> steps{};
+  for (const ProcessSummary& process : job.summary.processes) {
+    lost += process.segments_lost;
+    dropped += process.segments_dropped;
+    for (size_t i = 0; i < steps.size(); ++i) steps.at(i) += process.recovery.at(i);
+  }
+  std::string text =
+      fmt::format("\nRepeats: {} segments lost, {} arrived and were thrown away\n", lost, dropped);
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (steps.at(i) == 0) continue;
+    text +=
+        fmt::format("  {:<24}{:>8}\n", name_of(static_cast<events::RecoveryStep>(i)), steps.at(i));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<Finding> findings_of_files(const JobSummary& job) {
+  std::vector<Finding> found;
+  uint64_t dropped = 0;
+  for (size_t i = 0; i < job.files.size(); ++i) {
+    const std::string name = party_text(job.summary.processes[i].party);
+    dropped += job.files[i].dropped_events;
+    if (!job.files[i].sound) {
+      found.push_back({"the recording of " + name + " is damaged",
+                       "what could be read of it is counted; see `heddle record info`"});
+    }
+    if (!job.files[i].ended_well) {
+      found.push_back({name + " was killed, or still runs", "see why, or wait for its end"});
+    }
+  }
+  if (dropped > 0) {
+    found.push_back({fmt::format("{} older events were dropped and are not counted", dropped),
+                     "give `heddle record --mebibytes` more"});
+  }
+  if (job.traffic.unplaced.messages > 0) {
+    found.push_back({fmt::format("of {} messages nobody knows between whom they went",
+                                 job.traffic.unplaced.messages),
+                     "give `heddle record --mebibytes` more"});
+  }
+  return found;
+}
+
+std::string summary_text(const JobSummary& job) {
+  std::string text = head(job) + communication(job) + operations(job) + traffic(job) +
+                     slowest(job) + recovery(job);
+  if (job.findings.empty()) return text + "\nNothing stands out.\n";
+  text += "\nWorth a look\n";
+  for (const Finding& finding : job.findings) {
+    text += "  " + printable(finding.what) + "\n    try: " + printable(finding.todo) + "\n";
+  }
+  return text;
+}
+
+Json summary_json(const JobSummary& job) {
+  Json processes = Json::array();
+  for (size_t i = 0; i < job.summary.processes.size(); ++i) {
+    const ProcessSummary& process = job.summary.processes[i];
+    Json recovery = Json::object();
+    for (size_t step = 0; step < process.recovery.size(); ++step) {
+      recovery[std::string(name_of(static_cast<events::RecoveryStep>(step)))] =
+          process.recovery.at(step);
+    }
+    processes.push_back({{"name", process.party.name},
+                         {"host", process.party.host},
+                         {"command", job.files[i].command},
+                         {"ended_well", job.files[i].ended_well},
+                         {"events", process.events},
+                         {"span_ns", process.span().count},
+                         {"calls", process.calls},
+                         {"calls_failed", process.calls_failed},
+                         {"communicating_ns", process.communicating.count},
+                         {"exposed_ns", process.exposed.count},
+                         {"hidden_ns", process.hidden().count},
+                         {"segments_lost", process.segments_lost},
+                         {"segments_dropped", process.segments_dropped},
+                         {"recovery", std::move(recovery)}});
+  }
+  Json operations = Json::object();
+  for (const auto& [operation, sum] : job.summary.operations) {
+    operations[std::string(name_of(operation))] = {{"calls", sum.calls},
+                                                   {"bytes", sum.bytes},
+                                                   {"total_ns", sum.total.count},
+                                                   {"longest_ns", sum.longest.count}};
+  }
+  Json slow = Json::array();
+  for (const SlowCall& call : job.summary.slowest) {
+    slow.push_back({{"operation", name_of(call.operation)},
+                    {"algorithm", name_of(call.algorithm)},
+                    {"communicator", fmt::format("{:016x}", call.communicator)},
+                    {"number", call.number},
+                    {"bytes", call.bytes},
+                    {"process", job.summary.processes[call.process].party.name},
+                    {"took_ns", call.took.count},
+                    {"began_ns", call.began.count}});
+  }
+  const Matrix matrix = insight::make_matrix(job.traffic, insight::MatrixRows::kRank);
+  Json pairs = Json::array();
+  for (const auto& [bytes, pair] : busiest(matrix)) {
+    pairs.push_back({{"from", matrix.parties[pair.first].name},
+                     {"to", matrix.parties[pair.second].name},
+                     {"bytes", bytes}});
+  }
+  Json findings = Json::array();
+  for (const Finding& finding : job.findings) {
+    findings.push_back({{"what", finding.what}, {"try", finding.todo}});
+  }
+  const Cell total = matrix.total();
+  return {{"processes", processes},
+          {"operations", operations},
+          {"slowest", slow},
+          {"delivered_bytes", total.bytes},
+          {"expected_bytes", total.expected_bytes},
+          {"busiest_pairs", pairs},
+          {"findings", findings}};
+}
+
+}  // namespace heddle::cli

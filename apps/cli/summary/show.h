@@ -1,0 +1,34 @@
+// The summary of a job for people, one page, and for programs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "apps/cli/record/contents.h"
+#include "apps/cli/service/control.h"
+#include "insight/summary.h"
+
+namespace heddle::cli {
+
+// Of one process's file, what its events do not tell.
+struct FileFacts {
+  std::string command;
+  bool ended_well = true;
+  bool sound = true;
+  uint64_t dropped_events = 0;
+};
+
+struct JobSummary {
+  insight::Summary summary;
+  insight::Traffic traffic;
+  std::vector<FileFacts> files;  // of each process
+  std::vector<insight::Finding> findings;
+};
+
+// Also what files tell: processes that were killed, events that were dropped or damaged.
+std::vector<insight::Finding> findings_of_files(const JobSummary& job);
+
+std::string summary_text(const JobSummary& job);
+Json summary_json(const JobSummary& job);
+
+}  // namespace heddle::cli

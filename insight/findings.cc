@@ -1,0 +1,140 @@
+// What stands out in a summary: see findings_of() in summary.h.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "insight/matrix.h"
+#include "insight/summary.h"
+
+namespace heddle::insight {
+namespace {
+
+using events::RecoveryStep;
+
+// A rank that waits less than a quarter of what the others do is what they wait for.
+constexpr int64_t kStraggles = 4;
+// And only where that is a twentieth of the time.
+constexpr int64_t kMatters = 20;
+constexpr uint64_t kMuchLost = 100;  // one segment in so many messages
+constexpr double kUneven = 1.5;
+
+using Findings = std::vector<Finding>;
+
+void look_at_loss(const Summary& summary, const Traffic& traffic, Findings& found) {
+  uint64_t lost = 0;
+  uint64_t needless = 0;
+  uint64_t set_aside = 0;
+  for (const ProcessSummary& process : summary.processes) {
+    lost += process.segments_lost;
+    needless += process.recovery[static_cast<size_t>(RecoveryStep::kSpuriousRepeat)];
+    set_aside += process.recovery[static_cast<size_t>(RecoveryStep::kPathSetAside)];
+  }
+  uint64_t messages = 0;
+  for (const Flow& flow : traffic.flows) messages += flow.cell.messages;
+  if (lost > 0 && lost * kMuchLost > messages) {
+    found.push_back({fmt::format("{} segments were lost on the way", lost),
+                     "look at the switches' drop counters; with many senders to one, try "
+                     "`congestion = credits`"});
+  }
+  if (needless > 0 && needless * 2 > lost) {
+    found.push_back(
+        {fmt::format("{} of the repeats were needless: packets came late, not never", needless),
+         "the fabric reorders; look for links that flap or spray packets"});
+  }
+  if (set_aside > 0) {
+    found.push_back(
+        {fmt::format("paths were set aside {} times", set_aside),
+         "a link died or is very slow: `heddle paths HOST` tells which ways there are"});
+  }
+}
+
+void look_at_processes(const Summary& summary, Findings& found) {
+  for (const ProcessSummary& process : summary.processes) {
+    const std::string& name = process.party.name;
+    if (process.calls_failed > 0) {
+      found.push_back({fmt::format("{} calls of {} failed", process.calls_failed, name),
+                       "see what that rank printed"});
+    }
+    if (process.peers_dead > 0) {
+      found.push_back(
+          {fmt::format("{} lost {} peers that did not answer any more", name, process.peers_dead),
+           "look at those hosts, and at the links between"});
+    }
+    if (process.refused_datagram_bytes > 0) {
+      found.push_back(
+          {fmt::format("datagrams of {} bytes do not pass from {}, {} do",
+                       process.refused_datagram_bytes, name, process.passed_datagram_bytes),
+           "set one MTU on all links on the way"});
+      break;  // mostly it is so for all
+    }
+  }
+  for (const auto& [number, size] : summary.communicators) {
+    const uint32_t there = summary.members.at(number);
+    if (there >= size) continue;
+    found.push_back({fmt::format("of the {} ranks of communicator {:016x} {} were recorded", size,
+                                 number, there),
+                     "record all hosts, and put their files into one folder"});
+  }
+}
+
+void look_at_balance(const Summary& summary, const Traffic& traffic, Findings& found) {
+  std::vector<const ProcessSummary*> waited;
+  for (const ProcessSummary& process : summary.processes) {
+    if (process.calls > 0) waited.push_back(&process);
+  }
+  if (waited.size() >= 2) {
+    std::sort(waited.begin(), waited.end(),
+              [](const auto* a, const auto* b) { return a->exposed < b->exposed; });
+    const ProcessSummary& least = *waited.front();
+    const Nanos middle = waited[waited.size() / 2]->exposed;
+    const Nanos span = least.span();
+    if (least.exposed.count < middle.count / kStraggles && middle.count > span.count / kMatters) {
+      found.push_back(
+          {fmt::format(
+               "the others wait for {}: it waited {:.3f} s, half of them more than {:.3f} s",
+               least.party.name, static_cast<double>(least.exposed.count) * 1e-9,
+               static_cast<double>(middle.count) * 1e-9),
+           "look what else runs on its host, and how its work differs"});
+    }
+  }
+  const Matrix matrix = make_matrix(traffic, MatrixRows::kHost);
+  std::vector<uint64_t> sent(matrix.parties.size());
+  uint64_t all = 0;
+  for (const auto& [pair, cell] : matrix.cells) {
+    if (pair.first == pair.second) continue;
+    sent[pair.first] += cell.bytes;
+    all += cell.bytes;
+  }
+  if (sent.size() < 2 || all == 0) return;
+  const auto most = std::max_element(sent.begin(), sent.end());
+  const double mean = static_cast<double>(all) / static_cast<double>(sent.size());
+  if (static_cast<double>(*most) < kUneven * mean) return;
+  found.push_back(
+      {fmt::format("{} sends {:.1f} times what a host does on the average",
+                   matrix.parties[static_cast<size_t>(most - sent.begin())].name,
+                   static_cast<double>(*most) / mean),
+       "for collectives with a root, spread the roots; else see `heddle matrix --by host`"});
+}
+
+void look_at_formulas(const Traffic& traffic, Findings& found) {
+  for (const MatrixPart& part : matrix_parts(traffic, MatrixRows::kRank, MatrixParts::kOperation)) {
+    const Cell total = part.matrix.total();
+    if (total.expected_bytes == 0 || total.bytes == total.expected_bytes) continue;
+    found.push_back({fmt::format("{} delivered {} bytes where its formula says {}", part.name,
+                                 total.bytes, total.expected_bytes),
+                     "calls failed, or events are missing: see `heddle record info`"});
+  }
+}
+
+}  // namespace
+
+std::vector<Finding> findings_of(const Summary& summary, const Traffic& traffic) {
+  Findings found;
+  look_at_processes(summary, found);
+  look_at_loss(summary, traffic, found);
+  look_at_balance(summary, traffic, found);
+  look_at_formulas(traffic, found);
+  return found;
+}
+
+}  // namespace heddle::insight

@@ -1,0 +1,119 @@
+// Summary: what a job's communication came to, rank by rank: how much of it was hidden behind
+// computing, which calls were slow, what had to be repeated, and what of it deserves a look.
+// Made in one pass, in memory that does not grow with the number of events.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/nanos.h"
+#include "events/events.h"
+#include "insight/party.h"
+#include "insight/traffic.h"
+
+namespace heddle::insight {
+
+// From begin to end; zero where that is not before it. Of any times, as damaged recordings have.
+Nanos span_of(Nanos begin, Nanos end);
+
+struct ProcessSummary {
+  Party party;
+  Nanos first;  // events, on the process's own clock
+  Nanos last;
+  uint64_t events = 0;
+  uint64_t calls = 0;
+  uint64_t calls_failed = 0;
+  Nanos communicating;  // at least one call was under way
+  Nanos exposed;        // the caller was blocked in wait: the rest was hidden
+  uint64_t bursts_lost = 0;
+  uint64_t segments_lost = 0;
+  uint64_t segments_dropped = 0;
+  std::array<uint64_t, events::kRecoveryStepCount> recovery{};
+  uint64_t peers_dead = 0;
+  uint64_t connections_failed = 0;      // for other reasons
+  uint32_t refused_datagram_bytes = 0;  // the largest that some path did not pass; 0: all passed
+  uint32_t passed_datagram_bytes = 0;   // what passed there instead
+
+  Nanos hidden() const { return communicating - exposed; }
+  Nanos span() const { return span_of(first, last); }
+};
+
+struct SlowCall {
+  uint32_t process = 0;
+  uint64_t communicator = 0;
+  uint64_t number = 0;
+  events::Operation operation = events::Operation::kAllreduce;
+  events::Algorithm algorithm = events::Algorithm::kRing;
+  uint64_t bytes = 0;  // of the rank's buffer, or block
+  Nanos took;
+  Nanos began;  // on the process's clock
+};
+
+struct OperationSummary {
+  uint64_t calls = 0;  // over all ranks
+  uint64_t bytes = 0;
+  Nanos total;
+  Nanos longest;
+};
+
+struct Summary {
+  std::vector<ProcessSummary> processes;
+  std::map<events::Operation, OperationSummary> operations;
+  std::vector<SlowCall> slowest;               // at most kSlowest, the slowest first
+  std::map<uint64_t, uint32_t> communicators;  // size of each
+  std::map<uint64_t, uint32_t> members;        // and of how many of its ranks there are events
+};
+
+class SummaryBuilder {
+ public:
+  static constexpr size_t kSlowest = 5;
+
+  uint32_t add_process(const Identity& identity);
+  void add(uint32_t process, const events::AnyEvent& event);
+  Summary finish() const;
+
+ private:
+  struct Made {
+    events::CallMade call;
+    events::Algorithm algorithm = events::Algorithm::kRing;
+  };
+  struct State {
+    std::map<std::pair<uint64_t, uint32_t>, Made> under_way;
+    Nanos busy_since;
+    uint32_t waits = 0;
+    Nanos waits_since;
+  };
+
+  void note_end(uint32_t process, const Made& made, Nanos at);
+  template <typename Event>
+  void on(uint32_t /*process*/, const Event& /*event*/) {}
+  void on(uint32_t process, const events::CallMade& event);
+  void on(uint32_t process, const events::CallStarted& event);
+  void on(uint32_t process, const events::CallEnded& event);
+  void on(uint32_t process, const events::WaitBegun& event);
+  void on(uint32_t process, const events::WaitEnded& event);
+  void on(uint32_t process, const events::BurstLost& event);
+  void on(uint32_t process, const events::SegmentDropped& event);
+  void on(uint32_t process, const events::Recovery& event);
+  void on(uint32_t process, const events::ConnectionClosed& event);
+  void on(uint32_t process, const events::PathSized& event);
+  void on(uint32_t process, const events::CommunicatorMade& event);
+
+  Summary summary_;
+  std::vector<State> states_;
+};
+
+// Something that deserves a look, and what to try.
+struct Finding {
+  std::string what;
+  std::string todo;
+};
+
+// What stands out in a job. `traffic` is of the same events.
+std::vector<Finding> findings_of(const Summary& summary, const Traffic& traffic);
+
+}  // namespace heddle::insight
