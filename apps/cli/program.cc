@@ -22,6 +22,7 @@
 #include "apps/cli/run_command.h"
 #include "apps/cli/summary_command.h"
 #include "apps/cli/terminal.h"
+#include "apps/cli/timeline_command.h"
 #include "base/revision.h"
 #include "base/version.h"
 
@@ -69,6 +70,7 @@ void add_commands(CLI::App& root, Invocation& invocation) {
   add_record_command(root, invocation);
   add_matrix_command(root, invocation);
   add_summary_command(root, invocation);
+  add_timeline_command(root, invocation);
   add_ranks_command(root, invocation);
   add_lab_command(root, invocation);
   add_config_command(root, invocation);

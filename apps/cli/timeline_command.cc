@@ -1,0 +1,187 @@
+// `heddle timeline`: see timeline_command.h.
+#include "apps/cli/timeline_command.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "apps/cli/record/contents.h"
+#include "apps/cli/terminal.h"
+#include "apps/cli/timeline/writer.h"
+
+namespace heddle::cli {
+namespace {
+
+constexpr const char* kExample = R"(Example:
+  heddle record -o job -- heddle run -n 4 -- heddle bench allreduce
+  heddle timeline job -o job.json        # open it at ui.perfetto.dev or chrome://tracing
+  heddle timeline job --from 0.5 --to 0.6 --format csv
+
+--from and --to are seconds from the beginning of the recording. Hosts stand side by side as well as
+their wall clocks agree.
+
+Exit status: 0 done, 1 when some of the recording could not be read, 2 when nothing could.)";
+
+constexpr size_t kWrittenAtOnce = 64 << 10;
+
+struct TimelineOptions {
+  std::string path;
+  std::string format = "perfetto";
+  std::string output;
+  double from_s = 0;
+  double to_s = std::numeric_limits<double>::infinity();
+};
+
+// Where the text goes; many pieces a system call.
+class Output {
+ public:
+  explicit Output(const std::string& file) : file_(file) {
+    if (!file.empty()) out_.open(file, std::ios::binary | std::ios::trunc);
+  }
+  void put(const std::string& text) {
+    held_ += text;
+    if (held_.size() >= kWrittenAtOnce) flush();
+  }
+  // Errors: kSystem.
+  Result<void> close() {
+    flush();
+    if (file_.empty()) return {};
+    out_.close();
+    if (out_) return {};
+    return fail(ErrorCode::kSystem, "cannot write " + file_, std::strerror(errno),
+                "choose another file, or make room there");
+  }
+
+ private:
+  void flush() {
+    if (file_.empty()) {
+      print(held_);
+    } else {
+      out_ << held_;
+    }
+    held_.clear();
+  }
+
+  const std::string file_;
+  std::ofstream out_;
+  std::string held_;
+};
+
+// Everything of the files between two times.
+class Telling {
+ public:
+  Telling(const TimelineOptions& options, TimelineWriter& writer)
+      : options_(options),
+        writer_(writer),
+        builder_([this](const insight::Moment& moment) { pass_on(moment); }) {}
+
+  // False: none could be read.
+  bool open(const std::vector<std::string>& files) {
+    std::vector<insight::Party> parties;
+    for (const std::string& file : files) {
+      auto reader = events::RecordingReader::open(file);
+      if (!reader) {
+        print_error(reader.error());
+        whole_ = false;
+        continue;
+      }
+      const events::RecordingFacts& facts = reader->facts();
+      began_ns_ = std::min(began_ns_, facts.started_realtime_ns);
+      parties.push_back(insight::party_of(facts.identity));
+      builder_.add_process(facts.first_offset_ns);
+      files_.push_back(file);
+    }
+    writer_.begin(parties);
+    return !files_.empty();
+  }
+
+  // False: some could not be read.
+  bool tell() {
+    for (uint32_t process = 0; process < files_.size(); ++process) {
+      auto reader = events::RecordingReader::open(files_[process]);
+      if (!reader) {
+        print_error(reader.error());
+        whole_ = false;
+        continue;
+      }
+      events::RecordedEvent recorded;
+      while (reader->next(recorded)) builder_.add(process, recorded.event);
+      whole_ = whole_ && reader->sound();
+      if (!reader->sound())
+        print_warning(files_[process] + " is damaged: what could be read is there");
+    }
+    builder_.finish();
+    writer_.end();
+    return whole_;
+  }
+
+ private:
+  void pass_on(const insight::Moment& moment) {
+    const int64_t begin = since_beginning(moment.begin_ns);
+    const int64_t end = since_beginning(moment.end_ns);
+    if (static_cast<double>(end) * 1e-9 < options_.from_s) return;
+    if (static_cast<double>(begin) * 1e-9 > options_.to_s) return;
+    writer_.write(moment, begin, end);
+  }
+  // Times of a damaged recording may be any.
+  int64_t since_beginning(int64_t ns) const {
+    return static_cast<int64_t>(static_cast<uint64_t>(ns) - static_cast<uint64_t>(began_ns_));
+  }
+
+  const TimelineOptions& options_;
+  TimelineWriter& writer_;
+  insight::TimelineBuilder builder_;
+  std::vector<std::string> files_;
+  int64_t began_ns_ = INT64_MAX;
+  bool whole_ = true;
+};
+
+int run(const TimelineOptions& options) {
+  const auto files = recording_files(options.path);
+  if (!files) {
+    print_error(files.error());
+    return kCouldNotRun;
+  }
+  Output output(options.output);
+  const auto out = [&output](const std::string& text) { output.put(text); };
+  const std::unique_ptr<TimelineWriter> writer =
+      options.format == "csv" ? make_csv_writer(out) : make_trace_writer(out);
+  Telling telling(options, *writer);
+  if (!telling.open(*files)) return kCouldNotRun;
+  const bool whole = telling.tell();
+  if (Result<void> closed = output.close(); !closed) {
+    print_error(closed.error());
+    return kCouldNotRun;
+  }
+  return whole ? kDone : kFoundWrong;
+}
+
+}  // namespace
+
+void add_timeline_command(CLI::App& root, Invocation& invocation) {
+  CLI::App* const command =
+      root.add_subcommand("timeline", "what every rank of a recorded job did, and when");
+  command->footer(kExample);
+  const auto options = std::make_shared<TimelineOptions>();
+  command->add_option("folder", options->path, "the folder of a recording, or one file of it")
+      ->required()
+      ->type_name("FILE");
+  command->add_option("--format", options->format, "how it is written")
+      ->type_name("perfetto|csv")
+      ->check(CLI::IsMember({"perfetto", "csv"}))
+      ->capture_default_str();
+  command->add_option("--from", options->from_s, "only from so many seconds on")->type_name("S");
+  command->add_option("--to", options->to_s, "only up to so many seconds")->type_name("S");
+  command->add_option("-o,--output", options->output, "a file to write to")->type_name("FILE");
+  command->callback(
+      [options, &invocation] { invocation.run = [options] { return run(*options); }; });
+}
+
+}  // namespace heddle::cli

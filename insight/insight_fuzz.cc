@@ -1,0 +1,131 @@
+// Whatever events say, in whatever order: traffic, matrices, summary and timeline are made of them
+// without a fault, and add up.
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "base/check.h"
+#include "insight/matrix.h"
+#include "insight/summary.h"
+#include "insight/timeline.h"
+
+namespace heddle::insight {
+namespace {
+
+constexpr uint32_t kProcesses = 3;
+
+// Takes bytes from the front; zeros when there are no more.
+class Bytes {
+ public:
+  explicit Bytes(std::span<const uint8_t> bytes) : bytes_(bytes) {}
+  bool empty() const { return bytes_.empty(); }
+  template <typename Value>
+  void take(Value& value) {
+    const size_t count = std::min(bytes_.size(), sizeof value);
+    if (count > 0) std::memcpy(static_cast<void*>(&value), bytes_.data(), count);
+    bytes_ = bytes_.subspan(count);
+  }
+
+ private:
+  std::span<const uint8_t> bytes_;
+};
+
+template <size_t... kIndices>
+events::AnyEvent event_of_kind(size_t kind, std::index_sequence<kIndices...>) {
+  events::AnyEvent event;
+  static_cast<void>(((kind == kIndices && (event.emplace<kIndices>(), true)) || ...));
+  return event;
+}
+
+// Numbers are mostly small, so that events meet.
+template <typename Value>
+void fill(Bytes& bytes, Value& value) {
+  if constexpr (std::is_same_v<Value, bool>) {
+    uint8_t byte = 0;
+    bytes.take(byte);
+    value = byte % 2 == 1;
+  } else if constexpr (std::is_same_v<Value, events::Text> || std::is_enum_v<Value>) {
+    uint8_t byte = 0;
+    bytes.take(byte);
+    std::memcpy(static_cast<void*>(&value), &byte, 1);
+  } else {
+    uint8_t small = 0;
+    bytes.take(small);
+    if (small == UINT8_MAX) {
+      bytes.take(value);
+    } else {
+      value = Value{small};
+    }
+  }
+}
+
+events::AnyEvent take_event(Bytes& bytes) {
+  uint8_t kind = 0;
+  bytes.take(kind);
+  events::AnyEvent event = event_of_kind(kind % events::kEventKindCount,
+                                         std::make_index_sequence<events::kEventKindCount>());
+  std::visit(
+      [&bytes](auto& each) {
+        fill(bytes, each.time);
+        fill_fields(each, [&bytes](auto& value) { fill(bytes, value); });
+      },
+      event);
+  return event;
+}
+
+void check_matrices(const Traffic& traffic) {
+  for (const MatrixRows rows : {MatrixRows::kRank, MatrixRows::kHost, MatrixRows::kNic}) {
+    const Matrix whole = make_matrix(traffic, rows);
+    for (const auto& [pair, cell] : whole.cells) {
+      CHECK(pair.first < whole.parties.size() && pair.second < whole.parties.size());
+    }
+    Cell all = whole.total();
+    all += whole.own;
+    for (const MatrixParts parts : {MatrixParts::kCommunicator, MatrixParts::kPhase}) {
+      Cell sum;
+      for (const MatrixPart& part : matrix_parts(traffic, rows, parts)) {
+        sum += part.matrix.total();
+        sum += part.matrix.own;
+      }
+      CHECK(sum == all);
+    }
+    for (const MatrixParts parts :
+         {MatrixParts::kOperation, MatrixParts::kAlgorithm, MatrixParts::kPath}) {
+      matrix_parts(traffic, rows, parts);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heddle::insight
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace heddle::insight;
+  TrafficBuilder traffic;
+  SummaryBuilder summary;
+  TimelineBuilder timeline([](const Moment& moment) { CHECK(moment.begin_ns <= moment.end_ns); });
+  for (uint32_t i = 0; i < kProcesses; ++i) {
+    const Identity identity = {{"host", "h"}, {"rank", std::to_string(i)}};
+    traffic.add_process(identity);
+    summary.add_process(identity);
+    timeline.add_process(i);
+  }
+  Bytes bytes({data, size});
+  while (!bytes.empty()) {
+    uint8_t process = 0;
+    bytes.take(process);
+    process %= kProcesses;
+    const heddle::events::AnyEvent event = take_event(bytes);
+    traffic.add(process, event);
+    summary.add(process, event);
+    timeline.add(process, event);
+  }
+  timeline.finish();
+  const Traffic made = traffic.finish();
+  check_matrices(made);
+  const Summary told = summary.finish();
+  for (const ProcessSummary& each : told.processes) CHECK(each.hidden().count >= 0);
+  findings_of(told, made);
+  return 0;
+}

@@ -1,0 +1,135 @@
+// See timeline.h.
+#include "insight/timeline.h"
+
+#include <algorithm>
+
+#include "insight/expected.h"
+
+namespace heddle::insight {
+
+uint32_t TimelineBuilder::add_process(int64_t offset_ns) {
+  states_.emplace_back();
+  states_.back().offset_ns = offset_ns;
+  return static_cast<uint32_t>(states_.size() - 1);
+}
+
+void TimelineBuilder::add(uint32_t process, const events::AnyEvent& event) {
+  std::visit(
+      [this, process](const auto& each) {
+        State& state = states_[process];
+        state.latest_ns = std::max(state.latest_ns, time_of(state, each.time));
+        on(process, each);
+      },
+      event);
+}
+
+// Times of a damaged recording may be any.
+int64_t TimelineBuilder::time_of(const State& state, Nanos time) {
+  return static_cast<int64_t>(static_cast<uint64_t>(time.count) +
+                              static_cast<uint64_t>(state.offset_ns));
+}
+
+Moment TimelineBuilder::moment(uint32_t process, MomentKind kind, Nanos at) {
+  Moment made;
+  made.process = process;
+  made.kind = kind;
+  made.begin_ns = made.end_ns = time_of(states_[process], at);
+  return made;
+}
+
+void TimelineBuilder::close(Moment& moment, int64_t end_ns) {
+  moment.end_ns = std::max(moment.begin_ns, end_ns);
+  sink_(moment);
+}
+
+void TimelineBuilder::finish() {
+  for (State& state : states_) {
+    for (auto& [key, call] : state.calls) {
+      call.ended = false;
+      close(call, state.latest_ns);
+    }
+    for (auto& [key, wait] : state.waits) {
+      wait.ended = false;
+      close(wait, state.latest_ns);
+    }
+    if (!state.phase.name.empty()) close(state.phase, state.latest_ns);
+    state.calls.clear();
+    state.waits.clear();
+    state.phase = {};
+  }
+}
+
+void TimelineBuilder::on(uint32_t process, const events::CallMade& event) {
+  State& state = states_[process];
+  Moment call = moment(process, MomentKind::kCall, event.time);
+  call.name = name_of(event.operation);
+  call.bytes = event.count * element_bytes(event.type);
+  call.communicator = event.communicator;
+  call.number = event.number;
+  const auto free = std::find(state.rows.begin(), state.rows.end(), false);
+  call.row = static_cast<uint32_t>(free - state.rows.begin());
+  if (free == state.rows.end()) state.rows.push_back(false);
+  state.rows[call.row] = true;
+  state.calls.insert_or_assign({event.communicator, event.call}, std::move(call));
+}
+
+void TimelineBuilder::on(uint32_t process, const events::CallStarted& event) {
+  const auto call = states_[process].calls.find({event.communicator, event.call});
+  if (call == states_[process].calls.end()) return;
+  call->second.algorithm = name_of(event.algorithm);
+}
+
+void TimelineBuilder::on(uint32_t process, const events::CallEnded& event) {
+  State& state = states_[process];
+  const auto call = state.calls.find({event.communicator, event.call});
+  if (call == state.calls.end()) return;
+  call->second.ok = event.ok;
+  close(call->second, time_of(state, event.time));
+  state.rows[call->second.row] = false;
+  state.calls.erase(call);
+}
+
+void TimelineBuilder::on(uint32_t process, const events::WaitBegun& event) {
+  Moment wait = moment(process, MomentKind::kWait, event.time);
+  wait.name = "wait";
+  const auto call = states_[process].calls.find({event.communicator, event.call});
+  if (call != states_[process].calls.end()) wait.name += " for " + call->second.name;
+  states_[process].waits.insert_or_assign({event.communicator, event.call}, std::move(wait));
+}
+
+void TimelineBuilder::on(uint32_t process, const events::WaitEnded& event) {
+  State& state = states_[process];
+  const auto wait = state.waits.find({event.communicator, event.call});
+  if (wait == state.waits.end()) return;
+  close(wait->second, time_of(state, event.time));
+  state.waits.erase(wait);
+}
+
+void TimelineBuilder::on(uint32_t process, const events::Mark& event) {
+  State& state = states_[process];
+  if (!state.phase.name.empty()) close(state.phase, time_of(state, event.time));
+  state.phase = moment(process, MomentKind::kPhase, event.time);
+  state.phase.name = std::string(event.name.view()) + " " + std::to_string(event.step);
+}
+
+void TimelineBuilder::on(uint32_t process, const events::MessageCompleted& event) {
+  Moment message = moment(process, MomentKind::kMessage, event.time);
+  message.name = name_of(event.direction);
+  message.bytes = event.bytes;
+  sink_(message);
+}
+
+void TimelineBuilder::on(uint32_t process, const events::Recovery& event) {
+  Moment step = moment(process, MomentKind::kRecovery, event.time);
+  step.name = name_of(event.step);
+  sink_(step);
+}
+
+void TimelineBuilder::on(uint32_t process, const events::BurstLost& event) {
+  Moment lost = moment(process, MomentKind::kRecovery, event.time);
+  lost.name = std::to_string(event.segments) + " segments lost: ";
+  lost.name += name_of(event.cause);
+  sink_(lost);
+}
+
+}  // namespace heddle::insight

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""heddle summary and heddle timeline of a real run, and of one that was killed."""
+
+import collections
+import csv
+import io
+import json
+import os
+import signal
+import tempfile
+import unittest
+
+import program
+
+RANKS = 3
+
+
+class Timeline(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.parent = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.parent.cleanup)
+        cls.folder = os.path.join(cls.parent.name, "job")
+        done = program.run("record", "-o", cls.folder, "--", program.HEDDLE, "run", "-n", RANKS, "--",
+                           program.HEDDLE, "bench", "allgather", "-b", "64K", "-e", "256K", "-f", 2, "-n", 4)
+        assert done.returncode == 0, done.stderr
+
+    def run_well(self, *arguments):
+        done = program.run(*arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def events(self, kind):
+        dumped = self.run_well("record", "dump", self.folder, "--kind", kind)
+        return [json.loads(line) for line in dumped.splitlines()]
+
+    def trace(self, *more):
+        return json.loads(self.run_well("timeline", self.folder, *more))["traceEvents"]
+
+    def test_the_summary_adds_up(self):
+        document = json.loads(self.run_well("summary", self.folder, "--json"))
+        ranks = [process for process in document["processes"] if process["calls"] > 0]
+        self.assertEqual(len(ranks), RANKS)
+        self.assertEqual(sum(rank["calls"] for rank in ranks), len(self.events("call_made")))
+        for rank in ranks:
+            self.assertEqual(rank["exposed_ns"] + rank["hidden_ns"], rank["communicating_ns"])
+            self.assertLess(rank["communicating_ns"], rank["span_ns"])
+            self.assertGreater(rank["exposed_ns"], 0)
+        self.assertEqual(sum(sum_["calls"] for sum_ in document["operations"].values()),
+                         len(self.events("call_ended")) - RANKS)  # without the agreement's
+        took = [call["took_ns"] for call in document["slowest"]]
+        self.assertEqual(took, sorted(took, reverse=True))
+        matrix = json.loads(self.run_well("matrix", self.folder, "--format", "json"))
+        self.assertEqual(document["delivered_bytes"], matrix["totals"]["measured"])
+
+    def test_the_summary_is_a_page(self):
+        text = self.run_well("summary", self.folder)
+        for part in ("exposed", "hidden", "allgather", "Slowest calls", "Repeats", "rank 0 on"):
+            self.assertIn(part, text)
+        self.assertLess(len(text.splitlines()), 70)
+
+    def test_a_trace_has_every_call_once_and_nothing_overlaps(self):
+        trace = self.trace()
+        made = collections.Counter(event["operation"] for event in self.events("call_made"))
+        told = collections.Counter(event["name"] for event in trace if event.get("cat") == "call")
+        self.assertEqual(told, made)
+        rows = collections.defaultdict(list)
+        for event in trace:
+            if event["ph"] == "X":
+                rows[event["pid"], event["tid"]].append((event["ts"], event["ts"] + event["dur"]))
+        for spans in rows.values():
+            spans.sort()
+            for (_, end), (begin, _) in zip(spans, spans[1:]):
+                self.assertLessEqual(end, begin + 0.001)  # microseconds with three places
+        names = {event["args"]["name"] for event in trace if event["name"] == "process_name"}
+        self.assertTrue(any(name.startswith("rank 2 on") for name in names), names)
+        phases = [event["name"] for event in trace if event.get("cat") == "phase"]
+        self.assertEqual(len(phases), 3 * RANKS)  # heddle bench marks each size
+        self.assertTrue(all(name.startswith("allgather ") for name in phases), phases)
+        self.assertEqual(sum(event.get("cat") == "message" for event in trace),
+                         len(self.events("message_completed")))
+
+    def test_part_of_it(self):
+        spans = [event for event in self.trace() if event["ph"] == "X"]
+        middle = sorted(event["ts"] for event in spans)[len(spans) // 2] / 1e6
+        early = [event for event in self.trace("--to", middle) if event["ph"] == "X"]
+        late = [event for event in self.trace("--from", middle) if event["ph"] == "X"]
+        self.assertTrue(all(event["ts"] <= middle * 1e6 + 0.001 for event in early))
+        self.assertTrue(all(event["ts"] + event["dur"] >= middle * 1e6 - 0.001 for event in late))
+        self.assertLess(len(early), len(spans))
+        self.assertGreaterEqual(len(early) + len(late), len(spans))
+
+    def test_as_a_table_and_into_a_file(self):
+        path = os.path.join(self.parent.name, "moments.csv")
+        self.assertEqual(self.run_well("timeline", self.folder, "--format", "csv", "-o", path), "")
+        with open(path, encoding="utf-8", newline="") as file:
+            text = file.read()
+        rows = list(csv.DictReader(io.StringIO(text)))
+        self.assertEqual(sum(row["kind"] == "call" for row in rows), len(self.events("call_made")))
+        self.assertTrue(all(int(row["begin_ns"]) <= int(row["end_ns"]) for row in rows))
+        done = program.run("timeline", self.folder, "-o", "/no/such/folder/file")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("cannot write", done.stderr)
+
+    def test_of_nothing(self):
+        for command in ("summary", "timeline"):
+            done = program.run(command, os.path.join(self.parent.name, "none"))
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("cannot read the recordings", done.stderr)
+
+    def test_what_was_killed_is_told(self):
+        with tempfile.TemporaryDirectory() as parent:
+            folder = os.path.join(parent, "job")
+            port = program.free_port()
+            with program.started("ping", "--listen", "-p", port, settings={"HEDDLE_RECORD": folder}) as serving:
+                serving.wait_for("listens")
+                serving.signal(signal.SIGKILL)
+                serving.process.wait()
+            text = self.run_well("summary", folder)
+            self.assertIn("was killed, or still runs", text)
+            self.assertIn("No collective was called", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
