@@ -50,9 +50,7 @@ class _Some:
 def _measure(arguments, on, ranks, progress):
     words = ["--steps", arguments.steps, "--warm-up", 2, "--measure", 4, "--batch", arguments.batch, "--model",
              arguments.model]
-    variables = {"HEDDLE_SHARED_MEMORY": "never"}
-    trainers = [Trainer("heddle", words, variables=variables), Trainer("gloo", words),
-                Trainer("heddle", words, "heddle again", variables)]
+    trainers = [Trainer("heddle", words), Trainer("gloo", words), Trainer("heddle", words, "heddle again")]
     with Fabric(leaf_spine(**_FABRIC)) if on == "fabric" else Bridge(ranks, _MTU) as network:
         with cubic(network):
             samples = interleave([_Contest(_Some(network, ranks), one) for one in trainers], arguments.pairs, progress)

@@ -19,8 +19,7 @@ def measure(network, _tools, arguments, skip):
     results = {}
     for backend in ("heddle", "gloo"):
         try:
-            results[backend] = Trainer(backend, words, variables={"HEDDLE_SHARED_MEMORY": "never"}).run(
-                _TwoHosts(network)).result
+            results[backend] = Trainer(backend, words).run(_TwoHosts(network)).result
         except CannotMeasure as failure:
             skip(f"training over {backend}: {failure}")
     if "heddle" not in results:

@@ -65,7 +65,9 @@ class Backend(unittest.TestCase):
     def test_ranks_on_hosts_of_a_lab_learn_where_they_are(self):
         topology = pathlib.Path(self.folder()) / "fabric.toml"
         topology.write_text(lab_fabric.LEAF_SPINE)
-        words = [program.HEDDLE, "run", "-n", "3", "--hosts", "h0,h1,h3", "--", PYTHON,
+        # Most launchers of PyTorch's programs tell torch's variables only.
+        words = [program.HEDDLE, "run", "-n", "3", "--hosts", "h0,h1,h3", "--", "env", "-u", "HEDDLE_STORE",
+                 "-u", "HEDDLE_RANK", "-u", "HEDDLE_SIZE", PYTHON,
                  HERE / "testing" / "life.py", "made_again", self.folder()]
         named = settings()
         del named["HEDDLE_BIND"]

@@ -102,9 +102,8 @@ Place own_place(const collectives::DrivenEndpoint& endpoint, uint32_t rank) {
 Result<std::vector<std::string>> meet_through(const collectives::DrivenEndpoint& endpoint,
                                               const KeyStore& store, uint32_t rank, uint32_t size,
                                               Nanos timeout) {
-  const std::vector<std::string> environment = {"HEDDLE_RANK=" + std::to_string(rank),
-                                                "HEDDLE_SIZE=" + std::to_string(size),
-                                                "HEDDLE_STORE=file:///unused"};
+  // Of one rank alone, whom no launcher has to tell of a store: the launch is torch's, below.
+  const std::vector<std::string> environment = {"HEDDLE_RANK=0", "HEDDLE_SIZE=1"};
   Result<collectives::MeetOptions> options =
       collectives::meet_options(endpoint.config(), environment);
   if (!options) return fail(options.error());
