@@ -24,7 +24,9 @@ test: build ## build and run all tests, those of PyTorch's backend where there i
 	@cmake --build build/$(PRESET) --target heddle_torch --parallel $(JOBS)
 	@scripts/run_tests $(PRESET) $(JOBS)
 
-verify: build ## build, then measure a transfer between two network namespaces
+verify: build ## build, then show a transfer, all-reduces and a training, beside TCP
+	@$(MAKE) --no-print-directory torch || echo "warning: without PyTorch there is no training below" >&2
+	@scripts/setup --peers || echo "warning: peers that are missing are left out below" >&2
 	@scripts/verify
 
 install: build ## install below PREFIX (make install PREFIX=/opt/heddle)
