@@ -156,8 +156,11 @@ def cubic(network):
         except OSError as failure:
             raise CannotMeasure(f"the hosts may not have TCP cubic: {failure}", "run it as root") from failure
     try:
-        for host in network.hosts:
-            network.run(host, ["sh", "-c", "echo cubic >/proc/sys/net/ipv4/tcp_congestion_control"])
+        try:
+            for host in network.hosts:
+                network.run(host, ["sh", "-c", "echo cubic >/proc/sys/net/ipv4/tcp_congestion_control"])
+        except subprocess.CalledProcessError as failure:
+            raise CannotMeasure("the hosts may not have TCP cubic", "run it as root") from failure
         yield
     finally:
         with contextlib.suppress(OSError):

@@ -7,6 +7,7 @@ Where namespaces are not allowed, everything runs over loopback, and the report 
 """
 
 import contextlib
+import functools
 import pathlib
 import shutil
 import subprocess
@@ -29,8 +30,6 @@ import transfer  # noqa: E402
 SUMMARY = "heddle's main job on this machine: a transfer, all-reduces and a training, beside TCP"
 
 _STAGES = {"transfer": transfer, "allreduce": collective, "training": training}
-_FABRIC = {"leaves": 2, "spines": 4, "hosts_per_leaf": 2, "mtu": 9000, "host_rate": "1Gbit/s",
-           "spine_rate": "200Mbit/s"}
 
 
 def add_arguments(parser):
@@ -39,27 +38,21 @@ def add_arguments(parser):
     parser.add_argument("--steps", type=int, default=6, metavar="N", help="of a training [6]")
 
 
-def _say(text):
-    print(text, flush=True)
-
-
-@contextlib.contextmanager
-def _network():
-    """The fabric and how it is described, or loopback and why."""
+def _network(stack, say):
+    """The fabric and how it is described, or loopback; both end with the stack."""
     try:
         _may_make_networks()
-        fabric = Fabric(leaf_spine(**_FABRIC))
-        with fabric:
-            with cubic(fabric):
-                yield fabric, ("a fabric of 2 leaves and 4 spines on this machine: 4 hosts at 1 Gb/s, every spine link "
-                               "at 200 Mb/s, MTU 9000; each host is a network namespace")
-        return
-    except CannotMeasure as failure:
-        reason = failure
-    _say(f"No network of namespaces can be made here ({reason}).\nEverything runs over loopback instead, which has no "
-         "links that fill up: the ratios below say little.")
-    with OneHost(4) as network:
-        yield network, "loopback"
+        fabric = stack.enter_context(Fabric(leaf_spine(mtu=9000)))
+    except CannotMeasure as reason:
+        say(f"No network of namespaces can be made here ({reason}).\nEverything runs over loopback instead, which has "
+            "no links that fill up: the ratios below say little.")
+        return stack.enter_context(OneHost(4)), "loopback"
+    try:
+        stack.enter_context(cubic(fabric))
+    except CannotMeasure as reason:
+        say(f"Open MPI and Gloo keep this system's own TCP congestion control ({reason}).")
+    return fabric, ("a fabric of 2 leaves and 4 spines on this machine: 4 hosts at 1 Gb/s, every spine link at "
+                    "200 Mb/s, MTU 9000; each host is a network namespace")
 
 
 def _may_make_networks():
@@ -71,20 +64,23 @@ def _may_make_networks():
 
 def run(arguments, progress):
     began = time.monotonic()
+    say = functools.partial(print, file=sys.stderr if arguments.json else sys.stdout, flush=True)
     with contextlib.suppress(CannotMeasure):
         need_network_rights()  # may start all of this anew, with these rights
     version = subprocess.run([built("heddle"), "--version"], capture_output=True, text=True, check=False).stdout
     machine = describe()
-    _say(f"{version.splitlines()[0] if version else 'heddle'} on Linux {machine['kernel']}, {machine['cores']} cores")
+    say(f"{version.splitlines()[0] if version else 'heddle'} on Linux {machine['kernel']}, {machine['cores']} cores")
     rows, skipped = [], []
-    with _network() as (network, description), Tools() as tools:
-        _say(f"{description}\n")
+    with contextlib.ExitStack() as stack:
+        network, description = _network(stack, say)
+        tools = stack.enter_context(Tools())
+        say(f"{description}\n")
         for number, name in enumerate(arguments.only or _STAGES):
             stage = _STAGES[name]
-            _say(f"[{number + 1}/{len(arguments.only or _STAGES)}] {stage.TITLE}")
+            say(f"[{number + 1}/{len(arguments.only or _STAGES)}] {stage.TITLE}")
             for row in stage.measure(network, tools, arguments, skipped.append):
                 rows.append(row)
-                _say("    " + _line(row))
+                say("    " + _line(row))
     document = {"scenario": "verify", "machine": machine, "network": description, "rows": rows, "skipped": skipped,
                 "wall_s": time.monotonic() - began}
     wrong = [row for row in rows if row.get("wrong")]
