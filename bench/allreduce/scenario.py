@@ -11,7 +11,7 @@ import os
 
 from harness.bridge import Bridge
 from harness.cable import need_network_rights
-from harness.collectives import Gloo, Heddle, OpenMpi, Tools, Torch, cubic, factor, sizes
+from harness.collectives import Gloo, Heddle, OpenMpi, Tools, TorchGloo, cubic, factor, sizes
 from harness.fabric import Fabric, leaf_spine
 from harness.machine import describe
 from harness.meanwhile import summary
@@ -26,14 +26,13 @@ _TESTS = ("allreduce", "reducescatter", "alltoall")
 _GROUPS = ((1024, 16384, 400), (65536, 1 << 20, 60), (4 << 20, 64 << 20, 5))
 _SLOW_GROUPS = ((1024, 16384, 100), (65536, 1 << 20, 10), (4 << 20, 64 << 20, 1))
 _MTU = 9000
-_FABRIC = {"leaves": 2, "spines": 4, "hosts_per_leaf": 2, "mtu": _MTU, "host_rate": "1Gbit/s",
-           "spine_rate": "200Mbit/s"}
 
 
 def add_arguments(parser):
     parser.add_argument("--ranks", type=int, action="append", metavar="N", help="so many ranks [2 and 4]")
     parser.add_argument("--on", choices=["links", "fabric", "host"], default="links",
-                        help="links without a rate, the shaped fabric (4 ranks), or one host's shared memory [links]")
+                        help="links without a rate, the shaped fabric (4 ranks), or one host, where Open MPI shares "
+                             "memory [links]")
     parser.add_argument("--test", choices=_TESTS, default="allreduce", help="the collective [allreduce]")
     parser.add_argument("--pairs", type=int, default=15, metavar="N", help="rounds [15]")
     parser.add_argument("--most", type=int, default=64 << 20, metavar="BYTES", help="the largest size [67108864]")
@@ -60,7 +59,7 @@ def _programs(arguments, tools, on_one_host, fabric):
     if "gloo" not in arguments.without and arguments.test == "allreduce":
         programs.append(Gloo(tools))
     if "torch" not in arguments.without and arguments.test != "reducescatter":
-        programs.append(Torch("gloo"))
+        programs.append(TorchGloo())
     return programs
 
 
@@ -87,7 +86,7 @@ def _table(samples, all_sizes):
 
 def _network_of(arguments, ranks):
     if arguments.on == "fabric":
-        return Fabric(leaf_spine(**_FABRIC))
+        return Fabric(leaf_spine(mtu=_MTU))
     return OneHost(ranks) if arguments.on == "host" else Bridge(ranks, _MTU)
 
 

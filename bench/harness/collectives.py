@@ -1,4 +1,4 @@
-"""Programs that time a collective between ranks: heddle, Open MPI, Gloo's library, and backends of PyTorch.
+"""Programs that time a collective between ranks: heddle, Open MPI, Gloo's library, and PyTorch's Gloo.
 
 Each gives {bytes: microseconds a call}: in place, each call ended before its rank's next began, mean over calls
 and ranks.
@@ -74,21 +74,20 @@ class Heddle:
         return sample
 
 
-class Torch:
-    """A backend of torch.distributed."""
+class TorchGloo:
+    """The Gloo of Debian's PyTorch."""
 
-    def __init__(self, backend, python="/usr/bin/python3", variables=None):
-        self.name = f"{'heddle' if backend == 'heddle' else backend.capitalize()} through PyTorch"
-        self._backend, self._python, self._variables = backend, python, variables or {}
-        module = "heddle_torch" if backend == "heddle" else "torch"
-        if subprocess.run([python, "-c", f"import {module}"], capture_output=True, check=False).returncode != 0:
-            raise CannotMeasure(f"{python} does not know the module {module}",
-                                "apt-get install python3-torch" if module == "torch" else "make install-torch")
+    _PYTHON = "/usr/bin/python3"
+
+    def __init__(self):
+        self.name = "Gloo through PyTorch"
+        if subprocess.run([self._PYTHON, "-c", "import torch"], capture_output=True, check=False).returncode != 0:
+            raise CannotMeasure(f"{self._PYTHON} does not know the module torch", "apt-get install python3-torch")
 
     def run(self, network, test, groups):
         variables = {"WORLD_SIZE": len(network.hosts), "MASTER_ADDR": network.address(network.hosts[0]),
-                     "MASTER_PORT": next(_PORTS), **self._variables}
-        command = [self._python, str(PEERS / "torch_peer.py"), self._backend, test, *_words(groups)]
+                     "MASTER_PORT": next(_PORTS)}
+        command = [self._PYTHON, str(PEERS / "torch_peer.py"), test, *_words(groups)]
         own = [{"RANK": rank, "GLOO_SOCKET_IFNAME": network.device(host)} for rank, host in enumerate(network.hosts)]
         sample = run_ranks(network, self.name, lambda rank: with_variables({**own[rank], **variables}, command),
                            _PATIENCE_S)

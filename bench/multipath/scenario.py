@@ -5,15 +5,13 @@ times the payload's share of a frame, (MTU - 28 - 40) / (MTU + 14).
 """
 
 import itertools
-import json
-import pathlib
-import sys
 
 from harness.cable import need_network_rights
 from harness.fabric import Fabric, leaf_spine, override, payload_share
-from harness.flows import WARM_UP_S, Contest, Heddle, Tcp
+from harness.flows import Contest, Heddle, Tcp
 from harness.machine import describe
 from harness.meanwhile import summary
+from harness.mptcp import Mptcp, kernel_has_mptcp
 from harness.report import cpu_note, disturbance_note, row
 from harness.rounds import interleave, spread, text
 from harness.simulated import simulate
@@ -33,37 +31,10 @@ def add_arguments(parser):
     parser.add_argument("--only", choices=["spines", "permutations"], help="this part only")
 
 
-class Mptcp:
-    """One connection with so many subflows to an address of the fabric."""
-
-    _PEER = str(pathlib.Path(__file__).with_name("mptcp_peer.py"))
-
-    def __init__(self, subflows, address):
-        self.name = f"MPTCP cubic, {subflows} subflows"
-        self._subflows, self._address = str(subflows), address
-
-    def server(self):
-        return [sys.executable, self._PEER, "--listen", self._subflows, self._address], "listening"
-
-    def client(self, address, seconds):
-        return [sys.executable, self._PEER, address, self._subflows, str(seconds), str(WARM_UP_S)]
-
-    def read(self, output):
-        return {}
-
-    def read_server(self, output):
-        return json.loads(output)
-
-
-def _kernel_has_mptcp():
-    switch = pathlib.Path("/proc/sys/net/mptcp/enabled")
-    return switch.exists() and switch.read_text().strip() == "1"
-
-
 def _programs(arguments, address):
     programs = [Heddle(f"heddle, {arguments.paths} paths, {arguments.cc}", arguments.paths, arguments.cc),
                 Tcp(1), Tcp(8), Tcp(16)]
-    return programs + ([Mptcp(8, address)] if _kernel_has_mptcp() else [])
+    return programs + ([Mptcp(8, address, "8 subflows")] if kernel_has_mptcp() else [])
 
 
 def _spines(arguments, mtu, slow, progress):

@@ -6,17 +6,16 @@ A lab with two rails: first NICs are on one leaf, second ones on another. `heddl
 
 import json
 import os
-import pathlib
 import subprocess
-import sys
 import tempfile
 
 from harness.cable import need_network_rights
 from harness.failure import CannotMeasure
 from harness.fabric import Fabric, payload_share
-from harness.flows import WARM_UP_S, Contest, FlowSample, Heddle, Tcp
+from harness.flows import Contest, FlowSample, Heddle, Tcp
 from harness.machine import describe
 from harness.meanwhile import Meanwhile, summary
+from harness.mptcp import Mptcp, kernel_has_mptcp
 from harness.pair import built, start
 from harness.report import cpu_note, row
 from harness.rounds import interleave, ratio, spread, text
@@ -58,33 +57,6 @@ mtu = {_MTU}
 {overrides}"""
 
 
-class Mptcp:
-    """One connection with a subflow to each of the receiver's NICs."""
-
-    _PEER = str(pathlib.Path(__file__).parents[1] / "multipath" / "mptcp_peer.py")
-
-    def __init__(self, further_address):
-        self.name = "MPTCP cubic, 2 NICs"
-        self._further = further_address
-
-    def server(self):
-        return [sys.executable, self._PEER, "--listen", "2", self._further, "--nic"], "listening"
-
-    def client(self, address, seconds):
-        return [sys.executable, self._PEER, address, "2", str(seconds), str(WARM_UP_S)]
-
-    def read(self, output):
-        return {}
-
-    def read_server(self, output):
-        return json.loads(output)
-
-
-def _kernel_has_mptcp():
-    switch = pathlib.Path("/proc/sys/net/mptcp/enabled")
-    return switch.exists() and switch.read_text().strip() == "1"
-
-
 def _heddle(arguments, name, nics):
     return Heddle(f"heddle, {name}", arguments.paths, arguments.cc, words=("--set", f"bind={nics}"))
 
@@ -92,8 +64,8 @@ def _heddle(arguments, name, nics):
 def _bandwidth(arguments, rates, progress):
     with Fabric(_rails(*rates)) as fabric:
         programs = [_heddle(arguments, "one NIC", _ONE), _heddle(arguments, "two NICs", _BOTH), Tcp(1)]
-        if _kernel_has_mptcp():
-            programs.append(Mptcp(fabric.address("h1", 1)))
+        if kernel_has_mptcp():
+            programs.append(Mptcp(2, fabric.address("h1", 1), "2 NICs", ["--nic"]))
         contests = [Contest(fabric, program, [("h0", "h1")], arguments.seconds) for program in programs]
         samples = interleave(contests, arguments.pairs, progress)
     capacity = sum(rates) * payload_share(_MTU)

@@ -17,8 +17,6 @@ from harness.trainer import Trainer
 SUMMARY = "training ResNet-18 over heddle, beside Gloo"
 
 _MTU = 9000
-_FABRIC = {"leaves": 2, "spines": 4, "hosts_per_leaf": 2, "mtu": _MTU, "host_rate": "1Gbit/s",
-           "spine_rate": "200Mbit/s"}
 
 
 def add_arguments(parser):
@@ -51,7 +49,7 @@ def _measure(arguments, on, ranks, progress):
     words = ["--steps", arguments.steps, "--warm-up", 2, "--measure", 4, "--batch", arguments.batch, "--model",
              arguments.model]
     trainers = [Trainer("heddle", words), Trainer("gloo", words), Trainer("heddle", words, "heddle again")]
-    with Fabric(leaf_spine(**_FABRIC)) if on == "fabric" else Bridge(ranks, _MTU) as network:
+    with Fabric(leaf_spine(mtu=_MTU)) if on == "fabric" else Bridge(ranks, _MTU) as network:
         with cubic(network):
             samples = interleave([_Contest(_Some(network, ranks), one) for one in trainers], arguments.pairs, progress)
     speed = {name: [run.result["images_per_s"] for run in runs] for name, runs in samples.items()}

@@ -1,6 +1,6 @@
 """Verify, second stage: all-reduces of four ranks, one on each host."""
 
-from harness.collectives import Heddle, OpenMpi, Torch, factor
+from harness.collectives import Heddle, OpenMpi, TorchGloo, factor
 from harness.failure import CannotMeasure
 
 TITLE = "all-reduce between 4 ranks, one on each host"
@@ -12,7 +12,7 @@ _SHOWN = {1024: "1 KiB", 1 << 20: "1 MiB", 16 << 20: "16 MiB"}
 def measure(network, tools, _arguments, skip):
     mine = Heddle().run(network, "allreduce", _GROUPS).times
     best = {}
-    for make in (lambda: OpenMpi(tools), lambda: Torch("gloo")):
+    for make in (lambda: OpenMpi(tools), TorchGloo):
         try:
             program = make()
             for size, time in program.run(network, "allreduce", _GROUPS).times.items():

@@ -1,4 +1,4 @@
-"""A collective through PyTorch, timed: torch_peer.py BACKEND TEST BYTES:CALLS… with RANK, WORLD_SIZE, MASTER_ADDR and
+"""A collective by PyTorch's Gloo, timed: torch_peer.py TEST BYTES:CALLS… with RANK, WORLD_SIZE, MASTER_ADDR and
 MASTER_PORT in the environment. Rank 0 prints [{"bytes": …, "us": …}, …]; the mean over calls and ranks, in place.
 """
 
@@ -11,11 +11,9 @@ import torch.distributed as dist
 
 
 def main():
-    backend, test, *groups = sys.argv[1:]
-    if backend == "heddle":
-        import heddle_torch  # noqa: F401: names the backend
+    test, *groups = sys.argv[1:]
     torch.set_num_threads(1)
-    dist.init_process_group(backend)
+    dist.init_process_group("gloo")
     ranks = dist.get_world_size()
     results = []
     for group in groups:
@@ -26,8 +24,6 @@ def main():
         def call():
             if test == "allreduce":
                 dist.all_reduce(data)
-            elif test == "reducescatter":
-                dist._reduce_scatter_base(other[:size // 4 // ranks], data)
             else:
                 dist.all_to_all_single(other, data)
 

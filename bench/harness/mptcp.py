@@ -1,0 +1,34 @@
+"""Mptcp: one connection of the kernel's multipath TCP as a program of harness.flows."""
+
+import json
+import pathlib
+import sys
+
+from harness.flows import WARM_UP_S
+
+_PEER = str(pathlib.Path(__file__).resolve().parents[1] / "multipath" / "mptcp_peer.py")
+
+
+class Mptcp:
+    """With so many subflows to an address of the fabric; `words`: more for the server."""
+
+    def __init__(self, subflows, address, name, words=()):
+        self.name = f"MPTCP cubic, {name}"
+        self._subflows, self._address, self._words = str(subflows), address, list(words)
+
+    def server(self):
+        return [sys.executable, _PEER, "--listen", self._subflows, self._address, *self._words], "listening"
+
+    def client(self, address, seconds):
+        return [sys.executable, _PEER, address, self._subflows, str(seconds), str(WARM_UP_S)]
+
+    def read(self, output):
+        return {}
+
+    def read_server(self, output):
+        return json.loads(output)
+
+
+def kernel_has_mptcp():
+    switch = pathlib.Path("/proc/sys/net/mptcp/enabled")
+    return switch.exists() and switch.read_text().strip() == "1"
