@@ -1,19 +1,14 @@
 // Headers, blocks and records, each checked before it is believed.
 #include "events/recording_reader.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <map>
 #include <set>
 #include <string_view>
 
 #include "events/recording/layout.h"
+#include "events/recording/source.h"
 
 namespace heddle::events {
 
@@ -81,73 +76,54 @@ std::vector<std::pair<std::string, std::string>> read_identity(std::string_view 
   return identity;
 }
 
-// Copies what the file holds and leaves its holes alone: touched in a mapping of the file, one on a
-// full disk would end this process, and so would a file that is cut meanwhile.
-void read_data(int descriptor, std::byte* to, size_t bytes) {
-  const auto end = static_cast<off_t>(bytes);
-  off_t at = lseek(descriptor, 0, SEEK_DATA);
-  while (at >= 0 && at < end) {
-    const off_t hole = std::min(lseek(descriptor, at, SEEK_HOLE), end);
-    while (at < hole) {
-      const ssize_t got = pread(descriptor, to + at, static_cast<size_t>(hole - at), at);
-      if (got == 0 || (got < 0 && errno != EINTR)) return;
-      at += std::max<ssize_t>(got, 0);
-    }
-    at = lseek(descriptor, at, SEEK_DATA);
+// The clocks' offset at the first and at the last block.
+struct OffsetSpan {
+  int64_t first = INT64_MAX;
+  int64_t last = INT64_MIN;
+  void add(const BlockHeader& header, RecordingFacts& facts) {
+    const auto offset = static_cast<int64_t>(static_cast<uint64_t>(header.realtime_ns) -
+                                             static_cast<uint64_t>(header.base_ns));
+    if (header.base_ns < first) facts.first_offset_ns = offset;
+    if (header.base_ns > last) facts.last_offset_ns = offset;
+    first = std::min(first, header.base_ns);
+    last = std::max(last, header.base_ns);
   }
-}
+};
 
 }  // namespace
 
-struct RecordingReader::Mapping {
-  ~Mapping() {
-    if (start != nullptr) munmap(start, bytes);
-  }
-  void* start = nullptr;
-  size_t bytes = 0;
-};
-
 Result<RecordingReader> RecordingReader::open(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) {
-    const ErrorCode code = errno == EACCES ? ErrorCode::kPermission : ErrorCode::kUnavailable;
-    return fail(code, "cannot open " + path, std::strerror(errno), "give a recording's file");
-  }
-  struct stat status {};
-  fstat(descriptor, &status);
-  const auto bytes = static_cast<size_t>(status.st_size);
-  auto mapping = std::make_shared<Mapping>();
-  if (S_ISREG(status.st_mode) && bytes > 0) {
-    void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (start != MAP_FAILED) {
-      mapping->start = start;
-      mapping->bytes = bytes;
-      read_data(descriptor, static_cast<std::byte*>(start), bytes);
-    }
-  }
-  close(descriptor);
-  if (mapping->start == nullptr) return no_recording(path, "it is empty, or not a file");
-  Result<RecordingReader> reader = over(static_cast<const std::byte*>(mapping->start), bytes, path);
-  if (reader) reader->mapping_ = std::move(mapping);
-  return reader;
+  auto file = recording::open_file(path);
+  if (!file) return fail(file.error());
+  return from(std::move(*file), path);
+}
+
+Result<RecordingFacts> RecordingReader::facts_of(const std::string& path) {
+  Result<RecordingReader> reader = open(path);
+  if (!reader) return fail(reader.error());
+  return reader->facts();
 }
 
 Result<RecordingReader> RecordingReader::over(const std::byte* start, size_t bytes,
                                               const std::string& name) {
+  return from(recording::in_memory(start, bytes), name);
+}
+
+Result<RecordingReader> RecordingReader::from(std::shared_ptr<recording::Source> source,
+                                              const std::string& name) {
   RecordingReader reader;
-  if (Result<void> header = reader.read_header(start, bytes, name); !header) {
-    return fail(header.error());
-  }
-  reader.find_blocks(start, bytes);
-  for (size_t i = 0; i < reader.writers_.size(); ++i) reader.queue(i);
+  reader.source_ = std::move(source);
+  if (Result<void> header = reader.read_header(name); !header) return fail(header.error());
+  reader.find_blocks();
   return reader;
 }
 
-Result<void> RecordingReader::read_header(const std::byte* start, size_t bytes,
-                                          const std::string& name) {
-  if (bytes < sizeof(FileHeader)) return no_recording(name, "it is too short");
-  const auto& header = *reinterpret_cast<const FileHeader*>(start);
+Result<void> RecordingReader::read_header(const std::string& name) {
+  alignas(FileHeader) std::array<std::byte, sizeof(FileHeader)> bytes{};
+  if (source_->read(0, bytes.data(), bytes.size()) < bytes.size()) {
+    return no_recording(name, "it is too short");
+  }
+  const auto& header = *reinterpret_cast<const FileHeader*>(bytes.data());
   if (header.magic != recording::kMagic) return no_recording(name, "it begins otherwise");
   if (header.version != recording::kVersion) {
     return fail(ErrorCode::kVersion, "cannot read the recording " + name,
@@ -158,14 +134,16 @@ Result<void> RecordingReader::read_header(const std::byte* start, size_t bytes,
   const uint64_t texts = uint64_t{header.schema_bytes} + header.identity_bytes;
   const bool sane = header.block_bytes > sizeof(BlockHeader) &&
                     header.block_bytes <= kMostBlockBytes && header.block_bytes % 8 == 0 &&
-                    header.header_bytes % 8 == 0 && header.header_bytes <= bytes &&
+                    header.header_bytes % 8 == 0 && header.header_bytes <= source_->size() &&
                     sizeof(FileHeader) + texts <= header.header_bytes;
   if (!sane) return no_recording(name, "its header makes no sense");
-  const char* text = reinterpret_cast<const char*>(start) + sizeof(FileHeader);
-  if (!read_schema({text, header.schema_bytes})) {
+  std::string text(texts, '\0');
+  source_->read(sizeof(FileHeader), reinterpret_cast<std::byte*>(text.data()), texts);
+  const std::string_view both = text;
+  if (!read_schema(both.substr(0, header.schema_bytes))) {
     return no_recording(name, "its schema makes no sense");
   }
-  facts_.identity = read_identity({text + header.schema_bytes, header.identity_bytes});
+  facts_.identity = read_identity(both.substr(header.schema_bytes));
   facts_.started_realtime_ns = header.started_realtime_ns;
   facts_.closed = header.closed.load() == 1;
   facts_.dropped_events = header.dropped_events.load();
@@ -195,49 +173,50 @@ bool RecordingReader::read_schema(std::string_view text) {
   return !kinds_.empty() && kinds_.size() < recording::kJump;
 }
 
-void RecordingReader::find_blocks(const std::byte* start, size_t bytes) {
+void RecordingReader::find_blocks() {
+  const uint64_t size = source_->size();
+  const uint64_t wanted = header_bytes_ + uint64_t{blocks_} * block_bytes_;
   std::map<uint32_t, std::vector<Block>> by_writer;
-  int64_t first = INT64_MAX;
-  int64_t last = INT64_MIN;
-  for (uint64_t block = 0; block < blocks_; ++block) {
-    const uint64_t at = header_bytes_ + block * block_bytes_;
-    if (at + sizeof(BlockHeader) > bytes) {
-      facts_.cut_short = true;
-      break;
+  OffsetSpan offsets;
+  for (uint64_t at = header_bytes_; at < std::min(wanted, size); at += block_bytes_) {
+    // Holes are passed over: most rings are never full.
+    const uint64_t data = source_->next_data(at);
+    if (data >= at + block_bytes_) {
+      at += (data - at) / block_bytes_ * block_bytes_ - block_bytes_;
+      continue;
     }
-    const auto& header = *reinterpret_cast<const BlockHeader*>(start + at);
+    alignas(BlockHeader) std::array<std::byte, sizeof(BlockHeader)> bytes{};
+    if (source_->read(at, bytes.data(), bytes.size()) < bytes.size()) break;
+    const auto& header = *reinterpret_cast<const BlockHeader*>(bytes.data());
     if (header.magic == 0) continue;  // never used
     const uint32_t used = header.used.load(std::memory_order_acquire);
     if (header.magic != recording::kBlockMagic || used > block_bytes_ - sizeof(BlockHeader)) {
       ++facts_.blocks_damaged;
       continue;
     }
-    const std::byte* records = start + at + sizeof(BlockHeader);
-    const size_t there = std::min<size_t>(used, bytes - at - sizeof(BlockHeader));
+    const auto there =
+        static_cast<uint32_t>(std::min<uint64_t>(used, size - at - sizeof(BlockHeader)));
     facts_.cut_short |= there < used;
     ++facts_.blocks;
     facts_.events += header.events.load();
     // What lasts comes first where times are equal: others cannot be understood without.
     by_writer[header.writer ^ recording::kLasting].push_back(
-        {header.sequence, records, records + there, header.base_ns});
-    const auto offset = static_cast<int64_t>(static_cast<uint64_t>(header.realtime_ns) -
-                                             static_cast<uint64_t>(header.base_ns));
-    if (header.base_ns < first) facts_.first_offset_ns = offset;
-    if (header.base_ns > last) facts_.last_offset_ns = offset;
-    first = std::min(first, header.base_ns);
-    last = std::max(last, header.base_ns);
+        {header.sequence, at, there, header.base_ns});
+    offsets.add(header, facts_);
   }
+  facts_.cut_short |= size < wanted;
+  take_writers(by_writer);
+}
+
+void RecordingReader::take_writers(std::map<uint32_t, std::vector<Block>>& by_writer) {
   std::set<uint32_t> ids;
   for (auto& [id, blocks] : by_writer) {
     std::sort(blocks.begin(), blocks.end(),
               [](const Block& a, const Block& b) { return a.sequence < b.sequence; });
     ids.insert(id & ~recording::kLasting);
-    writers_.push_back({.id = id & ~recording::kLasting,
-                        .blocks = std::move(blocks),
-                        .block = 0,
-                        .at = nullptr,
-                        .latest = {},
-                        .event = {}});
+    Writer& writer = writers_.emplace_back();
+    writer.id = id & ~recording::kLasting;
+    writer.blocks = std::move(blocks);
   }
   facts_.writers = static_cast<uint32_t>(ids.size());
 }
@@ -245,11 +224,14 @@ void RecordingReader::find_blocks(const std::byte* start, size_t bytes) {
 void RecordingReader::queue(size_t writer) {
   Writer& each = writers_[writer];
   if (!advance(each)) return;
-  const int64_t at = std::visit([](const auto& event) { return event.time.count; }, each.event);
-  turns_.emplace(at, writer);
+  turns_.emplace(each.latest.count, writer);
 }
 
 bool RecordingReader::next(RecordedEvent& event) {
+  if (!begun_) {
+    begun_ = true;
+    for (size_t i = 0; i < writers_.size(); ++i) queue(i);
+  }
   if (turns_.empty()) return false;
   const size_t writer = turns_.top().second;
   turns_.pop();
@@ -262,14 +244,10 @@ bool RecordingReader::next(RecordedEvent& event) {
 // The next record of a writer that is known here; false: there is none.
 bool RecordingReader::advance(Writer& writer) {
   while (writer.block < writer.blocks.size()) {
-    const Block& block = writer.blocks[writer.block];
-    if (writer.at == nullptr) {
-      writer.at = block.at;
-      writer.latest = {block.base_ns};
-    }
-    while (writer.at < block.end) {
+    if (writer.at == nullptr) load_block(writer);
+    while (writer.at < writer.end) {
       bool found = false;
-      if (!read_record(writer, block.end, found)) {
+      if (!read_record(writer, writer.end, found)) {
         ++broken_;
         break;
       }
@@ -278,7 +256,23 @@ bool RecordingReader::advance(Writer& writer) {
     writer.at = nullptr;
     ++writer.block;
   }
+  writer.bytes = {};
   return false;
+}
+
+// Of one that its writer has overwritten meanwhile nothing is left.
+void RecordingReader::load_block(Writer& writer) {
+  const Block& block = writer.blocks[writer.block];
+  writer.bytes.resize(std::max<size_t>(writer.bytes.size(), block_bytes_));
+  const size_t wanted = sizeof(BlockHeader) + block.used;
+  const size_t got = source_->read(block.at, writer.bytes.data(), wanted);
+  BlockHeader header{};
+  std::memcpy(static_cast<void*>(&header), writer.bytes.data(), std::min(got, sizeof header));
+  const bool same = header.sequence == block.sequence && header.base_ns == block.base_ns;
+  writer.at = writer.bytes.data() + sizeof(BlockHeader);
+  writer.end = same ? writer.bytes.data() + std::max(got, sizeof(BlockHeader)) : writer.at;
+  writer.latest = {block.base_ns};
+  if (got < wanted) facts_.cut_short = true;
 }
 
 // False: what stands there is no record, and so is nothing behind it. `found`: one that is known.

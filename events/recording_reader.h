@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <queue>
 #include <string>
@@ -17,6 +18,10 @@
 #include "events/events.h"
 
 namespace heddle::events {
+
+namespace recording {
+class Source;
+}
 
 struct RecordedEvent {
   uint32_t writer = 0;  // which endpoint of the process
@@ -43,6 +48,8 @@ class RecordingReader {
  public:
   // Errors: kUnavailable (no such file), kPermission, kInvalid (no recording), kVersion.
   static Result<RecordingReader> open(const std::string& path);
+  // What it would tell without reading the events. Errors: those of open().
+  static Result<RecordingFacts> facts_of(const std::string& path);
   // From bytes that outlive it.
   static Result<RecordingReader> over(const std::byte* start, size_t bytes,
                                       const std::string& name);
@@ -59,7 +66,6 @@ class RecordingReader {
   bool sound() const { return facts_.blocks_damaged == 0 && broken_ == 0 && !facts_.cut_short; }
 
  private:
-  struct Mapping;
   // How the writer laid out one kind.
   struct Kind {
     uint32_t known = kEventKindCount;  // its place here
@@ -69,28 +75,35 @@ class RecordingReader {
   };
   struct Block {
     uint64_t sequence = 0;
-    const std::byte* at = nullptr;
-    const std::byte* end = nullptr;
+    uint64_t at = 0;    // in the source
+    uint32_t used = 0;  // bytes of records that are there
     int64_t base_ns = 0;
   };
   struct Writer {
     uint32_t id = 0;
     std::vector<Block> blocks;
     size_t block = 0;
+    std::vector<std::byte> bytes;  // of that block
     const std::byte* at = nullptr;
+    const std::byte* end = nullptr;
     Nanos latest;
     AnyEvent event;  // the next one
   };
 
   RecordingReader() = default;
-  Result<void> read_header(const std::byte* start, size_t bytes, const std::string& name);
+  static Result<RecordingReader> from(std::shared_ptr<recording::Source> source,
+                                      const std::string& name);
+  Result<void> read_header(const std::string& name);
   bool read_schema(std::string_view text);
-  void find_blocks(const std::byte* start, size_t bytes);
+  void find_blocks();
+  void take_writers(std::map<uint32_t, std::vector<Block>>& by_writer);
+  void load_block(Writer& writer);
   bool advance(Writer& writer);
   bool read_record(Writer& writer, const std::byte* end, bool& found);
   void queue(size_t writer);
 
-  std::shared_ptr<Mapping> mapping_;
+  std::shared_ptr<recording::Source> source_;
+  bool begun_ = false;
   RecordingFacts facts_;
   std::vector<Kind> kinds_;
   std::vector<Writer> writers_;
