@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/check.h"
+#include "insight/clocks.h"
 #include "insight/matrix.h"
 #include "insight/summary.h"
 #include "insight/timeline.h"
@@ -104,12 +105,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace heddle::insight;
   TrafficBuilder traffic;
   SummaryBuilder summary;
+  ClockBuilder clocks;
   TimelineBuilder timeline([](const Moment& moment) { CHECK(moment.begin_ns <= moment.end_ns); });
   for (uint32_t i = 0; i < kProcesses; ++i) {
     const Identity identity = {{"host", "h"}, {"rank", std::to_string(i)}};
     traffic.add_process(identity);
     summary.add_process(identity);
-    timeline.add_process(i);
+    timeline.add_process([](int64_t ns) { return ns; });
+    clocks.add_process({{"host", std::to_string(i)}}, i);
   }
   Bytes bytes({data, size});
   while (!bytes.empty()) {
@@ -120,6 +123,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     traffic.add(process, event);
     summary.add(process, event);
     timeline.add(process, event);
+    clocks.add(process, event);
   }
   timeline.finish();
   const Traffic made = traffic.finish();
@@ -127,5 +131,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Summary told = summary.finish();
   for (const ProcessSummary& each : told.processes) CHECK(each.hidden().count >= 0);
   findings_of(told, made);
+  for (const Clock& clock : clocks.finish().clocks) {
+    CHECK(clock.error_ns >= -1);
+    static_cast<void>(clock.to_job(INT64_MIN) + 0 * clock.drift_ppm());
+  }
   return 0;
 }

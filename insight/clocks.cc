@@ -1,0 +1,269 @@
+// See clocks.h. Times are held against each other in doubles once a common beginning is taken away.
+#include "insight/clocks.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "insight/clocks/clock_graph.h"
+#include "insight/clocks/message_samples.h"
+
+namespace heddle::insight {
+namespace {
+
+constexpr size_t kLeastSamplesEach = 32;
+constexpr size_t kMostSamplesEach = 4096;
+
+// Of any times, as damaged recordings have.
+int64_t difference(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+}
+int64_t sum(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+// A wrong one is no harm: it is told to be wrong by years.
+int64_t rounded(double value) { return std::llround(std::clamp(value, -4e18, 4e18)); }
+
+struct Process {
+  uint32_t clock = 0;
+  int64_t wall_offset_ns = 0;
+  int64_t rank = -1;
+};
+
+std::string clock_name(const Identity& identity, uint32_t process) {
+  for (const char* name : {"clock", "host"}) {
+    std::string value = value_of(identity, name);
+    if (!value.empty()) return value;
+  }
+  return "process " + std::to_string(process);
+}
+
+}  // namespace
+
+const char* name_of(ClockBasis basis) {
+  switch (basis) {
+    case ClockBasis::kReference:
+      return "reference";
+    case ClockBasis::kMessages:
+      return "messages";
+    case ClockBasis::kWallClock:
+      return "wall_clock";
+  }
+  return "?";
+}
+
+int64_t Clock::to_job(int64_t ns) const {
+  const int64_t turned = difference(offset_to_ns, offset_from_ns);
+  int64_t more = 0;
+  if (turned != 0 && to_ns > from_ns) {
+    const double along = static_cast<double>(difference(ns, from_ns)) /
+                         static_cast<double>(difference(to_ns, from_ns));
+    more = rounded(along * static_cast<double>(turned));
+  }
+  return sum(sum(ns, offset_from_ns), more);
+}
+
+double Clock::drift_ppm() const {
+  if (to_ns <= from_ns) return 0;
+  return -1e6 * static_cast<double>(difference(offset_to_ns, offset_from_ns)) /
+         static_cast<double>(difference(to_ns, from_ns));
+}
+
+// A line that is at most so wrong at both ends.
+double Clock::drift_error_ppm() const {
+  if (to_ns <= from_ns || error_ns < 0) return 0;
+  return 2e6 * static_cast<double>(error_ns) / static_cast<double>(difference(to_ns, from_ns));
+}
+
+class ClockBuilder::Body {
+ public:
+  // Of each clock, its first process is who stands for it.
+  std::map<std::string, uint32_t> numbers;
+  std::vector<Clock> clocks;
+  std::vector<Process> processes;
+  std::vector<MessageSamples> samples;
+
+  uint32_t reference() const;
+  Clocks finish() const;
+};
+
+ClockBuilder::ClockBuilder() : body_(std::make_unique<Body>()) {}
+ClockBuilder::~ClockBuilder() = default;
+
+uint32_t ClockBuilder::add_process(const Identity& identity, int64_t wall_offset_ns) {
+  const auto process = static_cast<uint32_t>(body_->processes.size());
+  const auto [at, fresh] = body_->numbers.emplace(clock_name(identity, process),
+                                                  static_cast<uint32_t>(body_->clocks.size()));
+  if (fresh) {
+    Clock clock;
+    clock.name = party_of(identity).host;
+    clock.host = process;
+    body_->clocks.push_back(std::move(clock));
+  }
+  body_->processes.push_back({at->second, wall_offset_ns, party_of(identity).rank});
+  body_->samples.emplace_back();
+  return process;
+}
+
+bool ClockBuilder::needs_events() const { return body_->clocks.size() > 1; }
+
+void ClockBuilder::add(uint32_t process, const events::AnyEvent& event) {
+  // A connection has two ends, and most processes have a few.
+  const size_t most = kMostSamples / (8 * body_->processes.size());
+  body_->samples[process].add(event, std::clamp(most, kLeastSamplesEach, kMostSamplesEach));
+}
+
+Clocks ClockBuilder::finish() const { return body_->finish(); }
+
+namespace {
+
+// Messages between two clocks, the lower number first.
+struct Between {
+  std::vector<const MessagePair*> there;
+  std::vector<const MessagePair*> back;
+};
+using Betweens = std::map<std::pair<uint32_t, uint32_t>, Between>;
+
+// What is added to a clock's times to compare them at all, to within a message's time on the way;
+// a clock that no message leads to keeps its wall clock's.
+std::vector<int64_t> coarse_offsets(const Betweens& betweens, std::vector<int64_t> wall) {
+  std::vector<bool> known(wall.size());
+  if (!known.empty()) known[0] = true;
+  std::vector<std::vector<std::pair<uint32_t, int64_t>>> next(wall.size());
+  for (const auto& [pair, between] : betweens) {
+    const bool there = !between.there.empty();
+    const MessagePair& one = there ? *between.there.front() : *between.back.front();
+    const int64_t receiver_less = difference(one.acknowledged_ns, one.arrived_ns);
+    const uint32_t sender = there ? pair.first : pair.second;
+    const uint32_t receiver = there ? pair.second : pair.first;
+    next[sender].emplace_back(receiver, receiver_less);
+    next[receiver].emplace_back(sender, difference(0, receiver_less));
+  }
+  std::vector<uint32_t> turn = {0};
+  for (size_t i = 0; i < turn.size() && !known.empty(); ++i) {
+    for (const auto& [other, less] : next[turn[i]]) {
+      if (known[other]) continue;
+      known[other] = true;
+      wall[other] = sum(wall[turn[i]], less);
+      turn.push_back(other);
+    }
+  }
+  return wall;
+}
+
+// From when to when messages tell something, on the common coarse clock.
+std::array<int64_t, 2> told_span(const std::vector<MessagePair>& pairs,
+                                 const std::vector<uint32_t>& clock_of,
+                                 const std::vector<int64_t>& coarse) {
+  std::array<int64_t, 2> span = {INT64_MAX, INT64_MIN};
+  for (const MessagePair& pair : pairs) {
+    const int64_t at = sum(pair.arrived_ns, coarse[clock_of[pair.receiver]]);
+    span = {std::min(span[0], at), std::max(span[1], at)};
+  }
+  return span;
+}
+
+LineBounds bounds_between(const Between& between, int64_t first, int64_t second,
+                          std::array<int64_t, 2> span) {
+  // By how much more than on the coarse clock the second's times are to be moved than the first's.
+  std::vector<BoundPoint> lows;
+  std::vector<BoundPoint> highs;
+  for (const MessagePair* pair : between.there) {
+    const int64_t left = sum(pair->acknowledged_ns, first);
+    const int64_t came = sum(pair->arrived_ns, second);
+    highs.push_back({static_cast<double>(difference(came, span[0])),
+                     static_cast<double>(difference(left, came)) + kStampNs});
+  }
+  for (const MessagePair* pair : between.back) {
+    const int64_t left = sum(pair->acknowledged_ns, second);
+    const int64_t came = sum(pair->arrived_ns, first);
+    lows.push_back({static_cast<double>(difference(came, span[0])),
+                    static_cast<double>(difference(came, left)) - kStampNs});
+  }
+  return bound_line(std::move(lows), std::move(highs),
+                    {0, static_cast<double>(difference(span[1], span[0]))}, kMostDrift);
+}
+
+void name_apart(std::vector<Clock>& clocks) {
+  std::map<std::string, uint32_t> named;
+  for (Clock& clock : clocks) {
+    const uint32_t before = named[clock.name]++;
+    if (before > 0) clock.name += ", clock " + std::to_string(before + 1);
+  }
+}
+
+void place(Clock& clock, const LineBounds& bounds, int64_t coarse, std::array<int64_t, 2> span) {
+  std::array<int64_t, 2> offset{};
+  double error = 0;
+  for (size_t i = 0; i < 2; ++i) {
+    if (!std::isfinite(bounds.low.at(i)) || !std::isfinite(bounds.high.at(i))) return;
+    offset.at(i) = sum(coarse, rounded((bounds.low.at(i) + bounds.high.at(i)) / 2));
+    error = std::max(error, std::abs(bounds.high.at(i) - bounds.low.at(i)) / 2);
+  }
+  clock.basis = ClockBasis::kMessages;
+  clock.error_ns = rounded(std::ceil(error));
+  clock.from_ns = difference(span[0], offset[0]);
+  clock.to_ns = difference(span[1], offset[1]);
+  clock.offset_from_ns = offset[0];
+  clock.offset_to_ns = offset[1];
+}
+
+}  // namespace
+
+// The clock of the lowest rank.
+uint32_t ClockBuilder::Body::reference() const {
+  uint32_t found = 0;
+  int64_t rank = INT64_MAX;
+  for (const Process& process : processes) {
+    if (process.rank < 0 || process.rank >= rank) continue;
+    rank = process.rank;
+    found = process.clock;
+  }
+  return found;
+}
+
+Clocks ClockBuilder::Body::finish() const {
+  Clocks made;
+  made.clocks = clocks;
+  for (const Process& process : processes) made.of_process.push_back(process.clock);
+  if (clocks.empty()) return made;
+  const uint32_t first = reference();
+  std::swap(made.clocks[0], made.clocks[first]);
+  for (uint32_t& clock : made.of_process) clock = clock == 0 ? first : clock == first ? 0 : clock;
+  std::vector<int64_t> wall;
+  for (Clock& clock : made.clocks) {
+    wall.push_back(processes[clock.host].wall_offset_ns);
+    clock.offset_from_ns = clock.offset_to_ns = wall.back();
+    clock.error_ns = -1;
+  }
+
+  const std::vector<MessagePair> pairs = MessagePairs::of(samples, made.of_process);
+  Betweens betweens;
+  for (const MessagePair& pair : pairs) {
+    const uint32_t from = made.of_process[pair.sender];
+    const uint32_t to = made.of_process[pair.receiver];
+    Between& between = betweens[std::minmax(from, to)];
+    (from < to ? between.there : between.back).push_back(&pair);
+    ++made.clocks[from].messages;
+    ++made.clocks[to].messages;
+  }
+  const std::vector<int64_t> coarse = coarse_offsets(betweens, wall);
+  const std::array<int64_t, 2> span = told_span(pairs, made.of_process, coarse);
+  ClockBounds bounds;
+  for (const auto& [pair, between] : betweens) {
+    bounds[pair] = bounds_between(between, coarse[pair.first], coarse[pair.second], span);
+  }
+  const auto from_first = bounds_from_first(static_cast<uint32_t>(made.clocks.size()), bounds);
+  name_apart(made.clocks);
+  for (uint32_t i = 1; i < made.clocks.size(); ++i) {
+    place(made.clocks[i], from_first[i], coarse[i], span);
+    made.clocks[i].wall_ahead_ns = difference(wall[i], made.clocks[i].offset_from_ns);
+  }
+  made.clocks[0].basis = ClockBasis::kReference;
+  made.clocks[0].error_ns = 0;
+  return made;
+}
+
+}  // namespace heddle::insight
