@@ -7,9 +7,9 @@
 
 namespace heddle::insight {
 
-uint32_t TimelineBuilder::add_process(int64_t offset_ns) {
+uint32_t TimelineBuilder::add_process(ToJob to_job) {
   states_.emplace_back();
-  states_.back().offset_ns = offset_ns;
+  states_.back().to_job = std::move(to_job);
   return static_cast<uint32_t>(states_.size() - 1);
 }
 
@@ -23,10 +23,8 @@ void TimelineBuilder::add(uint32_t process, const events::AnyEvent& event) {
       event);
 }
 
-// Times of a damaged recording may be any.
 int64_t TimelineBuilder::time_of(const State& state, Nanos time) {
-  return static_cast<int64_t>(static_cast<uint64_t>(time.count) +
-                              static_cast<uint64_t>(state.offset_ns));
+  return state.to_job(time.count);
 }
 
 Moment TimelineBuilder::moment(uint32_t process, MomentKind kind, Nanos at) {

@@ -38,8 +38,9 @@ class TimelineBuilder {
   using Sink = std::function<void(const Moment&)>;
   explicit TimelineBuilder(Sink sink) : sink_(std::move(sink)) {}
 
-  // `offset_ns` is added to the process's times to make them those since 1970.
-  uint32_t add_process(int64_t offset_ns);
+  // What makes a process's times those of the job, since 1970.
+  using ToJob = std::function<int64_t(int64_t)>;
+  uint32_t add_process(ToJob to_job);
   // A moment is told at its end.
   void add(uint32_t process, const events::AnyEvent& event);
   // Tells what was not at its end.
@@ -47,7 +48,7 @@ class TimelineBuilder {
 
  private:
   struct State {
-    int64_t offset_ns = 0;
+    ToJob to_job;
     int64_t latest_ns = 0;
     std::map<std::pair<uint64_t, uint32_t>, Moment> calls;
     std::vector<bool> rows;  // taken

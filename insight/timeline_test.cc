@@ -22,7 +22,8 @@ class TimelineTest : public ::testing::Test {
 
   std::vector<Moment> moments_;
   TimelineBuilder builder_{[this](const Moment& moment) { moments_.push_back(moment); }};
-  uint32_t process_ = builder_.add_process(5000);
+  uint32_t process_ = builder_.add_process(
+      [](int64_t ns) { return static_cast<int64_t>(static_cast<uint64_t>(ns) + 5000); });
 };
 
 TEST_F(TimelineTest, CallsThatOverlapHaveRowsOfTheirOwn) {

@@ -13,7 +13,8 @@
 #include <vector>
 
 #include "apps/cli/record/child.h"
-#include "apps/cli/record/contents.h"
+#include "apps/cli/record/gather.h"
+#include "apps/cli/record/job_contents.h"
 #include "apps/cli/terminal.h"
 
 namespace heddle::cli {
@@ -94,25 +95,17 @@ int info(const ReadOptions& options) {
     print_error(files.error());
     return kCouldNotRun;
   }
-  Json rows = Json::array();
-  bool sound = true;
-  for (const std::string& file : *files) {
-    const auto summary = summarize_recording(file);
-    if (!summary) {
-      print_error(summary.error());
-      sound = false;
-      continue;
-    }
-    sound = sound && summary->sound;
-    rows.push_back(to_json(*summary));
-    if (!options.json) print(to_text(*summary));
-  }
-  // A command line may be of any bytes.
+  const JobContents job = contents_of(*files, alignment_of(*files));
+  for (const std::string& why : job.unreadable) print_warning(why);
+  if (job.files.empty()) return kCouldNotRun;
   if (options.json) {
-    print(Json{{"recordings", rows}}.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+    // A command line may be of any bytes.
+    print(to_json(job).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  } else {
+    print(to_text(job) + "\n");
+    for (const RecordingSummary& file : job.files) print(to_text(file));
   }
-  if (rows.empty()) return kCouldNotRun;
-  return sound ? kDone : kFoundWrong;
+  return job.sound() ? kDone : kFoundWrong;
 }
 
 int dump(const ReadOptions& options) {
@@ -187,6 +180,8 @@ void add_record_command(CLI::App& root, Invocation& invocation) {
   all->add_option("--kind", dumped->kind, "only events of this kind")
       ->type_name(all_kinds())
       ->check(CLI::IsMember(kinds));
+
+  add_gather_command(*command, invocation);
 
   const auto options = std::make_shared<RecordOptions>();
   CLI::Option* const folder =

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/cli/record/alignment.h"
 #include "apps/cli/record/contents.h"
 #include "apps/cli/terminal.h"
 #include "apps/cli/timeline/writer.h"
@@ -25,7 +26,7 @@ constexpr const char* kExample = R"(Example:
   heddle timeline job --from 0.5 --to 0.6 --format csv
 
 --from and --to are seconds from the beginning of the recording. Hosts stand side by side as well as
-their wall clocks agree.
+their clocks can be aligned: `heddle record info` tells how well.
 
 Exit status: 0 done, 1 when some of the recording could not be read, 2 when nothing could.)";
 
@@ -84,6 +85,7 @@ class Telling {
 
   // False: none could be read.
   bool open(const std::vector<std::string>& files) {
+    const Alignment alignment = alignment_of(files);
     std::vector<insight::Party> parties;
     for (const std::string& file : files) {
       auto reader = events::RecordingReader::open(file);
@@ -93,9 +95,15 @@ class Telling {
         continue;
       }
       const events::RecordingFacts& facts = reader->facts();
-      began_ns_ = std::min(began_ns_, facts.started_realtime_ns);
+      insight::Clock own;
+      own.offset_from_ns = own.offset_to_ns = facts.first_offset_ns;
+      const insight::Clock* const known = alignment.clock(file);
+      const insight::Clock& clock = known == nullptr ? own : *known;
+      const auto started = static_cast<uint64_t>(facts.started_realtime_ns) -
+                           static_cast<uint64_t>(facts.first_offset_ns);
+      began_ns_ = std::min(began_ns_, clock.to_job(static_cast<int64_t>(started)));
       parties.push_back(insight::party_of(facts.identity));
-      builder_.add_process(facts.first_offset_ns);
+      builder_.add_process([clock](int64_t ns) { return clock.to_job(ns); });
       files_.push_back(file);
     }
     writer_.begin(parties);

@@ -83,6 +83,8 @@ Result<RecordingSummary> summarize_recording(const std::string& file) {
         recorded.event);
     if (const auto* opened = std::get_if<events::EndpointOpened>(&recorded.event)) {
       summary.endpoints.push_back(address_of(*opened));
+    } else if (const auto* made = std::get_if<events::CommunicatorMade>(&recorded.event)) {
+      summary.memberships.push_back(*made);
     }
   }
   summary.unknown_events = reader->unknown_events();
@@ -108,6 +110,7 @@ Json to_json(const RecordingSummary& summary) {
           {"ended_well", facts.closed},
           {"cut_short", facts.cut_short},
           {"damaged_blocks", facts.blocks_damaged + summary.blocks_broken},
+          {"wall_clock_offset_ns", facts.first_offset_ns},
           {"clock_drift_ns", static_cast<int64_t>(static_cast<uint64_t>(facts.last_offset_ns) -
                                                   static_cast<uint64_t>(facts.first_offset_ns))}};
 }

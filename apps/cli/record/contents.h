@@ -20,6 +20,7 @@ struct RecordingSummary {
   events::RecordingFacts facts;
   std::map<std::string, uint64_t> events_by_kind;
   std::vector<std::string> endpoints;  // "10.0.0.1:18700"
+  std::vector<events::CommunicatorMade> memberships;
   int64_t first_ns = 0;
   int64_t last_ns = 0;
   uint64_t unknown_events = 0;

@@ -1,0 +1,179 @@
+// See alignment.h.
+#include "apps/cli/record/alignment.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "apps/cli/output.h"
+#include "apps/cli/terminal.h"
+#include "events/recording_reader.h"
+
+namespace heddle::cli {
+namespace {
+
+using insight::Clock;
+using insight::ClockBasis;
+
+constexpr std::array kBases = {ClockBasis::kReference, ClockBasis::kMessages,
+                               ClockBasis::kWallClock};
+
+std::string name_of_file(const std::string& path) {
+  return std::filesystem::path(path).filename().string();
+}
+
+std::string duration(int64_t ns) {
+  const double value = std::abs(static_cast<double>(ns));
+  if (value < 1e6) return fmt::format("{:.1f} us", value / 1e3);
+  return value < 1e9 ? fmt::format("{:.3f} ms", value / 1e6) : fmt::format("{:.6f} s", value / 1e9);
+}
+
+Result<Alignment> read_manifest(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const Json document = Json::parse(text, nullptr, false);
+  Result<Alignment> read = alignment_from(document);
+  if (read) return read;
+  Error error = read.error();
+  error.what = "cannot use " + path;
+  return fail(error);
+}
+
+Json clock_json(const Clock& clock) {
+  return {{"name", clock.name},
+          {"basis", name_of(clock.basis)},
+          {"from_ns", clock.from_ns},
+          {"to_ns", clock.to_ns},
+          {"offset_from_ns", clock.offset_from_ns},
+          {"offset_to_ns", clock.offset_to_ns},
+          {"error_ns", clock.error_ns},
+          {"drift_ppm", clock.drift_ppm()},
+          {"drift_error_ppm", clock.drift_error_ppm()},
+          {"messages", clock.messages},
+          {"wall_clock_ahead_ns", clock.wall_ahead_ns}};
+}
+
+Clock clock_from(const Json& row) {
+  Clock clock;
+  clock.name = row.at("name").get<std::string>();
+  const auto basis = row.at("basis").get<std::string>();
+  for (const ClockBasis each : kBases) {
+    if (basis == name_of(each)) clock.basis = each;
+  }
+  clock.from_ns = row.at("from_ns").get<int64_t>();
+  clock.to_ns = row.at("to_ns").get<int64_t>();
+  clock.offset_from_ns = row.at("offset_from_ns").get<int64_t>();
+  clock.offset_to_ns = row.at("offset_to_ns").get<int64_t>();
+  clock.error_ns = row.at("error_ns").get<int64_t>();
+  clock.messages = row.at("messages").get<uint64_t>();
+  clock.wall_ahead_ns = row.at("wall_clock_ahead_ns").get<int64_t>();
+  return clock;
+}
+
+}  // namespace
+
+const Clock* Alignment::clock(const std::string& file) const {
+  const auto found = clock_of.find(name_of_file(file));
+  return found == clock_of.end() ? nullptr : &clocks.clocks[found->second];
+}
+
+int64_t Alignment::to_job(const std::string& file, int64_t ns) const {
+  const Clock* const known = clock(file);
+  return known == nullptr ? ns : known->to_job(ns);
+}
+
+Alignment align_files(const std::vector<std::string>& files) {
+  insight::ClockBuilder builder;
+  std::vector<std::string> read;
+  for (const std::string& file : files) {
+    const auto facts = events::RecordingReader::facts_of(file);
+    if (!facts) continue;
+    builder.add_process(facts->identity, facts->first_offset_ns);
+    read.push_back(file);
+  }
+  for (uint32_t process = 0; process < read.size() && builder.needs_events(); ++process) {
+    auto reader = events::RecordingReader::open(read[process]);
+    events::RecordedEvent recorded;
+    while (reader && reader->next(recorded)) builder.add(process, recorded.event);
+  }
+  Alignment made;
+  made.clocks = builder.finish();
+  for (uint32_t process = 0; process < read.size(); ++process) {
+    made.clock_of[name_of_file(read[process])] = made.clocks.of_process[process];
+  }
+  return made;
+}
+
+Alignment alignment_of(const std::vector<std::string>& files) {
+  if (files.empty()) return {};
+  const auto path = std::filesystem::path(files.front()).parent_path() / kManifestName;
+  std::error_code unknown;
+  if (!std::filesystem::exists(path, unknown)) return align_files(files);
+  Result<Alignment> kept = read_manifest(path.string());
+  if (!kept) {
+    print_warning(kept.error().message() + "; the clocks are aligned again");
+    return align_files(files);
+  }
+  const bool all = std::all_of(files.begin(), files.end(), [&kept](const std::string& file) {
+    return kept->clock(file) != nullptr;
+  });
+  return all ? std::move(*kept) : align_files(files);
+}
+
+Json to_json(const Alignment& alignment) {
+  Json clocks = Json::array();
+  for (const Clock& clock : alignment.clocks.clocks) clocks.push_back(clock_json(clock));
+  Json files = Json::object();
+  for (const auto& [name, clock] : alignment.clock_of) files[name] = clock;
+  return {{"version", kManifestVersion}, {"clocks", clocks}, {"clock_of_file", files}};
+}
+
+Result<Alignment> alignment_from(const Json& manifest) {
+  const char* const todo = "gather the recording again";
+  try {
+    if (manifest.at("version").get<int>() != kManifestVersion) {
+      return fail(ErrorCode::kVersion, "cannot use the manifest", "it is of another version", todo);
+    }
+    Alignment made;
+    for (const Json& row : manifest.at("clocks")) made.clocks.clocks.push_back(clock_from(row));
+    for (const auto& [name, clock] : manifest.at("clock_of_file").items()) {
+      const auto number = clock.get<uint32_t>();
+      if (number >= made.clocks.clocks.size()) {
+        return fail(ErrorCode::kInvalid, "cannot use the manifest",
+                    "a file is of a clock that is not there", todo);
+      }
+      made.clock_of[name] = number;
+    }
+    return made;
+  } catch (const Json::exception& error) {
+    return fail(ErrorCode::kInvalid, "cannot use the manifest", error.what(), todo);
+  }
+}
+
+std::string to_text(const insight::Clocks& clocks) {
+  std::string text;
+  for (const Clock& clock : clocks.clocks) {
+    if (clock.basis == ClockBasis::kReference) continue;
+    const std::string name = printable(clock.name);
+    const std::string first = printable(clocks.clocks.front().name);
+    if (clock.basis == ClockBasis::kWallClock) {
+      text += fmt::format(
+          "  {}: against {} by the wall clocks only, nobody knows how well they agree{}\n", name,
+          first, clock.messages == 0 ? ", since no message between them was recorded" : "");
+      continue;
+    }
+    text += fmt::format(
+        "  {}: against {} known to {} by {} messages, drift {:+.1f} ppm known to {:.1f}; its wall "
+        "clock is {} {}\n",
+        name, first, duration(clock.error_ns), clock.messages, clock.drift_ppm(),
+        clock.drift_error_ppm(), duration(clock.wall_ahead_ns),
+        clock.wall_ahead_ns < 0 ? "behind" : "ahead");
+  }
+  return text;
+}
+
+}  // namespace heddle::cli

@@ -1,0 +1,42 @@
+// The clocks of a recording: found from its messages, or as `heddle record gather` has kept them in
+// the folder's manifest.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "apps/cli/service/control.h"
+#include "base/result.h"
+#include "insight/clocks.h"
+
+namespace heddle::cli {
+
+// Of a folder that was gathered.
+inline constexpr const char* kManifestName = "manifest.json";
+inline constexpr int kManifestVersion = 1;
+
+struct Alignment {
+  insight::Clocks clocks;
+  std::map<std::string, uint32_t> clock_of;  // by the file's name, without its folder
+
+  // How the times of a file become those of the job, ns since 1970; of a file that is not known, as
+  // they are.
+  int64_t to_job(const std::string& file, int64_t ns) const;
+  // Null: the file is not known.
+  const insight::Clock* clock(const std::string& file) const;
+};
+
+// Reads all of the files where they are of several clocks. Files that cannot be read are left out.
+Alignment align_files(const std::vector<std::string>& files);
+// As the manifest beside the files has it, where that knows them all; else align_files().
+Alignment alignment_of(const std::vector<std::string>& files);
+
+Json to_json(const Alignment& alignment);
+// Errors: kInvalid, kVersion.
+Result<Alignment> alignment_from(const Json& manifest);
+// A line a clock but the reference; empty where there is one clock.
+std::string to_text(const insight::Clocks& clocks);
+
+}  // namespace heddle::cli

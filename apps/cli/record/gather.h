@@ -1,0 +1,25 @@
+// `heddle record gather`: the parts of a recording that hosts have kept each for itself become one
+// folder, with what is known of their clocks beside them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "apps/cli/program.h"
+#include "base/result.h"
+
+namespace heddle::cli {
+
+struct Gathered {
+  std::vector<std::string> files;  // of the new folder
+  std::vector<std::string> twice;  // that stood in two parts, the same in both
+};
+
+// Copies all files of the parts into a new folder, which is there whole or not at all. Errors:
+// those of recording_files(), kInUse (the folder is there), kExhausted (a full disk), kCancelled
+// (interrupted), kSystem.
+Result<Gathered> gather_parts(const std::vector<std::string>& parts, const std::string& folder);
+
+void add_gather_command(CLI::App& record, Invocation& invocation);
+
+}  // namespace heddle::cli

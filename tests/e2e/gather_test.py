@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""heddle record gather: hosts whose clocks really differ, in namespaces of time, become one recording."""
+
+import csv
+import io
+import json
+import os
+import shutil
+import struct
+import subprocess
+import tempfile
+import unittest
+
+import program
+
+AHEAD_S = 1000
+NAMESPACE = ["unshare", "--user", "--map-root-user", "--time", "--monotonic", str(AHEAD_S), "--boottime", str(AHEAD_S),
+             "--fork", "--kill-child", "--"]
+HEADER_BYTES, BLOCK_BYTES = 16 * 1024, 64 * 1024
+
+
+def set_wall_clock_wrong(folder, by_ns):
+    """As if the host's wall clock had been so far ahead while it recorded."""
+    for name in os.listdir(folder):
+        with open(os.path.join(folder, name), "r+b") as file:
+            bytes_ = file.read()
+            for block in range(HEADER_BYTES, len(bytes_), BLOCK_BYTES):
+                if bytes_[block:block + 4] != b"HBlk":
+                    continue
+                realtime, = struct.unpack_from("<q", bytes_, block + 24)
+                file.seek(block + 24)
+                file.write(struct.pack("<q", realtime + by_ns))
+
+
+class Gather(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if subprocess.run([*NAMESPACE, "true"], capture_output=True, check=False).returncode != 0:
+            raise unittest.SkipTest("namespaces of time cannot be made here")
+        cls.parent = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.parent.cleanup)
+        bench = f"{program.HEDDLE} bench allreduce -b 16K -e 1M -f 4 -n 20"
+        script = (f"export HEDDLE_RECORD={cls.parent.name}/host$HEDDLE_RANK; case $HEDDLE_RANK in "
+                  f"1) exec {' '.join(NAMESPACE)} {bench};; *) exec {bench};; esac")
+        done = program.run("run", "-n", 3, "--", "sh", "-c", script)
+        assert done.returncode == 0, done.stderr
+        set_wall_clock_wrong(f"{cls.parent.name}/host1", 3_000_000_000)
+        cls.job = f"{cls.parent.name}/job"
+        cls.parts = [f"{cls.parent.name}/host{i}" for i in range(3)]
+        cls.gathered = program.run("record", "gather", "-o", cls.job, *cls.parts)
+
+    def info(self):
+        done = program.run("record", "info", self.job, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_the_clocks_are_as_near_as_is_said(self):
+        self.assertEqual(self.gathered.returncode, 0, self.gathered.stderr)
+        document = self.info()
+        reference, other = document["clocks"]
+        self.assertEqual((reference["basis"], other["basis"]), ("reference", "messages"))
+        self.assertAlmostEqual(reference["offset_from_ns"] - other["offset_from_ns"], AHEAD_S * 10**9,
+                               delta=10**7 + other["error_ns"])
+        # All ran on one wall clock, and one was made 3 s wrong afterwards: so the truth is known.
+        self.assertLessEqual(abs(other["wall_clock_ahead_ns"] - 3_000_000_000), other["error_ns"])
+        self.assertLess(other["error_ns"], 5_000_000)
+        self.assertGreater(other["messages"], 20)
+        self.assertEqual(sorted(document["clock_of_file"].values()), [0, 0, 1])
+
+    def test_all_is_there_and_told(self):
+        document = self.info()
+        self.assertEqual((len(document["recordings"]), document["ranks"], document["ranks_missing"]), (3, 3, []))
+        text = program.run("record", "info", self.job).stdout
+        for part in ("ranks: all 3 are there", "clocks: 2", "known to", "ahead"):
+            self.assertIn(part, text)
+            self.assertIn(part, self.gathered.stdout)
+        self.assertEqual(os.stat(self.job).st_mode & 0o777, 0o700)
+        for name in os.listdir(self.job):
+            status = os.stat(os.path.join(self.job, name))
+            if name.endswith(".heddle"):
+                self.assertEqual(status.st_mode & 0o777, 0o600)
+                self.assertLess(status.st_blocks * 512, status.st_size)  # holes are none of it
+
+    def test_calls_of_all_ranks_stand_at_one_time(self):
+        done = program.run("timeline", self.job, "--format", "csv")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        error = max(clock["error_ns"] for clock in self.info()["clocks"])
+        made, ended = {}, {}
+        for row in csv.DictReader(io.StringIO(done.stdout)):
+            if row["kind"] != "call" or row["name"] != "allreduce":
+                continue
+            made.setdefault(row["number"], []).append(int(row["begin_ns"]))
+            ended.setdefault(row["number"], []).append(int(row["end_ns"]))
+        whole = [number for number in made if len(made[number]) == 3]
+        self.assertGreater(len(whole), 20)
+        for number in whole:  # no rank has the sum before the last has called
+            self.assertGreaterEqual(min(ended[number]) + 2 * error, max(made[number]))
+
+    def test_the_matrix_is_that_of_the_parts(self):
+        matrix = json.loads(program.run("matrix", self.job, "--by", "op", "--format", "json").stdout)
+        part = next(part for part in matrix["parts"] if part["name"] == "allreduce")
+        self.assertEqual(part["measured"], part["expected"])
+        self.assertEqual(program.run("summary", self.job).returncode, 0)
+
+    def test_a_part_twice_and_a_part_missing(self):
+        folder = f"{self.parent.name}/two"
+        done = program.run("record", "gather", "-o", folder, "--json", *self.parts[:2], self.parts[0])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("twice", done.stderr)
+        document = json.loads(done.stdout)
+        self.assertEqual((len(document["recordings"]), document["ranks_missing"]), (2, [2]))
+
+    def test_equal_names_of_two_hosts(self):
+        twin = f"{self.parent.name}/twin"
+        os.mkdir(twin)
+        name, other = (os.listdir(part)[0] for part in self.parts[:2])
+        shutil.copy(f"{self.parts[1]}/{other}", f"{twin}/{name}")
+        folder = f"{self.parent.name}/twins"
+        done = program.run("record", "gather", "-o", folder, self.parts[0], twin)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len([name for name in os.listdir(folder) if name.endswith(".heddle")]), 2)
+
+    def test_what_is_damaged_is_gathered_and_told(self):
+        broken = f"{self.parent.name}/broken"
+        shutil.copytree(self.parts[2], broken)
+        name, = os.listdir(broken)
+        os.truncate(f"{broken}/{name}", 100_000)
+        with open(f"{broken}/other.heddle", "w", encoding="utf-8") as file:
+            file.write("nothing of ours")
+        done = program.run("record", "gather", "-o", f"{self.parent.name}/damaged", self.parts[0], broken)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("damaged: 1", done.stdout)
+        self.assertIn("other.heddle", done.stdout)
+
+    def test_mistakes_leave_nothing_behind(self):
+        before = sorted(os.listdir(self.parent.name))
+        for words, sign in (((self.parts[0],), "--output"), (("-o", self.job, self.parts[0]), "not empty"),
+                            (("-o", f"{self.parent.name}/new"), "parts"),
+                            (("-o", f"{self.parent.name}/new", self.parts[0], "/no/such/part"), "cannot read"),
+                            (("-o", "/no/such/place", self.parts[0]), "cannot make")):
+            done = program.run("record", "gather", *words)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertIn(sign, done.stderr)
+        self.assertEqual(sorted(os.listdir(self.parent.name)), before)
+
+    def test_a_full_disk_leaves_nothing_behind(self):
+        if os.geteuid() != 0:
+            self.skipTest("mounting a small disk needs root")
+        disk = f"{self.parent.name}/disk"
+        os.mkdir(disk)
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=100k", "tmpfs", disk], check=False).returncode != 0:
+            self.skipTest("a small disk cannot be mounted here")
+        self.addCleanup(subprocess.run, ["umount", disk], check=True)
+        done = program.run("record", "gather", "-o", f"{disk}/job", *self.parts)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("make room", done.stderr)
+        self.assertEqual(os.listdir(disk), [])
+
+    def test_a_manifest_that_is_damaged_is_made_again(self):
+        copy = f"{self.parent.name}/copy"
+        shutil.copytree(self.job, copy)
+        with open(f"{copy}/manifest.json", "w", encoding="utf-8") as file:
+            file.write('{"version": 1, "clocks": 7')
+        done = program.run("record", "info", copy, "--json")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("aligned again", done.stderr)
+        self.assertEqual(json.loads(done.stdout)["clocks"], self.info()["clocks"])
+
+
+if __name__ == "__main__":
+    unittest.main()
