@@ -59,6 +59,7 @@ class FileReader {
 Result<Topology> FileReader::read() {
   links_.host = link_table("host_link", links_.host);
   links_.between_switches = link_table("switch_link", links_.between_switches);
+  links_.core = link_table("core_link", links_.between_switches);
   if (const DocumentValue* fabric = document_.find("fabric")) {
     TableReader table(*fabric, errors_);
     topology_ = read_fabric(table, links_);
@@ -85,12 +86,13 @@ Result<Topology> FileReader::read() {
 void FileReader::check_keys() {
   for (const DocumentValue& item : document_.items) {
     const bool known = item.key == "version" || item.key == "fabric" || item.key == "host_link" ||
-                       item.key == "switch_link" || item.key == "host" || item.key == "switch" ||
-                       item.key == "link" || item.key == "override" || item.key == "fault";
+                       item.key == "switch_link" || item.key == "core_link" || item.key == "host" ||
+                       item.key == "switch" || item.key == "link" || item.key == "override" ||
+                       item.key == "fault";
     if (known) continue;
     errors_.add(item.line, "the key '" + item.key + "' is not known",
-                "known here: version, fabric, host_link, switch_link, host, switch, link, "
-                "override, fault");
+                "known here: version, fabric, host_link, switch_link, core_link, host, switch, "
+                "link, override, fault");
   }
 }
 
@@ -184,23 +186,6 @@ void FileReader::read_overrides() {
   });
 }
 
-Result<void> check_version(const DocumentValue& document, const std::string& name) {
-  const DocumentValue* version = document.find("version");
-  if (version == nullptr) {
-    return fail(ErrorCode::kInvalid, "cannot use " + name, "the key 'version' is missing",
-                "write version = 1 at its top");
-  }
-  if (version->kind == DocumentKind::kInteger &&
-      version->integer == static_cast<int64_t>(kTopologyFileVersion)) {
-    return {};
-  }
-  const std::string found =
-      version->kind == DocumentKind::kInteger ? std::to_string(version->integer) : "no number";
-  return fail(ErrorCode::kVersion, "cannot use " + name + ":" + std::to_string(version->line),
-              "the version of its schema is " + found + ", this heddle reads version 1",
-              "write it for version 1, or use a heddle that reads it");
-}
-
 }  // namespace
 
 Result<Topology> read_topology_file(const std::string& path) {
@@ -212,7 +197,7 @@ Result<Topology> read_topology_file(const std::string& path) {
 Result<Topology> parse_topology(std::string_view text, const std::string& name) {
   const Result<DocumentValue> document = parse_document(text, name);
   if (!document) return fail(document.error());
-  if (Result<void> version = check_version(*document, name); !version) {
+  if (Result<void> version = check_version(*document, name, kTopologyFileVersion); !version) {
     return fail(version.error());
   }
   return FileReader(*document, name).read();

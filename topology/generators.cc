@@ -25,8 +25,8 @@ void add_switches(Topology& topology, const std::string& tier, uint32_t count, R
   }
 }
 
-void add_link(Topology& topology, Node a, Node b, const LinkShape& shape) {
-  topology.links.push_back({a, b, shape, {}, {}});
+void add_link(Topology& topology, Node a, Node b, const LinkShape& shape, uint32_t bundle = 1) {
+  for (uint32_t i = 0; i < bundle; ++i) topology.links.push_back({a, b, shape, {}, {}});
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ Topology leaf_spine(const LeafSpineShape& shape) {
   CHECK(shape.leaves > 0 && shape.spines > 0 && shape.hosts_per_leaf > 0);
   const uint32_t nics = shape.nics_per_host;
   const uint32_t leaves_a_group = shape.rails ? nics : 1;
-  CHECK(nics > 0 && shape.leaves % leaves_a_group == 0);
+  CHECK(nics > 0 && shape.leaves % leaves_a_group == 0 && shape.bundle > 0);
   Topology topology;
   Random seeds(shape.hash_seed);
   add_switches(topology, "leaf", shape.leaves, seeds);
@@ -71,7 +71,8 @@ Topology leaf_spine(const LeafSpineShape& shape) {
   }
   for (uint32_t leaf = 0; leaf < shape.leaves; ++leaf) {
     for (uint32_t spine = 0; spine < shape.spines; ++spine) {
-      add_link(topology, switch_node(leaf), switch_node(shape.leaves + spine), shape.spine_link);
+      add_link(topology, switch_node(leaf), switch_node(shape.leaves + spine), shape.spine_link,
+               shape.bundle);
     }
   }
   return topology;
@@ -81,12 +82,13 @@ uint32_t leaf_spine_link(const LeafSpineShape& shape, uint32_t leaf, uint32_t sp
   CHECK(leaf < shape.leaves && spine < shape.spines);
   const uint32_t leaves_a_group = shape.rails ? shape.nics_per_host : 1;
   const uint32_t hosts = shape.leaves / leaves_a_group * shape.hosts_per_leaf;
-  return hosts * shape.nics_per_host + leaf * shape.spines + spine;
+  return hosts * shape.nics_per_host + (leaf * shape.spines + spine) * shape.bundle;
 }
 
 Topology fat_tree(const FatTreeShape& shape) {
   CHECK(shape.pods > 0 && shape.leaves_per_pod > 0 && shape.spines_per_pod > 0);
   CHECK(shape.cores_per_spine > 0 && shape.hosts_per_leaf > 0 && shape.nics_per_host > 0);
+  CHECK(shape.leaf_bundle > 0 && shape.core_bundle > 0);
   const uint32_t leaves = shape.pods * shape.leaves_per_pod;
   const uint32_t spines = shape.pods * shape.spines_per_pod;
   Topology topology;
@@ -102,14 +104,15 @@ Topology fat_tree(const FatTreeShape& shape) {
   for (uint32_t leaf = 0; leaf < leaves; ++leaf) {
     for (uint32_t i = 0; i < shape.spines_per_pod; ++i) {
       const uint32_t spine = leaf / shape.leaves_per_pod * shape.spines_per_pod + i;
-      add_link(topology, switch_node(leaf), switch_node(leaves + spine), shape.switch_link);
+      add_link(topology, switch_node(leaf), switch_node(leaves + spine), shape.switch_link,
+               shape.leaf_bundle);
     }
   }
   for (uint32_t spine = 0; spine < spines; ++spine) {
     for (uint32_t i = 0; i < shape.cores_per_spine; ++i) {
       const uint32_t core = spine % shape.spines_per_pod * shape.cores_per_spine + i;
       add_link(topology, switch_node(leaves + spine), switch_node(leaves + spines + core),
-               shape.switch_link);
+               shape.core_link, shape.core_bundle);
     }
   }
   return topology;

@@ -22,17 +22,18 @@ struct LeafSpineShape {
   LinkShape spine_link;
   uint64_t hash_seed = 1;  // every switch gets a seed of its own from it
   uint32_t nics_per_host = 1;
-  bool rails = false;  // a host's NICs are on as many leaves, NIC i of all of them on the same one
+  bool rails = false;   // a host's NICs are on as many leaves, NIC i of all of them on the same one
+  uint32_t bundle = 1;  // cables between a leaf and a spine
 };
 
 // Switches 0 to leaves - 1 are the leaves, the rest the spines. NIC i of host h has index
 // h * nics_per_host + i, and link number n is NIC n's (NIC at end a), on leaf h / hosts_per_leaf;
-// then come the links of leaf 0 to each spine (leaf at end a), of leaf 1, and so on. With rails the
-// leaves are a multiple of nics_per_host: host h's NIC i is on leaf
-// h / (hosts_per_leaf) * nics_per_host + i.
+// then come the links of leaf 0 to each spine (leaf at end a; those of a bundle in a row), of leaf
+// 1, and so on. With rails the leaves are a multiple of nics_per_host: host h's NIC i is on leaf h
+// / (hosts_per_leaf) * nics_per_host + i.
 Topology leaf_spine(const LeafSpineShape& shape);
 
-// Index of the link between a leaf and a spine of leaf_spine().
+// Index of the (first) link between a leaf and a spine of leaf_spine().
 uint32_t leaf_spine_link(const LeafSpineShape& shape, uint32_t leaf, uint32_t spine);
 
 struct FatTreeShape {
@@ -42,16 +43,19 @@ struct FatTreeShape {
   uint32_t cores_per_spine = 2;
   uint32_t hosts_per_leaf = 2;
   LinkShape host_link;
-  LinkShape switch_link;
+  LinkShape switch_link;   // between leaves and spines
+  LinkShape core_link;     // between spines and cores
   uint64_t hash_seed = 1;  // every switch gets a seed of its own from it
   uint32_t nics_per_host = 1;
+  uint32_t leaf_bundle = 1;  // cables between a leaf and a spine
+  uint32_t core_bundle = 1;  // cables between a spine and a core
 };
 
 // Three tiers (Al-Fares et al., SIGCOMM 2008): the leaves and spines of a pod are all joined;
 // spine i of every pod is joined to the same cores_per_spine cores. Switches are all leaves, then
 // all spines, then the cores. Link n is NIC n's (NIC at end a) on leaf n / (hosts_per_leaf *
 // nics_per_host); then come the links of each leaf to its spines, then of each spine to its cores,
-// always the lower tier at end a.
+// always the lower tier at end a and those of a bundle in a row.
 Topology fat_tree(const FatTreeShape& shape);
 
 }  // namespace heddle::topology

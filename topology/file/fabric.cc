@@ -35,6 +35,7 @@ Topology read_leaf_spine(TableReader& table, const FabricLinks& links) {
   shape.spines = part("spines", shape.spines);
   shape.hosts_per_leaf = part("hosts_per_leaf", shape.hosts_per_leaf);
   shape.nics_per_host = part("nics_per_host", 1);
+  shape.bundle = part("bundle", 1);
   shape.rails = table.boolean("rails", false);
   shape.hash_seed = table.integer("hash_seed", 1, 0, INT64_MAX);
   shape.host_link = links.host.shape;
@@ -45,8 +46,9 @@ Topology read_leaf_spine(TableReader& table, const FabricLinks& links) {
     return {};
   }
   const uint64_t hosts = uint64_t{shape.leaves} * shape.hosts_per_leaf;
-  if (too_large(table, hosts + shape.leaves + shape.spines,
-                hosts * shape.nics_per_host + uint64_t{shape.leaves} * shape.spines)) {
+  if (too_large(
+          table, hosts + shape.leaves + shape.spines,
+          hosts * shape.nics_per_host + uint64_t{shape.leaves} * shape.spines * shape.bundle)) {
     return {};
   }
   return leaf_spine(shape);
@@ -61,14 +63,18 @@ Topology read_fat_tree(TableReader& table, const FabricLinks& links) {
   shape.cores_per_spine = part("cores_per_spine", shape.cores_per_spine);
   shape.hosts_per_leaf = part("hosts_per_leaf", shape.hosts_per_leaf);
   shape.nics_per_host = part("nics_per_host", 1);
+  shape.leaf_bundle = part("leaf_bundle", 1);
+  shape.core_bundle = part("core_bundle", 1);
   shape.hash_seed = table.integer("hash_seed", 1, 0, INT64_MAX);
   shape.host_link = links.host.shape;
   shape.switch_link = links.between_switches.shape;
+  shape.core_link = links.core.shape;
   const uint64_t leaves = uint64_t{shape.pods} * shape.leaves_per_pod;
   const uint64_t spines = uint64_t{shape.pods} * shape.spines_per_pod;
   const uint64_t cores = uint64_t{shape.spines_per_pod} * shape.cores_per_spine;
   const uint64_t cables = leaves * shape.hosts_per_leaf * shape.nics_per_host +
-                          leaves * shape.spines_per_pod + spines * shape.cores_per_spine;
+                          leaves * shape.spines_per_pod * shape.leaf_bundle +
+                          spines * shape.cores_per_spine * shape.core_bundle;
   if (too_large(table, leaves * (1 + shape.hosts_per_leaf) + spines + cores, cables)) return {};
   return fat_tree(shape);
 }
@@ -91,7 +97,9 @@ Topology read_fabric(TableReader& table, const FabricLinks& links) {
   }
   for (Link& link : topology.links) {
     const bool host = link.a.kind == NodeKind::kNic || link.b.kind == NodeKind::kNic;
-    link.forward = link.backward = (host ? links.host : links.between_switches).faults;
+    const bool core = kind == "fat_tree" && node_name(topology, link.b).starts_with("core");
+    const LinkSettings& of_core = core ? links.core : links.between_switches;
+    link.forward = link.backward = (host ? links.host : of_core).faults;
   }
   return topology;
 }

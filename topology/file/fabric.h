@@ -11,6 +11,7 @@ namespace heddle::topology {
 struct FabricLinks {
   LinkSettings host;  // with a NIC at one end
   LinkSettings between_switches;
+  LinkSettings core;  // of a fat tree's cores
 };
 
 // Makes the fabric that the table names. What is wrong is kept in the table's errors.

@@ -29,6 +29,21 @@ void FileErrors::add(int line, std::string why, std::string todo) {
   first_ = Error{ErrorCode::kInvalid, "cannot use " + place, std::move(why), std::move(todo)};
 }
 
+Result<void> check_version(const DocumentValue& document, const std::string& file, uint64_t known) {
+  const std::string wanted = std::to_string(known);
+  const DocumentValue* version = document.find("version");
+  if (version == nullptr) {
+    return fail(ErrorCode::kInvalid, "cannot use " + file, "the key 'version' is missing",
+                "write version = " + wanted + " at its top");
+  }
+  const bool number = version->kind == DocumentKind::kInteger;
+  if (number && version->integer == static_cast<int64_t>(known)) return {};
+  const std::string found = number ? std::to_string(version->integer) : "no number";
+  return fail(ErrorCode::kVersion, "cannot use " + file + ":" + std::to_string(version->line),
+              "the version of its schema is " + found + ", this heddle reads version " + wanted,
+              "write it for version " + wanted + ", or use a heddle that reads it");
+}
+
 TableReader::TableReader(const DocumentValue& table, FileErrors& errors)
     : table_(table), errors_(errors) {
   if (table.kind == DocumentKind::kTable) return;
@@ -119,6 +134,21 @@ std::optional<std::pair<std::string, std::string>> TableReader::pair(std::string
   }
   wrong(key, quoted(key) + " is not two names", todo);
   return std::nullopt;
+}
+
+std::optional<std::vector<std::string>> TableReader::names(std::string_view key,
+                                                           const std::string& todo) {
+  const DocumentValue* value = take(key, DocumentKind::kArray, todo);
+  if (value == nullptr) return std::nullopt;
+  std::vector<std::string> names;
+  for (const DocumentValue& item : value->items) {
+    if (item.kind != DocumentKind::kText) {
+      wrong(key, quoted(key) + " has something that is no name", todo);
+      return std::nullopt;
+    }
+    names.push_back(item.text);
+  }
+  return names;
 }
 
 std::string TableReader::name(std::string_view key) {

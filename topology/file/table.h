@@ -29,6 +29,10 @@ class FileErrors {
   std::optional<Error> first_;
 };
 
+// Errors: kInvalid where the file does not say its schema's version, kVersion where that is not
+// `known`.
+Result<void> check_version(const DocumentValue& document, const std::string& file, uint64_t known);
+
 class TableReader {
  public:
   // Both must outlive the reader. What is no table is an error.
@@ -48,6 +52,8 @@ class TableReader {
   uint32_t share_per_million(std::string_view key, uint32_t fallback);
   // Two names; nothing where they are missing or wrong.
   std::optional<std::pair<std::string, std::string>> pair(std::string_view key);
+  // Names in a list; nothing where the key is missing or wrong.
+  std::optional<std::vector<std::string>> names(std::string_view key, const std::string& todo);
   // A name of a host or switch: 1 to 15 letters, digits, '-' and '_', a letter first.
   std::string name(std::string_view key);
 
