@@ -1,0 +1,56 @@
+// Workload: which host sends how much to which other, and what lets each begin, as plain data.
+// Simulations start from it; workload_file.h and htsim_matrix.h read it from files,
+// workload_patterns.h makes common ones.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/nanos.h"
+#include "base/result.h"
+#include "base/units.h"
+#include "topology/topology.h"
+
+namespace heddle::topology {
+
+inline constexpr uint32_t kNoTrigger = UINT32_MAX;
+// The largest flow: one message.
+inline constexpr uint64_t kMaxFlowBytes = uint64_t{1} << 30;
+// Flows from one host to one other.
+inline constexpr uint32_t kMaxFlowsOfPair = 65'535;
+
+// What ends of flows set off. A flow that waits for one begins the moment it fires.
+enum class TriggerKind : uint8_t {
+  kOnce,     // the first end starts all that wait for it
+  kEach,     // every end starts one more of them, in their order
+  kBarrier,  // so many ends as `count` says start all of them
+};
+
+struct Trigger {
+  TriggerKind kind = TriggerKind::kOnce;
+  uint32_t count = 1;  // kBarrier
+};
+
+struct Flow {
+  uint64_t id = 0;    // what it is called in results; each its own
+  uint32_t from = 0;  // hosts
+  uint32_t to = 0;
+  Bytes bytes;
+  Nanos start;                      // since all connections are there, where it waits for nothing
+  uint32_t waits_for = kNoTrigger;  // begins when this fires
+  uint32_t when_sent = kNoTrigger;  // its sender's end counts for this one
+  uint32_t when_received = kNoTrigger;  // and its receiver's for this
+};
+
+struct Workload {
+  std::vector<Flow> flows;
+  std::vector<Trigger> triggers;
+  std::vector<uint32_t> failed_links;  // of the topology: down from the start
+};
+
+// Errors: kInvalid, naming the first thing that makes no sense: no flow, a host or trigger that is
+// not there, a host that sends to itself, an id that two flows have, a size of 0 or above
+// kMaxFlowBytes, more than kMaxFlowsOfPair between two hosts.
+Result<void> validate(const Workload& workload, const Topology& topology);
+
+}  // namespace heddle::topology
