@@ -87,6 +87,10 @@ class Network {
   bool may_send(NicId nic, Port& sender);
   // Sends it from packet.from_nic.
   void send(PacketId packet);
+  // The link that leaves a NIC.
+  const topology::LinkShape& egress_shape(NicId nic) const {
+    return links_[routes_.egress(nic)].shape();
+  }
   // The largest datagram that the NIC's own link passes.
   uint32_t max_datagram_bytes(NicId nic) const;
   void count(Fate fate, uint64_t trace_detail);

@@ -1,0 +1,100 @@
+// The program of one host: see flow_host.h.
+#include "simulator/flow_host.h"
+
+#include "base/check.h"
+
+namespace heddle::simulator {
+
+using transport::Completion;
+using transport::Direction;
+using transport::Notice;
+using transport::NoticeKind;
+
+FlowHost::FlowHost(FlowRun& run, uint32_t host, TransportProcess& process)
+    : run_(run), host_(host), process_(process) {
+  process.set_program(this);
+}
+
+void FlowHost::connect(uint32_t to, const transport::Address& address) {
+  Peer& peer = sends_.at(to);
+  const auto made = process_.endpoint().post_connect(process_.now(), address, {});
+  CHECK(made.has_value());
+  peer.connection = *made;
+  sends_to_[peer.connection] = to;
+  process_.poke();
+}
+
+bool FlowHost::start(uint32_t flow, uint16_t channel) {
+  const Peer& peer = sends_.at(run_.workload().flows[flow].to);
+  if (!peer.open) return false;
+  const transport::RegionId region = run_.region_sent(flow);
+  const transport::Payload payload{region, 0, run_.workload().flows[flow].bytes.count};
+  const auto posted =
+      process_.endpoint().post_send(process_.now(), peer.connection, channel, payload, flow);
+  if (posted) process_.poke();
+  return posted.has_value();
+}
+
+bool FlowHost::handle_turn(TransportProcess& process) {
+  Notice notice;
+  while (process.endpoint().poll_notice(notice)) take(notice);
+  Completion completion;
+  while (process.endpoint().poll_completion(completion)) take(completion);
+  return false;  // what was posted has asked for a turn
+}
+
+void FlowHost::take(const Notice& notice) {
+  const auto sends_to = sends_to_.find(notice.connection);
+  if (notice.kind == NoticeKind::kAccepted) {
+    const uint32_t from = process_.network().topology().nics[nic_of(notice.peer)].host;
+    Peer& peer = receives_.at(from);
+    peer.connection = notice.connection;
+    peer.open = true;
+    post_receives(peer);
+  } else if (sends_to != sends_to_.end()) {
+    Peer& peer = sends_.at(sends_to->second);
+    const bool was_open = peer.open;
+    peer.open = notice.kind == NoticeKind::kOpened;
+    if (peer.open) run_.on_opened(host_, sends_to->second);
+    if (!peer.open && !was_open) run_.on_refused(host_, sends_to->second, notice.error.code);
+  }
+}
+
+void FlowHost::post_receives(Peer& peer) {
+  for (size_t i = 0; i < peer.flows.size(); ++i) {
+    const uint32_t flow = peer.flows[i];
+    const transport::Payload buffer{run_.region_received(flow), 0,
+                                    run_.workload().flows[flow].bytes.count};
+    const auto posted = process_.endpoint().post_receive(
+        process_.now(), peer.connection, static_cast<transport::ChannelId>(i), buffer, flow);
+    CHECK(posted.has_value());
+  }
+  process_.poke();
+}
+
+void FlowHost::take(const Completion& completion) {
+  const auto flow = static_cast<uint32_t>(completion.operation);
+  if (completion.direction == Direction::kSend) {
+    run_.on_sent(flow, completion.ok, completion.error);
+  } else {
+    run_.on_received(flow, completion.ok, completion.error);
+  }
+}
+
+void FlowHost::add_statistics(transport::ConnectionStatistics& sum) {
+  for (const auto& [to, peer] : sends_) {
+    const transport::ConnectionStatistics* of = process_.endpoint().statistics(peer.connection);
+    if (of == nullptr) continue;
+    sum.payload_bytes_sent += of->payload_bytes_sent;
+    sum.payload_bytes_repeated += of->payload_bytes_repeated;
+    sum.payload_bytes_acked += of->payload_bytes_acked;
+    sum.segments_sent += of->segments_sent;
+    sum.segments_repeated += of->segments_repeated;
+    sum.segments_repeated_spuriously += of->segments_repeated_spuriously;
+    sum.acks_received += of->acks_received;
+    sum.congestion_marks += of->congestion_marks;
+    sum.segment_bytes = std::max(sum.segment_bytes, of->segment_bytes);
+  }
+}
+
+}  // namespace heddle::simulator

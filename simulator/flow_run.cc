@@ -1,0 +1,288 @@
+// The flows of a workload over a simulated fabric: opening, the script, and what ends of flows set
+// off.
+#include "simulator/flow_run.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/check.h"
+#include "simulator/flow_host.h"
+
+namespace heddle::simulator {
+
+using topology::Flow;
+using topology::kNoTrigger;
+using topology::TriggerKind;
+
+namespace {
+
+BitsPerSec rate_of_nics(const Network& network, const std::vector<NicId>& nics) {
+  BitsPerSec sum;
+  for (const NicId nic : nics) sum.count += network.egress_shape(nic).rate.count;
+  return sum;
+}
+
+// Its faults and pauses happen when the workload begins, so the network does not have them.
+topology::Topology without_changes(const topology::Topology& topology) {
+  topology::Topology quiet = topology;
+  quiet.changes.clear();
+  quiet.host_changes.clear();
+  return quiet;
+}
+
+template <typename Change>
+std::vector<Change> by_time(std::vector<Change> changes) {
+  std::stable_sort(changes.begin(), changes.end(),
+                   [](const Change& a, const Change& b) { return a.at < b.at; });
+  return changes;
+}
+
+}  // namespace
+
+FlowRun::FlowRun(const topology::Topology& topology, const topology::Workload& workload,
+                 const FlowRunOptions& options)
+    : workload_(workload),
+      options_(options),
+      changes_(by_time(topology.changes)),
+      host_changes_(by_time(topology.host_changes)),
+      world_({.topology = without_changes(topology), .network = {}, .changes = {}}, options.seed),
+      network_(world_.network()),
+      hosts_(topology.hosts.size()),
+      flows_(workload.flows.size()),
+      outcomes_(workload.flows.size()),
+      fuses_(workload.triggers.size()),
+      zero_(world_.now()),
+      agent_(network_.add_agent(*this)) {
+  CHECK(topology::validate(workload, topology).has_value());
+  for (const uint32_t link : workload_.failed_links) {
+    network_.apply({.link = link, .kind = topology::LinkChangeKind::kDown});
+    network_.apply({.link = link, .kind = topology::LinkChangeKind::kNotice});
+  }
+  for (uint32_t i = 0; i < workload_.flows.size(); ++i) {
+    const Flow& flow = workload_.flows[i];
+    if (flow.waits_for == kNoTrigger) {
+      by_start_.push_back(i);
+    } else {
+      fuses_[flow.waits_for].waiting.push_back(i);
+    }
+  }
+  std::stable_sort(by_start_.begin(), by_start_.end(), [this](uint32_t a, uint32_t b) {
+    return workload_.flows[a].start < workload_.flows[b].start;
+  });
+  for (size_t i = 0; i < fuses_.size(); ++i) {
+    const topology::Trigger& trigger = workload_.triggers[i];
+    fuses_[i].ends = trigger.kind == TriggerKind::kBarrier ? trigger.count : 1;
+    std::reverse(fuses_[i].waiting.begin(), fuses_[i].waiting.end());
+  }
+  add_hosts();
+  connect();
+}
+
+FlowRun::~FlowRun() { network_.remove_agent(agent_); }
+
+// Flows are put in order of their connections to find those; their own order stays that of the
+// workload.
+void FlowRun::add_hosts() {
+  std::vector<uint32_t> order(workload_.flows.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto ends = [this](uint32_t i) {
+    return std::pair{workload_.flows[i].from, workload_.flows[i].to};
+  };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](uint32_t a, uint32_t b) { return ends(a) < ends(b); });
+  std::vector<uint32_t> peers(hosts_.size());
+  uint16_t channel = 0;
+  for (const uint32_t i : order) {
+    const auto [from, to] = ends(i);
+    if (connections_.empty() ||
+        std::pair{connections_.back().from, connections_.back().to} != ends(i)) {
+      connections_.push_back({.from = from, .to = to});
+      ++peers[from];
+      ++peers[to];
+      channel = 0;
+    }
+    flows_[i].connection = static_cast<uint32_t>(connections_.size() - 1);
+    flows_[i].channel = channel++;
+  }
+  std::vector<std::vector<NicId>> nics(hosts_.size());
+  for (NicId nic = 0; nic < network_.topology().nics.size(); ++nic) {
+    nics[network_.topology().nics[nic].host].push_back(nic);
+  }
+  for (uint32_t host = 0; host < hosts_.size(); ++host) {
+    if (peers[host] > 0) add_process(host, nics, peers[host]);
+  }
+  for (const uint32_t i : order) {
+    const auto [from, to] = ends(i);
+    FlowHost& sender = *hosts_[from];
+    FlowHost& receiver = *hosts_[to];
+    sender.will_send(i, to);
+    receiver.will_receive(i, from);
+    const uint64_t bytes = workload_.flows[i].bytes.count;
+    flows_[i].sent = sender.process().register_virtual(2 * uint64_t{i}, bytes);
+    flows_[i].received = receiver.process().register_virtual(2 * uint64_t{i} + 1, bytes);
+  }
+}
+
+void FlowRun::add_process(uint32_t host, const std::vector<std::vector<NicId>>& nics,
+                          uint32_t peers) {
+  TransportProcessOptions options;
+  options.process.turn_time = options_.turn_time;
+  options.process.datapath.nic = nics[host].front();
+  options.process.datapath.further_nics.assign(nics[host].begin() + 1, nics[host].end());
+  options.process.datapath.max_paths = 256;
+  options.process.datapath.receive_capacity = options_.receive_capacity;
+  options.transport.accept = true;
+  options.transport.max_paths = std::max<uint16_t>(options_.paths, 1);
+  options.transport.default_paths = options_.paths;
+  options.transport.congestion = options_.congestion;
+  options.transport.selector = options_.selector;
+  if (options_.tells_receive_rate) {
+    options.transport.receive_rate = rate_of_nics(network_, nics[host]);
+  }
+  options.transport.max_connections = peers;
+  options.transport.max_channels = topology::kMaxFlowsOfPair;
+  options.transport.max_posted = topology::kMaxFlowsOfPair;
+  hosts_[host] = std::make_unique<FlowHost>(*this, host, world_.add(options));
+}
+
+void FlowRun::connect() {
+  unopened_ = connections_.size();
+  for (const Connection& each : connections_) {
+    hosts_[each.from]->connect(each.to, hosts_[each.to]->process().address());
+  }
+}
+
+bool FlowRun::advance(Nanos until, uint64_t events) {
+  for (uint64_t i = 0; i < events; ++i) {
+    if (ended_ == outcomes_.size()) return false;
+    const Nanos end = opening_ || until == Nanos::never() ? Nanos::never() : zero_ + until;
+    if (network_.next_event_at() > end) network_.run_until(end);
+    if (!opening_ && network_.now() >= end) return false;
+    if (!network_.step()) return false;
+  }
+  return true;
+}
+
+void FlowRun::on_opened(uint32_t from, uint32_t to) {
+  const auto found = std::lower_bound(connections_.begin(), connections_.end(), std::pair{from, to},
+                                      [](const Connection& a, const auto& b) {
+                                        return std::pair{a.from, a.to} < b;
+                                      });
+  found->handshake = world_.now() - zero_;
+  if (--unopened_ == 0) begin();
+}
+
+void FlowRun::on_refused(uint32_t from, uint32_t to, ErrorCode error) {
+  on_opened(from, to);
+  for (Connection& each : connections_) {
+    if (each.from == from && each.to == to) each.error = error;
+  }
+}
+
+// Grants have time to get where they go: the longest handshake is a round trip at least.
+void FlowRun::begin() {
+  const Nanos longest = world_.now() - zero_;
+  zero_ = world_.now() + longest;
+  opening_ = false;
+  for (size_t i = 0; i < flows_.size(); ++i) {
+    outcomes_[i].handshake = connections_[flows_[i].connection].handshake;
+  }
+  schedule_next();
+}
+
+void FlowRun::run(Nanos now) {
+  while (changed_ < changes_.size() && zero_ + changes_[changed_].at <= now) {
+    network_.apply(changes_[changed_++]);
+  }
+  change_hosts();
+  while (started_ < by_start_.size() && zero_ + workload_.flows[by_start_[started_]].start <= now) {
+    start(by_start_[started_++]);
+  }
+  schedule_next();
+}
+
+void FlowRun::change_hosts() {
+  while (hosts_changed_ < host_changes_.size() &&
+         zero_ + host_changes_[hosts_changed_].at <= world_.now()) {
+    const topology::HostChange& change = host_changes_[hosts_changed_++];
+    if (hosts_[change.host] == nullptr) continue;
+    if (change.paused) {
+      hosts_[change.host]->process().pause();
+    } else {
+      hosts_[change.host]->process().resume();
+    }
+  }
+}
+
+void FlowRun::schedule_next() {
+  Nanos next = Nanos::never();
+  const auto consider = [&](Nanos at) { next = std::min(next, zero_ + at); };
+  if (changed_ < changes_.size()) consider(changes_[changed_].at);
+  if (hosts_changed_ < host_changes_.size()) consider(host_changes_[hosts_changed_].at);
+  if (started_ < by_start_.size()) consider(workload_.flows[by_start_[started_]].start);
+  if (next != Nanos::never()) network_.schedule(agent_, next);
+}
+
+void FlowRun::start(uint32_t flow) {
+  outcomes_[flow].started = now();
+  const FlowState& state = flows_[flow];
+  if (!hosts_[workload_.flows[flow].from]->start(flow, state.channel)) {
+    fail(flow, connections_[state.connection].error);
+  }
+}
+
+void FlowRun::on_received(uint32_t flow, bool ok, ErrorCode error) {
+  if (!ok) return fail(flow, error);
+  FlowOutcome& outcome = outcomes_[flow];
+  outcome.received = now();
+  const uint64_t bytes = workload_.flows[flow].bytes.count;
+  const Content whole{flows_[flow].sent, 0, bytes};
+  if (network_.virtual_memory().read_one({flows_[flow].received, 0, bytes}) != whole) ++wrong_;
+  if (outcome.acked != Nanos::never()) ++ended_;
+  fire(workload_.flows[flow].when_received);
+}
+
+void FlowRun::on_sent(uint32_t flow, bool ok, ErrorCode error) {
+  if (!ok) return fail(flow, error);
+  FlowOutcome& outcome = outcomes_[flow];
+  outcome.acked = now();
+  if (outcome.received != Nanos::never()) ++ended_;
+  fire(workload_.flows[flow].when_sent);
+}
+
+// Both sides may tell of it. What has arrived counts, though its sender never hears.
+void FlowRun::fail(uint32_t flow, ErrorCode error) {
+  FlowOutcome& outcome = outcomes_[flow];
+  const bool over = outcome.received != Nanos::never() && outcome.acked != Nanos::never();
+  if (outcome.failed || over) return;
+  outcome.failed = true;
+  outcome.error = error;
+  ++ended_;
+}
+
+void FlowRun::fire(uint32_t trigger) {
+  if (trigger == kNoTrigger) return;
+  Fuse& fuse = fuses_[trigger];
+  if (fuse.ends > 1) {
+    --fuse.ends;
+    return;
+  }
+  const bool one = workload_.triggers[trigger].kind == TriggerKind::kEach;
+  while (!fuse.waiting.empty()) {
+    const uint32_t flow = fuse.waiting.back();
+    fuse.waiting.pop_back();
+    start(flow);
+    if (one) return;
+  }
+}
+
+transport::ConnectionStatistics FlowRun::totals() const {
+  transport::ConnectionStatistics sum;
+  for (const std::unique_ptr<FlowHost>& host : hosts_) {
+    if (host != nullptr) host->add_statistics(sum);
+  }
+  return sum;
+}
+
+}  // namespace heddle::simulator

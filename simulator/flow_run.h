@@ -1,0 +1,129 @@
+// FlowRun: the flows of a workload over a simulated fabric. Every host that has a part in it is a
+// process with the production transport and driver; a host has one connection to each that it
+// sends to, and each flow is one message on a channel of its own. First all connections are opened;
+// then time 0 of the workload and of the topology's faults begins.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "simulator/world.h"
+#include "topology/workload.h"
+
+namespace heddle::simulator {
+
+struct FlowRunOptions {
+  uint64_t seed = 1;
+  std::string congestion = "cubic";
+  std::string selector = "reps";
+  uint16_t paths = 16;  // of a connection, 1 to 256
+  // Hosts are told the rate of their own NICs, for credits; else they measure it.
+  bool tells_receive_rate = true;
+  Bytes receive_capacity = mebibytes(4);  // of each host's socket
+  Nanos turn_time = nanos(500);           // of a host's CPU, for each turn of its driver
+};
+
+// What became of a flow; times count from time 0, never() is: not so far.
+struct FlowOutcome {
+  Nanos started = Nanos::never();
+  Nanos received = Nanos::never();       // its last byte is where it belongs
+  Nanos acked = Nanos::never();          // and its sender knows
+  Nanos handshake;                       // of its connection, until it was open
+  bool failed = false;                   // it never will end
+  ErrorCode error = ErrorCode::kSystem;  // where it failed
+};
+
+class FlowHost;
+
+class FlowRun : private Agent {
+ public:
+  // CHECKs that the workload is valid on the topology and the options make sense.
+  FlowRun(const topology::Topology& topology, const topology::Workload& workload,
+          const FlowRunOptions& options);
+  ~FlowRun() override;
+  FlowRun(const FlowRun&) = delete;
+  FlowRun& operator=(const FlowRun&) = delete;
+
+  // Handles at most `events` events. False: every flow has ended, or time `until` is reached.
+  bool advance(Nanos until, uint64_t events);
+
+  bool opening() const { return opening_; }
+  // Since time 0; zero while connections are opened.
+  Nanos now() const { return opening_ ? Nanos{} : world_.now() - zero_; }
+  uint64_t ended() const { return ended_; }  // flows that arrived or failed
+  // Flows whose bytes arrived other than they were sent.
+  uint64_t wrong() const { return wrong_; }
+  const topology::Workload& workload() const { return workload_; }
+  std::span<const FlowOutcome> outcomes() const { return outcomes_; }
+  // Counters of all senders together.
+  transport::ConnectionStatistics totals() const;
+  const Network& network() const { return network_; }
+
+ private:
+  friend class FlowHost;
+
+  void add_hosts();
+  void add_process(uint32_t host, const std::vector<std::vector<NicId>>& nics, uint32_t peers);
+  void connect();
+  void begin();
+  void run(Nanos now) override;
+  void schedule_next();
+  void change_hosts();
+
+  // What hosts ask and tell.
+  transport::RegionId region_sent(uint32_t flow) const { return flows_[flow].sent; }
+  transport::RegionId region_received(uint32_t flow) const { return flows_[flow].received; }
+  void on_opened(uint32_t from, uint32_t to);
+  void on_refused(uint32_t from, uint32_t to, ErrorCode error);
+  void on_received(uint32_t flow, bool ok, ErrorCode error);
+  void on_sent(uint32_t flow, bool ok, ErrorCode error);
+
+  void start(uint32_t flow);
+  void fail(uint32_t flow, ErrorCode error);
+  void fire(uint32_t trigger);
+
+  struct FlowState {
+    transport::RegionId sent = transport::kNoRegion;
+    transport::RegionId received = transport::kNoRegion;
+    uint32_t connection = 0;  // into connections_
+    uint16_t channel = 0;
+  };
+  struct Connection {
+    uint32_t from = 0;
+    uint32_t to = 0;
+    Nanos handshake;
+    ErrorCode error = ErrorCode::kSystem;  // where it was refused
+  };
+  // What is left of a trigger: it fires after so many ends.
+  struct Fuse {
+    uint32_t ends = 1;
+    std::vector<uint32_t> waiting;  // flows, the next at the back
+  };
+
+  topology::Workload workload_;
+  FlowRunOptions options_;
+  std::vector<topology::LinkChange> changes_;  // of the topology, by time, and so below
+  std::vector<topology::HostChange> host_changes_;
+  World world_;
+  Network& network_;
+  std::vector<std::unique_ptr<FlowHost>> hosts_;  // null: has no part
+  std::vector<Connection> connections_;           // by sender and receiver
+  std::vector<FlowState> flows_;
+  std::vector<FlowOutcome> outcomes_;
+  std::vector<Fuse> fuses_;         // of each trigger
+  std::vector<uint32_t> by_start_;  // flows that wait for no trigger
+  size_t started_ = 0;              // of by_start_
+  size_t changed_ = 0;              // of changes_
+  size_t hosts_changed_ = 0;        // of host_changes_
+  uint64_t unopened_ = 0;           // connections
+  uint64_t ended_ = 0;
+  uint64_t wrong_ = 0;
+  bool opening_ = true;
+  Nanos zero_;
+  AgentId agent_;
+};
+
+}  // namespace heddle::simulator

@@ -1,0 +1,180 @@
+// Flows of workloads over simulated fabrics: how long they take beside what the links allow, what
+// starts what, faults, and that one seed has one history.
+#include "simulator/flow_run.h"
+
+#include <gtest/gtest.h>
+
+#include "topology/generators.h"
+#include "topology/names.h"
+#include "topology/workload_patterns.h"
+
+namespace heddle::simulator {
+namespace {
+
+using topology::Flow;
+using topology::TriggerKind;
+using topology::Workload;
+
+constexpr topology::LinkShape kLink{.rate = gigabits_per_s(100), .mtu_bytes = 4'154};
+
+topology::Topology fabric() {
+  return topology::leaf_spine(
+      {.leaves = 4, .spines = 4, .hosts_per_leaf = 4, .host_link = kLink, .spine_link = kLink});
+}
+
+std::vector<uint32_t> hosts(uint32_t count) {
+  std::vector<uint32_t> all(count);
+  for (uint32_t i = 0; i < count; ++i) all[i] = i;
+  return all;
+}
+
+Workload permutation(uint64_t seed = 1) {
+  Workload workload;
+  Random random(seed);
+  add_permutation(workload, hosts(16), {.bytes = {2'000'000}}, random);
+  return workload;
+}
+
+void finish(FlowRun& run, Nanos until = seconds(1)) {
+  while (run.advance(until, 100'000)) {
+  }
+}
+
+Nanos took(const FlowRun& run, size_t flow) {
+  return run.outcomes()[flow].received - run.outcomes()[flow].started;
+}
+
+// 2 MB in segments of 4,086 bytes, each 4,192 on the wire, last 164.2 us at 100 Gb/s.
+constexpr Nanos kAlone = nanos(490 * 336);
+
+TEST(FlowRunTest, AFlowAloneTakesItsLinksTime) {
+  const Workload workload{.flows = {{.id = 1, .from = 0, .to = 15, .bytes = {2'000'000}}}};
+  FlowRun run(fabric(), workload, {});
+  finish(run);
+  EXPECT_EQ(run.ended(), 1u);
+  EXPECT_EQ(run.wrong(), 0u);
+  EXPECT_GE(took(run, 0), kAlone + micros(4)) << "four hops of 1 us";
+  EXPECT_LE(took(run, 0), kAlone + micros(60)) << "slow start and the last acknowledgement";
+  EXPECT_GT(run.outcomes()[0].handshake, micros(8)) << "a round trip at least";
+  EXPECT_GT(run.outcomes()[0].acked, run.outcomes()[0].received);
+}
+
+TEST(FlowRunTest, OneSeedOneHistory) {
+  std::vector<uint64_t> histories;
+  for (const uint64_t seed : {7u, 7u, 8u}) {
+    FlowRun run(fabric(), permutation(), {.seed = seed, .paths = 8});
+    finish(run);
+    EXPECT_EQ(run.ended(), 16u);
+    histories.push_back(run.network().trace_hash());
+  }
+  EXPECT_EQ(histories[0], histories[1]);
+  EXPECT_NE(histories[0], histories[2]);
+}
+
+TEST(FlowRunTest, SteppingDoesNotChangeTheHistory) {
+  FlowRun whole(fabric(), permutation(), {});
+  finish(whole);
+  FlowRun stepped(fabric(), permutation(), {});
+  while (stepped.advance(seconds(1), 17)) {
+  }
+  EXPECT_EQ(whole.network().trace_hash(), stepped.network().trace_hash());
+}
+
+TEST(FlowRunTest, OnePathCollidesAndManyDoNot) {
+  Nanos tails[2];
+  for (const uint16_t paths : {1, 64}) {
+    FlowRun run(fabric(), permutation(), {.paths = paths});
+    finish(run);
+    Nanos& tail = tails[paths > 1];
+    for (size_t i = 0; i < 16; ++i) tail = std::max(tail, took(run, i));
+  }
+  EXPECT_GE(tails[0], 2 * kAlone) << "two flows share a link";
+  EXPECT_LE(tails[1], 2 * kAlone);
+}
+
+TEST(FlowRunTest, StartsAndTriggersSetFlowsOff) {
+  Workload workload;
+  for (uint32_t i = 0; i < 5; ++i) {
+    workload.flows.push_back({.id = i + 1, .from = i, .to = i + 5, .bytes = {100'000}});
+  }
+  workload.triggers = {{TriggerKind::kBarrier, 2}, {TriggerKind::kEach}};
+  workload.flows[0].start = micros(100);
+  workload.flows[0].when_received = workload.flows[1].when_received = 0;
+  workload.flows[2].waits_for = 0;
+  workload.flows[2].when_sent = 1;
+  workload.flows[3].waits_for = workload.flows[4].waits_for = 1;
+  FlowRun run(fabric(), workload, {});
+  finish(run, millis(10));
+  const auto outcomes = run.outcomes();
+  EXPECT_EQ(outcomes[0].started, micros(100));
+  EXPECT_EQ(outcomes[1].started, Nanos{});
+  EXPECT_EQ(outcomes[2].started, std::max(outcomes[0].received, outcomes[1].received));
+  EXPECT_EQ(outcomes[3].started, outcomes[2].acked);
+  EXPECT_EQ(outcomes[4].started, Nanos::never()) << "each end starts one";
+  EXPECT_EQ(run.ended(), 4u);
+}
+
+TEST(FlowRunTest, FlowsOfOnePairShareAConnectionAndAllArrive) {
+  Workload workload;
+  for (uint32_t i = 0; i < 200; ++i) {
+    workload.flows.push_back({.id = i + 1, .from = 0, .to = 9, .bytes = {1 + 999 * i}});
+  }
+  FlowRun run(fabric(), workload, {});
+  finish(run);
+  EXPECT_EQ(run.ended(), 200u);
+  EXPECT_EQ(run.wrong(), 0u);
+  for (const FlowOutcome& outcome : run.outcomes()) EXPECT_FALSE(outcome.failed);
+}
+
+TEST(FlowRunTest, HostsWithSeveralNicsUseThem) {
+  const topology::Topology rails = topology::leaf_spine({.leaves = 4,
+                                                         .spines = 2,
+                                                         .hosts_per_leaf = 2,
+                                                         .host_link = kLink,
+                                                         .spine_link = kLink,
+                                                         .nics_per_host = 2,
+                                                         .rails = true});
+  const Workload workload{.flows = {{.id = 1, .from = 0, .to = 3, .bytes = {8'000'000}}}};
+  FlowRun run(rails, workload, {});
+  finish(run);
+  EXPECT_LT(took(run, 0), 4 * kAlone) << "one NIC alone takes longer";
+}
+
+TEST(FlowRunTest, FaultsOfTheTopologyCountFromTheFirstFlow) {
+  topology::Topology broken = fabric();
+  for (const uint32_t link : {0u, 1u}) {
+    broken.changes.push_back({.at = micros(50), .link = link});
+  }
+  Workload workload{.flows = {{.id = 1, .from = 4, .to = 9, .bytes = {2'000'000}},
+                              {.id = 2, .from = 0, .to = 8, .bytes = {2'000'000}}}};
+  FlowRun run(broken, workload, {});
+  finish(run, seconds(20));
+  EXPECT_LE(took(run, 0), kAlone + micros(60));
+  EXPECT_TRUE(run.outcomes()[1].failed) << "its host has lost the network";
+  EXPECT_EQ(run.outcomes()[1].error, ErrorCode::kPeerDead);
+  EXPECT_EQ(run.ended(), 2u);
+}
+
+TEST(FlowRunTest, AFailedLinkIsLeftOutFromTheStart) {
+  topology::Topology topology = fabric();
+  Workload workload = permutation();
+  for (const char* spine : {"spine0", "spine1", "spine2"}) {
+    workload.failed_links.push_back(topology::find_link(topology, "leaf0", spine)->link);
+  }
+  FlowRun run(topology, workload, {.paths = 32});
+  finish(run);
+  EXPECT_EQ(run.ended(), 16u);
+  EXPECT_EQ(run.network().fates()[Fate::kLinkDown], 0u) << "no switch chose it";
+}
+
+TEST(FlowRunTest, TheTimeIsALimit) {
+  FlowRun run(fabric(), permutation(), {});
+  finish(run, micros(100));
+  EXPECT_EQ(run.now(), micros(100));
+  EXPECT_EQ(run.ended(), 0u);
+  finish(run);
+  EXPECT_EQ(run.ended(), 16u);
+}
+
+}  // namespace
+}  // namespace heddle::simulator
