@@ -20,6 +20,7 @@
 #include "apps/cli/ranks_command.h"
 #include "apps/cli/record_command.h"
 #include "apps/cli/run_command.h"
+#include "apps/cli/sim_command.h"
 #include "apps/cli/summary_command.h"
 #include "apps/cli/terminal.h"
 #include "apps/cli/timeline_command.h"
@@ -72,6 +73,7 @@ void add_commands(CLI::App& root, Invocation& invocation) {
   add_summary_command(root, invocation);
   add_timeline_command(root, invocation);
   add_ranks_command(root, invocation);
+  add_sim_command(root, invocation);
   add_lab_command(root, invocation);
   add_config_command(root, invocation);
   add_key_command(root, invocation);

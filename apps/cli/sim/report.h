@@ -1,0 +1,23 @@
+// What `heddle sim` tells of a run: as text for people, as one JSON document for programs.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "simulator/flow_run.h"
+
+namespace heddle::cli {
+
+// What the run was asked for and what it cost.
+struct SimFacts {
+  std::string topology;
+  std::string workload;
+  simulator::FlowRunOptions options;
+  double wall_s = 0;
+  bool stopped = false;  // by a signal, before all flows had ended
+};
+
+std::string sim_text(const simulator::FlowRun& run, const SimFacts& facts);
+nlohmann::json sim_document(const simulator::FlowRun& run, const SimFacts& facts);
+
+}  // namespace heddle::cli

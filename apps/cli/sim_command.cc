@@ -1,0 +1,187 @@
+// `heddle sim`: see sim_command.h.
+#include "apps/cli/sim_command.h"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "apps/cli/interrupt.h"
+#include "apps/cli/quantity.h"
+#include "apps/cli/sim/report.h"
+#include "apps/cli/terminal.h"
+#include "base/document.h"
+#include "simulator/flow_run.h"
+#include "topology/file.h"
+#include "topology/htsim_topology.h"
+#include "topology/workload_file.h"
+#include "transport/names.h"
+
+namespace heddle::cli {
+namespace {
+
+using simulator::FlowRun;
+
+constexpr const char* kExample = R"(Example:
+  heddle sim --topology fabric.toml --workload permutation.toml
+  heddle sim --topology fat_tree_1024.topo --workload perm.cm --mtu 4154 --paths 128 --json
+
+Files that end in .topo and .cm are htsim's; --mtu, --queue and --ecn-threshold say what a .topo
+does not. Flows begin when all connections are open.
+
+Exit status: 0 all flows arrived, 1 some did not or arrived changed, 2 could not run; stopped by a
+signal: 128 and its number (130 for Ctrl-C, 143 for SIGTERM).)";
+
+constexpr uint64_t kEventsAtOnce = 200'000;
+
+struct SimOptions {
+  std::string topology;
+  std::string workload;
+  simulator::FlowRunOptions run;
+  topology::HtsimLinkUse htsim;
+  std::string until;
+  std::string queue;
+  std::string ecn_threshold;
+  bool json = false;
+};
+
+Result<topology::Topology> load_topology(const SimOptions& options) {
+  if (!options.topology.ends_with(".topo")) return topology::read_topology_file(options.topology);
+  Result<std::string> text =
+      read_text_file(options.topology, "check the path of the topology file");
+  if (!text) return fail(std::move(text).error());
+  return topology::parse_htsim_topology(*text, options.topology, options.htsim);
+}
+
+Result<void> take_quantities(SimOptions& options, Nanos& until) {
+  if (!options.until.empty()) {
+    const Result<Nanos> span = parse_span(options.until);
+    if (!span) return fail(span.error());
+    until = *span;
+  }
+  const bool of_htsim = !options.queue.empty() || !options.ecn_threshold.empty();
+  if (of_htsim && !options.topology.ends_with(".topo")) {
+    return fail(ErrorCode::kInvalid, "cannot read the command line",
+                "--queue and --ecn-threshold are for htsim's .topo files",
+                "say it in the topology file");
+  }
+  if (!options.queue.empty()) {
+    const Result<Bytes> queue = parse_size(options.queue);
+    if (!queue) return fail(queue.error());
+    options.htsim.queue = *queue;
+  }
+  if (!options.ecn_threshold.empty()) {
+    const Result<Bytes> threshold = parse_size(options.ecn_threshold);
+    if (!threshold) return fail(threshold.error());
+    options.htsim.ecn_threshold = *threshold;
+  }
+  return {};
+}
+
+std::string progress_text(const FlowRun& run, double wall_s) {
+  if (run.opening()) return "opening connections";
+  const auto flows = static_cast<double>(run.outcomes().size());
+  const double part = static_cast<double>(run.ended()) / flows;
+  std::string text = fmt::format(
+      "{} simulated, {} of {} flows, {:.1f} million events a second", span_text(run.now()),
+      count_text(run.ended()), count_text(run.outcomes().size()),
+      static_cast<double>(run.network().events_handled()) * 1e-6 / std::max(wall_s, 1e-3));
+  if (part > 0.02) text += fmt::format(", about {:.0f} s left", wall_s * (1 - part) / part);
+  return text;
+}
+
+Result<int> simulate(SimOptions options) {
+  Nanos until = Nanos::never();
+  if (Result<void> taken = take_quantities(options, until); !taken) return fail(taken.error());
+  const Result<topology::Topology> topology = load_topology(options);
+  if (!topology) return fail(topology.error());
+  const Result<topology::Workload> workload =
+      topology::read_workload_file(options.workload, *topology, options.run.seed);
+  if (!workload) return fail(workload.error());
+
+  catch_interrupts();
+  const auto began = std::chrono::steady_clock::now();
+  const auto wall_s = [began] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  };
+  FlowRun run(*topology, *workload, options.run);
+  {
+    ProgressLine progress;
+    while (interrupted() == 0 && run.advance(until, kEventsAtOnce)) {
+      if (progress.visible()) progress.show(progress_text(run, wall_s()));
+    }
+  }
+  SimFacts facts{options.topology, options.workload, options.run, wall_s(), interrupted() != 0};
+  print(options.json ? sim_document(run, facts).dump(1) + "\n" : sim_text(run, facts));
+  if (interrupted() != 0) return interrupted_exit_status();
+  for (const simulator::FlowOutcome& outcome : run.outcomes()) {
+    if (outcome.received == Nanos::never()) return kFoundWrong;
+  }
+  return run.wrong() == 0 ? kDone : kFoundWrong;
+}
+
+int run_sim(const SimOptions& options) {
+  const Result<int> status = simulate(options);
+  if (status) return *status;
+  print_error(status.error());
+  return kCouldNotRun;
+}
+
+std::vector<std::string> texts(std::span<const std::string_view> names) {
+  return {names.begin(), names.end()};
+}
+
+std::string joined(std::span<const std::string_view> names) {
+  std::string text;
+  for (const std::string_view name : names) text += (text.empty() ? "" : "|") + std::string(name);
+  return text;
+}
+
+}  // namespace
+
+void add_sim_command(CLI::App& root, Invocation& invocation) {
+  CLI::App* const sim = root.add_subcommand(
+      "sim", "run a workload over a simulated fabric, with the transport that real hosts run");
+  sim->footer(kExample);
+  const auto options = std::make_shared<SimOptions>();
+  sim->add_option("--topology", options->topology, "the fabric: a topology file, or htsim's .topo")
+      ->required()
+      ->type_name("FILE");
+  sim->add_option("--workload", options->workload, "the flows: a workload file, or htsim's .cm")
+      ->required()
+      ->type_name("FILE");
+  sim->add_option("--cc", options->run.congestion, "congestion control")
+      ->type_name(joined(transport::controller_names()))
+      ->check(CLI::IsMember(texts(transport::controller_names())))
+      ->capture_default_str();
+  sim->add_option("--selector", options->run.selector, "what chooses paths")
+      ->type_name(joined(transport::selector_names()))
+      ->check(CLI::IsMember(texts(transport::selector_names())))
+      ->capture_default_str();
+  sim->add_option("--paths", options->run.paths, "paths of a connection, 1 to 256")
+      ->type_name("N")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  sim->add_option("--seed", options->run.seed, "of all random choices")
+      ->type_name("N")
+      ->capture_default_str();
+  sim->add_option("--until", options->until, "stop after so much simulated time, like 5ms")
+      ->type_name("T");
+  sim->add_option("--mtu", options->htsim.mtu_bytes, "of a .topo's links: the largest IP packet")
+      ->type_name("N")
+      ->check(CLI::Range(1'280, 65'535))
+      ->capture_default_str();
+  sim->add_option("--queue", options->queue, "of a .topo's links, each direction (default: 1MiB)")
+      ->type_name("SIZE");
+  sim->add_option("--ecn-threshold", options->ecn_threshold,
+                  "of a .topo's links: mark packets that find more waiting")
+      ->type_name("SIZE");
+  sim->add_flag("--json", options->json, "print one JSON document");
+  sim->callback(
+      [options, &invocation] { invocation.run = [options] { return run_sim(*options); }; });
+}
+
+}  // namespace heddle::cli

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""heddle sim as users run it: both kinds of files, text and JSON, limits, and errors."""
+
+import json
+import os
+import signal
+import tempfile
+import unittest
+
+import program
+
+FABRIC = """version = 1
+[fabric]
+kind = "fat_tree"
+[host_link]
+mtu = 4154
+[switch_link]
+mtu = 4154
+"""
+
+PERMUTATION = """version = 1
+[[job]]
+kind = "permutation"
+bytes = "2MB"
+"""
+
+TOPO = """Nodes 16
+Tiers 2
+Podsize 16
+Tier 0
+Downlink_speed_Gbps 100
+Radix_Down 4
+Radix_Up 4
+Downlink_Latency_ns 1000
+Tier 1
+Downlink_speed_Gbps 100
+Radix_Down 4
+Downlink_Latency_ns 1000
+"""
+
+MATRIX = """Nodes 16
+Connections 3
+Triggers 1
+0->15 id 7 start 0 size 2000000 recv_done_trigger 1
+1->14 id 8 start 5000000 size 1000
+15->2 id 9 trigger 1 size 1000
+trigger id 1 oneshot
+"""
+
+VARIES = ("wall_s",)
+
+
+def catches(pid, number):
+    with open(f"/proc/{pid}/status", encoding="ascii") as status:
+        mask = next(line.split()[1] for line in status if line.startswith("SigCgt:"))
+    return int(mask, 16) >> (number - 1) & 1
+
+
+class Sim(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        for name, text in (("fabric.toml", FABRIC), ("perm.toml", PERMUTATION), ("fabric.topo", TOPO),
+                           ("flows.cm", MATRIX)):
+            self.write(name, text)
+
+    def write(self, name, text):
+        with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def sim(self, topology, workload, *more):
+        return program.run("sim", "--topology", topology, "--workload", workload, *more, cwd=self.folder)
+
+    def document(self, *arguments):
+        done = self.sim(*arguments, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        document = json.loads(done.stdout)
+        for name in VARIES:
+            self.assertGreater(document.pop(name), 0)
+        return document
+
+    def test_every_flow_of_a_permutation_is_told(self):
+        document = self.document("fabric.toml", "perm.toml", "--paths", 32)
+        flows = document["flows"]
+        self.assertEqual(sorted(flow["id"] for flow in flows), list(range(1, 17)))
+        self.assertEqual({flow["src"] for flow in flows}, set(range(16)))
+        self.assertEqual({flow["dst"] for flow in flows}, set(range(16)))
+        self.assertEqual(max(flow["fct_us"] for flow in flows), document["tail_fct_us"])
+        for flow in flows:
+            self.assertEqual(flow["bytes"], 2_000_000)
+            self.assertEqual(flow["start_us"], 0)
+            self.assertGreater(flow["fct_us"], 2_000_000 * 8 / 100e3)  # no faster than the link
+            self.assertGreater(flow["acked_us"], flow["fct_us"])
+
+    def test_htsims_files_are_read(self):
+        document = self.document("fabric.topo", "flows.cm", "--mtu", 4154, "--queue", "145250B")
+        first, second, third = document["flows"]
+        self.assertEqual((first["id"], first["src"], first["dst"]), (7, 0, 15))
+        self.assertEqual(second["start_us"], 5)  # picoseconds there
+        self.assertEqual(third["start_us"], first["fct_us"])
+
+    def test_one_seed_one_result(self):
+        arguments = ("fabric.toml", "perm.toml", "--paths", 8, "--seed")
+        self.assertEqual(self.document(*arguments, 3), self.document(*arguments, 3))
+        self.assertNotEqual(self.document(*arguments, 3)["history"], self.document(*arguments, 4)["history"])
+
+    def test_every_congestion_control_finishes(self):
+        for name in program.controllers():
+            with self.subTest(name):
+                self.assertEqual(self.document("fabric.toml", "perm.toml", "--cc", name)["flows_arrived"], 16)
+
+    def test_text_is_for_people(self):
+        done = self.sim("fabric.toml", "perm.toml")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for part in ("16 of 16 arrived", "tail ", "median ", "goodput", "#", "events"):
+            self.assertIn(part, done.stdout)
+        self.assertLess(max(map(len, done.stdout.splitlines())), 110)
+
+    def test_a_limit_leaves_flows_under_way(self):
+        done = self.sim("fabric.toml", "perm.toml", "--until", "50us", "--json")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        document = json.loads(done.stdout)
+        self.assertEqual(document["flows_unfinished"], 16)
+        self.assertEqual(document["simulated_us"], 50)
+        self.assertIsNone(document["tail_fct_us"])
+        self.assertIsNone(document["flows"][0]["fct_us"])
+
+    def test_an_interrupt_gives_the_results_so_far(self):
+        self.write("long.toml", PERMUTATION.replace("2MB", "1GB"))
+        with program.started("sim", "--topology", "fabric.toml", "--workload", "long.toml", "--json",
+                             cwd=self.folder) as process:
+            while not catches(process.process.pid, signal.SIGINT):
+                self.assertIsNone(process.process.poll())
+            process.signal(signal.SIGINT)
+            self.assertEqual(process.wait(), 130)
+            document = json.loads("\n".join(process.lines))
+        self.assertTrue(document["stopped"])
+        self.assertEqual(document["flows_unfinished"], 16)
+
+    def test_mistakes_are_told_with_their_line(self):
+        self.write("bad.cm", MATRIX.replace("1->14", "1->99"))
+        self.write("bad.topo", TOPO.replace("Radix_Up 4", "Radix_Up 3"))
+        self.write("bad.toml", PERMUTATION.replace("permutation", "storm"))
+        for topology, workload, place in (("fabric.topo", "bad.cm", "bad.cm:5"), ("bad.topo", "flows.cm", "bad.topo:4"),
+                                          ("fabric.toml", "bad.toml", "bad.toml:3"),
+                                          ("fabric.toml", "none.toml", "none.toml"),
+                                          ("none.topo", "perm.toml", "none.topo")):
+            with self.subTest(place):
+                done = self.sim(topology, workload)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(place, done.stderr)
+                self.assertEqual(done.stdout, "")
+
+    def test_options_that_do_not_fit_are_refused(self):
+        for more in (("--paths", 300), ("--cc", "none"), ("--until", "soon"), ("--queue", "1MB"), ("--mtu", 100)):
+            with self.subTest(more):
+                done = self.sim("fabric.toml", "perm.toml", *more)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn("heddle:", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
