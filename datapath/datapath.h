@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/nanos.h"
@@ -47,6 +48,12 @@ struct RxBatch {
   size_t event_count = 0;
 };
 
+// What the system knows of a NIC.
+struct NicFacts {
+  std::string device;  // its name here; empty: not known
+  BitsPerSec rate;     // of its link, as the driver says; zero: not known
+};
+
 // What it counted that the transport cannot see.
 struct DatapathStatistics {
   uint64_t transmit_calls = 0;
@@ -69,6 +76,8 @@ class Datapath {
   // The same of each of its NICs, in the order of their numbers in bursts and runs; all have one
   // port.
   virtual std::vector<transport::Address> local_nics() const { return {local_address()}; }
+  // Of one of them.
+  virtual NicFacts nic_facts(uint8_t /*nic*/) const { return {}; }
   // The source port of what leaves on this path from this NIC: what switches hash on. 0 where there
   // is none.
   virtual uint16_t source_port(uint16_t /*path*/, uint8_t /*nic*/) const { return 0; }
@@ -80,6 +89,9 @@ class Datapath {
   // counts as taken and shows up in poll_error(). A burst that names a key leaves sealed
   // (transport/sealing.h); what has left is never sealed again.
   virtual size_t transmit(std::span<const transport::TxBurst> bursts) = 0;
+  // Segments of bursts[burst] of the latest transmit() that counted as taken and never left, the
+  // last ones of it.
+  virtual uint32_t unsent(size_t /*burst*/) const { return 0; }
 
   // Fills `batch` with what has arrived, without blocking; `prediction` may be null. Returns
   // batch.count. A batch with events only is also lent.

@@ -68,9 +68,7 @@ Result<Options> configured_options(const Config& config) {
   transport.keys = std::move(*keys);
   options.recording.directory = config.text("record");
   options.recording.most = mebibytes(static_cast<uint64_t>(config.integer("record_mebibytes")));
-  options.recording.level = config.text("record_level") == "segments"
-                                ? events::RecordLevel::kSegments
-                                : events::RecordLevel::kMessages;
+  options.recording.level = events::record_level(config.text("record_level"));
   options.drive = config.text("drive") == "thread" ? Drive::kThread : Drive::kInline;
   const std::string& spin = config.text("spin");
   options.spin = spin == "never" ? Spin::kNever : spin == "always" ? Spin::kAlways : Spin::kAuto;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "datapath/datapath.h"
+#include "engine/wire_bins.h"
 #include "transport/endpoint.h"
 #include "transport/tx_batch.h"
 
@@ -51,6 +52,7 @@ Nanos Driver::turn() {
     settle();
   }
   const bool had_output = give_output();
+  if (bins_) bins_->tell(now_);
 
   statistics_.turns_with_input += had_input;
   statistics_.turns_with_output += had_output;
@@ -84,6 +86,7 @@ bool Driver::take_input() {
 
 void Driver::handle_input() {
   for (size_t i = 0; i < input_->count; ++i) {
+    if (bins_) bins_->received(now_, input_->runs[i]);
     if (endpoint_.keyed()) {
       opener_.hand_over(now_, input_->runs[i]);
     } else {
@@ -126,6 +129,7 @@ bool Driver::give_output() {
     }
     const std::span<const transport::TxBurst> rest = output_->bursts().subspan(output_taken_);
     const size_t taken = datapath_.transmit(rest);
+    if (bins_) count_sent(rest.first(taken));
     output_taken_ += taken;
     sent += taken;
     refused_ = taken < rest.size();
@@ -136,6 +140,18 @@ bool Driver::give_output() {
     refresh_now();
   }
   return sent > 0;
+}
+
+void Driver::count_sent(std::span<const transport::TxBurst> bursts) {
+  for (size_t i = 0; i < bursts.size(); ++i) bins_->sent(now_, bursts[i], datapath_.unsent(i));
+}
+
+void Driver::count_wire(events::Sink& sink, Nanos span) {
+  bins_ = std::make_unique<WireBins>(sink, span);
+}
+
+void Driver::end_count() {
+  if (bins_) bins_->tell_all(now_);
 }
 
 void Driver::settle() {

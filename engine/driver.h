@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "base/nanos.h"
 #include "transport/payload.h"
@@ -17,7 +18,12 @@
 namespace heddle::transport {
 class Endpoint;
 class TxBatch;
+struct TxBurst;
 }  // namespace heddle::transport
+
+namespace heddle::events {
+class Sink;
+}
 
 namespace heddle::datapath {
 class Datapath;
@@ -25,6 +31,8 @@ struct RxBatch;
 }  // namespace heddle::datapath
 
 namespace heddle::engine {
+
+class WireBins;
 
 struct DriverStatistics {
   uint64_t turns = 0;
@@ -60,6 +68,11 @@ class Driver {
   // unregistered, when every operation on it has ended: nobody needs those bursts any more.
   void forget(transport::RegionId region);
 
+  // Tells `sink`, which must outlive the driver, what leaves and arrives, in bins of `span`.
+  void count_wire(events::Sink& sink, Nanos span);
+  // Tells what has not been told of that yet.
+  void end_count();
+
   // The time of the latest turn.
   Nanos last_turn_at() const { return now_; }
   const DriverStatistics& statistics() const { return statistics_; }
@@ -70,6 +83,7 @@ class Driver {
   bool take_input();
   void handle_input();
   bool give_output();
+  void count_sent(std::span<const transport::TxBurst> bursts);
   void refresh_now();
 
   transport::Endpoint& endpoint_;
@@ -85,6 +99,7 @@ class Driver {
   uint64_t closed_before_ = 0;  // connections that had closed when output_ was filled
   Nanos now_;
   DriverStatistics statistics_;
+  std::unique_ptr<WireBins> bins_;  // null: nobody wants to know
 };
 
 }  // namespace heddle::engine

@@ -35,6 +35,17 @@ transport::EndpointOptions fitted(const Options& options, const datapath::Datapa
   return fit;
 }
 
+void tell_nics(const datapath::Datapath& datapath, Nanos now, events::Recorder& recorder) {
+  const std::vector<transport::Address> nics = datapath.local_nics();
+  for (size_t i = 0; i < nics.size(); ++i) {
+    const auto nic = static_cast<uint8_t>(i);
+    const datapath::NicFacts facts = datapath.nic_facts(nic);
+    recorder.on_any(events::NicOpened{now, nic, transport::host_part(nics[i], 0),
+                                      transport::host_part(nics[i], 8), events::Text(facts.device),
+                                      facts.rate.count});
+  }
+}
+
 // One sink for both, so that what is told to none or one costs no more than before.
 events::Sink* sink_of(const Options& options, events::Recorder* recorder, events::TeeSink& both) {
   if (recorder == nullptr) return options.sink;
@@ -62,7 +73,10 @@ Endpoint::Body::Body(std::shared_ptr<datapath::Datapath> datapath,
                  options.seed != 0 ? options.seed : system_seed(), sink_),
       driver_(transport_, *datapath_),
       takeover_(datapath_->now(), options.takeover_after),
-      spin_budget_(options.spin_limit) {}
+      spin_budget_(options.spin_limit) {
+  if (sink_ == nullptr) return;
+  driver_.count_wire(*sink_, events::wire_span(options.recording.level));
+}
 
 Endpoint::Body::~Body() {
   if (eager_region_ != transport::kNoRegion) datapath_->unregister_memory(eager_region_);
@@ -190,6 +204,7 @@ Result<std::unique_ptr<Endpoint>> Endpoint::create(std::shared_ptr<datapath::Dat
     if (region != transport::kNoRegion) datapath->unregister_memory(region);
     return fail(recorder.error());
   }
+  if (*recorder) tell_nics(*datapath, datapath->now(), **recorder);
   auto body = std::make_shared<Body>(std::move(datapath), std::move(eager), region, options,
                                      std::move(*recorder));
   return std::unique_ptr<Endpoint>(new Endpoint(std::move(body)));

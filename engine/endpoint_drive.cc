@@ -66,6 +66,7 @@ void Endpoint::Body::shut_down() {
     transport_.post_abort(stamp(), connection);
   }
   turn();
+  driver_.end_count();
 }
 
 Nanos Endpoint::Body::stamp() { return std::max(driver_.last_turn_at(), datapath_->now()); }

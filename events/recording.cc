@@ -107,9 +107,29 @@ bool recorded_at(RecordLevel level, EventKind kind) {
     case EventKind::kAckReceived:
     case EventKind::kWindowChanged:
       return level >= RecordLevel::kSegments;
+    case EventKind::kMessageCompleted:
+      return level >= RecordLevel::kMessages;
+    case EventKind::kCallMade:
+    case EventKind::kCallStarted:
+    case EventKind::kCallEnded:
+    case EventKind::kWaitBegun:
+    case EventKind::kWaitEnded:
+    case EventKind::kBurstLost:
+    case EventKind::kSegmentDropped:
+      return level >= RecordLevel::kBins;
     default:
       return true;
   }
+}
+
+RecordLevel record_level(std::string_view name) {
+  if (name == "counters") return RecordLevel::kCounters;
+  if (name == "bins") return RecordLevel::kBins;
+  return name == "segments" ? RecordLevel::kSegments : RecordLevel::kMessages;
+}
+
+Nanos wire_span(RecordLevel level) {
+  return level == RecordLevel::kCounters ? seconds(1) : micros(100);
 }
 
 Result<std::shared_ptr<Recording>> Recording::create(const RecordingOptions& options) {

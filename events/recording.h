@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,10 +23,16 @@ namespace heddle::events {
 
 // How much is recorded; each level holds those before it.
 enum class RecordLevel : uint8_t {
-  kMessages,  // connections, messages, what went wrong
+  kCounters,  // connections, communicators, marks, what was on the wire in each second
+  kBins,      // calls, losses, what was on the wire in each 100 us
+  kMessages,  // messages
   kSegments,  // every burst, acknowledgement and window
 };
 bool recorded_at(RecordLevel level, EventKind kind);
+// By its name in the configuration; kMessages for a name that is none.
+RecordLevel record_level(std::string_view name);
+// How long the spans of wire_bin are.
+Nanos wire_span(RecordLevel level);
 
 struct RecordingOptions {
   std::string directory;  // made if it is missing, for its owner only
@@ -114,7 +121,8 @@ class Recorder final : public EachSink<Recorder> {
   // Without these nobody knows what the others are about, and they come first.
   static constexpr bool lasts(EventKind kind) {
     return kind == EventKind::kEndpointOpened || kind == EventKind::kConnectionOpened ||
-           kind == EventKind::kCommunicatorMade || kind == EventKind::kCommunicatorLinked;
+           kind == EventKind::kNicOpened || kind == EventKind::kCommunicatorMade ||
+           kind == EventKind::kCommunicatorLinked;
   }
 
   // A record's length without a jump.

@@ -76,9 +76,14 @@ uint8_t SimDatapath::number_of(NicId nic) const {
 size_t SimDatapath::transmit(std::span<const TxBurst> bursts) {
   ++statistics_.transmit_calls;
   has_room_ = false;
+  unsent_.clear();
   if (silent_) return bursts.size();
   for (size_t i = 0; i < bursts.size(); ++i) {
-    if (!can_be_sent(bursts[i])) continue;
+    if (!can_be_sent(bursts[i])) {
+      unsent_.resize(i + 1);
+      unsent_.back() = bursts[i].segments;
+      continue;
+    }
     if (!network_.may_send(nics_[bursts[i].nic].nic, *this)) {
       ++statistics_.transmit_refused;
       return i;

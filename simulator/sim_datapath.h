@@ -98,6 +98,9 @@ class SimDatapath final : public datapath::Datapath,
   }
   Nanos now() override { return network_.now() + options_.clock_offset; }
   size_t transmit(std::span<const transport::TxBurst> bursts) override;
+  uint32_t unsent(size_t burst) const override {
+    return burst < unsent_.size() ? unsent_[burst] : 0;
+  }
   size_t receive(datapath::RxBatch& batch, const transport::Prediction* prediction) override;
   void release(datapath::RxBatch& batch) override;
   void place(std::span<const transport::Placement> placements) override;
@@ -164,7 +167,8 @@ class SimDatapath final : public datapath::Datapath,
 
   datapath::RegionTable regions_;
   Ring<transport::NetworkError> errors_;
-  bool has_room_ = false;  // after a refusal
+  bool has_room_ = false;         // after a refusal
+  std::vector<uint32_t> unsent_;  // segments of the latest bursts, up to the last that lost any
   bool silent_ = false;
   std::atomic<bool> woken_ = false;
 

@@ -24,6 +24,8 @@ struct TxBurst {
   Address to;
   uint16_t path = 0;                   // the entropy: a source port, a queue pair
   uint8_t nic = 0;                     // of this host, that it leaves from
+  uint8_t peer_nic = 0;                // of the peer, that it goes to
+  uint32_t connection = 0;             // whose it is, by its local id; 0: an answer to a stranger
   uint16_t segments = 0;               // 1 to kMaxBurstSegments
   uint16_t header_bytes = 0;           // of each segment
   bool may_fragment = false;           // false: the packet must not be cut on its way (IP's DF)

@@ -186,9 +186,11 @@ void add_record_command(CLI::App& root, Invocation& invocation) {
   const auto options = std::make_shared<RecordOptions>();
   CLI::Option* const folder =
       command->add_option("-o,--output", options->folder, "where to keep it")->type_name("FILE");
-  command->add_option("--level", options->level, "messages, or every burst as well")
-      ->type_name("messages|segments")
-      ->check(CLI::IsMember({"messages", "segments"}))
+  command
+      ->add_option("--level", options->level,
+                   "bytes on the wire each second, each 100 us, messages too, bursts too")
+      ->type_name("counters|bins|messages|segments")
+      ->check(CLI::IsMember({"counters", "bins", "messages", "segments"}))
       ->capture_default_str();
   command->add_option("--mebibytes", options->mebibytes, "room of each process")
       ->check(CLI::Range(1, 65'536))

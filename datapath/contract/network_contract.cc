@@ -102,7 +102,9 @@ TEST_P(Contract, ATooLargeDatagramCountsAsTakenAndIsReported) {
   TxBurst burst = datagram_to(b().local_address(), header);
   burst.payload_bytes = burst.last_payload_bytes = limit + 1 - transport::kDataHeaderBytes;
   burst.region = source_at(a());
+  const uint64_t sent_before = a().statistics().datagrams_sent;
   ASSERT_EQ(a().transmit({&burst, 1}), 1u);
+  EXPECT_EQ(a().unsent(0) + a().statistics().datagrams_sent - sent_before, 1u);
   NetworkError error;
   ASSERT_TRUE(wait_for_error(*this, a(), error));
   EXPECT_EQ(error.kind, NetworkErrorKind::kTooLarge);

@@ -2,6 +2,8 @@
 #include "datapath/udp/interface.h"
 
 #include <ifaddrs.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -27,6 +29,24 @@ uint32_t mtu_of(const Socket& socket, const char* name) {
   std::strncpy(request.ifr_name, name, IFNAMSIZ - 1);
   if (ioctl(socket.descriptor(), SIOCGIFMTU, &request) != 0) return 0;
   return static_cast<uint32_t>(std::max(0, request.ifr_mtu));
+}
+
+bool ask_driver(const Socket& socket, const char* name, void* question) {
+  ifreq request{};
+  std::strncpy(request.ifr_name, name, IFNAMSIZ - 1);
+  request.ifr_data = static_cast<char*>(question);
+  return ioctl(socket.descriptor(), SIOCETHTOOL, &request) == 0;
+}
+
+BitsPerSec rate_of(const Socket& socket, const char* name) {
+  ethtool_drvinfo driver{};
+  driver.cmd = ETHTOOL_GDRVINFO;
+  if (ask_driver(socket, name, &driver) && std::string(driver.driver) == "veth") return {};
+  ethtool_cmd link{};
+  link.cmd = ETHTOOL_GSET;
+  if (!ask_driver(socket, name, &link)) return {};
+  const uint32_t megabits = ethtool_cmd_speed(&link);
+  return megabits == static_cast<uint32_t>(SPEED_UNKNOWN) ? BitsPerSec{} : megabits_per_s(megabits);
 }
 
 bool of_one_link(const Address& address) {
@@ -58,6 +78,24 @@ uint32_t interface_mtu(const Address& local) {
   }
   if (best == 0) best = loopback;
   return best == 0 ? kEthernetMtu : best;
+}
+
+NicFacts interface_facts(const Address& local) {
+  NicFacts facts;
+  ifaddrs* raw = nullptr;
+  if (is_any(local) || getifaddrs(&raw) != 0) return facts;
+  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> found(raw, &freeifaddrs);
+  for (const ifaddrs* entry = raw; entry != nullptr; entry = entry->ifa_next) {
+    if (entry->ifa_addr == nullptr || (entry->ifa_flags & IFF_LOOPBACK) != 0) continue;
+    const int family = entry->ifa_addr->sa_family;
+    if (family != AF_INET && family != AF_INET6) continue;
+    if (from_socket_address(entry->ifa_addr).host != local.host) continue;
+    const Socket socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    facts.device = entry->ifa_name;
+    facts.rate = rate_of(socket, entry->ifa_name);
+    break;
+  }
+  return facts;
 }
 
 Result<Address> local_address(const std::string& name, uint16_t port) {

@@ -102,13 +102,18 @@ Sender::~Sender() = default;
 
 size_t Sender::transmit(std::span<const TxBurst> bursts) {
   refusal_ = Refusal::kNone;
+  unsent_.clear();
   size_t taken = 0;
   for (const TxBurst& burst : bursts) {
+    gone_ = 0;
     if (send(burst) == Verdict::kRefused) {
       ++statistics_.transmit_refused;
       break;
     }
     ++taken;
+    if (gone_ == 0) continue;
+    unsent_.resize(taken);
+    unsent_.back() = gone_;
   }
   return taken;
 }
@@ -116,7 +121,10 @@ size_t Sender::transmit(std::span<const TxBurst> bursts) {
 Sender::Verdict Sender::send(const TxBurst& burst) {
   CHECK(burst.path < paths_ && burst.nic < options_.nics.size());
   CHECK(burst.segments >= 1 && burst.segments <= kMaxBurstSegments);
-  if (!prepare(burst)) return Verdict::kTaken;
+  if (!prepare(burst)) {
+    gone_ = burst.segments;
+    return Verdict::kTaken;
+  }
   const uint32_t first = partial_.segments_sent == 0 ? 0 : resume(burst);
   const bool whole = burst.segments == 1 || (options_.segments && row_bytes(burst) <= kMaxRowBytes);
   return whole && first == 0 ? send_row(burst) : send_one_by_one(burst, first);
@@ -235,6 +243,7 @@ Sender::Verdict Sender::send_row(const TxBurst& burst) {
       case Advice::kRefused:
         return Verdict::kRefused;
       case Advice::kGone:
+        gone_ = burst.segments;
         return Verdict::kTaken;
     }
   }
@@ -261,7 +270,10 @@ Sender::Verdict Sender::send_one_by_one(const TxBurst& burst, uint32_t first) {
       continue;
     }
     const Advice advice = judge(errno, burst, false, attempt++);
-    if (advice == Advice::kGone) return Verdict::kTaken;
+    if (advice == Advice::kGone) {
+      gone_ = count - sent;
+      return Verdict::kTaken;
+    }
     if (advice == Advice::kRefused) {
       remember(burst, first + sent);
       return Verdict::kRefused;

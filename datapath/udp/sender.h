@@ -48,6 +48,8 @@ class Sender {
 
   // Returns how many bursts were taken; see Datapath::transmit.
   size_t transmit(std::span<const transport::TxBurst> bursts);
+  // See Datapath::unsent.
+  uint32_t unsent(size_t burst) const { return burst < unsent_.size() ? unsent_[burst] : 0; }
 
   Refusal refusal() const { return refusal_; }
   size_t refused_socket() const { return refused_socket_; }
@@ -97,6 +99,8 @@ class Sender {
   DatapathStatistics& statistics_;
   std::unique_ptr<Scratch> scratch_;
   Partial partial_;
+  uint32_t gone_ = 0;              // segments of the burst under way that can never be sent
+  std::vector<uint32_t> unsent_;   // of the latest bursts, up to the last that lost any
   std::vector<std::byte> sealed_;  // the burst under way; nothing until one is sealed
   Refusal refusal_ = Refusal::kNone;
   size_t refused_socket_ = 0;

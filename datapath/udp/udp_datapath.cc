@@ -143,6 +143,8 @@ UdpDatapath::UdpDatapath(const UdpOptions& options, std::vector<ReceiveSocket> r
   capabilities_.receive_capacity = {buffer_bytes / kCapacityShare};
 }
 
+NicFacts UdpDatapath::nic_facts(uint8_t nic) const { return interface_facts(nics_[nic]); }
+
 uint16_t UdpDatapath::source_port(uint16_t path, uint8_t nic) const {
   return bound_port(sender_.path(path, nic).descriptor());
 }

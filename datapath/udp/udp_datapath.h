@@ -23,9 +23,11 @@ class UdpDatapath final : public Datapath {
   const Capabilities& capabilities() const override { return capabilities_; }
   transport::Address local_address() const override { return nics_.front(); }
   std::vector<transport::Address> local_nics() const override { return nics_; }
+  NicFacts nic_facts(uint8_t nic) const override;
   uint16_t source_port(uint16_t path, uint8_t nic) const override;
   Nanos now() override;
   size_t transmit(std::span<const transport::TxBurst> bursts) override;
+  uint32_t unsent(size_t burst) const override { return sender_.unsent(burst); }
   size_t receive(RxBatch& batch, const transport::Prediction* prediction) override;
   void release(RxBatch& batch) override;
   void place(std::span<const transport::Placement> placements) override;

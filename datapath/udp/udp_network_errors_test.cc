@@ -168,6 +168,7 @@ TEST_F(UdpNetworkErrorsTest, NoRouteCountsAsTakenAndIsReported) {
     for (const char* host : {"10.9.9.9", "2001:db8::1"}) {
       burst.to = *resolve(host, 4791);
       ASSERT_TRUE(ends->send(burst));
+      EXPECT_EQ(ends->a().unsent(0), 2u);
       expect_error(*ends, NetworkErrorKind::kUnreachable, burst);
     }
   });

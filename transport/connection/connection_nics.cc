@@ -64,6 +64,7 @@ void Connection::direct(TxBurst& burst) const {
   const NicPair pair = pairs_->pair_of(burst.path);
   const Address& to = pairs_->peer(pair.peer_nic);
   burst.nic = pair.nic;
+  burst.peer_nic = pair.peer_nic;
   burst.to.host = to.host;
   burst.to.scope = to.scope;
 }
@@ -110,6 +111,7 @@ void Connection::send_nic_frame(Nanos now, TxBatch& batch, FrameType type,
   TxBurst burst = single(kConnectionHeaderBytes + kNicFrameBytes, message.path, space);
   const Address& to = pairs_->peer(message.pair.peer_nic);
   burst.nic = message.pair.nic;
+  burst.peer_nic = message.pair.peer_nic;
   burst.to.host = to.host;
   burst.to.scope = to.scope;
   burst.seal = seal;

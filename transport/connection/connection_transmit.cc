@@ -72,6 +72,7 @@ ConnectionHeader Connection::header(Nanos now, PacketType type, uint16_t path,
 // A burst of one packet without payload.
 TxBurst Connection::single(size_t bytes, uint16_t path, const std::byte* packet) const {
   TxBurst burst;
+  burst.connection = id_;
   burst.to = peer_;
   burst.path = path;
   burst.segments = 1;

@@ -1,0 +1,58 @@
+// WireBins: what an endpoint puts on the wire and takes from it, counted in spans of time, by
+// connection, path and NICs. The driver tells it of every burst that left and every run that came;
+// it emits an event for what a span held once that is over.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/nanos.h"
+#include "events/events.h"
+#include "transport/rx_run.h"
+#include "transport/tx_batch.h"
+
+namespace heddle::engine {
+
+class WireBins {
+ public:
+  // Spans begin at multiples of `span` (at most 4 s) of the clock. `sink` must outlive it.
+  WireBins(events::Sink& sink, Nanos span);
+
+  // `unsent` of the burst's segments never left.
+  void sent(Nanos now, const transport::TxBurst& burst, uint32_t unsent);
+  void received(Nanos now, const transport::RxRun& run);
+
+  // Emits what the span before held if that is over.
+  void tell(Nanos now) {
+    if (used_ > 0 && now >= end_) tell_all(now);
+  }
+  // Emits what there is, over or not.
+  void tell_all(Nanos now);
+
+ private:
+  struct Slot {
+    bool taken = false;
+    events::WireBin bin;  // its time is not yet set
+  };
+  struct Amount {
+    uint64_t packets = 0;
+    uint64_t bytes = 0;
+    uint64_t payload_bytes = 0;
+  };
+  // More are told before the span is over.
+  static constexpr size_t kMostUsed = 128;
+
+  void add(Nanos now, const events::WireBin& key, const Amount& amount);
+  Slot& slot_of(const events::WireBin& key);
+
+  events::Sink& sink_;
+  const Nanos span_;
+  Nanos begin_;
+  Nanos end_;  // of the span that is counted
+  size_t used_ = 0;
+  std::array<uint16_t, kMostUsed> order_{};  // of slots, as they were taken
+  std::array<Slot, 2 * kMostUsed> slots_{};  // a hash table
+};
+
+}  // namespace heddle::engine

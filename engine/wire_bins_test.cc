@@ -1,0 +1,154 @@
+// Bins hold what left and came, once each, whatever the spans; and of a real exchange they are what
+// its datapath carried.
+#include "engine/wire_bins.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include "base/random.h"
+#include "engine/testing/endpoint_pair.h"
+#include "events/memory_sink.h"
+
+namespace heddle::engine {
+namespace {
+
+using events::WireBin;
+using transport::TxBurst;
+
+TxBurst burst_of(uint32_t connection, uint16_t path, uint16_t segments, uint32_t payload,
+                 uint32_t last) {
+  TxBurst burst;
+  burst.connection = connection;
+  burst.path = path;
+  burst.segments = segments;
+  burst.header_bytes = 40;
+  burst.payload_bytes = payload;
+  burst.last_payload_bytes = last;
+  burst.to.host[10] = burst.to.host[11] = 0xff;  // IPv4
+  return burst;
+}
+
+TEST(WireBins, HoldEveryHeader) {
+  events::MemorySink sink;
+  WireBins bins(sink, micros(100));
+  bins.sent(micros(1230), burst_of(7, 3, 4, 1000, 500), 0);
+  TxBurst six = burst_of(7, 3, 2, 0, 0);
+  six.to.host[0] = 0xfd;
+  bins.sent(micros(1299), six, 0);
+  bins.tell(micros(1299));
+  EXPECT_TRUE(sink.all<WireBin>().empty());
+  bins.tell(micros(1300));
+  const WireBin expected{.time = micros(1300),
+                         .connection = 7,
+                         .path = 3,
+                         .nic = 0,
+                         .peer_nic = 0,
+                         .direction = events::Direction::kSent,
+                         .ago = micros(100),
+                         .span_ns = 100'000,
+                         .packets = 6,
+                         .bytes = 4 * (14 + 20 + 8 + 40) + 3500 + 2 * (14 + 40 + 8 + 40),
+                         .payload_bytes = 3500};
+  EXPECT_EQ(sink.all<WireBin>(), std::vector<WireBin>{expected});
+}
+
+TEST(WireBins, WhatNeverLeftIsNotInThem) {
+  events::MemorySink sink;
+  WireBins bins(sink, micros(100));
+  bins.sent(micros(1), burst_of(7, 3, 4, 1000, 500), 4);
+  bins.tell_all(micros(2));
+  EXPECT_TRUE(sink.all<WireBin>().empty());
+  bins.sent(micros(3), burst_of(7, 3, 4, 1000, 500), 1);
+  bins.tell_all(micros(4));
+  ASSERT_EQ(sink.all<WireBin>().size(), 1u);
+  EXPECT_EQ(sink.all<WireBin>()[0].packets, 3u);
+  EXPECT_EQ(sink.all<WireBin>()[0].bytes, 3u * (82 + 1000));
+  EXPECT_EQ(sink.all<WireBin>()[0].payload_bytes, 3000u);
+}
+
+TEST(WireBins, NothingGetsLostOrCountedTwiceHoweverMuchIsCounted) {
+  events::MemorySink sink(200'000);
+  WireBins bins(sink, micros(100));
+  Random random(11);
+  using Key = std::tuple<int64_t, uint32_t, uint16_t>;  // when the span began, whose, which path
+  std::map<Key, uint64_t> counted;
+  Nanos now = micros(50);
+  for (int i = 0; i < 100'000; ++i) {
+    now = now + nanos(static_cast<int64_t>(random.below(2000)));
+    const auto connection = static_cast<uint32_t>(1 + random.below(20));
+    const auto path = static_cast<uint16_t>(random.below(30));  // more than the table holds
+    const TxBurst burst = burst_of(connection, path, 1, 0, 0);
+    bins.sent(now, burst, 0);
+    counted[{now.count / 100'000 * 100'000, connection, path}] += 82;
+  }
+  bins.tell_all(now);
+  std::map<Key, uint64_t> told;
+  Nanos latest;
+  for (const WireBin& bin : sink.all<WireBin>()) {
+    told[{(bin.time - bin.ago).count, bin.connection, bin.path}] += bin.bytes;
+    EXPECT_GE(bin.time, latest);
+    latest = bin.time;
+  }
+  EXPECT_EQ(told, counted);
+}
+
+TEST(WireBins, LargeCountsAreToldInParts) {
+  events::MemorySink sink;
+  WireBins bins(sink, seconds(1));
+  uint64_t payload = 0;
+  for (int i = 0; i < 200'000; ++i) {
+    bins.sent(micros(1), burst_of(1, 0, 64, 960, 960), 0);
+    payload += uint64_t{64} * 960;
+  }
+  bins.tell_all(micros(2));
+  ASSERT_GT(payload, uint64_t{2} << 32);
+  for (const WireBin& bin : sink.all<WireBin>()) payload -= bin.payload_bytes;
+  EXPECT_EQ(payload, 0u);
+}
+
+// What both ends tell is what the network between them carried.
+TEST(WireBins, OfAnExchangeAreWhatItsNetworkCarried) {
+  events::MemorySink client(1 << 16);
+  events::MemorySink server(1 << 16);
+  auto [client_end, server_end] = PipeDatapath::make_pair();
+  {
+    EndpointPair pair;
+    Options options;
+    options.sink = &client;
+    pair.client_end = client_end;
+    pair.client = std::move(Endpoint::create(client_end, options)).value();
+    options.sink = &server;
+    options.transport.accept = true;
+    pair.server = std::move(Endpoint::create(server_end, options)).value();
+    join(pair);
+    const std::vector<std::byte> sent = pattern(1 << 20, 3);
+    std::vector<std::byte> got(sent.size());
+    const Operation receive =
+        pair.server->receive(pair.to_client, 0, got.data(), got.size()).value();
+    const Operation send = pair.client->send(pair.to_server, 0, sent.data(), sent.size()).value();
+    EXPECT_TRUE(pair.server->wait(receive, kTestPatience).ok);
+    EXPECT_TRUE(pair.client->wait(send, kTestPatience).ok);
+  }
+  const uint64_t carried = client_end->statistics().datagrams_sent;
+  uint64_t packets = 0;
+  uint64_t payload = 0;
+  for (const WireBin& bin : client.all<WireBin>()) {
+    if (bin.direction == events::Direction::kReceived) continue;
+    packets += bin.packets;
+    payload += bin.payload_bytes;
+  }
+  EXPECT_EQ(packets, carried);
+  EXPECT_GE(payload, uint64_t{1} << 20);
+  uint64_t received = 0;
+  for (const WireBin& bin : server.all<WireBin>()) {
+    if (bin.direction == events::Direction::kReceived) received += bin.bytes;
+  }
+  EXPECT_GT(received, payload);
+}
+
+}  // namespace
+}  // namespace heddle::engine
