@@ -102,8 +102,8 @@ void look_at_balance(const Summary& summary, const Traffic& traffic, Findings& f
   uint64_t all = 0;
   for (const auto& [pair, cell] : matrix.cells) {
     if (pair.first == pair.second) continue;
-    sent[pair.first] += cell.bytes;
-    all += cell.bytes;
+    sent[pair.first] += matrix.moved(cell);
+    all += matrix.moved(cell);
   }
   if (sent.size() < 2 || all == 0) return;
   const auto most = std::max_element(sent.begin(), sent.end());
@@ -117,6 +117,7 @@ void look_at_balance(const Summary& summary, const Traffic& traffic, Findings& f
 }
 
 void look_at_formulas(const Traffic& traffic, Findings& found) {
+  if (!traffic.tells_messages) return;
   for (const MatrixPart& part : matrix_parts(traffic, MatrixRows::kRank, MatrixParts::kOperation)) {
     const Cell total = part.matrix.total();
     if (total.expected_bytes == 0 || total.bytes == total.expected_bytes) continue;

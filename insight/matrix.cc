@@ -74,6 +74,7 @@ Matrix make_matrix(const Traffic& traffic, MatrixRows rows,
                    const std::function<bool(const Flow&)>& wanted) {
   Matrix matrix;
   matrix.unplaced = traffic.unplaced;
+  matrix.tells_messages = traffic.tells_messages;
   Arrangement arrangement;
   if (rows == MatrixRows::kHost) arrangement = by_host(traffic);
   if (rows == MatrixRows::kNic) arrangement = by_nic(traffic);
@@ -112,7 +113,7 @@ std::vector<MatrixPart> matrix_parts(const Traffic& traffic, MatrixRows rows, Ma
   const auto weight = [](const Matrix& matrix) {
     Cell total = matrix.total();
     total += matrix.own;
-    return std::tuple(total.bytes, total.sent_bytes, total.messages);
+    return std::tuple(total.bytes, total.sent_bytes, total.wire_bytes, total.messages);
   };
   std::stable_sort(made.begin(), made.end(), [&weight](const MatrixPart& a, const MatrixPart& b) {
     return weight(a.matrix) > weight(b.matrix);

@@ -25,9 +25,13 @@ struct Matrix {
   std::map<std::pair<uint32_t, uint32_t>, Cell> cells;
   Cell own;       // heddle's own words, which stand in no cell but where they are a part
   Cell unplaced;  // as in Traffic
+  bool tells_messages = true;
 
   Cell at(uint32_t from, uint32_t to) const;
   Cell total() const;
+  // What of a cell tells most truly who moves much: bytes delivered, or on the wire where messages
+  // were not recorded.
+  uint64_t moved(const Cell& cell) const { return tells_messages ? cell.bytes : cell.wire_bytes; }
 };
 
 struct MatrixPart {

@@ -1,6 +1,8 @@
 // Connections meet by their ids: each side knows its own and the other's.
 #include "insight/traffic.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -43,6 +45,8 @@ class Joining {
       for (const auto& [number, membership] : processes_[i].attribution.memberships()) {
         add_expected(i, number, membership);
       }
+      traffic_.unplaced += processes_[i].attribution.astray();
+      traffic_.tells_messages |= processes_[i].attribution.tells_messages();
       traffic_.calls += processes_[i].attribution.calls();
     }
     for (const auto& [number, size] : sizes_) traffic_.communicators.push_back({number, size});
@@ -118,6 +122,7 @@ class Joining {
         traffic_.unplaced += each.sent;
         traffic_.unplaced += each.received;
       }
+      for (const Left& left : connection.left) traffic_.unplaced += left.cell;
       return;
     }
     const Ends ends = ends_of(process, connection);
@@ -132,12 +137,34 @@ class Joining {
       }
     }
     for (const Left& left : connection.left) {
-      Cell cell;
-      cell.sent_bytes = left.bytes;
-      cell.segments = left.segments;
-      traffic_.flows.push_back(
-          {process, ends.peer, ends.own_nic, ends.peer_nic, left.purpose, left.path, cell});
+      const uint32_t own = nic_of(process, connection.writer, left.nic, ends.own_nic);
+      uint32_t peer = ends.peer_nic;
+      if (ends.recorded) {
+        const uint32_t writer = by_ids_.at({connection.peer_id, connection.id}).second->writer;
+        peer = nic_of(ends.peer, writer, left.peer_nic, ends.peer_nic);
+      } else if (left.peer_nic > 0) {
+        peer = unseen_nic(ends.peer, left.peer_nic);
+      }
+      traffic_.flows.push_back({process, ends.peer, own, peer, left.purpose, left.path, left.cell});
     }
+  }
+
+  // One of an endpoint's NICs; `seen` where its own address tells nothing.
+  uint32_t nic_of(uint32_t process, uint32_t writer, uint8_t number, uint32_t seen) {
+    const NicAddress address = processes_[process].attribution.address_of(writer, number);
+    if (address == NicAddress()) return seen;
+    return nic(address.first, address.second, traffic_.parties[process].host);
+  }
+
+  // Of a peer that was not recorded only the first NIC's address is known.
+  uint32_t unseen_nic(uint32_t party, uint8_t number) {
+    const auto [at, fresh] =
+        unseen_nics_.emplace(std::pair(party, number), static_cast<uint32_t>(traffic_.nics.size()));
+    if (fresh) {
+      traffic_.nics.push_back(fmt::format("NIC {} of {}", number, traffic_.parties[party].host));
+      traffic_.nic_hosts.emplace_back();
+    }
+    return at->second;
   }
 
   void add_expected(uint32_t process, uint64_t number, const Membership& membership) {
@@ -213,6 +240,7 @@ class Joining {
   std::map<std::pair<uint64_t, uint64_t>, uint32_t> nics_;
   std::map<std::tuple<uint64_t, uint64_t, uint16_t>, uint32_t> strangers_;
   std::map<std::pair<uint64_t, uint32_t>, uint32_t> unknown_ranks_;
+  std::map<std::pair<uint32_t, uint8_t>, uint32_t> unseen_nics_;
   // Of the process that is looked at: by communicator and rank.
   std::map<std::pair<uint64_t, uint32_t>, const ConnectionTraffic*> linked_;
 };
@@ -233,8 +261,8 @@ uint32_t TrafficBuilder::add_process(const Identity& identity) {
   return static_cast<uint32_t>(body_->processes.size() - 1);
 }
 
-void TrafficBuilder::add(uint32_t process, const events::AnyEvent& event) {
-  body_->processes[process].attribution.add(event);
+void TrafficBuilder::add(uint32_t process, const events::AnyEvent& event, uint32_t writer) {
+  body_->processes[process].attribution.add(event, writer);
 }
 
 Traffic TrafficBuilder::finish() const { return Joining(body_->processes, body_->purposes).join(); }
@@ -244,7 +272,8 @@ Cell& Cell::operator+=(const Cell& more) {
   messages += more.messages;
   nanos += more.nanos;
   sent_bytes += more.sent_bytes;
-  segments += more.segments;
+  wire_bytes += more.wire_bytes;
+  packets += more.packets;
   expected_bytes += more.expected_bytes;
   return *this;
 }

@@ -16,13 +16,14 @@
 
 namespace heddle::insight {
 
-// Three counts that stay apart, and the time.
+// Counts that stay apart, and the time.
 struct Cell {
   uint64_t bytes = 0;           // delivered: payload that arrived, each byte once
   uint64_t messages = 0;        // that brought it
   uint64_t nanos = 0;           // from the beginnings of calls to the last arrival of each
-  uint64_t sent_bytes = 0;      // payload that left, repeats included; where bursts were recorded
-  uint64_t segments = 0;        // in so many
+  uint64_t sent_bytes = 0;      // payload that left, repeats included
+  uint64_t wire_bytes = 0;      // on the wire: every packet with all its headers, as it left
+  uint64_t packets = 0;         // in so many; of recordings without bins, those with payload only
   uint64_t expected_bytes = 0;  // that the formula of the call's algorithm says
 
   Cell& operator+=(const Cell& more);
@@ -47,7 +48,7 @@ struct Flow {
   uint32_t from_nic = 0;  // nics
   uint32_t to_nic = 0;
   uint32_t purpose = 0;
-  uint32_t path = kAnyPath;  // of what is known by path: what was sent
+  uint32_t path = kAnyPath;  // of what is known by path: what left
   Cell cell;
 };
 
@@ -63,8 +64,10 @@ struct Traffic {
   std::vector<Purpose> purposes;
   std::vector<CommunicatorFacts> communicators;
   std::vector<Flow> flows;
-  // Messages of connections whose beginning is not among the events: nobody knows their peer.
+  // Messages of connections whose beginning is not among the events: nobody knows their peer. And
+  // what went on the wire to those who became none: inits without an answer, answers to strangers.
   Cell unplaced;
+  bool tells_messages = false;  // else what was delivered is not known
   uint64_t calls = 0;
   uint64_t calls_without_formula = 0;  // nothing is expected of these
 };
@@ -77,7 +80,8 @@ class TrafficBuilder {
 
   // Returns the number by which add() knows it.
   uint32_t add_process(const Identity& identity);
-  void add(uint32_t process, const events::AnyEvent& event);
+  // `writer`: which endpoint of the process tells it.
+  void add(uint32_t process, const events::AnyEvent& event, uint32_t writer = 0);
 
   // Delivered is what the receiver tells of where it was recorded, else what the sender does.
   Traffic finish() const;

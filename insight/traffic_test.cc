@@ -187,9 +187,39 @@ TEST_F(TrafficTest, BurstsTellWhatLeftOnEachPath) {
   add(0, events::BurstSent{{}, 10, 3, 5, 2, 2000, true});
   const auto by_path = parts(MatrixParts::kPath);
   EXPECT_EQ(by_path.at("path 3").at(0, 1).sent_bytes, 6000u);
-  EXPECT_EQ(by_path.at("path 3").at(0, 1).segments, 6u);
+  EXPECT_EQ(by_path.at("path 3").at(0, 1).packets, 6u);
   EXPECT_EQ(by_path.at("path 5").at(0, 1).sent_bytes, 1000u);
   EXPECT_EQ(make_matrix(builder_.finish(), MatrixRows::kRank).at(0, 1).sent_bytes, 7000u);
+}
+
+TEST_F(TrafficTest, BinsTellWhatWasOnTheWireBetweenNics) {
+  add(0, events::NicOpened{{}, 0, 0, 0xffff0a000101, events::Text("eth0"), 0});
+  add(0, events::NicOpened{{}, 1, 0, 0xffff0a000102, events::Text("eth1"), 0});
+  add(0, events::BurstSent{{}, 10, 3, 1, 4, 4000, false});  // of which the bins tell as well
+  const auto bin = [](uint16_t path, uint8_t nic, Direction direction, uint32_t bytes) {
+    return events::WireBin{{}, 10, path, nic, 0, direction, micros(100), 100'000, 2, bytes, 50};
+  };
+  add(0, bin(3, 0, Direction::kSent, 200));
+  add(0, bin(4, 1, Direction::kSent, 300));
+  add(0, bin(3, 0, Direction::kSent, 1000));
+  add(0, bin(UINT16_MAX, 0, Direction::kReceived, 9000));  // the other side tells of that
+  events::WireBin stray = bin(0, 0, Direction::kSent, 70);
+  stray.connection = 0;
+  add(0, stray);
+  const Traffic traffic = builder_.finish();
+  EXPECT_FALSE(traffic.tells_messages);
+  EXPECT_EQ(traffic.unplaced.wire_bytes, 70u);
+  const Cell all = make_matrix(traffic, MatrixRows::kRank).at(0, 1);
+  EXPECT_EQ(all.wire_bytes, 1500u);
+  EXPECT_EQ(all.packets, 6u);
+  EXPECT_EQ(all.sent_bytes, 150u);
+  EXPECT_EQ(parts(MatrixParts::kPath).at("path 3").at(0, 1).wire_bytes, 1200u);
+  const Matrix nics = make_matrix(traffic, MatrixRows::kNic);
+  std::map<std::string, uint64_t> left;
+  for (const auto& [pair, cell] : nics.cells)
+    left[nics.parties[pair.first].name] += cell.wire_bytes;
+  EXPECT_EQ(left.at("10.0.1.1"), 1200u);
+  EXPECT_EQ(left.at("10.0.1.2"), 300u);
 }
 
 TEST_F(TrafficTest, OfAllToAllVNothingIsExpected) {

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,10 @@ constexpr const char* kExample = R"(Example:
   heddle matrix job --format html -o job.html
 
 Counted is what was delivered: payload, each byte once, whatever was repeated on the way. What
-heddle says between ranks to keep calls apart is told beside it. --by takes what rows stand for
-(rank, host, nic), what is shown apart (op, communicator, algorithm, path, phase), or one of each.
+heddle says between ranks to keep calls apart is told beside it. Of NICs and paths, which share
+messages, it is what was on the wire: every packet as it left, with all its headers. --by takes what
+rows stand for (rank, host, nic), what is shown apart (op, communicator, algorithm, path, phase), or
+one of each.
 
 Exit status: 0 done, 1 when some of the recording could not be read, 2 when nothing could.)";
 
@@ -46,6 +49,7 @@ struct MatrixOptions {
   std::string format = "text";
   std::string output;
   bool expected = false;
+  bool wire = false;
 };
 
 // Adds all events of a file. False: some of it could not be read.
@@ -58,7 +62,7 @@ bool add_file(const std::string& file, insight::TrafficBuilder& builder, size_t&
   ++read;
   const uint32_t process = builder.add_process(reader->facts().identity);
   events::RecordedEvent recorded;
-  while (reader->next(recorded)) builder.add(process, recorded.event);
+  while (reader->next(recorded)) builder.add(process, recorded.event, recorded.writer);
   const events::RecordingFacts& facts = reader->facts();
   if (facts.dropped_events > 0) {
     print_warning(fmt::format("{}: {} older events were dropped, their messages are not counted",
@@ -77,6 +81,16 @@ size_t place_of(const std::vector<std::string>& names, const std::string& name) 
   return static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
+// Messages are neither a NIC's nor a path's: what left on each of those is known.
+MatrixCount counted_of(const insight::Traffic& traffic, const MatrixView& view) {
+  const insight::Cell total = view.whole.total();
+  if (total.wire_bytes > 0) {
+    const bool apart = view.rows == "nic" || view.parts_of == "path" || !traffic.tells_messages;
+    return apart ? MatrixCount::kWire : MatrixCount::kDelivered;
+  }
+  return view.parts_of == "path" ? MatrixCount::kSent : MatrixCount::kDelivered;
+}
+
 MatrixView view_of(const insight::Traffic& traffic, const MatrixOptions& options) {
   MatrixView view;
   for (const std::string& each : options.by) {
@@ -92,7 +106,9 @@ MatrixView view_of(const insight::Traffic& traffic, const MatrixOptions& options
   }
   if (options.unit == "count") view.unit = MatrixUnit::kCount;
   if (options.unit == "time" && view.parts_of != "path") view.unit = MatrixUnit::kTime;
+  view.counted = counted_of(traffic, view);
   view.expected = options.expected;
+  view.wire = options.wire;
   view.calls = traffic.calls;
   view.calls_without_formula = traffic.calls_without_formula;
   return view;
@@ -107,6 +123,24 @@ std::string shown(const MatrixView& view, const MatrixOptions& options) {
   if (options.format == "html") return matrix_page(view, "Who sent how much to whom: " + title);
   if (options.format == "svg") return matrix_svg(view, title);
   return matrix_text(view, options.output.empty() && shows_colours());
+}
+
+bool asks_for(const MatrixOptions& options, const std::string& what) {
+  return place_of(options.by, what) < options.by.size();
+}
+
+// What the recording does not hold.
+std::optional<Error> cannot_tell(const insight::Traffic& traffic, const MatrixOptions& options) {
+  const insight::Cell total = insight::make_matrix(traffic, insight::MatrixRows::kHost).total();
+  if (asks_for(options, "path") && total.packets == 0) {
+    return Error{ErrorCode::kUnavailable, "cannot tell what went on which path",
+                 "it was recorded by a heddle that did not count it", "record again with this one"};
+  }
+  if (traffic.tells_messages || total.packets == 0) return std::nullopt;
+  const bool by_call = asks_for(options, "op") || asks_for(options, "algorithm");
+  if (!by_call && options.unit != "time") return std::nullopt;
+  return Error{ErrorCode::kUnavailable, "cannot tell what messages were for",
+               "messages were not recorded", "record again with `--level messages`"};
 }
 
 int run(const MatrixOptions& options) {
@@ -131,10 +165,8 @@ int run(const MatrixOptions& options) {
   if (options.expected && traffic.calls == traffic.calls_without_formula) {
     print_warning("nothing is expected: no call of a collective with a formula was recorded");
   }
-  const bool by_path = place_of(options.by, "path") < options.by.size();
-  if (by_path && insight::make_matrix(traffic, insight::MatrixRows::kHost).total().segments == 0) {
-    print_error({ErrorCode::kUnavailable, "cannot tell what went on which path",
-                 "bursts were not recorded", "record again with `--level segments`"});
+  if (const std::optional<Error> refused = cannot_tell(traffic, options); refused) {
+    print_error(*refused);
     return kCouldNotRun;
   }
   if (Result<void> written =
@@ -188,6 +220,8 @@ void add_matrix_command(CLI::App& root, Invocation& invocation) {
   choice("--format", options->format, "how it is shown", {"text", "csv", "json", "svg", "html"});
   command->add_flag("--expected", options->expected,
                     "show beside it what the formulas of the algorithms expect");
+  command->add_flag("--wire", options->wire,
+                    "show beside it what was on the wire, headers and repeats included");
   command->add_option("-o,--output", options->output, "a file to write to")->type_name("FILE");
   command->callback([options, &invocation] {
     const std::string wrong = check_by(options->by);

@@ -41,7 +41,7 @@ bool add_file(const std::string& file, insight::SummaryBuilder& summary,
   events::RecordedEvent recorded;
   while (reader->next(recorded)) {
     summary.add(process, recorded.event);
-    traffic.add(process, recorded.event);
+    traffic.add(process, recorded.event, recorded.writer);
   }
   job.files.push_back({insight::value_of(facts.identity, "command"), facts.closed, reader->sound(),
                        facts.dropped_events});

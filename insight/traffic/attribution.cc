@@ -28,21 +28,32 @@ Cell& ConnectionTraffic::carried_for(uint32_t purpose, Direction direction) {
   return direction == Direction::kSent ? found->sent : found->received;
 }
 
-Left& ConnectionTraffic::left_on(uint32_t path, uint32_t purpose) {
-  auto found = std::find_if(left.begin(), left.end(), [path, purpose](const Left& each) {
-    return each.path == path && each.purpose == purpose;
+Left& ConnectionTraffic::left_on(const Left& key) {
+  auto found = std::find_if(left.begin(), left.end(), [&key](const Left& each) {
+    return each.path == key.path && each.purpose == key.purpose && each.nic == key.nic &&
+           each.peer_nic == key.peer_nic;
   });
   if (found != left.end()) return *found;
-  return left.emplace_back(Left{path, purpose, 0, 0});
+  return left.emplace_back(key);
 }
 
-void Attribution::add(const events::AnyEvent& event) {
+NicAddress Attribution::address_of(uint32_t writer, uint8_t nic) const {
+  const auto found = nics_.find({writer, nic});
+  return found == nics_.end() ? NicAddress() : found->second;
+}
+
+void Attribution::add(const events::AnyEvent& event, uint32_t writer) {
   if (const auto* message = std::get_if<events::MessageCompleted>(&event)) {
     on(*message);
   } else if (const auto* burst = std::get_if<events::BurstSent>(&event)) {
     on(*burst);
+  } else if (const auto* bin = std::get_if<events::WireBin>(&event)) {
+    on(*bin);
+  } else if (const auto* nic = std::get_if<events::NicOpened>(&event)) {
+    nics_[{writer, nic->nic}] = {nic->address_high, nic->address_low};
   } else if (const auto* opened = std::get_if<events::ConnectionOpened>(&event)) {
     on(*opened);
+    connection(opened->connection).writer = writer;
   } else if (const auto* made = std::get_if<events::CallMade>(&event)) {
     on(*made);
   } else if (const auto* started = std::get_if<events::CallStarted>(&event)) {
@@ -155,6 +166,7 @@ uint32_t Attribution::own_purpose(uint64_t communicator) {
 }
 
 void Attribution::on(const events::MessageCompleted& event) {
+  tells_messages_ = true;
   ConnectionTraffic& on = connection(event.connection);
   const auto membership = memberships_.find(on.communicator);
   if (on.communicator == 0 || membership == memberships_.end()) {
@@ -193,11 +205,34 @@ void Attribution::on(const events::MessageCompleted& event) {
 
 void Attribution::on(const events::BurstSent& event) {
   ConnectionTraffic& on = connection(event.connection);
-  const uint32_t purpose =
-      purposes_->number_of({.communicator = on.communicator, .phase = phases_[phase_]});
-  Left& left = on.left_on(event.path, purpose);
-  left.segments += event.segments;
-  left.bytes += event.bytes;
+  if (on.binned) return;
+  Left& left = on.left_on({.path = event.path, .purpose = purpose_now(on)});
+  left.cell.packets += event.segments;
+  left.cell.sent_bytes += event.bytes;
+}
+
+void Attribution::on(const events::WireBin& event) {
+  if (event.direction != Direction::kSent) return;
+  Cell cell;
+  cell.sent_bytes = event.payload_bytes;
+  cell.wire_bytes = event.bytes;
+  cell.packets = event.packets;
+  if (event.connection == 0) {
+    astray_ += cell;
+    return;
+  }
+  ConnectionTraffic& on = connection(event.connection);
+  if (!on.binned) on.left.clear();  // of bursts, which the bins hold too
+  on.binned = true;
+  on.left_on({.path = event.path,
+              .purpose = purpose_now(on),
+              .nic = event.nic,
+              .peer_nic = event.peer_nic})
+      .cell += cell;
+}
+
+uint32_t Attribution::purpose_now(const ConnectionTraffic& connection) {
+  return purposes_->number_of({.communicator = connection.communicator, .phase = phases_[phase_]});
 }
 
 // The first message on a channel says which call it is of; the rest is payload.

@@ -35,13 +35,16 @@ struct Carried {
   Cell received;
 };
 
-// What left on one path of a connection.
+// What left on one path of a connection, between two NICs.
 struct Left {
   uint32_t path = 0;
   uint32_t purpose = 0;
-  uint64_t segments = 0;
-  uint64_t bytes = 0;
+  uint8_t nic = 0;
+  uint8_t peer_nic = 0;
+  Cell cell;
 };
+
+using NicAddress = std::pair<uint64_t, uint64_t>;  // two halves; zeros: not known
 
 struct ConnectionTraffic {
   uint32_t id = 0;
@@ -50,10 +53,12 @@ struct ConnectionTraffic {
   uint64_t peer_high = 0;
   uint64_t peer_low = 0;
   uint16_t peer_port = 0;
+  uint32_t writer = 0;        // the endpoint that it is of
   uint64_t communicator = 0;  // 0: none, or not yet told
   uint32_t peer_rank = 0;     // there
   std::vector<Carried> carried;
-  std::vector<Left> left;
+  std::vector<Left> left;  // as bins tell, and else as bursts do
+  bool binned = false;
 
   // What a call did on one of its channels, both ways apart.
   struct Channel {
@@ -73,7 +78,7 @@ struct ConnectionTraffic {
   std::vector<Early> early;
 
   Cell& carried_for(uint32_t purpose, events::Direction direction);
-  Left& left_on(uint32_t path, uint32_t purpose);
+  Left& left_on(const Left& key);
 };
 
 // A process's part in a communicator.
@@ -111,13 +116,18 @@ class Attribution {
  public:
   explicit Attribution(Purposes& purposes) : purposes_(&purposes) {}
 
-  void add(const events::AnyEvent& event);
+  void add(const events::AnyEvent& event, uint32_t writer);
 
   const std::map<uint64_t, Membership>& memberships() const { return memberships_; }
   const std::unordered_map<uint32_t, ConnectionTraffic>& connections() const {
     return connections_;
   }
   uint64_t calls() const { return calls_; }
+  bool tells_messages() const { return tells_messages_; }
+  // Of one of an endpoint's NICs.
+  NicAddress address_of(uint32_t writer, uint8_t nic) const;
+  // What left for nobody who became a connection.
+  const Cell& astray() const { return astray_; }
 
  private:
   void on(const events::ConnectionOpened& event);
@@ -126,9 +136,12 @@ class Attribution {
   void on(const events::CallStarted& event);
   void on(const events::MessageCompleted& event);
   void on(const events::BurstSent& event);
+  void on(const events::WireBin& event);
   ConnectionTraffic& connection(uint32_t id);
   uint32_t purpose_of(uint64_t communicator, const events::CallStarted& call, uint32_t phase);
   uint32_t own_purpose(uint64_t communicator);
+  // Of what is known by path: which call it is of nobody knows.
+  uint32_t purpose_now(const ConnectionTraffic& connection);
   void count(ConnectionTraffic& connection, const events::MessageCompleted& message,
              const Membership::Live& call, bool first);
 
@@ -138,7 +151,10 @@ class Attribution {
   std::vector<std::string> phases_{""};
   std::map<std::string, uint32_t> phase_numbers_{{"", 0}};
   uint32_t phase_ = 0;
+  std::map<std::pair<uint32_t, uint8_t>, NicAddress> nics_;  // by endpoint and number
+  Cell astray_;
   uint64_t calls_ = 0;
+  bool tells_messages_ = false;
   ConnectionTraffic* latest_ = nullptr;  // connections_ keeps its elements where they are
 };
 

@@ -101,10 +101,10 @@ class Matrix(unittest.TestCase):
         self.assertIn("expected", self.matrix("--expected"))
 
     def test_what_cannot_be_asked_for(self):
-        for by in ("speed", "host,nic", "op,phase", "path"):  # bursts were not recorded
+        for by in ("speed", "host,nic", "op,phase"):
             done = program.run("matrix", self.folder, "--by", by)
             self.assertEqual(done.returncode, 2, by)
-            self.assertIn("--level segments" if by == "path" else "--by", done.stderr)
+            self.assertIn("--by", done.stderr)
         done = program.run("matrix", self.folder, "-o", "/no/such/folder/file")
         self.assertEqual(done.returncode, 2)
         self.assertIn("cannot write", done.stderr)
@@ -120,7 +120,42 @@ class Matrix(unittest.TestCase):
             document = json.loads(shown.stdout)
             dumped = program.run("record", "dump", folder, "--kind", "burst_sent")
             left = sum(json.loads(line)["bytes"] for line in dumped.stdout.splitlines())
-            self.assertEqual(sum(part["totals"]["measured"] for part in document["parts"]), left)
+            self.assertEqual(document["totals"]["sent"], left)
+            self.assertEqual(sum(part["totals"]["sent"] for part in document["parts"]), left)
+            self.assertEqual(document["counted"], "wire")
+            self.assertEqual(sum(part["totals"]["measured"] for part in document["parts"]), document["totals"]["wire"])
+
+    def test_what_was_on_the_wire(self):
+        document = self.document()
+        self.assertEqual(document["counted"], "delivered")
+        self.assertGreater(document["totals"]["wire"], document["totals"]["sent"])
+        self.assertGreaterEqual(document["totals"]["sent"],
+                                document["totals"]["measured"] + document["totals"]["heddles_own"])
+        dumped = program.run("record", "dump", self.folder, "--kind", "wire_bin")
+        bins = [json.loads(line) for line in dumped.stdout.splitlines()]
+        wire = sum(event["bytes"] for event in bins if event["direction"] == "sent")
+        self.assertEqual(document["totals"]["wire"] + document["unplaced_wire"], wire)
+        for by in ("nic", "path"):
+            self.assertEqual(self.document("--by", by)["totals"]["measured"], document["totals"]["wire"], by)
+        self.assertIn("on the wire\n", self.matrix("--wire"))
+
+    def test_where_messages_were_not_recorded(self):
+        for level in ("counters", "bins"):
+            folder = os.path.join(self.parent.name, level)
+            done = program.run("record", "-o", folder, "--level", level, "--", program.HEDDLE, "run", "-n", 2, "--",
+                               program.HEDDLE, "bench", "allreduce", "-b", "1M", "-e", "1M", "-n", 3)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            document = json.loads(program.run("matrix", folder, "--format", "json").stdout)
+            self.assertEqual(document["counted"], "wire")
+            self.assertGreater(document["measured"][0][1], 3 << 20)
+            done = program.run("matrix", folder, "--by", "op")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("--level messages", done.stderr)
+            summary = json.loads(program.run("summary", folder, "--json").stdout)
+            self.assertFalse(summary["messages_recorded"])
+            self.assertEqual(summary["wire_bytes"], document["totals"]["wire"])
+            self.assertFalse(any("formula" in finding["what"] for finding in summary["findings"]), summary["findings"])
+            self.assertEqual(any(process["calls"] > 0 for process in summary["processes"]), level == "bins")
 
     def test_a_drawing(self):
         root = xml.etree.ElementTree.fromstring(self.matrix("--format", "svg"))

@@ -1,5 +1,5 @@
-// See page.h. Cells travel as rows of from, to, bytes, messages, nanoseconds, sent and expected
-// bytes.
+// See page.h. Cells travel as rows of from, to, bytes, messages, nanoseconds, sent, expected and
+// wire bytes.
 #include "apps/cli/matrix/page.h"
 
 #include <fmt/format.h>
@@ -31,7 +31,7 @@ Json cells_of(const Matrix& matrix) {
   Json cells = Json::array();
   for (const auto& [pair, cell] : matrix.cells) {
     cells.push_back({pair.first, pair.second, cell.bytes, cell.messages, cell.nanos,
-                     cell.sent_bytes, cell.expected_bytes});
+                     cell.sent_bytes, cell.expected_bytes, cell.wire_bytes});
   }
   return cells;
 }
@@ -86,10 +86,16 @@ std::string matrix_page(const MatrixView& view, const std::string& title) {
     parts.push_back({{"name", part.name}, {"cells", cells_of(part.matrix)}});
   }
   const std::string about =
-      fmt::format("{} {}{}, {} calls; {} delivered", view.whole.parties.size(), view.rows,
-                  view.whole.parties.size() == 1 ? "" : "s", view.calls,
-                  short_value(view.whole.total().bytes, MatrixUnit::kBytes));
-  return fill_page(kMatrixPage, title, {{"about", about}, {"parties", parties}, {"parts", parts}});
+      fmt::format("{} {}{}, {} calls; {} delivered, {} on the wire", view.whole.parties.size(),
+                  view.rows, view.whole.parties.size() == 1 ? "" : "s", view.calls,
+                  short_value(view.whole.total().bytes, MatrixUnit::kBytes),
+                  short_value(view.whole.total().wire_bytes, MatrixUnit::kBytes));
+  constexpr std::array kCounted = {"delivered", "sent", "wire"};
+  return fill_page(kMatrixPage, title,
+                   {{"about", about},
+                    {"counted", kCounted.at(static_cast<size_t>(view.counted))},
+                    {"parties", parties},
+                    {"parts", parts}});
 }
 
 std::string matrix_svg(const MatrixView& view, const std::string& title) {

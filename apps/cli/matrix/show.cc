@@ -113,14 +113,17 @@ std::string map(const Matrix& matrix, const Value& value, MatrixUnit unit, bool 
 
 std::string totals(const Matrix& matrix, const MatrixView& view) {
   const Cell total = matrix.total();
-  if (view.unit != MatrixUnit::kBytes || view.parts_of == "path") {
+  if (view.unit != MatrixUnit::kBytes) {
     return short_value(view.measured(total), view.unit) + " in all";
   }
-  std::string text = short_number(total.bytes) + " delivered";
-  if (view.has_expected()) text += ", " + short_number(total.expected_bytes) + " expected";
+  std::string text;
+  if (view.counted == MatrixCount::kDelivered) text = short_number(total.bytes) + " delivered, ";
+  if (view.has_expected()) text += short_number(total.expected_bytes) + " expected, ";
   if (total.sent_bytes > 0) {
-    text += ", " + short_number(total.sent_bytes) + " sent with what was repeated";
+    text += short_number(total.sent_bytes) + " sent with what was repeated, ";
   }
+  if (total.wire_bytes > 0) text += short_number(total.wire_bytes) + " on the wire, ";
+  text.resize(text.size() - std::min<size_t>(text.size(), 2));
   if (matrix.own.bytes > 0) {
     text += ", " + short_number(matrix.own.bytes) + " of heddle's own beside it";
   }
@@ -130,9 +133,13 @@ std::string totals(const Matrix& matrix, const MatrixView& view) {
 std::string one_text(const Matrix& matrix, const MatrixView& view, bool colours) {
   const Value measured = [&view](const Cell& cell) { return view.measured(cell); };
   const Value expected = [](const Cell& cell) { return cell.expected_bytes; };
+  const Value wire = [](const Cell& cell) { return cell.wire_bytes; };
   std::string text = map(matrix, measured, view.unit, colours);
   if (view.expected && view.has_expected()) {
     text += "\nexpected\n\n" + map(matrix, expected, view.unit, colours);
+  }
+  if (view.wire && view.has_wire()) {
+    text += "\non the wire\n\n" + map(matrix, wire, view.unit, colours);
   }
   return text + "\n" + totals(matrix, view) + "\n\n";
 }
@@ -174,15 +181,19 @@ void put_matrix(Json& document, const Matrix& matrix, const MatrixView& view) {
     put_numbers(document, "sent", matrix, [](const Cell& cell) { return cell.sent_bytes; });
     totals["sent"] = total.sent_bytes;
   }
+  if (view.has_wire() && total.wire_bytes > 0) {
+    put_numbers(document, "wire", matrix, [](const Cell& cell) { return cell.wire_bytes; });
+    totals["wire"] = total.wire_bytes;
+  }
   document["totals"] = std::move(totals);
 }
 
 void add_csv(std::string& text, const Matrix& matrix, const std::string& first) {
   for (const auto& [pair, cell] : matrix.cells) {
-    text += fmt::format("{}{},{},{},{},{},{},{},{}\n", first,
-                        csv_field(matrix.parties[pair.first].name),
-                        csv_field(matrix.parties[pair.second].name), cell.bytes, cell.messages,
-                        cell.nanos, cell.sent_bytes, cell.segments, cell.expected_bytes);
+    text += fmt::format(
+        "{}{},{},{},{},{},{},{},{},{}\n", first, csv_field(matrix.parties[pair.first].name),
+        csv_field(matrix.parties[pair.second].name), cell.bytes, cell.messages, cell.nanos,
+        cell.sent_bytes, cell.packets, cell.expected_bytes, cell.wire_bytes);
   }
 }
 
@@ -200,11 +211,19 @@ std::string short_value(uint64_t value, MatrixUnit unit) {
 }
 
 std::string view_title(const MatrixView& view) {
+  if (view.unit == MatrixUnit::kTime) {
+    return "Time from the beginnings of calls to the last arrival";
+  }
   const bool count = view.unit == MatrixUnit::kCount;
-  if (view.parts_of == "path") return count ? "Segments sent" : "Bytes sent, repeats included";
-  if (count) return "Messages delivered";
-  return view.unit == MatrixUnit::kTime ? "Time from the beginnings of calls to the last arrival"
-                                        : "Bytes delivered";
+  switch (view.counted) {
+    case MatrixCount::kDelivered:
+      return count ? "Messages delivered" : "Bytes delivered";
+    case MatrixCount::kSent:
+      return count ? "Segments sent" : "Bytes sent, repeats included";
+    case MatrixCount::kWire:
+      return count ? "Packets on the wire" : "Bytes on the wire, headers and repeats included";
+  }
+  return "";
 }
 
 std::string matrix_text(const MatrixView& view, bool colours) {
@@ -226,7 +245,7 @@ std::string matrix_text(const MatrixView& view, bool colours) {
 std::string matrix_csv(const MatrixView& view) {
   const bool apart = !view.parts_of.empty();
   std::string text = apart ? view.parts_of + "," : "";
-  text += "from,to,bytes,messages,time_ns,sent_bytes,segments,expected_bytes\n";
+  text += "from,to,bytes,messages,time_ns,sent_bytes,packets,expected_bytes,wire_bytes\n";
   if (!apart) add_csv(text, view.whole, "");
   for (const MatrixPart& part : view.parts) add_csv(text, part.matrix, csv_field(part.name) + ",");
   return text;
@@ -240,14 +259,17 @@ Json matrix_json(const MatrixView& view) {
     parties.push_back(std::move(row));
   }
   constexpr std::array kUnits = {"bytes", "count", "time_ns"};
+  constexpr std::array kCounted = {"delivered", "sent", "wire"};
   Json document = {{"ranks", view.whole.parties.size()},
                    {"unit", kUnits.at(static_cast<size_t>(view.unit))},
+                   {"counted", kCounted.at(static_cast<size_t>(view.counted))},
                    {"rows", view.rows},
                    {"parties", parties},
                    {"calls", view.calls},
                    {"calls_without_formula", view.calls_without_formula}};
   put_matrix(document, view.whole, view);
   document["unplaced"] = view.measured(view.whole.unplaced);
+  if (view.has_wire()) document["unplaced_wire"] = view.whole.unplaced.wire_bytes;
   if (view.parts_of.empty()) return document;
   document["by"] = view.parts_of;
   document["parts"] = Json::array();

@@ -10,29 +10,35 @@
 namespace heddle::cli {
 
 enum class MatrixUnit : uint8_t { kBytes, kCount, kTime };
+// What is counted: what arrived, what left as payload, or what was on the wire.
+enum class MatrixCount : uint8_t { kDelivered, kSent, kWire };
 
 struct MatrixView {
   insight::Matrix whole;
   std::vector<insight::MatrixPart> parts;  // where they are to be apart
   MatrixUnit unit = MatrixUnit::kBytes;
+  MatrixCount counted = MatrixCount::kDelivered;
   std::string rows = "rank";  // or host, nic
   std::string parts_of;       // op, communicator, …; empty: not apart
   bool expected = false;      // shown beside what was measured, in text
+  bool wire = false;          // likewise
   uint64_t calls = 0;
   uint64_t calls_without_formula = 0;
 
-  // By the unit: delivered bytes, messages, nanoseconds. Of paths: sent bytes, segments.
+  // By the unit and what is counted: bytes, messages or packets, nanoseconds.
   uint64_t measured(const insight::Cell& cell) const {
-    // Which path delivered a byte nobody knows; what left on each is known.
-    if (parts_of == "path") return unit == MatrixUnit::kCount ? cell.segments : cell.sent_bytes;
-    if (unit == MatrixUnit::kCount) return cell.messages;
-    return unit == MatrixUnit::kTime ? cell.nanos : cell.bytes;
+    if (unit == MatrixUnit::kTime) return cell.nanos;
+    const bool count = unit == MatrixUnit::kCount;
+    if (counted == MatrixCount::kDelivered) return count ? cell.messages : cell.bytes;
+    if (count) return cell.packets;
+    return counted == MatrixCount::kWire ? cell.wire_bytes : cell.sent_bytes;
   }
-  // There are formulas for bytes only.
+  // There are formulas for bytes only, and none for paths.
   bool has_expected() const {
     return unit == MatrixUnit::kBytes && calls > calls_without_formula && parts_of != "path";
   }
   bool has_sent() const { return unit == MatrixUnit::kBytes && whole.total().sent_bytes > 0; }
+  bool has_wire() const { return unit == MatrixUnit::kBytes && whole.total().wire_bytes > 0; }
 };
 
 }  // namespace heddle::cli

@@ -108,7 +108,7 @@ std::string operations(const JobSummary& job) {
 std::vector<std::pair<uint64_t, std::pair<uint32_t, uint32_t>>> busiest(const Matrix& matrix) {
   std::vector<std::pair<uint64_t, std::pair<uint32_t, uint32_t>>> pairs;
   for (const auto& [pair, cell] : matrix.cells) {
-    if (cell.bytes > 0) pairs.emplace_back(cell.bytes, pair);
+    if (matrix.moved(cell) > 0) pairs.emplace_back(matrix.moved(cell), pair);
   }
   const size_t kept = std::min(pairs.size(), kMostPairs);
   std::partial_sort(pairs.begin(), pairs.begin() + static_cast<int64_t>(kept), pairs.end(),
@@ -120,7 +120,7 @@ std::vector<std::pair<uint64_t, std::pair<uint32_t, uint32_t>>> busiest(const Ma
 // Most and least that a party sends, over the mean.
 std::pair<double, double> imbalance(const Matrix& matrix) {
   std::vector<uint64_t> sent(matrix.parties.size());
-  for (const auto& [pair, cell] : matrix.cells) sent[pair.first] += cell.bytes;
+  for (const auto& [pair, cell] : matrix.cells) sent[pair.first] += matrix.moved(cell);
   const uint64_t all = std::accumulate(sent.begin(), sent.end(), uint64_t{0});
   if (all == 0) return {0, 0};
   const auto [least, most] = std::minmax_element(sent.begin(), sent.end());
@@ -131,11 +131,16 @@ std::pair<double, double> imbalance(const Matrix& matrix) {
 std::string traffic(const JobSummary& job) {
   const Matrix matrix = insight::make_matrix(job.traffic, insight::MatrixRows::kRank);
   const Cell total = matrix.total();
-  std::string text =
-      fmt::format("\nTraffic: {} delivered", short_value(total.bytes, MatrixUnit::kBytes));
+  std::string text = "\nTraffic: messages were not recorded";
+  if (matrix.tells_messages) {
+    text = fmt::format("\nTraffic: {} delivered", short_value(total.bytes, MatrixUnit::kBytes));
+  }
   if (total.expected_bytes > 0) {
     text += fmt::format(", {} expected of collectives by their formulas",
                         short_value(total.expected_bytes, MatrixUnit::kBytes));
+  }
+  if (total.wire_bytes > 0) {
+    text += fmt::format(", {} on the wire", short_value(total.wire_bytes, MatrixUnit::kBytes));
   }
   const auto [least, most] = imbalance(matrix);
   text += fmt::format("\n  who sends most sends {:.2f} times the mean, who sends least {:.2f}\n",
@@ -278,6 +283,8 @@ Json summary_json(const JobSummary& job) {
           {"slowest", slow},
           {"delivered_bytes", total.bytes},
           {"expected_bytes", total.expected_bytes},
+          {"wire_bytes", total.wire_bytes},
+          {"messages_recorded", matrix.tells_messages},
           {"busiest_pairs", pairs},
           {"findings", findings}};
 }
