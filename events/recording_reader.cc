@@ -83,7 +83,10 @@ struct OffsetSpan {
   void add(const BlockHeader& header, RecordingFacts& facts) {
     const auto offset = static_cast<int64_t>(static_cast<uint64_t>(header.realtime_ns) -
                                              static_cast<uint64_t>(header.base_ns));
-    if (header.base_ns < first) facts.first_offset_ns = offset;
+    if (header.base_ns < first) {
+      facts.first_ns = header.base_ns;
+      facts.first_offset_ns = offset;
+    }
     if (header.base_ns > last) facts.last_offset_ns = offset;
     first = std::min(first, header.base_ns);
     last = std::max(last, header.base_ns);
@@ -204,7 +207,8 @@ void RecordingReader::find_blocks() {
         {header.sequence, at, there, header.base_ns});
     offsets.add(header, facts_);
   }
-  facts_.cut_short |= size < wanted;
+  facts_.missing_bytes = wanted - std::min(wanted, size);
+  facts_.cut_short |= facts_.missing_bytes > 0;
   take_writers(by_writer);
 }
 

@@ -39,6 +39,8 @@ struct RecordingFacts {
   uint32_t blocks = 0;          // that hold something
   uint32_t blocks_damaged = 0;  // whose header makes no sense: left out
   bool cut_short = false;       // the file is shorter than it says
+  uint64_t missing_bytes = 0;   // by so many
+  int64_t first_ns = 0;  // the clock that events are stamped with, when the first block began
   // Of the clock that events are stamped with to CLOCK_REALTIME: the first and the last known.
   int64_t first_offset_ns = 0;
   int64_t last_offset_ns = 0;

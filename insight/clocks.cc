@@ -127,10 +127,14 @@ struct Between {
 using Betweens = std::map<std::pair<uint32_t, uint32_t>, Between>;
 
 // What is added to a clock's times to compare them at all, to within a message's time on the way;
-// a clock that no message leads to keeps its wall clock's.
-std::vector<int64_t> coarse_offsets(const Betweens& betweens, std::vector<int64_t> wall) {
+// where no message leads to it from the first, its wall clock's.
+struct Coarse {
+  std::vector<int64_t> offset;
+  std::vector<bool> known;
+};
+Coarse coarse_offsets(const Betweens& betweens, std::vector<int64_t> wall) {
   std::vector<bool> known(wall.size());
-  if (!known.empty()) known[0] = true;
+  known[0] = true;
   std::vector<std::vector<std::pair<uint32_t, int64_t>>> next(wall.size());
   for (const auto& [pair, between] : betweens) {
     const bool there = !between.there.empty();
@@ -142,7 +146,7 @@ std::vector<int64_t> coarse_offsets(const Betweens& betweens, std::vector<int64_
     next[receiver].emplace_back(sender, difference(0, receiver_less));
   }
   std::vector<uint32_t> turn = {0};
-  for (size_t i = 0; i < turn.size() && !known.empty(); ++i) {
+  for (size_t i = 0; i < turn.size(); ++i) {
     for (const auto& [other, less] : next[turn[i]]) {
       if (known[other]) continue;
       known[other] = true;
@@ -150,16 +154,17 @@ std::vector<int64_t> coarse_offsets(const Betweens& betweens, std::vector<int64_
       turn.push_back(other);
     }
   }
-  return wall;
+  return {std::move(wall), std::move(known)};
 }
 
 // From when to when messages tell something, on the common coarse clock.
 std::array<int64_t, 2> told_span(const std::vector<MessagePair>& pairs,
-                                 const std::vector<uint32_t>& clock_of,
-                                 const std::vector<int64_t>& coarse) {
+                                 const std::vector<uint32_t>& clock_of, const Coarse& coarse) {
   std::array<int64_t, 2> span = {INT64_MAX, INT64_MIN};
   for (const MessagePair& pair : pairs) {
-    const int64_t at = sum(pair.arrived_ns, coarse[clock_of[pair.receiver]]);
+    const uint32_t receiver = clock_of[pair.receiver];
+    if (!coarse.known[receiver]) continue;
+    const int64_t at = sum(pair.arrived_ns, coarse.offset[receiver]);
     span = {std::min(span[0], at), std::max(span[1], at)};
   }
   return span;
@@ -249,16 +254,18 @@ Clocks ClockBuilder::Body::finish() const {
     ++made.clocks[from].messages;
     ++made.clocks[to].messages;
   }
-  const std::vector<int64_t> coarse = coarse_offsets(betweens, wall);
+  const Coarse coarse = coarse_offsets(betweens, wall);
   const std::array<int64_t, 2> span = told_span(pairs, made.of_process, coarse);
   ClockBounds bounds;
   for (const auto& [pair, between] : betweens) {
-    bounds[pair] = bounds_between(between, coarse[pair.first], coarse[pair.second], span);
+    if (!coarse.known[pair.first]) continue;
+    bounds[pair] =
+        bounds_between(between, coarse.offset[pair.first], coarse.offset[pair.second], span);
   }
   const auto from_first = bounds_from_first(static_cast<uint32_t>(made.clocks.size()), bounds);
   name_apart(made.clocks);
   for (uint32_t i = 1; i < made.clocks.size(); ++i) {
-    place(made.clocks[i], from_first[i], coarse[i], span);
+    place(made.clocks[i], from_first[i], coarse.offset[i], span);
     made.clocks[i].wall_ahead_ns = difference(wall[i], made.clocks[i].offset_from_ns);
   }
   made.clocks[0].basis = ClockBasis::kReference;

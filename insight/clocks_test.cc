@@ -138,6 +138,22 @@ TEST_F(ClocksTest, WithoutMessagesTheWallClockStands) {
   EXPECT_EQ(builder_.finish().clocks[1].basis, ClockBasis::kWallClock);
 }
 
+TEST_F(ClocksTest, HostsApartFromTheFirstDoNotDisturbIt) {
+  for (uint32_t i = 0; i < 4; ++i) add_host(hand(i * 1'000'000'000'000), i);
+  connect(0, 1);
+  connect(2, 3);
+  for (int64_t i = 0; i < 2000; ++i) {
+    const auto low = static_cast<uint32_t>(i % 2);
+    send(low, 1 - low, i * 1'000'000);
+    send(2 + low, 3 - low, i * 1'000'000);
+  }
+  const Clocks clocks = builder_.finish();
+  EXPECT_EQ(clocks.clocks[1].basis, ClockBasis::kMessages);
+  EXPECT_LT(clocks.clocks[1].error_ns, 40'000);
+  EXPECT_EQ(clocks.clocks[2].basis, ClockBasis::kWallClock);
+  EXPECT_EQ(clocks.clocks[3].basis, ClockBasis::kWallClock);
+}
+
 TEST_F(ClocksTest, ProcessesOfOneClockNeedNoMessages) {
   add_host(hand(0), 10, "boot 1");
   add_host(hand(0), 11, "boot 1");

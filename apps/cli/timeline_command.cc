@@ -99,9 +99,7 @@ class Telling {
       own.offset_from_ns = own.offset_to_ns = facts.first_offset_ns;
       const insight::Clock* const known = alignment.clock(file);
       const insight::Clock& clock = known == nullptr ? own : *known;
-      const auto started = static_cast<uint64_t>(facts.started_realtime_ns) -
-                           static_cast<uint64_t>(facts.first_offset_ns);
-      began_ns_ = std::min(began_ns_, clock.to_job(static_cast<int64_t>(started)));
+      began_ns_ = std::min(began_ns_, clock.to_job(facts.first_ns));
       parties.push_back(insight::party_of(facts.identity));
       builder_.add_process([clock](int64_t ns) { return clock.to_job(ns); });
       files_.push_back(file);

@@ -19,6 +19,8 @@ using insight::Party;
 
 constexpr size_t kMostWithValues = 16;
 constexpr size_t kMostDense = 1024;
+// Rows that a person looks at; more stand together in rows of several.
+constexpr size_t kMostRows = 128;
 constexpr size_t kCellWidth = 8;
 // From little to much; the first is nothing at all.
 constexpr std::array kShades = {"·", "░", "▒", "▓", "█"};
@@ -92,14 +94,24 @@ std::string values(const Matrix& matrix, const Value& value_of, MatrixUnit unit,
   return text + fmt::format("{:>{}}\n", short_value(all, unit), kCellWidth + 2);
 }
 
+// How many parties a row of shades stands for.
+size_t parties_a_row(const Matrix& matrix) {
+  return matrix.parties.empty() ? 1 : (matrix.parties.size() - 1) / kMostRows + 1;
+}
+
 std::string shades(const Matrix& matrix, const Value& value_of, MatrixUnit unit) {
-  const uint64_t most = largest(matrix, value_of);
+  const size_t each = parties_a_row(matrix);
+  const size_t rows = (matrix.parties.size() + each - 1) / each;
+  std::vector<uint64_t> sums(rows * rows);
+  for (const auto& [pair, cell] : matrix.cells) {
+    sums[pair.first / each * rows + pair.second / each] += value_of(cell);
+  }
+  const uint64_t most = std::max<uint64_t>(1, *std::max_element(sums.begin(), sums.end()));
   std::string text;
-  for (uint32_t from = 0; from < matrix.parties.size(); ++from) {
-    text += fmt::format("{:>5} ", from);
-    for (uint32_t to = 0; to < matrix.parties.size(); ++to) {
-      text += kShades[shade(value_of(matrix.at(from, to)), most)];
-    }
+  if (each > 1) text += fmt::format("each row and column stands for {} in turn\n", each);
+  for (size_t from = 0; from < rows; ++from) {
+    text += fmt::format("{:>5} ", from * each);
+    for (size_t to = 0; to < rows; ++to) text += kShades[shade(sums[from * rows + to], most)];
     text += "\n";
   }
   return text + fmt::format("      {} is {}, {} up to a quarter of it\n", kShades.back(),
@@ -231,6 +243,10 @@ std::string matrix_text(const MatrixView& view, bool colours) {
   if (view.parts_of.empty()) text += one_text(view.whole, view, colours);
   for (const MatrixPart& part : view.parts) {
     text += printable(part.name) + "\n\n" + one_text(part.matrix, view, colours);
+  }
+  if (view.whole.parties.size() > kMostRows) {
+    return text + fmt::format("{} {}s; --format csv has them all, --by host fewer\n",
+                              view.whole.parties.size(), view.rows);
   }
   for (size_t i = 0; i < view.whole.parties.size(); ++i) {
     const Party& party = view.whole.parties[i];

@@ -22,6 +22,8 @@ using insight::ClockBasis;
 constexpr std::array kBases = {ClockBasis::kReference, ClockBasis::kMessages,
                                ClockBasis::kWallClock};
 
+constexpr size_t kMostClocksTold = 8;
+
 std::string name_of_file(const std::string& path) {
   return std::filesystem::path(path).filename().string();
 }
@@ -72,6 +74,21 @@ Clock clock_from(const Json& row) {
   clock.messages = row.at("messages").get<uint64_t>();
   clock.wall_ahead_ns = row.at("wall_clock_ahead_ns").get<int64_t>();
   return clock;
+}
+
+std::string line_of(const Clock& clock, const std::string& first) {
+  const std::string name = printable(clock.name);
+  if (clock.basis == ClockBasis::kWallClock) {
+    return fmt::format(
+        "  {}: against {} by the wall clocks only, nobody knows how well they agree{}\n", name,
+        first, clock.messages == 0 ? ", since no message between them was recorded" : "");
+  }
+  return fmt::format(
+      "  {}: against {} known to {} by {} messages, drift {:+.1f} ppm known to {:.1f}; its wall "
+      "clock is {} {}\n",
+      name, first, duration(clock.error_ns), clock.messages, clock.drift_ppm(),
+      clock.drift_error_ppm(), duration(clock.wall_ahead_ns),
+      clock.wall_ahead_ns < 0 ? "behind" : "ahead");
 }
 
 }  // namespace
@@ -155,25 +172,23 @@ Result<Alignment> alignment_from(const Json& manifest) {
 }
 
 std::string to_text(const insight::Clocks& clocks) {
-  std::string text;
+  // Those that are known least come first, and few are told where there are many.
+  std::vector<const Clock*> order;
   for (const Clock& clock : clocks.clocks) {
-    if (clock.basis == ClockBasis::kReference) continue;
-    const std::string name = printable(clock.name);
-    const std::string first = printable(clocks.clocks.front().name);
-    if (clock.basis == ClockBasis::kWallClock) {
-      text += fmt::format(
-          "  {}: against {} by the wall clocks only, nobody knows how well they agree{}\n", name,
-          first, clock.messages == 0 ? ", since no message between them was recorded" : "");
-      continue;
-    }
-    text += fmt::format(
-        "  {}: against {} known to {} by {} messages, drift {:+.1f} ppm known to {:.1f}; its wall "
-        "clock is {} {}\n",
-        name, first, duration(clock.error_ns), clock.messages, clock.drift_ppm(),
-        clock.drift_error_ppm(), duration(clock.wall_ahead_ns),
-        clock.wall_ahead_ns < 0 ? "behind" : "ahead");
+    if (clock.basis != ClockBasis::kReference) order.push_back(&clock);
   }
-  return text;
+  const auto unsure = [](const Clock* clock) { return static_cast<uint64_t>(clock->error_ns); };
+  if (order.size() > kMostClocksTold) {
+    std::stable_sort(order.begin(), order.end(),
+                     [&unsure](const Clock* a, const Clock* b) { return unsure(a) > unsure(b); });
+  }
+  std::string text;
+  for (size_t i = 0; i < std::min(order.size(), kMostClocksTold); ++i) {
+    text += line_of(*order[i], printable(clocks.clocks.front().name));
+  }
+  if (order.size() <= kMostClocksTold) return text;
+  return text + fmt::format("  ... and {} more, all better known; see --json\n",
+                            order.size() - kMostClocksTold);
 }
 
 }  // namespace heddle::cli

@@ -69,7 +69,6 @@ Result<RecordingSummary> summarize_recording(const std::string& file) {
   if (!reader) return fail(reader.error());
   RecordingSummary summary;
   summary.file = file;
-  summary.facts = reader->facts();
   events::RecordedEvent recorded;
   bool any = false;
   while (reader->next(recorded)) {
@@ -87,6 +86,7 @@ Result<RecordingSummary> summarize_recording(const std::string& file) {
       summary.memberships.push_back(*made);
     }
   }
+  summary.facts = reader->facts();
   summary.unknown_events = reader->unknown_events();
   summary.blocks_broken = reader->blocks_broken();
   summary.sound = reader->sound();
@@ -109,6 +109,8 @@ Json to_json(const RecordingSummary& summary) {
           {"dropped_events", facts.dropped_events},
           {"ended_well", facts.closed},
           {"cut_short", facts.cut_short},
+          {"missing_bytes", facts.missing_bytes},
+          {"missing_events", summary.missing_events()},
           {"damaged_blocks", facts.blocks_damaged + summary.blocks_broken},
           {"wall_clock_offset_ns", facts.first_offset_ns},
           {"clock_drift_ns", static_cast<int64_t>(static_cast<uint64_t>(facts.last_offset_ns) -
@@ -134,9 +136,13 @@ std::string to_text(const RecordingSummary& summary) {
     text += fmt::format("    {:<22}{:>12}\n", "unknown here", summary.unknown_events);
   }
   if (!summary.sound) {
-    text += fmt::format("  damaged: {} blocks could not be read whole{}\n",
-                        facts.blocks_damaged + summary.blocks_broken,
-                        facts.cut_short ? ", the file is shorter than it should be" : "");
+    text += fmt::format("  damaged: {} blocks could not be read whole, {} events are missing",
+                        facts.blocks_damaged + summary.blocks_broken, summary.missing_events());
+    if (facts.blocks_damaged > 0) text += " and what stood in blocks without a head";
+    if (facts.missing_bytes > 0) {
+      text += fmt::format("; the file is {} bytes shorter than it should be", facts.missing_bytes);
+    }
+    text += "\n";
   }
   return text;
 }

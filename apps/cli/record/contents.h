@@ -1,6 +1,7 @@
 // What a folder of recordings holds, for `heddle record info` and `heddle record dump`.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -28,6 +29,8 @@ struct RecordingSummary {
   bool sound = true;  // nothing is missing but what the ring's size dropped
 
   uint64_t events() const;
+  // That blocks told of and that could not be read; those of damaged heads nobody knows.
+  uint64_t missing_events() const { return facts.events - std::min(facts.events, events()); }
   double seconds() const { return static_cast<double>(last_ns - first_ns) * 1e-9; }
   std::string identity(const std::string& name) const;
 };

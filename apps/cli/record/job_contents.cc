@@ -58,6 +58,12 @@ uint64_t JobContents::events() const {
   return sum;
 }
 
+uint64_t JobContents::missing_events() const {
+  uint64_t sum = 0;
+  for (const RecordingSummary& file : files) sum += file.missing_events();
+  return sum;
+}
+
 uint64_t JobContents::dropped_events() const {
   uint64_t sum = 0;
   for (const RecordingSummary& file : files) sum += file.facts.dropped_events;
@@ -97,6 +103,7 @@ Json to_json(const JobContents& job) {
                    {"ranks_missing", job.ranks_missing},
                    {"events", job.events()},
                    {"dropped_events", job.dropped_events()},
+                   {"missing_events", job.missing_events()},
                    {"not_ended", job.not_ended()},
                    {"sound", job.sound()}};
   const Json alignment = to_json(job.alignment);
@@ -124,7 +131,10 @@ std::string to_text(const JobContents& job) {
   text += fmt::format("clocks: {}\n", clocks) + to_text(job.alignment.clocks);
   uint64_t damaged = 0;
   for (const RecordingSummary& file : job.files) damaged += file.sound ? 0 : 1;
-  if (damaged > 0) text += fmt::format("damaged: {} of the recordings\n", damaged);
+  if (damaged > 0) {
+    text += fmt::format("damaged: {} of the recordings; at least {} events are missing\n", damaged,
+                        job.missing_events());
+  }
   for (const std::string& why : job.unreadable) text += "not read: " + printable(why) + "\n";
   return text;
 }

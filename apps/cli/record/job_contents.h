@@ -22,6 +22,7 @@ struct JobContents {
   bool sound() const;
   uint64_t events() const;
   uint64_t dropped_events() const;
+  uint64_t missing_events() const;
   uint64_t not_ended() const;
 };
 
