@@ -189,11 +189,11 @@ void put_matrix(Json& document, const Matrix& matrix, const MatrixView& view) {
     put_numbers(document, "expected", matrix, [](const Cell& cell) { return cell.expected_bytes; });
     totals["expected"] = total.expected_bytes;
   }
-  if (view.has_sent() && total.sent_bytes > 0) {
+  if (view.has_sent()) {
     put_numbers(document, "sent", matrix, [](const Cell& cell) { return cell.sent_bytes; });
     totals["sent"] = total.sent_bytes;
   }
-  if (view.has_wire() && total.wire_bytes > 0) {
+  if (view.has_wire()) {
     put_numbers(document, "wire", matrix, [](const Cell& cell) { return cell.wire_bytes; });
     totals["wire"] = total.wire_bytes;
   }
