@@ -117,6 +117,9 @@ void look_at_balance(const Summary& summary, const Traffic& traffic, Findings& f
 }
 
 void look_at_formulas(const Traffic& traffic, Findings& found) {
+  const bool measured = std::any_of(traffic.flows.begin(), traffic.flows.end(),
+                                    [](const Flow& flow) { return flow.cell.messages > 0; });
+  if (!measured) return;
   if (!traffic.tells_messages) return;
   for (const MatrixPart& part : matrix_parts(traffic, MatrixRows::kRank, MatrixParts::kOperation)) {
     const Cell total = part.matrix.total();

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/cli/import/import_command.h"
 #include "apps/cli/record/child.h"
 #include "apps/cli/record/gather.h"
 #include "apps/cli/record/job_contents.h"
@@ -182,6 +183,7 @@ void add_record_command(CLI::App& root, Invocation& invocation) {
       ->check(CLI::IsMember(kinds));
 
   add_gather_command(*command, invocation);
+  add_import_command(*command, invocation);
 
   const auto options = std::make_shared<RecordOptions>();
   CLI::Option* const folder =

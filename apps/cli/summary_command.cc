@@ -44,7 +44,7 @@ bool add_file(const std::string& file, insight::SummaryBuilder& summary,
     traffic.add(process, recorded.event, recorded.writer);
   }
   job.files.push_back({insight::value_of(facts.identity, "command"), facts.closed, reader->sound(),
-                       facts.dropped_events});
+                       facts.dropped_events, insight::value_of(facts.identity, "source")});
   return reader->sound();
 }
 

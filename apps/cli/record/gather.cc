@@ -2,12 +2,8 @@
 #include "apps/cli/record/gather.h"
 
 #include <fmt/core.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -17,6 +13,7 @@
 #include "apps/cli/record/alignment.h"
 #include "apps/cli/record/data_copy.h"
 #include "apps/cli/record/job_contents.h"
+#include "apps/cli/record/new_folder.h"
 #include "apps/cli/terminal.h"
 
 namespace heddle::cli {
@@ -34,47 +31,6 @@ and kept in the new folder, so that all commands tell the times of one clock.
 
 Exit status: 0 done, 1 when some of it is damaged (it is gathered as it is), 2 when nothing was
 gathered.)";
-
-// The folder while it is not whole; gone in the end unless it got its name.
-class Unfinished {
- public:
-  explicit Unfinished(const std::string& folder)
-      : path_(fmt::format("{}.gathering.{}", folder, getpid())) {}
-  ~Unfinished() {
-    std::error_code ignored;
-    if (made_) fs::remove_all(path_, ignored);
-  }
-  Unfinished(const Unfinished&) = delete;
-  Unfinished& operator=(const Unfinished&) = delete;
-
-  // Errors: kSystem, kPermission.
-  Result<void> make() {
-    made_ = mkdir(path_.c_str(), 0700) == 0;
-    if (made_) return {};
-    const ErrorCode code = errno == EACCES ? ErrorCode::kPermission : ErrorCode::kSystem;
-    return fail(code, "cannot make the folder " + path_, std::strerror(errno),
-                "choose another place with -o");
-  }
-  // Errors: kSystem.
-  Result<void> become(const std::string& folder) {
-    if (std::rename(path_.c_str(), folder.c_str()) == 0) {
-      made_ = false;
-      return {};
-    }
-    return fail(ErrorCode::kSystem, "cannot make the folder " + folder, std::strerror(errno),
-                "choose another place with -o");
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  const std::string path_;
-  bool made_ = false;
-};
-
-std::string without_slash(std::string folder) {
-  while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
-  return folder;
-}
 
 // Of two files, whether they are one recording, copied before.
 bool same_recording(const std::string& one, const std::string& other) {
@@ -123,19 +79,14 @@ int gather(const GatherOptions& options) {
 }  // namespace
 
 Result<Gathered> gather_parts(const std::vector<std::string>& parts, const std::string& named) {
-  const std::string folder = without_slash(named);
-  std::error_code unknown;
-  if (fs::exists(folder, unknown) && !fs::is_empty(folder, unknown)) {
-    return fail(ErrorCode::kInUse, "cannot gather into " + folder, "it is there and not empty",
-                "choose another folder with -o");
-  }
+  NewFolder unfinished(named);
+  const std::string& folder = unfinished.name();
   std::vector<std::string> files;
   for (const std::string& part : parts) {
     const auto some = recording_files(part);
     if (!some) return fail(some.error());
     files.insert(files.end(), some->begin(), some->end());
   }
-  Unfinished unfinished(folder);
   if (Result<void> made = unfinished.make(); !made) return fail(made.error());
   Gathered gathered;
   std::vector<std::string> copies;
@@ -156,7 +107,7 @@ Result<Gathered> gather_parts(const std::vector<std::string>& parts, const std::
       !written) {
     return fail(written.error());
   }
-  if (Result<void> whole = unfinished.become(folder); !whole) return fail(whole.error());
+  if (Result<void> whole = unfinished.finish(); !whole) return fail(whole.error());
   return gathered;
 }
 

@@ -190,7 +190,9 @@ std::string recovery(const JobSummary& job) {
 std::vector<Finding> findings_of_files(const JobSummary& job) {
   std::vector<Finding> found;
   uint64_t dropped = 0;
+  std::string source;
   for (size_t i = 0; i < job.files.size(); ++i) {
+    if (!job.files[i].source.empty()) source = job.files[i].source;
     const std::string name = party_text(job.summary.processes[i].party);
     dropped += job.files[i].dropped_events;
     if (!job.files[i].sound) {
@@ -200,6 +202,12 @@ std::vector<Finding> findings_of_files(const JobSummary& job) {
     if (!job.files[i].ended_well) {
       found.push_back({name + " was killed, or still runs", "see why, or wait for its end"});
     }
+  }
+  if (!source.empty()) {
+    found.push_back({source +
+                         " tells neither of waits nor of what moved: all counts as hidden, and "
+                         "nothing as delivered",
+                     "see `heddle matrix --expected`, or record with `heddle record`"});
   }
   if (dropped > 0) {
     found.push_back({fmt::format("{} older events were dropped and are not counted", dropped),

@@ -16,6 +16,7 @@ struct FileFacts {
   bool ended_well = true;
   bool sound = true;
   uint64_t dropped_events = 0;
+  std::string source;  // whose recording it was made of; empty: heddle's own
 };
 
 struct JobSummary {

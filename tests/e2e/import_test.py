@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+"""heddle record import: what NCCL Inspector and PyTorch's Flight Recorder keep, in files written by hand from their
+formats: NVIDIA/nccl plugins/profiler/inspector (README.md, inspector_json.cc, format v4.0), pytorch/pytorch
+torch/csrc/distributed/c10d/FlightRecorderDetail.hpp (version 2.10) and torch/csrc/jit/serialization/pickler.cpp."""
+
+import json
+import os
+import pickle
+import random
+import struct
+import tempfile
+import unittest
+
+import program
+
+MIB = 1 << 20
+BEGAN_NS = 1_752_867_229_000_000_000
+
+
+def inspector_line(rank, number, verbose=True, **more):
+    begin = BEGAN_NS // 1000 + number * 1000
+    perf = {"coll": "AllReduce", "coll_sn": number, "coll_msg_size_bytes": 4 * MIB, "coll_exec_time_us": 400,
+            "coll_timing_source": "kernel_gpu", "coll_algobw_gbs": 10.4, "coll_busbw_gbs": 15.7}
+    if verbose:
+        perf["event_trace_ts"] = {
+            "coll_start_ts": begin, "coll_stop_ts": begin + 5,
+            "kernel_events": [{"channel_id": 0, "kernel_start_ts": begin + 20, "kernel_stop_ts": begin + 420,
+                               "kernel_record_ts": begin + 420}]}
+    line = {"header": {"id": "0x7f8c496ae9f661", "comm_name": "unknown", "rank": rank, "n_ranks": 4, "nnodes": 2},
+            "metadata": {"inspector_output_format_version": "v4.0", "git_rev": "", "rec_mechanism":
+                         "nccl_profiler_interface", "dump_timestamp_us": begin + 900, "hostname": f"node{rank // 2}",
+                         "pid": 1000 + rank}, "coll_perf": perf}
+    line.update(more)
+    return json.dumps(line)
+
+
+def flight_recorder(rank, state="completed"):
+    """As a dump's dictionary; of two groups, the second without rank 3."""
+    def entry(number, name, sizes, out=None, group="0", **more):
+        begin = BEGAN_NS + number * 10**6
+        return {"frames": [{"name": "all_reduce", "filename": "a.py", "line": 3}], "record_id": number, "pg_id": 0,
+                "process_group": (group, "default_pg"), "thread_name": "main", "thread_id": "1",
+                "collective_seq_id": number, "p2p_seq_id": number, "op_id": number, "profiling_name": f"nccl:{name}",
+                "time_created_ns": begin, "duration_ms": 0.5, "input_sizes": [sizes], "input_dtypes": ["BFloat16"],
+                "output_sizes": [out or sizes], "output_dtypes": ["BFloat16"], "state": "completed",
+                "time_discovered_started_ns": begin + 100_000, "time_discovered_completed_ns": begin + 900_000,
+                "retired": True, "timeout_ms": 600_000, "is_p2p": False, **more}
+    entries = [entry(1, "all_reduce", [1024, 4]), entry(2, "_all_gather_base", [1000], [4000]),
+               entry(3, "_reduce_scatter_base", [4000], [1000])]
+    if rank < 2:
+        entries.append(entry(4, f"{'send 0->1' if rank == 0 else 'recv 1<-0'}", [77], is_p2p=True))
+    if rank < 3:
+        entries.append(entry(5, "all_reduce", [30], group="1"))
+    last = entry(6, "all_reduce", [8], state=state)
+    if state != "completed":
+        last["time_discovered_completed_ns"] = None
+        del last["duration_ms"]
+    return {"version": "2.10", "nccl_version": "2.26.2", "entries": [*entries, last],
+            "pg_config": {"0": {"name": "0", "desc": "default_pg", "ranks": "[0, 1, 2, 3]"},
+                          "1": {"name": "1", "desc": "some", "ranks": "[0, 1, 2]"}},
+            "pg_status": {"0": {"last_enqueued_collective": 6}}}
+
+
+class Runs:
+    """So that a pickle of it asks to run something."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (self.path,)
+
+
+class Import(unittest.TestCase):
+    def setUp(self):
+        parent = tempfile.TemporaryDirectory()
+        self.addCleanup(parent.cleanup)
+        self.parent = parent.name
+        self.job = f"{parent.name}/job"
+
+    def write(self, name, data):
+        path = f"{self.parent}/{name}"
+        with open(path, "wb") as file:
+            file.write(data if isinstance(data, bytes) else data.encode())
+        return path
+
+    def imported(self, *files, status=0):
+        done = program.run("record", "import", "-o", self.job, *files)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done
+
+    def document(self, *words):
+        done = program.run(*words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def expected(self, part):
+        parts = self.document("matrix", self.job, "--by", "op", "--format", "json")["parts"]
+        return next(each for each in parts if each["name"] == part)["expected"]
+
+    def dump(self, kind):
+        done = program.run("record", "dump", self.job, "--kind", kind)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def test_inspector(self):
+        files = [self.write(f"node{rank // 2}-pid{1000 + rank}.log",
+                            "\n".join(inspector_line(rank, number) for number in (1, 2, 3)) + "\n")
+                 for rank in range(4)]
+        done = self.imported(*files)
+        self.assertIn("ranks: all 4 are there", done.stdout)
+        ring = 2 * 4 * MIB * 3 // 4 * 3
+        self.assertEqual(self.expected("allreduce"), [[ring if to == (from_ + 1) % 4 else 0 for to in range(4)]
+                                                      for from_ in range(4)])
+        summary = self.document("summary", self.job, "--json")
+        self.assertEqual(summary["operations"]["allreduce"]["calls"], 12)
+        self.assertEqual(summary["operations"]["allreduce"]["longest_ns"], 420_000)
+        self.assertTrue(any("waits" in finding["what"] for finding in summary["findings"]), summary["findings"])
+        made = self.dump("call_made")[0]
+        self.assertEqual(made["time_ns"], BEGAN_NS + 10**6)
+        self.assertEqual({party["host"] for party in self.document("matrix", self.job, "--format", "json")["parties"]},
+                         {"node0", "node1"})
+
+    def test_inspector_without_times_and_with_messages(self):
+        message = {"p2p": "Send", "p2p_sn": 5, "p2p_peer": 3, "p2p_msg_size_bytes": 9000, "p2p_exec_time_us": 50}
+        lines = [inspector_line(0, 1, verbose=False)]
+        sent = json.loads(inspector_line(0, 2))
+        del sent["coll_perf"]
+        sent["p2p_perf"] = message
+        done = self.imported(self.write("a.log", "\n".join([*lines, json.dumps(sent)])))
+        self.assertIn("NCCL_INSPECTOR_DUMP_VERBOSE", done.stderr)
+        self.assertEqual([event["operation"] for event in self.dump("call_made")], ["allreduce", "send"])
+        send = self.expected("send")
+        self.assertEqual(sum(map(sum, send)), 9000)
+
+    def test_inspector_of_a_process_with_several_devices(self):
+        lines = []
+        for rank in range(4):
+            line = json.loads(inspector_line(rank, 1))
+            line["metadata"].update(pid=7, hostname="node")
+            lines.append(json.dumps(line))
+        self.assertIn("ranks: all 4 are there", self.imported(self.write("a.log", "\n".join(lines))).stdout)
+
+    def test_half_a_line_and_what_is_not_known(self):
+        odd = json.loads(inspector_line(0, 2))
+        odd["coll_perf"]["coll"] = "AllGatherV"
+        text = "\n".join([inspector_line(0, 1), json.dumps(odd), inspector_line(0, 3)[:100]])
+        done = self.imported(self.write("a.log", text), status=1)
+        self.assertIn("AllGatherV", done.stderr)
+        self.assertIn("makes no sense", done.stderr)
+        self.assertEqual(len(self.dump("call_made")), 1)
+
+    def flight(self, write):
+        self.imported(*[self.write(f"nccl_trace_rank_{rank}", write(flight_recorder(rank))) for rank in range(4)])
+        # Of 2-byte elements: 4096 and 8 and, among three, 30 by all-reduce; blocks of 1000.
+        self.assertEqual(self.expected("allgather")[2][3], 3 * 1000 * 2)
+        self.assertEqual(self.expected("reducescatter")[3][0], 3 * 1000 * 2)
+        self.assertEqual(self.expected("send")[0][1], 77 * 2)
+        self.assertEqual(self.expected("allreduce")[3][0], 2 * (2 * 4096 * 3 // 4) + 2 * (2 * 8 * 3 // 4))
+        self.assertEqual(self.expected("allreduce")[2][0], 2 * (2 * 30 * 2 // 3))
+        ends = {event["time_ns"] for event in self.dump("call_ended")}
+        self.assertIn(BEGAN_NS + 1_900_000, ends)
+        starts = {event["time_ns"] for event in self.dump("call_started")}
+        self.assertIn(BEGAN_NS + 1_400_000, starts)  # half a millisecond before the end, as the device measured
+
+    def test_flight_recorder_as_json(self):
+        self.flight(json.dumps)
+
+    def test_flight_recorder_as_pickles(self):
+        for protocol in (2, 3, 4, 5):
+            self.job = f"{self.parent}/job{protocol}"
+            self.flight(lambda dump, protocol=protocol: pickle.dumps(dump, protocol=protocol))
+
+    def test_a_call_that_hangs(self):
+        self.imported(self.write("nccl_trace_rank_0.json", json.dumps(flight_recorder(0, state="started"))))
+        trace = self.document("timeline", self.job)["traceEvents"]
+        self.assertEqual(sum(event.get("args", {}).get("under_way_at_the_end", False) for event in trace), 1)
+
+    def test_lists_as_torchs_own_pickler_writes_them(self):
+        built = (b"\x80\x02}(X\x07\x00\x00\x00versionX\x04\x00\x00\x002.10"
+                 b"X\x09\x00\x00\x00pg_config}X\x07\x00\x00\x00entries"
+                 b"ctorch.jit._pickle\nbuild_intlist\nq\x00(](K\x05K\x06etRu.")
+        path = self.write("nccl_trace_rank_0", built)
+        done = program.run("record", "import", "-o", self.job, path)
+        self.assertIn("cannot read the Flight Recorder's dump", done.stderr)  # its entries are numbers
+        empty = built.replace(b"K\x05K\x06e", b"e")
+        self.imported(self.write("nccl_trace_rank_0", empty))
+
+    def test_nothing_in_a_pickle_is_run(self):
+        for protocol in (2, 4):
+            dump = flight_recorder(0)
+            dump["entries"].append(Runs(f"{self.parent}/made"))
+            path = self.write("nccl_trace_rank_0", pickle.dumps(dump, protocol=protocol))
+            done = program.run("record", "import", "-o", self.job, path)
+            self.assertEqual(done.returncode, 2)
+            self.assertRegex(done.stderr, "run something|more than data")
+        self.assertEqual(os.listdir(self.parent), ["nccl_trace_rank_0"])
+
+    def test_pickles_that_grow_are_refused(self):
+        # A list of two of the list before, forty times: a terabyte if it were written out.
+        grows = b"\x80\x02]q\x00" + b"".join(
+            b"](h" + bytes([i]) + b"h" + bytes([i]) + b"eq" + bytes([i + 1]) for i in range(28)) + b"."
+        itself = b"\x80\x02]q\x00h\x00a."
+        for data in (grows, itself, b"\x80\x02" + b"(" * 100_000 + b"t" * 100_000 + b".", b"\x80\x02.",
+                     b"\x80\x02X" + struct.pack("<I", 2**31)):
+            done = program.run("record", "import", "-o", self.job, self.write("nccl_trace_rank_0", data))
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("pickle", done.stderr)
+
+    def test_damage_is_told(self):
+        choose = random.Random(3)
+        whole = {"a.log": "\n".join(inspector_line(0, i) for i in range(9)).encode(),
+                 "nccl_trace_rank_0": pickle.dumps(flight_recorder(0), protocol=2),
+                 "nccl_trace_rank_1.json": json.dumps(flight_recorder(1)).encode()}
+        for round_ in range(60):
+            name = choose.choice(list(whole))
+            data = bytearray(whole[name])
+            for _ in range(choose.randrange(1, 6)):
+                data[choose.randrange(len(data))] = choose.randrange(256)
+            if choose.randrange(3) == 0:
+                del data[choose.randrange(len(data)):]
+            self.job = f"{self.parent}/job{round_}"
+            done = program.run("record", "import", "-o", self.job, self.write(name, bytes(data)), errors="replace")
+            self.assertIn(done.returncode, (0, 1, 2), f"round {round_}: {done.stderr}")
+            self.assertEqual(os.path.exists(self.job), done.returncode != 2)
+
+    def test_mistakes(self):
+        for files, sign in ((("/no/such/file",), "cannot read"), ((self.write("x", "nothing"),), "neither"),
+                            ((self.write("y", b"\x80\x02N."),), "no dump"),
+                            ((self.write("rank", json.dumps(flight_recorder(0))),), "does not end in the rank")):
+            done = program.run("record", "import", "-o", self.job, *files)
+            self.assertEqual(done.returncode, 2, files)
+            self.assertIn(sign, done.stderr)
+        self.assertFalse(os.path.exists(self.job))
+
+
+if __name__ == "__main__":
+    unittest.main()
