@@ -109,6 +109,12 @@ class Datapath {
   // A descriptor that polls readable when something has arrived or wake() was called, so that one
   // thread can watch several datapaths; -1 where there is none.
   virtual int descriptor() const { return -1; }
+  // A descriptor to which 8 bytes are written in place of wake(), by other processes too (an
+  // eventfd); -1 where there is none.
+  virtual int wake_descriptor() const { return -1; }
+  // Forgets what wake() left behind, so that descriptor() does not stay readable. For the driving
+  // thread, while nobody waits.
+  virtual void take_wake() {}
 
   // Names memory so that payload can be read and placed there. The memory must outlive the region.
   virtual Result<transport::RegionId> register_memory(void* start, size_t bytes) = 0;

@@ -374,6 +374,12 @@ void Endpoint::interrupt() {
   if (!body_->in_child()) body_->interrupt();
 }
 
+void Endpoint::set_companion(Companion* companion) {
+  if (!body_->in_child()) body_->set_companion(companion);
+}
+
+int Endpoint::wake_descriptor() const { return body_->datapath_->wake_descriptor(); }
+
 Nanos Endpoint::turn() { return body_->in_child() ? Nanos::never() : body_->turn_external(); }
 
 Nanos Endpoint::helper_turn() {

@@ -15,6 +15,7 @@
 #include "base/nanos.h"
 #include "base/result.h"
 #include "datapath/datapath.h"
+#include "engine/companion.h"
 #include "engine/connection_table.h"
 #include "engine/driver.h"
 #include "engine/memory.h"
@@ -134,6 +135,13 @@ class Endpoint {
   // Tells of what is built on this endpoint, to its sink and its recording; the event's time is
   // filled in.
   void observe(events::AnyEvent event);
+
+  // --- beside the network ---
+
+  // Where work comes from, too; null: nowhere. It must stay until it is replaced. One an endpoint.
+  void set_companion(Companion* companion);
+  // An eventfd that ends the sleep of who drives; -1 where the network has none.
+  int wake_descriptor() const;
 
   // --- what it knows ---
 

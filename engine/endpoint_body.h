@@ -63,6 +63,7 @@ class Endpoint::Body final : public Registrar, public HelperClient {
   Look helper_look() override;
   int descriptor() const override { return datapath_->descriptor(); }
   void interrupt();
+  void set_companion(Companion* companion);
   // Spins for a moment on an operation that another thread will finish.
   void spin_for(Operation operation);
   // The time, never before the last turn's.
@@ -94,10 +95,15 @@ class Endpoint::Body final : public Registrar, public HelperClient {
   void unregister_region(transport::RegionId region);
   Nanos turn();
   void take_results();
+  bool companion_came();
+  bool turn_is_due(Nanos now) const;
+  void sleep(Wheel::Lock& lock, Nanos until);
   // `now` is when the call that posted something came.
   void after_post(Wheel::Lock& lock, Nanos now);
   void lead(Wheel::Lock& lock, const std::function<bool()>& done, const Span& span, int cores_kept);
   void yield_core();
+  bool may_spin(const SpinLeave& leave, Nanos idle) const;
+  void spin(Wheel::Lock& lock, Nanos idle);
   void start_thread();
   void tell_followers();
   void follow(Wheel::Lock& lock, Nanos most);
@@ -106,6 +112,8 @@ class Endpoint::Body final : public Registrar, public HelperClient {
   Takeover takeover_;
   SpinBudget spin_budget_;
   bool core_is_wanted_ = false;  // by another thread, as the last yield told
+  Companion* companion_ = nullptr;
+  Nanos wanted_;  // when the next turn is, as the latest answered
   bool leading_ = false;
   int followers_ = 0;
   bool stopping_ = false;

@@ -18,6 +18,7 @@ constexpr int kHelperTurns = 16;
 // may be who waits for it.
 constexpr Nanos kYieldAfter = micros(20);
 constexpr Nanos kYieldTaken = micros(3);
+constexpr Nanos kTurnEvery = micros(20);
 
 Nanos later(Nanos now, Nanos span) {
   return span >= Nanos::never() - now ? Nanos::never() : now + span;
@@ -72,9 +73,9 @@ void Endpoint::Body::shut_down() {
 Nanos Endpoint::Body::stamp() { return std::max(driver_.last_turn_at(), datapath_->now()); }
 
 Nanos Endpoint::Body::turn() {
-  const Nanos wanted = driver_.turn();
+  wanted_ = driver_.turn();
   take_results();
-  return wanted;
+  return wanted_;
 }
 
 void Endpoint::Body::take_results() {
@@ -148,27 +149,44 @@ void Endpoint::Body::lead(Wheel::Lock& lock, const std::function<bool()>& done, 
                           int cores_kept) {
   const SpinLeave leave = options_.spin == Spin::kNever ? SpinLeave() : SpinLeave::take(cores_kept);
   Nanos worked_at = span.began;
+  Nanos now = span.began;
   bool idle = false;  // since worked_at
+  bool last_look = false;
   while (!done()) {
-    const Nanos wanted = turn();
-    const Nanos now = driver_.last_turn_at();
+    const bool came = companion_came();
+    const bool turns = !came && (last_look || turn_is_due(now));
+    if (turns) turn();
+    now = turns ? driver_.last_turn_at() : stamp();
+    const bool works = came || wanted_ <= now;
     const bool over = done() || now >= span.deadline;
-    if (idle && (over || wanted <= now)) spin_budget_.on_idle_ended(now - worked_at);
+    if (idle && (over || works)) spin_budget_.on_idle_ended(now - worked_at);
     if (over) return;
-    idle = wanted > now;
+    idle = !works;
     if (!idle) {
       worked_at = now;
       wheel_.give_way(lock);
-      continue;
+    } else if (may_spin(leave, now - worked_at)) {
+      spin(lock, now - worked_at);
+    } else if (turns) {
+      sleep(lock, std::min(wanted_, span.deadline));
+      now = stamp();
     }
-    const bool spin = leave.granted() &&
-                      (options_.spin == Spin::kAlways || now - worked_at < spin_budget_.budget());
-    if (spin) {
-      wheel_.give_way(lock);
-      if (core_is_wanted_ || now - worked_at >= kYieldAfter) yield_core();
-      continue;
-    }
-    wheel_.sleep(lock, std::min(wanted, span.deadline));
+    // Whoever is about to sleep has seen the network before.
+    last_look = idle && !turns;
+  }
+}
+
+bool Endpoint::Body::may_spin(const SpinLeave& leave, Nanos idle) const {
+  if (!leave.granted()) return false;
+  return options_.spin == Spin::kAlways || idle < spin_budget_.budget();
+}
+
+void Endpoint::Body::spin(Wheel::Lock& lock, Nanos idle) {
+  wheel_.give_way(lock);
+  if (core_is_wanted_ || idle >= kYieldAfter) {
+    yield_core();
+  } else {
+    spin_pause();
   }
 }
 
@@ -177,6 +195,34 @@ void Endpoint::Body::yield_core() {
   std::this_thread::yield();
   core_is_wanted_ = datapath_->now() - before >= kYieldTaken;
 }
+
+// --- beside the network ---
+
+void Endpoint::Body::set_companion(Companion* companion) {
+  const Wheel::Lock lock = wheel_.lock_all();
+  companion_ = companion;
+}
+
+bool Endpoint::Body::companion_came() {
+  if (companion_ == nullptr || !companion_->arrived()) return false;
+  ++changes_;
+  tell_followers();
+  return true;
+}
+
+// A look at the network is a system call, one at shared memory is not: beside a companion the
+// network is looked at now and then.
+bool Endpoint::Body::turn_is_due(Nanos now) const {
+  return companion_ == nullptr || wanted_ <= now || now - driver_.last_turn_at() >= kTurnEvery;
+}
+
+void Endpoint::Body::sleep(Wheel::Lock& lock, Nanos until) {
+  if (companion_ == nullptr || companion_->before_sleep()) wheel_.sleep(lock, until);
+  // It may have been taken away meanwhile.
+  if (companion_ != nullptr) companion_->after_sleep();
+}
+
+// --- who else drives ---
 
 void Endpoint::Body::turn_if_free() {
   if (options_.drive != Drive::kInline || in_child()) return;
@@ -211,6 +257,7 @@ HelperClient::Look Endpoint::Body::helper_look() {
   Nanos now = stamp();
   Nanos wanted = now;
   const bool may_drive = takeover_.helper_may_drive(now);
+  if (may_drive && companion_ != nullptr) datapath_->take_wake();
   for (int i = 0; may_drive && i < kHelperTurns && wanted <= now; ++i) {
     wanted = turn();
     now = stamp();

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "datapath/udp.h"
-#include "datapath/udp/descriptor.h"
+#include "base/descriptor.h"
 #include "datapath/udp/socket_address.h"
 #include "transport/address.h"
 

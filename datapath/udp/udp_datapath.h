@@ -34,6 +34,8 @@ class UdpDatapath final : public Datapath {
   void wait(Nanos until) override;
   void wake() override { waiter_.wake(); }
   int descriptor() const override { return waiter_.descriptor(); }
+  int wake_descriptor() const override { return waiter_.wake_descriptor(); }
+  void take_wake() override { waiter_.take_wake(); }
   Result<transport::RegionId> register_memory(void* start, size_t bytes) override;
   void unregister_memory(transport::RegionId region) override;
   bool poll_error(transport::NetworkError& error) override;

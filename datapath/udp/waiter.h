@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/nanos.h"
 #include "base/result.h"
-#include "datapath/udp/descriptor.h"
 #include "datapath/udp/network_errors.h"
 
 namespace heddle::datapath {
@@ -30,6 +30,9 @@ class Waiter {
   void wake();
   // Readable when wait() would not sleep.
   int descriptor() const { return all_.number(); }
+  // An eventfd: who writes to it does as wake() does.
+  int wake_descriptor() const { return alarm_.number(); }
+  void take_wake();
 
   // Ends the next wait() when this send socket can take more.
   void watch_room(size_t socket);
@@ -41,7 +44,6 @@ class Waiter {
 
  private:
   void sleep(Nanos span, uint32_t& sources);
-  void take_wake();
   void watch(size_t socket, bool room);
 
   NetworkErrors& errors_;

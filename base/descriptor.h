@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace heddle::datapath {
+namespace heddle {
 
 class Descriptor {
  public:
@@ -27,4 +27,4 @@ class Descriptor {
   int number_ = -1;
 };
 
-}  // namespace heddle::datapath
+}  // namespace heddle

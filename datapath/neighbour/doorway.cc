@@ -1,0 +1,148 @@
+// Doorway: see doorway.h.
+#include "datapath/doorway.h"
+
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+namespace heddle::datapath {
+namespace {
+
+constexpr size_t kMostDescriptors = 2;
+constexpr int kBacklog = 128;
+
+Unexpected system_failure(const char* what) {
+  const bool limit = errno == EMFILE || errno == ENFILE;
+  return fail(limit ? ErrorCode::kExhausted : ErrorCode::kUnavailable,
+              "cannot hand descriptors to another process",
+              std::string(what) + ": " + std::strerror(errno),
+              limit ? "raise the limit (`ulimit -n`)" : "");
+}
+
+Descriptor make_socket() {
+  return Descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+}
+
+// An abstract name: it begins with a zero and is no file.
+socklen_t fill(sockaddr_un& address, const DoorName& name) {
+  address = {};
+  address.sun_family = AF_UNIX;
+  char* at = address.sun_path + 1;
+  at += std::snprintf(at, sizeof address.sun_path - 1, "heddle-");
+  for (const std::byte part : name) {
+    at += std::snprintf(at, 3, "%02x", std::to_integer<unsigned>(part));
+  }
+  return static_cast<socklen_t>(at - reinterpret_cast<char*>(&address));
+}
+
+bool peer_of(const Descriptor& socket, ucred& peer) {
+  socklen_t length = sizeof peer;
+  return getsockopt(socket.number(), SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0;
+}
+
+bool is_same_user(const Descriptor& socket) {
+  ucred peer{};
+  return peer_of(socket, peer) && peer.uid == geteuid();
+}
+
+}  // namespace
+
+Result<Doorway> Doorway::open() {
+  Doorway door;
+  door.listener_ = make_socket();
+  if (!door.listener_.valid()) return system_failure("socket");
+  if (getrandom(door.name_.data(), door.name_.size(), 0) !=
+      static_cast<ssize_t>(door.name_.size())) {
+    return system_failure("getrandom");
+  }
+  sockaddr_un address;
+  const socklen_t length = fill(address, door.name_);
+  if (bind(door.listener_.number(), reinterpret_cast<const sockaddr*>(&address), length) != 0) {
+    return system_failure("bind");
+  }
+  if (listen(door.listener_.number(), kBacklog) != 0) return system_failure("listen");
+  return door;
+}
+
+Descriptor Doorway::let_in() {
+  while (true) {
+    Descriptor guest(accept4(listener_.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!guest.valid() || is_same_user(guest)) return guest;
+  }
+}
+
+Result<Descriptor> knock(const DoorName& name) {
+  Descriptor made = make_socket();
+  if (!made.valid()) return system_failure("socket");
+  sockaddr_un address;
+  const socklen_t length = fill(address, name);
+  if (connect(made.number(), reinterpret_cast<const sockaddr*>(&address), length) != 0) {
+    return system_failure("connect");
+  }
+  if (!is_same_user(made)) {
+    return fail(ErrorCode::kPermission, "cannot hand descriptors to another process",
+                "it belongs to another user");
+  }
+  return made;
+}
+
+Result<void> hand_over(const Descriptor& socket, const Parcel& parcel,
+                       const std::vector<int>& descriptors) {
+  CHECK(descriptors.size() <= kMostDescriptors && !descriptors.empty());
+  Parcel sent = parcel;
+  iovec piece{.iov_base = &sent, .iov_len = sizeof sent};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostDescriptors * sizeof(int))> space{};
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  message.msg_control = space.data();
+  message.msg_controllen = CMSG_SPACE(descriptors.size() * sizeof(int));
+  cmsghdr* const rights = CMSG_FIRSTHDR(&message);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(descriptors.size() * sizeof(int));
+  std::memcpy(CMSG_DATA(rights), descriptors.data(), descriptors.size() * sizeof(int));
+  if (sendmsg(socket.number(), &message, MSG_NOSIGNAL) != sizeof sent) {
+    return system_failure("sendmsg");
+  }
+  return {};
+}
+
+Result<Delivery> take_over(const Descriptor& socket) {
+  Delivery delivery;
+  iovec piece{.iov_base = &delivery.parcel, .iov_len = sizeof delivery.parcel};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostDescriptors * sizeof(int))> space{};
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  message.msg_control = space.data();
+  message.msg_controllen = space.size();
+  const ssize_t got = recvmsg(socket.number(), &message, MSG_CMSG_CLOEXEC);
+  if (got < 0) return system_failure("recvmsg");
+  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr;
+       part = CMSG_NXTHDR(&message, part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+    const size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    std::array<int, kMostDescriptors> numbers{};
+    std::memcpy(numbers.data(), CMSG_DATA(part), std::min(count, numbers.size()) * sizeof(int));
+    for (size_t i = 0; i < std::min(count, numbers.size()); ++i) {
+      delivery.descriptors.emplace_back(numbers[i]);
+    }
+  }
+  if (got != sizeof delivery.parcel) {
+    return fail(ErrorCode::kInvalid, "cannot hand descriptors to another process",
+                "it sent something else", "run the same version of both");
+  }
+  ucred peer{};
+  if (peer_of(socket, peer)) delivery.process = peer.pid;
+  return delivery;
+}
+
+}  // namespace heddle::datapath

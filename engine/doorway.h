@@ -1,0 +1,16 @@
+// Doors to other processes of this host, for those who use endpoints and no datapath.
+#pragma once
+
+#include "datapath/doorway.h"
+
+namespace heddle::engine {
+
+using datapath::Delivery;
+using datapath::DoorName;
+using datapath::Doorway;
+using datapath::hand_over;
+using datapath::knock;
+using datapath::Parcel;
+using datapath::take_over;
+
+}  // namespace heddle::engine
