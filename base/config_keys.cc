@@ -123,6 +123,12 @@ constexpr std::array kKeys = {
               .doc = "pieces in which collectives forward and reduce; rank 0's counts",
               .min = 1024,
               .max = int64_t{1} << 24},
+    ConfigKey{.name = "shared_memory",
+              .fallback = "auto",
+              .doc =
+                  "whether ranks of one host share memory; slots: and none reads the other's own; "
+                  "never: the network between them, too",
+              .choices = "auto|slots|never"},
     ConfigKey{.name = "rank_dead_after_ms",
               .type = ConfigType::kInteger,
               .fallback = "3000",

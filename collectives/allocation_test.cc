@@ -53,8 +53,12 @@ void call_some(Communicator& communicator, std::vector<float>& memory) {
   ASSERT_TRUE(communicator.wait(communicator.barrier().value(), kPatience));
 }
 
-TEST(CommunicatorAllocation, RepeatedCallsAllocateNothing) {
-  LocalRanks ranks({.ranks = 3});
+class CommunicatorAllocation : public OverAll {};
+INSTANTIATE_TEST_SUITE_P(Ways, CommunicatorAllocation, kAllWays,
+                         [](const auto& each) { return way_name(each.param); });
+
+TEST_P(CommunicatorAllocation, RepeatedCallsAllocateNothing) {
+  LocalRanks ranks({.ranks = 3, .shared_memory = GetParam()});
   ranks.run([](Communicator& communicator) {
     std::vector<float> memory(400'000);
     // Pools grow to what is under way at once, which depends on the system's timing; a call that

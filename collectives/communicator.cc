@@ -175,7 +175,6 @@ Result<void> Communicator::wait(Request request, Nanos timeout) {
   Body::ToldWait told(*body_, request.id);
   const Nanos began = body_->endpoint_.now();
   const Nanos deadline = timeout >= Nanos::never() - began ? Nanos::never() : began + timeout;
-  body_->put_off_asking();
   while (true) {
     const Attention attention = body_->attend();
     const Result<bool> ended = peek(request);

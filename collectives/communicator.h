@@ -21,9 +21,14 @@
 
 namespace heddle::collectives {
 
+// Whether ranks of one host share memory, where both sides say so. kSlots: they do, but none reads
+// the other's own memory.
+enum class SharedMemory : uint8_t { kNever, kSlots, kAuto };
+
 struct CommunicatorOptions {
   Tuning tuning;                     // rank 0's counts
   Nanos stalled_after = seconds(1);  // a call that waits for so long asks whom it waits for
+  SharedMemory shared_memory = SharedMemory::kNever;
 };
 
 // What a call works on. `count` is in elements: of the whole (all_reduce, broadcast, reduce, send,

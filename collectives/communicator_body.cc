@@ -22,7 +22,10 @@ Communicator::Body::Body(std::shared_ptr<Links> links, const Members& members,
       endpoint_(links_->endpoint()),
       tickets_(2 * size_t{members.size()}),
       turns_(2 * size_t{members.size()}) {
-  resources_ = std::make_unique<Resources>(*links_, members_, options.tuning.chunk_bytes);
+  resources_ = std::make_unique<Resources>(
+      *links_, members_, options.tuning.chunk_bytes,
+      MeshOptions{.shares_memory = options.shared_memory != SharedMemory::kNever,
+                  .pulls = options.shared_memory == SharedMemory::kAuto});
   for (auto& lane : lanes_) lane = std::make_unique<Running>(*resources_);
   if (endpoint_.observed()) {
     endpoint_.observe(
@@ -203,6 +206,7 @@ bool Communicator::Body::advance() {
     if (moved) heed_stalled();
     if (works() && resources_->mesh.failure()) fail_all(*resources_->mesh.failure());
   }
+  if (works()) heed_time(moved);
   return moved;
 }
 

@@ -40,11 +40,7 @@ class Communicator::Body {
   void fail_all(Failure failure);
   // Whom the oldest call waits for, in words.
   std::string waits_for() const;
-  // Asks those whom stalled calls wait for.
-  void ask_stalled();
   Attention attend();
-  // The next question of attend() is a whole time away.
-  void put_off_asking() { ask_at_ = endpoint_.now() + options_.stalled_after; }
   void begin_goodbye();
   bool goodbye_said();
   void say_goodbye();
@@ -130,6 +126,9 @@ class Communicator::Body {
   void heed_stalled();
   void answer_stalled(uint32_t from, uint64_t number);
   void note_late(const Late& late);
+  void heed_time(bool moved);
+  // Asks those whom stalled calls wait for.
+  void ask_stalled();
   bool advance_failing();
   bool settle();
   bool starts_now() const { return group_ == 0 && tuning_.has_value(); }
@@ -156,8 +155,7 @@ class Communicator::Body {
   std::set<std::pair<uint64_t, uint32_t>> late_;  // by number: ranks that have not made the call
   State state_ = State::kWorking;
   Nanos give_up_at_;
-  Nanos ask_at_;
-  bool waiting_ = false;  // a call was under way when attend() last looked
+  std::optional<Nanos> waits_since_;  // nothing: it has just moved
   enum class Goodbye : uint8_t { kNone, kGraceful, kFailing };
   Goodbye goodbye_ = Goodbye::kNone;
   Nanos goodbye_until_;

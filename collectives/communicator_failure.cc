@@ -76,14 +76,9 @@ Communicator::Attention Communicator::Body::attend() {
   if (state_ == State::kFailed) return {moved, Nanos::never()};
   const Nanos now = endpoint_.now();
   if (!works()) return {moved, now + kTellingLook};
-  const bool waited = std::exchange(waiting_, busy());
-  if (!waiting_) return {moved, Nanos::never()};
-  if (moved || !waited) put_off_asking();
-  if (now >= ask_at_) {
-    ask_stalled();
-    put_off_asking();
-  }
-  return {moved, ask_at_};
+  const Nanos looks_at = resources_->mesh.looks_again_at();
+  if (!busy()) return {moved, looks_at};
+  return {moved, std::min(waits_since_.value_or(now) + options_.stalled_after, looks_at)};
 }
 
 std::string Communicator::Body::waits_for() const {
@@ -115,6 +110,15 @@ std::string Communicator::Body::waits_for() const {
                           : many ? ", which have not called it"
                                  : ", which has not called it";
   return signature.text() + " waits for rank" + (many ? "s " : " ") + ranks + why;
+}
+
+void Communicator::Body::heed_time(bool moved) {
+  if (moved || !busy()) return waits_since_.reset();
+  const Nanos now = endpoint_.now();
+  if (!waits_since_) waits_since_ = now;
+  if (now - *waits_since_ < options_.stalled_after) return;
+  waits_since_ = now;
+  ask_stalled();
 }
 
 // Where calls differ so that no message of theirs meets, this finds it.

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "collectives/communicator.h"
@@ -72,11 +73,12 @@ const Difference kDifferences[] = {
      "allgather of 0 float"},
 };
 
-class DifferentCalls : public testing::TestWithParam<Difference> {};
+using DifferenceAndWay = std::tuple<Difference, SharedMemory>;
+class DifferentCalls : public testing::TestWithParam<DifferenceAndWay> {};
 
 TEST_P(DifferentCalls, AreNamedOnEveryRank) {
-  const Difference& difference = GetParam();
-  LocalOptions options{.ranks = 3};
+  const Difference difference = std::get<0>(GetParam());
+  LocalOptions options{.ranks = 3, .shared_memory = std::get<1>(GetParam())};
   options.communicator.stalled_after = millis(50);
   LocalRanks ranks(options);
   ranks.run([&difference](Communicator& communicator) {
@@ -94,11 +96,52 @@ TEST_P(DifferentCalls, AreNamedOnEveryRank) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, DifferentCalls, testing::ValuesIn(kDifferences),
-                         [](const auto& each) { return std::string(each.param.name); });
+INSTANTIATE_TEST_SUITE_P(Kinds, DifferentCalls,
+                         testing::Combine(testing::ValuesIn(kDifferences), kAllWays),
+                         [](const auto& each) {
+                           return std::string(std::get<0>(each.param).name) +
+                                  way_name(std::get<1>(each.param));
+                         });
 
-TEST(CommunicatorFailure, AMessageOfAnotherLengthIsNamed) {
-  LocalRanks ranks({.ranks = 2});
+class CommunicatorFailure : public OverAll {};
+INSTANTIATE_TEST_SUITE_P(Ways, CommunicatorFailure, kAllWays,
+                         [](const auto& each) { return way_name(each.param); });
+
+// The loop of a program that has other things to do than to wait.
+TEST_P(CommunicatorFailure, DifferentCallsAreFoundByWhoOnlyTests) {
+  LocalOptions options{.ranks = 3, .shared_memory = GetParam()};
+  options.communicator.stalled_after = millis(50);
+  LocalRanks ranks(options);
+  ranks.run([](Communicator& communicator) {
+    std::vector<float> memory(100);
+    const Request request = communicator.rank() == 1
+                                ? communicator.all_gather(of(memory, 0)).value()
+                                : communicator.all_reduce(of(memory, 100), ReduceOp::kSum).value();
+    Result<bool> ended = communicator.test(request);
+    while (ended && !*ended) ended = communicator.test(request);
+    std::string text = ended ? "no failure" : ended.error().message();
+    if (ended) text = failure_of(communicator, communicator.barrier());
+    EXPECT_TRUE(contains(text, "allgather of 0 float"));
+    EXPECT_TRUE(contains(text, "allreduce of 100 float"));
+  });
+}
+
+TEST_P(CommunicatorFailure, ARankThatIsGoneBeforeItConnectsIsNamed) {
+  LocalRanks ranks({.ranks = 3, .shared_memory = GetParam()});
+  ranks.drop(2);
+  ranks.run_with_links([&](uint32_t rank, const std::shared_ptr<Links>& links) {
+    auto communicator =
+        std::move(Communicator::create(links, ranks.members(rank), {.shared_memory = GetParam()}))
+            .value();
+    std::vector<float> memory(100);
+    const std::string text =
+        failure_of(*communicator, communicator->all_reduce(of(memory, 100), ReduceOp::kSum));
+    EXPECT_TRUE(contains(text, "rank 2 is gone"));
+  });
+}
+
+TEST_P(CommunicatorFailure, AMessageOfAnotherLengthIsNamed) {
+  LocalRanks ranks({.ranks = 2, .shared_memory = GetParam()});
   ranks.run([](Communicator& communicator) {
     std::vector<float> memory(100);
     const bool sends = communicator.rank() == 0;
@@ -111,11 +154,13 @@ TEST(CommunicatorFailure, AMessageOfAnotherLengthIsNamed) {
   });
 }
 
-TEST(CommunicatorFailure, AWaitThatEndsNamesWhoIsMissing) {
-  LocalRanks ranks({.ranks = 3});
+TEST_P(CommunicatorFailure, AWaitThatEndsNamesWhoIsMissing) {
+  LocalRanks ranks({.ranks = 3, .shared_memory = GetParam()});
   std::atomic<int> told = 0;
   ranks.run([&told](Communicator& communicator) {
     std::vector<float> memory(10);
+    // So that all are connected and know the tuning.
+    ASSERT_EQ(failure_of(communicator, communicator.barrier()), "no failure");
     if (communicator.rank() == 2) {
       // It drives its endpoint, and makes no call until the others have given up.
       while (told < 2) communicator.test(Request{1}).has_value();
@@ -126,16 +171,16 @@ TEST(CommunicatorFailure, AWaitThatEndsNamesWhoIsMissing) {
       ++told;
       ASSERT_FALSE(ended);
       EXPECT_EQ(ended.error().code, ErrorCode::kTimeout);
-      EXPECT_TRUE(contains(ended.error().message(), "call 1, allreduce of 10 float"));
+      EXPECT_TRUE(contains(ended.error().message(), "call 2, allreduce of 10 float"));
       EXPECT_TRUE(contains(ended.error().message(), "waits for rank"));
     }
     EXPECT_TRUE(communicator.wait(request, kPatience)) << "it was only late";
   });
 }
 
-TEST(CommunicatorFailure, ARankThatHasNotCalledIsNamedByThoseWhoWaitForOthers) {
+TEST_P(CommunicatorFailure, ARankThatHasNotCalledIsNamedByThoseWhoWaitForOthers) {
   // In a ring each waits for its neighbour, which may itself only wait.
-  LocalOptions options{.ranks = 5};
+  LocalOptions options{.ranks = 5, .shared_memory = GetParam()};
   options.communicator.stalled_after = millis(10);
   options.communicator.tuning.pinned[static_cast<size_t>(Collective::kAllReduce)] =
       Algorithm::kRing;
@@ -166,13 +211,14 @@ TEST(CommunicatorFailure, ARankThatHasNotCalledIsNamedByThoseWhoWaitForOthers) {
   });
 }
 
-TEST(CommunicatorFailure, AbortEndsAllCallsAndAnotherCommunicatorWorks) {
-  LocalRanks ranks({.ranks = 4});
-  ranks.run_with_links([&ranks](uint32_t rank, const std::shared_ptr<Links>& links) {
+TEST_P(CommunicatorFailure, AbortEndsAllCallsAndAnotherCommunicatorWorks) {
+  LocalRanks ranks({.ranks = 4, .shared_memory = GetParam()});
+  ranks.run_with_links([&](uint32_t rank, const std::shared_ptr<Links>& links) {
     Members members = ranks.members(rank);
     std::vector<float> memory(500'000, 1);
     for (int round = 0; round < 3; ++round) {
-      auto communicator = std::move(Communicator::create(links, members)).value();
+      auto communicator =
+          std::move(Communicator::create(links, members, {.shared_memory = GetParam()})).value();
       std::vector<Result<Request>> requests;
       if (rank == 3) {
         ASSERT_EQ(failure_of(*communicator, communicator->barrier()), "no failure");
@@ -195,7 +241,8 @@ TEST(CommunicatorFailure, AbortEndsAllCallsAndAnotherCommunicatorWorks) {
       }
       ++members.communicator;
     }
-    auto communicator = std::move(Communicator::create(links, members)).value();
+    auto communicator =
+        std::move(Communicator::create(links, members, {.shared_memory = GetParam()})).value();
     std::vector<float> ones(100, 1);
     const Data data = {ones.data(), ones.data(), 100};
     ASSERT_TRUE(
@@ -204,11 +251,13 @@ TEST(CommunicatorFailure, AbortEndsAllCallsAndAnotherCommunicatorWorks) {
   });
 }
 
-TEST(CommunicatorFailure, WhoLeavesWithCallsUnderWayIsNamed) {
-  LocalRanks ranks({.ranks = 3});
+TEST_P(CommunicatorFailure, WhoLeavesWithCallsUnderWayIsNamed) {
+  LocalRanks ranks({.ranks = 3, .shared_memory = GetParam()});
   std::atomic<bool> left = false;
   ranks.run_with_links([&](uint32_t rank, const std::shared_ptr<Links>& links) {
-    auto communicator = std::move(Communicator::create(links, ranks.members(rank))).value();
+    auto communicator =
+        std::move(Communicator::create(links, ranks.members(rank), {.shared_memory = GetParam()}))
+            .value();
     std::string text = failure_of(*communicator, communicator->barrier());
     std::vector<float> memory(1000);
     if (rank == 0) {
@@ -227,13 +276,14 @@ TEST(CommunicatorFailure, WhoLeavesWithCallsUnderWayIsNamed) {
   });
 }
 
-TEST(CommunicatorFailure, RanksThatCountEachOtherDifferentlyAreNamed) {
-  LocalRanks ranks({.ranks = 3});
+TEST_P(CommunicatorFailure, RanksThatCountEachOtherDifferentlyAreNamed) {
+  LocalRanks ranks({.ranks = 3, .shared_memory = GetParam()});
   std::atomic<int> ended = 0;
   ranks.run_with_links([&](uint32_t rank, const std::shared_ptr<Links>& links) {
     Members members = ranks.members(rank);
     if (rank == 2) members.addresses.push_back(members.addresses[0]);
-    auto communicator = std::move(Communicator::create(links, members)).value();
+    auto communicator =
+        std::move(Communicator::create(links, members, {.shared_memory = GetParam()})).value();
     const std::string text = failure_of(*communicator, communicator->barrier());
     EXPECT_NE(text, "no failure");
     if (rank == 0) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "collectives/testing/elements.h"
@@ -148,10 +149,12 @@ void call_everything(Caller& caller, ReduceOp op, uint32_t root) {
 
 // --- all sizes, in and out of place ---
 
-class CommunicatorOfSize : public testing::TestWithParam<uint32_t> {};
+using SizeAndWay = std::tuple<uint32_t, SharedMemory>;
+class CommunicatorOfSize : public testing::TestWithParam<SizeAndWay> {};
 
 TEST_P(CommunicatorOfSize, EveryCallOfEverySizeIsRight) {
-  LocalRanks ranks({.ranks = GetParam()});
+  const auto [size, way] = GetParam();
+  LocalRanks ranks({.ranks = size, .shared_memory = way});
   ranks.run([](Communicator& communicator) {
     uint32_t root = 0;
     for (const size_t count : {0U, 1U, 3U, 1000U, 2047U, 70'001U}) {
@@ -164,10 +167,19 @@ TEST_P(CommunicatorOfSize, EveryCallOfEverySizeIsRight) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, CommunicatorOfSize, testing::Values(1, 2, 3, 4, 5));
+INSTANTIATE_TEST_SUITE_P(Sizes, CommunicatorOfSize,
+                         testing::Combine(testing::Values(1, 2, 3, 4, 5), kAllWays),
+                         [](const auto& each) {
+                           return std::to_string(std::get<0>(each.param)) +
+                                  way_name(std::get<1>(each.param));
+                         });
 
-TEST(Communicator, EveryTypeAndOperationIsRight) {
-  LocalRanks ranks({.ranks = 3});
+class CommunicatorOver : public OverAll {};
+INSTANTIATE_TEST_SUITE_P(Ways, CommunicatorOver, kAllWays,
+                         [](const auto& each) { return way_name(each.param); });
+
+TEST_P(CommunicatorOver, EveryTypeAndOperationIsRight) {
+  LocalRanks ranks({.ranks = 3, .shared_memory = GetParam()});
   ranks.run([](Communicator& communicator) {
     for (size_t type = 0; type < kDataTypes; ++type) {
       for (size_t op = 0; op < kReduceOps; ++op) {
@@ -182,16 +194,20 @@ TEST(Communicator, EveryTypeAndOperationIsRight) {
 
 // --- every algorithm, pinned on rank 0 alone ---
 
-class PinnedAlgorithm : public testing::TestWithParam<Algorithm> {};
+using AlgorithmAndWay = std::tuple<Algorithm, SharedMemory>;
+class PinnedAlgorithm : public testing::TestWithParam<AlgorithmAndWay> {};
 
 TEST_P(PinnedAlgorithm, IsRightWithManyChunks) {
+  const auto [algorithm, way] = GetParam();
   LocalRanks ranks({.ranks = 5});
-  ranks.run_with_links([&ranks](uint32_t rank, const std::shared_ptr<Links>& links) {
+  ranks.run_with_links([&ranks, algorithm = algorithm, way = way](
+                           uint32_t rank, const std::shared_ptr<Links>& links) {
     CommunicatorOptions options;
+    options.shared_memory = way;
     if (rank == 0) {
       options.tuning.chunk_bytes = 16 << 10;
       for (uint32_t i = 0; i < kCollectives; ++i) {
-        if (can_run(static_cast<Collective>(i), GetParam())) options.tuning.pinned[i] = GetParam();
+        if (can_run(static_cast<Collective>(i), algorithm)) options.tuning.pinned[i] = algorithm;
       }
     }
     auto communicator =
@@ -204,16 +220,16 @@ TEST_P(PinnedAlgorithm, IsRightWithManyChunks) {
     }
     for (uint32_t i = 0; i < kCollectives; ++i) {
       const auto collective = static_cast<Collective>(i);
-      if (!can_run(collective, GetParam())) continue;
-      EXPECT_EQ(communicator->algorithm_for(collective, 1 << 20), GetParam());
+      if (!can_run(collective, algorithm)) continue;
+      EXPECT_EQ(communicator->algorithm_for(collective, 1 << 20), algorithm);
     }
   });
 }
 
 // Calls may be made before the model is fitted; afterwards all ranks have the same numbers.
-TEST(Communicator, AFittedModelIsTheSameOnAllRanks) {
+TEST_P(CommunicatorOver, AFittedModelIsTheSameOnAllRanks) {
   for (const uint32_t size : {1U, 3U, 4U}) {
-    LocalOptions options{.ranks = size};
+    LocalOptions options{.ranks = size, .shared_memory = GetParam()};
     options.communicator.tuning.to_be_fitted = true;
     LocalRanks ranks(std::move(options));
     std::vector<Tuning> tunings(size);
@@ -231,17 +247,21 @@ TEST(Communicator, AFittedModelIsTheSameOnAllRanks) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Algorithms, PinnedAlgorithm,
-                         testing::Values(Algorithm::kRing, Algorithm::kTree,
-                                         Algorithm::kRecursiveDoubling, Algorithm::kHalvingDoubling,
-                                         Algorithm::kBinomial, Algorithm::kPairwise,
-                                         Algorithm::kBruck, Algorithm::kLinear),
-                         [](const auto& each) { return std::string(name_of(each.param)); });
+INSTANTIATE_TEST_SUITE_P(
+    Algorithms, PinnedAlgorithm,
+    testing::Combine(testing::Values(Algorithm::kRing, Algorithm::kTree,
+                                     Algorithm::kRecursiveDoubling, Algorithm::kHalvingDoubling,
+                                     Algorithm::kBinomial, Algorithm::kPairwise, Algorithm::kBruck,
+                                     Algorithm::kLinear),
+                     kAllWays),
+    [](const auto& each) {
+      return std::string(name_of(std::get<0>(each.param))) + way_name(std::get<1>(each.param));
+    });
 
 // --- side by side ---
 
-TEST(Communicator, ManyCallsAreUnderWayAtOnce) {
-  LocalRanks ranks({.ranks = 3});
+TEST_P(CommunicatorOver, ManyCallsAreUnderWayAtOnce) {
+  LocalRanks ranks({.ranks = 3, .shared_memory = GetParam()});
   ranks.run([](Communicator& communicator) {
     constexpr size_t kCalls = 50;
     std::vector<std::vector<int64_t>> data;
@@ -267,8 +287,8 @@ TEST(Communicator, ManyCallsAreUnderWayAtOnce) {
   });
 }
 
-TEST(Communicator, MessagesMeetInTheirOrderBesideCollectives) {
-  LocalRanks ranks({.ranks = 3});
+TEST_P(CommunicatorOver, MessagesMeetInTheirOrderBesideCollectives) {
+  LocalRanks ranks({.ranks = 3, .shared_memory = GetParam()});
   ranks.run([](Communicator& communicator) {
     const uint32_t next = (communicator.rank() + 1) % 3;
     const uint32_t before = (communicator.rank() + 2) % 3;
@@ -295,8 +315,8 @@ TEST(Communicator, MessagesMeetInTheirOrderBesideCollectives) {
   });
 }
 
-TEST(Communicator, AGroupIsDoneWhenAllOfItIs) {
-  LocalRanks ranks({.ranks = 4});
+TEST_P(CommunicatorOver, AGroupIsDoneWhenAllOfItIs) {
+  LocalRanks ranks({.ranks = 4, .shared_memory = GetParam()});
   ranks.run([](Communicator& communicator) {
     std::vector<uint8_t> out(4);
     std::vector<uint8_t> in(4);
@@ -320,8 +340,8 @@ TEST(Communicator, AGroupIsDoneWhenAllOfItIs) {
   });
 }
 
-TEST(Communicator, AllToAllVMovesAnotherCountForEachPair) {
-  LocalRanks ranks({.ranks = 4});
+TEST_P(CommunicatorOver, AllToAllVMovesAnotherCountForEachPair) {
+  LocalRanks ranks({.ranks = 4, .shared_memory = GetParam()});
   ranks.run([](Communicator& communicator) {
     const uint32_t rank = communicator.rank();
     const auto count = [](uint64_t from, uint64_t to) { return (from * 5 + to * 3) % 7 * 700; };
@@ -353,8 +373,8 @@ TEST(Communicator, AllToAllVMovesAnotherCountForEachPair) {
   });
 }
 
-TEST(Communicator, SplitMakesPartsThatWorkSideBySide) {
-  LocalRanks ranks({.ranks = 5});
+TEST_P(CommunicatorOver, SplitMakesPartsThatWorkSideBySide) {
+  LocalRanks ranks({.ranks = 5, .shared_memory = GetParam()});
   ranks.run([](Communicator& world) {
     const int32_t colour = world.rank() == 4 ? -1 : static_cast<int32_t>(world.rank() % 2);
     auto part = world.split(colour, -static_cast<int32_t>(world.rank()));
@@ -372,8 +392,8 @@ TEST(Communicator, SplitMakesPartsThatWorkSideBySide) {
   });
 }
 
-TEST(Communicator, CallsThatMakeNoSenseAreRefused) {
-  LocalRanks ranks({.ranks = 2});
+TEST_P(CommunicatorOver, CallsThatMakeNoSenseAreRefused) {
+  LocalRanks ranks({.ranks = 2, .shared_memory = GetParam()});
   ranks.run([](Communicator& communicator) {
     std::vector<float> memory(100);
     const Data good = {memory.data(), memory.data(), 10};

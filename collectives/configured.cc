@@ -17,6 +17,9 @@ Result<CommunicatorOptions> configured_communicator_options(const Config& config
   CommunicatorOptions options;
   options.tuning.chunk_bytes = static_cast<uint32_t>(config.integer("chunk_bytes"));
   options.tuning.to_be_fitted = config.text("tuning") == "fitted";
+  const std::string& shared = config.text("shared_memory");
+  if (shared == "auto") options.shared_memory = SharedMemory::kAuto;
+  if (shared == "slots") options.shared_memory = SharedMemory::kSlots;
   if (auto pinned = pin_algorithms(config.text("algorithm"), options.tuning); !pinned) {
     return fail(pinned.error());
   }

@@ -26,7 +26,9 @@ struct Links::Stranger {
 };
 
 Links::Links(engine::Endpoint& endpoint)
-    : endpoint_(endpoint), slots_(std::make_unique<SlotPool>(endpoint, kControlBytes)) {}
+    : endpoint_(endpoint),
+      slots_(std::make_unique<SlotPool>(endpoint, kControlBytes)),
+      neighbourhood_(std::make_unique<Neighbourhood>(endpoint)) {}
 
 Links::~Links() {
   CHECK(users_.empty());

@@ -7,9 +7,10 @@
 namespace heddle::collectives {
 namespace {
 
-constexpr uint8_t kVersion = 1;
-constexpr size_t kHelloBytes = 2 + 8 + 4 + 4;
+constexpr uint8_t kVersion = 2;
+constexpr size_t kHelloBytes = 2 + 8 + 4 + 4;  // and an offer
 constexpr size_t kFailureHead = 2 + 1 + 4;
+constexpr size_t kAnswerHead = 2 + 1 + 1;
 constexpr size_t kStalledBytes = 2 + Signature::kBytes;
 constexpr size_t kLateBytes = 2 + 8 + 4;
 
@@ -55,7 +56,9 @@ size_t write_hello(const Hello& hello, std::byte* bytes) {
   writer.put(hello.communicator, 8);
   writer.put(hello.rank, 4);
   writer.put(hello.size, 4);
-  return writer.written();
+  if (!hello.memory) return writer.written();
+  hello.memory->write(writer.at());
+  return writer.written() + MemoryOffer::kBytes;
 }
 
 size_t write_failure(const Failure& failure, std::byte* bytes) {
@@ -79,9 +82,17 @@ size_t write_late(const Late& late, std::byte* bytes) {
   return writer.written();
 }
 
+size_t write_answer(const MemoryAnswer& answer, std::byte* bytes) {
+  Writer writer(bytes, ControlKind::kAnswer);
+  writer.put(static_cast<uint64_t>(answer.step), 1);
+  writer.put(answer.same_host ? 1 : 0, 1);
+  writer.put(answer.why, kControlBytes - kAnswerHead);
+  return writer.written();
+}
+
 std::optional<ControlKind> control_kind(std::span<const std::byte> bytes) {
-  for (const ControlKind kind :
-       {ControlKind::kHello, ControlKind::kFailure, ControlKind::kStalled, ControlKind::kLate}) {
+  for (const ControlKind kind : {ControlKind::kHello, ControlKind::kFailure, ControlKind::kStalled,
+                                 ControlKind::kLate, ControlKind::kAnswer}) {
     if (is(bytes, kind, 2)) return kind;
   }
   return std::nullopt;
@@ -89,9 +100,13 @@ std::optional<ControlKind> control_kind(std::span<const std::byte> bytes) {
 
 std::optional<Hello> read_hello(std::span<const std::byte> bytes) {
   if (!is(bytes, ControlKind::kHello, kHelloBytes)) return std::nullopt;
-  return Hello{.communicator = take(bytes, 2, 8),
-               .rank = static_cast<uint32_t>(take(bytes, 10, 4)),
-               .size = static_cast<uint32_t>(take(bytes, 14, 4))};
+  Hello hello = {.communicator = take(bytes, 2, 8),
+                 .rank = static_cast<uint32_t>(take(bytes, 10, 4)),
+                 .size = static_cast<uint32_t>(take(bytes, 14, 4))};
+  if (bytes.size() == kHelloBytes + MemoryOffer::kBytes) {
+    hello.memory = MemoryOffer::read(bytes.data() + kHelloBytes);
+  }
+  return hello;
 }
 
 std::optional<Failure> read_failure(std::span<const std::byte> bytes) {
@@ -114,6 +129,17 @@ std::optional<Signature> read_stalled(std::span<const std::byte> bytes) {
 std::optional<Late> read_late(std::span<const std::byte> bytes) {
   if (!is(bytes, ControlKind::kLate, kLateBytes)) return std::nullopt;
   return Late{.number = take(bytes, 2, 8), .rank = static_cast<uint32_t>(take(bytes, 10, 4))};
+}
+
+std::optional<MemoryAnswer> read_answer(std::span<const std::byte> bytes) {
+  if (!is(bytes, ControlKind::kAnswer, kAnswerHead)) return std::nullopt;
+  const uint64_t step = take(bytes, 2, 1);
+  if (step > static_cast<uint64_t>(MemoryAnswer::Step::kDeclined)) return std::nullopt;
+  MemoryAnswer answer = {.step = static_cast<MemoryAnswer::Step>(step),
+                         .same_host = take(bytes, 3, 1) != 0};
+  answer.why.assign(reinterpret_cast<const char*>(bytes.data()) + kAnswerHead,
+                    bytes.size() - kAnswerHead);
+  return answer;
 }
 
 }  // namespace heddle::collectives

@@ -1,5 +1,6 @@
 // What ranks tell each other beside the data of collectives, on channel 0 of each connection: who
-// connects, what failed, what one waits for. One message is at most kControlBytes.
+// connects, whether they share memory, what failed, what one waits for. One message is at most
+// kControlBytes.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +11,7 @@
 
 #include "base/result.h"
 #include "collectives/call.h"
+#include "collectives/shared_memory/agreement.h"
 
 namespace heddle::collectives {
 
@@ -20,6 +22,7 @@ struct Hello {
   uint64_t communicator = 0;
   uint32_t rank = 0;
   uint32_t size = 0;
+  std::optional<MemoryOffer> memory;  // nothing: the network it is
   bool operator==(const Hello&) const = default;
 };
 
@@ -32,7 +35,7 @@ struct Failure {
   std::string text;
 };
 
-enum class ControlKind : uint8_t { kHello = 1, kFailure = 2, kStalled = 3, kLate = 4 };
+enum class ControlKind : uint8_t { kHello = 1, kFailure = 2, kStalled = 3, kLate = 4, kAnswer = 5 };
 
 // The answer to one that waits in a call: a rank that has not made it yet, if not the sender, then
 // one of whom the sender heard.
@@ -49,11 +52,15 @@ size_t write_failure(const Failure& failure, std::byte* bytes);
 size_t write_stalled(const Signature& signature, std::byte* bytes);
 size_t write_late(const Late& late, std::byte* bytes);
 
+// To an offer of memory. Its reason is cut to fit.
+size_t write_answer(const MemoryAnswer& answer, std::byte* bytes);
+
 // Nothing where the bytes make no sense.
 std::optional<ControlKind> control_kind(std::span<const std::byte> bytes);
 std::optional<Hello> read_hello(std::span<const std::byte> bytes);
 std::optional<Failure> read_failure(std::span<const std::byte> bytes);
 std::optional<Signature> read_stalled(std::span<const std::byte> bytes);
 std::optional<Late> read_late(std::span<const std::byte> bytes);
+std::optional<MemoryAnswer> read_answer(std::span<const std::byte> bytes);
 
 }  // namespace heddle::collectives

@@ -74,7 +74,8 @@ Execution::Progress Execution::advance() {
 bool Execution::posted() const {
   if (next_ != schedule_.steps()) return false;
   for (uint32_t rest = board_.live(); rest != 0; rest &= rest - 1) {
-    if (active_[static_cast<size_t>(std::countr_zero(rest))].phase == Phase::kWaiting) return false;
+    const Active& active = active_[static_cast<size_t>(std::countr_zero(rest))];
+    if (active.step.kind == StepKind::kCopy || !active.message.posted) return false;
   }
   return true;
 }
@@ -107,17 +108,7 @@ bool Execution::admit() {
     if (in_chunk && chunks_held_ == kChunkSlots) break;
     Active active;
     active.step = step;
-    active.signs = !copies && note_first(step);
-    active.small = active.signs && step.bytes <= kSmallBytes;
-    if (reduces && !active.small) {
-      Result<Slot> chunk = resources_.chunks.lend();
-      if (!chunk) {
-        fail_with(chunk.error(), resources_.members.rank);
-        break;
-      }
-      active.chunk = *chunk;
-      ++chunks_held_;
-    }
+    if (!copies && !prepare(active)) break;
     Scoreboard::Demand demand;
     const auto range = [&](const Place& place) {
       const auto begin = reinterpret_cast<uint64_t>(address(place));
@@ -135,6 +126,30 @@ bool Execution::admit() {
   return moved;
 }
 
+// The message of a step; false: all has failed.
+bool Execution::prepare(Active& active) {
+  const Step& step = active.step;
+  Message& message = active.message;
+  const bool reduces = step.kind == StepKind::kReceiveReduce;
+  message.channel = static_cast<engine::Channel>(channel_ + step.channel);
+  message.sends = step.kind == StepKind::kSend;
+  message.signs = note_first(step);
+  message.small = message.signs && step.bytes <= kSmallBytes;
+  message.stored = !message.sends && (message.small || reduces);
+  message.bytes = step.bytes;
+  message.memory = address(place_of(step));
+  if (message.sends) message.signature = signature_with(step.peer, true);
+  if (!reduces || message.small) return true;
+  Result<Slot> chunk = resources_.chunks.lend();
+  if (!chunk) {
+    fail_with(chunk.error(), resources_.members.rank);
+    return false;
+  }
+  message.chunk = *chunk;
+  ++chunks_held_;
+  return true;
+}
+
 bool Execution::note_first(const Step& step) {
   const auto bit =
       static_cast<uint8_t>(1U << (2 * step.channel + (step.kind == StepKind::kSend ? 0 : 1)));
@@ -145,46 +160,50 @@ bool Execution::note_first(const Step& step) {
 }
 
 bool Execution::step_on(uint32_t slot) {
-  Active& active = active_[slot];
-  switch (active.phase) {
-    case Phase::kWaiting:
-      return active.step.kind == StepKind::kCopy ? combine(slot) : post(slot);
-    case Phase::kPosted:
-      return look(slot);
-    case Phase::kArrived:
-      return combine(slot);
-  }
-  return false;
+  const Active& active = active_[slot];
+  if (active.step.kind == StepKind::kCopy) return copy(slot);
+  return active.link == nullptr ? post(slot) : look(slot);
 }
 
-// Copies or reduces what it may between two turns, from the slot that holds it.
-bool Execution::combine(uint32_t slot) {
+// What may be copied or reduced between two turns, in whole elements.
+uint64_t Execution::within_budget(uint64_t bytes) {
+  const uint64_t most = std::max<uint64_t>(budget_ / element_bytes_, 1) * element_bytes_;
+  bytes = std::min(bytes, most);
+  budget_ -= std::min(budget_, bytes);
+  return bytes;
+}
+
+bool Execution::copy(uint32_t slot) {
   Active& active = active_[slot];
   const Step& step = active.step;
   if (!board_.may_touch(slot) || budget_ == 0) return false;
-  const uint64_t left = step.bytes - active.done_bytes;
-  const uint64_t most = std::max<uint64_t>(budget_ / element_bytes_, 1) * element_bytes_;
-  const uint64_t bytes = std::min(left, most);
-  budget_ -= std::min(budget_, bytes);
+  const uint64_t bytes = within_budget(step.bytes - active.done_bytes);
+  std::memmove(address(step.destination) + active.done_bytes,
+               address(step.source) + active.done_bytes, bytes);
+  active.done_bytes += bytes;
+  if (active.done_bytes == step.bytes) finish(slot);
+  return true;
+}
+
+// Combines a piece of what a link received, or what of it may be between two turns.
+bool Execution::take_piece(uint32_t slot, const Link::Sight& sight) {
+  Active& active = active_[slot];
+  const Step& step = active.step;
+  if (budget_ == 0) return false;
+  if (!board_.may_touch(slot)) return active.link->set_aside(active.message, budget_);
+  const uint64_t bytes = within_budget(sight.piece_bytes);
   std::byte* const to = address(step.destination) + active.done_bytes;
-  const std::byte* from = nullptr;
-  if (step.kind == StepKind::kCopy) {
-    from = address(step.source);
-  } else {
-    from = active.small ? active.small_slot.start + Signature::kBytes : active.chunk.start;
-  }
-  from += active.done_bytes;
   if (step.kind == StepKind::kReceiveReduce) {
     const std::byte* const own = address(step.source) + active.done_bytes;
     const uint64_t elements = bytes / element_bytes_;
-    reduce(call_->type, call_->op, to, step.received_first ? from : own,
-           step.received_first ? own : from, elements);
+    reduce(call_->type, call_->op, to, step.received_first ? sight.piece : own,
+           step.received_first ? own : sight.piece, elements);
     if (step.completes && divisor_ > 1) scale(call_->type, to, elements, divisor_);
   } else if (bytes > 0) {
-    std::memmove(to, from, bytes);
+    std::memmove(to, sight.piece, bytes);
   }
   active.done_bytes += bytes;
-  if (active.done_bytes == step.bytes) finish(slot);
+  active.link->take(active.message, bytes);
   return true;
 }
 
@@ -194,9 +213,9 @@ void Execution::finish(uint32_t slot) {
 }
 
 void Execution::give_back(Active& active) {
-  resources_.small.give_back(active.small_slot);
-  if (active.chunk.start == nullptr) return;
-  resources_.chunks.give_back(active.chunk);
+  resources_.small.give_back(active.message.small_slot);
+  if (active.message.chunk.start == nullptr) return;
+  resources_.chunks.give_back(active.message.chunk);
   --chunks_held_;
 }
 

@@ -1,7 +1,6 @@
-// Execution: does one call's schedule over the engine: posts messages, looks whether they are done,
-// combines what arrived. It never waits, so whoever drives the endpoint drives it. The first
-// message of a call to each peer carries the call's signature: a small one in front of its payload,
-// both copied through a slot; before a large one goes a message of its own.
+// Execution: does one call's schedule over links to the other ranks: posts messages, looks whether
+// they are done, combines what arrived. It never waits, so whoever drives the endpoint drives it.
+// The first message of a call to each peer carries the call's signature.
 #pragma once
 
 #include <array>
@@ -12,6 +11,7 @@
 
 #include "collectives/call.h"
 #include "collectives/execution/departures.h"
+#include "collectives/execution/link.h"
 #include "collectives/execution/memory_cache.h"
 #include "collectives/execution/mesh.h"
 #include "collectives/execution/scoreboard.h"
@@ -20,25 +20,22 @@
 
 namespace heddle::collectives {
 
-// A first message of up to so many bytes travels with its signature; with it, it may be eager.
-inline constexpr uint64_t kSmallBytes = 32768 - Signature::kBytes;
-
 // What executions of a communicator share.
 struct Resources {
-  Resources(Links& links, const Members& all, uint64_t chunk_bytes)
+  Resources(Links& links, const Members& all, uint64_t chunk_bytes, const MeshOptions& options)
       : endpoint(links.endpoint()),
         members(all),
-        mesh(links, all),
         small(links.endpoint(), Signature::kBytes + kSmallBytes),
         departures(links.endpoint(), small),
+        mesh(links, all, small, departures, options),
         chunks(links.endpoint(), chunk_bytes),
         memory(links.endpoint()) {}
 
   engine::Endpoint& endpoint;
   Members members;
-  Mesh mesh;
   SlotPool small;
   Departures departures;
+  Mesh mesh;
   SlotPool chunks;
   MemoryCache memory;
 };
@@ -74,47 +71,40 @@ class Execution {
   }
 
  private:
-  enum class Phase : uint8_t {
-    kWaiting,  // for its turn on its stream, for memory, for a connection
-    kPosted,
-    kArrived,  // what was received stands in a slot
-  };
   struct Active {
     Step step;
-    Phase phase = Phase::kWaiting;
-    bool signs = false;  // the first message of its stream
-    bool small = false;  // payload goes through the small slot
-    Slot small_slot;
-    Slot chunk;
-    engine::Operation head;
-    engine::Operation body;
-    uint64_t done_bytes = 0;  // combined or copied
+    Message message;
+    Link* link = nullptr;      // null: it waits for its turn on its stream, for memory, for a link
+    bool told_posted = false;  // to the board
+    uint64_t done_bytes = 0;   // combined or copied
   };
 
   static constexpr uint32_t kChunkSlots = 8;      // that wait for a reduction at most
   static constexpr uint64_t kBudget = 128 << 10;  // bytes combined between two turns
 
   bool admit();
+  bool prepare(Active& active);
   bool step_on(uint32_t slot);
   bool post(uint32_t slot);
-  Result<void> post_send(Active& active, uint32_t slot, engine::Connection to);
-  Result<void> post_receive(Active& active, engine::Connection from);
   bool look(uint32_t slot);
-  bool look_at_head(Active& active);
-  bool arrived_well(Active& active, const engine::Outcome& outcome);
-  bool combine(uint32_t slot);
+  void note_progress(uint32_t slot);
+  bool heed_signature(Active& active);
+  bool ended_badly(Active& active, ErrorCode error);
+  bool take_piece(uint32_t slot, const Link::Sight& sight);
+  bool copy(uint32_t slot);
+  uint64_t within_budget(uint64_t bytes);
   void finish(uint32_t slot);
   void give_back(Active& active);
   std::byte* address(const Place& place) const;
   Result<transport::Payload> name(const Place& place, uint64_t bytes);
+  const Place& place_of(const Step& step) const {
+    return step.kind == StepKind::kSend ? step.source : step.destination;
+  }
   Result<void> pin(std::optional<transport::Payload>& pinned, const void* start, uint64_t bytes);
   Result<void> hold_scratch(uint64_t bytes);
   bool note_first(const Step& step);
   void fail_with(const Error& error, uint32_t rank);
   void compare(uint32_t peer, const Signature& theirs);
-  engine::Channel channel_of(const Step& step) const {
-    return static_cast<engine::Channel>(channel_ + step.channel);
-  }
 
   Resources& resources_;
   const Call* call_ = nullptr;

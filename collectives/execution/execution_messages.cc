@@ -1,6 +1,6 @@
 // Execution, second part: messages, and the signatures that travel with the first of each stream.
 #include <bit>
-#include <cstring>
+#include <utility>
 
 #include "collectives/execution/execution.h"
 
@@ -9,81 +9,33 @@ namespace heddle::collectives {
 bool Execution::post(uint32_t slot) {
   Active& active = active_[slot];
   const Step& step = active.step;
-  const bool sends = step.kind == StepKind::kSend;
-  const bool direct = !active.small && step.kind != StepKind::kReceiveReduce;
+  Message& message = active.message;
   if (!board_.may_post(slot)) return false;
-  if ((sends || direct) && !board_.may_touch(slot)) return false;
-  const Result<engine::Connection> peer = resources_.mesh.reach(step.peer);
-  if (!peer) {
-    fail_with(peer.error(), step.peer);
+  if (!message.stored && !board_.may_touch(slot)) return false;
+  const Result<Link*> link = resources_.mesh.reach(step.peer, message.sends);
+  if (!link) {
+    fail_with(link.error(), step.peer);
     return false;
   }
-  if (*peer == 0) return false;
-  const Result<void> posted = sends ? post_send(active, slot, *peer) : post_receive(active, *peer);
+  if (*link == nullptr) return false;
+  Result<void> posted;
+  if ((*link)->names_memory() && !message.small && !message.stored) {
+    Result<transport::Payload> named = name(place_of(step), step.bytes);
+    if (!named) posted = fail(named.error());
+    if (named) message.name = *named;
+  }
+  if (posted) posted = (*link)->post(message);
   if (!posted) {
     const Failure cause = resources_.mesh.cause(step.peer, posted.error().code);
     fail_with(posted.error(), step.peer);
     if (resources_.mesh.failure()) failure_ = cause;
     return false;
   }
-  active.phase = Phase::kPosted;
-  board_.on_posted(slot);
+  active.link = *link;
+  note_progress(slot);
+  // It may be there, or over, at once.
+  look(slot);
   return true;
-}
-
-Result<void> Execution::post_send(Active& active, uint32_t slot, engine::Connection to) {
-  const Step& step = active.step;
-  uint64_t head = 0;
-  if (active.signs) {
-    Result<Slot> small = resources_.small.lend();
-    if (!small) return fail(small.error());
-    active.small_slot = *small;
-    signature_with(step.peer, true).write(small->start);
-    head = Signature::kBytes;
-    if (active.small && step.bytes > 0) {
-      std::memcpy(small->start + head, address(step.source), step.bytes);
-    }
-    if (active.small) head += step.bytes;
-    Result<engine::Operation> sent =
-        resources_.endpoint.send(to, channel_of(step), small->first(head));
-    if (!sent) return fail(sent.error());
-    active.head = *sent;
-  }
-  if (active.small) {
-    board_.on_touched(slot);
-    resources_.departures.take(active.head, active.small_slot);
-    return {};
-  }
-  const Result<transport::Payload> payload = name(step.source, step.bytes);
-  if (!payload) return fail(payload.error());
-  Result<engine::Operation> sent = resources_.endpoint.send(to, channel_of(step), *payload);
-  if (!sent) return fail(sent.error());
-  active.body = *sent;
-  return {};
-}
-
-Result<void> Execution::post_receive(Active& active, engine::Connection from) {
-  const Step& step = active.step;
-  if (active.signs) {
-    Result<Slot> small = resources_.small.lend();
-    if (!small) return fail(small.error());
-    active.small_slot = *small;
-    Result<engine::Operation> received =
-        resources_.endpoint.receive(from, channel_of(step), small->place);
-    if (!received) return fail(received.error());
-    active.head = *received;
-  }
-  if (active.small) return {};
-  const Result<transport::Payload> payload =
-      step.kind == StepKind::kReceiveReduce
-          ? Result<transport::Payload>(active.chunk.first(step.bytes))
-          : name(step.destination, step.bytes);
-  if (!payload) return fail(payload.error());
-  Result<engine::Operation> received =
-      resources_.endpoint.receive(from, channel_of(step), *payload);
-  if (!received) return fail(received.error());
-  active.body = *received;
-  return {};
 }
 
 Result<transport::Payload> Execution::name(const Place& place, uint64_t bytes) {
@@ -104,64 +56,59 @@ Result<transport::Payload> Execution::name(const Place& place, uint64_t bytes) {
 
 bool Execution::look(uint32_t slot) {
   Active& active = active_[slot];
-  if (active.head && !look_at_head(active)) return false;
-  if (active.body) {
-    const engine::Outcome outcome = resources_.endpoint.peek(active.body);
-    if (!outcome.done) return false;
-    active.body = {};
-    if (!arrived_well(active, outcome)) return false;
-  }
-  const bool stored = active.small || active.step.kind == StepKind::kReceiveReduce;
-  if (active.step.kind == StepKind::kSend || !stored) {
-    finish(slot);
-    return true;
-  }
-  active.phase = Phase::kArrived;
-  combine(slot);
-  return true;
-}
-
-// False: it is not done yet, or all has failed.
-bool Execution::look_at_head(Active& active) {
-  const engine::Outcome outcome = resources_.endpoint.peek(active.head);
-  if (!outcome.done) return false;
-  active.head = {};
-  const bool receives = active.step.kind != StepKind::kSend;
-  engine::Outcome judged = outcome;
-  if (outcome.ok && receives) {
-    judged.ok = outcome.bytes >= Signature::kBytes;
-    judged.error = ErrorCode::kInvalid;
-    if (judged.ok) compare(active.step.peer, Signature::read(active.small_slot.start));
-    if (failed_) return false;
-    // Of equal calls the lengths are equal.
-    judged.bytes = active.small ? outcome.bytes - Signature::kBytes : active.step.bytes;
-  }
-  return arrived_well(active, judged);
-}
-
-bool Execution::arrived_well(Active& active, const engine::Outcome& outcome) {
-  const Step& step = active.step;
-  const bool sends = step.kind == StepKind::kSend;
-  if (outcome.ok && (sends || outcome.bytes == step.bytes)) return true;
-  // Who says goodbye has ended all its calls, so it has what was sent to it.
-  if (sends && resources_.mesh.said_goodbye(step.peer)) return true;
-  // If the peer means another call, that is what to say: its signature may have come as well.
-  for (uint32_t rest = board_.live(); rest != 0 && !failed_; rest &= rest - 1) {
-    Active& other = active_[static_cast<size_t>(std::countr_zero(rest))];
-    if (other.phase == Phase::kPosted && other.head && other.step.kind != StepKind::kSend &&
-        &other != &active) {
-      const engine::Outcome head = resources_.endpoint.peek(other.head);
-      if (!head.done) continue;
-      other.head = {};
-      if (head.ok && head.bytes >= Signature::kBytes) {
-        compare(other.step.peer, Signature::read(other.small_slot.start));
-      }
+  bool moved = false;
+  while (true) {
+    const Link::Sight sight = active.link->look(active.message, budget_);
+    note_progress(slot);
+    if (!heed_signature(active)) return false;
+    switch (sight.state) {
+      case Link::Sight::State::kWaiting:
+        return moved || sight.moved;
+      case Link::Sight::State::kFailed:
+        if (ended_badly(active, sight.error)) return false;
+        finish(slot);
+        return true;
+      case Link::Sight::State::kDone:
+        finish(slot);
+        return true;
+      case Link::Sight::State::kPiece:
+        if (!take_piece(slot, sight)) return moved;
+        moved = true;
     }
   }
-  if (failed_) return false;
+}
+
+void Execution::note_progress(uint32_t slot) {
+  Active& active = active_[slot];
+  if (active.message.posted && !active.told_posted) {
+    active.told_posted = true;
+    board_.on_posted(slot);
+  }
+  if (active.message.touched) board_.on_touched(slot);
+}
+
+// False: all has failed.
+bool Execution::heed_signature(Active& active) {
+  if (std::exchange(active.message.signature_came, false)) {
+    compare(active.step.peer, active.message.signature);
+  }
+  return !failed_;
+}
+
+// False: it did not matter.
+bool Execution::ended_badly(Active& active, ErrorCode error) {
+  const Step& step = active.step;
+  // Who says goodbye has ended all its calls, so it has what was sent to it.
+  if (active.message.sends && resources_.mesh.said_goodbye(step.peer)) return false;
+  // If the peer means another call, that is what to say: its signature may have come as well.
+  for (uint32_t rest = board_.live(); rest != 0; rest &= rest - 1) {
+    Active& other = active_[static_cast<size_t>(std::countr_zero(rest))];
+    if (other.link == nullptr || &other == &active) continue;
+    if (other.link->look_at_signature(other.message) && !heed_signature(other)) return true;
+  }
   failed_ = true;
-  failure_ = resources_.mesh.cause(step.peer, outcome.ok ? ErrorCode::kTruncated : outcome.error);
-  return false;
+  failure_ = resources_.mesh.cause(step.peer, error);
+  return true;
 }
 
 void Execution::compare(uint32_t peer, const Signature& theirs) {
@@ -173,16 +120,11 @@ void Execution::compare(uint32_t peer, const Signature& theirs) {
                   ", rank " + std::to_string(peer) + " in " + theirs.text()};
 }
 
-// Every operation on an aborted connection ends.
 bool Execution::settled() {
   for (uint32_t rest = board_.live(); rest != 0; rest &= rest - 1) {
     const auto slot = static_cast<uint32_t>(std::countr_zero(rest));
-    Active& active = active_[slot];
-    if (active.head && !resources_.endpoint.peek(active.head).done) continue;
-    active.head = {};
-    if (active.body && !resources_.endpoint.peek(active.body).done) continue;
-    active.body = {};
-    finish(slot);
+    const Active& active = active_[slot];
+    if (active.link == nullptr || active.link->settled(active_[slot].message)) finish(slot);
   }
   if (!board_.empty()) return false;
   if (input_) resources_.memory.unpin(*input_);

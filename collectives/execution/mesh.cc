@@ -4,21 +4,30 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log.h"
 #include "events/events.h"
 
 namespace heddle::collectives {
 namespace {
 
 constexpr engine::Channel kControlChannel = 0;
+// A rank that should connect is asked after so long whether it is there, and is dead when its host
+// has not answered for so long.
+constexpr Nanos kAskAfter = millis(500);
+constexpr Nanos kAnswerWithin = seconds(4);
 
 std::string rank_text(uint32_t rank) { return "rank " + std::to_string(rank); }
 
 }  // namespace
 
-Mesh::Mesh(Links& links, const Members& members)
+Mesh::Mesh(Links& links, const Members& members, SlotPool& small, Departures& departures,
+           const MeshOptions& options)
     : links_(links),
       endpoint_(links.endpoint()),
       members_(members),
+      small_(small),
+      departures_(departures),
+      options_(options),
       slots_(links.endpoint(), kControlBytes),
       peers_(members.size()) {
   links_.add(members_.communicator, *this);
@@ -31,15 +40,17 @@ Mesh::~Mesh() {
 
 // --- connections ---
 
-Result<engine::Connection> Mesh::reach(uint32_t rank) {
+Result<Link*> Mesh::reach(uint32_t rank, bool sends) {
   Peer& peer = peers_[rank];
-  if (peer.gone) {
+  // What it sent before it left may still be in shared memory.
+  if (peer.gone && (peer.shared == nullptr || sends || !said_goodbye(rank))) {
     return fail(ErrorCode::kPeerDead, "cannot reach " + rank_text(rank), "it has left");
   }
   if (peer.connection == 0 && rank < members_.rank) {
     if (Result<void> connected = connect(rank); !connected) return fail(connected.error());
   }
-  return peer.connection;
+  if (peer.connection == 0) await(rank);
+  return peer.link.get();
 }
 
 Result<void> Mesh::connect(uint32_t rank) {
@@ -47,7 +58,13 @@ Result<void> Mesh::connect(uint32_t rank) {
   if (!made) return fail(made.error());
   peers_[rank].connection = *made;
   if (Result<void> listening = listen(rank); !listening) return listening;
-  const Hello hello = {members_.communicator, members_.rank, members_.size()};
+  Hello hello = {members_.communicator, members_.rank, members_.size(), std::nullopt};
+  if (options_.shares_memory) {
+    const Result<MemoryOffer> offer = links_.neighbourhood().offer();
+    if (offer) hello.memory = *offer;
+    if (!offer) log_info("rank {} offers no memory: {}", members_.rank, offer.error().message());
+  }
+  if (!hello.memory) use_network(rank);
   say(rank, [&hello](std::byte* bytes) { return write_hello(hello, bytes); });
   return {};
 }
@@ -67,6 +84,7 @@ void Mesh::handle_link(const Hello& hello, engine::Connection connection) {
   }
   peers_[hello.rank].connection = connection;
   if (!listen(hello.rank)) note_gone(hello.rank);
+  answer_offer(hello.rank, hello.memory);
   if (told_) tell_one(hello.rank, *told_);
 }
 
@@ -134,6 +152,10 @@ void Mesh::spread_late(const Late& late) {
   }
 }
 
+void Mesh::say_answer(uint32_t rank, const MemoryAnswer& answer) {
+  say(rank, [&answer](std::byte* bytes) { return write_answer(answer, bytes); });
+}
+
 bool Mesh::all_told() {
   std::erase_if(sayings_, [this](Saying& saying) {
     if (!endpoint_.peek(saying.send).done) return false;
@@ -147,6 +169,7 @@ bool Mesh::all_told() {
 
 bool Mesh::poll() {
   bool moved = links_.poll();
+  if (!awaited_.empty()) moved |= look_for_awaited();
   for (size_t i = 0; i < connected_.size(); ++i) {
     while (hear(connected_[i])) moved = true;
   }
@@ -174,6 +197,8 @@ void Mesh::handle_control(uint32_t rank, std::span<const std::byte> bytes) {
   } else if (const std::optional<Late> late = read_late(bytes);
              late && late->rank < peers_.size()) {
     late_.push_back(*late);
+  } else if (const std::optional<MemoryAnswer> answer = read_answer(bytes)) {
+    handle_answer(rank, *answer);
   }
 }
 
@@ -194,6 +219,7 @@ void Mesh::note_gone(uint32_t rank) {
   Peer& peer = peers_[rank];
   if (peer.gone) return;
   peer.gone = true;
+  if (peer.shared != nullptr) peer.shared->note_left();
   if (said_goodbye(rank)) return;
   const engine::ConnectionStatus status = endpoint_.status(peer.connection);
   note({ErrorCode::kPeerDead, rank, rank_text(rank) + " is gone: " + status.error.message()});
@@ -216,18 +242,80 @@ Failure Mesh::cause(uint32_t rank, ErrorCode error) {
   if (peers_[rank].gone) {
     return {ErrorCode::kPeerDead, rank, rank_text(rank) + " has left, and is still needed"};
   }
+  const std::string why = error == ErrorCode::kPermission
+                              ? "the system does not let one read the other's memory any more"
+                              : "they do not agree on its length";
   return {error, rank,
           "a message between " + rank_text(members_.rank) + " and " + rank_text(rank) +
-              " failed: they do not agree on its length"};
+              " failed: " + why};
+}
+
+// --- who does not come ---
+
+void Mesh::await(uint32_t rank) {
+  const bool known = std::any_of(awaited_.begin(), awaited_.end(),
+                                 [rank](const Awaited& each) { return each.rank == rank; });
+  if (!known) awaited_.push_back({rank, endpoint_.now(), 0});
+}
+
+// A process that is gone would be waited for in vain: it is asked by a connection of its own, which
+// it accepts even where it makes no calls.
+bool Mesh::look_for_awaited() {
+  const Nanos now = endpoint_.now();
+  bool moved = false;
+  std::erase_if(awaited_, [&](Awaited& awaited) {
+    if (peers_[awaited.rank].connection != 0) {
+      if (awaited.probe != 0) endpoint_.abort(awaited.probe);
+      return true;
+    }
+    if (now - awaited.since < kAskAfter) return false;
+    const std::string silence = silence_of(awaited, now);
+    if (silence.empty()) return false;
+    note({ErrorCode::kPeerDead, awaited.rank, rank_text(awaited.rank) + " is gone: " + silence});
+    if (awaited.probe != 0) endpoint_.abort(awaited.probe);
+    moved = true;
+    return true;
+  });
+  return moved;
+}
+
+Nanos Mesh::looks_again_at() const {
+  Nanos earliest = Nanos::never();
+  for (const Awaited& awaited : awaited_) {
+    const Nanos patience = awaited.probe == 0 ? kAskAfter : kAskAfter + kAnswerWithin;
+    // An answer ends the wait by itself.
+    const bool answered = awaited.probe != 0 &&
+                          endpoint_.status(awaited.probe).state == engine::ConnectionState::kOpen;
+    if (!answered) earliest = std::min(earliest, awaited.since + patience);
+  }
+  return earliest;
+}
+
+// What shows that its process is gone; empty: nothing does.
+std::string Mesh::silence_of(Awaited& awaited, Nanos now) {
+  if (awaited.probe == 0) {
+    const Result<engine::Connection> made = endpoint_.connect(members_.addresses[awaited.rank]);
+    if (!made) return made.error().message();
+    awaited.probe = *made;
+    return "";
+  }
+  const engine::ConnectionStatus status = endpoint_.status(awaited.probe);
+  if (status.state == engine::ConnectionState::kClosed) return status.error.message();
+  const bool late = now - awaited.since >= kAskAfter + kAnswerWithin;
+  if (status.state == engine::ConnectionState::kOpening && late) return "it does not answer";
+  return "";
 }
 
 // --- the end ---
 
 void Mesh::abort() {
   aborted_ = true;
+  for (const Awaited& awaited : awaited_) endpoint_.abort(awaited.probe);
+  awaited_.clear();
   for (const uint32_t rank : connected_) {
     Peer& peer = peers_[rank];
     endpoint_.abort(peer.connection);
+    if (peer.shared != nullptr) peer.shared->shut();
     if (peer.receive) endpoint_.forget(peer.receive);
     peer.receive = {};
     peer.gone = true;

@@ -1,8 +1,10 @@
 // Mesh: a communicator's connections to its other ranks, made when they are first wanted (the
-// higher rank connects), and what is told on their control channels. It notices who is gone.
+// higher rank connects), the links over which messages go, and what is told on control channels. It
+// notices who is gone.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,12 +12,22 @@
 #include "base/result.h"
 #include "base/ring.h"
 #include "collectives/execution/control.h"
+#include "collectives/execution/departures.h"
+#include "collectives/execution/link.h"
 #include "collectives/execution/slots.h"
 #include "collectives/links.h"
 #include "collectives/members.h"
+#include "collectives/shared_memory/agreement.h"
+#include "collectives/shared_memory/shared_link.h"
 
 namespace heddle::collectives {
 
+struct MeshOptions {
+  bool shares_memory = false;
+  bool pulls = false;  // reads the memory of others where the system lets it
+};
+
+// `small` is for signatures and small messages; it and `departures` must outlive the mesh.
 class Mesh final : public LinkUser {
  public:
   struct Stalled {
@@ -23,14 +35,16 @@ class Mesh final : public LinkUser {
     Signature signature;
   };
 
-  Mesh(Links& links, const Members& members);
+  Mesh(Links& links, const Members& members, SlotPool& small, Departures& departures,
+       const MeshOptions& options);
   ~Mesh() override;
 
-  // The connection to a rank, 0 while it has not connected yet. Errors: it is gone or cannot be
-  // reached.
-  Result<engine::Connection> reach(uint32_t rank);
+  // The link to a rank, null while there is none yet. Errors: it is gone or cannot be reached.
+  Result<Link*> reach(uint32_t rank, bool sends);
   // Looks at what peers said; true: there was something.
   bool poll();
+  // When poll() wants to look again by itself.
+  Nanos looks_again_at() const;
 
   // The first reason not to go on that was seen or told.
   const std::optional<Failure>& failure() const { return failure_; }
@@ -66,6 +80,16 @@ class Mesh final : public LinkUser {
     engine::Operation receive;
     Slot slot;
     bool gone = false;
+    std::unique_ptr<Link> link;    // null: not agreed on yet
+    SharedLink* shared = nullptr;  // the same, where it is one
+    Neighbourhood::HandedOver handed;
+    std::optional<SharedPair> taken;
+  };
+  // One that is wanted and has not connected.
+  struct Awaited {
+    uint32_t rank = 0;
+    Nanos since;
+    engine::Connection probe = 0;  // asks whether its process lives
   };
   struct Saying {
     engine::Operation send;
@@ -82,13 +106,34 @@ class Mesh final : public LinkUser {
   void handle_control(uint32_t rank, std::span<const std::byte> bytes);
   void note_gone(uint32_t rank);
   void note(Failure failure);
+  void await(uint32_t rank);
+  bool look_for_awaited();
+  std::string silence_of(Awaited& awaited, Nanos now);
+
+  // --- mesh_links.cc ---
+  void answer_offer(uint32_t rank, const std::optional<MemoryOffer>& offer);
+  void handle_answer(uint32_t rank, const MemoryAnswer& answer);
+  void take_memory(uint32_t rank);
+  void finish_memory(uint32_t rank);
+  void decline(uint32_t rank, const MemoryAnswer& answer);
+  void handle_declined(uint32_t rank, const MemoryAnswer& answer);
+  void say_answer(uint32_t rank, const MemoryAnswer& answer);
+  void use_network(uint32_t rank);
+  void use_memory(uint32_t rank, SharedPair pair);
+  engine::Parcel parcel() const {
+    return {.group = members_.communicator, .member = members_.rank};
+  }
 
   Links& links_;
   engine::Endpoint& endpoint_;
   Members members_;
+  SlotPool& small_;
+  Departures& departures_;
+  const MeshOptions options_;
   SlotPool slots_;
   std::vector<Peer> peers_;
   std::vector<uint32_t> connected_;  // ranks, in the order in which they were
+  std::vector<Awaited> awaited_;
   std::vector<Saying> sayings_;
   Ring<Stalled> stalled_;
   Ring<Late> late_;

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -24,15 +25,30 @@ struct LocalOptions {
   engine::Options engine;
   CommunicatorOptions communicator;
   uint64_t communicator_id = 7;
+  SharedMemory shared_memory = SharedMemory::kNever;
+  std::vector<events::Sink*> sinks;  // empty, or one a rank
 };
+
+// Tests of what holds whatever carries the messages.
+class OverAll : public testing::TestWithParam<SharedMemory> {};
+
+inline std::string way_name(SharedMemory way) {
+  if (way == SharedMemory::kNever) return "Network";
+  return way == SharedMemory::kSlots ? "Slots" : "Pulls";
+}
+
+inline const auto kAllWays =
+    testing::Values(SharedMemory::kNever, SharedMemory::kSlots, SharedMemory::kAuto);
 
 class LocalRanks {
  public:
   explicit LocalRanks(LocalOptions options) : options_(std::move(options)) {
     options_.engine.transport.accept = true;
+    options_.communicator.shared_memory = options_.shared_memory;
     options_.engine.eager_bytes = mebibytes(1);
     for (uint32_t rank = 0; rank < options_.ranks; ++rank) {
       options_.engine.seed = rank + 1;
+      if (!options_.sinks.empty()) options_.engine.sink = options_.sinks[rank];
       auto endpoint = engine::Endpoint::open({.bind = options_.bind}, options_.engine);
       EXPECT_TRUE(endpoint.has_value()) << endpoint.error().message();
       addresses_.push_back((*endpoint)->local_address());
@@ -58,6 +74,7 @@ class LocalRanks {
       const std::function<void(uint32_t rank, const std::shared_ptr<Links>&)>& body) {
     std::vector<std::thread> threads;
     for (uint32_t rank = 0; rank < options_.ranks; ++rank) {
+      if (endpoints_[rank] == nullptr) continue;  // dropped
       threads.emplace_back(
           [this, rank, &body] { body(rank, std::make_shared<Links>(*endpoints_[rank])); });
     }

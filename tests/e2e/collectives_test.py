@@ -19,7 +19,11 @@ KINDS = ["allreduce", "allgather", "reducescatter", "broadcast", "reduce", "allt
          "scatter"]
 
 
-class Collectives(unittest.TestCase):
+class OverNetwork(unittest.TestCase):
+    """Between ranks of one host, which have to be told to use the network."""
+
+    WAY = "never"
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="heddle-collectives-test-")
         self.addCleanup(folder.cleanup)
@@ -32,12 +36,14 @@ class Collectives(unittest.TestCase):
         with contextlib.ExitStack() as stack:
             yield [stack.enter_context(program.started("bench", *arguments, settings={
                 "HEDDLE_RANK": str(rank), "HEDDLE_SIZE": str(len(words)), "HEDDLE_STORE": store,
-                "HEDDLE_BIND": "127.0.0.1", **settings})) for rank, arguments in enumerate(words)]
+                "HEDDLE_BIND": "127.0.0.1", "HEDDLE_SHARED_MEMORY": self.WAY, **settings}))
+                for rank, arguments in enumerate(words)]
 
     def test_every_collective_is_right(self):
         document = os.path.join(self.folder, "out.json")
-        ended = program.run("run", "-n", "3", "--", program.HEDDLE, "bench", "all", "-b", "8", "-e", "200K", "-f",
-                            "20", "-n", "2", "-J", document, settings={"HEDDLE_BIND": "127.0.0.1"})
+        calls = ["bench", "all", "-b", "8", "-e", "200K", "-f", "20", "-n", "2", "-J", document]
+        ended = program.run("run", "-n", "3", "--", program.HEDDLE, *calls,
+                            settings={"HEDDLE_BIND": "127.0.0.1", "HEDDLE_SHARED_MEMORY": self.WAY})
         self.assertEqual(ended.returncode, 0, ended.stderr)
         self.assertIn("# Out of bounds values : 0 OK", ended.stdout)
         for kind in KINDS:
@@ -79,6 +85,14 @@ class Collectives(unittest.TestCase):
         usual = ["allreduce", "-b", "1M", "-e", "1M"]
         with self.ranks(usual, usual, [*usual, "-d", "int32"]) as ranks:
             self.expect_all_name(ranks, "allreduce of 262144 int32, sum")
+
+
+class OverSharedMemory(OverNetwork):
+    WAY = "auto"
+
+
+class ThroughSlots(OverNetwork):
+    WAY = "slots"
 
 
 if __name__ == "__main__":

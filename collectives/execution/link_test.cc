@@ -1,0 +1,120 @@
+// What holds for links of every kind: messages of all sizes arrive whole and in order, channels do
+// not wait for each other, signatures travel with first messages, lengths must agree.
+#include "collectives/execution/link.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <optional>
+
+#include "collectives/testing/link_pair.h"
+#include "collectives/testing/local_ranks.h"
+
+namespace heddle::collectives {
+namespace {
+
+using engine::pattern;
+
+constexpr Signature kCall = {.number = 7, .count = 3, .root = 1};
+constexpr uint64_t kSizes[] = {
+    0,      1,      64, 8168, 8169, 8192, 8193, 16'384, 16'385, kSmallBytes, kSmallBytes + 1,
+    65'536, 300'001};
+
+class LinkContract : public OverAll {
+ protected:
+  LinkPair pair_{GetParam()};
+};
+
+INSTANTIATE_TEST_SUITE_P(Ways, LinkContract, kAllWays,
+                         [](const auto& each) { return way_name(each.param); });
+
+TEST_P(LinkContract, MessagesOfEverySizeArriveWhole) {
+  uint32_t seed = 0;
+  for (const uint64_t size : kSizes) {
+    const int side = static_cast<int>(size % 2);
+    auto receive = pair_.receiving(1 - side, 3, size, false);
+    auto send = pair_.sending(side, 3, pattern(size, ++seed));
+    pair_.finish(side, *send, *receive);
+    ASSERT_TRUE(send->done && receive->done) << size;
+    EXPECT_TRUE(receive->bytes == send->bytes) << size;
+  }
+}
+
+TEST_P(LinkContract, StoredMessagesAreTakenInPieces) {
+  for (const bool aside : {false, true}) {
+    for (const bool signs : {false, true}) {
+      for (const uint64_t size : kSizes) {
+        if (signs && size > kSmallBytes) continue;
+        auto receive = pair_.receiving(1, 2, size, true, signs);
+        auto send =
+            pair_.sending(0, 2, pattern(size, 5), signs ? std::optional(kCall) : std::nullopt);
+        pair_.finish(0, *send, *receive, 1000, aside);
+        ASSERT_TRUE(send->done && receive->done) << size;
+        EXPECT_TRUE(receive->combined == send->bytes) << size << (aside ? " aside" : "");
+      }
+    }
+  }
+  pair_.settle();
+  EXPECT_EQ(pair_.small(0).lent() + pair_.small(1).lent(), 0U);
+}
+
+TEST_P(LinkContract, ASignatureComesBeforeTheFirstPiece) {
+  for (const uint64_t size : {uint64_t{0}, uint64_t{100}, uint64_t{100'000}}) {
+    auto receive = pair_.receiving(1, 2, size, false, true);
+    auto send = pair_.sending(0, 2, pattern(size, 1), kCall);
+    pair_.finish(0, *send, *receive);
+    ASSERT_TRUE(receive->done);
+    EXPECT_TRUE(receive->message.signature_came);
+    EXPECT_EQ(receive->message.signature, kCall);
+    EXPECT_TRUE((receive->message.stored ? receive->combined : receive->bytes) == send->bytes);
+  }
+}
+
+TEST_P(LinkContract, ASignatureCanBeLookedAtAlone) {
+  auto receive = pair_.receiving(1, 2, 200'000, false, true);
+  EXPECT_FALSE(pair_.link(1).look_at_signature(receive->message));
+  auto send = pair_.sending(0, 2, pattern(200'000, 1), kCall);
+  while (!pair_.link(1).look_at_signature(receive->message)) {
+    pair_.look(0, *send);
+    pair_.drive();
+  }
+  EXPECT_EQ(receive->message.signature, kCall);
+  pair_.finish(0, *send, *receive);
+  EXPECT_TRUE(receive->bytes == send->bytes);
+}
+
+TEST_P(LinkContract, AChannelThatNobodyReceivesFromHoldsUpNoOther) {
+  std::vector<std::unique_ptr<TestMessage>> unmet;
+  for (uint32_t i = 0; i < 3; ++i) unmet.push_back(pair_.sending(0, 4, pattern(100'000, i)));
+  pair_.look(0, *unmet[0]);
+  for (uint32_t i = 0; i < 20; ++i) {
+    auto receive = pair_.receiving(1, 5, 20'000, false);
+    auto send = pair_.sending(0, 5, pattern(20'000, i));
+    pair_.finish(0, *send, *receive);
+    ASSERT_TRUE(receive->bytes == send->bytes);
+    pair_.look(0, *unmet[0]);
+  }
+  EXPECT_FALSE(unmet[0]->done) << "nobody has received it";
+  for (uint32_t i = 0; i < 3; ++i) {
+    auto receive = pair_.receiving(1, 4, 100'000, i == 1);
+    pair_.finish(0, *unmet[i], *receive);
+    ASSERT_TRUE((i == 1 ? receive->combined : receive->bytes) == unmet[i]->bytes);
+  }
+}
+
+TEST_P(LinkContract, LengthsThatDifferEndTheReceive) {
+  // Longer than it should be, and of another size in cells.
+  auto receive = pair_.receiving(1, 2, 100, false);
+  auto send = pair_.sending(0, 2, pattern(30'000, 1));
+  const Nanos give_up = pair_.endpoint(0).now() + engine::kTestPatience;
+  while (!receive->failed) {
+    ASSERT_LT(pair_.endpoint(0).now(), give_up);
+    ASSERT_FALSE(receive->done);
+    pair_.look(0, *send);
+    pair_.look(1, *receive);
+    pair_.drive();
+  }
+}
+
+}  // namespace
+}  // namespace heddle::collectives

@@ -1,0 +1,36 @@
+// NetworkLink: messages over a connection of the engine. A small message travels behind its
+// signature in one slot; before a large one goes a message with the signature alone.
+#pragma once
+
+#include "collectives/execution/departures.h"
+#include "collectives/execution/link.h"
+
+namespace heddle::collectives {
+
+class NetworkLink final : public Link {
+ public:
+  // All must outlive it.
+  NetworkLink(engine::Endpoint& endpoint, engine::Connection connection, SlotPool& small,
+              Departures& departures)
+      : endpoint_(endpoint), connection_(connection), small_(small), departures_(departures) {}
+
+  bool names_memory() const override { return true; }
+  Result<void> post(Message& message) override;
+  Sight look(Message& message, uint64_t& budget) override;
+  void take(Message& message, uint64_t bytes) override { message.taken += bytes; }
+  bool set_aside(Message& /*message*/, uint64_t& /*budget*/) override { return false; }
+  bool look_at_signature(Message& message) override;
+  bool settled(Message& message) override;
+
+ private:
+  Result<void> post_send(Message& message);
+  Result<void> post_receive(Message& message);
+  bool look_at_head(Message& message, Sight& sight);
+
+  engine::Endpoint& endpoint_;
+  const engine::Connection connection_;
+  SlotPool& small_;
+  Departures& departures_;
+};
+
+}  // namespace heddle::collectives

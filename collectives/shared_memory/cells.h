@@ -1,0 +1,109 @@
+// Cells: what two ranks of a host share, and the two ends of a stream in it. Each stream (a channel
+// and a direction) has a short ring of cells of its own, so that no message ever waits behind one
+// of another channel. A cell has its state, the head of a message and some payload side by side:
+// whoever waits for it looks at one cache line. After Vyukov's bounded queue, with one writer and
+// one reader. What the other side writes is never trusted: sizes are checked by the reader, places
+// are its own count.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "collectives/call.h"
+
+namespace heddle::collectives {
+
+inline constexpr uint32_t kCellBytes = 8192;     // of payload
+inline constexpr uint32_t kStreamCells = 8;      // a stream
+inline constexpr uint32_t kSharedChannels = 18;  // of a pair of ranks
+
+struct alignas(64) Cell {
+  // 2 laps: free in that lap; one more: filled. The writer fills it, the reader frees it.
+  std::atomic<uint32_t> turn{0};
+  std::atomic<uint32_t> here_bytes{0};     // payload in this cell
+  std::atomic<uint64_t> message_bytes{0};  // of the whole message
+  std::atomic<uint64_t> address{0};        // not 0: the payload lies there in the writer's memory
+  std::atomic<uint8_t> begins{0};          // the first cell of its message
+  std::atomic<uint8_t> signs{0};           // with a signature
+  std::array<std::byte, Signature::kBytes> signature{};
+  alignas(64) std::array<std::byte, kCellBytes> payload;
+};
+
+// What one of the two says beside its cells. Only it writes these, but for `sleeping`.
+struct alignas(64) Side {
+  std::atomic<uint64_t> events{0};  // times that there was something for the other
+  std::atomic<uint32_t> closed{0};  // its calls have ended: what it offered holds no longer
+  std::atomic<uint32_t> pulls{0};   // it can read the other's memory
+  alignas(64) std::atomic<uint32_t> blocked{0};   // it waits for a free cell
+  alignas(64) std::atomic<uint32_t> sleeping{0};  // ring its bell; whoever does clears this
+};
+
+using Streams = std::array<std::array<Cell, kStreamCells>, kSharedChannels>;
+
+// Zeroes are its beginning, so that nobody has to fill it.
+struct Shared {
+  std::array<Side, 2> sides;
+  std::array<Streams, 2> streams;  // by the side that writes
+};
+
+// As docs/collectives.md says.
+static_assert(sizeof(Shared) < 2'400'000);
+
+// The writing end of a stream.
+class CellWriter {
+ public:
+  void attach(std::array<Cell, kStreamCells>& cells) { cells_ = cells.data(); }
+
+  // The next cell; null: it is not free yet.
+  Cell* room() const {
+    Cell& cell = cells_[next_ % kStreamCells];
+    return cell.turn.load(std::memory_order_acquire) == free_turn(next_) ? &cell : nullptr;
+  }
+  // room() is filled. Returns its number.
+  uint64_t publish() {
+    cells_[next_ % kStreamCells].turn.store(free_turn(next_) + 1, std::memory_order_release);
+    return next_++;
+  }
+  // The reader is through with this cell.
+  bool was_read(uint64_t number) const {
+    if (number + kStreamCells < next_) return true;  // it has been filled again
+    const uint32_t turn = cells_[number % kStreamCells].turn.load(std::memory_order_acquire);
+    return turn == free_turn(number) + 2;
+  }
+
+ private:
+  static uint32_t free_turn(uint64_t number) {
+    return 2 * static_cast<uint32_t>(number / kStreamCells);
+  }
+  Cell* cells_ = nullptr;
+  uint64_t next_ = 0;
+};
+
+// The reading end.
+class CellReader {
+ public:
+  void attach(std::array<Cell, kStreamCells>& cells) { cells_ = cells.data(); }
+
+  // The next cell; null: it is not filled yet.
+  const Cell* front() const {
+    const Cell& cell = cells_[next_ % kStreamCells];
+    const uint32_t filled = 2 * static_cast<uint32_t>(next_ / kStreamCells) + 1;
+    return cell.turn.load(std::memory_order_acquire) == filled ? &cell : nullptr;
+  }
+  // The same, when it was filled: the other side may take that back at any time.
+  const Cell& opened() const { return cells_[next_ % kStreamCells]; }
+  // Gives front() back.
+  void pop() {
+    const auto free_again = 2 * static_cast<uint32_t>(next_ / kStreamCells) + 2;
+    cells_[next_ % kStreamCells].turn.store(free_again, std::memory_order_release);
+    ++next_;
+  }
+
+ private:
+  Cell* cells_ = nullptr;
+  uint64_t next_ = 0;
+};
+
+}  // namespace heddle::collectives

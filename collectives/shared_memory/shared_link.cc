@@ -1,0 +1,271 @@
+// SharedLink: see shared_link.h.
+#include "collectives/shared_memory/shared_link.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/check.h"
+#include "collectives/shared_memory/pull.h"
+#include "events/events.h"
+
+namespace heddle::collectives {
+namespace {
+
+// Pulled at once at most: what is pulled to be combined is still in the cache then.
+constexpr uint64_t kPullBytes = 128 << 10;
+
+}  // namespace
+
+SharedLink::SharedLink(SharedPair pair, const SharedSurroundings& surroundings)
+    : pair_(std::move(pair)),
+      around_(surroundings),
+      owner_(getpid()),
+      mine_(pair_.segment.shared().sides[pair_.side]),
+      theirs_(pair_.segment.shared().sides[1 - pair_.side]) {
+  Shared& shared = pair_.segment.shared();
+  for (uint32_t channel = 0; channel < kSharedChannels; ++channel) {
+    writers_[channel].attach(shared.streams[pair_.side][channel]);
+    readers_[channel].attach(shared.streams[1 - pair_.side][channel]);
+  }
+  around_.waits.add(mine_, theirs_);
+}
+
+SharedLink::~SharedLink() {
+  shut();
+  if (!in_child()) around_.waits.remove(mine_);
+}
+
+// A child of fork() has this memory, too, and must not speak for its parent.
+bool SharedLink::in_child() const { return getpid() != owner_; }
+
+void SharedLink::shut() {
+  if (in_child()) return;
+  if (mine_.closed.exchange(1, std::memory_order_seq_cst) == 0) tell_other();
+}
+
+Result<void> SharedLink::post(Message& message) {
+  CHECK(message.channel < kSharedChannels);
+  return {};
+}
+
+Link::Sight SharedLink::look(Message& message, uint64_t& budget) {
+  return message.sends ? send(message, budget) : receive(message, budget);
+}
+
+Link::Sight SharedLink::nothing(bool moved) const {
+  if (!left_ || moved) return {.moved = moved};
+  return {.state = Sight::State::kFailed, .error = ErrorCode::kClosed};
+}
+
+Link::Sight SharedLink::done(const Message& message) {
+  const uint32_t sequence = sequences_[message.channel][message.sends ? 0 : 1]++;
+  if (around_.endpoint.observed()) {
+    around_.endpoint.observe(events::SharedMessageCompleted{
+        {},
+        around_.connection,
+        message.channel,
+        sequence,
+        message.bytes,
+        message.sends ? events::Direction::kSent : events::Direction::kReceived,
+        message.pulled});
+  }
+  return {.state = Sight::State::kDone};
+}
+
+// --- sending ---
+
+Link::Sight SharedLink::send(Message& message, uint64_t& budget) {
+  CellWriter& writer = writers_[message.channel];
+  bool moved = false;
+  while (!message.posted) {
+    if (budget == 0) return {.moved = moved};
+    Cell* cell = writer.room();
+    if (cell == nullptr && !std::exchange(blocked_, true)) {
+      mine_.blocked.store(1, std::memory_order_relaxed);
+      std::atomic_thread_fence(std::memory_order_seq_cst);
+      cell = writer.room();
+    }
+    if (cell == nullptr) return nothing(moved);
+    if (std::exchange(blocked_, false)) mine_.blocked.store(0, std::memory_order_relaxed);
+    fill(*cell, message, budget);
+    message.last_cell = writer.publish();
+    tell_other();
+    moved = true;
+  }
+  if (!message.pulled || writer.was_read(message.last_cell)) return done(message);
+  return nothing(moved);
+}
+
+void SharedLink::fill(Cell& cell, Message& message, uint64_t& budget) {
+  const bool begins = !std::exchange(message.begun, true);
+  if (begins) {
+    message.pulled = message.bytes > kPullFrom && !message.small &&
+                     theirs_.pulls.load(std::memory_order_acquire) != 0;
+    if (message.signs) message.signature.write(cell.signature.data());
+  }
+  uint64_t here = 0;
+  if (!message.pulled) {
+    here = std::min<uint64_t>(message.bytes - message.came, kCellBytes);
+    if (here > 0) std::memcpy(cell.payload.data(), message.memory + message.came, here);
+    message.came += here;
+    budget -= std::min(budget, here);
+  }
+  const auto order = std::memory_order_relaxed;
+  cell.begins.store(begins ? 1 : 0, order);
+  cell.signs.store(begins && message.signs ? 1 : 0, order);
+  cell.here_bytes.store(static_cast<uint32_t>(here), order);
+  cell.message_bytes.store(message.bytes, order);
+  cell.address.store(message.pulled ? reinterpret_cast<uint64_t>(message.memory) : 0, order);
+  message.posted = message.pulled || message.came == message.bytes;
+  message.touched = message.posted && !message.pulled;
+}
+
+// --- receiving ---
+
+Link::Sight SharedLink::receive(Message& message, uint64_t& budget) {
+  if (!message.begun) {
+    if (readers_[message.channel].front() == nullptr) return nothing(false);
+    if (!begin(message)) return {.state = Sight::State::kFailed};
+  }
+  const bool in_cells = message.stored && !message.set_aside && !message.pulled;
+  return in_cells ? show_cell(message) : place(message, budget);
+}
+
+// What the first cell of a message says. False: it is not the one that is waited for.
+bool SharedLink::begin(Message& message) {
+  const Cell& cell = readers_[message.channel].opened();
+  const auto order = std::memory_order_relaxed;
+  const bool signs = cell.signs.load(order) != 0;
+  if (signs && message.signs) {
+    message.signature = Signature::read(cell.signature.data());
+    message.signature_came = true;
+  }
+  message.address = cell.address.load(order);
+  message.pulled = message.address != 0;
+  if (message.pulled && (message.bytes <= kPullFrom || message.small || !pulls())) return false;
+  if (cell.begins.load(order) == 0 || signs != message.signs) return false;
+  if (cell.message_bytes.load(order) != message.bytes) return false;
+  message.begun = true;
+  // It has nothing that could be taken.
+  if (message.bytes == 0) pop(message);
+  return true;
+}
+
+// The payload of the next cell; its size is read once, for the other may write there at any time.
+Link::Sight::State SharedLink::open_cell(Message& message) {
+  const Cell* const cell = readers_[message.channel].front();
+  if (cell == nullptr) return Sight::State::kWaiting;
+  if (message.cell_bytes == 0) {
+    const uint32_t here = cell->here_bytes.load(std::memory_order_relaxed);
+    const uint64_t most = std::min<uint64_t>(message.bytes - message.came, kCellBytes);
+    if (here != most) return Sight::State::kFailed;
+    message.cell_bytes = here;
+    message.cell_taken = 0;
+  }
+  return Sight::State::kPiece;
+}
+
+Link::Sight SharedLink::show_cell(Message& message) {
+  if (message.posted) return done(message);
+  const Sight::State state = open_cell(message);
+  if (state == Sight::State::kWaiting) return nothing(false);
+  return {.state = state,
+          .piece = readers_[message.channel].opened().payload.data() + message.cell_taken,
+          .piece_bytes = message.cell_bytes - message.cell_taken};
+}
+
+void SharedLink::take(Message& message, uint64_t bytes) {
+  message.taken += bytes;
+  if (message.set_aside || message.pulled) return;
+  take_from_cell(message, static_cast<uint32_t>(bytes));
+}
+
+void SharedLink::take_from_cell(Message& message, uint32_t bytes) {
+  message.came += bytes;
+  message.cell_taken += bytes;
+  if (message.cell_taken == message.cell_bytes) pop(message);
+}
+
+void SharedLink::pop(Message& message) {
+  readers_[message.channel].pop();
+  message.cell_bytes = 0;
+  message.posted = message.came == message.bytes;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  // Nobody else waits for a free cell.
+  if (message.pulled || theirs_.blocked.load(std::memory_order_relaxed) != 0) tell_other();
+}
+
+bool SharedLink::set_aside(Message& message, uint64_t& /*budget*/) {
+  if (message.set_aside || message.pulled) return false;
+  if (message.small) {
+    Result<Slot> slot = around_.small.lend();
+    if (!slot) return false;
+    message.small_slot = *slot;
+  }
+  message.set_aside = true;
+  return true;
+}
+
+std::byte* SharedLink::destination(const Message& message) {
+  if (!message.stored) return message.memory;
+  return message.small ? message.small_slot.start : message.chunk.start;
+}
+
+// Brings what is there to its place in this process.
+Link::Sight SharedLink::place(Message& message, uint64_t& budget) {
+  std::byte* const to = destination(message);
+  const uint64_t before = message.came;
+  while (!message.posted && budget > 0) {
+    if (message.pulled) {
+      const Sight::State state = pull_some(message, to + message.came, budget);
+      if (state == Sight::State::kFailed) return {.state = state, .error = ErrorCode::kPermission};
+      if (state == Sight::State::kWaiting) break;
+      continue;
+    }
+    const Sight::State state = open_cell(message);
+    if (state == Sight::State::kFailed) return {.state = state};
+    if (state == Sight::State::kWaiting) break;
+    const Cell& cell = readers_[message.channel].opened();
+    const uint32_t bytes = message.cell_bytes - message.cell_taken;
+    std::memcpy(to + message.came, cell.payload.data() + message.cell_taken, bytes);
+    budget -= std::min<uint64_t>(budget, bytes);
+    take_from_cell(message, bytes);
+  }
+  if (message.stored && message.came > message.taken) {
+    return {.state = Sight::State::kPiece,
+            .piece = to + message.taken,
+            .piece_bytes = message.came - message.taken};
+  }
+  if (message.posted) return done(message);
+  return nothing(message.came > before);
+}
+
+// What was pulled counts only if the other had not ended its call by then: its memory may hold
+// anything afterwards.
+Link::Sight::State SharedLink::pull_some(Message& message, std::byte* to, uint64_t& budget) {
+  const uint64_t whole_lines = std::max<uint64_t>(budget / 64, 1) * 64;
+  const uint64_t bytes = std::min({message.bytes - message.came, whole_lines, kPullBytes});
+  const bool read = pull(pair_.process, message.address + message.came, to, bytes);
+  const bool gone = !read && errno == ESRCH;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  // The connection tells of its end.
+  if (gone || theirs_.closed.load(std::memory_order_relaxed) != 0) return Sight::State::kWaiting;
+  if (!read) return Sight::State::kFailed;
+  message.came += bytes;
+  budget -= std::min(budget, bytes);
+  if (message.came == message.bytes) pop(message);
+  return Sight::State::kPiece;
+}
+
+bool SharedLink::look_at_signature(Message& message) {
+  if (message.sends || message.begun) return false;
+  if (readers_[message.channel].front() == nullptr) return false;
+  static_cast<void>(begin(message));
+  return message.signature_came;
+}
+
+}  // namespace heddle::collectives

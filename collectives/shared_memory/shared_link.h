@@ -1,0 +1,86 @@
+// SharedLink: messages between two ranks of a host through memory that they share. Small ones, and
+// all where the kernel does not let one process read another's memory, are copied through cells and
+// combined straight out of them; of larger ones the receiver is told where they lie and pulls them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "base/descriptor.h"
+#include "collectives/execution/link.h"
+#include "collectives/shared_memory/cells.h"
+#include "collectives/shared_memory/segment.h"
+#include "collectives/shared_memory/waits.h"
+
+namespace heddle::collectives {
+
+// What two ranks agreed on; see agreement.h.
+struct SharedPair {
+  Segment segment;
+  uint32_t side = 0;  // ours of the two
+  Descriptor bell;    // of the other's driver
+  int32_t process = 0;
+};
+
+// What a link needs beside it; all must outlive it.
+struct SharedSurroundings {
+  engine::Endpoint& endpoint;
+  Waits& waits;
+  SlotPool& small;
+  engine::Connection connection = 0;  // between the same two ranks
+};
+
+class SharedLink final : public Link {
+ public:
+  // Messages up to so long are copied through cells in any case.
+  static constexpr uint64_t kPullFrom = 2 * kCellBytes;
+
+  SharedLink(SharedPair pair, const SharedSurroundings& surroundings);
+  ~SharedLink() override;
+  SharedLink(const SharedLink&) = delete;
+  SharedLink& operator=(const SharedLink&) = delete;
+
+  bool names_memory() const override { return false; }
+  Result<void> post(Message& message) override;
+  Sight look(Message& message, uint64_t& budget) override;
+  void take(Message& message, uint64_t bytes) override;
+  bool set_aside(Message& message, uint64_t& budget) override;
+  bool look_at_signature(Message& message) override;
+  bool settled(Message& /*message*/) override { return true; }
+
+  // The other has said goodbye: nothing comes any more but what is there.
+  void note_left() { left_ = true; }
+  // This side's calls end: from now on nobody takes what it offered.
+  void shut();
+  bool pulls() const { return mine_.pulls.load(std::memory_order_relaxed) != 0; }
+
+ private:
+  Sight send(Message& message, uint64_t& budget);
+  void fill(Cell& cell, Message& message, uint64_t& budget);
+  Sight receive(Message& message, uint64_t& budget);
+  bool begin(Message& message);
+  Sight::State open_cell(Message& message);
+  Sight show_cell(Message& message);
+  void take_from_cell(Message& message, uint32_t bytes);
+  Sight place(Message& message, uint64_t& budget);
+  Sight::State pull_some(Message& message, std::byte* to, uint64_t& budget);
+  void pop(Message& message);
+  static std::byte* destination(const Message& message);
+  Sight done(const Message& message);
+  Sight nothing(bool moved) const;
+  bool in_child() const;
+  void tell_other() { tell(mine_, theirs_, pair_.bell.number()); }
+
+  const SharedPair pair_;
+  const SharedSurroundings around_;
+  const int32_t owner_;
+  Side& mine_;
+  Side& theirs_;
+  std::array<CellWriter, kSharedChannels> writers_;
+  std::array<CellReader, kSharedChannels> readers_;
+  std::array<std::array<uint32_t, 2>, kSharedChannels> sequences_{};
+  bool blocked_ = false;
+  bool left_ = false;
+};
+
+}  // namespace heddle::collectives

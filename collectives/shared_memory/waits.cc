@@ -1,0 +1,76 @@
+// Waits: see waits.h. Nobody sleeps past something that was brought: whoever brings counts it and
+// then looks whether the other sleeps, whoever goes to sleep says so and then looks at the count,
+// each with a full fence between (Dekker's way).
+#include "collectives/shared_memory/waits.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace heddle::collectives {
+
+Waits::~Waits() {
+  if (!watches_.empty()) endpoint_.set_companion(nullptr);
+}
+
+void Waits::add(Side& mine, const Side& theirs) {
+  bool first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    first = watches_.empty();
+    watches_.push_back({&mine, &theirs, 0});
+  }
+  if (first) endpoint_.set_companion(this);
+}
+
+void Waits::remove(const Side& mine) {
+  bool last = false;
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(watches_, [&mine](const Watch& watch) { return watch.mine == &mine; });
+    last = watches_.empty();
+  }
+  if (last) endpoint_.set_companion(nullptr);
+}
+
+bool Waits::look() {
+  bool something = false;
+  for (Watch& watch : watches_) {
+    const uint64_t events = watch.theirs->events.load(std::memory_order_acquire);
+    something |= events != watch.seen;
+    watch.seen = events;
+  }
+  return something;
+}
+
+bool Waits::arrived() {
+  const std::lock_guard lock(mutex_);
+  return look();
+}
+
+bool Waits::before_sleep() {
+  const std::lock_guard lock(mutex_);
+  for (const Watch& watch : watches_) watch.mine->sleeping.store(1, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  return std::none_of(watches_.begin(), watches_.end(), [](const Watch& watch) {
+    return watch.theirs->events.load(std::memory_order_relaxed) != watch.seen;
+  });
+}
+
+void Waits::after_sleep() {
+  const std::lock_guard lock(mutex_);
+  for (const Watch& watch : watches_) watch.mine->sleeping.store(0, std::memory_order_relaxed);
+}
+
+void tell(Side& mine, Side& theirs, int bell) {
+  const uint64_t events = mine.events.load(std::memory_order_relaxed) + 1;
+  mine.events.store(events, std::memory_order_release);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (theirs.sleeping.load(std::memory_order_relaxed) == 0) return;
+  if (theirs.sleeping.exchange(0, std::memory_order_relaxed) == 0) return;
+  const uint64_t one = 1;
+  const ssize_t written = write(bell, &one, sizeof one);
+  static_cast<void>(written);  // full: it will wake anyway
+}
+
+}  // namespace heddle::collectives
