@@ -72,7 +72,8 @@ bool Execution::look(uint32_t slot) {
         finish(slot);
         return true;
       case Link::Sight::State::kPiece:
-        if (!take_piece(slot, sight)) return moved;
+        // What was pulled with the last of the budget waits for the next turn, not for the peer.
+        if (!take_piece(slot, sight)) return moved || budget_ == 0;
         moved = true;
     }
   }
