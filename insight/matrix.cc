@@ -43,7 +43,7 @@ std::optional<std::string> part_of(const Traffic& traffic, const Flow& flow, Mat
   const Purpose& purpose = traffic.purposes[flow.purpose];
   if (parts == MatrixParts::kPath) {
     if (flow.path == kAnyPath) return std::nullopt;
-    return fmt::format("path {}", flow.path);
+    return flow.path == kMemoryPath ? "shared memory" : fmt::format("path {}", flow.path);
   }
   if (parts == MatrixParts::kPhase) return purpose.phase.empty() ? "unmarked" : purpose.phase;
   if (parts == MatrixParts::kCommunicator) {
@@ -113,7 +113,8 @@ std::vector<MatrixPart> matrix_parts(const Traffic& traffic, MatrixRows rows, Ma
   const auto weight = [](const Matrix& matrix) {
     Cell total = matrix.total();
     total += matrix.own;
-    return std::tuple(total.bytes, total.sent_bytes, total.wire_bytes, total.messages);
+    return std::tuple(total.bytes, total.sent_bytes + total.memory_bytes, total.wire_bytes,
+                      total.messages);
   };
   std::stable_sort(made.begin(), made.end(), [&weight](const MatrixPart& a, const MatrixPart& b) {
     return weight(a.matrix) > weight(b.matrix);

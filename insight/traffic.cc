@@ -274,6 +274,8 @@ Cell& Cell::operator+=(const Cell& more) {
   sent_bytes += more.sent_bytes;
   wire_bytes += more.wire_bytes;
   packets += more.packets;
+  memory_bytes += more.memory_bytes;
+  memory_messages += more.memory_messages;
   expected_bytes += more.expected_bytes;
   return *this;
 }

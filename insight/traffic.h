@@ -18,13 +18,15 @@ namespace heddle::insight {
 
 // Counts that stay apart, and the time.
 struct Cell {
-  uint64_t bytes = 0;           // delivered: payload that arrived, each byte once
-  uint64_t messages = 0;        // that brought it
-  uint64_t nanos = 0;           // from the beginnings of calls to the last arrival of each
-  uint64_t sent_bytes = 0;      // payload that left, repeats included
-  uint64_t wire_bytes = 0;      // on the wire: every packet with all its headers, as it left
-  uint64_t packets = 0;         // in so many; of recordings without bins, those with payload only
-  uint64_t expected_bytes = 0;  // that the formula of the call's algorithm says
+  uint64_t bytes = 0;            // delivered: payload that arrived, each byte once
+  uint64_t messages = 0;         // that brought it
+  uint64_t nanos = 0;            // from the beginnings of calls to the last arrival of each
+  uint64_t sent_bytes = 0;       // payload that left, repeats included
+  uint64_t wire_bytes = 0;       // on the wire: every packet with all its headers, as it left
+  uint64_t packets = 0;          // in so many; of recordings without bins, those with payload only
+  uint64_t memory_bytes = 0;     // payload that left through memory which ranks of a host share
+  uint64_t memory_messages = 0;  // in so many
+  uint64_t expected_bytes = 0;   // that the formula of the call's algorithm says
 
   Cell& operator+=(const Cell& more);
   bool operator==(const Cell&) const = default;
@@ -41,6 +43,7 @@ struct Purpose {
 };
 
 inline constexpr uint32_t kAnyPath = UINT32_MAX;
+inline constexpr uint32_t kMemoryPath = UINT32_MAX - 1;  // memory that ranks of a host share
 
 struct Flow {
   uint32_t from = 0;  // parties

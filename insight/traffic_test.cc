@@ -20,6 +20,7 @@ using events::ElementType;
 using events::Mark;
 using events::MessageCompleted;
 using events::Operation;
+using events::SharedMessageCompleted;
 
 constexpr uint64_t kWorld = 9;
 constexpr uint16_t kHeading = 24;
@@ -68,6 +69,23 @@ class TrafficTest : public ::testing::Test {
   TrafficBuilder builder_;
   Nanos now_ = micros(1);
 };
+
+TEST_F(TrafficTest, MessagesThroughSharedMemoryHaveNoHeadingAndAPathOfTheirOwn) {
+  const auto through_memory = [&](uint32_t rank, uint64_t bytes, Direction direction) {
+    add(rank, SharedMessageCompleted{{}, 10 + rank, 2, 1, bytes, direction, false});
+  };
+  for (uint32_t rank = 0; rank < 2; ++rank) {
+    begin(rank, 1, Operation::kAllreduce, Algorithm::kRing, 1000);
+    through_memory(rank, 2000, Direction::kSent);
+    through_memory(rank, 2000, Direction::kReceived);
+    add(rank, CallEnded{{}, kWorld, 1, true});
+  }
+  const Matrix matrix = parts(MatrixParts::kOperation).at("allreduce");
+  EXPECT_EQ(matrix.at(0, 1).bytes, 2000u);
+  EXPECT_EQ(matrix.at(1, 0).messages, 1u);
+  EXPECT_EQ(parts(MatrixParts::kPath).at("shared memory").at(1, 0).memory_bytes, 2000u);
+  EXPECT_EQ(make_matrix(builder_.finish(), MatrixRows::kRank).own.bytes, 0u);
+}
 
 TEST_F(TrafficTest, ARingDeliversWhatItsFormulaExpects) {
   for (uint32_t rank = 0; rank < 2; ++rank) {

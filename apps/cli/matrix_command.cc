@@ -132,7 +132,7 @@ bool asks_for(const MatrixOptions& options, const std::string& what) {
 // What the recording does not hold.
 std::optional<Error> cannot_tell(const insight::Traffic& traffic, const MatrixOptions& options) {
   const insight::Cell total = insight::make_matrix(traffic, insight::MatrixRows::kHost).total();
-  if (asks_for(options, "path") && total.packets == 0) {
+  if (asks_for(options, "path") && total.packets + total.memory_messages == 0) {
     return Error{ErrorCode::kUnavailable, "cannot tell what went on which path",
                  "it was recorded by a heddle that did not count it", "record again with this one"};
   }

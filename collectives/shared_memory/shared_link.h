@@ -33,7 +33,7 @@ struct SharedSurroundings {
 class SharedLink final : public Link {
  public:
   // Messages up to so long are copied through cells in any case.
-  static constexpr uint64_t kPullFrom = 2 * kCellBytes;
+  static constexpr uint64_t kPullFrom = kStreamCells * kCellBytes;
 
   SharedLink(SharedPair pair, const SharedSurroundings& surroundings);
   ~SharedLink() override;

@@ -44,7 +44,11 @@ NicAddress Attribution::address_of(uint32_t writer, uint8_t nic) const {
 
 void Attribution::add(const events::AnyEvent& event, uint32_t writer) {
   if (const auto* message = std::get_if<events::MessageCompleted>(&event)) {
-    on(*message);
+    on(Whole{message->time, message->connection, message->channel, message->bytes,
+             message->direction, false});
+  } else if (const auto* shared = std::get_if<events::SharedMessageCompleted>(&event)) {
+    on(Whole{shared->time, shared->connection, shared->channel, shared->bytes, shared->direction,
+             true});
   } else if (const auto* burst = std::get_if<events::BurstSent>(&event)) {
     on(*burst);
   } else if (const auto* bin = std::get_if<events::WireBin>(&event)) {
@@ -165,41 +169,41 @@ uint32_t Attribution::own_purpose(uint64_t communicator) {
       {.communicator = communicator, .phase = phases_[phase_], .own = true});
 }
 
-void Attribution::on(const events::MessageCompleted& event) {
+void Attribution::on(const Whole& message) {
   tells_messages_ = true;
-  ConnectionTraffic& on = connection(event.connection);
+  ConnectionTraffic& on = connection(message.connection);
   const auto membership = memberships_.find(on.communicator);
   if (on.communicator == 0 || membership == memberships_.end()) {
     const uint32_t purpose = purposes_->number_of({.phase = phases_[phase_]});
-    Cell& cell = on.carried_for(purpose, event.direction);
-    cell.bytes += event.bytes;
+    Cell& cell = on.carried_for(purpose, message.direction);
+    cell.bytes += message.bytes;
     ++cell.messages;
-    if (on.early.size() < ConnectionTraffic::kMostEarly) on.early.push_back({event, purpose});
+    if (on.early.size() < ConnectionTraffic::kMostEarly) on.early.push_back({message, purpose});
     return;
   }
   for (const Membership::Live& lane : membership->second.lanes) {
-    if (event.channel < lane.channel || event.channel >= lane.channel + lane.channels) continue;
+    if (message.channel < lane.channel || message.channel >= lane.channel + lane.channels) continue;
     const auto state = std::find_if(
-        on.channels.begin(), on.channels.end(), [&event](const ConnectionTraffic::Channel& each) {
-          return each.channel == event.channel && each.direction == event.direction;
+        on.channels.begin(), on.channels.end(), [&message](const ConnectionTraffic::Channel& each) {
+          return each.channel == message.channel && each.direction == message.direction;
         });
     const bool first = state == on.channels.end() || state->call != lane.call;
-    count(on, event, lane, first);
+    count(on, message, lane, first);
     return;
   }
-  const auto turns = membership->second.turns.find({on.peer_rank, event.direction});
+  const auto turns = membership->second.turns.find({on.peer_rank, message.direction});
   const bool waits = turns != membership->second.turns.end() && !turns->second.empty();
-  if (waits && event.channel == turns->second.front().call.channel) {
+  if (waits && message.channel == turns->second.front().call.channel) {
     Membership::Turn& turn = turns->second.front();
-    count(on, event, turn.call, !turn.begun);
-    const uint64_t heading = turn.begun ? 0 : turn.call.heading_bytes;
-    turn.left_bytes -= std::min(turn.left_bytes, event.bytes - std::min(event.bytes, heading));
+    count(on, message, turn.call, !turn.begun);
+    const uint64_t heading = turn.begun || message.through_memory ? 0 : turn.call.heading_bytes;
+    turn.left_bytes -= std::min(turn.left_bytes, message.bytes - std::min(message.bytes, heading));
     turn.begun = true;
     if (turn.left_bytes == 0) turns->second.pop_front();
     return;
   }
-  Cell& cell = on.carried_for(own_purpose(on.communicator), event.direction);
-  cell.bytes += event.bytes;
+  Cell& cell = on.carried_for(own_purpose(on.communicator), message.direction);
+  cell.bytes += message.bytes;
   ++cell.messages;
 }
 
@@ -222,7 +226,9 @@ void Attribution::on(const events::WireBin& event) {
     return;
   }
   ConnectionTraffic& on = connection(event.connection);
-  if (!on.binned) on.left.clear();  // of bursts, which the bins hold too
+  if (!on.binned) {  // the bins hold what bursts told of
+    std::erase_if(on.left, [](const Left& each) { return each.path != kMemoryPath; });
+  }
   on.binned = true;
   on.left_on({.path = event.path,
               .purpose = purpose_now(on),
@@ -236,11 +242,17 @@ uint32_t Attribution::purpose_now(const ConnectionTraffic& connection) {
 }
 
 // The first message on a channel says which call it is of; the rest is payload.
-void Attribution::count(ConnectionTraffic& on, const events::MessageCompleted& message,
-                        const Membership::Live& call, bool first) {
-  const uint64_t heading = first ? std::min<uint64_t>(message.bytes, call.heading_bytes) : 0;
+void Attribution::count(ConnectionTraffic& on, const Whole& message, const Membership::Live& call,
+                        bool first) {
+  const bool headed = first && !message.through_memory;
+  const uint64_t heading = headed ? std::min<uint64_t>(message.bytes, call.heading_bytes) : 0;
   const uint64_t payload = call.own ? 0 : message.bytes - heading;
-  if (call.own || heading > 0) {
+  if (message.through_memory && message.direction == Direction::kSent && payload > 0) {
+    Left& left = on.left_on({.path = kMemoryPath, .purpose = call.purpose});
+    left.cell.memory_bytes += payload;
+    ++left.cell.memory_messages;
+  }
+  if (call.own || heading > 0 || payload == 0) {
     Cell& own = on.carried_for(own_purpose(on.communicator), message.direction);
     own.bytes += message.bytes - payload;
     if (payload == 0) ++own.messages;

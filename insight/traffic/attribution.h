@@ -44,6 +44,16 @@ struct Left {
   Cell cell;
 };
 
+// A message that was completed, by whichever way it went.
+struct Whole {
+  Nanos time;
+  uint32_t connection = 0;
+  uint16_t channel = 0;
+  uint64_t bytes = 0;
+  events::Direction direction = events::Direction::kSent;
+  bool through_memory = false;  // its call's heading is not among its bytes
+};
+
 using NicAddress = std::pair<uint64_t, uint64_t>;  // two halves; zeros: not known
 
 struct ConnectionTraffic {
@@ -72,7 +82,7 @@ struct ConnectionTraffic {
   // since messages are told with the time at which they came.
   static constexpr size_t kMostEarly = 16;
   struct Early {
-    events::MessageCompleted message;
+    Whole message;
     uint32_t purpose = 0;  // that it was counted for
   };
   std::vector<Early> early;
@@ -134,7 +144,7 @@ class Attribution {
   void on(const events::CommunicatorLinked& event);
   void on(const events::CallMade& event);
   void on(const events::CallStarted& event);
-  void on(const events::MessageCompleted& event);
+  void on(const Whole& message);
   void on(const events::BurstSent& event);
   void on(const events::WireBin& event);
   ConnectionTraffic& connection(uint32_t id);
@@ -142,8 +152,8 @@ class Attribution {
   uint32_t own_purpose(uint64_t communicator);
   // Of what is known by path: which call it is of nobody knows.
   uint32_t purpose_now(const ConnectionTraffic& connection);
-  void count(ConnectionTraffic& connection, const events::MessageCompleted& message,
-             const Membership::Live& call, bool first);
+  void count(ConnectionTraffic& connection, const Whole& message, const Membership::Live& call,
+             bool first);
 
   Purposes* purposes_;
   std::map<uint64_t, Membership> memberships_;

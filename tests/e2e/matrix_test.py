@@ -25,6 +25,8 @@ def ring(count, width, rank):
 
 
 class Matrix(unittest.TestCase):
+    WAY = "auto"
+
     @classmethod
     def setUpClass(cls):
         cls.parent = tempfile.TemporaryDirectory()
@@ -32,7 +34,7 @@ class Matrix(unittest.TestCase):
         cls.folder = os.path.join(cls.parent.name, "job")
         done = program.run("record", "-o", cls.folder, "--", program.HEDDLE, "run", "-n", RANKS, "--",
                            program.HEDDLE, "bench", "allreduce", "-b", BYTES, "-e", BYTES, "-n", 3, "-w", 1,
-                           settings={"HEDDLE_ALGORITHM": "allreduce:ring"})
+                           settings={"HEDDLE_ALGORITHM": "allreduce:ring", "HEDDLE_SHARED_MEMORY": cls.WAY})
         assert done.returncode == 0, done.stderr
 
     def matrix(self, *more):
@@ -80,9 +82,11 @@ class Matrix(unittest.TestCase):
         self.assertGreater(self.part("ring", "--by", "algorithm")["totals"]["measured"], 0)
 
     def test_all_messages_are_somewhere(self):
-        dumped = program.run("record", "dump", self.folder, "--kind", "message_completed")
-        received = sum(event["bytes"] for event in map(json.loads, dumped.stdout.splitlines())
-                       if event["direction"] == "received")
+        received = 0
+        for kind in ("message_completed", "shared_message_completed"):
+            dumped = program.run("record", "dump", self.folder, "--kind", kind)
+            received += sum(event["bytes"] for event in map(json.loads, dumped.stdout.splitlines())
+                            if event["direction"] == "received")
         totals = self.document()["totals"]
         self.assertEqual(totals["measured"] + totals["heddles_own"], received)
 
@@ -109,53 +113,11 @@ class Matrix(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("cannot write", done.stderr)
 
-    def test_what_left_on_each_path(self):
-        with tempfile.TemporaryDirectory() as parent:
-            folder = os.path.join(parent, "job")
-            done = program.run("record", "-o", folder, "--level", "segments", "--", program.HEDDLE, "run", "-n", 2,
-                               "--", program.HEDDLE, "bench", "allreduce", "-b", "256K", "-e", "256K", "-n", 1)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            shown = program.run("matrix", folder, "--by", "path", "--format", "json")
-            self.assertEqual(shown.returncode, 0, shown.stderr)
-            document = json.loads(shown.stdout)
-            dumped = program.run("record", "dump", folder, "--kind", "burst_sent")
-            left = sum(json.loads(line)["bytes"] for line in dumped.stdout.splitlines())
-            self.assertEqual(document["totals"]["sent"], left)
-            self.assertEqual(sum(part["totals"]["sent"] for part in document["parts"]), left)
-            self.assertEqual(document["counted"], "wire")
-            self.assertEqual(sum(part["totals"]["measured"] for part in document["parts"]), document["totals"]["wire"])
-
-    def test_what_was_on_the_wire(self):
-        document = self.document()
-        self.assertEqual(document["counted"], "delivered")
-        self.assertGreater(document["totals"]["wire"], document["totals"]["sent"])
-        self.assertGreaterEqual(document["totals"]["sent"],
-                                document["totals"]["measured"] + document["totals"]["heddles_own"])
-        dumped = program.run("record", "dump", self.folder, "--kind", "wire_bin")
-        bins = [json.loads(line) for line in dumped.stdout.splitlines()]
-        wire = sum(event["bytes"] for event in bins if event["direction"] == "sent")
-        self.assertEqual(document["totals"]["wire"] + document["unplaced_wire"], wire)
-        for by in ("nic", "path"):
-            self.assertEqual(self.document("--by", by)["totals"]["measured"], document["totals"]["wire"], by)
-        self.assertIn("on the wire\n", self.matrix("--wire"))
-
-    def test_where_messages_were_not_recorded(self):
-        for level in ("counters", "bins"):
-            folder = os.path.join(self.parent.name, level)
-            done = program.run("record", "-o", folder, "--level", level, "--", program.HEDDLE, "run", "-n", 2, "--",
-                               program.HEDDLE, "bench", "allreduce", "-b", "1M", "-e", "1M", "-n", 3)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            document = json.loads(program.run("matrix", folder, "--format", "json").stdout)
-            self.assertEqual(document["counted"], "wire")
-            self.assertGreater(document["measured"][0][1], 3 << 20)
-            done = program.run("matrix", folder, "--by", "op")
-            self.assertEqual(done.returncode, 2)
-            self.assertIn("--level messages", done.stderr)
-            summary = json.loads(program.run("summary", folder, "--json").stdout)
-            self.assertFalse(summary["messages_recorded"])
-            self.assertEqual(summary["wire_bytes"], document["totals"]["wire"])
-            self.assertFalse(any("formula" in finding["what"] for finding in summary["findings"]), summary["findings"])
-            self.assertEqual(any(process["calls"] > 0 for process in summary["processes"]), level == "bins")
+    def test_shared_memory_is_a_path(self):
+        parts = {part["name"]: part["totals"]["measured"] for part in self.document("--by", "path")["parts"]}
+        rendezvous = self.part("messages", "--by", "op")["totals"]["measured"]  # over the network
+        self.assertEqual(parts["shared memory"], self.document()["totals"]["measured"] - rendezvous)
+        self.assertIn("through shared memory", self.matrix())
 
     def test_a_drawing(self):
         root = xml.etree.ElementTree.fromstring(self.matrix("--format", "svg"))
@@ -179,6 +141,64 @@ class Matrix(unittest.TestCase):
                               capture_output=True, text=True, timeout=120, check=False)
         self.assertIn('data-ready="yes"', done.stdout, done.stderr[-2000:])
         self.assertIn("<td>allreduce</td>", done.stdout)
+
+
+class MatrixOfANetwork(Matrix):
+    WAY = "never"
+
+    def test_shared_memory_is_a_path(self):
+        self.assertNotIn("shared memory", self.matrix())
+        self.assertNotIn("shared memory", self.matrix("--by", "path"))
+
+    def test_what_left_on_each_path(self):
+        with tempfile.TemporaryDirectory() as parent:
+            folder = os.path.join(parent, "job")
+            done = program.run("record", "-o", folder, "--level", "segments", "--", program.HEDDLE, "run", "-n", 2,
+                               "--", program.HEDDLE, "bench", "allreduce", "-b", "256K", "-e", "256K", "-n", 1,
+                               settings={"HEDDLE_SHARED_MEMORY": self.WAY})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            shown = program.run("matrix", folder, "--by", "path", "--format", "json")
+            self.assertEqual(shown.returncode, 0, shown.stderr)
+            document = json.loads(shown.stdout)
+            dumped = program.run("record", "dump", folder, "--kind", "burst_sent")
+            left = sum(json.loads(line)["bytes"] for line in dumped.stdout.splitlines())
+            self.assertEqual(document["totals"]["sent"], left)
+            self.assertEqual(sum(part["totals"].get("sent", 0) for part in document["parts"]), left)
+            self.assertEqual(document["counted"], "wire")
+            self.assertEqual(sum(part["totals"]["measured"] for part in document["parts"]), document["totals"]["wire"])
+
+    def test_what_was_on_the_wire(self):
+        document = self.document()
+        self.assertEqual(document["counted"], "delivered")
+        self.assertGreater(document["totals"]["wire"], document["totals"]["sent"])
+        self.assertGreaterEqual(document["totals"]["sent"],
+                                document["totals"]["measured"] + document["totals"]["heddles_own"])
+        dumped = program.run("record", "dump", self.folder, "--kind", "wire_bin")
+        bins = [json.loads(line) for line in dumped.stdout.splitlines()]
+        wire = sum(event["bytes"] for event in bins if event["direction"] == "sent")
+        self.assertEqual(document["totals"]["wire"] + document["unplaced_wire"], wire)
+        for by in ("nic", "path"):
+            self.assertEqual(self.document("--by", by)["totals"]["measured"], document["totals"]["wire"], by)
+        self.assertIn("on the wire\n", self.matrix("--wire"))
+
+    def test_where_messages_were_not_recorded(self):
+        for level in ("counters", "bins"):
+            folder = os.path.join(self.parent.name, level)
+            done = program.run("record", "-o", folder, "--level", level, "--", program.HEDDLE, "run", "-n", 2, "--",
+                               program.HEDDLE, "bench", "allreduce", "-b", "1M", "-e", "1M", "-n", 3,
+                               settings={"HEDDLE_SHARED_MEMORY": self.WAY})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            document = json.loads(program.run("matrix", folder, "--format", "json").stdout)
+            self.assertEqual(document["counted"], "wire")
+            self.assertGreater(document["measured"][0][1], 3 << 20)
+            done = program.run("matrix", folder, "--by", "op")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("--level messages", done.stderr)
+            summary = json.loads(program.run("summary", folder, "--json").stdout)
+            self.assertFalse(summary["messages_recorded"])
+            self.assertEqual(summary["wire_bytes"], document["totals"]["wire"])
+            self.assertFalse(any("formula" in finding["what"] for finding in summary["findings"]), summary["findings"])
+            self.assertEqual(any(process["calls"] > 0 for process in summary["processes"]), level == "bins")
 
 
 if __name__ == "__main__":

@@ -135,6 +135,9 @@ std::string totals(const Matrix& matrix, const MatrixView& view) {
     text += short_number(total.sent_bytes) + " sent with what was repeated, ";
   }
   if (total.wire_bytes > 0) text += short_number(total.wire_bytes) + " on the wire, ";
+  if (total.memory_bytes > 0) {
+    text += short_number(total.memory_bytes) + " through shared memory, ";
+  }
   text.resize(text.size() - std::min<size_t>(text.size(), 2));
   if (matrix.own.bytes > 0) {
     text += ", " + short_number(matrix.own.bytes) + " of heddle's own beside it";
@@ -203,9 +206,9 @@ void put_matrix(Json& document, const Matrix& matrix, const MatrixView& view) {
 void add_csv(std::string& text, const Matrix& matrix, const std::string& first) {
   for (const auto& [pair, cell] : matrix.cells) {
     text += fmt::format(
-        "{}{},{},{},{},{},{},{},{},{}\n", first, csv_field(matrix.parties[pair.first].name),
+        "{}{},{},{},{},{},{},{},{},{},{}\n", first, csv_field(matrix.parties[pair.first].name),
         csv_field(matrix.parties[pair.second].name), cell.bytes, cell.messages, cell.nanos,
-        cell.sent_bytes, cell.packets, cell.expected_bytes, cell.wire_bytes);
+        cell.sent_bytes, cell.packets, cell.expected_bytes, cell.wire_bytes, cell.memory_bytes);
   }
 }
 
@@ -261,7 +264,8 @@ std::string matrix_text(const MatrixView& view, bool colours) {
 std::string matrix_csv(const MatrixView& view) {
   const bool apart = !view.parts_of.empty();
   std::string text = apart ? view.parts_of + "," : "";
-  text += "from,to,bytes,messages,time_ns,sent_bytes,packets,expected_bytes,wire_bytes\n";
+  text +=
+      "from,to,bytes,messages,time_ns,sent_bytes,packets,expected_bytes,wire_bytes,memory_bytes\n";
   if (!apart) add_csv(text, view.whole, "");
   for (const MatrixPart& part : view.parts) add_csv(text, part.matrix, csv_field(part.name) + ",");
   return text;

@@ -30,8 +30,11 @@ struct MatrixView {
     if (unit == MatrixUnit::kTime) return cell.nanos;
     const bool count = unit == MatrixUnit::kCount;
     if (counted == MatrixCount::kDelivered) return count ? cell.messages : cell.bytes;
-    if (count) return cell.packets;
-    return counted == MatrixCount::kWire ? cell.wire_bytes : cell.sent_bytes;
+    // Memory that ranks share is a path as well.
+    const bool memory = parts_of == "path";
+    if (count) return cell.packets + (memory ? cell.memory_messages : 0);
+    const uint64_t left = counted == MatrixCount::kWire ? cell.wire_bytes : cell.sent_bytes;
+    return left + (memory ? cell.memory_bytes : 0);
   }
   // There are formulas for bytes only, and none for paths.
   bool has_expected() const {
