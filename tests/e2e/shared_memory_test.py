@@ -45,7 +45,7 @@ class SharedMemory(unittest.TestCase):
         """The matrix and the kinds of events of one run."""
         place = os.path.join(self.folder, way)
         done = program.run("record", "-o", place, "--", program.HEDDLE, "run", "-n", 3, "--", program.HEDDLE,
-                           *CALLS, settings=self.settings(way))
+                           *CALLS, settings={**self.settings(way), "HEDDLE_ALGORITHM": "allreduce:ring"})
         self.assertEqual(done.returncode, 0, done.stderr)
         done = program.run("matrix", place, "--format", "json")
         self.assertEqual(done.returncode, 0, done.stderr)
