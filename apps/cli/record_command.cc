@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/cli/export/export_command.h"
 #include "apps/cli/import/import_command.h"
 #include "apps/cli/record/child.h"
 #include "apps/cli/record/gather.h"
@@ -184,6 +185,7 @@ void add_record_command(CLI::App& root, Invocation& invocation) {
 
   add_gather_command(*command, invocation);
   add_import_command(*command, invocation);
+  add_export_command(*command, invocation);
 
   const auto options = std::make_shared<RecordOptions>();
   CLI::Option* const folder =

@@ -1,0 +1,62 @@
+// A job's tables in ClickHouse, over its HTTP interface: processes, flows (who sent what to whom
+// and for what) and moments (calls, waits, phases, messages, recovery). Plain SQL and Int64
+// nanoseconds, which servers from 18.16 on understand.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "apps/cli/export/http_post.h"
+#include "base/result.h"
+
+namespace heddle::cli {
+
+// As a line of the format TabSeparated, field by field.
+class Row {
+ public:
+  Row& operator<<(const std::string& text);
+  Row& operator<<(const char* text) { return *this << std::string(text); }
+  Row& operator<<(int64_t number);
+  Row& operator<<(uint64_t number);
+  Row& operator<<(uint32_t number) { return *this << uint64_t{number}; }
+  Row& operator<<(bool flag) { return *this << uint64_t{flag ? 1u : 0u}; }
+  std::string line() const { return text_ + "\n"; }
+
+ private:
+  void separate() { text_ += text_.empty() ? "" : "\t"; }
+  std::string text_;
+};
+
+// Makes the tables where they are not there, and fills them with one job. What was sent of a job
+// that is not finished is taken back.
+class ClickHouse {
+ public:
+  enum class Table : uint8_t { kProcesses, kFlows, kMoments };
+
+  // `database` of letters, digits and underscores.
+  ClickHouse(HttpPost server, std::string database, std::string job);
+  ~ClickHouse();
+  ClickHouse(const ClickHouse&) = delete;
+  ClickHouse& operator=(const ClickHouse&) = delete;
+
+  // Errors: those of HttpPost::send(); kInUse (the job is there, and is not to be replaced).
+  Result<void> begin(bool replace);
+  // Rows are kept and sent many at a time; the first error is told by all that follow.
+  Result<void> add(Table table, const Row& row);
+  Result<void> finish();
+
+ private:
+  std::string name_of(Table table) const;
+  Result<void> flush(Table table);
+  Result<void> take_back();
+  Result<void> run(const std::string& sql);
+
+  const HttpPost server_;
+  const std::string database_;
+  const std::string job_;
+  std::vector<std::string> held_;
+  bool begun_ = false;
+};
+
+}  // namespace heddle::cli

@@ -1,0 +1,229 @@
+// See export_command.h. Rows are sent as they are read, so that a long recording needs no memory.
+#include "apps/cli/export/export_command.h"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "apps/cli/export/clickhouse.h"
+#include "apps/cli/interrupt.h"
+#include "apps/cli/record/alignment.h"
+#include "apps/cli/record/contents.h"
+#include "apps/cli/terminal.h"
+#include "events/recording_reader.h"
+#include "insight/summary.h"
+#include "insight/timeline.h"
+#include "insight/traffic.h"
+
+namespace heddle::cli {
+namespace {
+
+using Table = ClickHouse::Table;
+using insight::Moment;
+using insight::MomentKind;
+
+constexpr const char* kExample = R"(Example:
+  heddle record export job --clickhouse http://localhost:8123/
+  heddle record export job --clickhouse https://user:password@ch.example:8443/ --job run-17
+
+Makes the tables processes, flows and moments in the database where they are not there; a column
+"job" tells jobs apart. docs/recording.md has queries for a matrix and a summary. It is sent by the
+program curl.
+
+Exit status: 0 done, 1 when some of the recording could not be read, 2 when nothing was exported.)";
+
+constexpr std::array kKinds = {"call", "wait", "phase", "message", "recovery"};
+
+struct ExportOptions {
+  std::string path;
+  std::string url;
+  std::string database = "heddle";
+  std::string job;
+  bool replace = false;
+};
+
+class Export {
+ public:
+  Export(std::string job, ClickHouse& server) : job_(std::move(job)), server_(server) {}
+
+  // Errors: those of the server; kCancelled.
+  Result<void> read(const std::vector<std::string>& files) {
+    const Alignment alignment = alignment_of(files);
+    for (const std::string& file : files) {
+      if (Result<void> sent = read_file(file, alignment); !sent) return sent;
+    }
+    timeline_.finish();
+    if (Result<void> sent = add_processes(); !sent) return sent;
+    if (Result<void> sent = add_flows(); !sent) return sent;
+    return error_ ? fail(*error_) : server_.finish();
+  }
+  bool whole() const { return whole_; }
+  size_t processes() const { return facts_.size(); }
+  uint64_t moments() const { return moments_; }
+
+ private:
+  Result<void> read_file(const std::string& file, const Alignment& alignment) {
+    auto reader = events::RecordingReader::open(file);
+    if (!reader) {
+      print_error(reader.error());
+      whole_ = false;
+      return {};
+    }
+    insight::Clock own;
+    own.offset_from_ns = own.offset_to_ns = reader->facts().first_offset_ns;
+    own.error_ns = -1;
+    const insight::Clock* const known = alignment.clock(file);
+    clocks_.push_back(known == nullptr ? own : *known);
+    const insight::Clock clock = clocks_.back();
+    const uint32_t process = summary_.add_process(reader->facts().identity);
+    traffic_.add_process(reader->facts().identity);
+    timeline_.add_process([clock](int64_t ns) { return clock.to_job(ns); });
+    events::RecordedEvent recorded;
+    while (!error_ && reader->next(recorded)) {
+      summary_.add(process, recorded.event);
+      traffic_.add(process, recorded.event, recorded.writer);
+      timeline_.add(process, recorded.event);
+    }
+    facts_.push_back(reader->facts());
+    whole_ = whole_ && reader->sound();
+    if (interrupted() != 0) {
+      return fail(ErrorCode::kCancelled, "nothing was exported", "it was interrupted",
+                  "start again");
+    }
+    return error_ ? fail(*error_) : Result<void>();
+  }
+
+  void add_moment(const Moment& moment) {
+    if (error_) return;
+    ++moments_;
+    Row row;
+    row << job_ << moment.process << kKinds.at(static_cast<size_t>(moment.kind)) << moment.name
+        << moment.begin_ns << moment.end_ns << moment.bytes << moment.communicator << moment.number
+        << moment.algorithm << moment.ok << moment.ended;
+    Result<void> sent = server_.add(Table::kMoments, row);
+    if (!sent) error_ = sent.error();
+  }
+
+  Result<void> add_processes() {
+    const insight::Summary summary = summary_.finish();
+    for (uint32_t i = 0; i < summary.processes.size(); ++i) {
+      const insight::ProcessSummary& process = summary.processes[i];
+      Row row;
+      row << job_ << i << process.party.rank << process.party.name << process.party.host
+          << insight::value_of(facts_[i].identity, "command") << process.events
+          << facts_[i].dropped_events << clocks_[i].to_job(process.first.count)
+          << clocks_[i].to_job(process.last.count) << clocks_[i].error_ns << process.calls
+          << process.calls_failed << process.communicating.count << process.exposed.count
+          << process.segments_lost << facts_[i].closed;
+      if (Result<void> sent = server_.add(Table::kProcesses, row); !sent) return sent;
+    }
+    return {};
+  }
+
+  Result<void> add_flows() {
+    const insight::Traffic traffic = traffic_.finish();
+    for (const insight::Flow& flow : traffic.flows) {
+      const insight::Party& from = traffic.parties[flow.from];
+      const insight::Party& to = traffic.parties[flow.to];
+      const insight::Purpose& purpose = traffic.purposes[flow.purpose];
+      const insight::Cell& cell = flow.cell;
+      const bool any_path = flow.path == insight::kAnyPath;
+      Row row;
+      row << job_ << from.rank << to.rank << from.name << to.name << from.host << to.host
+          << traffic.nics[flow.from_nic] << traffic.nics[flow.to_nic]
+          << (purpose.operation ? std::string(name_of(*purpose.operation)) : "")
+          << (purpose.algorithm ? std::string(name_of(*purpose.algorithm)) : "")
+          << purpose.communicator << purpose.phase << (any_path ? int64_t{-1} : int64_t{flow.path})
+          << purpose.own << cell.bytes << cell.messages << cell.nanos << cell.sent_bytes
+          << cell.wire_bytes << cell.packets << cell.expected_bytes;
+      if (Result<void> sent = server_.add(Table::kFlows, row); !sent) return sent;
+    }
+    return {};
+  }
+
+  const std::string job_;
+  ClickHouse& server_;
+  insight::SummaryBuilder summary_;
+  insight::TrafficBuilder traffic_;
+  insight::TimelineBuilder timeline_{[this](const Moment& moment) { add_moment(moment); }};
+  std::vector<insight::Clock> clocks_;
+  std::vector<events::RecordingFacts> facts_;
+  std::optional<Error> error_;
+  uint64_t moments_ = 0;
+  bool whole_ = true;
+};
+
+std::string name_of_job(const ExportOptions& options) {
+  if (!options.job.empty()) return options.job;
+  std::error_code unknown;
+  const auto path = std::filesystem::absolute(options.path, unknown).lexically_normal();
+  return path.has_filename() ? path.filename().string() : path.parent_path().filename().string();
+}
+
+int run(const ExportOptions& options) {
+  const auto files = recording_files(options.path);
+  if (!files) {
+    print_error(files.error());
+    return kCouldNotRun;
+  }
+  const auto server = HttpPost::to(options.url);
+  if (!server) {
+    print_error(server.error());
+    return kCouldNotRun;
+  }
+  signal(SIGPIPE, SIG_IGN);  // curl may end before it has read all
+  catch_interrupts();
+  const std::string job = name_of_job(options);
+  ClickHouse database(*server, options.database, job);
+  Result<void> begun = database.begin(options.replace);
+  Export exported(job, database);
+  Result<void> sent = begun ? exported.read(*files) : std::move(begun);
+  if (!sent) {
+    print_error(sent.error());
+    return interrupted() != 0 ? interrupted_exit_status() : kCouldNotRun;
+  }
+  print(fmt::format("{} processes and {} moments of the job {} are in {} on {}\n",
+                    exported.processes(), exported.moments(), job, options.database,
+                    server->shown()));
+  return exported.whole() ? kDone : kFoundWrong;
+}
+
+std::string check_name(const std::string& name) {
+  const bool plain = !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char each) {
+    return std::isalnum(each) != 0 || each == '_';
+  });
+  return plain ? "" : "give letters, digits and underscores";
+}
+
+}  // namespace
+
+void add_export_command(CLI::App& record, Invocation& invocation) {
+  CLI::App* const command = record.add_subcommand("export", "put a recording into a database");
+  command->footer(kExample);
+  const auto options = std::make_shared<ExportOptions>();
+  command->add_option("folder", options->path, "the folder of a recording, or one file of it")
+      ->required()
+      ->type_name("FILE");
+  command->add_option("--clickhouse", options->url, "ClickHouse's HTTP interface")
+      ->required()
+      ->type_name("URL");
+  command->add_option("--database", options->database, "of the tables")
+      ->check(check_name)
+      ->type_name("NAME")
+      ->capture_default_str();
+  command->add_option("--job", options->job, "what the job is called there; else as the folder")
+      ->type_name("NAME");
+  command->add_flag("--replace", options->replace, "where there is a job of that name already");
+  command->callback(
+      [options, &invocation] { invocation.run = [options] { return run(*options); }; });
+}
+
+}  // namespace heddle::cli
