@@ -172,19 +172,20 @@ std::array<int64_t, 2> told_span(const std::vector<MessagePair>& pairs,
 
 LineBounds bounds_between(const Between& between, int64_t first, int64_t second,
                           std::array<int64_t, 2> span) {
+  // Acknowledgements that one loop saw together have one time, of which the strictest counts.
   // By how much more than on the coarse clock the second's times are to be moved than the first's.
   std::vector<BoundPoint> lows;
   std::vector<BoundPoint> highs;
   for (const MessagePair* pair : between.there) {
     const int64_t left = sum(pair->acknowledged_ns, first);
     const int64_t came = sum(pair->arrived_ns, second);
-    highs.push_back({static_cast<double>(difference(came, span[0])),
+    highs.push_back({static_cast<double>(difference(left, span[0])),
                      static_cast<double>(difference(left, came)) + kStampNs});
   }
   for (const MessagePair* pair : between.back) {
     const int64_t left = sum(pair->acknowledged_ns, second);
     const int64_t came = sum(pair->arrived_ns, first);
-    lows.push_back({static_cast<double>(difference(came, span[0])),
+    lows.push_back({static_cast<double>(difference(left, span[0])),
                     static_cast<double>(difference(came, left)) - kStampNs});
   }
   return bound_line(std::move(lows), std::move(highs),

@@ -5,49 +5,98 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <utility>
 
 namespace heddle::insight {
 namespace {
 
 constexpr int kSteps = 60;
+constexpr size_t kLeastToPeel = 100;
+constexpr int kAlwaysPeeled = 2;
+constexpr int kMostPeeled = 4;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 double turn(const BoundPoint& a, const BoundPoint& b, const BoundPoint& c) {
   return (b.at - a.at) * (c.bound - a.bound) - (b.bound - a.bound) * (c.at - a.at);
 }
 
-// Of points that bound from above those that no line between others hides: the lower hull.
-void keep_lower_hull(std::vector<BoundPoint>& points) {
-  std::sort(points.begin(), points.end(), [](const BoundPoint& a, const BoundPoint& b) {
-    return a.at < b.at || (a.at == b.at && a.bound < b.bound);
-  });
-  size_t kept = 0;
-  for (const BoundPoint& point : points) {
-    if (kept > 0 && points[kept - 1].at == point.at) continue;
-    while (kept >= 2 && turn(points[kept - 2], points[kept - 1], point) <= 0) --kept;
-    points[kept++] = point;
+// The lower hull of points in the order of time: where a line that bounds them from above can
+// touch.
+std::vector<size_t> lower_hull(const std::vector<BoundPoint>& points) {
+  std::vector<size_t> hull;
+  for (size_t i = 0; i < points.size(); ++i) {
+    while (hull.size() >= 2 &&
+           turn(points[hull[hull.size() - 2]], points[hull.back()], points[i]) <= 0) {
+      hull.pop_back();
+    }
+    hull.push_back(i);
   }
-  points.resize(kept);
+  return hull;
 }
+
+// Points of one side, and those that bound.
+class Side {
+ public:
+  explicit Side(std::vector<BoundPoint> points) : points_(std::move(points)) {
+    std::sort(points_.begin(), points_.end(), [](const BoundPoint& a, const BoundPoint& b) {
+      return a.at < b.at || (a.at == b.at && a.bound < b.bound);
+    });
+    const auto same = [](const BoundPoint& a, const BoundPoint& b) { return a.at == b.at; };
+    points_.erase(std::unique(points_.begin(), points_.end(), same), points_.end());
+    hull_ = points_of(lower_hull(points_));
+  }
+
+  // Leaves out those that bound now. False: too few would be left.
+  bool peel() {
+    if (points_.size() < kLeastToPeel) return false;
+    const std::vector<size_t> outer = lower_hull(points_);
+    std::vector<BoundPoint> inner;
+    size_t next = 0;
+    for (size_t i = 0; i < points_.size(); ++i) {
+      if (next < outer.size() && outer[next] == i) {
+        ++next;
+      } else {
+        inner.push_back(points_[i]);
+      }
+    }
+    points_ = std::move(inner);
+    hull_ = points_of(lower_hull(points_));
+    return true;
+  }
+  void move_apart(double by) {
+    for (BoundPoint& point : hull_) point.bound += by;
+  }
+
+  bool empty() const { return hull_.empty(); }
+  // Where the line of that slope that touches the points from below is at a time.
+  double touching(double slope, double at) const {
+    double least = kInfinite;
+    for (const BoundPoint& point : hull_) {
+      least = std::min(least, point.bound - slope * (point.at - at));
+    }
+    return least;
+  }
+
+ private:
+  std::vector<BoundPoint> points_of(const std::vector<size_t>& indices) const {
+    std::vector<BoundPoint> some;
+    for (const size_t index : indices) some.push_back(points_[index]);
+    return some;
+  }
+
+  std::vector<BoundPoint> points_;
+  std::vector<BoundPoint> hull_;
+};
 
 void negate(std::vector<BoundPoint>& points) {
   for (BoundPoint& point : points) point.bound = -point.bound;
 }
 
-// Where the line of that slope that touches the points from below is at a time.
-double touching(const std::vector<BoundPoint>& highs, double slope, double at) {
-  double least = kInfinite;
-  for (const BoundPoint& point : highs) {
-    least = std::min(least, point.bound - slope * (point.at - at));
-  }
-  return least;
-}
-
 // `lows` are negated, so that both are bounds from above.
 struct Points {
-  std::vector<BoundPoint> lows;
-  std::vector<BoundPoint> highs;
-  double room(double slope) const { return touching(highs, slope, 0) + touching(lows, -slope, 0); }
+  Side lows;
+  Side highs;
+  double room(double slope) const { return highs.touching(slope, 0) + lows.touching(-slope, 0); }
 };
 
 // Where a concave function is largest.
@@ -74,9 +123,22 @@ double last_with_room(const Points& points, double inside, double outside) {
   return inside;
 }
 
-void move_apart(Points& points, double by) {
-  for (BoundPoint& point : points.lows) point.bound += by;
-  for (BoundPoint& point : points.highs) point.bound += by;
+// The slope with the most room, which is made where there is none.
+double make_room(Points& points, double most_slope) {
+  const auto room = [&points](double slope) { return points.room(slope); };
+  double best = largest_at(-most_slope, most_slope, room);
+  for (int i = 0; i < kMostPeeled && room(best) < 0; ++i) {
+    const bool lows = points.lows.peel();
+    const bool highs = points.highs.peel();
+    if (!lows && !highs) break;
+    best = largest_at(-most_slope, most_slope, room);
+  }
+  const double missing = -room(best);
+  if (missing > 0) {
+    points.lows.move_apart(missing);
+    points.highs.move_apart(missing);
+  }
+  return best;
 }
 
 }  // namespace
@@ -84,22 +146,22 @@ void move_apart(Points& points, double by) {
 LineBounds bound_line(std::vector<BoundPoint> lows, std::vector<BoundPoint> highs,
                       std::array<double, 2> at, double most_slope) {
   negate(lows);
-  Points points = {std::move(lows), std::move(highs)};
-  keep_lower_hull(points.lows);
-  keep_lower_hull(points.highs);
+  Points points = {Side(std::move(lows)), Side(std::move(highs))};
+  for (int i = 0; i < kAlwaysPeeled; ++i) {
+    points.lows.peel();
+    points.highs.peel();
+  }
   double least = -most_slope;
   double most = most_slope;
   if (!points.lows.empty() && !points.highs.empty()) {
-    const auto room = [&points](double slope) { return points.room(slope); };
-    const double best = largest_at(least, most, room);
-    if (room(best) < 0) move_apart(points, -room(best));
+    const double best = make_room(points, most_slope);
     least = last_with_room(points, best, least);
     most = last_with_room(points, best, most);
   }
   LineBounds bounds;
   for (size_t i = 0; i < 2; ++i) {
-    const auto high = [&](double slope) { return touching(points.highs, slope, at.at(i)); };
-    const auto low = [&](double slope) { return touching(points.lows, -slope, at.at(i)); };
+    const auto high = [&](double slope) { return points.highs.touching(slope, at.at(i)); };
+    const auto low = [&](double slope) { return points.lows.touching(-slope, at.at(i)); };
     bounds.high.at(i) = points.highs.empty() ? kInfinite : high(largest_at(least, most, high));
     bounds.low.at(i) = points.lows.empty() ? -kInfinite : -low(largest_at(least, most, low));
   }

@@ -18,8 +18,10 @@ struct LineBounds {
   std::array<double, 2> high{};
 };
 
-// Of lines no steeper than `most_slope`. Where none fits between the points all of them are moved
-// apart until one does, and once more as far: what is told then is as uncertain as that.
+// Of lines no steeper than `most_slope`. Of many points the strictest count as mistakes (events of
+// a process that was not run for a while carry times that are too old) and are left out, more of
+// them where no line fits between the points. Where none fits all the same, all are moved apart
+// until one does, and once more as far: what is told then is as uncertain as that.
 LineBounds bound_line(std::vector<BoundPoint> lows, std::vector<BoundPoint> highs,
                       std::array<double, 2> at, double most_slope);
 
