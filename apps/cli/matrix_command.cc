@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/cli/matrix/fabric.h"
 #include "apps/cli/matrix/page.h"
 #include "apps/cli/matrix/show.h"
 #include "apps/cli/output.h"
@@ -29,6 +30,7 @@ constexpr const char* kExample = R"(Example:
   heddle matrix job --by op --expected
   heddle matrix job --by host,phase --unit count --format csv
   heddle matrix job --format html -o job.html
+  heddle matrix job --format html -o job.html --topology fabric.toml
 
 Counted is what was delivered: payload, each byte once, whatever was repeated on the way. What
 heddle says between ranks to keep calls apart is told beside it. Of NICs and paths, which share
@@ -50,6 +52,8 @@ struct MatrixOptions {
   std::string output;
   bool expected = false;
   bool wire = false;
+  std::string topology;
+  std::string counters;
 };
 
 // Adds all events of a file. False: some of it could not be read.
@@ -125,6 +129,16 @@ std::string shown(const MatrixView& view, const MatrixOptions& options) {
   return matrix_text(view, options.output.empty() && shows_colours());
 }
 
+Result<void> add_fabric(const insight::Traffic& traffic, const MatrixOptions& options,
+                        MatrixView& view) {
+  if (options.topology.empty()) return {};
+  Result<Json> fabric = fabric_json(options.topology, options.counters,
+                                    insight::make_matrix(traffic, insight::MatrixRows::kHost));
+  if (!fabric) return fail(fabric.error());
+  view.fabric = std::move(*fabric);
+  return {};
+}
+
 bool asks_for(const MatrixOptions& options, const std::string& what) {
   return place_of(options.by, what) < options.by.size();
 }
@@ -169,9 +183,10 @@ int run(const MatrixOptions& options) {
     print_error(*refused);
     return kCouldNotRun;
   }
-  if (Result<void> written =
-          write_output(options.output, shown(view_of(traffic, options), options));
-      !written) {
+  MatrixView view = view_of(traffic, options);
+  Result<void> written = add_fabric(traffic, options, view);
+  if (written) written = write_output(options.output, shown(view, options));
+  if (!written) {
     print_error(written.error());
     return kCouldNotRun;
   }
@@ -223,9 +238,23 @@ void add_matrix_command(CLI::App& root, Invocation& invocation) {
   command->add_flag("--wire", options->wire,
                     "show beside it what was on the wire, headers and repeats included");
   command->add_option("-o,--output", options->output, "a file to write to")->type_name("FILE");
+  command
+      ->add_option("--topology", options->topology,
+                   "of a page: shows the fabric of this file beside the matrix")
+      ->type_name("FILE");
+  command
+      ->add_option("--counters", options->counters,
+                   "of its links: what `heddle lab status --json` has printed")
+      ->type_name("FILE");
   command->callback([options, &invocation] {
     const std::string wrong = check_by(options->by);
     if (!wrong.empty()) throw CLI::ValidationError(wrong);
+    if (!options->counters.empty() && options->topology.empty()) {
+      throw CLI::ValidationError("--counters: the links are those of a --topology");
+    }
+    if (!options->topology.empty() && options->format != "html") {
+      throw CLI::ValidationError("--topology: only a page (--format html) shows it");
+    }
     invocation.run = [options] { return run(*options); };
   });
 }

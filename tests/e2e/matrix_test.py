@@ -200,6 +200,47 @@ class MatrixOfANetwork(Matrix):
             self.assertFalse(any("formula" in finding["what"] for finding in summary["findings"]), summary["findings"])
             self.assertEqual(any(process["calls"] > 0 for process in summary["processes"]), level == "bins")
 
+    def fabric(self, *more):
+        """The page's fabric, and its text: four hosts of which one has this host's name."""
+        path = os.path.join(self.parent.name, "fabric.toml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write('version = 1\n' + "".join(f'[[host]]\nname = "{name}"\n' for name in (os.uname().nodename, "b"))
+                       + '[[switch]]\nname = "leaf"\n'
+                       + "".join(f'[[link]]\nends = ["{name}", "leaf"]\n' for name in (os.uname().nodename, "b")))
+        page = os.path.join(self.parent.name, "fabric.html")
+        self.assertEqual(self.matrix("--format", "html", "-o", page, "--topology", path, *more), "")
+        with open(page, encoding="utf-8") as file:
+            text = file.read()
+        data = text.split('type="application/json">')[1].split("</script>")[0]
+        return json.loads(data)["fabric"], page
+
+    def test_the_fabric_beside_it(self):
+        fabric, page = self.fabric()
+        self.assertEqual([node["tier"] for node in fabric["nodes"]], [0, 0, 1])
+        own, other = fabric["links"]
+        self.assertEqual((own["there"], own["back"]), (0, 0))  # all ranks ran on one host
+        self.assertEqual((other["there"], other["back"]), (None, None))
+        counters = os.path.join(self.parent.name, "counters.json")
+        with open(counters, "w", encoding="utf-8") as file:
+            json.dump({"links": [{"forward": {"from": "b", "to": "leaf", "bytes": 12345},
+                                  "backward": {"from": "leaf", "to": "b", "bytes": 77}}]}, file)
+        fabric, page = self.fabric("--counters", counters)
+        self.assertEqual((fabric["links"][1]["there"], fabric["links"][1]["back"]), (12345, 77))
+        if BROWSER is None:
+            return
+        done = subprocess.run([BROWSER, "--headless", "--no-sandbox", "--disable-gpu",
+                               f"--user-data-dir={self.parent.name}/browser2", "--dump-dom", f"file://{page}"],
+                              capture_output=True, text=True, timeout=120, check=False)
+        self.assertIn('data-ready="yes"', done.stdout, done.stderr[-2000:])
+        self.assertIn("All links were measured", done.stdout)
+
+    def test_a_fabric_that_cannot_be_shown(self):
+        for words, sign in ((("--topology", "x.toml"), "only a page"), (("--counters", "x"), "--topology"),
+                            (("--format", "html", "--topology", "/no/such/file"), "/no/such/file")):
+            done = program.run("matrix", self.folder, *words)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertIn(sign, done.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -95,7 +95,8 @@ std::string matrix_page(const MatrixView& view, const std::string& title) {
                    {{"about", about},
                     {"counted", kCounted.at(static_cast<size_t>(view.counted))},
                     {"parties", parties},
-                    {"parts", parts}});
+                    {"parts", parts},
+                    {"fabric", view.fabric}});
 }
 
 std::string matrix_svg(const MatrixView& view, const std::string& title) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/cli/service/control.h"
 #include "insight/matrix.h"
 
 namespace heddle::cli {
@@ -24,6 +25,7 @@ struct MatrixView {
   bool wire = false;          // likewise
   uint64_t calls = 0;
   uint64_t calls_without_formula = 0;
+  Json fabric;  // of fabric_json(), for a page; null: none was given
 
   // By the unit and what is counted: bytes, messages or packets, nanoseconds.
   uint64_t measured(const insight::Cell& cell) const {

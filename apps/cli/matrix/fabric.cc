@@ -1,0 +1,141 @@
+// See fabric.h. Nodes stand in tiers: hosts, what they are linked to, what these are linked to, …
+#include "apps/cli/matrix/fabric.h"
+
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "topology/file.h"
+#include "topology/names.h"
+
+namespace heddle::cli {
+namespace {
+
+using topology::Link;
+using topology::Node;
+using topology::NodeKind;
+using topology::Topology;
+
+// Bytes from one node's label to another's.
+using Loads = std::map<std::pair<std::string, std::string>, uint64_t>;
+
+// Hosts first, then switches.
+uint32_t place_of(const Topology& fabric, const Node& node) {
+  if (node.kind == NodeKind::kNic) return fabric.nics[node.index].host;
+  return static_cast<uint32_t>(fabric.hosts.size()) + node.index;
+}
+
+std::vector<uint32_t> tiers_of(const Topology& fabric) {
+  constexpr uint32_t kUnknown = UINT32_MAX;
+  std::vector<uint32_t> tiers(fabric.hosts.size() + fabric.switches.size(), kUnknown);
+  for (size_t i = 0; i < fabric.hosts.size(); ++i) tiers[i] = 0;
+  for (uint32_t tier = 0;; ++tier) {
+    bool found = false;
+    for (const Link& link : fabric.links) {
+      const uint32_t a = place_of(fabric, link.a);
+      const uint32_t b = place_of(fabric, link.b);
+      for (const auto& [from, to] : {std::pair(a, b), std::pair(b, a)}) {
+        if (tiers[from] != tier || tiers[to] != kUnknown) continue;
+        tiers[to] = tier + 1;
+        found = true;
+      }
+    }
+    if (!found) break;
+  }
+  for (uint32_t& tier : tiers) tier = tier == kUnknown ? 0 : tier;
+  return tiers;
+}
+
+Result<Loads> read_counters(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return fail(ErrorCode::kUnavailable, "cannot read " + path, "it is not there, or not yours",
+                "keep there what `heddle lab status --json` prints");
+  }
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const Json document = Json::parse(text, nullptr, false);
+  Loads loads;
+  try {
+    for (const Json& link : document.at("links")) {
+      for (const char* way : {"forward", "backward"}) {
+        const Json& direction = link.at(way);
+        // Parallel links count together: nothing tells which payload took which.
+        loads[{direction.at("from").get<std::string>(), direction.at("to").get<std::string>()}] +=
+            direction.at("bytes").get<uint64_t>();
+      }
+    }
+  } catch (const Json::exception& error) {
+    return fail(ErrorCode::kInvalid, "cannot use " + path, error.what(),
+                "keep there what `heddle lab status --json` prints");
+  }
+  return loads;
+}
+
+// What each host of the recording sent to and got from others.
+std::map<std::string, std::pair<uint64_t, uint64_t>> loads_of(const insight::Matrix& by_host) {
+  std::map<std::string, std::pair<uint64_t, uint64_t>> loads;
+  const bool wire = by_host.total().wire_bytes > 0;
+  for (const insight::Party& party : by_host.parties) {
+    if (party.recorded) loads[party.name];
+  }
+  for (const auto& [pair, cell] : by_host.cells) {
+    if (pair.first == pair.second) continue;
+    const uint64_t bytes = wire ? cell.wire_bytes : cell.bytes;
+    loads[by_host.parties[pair.first].name].first += bytes;
+    loads[by_host.parties[pair.second].name].second += bytes;
+  }
+  return loads;
+}
+
+Json known(std::optional<uint64_t> bytes) { return bytes ? Json(*bytes) : Json(nullptr); }
+
+}  // namespace
+
+Result<Json> fabric_json(const std::string& file, const std::string& counters,
+                         const insight::Matrix& by_host) {
+  const auto fabric = topology::read_topology_file(file);
+  if (!fabric) return fail(fabric.error());
+  Result<Loads> counted = Loads();
+  if (!counters.empty()) counted = read_counters(counters);
+  if (!counted) return fail(counted.error());
+
+  const std::vector<uint32_t> tiers = tiers_of(*fabric);
+  Json nodes = Json::array();
+  for (size_t i = 0; i < tiers.size(); ++i) {
+    const size_t hosts = fabric->hosts.size();
+    nodes.push_back({{"name", i < hosts ? fabric->hosts[i].name : fabric->switches[i - hosts].name},
+                     {"tier", tiers[i]}});
+  }
+  std::map<uint32_t, int> nics;
+  for (const topology::Nic& nic : fabric->nics) ++nics[nic.host];
+  const auto recorded = loads_of(by_host);
+  Json links = Json::array();
+  for (const Link& link : fabric->links) {
+    std::optional<uint64_t> there;
+    std::optional<uint64_t> back;
+    const std::string a = node_label(*fabric, link.a);
+    const std::string b = node_label(*fabric, link.b);
+    if (const auto at = counted->find({a, b}); at != counted->end()) there = at->second;
+    if (const auto at = counted->find({b, a}); at != counted->end()) back = at->second;
+    for (const bool host_first : {true, false}) {
+      const Node& end = host_first ? link.a : link.b;
+      if (there || back || end.kind != NodeKind::kNic) continue;
+      const uint32_t host = fabric->nics[end.index].host;
+      const auto load = recorded.find(fabric->hosts[host].name);
+      if (nics[host] != 1 || load == recorded.end()) continue;
+      there = host_first ? load->second.first : load->second.second;
+      back = host_first ? load->second.second : load->second.first;
+    }
+    links.push_back({{"a", place_of(*fabric, link.a)},
+                     {"b", place_of(*fabric, link.b)},
+                     {"there", known(there)},
+                     {"back", known(back)},
+                     {"rate_bits_per_s", link.shape.rate.count}});
+  }
+  return Json{{"nodes", nodes}, {"links", links}};
+}
+
+}  // namespace heddle::cli
