@@ -154,6 +154,10 @@ void Driver::end_count() {
   if (bins_) bins_->tell_all(now_);
 }
 
+void Driver::rest(Nanos until) {
+  if (bins_) bins_->tell_before_rest(now_, until);
+}
+
 void Driver::settle() {
   transport::FenceRequest fence;
   while (endpoint_.poll_fence(fence)) datapath_.fence(fence);

@@ -70,8 +70,9 @@ class Driver {
 
   // Tells `sink`, which must outlive the driver, what leaves and arrives, in bins of `span`.
   void count_wire(events::Sink& sink, Nanos span);
-  // Tells what has not been told of that yet.
+  // Tells what has not been told of that yet: at the end, and before nobody turns up to `until`.
   void end_count();
+  void rest(Nanos until);
 
   // The time of the latest turn.
   Nanos last_turn_at() const { return now_; }

@@ -217,6 +217,7 @@ bool Endpoint::Body::turn_is_due(Nanos now) const {
 }
 
 void Endpoint::Body::sleep(Wheel::Lock& lock, Nanos until) {
+  driver_.rest(until);
   if (companion_ == nullptr || companion_->before_sleep()) wheel_.sleep(lock, until);
   // It may have been taken away meanwhile.
   if (companion_ != nullptr) companion_->after_sleep();
@@ -264,6 +265,7 @@ HelperClient::Look Endpoint::Body::helper_look() {
   }
   helper_parked_ = takeover_.held();
   const Nanos next = takeover_.next_look(now, wanted, watches_input);
+  if (may_drive) driver_.rest(next);
   const Nanos after = next == Nanos::never() ? next : std::max(Nanos{}, next - now);
   return {.after = after, .on_input = may_drive && watches_input};
 }

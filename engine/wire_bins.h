@@ -27,6 +27,10 @@ class WireBins {
   void tell(Nanos now) {
     if (used_ > 0 && now >= end_) tell_all(now);
   }
+  // The same where nobody may look again before `until`.
+  void tell_before_rest(Nanos now, Nanos until) {
+    if (used_ > 0 && until >= end_) tell_all(now);
+  }
   // Emits what there is, over or not.
   void tell_all(Nanos now);
 

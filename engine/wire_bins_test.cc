@@ -96,6 +96,18 @@ TEST(WireBins, NothingGetsLostOrCountedTwiceHoweverMuchIsCounted) {
   EXPECT_EQ(told, counted);
 }
 
+TEST(WireBins, BeforeARestBeyondItsEndASpanIsTold) {
+  events::MemorySink sink;
+  WireBins bins(sink, micros(100));
+  bins.sent(micros(110), burst_of(7, 3, 1, 0, 0), 0);
+  bins.tell_before_rest(micros(120), micros(199));
+  EXPECT_EQ(sink.total(), 0u);
+  bins.tell_before_rest(micros(130), micros(200));
+  ASSERT_EQ(sink.total(), 1u);
+  EXPECT_EQ(sink.all<WireBin>()[0].time, micros(130));
+  EXPECT_EQ(sink.all<WireBin>()[0].ago, micros(30));
+}
+
 TEST(WireBins, LargeCountsAreToldInParts) {
   events::MemorySink sink;
   WireBins bins(sink, seconds(1));

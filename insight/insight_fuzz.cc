@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "insight/clocks.h"
+#include "insight/load.h"
 #include "insight/matrix.h"
 #include "insight/summary.h"
 #include "insight/timeline.h"
@@ -106,6 +107,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   TrafficBuilder traffic;
   SummaryBuilder summary;
   ClockBuilder clocks;
+  LoadBuilder load({.most_columns = 1000});
   TimelineBuilder timeline([](const Moment& moment) { CHECK(moment.begin_ns <= moment.end_ns); });
   for (uint32_t i = 0; i < kProcesses; ++i) {
     const Identity identity = {{"host", "h"}, {"rank", std::to_string(i)}};
@@ -113,6 +115,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     summary.add_process(identity);
     timeline.add_process([](int64_t ns) { return ns; });
     clocks.add_process({{"host", std::to_string(i)}}, i);
+    load.add_process(identity);
   }
   Bytes bytes({data, size});
   while (!bytes.empty()) {
@@ -124,8 +127,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     summary.add(process, event);
     timeline.add(process, event);
     clocks.add(process, event);
+    load.add(process, event, process,
+             std::visit([](const auto& e) { return e.time.count; }, event));
   }
   timeline.finish();
+  for (const NicLoad& nic : load.finish().nics) {
+    for (const auto& columns : nic.columns) CHECK(columns.size() <= 1000);
+  }
   const Traffic made = traffic.finish();
   check_matrices(made);
   const Summary told = summary.finish();

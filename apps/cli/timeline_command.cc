@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <memory>
@@ -12,9 +13,12 @@
 #include <utility>
 #include <vector>
 
+#include "apps/cli/output.h"
 #include "apps/cli/record/alignment.h"
 #include "apps/cli/record/contents.h"
 #include "apps/cli/terminal.h"
+#include "apps/cli/timeline/load_page.h"
+#include "apps/cli/timeline/merged.h"
 #include "apps/cli/timeline/writer.h"
 
 namespace heddle::cli {
@@ -24,6 +28,7 @@ constexpr const char* kExample = R"(Example:
   heddle record -o job -- heddle run -n 4 -- heddle bench allreduce
   heddle timeline job -o job.json        # open it at ui.perfetto.dev or chrome://tracing
   heddle timeline job --from 0.5 --to 0.6 --format csv
+  heddle timeline job --format html -o job.html    # each NIC's load, and microbursts
 
 --from and --to are seconds from the beginning of the recording. Hosts stand side by side as well as
 their clocks can be aligned: `heddle record info` tells how well.
@@ -149,12 +154,47 @@ class Telling {
   bool whole_ = true;
 };
 
+int64_t nanos_of(double seconds) {
+  constexpr double kMost = 9e9;
+  return static_cast<int64_t>(std::clamp(seconds, -kMost, kMost) * 1e9);
+}
+
+// The page of each NIC's load.
+int show_load(const TimelineOptions& options, const std::vector<std::string>& files) {
+  Merged merged;
+  if (!merged.open(files)) return kCouldNotRun;
+  insight::LoadBuilder builder(
+      {.from_ns = nanos_of(options.from_s), .to_ns = nanos_of(options.to_s)});
+  for (size_t i = 0; i < merged.files(); ++i) builder.add_process(merged.facts(i).identity);
+  size_t file = 0;
+  events::RecordedEvent event;
+  int64_t at_ns = 0;
+  while (merged.next(file, event, at_ns)) {
+    builder.add(static_cast<uint32_t>(file), event.event, event.writer, at_ns);
+  }
+  const insight::Load load = builder.finish();
+  if (load.end_ns == 0) {
+    print_error({ErrorCode::kUnavailable, "cannot show the load",
+                 "nothing of it was recorded in that time",
+                 "choose other times, or record again with this heddle"});
+    return kCouldNotRun;
+  }
+  const std::string title =
+      "Load over time: " + std::filesystem::path(options.path).filename().string();
+  if (auto written = write_output(options.output, load_page(load, title)); !written) {
+    print_error(written.error());
+    return kCouldNotRun;
+  }
+  return merged.whole() ? kDone : kFoundWrong;
+}
+
 int run(const TimelineOptions& options) {
   const auto files = recording_files(options.path);
   if (!files) {
     print_error(files.error());
     return kCouldNotRun;
   }
+  if (options.format == "html") return show_load(options, *files);
   Output output(options.output);
   const auto out = [&output](const std::string& text) { output.put(text); };
   const std::unique_ptr<TimelineWriter> writer =
@@ -180,8 +220,8 @@ void add_timeline_command(CLI::App& root, Invocation& invocation) {
       ->required()
       ->type_name("FILE");
   command->add_option("--format", options->format, "how it is written")
-      ->type_name("perfetto|csv")
-      ->check(CLI::IsMember({"perfetto", "csv"}))
+      ->type_name("perfetto|csv|html")
+      ->check(CLI::IsMember({"perfetto", "csv", "html"}))
       ->capture_default_str();
   command->add_option("--from", options->from_s, "only from so many seconds on")->type_name("S");
   command->add_option("--to", options->to_s, "only up to so many seconds")->type_name("S");

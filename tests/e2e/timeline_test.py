@@ -6,13 +6,17 @@ import csv
 import io
 import json
 import os
+import re
+import shutil
 import signal
+import subprocess
 import tempfile
 import unittest
 
 import program
 
 RANKS = 3
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 class Timeline(unittest.TestCase):
@@ -22,7 +26,8 @@ class Timeline(unittest.TestCase):
         cls.addClassCleanup(cls.parent.cleanup)
         cls.folder = os.path.join(cls.parent.name, "job")
         done = program.run("record", "-o", cls.folder, "--", program.HEDDLE, "run", "-n", RANKS, "--",
-                           program.HEDDLE, "bench", "allgather", "-b", "64K", "-e", "256K", "-f", 2, "-n", 4)
+                           program.HEDDLE, "bench", "allgather", "-b", "64K", "-e", "256K", "-f", 2, "-n", 4,
+                           settings={"HEDDLE_SHARED_MEMORY": "never"})
         assert done.returncode == 0, done.stderr
 
     def run_well(self, *arguments):
@@ -101,6 +106,52 @@ class Timeline(unittest.TestCase):
         done = program.run("timeline", self.folder, "-o", "/no/such/folder/file")
         self.assertEqual(done.returncode, 2)
         self.assertIn("cannot write", done.stderr)
+
+    def page(self, *more):
+        path = os.path.join(self.parent.name, "load.html")
+        self.assertEqual(self.run_well("timeline", self.folder, "--format", "html", "-o", path, *more), "")
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        self.assertNotIn("http", text)
+        self.assertNotIn("@DATA@", text)
+        return path, json.loads(re.search('type="application/json">(.*?)</script>', text, re.DOTALL).group(1))
+
+    def test_the_page_of_load_holds_every_byte(self):
+        _, data = self.page()
+        self.assertEqual(data["bin"], 100_000)
+        for way, direction in enumerate(("sent", "received")):
+            told = sum(event["bytes"] for event in self.events("wire_bin") if event["direction"] == direction)
+            self.assertEqual(sum(nic["total"][way] for nic in data["nics"]), told)
+            self.assertEqual(sum(sum(nic["ways"][way]["bytes"]) for nic in data["nics"]), told)
+        self.assertEqual({name for _, _, name in data["calls"]} - {"allgather"}, {"allreduce", "barrier", "broadcast"}
+                         & {event["operation"] for event in self.events("call_made")})
+        self.assertTrue(all(name.startswith("allgather ") for _, _, name in data["phases"]))
+        for burst in data["bursts"]:
+            self.assertGreaterEqual(burst["times"], 4)
+            self.assertLessEqual(burst["peak"], data["nics"][burst["nic"]]["peak"][burst["way"]])
+
+    def test_part_of_the_load(self):
+        _, whole = self.page()
+        way = whole["nics"][0]["ways"][0]
+        half = len(way["steps"]) // 2
+        middle = (sum(way["steps"][:half]) + 0.123) * whole["bin"] / 1e9
+        halves = [self.page(*part)[1] for part in (("--to", middle), ("--from", middle))]
+        sums = [sum(nic["total"][0] for nic in data["nics"]) for data in (whole, *halves)]
+        self.assertGreater(min(sums), 0)
+        self.assertEqual(sums[0], sums[1] + sums[2])
+        done = program.run("timeline", self.folder, "--format", "html", "--from", 1e6)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("cannot show the load", done.stderr)
+
+    @unittest.skipIf(BROWSER is None, "no chromium on this machine")
+    def test_the_page_of_load_works_in_a_browser(self):
+        path, data = self.page()
+        done = subprocess.run([BROWSER, "--headless", "--no-sandbox", "--disable-gpu",
+                               f"--user-data-dir={self.parent.name}/browser", "--dump-dom", f"file://{path}"],
+                              capture_output=True, text=True, timeout=120, check=False)
+        self.assertIn('data-ready="yes"', done.stdout, done.stderr[-2000:])
+        self.assertIn(f'data-bytes="{sum(nic["total"][0] for nic in data["nics"])}"', done.stdout)
+        self.assertIn(f'data-painted="{len(data["nics"])}"', done.stdout)
 
     def test_of_nothing(self):
         for command in ("summary", "timeline"):

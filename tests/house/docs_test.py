@@ -20,6 +20,11 @@ class LinksTest(unittest.TestCase):
         self.assertEqual(violations(("README.md", "[b](docs/b.md)\n")),
                          ["docs/b.md does not exist"])
 
+    def test_a_picture_must_be_there(self):
+        self.assertEqual(violations(("README.md", "![x](docs/images/load.png)\n")), [])
+        self.assertEqual(violations(("README.md", "![x](docs/images/none.png)\n")),
+                         ["docs/images/none.png does not exist"])
+
     def test_a_link_to_a_missing_heading_fails(self):
         self.assertEqual(violations(("README.md", "# A\n[a](#b)\n")), ["README.md has no #b"])
 

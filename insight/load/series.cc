@@ -1,0 +1,116 @@
+// See series.h.
+#include "insight/load/series.h"
+
+#include <algorithm>
+
+namespace heddle::insight {
+namespace {
+
+// The mean is taken of so many bins before and behind.
+constexpr int64_t kAround = 50;
+
+int64_t floor_divide(int64_t value, int64_t by) { return value / by - (value % by < 0 ? 1 : 0); }
+
+}  // namespace
+
+void Series::add(int64_t bin, uint64_t bytes) {
+  bytes_ += bytes;
+  if (bin < settled_) {
+    peak_ = std::max(peak_, bytes);
+    add_to_column(floor_divide(bin, bins_a_column_), bytes, bytes);
+    return;
+  }
+  bins_[bin] += bytes;
+}
+
+void Series::settle(int64_t until, int64_t bins_a_column, const Burst& told) {
+  while (bins_a_column_ < bins_a_column) coarsen();
+  if (until <= settled_) return;
+  look_for_bursts(until, told);
+  for (auto at = bins_.lower_bound(settled_); at != bins_.end() && at->first < until; ++at) {
+    peak_ = std::max(peak_, at->second);
+    add_to_column(floor_divide(at->first, bins_a_column_), at->second, at->second);
+  }
+  settled_ = until;
+  bins_.erase(bins_.begin(), bins_.lower_bound(until - kAround));
+}
+
+void Series::coarsen() {
+  put_late();
+  std::vector<LoadColumn> wider;
+  for (const LoadColumn& column : columns_) {
+    put(wider, {floor_divide(column.index, 2), column.bytes, column.peak});
+  }
+  columns_ = std::move(wider);
+  bins_a_column_ *= 2;
+}
+
+void Series::add_to_column(int64_t index, uint64_t bytes, uint64_t peak) {
+  if (columns_.empty() || columns_.back().index <= index) {
+    put(columns_, {index, bytes, peak});
+    return;
+  }
+  LoadColumn& late = late_[index];
+  late.index = index;
+  late.bytes += bytes;
+  late.peak = std::max(late.peak, peak);
+}
+
+// Into the last column, or a new one behind it.
+void Series::put(std::vector<LoadColumn>& columns, const LoadColumn& more) {
+  if (columns.empty() || columns.back().index != more.index) {
+    columns.push_back(more);
+    return;
+  }
+  columns.back().bytes += more.bytes;
+  columns.back().peak = std::max(columns.back().peak, more.peak);
+}
+
+void Series::put_late() {
+  if (late_.empty()) return;
+  std::vector<LoadColumn> all = std::move(columns_);
+  for (const auto& [index, column] : late_) all.push_back(column);
+  std::stable_sort(all.begin(), all.end(),
+                   [](const LoadColumn& a, const LoadColumn& b) { return a.index < b.index; });
+  columns_.clear();
+  late_.clear();
+  for (const LoadColumn& column : all) put(columns_, column);
+}
+
+std::vector<LoadColumn> Series::take_columns() {
+  put_late();
+  return std::move(columns_);
+}
+
+// Over those that are about to be settled; bins around them are all there.
+void Series::look_for_bursts(int64_t until, const Burst& told) {
+  Microburst burst;
+  auto first = bins_.begin();  // of the bins around the one that is looked at
+  auto last = bins_.begin();
+  uint64_t around = 0;
+  int64_t end = INT64_MIN;
+  const auto close = [&] {
+    if (burst.length_ns > 0) told(burst);
+    burst = {};
+  };
+  for (auto at = bins_.lower_bound(settled_); at != bins_.end() && at->first < until; ++at) {
+    for (; last != bins_.end() && last->first <= at->first + kAround; ++last)
+      around += last->second;
+    for (; first->first < at->first - kAround; ++first) around -= first->second;
+    const double mean = static_cast<double>(around) / (2 * kAround + 1);
+    const double times = static_cast<double>(at->second) / std::max(mean, 1.0);
+    if (at->first != end) close();
+    if (times < LoadBuilder::kTimesMean) continue;
+    if (burst.length_ns == 0) burst.begin_ns = at->first;
+    end = at->first + 1;
+    burst.length_ns = end - burst.begin_ns;
+    burst.bytes += at->second;
+    if (at->second > burst.peak) {
+      burst.peak = at->second;
+      burst.times_mean = times;
+    }
+  }
+  close();
+}
+
+}  // namespace heddle::insight
