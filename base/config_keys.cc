@@ -107,6 +107,13 @@ constexpr std::array kKeys = {
               .doc = "room of a process's recording; the newest events are kept",
               .min = 1,
               .max = 65'536},
+    ConfigKey{.name = "record_durable_seconds",
+              .type = ConfigType::kInteger,
+              .fallback = "0",
+              .unit = "s",
+              .doc = "recordings are written to the disk so often; 0: when the kernel does that",
+              .min = 0,
+              .max = 86'400},
     ConfigKey{.name = "algorithm",
               .doc =
                   "algorithms of collectives, as in allreduce:ring,alltoall:bruck; empty: chosen "

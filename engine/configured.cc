@@ -68,6 +68,7 @@ Result<Options> configured_options(const Config& config) {
   transport.keys = std::move(*keys);
   options.recording.directory = config.text("record");
   options.recording.most = mebibytes(static_cast<uint64_t>(config.integer("record_mebibytes")));
+  options.recording.durable = seconds(config.integer("record_durable_seconds"));
   options.recording.level = events::record_level(config.text("record_level"));
   options.drive = config.text("drive") == "thread" ? Drive::kThread : Drive::kInline;
   const std::string& spin = config.text("spin");

@@ -14,6 +14,7 @@
 #include <cerrno>
 
 #include "events/recording/layout.h"
+#include "events/recording/syncing.h"
 
 namespace heddle::events {
 
@@ -108,6 +109,7 @@ bool recorded_at(RecordLevel level, EventKind kind) {
     case EventKind::kWindowChanged:
       return level >= RecordLevel::kSegments;
     case EventKind::kMessageCompleted:
+    case EventKind::kSharedMessageCompleted:
       return level >= RecordLevel::kMessages;
     case EventKind::kCallMade:
     case EventKind::kCallStarted:
@@ -160,6 +162,14 @@ Result<std::shared_ptr<Recording>> Recording::create(const RecordingOptions& opt
     unlink(path.c_str());
     return refuse(options.directory, error);
   }
+  if (options.durable.count > 0) {
+    if (auto found = recording::make_findable(*descriptor, options.directory); !found) {
+      munmap(start, bytes);
+      close(*descriptor);
+      unlink(path.c_str());
+      return fail(found.error());
+    }
+  }
   return std::shared_ptr<Recording>(
       new Recording(options, std::move(path), *descriptor, static_cast<std::byte*>(start), blocks));
 }
@@ -177,6 +187,9 @@ Recording::Recording(const RecordingOptions& options, std::string path, int desc
       roomy_(blocks) {
   roomy_[0] = true;
   write_header(options);
+  if (options.durable.count <= 0) return;
+  const size_t bytes = kHeaderBytes + uint64_t{blocks_} * kBlockBytes;
+  syncing_ = std::make_unique<recording::Syncing>(start_, bytes, options.durable);
 }
 
 void Recording::write_header(const RecordingOptions& options) {
@@ -201,6 +214,7 @@ void Recording::write_header(const RecordingOptions& options) {
 Recording::~Recording() {
   notes_.reset();
   reinterpret_cast<FileHeader*>(start_)->closed.store(1, std::memory_order_release);
+  syncing_.reset();
   munmap(start_, kHeaderBytes + uint64_t{blocks_} * kBlockBytes);
   close(descriptor_);
 }
@@ -221,6 +235,8 @@ void Recording::note(const AnyEvent& event) {
 uint64_t Recording::dropped_events() const {
   return reinterpret_cast<const FileHeader*>(start_)->dropped_events.load();
 }
+
+uint64_t Recording::syncs() const { return syncing_ == nullptr ? 0 : syncing_->done(); }
 
 std::byte* Recording::block_at(uint32_t block) const {
   return start_ + kHeaderBytes + uint64_t{block} * kBlockBytes;

@@ -38,18 +38,24 @@ struct RecordingOptions {
   std::string directory;  // made if it is missing, for its owner only
   Bytes most = mebibytes(64);
   RecordLevel level = RecordLevel::kMessages;
+  // Above zero: it is written to the disk so often, and outlives a crash of the host but for what
+  // was told since.
+  Nanos durable;
   // Names and values without line breaks that tell what is recorded: "rank", "3".
   std::vector<std::pair<std::string, std::string>> identity;
   // The clock that events are stamped with; null: none (simulated time).
   Nanos (*clock)() = nullptr;
 };
 
+namespace recording {
+class Syncing;
+}
 class Recorder;
 
 class Recording : public std::enable_shared_from_this<Recording> {
  public:
   // Errors: kPermission, kExhausted (no room for a block), kInvalid (no directory, or it is not
-  // this user's), kSystem.
+  // this user's, or not on a disk where it is to be durable), kSystem.
   static Result<std::shared_ptr<Recording>> create(const RecordingOptions& options);
   // In good order: readers can tell.
   ~Recording();
@@ -63,6 +69,8 @@ class Recording : public std::enable_shared_from_this<Recording> {
 
   const std::string& path() const { return path_; }
   uint64_t dropped_events() const;
+  // Times that all of it was written to the disk.
+  uint64_t syncs() const;
 
  private:
   friend class Recorder;
@@ -94,6 +102,7 @@ class Recording : public std::enable_shared_from_this<Recording> {
   std::vector<std::atomic<bool>> roomy_;  // the disk has room for it
   std::mutex notes_mutex_;
   std::unique_ptr<Recorder> notes_;  // does not keep the recording alive
+  std::unique_ptr<recording::Syncing> syncing_;
 };
 
 // A sink that records. For one thread at a time; a Recording may have many.

@@ -272,6 +272,69 @@ TEST_F(RecordingTest, AFolderThatCannotBeUsedIsTold) {
   }
 }
 
+// How much of a file's mapping in this process waits to be written to its disk.
+uint64_t dirty_kib(const std::string& path) {
+  std::ifstream maps("/proc/self/smaps");
+  uint64_t dirty = 0;
+  bool here = false;
+  for (std::string line; std::getline(maps, line);) {
+    const bool begins = line.find('-') != std::string::npos && line.find("kB") == std::string::npos;
+    if (begins) here = line.find(path) != std::string::npos;
+    if (!here || line.find("_Dirty:") == std::string::npos) continue;
+    dirty += std::stoull(line.substr(line.find(':') + 1));
+  }
+  return dirty;
+}
+
+TEST_F(RecordingTest, ADurableOneIsOnTheDiskNowAndThen) {
+  RecordingOptions options{.directory = folder_ + "/it", .most = mebibytes(4), .identity = {}};
+  options.durable = millis(20);
+  const auto made = Recording::create(options);
+  if (!made && made.error().code == ErrorCode::kInvalid) GTEST_SKIP() << made.error().message();
+  ASSERT_TRUE(made) << made.error().message();
+  const auto recorder = (*made)->add_writer();
+  for (uint32_t i = 0; i < 10'000; ++i) recorder->on_any(message(micros(i), i));
+  // Two more: one may have begun before the last event.
+  for (const uint64_t before = (*made)->syncs(); (*made)->syncs() < before + 2;) usleep(1000);
+  EXPECT_EQ(dirty_kib((*made)->path()), 0u);
+}
+
+TEST_F(RecordingTest, OneThatIsNotDurableWaitsForTheKernel) {
+  const auto recording = record();
+  const auto recorder = recording->add_writer();
+  recorder->on_any(message(micros(1), 1));
+  EXPECT_EQ(recording->syncs(), 0u);
+  EXPECT_GT(dirty_kib(recording->path()), 0u);
+}
+
+TEST_F(RecordingTest, InMemoryNothingIsDurable) {
+  std::string name = "/dev/shm/heddle-recording-XXXXXX";
+  if (mkdtemp(name.data()) == nullptr) GTEST_SKIP() << "there is no /dev/shm to write to";
+  RecordingOptions options{.directory = name, .identity = {}};
+  options.durable = seconds(1);
+  const auto made = Recording::create(options);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, ErrorCode::kInvalid);
+  EXPECT_TRUE(fs::is_empty(name));
+  fs::remove_all(name);
+}
+
+TEST_F(RecordingTest, LevelsHoldThoseBeforeThem) {
+  const auto kinds = [](RecordLevel level) {
+    size_t kept = 0;
+    for (size_t kind = 0; kind < kEventKindCount; ++kind) {
+      kept += recorded_at(level, static_cast<EventKind>(kind)) ? 1 : 0;
+    }
+    return kept;
+  };
+  EXPECT_LT(kinds(RecordLevel::kCounters), kinds(RecordLevel::kBins));
+  EXPECT_LT(kinds(RecordLevel::kBins), kinds(RecordLevel::kMessages));
+  EXPECT_EQ(kinds(RecordLevel::kSegments), kEventKindCount);
+  EXPECT_FALSE(recorded_at(RecordLevel::kCounters, EventKind::kCallMade));
+  EXPECT_TRUE(recorded_at(RecordLevel::kCounters, EventKind::kWireBin));
+  EXPECT_EQ(record_level("bins"), RecordLevel::kBins);
+}
+
 TEST_F(RecordingTest, ACoarserLevelLeavesBurstsOut) {
   const auto recording = record(mebibytes(1), RecordLevel::kMessages);
   const auto recorder = recording->add_writer();

@@ -53,6 +53,7 @@ struct RecordOptions {
   std::string folder;
   std::string level = "messages";
   std::string mebibytes = "64";
+  std::string durable = "0";
   std::vector<std::string> words;
 };
 
@@ -73,7 +74,8 @@ int run(const RecordOptions& options) {
   }
   const auto status =
       run_child(options.words, {"HEDDLE_RECORD=" + folder, "HEDDLE_RECORD_LEVEL=" + options.level,
-                                "HEDDLE_RECORD_MEBIBYTES=" + options.mebibytes});
+                                "HEDDLE_RECORD_MEBIBYTES=" + options.mebibytes,
+                                "HEDDLE_RECORD_DURABLE_SECONDS=" + options.durable});
   if (!status) {
     print_error(status.error());
     return kCouldNotRun;
@@ -199,6 +201,12 @@ void add_record_command(CLI::App& root, Invocation& invocation) {
   command->add_option("--mebibytes", options->mebibytes, "room of each process")
       ->check(CLI::Range(1, 65'536))
       ->type_name("N")
+      ->capture_default_str();
+  command
+      ->add_option("--durable", options->durable,
+                   "write to the disk so often, for a crash of the host")
+      ->check(CLI::Range(0, 86'400))
+      ->type_name("SECONDS")
       ->capture_default_str();
   command->add_option("command", options->words, "what to run")->type_name("-- CMD ...");
   command->callback([options, folder, command, &invocation] {

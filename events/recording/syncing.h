@@ -1,0 +1,50 @@
+// Syncing: writes a mapped file to its disk now and then, from a thread of its own, so that what it
+// holds outlives the host and not only the process. A recording has one where it is to be durable.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "base/nanos.h"
+#include "base/result.h"
+
+namespace heddle::events::recording {
+
+class Syncing {
+ public:
+  // The mapping must outlive it.
+  Syncing(std::byte* start, size_t bytes, Nanos every);
+  // Writes once more.
+  ~Syncing();
+  Syncing(const Syncing&) = delete;
+  Syncing& operator=(const Syncing&) = delete;
+
+  // Times that all of it was on the disk; and times that the disk refused.
+  uint64_t done() const { return done_.load(); }
+  uint64_t failed() const { return failed_.load(); }
+
+ private:
+  void run();
+  void write();
+
+  std::byte* const start_;
+  const size_t bytes_;
+  const Nanos every_;
+  std::atomic<uint64_t> done_{0};
+  std::atomic<uint64_t> failed_{0};
+  std::mutex mutex_;
+  bool ends_ = false;  // under mutex_
+  std::condition_variable changed_;
+  std::thread thread_;
+};
+
+// That the file is found again in `directory` after a crash. Errors: kInvalid (a folder in memory,
+// which no crash leaves), kSystem.
+Result<void> make_findable(int descriptor, const std::string& directory);
+
+}  // namespace heddle::events::recording
