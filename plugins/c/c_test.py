@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """heddle.h and libheddle.so as programs in C use them: compiled as C99 and as C++, run by ranks."""
 
+import json
 import os
 import pathlib
 import re
@@ -32,15 +33,20 @@ class CFace(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return made
 
-    def ranks(self, made, folder=LIBRARY.parent):
+    def ranks(self, made, folder=LIBRARY.parent, **settings):
         return program.run("run", "-n", "3", "--", made,
-                           settings={"HEDDLE_BIND": "127.0.0.1", "LD_LIBRARY_PATH": str(folder)})
+                           settings={"HEDDLE_BIND": "127.0.0.1", "LD_LIBRARY_PATH": str(folder),
+                                     **{name: str(value) for name, value in settings.items()}})
 
     def test_every_call_and_every_mistake(self):
         made = self.compile(HERE / "testing" / "every_call.c", f"-I{HERE}", f"-L{LIBRARY.parent}", "-lheddle")
-        done = self.ranks(made)
+        done = self.ranks(made, HEDDLE_RECORD=self.folder / "job")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(sorted(done.stdout.splitlines()), [f"rank {rank}: all well" for rank in range(3)])
+        dumped = program.run("record", "dump", self.folder / "job", "--kind", "mark")
+        marks = [json.loads(line) for line in dumped.stdout.splitlines()]
+        self.assertEqual(sorted((mark["name"], mark["step"]) for mark in marks),
+                         [("collectives, and what goes wrong", rank) for rank in range(3)])
 
     def test_an_installation_has_all_that_the_example_needs(self):
         build = LIBRARY.parent.parent

@@ -15,6 +15,7 @@
 #include "base/version.h"
 #include "collectives/driven_endpoint.h"
 #include "collectives/shared_communicator.h"
+#include "engine/process_recording.h"
 
 using heddle::Error;
 using heddle::ErrorCode;
@@ -405,4 +406,12 @@ heddle_status heddle_test(heddle_request** request, int* done) {
 
 void heddle_forget(heddle_request** request) {
   if (request != nullptr) delete std::exchange(*request, nullptr);
+}
+
+heddle_status heddle_mark(const char* name, uint64_t step) {
+  if (name == nullptr) return invalid("cannot mark a phase", "it has no name", "give it one");
+  return guarded([&]() -> heddle_status {
+    heddle::engine::mark(name, step);
+    return HEDDLE_OK;
+  });
 }

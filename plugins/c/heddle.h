@@ -120,11 +120,10 @@ heddle_status heddle_scatter(heddle_comm* comm, const void* input, void* output,
 heddle_status heddle_all_to_all(heddle_comm* comm, const void* input, void* output, uint64_t count,
                                 heddle_type type, heddle_request** request);
 /* Counts and offsets in elements, one for each rank; read before it returns. */
-heddle_status heddle_all_to_all_v(heddle_comm* comm, const void* input,
-                                  const uint64_t* send_counts, const uint64_t* send_offsets,
-                                  void* output, const uint64_t* receive_counts,
-                                  const uint64_t* receive_offsets, heddle_type type,
-                                  heddle_request** request);
+heddle_status heddle_all_to_all_v(heddle_comm* comm, const void* input, const uint64_t* send_counts,
+                                  const uint64_t* send_offsets, void* output,
+                                  const uint64_t* receive_counts, const uint64_t* receive_offsets,
+                                  heddle_type type, heddle_request** request);
 heddle_status heddle_barrier(heddle_comm* comm, heddle_request** request);
 /* Messages between two ranks meet in the order of their calls there. A send ends when its receive
  * is there. */
@@ -149,6 +148,13 @@ heddle_status heddle_test(heddle_request** request, int* done);
 heddle_status heddle_wait(heddle_request** request, int64_t timeout_ms);
 /* Nobody will ask. The call goes on, and so its memory has to stay. */
 void heddle_forget(heddle_request** request);
+
+/* --- recordings --- */
+
+/* Says where the program is: from here on in phase `name` (its first 32 bytes), for the `step`-th
+ * time. What is recorded (HEDDLE_RECORD, `heddle record`) shows it. HEDDLE_OK also where nothing
+ * is; HEDDLE_INVALID without a name. */
+heddle_status heddle_mark(const char* name, uint64_t step);
 
 #ifdef __cplusplus
 }

@@ -108,6 +108,51 @@ class Backend(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("no data_batch_*.bin", done.stderr)
 
+    def recorded_training(self, ranks, *words):
+        """(what the example says, the folder of its recording)."""
+        job = os.path.join(self.folder(), "job")
+        done = program.run("run", "-n", ranks, "--", PYTHON, HERE / "examples" / "train.py", "--json", "--measure", 0,
+                           *words, settings={**settings(), "HEDDLE_RECORD": job}, timeout=200)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout), job
+
+    def matrix(self, job, *words):
+        done = program.run("matrix", job, "--format", "json", *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    @unittest.skipIf(subprocess.run([PYTHON, "-c", "import torchvision"], capture_output=True, check=False).returncode,
+                     f"{PYTHON} has no torchvision")
+    def test_a_step_of_resnet18_moves_what_the_formula_says(self):
+        ranks, steps = 4, 3
+        result, job = self.recorded_training(ranks, "--model", "resnet18", "--batch", 4, "--steps", steps,
+                                             "--warm-up", 2)
+        self.assertEqual(result["parameters"], 11_181_642)
+        phases = {part["name"]: part for part in self.matrix(job, "--by", "phase")["parts"]}
+        expected = 2 * (ranks - 1) / ranks * 4 * result["parameters"]
+        for row in phases["step"]["measured"]:
+            # Besides gradients a step moves a mean of losses, and the buffers of normalisation, which are small.
+            self.assertAlmostEqual(sum(row) / steps / expected, 1, delta=0.01)
+        # Before the first step every rank gets the model.
+        self.assertGreater(phases["start-up"]["totals"]["measured"], (ranks - 1) * 4 * result["parameters"])
+        self.assertLess(phases["start-up"]["totals"]["measured"], 1.02 * (ranks - 1) * 4 * result["parameters"])
+        operations = {part["name"]: part for part in self.matrix(job, "--by", "op")["parts"]}
+        for name in ("allreduce", "broadcast"):
+            self.assertEqual(operations[name]["totals"]["measured"], operations[name]["totals"]["expected"], name)
+        gradients = ranks * expected * (2 + steps)
+        self.assertAlmostEqual(operations["allreduce"]["totals"]["measured"] / gradients, 1, delta=1e-4)
+
+    def test_marks_are_recorded(self):
+        _, job = self.recorded_training(2, "--model", "small", "--steps", 3, "--warm-up", 1)
+        dumped = program.run("record", "dump", job, "--kind", "mark")
+        marks = [json.loads(line) for line in dumped.stdout.splitlines()]
+        one = [("start-up", 0), ("warm-up", 0), ("step", 0), ("step", 1), ("step", 2), ("measure", 0)]
+        self.assertEqual(sorted((mark["name"], mark["step"]) for mark in marks), sorted(2 * one))
+        done = subprocess.run([PYTHON, "-c", "import heddle_torch; print(heddle_torch.mark('step', 3))"], text=True,
+                              env=program.environment(**settings()), capture_output=True, check=False, timeout=100,
+                              cwd=self.folder())
+        self.assertEqual(done.stdout, "False\n", done.stderr)
+
     def test_it_is_installed_and_removed(self):
         folder = pathlib.Path(self.folder())
         (folder / "other.py").write_text("")

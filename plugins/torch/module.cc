@@ -3,6 +3,10 @@
 
 #include <torch/csrc/utils/pybind.h>
 
+#include <string>
+
+#include "engine/process_recording.h"
+
 PYBIND11_MODULE(_backend, module) {
   module.doc() = "torch.distributed over heddle";
   // Other threads go on while this one waits for the other ranks.
@@ -11,6 +15,10 @@ PYBIND11_MODULE(_backend, module) {
              pybind11::call_guard<pybind11::gil_scoped_release>());
   module.def("leave_all_groups", &heddle::pytorch::leave_all_groups,
              pybind11::call_guard<pybind11::gil_scoped_release>());
+  module.def(
+      "mark",
+      [](const std::string& name, uint64_t step) { return heddle::engine::mark(name, step); },
+      pybind11::arg("name"), pybind11::arg("step"));
   module.attr("torch_version") = TORCH_VERSION;
   module.attr("heddle_version") = heddle::pytorch::heddle_version();
 }

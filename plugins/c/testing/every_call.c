@@ -175,6 +175,7 @@ int main(void) {
   well(heddle_init(&world), "init");
   rank = heddle_rank(world);
   expect(heddle_size(world) == SIZE, "the number of ranks");
+  well(heddle_mark("collectives, and what goes wrong, and more", rank), "mark");
   whole_tensors();
   blocks();
   exchanges();

@@ -91,8 +91,9 @@ class Waits:
 
 
 class Training:
-    def __init__(self, options):
+    def __init__(self, options, mark):
         self.options = options
+        self.mark = mark
         self.rank, self.size = dist.get_rank(), dist.get_world_size()
         torch.manual_seed(options.seed)
         self.plain = make_model(options.model)
@@ -126,6 +127,8 @@ class Training:
         losses = []
 
         def run(step):
+            steady = step - self.options.warm_up
+            self.mark("step" if steady >= 0 else "warm-up", steady if steady >= 0 else step)
             mean = self.step(step).clone()
             dist.all_reduce(mean, dist.ReduceOp.SUM)
             losses.append(float(mean) / self.size)
@@ -183,11 +186,14 @@ def report(result):
 
 def main(arguments):
     options = parse(arguments)
+    mark = lambda phase, step=0: None
     if options.backend == "heddle":
-        import heddle_torch  # noqa: F401  registers the backend
+        import heddle_torch  # registers the backend
+        mark = heddle_torch.mark
     torch.set_num_threads(1)
     dist.init_process_group(options.backend)
-    training = Training(options)
+    mark("start-up")
+    training = Training(options, mark)
     if training.rank == 0 and not options.cifar:
         print("no --cifar: training on images made here", file=sys.stderr)
     taken, losses = training.train()
@@ -196,6 +202,7 @@ def main(arguments):
               "losses": losses, "step_s": taken,
               "images_per_s": options.batch * training.size / taken,
               "parameters": sum(each.numel() for each in training.plain.parameters())}
+    mark("measure")
     if options.measure > 0:
         result["split"] = training.split()
     if training.rank == 0:

@@ -29,6 +29,15 @@ def _create(store, rank, size, timeout):
     return _backend.create(store, rank, size, timeout.total_seconds())
 
 
+def mark(name, step=0):
+    """Says where the program is: from here on in phase `name`, for the `step`-th time.
+
+    Recordings show it (`heddle record`). The name is cut to 32 bytes of UTF-8. Returns whether anything is
+    recorded; before init_process_group() nothing is.
+    """
+    return _backend.mark(name, step)
+
+
 def _register():
     options = {}
     if "devices" in inspect.signature(dist.Backend.register_backend).parameters:
