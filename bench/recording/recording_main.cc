@@ -1,0 +1,109 @@
+// What recording an event costs the thread that does it: the mean over many, each one's share of
+// slow ones, and the same with a look at the clock. bench/run recording drives it, under callgrind
+// too (--count: nothing but recording, so many times).
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/process_recording.h"
+#include "events/recording.h"
+
+namespace heddle {
+namespace {
+
+using events::Recorder;
+using events::Recording;
+using Clock = std::chrono::steady_clock;
+
+// So many times for the mean; and singly, for how slow the slowest are.
+constexpr uint64_t kMany = 20'000'000;
+constexpr uint64_t kSingly = 5'000'000;
+
+double nanos_between(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double, std::nano>(to - from).count();
+}
+
+void record(Recorder& recorder, uint64_t number, Nanos now) {
+  recorder.on_any(events::MessageCompleted{now, 7, 3, static_cast<uint32_t>(number), 65'536,
+                                           events::Direction::kReceived});
+}
+
+double mean_ns(Recorder& recorder, bool looks_at_clock) {
+  const Clock::time_point began = Clock::now();
+  for (uint64_t i = 0; i < kMany; ++i) {
+    record(recorder, i, looks_at_clock ? engine::recording_clock() : nanos(1000 * int64_t(i)));
+  }
+  return nanos_between(began, Clock::now()) / static_cast<double>(kMany);
+}
+
+double clock_ns() {
+  int64_t sum = 0;
+  const Clock::time_point began = Clock::now();
+  for (uint64_t i = 0; i < kMany; ++i) sum += engine::recording_clock().count & 1;
+  const double took = nanos_between(began, Clock::now());
+  return sum == 0 ? 0 : took / static_cast<double>(kMany);
+}
+
+// Sorted; two looks at the clock are in each.
+std::vector<double> each_ns(Recorder* recorder) {
+  std::vector<double> took(kSingly);
+  for (uint64_t i = 0; i < kSingly; ++i) {
+    const Clock::time_point began = Clock::now();
+    if (recorder != nullptr) record(*recorder, i, nanos(1000 * int64_t(i)));
+    took[i] = nanos_between(began, Clock::now());
+  }
+  std::sort(took.begin(), took.end());
+  return took;
+}
+
+std::string quantiles(const std::vector<double>& sorted) {
+  const auto at = [&sorted](double part) {
+    return sorted[static_cast<size_t>(part * static_cast<double>(sorted.size() - 1))];
+  };
+  return fmt::format(
+      "{{\"p50\": {:.0f}, \"p99\": {:.0f}, \"p99.9\": {:.0f}, \"p99.99\": {:.0f}, "
+      "\"max\": {:.0f}}}",
+      at(0.5), at(0.99), at(0.999), at(0.9999), at(1));
+}
+
+int run(const std::string& folder, uint64_t count) {
+  auto recording = Recording::create({.directory = folder, .identity = {}});
+  if (!recording) {
+    fmt::print(stderr, "error: {}\n", recording.error().message());
+    return 2;
+  }
+  const std::unique_ptr<Recorder> recorder = (*recording)->add_writer();
+  if (count > 0) {
+    for (uint64_t i = 0; i < count; ++i) record(*recorder, i, nanos(1000 * int64_t(i)));
+    return 0;
+  }
+  mean_ns(*recorder, false);  // so that every block has been written once
+  const double mean = mean_ns(*recorder, false);
+  const double with_clock = mean_ns(*recorder, true);
+  fmt::print(
+      "{{\"event_ns\": {:.2f}, \"event_and_clock_ns\": {:.2f}, \"clock_ns\": {:.2f}, "
+      "\"event_bytes\": {}, \"one_ns\": {}, \"none_ns\": {}}}\n",
+      mean, with_clock, clock_ns(), Recorder::bytes_of<events::MessageCompleted>(),
+      quantiles(each_ns(recorder.get())), quantiles(each_ns(nullptr)));
+  return 0;
+}
+
+}  // namespace
+}  // namespace heddle
+
+int main(int argc, char** argv) {
+  CLI::App app("what recording an event costs");
+  std::string folder;
+  uint64_t count = 0;
+  app.add_option("folder", folder, "where to record; it is left there")->required();
+  app.add_option("--count", count, "only record so many events, and say nothing");
+  CLI11_PARSE(app, argc, argv);
+  return heddle::run(folder, count);
+}

@@ -1,0 +1,181 @@
+"""What recording costs: collectives and training with it on beside off, run in turn, and one event alone.
+
+Intervals are of the median of pairs' ratios, by order statistics, at 95% or a little more: they hold for any
+distribution. Times are of calls and of steps. Off beside off shows what the machine makes of nothing.
+"""
+
+import json
+import math
+import os
+import re
+import subprocess
+import tempfile
+
+from harness.bridge import Bridge
+from harness.cable import need_network_rights
+from harness.collectives import Heddle
+from harness.failure import CannotMeasure
+from harness.machine import describe
+from harness.meanwhile import summary
+from harness.pair import built, installed
+from harness.report import disturbance_note, row
+from harness.rounds import interleave
+from harness.trainer import Trainer
+
+SUMMARY = "what recording costs: collectives and training with and without it, and an event in ns and instructions"
+
+_MTU = 9000
+_LEVELS = ("counters", "bins", "messages", "segments")
+_GROUP = (65536, 16 << 20, 40)  # first bytes, last bytes, calls
+_COUNTS = (20_000, 220_000)
+_LIMIT = 0.01
+
+
+def add_arguments(parser):
+    parser.add_argument("--pairs", type=int, default=31, metavar="N", help="rounds [31]")
+    parser.add_argument("--ranks", type=int, default=2, metavar="N", help="so many ranks [2]")
+    parser.add_argument("--level", action="append", choices=_LEVELS, help="this level only [bins and messages]")
+    parser.add_argument("--steps", type=int, default=6, metavar="N", help="timed steps of training, 0: none [6]")
+    parser.add_argument("--folder", metavar="FILE", help="where to record [a temporary folder]")
+    parser.add_argument("--no-callgrind", action="store_true", help="count no instructions")
+
+
+def median_interval(values, confidence=0.95):
+    """(low, high) between which the median of what the values are drawn from is, with at least that confidence; none
+    where there are too few values. P(the k-th smallest of n is above the median) is the binomial sum below k."""
+    ordered, count = sorted(values), len(values)
+    below, kept = 0.0, None
+    for k in range(count // 2):
+        below += math.comb(count, k) / 2**count
+        if 1 - 2 * below < confidence:
+            break
+        kept = k
+    return None if kept is None else (ordered[kept], ordered[count - 1 - kept])
+
+
+def cost(on, off):
+    """How much longer it takes with recording, as a part."""
+    ratios = sorted(a / b for a, b in zip(on, off, strict=True))
+    interval = median_interval(ratios)
+    middle = len(ratios) // 2
+    median = ratios[middle] if len(ratios) % 2 else (ratios[middle - 1] + ratios[middle]) / 2
+    return {"median": median - 1, "interval": None if interval is None else [end - 1 for end in interval],
+            "pairs": len(ratios),
+            "excludes_1_percent": interval is not None and interval[1] - 1 < _LIMIT}
+
+
+class _Recorded:
+    """A contest whose every run records in a folder of its own, which goes with it; level None: none records."""
+
+    def __init__(self, name, level, folder, run):
+        self.name, self._level, self._folder, self._run = name, level, folder, run
+
+    def run(self):
+        if self._level is None:
+            return self._run({})
+        with tempfile.TemporaryDirectory(dir=self._folder, prefix="heddle-bench-recording-") as folder:
+            sample = self._run({"record": os.path.join(folder, "job"), "record_level": self._level})
+            if not os.listdir(os.path.join(folder, "job")):
+                raise CannotMeasure("nothing was recorded", "see what `heddle record` says")
+            return sample
+
+
+def _contests(levels, folder, run):
+    ways = [("off", None), ("off again", None), *((level, level) for level in levels)]
+    return [_Recorded(name, level, folder, run) for name, level in ways]
+
+
+def _costs(samples, time_of):
+    return {name: cost([time_of(run) for run in runs], [time_of(run) for run in samples["off"]])
+            for name, runs in samples.items() if name != "off"}
+
+
+def _collectives(arguments, levels, progress):
+    with Bridge(arguments.ranks, _MTU) as network:
+        def run(settings):
+            words = [f"{key}={value}" for key, value in settings.items()]
+            return Heddle(["shared_memory=never", *words]).run(network, "allreduce", [_GROUP])
+        samples = interleave(_contests(levels, arguments.folder, run), arguments.pairs, progress)
+    sizes = sorted(samples["off"][0].times)
+    return {"sizes": {size: _costs(samples, lambda run, size=size: run.times[size]) for size in sizes},
+            "programs": _programs(samples)}
+
+
+def _programs(samples):
+    return [{"program": name, "machine": summary(runs)} for name, runs in samples.items()]
+
+
+def _training(arguments, levels, progress):
+    words = ["--steps", arguments.steps, "--warm-up", 2, "--measure", 0, "--batch", 16]
+    with Bridge(arguments.ranks, _MTU) as network:
+        def run(settings):
+            variables = {"HEDDLE_" + key.upper(): value for key, value in settings.items()}
+            return Trainer("heddle", words, variables=variables).run(network)
+        samples = interleave(_contests(levels, arguments.folder, run), arguments.pairs, progress)
+    return {"steps": _costs(samples, lambda run: run.result["step_s"]), "programs": _programs(samples)}
+
+
+def _instructions(program, folder, count):
+    done = subprocess.run([installed("valgrind", "valgrind"), "--tool=callgrind", "--callgrind-out-file=/dev/null",
+                           program, folder, "--count", str(count)], capture_output=True, text=True, check=False)
+    found = re.search(r"Collected : (\d+)", done.stderr)
+    if done.returncode != 0 or not found:
+        raise CannotMeasure(f"callgrind says: {done.stderr.strip()[-200:]}", "leave it out by --no-callgrind")
+    return int(found[1])
+
+
+def _event(arguments):
+    program = built("heddle-bench-recording")
+    with tempfile.TemporaryDirectory(dir=arguments.folder, prefix="heddle-bench-recording-") as folder:
+        done = subprocess.run([program, folder], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise CannotMeasure(f"{program}: {done.stderr.strip()}", "give another --folder")
+        event = json.loads(done.stdout)
+        if not arguments.no_callgrind:
+            few, many = (_instructions(program, folder, count) for count in _COUNTS)
+            event["instructions"] = (many - few) / (_COUNTS[1] - _COUNTS[0])
+    return event
+
+
+def run(arguments, progress):
+    need_network_rights()
+    levels = arguments.level or ["bins", "messages"]
+    document = {"scenario": "recording", "machine": describe(), "ranks": arguments.ranks, "event": _event(arguments),
+                "collectives": _collectives(arguments, levels, progress)}
+    if arguments.steps > 0:
+        try:
+            document["training"] = _training(arguments, levels, progress)
+        except CannotMeasure as missing:
+            document["training_missing"] = str(missing)
+    return document
+
+
+def _percent(value):
+    return f"{100 * value:+.2f} %"
+
+
+def _line(name, each):
+    interval = each["interval"]
+    shown = "too few pairs" if interval is None else f"{_percent(interval[0])} to {_percent(interval[1])}"
+    row(name, _percent(each["median"]), shown, "yes" if each["excludes_1_percent"] else "no")
+
+
+def show(document):
+    event = document["event"]
+    print(f"an event: {event['event_ns']:.1f} ns, with a look at the clock {event['event_and_clock_ns']:.1f} ns "
+          f"(the look alone {event['clock_ns']:.1f})"
+          + (f", {event['instructions']:.0f} instructions" if "instructions" in event else ""))
+    row("one by one, ns", *event["one_ns"])
+    row("recorded", *(f"{value:.0f}" for value in event["one_ns"].values()))
+    row("nothing", *(f"{value:.0f}" for value in event["none_ns"].values()))
+    parts = [(f"all-reduce of {int(size)} bytes", costs) for size, costs in document["collectives"]["sizes"].items()]
+    if "training" in document:
+        parts.append(("a step of ResNet-18", document["training"]["steps"]))
+    for title, costs in parts:
+        print(f"\n{title}, {document['ranks']} ranks: time with recording beside without")
+        row("", "median", "95% interval", "excludes 1 %")
+        for name, each in costs.items():
+            _line(name, each)
+    if "training_missing" in document:
+        print(f"\ntraining was not measured: {document['training_missing']}")
+    disturbance_note([program["machine"] for program in document["collectives"]["programs"]])
