@@ -44,6 +44,9 @@ int listen(const Config& config, const ListenOptions& options) {
     print_error(endpoint.error());
     return kCouldNotRun;
   }
+  // Before it says that it is there: whoever reads that may ask for new keys.
+  const bool keyed = !config.text("key_file").empty();
+  if (keyed) catch_reload();
   const std::string address = datapath::to_text((*endpoint)->local_address());
   if (!options.json) {
     print(fmt::format("heddle {} listens on {}; Ctrl-C stops it\n", kVersion, address));
@@ -58,8 +61,6 @@ int listen(const Config& config, const ListenOptions& options) {
     records.push_back({{"peer", peer}});
     records.back().update(record);
   };
-  const bool keyed = !config.text("key_file").empty();
-  if (keyed) catch_reload();
   Server server(**endpoint, report);
   const bool all_well = server.run(options.once, [&] {
     if (keyed && take_reload()) reload_keys(config, **endpoint);
