@@ -27,15 +27,21 @@ struct EndpointOptions {
   uint16_t max_paths = 64;             // this side sends on at most so many entropies a connection
   uint16_t default_paths = 16;         // and on so many where the connection does not say
   uint32_t max_datagram_bytes = 1472;  // the largest UDP payload this host's interface passes
-  uint16_t chunk_paths = 0;            // above 0: payload is written remotely on so many (placed.h)
-  uint32_t chunk_bytes = 0;            // the largest such write
-  bool reliable_chunks = false;        // the NIC tells of each whether it has landed
+  // UDP payload that every path is known to pass: paths begin with it. 0: each is probed first.
+  uint32_t passed_datagram_bytes = 0;
+  uint16_t chunk_paths = 0;      // above 0: payload is written remotely on so many (placed.h)
+  uint32_t chunk_bytes = 0;      // the largest such write
+  bool reliable_chunks = false;  // the NIC tells of each whether it has landed
   Bytes receive_capacity = {
       106496};              // what may be in flight towards this endpoint, over all senders
   BitsPerSec receive_rate;  // at which credit is given to all senders together; zero: as measured
   std::string congestion = "cubic";  // name of the controller
   std::string selector = "reps";     // name of the path selector
   DiscoveryMode discovery = DiscoveryMode::kNever;
+  Bytes initial_window;  // of every connection's congestion control; zero: ten segments, or a burst
+  // What leaves at once on one of several paths, at most; zero: as long as suits software. A
+  // network that is to be sprayed packet by packet wants one segment.
+  Bytes longest_burst;
   Bytes window_limit = mebibytes(64);  // no congestion window grows above it
   Nanos peer_dead_after = seconds(5);  // unanswered probes for so long: the peer is dead
   Nanos handshake_timeout = seconds(5);

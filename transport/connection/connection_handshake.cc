@@ -138,10 +138,14 @@ Result<void> Connection::open(Nanos now, const HandshakeParameters& peer,
     return fail(ErrorCode::kUnavailable, "cannot open the connection",
                 "the peer takes no datagrams of a usable size");
   }
+  flight.passed_datagram = o.passed_datagram_bytes;
+  flight.longest_burst =
+      static_cast<uint32_t>(std::min<uint64_t>(o.longest_burst.count, kMaxBurstBytes));
   flight.peer_window_bytes = peer.window_bytes;
   flight.first_rtt = first_rtt;
   const uint64_t segment = flight.largest_datagram;
-  const uint64_t initial = std::max(kInitialSegments * segment, uint64_t{kMaxBurstBytes});
+  const uint64_t usual = std::max(kInitialSegments * segment, uint64_t{kMaxBurstBytes});
+  const uint64_t initial = o.initial_window.count > 0 ? o.initial_window.count : usual;
   flight.controller = make_controller(congestion, {{segment}, {initial}, {o.window_limit.count}});
   flight.selector = make_selector(options_.selector);
   if (!flight.controller || !flight.selector) {

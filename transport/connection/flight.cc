@@ -35,6 +35,7 @@ void Flight::open(Nanos now, FlightOptions options) {
   selector_ = std::move(options.selector);
   peer_window_bytes_ = options.peer_window_bytes;
   largest_datagram_ = options.largest_datagram;
+  if (options.longest_burst > 0) longest_burst_ = std::min(options.longest_burst, kMaxBurstBytes);
   datagram_paths_ = options.paths;
   chunk_paths_ = options.chunk_paths;
   chunk_bytes_ = options.chunk_bytes;
@@ -44,9 +45,10 @@ void Flight::open(Nanos now, FlightOptions options) {
   active_ = usable_ = chunk_paths_ > 0 ? chunk_paths_ : datagram_paths_;
   if (options.first_rtt.count > 0) round_trip_.add(now, options.first_rtt);
   phase_until_ = now + phase_length();  // nothing is old yet
+  const uint32_t passed = std::max(options.passed_datagram, kBaseDatagram);
   for (uint16_t i = 0; i < total; ++i) {
     TxPath& path = paths_[i];
-    path.datagram_bytes = static_cast<uint16_t>(std::min(kBaseDatagram, largest_datagram_));
+    path.datagram_bytes = static_cast<uint16_t>(std::min(passed, largest_datagram_));
     if (!places(i) && largest_datagram_ > path.datagram_bytes) {
       path.wanted_bytes = static_cast<uint16_t>(largest_datagram_);
       ++unsized_;
@@ -164,7 +166,7 @@ uint32_t Flight::burst_bytes() const {
   if (active_ <= 1) return kMaxBurstBytes;
   const uint64_t part = std::max(controller_->window().count / kBurstsAWindow,
                                  bytes_within(kShortBurst, controller_->pacing_rate()).count);
-  return static_cast<uint32_t>(std::clamp<uint64_t>(part, 1, kMaxBurstBytes));
+  return static_cast<uint32_t>(std::clamp<uint64_t>(part, 1, longest_burst_));
 }
 
 // The selector's choice, unless nothing was heard of that path for long while others are known to

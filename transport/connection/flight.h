@@ -28,8 +28,10 @@ struct FlightOptions {
   std::unique_ptr<Controller> controller;
   std::unique_ptr<Selector> selector;
   uint32_t largest_datagram = 0;  // that both ends could take
+  uint32_t passed_datagram = 0;   // that every path is known to pass; 0: as any network does
   uint64_t peer_window_bytes = 0;
-  Nanos first_rtt;  // of the handshake; 0: unknown
+  uint32_t longest_burst = 0;  // in bytes, of several paths; 0: kMaxBurstBytes
+  Nanos first_rtt;             // of the handshake; 0: unknown
 };
 
 // Leave for one data burst.
@@ -242,6 +244,7 @@ class Flight final : private SentRunListener {
   uint32_t in_flight_segments_ = 0;
   uint64_t peer_window_bytes_ = 0;
   uint32_t largest_datagram_ = 0;
+  uint32_t longest_burst_ = kMaxBurstBytes;
   uint32_t refused_bytes_ = 0;  // the smallest datagram that did not pass; 0: all did
   uint32_t size_probes_out_ = 0;
   uint32_t unsized_ = 0;  // paths whose size is still to be found
