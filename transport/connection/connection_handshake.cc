@@ -266,7 +266,7 @@ bool Connection::send_accept(TxBatch& batch) {
   size_t mac_at = 0;
   const size_t bytes = write_accept(accept_, {space, batch.header_space_bytes()}, mac_at);
   if (key_) sign(*key_, {space, bytes}, mac_at, init_.parameters.key.nonce);
-  batch.add(single(bytes, flight_.control_path(), space));
+  batch.add(single(bytes, flight_.next_control_path(), space));
   accept_due_ = false;
   return true;
 }

@@ -44,6 +44,7 @@ void Flight::open(Nanos now, FlightOptions options) {
   order_ = std::vector<uint16_t>(total);
   active_ = usable_ = chunk_paths_ > 0 ? chunk_paths_ : datagram_paths_;
   if (options.first_rtt.count > 0) round_trip_.add(now, options.first_rtt);
+  heard_ = options.first_rtt.count > 0;
   phase_until_ = now + phase_length();  // nothing is old yet
   const uint32_t passed = std::max(options.passed_datagram, kBaseDatagram);
   for (uint16_t i = 0; i < total; ++i) {
@@ -185,6 +186,10 @@ uint16_t Flight::proven_path(Random& random) {
 // Small messages that leave together share a path, as the segments of a large one do: so do their
 // acknowledgements.
 uint16_t Flight::choose_path(Nanos now, Random& random) {
+  if (!heard_ && paths_[next_control_].place < usable_) {
+    burst_left_ = places(next_control_) ? 0 : burst_bytes();
+    return burst_path_ = next_control_;
+  }
   const bool goes_on = burst_left_ > burst_bytes() / 2 && now < burst_until_;
   if (goes_on && paths_[burst_path_].place < usable_) return burst_path_;
   burst_path_ = proven_path(random);
@@ -249,7 +254,7 @@ bool Flight::permit_datagrams(Nanos now, Permit& permit) {
   return true;
 }
 
-uint16_t Flight::control_path() {
+uint16_t Flight::next_control_path() {
   for (uint16_t tried = 0; tried < datagram_paths_; ++tried) {
     next_control_ = static_cast<uint16_t>((next_control_ + 1u) % datagram_paths_);
     if (paths_[next_control_].active()) break;

@@ -80,8 +80,11 @@ class Flight final : private SentRunListener {
   }
   // What leaves next may take another path.
   void end_burst() { burst_left_ = 0; }
-  // The path that the next control packet takes: active ones in turn.
-  uint16_t control_path();
+  // The path that the next control packet takes: active ones in turn. Before the peer was heard,
+  // the one of the latest answer to its handshake: over another, packets would come before that
+  // answer, and mean nothing yet.
+  uint16_t control_path() { return heard_ ? next_control_path() : next_control_; }
+  uint16_t next_control_path();
   // Whether what leaves on this path now is likely to arrive, or no path is better.
   bool trusts(uint16_t path) const;
   // The record of a packet or row that is about to leave on `path`, numbered; null: the pool is
@@ -143,7 +146,10 @@ class Flight final : private SentRunListener {
   }
   bool awaits_ack() const { return in_flight_segments_ > 0; }
   Nanos first_unanswered() const { return first_unanswered_; }  // probe; never(): all were answered
-  void peer_was_heard() { first_unanswered_ = Nanos::never(); }
+  void peer_was_heard() {
+    first_unanswered_ = Nanos::never();
+    heard_ = true;
+  }
   void note_probe(Nanos now) { first_unanswered_ = std::min(first_unanswered_, now); }
   void fill(ConnectionStatistics& statistics) const;
   void fill(std::vector<PathStatistics>& statistics) const;
@@ -249,6 +255,7 @@ class Flight final : private SentRunListener {
   uint32_t size_probes_out_ = 0;
   uint32_t unsized_ = 0;  // paths whose size is still to be found
   uint16_t next_control_ = 0;
+  bool heard_ = false;  // from the peer, since it knows of the connection
   uint16_t next_size_probe_ = 0;
   uint16_t current_path_ = 0;
   uint16_t burst_path_ = 0;
