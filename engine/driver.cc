@@ -37,7 +37,7 @@ Driver::Driver(transport::Endpoint& endpoint, datapath::Datapath& datapath)
       opener_(endpoint),
       datapath_(datapath),
       input_(std::make_unique<datapath::RxBatch>()),
-      output_(std::make_unique<transport::TxBatch>()),
+      output_(std::make_unique_for_overwrite<transport::TxBatch>()),  // most of it is never touched
       predicts_(datapath.capabilities().predicts && !endpoint.keyed()),
       stamps_(datapath.capabilities().timestamps) {}
 
