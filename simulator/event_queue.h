@@ -1,12 +1,16 @@
 // EventQueue: what will happen, ordered by time and, at equal times, by when it was scheduled.
-// A 4-ary heap of small plain entries; it allocates only while it grows.
+// What happens soon stands in a wheel with a slot a nanosecond, each a list in order of scheduling:
+// nothing is compared. What happens later stands in a 4-ary heap, and goes into the wheel as soon
+// as that reaches its time. It allocates only while it grows.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "base/nanos.h"
+#include "base/pool.h"
 
 namespace heddle::simulator {
 
@@ -27,16 +31,64 @@ struct Event {
 
 class EventQueue {
  public:
-  bool empty() const { return heap_.empty(); }
-  size_t size() const { return heap_.size(); }
+  EventQueue();
+
+  bool empty() const { return size() == 0; }
+  size_t size() const { return later_.size() + soon_; }
   // The time of the next event; never() if there is none.
-  Nanos next_at() const { return heap_.empty() ? Nanos::never() : heap_.front().at; }
+  Nanos next_at() const {
+    const Nanos later = later_.empty() ? Nanos::never() : later_.front().at;
+    return later < soon_at_ ? later : soon_at_;
+  }
 
   void push(Nanos at, EventKind kind, uint32_t subject);
+  // Its `order` means nothing.
   Event pop();
+  // The subject of the `place`-th (0, 1) of the events to come if it is one of a link and known
+  // without a search; kNoIndex: nothing is known. For whoever fetches memory ahead.
+  uint32_t link_ahead(uint32_t place) const {
+    if (soon_ == 0) return kNoIndex;
+    uint32_t index = slots_[slot_of(soon_at_)].first;
+    if (place > 0) index = entries_[index].next;
+    if (index == kNoIndex || entries_[index].kind != EventKind::kLink) return kNoIndex;
+    return entries_[index].subject;
+  }
 
  private:
-  std::vector<Event> heap_;
+  static constexpr size_t kSlots = size_t{1} << 14;
+  static constexpr size_t kWords = kSlots / 64;
+  static constexpr size_t kSummaries = kWords / 64;
+
+  struct Entry {
+    uint32_t next = kNoIndex;
+    EventKind kind = EventKind::kAgent;
+    uint32_t subject = 0;
+  };
+  struct Slot {
+    uint32_t first = kNoIndex;
+    uint32_t last = kNoIndex;
+  };
+
+  static size_t slot_of(Nanos at) { return static_cast<uint64_t>(at.count) % kSlots; }
+  bool in_wheel(Nanos at) const { return at >= begin_ && at.count - begin_.count < kSpan; }
+  void insert(Nanos at, EventKind kind, uint32_t subject);
+  void push_later(const Event& event);
+  Event pop_later();
+  void turn_to(Nanos at);
+  void find_soonest();
+  size_t next_used(size_t from) const;
+
+  static constexpr int64_t kSpan = kSlots;
+
+  std::vector<Slot> slots_;
+  std::array<uint64_t, kWords> used_{};         // a bit a slot
+  std::array<uint64_t, kSummaries> summary_{};  // a bit a word of used_
+  std::vector<Entry> entries_;
+  uint32_t free_ = kNoIndex;
+  size_t soon_ = 0;                 // events in the wheel
+  Nanos begin_;                     // the wheel holds the span from here on
+  Nanos soon_at_ = Nanos::never();  // of its first
+  std::vector<Event> later_;
   uint64_t pushed_ = 0;
 };
 

@@ -56,5 +56,34 @@ TEST(EventQueue, AgreesWithAStableSortUnderRandomUse) {
   }
 }
 
+// As a simulation uses it: never the past, mostly soon, sometimes far beyond what the wheel holds.
+TEST(EventQueue, AgreesWithAStableSortWhateverTheDistances) {
+  Random random(6);
+  EventQueue queue;
+  std::vector<Event> model;
+  uint64_t pushed = 0;
+  Nanos now = seconds(1);
+  const auto later = [](const Event& a, const Event& b) {
+    return a.at != b.at ? a.at > b.at : a.order > b.order;
+  };
+  for (int step = 0; step < 100'000; ++step) {
+    if (model.empty() || random.below(20) < (step / 10'000 % 2 == 0 ? 11u : 9u)) {
+      const uint64_t reach = uint64_t{1} << random.below(22);
+      const Nanos at = now + nanos(static_cast<int64_t>(random.below(reach)));
+      queue.push(at, EventKind::kPacket, static_cast<uint32_t>(step));
+      model.push_back({at, pushed++, EventKind::kPacket, static_cast<uint32_t>(step)});
+      std::push_heap(model.begin(), model.end(), later);
+    } else {
+      std::pop_heap(model.begin(), model.end(), later);
+      ASSERT_EQ(queue.next_at(), model.back().at);
+      const Event event = queue.pop();
+      ASSERT_EQ(event.subject, model.back().subject);
+      now = event.at;
+      model.pop_back();
+    }
+    ASSERT_EQ(queue.size(), model.size());
+  }
+}
+
 }  // namespace
 }  // namespace heddle::simulator
