@@ -1,4 +1,4 @@
-// A link's queue as one list in order of arrival, with a cursor at the packet that is being sent.
+// A link's queue as one row in order of arrival, with a cursor at the packet that is being sent.
 #include "simulator/link.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ using transport::Ecn;
 
 Link::Verdict Link::offer(Nanos now, PacketId id, PacketStore& packets, bool unbounded) {
   if (down_) return Verdict::kDown;
-  advance(now, packets);
+  advance(now);
   Packet& packet = packets[id];
   const uint32_t bytes = packet.wire_bytes();
   if (!unbounded && queued_bytes_ + bytes > shape_.queue.count) {
@@ -25,17 +25,8 @@ Link::Verdict Link::offer(Nanos now, PacketId id, PacketStore& packets, bool unb
     }
   }
   free_at_ = std::max(now, free_at_) + serialisation(bytes);
-  packet.departs_at = free_at_;
-  packet.arrives_at = free_at_ + shape_.delay;
-  packet.next = kNoIndex;
-  if (head_ == kNoIndex) {
-    head_ = id;
-    next_at_ = packet.arrives_at;
-  } else {
-    packets[tail_].next = id;
-  }
-  tail_ = id;
-  if (leaving_ == kNoIndex) leaving_ = id;
+  if (passing_.empty()) next_at_ = free_at_ + shape_.delay;
+  passing_.push_back({free_at_, id, bytes});
   queued_bytes_ += bytes;
   ++counters_.packets;
   counters_.bytes += bytes;
@@ -43,63 +34,52 @@ Link::Verdict Link::offer(Nanos now, PacketId id, PacketStore& packets, bool unb
   return Verdict::kTaken;
 }
 
-PacketId Link::pop(Nanos now, PacketStore& packets) {
-  CHECK(head_ != kNoIndex && next_at_ == now);
-  advance(now, packets);
-  const PacketId id = head_;
-  CHECK(id != leaving_);
-  head_ = packets[id].next;
-  if (head_ == kNoIndex) tail_ = kNoIndex;
-  next_at_ = head_ == kNoIndex ? Nanos::never() : packets[head_].arrives_at;
-  packets[id].next = kNoIndex;
+PacketId Link::pop(Nanos now) {
+  CHECK(!passing_.empty() && next_at_ == now);
+  advance(now);
+  CHECK(left_ > 0);
+  const PacketId id = passing_.pop_front().packet;
+  --left_;
+  next_at_ = passing_.empty() ? Nanos::never() : passing_.front().departs_at + shape_.delay;
   return id;
 }
 
-uint64_t Link::queued_bytes(Nanos now, const PacketStore& packets) {
-  advance(now, packets);
-  return queued_bytes_;
-}
-
-Nanos Link::drained_to(Nanos now, uint64_t bytes, const PacketStore& packets) {
-  advance(now, packets);
-  uint64_t left = queued_bytes_;
+Nanos Link::drained_to(Nanos now, uint64_t bytes) {
+  advance(now);
+  uint64_t queued = queued_bytes_;
   Nanos at = now;
-  for (PacketId id = leaving_; id != kNoIndex && left > bytes; id = packets[id].next) {
-    left -= packets[id].wire_bytes();
-    at = packets[id].departs_at;
+  for (size_t i = left_; i < passing_.size() && queued > bytes; ++i) {
+    queued -= passing_[i].bytes;
+    at = passing_[i].departs_at;
   }
   return at;
 }
 
-void Link::set_rate(Nanos now, BitsPerSec rate, PacketStore& packets) {
-  advance(now, packets);
+void Link::set_rate(Nanos now, BitsPerSec rate) {
+  advance(now);
   shape_.rate = rate;
   memo_bytes_ = 0;
-  if (leaving_ == kNoIndex) return;
-  Nanos at = packets[leaving_].departs_at;
-  for (PacketId id = packets[leaving_].next; id != kNoIndex; id = packets[id].next) {
-    at += serialisation(packets[id].wire_bytes());
-    packets[id].departs_at = at;
-    packets[id].arrives_at = at + shape_.delay;
+  if (left_ == passing_.size()) return;
+  free_at_ = passing_[left_].departs_at;
+  for (size_t i = left_ + 1; i < passing_.size(); ++i) {
+    free_at_ += serialisation(passing_[i].bytes);
+    passing_[i].departs_at = free_at_;
   }
-  free_at_ = at;
-  next_at_ = packets[head_].arrives_at;
+  next_at_ = passing_.front().departs_at + shape_.delay;
 }
 
-PacketId Link::set_down(Nanos now) {
-  const PacketId first = head_;
-  head_ = tail_ = leaving_ = kNoIndex;
+void Link::set_down(Nanos now, std::vector<PacketId>& cut_off) {
+  while (!passing_.empty()) cut_off.push_back(passing_.pop_front().packet);
+  left_ = 0;
   queued_bytes_ = 0;
   next_at_ = Nanos::never();
   free_at_ = now;
   down_ = true;
-  return first;
 }
 
-void Link::advance(Nanos now, const PacketStore& packets) {
-  while (leaving_ != kNoIndex && packets[leaving_].departs_at <= now) {
-    queued_bytes_ -= packets[leaving_].wire_bytes();
-    leaving_ = packets[leaving_].next;
+void Link::advance(Nanos now) {
+  while (left_ < passing_.size() && passing_[left_].departs_at <= now) {
+    queued_bytes_ -= passing_[left_++].bytes;
   }
 }
 

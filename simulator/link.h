@@ -4,9 +4,12 @@
 // faults are the network's matter.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "base/nanos.h"
+#include "base/ring.h"
 #include "base/units.h"
 #include "simulator/packet.h"
 #include "topology/topology.h"
@@ -21,7 +24,7 @@ struct LinkCounters {
   uint64_t queued_bytes_max = 0;
 };
 
-class Link {
+class alignas(64) Link {
  public:
   enum class Verdict : uint8_t { kTaken, kDown, kFull };
 
@@ -35,38 +38,50 @@ class Link {
   // Only kTaken takes it. `unbounded`: the queue is the sender's own and pushes back instead.
   Verdict offer(Nanos now, PacketId id, PacketStore& packets, bool unbounded);
 
-  // When the next packet arrives; never() if none is under way.
+  // The next packet to arrive; kNoIndex if none is under way.
+  PacketId next_packet() const { return passing_.empty() ? kNoIndex : passing_.front().packet; }
+  // When it arrives; never() if none does.
   Nanos next_at() const { return next_at_; }
   // Takes the packet whose arrival is due now.
-  PacketId pop(Nanos now, PacketStore& packets);
+  PacketId pop(Nanos now);
 
   // Bytes that have not left completely, framing included.
-  uint64_t queued_bytes(Nanos now, const PacketStore& packets);
+  uint64_t queued_bytes(Nanos now) {
+    advance(now);
+    return queued_bytes_;
+  }
   // When no more than `bytes` of what now waits will be left.
-  Nanos drained_to(Nanos now, uint64_t bytes, const PacketStore& packets);
+  Nanos drained_to(Nanos now, uint64_t bytes);
 
   // The packet that is being sent keeps its time.
-  void set_rate(Nanos now, BitsPerSec rate, PacketStore& packets);
-  // Down: the packets under way and in the queue are the caller's to give back, linked by `next`
-  // from the returned one on.
-  PacketId set_down(Nanos now);
+  void set_rate(Nanos now, BitsPerSec rate);
+  // Down: the packets under way and in the queue are appended to `cut_off`; they are the caller's
+  // to give back.
+  void set_down(Nanos now, std::vector<PacketId>& cut_off);
   void set_up() { down_ = false; }
 
  private:
-  void advance(Nanos now, const PacketStore& packets);
+  // A packet on its way: it need not be looked at until it arrives.
+  struct Passing {
+    Nanos departs_at;  // its last bit
+    PacketId packet = kNoIndex;
+    uint32_t bytes = 0;
+  };
+
+  void advance(Nanos now);
   Nanos serialisation(uint32_t wire_bytes);
 
+  // What every packet needs stands first.
+  Nanos next_at_ = Nanos::never();
+  Nanos free_at_;              // when the last packet has left
+  Ring<Passing> passing_;      // in order of arrival
+  size_t left_ = 0;            // of them have left completely
+  uint64_t queued_bytes_ = 0;  // of the others
+  uint32_t memo_bytes_ = 0;    // the latest serialisation time, since most packets have one size
+  bool down_ = false;
+  Nanos memo_time_;
   topology::LinkShape shape_;
   LinkCounters counters_;
-  PacketId head_ = kNoIndex;  // the next to arrive
-  PacketId tail_ = kNoIndex;
-  PacketId leaving_ = kNoIndex;  // the first that has not left completely
-  uint64_t queued_bytes_ = 0;    // from `leaving_` on
-  Nanos free_at_;                // when the last packet has left
-  Nanos next_at_ = Nanos::never();
-  uint32_t memo_bytes_ = 0;  // the latest serialisation time, since most packets have one size
-  Nanos memo_time_;
-  bool down_ = false;
 };
 
 }  // namespace heddle::simulator

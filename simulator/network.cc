@@ -54,8 +54,11 @@ Network::Network(const topology::Topology& topology, const NetworkOptions& optio
     const topology::Link& cable = topology_.links[id / 2];
     links_.emplace_back(cable.shape);
     faults_.push_back({id % 2 == 0 ? cable.forward : cable.backward, seeds.fork()});
+    faulty_.push_back(faults_.back().faults.any());
     link_ends_.push_back(end_of(topology_, id));
   }
+  noticed_down_.resize(links_.size());
+  for (const topology::Switch& each : topology_.switches) hash_seeds_.push_back(each.hash_seed);
   for (const uint32_t silent : options_.silent_switches) {
     may_answer_at_[silent] = Nanos::never();
   }
@@ -73,10 +76,23 @@ bool Network::step() {
   CHECK(event.at >= now_);
   now_ = event.at;
   ++events_handled_;
+  fetch_ahead();
   handling_ = true;
   handle(event);
   handling_ = false;
   return true;
+}
+
+// A large fabric does not fit into caches, and what the next events will look at is known.
+void Network::fetch_ahead() const {
+  const LinkId next = events_.link_ahead(0);
+  if (next == kNoIndex) return;
+  const PacketId packet = links_[next].next_packet();
+  if (packet != kNoIndex) __builtin_prefetch(&packets_[packet]);
+  const LinkId behind = events_.link_ahead(1);
+  if (behind == kNoIndex) return;
+  __builtin_prefetch(&links_[behind]);
+  __builtin_prefetch(reinterpret_cast<const std::byte*>(&links_[behind]) + 64);
 }
 
 void Network::run_until(Nanos until) {
@@ -157,7 +173,7 @@ void Network::detach(NicId nic, uint16_t port) {
 
 bool Network::may_send(NicId nic, Port& sender) {
   Link& link = links_[routes_.egress(nic)];
-  if (link.queued_bytes(now_, packets_) <= options_.nic_queue.count) return true;
+  if (link.queued_bytes(now_) <= options_.nic_queue.count) return true;
   NicState& state = nics_[nic];
   const auto known = std::find(state.wanting_room.begin(), state.wanting_room.end(), &sender);
   if (known == state.wanting_room.end()) state.wanting_room.push_back(&sender);
@@ -169,7 +185,7 @@ bool Network::may_send(NicId nic, Port& sender) {
 void Network::look_for_room(NicId nic) {
   NicState& state = nics_[nic];
   Link& link = links_[routes_.egress(nic)];
-  const Nanos at = link.drained_to(now_, options_.nic_queue.count / 2, packets_);
+  const Nanos at = link.drained_to(now_, options_.nic_queue.count / 2);
   if (at > now_) {
     state.room_at = at;
     events_.push(at, EventKind::kRoom, nic);
@@ -194,27 +210,31 @@ void Network::apply_one(const topology::LinkChange& change, LinkId id) {
   Link& link = links_[id];
   switch (change.kind) {
     case LinkChangeKind::kDown:
-      for (PacketId packet = link.set_down(now_); packet != kNoIndex;) {
-        const PacketId next = packets_[packet].next;
-        discard(packet, Fate::kCutOff);
-        packet = next;
-      }
+      cut_off_.clear();
+      link.set_down(now_, cut_off_);
+      for (const PacketId packet : cut_off_) discard(packet, Fate::kCutOff);
       break;
     case LinkChangeKind::kNotice:
-      faults_[id].noticed_down = link.down();
+      note_down(id, link.down());
       break;
     case LinkChangeKind::kUp:
       link.set_up();
-      faults_[id].noticed_down = false;
+      note_down(id, false);
       break;
     case LinkChangeKind::kRate:
-      link.set_rate(now_, change.rate, packets_);
+      link.set_rate(now_, change.rate);
       if (link.next_at() != Nanos::never()) events_.push(link.next_at(), EventKind::kLink, id);
       break;
     case LinkChangeKind::kFaults:
       faults_[id].faults = change.faults;
+      faulty_[id] = change.faults.any();
       break;
   }
+}
+
+void Network::note_down(LinkId id, bool down) {
+  noticed_ += static_cast<uint32_t>(down) - noticed_down_[id];
+  noticed_down_[id] = down;
 }
 
 void Network::inject(const Address& from, const Address& to, std::span<const std::byte> datagram) {

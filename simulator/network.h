@@ -110,7 +110,7 @@ class Network {
   const NetworkOptions& options() const { return options_; }
   const FateCounts& fates() const { return fates_; }
   const LinkCounters& counters(LinkId link) const { return links_[link].counters(); }
-  uint64_t queued_bytes(LinkId link) { return links_[link].queued_bytes(now_, packets_); }
+  uint64_t queued_bytes(LinkId link) { return links_[link].queued_bytes(now_); }
   // Packets that are somewhere: under way, queued or lent to ports.
   uint32_t packets_alive() const { return packets_.lent(); }
 
@@ -134,10 +134,10 @@ class Network {
   struct FaultState {
     topology::LinkFaults faults;
     Random random;
-    bool noticed_down = false;
   };
 
   void handle(const Event& event);
+  void fetch_ahead() const;
   void handle_link(LinkId link);
   void run_agent(AgentId agent);
   void look_for_room(NicId nic);
@@ -152,6 +152,7 @@ class Network {
   void discard(PacketId packet, Fate fate);
   void trace(uint64_t what);
   void apply_one(const topology::LinkChange& change, LinkId link);
+  void note_down(LinkId link, bool down);
 
   topology::Topology topology_;
   NetworkOptions options_;
@@ -161,13 +162,18 @@ class Network {
   VirtualMemory virtual_memory_;
   std::vector<Link> links_;
   std::vector<FaultState> faults_;
+  std::vector<uint8_t> faulty_;        // a link: any faults
+  std::vector<uint8_t> noticed_down_;  // a link
+  uint32_t noticed_ = 0;               // links that are noticed_down_
+  std::vector<uint64_t> hash_seeds_;   // a switch
   std::vector<NodeId> link_ends_;
   std::vector<NicState> nics_;
   std::vector<Nanos> may_answer_at_;  // a switch: when a hop limit ends there
   std::vector<AgentState> agents_;
   std::vector<AgentId> free_agents_;
   std::vector<LinkId> live_choices_;
-  std::vector<Port*> told_;  // scratch of look_for_room()
+  std::vector<PacketId> cut_off_;  // scratch of apply_one()
+  std::vector<Port*> told_;        // scratch of look_for_room()
   FateCounts fates_;
   Nanos now_;
   uint32_t generations_ = 0;

@@ -43,7 +43,7 @@ void Network::offer(LinkId id, PacketId packet_id) {
   }
   const bool from_nic = id == routes_.egress(packet.from_nic);
   PacketId copy = kNoIndex;
-  if (faults_[id].faults.any() && !link.down()) {
+  if (faulty_[id] != 0 && !link.down()) {
     const uint32_t duplicates = faults_[id].faults.duplicate_per_million;
     if (duplicates > 0 && faults_[id].random.chance_per_million(duplicates)) {
       copy = packets_.clone(packet_id);
@@ -92,22 +92,23 @@ void Network::draw_faults(LinkId id, PacketId packet_id) {
   if (hits(faults.reorder_per_million)) {
     const auto least = static_cast<uint64_t>(faults.reorder_min.count);
     const auto most = static_cast<uint64_t>(faults.reorder_max.count);
+    packet.reordered = true;
     packet.held_back = nanos(static_cast<int64_t>(state.random.between(least, most)));
   }
 }
 
 void Network::handle_link(LinkId id) {
   Link& link = links_[id];
-  const PacketId packet_id = link.pop(now_, packets_);
+  const PacketId packet_id = link.pop(now_);
   if (link.next_at() != Nanos::never()) events_.push(link.next_at(), EventKind::kLink, id);
   Packet& packet = packets_[packet_id];
   if (packet.lost) return discard(packet_id, Fate::kLost);
   trace(uint64_t{id} << 48 ^ digest(packet));
-  if (packet.held_back.count > 0) {
+  if (packet.reordered) {
+    packet.reordered = false;
     count(Fate::kReordered, digest(packet));
     packet.node = link_ends_[id];
-    const Nanos at = now_ + std::exchange(packet.held_back, Nanos{});
-    events_.push(at, EventKind::kPacket, packet_id);
+    events_.push(now_ + packet.held_back, EventKind::kPacket, packet_id);
     return;
   }
   reach(link_ends_[id], packet_id);
@@ -137,14 +138,17 @@ void Network::expire(uint32_t switch_index, PacketId id) {
 void Network::forward(uint32_t switch_index, PacketId id) {
   if (packets_[id].hop_limit > 0 && --packets_[id].hop_limit == 0) return expire(switch_index, id);
   const Packet& packet = packets_[id];
-  live_choices_.clear();
-  for (const LinkId link : routes_.next_links(switch_index, packet.to_nic)) {
-    if (!faults_[link].noticed_down) live_choices_.push_back(link);
+  std::span<const LinkId> choices = routes_.next_links(switch_index, packet.to_nic);
+  if (noticed_ > 0) {
+    live_choices_.clear();
+    for (const LinkId link : choices) {
+      if (noticed_down_[link] == 0) live_choices_.push_back(link);
+    }
+    choices = live_choices_;
   }
-  if (live_choices_.empty()) return discard(id, Fate::kNoRoute);
-  const auto choices = static_cast<uint32_t>(live_choices_.size());
-  const uint64_t seed = topology_.switches[switch_index].hash_seed;
-  offer(live_choices_[Routes::choose(choices, seed, packet)], id);
+  if (choices.empty()) return discard(id, Fate::kNoRoute);
+  const auto count = static_cast<uint32_t>(choices.size());
+  offer(choices[Routes::choose(count, hash_seeds_[switch_index], packet)], id);
 }
 
 void Network::deliver(NicId nic, PacketId id) {

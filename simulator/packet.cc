@@ -1,4 +1,4 @@
-// The store of packets: fixed-size records from one pool, larger bytes from blocks of four sizes.
+// The store of packets: fixed-size records from one pool, larger bytes from blocks of a few sizes.
 #include "simulator/packet.h"
 
 #include <cstring>

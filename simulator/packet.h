@@ -76,10 +76,9 @@ struct alignas(64) Packet {
   bool header_corrupt = false;
   bool payload_corrupt = false;
   uint8_t hop_limit = 0;  // switches that it may still meet, the one where it ends included; 0: any
-  Nanos departs_at;       // from the link that it is on: its last bit
-  Nanos arrives_at;       // its last bit at the link's end
-  Nanos held_back;        // after the link, so that others overtake it
-  uint32_t node = 0;      // where it is, or where it goes while it is held back
+  bool reordered = false;     // is held back after the link, so that others overtake it
+  Nanos arrives_at;           // at its port
+  uint32_t node = 0;          // where it is, or where it goes while it is held back
   uint32_t block = kNoIndex;  // header and real payload, one after the other, when not inline
 
   // Virtual payload: the region whose bytes these are, and from where on.
@@ -88,11 +87,14 @@ struct alignas(64) Packet {
   uint64_t content_at = 0;
   std::array<std::byte, kInlineBytes> header;
   RemoteWrite write;
+  Nanos held_back;  // where it is `reordered`: for so long
 
   bool is_virtual() const { return content != transport::kNoRegion; }
   uint32_t datagram_bytes() const { return header_bytes + payload_bytes; }
   uint32_t wire_bytes() const { return datagram_bytes() + kWireOverheadBytes; }
 };
+
+static_assert(offsetof(Packet, header) == 64);
 
 class PacketStore {
  public:
@@ -131,8 +133,13 @@ class PacketStore {
   std::byte* block(uint32_t name) const;
 
   Pool<Packet> packets_;
-  std::array<BlockClass, 5> classes_{
-      {{256, {}, {}}, {2'048, {}, {}}, {4'608, {}, {}}, {10'240, {}, {}}, {65'536, {}, {}}}};
+  std::array<BlockClass, 7> classes_{{{256, {}, {}},
+                                      {512, {}, {}},
+                                      {1'280, {}, {}},
+                                      {2'048, {}, {}},
+                                      {4'608, {}, {}},
+                                      {10'240, {}, {}},
+                                      {65'536, {}, {}}}};
 };
 
 }  // namespace heddle::simulator
