@@ -17,10 +17,54 @@ using topology::TriggerKind;
 
 namespace {
 
+uint32_t smallest_mtu(const topology::Topology& topology) {
+  uint32_t smallest = UINT32_MAX;
+  for (const topology::Link& link : topology.links) {
+    smallest = std::min(smallest, link.shape.mtu_bytes);
+  }
+  return smallest;
+}
+
+// A NIC takes a packet more while it holds no more than two, as byte queue limits make it do: what
+// waits longer would make all paths look slow alike.
+Bytes nic_queue(const topology::Topology& topology) {
+  uint32_t largest = 0;
+  for (const topology::Link& link : topology.links) {
+    largest = std::max(largest, link.shape.mtu_bytes);
+  }
+  return {2 * uint64_t{largest + kWireOverheadBytes}};
+}
+
 BitsPerSec rate_of_nics(const Network& network, const std::vector<NicId>& nics) {
   BitsPerSec sum;
   for (const NicId nic : nics) sum.count += network.egress_shape(nic).rate.count;
   return sum;
+}
+
+// From the first NIC to the farthest and back, packets of full size: what a site knows of its
+// fabric.
+Nanos longest_round_trip(const topology::Topology& topology) {
+  const size_t nodes = topology.nics.size() + topology.switches.size();
+  std::vector<std::vector<std::pair<NodeId, Nanos>>> hops(nodes);
+  for (const topology::Link& link : topology.links) {
+    const Bytes full = {link.shape.mtu_bytes + kWireOverheadBytes - kIpUdpBytes};
+    const Nanos takes = link.shape.delay + transmit_time(full, link.shape.rate);
+    hops[node_id(topology, link.a)].push_back({node_id(topology, link.b), takes});
+    hops[node_id(topology, link.b)].push_back({node_id(topology, link.a), takes});
+  }
+  std::vector<Nanos> reached(nodes, Nanos::never());
+  std::vector<NodeId> order = {0};
+  reached[0] = {};
+  Nanos longest;
+  for (size_t i = 0; i < order.size(); ++i) {
+    for (const auto& [to, takes] : hops[order[i]]) {
+      if (reached[to] != Nanos::never()) continue;
+      reached[to] = reached[order[i]] + takes;
+      longest = std::max(longest, reached[to]);
+      order.push_back(to);
+    }
+  }
+  return 2 * longest;
 }
 
 // Its faults and pauses happen when the workload begins, so the network does not have them.
@@ -46,8 +90,13 @@ FlowRun::FlowRun(const topology::Topology& topology, const topology::Workload& w
       options_(options),
       changes_(by_time(topology.changes)),
       host_changes_(by_time(topology.host_changes)),
-      world_({.topology = without_changes(topology), .network = {}, .changes = {}}, options.seed),
+      world_({.topology = without_changes(topology),
+              .network = {.nic_queue = nic_queue(topology)},
+              .changes = {}},
+             options.seed),
       network_(world_.network()),
+      smallest_mtu_(smallest_mtu(topology)),
+      round_trip_(longest_round_trip(topology)),
       hosts_(topology.hosts.size()),
       flows_(workload.flows.size()),
       outcomes_(workload.flows.size()),
@@ -137,6 +186,17 @@ void FlowRun::add_process(uint32_t host, const std::vector<std::vector<NicId>>& 
   options.transport.default_paths = options_.paths;
   options.transport.congestion = options_.congestion;
   options.transport.selector = options_.selector;
+  options.transport.initial_window = options_.initial_window;
+  if (options_.initial_window.count == 0) {
+    options.transport.initial_window =
+        bytes_within(2 * round_trip_, rate_of_nics(network_, nics[host]));
+  }
+  options.transport.window_limit = options_.window_limit;
+  options.transport.longest_burst = options_.longest_burst;
+  if (options_.longest_burst.count == 0) options.transport.longest_burst = {1};
+  if (options_.tells_mtu) {
+    options.transport.passed_datagram_bytes = smallest_mtu_ - kIpUdpBytes;
+  }
   if (options_.tells_receive_rate) {
     options.transport.receive_rate = rate_of_nics(network_, nics[host]);
   }

@@ -22,6 +22,11 @@ struct FlowRunOptions {
   uint16_t paths = 16;  // of a connection, 1 to 256
   // Hosts are told the rate of their own NICs, for credits; else they measure it.
   bool tells_receive_rate = true;
+  // Hosts know the smallest MTU of the fabric; else each path is probed for its own.
+  bool tells_mtu = true;
+  Bytes initial_window;  // of each connection; zero: twice what a round trip of the fabric holds
+  Bytes window_limit = mebibytes(64);
+  Bytes longest_burst;                    // on one of several paths; zero: one segment
   Bytes receive_capacity = mebibytes(4);  // of each host's socket
   Nanos turn_time = nanos(500);           // of a host's CPU, for each turn of its driver
 };
@@ -109,6 +114,8 @@ class FlowRun : private Agent {
   std::vector<topology::HostChange> host_changes_;
   World world_;
   Network& network_;
+  uint32_t smallest_mtu_;
+  Nanos round_trip_;  // the longest, of a full packet and its answer, while nothing waits
   std::vector<std::unique_ptr<FlowHost>> hosts_;  // null: has no part
   std::vector<Connection> connections_;           // by sender and receiver
   std::vector<FlowState> flows_;

@@ -167,6 +167,16 @@ TEST(FlowRunTest, AFailedLinkIsLeftOutFromTheStart) {
   EXPECT_EQ(run.network().fates()[Fate::kLinkDown], 0u) << "no switch chose it";
 }
 
+// What the accepting side posts at once must not overtake its answer to the handshake, which the
+// peer has to know first: nobody would repeat it before 100 ms.
+TEST(FlowRunTest, AReceiveThatIsPostedOnAcceptanceIsGrantedAtOnce) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    FlowRun run(fabric(), permutation(seed), {.seed = seed, .paths = 64});
+    finish(run);
+    for (size_t i = 0; i < 16; ++i) ASSERT_LE(took(run, i), 4 * kAlone) << seed;
+  }
+}
+
 TEST(FlowRunTest, TheTimeIsALimit) {
   FlowRun run(fabric(), permutation(), {});
   finish(run, micros(100));
