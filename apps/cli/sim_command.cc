@@ -41,8 +41,12 @@ struct SimOptions {
   std::string topology;
   std::string workload;
   simulator::FlowRunOptions run;
-  topology::HtsimLinkUse htsim;
-  std::string until;
+  topology::HtsimLinkUse htsim{.mtu_bytes = 4'154};  // payload of 4,086 bytes, as htsim's
+  std::string until_text;
+  Nanos until = Nanos::never();
+  std::string initial_window;
+  std::string window_limit;
+  std::string burst;
   std::string queue;
   std::string ecn_threshold;
   bool json = false;
@@ -56,11 +60,20 @@ Result<topology::Topology> load_topology(const SimOptions& options) {
   return topology::parse_htsim_topology(*text, options.topology, options.htsim);
 }
 
-Result<void> take_quantities(SimOptions& options, Nanos& until) {
-  if (!options.until.empty()) {
-    const Result<Nanos> span = parse_span(options.until);
+// A size that was given, or what it was.
+Result<void> take_size(const std::string& text, Bytes& size) {
+  if (text.empty()) return {};
+  const Result<Bytes> parsed = parse_size(text);
+  if (!parsed) return fail(parsed.error());
+  size = *parsed;
+  return {};
+}
+
+Result<void> take_quantities(SimOptions& options) {
+  if (!options.until_text.empty()) {
+    const Result<Nanos> span = parse_span(options.until_text);
     if (!span) return fail(span.error());
-    until = *span;
+    options.until = *span;
   }
   const bool of_htsim = !options.queue.empty() || !options.ecn_threshold.empty();
   if (of_htsim && !options.topology.ends_with(".topo")) {
@@ -68,15 +81,14 @@ Result<void> take_quantities(SimOptions& options, Nanos& until) {
                 "--queue and --ecn-threshold are for htsim's .topo files",
                 "say it in the topology file");
   }
-  if (!options.queue.empty()) {
-    const Result<Bytes> queue = parse_size(options.queue);
-    if (!queue) return fail(queue.error());
-    options.htsim.queue = *queue;
-  }
-  if (!options.ecn_threshold.empty()) {
-    const Result<Bytes> threshold = parse_size(options.ecn_threshold);
-    if (!threshold) return fail(threshold.error());
-    options.htsim.ecn_threshold = *threshold;
+  const std::pair<const std::string&, Bytes&> sizes[] = {
+      {options.initial_window, options.run.initial_window},
+      {options.window_limit, options.run.window_limit},
+      {options.burst, options.run.longest_burst},
+      {options.queue, options.htsim.queue},
+      {options.ecn_threshold, options.htsim.ecn_threshold}};
+  for (const auto& [text, size] : sizes) {
+    if (Result<void> taken = take_size(text, size); !taken) return taken;
   }
   return {};
 }
@@ -94,8 +106,7 @@ std::string progress_text(const FlowRun& run, double wall_s) {
 }
 
 Result<int> simulate(SimOptions options) {
-  Nanos until = Nanos::never();
-  if (Result<void> taken = take_quantities(options, until); !taken) return fail(taken.error());
+  if (Result<void> taken = take_quantities(options); !taken) return fail(taken.error());
   const Result<topology::Topology> topology = load_topology(options);
   if (!topology) return fail(topology.error());
   const Result<topology::Workload> workload =
@@ -110,7 +121,7 @@ Result<int> simulate(SimOptions options) {
   FlowRun run(*topology, *workload, options.run);
   {
     ProgressLine progress;
-    while (interrupted() == 0 && run.advance(until, kEventsAtOnce)) {
+    while (interrupted() == 0 && run.advance(options.until, kEventsAtOnce)) {
       if (progress.visible()) progress.show(progress_text(run, wall_s()));
     }
   }
@@ -168,7 +179,16 @@ void add_sim_command(CLI::App& root, Invocation& invocation) {
   sim->add_option("--seed", options->run.seed, "of all random choices")
       ->type_name("N")
       ->capture_default_str();
-  sim->add_option("--until", options->until, "stop after so much simulated time, like 5ms")
+  sim->add_option("--initial-window", options->initial_window,
+                  "of a connection's congestion control (default: twice what a round trip holds)")
+      ->type_name("SIZE");
+  sim->add_option("--window-limit", options->window_limit,
+                  "no congestion window grows above it (default: 64MiB)")
+      ->type_name("SIZE");
+  sim->add_option("--burst", options->burst,
+                  "what leaves at once on one of several paths, at most (default: a segment)")
+      ->type_name("SIZE");
+  sim->add_option("--until", options->until_text, "stop after so much simulated time, like 5ms")
       ->type_name("T");
   sim->add_option("--mtu", options->htsim.mtu_bytes, "of a .topo's links: the largest IP packet")
       ->type_name("N")
