@@ -3,7 +3,8 @@ over TCP, Gloo's library and Gloo through PyTorch; on links without a rate, on a
 
 Every rank is a process; the network is forced but on one host. TCP's congestion control is cubic, which serves these
 peers best here. Times are means over a run's calls, in place; the table has medians over rounds, heddle against itself
-(run twice a round) shows what a difference means. Bus bandwidth as nccl-tests counts it.
+(run twice a round) shows what a difference means. Bus bandwidth as nccl-tests counts it. With --algorithms the choice
+of heddle's model stands beside each algorithm pinned.
 """
 
 import contextlib
@@ -26,6 +27,8 @@ _TESTS = ("allreduce", "reducescatter", "alltoall")
 _GROUPS = ((1024, 16384, 400), (65536, 1 << 20, 60), (4 << 20, 64 << 20, 5))
 _SLOW_GROUPS = ((1024, 16384, 100), (65536, 1 << 20, 10), (4 << 20, 64 << 20, 1))
 _MTU = 9000
+_ALGORITHMS = {"allreduce": ("ring", "halving_doubling", "recursive_doubling", "tree"),
+               "reducescatter": ("ring", "pairwise"), "alltoall": ("pairwise", "bruck")}
 
 
 def add_arguments(parser):
@@ -38,6 +41,8 @@ def add_arguments(parser):
     parser.add_argument("--most", type=int, default=64 << 20, metavar="BYTES", help="the largest size [67108864]")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of heddle")
     parser.add_argument("--without", action="append", default=[], choices=["gloo", "torch", "mpi"], help="leave it out")
+    parser.add_argument("--algorithms", action="store_true",
+                        help="beside heddle's own algorithms, each pinned, and no other program")
 
 
 class _Contest:
@@ -52,6 +57,9 @@ class _Contest:
 def _programs(arguments, tools, on_one_host, fabric):
     words = list(arguments.set)
     programs = [Heddle(words), Heddle(words, name="heddle again")]
+    if arguments.algorithms:
+        return programs + [Heddle([*words, f"algorithm={arguments.test}:{name}"], name=name)
+                           for name in _ALGORITHMS[arguments.test]]
     if "mpi" not in arguments.without:
         programs.append(OpenMpi(tools, shared_memory=on_one_host))
         if fabric:
