@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import signal
+import socket
 import tempfile
 import unittest
 
@@ -23,6 +24,7 @@ class OverNetwork(unittest.TestCase):
     """Between ranks of one host, which have to be told to use the network."""
 
     WAY = "never"
+    ADDRESS = "127.0.0.1"
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="heddle-collectives-test-")
@@ -36,14 +38,14 @@ class OverNetwork(unittest.TestCase):
         with contextlib.ExitStack() as stack:
             yield [stack.enter_context(program.started("bench", *arguments, settings={
                 "HEDDLE_RANK": str(rank), "HEDDLE_SIZE": str(len(words)), "HEDDLE_STORE": store,
-                "HEDDLE_BIND": "127.0.0.1", "HEDDLE_SHARED_MEMORY": self.WAY, **settings}))
+                "HEDDLE_BIND": self.ADDRESS, "HEDDLE_SHARED_MEMORY": self.WAY, **settings}))
                 for rank, arguments in enumerate(words)]
 
     def test_every_collective_is_right(self):
         document = os.path.join(self.folder, "out.json")
         calls = ["bench", "all", "-b", "8", "-e", "200K", "-f", "20", "-n", "2", "-J", document]
         ended = program.run("run", "-n", "3", "--", program.HEDDLE, *calls,
-                            settings={"HEDDLE_BIND": "127.0.0.1", "HEDDLE_SHARED_MEMORY": self.WAY})
+                            settings={"HEDDLE_BIND": self.ADDRESS, "HEDDLE_SHARED_MEMORY": self.WAY})
         self.assertEqual(ended.returncode, 0, ended.stderr)
         self.assertIn("# Out of bounds values : 0 OK", ended.stdout)
         for kind in KINDS:
@@ -58,7 +60,7 @@ class OverNetwork(unittest.TestCase):
     def test_a_pinned_algorithm_is_the_one_that_runs(self):
         document = os.path.join(self.folder, "out.json")
         ended = program.run("run", "-n", "2", "--", program.HEDDLE, "bench", "-b", "1M", "-e", "1M", "-n", "1", "-J",
-                            document, settings={"HEDDLE_BIND": "127.0.0.1", "HEDDLE_ALGORITHM": "allreduce:tree"})
+                            document, settings={"HEDDLE_BIND": self.ADDRESS, "HEDDLE_ALGORITHM": "allreduce:tree"})
         self.assertEqual(ended.returncode, 0, ended.stderr)
         with open(document, encoding="utf-8") as file:
             self.assertEqual(json.load(file)["results"][0]["algorithm"], "tree")
@@ -93,6 +95,18 @@ class OverSharedMemory(OverNetwork):
 
 class ThroughSlots(OverNetwork):
     WAY = "slots"
+
+
+class OverIpv6(OverNetwork):
+    ADDRESS = "::1"
+
+    def setUp(self):
+        try:
+            with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as probe:
+                probe.bind((self.ADDRESS, 0))
+        except OSError:
+            self.skipTest("this host has no IPv6")
+        super().setUp()
 
 
 if __name__ == "__main__":
