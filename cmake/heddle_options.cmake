@@ -12,6 +12,9 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Release or Debug" FORCE)
 endif()
 set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g")
+if(HEDDLE_SANITIZERS)
+  set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1")  # names and lines are all that a report shows
+endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")
 
 add_compile_options(-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wextra-semi -Wvla -Wundef
