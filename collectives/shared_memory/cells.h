@@ -36,7 +36,7 @@ struct alignas(64) Side {
   std::atomic<uint64_t> events{0};  // times that there was something for the other
   std::atomic<uint32_t> closed{0};  // its calls have ended: what it offered holds no longer
   std::atomic<uint32_t> pulls{0};   // it can read the other's memory
-  alignas(64) std::atomic<uint32_t> blocked{0};   // it waits for a free cell
+  alignas(64) std::atomic<uint32_t> blocked{0};   // not 0: it waits for a free cell
   alignas(64) std::atomic<uint32_t> sleeping{0};  // ring its bell; whoever does clears this
 };
 

@@ -84,13 +84,12 @@ Link::Sight SharedLink::send(Message& message, uint64_t& budget) {
   while (!message.posted) {
     if (budget == 0) return {.moved = moved};
     Cell* cell = writer.room();
-    if (cell == nullptr && !std::exchange(blocked_, true)) {
-      mine_.blocked.store(1, std::memory_order_relaxed);
+    if (cell == nullptr && note_blocked(message.channel, true)) {
       std::atomic_thread_fence(std::memory_order_seq_cst);
       cell = writer.room();
     }
     if (cell == nullptr) return nothing(moved);
-    if (std::exchange(blocked_, false)) mine_.blocked.store(0, std::memory_order_relaxed);
+    note_blocked(message.channel, false);
     fill(*cell, message, budget);
     message.last_cell = writer.publish();
     tell_other();
@@ -98,6 +97,16 @@ Link::Sight SharedLink::send(Message& message, uint64_t& budget) {
   }
   if (!message.pulled || writer.was_read(message.last_cell)) return done(message);
   return nothing(moved);
+}
+
+// False: it was known.
+bool SharedLink::note_blocked(engine::Channel channel, bool blocked) {
+  const uint32_t before = blocked_;
+  const uint32_t bit = 1U << channel;
+  blocked_ = blocked ? before | bit : before & ~bit;
+  if (blocked_ == before) return false;
+  mine_.blocked.store(blocked_, std::memory_order_relaxed);
+  return true;
 }
 
 void SharedLink::fill(Cell& cell, Message& message, uint64_t& budget) {

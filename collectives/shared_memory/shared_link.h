@@ -56,6 +56,7 @@ class SharedLink final : public Link {
 
  private:
   Sight send(Message& message, uint64_t& budget);
+  bool note_blocked(engine::Channel channel, bool blocked);
   void fill(Cell& cell, Message& message, uint64_t& budget);
   Sight receive(Message& message, uint64_t& budget);
   bool begin(Message& message);
@@ -79,7 +80,7 @@ class SharedLink final : public Link {
   std::array<CellWriter, kSharedChannels> writers_;
   std::array<CellReader, kSharedChannels> readers_;
   std::array<std::array<uint32_t, 2>, kSharedChannels> sequences_{};
-  bool blocked_ = false;
+  uint32_t blocked_ = 0;  // channels that wait for a free cell, a bit each
   bool left_ = false;
 };
 

@@ -159,6 +159,8 @@ class LinkPair {
     pair.segment = Segment::within(shared());
     pair.side = static_cast<uint32_t>(side);
     pair.process = getpid();
+    pair.bell = Descriptor(dup(waits(1 - side).bell()));
+    EXPECT_TRUE(pair.bell.valid());
     links_.push_back(std::make_unique<SharedLink>(
         std::move(pair), SharedSurroundings{endpoint(side), waits(side), small(side), connection}));
   }

@@ -3,8 +3,12 @@
 // repeated here.
 #pragma once
 
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <array>
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -12,6 +16,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/descriptor.h"
 #include "datapath/datapath.h"
 #include "datapath/regions.h"
 
@@ -33,9 +38,10 @@ class PipeDatapath final : public datapath::Datapath {
   // What both ends share.
   struct Wire {
     std::mutex mutex;
-    std::condition_variable arrived;
     std::deque<Datagram> queue[2];  // towards end 0 and 1
-    bool woken[2] = {};
+    // Of end 0 and 1: rung when something was sent to it, there is room again, or it is woken.
+    std::array<Descriptor, 2> bell = {Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+                                      Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))};
     bool cut = false;
     size_t limit = 256;  // datagrams a queue holds; more are refused
   };
@@ -87,7 +93,7 @@ class PipeDatapath final : public datapath::Datapath {
       statistics_.datagrams_sent += bursts[i].segments;
       if (!wire_->cut) cut_into(queue, bursts[i]);
     }
-    wire_->arrived.notify_all();
+    ring(1 - end_);
     return bursts.size();
   }
 
@@ -110,7 +116,7 @@ class PipeDatapath final : public datapath::Datapath {
       run.frame = datagram.bytes.data();
     }
     statistics_.datagrams_received += batch.count;
-    if (batch.count > 0) wire_->arrived.notify_all();  // there is room again
+    if (batch.count > 0) ring(1 - end_);
     return batch.count;
   }
 
@@ -124,18 +130,19 @@ class PipeDatapath final : public datapath::Datapath {
   }
 
   void wait(Nanos until) override {
-    std::unique_lock lock(wire_->mutex);
-    const auto ready = [this] { return wire_->woken[end_] || !wire_->queue[end_].empty(); };
-    const Nanos longest = std::min(until, now() + seconds(1));
-    wire_->arrived.wait_for(lock, std::chrono::nanoseconds((longest - now()).count), ready);
-    wire_->woken[end_] = false;
+    const Nanos longest = std::min(until, now() + seconds(1)) - now();
+    if (longest.count > 0 && !something_came()) {
+      pollfd bell = {.fd = wake_descriptor(), .events = POLLIN};
+      const timespec time = {longest.count / 1'000'000'000, longest.count % 1'000'000'000};
+      ppoll(&bell, 1, &time, nullptr);
+    }
+    uint64_t rung = 0;
+    const ssize_t taken = read(wake_descriptor(), &rung, sizeof rung);
+    static_cast<void>(taken);
   }
 
-  void wake() override {
-    const std::lock_guard lock(wire_->mutex);
-    wire_->woken[end_] = true;
-    wire_->arrived.notify_all();
-  }
+  void wake() override { ring(end_); }
+  int wake_descriptor() const override { return wire_->bell[static_cast<size_t>(end_)].number(); }
 
   Result<transport::RegionId> register_memory(void* start, size_t bytes) override {
     return regions_.add_host(start, bytes);
@@ -145,6 +152,15 @@ class PipeDatapath final : public datapath::Datapath {
   const datapath::DatapathStatistics& statistics() const override { return statistics_; }
 
  private:
+  void ring(int end) {
+    const uint64_t one = 1;
+    const ssize_t written = write(wire_->bell[static_cast<size_t>(end)].number(), &one, sizeof one);
+    static_cast<void>(written);
+  }
+  bool something_came() {
+    const std::lock_guard lock(wire_->mutex);
+    return !wire_->queue[end_].empty();
+  }
   void cut_into(std::deque<Datagram>& queue, const transport::TxBurst& burst) {
     uint64_t offset = burst.offset;
     for (uint32_t i = 0; i < burst.segments; ++i) {
