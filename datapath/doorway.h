@@ -48,6 +48,8 @@ class Doorway {
 
 // Knocks at another process's door. Errors: kUnavailable (there is none, or it is another user's).
 Result<Descriptor> knock(const DoorName& name);
+// Whether take_over() would not have to wait: something came, or the other is gone.
+bool has_handed_over(const Descriptor& socket);
 // Both without waiting. Errors: kUnavailable, with the system's reason.
 Result<void> hand_over(const Descriptor& socket, const Parcel& parcel,
                        const std::vector<int>& descriptors);

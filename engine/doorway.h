@@ -9,6 +9,7 @@ using datapath::Delivery;
 using datapath::DoorName;
 using datapath::Doorway;
 using datapath::hand_over;
+using datapath::has_handed_over;
 using datapath::knock;
 using datapath::Parcel;
 using datapath::take_over;

@@ -154,7 +154,7 @@ void Endpoint::Body::lead(Wheel::Lock& lock, const std::function<bool()>& done, 
   bool last_look = false;
   while (!done()) {
     const bool came = companion_came();
-    const bool turns = !came && (last_look || turn_is_due(now));
+    const bool turns = (last_look && !came) || turn_is_due(now);
     if (turns) turn();
     now = turns ? driver_.last_turn_at() : stamp();
     const bool works = came || wanted_ <= now;
@@ -185,8 +185,8 @@ void Endpoint::Body::spin(Wheel::Lock& lock, Nanos idle) {
   wheel_.give_way(lock);
   if (core_is_wanted_ || idle >= kYieldAfter) {
     yield_core();
-  } else {
-    spin_pause();
+  } else if (companion_ != nullptr) {
+    spin_pause();  // these looks are no system calls
   }
 }
 
@@ -258,7 +258,7 @@ HelperClient::Look Endpoint::Body::helper_look() {
   Nanos now = stamp();
   Nanos wanted = now;
   const bool may_drive = takeover_.helper_may_drive(now);
-  if (may_drive && companion_ != nullptr) datapath_->take_wake();
+  if (may_drive) datapath_->take_wake();
   for (int i = 0; may_drive && i < kHelperTurns && wanted <= now; ++i) {
     wanted = turn();
     now = stamp();

@@ -35,6 +35,7 @@ Mesh::Mesh(Links& links, const Members& members, SlotPool& small, Departures& de
 
 Mesh::~Mesh() {
   links_.remove(members_.communicator);
+  links_.neighbourhood().forget(parcel().group);
   abort();
 }
 
@@ -153,7 +154,11 @@ void Mesh::spread_late(const Late& late) {
 }
 
 void Mesh::say_answer(uint32_t rank, const MemoryAnswer& answer) {
-  say(rank, [&answer](std::byte* bytes) { return write_answer(answer, bytes); });
+  if (say(rank, [&answer](std::byte* bytes) { return write_answer(answer, bytes); })) return;
+  // The other waits for this word, and so would whoever calls.
+  note(
+      {ErrorCode::kExhausted, rank,
+       "what " + rank_text(rank) + " and this rank share cannot be agreed on: there is no memory"});
 }
 
 bool Mesh::all_told() {

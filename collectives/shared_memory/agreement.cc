@@ -92,12 +92,25 @@ MemoryAnswer Neighbourhood::hand(const MemoryOffer& offer, const engine::Parcel&
 void Neighbourhood::let_in_all() {
   while (door_.is_open()) {
     Descriptor socket = door_.let_in();
-    if (!socket.valid()) return;
+    if (!socket.valid()) break;
+    at_door_.push_back(std::move(socket));
+  }
+  std::vector<Descriptor> waiting;
+  for (Descriptor& socket : at_door_) {
+    if (!engine::has_handed_over(socket)) {
+      waiting.push_back(std::move(socket));
+      continue;
+    }
     Result<engine::Delivery> delivery = engine::take_over(socket);
     if (!delivery || delivery->descriptors.size() != 2) continue;
     const std::pair key(delivery->parcel.group, delivery->parcel.member);
     guests_[key] = {std::move(*delivery), std::move(socket)};
   }
+  at_door_ = std::move(waiting);
+}
+
+void Neighbourhood::forget(uint64_t group) {
+  std::erase_if(guests_, [group](const auto& guest) { return guest.first.first == group; });
 }
 
 MemoryAnswer Neighbourhood::take(uint32_t rank, const engine::Parcel& from, bool pulls,

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "collectives/shared_memory/shared_link.h"
 #include "collectives/shared_memory/whereabouts.h"
@@ -47,6 +48,8 @@ class Neighbourhood {
   // What the higher rank says. Errors: why it cannot offer anything.
   Result<MemoryOffer> offer();
   Waits& waits() { return waits_; }
+  // What was handed over for a communicator that is no more.
+  void forget(uint64_t group);
 
   // The lower rank's part; it keeps `socket` for the bell.
   struct HandedOver {
@@ -73,6 +76,7 @@ class Neighbourhood {
   Waits waits_;
   std::optional<Whereabouts> here_;
   engine::Doorway door_;
+  std::vector<Descriptor> at_door_;  // let in, and have handed over nothing yet
   std::map<std::pair<uint64_t, uint64_t>, Guest> guests_;  // by communicator and rank
   uint64_t proof_ = 0;
   bool told_ = false;

@@ -14,13 +14,12 @@ Waits::~Waits() {
 }
 
 void Waits::add(Side& mine, const Side& theirs) {
-  bool first = false;
   {
     const std::lock_guard lock(mutex_);
-    first = watches_.empty();
     watches_.push_back({&mine, &theirs, 0});
   }
-  if (first) endpoint_.set_companion(this);
+  // Not the first time only: this calls a driver back that fell asleep without this link.
+  endpoint_.set_companion(this);
 }
 
 void Waits::remove(const Side& mine) {

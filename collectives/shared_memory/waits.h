@@ -1,6 +1,6 @@
 // Waits: sees at one glance whether any rank of this host has brought something, and has itself
 // woken by them when the endpoint's driver sleeps. One an endpoint. The driver may be another
-// thread than the one that adds links.
+// thread than the one that adds and removes links.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // Doorway: see doorway.h.
 #include "datapath/doorway.h"
 
+#include <poll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -113,6 +114,11 @@ Result<void> hand_over(const Descriptor& socket, const Parcel& parcel,
     return system_failure("sendmsg");
   }
   return {};
+}
+
+bool has_handed_over(const Descriptor& socket) {
+  pollfd watched{.fd = socket.number(), .events = POLLIN};
+  return poll(&watched, 1, 0) != 0;
 }
 
 Result<Delivery> take_over(const Descriptor& socket) {
