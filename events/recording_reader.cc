@@ -267,8 +267,8 @@ bool RecordingReader::advance(Writer& writer) {
 // Of one that its writer has overwritten meanwhile nothing is left.
 void RecordingReader::load_block(Writer& writer) {
   const Block& block = writer.blocks[writer.block];
-  writer.bytes.resize(std::max<size_t>(writer.bytes.size(), block_bytes_));
   const size_t wanted = sizeof(BlockHeader) + block.used;
+  writer.bytes.resize(std::max(writer.bytes.size(), wanted));
   const size_t got = source_->read(block.at, writer.bytes.data(), wanted);
   BlockHeader header{};
   std::memcpy(static_cast<void*>(&header), writer.bytes.data(), std::min(got, sizeof header));

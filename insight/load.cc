@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <queue>
 #include <tuple>
 #include <utility>
@@ -39,7 +40,7 @@ class LoadBuilder::Body {
   explicit Body(const LoadOptions& options) : options_(options) {}
 
   uint32_t add_process(const Identity& identity) {
-    processes_.push_back({party_of(identity), {}, {}, {}, 0});
+    processes_.emplace_back().party = party_of(identity);
     return static_cast<uint32_t>(processes_.size() - 1);
   }
 
@@ -76,9 +77,8 @@ class LoadBuilder::Body {
     const Activity::Key key = {process, event.communicator, event.call};
     const std::string operation(name_of(event.operation));
     activities_[made.party.host].begin(key, at, operation);
-    if (made.calls.size() == kMostSpans || !wanted(at)) return;
-    made.open[key] = made.calls.size();
-    made.calls.push_back({at, at, operation});
+    if (at > options_.to_ns || made.open.size() == kMostSpans) return;
+    made.open[key] = {at, at, operation};
   }
 
   void on(uint32_t process, const events::CallEnded& event, uint32_t /*writer*/, int64_t at) {
@@ -87,7 +87,9 @@ class LoadBuilder::Body {
     activities_[made.party.host].end(key, at);
     const auto open = made.open.find(key);
     if (open == made.open.end()) return;
-    made.calls[open->second].end_ns = at;
+    open->second.end_ns = at;
+    if (at >= options_.from_ns && made.calls.size() < kMostSpans)
+      made.calls.push_back(open->second);
     made.open.erase(open);
   }
 
@@ -95,8 +97,8 @@ class LoadBuilder::Body {
     Process& marked = processes_[process];
     const std::string phase = std::string(event.name.view()) + " " + std::to_string(event.step);
     activities_[marked.party.host].mark(at, phase);
-    if (!marked.phases.empty()) marked.phases.back().end_ns = at;
-    if (marked.phases.size() < kMostSpans && wanted(at)) marked.phases.push_back({at, at, phase});
+    end_phase(marked, at);
+    if (at <= options_.to_ns) marked.phase = LoadSpan{at, at, phase};
   }
 
   template <typename Event>
@@ -137,11 +139,18 @@ class LoadBuilder::Body {
     Party party;
     std::vector<LoadSpan> calls;
     std::vector<LoadSpan> phases;
-    std::map<Activity::Key, size_t> open;  // those of calls that have not ended
+    std::map<Activity::Key, LoadSpan> open;  // calls that have not ended
+    std::optional<LoadSpan> phase;           // that has not
     uint64_t calls_made = 0;
   };
 
-  bool wanted(int64_t at) const { return at >= options_.from_ns && at <= options_.to_ns; }
+  void end_phase(Process& process, int64_t at) const {
+    if (!process.phase) return;
+    process.phase->end_ns = std::max(process.phase->begin_ns, at);
+    const bool wanted = at >= options_.from_ns && process.phases.size() < kMostSpans;
+    if (wanted) process.phases.push_back(*process.phase);
+    process.phase.reset();
+  }
 
   uint32_t nic_of(const std::string& host, const std::string& name, BitsPerSec rate) {
     const auto [at, fresh] =
@@ -217,14 +226,18 @@ class LoadBuilder::Body {
   void tell_spans() {
     const auto most =
         std::max_element(processes_.begin(), processes_.end(), [](const auto& a, const auto& b) {
-          return std::tuple(a.calls_made, a.phases.size(), -a.party.rank) <
-                 std::tuple(b.calls_made, b.phases.size(), -b.party.rank);
+          return std::tuple(a.calls_made, a.phases.size() + a.phase.has_value(), -a.party.rank) <
+                 std::tuple(b.calls_made, b.phases.size() + b.phase.has_value(), -b.party.rank);
         });
     if (most == processes_.end()) return;
-    for (const auto& [key, number] : most->open) most->calls[number].end_ns = load_.end_ns;
-    if (!most->phases.empty()) {
-      most->phases.back().end_ns = std::max(most->phases.back().begin_ns, load_.end_ns);
+    for (auto& [key, call] : most->open) {
+      call.end_ns = std::max(call.begin_ns, load_.end_ns);
+      if (most->calls.size() < kMostSpans) most->calls.push_back(call);
     }
+    std::sort(most->calls.begin(), most->calls.end(), [](const LoadSpan& a, const LoadSpan& b) {
+      return std::tie(a.begin_ns, a.end_ns) < std::tie(b.begin_ns, b.end_ns);
+    });
+    end_phase(*most, load_.end_ns);
     load_.told_by = most->party.rank >= 0 ? "rank " + most->party.name : most->party.name;
     load_.calls = std::move(most->calls);
     load_.phases = std::move(most->phases);

@@ -129,6 +129,37 @@ TEST_F(LoadTest, WhatIsToldLateIsCountedStill) {
   EXPECT_EQ(sum_of(columns), load.nics[0].bytes[0]);
 }
 
+class SpansOfLoad : public LoadTest {
+ protected:
+  SpansOfLoad() : LoadTest({.from_ns = 100 * kBin, .to_ns = 200 * kBin}) {}
+};
+
+TEST_F(SpansOfLoad, WhatReachesIntoItIsInIt) {
+  const auto mark = [this](int64_t number, uint32_t step) {
+    builder_.add(0, events::Mark{{}, events::Text("step"), step}, 0, number * kBin);
+  };
+  const auto call = [this](uint32_t number, int64_t from, int64_t to) {
+    builder_.add(0, events::CallMade{.communicator = 1, .call = number}, 0, from * kBin);
+    builder_.add(0, events::CallEnded{{}, 1, number, true}, 0, to * kBin);
+  };
+  mark(10, 1);
+  call(1, 20, 30);
+  mark(50, 2);
+  steady(0, 60, 150, 1000);
+  call(2, 90, 110);
+  call(3, 190, 210);
+  mark(205, 3);
+  call(4, 220, 230);
+  const Load load = builder_.finish();
+  EXPECT_EQ(sum_of(load.nics[0].columns[0]), 50'000u);
+  ASSERT_EQ(load.phases.size(), 1u);
+  EXPECT_EQ(load.phases[0].begin_ns, 50 * kBin);
+  EXPECT_EQ(load.phases[0].end_ns, 205 * kBin);
+  ASSERT_EQ(load.calls.size(), 2u);
+  EXPECT_EQ(load.calls[0].begin_ns, 90 * kBin);
+  EXPECT_EQ(load.calls[1].end_ns, 210 * kBin);
+}
+
 class BoundedLoad : public LoadTest {
  protected:
   BoundedLoad() : LoadTest({.most_columns = 1000}) {}

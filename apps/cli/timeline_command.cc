@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -41,7 +42,7 @@ struct TimelineOptions {
   std::string path;
   std::string format = "perfetto";
   std::string output;
-  double from_s = 0;
+  double from_s = -std::numeric_limits<double>::infinity();
   double to_s = std::numeric_limits<double>::infinity();
 };
 
@@ -179,8 +180,9 @@ int show_load(const TimelineOptions& options, const std::vector<std::string>& fi
                  "choose other times, or record again with this heddle"});
     return kCouldNotRun;
   }
-  const std::string title =
-      "Load over time: " + std::filesystem::path(options.path).filename().string();
+  std::filesystem::path path(options.path);
+  if (!path.has_filename()) path = path.parent_path();
+  const std::string title = "Load over time: " + path.filename().string();
   if (auto written = write_output(options.output, load_page(load, title)); !written) {
     print_error(written.error());
     return kCouldNotRun;
@@ -189,6 +191,11 @@ int show_load(const TimelineOptions& options, const std::vector<std::string>& fi
 }
 
 int run(const TimelineOptions& options) {
+  if (std::isnan(options.from_s) || std::isnan(options.to_s)) {
+    print_error({ErrorCode::kInvalid, "cannot choose these times", "--from or --to is no number",
+                 "give seconds since the recording began"});
+    return kCouldNotRun;
+  }
   const auto files = recording_files(options.path);
   if (!files) {
     print_error(files.error());

@@ -64,7 +64,6 @@ class Gather(unittest.TestCase):
                                delta=10**7 + other["error_ns"])
         # All ran on one wall clock, and one was made 3 s wrong afterwards: so the truth is known.
         self.assertLessEqual(abs(other["wall_clock_ahead_ns"] - 3_000_000_000), other["error_ns"])
-        self.assertLess(other["error_ns"], 5_000_000)
         self.assertGreater(other["messages"], 20)
         self.assertEqual(sorted(document["clock_of_file"].values()), [0, 0, 1])
 

@@ -236,6 +236,10 @@ std::string view_title(const MatrixView& view) {
     case MatrixCount::kSent:
       return count ? "Segments sent" : "Bytes sent, repeats included";
     case MatrixCount::kWire:
+      if (view.parts_of == "path") {
+        return count ? "Packets, or messages through shared memory"
+                     : "Bytes on each path; on the wire with headers and repeats";
+      }
       return count ? "Packets on the wire" : "Bytes on the wire, headers and repeats included";
   }
   return "";

@@ -63,7 +63,10 @@ std::string head(const JobSummary& job) {
 
 std::string communication(const JobSummary& job) {
   const std::vector<uint32_t> order = callers(job);
-  if (order.empty()) return "\nNo collective was called.\n";
+  if (order.empty()) {
+    return job.traffic.tells_messages ? "\nNo collective was called.\n"
+                                      : "\nNo collective was called, or none was recorded.\n";
+  }
   double communicating = 0;
   double exposed = 0;
   double span = 0;

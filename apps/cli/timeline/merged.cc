@@ -1,6 +1,8 @@
 // See merged.h.
 #include "apps/cli/timeline/merged.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 
 #include "apps/cli/record/alignment.h"
@@ -14,9 +16,18 @@ int64_t difference(int64_t one, int64_t other) {
   return static_cast<int64_t>(static_cast<uint64_t>(one) - static_cast<uint64_t>(other));
 }
 
+// All files are open at once, and there may be more than the usual 1,024.
+void allow_many_files() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 }  // namespace
 
 bool Merged::open(const std::vector<std::string>& files) {
+  allow_many_files();
   const Alignment alignment = alignment_of(files);
   for (const std::string& file : files) {
     auto reader = events::RecordingReader::open(file);
