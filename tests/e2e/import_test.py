@@ -206,6 +206,32 @@ class Import(unittest.TestCase):
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn("pickle", done.stderr)
 
+    def test_json_that_nests_without_end_is_refused(self):
+        """It was copied value by value, each in a call of the one around it, until the stack was full."""
+        nested = "[" * 2_000_000 + "]" * 2_000_000
+        entry = flight_recorder(0)["entries"][0]
+        line = json.loads(inspector_line(0, 1))
+        line["coll_perf"]["event_trace_ts"]["kernel_events"] = "NESTED"
+        for document in ({**flight_recorder(0), "entries": "NESTED"},
+                         {**flight_recorder(0), "entries": [{**entry, "input_sizes": "NESTED"}]}, line, "NESTED"):
+            path = self.write("nccl_trace_rank_0", json.dumps(document).replace('"NESTED"', nested))
+            done = program.run("record", "import", "-o", self.job, path)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(path, done.stderr)
+            self.assertIn("too deeply", done.stderr)
+        # One such line of many is left out.
+        lines = "\n".join((inspector_line(0, 1), json.dumps(line).replace('"NESTED"', nested)))
+        done = self.imported(self.write("a.log", lines), status=1)
+        self.assertIn("makes no sense", done.stderr)
+        self.assertEqual(len(self.dump("call_made")), 1)
+
+    def test_json_as_deep_as_it_may_be(self):
+        dump = {**flight_recorder(0), "more": "NESTED"}
+        for depth, status in ((31, 0), (32, 2)):
+            self.job = f"{self.parent}/job{depth}"
+            text = json.dumps(dump).replace('"NESTED"', "[" * depth + "]" * depth)
+            self.imported(self.write("nccl_trace_rank_0", text), status=status)
+
     def test_damage_is_told(self):
         choose = random.Random(3)
         whole = {"a.log": "\n".join(inspector_line(0, i) for i in range(9)).encode(),

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <optional>
 
+#include "apps/cli/import/bounded_json.h"
+
 namespace heddle::cli {
 namespace {
 
@@ -107,8 +109,8 @@ uint64_t elements_of(const Json& sizes) {
 uint32_t peer_of(const std::string& name) { return trailing_number(name).value_or(0); }
 
 uint64_t count_of(const Json& entry, Operation operation, uint32_t size) {
-  const uint64_t in = elements_of(entry.value("input_sizes", Json::array()));
-  const uint64_t out = elements_of(entry.value("output_sizes", Json::array()));
+  const uint64_t in = elements_of(member_or_empty(entry, "input_sizes"));
+  const uint64_t out = elements_of(member_or_empty(entry, "output_sizes"));
   switch (operation) {
     case Operation::kBarrier:
       return 0;
@@ -137,7 +139,7 @@ ForeignCall call_of(const Json& entry, Operation operation, const Group& group) 
   call.operation = operation;
   call.number = whole_number(entry.at(message ? "p2p_seq_id" : "collective_seq_id"));
   call.type = type_of(
-      entry.value(operation == Operation::kRecv ? "output_dtypes" : "input_dtypes", Json::array()));
+      member_or_empty(entry, operation == Operation::kRecv ? "output_dtypes" : "input_dtypes"));
   call.count = count_of(entry, operation, group.size);
   call.root = message ? peer_of(name) : 0;
   call.made_ns = time_of(entry, "time_created_ns");
@@ -178,7 +180,7 @@ Result<ForeignProcess> read_flight_recorder(const Json& document, const std::str
     for (const auto& [name, group] : groups) {
       process.communicators[group.communicator] = {group.rank, group.size};
     }
-    for (const Json& entry : document.value("entries", Json::array())) {
+    for (const Json& entry : member_or_empty(document, "entries")) {
       const auto name = entry.at("profiling_name").get<std::string>();
       const auto operation = operation_of(name);
       const auto group = groups.find(entry.at("process_group").at(0).get<std::string>());

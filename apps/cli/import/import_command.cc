@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/cli/import/bounded_json.h"
 #include "apps/cli/import/flight_recorder.h"
 #include "apps/cli/import/inspector.h"
 #include "apps/cli/import/pickle.h"
@@ -56,10 +57,13 @@ class Import {
     if (looks_like_pickle(bytes)) {
       // Where each call came from in the program is not needed, and is most of a dump.
       const Result<Json> document = read_pickle(bytes, "frames");
-      return document ? add_recorder(*document, file) : leave_out(document.error());
+      return document ? add_recorder(*document, file) : leave_out(of_file(document.error(), file));
     }
-    const Json document = Json::parse(bytes, nullptr, false);
-    if (looks_like_flight_recorder(document)) return add_recorder(document, file);
+    const Result<Json> document = read_json(bytes);
+    if (document && looks_like_flight_recorder(*document)) return add_recorder(*document, file);
+    if (!document && document.error().code == ErrorCode::kExhausted) {
+      return leave_out(of_file(document.error(), file));
+    }
     add_lines(bytes, file);
   }
 
@@ -88,6 +92,10 @@ class Import {
   bool whole() const { return whole_ && left_out_.empty(); }
 
  private:
+  static Error of_file(Error error, const std::string& file) {
+    error.what += " of " + file;
+    return error;
+  }
   void leave_out(const Error& error) {
     print_error(error);
     whole_ = false;
@@ -113,8 +121,8 @@ class Import {
       const std::string_view text = std::string_view(bytes).substr(at, end - at);
       at = end + 1;
       if (text.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-      const Json line = Json::parse(text, nullptr, false);
-      const bool read = looks_like_inspector(line) && inspector_.add(line);
+      const Result<Json> line = read_json(text);
+      const bool read = line && looks_like_inspector(*line) && inspector_.add(*line);
       ++(read ? good : bad);
     }
     if (good == 0) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "apps/cli/import/bounded_json.h"
+
 namespace heddle::cli {
 namespace {
 
@@ -34,7 +36,7 @@ bool take_times(const Json& about, const std::string& prefix, ForeignCall& call)
   call.made_ns = nanos_of(*trace, prefix + "_start_ts");
   int64_t first = INT64_MAX;
   int64_t last = 0;
-  for (const Json& kernel : trace->value("kernel_events", Json::array())) {
+  for (const Json& kernel : member_or_empty(*trace, "kernel_events")) {
     const int64_t start = nanos_of(kernel, "kernel_start_ts");
     if (start > 0) first = std::min(first, start);
     last = std::max(last, nanos_of(kernel, "kernel_stop_ts"));
