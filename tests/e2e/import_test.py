@@ -3,6 +3,7 @@
 formats: NVIDIA/nccl plugins/profiler/inspector (README.md, inspector_json.cc, format v4.0), pytorch/pytorch
 torch/csrc/distributed/c10d/FlightRecorderDetail.hpp (version 2.10) and torch/csrc/jit/serialization/pickler.cpp."""
 
+import functools
 import json
 import os
 import pickle
@@ -206,6 +207,20 @@ class Import(unittest.TestCase):
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn("pickle", done.stderr)
 
+    def test_pickles_that_name_a_text_or_themselves_often_are_refused(self):
+        """Values were counted, not their bytes, and those that were refused went on to their ends."""
+        text = b"X" + struct.pack("<I", MIB) + b"x" * MIB
+        texts = b"\x80\x02](" + text + b"q\x00" + b"h\x00" * 500 + b"e."
+        keys = b"\x80\x02](" + text + b"q\x00" + b"}h\x00Ns" * 500 + b"e."
+        few, many = (b"\x80\x02]q\x00(" + b"h\x00" * times + b"e." for times in (20, 3_000_000))
+        marks = b"\x80\x02" + b"(" * 5_000_000 + b"."
+        for data, sign in ((texts, "too much text"), (keys, "too much text"), (few, "too deeply"),
+                           (many, "too deeply"), (marks, "too many values")):
+            done = program.run("record", "import", "-o", self.job, self.write("nccl_trace_rank_0", data))
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(sign, done.stderr)
+        self.assertFalse(os.path.exists(self.job))
+
     def test_json_that_nests_without_end_is_refused(self):
         """It was copied value by value, each in a call of the one around it, until the stack was full."""
         nested = "[" * 2_000_000 + "]" * 2_000_000
@@ -225,12 +240,13 @@ class Import(unittest.TestCase):
         self.assertIn("makes no sense", done.stderr)
         self.assertEqual(len(self.dump("call_made")), 1)
 
-    def test_json_as_deep_as_it_may_be(self):
-        dump = {**flight_recorder(0), "more": "NESTED"}
+    def test_dumps_as_deep_as_they_may_be(self):
         for depth, status in ((31, 0), (32, 2)):
-            self.job = f"{self.parent}/job{depth}"
-            text = json.dumps(dump).replace('"NESTED"', "[" * depth + "]" * depth)
-            self.imported(self.write("nccl_trace_rank_0", text), status=status)
+            nested = functools.reduce(lambda inner, _: [inner], range(depth), 1)
+            for write in (json.dumps, pickle.dumps):
+                self.job = f"{self.parent}/{write.__module__}{depth}"
+                dump = {**flight_recorder(0), "more": nested}
+                self.imported(self.write("nccl_trace_rank_0", write(dump)), status=status)
 
     def test_damage_is_told(self):
         choose = random.Random(3)

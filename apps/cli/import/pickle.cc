@@ -2,6 +2,7 @@
 // Values stand in one place and name each other by number, since a pickle may name one value often.
 #include "apps/cli/import/pickle.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -9,11 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include "apps/cli/import/bounded_json.h"
+
 namespace heddle::cli {
 namespace {
 
 constexpr size_t kMostValues = 4u << 20;
-constexpr int kMostDepth = 32;
+constexpr size_t kMostTextBytes = 128u << 20;  // each time that a text or key is named
 // What torch's own pickler wraps lists of one type into; the list itself is their only argument.
 constexpr std::string_view kListBuilders = "torch.jit._pickle\nbuild_";
 
@@ -36,20 +39,23 @@ class Machine {
 
   Result<Json> run() {
     while (error_.empty() && !stopped_) {
-      if (values_.size() > kMostValues) return too_large();
+      if (std::max({values_.size(), marks_.size(), memory_.size()}) > kMostValues) {
+        return too_large();
+      }
       step();
     }
     if (!error_.empty()) return refuse(error_);
     if (stack_.size() != 1) return refuse("it leaves no single value");
     Json document = to_json(stack_.front(), 0);
-    if (shown_ > kMostValues) return too_large();
     if (!error_.empty()) return refuse(error_);
+    if (spent()) return too_large();
     return document;
   }
 
  private:
   static Unexpected too_large() {
-    return fail(ErrorCode::kExhausted, "cannot read the pickle", "it holds too many values",
+    return fail(ErrorCode::kExhausted, "cannot read the pickle",
+                "it holds too many values, or too much text",
                 "dump fewer entries (TORCH_FR_BUFFER_SIZE)");
   }
 
@@ -271,26 +277,35 @@ class Machine {
     }
   }
 
+  // Few bytes can name much: what is shown counts, not what stands there.
+  bool spent() const {
+    return !error_.empty() || shown_ > kMostValues || shown_bytes_ > kMostTextBytes;
+  }
   Json to_json(uint32_t number, int depth) {
-    if (depth > kMostDepth || ++shown_ > kMostValues) {
-      if (shown_ <= kMostValues) error_ = "values stand in each other too deeply";
-      return nullptr;
-    }
+    ++shown_;
     const Value& value = values_[number];
-    if (value.shape == Shape::kPlain) return value.plain;
-    if (value.shape == Shape::kListBuilder) return nullptr;
-    Json made = value.shape == Shape::kList ? Json::array() : Json::object();
-    for (size_t i = 0; i < value.items.size(); ++i) {
-      if (value.shape == Shape::kList) {
-        made.push_back(to_json(value.items[i], depth + 1));
-        continue;
-      }
-      const Json& key = values_[value.items[i]].plain;
-      const std::string name = key.is_string() ? key.get<std::string>() : key.dump();
-      ++i;
-      made[name] = name == left_out_ ? Json() : to_json(value.items[i], depth + 1);
+    if (value.shape == Shape::kPlain) return plain_json(value.plain);
+    if (depth >= kMostJsonDepth) error_ = "values stand in each other too deeply";
+    if (spent() || value.shape == Shape::kListBuilder) return nullptr;
+    if (value.shape == Shape::kDictionary) return object_json(value.items, depth);
+    Json made = Json::array();
+    for (size_t i = 0; i < value.items.size() && !spent(); ++i) {
+      made.push_back(to_json(value.items[i], depth + 1));
     }
     return made;
+  }
+  Json object_json(const std::vector<uint32_t>& items, int depth) {
+    Json made = Json::object();
+    for (size_t i = 0; i < items.size() && !spent(); i += 2) {
+      const Json key = plain_json(values_[items[i]].plain);
+      const std::string name = key.is_string() ? key.get<std::string>() : key.dump();
+      made[name] = name == left_out_ ? Json() : to_json(items[i + 1], depth + 1);
+    }
+    return made;
+  }
+  Json plain_json(const Json& plain) {
+    if (plain.is_string()) shown_bytes_ += plain.get_ref<const std::string&>().size();
+    return spent() ? Json() : plain;
   }
 
   std::string_view left_;
@@ -303,6 +318,7 @@ class Machine {
   bool stopped_ = false;
   size_t recalled_ = 0;
   size_t shown_ = 0;
+  size_t shown_bytes_ = 0;
 };
 
 }  // namespace
