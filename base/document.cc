@@ -79,7 +79,7 @@ Result<std::string> read_text_file(const std::string& path, const std::string& t
     return fail(ErrorCode::kUnavailable, fmt::format("cannot read {}", path), std::strerror(errno),
                 todo);
   }
-  return text.str();
+  return std::move(text).str();
 }
 
 }  // namespace heddle

@@ -161,10 +161,22 @@ class Gather(unittest.TestCase):
         shutil.copytree(self.job, copy)
         with open(f"{copy}/manifest.json", "w", encoding="utf-8") as file:
             file.write('{"version": 1, "clocks": 7')
-        done = program.run("record", "info", copy, "--json")
-        self.assertEqual(done.returncode, 0)
+        self.aligned_again(copy)
+
+    def test_a_manifest_that_cannot_be_read_is_made_again(self):
+        """An exception nobody caught ended the program."""
+        copy = f"{self.parent.name}/copy_to_read"
+        shutil.copytree(self.job, copy)
+        os.unlink(f"{copy}/manifest.json")
+        os.mkdir(f"{copy}/manifest.json")
+        self.assertIn("Is a directory", self.aligned_again(copy))
+
+    def aligned_again(self, job):
+        done = program.run("record", "info", job, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("aligned again", done.stderr)
         self.assertEqual(json.loads(done.stdout)["clocks"], self.info()["clocks"])
+        return done.stderr
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import json
 import os
 import pickle
 import random
+import shutil
 import struct
 import tempfile
 import unittest
@@ -273,6 +274,25 @@ class Import(unittest.TestCase):
             self.assertEqual(done.returncode, 2, files)
             self.assertIn(sign, done.stderr)
         self.assertFalse(os.path.exists(self.job))
+
+    def test_folders_and_files_that_cannot_be_read(self):
+        """An exception nobody caught ended the program."""
+        good, empty, folders = (os.path.join(self.parent, name) for name in ("good", "empty", "folders"))
+        for folder in (good, empty, f"{folders}/inner"):
+            os.makedirs(folder)
+        for rank in range(4):
+            self.write(f"good/nccl_trace_rank_{rank}", json.dumps(flight_recorder(rank)))
+        os.symlink("itself", f"{good}/itself")
+        for path, sign in ((empty, "it holds no files"), (folders, "it holds no files"),
+                           ("/proc/self/mem", "Input/output error")):
+            done = program.run("record", "import", "-o", self.job, path)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(path, done.stderr)
+            self.assertIn(sign, done.stderr)
+            done = self.imported(path, good, status=1)
+            self.assertIn(sign, done.stderr)
+            self.assertIn("ranks: all 4 are there", done.stdout)
+            shutil.rmtree(self.job)
 
 
 if __name__ == "__main__":

@@ -235,8 +235,17 @@ class MatrixOfANetwork(Matrix):
         self.assertIn("All links were measured", done.stdout)
 
     def test_a_fabric_that_cannot_be_shown(self):
+        topology = os.path.join(self.parent.name, "sound.toml")
+        with open(topology, "w", encoding="utf-8") as file:
+            file.write('version = 1\n[[host]]\nname = "a"\n[[host]]\nname = "b"\n[[link]]\nends = ["a", "b"]\n')
         for words, sign in ((("--topology", "x.toml"), "only a page"), (("--counters", "x"), "--topology"),
-                            (("--format", "html", "--topology", "/no/such/file"), "/no/such/file")):
+                            (("--format", "html", "--topology", "/no/such/file"), "/no/such/file"),
+                            (("--format", "html", "--topology", topology, "--counters", "/no/such/counters"),
+                             "cannot read /no/such/counters: No such file"),
+                            (("--format", "html", "--topology", topology, "--counters", self.parent.name),
+                             "Is a directory"),
+                            (("--format", "html", "--topology", topology, "--counters", "/proc/self/mem"),
+                             "Input/output error")):
             done = program.run("matrix", self.folder, *words)
             self.assertEqual(done.returncode, 2, words)
             self.assertIn(sign, done.stderr)

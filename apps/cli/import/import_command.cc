@@ -5,11 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,6 +19,7 @@
 #include "apps/cli/record/job_contents.h"
 #include "apps/cli/record/new_folder.h"
 #include "apps/cli/terminal.h"
+#include "base/document.h"
 
 namespace heddle::cli {
 namespace {
@@ -48,23 +45,22 @@ struct ImportOptions {
 // All that files told, until it is written.
 class Import {
  public:
-  void add_file(const std::string& file) {
-    std::ifstream in(file, std::ios::binary);
-    const std::string bytes{std::istreambuf_iterator<char>(in), {}};
-    if (!in && bytes.empty())
-      return leave_out({ErrorCode::kUnavailable, "cannot read " + file, std::strerror(errno),
-                        "see what it is called"});
-    if (looks_like_pickle(bytes)) {
-      // Where each call came from in the program is not needed, and is most of a dump.
-      const Result<Json> document = read_pickle(bytes, "frames");
-      return document ? add_recorder(*document, file) : leave_out(of_file(document.error(), file));
+  // A file, or all in a folder in the order of their names.
+  void add(const std::string& given) {
+    std::error_code error;
+    if (!fs::is_directory(given, error)) return add_file(given);
+    std::vector<std::string> inside;
+    for (fs::directory_iterator at(given, error), end; !error && at != end; at.increment(error)) {
+      std::error_code unknown;
+      if (at->is_regular_file(unknown)) inside.push_back(at->path().string());
     }
-    const Result<Json> document = read_json(bytes);
-    if (document && looks_like_flight_recorder(*document)) return add_recorder(*document, file);
-    if (!document && document.error().code == ErrorCode::kExhausted) {
-      return leave_out(of_file(document.error(), file));
+    if (error || inside.empty()) {
+      return leave_out({ErrorCode::kUnavailable, "cannot import the folder " + given,
+                        error ? error.message() : "it holds no files",
+                        "give files of the other tool, or folders of them"});
     }
-    add_lines(bytes, file);
+    std::sort(inside.begin(), inside.end());
+    for (const std::string& file : inside) add_file(file);
   }
 
   std::vector<ForeignProcess> take() {
@@ -92,6 +88,22 @@ class Import {
   bool whole() const { return whole_ && left_out_.empty(); }
 
  private:
+  void add_file(const std::string& file) {
+    const Result<std::string> bytes = read_text_file(file, "see what it is called");
+    if (!bytes) return leave_out(bytes.error());
+    if (looks_like_pickle(*bytes)) {
+      // Where each call came from in the program is not needed, and is most of a dump.
+      const Result<Json> document = read_pickle(*bytes, "frames");
+      return document ? add_recorder(*document, file) : leave_out(of_file(document.error(), file));
+    }
+    const Result<Json> document = read_json(*bytes);
+    if (document && looks_like_flight_recorder(*document)) return add_recorder(*document, file);
+    if (!document && document.error().code == ErrorCode::kExhausted) {
+      return leave_out(of_file(document.error(), file));
+    }
+    add_lines(*bytes, file);
+  }
+
   static Error of_file(Error error, const std::string& file) {
     error.what += " of " + file;
     return error;
@@ -148,22 +160,6 @@ class Import {
   bool whole_ = true;
 };
 
-// Those in folders as well, in the order of their names.
-std::vector<std::string> files_of(const std::vector<std::string>& given) {
-  std::vector<std::string> files;
-  for (const std::string& each : given) {
-    std::error_code error;
-    std::vector<std::string> inside;
-    for (fs::directory_iterator at(each, error), end; !error && at != end; at.increment(error)) {
-      if (at->is_regular_file()) inside.push_back(at->path().string());
-    }
-    std::sort(inside.begin(), inside.end());
-    if (inside.empty()) inside.push_back(each);
-    files.insert(files.end(), inside.begin(), inside.end());
-  }
-  return files;
-}
-
 Result<void> write_all(const std::vector<ForeignProcess>& processes, NewFolder& folder) {
   if (Result<void> made = folder.make(); !made) return made;
   for (size_t i = 0; i < processes.size(); ++i) {
@@ -176,7 +172,7 @@ Result<void> write_all(const std::vector<ForeignProcess>& processes, NewFolder& 
 
 int run(const ImportOptions& options) {
   Import import;
-  for (const std::string& file : files_of(options.files)) import.add_file(file);
+  for (const std::string& given : options.files) import.add(given);
   const std::vector<ForeignProcess> processes = import.take();
   import.tell();
   if (processes.empty()) return kCouldNotRun;

@@ -1,13 +1,12 @@
 // See fabric.h. Nodes stand in tiers: hosts, what they are linked to, what these are linked to, …
 #include "apps/cli/matrix/fabric.h"
 
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/document.h"
 #include "topology/file.h"
 #include "topology/names.h"
 
@@ -50,13 +49,10 @@ std::vector<uint32_t> tiers_of(const Topology& fabric) {
 }
 
 Result<Loads> read_counters(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return fail(ErrorCode::kUnavailable, "cannot read " + path, "it is not there, or not yours",
-                "keep there what `heddle lab status --json` prints");
-  }
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const Json document = Json::parse(text, nullptr, false);
+  const char* const todo = "keep there what `heddle lab status --json` prints";
+  const Result<std::string> text = read_text_file(path, todo);
+  if (!text) return fail(text.error());
+  const Json document = Json::parse(*text, nullptr, false);
   Loads loads;
   try {
     for (const Json& link : document.at("links")) {
@@ -68,8 +64,7 @@ Result<Loads> read_counters(const std::string& path) {
       }
     }
   } catch (const Json::exception& error) {
-    return fail(ErrorCode::kInvalid, "cannot use " + path, error.what(),
-                "keep there what `heddle lab status --json` prints");
+    return fail(ErrorCode::kInvalid, "cannot use " + path, error.what(), todo);
   }
   return loads;
 }

@@ -6,11 +6,10 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "apps/cli/output.h"
 #include "apps/cli/terminal.h"
+#include "base/document.h"
 #include "events/recording_reader.h"
 
 namespace heddle::cli {
@@ -35,9 +34,9 @@ std::string duration(int64_t ns) {
 }
 
 Result<Alignment> read_manifest(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const Json document = Json::parse(text, nullptr, false);
+  const Result<std::string> text = read_text_file(path, "gather the recording again");
+  if (!text) return fail(text.error());
+  const Json document = Json::parse(*text, nullptr, false);
   Result<Alignment> read = alignment_from(document);
   if (read) return read;
   Error error = read.error();
