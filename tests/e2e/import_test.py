@@ -294,6 +294,28 @@ class Import(unittest.TestCase):
             self.assertIn("ranks: all 4 are there", done.stdout)
             shutil.rmtree(self.job)
 
+    def test_interrupted_it_leaves_nothing(self):
+        """The folder under its unfinished name was left, with all that was written."""
+        for rank in range(1000):
+            self.write(f"nccl_trace_rank_{rank}", json.dumps(flight_recorder(0)))
+        parent = f"{self.parent}/made"
+        os.mkdir(parent)
+        for _ in range(20):  # until the signal comes while it writes
+            with program.started("record", "import", "-o", f"{parent}/job", self.parent) as importing:
+                while not os.listdir(parent) and importing.process.poll() is None:
+                    pass
+                importing.signal(program.INTERRUPT)
+                status = importing.wait()
+            if status == 0:
+                self.assertEqual(os.listdir(parent), ["job"])
+                shutil.rmtree(f"{parent}/job")
+                continue
+            self.assertEqual(status, 128 + program.INTERRUPT, importing.said())
+            self.assertEqual(os.listdir(parent), [])
+            self.assertIn("nothing was imported: it was interrupted", importing.said())
+            return
+        self.fail("it was never interrupted")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -14,6 +14,7 @@
 #include "apps/cli/import/flight_recorder.h"
 #include "apps/cli/import/inspector.h"
 #include "apps/cli/import/pickle.h"
+#include "apps/cli/interrupt.h"
 #include "apps/cli/output.h"
 #include "apps/cli/record/alignment.h"
 #include "apps/cli/record/job_contents.h"
@@ -161,10 +162,15 @@ class Import {
 };
 
 Result<void> write_all(const std::vector<ForeignProcess>& processes, NewFolder& folder) {
+  catch_interrupts();  // before, nothing was made that could be left
   if (Result<void> made = folder.make(); !made) return made;
   for (size_t i = 0; i < processes.size(); ++i) {
     if (Result<void> written = write_foreign(processes[i], folder.path(), i); !written) {
       return written;
+    }
+    if (interrupted() != 0) {
+      return fail(ErrorCode::kCancelled, "nothing was imported", "it was interrupted",
+                  "start it again");
     }
   }
   return folder.finish();
@@ -179,7 +185,7 @@ int run(const ImportOptions& options) {
   NewFolder folder(options.folder);
   if (Result<void> written = write_all(processes, folder); !written) {
     print_error(written.error());
-    return kCouldNotRun;
+    return written.error().code == ErrorCode::kCancelled ? interrupted_exit_status() : kCouldNotRun;
   }
   const auto files = recording_files(folder.name());
   if (files) print(to_text(contents_of(*files, alignment_of(*files))));
