@@ -241,6 +241,13 @@ class Import(unittest.TestCase):
         self.assertIn("makes no sense", done.stderr)
         self.assertEqual(len(self.dump("call_made")), 1)
 
+    def test_an_object_with_many_members(self):
+        """Each was sought among all before it, which took hours."""
+        dump = {**flight_recorder(0), "more": {f"member {number}": number for number in range(300_000)}}
+        for write in (json.dumps, pickle.dumps):
+            self.job = f"{self.parent}/{write.__module__}"
+            self.imported(self.write("nccl_trace_rank_0", write(dump)))
+
     def test_dumps_as_deep_as_they_may_be(self):
         for depth, status in ((31, 0), (32, 2)):
             nested = functools.reduce(lambda inner, _: [inner], range(depth), 1)

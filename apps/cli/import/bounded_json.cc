@@ -3,17 +3,17 @@
 
 namespace heddle::cli {
 
-Result<Json> read_json(std::string_view text) {
+Result<ForeignJson> read_json(std::string_view text) {
   bool too_deep = false;
   // What is deeper is not kept, however much of it follows.
-  const auto keep = [&too_deep](int depth, Json::parse_event_t event, Json&) {
-    const bool begins =
-        event == Json::parse_event_t::array_start || event == Json::parse_event_t::object_start;
+  const auto keep = [&too_deep](int depth, ForeignJson::parse_event_t event, ForeignJson&) {
+    const bool begins = event == ForeignJson::parse_event_t::array_start ||
+                        event == ForeignJson::parse_event_t::object_start;
     if (!begins || depth < kMostJsonDepth) return true;
     too_deep = true;
     return false;
   };
-  Json document = Json::parse(text, keep, false);
+  ForeignJson document = ForeignJson::parse(text, keep, false);
   const char* const todo = "give the file as it was written";
   if (document.is_discarded()) {
     return fail(ErrorCode::kInvalid, "cannot read the JSON", "it is damaged, or none", todo);
@@ -23,9 +23,9 @@ Result<Json> read_json(std::string_view text) {
               "values stand in each other too deeply", todo);
 }
 
-const Json& member_or_empty(const Json& object, const char* name) {
-  static const Json kNone = Json::array();
-  const auto& members = object.get_ref<const Json::object_t&>();
+const ForeignJson& member_or_empty(const ForeignJson& object, const char* name) {
+  static const ForeignJson kNone = ForeignJson::array();
+  const auto& members = object.get_ref<const ForeignJson::object_t&>();
   const auto found = members.find(name);
   return found == members.end() ? kNone : found->second;
 }

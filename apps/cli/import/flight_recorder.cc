@@ -46,7 +46,7 @@ std::vector<uint32_t> ranks_of(const std::string& text) {
   return ranks;
 }
 
-std::map<std::string, Group> groups_of(const Json& config, uint32_t rank) {
+std::map<std::string, Group> groups_of(const ForeignJson& config, uint32_t rank) {
   std::map<std::string, Group> groups;
   for (const auto& [name, about] : config.items()) {
     const std::string text = about.value("ranks", "");
@@ -81,7 +81,7 @@ std::optional<Operation> operation_of(std::string name) {
   return std::nullopt;
 }
 
-ElementType type_of(const Json& types) {
+ElementType type_of(const ForeignJson& types) {
   static const std::map<std::string, ElementType> kTypes = {
       {"Float", ElementType::kFloat},   {"Double", ElementType::kDouble},
       {"Half", ElementType::kHalf},     {"BFloat16", ElementType::kBfloat16},
@@ -95,11 +95,11 @@ ElementType type_of(const Json& types) {
 }
 
 // Elements of all tensors.
-uint64_t elements_of(const Json& sizes) {
+uint64_t elements_of(const ForeignJson& sizes) {
   uint64_t sum = 0;
-  for (const Json& size : sizes) {
+  for (const ForeignJson& size : sizes) {
     uint64_t product = 1;
-    for (const Json& side : size) product *= whole_number(side);
+    for (const ForeignJson& side : size) product *= whole_number(side);
     sum += product;
   }
   return sum;
@@ -108,7 +108,7 @@ uint64_t elements_of(const Json& sizes) {
 // The other side of "send 0->1" and "recv 1<-0": the second number.
 uint32_t peer_of(const std::string& name) { return trailing_number(name).value_or(0); }
 
-uint64_t count_of(const Json& entry, Operation operation, uint32_t size) {
+uint64_t count_of(const ForeignJson& entry, Operation operation, uint32_t size) {
   const uint64_t in = elements_of(member_or_empty(entry, "input_sizes"));
   const uint64_t out = elements_of(member_or_empty(entry, "output_sizes"));
   switch (operation) {
@@ -125,13 +125,13 @@ uint64_t count_of(const Json& entry, Operation operation, uint32_t size) {
   }
 }
 
-int64_t time_of(const Json& entry, const char* name) {
+int64_t time_of(const ForeignJson& entry, const char* name) {
   const auto found = entry.find(name);
   if (found == entry.end() || !found->is_number_integer()) return 0;
   return std::clamp<int64_t>(found->get<int64_t>(), 0, INT64_MAX / 4);
 }
 
-ForeignCall call_of(const Json& entry, Operation operation, const Group& group) {
+ForeignCall call_of(const ForeignJson& entry, Operation operation, const Group& group) {
   ForeignCall call;
   const auto name = entry.at("profiling_name").get<std::string>();
   const bool message = operation == Operation::kSend || operation == Operation::kRecv;
@@ -158,11 +158,11 @@ ForeignCall call_of(const Json& entry, Operation operation, const Group& group) 
 
 }  // namespace
 
-bool looks_like_flight_recorder(const Json& document) {
+bool looks_like_flight_recorder(const ForeignJson& document) {
   return document.is_object() && document.contains("version") && document.contains("pg_config");
 }
 
-Result<ForeignProcess> read_flight_recorder(const Json& document, const std::string& file) {
+Result<ForeignProcess> read_flight_recorder(const ForeignJson& document, const std::string& file) {
   const std::string what = "cannot read the Flight Recorder's dump " + file;
   const auto rank = trailing_number(file);
   if (!rank) {
@@ -180,7 +180,7 @@ Result<ForeignProcess> read_flight_recorder(const Json& document, const std::str
     for (const auto& [name, group] : groups) {
       process.communicators[group.communicator] = {group.rank, group.size};
     }
-    for (const Json& entry : member_or_empty(document, "entries")) {
+    for (const ForeignJson& entry : member_or_empty(document, "entries")) {
       const auto name = entry.at("profiling_name").get<std::string>();
       const auto operation = operation_of(name);
       const auto group = groups.find(entry.at("process_group").at(0).get<std::string>());
@@ -193,7 +193,7 @@ Result<ForeignProcess> read_flight_recorder(const Json& document, const std::str
       }
     }
     return process;
-  } catch (const Json::exception& error) {
+  } catch (const ForeignJson::exception& error) {
     return fail(ErrorCode::kInvalid, what, error.what(), "give the file as PyTorch wrote it");
   }
 }

@@ -4,14 +4,14 @@
 
 #include <string>
 
+#include "apps/cli/import/bounded_json.h"
 #include "apps/cli/import/foreign_job.h"
-#include "apps/cli/service/control.h"
 
 namespace heddle::cli {
 
-bool looks_like_flight_recorder(const Json& document);
+bool looks_like_flight_recorder(const ForeignJson& document);
 // A rank's dump. Its number is the end of the file's name, as PyTorch calls the files. Errors:
 // kInvalid.
-Result<ForeignProcess> read_flight_recorder(const Json& document, const std::string& file);
+Result<ForeignProcess> read_flight_recorder(const ForeignJson& document, const std::string& file);
 
 }  // namespace heddle::cli

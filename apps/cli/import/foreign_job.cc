@@ -84,9 +84,9 @@ std::string printable_name(std::string name) {
 
 }  // namespace
 
-uint64_t whole_number(const Json& value) {
+uint64_t whole_number(const ForeignJson& value) {
   if (value.is_number_integer()) return value.get<uint64_t>();
-  return static_cast<uint64_t>(value.get_ref<const Json::number_integer_t&>());
+  return static_cast<uint64_t>(value.get_ref<const ForeignJson::number_integer_t&>());
 }
 
 uint64_t number_of_name(const std::string& name) {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "apps/cli/service/control.h"
+#include "apps/cli/import/bounded_json.h"
 #include "base/result.h"
 #include "events/events.h"
 #include "insight/party.h"
@@ -40,8 +40,8 @@ struct ForeignProcess {
 // A recording of it in the folder, the `number`-th. Errors: those of Recording::create().
 Result<void> write_foreign(const ForeignProcess& process, const std::string& folder, size_t number);
 
-// Of JSON; what is none throws as Json's own access does.
-uint64_t whole_number(const Json& value);
+// Of JSON; what is none throws as JSON's own access does.
+uint64_t whole_number(const ForeignJson& value);
 
 // A number for a communicator that is known by a name; never 0.
 uint64_t number_of_name(const std::string& name);

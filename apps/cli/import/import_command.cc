@@ -94,10 +94,10 @@ class Import {
     if (!bytes) return leave_out(bytes.error());
     if (looks_like_pickle(*bytes)) {
       // Where each call came from in the program is not needed, and is most of a dump.
-      const Result<Json> document = read_pickle(*bytes, "frames");
+      const Result<ForeignJson> document = read_pickle(*bytes, "frames");
       return document ? add_recorder(*document, file) : leave_out(of_file(document.error(), file));
     }
-    const Result<Json> document = read_json(*bytes);
+    const Result<ForeignJson> document = read_json(*bytes);
     if (document && looks_like_flight_recorder(*document)) return add_recorder(*document, file);
     if (!document && document.error().code == ErrorCode::kExhausted) {
       return leave_out(of_file(document.error(), file));
@@ -114,7 +114,7 @@ class Import {
     whole_ = false;
   }
 
-  void add_recorder(const Json& document, const std::string& file) {
+  void add_recorder(const ForeignJson& document, const std::string& file) {
     const std::string name = fs::path(file).stem().string();
     auto process = looks_like_flight_recorder(document)
                        ? read_flight_recorder(document, name)
@@ -134,7 +134,7 @@ class Import {
       const std::string_view text = std::string_view(bytes).substr(at, end - at);
       at = end + 1;
       if (text.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-      const Result<Json> line = read_json(text);
+      const Result<ForeignJson> line = read_json(text);
       const bool read = line && looks_like_inspector(*line) && inspector_.add(*line);
       ++(read ? good : bad);
     }

@@ -12,7 +12,7 @@ namespace {
 using events::Operation;
 
 // What is told in microseconds; nothing is 0, and a wrong time is no harm.
-int64_t nanos_of(const Json& about, const std::string& name) {
+int64_t nanos_of(const ForeignJson& about, const std::string& name) {
   const auto found = about.find(name);
   const uint64_t micros = found == about.end() ? 0 : whole_number(*found);
   return static_cast<int64_t>(std::min<uint64_t>(micros, INT64_MAX / 4000) * 1000);
@@ -30,13 +30,13 @@ std::optional<Operation> operation_of(const std::string& name) {
 }
 
 // Of the event trace; false: there is none.
-bool take_times(const Json& about, const std::string& prefix, ForeignCall& call) {
+bool take_times(const ForeignJson& about, const std::string& prefix, ForeignCall& call) {
   const auto trace = about.find("event_trace_ts");
   if (trace == about.end()) return false;
   call.made_ns = nanos_of(*trace, prefix + "_start_ts");
   int64_t first = INT64_MAX;
   int64_t last = 0;
-  for (const Json& kernel : member_or_empty(*trace, "kernel_events")) {
+  for (const ForeignJson& kernel : member_or_empty(*trace, "kernel_events")) {
     const int64_t start = nanos_of(kernel, "kernel_start_ts");
     if (start > 0) first = std::min(first, start);
     last = std::max(last, nanos_of(kernel, "kernel_stop_ts"));
@@ -59,14 +59,14 @@ ForeignProcess& InspectorReader::process_of(const std::string& name, uint64_t co
   }
 }
 
-bool looks_like_inspector(const Json& line) {
+bool looks_like_inspector(const ForeignJson& line) {
   return line.is_object() && line.contains("header") && line.contains("metadata");
 }
 
-Result<void> InspectorReader::add(const Json& line) {
+Result<void> InspectorReader::add(const ForeignJson& line) {
   try {
-    const Json& header = line.at("header");
-    const Json& metadata = line.at("metadata");
+    const ForeignJson& header = line.at("header");
+    const ForeignJson& metadata = line.at("metadata");
     const auto host = metadata.value("hostname", "unknown");
     const std::string pid = std::to_string(whole_number(metadata.at("pid")));
     const uint64_t communicator = number_of_name(header.at("id").get<std::string>());
@@ -81,7 +81,7 @@ Result<void> InspectorReader::add(const Json& line) {
     }
     process.communicators[communicator] = {rank, size};
     const std::string prefix = line.contains("p2p_perf") ? "p2p" : "coll";
-    const Json& about = line.at(prefix + "_perf");
+    const ForeignJson& about = line.at(prefix + "_perf");
     const auto name = about.at(prefix).get<std::string>();
     const auto operation = operation_of(name);
     if (!operation) {
@@ -103,7 +103,7 @@ Result<void> InspectorReader::add(const Json& line) {
     }
     process.calls.push_back(call);
     return {};
-  } catch (const Json::exception& error) {
+  } catch (const ForeignJson::exception& error) {
     return fail(ErrorCode::kInvalid, "cannot read a line of NCCL Inspector", error.what(),
                 "give its files as they were written");
   }

@@ -6,19 +6,19 @@
 #include <string>
 #include <utility>
 
+#include "apps/cli/import/bounded_json.h"
 #include "apps/cli/import/foreign_job.h"
-#include "apps/cli/service/control.h"
 
 namespace heddle::cli {
 
-bool looks_like_inspector(const Json& line);
+bool looks_like_inspector(const ForeignJson& line);
 
 // Lines of a file, which may be of several processes. Without the event trace
 // (NCCL_INSPECTOR_DUMP_VERBOSE=1) nothing tells when a call was: it then ended when it was written.
 class InspectorReader {
  public:
   // Errors: kInvalid.
-  Result<void> add(const Json& line);
+  Result<void> add(const ForeignJson& line);
   std::map<std::string, ForeignProcess> take() { return std::move(processes_); }
   uint64_t without_times() const { return without_times_; }
 

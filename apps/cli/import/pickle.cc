@@ -29,7 +29,7 @@ enum class Shape : uint8_t { kPlain, kList, kDictionary, kListBuilder };
 
 struct Value {
   Shape shape = Shape::kPlain;
-  Json plain;
+  ForeignJson plain;
   std::vector<uint32_t> items;  // of a dictionary: key, value, key, value …
 };
 
@@ -37,7 +37,7 @@ class Machine {
  public:
   Machine(std::string_view bytes, std::string_view left_out) : left_(bytes), left_out_(left_out) {}
 
-  Result<Json> run() {
+  Result<ForeignJson> run() {
     while (error_.empty() && !stopped_) {
       if (std::max({values_.size(), marks_.size(), memory_.size()}) > kMostValues) {
         return too_large();
@@ -46,7 +46,7 @@ class Machine {
     }
     if (!error_.empty()) return refuse(error_);
     if (stack_.size() != 1) return refuse("it leaves no single value");
-    Json document = to_json(stack_.front(), 0);
+    ForeignJson document = to_json(stack_.front(), 0);
     if (!error_.empty()) return refuse(error_);
     if (spent()) return too_large();
     return document;
@@ -88,7 +88,7 @@ class Machine {
     stack_.push_back(static_cast<uint32_t>(values_.size()));
     values_.push_back(std::move(value));
   }
-  void push_plain(Json plain) { push({Shape::kPlain, std::move(plain), {}}); }
+  void push_plain(ForeignJson plain) { push({Shape::kPlain, std::move(plain), {}}); }
   void push_shape(Shape shape, std::vector<uint32_t> items = {}) {
     push({shape, nullptr, std::move(items)});
   }
@@ -281,31 +281,31 @@ class Machine {
   bool spent() const {
     return !error_.empty() || shown_ > kMostValues || shown_bytes_ > kMostTextBytes;
   }
-  Json to_json(uint32_t number, int depth) {
+  ForeignJson to_json(uint32_t number, int depth) {
     ++shown_;
     const Value& value = values_[number];
     if (value.shape == Shape::kPlain) return plain_json(value.plain);
     if (depth >= kMostJsonDepth) error_ = "values stand in each other too deeply";
     if (spent() || value.shape == Shape::kListBuilder) return nullptr;
     if (value.shape == Shape::kDictionary) return object_json(value.items, depth);
-    Json made = Json::array();
+    ForeignJson made = ForeignJson::array();
     for (size_t i = 0; i < value.items.size() && !spent(); ++i) {
       made.push_back(to_json(value.items[i], depth + 1));
     }
     return made;
   }
-  Json object_json(const std::vector<uint32_t>& items, int depth) {
-    Json made = Json::object();
+  ForeignJson object_json(const std::vector<uint32_t>& items, int depth) {
+    ForeignJson made = ForeignJson::object();
     for (size_t i = 0; i < items.size() && !spent(); i += 2) {
-      const Json key = plain_json(values_[items[i]].plain);
+      const ForeignJson key = plain_json(values_[items[i]].plain);
       const std::string name = key.is_string() ? key.get<std::string>() : key.dump();
-      made[name] = name == left_out_ ? Json() : to_json(items[i + 1], depth + 1);
+      made[name] = name == left_out_ ? ForeignJson() : to_json(items[i + 1], depth + 1);
     }
     return made;
   }
-  Json plain_json(const Json& plain) {
+  ForeignJson plain_json(const ForeignJson& plain) {
     if (plain.is_string()) shown_bytes_ += plain.get_ref<const std::string&>().size();
-    return spent() ? Json() : plain;
+    return spent() ? ForeignJson() : plain;
   }
 
   std::string_view left_;
@@ -327,7 +327,7 @@ bool looks_like_pickle(std::string_view bytes) {
   return bytes.size() >= 2 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5;
 }
 
-Result<Json> read_pickle(std::string_view bytes, std::string_view left_out) {
+Result<ForeignJson> read_pickle(std::string_view bytes, std::string_view left_out) {
   if (!looks_like_pickle(bytes)) return refuse("it begins otherwise");
   return Machine(bytes, left_out).run();
 }

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "apps/cli/service/control.h"
+#include "apps/cli/import/bounded_json.h"
 #include "base/result.h"
 
 namespace heddle::cli {
@@ -16,6 +16,6 @@ bool looks_like_pickle(std::string_view bytes);
 // As JSON: tuples become arrays, keys texts. Values of keys named `left_out` are null. Errors:
 // kInvalid (no pickle, cut short, or more than data), kExhausted (more than 4 Mi
 // values or 128 MiB of texts, each counted as often as it is named).
-Result<Json> read_pickle(std::string_view bytes, std::string_view left_out = {});
+Result<ForeignJson> read_pickle(std::string_view bytes, std::string_view left_out = {});
 
 }  // namespace heddle::cli
