@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "apps/cli/interrupt.h"
@@ -64,6 +65,15 @@ int write_all(int to, const char* bytes, size_t count, off_t at) {
   return 0;
 }
 
+// Where data or a hole begins from there on; none behind the end of the file, which may have been
+// cut meanwhile. Errors: kSystem.
+Result<std::optional<off_t>> seek(const File& file, const std::string& name, off_t at, int whence) {
+  const off_t found = lseek(file.get(), at, whence);
+  if (found >= 0) return std::optional(found);
+  if (errno == ENXIO) return std::optional<off_t>();
+  return refuse(name, "read", errno);
+}
+
 }  // namespace
 
 Result<void> copy_data(const std::string& from, const std::string& to) {
@@ -75,9 +85,12 @@ Result<void> copy_data(const std::string& from, const std::string& to) {
   if (fstat(source.get(), &status) != 0) return refuse(from, "read", errno);
   if (ftruncate(copy.get(), status.st_size) != 0) return refuse(to, "write", errno);
   std::vector<char> bytes(kCopiedAtOnce);
-  off_t at = lseek(source.get(), 0, SEEK_DATA);
-  while (at >= 0 && at < status.st_size) {
-    const off_t hole = std::min(lseek(source.get(), at, SEEK_HOLE), status.st_size);
+  auto data = seek(source, from, 0, SEEK_DATA);
+  while (data && *data && **data < status.st_size) {
+    off_t at = **data;
+    const auto found = seek(source, from, at, SEEK_HOLE);
+    if (!found) return fail(found.error());
+    const off_t hole = std::min(found->value_or(at), status.st_size);
     while (at < hole) {
       if (interrupted() != 0) {
         return fail(ErrorCode::kCancelled, "nothing was gathered", "it was interrupted",
@@ -92,9 +105,9 @@ Result<void> copy_data(const std::string& from, const std::string& to) {
       if (error != 0) return refuse(to, "write", error);
       at += got;
     }
-    at = lseek(source.get(), at, SEEK_DATA);
+    data = seek(source, from, at, SEEK_DATA);
   }
-  return {};
+  return data ? Result<void>() : fail(data.error());
 }
 
 }  // namespace heddle::cli
