@@ -132,6 +132,33 @@ class Gather(unittest.TestCase):
         self.assertIn("damaged: 1", done.stdout)
         self.assertIn("other.heddle", done.stdout)
 
+    def test_a_file_without_the_suffix_is_found_in_the_new_folder(self):
+        name, = os.listdir(self.parts[0])
+        bare = f"{self.parent.name}/bare"
+        shutil.copy(f"{self.parts[0]}/{name}", bare)
+        folder = f"{self.parent.name}/named"
+        done = program.run("record", "gather", "-o", folder, bare, self.parts[1])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("bare.heddle", os.listdir(folder))
+        document = json.loads(program.run("record", "info", folder, "--json").stdout)
+        self.assertEqual((len(document["recordings"]), document["ranks_missing"]), (2, [2]))
+
+    def test_what_is_no_recording_is_not_gathered(self):
+        before = sorted(os.listdir(self.parent.name))
+        done = program.run("record", "gather", "-o", f"{self.parent.name}/none", "/etc/passwd")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("/etc/passwd", done.stderr)
+        self.assertEqual(sorted(os.listdir(self.parent.name)), before)
+
+    def test_two_jobs_are_told_from_one(self):
+        other = f"{self.parent.name}/other_job"
+        done = program.run("record", "-o", other, "--", program.HEDDLE, "run", "-n", 2, "--", program.HEDDLE, "ranks")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        done = program.run("record", "gather", "-o", f"{self.parent.name}/mixed", *self.parts, other)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r"rank 0 stands in \S+/host0 and in \S+/other_job, and 1 more .*two jobs")
+        self.assertNotIn("two jobs", self.gathered.stderr)
+
     def test_mistakes_leave_nothing_behind(self):
         before = sorted(os.listdir(self.parent.name))
         for words, sign in (((self.parts[0],), "--output"), (("-o", self.job, self.parts[0]), "not empty"),

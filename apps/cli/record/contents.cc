@@ -14,8 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kSuffix = ".heddle";
-
 std::string address_of(const events::EndpointOpened& event) {
   transport::Address address;
   for (size_t i = 0; i < 8; ++i) {
@@ -35,7 +33,7 @@ Result<std::vector<std::string>> recording_files(const std::string& path) {
   for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
     std::error_code ignored;
     const bool is_file = at->is_regular_file(ignored);
-    if (is_file && at->path().extension() == kSuffix) files.push_back(at->path());
+    if (is_file && at->path().extension() == kRecordingSuffix) files.push_back(at->path());
   }
   if (error) {
     const bool denied = error == std::errc::permission_denied;

@@ -13,6 +13,9 @@
 
 namespace heddle::cli {
 
+// Of the files in a folder that are recordings.
+inline constexpr const char* kRecordingSuffix = ".heddle";
+
 // The recordings in a folder, or the one file, by name. Errors: kUnavailable, kPermission.
 Result<std::vector<std::string>> recording_files(const std::string& path);
 

@@ -4,9 +4,12 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "apps/cli/interrupt.h"
 #include "apps/cli/output.h"
@@ -30,7 +33,54 @@ they stay as they are. How far the hosts' clocks are apart is found from the mes
 and kept in the new folder, so that all commands tell the times of one clock.
 
 Exit status: 0 done, 1 when some of it is damaged (it is gathered as it is), 2 when nothing was
-gathered.)";
+gathered, as where no file is a recording.)";
+
+// Errors: kInvalid (of the files none is a recording that can be read).
+Result<void> check_any_readable(const std::vector<std::string>& files) {
+  std::optional<Error> first;
+  for (const std::string& file : files) {
+    const auto facts = events::RecordingReader::facts_of(file);
+    if (facts) return {};
+    if (!first) first = facts.error();
+  }
+  return fail(ErrorCode::kInvalid, "nothing was gathered",
+              fmt::format("of {} files none is a recording that can be read; of the first, {}",
+                          files.size(), first->message()),
+              "name folders that `heddle record -o` made, or files of them");
+}
+
+// As its launcher says, else as in its largest communicator.
+std::optional<int64_t> rank_of(const RecordingSummary& summary) {
+  const std::string named = summary.identity("rank");
+  int64_t rank = 0;
+  const auto [end, error] = std::from_chars(named.data(), named.data() + named.size(), rank);
+  if (error == std::errc() && end == named.data() + named.size()) return rank;
+  const auto largest =
+      std::max_element(summary.memberships.begin(), summary.memberships.end(),
+                       [](const auto& one, const auto& other) { return one.size < other.size; });
+  if (largest == summary.memberships.end()) return std::nullopt;
+  return largest->rank;
+}
+
+// One job has each rank in one part, however many processes of it were recorded there.
+void warn_of_two_jobs(const JobContents& contents, const Gathered& gathered) {
+  std::map<int64_t, std::string> part_of;
+  uint64_t clashes = 0;
+  std::string first;
+  for (const RecordingSummary& summary : contents.files) {
+    const std::optional<int64_t> rank = rank_of(summary);
+    if (!rank) continue;
+    const std::string& part = gathered.part_of.at(summary.file);
+    const auto [known, is_new] = part_of.emplace(*rank, part);
+    if (is_new || known->second == part) continue;
+    if (clashes++ == 0)
+      first = fmt::format("rank {} stands in {} and in {}", *rank, known->second, part);
+  }
+  if (clashes == 0) return;
+  print_warning(
+      fmt::format("{}{}: of two jobs, each is to be gathered into a folder of its own", first,
+                  clashes == 1 ? "" : fmt::format(", and {} more ranks do", clashes - 1)));
+}
 
 // Of two files, whether they are one recording, copied before.
 bool same_recording(const std::string& one, const std::string& other) {
@@ -42,10 +92,12 @@ bool same_recording(const std::string& one, const std::string& other) {
 
 // A name that is free; empty where the same recording is there already.
 std::string free_name(const std::string& folder, const fs::path& file) {
-  std::string name = file.filename().string();
+  const bool has_suffix = file.extension() == kRecordingSuffix;
+  const std::string stem = (has_suffix ? file.stem() : file.filename()).string();
+  std::string name = stem + kRecordingSuffix;
   for (int number = 2; fs::exists(folder + "/" + name); ++number) {
     if (same_recording(folder + "/" + name, file.string())) return "";
-    name = fmt::format("{}.{}{}", file.stem().string(), number, file.extension().string());
+    name = fmt::format("{}.{}{}", stem, number, kRecordingSuffix);
   }
   return name;
 }
@@ -68,6 +120,7 @@ int gather(const GatherOptions& options) {
     print_warning(file + " was given twice and is gathered once");
   }
   const JobContents contents = contents_of(gathered->files, alignment_of(gathered->files));
+  warn_of_two_jobs(contents, *gathered);
   if (options.json) {
     print(to_json(contents).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   } else {
@@ -87,6 +140,7 @@ Result<Gathered> gather_parts(const std::vector<std::string>& parts, const std::
     if (!some) return fail(some.error());
     files.insert(files.end(), some->begin(), some->end());
   }
+  if (Result<void> any = check_any_readable(files); !any) return fail(any.error());
   if (Result<void> made = unfinished.make(); !made) return fail(made.error());
   Gathered gathered;
   std::vector<std::string> copies;
@@ -100,6 +154,7 @@ Result<Gathered> gather_parts(const std::vector<std::string>& parts, const std::
     if (Result<void> copied = copy_data(file, copy); !copied) return fail(copied.error());
     copies.push_back(copy);
     gathered.files.push_back(folder + "/" + name);
+    gathered.part_of[gathered.files.back()] = fs::absolute(file).lexically_normal().parent_path();
   }
   if (Result<void> written = write_output(
           unfinished.path() + "/" + kManifestName,

@@ -2,6 +2,7 @@
 // folder, with what is known of their clocks beside them.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,13 +12,14 @@
 namespace heddle::cli {
 
 struct Gathered {
-  std::vector<std::string> files;  // of the new folder
-  std::vector<std::string> twice;  // that stood in two parts, the same in both
+  std::vector<std::string> files;              // of the new folder
+  std::vector<std::string> twice;              // that stood in two parts, the same in both
+  std::map<std::string, std::string> part_of;  // by file, the folder where it was recorded
 };
 
 // Copies all files of the parts into a new folder, which is there whole or not at all. Errors:
-// those of recording_files(), kInUse (the folder is there), kExhausted (a full disk), kCancelled
-// (interrupted), kSystem.
+// those of recording_files(), kInvalid (no file is a recording that can be read), kInUse (the
+// folder is there), kExhausted (a full disk), kCancelled (interrupted), kSystem.
 Result<Gathered> gather_parts(const std::vector<std::string>& parts, const std::string& folder);
 
 void add_gather_command(CLI::App& record, Invocation& invocation);
