@@ -21,6 +21,8 @@ constexpr std::string_view kPrefix = "HEDDLE_";
 constexpr std::string_view kFileVariable = "HEDDLE_CONFIG";
 // The lab's and its hosts': they are set for every program in one.
 constexpr std::string_view kLabVariables = "HEDDLE_LAB";
+// Credentials of a database, which `config show` is not to print.
+constexpr std::string_view kDatabaseVariables = "HEDDLE_CLICKHOUSE_";
 // What a launcher tells each of its processes.
 constexpr std::array<std::string_view, 5> kLaunchVariables = {
     "HEDDLE_RANK", "HEDDLE_SIZE", "HEDDLE_LOCAL_RANK", "HEDDLE_LOCAL_SIZE", "HEDDLE_RUN"};
@@ -151,7 +153,7 @@ Result<void> Config::read_environment(const ConfigSources& sources) {
   for (const std::string& pair : sources.environment) {
     const std::string_view name = std::string_view(pair).substr(0, pair.find('='));
     if (!name.starts_with(kPrefix) || name == kFileVariable || name.size() == pair.size()) continue;
-    if (name.starts_with(kLabVariables)) continue;
+    if (name.starts_with(kLabVariables) || name.starts_with(kDatabaseVariables)) continue;
     if (std::find(kLaunchVariables.begin(), kLaunchVariables.end(), name) !=
         kLaunchVariables.end()) {
       continue;

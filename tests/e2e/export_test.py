@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """heddle record export into a real ClickHouse server (Debian's 18.16), with the queries of docs/recording.md."""
 
+import base64
 import contextlib
 import http.server
 import json
@@ -38,12 +39,38 @@ def tcp_port():
         return probe.getsockname()[1]
 
 
+@contextlib.contextmanager
+def answering(status, text):
+    """A server that answers all the same; `seen` has path and credentials of each request."""
+    class Answers(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.server.seen.append((self.path, self.headers["Authorization"]))
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(text)
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Answers) as server:
+        server.seen = []
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
+
+
 def queries():
     """Those of the docs, in their order."""
     with open(DOCS, encoding="utf-8") as file:
         return re.findall(r"```sql\n(.*?)```", file.read(), re.DOTALL)
 
 
+@unittest.skipUnless(os.path.exists(GENERATE), "heddle-bench-generate is not built")
 class Address(unittest.TestCase):
     """What goes wrong before, or without, a database."""
 
@@ -53,8 +80,8 @@ class Address(unittest.TestCase):
         self.job = os.path.join(parent.name, "job")
         subprocess.run([GENERATE, self.job, "--ranks", "8", "--events", "500"], check=True, capture_output=True)
 
-    def refused(self, sign, *words):
-        done = program.run("record", "export", self.job, "--clickhouse", *words)
+    def refused(self, sign, *words, settings=None):
+        done = program.run("record", "export", self.job, "--clickhouse", *words, settings=settings)
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn(sign, done.stderr)
         return done.stderr
@@ -69,24 +96,49 @@ class Address(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
 
     def test_what_the_server_says_is_told(self):
-        class Answers(http.server.BaseHTTPRequestHandler):
-            def do_POST(self):
-                self.rfile.read(int(self.headers["Content-Length"]))
-                self.send_response(500)
-                self.end_headers()
-                self.wfile.write(b"Code: 241, e.displayText() = no memory for you\n")
-
-            def log_message(self, *_):
-                pass
-
-        with http.server.HTTPServer(("127.0.0.1", 0), Answers) as server:
-            thread = threading.Thread(target=server.serve_forever)
-            thread.start()
+        with answering(500, b"Code: 241, e.displayText() = no memory for you\n") as server:
             self.refused("no memory for you", f"http://127.0.0.1:{server.server_port}/")
-            server.shutdown()
-            thread.join()
+
+    def test_secrets_are_in_no_message(self):
+        port = tcp_port()
+        for address in (f"http://me:hunter2@127.0.0.1:{port}/?user=me&password=hunter2",
+                        f"http://127.0.0.1:{port}/?user=me&password=hunter2",
+                        f"http://127.0.0.1:{port}?password=hunter2#hunter2",
+                        f"http://me:%68unter2@127.0.0.1:{port}/",
+                        # None of these is an address.
+                        f"http://me:pa/hunter2@127.0.0.1:{port}/", f"http://me:?hunter2@127.0.0.1:{port}/",
+                        f"http://127.0.0.1:{port}/?password=x@hunter2", "http://me:hunter2/",
+                        "me:hunter2@127.0.0.1", "https://me:hunter2@", 'http://me:"hunter2"@host/',
+                        "http://me:hunter2%0A@host/"):
+            self.assertNotIn("unter2", self.refused("cannot send", address))
+
+    def test_secrets_are_not_in_what_is_told_in_the_end(self):
+        with answering(200, b"0\n") as server:
+            done = program.run("record", "export", self.job, "--clickhouse",
+                               f"http://me:{PASSWORD}@127.0.0.1:{server.server_port}/x?user=me&password=hunter2")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"on http://127.0.0.1:{server.server_port}/x\n", done.stdout)
+        self.assertEqual({path for path, _ in server.seen}, {"/x?user=me&password=hunter2"})
+
+    def test_credentials_come_from_the_environment(self):
+        secret = 'q"u\\o te/@:?#'
+        both = {"HEDDLE_CLICKHOUSE_USER": "me", "HEDDLE_CLICKHOUSE_PASSWORD": secret}
+        for place, settings, credentials in (("", both, f"me:{secret}"), ("", {}, None),
+                                             ("you:x%2fy@", both, "you:x/y"),
+                                             ("you@", both, f"you:{secret}"), ("you@", {}, "you:"),
+                                             ("", {"HEDDLE_CLICKHOUSE_PASSWORD": secret}, f"default:{secret}")):
+            with answering(200, b"0\n") as server:
+                done = program.run("record", "export", self.job, "--clickhouse",
+                                   f"http://{place}127.0.0.1:{server.server_port}/", settings=settings)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            wanted = credentials and "Basic " + base64.b64encode(credentials.encode()).decode()
+            self.assertEqual({given for _, given in server.seen}, {wanted})
+        self.refused("user and password", "http://x/", settings={"HEDDLE_CLICKHOUSE_USER": "a:b"})
+        done = program.run("config", "show", settings=both)
+        self.assertNotIn("CLICKHOUSE", done.stdout + done.stderr)
 
 
+@unittest.skipUnless(os.path.exists(GENERATE), "heddle-bench-generate is not built")
 @unittest.skipIf(SERVER is None, "clickhouse-server is not installed: scripts/setup --clickhouse")
 class Export(unittest.TestCase):
     @classmethod
@@ -104,7 +156,7 @@ class Export(unittest.TestCase):
         cls.server = subprocess.Popen([SERVER, f"--config-file={cls.parent}/config.xml"], cwd=cls.parent,
                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         cls.addClassCleanup(cls.stop)
-        cls.url = f"http://default:{PASSWORD}@127.0.0.1:{cls.port}/"
+        cls.url = f"http://127.0.0.1:{cls.port}/"
         end = time.monotonic() + program.PATIENCE_S
         while True:
             with contextlib.suppress(OSError):
@@ -139,7 +191,8 @@ class Export(unittest.TestCase):
 
     @classmethod
     def export(cls, *words, folder=None):
-        return program.run("record", "export", folder or cls.job, "--clickhouse", cls.url, *words)
+        return program.run("record", "export", folder or cls.job, "--clickhouse", cls.url, *words,
+                           settings={"HEDDLE_CLICKHOUSE_USER": "default", "HEDDLE_CLICKHOUSE_PASSWORD": PASSWORD})
 
     def document(self, *words, folder=None):
         return json.loads(program.run(words[0], folder or self.job, *words[1:]).stdout)

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -32,8 +33,11 @@ using insight::MomentKind;
 
 constexpr const char* kExample = R"(Example:
   heddle record export job --clickhouse http://localhost:8123/
-  heddle record export job --clickhouse https://user:password@ch.example:8443/ --job run-17
+  HEDDLE_CLICKHOUSE_USER=me HEDDLE_CLICKHOUSE_PASSWORD=$(cat secret) \
+    heddle record export job --clickhouse https://ch.example:8443/ --job run-17
 
+User and password come from the environment, as HEDDLE_CLICKHOUSE_USER and
+HEDDLE_CLICKHOUSE_PASSWORD; in an address, others could read them on the command line.
 Makes the tables processes, flows and moments in the database where they are not there; a column
 "job" tells jobs apart. docs/recording.md has queries for a matrix and a summary. It is sent by the
 program curl.
@@ -161,6 +165,15 @@ class Export {
   bool whole_ = true;
 };
 
+// Not settings, which `heddle config show` prints.
+Credentials credentials_of_environment() {
+  const char* const user = std::getenv("HEDDLE_CLICKHOUSE_USER");
+  const char* const password = std::getenv("HEDDLE_CLICKHOUSE_PASSWORD");
+  Credentials made{user == nullptr ? "" : user, password == nullptr ? "" : password};
+  if (made.user.empty() && !made.password.empty()) made.user = "default";  // the server's
+  return made;
+}
+
 std::string name_of_job(const ExportOptions& options) {
   if (!options.job.empty()) return options.job;
   std::error_code unknown;
@@ -174,7 +187,7 @@ int run(const ExportOptions& options) {
     print_error(files.error());
     return kCouldNotRun;
   }
-  const auto server = HttpPost::to(options.url);
+  const auto server = HttpPost::to(options.url, credentials_of_environment());
   if (!server) {
     print_error(server.error());
     return kCouldNotRun;

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstring>
 #include <string_view>
@@ -19,6 +21,7 @@ namespace heddle::cli {
 namespace {
 
 constexpr size_t kMostToldBytes = 400;
+constexpr size_t kMostAddressBytes = 8 << 10;  // settings fit into a pipe
 
 struct Pipe {
   Pipe() {
@@ -81,42 +84,121 @@ std::string told(std::string text) {
   _exit(127);
 }
 
-}  // namespace
+// What stands between the scheme and the path: [user[:password]@]host[:port].
+struct Authority {
+  explicit Authority(const std::string& url)
+      : begin(url.find("//") + 2), end(std::min(url.find_first_of("/?#", begin), url.size())) {
+    const size_t at = url.rfind('@', end);
+    host = at == std::string::npos || at < begin || at >= end ? begin : at + 1;
+  }
+  size_t begin;
+  size_t end;
+  size_t host;
+};
 
-Result<HttpPost> HttpPost::to(const std::string& url) {
+bool holds_control(const std::string& text) {
+  return std::any_of(text.begin(), text.end(),
+                     [](unsigned char each) { return each < ' ' || each == 127; });
+}
+
+// Empty where nothing is. What is told holds no part of the address, which may be of a password.
+std::string wrong_with(const std::string& url) {
   const bool known = url.rfind("http://", 0) == 0 || url.rfind("https://", 0) == 0;
   const bool plain = std::all_of(url.begin(), url.end(), [](unsigned char each) {
     return each > ' ' && each < 127 && each != '"' && each != '\\';
   });
-  if (known && plain) return HttpPost(url);
-  return fail(ErrorCode::kInvalid, "cannot send anything to " + url, "it is no address of HTTP",
-              "give one such as http://clickhouse.example:8123/");
+  if (!known || !plain) return "it is no address of HTTP";
+  if (url.size() > kMostAddressBytes) return "it is too long";
+  const Authority authority(url);
+  if (url.find('@', authority.end) != std::string::npos) {
+    return "an @ stands behind the first / ? or #, which a password can only hold as %2F, %3F, %23";
+  }
+  const std::string host = url.substr(authority.host, authority.end - authority.host);
+  const size_t name_end = host.find(':', host.rfind('[', 0) == 0 ? host.find(']') : 0);
+  if (host.empty() || name_end == 0) return "it names no host";
+  if (name_end == std::string::npos) return "";
+  const bool number = std::all_of(host.begin() + static_cast<ptrdiff_t>(name_end) + 1, host.end(),
+                                  [](unsigned char each) { return std::isdigit(each) != 0; });
+  return number ? "" : "its port is no number";
 }
 
-std::string HttpPost::shown() const {
-  const size_t begin = url_.find("//") + 2;
-  const size_t end = std::min(url_.find('/', begin), url_.size());
-  const size_t at = url_.rfind('@', end);
-  if (at == std::string::npos || at < begin) return url_;
-  return url_.substr(0, begin) + url_.substr(at + 1);
+// With %40 read as @.
+std::string decoded(std::string_view text) {
+  std::string made;
+  for (size_t i = 0; i < text.size(); ++i) {
+    unsigned char value = 0;
+    const char* const digits = text.data() + i + 1;
+    if (text[i] == '%' && i + 2 < text.size() &&
+        std::from_chars(digits, digits + 2, value, 16).ptr == digits + 2) {
+      made += static_cast<char>(value);
+      i += 2;
+    } else {
+      made += text[i];
+    }
+  }
+  return made;
+}
+
+std::string quoted(const std::string& text) {
+  std::string made = "\"";
+  for (const char each : text) {
+    if (each == '"' || each == '\\') made += '\\';
+    made += each;
+  }
+  return made + "\"";
+}
+
+}  // namespace
+
+Result<HttpPost> HttpPost::to(const std::string& url, const Credentials& otherwise) {
+  if (const std::string why = wrong_with(url); !why.empty()) {
+    return fail(ErrorCode::kInvalid, "cannot send anything to the address that is given", why,
+                "give one such as http://clickhouse.example:8123/");
+  }
+  const Authority authority(url);
+  Credentials credentials = otherwise;
+  if (authority.host > authority.begin) {
+    const std::string given = url.substr(authority.begin, authority.host - 1 - authority.begin);
+    const size_t colon = given.find(':');
+    credentials.user = decoded(given.substr(0, colon));
+    if (colon != std::string::npos) credentials.password = decoded(given.substr(colon + 1));
+  }
+  const std::string both = credentials.user + credentials.password;
+  if (holds_control(both) || both.size() > kMostAddressBytes ||
+      credentials.user.find(':') != std::string::npos) {
+    return fail(ErrorCode::kInvalid, "cannot send user and password",
+                "HTTP knows no control characters in them, no : in a user's name, and some KiB",
+                "choose others");
+  }
+  return HttpPost(url.substr(0, authority.begin) + url.substr(authority.host), credentials);
+}
+
+std::string HttpPost::shown() const { return url_.substr(0, url_.find_first_of("?#")); }
+
+std::string HttpPost::settings() const {
+  std::string text = "url = " + quoted(url_) +
+                     "\ndata-binary = \"@-\"\nsilent\nshow-error\nfail-with-body\n"
+                     "globoff\nconnect-timeout = 20\nheader = \"Expect:\"\n";
+  if (!credentials_.user.empty() || !credentials_.password.empty()) {
+    // With the colon curl asks nobody for a password.
+    text += "user = " + quoted(credentials_.user + ":" + credentials_.password) + "\n";
+  }
+  return text;
 }
 
 Result<std::string> HttpPost::send(const std::string& text) const {
   const std::string what = "cannot send to " + shown();
   const std::string todo = "see that the server runs there, and that its HTTP interface is open";
-  Pipe settings;
+  Pipe config;
   Pipe body;
   Pipe answer;
-  const std::string config = "url = \"" + url_ +
-                             "\"\ndata-binary = \"@-\"\nsilent\nshow-error\nfail-with-body\n"
-                             "globoff\nconnect-timeout = 20\nheader = \"Expect:\"\n";
   // It fits into the pipe, which nobody reads yet.
-  if (answer.ends[0] < 0 || body.ends[0] < 0 || !write_all(settings.ends[1], config)) {
+  if (answer.ends[0] < 0 || body.ends[0] < 0 || !write_all(config.ends[1], settings())) {
     return fail(ErrorCode::kSystem, what, std::strerror(errno), "see `ulimit -n`");
   }
-  settings.close_end(1);
+  config.close_end(1);
   const pid_t process = fork();
-  if (process == 0) become_curl(settings, body, answer);
+  if (process == 0) become_curl(config, body, answer);
   if (process < 0)
     return fail(ErrorCode::kSystem, what, "no process can be made", "see `ulimit -u`");
   body.close_end(0);
