@@ -257,6 +257,40 @@ class Export(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertEqual(self.ask("SELECT count() FROM broken.moments"), [["0"]])
         self.assertEqual(self.ask("SELECT count() FROM broken.processes"), [["0"]])
+        self.assertEqual(self.ask("SHOW TABLES FROM broken"), [["flows"], ["moments"], ["processes"]])
+
+    def test_a_replacement_that_fails_leaves_the_job_that_was_there(self):
+        self.assertEqual(self.export("--database", "kept").returncode, 0)
+
+        def rows():
+            return [self.ask(f"SELECT count() FROM kept.{name}") for name in ("moments", "flows", "processes")]
+
+        before = rows()
+        self.ask("ALTER TABLE kept.flows DROP COLUMN packets")
+        self.assertEqual(self.export("--database", "kept", "--replace").returncode, 2)
+        self.assertEqual(rows(), before)
+        self.assertEqual(self.ask("SHOW TABLES FROM kept"), [["flows"], ["moments"], ["processes"]])
+
+    def test_a_table_of_another_order_is_refused_between_the_tables(self):
+        self.ask("CREATE DATABASE torn")
+        self.ask("CREATE TABLE torn.flows AS heddle.flows ENGINE = MergeTree() PARTITION BY job ORDER BY job")
+        self.assertEqual(self.export("--database", "torn").returncode, 2)
+        self.assertEqual(self.ask("SELECT count() FROM torn.moments"), [["0"]])
+        self.ask("INSERT INTO torn.processes SELECT * FROM heddle.processes WHERE job = 'job'")
+        done = self.export("--database", "torn", "--replace")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--replace it again", done.stderr)
+        self.assertEqual(self.ask("SELECT count() FROM torn.processes"), [["16"]])
+
+    def test_a_replacement_with_less_leaves_nothing_of_the_old(self):
+        self.assertEqual(self.export("--database", "less").returncode, 0)
+        small = f"{self.parent}/small"
+        subprocess.run([GENERATE, small, "--ranks", "8", "--events", "500"], check=True, capture_output=True)
+        done = self.export("--database", "less", "--replace", "--job", "job", folder=small)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.ask("SELECT count() FROM less.processes"), [["8"]])
+        (moments,), = self.ask("SELECT count() FROM less.moments")
+        self.assertIn(f"{moments} moments", done.stdout)
 
     def test_what_is_damaged_is_exported_and_told(self):
         damaged = f"{self.parent}/damaged"

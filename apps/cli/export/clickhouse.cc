@@ -1,5 +1,8 @@
-// See clickhouse.h. A job is a partition of each table, since a partition can be dropped at once.
+// See clickhouse.h. A job is a partition of each table, since a partition can be replaced at once:
+// rows are sent to tables of their own, and change places with the old ones when all are there.
 #include "apps/cli/export/clickhouse.h"
+
+#include <fmt/core.h>
 
 #include <array>
 #include <string_view>
@@ -37,6 +40,19 @@ constexpr std::array kShapes = {
           "UInt8",
           "job, kind, begin_ns"},
 };
+
+constexpr std::array kTables = {ClickHouse::Table::kMoments, ClickHouse::Table::kFlows,
+                                ClickHouse::Table::kProcesses};
+
+std::string engine_of(const Shape& shape) {
+  return fmt::format("ENGINE = MergeTree() PARTITION BY job ORDER BY ({})", shape.order);
+}
+
+uint64_t fnv1a(const std::string& text) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const unsigned char each : text) hash = (hash ^ each) * 0x100000001b3;
+  return hash;
+}
 
 std::string quoted(const std::string& text) {
   std::string made = "'";
@@ -88,11 +104,19 @@ ClickHouse::ClickHouse(HttpPost server, std::string database, std::string job)
       held_(kShapes.size()) {}
 
 ClickHouse::~ClickHouse() {
-  if (begun_) static_cast<void>(take_back());
+  if (!begun_) return;
+  for (const Table table : kTables) {
+    static_cast<void>(run("DROP TABLE IF EXISTS " + name_of_arriving(table)));
+  }
 }
 
 std::string ClickHouse::name_of(Table table) const {
   return database_ + "." + std::string(kShapes.at(static_cast<size_t>(table)).name);
+}
+
+// Of the job, so that the next export of it finds what one that was killed has left.
+std::string ClickHouse::name_of_arriving(Table table) const {
+  return fmt::format("{}_arriving_{:016x}", name_of(table), fnv1a(job_));
 }
 
 Result<void> ClickHouse::run(const std::string& sql) {
@@ -103,22 +127,33 @@ Result<void> ClickHouse::run(const std::string& sql) {
 
 Result<void> ClickHouse::begin(bool replace) {
   if (Result<void> made = run("CREATE DATABASE IF NOT EXISTS " + database_); !made) return made;
-  for (const Shape& shape : kShapes) {
-    std::string sql = "CREATE TABLE IF NOT EXISTS " + database_ + ".";
-    sql.append(shape.name).append(" (").append(shape.columns);
-    sql.append(") ENGINE = MergeTree() PARTITION BY job ORDER BY (").append(shape.order);
-    if (Result<void> made = run(sql + ")"); !made) return made;
+  for (const Table table : kTables) {
+    const Shape& shape = kShapes.at(static_cast<size_t>(table));
+    const std::string sql = fmt::format("CREATE TABLE IF NOT EXISTS {} ({}) {}", name_of(table),
+                                        shape.columns, engine_of(shape));
+    if (Result<void> made = run(sql); !made) return made;
   }
   const auto there = server_.send("SELECT count() FROM " + name_of(Table::kProcesses) +
                                   " WHERE job = " + quoted(job_));
   if (!there) return fail(there.error());
-  if (*there != "0\n" && !replace) {
+  was_there_ = *there != "0\n";
+  if (was_there_ && !replace) {
     return fail(ErrorCode::kInUse, "cannot export the job " + job_,
                 "the database has one of that name", "give another --job, or --replace it");
   }
-  // Also what an export that was killed has left.
-  if (Result<void> gone = take_back(); !gone) return gone;
+  return make_arriving();
+}
+
+Result<void> ClickHouse::make_arriving() {
   begun_ = true;
+  for (const Table table : kTables) {
+    const std::string name = name_of_arriving(table);
+    if (Result<void> gone = run("DROP TABLE IF EXISTS " + name); !gone) return gone;
+    // As the table is there, which another version may have made.
+    const std::string sql = fmt::format("CREATE TABLE {} AS {} {}", name, name_of(table),
+                                        engine_of(kShapes.at(static_cast<size_t>(table))));
+    if (Result<void> made = run(sql); !made) return made;
+  }
   return {};
 }
 
@@ -132,26 +167,34 @@ Result<void> ClickHouse::add(Table table, const Row& row) {
 Result<void> ClickHouse::flush(Table table) {
   std::string& held = held_.at(static_cast<size_t>(table));
   if (held.empty()) return {};
-  Result<void> sent = run("INSERT INTO " + name_of(table) + " FORMAT TabSeparated\n" + held);
+  Result<void> sent =
+      run("INSERT INTO " + name_of_arriving(table) + " FORMAT TabSeparated\n" + held);
   held.clear();
   return sent;
 }
 
 Result<void> ClickHouse::finish() {
-  for (const Table table : {Table::kMoments, Table::kFlows, Table::kProcesses}) {
+  for (const Table table : kTables) {
     if (Result<void> sent = flush(table); !sent) return sent;
   }
-  begun_ = false;
+  for (const Table table : kTables) {
+    Result<void> moved = run(fmt::format("ALTER TABLE {} REPLACE PARTITION {} FROM {}",
+                                         name_of(table), quoted(job_), name_of_arriving(table)));
+    if (!moved) return table == kTables.front() ? moved : fail(torn(moved.error()));
+  }
   return {};
 }
 
-Result<void> ClickHouse::take_back() {
-  begun_ = false;
-  for (const Table table : {Table::kMoments, Table::kFlows, Table::kProcesses}) {
-    const std::string sql = "ALTER TABLE " + name_of(table) + " DROP PARTITION " + quoted(job_);
-    if (Result<void> gone = run(sql); !gone) return gone;
+// Each table changes at once, and all three do not.
+Error ClickHouse::torn(Error error) {
+  if (was_there_) {
+    error.todo = "some tables hold the job as it is now and some as it was: --replace it again";
+    return error;
   }
-  return {};
+  for (const Table table : kTables) {
+    static_cast<void>(run("ALTER TABLE " + name_of(table) + " DROP PARTITION " + quoted(job_)));
+  }
+  return error;
 }
 
 }  // namespace heddle::cli

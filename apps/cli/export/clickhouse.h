@@ -28,8 +28,8 @@ class Row {
   std::string text_;
 };
 
-// Makes the tables where they are not there, and fills them with one job. What was sent of a job
-// that is not finished is taken back.
+// Makes the tables where they are not there, and fills them with one job. Until it is
+// finished, the database has what it had.
 class ClickHouse {
  public:
   enum class Table : uint8_t { kProcesses, kFlows, kMoments };
@@ -48,8 +48,10 @@ class ClickHouse {
 
  private:
   std::string name_of(Table table) const;
+  std::string name_of_arriving(Table table) const;
+  Result<void> make_arriving();
   Result<void> flush(Table table);
-  Result<void> take_back();
+  Error torn(Error error);
   Result<void> run(const std::string& sql);
 
   const HttpPost server_;
@@ -57,6 +59,7 @@ class ClickHouse {
   const std::string job_;
   std::vector<std::string> held_;
   bool begun_ = false;
+  bool was_there_ = false;
 };
 
 }  // namespace heddle::cli

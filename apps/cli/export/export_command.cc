@@ -42,6 +42,9 @@ Makes the tables processes, flows and moments in the database where they are not
 "job" tells jobs apart. docs/recording.md has queries for a matrix and a summary. It is sent by the
 program curl.
 
+An export that fails leaves what the database had; --replace changes the three tables one after the
+other when all rows are there, and says so if the server fails between them.
+
 Exit status: 0 done, 1 when some of the recording could not be read, 2 when nothing was exported.)";
 
 constexpr std::array kKinds = {"call", "wait", "phase", "message", "recovery"};
