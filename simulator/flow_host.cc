@@ -57,6 +57,7 @@ void FlowHost::take(const Notice& notice) {
     peer.open = notice.kind == NoticeKind::kOpened;
     if (peer.open) run_.on_opened(host_, sends_to->second);
     if (!peer.open && !was_open) run_.on_refused(host_, sends_to->second, notice.error.code);
+    if (!peer.open && was_open) run_.on_lost(host_, sends_to->second, notice.error.code);
   }
 }
 

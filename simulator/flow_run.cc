@@ -215,7 +215,7 @@ void FlowRun::connect() {
 
 bool FlowRun::advance(Nanos until, uint64_t events) {
   for (uint64_t i = 0; i < events; ++i) {
-    if (ended_ == outcomes_.size()) return false;
+    if (over()) return false;
     const Nanos end = opening_ || until == Nanos::never() ? Nanos::never() : zero_ + until;
     if (network_.next_event_at() > end) network_.run_until(end);
     if (!opening_ && network_.now() >= end) return false;
@@ -224,20 +224,31 @@ bool FlowRun::advance(Nanos until, uint64_t events) {
   return true;
 }
 
+// Events go on without flows: peers keep each other's connections alive.
+bool FlowRun::over() const {
+  const bool none_begins = !opening_ && started_ == by_start_.size();
+  return ended_ == outcomes_.size() || (none_begins && under_way_ == 0);
+}
+
+FlowRun::Connection& FlowRun::connection(uint32_t from, uint32_t to) {
+  return *std::lower_bound(connections_.begin(), connections_.end(), std::pair{from, to},
+                           [](const Connection& a, const auto& b) {
+                             return std::pair{a.from, a.to} < b;
+                           });
+}
+
 void FlowRun::on_opened(uint32_t from, uint32_t to) {
-  const auto found = std::lower_bound(connections_.begin(), connections_.end(), std::pair{from, to},
-                                      [](const Connection& a, const auto& b) {
-                                        return std::pair{a.from, a.to} < b;
-                                      });
-  found->handshake = world_.now() - zero_;
+  connection(from, to).handshake = world_.now() - zero_;
   if (--unopened_ == 0) begin();
 }
 
 void FlowRun::on_refused(uint32_t from, uint32_t to, ErrorCode error) {
+  on_lost(from, to, error);
   on_opened(from, to);
-  for (Connection& each : connections_) {
-    if (each.from == from && each.to == to) each.error = error;
-  }
+}
+
+void FlowRun::on_lost(uint32_t from, uint32_t to, ErrorCode error) {
+  connection(from, to).error = error;
 }
 
 // Grants have time to get where they go: the longest handshake is a round trip at least.
@@ -286,6 +297,7 @@ void FlowRun::schedule_next() {
 
 void FlowRun::start(uint32_t flow) {
   outcomes_[flow].started = now();
+  if (!outcomes_[flow].failed) ++under_way_;
   const FlowState& state = flows_[flow];
   if (!hosts_[workload_.flows[flow].from]->start(flow, state.channel)) {
     fail(flow, connections_[state.connection].error);
@@ -299,7 +311,7 @@ void FlowRun::on_received(uint32_t flow, bool ok, ErrorCode error) {
   const uint64_t bytes = workload_.flows[flow].bytes.count;
   const Content whole{flows_[flow].sent, 0, bytes};
   if (network_.virtual_memory().read_one({flows_[flow].received, 0, bytes}) != whole) ++wrong_;
-  if (outcome.acked != Nanos::never()) ++ended_;
+  if (outcome.acked != Nanos::never()) end(flow);
   fire(workload_.flows[flow].when_received);
 }
 
@@ -307,8 +319,13 @@ void FlowRun::on_sent(uint32_t flow, bool ok, ErrorCode error) {
   if (!ok) return fail(flow, error);
   FlowOutcome& outcome = outcomes_[flow];
   outcome.acked = now();
-  if (outcome.received != Nanos::never()) ++ended_;
+  if (outcome.received != Nanos::never()) end(flow);
   fire(workload_.flows[flow].when_sent);
+}
+
+void FlowRun::end(uint32_t flow) {
+  ++ended_;
+  if (outcomes_[flow].started != Nanos::never()) --under_way_;
 }
 
 // Both sides may tell of it. What has arrived counts, though its sender never hears.
@@ -318,7 +335,7 @@ void FlowRun::fail(uint32_t flow, ErrorCode error) {
   if (outcome.failed || over) return;
   outcome.failed = true;
   outcome.error = error;
-  ++ended_;
+  end(flow);
 }
 
 void FlowRun::fire(uint32_t trigger) {

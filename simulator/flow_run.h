@@ -4,6 +4,7 @@
 // then time 0 of the workload and of the topology's faults begins.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -45,19 +46,23 @@ class FlowHost;
 
 class FlowRun : private Agent {
  public:
-  // CHECKs that the workload is valid on the topology and the options make sense.
+  // CHECKs that the workload is valid on the topology and the options make sense. The topology's
+  // routes must fit: Routes::check() of routes.h.
   FlowRun(const topology::Topology& topology, const topology::Workload& workload,
           const FlowRunOptions& options);
   ~FlowRun() override;
   FlowRun(const FlowRun&) = delete;
   FlowRun& operator=(const FlowRun&) = delete;
 
-  // Handles at most `events` events. False: every flow has ended, or time `until` is reached.
+  // Handles at most `events` events. False: it is over, or time `until` is reached.
   bool advance(Nanos until, uint64_t events);
+
+  // Every flow has ended, or none is under way and nothing is left that would set another off.
+  bool over() const;
 
   bool opening() const { return opening_; }
   // Since time 0; zero while connections are opened.
-  Nanos now() const { return opening_ ? Nanos{} : world_.now() - zero_; }
+  Nanos now() const { return opening_ ? Nanos{} : std::max(world_.now() - zero_, Nanos{}); }
   uint64_t ended() const { return ended_; }  // flows that arrived or failed
   // Flows whose bytes arrived other than they were sent.
   uint64_t wrong() const { return wrong_; }
@@ -69,6 +74,13 @@ class FlowRun : private Agent {
 
  private:
   friend class FlowHost;
+
+  struct Connection {
+    uint32_t from = 0;
+    uint32_t to = 0;
+    Nanos handshake;
+    ErrorCode error = ErrorCode::kSystem;  // where it was refused or lost
+  };
 
   void add_hosts();
   void add_process(uint32_t host, const std::vector<std::vector<NicId>>& nics, uint32_t peers);
@@ -83,10 +95,13 @@ class FlowRun : private Agent {
   transport::RegionId region_received(uint32_t flow) const { return flows_[flow].received; }
   void on_opened(uint32_t from, uint32_t to);
   void on_refused(uint32_t from, uint32_t to, ErrorCode error);
+  void on_lost(uint32_t from, uint32_t to, ErrorCode error);
   void on_received(uint32_t flow, bool ok, ErrorCode error);
   void on_sent(uint32_t flow, bool ok, ErrorCode error);
 
+  Connection& connection(uint32_t from, uint32_t to);
   void start(uint32_t flow);
+  void end(uint32_t flow);
   void fail(uint32_t flow, ErrorCode error);
   void fire(uint32_t trigger);
 
@@ -95,12 +110,6 @@ class FlowRun : private Agent {
     transport::RegionId received = transport::kNoRegion;
     uint32_t connection = 0;  // into connections_
     uint16_t channel = 0;
-  };
-  struct Connection {
-    uint32_t from = 0;
-    uint32_t to = 0;
-    Nanos handshake;
-    ErrorCode error = ErrorCode::kSystem;  // where it was refused
   };
   // What is left of a trigger: it fires after so many ends.
   struct Fuse {
@@ -126,6 +135,7 @@ class FlowRun : private Agent {
   size_t changed_ = 0;              // of changes_
   size_t hosts_changed_ = 0;        // of host_changes_
   uint64_t unopened_ = 0;           // connections
+  uint64_t under_way_ = 0;          // flows begun that have not ended
   uint64_t ended_ = 0;
   uint64_t wrong_ = 0;
   bool opening_ = true;

@@ -40,6 +40,15 @@ void finish(FlowRun& run, Nanos until = seconds(1)) {
   }
 }
 
+// Without a limit of time. A run that goes on for a million events more than it needs would for
+// ever.
+bool ends_by_itself(FlowRun& run) {
+  for (int i = 0; i < 10; ++i) {
+    if (!run.advance(Nanos::never(), 100'000)) return true;
+  }
+  return false;
+}
+
 Nanos took(const FlowRun& run, size_t flow) {
   return run.outcomes()[flow].received - run.outcomes()[flow].started;
 }
@@ -104,7 +113,7 @@ TEST(FlowRunTest, StartsAndTriggersSetFlowsOff) {
   workload.flows[2].when_sent = 1;
   workload.flows[3].waits_for = workload.flows[4].waits_for = 1;
   FlowRun run(fabric(), workload, {});
-  finish(run, millis(10));
+  EXPECT_TRUE(ends_by_itself(run));
   const auto outcomes = run.outcomes();
   EXPECT_EQ(outcomes[0].started, micros(100));
   EXPECT_EQ(outcomes[1].started, Nanos{});
@@ -112,6 +121,59 @@ TEST(FlowRunTest, StartsAndTriggersSetFlowsOff) {
   EXPECT_EQ(outcomes[3].started, outcomes[2].acked);
   EXPECT_EQ(outcomes[4].started, Nanos::never()) << "each end starts one";
   EXPECT_EQ(run.ended(), 4u);
+}
+
+TEST(FlowRunTest, FlowsThatNothingCanSetOffDoNotKeepTheRunGoing) {
+  Workload workload{.flows = {{.id = 1, .from = 0, .to = 9, .bytes = {1'000}, .start = micros(300)},
+                              {.id = 2, .from = 1, .to = 8, .bytes = {1'000}, .waits_for = 0}},
+                    .triggers = {{TriggerKind::kOnce}}};
+  FlowRun run(fabric(), workload, {});
+  EXPECT_TRUE(ends_by_itself(run));
+  EXPECT_TRUE(run.over());
+  EXPECT_EQ(run.ended(), 1u);
+  EXPECT_NE(run.outcomes()[0].received, Nanos::never()) << "what has yet to begin is waited for";
+  EXPECT_EQ(run.outcomes()[1].started, Nanos::never());
+  EXPECT_FALSE(run.outcomes()[1].failed);
+}
+
+TEST(FlowRunTest, ARunOfWhichNoFlowCanBeginEndsAtItsStart) {
+  const Workload workload{
+      .flows = {{.id = 1, .from = 0, .to = 9, .bytes = {1'000}, .waits_for = 0}},
+      .triggers = {{TriggerKind::kOnce}}};
+  FlowRun run(fabric(), workload, {});
+  EXPECT_TRUE(ends_by_itself(run));
+  EXPECT_EQ(run.now(), Nanos{});
+  EXPECT_EQ(run.ended(), 0u);
+}
+
+TEST(FlowRunTest, FlowsBehindOneThatFailedDoNotKeepTheRunGoing) {
+  topology::Topology broken = fabric();
+  broken.changes.push_back({.at = micros(50), .link = 0});
+  const Workload workload{
+      .flows = {{.id = 1, .from = 0, .to = 8, .bytes = {2'000'000}, .when_received = 0},
+                {.id = 2, .from = 1, .to = 9, .bytes = {1'000}, .waits_for = 0}},
+      .triggers = {{TriggerKind::kOnce}}};
+  FlowRun run(broken, workload, {});
+  EXPECT_TRUE(ends_by_itself(run));
+  EXPECT_TRUE(run.outcomes()[0].failed);
+  EXPECT_EQ(run.outcomes()[1].started, Nanos::never());
+}
+
+// The sender gives up some ms before the receiver does. What begins meanwhile is told why, too.
+TEST(FlowRunTest, AFlowOverALostConnectionFailsAsItDid) {
+  topology::Topology broken = fabric();
+  broken.changes.push_back({.at = micros(50), .link = 0});
+  Workload workload{.flows = {{.id = 1, .from = 0, .to = 8, .bytes = {2'000'000}}}};
+  for (uint32_t i = 0; i < 200; ++i) {
+    workload.flows.push_back(
+        {.id = i + 2, .from = 0, .to = 8, .bytes = {1'000}, .start = millis(5'000 + i)});
+  }
+  FlowRun run(broken, workload, {});
+  EXPECT_TRUE(ends_by_itself(run));
+  for (const FlowOutcome& outcome : run.outcomes()) {
+    EXPECT_TRUE(outcome.failed);
+    EXPECT_EQ(outcome.error, ErrorCode::kPeerDead);
+  }
 }
 
 TEST(FlowRunTest, FlowsOfOnePairShareAConnectionAndAllArrive) {
