@@ -72,6 +72,7 @@ Result<Workload> WorkloadReader::read() {
         read_flow(table);
       }
       table.finish();
+      if (errors_.any()) return fail(errors_.first());
     }
   }
   if (!errors_.any()) {
@@ -160,7 +161,10 @@ std::vector<uint32_t> WorkloadReader::hosts(TableReader& table) {
     for (uint32_t i = 0; i < topology_.hosts.size(); ++i) chosen.push_back(i);
     return chosen;
   }
-  for (const std::string& name : *names) add_hosts(table, name, chosen);
+  // With more than there are, one stands there twice; ranges could name each very often.
+  for (size_t i = 0; i < names->size() && chosen.size() <= topology_.hosts.size(); ++i) {
+    add_hosts(table, (*names)[i], chosen);
+  }
   std::vector<uint32_t> sorted = chosen;
   std::sort(sorted.begin(), sorted.end());
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());

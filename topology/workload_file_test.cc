@@ -116,6 +116,17 @@ id = 100
   EXPECT_EQ(workload.flows[8].to, 7u);
 }
 
+// All of it would be 4 * 10^9 hosts, which is more than memory holds.
+TEST(WorkloadFile, RangesThatRepeatThemselvesAreNotAllExpanded) {
+  const Topology large = leaf_spine({.leaves = 1'000, .spines = 1, .hosts_per_leaf = 40});
+  std::string text = "version = 1\n[[job]]\nkind = \"permutation\"\nbytes = \"1KB\"\nhosts = [";
+  for (int i = 0; i < 100'000; ++i) text += "\"h0..h39999\",";
+  const Result<Workload> workload = parse_workload(text + "]\n", "w.toml", large, 1);
+  ASSERT_FALSE(workload);
+  EXPECT_EQ(workload.error().what, "cannot use w.toml:5");
+  EXPECT_EQ(workload.error().why, "h0 stands there twice");
+}
+
 TEST(WorkloadFile, MistakesAreToldWithTheirLine) {
   const std::string job = "version = 1\n[[job]]\nkind = \"permutation\"\n";
   EXPECT_THAT(refused("[[job]]\n"), HasSubstr("'version' is missing"));
