@@ -93,7 +93,7 @@ MatrixReader::Part MatrixReader::read_line() {
   const Result<bool> header = read_header();
   if (!header) return fail(header.error());
   if (*header) return {};
-  return lines_.wrong("'" + std::string(first) + "' is not known",
+  return lines_.wrong(quoted(first) + " is not known",
                       "lines begin with Nodes, Connections, Triggers, Failures, SRC->DST, trigger "
                       "or failure");
 }
@@ -143,12 +143,12 @@ Result<Flow> MatrixReader::connection_ends() {
   const auto from = whole_number(word.substr(0, arrow));
   const auto to = whole_number(word.substr(arrow + 2));
   if (!from || !to) {
-    return lines_.wrong("'" + std::string(word) + "' does not name two nodes", "write it as 0->15");
+    return lines_.wrong(quoted(word) + " does not name two nodes", "write it as 0->15");
   }
   const uint64_t nodes = nodes_.count.value_or(0);
   if (*from >= nodes || *to >= nodes) {
     return lines_.wrong(
-        "'" + std::string(word) + "' names a node that is not there",
+        quoted(word) + " names a node that is not there",
         nodes == 0 ? "write 'Nodes N' before it" : "nodes are 0 to " + std::to_string(nodes - 1));
   }
   if (*from == *to) return lines_.wrong("the node sends to itself", "name two nodes");
@@ -169,7 +169,7 @@ Result<size_t> MatrixReader::connection_word(size_t at, Flow& flow, bool& starts
   constexpr const char* kKnown[] = {
       "size", "id", "prio", "trigger", "send_done_trigger", "recv_done_trigger"};
   if (std::find(std::begin(kKnown), std::end(kKnown), word) == std::end(kKnown)) {
-    return lines_.wrong("'" + std::string(word) + "' is not known",
+    return lines_.wrong(quoted(word) + " is not known",
                         "known here: start, size, id, prio, addon, trigger, send_done_trigger, "
                         "recv_done_trigger");
   }
@@ -207,7 +207,7 @@ Result<Nanos> MatrixReader::start_behind(size_t at) {
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), picos);
   const bool whole = error == std::errc() && end == word.data() + word.size();
   if (!whole || !(picos >= 0 && picos <= kMaxStartPs)) {
-    return lines_.wrong("'start' is '" + std::string(word) + "'", todo);
+    return lines_.wrong("'start' is " + quoted(word), todo);
   }
   return nanos(std::llround(picos / 1e3));
 }
@@ -230,7 +230,7 @@ MatrixReader::Part MatrixReader::read_trigger() {
     } else if (words[at] == "barrier" && !kind) {
       kind = TriggerKind::kBarrier;
     } else {
-      return lines_.wrong("'" + std::string(words[at]) + "' is not expected here",
+      return lines_.wrong(quoted(words[at]) + " is not expected here",
                           "write 'trigger id ID oneshot', 'multishot', or 'barrier count N'");
     }
   }
@@ -264,7 +264,7 @@ MatrixReader::Part MatrixReader::read_failure() {
       if (!number) return fail(number.error());
       (words[at] == "switch_id" ? id : link) = *number;
     } else {
-      return lines_.wrong("'" + std::string(words[at]) + "' is not expected here", todo);
+      return lines_.wrong(quoted(words[at]) + " is not expected here", todo);
     }
   }
   if (type.empty() || !id || !link) return lines_.wrong("the failure is not complete", todo);
@@ -280,8 +280,7 @@ Result<uint32_t> MatrixReader::failed_link(std::string_view type, uint64_t id, u
       {"TOR", "leaf"}, {"AGG", "spine"}, {"CORE", "core"}};
   const auto tier = kTiers.find(type);
   if (tier == kTiers.end()) {
-    return lines_.wrong("there is no switch_type '" + std::string(type) + "'",
-                        "give TOR, AGG or CORE");
+    return lines_.wrong("there is no switch_type " + quoted(type), "give TOR, AGG or CORE");
   }
   const std::string name = tier->second + std::to_string(id);
   const auto found = find_switch(topology_, name);

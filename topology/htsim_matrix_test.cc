@@ -74,6 +74,21 @@ TEST(HtsimMatrix, FailuresNameCables) {
   EXPECT_EQ(link_label(topology, workload.failed_links[2]), "spine5 - core3");
 }
 
+TEST(HtsimMatrix, WordsAreShownCutAndWithoutWhatATerminalObeys) {
+  const std::string one = "Nodes 16\nConnections 1\n";
+  EXPECT_THAT(refused(one + std::string(100'000, 'x') + "\n"),
+              HasSubstr("m.cm:3: '" + std::string(40, 'x') + "...' is not known (lines"));
+  EXPECT_THAT(refused("\x1b]0;owned\a\xff\\\n"),
+              HasSubstr(R"(m.cm:1: '\x1b]0;owned\x07\xff\x5c' is not known)"));
+  EXPECT_THAT(refused("Nodes \x1b[2J\n"), HasSubstr(R"('Nodes' is '\x1b[2J')"));
+  EXPECT_THAT(refused(one + "\x1b->1\n"), HasSubstr(R"('\x1b->1' does not name)"));
+  EXPECT_THAT(refused(one + "0->1 start \x1b\n"), HasSubstr(R"('start' is '\x1b')"));
+  EXPECT_THAT(refused(one + "trigger \x1b\n"), HasSubstr(R"('\x1b' is not expected)"));
+  EXPECT_THAT(refused(one + "failure \x1b\n"), HasSubstr(R"('\x1b' is not expected)"));
+  EXPECT_THAT(refused(one + "failure switch_type \x1b switch_id 1 link_id 1\n"),
+              HasSubstr(R"(no switch_type '\x1b')"));
+}
+
 TEST(HtsimMatrix, WhatCannotBeReadIsToldWithItsLine) {
   const std::string one = "Nodes 16\nConnections 1\n";
   EXPECT_THAT(refused(""), HasSubstr("no line 'Nodes'"));

@@ -35,6 +35,10 @@ class WordReader {
   std::vector<std::string_view> words_;
 };
 
+// A word of a file as errors show it: in quotes, cut to 40 characters, and what is no printable
+// ASCII as \xNN.
+std::string quoted(std::string_view word);
+
 // A whole number, and nothing else.
 std::optional<uint64_t> whole_number(std::string_view word);
 
