@@ -32,6 +32,32 @@ NodeId end_of(const Topology& topology, LinkId link) {
 
 NodeId start_of(const Topology& topology, LinkId link) { return end_of(topology, link ^ 1); }
 
+// To each target a cable is on a shortest way in one direction at most.
+Result<void> Routes::check(const Topology& topology, const std::string& name) {
+  constexpr uint64_t kMost = uint64_t{4} << 30;
+  std::vector<bool> is_target(topology.switches.size());
+  uint64_t targets = 0;
+  uint64_t cables = 0;
+  for (const topology::Link& link : topology.links) {
+    const bool between = link.a.kind == NodeKind::kSwitch && link.b.kind == NodeKind::kSwitch;
+    if (between) ++cables;
+    for (const topology::Node& end : {link.a, link.b}) {
+      if (between || end.kind != NodeKind::kSwitch || is_target[end.index]) continue;
+      is_target[end.index] = true;
+      ++targets;
+    }
+  }
+  const uint64_t switches = topology.switches.size();
+  const uint64_t bytes = switches * switches * sizeof(Group) + targets * cables * sizeof(LinkId);
+  if (bytes <= kMost) return {};
+  return fail(ErrorCode::kInvalid, "cannot simulate " + name,
+              "routes between its " + std::to_string(switches) + " switches over " +
+                  std::to_string(cables) + " cables would take " +
+                  std::to_string((bytes + (uint64_t{1} << 30) - 1) >> 30) +
+                  " GiB, and 4 GiB is the most",
+              "make it smaller, or of fewer and larger switches");
+}
+
 Routes::Routes(const Topology& topology)
     : switches_(static_cast<uint32_t>(topology.switches.size())),
       egress_(topology.nics.size(), kNoIndex),

@@ -24,6 +24,10 @@ NodeId start_of(const topology::Topology& topology, LinkId link);
 
 class Routes {
  public:
+  // Errors: kInvalid, where the routes of the topology would take more than 4 GiB; `name` stands
+  // for it in the error.
+  static Result<void> check(const topology::Topology& topology, const std::string& name);
+
   explicit Routes(const topology::Topology& topology);
 
   // The link that leaves a NIC.
