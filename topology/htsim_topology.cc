@@ -122,7 +122,7 @@ Result<Topology> TopologyReader::read() {
 TopologyReader::Part TopologyReader::read_line() {
   const std::string word = lower(lines_.words().front());
   if (lines_.words().size() > 2) {
-    return lines_.wrong("'" + std::string(lines_.words()[2]) + "' is not expected here",
+    return lines_.wrong(quoted(lines_.words()[2]) + " is not expected here",
                         "a line is a word and a number");
   }
   if (word == "tier") return read_tier_line();
@@ -156,7 +156,7 @@ TopologyReader::Part TopologyReader::read_key(const std::string& word) {
   if (key == kKeys.end()) {
     std::string known = "known: nodes, tiers, podsize, tier";
     for (const Key& each : kKeys) known += ", " + std::string(each.name);
-    return lines_.wrong("'" + word + "' is not known", known);
+    return lines_.wrong(quoted(word) + " is not known", known);
   }
   if (!tier_) return lines_.wrong("'" + word + "' stands before any tier", "write 'Tier 0' first");
   const Result<uint64_t> number = lines_.number_behind(0, key->most);
@@ -290,6 +290,13 @@ Result<LinkShape> TopologyReader::link_shape(size_t number) const {
                            "make it at least " +
                                std::to_string(use_.mtu_bytes + kFrameHeaderBytes) +
                                " bytes, or the MTU smaller");
+  }
+  const uint64_t threshold = use_.ecn_threshold.count;
+  if (threshold != UINT64_MAX && threshold > queue_down) {
+    return lines_.wrong_at(tier.queue_down.line,
+                           "packets would be marked above " + std::to_string(threshold) +
+                               " bytes, and a queue holds " + std::to_string(queue_down),
+                           "mark them earlier, or make the queue longer");
   }
   return LinkShape{.rate = gigabits_per_s(tier.speed_gbps.value),
                    .delay = nanos(static_cast<int64_t>(delay)),

@@ -100,6 +100,18 @@ TEST(HtsimTopology, TwoTiersOversubscribed) {
   EXPECT_EQ(topology.links.back().shape.queue, Bytes{200'000});
 }
 
+TEST(HtsimTopology, AThresholdThatNoQueueReachesIsRefused) {
+  const auto use = [](uint64_t threshold) {
+    return parse_htsim_topology(kTwoTiers, "t.topo", {.ecn_threshold = {threshold}});
+  };
+  EXPECT_TRUE(use(200'000));
+  const Result<Topology> above = use(200'001);
+  ASSERT_FALSE(above);
+  EXPECT_THAT(above.error().message(),
+              HasSubstr("t.topo:14: packets would be marked above 200001"));
+  EXPECT_THAT(above.error().message(), HasSubstr("a queue holds 200000"));
+}
+
 TEST(HtsimTopology, WhatMakesNoSenseIsToldWithItsLine) {
   const std::string two = kTwoTiers;
   const std::string three = kThreeTiers;

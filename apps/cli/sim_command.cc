@@ -7,6 +7,7 @@
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "apps/cli/interrupt.h"
@@ -15,10 +16,12 @@
 #include "apps/cli/terminal.h"
 #include "base/document.h"
 #include "simulator/flow_run.h"
+#include "simulator/routes.h"
 #include "topology/file.h"
 #include "topology/htsim_topology.h"
 #include "topology/workload_file.h"
 #include "transport/names.h"
+#include "transport/tx_batch.h"
 
 namespace heddle::cli {
 namespace {
@@ -36,12 +39,15 @@ Exit status: 0 all flows arrived, 1 some did not or arrived changed, 2 could not
 signal: 128 and its number (130 for Ctrl-C, 143 for SIGTERM).)";
 
 constexpr uint64_t kEventsAtOnce = 200'000;
+// Larger packets are never sent.
+constexpr uint32_t kLargestMtu = transport::TxBatch::kLargestPacket + simulator::kIpUdpBytes;
 
 struct SimOptions {
   std::string topology;
   std::string workload;
   simulator::FlowRunOptions run;
   topology::HtsimLinkUse htsim{.mtu_bytes = 4'154};  // payload of 4,086 bytes, as htsim's
+  std::optional<uint32_t> mtu;
   std::string until_text;
   Nanos until = Nanos::never();
   std::string initial_window;
@@ -52,20 +58,37 @@ struct SimOptions {
   bool json = false;
 };
 
+bool of_htsim(const SimOptions& options) { return options.topology.ends_with(".topo"); }
+
 Result<topology::Topology> load_topology(const SimOptions& options) {
-  if (!options.topology.ends_with(".topo")) return topology::read_topology_file(options.topology);
+  if (!of_htsim(options)) return topology::read_topology_file(options.topology);
   Result<std::string> text =
       read_text_file(options.topology, "check the path of the topology file");
   if (!text) return fail(std::move(text).error());
   return topology::parse_htsim_topology(*text, options.topology, options.htsim);
 }
 
+Unexpected bad_options(const std::string& why, const std::string& todo) {
+  return fail(ErrorCode::kInvalid, "cannot read the command line", why, todo);
+}
+
+struct SizeOption {
+  const char* name;
+  const std::string& text;
+  Bytes& size;
+  uint64_t least;
+};
+
 // A size that was given, or what it was.
-Result<void> take_size(const std::string& text, Bytes& size) {
-  if (text.empty()) return {};
-  const Result<Bytes> parsed = parse_size(text);
+Result<void> take_size(const SizeOption& option) {
+  if (option.text.empty()) return {};
+  const Result<Bytes> parsed = parse_size(option.text);
   if (!parsed) return fail(parsed.error());
-  size = *parsed;
+  if (parsed->count < option.least) {
+    return bad_options(fmt::format("{} is {}", option.name, option.text),
+                       "give at least 1 byte, or leave it out");
+  }
+  option.size = *parsed;
   return {};
 }
 
@@ -75,20 +98,20 @@ Result<void> take_quantities(SimOptions& options) {
     if (!span) return fail(span.error());
     options.until = *span;
   }
-  const bool of_htsim = !options.queue.empty() || !options.ecn_threshold.empty();
-  if (of_htsim && !options.topology.ends_with(".topo")) {
-    return fail(ErrorCode::kInvalid, "cannot read the command line",
-                "--queue and --ecn-threshold are for htsim's .topo files",
-                "say it in the topology file");
+  const bool links_told = options.mtu || !options.queue.empty() || !options.ecn_threshold.empty();
+  if (links_told && !of_htsim(options)) {
+    return bad_options("--mtu, --queue and --ecn-threshold are for htsim's .topo files",
+                       "say it in the topology file");
   }
-  const std::pair<const std::string&, Bytes&> sizes[] = {
-      {options.initial_window, options.run.initial_window},
-      {options.window_limit, options.run.window_limit},
-      {options.burst, options.run.longest_burst},
-      {options.queue, options.htsim.queue},
-      {options.ecn_threshold, options.htsim.ecn_threshold}};
-  for (const auto& [text, size] : sizes) {
-    if (Result<void> taken = take_size(text, size); !taken) return taken;
+  options.htsim.mtu_bytes = options.mtu.value_or(options.htsim.mtu_bytes);
+  const SizeOption sizes[] = {
+      {"--initial-window", options.initial_window, options.run.initial_window, 1},
+      {"--window-limit", options.window_limit, options.run.window_limit, 1},
+      {"--burst", options.burst, options.run.longest_burst, 1},
+      {"--queue", options.queue, options.htsim.queue, 1},
+      {"--ecn-threshold", options.ecn_threshold, options.htsim.ecn_threshold, 0}};
+  for (const SizeOption& each : sizes) {
+    if (Result<void> taken = take_size(each); !taken) return taken;
   }
   return {};
 }
@@ -109,6 +132,9 @@ Result<int> simulate(SimOptions options) {
   if (Result<void> taken = take_quantities(options); !taken) return fail(taken.error());
   const Result<topology::Topology> topology = load_topology(options);
   if (!topology) return fail(topology.error());
+  if (Result<void> fits = simulator::Routes::check(*topology, options.topology); !fits) {
+    return fail(fits.error());
+  }
   const Result<topology::Workload> workload =
       topology::read_workload_file(options.workload, *topology, options.run.seed);
   if (!workload) return fail(workload.error());
@@ -125,7 +151,14 @@ Result<int> simulate(SimOptions options) {
       if (progress.visible()) progress.show(progress_text(run, wall_s()));
     }
   }
-  SimFacts facts{options.topology, options.workload, options.run, wall_s(), interrupted() != 0};
+  SimFacts facts{.topology = options.topology,
+                 .workload = options.workload,
+                 .options = options.run,
+                 .links = {},
+                 .until = options.until,
+                 .wall_s = wall_s(),
+                 .stopped = interrupted() != 0};
+  if (of_htsim(options)) facts.links = options.htsim;
   print(options.json ? sim_document(run, facts).dump(1) + "\n" : sim_text(run, facts));
   if (interrupted() != 0) return interrupted_exit_status();
   for (const simulator::FlowOutcome& outcome : run.outcomes()) {
@@ -190,10 +223,11 @@ void add_sim_command(CLI::App& root, Invocation& invocation) {
       ->type_name("SIZE");
   sim->add_option("--until", options->until_text, "stop after so much simulated time, like 5ms")
       ->type_name("T");
-  sim->add_option("--mtu", options->htsim.mtu_bytes, "of a .topo's links: the largest IP packet")
+  sim->add_option("--mtu", options->mtu,
+                  fmt::format("of a .topo's links: the largest IP packet, 1280 to {} (default: {})",
+                              kLargestMtu, options->htsim.mtu_bytes))
       ->type_name("N")
-      ->check(CLI::Range(1'280, 65'535))
-      ->capture_default_str();
+      ->check(CLI::Range(1'280u, kLargestMtu));
   sim->add_option("--queue", options->queue, "of a .topo's links, each direction (default: 1MiB)")
       ->type_name("SIZE");
   sim->add_option("--ecn-threshold", options->ecn_threshold,

@@ -100,6 +100,49 @@ class Sim(unittest.TestCase):
         self.assertEqual(second["start_us"], 5)  # picoseconds there
         self.assertEqual(third["start_us"], first["fct_us"])
 
+    def test_percentiles_are_nearest_ranks(self):
+        self.write("ten.toml", PERMUTATION.replace('bytes = "2MB"', 'bytes = "2MB"\nhosts = ["h0..h9"]'))
+        document = self.document("fabric.toml", "ten.toml", "--paths", 1)
+        times = sorted(flow["fct_us"] for flow in document["flows"])
+        self.assertLess(times[8], times[9])
+        self.assertEqual(document["median_fct_us"], times[4])
+        self.assertEqual(document["p99_fct_us"], times[9])
+
+    def test_the_document_has_the_options(self):
+        names = ("mtu_bytes", "queue_bytes", "ecn_threshold_bytes", "initial_window_bytes", "window_limit_bytes",
+                 "burst_bytes", "until_us")
+        usual = self.document("fabric.toml", "perm.toml")
+        self.assertEqual([usual[name] for name in names], [None, None, None, None, 64 << 20, None, None])
+        given = self.document("fabric.topo", "flows.cm", "--mtu", 9244, "--queue", "1MB", "--ecn-threshold", "1MB",
+                              "--initial-window", "64KB", "--window-limit", "2MB", "--burst", "32KB", "--until", "1s")
+        self.assertEqual([given[name] for name in names], [9244, 10**6, 10**6, 64_000, 2 * 10**6, 32_000, 10**6])
+        self.assertEqual(given["counters"]["segment_bytes"], 9176)
+
+    def test_flows_that_nothing_sets_off_are_told_and_end_the_run(self):
+        self.write("idle.cm", MATRIX.replace(" recv_done_trigger 1", ""))
+        done = self.sim("fabric.topo", "idle.cm")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("2 of 3 arrived, 1 not begun: nothing is left to set them off", done.stdout)
+
+    def test_why_flows_failed_is_told(self):
+        self.write("cut.toml", FABRIC + '[[fault]]\nhost = "h0"\nkind = "pause"\nat = "50us"\n')
+        arguments = ("cut.toml", "perm.toml", "--json")
+        done = self.sim(*arguments)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        document = json.loads(done.stdout)
+        failed = [flow for flow in document["flows"] if "failed" in flow]
+        self.assertEqual({flow["error"] for flow in failed}, {"peer_dead"})
+        self.assertEqual(len(failed), document["flows_failed"])
+        self.assertIn(f"failed      {len(failed)} the peer stopped answering\n", self.sim(*arguments[:-1]).stdout)
+
+    def test_a_fabric_whose_routes_no_memory_holds_is_refused(self):
+        self.write("huge.topo", TOPO.replace("Nodes 16", "Nodes 50000").replace("Podsize 16", "Podsize 50000")
+                   .replace("Radix_Down 4\nRadix_Up 4", "Radix_Down 1\nRadix_Up 1", 1)
+                   .replace("Radix_Down 4", "Radix_Down 50000"))
+        done = self.sim("huge.topo", "flows.cm")
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("cannot simulate huge.topo: routes between its 50001 switches", done.stderr)
+
     def test_one_seed_one_result(self):
         arguments = ("fabric.toml", "perm.toml", "--paths", 8, "--seed")
         self.assertEqual(self.document(*arguments, 3), self.document(*arguments, 3))
@@ -123,7 +166,9 @@ class Sim(unittest.TestCase):
         document = json.loads(done.stdout)
         self.assertEqual(document["flows_unfinished"], 16)
         self.assertEqual(document["simulated_us"], 50)
-        self.assertIsNone(document["tail_fct_us"])
+        for name in ("tail_fct_us", "p99_fct_us", "median_fct_us", "tail_acked_us", "tail_fct_with_handshake_us"):
+            self.assertIsNone(document[name], name)
+        self.assertEqual(document["until_us"], 50)
         self.assertIsNone(document["flows"][0]["fct_us"])
 
     def test_an_interrupt_gives_the_results_so_far(self):
@@ -158,6 +203,22 @@ class Sim(unittest.TestCase):
                 done = self.sim("fabric.toml", "perm.toml", *more)
                 self.assertEqual(done.returncode, 2)
                 self.assertIn("heddle:", done.stderr)
+
+    def test_sizes_that_would_not_be_used_are_refused(self):
+        for topology, more, why in (("fabric.toml", ("--mtu", 4154), "--mtu, --queue and --ecn-threshold are for"),
+                                    ("fabric.topo", ("--mtu", 65535), "9244"),
+                                    ("fabric.topo", ("--mtu", 9245), "9244"),
+                                    ("fabric.topo", ("--burst", "0"), "--burst is 0"),
+                                    ("fabric.topo", ("--initial-window", "0B"), "--initial-window is 0B"),
+                                    ("fabric.topo", ("--window-limit", "0"), "--window-limit is 0"),
+                                    ("fabric.topo", ("--queue", "0"), "--queue is 0"),
+                                    ("fabric.topo", ("--queue", "1MB", "--ecn-threshold", "1MiB"),
+                                     "packets would be marked above 1048576 bytes, and a queue holds 1000000")):
+            with self.subTest(more):
+                done = self.sim(topology, "flows.cm", *more)
+                self.assertEqual(done.returncode, 2, done.stdout)
+                self.assertIn(why, done.stderr)
+                self.assertEqual(done.stdout, "")
 
 
 if __name__ == "__main__":

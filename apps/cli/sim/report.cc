@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "apps/cli/quantity.h"
+#include "apps/cli/sim/failures.h"
 
 namespace heddle::cli {
 namespace {
@@ -31,8 +32,9 @@ std::vector<Nanos> completion_times(const FlowRun& run) {
   return times;
 }
 
+// By nearest rank: the least that so many of a thousand do not exceed.
 Nanos percentile(const std::vector<Nanos>& sorted, size_t per_thousand) {
-  return sorted[(sorted.size() - 1) * per_thousand / 1'000];
+  return sorted[(sorted.size() * per_thousand + 999) / 1'000 - 1];
 }
 
 struct Counted {
@@ -121,10 +123,36 @@ nlohmann::json flows_json(const FlowRun& run) {
     put("fct_us", arrived(outcome), outcome.received - outcome.started);
     put("acked_us", outcome.acked != Nanos::never(), outcome.acked - outcome.started);
     put("handshake_us", true, outcome.handshake);
-    if (outcome.failed) row["failed"] = true;
+    if (outcome.failed) {
+      row["failed"] = true;
+      row["error"] = name_of(outcome.error);
+    }
     flows.push_back(std::move(row));
   }
   return flows;
+}
+
+// What was asked for; null is what was left to the program, or to the topology file.
+nlohmann::json options_json(const SimFacts& facts) {
+  const auto bytes = [](bool given, uint64_t count) {
+    return given ? nlohmann::json(count) : nlohmann::json(nullptr);
+  };
+  const uint64_t initial = facts.options.initial_window.count;
+  const uint64_t burst = facts.options.longest_burst.count;
+  const topology::HtsimLinkUse links = facts.links.value_or(topology::HtsimLinkUse{});
+  const bool limited = facts.until != Nanos::never();
+  return {{"cc", facts.options.congestion},
+          {"selector", facts.options.selector},
+          {"paths", facts.options.paths},
+          {"seed", facts.options.seed},
+          {"initial_window_bytes", bytes(initial > 0, initial)},
+          {"window_limit_bytes", facts.options.window_limit.count},
+          {"burst_bytes", bytes(burst > 0, burst)},
+          {"mtu_bytes", bytes(facts.links.has_value(), links.mtu_bytes)},
+          {"queue_bytes", bytes(facts.links.has_value(), links.queue.count)},
+          {"ecn_threshold_bytes",
+           bytes(links.ecn_threshold.count != UINT64_MAX, links.ecn_threshold.count)},
+          {"until_us", limited ? nlohmann::json(to_micros(facts.until)) : nlohmann::json(nullptr)}};
 }
 
 nlohmann::json counters_json(const FlowRun& run) {
@@ -157,10 +185,12 @@ std::string sim_text(const FlowRun& run, const SimFacts& facts) {
     text += fmt::format(", {} under way", count_text(counted.unfinished));
   }
   if (counted.not_started > 0) {
-    text += fmt::format(", {} not begun", count_text(counted.not_started));
+    text += fmt::format(", {} not begun{}", count_text(counted.not_started),
+                        run.over() ? ": nothing is left to set them off" : "");
   }
   if (run.wrong() > 0) text += fmt::format(", {} ARRIVED CHANGED", count_text(run.wrong()));
   text += "\n";
+  if (counted.failed > 0) text += "failed      " + failures_text(run) + "\n";
   const std::vector<Nanos> times = completion_times(run);
   if (!times.empty()) {
     text += fmt::format("took        tail {}, p99 {}, median {}, shortest {}\n",
@@ -184,40 +214,42 @@ nlohmann::json sim_document(const FlowRun& run, const SimFacts& facts) {
   const Counted counted = count(run);
   const std::vector<Nanos> times = completion_times(run);
   Nanos with_handshake;
-  Nanos acked;
+  Nanos acked = Nanos::never();
   for (const FlowOutcome& outcome : run.outcomes()) {
     if (!arrived(outcome)) continue;
     with_handshake =
         std::max(with_handshake, outcome.received - outcome.started + outcome.handshake);
-    if (outcome.acked != Nanos::never()) acked = std::max(acked, outcome.acked - outcome.started);
+    if (outcome.acked == Nanos::never()) continue;
+    const Nanos took = outcome.acked - outcome.started;
+    acked = acked == Nanos::never() ? took : std::max(acked, took);
   }
-  const auto time = [&times](size_t per_thousand) {
-    return times.empty() ? nlohmann::json(nullptr)
-                         : nlohmann::json(to_micros(percentile(times, per_thousand)));
+  const auto known = [](bool is, Nanos value) {
+    return is ? nlohmann::json(to_micros(value)) : nlohmann::json(nullptr);
   };
-  return {{"topology", facts.topology},
-          {"workload", facts.workload},
-          {"cc", facts.options.congestion},
-          {"selector", facts.options.selector},
-          {"paths", facts.options.paths},
-          {"seed", facts.options.seed},
-          {"flows", flows_json(run)},
-          {"flows_arrived", counted.arrived},
-          {"flows_failed", counted.failed},
-          {"flows_unfinished", counted.unfinished + counted.not_started},
-          {"flows_changed", run.wrong()},
-          {"tail_fct_us", time(1'000)},
-          {"p99_fct_us", time(990)},
-          {"median_fct_us", time(500)},
-          {"tail_fct_with_handshake_us", to_micros(with_handshake)},
-          {"tail_acked_us", to_micros(acked)},
-          {"goodput_gbits_per_s", goodput_bits_per_s(counted) * 1e-9},
-          {"counters", counters_json(run)},
-          {"simulated_us", to_micros(run.now())},
-          {"events", run.network().events_handled()},
-          {"history", fmt::format("{:016x}", run.network().trace_hash())},
-          {"stopped", facts.stopped},
-          {"wall_s", facts.wall_s}};
+  const auto time = [&](size_t per_thousand) {
+    return known(!times.empty(), times.empty() ? Nanos{} : percentile(times, per_thousand));
+  };
+  nlohmann::json document = options_json(facts);
+  document.update({{"topology", facts.topology},
+                   {"workload", facts.workload},
+                   {"flows", flows_json(run)},
+                   {"flows_arrived", counted.arrived},
+                   {"flows_failed", counted.failed},
+                   {"flows_unfinished", counted.unfinished + counted.not_started},
+                   {"flows_changed", run.wrong()},
+                   {"tail_fct_us", time(1'000)},
+                   {"p99_fct_us", time(990)},
+                   {"median_fct_us", time(500)},
+                   {"tail_fct_with_handshake_us", known(!times.empty(), with_handshake)},
+                   {"tail_acked_us", known(acked != Nanos::never(), acked)},
+                   {"goodput_gbits_per_s", goodput_bits_per_s(counted) * 1e-9},
+                   {"counters", counters_json(run)},
+                   {"simulated_us", to_micros(run.now())},
+                   {"events", run.network().events_handled()},
+                   {"history", fmt::format("{:016x}", run.network().trace_hash())},
+                   {"stopped", facts.stopped},
+                   {"wall_s", facts.wall_s}});
+  return document;
 }
 
 }  // namespace heddle::cli

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 #include "simulator/flow_run.h"
+#include "topology/htsim_topology.h"
 
 namespace heddle::cli {
 
@@ -13,6 +15,8 @@ struct SimFacts {
   std::string topology;
   std::string workload;
   simulator::FlowRunOptions options;
+  std::optional<topology::HtsimLinkUse> links;  // of a .topo
+  Nanos until = Nanos::never();
   double wall_s = 0;
   bool stopped = false;  // by a signal, before all flows had ended
 };
