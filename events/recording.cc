@@ -94,6 +94,29 @@ int64_t realtime_now() {
   return (seconds(time.tv_sec) + nanos(time.tv_nsec)).count;
 }
 
+struct Moment {
+  int64_t own_ns;
+  int64_t realtime_ns;
+};
+
+// Two clocks as nearly at once as they can be read: where something came between, once more.
+template <typename Clock>
+Moment moment_of(const Clock& clock) {
+  constexpr int kMostTries = 4;
+  constexpr int64_t kAtOnce = 500;
+  Moment nearest{};
+  int64_t least = INT64_MAX;
+  for (int i = 0; i < kMostTries && least > kAtOnce; ++i) {
+    const int64_t before = clock().count;
+    const int64_t realtime = realtime_now();
+    const int64_t span = clock().count - before;
+    if (span >= least) continue;
+    least = span;
+    nearest = {before + span / 2, realtime};
+  }
+  return nearest;
+}
+
 std::string identity_text(const RecordingOptions& options) {
   std::string text;
   for (const auto& [name, value] : options.identity) text += name + "=" + value + "\n";
@@ -280,8 +303,9 @@ std::byte* Recording::next_block(uint32_t writer, Nanos base) {
     header->events.store(0, std::memory_order_release);
     header->writer = writer;
     header->sequence = sequence;
-    header->base_ns = clock_ != nullptr ? clock_().count : base.count;
-    header->realtime_ns = clock_ != nullptr ? realtime_now() : base.count;
+    const Moment now = clock_ != nullptr ? moment_of(clock_) : Moment{base.count, base.count};
+    header->base_ns = now.own_ns;
+    header->realtime_ns = now.realtime_ns;
     std::atomic_thread_fence(std::memory_order_release);
     header->magic = recording::kBlockMagic;
     return block_at(block);
