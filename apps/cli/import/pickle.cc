@@ -155,7 +155,7 @@ class Machine {
       return;
     }
     int64_t value = !digits.empty() && (digits.back() & 0x80) != 0 ? -1 : 0;
-    std::memcpy(&value, digits.data(), digits.size());
+    if (!digits.empty()) std::memcpy(&value, digits.data(), digits.size());
     push_plain(value);
   }
   void push_double() {
