@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "base/units.h"
 
 namespace heddle {
@@ -52,10 +53,7 @@ class Random {
 
   static uint64_t split_mix(uint64_t& seed) {
     seed += 0x9e3779b97f4a7c15;
-    uint64_t z = seed;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
+    return mix_bits(seed);
   }
 
   std::array<uint64_t, 4> state_;

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/hash.h"
 
 namespace heddle::datapath {
 
@@ -20,10 +21,7 @@ constexpr uint64_t kWord = sizeof(uint64_t);
 
 // Spreads a pattern over 64 bits, so that neighbouring patterns have nothing in common.
 uint64_t pattern_key(uint64_t pattern) {
-  uint64_t z = pattern + 0x9e3779b97f4a7c15;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
+  return mix_bits(pattern + 0x9e3779b97f4a7c15);
 }
 
 // The eight bytes of word `index`, the lowest first in memory.

@@ -3,22 +3,13 @@
 #include "simulator/routes.h"
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "base/units.h"
 
 namespace heddle::simulator {
 
 using topology::NodeKind;
 using topology::Topology;
-
-namespace {
-
-uint64_t mix(uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
-}
-
-}  // namespace
 
 NodeId node_id(const Topology& topology, const topology::Node& node) {
   return node.kind == NodeKind::kNic ? node.index
@@ -126,7 +117,7 @@ uint32_t Routes::choose(uint32_t choices, uint64_t seed, const Packet& packet) {
   if (choices == 1) return 0;
   const uint64_t nics = uint64_t{packet.from_nic} << 32 | packet.to_nic;
   const uint64_t ports = uint64_t{packet.from_port} << 16 | packet.to_port;
-  const uint64_t hash = mix(mix(nics ^ seed) + ports * 0x9e3779b97f4a7c15);
+  const uint64_t hash = mix_bits(mix_bits(nics ^ seed) + ports * 0x9e3779b97f4a7c15);
   return static_cast<uint32_t>((static_cast<Uint128>(hash) * choices) >> 64);
 }
 

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/hash.h"
 #include "base/nanos.h"
 #include "events/recording.h"
 
@@ -43,12 +44,9 @@ struct Arguments {
   double drift_ppm = 50;
 };
 
-// The same for the same numbers, on whatever rank (Steele et al., 2014).
+// The same for the same numbers, on whatever rank.
 uint64_t chance(uint64_t a, uint64_t b, uint64_t c) {
-  uint64_t key = (a * 0x9e3779b97f4a7c15 + b) * 0x9e3779b97f4a7c15 + c;
-  key = (key ^ (key >> 30)) * 0xbf58476d1ce4e5b9;
-  key = (key ^ (key >> 27)) * 0x94d049bb133111eb;
-  return key ^ (key >> 31);
+  return mix_bits((a * 0x9e3779b97f4a7c15 + b) * 0x9e3779b97f4a7c15 + c);
 }
 
 // The ranks that a rank calls with, in one of the two ways.

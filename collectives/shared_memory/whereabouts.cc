@@ -6,20 +6,10 @@
 
 #include <array>
 #include <fstream>
-#include <string_view>
+
+#include "base/hash.h"
 
 namespace heddle::collectives {
-namespace {
-
-// FNV-1a, 64 bits.
-uint64_t hash(std::string_view text) {
-  uint64_t value = 0xcbf29ce484222325;
-  for (const char c : text) value = (value ^ static_cast<uint8_t>(c)) * 0x100000001b3;
-  return value;
-}
-
-}  // namespace
-
 void Whereabouts::write(std::byte* bytes) const {
   for (const uint64_t value : {boot, network, devices, host}) {
     for (size_t i = 0; i < 8; ++i) *bytes++ = static_cast<std::byte>(value >> (8 * i));
@@ -49,10 +39,10 @@ Result<Whereabouts> whereabouts() {
     return fail(ErrorCode::kUnavailable, "cannot share memory between ranks",
                 "the system does not tell on which host this is", "mount /proc");
   }
-  return Whereabouts{.boot = hash(boot),
+  return Whereabouts{.boot = hash_text(boot),
                      .network = network.st_ino,
                      .devices = network.st_dev,
-                     .host = hash(name.data()),
+                     .host = hash_text(name.data()),
                      .user = geteuid()};
 }
 

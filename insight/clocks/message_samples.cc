@@ -3,19 +3,14 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
+
 namespace heddle::insight {
 namespace {
 
 constexpr uint64_t kWay = uint64_t{1} << 63;  // of what its own process sent
 
-// Neighbours far apart (Steele et al., Fast Splittable Pseudorandom Number Generators, 2014).
-uint64_t mixed(uint64_t key) {
-  key = (key ^ (key >> 30)) * 0xbf58476d1ce4e5b9;
-  key = (key ^ (key >> 27)) * 0x94d049bb133111eb;
-  return key ^ (key >> 31);
-}
-
-uint64_t number_of(uint64_t key) { return mixed(key & ~kWay); }
+uint64_t number_of(uint64_t key) { return mix_bits(key & ~kWay); }
 
 }  // namespace
 

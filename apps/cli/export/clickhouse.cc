@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/hash.h"
+
 namespace heddle::cli {
 namespace {
 
@@ -46,12 +48,6 @@ constexpr std::array kTables = {ClickHouse::Table::kMoments, ClickHouse::Table::
 
 std::string engine_of(const Shape& shape) {
   return fmt::format("ENGINE = MergeTree() PARTITION BY job ORDER BY ({})", shape.order);
-}
-
-uint64_t fnv1a(const std::string& text) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const unsigned char each : text) hash = (hash ^ each) * 0x100000001b3;
-  return hash;
 }
 
 std::string quoted(const std::string& text) {
@@ -116,7 +112,7 @@ std::string ClickHouse::name_of(Table table) const {
 
 // Of the job, so that the next export of it finds what one that was killed has left.
 std::string ClickHouse::name_of_arriving(Table table) const {
-  return fmt::format("{}_arriving_{:016x}", name_of(table), fnv1a(job_));
+  return fmt::format("{}_arriving_{:016x}", name_of(table), hash_text(job_));
 }
 
 Result<void> ClickHouse::run(const std::string& sql) {

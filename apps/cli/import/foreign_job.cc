@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/hash.h"
 #include "base/units.h"
 #include "events/recording.h"
 
@@ -90,11 +91,7 @@ uint64_t whole_number(const ForeignJson& value) {
 }
 
 uint64_t number_of_name(const std::string& name) {
-  uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-  for (const char each : name) {
-    hash = (hash ^ static_cast<unsigned char>(each)) * 0x100000001b3;
-  }
-  return std::max<uint64_t>(1, hash);
+  return std::max<uint64_t>(1, hash_text(name));
 }
 
 Result<void> write_foreign(const ForeignProcess& process, const std::string& folder,
