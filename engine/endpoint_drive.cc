@@ -1,10 +1,8 @@
 // Endpoint, second part: who gives turns, and how the others wait. See endpoint_body.h.
-#include <pthread.h>
-#include <signal.h>
-
 #include <algorithm>
 #include <chrono>
 
+#include "base/thread.h"
 #include "engine/endpoint_body.h"
 
 namespace heddle::engine {
@@ -35,21 +33,14 @@ void Endpoint::Body::start() {
 }
 
 void Endpoint::Body::start_thread() {
-  // Signals are for the threads of the application.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
   leading_ = true;
-  thread_ = std::thread([this] {
+  thread_ = heddle::start_thread("heddle-drive", [this] {
     Wheel::Lock lock = wheel_.lock();
     // One core stays free for the threads that wait on this one.
     lead(
         lock, [this] { return stopping_; }, {stamp(), Nanos::never()}, 1);
     leading_ = false;
   });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_setname_np(thread_.native_handle(), "heddle-drive");
 }
 
 void Endpoint::Body::shut_down() {

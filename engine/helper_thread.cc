@@ -3,8 +3,6 @@
 // once.
 #include "engine/helper_thread.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <time.h>
@@ -19,6 +17,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/thread.h"
 #include "engine/fork_guard.h"
 
 namespace heddle::engine {
@@ -114,13 +113,7 @@ class HelperThread::Body {
   };
 
   void start() {
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    thread_ = std::thread([this] { run(); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    pthread_setname_np(thread_.native_handle(), "heddle-helper");
+    thread_ = start_thread("heddle-helper", [this] { run(); });
   }
 
   void wake() {

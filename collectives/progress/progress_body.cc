@@ -1,12 +1,11 @@
 // ProgressBody: see progress_body.h.
 #include "collectives/progress/progress_body.h"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <algorithm>
 #include <condition_variable>
 #include <utility>
+
+#include "base/thread.h"
 
 namespace heddle::collectives {
 
@@ -14,14 +13,7 @@ ProgressBody::ProgressBody(engine::Endpoint& endpoint)
     : endpoint_(endpoint), links_(std::make_shared<Links>(endpoint)) {}
 
 void ProgressBody::start() {
-  // Signals are for the threads of the program.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { loop(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_setname_np(thread_.native_handle(), "heddle-progress");
+  thread_ = start_thread("heddle-progress", [this] { loop(); });
 }
 
 void ProgressBody::stop() {

@@ -2,8 +2,6 @@
 #include "events/recording/syncing.h"
 
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -13,6 +11,7 @@
 #include <cstring>
 
 #include "base/log.h"
+#include "base/thread.h"
 
 namespace heddle::events::recording {
 namespace {
@@ -39,14 +38,7 @@ int sync_folder(const std::string& directory) {
 
 Syncing::Syncing(std::byte* start, size_t bytes, Nanos every)
     : start_(start), bytes_(bytes), every_(every) {
-  // Signals are for the threads of the application.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { run(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_setname_np(thread_.native_handle(), "heddle-sync");
+  thread_ = start_thread("heddle-sync", [this] { run(); });
 }
 
 Syncing::~Syncing() {

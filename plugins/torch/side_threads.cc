@@ -2,9 +2,6 @@
 // process ends.
 #include "plugins/torch/side_threads.h"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -12,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/thread.h"
 #include "engine/fork_guard.h"
 
 namespace heddle::pytorch {
@@ -36,14 +34,7 @@ class SideThreads {
 
  private:
   void start() {
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    std::thread thread([this] { loop(); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    pthread_setname_np(thread.native_handle(), "heddle-side");
-    thread.detach();
+    start_thread("heddle-side", [this] { loop(); }).detach();
   }
 
   void loop() {

@@ -1,0 +1,41 @@
+// A thread of heddle's own leaves signals to the program that it is in.
+#include "base/thread.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+#include <string>
+
+namespace heddle {
+namespace {
+
+bool takes(int signal) {
+  sigset_t blocked;
+  pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+  return sigismember(&blocked, signal) == 0;
+}
+
+TEST(Thread, TakesNoSignalsAndIsNamed) {
+  std::promise<void> named;
+  bool took = true;
+  std::string name(16, '\0');
+  std::thread thread = start_thread("heddle-test", [&] {
+    named.get_future().wait();
+    took = takes(SIGINT) || takes(SIGUSR1);
+    pthread_getname_np(pthread_self(), name.data(), name.size());
+  });
+  named.set_value();
+  thread.join();
+  EXPECT_FALSE(took);
+  EXPECT_STREQ(name.c_str(), "heddle-test");
+}
+
+TEST(Thread, LeavesTheCallersSignalsAsTheyWere) {
+  const bool before = takes(SIGINT);
+  start_thread("heddle-test", [] {}).join();
+  EXPECT_EQ(takes(SIGINT), before);
+  EXPECT_TRUE(before);
+}
+
+}  // namespace
+}  // namespace heddle
