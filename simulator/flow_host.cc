@@ -98,4 +98,13 @@ void FlowHost::add_statistics(transport::ConnectionStatistics& sum) {
   }
 }
 
+std::vector<uint64_t> FlowHost::payload_by_path(uint32_t to) {
+  std::vector<uint64_t> bytes;
+  for (const transport::PathStatistics& path :
+       process_.endpoint().path_statistics(sends_.at(to).connection)) {
+    bytes.push_back(path.payload_bytes_sent);
+  }
+  return bytes;
+}
+
 }  // namespace heddle::simulator

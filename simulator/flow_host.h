@@ -25,6 +25,8 @@ class FlowHost : public TransportProgram {
   TransportProcess& process() { return process_; }
   // Adds the counters of what it sends.
   void add_statistics(transport::ConnectionStatistics& sum);
+  // Of what it sent to that host, repeats included; empty where the connection is no more.
+  std::vector<uint64_t> payload_by_path(uint32_t to);
 
  private:
   // A connection with a peer and the flows that it carries, each on the channel of its place.

@@ -362,4 +362,13 @@ transport::ConnectionStatistics FlowRun::totals() const {
   return sum;
 }
 
+std::vector<PathShares> FlowRun::path_shares() const {
+  std::vector<PathShares> shares;
+  shares.reserve(connections_.size());
+  for (const Connection& each : connections_) {
+    shares.push_back({each.from, each.to, hosts_[each.from]->payload_by_path(each.to)});
+  }
+  return shares;
+}
+
 }  // namespace heddle::simulator

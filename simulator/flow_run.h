@@ -42,6 +42,13 @@ struct FlowOutcome {
   ErrorCode error = ErrorCode::kSystem;  // where it failed
 };
 
+// How the payload of a connection was shared among its paths; empty where it is no more.
+struct PathShares {
+  uint32_t from = 0;  // hosts
+  uint32_t to = 0;
+  std::vector<uint64_t> payload_bytes;  // of each path, repeats included
+};
+
 class FlowHost;
 
 class FlowRun : private Agent {
@@ -71,6 +78,9 @@ class FlowRun : private Agent {
   // Counters of all senders together.
   transport::ConnectionStatistics totals() const;
   const Network& network() const { return network_; }
+  Network& network() { return network_; }
+  // What each path of each connection carried, by sender and receiver.
+  std::vector<PathShares> path_shares() const;
 
  private:
   friend class FlowHost;

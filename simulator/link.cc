@@ -34,6 +34,29 @@ Link::Verdict Link::offer(Nanos now, PacketId id, PacketStore& packets, bool unb
   return Verdict::kTaken;
 }
 
+LinkCounters Link::counters() const {
+  LinkCounters counters = counters_;
+  counters.queued_bytes_max = std::max(counters.queued_bytes_max, queued_earlier_max_);
+  return counters;
+}
+
+uint64_t Link::carried_bytes(Nanos now) {
+  advance(now);
+  if (left_ == passing_.size()) return counters_.bytes;
+  const Passing& leaving = passing_[left_];
+  const uint64_t to_leave = bytes_within(leaving.departs_at - now, shape_.rate).count;
+  const uint64_t part = leaving.bytes - std::min<uint64_t>(to_leave, leaving.bytes);
+  return counters_.bytes - queued_bytes_ + part;
+}
+
+uint64_t Link::take_queue_peak(Nanos now) {
+  advance(now);
+  const uint64_t peak = counters_.queued_bytes_max;
+  queued_earlier_max_ = std::max(queued_earlier_max_, peak);
+  counters_.queued_bytes_max = queued_bytes_;
+  return peak;
+}
+
 PacketId Link::pop(Nanos now) {
   CHECK(!passing_.empty() && next_at_ == now);
   advance(now);
@@ -69,8 +92,10 @@ void Link::set_rate(Nanos now, BitsPerSec rate) {
 }
 
 void Link::set_down(Nanos now, std::vector<PacketId>& cut_off) {
+  advance(now);
   while (!passing_.empty()) cut_off.push_back(passing_.pop_front().packet);
   left_ = 0;
+  counters_.bytes -= queued_bytes_;
   queued_bytes_ = 0;
   next_at_ = Nanos::never();
   free_at_ = now;

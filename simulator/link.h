@@ -18,7 +18,7 @@ namespace heddle::simulator {
 
 struct LinkCounters {
   uint64_t packets = 0;  // that began their way
-  uint64_t bytes = 0;    // with all framing
+  uint64_t bytes = 0;    // with all framing; without what was cut off in the queue
   uint64_t queue_drops = 0;
   uint64_t marks = 0;
   uint64_t queued_bytes_max = 0;
@@ -31,7 +31,7 @@ class alignas(64) Link {
   explicit Link(const topology::LinkShape& shape) : shape_(shape) {}
 
   const topology::LinkShape& shape() const { return shape_; }
-  const LinkCounters& counters() const { return counters_; }
+  LinkCounters counters() const;
   bool down() const { return down_; }
 
   // Puts a packet behind those that wait, and marks it if it is capable and finds too many of them.
@@ -50,6 +50,10 @@ class alignas(64) Link {
     advance(now);
     return queued_bytes_;
   }
+  // Bytes that have left so far, of the packet that is being sent its part.
+  uint64_t carried_bytes(Nanos now);
+  // The most that the queue held since it was asked last.
+  uint64_t take_queue_peak(Nanos now);
   // When no more than `bytes` of what now waits will be left.
   Nanos drained_to(Nanos now, uint64_t bytes);
 
@@ -81,7 +85,8 @@ class alignas(64) Link {
   bool down_ = false;
   Nanos memo_time_;
   topology::LinkShape shape_;
-  LinkCounters counters_;
+  LinkCounters counters_;            // queued_bytes_max: since take_queue_peak()
+  uint64_t queued_earlier_max_ = 0;  // and before
 };
 
 }  // namespace heddle::simulator

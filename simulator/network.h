@@ -109,7 +109,12 @@ class Network {
   const topology::Topology& topology() const { return topology_; }
   const NetworkOptions& options() const { return options_; }
   const FateCounts& fates() const { return fates_; }
-  const LinkCounters& counters(LinkId link) const { return links_[link].counters(); }
+  LinkCounters counters(LinkId link) const { return links_[link].counters(); }
+  // The shape that it has now.
+  const topology::LinkShape& shape(LinkId link) const { return links_[link].shape(); }
+  uint64_t carried_bytes(LinkId link) { return links_[link].carried_bytes(now_); }
+  uint64_t take_queue_peak(LinkId link) { return links_[link].take_queue_peak(now_); }
+  const Routes& routes() const { return routes_; }
   uint64_t queued_bytes(LinkId link) { return links_[link].queued_bytes(now_); }
   // Packets that are somewhere: under way, queued or lent to ports.
   uint32_t packets_alive() const { return packets_.lent(); }

@@ -17,6 +17,7 @@
 #include "base/document.h"
 #include "simulator/flow_run.h"
 #include "simulator/routes.h"
+#include "simulator/series.h"
 #include "topology/file.h"
 #include "topology/htsim_topology.h"
 #include "topology/workload_file.h"
@@ -39,6 +40,7 @@ Exit status: 0 all flows arrived, 1 some did not or arrived changed, 2 could not
 signal: 128 and its number (130 for Ctrl-C, 143 for SIGTERM).)";
 
 constexpr uint64_t kEventsAtOnce = 200'000;
+constexpr Nanos kShortestBin = nanos(100);
 // Larger packets are never sent.
 constexpr uint32_t kLargestMtu = transport::TxBatch::kLargestPacket + simulator::kIpUdpBytes;
 
@@ -55,6 +57,8 @@ struct SimOptions {
   std::string burst;
   std::string queue;
   std::string ecn_threshold;
+  std::string series;
+  simulator::SeriesOptions bins;
   bool json = false;
 };
 
@@ -92,12 +96,29 @@ Result<void> take_size(const SizeOption& option) {
   return {};
 }
 
+Result<void> take_bins(SimOptions& options) {
+  if (options.series.empty()) return {};
+  options.bins.bin = Nanos{};
+  if (options.series == "auto") return {};
+  const Result<Nanos> bin = parse_span(options.series);
+  if (!bin) return fail(bin.error());
+  if (*bin < kShortestBin) {
+    return bad_options("--series " + options.series +
+                           " is shorter than what a link takes for one "
+                           "packet",
+                       "give at least 100ns, or auto");
+  }
+  options.bins.bin = *bin;
+  return {};
+}
+
 Result<void> take_quantities(SimOptions& options) {
   if (!options.until_text.empty()) {
     const Result<Nanos> span = parse_span(options.until_text);
     if (!span) return fail(span.error());
     options.until = *span;
   }
+  if (Result<void> taken = take_bins(options); !taken) return taken;
   const bool links_told = options.mtu || !options.queue.empty() || !options.ecn_threshold.empty();
   if (links_told && !of_htsim(options)) {
     return bad_options("--mtu, --queue and --ecn-threshold are for htsim's .topo files",
@@ -128,6 +149,17 @@ std::string progress_text(const FlowRun& run, double wall_s) {
   return text;
 }
 
+// Runs on by some events. False: it has ended.
+bool go_on(FlowRun& run, simulator::Series& series, Nanos until) {
+  const bool more = run.advance(std::min(until, series.due()), kEventsAtOnce);
+  if (run.opening()) return more;
+  if (run.now() >= series.due()) {
+    series.sample(run.now(), run.totals());
+    return !run.over() && run.now() < until && run.network().next_event_at() != Nanos::never();
+  }
+  return more;
+}
+
 Result<int> simulate(SimOptions options) {
   if (Result<void> taken = take_quantities(options); !taken) return fail(taken.error());
   const Result<topology::Topology> topology = load_topology(options);
@@ -145,12 +177,14 @@ Result<int> simulate(SimOptions options) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   };
   FlowRun run(*topology, *workload, options.run);
+  simulator::Series series(run.network(), options.bins);
   {
     ProgressLine progress;
-    while (interrupted() == 0 && run.advance(options.until, kEventsAtOnce)) {
+    while (interrupted() == 0 && go_on(run, series, options.until)) {
       if (progress.visible()) progress.show(progress_text(run, wall_s()));
     }
   }
+  if (!run.opening()) series.sample(run.now(), run.totals());
   SimFacts facts{.topology = options.topology,
                  .workload = options.workload,
                  .options = options.run,
@@ -159,7 +193,8 @@ Result<int> simulate(SimOptions options) {
                  .wall_s = wall_s(),
                  .stopped = interrupted() != 0};
   if (of_htsim(options)) facts.links = options.htsim;
-  print(options.json ? sim_document(run, facts).dump(1) + "\n" : sim_text(run, facts));
+  print(options.json ? sim_document(run, series, facts).dump(1) + "\n"
+                     : sim_text(run, series, facts));
   if (interrupted() != 0) return interrupted_exit_status();
   for (const simulator::FlowOutcome& outcome : run.outcomes()) {
     if (outcome.received == Nanos::never()) return kFoundWrong;
@@ -233,6 +268,9 @@ void add_sim_command(CLI::App& root, Invocation& invocation) {
   sim->add_option("--ecn-threshold", options->ecn_threshold,
                   "of a .topo's links: mark packets that find more waiting")
       ->type_name("SIZE");
+  sim->add_option("--series", options->series,
+                  "links and queues over time, in bins of T, like 10us; auto: as fits the run")
+      ->type_name("T");
   sim->add_flag("--json", options->json, "print one JSON document");
   sim->callback(
       [options, &invocation] { invocation.run = [options] { return run_sim(*options); }; });

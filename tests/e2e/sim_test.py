@@ -156,9 +156,42 @@ class Sim(unittest.TestCase):
     def test_text_is_for_people(self):
         done = self.sim("fabric.toml", "perm.toml")
         self.assertEqual(done.returncode, 0, done.stderr)
-        for part in ("16 of 16 arrived", "tail ", "median ", "goodput", "#", "events"):
+        for part in ("16 of 16 arrived", "tail ", "median ", "goodput", "#", "events", "busiest links", "uplinks "):
             self.assertIn(part, done.stdout)
         self.assertLess(max(map(len, done.stdout.splitlines())), 110)
+
+    def test_links_over_time_hold_what_was_sent(self):
+        document = self.document("fabric.toml", "perm.toml", "--paths", 32, "--series", "10us")
+        series = document["series"]
+        self.assertEqual(series["bin_us"], 10)
+        self.assertEqual(series["bins"], -(-series["length_us"] // 10))
+        self.assertEqual(sum(series["acked_bytes"]), 16 * 2_000_000)
+        self.assertEqual(sum(series["segments_sent"]), document["counters"]["segments_sent"])
+        uplinks = [link for link in series["links"] if link["from"] in {f"h{i}" for i in range(16)}]
+        self.assertEqual(len(uplinks), 16)
+        for link in series["links"]:
+            self.assertEqual(len(link["utilization"]), series["bins"])
+            self.assertEqual(len(link["queue_peak_bytes"]), series["bins"])
+            self.assertLessEqual(max(link["utilization"]), 1)
+        for link in uplinks:
+            carried = sum(link["utilization"][:-1]) * 10e-6 * 100e9 / 8
+            self.assertGreater(carried, 1_900_000)
+        busiest = document["links"]["busiest"][0]
+        self.assertEqual(busiest["utilization"], max(link["utilization"] for link in document["links"]["busiest"]))
+        self.assertEqual(document["paths_used"]["connections"], 16)
+        self.assertGreaterEqual(document["ways"]["max_over_mean_largest"], document["ways"]["max_over_mean_median"])
+        for group in document["ways"]["least_even"]:
+            mean = sum(group["carried_bytes"]) / len(group["links"])
+            self.assertAlmostEqual(group["max_over_mean"], max(group["carried_bytes"]) / mean)
+
+    def test_a_series_changes_nothing_and_fits_the_run(self):
+        plain = self.document("fabric.toml", "perm.toml")
+        self.assertNotIn("series", plain)
+        watched = self.document("fabric.toml", "perm.toml", "--series", "auto")
+        self.assertEqual(watched["history"], plain["history"])
+        self.assertEqual(watched["links"], plain["links"])
+        self.assertLessEqual(watched["series"]["bins"], 256)
+        self.assertIn("over time", self.sim("fabric.toml", "perm.toml", "--series", "auto").stdout)
 
     def test_a_limit_leaves_flows_under_way(self):
         done = self.sim("fabric.toml", "perm.toml", "--until", "50us", "--json")
@@ -198,7 +231,8 @@ class Sim(unittest.TestCase):
                 self.assertEqual(done.stdout, "")
 
     def test_options_that_do_not_fit_are_refused(self):
-        for more in (("--paths", 300), ("--cc", "none"), ("--until", "soon"), ("--queue", "1MB"), ("--mtu", 100)):
+        for more in (("--paths", 300), ("--cc", "none"), ("--until", "soon"), ("--queue", "1MB"), ("--mtu", 100),
+                     ("--series", "often"), ("--series", "10ns")):
             with self.subTest(more):
                 done = self.sim("fabric.toml", "perm.toml", *more)
                 self.assertEqual(done.returncode, 2)

@@ -10,6 +10,7 @@
 
 #include "apps/cli/quantity.h"
 #include "apps/cli/sim/failures.h"
+#include "apps/cli/sim/links.h"
 
 namespace heddle::cli {
 namespace {
@@ -19,6 +20,7 @@ using simulator::FlowRun;
 
 constexpr size_t kBars = 12;
 constexpr size_t kBarWidth = 40;
+constexpr size_t kSeriesLinks = 1'024;  // in the document
 
 bool arrived(const FlowOutcome& outcome) { return outcome.received != Nanos::never(); }
 
@@ -172,7 +174,7 @@ nlohmann::json counters_json(const FlowRun& run) {
 
 }  // namespace
 
-std::string sim_text(const FlowRun& run, const SimFacts& facts) {
+std::string sim_text(const FlowRun& run, const simulator::Series& series, const SimFacts& facts) {
   const Counted counted = count(run);
   std::string text =
       fmt::format("{} over {}, {} hosts\ncc {}, {}, seed {}\n\n", facts.workload, facts.topology,
@@ -207,10 +209,11 @@ std::string sim_text(const FlowRun& run, const SimFacts& facts) {
                       count_text(static_cast<uint64_t>(static_cast<double>(events) /
                                                        std::max(facts.wall_s, 1e-9))));
   if (!times.empty()) text += "\nflows by completion time, from\n" + histogram(times);
-  return text;
+  return text + links_text(run, series);
 }
 
-nlohmann::json sim_document(const FlowRun& run, const SimFacts& facts) {
+nlohmann::json sim_document(const FlowRun& run, const simulator::Series& series,
+                            const SimFacts& facts) {
   const Counted counted = count(run);
   const std::vector<Nanos> times = completion_times(run);
   Nanos with_handshake;
@@ -249,6 +252,12 @@ nlohmann::json sim_document(const FlowRun& run, const SimFacts& facts) {
                    {"history", fmt::format("{:016x}", run.network().trace_hash())},
                    {"stopped", facts.stopped},
                    {"wall_s", facts.wall_s}});
+  document["links"] = links_json(run, series);
+  document["ways"] = ways_json(run, series);
+  document["paths_used"] = paths_json(run);
+  if (!series.run_bins().empty()) {
+    document["series"] = series_json(run, series, kSeriesLinks);
+  }
   return document;
 }
 

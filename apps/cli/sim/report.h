@@ -6,6 +6,7 @@
 #include <string>
 
 #include "simulator/flow_run.h"
+#include "simulator/series.h"
 #include "topology/htsim_topology.h"
 
 namespace heddle::cli {
@@ -21,7 +22,10 @@ struct SimFacts {
   bool stopped = false;  // by a signal, before all flows had ended
 };
 
-std::string sim_text(const simulator::FlowRun& run, const SimFacts& facts);
-nlohmann::json sim_document(const simulator::FlowRun& run, const SimFacts& facts);
+// `series` has been sampled to the run's end; its bins, where it has any, are told as well.
+std::string sim_text(const simulator::FlowRun& run, const simulator::Series& series,
+                     const SimFacts& facts);
+nlohmann::json sim_document(const simulator::FlowRun& run, const simulator::Series& series,
+                            const SimFacts& facts);
 
 }  // namespace heddle::cli

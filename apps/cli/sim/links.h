@@ -1,0 +1,24 @@
+// What `heddle sim` tells of the fabric: its busiest links and longest queues, how evenly switches
+// and connections used the ways that they had, and all of it over time.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "simulator/flow_run.h"
+#include "simulator/series.h"
+
+namespace heddle::cli {
+
+// A few lines of charts, after an empty one; nothing where no time passed.
+std::string links_text(const simulator::FlowRun& run, const simulator::Series& series);
+
+// "links", "ways" and "paths" of the document: the whole run.
+nlohmann::json links_json(const simulator::FlowRun& run, const simulator::Series& series);
+nlohmann::json ways_json(const simulator::FlowRun& run, const simulator::Series& series);
+nlohmann::json paths_json(const simulator::FlowRun& run);
+// "series": bins of at most so many links, the busiest.
+nlohmann::json series_json(const simulator::FlowRun& run, const simulator::Series& series,
+                           size_t most_links);
+
+}  // namespace heddle::cli
