@@ -29,11 +29,10 @@ def settings(folder=BUILT.parent):
             "OMP_NUM_THREADS": "1", "HEDDLE_BIND": "127.0.0.1"}
 
 
-def run_ranks(size, *words):
-    return program.run("run", "-n", size, "--", PYTHON, *words, settings=settings(), timeout=200)
+def run_ranks(size, *words, timeout=200):
+    return program.run("run", "-n", size, "--", PYTHON, *words, settings=settings(), timeout=timeout)
 
 
-@unittest.skipIf(MISSING, MISSING)
 class Backend(unittest.TestCase):
     def expect_passed(self, done, *names):
         self.assertEqual(done.returncode, 0, f"{done.stdout}\n{done.stderr}")
@@ -79,18 +78,25 @@ class Backend(unittest.TestCase):
         self.expect_passed(done, "late_rank_is_named", "wait_with_a_time_is_no_end", "monitored_barrier_names_all",
                            "absent_rank_is_named", "child_is_refused", "dead_rank_is_named")
 
+    def test_a_process_may_end_while_a_callback_computes(self):
+        self.expect_passed(run_ranks(1, HERE / "testing" / "life.py", "ends_in_a_callback"), "ends_in_a_callback")
+
     def test_sharded_training_and_pipelines(self):
         self.expect_passed(run_ranks(3, HERE / "testing" / "patterns.py"), "sharded", "pipeline")
 
-    def train(self, backend, *words):
+    def train(self, backend, *words, timeout=200):
         done = run_ranks(2, HERE / "examples" / "train.py", "--backend", backend, "--model", "small", "--json",
-                         "--warm-up", 0, *words)
+                         "--warm-up", 0, *words, timeout=timeout)
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
 
     def test_training_learns_and_loses_as_with_gloo(self):
         ours = self.train("heddle", "--steps", 60, "--measure", 2, "--bucket-mb", 0.05)
-        theirs = self.train("gloo", "--steps", 60, "--measure", 0, "--bucket-mb", 0.05)
+        words = ("gloo", "--steps", 60, "--measure", 0, "--bucket-mb", 0.05)
+        try:
+            theirs = self.train(*words, timeout=60)
+        except subprocess.TimeoutExpired:  # Gloo's ranks hang now and then on a host that has much to do
+            theirs = self.train(*words)
         for mine, right in zip(ours["losses"], theirs["losses"], strict=True):
             self.assertAlmostEqual(mine, right, delta=1e-3 * max(1.0, right))
         self.assertLess(sum(ours["losses"][-5:]) / 5, 0.8 * ours["losses"][0])
@@ -171,4 +177,7 @@ class Backend(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    if MISSING:
+        print(f"skipped '{MISSING}'")
+        sys.exit(77)
     unittest.main()

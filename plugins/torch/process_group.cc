@@ -11,6 +11,7 @@
 #include "plugins/torch/module.h"
 #include "plugins/torch/places.h"
 #include "plugins/torch/process.h"
+#include "plugins/torch/side_threads.h"
 
 namespace heddle::pytorch {
 namespace {
@@ -122,8 +123,11 @@ void ProcessGroupHeddle::leave() {
 }
 
 void leave_all_groups() {
-  const std::lock_guard lock(groups().mutex);
-  for (ProcessGroupHeddle* const each : groups().living) each->leave();
+  {
+    const std::lock_guard lock(groups().mutex);
+    for (ProcessGroupHeddle* const each : groups().living) each->leave();
+  }
+  wait_for_side_threads(seconds(5));
 }
 
 ProcessGroupHeddle::Communicator ProcessGroupHeddle::communicator() const {

@@ -31,6 +31,10 @@ class SideThreads {
     start();
   }
   bool in_child() const { return fork_guard_.in_child(); }
+  bool wait_until_idle(std::chrono::nanoseconds most) {
+    std::unique_lock lock(mutex_);
+    return rest_.wait_for(lock, most, [this] { return tasks_.empty() && at_work_ == 0; });
+  }
 
  private:
   void start() {
@@ -46,32 +50,39 @@ class SideThreads {
       if (!work) return;
       std::function<void()> task = std::move(tasks_.front());
       tasks_.pop_front();
+      ++at_work_;
       lock.unlock();
       task();
       task = nullptr;
       lock.lock();
+      --at_work_;
+      if (tasks_.empty() && at_work_ == 0) rest_.notify_all();
     }
   }
 
   const engine::ForkGuard fork_guard_;
   std::mutex mutex_;
   std::condition_variable wake_;
+  std::condition_variable rest_;
   std::deque<std::function<void()>> tasks_;
   size_t idle_ = 0;
+  size_t at_work_ = 0;
 };
+
+SideThreads& threads_of_process() {
+  static std::mutex mutex;
+  static SideThreads* threads = nullptr;
+  const std::lock_guard lock(mutex);
+  if (threads == nullptr || threads->in_child()) threads = new SideThreads;
+  return *threads;
+}
 
 }  // namespace
 
-void run_aside(std::function<void()> task) {
-  static std::mutex mutex;
-  static SideThreads* threads = nullptr;
-  SideThreads* now = nullptr;
-  {
-    const std::lock_guard lock(mutex);
-    if (threads == nullptr || threads->in_child()) threads = new SideThreads;
-    now = threads;
-  }
-  now->run(std::move(task));
+void run_aside(std::function<void()> task) { threads_of_process().run(std::move(task)); }
+
+bool wait_for_side_threads(Nanos most) {
+  return threads_of_process().wait_until_idle(std::chrono::nanoseconds(most.count));
 }
 
 }  // namespace heddle::pytorch

@@ -6,9 +6,15 @@
 
 #include <functional>
 
+#include "base/nanos.h"
+
 namespace heddle::pytorch {
 
 // Runs `task` soon, on some thread. A child of fork() has threads of its own.
 void run_aside(std::function<void()> task);
+
+// Until all tasks have ended, or `most` is over: then false. A Python that ends stops each thread
+// that asks for its lock, which no destructor of a tensor survives. Not with that lock held.
+bool wait_for_side_threads(Nanos most);
 
 }  // namespace heddle::pytorch

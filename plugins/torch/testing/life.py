@@ -3,11 +3,14 @@ dead is named. Prints "passed NAME" a part on rank 0.
 
     life.py made_again FOLDER
     life.py missing
+    life.py ends_in_a_callback    (one rank does)
 """
 
 import datetime
 import os
 import sys
+import threading
+import time
 
 import torch
 import torch.distributed as dist
@@ -61,6 +64,22 @@ def made_again(folder):
         if dist.get_rank() != 1:
             dist.broadcast(tensor, 2, group=part)
         dist.destroy_process_group()
+
+
+def ends_in_a_callback():
+    """The process ends while a future's callback computes in another thread."""
+    dist.init_process_group("heddle")
+
+    def compute(_future):
+        begun.set()
+        until = time.monotonic() + 1
+        while time.monotonic() < until:
+            pass
+        passed("ends_in_a_callback")
+
+    begun = threading.Event()
+    dist.all_reduce(torch.ones(5), async_op=True).get_future().then(compute)
+    begun.wait()
 
 
 def late_rank_is_named(signs):
@@ -144,6 +163,8 @@ def main():
         dist.all_reduce(torch.ones(5))
         passed("made_again")
         return  # and ends without a word to heddle
+    if sys.argv[1] == "ends_in_a_callback":
+        return ends_in_a_callback()
     dist.init_process_group("gloo")
     signs = Signs(dist.PrefixStore("signs", dist.distributed_c10d._get_default_store()))
     late_rank_is_named(signs)
