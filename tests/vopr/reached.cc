@@ -5,8 +5,8 @@
 #include <charconv>
 #include <sstream>
 
+#include "base/error_code.h"
 #include "events/events.h"
-#include "tests/vopr/checkers/ledger.h"
 
 namespace heddle::vopr {
 namespace {

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "apps/cli/quantity.h"
+#include "base/error_code.h"
 
 namespace heddle::cli {
 namespace {
@@ -39,23 +40,6 @@ bool flag_field(const Json& message, const char* name) {
 std::string text_field(const Json& message, const char* name) {
   const auto found = message.find(name);
   return found != message.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-const char* reason_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kTimeout:
-      return "no answer in time";
-    case ErrorCode::kPeerDead:
-      return "the peer stopped answering";
-    case ErrorCode::kCancelled:
-      return "it was withdrawn";
-    case ErrorCode::kTruncated:
-      return "a message was larger than its receive";
-    case ErrorCode::kClosed:
-      return "the connection is closed";
-    default:
-      return "the transfer failed";
-  }
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "apps/cli/quantity.h"
 #include "apps/cli/sim/failures.h"
 #include "apps/cli/sim/links.h"
+#include "base/error_code.h"
 
 namespace heddle::cli {
 namespace {

@@ -184,34 +184,4 @@ std::string describe(const Operation& operation) {
          std::to_string(operation.channel) + ", " + std::to_string(operation.length()) + " bytes";
 }
 
-const char* name_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kInvalid:
-      return "invalid";
-    case ErrorCode::kUnavailable:
-      return "unavailable";
-    case ErrorCode::kPermission:
-      return "permission";
-    case ErrorCode::kInUse:
-      return "in_use";
-    case ErrorCode::kTimeout:
-      return "timeout";
-    case ErrorCode::kPeerDead:
-      return "peer_dead";
-    case ErrorCode::kCancelled:
-      return "cancelled";
-    case ErrorCode::kTruncated:
-      return "truncated";
-    case ErrorCode::kClosed:
-      return "closed";
-    case ErrorCode::kVersion:
-      return "version";
-    case ErrorCode::kExhausted:
-      return "exhausted";
-    case ErrorCode::kSystem:
-      return "system";
-  }
-  return "?";
-}
-
 }  // namespace heddle::vopr

@@ -119,6 +119,5 @@ class Ledger {
 // "side 3 (host 0, connection 65536) send 4 of channel 1".
 std::string describe(const Side& side);
 std::string describe(const Operation& operation);
-const char* name_of(ErrorCode code);
 
 }  // namespace heddle::vopr

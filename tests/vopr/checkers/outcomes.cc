@@ -1,6 +1,8 @@
 // The rules, one a case.
 #include "tests/vopr/checkers/outcomes.h"
 
+#include "base/error_code.h"
+
 namespace heddle::vopr {
 
 using transport::Direction;
