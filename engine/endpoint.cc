@@ -74,6 +74,9 @@ Endpoint::Body::Body(std::shared_ptr<datapath::Datapath> datapath,
       driver_(transport_, *datapath_),
       takeover_(datapath_->now(), options.takeover_after),
       spin_budget_(options.spin_limit) {
+  if (recorder_ != nullptr && options.recording.clock != nullptr) {
+    stamp_clock_.emplace(options.recording.clock);
+  }
   if (sink_ == nullptr) return;
   driver_.count_wire(*sink_, events::wire_span(options.recording.level));
 }
@@ -391,13 +394,7 @@ bool Endpoint::observed() const { return body_->sink_ != nullptr; }
 void Endpoint::observe(events::AnyEvent event) {
   if (body_->sink_ == nullptr || body_->in_child()) return;
   const Wheel::Lock lock = body_->wheel_.lock();
-  const Nanos now = body_->stamp();
-  std::visit(
-      [this, now](auto& each) {
-        each.time = now;
-        body_->sink_->on(each);
-      },
-      event);
+  body_->observe(event);
 }
 
 Nanos Endpoint::now() const { return body_->datapath_->now(); }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -21,6 +22,7 @@
 #include "engine/takeover.h"
 #include "engine/wheel.h"
 #include "events/recording.h"
+#include "events/stamp_clock.h"
 #include "events/tee_sink.h"
 #include "transport/endpoint.h"
 
@@ -51,6 +53,10 @@ class Endpoint::Body final : public Registrar, public HelperClient {
   void cancel(Operation operation);
   Result<transport::RegionId> register_region(void* start, size_t bytes);
   void unregister(transport::RegionId region) override;
+
+  // --- endpoint_observed.cc ---
+  // Tells the sink of an event that comes now.
+  void observe(events::AnyEvent& event);
 
   // --- endpoint_drive.cc ---
   // Drives or follows until `done` holds or `timeout` passed; `done` is called under the lock.
@@ -106,12 +112,16 @@ class Endpoint::Body final : public Registrar, public HelperClient {
   void spin(Wheel::Lock& lock, Nanos idle);
   void start_thread();
   void tell_followers();
+  Nanos stamp_to_record();
+  void tell_stamps_error(Nanos now);
   void follow(Wheel::Lock& lock, Nanos most);
 
   const ForkGuard fork_guard_;
   Takeover takeover_;
   SpinBudget spin_budget_;
-  bool core_is_wanted_ = false;  // by another thread, as the last yield told
+  std::optional<events::StampClock> stamp_clock_;  // where the recording names a clock
+  Nanos stamps_told_;                              // when its error was
+  bool core_is_wanted_ = false;                    // by another thread, as the last yield told
   Companion* companion_ = nullptr;
   Nanos wanted_;  // when the next turn is, as the latest answered
   bool leading_ = false;

@@ -58,6 +58,7 @@ void Endpoint::Body::shut_down() {
     transport_.post_abort(stamp(), connection);
   }
   turn();
+  if (stamp_clock_) tell_stamps_error(driver_.last_turn_at());
   driver_.end_count();
 }
 

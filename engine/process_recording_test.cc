@@ -83,6 +83,28 @@ TEST_F(ProcessRecording, WhatIsToldOfAnEndpointIsBesideItsOwnEvents) {
   EXPECT_GT(made[0].time.count, 0);
 }
 
+// Its looks are 10 ms apart, and a recording tells of each second's.
+TEST_F(ProcessRecording, TimesByTheProcessorsCounterAreTheClocksAndSayHowWell) {
+  const Nanos began = recording_clock();
+  {
+    EndpointPair pair = make_endpoints(recorded());
+    while (recording_clock() - began < millis(50)) {
+      pair.client->observe(events::CommunicatorMade{{}, 5, 1, 2});
+    }
+  }
+  const Nanos ended = recording_clock();
+  const auto checks = all<events::StampsChecked>();
+  Nanos last = began - micros(20);  // what a busy machine's look may be off by, and more
+  for (const events::CommunicatorMade& made : all<events::CommunicatorMade>()) {
+    EXPECT_GE(made.time, last);
+    last = made.time;
+  }
+  EXPECT_LE(last, ended + micros(20));
+  if (checks.empty()) GTEST_SKIP() << "this processor has no counter that ticks evenly";
+  EXPECT_GE(checks.front().looks, 1u);
+  EXPECT_LE(checks.front().most, micros(20));
+}
+
 TEST_F(ProcessRecording, WhereNobodyObservesNothingIsTold) {
   EndpointPair pair = make_endpoints(Options{});
   EXPECT_FALSE(pair.client->observed());

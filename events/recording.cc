@@ -141,6 +141,7 @@ bool recorded_at(RecordLevel level, EventKind kind) {
     case EventKind::kWaitEnded:
     case EventKind::kBurstLost:
     case EventKind::kSegmentDropped:
+    case EventKind::kStampsChecked:
       return level >= RecordLevel::kBins;
     default:
       return true;

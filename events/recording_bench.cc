@@ -1,5 +1,6 @@
 // What recording an event costs, beside copying as many bytes; and reading them again.
 #include <benchmark/benchmark.h>
+#include <time.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -10,6 +11,7 @@
 #include "base/check.h"
 #include "events/recording.h"
 #include "events/recording_reader.h"
+#include "events/stamp_clock.h"
 
 namespace heddle::events {
 namespace {
@@ -43,6 +45,33 @@ void record_events(benchmark::State& state) {
   for (auto _ : state) sink.on(burst(++i));
 }
 BENCHMARK(record_events);
+
+// With a time of its own for each: by the processor's counter, and by the system's clock.
+Nanos system_clock() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return seconds(time.tv_sec) + nanos(time.tv_nsec);
+}
+
+template <typename Time>
+void record_stamped(benchmark::State& state, const Time& time) {
+  const Folder folder;
+  const auto recorder = folder.record(mebibytes(16))->add_writer();
+  Sink& sink = *recorder;
+  BurstSent event = burst(1);
+  for (auto _ : state) {
+    event.time = time();
+    sink.on(event);
+  }
+}
+void record_events_and_stamps(benchmark::State& state) {
+  StampClock stamps(&system_clock);
+  record_stamped(state, [&stamps] { return stamps.now(); });
+  state.counters["off_ns"] = static_cast<double>(stamps.take_error().most.count);
+}
+void record_events_and_clock(benchmark::State& state) { record_stamped(state, &system_clock); }
+BENCHMARK(record_events_and_stamps);
+BENCHMARK(record_events_and_clock);
 
 // The limit: the bytes of a record, copied into a ring of the same size.
 void copy_bytes(benchmark::State& state) {

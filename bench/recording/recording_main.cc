@@ -14,6 +14,7 @@
 
 #include "engine/process_recording.h"
 #include "events/recording.h"
+#include "events/stamp_clock.h"
 
 namespace heddle {
 namespace {
@@ -35,28 +36,32 @@ void record(Recorder& recorder, uint64_t number, Nanos now) {
                                            events::Direction::kReceived});
 }
 
-double mean_ns(Recorder& recorder, bool looks_at_clock) {
+template <typename Time>
+double mean_ns(Recorder& recorder, const Time& time) {
   const Clock::time_point began = Clock::now();
-  for (uint64_t i = 0; i < kMany; ++i) {
-    record(recorder, i, looks_at_clock ? engine::recording_clock() : nanos(1000 * int64_t(i)));
-  }
+  for (uint64_t i = 0; i < kMany; ++i) record(recorder, i, time(i));
   return nanos_between(began, Clock::now()) / static_cast<double>(kMany);
 }
 
-double clock_ns() {
+template <typename Time>
+double time_ns(const Time& time) {
   int64_t sum = 0;
   const Clock::time_point began = Clock::now();
-  for (uint64_t i = 0; i < kMany; ++i) sum += engine::recording_clock().count & 1;
+  for (uint64_t i = 0; i < kMany; ++i) sum += time(i).count & 1;
   const double took = nanos_between(began, Clock::now());
   return sum == 0 ? 0 : took / static_cast<double>(kMany);
 }
 
+// What the loop's time is to events: it is there already.
+Nanos loops_time(uint64_t i) { return nanos(1000 * static_cast<int64_t>(i)); }
+
 // Sorted; two looks at the clock are in each.
-std::vector<double> each_ns(Recorder* recorder) {
+template <typename Time>
+std::vector<double> each_ns(Recorder* recorder, const Time& time) {
   std::vector<double> took(kSingly);
   for (uint64_t i = 0; i < kSingly; ++i) {
     const Clock::time_point began = Clock::now();
-    if (recorder != nullptr) record(*recorder, i, nanos(1000 * int64_t(i)));
+    if (recorder != nullptr) record(*recorder, i, time(i));
     took[i] = nanos_between(began, Clock::now());
   }
   std::sort(took.begin(), took.end());
@@ -81,17 +86,25 @@ int run(const std::string& folder, uint64_t count) {
   }
   const std::unique_ptr<Recorder> recorder = (*recording)->add_writer();
   if (count > 0) {
-    for (uint64_t i = 0; i < count; ++i) record(*recorder, i, nanos(1000 * int64_t(i)));
+    for (uint64_t i = 0; i < count; ++i) record(*recorder, i, loops_time(i));
     return 0;
   }
-  mean_ns(*recorder, false);  // so that every block has been written once
-  const double mean = mean_ns(*recorder, false);
-  const double with_clock = mean_ns(*recorder, true);
+  events::StampClock stamps(&engine::recording_clock);
+  const auto stamp = [&stamps](uint64_t) { return stamps.now(); };
+  const auto clock = [](uint64_t) { return engine::recording_clock(); };
+  mean_ns(*recorder, loops_time);  // so that every block has been written once
+  const double mean = mean_ns(*recorder, loops_time);
+  const double with_clock = mean_ns(*recorder, clock);
+  const double with_stamp = mean_ns(*recorder, stamp);
+  const double stamp_alone = time_ns(stamp);
   fmt::print(
-      "{{\"event_ns\": {:.2f}, \"event_and_clock_ns\": {:.2f}, \"clock_ns\": {:.2f}, "
-      "\"event_bytes\": {}, \"one_ns\": {}, \"none_ns\": {}}}\n",
-      mean, with_clock, clock_ns(), Recorder::bytes_of<events::MessageCompleted>(),
-      quantiles(each_ns(recorder.get())), quantiles(each_ns(nullptr)));
+      "{{\"event_ns\": {:.2f}, \"event_and_stamp_ns\": {:.2f}, \"stamp_ns\": {:.2f}, "
+      "\"stamps_off_ns\": {}, \"event_and_clock_ns\": {:.2f}, \"clock_ns\": {:.2f}, "
+      "\"event_bytes\": {}, \"one_ns\": {}, \"one_stamped_ns\": {}, \"none_ns\": {}}}\n",
+      mean, with_stamp, stamp_alone, stamps.take_error().most.count, with_clock, time_ns(clock),
+      Recorder::bytes_of<events::MessageCompleted>(),
+      quantiles(each_ns(recorder.get(), loops_time)), quantiles(each_ns(recorder.get(), stamp)),
+      quantiles(each_ns(nullptr, loops_time)));
   return 0;
 }
 

@@ -162,11 +162,14 @@ def _line(name, each):
 
 def show(document):
     event = document["event"]
-    print(f"an event: {event['event_ns']:.1f} ns, with a look at the clock {event['event_and_clock_ns']:.1f} ns "
-          f"(the look alone {event['clock_ns']:.1f})"
+    print(f"an event: {event['event_ns']:.1f} ns, with a time by the processor's counter "
+          f"{event['event_and_stamp_ns']:.1f} ns (that alone {event['stamp_ns']:.1f}, off by at most "
+          f"{event['stamps_off_ns']}), by the system's clock {event['event_and_clock_ns']:.1f} ns "
+          f"(that alone {event['clock_ns']:.1f})"
           + (f", {event['instructions']:.0f} instructions" if "instructions" in event else ""))
     row("one by one, ns", *event["one_ns"])
     row("recorded", *(f"{value:.0f}" for value in event["one_ns"].values()))
+    row("with a time", *(f"{value:.0f}" for value in event["one_stamped_ns"].values()))
     row("nothing", *(f"{value:.0f}" for value in event["none_ns"].values()))
     parts = [(f"all-reduce of {int(size)} bytes", costs) for size, costs in document["collectives"]["sizes"].items()]
     if "training" in document:

@@ -82,6 +82,8 @@ Result<RecordingSummary> summarize_recording(const std::string& file) {
       summary.endpoints.push_back(address_of(*opened));
     } else if (const auto* made = std::get_if<events::CommunicatorMade>(&recorded.event)) {
       summary.memberships.push_back(*made);
+    } else if (const auto* checked = std::get_if<events::StampsChecked>(&recorded.event)) {
+      summary.stamps_off_ns = std::max(summary.stamps_off_ns, checked->most.count);
     }
   }
   summary.facts = reader->facts();
@@ -110,6 +112,7 @@ Json to_json(const RecordingSummary& summary) {
           {"missing_bytes", facts.missing_bytes},
           {"missing_events", summary.missing_events()},
           {"damaged_blocks", facts.blocks_damaged + summary.blocks_broken},
+          {"stamps_off_ns", summary.stamps_off_ns < 0 ? Json() : Json(summary.stamps_off_ns)},
           {"wall_clock_offset_ns", facts.first_offset_ns},
           {"clock_drift_ns", static_cast<int64_t>(static_cast<uint64_t>(facts.last_offset_ns) -
                                                   static_cast<uint64_t>(facts.first_offset_ns))}};
@@ -129,6 +132,10 @@ std::string to_text(const RecordingSummary& summary) {
   text += facts.closed ? "; ended well\n" : "; killed, or still running\n";
   for (const auto& [kind, count] : summary.events_by_kind) {
     text += fmt::format("    {:<22}{:>12}\n", kind, count);
+  }
+  if (summary.stamps_off_ns >= 0) {
+    text += fmt::format("  {:<12}calls by the processor's counter, off by at most {} ns\n",
+                        "stamps", summary.stamps_off_ns);
   }
   if (summary.unknown_events > 0) {
     text += fmt::format("    {:<22}{:>12}\n", "unknown here", summary.unknown_events);

@@ -25,6 +25,8 @@ struct RecordingSummary {
   std::map<std::string, uint64_t> events_by_kind;
   std::vector<std::string> endpoints;  // "10.0.0.1:18700"
   std::vector<events::CommunicatorMade> memberships;
+  // Times of calls told by the processor's counter were off by at most so much; -1: none were.
+  int64_t stamps_off_ns = -1;
   int64_t first_ns = 0;
   int64_t last_ns = 0;
   uint64_t unknown_events = 0;

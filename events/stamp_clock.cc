@@ -1,0 +1,105 @@
+// See stamp_clock.h.
+#include "events/stamp_clock.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace heddle::events {
+namespace {
+
+// The scale is measured over one to two of these, once it is known.
+constexpr Nanos kScaleSpan = millis(100);
+// What is not looked at for longer is measured anew; products of a span's ticks and the scale are
+// far below 2^64.
+constexpr Nanos kLongestSpan = seconds(2);
+// More would be 500 GHz.
+constexpr uint64_t kMostTicks = uint64_t{1} << 40;
+// A scale that changes by more than a thousandth is another counter: a virtual machine moved.
+constexpr uint64_t kScaleChange = 1000;
+// A clock that never can be read quickly: then the counter is of no use.
+constexpr uint32_t kMostFailures = 100;
+// Where something came between a look's readings, others are tried, and the quickest counts.
+constexpr Nanos kQuickLook = nanos(200);
+constexpr int kMostTries = 3;
+
+// Counts evenly, whatever the core's frequency is and while it sleeps: Intel's manual, volume 3,
+// "Invariant TSC".
+bool ticks_evenly() {
+#if defined(__x86_64__)
+  constexpr unsigned kPowerManagement = 0x80000007;
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(kPowerManagement, &a, &b, &c, &d) != 0 && (d & (1u << 8)) != 0;
+#else
+  return false;
+#endif
+}
+
+}  // namespace
+
+bool TickScale::add(const Look& look) {
+  if (look.after - look.before > kLongestLook) return false;
+  const Nanos span = look.before - since_.before;
+  const uint64_t ticks = look.ticks - since_.ticks;
+  const bool jumped = ticks >= kMostTicks || (scale_ != 0 && look.ticks - ticks_ >= kMostTicks);
+  if (!begun_ || jumped || span < Nanos{} || span > kLongestSpan) {
+    begin_again(look);
+    return true;
+  }
+  if (span < kLooksApart || ticks == 0) return true;  // too short to tell a scale
+  const uint64_t scale = (static_cast<uint64_t>(span.count) << kScaleBits) / ticks;
+  if (scale_ != 0) {
+    if (std::max(scale, scale_) - std::min(scale, scale_) > scale_ / kScaleChange) {
+      begin_again(look);
+      return true;
+    }
+    note_error(look);
+  }
+  scale_ = scale;
+  ticks_ = look.ticks;
+  time_ = look.before;
+  known_ticks_ =
+      ticks * static_cast<uint64_t>(kLooksApart.count) / static_cast<uint64_t>(span.count);
+  if (look.before - since_next_.before >= kScaleSpan) {
+    since_ = since_next_;
+    since_next_ = look;
+  }
+  return true;
+}
+
+void TickScale::begin_again(const Look& look) {
+  begun_ = true;
+  since_ = since_next_ = look;
+  scale_ = 0;
+  known_ticks_ = 0;
+}
+
+void TickScale::note_error(const Look& look) {
+  const Nanos told = at(look.ticks);
+  error_.most = std::max({error_.most, told - look.before, look.after - told});
+  ++error_.looks;
+}
+
+TickScale::Error TickScale::take_error() {
+  const Error taken = error_;
+  error_ = {};
+  return taken;
+}
+
+StampClock::StampClock(Nanos (*clock)()) : clock_(clock), ticking_(ticks_evenly()) {}
+
+Nanos StampClock::now_by_clock() {
+  const Nanos before = clock_();
+  if (ticking_) {
+    TickScale::Look quickest{before, ticks_now(), clock_()};
+    for (int i = 1; i < kMostTries && quickest.after - quickest.before > kQuickLook; ++i) {
+      const TickScale::Look look{clock_(), ticks_now(), clock_()};
+      if (look.after - look.before < quickest.after - quickest.before) quickest = look;
+    }
+    failures_ = scale_.add(quickest) ? 0 : failures_ + 1;
+    ticking_ = failures_ < kMostFailures;
+  }
+  return last_ = std::max(last_, before);
+}
+
+}  // namespace heddle::events
