@@ -132,7 +132,7 @@ void Endpoint::Body::abort(Connection connection) {
 }
 
 Result<Operation> Endpoint::Body::post(const OperationPlace& place,
-                                       const transport::Payload& payload) {
+                                       const transport::Payload& payload, transport::AckWish wish) {
   if (in_child()) return forked("cannot post a message");
   const Operation operation = operations_.open(place);
   if (!operation) {
@@ -143,7 +143,7 @@ Result<Operation> Endpoint::Body::post(const OperationPlace& place,
   const Nanos now = stamp();
   const Result<void> posted =
       place.direction == Direction::kSend
-          ? transport_.post_send(now, place.connection, place.channel, payload, operation.id)
+          ? transport_.post_send(now, place.connection, place.channel, payload, operation.id, wish)
           : transport_.post_receive(now, place.connection, place.channel, payload, operation.id);
   if (!posted) {
     operations_.abandon(operation);
@@ -300,8 +300,8 @@ Result<Memory> Endpoint::register_memory(void* start, size_t bytes) {
 }
 
 Result<Operation> Endpoint::send(Connection connection, Channel channel,
-                                 const transport::Payload& payload) {
-  return body_->post({.connection = connection, .channel = channel}, payload);
+                                 const transport::Payload& payload, transport::AckWish wish) {
+  return body_->post({.connection = connection, .channel = channel}, payload, wish);
 }
 
 Result<Operation> Endpoint::receive(Connection connection, Channel channel,

@@ -97,7 +97,8 @@ class Endpoint {
 
   // Posts; the payload stays untouched until the operation is done. Errors: kInvalid, kClosed,
   // kExhausted.
-  Result<Operation> send(Connection connection, Channel channel, const transport::Payload& payload);
+  Result<Operation> send(Connection connection, Channel channel, const transport::Payload& payload,
+                         transport::AckWish wish = transport::AckWish::kSoon);
   Result<Operation> receive(Connection connection, Channel channel,
                             const transport::Payload& buffer);
   // The same for memory that is not registered: it is for the time of the operation.

@@ -49,7 +49,8 @@ class Endpoint::Body final : public Registrar, public HelperClient {
   Result<void> find_ways(Connection connection);
   void close(Connection connection);
   void abort(Connection connection);
-  Result<Operation> post(const OperationPlace& place, const transport::Payload& payload);
+  Result<Operation> post(const OperationPlace& place, const transport::Payload& payload,
+                         transport::AckWish wish = transport::AckWish::kSoon);
   void cancel(Operation operation);
   Result<transport::RegionId> register_region(void* start, size_t bytes);
   void unregister(transport::RegionId region) override;

@@ -35,11 +35,11 @@ Result<ConnectionId> Endpoint::post_connect(Nanos now, const Address& peer,
 }
 
 Result<void> Endpoint::post_send(Nanos now, ConnectionId id, ChannelId channel,
-                                 const Payload& payload, OperationId operation) {
+                                 const Payload& payload, OperationId operation, AckWish wish) {
   Connection* connection = body_->table.find(id);
   if (connection == nullptr) return no_connection("cannot send");
   body_->table.touch(*connection);
-  return connection->post_send(now, channel, payload, operation);
+  return connection->post_send(now, channel, payload, operation, wish);
 }
 
 Result<void> Endpoint::post_receive(Nanos now, ConnectionId id, ChannelId channel,

@@ -80,7 +80,8 @@ class Endpoint {
   // called before the connection is open. Errors: kInvalid, kClosed, kExhausted (max_posted: poll
   // first; messages withdrawn before the peer posted their receives count until it has).
   Result<void> post_send(Nanos now, ConnectionId connection, ChannelId channel,
-                         const Payload& payload, OperationId operation);
+                         const Payload& payload, OperationId operation,
+                         AckWish wish = AckWish::kSoon);
   // Posts a buffer for the next message of the channel. Errors as post_send; over all channels,
   // receives withdrawn before the peer posted their messages count until it has, but for receives
   // whose message is known of.

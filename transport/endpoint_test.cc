@@ -43,6 +43,34 @@ TEST_F(EndpointTest, ASmallMessageTravelsAheadOfItsReceive) {
   EXPECT_TRUE(same(0, 5000));
 }
 
+// As a collective does with payload that it copied: most acknowledgements and grants go together,
+// and yet every send ends soon.
+TEST_F(EndpointTest, SmallMessagesThatNobodyWaitsForAreAcknowledgedTogether) {
+  constexpr uint32_t kMessages = 40;
+  for (const bool receives_first : {false, true}) {
+    uint64_t acks[2] = {};
+    for (const AckWish wish : {AckWish::kSoon, AckWish::kLater}) {
+      start();
+      const uint64_t before = end(1).statistics(server_)->acks_sent;
+      for (uint32_t i = 0; i < kMessages; ++i) {
+        if (receives_first) receive(i * 1000, 1000, i);
+        ASSERT_TRUE(
+            end(0).post_send(pair_->now(), client_, 0, {memory_[0], i * 1000, 1000}, i, wish));
+        pair_->run_for(micros(60));
+        if (!receives_first) receive(i * 1000, 1000, i);
+        pair_->run_for(micros(60));
+      }
+      acks[static_cast<int>(wish)] = end(1).statistics(server_)->acks_sent - before;
+      EXPECT_TRUE(run_until_completed(kMessages, kMessages, millis(2)));
+      EXPECT_TRUE(same(0, kMessages * 1000));
+      EXPECT_EQ(end(0).statistics(client_)->segments_repeated, 0u);
+      pair_.reset();
+    }
+    EXPECT_GE(acks[0], kMessages) << receives_first;
+    EXPECT_LE(acks[1], kMessages / 3) << receives_first;
+  }
+}
+
 TEST_F(EndpointTest, ALargeMessageWaitsForItsReceive) {
   start();
   send(0, 1 << 20, 1);

@@ -15,4 +15,10 @@ struct Payload {
   uint64_t length = 0;
 };
 
+// How soon whoever sends a message wants to know that it is there.
+enum class AckWish : uint8_t {
+  kSoon,
+  kLater,  // nobody waits for it: payload was copied, say; acknowledged with others, within 1 ms
+};
+
 }  // namespace heddle::transport

@@ -22,8 +22,10 @@ Result<void> NetworkLink::post_send(Message& message) {
       if (message.bytes > 0) std::memcpy(slot->start + head, message.memory, message.bytes);
       head += message.bytes;
     }
+    // Of a copy nobody waits to hear that it came.
     Result<engine::Operation> sent =
-        endpoint_.send(connection_, message.channel, slot->first(head));
+        endpoint_.send(connection_, message.channel, slot->first(head),
+                       message.small ? transport::AckWish::kLater : transport::AckWish::kSoon);
     if (!sent) return fail(sent.error());
     message.head = *sent;
     message.touched = message.small;

@@ -122,8 +122,9 @@ void Program::post_send(Side& side, ChannelId channel, uint64_t length) {
   const std::optional<Payload> payload = make_payload(length, pattern);
   if (!payload) return;
   const transport::OperationId id = stage_.ledger.next_id();
-  const Result<void> posted =
-      machine_.endpoint().post_send(machine_.now(), side.id, channel, *payload, id);
+  const Result<void> posted = machine_.endpoint().post_send(
+      machine_.now(), side.id, channel, *payload, id,
+      pattern % 3 == 0 ? transport::AckWish::kLater : transport::AckWish::kSoon);
   if (!posted) {
     check_refused(side, Direction::kSend, channel, posted.error());
     if (length > 0 && !stage_.options.workload.virtual_memory) machine_.sends().give_back(*payload);

@@ -33,7 +33,7 @@ void Connection::set_state(Nanos now, ConnectionState state) {
 }
 
 Result<void> Connection::post_send(Nanos now, ChannelId channel, const Payload& payload,
-                                   OperationId operation) {
+                                   OperationId operation, AckWish wish) {
   if (close_wanted_ || over()) {
     return fail(ErrorCode::kClosed, "cannot send", "the connection is closed");
   }
@@ -42,7 +42,8 @@ Result<void> Connection::post_send(Nanos now, ChannelId channel, const Payload& 
   }
   watch(now);
   shared_.reserve_completions();
-  Result<void> posted = outgoing_.post(channel, payload, operation, shared_.options.max_posted);
+  Result<void> posted =
+      outgoing_.post(channel, payload, operation, shared_.options.max_posted, wish);
   take_truncated();
   return posted;
 }
@@ -58,11 +59,21 @@ Result<void> Connection::post_receive(Nanos now, ChannelId channel, const Payloa
   if (over()) return fail(ErrorCode::kClosed, "cannot receive", "the connection is closed");
   watch(now);
   shared_.reserve_completions();
+  const bool heard = incoming_.heard_of_next(channel);
   Result<void> posted = incoming_.post(channel, buffer, operation, frames_);
-  // A grant of a small receive may wait for company: its message needs none to travel.
-  const bool small = buffer.length <= shared_.options.eager_block_bytes && shared_.eager.left() > 0;
-  send_frames_by(small ? now + AckMaker::kDelay : now);
+  send_frames_by(grant_due(now, buffer, heard));
   return posted;
+}
+
+// A grant of a small receive may wait for company: its message needs none to travel, only its
+// sender needs one to know that it ended. If that is not here yet, its acknowledgement takes the
+// grant along; if it is, perhaps that still waits.
+Nanos Connection::grant_due(Nanos now, const Payload& buffer, bool heard) const {
+  const bool small = buffer.length <= shared_.options.eager_block_bytes && shared_.eager.left() > 0;
+  if (!small) return now;
+  if (incoming_.crowded()) return now + AckMaker::kDelay;
+  if (!heard) return now + AckMaker::kControlDelay;
+  return acks_.pending() ? acks_.due_at() : now + AckMaker::kDelay;
 }
 
 bool Connection::post_cancel(Nanos now, ChannelId channel, Direction direction,

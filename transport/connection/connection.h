@@ -41,7 +41,7 @@ class Connection final : private SentRunListener {
 
   // --- requests; see Endpoint ---
   Result<void> post_send(Nanos now, ChannelId channel, const Payload& payload,
-                         OperationId operation);
+                         OperationId operation, AckWish wish);
   Result<void> post_receive(Nanos now, ChannelId channel, const Payload& buffer,
                             OperationId operation);
   bool post_cancel(Nanos now, ChannelId channel, Direction direction, OperationId operation);
@@ -120,6 +120,7 @@ class Connection final : private SentRunListener {
   void count_needless(const SentRun& run, uint32_t first, uint32_t count);
   void say_last(CloseReason reason, uint8_t times = 1);
   void watch(Nanos now);
+  Nanos grant_due(Nanos now, const Payload& buffer, bool heard) const;
   uint64_t own_window() const;
   void on_acked(const SentRun& run, uint32_t first, uint32_t count, bool was_lost) override;
   void on_lost(const SentRun& run, uint32_t first, uint32_t count,
@@ -166,6 +167,7 @@ class Connection final : private SentRunListener {
   enum class Sent : uint8_t { kOne, kNothing, kFull };
   Sent send_burst(Nanos now, TxBatch& batch);
   Sent send_message(Nanos now, TxBatch& batch, const Piece& piece, const Permit& permit);
+  uint8_t flags_of(const Piece& piece, uint32_t bytes, const Permit& permit) const;
   void count_sent(Nanos now, const Piece& piece, const SentRun& run, uint16_t path, uint32_t bytes);
   Sent send_control(Nanos now, TxBatch& batch);
   void write_frames(SentRun& run, Writer& writer);

@@ -144,16 +144,11 @@ Connection::Sent Connection::send_burst(Nanos now, TxBatch& batch) {
   SentRun* run = flight_.record(permit.path, static_cast<uint8_t>(segments));
   if (run == nullptr) return Sent::kNothing;
 
-  // The end of a message is waited for, but not so much that each of many small ones may ask.
-  const bool ends_message =
-      piece.offset + bytes == piece.message_bytes && piece.message_bytes > kEndIsAskedAbove;
-  const bool ack_now =
-      ends_message || piece.repeat || (permit.last_for_now && flight_.worth_asking(bytes));
+  const uint8_t flags = flags_of(piece, bytes, permit);
+  const bool ack_now = (flags & kFlagAckNow) != 0;
   SealKey* seal = seal_next(now, segments);
   DataHeader first;
-  first.base =
-      header(now, PacketType::kData, permit.path,
-             static_cast<uint8_t>((ack_now ? kFlagAckNow : 0) | (piece.repeat ? kFlagRepeat : 0)));
+  first.base = header(now, PacketType::kData, permit.path, flags);
   first.base.number = run->first_number;
   if (piece.original.number != 0) {
     first.base.type = PacketType::kRepeat;
@@ -187,6 +182,17 @@ Connection::Sent Connection::send_burst(Nanos now, TxBatch& batch) {
   return Sent::kOne;
 }
 
+uint8_t Connection::flags_of(const Piece& piece, uint32_t bytes, const Permit& permit) const {
+  if (piece.repeat) return kFlagAckNow | kFlagRepeat;
+  const bool later = piece.wish == AckWish::kLater;
+  // The end of a message is waited for, but not so much that each of many small ones may ask.
+  const bool ends_message =
+      piece.offset + bytes == piece.message_bytes && piece.message_bytes > kEndIsAskedAbove;
+  const bool window_ends = permit.last_for_now && flight_.worth_asking(bytes);
+  if ((ends_message && !later) || window_ends) return kFlagAckNow;
+  return later ? kFlagAckLater : uint8_t{0};
+}
+
 void Connection::count_sent(Nanos now, const Piece& piece, const SentRun& run, uint16_t path,
                             uint32_t bytes) {
   outgoing_.take(piece, bytes);
@@ -209,7 +215,9 @@ Connection::Sent Connection::send_message(Nanos now, TxBatch& batch, const Piece
   if (run == nullptr) return Sent::kNothing;
   SealKey* seal = seal_next(now, 1);
   std::byte* space = batch.header_space();
-  ConnectionHeader start = header(now, PacketType::kControl, permit.path, kFlagNumbered);
+  const bool later = piece.wish == AckWish::kLater && !piece.repeat;
+  ConnectionHeader start = header(now, PacketType::kControl, permit.path,
+                                  kFlagNumbered | (later ? kFlagAckLater : uint8_t{0}));
   start.number = run->first_number;
   write_connection_header(start, space);
   const size_t room = kControlBytes - kConnectionHeaderBytes - piece.length - tag_bytes();

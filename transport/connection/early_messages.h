@@ -18,6 +18,7 @@ class EarlyMessages {
   explicit EarlyMessages(uint32_t most) : most_(most) {}
 
   bool full() const { return entries_.size() >= most_; }
+  bool crowded() const { return entries_.size() > most_ / 2; }
 
   // The pool slot of this message; kNoIndex: not here.
   uint32_t find(ChannelId channel, uint32_t sequence) const {

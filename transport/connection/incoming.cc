@@ -75,6 +75,10 @@ bool Incoming::too_far(const Channel& channel, uint32_t sequence) const {
   return distance(channel.next_post, sequence) >= peer_posts_;
 }
 
+bool Incoming::heard_of_next(ChannelId id) const {
+  return id < channels_.size() && distance(channels_[id].next_post, channels_[id].heard_to) > 0;
+}
+
 Result<void> Incoming::post(ChannelId id, const Payload& buffer, OperationId operation,
                             Ring<ControlRecord>& frames) {
   Channel* channel = channel_for(id);

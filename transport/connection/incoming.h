@@ -157,6 +157,11 @@ class Incoming {
   // The peer knows that this receive was withdrawn.
   void forget_withdrawn(ChannelId channel, uint32_t sequence);
 
+  // Whether the message that the channel's next receive will meet was heard of.
+  bool heard_of_next(ChannelId channel) const;
+  // So many messages came ahead of their receives that the peer may wait for grants.
+  bool crowded() const { return early_.crowded(); }
+
   // Whether a receive with this number may still get payload: its grant is worth repeating.
   bool awaits(ChannelId channel, uint32_t sequence) const;
   // The buffer and offset at which the next bytes of a message under way would land.

@@ -70,7 +70,7 @@ OutMessage* Outgoing::find(ChannelId channel, uint32_t sequence, uint32_t slot) 
 }
 
 Result<void> Outgoing::post(ChannelId id, const Payload& payload, OperationId operation,
-                            uint32_t bound) {
+                            uint32_t bound, AckWish wish) {
   Channel* channel = channel_for(id);
   if (channel == nullptr) return fail(ErrorCode::kInvalid, "cannot send", "no such channel");
   if (payload.length > kMaxMessageBytes) {
@@ -87,6 +87,7 @@ Result<void> Outgoing::post(ChannelId id, const Payload& payload, OperationId op
   OutMessage& message = pool_[slot];
   message.payload = payload;
   message.operation = operation;
+  message.wish = wish;
   message.channel = id;
   message.sequence = channel->posted_to();
   if (distance(message.sequence, channel->granted_to()) > 0) --unmet_receives_;
@@ -240,6 +241,7 @@ bool Outgoing::peek_new(Piece& piece) {
                       message.length() - message.next};
         piece.placed = message.placed;
         piece.slot = message.slot;
+        piece.wish = message.wish;
         piece.payload = message.payload;
         return true;
       }

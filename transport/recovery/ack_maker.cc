@@ -54,13 +54,15 @@ void AckMaker::note(Nanos now, const ConnectionHeader& header, const Arrival& ar
   if (marked) path.marked += static_cast<uint32_t>(high - low + 1);
   mark_pending(header.path);
   untold_bytes_ += arrival.bytes;
-  const bool now_due =
-      (header.flags & kFlagAckNow) != 0 || !in_order || marked || untold_bytes_ >= kBytes;
+  const bool later = (header.flags & kFlagAckLater) != 0;
+  later_ += later ? 1 : 0;
+  const bool now_due = (header.flags & kFlagAckNow) != 0 || !in_order || marked ||
+                       untold_bytes_ >= kBytes || later_ >= kMostLater;
   if (!in_order) prompt_until_ = now + kPromptAfterGap;
-  const Nanos wait = arrival.within_message && now >= prompt_until_
-                         ? delay_within(arrival.round_trip)
-                     : arrival.bytes > 0 ? kDelay
-                                         : kControlDelay;
+  const bool prompt = now < prompt_until_;
+  const Nanos wait = arrival.bytes == 0 || (later && !prompt) ? kControlDelay
+                     : arrival.within_message && !prompt      ? delay_within(arrival.round_trip)
+                                                              : kDelay;
   due_at_ = std::min(due_at_, now_due ? now : now + wait);
 }
 
@@ -95,6 +97,7 @@ bool AckMaker::write(Nanos now, uint64_t window_bytes, Writer& writer) {
   if (pending()) return true;
   due_at_ = Nanos::never();
   untold_bytes_ = 0;
+  later_ = 0;
   // A few paths more, in turn: what an earlier acknowledgement said of them may have been lost.
   // Not with each of many small ones: that would cost more than they do.
   if (now < repeat_at_) return true;

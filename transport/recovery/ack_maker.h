@@ -29,6 +29,9 @@ class AckMaker {
   static constexpr Nanos kPromptAfterGap = millis(2);
   // With so many bytes told of nobody yet, it waits no longer.
   static constexpr uint64_t kBytes = 32 * 1024;
+  // Nor with so many packets whose senders do not wait for it: each may hold one of the few
+  // messages that go ahead of their grants.
+  static constexpr uint32_t kMostLater = 4;
 
   explicit AckMaker(OlderPool& pool) : pool_(pool) {}
   ~AckMaker() { forget_gaps(); }
@@ -98,6 +101,7 @@ class AckMaker {
   Nanos prompt_until_;
   Nanos repeat_at_;  // when paths without news are told of again
   uint64_t untold_bytes_ = 0;
+  uint32_t later_ = 0;  // packets untold whose senders do not wait
   uint16_t rotation_ = 0;
   uint16_t first_name_ = 0;
   uint16_t limit_ = 0;

@@ -69,6 +69,30 @@ TEST_F(AckMakerTest, ControlPacketsMayWaitLonger) {
   EXPECT_TRUE(acks_.due(kStart + AckMaker::kControlDelay));
 }
 
+TEST_F(AckMakerTest, WhereNobodyWaitsForItItWaitsForThreeMore) {
+  for (uint64_t number = 1; number < 4; ++number) {
+    arrive(kStart, 0, number, number, 1000, kFlagAckLater);
+    EXPECT_FALSE(acks_.due(kStart + AckMaker::kDelay));
+    EXPECT_TRUE(acks_.due(kStart + AckMaker::kControlDelay));
+  }
+  arrive(kStart, 0, 4, 4, 1000, kFlagAckLater);
+  EXPECT_TRUE(acks_.due(kStart));
+  write(kStart);
+  arrive(kStart, 0, 5, 5, 1000, kFlagAckLater);
+  EXPECT_FALSE(acks_.due(kStart + AckMaker::kDelay));
+  arrive(kStart, 0, 6, 6);  // for this one somebody does
+  EXPECT_TRUE(acks_.due(kStart + AckMaker::kDelay));
+}
+
+TEST_F(AckMakerTest, AfterAGapNoneWaitsLonger) {
+  arrive(kStart, 0, 1, 1, 1000, kFlagAckLater);
+  arrive(kStart, 0, 3, 3, 1000, kFlagAckLater);
+  EXPECT_TRUE(acks_.due(kStart));
+  write(kStart);
+  arrive(kStart + micros(50), 0, 4, 4, 1000, kFlagAckLater);
+  EXPECT_TRUE(acks_.due(kStart + micros(50) + AckMaker::kDelay));
+}
+
 TEST_F(AckMakerTest, OneThatIsAskedForIsDueAtOnce) {
   arrive(kStart, 0, 1, 1, 1000, kFlagAckNow);
   EXPECT_TRUE(acks_.due(kStart));

@@ -40,7 +40,8 @@ inline constexpr uint8_t kFlagAckNow = 1;  // the sender waits for the acknowled
 inline constexpr uint8_t kFlagRepeat = 2;  // sent before under another number
 inline constexpr uint8_t kFlagNumbered =
     4;  // control: has a packet number and wants an acknowledgement
-inline constexpr uint8_t kKnownFlags = kFlagAckNow | kFlagRepeat | kFlagNumbered;
+inline constexpr uint8_t kFlagAckLater = 8;  // nobody waits for the acknowledgement
+inline constexpr uint8_t kKnownFlags = kFlagAckNow | kFlagRepeat | kFlagNumbered | kFlagAckLater;
 
 // What a packet of a connection begins with.
 struct ConnectionHeader {
