@@ -55,8 +55,9 @@ struct EndpointOptions {
   uint32_t max_connections = 4096;
   uint32_t max_channels = 64;  // a connection
   uint32_t max_posted = 4096;  // operations outstanding a connection and direction; at most 65,536
-  uint32_t eager_block_bytes =
-      32'768;                  // the largest message that may travel before its receive is posted
+  // The largest message that may travel before its receive is posted: 32 KiB, and what its sender
+  // writes before them.
+  uint32_t eager_block_bytes = 32'768 + 64;
   uint16_t eager_blocks = 16;  // a connection; sent ahead at most
   RegionId eager_region = kNoRegion;  // memory of the endpoint where they wait; kNoRegion: no eager
   Bytes eager_bytes = {0};            // its size: shared by all connections

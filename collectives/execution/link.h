@@ -14,7 +14,7 @@
 namespace heddle::collectives {
 
 // A first message of up to so many bytes travels with its signature; with it, it may be eager.
-inline constexpr uint64_t kSmallBytes = 32768 - Signature::kBytes;
+inline constexpr uint64_t kSmallBytes = 32 << 10;
 
 // One message of a step, and how far it is.
 struct Message {
