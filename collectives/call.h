@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ struct Call {
   const void* input = nullptr;
   void* output = nullptr;
   ExchangeCounts exchange;  // kAllToAllV
+  // Instead of what the tuning chooses; all ranks ask for the same. Nothing for messages between
+  // two.
+  std::optional<Algorithm> algorithm = std::nullopt;
 };
 
 // Travels with the first message of a call from each rank to each other.

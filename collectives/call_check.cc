@@ -82,6 +82,9 @@ Result<void> check_call(const Call& call, const Members& members) {
     return wrong(call, "there is no rank " + std::to_string(call.root),
                  "there are " + std::to_string(members.size()) + ", counted from 0");
   }
+  if (call.algorithm && !can_run(call.collective, *call.algorithm)) {
+    return wrong(call, "it has no " + std::string(name_of(*call.algorithm)), "ask for another");
+  }
   if (call.count > kMostBytes / size_of(call.type) / members.size()) {
     return wrong(call, "a count is beyond reason");
   }

@@ -7,8 +7,8 @@
 
 namespace heddle::collectives {
 
-// Errors: kInvalid for a root that is no rank, missing or overlapping buffers, sizes beyond what
-// can be counted, counts that are not one a rank.
+// Errors: kInvalid for a root that is no rank, an algorithm that it does not have, missing or
+// overlapping buffers, sizes beyond what can be counted, counts that are not one a rank.
 Result<void> check_call(const Call& call, const Members& members);
 
 }  // namespace heddle::collectives

@@ -44,7 +44,8 @@ Communicator::Body::~Body() {
 uint64_t Communicator::Body::submit(Call call) {
   const uint64_t request = requests_.open(group_);
   ++requests_under_way_;
-  Waiting waiting = {std::move(call), 0, request};
+  const std::optional<Algorithm> asked = call.algorithm;
+  Waiting waiting = {std::move(call), 0, request, asked};
   const bool message = between_two(waiting.call);
   waiting.number = message ? turn_of(tickets_, waiting.call)++ : next_number_++;
   tell_made(waiting.call, waiting.number, request);
