@@ -36,8 +36,8 @@ Result<void> check(const Flow& flow, const Workload& workload, size_t hosts) {
 }  // namespace
 
 Result<void> validate(const Workload& workload, const Topology& topology) {
-  if (workload.flows.empty()) {
-    return fail(ErrorCode::kInvalid, "the workload makes no sense", "it has no flows",
+  if (workload.flows.empty() && workload.jobs.empty()) {
+    return fail(ErrorCode::kInvalid, "the workload makes no sense", "it has no flows and no jobs",
                 "add a [[job]] or a [[flow]]");
   }
   std::vector<uint64_t> ids;
@@ -61,6 +61,9 @@ Result<void> validate(const Workload& workload, const Topology& topology) {
     return fail(ErrorCode::kInvalid, "the workload makes no sense",
                 "one host sends another more than " + std::to_string(kMaxFlowsOfPair) + " flows",
                 "send more in each");
+  }
+  for (const Job& job : workload.jobs) {
+    if (Result<void> sound = validate(job, topology); !sound) return sound;
   }
   for (const uint32_t link : workload.failed_links) {
     if (link < topology.links.size()) continue;

@@ -1,6 +1,6 @@
-// Workload: which host sends how much to which other, and what lets each begin, as plain data.
-// Simulations start from it; workload_file.h and htsim_matrix.h read it from files,
-// workload_patterns.h makes common ones.
+// Workload: which host sends how much to which other, and what lets each begin, as plain data; and
+// jobs whose ranks call collectives (job.h). Simulations start from it; workload_file.h and
+// htsim_matrix.h read it from files, workload_patterns.h makes common ones.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include "base/nanos.h"
 #include "base/result.h"
 #include "base/units.h"
+#include "topology/job.h"
 #include "topology/topology.h"
 
 namespace heddle::topology {
@@ -45,12 +46,13 @@ struct Flow {
 struct Workload {
   std::vector<Flow> flows;
   std::vector<Trigger> triggers;
+  std::vector<Job> jobs;
   std::vector<uint32_t> failed_links;  // of the topology: down from the start
 };
 
-// Errors: kInvalid, naming the first thing that makes no sense: no flow, a host or trigger that is
-// not there, a host that sends to itself, an id that two flows have, a size of 0 or above
-// kMaxFlowBytes, more than kMaxFlowsOfPair between two hosts.
+// Errors: kInvalid, naming the first thing that makes no sense: no flow and no job, a host or
+// trigger that is not there, a host that sends to itself, an id that two flows have, a size of 0 or
+// above kMaxFlowBytes, more than kMaxFlowsOfPair between two hosts.
 Result<void> validate(const Workload& workload, const Topology& topology);
 
 }  // namespace heddle::topology

@@ -1,5 +1,5 @@
-// The workload file: see workload_file.h. [[job]] tables become patterns of flows, [[flow]] tables
-// single ones.
+// The workload file: see workload_file.h. [[job]] tables become patterns of flows or ranks that
+// call collectives, [[flow]] tables single flows.
 #include "topology/workload_file.h"
 
 #include <algorithm>
@@ -13,12 +13,14 @@
 #include "base/random.h"
 #include "topology/file/table.h"
 #include "topology/htsim_matrix.h"
+#include "topology/jobs/reading.h"
 #include "topology/workload_patterns.h"
 
 namespace heddle::topology {
 namespace {
 
 constexpr uint64_t kMaxFlows = 20'000'000;
+constexpr uint64_t kMaxActions = 2'000'000;
 constexpr const char* kHostsTodo = R"(give names, or ranges, like ["h0..h7", "h12"])";
 
 class WorkloadReader {
@@ -33,6 +35,7 @@ class WorkloadReader {
 
  private:
   void read_job(TableReader& table);
+  bool read_ranks(TableReader& table, const std::string& kind, const std::vector<uint32_t>& among);
   void read_flow(TableReader& table);
   bool too_many(TableReader& table, uint64_t more);
   std::vector<uint32_t> hosts(TableReader& table);
@@ -47,6 +50,7 @@ class WorkloadReader {
   Random random_;
   std::unordered_map<std::string, uint32_t> numbers_;  // of hosts
   Workload workload_;
+  uint64_t actions_ = 0;  // of all jobs' programs
 };
 
 Result<Workload> WorkloadReader::read() {
@@ -85,10 +89,13 @@ Result<Workload> WorkloadReader::read() {
 }
 
 void WorkloadReader::read_job(TableReader& table) {
-  const std::string todo = R"(give "permutation", "incast" or "all_to_all")";
+  const std::string todo =
+      "give permutation, incast, all_to_all, all_reduce, all_gather, reduce_scatter, broadcast, "
+      "reduce, gather, scatter, barrier, training or program";
   table.need("kind", todo);
   const std::string kind = table.text("kind", "");
   const std::vector<uint32_t> among = hosts(table);
+  if (read_ranks(table, kind, among)) return;
   const PatternShape pattern = shape(table);
   if (kind == "incast") return incast(table, among, pattern);
   const uint64_t at_once = kind == "all_to_all" ? table.integer("at_once", 0, 1, 1'000'000) : 0;
@@ -103,6 +110,29 @@ void WorkloadReader::read_job(TableReader& table) {
   } else {
     table.wrong("kind", "there is no job \"" + kind + "\"", todo);
   }
+}
+
+// Kinds of jobs whose ranks have communicators. False: it is none of these.
+bool WorkloadReader::read_ranks(TableReader& table, const std::string& kind,
+                                const std::vector<uint32_t>& among) {
+  const auto call = call_named(kind);
+  // Without an algorithm an all-to-all is plain flows.
+  const bool flows = call == CallKind::kAllToAll && !table.has("algorithm");
+  if (kind == "training") {
+    workload_.jobs.push_back(read_training_job(table, among));
+  } else if (kind == "program") {
+    workload_.jobs.push_back(read_program_job(table, errors_, among));
+  } else if (call && !flows && !between_two(*call)) {
+    workload_.jobs.push_back(read_collective_job(table, *call, among));
+  } else {
+    return false;
+  }
+  for (const Program& program : workload_.jobs.back().programs) actions_ += program.actions.size();
+  if (actions_ > kMaxActions) {
+    table.wrong("kind", "the jobs have more than " + std::to_string(kMaxActions) + " actions",
+                "use fewer layers, microbatches or jobs");
+  }
+  return true;
 }
 
 void WorkloadReader::incast(TableReader& table, const std::vector<uint32_t>& among,

@@ -151,6 +151,11 @@ std::optional<std::vector<std::string>> TableReader::names(std::string_view key,
   return names;
 }
 
+const std::vector<DocumentValue>* TableReader::list(std::string_view key, const std::string& todo) {
+  const DocumentValue* value = take(key, DocumentKind::kArray, todo);
+  return value == nullptr ? nullptr : &value->items;
+}
+
 std::string TableReader::name(std::string_view key) {
   const std::string todo = "give 1 to 15 letters, digits, '-' or '_', a letter first";
   need(key, todo);

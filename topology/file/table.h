@@ -39,6 +39,8 @@ class TableReader {
   TableReader(const DocumentValue& table, FileErrors& errors);
 
   int line() const { return table_.line; }
+  // Something is wrong with the file.
+  bool failed() const { return errors_.any(); }
   bool has(std::string_view key) const { return table_.find(key) != nullptr; }
   int line_of(std::string_view key) const;
 
@@ -54,6 +56,8 @@ class TableReader {
   std::optional<std::pair<std::string, std::string>> pair(std::string_view key);
   // Names in a list; nothing where the key is missing or wrong.
   std::optional<std::vector<std::string>> names(std::string_view key, const std::string& todo);
+  // What is in a list, whatever it is; nothing where the key is missing or wrong.
+  const std::vector<DocumentValue>* list(std::string_view key, const std::string& todo);
   // A name of a host or switch: 1 to 15 letters, digits, '-' and '_', a letter first.
   std::string name(std::string_view key);
 

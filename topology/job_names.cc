@@ -1,0 +1,91 @@
+// What calls and their algorithms are called in workload files, and which go together.
+#include <array>
+
+#include "topology/job.h"
+
+namespace heddle::topology {
+namespace {
+
+constexpr std::array<std::string_view, kCallKinds> kKinds = {
+    "all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "gather",
+    "scatter",    "all_to_all", "all_to_all_v",   "barrier",   "send",   "receive"};
+constexpr std::array<std::string_view, kCallAlgorithms> kAlgorithms = {
+    "ring",  "tree",   "recursive_doubling", "halving_doubling", "binomial", "pairwise",
+    "bruck", "linear", "dissemination"};
+
+constexpr uint32_t bit(CallAlgorithm algorithm) { return 1u << static_cast<uint32_t>(algorithm); }
+
+// A bit for each algorithm of a kind; a test holds it against the schedules that there are.
+uint32_t algorithms(CallKind kind) {
+  using Algorithm = CallAlgorithm;
+  switch (kind) {
+    case CallKind::kAllReduce:
+      return bit(Algorithm::kRing) | bit(Algorithm::kTree) | bit(Algorithm::kRecursiveDoubling) |
+             bit(Algorithm::kHalvingDoubling);
+    case CallKind::kAllGather:
+      return bit(Algorithm::kRing) | bit(Algorithm::kBruck);
+    case CallKind::kReduceScatter:
+      return bit(Algorithm::kRing) | bit(Algorithm::kPairwise);
+    case CallKind::kBroadcast:
+    case CallKind::kReduce:
+      return bit(Algorithm::kRing) | bit(Algorithm::kTree) | bit(Algorithm::kBinomial);
+    case CallKind::kGather:
+    case CallKind::kScatter:
+      return bit(Algorithm::kBinomial) | bit(Algorithm::kLinear);
+    case CallKind::kAllToAll:
+      return bit(Algorithm::kPairwise) | bit(Algorithm::kBruck);
+    case CallKind::kAllToAllV:
+      return bit(Algorithm::kPairwise);
+    case CallKind::kBarrier:
+      return bit(Algorithm::kDissemination);
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(CallKind kind) { return kKinds[static_cast<size_t>(kind)]; }
+std::string_view name_of(CallAlgorithm algorithm) {
+  return kAlgorithms[static_cast<size_t>(algorithm)];
+}
+
+std::optional<CallKind> call_named(std::string_view name) {
+  for (size_t i = 0; i < kKinds.size(); ++i) {
+    const auto kind = static_cast<CallKind>(i);
+    if (kKinds[i] == name && kind != CallKind::kAllToAllV) return kind;
+  }
+  return std::nullopt;
+}
+
+std::optional<CallAlgorithm> algorithm_named(std::string_view name) {
+  for (size_t i = 0; i < kAlgorithms.size(); ++i) {
+    if (kAlgorithms[i] == name) return static_cast<CallAlgorithm>(i);
+  }
+  return std::nullopt;
+}
+
+bool has_algorithm(CallKind kind, CallAlgorithm algorithm) {
+  return (algorithms(kind) & bit(algorithm)) != 0;
+}
+
+std::string algorithms_of(CallKind kind) {
+  std::string all;
+  for (size_t i = 0; i < kAlgorithms.size(); ++i) {
+    if (!has_algorithm(kind, static_cast<CallAlgorithm>(i))) continue;
+    all += (all.empty() ? "" : ", ") + std::string(kAlgorithms[i]);
+  }
+  return all;
+}
+
+bool in_blocks(CallKind kind) {
+  return kind == CallKind::kAllGather || kind == CallKind::kReduceScatter ||
+         kind == CallKind::kGather || kind == CallKind::kScatter || kind == CallKind::kAllToAll;
+}
+
+bool has_root(CallKind kind) {
+  return kind == CallKind::kBroadcast || kind == CallKind::kReduce || kind == CallKind::kGather ||
+         kind == CallKind::kScatter;
+}
+
+}  // namespace heddle::topology
