@@ -97,6 +97,7 @@ FlowRun::FlowRun(const topology::Topology& topology, const topology::Workload& w
       network_(world_.network()),
       smallest_mtu_(smallest_mtu(topology)),
       round_trip_(longest_round_trip(topology)),
+      nics_(topology.hosts.size()),
       hosts_(topology.hosts.size()),
       flows_(workload.flows.size()),
       outcomes_(workload.flows.size()),
@@ -123,6 +124,9 @@ FlowRun::FlowRun(const topology::Topology& topology, const topology::Workload& w
     const topology::Trigger& trigger = workload_.triggers[i];
     fuses_[i].ends = trigger.kind == TriggerKind::kBarrier ? trigger.count : 1;
     std::reverse(fuses_[i].waiting.begin(), fuses_[i].waiting.end());
+  }
+  for (NicId nic = 0; nic < network_.topology().nics.size(); ++nic) {
+    nics_[network_.topology().nics[nic].host].push_back(nic);
   }
   add_hosts();
   connect();
@@ -154,12 +158,8 @@ void FlowRun::add_hosts() {
     flows_[i].connection = static_cast<uint32_t>(connections_.size() - 1);
     flows_[i].channel = channel++;
   }
-  std::vector<std::vector<NicId>> nics(hosts_.size());
-  for (NicId nic = 0; nic < network_.topology().nics.size(); ++nic) {
-    nics[network_.topology().nics[nic].host].push_back(nic);
-  }
   for (uint32_t host = 0; host < hosts_.size(); ++host) {
-    if (peers[host] > 0) add_process(host, nics, peers[host]);
+    if (peers[host] > 0) add_process(host, peers[host]);
   }
   for (const uint32_t i : order) {
     const auto [from, to] = ends(i);
@@ -173,37 +173,44 @@ void FlowRun::add_hosts() {
   }
 }
 
-void FlowRun::add_process(uint32_t host, const std::vector<std::vector<NicId>>& nics,
-                          uint32_t peers) {
+void FlowRun::add_process(uint32_t host, uint32_t peers) {
   TransportProcessOptions options;
-  options.process.turn_time = options_.turn_time;
-  options.process.datapath.nic = nics[host].front();
-  options.process.datapath.further_nics.assign(nics[host].begin() + 1, nics[host].end());
-  options.process.datapath.max_paths = 256;
-  options.process.datapath.receive_capacity = options_.receive_capacity;
-  options.transport.accept = true;
-  options.transport.max_paths = std::max<uint16_t>(options_.paths, 1);
-  options.transport.default_paths = options_.paths;
-  options.transport.congestion = options_.congestion;
-  options.transport.selector = options_.selector;
-  options.transport.initial_window = options_.initial_window;
-  if (options_.initial_window.count == 0) {
-    options.transport.initial_window =
-        bytes_within(2 * round_trip_, rate_of_nics(network_, nics[host]));
-  }
-  options.transport.window_limit = options_.window_limit;
-  options.transport.longest_burst = options_.longest_burst;
-  if (options_.longest_burst.count == 0) options.transport.longest_burst = {1};
-  if (options_.tells_mtu) {
-    options.transport.passed_datagram_bytes = smallest_mtu_ - kIpUdpBytes;
-  }
-  if (options_.tells_receive_rate) {
-    options.transport.receive_rate = rate_of_nics(network_, nics[host]);
-  }
+  options.process = process_options(host);
+  options.transport = endpoint_options(host);
   options.transport.max_connections = peers;
   options.transport.max_channels = topology::kMaxFlowsOfPair;
   options.transport.max_posted = topology::kMaxFlowsOfPair;
   hosts_[host] = std::make_unique<FlowHost>(*this, host, world_.add(options));
+}
+
+ProcessOptions FlowRun::process_options(uint32_t host) const {
+  ProcessOptions options;
+  options.turn_time = options_.turn_time;
+  options.datapath.nic = nics_[host].front();
+  options.datapath.further_nics.assign(nics_[host].begin() + 1, nics_[host].end());
+  options.datapath.max_paths = 256;
+  options.datapath.receive_capacity = options_.receive_capacity;
+  return options;
+}
+
+transport::EndpointOptions FlowRun::endpoint_options(uint32_t host) const {
+  transport::EndpointOptions options;
+  const BitsPerSec rate = rate_of_nics(network_, nics_[host]);
+  options.accept = true;
+  options.max_paths = std::max<uint16_t>(options_.paths, 1);
+  options.default_paths = options_.paths;
+  options.congestion = options_.congestion;
+  options.selector = options_.selector;
+  options.initial_window = options_.initial_window;
+  if (options_.initial_window.count == 0) {
+    options.initial_window = bytes_within(2 * round_trip_, rate);
+  }
+  options.window_limit = options_.window_limit;
+  options.longest_burst = options_.longest_burst;
+  if (options_.longest_burst.count == 0) options.longest_burst = {1};
+  if (options_.tells_mtu) options.passed_datagram_bytes = smallest_mtu_ - kIpUdpBytes;
+  if (options_.tells_receive_rate) options.receive_rate = rate;
+  return options;
 }
 
 void FlowRun::connect() {
@@ -227,7 +234,9 @@ bool FlowRun::advance(Nanos until, uint64_t events) {
 // Events go on without flows: peers keep each other's connections alive.
 bool FlowRun::over() const {
   const bool none_begins = !opening_ && started_ == by_start_.size();
-  return ended_ == outcomes_.size() || (none_begins && under_way_ == 0);
+  if (ended_ != outcomes_.size() && !(none_begins && under_way_ == 0)) return false;
+  return std::all_of(tenants_.begin(), tenants_.end(),
+                     [](const Tenant* tenant) { return tenant->over(); });
 }
 
 FlowRun::Connection& FlowRun::connection(uint32_t from, uint32_t to) {
@@ -239,7 +248,14 @@ FlowRun::Connection& FlowRun::connection(uint32_t from, uint32_t to) {
 
 void FlowRun::on_opened(uint32_t from, uint32_t to) {
   connection(from, to).handshake = world_.now() - zero_;
-  if (--unopened_ == 0) begin();
+  --unopened_;
+  begin_if_ready();
+}
+
+void FlowRun::begin_if_ready() {
+  const bool ready = std::all_of(tenants_.begin(), tenants_.end(),
+                                 [](const Tenant* tenant) { return tenant->ready(); });
+  if (opening_ && unopened_ == 0 && ready) begin();
 }
 
 void FlowRun::on_refused(uint32_t from, uint32_t to, ErrorCode error) {
@@ -267,6 +283,9 @@ void FlowRun::run(Nanos now) {
     network_.apply(changes_[changed_++]);
   }
   change_hosts();
+  if (!std::exchange(tenants_begun_, true)) {
+    for (Tenant* tenant : tenants_) tenant->begin();
+  }
   while (started_ < by_start_.size() && zero_ + workload_.flows[by_start_[started_]].start <= now) {
     start(by_start_[started_++]);
   }
@@ -277,11 +296,14 @@ void FlowRun::change_hosts() {
   while (hosts_changed_ < host_changes_.size() &&
          zero_ + host_changes_[hosts_changed_].at <= world_.now()) {
     const topology::HostChange& change = host_changes_[hosts_changed_++];
-    if (hosts_[change.host] == nullptr) continue;
-    if (change.paused) {
-      hosts_[change.host]->process().pause();
-    } else {
-      hosts_[change.host]->process().resume();
+    for (uint32_t i = 0; i < world_.processes(); ++i) {
+      Process& process = world_.process(i);
+      if (network_.topology().nics[process.options().datapath.nic].host != change.host) continue;
+      if (change.paused) {
+        process.pause();
+      } else {
+        process.resume();
+      }
     }
   }
 }
@@ -292,6 +314,7 @@ void FlowRun::schedule_next() {
   if (changed_ < changes_.size()) consider(changes_[changed_].at);
   if (hosts_changed_ < host_changes_.size()) consider(host_changes_[hosts_changed_].at);
   if (started_ < by_start_.size()) consider(workload_.flows[by_start_[started_]].start);
+  if (!tenants_begun_ && !tenants_.empty()) consider({});
   if (next != Nanos::never()) network_.schedule(agent_, next);
 }
 
@@ -359,6 +382,7 @@ transport::ConnectionStatistics FlowRun::totals() const {
   for (const std::unique_ptr<FlowHost>& host : hosts_) {
     if (host != nullptr) host->add_statistics(sum);
   }
+  for (const Tenant* tenant : tenants_) tenant->add_statistics(sum);
   return sum;
 }
 

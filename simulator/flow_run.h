@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "simulator/tenant.h"
 #include "simulator/world.h"
 #include "topology/workload.h"
 
@@ -64,8 +65,22 @@ class FlowRun : private Agent {
   // Handles at most `events` events. False: it is over, or time `until` is reached.
   bool advance(Nanos until, uint64_t events);
 
-  // Every flow has ended, or none is under way and nothing is left that would set another off.
+  // Every flow has ended, or none is under way and nothing is left that would set another off; and
+  // every tenant is over.
   bool over() const;
+
+  // --- what else lives here; before the first advance() ---
+  // Its processes go before the run does.
+  void add_tenant(Tenant& tenant) { tenants_.push_back(&tenant); }
+  // A tenant is ready() now.
+  void tenant_ready() { begin_if_ready(); }
+  World& world() { return world_; }
+  const FlowRunOptions& options() const { return options_; }
+  // The longest, of a full packet and its answer, while nothing waits.
+  Nanos round_trip() const { return round_trip_; }
+  // How processes of a host are configured here; peers and what they carry apart.
+  ProcessOptions process_options(uint32_t host) const;
+  transport::EndpointOptions endpoint_options(uint32_t host) const;
 
   bool opening() const { return opening_; }
   // Since time 0; zero while connections are opened.
@@ -93,8 +108,9 @@ class FlowRun : private Agent {
   };
 
   void add_hosts();
-  void add_process(uint32_t host, const std::vector<std::vector<NicId>>& nics, uint32_t peers);
+  void add_process(uint32_t host, uint32_t peers);
   void connect();
+  void begin_if_ready();
   void begin();
   void run(Nanos now) override;
   void schedule_next();
@@ -134,7 +150,9 @@ class FlowRun : private Agent {
   World world_;
   Network& network_;
   uint32_t smallest_mtu_;
-  Nanos round_trip_;  // the longest, of a full packet and its answer, while nothing waits
+  Nanos round_trip_;
+  std::vector<std::vector<NicId>> nics_;  // of each host
+  std::vector<Tenant*> tenants_;
   std::vector<std::unique_ptr<FlowHost>> hosts_;  // null: has no part
   std::vector<Connection> connections_;           // by sender and receiver
   std::vector<FlowState> flows_;
@@ -149,6 +167,7 @@ class FlowRun : private Agent {
   uint64_t ended_ = 0;
   uint64_t wrong_ = 0;
   bool opening_ = true;
+  bool tenants_begun_ = false;
   Nanos zero_;
   AgentId agent_;
 };

@@ -12,6 +12,8 @@
 
 #include "apps/cli/interrupt.h"
 #include "apps/cli/quantity.h"
+#include "apps/cli/sim/job_report.h"
+#include "apps/cli/sim/job_run.h"
 #include "apps/cli/sim/report.h"
 #include "apps/cli/terminal.h"
 #include "base/document.h"
@@ -36,8 +38,8 @@ constexpr const char* kExample = R"(Example:
 Files that end in .topo and .cm are htsim's; --mtu, --queue and --ecn-threshold say what a .topo
 does not. Flows begin when all connections are open.
 
-Exit status: 0 all flows arrived, 1 some did not or arrived changed, 2 could not run; stopped by a
-signal: 128 and its number (130 for Ctrl-C, 143 for SIGTERM).)";
+Exit status: 0 all flows arrived and all jobs are done, 1 some did not, are not or arrived changed,
+2 could not run; stopped by a signal: 128 and its number (130 for Ctrl-C, 143 for SIGTERM).)";
 
 constexpr uint64_t kEventsAtOnce = 200'000;
 constexpr Nanos kShortestBin = nanos(100);
@@ -60,6 +62,7 @@ struct SimOptions {
   std::string series;
   simulator::SeriesOptions bins;
   bool json = false;
+  bool matrix = false;  // of jobs
 };
 
 bool of_htsim(const SimOptions& options) { return options.topology.ends_with(".topo"); }
@@ -137,13 +140,22 @@ Result<void> take_quantities(SimOptions& options) {
   return {};
 }
 
-std::string progress_text(const FlowRun& run, double wall_s) {
+std::string progress_text(const FlowRun& run, const JobRun& jobs, double wall_s) {
   if (run.opening()) return "opening connections";
-  const auto flows = static_cast<double>(run.outcomes().size());
-  const double part = static_cast<double>(run.ended()) / flows;
-  std::string text = fmt::format(
-      "{} simulated, {} of {} flows, {:.1f} million events a second", span_text(run.now()),
-      count_text(run.ended()), count_text(run.outcomes().size()),
+  const uint64_t all = run.outcomes().size() + jobs.steps();
+  const double part =
+      static_cast<double>(run.ended() + jobs.steps_ended()) / static_cast<double>(all);
+  std::string text = span_text(run.now()) + " simulated, ";
+  if (!run.outcomes().empty()) {
+    text +=
+        fmt::format("{} of {} flows, ", count_text(run.ended()), count_text(run.outcomes().size()));
+  }
+  if (jobs.steps() > 0) {
+    text += fmt::format("{} of {} steps of ranks, ", count_text(jobs.steps_ended()),
+                        count_text(jobs.steps()));
+  }
+  text += fmt::format(
+      "{:.1f} million events a second",
       static_cast<double>(run.network().events_handled()) * 1e-6 / std::max(wall_s, 1e-3));
   if (part > 0.02) text += fmt::format(", about {:.0f} s left", wall_s * (1 - part) / part);
   return text;
@@ -177,11 +189,13 @@ Result<int> simulate(SimOptions options) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   };
   FlowRun run(*topology, *workload, options.run);
+  const Result<std::unique_ptr<JobRun>> jobs = JobRun::create(run, options.matrix);
+  if (!jobs) return fail(jobs.error());
   simulator::Series series(run.network(), options.bins);
   {
     ProgressLine progress;
     while (interrupted() == 0 && go_on(run, series, options.until)) {
-      if (progress.visible()) progress.show(progress_text(run, wall_s()));
+      if (progress.visible()) progress.show(progress_text(run, **jobs, wall_s()));
     }
   }
   if (!run.opening()) series.sample(run.now(), run.totals());
@@ -193,13 +207,18 @@ Result<int> simulate(SimOptions options) {
                  .wall_s = wall_s(),
                  .stopped = interrupted() != 0};
   if (of_htsim(options)) facts.links = options.htsim;
-  print(options.json ? sim_document(run, series, facts).dump(1) + "\n"
-                     : sim_text(run, series, facts));
+  if (options.json) {
+    nlohmann::json document = sim_document(run, series, facts);
+    document["jobs"] = jobs_json(**jobs);
+    print(document.dump(1) + "\n");
+  } else {
+    print(sim_text(run, series, facts) + jobs_text(**jobs));
+  }
   if (interrupted() != 0) return interrupted_exit_status();
   for (const simulator::FlowOutcome& outcome : run.outcomes()) {
     if (outcome.received == Nanos::never()) return kFoundWrong;
   }
-  return run.wrong() == 0 ? kDone : kFoundWrong;
+  return run.wrong() == 0 && (*jobs)->all_done() ? kDone : kFoundWrong;
 }
 
 int run_sim(const SimOptions& options) {
@@ -229,7 +248,8 @@ void add_sim_command(CLI::App& root, Invocation& invocation) {
   sim->add_option("--topology", options->topology, "the fabric: a topology file, or htsim's .topo")
       ->required()
       ->type_name("FILE");
-  sim->add_option("--workload", options->workload, "the flows: a workload file, or htsim's .cm")
+  sim->add_option("--workload", options->workload,
+                  "flows and jobs: a workload file, or htsim's .cm")
       ->required()
       ->type_name("FILE");
   sim->add_option("--cc", options->run.congestion, "congestion control")
@@ -271,6 +291,8 @@ void add_sim_command(CLI::App& root, Invocation& invocation) {
   sim->add_option("--series", options->series,
                   "links and queues over time, in bins of T, like 10us; auto: as fits the run")
       ->type_name("T");
+  sim->add_flag("--matrix", options->matrix,
+                "with --json: what the ranks of each job delivered to each other");
   sim->add_flag("--json", options->json, "print one JSON document");
   sim->callback(
       [options, &invocation] { invocation.run = [options] { return run_sim(*options); }; });

@@ -181,8 +181,10 @@ std::string sim_text(const FlowRun& run, const simulator::Series& series, const 
       fmt::format("{} over {}, {} hosts\ncc {}, {}, seed {}\n\n", facts.workload, facts.topology,
                   count_text(run.network().topology().hosts.size()), facts.options.congestion,
                   counted_text(facts.options.paths, "path"), facts.options.seed);
-  text += fmt::format("flows       {} of {} arrived", count_text(counted.arrived),
-                      count_text(run.outcomes().size()));
+  const bool flows = !run.outcomes().empty();
+  if (flows)
+    text += fmt::format("flows       {} of {} arrived", count_text(counted.arrived),
+                        count_text(run.outcomes().size()));
   if (counted.failed > 0) text += fmt::format(", {} failed", count_text(counted.failed));
   if (counted.unfinished > 0) {
     text += fmt::format(", {} under way", count_text(counted.unfinished));
@@ -192,7 +194,7 @@ std::string sim_text(const FlowRun& run, const simulator::Series& series, const 
                         run.over() ? ": nothing is left to set them off" : "");
   }
   if (run.wrong() > 0) text += fmt::format(", {} ARRIVED CHANGED", count_text(run.wrong()));
-  text += "\n";
+  if (flows) text += "\n";
   if (counted.failed > 0) text += "failed      " + failures_text(run) + "\n";
   const std::vector<Nanos> times = completion_times(run);
   if (!times.empty()) {

@@ -1,0 +1,206 @@
+// Results of simulated jobs: see job_report.h.
+#include "apps/cli/sim/job_report.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <tuple>
+#include <vector>
+
+#include "apps/cli/bench/bench_plan.h"
+#include "apps/cli/quantity.h"
+
+namespace heddle::cli {
+namespace {
+
+double seconds_of(Nanos span) { return static_cast<double>(span.count) * 1e-9; }
+double micros_of(Nanos span) { return static_cast<double>(span.count) * 1e-3; }
+
+bool ended(const CallOutcome& call, uint32_t ranks) { return call.ranks_ended == ranks; }
+
+uint32_t size_of(const topology::Job& job, const CallOutcome& call) {
+  return static_cast<uint32_t>(job.communicators[call.communicator].ranks.size());
+}
+
+std::string call_text(const CallOutcome& call) {
+  return std::string(name_of(call.call)) + (call.algorithm ? " " : "") +
+         (call.algorithm ? std::string(name_of(*call.algorithm)) : "");
+}
+
+// From the end of the step before, so that steps add up to the whole.
+std::vector<Nanos> step_times(const topology::Job& job, const JobOutcome& outcome) {
+  std::vector<Nanos> times;
+  Nanos before = outcome.steps.empty() ? Nanos{} : outcome.steps.front().begun;
+  for (const StepOutcome& step : outcome.steps) {
+    if (step.ranks_ended < job.ranks.size()) break;
+    times.push_back(step.ended - before);
+    before = step.ended;
+  }
+  return times;
+}
+
+Nanos median(std::vector<Nanos> times) {
+  std::sort(times.begin(), times.end());
+  return times[(times.size() - 1) / 2];
+}
+
+// Calls alike, one line.
+std::string calls_text(const topology::Job& job, const JobOutcome& outcome) {
+  using Kind = std::tuple<topology::CallKind, topology::CallAlgorithm, uint64_t, uint32_t>;
+  std::map<Kind, std::vector<const CallOutcome*>> alike;
+  for (const auto& calls : outcome.calls) {
+    for (const CallOutcome& call : calls) {
+      const uint32_t ranks = size_of(job, call);
+      const Kind kind{call.call, call.algorithm.value_or(topology::CallAlgorithm::kRing),
+                      call.bytes, ranks};
+      if (ended(call, ranks)) alike[kind].push_back(&call);
+    }
+  }
+  std::string text;
+  for (const auto& [kind, calls] : alike) {
+    const uint32_t ranks = std::get<uint32_t>(kind);
+    std::vector<Nanos> took;
+    for (const CallOutcome* call : calls) took.push_back(call->ended - call->called);
+    std::sort(took.begin(), took.end());
+    CallOutcome middle = *calls.front();
+    middle.called = {};
+    middle.ended = median(took);
+    const double bus = bus_bytes_per_s(middle, ranks);
+    text += fmt::format("    {:<30} {:>11}, {:>9}: {:>9}, {} to {}{}\n", call_text(middle),
+                        size_text(middle.bytes), counted_text(calls.size(), "call"),
+                        span_text(median(took)), span_text(took.front()), span_text(took.back()),
+                        bus > 0 ? ", bus " + byte_rate_text(bus * 8) : "");
+  }
+  return text;
+}
+
+std::string job_text(const topology::Job& job, const JobOutcome& outcome) {
+  const std::vector<Nanos> times = step_times(job, outcome);
+  std::string text =
+      fmt::format("  {}: {}, {} done", job.name, counted_text(job.ranks.size(), "rank"),
+                  counted_text(times.size(), "step"));
+  if (!times.empty()) {
+    text += ", until " + span_text(outcome.steps[times.size() - 1].ended);
+  }
+  text += "\n";
+  if (!outcome.error.empty()) text += "    FAILED: " + outcome.error + "\n";
+  if (outcome.error.empty() && outcome.ranks_done < job.ranks.size()) {
+    text += fmt::format("    {} of {} ranks have not ended\n",
+                        count_text(job.ranks.size() - outcome.ranks_done),
+                        count_text(job.ranks.size()));
+  }
+  if (!times.empty()) {
+    Nanos computed;
+    Nanos exposed;
+    for (size_t i = 0; i < times.size(); ++i) {
+      computed += outcome.steps[i].computed;
+      exposed += outcome.steps[i].exposed;
+    }
+    const auto shares = static_cast<int64_t>(times.size() * job.ranks.size());
+    text += fmt::format("    a step takes {} (median); a rank computes {} and waits {} of it\n",
+                        span_text(median(times)), span_text(nanos(computed.count / shares)),
+                        span_text(nanos(exposed.count / shares)));
+  }
+  text += calls_text(job, outcome);
+  if (outcome.messages > 0) {
+    text += fmt::format("    {} between two ranks, {}\n", counted_text(outcome.messages, "message"),
+                        size_text(outcome.message_bytes));
+  }
+  return text;
+}
+
+nlohmann::json steps_json(const topology::Job& job, const JobOutcome& outcome) {
+  nlohmann::json steps = nlohmann::json::array();
+  const std::vector<Nanos> times = step_times(job, outcome);
+  const auto ranks = static_cast<int64_t>(job.ranks.size());
+  for (size_t i = 0; i < times.size(); ++i) {
+    const StepOutcome& step = outcome.steps[i];
+    steps.push_back({{"begun_us", micros_of(step.begun)},
+                     {"ended_us", micros_of(step.ended)},
+                     {"took_us", micros_of(times[i])},
+                     {"computed_us", micros_of(nanos(step.computed.count / ranks))},
+                     {"computed_most_us", micros_of(step.computed_most)},
+                     {"exposed_us", micros_of(nanos(step.exposed.count / ranks))},
+                     {"exposed_most_us", micros_of(step.exposed_most)}});
+  }
+  return steps;
+}
+
+nlohmann::json calls_json(const topology::Job& job, const JobOutcome& outcome) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const auto& calls : outcome.calls) {
+    for (const CallOutcome& call : calls) {
+      const uint32_t ranks = size_of(job, call);
+      nlohmann::json row = {{"communicator", job.communicators[call.communicator].name},
+                            {"communicator_id", call.communicator},
+                            {"operation", name_of(call.call)},
+                            {"algorithm", nullptr},
+                            {"ranks", ranks},
+                            {"bytes", call.bytes},
+                            {"step", call.step},
+                            {"called_us", micros_of(call.called)},
+                            {"last_called_us", micros_of(call.last_called)},
+                            {"ended_us", nullptr},
+                            {"took_us", nullptr},
+                            {"busbw_gbytes_per_s", nullptr}};
+      if (call.algorithm) row["algorithm"] = name_of(*call.algorithm);
+      if (ended(call, ranks)) {
+        row["ended_us"] = micros_of(call.ended);
+        row["took_us"] = micros_of(call.ended - call.called);
+        if (call.bytes > 0) row["busbw_gbytes_per_s"] = bus_bytes_per_s(call, ranks) * 1e-9;
+      }
+      rows.push_back(std::move(row));
+    }
+  }
+  return rows;
+}
+
+}  // namespace
+
+double bus_bytes_per_s(const CallOutcome& call, uint32_t ranks) {
+  if (!ended(call, ranks) || call.ended <= call.called) return 0;
+  const double factor = bus_factor(static_cast<collectives::Collective>(call.call), ranks);
+  return factor * static_cast<double>(call.bytes) / seconds_of(call.ended - call.called);
+}
+
+std::string jobs_text(const JobRun& run) {
+  std::string text;
+  for (size_t i = 0; i < run.jobs().size(); ++i) {
+    text += job_text(run.jobs()[i], run.outcomes()[i]);
+  }
+  return text.empty() ? text : "\njobs\n" + text;
+}
+
+nlohmann::json jobs_json(const JobRun& run) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (size_t i = 0; i < run.jobs().size(); ++i) {
+    const topology::Job& job = run.jobs()[i];
+    const JobOutcome& outcome = run.outcomes()[i];
+    nlohmann::json hosts = nlohmann::json::array();
+    for (const topology::JobRank& rank : job.ranks) hosts.push_back(rank.host);
+    nlohmann::json row = {{"name", job.name},
+                          {"kind", job.kind},
+                          {"ranks", job.ranks.size()},
+                          {"hosts", std::move(hosts)},
+                          {"start_us", micros_of(job.start)},
+                          {"ranks_done", outcome.ranks_done},
+                          {"steps", steps_json(job, outcome)},
+                          {"calls", calls_json(job, outcome)},
+                          {"messages", outcome.messages},
+                          {"message_bytes", outcome.message_bytes}};
+    if (!outcome.error.empty()) row["error"] = outcome.error;
+    if (const auto matrix = run.matrix(i)) {
+      nlohmann::json delivered = nlohmann::json::array();
+      for (const auto& [pair, cell] : matrix->cells) {
+        if (cell.bytes > 0) delivered.push_back({pair.first, pair.second, cell.bytes});
+      }
+      row["delivered"] = std::move(delivered);
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace heddle::cli

@@ -1,0 +1,243 @@
+// Jobs in a simulated world: see job_run.h.
+#include "apps/cli/sim/job_run.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "collectives/tuning.h"
+
+namespace heddle::cli {
+namespace {
+
+// How often it is looked whether ranks are ready, and whether any gets on.
+constexpr Nanos kLook = micros(50);
+// Ranks whose calls do not fit each other wait for ever; peers that are gone are known to be dead
+// before. What ranks ask each other meanwhile is far less.
+constexpr Nanos kStuckAfter = seconds(20);
+constexpr uint64_t kLeastBytes = 64 << 10;
+constexpr uint16_t kFirstPort = 4792;  // behind that of flows
+constexpr uint64_t kFirstCommunicator = 1;
+
+uint64_t largest_call(const std::vector<topology::Job>& jobs) {
+  uint64_t most = 0;
+  for (const topology::Job& job : jobs) {
+    for (const topology::Program& program : job.programs) {
+      for (const topology::Action& action : program.actions) {
+        if (action.kind != topology::ActionKind::kCall) continue;
+        most = std::max(most, whole_bytes(action, job.ranks.size()));
+      }
+    }
+  }
+  return most;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<JobRun>> JobRun::create(simulator::FlowRun& run, bool counts_pairs) {
+  std::unique_ptr<JobRun> made(new JobRun(run, counts_pairs));
+  if (Result<void> room = made->make_room(); !room) return fail(room.error());
+  std::vector<uint16_t> ports(run.network().topology().hosts.size(), kFirstPort);
+  for (size_t i = 0; i < made->jobs().size(); ++i) made->place(i, ports);
+  run.add_tenant(*made);
+  return made;
+}
+
+JobRun::JobRun(simulator::FlowRun& run, bool counts_pairs)
+    : run_(run),
+      counts_pairs_(counts_pairs),
+      outcomes_(run.workload().jobs.size()),
+      agent_(run.world().network().add_agent(*this)) {
+  progress_at_ = run.world().now();
+  run.world().network().schedule(agent_, progress_at_ + kLook);
+}
+
+JobRun::~JobRun() {
+  for (Placed& job : placed_) {
+    job.ranks.clear();
+    for (simulator::EngineProcess* process : job.processes) process->kill();
+  }
+  run_.world().network().remove_agent(agent_);
+}
+
+// An input and an output, apart.
+Result<void> JobRun::make_room() {
+  buffer_bytes_ = largest_call(jobs()) + 64;
+  auto memory = MirroredMemory::create(2 * buffer_bytes_);
+  if (!memory) return fail(memory.error());
+  memory_ = std::move(*memory);
+  return {};
+}
+
+void JobRun::place(size_t index, std::vector<uint16_t>& ports) {
+  const topology::Job& job = jobs()[index];
+  Placed placed;
+  if (counts_pairs_) placed.traffic = std::make_unique<insight::TrafficBuilder>();
+  for (const topology::JobRank& rank : job.ranks) {
+    simulator::EngineProcessOptions options;
+    uint32_t number = 0;
+    if (counts_pairs_) {
+      number =
+          placed.traffic->add_process({{"rank", std::to_string(placed.sinks.size())},
+                                       {"host", run_.network().topology().hosts[rank.host].name}});
+    }
+    placed.sinks.push_back(std::make_unique<RankSink>(placed.traffic.get(), number));
+    options.engine.sink = placed.sinks.back().get();
+    options.process = run_.process_options(rank.host);
+    options.process.datapath.port = ports[rank.host]++;
+    options.engine.transport = run_.endpoint_options(rank.host);
+    options.engine.eager_bytes = mebibytes(1);
+    placed.processes.push_back(&run_.world().add(options));
+  }
+  std::vector<uint64_t> numbers;
+  std::vector<std::vector<uint32_t>> rank_in;
+  uint64_t next = kFirstCommunicator;
+  for (const Placed& before : placed_) next += before.surroundings->communicators.size();
+  for (const topology::JobCommunicator& communicator : job.communicators) {
+    numbers.push_back(next++);
+    rank_in.emplace_back(job.ranks.size(), topology::JobRank::kNone);
+    for (uint32_t i = 0; i < communicator.ranks.size(); ++i) {
+      rank_in.back()[communicator.ranks[i]] = i;
+    }
+  }
+  outcomes_[index].calls.resize(job.communicators.size());
+  placed.surroundings =
+      std::make_unique<JobSurroundings>(JobSurroundings{.job = job,
+                                                        .outcome = outcomes_[index],
+                                                        .buffer = memory_.start(),
+                                                        .buffer_bytes = buffer_bytes_,
+                                                        .tuning = tuning_of(job),
+                                                        .addresses = {},
+                                                        .communicators = std::move(numbers),
+                                                        .rank_in = std::move(rank_in)});
+  for (const simulator::EngineProcess* process : placed.processes) {
+    placed.surroundings->addresses.push_back(process->address());
+  }
+  for (uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
+    placed.ranks.push_back(
+        std::make_unique<RankProgram>(*placed.surroundings, rank, *placed.processes[rank]));
+  }
+  placed_.push_back(std::move(placed));
+}
+
+// What a site would fit its model to: the fabric's latency and the rate of a NIC. Reductions take
+// no simulated time.
+collectives::Tuning JobRun::tuning_of(const topology::Job& job) const {
+  collectives::Tuning tuning;
+  uint64_t rate = UINT64_MAX;
+  for (const topology::JobRank& rank : job.ranks) {
+    rate = std::min(rate, run_.endpoint_options(rank.host).receive_rate.count);
+  }
+  const auto turn_ns = run_.options().turn_time.count;
+  const auto one_way_ns = run_.round_trip().count / 2;
+  tuning.latency_ns = static_cast<uint32_t>(one_way_ns + 4 * turn_ns);
+  tuning.large_latency_ns = static_cast<uint32_t>(3 * one_way_ns + 6 * turn_ns);
+  if (rate > 0) {
+    tuning.send_ps_per_byte = static_cast<uint32_t>(8'000'000'000'000 / rate);
+    tuning.ring_ps_per_byte = tuning.send_ps_per_byte;
+  }
+  tuning.reduce_ps_per_byte = 0;
+  if (job.chunk.count > 0) tuning.chunk_bytes = static_cast<uint32_t>(job.chunk.count);
+  return tuning;
+}
+
+bool JobRun::ready() const {
+  for (const Placed& job : placed_) {
+    for (const auto& rank : job.ranks) {
+      if (!rank->ready()) return false;
+    }
+  }
+  return true;
+}
+
+void JobRun::begin() {
+  for (size_t i = 0; i < placed_.size(); ++i) {
+    placed_[i].surroundings->zero = run_.world().now() - run_.now();
+    for (const auto& sink : placed_[i].sinks) sink->begin();
+    for (const auto& rank : placed_[i].ranks) rank->begin(jobs()[i].start);
+  }
+}
+
+bool JobRun::over() const {
+  for (; first_open_ < placed_.size(); ++first_open_) {
+    const auto& ranks = placed_[first_open_].ranks;
+    while (first_rank_ < ranks.size() && ranks[first_rank_]->done()) ++first_rank_;
+    if (first_rank_ < ranks.size()) return false;
+    first_rank_ = 0;
+  }
+  return true;
+}
+
+void JobRun::run(Nanos now) {
+  if (!told_ready_ && ready()) {
+    told_ready_ = true;
+    run_.tenant_ready();
+  }
+  if (got_on()) progress_at_ = now;
+  if (now - progress_at_ >= kStuckAfter) {
+    // A long call may be all that goes on.
+    transport::ConnectionStatistics sent;
+    add_statistics(sent);
+    size_t ranks = 0;
+    for (const topology::Job& job : jobs()) ranks += job.ranks.size();
+    const bool stuck = sent.payload_bytes_acked - acked_bytes_seen_ < kLeastBytes * ranks;
+    acked_bytes_seen_ = sent.payload_bytes_acked;
+    progress_at_ = now;
+    for (size_t i = 0; stuck && i < placed_.size(); ++i) {
+      for (const auto& rank : placed_[i].ranks) rank->fail("waits for ever: " + rank->waits_for());
+    }
+  }
+  if (!over()) {
+    run_.world().network().schedule(agent_, now + (told_ready_ ? millis(100) : kLook));
+  }
+}
+
+// Since it was asked last: calls have ended, ranks gone on, or they compute or have yet to begin.
+bool JobRun::got_on() {
+  uint64_t progress = 0;
+  bool idle = false;
+  for (size_t i = 0; i < placed_.size(); ++i) {
+    progress += placed_[i].surroundings->progress;
+    idle |= !run_.opening() && jobs()[i].start > run_.now();
+    for (const auto& rank : placed_[i].ranks) idle |= rank->computing();
+  }
+  return std::exchange(progress_seen_, progress) != progress || idle;
+}
+
+bool JobRun::all_done() const {
+  for (size_t i = 0; i < outcomes_.size(); ++i) {
+    if (!outcomes_[i].error.empty() || outcomes_[i].ranks_done < jobs()[i].ranks.size()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::optional<insight::Matrix> JobRun::matrix(size_t job) const {
+  if (!counts_pairs_) return std::nullopt;
+  return make_matrix(placed_[job].traffic->finish(), insight::MatrixRows::kRank);
+}
+
+uint64_t JobRun::steps() const {
+  uint64_t sum = 0;
+  for (const topology::Job& job : jobs()) {
+    for (const topology::JobRank& rank : job.ranks) sum += job.programs[rank.program].repeat;
+  }
+  return sum;
+}
+
+uint64_t JobRun::steps_ended() const {
+  uint64_t sum = 0;
+  for (const JobOutcome& outcome : outcomes_) {
+    for (const StepOutcome& step : outcome.steps) sum += step.ranks_ended;
+  }
+  return sum;
+}
+
+void JobRun::add_statistics(transport::ConnectionStatistics& sum) const {
+  for (const Placed& job : placed_) {
+    for (const auto& sink : job.sinks) sink->add_to(sum);
+  }
+}
+
+}  // namespace heddle::cli

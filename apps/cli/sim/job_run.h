@@ -1,0 +1,75 @@
+// JobRun: the jobs of a workload in the world of a FlowRun: a process a rank, with the production's
+// communicators over the engine. Flows and jobs share hosts' NICs and the fabric, and time 0.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "apps/cli/sim/job_outcome.h"
+#include "apps/cli/sim/mirrored_memory.h"
+#include "apps/cli/sim/rank_program.h"
+#include "apps/cli/sim/rank_sink.h"
+#include "base/result.h"
+#include "insight/matrix.h"
+#include "simulator/flow_run.h"
+
+namespace heddle::cli {
+
+class JobRun : public simulator::Tenant, private simulator::Agent {
+ public:
+  // Before the run's first advance(); it must go before the run does. `counts_pairs`: for matrix().
+  // Errors: kExhausted.
+  static Result<std::unique_ptr<JobRun>> create(simulator::FlowRun& run, bool counts_pairs);
+  ~JobRun() override;
+  JobRun(const JobRun&) = delete;
+  JobRun& operator=(const JobRun&) = delete;
+
+  const std::vector<topology::Job>& jobs() const { return run_.workload().jobs; }
+  const std::vector<JobOutcome>& outcomes() const { return outcomes_; }
+  // What the ranks of a job delivered to each other since time 0; nothing where it was not counted.
+  std::optional<insight::Matrix> matrix(size_t job) const;
+  // Every rank of every job has done all.
+  bool all_done() const;
+  // Of all steps of all ranks, those that have ended, for a progress line.
+  uint64_t steps() const;
+  uint64_t steps_ended() const;
+
+ private:
+  struct Placed {
+    std::unique_ptr<JobSurroundings> surroundings;
+    std::vector<std::unique_ptr<RankProgram>> ranks;
+    std::vector<simulator::EngineProcess*> processes;
+    std::unique_ptr<insight::TrafficBuilder> traffic;  // null: not counted
+    std::vector<std::unique_ptr<RankSink>> sinks;
+  };
+
+  JobRun(simulator::FlowRun& run, bool counts_pairs);
+  Result<void> make_room();
+  void place(size_t index, std::vector<uint16_t>& ports);
+  collectives::Tuning tuning_of(const topology::Job& job) const;
+
+  bool ready() const override;
+  void begin() override;
+  bool over() const override;
+  void add_statistics(transport::ConnectionStatistics& sum) const override;
+  void run(Nanos now) override;
+  bool got_on();
+
+  simulator::FlowRun& run_;
+  const bool counts_pairs_;
+  std::vector<JobOutcome> outcomes_;
+  std::vector<Placed> placed_;
+  MirroredMemory memory_;
+  uint64_t buffer_bytes_ = 0;
+  simulator::AgentId agent_;
+  bool told_ready_ = false;
+  uint64_t progress_seen_ = 0;
+  Nanos progress_at_;
+  uint64_t acked_bytes_seen_ = 0;
+  mutable size_t first_open_ = 0;  // jobs and ranks before it are done
+  mutable size_t first_rank_ = 0;
+};
+
+}  // namespace heddle::cli

@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+"""Jobs in heddle sim as users run them: collectives beside their closed forms, and errors."""
+
+import json
+import os
+import tempfile
+import unittest
+
+import program
+
+FABRIC = """version = 1
+[fabric]
+kind = "leaf_spine"
+leaves = 2
+spines = 4
+hosts_per_leaf = 4
+[host_link]
+rate = "100Gbit/s"
+delay = "1us"
+mtu = 4154
+[switch_link]
+rate = "100Gbit/s"
+delay = "1us"
+mtu = 4154
+"""
+
+COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "gather", "scatter", "barrier")
+LINK_BYTES_PER_US = 12_500
+
+
+class SimJobs(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.write("fabric.toml", FABRIC)
+
+    def write(self, name, text):
+        with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def sim(self, jobs, *more):
+        self.write("jobs.toml", "version = 1\n" + jobs)
+        return program.run("sim", "--topology", "fabric.toml", "--workload", "jobs.toml", *more, cwd=self.folder)
+
+    def document(self, jobs, *more):
+        done = self.sim(jobs, "--json", *more)
+        self.assertEqual(done.returncode, 0, done.stderr + done.stdout[-2000:])
+        return json.loads(done.stdout)
+
+    def test_a_ring_all_reduce_takes_its_closed_form(self):
+        size, ranks = 8_000_000, 8
+        document = self.document("""[[job]]
+kind = "all_reduce"
+algorithm = "ring"
+bytes = "8MB"
+count = 3
+gap = "50us"
+""")
+        (job,) = document["jobs"]
+        self.assertEqual((job["kind"], job["ranks"], job["ranks_done"]), ("all_reduce", ranks, ranks))
+        self.assertEqual(len(job["steps"]), 3)
+        self.assertEqual([call["step"] for call in job["calls"]], [0, 1, 2])
+        # 2(n-1)/n S/B, with 106 of 4,154 + 38 bytes a packet that are not payload, and 2(n-1) latencies.
+        share = 2 * (ranks - 1) / ranks
+        wire = share * size / LINK_BYTES_PER_US * (4154 + 38) / (4154 + 38 - 106)
+        for call in job["calls"]:
+            self.assertEqual((call["algorithm"], call["bytes"], call["ranks"]), ("ring", size, ranks))
+            self.assertGreater(call["took_us"], wire)
+            self.assertLess(call["took_us"], 1.1 * wire + 2 * (ranks - 1) * 30)
+            bus = share * size / call["took_us"] * 1e-3
+            self.assertAlmostEqual(call["busbw_gbytes_per_s"], bus, delta=bus * 1e-3)
+        for step in job["steps"]:
+            self.assertEqual(step["computed_us"], 50)
+        self.assertGreater(document["counters"]["segments_sent"], 3 * share * size * ranks / 4096)
+
+    def test_every_collective_ends_on_every_rank(self):
+        jobs = "".join(f'[[job]]\nkind = "{kind}"\nhosts = ["h0..h4"]\n' + ("" if kind == "barrier" else
+                       'bytes = "100001B"\n') for kind in COLLECTIVES)
+        jobs += '[[job]]\nkind = "all_to_all"\nalgorithm = "pairwise"\nbytes = "1MB"\nelement_bytes = 4\n'
+        document = self.document(jobs)
+        self.assertEqual([job["kind"] for job in document["jobs"]], list(COLLECTIVES) + ["all_to_all"])
+        for job in document["jobs"]:
+            self.assertEqual(job["ranks_done"], job["ranks"])
+            (call,) = job["calls"]
+            self.assertGreater(call["took_us"], 0)
+        blocks = document["jobs"][1]["calls"][0]
+        self.assertEqual(blocks["bytes"], 100_005)  # blocks of equal size, of whole elements
+
+    def test_one_seed_one_history(self):
+        job = '[[job]]\nkind = "all_reduce"\nbytes = "1MB"\n[[job]]\nkind = "incast"\nto = "h0"\nbytes = "1MB"\n'
+        first, again, other = (self.document(job, "--seed", seed) for seed in (1, 1, 2))
+        self.assertEqual(first["history"], again["history"])
+        self.assertEqual(first["jobs"], again["jobs"])
+        self.assertNotEqual(first["history"], other["history"])
+
+    def test_flows_and_other_jobs_slow_a_job_down(self):
+        job = '[[job]]\nkind = "all_reduce"\nalgorithm = "ring"\nbytes = "4MB"\nhosts = ["h0..h3"]\n'
+        alone = self.document(job)["jobs"][0]["calls"][0]["took_us"]
+        beside = self.document(job + '[[job]]\nkind = "permutation"\nbytes = "4MB"\nhosts = ["h0..h3"]\n')
+        self.assertEqual(beside["flows_arrived"], 4)
+        self.assertGreater(beside["jobs"][0]["calls"][0]["took_us"], 1.2 * alone)
+
+    def test_buckets_hide_behind_the_backward_pass(self):
+        job = """[[job]]
+kind = "training"
+layers = 8
+layer_bytes = "10MB"
+bucket = "20MB"
+forward = "500us"
+update = "100us"
+steps = 2
+hosts = ["h0..h3"]
+"""
+        (apart,) = self.document(job.replace("20MB", "80MB"))["jobs"]
+        (buckets,) = self.document(job)["jobs"]
+        self.assertEqual([call["bytes"] for call in apart["calls"]], [80_000_000] * 2)
+        self.assertEqual([call["bytes"] for call in buckets["calls"]], [20_000_000] * 8)
+        for before, after in zip(apart["steps"], buckets["steps"]):
+            self.assertEqual((before["computed_us"], after["computed_us"]), (12_100, 12_100))
+            self.assertGreater(before["exposed_us"], 1.5 * 80_000_000 / LINK_BYTES_PER_US)  # 2(n-1)/n
+            self.assertLess(after["exposed_us"], 0.5 * before["exposed_us"])
+            self.assertLess(after["took_us"], before["took_us"])
+
+    def test_stages_have_a_bubble_and_sharded_layers_move_half_as_much_again(self):
+        head = '[[job]]\nkind = "training"\nforward = "100us"\nlayers = 8\n'
+        (stages,) = self.document(head + 'pipeline = 4\nhosts = ["h0..h3"]\nmicrobatches = 8\n'
+                                  'activation_bytes = "10KB"\n')["jobs"]
+        (step,) = stages["steps"]
+        self.assertEqual(stages["messages"], 2 * 3 * 8)
+        self.assertEqual(step["computed_us"], 8 * 2 * 300)
+        # (stages - 1) microbatches of two layers, and their messages.
+        bubble = 3 * 2 * 300
+        self.assertGreater(step["took_us"], 8 * 2 * 300 + bubble)
+        self.assertLess(step["took_us"], 8 * 2 * 300 + bubble * 1.2)
+        (sharded,) = self.document(head + 'sharded = true\nlayer_bytes = "1MB"\nhosts = ["h0..h3"]\n')["jobs"]
+        kinds = [call["operation"] for call in sharded["calls"]]
+        self.assertEqual((kinds.count("all_gather"), kinds.count("reduce_scatter")), (16, 8))
+        self.assertEqual(sharded["ranks_done"], 4)
+
+    def test_tensor_data_and_pipeline_together(self):
+        (job,) = self.document('[[job]]\nkind = "training"\nforward = "50us"\nlayers = 4\ntensor = 2\npipeline = 2\n'
+                               'layer_bytes = "1MB"\nactivation_bytes = "100KB"\nmicrobatches = 4\nsteps = 2\n')["jobs"]
+        self.assertEqual((job["ranks"], job["ranks_done"], len(job["steps"])), (8, 8, 2))
+        names = [call["communicator"] for call in job["calls"]]
+        # Two layers a stage, twice a pass, four microbatches, two steps, on four pairs; two of them reduce gradients.
+        self.assertEqual((names.count("tensor"), names.count("data")), (2 * 2 * 2 * 4 * 2 * 4, 4 * 2))
+
+    def test_a_program_whose_ranks_do_not_meet_ends(self):
+        program = """[[job]]
+kind = "program"
+ranks = 3
+[[job.program]]
+ranks = ["0..1"]
+actions = ["compute 1ms", "all_reduce world 1MB"]
+[[job.program]]
+ranks = ["2"]
+actions = ["compute 1ms", %s]
+"""
+        good = self.document(program % '"all_reduce world 1MB"')
+        self.assertEqual(good["jobs"][0]["ranks_done"], 3)
+        for other, words in (('"all_reduce world 2MB"', "allreduce of 2000000"), ('"compute 1us"', "waits for ever")):
+            done = self.sim(program % other)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn("FAILED: rank", done.stdout)
+            self.assertIn(words, done.stdout)
+
+    def test_jobs_begin_when_they_say(self):
+        job = '[[job]]\nname = "late"\nkind = "barrier"\nstart = "3ms"\n'
+        done = self.sim(job)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("late: 8 ranks, 1 step", done.stdout)
+        self.assertNotIn("flows", done.stdout)
+        (late,) = self.document(job)["jobs"]
+        self.assertGreaterEqual(late["calls"][0]["called_us"], 3000)
+        self.assertLess(late["calls"][0]["called_us"], 3001)
+
+    def test_a_job_that_is_stopped_says_so(self):
+        done = self.sim('[[job]]\nkind = "all_reduce"\nbytes = "80MB"\n', "--until", "1ms")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("8 of 8 ranks have not ended", done.stdout)
+
+    def test_a_host_that_loses_its_network_fails_its_job(self):
+        self.write("fabric.toml", FABRIC + '[[fault]]\nlink = ["h5", "leaf1"]\nat = "100us"\nkind = "down"\n')
+        done = self.sim('[[job]]\nkind = "all_reduce"\nbytes = "80MB"\n')
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("FAILED: rank", done.stdout)
+        self.assertIn("rank 5", done.stdout)
+
+    def test_mistakes_are_told_with_their_line(self):
+        for text, line, words in (
+                ('[[job]]\nkind = "all_reduce"\n', 2, "'bytes' is missing"),
+                ('[[job]]\nkind = "all_reduce"\nbytes = "1MB"\nalgorithm = "bruck"\n', 5, "choose from auto, ring"),
+                ('[[job]]\nkind = "broadcast"\nbytes = "1MB"\nroot = 8\n', 5, "from 0 to 7"),
+                ('[[job]]\nkind = "all_gather"\nbytes = "1MB"\nelement_bytes = 3\n', 5, "1, 2, 4 or 8"),
+                ('[[job]]\nkind = "all_gather"\nbytes = "1MB"\nhosts = ["h3"]\n', 5, "fewer than two hosts"),
+                ('[[job]]\nkind = "reduce"\nbytes = "1MB"\nchunk = "10B"\n', 5, "1 KiB to 64 MiB"),
+                ('[[job]]\nkind = "send"\nbytes = "1MB"\n', 3, 'no job "send"')):
+            done = self.sim(text)
+            self.assertEqual(done.returncode, 2, text)
+            self.assertIn(f"jobs.toml:{line}:", done.stderr)
+            self.assertIn(words, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
