@@ -24,6 +24,7 @@
 #include "apps/cli/summary_command.h"
 #include "apps/cli/terminal.h"
 #include "apps/cli/timeline_command.h"
+#include "apps/cli/workload_command.h"
 #include "base/revision.h"
 #include "base/version.h"
 
@@ -74,6 +75,7 @@ void add_commands(CLI::App& root, Invocation& invocation) {
   add_timeline_command(root, invocation);
   add_ranks_command(root, invocation);
   add_sim_command(root, invocation);
+  add_workload_command(root, invocation);
   add_lab_command(root, invocation);
   add_config_command(root, invocation);
   add_key_command(root, invocation);

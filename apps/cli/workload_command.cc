@@ -1,0 +1,114 @@
+// `heddle workload`: see workload_command.h.
+#include "apps/cli/workload_command.h"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/cli/output.h"
+#include "apps/cli/record/contents.h"
+#include "apps/cli/terminal.h"
+#include "events/recording_reader.h"
+#include "insight/job_replay.h"
+#include "topology/job_text.h"
+#include "topology/workload_file.h"
+
+namespace heddle::cli {
+namespace {
+
+constexpr const char* kFromExample = R"(Example:
+  heddle record -o job -- heddle run -n 4 -- heddle bench allreduce
+  heddle workload from job -o job.toml
+  heddle sim --topology fabric.toml --workload job.toml
+  heddle workload from job --ranks 8 -o twice.toml
+
+Each rank's calls in their order, what it computed between them and when it waited. Rank i runs on
+the i-th host of the topology, unless hosts = [...] is added to the file.
+
+Exit status: 0 done, 1 when some of the recording could not be read, 2 when nothing could be made of
+it.)";
+
+struct FromOptions {
+  std::string path;
+  std::string output;
+  std::optional<uint32_t> ranks;
+};
+
+// Everything of the files; false: some could not be read.
+bool read_all(const std::vector<std::string>& files, insight::JobReplayBuilder& builder) {
+  bool whole = true;
+  for (const std::string& file : files) {
+    auto reader = events::RecordingReader::open(file);
+    if (!reader) {
+      print_error(reader.error());
+      whole = false;
+      continue;
+    }
+    const uint32_t process = builder.add_process(reader->facts().identity);
+    events::RecordedEvent recorded;
+    while (reader->next(recorded)) builder.add(process, recorded.event);
+    if (reader->sound()) continue;
+    whole = false;
+    print_warning(file + " is damaged: what could be read is there");
+  }
+  return whole;
+}
+
+std::string file_text(const insight::JobReplay& replay, const std::string& from) {
+  std::string text = "# Made by heddle workload from " + printable(from) + "\n";
+  for (const std::string& note : replay.notes) text += "# " + note + "\n";
+  for (size_t rank = 0; rank < replay.hosts.size(); ++rank) {
+    text += "# rank " + std::to_string(rank) + " was on " + printable(replay.hosts[rank]) + "\n";
+  }
+  return text + "version = " + std::to_string(topology::kWorkloadFileVersion) + "\n\n" +
+         topology::job_text(replay.job);
+}
+
+Result<int> make_workload(const FromOptions& options) {
+  const auto files = recording_files(options.path);
+  if (!files) return fail(files.error());
+  insight::JobReplayBuilder builder;
+  const bool whole = read_all(*files, builder);
+  Result<insight::JobReplay> replay = builder.finish();
+  if (replay && options.ranks) replay = with_ranks(*replay, *options.ranks);
+  if (!replay) return fail(replay.error());
+  if (auto written = write_output(options.output, file_text(*replay, options.path)); !written) {
+    return fail(written.error());
+  }
+  for (const std::string& note : replay->notes) print_warning(note);
+  return whole ? kDone : kFoundWrong;
+}
+
+int run_from(const FromOptions& options) {
+  const Result<int> status = make_workload(options);
+  if (status) return *status;
+  print_error(status.error());
+  return kCouldNotRun;
+}
+
+}  // namespace
+
+void add_workload_command(CLI::App& root, Invocation& invocation) {
+  CLI::App* const command = root.add_subcommand("workload", "workload files of recorded jobs");
+  command->require_subcommand(1);
+  CLI::App* const from =
+      command->add_subcommand("from", "make a workload file of a recorded job, to be simulated");
+  from->footer(kFromExample);
+  const auto options = std::make_shared<FromOptions>();
+  from->add_option("recording", options->path, "the folder, or one of its files")
+      ->required()
+      ->type_name("DIR");
+  from->add_option("-o,--output", options->output, "where to write it (default: standard output)")
+      ->type_name("FILE");
+  from->add_option("--ranks", options->ranks,
+                   "as many ranks, which do what those recorded do in turn; for jobs of one "
+                   "communicator")
+      ->check(CLI::Range(2u, topology::kMaxRanks))
+      ->type_name("N");
+  from->callback(
+      [options, &invocation] { invocation.run = [options] { return run_from(*options); }; });
+}
+
+}  // namespace heddle::cli
