@@ -28,6 +28,11 @@ std::vector<std::string> limits_of(const topology::Topology& topology) {
     break;
   }
   for (const topology::Link& link : topology.links) {
+    if (link.shape.ecn_ramp.count == 0) continue;
+    notes.emplace_back("a lab's links mark from 'ecn_min' on: their virtual queue knows no ramp");
+    break;
+  }
+  for (const topology::Link& link : topology.links) {
     if (link.shape.rate.count != 0 && link.shape.rate <= gigabits_per_s(1)) continue;
     notes.emplace_back(
         "links above 1 Gbit/s or without a limit: the lab measures this machine's processors");

@@ -9,7 +9,15 @@ namespace heddle::simulator {
 
 using transport::Ecn;
 
-Link::Verdict Link::offer(Nanos now, PacketId id, PacketStore& packets, bool unbounded) {
+bool draws_mark(const topology::LinkShape& shape, uint64_t queued_bytes, Random& random) {
+  const uint64_t over = queued_bytes - shape.ecn_threshold.count;
+  if (over >= shape.ecn_ramp.count) return true;
+  const Uint128 share = static_cast<Uint128>(shape.ecn_ramp_per_million) * over;
+  return random.chance_per_million(static_cast<uint32_t>(share / shape.ecn_ramp.count));
+}
+
+Link::Verdict Link::offer(Nanos now, PacketId id, PacketStore& packets, bool unbounded,
+                          Random& random) {
   if (down_) return Verdict::kDown;
   advance(now);
   Packet& packet = packets[id];
@@ -19,7 +27,8 @@ Link::Verdict Link::offer(Nanos now, PacketId id, PacketStore& packets, bool unb
     return Verdict::kFull;
   }
   if (queued_bytes_ > shape_.ecn_threshold.count || shape_.ecn_threshold.count == 0) {
-    if (packet.ecn == Ecn::kEct0 || packet.ecn == Ecn::kEct1) {
+    const bool capable = packet.ecn == Ecn::kEct0 || packet.ecn == Ecn::kEct1;
+    if (capable && draws_mark(shape_, queued_bytes_, random)) {
       packet.ecn = Ecn::kCongestion;
       ++counters_.marks;
     }

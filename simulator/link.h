@@ -1,7 +1,7 @@
 // Link: one direction of a cable with the queue in front of it. Packets leave in order, each after
 // the one before it at the link's rate, and arrive after the propagation delay. All times are
-// exact: serialisation is rounded up to a nanosecond for each packet. It draws no random numbers;
-// faults are the network's matter.
+// exact: serialisation is rounded up to a nanosecond for each packet. It draws random numbers from
+// a generator handed in; faults are the network's matter.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/nanos.h"
+#include "base/random.h"
 #include "base/ring.h"
 #include "base/units.h"
 #include "simulator/packet.h"
@@ -24,6 +25,9 @@ struct LinkCounters {
   uint64_t queued_bytes_max = 0;
 };
 
+// Whether a capable packet that finds so much waiting, more than the threshold, is marked.
+bool draws_mark(const topology::LinkShape& shape, uint64_t queued_bytes, Random& random);
+
 class alignas(64) Link {
  public:
   enum class Verdict : uint8_t { kTaken, kDown, kFull };
@@ -36,7 +40,8 @@ class alignas(64) Link {
 
   // Puts a packet behind those that wait, and marks it if it is capable and finds too many of them.
   // Only kTaken takes it. `unbounded`: the queue is the sender's own and pushes back instead.
-  Verdict offer(Nanos now, PacketId id, PacketStore& packets, bool unbounded);
+  // `random` is for a ramp of marks.
+  Verdict offer(Nanos now, PacketId id, PacketStore& packets, bool unbounded, Random& random);
 
   // The next packet to arrive; kNoIndex if none is under way.
   PacketId next_packet() const { return passing_.empty() ? kNoIndex : passing_.front().packet; }

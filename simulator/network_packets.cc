@@ -59,7 +59,7 @@ void Network::offer_faultless(LinkId id, PacketId packet_id, bool unbounded) {
   Link& link = links_[id];
   const Ecn before = packets_[packet_id].ecn;
   const Nanos first_before = link.next_at();
-  switch (link.offer(now_, packet_id, packets_, unbounded)) {
+  switch (link.offer(now_, packet_id, packets_, unbounded, faults_[id].random)) {
     case Link::Verdict::kDown:
       return discard(packet_id, Fate::kLinkDown);
     case Link::Verdict::kFull:

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 #include <numeric>
 #include <set>
@@ -124,6 +125,34 @@ TEST(Network, CapablePacketsAreMarkedAboveTheThreshold) {
   EXPECT_EQ(b.arrivals[8].ecn, Ecn::kNotCapable);
   EXPECT_EQ(network.fates()[Fate::kMarked], 3u);
   EXPECT_EQ(network.counters(4).marks, 3u);
+}
+
+// The k-th finds k packets before it.
+TEST(Network, MarksRiseAlongARamp) {
+  constexpr uint32_t kRounds = 2'000;
+  LinkShape slow = shape(1, 1);
+  slow.ecn_threshold = {2 * kWire};
+  slow.ecn_ramp = {4 * kWire};
+  slow.ecn_ramp_per_million = 200'000;
+  Network network(topology::parallel_paths(1, shape(100, 1), slow), {}, 1);
+  RawHost a(network, 0);
+  RawHost b(network, 1);
+  a.ecn_capable = true;
+  std::array<uint32_t, 8> marked{};
+  for (uint32_t round = 0; round < kRounds; ++round) {
+    for (size_t i = 0; i < marked.size(); ++i) ASSERT_TRUE(a.send(b, kBytes));
+    network.run_until(network.now() + millis(1));
+    for (size_t i = 0; i < marked.size(); ++i) marked[i] += b.arrivals[i].ecn == Ecn::kCongestion;
+    b.arrivals.clear();
+  }
+  EXPECT_EQ(marked[0] + marked[1] + marked[2], 0u);
+  // 5%, 10%, 15% of 2,000, and five standard deviations.
+  EXPECT_NEAR(marked[3], 100, 49);
+  EXPECT_NEAR(marked[4], 200, 67);
+  EXPECT_NEAR(marked[5], 300, 80);
+  EXPECT_EQ(marked[6], kRounds);
+  EXPECT_EQ(marked[7], kRounds);
+  EXPECT_EQ(network.counters(4).marks, std::accumulate(marked.begin(), marked.end(), 0u));
 }
 
 TEST(Network, OneEntropyKeepsOneWayAndManySpread) {

@@ -63,6 +63,52 @@ ecn = true
   EXPECT_EQ(topology.links[17].forward.loss_per_million, 0u);
 }
 
+TEST(TopologyFile, MarksMayRiseAlongARamp) {
+  const Topology topology = parsed(R"(version = 1
+[fabric]
+kind = "leaf_spine"
+[host_link]
+ecn_min = "100KB"
+ecn_max = "400KB"
+[switch_link]
+ecn_min = "10KB"
+ecn_max = "11KB"
+ecn_max_probability = "1%"
+[[override]]
+link = ["h0", "leaf0"]
+queue = "2MB"
+[[override]]
+link = ["h1", "leaf0"]
+ecn_threshold = "7KB"
+[[override]]
+link = ["h2", "leaf1"]
+ecn = false
+)");
+  const auto shape = [&topology](size_t link) { return topology.links[link].shape; };
+  EXPECT_EQ(shape(0).ecn_threshold.count, 100'000u) << "a ramp does not hang on the queue";
+  EXPECT_EQ(shape(0).ecn_ramp.count, 300'000u);
+  EXPECT_EQ(shape(0).ecn_ramp_per_million, 100'000u);
+  EXPECT_EQ(shape(1).ecn_threshold.count, 7'000u);
+  EXPECT_EQ(shape(1).ecn_ramp.count, 0u);
+  EXPECT_EQ(shape(2).ecn_threshold.count, UINT64_MAX);
+  EXPECT_EQ(shape(2).ecn_ramp.count, 0u);
+  EXPECT_EQ(shape(3).ecn_ramp.count, 300'000u);
+  EXPECT_EQ(shape(4).ecn_threshold.count, 10'000u);
+  EXPECT_EQ(shape(4).ecn_ramp.count, 1'000u);
+  EXPECT_EQ(shape(4).ecn_ramp_per_million, 10'000u);
+}
+
+TEST(TopologyFile, ARampThatMakesNoSenseIsRefused) {
+  const auto with = [](const std::string& keys) { return refused(kSmall + keys); };
+  EXPECT_THAT(with("ecn_min = \"1KB\"\n"), HasSubstr("the key 'ecn_max' is missing"));
+  EXPECT_THAT(with("ecn_max_probability = \"1%\"\n"), HasSubstr("'ecn_min' is missing"));
+  EXPECT_THAT(with("ecn_min = \"2KB\"\necn_max = \"2KB\"\n"), HasSubstr("t.toml:7"));
+  EXPECT_THAT(with("ecn_min = \"1KB\"\necn_max = \"2KB\"\necn_threshold = \"1KB\"\n"),
+              HasSubstr("say when packets are marked"));
+  EXPECT_THAT(with("ecn = false\necn_min = \"1KB\"\necn_max = \"2KB\"\n"),
+              HasSubstr("'ecn' is false"));
+}
+
 TEST(TopologyFile, OverrideChangesOneLinkAndKeepsTheRest) {
   const Topology topology = parsed(std::string(kSmall) + R"(
 [[override]]

@@ -302,7 +302,9 @@ Result<LinkShape> TopologyReader::link_shape(size_t number) const {
                    .delay = nanos(static_cast<int64_t>(delay)),
                    .queue = {queue_down},
                    .ecn_threshold = use_.ecn_threshold,
-                   .mtu_bytes = use_.mtu_bytes};
+                   .mtu_bytes = use_.mtu_bytes,
+                   .ecn_ramp_per_million = use_.ecn_ramp_per_million,
+                   .ecn_ramp = use_.ecn_ramp};
 }
 
 }  // namespace

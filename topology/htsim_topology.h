@@ -15,6 +15,8 @@ struct HtsimLinkUse {
   Bytes queue = mebibytes(1);  // of tiers that give none
   uint32_t mtu_bytes = 9000;
   Bytes ecn_threshold = {UINT64_MAX};
+  uint32_t ecn_ramp_per_million = 0;  // see LinkShape
+  Bytes ecn_ramp;
 };
 
 // Node i is host hi; its TOR, AGG and CORE switches are leaf0…, spine0…, core0…. Half of a switch's

@@ -36,6 +36,9 @@ Result<void> validate_link(const Topology& topology, size_t index) {
   if (link.shape.queue.count < link.shape.mtu_bytes + 64u) {
     return invalid(name, "its queue does not hold one full packet");
   }
+  if (link.shape.ecn_ramp_per_million > 1'000'000) {
+    return invalid(name, "it marks more packets than there are");
+  }
   if (link.shape.delay.count < 0) return invalid(name, "its delay is negative");
   if (!sane(link.forward) || !sane(link.backward)) return invalid(name, "its faults make no sense");
   return {};

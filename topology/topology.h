@@ -43,6 +43,10 @@ struct LinkShape {
   Bytes queue = mebibytes(1);          // in front of it; what does not fit is dropped
   Bytes ecn_threshold = {UINT64_MAX};  // capable packets that find more are marked; 0: all are
   uint32_t mtu_bytes = 9000;           // the largest IP packet
+  // RED's ramp: of capable packets that find up to `ecn_ramp` more than the threshold a share is
+  // marked that rises from none to so many of a million; then all are. Zero: all are at once.
+  uint32_t ecn_ramp_per_million = 0;
+  Bytes ecn_ramp;
 };
 
 // A cable: both directions have the same shape, faults may differ.
@@ -64,7 +68,8 @@ struct Topology {
 };
 
 // Errors: kInvalid, naming the first thing that makes no sense: an index out of range, a NIC
-// without exactly one link, an MTU below 576, a queue below one packet, a fault above a million.
+// without exactly one link, an MTU below 576, a queue below one packet, a fault or a share above a
+// million.
 Result<void> validate(const Topology& topology);
 
 // The host's or switch's name, as a file gives it; a NIC has its host's.

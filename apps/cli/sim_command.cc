@@ -7,14 +7,15 @@
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 
 #include "apps/cli/interrupt.h"
 #include "apps/cli/quantity.h"
+#include "apps/cli/sim/fabric_options.h"
 #include "apps/cli/sim/job_report.h"
 #include "apps/cli/sim/job_run.h"
 #include "apps/cli/sim/report.h"
+#include "apps/cli/sim/size_option.h"
 #include "apps/cli/terminal.h"
 #include "base/document.h"
 #include "simulator/flow_run.h"
@@ -24,7 +25,6 @@
 #include "topology/htsim_topology.h"
 #include "topology/workload_file.h"
 #include "transport/names.h"
-#include "transport/tx_batch.h"
 
 namespace heddle::cli {
 namespace {
@@ -35,7 +35,7 @@ constexpr const char* kExample = R"(Example:
   heddle sim --topology fabric.toml --workload permutation.toml
   heddle sim --topology fat_tree_1024.topo --workload perm.cm --mtu 4154 --paths 128 --json
 
-Files that end in .topo and .cm are htsim's; --mtu, --queue and --ecn-threshold say what a .topo
+Files that end in .topo and .cm are htsim's; --mtu, --queue and the --ecn options say what a .topo
 does not. Flows begin when all connections are open.
 
 Exit status: 0 all flows arrived and all jobs are done, 1 some did not, are not or arrived changed,
@@ -43,22 +43,17 @@ Exit status: 0 all flows arrived and all jobs are done, 1 some did not, are not 
 
 constexpr uint64_t kEventsAtOnce = 200'000;
 constexpr Nanos kShortestBin = nanos(100);
-// Larger packets are never sent.
-constexpr uint32_t kLargestMtu = transport::TxBatch::kLargestPacket + simulator::kIpUdpBytes;
 
 struct SimOptions {
   std::string topology;
   std::string workload;
   simulator::FlowRunOptions run;
-  topology::HtsimLinkUse htsim{.mtu_bytes = 4'154};  // payload of 4,086 bytes, as htsim's
-  std::optional<uint32_t> mtu;
+  FabricOptions fabric;
   std::string until_text;
   Nanos until = Nanos::never();
   std::string initial_window;
   std::string window_limit;
   std::string burst;
-  std::string queue;
-  std::string ecn_threshold;
   std::string series;
   simulator::SeriesOptions bins;
   bool json = false;
@@ -72,31 +67,7 @@ Result<topology::Topology> load_topology(const SimOptions& options) {
   Result<std::string> text =
       read_text_file(options.topology, "check the path of the topology file");
   if (!text) return fail(std::move(text).error());
-  return topology::parse_htsim_topology(*text, options.topology, options.htsim);
-}
-
-Unexpected bad_options(const std::string& why, const std::string& todo) {
-  return fail(ErrorCode::kInvalid, "cannot read the command line", why, todo);
-}
-
-struct SizeOption {
-  const char* name;
-  const std::string& text;
-  Bytes& size;
-  uint64_t least;
-};
-
-// A size that was given, or what it was.
-Result<void> take_size(const SizeOption& option) {
-  if (option.text.empty()) return {};
-  const Result<Bytes> parsed = parse_size(option.text);
-  if (!parsed) return fail(parsed.error());
-  if (parsed->count < option.least) {
-    return bad_options(fmt::format("{} is {}", option.name, option.text),
-                       "give at least 1 byte, or leave it out");
-  }
-  option.size = *parsed;
-  return {};
+  return topology::parse_htsim_topology(*text, options.topology, options.fabric.use);
 }
 
 Result<void> take_bins(SimOptions& options) {
@@ -106,10 +77,9 @@ Result<void> take_bins(SimOptions& options) {
   const Result<Nanos> bin = parse_span(options.series);
   if (!bin) return fail(bin.error());
   if (*bin < kShortestBin) {
-    return bad_options("--series " + options.series +
-                           " is shorter than what a link takes for one "
-                           "packet",
-                       "give at least 100ns, or auto");
+    return fail(ErrorCode::kInvalid, "cannot read the command line",
+                "--series " + options.series + " is shorter than what a link takes for one packet",
+                "give at least 100ns, or auto");
   }
   options.bins.bin = *bin;
   return {};
@@ -122,18 +92,13 @@ Result<void> take_quantities(SimOptions& options) {
     options.until = *span;
   }
   if (Result<void> taken = take_bins(options); !taken) return taken;
-  const bool links_told = options.mtu || !options.queue.empty() || !options.ecn_threshold.empty();
-  if (links_told && !of_htsim(options)) {
-    return bad_options("--mtu, --queue and --ecn-threshold are for htsim's .topo files",
-                       "say it in the topology file");
+  if (Result<void> taken = take_fabric_options(options.fabric, of_htsim(options)); !taken) {
+    return taken;
   }
-  options.htsim.mtu_bytes = options.mtu.value_or(options.htsim.mtu_bytes);
   const SizeOption sizes[] = {
       {"--initial-window", options.initial_window, options.run.initial_window, 1},
       {"--window-limit", options.window_limit, options.run.window_limit, 1},
-      {"--burst", options.burst, options.run.longest_burst, 1},
-      {"--queue", options.queue, options.htsim.queue, 1},
-      {"--ecn-threshold", options.ecn_threshold, options.htsim.ecn_threshold, 0}};
+      {"--burst", options.burst, options.run.longest_burst, 1}};
   for (const SizeOption& each : sizes) {
     if (Result<void> taken = take_size(each); !taken) return taken;
   }
@@ -206,7 +171,7 @@ Result<int> simulate(SimOptions options) {
                  .until = options.until,
                  .wall_s = wall_s(),
                  .stopped = interrupted() != 0};
-  if (of_htsim(options)) facts.links = options.htsim;
+  if (of_htsim(options)) facts.links = options.fabric.use;
   if (options.json) {
     nlohmann::json document = sim_document(run, series, facts);
     document["jobs"] = jobs_json(**jobs);
@@ -278,16 +243,7 @@ void add_sim_command(CLI::App& root, Invocation& invocation) {
       ->type_name("SIZE");
   sim->add_option("--until", options->until_text, "stop after so much simulated time, like 5ms")
       ->type_name("T");
-  sim->add_option("--mtu", options->mtu,
-                  fmt::format("of a .topo's links: the largest IP packet, 1280 to {} (default: {})",
-                              kLargestMtu, options->htsim.mtu_bytes))
-      ->type_name("N")
-      ->check(CLI::Range(1'280u, kLargestMtu));
-  sim->add_option("--queue", options->queue, "of a .topo's links, each direction (default: 1MiB)")
-      ->type_name("SIZE");
-  sim->add_option("--ecn-threshold", options->ecn_threshold,
-                  "of a .topo's links: mark packets that find more waiting")
-      ->type_name("SIZE");
+  add_fabric_options(*sim, options->fabric);
   sim->add_option("--series", options->series,
                   "links and queues over time, in bins of T, like 10us; auto: as fits the run")
       ->type_name("T");

@@ -118,6 +118,24 @@ class Sim(unittest.TestCase):
         self.assertEqual([given[name] for name in names], [9244, 10**6, 10**6, 64_000, 2 * 10**6, 32_000, 10**6])
         self.assertEqual(given["counters"]["segment_bytes"], 9176)
 
+    def test_marks_rise_along_a_ramp(self):
+        arguments = ("fabric.topo", "perm.toml", "--paths", 1, "--cc", "dctcp", "--ecn-min", "40KB", "--ecn-max")
+        def marked(*more):
+            return self.document(*arguments, *more)["counters"]["packets"]["marked"]
+        self.assertEqual(self.document(*arguments, "400KB")["ecn_max_bytes"], 400_000)
+        self.assertGreater(marked("40001B"), marked("400KB", "--ecn-max-probability", "1%"))
+        self.assertGreater(marked("400KB", "--ecn-max-probability", "1%"), 0)
+        for more, why in ((("--ecn-min", "40KB"), "--ecn-min and --ecn-max make one ramp"),
+                          (("--ecn-min", "4KB", "--ecn-max", "4KB"), "--ecn-max is not above --ecn-min"),
+                          (("--ecn-min", "4KB", "--ecn-max", "5KB", "--ecn-max-probability", "2"),
+                           "--ecn-max-probability is 2")):
+            done = self.sim("fabric.topo", "perm.toml", *more)
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertIn(why, done.stderr)
+        done = self.sim("fabric.toml", "perm.toml", "--ecn-min", "40KB", "--ecn-max", "50KB")
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("--ecn-min is for htsim's .topo files", done.stderr)
+
     def test_flows_that_nothing_sets_off_are_told_and_end_the_run(self):
         self.write("idle.cm", MATRIX.replace(" recv_done_trigger 1", ""))
         done = self.sim("fabric.topo", "idle.cm")
@@ -239,7 +257,7 @@ class Sim(unittest.TestCase):
                 self.assertIn("heddle:", done.stderr)
 
     def test_sizes_that_would_not_be_used_are_refused(self):
-        for topology, more, why in (("fabric.toml", ("--mtu", 4154), "--mtu, --queue and --ecn-threshold are for"),
+        for topology, more, why in (("fabric.toml", ("--mtu", 4154), "--mtu is for"),
                                     ("fabric.topo", ("--mtu", 65535), "9244"),
                                     ("fabric.topo", ("--mtu", 9245), "9244"),
                                     ("fabric.topo", ("--burst", "0"), "--burst is 0"),

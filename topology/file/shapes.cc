@@ -16,16 +16,51 @@ Bytes usual_threshold(const LinkShape& shape) {
   return {std::max<uint64_t>(shape.queue.count / 4, 2 * uint64_t{shape.mtu_bytes})};
 }
 
+constexpr uint32_t kUsualRampPerMillion = 100'000;
+
+// Where all packets are marked that find more than the threshold, there is no ramp.
+void read_ramp(TableReader& table, const LinkShape& base, LinkShape& shape) {
+  const bool given =
+      table.has("ecn_min") || table.has("ecn_max") || table.has("ecn_max_probability");
+  const bool had = base.ecn_ramp.count > 0;
+  const Bytes least = table.bytes("ecn_min", shape.ecn_threshold);
+  const Bytes most = table.bytes("ecn_max", least);
+  const uint32_t share = table.share_per_million(
+      "ecn_max_probability", had ? base.ecn_ramp_per_million : kUsualRampPerMillion);
+  if (!given) {
+    if (had && !table.has("ecn_threshold")) return;
+    shape.ecn_ramp = {};
+    shape.ecn_ramp_per_million = 0;
+    return;
+  }
+  table.need("ecn_min", "say up to how much waiting nothing is marked, like \"100KB\"");
+  table.need("ecn_max", "say above how much waiting all is marked, like \"400KB\"");
+  if (table.has("ecn_threshold")) {
+    table.wrong("ecn_threshold", "'ecn_min' and 'ecn_max' say when packets are marked",
+                "remove it, or these");
+  }
+  if (most <= least) table.wrong("ecn_max", "it is not above 'ecn_min'", "make it larger");
+  shape.ecn_threshold = least;
+  shape.ecn_ramp = {most.count - std::min(most.count, least.count)};
+  shape.ecn_ramp_per_million = share;
+}
+
 void read_ecn(TableReader& table, const LinkSettings& base, LinkShape& shape) {
   const bool was_on = base.shape.ecn_threshold.count != UINT64_MAX;
-  const bool on = table.boolean("ecn", was_on || table.has("ecn_threshold"));
-  if (!on && table.has("ecn_threshold")) {
-    table.wrong("ecn_threshold", "'ecn' is false", "remove one of the two keys");
+  const bool told = table.has("ecn_threshold") || table.has("ecn_min") || table.has("ecn_max");
+  const bool on = table.boolean("ecn", was_on || told);
+  if (!on && told) {
+    const char* const key = table.has("ecn_threshold") ? "ecn_threshold" : "ecn_min";
+    table.wrong(key, "'ecn' is false", "remove one of the two keys");
   }
-  const Bytes usual =
-      was_on && !table.has("queue") ? base.shape.ecn_threshold : usual_threshold(shape);
-  const Bytes threshold = table.bytes("ecn_threshold", usual);
-  shape.ecn_threshold = on ? threshold : Bytes{UINT64_MAX};
+  const bool keeps = was_on && (!table.has("queue") || base.shape.ecn_ramp.count > 0);
+  const Bytes usual = keeps ? base.shape.ecn_threshold : usual_threshold(shape);
+  shape.ecn_threshold = table.bytes("ecn_threshold", usual);
+  read_ramp(table, base.shape, shape);
+  if (on) return;
+  shape.ecn_threshold = {UINT64_MAX};
+  shape.ecn_ramp = {};
+  shape.ecn_ramp_per_million = 0;
 }
 
 }  // namespace

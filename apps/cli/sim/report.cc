@@ -155,6 +155,8 @@ nlohmann::json options_json(const SimFacts& facts) {
           {"queue_bytes", bytes(facts.links.has_value(), links.queue.count)},
           {"ecn_threshold_bytes",
            bytes(links.ecn_threshold.count != UINT64_MAX, links.ecn_threshold.count)},
+          {"ecn_max_bytes",
+           bytes(links.ecn_ramp.count > 0, (links.ecn_threshold + links.ecn_ramp).count)},
           {"until_us", limited ? nlohmann::json(to_micros(facts.until)) : nlohmann::json(nullptr)}};
 }
 
