@@ -27,6 +27,13 @@ std::vector<std::string> limits_of(const topology::Topology& topology) {
     notes.emplace_back("the links' 'delay' is for the simulator: a lab has none of its own");
     break;
   }
+  for (const topology::Switch& each : topology.switches) {
+    if (each.shape.buffer.count == 0) continue;
+    notes.emplace_back(
+        "shared buffers and pauses of switches are for the simulator: in a lab each link has its "
+        "own 'queue', and drops what does not fit");
+    break;
+  }
   for (const topology::Link& link : topology.links) {
     if (link.shape.ecn_ramp.count == 0) continue;
     notes.emplace_back("a lab's links mark from 'ecn_min' on: their virtual queue knows no ramp");

@@ -19,6 +19,7 @@ enum class EventKind : uint32_t {
   kPacket,  // packet `subject` reaches its node after being held back
   kAgent,   // agent `subject` asked to be run
   kRoom,    // NIC `subject` may have room for those that wait for it
+  kLeft,    // the packet that outlet `subject` sends has left (see outlets.h)
   kChange,  // change `subject` of the topology's script happens
 };
 

@@ -44,9 +44,13 @@ Link::Verdict Link::offer(Nanos now, PacketId id, PacketStore& packets, bool unb
 }
 
 LinkCounters Link::counters() const {
-  LinkCounters counters = counters_;
-  counters.queued_bytes_max = std::max(counters.queued_bytes_max, queued_earlier_max_);
-  return counters;
+  return {.packets = counters_.packets,
+          .bytes = counters_.bytes,
+          .queue_drops = counters_.queue_drops,
+          .marks = counters_.marks,
+          .queued_bytes_max = std::max(counters_.queued_bytes_max, queued_earlier_max_),
+          .pauses = 0,
+          .paused_time = {}};
 }
 
 uint64_t Link::carried_bytes(Nanos now) {

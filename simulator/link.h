@@ -23,6 +23,8 @@ struct LinkCounters {
   uint64_t queue_drops = 0;
   uint64_t marks = 0;
   uint64_t queued_bytes_max = 0;
+  uint64_t pauses = 0;  // that its sender was asked for, and obeyed
+  Nanos paused_time;    // all together
 };
 
 // Whether a capable packet that finds so much waiting, more than the threshold, is marked.
@@ -47,6 +49,8 @@ class alignas(64) Link {
   PacketId next_packet() const { return passing_.empty() ? kNoIndex : passing_.front().packet; }
   // When it arrives; never() if none does.
   Nanos next_at() const { return next_at_; }
+  // When the last packet has left.
+  Nanos free_at() const { return free_at_; }
   // Takes the packet whose arrival is due now.
   PacketId pop(Nanos now);
 
@@ -77,6 +81,15 @@ class alignas(64) Link {
     uint32_t bytes = 0;
   };
 
+  // Those of LinkCounters that every link needs.
+  struct Counts {
+    uint64_t packets = 0;
+    uint64_t bytes = 0;
+    uint64_t queue_drops = 0;
+    uint64_t marks = 0;
+    uint64_t queued_bytes_max = 0;  // since take_queue_peak()
+  };
+
   void advance(Nanos now);
   Nanos serialisation(uint32_t wire_bytes);
 
@@ -90,8 +103,8 @@ class alignas(64) Link {
   bool down_ = false;
   Nanos memo_time_;
   topology::LinkShape shape_;
-  LinkCounters counters_;            // queued_bytes_max: since take_queue_peak()
-  uint64_t queued_earlier_max_ = 0;  // and before
+  Counts counters_;
+  uint64_t queued_earlier_max_ = 0;  // before take_queue_peak()
 };
 
 }  // namespace heddle::simulator

@@ -44,6 +44,7 @@ Network::Network(const topology::Topology& topology, const NetworkOptions& optio
     : topology_(topology),
       options_(options),
       routes_(topology),
+      outlets_(topology_, links_, packets_, events_),
       nics_(topology.nics.size()),
       may_answer_at_(topology.switches.size()),
       now_(options.start),
@@ -52,9 +53,12 @@ Network::Network(const topology::Topology& topology, const NetworkOptions& optio
   Random seeds(seed);
   for (LinkId id = 0; id < 2 * topology_.links.size(); ++id) {
     const topology::Link& cable = topology_.links[id / 2];
-    links_.emplace_back(cable.shape);
+    topology::LinkShape shape = cable.shape;
+    if (outlets_.has(id)) shape.ecn_threshold = {UINT64_MAX};  // they mark
+    links_.emplace_back(shape);
     faults_.push_back({id % 2 == 0 ? cable.forward : cable.backward, seeds.fork()});
-    faulty_.push_back(faults_.back().faults.any());
+    special_.push_back(static_cast<uint8_t>((faults_.back().faults.any() ? kFaulty : 0) |
+                                            (outlets_.has(id) ? kOutlet : 0)));
     link_ends_.push_back(end_of(topology_, id));
   }
   noticed_down_.resize(links_.size());
@@ -115,6 +119,9 @@ void Network::handle(const Event& event) {
     case EventKind::kRoom:
       if (nics_[event.subject].room_at == now_) look_for_room(event.subject);
       break;
+    case EventKind::kLeft:
+      handle_left(event.subject);
+      break;
     case EventKind::kChange:
       apply(topology_.changes[event.subject]);
       break;
@@ -172,8 +179,7 @@ void Network::detach(NicId nic, uint16_t port) {
 }
 
 bool Network::may_send(NicId nic, Port& sender) {
-  Link& link = links_[routes_.egress(nic)];
-  if (link.queued_bytes(now_) <= options_.nic_queue.count) return true;
+  if (queued_bytes(routes_.egress(nic)) <= options_.nic_queue.count) return true;
   NicState& state = nics_[nic];
   const auto known = std::find(state.wanting_room.begin(), state.wanting_room.end(), &sender);
   if (known == state.wanting_room.end()) state.wanting_room.push_back(&sender);
@@ -184,17 +190,47 @@ bool Network::may_send(NicId nic, Port& sender) {
 // Tells those that wait for room when half of the NIC's queue has drained.
 void Network::look_for_room(NicId nic) {
   NicState& state = nics_[nic];
-  Link& link = links_[routes_.egress(nic)];
+  const LinkId egress = routes_.egress(nic);
+  if (outlets_.has(egress)) {
+    // While it may be paused nobody knows when: each packet that leaves asks again.
+    if (outlets_.queued_bytes(egress) > options_.nic_queue.count / 2) return;
+    return tell_of_room(state);
+  }
+  Link& link = links_[egress];
   const Nanos at = link.drained_to(now_, options_.nic_queue.count / 2);
   if (at > now_) {
     state.room_at = at;
     events_.push(at, EventKind::kRoom, nic);
     return;
   }
+  tell_of_room(state);
+}
+
+void Network::tell_of_room(NicState& state) {
   state.room_at = Nanos::never();
   told_.swap(state.wanting_room);
   for (Port* port : told_) port->handle_room();
   told_.clear();
+}
+
+void Network::handle_left(LinkId link) {
+  if (!outlets_.handle_left(now_, link)) return;
+  const NodeId from = start_of(topology_, link);
+  if (from < nics_.size() && !nics_[from].wanting_room.empty()) look_for_room(from);
+}
+
+LinkCounters Network::counters(LinkId link) const {
+  LinkCounters counters = links_[link].counters();
+  outlets_.add_counters(now_, link, counters);
+  return counters;
+}
+
+uint64_t Network::queued_bytes(LinkId link) {
+  return outlets_.has(link) ? outlets_.queued_bytes(link) : links_[link].queued_bytes(now_);
+}
+
+uint64_t Network::take_queue_peak(LinkId link) {
+  return outlets_.has(link) ? outlets_.take_queue_peak(link) : links_[link].take_queue_peak(now_);
 }
 
 uint32_t Network::max_datagram_bytes(NicId nic) const {
@@ -212,6 +248,7 @@ void Network::apply_one(const topology::LinkChange& change, LinkId id) {
     case LinkChangeKind::kDown:
       cut_off_.clear();
       link.set_down(now_, cut_off_);
+      outlets_.cut_off(now_, id, cut_off_);
       for (const PacketId packet : cut_off_) discard(packet, Fate::kCutOff);
       break;
     case LinkChangeKind::kNotice:
@@ -227,7 +264,8 @@ void Network::apply_one(const topology::LinkChange& change, LinkId id) {
       break;
     case LinkChangeKind::kFaults:
       faults_[id].faults = change.faults;
-      faulty_[id] = change.faults.any();
+      special_[id] =
+          static_cast<uint8_t>((special_[id] & kOutlet) | (change.faults.any() ? kFaulty : 0));
       break;
   }
 }

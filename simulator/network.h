@@ -16,6 +16,7 @@
 #include "simulator/event_queue.h"
 #include "simulator/fates.h"
 #include "simulator/link.h"
+#include "simulator/outlets.h"
 #include "simulator/packet.h"
 #include "simulator/routes.h"
 #include "simulator/virtual_memory.h"
@@ -109,13 +110,17 @@ class Network {
   const topology::Topology& topology() const { return topology_; }
   const NetworkOptions& options() const { return options_; }
   const FateCounts& fates() const { return fates_; }
-  LinkCounters counters(LinkId link) const { return links_[link].counters(); }
+  LinkCounters counters(LinkId link) const;
   // The shape that it has now.
   const topology::LinkShape& shape(LinkId link) const { return links_[link].shape(); }
   uint64_t carried_bytes(LinkId link) { return links_[link].carried_bytes(now_); }
-  uint64_t take_queue_peak(LinkId link) { return links_[link].take_queue_peak(now_); }
+  uint64_t take_queue_peak(LinkId link);
   const Routes& routes() const { return routes_; }
-  uint64_t queued_bytes(LinkId link) { return links_[link].queued_bytes(now_); }
+  uint64_t queued_bytes(LinkId link);
+  // The most that a switch whose ports share a buffer held of it.
+  uint64_t buffer_used_max(uint32_t switch_index) const {
+    return outlets_.memory_used_max(switch_index);
+  }
   // Packets that are somewhere: under way, queued or lent to ports.
   uint32_t packets_alive() const { return packets_.lent(); }
 
@@ -146,8 +151,13 @@ class Network {
   void handle_link(LinkId link);
   void run_agent(AgentId agent);
   void look_for_room(NicId nic);
+  void tell_of_room(NicState& state);
   void offer(LinkId link, PacketId packet);
+  void offer_specially(LinkId link, PacketId packet, bool unbounded);
   void offer_faultless(LinkId link, PacketId packet, bool unbounded);
+  void settle(LinkId link, PacketId packet, Link::Verdict verdict, transport::Ecn before);
+  void handle_left(LinkId link);
+  void end_on_link(LinkId link, PacketId packet);
   void draw_faults(LinkId link, PacketId packet);
   void reach(NodeId node, PacketId packet);
   void forward(uint32_t switch_index, PacketId packet);
@@ -167,7 +177,11 @@ class Network {
   VirtualMemory virtual_memory_;
   std::vector<Link> links_;
   std::vector<FaultState> faults_;
-  std::vector<uint8_t> faulty_;        // a link: any faults
+  // A link: kFaulty, kOutlet.
+  static constexpr uint8_t kFaulty = 1;
+  static constexpr uint8_t kOutlet = 2;
+  std::vector<uint8_t> special_;
+  Outlets outlets_;
   std::vector<uint8_t> noticed_down_;  // a link
   uint32_t noticed_ = 0;               // links that are noticed_down_
   std::vector<uint64_t> hash_seeds_;   // a switch

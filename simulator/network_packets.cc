@@ -42,24 +42,44 @@ void Network::offer(LinkId id, PacketId packet_id) {
     return discard(packet_id, Fate::kTooLarge);
   }
   const bool from_nic = id == routes_.egress(packet.from_nic);
+  if (special_[id] != 0) return offer_specially(id, packet_id, from_nic);
+  offer_faultless(id, packet_id, from_nic);
+}
+
+// Where there are faults, or packets do not wait in the link's own queue.
+void Network::offer_specially(LinkId id, PacketId packet_id, bool unbounded) {
   PacketId copy = kNoIndex;
-  if (faulty_[id] != 0 && !link.down()) {
+  if ((special_[id] & kFaulty) != 0 && !links_[id].down()) {
     const uint32_t duplicates = faults_[id].faults.duplicate_per_million;
     if (duplicates > 0 && faults_[id].random.chance_per_million(duplicates)) {
       copy = packets_.clone(packet_id);
-      count(Fate::kDuplicated, digest(packet));
+      count(Fate::kDuplicated, digest(packets_[packet_id]));
     }
     draw_faults(id, packet_id);
   }
-  offer_faultless(id, packet_id, from_nic);
-  if (copy != kNoIndex) offer_faultless(id, copy, from_nic);
+  for (const PacketId each : {packet_id, copy}) {
+    if (each == kNoIndex) continue;
+    if ((special_[id] & kOutlet) == 0) {
+      offer_faultless(id, each, unbounded);
+      continue;
+    }
+    const Ecn before = packets_[each].ecn;
+    settle(id, each, outlets_.offer(now_, id, each, unbounded, faults_[id].random), before);
+  }
 }
 
 void Network::offer_faultless(LinkId id, PacketId packet_id, bool unbounded) {
   Link& link = links_[id];
   const Ecn before = packets_[packet_id].ecn;
   const Nanos first_before = link.next_at();
-  switch (link.offer(now_, packet_id, packets_, unbounded, faults_[id].random)) {
+  const Link::Verdict verdict =
+      link.offer(now_, packet_id, packets_, unbounded, faults_[id].random);
+  settle(id, packet_id, verdict, before);
+  if (link.next_at() != first_before) events_.push(link.next_at(), EventKind::kLink, id);
+}
+
+void Network::settle(LinkId id, PacketId packet_id, Link::Verdict verdict, Ecn before) {
+  switch (verdict) {
     case Link::Verdict::kDown:
       return discard(packet_id, Fate::kLinkDown);
     case Link::Verdict::kFull:
@@ -68,7 +88,6 @@ void Network::offer_faultless(LinkId id, PacketId packet_id, bool unbounded) {
       break;
   }
   if (packets_[packet_id].ecn != before) count(Fate::kMarked, id);
-  if (link.next_at() != first_before) events_.push(link.next_at(), EventKind::kLink, id);
 }
 
 void Network::draw_faults(LinkId id, PacketId packet_id) {
@@ -102,7 +121,8 @@ void Network::handle_link(LinkId id) {
   const PacketId packet_id = link.pop(now_);
   if (link.next_at() != Nanos::never()) events_.push(link.next_at(), EventKind::kLink, id);
   Packet& packet = packets_[packet_id];
-  if (packet.lost) return discard(packet_id, Fate::kLost);
+  if (packet.lost) return end_on_link(id, packet_id);
+  packet.came_by = id;
   trace(uint64_t{id} << 48 ^ digest(packet));
   if (packet.reordered) {
     packet.reordered = false;
@@ -112,6 +132,16 @@ void Network::handle_link(LinkId id) {
     return;
   }
   reach(link_ends_[id], packet_id);
+}
+
+void Network::end_on_link(LinkId id, PacketId packet_id) {
+  const Packet& packet = packets_[packet_id];
+  if (packet.kind != PacketKind::kPause && packet.kind != PacketKind::kGoOn) {
+    return discard(packet_id, Fate::kLost);
+  }
+  trace(uint64_t{id} << 48 ^ static_cast<uint64_t>(packet.kind));
+  outlets_.handle_pause(now_, id, packet);
+  packets_.give_back(packet_id);
 }
 
 void Network::reach(NodeId node, PacketId packet) {

@@ -32,6 +32,8 @@ enum class PacketKind : uint8_t {
   kTimeExceeded,  // ICMP: the hop limit of the packet that it quotes ended at a switch
   kWrite,         // a piece of a write into remote memory
   kWriteAck,      // of a reliable NIC: `write.chunk` is the first that has not landed
+  kPause,         // PFC: the sender at the other end of this cable stops (see outlets.h)
+  kGoOn,          // and goes on
 };
 
 // What a NIC puts in front of a piece of a write: RoCEv2's transport headers and checksum.
@@ -72,7 +74,7 @@ struct alignas(64) Packet {
   PacketKind kind = PacketKind::kDatagram;
   transport::Ecn ecn = transport::Ecn::kNotCapable;
   bool may_fragment = false;
-  bool lost = false;  // disappears at the end of the link that it is on
+  bool lost = false;  // ends at the end of the link that it is on, as pause frames do
   bool header_corrupt = false;
   bool payload_corrupt = false;
   uint8_t hop_limit = 0;  // switches that it may still meet, the one where it ends included; 0: any
@@ -83,11 +85,12 @@ struct alignas(64) Packet {
 
   // Virtual payload: the region whose bytes these are, and from where on.
   transport::RegionId content = transport::kNoRegion;
-  uint32_t limit_bytes = 0;  // kTooLarge
+  uint32_t came_by = kNoIndex;  // the link, to where it is
   uint64_t content_at = 0;
   std::array<std::byte, kInlineBytes> header;
   RemoteWrite write;
-  Nanos held_back;  // where it is `reordered`: for so long
+  uint32_t limit_bytes = 0;  // kTooLarge
+  Nanos held_back;           // where it is `reordered`: for so long
 
   bool is_virtual() const { return content != transport::kNoRegion; }
   uint32_t datagram_bytes() const { return header_bytes + payload_bytes; }

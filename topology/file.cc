@@ -2,6 +2,8 @@
 // switches and links beside it, then overrides, then the faults.
 #include "topology/file.h"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,6 +18,13 @@
 namespace heddle::topology {
 namespace {
 
+// Whether a [[switch]] says anything beside its name.
+bool changes_switch(const TableReader& table) {
+  constexpr const char* kKeys[] = {"hash_seed", "buffer", "alpha", "reserve", "pfc", "xoff", "xon"};
+  return std::any_of(std::begin(kKeys), std::end(kKeys),
+                     [&table](const char* key) { return table.has(key); });
+}
+
 class FileReader {
  public:
   FileReader(const DocumentValue& document, const std::string& name)
@@ -28,6 +37,7 @@ class FileReader {
   LinkSettings link_table(const char* key, const LinkSettings& usual);
   void read_hosts();
   void read_switches();
+  void read_all_switches();
   void read_links();
   void read_overrides();
   void need_new_name(TableReader& table, const std::string& name);
@@ -53,6 +63,7 @@ class FileReader {
   const DocumentValue& document_;
   FileErrors errors_;
   FabricLinks links_;
+  SwitchShape switches_;
   Topology topology_;
 };
 
@@ -66,6 +77,7 @@ Result<Topology> FileReader::read() {
     table.finish();
   }
   check_keys();
+  read_all_switches();
   read_switches();
   read_hosts();
   read_links();
@@ -77,7 +89,9 @@ Result<Topology> FileReader::read() {
   if (faults != nullptr && !errors_.any()) read_fault_script(*faults, errors_, topology_);
   if (errors_.any()) return fail(errors_.first());
   if (Result<void> valid = validate(topology_); !valid) {
-    errors_.add(0, valid.error().message(), "every NIC needs exactly one [[link]]");
+    const std::string& todo = valid.error().todo;
+    errors_.add(0, valid.error().what + ": " + valid.error().why,
+                todo.empty() ? "every NIC needs exactly one [[link]]" : todo);
     return fail(errors_.first());
   }
   return std::move(topology_);
@@ -87,12 +101,12 @@ void FileReader::check_keys() {
   for (const DocumentValue& item : document_.items) {
     const bool known = item.key == "version" || item.key == "fabric" || item.key == "host_link" ||
                        item.key == "switch_link" || item.key == "core_link" || item.key == "host" ||
-                       item.key == "switch" || item.key == "link" || item.key == "override" ||
-                       item.key == "fault";
+                       item.key == "switches" || item.key == "switch" || item.key == "link" ||
+                       item.key == "override" || item.key == "fault";
     if (known) continue;
     errors_.add(item.line, "the key '" + item.key + "' is not known",
-                "known here: version, fabric, host_link, switch_link, core_link, host, switch, "
-                "link, override, fault");
+                "known here: version, fabric, host_link, switch_link, core_link, host, "
+                "switches, switch, link, override, fault");
   }
 }
 
@@ -122,18 +136,32 @@ void FileReader::read_hosts() {
   });
 }
 
+// What [switches] says holds for those of a fabric and for those that follow.
+void FileReader::read_all_switches() {
+  const DocumentValue* value = document_.find("switches");
+  if (value == nullptr) return;
+  TableReader table(*value, errors_);
+  switches_ = read_switch_shape(table, {});
+  table.finish();
+  for (Switch& each : topology_.switches) each.shape = switches_;
+}
+
 void FileReader::read_switches() {
   for_each("switch", [this](TableReader& table) {
     const std::string name = table.name("name");
-    if (const auto made = find_switch(topology_, name)) {  // of the fabric, or a second time
-      topology_.switches[*made].hash_seed =
-          table.integer("hash_seed", topology_.switches[*made].hash_seed, 0, INT64_MAX);
-      if (!table.has("hash_seed")) need_new_name(table, name);
-      return;
+    const auto made = find_switch(topology_, name);  // of the fabric, or a second time
+    const SwitchShape shape =
+        read_switch_shape(table, made ? topology_.switches[*made].shape : switches_);
+    const uint64_t usual =
+        made ? topology_.switches[*made].hash_seed : topology_.switches.size() + 1;
+    const uint64_t seed = table.integer("hash_seed", usual, 0, INT64_MAX);
+    if (!made || !changes_switch(table)) need_new_name(table, name);
+    if (made) {
+      topology_.switches[*made].hash_seed = seed;
+      topology_.switches[*made].shape = shape;
+    } else {
+      topology_.switches.push_back({name, seed, shape});
     }
-    need_new_name(table, name);
-    const uint64_t seed = table.integer("hash_seed", topology_.switches.size() + 1, 0, INT64_MAX);
-    topology_.switches.push_back({name, seed});
   });
 }
 

@@ -109,6 +109,62 @@ TEST(TopologyFile, ARampThatMakesNoSenseIsRefused) {
               HasSubstr("'ecn' is false"));
 }
 
+TEST(TopologyFile, SwitchesShareMemoryAndPause) {
+  const Topology topology = parsed(std::string(kSmall) + R"(
+[switches]
+buffer = "4MB"
+alpha = "1/2"
+reserve = "10KB"
+[[switch]]
+name = "spine1"
+reserve = "0B"
+pfc = true
+xoff = "100KB"
+[[switch]]
+name = "far"
+buffer = "1MB"
+[[link]]
+ends = ["far", "leaf0"]
+)");
+  const auto shape = [&topology](const char* name) {
+    return topology.switches[*find_switch(topology, name)].shape;
+  };
+  EXPECT_EQ(shape("leaf0").buffer.count, 4'000'000u);
+  EXPECT_EQ(shape("leaf0").alpha, 1u);
+  EXPECT_EQ(shape("leaf0").alpha_divisor, 2u);
+  EXPECT_EQ(shape("leaf0").reserve.count, 10'000u);
+  EXPECT_FALSE(shape("leaf0").lossless);
+  EXPECT_EQ(shape("far").buffer.count, 1'000'000u);
+  EXPECT_EQ(shape("far").alpha_divisor, 2u);
+  EXPECT_TRUE(shape("spine1").lossless);
+  EXPECT_EQ(shape("spine1").xoff.count, 100'000u);
+  // Two 9,038 bytes at 200 Mbit/s, 1 us there and back, two frames of 3,360 ns; and one of 9,038.
+  const PauseLimits limits = pause_limits(shape("spine1"), 2, topology.links.back().shape);
+  EXPECT_EQ(limits.headroom.count, 3u * 9'038 + 50 + 2 * 84);
+  EXPECT_EQ(limits.xon.count, 100'000u - 2 * 9'038);
+}
+
+TEST(TopologyFile, SwitchesThatCannotBeAreRefused) {
+  const auto with = [](const std::string& keys) {
+    return refused(std::string(kSmall) + "[switches]\n" + keys);
+  };
+  EXPECT_THAT(with("pfc = true\n"), HasSubstr("t.toml:7: the switch has no 'buffer'"));
+  EXPECT_THAT(with("alpha = \"2\"\n"), HasSubstr("the switch has no 'buffer'"));
+  EXPECT_THAT(with("buffer = \"1MB\"\nalpha = \"0\"\n"), HasSubstr("t.toml:8: 'alpha' is \"0\""));
+  EXPECT_THAT(with("buffer = \"1MB\"\nxoff = \"9KB\"\n"), HasSubstr("'pfc' is not set"));
+  EXPECT_THAT(with("buffer = \"9KB\"\n"), HasSubstr("a full packet of each port"));
+  EXPECT_THAT(with("buffer = \"50KB\"\nreserve = \"20KB\"\n"), HasSubstr("the reserves"));
+  EXPECT_THAT(with("buffer = \"1MB\"\npfc = true\nreserve = \"1KB\"\n"), HasSubstr("a reserve"));
+  EXPECT_THAT(with("buffer = \"1MB\"\npfc = true\nxoff = \"9KB\"\n"),
+              HasSubstr("pauses before a port has taken one full packet"));
+  EXPECT_THAT(with("buffer = \"1MB\"\npfc = true\nxoff = \"50KB\"\nxon = \"49KB\"\n"),
+              HasSubstr("less than a full packet below"));
+  EXPECT_THAT(with("buffer = \"1MB\"\npfc = true\nxoff = \"300KB\"\n"),
+              HasSubstr("before that is heeded"));
+  EXPECT_THAT(refused(std::string(kSmall) + "[[switch]]\nname = \"leaf0\"\n"),
+              HasSubstr("there is a 'leaf0' already"));
+}
+
 TEST(TopologyFile, OverrideChangesOneLinkAndKeepsTheRest) {
   const Topology topology = parsed(std::string(kSmall) + R"(
 [[override]]

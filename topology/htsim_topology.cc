@@ -70,6 +70,7 @@ class TopologyReader {
   Part check_tier(size_t tier) const;
   Part check_shape() const;
   Part check_capacity(size_t tier) const;
+  Result<Topology> finish(Topology topology) const;
   Result<LinkShape> link_shape(size_t tier) const;
   Unexpected mismatch(size_t tier, Given Tier::*where, const std::string& why) const;
 
@@ -100,23 +101,31 @@ Result<Topology> TopologyReader::read() {
   const auto number = [](uint64_t value) { return static_cast<uint32_t>(value); };
   const Tier& leaf = tiers_[0];
   if (tiers_count_.value == 2) {
-    return leaf_spine({.leaves = number(nodes_.value / leaf.radix_down.value),
-                       .spines = number(leaf.radix_up.value / bundle(1)),
-                       .hosts_per_leaf = number(leaf.radix_down.value),
-                       .host_link = links[0],
-                       .spine_link = links[1],
-                       .bundle = number(bundle(1))});
+    return finish(leaf_spine({.leaves = number(nodes_.value / leaf.radix_down.value),
+                              .spines = number(leaf.radix_up.value / bundle(1)),
+                              .hosts_per_leaf = number(leaf.radix_down.value),
+                              .host_link = links[0],
+                              .spine_link = links[1],
+                              .bundle = number(bundle(1))}));
   }
-  return fat_tree({.pods = number(nodes_.value / podsize_.value),
-                   .leaves_per_pod = number(podsize_.value / leaf.radix_down.value),
-                   .spines_per_pod = number(leaf.radix_up.value / bundle(1)),
-                   .cores_per_spine = number(tiers_[1].radix_up.value / bundle(2)),
-                   .hosts_per_leaf = number(leaf.radix_down.value),
-                   .host_link = links[0],
-                   .switch_link = links[1],
-                   .core_link = links[2],
-                   .leaf_bundle = number(bundle(1)),
-                   .core_bundle = number(bundle(2))});
+  return finish(fat_tree({.pods = number(nodes_.value / podsize_.value),
+                          .leaves_per_pod = number(podsize_.value / leaf.radix_down.value),
+                          .spines_per_pod = number(leaf.radix_up.value / bundle(1)),
+                          .cores_per_spine = number(tiers_[1].radix_up.value / bundle(2)),
+                          .hosts_per_leaf = number(leaf.radix_down.value),
+                          .host_link = links[0],
+                          .switch_link = links[1],
+                          .core_link = links[2],
+                          .leaf_bundle = number(bundle(1)),
+                          .core_bundle = number(bundle(2))}));
+}
+
+Result<Topology> TopologyReader::finish(Topology topology) const {
+  for (Switch& each : topology.switches) each.shape = use_.switches;
+  if (Result<void> valid = validate(topology); !valid) {
+    return lines_.wrong_at(0, valid.error().what + ": " + valid.error().why, valid.error().todo);
+  }
+  return topology;
 }
 
 TopologyReader::Part TopologyReader::read_line() {

@@ -17,6 +17,7 @@ struct HtsimLinkUse {
   Bytes ecn_threshold = {UINT64_MAX};
   uint32_t ecn_ramp_per_million = 0;  // see LinkShape
   Bytes ecn_ramp;
+  SwitchShape switches;  // all of them
 };
 
 // Node i is host hi; its TOR, AGG and CORE switches are leaf0…, spine0…, core0…. Half of a switch's

@@ -2,7 +2,9 @@
 #include "topology/quantity.h"
 
 #include <array>
+#include <charconv>
 #include <span>
+#include <system_error>
 
 namespace heddle::topology {
 namespace {
@@ -88,6 +90,23 @@ std::optional<uint32_t> parse_share(std::string_view text) {
   const auto value = parse(text, kShareUnits, 1'000'000);
   if (!value) return std::nullopt;
   return static_cast<uint32_t>(*value);
+}
+
+std::optional<std::pair<uint32_t, uint32_t>> parse_fraction(std::string_view text) {
+  constexpr uint32_t kMost = 65'536;
+  const auto number = [](std::string_view digits) -> std::optional<uint32_t> {
+    uint32_t value = 0;
+    const char* const end = digits.data() + digits.size();
+    const auto [stop, error] = std::from_chars(digits.data(), end, value);
+    const bool fits = error == std::errc() && stop == end && value >= 1 && value <= kMost;
+    return fits ? std::optional(value) : std::nullopt;
+  };
+  const size_t slash = text.find('/');
+  const auto above = number(text.substr(0, slash));
+  const auto below =
+      slash == std::string_view::npos ? std::optional<uint32_t>(1) : number(text.substr(slash + 1));
+  if (!above || !below) return std::nullopt;
+  return std::pair{*above, *below};
 }
 
 }  // namespace heddle::topology

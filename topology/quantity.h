@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "base/nanos.h"
 #include "base/units.h"
@@ -19,5 +20,7 @@ std::optional<Bytes> parse_bytes(std::string_view text);
 std::optional<Nanos> parse_time(std::string_view text);
 // "1%", "0.01%": parts per million, 0% to 100%.
 std::optional<uint32_t> parse_share(std::string_view text);
+// "8" or "1/2": numerator and divisor, each from 1 to 65,536.
+std::optional<std::pair<uint32_t, uint32_t>> parse_fraction(std::string_view text);
 
 }  // namespace heddle::topology

@@ -44,7 +44,88 @@ Result<void> validate_link(const Topology& topology, size_t index) {
   return {};
 }
 
+// What a switch must be able to hold, added up over its ports.
+struct SwitchNeeds {
+  uint32_t ports = 0;
+  uint64_t packets = 0;  // one of each port
+  uint64_t before_xoff = 0;
+  uint64_t headroom = 0;
+  const char* wrong = nullptr;
+};
+
+void add_port(const SwitchShape& shape, uint32_t ports, const LinkShape& link, SwitchNeeds& needs) {
+  const uint64_t full = full_packet_bytes(link);
+  needs.packets += full;
+  if (!shape.lossless || shape.buffer.count == 0) return;
+  if (link.rate.count == 0) {
+    needs.wrong = "it is lossless and has a link without a rate";
+    return;
+  }
+  const PauseLimits limits = pause_limits(shape, ports, link);
+  needs.before_xoff += limits.xoff.count;
+  needs.headroom += limits.headroom.count;
+  if (limits.xoff.count < full) {
+    needs.wrong = "it is lossless, and pauses before a port has taken one full packet";
+  } else if (limits.xon.count + full > limits.xoff.count) {
+    needs.wrong = "it is lossless, and its 'xon' is less than a full packet below its 'xoff'";
+  }
+}
+
+Result<void> validate_switch(const Switch& each, const SwitchNeeds& needs) {
+  const auto wrong = [&each](const std::string& why) {
+    return fail(ErrorCode::kInvalid, "topology: switch " + each.name, why,
+                "give 'buffer' more, or correct 'alpha', 'reserve', 'xoff' and 'xon'");
+  };
+  const SwitchShape& shape = each.shape;
+  if (shape.alpha == 0 || shape.alpha_divisor == 0) return wrong("its alpha is zero");
+  if (shape.buffer.count == 0) {
+    return shape.lossless ? wrong("it is lossless and has no buffer") : Result<void>{};
+  }
+  if (needs.ports > 0 && shape.buffer.count / needs.ports < shape.reserve.count) {
+    return wrong("its buffer is smaller than the reserves of its ports");
+  }
+  if (shape.buffer.count < needs.packets) {
+    return wrong("its buffer does not hold a full packet of each port");
+  }
+  if (!shape.lossless) return {};
+  if (shape.reserve.count > 0) return wrong("it is lossless, and so has no use for a reserve");
+  if (needs.wrong != nullptr) return wrong(needs.wrong);
+  if (needs.before_xoff + needs.headroom > shape.buffer.count) {
+    return wrong(
+        "its buffer of " + std::to_string(shape.buffer.count) +
+        " bytes does not hold what its ports may receive: " + std::to_string(needs.before_xoff) +
+        " until they pause, and " + std::to_string(needs.headroom) + " before that is heeded");
+  }
+  return {};
+}
+
+Result<void> validate_switches(const Topology& topology) {
+  const std::vector<uint32_t> ports = switch_ports(topology);
+  std::vector<SwitchNeeds> needs(topology.switches.size());
+  for (const Link& link : topology.links) {
+    for (const Node& end : {link.a, link.b}) {
+      if (end.kind == NodeKind::kNic) continue;
+      needs[end.index].ports = ports[end.index];
+      add_port(topology.switches[end.index].shape, ports[end.index], link.shape, needs[end.index]);
+    }
+  }
+  for (size_t i = 0; i < needs.size(); ++i) {
+    if (Result<void> valid = validate_switch(topology.switches[i], needs[i]); !valid) return valid;
+  }
+  return {};
+}
+
 }  // namespace
+
+std::vector<uint32_t> switch_ports(const Topology& topology) {
+  std::vector<uint32_t> ports(topology.switches.size());
+  for (const Link& link : topology.links) {
+    for (const Node& end : {link.a, link.b}) {
+      if (end.kind == NodeKind::kSwitch) ++ports[end.index];
+    }
+  }
+  return ports;
+}
 
 Result<void> validate(const Topology& topology) {
   std::vector<uint32_t> links_of_nic(topology.nics.size());
@@ -54,6 +135,7 @@ Result<void> validate(const Topology& topology) {
       if (end.kind == NodeKind::kNic) ++links_of_nic[end.index];
     }
   }
+  if (Result<void> valid = validate_switches(topology); !valid) return valid;
   for (size_t i = 0; i < topology.nics.size(); ++i) {
     const std::string name = "NIC " + std::to_string(i);
     if (topology.nics[i].host >= topology.hosts.size()) {

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "topology/faults.h"
+#include "topology/switch_shape.h"
 
 namespace heddle::topology {
 
@@ -34,6 +35,7 @@ struct Nic {
 struct Switch {
   std::string name;
   uint64_t hash_seed = 0;  // of its ECMP choice; equal seeds in two tiers polarise the second
+  SwitchShape shape;
 };
 
 // How one direction of a link behaves while all is well.
@@ -69,8 +71,11 @@ struct Topology {
 
 // Errors: kInvalid, naming the first thing that makes no sense: an index out of range, a NIC
 // without exactly one link, an MTU below 576, a queue below one packet, a fault or a share above a
-// million.
+// million, a lossless switch whose buffer is too small for its ports.
 Result<void> validate(const Topology& topology);
+
+// How many links each switch has.
+std::vector<uint32_t> switch_ports(const Topology& topology);
 
 // The host's or switch's name, as a file gives it; a NIC has its host's.
 const std::string& node_name(const Topology& topology, const Node& node);

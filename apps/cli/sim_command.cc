@@ -35,7 +35,7 @@ constexpr const char* kExample = R"(Example:
   heddle sim --topology fabric.toml --workload permutation.toml
   heddle sim --topology fat_tree_1024.topo --workload perm.cm --mtu 4154 --paths 128 --json
 
-Files that end in .topo and .cm are htsim's; --mtu, --queue and the --ecn options say what a .topo
+Files that end in .topo and .cm are htsim's; --mtu, --queue, --buffer and so on say what a .topo
 does not. Flows begin when all connections are open.
 
 Exit status: 0 all flows arrived and all jobs are done, 1 some did not, are not or arrived changed,

@@ -136,6 +136,36 @@ class Sim(unittest.TestCase):
         self.assertEqual(done.returncode, 2, done.stdout)
         self.assertIn("--ecn-min is for htsim's .topo files", done.stderr)
 
+    def test_lossless_switches_pause_and_drop_nothing(self):
+        self.write("incast.toml", """version = 1
+[[job]]
+kind = "incast"
+to = "h0"
+senders = 8
+bytes = "1MB"
+""")
+        lossy = self.document("fabric.topo", "incast.toml", "--queue", "100KB")["counters"]
+        self.assertGreater(lossy["packets"]["queue full"], 0)
+        self.assertEqual((lossy["pauses"], lossy["paused_us"]), (0, 0))
+        arguments = ("fabric.topo", "incast.toml", "--buffer", "1MB", "--pfc")
+        lossless = self.document(*arguments)
+        self.assertEqual((lossless["buffer_bytes"], lossless["pfc"]), (10**6, True))
+        self.assertEqual(lossless["counters"]["packets"]["queue full"], 0)
+        self.assertGreater(lossless["counters"]["paused_us"], lossless["counters"]["pauses"])
+        self.assertRegex(self.sim(*arguments).stdout, r"pauses +[0-9,]+, of [0-9]+ links, ")
+        self.write("lossless.toml", FABRIC + '[switches]\nbuffer = "1MB"\npfc = true\n')
+        self.assertGreater(self.document("lossless.toml", "incast.toml")["counters"]["pauses"], 0)
+
+    def test_switches_that_cannot_be_are_refused(self):
+        for more, why in ((("--pfc",), "give --buffer"), (("--buffer", "1MB", "--xoff", "10KB"), "give --pfc"),
+                          (("--buffer", "1MB", "--alpha", "0"), "--alpha is 0"),
+                          (("--buffer", "10KB"), "does not hold a full packet of each port"),
+                          (("--buffer", "1MB", "--pfc", "--xoff", "200KB"), "before that is heeded")):
+            with self.subTest(more):
+                done = self.sim("fabric.topo", "perm.toml", *more)
+                self.assertEqual(done.returncode, 2, done.stdout)
+                self.assertIn(why, done.stderr)
+
     def test_flows_that_nothing_sets_off_are_told_and_end_the_run(self):
         self.write("idle.cm", MATRIX.replace(" recv_done_trigger 1", ""))
         done = self.sim("fabric.topo", "idle.cm")

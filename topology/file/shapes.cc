@@ -5,6 +5,7 @@
 #include <string>
 
 #include "topology/fault_order.h"
+#include "topology/quantity.h"
 
 namespace heddle::topology {
 namespace {
@@ -84,6 +85,36 @@ LinkSettings read_link_settings(TableReader& table, const LinkSettings& base) {
   set_corruption(faults, table.share_per_million("corrupt", corrupt));
   set_reordering(faults, table.share_per_million("reorder", faults.reorder_per_million));
   return settings;
+}
+
+SwitchShape read_switch_shape(TableReader& table, const SwitchShape& base) {
+  SwitchShape shape = base;
+  shape.buffer = table.bytes("buffer", base.buffer);
+  const std::string alpha = table.text("alpha", "");
+  if (table.has("alpha")) {
+    if (const auto parsed = parse_fraction(alpha)) {
+      shape.alpha = parsed->first;
+      shape.alpha_divisor = parsed->second;
+    } else {
+      table.wrong("alpha", "'alpha' is \"" + alpha + "\"",
+                  "give a whole number or a fraction, like \"8\" or \"1/2\"");
+    }
+  }
+  shape.reserve = table.bytes("reserve", base.reserve);
+  shape.lossless = table.boolean("pfc", base.lossless);
+  shape.xoff = table.bytes("xoff", base.xoff);
+  shape.xon = table.bytes("xon", base.xon);
+  for (const char* key : {"alpha", "reserve", "pfc"}) {
+    const bool asked = std::string(key) != "pfc" || shape.lossless;
+    if (!table.has(key) || !asked || shape.buffer.count > 0) continue;
+    table.wrong(key, "the switch has no 'buffer'", "say how much memory its ports share");
+  }
+  for (const char* key : {"xoff", "xon"}) {
+    if (table.has(key) && !shape.lossless) {
+      table.wrong(key, "'pfc' is not set: nothing is paused", "set it, or remove this key");
+    }
+  }
+  return shape;
 }
 
 }  // namespace heddle::topology

@@ -49,6 +49,32 @@ Result<void> take_ramp(FabricOptions& options) {
   return {};
 }
 
+// What all switches do.
+Result<void> take_switches(FabricOptions& options) {
+  topology::SwitchShape& shape = options.use.switches;
+  const SizeOption sizes[] = {{"--buffer", options.buffer, shape.buffer, 1},
+                              {"--xoff", options.xoff, shape.xoff, 1},
+                              {"--xon", options.xon, shape.xon, 1}};
+  for (const SizeOption& each : sizes) {
+    if (Result<void> taken = take_size(each); !taken) return taken;
+  }
+  const bool shares = !options.buffer.empty();
+  if (!shares && (shape.lossless || !options.alpha.empty())) {
+    return bad("the switches have no buffer that their ports share", "give --buffer, like 32MB");
+  }
+  if (!shape.lossless && !(options.xoff.empty() && options.xon.empty())) {
+    return bad("--xoff and --xon say when a lossless switch pauses",
+               "give --pfc, or leave them out");
+  }
+  if (options.alpha.empty()) return {};
+  const auto alpha = topology::parse_fraction(options.alpha);
+  if (!alpha)
+    return bad("--alpha is " + options.alpha, "give a number or a fraction, like 8 or 1/2");
+  shape.alpha = alpha->first;
+  shape.alpha_divisor = alpha->second;
+  return {};
+}
+
 }  // namespace
 
 void add_fabric_options(CLI::App& sim, FabricOptions& options) {
@@ -71,6 +97,15 @@ void add_fabric_options(CLI::App& sim, FabricOptions& options) {
       "SIZE");
   add("--ecn-max-probability", options.ecn_max_probability,
       "of a .topo's links: the share that is marked just below --ecn-max (default: 10%)", "SHARE");
+  add("--buffer", options.buffer, "of a .topo's switches: a memory that all ports share", "SIZE");
+  add("--alpha", options.alpha,
+      "of a .topo's switches: a queue holds so many times what is free (default: 1)", "FRACTION");
+  options.all.push_back(
+      sim.add_flag("--pfc", options.use.switches.lossless,
+                   "a .topo's switches pause who sends to them and drop nothing"));
+  add("--xoff", options.xoff, "of --pfc: pause who has more waiting (default: what fits)", "SIZE");
+  add("--xon", options.xon, "of --pfc: and let go on at so much (default: two packets less)",
+      "SIZE");
 }
 
 Result<void> take_fabric_options(FabricOptions& options, bool of_htsim) {
@@ -84,7 +119,8 @@ Result<void> take_fabric_options(FabricOptions& options, bool of_htsim) {
   for (const SizeOption& each : sizes) {
     if (Result<void> taken = take_size(each); !taken) return taken;
   }
-  return take_ramp(options);
+  if (Result<void> taken = take_ramp(options); !taken) return taken;
+  return take_switches(options);
 }
 
 }  // namespace heddle::cli

@@ -19,6 +19,10 @@ struct FabricOptions {
   std::string ecn_min;
   std::string ecn_max;
   std::string ecn_max_probability;
+  std::string buffer;
+  std::string alpha;
+  std::string xoff;
+  std::string xon;
   std::vector<const CLI::Option*> all;  // of these options
 };
 

@@ -93,6 +93,24 @@ std::string histogram(const std::vector<Nanos>& sorted) {
   return text;
 }
 
+// What links were paused by lossless switches, all together.
+struct Pauses {
+  uint64_t links = 0;
+  uint64_t count = 0;
+  Nanos time;
+};
+
+Pauses pauses_of(const FlowRun& run) {
+  Pauses pauses;
+  for (simulator::LinkId id = 0; id < 2 * run.network().topology().links.size(); ++id) {
+    const simulator::LinkCounters counters = run.network().counters(id);
+    pauses.links += counters.pauses > 0;
+    pauses.count += counters.pauses;
+    pauses.time += counters.paused_time;
+  }
+  return pauses;
+}
+
 std::string counters_text(const FlowRun& run) {
   const transport::ConnectionStatistics totals = run.totals();
   const simulator::FateCounts& fates = run.network().fates();
@@ -108,7 +126,11 @@ std::string counters_text(const FlowRun& run) {
     befell +=
         fmt::format("{}{}: {}", befell.empty() ? "" : ", ", name_of(fate), count_text(fates[fate]));
   }
-  return text + (befell.empty() ? "nothing befell any" : befell) + "\n";
+  text += (befell.empty() ? "nothing befell any" : befell) + "\n";
+  const Pauses pauses = pauses_of(run);
+  if (pauses.count == 0) return text;
+  return text + fmt::format("pauses      {}, of {}, {} all together\n", count_text(pauses.count),
+                            counted_text(pauses.links, "link"), span_text(pauses.time));
 }
 
 nlohmann::json flows_json(const FlowRun& run) {
@@ -157,6 +179,8 @@ nlohmann::json options_json(const SimFacts& facts) {
            bytes(links.ecn_threshold.count != UINT64_MAX, links.ecn_threshold.count)},
           {"ecn_max_bytes",
            bytes(links.ecn_ramp.count > 0, (links.ecn_threshold + links.ecn_ramp).count)},
+          {"buffer_bytes", bytes(links.switches.buffer.count > 0, links.switches.buffer.count)},
+          {"pfc", facts.links ? nlohmann::json(links.switches.lossless) : nlohmann::json(nullptr)},
           {"until_us", limited ? nlohmann::json(to_micros(facts.until)) : nlohmann::json(nullptr)}};
 }
 
@@ -167,11 +191,14 @@ nlohmann::json counters_json(const FlowRun& run) {
     const auto fate = static_cast<simulator::Fate>(i);
     fates[name_of(fate)] = run.network().fates()[fate];
   }
+  const Pauses pauses = pauses_of(run);
   return {{"segments_sent", totals.segments_sent},
           {"segments_repeated", totals.segments_repeated},
           {"segments_repeated_needlessly", totals.segments_repeated_spuriously},
           {"segment_bytes", totals.segment_bytes},
           {"acknowledgements", totals.acks_received},
+          {"pauses", pauses.count},
+          {"paused_us", to_micros(pauses.time)},
           {"packets", fates}};
 }
 
