@@ -49,6 +49,11 @@ std::string own_clock() {
   return boot + " " + space.data();
 }
 
+const char* level_name(events::RecordLevel level) {
+  constexpr std::array<const char*, 4> kNames = {"counters", "bins", "messages", "segments"};
+  return kNames.at(static_cast<size_t>(level));
+}
+
 events::RecordingOptions with_process(events::RecordingOptions options) {
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
@@ -63,6 +68,7 @@ events::RecordingOptions with_process(events::RecordingOptions options) {
   if (std::string clock = own_clock(); !clock.empty()) {
     options.identity.emplace_back("clock", std::move(clock));
   }
+  options.identity.emplace_back("level", level_name(options.level));
   options.identity.emplace_back("command", own_command());
   for (auto& [name, value] : options.identity) std::replace(value.begin(), value.end(), '\n', ' ');
   return options;

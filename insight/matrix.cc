@@ -9,6 +9,8 @@ namespace heddle::insight {
 namespace {
 
 constexpr const char* kOwn = "heddle's own";
+// Of what is known by spans of time: in some there was more than one.
+constexpr const char* kNotApart = "several at once, or none";
 
 // The party that each process, or each NIC, belongs to.
 struct Arrangement {
@@ -49,8 +51,8 @@ std::optional<std::string> part_of(const Traffic& traffic, const Flow& flow, Mat
   if (parts == MatrixParts::kCommunicator) {
     return purpose.communicator == 0 ? "none" : fmt::format("{:016x}", purpose.communicator);
   }
-  if (flow.path != kAnyPath) return std::nullopt;
   if (purpose.own) return kOwn;
+  if (flow.path != kAnyPath && purpose.communicator != 0 && !purpose.operation) return kNotApart;
   if (parts == MatrixParts::kOperation) {
     return purpose.operation ? std::string(name_of(*purpose.operation)) : "messages";
   }

@@ -210,6 +210,46 @@ TEST_F(TrafficTest, BurstsTellWhatLeftOnEachPath) {
   EXPECT_EQ(make_matrix(builder_.finish(), MatrixRows::kRank).at(0, 1).sent_bytes, 7000u);
 }
 
+TEST_F(TrafficTest, WhatWasOnTheWireIsOfTheOperationThatAloneWasUnderWay) {
+  const auto bin = [this](int64_t end_us, uint32_t bytes) {
+    now_ = micros(end_us);
+    add(0, events::WireBin{
+               {}, 10, 3, 0, 0, Direction::kSent, micros(100), 100'000, 1, bytes, bytes / 2});
+  };
+  const auto end = [this](uint32_t call) { add(0, CallEnded{{}, kWorld, call, true}); };
+  now_ = micros(1'000);
+  begin(0, 1, Operation::kAllreduce, Algorithm::kRing, 10);
+  bin(1'150, 1);
+  end(1);
+  bin(1'200, 10);
+  bin(1'900, 100);  // acknowledgements behind it
+  begin(0, 2, Operation::kBroadcast, Algorithm::kBinomial, 10);
+  bin(1'950, 1'000);
+  begin(0, 3, Operation::kAllreduce, Algorithm::kRing, 10);
+  bin(2'100, 10'000);  // two at once
+  end(2);
+  bin(2'400, 100'000);
+  const auto by_operation = parts(MatrixParts::kOperation);
+  EXPECT_EQ(by_operation.at("allreduce").total().wire_bytes, 100'011u);
+  EXPECT_EQ(by_operation.at("broadcast").total().wire_bytes, 1'000u);
+  EXPECT_EQ(by_operation.at("several at once, or none").total().wire_bytes, 10'100u);
+  EXPECT_EQ(parts(MatrixParts::kAlgorithm).at("binomial").total().wire_bytes, 1'000u);
+  EXPECT_EQ(parts(MatrixParts::kPath).at("path 3").total().wire_bytes, 111'111u);
+}
+
+// As damaged recordings have.
+TEST_F(TrafficTest, BinsOfAnyTimesAreCounted) {
+  for (const int64_t time : {INT64_MIN, int64_t{0}, INT64_MAX}) {
+    for (const int64_t ago : {INT64_MIN, INT64_MAX}) {
+      now_ = nanos(time);
+      builder_.add(
+          0, events::WireBin{now_, 10, 3, 0, 0, Direction::kSent, nanos(ago), UINT32_MAX, 1, 7, 0});
+    }
+    builder_.add(0, events::BurstSent{nanos(time), 10, 3, 1, 4, 4000, false});
+  }
+  EXPECT_EQ(make_matrix(builder_.finish(), MatrixRows::kRank).at(0, 1).wire_bytes, 42u);
+}
+
 TEST_F(TrafficTest, BinsTellWhatWasOnTheWireBetweenNics) {
   add(0, events::NicOpened{{}, 0, 0, 0xffff0a000101, events::Text("eth0"), 0});
   add(0, events::NicOpened{{}, 1, 0, 0xffff0a000102, events::Text("eth1"), 0});

@@ -151,8 +151,9 @@ std::optional<Error> cannot_tell(const insight::Traffic& traffic, const MatrixOp
                  "it was recorded by a heddle that did not count it", "record again with this one"};
   }
   if (traffic.tells_messages || total.packets == 0) return std::nullopt;
+  // Which calls there were is known above the level counters, and with it what was on the wire.
   const bool by_call = asks_for(options, "op") || asks_for(options, "algorithm");
-  if (!by_call && options.unit != "time") return std::nullopt;
+  if ((!by_call || traffic.calls > 0) && options.unit != "time") return std::nullopt;
   return Error{ErrorCode::kUnavailable, "cannot tell what messages were for",
                "messages were not recorded", "record again with `--level messages`"};
 }

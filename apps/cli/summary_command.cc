@@ -44,7 +44,8 @@ bool add_file(const std::string& file, insight::SummaryBuilder& summary,
     traffic.add(process, recorded.event, recorded.writer);
   }
   job.files.push_back({insight::value_of(facts.identity, "command"), facts.closed, reader->sound(),
-                       facts.dropped_events, insight::value_of(facts.identity, "source")});
+                       facts.dropped_events, insight::value_of(facts.identity, "source"),
+                       insight::value_of(facts.identity, "level")});
   return reader->sound();
 }
 

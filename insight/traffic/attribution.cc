@@ -63,7 +63,7 @@ void Attribution::add(const events::AnyEvent& event, uint32_t writer) {
   } else if (const auto* started = std::get_if<events::CallStarted>(&event)) {
     on(*started);
   } else if (const auto* ended = std::get_if<events::CallEnded>(&event)) {
-    memberships_[ended->communicator].made.erase(ended->call);
+    on(*ended);
   } else if (const auto* linked = std::get_if<events::CommunicatorLinked>(&event)) {
     on(*linked);
   } else if (const auto* joined = std::get_if<events::CommunicatorMade>(&event)) {
@@ -131,6 +131,8 @@ void Attribution::on(const events::CallStarted& event) {
   const uint32_t phase = known ? made->second.phase : phase_;
   live.purpose =
       live.own ? own_purpose(event.communicator) : purpose_of(event.communicator, event, phase);
+  membership.under_way.end(0, event.time);  // the tuning, whose end nobody tells
+  membership.under_way.begin(event.call, live.purpose, event.time);
   CallShape shape = known ? made->second.shape : CallShape{};
   if (known) {
     shape.algorithm = event.algorithm;
@@ -152,6 +154,12 @@ void Attribution::on(const events::CallStarted& event) {
   } else {
     *lane = live;
   }
+}
+
+void Attribution::on(const events::CallEnded& event) {
+  Membership& membership = memberships_[event.communicator];
+  membership.made.erase(event.call);
+  membership.under_way.end(event.call, event.time);
 }
 
 uint32_t Attribution::purpose_of(uint64_t communicator, const events::CallStarted& call,
@@ -210,7 +218,8 @@ void Attribution::on(const Whole& message) {
 void Attribution::on(const events::BurstSent& event) {
   ConnectionTraffic& on = connection(event.connection);
   if (on.binned) return;
-  Left& left = on.left_on({.path = event.path, .purpose = purpose_now(on)});
+  const Nanos to = saturating_difference(event.time, nanos(-1));
+  Left& left = on.left_on({.path = event.path, .purpose = purpose_between(on, event.time, to)});
   left.cell.packets += event.segments;
   left.cell.sent_bytes += event.bytes;
 }
@@ -230,14 +239,20 @@ void Attribution::on(const events::WireBin& event) {
     std::erase_if(on.left, [](const Left& each) { return each.path != kMemoryPath; });
   }
   on.binned = true;
+  // A damaged recording may have any times.
+  const Nanos from = saturating_difference(event.time, event.ago);
+  const Nanos to = saturating_difference(from, nanos(-int64_t{event.span_ns}));
   on.left_on({.path = event.path,
-              .purpose = purpose_now(on),
+              .purpose = purpose_between(on, from, to),
               .nic = event.nic,
               .peer_nic = event.peer_nic})
       .cell += cell;
 }
 
-uint32_t Attribution::purpose_now(const ConnectionTraffic& connection) {
+uint32_t Attribution::purpose_between(const ConnectionTraffic& connection, Nanos from, Nanos to) {
+  if (const auto found = memberships_.find(connection.communicator); found != memberships_.end()) {
+    if (const auto one = found->second.under_way.only(from, to)) return *one;
+  }
   return purposes_->number_of({.communicator = connection.communicator, .phase = phases_[phase_]});
 }
 

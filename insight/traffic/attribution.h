@@ -14,6 +14,7 @@
 #include "events/events.h"
 #include "insight/expected.h"
 #include "insight/traffic.h"
+#include "insight/traffic/under_way.h"
 
 namespace heddle::insight {
 
@@ -119,6 +120,7 @@ struct Membership {
   std::unordered_map<uint32_t, Made> made;
   std::vector<Live> lanes;
   std::map<std::pair<uint32_t, events::Direction>, std::deque<Turn>> turns;
+  UnderWay under_way;
   std::map<std::pair<CallShape, uint32_t>, uint64_t> expected;  // calls of a shape and purpose
 };
 
@@ -144,14 +146,15 @@ class Attribution {
   void on(const events::CommunicatorLinked& event);
   void on(const events::CallMade& event);
   void on(const events::CallStarted& event);
+  void on(const events::CallEnded& event);
   void on(const Whole& message);
   void on(const events::BurstSent& event);
   void on(const events::WireBin& event);
   ConnectionTraffic& connection(uint32_t id);
   uint32_t purpose_of(uint64_t communicator, const events::CallStarted& call, uint32_t phase);
   uint32_t own_purpose(uint64_t communicator);
-  // Of what is known by path: which call it is of nobody knows.
-  uint32_t purpose_now(const ConnectionTraffic& connection);
+  // Of what is known by path and time, and not by call.
+  uint32_t purpose_between(const ConnectionTraffic& connection, Nanos from, Nanos to);
   void count(ConnectionTraffic& connection, const Whole& message, const Membership::Live& call,
              bool first);
 

@@ -181,6 +181,19 @@ class MatrixOfANetwork(Matrix):
             self.assertEqual(self.document("--by", by)["totals"]["measured"], document["totals"]["wire"], by)
         self.assertIn("on the wire\n", self.matrix("--wire"))
 
+    def test_what_was_on_the_wire_for_each_operation(self):
+        for by in ("op", "algorithm", "phase", "communicator"):
+            document = self.document("--by", by)
+            of_parts = [part["totals"].get("wire", 0) for part in document["parts"]]
+            self.assertEqual(sum(of_parts), document["totals"]["wire"], by)
+        part = self.part("allreduce", "--by", "op")
+        # Payload and headers; what was sent in a bin with nothing else, which is most of it.
+        self.assertGreater(part["totals"]["wire"], part["totals"]["measured"] / 2)
+        self.assertLess(part["totals"]["wire"], document["totals"]["wire"])
+        text = self.matrix("--by", "op", "--wire")
+        self.assertIn("several at once, or none", text)
+        self.assertNotIn("several at once, or none", self.matrix("--by", "op"))
+
     def test_where_messages_were_not_recorded(self):
         for level in ("counters", "bins"):
             folder = os.path.join(self.parent.name, level)
@@ -192,10 +205,18 @@ class MatrixOfANetwork(Matrix):
             self.assertEqual(document["counted"], "wire")
             self.assertGreater(document["measured"][0][1], 3 << 20)
             done = program.run("matrix", folder, "--by", "op")
-            self.assertEqual(done.returncode, 2)
-            self.assertIn("--level messages", done.stderr)
+            if level == "bins":  # which calls there were is known, and so what was on the wire for them
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn("allreduce\n", done.stdout)
+            else:
+                self.assertEqual(done.returncode, 2)
+                self.assertIn("--level messages", done.stderr)
             summary = json.loads(program.run("summary", folder, "--json").stdout)
             self.assertFalse(summary["messages_recorded"])
+            self.assertEqual(summary["losses_recorded"], level == "bins")
+            self.assertEqual(summary["processes"][0]["segments_lost"] is None, level == "counters")
+            told = "Repeats: not measured" in program.run("summary", folder).stdout
+            self.assertEqual(told, level == "counters")
             self.assertEqual(summary["wire_bytes"], document["totals"]["wire"])
             self.assertFalse(any("formula" in finding["what"] for finding in summary["findings"]), summary["findings"])
             self.assertEqual(any(process["calls"] > 0 for process in summary["processes"]), level == "bins")

@@ -159,6 +159,13 @@ std::string one_text(const Matrix& matrix, const MatrixView& view, bool colours)
   return text + "\n" + totals(matrix, view) + "\n\n";
 }
 
+// Nothing of what was asked for: of some parts only what was on the wire is known.
+bool is_empty(const Matrix& matrix, const MatrixView& view) {
+  const Cell total = matrix.total();
+  return view.measured(total) == 0 && matrix.own == Cell{} &&
+         !(view.expected && total.expected_bytes > 0) && !(view.wire && total.wire_bytes > 0);
+}
+
 Json number_rows(const Matrix& matrix, const Value& value) {
   std::vector<std::vector<uint64_t>> rows(matrix.parties.size(),
                                           std::vector<uint64_t>(matrix.parties.size()));
@@ -249,6 +256,7 @@ std::string matrix_text(const MatrixView& view, bool colours) {
   std::string text = view_title(view) + ", from row to column\n\n";
   if (view.parts_of.empty()) text += one_text(view.whole, view, colours);
   for (const MatrixPart& part : view.parts) {
+    if (is_empty(part.matrix, view)) continue;
     text += printable(part.name) + "\n\n" + one_text(part.matrix, view, colours);
   }
   if (view.whole.parties.size() > kMostRows) {

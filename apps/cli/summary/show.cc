@@ -169,6 +169,11 @@ std::string slowest(const JobSummary& job) {
   return text;
 }
 
+bool tells_losses(const JobSummary& job) {
+  return std::any_of(job.files.begin(), job.files.end(),
+                     [](const FileFacts& file) { return file.tells_losses(); });
+}
+
 std::string recovery(const JobSummary& job) {
   uint64_t lost = 0;
   uint64_t dropped = 0;
@@ -178,8 +183,16 @@ std::string recovery(const JobSummary& job) {
     dropped += process.segments_dropped;
     for (size_t i = 0; i < steps.size(); ++i) steps.at(i) += process.recovery.at(i);
   }
-  std::string text =
-      fmt::format("\nRepeats: {} segments lost, {} arrived and were thrown away\n", lost, dropped);
+  std::string text = "\nRepeats: not measured, ";
+  if (tells_losses(job)) {
+    text = fmt::format("\nRepeats: {} segments lost, {} arrived and were thrown away\n", lost,
+                       dropped);
+  } else {
+    const bool imported = std::any_of(job.files.begin(), job.files.end(),
+                                      [](const FileFacts& file) { return !file.source.empty(); });
+    text += imported ? "what was imported does not tell them\n"
+                     : "they are recorded from level bins on\n";
+  }
   for (size_t i = 0; i < steps.size(); ++i) {
     if (steps.at(i) == 0) continue;
     text +=
@@ -240,6 +253,9 @@ Json summary_json(const JobSummary& job) {
   for (size_t i = 0; i < job.summary.processes.size(); ++i) {
     const ProcessSummary& process = job.summary.processes[i];
     Json recovery = Json::object();
+    const auto counted = [known = job.files[i].tells_losses()](uint64_t count) {
+      return known ? Json(count) : Json(nullptr);
+    };
     for (size_t step = 0; step < process.recovery.size(); ++step) {
       recovery[std::string(name_of(static_cast<events::RecoveryStep>(step)))] =
           process.recovery.at(step);
@@ -255,8 +271,8 @@ Json summary_json(const JobSummary& job) {
                          {"communicating_ns", process.communicating.count},
                          {"exposed_ns", process.exposed.count},
                          {"hidden_ns", process.hidden().count},
-                         {"segments_lost", process.segments_lost},
-                         {"segments_dropped", process.segments_dropped},
+                         {"segments_lost", counted(process.segments_lost)},
+                         {"segments_dropped", counted(process.segments_dropped)},
                          {"recovery", std::move(recovery)}});
   }
   Json operations = Json::object();
@@ -296,6 +312,7 @@ Json summary_json(const JobSummary& job) {
           {"expected_bytes", total.expected_bytes},
           {"wire_bytes", total.wire_bytes},
           {"messages_recorded", matrix.tells_messages},
+          {"losses_recorded", tells_losses(job)},
           {"busiest_pairs", pairs},
           {"findings", findings}};
 }

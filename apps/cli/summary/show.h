@@ -17,6 +17,10 @@ struct FileFacts {
   bool sound = true;
   uint64_t dropped_events = 0;
   std::string source;  // whose recording it was made of; empty: heddle's own
+  std::string level;   // it was recorded at; empty: not told
+
+  // Losses are recorded from level bins on, and other tools tell of none.
+  bool tells_losses() const { return source.empty() && level != "counters"; }
 };
 
 struct JobSummary {
