@@ -244,8 +244,9 @@ void add_matrix_command(CLI::App& root, Invocation& invocation) {
                    "of a page: shows the fabric of this file beside the matrix")
       ->type_name("FILE");
   command
-      ->add_option("--counters", options->counters,
-                   "of its links: what `heddle lab status --json` has printed")
+      ->add_option(
+          "--counters", options->counters,
+          "of its links: what `heddle lab status --json` or `heddle sim --json` has printed")
       ->type_name("FILE");
   command->callback([options, &invocation] {
     const std::string wrong = check_by(options->by);

@@ -247,6 +247,28 @@ class MatrixOfANetwork(Matrix):
                                   "backward": {"from": "leaf", "to": "b", "bytes": 77}}]}, file)
         fabric, page = self.fabric("--counters", counters)
         self.assertEqual((fabric["links"][1]["there"], fabric["links"][1]["back"]), (12345, 77))
+        self.expect_all_measured(page)
+
+    def test_the_fabric_with_a_simulations_counters(self):
+        self.fabric()
+        workload, counters = (os.path.join(self.parent.name, name) for name in ("one.toml", "simulated.json"))
+        with open(workload, "w", encoding="utf-8") as file:
+            file.write(f'version = 1\n[[flow]]\nfrom = "{os.uname().nodename}"\nto = "b"\nbytes = "1MB"\n')
+        done = program.run("sim", "--topology", os.path.join(self.parent.name, "fabric.toml"), "--workload", workload,
+                           "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(counters, "w", encoding="utf-8") as file:
+            file.write(done.stdout)
+        told = json.loads(done.stdout)["links"]["counters"]
+        self.assertEqual(len(told), 4)
+        fabric, page = self.fabric("--counters", counters)
+        for link, (there, back) in zip(fabric["links"], ((1_000_000, 0), (0, 1_000_000))):
+            self.assertGreater(link["there"], there)
+            self.assertGreater(link["back"], back)
+            self.assertLess(link["there"] + link["back"], 1_200_000)
+        self.expect_all_measured(page)
+
+    def expect_all_measured(self, page):
         if BROWSER is None:
             return
         done = subprocess.run([BROWSER, "--headless", "--no-sandbox", "--disable-gpu",

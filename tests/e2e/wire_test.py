@@ -158,9 +158,29 @@ class Wire(unittest.TestCase):
         self.assertEqual(matrix["totals"]["wire"] + matrix["unplaced_wire"], sum(sent.values()))
         return matrix
 
+    def links(self, lab):
+        """Bytes of each direction of the page's fabric, with the counters of the lab: {(from, to): bytes}."""
+        counters, page = os.path.join(self.folder, "counters.json"), os.path.join(self.folder, "page.html")
+        with open(counters, "w", encoding="utf-8") as file:
+            json.dump(lab.status(), file)
+        lab_fabric.heddle("matrix", self.job, "--format", "html", "-o", page, "--topology", lab.file,
+                          "--counters", counters)
+        with open(page, encoding="utf-8") as file:
+            fabric = json.loads(file.read().split('type="application/json">')[1].split("</script>")[0])["fabric"]
+        names = [node["name"] for node in fabric["nodes"]]
+        both = [((names[link["a"]], names[link["b"]]), link["there"]) for link in fabric["links"]]
+        return dict(both + [((names[link["b"]], names[link["a"]]), link["back"]) for link in fabric["links"]])
+
     def test_with_losses_and_repeats(self):
-        counted = self.transfer(self.make_lab(rails(1)), "h1", ["HEDDLE_RECORD_LEVEL=bins"])
+        lab = self.make_lab(rails(1))
+        counted = self.transfer(lab, "h1", ["HEDDLE_RECORD_LEVEL=bins"])
         self.expect_exact(counted)
+        links = self.links(lab)
+        self.assertEqual(len(links), 4)
+        for host in ("h0", "h1"):  # beside other protocols' frames
+            sent = counted[host]["nic0"][0]
+            self.assertGreaterEqual(links[host, "leaf0"], sent)
+            self.assertLess(links[host, "leaf0"], sent + 100_000)
         self.assertLess(counted["h1"]["nic0"][1], counted["h0"]["nic0"][0], "nothing was lost: this shows too little")
 
     def test_ipv6_sealed(self):

@@ -48,19 +48,27 @@ std::vector<uint32_t> tiers_of(const Topology& fabric) {
   return tiers;
 }
 
+// Parallel links count together: nothing tells which payload took which.
+void add_direction(Loads& loads, const Json& direction) {
+  loads[{direction.at("from").get<std::string>(), direction.at("to").get<std::string>()}] +=
+      direction.at("bytes").get<uint64_t>();
+}
+
+// A lab tells the directions of a link together, a simulation one by one.
 Result<Loads> read_counters(const std::string& path) {
-  const char* const todo = "keep there what `heddle lab status --json` prints";
+  const char* const todo =
+      "keep there what `heddle lab status --json` or `heddle sim --json` prints";
   const Result<std::string> text = read_text_file(path, todo);
   if (!text) return fail(text.error());
   const Json document = Json::parse(*text, nullptr, false);
   Loads loads;
   try {
-    for (const Json& link : document.at("links")) {
-      for (const char* way : {"forward", "backward"}) {
-        const Json& direction = link.at(way);
-        // Parallel links count together: nothing tells which payload took which.
-        loads[{direction.at("from").get<std::string>(), direction.at("to").get<std::string>()}] +=
-            direction.at("bytes").get<uint64_t>();
+    const Json& links = document.at("links");
+    if (links.is_object()) {
+      for (const Json& direction : links.at("counters")) add_direction(loads, direction);
+    } else {
+      for (const Json& link : links) {
+        for (const char* way : {"forward", "backward"}) add_direction(loads, link.at(way));
       }
     }
   } catch (const Json::exception& error) {

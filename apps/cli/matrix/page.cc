@@ -1,5 +1,5 @@
-// See page.h. Cells travel as rows of from, to, bytes, messages, nanoseconds, sent, expected and
-// wire bytes.
+// See page.h. Cells travel as rows of from, to, bytes, messages, nanoseconds, sent, expected, wire
+// and shared memory's bytes.
 #include "apps/cli/matrix/page.h"
 
 #include <fmt/format.h>
@@ -31,7 +31,7 @@ Json cells_of(const Matrix& matrix) {
   Json cells = Json::array();
   for (const auto& [pair, cell] : matrix.cells) {
     cells.push_back({pair.first, pair.second, cell.bytes, cell.messages, cell.nanos,
-                     cell.sent_bytes, cell.expected_bytes, cell.wire_bytes});
+                     cell.sent_bytes, cell.expected_bytes, cell.wire_bytes, cell.memory_bytes});
   }
   return cells;
 }

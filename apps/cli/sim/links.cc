@@ -24,6 +24,8 @@ using simulator::Series;
 
 constexpr size_t kTextLinks = 5;
 constexpr size_t kJsonLinks = 16;
+// Directions in the document's counters; of larger fabrics the first so many.
+constexpr size_t kJsonCounters = 65'536;
 constexpr size_t kChartColumns = 60;
 constexpr size_t kNameColumns = 24;
 
@@ -163,6 +165,16 @@ json column(std::span<const Span> bins, Value value) {
   return values;
 }
 
+// What each direction carried, nothing as well: a link that is not there was not measured.
+json counters_of(const Series& series, const LinkNames& names, size_t directions) {
+  json counters = json::array();
+  for (LinkId link = 0; link < std::min(directions, kJsonCounters); ++link) {
+    counters.push_back(
+        {{"from", names.from(link)}, {"to", names.to(link)}, {"bytes", series.whole(link).bytes}});
+  }
+  return counters;
+}
+
 }  // namespace
 
 std::string links_text(const FlowRun& run, const Series& series) {
@@ -190,7 +202,9 @@ json links_json(const FlowRun& run, const Series& series) {
     }
     return array;
   };
-  return {{"directions", 2 * run.network().topology().links.size()},
+  const size_t directions = 2 * run.network().topology().links.size();
+  return {{"directions", directions},
+          {"counters", counters_of(series, names, directions)},
           {"busiest", rows(busiest(run, series, kJsonLinks))},
           {"longest_queues", rows(longest_queues(run, series, kJsonLinks))}};
 }
