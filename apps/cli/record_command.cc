@@ -15,6 +15,7 @@
 #include "apps/cli/export/export_command.h"
 #include "apps/cli/import/import_command.h"
 #include "apps/cli/record/child.h"
+#include "apps/cli/record/folder_claim.h"
 #include "apps/cli/record/gather.h"
 #include "apps/cli/record/job_contents.h"
 #include "apps/cli/terminal.h"
@@ -66,6 +67,11 @@ std::set<std::string> known_files(const std::string& folder) {
 int run(const RecordOptions& options) {
   std::error_code unknown;
   const std::string folder = std::filesystem::absolute(options.folder, unknown).string();
+  const auto claim = FolderClaim::of(folder);
+  if (!claim) {
+    print_error(claim.error());
+    return kCouldNotRun;
+  }
   if (!known_files(folder).empty()) {
     print_error({ErrorCode::kInUse, "cannot record in " + options.folder,
                  "it holds a recording already, and two of them cannot be told apart",

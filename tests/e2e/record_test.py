@@ -108,6 +108,49 @@ class Record(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("holds a recording already", done.stderr)
 
+    def test_of_two_at_once_one_records(self):
+        with program.started("record", "-o", self.folder, "--", program.HEDDLE, "ping", "--listen", "-p",
+                             program.free_port()) as recording:
+            recording.wait_for("listens")
+            done = program.run("record", "-o", self.folder, "--", program.HEDDLE, "ping", "127.0.0.1")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("another `heddle record` records there now", done.stderr)
+            recording.signal(signal.SIGTERM)
+            recording.process.wait(timeout=program.PATIENCE_S)
+        self.assertEqual(len(self.recordings()), 1)
+
+    def test_of_two_that_begin_together_one_records(self):
+        command = [program.HEDDLE, "record", "-o", self.folder, "--", "sh", "-c", "echo began; read line"]
+        both = [subprocess.Popen(command, env=program.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, text=True) for _ in range(2)]
+        began = [each.stdout.readline() for each in both]
+        said = [each.communicate("go on\n", timeout=program.PATIENCE_S) for each in both]
+        self.assertEqual(sorted(began), ["", "began\n"])
+        # The one that ran recorded nothing.
+        self.assertEqual(sorted(each.returncode for each in both), [1, 2])
+        refused = said[began.index("")][1]
+        self.assertIn("another `heddle record` records there now", refused)
+        self.assertEqual(os.listdir(self.folder) if os.path.exists(self.folder) else [], [])
+
+    def test_a_folder_in_memory_is_refused_where_it_is_to_last(self):
+        if not os.access("/dev/shm", os.W_OK):
+            self.skipTest("there is no folder in memory to write in")
+        with tempfile.TemporaryDirectory(dir="/dev/shm") as memory:
+            folder = os.path.join(memory, "job")
+            port = program.free_port()
+            done = program.run("record", "-o", folder, "--durable", 1, "--", program.HEDDLE, "ping", "--listen", "-p",
+                               port)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("memory", done.stderr)
+            self.assertIn("nothing was recorded", done.stderr)
+            self.assertEqual(os.listdir(memory), [])
+
+    def test_durable_takes_seconds(self):
+        for wrong in ("-1", "soon", "1e99"):
+            done = program.run("record", "-o", self.folder, "--durable", wrong, "--", "true")
+            self.assertEqual(done.returncode, 2, wrong)
+            self.assertIn("durable", done.stderr, wrong)
+
     def test_a_command_line_of_any_bytes(self):
         done = subprocess.run([b"hed\xff\x1b", b"ping", b"--listen", b"-p", b"1"], executable=program.HEDDLE,
                               env=program.environment(HEDDLE_RECORD=self.folder, HEDDLE_BIND="192.0.2.77"),
