@@ -39,14 +39,31 @@ std::string own_command() {
   return words;
 }
 
+std::string link_target(const char* path) {
+  std::array<char, 64> target{};
+  return readlink(path, target.data(), target.size() - 1) < 0 ? "" : target.data();
+}
+
 // Which clock recording_clock() reads: the boot's, in a namespace where it is offset. Empty where
 // the system does not say.
 std::string own_clock() {
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
-  std::array<char, 64> space{};
-  if (boot.empty() || readlink("/proc/self/ns/time", space.data(), space.size() - 1) < 0) return "";
-  return boot + " " + space.data();
+  const std::string space = link_target("/proc/self/ns/time");
+  return boot.empty() || space.empty() ? "" : boot + " " + space;
+}
+
+// How far a namespace of time has set it ahead of the host's. Empty where the system does not say:
+// it tells that of the namespace that children will be in.
+std::string own_clock_ahead() {
+  if (link_target("/proc/self/ns/time") != link_target("/proc/self/ns/time_for_children"))
+    return "";
+  std::ifstream file("/proc/self/timens_offsets");
+  std::string name;
+  for (int64_t ahead_s = 0, ahead_ns = 0; file >> name >> ahead_s >> ahead_ns;) {
+    if (name == "monotonic") return std::to_string((seconds(ahead_s) + nanos(ahead_ns)).count);
+  }
+  return "";
 }
 
 const char* level_name(events::RecordLevel level) {
@@ -67,6 +84,9 @@ events::RecordingOptions with_process(events::RecordingOptions options) {
   }
   if (std::string clock = own_clock(); !clock.empty()) {
     options.identity.emplace_back("clock", std::move(clock));
+    if (std::string ahead = own_clock_ahead(); !ahead.empty()) {
+      options.identity.emplace_back("clock_ahead_ns", std::move(ahead));
+    }
   }
   options.identity.emplace_back("level", level_name(options.level));
   options.identity.emplace_back("command", own_command());

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "insight/clocks/clock_graph.h"
+#include "insight/clocks/host_clocks.h"
 #include "insight/clocks/message_samples.h"
 
 namespace heddle::insight {
@@ -27,18 +28,10 @@ int64_t sum(int64_t a, int64_t b) {
 int64_t rounded(double value) { return std::llround(std::clamp(value, -4e18, 4e18)); }
 
 struct Process {
-  uint32_t clock = 0;
-  int64_t wall_offset_ns = 0;
-  int64_t rank = -1;
+  uint32_t clock = 0;          // of its host
+  int64_t wall_offset_ns = 0;  // of its host's own clock
+  ClockOfProcess own;
 };
-
-std::string clock_name(const Identity& identity, uint32_t process) {
-  for (const char* name : {"clock", "host"}) {
-    std::string value = value_of(identity, name);
-    if (!value.empty()) return value;
-  }
-  return "process " + std::to_string(process);
-}
 
 }  // namespace
 
@@ -48,6 +41,8 @@ const char* name_of(ClockBasis basis) {
       return "reference";
     case ClockBasis::kMessages:
       return "messages";
+    case ClockBasis::kSameHost:
+      return "same_host";
     case ClockBasis::kWallClock:
       return "wall_clock";
   }
@@ -81,12 +76,13 @@ class ClockBuilder::Body {
  public:
   // Of each clock, its first process is who stands for it.
   std::map<std::string, uint32_t> numbers;
-  std::vector<Clock> clocks;
+  std::vector<Clock> clocks;  // of hosts
   std::vector<Process> processes;
   std::vector<MessageSamples> samples;
 
   uint32_t reference() const;
   Clocks finish() const;
+  Clocks of_hosts() const;
 };
 
 ClockBuilder::ClockBuilder() : body_(std::make_unique<Body>()) {}
@@ -94,15 +90,17 @@ ClockBuilder::~ClockBuilder() = default;
 
 uint32_t ClockBuilder::add_process(const Identity& identity, int64_t wall_offset_ns) {
   const auto process = static_cast<uint32_t>(body_->processes.size());
-  const auto [at, fresh] = body_->numbers.emplace(clock_name(identity, process),
-                                                  static_cast<uint32_t>(body_->clocks.size()));
+  const HostClock own = host_clock(identity, process);
+  const auto [at, fresh] =
+      body_->numbers.emplace(own.host, static_cast<uint32_t>(body_->clocks.size()));
   if (fresh) {
     Clock clock;
-    clock.name = party_of(identity).host;
     clock.host = process;
     body_->clocks.push_back(std::move(clock));
   }
-  body_->processes.push_back({at->second, wall_offset_ns, party_of(identity).rank});
+  const Party party = party_of(identity);
+  body_->processes.push_back(
+      {at->second, sum(wall_offset_ns, own.ahead_ns), {party.host, own.ahead_ns, party.rank}});
   body_->samples.emplace_back();
   return process;
 }
@@ -112,7 +110,13 @@ bool ClockBuilder::needs_events() const { return body_->clocks.size() > 1; }
 void ClockBuilder::add(uint32_t process, const events::AnyEvent& event) {
   // A connection has two ends, and most processes have a few.
   const size_t most = kMostSamples / (8 * body_->processes.size());
-  body_->samples[process].add(event, std::clamp(most, kLeastSamplesEach, kMostSamplesEach));
+  const size_t kept = std::clamp(most, kLeastSamplesEach, kMostSamplesEach);
+  const int64_t ahead_ns = body_->processes[process].own.ahead_ns;
+  if (ahead_ns == 0) {
+    body_->samples[process].add(event, kept);
+  } else {
+    body_->samples[process].add(on_host_clock(event, ahead_ns), kept);
+  }
 }
 
 Clocks ClockBuilder::finish() const { return body_->finish(); }
@@ -223,14 +227,22 @@ uint32_t ClockBuilder::Body::reference() const {
   uint32_t found = 0;
   int64_t rank = INT64_MAX;
   for (const Process& process : processes) {
-    if (process.rank < 0 || process.rank >= rank) continue;
-    rank = process.rank;
+    if (process.own.rank < 0 || process.own.rank >= rank) continue;
+    rank = process.own.rank;
     found = process.clock;
   }
   return found;
 }
 
 Clocks ClockBuilder::Body::finish() const {
+  std::vector<ClockOfProcess> own;
+  for (const Process& process : processes) own.push_back(process.own);
+  Clocks made = apart(of_hosts(), own);
+  name_apart(made.clocks);
+  return made;
+}
+
+Clocks ClockBuilder::Body::of_hosts() const {
   Clocks made;
   made.clocks = clocks;
   for (const Process& process : processes) made.of_process.push_back(process.clock);
@@ -264,7 +276,6 @@ Clocks ClockBuilder::Body::finish() const {
         bounds_between(between, coarse.offset[pair.first], coarse.offset[pair.second], span);
   }
   const auto from_first = bounds_from_first(static_cast<uint32_t>(made.clocks.size()), bounds);
-  name_apart(made.clocks);
   for (uint32_t i = 1; i < made.clocks.size(); ++i) {
     place(made.clocks[i], from_first[i], coarse.offset[i], span);
     made.clocks[i].wall_ahead_ns = difference(wall[i], made.clocks[i].offset_from_ns);

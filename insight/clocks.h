@@ -22,6 +22,7 @@ inline constexpr int64_t kStampNs = 10'000;
 enum class ClockBasis : uint8_t {
   kReference,  // the others are held against it
   kMessages,
+  kSameHost,   // the reference's: it is known exactly how far their namespaces of time are apart
   kWallClock,  // nothing bounds it from both sides: it stands as its host's wall clock says
 };
 const char* name_of(ClockBasis basis);
@@ -63,7 +64,8 @@ class ClockBuilder {
   ~ClockBuilder();
 
   // `wall_offset_ns`: what makes its clock the host's wall clock. Processes of one "clock" in their
-  // identity, else of one host, share a clock.
+  // identity, else of one host, share a clock. Those of one boot, which "clock" begins with, stand
+  // to each other as their "clock_ahead_ns" say.
   uint32_t add_process(const Identity& identity, int64_t wall_offset_ns);
   // Whether events are needed: there are several clocks.
   bool needs_events() const;

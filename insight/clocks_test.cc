@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <functional>
+#include <optional>
 
 #include "base/random.h"
 
@@ -27,10 +28,12 @@ Hand hand(int64_t offset_ns, double drift_ppm = 0) {
 
 class ClocksTest : public ::testing::Test {
  protected:
-  void add_host(const Hand& hand, int64_t wall_offset_ns = 0, const std::string& clock = "") {
+  void add_host(const Hand& hand, int64_t wall_offset_ns = 0, const std::string& clock = "",
+                std::optional<int64_t> ahead_ns = std::nullopt) {
     const std::string number = std::to_string(hands_.size());
     Identity identity = {{"host", "h" + number}, {"rank", number}};
     if (!clock.empty()) identity.emplace_back("clock", clock);
+    if (ahead_ns) identity.emplace_back("clock_ahead_ns", std::to_string(*ahead_ns));
     builder_.add_process(identity, wall_offset_ns);
     hands_.push_back(hand);
   }
@@ -125,6 +128,45 @@ TEST_F(ClocksTest, AClockThatRunsCrookedIsToldToBeLessSure) {
   const Clocks clocks = builder_.finish();
   expect_as_near_as_it_says(clocks, 10'000'000'000, 2'000'000);
   EXPECT_GT(clocks.clocks[1].error_ns, 300'000);
+}
+
+// Messages of any process of a host tell of the clocks of all: here one way each.
+TEST_F(ClocksTest, NamespacesOfAHostStandExactly) {
+  constexpr int64_t kAhead = 1'000'000'000'000;
+  add_host(hand(0), 500, "boot-a time:[1]", 0);
+  add_host(hand(kAhead), 500 - kAhead, "boot-a time:[2]", kAhead);
+  add_host(hand(77'000'000'000, 20), 9, "boot-b time:[1]", 0);
+  add_host(hand(77'000'000'000 - kAhead, 20), 9, "boot-b time:[2]", -kAhead);
+  connect(0, 2);
+  connect(1, 3);
+  for (int64_t i = 0; i < 2'000; ++i) {
+    i % 2 == 0 ? send(0, 2, i * 1'000'000) : send(3, 1, i * 1'000'000);
+  }
+  const Clocks clocks = builder_.finish();
+  ASSERT_EQ(clocks.clocks.size(), 4u);
+  EXPECT_EQ(clocks.of_process, (std::vector<uint32_t>{0, 1, 2, 3}));
+  EXPECT_EQ(clocks.clocks[0].basis, ClockBasis::kReference);
+  EXPECT_EQ(clocks.clocks[0].to_job(3), 503);
+  EXPECT_EQ(clocks.clocks[1].basis, ClockBasis::kSameHost);
+  EXPECT_EQ(clocks.clocks[1].error_ns, 0);
+  EXPECT_EQ(clocks.clocks[1].to_job(kAhead + 3), 503);
+  for (const uint32_t host : {2, 3}) {
+    EXPECT_EQ(clocks.clocks[host].basis, ClockBasis::kMessages);
+    EXPECT_LT(clocks.clocks[host].error_ns, 60'000);
+    EXPECT_LE(wrong_by(clocks, host, 1'000'000'000), clocks.clocks[host].error_ns);
+  }
+}
+
+TEST_F(ClocksTest, OffsetsThatAreNoNumbersAreNone) {
+  const auto add = [this](const std::string& ahead) {
+    return builder_.add_process({{"clock", "boot-a time:[1]"}, {"clock_ahead_ns", ahead}}, 0);
+  };
+  for (const char* ahead : {"", "1 s", "9999999999999999999999", "0x5"}) add(ahead);
+  EXPECT_EQ(builder_.finish().clocks.size(), 1u);
+  add("9223372036854775807");
+  add("-9223372036854775808");
+  EXPECT_EQ(builder_.finish().clocks.size(),
+            3u);  // the first are of a clock that nothing is known of
 }
 
 TEST_F(ClocksTest, WithoutMessagesTheWallClockStands) {

@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import os
+import shlex
 import shutil
 import struct
 import subprocess
@@ -14,8 +15,10 @@ import unittest
 import program
 
 AHEAD_S = 1000
-NAMESPACE = ["unshare", "--user", "--map-root-user", "--time", "--monotonic", str(AHEAD_S), "--boottime", str(AHEAD_S),
-             "--fork", "--kill-child", "--"]
+NAMESPACE = ["unshare", "--user", "--map-root-user", "--mount", "--time", "--monotonic", str(AHEAD_S),
+             "--boottime", str(AHEAD_S), "--fork", "--kill-child", "--"]
+# Also of another boot, as the file says: another host. Else it is known how its clock stands.
+HOST = [*NAMESPACE, "sh", "-c", 'mount --bind "$0" /proc/sys/kernel/random/boot_id && exec "$@"']
 HEADER_BYTES, BLOCK_BYTES = 16 * 1024, 64 * 1024
 
 
@@ -32,16 +35,48 @@ def set_wall_clock_wrong(folder, by_ns):
                 file.write(struct.pack("<q", realtime + by_ns))
 
 
+def host(folder):
+    """What runs a command on another host, as far as it can see; a skip where that cannot be made."""
+    boot = os.path.join(folder, "boot_id")
+    with open(boot, "w", encoding="ascii") as file:
+        file.write("0d1e2f30-0000-4000-8000-000000000001\n")
+    words = [*HOST, boot]
+    if subprocess.run([*words, "true"], capture_output=True, check=False).returncode != 0:
+        raise unittest.SkipTest("namespaces of time cannot be made here")
+    return shlex.join(words)
+
+
+class GatherOneHost(unittest.TestCase):
+    def test_clocks_of_one_host_need_no_messages(self):
+        """Ranks 0 and 1 are on this host, 1 in a namespace of time; 2 and 3 on another one, in one each."""
+        with tempfile.TemporaryDirectory() as parent:
+            other = host(parent)
+            bench = f"{program.HEDDLE} bench allreduce -b 16K -e 256K -f 4 -n 20"
+            script = (f"export HEDDLE_RECORD={parent}/job; case $HEDDLE_RANK in 0) exec {bench};; "
+                      f"1) exec {shlex.join(NAMESPACE)} {bench};; *) exec {other} {bench};; esac")
+            done = program.run("run", "-n", 4, "--", "sh", "-c", script)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            done = program.run("record", "info", f"{parent}/job", "--json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            clocks = json.loads(done.stdout)["clocks"]
+            text = program.run("record", "info", f"{parent}/job").stdout
+        self.assertEqual([clock["basis"] for clock in clocks], ["reference", "same_host", "messages"])
+        self.assertEqual(clocks[0]["offset_from_ns"] - clocks[1]["offset_from_ns"], AHEAD_S * 10**9)
+        self.assertEqual(clocks[1]["error_ns"], 0)
+        self.assertAlmostEqual(clocks[0]["offset_from_ns"] - clocks[2]["offset_from_ns"], AHEAD_S * 10**9,
+                               delta=10**7 + clocks[2]["error_ns"])
+        self.assertIn("exactly, they are of one host", text)
+
+
 class Gather(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        if subprocess.run([*NAMESPACE, "true"], capture_output=True, check=False).returncode != 0:
-            raise unittest.SkipTest("namespaces of time cannot be made here")
         cls.parent = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.parent.cleanup)
+        other = host(cls.parent.name)
         bench = f"{program.HEDDLE} bench allreduce -b 16K -e 1M -f 4 -n 20"
         script = (f"export HEDDLE_RECORD={cls.parent.name}/host$HEDDLE_RANK; case $HEDDLE_RANK in "
-                  f"1) exec {' '.join(NAMESPACE)} {bench};; *) exec {bench};; esac")
+                  f"1) exec {other} {bench};; *) exec {bench};; esac")
         # Hosts would not share memory either; it is messages that tell of clocks.
         done = program.run("run", "-n", 3, "--", "sh", "-c", script, settings={"HEDDLE_SHARED_MEMORY": "never"})
         assert done.returncode == 0, done.stderr

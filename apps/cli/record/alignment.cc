@@ -18,7 +18,7 @@ namespace {
 using insight::Clock;
 using insight::ClockBasis;
 
-constexpr std::array kBases = {ClockBasis::kReference, ClockBasis::kMessages,
+constexpr std::array kBases = {ClockBasis::kReference, ClockBasis::kMessages, ClockBasis::kSameHost,
                                ClockBasis::kWallClock};
 
 constexpr size_t kMostClocksTold = 8;
@@ -81,6 +81,9 @@ std::string line_of(const Clock& clock, const std::string& first) {
     return fmt::format(
         "  {}: against {} by the wall clocks only, nobody knows how well they agree{}\n", name,
         first, clock.messages == 0 ? ", since no message between them was recorded" : "");
+  }
+  if (clock.basis == ClockBasis::kSameHost) {
+    return fmt::format("  {}: against {} exactly, they are of one host\n", name, first);
   }
   return fmt::format(
       "  {}: against {} known to {} by {} messages, drift {:+.1f} ppm known to {:.1f}; its wall "
