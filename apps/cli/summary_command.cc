@@ -5,7 +5,9 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "apps/cli/record/alignment.h"
 #include "apps/cli/record/contents.h"
 #include "apps/cli/summary/show.h"
 #include "apps/cli/terminal.h"
@@ -27,25 +29,41 @@ struct SummaryOptions {
   bool json = false;
 };
 
-// Adds all events of a file. False: some of it could not be read.
-bool add_file(const std::string& file, insight::SummaryBuilder& summary,
-              insight::TrafficBuilder& traffic, JobSummary& job) {
+// What is made of the events, in one pass.
+struct Builders {
+  insight::SummaryBuilder summary;
+  insight::TrafficBuilder traffic;
+  AlignmentBuilder alignment;
+  std::vector<std::string> read;  // files
+};
+
+// Adds all events of a file, which is known by its place. False: some of it could not be read.
+bool add_file(const std::string& file, size_t place, Builders& builders, JobSummary& job) {
   auto reader = events::RecordingReader::open(file);
   if (!reader) {
     print_error(reader.error());
     return false;
   }
   const events::RecordingFacts& facts = reader->facts();
-  const uint32_t process = summary.add_process(facts.identity);
-  traffic.add_process(facts.identity);
+  const uint32_t process = builders.summary.add_process(facts.identity);
+  builders.traffic.add_process(facts.identity);
+  const bool aligns = builders.alignment.needs_events();
   events::RecordedEvent recorded;
   while (reader->next(recorded)) {
-    summary.add(process, recorded.event);
-    traffic.add(process, recorded.event, recorded.writer);
+    builders.summary.add(process, recorded.event);
+    builders.traffic.add(process, recorded.event, recorded.writer);
+    if (aligns) builders.alignment.add(place, recorded.event);
   }
-  job.files.push_back({insight::value_of(facts.identity, "command"), facts.closed, reader->sound(),
-                       facts.dropped_events, insight::value_of(facts.identity, "source"),
-                       insight::value_of(facts.identity, "level")});
+  job.files.push_back({insight::value_of(facts.identity, "command"),
+                       facts.closed,
+                       reader->sound(),
+                       facts.dropped_events,
+                       insight::value_of(facts.identity, "source"),
+                       insight::value_of(facts.identity, "level"),
+                       {}});
+  insight::Clock& clock = job.files.back().clock;  // its own wall clock's, until more is known
+  clock.offset_from_ns = clock.offset_to_ns = facts.first_offset_ns;
+  builders.read.push_back(file);
   return reader->sound();
 }
 
@@ -55,14 +73,21 @@ int run(const SummaryOptions& options) {
     print_error(files.error());
     return kCouldNotRun;
   }
-  insight::SummaryBuilder summary;
-  insight::TrafficBuilder traffic;
+  Builders builders{
+      .summary = {}, .traffic = {}, .alignment = AlignmentBuilder(*files), .read = {}};
   JobSummary job;
   bool whole = true;
-  for (const std::string& file : *files) whole = add_file(file, summary, traffic, job) && whole;
+  for (size_t i = 0; i < files->size(); ++i) {
+    whole = add_file((*files)[i], i, builders, job) && whole;
+  }
   if (job.files.empty()) return kCouldNotRun;
-  job.summary = summary.finish();
-  job.traffic = traffic.finish();
+  job.summary = builders.summary.finish();
+  job.traffic = builders.traffic.finish();
+  const Alignment alignment = builders.alignment.finish();
+  for (size_t i = 0; i < builders.read.size(); ++i) {
+    const insight::Clock* const known = alignment.clock(builders.read[i]);
+    if (known != nullptr) job.files[i].clock = *known;
+  }
   job.findings = findings_of_files(job);
   for (insight::Finding& finding : insight::findings_of(job.summary, job.traffic)) {
     job.findings.push_back(std::move(finding));

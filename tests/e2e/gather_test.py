@@ -103,6 +103,20 @@ class Gather(unittest.TestCase):
         self.assertGreater(other["messages"], 20)
         self.assertEqual(sorted(document["clock_of_file"].values()), [0, 0, 1])
 
+    def test_a_summary_is_of_one_clock(self):
+        done = program.run("summary", self.job, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        document = json.loads(done.stdout)
+        # All end together; by its wall clock one host would begin and end 3 s later.
+        longest = max(process["span_ns"] for process in document["processes"])
+        self.assertGreaterEqual(document["span_ns"], longest)
+        self.assertLess(document["span_ns"] - longest, 2 * 10**9)
+        for call in document["slowest"]:
+            self.assertLessEqual(call["from_beginning_ns"] + call["took_ns"], document["span_ns"])
+        nics = document["busiest_nics"]
+        self.assertEqual(sum(nic["wire_sent_bytes"] for nic in nics), document["wire_bytes"])
+        self.assertIn("sent on the wire by", program.run("summary", self.job).stdout)
+
     def test_all_is_there_and_told(self):
         document = self.info()
         self.assertEqual((len(document["recordings"]), document["ranks"], document["ranks_missing"]), (3, 3, []))

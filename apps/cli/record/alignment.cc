@@ -93,6 +93,23 @@ std::string line_of(const Clock& clock, const std::string& first) {
       clock.wall_ahead_ns < 0 ? "behind" : "ahead");
 }
 
+// What the manifest beside the files says, where it knows them all.
+std::optional<Alignment> kept_alignment(const std::vector<std::string>& files) {
+  if (files.empty()) return std::nullopt;
+  const auto path = std::filesystem::path(files.front()).parent_path() / kManifestName;
+  std::error_code unknown;
+  if (!std::filesystem::exists(path, unknown)) return std::nullopt;
+  Result<Alignment> kept = read_manifest(path.string());
+  if (!kept) {
+    print_warning(kept.error().message() + "; the clocks are aligned again");
+    return std::nullopt;
+  }
+  const bool all = std::all_of(files.begin(), files.end(), [&kept](const std::string& file) {
+    return kept->clock(file) != nullptr;
+  });
+  return all ? std::optional(std::move(*kept)) : std::nullopt;
+}
+
 }  // namespace
 
 const Clock* Alignment::clock(const std::string& file) const {
@@ -105,42 +122,46 @@ int64_t Alignment::to_job(const std::string& file, int64_t ns) const {
   return known == nullptr ? ns : known->to_job(ns);
 }
 
-Alignment align_files(const std::vector<std::string>& files) {
-  insight::ClockBuilder builder;
-  std::vector<std::string> read;
+AlignmentBuilder::AlignmentBuilder(const std::vector<std::string>& files)
+    : kept_(kept_alignment(files)) {
+  if (!kept_) begin(files);
+}
+
+void AlignmentBuilder::begin(const std::vector<std::string>& files) {
+  files_ = files;
   for (const std::string& file : files) {
     const auto facts = events::RecordingReader::facts_of(file);
-    if (!facts) continue;
-    builder.add_process(facts->identity, facts->first_offset_ns);
-    read.push_back(file);
+    process_of_.push_back(
+        facts ? std::optional(builder_.add_process(facts->identity, facts->first_offset_ns))
+              : std::nullopt);
   }
-  for (uint32_t process = 0; process < read.size() && builder.needs_events(); ++process) {
-    auto reader = events::RecordingReader::open(read[process]);
-    events::RecordedEvent recorded;
-    while (reader && reader->next(recorded)) builder.add(process, recorded.event);
-  }
+}
+
+Alignment AlignmentBuilder::finish() const {
+  if (kept_) return *kept_;
   Alignment made;
-  made.clocks = builder.finish();
-  for (uint32_t process = 0; process < read.size(); ++process) {
-    made.clock_of[name_of_file(read[process])] = made.clocks.of_process[process];
+  made.clocks = builder_.finish();
+  for (size_t i = 0; i < files_.size(); ++i) {
+    if (!process_of_[i]) continue;
+    made.clock_of[name_of_file(files_[i])] = made.clocks.of_process[*process_of_[i]];
   }
   return made;
 }
 
-Alignment alignment_of(const std::vector<std::string>& files) {
-  if (files.empty()) return {};
-  const auto path = std::filesystem::path(files.front()).parent_path() / kManifestName;
-  std::error_code unknown;
-  if (!std::filesystem::exists(path, unknown)) return align_files(files);
-  Result<Alignment> kept = read_manifest(path.string());
-  if (!kept) {
-    print_warning(kept.error().message() + "; the clocks are aligned again");
-    return align_files(files);
+Alignment align_files(const std::vector<std::string>& files) {
+  AlignmentBuilder builder;
+  builder.begin(files);
+  for (size_t i = 0; i < files.size() && builder.needs_events(); ++i) {
+    auto reader = events::RecordingReader::open(files[i]);
+    events::RecordedEvent recorded;
+    while (reader && reader->next(recorded)) builder.add(i, recorded.event);
   }
-  const bool all = std::all_of(files.begin(), files.end(), [&kept](const std::string& file) {
-    return kept->clock(file) != nullptr;
-  });
-  return all ? std::move(*kept) : align_files(files);
+  return builder.finish();
+}
+
+Alignment alignment_of(const std::vector<std::string>& files) {
+  std::optional<Alignment> kept = kept_alignment(files);
+  return kept ? std::move(*kept) : align_files(files);
 }
 
 Json to_json(const Alignment& alignment) {

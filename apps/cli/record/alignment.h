@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "apps/cli/service/control.h"
 #include "base/result.h"
+#include "events/events.h"
 #include "insight/clocks.h"
 
 namespace heddle::cli {
@@ -28,7 +30,31 @@ struct Alignment {
   const insight::Clock* clock(const std::string& file) const;
 };
 
-// Reads all of the files where they are of several clocks. Files that cannot be read are left out.
+// For who reads the files anyway, in one pass. Files that cannot be read are left out.
+class AlignmentBuilder {
+ public:
+  // Uses the manifest beside the files where that knows them all.
+  explicit AlignmentBuilder(const std::vector<std::string>& files);
+  // Whether events are needed: several clocks, of which no manifest tells.
+  bool needs_events() const { return !kept_ && builder_.needs_events(); }
+  // `file`: by its place among the files.
+  void add(size_t file, const events::AnyEvent& event) {
+    if (process_of_[file]) builder_.add(*process_of_[file], event);
+  }
+  Alignment finish() const;
+
+ private:
+  friend Alignment align_files(const std::vector<std::string>& files);
+  AlignmentBuilder() = default;
+  void begin(const std::vector<std::string>& files);
+
+  std::optional<Alignment> kept_;
+  insight::ClockBuilder builder_;
+  std::vector<std::string> files_;
+  std::vector<std::optional<uint32_t>> process_of_;
+};
+
+// Reads all of the files where they are of several clocks.
 Alignment align_files(const std::vector<std::string>& files);
 // As the manifest beside the files has it, where that knows them all; else align_files().
 Alignment alignment_of(const std::vector<std::string>& files);

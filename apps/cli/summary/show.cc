@@ -43,22 +43,44 @@ std::vector<uint32_t> callers(const JobSummary& job) {
   return some;
 }
 
+// From the first event to the last, on the job's one clock.
+struct JobSpan {
+  Nanos begin;
+  Nanos end;
+};
+
+JobSpan span_of(const JobSummary& job) {
+  JobSpan span = {Nanos::never(), nanos(INT64_MIN)};
+  for (size_t i = 0; i < job.summary.processes.size(); ++i) {
+    const ProcessSummary& process = job.summary.processes[i];
+    if (process.events == 0) continue;
+    span.begin = std::min(span.begin, nanos(job.files[i].clock.to_job(process.first.count)));
+    span.end = std::max(span.end, nanos(job.files[i].clock.to_job(process.last.count)));
+  }
+  return span;
+}
+
+// So long after the job's beginning.
+Nanos in_job(const JobSummary& job, const SlowCall& call) {
+  const Nanos began = nanos(job.files[call.process].clock.to_job(call.began.count));
+  return insight::span_of(span_of(job).begin, began);
+}
+
 std::string head(const JobSummary& job) {
   std::set<std::string> hosts;
-  Nanos longest;
   uint64_t events = 0;
   for (const ProcessSummary& process : job.summary.processes) {
     hosts.insert(process.party.host);
-    longest = std::max(longest, process.span());
     events += process.events;
   }
+  const JobSpan span = span_of(job);
   std::string command = job.files.empty() ? "" : job.files.front().command;
   for (const FileFacts& file : job.files) {
     if (file.command.size() > command.size()) command = file.command;
   }
   return fmt::format("{}\n{} processes on {} host{}, {:.3f} s, {} events\n", printable(command),
                      job.summary.processes.size(), hosts.size(), hosts.size() == 1 ? "" : "s",
-                     to_seconds(longest), events);
+                     to_seconds(insight::span_of(span.begin, span.end)), events);
 }
 
 std::string communication(const JobSummary& job) {
@@ -131,6 +153,43 @@ std::pair<double, double> imbalance(const Matrix& matrix) {
   return {static_cast<double>(*least) / mean, static_cast<double>(*most) / mean};
 }
 
+// Bytes on the wire.
+struct NicLoad {
+  std::string name;
+  std::string host;
+  uint64_t sent = 0;
+  uint64_t received = 0;  // as the others sent it
+};
+
+std::vector<NicLoad> busiest_nics(const JobSummary& job) {
+  const Matrix matrix = insight::make_matrix(job.traffic, insight::MatrixRows::kNic);
+  std::vector<NicLoad> loads(matrix.parties.size());
+  for (size_t i = 0; i < loads.size(); ++i) {
+    loads[i].name = matrix.parties[i].name;
+    loads[i].host = matrix.parties[i].host;
+  }
+  for (const auto& [pair, cell] : matrix.cells) {
+    loads[pair.first].sent += cell.wire_bytes;
+    loads[pair.second].received += cell.wire_bytes;
+  }
+  const auto load = [](const NicLoad& each) { return std::max(each.sent, each.received); };
+  std::erase_if(loads, [&load](const NicLoad& each) { return load(each) == 0; });
+  std::stable_sort(loads.begin(), loads.end(),
+                   [&load](const NicLoad& a, const NicLoad& b) { return load(a) > load(b); });
+  if (loads.size() > kMostPairs) loads.resize(kMostPairs);
+  return loads;
+}
+
+std::string nics(const JobSummary& job) {
+  std::string text;
+  for (const NicLoad& nic : busiest_nics(job)) {
+    text += fmt::format("  {:>8}  sent on the wire by {} of {}, {} received\n",
+                        short_value(nic.sent, MatrixUnit::kBytes), printable(nic.name),
+                        printable(nic.host), short_value(nic.received, MatrixUnit::kBytes));
+  }
+  return text;
+}
+
 std::string traffic(const JobSummary& job) {
   const Matrix matrix = insight::make_matrix(job.traffic, insight::MatrixRows::kRank);
   const Cell total = matrix.total();
@@ -153,18 +212,17 @@ std::string traffic(const JobSummary& job) {
                         party_text(matrix.parties[pair.first]),
                         party_text(matrix.parties[pair.second]));
   }
-  return text;
+  return text + nics(job);
 }
 
 std::string slowest(const JobSummary& job) {
   std::string text = job.summary.slowest.empty() ? "" : "\nSlowest calls\n";
   for (const SlowCall& call : job.summary.slowest) {
     const ProcessSummary& process = job.summary.processes[call.process];
-    text += fmt::format("  {:>8}  {} {} of {} by {}, longest on {}, {:.3f} s from its beginning\n",
+    text += fmt::format("  {:>8}  {} {} of {} by {}, longest on {}, {:.3f} s from the beginning\n",
                         time_text(call.took), name_of(call.operation), call.number,
                         short_value(call.bytes, MatrixUnit::kBytes), name_of(call.algorithm),
-                        party_text(process.party),
-                        to_seconds(insight::span_of(process.first, call.began)));
+                        party_text(process.party), to_seconds(in_job(job, call)));
   }
   return text;
 }
@@ -199,6 +257,33 @@ std::string recovery(const JobSummary& job) {
         fmt::format("  {:<24}{:>8}\n", name_of(static_cast<events::RecoveryStep>(i)), steps.at(i));
   }
   return text;
+}
+
+Json row_of(const JobSummary& job, size_t number) {
+  const ProcessSummary& process = job.summary.processes[number];
+  const FileFacts& file = job.files[number];
+  Json recovery = Json::object();
+  for (size_t step = 0; step < process.recovery.size(); ++step) {
+    recovery[std::string(name_of(static_cast<events::RecoveryStep>(step)))] =
+        process.recovery.at(step);
+  }
+  const auto counted = [known = file.tells_losses()](uint64_t count) {
+    return known ? Json(count) : Json(nullptr);
+  };
+  return {{"name", process.party.name},
+          {"host", process.party.host},
+          {"command", file.command},
+          {"ended_well", file.ended_well},
+          {"events", process.events},
+          {"span_ns", process.span().count},
+          {"calls", process.calls},
+          {"calls_failed", process.calls_failed},
+          {"communicating_ns", process.communicating.count},
+          {"exposed_ns", process.exposed.count},
+          {"hidden_ns", process.hidden().count},
+          {"segments_lost", counted(process.segments_lost)},
+          {"segments_dropped", counted(process.segments_dropped)},
+          {"recovery", std::move(recovery)}};
 }
 
 }  // namespace
@@ -250,31 +335,7 @@ std::string summary_text(const JobSummary& job) {
 
 Json summary_json(const JobSummary& job) {
   Json processes = Json::array();
-  for (size_t i = 0; i < job.summary.processes.size(); ++i) {
-    const ProcessSummary& process = job.summary.processes[i];
-    Json recovery = Json::object();
-    const auto counted = [known = job.files[i].tells_losses()](uint64_t count) {
-      return known ? Json(count) : Json(nullptr);
-    };
-    for (size_t step = 0; step < process.recovery.size(); ++step) {
-      recovery[std::string(name_of(static_cast<events::RecoveryStep>(step)))] =
-          process.recovery.at(step);
-    }
-    processes.push_back({{"name", process.party.name},
-                         {"host", process.party.host},
-                         {"command", job.files[i].command},
-                         {"ended_well", job.files[i].ended_well},
-                         {"events", process.events},
-                         {"span_ns", process.span().count},
-                         {"calls", process.calls},
-                         {"calls_failed", process.calls_failed},
-                         {"communicating_ns", process.communicating.count},
-                         {"exposed_ns", process.exposed.count},
-                         {"hidden_ns", process.hidden().count},
-                         {"segments_lost", counted(process.segments_lost)},
-                         {"segments_dropped", counted(process.segments_dropped)},
-                         {"recovery", std::move(recovery)}});
-  }
+  for (size_t i = 0; i < job.summary.processes.size(); ++i) processes.push_back(row_of(job, i));
   Json operations = Json::object();
   for (const auto& [operation, sum] : job.summary.operations) {
     operations[std::string(name_of(operation))] = {{"calls", sum.calls},
@@ -291,7 +352,8 @@ Json summary_json(const JobSummary& job) {
                     {"bytes", call.bytes},
                     {"process", job.summary.processes[call.process].party.name},
                     {"took_ns", call.took.count},
-                    {"began_ns", call.began.count}});
+                    {"began_ns", call.began.count},
+                    {"from_beginning_ns", in_job(job, call).count}});
   }
   const Matrix matrix = insight::make_matrix(job.traffic, insight::MatrixRows::kRank);
   Json pairs = Json::array();
@@ -300,12 +362,22 @@ Json summary_json(const JobSummary& job) {
                      {"to", matrix.parties[pair.second].name},
                      {"bytes", bytes}});
   }
+  Json loads = Json::array();
+  for (const NicLoad& nic : busiest_nics(job)) {
+    loads.push_back({{"name", nic.name},
+                     {"host", nic.host},
+                     {"wire_sent_bytes", nic.sent},
+                     {"wire_received_bytes", nic.received}});
+  }
   Json findings = Json::array();
   for (const Finding& finding : job.findings) {
     findings.push_back({{"what", finding.what}, {"try", finding.todo}});
   }
   const Cell total = matrix.total();
-  return {{"processes", processes},
+  const JobSpan span = span_of(job);
+  return {{"began_realtime_ns", span.begin.count},
+          {"span_ns", insight::span_of(span.begin, span.end).count},
+          {"processes", processes},
           {"operations", operations},
           {"slowest", slow},
           {"delivered_bytes", total.bytes},
@@ -314,6 +386,7 @@ Json summary_json(const JobSummary& job) {
           {"messages_recorded", matrix.tells_messages},
           {"losses_recorded", tells_losses(job)},
           {"busiest_pairs", pairs},
+          {"busiest_nics", loads},
           {"findings", findings}};
 }
 

@@ -6,6 +6,7 @@
 
 #include "apps/cli/record/contents.h"
 #include "apps/cli/service/control.h"
+#include "insight/clocks.h"
 #include "insight/summary.h"
 
 namespace heddle::cli {
@@ -18,6 +19,8 @@ struct FileFacts {
   uint64_t dropped_events = 0;
   std::string source;  // whose recording it was made of; empty: heddle's own
   std::string level;   // it was recorded at; empty: not told
+
+  insight::Clock clock;  // that its events are stamped with, and how its times become the job's
 
   // Losses are recorded from level bins on, and other tools tell of none.
   bool tells_losses() const { return source.empty() && level != "counters"; }
