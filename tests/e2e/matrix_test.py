@@ -281,7 +281,16 @@ class MatrixOfANetwork(Matrix):
         topology = os.path.join(self.parent.name, "sound.toml")
         with open(topology, "w", encoding="utf-8") as file:
             file.write('version = 1\n[[host]]\nname = "a"\n[[host]]\nname = "b"\n[[link]]\nends = ["a", "b"]\n')
+        empty = os.path.join(self.parent.name, "empty.json")
+        for name, words in ((empty, ""), (empty + ".2", '{"links": [{"forward": {"from": "a"}}]}'),
+                            (empty + ".3", '{"links": {"counters": [{"from": "a", "to": "b", "bytes": "many"}]}}')):
+            with open(name, "w", encoding="utf-8") as file:
+                file.write(words)
+        page = ("--format", "html", "--topology", topology, "--counters")
         for words, sign in ((("--topology", "x.toml"), "only a page"), (("--counters", "x"), "--topology"),
+                            ((*page, empty), "it is no JSON"),
+                            ((*page, empty + ".2"), "do not tell from, to and bytes"),
+                            ((*page, empty + ".3"), "do not tell from, to and bytes"),
                             (("--format", "html", "--topology", "/no/such/file"), "/no/such/file"),
                             (("--format", "html", "--topology", topology, "--counters", "/no/such/counters"),
                              "cannot read /no/such/counters: No such file"),

@@ -61,6 +61,9 @@ Result<Loads> read_counters(const std::string& path) {
   const Result<std::string> text = read_text_file(path, todo);
   if (!text) return fail(text.error());
   const Json document = Json::parse(*text, nullptr, false);
+  if (document.is_discarded()) {
+    return fail(ErrorCode::kInvalid, "cannot use " + path, "it is no JSON", todo);
+  }
   Loads loads;
   try {
     const Json& links = document.at("links");
@@ -71,8 +74,9 @@ Result<Loads> read_counters(const std::string& path) {
         for (const char* way : {"forward", "backward"}) add_direction(loads, link.at(way));
       }
     }
-  } catch (const Json::exception& error) {
-    return fail(ErrorCode::kInvalid, "cannot use " + path, error.what(), todo);
+  } catch (const Json::exception&) {
+    return fail(ErrorCode::kInvalid, "cannot use " + path,
+                "its \"links\" do not tell from, to and bytes of each direction", todo);
   }
   return loads;
 }
