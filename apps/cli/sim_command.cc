@@ -16,6 +16,7 @@
 #include "apps/cli/sim/job_run.h"
 #include "apps/cli/sim/report.h"
 #include "apps/cli/sim/size_option.h"
+#include "apps/cli/sim/sweep_command.h"
 #include "apps/cli/terminal.h"
 #include "base/document.h"
 #include "simulator/flow_run.h"
@@ -211,11 +212,9 @@ void add_sim_command(CLI::App& root, Invocation& invocation) {
   sim->footer(kExample);
   const auto options = std::make_shared<SimOptions>();
   sim->add_option("--topology", options->topology, "the fabric: a topology file, or htsim's .topo")
-      ->required()
       ->type_name("FILE");
   sim->add_option("--workload", options->workload,
                   "flows and jobs: a workload file, or htsim's .cm")
-      ->required()
       ->type_name("FILE");
   sim->add_option("--cc", options->run.congestion, "congestion control")
       ->type_name(joined(transport::controller_names()))
@@ -250,8 +249,13 @@ void add_sim_command(CLI::App& root, Invocation& invocation) {
   sim->add_flag("--matrix", options->matrix,
                 "with --json: what the ranks of each job delivered to each other");
   sim->add_flag("--json", options->json, "print one JSON document");
-  sim->callback(
-      [options, &invocation] { invocation.run = [options] { return run_sim(*options); }; });
+  add_sweep_command(*sim, invocation);
+  sim->callback([options, sim, &invocation] {
+    if (!sim->get_subcommands().empty()) return;
+    if (options->topology.empty()) throw CLI::RequiredError("--topology");
+    if (options->workload.empty()) throw CLI::RequiredError("--workload");
+    invocation.run = [options] { return run_sim(*options); };
+  });
 }
 
 }  // namespace heddle::cli

@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""heddle sim sweep as users run it: combinations, resuming after kill -9 and Ctrl-C, shares, and errors."""
+
+import fcntl
+import json
+import os
+import signal
+import tempfile
+import unittest
+
+import program
+
+FABRIC = """version = 1
+[fabric]
+kind = "leaf_spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 2
+[host_link]
+mtu = 4154
+[switch_link]
+mtu = 4154
+"""
+
+PERMUTATION = """version = 1
+[[job]]
+kind = "permutation"
+bytes = "200KB"
+"""
+
+VARY = ("--vary", "paths=1,8", "--vary", "cc=cubic,swift", "--vary", "seed=1..2")
+
+
+class Sweep(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.write("fabric.toml", FABRIC)
+        self.write("perm.toml", PERMUTATION)
+
+    def write(self, name, text):
+        with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def words(self, results, *more):
+        return ("sim", "sweep", "-o", results, "--topology", "fabric.toml", "--workload", "perm.toml", *more)
+
+    def sweep(self, results, *more, settings=None):
+        return program.run(*self.words(results, *more), cwd=self.folder, settings=settings)
+
+    def table(self, results, *more, settings=None):
+        done = self.sweep(results, *more, settings=settings)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.split("\n", 1)[1]
+
+    def lines(self, results):
+        found = []
+        for name in sorted(os.listdir(os.path.join(self.folder, results))):
+            with open(os.path.join(self.folder, results, name), encoding="utf-8") as file:
+                found += file.readlines()
+        return found
+
+    def wait_for_lines(self, process, results, count):
+        while process.process.poll() is None:
+            if os.path.isdir(os.path.join(self.folder, results)) and len(self.lines(results)) >= count:
+                return
+
+    def whole(self):
+        return self.table("whole", *VARY)
+
+    def test_every_combination_is_a_line_and_seeds_share_a_row_of_the_table(self):
+        table = self.whole()
+        rows = [json.loads(line) for line in self.lines("whole")]
+        self.assertEqual(len(rows), 8)
+        self.assertEqual(len({row["key"] for row in rows}), 8)
+        for row in rows:
+            self.assertEqual(row["paths"], int(row["vary"]["paths"]))
+            self.assertEqual(row["cc"], row["vary"]["cc"])
+            self.assertEqual(row["flows_arrived"], 4)
+        body = [line.split() for line in table.splitlines() if line.startswith(("cubic", "swift"))]
+        self.assertEqual([line[:3] for line in body],
+                         [["cubic", "1", "2"], ["cubic", "8", "2"], ["swift", "1", "2"], ["swift", "8", "2"]])
+
+    def test_a_run_of_a_sweep_is_that_run_alone(self):
+        self.table("one", "--vary", "seed=7", "--paths", 4)
+        alone = program.run("sim", "--topology", "fabric.toml", "--workload", "perm.toml", "--seed", 7, "--paths", 4,
+                            "--json", cwd=self.folder)
+        self.assertEqual(json.loads(self.lines("one")[0])["history"], json.loads(alone.stdout)["history"])
+
+    def test_killed_in_the_middle_it_goes_on_where_it_was(self):
+        whole = self.whole()
+        with program.started(*self.words("cut", *VARY, "--jobs", 1), cwd=self.folder) as process:
+            self.wait_for_lines(process, "cut", 2)
+            process.signal(signal.SIGKILL)
+            process.wait()
+        kept = self.lines("cut")
+        file = os.path.join(self.folder, "cut", "share_1_of_1.jsonl")
+        with open(file, "a", encoding="utf-8") as half:
+            half.write('{"key":"0123456789abcdef","vary":{"pa')
+        self.assertEqual(self.table("cut", *VARY), whole)
+        again = self.lines("cut")
+        self.assertEqual(again[:len(kept)], kept, "nothing was run again")
+        self.assertEqual(len(again), 8)
+
+    def test_an_interrupt_keeps_what_is_done(self):
+        whole = self.whole()
+        with program.started(*self.words("cut", *VARY, "--jobs", 1), cwd=self.folder) as process:
+            self.wait_for_lines(process, "cut", 1)
+            process.signal(signal.SIGINT)
+            self.assertIn(process.wait(), (130, 0))  # 0: it was too fast
+            self.assertIn("of 8 runs are in cut", "\n".join(process.lines))
+        kept = self.lines("cut")
+        self.assertEqual(self.table("cut", *VARY), whole)
+        self.assertEqual(self.lines("cut")[:len(kept)], kept)
+
+    def test_shares_merge(self):
+        whole = self.whole()
+        self.assertIn("4 of 8 runs are in shared", self.sweep("shared", *VARY, "--share", "1/2").stdout)
+        array = {"SLURM_ARRAY_TASK_ID": "6", "SLURM_ARRAY_TASK_MIN": "5", "SLURM_ARRAY_TASK_COUNT": "2"}
+        self.assertEqual(self.table("shared", *VARY, "--share", "auto", settings=array), whole)
+        self.assertEqual(len(self.lines("shared")), 8)
+        self.sweep("here", *VARY, "--share", "1/2")
+        self.sweep("there", *VARY, "--share", "2/2")
+        merged = program.run("sim", "sweep", "--merge", "here", "there", cwd=self.folder)
+        self.assertEqual(merged.stdout, "8 runs\n" + whole)
+
+    def test_a_changed_file_is_another_run(self):
+        self.table("kept", "--vary", "seed=1..2")
+        self.write("perm.toml", PERMUTATION.replace("200KB", "100KB"))
+        done = self.sweep("kept", "--vary", "seed=1..3", "--json")
+        document = json.loads(done.stdout)
+        self.assertEqual((document["wanted"], document["done"]), (3, 3))
+        self.assertEqual(len(self.lines("kept")), 5)
+        self.assertEqual([row["seed"] for row in document["runs"]], [1, 2, 3])
+
+    def test_files_may_be_varied(self):
+        self.write("large.toml", PERMUTATION.replace("200KB", "400KB"))
+        done = program.run("sim", "sweep", "-o", "files", "--topology", "fabric.toml", "--vary",
+                           "workload=perm.toml,large.toml", cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("large.toml", done.stdout)
+
+    def test_flows_that_did_not_arrive_are_told(self):
+        done = self.sweep("short", "--vary", "until=1us,1s")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("not arrived", done.stdout)
+        self.assertEqual(len(self.lines("short")), 2)
+        self.assertEqual(self.sweep("short", "--vary", "until=1us,1s").returncode, 1, "and so again")
+
+    def test_mistakes_are_told_before_anything_runs(self):
+        for more, why in ((("--vary", "path=1,2"), "--path"), (("--vary", "paths=1,999"), "999"),
+                          (("--vary", "paths"), "no option"), (("--vary", "seed=1", "--share", "3/2"), "no share"),
+                          (("--vary", "seed=1", "--share", "auto"), "no launcher"),
+                          (("--json", "--trace", "x"), "alone"),
+                          (("--vary", "topology=a,b"), "given and varied"), (("--ccc", "x"), "--ccc")):
+            with self.subTest(more):
+                done = self.sweep("none", *more)
+                self.assertEqual(done.returncode, 2, done.stdout)
+                self.assertIn(why, done.stderr)
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "none")))
+        done = program.run("sim", "sweep", "--topology", "fabric.toml", "--workload", "perm.toml", cwd=self.folder)
+        self.assertIn("name one with -o", done.stderr)
+
+    def test_a_run_that_cannot_run_ends_the_sweep_with_its_error(self):
+        self.write("perm.toml", PERMUTATION.replace("permutation", "storm"))
+        done = self.sweep("none", "--vary", "seed=1..50")
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("perm.toml:3", done.stderr)
+        self.assertEqual(self.lines("none"), [])
+
+    def test_a_share_is_done_by_one_at_a_time(self):
+        os.mkdir(os.path.join(self.folder, "busy"))
+        with open(os.path.join(self.folder, "busy", "share_2_of_2.jsonl"), "w", encoding="utf-8") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            done = self.sweep("busy", "--vary", "seed=1..2", "--share", "2/2")
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertIn("another sweep writes busy/share_2_of_2.jsonl", done.stderr)
+            self.assertEqual(self.sweep("busy", "--vary", "seed=1..2", "--share", "1/2").returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
