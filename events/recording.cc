@@ -59,12 +59,21 @@ Result<void> own_directory(const std::string& directory) {
               "choose a folder of your own");
 }
 
-// A name that no process has used there.
-Result<int> new_file(const std::string& directory, std::string& path) {
+// As what is recorded says, or this one.
+std::string host_of(const RecordingOptions& options) {
+  for (const auto& [name, value] : options.identity) {
+    if (name == "host" && !value.empty()) return value;
+  }
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
+  return host.data();
+}
+
+// A name that no process has used there.
+Result<int> new_file(const std::string& directory, std::string name, std::string& path) {
+  std::replace(name.begin(), name.end(), '/', '_');
   for (int number = 0; number < 1000; ++number) {
-    path = fmt::format("{}/{}.{}.{}.heddle", directory, host.data(), getpid(), number);
+    path = fmt::format("{}/{}.{}.{}.heddle", directory, name, getpid(), number);
     const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (descriptor >= 0) return descriptor;
     if (errno != EEXIST) return refuse(directory, errno);
@@ -161,7 +170,7 @@ Nanos wire_span(RecordLevel level) {
 Result<std::shared_ptr<Recording>> Recording::create(const RecordingOptions& options) {
   if (Result<void> own = own_directory(options.directory); !own) return fail(own.error());
   std::string path;
-  const Result<int> descriptor = new_file(options.directory, path);
+  const Result<int> descriptor = new_file(options.directory, host_of(options), path);
   if (!descriptor) return fail(descriptor.error());
   const uint64_t least = kHeaderBytes + uint64_t{kLeastBlocks} * kBlockBytes;
   if (most_file_bytes() < least) {
@@ -305,6 +314,10 @@ std::byte* Recording::next_block(uint32_t writer, Nanos base) {
     header->writer = writer;
     header->sequence = sequence;
     const Moment now = clock_ != nullptr ? moment_of(clock_) : Moment{base.count, base.count};
+    // Simulated time began when it was first told of.
+    if (clock_ == nullptr && sequence == 0) {
+      reinterpret_cast<FileHeader*>(start_)->started_realtime_ns = base.count;
+    }
     header->base_ns = now.own_ns;
     header->realtime_ns = now.realtime_ns;
     std::atomic_thread_fence(std::memory_order_release);

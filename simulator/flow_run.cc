@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "events/events.h"
 #include "simulator/flow_host.h"
 
 namespace heddle::simulator {
@@ -132,7 +133,12 @@ FlowRun::FlowRun(const topology::Topology& topology, const topology::Workload& w
   connect();
 }
 
-FlowRun::~FlowRun() { network_.remove_agent(agent_); }
+FlowRun::~FlowRun() {
+  for (const std::unique_ptr<FlowHost>& host : hosts_) {
+    if (host != nullptr && host->process().running()) host->process().driver().end_count();
+  }
+  network_.remove_agent(agent_);
+}
 
 // Flows are put in order of their connections to find those; their own order stays that of the
 // workload.
@@ -180,7 +186,26 @@ void FlowRun::add_process(uint32_t host, uint32_t peers) {
   options.transport.max_connections = peers;
   options.transport.max_channels = topology::kMaxFlowsOfPair;
   options.transport.max_posted = topology::kMaxFlowsOfPair;
-  hosts_[host] = std::make_unique<FlowHost>(*this, host, world_.add(options));
+  if (options_.sink_of) options.sink = options_.sink_of(host);
+  if (options.sink != nullptr) tell_endpoint(*options.sink, nics_[host]);
+  TransportProcess& process = world_.add(options);
+  if (options.sink != nullptr) process.driver().count_wire(*options.sink, options_.wire_span);
+  hosts_[host] = std::make_unique<FlowHost>(*this, host, process);
+}
+
+// What the engine tells of a real one.
+void FlowRun::tell_endpoint(events::Sink& sink, const std::vector<NicId>& nics) const {
+  const transport::Address first = address_of(nics.front(), SimDatapathOptions{}.port);
+  const Nanos now = world_.now();
+  sink.on(events::EndpointOpened{now, transport::host_part(first, 0),
+                                 transport::host_part(first, 8), first.port});
+  for (size_t i = 0; i < nics.size(); ++i) {
+    const transport::Address address = address_of(nics[i], first.port);
+    const std::string name = "nic" + std::to_string(i);
+    sink.on(events::NicOpened{now, static_cast<uint8_t>(i), transport::host_part(address, 0),
+                              transport::host_part(address, 8), events::Text(name),
+                              network_.egress_shape(nics[i]).rate.count});
+  }
 }
 
 ProcessOptions FlowRun::process_options(uint32_t host) const {

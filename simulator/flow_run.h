@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -31,6 +32,10 @@ struct FlowRunOptions {
   Bytes longest_burst;                    // on one of several paths; zero: one segment
   Bytes receive_capacity = mebibytes(4);  // of each host's socket
   Nanos turn_time = nanos(500);           // of a host's CPU, for each turn of its driver
+  // Asked once for each host: where it tells what it observes, until the run is gone; null:
+  // nowhere. What is on its wire it tells in spans of `wire_span`.
+  std::function<events::Sink*(uint32_t host)> sink_of;
+  Nanos wire_span = micros(10);
 };
 
 // What became of a flow; times count from time 0, never() is: not so far.
@@ -109,6 +114,7 @@ class FlowRun : private Agent {
 
   void add_hosts();
   void add_process(uint32_t host, uint32_t peers);
+  void tell_endpoint(events::Sink& sink, const std::vector<NicId>& nics) const;
   void connect();
   void begin_if_ready();
   void begin();

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "events/memory_sink.h"
 #include "topology/generators.h"
 #include "topology/names.h"
 #include "topology/workload_patterns.h"
@@ -236,6 +237,28 @@ TEST(FlowRunTest, AReceiveThatIsPostedOnAcceptanceIsGrantedAtOnce) {
     FlowRun run(fabric(), permutation(seed), {.seed = seed, .paths = 64});
     finish(run);
     for (size_t i = 0; i < 16; ++i) ASSERT_LE(took(run, i), 4 * kAlone) << seed;
+  }
+}
+
+TEST(FlowRunTest, HostsTellWhatTheyObserveAndItChangesNothing) {
+  FlowRun alone(fabric(), permutation(), {});
+  finish(alone);
+  std::vector<events::MemorySink> sinks(16, events::MemorySink(16'384));
+  FlowRunOptions options;
+  options.sink_of = [&sinks](uint32_t host) { return &sinks[host]; };
+  {
+    FlowRun run(fabric(), permutation(), options);
+    finish(run);
+    EXPECT_EQ(run.network().trace_hash(), alone.network().trace_hash());
+  }
+  for (const events::MemorySink& sink : sinks) {
+    EXPECT_EQ(sink.all<events::EndpointOpened>().size(), 1u);
+    EXPECT_EQ(sink.all<events::NicOpened>().size(), 1u);
+    ASSERT_EQ(sink.all<events::MessageCompleted>().size(), 2u) << "one sent, one received";
+    EXPECT_EQ(sink.all<events::MessageCompleted>()[0].bytes, 2'000'000u);
+    uint64_t payload = 0;
+    for (const events::WireBin& bin : sink.all<events::WireBin>()) payload += bin.payload_bytes;
+    EXPECT_GE(payload, 2'000'000u);
   }
 }
 

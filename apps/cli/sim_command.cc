@@ -10,13 +10,16 @@
 #include <string>
 
 #include "apps/cli/interrupt.h"
+#include "apps/cli/output.h"
 #include "apps/cli/quantity.h"
 #include "apps/cli/sim/fabric_options.h"
 #include "apps/cli/sim/job_report.h"
 #include "apps/cli/sim/job_run.h"
+#include "apps/cli/sim/page.h"
 #include "apps/cli/sim/report.h"
 #include "apps/cli/sim/size_option.h"
 #include "apps/cli/sim/sweep_command.h"
+#include "apps/cli/sim/trace.h"
 #include "apps/cli/terminal.h"
 #include "base/document.h"
 #include "simulator/flow_run.h"
@@ -56,6 +59,8 @@ struct SimOptions {
   std::string window_limit;
   std::string burst;
   std::string series;
+  std::string trace;
+  std::string html;
   simulator::SeriesOptions bins;
   bool json = false;
   bool matrix = false;  // of jobs
@@ -72,9 +77,9 @@ Result<topology::Topology> load_topology(const SimOptions& options) {
 }
 
 Result<void> take_bins(SimOptions& options) {
-  if (options.series.empty()) return {};
+  if (options.series.empty() && options.html.empty()) return {};
   options.bins.bin = Nanos{};
-  if (options.series == "auto") return {};
+  if (options.series.empty() || options.series == "auto") return {};
   const Result<Nanos> bin = parse_span(options.series);
   if (!bin) return fail(bin.error());
   if (*bin < kShortestBin) {
@@ -149,6 +154,18 @@ Result<int> simulate(SimOptions options) {
       topology::read_workload_file(options.workload, *topology, options.run.seed);
   if (!workload) return fail(workload.error());
 
+  std::unique_ptr<SimTrace> trace;
+  if (!options.trace.empty() && !workload->jobs.empty()) {
+    return fail(ErrorCode::kInvalid, "cannot read the command line",
+                "--trace records flows, and the workload has jobs of ranks",
+                "leave it out, or simulate a workload of flows alone");
+  }
+  if (!options.trace.empty()) {
+    Result<std::unique_ptr<SimTrace>> made = SimTrace::create(options.trace, *topology, *workload);
+    if (!made) return fail(made.error());
+    trace = std::move(*made);
+    options.run.sink_of = [&trace](uint32_t host) { return trace->of(host); };
+  }
   catch_interrupts();
   const auto began = std::chrono::steady_clock::now();
   const auto wall_s = [began] {
@@ -173,6 +190,14 @@ Result<int> simulate(SimOptions options) {
                  .wall_s = wall_s(),
                  .stopped = interrupted() != 0};
   if (of_htsim(options)) facts.links = options.fabric.use;
+  if (!options.html.empty()) {
+    const Result<void> written = write_output(options.html, sim_page(run, series, facts));
+    if (!written) return fail(written.error());
+  }
+  if (trace != nullptr && trace->dropped_events() > 0) {
+    print_warning(fmt::format("{} of {}: the oldest are gone",
+                              counted_text(trace->dropped_events(), "event"), options.trace));
+  }
   if (options.json) {
     nlohmann::json document = sim_document(run, series, facts);
     document["jobs"] = jobs_json(**jobs);
@@ -246,6 +271,12 @@ void add_sim_command(CLI::App& root, Invocation& invocation) {
   sim->add_option("--series", options->series,
                   "links and queues over time, in bins of T, like 10us; auto: as fits the run")
       ->type_name("T");
+  sim->add_option("--trace", options->trace,
+                  "record what hosts observe, for heddle matrix, timeline and summary")
+      ->type_name("FOLDER");
+  sim->add_option("--html", options->html,
+                  "write a page with links over time and the slowest flows as well")
+      ->type_name("FILE");
   sim->add_flag("--matrix", options->matrix,
                 "with --json: what the ranks of each job delivered to each other");
   sim->add_flag("--json", options->json, "print one JSON document");

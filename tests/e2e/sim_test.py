@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """heddle sim as users run it: both kinds of files, text and JSON, limits, and errors."""
 
+import csv
 import json
 import os
+import re
 import signal
 import tempfile
 import unittest
@@ -240,6 +242,55 @@ bytes = "1MB"
         self.assertEqual(watched["links"], plain["links"])
         self.assertLessEqual(watched["series"]["bins"], 256)
         self.assertIn("over time", self.sim("fabric.toml", "perm.toml", "--series", "auto").stdout)
+
+    def test_a_page_has_all_that_it_shows(self):
+        document = self.document("fabric.toml", "perm.toml", "--paths", 1, "--html", "run.html")
+        with open(os.path.join(self.folder, "run.html"), encoding="utf-8") as file:
+            page = file.read()
+        self.assertNotIn("@", re.sub("@media", "", re.sub("'[^']*'|\"[^\"]*\"", "", page)))
+        self.assertNotRegex(page, r"(src|href)=")
+        data = json.loads(re.search('type="application/json">(.*?)</script>', page, re.DOTALL).group(1))
+        self.assertEqual(sorted(data["fct"]), sorted(round(flow["fct_us"] * 1000) for flow in document["flows"]))
+        self.assertEqual(data["slow"][0]["fct"], max(data["fct"]))
+        self.assertEqual(sum(data["run"]["acked"]), 16 * 2_000_000)
+        names = {link["name"] for link in data["links"]}
+        for flow in data["slow"]:
+            self.assertIn(flow["where"], names)
+        done = self.sim("fabric.toml", "perm.toml", "--html", "none/run.html")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("cannot write none/run.html", done.stderr)
+
+    def test_a_trace_is_read_as_any_recording(self):
+        self.write("flows.toml", """version = 1
+[[job]]
+kind = "permutation"
+bytes = "300KB"
+hosts = ["h0..h7"]
+[[job]]
+kind = "incast"
+to = "h9"
+hosts = ["h9..h12"]
+bytes = "50KB"
+""")
+        traced = self.document("fabric.toml", "flows.toml", "--trace", "trace", "--paths", 4)
+        self.assertEqual(traced["history"], self.document("fabric.toml", "flows.toml", "--paths", 4)["history"])
+        sent = {}
+        for flow in traced["flows"]:
+            pair = (f"h{flow['src']}", f"h{flow['dst']}")
+            sent[pair] = sent.get(pair, 0) + flow["bytes"]
+        done = program.run("matrix", "trace", "--by", "host", "--format", "csv", cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = list(csv.DictReader(done.stdout.splitlines()))
+        delivered = {(row["from"], row["to"]): int(row["bytes"]) for row in rows if row["bytes"] != "0"}
+        self.assertEqual(delivered, sent)
+        for command in (("summary", "trace"), ("timeline", "trace"), ("record", "info", "trace"),
+                        ("timeline", "trace", "--format", "html", "-o", "load.html")):
+            with self.subTest(command):
+                done = program.run(*command, cwd=self.folder)
+                self.assertEqual(done.returncode, 0, done.stderr)
+        again = self.sim("fabric.toml", "flows.toml", "--trace", "trace")
+        self.assertEqual(again.returncode, 2)
+        self.assertIn("it holds a recording", again.stderr)
 
     def test_a_limit_leaves_flows_under_way(self):
         done = self.sim("fabric.toml", "perm.toml", "--until", "50us", "--json")

@@ -10,6 +10,7 @@ namespace heddle::cli {
 // Made from the .html beside this file when heddle is built.
 extern const char* const kMatrixPage;
 extern const char* const kTimelinePage;
+extern const char* const kSimPage;
 
 // The page with `data` where it says "@DATA@" and `title` where it says "@TITLE@".
 std::string fill_page(const char* page, const std::string& title, const Json& data);

@@ -1,0 +1,36 @@
+// SimTrace: a recording of a simulation, a file a host, which heddle's other commands read as they
+// read a real job's: with the simulator's time and the names of its hosts.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "events/recording.h"
+#include "topology/topology.h"
+#include "topology/workload.h"
+
+namespace heddle::cli {
+
+class SimTrace {
+ public:
+  // For the hosts that have a part in the workload. Errors: kInUse (the folder holds a recording),
+  // kExhausted (more files than this process may open), those of Recording::create().
+  static Result<std::unique_ptr<SimTrace>> create(const std::string& folder,
+                                                  const topology::Topology& topology,
+                                                  const topology::Workload& workload);
+
+  // Where that host tells what it observes.
+  events::Sink* of(uint32_t host) { return recorders_[host].get(); }
+  // Warns of events for which there was no room.
+  uint64_t dropped_events() const;
+
+ private:
+  SimTrace() = default;
+
+  std::vector<std::shared_ptr<events::Recording>> recordings_;
+  std::vector<std::unique_ptr<events::Recorder>> recorders_;  // by host; null: has no part
+};
+
+}  // namespace heddle::cli
