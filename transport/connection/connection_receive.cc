@@ -57,13 +57,15 @@ void Connection::handle_data(Nanos now, const DataRow& row) {
   statistics_.segments_received += row.segments;
   if (row.segments > 1) expected_step_ = row.step;
   const uint64_t bytes = uint64_t{row.segments - 1} * row.step + row.last;
-  acks_.note(now, base,
-             {.low = base.number,
-              .high = last,
-              .ecn = row.run->ecn,
-              .bytes = std::max<uint64_t>(bytes, 1),
-              .within_message = row.header.offset + bytes < row.header.message_bytes,
-              .round_trip = flight_.smoothed_rtt()});
+  acks_.note(
+      now, base,
+      {.low = base.number,
+       .high = last,
+       .ecn = row.run->ecn,
+       .bytes = std::max<uint64_t>(bytes, 1),
+       .within_message = row.header.offset + bytes < row.header.message_bytes,
+       .completes = verdict.completes && row.header.message_bytes > AckMaker::kEndIsToldAbove,
+       .round_trip = flight_.smoothed_rtt()});
   count_arrival(now, bytes + uint64_t{data_header_bytes()} * row.segments, row.segments,
                 (base.flags & kFlagRepeat) != 0);
   watch_fences(now);

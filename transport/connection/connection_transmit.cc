@@ -17,9 +17,6 @@ constexpr uint32_t kControlBytes = Flight::kBaseDatagram;
 // The largest message that shares its packet with other frames; acknowledgements must find room
 // beside it.
 constexpr uint32_t kMessageBytes = 512;
-// The end of a larger message is asked for: its sender mostly waits for it, where many small ones
-// would each be acknowledged alone.
-constexpr uint32_t kEndIsAskedAbove = 8 * 1024;
 
 }  // namespace
 
@@ -185,9 +182,8 @@ Connection::Sent Connection::send_burst(Nanos now, TxBatch& batch) {
 uint8_t Connection::flags_of(const Piece& piece, uint32_t bytes, const Permit& permit) const {
   if (piece.repeat) return kFlagAckNow | kFlagRepeat;
   const bool later = piece.wish == AckWish::kLater;
-  // The end of a message is waited for, but not so much that each of many small ones may ask.
-  const bool ends_message =
-      piece.offset + bytes == piece.message_bytes && piece.message_bytes > kEndIsAskedAbove;
+  const bool ends_message = piece.offset + bytes == piece.message_bytes &&
+                            piece.message_bytes > AckMaker::kEndIsToldAbove;
   const bool window_ends = permit.last_for_now && flight_.worth_asking(bytes);
   if ((ends_message && !later) || window_ends) return kFlagAckNow;
   return later ? kFlagAckLater : uint8_t{0};

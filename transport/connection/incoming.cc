@@ -227,6 +227,7 @@ RowVerdict Incoming::accept(const DataRow& row) {
       place_row(message, row, verdict.fresh_bytes);
       message.received.add(from, to);
       received_bytes_ += verdict.fresh_bytes;
+      verdict.completes = message.received.covered() == message.message_bytes;
     } else if (to > from) {
       verdict.drop = DropReason::kDuplicate;  // other numbers, same bytes: a needless repeat
     }

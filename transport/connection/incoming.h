@@ -100,6 +100,7 @@ struct RowVerdict {
   bool acknowledge = false;  // its packet numbers count as received
   std::optional<events::DropReason> drop;
   uint64_t fresh_bytes = 0;
+  bool completes = false;  // its message, of which all bytes are here now
 };
 
 // What this side keeps to.

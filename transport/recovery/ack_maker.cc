@@ -57,7 +57,8 @@ void AckMaker::note(Nanos now, const ConnectionHeader& header, const Arrival& ar
   const bool later = (header.flags & kFlagAckLater) != 0;
   later_ += later ? 1 : 0;
   const bool now_due = (header.flags & kFlagAckNow) != 0 || !in_order || marked ||
-                       untold_bytes_ >= kBytes || later_ >= kMostLater;
+                       (arrival.completes && !later) || untold_bytes_ >= kBytes ||
+                       later_ >= kMostLater;
   if (!in_order) prompt_until_ = now + kPromptAfterGap;
   const bool prompt = now < prompt_until_;
   const Nanos wait = arrival.bytes == 0 || (later && !prompt) ? kControlDelay

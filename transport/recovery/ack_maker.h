@@ -29,6 +29,8 @@ class AckMaker {
   static constexpr Nanos kPromptAfterGap = millis(2);
   // With so many bytes told of nobody yet, it waits no longer.
   static constexpr uint64_t kBytes = 32 * 1024;
+  // The end of a message is waited for, but not so much that each of many small ones is told alone.
+  static constexpr uint32_t kEndIsToldAbove = 8 * 1024;
   // Nor with so many packets whose senders do not wait for it: each may hold one of the few
   // messages that go ahead of their grants.
   static constexpr uint32_t kMostLater = 4;
@@ -57,6 +59,7 @@ class AckMaker {
     Ecn ecn = Ecn::kNotCapable;
     uint64_t bytes = 0;           // of payload; 0: a control packet
     bool within_message = false;  // not its last
+    bool completes = false;       // a message whose sender waits to hear it
     Nanos round_trip;             // smoothed; zero: never measured
   };
   void note(Nanos now, const ConnectionHeader& header, const Arrival& arrival);

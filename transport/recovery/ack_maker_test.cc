@@ -98,6 +98,16 @@ TEST_F(AckMakerTest, OneThatIsAskedForIsDueAtOnce) {
   EXPECT_TRUE(acks_.due(kStart));
 }
 
+// Over many paths that is not the last segment that was sent, which asks.
+TEST_F(AckMakerTest, WhatCompletesAMessageIsToldAtOnce) {
+  ConnectionHeader header;
+  acks_.note(kStart, header, {.low = 1, .high = 1, .bytes = 1000, .within_message = true});
+  EXPECT_FALSE(acks_.due(kStart));
+  acks_.note(kStart, header,
+             {.low = 2, .high = 2, .bytes = 1000, .within_message = true, .completes = true});
+  EXPECT_TRUE(acks_.due(kStart));
+}
+
 TEST_F(AckMakerTest, AGapIsToldAtOnce) {
   arrive(kStart, 0, 1, 1);
   write(kStart);
