@@ -39,7 +39,7 @@ TEST(Examples, EveryExampleOfTheReferenceIsComplete) {
     EXPECT_TRUE(topology) << topology.error().message();
     ++examples;
   }
-  EXPECT_EQ(examples, 2);
+  EXPECT_EQ(examples, 3);
 }
 
 }  // namespace
