@@ -23,6 +23,7 @@ constexpr uint32_t kLeastAllowance = 512;
 // Losses leave at least so much.
 constexpr uint64_t kLeastCeiling = kLeastCap / 4;
 constexpr int32_t kWhole = 1024;
+constexpr uint32_t kMostStretched = 32;  // four times
 // A round is long enough that all of what is outstanding, arriving at once after a pause of this
 // host, does not look like a much faster network.
 constexpr int64_t kRoundTrips = 3;
@@ -45,7 +46,7 @@ constexpr uint64_t kMostWanted = uint64_t{1} << 40;  // beyond the credit
 // less gains on the other.
 uint64_t CreditSource::target() const {
   const uint64_t bdp = bytes_within(rtt_, rate()).count;
-  return std::max(kLeastCap, bdp + bdp / 2 + kSlack);
+  return std::max(kLeastCap, bdp + bdp / 2 + kSlack) * stretch_ / kUnstretched;
 }
 
 uint64_t CreditSource::cap() const {
@@ -192,8 +193,21 @@ void CreditSource::end_round(Nanos now) {
   const bool short_of_credit = credit_was_short_ && first_ != nullptr;
   const BitsPerSec arrived = arrivals_.end_round(now, short_of_credit);
   starved_ = short_of_credit && arrived.count < rate().count / 2;
+  stretch(arrived, short_of_credit);
   adapt_ceiling();
   begin_round(now);
+}
+
+// The round trip of a sender is known only as far as this source's own queue does not hide it: of
+// senders near and far, the near ones' counts for all at first. Where all that may be outstanding
+// is, somebody waits for more, and yet the link has room, it was too little.
+void CreditSource::stretch(BitsPerSec arrived, bool short_of_credit) {
+  if (options_.rate.count == 0) return;  // what arrives is all that is known of the rate
+  if (short_of_credit && arrived.count < rate().count / 16 * 15) {
+    stretch_ = std::min(stretch_ + stretch_ / 2, kMostStretched);
+  } else if (!short_of_credit && stretch_ > kUnstretched) {
+    --stretch_;
+  }
 }
 
 // What was sent again tells of a queue that does not hold all that is outstanding. As DCTCP

@@ -86,6 +86,9 @@ class CreditSource {
   void wait_for(Nanos now, CreditAccount& account);
   void look_for_late(Nanos now);
   Nanos patience() const;
+  void stretch(BitsPerSec arrived, bool short_of_credit);
+
+  static constexpr uint32_t kUnstretched = 8;
 
   CreditOptions options_;
   std::vector<CreditAccount*> members_;
@@ -106,6 +109,7 @@ class CreditSource {
   uint64_t round_repeated_ = 0;    // of these, sent again
   int32_t repeated_part_ = 0;      // smoothed over rounds, of 1,024
   uint64_t ceiling_ = UINT64_MAX;  // of cap(), after losses
+  uint32_t stretch_ = kUnstretched;  // of target(): part that the round trips do not explain
   Nanos turn_;                     // from credit to payload, smoothed, queues included
   Nanos deviation_;
   Nanos least_rtt_ = Nanos::never();  // of all senders since least_since_, and in the time before
