@@ -190,10 +190,6 @@ Result<int> simulate(SimOptions options) {
                  .wall_s = wall_s(),
                  .stopped = interrupted() != 0};
   if (of_htsim(options)) facts.links = options.fabric.use;
-  if (!options.html.empty()) {
-    const Result<void> written = write_output(options.html, sim_page(run, series, facts));
-    if (!written) return fail(written.error());
-  }
   if (trace != nullptr && trace->dropped_events() > 0) {
     print_warning(fmt::format("{} of {}: the oldest are gone",
                               counted_text(trace->dropped_events(), "event"), options.trace));
@@ -201,9 +197,14 @@ Result<int> simulate(SimOptions options) {
   if (options.json) {
     nlohmann::json document = sim_document(run, series, facts);
     document["jobs"] = jobs_json(**jobs);
-    print(document.dump(1) + "\n");
+    print(document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   } else {
     print(sim_text(run, series, facts) + jobs_text(**jobs));
+  }
+  // Behind the results, so that these are not lost with it.
+  if (!options.html.empty()) {
+    const Result<void> written = write_output(options.html, sim_page(run, series, facts));
+    if (!written) return fail(written.error());
   }
   if (interrupted() != 0) return interrupted_exit_status();
   for (const simulator::FlowOutcome& outcome : run.outcomes()) {
@@ -227,6 +228,14 @@ std::string joined(std::span<const std::string_view> names) {
   std::string text;
   for (const std::string_view name : names) text += (text.empty() ? "" : "|") + std::string(name);
   return text;
+}
+
+// Of `heddle sim --cc swift sweep ...` the sweep would not know.
+void refuse_options_of(const CLI::App& sim) {
+  for (const CLI::Option* option : sim.get_options()) {
+    if (option->count() == 0) continue;
+    throw CLI::ValidationError(option->get_name(), "options of a sweep stand behind 'sweep'");
+  }
 }
 
 }  // namespace
@@ -282,7 +291,7 @@ void add_sim_command(CLI::App& root, Invocation& invocation) {
   sim->add_flag("--json", options->json, "print one JSON document");
   add_sweep_command(*sim, invocation);
   sim->callback([options, sim, &invocation] {
-    if (!sim->get_subcommands().empty()) return;
+    if (!sim->get_subcommands().empty()) return refuse_options_of(*sim);
     if (options->topology.empty()) throw CLI::RequiredError("--topology");
     if (options->workload.empty()) throw CLI::RequiredError("--workload");
     invocation.run = [options] { return run_sim(*options); };

@@ -124,6 +124,16 @@ class Sweep(unittest.TestCase):
         self.sweep("there", *VARY, "--share", "2/2")
         merged = program.run("sim", "sweep", "--merge", "here", "there", cwd=self.folder)
         self.assertEqual(merged.stdout, "8 runs\n" + whole)
+        done = program.run("sim", "sweep", "--merge", "nowhere", cwd=self.folder)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+
+    def test_sweeps_of_other_options_stand_apart(self):
+        self.table("both", "--vary", "seed=1..2")
+        self.table("both", "--vary", "seed=1..2", "--cc", "swift")
+        merged = program.run("sim", "sweep", "--merge", "both", cwd=self.folder)
+        self.assertEqual(merged.returncode, 0, merged.stderr)
+        self.assertIn("4 runs\n", merged.stdout)
+        self.assertRegex(merged.stdout, r"cubic(.|\n)*swift")
 
     def test_a_changed_file_is_another_run(self):
         self.table("kept", "--vary", "seed=1..2")
@@ -140,6 +150,11 @@ class Sweep(unittest.TestCase):
                            "workload=perm.toml,large.toml", cwd=self.folder)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("large.toml", done.stdout)
+        self.write("again.toml", PERMUTATION)
+        done = program.run("sim", "sweep", "-o", "same", "--topology", "fabric.toml", "--vary",
+                           "workload=perm.toml,again.toml", cwd=self.folder)
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("hold the same", done.stderr)
 
     def test_flows_that_did_not_arrive_are_told(self):
         done = self.sweep("short", "--vary", "until=1us,1s")
@@ -161,6 +176,12 @@ class Sweep(unittest.TestCase):
         self.assertFalse(os.path.exists(os.path.join(self.folder, "none")))
         done = program.run("sim", "sweep", "--topology", "fabric.toml", "--workload", "perm.toml", cwd=self.folder)
         self.assertIn("name one with -o", done.stderr)
+        done = program.run("sim", "--cc", "swift", *self.words("none")[1:], cwd=self.folder)
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("behind 'sweep'", done.stderr)
+
+    def test_the_largest_seeds_are_a_range_too(self):
+        self.assertIn("1 of 1 run", self.sweep("last", "--vary", f"seed={2**64 - 1}..{2**64 - 1}").stdout)
 
     def test_a_run_that_cannot_run_ends_the_sweep_with_its_error(self):
         self.write("perm.toml", PERMUTATION.replace("permutation", "storm"))

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -111,6 +112,12 @@ class Sweeping {
   Result<void> keep(const UnderWay& done) {
     const int status = done.child->exit_status();
     const auto row = row_of(*done.run, done.child->output(), status);
+    if (!done.run->files_are_the_same()) {
+      failed_ = Error{ErrorCode::kUnavailable, "a run was not kept",
+                      "a topology or workload file has changed since the sweep began",
+                      "begin the sweep again: what was kept is of the file as it was"};
+      return {};
+    }
     if (row && status <= kFoundWrong) return writer_.add(*row);
     if (interrupted() != 0 || failed_) return {};
     // No more are begun: most often the others could not run either.
@@ -160,13 +167,43 @@ void warn_of_unreadable(const SweepRows& rows) {
   print_warning(counted_text(rows.unreadable, "line") + " of the folder are no results");
 }
 
+// Sweeps of other options may lie in one folder: what differs between them counts as varied.
+void tell_apart(std::vector<json>& rows) {
+  for (const char* name :
+       {"topology", "workload", "cc", "selector", "paths", "until_us", "initial_window_bytes",
+        "window_limit_bytes", "burst_bytes", "mtu_bytes", "queue_bytes", "ecn_threshold_bytes"}) {
+    std::set<std::string> values;
+    for (const json& row : rows) values.insert(row.value(name, json()).dump());
+    if (values.size() < 2) continue;
+    for (json& row : rows) {
+      if (row["vary"].contains(name)) continue;
+      const json value = row.value(name, json());
+      row["vary"][name] = value.is_string() ? value.get<std::string>() : value.dump();
+    }
+  }
+}
+
+int status_of(const std::vector<json>& rows) {
+  for (const json& row : rows) {
+    if (row.value("exit_status", kDone) != kDone) return kFoundWrong;
+  }
+  return kDone;
+}
+
 Result<int> merge(const SweepOptions& options) {
+  for (const std::string& folder : options.merge) {
+    if (std::filesystem::is_directory(folder)) continue;
+    return fail(ErrorCode::kUnavailable, "cannot read " + folder, "there is no such folder",
+                "name a folder of results");
+  }
   Result<SweepRows> all = read_sweep(options.merge);
   if (!all) return fail(all.error());
   warn_of_unreadable(*all);
+  tell_apart(all->rows);
   const size_t count = all->rows.size();
+  const int status = status_of(all->rows);
   show(std::move(all->rows), counted_text(count, "run"), options.json, count);
-  return kDone;
+  return status;
 }
 
 Result<std::vector<SweepRun>> plan(SweepOptions& options) {
@@ -188,13 +225,6 @@ std::vector<json> rows_of(const std::vector<SweepRun>& runs, std::vector<json> r
   for (const SweepRun& run : runs) wanted.insert(run.key);
   std::erase_if(rows, [&](const json& row) { return !wanted.contains(row["key"]); });
   return rows;
-}
-
-int status_of(const std::vector<json>& rows) {
-  for (const json& row : rows) {
-    if (row.value("exit_status", kDone) != kDone) return kFoundWrong;
-  }
-  return kDone;
 }
 
 Result<int> sweep(SweepOptions options) {

@@ -74,7 +74,7 @@ class FileHashes {
 
 // What a run is given: fixed words, then what varies, in the order of names so that it does not
 // matter how that was told.
-Result<std::string> key_of(const SweepRun& run, const SweepInput& input, FileHashes& hashes) {
+Result<std::string> key_of(SweepRun& run, const SweepInput& input, FileHashes& hashes) {
   std::vector<std::pair<std::string, std::string>> all = run.choice;
   if (!input.topology.empty()) all.emplace_back("topology", input.topology);
   if (!input.workload.empty()) all.emplace_back("workload", input.workload);
@@ -86,6 +86,7 @@ Result<std::string> key_of(const SweepRun& run, const SweepInput& input, FileHas
     if (name == "topology" || name == "workload") {
       const Result<uint64_t> hash = hashes.of(value);
       if (!hash) return fail(hash.error());
+      run.files.emplace_back(value, *hash);
       // What kind of file it is says its name.
       told =
           fmt::format("{:016x}{}", *hash, value.substr(std::min(value.rfind('.'), value.size())));
@@ -120,6 +121,7 @@ Result<std::vector<SweepRun>> plan_sweep(const SweepInput& input) {
   if (!choices) return fail(choices.error());
   FileHashes hashes;
   std::set<std::pair<std::string, std::string>> checked;
+  std::set<std::string> keys;
   std::vector<SweepRun> runs;
   for (Choice& choice : *choices) {
     SweepRun run{.choice = std::move(choice), .words = {"sim"}, .key = {}};
@@ -139,9 +141,21 @@ Result<std::vector<SweepRun>> plan_sweep(const SweepInput& input) {
     Result<std::string> key = key_of(run, input, hashes);
     if (!key) return fail(key.error());
     run.key = std::move(key).value();
+    if (!keys.insert(run.key).second) {
+      return refuse("two of its runs are the same: files that are varied hold the same",
+                    "name each content once");
+    }
     runs.push_back(std::move(run));
   }
   return runs;
+}
+
+bool SweepRun::files_are_the_same() const {
+  FileHashes now;
+  return std::all_of(files.begin(), files.end(), [&now](const auto& file) {
+    const Result<uint64_t> hash = now.of(file.first);
+    return hash && *hash == file.second;
+  });
 }
 
 std::optional<json> row_of(const SweepRun& run, const std::string& output, int exit_status) {
@@ -153,6 +167,7 @@ std::optional<json> row_of(const SweepRun& run, const std::string& output, int e
   }
   json vary = json::object();
   for (const auto& [name, value] : run.choice) vary[name] = value;
+  for (json& job : document["jobs"]) job.erase("calls");
   document["vary"] = std::move(vary);
   document["key"] = run.key;
   document["exit_status"] = exit_status;

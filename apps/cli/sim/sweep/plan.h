@@ -17,6 +17,11 @@ struct SweepRun {
   std::vector<std::string> words;  // of heddle's command line
   // A hash of all options and of what the two files hold; a run with an equal one is the same run.
   std::string key;
+  // The two files and the hashes of what they held when it was planned.
+  std::vector<std::pair<std::string, uint64_t>> files;
+
+  // Whether they hold that still.
+  bool files_are_the_same() const;
 };
 
 struct SweepInput {

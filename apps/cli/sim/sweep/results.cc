@@ -45,7 +45,8 @@ void add_lines(const std::string& text, std::set<std::string>& known, SweepRows&
     json row = json::parse(text.substr(at, end - at), nullptr, false);
     at = end + 1;
     const bool sound = row.is_object() && row.contains("key") && row["key"].is_string() &&
-                       row.contains("vary") && row["vary"].is_object();
+                       row.contains("vary") && row["vary"].is_object() &&
+                       row.value("exit_status", json(0)).is_number_integer();
     if (!sound) {
       ++all.unreadable;
     } else if (known.insert(row["key"].get<std::string>()).second) {

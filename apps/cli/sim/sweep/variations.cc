@@ -66,10 +66,11 @@ Result<Share> share_of_launcher(const Environment& variable) {
                   "SLURM_ARRAY_TASK_ID is no evenly counted index of SLURM_ARRAY_TASK_COUNT",
                   "use an array like 1-8, or give the share, like 2/8");
   }
-  if (const auto share = told(variable, "SLURM_PROCID", "SLURM_NTASKS")) return *share;
+  // An mpirun in a job of Slurm has Slurm's variables too, the same for all of its processes.
   if (const auto share = told(variable, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE")) {
     return *share;
   }
+  if (const auto share = told(variable, "SLURM_PROCID", "SLURM_NTASKS")) return *share;
   return refuse("--share", "auto", "no launcher says which share this is",
                 "start it from a Slurm job array, srun or mpirun, or give the share, like 2/8");
 }
@@ -100,8 +101,9 @@ Result<Variation> parse_variation(std::string_view text) {
       return refuse("--vary", text, "a range goes down, or is too long",
                     fmt::format("give the smaller number first, and at most {} values", kMostRuns));
     }
-    for (uint64_t i = numbers->first; i <= numbers->second; ++i) {
-      variation.values.push_back(std::to_string(i));
+    const uint64_t more_of_it = numbers->second - numbers->first;  // the last may be the largest
+    for (uint64_t i = 0; i <= more_of_it; ++i) {
+      variation.values.push_back(std::to_string(numbers->first + i));
     }
   }
   std::vector<std::string> sorted = variation.values;
