@@ -117,6 +117,11 @@ class Network {
   uint64_t take_queue_peak(LinkId link);
   const Routes& routes() const { return routes_; }
   uint64_t queued_bytes(LinkId link);
+  // What the link's queue may hold at most: its own, or the memory that its switch's ports share.
+  uint64_t room(LinkId link) const {
+    const uint64_t shared = outlets_.shared_room(link);
+    return shared > 0 ? shared : shape(link).queue.count;
+  }
   // The most that a switch whose ports share a buffer held of it.
   uint64_t buffer_used_max(uint32_t switch_index) const {
     return outlets_.memory_used_max(switch_index);

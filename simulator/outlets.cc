@@ -223,6 +223,12 @@ uint64_t Outlets::take_queue_peak(LinkId link) {
   return peak;
 }
 
+uint64_t Outlets::shared_room(LinkId link) const {
+  if (!has(link)) return 0;
+  const uint32_t memory = outlets_[outlet_of_[link]].memory;
+  return memory == kNoIndex ? 0 : memories_[memory].bytes();
+}
+
 uint64_t Outlets::memory_used_max(uint32_t switch_index) const {
   const bool none = memory_of_.empty() || memory_of_[switch_index] == kNoIndex;
   return none ? 0 : memories_[memory_of_[switch_index]].used_max();

@@ -43,6 +43,8 @@ class Outlets {
   void add_counters(Nanos now, LinkId link, LinkCounters& counters) const;
   // The most that the queue held since it was asked last.
   uint64_t take_queue_peak(LinkId link);
+  // What the queue may come to hold at most; zero: it has no memory with others.
+  uint64_t shared_room(LinkId link) const;
   // Of the switch, zero where it has none of its own.
   uint64_t memory_used_max(uint32_t switch_index) const;
 

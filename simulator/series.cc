@@ -124,7 +124,7 @@ uint64_t Series::busyness(LinkId link) const {
                                  std::max<uint64_t>(whole, 1));
   };
   return std::max(part(whole_[link].bytes, could),
-                  part(whole_[link].queue_peak, shape.queue.count));
+                  part(whole_[link].queue_peak, network_.room(link)));
 }
 
 void Series::drop_idle_half() {

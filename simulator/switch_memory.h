@@ -21,6 +21,7 @@ class SwitchMemory {
   // The queue held `queued` before.
   void give_back(uint64_t queued, uint32_t bytes);
 
+  uint64_t bytes() const { return shape_.buffer.count; }
   uint64_t used() const { return used_; }
   uint64_t used_max() const { return used_max_; }
 

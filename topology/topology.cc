@@ -1,6 +1,7 @@
 // Checks on topologies, so that whoever builds from one need not ask again.
 #include "topology/topology.h"
 
+#include <algorithm>
 #include <string>
 
 #include "base/check.h"
@@ -48,6 +49,7 @@ Result<void> validate_link(const Topology& topology, size_t index) {
 struct SwitchNeeds {
   uint32_t ports = 0;
   uint64_t packets = 0;  // one of each port
+  uint64_t packet = 0;   // the largest
   uint64_t before_xoff = 0;
   uint64_t headroom = 0;
   const char* wrong = nullptr;
@@ -56,6 +58,7 @@ struct SwitchNeeds {
 void add_port(const SwitchShape& shape, uint32_t ports, const LinkShape& link, SwitchNeeds& needs) {
   const uint64_t full = full_packet_bytes(link);
   needs.packets += full;
+  needs.packet = std::max(needs.packet, full);
   if (!shape.lossless || shape.buffer.count == 0) return;
   if (link.rate.count == 0) {
     needs.wrong = "it is lossless and has a link without a rate";
@@ -86,6 +89,13 @@ Result<void> validate_switch(const Switch& each, const SwitchNeeds& needs) {
   }
   if (shape.buffer.count < needs.packets) {
     return wrong("its buffer does not hold a full packet of each port");
+  }
+  // What no queue ever takes would be sent for ever.
+  const uint64_t shared = shape.buffer.count - needs.ports * shape.reserve.count;
+  const uint64_t beyond = needs.packet - std::min(needs.packet, shape.reserve.count);
+  if (!shape.lossless && static_cast<Uint128>(beyond) * shape.alpha_divisor >
+                             static_cast<Uint128>(shared) * shape.alpha) {
+    return wrong("its alpha gives a queue no room for a full packet, even while all is free");
   }
   if (!shape.lossless) return {};
   if (shape.reserve.count > 0) return wrong("it is lossless, and so has no use for a reserve");

@@ -32,6 +32,7 @@ constexpr std::array kSizeUnits = {
 constexpr std::array kSpanUnits = {
     Unit{"", 1'000'000'000}, Unit{"s", 1'000'000'000},  Unit{"ms", 1'000'000},
     Unit{"us", 1'000},       Unit{"m", 60'000'000'000}, Unit{"min", 60'000'000'000},
+    Unit{"ns", 1},
 };
 
 bool same_letters(std::string_view a, std::string_view b) {

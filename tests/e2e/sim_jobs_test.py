@@ -187,6 +187,17 @@ actions = ["compute 1ms", %s]
         self.assertIn("FAILED: rank", done.stdout)
         self.assertIn("rank 5", done.stdout)
 
+    def test_more_ranks_than_a_host_has_ports_for_are_refused(self):
+        done = self.sim('[[job]]\nkind = "barrier"\nhosts = ["h0", "h1"]\n' * 130)
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("host h0 would have more than 127 ranks", done.stderr)
+
+    def test_buckets_without_number_are_refused(self):
+        done = self.sim('[[job]]\nkind = "training"\nlayers = 4\nlayer_bytes = "10GB"\nbucket = "25B"\n'
+                        'forward = "1ms"\n')
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("100,000 buckets", done.stderr)
+
     def test_mistakes_are_told_with_their_line(self):
         for text, line, words in (
                 ('[[job]]\nkind = "all_reduce"\n', 2, "'bytes' is missing"),

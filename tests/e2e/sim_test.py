@@ -155,6 +155,8 @@ bytes = "1MB"
         self.assertEqual(lossless["counters"]["packets"]["queue full"], 0)
         self.assertGreater(lossless["counters"]["paused_us"], lossless["counters"]["pauses"])
         self.assertRegex(self.sim(*arguments).stdout, r"pauses +[0-9,]+, of [0-9]+ links, ")
+        shared = self.document("fabric.topo", "incast.toml", "--buffer", "32MB")
+        self.assertEqual(shared["links"]["longest_queues"][0]["queue_bytes"], 32_000_000)
         self.write("lossless.toml", FABRIC + '[switches]\nbuffer = "1MB"\npfc = true\n')
         self.assertGreater(self.document("lossless.toml", "incast.toml")["counters"]["pauses"], 0)
 
@@ -162,6 +164,7 @@ bytes = "1MB"
         for more, why in ((("--pfc",), "give --buffer"), (("--buffer", "1MB", "--xoff", "10KB"), "give --pfc"),
                           (("--buffer", "1MB", "--alpha", "0"), "--alpha is 0"),
                           (("--buffer", "10KB"), "does not hold a full packet of each port"),
+                          (("--buffer", "1MB", "--alpha", "1/1000"), "no room for a full packet"),
                           (("--buffer", "1MB", "--pfc", "--xoff", "200KB"), "before that is heeded")):
             with self.subTest(more):
                 done = self.sim("fabric.topo", "perm.toml", *more)
@@ -259,6 +262,7 @@ bytes = "1MB"
         done = self.sim("fabric.toml", "perm.toml", "--html", "none/run.html")
         self.assertEqual(done.returncode, 2)
         self.assertIn("cannot write none/run.html", done.stderr)
+        self.assertIn("flows", done.stdout, "the results are told all the same")
 
     def test_a_trace_is_read_as_any_recording(self):
         self.write("flows.toml", """version = 1

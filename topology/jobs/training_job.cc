@@ -209,6 +209,12 @@ void read_work(TableReader& table, Training& training) {
   training.layer_bytes =
       size("layer_bytes", "the gradients' size of a layer", training.data > 1, {});
   training.bucket_bytes = size("bucket", "the size of a bucket of gradients", false, {25'000'000});
+  const uint64_t of_stage = (training.layers + training.pipeline - 1) / training.pipeline;
+  if (training.bucket_bytes > 0 &&
+      training.layer_bytes / training.bucket_bytes > kMostPasses / of_stage) {
+    table.wrong(table.has("bucket") ? "bucket" : "layer_bytes",
+                "a stage's gradients fill more than 100,000 buckets", "use larger buckets");
+  }
   const bool passes_on = training.tensor > 1 || training.pipeline > 1;
   training.activation_bytes =
       size("activation_bytes", "what a layer passes on of a microbatch", passes_on, {});

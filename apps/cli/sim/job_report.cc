@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "apps/cli/bench/bench_plan.h"
+#include "apps/cli/output.h"
 #include "apps/cli/quantity.h"
 
 namespace heddle::cli {
@@ -79,7 +80,7 @@ std::string calls_text(const topology::Job& job, const JobOutcome& outcome) {
 std::string job_text(const topology::Job& job, const JobOutcome& outcome) {
   const std::vector<Nanos> times = step_times(job, outcome);
   std::string text =
-      fmt::format("  {}: {}, {} done", job.name, counted_text(job.ranks.size(), "rank"),
+      fmt::format("  {}: {}, {} done", printable(job.name), counted_text(job.ranks.size(), "rank"),
                   counted_text(times.size(), "step"));
   if (!times.empty()) {
     text += ", until " + span_text(outcome.steps[times.size() - 1].ended);

@@ -1,6 +1,8 @@
 // Jobs in a simulated world: see job_run.h.
 #include "apps/cli/sim/job_run.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -34,7 +36,24 @@ uint64_t largest_call(const std::vector<topology::Job>& jobs) {
 
 }  // namespace
 
+// Each rank is a process, and each process of a host has ports of its own.
+Result<void> JobRun::check_ranks(const simulator::FlowRun& run) {
+  const topology::Topology& topology = run.network().topology();
+  std::vector<uint32_t> ranks(topology.hosts.size());
+  for (const topology::Job& job : run.workload().jobs) {
+    for (const topology::JobRank& rank : job.ranks) {
+      if (++ranks[rank.host] <= kMostRanksOfHost) continue;
+      return fail(ErrorCode::kExhausted, "cannot simulate the jobs",
+                  fmt::format("host {} would have more than {} ranks",
+                              topology.hosts[rank.host].name, kMostRanksOfHost),
+                  "use fewer jobs on it, or other hosts");
+    }
+  }
+  return {};
+}
+
 Result<std::unique_ptr<JobRun>> JobRun::create(simulator::FlowRun& run, bool counts_pairs) {
+  if (Result<void> fit = check_ranks(run); !fit) return fail(fit.error());
   std::unique_ptr<JobRun> made(new JobRun(run, counts_pairs));
   if (Result<void> room = made->make_room(); !room) return fail(room.error());
   std::vector<uint16_t> ports(run.network().topology().hosts.size(), kFirstPort);

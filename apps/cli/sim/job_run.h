@@ -37,6 +37,10 @@ class JobRun : public simulator::Tenant, private simulator::Agent {
   uint64_t steps_ended() const;
 
  private:
+  // And the process of its flows: as many have ports to send from.
+  static constexpr uint32_t kMostRanksOfHost = 127;
+  static Result<void> check_ranks(const simulator::FlowRun& run);
+
   struct Placed {
     std::unique_ptr<JobSurroundings> surroundings;
     std::vector<std::unique_ptr<RankProgram>> ranks;

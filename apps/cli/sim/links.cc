@@ -96,7 +96,7 @@ std::string whole_text(const FlowRun& run, const Series& series, const LinkNames
   text += "longest queues, of their room\n";
   for (const LinkId link : longest_queues(run, series, kTextLinks)) {
     const double part = static_cast<double>(series.whole(link).queue_peak) /
-                        static_cast<double>(run.network().shape(link).queue.count);
+                        static_cast<double>(run.network().room(link));
     line(link, part, fmt::format("{:.0f}%", part * 100));
   }
   return text;
@@ -150,7 +150,7 @@ json link_row(const FlowRun& run, const LinkNames& names, LinkId link) {
           {"to", names.to(link)},
           {"number", names.number(link)},
           {"rate_gbits_per_s", static_cast<double>(shape.rate.count) * 1e-9},
-          {"queue_bytes", shape.queue.count}};
+          {"queue_bytes", run.network().room(link)}};
 }
 
 // As many digits as a chart needs.

@@ -114,7 +114,7 @@ json slow_flows(const FlowRun& run, const Series& series) {
     if (slow.worst) {
       row["where"] = names(slow.worst->link);
       row["part"] = static_cast<double>(slow.worst->queue_peak) /
-                    static_cast<double>(run.network().shape(slow.worst->link).queue.count);
+                    static_cast<double>(run.network().room(slow.worst->link));
       row["drops"] = slow.worst->drops;
     }
     rows.push_back(std::move(row));

@@ -72,9 +72,7 @@ class Judge {
   bool worse(const WorstLink& a, const WorstLink& b) const {
     if (a.drops != b.drops) return a.drops > b.drops;
     // Parts of their rooms, without a division.
-    const auto room = [this](const WorstLink& each) {
-      return run_.network().shape(each.link).queue.count;
-    };
+    const auto room = [this](const WorstLink& each) { return run_.network().room(each.link); };
     return static_cast<Uint128>(a.queue_peak) * room(b) >
            static_cast<Uint128>(b.queue_peak) * room(a);
   }

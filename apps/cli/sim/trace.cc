@@ -60,6 +60,8 @@ std::vector<bool> hosts_with_a_part(const topology::Topology& topology,
 Result<std::unique_ptr<SimTrace>> SimTrace::create(const std::string& folder,
                                                    const topology::Topology& topology,
                                                    const topology::Workload& workload) {
+  Result<FolderClaim> claim = FolderClaim::of(folder);
+  if (!claim) return fail(claim.error());
   if (Result<void> empty = check_empty(folder); !empty) return fail(empty.error());
   const std::vector<bool> has_part = hosts_with_a_part(topology, workload);
   const auto files = std::count(has_part.begin(), has_part.end(), true);
@@ -67,6 +69,7 @@ Result<std::unique_ptr<SimTrace>> SimTrace::create(const std::string& folder,
     return fail(allowed.error());
   }
   std::unique_ptr<SimTrace> made(new SimTrace);
+  made->claim_.emplace(std::move(*claim));
   made->recorders_.resize(topology.hosts.size());
   for (uint32_t host = 0; host < topology.hosts.size(); ++host) {
     if (!has_part[host]) continue;

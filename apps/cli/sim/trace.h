@@ -3,9 +3,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "apps/cli/record/folder_claim.h"
 #include "base/result.h"
 #include "events/recording.h"
 #include "topology/topology.h"
@@ -29,6 +31,7 @@ class SimTrace {
  private:
   SimTrace() = default;
 
+  std::optional<FolderClaim> claim_;
   std::vector<std::shared_ptr<events::Recording>> recordings_;
   std::vector<std::unique_ptr<events::Recorder>> recorders_;  // by host; null: has no part
 };
