@@ -13,6 +13,7 @@
 #include <array>
 #include <cerrno>
 
+#include "base/write_error.h"
 #include "events/recording/layout.h"
 #include "events/recording/syncing.h"
 
@@ -30,19 +31,8 @@ constexpr uint32_t kLeastBlocks = 2;
 constexpr uint32_t kAskedAgainAfter = 1024;
 
 Unexpected refuse(const std::string& directory, int error) {
-  const std::string what = "cannot record in " + directory;
-  const std::string why = std::strerror(error);
-  switch (error) {
-    case EACCES:
-    case EPERM:
-    case EROFS:
-      return fail(ErrorCode::kPermission, what, why, "choose a folder that you may write");
-    case ENOSPC:
-    case EDQUOT:
-      return fail(ErrorCode::kExhausted, what, why, "make room there, or choose another folder");
-    default:
-      return fail(ErrorCode::kSystem, what, why, "choose another folder");
-  }
+  return cannot_write("cannot record in " + directory, error,
+                      "make room there, or choose another folder");
 }
 
 // What others may see of a job is its owner's matter.

@@ -9,13 +9,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <system_error>
 
 #include "base/document.h"
+#include "base/write_error.h"
 
 namespace heddle::cli {
 namespace {
@@ -24,18 +24,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 Unexpected refuse(const std::string& what, int error) {
-  const std::string why = std::strerror(error);
-  switch (error) {
-    case EACCES:
-    case EPERM:
-    case EROFS:
-      return fail(ErrorCode::kPermission, what, why, "choose a folder that you may write");
-    case ENOSPC:
-    case EDQUOT:
-      return fail(ErrorCode::kExhausted, what, why, "make room there; what is done is kept");
-    default:
-      return fail(ErrorCode::kSystem, what, why, "choose another folder");
-  }
+  return cannot_write(what, error, "make room there; what is done is kept");
 }
 
 void add_lines(const std::string& text, std::set<std::string>& known, SweepRows& all) {
