@@ -15,6 +15,7 @@ import unittest
 import program
 
 AHEAD_S = 1000
+WALL_CLOCK_WRONG_NS = 300 * 10**9  # far more than a busy machine lets pass between the starts of two ranks
 NAMESPACE = ["unshare", "--user", "--map-root-user", "--mount", "--time", "--monotonic", str(AHEAD_S),
              "--boottime", str(AHEAD_S), "--fork", "--kill-child", "--"]
 # Also of another boot, as the file says: another host. Else it is known how its clock stands.
@@ -80,7 +81,7 @@ class Gather(unittest.TestCase):
         # Hosts would not share memory either; it is messages that tell of clocks.
         done = program.run("run", "-n", 3, "--", "sh", "-c", script, settings={"HEDDLE_SHARED_MEMORY": "never"})
         assert done.returncode == 0, done.stderr
-        set_wall_clock_wrong(f"{cls.parent.name}/host1", 3_000_000_000)
+        set_wall_clock_wrong(f"{cls.parent.name}/host1", WALL_CLOCK_WRONG_NS)
         cls.job = f"{cls.parent.name}/job"
         cls.parts = [f"{cls.parent.name}/host{i}" for i in range(3)]
         cls.gathered = program.run("record", "gather", "-o", cls.job, *cls.parts)
@@ -97,9 +98,9 @@ class Gather(unittest.TestCase):
         self.assertEqual((reference["basis"], other["basis"]), ("reference", "messages"))
         self.assertAlmostEqual(reference["offset_from_ns"] - other["offset_from_ns"], AHEAD_S * 10**9,
                                delta=10**7 + other["error_ns"])
-        # All ran on one wall clock, and one was made 3 s wrong afterwards: so the truth is known.
+        # All ran on one wall clock, and one was made wrong afterwards: so the truth is known.
         # A busy machine may come between the readings of the two clocks.
-        self.assertLessEqual(abs(other["wall_clock_ahead_ns"] - 3_000_000_000), other["error_ns"] + 100_000)
+        self.assertLessEqual(abs(other["wall_clock_ahead_ns"] - WALL_CLOCK_WRONG_NS), other["error_ns"] + 100_000)
         self.assertGreater(other["messages"], 20)
         self.assertEqual(sorted(document["clock_of_file"].values()), [0, 0, 1])
 
@@ -107,12 +108,14 @@ class Gather(unittest.TestCase):
         done = program.run("summary", self.job, "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
         document = json.loads(done.stdout)
-        # All end together; by its wall clock one host would begin and end 3 s later.
+        # All end together; by its wall clock one host would begin and end much later. Spans of one
+        # process are of its own clock, which drifts: either end is as well known as the clock is.
+        known = 2 * max(clock["error_ns"] for clock in self.info()["clocks"])
         longest = max(process["span_ns"] for process in document["processes"])
-        self.assertGreaterEqual(document["span_ns"], longest)
-        self.assertLess(document["span_ns"] - longest, 2 * 10**9)
+        self.assertGreaterEqual(document["span_ns"] + known, longest)
+        self.assertLess(document["span_ns"] - longest, WALL_CLOCK_WRONG_NS // 2)
         for call in document["slowest"]:
-            self.assertLessEqual(call["from_beginning_ns"] + call["took_ns"], document["span_ns"])
+            self.assertLessEqual(call["from_beginning_ns"] + call["took_ns"], document["span_ns"] + known)
         nics = document["busiest_nics"]
         self.assertEqual(sum(nic["wire_sent_bytes"] for nic in nics), document["wire_bytes"])
         self.assertIn("sent on the wire by", program.run("summary", self.job).stdout)
