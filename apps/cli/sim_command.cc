@@ -10,10 +10,10 @@
 #include <string>
 
 #include "apps/cli/interrupt.h"
+#include "apps/cli/job/job_report.h"
 #include "apps/cli/output.h"
 #include "apps/cli/quantity.h"
 #include "apps/cli/sim/fabric_options.h"
-#include "apps/cli/sim/job_report.h"
 #include "apps/cli/sim/job_run.h"
 #include "apps/cli/sim/page.h"
 #include "apps/cli/sim/report.h"
@@ -143,6 +143,14 @@ bool go_on(FlowRun& run, simulator::Series& series, Nanos until) {
   return more;
 }
 
+nlohmann::json jobs_document(const JobRun& run) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (size_t i = 0; i < run.jobs().size(); ++i) {
+    rows.push_back(job_json(run.jobs()[i], run.outcomes()[i], run.matrix(i)));
+  }
+  return rows;
+}
+
 Result<int> simulate(SimOptions options) {
   if (Result<void> taken = take_quantities(options); !taken) return fail(taken.error());
   const Result<topology::Topology> topology = load_topology(options);
@@ -196,10 +204,10 @@ Result<int> simulate(SimOptions options) {
   }
   if (options.json) {
     nlohmann::json document = sim_document(run, series, facts);
-    document["jobs"] = jobs_json(**jobs);
+    document["jobs"] = jobs_document(**jobs);
     print(document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   } else {
-    print(sim_text(run, series, facts) + jobs_text(**jobs));
+    print(sim_text(run, series, facts) + jobs_text((*jobs)->jobs(), (*jobs)->outcomes()));
   }
   // Behind the results, so that these are not lost with it.
   if (!options.html.empty()) {

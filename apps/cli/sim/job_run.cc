@@ -21,19 +21,6 @@ constexpr uint64_t kLeastBytes = 64 << 10;
 constexpr uint16_t kFirstPort = 4792;  // behind that of flows
 constexpr uint64_t kFirstCommunicator = 1;
 
-uint64_t largest_call(const std::vector<topology::Job>& jobs) {
-  uint64_t most = 0;
-  for (const topology::Job& job : jobs) {
-    for (const topology::Program& program : job.programs) {
-      for (const topology::Action& action : program.actions) {
-        if (action.kind != topology::ActionKind::kCall) continue;
-        most = std::max(most, whole_bytes(action, job.ranks.size()));
-      }
-    }
-  }
-  return most;
-}
-
 }  // namespace
 
 // Each rank is a process, and each process of a host has ports of its own.
@@ -81,7 +68,9 @@ JobRun::~JobRun() {
 
 // An input and an output, apart.
 Result<void> JobRun::make_room() {
-  buffer_bytes_ = largest_call(jobs()) + 64;
+  for (const topology::Job& job : jobs())
+    buffer_bytes_ = std::max(buffer_bytes_, largest_call(job));
+  buffer_bytes_ += 64;
   auto memory = MirroredMemory::create(2 * buffer_bytes_);
   if (!memory) return fail(memory.error());
   memory_ = std::move(*memory);
@@ -109,32 +98,25 @@ void JobRun::place(size_t index, std::vector<uint16_t>& ports) {
     placed.processes.push_back(&run_.world().add(options));
   }
   std::vector<uint64_t> numbers;
-  std::vector<std::vector<uint32_t>> rank_in;
   uint64_t next = kFirstCommunicator;
   for (const Placed& before : placed_) next += before.surroundings->communicators.size();
-  for (const topology::JobCommunicator& communicator : job.communicators) {
-    numbers.push_back(next++);
-    rank_in.emplace_back(job.ranks.size(), topology::JobRank::kNone);
-    for (uint32_t i = 0; i < communicator.ranks.size(); ++i) {
-      rank_in.back()[communicator.ranks[i]] = i;
-    }
-  }
+  for (size_t i = 0; i < job.communicators.size(); ++i) numbers.push_back(next++);
   outcomes_[index].calls.resize(job.communicators.size());
   placed.surroundings =
       std::make_unique<JobSurroundings>(JobSurroundings{.job = job,
                                                         .outcome = outcomes_[index],
                                                         .buffer = memory_.start(),
                                                         .buffer_bytes = buffer_bytes_,
-                                                        .tuning = tuning_of(job),
+                                                        .options = {.tuning = tuning_of(job)},
                                                         .addresses = {},
                                                         .communicators = std::move(numbers),
-                                                        .rank_in = std::move(rank_in)});
+                                                        .rank_in = ranks_in_communicators(job)});
   for (const simulator::EngineProcess* process : placed.processes) {
     placed.surroundings->addresses.push_back(process->address());
   }
   for (uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
-    placed.ranks.push_back(
-        std::make_unique<RankProgram>(*placed.surroundings, rank, *placed.processes[rank]));
+    placed.ranks.push_back(std::make_unique<SimulatedRank>(*placed.surroundings, rank,
+                                                           *placed.processes[rank], zero_));
   }
   placed_.push_back(std::move(placed));
 }
@@ -163,24 +145,24 @@ collectives::Tuning JobRun::tuning_of(const topology::Job& job) const {
 bool JobRun::ready() const {
   for (const Placed& job : placed_) {
     for (const auto& rank : job.ranks) {
-      if (!rank->ready()) return false;
+      if (!rank->program().ready()) return false;
     }
   }
   return true;
 }
 
 void JobRun::begin() {
+  zero_ = run_.world().now() - run_.now();
   for (size_t i = 0; i < placed_.size(); ++i) {
-    placed_[i].surroundings->zero = run_.world().now() - run_.now();
     for (const auto& sink : placed_[i].sinks) sink->begin();
-    for (const auto& rank : placed_[i].ranks) rank->begin(jobs()[i].start);
+    for (const auto& rank : placed_[i].ranks) rank->program().begin(jobs()[i].start);
   }
 }
 
 bool JobRun::over() const {
   for (; first_open_ < placed_.size(); ++first_open_) {
     const auto& ranks = placed_[first_open_].ranks;
-    while (first_rank_ < ranks.size() && ranks[first_rank_]->done()) ++first_rank_;
+    while (first_rank_ < ranks.size() && ranks[first_rank_]->program().done()) ++first_rank_;
     if (first_rank_ < ranks.size()) return false;
     first_rank_ = 0;
   }
@@ -203,7 +185,8 @@ void JobRun::run(Nanos now) {
     acked_bytes_seen_ = sent.payload_bytes_acked;
     progress_at_ = now;
     for (size_t i = 0; stuck && i < placed_.size(); ++i) {
-      for (const auto& rank : placed_[i].ranks) rank->fail("waits for ever: " + rank->waits_for());
+      for (const auto& rank : placed_[i].ranks)
+        rank->program().fail("waits for ever: " + rank->program().waits_for());
     }
   }
   if (!over()) {
@@ -218,7 +201,7 @@ bool JobRun::got_on() {
   for (size_t i = 0; i < placed_.size(); ++i) {
     progress += placed_[i].surroundings->progress;
     idle |= !run_.opening() && jobs()[i].start > run_.now();
-    for (const auto& rank : placed_[i].ranks) idle |= rank->computing();
+    for (const auto& rank : placed_[i].ranks) idle |= rank->program().computing();
   }
   return std::exchange(progress_seen_, progress) != progress || idle;
 }

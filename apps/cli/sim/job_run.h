@@ -7,10 +7,10 @@
 #include <optional>
 #include <vector>
 
-#include "apps/cli/sim/job_outcome.h"
-#include "apps/cli/sim/mirrored_memory.h"
-#include "apps/cli/sim/rank_program.h"
+#include "apps/cli/job/job_outcome.h"
+#include "apps/cli/job/mirrored_memory.h"
 #include "apps/cli/sim/rank_sink.h"
+#include "apps/cli/sim/simulated_rank.h"
 #include "base/result.h"
 #include "insight/matrix.h"
 #include "simulator/flow_run.h"
@@ -43,7 +43,7 @@ class JobRun : public simulator::Tenant, private simulator::Agent {
 
   struct Placed {
     std::unique_ptr<JobSurroundings> surroundings;
-    std::vector<std::unique_ptr<RankProgram>> ranks;
+    std::vector<std::unique_ptr<SimulatedRank>> ranks;
     std::vector<simulator::EngineProcess*> processes;
     std::unique_ptr<insight::TrafficBuilder> traffic;  // null: not counted
     std::vector<std::unique_ptr<RankSink>> sinks;
@@ -65,6 +65,7 @@ class JobRun : public simulator::Tenant, private simulator::Agent {
   const bool counts_pairs_;
   std::vector<JobOutcome> outcomes_;
   std::vector<Placed> placed_;
+  Nanos zero_ = Nanos::never();  // time 0
   MirroredMemory memory_;
   uint64_t buffer_bytes_ = 0;
   simulator::AgentId agent_;

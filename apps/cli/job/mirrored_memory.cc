@@ -1,5 +1,5 @@
 // The same pages mapped one after the other: see mirrored_memory.h.
-#include "apps/cli/sim/mirrored_memory.h"
+#include "apps/cli/job/mirrored_memory.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ constexpr uint64_t kPiece = uint64_t{4} << 20;
 
 Unexpected no_memory(uint64_t bytes) {
   return fail(ErrorCode::kExhausted, "cannot make room for calls of " + size_text(bytes),
-              std::strerror(errno), "simulate smaller calls");
+              std::strerror(errno), "make its calls smaller");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Results of simulated jobs: see job_report.h.
-#include "apps/cli/sim/job_report.h"
+// Results of jobs: see job_report.h.
+#include "apps/cli/job/job_report.h"
 
 #include <fmt/core.h>
 
@@ -166,42 +166,34 @@ double bus_bytes_per_s(const CallOutcome& call, uint32_t ranks) {
   return factor * static_cast<double>(call.bytes) / seconds_of(call.ended - call.called);
 }
 
-std::string jobs_text(const JobRun& run) {
+std::string jobs_text(std::span<const topology::Job> jobs, std::span<const JobOutcome> outcomes) {
   std::string text;
-  for (size_t i = 0; i < run.jobs().size(); ++i) {
-    text += job_text(run.jobs()[i], run.outcomes()[i]);
-  }
+  for (size_t i = 0; i < jobs.size(); ++i) text += job_text(jobs[i], outcomes[i]);
   return text.empty() ? text : "\njobs\n" + text;
 }
 
-nlohmann::json jobs_json(const JobRun& run) {
-  nlohmann::json rows = nlohmann::json::array();
-  for (size_t i = 0; i < run.jobs().size(); ++i) {
-    const topology::Job& job = run.jobs()[i];
-    const JobOutcome& outcome = run.outcomes()[i];
-    nlohmann::json hosts = nlohmann::json::array();
-    for (const topology::JobRank& rank : job.ranks) hosts.push_back(rank.host);
-    nlohmann::json row = {{"name", job.name},
-                          {"kind", job.kind},
-                          {"ranks", job.ranks.size()},
-                          {"hosts", std::move(hosts)},
-                          {"start_us", micros_of(job.start)},
-                          {"ranks_done", outcome.ranks_done},
-                          {"steps", steps_json(job, outcome)},
-                          {"calls", calls_json(job, outcome)},
-                          {"messages", outcome.messages},
-                          {"message_bytes", outcome.message_bytes}};
-    if (!outcome.error.empty()) row["error"] = outcome.error;
-    if (const auto matrix = run.matrix(i)) {
-      nlohmann::json delivered = nlohmann::json::array();
-      for (const auto& [pair, cell] : matrix->cells) {
-        if (cell.bytes > 0) delivered.push_back({pair.first, pair.second, cell.bytes});
-      }
-      row["delivered"] = std::move(delivered);
-    }
-    rows.push_back(std::move(row));
+nlohmann::json job_json(const topology::Job& job, const JobOutcome& outcome,
+                        const std::optional<insight::Matrix>& matrix) {
+  nlohmann::json hosts = nlohmann::json::array();
+  for (const topology::JobRank& rank : job.ranks) hosts.push_back(rank.host);
+  nlohmann::json row = {{"name", job.name},
+                        {"kind", job.kind},
+                        {"ranks", job.ranks.size()},
+                        {"hosts", std::move(hosts)},
+                        {"start_us", micros_of(job.start)},
+                        {"ranks_done", outcome.ranks_done},
+                        {"steps", steps_json(job, outcome)},
+                        {"calls", calls_json(job, outcome)},
+                        {"messages", outcome.messages},
+                        {"message_bytes", outcome.message_bytes}};
+  if (!outcome.error.empty()) row["error"] = outcome.error;
+  if (!matrix) return row;
+  nlohmann::json delivered = nlohmann::json::array();
+  for (const auto& [pair, cell] : matrix->cells) {
+    if (cell.bytes > 0) delivered.push_back({pair.first, pair.second, cell.bytes});
   }
-  return rows;
+  row["delivered"] = std::move(delivered);
+  return row;
 }
 
 }  // namespace heddle::cli

@@ -1,5 +1,5 @@
-// One rank of a simulated job: see rank_program.h.
-#include "apps/cli/sim/rank_program.h"
+// One rank of a job: see rank_program.h.
+#include "apps/cli/job/rank_program.h"
 
 #include <algorithm>
 #include <set>
@@ -36,37 +36,41 @@ uint64_t whole_bytes(const Action& action, uint64_t ranks) {
   return (action.bytes + unit - 1) / unit * unit;
 }
 
-RankProgram::RankProgram(JobSurroundings& surroundings, uint32_t rank,
-                         simulator::EngineProcess& process)
-    : all_(surroundings),
-      rank_(rank),
-      process_(process),
-      agent_(process.network().add_agent(*this)) {
-  process.set_program(this);
-  process.poke();
+uint64_t largest_call(const topology::Job& job) {
+  uint64_t most = 0;
+  for (const topology::Program& program : job.programs) {
+    for (const Action& action : program.actions) {
+      if (action.kind != ActionKind::kCall) continue;
+      most = std::max(most, whole_bytes(action, job.ranks.size()));
+    }
+  }
+  return most;
 }
 
-RankProgram::~RankProgram() {
-  process_.set_program(nullptr);
-  communicators_.clear();
-  links_.reset();
-  process_.network().remove_agent(agent_);
+std::vector<std::vector<uint32_t>> ranks_in_communicators(const topology::Job& job) {
+  std::vector<std::vector<uint32_t>> places;
+  for (const topology::JobCommunicator& communicator : job.communicators) {
+    places.emplace_back(job.ranks.size(), topology::JobRank::kNone);
+    for (uint32_t i = 0; i < communicator.ranks.size(); ++i) {
+      places.back()[communicator.ranks[i]] = i;
+    }
+  }
+  return places;
 }
+
+RankProgram::RankProgram(JobSurroundings& surroundings, uint32_t rank, RankSurface& surface)
+    : all_(surroundings), rank_(rank), surface_(surface) {}
 
 const topology::Program& RankProgram::program() const {
   return all_.job.programs[all_.job.ranks[rank_].program];
 }
 
-Nanos RankProgram::now() const { return process_.network().now() - all_.zero; }
-
 void RankProgram::begin(Nanos at) {
   if (done()) return;
   phase_ = Phase::kWorking;
   begins_at_ = at;
-  process_.network().schedule(agent_, all_.zero + at);
+  surface_.wake_at(at);
 }
-
-void RankProgram::run(Nanos /*now*/) { process_.poke(); }
 
 void RankProgram::fail(const std::string& why) {
   if (done()) return;
@@ -83,17 +87,21 @@ std::string RankProgram::waits_for() const {
          communicators_[oldest.place]->waits_for();
 }
 
-// --- turns ---
+// --- steps ---
 
-bool RankProgram::handle_turn(simulator::EngineProcess& /*process*/) {
+bool RankProgram::step(engine::Endpoint& endpoint) {
   bool got_on = false;
   if (!links_) {
-    make_communicators();
+    make_communicators(endpoint);
     got_on = true;
+  }
+  if (!opened_ && knows_tunings()) {
+    opened_ = true;
+    open_connections();
   }
   const bool moved = advance();
   got_on |= reap();
-  if (phase_ == Phase::kOpening && under_way_.empty()) {
+  if (phase_ == Phase::kOpening && opened_ && under_way_.empty()) {
     phase_ = Phase::kReady;
     got_on = true;
   }
@@ -102,8 +110,8 @@ bool RankProgram::handle_turn(simulator::EngineProcess& /*process*/) {
   return moved || got_on;
 }
 
-void RankProgram::make_communicators() {
-  links_ = std::make_shared<collectives::Links>(process_.endpoint());
+void RankProgram::make_communicators(engine::Endpoint& endpoint) {
+  links_ = std::make_shared<collectives::Links>(endpoint);
   for (const uint32_t each : all_.job.ranks[rank_].communicators) {
     calls_.push_back(0);
     communicators_.emplace_back();
@@ -114,11 +122,16 @@ void RankProgram::make_communicators() {
     for (const uint32_t member : all_.job.communicators[each].ranks) {
       members.addresses.push_back(all_.addresses[member]);
     }
-    auto made = collectives::Communicator::create(links_, members, {.tuning = all_.tuning});
+    auto made = collectives::Communicator::create(links_, members, all_.options);
     if (!made) return fail(made.error().message());
     communicators_.back() = std::move(*made);
   }
-  open_connections();
+}
+
+bool RankProgram::knows_tunings() const {
+  if (all_.tuning_is_final) return true;
+  return std::all_of(communicators_.begin(), communicators_.end(),
+                     [](const auto& each) { return !each || each->tuning(); });
 }
 
 // One call of each kind, of an element a rank: connections are there when time 0 comes.
@@ -135,8 +148,16 @@ void RankProgram::open_connections() {
 
 bool RankProgram::advance() {
   bool moved = false;
+  attend_at_ = Nanos::never();
   for (const auto& communicator : communicators_) {
-    if (communicator) moved |= communicator->advance();
+    if (!communicator) continue;
+    if (!attends_) {
+      moved |= communicator->advance();
+      continue;
+    }
+    const collectives::Communicator::Attention attention = communicator->attend();
+    moved |= attention.moved;
+    attend_at_ = std::min(attend_at_, attention.again_at);
   }
   return moved;
 }
@@ -202,6 +223,7 @@ bool RankProgram::act() {
     StepOutcome& step = all_.outcome.steps[step_];
     step.begun = std::min(step.begun, now());
     in_step_ = true;
+    surface_.on_step(step_);
   }
   if (next_ == all.actions.size()) {
     // What nobody waited for ends in its step.
@@ -219,7 +241,7 @@ bool RankProgram::act() {
     case ActionKind::kCompute:
       computed_ += action.span;
       computes_until_ = now() + action.span;
-      process_.network().schedule(agent_, all_.zero + computes_until_);
+      surface_.wake_at(computes_until_);
       return true;
     case ActionKind::kCall:
       if (!post(action, false)) return false;
@@ -276,11 +298,19 @@ collectives::Call RankProgram::call_of(const Action& action) const {
     call.output = mine;
   }
   if (action.call == CallKind::kAllToAll) call.output = all_.buffer + all_.buffer_bytes;
-  if (topology::between_two(action.call)) return call;
-  call.algorithm = action.algorithm
-                       ? static_cast<collectives::Algorithm>(*action.algorithm)
-                       : all_.tuning.choose(call.collective, static_cast<uint32_t>(ranks), bytes);
+  if (!topology::between_two(action.call)) call.algorithm = chosen(action);
   return call;
+}
+
+std::optional<collectives::Algorithm> RankProgram::chosen(const Action& action) const {
+  if (action.algorithm) return static_cast<collectives::Algorithm>(*action.algorithm);
+  const uint64_t ranks = ranks_of(action);
+  const uint64_t bytes = whole_bytes(action, ranks);
+  const auto collective = static_cast<Collective>(action.call);
+  if (!all_.tuning_is_final) {
+    return communicators_[action.communicator]->algorithm_for(collective, bytes);
+  }
+  return all_.options.tuning.choose(collective, static_cast<uint32_t>(ranks), bytes);
 }
 
 // `opens`: of an element a rank.

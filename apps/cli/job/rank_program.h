@@ -1,6 +1,7 @@
-// RankProgram: one rank of a simulated job. It makes its communicators, has each kind of its calls
-// open its connections before time 0, and then does what its program says. Collectives are the
-// production's; only the contents of the buffers mean nothing.
+// RankProgram: one rank of a job. It makes its communicators, has each kind of its calls open its
+// connections before time 0, and then does what its program says. Whoever drives the rank's
+// endpoint calls step(), in the simulator and on real hosts alike; only the contents of the buffers
+// mean nothing.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "apps/cli/sim/job_outcome.h"
+#include "apps/cli/job/job_outcome.h"
 #include "collectives/communicator.h"
-#include "simulator/engine_process.h"
+#include "engine/endpoint.h"
 #include "topology/job.h"
 
 namespace heddle::cli {
@@ -22,24 +23,49 @@ struct JobSurroundings {
   JobOutcome& outcome;
   std::byte* buffer = nullptr;  // of every call; two of `buffer_bytes` one after the other
   uint64_t buffer_bytes = 0;
-  collectives::Tuning tuning;
+  collectives::CommunicatorOptions options;
+  // Algorithms that a job leaves open are chosen with options.tuning; else with what communicators
+  // come to agree on, which has to be waited for.
+  bool tuning_is_final = true;
   std::vector<transport::Address> addresses;   // of the ranks
   std::vector<uint64_t> communicators;         // their numbers
   std::vector<std::vector<uint32_t>> rank_in;  // by communicator and rank of the job
   uint64_t progress = 0;                       // grows whenever a call ends or a rank goes on
-  Nanos zero = Nanos::never();                 // time 0
+};
+
+// What a rank lives in. Times count from time 0.
+class RankSurface {
+ public:
+  virtual ~RankSurface() = default;
+  virtual Nanos now() const = 0;
+  // It wants step() then, whatever else happens.
+  virtual void wake_at(Nanos at) = 0;
+  // It has come to a step of its job.
+  virtual void on_step(uint32_t step) = 0;
 };
 
 // The bytes of a call in whole elements, and blocks where there are some.
 uint64_t whole_bytes(const topology::Action& action, uint64_t ranks);
+// What the largest call of a job needs of either buffer.
+uint64_t largest_call(const topology::Job& job);
+// A job's places by communicator and rank, as JobSurroundings wants them.
+std::vector<std::vector<uint32_t>> ranks_in_communicators(const topology::Job& job);
 
-class RankProgram : public simulator::EngineProgram, private simulator::Agent {
+class RankProgram {
  public:
-  // `surroundings` outlive it. It waits for begin() when it is ready.
-  RankProgram(JobSurroundings& surroundings, uint32_t rank, simulator::EngineProcess& process);
-  ~RankProgram() override;
+  // Both outlive it. It waits for begin() when it is ready.
+  RankProgram(JobSurroundings& surroundings, uint32_t rank, RankSurface& surface);
   RankProgram(const RankProgram&) = delete;
   RankProgram& operator=(const RankProgram&) = delete;
+
+  // Does what can be done without waiting, on the endpoint that has this rank's address, always the
+  // same; true: something was.
+  bool step(engine::Endpoint& endpoint);
+  // When step() is wanted again although nothing has happened; for ranks on real hosts, whose
+  // communicators ask those whom calls wait for.
+  Nanos attend_again_at() const { return attend_at_; }
+  // Attends to its communicators in step(), as one does who sleeps between two.
+  void attend() { attends_ = true; }
 
   bool ready() const { return phase_ != Phase::kOpening; }
   void begin(Nanos at);
@@ -60,9 +86,8 @@ class RankProgram : public simulator::EngineProgram, private simulator::Agent {
     const topology::Action* action = nullptr;
   };
 
-  bool handle_turn(simulator::EngineProcess& process) override;
-  void run(Nanos now) override;
-  void make_communicators();
+  void make_communicators(engine::Endpoint& endpoint);
+  bool knows_tunings() const;
   void open_connections();
   bool advance();
   bool reap();
@@ -75,18 +100,21 @@ class RankProgram : public simulator::EngineProgram, private simulator::Agent {
   bool post(const topology::Action& action, bool opens);
   void note_called(const topology::Action& action, UnderWay& made);
   void note_ended(const UnderWay& ended);
-  Nanos now() const;
+  Nanos now() const { return surface_.now(); }
+  std::optional<collectives::Algorithm> chosen(const topology::Action& action) const;
   const topology::Program& program() const;
 
   JobSurroundings& all_;
   const uint32_t rank_;
-  simulator::EngineProcess& process_;
-  simulator::AgentId agent_;
+  RankSurface& surface_;
   std::shared_ptr<collectives::Links> links_;
   std::vector<std::unique_ptr<collectives::Communicator>> communicators_;  // by their place
   std::vector<uint32_t> calls_;                                            // made on each
   std::vector<UnderWay> under_way_;
   Phase phase_ = Phase::kOpening;
+  bool opened_ = false;  // what opens connections has been called
+  bool attends_ = false;
+  Nanos attend_at_ = Nanos::never();
   Nanos begins_at_;
   Nanos computes_until_;  // zero: it does not
   bool waits_ = false;
