@@ -40,6 +40,7 @@ class FileReader {
   void read_all_switches();
   void read_links();
   void read_overrides();
+  void need_links_of_switches();
   void need_new_name(TableReader& table, const std::string& name);
   std::optional<Node> node_at(TableReader& table, const std::string& name);
 
@@ -64,6 +65,7 @@ class FileReader {
   FileErrors errors_;
   FabricLinks links_;
   SwitchShape switches_;
+  std::vector<std::pair<uint32_t, int>> single_switches_;  // and the lines of their names
   Topology topology_;
 };
 
@@ -81,6 +83,7 @@ Result<Topology> FileReader::read() {
   read_switches();
   read_hosts();
   read_links();
+  need_links_of_switches();
   read_overrides();
   if (!errors_.any() && topology_.hosts.empty()) {
     errors_.add(0, "it has no hosts", "add a [fabric], or [[host]] and [[link]]");
@@ -160,9 +163,28 @@ void FileReader::read_switches() {
       topology_.switches[*made].hash_seed = seed;
       topology_.switches[*made].shape = shape;
     } else {
+      single_switches_.emplace_back(topology_.switches.size(), table.line_of("name"));
       topology_.switches.push_back({name, seed, shape});
     }
   });
+}
+
+// A misspelt name of one of the fabric's would change nothing, and nobody would know.
+void FileReader::need_links_of_switches() {
+  std::vector<bool> linked(topology_.switches.size());
+  for (const Link& link : topology_.links) {
+    for (const Node& end : {link.a, link.b}) {
+      if (end.kind == NodeKind::kSwitch) linked[end.index] = true;
+    }
+  }
+  for (const auto& [index, line] : single_switches_) {
+    if (linked[index]) continue;
+    const std::string& name = topology_.switches[index].name;
+    const std::string near = nearest_switch(topology_, name);
+    errors_.add(line, "no link goes to the switch '" + name + "'",
+                (near.empty() ? "" : "do you mean '" + near + "'? else ") +
+                    std::string("add its [[link]]s"));
+  }
 }
 
 std::optional<Node> FileReader::node_at(TableReader& table, const std::string& name) {

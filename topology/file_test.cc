@@ -12,6 +12,7 @@ namespace heddle::topology {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 Topology parsed(const std::string& text) {
   Result<Topology> topology = parse_topology(text, "t.toml");
@@ -163,6 +164,16 @@ TEST(TopologyFile, SwitchesThatCannotBeAreRefused) {
               HasSubstr("before that is heeded"));
   EXPECT_THAT(refused(std::string(kSmall) + "[[switch]]\nname = \"leaf0\"\n"),
               HasSubstr("there is a 'leaf0' already"));
+}
+
+TEST(TopologyFile, ASwitchThatNoLinkGoesToIsATypo) {
+  const std::string lonely =
+      refused(std::string(kSmall) + "[[switch]]\nbuffer = \"2MB\"\nname = \"laef0\"\n");
+  EXPECT_THAT(lonely, HasSubstr("t.toml:8: no link goes to the switch 'laef0'"));
+  EXPECT_THAT(lonely, HasSubstr("do you mean 'leaf0'?"));
+  const std::string other = refused(std::string(kSmall) + "[[switch]]\nname = \"tor\"\n");
+  EXPECT_THAT(other, HasSubstr("no link goes to the switch 'tor'"));
+  EXPECT_THAT(other, Not(HasSubstr("do you mean")));
 }
 
 TEST(TopologyFile, OverrideChangesOneLinkAndKeepsTheRest) {

@@ -1,7 +1,11 @@
 // Names: see names.h.
 #include "topology/names.h"
 
+#include <algorithm>
 #include <charconv>
+#include <numeric>
+#include <utility>
+#include <vector>
 
 namespace heddle::topology {
 namespace {
@@ -37,7 +41,33 @@ Unexpected no_node(const std::string& name) {
               "use a name of the topology, like h0, leaf0, or h0.1 for its second NIC");
 }
 
+// How many letters must be added, left out or replaced (Levenshtein).
+size_t letters_between(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i + 1);
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = std::exchange(row[j + 1], std::min({replaced, row[j] + 1, row[j + 1] + 1}));
+    }
+  }
+  return row.back();
+}
+
 }  // namespace
+
+std::string nearest_switch(const Topology& topology, std::string_view name) {
+  size_t least = name.size() / 2;
+  std::string nearest;
+  for (const Switch& each : topology.switches) {
+    const size_t letters = letters_between(name, each.name);
+    if (each.name == name || letters > least || (letters == least && !nearest.empty())) continue;
+    least = letters;
+    nearest = each.name;
+  }
+  return nearest;
+}
 
 std::optional<uint32_t> find_host(const Topology& topology, std::string_view name) {
   for (uint32_t i = 0; i < topology.hosts.size(); ++i) {

@@ -14,6 +14,9 @@ namespace heddle::topology {
 
 std::optional<uint32_t> find_host(const Topology& topology, std::string_view name);
 std::optional<uint32_t> find_switch(const Topology& topology, std::string_view name);
+// The other switch whose name is most like it, by letters to add, leave out or replace; empty where
+// none is like it.
+std::string nearest_switch(const Topology& topology, std::string_view name);
 // The switch, or the NIC "name.number"; "name" alone is NIC 0.
 std::optional<Node> find_node(const Topology& topology, std::string_view name);
 // "leaf0", or "h3", or "h3.1" for the second NIC of h3.
