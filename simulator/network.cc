@@ -260,6 +260,7 @@ void Network::apply_one(const topology::LinkChange& change, LinkId id) {
       break;
     case LinkChangeKind::kRate:
       link.set_rate(now_, change.rate);
+      rates_.add(id, now_, change.rate);
       if (link.next_at() != Nanos::never()) events_.push(link.next_at(), EventKind::kLink, id);
       break;
     case LinkChangeKind::kFaults:

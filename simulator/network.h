@@ -18,6 +18,7 @@
 #include "simulator/link.h"
 #include "simulator/outlets.h"
 #include "simulator/packet.h"
+#include "simulator/rate_history.h"
 #include "simulator/routes.h"
 #include "simulator/virtual_memory.h"
 #include "topology/topology.h"
@@ -113,6 +114,11 @@ class Network {
   LinkCounters counters(LinkId link) const;
   // The shape that it has now.
   const topology::LinkShape& shape(LinkId link) const { return links_[link].shape(); }
+  // What a direction of a link could have carried between two times up to now, whatever rates it
+  // had, in thousand-millionths of a bit; while it is down as well.
+  Uint128 nanobits_possible(LinkId link, Nanos from, Nanos to) const {
+    return rates_.nanobits(link, topology_.links[link / 2].shape.rate, from, to);
+  }
   uint64_t carried_bytes(LinkId link) { return links_[link].carried_bytes(now_); }
   uint64_t take_queue_peak(LinkId link);
   const Routes& routes() const { return routes_; }
@@ -181,6 +187,7 @@ class Network {
   PacketStore packets_;
   VirtualMemory virtual_memory_;
   std::vector<Link> links_;
+  RateHistory rates_;
   std::vector<FaultState> faults_;
   // A link: kFaulty, kOutlet.
   static constexpr uint8_t kFaulty = 1;

@@ -62,6 +62,7 @@ void Series::sample(Nanos now, const transport::ConnectionStatistics& totals) {
   const RunSpan run = look(totals);
   const bool first = !begun_;
   begun_ = true;
+  if (first) zero_ = network_.now() - now;
   if (!first && now > sampled_) {
     for (LinkId link = 0; link < whole_.size(); ++link) add(whole_[link], latest_[link]);
     add(whole_run_, run);
@@ -116,9 +117,22 @@ bool Series::full() const {
   return 2 * cells * sizeof(LinkSpan) > options_.most.count;  // rows grow by doubling
 }
 
+double Series::part_of_rate(LinkId link, uint64_t bytes) const {
+  const Uint128 could = network_.nanobits_possible(link, zero_, zero_ + sampled_);
+  return could > 0 ? static_cast<double>(bytes) * 8e9 / static_cast<double>(could) : 0;
+}
+
+double Series::part_of_rate(LinkId link, uint64_t bytes, size_t number) const {
+  const auto place = static_cast<int64_t>(number);
+  const Nanos from = zero_ + bin_ * place;
+  const Nanos to = zero_ + std::min(bin_ * (place + 1), sampled_);
+  const Uint128 could = network_.nanobits_possible(link, from, to);
+  return could > 0 ? static_cast<double>(bytes) * 8e9 / static_cast<double>(could) : 0;
+}
+
 uint64_t Series::busyness(LinkId link) const {
-  const topology::LinkShape& shape = network_.shape(link);
-  const uint64_t could = std::max<uint64_t>(bytes_within(sampled_, shape.rate).count, 1);
+  const auto could = static_cast<uint64_t>(
+      network_.nanobits_possible(link, zero_, zero_ + sampled_) / 8'000'000'000u);
   const auto part = [](uint64_t of, uint64_t whole) {
     return static_cast<uint64_t>(static_cast<Uint128>(of) * 1'000'000 /
                                  std::max<uint64_t>(whole, 1));

@@ -64,6 +64,11 @@ class Series {
   std::span<const LinkSpan> bins(size_t kept) const { return bins_[kept]; }
   std::span<const RunSpan> run_bins() const { return run_bins_; }
 
+  // The part of what the link could have carried, at the rates that it had, that `bytes` are: of
+  // the whole run, or of what bin `number` is about.
+  double part_of_rate(LinkId link, uint64_t bytes) const;
+  double part_of_rate(LinkId link, uint64_t bytes, size_t number) const;
+
   // How busy a link was: the larger of the part of its rate that it carried and the part of its
   // queue that was in use, in millionths.
   uint64_t busyness(LinkId link) const;
@@ -87,6 +92,7 @@ class Series {
   Nanos bin_ = Nanos::never();
   Nanos due_;
   Nanos sampled_;
+  Nanos zero_;  // of the run, as the network counts
   bool begun_ = false;
   std::vector<Seen> seen_;  // of each link, at the latest sample
   transport::ConnectionStatistics seen_totals_;

@@ -84,6 +84,36 @@ TEST(SeriesTest, LookingDoesNotChangeTheHistory) {
   EXPECT_EQ(alone.network().trace_hash(), watched.network().trace_hash());
 }
 
+TEST(SeriesTest, WhatALinkCouldCarryIsToldByTheRatesThatItHad) {
+  topology::Topology topology = topology::point_to_point(kLink);
+  topology.changes = {{.at = micros(100),
+                       .link = 0,
+                       .kind = topology::LinkChangeKind::kRate,
+                       .rate = gigabits_per_s(10)},
+                      {.at = micros(300),
+                       .link = 0,
+                       .kind = topology::LinkChangeKind::kRate,
+                       .rate = gigabits_per_s(50)}};
+  topology::Workload workload;
+  workload.flows.push_back({.id = 1, .from = 0, .to = 1, .bytes = {4'000'000}});
+  FlowRun run(topology, workload, {.tells_receive_rate = true});
+  Series series(run.network(), {.bin = micros(50)});
+  watch(run, series);
+  ASSERT_EQ(run.ended(), 1u);
+  // All the time it had more to send than fits, so each bin is full, whatever rate there was.
+  const std::span<const LinkSpan> bins = series.bins(0);
+  ASSERT_GE(bins.size(), 10u);
+  EXPECT_LT(bins[3].bytes, bins[0].bytes / 5) << "a tenth of the rate";
+  for (size_t i = 1; i < 10; ++i) {
+    EXPECT_GE(series.part_of_rate(0, bins[i].bytes, i), 0.9) << "bin " << i;
+    EXPECT_LE(series.part_of_rate(0, bins[i].bytes, i), 1.1) << "bin " << i;
+  }
+  EXPECT_GE(series.part_of_rate(0, series.whole(0).bytes), 0.9);
+  EXPECT_LE(series.part_of_rate(0, series.whole(0).bytes), 1.0);
+  EXPECT_NEAR(static_cast<double>(series.busyness(0)),
+              1e6 * series.part_of_rate(0, series.whole(0).bytes), 2);
+}
+
 TEST(SeriesTest, QueuePeaksAndDropsAreOfTheirBins) {
   topology::Topology small = fabric();
   for (topology::Link& link : small.links) link.shape.queue = {40'000};

@@ -29,13 +29,8 @@ constexpr size_t kJsonCounters = 65'536;
 constexpr size_t kChartColumns = 60;
 constexpr size_t kNameColumns = 24;
 
-double part_of_rate(uint64_t bytes, BitsPerSec rate, Nanos span) {
-  const double could = static_cast<double>(rate.count) * to_seconds(span) / 8;
-  return could > 0 ? static_cast<double>(bytes) / could : 0;
-}
-
-double utilization(const FlowRun& run, const Series& series, LinkId link) {
-  return part_of_rate(series.whole(link).bytes, run.network().shape(link).rate, series.length());
+double utilization(const Series& series, LinkId link) {
+  return series.part_of_rate(link, series.whole(link).bytes);
 }
 
 // The links that come first by `more`, at most `count`; without those that did nothing.
@@ -57,7 +52,7 @@ std::vector<LinkId> first_by(const FlowRun& run, const Series& series, size_t co
 }
 
 std::vector<LinkId> busiest(const FlowRun& run, const Series& series, size_t count) {
-  return first_by(run, series, count, [&](LinkId link) { return utilization(run, series, link); });
+  return first_by(run, series, count, [&](LinkId link) { return utilization(series, link); });
 }
 
 // A NIC's own queue is its host's matter: it pushes back and drops nothing.
@@ -90,7 +85,7 @@ std::string whole_text(const FlowRun& run, const Series& series, const LinkNames
     text += "\n";
   };
   for (const LinkId link : busiest(run, series, kTextLinks)) {
-    const double part = utilization(run, series, link);
+    const double part = utilization(series, link);
     line(link, part, fmt::format("{:.0f}%", part * 100));
   }
   text += "longest queues, of their room\n";
@@ -112,7 +107,7 @@ std::string strip(std::span<const LinkSpan> bins, Part part) {
     double largest = 0;
     const size_t end = (column + 1) * bins.size() / columns;
     for (size_t i = column * bins.size() / columns; i < end; ++i) {
-      largest = std::max(largest, part(bins[i]));
+      largest = std::max(largest, part(i));
     }
     const auto shade = static_cast<size_t>(std::clamp(largest, 0.0, 1.0) * 9 + 0.5);
     text += kShades[shade];
@@ -130,17 +125,18 @@ std::string over_time_text(const FlowRun& run, const Series& series, const LinkN
       if (kept == series.links().end()) continue;
       const auto bins = series.bins(static_cast<size_t>(kept - series.links().begin()));
       text += fmt::format("  {:<{}} |{}|\n", names(link), kNameColumns,
-                          strip(bins, [&](const LinkSpan& span) { return part(link, span); }));
+                          strip(bins, [&](size_t i) { return part(link, bins[i], i); }));
     }
   };
-  strips(busiest(run, series, kTextLinks), [&](LinkId link, const LinkSpan& span) {
-    return part_of_rate(span.bytes, run.network().shape(link).rate, series.bin());
+  strips(busiest(run, series, kTextLinks), [&](LinkId link, const LinkSpan& span, size_t number) {
+    return series.part_of_rate(link, span.bytes, number);
   });
   text += "queues over time: '.' a tenth, '@' all of the longest that each was\n";
-  strips(longest_queues(run, series, kTextLinks), [&](LinkId link, const LinkSpan& span) {
-    return static_cast<double>(span.queue_peak) /
-           static_cast<double>(series.whole(link).queue_peak);
-  });
+  strips(longest_queues(run, series, kTextLinks),
+         [&](LinkId link, const LinkSpan& span, size_t /*number*/) {
+           return static_cast<double>(span.queue_peak) /
+                  static_cast<double>(series.whole(link).queue_peak);
+         });
   return text;
 }
 
@@ -194,7 +190,7 @@ json links_json(const FlowRun& run, const Series& series) {
       const LinkSpan& whole = series.whole(link);
       json row = link_row(run, names, link);
       row.update({{"carried_bytes", whole.bytes},
-                  {"utilization", rounded(utilization(run, series, link))},
+                  {"utilization", rounded(utilization(series, link))},
                   {"queue_peak_bytes", whole.queue_peak},
                   {"drops", whole.drops},
                   {"marks", whole.marks}});
@@ -218,18 +214,14 @@ json series_json(const FlowRun& run, const Series& series, size_t most_links) {
     return series.busyness(series.links()[a]) > series.busyness(series.links()[b]);
   });
   if (order.size() > most_links) order.resize(most_links);
-  // The last bin may be shorter.
-  const auto bins = static_cast<int64_t>(series.run_bins().size());
-  const Nanos last = series.length() - series.bin() * (bins - 1);
   json links = json::array();
   for (const size_t i : order) {
     const LinkId link = series.links()[i];
-    const BitsPerSec rate = run.network().shape(link).rate;
     json row = link_row(run, names, link);
-    json used = column(series.bins(i), [&](const LinkSpan& span) {
-      return rounded(part_of_rate(span.bytes, rate, series.bin()));
-    });
-    if (!used.empty()) used.back() = rounded(part_of_rate(series.bins(i).back().bytes, rate, last));
+    json used = json::array();
+    for (const LinkSpan& span : series.bins(i)) {
+      used.push_back(rounded(series.part_of_rate(link, span.bytes, used.size())));
+    }
     row["utilization"] = std::move(used);
     row["queue_peak_bytes"] =
         column(series.bins(i), [](const LinkSpan& s) { return s.queue_peak; });
