@@ -144,6 +144,26 @@ class Sweep(unittest.TestCase):
         self.assertEqual(len(self.lines("kept")), 5)
         self.assertEqual([row["seed"] for row in document["runs"]], [1, 2, 3])
 
+    def test_results_of_another_heddle_do_not_count_and_stand_apart(self):
+        self.table("kept", "--vary", "seed=1..2")
+        self.table("again", "--vary", "seed=1..2")
+        ours = self.lines("kept")
+        rows = [json.loads(line) for line in ours]
+        self.assertRegex(rows[0]["made_by"], r"^[0-9.]+, results [0-9]+, behaviour [0-9a-f]{16}$")
+        keys = lambda lines: {(json.loads(line)["made_by"], json.loads(line)["key"]) for line in lines}
+        self.assertEqual(keys(ours), keys(self.lines("again")), "the same heddle behaves the same")
+        # As another would have written them: its keys are others.
+        other = rows[0]["made_by"][:-16] + "0123456789abcdef"
+        text = "".join(line.replace(row["made_by"], other).replace(row["key"], row["key"][::-1])
+                       for row, line in zip(rows, ours))
+        self.write("kept/share_1_of_1.jsonl", text)
+        self.table("kept", "--vary", "seed=1..2")
+        self.assertEqual(len(self.lines("kept")), 4)
+        merged = program.run("sim", "sweep", "--merge", "kept", cwd=self.folder)
+        self.assertIn("4 runs", merged.stdout)
+        self.assertIn("made_by", merged.stdout)
+        self.assertEqual(merged.stdout.count("behaviour"), 2, "a row each")
+
     def test_files_may_be_varied(self):
         self.write("large.toml", PERMUTATION.replace("200KB", "400KB"))
         done = program.run("sim", "sweep", "-o", "files", "--topology", "fabric.toml", "--vary",

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "apps/cli/program.h"
+#include "apps/cli/sim/sweep/behaviour.h"
 #include "apps/cli/sim_command.h"
 #include "base/document.h"
 #include "base/hash.h"
@@ -72,14 +73,14 @@ class FileHashes {
   std::map<std::string, uint64_t> hashes_;
 };
 
-// What a run is given: fixed words, then what varies, in the order of names so that it does not
-// matter how that was told.
+// What does the run and what it is given: fixed words, then what varies, in the order of names so
+// that it does not matter how that was told.
 Result<std::string> key_of(SweepRun& run, const SweepInput& input, FileHashes& hashes) {
+  std::string text = run.made_by + '\n';
   std::vector<std::pair<std::string, std::string>> all = run.choice;
   if (!input.topology.empty()) all.emplace_back("topology", input.topology);
   if (!input.workload.empty()) all.emplace_back("workload", input.workload);
   std::sort(all.begin(), all.end());
-  std::string text;
   for (const std::string& word : input.others) text += word + '\n';
   for (const auto& [name, value] : all) {
     std::string told = value;
@@ -120,11 +121,13 @@ Result<std::vector<SweepRun>> plan_sweep(const SweepInput& input) {
   Result<std::vector<Choice>> choices = combinations(input.variations);
   if (!choices) return fail(choices.error());
   FileHashes hashes;
+  const std::string made_by = behaviour_text();
   std::set<std::pair<std::string, std::string>> checked;
   std::set<std::string> keys;
   std::vector<SweepRun> runs;
   for (Choice& choice : *choices) {
-    SweepRun run{.choice = std::move(choice), .words = {"sim"}, .key = {}};
+    SweepRun run{
+        .choice = std::move(choice), .words = {"sim"}, .made_by = made_by, .key = {}, .files = {}};
     const auto add = [&run](const std::string& name, const std::string& value) {
       run.words.push_back(fmt::format("--{}={}", name, value));
     };
@@ -169,6 +172,7 @@ std::optional<json> row_of(const SweepRun& run, const std::string& output, int e
   for (const auto& [name, value] : run.choice) vary[name] = value;
   for (json& job : document["jobs"]) job.erase("calls");
   document["vary"] = std::move(vary);
+  document["made_by"] = run.made_by;
   document["key"] = run.key;
   document["exit_status"] = exit_status;
   return document;

@@ -15,7 +15,9 @@ namespace heddle::cli {
 struct SweepRun {
   Choice choice;
   std::vector<std::string> words;  // of heddle's command line
-  // A hash of all options and of what the two files hold; a run with an equal one is the same run.
+  std::string made_by;             // behaviour_text() of this heddle
+  // A hash of that, of all options and of what the two files hold; a run with an equal one is the
+  // same run.
   std::string key;
   // The two files and the hashes of what they held when it was planned.
   std::vector<std::pair<std::string, uint64_t>> files;

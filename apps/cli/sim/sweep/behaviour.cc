@@ -1,0 +1,74 @@
+// A small run with each congestion control: see behaviour.h.
+#include "apps/cli/sim/sweep/behaviour.h"
+
+#include <fmt/core.h>
+
+#include <memory>
+#include <string>
+
+#include "apps/cli/sim/job_run.h"
+#include "base/check.h"
+#include "base/hash.h"
+#include "base/version.h"
+#include "simulator/flow_run.h"
+#include "topology/generators.h"
+#include "topology/workload_file.h"
+#include "transport/names.h"
+
+namespace heddle::cli {
+namespace {
+
+// Of what a line of a sweep holds: it grows when the same run is told otherwise.
+constexpr int kFormOfResults = 2;
+
+constexpr const char* kWorkload = R"(version = 1
+[[job]]
+kind = "incast"
+to = "h0"
+bytes = "60KB"
+[[job]]
+kind = "all_reduce"
+bytes = "200KB"
+algorithm = "ring"
+)";
+
+// Queues in which packets are marked and some find no room.
+topology::Topology small_fabric() {
+  topology::LinkShape link{.rate = gigabits_per_s(100), .mtu_bytes = 4'154};
+  link.delay = micros(1);
+  link.queue = kibibytes(64);
+  link.ecn_threshold = kibibytes(20);
+  return topology::leaf_spine(
+      {.leaves = 2, .spines = 2, .hosts_per_leaf = 3, .host_link = link, .spine_link = link});
+}
+
+uint64_t history_with(std::string_view congestion, const topology::Topology& topology,
+                      const topology::Workload& workload) {
+  simulator::FlowRunOptions options{.congestion = std::string(congestion), .paths = 8};
+  simulator::FlowRun run(topology, workload, options);
+  const auto jobs = JobRun::create(run, false);
+  CHECK(jobs.has_value());
+  while (run.advance(seconds(1), UINT64_MAX)) {
+  }
+  return run.network().trace_hash();
+}
+
+uint64_t behaviour() {
+  const topology::Topology topology = small_fabric();
+  const Result<topology::Workload> workload =
+      topology::parse_workload(kWorkload, "behaviour", topology, 1);
+  CHECK(workload.has_value());
+  uint64_t sum = 0;
+  for (const std::string_view congestion : transport::controller_names()) {
+    sum = mix_bits(sum ^ history_with(congestion, topology, *workload));
+  }
+  return sum;
+}
+
+}  // namespace
+
+std::string behaviour_text() {
+  return fmt::format("{}, results {}, behaviour {:016x}", kVersion, kFormOfResults, behaviour());
+}
+
+}  // namespace heddle::cli
