@@ -146,6 +146,10 @@ Result<Request> Communicator::group_end() {
 
 // --- their ends ---
 
+void Communicator::tell_waiting(Request request, bool begins) {
+  body_->tell_waiting(request.id, begins);
+}
+
 Result<bool> Communicator::peek(Request request) {
   switch (body_->requests_.state(request.id)) {
     case RequestTable::State::kUnknown:

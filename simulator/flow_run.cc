@@ -187,15 +187,17 @@ void FlowRun::add_process(uint32_t host, uint32_t peers) {
   options.transport.max_channels = topology::kMaxFlowsOfPair;
   options.transport.max_posted = topology::kMaxFlowsOfPair;
   if (options_.sink_of) options.sink = options_.sink_of(host);
-  if (options.sink != nullptr) tell_endpoint(*options.sink, nics_[host]);
+  if (options.sink != nullptr) {
+    tell_endpoint(*options.sink, host, SimDatapathOptions{}.port);
+  }
   TransportProcess& process = world_.add(options);
   if (options.sink != nullptr) process.driver().count_wire(*options.sink, options_.wire_span);
   hosts_[host] = std::make_unique<FlowHost>(*this, host, process);
 }
 
-// What the engine tells of a real one.
-void FlowRun::tell_endpoint(events::Sink& sink, const std::vector<NicId>& nics) const {
-  const transport::Address first = address_of(nics.front(), SimDatapathOptions{}.port);
+void FlowRun::tell_endpoint(events::Sink& sink, uint32_t host, uint16_t port) const {
+  const std::vector<NicId>& nics = nics_[host];
+  const transport::Address first = address_of(nics.front(), port);
   const Nanos now = world_.now();
   sink.on(events::EndpointOpened{now, transport::host_part(first, 0),
                                  transport::host_part(first, 8), first.port});

@@ -86,6 +86,8 @@ class FlowRun : private Agent {
   // How processes of a host are configured here; peers and what they carry apart.
   ProcessOptions process_options(uint32_t host) const;
   transport::EndpointOptions endpoint_options(uint32_t host) const;
+  // Tells, as a real one would, of an endpoint on all NICs of a host.
+  void tell_endpoint(events::Sink& sink, uint32_t host, uint16_t port) const;
 
   bool opening() const { return opening_; }
   // Since time 0; zero while connections are opened.
@@ -114,7 +116,6 @@ class FlowRun : private Agent {
 
   void add_hosts();
   void add_process(uint32_t host, uint32_t peers);
-  void tell_endpoint(events::Sink& sink, const std::vector<NicId>& nics) const;
   void connect();
   void begin_if_ready();
   void begin();

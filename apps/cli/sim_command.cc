@@ -163,11 +163,6 @@ Result<int> simulate(SimOptions options) {
   if (!workload) return fail(workload.error());
 
   std::unique_ptr<SimTrace> trace;
-  if (!options.trace.empty() && !workload->jobs.empty()) {
-    return fail(ErrorCode::kInvalid, "cannot read the command line",
-                "--trace records flows, and the workload has jobs of ranks",
-                "leave it out, or simulate a workload of flows alone");
-  }
   if (!options.trace.empty()) {
     Result<std::unique_ptr<SimTrace>> made = SimTrace::create(options.trace, *topology, *workload);
     if (!made) return fail(made.error());
@@ -180,7 +175,11 @@ Result<int> simulate(SimOptions options) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   };
   FlowRun run(*topology, *workload, options.run);
-  const Result<std::unique_ptr<JobRun>> jobs = JobRun::create(run, options.matrix);
+  JobRunOptions of_jobs{.counts_pairs = options.matrix, .sink_of = {}};
+  if (trace != nullptr) {
+    of_jobs.sink_of = [&trace](size_t job, uint32_t rank) { return trace->of_rank(job, rank); };
+  }
+  const Result<std::unique_ptr<JobRun>> jobs = JobRun::create(run, of_jobs);
   if (!jobs) return fail(jobs.error());
   simulator::Series series(run.network(), options.bins);
   {
@@ -289,7 +288,7 @@ void add_sim_command(CLI::App& root, Invocation& invocation) {
                   "links and queues over time, in bins of T, like 10us; auto: as fits the run")
       ->type_name("T");
   sim->add_option("--trace", options->trace,
-                  "record what hosts observe, for heddle matrix, timeline and summary")
+                  "record what hosts and ranks observe, for heddle matrix, timeline and summary")
       ->type_name("FOLDER");
   sim->add_option("--html", options->html,
                   "write a page with links over time and the slowest flows as well")

@@ -146,6 +146,62 @@ hosts = ["h0..h3"]
         # Two layers a stage, twice a pass, four microbatches, two steps, on four pairs; two of them reduce gradients.
         self.assertEqual((names.count("tensor"), names.count("data")), (2 * 2 * 2 * 4 * 2 * 4, 4 * 2))
 
+    def read(self, *words):
+        done = program.run(*words, cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def delivered(self, job):
+        matrix = [[0] * job["ranks"] for _ in range(job["ranks"])]
+        for source, destination, count in job["delivered"]:
+            matrix[source][destination] = count
+        return matrix
+
+    TRAINING = ('[[job]]\nkind = "training"\nlayers = 4\nlayer_bytes = "4MB"\nbucket = "8MB"\nforward = "200us"\n'
+                'update = "100us"\nsteps = 2\ntensor = 2\npipeline = 2\nactivation_bytes = "100KB"\n'
+                'microbatches = 4\n')
+
+    def test_a_trace_of_a_job_is_read_as_any_recording(self):
+        traced = self.document(self.TRAINING, "--matrix", "--trace", "trace")
+        self.assertEqual(traced["history"], self.document(self.TRAINING)["history"])
+        (job,) = traced["jobs"]
+        matrix = self.read("matrix", "trace", "--format", "json")
+        self.assertEqual(matrix["measured"], self.delivered(job))
+        self.assertEqual(matrix["expected"], matrix["measured"], "calls and messages by their formulas")
+        summary = self.read("summary", "trace", "--json")
+        exposed = sum(process["exposed_ns"] for process in summary["processes"]) * 1e-3
+        self.assertAlmostEqual(exposed, sum(step["exposed_us"] for step in job["steps"]) * 8, delta=exposed * 1e-3)
+        self.assertEqual([process["host"] for process in summary["processes"]], [f"h{i}" for i in range(8)])
+        self.assertEqual(summary["operations"]["allreduce"]["calls"],
+                         2 * sum(call["operation"] == "all_reduce" for call in job["calls"]))
+        done = program.run("timeline", "trace", cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        # The job comes back: the same calls, bytes and computation, and times that are near.
+        done = program.run("workload", "from", "trace", "-o", "again.toml", cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(os.path.join(self.folder, "again.toml"), encoding="utf-8") as file:
+            (again,) = self.document(file.read().replace("version = 1\n", ""), "--matrix")["jobs"]
+        self.assertEqual(self.delivered(again), self.delivered(job))
+        sizes = lambda each: sorted((call["operation"], call["algorithm"], call["bytes"]) for call in each["calls"])
+        self.assertEqual(sizes(again), sizes(job))
+        (whole,) = again["steps"]
+        took = sum(step["took_us"] for step in job["steps"])
+        self.assertAlmostEqual(whole["took_us"], took, delta=took * 0.1)
+
+    def test_a_trace_has_all_jobs_and_flows(self):
+        jobs = ('[[job]]\nkind = "all_reduce"\nname = "first"\nbytes = "1MB"\nhosts = ["h0..h2"]\n'
+                '[[job]]\nkind = "all_gather"\nbytes = "400KB"\nhosts = ["h2..h5"]\n'
+                '[[job]]\nkind = "incast"\nto = "h7"\nhosts = ["h6..h7"]\nbytes = "50KB"\n')
+        document = self.document(jobs, "--matrix", "--trace", "trace")
+        matrix = self.read("matrix", "trace", "--format", "json")
+        # Three ranks, four ranks, then the hosts that send or receive flows.
+        self.assertEqual(len(matrix["measured"]), 9)
+        self.assertEqual([row[:3] for row in matrix["measured"][:3]], self.delivered(document["jobs"][0]))
+        self.assertEqual([row[3:7] for row in matrix["measured"][3:7]], self.delivered(document["jobs"][1]))
+        self.assertEqual(matrix["measured"][7][8], 50_000)
+        summary = self.read("summary", "trace", "--json")
+        self.assertEqual(summary["processes"][0]["command"], "heddle sim, job first")
+
     def test_a_program_whose_ranks_do_not_meet_ends(self):
         program = """[[job]]
 kind = "program"

@@ -185,10 +185,30 @@ bool RankProgram::reap() {
 
 // --- the program ---
 
-bool RankProgram::must_wait() const {
-  if (awaited_ == topology::kEveryLabel) return !under_way_.empty();
-  return std::any_of(under_way_.begin(), under_way_.end(),
-                     [this](const UnderWay& each) { return each.label == awaited_; });
+// The first call under way that it waits for; null where there is none any more.
+const RankProgram::UnderWay* RankProgram::awaited() const {
+  const auto found =
+      std::find_if(under_way_.begin(), under_way_.end(), [this](const UnderWay& each) {
+        return awaited_ == topology::kEveryLabel || each.label == awaited_;
+      });
+  return found == under_way_.end() ? nullptr : &*found;
+}
+
+// As programs do that wait for one call after the other.
+bool RankProgram::must_wait() {
+  const UnderWay* const next = awaited();
+  if (next != nullptr && told_.id == next->request.id && told_place_ == next->place) return true;
+  tell_going_on();
+  if (next == nullptr) return false;
+  told_ = next->request;
+  told_place_ = next->place;
+  communicators_[told_place_]->tell_waiting(told_, true);
+  return true;
+}
+
+void RankProgram::tell_going_on() {
+  if (told_) communicators_[told_place_]->tell_waiting(told_, false);
+  told_ = {};
 }
 
 bool RankProgram::go_on() {

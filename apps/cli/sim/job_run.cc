@@ -39,9 +39,10 @@ Result<void> JobRun::check_ranks(const simulator::FlowRun& run) {
   return {};
 }
 
-Result<std::unique_ptr<JobRun>> JobRun::create(simulator::FlowRun& run, bool counts_pairs) {
+Result<std::unique_ptr<JobRun>> JobRun::create(simulator::FlowRun& run,
+                                               const JobRunOptions& options) {
   if (Result<void> fit = check_ranks(run); !fit) return fail(fit.error());
-  std::unique_ptr<JobRun> made(new JobRun(run, counts_pairs));
+  std::unique_ptr<JobRun> made(new JobRun(run, options));
   if (Result<void> room = made->make_room(); !room) return fail(room.error());
   std::vector<uint16_t> ports(run.network().topology().hosts.size(), kFirstPort);
   for (size_t i = 0; i < made->jobs().size(); ++i) made->place(i, ports);
@@ -49,9 +50,9 @@ Result<std::unique_ptr<JobRun>> JobRun::create(simulator::FlowRun& run, bool cou
   return made;
 }
 
-JobRun::JobRun(simulator::FlowRun& run, bool counts_pairs)
+JobRun::JobRun(simulator::FlowRun& run, const JobRunOptions& options)
     : run_(run),
-      counts_pairs_(counts_pairs),
+      options_(options),
       outcomes_(run.workload().jobs.size()),
       agent_(run.world().network().add_agent(*this)) {
   progress_at_ = run.world().now();
@@ -80,20 +81,14 @@ Result<void> JobRun::make_room() {
 void JobRun::place(size_t index, std::vector<uint16_t>& ports) {
   const topology::Job& job = jobs()[index];
   Placed placed;
-  if (counts_pairs_) placed.traffic = std::make_unique<insight::TrafficBuilder>();
-  for (const topology::JobRank& rank : job.ranks) {
+  if (options_.counts_pairs) placed.traffic = std::make_unique<insight::TrafficBuilder>();
+  for (uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
+    const uint32_t host = job.ranks[rank].host;
     simulator::EngineProcessOptions options;
-    uint32_t number = 0;
-    if (counts_pairs_) {
-      number =
-          placed.traffic->add_process({{"rank", std::to_string(placed.sinks.size())},
-                                       {"host", run_.network().topology().hosts[rank.host].name}});
-    }
-    placed.sinks.push_back(std::make_unique<RankSink>(placed.traffic.get(), number));
-    options.engine.sink = placed.sinks.back().get();
-    options.process = run_.process_options(rank.host);
-    options.process.datapath.port = ports[rank.host]++;
-    options.engine.transport = run_.endpoint_options(rank.host);
+    options.process = run_.process_options(host);
+    options.process.datapath.port = ports[host]++;
+    options.engine.sink = sink_of(placed, index, rank, options.process.datapath.port);
+    options.engine.transport = run_.endpoint_options(host);
     options.engine.eager_bytes = mebibytes(1);
     placed.processes.push_back(&run_.world().add(options));
   }
@@ -119,6 +114,21 @@ void JobRun::place(size_t index, std::vector<uint16_t>& ports) {
                                                            *placed.processes[rank], zero_));
   }
   placed_.push_back(std::move(placed));
+}
+
+events::Sink* JobRun::sink_of(Placed& placed, size_t job, uint32_t rank, uint16_t port) const {
+  const uint32_t host = jobs()[job].ranks[rank].host;
+  uint32_t number = 0;
+  if (options_.counts_pairs) {
+    number = placed.traffic->add_process(
+        {{"rank", std::to_string(rank)}, {"host", run_.network().topology().hosts[host].name}});
+  }
+  placed.sinks.push_back(std::make_unique<RankSink>(placed.traffic.get(), number));
+  events::Sink* const recorder = options_.sink_of ? options_.sink_of(job, rank) : nullptr;
+  if (recorder == nullptr) return placed.sinks.back().get();
+  run_.tell_endpoint(*recorder, host, port);
+  placed.traces.push_back(std::make_unique<RankTrace>(*placed.sinks.back(), *recorder));
+  return placed.traces.back().get();
 }
 
 // What a site would fit its model to: the fabric's latency and the rate of a NIC. Reductions take
@@ -155,6 +165,7 @@ void JobRun::begin() {
   zero_ = run_.world().now() - run_.now();
   for (size_t i = 0; i < placed_.size(); ++i) {
     for (const auto& sink : placed_[i].sinks) sink->begin();
+    for (const auto& trace : placed_[i].traces) trace->begin();
     for (const auto& rank : placed_[i].ranks) rank->program().begin(jobs()[i].start);
   }
 }
@@ -216,7 +227,7 @@ bool JobRun::all_done() const {
 }
 
 std::optional<insight::Matrix> JobRun::matrix(size_t job) const {
-  if (!counts_pairs_) return std::nullopt;
+  if (!options_.counts_pairs) return std::nullopt;
   return make_matrix(placed_[job].traffic->finish(), insight::MatrixRows::kRank);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "apps/cli/job/job_outcome.h"
 #include "apps/cli/job/mirrored_memory.h"
 #include "apps/cli/sim/rank_sink.h"
+#include "apps/cli/sim/rank_trace.h"
 #include "apps/cli/sim/simulated_rank.h"
 #include "base/result.h"
 #include "insight/matrix.h"
@@ -17,11 +19,18 @@
 
 namespace heddle::cli {
 
+struct JobRunOptions {
+  bool counts_pairs = false;  // for JobRun::matrix()
+  // Asked once for each rank: where it tells what it observes, until the JobRun is gone; empty, or
+  // null: nowhere.
+  std::function<events::Sink*(size_t job, uint32_t rank)> sink_of;
+};
+
 class JobRun : public simulator::Tenant, private simulator::Agent {
  public:
-  // Before the run's first advance(); it must go before the run does. `counts_pairs`: for matrix().
-  // Errors: kExhausted.
-  static Result<std::unique_ptr<JobRun>> create(simulator::FlowRun& run, bool counts_pairs);
+  // Before the run's first advance(); it must go before the run does. Errors: kExhausted.
+  static Result<std::unique_ptr<JobRun>> create(simulator::FlowRun& run,
+                                                const JobRunOptions& options);
   ~JobRun() override;
   JobRun(const JobRun&) = delete;
   JobRun& operator=(const JobRun&) = delete;
@@ -47,10 +56,12 @@ class JobRun : public simulator::Tenant, private simulator::Agent {
     std::vector<simulator::EngineProcess*> processes;
     std::unique_ptr<insight::TrafficBuilder> traffic;  // null: not counted
     std::vector<std::unique_ptr<RankSink>> sinks;
+    std::vector<std::unique_ptr<RankTrace>> traces;  // where they are recorded
   };
 
-  JobRun(simulator::FlowRun& run, bool counts_pairs);
+  JobRun(simulator::FlowRun& run, const JobRunOptions& options);
   Result<void> make_room();
+  events::Sink* sink_of(Placed& placed, size_t job, uint32_t rank, uint16_t port) const;
   void place(size_t index, std::vector<uint16_t>& ports);
   collectives::Tuning tuning_of(const topology::Job& job) const;
 
@@ -62,7 +73,7 @@ class JobRun : public simulator::Tenant, private simulator::Agent {
   bool got_on();
 
   simulator::FlowRun& run_;
-  const bool counts_pairs_;
+  const JobRunOptions options_;
   std::vector<JobOutcome> outcomes_;
   std::vector<Placed> placed_;
   Nanos zero_ = Nanos::never();  // time 0

@@ -1,6 +1,8 @@
 // A rank in the simulated world: see simulated_rank.h.
 #include "apps/cli/sim/simulated_rank.h"
 
+#include "events/events.h"
+
 namespace heddle::cli {
 
 SimulatedRank::SimulatedRank(JobSurroundings& surroundings, uint32_t rank,
@@ -28,5 +30,10 @@ void SimulatedRank::run(Nanos /*now*/) { process_.poke(); }
 Nanos SimulatedRank::now() const { return process_.network().now() - zero_; }
 
 void SimulatedRank::wake_at(Nanos at) { process_.network().schedule(agent_, zero_ + at); }
+
+// As a program marks its phases.
+void SimulatedRank::on_step(uint32_t step) {
+  process_.endpoint().observe(events::Mark{{}, events::Text("step"), step});
+}
 
 }  // namespace heddle::cli

@@ -30,7 +30,7 @@ class SimulatedRank : public simulator::EngineProgram,
   void run(Nanos now) override;
   Nanos now() const override;
   void wake_at(Nanos at) override;
-  void on_step(uint32_t /*step*/) override {}
+  void on_step(uint32_t step) override;
 
   simulator::EngineProcess& process_;
   const Nanos& zero_;

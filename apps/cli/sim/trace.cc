@@ -1,4 +1,4 @@
-// Recordings of simulated hosts: see trace.h.
+// Recordings of simulated hosts and ranks: see trace.h.
 #include "apps/cli/sim/trace.h"
 
 #include <fmt/core.h>
@@ -8,13 +8,14 @@
 #include <filesystem>
 #include <system_error>
 
+#include "apps/cli/output.h"
 #include "apps/cli/record/contents.h"
 
 namespace heddle::cli {
 namespace {
 
-// Of each host; taken as it is needed.
-constexpr Bytes kMostOfAHost = mebibytes(64);
+// Of each file; taken as it is needed.
+constexpr Bytes kMostOfAProcess = mebibytes(64);
 constexpr uint64_t kOtherFiles = 64;  // that this process has open
 
 Unexpected refuse(ErrorCode code, const std::string& folder, const std::string& why,
@@ -40,10 +41,10 @@ Result<void> allow_files(const std::string& folder, uint64_t files) {
   if (limit.rlim_cur >= wanted) return {};
   limit.rlim_cur = std::min<rlim_t>(wanted, limit.rlim_max);
   if (limit.rlim_cur == wanted && setrlimit(RLIMIT_NOFILE, &limit) == 0) return {};
-  return refuse(
-      ErrorCode::kExhausted, folder,
-      fmt::format("{} hosts need a file each, and this process may open {}", files, limit.rlim_max),
-      "allow more open files (ulimit -Hn)");
+  return refuse(ErrorCode::kExhausted, folder,
+                fmt::format("hosts and ranks need {} files, and this process may open {}", files,
+                            limit.rlim_max),
+                "allow more open files (ulimit -Hn)");
 }
 
 std::vector<bool> hosts_with_a_part(const topology::Topology& topology,
@@ -55,6 +56,22 @@ std::vector<bool> hosts_with_a_part(const topology::Topology& topology,
   return has_part;
 }
 
+uint64_t files_of(const topology::Workload& workload, const std::vector<bool>& has_part) {
+  auto files = static_cast<uint64_t>(std::count(has_part.begin(), has_part.end(), true));
+  for (const topology::Job& job : workload.jobs) files += job.ranks.size();
+  return files;
+}
+
+events::RecordingOptions recording_of(const std::string& folder, const std::string& host,
+                                      uint32_t rank, const std::string& job) {
+  events::RecordingOptions options{.directory = folder, .most = kMostOfAProcess};
+  options.identity = {{"host", host},
+                      {"rank", std::to_string(rank)},
+                      {"clock", "simulated"},
+                      {"command", "heddle sim" + (job.empty() ? "" : ", job " + printable(job))}};
+  return options;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<SimTrace>> SimTrace::create(const std::string& folder,
@@ -64,26 +81,36 @@ Result<std::unique_ptr<SimTrace>> SimTrace::create(const std::string& folder,
   if (!claim) return fail(claim.error());
   if (Result<void> empty = check_empty(folder); !empty) return fail(empty.error());
   const std::vector<bool> has_part = hosts_with_a_part(topology, workload);
-  const auto files = std::count(has_part.begin(), has_part.end(), true);
-  if (Result<void> allowed = allow_files(folder, static_cast<uint64_t>(files)); !allowed) {
+  if (Result<void> allowed = allow_files(folder, files_of(workload, has_part)); !allowed) {
     return fail(allowed.error());
   }
   std::unique_ptr<SimTrace> made(new SimTrace);
   made->claim_.emplace(std::move(*claim));
-  made->recorders_.resize(topology.hosts.size());
+  uint32_t first = 0;  // rank of what follows
+  for (const topology::Job& job : workload.jobs) {
+    made->ranks_.emplace_back();
+    for (const topology::JobRank& rank : job.ranks) {
+      auto recorder =
+          made->add(recording_of(folder, topology.hosts[rank.host].name, first++, job.name));
+      if (!recorder) return fail(recorder.error());
+      made->ranks_.back().push_back(std::move(*recorder));
+    }
+  }
+  made->hosts_.resize(topology.hosts.size());
   for (uint32_t host = 0; host < topology.hosts.size(); ++host) {
     if (!has_part[host]) continue;
-    events::RecordingOptions options{.directory = folder, .most = kMostOfAHost};
-    options.identity = {{"host", topology.hosts[host].name},
-                        {"rank", std::to_string(host)},
-                        {"clock", "simulated"},
-                        {"command", "heddle sim"}};
-    auto recording = events::Recording::create(options);
-    if (!recording) return fail(recording.error());
-    made->recorders_[host] = (*recording)->add_writer();
-    made->recordings_.push_back(std::move(*recording));
+    auto recorder = made->add(recording_of(folder, topology.hosts[host].name, first + host, ""));
+    if (!recorder) return fail(recorder.error());
+    made->hosts_[host] = std::move(*recorder);
   }
   return made;
+}
+
+Result<std::unique_ptr<events::Recorder>> SimTrace::add(const events::RecordingOptions& options) {
+  auto recording = events::Recording::create(options);
+  if (!recording) return fail(recording.error());
+  recordings_.push_back(std::move(*recording));
+  return recordings_.back()->add_writer();
 }
 
 uint64_t SimTrace::dropped_events() const {

@@ -46,7 +46,7 @@ uint64_t history_with(std::string_view congestion, const topology::Topology& top
                       const topology::Workload& workload) {
   simulator::FlowRunOptions options{.congestion = std::string(congestion), .paths = 8};
   simulator::FlowRun run(topology, workload, options);
-  const auto jobs = JobRun::create(run, false);
+  const auto jobs = JobRun::create(run, {});
   CHECK(jobs.has_value());
   while (run.advance(seconds(1), UINT64_MAX)) {
   }
