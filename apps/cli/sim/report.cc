@@ -8,10 +8,9 @@
 #include <optional>
 #include <vector>
 
+#include "apps/cli/job/flow_report.h"
 #include "apps/cli/quantity.h"
-#include "apps/cli/sim/failures.h"
 #include "apps/cli/sim/links.h"
-#include "base/error_code.h"
 
 namespace heddle::cli {
 namespace {
@@ -19,79 +18,7 @@ namespace {
 using simulator::FlowOutcome;
 using simulator::FlowRun;
 
-constexpr size_t kBars = 12;
-constexpr size_t kBarWidth = 40;
 constexpr size_t kSeriesLinks = 1'024;  // in the document
-
-bool arrived(const FlowOutcome& outcome) { return outcome.received != Nanos::never(); }
-
-// Completion times of the flows that arrived, from their starts, sorted.
-std::vector<Nanos> completion_times(const FlowRun& run) {
-  std::vector<Nanos> times;
-  for (const FlowOutcome& outcome : run.outcomes()) {
-    if (arrived(outcome)) times.push_back(outcome.received - outcome.started);
-  }
-  std::sort(times.begin(), times.end());
-  return times;
-}
-
-// By nearest rank: the least that so many of a thousand do not exceed.
-Nanos percentile(const std::vector<Nanos>& sorted, size_t per_thousand) {
-  return sorted[(sorted.size() * per_thousand + 999) / 1'000 - 1];
-}
-
-struct Counted {
-  uint64_t arrived = 0;
-  uint64_t failed = 0;
-  uint64_t unfinished = 0;  // under way when the run ended
-  uint64_t not_started = 0;
-  uint64_t bytes = 0;
-  Nanos first = Nanos::never();  // start
-  Nanos last;                    // arrival
-};
-
-Counted count(const FlowRun& run) {
-  Counted counted;
-  for (size_t i = 0; i < run.outcomes().size(); ++i) {
-    const FlowOutcome& outcome = run.outcomes()[i];
-    if (outcome.started == Nanos::never()) {
-      ++(outcome.failed ? counted.failed : counted.not_started);
-      continue;
-    }
-    counted.first = std::min(counted.first, outcome.started);
-    if (arrived(outcome)) {
-      ++counted.arrived;
-      counted.bytes += run.workload().flows[i].bytes.count;
-      counted.last = std::max(counted.last, outcome.received);
-    } else {
-      ++(outcome.failed ? counted.failed : counted.unfinished);
-    }
-  }
-  return counted;
-}
-
-double goodput_bits_per_s(const Counted& counted) {
-  if (counted.arrived == 0 || counted.last <= counted.first) return 0;
-  return static_cast<double>(counted.bytes) * 8 / to_seconds(counted.last - counted.first);
-}
-
-// How many flows took how long, a bar a range.
-std::string histogram(const std::vector<Nanos>& sorted) {
-  const Nanos least = sorted.front();
-  const int64_t width = std::max<int64_t>((sorted.back() - least).count / kBars + 1, 1);
-  std::vector<size_t> bars(kBars);
-  for (const Nanos time : sorted) ++bars[static_cast<size_t>((time - least).count / width)];
-  const size_t most = *std::max_element(bars.begin(), bars.end());
-  std::string text;
-  for (size_t i = 0; i < kBars; ++i) {
-    if (bars[i] == 0 && width == 1) continue;
-    const Nanos from = least + nanos(static_cast<int64_t>(i) * width);
-    const size_t length = (bars[i] * kBarWidth + most - 1) / most;
-    text += fmt::format("  {:>9}  {:<40}  {}\n", span_text(from), std::string(length, '#'),
-                        count_text(bars[i]));
-  }
-  return text;
-}
 
 // What links were paused by lossless switches, all together.
 struct Pauses {
@@ -131,30 +58,6 @@ std::string counters_text(const FlowRun& run) {
   if (pauses.count == 0) return text;
   return text + fmt::format("pauses      {}, of {}, {} all together\n", count_text(pauses.count),
                             counted_text(pauses.links, "link"), span_text(pauses.time));
-}
-
-nlohmann::json flows_json(const FlowRun& run) {
-  nlohmann::json flows = nlohmann::json::array();
-  for (size_t i = 0; i < run.outcomes().size(); ++i) {
-    const topology::Flow& flow = run.workload().flows[i];
-    const FlowOutcome& outcome = run.outcomes()[i];
-    nlohmann::json row = {
-        {"id", flow.id}, {"src", flow.from}, {"dst", flow.to}, {"bytes", flow.bytes.count}};
-    const auto put = [&row](const char* key, bool known, Nanos value) {
-      row[key] = known ? nlohmann::json(to_micros(value)) : nlohmann::json(nullptr);
-    };
-    const bool started = outcome.started != Nanos::never();
-    put("start_us", started, outcome.started);
-    put("fct_us", arrived(outcome), outcome.received - outcome.started);
-    put("acked_us", outcome.acked != Nanos::never(), outcome.acked - outcome.started);
-    put("handshake_us", true, outcome.handshake);
-    if (outcome.failed) {
-      row["failed"] = true;
-      row["error"] = name_of(outcome.error);
-    }
-    flows.push_back(std::move(row));
-  }
-  return flows;
 }
 
 // What was asked for; null is what was left to the program, or to the topology file.
@@ -205,79 +108,27 @@ nlohmann::json counters_json(const FlowRun& run) {
 }  // namespace
 
 std::string sim_text(const FlowRun& run, const simulator::Series& series, const SimFacts& facts) {
-  const Counted counted = count(run);
+  const Flows flows{run.workload().flows, run.outcomes()};
   std::string text =
       fmt::format("{} over {}, {} hosts\ncc {}, {}, seed {}\n\n", facts.workload, facts.topology,
                   count_text(run.network().topology().hosts.size()), facts.options.congestion,
                   counted_text(facts.options.paths, "path"), facts.options.seed);
-  const bool flows = !run.outcomes().empty();
-  if (flows)
-    text += fmt::format("flows       {} of {} arrived", count_text(counted.arrived),
-                        count_text(run.outcomes().size()));
-  if (counted.failed > 0) text += fmt::format(", {} failed", count_text(counted.failed));
-  if (counted.unfinished > 0) {
-    text += fmt::format(", {} under way", count_text(counted.unfinished));
-  }
-  if (counted.not_started > 0) {
-    text += fmt::format(", {} not begun{}", count_text(counted.not_started),
-                        run.over() ? ": nothing is left to set them off" : "");
-  }
-  if (run.wrong() > 0) text += fmt::format(", {} ARRIVED CHANGED", count_text(run.wrong()));
-  if (flows) text += "\n";
-  if (counted.failed > 0) text += "failed      " + failures_text(run) + "\n";
-  const std::vector<Nanos> times = completion_times(run);
-  if (!times.empty()) {
-    text += fmt::format("took        tail {}, p99 {}, median {}, shortest {}\n",
-                        span_text(times.back()), span_text(percentile(times, 990)),
-                        span_text(percentile(times, 500)), span_text(times.front()));
-    text +=
-        fmt::format("goodput     {} in all, within {}\n", rate_text(goodput_bits_per_s(counted)),
-                    span_text(counted.last - counted.first));
-  }
+  text += flows_text(flows, run.wrong(), run.over());
   text += counters_text(run);
   const uint64_t events = run.network().events_handled();
   text += fmt::format("simulated   {} in {:.2f} s, {} events, {} a second\n", span_text(run.now()),
                       facts.wall_s, count_text(events),
                       count_text(static_cast<uint64_t>(static_cast<double>(events) /
                                                        std::max(facts.wall_s, 1e-9))));
-  if (!times.empty()) text += "\nflows by completion time, from\n" + histogram(times);
-  return text + links_text(run, series);
+  return text + flow_times_text(flows) + links_text(run, series);
 }
 
 nlohmann::json sim_document(const FlowRun& run, const simulator::Series& series,
                             const SimFacts& facts) {
-  const Counted counted = count(run);
-  const std::vector<Nanos> times = completion_times(run);
-  Nanos with_handshake;
-  Nanos acked = Nanos::never();
-  for (const FlowOutcome& outcome : run.outcomes()) {
-    if (!arrived(outcome)) continue;
-    with_handshake =
-        std::max(with_handshake, outcome.received - outcome.started + outcome.handshake);
-    if (outcome.acked == Nanos::never()) continue;
-    const Nanos took = outcome.acked - outcome.started;
-    acked = acked == Nanos::never() ? took : std::max(acked, took);
-  }
-  const auto known = [](bool is, Nanos value) {
-    return is ? nlohmann::json(to_micros(value)) : nlohmann::json(nullptr);
-  };
-  const auto time = [&](size_t per_thousand) {
-    return known(!times.empty(), times.empty() ? Nanos{} : percentile(times, per_thousand));
-  };
   nlohmann::json document = options_json(facts);
+  document.update(flows_json({run.workload().flows, run.outcomes()}, run.wrong()));
   document.update({{"topology", facts.topology},
                    {"workload", facts.workload},
-                   {"flows", flows_json(run)},
-                   {"flows_arrived", counted.arrived},
-                   {"flows_failed", counted.failed},
-                   {"flows_unfinished", counted.unfinished + counted.not_started},
-                   {"flows_changed", run.wrong()},
-                   {"tail_fct_us", time(1'000)},
-                   {"p99_fct_us", time(990)},
-                   {"median_fct_us", time(500)},
-                   {"tail_fct_with_handshake_us", known(!times.empty(), with_handshake)},
-                   {"tail_acked_us", known(acked != Nanos::never(), acked)},
-                   {"goodput_gbits_per_s", goodput_bits_per_s(counted) * 1e-9},
                    {"counters", counters_json(run)},
                    {"simulated_us", to_micros(run.now())},
                    {"events", run.network().events_handled()},
