@@ -177,18 +177,22 @@ Result<MeetOptions> meet_options(const Config& config, std::span<const std::stri
   options.timeout = millis(config.integer("rendezvous_timeout_ms"));
   const Result<engine::Options> engine_options = engine::configured_options(config);
   if (!engine_options) return fail(engine_options.error());
-  options.open_store = [opened = *engine_options, network = engine::configured_network(config)](
-                           uint16_t port, uint32_t size) {
+  options.open_store = store_opener(*engine_options, engine::configured_network(config));
+  return options;
+}
+
+std::function<Result<std::unique_ptr<engine::Endpoint>>(uint16_t, uint32_t)> store_opener(
+    const engine::Options& options, const engine::NetworkOptions& network) {
+  return [options, network](uint16_t port, uint32_t size) {
     engine::NetworkOptions at = network;
     at.port = port;
-    engine::Options with = opened;
+    engine::Options with = options;
     with.transport.accept = true;
     with.transport.max_connections =
         std::max(with.transport.max_connections, size + kSpareConnections);
     with.eager_bytes = mebibytes(4);
     return engine::Endpoint::open(at, with);
   };
-  return options;
 }
 
 Result<Group> meet(engine::Endpoint& endpoint, const MeetOptions& options) {

@@ -37,6 +37,10 @@ struct MeetOptions {
 // environment say. Errors: those of read_launch() and of the configured options.
 Result<MeetOptions> meet_options(const Config& config, std::span<const std::string> environment);
 
+// MeetOptions::open_store for an endpoint with these options but for what a store needs.
+std::function<Result<std::unique_ptr<engine::Endpoint>>(uint16_t, uint32_t)> store_opener(
+    const engine::Options& options, const engine::NetworkOptions& network);
+
 // Makes `endpoint` known to all ranks of the run and returns where they are. Each rank calls it
 // once a meeting; it returns on all of them, or fails on all that are there. It takes no connection
 // that others open to `endpoint` meanwhile. Errors: kTimeout (naming the ranks that are missing),

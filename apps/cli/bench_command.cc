@@ -8,6 +8,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apps/cli/attachment.h"
@@ -16,6 +17,7 @@
 #include "apps/cli/bench/bench_plan.h"
 #include "apps/cli/bench/bench_report.h"
 #include "apps/cli/interrupt.h"
+#include "apps/cli/run/own_words.h"
 #include "apps/cli/run/plan.h"
 #include "apps/cli/run/supervisor.h"
 #include "apps/cli/settings.h"
@@ -215,26 +217,11 @@ Result<int> run_bench(const Config& config, const BenchOptions& options) {
   return bench_wrong(bench.rows()) == 0 ? kDone : kFoundWrong;
 }
 
-// The command line of this process without the words that start ranks.
-std::vector<std::string> words_of_a_rank() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::vector<std::string> words;
-  for (std::string word; std::getline(file, word, '\0');) {
-    const bool starts_ranks = word == "--ranks" || word == "--lab";
-    if (starts_ranks) {
-      std::getline(file, word, '\0');
-    } else if (!word.starts_with("--ranks=") && !word.starts_with("--lab=")) {
-      words.push_back(word);
-    }
-  }
-  words[0] = "/proc/self/exe";
-  return words;
-}
-
 Result<int> start_ranks(const BenchOptions& options) {
   Result<RunPlan> plan = plan_in_lab(options.lab, options.lab_hosts, 0);
   if (!plan) return fail(plan.error());
-  plan->words = words_of_a_rank();
+  constexpr std::array<std::string_view, 2> kNotForRanks = {"--ranks", "--lab"};
+  plan->words = own_words(kNotForRanks);
   return run_ranks(*plan);
 }
 

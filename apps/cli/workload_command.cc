@@ -9,6 +9,7 @@
 
 #include "apps/cli/output.h"
 #include "apps/cli/record/contents.h"
+#include "apps/cli/replay/replay_command.h"
 #include "apps/cli/terminal.h"
 #include "events/recording_reader.h"
 #include "insight/job_replay.h"
@@ -91,8 +92,10 @@ int run_from(const FromOptions& options) {
 }  // namespace
 
 void add_workload_command(CLI::App& root, Invocation& invocation) {
-  CLI::App* const command = root.add_subcommand("workload", "workload files of recorded jobs");
+  CLI::App* const command =
+      root.add_subcommand("workload", "make workload files of recorded jobs, and run them");
   command->require_subcommand(1);
+  add_replay_command(*command, invocation);
   CLI::App* const from =
       command->add_subcommand("from", "make a workload file of a recorded job, to be simulated");
   from->footer(kFromExample);

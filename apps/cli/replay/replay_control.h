@@ -1,0 +1,47 @@
+// ReplayControl: how the processes of a replay find each other, agree on time 0 and bring what they
+// saw to the first of them. On an endpoint of its own, which is not recorded, so that a recording
+// has what the workload did.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/config.h"
+#include "base/nanos.h"
+#include "base/result.h"
+#include "collectives/communicator.h"
+#include "collectives/group.h"
+#include "collectives/rendezvous.h"
+#include "engine/endpoint.h"
+
+namespace heddle::cli {
+
+class ReplayControl {
+ public:
+  // Every process of the run calls each of these, in the same order. Errors: those of meet(), of
+  // communicators, and kCancelled when a signal came.
+  static Result<std::unique_ptr<ReplayControl>> meet(const Config& config,
+                                                     collectives::MeetOptions options);
+
+  const collectives::Group& group() const { return group_; }
+  // Each tells the port of another endpoint of its; returns where all of these are.
+  Result<std::vector<transport::Address>> exchange(uint16_t port);
+  // Waits for all, and returns a moment that comes soon, as this host's clock has it: the same one
+  // where clocks are the same, else as near as a message's way.
+  Result<Nanos> agree_on_start();
+  // To the first process: what each tells, by rank. Empty on the others.
+  Result<std::vector<std::string>> gather(const std::string& mine);
+
+ private:
+  ReplayControl() = default;
+  Result<void> finish(const Result<collectives::Request>& request);
+  Nanos lead() const;
+
+  collectives::Group group_;
+  std::unique_ptr<engine::Endpoint> endpoint_;
+  std::unique_ptr<collectives::Communicator> all_;
+};
+
+}  // namespace heddle::cli

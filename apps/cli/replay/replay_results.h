@@ -1,0 +1,39 @@
+// What a process of a replay saw, as it travels to the first of them, and all of it together.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "apps/cli/job/job_outcome.h"
+#include "base/result.h"
+#include "simulator/flow_run.h"
+#include "topology/workload.h"
+
+namespace heddle::cli {
+
+struct ReplayCounts {
+  uint64_t segments_sent = 0;
+  uint64_t segments_repeated = 0;
+};
+
+// Of the whole workload.
+struct ReplayResults {
+  explicit ReplayResults(const topology::Workload& workload);
+
+  std::vector<JobOutcome> jobs;
+  std::vector<simulator::FlowOutcome> flows;
+  ReplayCounts counts;
+};
+
+// What a rank of a job, or a host with flows, tells.
+std::string told_of_job(uint32_t job, const JobOutcome& outcome, const ReplayCounts& counts);
+std::string told_of_flows(const topology::Workload& workload, uint32_t host,
+                          std::span<const simulator::FlowOutcome> outcomes,
+                          const ReplayCounts& counts);
+// Adds what a process told. Errors: kInvalid for what none of these processes tells.
+Result<void> add_told(const topology::Workload& workload, const std::string& told,
+                      ReplayResults& results);
+
+}  // namespace heddle::cli

@@ -1,0 +1,113 @@
+// What processes of a replay tell becomes what the whole job did.
+#include "apps/cli/replay/replay_results.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace heddle::cli {
+namespace {
+
+topology::Workload two_ranks_and_a_flow() {
+  topology::Workload workload;
+  topology::Job job;
+  job.ranks.resize(2);
+  job.communicators = {{.name = "world", .ranks = {0, 1}}};
+  workload.jobs = {job};
+  workload.flows = {{.id = 5, .from = 0, .to = 1, .bytes = {100}}};
+  return workload;
+}
+
+JobOutcome outcome_of(Nanos called, Nanos ended) {
+  JobOutcome outcome;
+  outcome.steps = {{.begun = called,
+                    .ended = ended,
+                    .computed_most = micros(3),
+                    .computed = micros(3),
+                    .exposed = ended - called,
+                    .exposed_most = ended - called,
+                    .ranks_ended = 1}};
+  outcome.calls = {{{.call = topology::CallKind::kAllReduce,
+                     .algorithm = topology::CallAlgorithm::kTree,
+                     .bytes = 64,
+                     .called = called,
+                     .last_called = called,
+                     .ended = ended,
+                     .ranks_ended = 1}}};
+  outcome.messages = 1;
+  outcome.message_bytes = 10;
+  outcome.ranks_done = 1;
+  return outcome;
+}
+
+TEST(ReplayResults, StepsAndCallsGoFromTheFirstRanksBeginToTheLastOnesEnd) {
+  const topology::Workload workload = two_ranks_and_a_flow();
+  ReplayResults results(workload);
+  const ReplayCounts counts{.segments_sent = 4, .segments_repeated = 1};
+  for (const std::string& told : {told_of_job(0, outcome_of(micros(2), micros(9)), counts),
+                                  told_of_job(0, outcome_of(micros(1), micros(8)), counts)}) {
+    ASSERT_TRUE(add_told(workload, told, results).has_value());
+  }
+  const JobOutcome& job = results.jobs[0];
+  ASSERT_EQ(job.steps.size(), 1U);
+  EXPECT_EQ(job.steps[0].begun, micros(1));
+  EXPECT_EQ(job.steps[0].ended, micros(9));
+  EXPECT_EQ(job.steps[0].computed, micros(6));
+  EXPECT_EQ(job.steps[0].computed_most, micros(3));
+  EXPECT_EQ(job.steps[0].exposed, micros(14));
+  EXPECT_EQ(job.steps[0].ranks_ended, 2U);
+  ASSERT_EQ(job.calls[0].size(), 1U);
+  const CallOutcome& call = job.calls[0][0];
+  EXPECT_EQ(call.algorithm, topology::CallAlgorithm::kTree);
+  EXPECT_EQ(call.called, micros(1));
+  EXPECT_EQ(call.last_called, micros(2));
+  EXPECT_EQ(call.ended, micros(9));
+  EXPECT_EQ(call.ranks_ended, 2U);
+  EXPECT_EQ(job.messages, 2U);
+  EXPECT_EQ(job.ranks_done, 2U);
+  EXPECT_TRUE(job.error.empty());
+  EXPECT_EQ(results.counts.segments_sent, 8U);
+}
+
+TEST(ReplayResults, SenderAndReceiverTellOfAFlow) {
+  const topology::Workload workload = two_ranks_and_a_flow();
+  ReplayResults results(workload);
+  std::vector<simulator::FlowOutcome> sender(1);
+  sender[0].started = micros(1);
+  sender[0].acked = micros(7);
+  sender[0].handshake = micros(2);
+  std::vector<simulator::FlowOutcome> receiver(1);
+  receiver[0].received = micros(6);
+  ASSERT_TRUE(add_told(workload, told_of_flows(workload, 1, receiver, {}), results).has_value());
+  ASSERT_TRUE(add_told(workload, told_of_flows(workload, 0, sender, {}), results).has_value());
+  EXPECT_EQ(results.flows[0].started, micros(1));
+  EXPECT_EQ(results.flows[0].received, micros(6));
+  EXPECT_EQ(results.flows[0].acked, micros(7));
+  EXPECT_EQ(results.flows[0].handshake, micros(2));
+  EXPECT_FALSE(results.flows[0].failed);
+}
+
+TEST(ReplayResults, WhyAFlowFailedIsKept) {
+  const topology::Workload workload = two_ranks_and_a_flow();
+  ReplayResults results(workload);
+  std::vector<simulator::FlowOutcome> sender(1);
+  sender[0].failed = true;
+  sender[0].error = ErrorCode::kPeerDead;
+  ASSERT_TRUE(add_told(workload, told_of_flows(workload, 0, sender, {}), results).has_value());
+  EXPECT_TRUE(results.flows[0].failed);
+  EXPECT_EQ(results.flows[0].error, ErrorCode::kPeerDead);
+  EXPECT_EQ(results.flows[0].received, Nanos::never());
+}
+
+TEST(ReplayResults, WhatMakesNoSenseIsRefused) {
+  const topology::Workload workload = two_ranks_and_a_flow();
+  ReplayResults results(workload);
+  const std::string good = told_of_job(0, outcome_of(micros(2), micros(9)), {});
+  EXPECT_FALSE(add_told(workload, "", results).has_value());
+  EXPECT_FALSE(add_told(workload, "no CBOR", results).has_value());
+  EXPECT_FALSE(add_told(workload, good.substr(0, good.size() / 2), results).has_value());
+  EXPECT_FALSE(add_told(workload, told_of_job(3, {}, {}), results).has_value());
+}
+
+}  // namespace
+}  // namespace heddle::cli
