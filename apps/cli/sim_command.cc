@@ -210,7 +210,7 @@ Result<int> simulate(SimOptions options) {
   }
   // Behind the results, so that these are not lost with it.
   if (!options.html.empty()) {
-    const Result<void> written = write_output(options.html, sim_page(run, series, facts));
+    const Result<void> written = write_output(options.html, sim_page(run, **jobs, series, facts));
     if (!written) return fail(written.error());
   }
   if (interrupted() != 0) return interrupted_exit_status();

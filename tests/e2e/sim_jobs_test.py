@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import tempfile
 import unittest
 
@@ -201,6 +202,22 @@ hosts = ["h0..h3"]
         self.assertEqual(matrix["measured"][7][8], 50_000)
         summary = self.read("summary", "trace", "--json")
         self.assertEqual(summary["processes"][0]["command"], "heddle sim, job first")
+
+    def test_the_page_has_steps_and_calls(self):
+        document = self.document(self.TRAINING + '[[job]]\nkind = "barrier"\ncount = 3\n', "--html", "page.html")
+        with open(os.path.join(self.folder, "page.html"), encoding="utf-8") as file:
+            page = json.loads(re.search('type="application/json">(.*?)</script>', file.read(), re.DOTALL).group(1))
+        for shown, job in zip(page["jobs"], document["jobs"], strict=True):
+            self.assertEqual((shown["name"], shown["ranks"], shown["done"]), (job["name"], 8, 8))
+            self.assertEqual([step["took"] for step in shown["steps"]],
+                             [round(step["took_us"] * 1e3) for step in job["steps"]])
+            self.assertEqual([step["exposed"] for step in shown["steps"]],
+                             [round(step["exposed_us"] * 1e3) for step in job["steps"]])
+            self.assertEqual(sum(call["count"] for call in shown["calls"]), len(job["calls"]))
+            self.assertEqual(max(call["most"] for call in shown["calls"]),
+                             round(max(call["took_us"] for call in job["calls"]) * 1e3))
+        self.assertIn(["2 of 2", "jobs done", False], page["tiles"])
+        self.assertNotIn("flows arrived", [tile[1] for tile in page["tiles"]])
 
     def test_a_program_whose_ranks_do_not_meet_ends(self):
         program = """[[job]]

@@ -164,6 +164,21 @@ class Sweep(unittest.TestCase):
         self.assertIn("made_by", merged.stdout)
         self.assertEqual(merged.stdout.count("behaviour"), 2, "a row each")
 
+    def test_steps_of_jobs_have_a_table(self):
+        job = '[[job]]\nkind = "all_reduce"\nname = "sum"\nbytes = "200KB"\ncount = 2\n'
+        self.write("perm.toml", PERMUTATION + job)
+        table = self.table("jobs", "--vary", "paths=1,8", "--vary", "seed=1..2")
+        flows, jobs = table.strip().split("\n\n")
+        self.assertIn("median tail", flows)
+        self.assertEqual(len(flows.splitlines()), 3)
+        rows = [json.loads(line) for line in self.lines("jobs")]
+        for line, paths in zip(jobs.splitlines()[1:], ("1", "8")):
+            steps = sorted(step["took_us"] for row in rows if row["vary"]["paths"] == paths
+                           for step in row["jobs"][0]["steps"])
+            self.assertEqual(len(steps), 4)
+            told = " +".join(rf"{steps[i]:#.3g} us" for i in (0, 1, 3))
+            self.assertRegex(line, rf"^{paths} +sum +2 +{told} ")
+
     def test_files_may_be_varied(self):
         self.write("large.toml", PERMUTATION.replace("200KB", "400KB"))
         done = program.run("sim", "sweep", "-o", "files", "--topology", "fabric.toml", "--vary",

@@ -3,20 +3,16 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <tuple>
 #include <vector>
 
-#include "apps/cli/bench/bench_plan.h"
+#include "apps/cli/job/job_sums.h"
 #include "apps/cli/output.h"
 #include "apps/cli/quantity.h"
 
 namespace heddle::cli {
 namespace {
 
-double seconds_of(Nanos span) { return static_cast<double>(span.count) * 1e-9; }
 double micros_of(Nanos span) { return static_cast<double>(span.count) * 1e-3; }
 
 bool ended(const CallOutcome& call, uint32_t ranks) { return call.ranks_ended == ranks; }
@@ -25,54 +21,20 @@ uint32_t size_of(const topology::Job& job, const CallOutcome& call) {
   return static_cast<uint32_t>(job.communicators[call.communicator].ranks.size());
 }
 
-std::string call_text(const CallOutcome& call) {
+std::string call_text(const CallsAlike& call) {
   return std::string(name_of(call.call)) + (call.algorithm ? " " : "") +
          (call.algorithm ? std::string(name_of(*call.algorithm)) : "");
 }
 
-// From the end of the step before, so that steps add up to the whole.
-std::vector<Nanos> step_times(const topology::Job& job, const JobOutcome& outcome) {
-  std::vector<Nanos> times;
-  Nanos before = outcome.steps.empty() ? Nanos{} : outcome.steps.front().begun;
-  for (const StepOutcome& step : outcome.steps) {
-    if (step.ranks_ended < job.ranks.size()) break;
-    times.push_back(step.ended - before);
-    before = step.ended;
-  }
-  return times;
-}
-
-Nanos median(std::vector<Nanos> times) {
-  std::sort(times.begin(), times.end());
-  return times[(times.size() - 1) / 2];
-}
-
 // Calls alike, one line.
 std::string calls_text(const topology::Job& job, const JobOutcome& outcome) {
-  using Kind = std::tuple<topology::CallKind, topology::CallAlgorithm, uint64_t, uint32_t>;
-  std::map<Kind, std::vector<const CallOutcome*>> alike;
-  for (const auto& calls : outcome.calls) {
-    for (const CallOutcome& call : calls) {
-      const uint32_t ranks = size_of(job, call);
-      const Kind kind{call.call, call.algorithm.value_or(topology::CallAlgorithm::kRing),
-                      call.bytes, ranks};
-      if (ended(call, ranks)) alike[kind].push_back(&call);
-    }
-  }
   std::string text;
-  for (const auto& [kind, calls] : alike) {
-    const uint32_t ranks = std::get<uint32_t>(kind);
-    std::vector<Nanos> took;
-    for (const CallOutcome* call : calls) took.push_back(call->ended - call->called);
-    std::sort(took.begin(), took.end());
-    CallOutcome middle = *calls.front();
-    middle.called = {};
-    middle.ended = median(took);
-    const double bus = bus_bytes_per_s(middle, ranks);
-    text += fmt::format("    {:<30} {:>11}, {:>9}: {:>9}, {} to {}{}\n", call_text(middle),
-                        size_text(middle.bytes), counted_text(calls.size(), "call"),
-                        span_text(median(took)), span_text(took.front()), span_text(took.back()),
-                        bus > 0 ? ", bus " + byte_rate_text(bus * 8) : "");
+  for (const CallsAlike& each : calls_alike(job, outcome)) {
+    text += fmt::format(
+        "    {:<30} {:>11}, {:>9}: {:>9}, {} to {}{}\n", call_text(each), size_text(each.bytes),
+        counted_text(each.count, "call"), span_text(each.median), span_text(each.least),
+        span_text(each.most),
+        each.bus_bytes_per_s > 0 ? ", bus " + byte_rate_text(each.bus_bytes_per_s * 8) : "");
   }
   return text;
 }
@@ -159,12 +121,6 @@ nlohmann::json calls_json(const topology::Job& job, const JobOutcome& outcome) {
 }
 
 }  // namespace
-
-double bus_bytes_per_s(const CallOutcome& call, uint32_t ranks) {
-  if (!ended(call, ranks) || call.ended <= call.called) return 0;
-  const double factor = bus_factor(static_cast<collectives::Collective>(call.call), ranks);
-  return factor * static_cast<double>(call.bytes) / seconds_of(call.ended - call.called);
-}
 
 std::string jobs_text(std::span<const topology::Job> jobs, std::span<const JobOutcome> outcomes) {
   std::string text;

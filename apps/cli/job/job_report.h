@@ -18,8 +18,4 @@ std::string jobs_text(std::span<const topology::Job> jobs, std::span<const JobOu
 nlohmann::json job_json(const topology::Job& job, const JobOutcome& outcome,
                         const std::optional<insight::Matrix>& matrix = std::nullopt);
 
-// By which what a call moved in a time is made comparable with a link's rate, as nccl-tests has it;
-// in bytes a second. Zero while it has not ended on all ranks.
-double bus_bytes_per_s(const CallOutcome& call, uint32_t ranks);
-
 }  // namespace heddle::cli

@@ -12,6 +12,7 @@
 #include "apps/cli/quantity.h"
 #include "apps/cli/sim/link_names.h"
 #include "apps/cli/sim/links.h"
+#include "apps/cli/sim/page_jobs.h"
 #include "apps/cli/sim/slowest.h"
 #include "base/error_code.h"
 
@@ -47,8 +48,8 @@ std::vector<int64_t> thinned(const std::vector<int64_t>& sorted) {
 }
 
 // A value, what it is, and whether it is bad news.
-json tiles(const json& document) {
-  json all = json::array();
+json tiles(const json& document, const JobRun& jobs) {
+  json all = job_tiles(jobs);
   const auto put = [&all](const std::string& value, const char* name, bool bad) {
     all.push_back({value, name, bad});
   };
@@ -59,12 +60,14 @@ json tiles(const json& document) {
   };
   const uint64_t flows = document["flows"].size();
   const uint64_t arrived = document["flows_arrived"];
-  put(fmt::format("{} of {}", count_text(arrived), count_text(flows)), "flows arrived",
-      arrived < flows || document["flows_changed"] > 0);
-  time("tail_fct_us", "slowest flow");
-  time("p99_fct_us", "99 of 100 took no longer");
-  time("median_fct_us", "median flow");
-  put(rate_text(document["goodput_gbits_per_s"].get<double>() * 1e9), "goodput in all", false);
+  if (flows > 0 || all.empty()) {
+    put(fmt::format("{} of {}", count_text(arrived), count_text(flows)), "flows arrived",
+        arrived < flows || document["flows_changed"] > 0);
+    time("tail_fct_us", "slowest flow");
+    time("p99_fct_us", "99 of 100 took no longer");
+    time("median_fct_us", "median flow");
+    put(rate_text(document["goodput_gbits_per_s"].get<double>() * 1e9), "goodput in all", false);
+  }
   const uint64_t again = document["counters"]["segments_repeated"];
   put(count_text(again), "segments sent again", false);
   const uint64_t full = document["counters"]["packets"]["queue full"];
@@ -139,7 +142,8 @@ std::string file_name(const std::string& path) {
 
 }  // namespace
 
-std::string sim_page(const FlowRun& run, const Series& series, const SimFacts& facts) {
+std::string sim_page(const FlowRun& run, const JobRun& jobs, const Series& series,
+                     const SimFacts& facts) {
   const json document = sim_document(run, series, facts);
   const json bins = series_json(run, series, kMostLinks);
   const std::vector<int64_t> times = completion_times(run);
@@ -149,7 +153,8 @@ std::string sim_page(const FlowRun& run, const Series& series, const SimFacts& f
                   counted_text(facts.options.paths, "path"), facts.options.seed,
                   span_text(run.now()), facts.stopped ? ", stopped before its end" : "");
   const json data = {{"about", std::move(about)},
-                     {"tiles", tiles(document)},
+                     {"tiles", tiles(document, jobs)},
+                     {"jobs", page_jobs(jobs)},
                      {"fct", thinned(times)},
                      {"arrived", times.size()},
                      {"flows", run.outcomes().size()},

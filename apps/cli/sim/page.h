@@ -1,9 +1,10 @@
-// The page of a simulation: how long flows took, links over time, and which flows were slow and
-// where, in one HTML file with all that it needs.
+// The page of a simulation: how long flows and steps of jobs took, links over time, and which flows
+// were slow and where, in one HTML file with all that it needs.
 #pragma once
 
 #include <string>
 
+#include "apps/cli/sim/job_run.h"
 #include "apps/cli/sim/report.h"
 #include "simulator/flow_run.h"
 #include "simulator/series.h"
@@ -11,7 +12,7 @@
 namespace heddle::cli {
 
 // `series` has bins.
-std::string sim_page(const simulator::FlowRun& run, const simulator::Series& series,
-                     const SimFacts& facts);
+std::string sim_page(const simulator::FlowRun& run, const JobRun& jobs,
+                     const simulator::Series& series, const SimFacts& facts);
 
 }  // namespace heddle::cli

@@ -85,7 +85,92 @@ std::string number_text(std::optional<double> number) {
   return count_text(static_cast<uint64_t>(*number));
 }
 
-Line figures(const std::vector<const json*>& rows) {
+using Rows = std::vector<const json*>;
+
+// Of flows that arrived, failed or were under way.
+bool has_flows(const json& row) {
+  for (const char* name : {"flows_arrived", "flows_failed", "flows_unfinished"}) {
+    if (number_at(row, "", name).value_or(0) > 0) return true;
+  }
+  return false;
+}
+
+// --- jobs: those of one name, or of one place among several of one name, are one ---
+
+std::vector<std::pair<std::string, const json*>> jobs_of(const json& row) {
+  std::vector<std::pair<std::string, const json*>> all;
+  std::map<std::string, int> times;
+  const auto jobs = row.find("jobs");
+  if (jobs == row.end() || !jobs->is_array()) return all;
+  for (const json& job : *jobs) {
+    if (!job.is_object()) continue;
+    std::string name = text_at(job, "name");
+    const int number = ++times[name];
+    if (number > 1) name += fmt::format(" #{}", number);
+    all.emplace_back(std::move(name), &job);
+  }
+  return all;
+}
+
+Names job_names(const std::vector<json>& rows) {
+  Names names;
+  for (const json& row : rows) {
+    for (const auto& [name, job] : jobs_of(row)) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+  }
+  return names;
+}
+
+double sum_at(const json& job, const char* name) {
+  double sum = 0;
+  for (const json& step : job.value("steps", json::array())) {
+    sum += number_at(step, "", name).value_or(0);
+  }
+  return sum;
+}
+
+// Steps of all runs together, how much of them was exposed, and what never came to an end.
+Line job_figures(const Rows& rows, const std::string& wanted) {
+  std::vector<double> steps;
+  std::vector<double> again;
+  size_t runs = 0;
+  double took = 0;
+  double exposed = 0;
+  double missing = 0;
+  for (const json* row : rows) {
+    for (const auto& [name, job] : jobs_of(*row)) {
+      if (name != wanted) continue;
+      ++runs;
+      for (const json& step : job->value("steps", json::array())) {
+        if (const auto each = number_at(step, "", "took_us")) steps.push_back(*each);
+      }
+      took += sum_at(*job, "took_us");
+      exposed += sum_at(*job, "exposed_us");
+      missing += number_at(*job, "", "ranks").value_or(0);
+      missing -= number_at(*job, "", "ranks_done").value_or(0);
+      if (const auto each = number_at(*row, "counters", "segments_repeated")) {
+        again.push_back(*each);
+      }
+    }
+  }
+  std::sort(steps.begin(), steps.end());
+  std::sort(again.begin(), again.end());
+  if (runs == 0) return {};
+  Line line = {count_text(runs), "-", "-", "-", "-"};
+  if (!steps.empty()) {
+    line = {line[0], micros_text(steps.front()), micros_text(middle(steps)),
+            micros_text(steps.back()),
+            took > 0 ? fmt::format("{:.1f}%", exposed / took * 100) : "-"};
+  }
+  line.push_back(number_text(middle(again)));
+  line.push_back(number_text(missing));
+  return line;
+}
+
+// --- flows ---
+
+Line flow_figures(const Rows& rows) {
   const std::vector<double> tails = sorted_numbers(rows, "", "tail_fct_us");
   const auto median = [&](const char* group, const char* name) {
     return middle(sorted_numbers(rows, group, name));
@@ -147,19 +232,38 @@ std::string sweep_table(const std::vector<json>& rows) {
   Names names = varied(rows);
   std::erase(names, kSeed);
   const auto less = [](const Line& a, const Line& b) { return line_less(a, b); };
-  std::map<Line, std::vector<const json*>, decltype(less)> groups(less);
+  std::map<Line, Rows, decltype(less)> groups(less);
   for (const json& row : rows) groups[values(row, names)].push_back(&row);
-  std::vector<Line> lines = {names};
-  lines.front().insert(lines.front().end(),
-                       {"runs", "least tail", "median tail", "most tail", "median flow", "goodput",
-                        "sent again", "not arrived"});
-  for (const auto& [group, members] : groups) {
-    lines.emplace_back();
-    for (const std::string& value : group) lines.back().push_back(printable(value));
-    const Line told = figures(members);
-    lines.back().insert(lines.back().end(), told.begin(), told.end());
+  const auto line_of = [](Line group, const Line& told) {
+    for (std::string& value : group) value = printable(value);
+    group.insert(group.end(), told.begin(), told.end());
+    return group;
+  };
+  const Names jobs = job_names(rows);
+  std::string text;
+  if (jobs.empty() || std::any_of(rows.begin(), rows.end(), has_flows)) {
+    std::vector<Line> lines = {
+        line_of(names, {"runs", "least tail", "median tail", "most tail", "median flow", "goodput",
+                        "sent again", "not arrived"})};
+    for (const auto& [group, members] : groups) {
+      const bool tells = std::any_of(members.begin(), members.end(),
+                                     [](const json* row) { return has_flows(*row); });
+      if (tells || jobs.empty()) lines.push_back(line_of(group, flow_figures(members)));
+    }
+    text = aligned(lines, names.size());
   }
-  return aligned(lines, names.size());
+  if (jobs.empty()) return text;
+  std::vector<Line> lines = {
+      line_of(names, {"job", "runs", "least step", "median step", "most step", "exposed",
+                      "sent again", "ranks not done"})};
+  for (const auto& [group, members] : groups) {
+    for (const std::string& job : jobs) {
+      const Line told = job_figures(members, job);
+      if (told.empty()) continue;
+      lines.push_back(line_of(line_of(group, {printable(job)}), told));
+    }
+  }
+  return text + (text.empty() ? "" : "\n") + aligned(lines, names.size() + 1);
 }
 
 }  // namespace heddle::cli

@@ -1,4 +1,5 @@
-// The table at the end of a sweep: runs that differ in nothing but their seed stand in one row.
+// The table at the end of a sweep: runs that differ in nothing but their seed stand in one row. Of
+// flows there is one, and where there are jobs one of their steps.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
