@@ -145,8 +145,26 @@ class Joining {
       } else if (left.peer_nic > 0) {
         peer = unseen_nic(ends.peer, left.peer_nic);
       }
-      traffic_.flows.push_back({process, ends.peer, own, peer, left.purpose, left.path, left.cell});
+      traffic_.flows.push_back({process, ends.peer, own, peer, left.purpose, left.path, left.cell,
+                                route_of(connection, left)});
     }
+  }
+
+  // What left before its path was traced went as it was found first.
+  uint32_t route_of(const ConnectionTraffic& connection, const Left& left) {
+    const std::vector<PathRoute>& routes = connection.routes;
+    auto found = routes.end();
+    if (left.route < routes.size()) {
+      found = routes.begin() + left.route;
+    } else {
+      found = std::find_if(routes.begin(), routes.end(),
+                           [&left](const PathRoute& each) { return each.path == left.path; });
+    }
+    if (found == routes.end()) return kNoRoute;
+    const auto [at, fresh] =
+        routes_.emplace(found->routers, static_cast<uint32_t>(traffic_.routes.size()));
+    if (fresh) traffic_.routes.push_back(found->routers);
+    return at->second;
   }
 
   // One of an endpoint's NICs; `seen` where its own address tells nothing.
@@ -241,6 +259,7 @@ class Joining {
   std::map<std::tuple<uint64_t, uint64_t, uint16_t>, uint32_t> strangers_;
   std::map<std::pair<uint64_t, uint32_t>, uint32_t> unknown_ranks_;
   std::map<std::pair<uint32_t, uint8_t>, uint32_t> unseen_nics_;
+  std::map<std::vector<Router>, uint32_t> routes_;
   // Of the process that is looked at: by communicator and rank.
   std::map<std::pair<uint64_t, uint32_t>, const ConnectionTraffic*> linked_;
 };

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "events/events.h"
@@ -45,6 +46,10 @@ struct Purpose {
 inline constexpr uint32_t kAnyPath = UINT32_MAX;
 inline constexpr uint32_t kMemoryPath = UINT32_MAX - 1;  // memory that ranks of a host share
 
+// A router's address in two halves, most significant first; zeros: it did not answer.
+using Router = std::pair<uint64_t, uint64_t>;
+inline constexpr uint32_t kNoRoute = UINT32_MAX;
+
 struct Flow {
   uint32_t from = 0;  // parties
   uint32_t to = 0;
@@ -53,6 +58,7 @@ struct Flow {
   uint32_t purpose = 0;
   uint32_t path = kAnyPath;  // of what is known by path: what left
   Cell cell;
+  uint32_t route = kNoRoute;  // by which routers it went, where its path was traced
 };
 
 struct CommunicatorFacts {
@@ -67,6 +73,7 @@ struct Traffic {
   std::vector<Purpose> purposes;
   std::vector<CommunicatorFacts> communicators;
   std::vector<Flow> flows;
+  std::vector<std::vector<Router>> routes;  // hop by hop
   // Messages of connections whose beginning is not among the events: nobody knows their peer. And
   // what went on the wire to those who became none: inits without an answer, answers to strangers.
   Cell unplaced;

@@ -280,6 +280,35 @@ TEST_F(TrafficTest, BinsTellWhatWasOnTheWireBetweenNics) {
   EXPECT_EQ(left.at("10.0.1.2"), 300u);
 }
 
+TEST_F(TrafficTest, WhatLeftOnATracedPathHasItsRouters) {
+  const auto bin = [](uint16_t path, uint32_t bytes) {
+    return events::WireBin{{}, 10, path, 0, 0, Direction::kSent, micros(9), 9'000, 1, bytes, 0};
+  };
+  const auto traced = [&](uint16_t path, uint8_t hop, uint64_t router) {
+    add(0, events::PathTraced{{}, 10, path, hop, 2, 0, router});
+  };
+  add(0, bin(3, 1));  // before it was looked at: as it was found first
+  traced(3, 1, 70);
+  traced(3, 2, 80);
+  traced(4, 2, 80);  // its first hop is missing
+  add(0, bin(3, 10));
+  add(0, bin(4, 100));
+  traced(3, 1, 70);
+  traced(3, 2, 81);
+  add(0, bin(3, 1000));
+  const Traffic traffic = builder_.finish();
+  std::map<std::vector<Router>, uint64_t> bytes;
+  for (const Flow& flow : traffic.flows) {
+    if (flow.cell.wire_bytes == 0) continue;
+    bytes[flow.route == kNoRoute ? std::vector<Router>() : traffic.routes[flow.route]] +=
+        flow.cell.wire_bytes;
+  }
+  const std::map<std::vector<Router>, uint64_t> expected = {
+      {{}, 100}, {{{0, 70}, {0, 80}}, 11}, {{{0, 70}, {0, 81}}, 1000}};
+  EXPECT_EQ(bytes, expected);
+  EXPECT_EQ(parts(MatrixParts::kPath).at("path 3").total().wire_bytes, 1011u);
+}
+
 TEST_F(TrafficTest, OfAllToAllVNothingIsExpected) {
   begin(0, 1, Operation::kAlltoallv, Algorithm::kPairwise, 10);
   const Traffic traffic = builder_.finish();

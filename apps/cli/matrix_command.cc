@@ -54,6 +54,7 @@ struct MatrixOptions {
   bool wire = false;
   std::string topology;
   std::string counters;
+  std::string routers;
 };
 
 // Adds all events of a file. False: some of it could not be read.
@@ -132,8 +133,7 @@ std::string shown(const MatrixView& view, const MatrixOptions& options) {
 Result<void> add_fabric(const insight::Traffic& traffic, const MatrixOptions& options,
                         MatrixView& view) {
   if (options.topology.empty()) return {};
-  Result<Json> fabric = fabric_json(options.topology, options.counters,
-                                    insight::make_matrix(traffic, insight::MatrixRows::kHost));
+  Result<Json> fabric = fabric_json({options.topology, options.counters, options.routers}, traffic);
   if (!fabric) return fail(fabric.error());
   view.fabric = std::move(*fabric);
   return {};
@@ -248,11 +248,19 @@ void add_matrix_command(CLI::App& root, Invocation& invocation) {
           "--counters", options->counters,
           "of its links: what `heddle lab status --json` or `heddle sim --json` has printed")
       ->type_name("FILE");
+  command
+      ->add_option("--routers", options->routers,
+                   "of its links: addresses and names of switches, as /etc/hosts has them, for "
+                   "paths that were traced; a lab's are known")
+      ->type_name("FILE");
   command->callback([options, &invocation] {
     const std::string wrong = check_by(options->by);
     if (!wrong.empty()) throw CLI::ValidationError(wrong);
     if (!options->counters.empty() && options->topology.empty()) {
       throw CLI::ValidationError("--counters: the links are those of a --topology");
+    }
+    if (!options->routers.empty() && options->topology.empty()) {
+      throw CLI::ValidationError("--routers: the switches are those of a --topology");
     }
     if (!options->topology.empty() && options->format != "html") {
       throw CLI::ValidationError("--topology: only a page (--format html) shows it");

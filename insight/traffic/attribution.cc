@@ -31,10 +31,28 @@ Cell& ConnectionTraffic::carried_for(uint32_t purpose, Direction direction) {
 Left& ConnectionTraffic::left_on(const Left& key) {
   auto found = std::find_if(left.begin(), left.end(), [&key](const Left& each) {
     return each.path == key.path && each.purpose == key.purpose && each.nic == key.nic &&
-           each.peer_nic == key.peer_nic;
+           each.peer_nic == key.peer_nic && each.route == key.route;
   });
   if (found != left.end()) return *found;
   return left.emplace_back(key);
+}
+
+uint32_t ConnectionTraffic::latest_route(uint32_t path) const {
+  for (size_t i = routes.size(); i-- > 0;) {
+    if (routes[i].path == path) return static_cast<uint32_t>(i);
+  }
+  return kNoRoute;
+}
+
+// A look that finds what the one before found changes nothing. Of some its first hops are missing:
+// they were dropped, or are damaged.
+void ConnectionTraffic::add_router(const events::PathTraced& event) {
+  if (event.hop == 1) looking = {.path = event.path, .routers = {}};
+  if (looking.path != event.path || looking.routers.size() + 1 != event.hop) return;
+  looking.routers.emplace_back(event.router_high, event.router_low);
+  if (event.hop != event.hops) return;
+  const uint32_t before = latest_route(event.path);
+  if (before == kNoRoute || routes[before].routers != looking.routers) routes.push_back(looking);
 }
 
 NicAddress Attribution::address_of(uint32_t writer, uint8_t nic) const {
@@ -55,6 +73,8 @@ void Attribution::add(const events::AnyEvent& event, uint32_t writer) {
     on(*bin);
   } else if (const auto* nic = std::get_if<events::NicOpened>(&event)) {
     nics_[{writer, nic->nic}] = {nic->address_high, nic->address_low};
+  } else if (const auto* traced = std::get_if<events::PathTraced>(&event)) {
+    connection(traced->connection).add_router(*traced);
   } else if (const auto* opened = std::get_if<events::ConnectionOpened>(&event)) {
     on(*opened);
     connection(opened->connection).writer = writer;
@@ -245,7 +265,8 @@ void Attribution::on(const events::WireBin& event) {
   on.left_on({.path = event.path,
               .purpose = purpose_between(on, from, to),
               .nic = event.nic,
-              .peer_nic = event.peer_nic})
+              .peer_nic = event.peer_nic,
+              .route = on.latest_route(event.path)})
       .cell += cell;
 }
 

@@ -43,6 +43,13 @@ struct Left {
   uint8_t nic = 0;
   uint8_t peer_nic = 0;
   Cell cell;
+  uint32_t route = kNoRoute;  // of its connection's
+};
+
+// The routers on the way of a path, hop by hop, from when they were found to when they were again.
+struct PathRoute {
+  uint16_t path = 0;
+  std::vector<Router> routers;
 };
 
 // A message that was completed, by whichever way it went.
@@ -70,6 +77,8 @@ struct ConnectionTraffic {
   std::vector<Carried> carried;
   std::vector<Left> left;  // as bins tell, and else as bursts do
   bool binned = false;
+  std::vector<PathRoute> routes;  // as they were found, the latest last
+  PathRoute looking;              // what is being told
 
   // What a call did on one of its channels, both ways apart.
   struct Channel {
@@ -90,6 +99,9 @@ struct ConnectionTraffic {
 
   Cell& carried_for(uint32_t purpose, events::Direction direction);
   Left& left_on(const Left& key);
+  void add_router(const events::PathTraced& event);
+  // The latest of a path, as its place in `routes`; kNoRoute: none yet.
+  uint32_t latest_route(uint32_t path) const;
 };
 
 // A process's part in a communicator.

@@ -212,6 +212,7 @@ class Connection final : private SentRunListener {
   void send_probe(Nanos now, TxBatch& batch, const Discovery::Probe& probe);
   void handle_time_exceeded(const NetworkError& error);
   void end_discovery(Nanos now);
+  void tell_routers(Nanos now, const FabricWays& found) const;
 
   // connection_nics.cc
   bool tells_nics() const { return shared_.options.chunk_paths == 0; }

@@ -127,7 +127,19 @@ void Connection::end_discovery(Nanos now) {
   discovering_->told = true;
   shared_.observer.emit(events::WaysFound{now, id_, found.verdict, found.seen, found.hops,
                                           flight_.first_chunk_path(), flight_.active()});
+  tell_routers(now, found);
   if (!discovering_->kept) discovering_.reset();
+}
+
+void Connection::tell_routers(Nanos now, const FabricWays& found) const {
+  if (shared_.observer.sink() == nullptr) return;
+  for (uint16_t path = 0; path < found.way_of.size(); ++path) {
+    for (uint8_t hop = 1; hop <= found.hops; ++hop) {
+      const Address router{.host = found.router(path, hop)};
+      shared_.observer.emit(events::PathTraced{now, id_, path, hop, found.hops,
+                                               host_part(router, 0), host_part(router, 8)});
+    }
+  }
 }
 
 bool Connection::ways(FabricWays& found) const {

@@ -6,7 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "apps/cli/matrix/traced_loads.h"
 #include "base/document.h"
+#include "insight/matrix.h"
 #include "topology/file.h"
 #include "topology/names.h"
 
@@ -17,9 +19,6 @@ using topology::Link;
 using topology::Node;
 using topology::NodeKind;
 using topology::Topology;
-
-// Bytes from one node's label to another's.
-using Loads = std::map<std::pair<std::string, std::string>, uint64_t>;
 
 // Hosts first, then switches.
 uint32_t place_of(const Topology& fabric, const Node& node) {
@@ -49,13 +48,13 @@ std::vector<uint32_t> tiers_of(const Topology& fabric) {
 }
 
 // Parallel links count together: nothing tells which payload took which.
-void add_direction(Loads& loads, const Json& direction) {
+void add_direction(LinkLoads& loads, const Json& direction) {
   loads[{direction.at("from").get<std::string>(), direction.at("to").get<std::string>()}] +=
       direction.at("bytes").get<uint64_t>();
 }
 
 // A lab tells the directions of a link together, a simulation one by one.
-Result<Loads> read_counters(const std::string& path) {
+Result<LinkLoads> read_counters(const std::string& path) {
   const char* const todo =
       "keep there what `heddle lab status --json` or `heddle sim --json` prints";
   const Result<std::string> text = read_text_file(path, todo);
@@ -64,7 +63,7 @@ Result<Loads> read_counters(const std::string& path) {
   if (document.is_discarded()) {
     return fail(ErrorCode::kInvalid, "cannot use " + path, "it is no JSON", todo);
   }
-  Loads loads;
+  LinkLoads loads;
   try {
     const Json& links = document.at("links");
     if (links.is_object()) {
@@ -99,50 +98,95 @@ std::map<std::string, std::pair<uint64_t, uint64_t>> loads_of(const insight::Mat
 
 Json known(std::optional<uint64_t> bytes) { return bytes ? Json(*bytes) : Json(nullptr); }
 
-}  // namespace
+std::optional<uint64_t> find(const LinkLoads& loads, const std::string& from,
+                             const std::string& to) {
+  const auto at = loads.find({from, to});
+  return at == loads.end() ? std::nullopt : std::optional(at->second);
+}
 
-Result<Json> fabric_json(const std::string& file, const std::string& counters,
-                         const insight::Matrix& by_host) {
-  const auto fabric = topology::read_topology_file(file);
-  if (!fabric) return fail(fabric.error());
-  Result<Loads> counted = Loads();
-  if (!counters.empty()) counted = read_counters(counters);
-  if (!counted) return fail(counted.error());
+// Both directions of a link, and what tells them.
+struct LinkLoad {
+  std::optional<uint64_t> there;
+  std::optional<uint64_t> back;
+  const char* source = nullptr;
 
-  const std::vector<uint32_t> tiers = tiers_of(*fabric);
-  Json nodes = Json::array();
-  for (size_t i = 0; i < tiers.size(); ++i) {
-    const size_t hosts = fabric->hosts.size();
-    nodes.push_back({{"name", i < hosts ? fabric->hosts[i].name : fabric->switches[i - hosts].name},
-                     {"tier", tiers[i]}});
+  bool take(const LinkLoads& loads, const std::string& a, const std::string& b, const char* name) {
+    there = find(loads, a, b);
+    back = find(loads, b, a);
+    if (there || back) source = name;
+    return source != nullptr;
   }
+};
+
+// Of links of hosts that have one and were recorded.
+LinkLoads host_loads(const Topology& fabric, const insight::Matrix& by_host) {
   std::map<uint32_t, int> nics;
-  for (const topology::Nic& nic : fabric->nics) ++nics[nic.host];
+  for (const topology::Nic& nic : fabric.nics) ++nics[nic.host];
   const auto recorded = loads_of(by_host);
-  Json links = Json::array();
-  for (const Link& link : fabric->links) {
-    std::optional<uint64_t> there;
-    std::optional<uint64_t> back;
-    const std::string a = node_label(*fabric, link.a);
-    const std::string b = node_label(*fabric, link.b);
-    if (const auto at = counted->find({a, b}); at != counted->end()) there = at->second;
-    if (const auto at = counted->find({b, a}); at != counted->end()) back = at->second;
+  LinkLoads loads;
+  for (const Link& link : fabric.links) {
+    const std::string a = node_label(fabric, link.a);
+    const std::string b = node_label(fabric, link.b);
     for (const bool host_first : {true, false}) {
       const Node& end = host_first ? link.a : link.b;
-      if (there || back || end.kind != NodeKind::kNic) continue;
-      const uint32_t host = fabric->nics[end.index].host;
-      const auto load = recorded.find(fabric->hosts[host].name);
+      if (end.kind != NodeKind::kNic || loads.contains({a, b})) continue;
+      const uint32_t host = fabric.nics[end.index].host;
+      const auto load = recorded.find(fabric.hosts[host].name);
       if (nics[host] != 1 || load == recorded.end()) continue;
-      there = host_first ? load->second.first : load->second.second;
-      back = host_first ? load->second.second : load->second.first;
+      loads[{a, b}] = host_first ? load->second.first : load->second.second;
+      loads[{b, a}] = host_first ? load->second.second : load->second.first;
+    }
+  }
+  return loads;
+}
+
+Json nodes_json(const Topology& fabric) {
+  const std::vector<uint32_t> tiers = tiers_of(fabric);
+  Json nodes = Json::array();
+  for (size_t i = 0; i < tiers.size(); ++i) {
+    const size_t hosts = fabric.hosts.size();
+    nodes.push_back({{"name", i < hosts ? fabric.hosts[i].name : fabric.switches[i - hosts].name},
+                     {"tier", tiers[i]}});
+  }
+  return nodes;
+}
+
+}  // namespace
+
+Result<Json> fabric_json(const FabricSources& sources, const insight::Traffic& traffic) {
+  const auto fabric = topology::read_topology_file(sources.topology);
+  if (!fabric) return fail(fabric.error());
+  Result<LinkLoads> counted = LinkLoads();
+  if (!sources.counters.empty()) counted = read_counters(sources.counters);
+  if (!counted) return fail(counted.error());
+  RouterNames names = lab_routers(*fabric);
+  if (!sources.routers.empty()) {
+    if (Result<void> read = read_routers(sources.routers, *fabric, names); !read) {
+      return fail(read.error());
+    }
+  }
+  const TracedLoads traced = traced_loads(traffic, *fabric, names);
+  const LinkLoads hosts =
+      host_loads(*fabric, insight::make_matrix(traffic, insight::MatrixRows::kHost));
+  Json links = Json::array();
+  for (const Link& link : fabric->links) {
+    const std::string a = node_label(*fabric, link.a);
+    const std::string b = node_label(*fabric, link.b);
+    LinkLoad load;
+    if (!load.take(*counted, a, b, "counters") && !load.take(hosts, a, b, "recorded")) {
+      load.take(traced.loads, a, b, "traced");
     }
     links.push_back({{"a", place_of(*fabric, link.a)},
                      {"b", place_of(*fabric, link.b)},
-                     {"there", known(there)},
-                     {"back", known(back)},
+                     {"there", known(load.there)},
+                     {"back", known(load.back)},
+                     {"source", load.source != nullptr ? Json(load.source) : Json(nullptr)},
                      {"rate_bits_per_s", link.shape.rate.count}});
   }
-  return Json{{"nodes", nodes}, {"links", links}};
+  return Json{{"nodes", nodes_json(*fabric)},
+              {"links", links},
+              {"traced_bytes", traced.traced_bytes},
+              {"untraced_bytes", traced.untraced_bytes}};
 }
 
 }  // namespace heddle::cli

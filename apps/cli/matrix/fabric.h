@@ -6,15 +6,21 @@
 
 #include "apps/cli/service/control.h"
 #include "base/result.h"
-#include "insight/matrix.h"
+#include "insight/traffic.h"
 
 namespace heddle::cli {
 
-// Of a topology file. `by_host` is the recording's traffic between hosts: it tells the load of
-// links of hosts that have one. `counters`, where it is given, is what `heddle lab status --json`
-// said afterwards: it tells that of all. Errors: those of read_topology_file(); kUnavailable,
+struct FabricSources {
+  std::string topology;  // a topology file
+  std::string
+      counters;         // what `heddle lab status --json` or `heddle sim --json` said; may be empty
+  std::string routers;  // a file of routers' addresses and names beside a lab's; may be empty
+};
+
+// What is known of each link's load, and by what: "counters" where they are given; else "recorded",
+// of links of hosts that have one and were recorded; else "traced", what went on paths that were
+// found to cross it. Errors: those of read_topology_file() and of read_routers(); kUnavailable,
 // kInvalid.
-Result<Json> fabric_json(const std::string& topology, const std::string& counters,
-                         const insight::Matrix& by_host);
+Result<Json> fabric_json(const FabricSources& sources, const insight::Traffic& traffic);
 
 }  // namespace heddle::cli

@@ -44,6 +44,7 @@ Result<std::unique_ptr<ReplayControl>> ReplayControl::meet(const Config& config,
   Result<engine::Options> engine_options = collectives::configured_rank_options(config);
   if (!engine_options) return fail(engine_options.error());
   engine_options->recording = {};
+  engine_options->transport.discovery = transport::DiscoveryMode::kNever;
   const engine::NetworkOptions network = engine::configured_network(config);
   options.open_store = collectives::store_opener(*engine_options, network);
   auto endpoint = engine::Endpoint::open(network, *engine_options);
