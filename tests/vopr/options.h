@@ -9,6 +9,7 @@
 #include "base/nanos.h"
 #include "base/units.h"
 #include "topology/faults.h"
+#include "topology/switch_shape.h"
 #include "transport/options.h"
 
 namespace heddle::vopr {
@@ -31,13 +32,21 @@ struct FabricOptions {
   uint32_t host_mtu = 9000;
   uint32_t fabric_mtu = 9000;
   Bytes nic_queue = kibibytes(256);
-  bool tells_errors = true;    // ICMP
-  Nanos time_exceeded_apart;   // of a switch: so long after each other at least
-  bool silent_switch = false;  // switch 0 tells nobody where a hop limit ends
+  Bytes ecn_ramp;  // above the threshold; zero: a step there
+  uint32_t ecn_ramp_per_million = 0;
+  topology::SwitchShape switches;    // but for sizes, which these give in full packets of a port:
+  uint32_t shared_packets = 0;       // of the memory that a switch's ports share; 0: none is shared
+  uint32_t lossless_packets = 0;     // that a port may receive before it pauses its sender
+  bool some_switches_plain = false;  // one has queues of its own, and pauses nobody
+  bool tells_errors = true;          // ICMP
+  Nanos time_exceeded_apart;         // of a switch: so long after each other at least
+  bool silent_switch = false;        // switch 0 tells nobody where a hop limit ends
 
   uint32_t further_nics = 0;  // of each host, beside the first
   bool one_rail = false;      // all of these are on one switch; else those of each rank are
 
+  // No switch drops what finds no room.
+  bool lossless() const { return switches.lossless && !some_switches_plain; }
   uint32_t hosts() const { return shape == FabricShape::kLeafSpine ? leaves * hosts_per_leaf : 2; }
 };
 

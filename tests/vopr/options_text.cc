@@ -57,6 +57,15 @@ void write(std::string& text, const FabricOptions& fabric) {
   table.add("host_mtu_bytes", uint64_t{fabric.host_mtu});
   table.add("fabric_mtu_bytes", uint64_t{fabric.fabric_mtu});
   table.add("nic_queue_bytes", fabric.nic_queue);
+  table.add("ecn_ramp_bytes", fabric.ecn_ramp);
+  table.add("ecn_ramp_per_million", uint64_t{fabric.ecn_ramp_per_million});
+  table.add("shared_packets", uint64_t{fabric.shared_packets});
+  table.add("alpha", uint64_t{fabric.switches.alpha});
+  table.add("alpha_divisor", uint64_t{fabric.switches.alpha_divisor});
+  table.add("reserve_bytes", fabric.switches.reserve);
+  table.add("lossless", fabric.switches.lossless);
+  table.add("lossless_packets", uint64_t{fabric.lossless_packets});
+  table.add("some_switches_plain", fabric.some_switches_plain);
   table.add("tells_errors", fabric.tells_errors);
   table.add("time_exceeded_apart_ns", fabric.time_exceeded_apart);
   table.add("silent_switch", fabric.silent_switch);

@@ -182,6 +182,56 @@ void pick_nics(Random& random, Options& options) {
   }
 }
 
+// How switches keep packets that wait.
+void pick_queues(Random& random, FabricOptions& fabric) {
+  if (percent(random, 50)) {
+    fabric.ecn_threshold = one_of(random, {kibibytes(4), kibibytes(16), kibibytes(64)});
+    fabric.ecn_ramp = one_of(random, {kibibytes(8), kibibytes(64), mebibytes(1)});
+    fabric.ecn_ramp_per_million = one_of(random, {10'000u, 100'000u, 1'000'000u});
+  }
+  if (percent(random, 25)) return;
+  topology::SwitchShape& switches = fabric.switches;
+  fabric.some_switches_plain = percent(random, 15);
+  if (percent(random, 60)) {
+    switches.lossless = true;
+    fabric.lossless_packets = one_of(random, {3u, 3u, 10u, 50u});
+    return;
+  }
+  fabric.shared_packets = one_of(random, {2u, 4u, 16u, 200u});
+  switches.alpha = one_of(random, {1u, 1u, 8u});
+  switches.alpha_divisor = one_of(random, {1u, 2u});
+  // A port's share of the memory holds a packet and its reserve.
+  if (percent(random, 30)) switches.reserve = {fabric.host_mtu + 64};
+}
+
+// Many send much at once, over links that lose but neither double nor hold back: queues grow, and
+// who is lossless must pause.
+void pick_crowd(Random& random, Options& options) {
+  FaultOptions& faults = options.faults;
+  faults.steady.duplicate_per_million = faults.steady.reorder_per_million = 0;
+  faults.outages = faults.rate_changes = 0;
+  options.faults_for = std::min(options.faults_for, millis(20));
+  options.fabric.fabric_mtu = options.fabric.host_mtu;
+  options.fabric.host_delay = one_of(random, {nanos(200), micros(1)});
+  options.fabric.fabric_delay = one_of(random, {nanos(500), micros(2)});
+  if (percent(random, 50)) {
+    options.fabric.fabric_rate = {options.fabric.host_rate.count / 4};
+  }
+  for (HostOptions& host : options.hosts) {
+    host.socket_bytes = mebibytes(4);
+    host.endpoint.receive_capacity = mebibytes(2);
+    host.endpoint.initial_window = mebibytes(1);
+  }
+  WorkloadOptions& workload = options.workload;
+  workload.virtual_memory = true;
+  workload.conversations = options.fabric.hosts() == 2 ? 2 : 6;
+  workload.messages = 30;
+  workload.message_most = one_of<uint64_t>(random, {20'000, 200'000, 1 << 20});
+  workload.bytes_most = one_of<uint64_t>(random, {2 << 20, 8 << 20});
+  workload.sends_ahead = workload.receives_ahead = 16;
+  workload.act_every = micros(1);
+}
+
 bool has_ways_around(const FabricOptions& fabric) {
   return (fabric.shape == FabricShape::kParallelPaths && fabric.parallel_paths > 1) ||
          (fabric.shape == FabricShape::kLeafSpine && fabric.leaves > 1 && fabric.spines > 1);
@@ -307,6 +357,11 @@ Options pick(uint64_t seed) {
   if (percent(ways, 25)) pick_discovery(ways, options);
   Random nics(seed ^ 0x6e696373);
   if (percent(nics, 20)) pick_nics(nics, options);
+  Random queues(seed ^ 0x717565756573);
+  if (percent(queues, 25)) {
+    pick_queues(queues, options.fabric);
+    if (percent(queues, 50)) pick_crowd(queues, options);
+  }
   options.faults.one_stays = percent(apart, 10) && has_ways_around(options.fabric);
   return options;
 }

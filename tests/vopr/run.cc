@@ -10,6 +10,7 @@
 #include "tests/vopr/checkers/ledger.h"
 #include "tests/vopr/checkers/outcomes.h"
 #include "tests/vopr/checkers/refusals.h"
+#include "tests/vopr/checkers/room.h"
 #include "tests/vopr/hostile.h"
 #include "tests/vopr/machine.h"
 #include "tests/vopr/program.h"
@@ -68,6 +69,7 @@ class Run {
     outcomes_.judge_pairs();
     judge_refusals(options_, ledger_, counts_, findings_.report);
     judge_capacity(options_, network_.fates(), findings_.report);
+    room_judged_ = judge_room(options_, network_, findings_.report);
     for (auto& machine : machines_) machine->apply(simulator::ProcessChangeKind::kKill);
     finish();
     return std::move(findings_);
@@ -222,6 +224,12 @@ class Run {
     findings_.reached.add("packets sealed", nonces_.sealed());
     findings_.reached.add("path moved between NICs", counts_.count(events::EventKind::kPathMoved));
     findings_.reached.add(std::string("shape ") + name_of(options_.chunks.shape));
+    uint64_t pauses = 0;
+    for (simulator::LinkId link = 0; link < 2 * network_.topology().links.size(); ++link) {
+      pauses += network_.counters(link).pauses;
+    }
+    findings_.reached.add("link paused", pauses);
+    findings_.reached.add("lossless fabric judged", room_judged_ ? 1 : 0);
     findings_.reached.add(counts_);
     findings_.reached.add(network_.fates());
     findings_.events = network_.events_handled();
@@ -246,6 +254,7 @@ class Run {
   Foreign foreign_;
   Hostile hostile_;
   simulator::NonceCheck nonces_;
+  bool room_judged_ = false;
   std::vector<std::unique_ptr<Machine>> machines_;
   std::vector<std::unique_ptr<Program>> programs_;
 };

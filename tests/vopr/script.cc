@@ -136,12 +136,19 @@ class ScriptMaker {
 };
 
 topology::LinkShape host_shape(const FabricOptions& fabric) {
-  return {fabric.host_rate, fabric.host_delay, fabric.queue, fabric.ecn_threshold, fabric.host_mtu};
+  topology::LinkShape shape{fabric.host_rate, fabric.host_delay, fabric.queue, fabric.ecn_threshold,
+                            fabric.host_mtu};
+  shape.ecn_ramp = fabric.ecn_ramp;
+  shape.ecn_ramp_per_million = fabric.ecn_ramp_per_million;
+  return shape;
 }
 
 topology::LinkShape fabric_shape(const FabricOptions& fabric) {
-  return {fabric.fabric_rate, fabric.fabric_delay, fabric.queue, fabric.ecn_threshold,
-          fabric.fabric_mtu};
+  topology::LinkShape shape = host_shape(fabric);
+  shape.rate = fabric.fabric_rate;
+  shape.delay = fabric.fabric_delay;
+  shape.mtu_bytes = fabric.fabric_mtu;
+  return shape;
 }
 
 topology::Topology make_shape(const FabricOptions& fabric) {
@@ -185,11 +192,37 @@ void add_rails(const FabricOptions& fabric, topology::Topology& topology) {
   }
 }
 
+// Memories of switches, as large as what they promise needs and no larger.
+void add_memories(const FabricOptions& fabric, topology::Topology& topology) {
+  if (!fabric.switches.lossless && fabric.shared_packets == 0) return;
+  std::vector<uint64_t> headroom(topology.switches.size());
+  const uint64_t full = topology::full_packet_bytes(host_shape(fabric));
+  for (const topology::Link& link : topology.links) {
+    for (const topology::Node& end : {link.a, link.b}) {
+      if (end.kind != topology::NodeKind::kSwitch) continue;
+      headroom[end.index] += topology::pause_headroom(link.shape).count;
+    }
+  }
+  const std::vector<uint32_t> ports = topology::switch_ports(topology);
+  for (uint32_t i = fabric.some_switches_plain ? 1 : 0; i < topology.switches.size(); ++i) {
+    topology::SwitchShape shape = fabric.switches;
+    if (shape.lossless) {
+      shape.xoff = {fabric.lossless_packets * full};
+      shape.xon = {shape.xoff.count - full};
+      shape.buffer = {ports[i] * shape.xoff.count + headroom[i]};
+    } else {
+      shape.buffer = {(fabric.shared_packets * full + shape.reserve.count) * (ports[i] + 1)};
+    }
+    topology.switches[i].shape = shape;
+  }
+}
+
 }  // namespace
 
 topology::Topology make_topology(const Options& options) {
   topology::Topology topology = make_shape(options.fabric);
   add_rails(options.fabric, topology);
+  add_memories(options.fabric, topology);
   Random random(options.seed ^ 0x6661756c7473);
   const uint64_t only = random.below(topology.links.size());
   for (size_t i = 0; i < topology.links.size(); ++i) {

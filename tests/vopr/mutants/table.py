@@ -125,4 +125,9 @@ MUTANTS = [
     Mutant("one_key_for_both_directions", "transport/security/session.cc",
            "what both sides send is sealed with the same key",
            '"heddle 1 acceptor sends"', '"heddle 1 initiator sends"'),
+    # --- the fabric ---
+    Mutant("pauses_ignored", "simulator/outlets.cc",
+           "who is asked to pause goes on, and a lossless switch has no room for what comes",
+           "  if (outlet.paused == pause) return;\n",
+           "  if (pause || outlet.paused == pause) return;\n", first=500),
 ]
