@@ -373,6 +373,14 @@ bool Endpoint::progress(Nanos timeout) {
   return happened;
 }
 
+bool Endpoint::take_news() {
+  if (body_->in_child()) return false;
+  const Wheel::Lock lock = body_->wheel_.lock();
+  const bool happened = body_->changes_ != body_->changes_seen_;
+  body_->changes_seen_ = body_->changes_;
+  return happened;
+}
+
 void Endpoint::interrupt() {
   if (!body_->in_child()) body_->interrupt();
 }

@@ -123,6 +123,9 @@ class Endpoint {
   bool progress(Nanos timeout);
   // Ends a progress() of another thread, or the next one. Async-signal-unsafe.
   void interrupt();
+  // Whether that has happened since it was asked last, or since progress() returned; at once. What
+  // hangs on operations and connections need not be looked at while it has not.
+  bool take_news();
   // One turn, for Drive::kExternal: returns when the next is wanted.
   Nanos turn();
   // A look of the helper, for Drive::kExternal: takes a turn if the owner has stayed away long

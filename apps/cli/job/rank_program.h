@@ -116,6 +116,7 @@ class RankProgram {
   Phase phase_ = Phase::kOpening;
   bool opened_ = false;  // what opens connections has been called
   bool attends_ = false;
+  bool again_ = true;  // the last step did something, which may make more possible
   Nanos attend_at_ = Nanos::never();
   Nanos begins_at_;
   Nanos computes_until_;  // zero: it does not
