@@ -2,6 +2,10 @@
 
 Intervals are of the median of pairs' ratios, by order statistics, at 95% or a little more: they hold for any
 distribution. Times are of calls and of steps. Off beside off shows what the machine makes of nothing.
+
+Programs that start anew differ by more than recording costs. So all-reduces with and without it are called in turn
+within one process as well (alternating_main.cc), a thousand rounds: by the clock, and by the processor's time of
+both ranks.
 """
 
 import json
@@ -29,10 +33,15 @@ _LEVELS = ("counters", "bins", "messages", "segments")
 _GROUP = (65536, 16 << 20, 40)  # first bytes, last bytes, calls
 _COUNTS = (20_000, 220_000)
 _LIMIT = 0.01
+_ALTERNATING = ((64 << 10, 32), (1 << 20, 8), (16 << 20, 1))  # bytes of an all-reduce, calls of a way at a time
+_LIVES = 10  # so often have endpoints been made anew when all rounds are over
 
 
 def add_arguments(parser):
-    parser.add_argument("--pairs", type=int, default=31, metavar="N", help="rounds [31]")
+    parser.add_argument("--pairs", type=int, default=31, metavar="N",
+                        help="rounds of programs one after the other, 0: none [31]")
+    parser.add_argument("--rounds", type=int, default=1000, metavar="N",
+                        help="rounds of calls in turn within one process, of each size; 0: none [1000]")
     parser.add_argument("--ranks", type=int, default=2, metavar="N", help="so many ranks [2]")
     parser.add_argument("--level", action="append", choices=_LEVELS, help="this level only [bins and messages]")
     parser.add_argument("--steps", type=int, default=6, metavar="N", help="timed steps of training, 0: none [6]")
@@ -124,6 +133,26 @@ def _instructions(program, folder, count):
     return int(found[1])
 
 
+def _alternating(arguments, levels, progress):
+    program, sizes = built("heddle-bench-alternating"), {}
+    if arguments.rounds == 0:
+        return sizes
+    for number, (size, calls) in enumerate(_ALTERNATING):
+        progress.say(number, len(_ALTERNATING), f"all-reduces of {size} bytes in turn")
+        with tempfile.TemporaryDirectory(dir=arguments.folder, prefix="heddle-bench-recording-") as folder:
+            words = [program, folder, "--bytes", size, "--calls", calls, "--lives", _LIVES,
+                     "--rounds", -(-arguments.rounds // _LIVES), "--levels", ",".join(levels)]
+            done = subprocess.run([str(word) for word in words],
+                                  capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise CannotMeasure(f"{program}: {done.stderr.strip()[-200:]}", "give another --folder")
+        told = json.loads(done.stdout)
+        off = told.pop("off")
+        sizes[size] = {kind: {name: cost(times[kind], off[kind]) for name, times in told.items()}
+                       for kind in ("wall_ns", "cpu_ns")}
+    return sizes
+
+
 def _event(arguments):
     program = built("heddle-bench-recording")
     with tempfile.TemporaryDirectory(dir=arguments.folder, prefix="heddle-bench-recording-") as folder:
@@ -141,8 +170,10 @@ def run(arguments, progress):
     need_network_rights()
     levels = arguments.level or ["bins", "messages"]
     document = {"scenario": "recording", "machine": describe(), "ranks": arguments.ranks, "event": _event(arguments),
-                "collectives": _collectives(arguments, levels, progress)}
-    if arguments.steps > 0:
+                "alternating": _alternating(arguments, levels, progress)}
+    if arguments.pairs > 0:
+        document["collectives"] = _collectives(arguments, levels, progress)
+    if arguments.pairs > 0 and arguments.steps > 0:
         try:
             document["training"] = _training(arguments, levels, progress)
         except CannotMeasure as missing:
@@ -171,14 +202,20 @@ def show(document):
     row("recorded", *(f"{value:.0f}" for value in event["one_ns"].values()))
     row("with a time", *(f"{value:.0f}" for value in event["one_stamped_ns"].values()))
     row("nothing", *(f"{value:.0f}" for value in event["none_ns"].values()))
-    parts = [(f"all-reduce of {int(size)} bytes", costs) for size, costs in document["collectives"]["sizes"].items()]
+    kinds = {"wall_ns": "by the clock", "cpu_ns": "processor's time of both"}
+    parts = [(f"all-reduce of {int(size)} bytes in turn in one process, 2 ranks, {title}", costs[kind])
+             for size, costs in document["alternating"].items() for kind, title in kinds.items()]
+    ranks = f"{document['ranks']} ranks"
+    for size, costs in document.get("collectives", {"sizes": {}})["sizes"].items():
+        parts.append((f"all-reduce of {int(size)} bytes, {ranks}", costs))
     if "training" in document:
-        parts.append(("a step of ResNet-18", document["training"]["steps"]))
+        parts.append((f"a step of ResNet-18, {ranks}", document["training"]["steps"]))
     for title, costs in parts:
-        print(f"\n{title}, {document['ranks']} ranks: time with recording beside without")
+        print(f"\n{title}: time with recording beside without")
         row("", "median", "95% interval", "excludes 1 %")
         for name, each in costs.items():
             _line(name, each)
     if "training_missing" in document:
         print(f"\ntraining was not measured: {document['training_missing']}")
-    disturbance_note([program["machine"] for program in document["collectives"]["programs"]])
+    if "collectives" in document:
+        disturbance_note([program["machine"] for program in document["collectives"]["programs"]])
