@@ -19,6 +19,8 @@ using collectives::Data;
 using collectives::DataType;
 
 constexpr Nanos kLook = millis(100);  // for signals
+// What a fabric's faults did is told once they are over.
+constexpr Nanos kPatience = seconds(60);
 
 // All have met just before: further apart they are on two clocks.
 constexpr Nanos kSameClock = seconds(1);
@@ -45,6 +47,7 @@ Result<std::unique_ptr<ReplayControl>> ReplayControl::meet(const Config& config,
   if (!engine_options) return fail(engine_options.error());
   engine_options->recording = {};
   engine_options->transport.discovery = transport::DiscoveryMode::kNever;
+  engine_options->transport.peer_dead_after = kPatience;
   const engine::NetworkOptions network = engine::configured_network(config);
   options.open_store = collectives::store_opener(*engine_options, network);
   auto endpoint = engine::Endpoint::open(network, *engine_options);
