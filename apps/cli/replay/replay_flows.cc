@@ -72,7 +72,9 @@ ReplayFlows::ReplayFlows(const topology::Workload& workload, uint32_t host,
 }
 
 ReplayFlows::~ReplayFlows() {
-  for (const auto& [host, peer] : receivers_) endpoint_.abort(peer.connection);
+  for (const auto& [host, peer] : receivers_) {
+    if (peer.connection != 0) endpoint_.abort(peer.connection);
+  }
   for (const auto& peer : senders_) endpoint_.abort(peer->connection);
 }
 
@@ -174,7 +176,8 @@ Result<void> ReplayFlows::run(Nanos zero) {
   engine::mark("flows", 0);
   bool closing = false;
   while (true) {
-    if (reap() | start_due()) continue;
+    const bool ended = reap();
+    if (start_due() || ended) continue;
     const bool sends = std::any_of(under_way_.begin(), under_way_.end(),
                                    [](const UnderWay& each) { return each.sends; });
     const bool all_begun = started_ == by_start_.size();
