@@ -20,9 +20,7 @@ namespace {
 constexpr uint64_t kWord = sizeof(uint64_t);
 
 // Spreads a pattern over 64 bits, so that neighbouring patterns have nothing in common.
-uint64_t pattern_key(uint64_t pattern) {
-  return mix_bits(pattern + 0x9e3779b97f4a7c15);
-}
+uint64_t pattern_key(uint64_t pattern) { return mix_bits(pattern + 0x9e3779b97f4a7c15); }
 
 // The eight bytes of word `index`, the lowest first in memory.
 uint64_t pattern_word(uint64_t key, uint64_t index) {

@@ -28,10 +28,10 @@ std::vector<std::string> limits_of(const topology::Topology& topology) {
     break;
   }
   for (const topology::Switch& each : topology.switches) {
-    if (each.shape.buffer.count == 0) continue;
+    if (each.shape.buffer.count == 0 && !each.shape.trims) continue;
     notes.emplace_back(
-        "shared buffers and pauses of switches are for the simulator: in a lab each link has its "
-        "own 'queue', and drops what does not fit");
+        "shared buffers, pauses and trimming of switches are for the simulator: in a lab each link "
+        "has its own 'queue', and drops what does not fit");
     break;
   }
   for (const topology::Link& link : topology.links) {

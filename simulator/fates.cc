@@ -26,7 +26,8 @@ const char* name_of(Fate fate) {
       "stale write",
       "gap before a write",
       "forbidden write",
-      "hop limit"};
+      "hop limit",
+      "trimmed"};
   CHECK(fate < Fate::kCount);
   return kNames[static_cast<size_t>(fate)];
 }

@@ -29,6 +29,7 @@ enum class Fate : uint32_t {
   kWriteGap,        // a piece or a write before it is missing
   kWriteForbidden,  // its token names no memory
   kHopLimit,        // ended at a switch, on purpose
+  kTrimmed,         // found no room, and goes on as a header
   kCount,
 };
 

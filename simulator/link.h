@@ -21,6 +21,7 @@ struct LinkCounters {
   uint64_t packets = 0;  // that began their way
   uint64_t bytes = 0;    // with all framing; without what was cut off in the queue
   uint64_t queue_drops = 0;
+  uint64_t trims = 0;  // packets that went on as headers
   uint64_t marks = 0;
   uint64_t queued_bytes_max = 0;
   uint64_t pauses = 0;  // that its sender was asked for, and obeyed
@@ -32,7 +33,8 @@ bool draws_mark(const topology::LinkShape& shape, uint64_t queued_bytes, Random&
 
 class alignas(64) Link {
  public:
-  enum class Verdict : uint8_t { kTaken, kDown, kFull };
+  // kTrimmed: taken as a header; only switches do that.
+  enum class Verdict : uint8_t { kTaken, kDown, kFull, kTrimmed };
 
   explicit Link(const topology::LinkShape& shape) : shape_(shape) {}
 

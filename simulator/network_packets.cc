@@ -84,6 +84,8 @@ void Network::settle(LinkId id, PacketId packet_id, Link::Verdict verdict, Ecn b
       return discard(packet_id, Fate::kLinkDown);
     case Link::Verdict::kFull:
       return discard(packet_id, Fate::kQueueFull);
+    case Link::Verdict::kTrimmed:
+      return count(Fate::kTrimmed, digest(packets_[packet_id]));
     case Link::Verdict::kTaken:
       break;
   }
@@ -186,7 +188,7 @@ void Network::deliver(NicId nic, PacketId id) {
   if (packet.to_nic != nic) return discard(id, Fate::kNoRoute);
   if (nics_[nic].down) return discard(id, Fate::kHostDown);
   if (packet.payload_corrupt) return discard(id, Fate::kChecksumDropped);
-  const bool datagram = packet.kind == PacketKind::kDatagram;
+  const bool datagram = packet.kind == PacketKind::kDatagram || packet.kind == PacketKind::kTrimmed;
   if (packet.header_corrupt && (!datagram || !options_.deliver_corrupt_headers)) {
     return discard(id, Fate::kChecksumDropped);
   }

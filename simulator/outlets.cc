@@ -1,4 +1,4 @@
-// Shared memories and pauses: see outlets.h.
+// Shared memories, pauses and trimming: see outlets.h.
 #include "simulator/outlets.h"
 
 #include <algorithm>
@@ -15,6 +15,27 @@ namespace {
 // With kWireOverheadBytes the smallest frame and its preamble and gap: 84 bytes.
 constexpr uint16_t kPauseBytes = topology::kPauseFrameBytes - kWireOverheadBytes;
 
+// What is hardly longer than a header goes with the headers whole, and so do acknowledgements and
+// handshakes. A real switch knows those by their DSCP; here they are what cannot be marked.
+constexpr uint32_t kTrimmedAbove = 2 * kTrimmedBytes;
+
+bool is_to_be_cut(const Packet& packet) {
+  return packet.ecn != Ecn::kNotCapable && packet.datagram_bytes() > kTrimmedAbove;
+}
+
+bool goes_with_headers(const Packet& packet) {
+  return packet.kind == PacketKind::kDatagram || packet.kind == PacketKind::kTrimmed;
+}
+
+// What it carried is gone, also a fault in it.
+void trim(Packet& packet) {
+  packet.kind = PacketKind::kTrimmed;
+  packet.header_bytes = std::min(packet.header_bytes, kTrimmedBytes);
+  packet.payload_bytes = 0;
+  packet.content = transport::kNoRegion;
+  packet.payload_corrupt = false;
+}
+
 const topology::Node& start_node(const topology::Topology& topology, LinkId link) {
   const topology::Link& cable = topology.links[link / 2];
   return link % 2 == 0 ? cable.a : cable.b;
@@ -30,7 +51,10 @@ Outlets::Outlets(const topology::Topology& topology, std::vector<Link>& links, P
                  EventQueue& events)
     : links_(links), packets_(packets), events_(events) {
   const auto shares = [](const topology::Switch& each) { return each.shape.buffer.count > 0; };
-  if (std::none_of(topology.switches.begin(), topology.switches.end(), shares)) return;
+  const auto waits_here = [&](const topology::Switch& each) {
+    return shares(each) || each.shape.trims;
+  };
+  if (std::none_of(topology.switches.begin(), topology.switches.end(), waits_here)) return;
   const std::vector<uint32_t> ports = switch_ports(topology);
   for (size_t i = 0; i < topology.switches.size(); ++i) {
     memory_of_.push_back(shares(topology.switches[i]) ? static_cast<uint32_t>(memories_.size())
@@ -45,8 +69,9 @@ Outlets::Outlets(const topology::Topology& topology, std::vector<Link>& links, P
     const topology::Switch* const from = switch_at(topology, start);
     const topology::Switch* const to = switch_at(topology, end);
     const bool lossless_end = to != nullptr && to->shape.lossless;
-    if (from != nullptr && shares(*from)) {
+    if (from != nullptr && waits_here(*from)) {
       add_outlet(id, memory_of_[start.index]);
+      outlets_.back().may_trim = from->shape.trims;
     } else if (from == nullptr && lossless_end) {
       add_outlet(id, kNoIndex);
     }
@@ -68,16 +93,16 @@ Link::Verdict Outlets::offer(Nanos now, LinkId link, PacketId id, bool unbounded
   Outlet& outlet = outlets_[outlet_of_[link]];
   Packet& packet = packets_[id];
   const uint32_t bytes = packet.wire_bytes();
-  if (outlet.memory != kNoIndex) {
-    if (outlet.leaves_at == now) handle_left(now, link);  // its event may stand behind this one
-    if (!memories_[outlet.memory].takes(outlet.bytes, bytes)) {
-      ++outlet.drops;
-      return Link::Verdict::kFull;
-    }
-    memories_[outlet.memory].take(outlet.bytes, bytes);
-  } else {
-    CHECK(unbounded);
+  if (outlet.may_trim && packet.kind == PacketKind::kTrimmed) return offer_header(now, link, id);
+  if (!unbounded && outlet.leaves_at == now) {
+    handle_left(now, link);  // its event may stand behind this one
   }
+  if (!takes(outlet, bytes, unbounded)) {
+    if (outlet.may_trim && goes_with_headers(packet)) return offer_header(now, link, id);
+    ++outlet.drops;
+    return Link::Verdict::kFull;
+  }
+  if (outlet.memory != kNoIndex) memories_[outlet.memory].take(outlet.bytes, bytes);
   mark(outlet, packet, random);
   outlet.bytes += bytes;
   outlet.queued_max = std::max(outlet.queued_max, outlet.bytes);
@@ -85,6 +110,30 @@ Link::Verdict Outlets::offer(Nanos now, LinkId link, PacketId id, bool unbounded
   came(now, packet.came_by, bytes);
   send_next(now, link);
   return Link::Verdict::kTaken;
+}
+
+// `unbounded`: it waits in its sender.
+bool Outlets::takes(const Outlet& outlet, uint32_t bytes, bool unbounded) const {
+  if (outlet.memory != kNoIndex) return memories_[outlet.memory].takes(outlet.bytes, bytes);
+  return unbounded || outlet.bytes + bytes <= outlet.shape.queue.count;
+}
+
+// Of a packet that was trimmed before, that finds no room and is now, or that is as small.
+Link::Verdict Outlets::offer_header(Nanos now, LinkId link, PacketId id) {
+  Outlet& outlet = outlets_[outlet_of_[link]];
+  Packet& packet = packets_[id];
+  if (outlet.headers.size() >= kMostHeaders) {
+    ++outlet.drops;
+    return Link::Verdict::kFull;
+  }
+  const bool cut = is_to_be_cut(packet);
+  if (cut) {
+    trim(packet);
+    ++outlet.trims;
+  }
+  outlet.headers.push_back(id);
+  send_next(now, link);
+  return cut ? Link::Verdict::kTrimmed : Link::Verdict::kTaken;
 }
 
 void Outlets::mark(Outlet& outlet, Packet& packet, Random& random) {
@@ -96,21 +145,30 @@ void Outlets::mark(Outlet& outlet, Packet& packet, Random& random) {
   ++outlet.marks;
 }
 
+// kNoIndex: none. What it is accounted with is noted in the outlet.
+PacketId Outlets::next_to_send(Outlet& outlet) {
+  outlet.leaving_bytes = 0;
+  outlet.leaving_came_by = kNoIndex;
+  if (!outlet.frames.empty()) return outlet.frames.pop_front();
+  if (outlet.paused) return kNoIndex;
+  const bool others_turn = outlet.headers_in_a_row >= kHeadersInARow && !outlet.waiting.empty();
+  if (!outlet.headers.empty() && !others_turn) {
+    if (outlet.headers_in_a_row < kHeadersInARow) ++outlet.headers_in_a_row;
+    return outlet.headers.pop_front();
+  }
+  outlet.headers_in_a_row = 0;
+  if (outlet.waiting.empty()) return kNoIndex;
+  const PacketId packet = outlet.waiting.pop_front();
+  outlet.leaving_bytes = packets_[packet].wire_bytes();
+  outlet.leaving_came_by = packets_[packet].came_by;
+  return packet;
+}
+
 void Outlets::send_next(Nanos now, LinkId id) {
   Outlet& outlet = outlets_[outlet_of_[id]];
   if (outlet.leaves_at != Nanos::never()) return;
-  PacketId packet = kNoIndex;
-  outlet.leaving_bytes = 0;
-  outlet.leaving_came_by = kNoIndex;
-  if (!outlet.frames.empty()) {
-    packet = outlet.frames.pop_front();
-  } else if (!outlet.paused && !outlet.waiting.empty()) {
-    packet = outlet.waiting.pop_front();
-    outlet.leaving_bytes = packets_[packet].wire_bytes();
-    outlet.leaving_came_by = packets_[packet].came_by;
-  } else {
-    return;
-  }
+  const PacketId packet = next_to_send(outlet);
+  if (packet == kNoIndex) return;
   Link& link = links_[id];
   const Nanos first_before = link.next_at();
   CHECK(link.offer(now, packet, packets_, true, unused_) == Link::Verdict::kTaken);
@@ -202,12 +260,14 @@ void Outlets::cut_off(Nanos now, LinkId link, std::vector<PacketId>& packets) {
     packets.push_back(id);
   }
   while (!outlet.frames.empty()) packets.push_back(outlet.frames.pop_front());
+  while (!outlet.headers.empty()) packets.push_back(outlet.headers.pop_front());
 }
 
 void Outlets::add_counters(Nanos now, LinkId link, LinkCounters& counters) const {
   if (!has(link)) return;
   const Outlet& outlet = outlets_[outlet_of_[link]];
   counters.queue_drops = outlet.drops;
+  counters.trims = outlet.trims;
   counters.marks = outlet.marks;
   counters.queued_bytes_max = std::max(outlet.queued_max, outlet.queued_earlier_max);
   counters.pauses = outlet.pauses;

@@ -1,7 +1,9 @@
-// Outlets: the links whose packets wait in a memory that the ports of a switch share, or that a
-// pause (PFC) may stop. Packets wait here, and the link itself holds only the one that is being
-// sent; an event at its end sends the next. Packets are accounted twice: to the queue that they
-// wait in, and, in a lossless switch, to the link by which they came.
+// Outlets: the links whose packets wait in a memory that the ports of a switch share, that a pause
+// (PFC) may stop, or whose switch trims what finds no room. Packets wait here, and the link itself
+// holds only the one that is being sent; an event at its end sends the next. Packets are accounted
+// twice: to the queue that they wait in, and, in a lossless switch, to the link by which they came.
+// Headers of trimmed packets wait apart and are sent first, as NDP's switches do (Handley et al.,
+// 2017): up to kHeadersInARow of them between two packets.
 //
 // The network drives it; plain links cost nothing.
 #pragma once
@@ -23,6 +25,9 @@ namespace heddle::simulator {
 
 class Outlets {
  public:
+  static constexpr size_t kMostHeaders = 512;  // that wait at an outlet; more are dropped
+  static constexpr uint32_t kHeadersInARow = 10;
+
   // All must outlive it; `links` are those of the topology, two a cable.
   Outlets(const topology::Topology& topology, std::vector<Link>& links, PacketStore& packets,
           EventQueue& events);
@@ -50,14 +55,17 @@ class Outlets {
 
  private:
   struct Outlet {
-    uint32_t memory = kNoIndex;  // of the switch that it leaves; a NIC has none
-    topology::LinkShape shape;   // its marks
-    Ring<PacketId> frames;       // pause frames: ahead of all, and never paused
+    uint32_t memory = kNoIndex;  // of the switch that it leaves, where its ports share one
+    bool may_trim = false;
+    uint8_t headers_in_a_row = 0;
+    topology::LinkShape shape;  // its marks, and its room where it has no memory
+    Ring<PacketId> headers;     // of trimmed packets
+    Ring<PacketId> frames;      // pause frames: ahead of all, and never paused
     Ring<PacketId> waiting;
-    uint64_t bytes = 0;  // of packets that have not left completely, frames not counted
+    uint64_t bytes = 0;  // of packets that have not left completely; no frames, no headers
     // The packet that is being sent.
     Nanos leaves_at = Nanos::never();
-    uint32_t leaving_bytes = 0;  // zero: a frame
+    uint32_t leaving_bytes = 0;  // zero: a frame or a header
     LinkId leaving_came_by = kNoIndex;
 
     bool paused = false;
@@ -65,6 +73,7 @@ class Outlets {
     Nanos paused_time;  // earlier
     uint64_t pauses = 0;
     uint64_t drops = 0;
+    uint64_t trims = 0;
     uint64_t marks = 0;
     uint64_t queued_max = 0;  // since take_queue_peak()
     uint64_t queued_earlier_max = 0;
@@ -77,6 +86,9 @@ class Outlets {
   };
 
   void add_outlet(LinkId link, uint32_t memory);
+  bool takes(const Outlet& outlet, uint32_t bytes, bool unbounded) const;
+  Link::Verdict offer_header(Nanos now, LinkId link, PacketId packet);
+  PacketId next_to_send(Outlet& outlet);
   void mark(Outlet& outlet, Packet& packet, Random& random);
   void send_next(Nanos now, LinkId link);
   void came(Nanos now, LinkId by, uint32_t bytes);

@@ -123,6 +123,126 @@ TEST(OutletsTest, PacketsThatWaitInSharedMemoryAreMarked) {
   EXPECT_EQ(network.fates()[Fate::kMarked], 1u);
 }
 
+// Two send 10 Gb/s (1,200 ns a packet) to one whose queue holds four packets, 1 us each hop.
+TEST(OutletsTest, TrimmedHeadersOvertakeWhatWaits) {
+  Topology topology = star(3, {.trims = true});
+  for (topology::Link& each : topology.links) each.shape.queue = {4 * kWire};
+  Network network(topology, {}, 1);
+  RawHost to(network, 0);
+  RawHost a(network, 1);
+  RawHost b(network, 2);
+  a.ecn_capable = b.ecn_capable = true;
+  const Nanos start = network.now();
+  send(a, to, 10);
+  send(b, to, 10);
+  network.run_until(start + millis(1));
+  const LinkCounters counters = network.counters(to_host(0));
+  // Pairs come at 2,200 + 1,200 k, as one packet leaves: one more waits each time. The fourth pair
+  // makes it five, so its second packet is cut: 40 bytes and 66 of framing, 85 ns.
+  EXPECT_EQ(counters.queued_bytes_max, 4 * kWire);
+  EXPECT_EQ(counters.trims, network.fates()[Fate::kTrimmed]);
+  EXPECT_EQ(counters.queue_drops, 0u);
+  EXPECT_EQ(to.arrivals.size(), 20u) << "each came, whole or as a header";
+  std::vector<Arrival> headers;
+  for (const Arrival& each : to.arrivals) {
+    if (each.bytes == kTrimmedBytes) headers.push_back(each);
+  }
+  EXPECT_EQ(headers.size(), counters.trims);
+  ASSERT_GE(headers.size(), 6u);
+  // It is there at 5,800; the packet under way ends at 7,000.
+  EXPECT_EQ(headers.front().at, start + nanos(7'000 + 85 + 1'000));
+  EXPECT_EQ(to.arrivals[4].bytes, kTrimmedBytes) << "it overtook three";
+  EXPECT_EQ(network.packets_alive(), 0u);
+}
+
+TEST(OutletsTest, WhatIsNotForTrimmingGoesWithTheHeadersWhole) {
+  Topology topology = star(3, {.trims = true});
+  for (topology::Link& each : topology.links) each.shape.queue = {4 * kWire};
+  Network network(topology, {}, 1);
+  RawHost to(network, 0);
+  RawHost a(network, 1);
+  RawHost b(network, 2);  // as acknowledgements, not capable of marks
+  a.ecn_capable = true;
+  send(a, to, 10);
+  send(b, to, 10);
+  network.run_until(network.now() + millis(1));
+  EXPECT_EQ(network.counters(to_host(0)).queue_drops, 0u);
+  const auto whole = static_cast<uint64_t>(
+      std::count_if(to.arrivals.begin(), to.arrivals.end(),
+                    [](const Arrival& each) { return each.bytes == kBytes; }));
+  EXPECT_EQ(whole + network.counters(to_host(0)).trims, 20u);
+  EXPECT_GT(network.counters(to_host(0)).trims, 0u);
+  EXPECT_GE(whole, 10u);
+}
+
+// Headers alone would fill the link: between two packets go ten at most.
+TEST(OutletsTest, HeadersLeavePacketsTheirTurnAndMoreThanFitAreDropped) {
+  Topology topology = star(3, {.trims = true});
+  topology.links[0].shape.rate = megabits_per_s(100);
+  topology.links[0].shape.queue = {2 * kWire};
+  Network network(topology, {.nic_queue = mebibytes(8)}, 1);
+  RawHost to(network, 0);
+  RawHost a(network, 1);
+  a.ecn_capable = true;
+  send(a, to, 1'000);
+  network.run_until(network.now() + seconds(1));
+  const LinkCounters counters = network.counters(to_host(0));
+  EXPECT_GT(counters.queue_drops, 300u);
+  EXPECT_EQ(to.arrivals.size() + counters.queue_drops, 1'000u);
+  uint32_t in_a_row = 0;
+  uint32_t most = 0;
+  size_t last_packet = 0;
+  for (size_t i = 0; i < to.arrivals.size(); ++i) {
+    if (to.arrivals[i].bytes != kTrimmedBytes) last_packet = i;
+  }
+  for (size_t i = 0; i < last_packet; ++i) {
+    in_a_row = to.arrivals[i].bytes == kTrimmedBytes ? in_a_row + 1 : 0;
+    most = std::max(most, in_a_row);
+  }
+  EXPECT_EQ(most, Outlets::kHeadersInARow);
+  EXPECT_EQ(network.packets_alive(), 0u);
+}
+
+// With shallow queues a permutation over many paths waited milliseconds for what was lost, since no
+// path had a later packet to show it.
+TEST(OutletsTest, WhatIsTrimmedIsRepeatedAtOnceAndNothingElse) {
+  for (const bool trims : {true, false}) {
+    topology::LinkShape shape = link(100);
+    shape.mtu_bytes = 4'154;
+    shape.queue = kibibytes(40);
+    const Topology fabric = with(topology::leaf_spine({.leaves = 4,
+                                                       .spines = 4,
+                                                       .hosts_per_leaf = 4,
+                                                       .host_link = shape,
+                                                       .spine_link = shape}),
+                                 {.trims = trims});
+    topology::Workload workload;
+    std::vector<uint32_t> hosts;
+    for (uint32_t i = 0; i < 16; ++i) hosts.push_back(i);
+    Random random(3);
+    topology::add_permutation(workload, hosts, {.bytes = {2'000'000}}, random);
+    FlowRun run(fabric, workload, {.seed = 1, .paths = 64});
+    while (run.advance(seconds(1), 100'000)) continue;
+    ASSERT_EQ(run.ended(), 16u);
+    EXPECT_EQ(run.wrong(), 0u);
+    const transport::ConnectionStatistics totals = run.totals();
+    Nanos longest;
+    for (const FlowOutcome& outcome : run.outcomes()) {
+      longest = std::max(longest, outcome.received - outcome.started);
+    }
+    const uint64_t trimmed = run.network().fates()[Fate::kTrimmed];
+    if (trims) {
+      EXPECT_GT(trimmed, 20u);
+      EXPECT_EQ(totals.segments_repeated, trimmed);
+      EXPECT_EQ(totals.segments_repeated_spuriously, 0u);
+      EXPECT_LT(longest, micros(600));
+    } else {
+      EXPECT_GT(run.network().fates()[Fate::kQueueFull], 20u);
+      EXPECT_GT(longest, millis(2));
+    }
+  }
+}
+
 // From 10 Gb/s (1,200 ns a packet) to 1 Gb/s (12,000 ns), 1 us each, through two lossless switches.
 TEST(OutletsTest, PausesHaveExactTimes) {
   const SwitchShape lossless{

@@ -25,8 +25,12 @@ using PacketId = uint32_t;  // kNoIndex: none
 inline constexpr uint32_t kIpUdpBytes = 28;
 inline constexpr uint32_t kWireOverheadBytes = kIpUdpBytes + 38;
 
+// What a switch that trims leaves of a datagram.
+inline constexpr uint16_t kTrimmedBytes = transport::kDataHeaderBytes;
+
 enum class PacketKind : uint8_t {
   kDatagram,
+  kTrimmed,       // a datagram that a switch has cut off behind its first kTrimmedBytes
   kRefused,       // ICMP: nobody receives at (to_nic, to_port) of the packet that it answers
   kTooLarge,      // ICMP: the packet that it answers did not fit; `limit_bytes` would have
   kTimeExceeded,  // ICMP: the hop limit of the packet that it quotes ended at a switch

@@ -129,6 +129,7 @@ uint32_t SimDatapath::alike_length(uint32_t length) const {
 }
 
 bool SimDatapath::continues_run(const Packet& first, const Packet& last, const Packet& next) const {
+  if (first.kind != PacketKind::kDatagram || next.kind != first.kind) return false;
   if (next.from_nic != first.from_nic || next.from_port != first.from_port) return false;
   if (next.to_nic != first.to_nic) return false;
   if (next.ecn != first.ecn || last.datagram_bytes() != first.datagram_bytes()) return false;
@@ -151,6 +152,7 @@ void SimDatapath::take_run(uint32_t length, RxRun& run, const Prediction* predic
   run.nic = number_of(first.to_nic);
   run.ecn = options_.ecn ? first.ecn : transport::Ecn::kNotCapable;
   run.segment_bytes = first.datagram_bytes();
+  run.trimmed = first.kind == PacketKind::kTrimmed;
   const uint32_t alike = prediction != nullptr ? alike_length(length) : 0;
   const bool placed = prediction != nullptr && options_.predicts &&
                       run.segment_bytes > kDataHeaderBytes && place_predicted(alike, *prediction);

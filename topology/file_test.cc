@@ -124,6 +124,7 @@ xoff = "100KB"
 [[switch]]
 name = "far"
 buffer = "1MB"
+trimming = true
 [[link]]
 ends = ["far", "leaf0"]
 )");
@@ -136,6 +137,8 @@ ends = ["far", "leaf0"]
   EXPECT_EQ(shape("leaf0").reserve.count, 10'000u);
   EXPECT_FALSE(shape("leaf0").lossless);
   EXPECT_EQ(shape("far").buffer.count, 1'000'000u);
+  EXPECT_TRUE(shape("far").trims);
+  EXPECT_FALSE(shape("leaf0").trims);
   EXPECT_EQ(shape("far").alpha_divisor, 2u);
   EXPECT_TRUE(shape("spine1").lossless);
   EXPECT_EQ(shape("spine1").xoff.count, 100'000u);
@@ -150,6 +153,8 @@ TEST(TopologyFile, SwitchesThatCannotBeAreRefused) {
     return refused(std::string(kSmall) + "[switches]\n" + keys);
   };
   EXPECT_THAT(with("pfc = true\n"), HasSubstr("t.toml:7: the switch has no 'buffer'"));
+  EXPECT_THAT(with("buffer = \"1MB\"\npfc = true\ntrimming = true\n"),
+              HasSubstr("nothing to trim"));
   EXPECT_THAT(with("alpha = \"2\"\n"), HasSubstr("the switch has no 'buffer'"));
   EXPECT_THAT(with("buffer = \"1MB\"\nalpha = \"0\"\n"), HasSubstr("t.toml:8: 'alpha' is \"0\""));
   EXPECT_THAT(with("buffer = \"1MB\"\nxoff = \"9KB\"\n"), HasSubstr("'pfc' is not set"));

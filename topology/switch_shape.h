@@ -1,5 +1,5 @@
-// SwitchShape: how a switch keeps packets that wait, and when a lossless one (PFC, IEEE 802.1Qbb)
-// has its neighbours pause.
+// SwitchShape: how a switch keeps packets that wait, what it does with those that find no room, and
+// when a lossless one (PFC, IEEE 802.1Qbb) has its neighbours pause.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,9 @@ struct SwitchShape {
   uint32_t alpha = 1;
   uint32_t alpha_divisor = 1;
   Bytes reserve;  // of the memory, for each queue alone
+  // A packet that finds no room is cut off behind its header, which overtakes what waits (Handley
+  // et al., NDP, 2017); else it is dropped.
+  bool trims = false;
   // Who sends to a port is paused when more than `xoff` of what came by it waits, until no more
   // than `xon` does. Zero: an equal share of the memory, and two full packets less.
   bool lossless = false;

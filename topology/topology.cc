@@ -80,6 +80,10 @@ Result<void> validate_switch(const Switch& each, const SwitchNeeds& needs) {
                 "give 'buffer' more, or correct 'alpha', 'reserve', 'xoff' and 'xon'");
   };
   const SwitchShape& shape = each.shape;
+  if (shape.trims && shape.lossless) {
+    return fail(ErrorCode::kInvalid, "topology: switch " + each.name,
+                "it is lossless, so there is nothing to trim", "set 'pfc' or 'trimming', not both");
+  }
   if (shape.alpha == 0 || shape.alpha_divisor == 0) return wrong("its alpha is zero");
   if (shape.buffer.count == 0) {
     return shape.lossless ? wrong("it is lossless and has no buffer") : Result<void>{};

@@ -16,6 +16,7 @@ Endpoint::Body::Body(const EndpointOptions& options, uint64_t seed, events::Sink
 
 void Endpoint::Body::handle_run(Nanos now, const RxRun& run) {
   shared.statistics.datagrams_received += run.segments;
+  if (run.trimmed) return handle_trimmed(now, run);
   const bool whole = run.payload_at == PayloadAt::kFrame;
   const size_t step = whole ? run.step() : run.header_bytes;
   const bool sealed_only = shared.keyed && !run.opened;
@@ -81,6 +82,21 @@ uint32_t Endpoint::Body::handle_row(Nanos now, const RxRun& run, uint32_t first)
   table.touch(*connection);
   if (settle_at_ == Nanos::never()) settle_at_ = now + kReceivingFor;
   return count;
+}
+
+// A header that a switch left of a packet.
+void Endpoint::Body::handle_trimmed(Nanos now, const RxRun& run) {
+  if (run.segment_bytes < kConnectionHeaderBytes) return drop(now, DropReason::kBadLength);
+  if (shared.keyed) return drop(now, DropReason::kBadSeal);
+  if (version_of(run.frame[0]) != kWireVersion) return drop(now, DropReason::kBadVersion);
+  const PacketType type = type_of(run.frame[0]);
+  const bool of_connection =
+      type == PacketType::kData || type == PacketType::kRepeat || type == PacketType::kControl;
+  if (!of_connection) return drop(now, DropReason::kBadType);
+  Connection* connection = connection_for(now, run, run.frame);
+  if (connection == nullptr) return;
+  connection->handle_trimmed(now, read_connection_header(run.frame));
+  table.touch(*connection);
 }
 
 Connection* Endpoint::Body::connection_for(Nanos now, const RxRun& run, const std::byte* header) {

@@ -47,6 +47,7 @@ class Endpoint::Body {
   };
 
   uint32_t handle_row(Nanos now, const RxRun& run, uint32_t first);
+  void handle_trimmed(Nanos now, const RxRun& run);
   void handle_packet(Nanos now, const RxRun& run, uint32_t index,
                      std::span<const std::byte> packet);
   void handle_init(Nanos now, const RxRun& run, std::span<const std::byte> packet);

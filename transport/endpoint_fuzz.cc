@@ -115,7 +115,7 @@ class Run {
   void act() {
     const uint8_t what = script_.byte();
     const int side = what >> 7;
-    switch (what % 128 % 18) {
+    switch (what % 128 % 19) {
       case 0:
       case 1:
         post(side, Direction::kSend);
@@ -164,6 +164,9 @@ class Run {
         break;
       case 16:
         inject_credit(side);
+        break;
+      case 18:
+        inject_trimmed(side);
         break;
       default:
         placed_event(side);
@@ -269,6 +272,26 @@ class Run {
       write_credit({count(), script_.number()}, writer);
     }
     inject(side, frame, 1, static_cast<uint32_t>(frame.size()));
+  }
+
+  // The start of a packet that was sent before, or of one that never was.
+  void inject_trimmed(int side) {
+    const uint8_t how = script_.byte();
+    std::vector<std::byte> frame = kept_[script_.byte() % kept_.size()];
+    if ((how & 1) != 0) {
+      frame.resize(kConnectionHeaderBytes);
+      write_connection_header(header(side, PacketType::kData), frame.data());
+    }
+    frame.resize(std::min<size_t>(frame.size(), how >> 1));
+    RxRun run;
+    run.trimmed = true;
+    run.from = pair_.address(1 - side);
+    run.from.port = 1000;
+    run.received_at = pair_.now();
+    run.segments = 1;
+    run.segment_bytes = run.last_segment_bytes = static_cast<uint32_t>(frame.size());
+    run.frame = frame.data();
+    pair_[side].handle_run(pair_.now(), run);
   }
 
   // A packet that was sent before comes again, perhaps at the wrong side.

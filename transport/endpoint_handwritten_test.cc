@@ -55,6 +55,19 @@ class HandWrittenPeerTest : public ::testing::Test {
     return first;
   }
 
+  // The same of a packet that a switch has cut off.
+  std::vector<std::byte> give_trimmed(std::span<const std::byte> bytes) {
+    RxRun run;
+    run.trimmed = true;
+    run.from = from_;
+    run.received_at = now_;
+    run.segments = 1;
+    run.segment_bytes = run.last_segment_bytes = static_cast<uint32_t>(bytes.size());
+    run.frame = bytes.data();
+    endpoint_->handle_run(now_, run);
+    return drain();
+  }
+
   // The answer to an init with these parameters and the cookie.
   std::vector<std::byte> ask(uint32_t id, const HandshakeParameters& parameters) {
     InitPacket init;
@@ -158,6 +171,52 @@ TEST_F(HandWrittenPeerTest, ScrapsOfAMessageAreKeptUpToABound) {
   for (uint32_t at = 0; at < kBytes; at += 8192) data(at, 8192);  // and the message gets through
   EXPECT_EQ(endpoint_->statistics(id)->messages_received, 1u);
   EXPECT_LT(endpoint_->bytes_held(), held + 4096 * 16);
+}
+
+// What it says of itself is all that is believed: neither bytes nor an acknowledgement.
+TEST_F(HandWrittenPeerTest, AHeaderWithoutItsPayloadIsToldOfOnceAndPlacesNothing) {
+  start();
+  for (const bool reads : {true, false}) {
+    HandshakeParameters parameters = kParameters;
+    parameters.features = reads ? kFeatureTrims : 0;
+    AcceptPacket accept;
+    ASSERT_TRUE(read_accept(ask(reads ? 1 : 2, parameters), accept));
+    const ConnectionId id = accept.accepted_as;
+    ASSERT_TRUE(endpoint_->post_receive(now_, id, 0, {0, 0, 1 << 20}, 1));
+    drain();
+    std::array<std::byte, kDataHeaderBytes> packet{};
+    DataHeader header;
+    header.base.type = PacketType::kData;
+    header.base.connection = id;
+    header.base.path = 3;
+    header.base.number = 77;
+    header.base.reply_port = kPort;
+    header.sequence = kFirstSequence;
+    header.message_bytes = 1 << 20;
+    write_data_header(header, packet.data());
+    const std::vector<std::byte> answer = give_trimmed(packet);
+    EXPECT_EQ(answer.size(), reads ? kConnectionHeaderBytes + kTrimBytes : 0u);
+    if (reads) {
+      Reader reader{std::span<const std::byte>(answer).subspan(kConnectionHeaderBytes)};
+      EXPECT_EQ(reader.get<uint8_t>(), static_cast<uint8_t>(FrameType::kTrimmed));
+      TrimFrame trim;
+      ASSERT_TRUE(read_trim(reader, trim));
+      EXPECT_EQ(trim.path, 3);
+      EXPECT_EQ(trim.number, 77u);
+    }
+    EXPECT_EQ(endpoint_->statistics(id)->segments_trimmed, 1u);
+    EXPECT_EQ(endpoint_->statistics(id)->payload_bytes_received, 0u);
+    const size_t held = endpoint_->bytes_held();
+    for (int i = 0; i < 200; ++i) {
+      header.base.number = static_cast<uint64_t>(100 + i);
+      write_data_header(header, packet.data());
+      give_trimmed(packet);
+    }
+    EXPECT_LE(endpoint_->bytes_held(), held);
+    for (size_t bytes = 0; bytes < kConnectionHeaderBytes; ++bytes) {
+      EXPECT_TRUE(give_trimmed(std::span(packet).first(bytes)).empty());
+    }
+  }
 }
 
 // A reset carried the id only, of which 16 bits are random: a blind sender met it within 65,535

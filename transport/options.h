@@ -58,7 +58,7 @@ struct EndpointOptions {
   // The largest message that may travel before its receive is posted: 32 KiB, and what its sender
   // writes before them.
   uint32_t eager_block_bytes = 32'768 + 64;
-  uint16_t eager_blocks = 16;  // a connection; sent ahead at most
+  uint16_t eager_blocks = 16;         // a connection; sent ahead at most
   RegionId eager_region = kNoRegion;  // memory of the endpoint where they wait; kNoRegion: no eager
   Bytes eager_bytes = {0};            // its size: shared by all connections
   uint32_t max_sent_runs = 1u << 16;  // bursts in flight over all connections

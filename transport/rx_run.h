@@ -40,6 +40,7 @@ struct RxRun {
   // first header_bytes of each segment (or all of it where it is shorter), header_bytes apart.
   const std::byte* frame = nullptr;
   uint32_t frame_step = 0;  // kFrame: how far segments stand apart; 0: segment_bytes
+  bool trimmed = false;     // one segment, of which a switch that had no room left only the start
   bool opened = false;      // its segments were sealed, and are what a member of the cluster sent
   uint32_t header_bytes =
       kDataHeaderBytes;  // kPlaced: always so; kVirtual: others in runs of one only

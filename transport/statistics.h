@@ -32,6 +32,7 @@ struct ConnectionStatistics {
   uint64_t segments_repeated_spuriously = 0;
   uint64_t segments_received = 0;
   uint64_t segments_duplicate = 0;
+  uint64_t segments_trimmed = 0;  // packets of which only the header came
   uint64_t messages_sent = 0;
   uint64_t messages_received = 0;
   uint64_t acks_sent = 0;

@@ -131,11 +131,16 @@ def _ideal_us(senders=1):
 
 def _cases(arguments):
     hosts = arguments.hosts
-    yield "permutation, 128 paths", "perm.cm", _ideal_us(), ["--paths", 128, "--cc", arguments.cc], ["-paths", 128]
+    own = ["--paths", 128, "--cc", arguments.cc, "--initial-window", "500KiB"]
+    yield "permutation, 128 paths", "perm.cm", _ideal_us(), own, ["-paths", 128]
+    yield "the same, queues of 100 KiB", "perm.cm", _ideal_us(), [*own, "--queue", "100KiB"], None
+    yield "the same, trimming", "perm.cm", _ideal_us(), [*own, "--queue", "100KiB", "--trim"], None
     yield "permutation, 1 path", "perm.cm", _ideal_us(), ["--paths", 1, "--cc", arguments.cc], ["-paths", 1]
     for name, senders, _ in _incasts(hosts):
         yield (f"incast {name}", f"{name}.cm", _ideal_us(senders), ["--paths", 128, "--cc", "credits"],
                ["-paths", 128])
+        yield (f"incast {name}, 100 KiB, trimming", f"{name}.cm", _ideal_us(senders),
+               ["--paths", 128, "--cc", "credits", "--queue", "100KiB", "--trim"], None)
 
 
 def run(arguments, progress):
@@ -151,7 +156,7 @@ def run(arguments, progress):
             for number in range(arguments.pairs):
                 progress.say(number, arguments.pairs, name)
                 runs = [("heddle", *_heddle(folder, workload, "--seed", arguments.seed, *own))]
-                if arguments.htsim:
+                if arguments.htsim and theirs:
                     runs.append(("htsim", *_htsim(arguments.htsim, folder, workload, *theirs)))
                 for program, ran, result in runs:
                     result |= {"wall_s": ran.wall_s, "cpu_s": ran.cpu_s, "memory_mb": ran.memory_mb}

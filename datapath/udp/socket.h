@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/result.h"
 #include "datapath/udp.h"
-#include "base/descriptor.h"
 #include "datapath/udp/socket_address.h"
 #include "transport/address.h"
 

@@ -160,8 +160,23 @@ bytes = "1MB"
         self.write("lossless.toml", FABRIC + '[switches]\nbuffer = "1MB"\npfc = true\n')
         self.assertGreater(self.document("lossless.toml", "incast.toml")["counters"]["pauses"], 0)
 
+    def test_trimming_switches_have_what_found_no_room_repeated_at_once(self):
+        arguments = ("fabric.topo", "perm.toml", "--queue", "24KB", "--paths", "64")
+        dropped = self.document(*arguments)
+        trimmed = self.document(*arguments, "--trim")
+        self.assertEqual((dropped["trimming"], trimmed["trimming"]), (False, True))
+        self.assertGreater(dropped["counters"]["packets"]["queue full"], 0)
+        packets = trimmed["counters"]["packets"]
+        self.assertGreater(packets["trimmed"], 0)
+        self.assertEqual(packets["queue full"], 0)
+        self.assertEqual(trimmed["counters"]["segments_repeated"], packets["trimmed"])
+        self.assertEqual(trimmed["counters"]["segments_repeated_needlessly"], 0)
+        self.assertLess(2 * trimmed["tail_fct_us"], dropped["tail_fct_us"])
+        self.assertRegex(self.sim(*arguments, "--trim").stdout, r"packets +trimmed: [0-9,]+")
+
     def test_switches_that_cannot_be_are_refused(self):
-        for more, why in ((("--pfc",), "give --buffer"), (("--buffer", "1MB", "--xoff", "10KB"), "give --pfc"),
+        for more, why in ((("--pfc",), "give --buffer"), (("--buffer", "1MB", "--pfc", "--trim"), "give one of them"),
+                          (("--buffer", "1MB", "--xoff", "10KB"), "give --pfc"),
                           (("--buffer", "1MB", "--alpha", "0"), "--alpha is 0"),
                           (("--buffer", "10KB"), "does not hold a full packet of each port"),
                           (("--buffer", "1MB", "--alpha", "1/1000"), "no room for a full packet"),

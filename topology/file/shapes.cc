@@ -101,6 +101,7 @@ SwitchShape read_switch_shape(TableReader& table, const SwitchShape& base) {
     }
   }
   shape.reserve = table.bytes("reserve", base.reserve);
+  shape.trims = table.boolean("trimming", base.trims);
   shape.lossless = table.boolean("pfc", base.lossless);
   shape.xoff = table.bytes("xoff", base.xoff);
   shape.xon = table.bytes("xon", base.xon);

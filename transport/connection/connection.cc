@@ -269,7 +269,7 @@ size_t Connection::bytes_held() const {
   return sizeof(Connection) + outgoing_.bytes_held() + incoming_.bytes_held() +
          (discovering_ ? discovering_->discovery.bytes_held() : 0) + flight_.bytes_held() +
          (pairs_ ? pairs_->bytes_held() : 0) + acks_.bytes_held() + chunk_acks_.bytes_held() +
-         frames_.capacity() * sizeof(ControlRecord);
+         frames_.capacity() * sizeof(ControlRecord) + trimmed_.capacity() * sizeof(TrimFrame);
 }
 
 }  // namespace heddle::transport

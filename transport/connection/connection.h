@@ -57,6 +57,8 @@ class Connection final : private SentRunListener {
   void handle_control(Nanos now, const RxRun& run, uint32_t index,
                       std::span<const std::byte> packet);
   void handle_placed(Nanos now, const PlacedEvent& event);
+  // A packet of which a switch left only the header.
+  void handle_trimmed(Nanos now, const ConnectionHeader& header);
   // `nic`: of this host, that it came to.
   void handle_retry(Nanos now, const RetryPacket& retry, uint8_t nic);
   void handle_accept(Nanos now, const AcceptPacket& accept, uint8_t nic);
@@ -197,6 +199,11 @@ class Connection final : private SentRunListener {
   void count_arrival(Nanos now, uint64_t bytes, uint32_t datagrams, bool repeat);
   void write_answers(Nanos now, Writer& writer);
 
+  // connection_trimmed.cc
+  static constexpr size_t kMostTrims = 64;  // that wait to be told of
+  bool handle_trim_frame(Nanos now, Reader& reader);
+  void write_trims(Writer& writer);
+
   // connection_discovery.cc
   // A look at the ways of the fabric, under way or kept for whoever asked.
   struct Discovering {
@@ -264,6 +271,8 @@ class Connection final : private SentRunListener {
   CreditBalance credit_;                  // to send with, where credits are agreed
   Nanos demand_at_ = Nanos::never();      // when a demand that got nothing is told again
   CreditAccount account_;                 // of the peer, with shared_.credits
+  std::vector<TrimFrame> trimmed_;        // what the peer is to be told of
+  bool reads_trims_ = false;              // the peer
   Ring<ControlRecord> frames_;            // that the peer must get and that are not on their way
   Nanos frames_due_at_ = Nanos::never();  // they may wait for company until then
 

@@ -109,6 +109,7 @@ void Connection::count_arrival(Nanos now, uint64_t bytes, uint32_t datagrams, bo
 void Connection::write_answers(Nanos now, Writer& writer) {
   if (acks_.write(now, own_window(), writer)) ++statistics_.acks_sent;
   if (chunk_acks_.write(now, own_window(), writer)) ++statistics_.acks_sent;
+  if (!trimmed_.empty()) write_trims(writer);
   if (!account_.tell || writer.left() < kCreditBytes) return;
   write_credit(shared_.credits.take_frame(account_), writer);
 }

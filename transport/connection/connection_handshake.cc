@@ -42,6 +42,7 @@ HandshakeParameters Connection::own_parameters() const {
   p.chunk_paths = o.chunk_paths;
   p.chunk_bytes = o.chunk_bytes;
   p.eager_block_bytes = o.eager_block_bytes;
+  if (!shared_.keyed) p.features |= kFeatureTrims;  // a header alone proves nothing
   p.eager_blocks = shared_.eager.left() >= o.eager_blocks ? o.eager_blocks : uint16_t{0};
   if (tells_nics()) {
     p.features |= kFeatureNics;
@@ -160,6 +161,7 @@ Result<void> Connection::open(Nanos now, const HandshakeParameters& peer,
   open_placed(peer, flight);
   flight_.open(now, std::move(flight));
   open_nics(now, peer);
+  reads_trims_ = (peer.features & kFeatureTrims) != 0;
   incoming_.open(peer.max_posted);
   outgoing_.set_limits({peer.max_channels, peer.max_posted, peer.eager_block_bytes,
                         peer.eager_blocks, chunk_bytes_});

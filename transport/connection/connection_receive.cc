@@ -249,6 +249,8 @@ bool Connection::handle_frame(Nanos now, FrameType type, Reader& reader, Control
     case FrameType::kDemand:
     case FrameType::kCredit:
       return handle_credit_frame(now, type, reader);
+    case FrameType::kTrimmed:
+      return handle_trim_frame(now, reader);
     case FrameType::kFenced:
     case FrameType::kAskFence:
       if (!read_fence(reader, fence)) return false;

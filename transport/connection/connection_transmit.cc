@@ -253,7 +253,7 @@ void Connection::write_frames(SentRun& run, Writer& writer) {
 
 bool Connection::control_due(Nanos now) const {
   return frames_due_at_ <= now || ping_due_ || flight_.wants_probe() || acks_.due(now) ||
-         chunk_acks_.due(now) || account_.tell;
+         chunk_acks_.due(now) || account_.tell || !trimmed_.empty();
 }
 
 Connection::Sent Connection::send_control(Nanos now, TxBatch& batch) {

@@ -114,6 +114,8 @@ class Flight final : private SentRunListener {
   bool on_ack(Nanos now, Nanos made_at, const AckFrame& frame);
   // A reliable NIC gave up the write with this number, and with it its path. False: there is none.
   bool on_write_failed(Nanos now, uint16_t path, uint64_t number);
+  // The peer has only the header of the packet with this number. False: it was never sent.
+  bool on_trimmed(Nanos now, uint16_t path, uint64_t number);
   // The peer rejects writes of earlier epochs on this path.
   void on_fenced(Nanos now, uint16_t path, uint16_t epoch);
   // The network passes at most `datagram_bytes` on this path.
@@ -207,6 +209,7 @@ class Flight final : private SentRunListener {
   void advance_phase(Nanos now);
   uint8_t age(const TxPath& path) const { return static_cast<uint8_t>(phase_ - path.judged_in); }
   uint32_t recent_losses(const TxPath& path) const;
+  bool few_trimmed(Nanos now, Bytes trimmed);
   static void forget_old_loss(TxPath& path, uint64_t acked_to);
   void handle_spurious(Nanos now, uint16_t path, const AckOutcome& outcome);
   void set_aside_silent_paths(Nanos now);
@@ -279,6 +282,8 @@ class Flight final : private SentRunListener {
   Nanos episode_began_;  // losses of what was sent before belong together: one reduction
   uint32_t episode_lost_ = 0;
   uint32_t episode_spurious_ = 0;  // of these, segments that had arrived
+  Nanos trimmed_until_;            // of one round trip
+  Bytes trimmed_;
   uint64_t marks_ = 0;
   uint64_t spurious_segments_ = 0;
   Nanos phase_until_;

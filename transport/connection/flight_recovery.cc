@@ -16,6 +16,14 @@ constexpr int64_t kPhaseTrips = 4;
 // After a pause so many phases pass at once: all that was measured before is stale.
 constexpr int64_t kMostPhases = 16;
 
+// So much of the window may be trimmed in a round trip without a reduction.
+constexpr uint64_t kFewTrimmed = 8;
+
+RecoveryStep step_after(LossCause cause) {
+  if (cause == LossCause::kTrimmed) return RecoveryStep::kTrimRepeat;
+  return cause == LossCause::kGap ? RecoveryStep::kGapRepeat : RecoveryStep::kTimeoutRepeat;
+}
+
 }  // namespace
 
 bool Flight::on_ack(Nanos now, Nanos made_at, const AckFrame& frame) {
@@ -145,6 +153,27 @@ void Flight::find_losses(Nanos now, uint16_t id, Nanos acked_sent_at) {
   take_losses(now, id, LossCause::kGap);
 }
 
+// It crossed the path, so the path is not in doubt; only its queue is.
+bool Flight::on_trimmed(Nanos now, uint16_t id, uint64_t number) {
+  if (id >= datagram_paths_ || number == 0 || number >= paths_[id].sent.next_number()) return false;
+  current_path_ = id;
+  advance_phase(now);
+  paths_[id].sent.give_up_one(pool_, number, LossCause::kTrimmed, *this);
+  take_losses(now, id, LossCause::kTrimmed);
+  return true;
+}
+
+// Queues of a fabric that is shared evenly overflow here and there, and the repeat takes another
+// path. Only what a whole round trip is short of room for, its end is: the window answers that.
+bool Flight::few_trimmed(Nanos now, Bytes trimmed) {
+  if (now >= trimmed_until_) {
+    trimmed_until_ = now + round_trip_.smoothed();
+    trimmed_ = {};
+  }
+  trimmed_ = trimmed_ + trimmed;
+  return trimmed_.count <= controller_->window().count / kFewTrimmed;
+}
+
 // What on_lost collected becomes one sample.
 void Flight::take_losses(Nanos now, uint16_t id, LossCause cause) {
   if (lost_segments_ == 0) return;
@@ -153,9 +182,7 @@ void Flight::take_losses(Nanos now, uint16_t id, LossCause cause) {
   const uint32_t recent = recent_losses(path) + 1;
   path.recent_losses = std::min(recent, TxPath::kMostRecentLosses) & TxPath::kMostRecentLosses;
   path.judged_in = phase_;
-  const RecoveryStep step =
-      cause == LossCause::kGap ? RecoveryStep::kGapRepeat : RecoveryStep::kTimeoutRepeat;
-  observer_.step(now, connection_, id, step);
+  observer_.step(now, connection_, id, step_after(cause));
   if (lost_sent_at_ > episode_began_) {
     episode_began_ = now;
     episode_lost_ = episode_spurious_ = 0;
@@ -171,9 +198,11 @@ void Flight::take_losses(Nanos now, uint16_t id, LossCause cause) {
     sample.others_clean = others_clean(now, id);
     sample.timeout = cause == LossCause::kTimeout;
     sample.path_failure = cause == LossCause::kPathFailure;
-    const bool noise =
-        cause == LossCause::kGap &&
-        noise_.is_noise(sample.sent_at, sample.lost, path.trip.latest(), round_trip_.minimum());
+    const bool noise = cause == LossCause::kTrimmed
+                           ? few_trimmed(now, sample.lost)
+                           : cause == LossCause::kGap &&
+                                 noise_.is_noise(sample.sent_at, sample.lost, path.trip.latest(),
+                                                 round_trip_.minimum());
     if (!noise) {
       const Bytes window = controller_->window();
       controller_->on_loss(now, sample);

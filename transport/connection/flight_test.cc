@@ -358,6 +358,38 @@ TEST_F(FlightTest, ANeedlessRepeatWidensTheWindowOfItsPath) {
   EXPECT_EQ(keeper_.lost, 3u);
 }
 
+TEST_F(FlightTest, WhatASwitchTrimmedIsLostAtOnceAndItsPathIsNot) {
+  open(1);
+  ASSERT_TRUE(send(20));
+  EXPECT_FALSE(flight_.on_trimmed(now_, 0, 21)) << "never sent";
+  EXPECT_FALSE(flight_.on_trimmed(now_, 0, 0));
+  EXPECT_FALSE(flight_.on_trimmed(now_, 1, 1)) << "no such path";
+  EXPECT_TRUE(flight_.on_trimmed(now_, 0, 20));
+  EXPECT_TRUE(flight_.on_trimmed(now_, 0, 20)) << "told twice";
+  EXPECT_EQ(keeper_.lost, 1u);
+  EXPECT_EQ(keeper_.last_cause, LossCause::kTrimmed);
+  EXPECT_EQ(steps(RecoveryStep::kTrimRepeat), 1u);
+  EXPECT_TRUE(path(0).active);
+  EXPECT_TRUE(ack(0, {{1, 19}}));
+  EXPECT_EQ(keeper_.lost, 1u);
+  EXPECT_FALSE(flight_.awaits_ack());
+}
+
+// The queues of a fabric overflow here and there though there is room enough in all.
+TEST_F(FlightTest, OnlyWhatIsTrimmedBeyondAnEighthOfTheWindowReducesIt) {
+  open(1);
+  controller_->window_bytes = 64 * Flight::kBaseDatagram;
+  ASSERT_TRUE(send(64));
+  for (uint64_t number = 1; number <= 8; ++number) flight_.on_trimmed(now_, 0, number);
+  EXPECT_TRUE(controller_->losses.empty());
+  now_ += millis(1);  // another round trip
+  for (uint64_t number = 9; number <= 16; ++number) flight_.on_trimmed(now_, 0, number);
+  EXPECT_TRUE(controller_->losses.empty());
+  flight_.on_trimmed(now_, 0, 17);
+  EXPECT_EQ(controller_->losses.size(), 1u);
+  EXPECT_FALSE(controller_->losses.back().timeout);
+}
+
 TEST_F(FlightTest, ATailThatIsNotAnsweredIsProbed) {
   open(1);
   ASSERT_TRUE(send(2));

@@ -106,11 +106,11 @@ class CreditSource {
   bool starved_ = false;             // and less arrived in the latest round than the link takes
   Nanos arrived_at_;                 // anything
   uint64_t round_bytes_ = 0;
-  uint64_t round_repeated_ = 0;    // of these, sent again
-  int32_t repeated_part_ = 0;      // smoothed over rounds, of 1,024
-  uint64_t ceiling_ = UINT64_MAX;  // of cap(), after losses
+  uint64_t round_repeated_ = 0;      // of these, sent again
+  int32_t repeated_part_ = 0;        // smoothed over rounds, of 1,024
+  uint64_t ceiling_ = UINT64_MAX;    // of cap(), after losses
   uint32_t stretch_ = kUnstretched;  // of target(): part that the round trips do not explain
-  Nanos turn_;                     // from credit to payload, smoothed, queues included
+  Nanos turn_;                       // from credit to payload, smoothed, queues included
   Nanos deviation_;
   Nanos least_rtt_ = Nanos::never();  // of all senders since least_since_, and in the time before
   Nanos least_rtt_before_ = Nanos::never();

@@ -175,6 +175,16 @@ Nanos SentList::detect(SentPool& pool, Nanos now, const Patience& patience,
   return again;
 }
 
+void SentList::give_up_one(SentPool& pool, uint64_t number, events::LossCause cause,
+                           SentRunListener& listener) {
+  for (uint32_t index = head_; index != kNoIndex; index = pool[index].next) {
+    SentRun& run = pool[index];
+    if (run.first_number > number) return;
+    const uint64_t open = bits_within(run, {number, number}) & ~run.acked & ~run.lost;
+    if (open != 0) return lose(run, open, cause, listener);
+  }
+}
+
 void SentList::give_up(SentPool& pool, events::LossCause cause, SentRunListener& listener) {
   for (uint32_t index = head_; index != kNoIndex; index = pool[index].next) {
     SentRun& run = pool[index];

@@ -1,6 +1,7 @@
 // What is in flight: one SentRun a burst, kept in a list per path in the order of its packet
 // numbers, lent from a pool of the endpoint. Here acknowledgements meet what was sent, and here a
-// lost segment is noticed: detect() for gaps, give_up() for timeouts and failed paths.
+// lost segment is noticed: detect() for gaps, give_up() for timeouts and failed paths,
+// give_up_one() where the peer was told by a switch.
 #pragma once
 
 #include <array>
@@ -110,6 +111,9 @@ class SentList {
   // Declares what was overtaken for too long; returns when to look again, or never().
   Nanos detect(SentPool& pool, Nanos now, const Patience& patience, SentRunListener& listener);
 
+  // Declares this segment lost, unless it is acknowledged, lost already, or forgotten.
+  void give_up_one(SentPool& pool, uint64_t number, events::LossCause cause,
+                   SentRunListener& listener);
   // Declares everything lost that is not acknowledged.
   void give_up(SentPool& pool, events::LossCause cause, SentRunListener& listener);
 

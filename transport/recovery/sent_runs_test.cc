@@ -203,6 +203,22 @@ TEST_F(SentRunsTest, GivingUpLosesAllThatIsNotAcknowledged) {
   EXPECT_EQ(list_.oldest_sent_at(pool_), Nanos::never());
 }
 
+TEST_F(SentRunsTest, GivingUpOneLosesThatSegmentOnce) {
+  send(kStart, 4);
+  send(kStart, 4);
+  ack(kStart, {{2, 2}});
+  for (const uint64_t number : {2u, 3u, 6u, 9u}) {
+    list_.give_up_one(pool_, number, events::LossCause::kTrimmed, keeper_);
+  }
+  EXPECT_EQ(keeper_.lost.size(), 2u) << "one had arrived, and one was never sent";
+  EXPECT_EQ(keeper_.lost.at(3), events::LossCause::kTrimmed);
+  EXPECT_EQ(keeper_.lost.at(6), events::LossCause::kTrimmed);
+  EXPECT_EQ(list_.in_flight_segments(), 5u);
+  list_.give_up_one(pool_, 3, events::LossCause::kTrimmed, keeper_);  // Keeper would object
+  list_.give_up(pool_, events::LossCause::kTimeout, keeper_);
+  EXPECT_EQ(list_.in_flight_bytes(), 0u);
+}
+
 TEST_F(SentRunsTest, TheOldestIsTheOldestThatIsOpen) {
   send(kStart, 1);
   send(kStart + micros(1), 1);

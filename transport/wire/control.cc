@@ -143,4 +143,14 @@ bool read_fence(Reader& reader, FenceFrame& frame) {
   return reader.ok();
 }
 
+void write_trim(const TrimFrame& frame, Writer& writer) {
+  writer.put(static_cast<uint8_t>(FrameType::kTrimmed)).put(frame.path).put(frame.number);
+}
+
+bool read_trim(Reader& reader, TrimFrame& frame) {
+  frame.path = reader.get<uint16_t>();
+  frame.number = reader.get<uint64_t>();
+  return reader.ok();
+}
+
 }  // namespace heddle::transport

@@ -1,5 +1,6 @@
-// The frames of a control packet: acknowledgements (never acknowledged themselves) and frames that
-// a peer must get (sent again when the packet that carried them is lost).
+// The frames of a control packet: acknowledgements and notices of trimmed packets (never
+// acknowledged themselves), and frames that a peer must get (sent again when the packet that
+// carried them is lost).
 #pragma once
 
 #include <array>
@@ -29,6 +30,7 @@ enum class FrameType : uint8_t {
   kCredit = 14,        // credits: how far the reader may send
   kNicProbe = 15,      // NICs: answer at the address that this came from
   kNicAnswer = 16,     // NICs: what the probe carried
+  kTrimmed = 17,       // of a packet only the header came: a switch had no room for the rest
   kMessage = 11,       // a whole small message; its payload is the rest of the packet
   kAskFence =
       10,  // a path of the writer has failed in its NIC: fence it, so that it can be made anew
@@ -87,6 +89,11 @@ struct FenceFrame {
   uint32_t epoch = 0;
 };
 
+struct TrimFrame {
+  uint16_t path = 0;
+  uint64_t number = 0;
+};
+
 enum class CancelReason : uint8_t { kCancelled = 0, kTruncated = 1 };
 
 struct CancelFrame {
@@ -108,6 +115,7 @@ inline constexpr size_t kGrantBytes = 1 + 12;
 inline constexpr size_t kCancelBytes = 1 + 7;
 inline constexpr size_t kMessageFrameBytes = 1 + 6;
 inline constexpr size_t kCloseBytes = 1 + 1;
+inline constexpr size_t kTrimBytes = 1 + 10;
 inline constexpr size_t kLargestFrameBytes = 1 + 20 + 32;  // a placed grant; acknowledgements apart
 
 void write_ack(const AckFrame& frame, Writer& writer);
@@ -118,6 +126,7 @@ void write_close(CloseReason reason, Writer& writer);
 void write_placed_grant(const PlacedGrantFrame& frame, Writer& writer);
 void write_message(const MessageFrame& frame, Writer& writer);
 void write_fence(FrameType type, const FenceFrame& frame, Writer& writer);
+void write_trim(const TrimFrame& frame, Writer& writer);
 
 // Each reads what follows the type byte; false: malformed.
 bool read_ack(Reader& reader, AckFrame& frame);
@@ -128,5 +137,6 @@ bool read_close(Reader& reader, CloseReason& reason);
 bool read_placed_grant(Reader& reader, PlacedGrantFrame& frame);
 bool read_message(Reader& reader, MessageFrame& frame);
 bool read_fence(Reader& reader, FenceFrame& frame);
+bool read_trim(Reader& reader, TrimFrame& frame);
 
 }  // namespace heddle::transport

@@ -278,6 +278,17 @@ TEST(PlacedGrantFrameTest, ATokenOfNoBytesOrTooManyIsRejected) {
   }
 }
 
+TEST(TrimFrameTest, Survives) {
+  const Buffer bytes = written([](Writer& writer) { write_trim({7, 1ull << 40}, writer); });
+  EXPECT_EQ(bytes.size(), kTrimBytes);
+  Reader reader = after_type(bytes);
+  TrimFrame trim;
+  ASSERT_TRUE(read_trim(reader, trim));
+  EXPECT_EQ(trim.path, 7);
+  EXPECT_EQ(trim.number, 1ull << 40);
+  expect_rejected_when_cut(bytes, read_trim);
+}
+
 TEST(FenceFrameTest, SurvivesInBothDirections) {
   for (const FrameType type : {FrameType::kFenced, FrameType::kAskFence}) {
     const Buffer bytes = written([&](Writer& writer) { write_fence(type, {9, 70000}, writer); });

@@ -41,6 +41,8 @@ inline constexpr uint64_t kFeatureSealing = 1;
 inline constexpr uint64_t kFeatureCredits = uint64_t{1} << 1;
 // Packets of a connection may go between any of the NICs that both sides told of.
 inline constexpr uint64_t kFeatureNics = uint64_t{1} << 2;
+// It reads frame 17 (kTrimmed).
+inline constexpr uint64_t kFeatureTrims = uint64_t{1} << 3;
 
 // What each side says about itself.
 struct HandshakeParameters {

@@ -119,6 +119,7 @@ void fuzz_frame(uint8_t which, Bytes input) {
       round_trip<NicFrame>(input, read_nic_frame, [](const NicFrame& frame, Writer& writer) {
         write_nic_frame(FrameType::kNicProbe, frame, writer);
       });
+      round_trip<TrimFrame>(input, read_trim, write_trim);
       break;
     default:
       round_trip<FenceFrame>(input, read_fence, write_as(FrameType::kFenced));

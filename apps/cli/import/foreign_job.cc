@@ -90,9 +90,7 @@ uint64_t whole_number(const ForeignJson& value) {
   return static_cast<uint64_t>(value.get_ref<const ForeignJson::number_integer_t&>());
 }
 
-uint64_t number_of_name(const std::string& name) {
-  return std::max<uint64_t>(1, hash_text(name));
-}
+uint64_t number_of_name(const std::string& name) { return std::max<uint64_t>(1, hash_text(name)); }
 
 Result<void> write_foreign(const ForeignProcess& process, const std::string& folder,
                            size_t number) {

@@ -69,8 +69,8 @@ TEST(TracedLoads, SwitchesOfALabAreKnownByBothAddresses) {
 class RoutersFile : public ::testing::Test {
  protected:
   void SetUp() override {
-    path_ = std::filesystem::temp_directory_path() /
-            ("heddle-routers-" + std::to_string(::getpid()));
+    path_ =
+        std::filesystem::temp_directory_path() / ("heddle-routers-" + std::to_string(::getpid()));
   }
   void TearDown() override { std::filesystem::remove(path_); }
   Result<void> read(const std::string& text) {

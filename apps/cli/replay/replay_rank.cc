@@ -10,7 +10,7 @@
 namespace heddle::cli {
 namespace {
 
-constexpr Nanos kLook = millis(100);  // for signals
+constexpr Nanos kLook = millis(100);   // for signals
 constexpr Nanos kShort = micros(200);  // it does not sleep for less
 // Peers that are gone are known to be dead long before.
 constexpr Nanos kStuckAfter = seconds(30);

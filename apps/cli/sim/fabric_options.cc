@@ -62,6 +62,9 @@ Result<void> take_switches(FabricOptions& options) {
   if (!shares && (shape.lossless || !options.alpha.empty())) {
     return bad("the switches have no buffer that their ports share", "give --buffer, like 32MB");
   }
+  if (shape.lossless && shape.trims) {
+    return bad("--pfc drops nothing, so --trim has nothing to do", "give one of them");
+  }
   if (!shape.lossless && !(options.xoff.empty() && options.xon.empty())) {
     return bad("--xoff and --xon say when a lossless switch pauses",
                "give --pfc, or leave them out");
@@ -100,6 +103,9 @@ void add_fabric_options(CLI::App& sim, FabricOptions& options) {
   add("--buffer", options.buffer, "of a .topo's switches: a memory that all ports share", "SIZE");
   add("--alpha", options.alpha,
       "of a .topo's switches: a queue holds so many times what is free (default: 1)", "FRACTION");
+  options.all.push_back(
+      sim.add_flag("--trim", options.use.switches.trims,
+                   "a .topo's switches send the headers of packets on that find no room"));
   options.all.push_back(
       sim.add_flag("--pfc", options.use.switches.lossless,
                    "a .topo's switches pause who sends to them and drop nothing"));

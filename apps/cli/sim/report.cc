@@ -69,22 +69,24 @@ nlohmann::json options_json(const SimFacts& facts) {
   const uint64_t burst = facts.options.longest_burst.count;
   const topology::HtsimLinkUse links = facts.links.value_or(topology::HtsimLinkUse{});
   const bool limited = facts.until != Nanos::never();
-  return {{"cc", facts.options.congestion},
-          {"selector", facts.options.selector},
-          {"paths", facts.options.paths},
-          {"seed", facts.options.seed},
-          {"initial_window_bytes", bytes(initial > 0, initial)},
-          {"window_limit_bytes", facts.options.window_limit.count},
-          {"burst_bytes", bytes(burst > 0, burst)},
-          {"mtu_bytes", bytes(facts.links.has_value(), links.mtu_bytes)},
-          {"queue_bytes", bytes(facts.links.has_value(), links.queue.count)},
-          {"ecn_threshold_bytes",
-           bytes(links.ecn_threshold.count != UINT64_MAX, links.ecn_threshold.count)},
-          {"ecn_max_bytes",
-           bytes(links.ecn_ramp.count > 0, (links.ecn_threshold + links.ecn_ramp).count)},
-          {"buffer_bytes", bytes(links.switches.buffer.count > 0, links.switches.buffer.count)},
-          {"pfc", facts.links ? nlohmann::json(links.switches.lossless) : nlohmann::json(nullptr)},
-          {"until_us", limited ? nlohmann::json(to_micros(facts.until)) : nlohmann::json(nullptr)}};
+  return {
+      {"cc", facts.options.congestion},
+      {"selector", facts.options.selector},
+      {"paths", facts.options.paths},
+      {"seed", facts.options.seed},
+      {"initial_window_bytes", bytes(initial > 0, initial)},
+      {"window_limit_bytes", facts.options.window_limit.count},
+      {"burst_bytes", bytes(burst > 0, burst)},
+      {"mtu_bytes", bytes(facts.links.has_value(), links.mtu_bytes)},
+      {"queue_bytes", bytes(facts.links.has_value(), links.queue.count)},
+      {"ecn_threshold_bytes",
+       bytes(links.ecn_threshold.count != UINT64_MAX, links.ecn_threshold.count)},
+      {"ecn_max_bytes",
+       bytes(links.ecn_ramp.count > 0, (links.ecn_threshold + links.ecn_ramp).count)},
+      {"buffer_bytes", bytes(links.switches.buffer.count > 0, links.switches.buffer.count)},
+      {"trimming", facts.links ? nlohmann::json(links.switches.trims) : nlohmann::json(nullptr)},
+      {"pfc", facts.links ? nlohmann::json(links.switches.lossless) : nlohmann::json(nullptr)},
+      {"until_us", limited ? nlohmann::json(to_micros(facts.until)) : nlohmann::json(nullptr)}};
 }
 
 nlohmann::json counters_json(const FlowRun& run) {

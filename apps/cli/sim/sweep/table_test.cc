@@ -35,9 +35,9 @@ std::string line_with(const std::string& table, const std::string& words) {
 }
 
 TEST(SweepTableTest, StepsOfAJobAreOfAllRunsThatDifferInTheirSeed) {
-  const std::string table = sweep_table({run("8", "1", {job("llm", {100, 300})}),
-                                         run("8", "2", {job("llm", {200})}),
-                                         run("16", "1", {job("llm", {50}, 3)})});
+  const std::string table =
+      sweep_table({run("8", "1", {job("llm", {100, 300})}), run("8", "2", {job("llm", {200})}),
+                   run("16", "1", {job("llm", {50}, 3)})});
   EXPECT_THAT(table, Not(HasSubstr("tail"))) << "there were no flows";
   EXPECT_THAT(line_with(table, "8  "),
               MatchesRegex("8 +llm +2 +100 us +200 us +300 us +25.0% +7 +0"));
