@@ -52,6 +52,7 @@ RxRun part_of(const RxRun& run, uint32_t first, uint32_t end, bool opened) {
 
 void RunOpener::hand_over(Nanos now, const RxRun& run) {
   CHECK(run.payload_at != PayloadAt::kPlaced);
+  if (run.trimmed) return endpoint_.handle_run(now, run);  // the tag is gone
   for (uint32_t i = 0; i < run.segments;) {
     uint32_t end = i + 1;
     if (!sealed(run, i)) {

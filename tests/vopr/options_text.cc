@@ -63,6 +63,7 @@ void write(std::string& text, const FabricOptions& fabric) {
   table.add("alpha", uint64_t{fabric.switches.alpha});
   table.add("alpha_divisor", uint64_t{fabric.switches.alpha_divisor});
   table.add("reserve_bytes", fabric.switches.reserve);
+  table.add("trimming", fabric.switches.trims);
   table.add("lossless", fabric.switches.lossless);
   table.add("lossless_packets", uint64_t{fabric.lossless_packets});
   table.add("some_switches_plain", fabric.some_switches_plain);

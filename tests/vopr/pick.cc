@@ -202,6 +202,7 @@ void pick_queues(Random& random, FabricOptions& fabric) {
   switches.alpha_divisor = one_of(random, {1u, 2u});
   // A port's share of the memory holds a packet and its reserve.
   if (percent(random, 30)) switches.reserve = {fabric.host_mtu + 64};
+  switches.trims = percent(random, 50);
 }
 
 // Many send much at once, over links that lose but neither double nor hold back: queues grow, and

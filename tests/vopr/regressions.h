@@ -25,6 +25,7 @@ inline constexpr Regression kRegressions[] = {
     {1213, "with keys, an init that was refused for want of room was taken for a replay for 20 s"},
     {957, "a sender without credit and a receiver without demand waited for each other"},
     {2316, "the same, with data in flight"},
+    {811, "a header that a switch had cut off was opened as if it were a sealed packet"},
 };
 
 }  // namespace heddle::vopr
