@@ -62,9 +62,10 @@ std::string job_text(const topology::Job& job, const JobOutcome& outcome) {
       exposed += outcome.steps[i].exposed;
     }
     const auto shares = static_cast<int64_t>(times.size() * job.ranks.size());
-    text += fmt::format("    a step takes {} (median); a rank computes {} and waits {} of it\n",
-                        span_text(median(times)), span_text(nanos(computed.count / shares)),
-                        span_text(nanos(exposed.count / shares)));
+    text += fmt::format(
+        "    a step takes {} (median); on average a rank computes {} in one and waits {}\n",
+        span_text(median(times)), span_text(nanos(computed.count / shares)),
+        span_text(nanos(exposed.count / shares)));
   }
   text += calls_text(job, outcome);
   if (outcome.messages > 0) {

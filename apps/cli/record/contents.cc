@@ -120,8 +120,9 @@ Json to_json(const RecordingSummary& summary) {
 
 std::string to_text(const RecordingSummary& summary) {
   const events::RecordingFacts& facts = summary.facts;
-  std::string text = fmt::format("{}, process {}: {}\n", summary.identity("host"),
-                                 summary.identity("pid"), summary.identity("command"));
+  const std::string pid = summary.identity("pid");  // of a simulated process there is none
+  std::string text = fmt::format("{}{}: {}\n", summary.identity("host"),
+                                 pid == "?" ? "" : ", process " + pid, summary.identity("command"));
   std::string endpoints;
   for (const std::string& endpoint : summary.endpoints) {
     endpoints += (endpoints.empty() ? "" : ", ") + endpoint;

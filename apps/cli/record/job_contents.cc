@@ -119,7 +119,9 @@ std::string to_text(const JobContents& job) {
   if (job.dropped_events() > 0) text += fmt::format(", {} older dropped", job.dropped_events());
   text += "\n";
   if (job.ranks > 0 && job.ranks_missing.empty()) {
-    text += fmt::format("ranks: all {} are there\n", job.ranks);
+    const bool of_some = job.files.size() > job.ranks;
+    text += fmt::format("ranks: all {} are there{}\n", job.ranks,
+                        of_some ? " of the largest communicator" : "");
   } else if (job.ranks > 0) {
     text += fmt::format("ranks: {} of {} are there, not {}\n", job.ranks - job.ranks_missing.size(),
                         job.ranks, list_of(job.ranks_missing));
