@@ -32,11 +32,13 @@ bool copies_little(std::span<const transport::Placement> placements) {
 
 }  // namespace
 
-Driver::Driver(transport::Endpoint& endpoint, datapath::Datapath& datapath)
+Driver::Driver(transport::Endpoint& endpoint, datapath::Datapath& datapath,
+               datapath::RxBatch* input)
     : endpoint_(endpoint),
       opener_(endpoint),
       datapath_(datapath),
-      input_(std::make_unique<datapath::RxBatch>()),
+      own_input_(input == nullptr ? std::make_unique<datapath::RxBatch>() : nullptr),
+      input_(input == nullptr ? own_input_.get() : input),
       output_(std::make_unique_for_overwrite<transport::TxBatch>()),  // most of it is never touched
       predicts_(datapath.capabilities().predicts && !endpoint.keyed()),
       stamps_(datapath.capabilities().timestamps) {}

@@ -43,8 +43,10 @@ struct DriverStatistics {
 
 class Driver {
  public:
-  // Both must outlive the driver.
-  Driver(transport::Endpoint& endpoint, datapath::Datapath& datapath);
+  // All must outlive the driver. `input` holds what arrives during a turn, and nothing between
+  // turns: drivers of one thread may share it. Null: it has its own.
+  Driver(transport::Endpoint& endpoint, datapath::Datapath& datapath,
+         datapath::RxBatch* input = nullptr);
   ~Driver();
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
@@ -90,7 +92,8 @@ class Driver {
   transport::Endpoint& endpoint_;
   transport::RunOpener opener_;
   datapath::Datapath& datapath_;
-  std::unique_ptr<datapath::RxBatch> input_;
+  std::unique_ptr<datapath::RxBatch> own_input_;
+  datapath::RxBatch* input_;
   std::unique_ptr<transport::TxBatch> output_;
   size_t output_taken_ = 0;  // bursts of output_ that the datapath has taken
   transport::Prediction prediction_;

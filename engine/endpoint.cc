@@ -464,8 +464,7 @@ std::optional<transport::ConnectionStatistics> Endpoint::statistics(Connection c
 
 std::vector<transport::PathStatistics> Endpoint::path_statistics(Connection connection) const {
   const Wheel::Lock lock = body_->wheel_.lock();
-  const auto paths = body_->transport_.path_statistics(connection);
-  return {paths.begin(), paths.end()};
+  return body_->transport_.path_statistics(connection);
 }
 
 datapath::DatapathStatistics Endpoint::datapath_statistics() const {

@@ -4,6 +4,15 @@
 #include <algorithm>
 
 namespace heddle::simulator {
+namespace {
+
+// One process runs at a time, and thousands have 10 kB each otherwise.
+datapath::RxBatch& shared_input() {
+  static thread_local datapath::RxBatch batch;
+  return batch;
+}
+
+}  // namespace
 
 TransportProcess::TransportProcess(Network& network, const TransportProcessOptions& options,
                                    uint64_t seed)
@@ -13,7 +22,7 @@ TransportProcess::Life::Life(Network& network, const TransportProcessOptions& op
                              uint64_t seed)
     : datapath(network, options.process.datapath),
       endpoint(endpoint_options(datapath, options, seed, eager), seed, options.sink),
-      driver(endpoint, datapath),
+      driver(endpoint, datapath, &shared_input()),
       takeover(datapath.now(), options.takeover_after) {}
 
 transport::EndpointOptions TransportProcess::Life::endpoint_options(

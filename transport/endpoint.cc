@@ -186,8 +186,8 @@ const ConnectionStatistics* Endpoint::statistics(ConnectionId id) const {
   return connection == nullptr ? nullptr : &connection->statistics();
 }
 
-std::span<const PathStatistics> Endpoint::path_statistics(ConnectionId id) {
-  Connection* connection = body_->table.find(id);
+std::vector<PathStatistics> Endpoint::path_statistics(ConnectionId id) const {
+  const Connection* connection = body_->table.find(id);
   if (connection == nullptr) return {};
   return connection->path_statistics();
 }

@@ -146,7 +146,8 @@ class Endpoint {
   const Statistics& statistics() const;
   // Null for an id that is not (any more) a connection.
   const ConnectionStatistics* statistics(ConnectionId connection) const;
-  std::span<const PathStatistics> path_statistics(ConnectionId connection);
+  // Empty for such an id.
+  std::vector<PathStatistics> path_statistics(ConnectionId connection) const;
   // What post_discovery() found, or that it is under way; false: nobody asked for it.
   bool ways(ConnectionId connection, FabricWays& found) const;
   uint32_t connections() const;

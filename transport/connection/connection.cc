@@ -254,15 +254,16 @@ const ConnectionStatistics& Connection::statistics() {
   return statistics_;
 }
 
-std::span<const PathStatistics> Connection::path_statistics() {
-  flight_.fill(shared_.path_statistics);
-  for (PathStatistics& path : shared_.path_statistics) {
+std::vector<PathStatistics> Connection::path_statistics() const {
+  std::vector<PathStatistics> paths;
+  flight_.fill(paths);
+  for (PathStatistics& path : paths) {
     path.segment_bytes -= std::min(path.segment_bytes, tag_bytes());
     const NicPair pair = pairs_ ? pairs_->pair_of(path.path) : NicPair{nic_, 0};
     path.nic = pair.nic;
     path.peer_nic = pair.peer_nic;
   }
-  return shared_.path_statistics;
+  return paths;
 }
 
 size_t Connection::bytes_held() const {

@@ -103,7 +103,7 @@ class Connection final : private SentRunListener {
   // Over, and nothing is left to say: it may be destroyed.
   bool gone() const { return over() && last_words_left_ == 0 && !fencing_; }
   const ConnectionStatistics& statistics();
-  std::span<const PathStatistics> path_statistics();
+  std::vector<PathStatistics> path_statistics() const;
   // False: nobody asked for them.
   bool ways(FabricWays& found) const;
   size_t bytes_held() const;

@@ -69,9 +69,8 @@ struct Shared {
   TokenTable tokens;
   Ring<FenceRequest> fences;  // for the datapath
   KeyRing ring;
-  const bool keyed;     // whether there are keys does not change; which, may
-  RetiredKeys retired;  // keys that bursts of the latest batch may still name
-  std::vector<PathStatistics> path_statistics;  // of the connection last asked
+  const bool keyed;        // whether there are keys does not change; which, may
+  RetiredKeys retired;     // keys that bursts of the latest batch may still name
   uint32_t receiving = 0;  // connections that lately received payload: they share the capacity
 };
 
