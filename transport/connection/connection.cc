@@ -239,6 +239,7 @@ void Connection::settle_receiving(Nanos horizon) {
   if (!receiving_ || payload_at_ >= horizon) return;
   receiving_ = false;
   --shared_.receiving;
+  if (trimmed_.empty()) std::vector<TrimFrame>().swap(trimmed_);
 }
 
 const ConnectionStatistics& Connection::statistics() {

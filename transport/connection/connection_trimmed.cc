@@ -8,7 +8,7 @@ namespace heddle::transport {
 using events::ConnectionState;
 using events::DropReason;
 
-// Told at most once: where the notice is lost, the gap is noticed as any other.
+// No notice is sent again: where one is lost, the gap is noticed as any other.
 void Connection::handle_trimmed(Nanos now, const ConnectionHeader& header) {
   if (state_ == ConnectionState::kHandshaking || over()) {
     shared_.observer.drop(now, id_, DropReason::kClosed);
@@ -27,13 +27,12 @@ void Connection::handle_trimmed(Nanos now, const ConnectionHeader& header) {
     trimmed_.push_back({header.path, header.number});
 }
 
-// As many as the space holds. A connection that goes quiet keeps no memory for them.
+// As many as the space holds.
 void Connection::write_trims(Writer& writer) {
   while (!trimmed_.empty() && writer.left() >= kTrimBytes) {
     write_trim(trimmed_.back(), writer);
     trimmed_.pop_back();
   }
-  if (trimmed_.empty()) std::vector<TrimFrame>().swap(trimmed_);
 }
 
 // False: malformed, or of what was never sent.

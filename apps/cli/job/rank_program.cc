@@ -41,7 +41,8 @@ uint64_t largest_call(const topology::Job& job) {
   for (const topology::Program& program : job.programs) {
     for (const Action& action : program.actions) {
       if (action.kind != ActionKind::kCall) continue;
-      most = std::max(most, whole_bytes(action, job.ranks.size()));
+      // As whole_bytes() in any communicator, which has no more ranks than the job.
+      most = std::max(most, action.bytes + action.element_bytes * job.ranks.size());
     }
   }
   return most;

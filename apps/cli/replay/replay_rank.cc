@@ -12,7 +12,8 @@ namespace {
 
 constexpr Nanos kLook = millis(100);   // for signals
 constexpr Nanos kShort = micros(200);  // it does not sleep for less
-// Peers that are gone are known to be dead long before.
+// Peers that are gone are known to be dead long before. Who computes longer than this is waited
+// for.
 constexpr Nanos kStuckAfter = seconds(30);
 constexpr uint64_t kFirstCommunicator = 1;
 
@@ -22,6 +23,20 @@ std::vector<uint64_t> communicator_numbers(const topology::Workload& workload, u
   std::vector<uint64_t> numbers;
   for (size_t i = 0; i < workload.jobs[job].communicators.size(); ++i) numbers.push_back(next++);
   return numbers;
+}
+
+// That a rank computes without a call, the end of one step and the beginning of the next together.
+Nanos longest_computing(const topology::Job& job) {
+  Nanos longest;
+  for (const topology::Program& program : job.programs) {
+    Nanos span;
+    for (const topology::Action& action : program.actions) {
+      const bool computes = action.kind == topology::ActionKind::kCompute;
+      span = computes ? span + action.span : Nanos{};
+      longest = std::max(longest, span);
+    }
+  }
+  return 2 * longest;
 }
 
 // Then nothing depends on what a communicator measures.
@@ -70,7 +85,11 @@ Result<std::unique_ptr<ReplayRank>> ReplayRank::create(
 
 ReplayRank::ReplayRank(const topology::Workload& workload, uint32_t job, engine::Endpoint& endpoint,
                        const SentCounter& sent)
-    : job_(workload.jobs[job]), endpoint_(endpoint), sent_(sent), progress_at_(endpoint.now()) {}
+    : job_(workload.jobs[job]),
+      endpoint_(endpoint),
+      sent_(sent),
+      patience_(kStuckAfter + longest_computing(job_)),
+      progress_at_(endpoint.now()) {}
 
 void ReplayRank::on_step(uint32_t step) { engine::mark("step", step); }
 
@@ -121,7 +140,7 @@ bool ReplayRank::stuck() {
   const Nanos at = endpoint_.now();
   const bool idle = wake_ != Nanos::never() || program_->computing();
   if (std::exchange(progress_seen_, progress) != progress || idle) progress_at_ = at;
-  return at - progress_at_ >= kStuckAfter;
+  return at - progress_at_ >= patience_;
 }
 
 }  // namespace heddle::cli

@@ -43,6 +43,7 @@ class ReplayRank : private RankSurface {
   const topology::Job& job_;
   engine::Endpoint& endpoint_;
   const SentCounter& sent_;
+  const Nanos patience_;
   MirroredMemory memory_;
   JobOutcome outcome_;
   std::unique_ptr<JobSurroundings> surroundings_;

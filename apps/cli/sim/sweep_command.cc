@@ -169,9 +169,10 @@ void warn_of_unreadable(const SweepRows& rows) {
 
 // Sweeps of other options may lie in one folder: what differs between them counts as varied.
 void tell_apart(std::vector<json>& rows) {
-  for (const char* name : {"made_by", "topology", "workload", "cc", "selector", "paths", "until_us",
-                           "initial_window_bytes", "window_limit_bytes", "burst_bytes", "mtu_bytes",
-                           "queue_bytes", "ecn_threshold_bytes"}) {
+  for (const char* name :
+       {"made_by", "topology", "workload", "cc", "selector", "paths", "until_us",
+        "initial_window_bytes", "window_limit_bytes", "burst_bytes", "mtu_bytes", "queue_bytes",
+        "ecn_threshold_bytes", "ecn_max_bytes", "buffer_bytes", "trimming", "pfc"}) {
     std::set<std::string> values;
     for (const json& row : rows) values.insert(row.value(name, json()).dump());
     if (values.size() < 2) continue;
