@@ -13,6 +13,8 @@
 #include <mutex>
 #include <string>
 
+#include "base/boot_id.h"
+
 namespace heddle::engine {
 namespace {
 
@@ -47,8 +49,7 @@ std::string link_target(const char* path) {
 // Which clock recording_clock() reads: the boot's, in a namespace where it is offset. Empty where
 // the system does not say.
 std::string own_clock() {
-  std::string boot;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  const std::string boot = boot_id();
   const std::string space = link_target("/proc/self/ns/time");
   return boot.empty() || space.empty() ? "" : boot + " " + space;
 }

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include <array>
-#include <fstream>
 
+#include "base/boot_id.h"
 #include "base/hash.h"
 
 namespace heddle::collectives {
@@ -30,8 +30,7 @@ Whereabouts Whereabouts::read(const std::byte* bytes) {
 }
 
 Result<Whereabouts> whereabouts() {
-  std::string boot;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  const std::string boot = boot_id();
   struct stat network {};
   std::array<char, 256> name{};
   if (boot.empty() || stat("/proc/self/ns/net", &network) != 0 ||

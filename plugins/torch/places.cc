@@ -8,12 +8,12 @@
 #include <algorithm>
 #include <array>
 #include <exception>
-#include <fstream>
 #include <memory>
 #include <mutex>
 #include <sstream>
 #include <vector>
 
+#include "base/boot_id.h"
 #include "collectives/configured.h"
 #include "collectives/rendezvous.h"
 #include "engine/addresses.h"
@@ -45,12 +45,9 @@ Learned& learned() {
 
 // What tells networks of hosts and of namespaces apart.
 std::string network_name() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string boot;
-  std::getline(file, boot);
   std::array<char, 128> target{};
   const ssize_t bytes = readlink("/proc/self/ns/net", target.data(), target.size());
-  std::string text = boot + "/" + std::string(target.data(), bytes > 0 ? size_t(bytes) : 0);
+  std::string text = boot_id() + "/" + std::string(target.data(), bytes > 0 ? size_t(bytes) : 0);
   std::replace(text.begin(), text.end(), ' ', '_');
   return text;
 }

@@ -1,12 +1,12 @@
 // Processes of a replay find each other and agree: see replay_control.h.
 #include "apps/cli/replay/replay_control.h"
 
-#include <array>
 #include <cstdlib>
-#include <fstream>
 #include <utility>
 
 #include "apps/cli/interrupt.h"
+#include "base/boot_id.h"
+#include "base/hash.h"
 #include "collectives/configured.h"
 #include "collectives/links.h"
 #include "collectives/members.h"
@@ -25,18 +25,9 @@ constexpr Nanos kPatience = seconds(60);
 // All have met just before: further apart they are on two clocks.
 constexpr Nanos kSameClock = seconds(1);
 
-// What processes of one machine since its start share, and their monotonic clock with it.
-using BootId = std::array<char, 40>;
-
-BootId boot_id() {
-  BootId id{};
-  std::ifstream("/proc/sys/kernel/random/boot_id").read(id.data(), id.size() - 1);
-  return id;
-}
-
 struct Start {
   int64_t at_ns = 0;
-  BootId boot{};
+  uint64_t boot = 0;  // of the clock, as a hash
 };
 
 }  // namespace
@@ -91,7 +82,7 @@ Nanos ReplayControl::lead() const { return millis(20) + millis(1) * group_.size;
 
 Result<Nanos> ReplayControl::agree_on_start() {
   if (Result<void> met = finish(all_->barrier()); !met) return fail(met.error());
-  const Start here{(endpoint_->now() + lead()).count, boot_id()};
+  const Start here{(endpoint_->now() + lead()).count, hash_text(boot_id())};
   Start start = here;
   const Result<void> told = finish(all_->broadcast(
       {.input = &start, .output = &start, .count = sizeof start, .type = DataType::kUint8}, 0));
