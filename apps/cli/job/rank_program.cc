@@ -2,6 +2,7 @@
 #include "apps/cli/job/rank_program.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -17,6 +18,8 @@ using topology::ActionKind;
 using topology::CallKind;
 
 namespace {
+
+constexpr uint64_t kFirstCommunicator = 1;
 
 DataType type_of(uint8_t element_bytes) {
   if (element_bytes == 8) return DataType::kUint64;
@@ -46,6 +49,14 @@ uint64_t largest_call(const topology::Job& job) {
     }
   }
   return most;
+}
+
+std::vector<uint64_t> communicator_numbers(std::span<const topology::Job> jobs, size_t job) {
+  uint64_t next = kFirstCommunicator;
+  for (const topology::Job& before : jobs.first(job)) next += before.communicators.size();
+  std::vector<uint64_t> numbers(jobs[job].communicators.size());
+  std::iota(numbers.begin(), numbers.end(), next);
+  return numbers;
 }
 
 std::vector<std::vector<uint32_t>> ranks_in_communicators(const topology::Job& job) {

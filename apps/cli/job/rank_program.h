@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,8 @@ class RankSurface {
 uint64_t whole_bytes(const topology::Action& action, uint64_t ranks);
 // What the largest call of a job needs of either buffer.
 uint64_t largest_call(const topology::Job& job);
+// Of the communicators of a workload's job, which rise from job to job.
+std::vector<uint64_t> communicator_numbers(std::span<const topology::Job> jobs, size_t job);
 // A job's places by communicator and rank, as JobSurroundings wants them.
 std::vector<std::vector<uint32_t>> ranks_in_communicators(const topology::Job& job);
 

@@ -15,15 +15,6 @@ constexpr Nanos kShort = micros(200);  // it does not sleep for less
 // Peers that are gone are known to be dead long before. Who computes longer than this is waited
 // for.
 constexpr Nanos kStuckAfter = seconds(30);
-constexpr uint64_t kFirstCommunicator = 1;
-
-std::vector<uint64_t> communicator_numbers(const topology::Workload& workload, uint32_t job) {
-  uint64_t next = kFirstCommunicator;
-  for (uint32_t i = 0; i < job; ++i) next += workload.jobs[i].communicators.size();
-  std::vector<uint64_t> numbers;
-  for (size_t i = 0; i < workload.jobs[job].communicators.size(); ++i) numbers.push_back(next++);
-  return numbers;
-}
 
 // That a rank computes without a call, the end of one step and the beginning of the next together.
 Nanos longest_computing(const topology::Job& job) {
@@ -71,7 +62,7 @@ Result<std::unique_ptr<ReplayRank>> ReplayRank::create(
                       .options = options,
                       .tuning_is_final = false,
                       .addresses = std::move(addresses),
-                      .communicators = communicator_numbers(workload, job),
+                      .communicators = communicator_numbers(workload.jobs, job),
                       .rank_in = ranks_in_communicators(made->job_)});
   collectives::Tuning& tuning = made->surroundings_->options.tuning;
   if (made->job_.chunk.count > 0) {

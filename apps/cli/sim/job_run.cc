@@ -19,7 +19,6 @@ constexpr Nanos kLook = micros(50);
 constexpr Nanos kStuckAfter = seconds(20);
 constexpr uint64_t kLeastBytes = 64 << 10;
 constexpr uint16_t kFirstPort = 4792;  // behind that of flows
-constexpr uint64_t kFirstCommunicator = 1;
 
 }  // namespace
 
@@ -69,8 +68,9 @@ JobRun::~JobRun() {
 
 // An input and an output, apart.
 Result<void> JobRun::make_room() {
-  for (const topology::Job& job : jobs())
+  for (const topology::Job& job : jobs()) {
     buffer_bytes_ = std::max(buffer_bytes_, largest_call(job));
+  }
   buffer_bytes_ += 64;
   auto memory = MirroredMemory::create(2 * buffer_bytes_);
   if (!memory) return fail(memory.error());
@@ -92,20 +92,16 @@ void JobRun::place(size_t index, std::vector<uint16_t>& ports) {
     options.engine.eager_bytes = mebibytes(1);
     placed.processes.push_back(&run_.world().add(options));
   }
-  std::vector<uint64_t> numbers;
-  uint64_t next = kFirstCommunicator;
-  for (const Placed& before : placed_) next += before.surroundings->communicators.size();
-  for (size_t i = 0; i < job.communicators.size(); ++i) numbers.push_back(next++);
   outcomes_[index].calls.resize(job.communicators.size());
-  placed.surroundings =
-      std::make_unique<JobSurroundings>(JobSurroundings{.job = job,
-                                                        .outcome = outcomes_[index],
-                                                        .buffer = memory_.start(),
-                                                        .buffer_bytes = buffer_bytes_,
-                                                        .options = {.tuning = tuning_of(job)},
-                                                        .addresses = {},
-                                                        .communicators = std::move(numbers),
-                                                        .rank_in = ranks_in_communicators(job)});
+  placed.surroundings = std::make_unique<JobSurroundings>(
+      JobSurroundings{.job = job,
+                      .outcome = outcomes_[index],
+                      .buffer = memory_.start(),
+                      .buffer_bytes = buffer_bytes_,
+                      .options = {.tuning = tuning_of(job)},
+                      .addresses = {},
+                      .communicators = communicator_numbers(jobs(), index),
+                      .rank_in = ranks_in_communicators(job)});
   for (const simulator::EngineProcess* process : placed.processes) {
     placed.surroundings->addresses.push_back(process->address());
   }
