@@ -13,8 +13,6 @@
 namespace heddle::cli {
 namespace {
 
-double micros_of(Nanos span) { return static_cast<double>(span.count) * 1e-3; }
-
 bool ended(const CallOutcome& call, uint32_t ranks) { return call.ranks_ended == ranks; }
 
 uint32_t size_of(const topology::Job& job, const CallOutcome& call) {
@@ -81,13 +79,13 @@ nlohmann::json steps_json(const topology::Job& job, const JobOutcome& outcome) {
   const auto ranks = static_cast<int64_t>(job.ranks.size());
   for (size_t i = 0; i < times.size(); ++i) {
     const StepOutcome& step = outcome.steps[i];
-    steps.push_back({{"begun_us", micros_of(step.begun)},
-                     {"ended_us", micros_of(step.ended)},
-                     {"took_us", micros_of(times[i])},
-                     {"computed_us", micros_of(nanos(step.computed.count / ranks))},
-                     {"computed_most_us", micros_of(step.computed_most)},
-                     {"exposed_us", micros_of(nanos(step.exposed.count / ranks))},
-                     {"exposed_most_us", micros_of(step.exposed_most)}});
+    steps.push_back({{"begun_us", to_micros(step.begun)},
+                     {"ended_us", to_micros(step.ended)},
+                     {"took_us", to_micros(times[i])},
+                     {"computed_us", to_micros(nanos(step.computed.count / ranks))},
+                     {"computed_most_us", to_micros(step.computed_most)},
+                     {"exposed_us", to_micros(nanos(step.exposed.count / ranks))},
+                     {"exposed_most_us", to_micros(step.exposed_most)}});
   }
   return steps;
 }
@@ -104,15 +102,15 @@ nlohmann::json calls_json(const topology::Job& job, const JobOutcome& outcome) {
                             {"ranks", ranks},
                             {"bytes", call.bytes},
                             {"step", call.step},
-                            {"called_us", micros_of(call.called)},
-                            {"last_called_us", micros_of(call.last_called)},
+                            {"called_us", to_micros(call.called)},
+                            {"last_called_us", to_micros(call.last_called)},
                             {"ended_us", nullptr},
                             {"took_us", nullptr},
                             {"busbw_gbytes_per_s", nullptr}};
       if (call.algorithm) row["algorithm"] = name_of(*call.algorithm);
       if (ended(call, ranks)) {
-        row["ended_us"] = micros_of(call.ended);
-        row["took_us"] = micros_of(call.ended - call.called);
+        row["ended_us"] = to_micros(call.ended);
+        row["took_us"] = to_micros(call.ended - call.called);
         if (call.bytes > 0) row["busbw_gbytes_per_s"] = bus_bytes_per_s(call, ranks) * 1e-9;
       }
       rows.push_back(std::move(row));
@@ -137,7 +135,7 @@ nlohmann::json job_json(const topology::Job& job, const JobOutcome& outcome,
                         {"kind", job.kind},
                         {"ranks", job.ranks.size()},
                         {"hosts", std::move(hosts)},
-                        {"start_us", micros_of(job.start)},
+                        {"start_us", to_micros(job.start)},
                         {"ranks_done", outcome.ranks_done},
                         {"steps", steps_json(job, outcome)},
                         {"calls", calls_json(job, outcome)},

@@ -43,7 +43,7 @@ std::vector<CallsAlike> calls_alike(const topology::Job& job, const JobOutcome& 
     const uint32_t ranks = std::get<uint32_t>(kind);
     std::vector<Nanos> took;
     for (const CallOutcome* call : calls) took.push_back(call->ended - call->called);
-    std::sort(took.begin(), took.end());
+    const auto [least, most] = std::minmax_element(took.begin(), took.end());
     CallOutcome middle = *calls.front();
     middle.called = {};
     middle.ended = median(took);
@@ -52,9 +52,9 @@ std::vector<CallsAlike> calls_alike(const topology::Job& job, const JobOutcome& 
                    .bytes = middle.bytes,
                    .ranks = ranks,
                    .count = calls.size(),
-                   .least = took.front(),
-                   .median = median(took),
-                   .most = took.back(),
+                   .least = *least,
+                   .median = middle.ended,
+                   .most = *most,
                    .bus_bytes_per_s = bus_bytes_per_s(middle, ranks)});
   }
   return all;

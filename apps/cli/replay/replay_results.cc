@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/error_code.h"
+
 namespace heddle::cli {
 namespace {
 
@@ -130,7 +132,7 @@ void add_flow(const json& row, std::vector<FlowOutcome>& flows) {
   flow.handshake = std::max(flow.handshake, nanos(row.at(4).get<int64_t>()));
   if (!row.at(5).get<bool>()) return;
   flow.failed = true;
-  flow.error = enum_of<ErrorCode>(row.at(6), static_cast<uint32_t>(ErrorCode::kSystem) + 1);
+  flow.error = enum_of<ErrorCode>(row.at(6), kErrorCodes);
 }
 
 std::string packed(json told, const ReplayCounts& counts) {
