@@ -149,12 +149,15 @@ Downlink_speed_Gbps 100
 Radix_Down 4
 Downlink_Latency_ns 1000
 """)
-        for more in ((), ("--trim",), ("--buffer", "1MB"), ("--buffer", "1MB", "--pfc")):
+        shared = ("--buffer", "1MB")
+        kinds = ((), ("--trim",), shared, (*shared, "--alpha", "1/2"), (*shared, "--pfc"),
+                 (*shared, "--pfc", "--xoff", "60KB"))
+        for more in kinds:
             words = self.words("both", "--vary", "seed=1..2", "--queue", "24KB", *more, topology="fabric.topo")
             self.assertEqual(program.run(*words, cwd=self.folder).returncode, 0)
         rows = json.loads(program.run("sim", "sweep", "--merge", "both", "--json", cwd=self.folder).stdout)["runs"]
         self.assertEqual(len({json.dumps({k: v for k, v in row["vary"].items() if k != "seed"}, sort_keys=True)
-                              for row in rows}), 4)
+                              for row in rows}), len(kinds))
 
     def test_a_changed_file_is_another_run(self):
         self.table("kept", "--vary", "seed=1..2")

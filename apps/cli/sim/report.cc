@@ -60,35 +60,6 @@ std::string counters_text(const FlowRun& run) {
                             counted_text(pauses.links, "link"), span_text(pauses.time));
 }
 
-// What was asked for; null is what was left to the program, or to the topology file.
-nlohmann::json options_json(const SimFacts& facts) {
-  const auto bytes = [](bool given, uint64_t count) {
-    return given ? nlohmann::json(count) : nlohmann::json(nullptr);
-  };
-  const uint64_t initial = facts.options.initial_window.count;
-  const uint64_t burst = facts.options.longest_burst.count;
-  const topology::HtsimLinkUse links = facts.links.value_or(topology::HtsimLinkUse{});
-  const bool limited = facts.until != Nanos::never();
-  return {
-      {"cc", facts.options.congestion},
-      {"selector", facts.options.selector},
-      {"paths", facts.options.paths},
-      {"seed", facts.options.seed},
-      {"initial_window_bytes", bytes(initial > 0, initial)},
-      {"window_limit_bytes", facts.options.window_limit.count},
-      {"burst_bytes", bytes(burst > 0, burst)},
-      {"mtu_bytes", bytes(facts.links.has_value(), links.mtu_bytes)},
-      {"queue_bytes", bytes(facts.links.has_value(), links.queue.count)},
-      {"ecn_threshold_bytes",
-       bytes(links.ecn_threshold.count != UINT64_MAX, links.ecn_threshold.count)},
-      {"ecn_max_bytes",
-       bytes(links.ecn_ramp.count > 0, (links.ecn_threshold + links.ecn_ramp).count)},
-      {"buffer_bytes", bytes(links.switches.buffer.count > 0, links.switches.buffer.count)},
-      {"trimming", facts.links ? nlohmann::json(links.switches.trims) : nlohmann::json(nullptr)},
-      {"pfc", facts.links ? nlohmann::json(links.switches.lossless) : nlohmann::json(nullptr)},
-      {"until_us", limited ? nlohmann::json(to_micros(facts.until)) : nlohmann::json(nullptr)}};
-}
-
 nlohmann::json counters_json(const FlowRun& run) {
   const transport::ConnectionStatistics totals = run.totals();
   nlohmann::json fates = nlohmann::json::object();
@@ -109,6 +80,42 @@ nlohmann::json counters_json(const FlowRun& run) {
 
 }  // namespace
 
+nlohmann::json sim_options(const SimFacts& facts) {
+  const auto bytes = [](bool given, uint64_t count) {
+    return given ? nlohmann::json(count) : nlohmann::json(nullptr);
+  };
+  const uint64_t initial = facts.options.initial_window.count;
+  const uint64_t burst = facts.options.longest_burst.count;
+  const topology::HtsimLinkUse links = facts.links.value_or(topology::HtsimLinkUse{});
+  const topology::SwitchShape& shape = links.switches;
+  const bool limited = facts.until != Nanos::never();
+  return {
+      {"cc", facts.options.congestion},
+      {"selector", facts.options.selector},
+      {"paths", facts.options.paths},
+      {"seed", facts.options.seed},
+      {"initial_window_bytes", bytes(initial > 0, initial)},
+      {"window_limit_bytes", facts.options.window_limit.count},
+      {"burst_bytes", bytes(burst > 0, burst)},
+      {"mtu_bytes", bytes(facts.links.has_value(), links.mtu_bytes)},
+      {"queue_bytes", bytes(facts.links.has_value(), links.queue.count)},
+      {"ecn_threshold_bytes",
+       bytes(links.ecn_threshold.count != UINT64_MAX, links.ecn_threshold.count)},
+      {"ecn_max_bytes",
+       bytes(links.ecn_ramp.count > 0, (links.ecn_threshold + links.ecn_ramp).count)},
+      {"ecn_max_share", links.ecn_ramp.count > 0 ? nlohmann::json(links.ecn_ramp_per_million / 1e6)
+                                                 : nlohmann::json(nullptr)},
+      {"buffer_bytes", bytes(shape.buffer.count > 0, shape.buffer.count)},
+      {"alpha", shape.buffer.count > 0
+                    ? nlohmann::json(fmt::format("{}/{}", shape.alpha, shape.alpha_divisor))
+                    : nlohmann::json(nullptr)},
+      {"xoff_bytes", bytes(shape.xoff.count > 0, shape.xoff.count)},
+      {"xon_bytes", bytes(shape.xon.count > 0, shape.xon.count)},
+      {"trimming", facts.links ? nlohmann::json(shape.trims) : nlohmann::json(nullptr)},
+      {"pfc", facts.links ? nlohmann::json(shape.lossless) : nlohmann::json(nullptr)},
+      {"until_us", limited ? nlohmann::json(to_micros(facts.until)) : nlohmann::json(nullptr)}};
+}
+
 std::string sim_text(const FlowRun& run, const simulator::Series& series, const SimFacts& facts) {
   const Flows flows{run.workload().flows, run.outcomes()};
   std::string text =
@@ -127,7 +134,7 @@ std::string sim_text(const FlowRun& run, const simulator::Series& series, const 
 
 nlohmann::json sim_document(const FlowRun& run, const simulator::Series& series,
                             const SimFacts& facts) {
-  nlohmann::json document = options_json(facts);
+  nlohmann::json document = sim_options(facts);
   document.update(flows_json({run.workload().flows, run.outcomes()}, run.wrong()));
   document.update({{"topology", facts.topology},
                    {"workload", facts.workload},

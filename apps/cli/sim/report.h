@@ -25,6 +25,9 @@ struct SimFacts {
 // `series` has been sampled to the run's end; its bins, where it has any, are told as well.
 std::string sim_text(const simulator::FlowRun& run, const simulator::Series& series,
                      const SimFacts& facts);
+// What was asked for, by the names that it has in the document; null is what was left to the
+// program, or to the topology file.
+nlohmann::json sim_options(const SimFacts& facts);
 nlohmann::json sim_document(const simulator::FlowRun& run, const simulator::Series& series,
                             const SimFacts& facts);
 

@@ -19,6 +19,7 @@
 #include "apps/cli/interrupt.h"
 #include "apps/cli/output.h"
 #include "apps/cli/quantity.h"
+#include "apps/cli/sim/report.h"
 #include "apps/cli/sim/sweep/plan.h"
 #include "apps/cli/sim/sweep/results.h"
 #include "apps/cli/sim/sweep/run_child.h"
@@ -169,10 +170,12 @@ void warn_of_unreadable(const SweepRows& rows) {
 
 // Sweeps of other options may lie in one folder: what differs between them counts as varied.
 void tell_apart(std::vector<json>& rows) {
-  for (const char* name :
-       {"made_by", "topology", "workload", "cc", "selector", "paths", "until_us",
-        "initial_window_bytes", "window_limit_bytes", "burst_bytes", "mtu_bytes", "queue_bytes",
-        "ecn_threshold_bytes", "ecn_max_bytes", "buffer_bytes", "trimming", "pfc"}) {
+  std::vector<std::string> names = {"made_by", "topology", "workload"};
+  const json options = sim_options({});
+  for (const auto& [name, value] : options.items()) {
+    if (name != "seed") names.push_back(name);
+  }
+  for (const std::string& name : names) {
     std::set<std::string> values;
     for (const json& row : rows) values.insert(row.value(name, json()).dump());
     if (values.size() < 2) continue;

@@ -6,7 +6,7 @@
 
 namespace heddle::cli {
 
-// "0.1.0, results 2, behaviour 0123456789abcdef": equal for all builds of one source, on every
+// "0.1.0, results 3, behaviour 0123456789abcdef": equal for all builds of one source, on every
 // machine, and other as soon as packets go other ways. Takes some milliseconds.
 std::string behaviour_text();
 
