@@ -1,8 +1,9 @@
-// A small run with each congestion control: see behaviour.h.
+// Small runs with each congestion control and kind of switch: see behaviour.h.
 #include "apps/cli/sim/sweep/behaviour.h"
 
 #include <fmt/core.h>
 
+#include <array>
 #include <memory>
 #include <string>
 
@@ -33,13 +34,15 @@ algorithm = "ring"
 )";
 
 // Queues in which packets are marked and some find no room.
-topology::Topology small_fabric() {
+topology::Topology small_fabric(const topology::SwitchShape& shape) {
   topology::LinkShape link{.rate = gigabits_per_s(100), .mtu_bytes = 4'154};
   link.delay = micros(1);
   link.queue = kibibytes(64);
   link.ecn_threshold = kibibytes(20);
-  return topology::leaf_spine(
+  topology::Topology topology = topology::leaf_spine(
       {.leaves = 2, .spines = 2, .hosts_per_leaf = 3, .host_link = link, .spine_link = link});
+  for (topology::Switch& each : topology.switches) each.shape = shape;
+  return topology;
 }
 
 uint64_t history_with(std::string_view congestion, const topology::Topology& topology,
@@ -54,13 +57,20 @@ uint64_t history_with(std::string_view congestion, const topology::Topology& top
 }
 
 uint64_t behaviour() {
-  const topology::Topology topology = small_fabric();
-  const Result<topology::Workload> workload =
-      topology::parse_workload(kWorkload, "behaviour", topology, 1);
-  CHECK(workload.has_value());
   uint64_t sum = 0;
-  for (const std::string_view congestion : transport::controller_names()) {
-    sum = mix_bits(sum ^ history_with(congestion, topology, *workload));
+  const std::array<topology::SwitchShape, 4> shapes = {
+      {{},
+       {.trims = true},
+       {.buffer = kibibytes(200)},
+       {.buffer = kibibytes(400), .lossless = true}}};
+  for (const topology::SwitchShape& shape : shapes) {
+    const topology::Topology topology = small_fabric(shape);
+    const Result<topology::Workload> workload =
+        topology::parse_workload(kWorkload, "behaviour", topology, 1);
+    CHECK(workload.has_value());
+    for (const std::string_view congestion : transport::controller_names()) {
+      sum = mix_bits(sum ^ history_with(congestion, topology, *workload));
+    }
   }
   return sum;
 }
