@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <iterator>
 #include <optional>
 #include <sstream>
 #include <vector>
@@ -95,19 +96,20 @@ Result<void> read_routers(const std::string& file, const Topology& fabric, Route
     ++number;
     std::istringstream words(line.substr(0, line.find('#')));
     std::string address;
-    std::string name;
     if (!(words >> address)) continue;
-    const bool named = static_cast<bool>(words >> name);
+    const std::vector<std::string> called{std::istream_iterator<std::string>(words), {}};
     const auto router = router_at(address);
-    const std::string why = !named    ? "there is no name behind the address"
-                            : !router ? "'" + address + "' is no address"
-                                      : "";
+    const std::string why = called.empty() ? "there is no name behind the address"
+                            : !router      ? "'" + address + "' is no address"
+                                           : "";
     if (!why.empty()) {
       return fail(ErrorCode::kInvalid, fmt::format("cannot use {}:{}", file, number), why,
                   "write an address and the name of a switch in a line, as in /etc/hosts");
     }
     // A file of all hosts has others, too.
-    if (topology::find_switch(fabric, name)) names[*router] = name;
+    for (const std::string& name : called) {
+      if (topology::find_switch(fabric, name)) names[*router] = name;
+    }
   }
   return {};
 }

@@ -83,7 +83,7 @@ class RoutersFile : public ::testing::Test {
 
 TEST_F(RoutersFile, NamesSwitchesByTheirAddresses) {
   ASSERT_TRUE(read("# loopbacks\n192.0.2.1 leaf0 leaf0.example\n\n192.0.2.9 printer\n"
-                   "2001:db8::7\tspine1 # far\n")
+                   "2001:db8::7\tspine1.example spine1 # far\n")
                   .has_value());
   const RouterNames expected = {{{0, kV4 | 0xc000'0201}, "leaf0"},
                                 {{0x2001'0db8'0000'0000, 7}, "spine1"}};
