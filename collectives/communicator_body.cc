@@ -27,15 +27,12 @@ Communicator::Body::Body(std::shared_ptr<Links> links, const Members& members,
       MeshOptions{.shares_memory = options.shared_memory != SharedMemory::kNever,
                   .pulls = options.shared_memory == SharedMemory::kAuto});
   for (auto& lane : lanes_) lane = std::make_unique<Running>(*resources_);
-  if (endpoint_.observed()) {
-    endpoint_.observe(
-        events::CommunicatorMade{{}, members_.communicator, members_.rank, members_.size()});
-  }
+  endpoint_.observe(
+      events::CommunicatorMade{{}, members_.communicator, members_.rank, members_.size()});
   begin_agreement();
 }
 
 Communicator::Body::~Body() {
-  if (!endpoint_.observed()) return;
   endpoint_.observe(events::CommunicatorEnded{{}, members_.communicator, failure_.has_value()});
 }
 

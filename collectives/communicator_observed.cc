@@ -1,5 +1,4 @@
-// Communicator::Body, third part: what it tells those who observe. Nothing is made where nobody
-// does.
+// Communicator::Body, third part: what it tells those who observe.
 #include "collectives/communicator_body.h"
 #include "events/events.h"
 
@@ -18,7 +17,7 @@ uint64_t elements_of(const Call& call) {
 }  // namespace
 
 void Communicator::Body::tell_made(const Call& call, uint64_t number, uint64_t request) {
-  if (!endpoint_.observed()) return;
+  if (!endpoint_.observed().has(events::EventKind::kCallMade)) return;
   endpoint_.observe(events::CallMade{{},
                                      members_.communicator,
                                      call_of(request),
@@ -32,7 +31,6 @@ void Communicator::Body::tell_made(const Call& call, uint64_t number, uint64_t r
 
 void Communicator::Body::tell_started(const Running& running, const Shape& shape,
                                       engine::Channel channel) {
-  if (!endpoint_.observed()) return;
   const bool has_lane = channel >= kFirstLane;
   endpoint_.observe(events::CallStarted{{},
                                         members_.communicator,
@@ -46,12 +44,10 @@ void Communicator::Body::tell_started(const Running& running, const Shape& shape
 }
 
 void Communicator::Body::tell_ended(uint64_t request, bool ok) {
-  if (!endpoint_.observed()) return;
   endpoint_.observe(events::CallEnded{{}, members_.communicator, call_of(request), ok});
 }
 
 void Communicator::Body::tell_waiting(uint64_t request, bool begins) {
-  if (!endpoint_.observed()) return;
   if (begins) {
     endpoint_.observe(events::WaitBegun{{}, members_.communicator, call_of(request)});
   } else {

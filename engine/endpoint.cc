@@ -68,6 +68,7 @@ Endpoint::Body::Body(std::shared_ptr<datapath::Datapath> datapath,
       eager_(std::move(eager)),
       eager_region_(eager_region),
       sink_(sink_of(options, recorder_.get(), sinks_)),
+      observed_(sink_ == nullptr ? events::KindSet() : sink_->wanted()),
       wheel_(*datapath_),
       transport_(fitted(options, *datapath_, eager_region, eager_->bytes()),
                  options.seed != 0 ? options.seed : system_seed(), sink_),
@@ -397,12 +398,10 @@ Nanos Endpoint::helper_turn() {
   return body_->in_child() ? Nanos::never() : body_->look_external();
 }
 
-bool Endpoint::observed() const { return body_->sink_ != nullptr; }
+events::KindSet Endpoint::observed() const { return body_->observed_; }
 
-void Endpoint::observe(events::AnyEvent event) {
-  if (body_->sink_ == nullptr || body_->in_child()) return;
-  const Wheel::Lock lock = body_->wheel_.lock();
-  body_->observe(event);
+Endpoint::Telling Endpoint::begin_telling() {
+  return body_->in_child() ? Telling() : body_->begin_telling();
 }
 
 Nanos Endpoint::now() const { return body_->datapath_->now(); }

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -134,11 +135,18 @@ class Endpoint {
 
   // --- what is observed; any thread may ---
 
-  // Whether anybody keeps what is told: if not, observe() does nothing.
-  bool observed() const;
+  // What somebody keeps; observe() does nothing with others.
+  events::KindSet observed() const;
   // Tells of what is built on this endpoint, to its sink and its recording; the event's time is
   // filled in.
-  void observe(events::AnyEvent event);
+  template <typename Event>
+  void observe(Event event) {
+    if (!observed().has(Event::kKind)) return;
+    const Telling telling = begin_telling();
+    if (telling.sink == nullptr) return;
+    event.time = telling.now;
+    telling.sink->on(event);
+  }
 
   // --- beside the network ---
 
@@ -168,6 +176,14 @@ class Endpoint {
   class Body;
   explicit Endpoint(std::shared_ptr<Body> body);
   Result<Operation> post_unregistered(OperationPlace place, void* start, size_t bytes);
+  // While it is there, nobody else tells the sink anything.
+  struct Telling {
+    std::unique_lock<std::mutex> lock;
+    events::Sink* sink = nullptr;  // null: this process is a child, which tells nothing
+    Nanos now;
+  };
+  Telling begin_telling();
+
   std::shared_ptr<Body> body_;
 };
 

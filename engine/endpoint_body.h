@@ -57,7 +57,7 @@ class Endpoint::Body final : public Registrar, public HelperClient {
 
   // --- endpoint_observed.cc ---
   // Tells the sink of an event that comes now.
-  void observe(events::AnyEvent& event);
+  Telling begin_telling();
 
   // --- endpoint_drive.cc ---
   // Drives or follows until `done` holds or `timeout` passed; `done` is called under the lock.
@@ -83,6 +83,7 @@ class Endpoint::Body final : public Registrar, public HelperClient {
   const std::unique_ptr<EagerMemory> eager_;
   const transport::RegionId eager_region_;
   events::Sink* const sink_;  // of the two above; null: nothing is observed
+  const events::KindSet observed_;
   OperationTable operations_;
   Wheel wheel_;
   transport::Endpoint transport_;

@@ -1,6 +1,6 @@
 // Events that others tell of an endpoint, and the times that they get.
 #include <algorithm>
-#include <variant>
+#include <utility>
 
 #include "engine/endpoint_body.h"
 
@@ -12,14 +12,10 @@ constexpr Nanos kStampsToldApart = seconds(1);
 
 }  // namespace
 
-void Endpoint::Body::observe(events::AnyEvent& event) {
+Endpoint::Telling Endpoint::Body::begin_telling() {
+  Wheel::Lock lock = wheel_.lock();
   const Nanos now = stamp_clock_ ? stamp_to_record() : stamp();
-  std::visit(
-      [this, now](auto& each) {
-        each.time = now;
-        sink_->on(each);
-      },
-      event);
+  return {std::move(lock), sink_, now};
 }
 
 Nanos Endpoint::Body::stamp_to_record() {

@@ -74,7 +74,7 @@ TEST_F(ProcessRecording, WithoutOneAMarkSaysSo) { EXPECT_FALSE(mark("step", 1));
 TEST_F(ProcessRecording, WhatIsToldOfAnEndpointIsBesideItsOwnEvents) {
   {
     EndpointPair pair = make_endpoints(recorded());
-    ASSERT_TRUE(pair.client->observed());
+    ASSERT_TRUE(pair.client->observed().has(events::EventKind::kCommunicatorMade));
     pair.client->observe(events::CommunicatorMade{{}, 5, 1, 2});
   }
   const auto made = all<events::CommunicatorMade>();
@@ -107,7 +107,7 @@ TEST_F(ProcessRecording, TimesByTheProcessorsCounterAreTheClocksAndSayHowWell) {
 
 TEST_F(ProcessRecording, WhereNobodyObservesNothingIsTold) {
   EndpointPair pair = make_endpoints(Options{});
-  EXPECT_FALSE(pair.client->observed());
+  EXPECT_FALSE(pair.client->observed().has(events::EventKind::kCommunicatorMade));
   pair.client->observe(events::CommunicatorMade{{}, 5, 1, 2});
 }
 

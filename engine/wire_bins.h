@@ -35,20 +35,24 @@ class WireBins {
   void tell_all(Nanos now);
 
  private:
+  // What is counted together, as one number: this is on every burst's way.
+  using Key = uint64_t;
   struct Slot {
-    bool taken = false;
-    events::WireBin bin;  // its time is not yet set
-  };
-  struct Amount {
-    uint64_t packets = 0;
-    uint64_t bytes = 0;
-    uint64_t payload_bytes = 0;
+    Key key = 0;
+    uint32_t packets = 0;  // 0: free
+    uint32_t bytes = 0;
+    uint32_t payload_bytes = 0;
   };
   // More are told before the span is over.
   static constexpr size_t kMostUsed = 128;
+  static constexpr size_t kSlots = 2 * kMostUsed;
 
-  void add(Nanos now, const events::WireBin& key, const Amount& amount);
-  Slot& slot_of(const events::WireBin& key);
+  static Key key_of(const transport::TxBurst& burst);
+  static Key key_of(const transport::RxRun& run);
+  // Where it is counted, now.
+  Slot& slot_of(Nanos now, Key key);
+  Slot& find(Key key);
+  void begin(Nanos now);
 
   events::Sink& sink_;
   const Nanos span_;
@@ -56,7 +60,7 @@ class WireBins {
   Nanos end_;  // of the span that is counted
   size_t used_ = 0;
   std::array<uint16_t, kMostUsed> order_{};  // of slots, as they were taken
-  std::array<Slot, 2 * kMostUsed> slots_{};  // a hash table
+  std::array<Slot, kSlots> slots_{};         // a hash table
 };
 
 }  // namespace heddle::engine

@@ -90,7 +90,7 @@ def check_schema(schema):
     for event in schema["event"]:
         check_event(event, enum_names)
     types = enum_names + [pascal(event["name"]) for event in schema["event"]]
-    types += ["Sink", "EachSink", "EventKind", "AnyEvent", "Text"]
+    types += ["Sink", "EachSink", "KindSet", "EventKind", "AnyEvent", "Text"]
     for name in types:
         require(types.count(name) == 1, f"two types are called {name}")
     return schema
@@ -135,11 +135,29 @@ inline constexpr int kSchemaVersion = {version};
 """
 
 SINK_TOP = """
+// Kinds of events.
+class KindSet {
+ public:
+  static constexpr KindSet all() { return KindSet(UINT64_MAX); }
+  constexpr KindSet() = default;
+  constexpr bool has(EventKind kind) const { return (bits_ >> static_cast<uint32_t>(kind) & 1) != 0; }
+  constexpr void add(EventKind kind) { bits_ |= uint64_t{1} << static_cast<uint32_t>(kind); }
+  constexpr void add(KindSet others) { bits_ |= others.bits_; }
+
+ private:
+  static_assert(kEventKindCount <= 64);
+  explicit constexpr KindSet(uint64_t bits) : bits_(bits) {}
+
+  uint64_t bits_ = 0;
+};
+
 // Takes events. Every call returns at once and keeps no reference; what a sink does not override it
 // ignores. A class that overrides some and is itself called by its own type says `using Sink::on;`.
 class Sink {
  public:
   virtual ~Sink() = default;
+  // Others need not be told; they are ignored. It stays as it is while somebody tells events.
+  virtual KindSet wanted() const { return KindSet::all(); }
 """
 
 EACH_SINK_TOP = """

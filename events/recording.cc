@@ -12,9 +12,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <span>
 
 #include "base/write_error.h"
 #include "events/recording/layout.h"
+#include "events/recording/room_ahead.h"
 #include "events/recording/syncing.h"
 
 namespace heddle::events {
@@ -210,6 +212,10 @@ Recording::Recording(const RecordingOptions& options, std::string path, int desc
       roomy_(blocks) {
   roomy_[0] = true;
   write_header(options);
+  if (clock_ != nullptr) {
+    ahead_ = std::make_unique<recording::RoomAhead>(
+        blocks_, [this](uint32_t first, uint32_t count) { return ready_blocks(first, count); });
+  }
   if (options.durable.count <= 0) return;
   const size_t bytes = kHeaderBytes + uint64_t{blocks_} * kBlockBytes;
   syncing_ = std::make_unique<recording::Syncing>(start_, bytes, options.durable);
@@ -237,6 +243,7 @@ void Recording::write_header(const RecordingOptions& options) {
 Recording::~Recording() {
   notes_.reset();
   reinterpret_cast<FileHeader*>(start_)->closed.store(1, std::memory_order_release);
+  ahead_.reset();
   syncing_.reset();
   munmap(start_, kHeaderBytes + uint64_t{blocks_} * kBlockBytes);
   close(descriptor_);
@@ -265,13 +272,31 @@ std::byte* Recording::block_at(uint32_t block) const {
   return start_ + kHeaderBytes + uint64_t{block} * kBlockBytes;
 }
 
-// Once a lap: the disk's room is taken before it is written.
+// The disk's room is taken before it is written.
 bool Recording::make_room(uint32_t block) {
   if (roomy_[block].load(std::memory_order_acquire)) return true;
   const auto from = static_cast<off_t>(kHeaderBytes + uint64_t{block} * kBlockBytes);
   const bool room = allocate(descriptor_, from, kBlockBytes) == 0;
   roomy_[block].store(room, std::memory_order_release);
   return room;
+}
+
+// The same for many, and their pages: else each is made when it is first touched.
+bool Recording::ready_blocks(uint32_t first, uint32_t count) {
+  if (first + count > usable_.load()) return false;
+  const uint64_t from = kHeaderBytes + uint64_t{first} * kBlockBytes;
+  const uint64_t bytes = uint64_t{count} * kBlockBytes;
+  const auto rooms = std::span(roomy_).subspan(first, count);
+  const bool roomy =
+      std::all_of(rooms.begin(), rooms.end(), [](const auto& room) { return room.load(); });
+  if (!roomy && allocate(descriptor_, static_cast<off_t>(from), static_cast<off_t>(bytes)) != 0) {
+    return false;
+  }
+  for (std::atomic<bool>& room : rooms) room.store(true, std::memory_order_release);
+#ifdef MADV_POPULATE_WRITE
+  madvise(start_ + from, bytes, MADV_POPULATE_WRITE);  // what an older system does not know
+#endif
+  return true;
 }
 
 void Recording::give_back(const std::byte* block) {
@@ -290,6 +315,7 @@ std::byte* Recording::next_block(uint32_t writer, Nanos base) {
   // As many as there are blocks: then each is some writer's.
   for (uint32_t tried = 0; tried < blocks_; ++tried) {
     const uint64_t sequence = sequence_.fetch_add(1);
+    if (ahead_ != nullptr) ahead_->reached(sequence);
     const auto block = static_cast<uint32_t>(sequence % usable_.load());
     if (taken_[block].exchange(true, std::memory_order_acquire)) continue;
     if (!make_room(block)) {
@@ -324,7 +350,9 @@ void Recording::count_dropped(uint64_t events) {
 Recorder::Recorder(std::shared_ptr<Recording> recording, uint32_t writer)
     : recording_(std::move(recording)), writer_(writer) {
   for (size_t kind = 0; kind < kEventKindCount; ++kind) {
-    wanted_[kind] = recorded_at(recording_->level_, static_cast<EventKind>(kind));
+    if (recorded_at(recording_->level_, static_cast<EventKind>(kind))) {
+      wanted_.add(static_cast<EventKind>(kind));
+    }
   }
 }
 

@@ -48,8 +48,9 @@ struct RecordingOptions {
 };
 
 namespace recording {
+class RoomAhead;
 class Syncing;
-}
+}  // namespace recording
 class Recorder;
 
 class Recording : public std::enable_shared_from_this<Recording> {
@@ -86,6 +87,7 @@ class Recording : public std::enable_shared_from_this<Recording> {
   void count_dropped(uint64_t events);
   void give_back(const std::byte* block);
   bool make_room(uint32_t block);
+  bool ready_blocks(uint32_t first, uint32_t count);
   std::byte* block_at(uint32_t block) const;
 
   const std::string path_;
@@ -103,6 +105,7 @@ class Recording : public std::enable_shared_from_this<Recording> {
   std::mutex notes_mutex_;
   std::unique_ptr<Recorder> notes_;  // does not keep the recording alive
   std::unique_ptr<recording::Syncing> syncing_;
+  std::unique_ptr<recording::RoomAhead> ahead_;  // none where time is simulated
 };
 
 // A sink that records. For one thread at a time; a Recording may have many.
@@ -113,9 +116,12 @@ class Recorder final : public EachSink<Recorder> {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
+  // What its level holds.
+  KindSet wanted() const override { return wanted_; }
+
   template <typename Event>
   void on_any(const Event& event) {
-    if (!wanted_[static_cast<size_t>(Event::kKind)]) return;
+    if (!wanted_.has(Event::kKind)) return;
     const bool lasting = lasts(Event::kKind) && has_room_to_last(bytes_of<Event>());
     Place& place = lasting ? lasting_ : newest_;
     std::byte* at = begin(place, event.time, bytes_of<Event>());
@@ -182,7 +188,7 @@ class Recorder final : public EachSink<Recorder> {
 
   const std::shared_ptr<Recording> recording_;
   const uint32_t writer_;
-  std::array<bool, kEventKindCount> wanted_{};
+  KindSet wanted_;
   Place newest_;
   Place lasting_;
 };

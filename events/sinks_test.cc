@@ -50,6 +50,22 @@ TEST(Sink, IgnoresWhatItDoesNotOverride) {
   EXPECT_EQ(sink.losses, 1);
 }
 
+TEST(TeeSink, WantsWhatAnyOfItsSinksWants) {
+  struct Wanting : Sink {
+    explicit Wanting(EventKind kind) { kinds.add(kind); }
+    KindSet wanted() const override { return kinds; }
+    KindSet kinds;
+  };
+  Wanting losses(EventKind::kBurstLost);
+  Wanting drops(EventKind::kSegmentDropped);
+  const TeeSink both{&losses, &drops};
+  EXPECT_TRUE(both.wanted().has(EventKind::kBurstLost));
+  EXPECT_TRUE(both.wanted().has(EventKind::kSegmentDropped));
+  EXPECT_FALSE(both.wanted().has(EventKind::kBurstSent));
+  EXPECT_FALSE(TeeSink().wanted().has(EventKind::kBurstLost));
+  EXPECT_TRUE(Sink().wanted().has(EventKind::kBurstSent));
+}
+
 TEST(CountingSink, CountsKindsAndValuesApart) {
   CountingSink sink;
   sink.on(SegmentDropped{.reason = DropReason::kChecksum});

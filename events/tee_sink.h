@@ -22,6 +22,12 @@ class TeeSink : public EachSink<TeeSink> {
     sinks_.push_back(sink);
   }
 
+  KindSet wanted() const override {
+    KindSet of_any;
+    for (const Sink* sink : sinks_) of_any.add(sink->wanted());
+    return of_any;
+  }
+
   template <typename Event>
   void on_any(const Event& event) {
     for (Sink* sink : sinks_) sink->on(event);

@@ -155,7 +155,7 @@ Nanos Endpoint::poll_timeout() const { return body_->next_timeout(); }
 bool Endpoint::poll_completion(Completion& completion) {
   if (body_->shared.completions.empty()) return false;
   completion = body_->shared.completions.pop_front();
-  if (body_->shared.observer.sink() == nullptr || !completion.ok) return true;
+  if (!completion.ok) return true;
   const auto direction = completion.direction == Direction::kSend ? events::Direction::kSent
                                                                   : events::Direction::kReceived;
   body_->shared.observer.emit(events::MessageCompleted{body_->shared.latest, completion.connection,

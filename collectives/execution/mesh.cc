@@ -103,10 +103,7 @@ Result<void> Mesh::listen(uint32_t rank) {
   peer.receive = *receive;
   if (std::find(connected_.begin(), connected_.end(), rank) == connected_.end()) {
     connected_.push_back(rank);
-    if (endpoint_.observed()) {
-      endpoint_.observe(
-          events::CommunicatorLinked{{}, members_.communicator, rank, peer.connection});
-    }
+    endpoint_.observe(events::CommunicatorLinked{{}, members_.communicator, rank, peer.connection});
   }
   return {};
 }

@@ -63,16 +63,14 @@ Link::Sight SharedLink::nothing(bool moved) const {
 
 Link::Sight SharedLink::done(const Message& message) {
   const uint32_t sequence = sequences_[message.channel][message.sends ? 0 : 1]++;
-  if (around_.endpoint.observed()) {
-    around_.endpoint.observe(events::SharedMessageCompleted{
-        {},
-        around_.connection,
-        message.channel,
-        sequence,
-        message.bytes,
-        message.sends ? events::Direction::kSent : events::Direction::kReceived,
-        message.pulled});
-  }
+  around_.endpoint.observe(events::SharedMessageCompleted{
+      {},
+      around_.connection,
+      message.channel,
+      sequence,
+      message.bytes,
+      message.sends ? events::Direction::kSent : events::Direction::kReceived,
+      message.pulled});
   return {.state = Sight::State::kDone};
 }
 

@@ -132,7 +132,7 @@ void Connection::end_discovery(Nanos now) {
 }
 
 void Connection::tell_routers(Nanos now, const FabricWays& found) const {
-  if (shared_.observer.sink() == nullptr) return;
+  if (!shared_.observer.wants(events::EventKind::kPathTraced)) return;
   for (uint16_t path = 0; path < found.way_of.size(); ++path) {
     for (uint8_t hop = 1; hop <= found.hops; ++hop) {
       const Address router{.host = found.router(path, hop)};

@@ -123,7 +123,7 @@ void Flight::tell_controller(Nanos now, const AckFrame& frame, const AckOutcome&
   sample.window_limited = window_limited_;
   noise_.on_ack(sample.sent_at, sample.acked, sample.rtt);
   controller_->on_ack(now, sample);
-  if (observer_.sink() != nullptr) {
+  if (observer_.wants(events::EventKind::kWindowChanged)) {
     observer_.emit(events::WindowChanged{now, connection_, controller_->window().count,
                                          controller_->pacing_rate().count});
   }

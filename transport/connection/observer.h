@@ -8,14 +8,17 @@ namespace heddle::transport {
 
 class Observer {
  public:
-  Observer(events::Sink* sink, Statistics& statistics) : sink_(sink), statistics_(statistics) {}
+  Observer(events::Sink* sink, Statistics& statistics)
+      : sink_(sink),
+        wanted_(sink == nullptr ? events::KindSet() : sink->wanted()),
+        statistics_(statistics) {}
 
-  // The sink, or null: for events that cost something to fill in.
-  events::Sink* sink() const { return sink_; }
+  // For events that cost something to fill in.
+  bool wants(events::EventKind kind) const { return wanted_.has(kind); }
 
   template <typename Event>
   void emit(const Event& event) const {
-    if (sink_ != nullptr) sink_->on(event);
+    if (wanted_.has(Event::kKind)) sink_->on(event);
   }
 
   void drop(Nanos now, ConnectionId connection, events::DropReason reason) const {
@@ -32,7 +35,8 @@ class Observer {
   Statistics& statistics() const { return statistics_; }
 
  private:
-  events::Sink* sink_;
+  events::Sink* sink_;  // null: nobody wants to know
+  events::KindSet wanted_;
   Statistics& statistics_;
 };
 

@@ -1,0 +1,75 @@
+// See room_ahead.h.
+#include "events/recording/room_ahead.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "base/thread.h"
+
+namespace heddle::events::recording {
+namespace {
+
+// 1 MiB: what a busy process writes within a tenth of a second.
+constexpr uint32_t kAhead = 16;
+// At once; fewer cost more each.
+constexpr uint32_t kTogether = 8;
+
+}  // namespace
+
+RoomAhead::RoomAhead(uint32_t blocks, std::function<bool(uint32_t first, uint32_t count)> ready)
+    : blocks_(blocks),
+      ahead_(std::min(blocks, kAhead)),
+      ready_(std::move(ready)),
+      process_(getpid()) {
+  try {
+    thread_ = start_thread("heddle-room", [this] { run(); });
+  } catch (const std::system_error&) {
+    ends_ = true;  // writers take room themselves
+  }
+}
+
+RoomAhead::~RoomAhead() {
+  if (!thread_.joinable()) return;
+  if (getpid() != process_) {
+    thread_.detach();
+    return;
+  }
+  ends_ = true;
+  ++calls_;
+  calls_.notify_one();
+  thread_.join();
+}
+
+void RoomAhead::reached(uint64_t sequence) {
+  uint64_t before = reached_.load(std::memory_order_relaxed);
+  while (before < sequence && !reached_.compare_exchange_weak(before, sequence)) {
+  }
+  if (ready_until_.load(std::memory_order_relaxed) > sequence + ahead_ / 2) return;
+  calls_.fetch_add(1, std::memory_order_release);
+  calls_.notify_one();
+}
+
+void RoomAhead::run() {
+  uint64_t until = 0;
+  while (!ends_) {
+    const uint32_t heard = calls_.load(std::memory_order_acquire);
+    // What writers have come to meanwhile is theirs.
+    until = std::max(until, reached_.load());
+    const uint64_t wanted = reached_.load() + ahead_;
+    if (until >= wanted) {
+      calls_.wait(heard, std::memory_order_acquire);
+      continue;
+    }
+    const auto first = static_cast<uint32_t>(until % blocks_);
+    const auto count =
+        static_cast<uint32_t>(std::min<uint64_t>({kTogether, wanted - until, blocks_ - first}));
+    if (!ready_(first, count)) return;
+    until += count;
+    ready_until_.store(until, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace heddle::events::recording
