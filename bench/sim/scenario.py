@@ -122,7 +122,8 @@ def _incasts(hosts):
     for senders in (15, 127):
         if 2 * senders <= hosts // 2:
             yield f"{senders}_far", senders, hosts // 2
-    yield "15_near_and_far", 15, 1
+        if senders < hosts // 2:
+            yield f"{senders}_near_and_far", senders, 1
 
 
 def _ideal_us(senders=1):
@@ -172,6 +173,10 @@ def _best(results, key):
     return min(result[key] for result in results)
 
 
+def _above(results, key, case):
+    return f"{100 * (results[0][key] / case['ideal_us'] - 1):.1f}%"
+
+
 def show(document):
     print(f"{document['hosts']} hosts, 100 Gb/s, 1 us a hop, flows of 2 MB; best of the runs\n")
     for case in document["cases"]:
@@ -182,6 +187,10 @@ def show(document):
             *([f"{theirs[0]['tail_fct_us']:.1f} us"] if theirs else []))
         row("  the same with handshake", f"{own[0]['tail_fct_with_handshake_us']:.1f} us")
         row("  the link's time alone", f"{case['ideal_us']:.1f} us")
+        if case["case"].startswith("incast"):
+            row("  above it, all arrived", _above(own, "tail_fct_us", case), *(["-"] if theirs else []))
+            row("  above it, senders know", _above(own, "tail_acked_us", case),
+                *([_above(theirs, "tail_fct_us", case)] if theirs else []))
         for label, key, unit in (("  CPU time", "cpu_s", "s"), ("  wall time", "wall_s", "s"),
                                  ("  memory", "memory_mb", "MB")):
             row(label, f"{_best(own, key):.2f} {unit}", *([f"{_best(theirs, key):.2f} {unit}"] if theirs else []))

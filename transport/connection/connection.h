@@ -197,6 +197,7 @@ class Connection final : private SentRunListener {
   uint32_t segments_with_credit(const Piece& piece, uint32_t segments, uint32_t step) const;
   bool handle_credit_frame(Nanos now, FrameType type, Reader& reader);
   void count_arrival(Nanos now, uint64_t bytes, uint32_t datagrams, bool repeat);
+  void measure_for_credits(Nanos now);
   void write_answers(Nanos now, Writer& writer);
 
   // connection_trimmed.cc

@@ -105,6 +105,13 @@ void Connection::count_arrival(Nanos now, uint64_t bytes, uint32_t datagrams, bo
   shared_.credits.on_arrival(now, account_, {credit_cost(bytes, datagrams), datagrams, repeat});
 }
 
+// What was acknowledged went to the sender and back, as credit and payload will.
+void Connection::measure_for_credits(Nanos now) {
+  if (account_.connection == 0) return;
+  const Nanos rtt = flight_.latest_rtt();
+  if (rtt.count > 0) shared_.credits.on_round_trip(now, account_, rtt);
+}
+
 // What a control packet tells besides its frames: acknowledgements, and how far the peer may send.
 void Connection::write_answers(Nanos now, Writer& writer) {
   if (acks_.write(now, own_window(), writer)) ++statistics_.acks_sent;

@@ -171,6 +171,7 @@ bool Connection::handle_frames(Nanos now, Reader& reader, ControlInput& input) {
       }
       if (!flight_.on_ack(now, made_at, frame)) return false;
       ++statistics_.acks_received;
+      measure_for_credits(now);
     } else if (!handle_frame(now, type, reader, input)) {
       return false;
     }

@@ -134,6 +134,7 @@ class Flight final : private SentRunListener {
   // --- what it knows ---
   uint16_t current_path() const { return current_path_; }        // during a listener's call
   Nanos smoothed_rtt() const { return round_trip_.smoothed(); }  // zero: never measured
+  Nanos latest_rtt() const { return round_trip_.latest(); }      // the same
   bool any_active() const { return active_ > 0; }
   // Whether no path is set aside.
   bool all_active() const;

@@ -32,7 +32,8 @@ struct CreditAccount {
   Nanos marked_at;
   Nanos rtt = Nanos::never();         // shortest time from credit to payload
   Nanos rtt_surely = Nanos::never();  // it is not shorter than this
-  Nanos measured_at;                  // when that was found
+  Nanos clear_at;                     // when that was so with no queue in its way; zero: never
+  Nanos measured_at;                  // when rtt was found
   Nanos tell_at;                      // while nothing arrives: when the credit is told again
   CreditAccount* next = nullptr;      // in the queue
   uint32_t member = 0;                // index among the members

@@ -42,11 +42,12 @@ constexpr uint64_t kMostWanted = uint64_t{1} << 40;  // beyond the credit
 }  // namespace
 
 // What the link and the way to it hold, and somewhat more, so that those who answer late leave no
-// gap. What is added is the same for every receiver: where two meet in the fabric, the one with
-// less gains on the other.
+// gap, and a turn, of which the last was given when the first may leave. What is added is the same
+// for every receiver: where two meet in the fabric, the one with less gains on the other.
 uint64_t CreditSource::target() const {
   const uint64_t bdp = bytes_within(rtt_, rate()).count;
-  return std::max(kLeastCap, bdp + bdp / 2 + kSlack) * stretch_ / kUnstretched;
+  const uint64_t enough = bdp + bdp / 2 + kSlack;
+  return std::max(kLeastCap, enough + enough / kQuantumPart) * stretch_ / kUnstretched;
 }
 
 uint64_t CreditSource::cap() const {
@@ -158,6 +159,8 @@ void CreditSource::on_demand(Nanos now, CreditAccount& account, const DemandFram
   account.wanted = std::min(demand.wanted, account.limit + kMostWanted);
   if (account.counted == 0) wait_for(now, account);
   settle(account);
+  // Those who come first are the near ones: what they need says little of the others.
+  if (active_.size() > averaged_over_ + averaged_over_ / 8) take_round_trip(now);
   // It may not have heard of what it has.
   if (account.repeats > 0 || account.wanted <= account.limit) account.tell = true;
 }
@@ -183,6 +186,15 @@ void CreditSource::on_arrival(Nanos now, CreditAccount& account, const CreditArr
   if (now - averaged_at_ >= lasts) take_round_trip(now);
 }
 
+// Counts where no payload arrived meanwhile: then no queue that this source made was before it.
+void CreditSource::on_round_trip(Nanos now, CreditAccount& account, Nanos rtt) {
+  if (now - arrived_at_ < rtt) return;
+  const bool stale = account.clear_at == Nanos{} || now - account.clear_at > kMeasuredFor;
+  if (!stale && rtt >= account.rtt_surely) return;
+  account.rtt_surely = rtt;
+  account.clear_at = now;
+}
+
 void CreditSource::begin_round(Nanos now) {
   arrivals_.begin_round(now);
   credit_was_short_ = first_ != nullptr;
@@ -199,12 +211,15 @@ void CreditSource::end_round(Nanos now) {
 }
 
 // The round trip of a sender is known only as far as this source's own queue does not hide it: of
-// senders near and far, the near ones' counts for all at first. Where all that may be outstanding
-// is, somebody waits for more, and yet the link has room, it was too little.
+// senders near and far, the near ones' may count for all at first. Where all that may be
+// outstanding is, somebody waits for more, and yet the link has room, it was too little by that
+// part.
 void CreditSource::stretch(BitsPerSec arrived, bool short_of_credit) {
   if (options_.rate.count == 0) return;  // what arrives is all that is known of the rate
   if (short_of_credit && arrived.count < rate().count / 16 * 15) {
-    stretch_ = std::min(stretch_ + stretch_ / 2, kMostStretched);
+    const uint64_t all = stretch_ * rate().count / std::max<uint64_t>(arrived.count, 1) + 1;
+    stretch_ = static_cast<uint32_t>(
+        std::min<uint64_t>({all, stretch_ + stretch_ / 2, uint64_t{kMostStretched}}));
   } else if (!short_of_credit && stretch_ > kUnstretched) {
     --stretch_;
   }
@@ -226,18 +241,24 @@ void CreditSource::adapt_ceiling() {
   }
 }
 
-// Their average, since each has its part of what is outstanding. One counts as the shortest of all,
-// but for what no queue of this source explains: taken as it was measured, the queue would keep
-// itself up.
+// Their average, since each has its part of what is outstanding. One counts as what it was while
+// the link was clear; one that was not measured then as the shortest of all, but for what no queue
+// of this source explains: taken as it was measured, the queue would keep itself up.
 void CreditSource::take_round_trip(Nanos now) {
   averaged_at_ = now;
+  averaged_over_ = active_.size();
   const Nanos least = std::min(least_rtt_, least_rtt_before_);
   Nanos sum;
   int64_t measured = 0;
   for (const CreditAccount* account : active_) {
-    if (account->rtt == Nanos::never()) continue;
-    const bool sure = account->rtt_surely != Nanos::never();
-    sum += sure ? std::max(least, account->rtt_surely) : least;
+    if (account->clear_at != Nanos{}) {
+      sum += account->rtt_surely;
+    } else if (account->rtt != Nanos::never()) {
+      const bool sure = account->rtt_surely != Nanos::never();
+      sum += sure ? std::max(least, account->rtt_surely) : least;
+    } else {
+      continue;
+    }
     ++measured;
   }
   if (measured > 0) rtt_ = Nanos{sum.count / measured};
@@ -249,7 +270,9 @@ void CreditSource::measure(Nanos now, CreditAccount& account) {
   account.mark = 0;
   if (rtt <= account.rtt) account.measured_at = now;
   account.rtt = std::min(account.rtt, rtt);
-  if (rate().count > 0) {
+  if (account.clear_at != Nanos{}) {
+    account.rtt_surely = std::min(account.rtt_surely, rtt);
+  } else if (rate().count > 0) {
     account.rtt_surely =
         std::min(account.rtt_surely, rtt - transmit_time({account.marked_behind}, rate()));
   }
@@ -288,7 +311,7 @@ void CreditSource::give(Nanos now, CreditAccount& account, uint64_t bytes) {
     // A path that has become longer is found out while no queue of ours hides it.
     if (outstanding_ == 0 && now - account.measured_at > kMeasuredFor) {
       account.rtt = Nanos::never();
-      account.rtt_surely = Nanos::never();
+      if (account.clear_at == Nanos{}) account.rtt_surely = Nanos::never();
     }
     account.marked_behind = outstanding_ + cap() / 2;
     // The rest may be too little for a datagram and wait for the next turn.

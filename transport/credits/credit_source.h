@@ -45,6 +45,8 @@ class CreditSource {
 
   void on_demand(Nanos now, CreditAccount& account, const DemandFrame& demand);
   void on_arrival(Nanos now, CreditAccount& account, const CreditArrival& arrival);
+  // The network's round trip to the account's sender and back, which has just ended.
+  void on_round_trip(Nanos now, CreditAccount& account, Nanos rtt);
   // Gives what may be given now, and names the connections that have a frame to send for it (see
   // take_frame()), until the next call.
   std::span<const uint32_t> poll(Nanos now);
@@ -115,8 +117,9 @@ class CreditSource {
   Nanos least_rtt_ = Nanos::never();  // of all senders since least_since_, and in the time before
   Nanos least_rtt_before_ = Nanos::never();
   Nanos least_since_;
-  Nanos rtt_;          // from credit to payload, over those that want something
-  Nanos averaged_at_;  // when rtt_ was found
+  Nanos rtt_;                 // from credit to payload, over those that want something
+  Nanos averaged_at_;         // when rtt_ was found
+  size_t averaged_over_ = 0;  // so many of these
   ArrivalRate arrivals_;
 };
 
