@@ -230,10 +230,7 @@ class MatrixOfANetwork(Matrix):
                        + "".join(f'[[link]]\nends = ["{name}", "leaf"]\n' for name in (os.uname().nodename, "b")))
         page = os.path.join(self.parent.name, "fabric.html")
         self.assertEqual(self.matrix("--format", "html", "-o", page, "--topology", path, *more), "")
-        with open(page, encoding="utf-8") as file:
-            text = file.read()
-        data = text.split('type="application/json">')[1].split("</script>")[0]
-        return json.loads(data)["fabric"], page
+        return program.page_data(page)["fabric"], page
 
     def test_the_fabric_beside_it(self):
         fabric, page = self.fabric()

@@ -5,6 +5,7 @@ events, and limits are far above what anything takes that works.
 """
 
 import contextlib
+import json
 import os
 import random
 import re
@@ -38,6 +39,12 @@ def run(*arguments, settings=None, timeout=PATIENCE_S, **options):
     """Runs to its end: a CompletedProcess with text."""
     return subprocess.run([HEDDLE, *map(str, arguments)], env=environment(**(settings or {})),
                           capture_output=True, text=True, timeout=timeout, check=False, **options)
+
+
+def page_data(path):
+    """What a page of the program shows, as it stands in it."""
+    with open(path, encoding="utf-8") as file:
+        return json.loads(re.search('type="application/json">(.*?)</script>', file.read(), re.DOTALL).group(1))
 
 
 def controllers():

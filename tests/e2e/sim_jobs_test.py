@@ -3,7 +3,6 @@
 
 import json
 import os
-import re
 import tempfile
 import unittest
 
@@ -205,8 +204,7 @@ hosts = ["h0..h3"]
 
     def test_the_page_has_steps_and_calls(self):
         document = self.document(self.TRAINING + '[[job]]\nkind = "barrier"\ncount = 3\n', "--html", "page.html")
-        with open(os.path.join(self.folder, "page.html"), encoding="utf-8") as file:
-            page = json.loads(re.search('type="application/json">(.*?)</script>', file.read(), re.DOTALL).group(1))
+        page = program.page_data(os.path.join(self.folder, "page.html"))
         for shown, job in zip(page["jobs"], document["jobs"], strict=True):
             self.assertEqual((shown["name"], shown["ranks"], shown["done"]), (job["name"], 8, 8))
             self.assertEqual([step["took"] for step in shown["steps"]],

@@ -263,11 +263,12 @@ bytes = "1MB"
 
     def test_a_page_has_all_that_it_shows(self):
         document = self.document("fabric.toml", "perm.toml", "--paths", 1, "--html", "run.html")
-        with open(os.path.join(self.folder, "run.html"), encoding="utf-8") as file:
+        path = os.path.join(self.folder, "run.html")
+        with open(path, encoding="utf-8") as file:
             page = file.read()
         self.assertNotIn("@", re.sub("@media", "", re.sub("'[^']*'|\"[^\"]*\"", "", page)))
         self.assertNotRegex(page, r"(src|href)=")
-        data = json.loads(re.search('type="application/json">(.*?)</script>', page, re.DOTALL).group(1))
+        data = program.page_data(path)
         self.assertEqual(sorted(data["fct"]), sorted(round(flow["fct_us"] * 1000) for flow in document["flows"]))
         self.assertEqual(data["slow"][0]["fct"], max(data["fct"]))
         self.assertEqual(sum(data["run"]["acked"]), 16 * 2_000_000)

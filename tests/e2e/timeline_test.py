@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -114,7 +113,7 @@ class Timeline(unittest.TestCase):
             text = file.read()
         self.assertNotIn("http", text)
         self.assertNotIn("@DATA@", text)
-        return path, json.loads(re.search('type="application/json">(.*?)</script>', text, re.DOTALL).group(1))
+        return path, program.page_data(path)
 
     def test_the_page_of_load_holds_every_byte(self):
         _, data = self.page()

@@ -49,8 +49,7 @@ class Traced(unittest.TestCase):
         page = os.path.join(self.folder, "page.html")
         done = program.run("matrix", self.job, "--format", "html", "-o", page, "--topology", self.lab.file, *words)
         self.assertEqual(done.returncode, 0, done.stderr)
-        with open(page, encoding="utf-8") as file:
-            fabric = json.loads(file.read().split('type="application/json">')[1].split("</script>")[0])["fabric"]
+        fabric = program.page_data(page)["fabric"]
         names = [node["name"] for node in fabric["nodes"]]
         links = {(names[link["a"]], names[link["b"]]): link for link in fabric["links"]}
         loads = {ends: link["there"] for ends, link in links.items()}

@@ -165,8 +165,7 @@ class Wire(unittest.TestCase):
             json.dump(lab.status(), file)
         lab_fabric.heddle("matrix", self.job, "--format", "html", "-o", page, "--topology", lab.file,
                           "--counters", counters)
-        with open(page, encoding="utf-8") as file:
-            fabric = json.loads(file.read().split('type="application/json">')[1].split("</script>")[0])["fabric"]
+        fabric = program.page_data(page)["fabric"]
         names = [node["name"] for node in fabric["nodes"]]
         both = [((names[link["a"]], names[link["b"]]), link["there"]) for link in fabric["links"]]
         return dict(both + [((names[link["b"]], names[link["a"]]), link["back"]) for link in fabric["links"]])
