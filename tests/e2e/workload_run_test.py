@@ -3,6 +3,7 @@
 
 import json
 import os
+import subprocess
 import tempfile
 import unittest
 
@@ -115,6 +116,7 @@ actions = ["broadcast world 1KB ring"]
         self.assertEqual(done.returncode, 1)
         self.assertIn("FAILED: rank ", done.stdout)
         self.assertIn("broadcast", done.stdout)
+        self.assertNotIn("exit status", done.stderr)  # what it found is no crash of a process
 
     def test_what_cannot_run_is_told(self):
         workload = self.file("several.toml", SEVERAL)
@@ -128,6 +130,18 @@ actions = ["broadcast world 1KB ring"]
         done = program.run("workload", "run", matrix, "-n", 4)
         self.assertEqual(done.returncode, 2)
         self.assertIn("flow 2 waits for, or sets off, flows of another host", done.stderr)
+
+    def test_a_mistake_is_told_once(self):
+        workload = self.file("several.toml", SEVERAL)
+        done = program.run("workload", "run", workload, "-n", 10, "--bind", "no-such-device%")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(done.stderr.count("cannot find the host"), 1, done.stderr)
+
+    def test_a_workload_that_can_be_read_once_is_refused(self):
+        with subprocess.Popen(["cat", self.file("several.toml", SEVERAL)], stdout=subprocess.PIPE) as cat:
+            done = program.run("workload", "run", f"/proc/{os.getpid()}/fd/{cat.stdout.fileno()}", "-n", 10)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("write it to a file first", done.stderr)
 
 
 @unittest.skipIf(lab_fabric.missing(), lab_fabric.missing() or "")

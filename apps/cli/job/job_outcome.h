@@ -1,4 +1,5 @@
-// What became of a simulated job: its steps and its calls. Times count from time 0 of the run.
+// What became of a job, simulated or run: its steps and its calls. Times count from time 0 of the
+// run.
 #pragma once
 
 #include <cstdint>
@@ -42,6 +43,7 @@ struct JobOutcome {
   uint64_t message_bytes = 0;
   uint32_t ranks_done = 0;
   std::string error;  // of the first rank that failed; empty: none
+  Nanos failed_at = Nanos::never();
 };
 
 }  // namespace heddle::cli

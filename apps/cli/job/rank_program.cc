@@ -88,6 +88,7 @@ void RankProgram::fail(const std::string& why) {
   if (done()) return;
   if (all_.outcome.error.empty()) {
     all_.outcome.error = "rank " + std::to_string(rank_) + ": " + why;
+    all_.outcome.failed_at = now();
   }
   phase_ = Phase::kDone;
 }

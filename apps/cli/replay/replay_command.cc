@@ -5,10 +5,12 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -163,8 +165,35 @@ class ReplayProcess {
   ReplayCounts before_;
 };
 
-Result<int> start_processes(const ReplayPlan& plan) {
-  RunPlan run{.words = own_words()};
+// What each process reads by itself.
+Result<void> check_file(const std::string& path) {
+  std::error_code ignored;
+  if (path.empty() || std::filesystem::is_regular_file(path, ignored)) return {};
+  return fail(ErrorCode::kInvalid, "cannot run the workload",
+              path + " can be read once, and each process of the run reads it",
+              "write it to a file first");
+}
+
+// What is wrong in it is told once, and not by each process. Hosts of a lab have addresses of their
+// own, which are tried there.
+Result<void> check_config(const Config& config, const ReplayPlan& plan) {
+  const auto of_ranks = collectives::configured_communicator_options(config);
+  if (!of_ranks) return fail(of_ranks.error());
+  Result<engine::Options> options = collectives::configured_rank_options(config);
+  if (!options) return fail(options.error());
+  if (plan.lab) return {};
+  options->recording.directory.clear();
+  const auto opened = engine::Endpoint::open(engine::configured_network(config), *options);
+  return opened ? Result<void>() : fail(opened.error());
+}
+
+Result<int> start_processes(const Config& config, const ReplayOptions& options,
+                            const ReplayPlan& plan) {
+  for (const std::string& path : {options.workload, options.topology}) {
+    if (Result<void> file = check_file(path); !file) return fail(file.error());
+  }
+  if (Result<void> right = check_config(config, plan); !right) return fail(right.error());
+  RunPlan run{.words = own_words(), .verdict = kFoundWrong};
   for (const ReplayRole& role : plan.roles) {
     run.places.push_back({.host = plan.lab ? plan.host_name(role) : std::string()});
   }
@@ -177,7 +206,7 @@ Result<int> replay(const Config& config, const ReplayOptions& options) {
   if (!plan) return fail(plan.error());
   const std::vector<std::string> environment = ConfigSources::of_process().environment;
   const auto launch = collectives::read_launch(environment, config.text("store"));
-  if (!launch || launch->size == 1) return start_processes(*plan);
+  if (!launch || launch->size == 1) return start_processes(config, options, *plan);
   if (launch->size != plan->roles.size()) {
     return fail(ErrorCode::kInvalid, "cannot run the workload",
                 fmt::format("it takes {} processes, and {} has started {}", plan->roles.size(),

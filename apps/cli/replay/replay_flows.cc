@@ -155,7 +155,12 @@ void ReplayFlows::post_receives(Peer& from) {
     const auto posted =
         endpoint_.receive(from.connection, channels_[flow], memory_.start() + half_bytes_,
                           workload_.flows[flow].bytes.count);
-    if (posted) under_way_.push_back({*posted, flow, false});
+    if (posted) {
+      under_way_.push_back({*posted, flow, false});
+    } else {
+      outcomes_[flow].failed = true;
+      outcomes_[flow].error = posted.error().code;
+    }
   }
 }
 

@@ -34,7 +34,8 @@ class ReplayRank : private RankSurface {
  private:
   ReplayRank(const topology::Workload& workload, uint32_t job, engine::Endpoint& endpoint,
              const SentCounter& sent);
-  Nanos now() const override { return endpoint_.now() - zero_; }
+  // From time 0, which is before all while it has not come.
+  Nanos now() const override { return zero_ == Nanos{} ? Nanos{} : endpoint_.now() - zero_; }
   void wake_at(Nanos at) override { wake_ = zero_ + at; }
   void on_step(uint32_t step) override;
   Result<void> turn();

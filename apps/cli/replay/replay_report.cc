@@ -19,11 +19,12 @@ std::string where_text(const ReplayOptions& options, const ReplayPlan& plan) {
   return options.topology.empty() ? "this machine" : "the hosts of " + options.topology;
 }
 
-// From time 0 to the last that ended.
+// From time 0 to the last that ended, or failed.
 Nanos length(const ReplayResults& results) {
   Nanos last;
   for (const JobOutcome& job : results.jobs) {
     for (const StepOutcome& step : job.steps) last = std::max(last, step.ended);
+    if (!job.error.empty()) last = std::max(last, job.failed_at);
   }
   for (const simulator::FlowOutcome& flow : results.flows) {
     if (flow.received != Nanos::never()) last = std::max(last, flow.received);

@@ -110,7 +110,11 @@ void add_job(const json& told, JobOutcome& all) {
   all.messages += told.at("messages").get<uint64_t>();
   all.message_bytes += told.at("message_bytes").get<uint64_t>();
   all.ranks_done += told.at("ranks_done").get<uint32_t>();
-  if (all.error.empty()) all.error = told.at("error").get<std::string>();
+  const Nanos failed_at = nanos(told.at("failed_at").get<int64_t>());
+  if (failed_at < all.failed_at) {
+    all.failed_at = failed_at;
+    all.error = told.at("error").get<std::string>();
+  }
 }
 
 json flow_row(uint32_t flow, const FlowOutcome& outcome) {
@@ -165,7 +169,8 @@ std::string told_of_job(uint32_t job, const JobOutcome& outcome, const ReplayCou
                  {"messages", outcome.messages},
                  {"message_bytes", outcome.message_bytes},
                  {"ranks_done", outcome.ranks_done},
-                 {"error", outcome.error}},
+                 {"error", outcome.error},
+                 {"failed_at", outcome.failed_at.count}},
                 counts);
 }
 

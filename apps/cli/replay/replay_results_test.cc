@@ -99,6 +99,22 @@ TEST(ReplayResults, WhyAFlowFailedIsKept) {
   EXPECT_EQ(results.flows[0].received, Nanos::never());
 }
 
+TEST(ReplayResults, OfRanksThatFailedTheFirstTellsWhy) {
+  const topology::Workload workload = two_ranks_and_a_flow();
+  ReplayResults results(workload);
+  JobOutcome later;
+  later.error = "rank 0: its peer is gone";
+  later.failed_at = micros(9);
+  JobOutcome first;
+  first.error = "rank 1: waits for ever";
+  first.failed_at = micros(5);
+  for (const JobOutcome& each : {later, first, JobOutcome()}) {
+    ASSERT_TRUE(add_told(workload, told_of_job(0, each, {}), results).has_value());
+  }
+  EXPECT_EQ(results.jobs[0].error, first.error);
+  EXPECT_EQ(results.jobs[0].failed_at, first.failed_at);
+}
+
 TEST(ReplayResults, WhatMakesNoSenseIsRefused) {
   const topology::Workload workload = two_ranks_and_a_flow();
   ReplayResults results(workload);

@@ -27,6 +27,8 @@ struct RunPlan {
   std::optional<lab::Lab> lab;
   Nanos grace = seconds(5);
   bool tag_output = false;
+  // An exit status by which a rank tells what it found: it is the run's, and no failure.
+  std::optional<int> verdict;
 };
 
 // The same number on each host, one more on the first of them where it does not divide; neighbours

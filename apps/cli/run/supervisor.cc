@@ -149,7 +149,12 @@ class Ranks {
         if (rank->process() != ended || !rank->running()) continue;
         rank->set_ended(status);
         rank->pass_output();
-        if (rank->failed() && !status_) handle_failure(*rank);
+        if (!rank->failed() || status_) continue;
+        if (rank->exit_status() == plan_.verdict) {
+          status_ = plan_.verdict;
+        } else {
+          handle_failure(*rank);
+        }
       }
     }
   }
