@@ -137,7 +137,7 @@ class Recorder final : public EachSink<Recorder> {
   static constexpr bool lasts(EventKind kind) {
     return kind == EventKind::kEndpointOpened || kind == EventKind::kConnectionOpened ||
            kind == EventKind::kNicOpened || kind == EventKind::kCommunicatorMade ||
-           kind == EventKind::kCommunicatorLinked;
+           kind == EventKind::kCommunicatorLinked || kind == EventKind::kPathTraced;
   }
 
   // A record's length without a jump.
