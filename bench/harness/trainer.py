@@ -15,9 +15,13 @@ _PORTS = iter(range(24000, 32000))
 
 
 class Trainer:
-    def __init__(self, backend, words, name=None, variables=None, python="/usr/bin/python3"):
+    """`program` trains by itself; the example is told over what, and prints JSON if asked to."""
+
+    def __init__(self, backend, words, name=None, variables=None, python="/usr/bin/python3", program=None):
         self.name = name or backend
-        self._words = ["--backend", backend, "--json", *map(str, words)]
+        self._program = program or EXAMPLE
+        told = [] if program else ["--backend", backend, "--json"]
+        self._words = [*told, *map(str, words)]
         self._variables = dict(variables or {})
         self._python = python
         module = os.environ.get("HEDDLE_TORCH_MODULE", str(ROOT / "build" / "release" / "python"))
@@ -29,12 +33,12 @@ class Trainer:
             raise CannotMeasure(f"{python} cannot `{needed}`: {done.stderr.strip().splitlines()[-1:]}",
                                 "run scripts/setup --torch and build again")
 
-    def run(self, network):
+    def run(self, network, patience_s=_PATIENCE_S):
         variables = {"WORLD_SIZE": len(network.hosts), "MASTER_ADDR": network.address(network.hosts[0]),
                      "MASTER_PORT": next(_PORTS), **self._variables}
         own = [{"RANK": rank, "GLOO_SOCKET_IFNAME": network.device(host)} for rank, host in enumerate(network.hosts)]
-        command = [self._python, str(EXAMPLE), *self._words]
+        command = [self._python, str(self._program), *self._words]
         sample = run_ranks(network, self.name, lambda rank: with_variables({**own[rank], **variables}, command),
-                           _PATIENCE_S)
+                           patience_s)
         sample.result = json.loads(sample.output.strip().splitlines()[-1])
         return sample

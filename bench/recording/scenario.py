@@ -4,13 +4,14 @@ Intervals are of the median of pairs' ratios, by order statistics, at 95% or a l
 distribution. Times are of calls and of steps. Off beside off shows what the machine makes of nothing.
 
 Programs that start anew differ by more than recording costs. So all-reduces with and without it are called in turn
-within one process as well (alternating_main.cc), a thousand rounds: by the clock, and by the processor's time of
-both ranks.
+within one process as well (alternating_main.cc), a thousand rounds, and steps of training within the same two
+(training_in_turn.py): by the clock, and by the processor's time.
 """
 
 import json
 import math
 import os
+import pathlib
 import re
 import subprocess
 import tempfile
@@ -34,6 +35,8 @@ _GROUP = (65536, 16 << 20, 40)  # first bytes, last bytes, calls
 _COUNTS = (20_000, 220_000)
 _LIMIT = 0.01
 _ALTERNATING = ((64 << 10, 32), (1 << 20, 8), (16 << 20, 1))  # bytes of an all-reduce, calls of a way at a time
+_KINDS = ("wall_ns", "cpu_ns")  # of times that are measured
+_IN_TURN = pathlib.Path(__file__).resolve().parent / "training_in_turn.py"
 _LIVES = 10  # so often have endpoints been made anew when all rounds are over
 
 
@@ -42,6 +45,8 @@ def add_arguments(parser):
                         help="rounds of programs one after the other, 0: none [31]")
     parser.add_argument("--rounds", type=int, default=1000, metavar="N",
                         help="rounds of calls in turn within one process, of each size; 0: none [1000]")
+    parser.add_argument("--training-rounds", type=int, default=40, metavar="N",
+                        help="rounds of steps of training in turn within the same processes; 0: none [40]")
     parser.add_argument("--ranks", type=int, default=2, metavar="N", help="so many ranks [2]")
     parser.add_argument("--level", action="append", choices=_LEVELS, help="this level only [bins and messages]")
     parser.add_argument("--steps", type=int, default=6, metavar="N", help="timed steps of training, 0: none [6]")
@@ -146,11 +151,22 @@ def _alternating(arguments, levels, progress):
                                   capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise CannotMeasure(f"{program}: {done.stderr.strip()[-200:]}", "give another --folder")
-        told = json.loads(done.stdout)
-        off = told.pop("off")
-        sizes[size] = {kind: {name: cost(times[kind], off[kind]) for name, times in told.items()}
-                       for kind in ("wall_ns", "cpu_ns")}
+        sizes[size] = _costs_in_turn(json.loads(done.stdout))
     return sizes
+
+
+def _costs_in_turn(told):
+    off = told.pop("off")
+    return {kind: {name: cost(times[kind], off[kind]) for name, times in told.items()} for kind in _KINDS}
+
+
+def _training_in_turn(arguments, levels, progress):
+    progress.say(0, 1, "steps of training in turn")
+    with (Bridge(arguments.ranks, _MTU) as network,
+          tempfile.TemporaryDirectory(dir=arguments.folder, prefix="heddle-bench-recording-") as folder):
+        patience_s = 120 + 60 * arguments.training_rounds
+        words = [folder, "--levels", ",".join(levels), "--rounds", arguments.training_rounds]
+        return _costs_in_turn(Trainer("heddle", words, program=_IN_TURN).run(network, patience_s).result)
 
 
 def _event(arguments):
@@ -173,11 +189,13 @@ def run(arguments, progress):
                 "alternating": _alternating(arguments, levels, progress)}
     if arguments.pairs > 0:
         document["collectives"] = _collectives(arguments, levels, progress)
-    if arguments.pairs > 0 and arguments.steps > 0:
-        try:
+    try:
+        if arguments.training_rounds > 0:
+            document["training_in_turn"] = _training_in_turn(arguments, levels, progress)
+        if arguments.pairs > 0 and arguments.steps > 0:
             document["training"] = _training(arguments, levels, progress)
-        except CannotMeasure as missing:
-            document["training_missing"] = str(missing)
+    except CannotMeasure as missing:
+        document["training_missing"] = str(missing)
     return document
 
 
@@ -202,10 +220,14 @@ def show(document):
     row("recorded", *(f"{value:.0f}" for value in event["one_ns"].values()))
     row("with a time", *(f"{value:.0f}" for value in event["one_stamped_ns"].values()))
     row("nothing", *(f"{value:.0f}" for value in event["none_ns"].values()))
-    kinds = {"wall_ns": "by the clock", "cpu_ns": "processor's time of both"}
     parts = [(f"all-reduce of {int(size)} bytes in turn in one process, 2 ranks, {title}", costs[kind])
-             for size, costs in document["alternating"].items() for kind, title in kinds.items()]
+             for size, costs in document["alternating"].items()
+             for kind, title in (("wall_ns", "by the clock"), ("cpu_ns", "processor's time of both"))]
     ranks = f"{document['ranks']} ranks"
+    if "training_in_turn" in document:
+        parts += [(f"a step of ResNet-18 in turn in the same processes, {ranks}, {title}",
+                   document["training_in_turn"][kind])
+                  for kind, title in (("wall_ns", "by the clock"), ("cpu_ns", "processor's time of rank 0"))]
     for size, costs in document.get("collectives", {"sizes": {}})["sizes"].items():
         parts.append((f"all-reduce of {int(size)} bytes, {ranks}", costs))
     if "training" in document:

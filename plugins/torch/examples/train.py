@@ -97,9 +97,7 @@ class Training:
         self.rank, self.size = dist.get_rank(), dist.get_world_size()
         torch.manual_seed(options.seed)
         self.plain = make_model(options.model)
-        self.waits = Waits()
-        self.model = nn.parallel.DistributedDataParallel(self.plain, bucket_cap_mb=options.bucket_mb)
-        self.model.register_comm_hook(None, self.waits.sum)
+        self.distribute()
         self.optimizer = torch.optim.SGD(self.plain.parameters(), lr=options.lr, momentum=0.9)
         self.loss = nn.CrossEntropyLoss()
         if options.cifar:
@@ -107,6 +105,12 @@ class Training:
         else:
             self.images, self.labels = made_images(2048, options.seed)
         self.order = torch.randperm(len(self.labels), generator=torch.Generator().manual_seed(options.seed))
+
+    def distribute(self):
+        """Over the process group that there is now."""
+        self.waits = Waits()
+        self.model = nn.parallel.DistributedDataParallel(self.plain, bucket_cap_mb=self.options.bucket_mb)
+        self.model.register_comm_hook(None, self.waits.sum)
 
     def batch(self, step):
         """Each rank's own part of the step's images."""
