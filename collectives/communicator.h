@@ -5,9 +5,11 @@
 // communicator is of no more use: make another.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "base/nanos.h"
@@ -29,6 +31,10 @@ struct CommunicatorOptions {
   Tuning tuning;                     // rank 0's counts
   Nanos stalled_after = seconds(1);  // a call that waits for so long asks whom it waits for
   SharedMemory shared_memory = SharedMemory::kNever;
+  // Payload on its way to a reduction or to other ranks lies here, on top of whatever else does:
+  // for simulations, where contents mean nothing and a thousand ranks share a process. What does
+  // not fit, and without it everything, has memory of its own. It outlives the communicator.
+  std::span<std::byte> staging;
 };
 
 // What a call works on. `count` is in elements: of the whole (all_reduce, broadcast, reduce, send,

@@ -37,9 +37,12 @@ Result<void> Execution::hold_scratch(uint64_t bytes) {
   if (bytes <= scratch_bytes_) return {};
   scratch_memory_.reset();
   scratch_bytes_ = std::max<uint64_t>(bytes, 4096);
-  scratch_ = std::make_unique_for_overwrite<std::byte[]>(scratch_bytes_);
-  Result<engine::Memory> memory =
-      resources_.endpoint.register_memory(scratch_.get(), scratch_bytes_);
+  own_scratch_.reset();
+  if (resources_.staging.size() < scratch_bytes_) {
+    own_scratch_ = std::make_unique_for_overwrite<std::byte[]>(scratch_bytes_);
+  }
+  scratch_ = own_scratch_ ? own_scratch_.get() : resources_.staging.data();
+  Result<engine::Memory> memory = resources_.endpoint.register_memory(scratch_, scratch_bytes_);
   if (!memory) {
     scratch_bytes_ = 0;
     return fail(memory.error());
@@ -220,7 +223,7 @@ void Execution::give_back(Active& active) {
 }
 
 std::byte* Execution::address(const Place& place) const {
-  std::byte* start = scratch_.get();
+  std::byte* start = scratch_;
   if (place.buffer == Buffer::kOutput) start = static_cast<std::byte*>(call_->output);
   if (place.buffer == Buffer::kInput) {
     // What is sent is only read.

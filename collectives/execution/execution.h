@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "collectives/call.h"
@@ -22,14 +23,17 @@ namespace heddle::collectives {
 
 // What executions of a communicator share.
 struct Resources {
-  Resources(Links& links, const Members& all, uint64_t chunk_bytes, const MeshOptions& options)
+  // `shared`: CommunicatorOptions::staging.
+  Resources(Links& links, const Members& all, uint64_t chunk_bytes, const MeshOptions& options,
+            std::span<std::byte> shared = {})
       : endpoint(links.endpoint()),
         members(all),
         small(links.endpoint(), Signature::kBytes + kSmallBytes),
         departures(links.endpoint(), small),
         mesh(links, all, small, departures, options),
-        chunks(links.endpoint(), chunk_bytes),
-        memory(links.endpoint()) {}
+        chunks(links.endpoint(), chunk_bytes, shared),
+        memory(links.endpoint()),
+        staging(shared) {}
 
   engine::Endpoint& endpoint;
   Members members;
@@ -38,6 +42,7 @@ struct Resources {
   Mesh mesh;
   SlotPool chunks;
   MemoryCache memory;
+  std::span<std::byte> staging;
 };
 
 class Execution {
@@ -124,7 +129,8 @@ class Execution {
   std::vector<uint8_t> streams_seen_;  // by rank, a bit for each channel and direction
   std::optional<transport::Payload> input_;
   std::optional<transport::Payload> output_;
-  std::unique_ptr<std::byte[]> scratch_;
+  std::unique_ptr<std::byte[]> own_scratch_;
+  std::byte* scratch_ = nullptr;
   uint64_t scratch_bytes_ = 0;
   engine::Memory scratch_memory_;
   Failure failure_;

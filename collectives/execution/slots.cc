@@ -9,8 +9,9 @@ Result<Slot> SlotPool::lend() {
   if (free_.empty()) {
     Slab slab;
     const uint64_t bytes = slot_bytes_ * kSlabSlots;
-    slab.bytes = std::make_unique_for_overwrite<std::byte[]>(bytes);
-    Result<engine::Memory> memory = endpoint_.register_memory(slab.bytes.get(), bytes);
+    if (shared_.size() < bytes) slab.own = std::make_unique_for_overwrite<std::byte[]>(bytes);
+    slab.start = slab.own ? slab.own.get() : shared_.data();
+    Result<engine::Memory> memory = endpoint_.register_memory(slab.start, bytes);
     if (!memory) return fail(memory.error());
     slab.memory = std::move(*memory);
     const auto first = static_cast<uint32_t>(slabs_.size()) * kSlabSlots;
@@ -23,7 +24,7 @@ Result<Slot> SlotPool::lend() {
   ++lent_;
   const Slab& slab = slabs_[index / kSlabSlots];
   const uint64_t offset = index % kSlabSlots * slot_bytes_;
-  return Slot{slab.bytes.get() + offset, index, slab.memory.slice(offset, slot_bytes_)};
+  return Slot{slab.start + offset, index, slab.memory.slice(offset, slot_bytes_)};
 }
 
 void SlotPool::give_back(Slot& slot) {

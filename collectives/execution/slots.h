@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/check.h"
@@ -26,9 +27,12 @@ struct Slot {
 
 class SlotPool {
  public:
-  // `endpoint` must outlive it.
-  SlotPool(engine::Endpoint& endpoint, uint64_t slot_bytes)
-      : endpoint_(endpoint), slot_bytes_(slot_bytes) {}
+  static constexpr uint32_t kSlabSlots = 16;
+
+  // `endpoint` must outlive it. Where a row of slots fits into `shared`, all rows are there, on top
+  // of each other and of whatever else is.
+  SlotPool(engine::Endpoint& endpoint, uint64_t slot_bytes, std::span<std::byte> shared = {})
+      : endpoint_(endpoint), slot_bytes_(slot_bytes), shared_(shared) {}
 
   // Errors: those of registering memory.
   Result<Slot> lend();
@@ -44,14 +48,15 @@ class SlotPool {
   uint32_t lent() const { return lent_; }
 
  private:
-  static constexpr uint32_t kSlabSlots = 16;
   struct Slab {
-    std::unique_ptr<std::byte[]> bytes;
+    std::unique_ptr<std::byte[]> own;
+    std::byte* start = nullptr;
     engine::Memory memory;
   };
 
   engine::Endpoint& endpoint_;
   uint64_t slot_bytes_;
+  std::span<std::byte> shared_;
   uint32_t lent_ = 0;
   std::vector<Slab> slabs_;
   std::vector<uint32_t> free_;

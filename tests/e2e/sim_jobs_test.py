@@ -3,6 +3,7 @@
 
 import json
 import os
+import subprocess
 import tempfile
 import unittest
 
@@ -257,6 +258,20 @@ actions = ["compute 1ms", %s]
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("FAILED: rank", done.stdout)
         self.assertIn("rank 5", done.stdout)
+
+    def peak_mb(self, jobs):
+        self.write("jobs.toml", "version = 1\n" + jobs)
+        run = subprocess.Popen([program.HEDDLE, "sim", "--topology", "fabric.toml", "--workload", "jobs.toml"],
+                               env=program.environment(), cwd=self.folder, stdout=subprocess.DEVNULL)
+        _, status, used = os.wait4(run.pid, 0)
+        run.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(run.returncode, 0)
+        return used.ru_maxrss / 1000
+
+    def test_what_ranks_keep_until_it_is_combined_takes_no_memory_of_each(self):
+        job = '[[job]]\nkind = "all_reduce"\nalgorithm = "recursive_doubling"\nbytes = "{}MB"\n'
+        more = self.peak_mb(job.format(32)) - self.peak_mb(job.format(1))
+        self.assertLess(more, 150, "eight ranks that each keep 31 MB more would take 250")
 
     def test_more_ranks_than_a_host_has_ports_for_are_refused(self):
         done = self.sim('[[job]]\nkind = "barrier"\nhosts = ["h0", "h1"]\n' * 130)

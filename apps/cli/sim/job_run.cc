@@ -18,6 +18,7 @@ constexpr Nanos kLook = micros(50);
 // before. What ranks ask each other meanwhile is far less.
 constexpr Nanos kStuckAfter = seconds(20);
 constexpr uint64_t kLeastBytes = 64 << 10;
+constexpr uint64_t kStagedChunks = 64;
 constexpr uint16_t kFirstPort = 4792;  // behind that of flows
 
 }  // namespace
@@ -66,15 +67,20 @@ JobRun::~JobRun() {
   run_.world().network().remove_agent(agent_);
 }
 
-// An input and an output, apart.
+// An input, an output and what is on its way between ranks, apart: which part of a call has to wait
+// for which is seen by addresses.
 Result<void> JobRun::make_room() {
+  uint64_t staging_bytes = 0;
   for (const topology::Job& job : jobs()) {
     buffer_bytes_ = std::max(buffer_bytes_, largest_call(job));
+    staging_bytes = std::max(staging_bytes, kStagedChunks * tuning_of(job).chunk_bytes);
   }
-  buffer_bytes_ += 64;
-  auto memory = MirroredMemory::create(2 * buffer_bytes_);
+  buffer_bytes_ = (buffer_bytes_ / 64 + 2) * 64;
+  staging_bytes = std::max(staging_bytes, buffer_bytes_);
+  auto memory = MirroredMemory::create(2 * buffer_bytes_ + staging_bytes);
   if (!memory) return fail(memory.error());
   memory_ = std::move(*memory);
+  staging_ = {memory_.start() + 2 * buffer_bytes_, staging_bytes};
   return {};
 }
 
@@ -98,7 +104,7 @@ void JobRun::place(size_t index, std::vector<uint16_t>& ports) {
                       .outcome = outcomes_[index],
                       .buffer = memory_.start(),
                       .buffer_bytes = buffer_bytes_,
-                      .options = {.tuning = tuning_of(job)},
+                      .options = {.tuning = tuning_of(job), .staging = staging_},
                       .addresses = {},
                       .communicators = communicator_numbers(jobs(), index),
                       .rank_in = ranks_in_communicators(job)});

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "apps/cli/job/job_outcome.h"
@@ -78,6 +79,7 @@ class JobRun : public simulator::Tenant, private simulator::Agent {
   std::vector<Placed> placed_;
   Nanos zero_ = Nanos::never();  // time 0
   MirroredMemory memory_;
+  std::span<std::byte> staging_;  // of it
   uint64_t buffer_bytes_ = 0;
   simulator::AgentId agent_;
   bool told_ready_ = false;
