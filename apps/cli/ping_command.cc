@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <span>
 
 #include "apps/cli/attachment.h"
@@ -191,11 +190,7 @@ int run_ping(const Settings& settings, const PingOptions& options) {
 
 // Nothing for a count of rounds.
 std::string refuse_count(const std::string& text) {
-  int64_t count = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, count);
-  if (error == std::errc() && stopped == end && count >= 0) return {};
-  return fmt::format("'{}' must be a whole number from 0 to {}", text, INT64_MAX);
+  return refuse_whole_number(text, static_cast<uint64_t>(INT64_MAX));
 }
 
 }  // namespace

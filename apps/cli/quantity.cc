@@ -102,6 +102,14 @@ Result<Nanos> parse_span(std::string_view text) {
   return nanos(static_cast<int64_t>(span_ns));
 }
 
+std::string refuse_whole_number(std::string_view text, uint64_t most) {
+  uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, number);
+  if (error == std::errc() && stopped == end && number <= most) return {};
+  return fmt::format("'{}' must be a whole number from 0 to {}", text, most);
+}
+
 std::string size_text(uint64_t bytes) {
   constexpr std::array kShown = {Unit{"GiB", 1ULL << 30}, Unit{"MiB", 1ULL << 20},
                                  Unit{"KiB", 1ULL << 10}};

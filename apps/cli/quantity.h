@@ -22,6 +22,10 @@ Result<Bytes> parse_message_size(std::string_view text);
 // "5", "0.5", "500ms", "5s", "2m": a span above zero and at most a day. Errors: kInvalid.
 Result<Nanos> parse_span(std::string_view text);
 
+// Nothing for a whole number from 0 to `most`, else what is wrong; the command line's own reading
+// takes -1 for the largest there is.
+std::string refuse_whole_number(std::string_view text, uint64_t most = UINT64_MAX);
+
 // "1 MiB", "64 B", "1500 B": the largest binary unit that divides it.
 std::string size_text(uint64_t bytes);
 // 1234567 as "1,234,567".

@@ -71,5 +71,16 @@ TEST(Counted, OneIsNoPlural) {
   EXPECT_EQ(counted_text(1234, "round"), "1,234 rounds");
 }
 
+TEST(RefuseWholeNumber, TakesNoneBelowZeroOrTooLarge) {
+  for (const char* good : {"0", "7", "18446744073709551615"}) {
+    EXPECT_EQ(refuse_whole_number(good), "") << good;
+  }
+  for (const char* bad : {"-1", "", "1.5", "7x", " 7", "+7", "18446744073709551616"}) {
+    EXPECT_NE(refuse_whole_number(bad), "") << bad;
+  }
+  EXPECT_EQ(refuse_whole_number("10", 10), "");
+  EXPECT_EQ(refuse_whole_number("11", 10), "'11' must be a whole number from 0 to 10");
+}
+
 }  // namespace
 }  // namespace heddle::cli

@@ -271,6 +271,7 @@ void add_sim_command(CLI::App& root, Invocation& invocation) {
       ->capture_default_str();
   sim->add_option("--seed", options->run.seed, "of all random choices")
       ->type_name("N")
+      ->check([](const std::string& text) { return refuse_whole_number(text); })
       ->capture_default_str();
   sim->add_option("--initial-window", options->initial_window,
                   "of a connection's congestion control (default: twice what a round trip holds)")

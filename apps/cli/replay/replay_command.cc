@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "apps/cli/interrupt.h"
+#include "apps/cli/quantity.h"
 #include "apps/cli/replay/replay_control.h"
 #include "apps/cli/replay/replay_flows.h"
 #include "apps/cli/replay/replay_plan.h"
@@ -253,6 +254,7 @@ void add_replay_command(CLI::App& workload, Invocation& invocation) {
       ->excludes(hosts);
   run->add_option("--seed", options->seed, "of the workload's random choices")
       ->type_name("N")
+      ->check([](const std::string& text) { return refuse_whole_number(text); })
       ->capture_default_str();
   settings->offer("--cc", "congestion", "NAME");
   settings->offer("--selector", "selector", "NAME");
