@@ -2,6 +2,7 @@
 #include "simulator/rate_history.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/check.h"
 
@@ -17,23 +18,31 @@ Uint128 within(Nanos from, Nanos to, BitsPerSec rate) {
 
 void RateHistory::add(LinkId link, Nanos at, BitsPerSec rate) {
   std::vector<Change>& changes = changes_[link];
-  CHECK(changes.empty() || changes.back().at <= at);
-  changes.push_back({at, rate});
+  Uint128 before = 0;
+  if (!changes.empty()) {
+    const Change& last = changes.back();
+    CHECK(last.at <= at);
+    before = last.before + within(last.at, at, last.rate);
+  }
+  changes.push_back({at, rate, before});
+}
+
+// From the first change on until `to`, which is not before it.
+Uint128 RateHistory::changed(const std::vector<Change>& changes, Nanos to) {
+  const auto after = std::upper_bound(changes.begin(), changes.end(), to,
+                                      [](Nanos at, const Change& each) { return at < each.at; });
+  const Change& last = *std::prev(after);
+  return last.before + within(last.at, to, last.rate);
 }
 
 Uint128 RateHistory::nanobits(LinkId link, BitsPerSec first, Nanos from, Nanos to) const {
   const auto found = changes_.find(link);
-  if (found == changes_.end()) return within(from, to, first);
-  Uint128 sum = 0;
-  Nanos at = from;
-  BitsPerSec rate = first;
-  for (const Change& change : found->second) {
-    if (change.at >= to) break;
-    sum += within(at, change.at, rate);
-    at = std::max(at, change.at);
-    rate = change.rate;
-  }
-  return sum + within(at, to, rate);
+  if (found == changes_.end() || to <= from) return within(from, to, first);
+  const std::vector<Change>& changes = found->second;
+  const Nanos begins = changes.front().at;
+  if (to <= begins) return within(from, to, first);
+  return within(from, begins, first) + changed(changes, to) -
+         changed(changes, std::max(from, begins));
 }
 
 }  // namespace heddle::simulator

@@ -23,7 +23,10 @@ class RateHistory {
   struct Change {
     Nanos at;
     BitsPerSec rate;
+    Uint128 before;  // carried since the first change
   };
+  static Uint128 changed(const std::vector<Change>& changes, Nanos to);
+
   std::map<LinkId, std::vector<Change>> changes_;
 };
 
