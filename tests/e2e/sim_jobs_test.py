@@ -254,10 +254,12 @@ actions = ["compute 1ms", %s]
 
     def test_a_host_that_loses_its_network_fails_its_job(self):
         self.write("fabric.toml", FABRIC + '[[fault]]\nlink = ["h5", "leaf1"]\nat = "100us"\nkind = "down"\n')
-        done = self.sim('[[job]]\nkind = "all_reduce"\nbytes = "80MB"\n')
+        done = self.sim('[[job]]\nkind = "all_reduce"\nbytes = "80MB"\n', "--html", "page.html")
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("FAILED: rank", done.stdout)
         self.assertIn("rank 5", done.stdout)
+        page = program.page_data(os.path.join(self.folder, "page.html"))
+        self.assertIn("rank 5 is gone", page["jobs"][0]["error"])
 
     def peak_mb(self, jobs):
         self.write("jobs.toml", "version = 1\n" + jobs)
