@@ -47,7 +47,7 @@ void Communicator::Body::go_on_agreeing() {
   if (members_.rank != 0) return;
   log_info(
       "communicator {:x}: {} ranks, {} ns a small message and {} ns a large one, {} ps a byte "
-      "sent, {} reduced",
+      "sent, {} to a neighbour, {} reduced",
       members_.communicator, members_.size(), tuning_->latency_ns, tuning_->large_latency_ns,
       tuning_->send_ps_per_byte, tuning_->ring_ps_per_byte, tuning_->reduce_ps_per_byte);
 }

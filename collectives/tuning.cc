@@ -11,16 +11,45 @@ namespace heddle::collectives {
 namespace {
 
 constexpr uint8_t kNotPinned = 0xff;
+constexpr size_t kMeasuredAt = 25;
 constexpr size_t kPinnedAt = Tuning::kBytes - kCollectives;
 
 void put(std::byte* bytes, uint64_t value, size_t count) {
   for (size_t i = 0; i < count; ++i) bytes[i] = static_cast<std::byte>(value >> (8 * i));
 }
 
-uint32_t take(const std::byte* bytes) {
+uint32_t take(const std::byte* bytes, size_t count = 4) {
   uint32_t value = 0;
-  for (size_t i = 0; i < 4; ++i) value |= static_cast<uint32_t>(bytes[i]) << (8 * i);
+  for (size_t i = 0; i < count; ++i) value |= static_cast<uint32_t>(bytes[i]) << (8 * i);
   return value;
+}
+
+// Binary logarithm in 1,024ths, straight between powers of two.
+uint64_t log_of(uint64_t bytes) {
+  const auto whole = static_cast<uint64_t>(std::bit_width(bytes)) - 1;
+  const uint64_t part = whole >= 10 ? bytes >> (whole - 10) : bytes << (10 - whole);
+  return whole * 1024 + part - 1024;
+}
+
+// What was measured holds at its sizes and somewhat above; between them and to where the numbers
+// alone hold, little by little.
+uint64_t correction(const Tuning::Measured& measured, uint64_t bytes) {
+  struct Point {
+    uint64_t log;
+    uint64_t value;
+  };
+  const std::array<Point, 5> points = {{{log_of(4 << 10), Tuning::kAsSaid},
+                                        {log_of(Tuning::kMeasuredBytes[0]), measured[0]},
+                                        {log_of(Tuning::kMeasuredBytes[1]), measured[1]},
+                                        {log_of(1 << 20), measured[1]},
+                                        {log_of(16 << 20), Tuning::kAsSaid}}};
+  const uint64_t log = log_of(std::max<uint64_t>(bytes, 1));
+  if (log <= points.front().log || log >= points.back().log) return Tuning::kAsSaid;
+  size_t next = 1;
+  while (points[next].log < log) ++next;
+  const Point& from = points[next - 1];
+  const Point& to = points[next];
+  return (from.value * (to.log - log) + to.value * (log - from.log)) / (to.log - from.log);
 }
 
 Work all_reduce_work(Algorithm algorithm, uint64_t n, uint64_t bytes) {
@@ -87,9 +116,12 @@ uint64_t Tuning::cost_ns(Collective collective, Algorithm algorithm, uint32_t si
   if (size < 2) return 0;
   const Work work = work_of(collective, algorithm, size, bytes);
   const bool small = work.sends_small_messages();
-  return work.messages * (small ? latency_ns : large_latency_ns) +
-         work.sent * (work.to_neighbours ? ring_ps_per_byte : send_ps_per_byte) / 1000 +
-         work.reduced * reduce_ps_per_byte / 1000;
+  const uint64_t said =
+      work.messages * (small ? latency_ns : large_latency_ns) +
+      work.sent * (work.to_neighbours ? ring_ps_per_byte : send_ps_per_byte) / 1000 +
+      work.reduced * reduce_ps_per_byte / 1000;
+  if (collective != Collective::kAllReduce) return said;
+  return said * correction(all_reduces[static_cast<size_t>(algorithm)], bytes) / kAsSaid;
 }
 
 Algorithm Tuning::choose(Collective collective, uint32_t size, uint64_t bytes) const {
@@ -116,6 +148,10 @@ void Tuning::write(std::byte* bytes) const {
   put(bytes + 16, large_latency_ns, 4);
   put(bytes + 20, to_be_fitted ? 1 : 0, 1);
   put(bytes + 21, ring_ps_per_byte, 4);
+  for (size_t i = 0; i < kAlgorithms * kMeasuredBytes.size(); ++i) {
+    const uint16_t value = all_reduces[i / kMeasuredBytes.size()][i % kMeasuredBytes.size()];
+    put(bytes + kMeasuredAt + 2 * i, value, 2);
+  }
   for (size_t i = 0; i < kCollectives; ++i) {
     const auto value = pinned[i] ? static_cast<uint8_t>(*pinned[i]) : kNotPinned;
     put(bytes + kPinnedAt + i, value, 1);
@@ -131,6 +167,10 @@ Result<Tuning> Tuning::read(const std::byte* bytes) {
   tuning.large_latency_ns = take(bytes + 16);
   tuning.to_be_fitted = bytes[20] != std::byte{0};
   tuning.ring_ps_per_byte = take(bytes + 21);
+  for (size_t i = 0; i < kAlgorithms * kMeasuredBytes.size(); ++i) {
+    tuning.all_reduces[i / kMeasuredBytes.size()][i % kMeasuredBytes.size()] =
+        static_cast<uint16_t>(take(bytes + kMeasuredAt + 2 * i, 2));
+  }
   for (size_t i = 0; i < kCollectives; ++i) {
     const auto value = static_cast<uint8_t>(bytes[kPinnedAt + i]);
     if (value == kNotPinned) continue;

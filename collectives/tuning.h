@@ -29,13 +29,20 @@ struct Work {
 Work work_of(Collective collective, Algorithm algorithm, uint64_t size, uint64_t bytes);
 
 struct Tuning {
-  static constexpr size_t kBytes = 25 + kCollectives;
+  // All-reduces of these sizes have been measured: around them one algorithm overtakes the other.
+  static constexpr std::array<uint64_t, 2> kMeasuredBytes = {64 << 10, 256 << 10};
+  // What one took beside what the numbers say, for each of the sizes.
+  using Measured = std::array<uint16_t, kMeasuredBytes.size()>;
+  static constexpr uint16_t kAsSaid = 1024;
+
+  static constexpr size_t kBytes = 25 + sizeof(Measured) * kAlgorithms + kCollectives;
   uint32_t latency_ns = 20'000;        // of a small message
   uint32_t large_latency_ns = 30'000;  // of one that waits for a grant
   uint32_t send_ps_per_byte = 400;     // 2.5 GB/s
   uint32_t ring_ps_per_byte = 400;     // the same where all send to their neighbours
   uint32_t reduce_ps_per_byte = 150;   // 6.7 GB/s
   uint32_t chunk_bytes = 256 << 10;    // of what is forwarded or reduced
+  std::array<Measured, kAlgorithms> all_reduces = as_said();
   bool to_be_fitted = false;  // what the ranks measure replaces these numbers; see tuning_fit.h
   std::array<std::optional<Algorithm>, kCollectives> pinned;
 
@@ -44,12 +51,19 @@ struct Tuning {
   // The pinned one, or the fastest by the model. `bytes` is what the formulas call N: all data of a
   // rank (all-reduce, broadcast, reduce), all blocks together (the others).
   Algorithm choose(Collective collective, uint32_t size, uint64_t bytes) const;
-  // What the model says that it takes.
+  // What the model says that it takes, corrected by what was measured at sizes near this one.
   uint64_t cost_ns(Collective collective, Algorithm algorithm, uint32_t size, uint64_t bytes) const;
 
   void write(std::byte* bytes) const;
   // Errors: kVersion where these are no numbers of this version.
   static Result<Tuning> read(const std::byte* bytes);
+
+ private:
+  static constexpr std::array<Measured, kAlgorithms> as_said() {
+    std::array<Measured, kAlgorithms> all{};
+    for (Measured& each : all) each.fill(kAsSaid);
+    return all;
+  }
 };
 
 // "allreduce:ring,alltoall:bruck" into `tuning.pinned`; empty: nothing is pinned. Errors: kInvalid,

@@ -8,12 +8,17 @@ namespace {
 
 constexpr std::array<TuningFit::Probe, TuningFit::kKinds> kKindsOfProbes = {{
     {Algorithm::kRecursiveDoubling, 8},
-    {Algorithm::kRecursiveDoubling, 64 << 10},
-    {Algorithm::kHalvingDoubling, 64 << 10},
-    {Algorithm::kRecursiveDoubling, TuningFit::kLargestBytes},
-    {Algorithm::kHalvingDoubling, TuningFit::kLargestBytes},
-    {Algorithm::kRing, TuningFit::kLargestBytes},
+    {Algorithm::kRecursiveDoubling, Tuning::kMeasuredBytes[0]},
+    {Algorithm::kHalvingDoubling, Tuning::kMeasuredBytes[0]},
+    {Algorithm::kRecursiveDoubling, Tuning::kMeasuredBytes[1]},
+    {Algorithm::kHalvingDoubling, Tuning::kMeasuredBytes[1]},
+    {Algorithm::kRing, Tuning::kMeasuredBytes[0]},
+    {Algorithm::kRing, Tuning::kMeasuredBytes[1]},
+    {Algorithm::kTree, Tuning::kMeasuredBytes[0]},
+    {Algorithm::kTree, Tuning::kMeasuredBytes[1]},
 }};
+constexpr size_t kEquations = 5;  // the first
+constexpr size_t kRing = 6;       // the kind that says what a byte takes in a ring
 // The first of a kind make connections and windows grow.
 constexpr size_t kWarmUps = 3;
 // What no network is beyond.
@@ -53,7 +58,7 @@ Tuning TuningFit::fitted(const Tuning& start, uint32_t size) const {
       std::clamp(equation(0, tuning, size, 0).time_ns / equation(0, tuning, size, 0).messages,
                  kLeastLatencyNs, kMostLatencyNs);
   double mm = 0, ms = 0, ss = 0, mt = 0, st = 0;  // sums of products: messages, bytes sent, time
-  for (size_t kind = 1; kind + 1 < kKinds; ++kind) {
+  for (size_t kind = 1; kind < kEquations; ++kind) {
     const Equation one = equation(kind, tuning, size, small);
     const double m = one.messages / one.took_ns;
     const double s = one.sent / one.took_ns;
@@ -68,12 +73,27 @@ Tuning TuningFit::fitted(const Tuning& start, uint32_t size) const {
   double large = small;
   if (determinant > mm * ss / 1000) large = (mt * ss - st * ms) / determinant;
   large = std::min(std::clamp(large, small, 20 * small), kMostLatencyNs);
-  const Equation ring = equation(kKinds - 1, tuning, size, small);
+  const Equation ring = equation(kRing, tuning, size, small);
   tuning.latency_ns = static_cast<uint32_t>(small);
   tuning.large_latency_ns = static_cast<uint32_t>(large);
   tuning.send_ps_per_byte = ps_per_byte((st - large * ms) / ss);
   tuning.ring_ps_per_byte = ps_per_byte((ring.time_ns - ring.messages * large) / ring.sent);
+  correct(tuning, size);
   return tuning;
+}
+
+// Where two numbers cannot say what all kinds took, each algorithm has what it took.
+void TuningFit::correct(Tuning& tuning, uint32_t size) const {
+  constexpr double kMost = 4;  // more is no property of an algorithm
+  for (size_t kind = 1; kind < kKinds; ++kind) {
+    const Probe& probe = kKindsOfProbes[kind];
+    const auto at = static_cast<size_t>(probe.bytes == kLargestBytes);
+    const auto said = static_cast<double>(
+        tuning.cost_ns(Collective::kAllReduce, probe.algorithm, size, probe.bytes));
+    const double beside = std::clamp(typical_ns(kind) / std::max(said, 1.0), 1 / kMost, kMost);
+    tuning.all_reduces[static_cast<size_t>(probe.algorithm)][at] =
+        static_cast<uint16_t>(beside * Tuning::kAsSaid);
+  }
 }
 
 // What a kind of probe says of large messages: messages * latency + sent * time of a byte = time.

@@ -1,6 +1,7 @@
 // TuningFit: fits the numbers of the tuning's model to what a few calls took between these ranks,
-// so that the choice of algorithms follows this network and these cores. Pure: the communicator
-// makes the calls and tells how long they took.
+// and corrects it where it is still wrong at their sizes, so that the choice of algorithms follows
+// this network and these cores. Pure: the communicator makes the calls and tells how long they
+// took.
 #pragma once
 
 #include <array>
@@ -20,9 +21,9 @@ class TuningFit {
     uint64_t bytes = 0;
   };
   static constexpr size_t kRounds = 8;
-  static constexpr size_t kKinds = 6;
+  static constexpr size_t kKinds = 9;
   static constexpr size_t kProbes = kRounds * kKinds;
-  static constexpr uint64_t kLargestBytes = 256 << 10;
+  static constexpr uint64_t kLargestBytes = Tuning::kMeasuredBytes.back();
   static Probe probe(size_t index);
 
   void note(size_t index, Nanos took) { took_[index] = took; }
@@ -44,6 +45,7 @@ class TuningFit {
   };
 
   double typical_ns(size_t kind) const;
+  void correct(Tuning& tuning, uint32_t size) const;
   Equation equation(size_t kind, const Tuning& tuning, uint32_t size, double small_ns) const;
 
   std::array<Nanos, kProbes> took_{};

@@ -42,6 +42,29 @@ TEST(TuningFit, FindsTheNumbersOfANetworkThatKeepsToTheModel) {
   }
 }
 
+// Two numbers say of no network all that there is: at the sizes that were measured the fastest is
+// chosen.
+TEST(TuningFit, AtMeasuredSizesWhatWasFastestIsChosen) {
+  const Tuning network;
+  for (const Algorithm fastest : {Algorithm::kRing, Algorithm::kHalvingDoubling,
+                                  Algorithm::kRecursiveDoubling, Algorithm::kTree}) {
+    for (const uint32_t size : {4U, 8U}) {
+      TuningFit fit;
+      for (size_t i = 0; i < TuningFit::kProbes; ++i) {
+        const TuningFit::Probe probe = TuningFit::probe(i);
+        const uint64_t ns =
+            network.cost_ns(Collective::kAllReduce, Algorithm::kHalvingDoubling, size, probe.bytes);
+        const uint64_t more = probe.algorithm == fastest ? ns : ns + ns / 3;
+        fit.note(i, {static_cast<int64_t>(more)});
+      }
+      const Tuning found = fit.fitted(Tuning(), size);
+      for (const uint64_t bytes : Tuning::kMeasuredBytes) {
+        EXPECT_EQ(found.choose(Collective::kAllReduce, size, bytes), fastest) << size;
+      }
+    }
+  }
+}
+
 // Whoever measured a busy host would choose by latency where bytes decide, for as long as the
 // communicator lives.
 TEST(TuningFit, RoundsThatSomethingDisturbedDoNotCount) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 namespace heddle::collectives {
 namespace {
 
@@ -16,6 +18,25 @@ TEST(Tuning, LittleDataTakesFewRoundsAndMuchDataLittleTraffic) {
   EXPECT_EQ(tuning.choose(Collective::kAllReduce, 13, 1 << 30), Algorithm::kRing);
   EXPECT_EQ(tuning.choose(Collective::kBroadcast, 8, 1 << 30), Algorithm::kRing);
   EXPECT_EQ(tuning.choose(Collective::kAllToAll, 8, 1 << 30), Algorithm::kPairwise);
+}
+
+TEST(Tuning, WhatWasMeasuredCountsAtItsSizesAndLessAwayFromThem) {
+  Tuning tuning;
+  const auto cost = [&tuning](uint64_t bytes) {
+    return tuning.cost_ns(Collective::kAllReduce, Algorithm::kRing, 4, bytes);
+  };
+  const std::array<uint64_t, 9> sizes = {1,         4 << 10, 16 << 10, 64 << 10, 128 << 10,
+                                         256 << 10, 1 << 20, 4 << 20,  16 << 20};
+  const std::array<double, 9> beside = {1, 1, 1.5, 2, 2.5, 3, 3, 2, 1};
+  std::array<uint64_t, 9> said{};
+  for (size_t i = 0; i < sizes.size(); ++i) said[i] = cost(sizes[i]);
+  tuning.all_reduces[static_cast<size_t>(Algorithm::kRing)] = {2 * Tuning::kAsSaid,
+                                                               3 * Tuning::kAsSaid};
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    EXPECT_NEAR(static_cast<double>(cost(sizes[i])), beside[i] * static_cast<double>(said[i]),
+                0.01 * static_cast<double>(said[i]))
+        << sizes[i];
+  }
 }
 
 TEST(Tuning, EveryCollectiveHasAnAlgorithmForEverySize) {
@@ -36,6 +57,7 @@ TEST(Tuning, TravelsWhole) {
   tuning.ring_ps_per_byte = 5;
   tuning.chunk_bytes = 70'000;
   tuning.to_be_fitted = true;
+  tuning.all_reduces[2] = {700, 4096};
   ASSERT_TRUE(pin_algorithms("reduce:tree,barrier:dissemination", tuning));
   std::byte bytes[Tuning::kBytes];
   tuning.write(bytes);
@@ -46,10 +68,10 @@ TEST(Tuning, NumbersOfAnotherVersionAreRefused) {
   std::byte bytes[Tuning::kBytes];
   Tuning().write(bytes);
   for (const int value : {9, 77, 254}) {
-    bytes[25] = static_cast<std::byte>(value);
+    bytes[Tuning::kBytes - kCollectives] = static_cast<std::byte>(value);
     EXPECT_EQ(Tuning::read(bytes).error().code, ErrorCode::kVersion) << value;
   }
-  bytes[25] = static_cast<std::byte>(Algorithm::kBruck);
+  bytes[Tuning::kBytes - kCollectives] = static_cast<std::byte>(Algorithm::kBruck);
   EXPECT_FALSE(Tuning::read(bytes)) << "there is no all-reduce of Bruck's";
 }
 
