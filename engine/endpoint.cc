@@ -78,7 +78,7 @@ Endpoint::Body::Body(std::shared_ptr<datapath::Datapath> datapath,
   if (recorder_ != nullptr && options.recording.clock != nullptr) {
     stamp_clock_.emplace(options.recording.clock);
   }
-  if (sink_ == nullptr) return;
+  if (!observed_.has(events::EventKind::kWireBin)) return;
   driver_.count_wire(*sink_, events::wire_span(options.recording.level));
 }
 

@@ -122,6 +122,7 @@ HEADER_TOP = """\
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -140,6 +141,9 @@ class KindSet {
  public:
   static constexpr KindSet all() { return KindSet(UINT64_MAX); }
   constexpr KindSet() = default;
+  constexpr KindSet(std::initializer_list<EventKind> kinds) {
+    for (const EventKind kind : kinds) add(kind);
+  }
   constexpr bool has(EventKind kind) const { return (bits_ >> static_cast<uint32_t>(kind) & 1) != 0; }
   constexpr void add(EventKind kind) { bits_ |= uint64_t{1} << static_cast<uint32_t>(kind); }
   constexpr void add(KindSet others) { bits_ |= others.bits_; }

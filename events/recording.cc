@@ -13,6 +13,7 @@
 #include <array>
 #include <cerrno>
 #include <span>
+#include <system_error>
 
 #include "base/write_error.h"
 #include "events/recording/layout.h"
@@ -195,8 +196,15 @@ Result<std::shared_ptr<Recording>> Recording::create(const RecordingOptions& opt
       return fail(found.error());
     }
   }
-  return std::shared_ptr<Recording>(
-      new Recording(options, std::move(path), *descriptor, static_cast<std::byte*>(start), blocks));
+  try {
+    return std::shared_ptr<Recording>(
+        new Recording(options, path, *descriptor, static_cast<std::byte*>(start), blocks));
+  } catch (const std::system_error& none) {  // no thread that writes it to the disk
+    munmap(start, bytes);
+    close(*descriptor);
+    unlink(path.c_str());
+    return refuse(options.directory, none.code().value());
+  }
 }
 
 Recording::Recording(const RecordingOptions& options, std::string path, int descriptor,
@@ -289,7 +297,10 @@ bool Recording::ready_blocks(uint32_t first, uint32_t count) {
   const auto rooms = std::span(roomy_).subspan(first, count);
   const bool roomy =
       std::all_of(rooms.begin(), rooms.end(), [](const auto& room) { return room.load(); });
-  if (!roomy && allocate(descriptor_, static_cast<off_t>(from), static_cast<off_t>(bytes)) != 0) {
+  // Not as allocate() does: where a file system knows no such call, that reads and writes what
+  // writers may have come to meanwhile.
+  if (!roomy &&
+      fallocate(descriptor_, 0, static_cast<off_t>(from), static_cast<off_t>(bytes)) != 0) {
     return false;
   }
   for (std::atomic<bool>& room : rooms) room.store(true, std::memory_order_release);

@@ -32,11 +32,13 @@ class RecordingTest : public ::testing::Test {
   ~RecordingTest() override { fs::remove_all(folder_); }
 
   std::shared_ptr<Recording> record(Bytes most = mebibytes(4),
-                                    RecordLevel level = RecordLevel::kSegments) {
+                                    RecordLevel level = RecordLevel::kSegments,
+                                    Nanos (*clock)() = nullptr) {
     auto made = Recording::create({.directory = folder_ + "/it",
                                    .most = most,
                                    .level = level,
-                                   .identity = {{"rank", "3"}, {"command", "train --a=b"}}});
+                                   .identity = {{"rank", "3"}, {"command", "train --a=b"}},
+                                   .clock = clock});
     EXPECT_TRUE(made) << made.error().message();
     return *made;
   }
@@ -263,6 +265,21 @@ TEST_F(RecordingTest, ALimitForFilesIsKept) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
   EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+// What comes next has its room before it is written.
+TEST_F(RecordingTest, ARealOneHasRoomAhead) {
+  const auto simulated = record({64 * recording::kBlockBytes});
+  const auto real = record(
+      {64 * recording::kBlockBytes}, RecordLevel::kSegments, +[] { return micros(5); });
+  const auto room = [](const Recording& recording) {
+    struct stat status {};
+    stat(recording.path().c_str(), &status);
+    return static_cast<uint64_t>(status.st_blocks) * 512;
+  };
+  for (int i = 0; i < 2000 && room(*real) < 8 * recording::kBlockBytes; ++i) usleep(10'000);
+  EXPECT_GE(room(*real), 8 * recording::kBlockBytes);
+  EXPECT_LT(room(*simulated), 8 * recording::kBlockBytes);
 }
 
 TEST_F(RecordingTest, AFolderThatCannotBeUsedIsTold) {

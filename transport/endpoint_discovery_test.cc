@@ -7,6 +7,7 @@
 #include <functional>
 #include <set>
 
+#include "events/counting_sink.h"
 #include "transport/testing/pair_fixture.h"
 
 namespace heddle::transport::testing {
@@ -21,6 +22,7 @@ class AnswersTest : public PairFixture {
   void open(std::function<void(NetworkError&)> change = [](NetworkError&) {}) {
     change_ = std::move(change);
     PairOptions options;
+    options.sink = &told_;
     options.drop = [this](int side, const TxBurst& burst, uint32_t) {
       return side == 0 && ends_on_its_way(burst);
     };
@@ -37,6 +39,7 @@ class AnswersTest : public PairFixture {
   }
 
   std::set<uint16_t> probed_;  // paths
+  events::CountingSink told_;
 
  private:
   bool ends_on_its_way(const TxBurst& burst) {
@@ -110,6 +113,21 @@ TEST_F(AnswersTest, WhatIsAskedTwiceAtATimeIsLookedForOnce) {
   ASSERT_TRUE(end(0).post_discovery(pair_->now(), client_));
   EXPECT_EQ(look().ways(), 2u);
   EXPECT_EQ(look().ways(), 2u) << "and again, later";
+}
+
+// A look comes each minute, and what it tells is kept for good by who records.
+TEST_F(AnswersTest, RoutersAreToldAgainOnlyWhereTheyChanged) {
+  bool renamed = false;
+  open([&renamed](NetworkError& error) { error.router[2] = renamed ? 1 : 0; });
+  look();
+  const uint64_t once = told_.count(events::EventKind::kPathTraced);
+  EXPECT_GE(once, 2 * 32u);
+  look();
+  EXPECT_EQ(told_.count(events::EventKind::kPathTraced), once);
+  EXPECT_EQ(told_.count(events::EventKind::kWaysFound), 2u);
+  renamed = true;
+  look();
+  EXPECT_EQ(told_.count(events::EventKind::kPathTraced), 2 * once);
 }
 
 TEST_F(AnswersTest, AnswersToAConnectionThatDoesNotAskAreNothing) {

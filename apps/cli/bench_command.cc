@@ -102,14 +102,10 @@ class Bench {
   Result<BenchTiming> time(const BenchSubject& subject, bool in_place, const BenchRow& row) {
     BenchCall call(communicator_, subject, in_place);
     call.fill();
-    for (uint32_t i = 0; i < options_.warmup; ++i) {
-      if (Result<void> ran = call.run(kPatience); !ran) return fail(ran.error());
-    }
+    if (Result<void> ran = repeat(call, options_.warmup); !ran) return fail(ran.error());
     if (Result<void> met = meet(); !met) return fail(met.error());
     const Nanos began = endpoint_.now();
-    for (uint32_t i = 0; i < options_.iterations; ++i) {
-      if (Result<void> ran = call.run(kPatience); !ran) return fail(ran.error());
-    }
+    if (Result<void> ran = repeat(call, options_.iterations); !ran) return fail(ran.error());
     const Nanos took = endpoint_.now() - began;
     std::array<double, 2> sums = {0, 0};
     if (options_.check > 0) {
@@ -129,13 +125,24 @@ class Bench {
     return timing;
   }
 
+  // A rank that was stopped ends at once; the others find it gone.
+  static Result<void> repeat(BenchCall& call, uint32_t times) {
+    for (uint32_t i = 0; i < times; ++i) {
+      if (interrupted() != 0) return stopped();
+      if (Result<void> ran = call.run(kPatience); !ran) return ran;
+    }
+    return {};
+  }
+
+  static Unexpected stopped() {
+    return fail(ErrorCode::kCancelled, "the benchmark was stopped", "by a signal");
+  }
+
   Result<void> meet() {
     std::array<double, 2> stops = {interrupted() != 0 ? 1.0 : 0.0, 0};
     if (Result<void> summed = sum(stops); !summed) return summed;
     // All ranks stop at the same place.
-    if (stops[0] > 0)
-      return fail(ErrorCode::kCancelled, "the benchmark was stopped", "by a signal");
-    return {};
+    return stops[0] > 0 ? Result<void>(stopped()) : Result<void>();
   }
 
   // What -a wishes of the ranks' times.

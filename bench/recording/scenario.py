@@ -189,13 +189,13 @@ def run(arguments, progress):
                 "alternating": _alternating(arguments, levels, progress)}
     if arguments.pairs > 0:
         document["collectives"] = _collectives(arguments, levels, progress)
-    try:
-        if arguments.training_rounds > 0:
-            document["training_in_turn"] = _training_in_turn(arguments, levels, progress)
-        if arguments.pairs > 0 and arguments.steps > 0:
-            document["training"] = _training(arguments, levels, progress)
-    except CannotMeasure as missing:
-        document["training_missing"] = str(missing)
+    for name, wanted, measure in (("training_in_turn", arguments.training_rounds > 0, _training_in_turn),
+                                  ("training", arguments.pairs > 0 and arguments.steps > 0, _training)):
+        try:
+            if wanted:
+                document[name] = measure(arguments, levels, progress)
+        except CannotMeasure as missing:
+            document["training_missing"] = str(missing)
     return document
 
 

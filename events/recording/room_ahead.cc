@@ -45,7 +45,7 @@ RoomAhead::~RoomAhead() {
 
 void RoomAhead::reached(uint64_t sequence) {
   uint64_t before = reached_.load(std::memory_order_relaxed);
-  while (before < sequence && !reached_.compare_exchange_weak(before, sequence)) {
+  while (before <= sequence && !reached_.compare_exchange_weak(before, sequence + 1)) {
   }
   if (ready_until_.load(std::memory_order_relaxed) > sequence + ahead_ / 2) return;
   calls_.fetch_add(1, std::memory_order_release);

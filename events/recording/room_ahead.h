@@ -30,8 +30,8 @@ class RoomAhead {
   const uint32_t blocks_;
   const uint32_t ahead_;  // so many are ready, or become so
   const std::function<bool(uint32_t, uint32_t)> ready_;
-  const pid_t process_;  // a child has no such thread
-  std::atomic<uint64_t> reached_{0};
+  const pid_t process_;               // a child has no such thread
+  std::atomic<uint64_t> reached_{0};  // so many have been taken
   std::atomic<uint64_t> ready_until_{0};
   std::atomic<uint32_t> calls_{0};  // that there is something to do
   std::atomic<bool> ends_{false};

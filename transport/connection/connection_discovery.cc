@@ -3,7 +3,9 @@
 // how far that reaches, stands in docs/security.md.
 #include <algorithm>
 #include <array>
+#include <utility>
 
+#include "base/hash.h"
 #include "transport/connection/connection.h"
 
 namespace heddle::transport {
@@ -131,8 +133,15 @@ void Connection::end_discovery(Nanos now) {
   if (!discovering_->kept) discovering_.reset();
 }
 
-void Connection::tell_routers(Nanos now, const FabricWays& found) const {
+// Looks come again and again and mostly find what was there; it is kept for good by who records.
+void Connection::tell_routers(Nanos now, const FabricWays& found) {
   if (!shared_.observer.wants(events::EventKind::kPathTraced)) return;
+  uint64_t hash = mix_bits(found.hops + 1u);
+  for (const RouterAddress& router : found.routers) {
+    const Address address{.host = router};
+    hash = mix_bits(hash ^ host_part(address, 0)) + mix_bits(hash + host_part(address, 8));
+  }
+  if (std::exchange(routers_told_, hash) == hash) return;
   for (uint16_t path = 0; path < found.way_of.size(); ++path) {
     for (uint8_t hop = 1; hop <= found.hops; ++hop) {
       const Address router{.host = found.router(path, hop)};

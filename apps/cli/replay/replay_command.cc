@@ -5,11 +5,14 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -168,10 +171,14 @@ class ReplayProcess {
 
 // What each process reads by itself.
 Result<void> check_file(const std::string& path) {
+  constexpr std::array<std::string_view, 3> kOfThisProcess = {"/dev/stdin", "/dev/fd/",
+                                                              "/proc/self/"};
+  const bool own = std::any_of(kOfThisProcess.begin(), kOfThisProcess.end(),
+                               [&path](std::string_view each) { return path.starts_with(each); });
   std::error_code ignored;
-  if (path.empty() || std::filesystem::is_regular_file(path, ignored)) return {};
+  if (path.empty() || (!own && std::filesystem::is_regular_file(path, ignored))) return {};
   return fail(ErrorCode::kInvalid, "cannot run the workload",
-              path + " can be read once, and each process of the run reads it",
+              path + " is for one process to read, and each of the run reads it",
               "write it to a file first");
 }
 

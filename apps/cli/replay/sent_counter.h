@@ -14,6 +14,9 @@ class SentCounter : public events::Sink {
   uint64_t segments_repeated() const { return segments_repeated_; }
   uint64_t bytes_acked() const { return bytes_acked_; }
 
+  events::KindSet wanted() const override {
+    return {events::EventKind::kBurstSent, events::EventKind::kAckReceived};
+  }
   void on(const events::BurstSent& event) override {
     segments_.fetch_add(event.segments, std::memory_order_relaxed);
     if (event.repeat) segments_repeated_.fetch_add(event.segments, std::memory_order_relaxed);

@@ -27,7 +27,7 @@ struct RunPlan {
   std::optional<lab::Lab> lab;
   Nanos grace = seconds(5);
   bool tag_output = false;
-  // An exit status by which a rank tells what it found: it is the run's, and no failure.
+  // An exit status by which rank 0 tells what it found: it is the run's, and no failure.
   std::optional<int> verdict;
 };
 

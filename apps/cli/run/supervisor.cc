@@ -150,8 +150,9 @@ class Ranks {
         rank->set_ended(status);
         rank->pass_output();
         if (!rank->failed() || status_) continue;
-        if (rank->exit_status() == plan_.verdict) {
+        if (rank->rank() == 0 && rank->exit_status() == plan_.verdict) {
           status_ = plan_.verdict;
+          kill_at_ = now() + plan_.grace;
         } else {
           handle_failure(*rank);
         }

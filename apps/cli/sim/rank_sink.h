@@ -30,6 +30,12 @@ class RankSink : public events::Sink {
     sum.segment_bytes = std::max(sum.segment_bytes, sent_.segment_bytes);
   }
 
+  events::KindSet wanted() const override {
+    using enum events::EventKind;
+    return {kBurstSent,        kAckReceived,        kEndpointOpened, kConnectionOpened,
+            kCommunicatorMade, kCommunicatorLinked, kCallMade,       kCallStarted,
+            kCallEnded,        kMessageCompleted};
+  }
   void on(const events::BurstSent& event) override {
     sent_.segments_sent += event.segments;
     sent_.payload_bytes_sent += event.bytes;
