@@ -189,6 +189,15 @@ class Run(unittest.TestCase):
             self.assertNotIn("was killed", process.said())
         self.expect_nothing_left()
 
+    def test_a_benchmark_that_is_stopped_ends_by_itself(self):
+        words = (program.HEDDLE, "bench", "allreduce", "-b", "1M", "-e", "1M", "-n", "100000000")
+        with self.started("-n", 2, "--", *words) as process:
+            process.wait_for("algbw")
+            process.signal(signal.SIGINT)
+            self.assertEqual(process.wait(), 130)
+            self.assertNotIn("was killed", process.said())
+        self.expect_nothing_left()
+
     def test_a_second_signal_does_not_wait(self):
         script = 'trap "" TERM; echo ready; while :; do sleep 0.02; done'
         with self.started("-n", 2, "-t", "--grace", "1000", "--", "sh", "-c", script) as process:
