@@ -1,5 +1,6 @@
 // Pool: objects of one type lent by index from slabs that never move, up to a stated bound.
 // Lending and returning allocate nothing once the pool has grown to what the steady state needs.
+// `kSlab`: it grows by so many, a power of two.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +15,10 @@ namespace heddle {
 // Index of a lent object; kNoIndex means none. Indices are reused after `give_back`.
 inline constexpr uint32_t kNoIndex = UINT32_MAX;
 
-template <typename T>
+template <typename T, uint32_t kSlab = 64>
 class Pool {
+  static_assert((kSlab & (kSlab - 1)) == 0);
+
  public:
   explicit Pool(uint32_t limit) : limit_(limit) {}
 
@@ -45,8 +48,6 @@ class Pool {
   }
 
  private:
-  static constexpr uint32_t kSlab = 64;
-
   bool grow() {
     if (size_ >= limit_) return false;
     slabs_.push_back(std::make_unique<T[]>(kSlab));

@@ -279,8 +279,8 @@ class Connection final : private SentRunListener {
 
   std::unique_ptr<NicPairs> pairs_;  // where a side has several NICs, and both know of such
   uint32_t path_changes_seen_ = 0;   // when it was last looked which lanes work
+  uint32_t routers_told_ = 0;        // a hash of the latest routers that were told
   std::unique_ptr<Discovering> discovering_;
-  uint64_t routers_told_ = 0;                     // a hash of the latest that were told
   Nanos discover_at_ = Nanos::never();            // the next look, where there are any
   uint64_t discovered_after_bytes_ = UINT64_MAX;  // sent, when the latest look began
   bool discovers_ = false;                        // by itself

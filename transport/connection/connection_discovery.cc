@@ -141,7 +141,8 @@ void Connection::tell_routers(Nanos now, const FabricWays& found) {
     const Address address{.host = router};
     hash = mix_bits(hash ^ host_part(address, 0)) + mix_bits(hash + host_part(address, 8));
   }
-  if (std::exchange(routers_told_, hash) == hash) return;
+  const auto told = static_cast<uint32_t>(hash);
+  if (std::exchange(routers_told_, told) == told) return;
   for (uint16_t path = 0; path < found.way_of.size(); ++path) {
     for (uint8_t hop = 1; hop <= found.hops; ++hop) {
       const Address router{.host = found.router(path, hop)};

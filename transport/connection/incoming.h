@@ -51,7 +51,7 @@ struct InMessage {
   IntervalSet received;
   std::vector<OriginalWrite> writes;  // given up by the peer: it is not over before each is fenced
 };
-using InPool = Pool<InMessage>;
+using InPool = Pool<InMessage, 16>;  // most endpoints have few at a time
 
 // Blocks of an endpoint's eager region, lent to messages that came before their receive.
 class EagerBlocks {

@@ -40,7 +40,7 @@ struct OutMessage {
 
   uint32_t length() const { return static_cast<uint32_t>(payload.length); }
 };
-using OutPool = Pool<OutMessage>;
+using OutPool = Pool<OutMessage, 16>;  // most endpoints have few at a time
 
 // Bytes of one message that may be sent now, all or in part.
 struct Piece {
