@@ -56,7 +56,7 @@ class Endpoint::Body final : public Registrar, public HelperClient {
   void unregister(transport::RegionId region) override;
 
   // --- endpoint_observed.cc ---
-  // Tells the sink of an event that comes now.
+  // With the time of events that come now.
   Telling begin_telling();
 
   // --- endpoint_drive.cc ---

@@ -9,6 +9,7 @@ import tempfile
 import unittest
 
 import program
+import sim_files
 
 FABRIC = """version = 1
 [fabric]
@@ -136,19 +137,7 @@ class Sweep(unittest.TestCase):
         self.assertRegex(merged.stdout, r"cubic(.|\n)*swift")
 
     def test_sweeps_over_other_switches_stand_apart(self):
-        self.write("fabric.topo", """Nodes 16
-Tiers 2
-Podsize 16
-Tier 0
-Downlink_speed_Gbps 100
-Radix_Down 4
-Radix_Up 4
-Downlink_Latency_ns 1000
-Tier 1
-Downlink_speed_Gbps 100
-Radix_Down 4
-Downlink_Latency_ns 1000
-""")
+        self.write("fabric.topo", sim_files.TOPO)
         shared = ("--buffer", "1MB")
         kinds = ((), ("--trim",), shared, (*shared, "--alpha", "1/2"), (*shared, "--pfc"),
                  (*shared, "--pfc", "--xoff", "60KB"))

@@ -10,6 +10,7 @@ import tempfile
 import unittest
 
 import program
+import sim_files
 
 FABRIC = """version = 1
 [fabric]
@@ -24,20 +25,6 @@ PERMUTATION = """version = 1
 [[job]]
 kind = "permutation"
 bytes = "2MB"
-"""
-
-TOPO = """Nodes 16
-Tiers 2
-Podsize 16
-Tier 0
-Downlink_speed_Gbps 100
-Radix_Down 4
-Radix_Up 4
-Downlink_Latency_ns 1000
-Tier 1
-Downlink_speed_Gbps 100
-Radix_Down 4
-Downlink_Latency_ns 1000
 """
 
 MATRIX = """Nodes 16
@@ -63,7 +50,7 @@ class Sim(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
-        for name, text in (("fabric.toml", FABRIC), ("perm.toml", PERMUTATION), ("fabric.topo", TOPO),
+        for name, text in (("fabric.toml", FABRIC), ("perm.toml", PERMUTATION), ("fabric.topo", sim_files.TOPO),
                            ("flows.cm", MATRIX)):
             self.write(name, text)
 
@@ -204,7 +191,7 @@ bytes = "1MB"
         self.assertIn(f"failed      {len(failed)} the peer stopped answering\n", self.sim(*arguments[:-1]).stdout)
 
     def test_a_fabric_whose_routes_no_memory_holds_is_refused(self):
-        self.write("huge.topo", TOPO.replace("Nodes 16", "Nodes 50000").replace("Podsize 16", "Podsize 50000")
+        self.write("huge.topo", sim_files.TOPO.replace("Nodes 16", "Nodes 50000").replace("Podsize 16", "Podsize 50000")
                    .replace("Radix_Down 4\nRadix_Up 4", "Radix_Down 1\nRadix_Up 1", 1)
                    .replace("Radix_Down 4", "Radix_Down 50000"))
         done = self.sim("huge.topo", "flows.cm")
@@ -342,7 +329,7 @@ bytes = "50KB"
 
     def test_mistakes_are_told_with_their_line(self):
         self.write("bad.cm", MATRIX.replace("1->14", "1->99"))
-        self.write("bad.topo", TOPO.replace("Radix_Up 4", "Radix_Up 3"))
+        self.write("bad.topo", sim_files.TOPO.replace("Radix_Up 4", "Radix_Up 3"))
         self.write("bad.toml", PERMUTATION.replace("permutation", "storm"))
         for topology, workload, place in (("fabric.topo", "bad.cm", "bad.cm:5"), ("bad.topo", "flows.cm", "bad.topo:4"),
                                           ("fabric.toml", "bad.toml", "bad.toml:3"),

@@ -142,6 +142,10 @@ actions = ["broadcast world 1KB ring"]
             done = program.run("workload", "run", f"/proc/{os.getpid()}/fd/{cat.stdout.fileno()}", "-n", 10)
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("write it to a file first", done.stderr)
+        with open(self.file("several.toml", SEVERAL), encoding="utf-8") as standard_input:  # no rank has it
+            done = program.run("workload", "run", "/dev/stdin", "-n", 10, stdin=standard_input)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("write it to a file first", done.stderr)
 
 
 @unittest.skipIf(lab_fabric.missing(), lab_fabric.missing() or "")
