@@ -47,6 +47,7 @@ uint64_t Communicator::Body::submit(Call call) {
   const bool message = between_two(waiting.call);
   waiting.number = message ? turn_of(tickets_, waiting.call)++ : next_number_++;
   tell_made(waiting.call, waiting.number, request);
+  if (!message && !askers_.empty()) tell_came(waiting.number);
   if (message) {
     messages_waiting_.push_back(std::move(waiting));
   } else {
@@ -215,8 +216,7 @@ bool Communicator::Body::run(Running& running) {
     fail_all(running.execution.failure());
     return true;
   }
-  // Who was late may have come.
-  if (progress != Execution::Progress::kWaiting) late_.clear();
+  if (!late_.empty() && progress != Execution::Progress::kWaiting) ask_late();
   const bool message = between_two(running.call);
   if (message && !running.posted && running.execution.posted()) {
     running.posted = true;

@@ -126,6 +126,8 @@ class Communicator::Body {
   void heed_stalled();
   void answer_stalled(uint32_t from, uint64_t number);
   void note_late(const Late& late);
+  void ask_late();
+  void tell_came(uint64_t number);
   void heed_time(bool moved);
   // Asks those whom stalled calls wait for.
   void ask_stalled();
@@ -152,7 +154,10 @@ class Communicator::Body {
   std::unique_ptr<Fitting> fitting_;
   std::array<Past, 64> past_{};
   std::map<std::pair<uint32_t, uint64_t>, Signature> foretold_;  // by rank and number
-  std::set<std::pair<uint64_t, uint32_t>> late_;  // by number: ranks that have not made the call
+  // What is known of a rank that had not made a call. It is asked itself as soon as that can be.
+  enum class Lateness : uint8_t { kHeard, kAsked, kCame };
+  std::map<std::pair<uint64_t, uint32_t>, Lateness> late_;  // by number and rank
+  std::set<std::pair<uint64_t, uint32_t>> askers_;  // by number: ranks told that this one is late
   State state_ = State::kWorking;
   Nanos give_up_at_;
   std::optional<Nanos> waits_since_;  // nothing: it has just moved

@@ -96,8 +96,8 @@ std::string Communicator::Body::waits_for() const {
   // Whom it waits for may itself only wait for one that has not come.
   std::vector<uint32_t> missing;
   for (auto it = late_.lower_bound({oldest->number, 0});
-       it != late_.end() && it->first == oldest->number; ++it) {
-    missing.push_back(it->second);
+       it != late_.end() && it->first.first == oldest->number; ++it) {
+    if (it->second != Lateness::kCame) missing.push_back(it->first.second);
   }
   const bool late = !missing.empty();
   if (!late) missing = oldest->execution.waits_for();
@@ -131,6 +131,20 @@ void Communicator::Body::ask_stalled() {
       resources_->mesh.tell_stalled(rank, lane->execution.signature_with(rank, true));
     }
   }
+  ask_late();
+}
+
+// Whom others call late is asked itself, once: it answers, and tells when it comes. One that has
+// not connected yet is asked when it has.
+void Communicator::Body::ask_late() {
+  for (auto& [call, lateness] : late_) {
+    const auto& [number, rank] = call;
+    if (lateness != Lateness::kHeard || !resources_->mesh.connected(rank)) continue;
+    const Running& lane = *lanes_[number % kLanes];
+    if (!lane.busy || lane.number != number) continue;
+    resources_->mesh.tell_stalled(rank, lane.execution.signature_with(rank, true));
+    lateness = Lateness::kAsked;
+  }
 }
 
 void Communicator::Body::heed_stalled() {
@@ -160,25 +174,42 @@ void Communicator::Body::heed_stalled() {
 // So all ranks that wait for each other hear of the one that is missing, however far away.
 void Communicator::Body::answer_stalled(uint32_t from, uint64_t number) {
   if (number >= kFirstProbeNumber) return;
-  if (number >= next_number_) {
-    resources_->mesh.tell_late(from, {number, members_.rank});
+  const bool came = number < next_number_;
+  resources_->mesh.tell_late(from, {number, members_.rank, came});
+  if (!came) {
+    if (askers_.size() < kMostForetold) askers_.insert({number, from});
     return;
   }
-  for (auto it = late_.lower_bound({number, 0}); it != late_.end() && it->first == number; ++it) {
-    resources_->mesh.tell_late(from, {number, it->second});
+  for (auto it = late_.lower_bound({number, 0}); it != late_.end() && it->first.first == number;
+       ++it) {
+    if (it->second == Lateness::kCame) continue;
+    resources_->mesh.tell_late(from, {number, it->first.second});
   }
 }
 
-// Of calls that are over nothing is kept.
-void Communicator::Body::note_late(const Late& late) {
-  uint64_t oldest = next_started_;
-  for (const auto& lane : lanes_) {
-    if (lane->busy) oldest = std::min(oldest, lane->number);
+void Communicator::Body::tell_came(uint64_t number) {
+  auto it = askers_.begin();
+  for (; it != askers_.end() && it->first <= number; ++it) {
+    resources_->mesh.tell_late(it->second, {it->first, members_.rank, true});
   }
-  late_.erase(late_.begin(), late_.lower_bound({oldest, 0}));
-  if (late.rank == members_.rank || late.number < oldest || late_.size() >= kMostForetold) return;
-  // Told once: who asked before this was known does not have to ask again.
-  if (late_.insert({late.number, late.rank}).second) resources_->mesh.spread_late(late);
+  askers_.erase(askers_.begin(), it);
+}
+
+// Everybody tells once what is new to it, so all hear of it: who asked before this was known does
+// not have to ask again, and who was told that a rank is late hears on the same way that it came.
+void Communicator::Body::note_late(const Late& late) {
+  if (late.rank == members_.rank) return;
+  const std::pair<uint64_t, uint32_t> call = {late.number, late.rank};
+  const auto known = late_.find(call);
+  if (late.came) {
+    if (known == late_.end() || known->second == Lateness::kCame) return;
+    known->second = Lateness::kCame;
+  } else {
+    if (known != late_.end()) return;
+    if (late_.size() >= kMostForetold) late_.erase(late_.begin());  // of the oldest call
+    late_[call] = Lateness::kHeard;
+  }
+  resources_->mesh.spread_late(late);
 }
 
 // --- the end ---

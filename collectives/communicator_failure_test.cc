@@ -211,6 +211,46 @@ TEST_P(CommunicatorFailure, ARankThatHasNotCalledIsNamedByThoseWhoWaitForOthers)
   });
 }
 
+TEST_P(CommunicatorFailure, ARankThatCameAfterOthersCalledItLateIsNamedNoMore) {
+  // Rank 4 comes when all have heard that it is late; rank 3 waits for rank 2 alone, so nothing
+  // that arrives there tells it so.
+  LocalOptions options{.ranks = 5, .shared_memory = GetParam()};
+  options.communicator.stalled_after = millis(10);
+  options.communicator.tuning.pinned[static_cast<size_t>(Collective::kAllReduce)] =
+      Algorithm::kRing;
+  LocalRanks ranks(options);
+  std::atomic<int> named_both = 0;
+  std::atomic<int> named_one = 0;
+  ranks.run([&](Communicator& communicator) {
+    std::vector<float> memory(1000);
+    const auto drive_until = [&communicator](const std::atomic<int>& told, int wanted) {
+      while (told < wanted) communicator.test(Request{1}).has_value();
+    };
+    ASSERT_EQ(failure_of(communicator, communicator.barrier()), "no failure");
+    if (communicator.rank() == 4) drive_until(named_both, 3);
+    if (communicator.rank() == 2) drive_until(named_one, 4);
+    const Request request = communicator.all_reduce(of(memory, 1000), ReduceOp::kSum).value();
+    const auto wait_for_text = [&](const std::string& right, std::atomic<int>& told) {
+      std::string text;
+      const Nanos until = seconds(20);
+      for (Nanos waited; waited < until && !contains(text, right); waited += millis(5)) {
+        const Result<void> ended = communicator.wait(request, millis(5));
+        ASSERT_FALSE(ended);
+        text = ended.error().message();
+      }
+      EXPECT_TRUE(contains(text, right)) << "told rank " << communicator.rank();
+      ++told;
+    };
+    if (communicator.rank() != 2 && communicator.rank() != 4) {
+      wait_for_text("waits for ranks 2, 4, which have not called it", named_both);
+    }
+    if (communicator.rank() != 2) {
+      wait_for_text("waits for rank 2, which has not called it", named_one);
+    }
+    EXPECT_TRUE(communicator.wait(request, kPatience));
+  });
+}
+
 TEST_P(CommunicatorFailure, AbortEndsAllCallsAndAnotherCommunicatorWorks) {
   LocalRanks ranks({.ranks = 4, .shared_memory = GetParam()});
   ranks.run_with_links([&](uint32_t rank, const std::shared_ptr<Links>& links) {

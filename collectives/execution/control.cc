@@ -7,12 +7,12 @@
 namespace heddle::collectives {
 namespace {
 
-constexpr uint8_t kVersion = 2;
+constexpr uint8_t kVersion = 3;
 constexpr size_t kHelloBytes = 2 + 8 + 4 + 4;  // and an offer
 constexpr size_t kFailureHead = 2 + 1 + 4;
 constexpr size_t kAnswerHead = 2 + 1 + 1;
 constexpr size_t kStalledBytes = 2 + Signature::kBytes;
-constexpr size_t kLateBytes = 2 + 8 + 4;
+constexpr size_t kLateBytes = 2 + 8 + 4 + 1;
 
 class Writer {
  public:
@@ -79,6 +79,7 @@ size_t write_late(const Late& late, std::byte* bytes) {
   Writer writer(bytes, ControlKind::kLate);
   writer.put(late.number, 8);
   writer.put(late.rank, 4);
+  writer.put(late.came ? 1 : 0, 1);
   return writer.written();
 }
 
@@ -128,7 +129,9 @@ std::optional<Signature> read_stalled(std::span<const std::byte> bytes) {
 
 std::optional<Late> read_late(std::span<const std::byte> bytes) {
   if (!is(bytes, ControlKind::kLate, kLateBytes)) return std::nullopt;
-  return Late{.number = take(bytes, 2, 8), .rank = static_cast<uint32_t>(take(bytes, 10, 4))};
+  return Late{.number = take(bytes, 2, 8),
+              .rank = static_cast<uint32_t>(take(bytes, 10, 4)),
+              .came = take(bytes, 14, 1) != 0};
 }
 
 std::optional<MemoryAnswer> read_answer(std::span<const std::byte> bytes) {

@@ -38,10 +38,11 @@ struct Failure {
 enum class ControlKind : uint8_t { kHello = 1, kFailure = 2, kStalled = 3, kLate = 4, kAnswer = 5 };
 
 // The answer to one that waits in a call: a rank that has not made it yet, if not the sender, then
-// one of whom the sender heard.
+// one of whom the sender heard. Who is told so of a rank is told too when that rank has come.
 struct Late {
   uint64_t number = 0;  // of the call
   uint32_t rank = 0;
+  bool came = false;  // it has made the call since
   bool operator==(const Late&) const = default;
 };
 

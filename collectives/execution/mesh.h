@@ -54,7 +54,7 @@ class Mesh final : public LinkUser {
   bool said_goodbye(uint32_t rank);
   // A peer that waits for a call, and for which.
   bool poll_stalled(Stalled& stalled);
-  // Who has not made a call, as a peer said.
+  // Who has not made a call, or has come since, as a peer said.
   bool poll_late(Late& late);
   bool connected(uint32_t rank) const { return peers_[rank].connection != 0; }
 
@@ -62,7 +62,7 @@ class Mesh final : public LinkUser {
   void tell(const Failure& failure);
   void tell_stalled(uint32_t rank, const Signature& signature);
   void tell_late(uint32_t rank, const Late& late);
-  // All that are connected, but the one that is late.
+  // To all that are connected, but the one that it is about.
   void spread_late(const Late& late);
   // All that was said has arrived, or cannot.
   bool all_told();
