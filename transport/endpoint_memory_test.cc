@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/testing/sanitized.h"
 #include "events/counting_sink.h"
 #include "transport/testing/allocations.h"
 #include "transport/testing/header_wire.h"
@@ -79,6 +80,7 @@ TEST(SteadyStateTest, LargeAndSmallMessagesAtBothMtusAllocateNothing) {
     for (const uint32_t message_bytes : {1u << 20, 4096u, 64u}) {
       for (const uint32_t coalesce : {64u, 1u}) {
         if (message_bytes < 1000 && coalesce == 1) continue;  // a message is one segment
+        if (kSanitized && (mtu == 1500) == (coalesce == 1)) continue;
         std::array<events::CountingSink, 2> sinks;
         testing::HeaderWireOptions options;
         options.endpoint.max_datagram_bytes = mtu - 28;
