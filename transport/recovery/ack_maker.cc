@@ -54,11 +54,12 @@ void AckMaker::note(Nanos now, const ConnectionHeader& header, const Arrival& ar
   if (marked) path.marked += static_cast<uint32_t>(high - low + 1);
   mark_pending(header.path);
   untold_bytes_ += arrival.bytes;
+  untold_ += arrival.bytes > 0 ? 1 : 0;
   const bool later = (header.flags & kFlagAckLater) != 0;
   later_ += later ? 1 : 0;
   const bool now_due = (header.flags & kFlagAckNow) != 0 || !in_order || marked ||
-                       (arrival.completes && !later) || untold_bytes_ >= kBytes ||
-                       later_ >= kMostLater;
+                       (arrival.completes && !later) || later_ >= kMostLater ||
+                       (untold_bytes_ >= kBytes && untold_ >= kArrivals);
   if (!in_order) prompt_until_ = now + kPromptAfterGap;
   const bool prompt = now < prompt_until_;
   const Nanos wait = arrival.bytes == 0 || (later && !prompt) ? kControlDelay
@@ -98,6 +99,7 @@ bool AckMaker::write(Nanos now, uint64_t window_bytes, Writer& writer) {
   if (pending()) return true;
   due_at_ = Nanos::never();
   untold_bytes_ = 0;
+  untold_ = 0;
   later_ = 0;
   // A few paths more, in turn: what an earlier acknowledgement said of them may have been lost.
   // Not with each of many small ones: that would cost more than they do.

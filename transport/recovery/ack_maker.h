@@ -27,8 +27,10 @@ class AckMaker {
   // After a gap, acknowledgements are as prompt and tell as much as they can for so long: where
   // packets are lost, acknowledgements are too, and needless repeats cost more than they do.
   static constexpr Nanos kPromptAfterGap = millis(2);
-  // With so many bytes told of nobody yet, it waits no longer.
+  // With so many bytes of so many arrivals untold it waits no longer: a row of segments that came
+  // at once is one, or each would be told alone.
   static constexpr uint64_t kBytes = 32 * 1024;
+  static constexpr uint32_t kArrivals = 4;
   // The end of a message is waited for, but not so much that each of many small ones is told alone.
   static constexpr uint32_t kEndIsToldAbove = 8 * 1024;
   // Nor with so many packets whose senders do not wait for it: each may hold one of the few
@@ -104,7 +106,8 @@ class AckMaker {
   Nanos prompt_until_;
   Nanos repeat_at_;  // when paths without news are told of again
   uint64_t untold_bytes_ = 0;
-  uint32_t later_ = 0;  // packets untold whose senders do not wait
+  uint32_t untold_ = 0;  // arrivals with payload
+  uint32_t later_ = 0;   // packets untold whose senders do not wait
   uint16_t rotation_ = 0;
   uint16_t first_name_ = 0;
   uint16_t limit_ = 0;

@@ -182,11 +182,28 @@ TEST_F(AckMakerTest, AfterAGapItIsPromptAndTellsOfOtherPathsToo) {
   EXPECT_EQ(write(later + AckMaker::kDelayWithinMost).size(), 3u);
 }
 
-TEST_F(AckMakerTest, ManyBytesAreToldAtOnce) {
-  arrive(kStart, 0, 1, 1, AckMaker::kBytes - 1);
-  EXPECT_FALSE(acks_.due(kStart));
-  arrive(kStart, 1, 1, 1, 1);
+TEST_F(AckMakerTest, ManyBytesOfSeveralArrivalsAreToldAtOnce) {
+  arrive(kStart, 0, 1, 1, AckMaker::kBytes - AckMaker::kArrivals);
+  for (uint64_t i = 1; i < AckMaker::kArrivals; ++i) {
+    EXPECT_FALSE(acks_.due(kStart));
+    arrive(kStart, 1, i, i, 1);
+  }
+  EXPECT_FALSE(acks_.due(kStart)) << "a byte is missing";
+  arrive(kStart, 2, 1, 1, 1);
   EXPECT_TRUE(acks_.due(kStart));
+}
+
+TEST_F(AckMakerTest, ARowOfSegmentsIsNotToldAlone) {
+  arrive(kStart, 0, 1, 7, 2 * AckMaker::kBytes);
+  EXPECT_EQ(acks_.due_at(), kStart + AckMaker::kDelay);
+  arrive(kStart, 0, 8, 14, 2 * AckMaker::kBytes);
+  arrive(kStart, 0, 15, 21, 2 * AckMaker::kBytes);
+  EXPECT_FALSE(acks_.due(kStart));
+  arrive(kStart, 0, 22, 28, 2 * AckMaker::kBytes);
+  EXPECT_TRUE(acks_.due(kStart));
+  write(kStart);
+  arrive(kStart, 0, 29, 35, 2 * AckMaker::kBytes);
+  EXPECT_FALSE(acks_.due(kStart)) << "counted anew";
 }
 
 TEST_F(AckMakerTest, ADuplicateIsToldAtOnce) {
