@@ -37,6 +37,9 @@ constexpr uint32_t kMaxRowFrames = 4;  // a call, where each may be a row
 constexpr size_t kSmallBytes = 2048;   // frames up to this are moved together
 constexpr uint32_t kMaxCalls = 64;     // in one receive(), whatever arrives
 constexpr size_t kControlBytes = 128;
+// With so much in a batch, what comes behind a full place waits for a prediction: another turn
+// costs less than its copy.
+constexpr size_t kWorthATurn = 16 * 1024;
 // After a wrong prediction that cost more than this, predictions are distrusted for a while.
 constexpr uint32_t kCostlyBytes = 4096;
 constexpr uint32_t kMaxDistrust = 64;
@@ -95,8 +98,9 @@ size_t Receiver::receive(RxBatch& batch, const Prediction* prediction) {
   used_ = batch_bytes_ = 0;
   const bool predicted = prediction != nullptr && worth_placing(*prediction);
   const bool trusted = distrust_ == 0;
-  const bool drained = predicted && trusted && receive_placed(batch, *prediction);
-  if (!drained && (busy_ || batch.count == 0)) receive_frames(batch);
+  const Next next = predicted && trusted ? receive_placed(batch, *prediction) : Next::kTake;
+  const bool waits = next == Next::kPredict && batch_bytes_ >= kWorthATurn;
+  if (next != Next::kNothing && !waits && (busy_ || batch.count == 0)) receive_frames(batch);
   if (predicted && !trusted && batch.count > 0) --distrust_;
   busy_ = lent_ = batch.count > 0;
   return batch.count;
@@ -130,8 +134,8 @@ void Receiver::use_arena(const std::byte* end) {
   used_ = align_up(static_cast<size_t>(end - scratch_->arena.data()));
 }
 
-// Receives into predicted places as long as predictions hold. True: the queue is empty.
-bool Receiver::receive_placed(RxBatch& batch, Prediction prediction) {
+// Receives into predicted places as long as predictions hold.
+Receiver::Next Receiver::receive_placed(RxBatch& batch, Prediction prediction) {
   Scratch& s = *scratch_;
   Scattering scattering;
   for (uint32_t calls = 0; calls < kMaxCalls && has_room(batch); ++calls) {
@@ -141,27 +145,29 @@ bool Receiver::receive_placed(RxBatch& batch, Prediction prediction) {
     msghdr& message = s.prepare(0, s.pieces.data(), pieces);
     ++statistics_.receive_calls;
     const ssize_t bytes = recvmsg(socket_.descriptor(), &message, MSG_DONTWAIT);
-    if (bytes < 0) return true;
+    if (bytes < 0) return Next::kNothing;
     Arrival arrival;
     if (!describe(0, static_cast<size_t>(bytes), arrival)) continue;
-    if (!sort_out(prediction, scattering, arrival, batch) || !busy_) return false;
+    const Next next = sort_out(prediction, scattering, arrival, batch);
+    if (next != Next::kPlace || !busy_) return next;
   }
-  return false;
+  return Next::kTake;
 }
 
-// Adds the runs of a scattered receive. True: `prediction` says what is worth trying next.
-bool Receiver::sort_out(Prediction& prediction, Scattering& scattering, const Arrival& arrival,
-                        RxBatch& batch) {
+// Adds the runs of a scattered receive. kPlace: `prediction` says what is worth trying next.
+Receiver::Next Receiver::sort_out(Prediction& prediction, Scattering& scattering,
+                                  const Arrival& arrival, RxBatch& batch) {
   const Nanos now = monotonic_now();
   if (!scattering.fits(prediction, arrival.bytes, arrival.segment_bytes)) {
     scattering.line_up(arrival.bytes);
     statistics_.payload_copied_bytes += arrival.bytes;
     add_run(batch, arrival, scattering.slots(), now);
     use_arena(scattering.slots() + arrival.bytes);
-    if (arrival.bytes <= kCostlyBytes) return true;  // an acknowledgement between the rows, say
+    // An acknowledgement between the rows, say.
+    if (arrival.bytes <= kCostlyBytes) return Next::kPlace;
     distrust_ = distrust_next_;
     distrust_next_ = std::min(2 * distrust_next_, kMaxDistrust);
-    return false;
+    return Next::kTake;
   }
   distrust_next_ = 1;
   uint32_t in_place = scattering.in_place(arrival.bytes);
@@ -180,7 +186,9 @@ bool Receiver::sort_out(Prediction& prediction, Scattering& scattering, const Ar
     statistics_.payload_placed_bytes += placed_bytes;
     use_arena(scattering.slots() + size_t{run.segments} * kDataHeaderBytes);
   }
-  if (in_place == arrival.bytes) return move_on(prediction, placed_bytes);
+  if (in_place == arrival.bytes) {
+    return move_on(prediction, placed_bytes) ? Next::kPlace : Next::kPredict;
+  }
   Arrival behind = arrival;
   behind.bytes = arrival.bytes - in_place;
   if (mixed) scattering.line_up(arrival.bytes, alike);
@@ -188,7 +196,7 @@ bool Receiver::sort_out(Prediction& prediction, Scattering& scattering, const Ar
   statistics_.payload_copied_bytes += mixed ? behind.bytes : scattering.partial();
   add_run(batch, behind, rest, now);
   use_arena(rest + behind.bytes);
-  return false;
+  return Next::kTake;
 }
 
 // Receives whole frames. True: the queue is empty.

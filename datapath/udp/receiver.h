@@ -53,8 +53,15 @@ class Receiver {
 
   bool worth_placing(const transport::Prediction& prediction) const;
   bool has_room(const RxBatch& batch) const;
-  bool receive_placed(RxBatch& batch, transport::Prediction prediction);
-  bool sort_out(transport::Prediction& prediction, Scattering& scattering, const Arrival& arrival,
+  // What is to be done about the queue after a receive into a place.
+  enum class Next : uint8_t {
+    kPlace,    // more is likely to go to the same place
+    kPredict,  // the place is full: another prediction spares a copy
+    kTake,     // something else came
+    kNothing,  // it is empty
+  };
+  Next receive_placed(RxBatch& batch, transport::Prediction prediction);
+  Next sort_out(transport::Prediction& prediction, Scattering& scattering, const Arrival& arrival,
                 RxBatch& batch);
   bool receive_frames(RxBatch& batch);
   size_t take_messages(size_t count);

@@ -91,6 +91,37 @@ TEST_F(ReceiverTest, APredictionGoesOnFromRunToRun) {
   EXPECT_EQ(ends_->b().statistics().payload_copied_bytes, 0u);
 }
 
+// The next message's payload was copied where the end of one came in the same batch.
+TEST_F(ReceiverTest, WhatComesBehindAFullPlaceWaitsForAnotherPrediction) {
+  open();
+  make_busy();
+  for (uint32_t i = 0; i < 2; ++i) {
+    ASSERT_TRUE(ends_->send(ends_->row(i * 5, 5, kStep, uint64_t{i} * 5 * kStep)));
+  }
+  for (uint32_t i = 0; i < 2; ++i) {
+    const Prediction prediction = expecting(uint64_t{i} * 5 * kStep, 5 * kStep);
+    RxBatch batch;
+    ASSERT_TRUE(ends_->receive(batch, &prediction));
+    ASSERT_EQ(batch.count, 1u);
+    EXPECT_EQ(batch.runs[0].payload_at, PayloadAt::kPlaced);
+    ends_->b().release(batch);
+  }
+  EXPECT_TRUE(target_holds(0, 10 * kStep));
+  EXPECT_EQ(ends_->b().statistics().payload_copied_bytes, 0u);
+}
+
+TEST_F(ReceiverTest, SmallRunsBehindAFullPlaceAreTakenWithIt) {
+  open();
+  make_busy();
+  ASSERT_TRUE(ends_->send(ends_->row(0, 1, kStep, 0)));
+  ASSERT_TRUE(ends_->send(ends_->row(1, 1, kStep, kStep)));
+  const Prediction prediction = expecting(0, kStep);
+  RxBatch batch;
+  ASSERT_TRUE(ends_->receive(batch, &prediction));
+  ASSERT_EQ(batch.count, 2u);
+  EXPECT_EQ(batch.runs[1].payload_at, PayloadAt::kFrame);
+}
+
 TEST_F(ReceiverTest, ARunThatIsNotNextEndsThePredictionAndStaysWhole) {
   open();
   make_busy();
