@@ -337,6 +337,10 @@ Result<Operation> Endpoint::receive(Connection connection, Channel channel, void
       bytes);
 }
 
+Endpoint::Batch::Batch(Endpoint& endpoint) : endpoint_(endpoint) { endpoint_.body_->begin_batch(); }
+
+Endpoint::Batch::~Batch() { endpoint_.body_->end_batch(); }
+
 Outcome Endpoint::test(Operation operation) {
   const Outcome outcome = body_->operations_.take(operation);
   if (outcome.done) return outcome;

@@ -105,6 +105,18 @@ class Endpoint {
   // The same for memory that is not registered: it is for the time of the operation.
   Result<Operation> send(Connection connection, Channel channel, const void* start, size_t bytes);
   Result<Operation> receive(Connection connection, Channel channel, void* start, size_t bytes);
+  // What is posted while one of these lives leaves when it ends, so in fewer packets, unless
+  // somebody drives meanwhile. For posts that follow each other at once: others wait with them.
+  class Batch {
+   public:
+    explicit Batch(Endpoint& endpoint);
+    ~Batch();
+    Batch(const Batch&) = delete;
+    Batch& operator=(const Batch&) = delete;
+
+   private:
+    Endpoint& endpoint_;
+  };
   // Whether it is done; inline, gives the endpoint a turn if it is not.
   Outcome test(Operation operation);
   // The same without a turn, for loops over many operations around progress().

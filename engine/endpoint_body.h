@@ -51,6 +51,8 @@ class Endpoint::Body final : public Registrar, public HelperClient {
   void abort(Connection connection);
   Result<Operation> post(const OperationPlace& place, const transport::Payload& payload,
                          transport::AckWish wish = transport::AckWish::kSoon);
+  void begin_batch();
+  void end_batch();
   void cancel(Operation operation);
   Result<transport::RegionId> register_region(void* start, size_t bytes);
   void unregister(transport::RegionId region) override;
@@ -127,6 +129,8 @@ class Endpoint::Body final : public Registrar, public HelperClient {
   Companion* companion_ = nullptr;
   Nanos wanted_;  // when the next turn is, as the latest answered
   bool leading_ = false;
+  int batches_ = 0;
+  bool batch_waits_ = false;  // something was posted in one
   int followers_ = 0;
   bool stopping_ = false;
   bool helped_ = false;

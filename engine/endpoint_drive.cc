@@ -229,11 +229,27 @@ void Endpoint::Body::after_post(Wheel::Lock& lock, Nanos now) {
   static_cast<void>(lock);
   if (wheel_.sleeping() || options_.drive == Drive::kExternal) {
     datapath_->wake();
+  } else if (batches_ > 0) {
+    batch_waits_ = true;
   } else if (!leading_) {
     // The caller may compute from here on: what can leave, leaves now.
     driver_.push(now);
     takeover_.on_caller(driver_.last_turn_at());
   }
+}
+
+void Endpoint::Body::begin_batch() {
+  if (in_child()) return;
+  const Wheel::Lock lock = wheel_.lock();
+  ++batches_;
+}
+
+void Endpoint::Body::end_batch() {
+  if (in_child()) return;
+  Wheel::Lock lock = wheel_.lock();
+  if (--batches_ > 0 || !batch_waits_) return;
+  batch_waits_ = false;
+  after_post(lock, stamp());
 }
 
 Nanos Endpoint::Body::turn_external() {

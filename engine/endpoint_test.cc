@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -68,6 +69,54 @@ TEST_P(EndpointByDrive, RegisteredMemoryMovesInSlices) {
     EXPECT_EQ(pair_.server->wait(receive, kTestPatience).bytes, 30'000U);
   }
   EXPECT_TRUE(source == target);
+}
+
+TEST_P(EndpointByDrive, WhatIsPostedInABatchArrivesAlsoWhereBatchesNest) {
+  join(pair_);
+  std::vector<std::vector<std::byte>> sent;
+  std::vector<std::vector<std::byte>> got(6, std::vector<std::byte>(100'000));
+  for (uint32_t i = 0; i < got.size(); ++i) sent.push_back(pattern(got[i].size(), i));
+  std::vector<Operation> sends;
+  std::vector<Operation> receives;
+  {
+    const Endpoint::Batch receiving(*pair_.server);
+    const Endpoint::Batch sending(*pair_.client);
+    for (size_t i = 0; i < got.size(); ++i) {
+      const Endpoint::Batch inner(*pair_.client);
+      receives.push_back(
+          pair_.server->receive(pair_.to_client, 3, got[i].data(), got[i].size()).value());
+      sends.push_back(
+          pair_.client->send(pair_.to_server, 3, sent[i].data(), sent[i].size()).value());
+    }
+  }
+  for (const Operation send : sends) EXPECT_TRUE(pair_.client->wait(send, kTestPatience).ok);
+  for (const Operation receive : receives) {
+    EXPECT_TRUE(pair_.server->wait(receive, kTestPatience).ok);
+  }
+  EXPECT_TRUE(sent == got);
+}
+
+// The grants of a call's receives took a packet each.
+TEST(EndpointBatch, GrantsOfOneBatchShareAPacket) {
+  Options options;
+  options.takeover_after = millis(300);  // so long nobody else sends anything
+  EndpointPair pair = make_endpoints(options);
+  join(pair);
+  std::vector<std::byte> got(6 * 100'000);
+  const auto sent_by_posting = [&](bool together) {
+    const uint64_t before = pair.server->datapath_statistics().datagrams_sent;
+    {
+      std::optional<Endpoint::Batch> batch;
+      if (together) batch.emplace(*pair.server);
+      for (size_t i = 0; i < 5; ++i) {
+        pair.server->forget(
+            pair.server->receive(pair.to_client, 3, got.data() + i * 100'000, 100'000).value());
+      }
+    }
+    return pair.server->datapath_statistics().datagrams_sent - before;
+  };
+  EXPECT_EQ(sent_by_posting(false), 5U);
+  EXPECT_EQ(sent_by_posting(true), 1U);
 }
 
 TEST_P(EndpointByDrive, EarlyMessageWaitsForItsReceive) {

@@ -52,6 +52,12 @@ Result<void> Execution::hold_scratch(uint64_t bytes) {
 }
 
 Execution::Progress Execution::advance() {
+  const Progress progress = go_on();
+  batch_.reset();
+  return progress;
+}
+
+Execution::Progress Execution::go_on() {
   if (failed_) return Progress::kFailed;
   budget_ = kBudget;
   bool moved = true;
@@ -181,6 +187,7 @@ bool Execution::copy(uint32_t slot) {
   const Step& step = active.step;
   if (!board_.may_touch(slot) || budget_ == 0) return false;
   const uint64_t bytes = within_budget(step.bytes - active.done_bytes);
+  batch_.reset();
   std::memmove(address(step.destination) + active.done_bytes,
                address(step.source) + active.done_bytes, bytes);
   active.done_bytes += bytes;
@@ -195,6 +202,7 @@ bool Execution::take_piece(uint32_t slot, const Link::Sight& sight) {
   if (budget_ == 0) return false;
   if (!board_.may_touch(slot)) return active.link->set_aside(active.message, budget_);
   const uint64_t bytes = within_budget(sight.piece_bytes);
+  batch_.reset();
   std::byte* const to = address(step.destination) + active.done_bytes;
   if (step.kind == StepKind::kReceiveReduce) {
     const std::byte* const own = address(step.source) + active.done_bytes;

@@ -87,6 +87,7 @@ class Execution {
   static constexpr uint32_t kChunkSlots = 8;      // that wait for a reduction at most
   static constexpr uint64_t kBudget = 128 << 10;  // bytes combined between two turns
 
+  Progress go_on();
   bool admit();
   bool prepare(Active& active);
   bool step_on(uint32_t slot);
@@ -126,7 +127,8 @@ class Execution {
   bool failed_ = false;
   Scoreboard board_;
   std::array<Active, Scoreboard::kWindow> active_{};
-  std::vector<uint8_t> streams_seen_;  // by rank, a bit for each channel and direction
+  std::vector<uint8_t> streams_seen_;             // by rank, a bit for each channel and direction
+  std::optional<engine::Endpoint::Batch> batch_;  // while messages are posted one after another
   std::optional<transport::Payload> input_;
   std::optional<transport::Payload> output_;
   std::unique_ptr<std::byte[]> own_scratch_;

@@ -24,6 +24,7 @@ bool Execution::post(uint32_t slot) {
     if (!named) posted = fail(named.error());
     if (named) message.name = *named;
   }
+  if (posted && (*link)->names_memory() && !batch_) batch_.emplace(resources_.endpoint);
   if (posted) posted = (*link)->post(message);
   if (!posted) {
     const Failure cause = resources_.mesh.cause(step.peer, posted.error().code);
