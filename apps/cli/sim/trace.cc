@@ -86,24 +86,44 @@ Result<std::unique_ptr<SimTrace>> SimTrace::create(const std::string& folder,
   }
   std::unique_ptr<SimTrace> made(new SimTrace);
   made->claim_.emplace(std::move(*claim));
-  uint32_t first = 0;  // rank of what follows
-  for (const topology::Job& job : workload.jobs) {
-    made->ranks_.emplace_back();
-    for (const topology::JobRank& rank : job.ranks) {
-      auto recorder =
-          made->add(recording_of(folder, topology.hosts[rank.host].name, first++, job.name));
-      if (!recorder) return fail(recorder.error());
-      made->ranks_.back().push_back(std::move(*recorder));
-    }
-  }
-  made->hosts_.resize(topology.hosts.size());
-  for (uint32_t host = 0; host < topology.hosts.size(); ++host) {
-    if (!has_part[host]) continue;
-    auto recorder = made->add(recording_of(folder, topology.hosts[host].name, first + host, ""));
-    if (!recorder) return fail(recorder.error());
-    made->hosts_[host] = std::move(*recorder);
+  if (Result<void> begun = made->begin(folder, topology, workload, has_part); !begun) {
+    made->take_back();
+    return fail(begun.error());
   }
   return made;
+}
+
+Result<void> SimTrace::begin(const std::string& folder, const topology::Topology& topology,
+                             const topology::Workload& workload,
+                             const std::vector<bool>& has_part) {
+  uint32_t first = 0;  // rank of what follows
+  for (const topology::Job& job : workload.jobs) {
+    ranks_.emplace_back();
+    for (const topology::JobRank& rank : job.ranks) {
+      auto recorder = add(recording_of(folder, topology.hosts[rank.host].name, first++, job.name));
+      if (!recorder) return fail(recorder.error());
+      ranks_.back().push_back(std::move(*recorder));
+    }
+  }
+  hosts_.resize(topology.hosts.size());
+  for (uint32_t host = 0; host < topology.hosts.size(); ++host) {
+    if (!has_part[host]) continue;
+    auto recorder = add(recording_of(folder, topology.hosts[host].name, first + host, ""));
+    if (!recorder) return fail(recorder.error());
+    hosts_[host] = std::move(*recorder);
+  }
+  return {};
+}
+
+// Half a job's recordings say nothing, and are in the way of the next try.
+void SimTrace::take_back() {
+  std::vector<std::string> paths;
+  for (const auto& recording : recordings_) paths.push_back(recording->path());
+  ranks_.clear();
+  hosts_.clear();
+  recordings_.clear();
+  std::error_code ignored;
+  for (const std::string& path : paths) std::filesystem::remove(path, ignored);
 }
 
 Result<std::unique_ptr<events::Recorder>> SimTrace::add(const events::RecordingOptions& options) {

@@ -19,7 +19,7 @@ namespace heddle::cli {
 class SimTrace {
  public:
   // For the ranks of its jobs, one job after the other, then the hosts that have a part in its
-  // flows. Errors: kInUse (the folder holds a recording),
+  // flows. Where that fails nothing is left. Errors: kInUse (the folder holds a recording),
   // kExhausted (more files than this process may open), those of Recording::create().
   static Result<std::unique_ptr<SimTrace>> create(const std::string& folder,
                                                   const topology::Topology& topology,
@@ -33,6 +33,9 @@ class SimTrace {
 
  private:
   SimTrace() = default;
+  Result<void> begin(const std::string& folder, const topology::Topology& topology,
+                     const topology::Workload& workload, const std::vector<bool>& has_part);
+  void take_back();
   Result<std::unique_ptr<events::Recorder>> add(const events::RecordingOptions& options);
 
   std::optional<FolderClaim> claim_;
