@@ -199,6 +199,16 @@ class Record(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("cannot record in", done.stderr)
 
+    def test_a_folder_that_cannot_be_made_is_told_once_before_anything_starts(self):
+        file = os.path.join(self.parent, "file")
+        with open(file, "w", encoding="ascii"):
+            pass
+        for folder, why in ((file, "Not a directory"), (os.path.join(self.parent, "no", "such"), "No such file"),
+                            (os.path.join(file, "below"), "Not a directory")):
+            done = program.run("record", "-o", folder, "--", "sh", "-c", "echo it ran")
+            self.assertEqual((done.returncode, done.stdout), (2, ""), folder)
+            self.assertRegex(done.stderr, f"\\Aheddle: cannot record in [^\n]*{why}[^\n]*\n\\Z")
+
     def test_a_damaged_file_is_read_and_told(self):
         self.test_a_killed_process_leaves_what_it_did()
         name, = os.listdir(self.folder)
