@@ -184,8 +184,8 @@ uint8_t Connection::flags_of(const Piece& piece, uint32_t bytes, const Permit& p
   const bool later = piece.wish == AckWish::kLater;
   const bool ends_message = piece.offset + bytes == piece.message_bytes &&
                             piece.message_bytes > AckMaker::kEndIsToldAbove;
-  const bool window_ends = permit.last_for_now && flight_.worth_asking(bytes);
-  if ((ends_message && !later) || window_ends) return kFlagAckNow;
+  const bool asks = flight_.worth_asking(bytes, permit.last_for_now);
+  if ((ends_message && !later) || asks) return kFlagAckNow;
   return later ? kFlagAckLater : uint8_t{0};
 }
 

@@ -23,6 +23,8 @@ constexpr Nanos kShortBurst = micros(15);
 constexpr int kTriesForProven = 3;
 // Acknowledgements are asked for so often a window, at least.
 constexpr uint64_t kAskedAWindow = 4;
+// A burst that the peer told of alone, were it not for its length (AckMaker::kBytes).
+constexpr uint64_t kLongBurst = 32 * 1024;
 // What a peer may hold an acknowledgement of control packets back (AckMaker::kControlDelay).
 constexpr Nanos kHeldBack = millis(1);
 // No more is in flight on one path: its bytes are counted in 32 bits.
@@ -200,9 +202,13 @@ uint16_t Flight::choose_path(Nanos now, Random& random) {
 
 // A window is refilled in steps then; were each of many small packets to ask, each would be
 // acknowledged alone.
-bool Flight::worth_asking(uint64_t bytes) const {
+bool Flight::worth_asking(uint64_t bytes, bool window_ends) const {
   const uint64_t window = std::min(controller_->window().count, peer_window_bytes_);
-  return unasked_bytes_ + bytes >= window / kAskedAWindow;
+  if (window_ends) return unasked_bytes_ + bytes >= window / kAskedAWindow;
+  // The peer tells of bursts by fours (AckMaker::kArrivals). A window that holds fewer would leave
+  // as a whole and stand still until it is answered.
+  return bytes >= kLongBurst && window < 4 * uint64_t{kMaxBurstBytes} &&
+         unasked_bytes_ + bytes >= window / 2;
 }
 
 bool Flight::permit(Nanos now, Random& random, Permit& permit) {

@@ -68,7 +68,7 @@ class Flight final : private SentRunListener {
   bool permit_datagrams(Nanos now, Permit& permit);
   // Whether as much has left without asking for an acknowledgement, with the next `bytes`, as makes
   // one overdue where the window is used up.
-  bool worth_asking(uint64_t bytes) const;
+  bool worth_asking(uint64_t bytes, bool window_ends) const;
   // There was nothing to send although the window had room.
   void note_idle() {
     window_limited_ = false;

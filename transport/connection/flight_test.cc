@@ -209,7 +209,7 @@ TEST_F(FlightTest, AFullWindowAsksForAnAcknowledgementOnceAQuarterNotWithEachPac
     ASSERT_TRUE(flight_.permit(now_, random_, permit_));
     SentRun* run = flight_.record(permit_.path, 1);
     run->data = true;
-    run->asks = permit_.last_for_now && flight_.worth_asking(1040);
+    run->asks = flight_.worth_asking(1040, permit_.last_for_now);
     run->header_bytes = kDataHeaderBytes;
     run->row.step = run->row.last = 1000;
     asked += run->asks ? 1 : 0;
@@ -218,6 +218,17 @@ TEST_F(FlightTest, AFullWindowAsksForAnAcknowledgementOnceAQuarterNotWithEachPac
   }
   EXPECT_GE(asked, 4);
   EXPECT_LE(asked, packets / 50);
+}
+
+// The peer tells of long bursts by fours: a window of three would leave, and stand still.
+TEST_F(FlightTest, AWindowOfFewLongBurstsAsksInItsMiddle) {
+  open(1);
+  flight_.set_peer_window(180'000);
+  EXPECT_FALSE(flight_.worth_asking(60'000, false));
+  EXPECT_TRUE(flight_.worth_asking(90'000, false));
+  EXPECT_FALSE(flight_.worth_asking(30'000, false)) << "of these each is told soon anyway";
+  flight_.set_peer_window(500'000);
+  EXPECT_FALSE(flight_.worth_asking(60'000, false));
 }
 
 TEST_F(FlightTest, APathHoldsOnlyItsShareOfTheWindow) {
