@@ -45,15 +45,16 @@ uint64_t Communicator::Body::submit(Call call) {
   const std::optional<Algorithm> asked = call.algorithm;
   Waiting waiting = {std::move(call), 0, request, asked};
   const bool message = between_two(waiting.call);
-  waiting.number = message ? turn_of(tickets_, waiting.call)++ : next_number_++;
+  const uint64_t number = message ? turn_of(tickets_, waiting.call)++ : next_number_++;
+  waiting.number = number;
   tell_made(waiting.call, waiting.number, request);
-  if (!message && !askers_.empty()) tell_came(waiting.number);
   if (message) {
     messages_waiting_.push_back(std::move(waiting));
   } else {
     collectives_waiting_.push_back(std::move(waiting));
   }
   if (starts_now()) advance();
+  if (!message && late_.any_asker()) tell_came(number);
   return request;
 }
 
@@ -216,7 +217,7 @@ bool Communicator::Body::run(Running& running) {
     fail_all(running.execution.failure());
     return true;
   }
-  if (!late_.empty() && progress != Execution::Progress::kWaiting) ask_late();
+  if (late_.any_unasked() && progress != Execution::Progress::kWaiting) ask_late();
   const bool message = between_two(running.call);
   if (message && !running.posted && running.execution.posted()) {
     running.posted = true;

@@ -8,7 +8,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +16,7 @@
 #include "collectives/communicator.h"
 #include "collectives/execution/execution.h"
 #include "collectives/execution/request_table.h"
+#include "collectives/late_ranks.h"
 #include "collectives/tuning_fit.h"
 
 namespace heddle::collectives {
@@ -126,6 +126,7 @@ class Communicator::Body {
   void heed_stalled();
   void answer_stalled(uint32_t from, uint64_t number);
   void note_late(const Late& late);
+  uint64_t oldest_call() const;
   void ask_late();
   void tell_came(uint64_t number);
   void heed_time(bool moved);
@@ -154,10 +155,7 @@ class Communicator::Body {
   std::unique_ptr<Fitting> fitting_;
   std::array<Past, 64> past_{};
   std::map<std::pair<uint32_t, uint64_t>, Signature> foretold_;  // by rank and number
-  // What is known of a rank that had not made a call. It is asked itself as soon as that can be.
-  enum class Lateness : uint8_t { kHeard, kAsked, kCame };
-  std::map<std::pair<uint64_t, uint32_t>, Lateness> late_;  // by number and rank
-  std::set<std::pair<uint64_t, uint32_t>> askers_;  // by number: ranks told that this one is late
+  LateRanks late_;
   State state_ = State::kWorking;
   Nanos give_up_at_;
   std::optional<Nanos> waits_since_;  // nothing: it has just moved

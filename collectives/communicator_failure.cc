@@ -94,11 +94,7 @@ std::string Communicator::Body::waits_for() const {
   const Signature signature = signature_of(oldest->call, oldest->number, members_.rank,
                                            oldest->call.collective == Collective::kSend);
   // Whom it waits for may itself only wait for one that has not come.
-  std::vector<uint32_t> missing;
-  for (auto it = late_.lower_bound({oldest->number, 0});
-       it != late_.end() && it->first.first == oldest->number; ++it) {
-    if (it->second != Lateness::kCame) missing.push_back(it->first.second);
-  }
+  std::vector<uint32_t> missing = late_.missing(oldest->number);
   const bool late = !missing.empty();
   if (!late) missing = oldest->execution.waits_for();
   std::string ranks;
@@ -134,17 +130,15 @@ void Communicator::Body::ask_stalled() {
   ask_late();
 }
 
-// Whom others call late is asked itself, once: it answers, and tells when it comes. One that has
-// not connected yet is asked when it has.
+// Whom others call late is asked itself: it answers, and tells when it comes. One that has not
+// connected yet is asked when it has.
 void Communicator::Body::ask_late() {
-  for (auto& [call, lateness] : late_) {
-    const auto& [number, rank] = call;
-    if (lateness != Lateness::kHeard || !resources_->mesh.connected(rank)) continue;
+  late_.ask_unasked([this](uint64_t number, uint32_t rank) {
     const Running& lane = *lanes_[number % kLanes];
-    if (!lane.busy || lane.number != number) continue;
+    if (!resources_->mesh.connected(rank) || !lane.busy || lane.number != number) return false;
     resources_->mesh.tell_stalled(rank, lane.execution.signature_with(rank, true));
-    lateness = Lateness::kAsked;
-  }
+    return true;
+  });
 }
 
 void Communicator::Body::heed_stalled() {
@@ -176,40 +170,33 @@ void Communicator::Body::answer_stalled(uint32_t from, uint64_t number) {
   if (number >= kFirstProbeNumber) return;
   const bool came = number < next_number_;
   resources_->mesh.tell_late(from, {number, members_.rank, came});
-  if (!came) {
-    if (askers_.size() < kMostForetold) askers_.insert({number, from});
-    return;
-  }
-  for (auto it = late_.lower_bound({number, 0}); it != late_.end() && it->first.first == number;
-       ++it) {
-    if (it->second == Lateness::kCame) continue;
-    resources_->mesh.tell_late(from, {number, it->first.second});
+  if (!came) return late_.note_asker(number, from);
+  for (const uint32_t rank : late_.missing(number)) {
+    resources_->mesh.tell_late(from, {number, rank});
   }
 }
 
 void Communicator::Body::tell_came(uint64_t number) {
-  auto it = askers_.begin();
-  for (; it != askers_.end() && it->first <= number; ++it) {
-    resources_->mesh.tell_late(it->second, {it->first, members_.rank, true});
+  const LateRanks::Askers askers = late_.take_askers(number);
+  for (const auto& [call, rank] : askers.known) {
+    resources_->mesh.tell_late(rank, {call, members_.rank, true});
   }
-  askers_.erase(askers_.begin(), it);
+  if (askers.more) resources_->mesh.spread_late({number, members_.rank, true});
 }
 
-// Everybody tells once what is new to it, so all hear of it: who asked before this was known does
-// not have to ask again, and who was told that a rank is late hears on the same way that it came.
-void Communicator::Body::note_late(const Late& late) {
-  if (late.rank == members_.rank) return;
-  const std::pair<uint64_t, uint32_t> call = {late.number, late.rank};
-  const auto known = late_.find(call);
-  if (late.came) {
-    if (known == late_.end() || known->second == Lateness::kCame) return;
-    known->second = Lateness::kCame;
-  } else {
-    if (known != late_.end()) return;
-    if (late_.size() >= kMostForetold) late_.erase(late_.begin());  // of the oldest call
-    late_[call] = Lateness::kHeard;
+uint64_t Communicator::Body::oldest_call() const {
+  uint64_t oldest = next_started_;
+  for (const auto& lane : lanes_) {
+    if (lane->busy) oldest = std::min(oldest, lane->number);
   }
-  resources_->mesh.spread_late(late);
+  return oldest;
+}
+
+// Told once: who asked before this was known does not have to ask again.
+void Communicator::Body::note_late(const Late& late) {
+  if (late.rank == members_.rank || late.number >= kFirstProbeNumber) return;
+  late_.forget_before(oldest_call());
+  if (late_.note(late)) resources_->mesh.spread_late(late);
 }
 
 // --- the end ---

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -27,6 +28,14 @@ std::string failure_of(Communicator& communicator, const Result<Request>& reques
   if (!request) return request.error().message();
   const Result<void> ended = communicator.wait(*request, kPatience);
   return ended ? "no failure" : ended.error().message();
+}
+
+// Drives the endpoint without a call, until others have said what they wait for.
+void drive_until(Communicator& communicator, const std::atomic<int>& told, int wanted) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (told < wanted && std::chrono::steady_clock::now() < end) {
+    communicator.test(Request{1}).has_value();
+  }
 }
 
 // Rank 1 of three makes another call than the others; all must say what each did.
@@ -162,8 +171,8 @@ TEST_P(CommunicatorFailure, AWaitThatEndsNamesWhoIsMissing) {
     // So that all are connected and know the tuning.
     ASSERT_EQ(failure_of(communicator, communicator.barrier()), "no failure");
     if (communicator.rank() == 2) {
-      // It drives its endpoint, and makes no call until the others have given up.
-      while (told < 2) communicator.test(Request{1}).has_value();
+      // It makes no call until the others have given up.
+      drive_until(communicator, told, 2);
     }
     const Request request = communicator.all_reduce(of(memory, 10), ReduceOp::kSum).value();
     if (communicator.rank() != 2) {
@@ -189,9 +198,7 @@ TEST_P(CommunicatorFailure, ARankThatHasNotCalledIsNamedByThoseWhoWaitForOthers)
   ranks.run([&told](Communicator& communicator) {
     std::vector<float> memory(1000);
     ASSERT_EQ(failure_of(communicator, communicator.barrier()), "no failure");
-    if (communicator.rank() == 2) {
-      while (told < 4) communicator.test(Request{1}).has_value();
-    }
+    if (communicator.rank() == 2) drive_until(communicator, told, 4);
     const Request request = communicator.all_reduce(of(memory, 1000), ReduceOp::kSum).value();
     if (communicator.rank() != 2) {
       const std::string right =
@@ -223,12 +230,9 @@ TEST_P(CommunicatorFailure, ARankThatCameAfterOthersCalledItLateIsNamedNoMore) {
   std::atomic<int> named_one = 0;
   ranks.run([&](Communicator& communicator) {
     std::vector<float> memory(1000);
-    const auto drive_until = [&communicator](const std::atomic<int>& told, int wanted) {
-      while (told < wanted) communicator.test(Request{1}).has_value();
-    };
     ASSERT_EQ(failure_of(communicator, communicator.barrier()), "no failure");
-    if (communicator.rank() == 4) drive_until(named_both, 3);
-    if (communicator.rank() == 2) drive_until(named_one, 4);
+    if (communicator.rank() == 4) drive_until(communicator, named_both, 3);
+    if (communicator.rank() == 2) drive_until(communicator, named_one, 4);
     const Request request = communicator.all_reduce(of(memory, 1000), ReduceOp::kSum).value();
     const auto wait_for_text = [&](const std::string& right, std::atomic<int>& told) {
       std::string text;

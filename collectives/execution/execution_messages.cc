@@ -58,6 +58,7 @@ Result<transport::Payload> Execution::name(const Place& place, uint64_t bytes) {
 bool Execution::look(uint32_t slot) {
   Active& active = active_[slot];
   bool moved = false;
+  if (!active.link->names_memory()) batch_.reset();  // it copies
   while (true) {
     const Link::Sight sight = active.link->look(active.message, budget_);
     note_progress(slot);
