@@ -44,6 +44,9 @@ struct RxBatch {
   static constexpr size_t kMaxRuns = 64;
   std::array<transport::RxRun, kMaxRuns> runs;
   size_t count = 0;
+  // It is small and ended with the predicted place: with another prediction, what follows needs no
+  // copy.
+  bool place_filled = false;
   std::array<transport::PlacedEvent, kMaxRuns> events;  // in the order in which they came
   size_t event_count = 0;
 };

@@ -18,6 +18,9 @@ namespace {
 // room, so this only keeps timers alive where it never has.
 constexpr Nanos kRefusedRetry = millis(1);
 
+// So many messages that each fill a predicted place are taken in one turn, as others are at once.
+constexpr int kPlacesATurn = 4;
+
 // Copying so much takes no longer than a look at the clock.
 constexpr uint64_t kQuickCopyBytes = 1024;
 
@@ -53,7 +56,7 @@ Nanos Driver::turn() {
     endpoint_.handle_timeout(now_);
     settle();
   }
-  const bool had_output = give_output();
+  const bool had_output = give_output() > 0;
   if (bins_) bins_->tell(now_);
 
   statistics_.turns_with_input += had_input;
@@ -63,18 +66,22 @@ Nanos Driver::turn() {
   return refused_ ? std::max(wanted, now_ + kRefusedRetry) : wanted;
 }
 
-void Driver::push(Nanos now) {
+bool Driver::push(Nanos now) {
   now_ = std::max(now_, now);
   settle();
-  give_output();
+  return give_output() >= transport::TxBatch::kMaxBursts && !refused_;
 }
 
 bool Driver::take_input() {
-  settle();
-  const bool predicted = predicts_ && endpoint_.predict(prediction_);
-  const bool had_input =
-      datapath_.receive(*input_, predicted ? &prediction_ : nullptr) > 0 || input_->event_count > 0;
-  if (had_input) handle_input();
+  bool had_input = false;
+  for (int i = 0; i < kPlacesATurn && (i == 0 || input_->place_filled); ++i) {
+    settle();
+    const bool predicted = predicts_ && endpoint_.predict(prediction_);
+    const size_t count = datapath_.receive(*input_, predicted ? &prediction_ : nullptr);
+    if (count == 0 && input_->event_count == 0) break;
+    handle_input();
+    had_input = true;
+  }
 
   bool had_error = false;
   transport::NetworkError error;
@@ -110,7 +117,7 @@ void Driver::handle_input() {
 
 // Sends until nothing is due, the network refuses, or a batch's worth of bursts has left: then
 // input is looked at first, so that a large window does not starve acknowledgements.
-bool Driver::give_output() {
+size_t Driver::give_output() {
   size_t sent = 0;
   if (output_taken_ < output_->bursts().size() &&
       endpoint_.statistics().connections_closed != closed_before_) {
@@ -141,7 +148,7 @@ bool Driver::give_output() {
     }
     refresh_now();
   }
-  return sent > 0;
+  return sent;
 }
 
 void Driver::count_sent(std::span<const transport::TxBurst> bursts) {

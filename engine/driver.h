@@ -59,7 +59,8 @@ class Driver {
 
   // Only sends what may leave now, with the copies that this needs; for the moment after a post_*
   // call, which was made at `now`.
-  void push(Nanos now);
+  // True: what leaves at once was not all.
+  bool push(Nanos now);
 
   // Makes the copies that post_* calls asked for, so that their completions may be looked at.
   // turn() does this itself; an owner calls it after post_* when it wants completions before the
@@ -85,7 +86,7 @@ class Driver {
   void drop_waiting(Unwanted unwanted);
   bool take_input();
   void handle_input();
-  bool give_output();
+  size_t give_output();
   void count_sent(std::span<const transport::TxBurst> bursts);
   void refresh_now();
 

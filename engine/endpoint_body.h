@@ -108,8 +108,8 @@ class Endpoint::Body final : public Registrar, public HelperClient {
   bool companion_came();
   bool turn_is_due(Nanos now) const;
   void sleep(Wheel::Lock& lock, Nanos until);
-  // `now` is when the call that posted something came.
-  void after_post(Wheel::Lock& lock, Nanos now);
+  // `now` is when the call that posted something came, or ended a batch of several posts.
+  void after_post(Wheel::Lock& lock, Nanos now, uint32_t posts = 1);
   void lead(Wheel::Lock& lock, const std::function<bool()>& done, const Span& span, int cores_kept);
   void yield_core();
   bool may_spin(const SpinLeave& leave, Nanos idle) const;
@@ -130,7 +130,7 @@ class Endpoint::Body final : public Registrar, public HelperClient {
   Nanos wanted_;  // when the next turn is, as the latest answered
   bool leading_ = false;
   int batches_ = 0;
-  bool batch_waits_ = false;  // something was posted in one
+  uint32_t batch_posts_ = 0;  // in those that have not ended
   int followers_ = 0;
   bool stopping_ = false;
   bool helped_ = false;

@@ -1,6 +1,7 @@
 // Endpoint, second part: who gives turns, and how the others wait. See endpoint_body.h.
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "base/thread.h"
 #include "engine/endpoint_body.h"
@@ -225,15 +226,15 @@ void Endpoint::Body::turn_if_free() {
   takeover_.on_caller(driver_.last_turn_at());
 }
 
-void Endpoint::Body::after_post(Wheel::Lock& lock, Nanos now) {
+void Endpoint::Body::after_post(Wheel::Lock& lock, Nanos now, uint32_t posts) {
   static_cast<void>(lock);
   if (wheel_.sleeping() || options_.drive == Drive::kExternal) {
     datapath_->wake();
   } else if (batches_ > 0) {
-    batch_waits_ = true;
+    batch_posts_ += posts;
   } else if (!leading_) {
     // The caller may compute from here on: what can leave, leaves now.
-    driver_.push(now);
+    while (driver_.push(now) && --posts > 0) now = driver_.last_turn_at();
     takeover_.on_caller(driver_.last_turn_at());
   }
 }
@@ -247,9 +248,8 @@ void Endpoint::Body::begin_batch() {
 void Endpoint::Body::end_batch() {
   if (in_child()) return;
   Wheel::Lock lock = wheel_.lock();
-  if (--batches_ > 0 || !batch_waits_) return;
-  batch_waits_ = false;
-  after_post(lock, stamp());
+  if (--batches_ > 0 || batch_posts_ == 0) return;
+  after_post(lock, stamp(), std::exchange(batch_posts_, 0));
 }
 
 Nanos Endpoint::Body::turn_external() {

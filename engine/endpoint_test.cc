@@ -119,6 +119,29 @@ TEST(EndpointBatch, GrantsOfOneBatchShareAPacket) {
   EXPECT_EQ(sent_by_posting(true), 1U);
 }
 
+// A push sends a batch's worth of bursts: with more connections the rest waited for the next turn.
+TEST(EndpointBatch, WhatWasPostedOnManyConnectionsLeavesAtItsEnd) {
+  constexpr size_t kConnections = 40;
+  Options options;
+  options.takeover_after = millis(300);
+  EndpointPair pair = make_endpoints(options);
+  std::vector<Connection> connections;
+  for (size_t i = 0; i < kConnections; ++i) {
+    join(pair);
+    connections.push_back(pair.to_client);
+  }
+  std::vector<std::byte> got(100'000);
+  const uint64_t before = pair.server->datapath_statistics().datagrams_sent;
+  {
+    const Endpoint::Batch batch(*pair.server);
+    for (const Connection connection : connections) {
+      pair.server->forget(pair.server->receive(connection, 3, got.data(), got.size()).value());
+    }
+    EXPECT_EQ(pair.server->datapath_statistics().datagrams_sent, before);
+  }
+  EXPECT_GE(pair.server->datapath_statistics().datagrams_sent, before + kConnections);
+}
+
 TEST_P(EndpointByDrive, EarlyMessageWaitsForItsReceive) {
   join(pair_);
   const std::string text = "ahead of its receive";

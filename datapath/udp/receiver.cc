@@ -95,11 +95,13 @@ Receiver::~Receiver() = default;
 size_t Receiver::receive(RxBatch& batch, const Prediction* prediction) {
   CHECK(!lent_);
   batch.count = 0;
+  batch.place_filled = false;
   used_ = batch_bytes_ = 0;
   const bool predicted = prediction != nullptr && worth_placing(*prediction);
   const bool trusted = distrust_ == 0;
   const Next next = predicted && trusted ? receive_placed(batch, *prediction) : Next::kTake;
   const bool waits = next == Next::kPredict && batch_bytes_ >= kWorthATurn;
+  batch.place_filled = waits && batch_bytes_ <= kBatchBytes / 3;
   if (next != Next::kNothing && !waits && (busy_ || batch.count == 0)) receive_frames(batch);
   if (predicted && !trusted && batch.count > 0) --distrust_;
   busy_ = lent_ = batch.count > 0;

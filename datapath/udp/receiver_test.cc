@@ -104,6 +104,7 @@ TEST_F(ReceiverTest, WhatComesBehindAFullPlaceWaitsForAnotherPrediction) {
     ASSERT_TRUE(ends_->receive(batch, &prediction));
     ASSERT_EQ(batch.count, 1u);
     EXPECT_EQ(batch.runs[0].payload_at, PayloadAt::kPlaced);
+    EXPECT_TRUE(batch.place_filled);
     ends_->b().release(batch);
   }
   EXPECT_TRUE(target_holds(0, 10 * kStep));
@@ -120,6 +121,7 @@ TEST_F(ReceiverTest, SmallRunsBehindAFullPlaceAreTakenWithIt) {
   ASSERT_TRUE(ends_->receive(batch, &prediction));
   ASSERT_EQ(batch.count, 2u);
   EXPECT_EQ(batch.runs[1].payload_at, PayloadAt::kFrame);
+  EXPECT_FALSE(batch.place_filled);
 }
 
 TEST_F(ReceiverTest, ARunThatIsNotNextEndsThePredictionAndStaysWhole) {
