@@ -15,10 +15,10 @@
 #include <span>
 #include <system_error>
 
-#include "base/write_error.h"
 #include "events/recording/layout.h"
 #include "events/recording/room_ahead.h"
 #include "events/recording/syncing.h"
+#include "events/recording_directory.h"
 
 namespace heddle::events {
 
@@ -32,25 +32,6 @@ namespace {
 constexpr uint32_t kLeastBlocks = 2;
 // A writer without a block asks for one again after so many events.
 constexpr uint32_t kAskedAgainAfter = 1024;
-
-Unexpected refuse(const std::string& directory, int error) {
-  return cannot_write("cannot record in " + directory, error,
-                      "make room there, or choose another folder");
-}
-
-// What others may see of a job is its owner's matter.
-Result<void> own_directory(const std::string& directory) {
-  if (directory.empty()) {
-    return fail(ErrorCode::kInvalid, "cannot record", "no folder is given", "name one");
-  }
-  if (mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) return refuse(directory, errno);
-  struct stat status {};
-  if (stat(directory.c_str(), &status) != 0) return refuse(directory, errno);
-  if (!S_ISDIR(status.st_mode)) return refuse(directory, ENOTDIR);
-  if (status.st_uid == geteuid() || geteuid() == 0) return {};
-  return fail(ErrorCode::kInvalid, "cannot record in " + directory, "it belongs to another user",
-              "choose a folder of your own");
-}
 
 // As what is recorded says, or this one.
 std::string host_of(const RecordingOptions& options) {
@@ -69,9 +50,9 @@ Result<int> new_file(const std::string& directory, std::string name, std::string
     path = fmt::format("{}/{}.{}.{}.heddle", directory, name, getpid(), number);
     const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (descriptor >= 0) return descriptor;
-    if (errno != EEXIST) return refuse(directory, errno);
+    if (errno != EEXIST) return cannot_record(directory, errno);
   }
-  return refuse(directory, EEXIST);
+  return cannot_record(directory, EEXIST);
 }
 
 // 0, or why the file has no room there. A signal is no answer.
@@ -169,7 +150,7 @@ Result<std::shared_ptr<Recording>> Recording::create(const RecordingOptions& opt
   if (most_file_bytes() < least) {
     close(*descriptor);
     unlink(path.c_str());
-    return refuse(options.directory, EFBIG);
+    return cannot_record(options.directory, EFBIG);
   }
   const uint64_t wanted =
       std::min(options.most.count, most_file_bytes() - kHeaderBytes) / kBlockBytes;
@@ -186,7 +167,7 @@ Result<std::shared_ptr<Recording>> Recording::create(const RecordingOptions& opt
   if (error != 0) {
     close(*descriptor);
     unlink(path.c_str());
-    return refuse(options.directory, error);
+    return cannot_record(options.directory, error);
   }
   if (options.durable.count > 0) {
     if (auto found = recording::make_findable(*descriptor, options.directory); !found) {
@@ -203,7 +184,7 @@ Result<std::shared_ptr<Recording>> Recording::create(const RecordingOptions& opt
     munmap(start, bytes);
     close(*descriptor);
     unlink(path.c_str());
-    return refuse(options.directory, none.code().value());
+    return cannot_record(options.directory, none.code().value());
   }
 }
 

@@ -8,18 +8,14 @@
 
 #include <cerrno>
 
-#include "base/write_error.h"
+#include "events/recording_directory.h"
 
 namespace heddle::cli {
 
 Result<FolderClaim> FolderClaim::of(const std::string& folder) {
   const bool made = mkdir(folder.c_str(), 0700) == 0;
-  struct stat found {};
-  if (!made && stat(folder.c_str(), &found) == 0 && !S_ISDIR(found.st_mode)) errno = ENOTDIR;
-  if (!made && errno != EEXIST) {
-    return cannot_write("cannot record in " + folder, errno,
-                        "make room there, or choose another folder");
-  }
+  Result<void> own = events::own_directory(folder);
+  if (!own) return fail(own.error());
   Descriptor held(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (held.valid() && flock(held.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     return fail(ErrorCode::kInUse, "cannot record in " + folder,

@@ -12,9 +12,9 @@ namespace heddle::cli {
 
 class FolderClaim {
  public:
-  // Makes the folder where it is missing. Errors: kInUse (another one holds it), and why it cannot
-  // be made. Where it cannot be read, or its file system knows no locks, nothing is held: who
-  // records there tells what is wrong.
+  // Makes the folder where it is missing. Errors: kInUse (another one holds it), those of
+  // events::own_directory(). Where it cannot be read, or its file system knows no locks,
+  // nothing is held: who records there tells what is wrong.
   static Result<FolderClaim> of(const std::string& folder);
   // Takes back a folder that it made and that nothing was put in.
   ~FolderClaim();
