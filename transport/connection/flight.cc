@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "transport/recovery/ack_maker.h"
 #include "transport/tx_batch.h"
 #include "transport/wire/immediate.h"
 
@@ -23,10 +24,6 @@ constexpr Nanos kShortBurst = micros(15);
 constexpr int kTriesForProven = 3;
 // Acknowledgements are asked for so often a window, at least.
 constexpr uint64_t kAskedAWindow = 4;
-// A burst that the peer told of alone, were it not for its length (AckMaker::kBytes).
-constexpr uint64_t kLongBurst = 32 * 1024;
-// What a peer may hold an acknowledgement of control packets back (AckMaker::kControlDelay).
-constexpr Nanos kHeldBack = millis(1);
 // No more is in flight on one path: its bytes are counted in 32 bits.
 constexpr uint64_t kMostOnPath = uint64_t{1} << 31;
 
@@ -205,9 +202,9 @@ uint16_t Flight::choose_path(Nanos now, Random& random) {
 bool Flight::worth_asking(uint64_t bytes, bool window_ends) const {
   const uint64_t window = std::min(controller_->window().count, peer_window_bytes_);
   if (window_ends) return unasked_bytes_ + bytes >= window / kAskedAWindow;
-  // The peer tells of bursts by fours (AckMaker::kArrivals). A window that holds fewer would leave
-  // as a whole and stand still until it is answered.
-  return bytes >= kLongBurst && window < 4 * uint64_t{kMaxBurstBytes} &&
+  // The peer tells of several long bursts at a time. A window that holds fewer would leave as a
+  // whole and stand still until it is answered.
+  return bytes >= AckMaker::kBytes && window < AckMaker::kArrivals * uint64_t{kMaxBurstBytes} &&
          unasked_bytes_ + bytes >= window / 2;
 }
 
@@ -323,7 +320,7 @@ void Flight::sent(Nanos now, uint16_t id) {
 // How long to wait for an acknowledgement before probing: what the peer may hold it back included,
 // doubled for each probe that went unanswered, up to `longest`.
 Nanos Flight::patience(const TxPath& path, Nanos longest) const {
-  const Nanos once = round_trip_.probe_timeout(path.trip) + kHeldBack;
+  const Nanos once = round_trip_.probe_timeout(path.trip) + AckMaker::kControlDelay;
   return std::min(once * (int64_t{1} << std::min<uint8_t>(path.probes_unanswered, 10)), longest);
 }
 

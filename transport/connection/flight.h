@@ -67,7 +67,7 @@ class Flight final : private SentRunListener {
   // repeats.
   bool permit_datagrams(Nanos now, Permit& permit);
   // Whether as much has left without asking for an acknowledgement, with the next `bytes`, as makes
-  // one overdue where the window is used up.
+  // one overdue where the window is used up, or where it holds only few long bursts.
   bool worth_asking(uint64_t bytes, bool window_ends) const;
   // There was nothing to send although the window had room.
   void note_idle() {
