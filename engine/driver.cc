@@ -73,9 +73,9 @@ bool Driver::push(Nanos now) {
 }
 
 bool Driver::take_input() {
+  settle();
   bool had_input = false;
   for (int i = 0; i < kPlacesATurn && (i == 0 || input_->place_filled); ++i) {
-    settle();
     const bool predicted = predicts_ && endpoint_.predict(prediction_);
     const size_t count = datapath_.receive(*input_, predicted ? &prediction_ : nullptr);
     if (count == 0 && input_->event_count == 0) break;

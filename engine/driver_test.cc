@@ -61,6 +61,23 @@ TEST_F(Turns, WantsTheNextOneLaterWhenNothingIsDue) {
   pair_.client->forget(send);
 }
 
+// An owner that seldom takes a turn got one message in each.
+TEST_F(Turns, TakesSeveralMessagesThatEachFillAPlace) {
+  for (int i = 0; i < 100; ++i) {  // nothing is under way
+    pair_.client->turn();
+    pair_.server->turn();
+  }
+  pair_.server_end->set_fills_places();
+  std::vector<std::byte> bytes(1000);
+  for (int i = 0; i < 10; ++i) {
+    pair_.client->forget(pair_.client->send(pair_.to_server, 0, bytes.data(), 1000).value());
+    pair_.client->turn();
+  }
+  const uint64_t before = pair_.server->datapath_statistics().datagrams_received;
+  pair_.server->turn();
+  EXPECT_EQ(pair_.server->datapath_statistics().datagrams_received, before + 4);
+}
+
 TEST_F(Turns, KeepsWhatTheNetworkRefuses) {
   pair_.client_end->set_limit(64);
   const std::vector<std::byte> sent = pattern(4 << 20, 3);

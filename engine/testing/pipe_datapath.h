@@ -65,6 +65,9 @@ class PipeDatapath final : public datapath::Datapath {
     wire_->limit = limit;
   }
 
+  // Each receive gives one datagram, and says that it filled a predicted place.
+  void set_fills_places() { fills_places_ = true; }
+
   static transport::Address address_of(int end) {
     transport::Address address;
     address.port = static_cast<uint16_t>(1000 + end);
@@ -103,7 +106,9 @@ class PipeDatapath final : public datapath::Datapath {
     ++statistics_.receive_calls;
     std::deque<Datagram>& queue = wire_->queue[end_];
     batch.count = 0;
-    while (batch.count < datapath::RxBatch::kMaxRuns && !queue.empty()) {
+    const size_t most = fills_places_ ? 1 : datapath::RxBatch::kMaxRuns;
+    batch.place_filled = fills_places_ && !queue.empty();
+    while (batch.count < most && !queue.empty()) {
       lent_.push_back(std::move(queue.front()));
       queue.pop_front();
       const Datagram& datagram = lent_.back();
@@ -185,6 +190,7 @@ class PipeDatapath final : public datapath::Datapath {
 
   const std::shared_ptr<Wire> wire_;
   const int end_;
+  bool fills_places_ = false;
   datapath::Capabilities capabilities_;
   datapath::DatapathStatistics statistics_;
   datapath::RegionTable regions_;
