@@ -47,6 +47,16 @@ def page_data(path):
         return json.loads(re.search('type="application/json">(.*?)</script>', file.read(), re.DOTALL).group(1))
 
 
+def mount_small_disk(test, folder, size):
+    """A disk of so much (tmpfs: "500k") on a new folder until the test is over; where that cannot be, it is skipped."""
+    if os.geteuid() != 0:
+        test.skipTest("mounting a small disk needs root")
+    os.mkdir(folder)
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], check=False).returncode != 0:
+        test.skipTest("a small disk cannot be mounted here")
+    test.addCleanup(subprocess.run, ["umount", folder], check=True)
+
+
 def controllers():
     """The congestion controllers that the program offers, so that a new one needs no change here."""
     offered = re.search(r"--cc (\S+\|\S+)", run("perf", "--help").stdout)

@@ -166,13 +166,7 @@ class Record(unittest.TestCase):
         self.assertNotIn("\x1b", program.run("record", "info", self.folder, errors="replace").stdout)
 
     def test_a_full_disk_keeps_the_newest(self):
-        if os.geteuid() != 0:
-            self.skipTest("mounting a small disk needs root")
-        os.mkdir(self.folder)
-        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", self.folder], check=False)
-        if mounted.returncode != 0:
-            self.skipTest("a small disk cannot be mounted here")
-        self.addCleanup(subprocess.run, ["umount", self.folder], check=True)
+        program.mount_small_disk(self, self.folder, "1m")
         with program.server(command="ping") as (_, port):
             done = program.run("ping", f"127.0.0.1:{port}", "-C", 20000,
                                settings={"HEDDLE_RECORD": self.folder, "HEDDLE_RECORD_LEVEL": "segments"})
