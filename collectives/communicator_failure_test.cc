@@ -38,6 +38,29 @@ void drive_until(Communicator& communicator, const std::atomic<int>& told, int w
   }
 }
 
+// Waits, now and then giving up, until the error says `right`.
+void wait_until_told(Communicator& communicator, Request request, const std::string& right) {
+  std::string text;
+  const Nanos until = seconds(20);
+  for (Nanos waited; waited < until && !contains(text, right); waited += millis(5)) {
+    const Result<void> ended = communicator.wait(request, millis(5));
+    ASSERT_FALSE(ended);
+    ASSERT_EQ(ended.error().code, ErrorCode::kTimeout);
+    text = ended.error().message();
+  }
+  EXPECT_TRUE(contains(text, right)) << "told rank " << communicator.rank();
+}
+
+// Five ranks that soon ask whom they wait for; in a ring each waits for its neighbour, which may
+// itself only wait.
+LocalOptions ring_of_five(SharedMemory shared_memory) {
+  LocalOptions options{.ranks = 5, .shared_memory = shared_memory};
+  options.communicator.stalled_after = millis(10);
+  options.communicator.tuning.pinned[static_cast<size_t>(Collective::kAllReduce)] =
+      Algorithm::kRing;
+  return options;
+}
+
 // Rank 1 of three makes another call than the others; all must say what each did.
 struct Difference {
   const char* name;
@@ -188,12 +211,7 @@ TEST_P(CommunicatorFailure, AWaitThatEndsNamesWhoIsMissing) {
 }
 
 TEST_P(CommunicatorFailure, ARankThatHasNotCalledIsNamedByThoseWhoWaitForOthers) {
-  // In a ring each waits for its neighbour, which may itself only wait.
-  LocalOptions options{.ranks = 5, .shared_memory = GetParam()};
-  options.communicator.stalled_after = millis(10);
-  options.communicator.tuning.pinned[static_cast<size_t>(Collective::kAllReduce)] =
-      Algorithm::kRing;
-  LocalRanks ranks(options);
+  LocalRanks ranks(ring_of_five(GetParam()));
   std::atomic<int> told = 0;
   ranks.run([&told](Communicator& communicator) {
     std::vector<float> memory(1000);
@@ -201,17 +219,8 @@ TEST_P(CommunicatorFailure, ARankThatHasNotCalledIsNamedByThoseWhoWaitForOthers)
     if (communicator.rank() == 2) drive_until(communicator, told, 4);
     const Request request = communicator.all_reduce(of(memory, 1000), ReduceOp::kSum).value();
     if (communicator.rank() != 2) {
-      const std::string right =
-          "allreduce of 1000 float, sum waits for rank 2, which has not called it";
-      std::string text;
-      const Nanos until = seconds(20);
-      for (Nanos waited; waited < until && !contains(text, right); waited += millis(5)) {
-        const Result<void> ended = communicator.wait(request, millis(5));
-        ASSERT_FALSE(ended);
-        ASSERT_EQ(ended.error().code, ErrorCode::kTimeout);
-        text = ended.error().message();
-      }
-      EXPECT_TRUE(contains(text, right));
+      wait_until_told(communicator, request,
+                      "allreduce of 1000 float, sum waits for rank 2, which has not called it");
       ++told;
     }
     EXPECT_TRUE(communicator.wait(request, kPatience));
@@ -221,11 +230,7 @@ TEST_P(CommunicatorFailure, ARankThatHasNotCalledIsNamedByThoseWhoWaitForOthers)
 TEST_P(CommunicatorFailure, ARankThatCameAfterOthersCalledItLateIsNamedNoMore) {
   // Rank 4 comes when all have heard that it is late; rank 3 waits for rank 2 alone, so nothing
   // that arrives there tells it so.
-  LocalOptions options{.ranks = 5, .shared_memory = GetParam()};
-  options.communicator.stalled_after = millis(10);
-  options.communicator.tuning.pinned[static_cast<size_t>(Collective::kAllReduce)] =
-      Algorithm::kRing;
-  LocalRanks ranks(options);
+  LocalRanks ranks(ring_of_five(GetParam()));
   std::atomic<int> named_both = 0;
   std::atomic<int> named_one = 0;
   ranks.run([&](Communicator& communicator) {
@@ -234,22 +239,13 @@ TEST_P(CommunicatorFailure, ARankThatCameAfterOthersCalledItLateIsNamedNoMore) {
     if (communicator.rank() == 4) drive_until(communicator, named_both, 3);
     if (communicator.rank() == 2) drive_until(communicator, named_one, 4);
     const Request request = communicator.all_reduce(of(memory, 1000), ReduceOp::kSum).value();
-    const auto wait_for_text = [&](const std::string& right, std::atomic<int>& told) {
-      std::string text;
-      const Nanos until = seconds(20);
-      for (Nanos waited; waited < until && !contains(text, right); waited += millis(5)) {
-        const Result<void> ended = communicator.wait(request, millis(5));
-        ASSERT_FALSE(ended);
-        text = ended.error().message();
-      }
-      EXPECT_TRUE(contains(text, right)) << "told rank " << communicator.rank();
-      ++told;
-    };
     if (communicator.rank() != 2 && communicator.rank() != 4) {
-      wait_for_text("waits for ranks 2, 4, which have not called it", named_both);
+      wait_until_told(communicator, request, "waits for ranks 2, 4, which have not called it");
+      ++named_both;
     }
     if (communicator.rank() != 2) {
-      wait_for_text("waits for rank 2, which has not called it", named_one);
+      wait_until_told(communicator, request, "waits for rank 2, which has not called it");
+      ++named_one;
     }
     EXPECT_TRUE(communicator.wait(request, kPatience));
   });
