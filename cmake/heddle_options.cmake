@@ -37,7 +37,7 @@ if(HEDDLE_SANITIZERS)
                       -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${HEDDLE_SANITIZERS})
   if(HEDDLE_SANITIZERS MATCHES "undefined")
-    # A sixth of the compiler's time, for what the address sanitizer and the processor end as well.
+    # An eighth of the compiler's time, for what the address sanitizer and the processor end as well.
     add_compile_options(-fno-sanitize=null,object-size,vptr)
   endif()
 endif()

@@ -22,7 +22,6 @@ from harness.report import disturbance_note, row
 
 SUMMARY = "simulated fabrics of 1,024 hosts: flow times, wall time and memory, beside htsim"
 
-_BYTES = 2_000_000
 _WIRE_SHARE = 4086 / 4192  # of a full segment, framing included, that is payload
 _LINK_GBITS = 100
 
@@ -31,6 +30,7 @@ def add_arguments(parser):
     parser.add_argument("--htsim", metavar="DIR", help="a folder of htsim (sim/datacenter), built; else heddle alone")
     parser.add_argument("--pairs", type=int, default=3, metavar="N", help="so often each is run, in turn [3]")
     parser.add_argument("--hosts", type=int, default=1024, choices=(128, 1024, 8192), help="hosts of the fabric [1024]")
+    parser.add_argument("--bytes", type=int, default=2_000_000, metavar="N", help="of each flow [2000000]")
     parser.add_argument("--cc", default="cubic", help="of the permutations [cubic]")
     parser.add_argument("--seed", type=int, default=1, help="of heddle's runs [1]")
 
@@ -49,17 +49,17 @@ def _topo(hosts):
             f"Tier 2\n{latency}Radix_Down {pods}\nBundle 1\n")
 
 
-def _permutation(hosts):
+def _permutation(hosts, size):
     """One random cycle, always the same."""
     cycle = list(range(hosts))
     random.Random(13).shuffle(cycle)
-    lines = [f"{cycle[i - 1]}->{cycle[i]} id {i + 1} start 0 size {_BYTES}" for i in range(hosts)]
+    lines = [f"{cycle[i - 1]}->{cycle[i]} id {i + 1} start 0 size {size}" for i in range(hosts)]
     return f"Nodes {hosts}\nConnections {hosts}\n" + "\n".join(lines) + "\n"
 
 
-def _incast(hosts, senders, first):
+def _incast(hosts, senders, first, size):
     """To host 0 from `senders` others between `first` and the last."""
-    lines = [f"{first + i * (hosts - first) // senders}->0 id {i + 1} start 0 size {_BYTES}" for i in range(senders)]
+    lines = [f"{first + i * (hosts - first) // senders}->0 id {i + 1} start 0 size {size}" for i in range(senders)]
     return f"Nodes {hosts}\nConnections {senders}\n" + "\n".join(lines) + "\n"
 
 
@@ -126,28 +126,28 @@ def _incasts(hosts):
             yield f"{senders}_near_and_far", senders, 1
 
 
-def _ideal_us(senders=1):
-    return senders * _BYTES * 8 / (_LINK_GBITS * 1e3) / _WIRE_SHARE
+def _ideal_us(size):
+    return size * 8 / (_LINK_GBITS * 1e3) / _WIRE_SHARE
 
 
 def _cases(arguments):
-    hosts = arguments.hosts
+    hosts, size = arguments.hosts, arguments.bytes
     own = ["--paths", 128, "--cc", arguments.cc, "--initial-window", "500KiB"]
-    yield "permutation, 128 paths", "perm.cm", _ideal_us(), own, ["-paths", 128]
-    yield "the same, queues of 100 KiB", "perm.cm", _ideal_us(), [*own, "--queue", "100KiB"], None
-    yield "the same, trimming", "perm.cm", _ideal_us(), [*own, "--queue", "100KiB", "--trim"], None
-    yield "permutation, 1 path", "perm.cm", _ideal_us(), ["--paths", 1, "--cc", arguments.cc], ["-paths", 1]
+    yield "permutation, 128 paths", "perm.cm", _ideal_us(size), own, ["-paths", 128]
+    yield "the same, queues of 100 KiB", "perm.cm", _ideal_us(size), [*own, "--queue", "100KiB"], None
+    yield "the same, trimming", "perm.cm", _ideal_us(size), [*own, "--queue", "100KiB", "--trim"], None
+    yield "permutation, 1 path", "perm.cm", _ideal_us(size), ["--paths", 1, "--cc", arguments.cc], ["-paths", 1]
     for name, senders, _ in _incasts(hosts):
-        yield (f"incast {name}", f"{name}.cm", _ideal_us(senders), ["--paths", 128, "--cc", "credits"],
+        yield (f"incast {name}", f"{name}.cm", _ideal_us(senders * size), ["--paths", 128, "--cc", "credits"],
                ["-paths", 128])
-        yield (f"incast {name}, 100 KiB, trimming", f"{name}.cm", _ideal_us(senders),
+        yield (f"incast {name}, 100 KiB, trimming", f"{name}.cm", _ideal_us(senders * size),
                ["--paths", 128, "--cc", "credits", "--queue", "100KiB", "--trim"], None)
 
 
 def run(arguments, progress):
     with tempfile.TemporaryDirectory(prefix="heddle-bench-sim-") as folder:
-        texts = {"fabric.topo": _topo(arguments.hosts), "perm.cm": _permutation(arguments.hosts)}
-        texts |= {f"{name}.cm": _incast(arguments.hosts, senders, first)
+        texts = {"fabric.topo": _topo(arguments.hosts), "perm.cm": _permutation(arguments.hosts, arguments.bytes)}
+        texts |= {f"{name}.cm": _incast(arguments.hosts, senders, first, arguments.bytes)
                   for name, senders, first in _incasts(arguments.hosts)}
         for name, text in texts.items():
             pathlib.Path(folder, name).write_text(text, encoding="utf-8")
@@ -165,8 +165,8 @@ def run(arguments, progress):
                     all_runs.append(ran)
             cases.append(case)
     agree = all(len({result["history"] for result in case["heddle"]}) == 1 for case in cases)
-    return {"hosts": arguments.hosts, "machine": describe(), "cases": cases, "disturbance": summary(all_runs),
-            "histories_agree": agree, "exit_status": 0 if agree else 1}
+    return {"hosts": arguments.hosts, "bytes": arguments.bytes, "machine": describe(), "cases": cases,
+            "disturbance": summary(all_runs), "histories_agree": agree, "exit_status": 0 if agree else 1}
 
 
 def _best(results, key):
@@ -178,7 +178,8 @@ def _above(results, key, case):
 
 
 def show(document):
-    print(f"{document['hosts']} hosts, 100 Gb/s, 1 us a hop, flows of 2 MB; best of the runs\n")
+    print(f"{document['hosts']} hosts, 100 Gb/s, 1 us a hop, flows of {document['bytes'] / 1e6:g} MB; "
+          "best of the runs\n")
     for case in document["cases"]:
         own, theirs = case["heddle"], case["htsim"]
         row(case["case"], "heddle", *(["htsim EQDS"] if theirs else []))
