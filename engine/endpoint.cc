@@ -133,7 +133,7 @@ void Endpoint::Body::abort(Connection connection) {
 }
 
 Result<Operation> Endpoint::Body::post(const OperationPlace& place,
-                                       const transport::Payload& payload, transport::AckWish wish) {
+                                       const transport::Payload& payload, const Manner& manner) {
   if (in_child()) return forked("cannot post a message");
   const Operation operation = operations_.open(place);
   if (!operation) {
@@ -142,10 +142,11 @@ Result<Operation> Endpoint::Body::post(const OperationPlace& place,
   }
   Wheel::Lock lock = wheel_.lock();
   const Nanos now = stamp();
-  const Result<void> posted =
-      place.direction == Direction::kSend
-          ? transport_.post_send(now, place.connection, place.channel, payload, operation.id, wish)
-          : transport_.post_receive(now, place.connection, place.channel, payload, operation.id);
+  const Result<void> posted = place.direction == Direction::kSend
+                                  ? transport_.post_send(now, place.connection, place.channel,
+                                                         payload, operation.id, manner.wish)
+                                  : transport_.post_receive(now, place.connection, place.channel,
+                                                            payload, operation.id, manner.fill);
   if (!posted) {
     operations_.abandon(operation);
     return fail(posted.error());
@@ -302,23 +303,24 @@ Result<Memory> Endpoint::register_memory(void* start, size_t bytes) {
 
 Result<Operation> Endpoint::send(Connection connection, Channel channel,
                                  const transport::Payload& payload, transport::AckWish wish) {
-  return body_->post({.connection = connection, .channel = channel}, payload, wish);
+  return body_->post({.connection = connection, .channel = channel}, payload, {.wish = wish});
 }
 
 Result<Operation> Endpoint::receive(Connection connection, Channel channel,
-                                    const transport::Payload& buffer) {
+                                    const transport::Payload& buffer, transport::Fill fill) {
   return body_->post(
-      {.connection = connection, .channel = channel, .direction = Direction::kReceive}, buffer);
+      {.connection = connection, .channel = channel, .direction = Direction::kReceive}, buffer,
+      {.fill = fill});
 }
 
 Result<Operation> Endpoint::post_unregistered(OperationPlace place, void* start, size_t bytes) {
-  if (bytes == 0) return body_->post(place, {});
+  if (bytes == 0) return body_->post(place, {}, {});
   if (body_->in_child()) return forked("cannot post a message");
   Result<transport::RegionId> region = body_->register_region(start, bytes);
   if (!region) return fail(region.error());
   place.temporary = *region;
   Result<Operation> operation =
-      body_->post(place, {.region = *region, .offset = 0, .length = bytes});
+      body_->post(place, {.region = *region, .offset = 0, .length = bytes}, {});
   if (!operation) body_->unregister(*region);
   return operation;
 }

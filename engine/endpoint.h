@@ -101,7 +101,8 @@ class Endpoint {
   Result<Operation> send(Connection connection, Channel channel, const transport::Payload& payload,
                          transport::AckWish wish = transport::AckWish::kSoon);
   Result<Operation> receive(Connection connection, Channel channel,
-                            const transport::Payload& buffer);
+                            const transport::Payload& buffer,
+                            transport::Fill fill = transport::Fill::kAtOnce);
   // The same for memory that is not registered: it is for the time of the operation.
   Result<Operation> send(Connection connection, Channel channel, const void* start, size_t bytes);
   Result<Operation> receive(Connection connection, Channel channel, void* start, size_t bytes);

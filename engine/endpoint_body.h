@@ -49,8 +49,13 @@ class Endpoint::Body final : public Registrar, public HelperClient {
   Result<void> find_ways(Connection connection);
   void close(Connection connection);
   void abort(Connection connection);
+  // How it is posted: a wish of sends, a manner of filling of receives.
+  struct Manner {
+    transport::AckWish wish = transport::AckWish::kSoon;
+    transport::Fill fill = transport::Fill::kAtOnce;
+  };
   Result<Operation> post(const OperationPlace& place, const transport::Payload& payload,
-                         transport::AckWish wish = transport::AckWish::kSoon);
+                         const Manner& manner);
   void begin_batch();
   void end_batch();
   void cancel(Operation operation);

@@ -43,11 +43,11 @@ Result<void> Endpoint::post_send(Nanos now, ConnectionId id, ChannelId channel,
 }
 
 Result<void> Endpoint::post_receive(Nanos now, ConnectionId id, ChannelId channel,
-                                    const Payload& buffer, OperationId operation) {
+                                    const Payload& buffer, OperationId operation, Fill fill) {
   Connection* connection = body_->table.find(id);
   if (connection == nullptr) return no_connection("cannot receive");
   body_->table.touch(*connection);
-  return connection->post_receive(now, channel, buffer, operation);
+  return connection->post_receive(now, channel, buffer, operation, fill);
 }
 
 bool Endpoint::post_cancel(Nanos now, ConnectionId id, ChannelId channel, Direction direction,

@@ -86,7 +86,8 @@ class Endpoint {
   // receives withdrawn before the peer posted their messages count until it has, but for receives
   // whose message is known of.
   Result<void> post_receive(Nanos now, ConnectionId connection, ChannelId channel,
-                            const Payload& buffer, OperationId operation);
+                            const Payload& buffer, OperationId operation,
+                            Fill fill = Fill::kAtOnce);
   // Withdraws an operation: it then ends with kCancelled, as does the one it would have met on the
   // other side, unless it is too late; then it ends as it would have. False: no such operation.
   bool post_cancel(Nanos now, ConnectionId connection, ChannelId channel, Direction direction,

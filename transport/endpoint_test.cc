@@ -4,7 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "transport/testing/pair_fixture.h"
+#include "transport/wire/packet.h"
 
 namespace heddle::transport {
 namespace {
@@ -68,6 +72,32 @@ TEST_F(EndpointTest, SmallMessagesThatNobodyWaitsForAreAcknowledgedTogether) {
     }
     EXPECT_GE(acks[0], kMessages) << receives_first;
     EXPECT_LE(acks[1], kMessages / 3) << receives_first;
+  }
+}
+
+// Its end leaves without an acknowledgement of what is before it, and asks for one of all.
+TEST_F(EndpointTest, OfAMessageThatTheWindowHoldsOnlyTheEndAsksForAnAcknowledgement) {
+  constexpr uint64_t kLength = 400'000;
+  for (const bool holds : {false, true}) {
+    std::vector<uint8_t> flags;  // of each burst's last segment
+    PairOptions options;
+    options.endpoint.receive_capacity = {4 * kLength};
+    options.endpoint.initial_window = {holds ? 2 * kLength : kLength / 2};
+    options.watch_burst = [&flags](int side, const TxBurst& burst) {
+      if (side == 1 || burst.payload_bytes == 0) return;
+      const size_t last = (burst.segments - 1u) * burst.header_bytes;
+      flags.push_back(read_connection_header(burst.headers + last).flags);
+    };
+    start(options);
+    receive(0, kLength, 1);
+    send(0, kLength, 1);
+    ASSERT_TRUE(run_until_completed(1, 1));
+    EXPECT_TRUE(same(0, kLength));
+    ASSERT_GE(flags.size(), 4u);
+    EXPECT_EQ(flags.back(), kFlagAckNow);
+    const auto later = std::count(flags.begin(), flags.end() - 1, kFlagAckLater);
+    EXPECT_EQ(static_cast<size_t>(later) == flags.size() - 1, holds) << later;
+    pair_.reset();
   }
 }
 

@@ -21,4 +21,10 @@ enum class AckWish : uint8_t {
   kLater,  // nobody waits for it: payload was copied, say; acknowledged with others, within 1 ms
 };
 
+// From when on a receive's memory may be written.
+enum class Fill : uint8_t {
+  kAtOnce,     // rows are received straight into it before it is known whose they are
+  kOnArrival,  // once something of the message has come: until then others may read there
+};
+
 }  // namespace heddle::transport

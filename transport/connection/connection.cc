@@ -55,12 +55,12 @@ void Connection::watch(Nanos now) {
 }
 
 Result<void> Connection::post_receive(Nanos now, ChannelId channel, const Payload& buffer,
-                                      OperationId operation) {
+                                      OperationId operation, Fill fill) {
   if (over()) return fail(ErrorCode::kClosed, "cannot receive", "the connection is closed");
   watch(now);
   shared_.reserve_completions();
   const bool heard = incoming_.heard_of_next(channel);
-  Result<void> posted = incoming_.post(channel, buffer, operation, frames_);
+  Result<void> posted = incoming_.post(channel, {buffer, operation, fill}, frames_);
   send_frames_by(grant_due(now, buffer, heard));
   return posted;
 }

@@ -43,7 +43,7 @@ class Connection final : private SentRunListener {
   Result<void> post_send(Nanos now, ChannelId channel, const Payload& payload,
                          OperationId operation, AckWish wish);
   Result<void> post_receive(Nanos now, ChannelId channel, const Payload& buffer,
-                            OperationId operation);
+                            OperationId operation, Fill fill);
   bool post_cancel(Nanos now, ChannelId channel, Direction direction, OperationId operation);
   Result<void> post_paths(Nanos now, std::span<const uint16_t> paths);
   Result<void> post_discovery(Nanos now);

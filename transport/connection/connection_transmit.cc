@@ -182,11 +182,16 @@ Connection::Sent Connection::send_burst(Nanos now, TxBatch& batch) {
 uint8_t Connection::flags_of(const Piece& piece, uint32_t bytes, const Permit& permit) const {
   if (piece.repeat) return kFlagAckNow | kFlagRepeat;
   const bool later = piece.wish == AckWish::kLater;
-  const bool ends_message = piece.offset + bytes == piece.message_bytes &&
-                            piece.message_bytes > AckMaker::kEndIsToldAbove;
+  const uint64_t ends_at = uint64_t{piece.offset} + bytes;
+  const bool ends_message =
+      ends_at == piece.message_bytes && piece.message_bytes > AckMaker::kEndIsToldAbove;
   const bool asks = flight_.worth_asking(bytes, permit.last_for_now);
   if ((ends_message && !later) || asks) return kFlagAckNow;
-  return later ? kFlagAckLater : uint8_t{0};
+  // Nobody waits for what tells of these bytes alone where the message's end, which asks, leaves
+  // without it.
+  const bool rest_follows =
+      ends_at < piece.message_bytes && flight_.window_holds(piece.message_bytes - piece.offset);
+  return later || rest_follows ? kFlagAckLater : uint8_t{0};
 }
 
 void Connection::count_sent(Nanos now, const Piece& piece, const SentRun& run, uint16_t path,

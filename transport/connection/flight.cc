@@ -208,6 +208,12 @@ bool Flight::worth_asking(uint64_t bytes, bool window_ends) const {
          unasked_bytes_ + bytes >= window / 2;
 }
 
+bool Flight::window_holds(uint64_t bytes) const {
+  const uint64_t segments = in_flight_segments_ + bytes / largest_datagram_ + 1;
+  const uint64_t held = in_flight_bytes_ + bytes + kReceiveOverhead * segments;
+  return bytes <= window_left() && held <= peer_window_bytes_;
+}
+
 bool Flight::permit(Nanos now, Random& random, Permit& permit) {
   if (active_ == 0) return false;
   const uint64_t budget = gate(now);

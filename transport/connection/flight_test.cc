@@ -231,6 +231,16 @@ TEST_F(FlightTest, AWindowOfFewLongBurstsAsksInItsMiddle) {
   EXPECT_FALSE(flight_.worth_asking(60'000, false));
 }
 
+TEST_F(FlightTest, AWindowHoldsWhatIsLeftOfItAndWhatThePeersSocketTakes) {
+  open(1);
+  controller_->window_bytes = 100'000;
+  EXPECT_TRUE(flight_.window_holds(100'000));
+  EXPECT_FALSE(flight_.window_holds(100'001));
+  flight_.set_peer_window(100'000);
+  EXPECT_FALSE(flight_.window_holds(100'000)) << "each datagram takes more there than its bytes";
+  EXPECT_TRUE(flight_.window_holds(60'000));
+}
+
 TEST_F(FlightTest, APathHoldsOnlyItsShareOfTheWindow) {
   open(4);
   std::map<uint16_t, uint64_t> sent;

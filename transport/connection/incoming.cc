@@ -79,8 +79,9 @@ bool Incoming::heard_of_next(ChannelId id) const {
   return id < channels_.size() && distance(channels_[id].next_post, channels_[id].heard_to) > 0;
 }
 
-Result<void> Incoming::post(ChannelId id, const Payload& buffer, OperationId operation,
+Result<void> Incoming::post(ChannelId id, const PostedReceive& receive,
                             Ring<ControlRecord>& frames) {
+  const Payload& buffer = receive.buffer;
   Channel* channel = channel_for(id);
   if (channel == nullptr) {
     return fail(ErrorCode::kInvalid, "cannot receive", "no such channel");
@@ -100,7 +101,8 @@ Result<void> Incoming::post(ChannelId id, const Payload& buffer, OperationId ope
   }
   InMessage& message = pool_[slot];
   message.buffer = buffer;
-  message.operation = operation;
+  message.operation = receive.operation;
+  message.fill = receive.fill;
   message.posted = true;
   take_slot(id, channel->next_post, message);
   const ControlRecord grant{message.slot == kNoSlot ? FrameType::kGrant : FrameType::kPlacedGrant,
@@ -398,6 +400,7 @@ bool Incoming::predict(ChannelId& channel, uint32_t& sequence, uint32_t& offset,
   const InMessage& message = pool_[c.messages[index]];
   // Where the peer's NIC writes, a wrong prediction would spoil what has landed meanwhile.
   if (message.failed || message.slot != kNoSlot) return false;
+  if (message.fill == Fill::kOnArrival && !message.started) return false;
   const bool sized = message.started && message.message_bytes != kUnknownBytes;
   const uint64_t bytes = sized ? message.message_bytes : message.buffer.length;
   const uint64_t gap = message.received.first_gap();

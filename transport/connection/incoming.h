@@ -42,6 +42,7 @@ struct InMessage {
   OperationId operation = 0;
   uint32_t message_bytes = 0;       // known once started
   uint32_t eager_block = kNoIndex;  // where its bytes wait
+  Fill fill = Fill::kAtOnce;
   bool posted = false;
   bool started = false;
   bool failed = false;
@@ -95,6 +96,13 @@ struct ArrivedChunk {
   bool last = false;  // it ends the message
 };
 
+// A receive as it is posted.
+struct PostedReceive {
+  Payload buffer;
+  OperationId operation = 0;
+  Fill fill = Fill::kAtOnce;
+};
+
 // What became of a row.
 struct RowVerdict {
   bool acknowledge = false;  // its packet numbers count as received
@@ -135,8 +143,7 @@ class Incoming {
   Incoming& operator=(const Incoming&) = delete;
 
   // Errors: kInvalid, kExhausted. What the peer must be told is appended to `frames`.
-  Result<void> post(ChannelId channel, const Payload& buffer, OperationId operation,
-                    Ring<ControlRecord>& frames);
+  Result<void> post(ChannelId channel, const PostedReceive& receive, Ring<ControlRecord>& frames);
   // False: no such operation, or too late.
   bool cancel(ChannelId channel, OperationId operation, Ring<ControlRecord>& frames);
 

@@ -25,7 +25,7 @@ constexpr RegionId kMemory = 9;
 class IncomingTest : public ::testing::Test {
  protected:
   void post(uint64_t offset, uint64_t length, OperationId operation, ChannelId channel = 0) {
-    ASSERT_TRUE(in_.post(channel, {kMemory, offset, length}, operation, frames_));
+    ASSERT_TRUE(in_.post(channel, {{kMemory, offset, length}, operation}, frames_));
   }
 
   // Segments of `step` bytes each, the last of `last`, of the message `index`.
@@ -368,11 +368,11 @@ TEST_F(IncomingTest, ReceivesWithdrawnRunAheadOfTheirMessagesOnlySoFar) {
     post(0, 100, i);
     ASSERT_TRUE(in_.cancel(0, i, frames_));
   }
-  const Result<void> refused = in_.post(0, {kMemory, 0, 100}, 99, frames_);
+  const Result<void> refused = in_.post(0, {{kMemory, 0, 100}, 99}, frames_);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kExhausted);
   whole(0, 10);  // the peer has come as far as the first
-  EXPECT_TRUE(in_.post(0, {kMemory, 0, 100}, 99, frames_));
+  EXPECT_TRUE(in_.post(0, {{kMemory, 0, 100}, 99}, frames_));
 }
 
 // They were counted by channel here and over all channels by the peer, which refused their grants
@@ -383,10 +383,10 @@ TEST_F(IncomingTest, ReceivesWithdrawnAreCountedOverAllChannels) {
     post(0, 100, i, channel);
     ASSERT_TRUE(in_.cancel(channel, i, frames_));
   }
-  EXPECT_EQ(in_.post(2, {kMemory, 0, 100}, 99, frames_).error().code, ErrorCode::kExhausted);
+  EXPECT_EQ(in_.post(2, {{kMemory, 0, 100}, 99}, frames_).error().code, ErrorCode::kExhausted);
   ASSERT_TRUE(in_.on_cancel_send({1, kFirstSequence + 2, CancelReason::kCancelled}, frames_));
   for (OperationId i = 10; i < 13; ++i) post(0, 100, i, 2);
-  EXPECT_FALSE(in_.post(2, {kMemory, 0, 100}, 99, frames_));
+  EXPECT_FALSE(in_.post(2, {{kMemory, 0, 100}, 99}, frames_));
 }
 
 // The same seed: both sides had posted all that they may, and each waited for the other.
@@ -399,7 +399,7 @@ TEST_F(IncomingTest, AReceiveWhoseMessageIsHereMayBePostedWhateverWasWithdrawn) 
   whole(0, 10, 1);
   post(0, 100, 50, 1);
   EXPECT_EQ(ended(), Operations{50});
-  EXPECT_FALSE(in_.post(1, {kMemory, 0, 100}, 99, frames_));
+  EXPECT_FALSE(in_.post(1, {{kMemory, 0, 100}, 99}, frames_));
 }
 
 TEST_F(IncomingTest, EarlyMessagesTakeNoRoomFromReceives) {
@@ -412,14 +412,14 @@ TEST_F(IncomingTest, EarlyMessagesTakeNoRoomFromReceives) {
 
 TEST_F(IncomingTest, PostsBeyondTheBoundAreRefusedUntilSomethingEnds) {
   for (OperationId i = 0; i < kMaxPosted; ++i) post(0, 100, i, static_cast<ChannelId>(i % 2));
-  EXPECT_EQ(in_.post(3, {kMemory, 0, 100}, 99, frames_).error().code, ErrorCode::kExhausted);
+  EXPECT_EQ(in_.post(3, {{kMemory, 0, 100}, 99}, frames_).error().code, ErrorCode::kExhausted);
   whole(0, 10);
-  EXPECT_TRUE(in_.post(3, {kMemory, 0, 100}, 99, frames_));
+  EXPECT_TRUE(in_.post(3, {{kMemory, 0, 100}, 99}, frames_));
 }
 
 TEST_F(IncomingTest, ImpossibleChannelsAndSizesAreRefused) {
-  EXPECT_EQ(in_.post(4, {kMemory, 0, 1}, 1, frames_).error().code, ErrorCode::kInvalid);
-  EXPECT_EQ(in_.post(0, {kMemory, 0, kMaxMessageBytes + 1}, 1, frames_).error().code,
+  EXPECT_EQ(in_.post(4, {{kMemory, 0, 1}, 1}, frames_).error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(in_.post(0, {{kMemory, 0, kMaxMessageBytes + 1}, 1}, frames_).error().code,
             ErrorCode::kInvalid);
   EXPECT_TRUE(frames_.empty());
 }
@@ -454,6 +454,23 @@ TEST_F(IncomingTest, PredictsTheNextReceiveWhenOneIsOver) {
   ASSERT_TRUE(in_.predict(channel, sequence, offset, place));
   EXPECT_EQ(sequence, kFirstSequence + 1);
   EXPECT_EQ(place.offset, 2000u);
+}
+
+// What stands there may be wanted until then, and a prediction may turn out wrong.
+TEST_F(IncomingTest, PredictsNothingIntoMemoryThatIsFilledOnArrivalBeforeSomethingHasArrived) {
+  ChannelId channel = 9;
+  uint32_t sequence = 0;
+  uint32_t offset = 0;
+  Payload place;
+  ASSERT_TRUE(in_.post(0, {{kMemory, 500, 4000}, 1, Fill::kOnArrival}, frames_));
+  EXPECT_FALSE(in_.predict(channel, sequence, offset, place));
+  row(0, 3000, 0, 1, 1000, 1000);
+  ASSERT_TRUE(in_.predict(channel, sequence, offset, place));
+  EXPECT_EQ(place.offset, 1500u);
+  row(0, 3000, 1000, 2, 1000, 1000);
+  EXPECT_EQ(ended(), Operations{1});
+  post(500, 4000, 2);  // its place in the pool remembers nothing
+  EXPECT_TRUE(in_.predict(channel, sequence, offset, place));
 }
 
 // Receives that the peer's NIC may write.
@@ -556,7 +573,7 @@ TEST(IncomingEndTest, WhatIsNotOverGivesEverythingBack) {
   Ring<ControlRecord> frames;
   {
     Incoming in(pool, eager, completions, placements, 7, {4, kMaxPosted, kBlocks});
-    ASSERT_TRUE(in.post(1, {kMemory, 0, 10}, 1, frames));
+    ASSERT_TRUE(in.post(1, {{kMemory, 0, 10}, 1}, frames));
     RxRun run;
     DataRow row;
     row.header.sequence = kFirstSequence;

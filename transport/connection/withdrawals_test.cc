@@ -113,7 +113,7 @@ class Ends {
     return true;
   }
   bool post_receive(ChannelId channel) {
-    if (!in_.post(channel, {1, 0, kLarge}, ++last_operation_, from_receiver_)) return false;
+    if (!in_.post(channel, {{1, 0, kLarge}, ++last_operation_}, from_receiver_)) return false;
     receives_[channel].operations.push_back(last_operation_);
     return true;
   }

@@ -53,19 +53,27 @@ void AckMaker::note(Nanos now, const ConnectionHeader& header, const Arrival& ar
   const bool marked = arrival.ecn == Ecn::kCongestion;
   if (marked) path.marked += static_cast<uint32_t>(high - low + 1);
   mark_pending(header.path);
-  untold_bytes_ += arrival.bytes;
-  untold_ += arrival.bytes > 0 ? 1 : 0;
   const bool later = (header.flags & kFlagAckLater) != 0;
-  later_ += later ? 1 : 0;
-  const bool now_due = (header.flags & kFlagAckNow) != 0 || !in_order || marked ||
-                       (arrival.completes && !later) || later_ >= kMostLater ||
-                       (untold_bytes_ >= kBytes && untold_ >= kArrivals);
+  const bool rest_comes = later && arrival.within_message;
+  untold_bytes_ += rest_comes ? 0 : arrival.bytes;
+  untold_ += arrival.bytes > 0 && !rest_comes ? 1 : 0;
+  later_ += later && !rest_comes ? 1 : 0;
+  // Where the rest has come before this, nothing else will tell.
+  const bool completes = arrival.completes && (!later || rest_comes);
+  const bool now_due = (header.flags & kFlagAckNow) != 0 || !in_order || marked || completes ||
+                       later_ >= kMostLater || (untold_bytes_ >= kBytes && untold_ >= kArrivals);
   if (!in_order) prompt_until_ = now + kPromptAfterGap;
   const bool prompt = now < prompt_until_;
-  const Nanos wait = arrival.bytes == 0 || (later && !prompt) ? kControlDelay
-                     : arrival.within_message && !prompt      ? delay_within(arrival.round_trip)
-                                                              : kDelay;
-  due_at_ = std::min(due_at_, now_due ? now : now + wait);
+  due_at_ = std::min(due_at_, now_due ? now : now + delay_of(arrival, later, prompt));
+}
+
+Nanos AckMaker::delay_of(const Arrival& arrival, bool later, bool prompt) {
+  if (arrival.bytes == 0) return kControlDelay;
+  if (prompt) return kDelay;
+  if (arrival.within_message) {
+    return later ? delay_before_rest(arrival.round_trip) : delay_within(arrival.round_trip);
+  }
+  return later ? kControlDelay : kDelay;
 }
 
 void AckMaker::note_duplicate(Nanos now, uint16_t path) {

@@ -88,11 +88,18 @@ class AckMaker {
     return std::clamp(round_trip / 8, kDelay, kDelayWithinMost);
   }
 
+  // The same where the sender's window holds the rest of the message, whose end asks: only what is
+  // lost is told of by this.
+  static Nanos delay_before_rest(Nanos round_trip) {
+    return std::clamp(round_trip / 2, 4 * kDelay, kDelayWithinMost);
+  }
+
   size_t bytes_held() const { return paths_.capacity() * sizeof(RxPath); }
 
  private:
   static constexpr uint16_t kNoPath = UINT16_MAX;
 
+  static Nanos delay_of(const Arrival& arrival, bool later, bool prompt);
   void forget_gaps();
   void mark_pending(uint16_t path);
   void write_path(uint16_t path, Writer& writer);

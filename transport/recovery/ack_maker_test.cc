@@ -147,6 +147,40 @@ TEST_F(AckMakerTest, WithinAMessageItWaitsAnEighthOfARoundTripWithinLimits) {
   EXPECT_EQ(due_after(seconds(1)), AckMaker::kDelayWithinMost);
 }
 
+// Its sender's window holds the rest of the message, and the end asks.
+TEST_F(AckMakerTest, WhileTheRestComesAnywayItWaitsLongerAndCountsNothing) {
+  const ConnectionHeader rest_comes{.flags = kFlagAckLater};
+  AckMaker::Arrival long_row{.bytes = 60'000, .within_message = true, .round_trip = micros(300)};
+  for (uint64_t number = 1; number <= 16; ++number) {
+    long_row.low = long_row.high = number;
+    acks_.note(kStart, rest_comes, long_row);
+  }
+  EXPECT_EQ(acks_.due_at(), kStart + micros(150));
+  arrive(kStart, 0, 17, 17, 60'000, kFlagAckNow);
+  EXPECT_TRUE(acks_.due(kStart));
+}
+
+TEST_F(AckMakerTest, TheRestOfAMessageIsWaitedForWithinLimits) {
+  const auto due_after = [&](Nanos round_trip) {
+    OlderPool ranges{64};
+    AckMaker acks{ranges};
+    acks.open(1);
+    acks.note(
+        kStart, {.flags = kFlagAckLater},
+        {.low = 1, .high = 1, .bytes = 1000, .within_message = true, .round_trip = round_trip});
+    return acks.due_at() - kStart;
+  };
+  EXPECT_EQ(due_after({}), 4 * AckMaker::kDelay);
+  EXPECT_EQ(due_after(seconds(1)), AckMaker::kDelayWithinMost);
+}
+
+// Over many paths the end, which asked, may be there before what stood ahead of it.
+TEST_F(AckMakerTest, WhatCompletesAMessageAfterItsEndIsToldAtOnceThoughItDidNotAsk) {
+  acks_.note(kStart, {.flags = kFlagAckLater},
+             {.low = 1, .high = 1, .bytes = 1000, .within_message = true, .completes = true});
+  EXPECT_TRUE(acks_.due(kStart));
+}
+
 TEST_F(AckMakerTest, TheEndOfAMessageCutsTheWaitShort) {
   ConnectionHeader header;
   acks_.note(kStart, header,
