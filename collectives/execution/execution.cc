@@ -29,6 +29,7 @@ Result<void> Execution::begin(const Call& call, const Shape& shape, uint64_t num
   divisor_ = call.op == ReduceOp::kAverage ? shape.size : 1;
   input_bytes_ = input_bytes(call, shape.size, shape.rank);
   output_bytes_ = output_bytes(call, shape.size, shape.rank);
+  copies_ = std::max(input_bytes_, output_bytes_) <= kCopiedCallBytes;
   streams_seen_.assign(shape.size, 0);
   return hold_scratch(schedule_.scratch_bytes());
 }
@@ -125,6 +126,7 @@ bool Execution::admit() {
     };
     if (sends || reduces || copies) demand.read = range(step.source);
     if (!sends) demand.written = range(step.destination);
+    demand.answers = step.answers;
     if (!copies) {
       demand.stream = 1 + (uint64_t{step.peer} << 8 | step.channel << 1 | (sends ? 0 : 1));
     }
@@ -144,6 +146,8 @@ bool Execution::prepare(Active& active) {
   message.sends = step.kind == StepKind::kSend;
   message.signs = note_first(step);
   message.small = message.signs && step.bytes <= kSmallBytes;
+  message.copied = message.sends && !message.signs && copies_ && step.bytes <= kSmallBytes;
+  message.answered = step.answered && !copies_;
   message.stored = !message.sends && (message.small || reduces);
   message.bytes = step.bytes;
   message.memory = address(place_of(step));

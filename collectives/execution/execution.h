@@ -79,19 +79,24 @@ class Execution {
   struct Active {
     Step step;
     Message message;
-    Link* link = nullptr;      // null: it waits for its turn on its stream, for memory, for a link
-    bool told_posted = false;  // to the board
-    uint64_t done_bytes = 0;   // combined or copied
+    Link* link = nullptr;       // null: it waits for its turn on its stream, for memory, for a link
+    Link* announced = nullptr;  // where something of it may be on its way
+    bool told_posted = false;   // to the board
+    uint64_t done_bytes = 0;    // combined or copied
   };
 
   static constexpr uint32_t kChunkSlots = 8;      // that wait for a reduction at most
   static constexpr uint64_t kBudget = 128 << 10;  // bytes combined between two turns
+  // A call of so few bytes copies what it sends: it is over when it has what it receives, a round
+  // trip before it would hear that the others have theirs.
+  static constexpr uint64_t kCopiedCallBytes = 64 << 10;
 
   Progress go_on();
   bool admit();
   bool prepare(Active& active);
   bool step_on(uint32_t slot);
   bool post(uint32_t slot);
+  Result<void> post_on(Link& link, Active& active);
   bool look(uint32_t slot);
   void note_progress(uint32_t slot);
   bool heed_signature(Active& active);
@@ -125,6 +130,7 @@ class Execution {
   uint32_t chunks_held_ = 0;
   uint64_t budget_ = 0;
   bool failed_ = false;
+  bool copies_ = false;  // small messages, though they are not their streams' first
   Scoreboard board_;
   std::array<Active, Scoreboard::kWindow> active_{};
   std::vector<uint8_t> streams_seen_;             // by rank, a bit for each channel and direction

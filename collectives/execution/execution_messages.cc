@@ -11,32 +11,40 @@ bool Execution::post(uint32_t slot) {
   const Step& step = active.step;
   Message& message = active.message;
   if (!board_.may_post(slot)) return false;
-  if (!message.stored && !board_.may_touch(slot)) return false;
+  const bool ready = message.stored || board_.may_touch(slot);
+  if (!ready && (!message.sends || active.announced != nullptr)) return false;
   const Result<Link*> link = resources_.mesh.reach(step.peer, message.sends);
   if (!link) {
     fail_with(link.error(), step.peer);
     return false;
   }
   if (*link == nullptr) return false;
-  Result<void> posted;
-  if ((*link)->names_memory() && !message.small && !message.stored) {
-    Result<transport::Payload> named = name(place_of(step), step.bytes);
-    if (!named) posted = fail(named.error());
-    if (named) message.name = *named;
-  }
-  if (posted && (*link)->names_memory() && !batch_) batch_.emplace(resources_.endpoint);
-  if (posted) posted = (*link)->post(message);
+  active.announced = *link;
+  message.still_touched = board_.answered(slot) != 0;
+  if ((*link)->names_memory() && !batch_) batch_.emplace(resources_.endpoint);
+  const Result<void> posted = ready ? post_on(**link, active) : (*link)->announce(message);
   if (!posted) {
     const Failure cause = resources_.mesh.cause(step.peer, posted.error().code);
     fail_with(posted.error(), step.peer);
     if (resources_.mesh.failure()) failure_ = cause;
     return false;
   }
+  if (!ready) return false;
   active.link = *link;
   note_progress(slot);
   // It may be there, or over, at once.
   look(slot);
   return true;
+}
+
+Result<void> Execution::post_on(Link& link, Active& active) {
+  Message& message = active.message;
+  if (link.names_memory() && !message.small && !message.stored) {
+    Result<transport::Payload> named = name(place_of(active.step), active.step.bytes);
+    if (!named) return fail(named.error());
+    message.name = *named;
+  }
+  return link.post(message);
 }
 
 Result<transport::Payload> Execution::name(const Place& place, uint64_t bytes) {
@@ -126,8 +134,8 @@ void Execution::compare(uint32_t peer, const Signature& theirs) {
 bool Execution::settled() {
   for (uint32_t rest = board_.live(); rest != 0; rest &= rest - 1) {
     const auto slot = static_cast<uint32_t>(std::countr_zero(rest));
-    const Active& active = active_[slot];
-    if (active.link == nullptr || active.link->settled(active_[slot].message)) finish(slot);
+    Active& active = active_[slot];
+    if (active.announced == nullptr || active.announced->settled(active.message)) finish(slot);
   }
   if (!board_.empty()) return false;
   if (input_) resources_.memory.unpin(*input_);

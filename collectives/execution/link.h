@@ -21,9 +21,12 @@ struct Message {
   // What it is.
   engine::Channel channel = 0;
   bool sends = false;
-  bool signs = false;   // with a signature
-  bool small = false;   // signs, and is of at most kSmallBytes
-  bool stored = false;  // received in pieces that Execution combines; else into `memory`
+  bool signs = false;          // with a signature
+  bool small = false;          // signs, and is of at most kSmallBytes
+  bool stored = false;         // received in pieces that Execution combines; else into `memory`
+  bool still_touched = false;  // received: until it comes, others read and write that memory
+  bool copied = false;         // sends: leaves from a copy, so that nobody waits until it is there
+  bool answered = false;       // sends: what comes back later shows that it is there
   uint64_t bytes = 0;
   std::byte* memory = nullptr;  // what is sent, or where it goes
   transport::Payload name;      // of that memory, where the link names memory
@@ -31,8 +34,9 @@ struct Message {
   Signature signature;          // sent, or, once it came, received
 
   // How far it is.
-  bool posted = false;   // the next one of its stream may be posted
-  bool touched = false;  // sends: the memory is needed no more
+  bool announced = false;  // sends: its signature is on its way
+  bool posted = false;     // the next one of its stream may be posted
+  bool touched = false;    // sends: the memory is needed no more
   bool signature_came = false;
   bool set_aside = false;  // what comes is kept in a slot
   uint64_t came = 0;       // bytes sent, or received
@@ -67,6 +71,9 @@ class Link {
   virtual bool names_memory() const = 0;
   // Errors: those of the engine.
   virtual Result<void> post(Message& message) = 0;
+  // What of a send may go before its memory holds what is sent: its signature, where that travels
+  // by itself. Errors: as post().
+  virtual Result<void> announce(Message& /*message*/) { return {}; }
   // How it goes. Takes what it copies off the budget, and stops when that is used up.
   virtual Sight look(Message& message, uint64_t& budget) = 0;
   // So much of the piece was combined.

@@ -11,32 +11,60 @@ Result<void> NetworkLink::post(Message& message) {
   return posted;
 }
 
+Result<void> NetworkLink::announce(Message& message) {
+  if (!message.signs || message.small) return {};
+  message.announced = true;
+  return send_head(message);
+}
+
+// The signature, and behind it what is small.
+Result<void> NetworkLink::send_head(Message& message) {
+  Result<Slot> slot = small_.lend();
+  if (!slot) return fail(slot.error());
+  message.small_slot = *slot;
+  message.signature.write(slot->start);
+  uint64_t head = Signature::kBytes;
+  if (message.small) {
+    if (message.bytes > 0) std::memcpy(slot->start + head, message.memory, message.bytes);
+    head += message.bytes;
+  }
+  // Of a copy nobody waits to hear that it came.
+  Result<engine::Operation> sent =
+      endpoint_.send(connection_, message.channel, slot->first(head), transport::AckWish::kLater);
+  if (!sent) return fail(sent.error());
+  message.head = *sent;
+  message.touched = message.small;
+  return {};
+}
+
 Result<void> NetworkLink::post_send(Message& message) {
-  if (message.signs) {
-    Result<Slot> slot = small_.lend();
-    if (!slot) return fail(slot.error());
-    message.small_slot = *slot;
-    message.signature.write(slot->start);
-    uint64_t head = Signature::kBytes;
-    if (message.small) {
-      if (message.bytes > 0) std::memcpy(slot->start + head, message.memory, message.bytes);
-      head += message.bytes;
-    }
-    // Of a copy nobody waits to hear that it came.
-    Result<engine::Operation> sent =
-        endpoint_.send(connection_, message.channel, slot->first(head),
-                       message.small ? transport::AckWish::kLater : transport::AckWish::kSoon);
-    if (!sent) return fail(sent.error());
-    message.head = *sent;
-    message.touched = message.small;
+  if (message.signs && !message.announced) {
+    if (Result<void> sent = send_head(message); !sent) return sent;
   }
   if (message.small) {
     departures_.take(message.head, message.small_slot);
     return {};
   }
-  Result<engine::Operation> sent = endpoint_.send(connection_, message.channel, message.name);
+  if (message.copied) return send_copy(message);
+  Result<engine::Operation> sent =
+      endpoint_.send(connection_, message.channel, message.name,
+                     message.answered ? transport::AckWish::kLater : transport::AckWish::kSoon);
   if (!sent) return fail(sent.error());
   message.body = *sent;
+  return {};
+}
+
+Result<void> NetworkLink::send_copy(Message& message) {
+  Result<Slot> slot = small_.lend();
+  if (!slot) return fail(slot.error());
+  message.small_slot = *slot;
+  if (message.bytes > 0) std::memcpy(slot->start, message.memory, message.bytes);
+  Result<engine::Operation> sent = endpoint_.send(
+      connection_, message.channel, slot->first(message.bytes), transport::AckWish::kLater);
+  if (!sent) return fail(sent.error());
+  message.body = *sent;
+  message.touched = true;
+  departures_.take(message.body, message.small_slot);
   return {};
 }
 
@@ -53,7 +81,9 @@ Result<void> NetworkLink::post_receive(Message& message) {
   if (message.small) return {};
   const transport::Payload place =
       message.stored ? message.chunk.first(message.bytes) : message.name;
-  Result<engine::Operation> received = endpoint_.receive(connection_, message.channel, place);
+  Result<engine::Operation> received = endpoint_.receive(
+      connection_, message.channel, place,
+      message.still_touched ? transport::Fill::kOnArrival : transport::Fill::kAtOnce);
   if (!received) return fail(received.error());
   message.body = *received;
   return {};

@@ -16,6 +16,7 @@ class NetworkLink final : public Link {
 
   bool names_memory() const override { return true; }
   Result<void> post(Message& message) override;
+  Result<void> announce(Message& message) override;
   Sight look(Message& message, uint64_t& budget) override;
   void take(Message& message, uint64_t bytes) override { message.taken += bytes; }
   bool set_aside(Message& /*message*/, uint64_t& /*budget*/) override { return false; }
@@ -24,6 +25,8 @@ class NetworkLink final : public Link {
 
  private:
   Result<void> post_send(Message& message);
+  Result<void> send_head(Message& message);
+  Result<void> send_copy(Message& message);
   Result<void> post_receive(Message& message);
   bool look_at_head(Message& message, Sight& sight);
 

@@ -29,6 +29,9 @@ class Scoreboard {
     Range read;
     Range written;
     uint64_t stream = kNoStream;  // of the messages that must be posted in order
+    // What is written comes after all that steps before it do there: when it arrives, they are
+    // over.
+    bool answers = false;
   };
 
   bool full() const { return live_ == UINT32_MAX; }
@@ -43,6 +46,9 @@ class Scoreboard {
   bool may_post(uint32_t slot) const { return unposted_[slot] == 0; }
   // Nobody before it still touches memory that it needs.
   bool may_touch(uint32_t slot) const { return hazards_[slot] == 0; }
+  // A bit for each that it answers and that still touches what it will write: it may be posted, but
+  // nothing may be put there before what it waits for arrives.
+  uint32_t answered(uint32_t slot) const { return answered_[slot]; }
 
   void on_posted(uint32_t slot);
   // It will not touch its memory any more, though it goes on.
@@ -56,6 +62,7 @@ class Scoreboard {
   std::array<Demand, kWindow> demands_{};
   std::array<uint32_t, kWindow> unposted_{};  // for each slot, those that must be posted first
   std::array<uint32_t, kWindow> hazards_{};   // and those that must be through with their memory
+  std::array<uint32_t, kWindow> answered_{};  // of one that answers, those instead
 };
 
 }  // namespace heddle::collectives

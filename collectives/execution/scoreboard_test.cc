@@ -35,6 +35,21 @@ TEST(Scoreboard, AWriterWaitsForReadersAndReadersForIt) {
   EXPECT_TRUE(board.may_touch(late_reader));
 }
 
+TEST(Scoreboard, AnAnswerWaitsForNobodyButKnowsWhoStillTouchesItsMemory) {
+  Scoreboard board;
+  const uint32_t sent = board.admit({.read = kFirst});
+  board.admit({.read = kSecond});
+  const uint32_t answer = board.admit({.written = kFirst, .answers = true});
+  const uint32_t reader = board.admit({.read = kFirst});
+  EXPECT_TRUE(board.may_touch(answer));
+  EXPECT_EQ(board.answered(answer), 1U << sent);
+  EXPECT_FALSE(board.may_touch(reader));
+  board.on_done(sent);
+  EXPECT_EQ(board.answered(answer), 0U);
+  board.on_done(answer);
+  EXPECT_TRUE(board.may_touch(reader));
+}
+
 TEST(Scoreboard, MessagesOfAStreamArePostedInOrder) {
   Scoreboard board;
   const uint32_t first = board.admit({.stream = 7});

@@ -53,7 +53,7 @@ Step RecursiveDoubling::at(uint64_t index) const {
   if (fold_.hands_over()) {
     const uint32_t partner = shape_.rank - 1;
     return index < chunks_ ? send_step(shape_, partner, Buffer::kInput, part(index))
-                           : receive_step(shape_, partner, Buffer::kOutput, part(index - chunks_));
+                           : answer_step(shape_, partner, part(index - chunks_));
   }
   if (fold_.takes_over()) {
     const uint32_t partner = shape_.rank + 1;
@@ -126,10 +126,12 @@ Step HalvingDoubling::exchange(const Round& round, uint32_t number, uint64_t ind
   const bool untouched = number == 0 && !fold_.takes_over();
   const Buffer from = untouched ? Buffer::kInput : Buffer::kOutput;
   if (sends) {
-    return send_step(shape_, round.peer, from, part_of(round.sent, round.sent_chunks, chunk));
+    Step step = send_step(shape_, round.peer, from, part_of(round.sent, round.sent_chunks, chunk));
+    step.answered = number < fold_.rounds();
+    return step;
   }
   const Part part = part_of(round.received, round.received_chunks, chunk);
-  if (number >= fold_.rounds()) return receive_step(shape_, round.peer, Buffer::kOutput, part);
+  if (number >= fold_.rounds()) return answer_step(shape_, round.peer, part);
   Step step = reduce_step(shape_, round.peer, from, Buffer::kOutput, part);
   step.received_first = round.peer_is_lower;
   step.completes = number + 1 == fold_.rounds();
@@ -144,7 +146,7 @@ Step HalvingDoubling::at(uint64_t index) const {
   if (fold_.hands_over()) {
     const uint32_t partner = shape_.rank - 1;
     if (index < chunks()) return send_step(shape_, partner, Buffer::kInput, part(index));
-    return receive_step(shape_, partner, Buffer::kOutput, part(index - chunks()));
+    return answer_step(shape_, partner, part(index - chunks()));
   }
   if (fold_.takes_over()) {
     const uint32_t partner = shape_.rank + 1;

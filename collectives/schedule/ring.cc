@@ -46,9 +46,11 @@ Step RingAllReduce::at(uint64_t index) const {
   const Part part = part_of(segment, chunks_, chunk);
   if (sends) {
     const Buffer from = round == 0 && !gathering ? Buffer::kInput : Buffer::kOutput;
-    return send_step(shape_, shape_.after(1), from, part);
+    Step step = send_step(shape_, shape_.after(1), from, part);
+    step.answered = !gathering;
+    return step;
   }
-  if (gathering) return receive_step(shape_, shape_.before(1), Buffer::kOutput, part);
+  if (gathering) return answer_step(shape_, shape_.before(1), part);
   Step step = reduce_step(shape_, shape_.before(1), Buffer::kInput, Buffer::kOutput, part);
   step.completes = round + 1 == rounds;
   return step;

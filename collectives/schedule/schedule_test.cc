@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "collectives/testing/symbolic_run.h"
@@ -87,6 +89,30 @@ TEST_P(EverySchedule, IsRightInPlace) {
         .shape = shape_of(size, random.between(0, 200)), .in_place = true, .seed = seed};
     options.shape.root = static_cast<uint32_t>(random.below(size));
     ASSERT_EQ(run(options), "");
+  }
+}
+
+// Of such a send nobody asks whether it arrived: the last of its row tells of it too.
+TEST_P(EverySchedule, BehindASendThatIsAnsweredAnotherAsks) {
+  if (GetParam().collective == Collective::kAllToAllV) return;
+  for (uint32_t size = 1; size <= 17; ++size) {
+    for (const uint64_t count : {1U, 7U, size, 40 * size + 3}) {
+      Shape shape = shape_of(size, count);
+      for (shape.rank = 0; shape.rank < size; ++shape.rank) {
+        const Schedule schedule(shape);
+        std::map<std::pair<uint32_t, uint32_t>, bool> asked;  // by peer and channel: the last send
+        uint64_t answers = 0;
+        for (uint64_t i = 0; i < schedule.steps(); ++i) {
+          const Step step = schedule.at(i);
+          if (step.kind == StepKind::kSend) asked[{step.peer, step.channel}] = !step.answered;
+          answers += step.answers ? 1 : 0;
+        }
+        for (const auto& [stream, asks] : asked) {
+          ASSERT_TRUE(asks) << "size " << size << " count " << count << " to " << stream.first;
+        }
+        ASSERT_TRUE(answers == 0 || shape.collective == Collective::kAllReduce);
+      }
+    }
   }
 }
 

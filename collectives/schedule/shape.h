@@ -68,6 +68,13 @@ inline Step receive_step(const Shape& shape, uint32_t from, Buffer buffer, const
           .destination = {buffer, shape.bytes(part.offset)}};
 }
 
+// The same of a result: whoever sends it has all that this rank sent of these elements.
+inline Step answer_step(const Shape& shape, uint32_t from, const Part& part) {
+  Step step = receive_step(shape, from, Buffer::kOutput, part);
+  step.answers = true;
+  return step;
+}
+
 // Into `destination` at the same offset, what comes after what is in `operand`.
 inline Step reduce_step(const Shape& shape, uint32_t from, Buffer operand, Buffer destination,
                         const Part& part) {

@@ -141,6 +141,7 @@ Step DoubleTree::down(uint64_t index, uint64_t chunk_index) const {
   Step step;
   if (receives && index == 0) {
     step = receive_step(shape_, node.parent, Buffer::kOutput, part);
+    step.answers = reduces_;
   } else {
     const Buffer from = receives || reduces_ ? Buffer::kOutput : Buffer::kInput;
     step = send_step(shape_, node.child[index - (receives ? 1 : 0)], from, part);

@@ -193,6 +193,7 @@ bool SymbolicRun::admit(uint32_t index) {
     complain("a step outside of all memory");
     return false;
   }
+  demand.answers = step.answers;
   const uint32_t slot = rank.board.admit(demand);
   rank.active[slot] = {};
   rank.active[slot].step = step;
@@ -250,20 +251,41 @@ bool SymbolicRun::deliver(const Key& key, Queue& queue) {
   if (queue.sends.empty() || queue.receives.empty()) return false;
   const auto [from, to, channel] = key;
   Active& send = ranks_[from].active[queue.sends.front()];
-  Active& receive = ranks_[to].active[queue.receives.front()];
+  const uint32_t slot = queue.receives.front();
+  Active& receive = ranks_[to].active[slot];
   queue.sends.pop_front();
   queue.receives.pop_front();
   if (send.step.bytes != receive.step.bytes) complain("a message meets one of another length");
   sent_[{from, to}] += send.step.bytes;
   receive.data = send.data;
+  check_sent(ranks_[from], send);
+  send.phase = Phase::kMet;
+  check_answered(ranks_[to], ranks_[to].board.answered(slot));
   if (!receive.staged) {
     Rank& rank = ranks_[to];
     std::copy(receive.data.begin(), receive.data.end(),
               rank.cells.begin() + static_cast<int64_t>(cell(rank, receive.step.destination)));
   }
-  send.phase = Phase::kMet;
   receive.phase = Phase::kArrived;
   return true;
+}
+
+void SymbolicRun::check_sent(const Rank& rank, const Active& send) {
+  const auto from = rank.cells.begin() + static_cast<int64_t>(cell(rank, send.step.source));
+  if (!send.staged && !std::equal(send.data.begin(), send.data.end(), from)) {
+    complain("memory changed while it was sent");
+  }
+}
+
+// What an answer shows: sends whose ends are not known yet have arrived, and nothing else is left.
+void SymbolicRun::check_answered(Rank& rank, uint32_t answered) {
+  for (uint32_t slot = 0; slot < Scoreboard::kWindow; ++slot) {
+    if ((answered >> slot & 1) == 0) continue;
+    Active& before = rank.active[slot];
+    const bool arrived = before.step.kind == StepKind::kSend && before.phase == Phase::kMet;
+    if (!arrived) complain("an answer came before what it answers");
+    before.staged = true;  // its memory may change
+  }
 }
 
 bool SymbolicRun::finish(uint32_t index, uint32_t slot) {
@@ -271,10 +293,7 @@ bool SymbolicRun::finish(uint32_t index, uint32_t slot) {
   Active& active = rank.active[slot];
   const Step& step = active.step;
   if (step.kind == StepKind::kSend) {
-    const auto from = rank.cells.begin() + static_cast<int64_t>(cell(rank, step.source));
-    if (!active.staged && !std::equal(active.data.begin(), active.data.end(), from)) {
-      complain("memory changed while it was sent");
-    }
+    check_sent(rank, active);
   } else if (active.staged) {
     if (!rank.board.may_touch(slot)) return false;
     const uint64_t to = cell(rank, step.destination);

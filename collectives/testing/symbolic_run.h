@@ -76,6 +76,8 @@ class SymbolicRun {
   bool advance(uint32_t rank, uint32_t slot);
   bool post(uint32_t rank, uint32_t slot);
   bool finish(uint32_t rank, uint32_t slot);
+  void check_sent(const Rank& rank, const Active& send);
+  void check_answered(Rank& rank, uint32_t answered);
   bool deliver(const Key& key, Queue& queue);
   void check_result(uint32_t rank);
   uint64_t expected(uint32_t rank, uint64_t element) const;
