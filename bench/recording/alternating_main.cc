@@ -40,6 +40,9 @@ struct Plan {
   uint32_t rounds = 100;    // with the same endpoints
   uint32_t lives = 5;       // so often are endpoints made anew
   uint64_t mebibytes = 64;  // room of a recording
+
+  // Which way is made `at`-th in a life: where memory lies differs by that, and so do times.
+  size_t made(size_t at, uint64_t life) const { return (at + life) % ways.size(); }
 };
 
 struct Times {
@@ -77,8 +80,13 @@ using Endpoints = std::vector<std::vector<std::unique_ptr<engine::Endpoint>>>;
 class Rank {
  public:
   Rank(const Plan& plan, const Endpoints& endpoints, uint32_t rank, uint64_t life)
-      : plan_(plan), rank_(rank), buffer_(plan.bytes / sizeof(float), 1.0F) {
-    for (size_t way = 0; way < plan_.ways.size(); ++way) {
+      : plan_(plan),
+        rank_(rank),
+        life_(life),
+        buffer_(plan.bytes / sizeof(float), 1.0F),
+        communicators_(plan.ways.size()) {
+    for (size_t at = 0; at < plan_.ways.size(); ++at) {
+      const size_t way = plan_.made(at, life);
       collectives::Members members{
           .communicator = 1 + life * plan_.ways.size() + way, .rank = rank, .addresses = {}};
       for (const auto& endpoint : endpoints[way]) {
@@ -90,12 +98,12 @@ class Rank {
       auto made = collectives::Communicator::create(
           std::make_shared<collectives::Links>(*endpoints[way][rank]), members, options);
       CHECK(made.has_value());
-      communicators_.push_back(std::move(*made));
+      communicators_[way] = std::move(*made);
     }
   }
 
   void run() {
-    for (size_t way = 0; way < plan_.ways.size(); ++way) call(way);  // opens connections
+    for (size_t at = 0; at < plan_.ways.size(); ++at) call(plan_.made(at, life_));  // connects
     for (uint32_t round = 0; round < plan_.rounds; ++round) {
       // Each way stands at each place equally often, and behind each other one.
       std::vector<Times> took(plan_.ways.size());
@@ -131,16 +139,19 @@ class Rank {
 
   const Plan& plan_;
   const uint32_t rank_;
+  const uint64_t life_;
   std::vector<float> buffer_;
   std::vector<std::unique_ptr<collectives::Communicator>> communicators_;
   std::vector<std::vector<Times>> rounds_;
 };
 
 std::vector<std::vector<Times>> live(const Plan& plan, uint64_t life) {
-  Endpoints endpoints;
-  for (const Way& way : plan.ways) {
-    endpoints.emplace_back();
-    for (uint32_t rank = 0; rank < kRanks; ++rank) endpoints.back().push_back(open(plan, way));
+  Endpoints endpoints(plan.ways.size());
+  for (size_t at = 0; at < plan.ways.size(); ++at) {
+    const size_t way = plan.made(at, life);
+    for (uint32_t rank = 0; rank < kRanks; ++rank) {
+      endpoints[way].push_back(open(plan, plan.ways[way]));
+    }
   }
   Rank first(plan, endpoints, 0, life);
   Rank second(plan, endpoints, 1, life);

@@ -13,6 +13,7 @@ import math
 import os
 import pathlib
 import re
+import statistics
 import subprocess
 import tempfile
 
@@ -37,7 +38,7 @@ _LIMIT = 0.01
 _ALTERNATING = ((64 << 10, 32), (1 << 20, 8), (16 << 20, 1))  # bytes of an all-reduce, calls of a way at a time
 _KINDS = ("wall_ns", "cpu_ns")  # of times that are measured
 _IN_TURN = pathlib.Path(__file__).resolve().parent / "training_in_turn.py"
-_LIVES = 10  # so often have endpoints been made anew when all rounds are over
+_LIVES = 48  # so often have endpoints been made anew when all rounds are over: a multiple of the ways
 
 
 def add_arguments(parser):
@@ -67,12 +68,15 @@ def median_interval(values, confidence=0.95):
     return None if kept is None else (ordered[kept], ordered[count - 1 - kept])
 
 
-def cost(on, off):
-    """How much longer it takes with recording, as a part."""
-    ratios = sorted(a / b for a, b in zip(on, off, strict=True))
+def cost(on, off, lives=None):
+    """How much longer it takes with recording, as a part. With `lives` the rounds are of so many, one after the other,
+    and each life's median counts once: its rounds have the same endpoints, whose places in memory make times differ."""
+    ratios = [a / b for a, b in zip(on, off, strict=True)]
+    if lives:
+        rounds = len(ratios) // lives
+        ratios = [statistics.median(ratios[at:at + rounds]) for at in range(0, rounds * lives, rounds)]
     interval = median_interval(ratios)
-    middle = len(ratios) // 2
-    median = ratios[middle] if len(ratios) % 2 else (ratios[middle - 1] + ratios[middle]) / 2
+    median = statistics.median(ratios)
     return {"median": median - 1, "interval": None if interval is None else [end - 1 for end in interval],
             "pairs": len(ratios),
             "excludes_1_percent": interval is not None and interval[1] - 1 < _LIMIT}
@@ -151,13 +155,13 @@ def _alternating(arguments, levels, progress):
                                   capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise CannotMeasure(f"{program}: {done.stderr.strip()[-200:]}", "give another --folder")
-        sizes[size] = _costs_in_turn(json.loads(done.stdout))
+        sizes[size] = _costs_in_turn(json.loads(done.stdout), _LIVES)
     return sizes
 
 
-def _costs_in_turn(told):
+def _costs_in_turn(told, lives=None):
     off = told.pop("off")
-    return {kind: {name: cost(times[kind], off[kind]) for name, times in told.items()} for kind in _KINDS}
+    return {kind: {name: cost(times[kind], off[kind], lives) for name, times in told.items()} for kind in _KINDS}
 
 
 def _training_in_turn(arguments, levels, progress):
