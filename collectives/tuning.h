@@ -41,7 +41,7 @@ struct Tuning {
   uint32_t send_ps_per_byte = 400;     // 2.5 GB/s
   uint32_t ring_ps_per_byte = 400;     // the same where all send to their neighbours
   uint32_t reduce_ps_per_byte = 150;   // 6.7 GB/s
-  uint32_t chunk_bytes = 512 << 10;    // of what is forwarded or reduced
+  uint32_t chunk_bytes = 256 << 10;    // of what is forwarded or reduced
   std::array<Measured, kAlgorithms> all_reduces = as_said();
   bool to_be_fitted = false;  // what the ranks measure replaces these numbers; see tuning_fit.h
   std::array<std::optional<Algorithm>, kCollectives> pinned;

@@ -122,10 +122,10 @@ TEST(FlowRunTest, OneHistoryInEveryBuild) {
     const char* congestion;
     uint64_t history;
   };
-  constexpr Known kKnown[] = {{"cubic", 4783501299062763783u},
-                              {"swift", 13288080419115792853u},
-                              {"dctcp", 3577876178541798652u},
-                              {"credits", 12082247174440210533u}};
+  constexpr Known kKnown[] = {{"cubic", 5273988395278336955u},
+                              {"swift", 310490408940785812u},
+                              {"dctcp", 18195766244397364221u},
+                              {"credits", 16597736514499322522u}};
   topology::LinkShape link = kLink;
   link.queue = kibibytes(128);
   link.ecn_threshold = kibibytes(20);

@@ -147,7 +147,7 @@ bool Execution::prepare(Active& active) {
   message.signs = note_first(step);
   message.small = message.signs && step.bytes <= kSmallBytes;
   message.copied = message.sends && !message.signs && copies_ && step.bytes <= kSmallBytes;
-  message.answered = step.answered && !copies_;
+  message.unasked = step.unasked && !copies_;
   message.stored = !message.sends && (message.small || reduces);
   message.bytes = step.bytes;
   message.memory = address(place_of(step));

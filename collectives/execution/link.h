@@ -26,7 +26,7 @@ struct Message {
   bool stored = false;         // received in pieces that Execution combines; else into `memory`
   bool still_touched = false;  // received: until it comes, others read and write that memory
   bool copied = false;         // sends: leaves from a copy, so that nobody waits until it is there
-  bool answered = false;       // sends: what comes back later shows that it is there
+  bool unasked = false;        // sends: a later one tells that both are there
   uint64_t bytes = 0;
   std::byte* memory = nullptr;  // what is sent, or where it goes
   transport::Payload name;      // of that memory, where the link names memory

@@ -48,7 +48,7 @@ Result<void> NetworkLink::post_send(Message& message) {
   if (message.copied) return send_copy(message);
   Result<engine::Operation> sent =
       endpoint_.send(connection_, message.channel, message.name,
-                     message.answered ? transport::AckWish::kLater : transport::AckWish::kSoon);
+                     message.unasked ? transport::AckWish::kLater : transport::AckWish::kSoon);
   if (!sent) return fail(sent.error());
   message.body = *sent;
   return {};

@@ -127,7 +127,7 @@ Step HalvingDoubling::exchange(const Round& round, uint32_t number, uint64_t ind
   const Buffer from = untouched ? Buffer::kInput : Buffer::kOutput;
   if (sends) {
     Step step = send_step(shape_, round.peer, from, part_of(round.sent, round.sent_chunks, chunk));
-    step.answered = number < fold_.rounds();
+    step.unasked = number < fold_.rounds() || chunk + 1 < round.sent_chunks;
     return step;
   }
   const Part part = part_of(round.received, round.received_chunks, chunk);

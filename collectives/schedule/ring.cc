@@ -47,7 +47,7 @@ Step RingAllReduce::at(uint64_t index) const {
   if (sends) {
     const Buffer from = round == 0 && !gathering ? Buffer::kInput : Buffer::kOutput;
     Step step = send_step(shape_, shape_.after(1), from, part);
-    step.answered = !gathering;
+    step.unasked = !gathering || index + 2 < steps();
     return step;
   }
   if (gathering) return answer_step(shape_, shape_.before(1), part);

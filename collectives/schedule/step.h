@@ -29,9 +29,12 @@ struct Step {
   uint8_t channel = 0;          // below kStepChannels
   bool received_first = false;  // kReceiveReduce: what was received is the first operand
   bool completes = false;       // kReceiveReduce: nothing more is combined into these elements
-  bool answers = false;   // kReceive: made of all that this rank sent from there, so that is there
-  bool answered = false;  // kSend: a later receive answers, and a later send goes to the same peer
-  uint32_t peer = 0;      // a rank; nothing for kCopy
+  // kReceive: it was made of all that this rank did at its destination before, so all that is over
+  // when something of it comes.
+  bool answers = false;
+  // kSend: nobody waits to hear of its arrival alone; a later send to the same peer asks for both.
+  bool unasked = false;
+  uint32_t peer = 0;  // a rank; nothing for kCopy
   uint64_t bytes = 0;
   Place source;
   Place destination;
