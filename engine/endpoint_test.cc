@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <thread>
@@ -115,8 +116,13 @@ TEST(EndpointBatch, GrantsOfOneBatchShareAPacket) {
     }
     return pair.server->datapath_statistics().datagrams_sent - before;
   };
-  EXPECT_EQ(sent_by_posting(false), 5U);
-  EXPECT_EQ(sent_by_posting(true), 1U);
+  // Something else may leave meanwhile, but not each time.
+  const auto least_of_three = [&](bool together) {
+    return std::min(
+        {sent_by_posting(together), sent_by_posting(together), sent_by_posting(together)});
+  };
+  EXPECT_EQ(least_of_three(false), 5U);
+  EXPECT_EQ(least_of_three(true), 1U);
 }
 
 // A push sends a batch's worth of bursts: with more connections the rest waited for the next turn.

@@ -122,10 +122,10 @@ TEST(FlowRunTest, OneHistoryInEveryBuild) {
     const char* congestion;
     uint64_t history;
   };
-  constexpr Known kKnown[] = {{"cubic", 5273988395278336955u},
-                              {"swift", 310490408940785812u},
+  constexpr Known kKnown[] = {{"cubic", 17962121023745276440u},
+                              {"swift", 1822795652273769257u},
                               {"dctcp", 18195766244397364221u},
-                              {"credits", 16597736514499322522u}};
+                              {"credits", 4928322207739737846u}};
   topology::LinkShape link = kLink;
   link.queue = kibibytes(128);
   link.ecn_threshold = kibibytes(20);

@@ -23,8 +23,10 @@ enum class AckWish : uint8_t {
 
 // From when on a receive's memory may be written.
 enum class Fill : uint8_t {
-  kAtOnce,     // rows are received straight into it before it is known whose they are
-  kOnArrival,  // once something of the message has come: until then others may read there
+  kAtOnce,  // rows are received straight into it before it is known whose they are
+  // Once something of the message has come; until then others may touch it, and reads that repeat
+  // what was sent from there may see either: the peer has that already.
+  kOnArrival,
 };
 
 }  // namespace heddle::transport

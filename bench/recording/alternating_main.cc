@@ -108,8 +108,9 @@ class Rank {
       // Each way stands at each place equally often, and behind each other one.
       std::vector<Times> took(plan_.ways.size());
       for (size_t at = 0; at < took.size(); ++at) {
-        const size_t place = round / took.size() % 2 == 0 ? at : took.size() - 1 - at;
-        const size_t way = (place + round) % took.size();
+        const uint64_t turn = life_ * plan_.rounds + round;
+        const size_t place = turn / took.size() % 2 == 0 ? at : took.size() - 1 - at;
+        const size_t way = (place + turn) % took.size();
         took[way] = block(way);
       }
       rounds_.push_back(std::move(took));

@@ -38,7 +38,7 @@ _LIMIT = 0.01
 _ALTERNATING = ((64 << 10, 32), (1 << 20, 8), (16 << 20, 1))  # bytes of an all-reduce, calls of a way at a time
 _KINDS = ("wall_ns", "cpu_ns")  # of times that are measured
 _IN_TURN = pathlib.Path(__file__).resolve().parent / "training_in_turn.py"
-_LIVES = 48  # so often have endpoints been made anew when all rounds are over: a multiple of the ways
+_LIVES = 48  # so often have endpoints been made anew when all rounds are over: a multiple of 3 or 4 ways
 
 
 def add_arguments(parser):

@@ -27,14 +27,19 @@ class Departures {
   Departures(const Departures&) = delete;
   Departures& operator=(const Departures&) = delete;
 
-  // Takes over a send and the slot that it is sent from; false: there are too many.
-  bool take(engine::Operation& send, Slot& slot) {
+  // Whether take() takes one.
+  bool has_room() {
     if (underway_.size() >= look_at_) {
       reap();
       // Looking at each of many that are not done would cost more than they do.
       look_at_ = std::min(underway_.size() + kLookEvery, kMost);
     }
-    if (underway_.size() == kMost) return false;
+    return underway_.size() < kMost;
+  }
+
+  // Takes over a send and the slot that it is sent from; false: there are too many.
+  bool take(engine::Operation& send, Slot& slot) {
+    if (!has_room()) return false;
     underway_.push_back({send, slot});
     send = {};
     slot = {};

@@ -87,8 +87,8 @@ class Execution {
 
   static constexpr uint32_t kChunkSlots = 8;      // that wait for a reduction at most
   static constexpr uint64_t kBudget = 128 << 10;  // bytes combined between two turns
-  // A call of so few bytes copies what it sends: it is over when it has what it receives, a round
-  // trip before it would hear that the others have theirs.
+  // A call of so few bytes copies all small messages, and not only first ones: it is over when it
+  // has what it receives, a round trip before it would hear that the others have theirs.
   static constexpr uint64_t kCopiedCallBytes = 64 << 10;
 
   Progress go_on();

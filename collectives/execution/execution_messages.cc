@@ -39,7 +39,7 @@ bool Execution::post(uint32_t slot) {
 
 Result<void> Execution::post_on(Link& link, Active& active) {
   Message& message = active.message;
-  if (link.names_memory() && !message.small && !message.stored) {
+  if (link.names_memory() && !message.small && !message.copied && !message.stored) {
     Result<transport::Payload> named = name(place_of(active.step), active.step.bytes);
     if (!named) return fail(named.error());
     message.name = *named;

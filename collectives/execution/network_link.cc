@@ -30,7 +30,8 @@ Result<void> NetworkLink::send_head(Message& message) {
   }
   // Of a copy nobody waits to hear that it came.
   Result<engine::Operation> sent =
-      endpoint_.send(connection_, message.channel, slot->first(head), transport::AckWish::kLater);
+      endpoint_.send(connection_, message.channel, slot->first(head),
+                     message.small ? wish_of_copy() : transport::AckWish::kLater);
   if (!sent) return fail(sent.error());
   message.head = *sent;
   message.touched = message.small;
@@ -59,8 +60,8 @@ Result<void> NetworkLink::send_copy(Message& message) {
   if (!slot) return fail(slot.error());
   message.small_slot = *slot;
   if (message.bytes > 0) std::memcpy(slot->start, message.memory, message.bytes);
-  Result<engine::Operation> sent = endpoint_.send(
-      connection_, message.channel, slot->first(message.bytes), transport::AckWish::kLater);
+  Result<engine::Operation> sent =
+      endpoint_.send(connection_, message.channel, slot->first(message.bytes), wish_of_copy());
   if (!sent) return fail(sent.error());
   message.body = *sent;
   message.touched = true;

@@ -187,11 +187,15 @@ uint8_t Connection::flags_of(const Piece& piece, uint32_t bytes, const Permit& p
       ends_at == piece.message_bytes && piece.message_bytes > AckMaker::kEndIsToldAbove;
   const bool asks = flight_.worth_asking(bytes, permit.last_for_now);
   if ((ends_message && !later) || asks) return kFlagAckNow;
-  // Nobody waits for what tells of these bytes alone where the message's end, which asks, leaves
-  // without it.
-  const bool rest_follows =
-      ends_at < piece.message_bytes && flight_.window_holds(piece.message_bytes - piece.offset);
-  return later || rest_follows ? kFlagAckLater : uint8_t{0};
+  if (ends_at == piece.message_bytes) return later ? kFlagAckLater : uint8_t{0};
+  // Nobody waits for what tells of these bytes alone where the message's end leaves without it, and
+  // is told of.
+  const bool end_is_told = later || piece.message_bytes > AckMaker::kEndIsToldAbove;
+  const uint64_t rest = piece.message_bytes - piece.offset;
+  const uint64_t header = kDataHeaderBytes + tag_bytes();
+  const uint64_t segments = rest / (permit.datagram_bytes - header) + 1;
+  const bool holds = flight_.window_holds(rest + segments * header, segments);
+  return end_is_told && holds ? kFlagAckLater : uint8_t{0};
 }
 
 void Connection::count_sent(Nanos now, const Piece& piece, const SentRun& run, uint16_t path,

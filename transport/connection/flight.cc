@@ -208,10 +208,9 @@ bool Flight::worth_asking(uint64_t bytes, bool window_ends) const {
          unasked_bytes_ + bytes >= window / 2;
 }
 
-bool Flight::window_holds(uint64_t bytes) const {
-  const uint64_t segments = in_flight_segments_ + bytes / largest_datagram_ + 1;
-  const uint64_t held = in_flight_bytes_ + bytes + kReceiveOverhead * segments;
-  return bytes <= window_left() && held <= peer_window_bytes_;
+bool Flight::window_holds(uint64_t bytes, uint64_t segments) const {
+  const uint64_t overhead = kReceiveOverhead * (in_flight_segments_ + segments);
+  return bytes <= window_left() && in_flight_bytes_ + bytes + overhead <= peer_window_bytes_;
 }
 
 bool Flight::permit(Nanos now, Random& random, Permit& permit) {

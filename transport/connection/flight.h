@@ -69,8 +69,8 @@ class Flight final : private SentRunListener {
   // Whether as much has left without asking for an acknowledgement, with the next `bytes`, as makes
   // one overdue where the window is used up, or where it holds only few long bursts.
   bool worth_asking(uint64_t bytes, bool window_ends) const;
-  // Whether so many bytes more may leave before anything is acknowledged.
-  bool window_holds(uint64_t bytes) const;
+  // Whether so many bytes more, headers included, may leave before anything is acknowledged.
+  bool window_holds(uint64_t bytes, uint64_t segments) const;
   // There was nothing to send although the window had room.
   void note_idle() {
     window_limited_ = false;

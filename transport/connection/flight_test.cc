@@ -234,11 +234,13 @@ TEST_F(FlightTest, AWindowOfFewLongBurstsAsksInItsMiddle) {
 TEST_F(FlightTest, AWindowHoldsWhatIsLeftOfItAndWhatThePeersSocketTakes) {
   open(1);
   controller_->window_bytes = 100'000;
-  EXPECT_TRUE(flight_.window_holds(100'000));
-  EXPECT_FALSE(flight_.window_holds(100'001));
+  EXPECT_TRUE(flight_.window_holds(100'000, 12));
+  EXPECT_FALSE(flight_.window_holds(100'001, 12));
   flight_.set_peer_window(100'000);
-  EXPECT_FALSE(flight_.window_holds(100'000)) << "each datagram takes more there than its bytes";
-  EXPECT_TRUE(flight_.window_holds(60'000));
+  EXPECT_FALSE(flight_.window_holds(100'000, 12))
+      << "each datagram takes more there than its bytes";
+  EXPECT_TRUE(flight_.window_holds(60'000, 50));
+  EXPECT_FALSE(flight_.window_holds(60'000, 100));
 }
 
 TEST_F(FlightTest, APathHoldsOnlyItsShareOfTheWindow) {

@@ -55,12 +55,22 @@ void AckMaker::note(Nanos now, const ConnectionHeader& header, const Arrival& ar
   mark_pending(header.path);
   const bool later = (header.flags & kFlagAckLater) != 0;
   const bool rest_comes = later && arrival.within_message;
-  untold_bytes_ += rest_comes ? 0 : arrival.bytes;
-  untold_ += arrival.bytes > 0 && !rest_comes ? 1 : 0;
-  later_ += later && !rest_comes ? 1 : 0;
+  if (!rest_comes && arrival.bytes > 0) {
+    untold_bytes_ =
+        static_cast<uint32_t>(std::min<uint64_t>(untold_bytes_ + arrival.bytes, kBytes));
+    untold_ = static_cast<uint16_t>(std::min<uint32_t>(untold_ + 1u, kArrivals));
+  }
+  if (later && !rest_comes) {
+    later_ = static_cast<uint16_t>(std::min<uint32_t>(later_ + 1u, kMostLater));
+  }
+  const bool asks = (header.flags & kFlagAckNow) != 0;
+  // What asked for more than itself may have come over a faster path.
+  const bool timed = header.type != PacketType::kRepeat;  // else another field is there
+  const bool asked_before = later && timed && header.sent_at <= asked_sent_at_;
+  if (asks && timed) asked_sent_at_ = std::max(asked_sent_at_, header.sent_at);
   // Where the rest has come before this, nothing else will tell.
   const bool completes = arrival.completes && (!later || rest_comes);
-  const bool now_due = (header.flags & kFlagAckNow) != 0 || !in_order || marked || completes ||
+  const bool now_due = asks || asked_before || !in_order || marked || completes ||
                        later_ >= kMostLater || (untold_bytes_ >= kBytes && untold_ >= kArrivals);
   if (!in_order) prompt_until_ = now + kPromptAfterGap;
   const bool prompt = now < prompt_until_;
