@@ -101,6 +101,32 @@ TEST_F(EndpointTest, OfAMessageThatTheWindowHoldsOnlyTheEndAsksForAnAcknowledgem
   }
 }
 
+// What is in flight is remembered packet by packet until it is told of.
+TEST_F(EndpointTest, OfALongMessageThatTheWindowHoldsOnlyTheLastHalfMebibyteIsUntold) {
+  constexpr uint64_t kLength = 2'000'000;
+  std::vector<std::pair<uint64_t, bool>> bursts;  // where they end, and whether they may wait
+  PairOptions options;
+  options.endpoint.receive_capacity = {4 * kLength};
+  options.endpoint.initial_window = {2 * kLength};
+  uint64_t sent = 0;
+  options.watch_burst = [&](int side, const TxBurst& burst) {
+    if (side == 1 || burst.payload_bytes == 0) return;
+    const size_t last = (burst.segments - 1u) * burst.header_bytes;
+    const uint8_t flags = read_connection_header(burst.headers + last).flags;
+    bursts.emplace_back(sent, flags == kFlagAckLater);
+    sent += (burst.segments - 1u) * burst.payload_bytes + burst.last_payload_bytes;
+  };
+  start(options);
+  receive(0, kLength, 1);
+  send(0, kLength, 1);
+  ASSERT_TRUE(run_until_completed(1, 1));
+  ASSERT_EQ(sent, kLength);
+  for (const auto& [from, later] : bursts) {
+    const bool is_last = from == bursts.back().first;
+    EXPECT_EQ(later, kLength - from <= 512 * 1024 && !is_last) << from;
+  }
+}
+
 TEST_F(EndpointTest, ALargeMessageWaitsForItsReceive) {
   start();
   send(0, 1 << 20, 1);

@@ -170,6 +170,7 @@ class Connection final : private SentRunListener {
   Sent send_burst(Nanos now, TxBatch& batch);
   Sent send_message(Nanos now, TxBatch& batch, const Piece& piece, const Permit& permit);
   uint8_t flags_of(const Piece& piece, uint32_t bytes, const Permit& permit) const;
+  bool rest_leaves(const Piece& piece, const Permit& permit) const;
   void count_sent(Nanos now, const Piece& piece, const SentRun& run, uint16_t path, uint32_t bytes);
   Sent send_control(Nanos now, TxBatch& batch);
   void write_frames(SentRun& run, Writer& writer);

@@ -14,6 +14,8 @@ namespace {
 
 // Control packets stay below every path's size.
 constexpr uint32_t kControlBytes = Flight::kBaseDatagram;
+// No more of a message goes without being told of: what is in flight is remembered in records.
+constexpr uint64_t kMostUntold = 512 * 1024;
 // The largest message that shares its packet with other frames; acknowledgements must find room
 // beside it.
 constexpr uint32_t kMessageBytes = 512;
@@ -182,20 +184,23 @@ Connection::Sent Connection::send_burst(Nanos now, TxBatch& batch) {
 uint8_t Connection::flags_of(const Piece& piece, uint32_t bytes, const Permit& permit) const {
   if (piece.repeat) return kFlagAckNow | kFlagRepeat;
   const bool later = piece.wish == AckWish::kLater;
-  const uint64_t ends_at = uint64_t{piece.offset} + bytes;
-  const bool ends_message =
-      ends_at == piece.message_bytes && piece.message_bytes > AckMaker::kEndIsToldAbove;
+  const bool end_is_told = piece.message_bytes > AckMaker::kEndIsToldAbove;
+  const bool ends = piece.offset + bytes == piece.message_bytes;
   const bool asks = flight_.worth_asking(bytes, permit.last_for_now);
-  if ((ends_message && !later) || asks) return kFlagAckNow;
-  if (ends_at == piece.message_bytes) return later ? kFlagAckLater : uint8_t{0};
-  // Nobody waits for what tells of these bytes alone where the message's end leaves without it, and
-  // is told of.
-  const bool end_is_told = later || piece.message_bytes > AckMaker::kEndIsToldAbove;
+  if ((ends && end_is_told && !later) || asks) return kFlagAckNow;
+  // Before its end nobody waits for what tells of these bytes alone where the end leaves without
+  // that, and is told of.
+  const bool unawaited = ends ? later : (later || end_is_told) && rest_leaves(piece, permit);
+  return unawaited ? kFlagAckLater : uint8_t{0};
+}
+
+// Whether what is left of a message may leave before anything is acknowledged.
+bool Connection::rest_leaves(const Piece& piece, const Permit& permit) const {
   const uint64_t rest = piece.message_bytes - piece.offset;
+  if (rest > kMostUntold) return false;
   const uint64_t header = kDataHeaderBytes + tag_bytes();
   const uint64_t segments = rest / (permit.datagram_bytes - header) + 1;
-  const bool holds = flight_.window_holds(rest + segments * header, segments);
-  return end_is_told && holds ? kFlagAckLater : uint8_t{0};
+  return flight_.window_holds(rest + segments * header, segments);
 }
 
 void Connection::count_sent(Nanos now, const Piece& piece, const SentRun& run, uint16_t path,
