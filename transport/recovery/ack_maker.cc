@@ -56,13 +56,10 @@ void AckMaker::note(Nanos now, const ConnectionHeader& header, const Arrival& ar
   const bool later = (header.flags & kFlagAckLater) != 0;
   const bool rest_comes = later && arrival.within_message;
   if (!rest_comes && arrival.bytes > 0) {
-    untold_bytes_ =
-        static_cast<uint32_t>(std::min<uint64_t>(untold_bytes_ + arrival.bytes, kBytes));
-    untold_ = static_cast<uint16_t>(std::min<uint32_t>(untold_ + 1u, kArrivals));
+    untold_bytes_ += arrival.bytes;
+    ++untold_;
   }
-  if (later && !rest_comes) {
-    later_ = static_cast<uint16_t>(std::min<uint32_t>(later_ + 1u, kMostLater));
-  }
+  if (later && !rest_comes) ++later_;
   const bool asks = (header.flags & kFlagAckNow) != 0;
   // What asked for more than itself may have come over a faster path.
   const bool timed = header.type != PacketType::kRepeat;  // else another field is there

@@ -45,6 +45,17 @@ class AckMakerTest : public ::testing::Test {
     return frames;
   }
 
+  // How long the acknowledgement of a message's beginning waits for company.
+  static Nanos wait_within(uint8_t flags, Nanos round_trip) {
+    OlderPool ranges{64};
+    AckMaker acks{ranges};
+    acks.open(1);
+    acks.note(
+        kStart, {.flags = flags},
+        {.low = 1, .high = 1, .bytes = 1000, .within_message = true, .round_trip = round_trip});
+    return acks.due_at() - kStart;
+  }
+
   OlderPool ranges_{64};
   AckMaker acks_{ranges_};
 };
@@ -132,19 +143,10 @@ TEST_F(AckMakerTest, ACongestionMarkIsToldAtOnceAndCounted) {
 }
 
 TEST_F(AckMakerTest, WithinAMessageItWaitsAnEighthOfARoundTripWithinLimits) {
-  const auto due_after = [&](Nanos round_trip) {
-    OlderPool ranges{64};
-    AckMaker acks{ranges};
-    acks.open(1);
-    acks.note(
-        kStart, {},
-        {.low = 1, .high = 1, .bytes = 1000, .within_message = true, .round_trip = round_trip});
-    return acks.due_at() - kStart;
-  };
-  EXPECT_EQ(due_after({}), AckMaker::kDelay);
-  EXPECT_EQ(due_after(micros(80)), AckMaker::kDelay);
-  EXPECT_EQ(due_after(millis(2)), micros(250));
-  EXPECT_EQ(due_after(seconds(1)), AckMaker::kDelayWithinMost);
+  EXPECT_EQ(wait_within(0, {}), AckMaker::kDelay);
+  EXPECT_EQ(wait_within(0, micros(80)), AckMaker::kDelay);
+  EXPECT_EQ(wait_within(0, millis(2)), micros(250));
+  EXPECT_EQ(wait_within(0, seconds(1)), AckMaker::kDelayWithinMost);
 }
 
 // Its sender's window holds the rest of the message, and the end asks.
@@ -161,17 +163,8 @@ TEST_F(AckMakerTest, WhileTheRestComesAnywayItWaitsLongerAndCountsNothing) {
 }
 
 TEST_F(AckMakerTest, TheRestOfAMessageIsWaitedForWithinLimits) {
-  const auto due_after = [&](Nanos round_trip) {
-    OlderPool ranges{64};
-    AckMaker acks{ranges};
-    acks.open(1);
-    acks.note(
-        kStart, {.flags = kFlagAckLater},
-        {.low = 1, .high = 1, .bytes = 1000, .within_message = true, .round_trip = round_trip});
-    return acks.due_at() - kStart;
-  };
-  EXPECT_EQ(due_after({}), 4 * AckMaker::kDelay);
-  EXPECT_EQ(due_after(seconds(1)), AckMaker::kDelayWithinMost);
+  EXPECT_EQ(wait_within(kFlagAckLater, {}), 4 * AckMaker::kDelay);
+  EXPECT_EQ(wait_within(kFlagAckLater, seconds(1)), AckMaker::kDelayWithinMost);
 }
 
 // Over many paths the end, which asked, may be there before what stood ahead of it.
