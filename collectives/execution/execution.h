@@ -79,10 +79,10 @@ class Execution {
   struct Active {
     Step step;
     Message message;
-    Link* link = nullptr;       // null: it waits for its turn on its stream, for memory, for a link
-    Link* announced = nullptr;  // where something of it may be on its way
-    bool told_posted = false;   // to the board
-    uint64_t done_bytes = 0;    // combined or copied
+    Link* link = nullptr;      // null: it waits for its turn on its stream, for memory, for a link
+    Link* reached = nullptr;   // where something of it may be on its way
+    bool told_posted = false;  // to the board
+    uint64_t done_bytes = 0;   // combined or copied
   };
 
   static constexpr uint32_t kChunkSlots = 8;      // that wait for a reduction at most

@@ -12,14 +12,15 @@ bool Execution::post(uint32_t slot) {
   Message& message = active.message;
   if (!board_.may_post(slot)) return false;
   const bool ready = message.stored || board_.may_touch(slot);
-  if (!ready && (!message.sends || active.announced != nullptr)) return false;
+  const bool announces = message.sends && message.signs && active.reached == nullptr;
+  if (!ready && !announces) return false;
   const Result<Link*> link = resources_.mesh.reach(step.peer, message.sends);
   if (!link) {
     fail_with(link.error(), step.peer);
     return false;
   }
   if (*link == nullptr) return false;
-  active.announced = *link;
+  active.reached = *link;
   message.still_touched = board_.answered(slot) != 0;
   if ((*link)->names_memory() && !batch_) batch_.emplace(resources_.endpoint);
   const Result<void> posted = ready ? post_on(**link, active) : (*link)->announce(message);
@@ -135,7 +136,7 @@ bool Execution::settled() {
   for (uint32_t rest = board_.live(); rest != 0; rest &= rest - 1) {
     const auto slot = static_cast<uint32_t>(std::countr_zero(rest));
     Active& active = active_[slot];
-    if (active.announced == nullptr || active.announced->settled(active.message)) finish(slot);
+    if (active.reached == nullptr || active.reached->settled(active.message)) finish(slot);
   }
   if (!board_.empty()) return false;
   if (input_) resources_.memory.unpin(*input_);
