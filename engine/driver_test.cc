@@ -11,10 +11,12 @@ namespace {
 
 class Turns : public testing::Test {
  protected:
-  void SetUp() override {
+  void SetUp() override { start(); }
+
+  void start(bool predicts = false) {
     Options options;
     options.drive = Drive::kExternal;
-    pair_ = make_endpoints(options);
+    pair_ = make_endpoints(options, predicts);
     pair_.to_server = pair_.client->connect(pair_.client_end->peer_address()).value();
     std::optional<Connection> accepted;
     turn_until([&] {
@@ -76,6 +78,27 @@ TEST_F(Turns, TakesSeveralMessagesThatEachFillAPlace) {
   const uint64_t before = pair_.server->datapath_statistics().datagrams_received;
   pair_.server->turn();
   EXPECT_EQ(pair_.server->datapath_statistics().datagrams_received, before + 4);
+}
+
+TEST_F(Turns, PredictNothingIntoMemoryThatIsFilledOnArrival) {
+  start(true);
+  std::vector<std::byte> bytes(100'000);
+  std::vector<std::byte> got(bytes.size());
+  const Memory from = pair_.client->register_memory(bytes.data(), bytes.size()).value();
+  const Memory into = pair_.server->register_memory(got.data(), got.size()).value();
+  for (const auto fill : {transport::Fill::kAtOnce, transport::Fill::kOnArrival}) {
+    // What is predicted follows what came last.
+    const Operation first =
+        pair_.server->receive(pair_.to_client, 0, got.data(), got.size()).value();
+    pair_.client->forget(pair_.client->send(pair_.to_server, 0, from.whole()).value());
+    turn_until([&] { return pair_.server->peek(first).done; });
+    const Operation second = pair_.server->receive(pair_.to_client, 0, into.whole(), fill).value();
+    pair_.server->turn();
+    const bool predicted = pair_.server_end->predicted().region == into.whole().region;
+    EXPECT_EQ(predicted, fill == transport::Fill::kAtOnce);
+    pair_.client->forget(pair_.client->send(pair_.to_server, 0, from.whole()).value());
+    turn_until([&] { return pair_.server->peek(second).done; });
+  }
 }
 
 TEST_F(Turns, KeepsWhatTheNetworkRefuses) {

@@ -41,8 +41,12 @@ struct Plan {
   uint32_t lives = 5;       // so often are endpoints made anew
   uint64_t mebibytes = 64;  // room of a recording
 
-  // Which way is made `at`-th in a life: where memory lies differs by that, and so do times.
-  size_t made(size_t at, uint64_t life) const { return (at + life) % ways.size(); }
+  // In which order the ways of a life are made: where memory lies differs by that, and so do times.
+  std::vector<size_t> order_of(uint64_t life) const {
+    std::vector<size_t> order(ways.size());
+    for (size_t at = 0; at < order.size(); ++at) order[at] = (at + life) % order.size();
+    return order;
+  }
 };
 
 struct Times {
@@ -85,8 +89,7 @@ class Rank {
         life_(life),
         buffer_(plan.bytes / sizeof(float), 1.0F),
         communicators_(plan.ways.size()) {
-    for (size_t at = 0; at < plan_.ways.size(); ++at) {
-      const size_t way = plan_.made(at, life);
+    for (const size_t way : plan_.order_of(life)) {
       collectives::Members members{
           .communicator = 1 + life * plan_.ways.size() + way, .rank = rank, .addresses = {}};
       for (const auto& endpoint : endpoints[way]) {
@@ -103,7 +106,7 @@ class Rank {
   }
 
   void run() {
-    for (size_t at = 0; at < plan_.ways.size(); ++at) call(plan_.made(at, life_));  // connects
+    for (const size_t way : plan_.order_of(life_)) call(way);  // connects
     for (uint32_t round = 0; round < plan_.rounds; ++round) {
       // Each way stands at each place equally often, and behind each other one.
       std::vector<Times> took(plan_.ways.size());
@@ -148,8 +151,7 @@ class Rank {
 
 std::vector<std::vector<Times>> live(const Plan& plan, uint64_t life) {
   Endpoints endpoints(plan.ways.size());
-  for (size_t at = 0; at < plan.ways.size(); ++at) {
-    const size_t way = plan.made(at, life);
+  for (const size_t way : plan.order_of(life)) {
     for (uint32_t rank = 0; rank < kRanks; ++rank) {
       endpoints[way].push_back(open(plan, plan.ways[way]));
     }

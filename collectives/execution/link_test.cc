@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 #include <optional>
 
@@ -83,6 +84,26 @@ TEST_P(LinkContract, ASignatureCanBeLookedAtAlone) {
   EXPECT_TRUE(receive->bytes == send->bytes);
 }
 
+// Links whose signatures travel with the message have nothing to announce.
+TEST_P(LinkContract, AnAnnouncedSignatureComesBeforeItsMessageIsPosted) {
+  auto receive = pair_.receiving(1, 2, 100'000, false, true);
+  auto send = pair_.to_send(0, 2, pattern(100'000, 1), kCall);
+  ASSERT_TRUE(pair_.link(0).announce(send->message));
+  ASSERT_EQ(send->message.announced, GetParam() == SharedMemory::kNever);
+  EXPECT_FALSE(send->message.posted || send->message.touched);
+  const Nanos give_up = pair_.endpoint(0).now() + engine::kTestPatience;
+  while (send->message.announced && !pair_.link(1).look_at_signature(receive->message)) {
+    ASSERT_LT(pair_.endpoint(0).now(), give_up);
+    pair_.drive();
+  }
+  std::fill(send->bytes.begin(), send->bytes.end(), std::byte{7});  // only now it is known
+  ASSERT_TRUE(pair_.link(0).post(send->message));
+  pair_.finish(0, *send, *receive);
+  ASSERT_TRUE(send->done && receive->done);
+  EXPECT_EQ(receive->message.signature, kCall);
+  EXPECT_TRUE(receive->bytes == send->bytes);
+}
+
 TEST_P(LinkContract, AChannelThatNobodyReceivesFromHoldsUpNoOther) {
   std::vector<std::unique_ptr<TestMessage>> unmet;
   for (uint32_t i = 0; i < 3; ++i) unmet.push_back(pair_.sending(0, 4, pattern(100'000, i)));
@@ -114,6 +135,65 @@ TEST_P(LinkContract, LengthsThatDifferEndTheReceive) {
     pair_.look(1, *receive);
     pair_.drive();
   }
+}
+
+class CopiedSends : public testing::Test {
+ protected:
+  std::unique_ptr<TestMessage> copied(uint32_t seed) {
+    auto send = pair_.to_send(0, 2, pattern(kBytes, seed));
+    send->message.copied = true;
+    EXPECT_TRUE(pair_.link(0).post(send->message));
+    pair_.look(0, *send);
+    return send;
+  }
+  void expect_received(uint32_t seed) {
+    auto receive = pair_.receiving(1, 2, kBytes, false);
+    const Nanos give_up = pair_.endpoint(0).now() + engine::kTestPatience;
+    while (!receive->done) {
+      ASSERT_LT(pair_.endpoint(0).now(), give_up);
+      pair_.look(1, *receive);
+      pair_.drive();
+    }
+    EXPECT_TRUE(receive->bytes == pattern(kBytes, seed)) << seed;
+  }
+
+  static constexpr uint64_t kBytes = 1000;
+  LinkPair pair_{SharedMemory::kNever};
+};
+
+TEST_F(CopiedSends, AreOverBeforeAnythingIsAcknowledgedAndTheirMemoryIsFree) {
+  pair_.set_cut(true);
+  auto send = copied(1);
+  EXPECT_TRUE(send->done && send->message.touched);
+  std::fill(send->bytes.begin(), send->bytes.end(), std::byte{0});
+  EXPECT_EQ(pair_.small(0).lent(), 1U) << "the copy, until it has arrived";
+  pair_.set_cut(false);
+  expect_received(1);
+  pair_.settle();
+  EXPECT_EQ(pair_.small(0).lent(), 0U);
+}
+
+// Or a rank that runs ahead of the others would take memory without bound.
+TEST_F(CopiedSends, WaitWhereTooManyAreOnTheirWay) {
+  pair_.set_cut(true);
+  std::vector<std::unique_ptr<TestMessage>> sends;
+  for (uint32_t i = 0; i < Departures::kMost; ++i) {
+    sends.push_back(copied(i));
+    ASSERT_TRUE(sends.back()->done) << i;
+  }
+  sends.push_back(copied(Departures::kMost));
+  EXPECT_FALSE(sends.back()->done);
+  pair_.set_cut(false);
+  for (uint32_t i = 0; i <= Departures::kMost; ++i) expect_received(i);
+  const Nanos give_up = pair_.endpoint(0).now() + engine::kTestPatience;
+  while (!sends.back()->done) {
+    ASSERT_LT(pair_.endpoint(0).now(), give_up);
+    pair_.look(0, *sends.back());
+    pair_.drive();
+  }
+  pair_.give_back(0, *sends.back());
+  pair_.settle();
+  EXPECT_EQ(pair_.small(0).lent(), 0U);
 }
 
 }  // namespace

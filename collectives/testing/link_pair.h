@@ -63,12 +63,19 @@ class LinkPair {
   std::unique_ptr<TestMessage> sending(int side, engine::Channel channel,
                                        std::vector<std::byte> bytes,
                                        const std::optional<Signature>& signature = {}) {
+    auto made = to_send(side, channel, std::move(bytes), signature);
+    EXPECT_TRUE(link(side).post(made->message));
+    return made;
+  }
+  // The same, but not posted.
+  std::unique_ptr<TestMessage> to_send(int side, engine::Channel channel,
+                                       std::vector<std::byte> bytes,
+                                       const std::optional<Signature>& signature = {}) {
     auto made = std::make_unique<TestMessage>();
     made->bytes = std::move(bytes);
     made->message.sends = true;
     begin(side, channel, signature.has_value(), *made);
     if (signature) made->message.signature = *signature;
-    EXPECT_TRUE(link(side).post(made->message));
     return made;
   }
 
@@ -102,6 +109,9 @@ class LinkPair {
     test.combined.insert(test.combined.end(), sight.piece, sight.piece + bytes);
     link(side).take(test.message, bytes);
   }
+
+  // Everything that is sent between the two is lost, in both directions.
+  void set_cut(bool cut) { endpoints_.client_end->set_cut(cut); }
 
   void drive() {
     for (int side = 0; side < 2; ++side) endpoint(side).progress(Nanos{});

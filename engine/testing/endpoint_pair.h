@@ -27,9 +27,11 @@ struct EndpointPair {
   Connection to_client = 0;
 };
 
-inline EndpointPair make_endpoints(Options options) {
+// `predicts`: the server's datapath is told where payload probably belongs.
+inline EndpointPair make_endpoints(Options options, bool predicts = false) {
   EndpointPair pair;
   std::tie(pair.client_end, pair.server_end) = PipeDatapath::make_pair();
+  if (predicts) pair.server_end->set_predicts();
   options.seed = 1;
   pair.client = std::move(Endpoint::create(pair.client_end, options)).value();
   options.seed = 2;

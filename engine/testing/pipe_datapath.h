@@ -68,6 +68,12 @@ class PipeDatapath final : public datapath::Datapath {
   // Each receive gives one datagram, and says that it filled a predicted place.
   void set_fills_places() { fills_places_ = true; }
 
+  // It hands over rows and is told where the next belongs, though it places none; for endpoints
+  // made after it.
+  void set_predicts() { capabilities_.predicts = true; }
+  // The place of the last receive's prediction; of no region: it had none.
+  transport::Payload predicted() const { return predicted_; }
+
   static transport::Address address_of(int end) {
     transport::Address address;
     address.port = static_cast<uint16_t>(1000 + end);
@@ -101,7 +107,8 @@ class PipeDatapath final : public datapath::Datapath {
   }
 
   size_t receive(datapath::RxBatch& batch, const transport::Prediction* prediction) override {
-    CHECK(prediction == nullptr && lent_.empty());
+    CHECK((prediction == nullptr || capabilities_.predicts) && lent_.empty());
+    predicted_ = prediction != nullptr ? prediction->place : transport::Payload{};
     const std::lock_guard lock(wire_->mutex);
     ++statistics_.receive_calls;
     std::deque<Datagram>& queue = wire_->queue[end_];
@@ -111,16 +118,25 @@ class PipeDatapath final : public datapath::Datapath {
     while (batch.count < most && !queue.empty()) {
       lent_.push_back(std::move(queue.front()));
       queue.pop_front();
-      const Datagram& datagram = lent_.back();
+      Datagram& datagram = lent_.back();
       transport::RxRun& run = batch.runs[batch.count++];
       run = {};
       run.from = peer_address();
       run.received_at = now();
       run.segments = 1;
       run.segment_bytes = run.last_segment_bytes = static_cast<uint32_t>(datagram.bytes.size());
+      while (capabilities_.predicts && run.segments < 8 && !queue.empty() &&
+             queue.front().bytes.size() == run.segment_bytes) {
+        const std::vector<std::byte>& next = queue.front().bytes;
+        datagram.bytes.insert(datagram.bytes.end(), next.begin(), next.end());
+        queue.pop_front();
+        ++run.segments;
+      }
       run.frame = datagram.bytes.data();
     }
-    statistics_.datagrams_received += batch.count;
+    for (size_t i = 0; i < batch.count; ++i) {
+      statistics_.datagrams_received += batch.runs[i].segments;
+    }
     if (batch.count > 0) ring(1 - end_);
     return batch.count;
   }
@@ -191,6 +207,7 @@ class PipeDatapath final : public datapath::Datapath {
   const std::shared_ptr<Wire> wire_;
   const int end_;
   bool fills_places_ = false;
+  transport::Payload predicted_;
   datapath::Capabilities capabilities_;
   datapath::DatapathStatistics statistics_;
   datapath::RegionTable regions_;
