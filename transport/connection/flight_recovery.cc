@@ -86,17 +86,20 @@ void Flight::forget_old_loss(TxPath& path, uint64_t acked_to) {
 }
 
 // A round trip is measured only where the acknowledgement is of the newest packet that the peer
-// has: that is the one whose arrival time it tells.
+// has: that is the one whose arrival time it tells. What was told before, in an acknowledgement
+// that was lost, would measure how long that went unnoticed.
 void Flight::measure(Nanos now, Nanos made_at, const AckFrame& frame, const AckOutcome& outcome) {
   if (outcome.newest_number != frame.ranges[0].high) return;
-  const Nanos total = now - outcome.newest_sent_at;
-  const Nanos held = std::clamp(saturating_difference(made_at, frame.received_at), Nanos{}, total);
   TxPath& path = paths_[frame.path];
   path.recent_losses = static_cast<uint8_t>(recent_losses(path)) & TxPath::kMostRecentLosses;
+  const bool aged = age(path) >= kStaleAge;
+  path.judged_in = phase_;
+  if (frame.received_at == kToldBefore) return;
+  const Nanos total = now - outcome.newest_sent_at;
+  const Nanos held = std::clamp(saturating_difference(made_at, frame.received_at), Nanos{}, total);
   // What it was like when it was last tried does not bear on what it is like now that it is fast.
   const bool fast = total - held < path.trip.smoothed() / 2;
-  if (fast && age(path) >= kStaleAge) path.trip = {};
-  path.judged_in = phase_;
+  if (fast && aged) path.trip = {};
   path.trip.add(total - held);
   round_trip_.add(now, total - held, held, std::max(active_, 1u));
 }

@@ -46,8 +46,10 @@ Nanos RoundTrip::minimum() const {
 }
 
 Nanos RoundTrip::probe_timeout(const TripEstimate& path) const {
-  if (!path.measured()) return kTimeoutUnmeasured;
-  return path.smoothed() + std::max(4 * path.variation(), kSlackLeast) + Nanos{held_};
+  if (!measured()) return kTimeoutUnmeasured;
+  const TripEstimate& trip = path.measured() ? path : trip_;
+  const Nanos once = trip.smoothed() + std::max(4 * trip.variation(), kSlackLeast);
+  return (path.measured() ? once : 2 * once) + Nanos{held_};
 }
 
 }  // namespace heddle::transport

@@ -48,6 +48,7 @@ class RoundTrip {
   Nanos variation() const { return trip_.variation(); }
   Nanos latest() const { return trip_.latest(); }
   Nanos minimum() const;
+  Nanos held() const { return Nanos{held_}; }  // the longest hold lately seen
 
   // How long to wait for an acknowledgement before a probe is due:
   //   smoothed + max(4 x variation, kSlackLeast) + the longest hold lately seen (a maximum that
@@ -56,7 +57,8 @@ class RoundTrip {
   //   7 ms late at the 99.9th percentile: a fixed allowance would be too long for all others and
   //   too short there.
   Nanos probe_timeout() const { return probe_timeout(trip_); }
-  // On one of its paths, to the same host.
+  // On one of its paths, to the same host. Of a path that was never measured the others tell, and
+  // it may take twice as long.
   Nanos probe_timeout(const TripEstimate& path) const;
 
  private:

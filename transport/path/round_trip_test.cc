@@ -18,6 +18,13 @@ TEST(RoundTrip, KnowsNothingAtFirst) {
   EXPECT_EQ(round_trip.probe_timeout(), RoundTrip::kTimeoutUnmeasured);
 }
 
+// It waited 100 ms for one whose first packet was lost, though the others took microseconds.
+TEST(RoundTrip, OfAPathThatWasNeverMeasuredTheOthersTell) {
+  RoundTrip round_trip;
+  for (int i = 0; i < 100; ++i) round_trip.add(seconds(1), micros(50), micros(3));
+  EXPECT_EQ(round_trip.probe_timeout(TripEstimate()), 2 * round_trip.probe_timeout() - micros(3));
+}
+
 TEST(RoundTrip, TheFirstSampleIsTheEstimate) {
   RoundTrip round_trip;
   round_trip.add(seconds(1), micros(100));

@@ -56,7 +56,7 @@ void AckMaker::note(Nanos now, const ConnectionHeader& header, const Arrival& ar
   const bool later = (header.flags & kFlagAckLater) != 0;
   const bool rest_comes = later && arrival.within_message;
   if (!rest_comes && arrival.bytes > 0) {
-    untold_bytes_ += arrival.bytes;
+    untold_bytes_ += static_cast<uint32_t>(arrival.bytes);
     ++untold_;
   }
   if (later && !rest_comes) ++later_;
@@ -96,6 +96,7 @@ void AckMaker::write_path(uint16_t id, Writer& writer) {
   frame.echoed_sent_at = path.echoed_sent_at;
   frame.received_at = path.received_at;
   frame.marked = path.marked;
+  path.received_at = kToldBefore;
   path.numbers.describe(pool_, frame);
   write_ack(frame, writer);
 }

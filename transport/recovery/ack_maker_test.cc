@@ -300,6 +300,16 @@ TEST_F(AckMakerTest, PathsWithoutNewsAreRepeatedInTurn) {
   for (size_t path = 1; path < 8; ++path) EXPECT_GE(told[path], 2) << path;
 }
 
+// Its sender would measure how long it went unnoticed that the first was lost.
+TEST_F(AckMakerTest, WhenSomethingArrivedIsToldOnce) {
+  arrive(kStart, 0, 1, 1);
+  EXPECT_EQ(write(kStart + micros(3))[0].received_at, kStart);
+  acks_.note_duplicate(kStart + millis(50), 0);
+  EXPECT_EQ(write(kStart + millis(50))[0].received_at, kToldBefore);
+  arrive(kStart + millis(60), 0, 2, 2);
+  EXPECT_EQ(write(kStart + millis(60))[0].received_at, kStart + millis(60));
+}
+
 TEST_F(AckMakerTest, ManySmallAcknowledgementsRepeatOnlyNowAndThen) {
   for (uint16_t path = 0; path < 8; ++path) arrive(kStart, path, 1, 1);
   write(kStart);
