@@ -122,10 +122,10 @@ TEST(FlowRunTest, OneHistoryInEveryBuild) {
     const char* congestion;
     uint64_t history;
   };
-  constexpr Known kKnown[] = {{"cubic", 6945650538071463434u},
-                              {"swift", 13437427012245335599u},
-                              {"dctcp", 14195555237217982368u},
-                              {"credits", 4928322207739737846u}};
+  constexpr Known kKnown[] = {{"cubic", 14909224289282359269u},
+                              {"swift", 5338026553044398150u},
+                              {"dctcp", 14539973970632549383u},
+                              {"credits", 6709820630050295133u}};
   topology::LinkShape link = kLink;
   link.queue = kibibytes(128);
   link.ecn_threshold = kibibytes(20);

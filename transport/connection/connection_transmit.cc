@@ -302,6 +302,8 @@ Connection::Sent Connection::write_control(Nanos now, TxBatch& batch, uint16_t p
   const uint32_t limit = std::max(kControlBytes, padded_to);
   if (!batch.has_room(limit)) return Sent::kFull;
   const bool wants_number = !over() && (ping || !frames_.empty());
+  // Where something may be missing, the answer is waited for.
+  const bool asks = ping && flight_.in_flight_on(path);
   SentRun* run = wants_number ? flight_.record(path, 1) : nullptr;
   if (run == nullptr && padded_to != 0) return Sent::kNothing;
   const bool bare = padded_to != 0 || (ping && !flight_.trusts(path));
@@ -309,8 +311,8 @@ Connection::Sent Connection::write_control(Nanos now, TxBatch& batch, uint16_t p
   SealKey* seal = seal_next(now, 1);
   const uint32_t room = limit - tag_bytes();
   std::byte* space = batch.header_space();
-  ConnectionHeader start =
-      header(now, PacketType::kControl, path, static_cast<uint8_t>(numbered ? kFlagNumbered : 0));
+  const unsigned flags = numbered ? kFlagNumbered | (asks ? kFlagAckNow : 0u) : 0u;
+  ConnectionHeader start = header(now, PacketType::kControl, path, static_cast<uint8_t>(flags));
   if (run != nullptr) start.number = run->first_number;
   // A nonce of its own, of those without a packet number.
   if (run == nullptr && session_) start.number = session_->next_unnumbered();

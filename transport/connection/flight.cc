@@ -296,6 +296,10 @@ void Flight::sent(Nanos now, uint16_t id) {
   run.sent_at = now;
   path.sent.append(pool_, recording_);
   newest_sent_at_ = now;
+  if (run.asks) {
+    newest_asked_path_ = id;
+    look_for_late_by(now + lateness());
+  }
   if (run.hop_limit != 0) {
     if (path.probe_at.near(now) == Nanos::never()) forget_losses_later(now, path);
     return;

@@ -149,6 +149,7 @@ class Flight final : private SentRunListener {
   bool awaits(uint16_t path, uint64_t number) const {
     return path < datagram_paths_ && paths_[path].sent.awaits(pool_, number);
   }
+  bool in_flight_on(uint16_t path) const { return paths_[path].sent.in_flight_segments() > 0; }
   bool awaits_ack() const { return in_flight_segments_ > 0; }
   Nanos first_unanswered() const { return first_unanswered_; }  // probe; never(): all were answered
   void peer_was_heard() {
@@ -216,6 +217,10 @@ class Flight final : private SentRunListener {
   static void forget_old_loss(TxPath& path, uint64_t acked_to);
   void handle_spurious(Nanos now, uint16_t path, const AckOutcome& outcome);
   void set_aside_silent_paths(Nanos now);
+  Nanos lateness() const;
+  void look_for_late_by(Nanos at);
+  Nanos late_at(uint16_t path) const;
+  void ask_late_paths(Nanos now);
   void handle_path_timeout(Nanos now, uint16_t path);
   void note_refused(uint32_t datagram_bytes);
   void size_passed(uint16_t path);
@@ -275,10 +280,12 @@ class Flight final : private SentRunListener {
   Nanos newest_sent_at_;
   Nanos newest_acked_sent_at_;  // over all paths
   uint16_t newest_acked_path_ = 0;
-  Nanos silence_check_at_;
-  uint16_t trouble_path_ = 0;  // the latest two paths with loss or marks, and when
+  uint16_t newest_asked_path_ = 0;  // of the newest packet that asked for an acknowledgement
+  uint16_t trouble_path_ = 0;       // the latest two paths with loss or marks, and when
   Nanos trouble_at_;
   Nanos other_trouble_at_;
+  Nanos silence_check_at_;
+  Nanos late_check_at_ = Nanos::never();
   uint64_t lost_bytes_ = 0;  // of the losses being taken
   uint32_t lost_segments_ = 0;
   Nanos lost_sent_at_;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "transport/connection/flight.h"
+#include "transport/recovery/ack_maker.h"
 
 namespace heddle::transport {
 namespace {
@@ -21,6 +22,8 @@ constexpr Nanos kLongestPatience = millis(250);
 // A path is silent when its oldest segment left so long before one that another path delivered.
 constexpr Nanos kLeastSilence = millis(3);
 constexpr Nanos kSilenceCheckEvery = micros(500);
+// What a busy host adds to a round trip now and then.
+constexpr Nanos kLateSlack = micros(150);
 // An active path with nothing under way looks so often whether it may forget what was lost.
 constexpr Nanos kForgetEvery = millis(50);
 // Round trips in which a path lost every large datagram before it is taken to pass small ones only.
@@ -132,11 +135,56 @@ void Flight::set_aside_silent_paths(Nanos now) {
     const TxPath& path = paths_[id];
     if (!path.active() || id == newest_acked_path_ || path.sent.in_flight_segments() == 0) continue;
     const Nanos rtt = path.trip.measured() ? path.trip.smoothed() : round_trip_.smoothed();
-    const Nanos oldest = path.sent.oldest_sent_at(pool_);
-    if (oldest == Nanos::never()) continue;
-    if (newest_acked_sent_at_ - oldest > std::max({2 * rtt, longest, kLeastSilence})) {
+    const SentRun* const oldest = path.sent.oldest(pool_);
+    if (oldest == nullptr) continue;
+    if (newest_acked_sent_at_ - oldest->sent_at > std::max({2 * rtt, longest, kLeastSilence})) {
       set_aside(now, id, LossCause::kPathFailure);
     }
+  }
+}
+
+// How long a packet may seem to take before its path is asked.
+Nanos Flight::lateness() const {
+  const Nanos trip = round_trip_.smoothed();
+  return std::max(2 * trip, trip + 4 * round_trip_.variation()) + kLateSlack;
+}
+
+void Flight::look_for_late_by(Nanos at) {
+  late_check_at_ = std::min(late_check_at_, at);
+  wake_by(late_check_at_);
+}
+
+// When to ask about the oldest packet of a path; never(): nothing says that it is late. An
+// acknowledgement tells of all that has arrived, on every path: what left before something that it
+// tells of, and is not among it, has been overtaken or is lost. Nor does the peer hold anything
+// back where a packet asked.
+Nanos Flight::late_at(uint16_t id) const {
+  const TxPath& path = paths_[id];
+  if (!path.active() || path.probes_unanswered > 0) return Nanos::never();
+  const SentRun* const oldest = path.sent.oldest(pool_);
+  if (oldest == nullptr) return Nanos::never();
+  const Nanos left = oldest->sent_at;
+  const bool asked = id == newest_asked_path_ && path.sent.any_asks(pool_);
+  if (left > newest_acked_sent_at_ && !asked) return Nanos::never();
+  const Nanos held = oldest->data ? Nanos{} : AckMaker::kControlDelay;
+  // Each time it takes twice as long.
+  const Nanos since_asked = path.sent.newest_sent_at(pool_) - left;
+  return left + std::max(2 * path.trip.smoothed(), lateness()) + held + 2 * since_asked;
+}
+
+// Whoever answers shows what is missing, long before silence would.
+void Flight::ask_late_paths(Nanos now) {
+  late_check_at_ = Nanos::never();
+  if (!round_trip_.measured()) return;
+  for (uint16_t id = 0; id < paths_.size(); ++id) {
+    if (paths_[id].sent.in_flight_segments() == 0) continue;
+    Nanos at = late_at(id);
+    if (at <= now) {
+      observer_.step(now, connection_, id, RecoveryStep::kTailProbe);
+      want_probe(id);
+      at = now + lateness();
+    }
+    look_for_late_by(at);
   }
 }
 
@@ -186,6 +234,8 @@ void Flight::handle_timeout(Nanos now) {
     if (path.probe_at.due(now) || path.loss_check_at.due(now)) handle_path_timeout(now, id);
     wake_by(std::min(path.probe_at.near(now), path.loss_check_at.near(now)));
   }
+  if (now >= late_check_at_) ask_late_paths(now);
+  wake_by(late_check_at_);
 }
 
 void Flight::note_refused(uint32_t datagram_bytes) {

@@ -57,6 +57,7 @@ bool Flight::on_ack(Nanos now, Nanos made_at, const AckFrame& frame) {
   refresh_usable(frame.path);
   selector_->on_ack(frame.path, sample_of(frame.path), {outcome.acked_bytes});
   set_aside_silent_paths(now);
+  if (in_flight_segments_ > 0) look_for_late_by(now + lateness());
   observer_.emit(events::AckReceived{now, connection_, frame.path, outcome.acked_bytes,
                                      path.trip.latest(), in_flight_bytes_});
   return true;

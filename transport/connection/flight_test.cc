@@ -5,11 +5,9 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
-#include <memory>
 #include <set>
-#include <vector>
 
+#include "transport/testing/flight_fixture.h"
 #include "transport/tx_batch.h"
 
 namespace heddle::transport {
@@ -19,125 +17,6 @@ using events::LossCause;
 using events::RecoveryStep;
 
 constexpr uint32_t kLarge = 8952;
-
-// A window that the test sets; it keeps what it is told.
-class FixedController final : public Controller {
- public:
-  void on_ack(Nanos, const AckSample& sample) override { acks.push_back(sample); }
-  void on_loss(Nanos, const LossSample& sample) override { losses.push_back(sample); }
-  void on_spurious_loss(Nanos) override { ++spurious; }
-  Bytes window() const override { return {window_bytes}; }
-  BitsPerSec pacing_rate() const override { return rate; }
-
-  uint64_t window_bytes = 1'000'000;
-  BitsPerSec rate;
-  std::vector<AckSample> acks;
-  std::vector<LossSample> losses;
-  int spurious = 0;
-};
-
-class Keeper final : public SentRunListener {
- public:
-  void on_acked(const SentRun&, uint32_t, uint32_t count, bool) override { acked += count; }
-  void on_lost(const SentRun& run, uint32_t, uint32_t count, LossCause cause) override {
-    lost += run.data ? count : 0;
-    last_cause = cause;
-  }
-  uint32_t acked = 0;
-  uint32_t lost = 0;
-  LossCause last_cause = LossCause::kGap;
-};
-
-class FlightTest : public ::testing::Test {
- protected:
-  void open(uint16_t paths, uint32_t largest = Flight::kBaseDatagram, Nanos rtt = micros(100)) {
-    auto controller = std::make_unique<FixedController>();
-    controller_ = controller.get();
-    FlightOptions options;
-    options.paths = paths;
-    options.controller = std::move(controller);
-    options.selector = make_selector("round_robin");
-    options.largest_datagram = largest;
-    options.peer_window_bytes = 10'000'000;
-    options.first_rtt = rtt;
-    flight_.open(now_, std::move(options));
-  }
-  void record(uint16_t path, uint32_t segments, uint32_t datagram) {
-    SentRun* run = flight_.record(path, static_cast<uint8_t>(segments));
-    ASSERT_NE(run, nullptr);
-    run->data = true;
-    run->header_bytes = kDataHeaderBytes;
-    run->row.step = run->row.last = datagram - kDataHeaderBytes;
-    flight_.sent(now_, path);
-  }
-  // One burst of at most `most` segments; false: none may leave.
-  bool send(uint32_t most = kMaxBurstSegments) {
-    if (!flight_.permit(now_, random_, permit_)) return false;
-    record(permit_.path, std::min(most, permit_.segments), permit_.datagram_bytes);
-    flight_.end_burst();
-    return true;
-  }
-  bool ack(uint16_t path, std::initializer_list<NumberRange> ranges, uint32_t marked = 0) {
-    AckFrame frame;
-    frame.path = path;
-    frame.marked = marked;
-    for (const NumberRange& range : ranges) frame.ranges[frame.range_count++] = range;
-    return flight_.on_ack(now_, Nanos{}, frame);
-  }
-  void wait(Nanos span) {
-    const Nanos end = now_ + span;
-    while (flight_.next_timeout() <= end) {
-      now_ = std::max(now_, flight_.next_timeout());
-      flight_.handle_timeout(now_);
-      drain_probes();
-    }
-    now_ = end;
-  }
-  // What a connection does with probes: a small packet each.
-  void drain_probes() {
-    uint16_t path = 0;
-    while (flight_.poll_probe(path)) {
-      ++probes_[path];
-      ASSERT_NE(flight_.record(path, 1), nullptr);
-      flight_.sent(now_, path);
-    }
-  }
-  // Six bursts, of which the first three are lost and remembered.
-  void lose_three() {
-    for (int i = 0; i < 6; ++i) record(0, 1, 100);
-    now_ += micros(100);
-    ASSERT_TRUE(ack(0, {{4, 6}}));
-    ASSERT_EQ(keeper_.lost, 3u);
-    ASSERT_EQ(pool_.lent(), 3u);
-  }
-  // A probe of a size, recorded; its bytes, 0 for none.
-  uint32_t probe_size(uint16_t& path) {
-    uint32_t bytes = 0;
-    if (!flight_.poll_size_probe(path, bytes)) return 0;
-    SentRun* run = flight_.record(path, 1);
-    run->sizes_path = true;
-    flight_.sent(now_, path);
-    return bytes;
-  }
-  uint64_t steps(RecoveryStep step) const {
-    return statistics_.recovery_by_step[static_cast<size_t>(step)];
-  }
-  PathStatistics path(uint16_t id) {
-    std::vector<PathStatistics> all;
-    flight_.fill(all);
-    return all[id];
-  }
-
-  Statistics statistics_;
-  SentPool pool_{4096};
-  Keeper keeper_;
-  Flight flight_{pool_, Observer(nullptr, statistics_), 7, keeper_};
-  FixedController* controller_ = nullptr;
-  Random random_{1};
-  Permit permit_;
-  std::map<uint16_t, int> probes_;
-  Nanos now_ = seconds(10);
-};
 
 TEST_F(FlightTest, TheWindowBoundsWhatLeaves) {
   open(1);
@@ -315,6 +194,26 @@ TEST_F(FlightTest, AnAcknowledgementMeasuresWithoutTheTimeAtThePeer) {
   ASSERT_TRUE(flight_.on_ack(now_, seconds(77) + micros(400), frame));
   EXPECT_EQ(path(0).smoothed_rtt, micros(100));
   EXPECT_EQ(controller_->acks[0].rtt, micros(100));
+}
+
+// The acknowledgement that told of it first was lost.
+TEST_F(FlightTest, WhatThePeerHasToldBeforeMeasuresNothing) {
+  open(1, Flight::kBaseDatagram, {});
+  ASSERT_TRUE(send(1));
+  ASSERT_TRUE(send(1));
+  now_ += micros(100);
+  ack(0, {{1, 1}});
+  now_ += millis(50);
+  AckFrame frame;
+  frame.received_at = kToldBefore;
+  frame.range_count = 1;
+  frame.ranges[0] = {1, 2};
+  ASSERT_TRUE(flight_.on_ack(now_, now_, frame));
+  EXPECT_EQ(keeper_.acked, 2u);
+  EXPECT_EQ(path(0).smoothed_rtt, micros(100));
+  send(1);
+  wait(millis(5));
+  EXPECT_EQ(probes_[0], 1) << "nor does it seem to have been held for long";
 }
 
 TEST_F(FlightTest, AnAcknowledgementOfOlderPacketsMeasuresNothing) {

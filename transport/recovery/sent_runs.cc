@@ -214,12 +214,18 @@ void SentList::clear(SentPool& pool) {
   in_flight_bytes_ = in_flight_segments_ = 0;
 }
 
-Nanos SentList::oldest_sent_at(const SentPool& pool) const {
+const SentRun* SentList::oldest(const SentPool& pool) const {
   for (uint32_t index = head_; index != kNoIndex; index = pool[index].next) {
-    const SentRun& run = pool[index];
-    if ((run.all() & ~run.acked & ~run.lost) != 0) return run.sent_at;
+    if (pool[index].in_flight()) return &pool[index];
   }
-  return Nanos::never();
+  return nullptr;
+}
+
+bool SentList::any_asks(const SentPool& pool) const {
+  for (uint32_t index = head_; index != kNoIndex; index = pool[index].next) {
+    if (pool[index].asks && pool[index].in_flight()) return true;
+  }
+  return false;
 }
 
 bool SentList::awaits(const SentPool& pool, uint64_t number) const {

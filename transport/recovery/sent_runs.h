@@ -58,6 +58,7 @@ struct SentRun {
   DataRecord row;         // where data
   std::array<ControlRecord, kMaxControl> control;  // where not
 
+  bool in_flight() const { return (all() & ~acked & ~lost) != 0; }
   uint64_t all() const { return count == 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }
   uint64_t last_number() const { return first_number + count - 1u; }
   // Payload and headers of `segments` segments from index `first`; nothing for control packets.
@@ -123,9 +124,14 @@ class SentList {
   // Gives everything back without telling anybody.
   void clear(SentPool& pool);
 
-  // Send time of the oldest segment that is neither acknowledged nor given up; never() if there is
-  // none.
-  Nanos oldest_sent_at(const SentPool& pool) const;
+  // The oldest run of which something is neither acknowledged nor given up; null: there is none.
+  const SentRun* oldest(const SentPool& pool) const;
+  // Whether one of these asked for an acknowledgement.
+  bool any_asks(const SentPool& pool) const;
+  // Of the newest that is remembered; never() if there is none.
+  Nanos newest_sent_at(const SentPool& pool) const {
+    return tail_ == kNoIndex ? Nanos::never() : pool[tail_].sent_at;
+  }
   // Whether this number was sent, is not acknowledged, and is not forgotten.
   bool awaits(const SentPool& pool, uint64_t number) const;
   uint64_t next_number() const { return next_number_; }

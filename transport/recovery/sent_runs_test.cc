@@ -105,7 +105,7 @@ TEST_F(SentRunsTest, AWholeAcknowledgementSettlesEverything) {
   EXPECT_EQ(list_.in_flight_bytes(), 0u);
   EXPECT_EQ(list_.in_flight_segments(), 0u);
   EXPECT_EQ(pool_.lent(), 0u);
-  EXPECT_EQ(list_.oldest_sent_at(pool_), Nanos::never());
+  EXPECT_EQ(list_.oldest(pool_), nullptr);
 }
 
 TEST_F(SentRunsTest, ARepeatedAcknowledgementTellsNothing) {
@@ -200,7 +200,7 @@ TEST_F(SentRunsTest, GivingUpLosesAllThatIsNotAcknowledged) {
   EXPECT_EQ(list_.in_flight_bytes(), 0u);
   EXPECT_EQ(list_.in_flight_segments(), 0u);
   list_.give_up(pool_, events::LossCause::kTimeout, keeper_);  // Keeper objects to a second time
-  EXPECT_EQ(list_.oldest_sent_at(pool_), Nanos::never());
+  EXPECT_EQ(list_.oldest(pool_), nullptr);
 }
 
 TEST_F(SentRunsTest, GivingUpOneLosesThatSegmentOnce) {
@@ -222,9 +222,9 @@ TEST_F(SentRunsTest, GivingUpOneLosesThatSegmentOnce) {
 TEST_F(SentRunsTest, TheOldestIsTheOldestThatIsOpen) {
   send(kStart, 1);
   send(kStart + micros(1), 1);
-  EXPECT_EQ(list_.oldest_sent_at(pool_), kStart);
+  EXPECT_EQ(list_.oldest(pool_)->sent_at, kStart);
   ack(kStart, {{1, 1}});
-  EXPECT_EQ(list_.oldest_sent_at(pool_), kStart + micros(1));
+  EXPECT_EQ(list_.oldest(pool_)->sent_at, kStart + micros(1));
 }
 
 TEST_F(SentRunsTest, LostRunsAreForgottenInTime) {
