@@ -122,10 +122,10 @@ TEST(FlowRunTest, OneHistoryInEveryBuild) {
     const char* congestion;
     uint64_t history;
   };
-  constexpr Known kKnown[] = {{"cubic", 14909224289282359269u},
-                              {"swift", 5338026553044398150u},
-                              {"dctcp", 14539973970632549383u},
-                              {"credits", 6709820630050295133u}};
+  constexpr Known kKnown[] = {{"cubic", 11229327582702707260u},
+                              {"swift", 453142455290228001u},
+                              {"dctcp", 9993176136710421228u},
+                              {"credits", 4528516182499219701u}};
   topology::LinkShape link = kLink;
   link.queue = kibibytes(128);
   link.ecn_threshold = kibibytes(20);

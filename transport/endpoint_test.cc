@@ -127,6 +127,40 @@ TEST_F(EndpointTest, OfALongMessageThatTheWindowHoldsOnlyTheLastHalfMebibyteIsUn
   }
 }
 
+// It was found after two milliseconds and more, and the answer to a probe was held back for one.
+TEST_F(EndpointTest, TheLostEndOfAMessageIsAskedForAndRepeatedAtOnce) {
+  constexpr uint64_t kLength = 300'000;
+  uint64_t sent = 0;
+  uint64_t questions = 0;
+  PairOptions options;
+  options.endpoint.default_paths = options.endpoint.max_paths = 4;
+  options.drop = [&](int side, const TxBurst& burst, uint32_t segment) {
+    if (side == 1 || burst.payload_bytes == 0) return false;
+    sent += segment + 1u == burst.segments ? burst.last_payload_bytes : burst.payload_bytes;
+    return sent == kLength;
+  };
+  options.watch_burst = [&](int side, const TxBurst& burst) {
+    if (side == 1 || burst.payload_bytes != 0) return;
+    const ConnectionHeader header = read_connection_header(burst.headers);
+    if (header.type != PacketType::kControl) return;
+    questions += (header.flags & kFlagNumbered) != 0 && (header.flags & kFlagAckNow) != 0;
+  };
+  start(options);
+  ASSERT_TRUE(exchange(7));
+  pair_->run_for(millis(20));
+  sent = 0;
+  questions = 0;
+  const Nanos began = pair_->now();
+  receive(0, kLength, 1);
+  send(0, kLength, 1);
+  ASSERT_TRUE(run_until_completed(2, 2));
+  EXPECT_TRUE(same(0, kLength));
+  EXPECT_LT(pair_->now() - began, millis(1));
+  EXPECT_GT(sent, kLength);
+  EXPECT_GE(questions, 1u);
+  EXPECT_LE(questions, 3u);
+}
+
 TEST_F(EndpointTest, ALargeMessageWaitsForItsReceive) {
   start();
   send(0, 1 << 20, 1);

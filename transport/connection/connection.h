@@ -155,6 +155,7 @@ class Connection final : private SentRunListener {
     uint32_t datagram_bytes = 0;
     bool refused = false;      // something in it breaks a rule: the packet does not count
     bool comes_again = false;  // there is no room for something in it: nor does it then
+    bool acknowledges = false;
   };
   bool new_sealed(Nanos now, const ConnectionHeader& header, bool numbered);
   bool handle_frames(Nanos now, Reader& reader, ControlInput& input);

@@ -122,6 +122,7 @@ void Connection::handle_control(Nanos now, const RxRun& run, uint32_t index,
     shared_.observer.drop(now, id_, DropReason::kBadField);
     return;
   }
+  if (input.acknowledges && !over()) flight_.after_acks(now);
   if (input.refused) shared_.observer.drop(now, id_, DropReason::kOverWindow);
   if (numbered && !over() && !input.refused && !input.comes_again) {
     acks_.note(now, header,
@@ -171,6 +172,7 @@ bool Connection::handle_frames(Nanos now, Reader& reader, ControlInput& input) {
       }
       if (!flight_.on_ack(now, made_at, frame)) return false;
       ++statistics_.acks_received;
+      input.acknowledges = true;
       measure_for_credits(now);
     } else if (!handle_frame(now, type, reader, input)) {
       return false;

@@ -173,6 +173,8 @@ Connection::Sent Connection::send_burst(Nanos now, TxBatch& batch) {
   run->data = true;
   run->repeat = piece.repeat;
   run->asks = ack_now;
+  run->later =
+      (flags & kFlagAckLater) != 0 && uint64_t{piece.offset} + bytes == piece.message_bytes;
   run->header_bytes = kDataHeaderBytes + tag_bytes();
   run->row = {piece.message, piece.sequence, piece.offset, segments > 1 ? step : last,
               last,          piece.channel,  false,        piece.original};
@@ -247,6 +249,7 @@ Connection::Sent Connection::send_message(Nanos now, TxBatch& batch, const Piece
   batch.add(burst);
   run->data = true;
   run->repeat = piece.repeat;
+  run->later = later;
   run->header_bytes = burst.header_bytes + tag_bytes();
   run->row = {piece.message, piece.sequence, 0,     piece.length,
               piece.length,  piece.channel,  false, {}};
@@ -302,7 +305,7 @@ Connection::Sent Connection::write_control(Nanos now, TxBatch& batch, uint16_t p
   const uint32_t limit = std::max(kControlBytes, padded_to);
   if (!batch.has_room(limit)) return Sent::kFull;
   const bool wants_number = !over() && (ping || !frames_.empty());
-  // Where something may be missing, the answer is waited for.
+  // What is under way there may be missing.
   const bool asks = ping && flight_.in_flight_on(path);
   SentRun* run = wants_number ? flight_.record(path, 1) : nullptr;
   if (run == nullptr && padded_to != 0) return Sent::kNothing;
@@ -321,6 +324,8 @@ Connection::Sent Connection::write_control(Nanos now, TxBatch& batch, uint16_t p
   if (!bare) write_answers(now, writer);
   if (over()) write_close(last_words_, writer);
   if (run != nullptr) {
+    run->asks = asks;
+    run->later = !asks;
     run->sizes_path = padded_to != 0;
     if (!bare) write_frames(*run, writer);
     if (ping) writer.put(static_cast<uint8_t>(FrameType::kPing));

@@ -308,7 +308,12 @@ void Flight::sent(Nanos now, uint16_t id) {
   in_flight_bytes_ += bytes;
   in_flight_segments_ += run.count;
   if (path.active()) {
-    const Nanos probe_at = now + patience(path, seconds(1));
+    Nanos probe_at = now + patience(path, seconds(1));
+    // Whoever only asks about what is under way does not put off the probe that is due for that.
+    const bool only_asks = !run.data && run.control_count == 0;
+    if (only_asks && path.sent.in_flight_segments() > run.count) {
+      probe_at = std::min(probe_at, path.probe_at.near(now));
+    }
     path.probe_at = CoarseTime(probe_at);
     wake_by(path.probe_at.near(now));
   }

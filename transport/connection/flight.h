@@ -114,6 +114,8 @@ class Flight final : private SentRunListener {
   void set_peer_window(uint64_t bytes) { peer_window_bytes_ = bytes; }
   // False: it acknowledges what was never sent.
   bool on_ack(Nanos now, Nanos made_at, const AckFrame& frame);
+  // Behind the acknowledgements of one packet: looks for paths that they should have told of.
+  void after_acks(Nanos now);
   // A reliable NIC gave up the write with this number, and with it its path. False: there is none.
   bool on_write_failed(Nanos now, uint16_t path, uint64_t number);
   // The peer has only the header of the packet with this number. False: it was never sent.
@@ -219,6 +221,7 @@ class Flight final : private SentRunListener {
   void set_aside_silent_paths(Nanos now);
   Nanos lateness() const;
   void look_for_late_by(Nanos at);
+  bool overtaken(uint16_t path, const SentRun& run) const;
   Nanos late_at(uint16_t path) const;
   void ask_late_paths(Nanos now);
   void handle_path_timeout(Nanos now, uint16_t path);

@@ -4,6 +4,7 @@
 #include <map>
 #include <vector>
 
+#include "transport/recovery/ack_maker.h"
 #include "transport/testing/flight_fixture.h"
 
 namespace heddle::transport {
@@ -45,6 +46,78 @@ TEST_F(FlightTest, APathThatDoesNotAnswerIsAskedLessAndLess) {
   }
   EXPECT_EQ(probes, (std::vector<int>{1, 1, 2, 2}));
   EXPECT_TRUE(path(0).active) << "these say nothing of the path";
+}
+
+TEST_F(FlightTest, WhatLeftTogetherOnOnePathIsNotOvertaken) {
+  open(2);
+  for (int i = 0; i < 5; ++i) record(0, 1, 1000);
+  now_ += micros(100);
+  ack(0, {{1, 4}});  // the peer may hold back that it has the fifth
+  wait(millis(1));
+  EXPECT_TRUE(probes_.empty());
+}
+
+// By one number only, so that this alone does not make it a loss.
+TEST_F(FlightTest, WhatIsMissingRightBeforeTheLastPacketIsAskedFor) {
+  open(2);
+  for (int i = 0; i < 2; ++i) record(0, 1, 1000);
+  now_ += micros(100);
+  ack(0, {{2, 2}});
+  EXPECT_EQ(keeper_.lost, 0u);
+  wait(millis(1));
+  EXPECT_EQ(probes_[0], 1);
+  ack(0, {{2, 3}});
+  EXPECT_EQ(keeper_.lost, 1u);
+}
+
+// Nobody waits for it.
+TEST_F(FlightTest, WhatThePeerMayHoldBackIsLateAMillisecondLater) {
+  open(2);
+  SentRun* run = flight_.record(0, 1);
+  run->data = run->later = true;
+  run->header_bytes = kDataHeaderBytes;
+  flight_.sent(now_, 0);
+  record(1, 1, 1000);
+  now_ += micros(100);
+  ack(1, {{1, 1}});
+  wait(millis(1));
+  EXPECT_TRUE(probes_.empty());
+  wait(micros(600));
+  EXPECT_EQ(probes_[0], 1);
+}
+
+// Each question put it off, so that a dead path was given up later.
+TEST_F(FlightTest, WhoeverIsAskedEarlyIsProbedWhenThatIsDue) {
+  open(2);
+  const Nanos began = now_;
+  record(0, 1, 1000);
+  record(1, 1, 1000);
+  now_ += micros(100);
+  ack(1, {{1, 1}});
+  while (flight_.is_active(0)) wait(micros(100));
+  EXPECT_GT(probes_[0], 3);
+  // Once, then twice and four times as long.
+  EXPECT_LT(now_ - began, 7 * (micros(250) + RoundTrip::kSlackLeast + AckMaker::kControlDelay));
+}
+
+// Frames of one packet stand in any order.
+TEST_F(FlightTest, NoPathIsSilentThatTheSamePacketTellsOf) {
+  open(2);
+  record(0, 1, 1000);
+  record(1, 1, 1000);
+  now_ += millis(5);
+  record(1, 1, 1000);
+  now_ += micros(100);
+  AckFrame frame;
+  frame.range_count = 1;
+  for (const uint16_t id : {uint16_t{1}, uint16_t{0}}) {
+    frame.path = id;
+    frame.ranges[0] = {1, id == 1 ? 2U : 1U};
+    ASSERT_TRUE(flight_.on_ack(now_, Nanos{}, frame));
+  }
+  flight_.after_acks(now_);
+  EXPECT_EQ(steps(RecoveryStep::kPathSetAside), 0u);
+  EXPECT_EQ(keeper_.lost, 0u);
 }
 
 TEST_F(FlightTest, WhereNothingFollowsThePathOfThePacketThatAskedIsAsked) {

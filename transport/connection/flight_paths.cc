@@ -154,22 +154,27 @@ void Flight::look_for_late_by(Nanos at) {
   wake_by(late_check_at_);
 }
 
-// When to ask about the oldest packet of a path; never(): nothing says that it is late. An
-// acknowledgement tells of all that has arrived, on every path: what left before something that it
-// tells of, and is not among it, has been overtaken or is lost. Nor does the peer hold anything
-// back where a packet asked.
+// An acknowledgement tells of all that has arrived, on every path: what left before something that
+// it tells of, and is not among it, has been overtaken or is lost.
+bool Flight::overtaken(uint16_t id, const SentRun& run) const {
+  if (run.sent_at != newest_acked_sent_at_) return run.sent_at < newest_acked_sent_at_;
+  return id != newest_acked_path_ || run.first_number < paths_[id].sent.largest_acked();
+}
+
+// When to ask about the oldest packet of a path; never(): nothing says that it is late.
 Nanos Flight::late_at(uint16_t id) const {
   const TxPath& path = paths_[id];
   if (!path.active() || path.probes_unanswered > 0) return Nanos::never();
   const SentRun* const oldest = path.sent.oldest(pool_);
   if (oldest == nullptr) return Nanos::never();
-  const Nanos left = oldest->sent_at;
-  const bool asked = id == newest_asked_path_ && path.sent.any_asks(pool_);
-  if (left > newest_acked_sent_at_ && !asked) return Nanos::never();
-  const Nanos held = oldest->data ? Nanos{} : AckMaker::kControlDelay;
-  // Each time it takes twice as long.
-  const Nanos since_asked = path.sent.newest_sent_at(pool_) - left;
-  return left + std::max(2 * path.trip.smoothed(), lateness()) + held + 2 * since_asked;
+  // Where nothing follows, the path is asked that was asked last.
+  const auto asked = [&] { return id == newest_asked_path_ && path.sent.any_asks(pool_); };
+  if (!overtaken(id, *oldest) && !asked()) return Nanos::never();
+  const Nanos held = oldest->later ? AckMaker::kControlDelay : Nanos{};
+  // What follows on the same path shows by itself what is missing, so it puts this off, and each
+  // time it takes twice as long.
+  const Nanos followed = path.sent.newest_sent_at(pool_) - oldest->sent_at;
+  return oldest->sent_at + std::max(2 * path.trip.smoothed(), lateness()) + held + 2 * followed;
 }
 
 // Whoever answers shows what is missing, long before silence would.
@@ -180,7 +185,7 @@ void Flight::ask_late_paths(Nanos now) {
     if (paths_[id].sent.in_flight_segments() == 0) continue;
     Nanos at = late_at(id);
     if (at <= now) {
-      observer_.step(now, connection_, id, RecoveryStep::kTailProbe);
+      if (!paths_[id].wants_probe) observer_.step(now, connection_, id, RecoveryStep::kTailProbe);
       want_probe(id);
       at = now + lateness();
     }

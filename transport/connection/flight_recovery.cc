@@ -56,11 +56,14 @@ bool Flight::on_ack(Nanos now, Nanos made_at, const AckFrame& frame) {
   path.window.relax(now);
   refresh_usable(frame.path);
   selector_->on_ack(frame.path, sample_of(frame.path), {outcome.acked_bytes});
-  set_aside_silent_paths(now);
-  if (in_flight_segments_ > 0) look_for_late_by(now + lateness());
   observer_.emit(events::AckReceived{now, connection_, frame.path, outcome.acked_bytes,
                                      path.trip.latest(), in_flight_bytes_});
   return true;
+}
+
+void Flight::after_acks(Nanos now) {
+  set_aside_silent_paths(now);
+  if (in_flight_segments_ > 0) look_for_late_by(now + lateness());
 }
 
 Nanos Flight::phase_length() const {

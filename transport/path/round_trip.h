@@ -48,7 +48,6 @@ class RoundTrip {
   Nanos variation() const { return trip_.variation(); }
   Nanos latest() const { return trip_.latest(); }
   Nanos minimum() const;
-  Nanos held() const { return Nanos{held_}; }  // the longest hold lately seen
 
   // How long to wait for an acknowledgement before a probe is due:
   //   smoothed + max(4 x variation, kSlackLeast) + the longest hold lately seen (a maximum that

@@ -53,6 +53,7 @@ struct SentRun {
   bool repeat = false;
   bool sizes_path = false;  // a probe of the path's size
   bool asks = false;        // for an acknowledgement at once
+  bool later = false;       // nobody waits for the acknowledgement, which may be held back
   uint8_t control_count = 0;
   uint8_t hop_limit = 0;  // above 0: it may end on its way on purpose, so nobody misses it
   DataRecord row;         // where data

@@ -78,7 +78,9 @@ class FlightTest : public ::testing::Test {
     frame.path = path;
     frame.marked = marked;
     for (const NumberRange& range : ranges) frame.ranges[frame.range_count++] = range;
-    return flight_.on_ack(now_, Nanos{}, frame);
+    const bool known = flight_.on_ack(now_, Nanos{}, frame);
+    flight_.after_acks(now_);
+    return known;
   }
   void wait(Nanos span) {
     const Nanos end = now_ + span;
