@@ -127,6 +127,37 @@ TEST_F(EndpointTest, OfALongMessageThatTheWindowHoldsOnlyTheLastHalfMebibyteIsUn
   }
 }
 
+// An acknowledgement with grants took a packet of its own for every fourth reply of 1 KiB.
+TEST_F(EndpointTest, AReplyOfAKilobyteCarriesAcknowledgementsAndGrantsWherePathsPassThem) {
+  for (const uint32_t passes : {1200U, 1472U}) {
+    PairOptions options;
+    options.endpoint.max_datagram_bytes = passes;
+    options.endpoint.default_paths = options.endpoint.max_paths = 1;
+    start(options);
+    ASSERT_TRUE(exchange(1));
+    pair_->run_for(millis(20));  // paths have found what they pass
+    const uint64_t before = pair_->datagrams;
+    constexpr int kRounds = 200;
+    for (int i = 0; i < kRounds; ++i) {
+      for (int from = 0; from < 2; ++from) {
+        const size_t got = ended(1 - from).size();
+        ASSERT_TRUE(end(1 - from).post_receive(pair_->now(), from == 0 ? server_ : client_, 3,
+                                               {memory_[1 - from], 0, 1048}, 7));
+        ASSERT_TRUE(end(from).post_send(pair_->now(), from == 0 ? client_ : server_, 3,
+                                        {memory_[from], 0, 1048}, 7, AckWish::kLater));
+        ASSERT_TRUE(pair_->run_until([&] { return ended(1 - from).size() > got; }, seconds(1)));
+      }
+    }
+    const uint64_t each = pair_->datagrams - before - 2 * kRounds;
+    if (passes > 1200) {
+      EXPECT_LE(each, kRounds / 20) << "beside the messages";
+    } else {
+      EXPECT_GE(each, kRounds / 4) << "so this measures what it should";
+    }
+    pair_.reset();
+  }
+}
+
 // It was found after two milliseconds and more, and the answer to a probe was held back for one.
 TEST_F(EndpointTest, TheLostEndOfAMessageIsAskedForAndRepeatedAtOnce) {
   constexpr uint64_t kLength = 300'000;

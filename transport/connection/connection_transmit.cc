@@ -16,9 +16,10 @@ namespace {
 constexpr uint32_t kControlBytes = Flight::kBaseDatagram;
 // No more of a message goes without being told of: what is in flight is remembered in records.
 constexpr uint64_t kMostUntold = 512 * 1024;
-// The largest message that shares its packet with other frames; acknowledgements must find room
-// beside it.
-constexpr uint32_t kMessageBytes = 512;
+// The largest message that shares its packet with other frames, where the path passes so much:
+// acknowledgements and grants must find room beside it.
+constexpr uint32_t kMessageBytes = 4096;
+constexpr uint32_t kRoomBesideMessage = 380;
 
 }  // namespace
 
@@ -136,8 +137,9 @@ Connection::Sent Connection::send_burst(Nanos now, TxBatch& batch) {
   const uint32_t segments = segments_with_credit(piece, std::min(needed, permit.segments), step);
   const uint32_t bytes = std::min(piece.length, segments * step);
   const bool company = !frames_.empty() || acks_.pending() || chunk_acks_.pending();
+  const uint32_t shared = kConnectionHeaderBytes + bytes + kRoomBesideMessage + tag_bytes();
   if (company && bytes == piece.message_bytes && bytes <= kMessageBytes &&
-      piece.original.number == 0) {
+      shared <= permit.datagram_bytes && piece.original.number == 0) {
     return send_message(now, batch, piece, permit);
   }
   SentRun* run = flight_.record(permit.path, static_cast<uint8_t>(segments));
@@ -232,7 +234,8 @@ Connection::Sent Connection::send_message(Nanos now, TxBatch& batch, const Piece
                                   kFlagNumbered | (later ? kFlagAckLater : uint8_t{0}));
   start.number = run->first_number;
   write_connection_header(start, space);
-  const size_t room = kControlBytes - kConnectionHeaderBytes - piece.length - tag_bytes();
+  const size_t left = permit.datagram_bytes - kConnectionHeaderBytes - piece.length - tag_bytes();
+  const size_t room = std::min<size_t>(left, kControlBytes);
   Writer writer({space + kConnectionHeaderBytes, room});
   Writer frames({space + kConnectionHeaderBytes, room - kMessageFrameBytes});
   write_answers(now, frames);
