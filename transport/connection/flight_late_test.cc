@@ -73,10 +73,7 @@ TEST_F(FlightTest, WhatIsMissingRightBeforeTheLastPacketIsAskedFor) {
 // Nobody waits for it.
 TEST_F(FlightTest, WhatThePeerMayHoldBackIsLateAMillisecondLater) {
   open(2);
-  SentRun* run = flight_.record(0, 1);
-  run->data = run->later = true;
-  run->header_bytes = kDataHeaderBytes;
-  flight_.sent(now_, 0);
+  record(0, 1, 1000, &SentRun::later);
   record(1, 1, 1000);
   now_ += micros(100);
   ack(1, {{1, 1}});
@@ -108,13 +105,8 @@ TEST_F(FlightTest, NoPathIsSilentThatTheSamePacketTellsOf) {
   now_ += millis(5);
   record(1, 1, 1000);
   now_ += micros(100);
-  AckFrame frame;
-  frame.range_count = 1;
-  for (const uint16_t id : {uint16_t{1}, uint16_t{0}}) {
-    frame.path = id;
-    frame.ranges[0] = {1, id == 1 ? 2U : 1U};
-    ASSERT_TRUE(flight_.on_ack(now_, Nanos{}, frame));
-  }
+  ASSERT_TRUE(flight_.on_ack(now_, Nanos{}, frame_of(1, {{1, 2}})));
+  ASSERT_TRUE(flight_.on_ack(now_, Nanos{}, frame_of(0, {{1, 1}})));
   flight_.after_acks(now_);
   EXPECT_EQ(steps(RecoveryStep::kPathSetAside), 0u);
   EXPECT_EQ(keeper_.lost, 0u);
@@ -126,10 +118,7 @@ TEST_F(FlightTest, WhereNothingFollowsThePathOfThePacketThatAskedIsAsked) {
   now_ += micros(100);
   ack(0, {{1, 1}});
   record(0, 1, 1000);
-  SentRun* run = flight_.record(1, 1);
-  run->data = run->asks = true;
-  run->header_bytes = kDataHeaderBytes;
-  flight_.sent(now_, 1);
+  record(1, 1, 1000, &SentRun::asks);
   wait(micros(600));
   EXPECT_EQ(probes_, (std::map<uint16_t, int>{{1, 1}}));
   // Its answer overtakes what is missing on the other.

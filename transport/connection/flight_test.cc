@@ -51,9 +51,8 @@ TEST_F(FlightTest, TimesOfThePeerWhoseDifferenceDoesNotFitAreTakenForTheNearest)
   open(1);
   record(0, 1, 100);
   now_ += micros(300);
-  AckFrame frame;
+  AckFrame frame = frame_of(0, {{1, 1}});
   frame.received_at = Nanos{INT64_MIN};
-  frame.ranges[frame.range_count++] = {1, 1};
   ASSERT_TRUE(flight_.on_ack(now_, Nanos::never(), frame));
   EXPECT_EQ(controller_->acks.back().rtt, nanos(1)) << "all of the time is the peer's own";
 }
@@ -187,10 +186,8 @@ TEST_F(FlightTest, AnAcknowledgementMeasuresWithoutTheTimeAtThePeer) {
   open(1, Flight::kBaseDatagram, {});
   ASSERT_TRUE(send(1));
   now_ += micros(500);
-  AckFrame frame;
+  AckFrame frame = frame_of(0, {{1, 1}});
   frame.received_at = seconds(77);  // by another clock
-  frame.range_count = 1;
-  frame.ranges[0] = {1, 1};
   ASSERT_TRUE(flight_.on_ack(now_, seconds(77) + micros(400), frame));
   EXPECT_EQ(path(0).smoothed_rtt, micros(100));
   EXPECT_EQ(controller_->acks[0].rtt, micros(100));
@@ -204,10 +201,8 @@ TEST_F(FlightTest, WhatThePeerHasToldBeforeMeasuresNothing) {
   now_ += micros(100);
   ack(0, {{1, 1}});
   now_ += millis(50);
-  AckFrame frame;
+  AckFrame frame = frame_of(0, {{1, 2}});
   frame.received_at = kToldBefore;
-  frame.range_count = 1;
-  frame.ranges[0] = {1, 2};
   ASSERT_TRUE(flight_.on_ack(now_, now_, frame));
   EXPECT_EQ(keeper_.acked, 2u);
   EXPECT_EQ(path(0).smoothed_rtt, micros(100));

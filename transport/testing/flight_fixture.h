@@ -58,10 +58,12 @@ class FlightTest : public ::testing::Test {
     options.first_rtt = rtt;
     flight_.open(now_, std::move(options));
   }
-  void record(uint16_t path, uint32_t segments, uint32_t datagram) {
+  // `mark`: what else holds of it.
+  void record(uint16_t path, uint32_t segments, uint32_t datagram,
+              bool SentRun::* mark = &SentRun::data) {
     SentRun* run = flight_.record(path, static_cast<uint8_t>(segments));
     ASSERT_NE(run, nullptr);
-    run->data = true;
+    run->data = run->*mark = true;
     run->header_bytes = kDataHeaderBytes;
     run->row.step = run->row.last = datagram - kDataHeaderBytes;
     flight_.sent(now_, path);
@@ -73,11 +75,15 @@ class FlightTest : public ::testing::Test {
     flight_.end_burst();
     return true;
   }
-  bool ack(uint16_t path, std::initializer_list<NumberRange> ranges, uint32_t marked = 0) {
+  static AckFrame frame_of(uint16_t path, std::initializer_list<NumberRange> ranges) {
     AckFrame frame;
     frame.path = path;
-    frame.marked = marked;
     for (const NumberRange& range : ranges) frame.ranges[frame.range_count++] = range;
+    return frame;
+  }
+  bool ack(uint16_t path, std::initializer_list<NumberRange> ranges, uint32_t marked = 0) {
+    AckFrame frame = frame_of(path, ranges);
+    frame.marked = marked;
     const bool known = flight_.on_ack(now_, Nanos{}, frame);
     flight_.after_acks(now_);
     return known;
