@@ -167,9 +167,10 @@ Nanos Flight::late_at(uint16_t id) const {
   if (!path.active() || path.probes_unanswered > 0) return Nanos::never();
   const SentRun* const oldest = path.sent.oldest(pool_);
   if (oldest == nullptr) return Nanos::never();
-  // Where nothing follows, the path is asked that was asked last.
-  const auto asked = [&] { return id == newest_asked_path_ && path.sent.any_asks(pool_); };
-  if (!overtaken(id, *oldest) && !asked()) return Nanos::never();
+  if (!overtaken(id, *oldest)) {
+    // Where nothing follows, the path is asked that was asked last.
+    if (id != newest_asked_path_ || !path.sent.any_asks(pool_)) return Nanos::never();
+  }
   const Nanos held = oldest->later ? AckMaker::kControlDelay : Nanos{};
   // What follows on the same path shows by itself what is missing, so it puts this off, and each
   // time it takes twice as long.
