@@ -100,9 +100,9 @@ class Flight final : private SentRunListener {
   // A path to be tried with a datagram of `bytes`; false: none.
   bool poll_size_probe(uint16_t& path, uint32_t& bytes);
   bool places(uint16_t path) const { return path >= datagram_paths_; }
-  // Chunk paths count from here.
   // Of the path that a choice falls on first.
   uint32_t datagram_bytes() const { return paths_[order_[0]].datagram_bytes; }
+  // Chunk paths count from here.
   uint16_t first_chunk_path() const { return datagram_paths_; }
   uint16_t paths() const { return static_cast<uint16_t>(paths_.size()); }
   uint16_t epoch(uint16_t path) const { return paths_[path].epoch; }

@@ -113,6 +113,7 @@ class AckMaker {
   Nanos prompt_until_;
   Nanos repeat_at_;                 // when paths without news are told of again
   Nanos asked_sent_at_{INT64_MIN};  // the newest packet that asked left then, by its sender's clock
+  // These may wrap: once an acknowledgement is due it stays so until they begin anew.
   uint32_t untold_bytes_ = 0;
   uint16_t untold_ = 0;  // arrivals with payload
   uint16_t later_ = 0;   // packets untold whose senders do not wait
