@@ -175,8 +175,7 @@ Connection::Sent Connection::send_burst(Nanos now, TxBatch& batch) {
   run->data = true;
   run->repeat = piece.repeat;
   run->asks = ack_now;
-  run->later =
-      (flags & kFlagAckLater) != 0 && uint64_t{piece.offset} + bytes == piece.message_bytes;
+  run->later = (flags & kFlagAckLater) != 0 && piece.offset + bytes == piece.message_bytes;
   run->header_bytes = kDataHeaderBytes + tag_bytes();
   run->row = {piece.message, piece.sequence, piece.offset, segments > 1 ? step : last,
               last,          piece.channel,  false,        piece.original};

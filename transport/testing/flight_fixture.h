@@ -60,7 +60,7 @@ class FlightTest : public ::testing::Test {
   }
   // `mark`: what else holds of it.
   void record(uint16_t path, uint32_t segments, uint32_t datagram,
-              bool SentRun::* mark = &SentRun::data) {
+              bool SentRun::*mark = &SentRun::data) {
     SentRun* run = flight_.record(path, static_cast<uint8_t>(segments));
     ASSERT_NE(run, nullptr);
     run->data = run->*mark = true;
