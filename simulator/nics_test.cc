@@ -185,8 +185,8 @@ TEST(NicsTest, ADeadNicIsLeftAndItsReturnNoticed) {
   }
 }
 
-// Grants that went over dead paths were repeated as late as acknowledgements had been lost before,
-// or after 100 ms where nothing had been measured: with some seeds all stood still for that long.
+// Grants that went over dead paths were repeated as late as acknowledgements had been lost before:
+// with some seeds all stood still for that long.
 TEST(NicsTest, WhenANicDiesTheOtherIsNeverIdleForLong) {
   for (const uint32_t cable : {0u, 1u}) {
     for (uint32_t seed = 1; seed <= 8; ++seed) {
