@@ -171,15 +171,23 @@ uint32_t Flight::burst_bytes() const {
 
 // The selector's choice, unless nothing was heard of that path for long while others are known to
 // work: then it is asked first. Payload on a path that died meanwhile would be missed by all that
-// comes behind it.
+// comes behind it. Small messages, each of which may choose anew, ask no more than those that fill
+// their bursts, unless their path loses some: where round trips are short, every path is old after
+// a few of them.
 uint16_t Flight::proven_path(Random& random) {
   uint16_t id = order_[selector_->select(usable(), random)];
+  const TxPath& latest = paths_[burst_path_];
+  if (!is_unproven(id) || latest.place >= usable_) return id;
+  const bool may_ask = question_left_ == 0 || recent_losses(latest) > 0;
+  if (is_unproven(burst_path_) || !may_ask) return burst_path_;
   for (int tries = 0; tries < kTriesForProven && is_unproven(id); ++tries) {
-    if (paths_[burst_path_].place >= usable_ || is_unproven(burst_path_)) break;
-    if (paths_[id].sent.in_flight_segments() == 0) want_probe(id);
+    if (paths_[id].sent.in_flight_segments() == 0) {
+      want_probe(id);
+      question_left_ = burst_bytes() / 2;
+    }
     id = order_[selector_->select(usable(), random)];
   }
-  return is_unproven(id) && paths_[burst_path_].place < usable_ ? burst_path_ : id;
+  return is_unproven(id) ? burst_path_ : id;
 }
 
 // Small messages that leave together share a path, as the segments of a large one do: so do their
@@ -324,6 +332,7 @@ void Flight::sent(Nanos now, uint16_t id) {
   if (run.data) {
     path.payload_bytes_sent += bytes - uint64_t{run.count} * run.header_bytes;
     burst_left_ -= std::min(burst_left_, static_cast<uint32_t>(bytes));
+    question_left_ -= std::min(question_left_, static_cast<uint32_t>(bytes));
     selector_->on_sent(id, {bytes});
     unasked_bytes_ = run.asks ? 0 : unasked_bytes_ + bytes;
     pacer_.on_sent(now, {bytes}, controller_->pacing_rate());

@@ -411,6 +411,64 @@ TEST_F(FlightTest, APathThatWasNotHeardOfForLongIsAskedBeforeItCarriesPayload) {
   EXPECT_EQ(used.size(), 2u);
 }
 
+// Every path is old soon where a round trip takes 10 us: each message of 1 KiB chose another and
+// asked it, and questions were as many as messages.
+TEST_F(FlightTest, SmallMessagesAskFewOldPaths) {
+  constexpr uint16_t kPaths = 32;
+  constexpr int kMessages = 2000;
+  open(kPaths, Flight::kBaseDatagram, micros(10));
+  std::map<uint16_t, uint64_t> messages;
+  std::map<uint16_t, uint64_t> told;
+  for (int i = 0; i < kMessages; ++i) {
+    ASSERT_TRUE(flight_.permit(now_, random_, permit_));
+    record(permit_.path, 1, 1024);
+    ++messages[permit_.path];
+    flight_.end_burst();
+    drain_probes();
+    now_ += micros(10);
+    for (uint16_t id = 0; id < kPaths; ++id) {
+      const uint64_t sent = messages[id] + static_cast<uint64_t>(probes_[id]);
+      if (sent == told[id]) continue;
+      ASSERT_TRUE(ack(id, {{told[id] + 1, sent}}));
+      told[id] = sent;
+    }
+  }
+  int questions = 0;
+  for (const auto& [id, count] : probes_) questions += count;
+  EXPECT_EQ(messages.size(), kPaths) << "all are taken in time";
+  EXPECT_GT(questions, kPaths);
+  EXPECT_LT(questions, kMessages / 4);
+}
+
+// They would stay with it until half a burst was sent.
+TEST_F(FlightTest, SmallMessagesAskAtOnceWhereTheirPathLosesSome) {
+  open(8, Flight::kBaseDatagram, micros(10));
+  const auto send_small = [this] {
+    ASSERT_TRUE(flight_.permit(now_, random_, permit_));
+    record(permit_.path, 1, 100);
+    flight_.end_burst();
+    drain_probes();
+  };
+  for (int i = 0; i < 8; ++i) {
+    send_small();
+    ASSERT_TRUE(ack(permit_.path, {{1, 1}}));
+  }
+  now_ += millis(1);
+  send_small();  // all are old: this one is as good as any
+  const uint16_t known = permit_.path;
+  ASSERT_TRUE(ack(known, {{2, 2}}));
+  send_small();
+  const size_t asked = probes_.size();
+  ASSERT_GT(asked, 0u);
+  for (int i = 0; i < 4; ++i) send_small();
+  EXPECT_EQ(permit_.path, known);
+  ASSERT_EQ(probes_.size(), asked) << "little was sent since";
+  ASSERT_TRUE(ack(known, {{6, 7}}));
+  ASSERT_GT(keeper_.lost, 0u);
+  for (int i = 0; i < 4; ++i) send_small();
+  EXPECT_GT(probes_.size(), asked);
+}
+
 TEST_F(FlightTest, WhenNoPathAnswersAllAreSetAsideAndAsked) {
   open(3);
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(send(2));
