@@ -71,10 +71,18 @@ class RendezvousTest : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  // The address of a port that nobody has now.
+  // The address of a port that nobody has now, of those that the system gives nobody who asks for
+  // any: another test would get one that was free a moment ago.
   static std::string free_store(const std::string& host) {
-    const auto probe = open({.bind = host}, 0).value()->local_address();
-    return "udp://" + engine::address_text(probe);
+    constexpr uint32_t kFirst = 20'000;
+    constexpr uint32_t kPorts = 12'000;  // up to 32,000; the system's begin at 32,768
+    static uint32_t next = static_cast<uint32_t>(getpid()) * 64;
+    for (uint32_t tried = 0; tried < kPorts; ++tried) {
+      const auto probe = open({.bind = host}, static_cast<uint16_t>(kFirst + next++ % kPorts));
+      if (probe) return "udp://" + engine::address_text((*probe)->local_address());
+    }
+    ADD_FAILURE() << "no port is free";
+    return "";
   }
 
   std::vector<Rank> ranks(uint32_t size, const std::string& store) const {
