@@ -127,7 +127,9 @@ constexpr std::array kKeys = {
               .type = ConfigType::kInteger,
               .fallback = "262144",
               .unit = "bytes",
-              .doc = "pieces in which collectives forward and reduce; rank 0's counts",
+              .doc =
+                  "pieces in which collectives forward and reduce, over a network made up to whole "
+                  "bursts; rank 0's counts",
               .min = 1024,
               .max = int64_t{1} << 24},
     ConfigKey{.name = "shared_memory",

@@ -10,9 +10,17 @@
 namespace heddle::collectives {
 
 void Communicator::Body::begin_agreement() {
-  if (members_.rank == 0) options_.tuning.write(agreement_.data());
+  if (members_.rank == 0) offered().write(agreement_.data());
   tell_agreement(next_number_++);
   next_started_ = 1;
+}
+
+// Rank 0's, for the network that it has; in shared memory nothing leaves in bursts.
+Tuning Communicator::Body::offered() const {
+  Tuning tuning = options_.tuning;
+  const bool shares = options_.shared_memory != SharedMemory::kNever && members_.share_address();
+  tuning.burst_payload_bytes = shares ? 0 : endpoint_.burst_payload_bytes();
+  return tuning;
 }
 
 void Communicator::Body::tell_agreement(uint64_t number) {
@@ -36,7 +44,11 @@ void Communicator::Body::go_on_agreeing() {
     fail_all({told.error().code, members_.rank, told.error().message()});
     return;
   }
-  if (!fitting_) resources_->chunks.set_slot_bytes(told->chunk_bytes);
+  if (!fitting_) {
+    chunk_bytes_ = told->chunk_bytes;
+    burst_payload_bytes_ = told->burst_payload_bytes;
+    resources_->chunks.set_slot_bytes(in_bursts(chunk_bytes_, burst_payload_bytes_));
+  }
   if (told->to_be_fitted && !fitting_ && members_.size() > 1) {
     fitting_ = std::make_unique<Fitting>();
     begin_probe();
@@ -78,7 +90,7 @@ void Communicator::Body::end_fitting() {
   const Nanos began = endpoint_.now();
   collectives::reduce(DataType::kFloat32, ReduceOp::kSum, data, data, data + half, half);
   fitting.fit.note_reduction(endpoint_.now() - began, half * sizeof(float));
-  Tuning fitted = fitting.fit.fitted(options_.tuning, members_.size());
+  Tuning fitted = fitting.fit.fitted(offered(), members_.size());
   fitted.to_be_fitted = false;
   fitted.write(agreement_.data());
 }

@@ -21,7 +21,8 @@ Communicator::Body::Body(std::shared_ptr<Links> links, const Members& members,
       options_(options),
       endpoint_(links_->endpoint()),
       tickets_(2 * size_t{members.size()}),
-      turns_(2 * size_t{members.size()}) {
+      turns_(2 * size_t{members.size()}),
+      chunk_bytes_(options.tuning.chunk_bytes) {
   resources_ = std::make_unique<Resources>(
       *links_, members_, options.tuning.chunk_bytes,
       MeshOptions{.shares_memory = options.shared_memory != SharedMemory::kNever,
@@ -81,7 +82,8 @@ Shape Communicator::Body::shape_of(const Call& call, std::optional<Algorithm> al
   shape.root = call.root;
   shape.count = call.count;
   shape.element_bytes = static_cast<uint32_t>(size_of(call.type));
-  shape.chunk_bytes = resources_->chunks.slot_bytes();  // as rank 0 told
+  shape.chunk_bytes = chunk_bytes_;
+  shape.burst_payload_bytes = burst_payload_bytes_;
   shape.in_place = call.input == call.output;
   shape.exchange = {call.exchange.send_counts, call.exchange.send_offsets,
                     call.exchange.receive_counts, call.exchange.receive_offsets};

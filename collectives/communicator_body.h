@@ -113,6 +113,7 @@ class Communicator::Body {
 
   Shape shape_of(const Call& call, std::optional<Algorithm> algorithm) const;
   void begin_agreement();
+  Tuning offered() const;
   void tell_agreement(uint64_t number);
   void go_on_agreeing();
   void begin_probe();
@@ -152,6 +153,8 @@ class Communicator::Body {
   uint64_t group_ = 0;
   uint32_t requests_under_way_ = 0;
   std::array<std::byte, Tuning::kBytes> agreement_{};
+  uint64_t chunk_bytes_;              // this rank's until rank 0 told its own
+  uint64_t burst_payload_bytes_ = 0;  // as rank 0 told
   std::unique_ptr<Fitting> fitting_;
   std::array<Past, 64> past_{};
   std::map<std::pair<uint32_t, uint64_t>, Signature> foretold_;  // by rank and number

@@ -45,6 +45,15 @@ class Observed : public ::testing::Test {
     events::MemorySink kept_;
   };
 
+  static void broadcast(Communicator& communicator, uint64_t bytes, uint32_t root) {
+    std::vector<std::byte> data(bytes);
+    const Data all = {
+        .input = data.data(), .output = data.data(), .count = bytes, .type = DataType::kUint8};
+    const auto request = communicator.broadcast(all, root);
+    ASSERT_TRUE(request.has_value());
+    ASSERT_TRUE(communicator.wait(*request, kPatience).has_value());
+  }
+
   template <typename Event>
   std::vector<Event> all() const {
     return sink_.all<Event>();
@@ -94,14 +103,7 @@ TEST_F(Observed, ACallTellsWhatItIsAndItsEnd) {
 // payload is a heading for each connection, channel and direction.
 TEST_F(Observed, MessagesAddUpToThePayloadOfTheirCall) {
   constexpr uint64_t kBytes = 300'000;
-  run([](Communicator& communicator) {
-    std::vector<std::byte> data(kBytes);
-    const Data all = {
-        .input = data.data(), .output = data.data(), .count = kBytes, .type = DataType::kUint8};
-    const auto request = communicator.broadcast(all, 1);
-    ASSERT_TRUE(request.has_value());
-    ASSERT_TRUE(communicator.wait(*request, kPatience).has_value());
-  });
+  run([](Communicator& communicator) { broadcast(communicator, kBytes, 1); });
   CallStarted started;
   for (const CallStarted& each : all<CallStarted>()) {
     if (each.call != 0) started = each;
@@ -117,6 +119,41 @@ TEST_F(Observed, MessagesAddUpToThePayloadOfTheirCall) {
     channels[message.channel] = true;
   }
   EXPECT_EQ(bytes, kBytes + channels.size() * started.heading_bytes);
+}
+
+// Without it, a chunk of 256 KiB goes as four full bursts and a short one.
+TEST_F(Observed, ChunksOverANetworkHoldWholeBursts) {
+  constexpr uint64_t kBytes = 1 << 20;
+  LocalOptions options;
+  options.engine.sink = &sink_;
+  options.communicator.tuning.pinned[static_cast<size_t>(Collective::kBroadcast)] =
+      Algorithm::kRing;
+  LocalRanks ranks(options);
+  const uint32_t burst = ranks.endpoint(0).burst_payload_bytes();
+  if (burst == 0) GTEST_SKIP() << "this kernel sends no bursts";
+  ranks.run([burst](Communicator& communicator) {
+    broadcast(communicator, kBytes, 0);
+    EXPECT_EQ(communicator.tuning()->burst_payload_bytes, burst);
+  });
+  uint64_t bytes = 0;
+  for (const auto& message : all<events::MessageCompleted>()) {
+    if (message.direction != events::Direction::kReceived || message.bytes < burst) continue;
+    bytes += message.bytes;
+    EXPECT_TRUE(message.bytes % burst == 0 || bytes == kBytes) << message.bytes;
+  }
+  EXPECT_EQ(bytes, kBytes);
+  for (const CallStarted& each : all<CallStarted>()) EXPECT_EQ(each.chunk_bytes, 256U << 10);
+}
+
+TEST_F(Observed, WhereRanksShareMemoryChunksHeedNoBursts) {
+  LocalOptions options{.shared_memory = SharedMemory::kAuto};
+  LocalRanks ranks(options);
+  ranks.run([](Communicator& communicator) {
+    const auto request = communicator.barrier();
+    ASSERT_TRUE(request.has_value());
+    ASSERT_TRUE(communicator.wait(*request, kPatience).has_value());
+    EXPECT_EQ(communicator.tuning()->burst_payload_bytes, 0U);
+  });
 }
 
 TEST_F(Observed, ASendTellsItsPeerAndItsGroup) {

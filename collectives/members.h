@@ -1,6 +1,7 @@
 // Members: who takes part in a communicator.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -15,6 +16,12 @@ struct Members {
   std::vector<transport::Address> addresses;  // of all ranks' endpoints, in the order of ranks
 
   uint32_t size() const { return static_cast<uint32_t>(addresses.size()); }
+  // All ranks receive at one address: then they are on one host.
+  bool share_address() const {
+    return std::ranges::all_of(addresses, [this](const transport::Address& each) {
+      return each.host == addresses.front().host;
+    });
+  }
 };
 
 // All ranks of a run.

@@ -11,7 +11,7 @@ namespace heddle::collectives {
 namespace {
 
 constexpr uint8_t kNotPinned = 0xff;
-constexpr size_t kMeasuredAt = 25;
+constexpr size_t kMeasuredAt = 29;
 constexpr size_t kPinnedAt = Tuning::kBytes - kCollectives;
 
 void put(std::byte* bytes, uint64_t value, size_t count) {
@@ -148,6 +148,7 @@ void Tuning::write(std::byte* bytes) const {
   put(bytes + 16, large_latency_ns, 4);
   put(bytes + 20, to_be_fitted ? 1 : 0, 1);
   put(bytes + 21, ring_ps_per_byte, 4);
+  put(bytes + 25, burst_payload_bytes, 4);
   for (size_t i = 0; i < kAlgorithms * kMeasuredBytes.size(); ++i) {
     const uint16_t value = all_reduces[i / kMeasuredBytes.size()][i % kMeasuredBytes.size()];
     put(bytes + kMeasuredAt + 2 * i, value, 2);
@@ -167,6 +168,7 @@ Result<Tuning> Tuning::read(const std::byte* bytes) {
   tuning.large_latency_ns = take(bytes + 16);
   tuning.to_be_fitted = bytes[20] != std::byte{0};
   tuning.ring_ps_per_byte = take(bytes + 21);
+  tuning.burst_payload_bytes = take(bytes + 25);
   for (size_t i = 0; i < kAlgorithms * kMeasuredBytes.size(); ++i) {
     tuning.all_reduces[i / kMeasuredBytes.size()][i % kMeasuredBytes.size()] =
         static_cast<uint16_t>(take(bytes + kMeasuredAt + 2 * i, 2));

@@ -35,13 +35,14 @@ struct Tuning {
   using Measured = std::array<uint16_t, kMeasuredBytes.size()>;
   static constexpr uint16_t kAsSaid = 1024;
 
-  static constexpr size_t kBytes = 25 + sizeof(Measured) * kAlgorithms + kCollectives;
+  static constexpr size_t kBytes = 29 + sizeof(Measured) * kAlgorithms + kCollectives;
   uint32_t latency_ns = 20'000;        // of a small message
   uint32_t large_latency_ns = 30'000;  // of one that waits for a grant
   uint32_t send_ps_per_byte = 400;     // 2.5 GB/s
   uint32_t ring_ps_per_byte = 400;     // the same where all send to their neighbours
   uint32_t reduce_ps_per_byte = 150;   // 6.7 GB/s
   uint32_t chunk_bytes = 256 << 10;    // of what is forwarded or reduced
+  uint32_t burst_payload_bytes = 0;    // of rank 0's network: chunks end where a burst does
   std::array<Measured, kAlgorithms> all_reduces = as_said();
   bool to_be_fitted = false;  // what the ranks measure replaces these numbers; see tuning_fit.h
   std::array<std::optional<Algorithm>, kCollectives> pinned;

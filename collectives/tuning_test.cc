@@ -56,6 +56,7 @@ TEST(Tuning, TravelsWhole) {
   tuning.reduce_ps_per_byte = 3;
   tuning.ring_ps_per_byte = 5;
   tuning.chunk_bytes = 70'000;
+  tuning.burst_payload_bytes = 6;
   tuning.to_be_fitted = true;
   tuning.all_reduces[2] = {700, 4096};
   ASSERT_TRUE(pin_algorithms("reduce:tree,barrier:dissemination", tuning));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/burst_payload.h"
 #include "engine/endpoint_body.h"
 #include "engine/process_recording.h"
 #include "engine/seed.h"
@@ -411,6 +412,11 @@ Endpoint::Telling Endpoint::begin_telling() {
 }
 
 Nanos Endpoint::now() const { return body_->datapath_->now(); }
+
+uint32_t Endpoint::burst_payload_bytes() const {
+  return engine::burst_payload_bytes(capabilities(), body_->options_.transport.longest_burst,
+                                     body_->transport_.keyed());
+}
 
 transport::Address Endpoint::local_address() const { return body_->datapath_->local_address(); }
 

@@ -171,6 +171,9 @@ class Endpoint {
   // --- what it knows ---
 
   Nanos now() const;
+  // The payload of a full burst to a host whose interface passes as much as this one's: a message
+  // of several such bursts needs no short one. 0: segments leave one by one, or a NIC places them.
+  uint32_t burst_payload_bytes() const;
   transport::Address local_address() const;            // of several NICs the first
   std::vector<transport::Address> local_nics() const;  // all of them
   const datapath::Capabilities& capabilities() const;

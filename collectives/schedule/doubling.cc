@@ -19,14 +19,12 @@ Fold::Fold(uint32_t rank, uint32_t size)
 // --- recursive doubling ---
 
 RecursiveDoubling::RecursiveDoubling(const Shape& shape)
-    : shape_(shape),
-      fold_(shape.rank, shape.size),
-      chunks_(pieces_of(shape.count, shape.chunk_count())) {}
+    : shape_(shape), fold_(shape.rank, shape.size), chunks_(shape.cut(shape.count)) {}
 
 uint64_t RecursiveDoubling::steps() const {
   if (shape_.size == 1) return 1;
-  if (fold_.hands_over()) return 2 * chunks_;
-  return (2 * uint64_t{fold_.rounds()} + (fold_.takes_over() ? 2 : 0)) * chunks_;
+  if (fold_.hands_over()) return 2 * chunks_.count();
+  return (2 * uint64_t{fold_.rounds()} + (fold_.takes_over() ? 2 : 0)) * chunks_.count();
 }
 
 uint64_t RecursiveDoubling::scratch_bytes() const {
@@ -49,25 +47,25 @@ Step RecursiveDoubling::at(uint64_t index) const {
   if (shape_.size == 1) {
     return copy_step(shape_, {Buffer::kInput, 0}, {Buffer::kOutput, 0}, shape_.count);
   }
-  const auto part = [this](uint64_t chunk) { return part_of(shape_.count, chunks_, chunk); };
+  const auto part = [this](uint64_t chunk) { return chunks_.part(shape_.count, chunk); };
   if (fold_.hands_over()) {
     const uint32_t partner = shape_.rank - 1;
-    return index < chunks_ ? send_step(shape_, partner, Buffer::kInput, part(index))
-                           : answer_step(shape_, partner, part(index - chunks_));
+    return index < chunks_.count() ? send_step(shape_, partner, Buffer::kInput, part(index))
+                                   : answer_step(shape_, partner, part(index - chunks_.count()));
   }
   if (fold_.takes_over()) {
     const uint32_t partner = shape_.rank + 1;
-    if (index < chunks_) {
+    if (index < chunks_.count()) {
       return reduce_step(shape_, partner, Buffer::kInput, before(0), part(index));
     }
-    index -= chunks_;
-    const uint64_t in_rounds = 2 * uint64_t{fold_.rounds()} * chunks_;
+    index -= chunks_.count();
+    const uint64_t in_rounds = 2 * uint64_t{fold_.rounds()} * chunks_.count();
     if (index >= in_rounds) {
       return send_step(shape_, partner, Buffer::kOutput, part(index - in_rounds));
     }
   }
-  const auto round = static_cast<uint32_t>(index / (2 * chunks_));
-  const uint64_t chunk = index % (2 * chunks_) / 2;
+  const auto round = static_cast<uint32_t>(index / (2 * chunks_.count()));
+  const uint64_t chunk = index % (2 * chunks_.count()) / 2;
   const uint32_t other = fold_.position() ^ (1U << round);
   const uint32_t peer = fold_.rank_of(other);
   if (index % 2 == 0) return send_step(shape_, peer, before(round), part(chunk));
@@ -80,16 +78,16 @@ Step RecursiveDoubling::at(uint64_t index) const {
 // --- halving-doubling ---
 
 HalvingDoubling::HalvingDoubling(const Shape& shape)
-    : shape_(shape), fold_(shape.rank, shape.size) {
+    : shape_(shape), fold_(shape.rank, shape.size), chunks_(shape.cut(shape.count)) {
   if (shape_.size == 1) {
     steps_ = 1;
     return;
   }
-  if (fold_.hands_over() || fold_.takes_over()) steps_ = 2 * chunks();
+  if (fold_.hands_over() || fold_.takes_over()) steps_ = 2 * chunks_.count();
   if (fold_.hands_over()) return;
   for (uint32_t i = 0; i < 2 * fold_.rounds(); ++i) {
     const Round round = round_at(i);
-    steps_ += round.sent_chunks + round.received_chunks;
+    steps_ += round.sent_chunks.count() + round.received_chunks.count();
   }
 }
 
@@ -114,23 +112,25 @@ HalvingDoubling::Round HalvingDoubling::round_at(uint32_t number) const {
   round.peer_is_lower = other < position;
   round.sent = halves ? range(theirs, theirs + distance) : range(mine, mine + distance);
   round.received = halves ? range(mine, mine + distance) : range(theirs, theirs + distance);
-  round.sent_chunks = pieces_of(round.sent.length, shape_.chunk_count());
-  round.received_chunks = pieces_of(round.received.length, shape_.chunk_count());
+  round.sent_chunks = shape_.cut(round.sent.length);
+  round.received_chunks = shape_.cut(round.received.length);
   return round;
 }
 
 Step HalvingDoubling::exchange(const Round& round, uint32_t number, uint64_t index) const {
-  const uint64_t both = 2 * std::min(round.sent_chunks, round.received_chunks);
-  const bool sends = index < both ? index % 2 == 0 : round.sent_chunks > round.received_chunks;
+  const uint64_t sent = round.sent_chunks.count();
+  const uint64_t received = round.received_chunks.count();
+  const uint64_t both = 2 * std::min(sent, received);
+  const bool sends = index < both ? index % 2 == 0 : sent > received;
   const uint64_t chunk = index < both ? index / 2 : index - both / 2;
   const bool untouched = number == 0 && !fold_.takes_over();
   const Buffer from = untouched ? Buffer::kInput : Buffer::kOutput;
   if (sends) {
-    Step step = send_step(shape_, round.peer, from, part_of(round.sent, round.sent_chunks, chunk));
-    step.unasked = number < fold_.rounds() || chunk + 1 < round.sent_chunks;
+    Step step = send_step(shape_, round.peer, from, round.sent_chunks.part(round.sent, chunk));
+    step.unasked = number < fold_.rounds() || chunk + 1 < sent;
     return step;
   }
-  const Part part = part_of(round.received, round.received_chunks, chunk);
+  const Part part = round.received_chunks.part(round.received, chunk);
   if (number >= fold_.rounds()) return answer_step(shape_, round.peer, part);
   Step step = reduce_step(shape_, round.peer, from, Buffer::kOutput, part);
   step.received_first = round.peer_is_lower;
@@ -142,24 +142,24 @@ Step HalvingDoubling::at(uint64_t index) const {
   if (shape_.size == 1) {
     return copy_step(shape_, {Buffer::kInput, 0}, {Buffer::kOutput, 0}, shape_.count);
   }
-  const auto part = [this](uint64_t chunk) { return part_of(shape_.count, chunks(), chunk); };
+  const auto part = [this](uint64_t chunk) { return chunks_.part(shape_.count, chunk); };
   if (fold_.hands_over()) {
     const uint32_t partner = shape_.rank - 1;
-    if (index < chunks()) return send_step(shape_, partner, Buffer::kInput, part(index));
-    return answer_step(shape_, partner, part(index - chunks()));
+    if (index < chunks_.count()) return send_step(shape_, partner, Buffer::kInput, part(index));
+    return answer_step(shape_, partner, part(index - chunks_.count()));
   }
   if (fold_.takes_over()) {
     const uint32_t partner = shape_.rank + 1;
-    if (index < chunks()) {
+    if (index < chunks_.count()) {
       return reduce_step(shape_, partner, Buffer::kInput, Buffer::kOutput, part(index));
     }
-    const uint64_t back = steps_ - chunks();
+    const uint64_t back = steps_ - chunks_.count();
     if (index >= back) return send_step(shape_, partner, Buffer::kOutput, part(index - back));
-    index -= chunks();
+    index -= chunks_.count();
   }
   for (uint32_t number = 0;; ++number) {
     const Round round = round_at(number);
-    const uint64_t steps = round.sent_chunks + round.received_chunks;
+    const uint64_t steps = round.sent_chunks.count() + round.received_chunks.count();
     if (index < steps) return exchange(round, number, index);
     index -= steps;
   }

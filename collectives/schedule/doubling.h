@@ -48,7 +48,7 @@ class RecursiveDoubling {
 
   Shape shape_;
   Fold fold_;
-  uint64_t chunks_ = 1;
+  Cut chunks_;
 };
 
 class HalvingDoubling {
@@ -65,16 +65,16 @@ class HalvingDoubling {
     bool peer_is_lower = false;
     Part sent;
     Part received;
-    uint64_t sent_chunks = 1;
-    uint64_t received_chunks = 1;
+    Cut sent_chunks;
+    Cut received_chunks;
   };
   Round round_at(uint32_t round) const;
   Part range(uint32_t from, uint32_t to) const;
   Step exchange(const Round& round, uint32_t number, uint64_t index) const;
-  uint64_t chunks() const { return pieces_of(shape_.count, shape_.chunk_count()); }
 
   Shape shape_;
   Fold fold_;
+  Cut chunks_;  // of all, for the ranks that fold
   uint64_t steps_ = 0;
 };
 

@@ -20,19 +20,19 @@ uint32_t doublings(uint32_t size) { return static_cast<uint32_t>(std::bit_width(
 PairwiseAllToAll::PairwiseAllToAll(const Shape& shape)
     : shape_(shape),
       moves_(shape.in_place ? 3 : 2),
-      pieces_(pieces_of(shape.count, shape.in_place ? shape.chunk_count() : shape.message_count())),
-      piece_most_(part_of(shape.count, pieces_, 0).length) {}
+      pieces_(shape.in_place ? shape.cut(shape.count)
+                             : Cut(shape.count, shape.message_count(), 1)) {}
 
 uint64_t PairwiseAllToAll::scratch_bytes() const {
-  return shape_.in_place ? shape_.bytes(kPlaces * piece_most_) : 0;
+  return shape_.in_place ? shape_.bytes(kPlaces * pieces_.longest()) : 0;
 }
 
 Step PairwiseAllToAll::at(uint64_t index) const {
   const uint64_t turn = index / moves_;
   const uint64_t move = index % moves_;
-  const Part piece = part_of(shape_.count, pieces_, turn % pieces_);
+  const Part piece = pieces_.part(shape_.count, turn % pieces_.count());
   const auto peer =
-      static_cast<uint32_t>((turn / pieces_ + shape_.size - shape_.rank) % shape_.size);
+      static_cast<uint32_t>((turn / pieces_.count() + shape_.size - shape_.rank) % shape_.size);
   const Part part = {peer * shape_.count + piece.offset, piece.length};
   if (peer == shape_.rank) {
     // Every turn has as many steps; here the first does it all.
@@ -40,7 +40,7 @@ Step PairwiseAllToAll::at(uint64_t index) const {
                      move == 0 ? part.length : 0);
   }
   if (move == 0) return send_step(shape_, peer, Buffer::kInput, part);
-  const Part place = {turn % kPlaces * piece_most_, part.length};
+  const Part place = {turn % kPlaces * pieces_.longest(), part.length};
   if (move == 2) {
     return copy_step(shape_, {Buffer::kScratch, place.offset}, {Buffer::kOutput, part.offset},
                      part.length);
@@ -64,18 +64,18 @@ Step PairwiseAllToAllV::at(uint64_t index) const {
 }
 
 PairwiseReduceScatter::PairwiseReduceScatter(const Shape& shape)
-    : shape_(shape), pieces_(pieces_of(shape.count, shape.chunk_count())) {}
+    : shape_(shape), pieces_(shape.cut(shape.count)) {}
 
 uint64_t PairwiseReduceScatter::steps() const {
-  return shape_.size == 1 ? 1 : 2 * (uint64_t{shape_.size} - 1) * pieces_;
+  return shape_.size == 1 ? 1 : 2 * (uint64_t{shape_.size} - 1) * pieces_.count();
 }
 
 Step PairwiseReduceScatter::at(uint64_t index) const {
   if (shape_.size == 1) {
     return copy_step(shape_, {Buffer::kInput, 0}, {Buffer::kOutput, 0}, shape_.count);
   }
-  const uint64_t round = index / (2 * pieces_);
-  const Part piece = part_of(shape_.count, pieces_, index % (2 * pieces_) / 2);
+  const uint64_t round = index / (2 * pieces_.count());
+  const Part piece = pieces_.part(shape_.count, index % (2 * pieces_.count()) / 2);
   if (index % 2 == 0) {
     const uint32_t peer = shape_.after(1 + round);
     return send_step(shape_, peer, Buffer::kInput,

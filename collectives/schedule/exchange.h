@@ -12,15 +12,14 @@ namespace heddle::collectives {
 class PairwiseAllToAll {
  public:
   explicit PairwiseAllToAll(const Shape& shape);
-  uint64_t steps() const { return moves_ * shape_.size * pieces_; }
+  uint64_t steps() const { return moves_ * shape_.size * pieces_.count(); }
   uint64_t scratch_bytes() const;
   Step at(uint64_t index) const;
 
  private:
   Shape shape_;
   uint64_t moves_ = 2;  // steps a piece
-  uint64_t pieces_ = 1;
-  uint64_t piece_most_ = 0;
+  Cut pieces_;
 };
 
 // The same with a count for each pair. Input and output must not overlap.
@@ -45,7 +44,7 @@ class PairwiseReduceScatter {
 
  private:
   Shape shape_;
-  uint64_t pieces_ = 1;
+  Cut pieces_;
 };
 
 class BruckAllToAll {

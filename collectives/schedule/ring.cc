@@ -23,8 +23,8 @@ RingAllReduce::RingAllReduce(const Shape& shape) : shape_(shape) {
   const uint64_t block = shape_.size * kChunksTogether * shape_.chunk_count();
   blocks_ = pieces_of(shape_.count, block);
   const uint64_t segment = part_of(part_of(shape_.count, blocks_, 0), shape_.size, 0).length;
-  chunks_ = pieces_of(segment, shape_.chunk_count());
-  steps_a_block_ = 4 * (shape_.size - 1) * chunks_;
+  chunks_ = shape_.cut(segment);
+  steps_a_block_ = 4 * (shape_.size - 1) * chunks_.count();
 }
 
 // Round t of the first half sends segment r - t and reduces segment r - t - 1, so rank r completes
@@ -38,12 +38,12 @@ Step RingAllReduce::at(uint64_t index) const {
   uint64_t rest = index % steps_a_block_;
   const bool gathering = rest >= steps_a_block_ / 2;
   if (gathering) rest -= steps_a_block_ / 2;
-  const uint64_t round = rest / (2 * chunks_);
-  const uint64_t chunk = rest % (2 * chunks_) / 2;
+  const uint64_t round = rest / (2 * chunks_.count());
+  const uint64_t chunk = rest % (2 * chunks_.count()) / 2;
   const bool sends = rest % 2 == 0;
   const uint64_t distance = round + (sends ? 0 : 1) + (gathering ? shape_.size - 1 : 0);
   const Part segment = part_of(block, shape_.size, shape_.before(distance));
-  const Part part = part_of(segment, chunks_, chunk);
+  const Part part = chunks_.part(segment, chunk);
   if (sends) {
     const Buffer from = round == 0 && !gathering ? Buffer::kInput : Buffer::kOutput;
     Step step = send_step(shape_, shape_.after(1), from, part);
@@ -65,19 +65,19 @@ RingReduceScatter::RingReduceScatter(const Shape& shape) : shape_(shape) {
   }
   blocks_ = pieces_of(shape_.count, kChunksTogether * shape_.chunk_count());
   const Part block = part_of(shape_.count, blocks_, 0);
-  chunks_ = pieces_of(block.length, shape_.chunk_count());
-  chunk_most_ = part_of(block, chunks_, 0).length;
-  steps_a_block_ = 2 * (shape_.size - 1) * chunks_;
+  chunks_ = shape_.cut(block.length);
+  steps_a_block_ = 2 * (shape_.size - 1) * chunks_.count();
 }
 
 // Partial sums alternate between two places a chunk, and blocks between two sets of these.
 uint64_t RingReduceScatter::scratch_bytes() const {
-  return shape_.size <= 2 ? 0 : shape_.bytes(4 * chunks_ * chunk_most_);
+  return shape_.size <= 2 ? 0 : shape_.bytes(4 * chunks_.count() * chunks_.longest());
 }
 
 Part RingReduceScatter::scratch(uint64_t block, uint64_t round, uint64_t chunk,
                                 uint64_t length) const {
-  return {((block % 2 * 2 + round % 2) * chunks_ + chunk) * chunk_most_, length};
+  const uint64_t set = block % 2 * 2 + round % 2;
+  return {(set * chunks_.count() + chunk) * chunks_.longest(), length};
 }
 
 // Round t sends segment r - 1 - t and reduces segment r - 2 - t; the last is segment r.
@@ -87,10 +87,10 @@ Step RingReduceScatter::at(uint64_t index) const {
   }
   const uint64_t block = index / steps_a_block_;
   const uint64_t rest = index % steps_a_block_;
-  const uint64_t round = rest / (2 * chunks_);
-  const uint64_t chunk = rest % (2 * chunks_) / 2;
+  const uint64_t round = rest / (2 * chunks_.count());
+  const uint64_t chunk = rest % (2 * chunks_.count()) / 2;
   const bool sends = rest % 2 == 0;
-  const Part mine = part_of(part_of(shape_.count, blocks_, block), chunks_, chunk);
+  const Part mine = chunks_.part(part_of(shape_.count, blocks_, block), chunk);
   const uint64_t segment = shape_.before(round + (sends ? 1 : 2));
   const Part part = {segment * shape_.count + mine.offset, mine.length};
   if (sends) {
@@ -111,8 +111,7 @@ Step RingReduceScatter::at(uint64_t index) const {
 
 // --- all-gather ---
 
-RingAllGather::RingAllGather(const Shape& shape)
-    : shape_(shape), chunks_(pieces_of(shape.count, shape.chunk_count())) {}
+RingAllGather::RingAllGather(const Shape& shape) : shape_(shape), chunks_(shape.cut(shape.count)) {}
 
 Step RingAllGather::at(uint64_t index) const {
   if (index == 0) {
@@ -120,8 +119,8 @@ Step RingAllGather::at(uint64_t index) const {
                      shape_.count);
   }
   const uint64_t rest = index - 1;
-  const uint64_t round = rest / (2 * chunks_);
-  const Part chunk = part_of(shape_.count, chunks_, rest % (2 * chunks_) / 2);
+  const uint64_t round = rest / (2 * chunks_.count());
+  const Part chunk = chunks_.part(shape_.count, rest % (2 * chunks_.count()) / 2);
   const bool sends = rest % 2 == 0;
   if (sends && round == 0) return send_step(shape_, shape_.after(1), Buffer::kInput, chunk);
   const uint64_t segment = shape_.before(round + (sends ? 0 : 1));
@@ -133,43 +132,41 @@ Step RingAllGather::at(uint64_t index) const {
 // --- chains ---
 
 ChainBroadcast::ChainBroadcast(const Shape& shape)
-    : shape_(shape), chunks_(pieces_of(shape.count, shape.chunk_count())) {}
+    : shape_(shape), chunks_(shape.cut(shape.count)) {}
 
 uint64_t ChainBroadcast::steps() const {
   const uint32_t place = shape_.from_root();
-  if (place == 0) return shape_.size > 1 ? 1 + chunks_ : 1;
-  return place + 1 == shape_.size ? chunks_ : 2 * chunks_;
+  if (place == 0) return shape_.size > 1 ? 1 + chunks_.count() : 1;
+  return place + 1 == shape_.size ? chunks_.count() : 2 * chunks_.count();
 }
 
 Step ChainBroadcast::at(uint64_t index) const {
   const uint32_t place = shape_.from_root();
   if (place == 0) {
-    if (index == chunks_ || shape_.size == 1) {
+    if (index == chunks_.count() || shape_.size == 1) {
       return copy_step(shape_, {Buffer::kInput, 0}, {Buffer::kOutput, 0}, shape_.count);
     }
-    return send_step(shape_, shape_.after(1), Buffer::kInput,
-                     part_of(shape_.count, chunks_, index));
+    return send_step(shape_, shape_.after(1), Buffer::kInput, chunks_.part(shape_.count, index));
   }
   const bool last = place + 1 == shape_.size;
-  const Part part = part_of(shape_.count, chunks_, last ? index : index / 2);
+  const Part part = chunks_.part(shape_.count, last ? index : index / 2);
   if (last || index % 2 == 0) return receive_step(shape_, shape_.before(1), Buffer::kOutput, part);
   return send_step(shape_, shape_.after(1), Buffer::kOutput, part);
 }
 
 ChainReduce::ChainReduce(const Shape& shape)
     : shape_(shape),
-      chunks_(pieces_of(shape.count, shape.chunk_count())),
-      chunk_most_(part_of(shape.count, chunks_, 0).length),
+      chunks_(shape.cut(shape.count)),
       place_((shape.from_root() + shape.size - 1) % shape.size) {}
 
 uint64_t ChainReduce::steps() const {
   if (shape_.size == 1) return 1;
-  return place_ == 0 || place_ + 1 == shape_.size ? chunks_ : 2 * chunks_;
+  return place_ == 0 || place_ + 1 == shape_.size ? chunks_.count() : 2 * chunks_.count();
 }
 
 uint64_t ChainReduce::scratch_bytes() const {
   const bool forwards = place_ != 0 && place_ + 1 != shape_.size;
-  return forwards ? shape_.bytes(std::min(chunks_, kChainPlaces) * chunk_most_) : 0;
+  return forwards ? shape_.bytes(std::min(chunks_.count(), kChainPlaces) * chunks_.longest()) : 0;
 }
 
 Step ChainReduce::at(uint64_t index) const {
@@ -177,13 +174,12 @@ Step ChainReduce::at(uint64_t index) const {
     return copy_step(shape_, {Buffer::kInput, 0}, {Buffer::kOutput, 0}, shape_.count);
   }
   if (place_ == 0) {
-    return send_step(shape_, shape_.after(1), Buffer::kInput,
-                     part_of(shape_.count, chunks_, index));
+    return send_step(shape_, shape_.after(1), Buffer::kInput, chunks_.part(shape_.count, index));
   }
   const bool last = place_ + 1 == shape_.size;
   const uint64_t chunk = last ? index : index / 2;
-  const Part part = part_of(shape_.count, chunks_, chunk);
-  const Part place = {chunk % kChainPlaces * chunk_most_, part.length};
+  const Part part = chunks_.part(shape_.count, chunk);
+  const Part place = {chunk % kChainPlaces * chunks_.longest(), part.length};
   if (!last && index % 2 == 1) {
     return send_step(shape_, shape_.after(1), Buffer::kScratch, place);
   }

@@ -17,7 +17,7 @@ class RingAllReduce {
  private:
   Shape shape_;
   uint64_t blocks_ = 1;
-  uint64_t chunks_ = 1;  // of a block's segment
+  Cut chunks_;  // of a block's segment
   uint64_t steps_a_block_ = 0;
 };
 
@@ -33,21 +33,20 @@ class RingReduceScatter {
 
   Shape shape_;
   uint64_t blocks_ = 1;
-  uint64_t chunks_ = 1;
-  uint64_t chunk_most_ = 0;  // elements
+  Cut chunks_;
   uint64_t steps_a_block_ = 0;
 };
 
 class RingAllGather {
  public:
   explicit RingAllGather(const Shape& shape);
-  uint64_t steps() const { return 1 + 2 * (shape_.size - 1) * chunks_; }
+  uint64_t steps() const { return 1 + 2 * (shape_.size - 1) * chunks_.count(); }
   uint64_t scratch_bytes() const { return 0; }
   Step at(uint64_t index) const;
 
  private:
   Shape shape_;
-  uint64_t chunks_ = 1;
+  Cut chunks_;
 };
 
 class ChainBroadcast {
@@ -59,7 +58,7 @@ class ChainBroadcast {
 
  private:
   Shape shape_;
-  uint64_t chunks_ = 1;
+  Cut chunks_;
 };
 
 class ChainReduce {
@@ -71,8 +70,7 @@ class ChainReduce {
 
  private:
   Shape shape_;
-  uint64_t chunks_ = 1;
-  uint64_t chunk_most_ = 0;
+  Cut chunks_;
   uint32_t place_ = 0;  // in the chain, whose last is the root
 };
 

@@ -116,14 +116,14 @@ Step BinomialScatter::at(uint64_t index) const {
 BinomialBroadcast::BinomialBroadcast(const Shape& shape)
     : shape_(shape),
       node_(shape.from_root(), shape.size),
-      chunks_(pieces_of(shape.count, shape.chunk_count())),
+      chunks_(shape.cut(shape.count)),
       row_(node_.children() + (node_.root() ? 0 : 1)) {}
 
 Step BinomialBroadcast::at(uint64_t index) const {
-  if (index == row_ * chunks_) {
+  if (index == row_ * chunks_.count()) {
     return copy_step(shape_, {Buffer::kInput, 0}, {Buffer::kOutput, 0}, shape_.count);
   }
-  const Part part = part_of(shape_.count, chunks_, index / row_);
+  const Part part = chunks_.part(shape_.count, index / row_);
   uint64_t message = index % row_;
   if (!node_.root()) {
     if (message == 0) {
@@ -139,13 +139,12 @@ Step BinomialBroadcast::at(uint64_t index) const {
 BinomialReduce::BinomialReduce(const Shape& shape)
     : shape_(shape),
       node_(shape.from_root(), shape.size),
-      chunks_(pieces_of(shape.count, shape.chunk_count())),
-      chunk_most_(part_of(shape.count, chunks_, 0).length),
+      chunks_(shape.cut(shape.count)),
       row_(node_.children() + (node_.root() ? 0 : 1)) {}
 
 uint64_t BinomialReduce::scratch_bytes() const {
   const bool forwards = !node_.root() && node_.children() > 0;
-  return forwards ? shape_.bytes(std::min(chunks_, kPlaces) * chunk_most_) : 0;
+  return forwards ? shape_.bytes(std::min(chunks_.count(), kPlaces) * chunks_.longest()) : 0;
 }
 
 Step BinomialReduce::at(uint64_t index) const {
@@ -153,10 +152,10 @@ Step BinomialReduce::at(uint64_t index) const {
     return copy_step(shape_, {Buffer::kInput, 0}, {Buffer::kOutput, 0}, shape_.count);
   }
   const uint64_t chunk = index / row_;
-  const Part part = part_of(shape_.count, chunks_, chunk);
+  const Part part = chunks_.part(shape_.count, chunk);
   const auto message = static_cast<uint32_t>(index % row_);
   Place sums = {Buffer::kOutput, shape_.bytes(part.offset)};
-  if (!node_.root()) sums = {Buffer::kScratch, shape_.bytes(chunk % kPlaces * chunk_most_)};
+  if (!node_.root()) sums = {Buffer::kScratch, shape_.bytes(chunk % kPlaces * chunks_.longest())};
   if (message < node_.children()) {
     Step step = reduce_step(shape_, shape_.rank_at(node_.child(message)), Buffer::kInput,
                             Buffer::kOutput, part);

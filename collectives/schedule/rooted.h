@@ -77,29 +77,30 @@ class BinomialScatter {
 class BinomialBroadcast {
  public:
   explicit BinomialBroadcast(const Shape& shape);
-  uint64_t steps() const { return node_.root() ? 1 + row_ * chunks_ : row_ * chunks_; }
+  uint64_t steps() const {
+    return node_.root() ? 1 + row_ * chunks_.count() : row_ * chunks_.count();
+  }
   uint64_t scratch_bytes() const { return 0; }
   Step at(uint64_t index) const;
 
  private:
   Shape shape_;
   BinomialNode node_;
-  uint64_t chunks_ = 1;
+  Cut chunks_;
   uint64_t row_ = 0;  // messages a chunk
 };
 
 class BinomialReduce {
  public:
   explicit BinomialReduce(const Shape& shape);
-  uint64_t steps() const { return shape_.size == 1 ? 1 : row_ * chunks_; }
+  uint64_t steps() const { return shape_.size == 1 ? 1 : row_ * chunks_.count(); }
   uint64_t scratch_bytes() const;
   Step at(uint64_t index) const;
 
  private:
   Shape shape_;
   BinomialNode node_;
-  uint64_t chunks_ = 1;
-  uint64_t chunk_most_ = 0;
+  Cut chunks_;
   uint64_t row_ = 0;
 };
 

@@ -45,6 +45,15 @@ class EverySchedule : public testing::TestWithParam<Kind> {
     shape.chunk_bytes = 20;
     return shape;
   }
+  // Few slots: those that reduce later must not starve those that reduce first.
+  static SymbolicOptions random_options(Random& random, uint64_t seed, uint64_t most_count) {
+    const auto size = static_cast<uint32_t>(random.between(2, 9));
+    SymbolicOptions options{.shape = shape_of(size, random.between(1, most_count)), .seed = seed};
+    options.shape.root = static_cast<uint32_t>(random.below(size));
+    options.shape.chunk_bytes = 4 * random.between(1, 60);
+    options.slots = static_cast<uint32_t>(random.between(2, 8));
+    return options;
+  }
   static std::string run(const SymbolicOptions& options) {
     const std::string wrong = SymbolicRun(options).run();
     if (wrong.empty()) return wrong;
@@ -70,13 +79,18 @@ TEST_P(EverySchedule, IsRightForEverySizeAndCount) {
 TEST_P(EverySchedule, IsRightInAnyOrderOfEvents) {
   for (uint64_t seed = 1; seed <= 60; ++seed) {
     Random random(seed);
-    const auto size = static_cast<uint32_t>(random.between(2, 9));
-    SymbolicOptions options{.shape = shape_of(size, random.between(1, 400)), .seed = seed};
-    options.shape.root = static_cast<uint32_t>(random.below(size));
-    options.shape.chunk_bytes = 4 * random.between(1, 60);
-    // Few slots: those that reduce later must not starve those that reduce first.
-    options.slots = static_cast<uint32_t>(random.between(2, 8));
-    ASSERT_EQ(run(options), "");
+    ASSERT_EQ(run(random_options(random, seed, 400)), "");
+  }
+}
+
+// Chunks that end where the network's bursts do differ in length by more than an element.
+TEST_P(EverySchedule, IsRightWithChunksOfWholeBursts) {
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    Random random(seed);
+    SymbolicOptions options = random_options(random, seed, 800);
+    options.shape.burst_payload_bytes = random.between(1, options.shape.chunk_bytes + 9);
+    options.in_place = seed % 2 == 0 && GetParam().collective != Collective::kAllToAllV;
+    ASSERT_EQ(run(options), "") << "bursts of " << options.shape.burst_payload_bytes;
   }
 }
 
@@ -158,6 +172,58 @@ INSTANTIATE_TEST_SUITE_P(Kinds, EverySchedule, testing::ValuesIn(all_kinds()),
                            return std::string(name_of(each.param.collective)) + "_" +
                                   std::string(name_of(each.param.algorithm));
                          });
+
+// --- chunks ---
+
+TEST(Cut, EndsChunksAtUnitsInAsFewAsCanBe) {
+  const Cut cut(1'048'576, 312'620, 62'524);
+  ASSERT_EQ(cut.count(), 4U);
+  EXPECT_EQ(cut.longest(), 312'620U);
+  const uint64_t ends[] = {312'620, 562'716, 812'812, 1'048'576};
+  for (uint64_t i = 0, begin = 0; i < 4; begin = ends[i++]) {
+    const Part part = cut.part(Part{1000, 1'048'576}, i);
+    EXPECT_EQ(part.offset, 1000 + begin);
+    EXPECT_EQ(part.length, ends[i] - begin);
+  }
+}
+
+TEST(Cut, IsEvenWhereThereIsNoUnitAndWholeWhereOneChunkIsEnough) {
+  EXPECT_EQ(Cut(10, 4, 1).part(10, 0).length, 4U);
+  EXPECT_EQ(Cut(10, 4, 1).part(10, 2).length, 3U);
+  EXPECT_EQ(Cut(10, 4, 5).count(), 3U) << "a unit that no chunk holds counts for nothing";
+  EXPECT_EQ(Cut(10, 10, 3).count(), 1U);
+  EXPECT_EQ(Cut(10, 10, 3).part(10, 0).length, 10U);
+  EXPECT_EQ(Cut(0, 4, 2).part(0, 0).length, 0U);
+}
+
+TEST(Cut, OfAShapeHasAsManyBurstsAsHoldAChunk) {
+  Shape shape = {.element_bytes = 8, .chunk_bytes = 256 << 10};
+  EXPECT_EQ(shape.longest_chunk_bytes(), 256U << 10);
+  shape.burst_payload_bytes = 62'524;  // no multiple of an element
+  EXPECT_EQ(shape.longest_chunk_bytes(), 5U * 62'524);
+  EXPECT_EQ(shape.cut(1 << 20).part(1 << 20, 0).length, 5U * (62'524 / 8));
+  EXPECT_EQ(shape.chunk_count(), 32'768U) << "blocks, and so the order of sums, are any network's";
+  shape.chunk_bytes = 4096;
+  EXPECT_EQ(shape.longest_chunk_bytes(), 4096U) << "shorter than a burst";
+}
+
+TEST(Cut, CoversEveryRowOnceInNoChunkLongerThanAllowed) {
+  Random random(7);
+  for (int i = 0; i < 2000; ++i) {
+    const uint64_t longest = random.below(500);
+    const uint64_t most = random.between(1, 90);
+    const Cut cut(longest, most, random.between(1, 100));
+    const uint64_t row = random.below(longest + 1);
+    uint64_t covered = 0;
+    for (uint64_t chunk = 0; chunk < cut.count(); ++chunk) {
+      const Part part = cut.part(row, chunk);
+      ASSERT_EQ(part.offset, covered);
+      ASSERT_LE(part.length, std::min(most, cut.longest()));
+      covered += part.length;
+    }
+    ASSERT_EQ(covered, row);
+  }
+}
 
 // --- bytes on each edge: N bytes, n ranks ---
 

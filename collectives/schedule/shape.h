@@ -32,12 +32,20 @@ struct Shape {
   uint64_t count = 0;  // elements: all of them (all-reduce, broadcast, reduce, send,
                        // receive), else those of one block (a rank's, or a pair's)
   uint32_t element_bytes = 1;
-  uint64_t chunk_bytes = 1;  // what is forwarded or reduced goes in pieces of at most this
-  bool in_place = false;     // kAllToAll: input and output are the same memory
-  Exchange exchange;         // kAllToAllV
+  uint64_t chunk_bytes = 1;  // what is forwarded or reduced goes in pieces of about this
+  // Of the network; 0: it has none. A chunk has as many as hold `chunk_bytes`, so up to one more.
+  uint64_t burst_payload_bytes = 0;
+  bool in_place = false;  // kAllToAll: input and output are the same memory
+  Exchange exchange;      // kAllToAllV
 
-  // At least one element.
+  // Of chunk_bytes, whatever the network: at least one element.
   uint64_t chunk_count() const { return std::max<uint64_t>(1, chunk_bytes / element_bytes); }
+  uint64_t longest_chunk_bytes() const { return in_bursts(chunk_bytes, burst_payload_bytes); }
+  // How rows of up to so many elements are cut into chunks.
+  Cut cut(uint64_t longest) const {
+    return {longest, std::max<uint64_t>(1, longest_chunk_bytes() / element_bytes),
+            std::max<uint64_t>(1, burst_payload_bytes / element_bytes)};
+  }
   uint64_t message_count() const { return kMessageBytes / element_bytes; }
   uint64_t bytes(uint64_t elements) const { return elements * element_bytes; }
   // The rank that is `distance` behind this one; `distance` below 2 * size.

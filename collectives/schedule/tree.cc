@@ -64,11 +64,10 @@ DoubleTree::DoubleTree(const Shape& shape)
   const bool at_root = shape_.from_root() == 0;
   copies_ = shape_.size == 1 || (at_root && !reduces_) ? 1 : 0;
   const Part half = part_of(shape_.count, 2, 0);
-  chunks_ = pieces_of(half.length, shape_.chunk_count());
-  chunk_most_ = part_of(half, chunks_, 0).length;
+  chunks_ = shape_.cut(half.length);
   // It takes the whole height up and down until the first chunk is back.
   const uint64_t height = std::bit_width(shape_.size);
-  lead_ = reduces_ && spreads_ ? std::min(chunks_, height) : 0;
+  lead_ = reduces_ && spreads_ ? std::min(chunks_.count(), height) : 0;
 }
 
 uint64_t DoubleTree::ups(uint32_t tree) const {
@@ -85,11 +84,11 @@ uint64_t DoubleTree::downs(uint32_t tree) const {
 uint64_t DoubleTree::scratch_bytes() const {
   const bool inner = nodes_[0].children + nodes_[1].children > 0;
   if (!inner || spreads_ || shape_.from_root() == 0) return 0;
-  return shape_.bytes(2 * std::min(chunks_, kPlaces) * chunk_most_);
+  return shape_.bytes(2 * std::min(chunks_.count(), kPlaces) * chunks_.longest());
 }
 
 Part DoubleTree::chunk(uint32_t tree, uint64_t chunk) const {
-  return part_of(part_of(shape_.count, 2, tree), chunks_, chunk);
+  return chunks_.part(part_of(shape_.count, 2, tree), chunk);
 }
 
 Step DoubleTree::at(uint64_t index) const {
@@ -100,13 +99,13 @@ Step DoubleTree::at(uint64_t index) const {
   if (index < lead_ * ups_) return up(index % ups_, index / ups_);
   index -= lead_ * ups_;
   const uint64_t both = ups_ + downs_;
-  if (index < (chunks_ - lead_) * both) {
+  if (index < (chunks_.count() - lead_) * both) {
     const uint64_t row = index / both;
     const uint64_t rest = index % both;
     return rest < ups_ ? up(rest, row + lead_) : down(rest - ups_, row);
   }
-  index -= (chunks_ - lead_) * both;
-  return down(index % downs_, chunks_ - lead_ + index / downs_);
+  index -= (chunks_.count() - lead_) * both;
+  return down(index % downs_, chunks_.count() - lead_ + index / downs_);
 }
 
 Step DoubleTree::up(uint64_t index, uint64_t chunk_index) const {
@@ -116,7 +115,8 @@ Step DoubleTree::up(uint64_t index, uint64_t chunk_index) const {
   const Part part = chunk(tree, chunk_index);
   Place sums = {Buffer::kOutput, shape_.bytes(part.offset)};
   if (scratch_bytes() > 0) {
-    sums = {Buffer::kScratch, shape_.bytes((2 * (chunk_index % kPlaces) + tree) * chunk_most_)};
+    sums = {Buffer::kScratch,
+            shape_.bytes((2 * (chunk_index % kPlaces) + tree) * chunks_.longest())};
   }
   Step step;
   if (index < node.children) {

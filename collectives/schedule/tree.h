@@ -24,7 +24,7 @@ TreeNode tree_node(uint32_t tree, uint32_t from_root, uint32_t size);
 class DoubleTree {
  public:
   explicit DoubleTree(const Shape& shape);
-  uint64_t steps() const { return copies_ + chunks_ * (ups_ + downs_); }
+  uint64_t steps() const { return copies_ + chunks_.count() * (ups_ + downs_); }
   uint64_t scratch_bytes() const;
   Step at(uint64_t index) const;
 
@@ -38,11 +38,10 @@ class DoubleTree {
   Shape shape_;
   std::array<TreeNode, 2> nodes_;  // in ranks
   uint64_t copies_ = 0;
-  uint64_t chunks_ = 1;
-  uint64_t chunk_most_ = 0;  // elements
-  uint64_t lead_ = 0;        // chunks that go up before the first is expected down
-  uint64_t ups_ = 0;         // steps a chunk on the way up, over both trees
-  uint64_t downs_ = 0;       // and down
+  Cut chunks_;          // of a half
+  uint64_t lead_ = 0;   // chunks that go up before the first is expected down
+  uint64_t ups_ = 0;    // steps a chunk on the way up, over both trees
+  uint64_t downs_ = 0;  // and down
   bool reduces_ = false;
   bool spreads_ = false;
 };

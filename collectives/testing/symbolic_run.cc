@@ -174,8 +174,8 @@ bool SymbolicRun::admit(uint32_t index) {
   const bool reduces = step.kind == StepKind::kReceiveReduce;
   if (reduces && rank.slots_used == options_.slots) return false;
   if (reduces) ++rank.slots_used;
-  if (reduces &&
-      step.bytes > std::max<uint64_t>(options_.shape.chunk_bytes, options_.shape.element_bytes)) {
+  if (reduces && step.bytes > std::max<uint64_t>(options_.shape.longest_chunk_bytes(),
+                                                 options_.shape.element_bytes)) {
     complain("more than a chunk is reduced at once");
   }
   ++rank.next;
