@@ -1,5 +1,6 @@
 """All-reduce (and reduce-scatter, all-to-all) between ranks that have a network namespace each: heddle beside Open MPI
-over TCP, Gloo's library and Gloo through PyTorch; on links without a rate, on a shaped fabric, or on one host.
+over TCP, Gloo's library and Gloo through PyTorch; on links without a rate, on a shaped fabric, or on one host. On links
+stand beside them UDP sockets that move as many bytes with no protocol: what the kernel carries.
 
 Every rank is a process; the network is forced but on one host. TCP's congestion control is cubic, which serves these
 peers best here. Times are means over a run's calls, in place; the table has medians over rounds, heddle against itself
@@ -12,7 +13,7 @@ import os
 
 from harness.bridge import Bridge
 from harness.cable import need_network_rights
-from harness.collectives import Gloo, Heddle, OpenMpi, Tools, TorchGloo, cubic, factor, sizes
+from harness.collectives import Gloo, Heddle, OpenMpi, RawUdp, Tools, TorchGloo, cubic, factor, sizes
 from harness.fabric import Fabric, leaf_spine
 from harness.machine import describe
 from harness.meanwhile import summary
@@ -40,7 +41,8 @@ def add_arguments(parser):
     parser.add_argument("--pairs", type=int, default=15, metavar="N", help="rounds [15]")
     parser.add_argument("--most", type=int, default=64 << 20, metavar="BYTES", help="the largest size [67108864]")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of heddle")
-    parser.add_argument("--without", action="append", default=[], choices=["gloo", "torch", "mpi"], help="leave it out")
+    parser.add_argument("--without", action="append", default=[], choices=["gloo", "torch", "mpi", "limit"],
+                        help="leave it out")
     parser.add_argument("--algorithms", action="store_true",
                         help="beside heddle's own algorithms, each pinned, and no other program")
 
@@ -68,6 +70,9 @@ def _programs(arguments, tools, on_one_host, fabric):
         programs.append(Gloo(tools))
     if "torch" not in arguments.without and arguments.test != "reducescatter":
         programs.append(TorchGloo())
+    limit = "limit" not in arguments.without and arguments.on == "links" and arguments.test == "allreduce"
+    if limit and arguments.most >= RawUdp.LEAST_BYTES:
+        programs.append(RawUdp(tools))
     return programs
 
 
@@ -84,7 +89,7 @@ def _measure(arguments, network, progress):
 def _table(samples, all_sizes):
     rows = []
     for size in all_sizes:
-        times = {name: [run.times[size] for run in runs] for name, runs in samples.items()}
+        times = {name: [run.times[size] for run in runs] for name, runs in samples.items() if size in runs[0].times}
         own = times["heddle"]
         rows.append({"bytes": size, "us": {name: spread(values) for name, values in times.items()},
                      "ratio": {name: ratio(values, own) for name, values in times.items() if name != "heddle"},
@@ -121,6 +126,10 @@ def _size(count):
     return f"{count} B"
 
 
+def _cells(names, values, write):
+    return [write(values[name]) if name in values else "" for name in names]
+
+
 def show(document):
     where = {"links": "links without a rate", "fabric": "2 leaves, 4 spines of 200 Mb/s, hosts at 1 Gb/s",
              "host": "one host"}[document["on"]]
@@ -130,14 +139,15 @@ def show(document):
         print(f"\n{part['ranks']} ranks: microseconds a call, median (least to most)")
         row("", *names)
         for one in part["rows"]:
-            row(_size(one["bytes"]), *(text(one["us"][name], 0) for name in names))
+            row(_size(one["bytes"]), *_cells(names, one["us"], lambda times: text(times, 0)))
         print("\n  their time to heddle's, round by round (above 1: heddle is faster)")
         row("", *names[1:])
         for one in part["rows"]:
-            row(_size(one["bytes"]), *(text(one["ratio"][name], 2) for name in names[1:]))
+            row(_size(one["bytes"]), *_cells(names[1:], one["ratio"], lambda ratios: text(ratios, 2)))
         print("\n  bus bandwidth, GB/s")
         row("", *names, "heddle's algorithm")
         for one in part["rows"]:
             scale = factor(document["test"], part["ranks"]) * one["bytes"] / 1e3
-            row(_size(one["bytes"]), *(f"{scale / one['us'][name]['median']:.3f}" for name in names), one["algorithm"])
+            speeds = _cells(names, one["us"], lambda times, scale=scale: f"{scale / times['median']:.3f}")
+            row(_size(one["bytes"]), *speeds, one["algorithm"])
         cpu_note(part["programs"])

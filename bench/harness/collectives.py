@@ -1,7 +1,8 @@
-"""Programs that time a collective between ranks: heddle, Open MPI, Gloo's library, and PyTorch's Gloo.
+"""Programs that time a collective between ranks: heddle, Open MPI, Gloo's library, and PyTorch's Gloo; and as a limit
+UDP sockets alone.
 
-Each gives {bytes: microseconds a call}: in place, each call ended before its rank's next began, mean over calls
-and ranks.
+Each gives {bytes: microseconds a call}: in place, each call ended before its rank's next began, mean over calls,
+of rank 0 or of all ranks.
 `groups` are (first bytes, last bytes, calls); sizes grow by a factor of 4.
 """
 
@@ -112,6 +113,29 @@ class Gloo:
             sample = run_ranks(network, self.name, lambda rank: [
                 self._program, str(rank), size, store, network.address(network.hosts[rank]), self._algorithm,
                 *_words(groups)], _PATIENCE_S)
+        sample.times = _read_list(sample.output)
+        return sample
+
+
+class RawUdp:
+    """A limit: the bytes of a ring all-reduce through UDP sockets, with no protocol. Of large sizes only: where the
+    order of messages counts it says nothing."""
+
+    LEAST_BYTES = 4 << 20
+
+    def __init__(self, tools):
+        self.name = "UDP sockets alone"
+        self._program = tools.compiled("udp_ring", ["g++", "-O3", "-std=c++17"], "udp_ring.cpp", [], "g++")
+
+    def run(self, network, test, groups):
+        if test != "allreduce":
+            raise CannotMeasure(f"UDP sockets alone have no {test} here", "leave it out")
+        addresses = [network.address(host) for host in network.hosts]
+        size = len(addresses)
+        words = [f"{each}:{calls}" for group in groups for each, calls in sizes(group) if each >= self.LEAST_BYTES]
+        sample = run_ranks(network, self.name, lambda rank: [
+            self._program, str(rank), str(size), addresses[rank], addresses[(rank + 1) % size], addresses[rank - 1],
+            str(network.mtu_bytes), *words], _PATIENCE_S)
         sample.times = _read_list(sample.output)
         return sample
 
