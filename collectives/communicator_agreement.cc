@@ -34,7 +34,7 @@ void Communicator::Body::tell_agreement(uint64_t number) {
 
 // A call of the agreement has ended.
 void Communicator::Body::go_on_agreeing() {
-  if (fitting_ && fitting_->probe < TuningFit::kProbes) {
+  if (fitting_ && fitting_->probe < TuningFit::probes(members_.size())) {
     fitting_->fit.note(fitting_->probe++, endpoint_.now() - fitting_->began);
     begin_probe();
     return;
@@ -58,27 +58,30 @@ void Communicator::Body::go_on_agreeing() {
   tuning_ = *told;
   if (members_.rank != 0) return;
   log_info(
-      "communicator {:x}: {} ranks, {} ns a small message and {} ns a large one, {} ps a byte "
-      "sent, {} to a neighbour, {} reduced",
-      members_.communicator, members_.size(), tuning_->latency_ns, tuning_->large_latency_ns,
-      tuning_->send_ps_per_byte, tuning_->ring_ps_per_byte, tuning_->reduce_ps_per_byte);
+      "communicator {:x}: {} ranks, {} ns a small message, {} each that follows at once, {} ns a "
+      "large one, {} ps a byte sent, {} to a neighbour, {} reduced",
+      members_.communicator, members_.size(), tuning_->latency_ns, tuning_->following_ns,
+      tuning_->large_latency_ns, tuning_->send_ps_per_byte, tuning_->ring_ps_per_byte,
+      tuning_->reduce_ps_per_byte);
 }
 
 void Communicator::Body::begin_probe() {
   Fitting& fitting = *fitting_;
   const uint64_t number = kFirstProbeNumber + fitting.probe;
   fitting.began = endpoint_.now();
-  if (fitting.probe == TuningFit::kProbes) {
+  if (fitting.probe == TuningFit::probes(members_.size())) {
     if (members_.rank == 0) end_fitting();
     tell_agreement(number);
     return;
   }
   const TuningFit::Probe probe = TuningFit::probe(fitting.probe);
-  Call call = {.collective = Collective::kAllReduce,
+  float* const data = fitting.data.data();
+  const bool in_place = probe.collective == Collective::kAllReduce;
+  Call call = {.collective = probe.collective,
                .type = DataType::kFloat32,
                .count = probe.bytes / sizeof(float),
-               .input = fitting.data.data(),
-               .output = fitting.data.data()};
+               .input = data,
+               .output = in_place ? data : data + fitting.data.size() / 2};
   start(*lanes_[0], {std::move(call), number, 0, probe.algorithm}, kFirstLane);
 }
 

@@ -1,6 +1,6 @@
 // Tuning: the model's formulas, and the text that pins algorithms. In them n is the number of ranks
-// and N the bytes; a is the latency of a message, b a byte's time on the network, c a byte's time
-// in the reduction.
+// and N the bytes; a is the latency of a message, f what one takes that follows it at once, b a
+// byte's time on the network, c a byte's time in the reduction.
 #include "collectives/tuning.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace heddle::collectives {
 namespace {
 
 constexpr uint8_t kNotPinned = 0xff;
-constexpr size_t kMeasuredAt = 29;
+constexpr size_t kMeasuredAt = 33;
 constexpr size_t kPinnedAt = Tuning::kBytes - kCollectives;
 
 void put(std::byte* bytes, uint64_t value, size_t count) {
@@ -59,13 +59,13 @@ Work all_reduce_work(Algorithm algorithm, uint64_t n, uint64_t bytes) {
   const auto whole = static_cast<uint64_t>(std::bit_width(n)) - 1;
   switch (algorithm) {
     case Algorithm::kRecursiveDoubling:
-      return {whole + 2 * fold, (whole + 2 * fold) * bytes, (whole + fold) * bytes};
+      return {whole + 2 * fold, 0, (whole + 2 * fold) * bytes, (whole + fold) * bytes};
     case Algorithm::kHalvingDoubling:
-      return {2 * whole + 2 * fold, 2 * share + 2 * fold * bytes, share + fold * bytes};
+      return {2 * whole + 2 * fold, 0, 2 * share + 2 * fold * bytes, share + fold * bytes};
     case Algorithm::kTree:
-      return {2 * rounds, 2 * bytes, bytes};
+      return {2 * rounds, 0, 2 * bytes, bytes};
     default:
-      return {2 * (n - 1), 2 * share, share};
+      return {2 * (n - 1), 0, 2 * share, share};
   }
 }
 
@@ -80,26 +80,26 @@ Work traffic_of(Collective collective, Algorithm algorithm, uint64_t n, uint64_t
       const uint64_t reduced = collective == Collective::kReduce ? bytes : 0;
       // A chain and the trees are pipelined, so that the data counts once (in a binomial tree for
       // each child); the first chunk takes the whole way.
-      if (algorithm == Algorithm::kRing) return {n - 1, bytes, reduced};
-      if (algorithm == Algorithm::kTree) return {rounds + 1, bytes + bytes / 2, reduced};
-      return {rounds, rounds * bytes, rounds * reduced};
+      if (algorithm == Algorithm::kRing) return {n - 1, 0, bytes, reduced};
+      if (algorithm == Algorithm::kTree) return {rounds + 1, 0, bytes + bytes / 2, reduced};
+      return {rounds, 0, rounds * bytes, rounds * reduced};
     }
     case Collective::kReduceScatter:
-      // Pairwise sends all at once: latency counts once, but everything meets at the receiver.
-      if (algorithm == Algorithm::kPairwise) return {1 + n / 8, share + share / 8, share};
-      return {n - 1, share, share};
+      // Pairwise sends all at once, and everything meets at the receiver.
+      if (algorithm == Algorithm::kPairwise) return {1, n - 2, share + share / 8, share};
+      return {n - 1, 0, share, share};
     case Collective::kAllGather:
-      if (algorithm == Algorithm::kBruck) return {rounds, share + bytes / 2, 0};
-      return {n - 1, share, 0};
+      if (algorithm == Algorithm::kBruck) return {rounds, 0, share + bytes / 2, 0};
+      return {n - 1, 0, share, 0};
     case Collective::kGather:
     case Collective::kScatter:
-      if (algorithm == Algorithm::kBinomial) return {rounds, share + bytes / 2, 0};
-      return {1 + n / 4, share, 0};
+      if (algorithm == Algorithm::kBinomial) return {rounds, 0, share + bytes / 2, 0};
+      return {1, n - 2, share, 0};
     case Collective::kAllToAll:
-      if (algorithm == Algorithm::kBruck) return {rounds, rounds * (bytes / 2) + bytes, 0};
-      return {1 + n / 4, share, 0};
+      if (algorithm == Algorithm::kBruck) return {rounds, 0, rounds * (bytes / 2) + bytes, 0};
+      return {1, n - 2, share, 0};
     default:
-      return {rounds, bytes, 0};
+      return {rounds, 0, bytes, 0};
   }
 }
 
@@ -115,9 +115,10 @@ uint64_t Tuning::cost_ns(Collective collective, Algorithm algorithm, uint32_t si
                          uint64_t bytes) const {
   if (size < 2) return 0;
   const Work work = work_of(collective, algorithm, size, bytes);
-  const bool small = work.sends_small_messages();
+  const uint64_t latency = work.sends_small_messages() ? latency_ns : large_latency_ns;
   const uint64_t said =
-      work.messages * (small ? latency_ns : large_latency_ns) +
+      work.messages * latency +
+      work.following * following_ns * latency / std::max(latency_ns, 1U) +
       work.sent * (work.to_neighbours ? ring_ps_per_byte : send_ps_per_byte) / 1000 +
       work.reduced * reduce_ps_per_byte / 1000;
   if (collective != Collective::kAllReduce) return said;
@@ -149,6 +150,7 @@ void Tuning::write(std::byte* bytes) const {
   put(bytes + 20, to_be_fitted ? 1 : 0, 1);
   put(bytes + 21, ring_ps_per_byte, 4);
   put(bytes + 25, burst_payload_bytes, 4);
+  put(bytes + 29, following_ns, 4);
   for (size_t i = 0; i < kAlgorithms * kMeasuredBytes.size(); ++i) {
     const uint16_t value = all_reduces[i / kMeasuredBytes.size()][i % kMeasuredBytes.size()];
     put(bytes + kMeasuredAt + 2 * i, value, 2);
@@ -169,6 +171,7 @@ Result<Tuning> Tuning::read(const std::byte* bytes) {
   tuning.to_be_fitted = bytes[20] != std::byte{0};
   tuning.ring_ps_per_byte = take(bytes + 21);
   tuning.burst_payload_bytes = take(bytes + 25);
+  tuning.following_ns = take(bytes + 29);
   for (size_t i = 0; i < kAlgorithms * kMeasuredBytes.size(); ++i) {
     tuning.all_reduces[i / kMeasuredBytes.size()][i % kMeasuredBytes.size()] =
         static_cast<uint16_t>(take(bytes + kMeasuredAt + 2 * i, 2));

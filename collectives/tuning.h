@@ -14,16 +14,18 @@
 
 namespace heddle::collectives {
 
-// What an algorithm costs its busiest rank: messages one after the other, bytes sent and reduced.
+// What an algorithm costs its busiest rank: messages one after the other, those that leave with one
+// of them at once, bytes sent and reduced.
 struct Work {
   uint64_t messages = 0;
+  uint64_t following = 0;
   uint64_t sent = 0;
   uint64_t reduced = 0;
   bool to_neighbours = false;  // of a ring: hosts side by side may share switches
 
   // Messages of up to so many bytes need no grant.
   static constexpr uint64_t kSmallMessageBytes = 32 << 10;
-  bool sends_small_messages() const { return sent <= messages * kSmallMessageBytes; }
+  bool sends_small_messages() const { return sent <= (messages + following) * kSmallMessageBytes; }
 };
 // `bytes` as in Tuning::choose(); for at least two ranks.
 Work work_of(Collective collective, Algorithm algorithm, uint64_t size, uint64_t bytes);
@@ -35,9 +37,10 @@ struct Tuning {
   using Measured = std::array<uint16_t, kMeasuredBytes.size()>;
   static constexpr uint16_t kAsSaid = 1024;
 
-  static constexpr size_t kBytes = 29 + sizeof(Measured) * kAlgorithms + kCollectives;
+  static constexpr size_t kBytes = 33 + sizeof(Measured) * kAlgorithms + kCollectives;
   uint32_t latency_ns = 20'000;        // of a small message
   uint32_t large_latency_ns = 30'000;  // of one that waits for a grant
+  uint32_t following_ns = 5'000;       // what each more takes of small ones that leave at once
   uint32_t send_ps_per_byte = 400;     // 2.5 GB/s
   uint32_t ring_ps_per_byte = 400;     // the same where all send to their neighbours
   uint32_t reduce_ps_per_byte = 150;   // 6.7 GB/s

@@ -16,9 +16,11 @@ constexpr std::array<TuningFit::Probe, TuningFit::kKinds> kKindsOfProbes = {{
     {Algorithm::kRing, Tuning::kMeasuredBytes[1]},
     {Algorithm::kTree, Tuning::kMeasuredBytes[0]},
     {Algorithm::kTree, Tuning::kMeasuredBytes[1]},
+    {Algorithm::kPairwise, 8, Collective::kAllToAll},
 }};
 constexpr size_t kEquations = 5;  // the first
 constexpr size_t kRing = 6;       // the kind that says what a byte takes in a ring
+constexpr size_t kExchange = 9;   // and what messages take that leave at once
 // The first of a kind make connections and windows grow.
 constexpr size_t kWarmUps = 3;
 // What no network is beyond.
@@ -34,6 +36,10 @@ uint32_t ps_per_byte(double ns_per_byte) {
 }  // namespace
 
 TuningFit::Probe TuningFit::probe(size_t index) { return kKindsOfProbes[index / kRounds]; }
+
+size_t TuningFit::probes(uint32_t size) {
+  return size > 2 && size <= kMostExchanging ? kProbes : kExchange * kRounds;
+}
 
 double TuningFit::typical_ns(size_t kind) const {
   std::array<Nanos, kRounds - kWarmUps> sorted;
@@ -78,14 +84,27 @@ Tuning TuningFit::fitted(const Tuning& start, uint32_t size) const {
   tuning.large_latency_ns = static_cast<uint32_t>(large);
   tuning.send_ps_per_byte = ps_per_byte((st - large * ms) / ss);
   tuning.ring_ps_per_byte = ps_per_byte((ring.time_ns - ring.messages * large) / ring.sent);
+  fit_following(tuning, size);
   correct(tuning, size);
   return tuning;
+}
+
+// What an exchange of next to nothing takes beyond the first message's latency. It is no more than
+// that latency: sent one after the other they would take as long. What was not measured keeps its
+// part of the latency.
+void TuningFit::fit_following(Tuning& tuning, uint32_t size) const {
+  const auto latency = static_cast<double>(tuning.latency_ns);
+  double following = latency / 4;
+  if (probes(size) == kProbes) {
+    following = std::clamp((typical_ns(kExchange) - latency) / (size - 2), 1.0, latency);
+  }
+  tuning.following_ns = static_cast<uint32_t>(following);
 }
 
 // Where two numbers cannot say what all kinds took, each algorithm has what it took.
 void TuningFit::correct(Tuning& tuning, uint32_t size) const {
   constexpr double kMost = 4;  // more is no property of an algorithm
-  for (size_t kind = 1; kind < kKinds; ++kind) {
+  for (size_t kind = 1; kind < kExchange; ++kind) {
     const Probe& probe = kKindsOfProbes[kind];
     const auto at = static_cast<size_t>(probe.bytes == kLargestBytes);
     const auto said = static_cast<double>(

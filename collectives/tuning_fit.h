@@ -15,14 +15,19 @@ namespace heddle::collectives {
 
 class TuningFit {
  public:
-  // All-reduces of floats that all ranks make, one after the other.
+  // Calls on floats that all ranks make, one after the other. `bytes` as in Tuning::choose(), of an
+  // all-to-all a block's.
   struct Probe {
     Algorithm algorithm = Algorithm::kRecursiveDoubling;
     uint64_t bytes = 0;
+    Collective collective = Collective::kAllReduce;
   };
   static constexpr size_t kRounds = 8;
-  static constexpr size_t kKinds = 9;
+  static constexpr size_t kKinds = 10;
   static constexpr size_t kProbes = kRounds * kKinds;
+  // The last kind is an all-to-all, which connects all; more ranks leave it away.
+  static constexpr uint32_t kMostExchanging = 16;
+  static size_t probes(uint32_t size);
   static constexpr uint64_t kLargestBytes = Tuning::kMeasuredBytes.back();
   static Probe probe(size_t index);
 
@@ -45,6 +50,7 @@ class TuningFit {
   };
 
   double typical_ns(size_t kind) const;
+  void fit_following(Tuning& tuning, uint32_t size) const;
   void correct(Tuning& tuning, uint32_t size) const;
   Equation equation(size_t kind, const Tuning& tuning, uint32_t size, double small_ns) const;
 

@@ -12,7 +12,7 @@ TuningFit probes_of(const Tuning& network, uint32_t size, size_t disturbed = 0) 
   TuningFit fit;
   for (size_t i = 0; i < TuningFit::kProbes; ++i) {
     const TuningFit::Probe probe = TuningFit::probe(i);
-    const uint64_t ns = network.cost_ns(Collective::kAllReduce, probe.algorithm, size, probe.bytes);
+    const uint64_t ns = network.cost_ns(probe.collective, probe.algorithm, size, probe.bytes);
     const size_t round = i % TuningFit::kRounds;
     const bool late = round >= TuningFit::kRounds - disturbed;
     fit.note(i, {static_cast<int64_t>(round < 2 ? 50 * ns : late ? 30 * ns : ns)});
@@ -31,12 +31,15 @@ TEST(TuningFit, FindsTheNumbersOfANetworkThatKeepsToTheModel) {
         network.send_ps_per_byte = byte;
         network.ring_ps_per_byte = byte / 2;
         network.reduce_ps_per_byte = 90;
+        network.following_ns = latency / 2;
         const Tuning found = probes_of(network, size).fitted(Tuning(), size);
         EXPECT_NEAR(found.latency_ns, latency, 0.03 * latency) << size;
         EXPECT_NEAR(found.large_latency_ns, 3 * latency, 0.05 * 3 * latency) << size;
         EXPECT_NEAR(found.send_ps_per_byte, byte, 0.05 * byte) << size;
         EXPECT_NEAR(found.ring_ps_per_byte, byte / 2, 0.1 * byte) << size;
         EXPECT_EQ(found.reduce_ps_per_byte, 90U);
+        const bool asked = TuningFit::probes(size) == TuningFit::kProbes;
+        EXPECT_NEAR(found.following_ns, latency / (asked ? 2 : 4), 0.05 * latency) << size;
       }
     }
   }
@@ -65,6 +68,17 @@ TEST(TuningFit, AtMeasuredSizesWhatWasFastestIsChosen) {
   }
 }
 
+// Four ranks on two cores took what follows for a quarter of a message, and the slower algorithm.
+TEST(TuningFit, WhereMessagesFollowEachOtherAnAllToAllTakesFewRounds) {
+  for (const uint32_t following : {2'000U, 20'000U}) {
+    Tuning network;
+    network.following_ns = following;
+    const Tuning found = probes_of(network, 4).fitted(Tuning(), 4);
+    EXPECT_EQ(found.choose(Collective::kAllToAll, 4, 1024),
+              following == 2'000U ? Algorithm::kPairwise : Algorithm::kBruck);
+  }
+}
+
 // Whoever measured a busy host would choose by latency where bytes decide, for as long as the
 // communicator lives.
 TEST(TuningFit, RoundsThatSomethingDisturbedDoNotCount) {
@@ -85,6 +99,8 @@ TEST(TuningFit, GivesSoundNumbersWhereNothingFits) {
       const Tuning found = fit.fitted(Tuning(), size);
       EXPECT_GT(found.latency_ns, 0U);
       EXPECT_GE(found.large_latency_ns, found.latency_ns);
+      EXPECT_GT(found.following_ns, 0U);
+      EXPECT_LE(found.following_ns, found.latency_ns);
       EXPECT_GT(found.send_ps_per_byte, 0U);
       EXPECT_EQ(found.reduce_ps_per_byte, Tuning().reduce_ps_per_byte);
     }

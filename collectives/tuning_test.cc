@@ -57,6 +57,7 @@ TEST(Tuning, TravelsWhole) {
   tuning.ring_ps_per_byte = 5;
   tuning.chunk_bytes = 70'000;
   tuning.burst_payload_bytes = 6;
+  tuning.following_ns = 7;
   tuning.to_be_fitted = true;
   tuning.all_reduces[2] = {700, 4096};
   ASSERT_TRUE(pin_algorithms("reduce:tree,barrier:dissemination", tuning));
