@@ -1,4 +1,4 @@
-// See wire_bins.h. Few keys are counted at a time, so a small table with linear probing does.
+// See wire_bins.h.
 #include "engine/wire_bins.h"
 
 #include "base/check.h"
@@ -34,41 +34,56 @@ void WireBins::sent(Nanos now, const transport::TxBurst& burst, uint32_t unsent)
   const uint32_t left = burst.segments - unsent;  // the first ones; the last may be shorter
   const uint32_t payload =
       unsent == 0 ? static_cast<uint32_t>(burst.total_payload()) : left * burst.payload_bytes;
-  Slot& slot = slot_of(now, key_of(burst));
-  slot.packets += left;
-  slot.payload_bytes += payload;
-  slot.bytes += payload;
+  Count& count = count_of(now, key_of(burst));
+  count.packets += left;
+  count.payload_bytes += payload;
+  count.bytes += payload;
   if (burst.write != nullptr) return;
-  slot.bytes += left * (kEthernetBytes + datapath::ip_udp_header_bytes(burst.to) +
-                        burst.header_bytes + burst.tag_bytes());
+  count.bytes += left * (kEthernetBytes + datapath::ip_udp_header_bytes(burst.to) +
+                         burst.header_bytes + burst.tag_bytes());
 }
 
 void WireBins::received(Nanos now, const transport::RxRun& run) {
   if (run.segments == 0) return;
-  Slot& slot = slot_of(now, key_of(run));
-  slot.packets += run.segments;
-  slot.bytes += run.segments * (kEthernetBytes + datapath::ip_udp_header_bytes(run.from)) +
-                (run.segments - 1) * run.segment_bytes + run.last_segment_bytes;
+  Count& count = count_of(now, key_of(run));
+  count.packets += run.segments;
+  count.bytes += run.segments * (kEthernetBytes + datapath::ip_udp_header_bytes(run.from)) +
+                 (run.segments - 1) * run.segment_bytes + run.last_segment_bytes;
 }
 
-WireBins::Slot& WireBins::slot_of(Nanos now, Key key) {
+WireBins::Count& WireBins::count_of(Nanos now, Key key) {
   if (now >= end_) begin(now);
-  Slot* slot = &find(key);
-  if (slot->packets > 0 && slot->bytes <= kTellAbove) return *slot;
-  if (slot->packets > 0 || used_ == kMostUsed) {
-    tell_all(now);
-    slot = &find(key);
-  }
-  slot->key = key;
-  order_[used_++] = static_cast<uint16_t>(slot - slots_.data());
-  return *slot;
+  const size_t place = find(key);
+  if (place < used_ && counts_[place].bytes <= kTellAbove) return counts_[place];
+  if (place < used_ || used_ == kMostUsed) tell_all(now);
+  return add(key);
 }
 
-// The key's slot, or the free one where it would be.
-WireBins::Slot& WireBins::find(Key key) {
-  size_t at = (key * 0x9e3779b97f4a7c15u >> 40) % kSlots;
-  while (slots_[at].packets > 0 && slots_[at].key != key) at = (at + 1) % kSlots;
-  return slots_[at];
+WireBins::Count& WireBins::add(Key key) {
+  keys_[used_] = key;
+  Count& count = counts_[used_++] = {};
+  const size_t missing = used_ == kFew + 1 ? used_ : used_ > kFew ? 1 : 0;
+  for (size_t place = used_ - missing; place < used_; ++place) {
+    places_[spot_of(keys_[place])] = static_cast<uint8_t>(1 + place);
+  }
+  return count;
+}
+
+size_t WireBins::find(Key key) const {
+  if (used_ > kFew) {
+    const uint8_t place = places_[spot_of(key)];
+    return place > 0 ? place - 1 : used_;
+  }
+  size_t place = 0;
+  while (place < used_ && keys_[place] != key) ++place;
+  return place;
+}
+
+// By linear probing: half of them are free.
+size_t WireBins::spot_of(Key key) const {
+  size_t spot = (key * 0x9e3779b97f4a7c15u >> 40) % places_.size();
+  while (places_[spot] > 0 && keys_[places_[spot] - 1] != key) spot = (spot + 1) % places_.size();
+  return spot;
 }
 
 void WireBins::begin(Nanos now) {
@@ -79,22 +94,23 @@ void WireBins::begin(Nanos now) {
 
 void WireBins::tell_all(Nanos now) {
   for (size_t i = 0; i < used_; ++i) {
-    Slot& slot = slots_[order_[i]];
-    const auto path = static_cast<uint16_t>(slot.key >> 16);
+    const Key key = keys_[i];
+    const Count& count = counts_[i];
+    const auto path = static_cast<uint16_t>(key >> 16);
     sink_.on(WireBin{
         .time = now,
-        .connection = static_cast<uint32_t>(slot.key >> 32),
+        .connection = static_cast<uint32_t>(key >> 32),
         .path = path,
-        .nic = static_cast<uint8_t>(slot.key >> 8),
-        .peer_nic = static_cast<uint8_t>(slot.key),
+        .nic = static_cast<uint8_t>(key >> 8),
+        .peer_nic = static_cast<uint8_t>(key),
         .direction = path == kAnyPath ? events::Direction::kReceived : events::Direction::kSent,
         .ago = now - begin_,
         .span_ns = static_cast<uint32_t>(span_.count),
-        .packets = slot.packets,
-        .bytes = slot.bytes,
-        .payload_bytes = slot.payload_bytes});
-    slot = {};
+        .packets = count.packets,
+        .bytes = count.bytes,
+        .payload_bytes = count.payload_bytes});
   }
+  if (used_ > kFew) places_.fill(0);
   used_ = 0;
 }
 

@@ -37,21 +37,26 @@ class WireBins {
  private:
   // What is counted together, as one number: this is on every burst's way.
   using Key = uint64_t;
-  struct Slot {
-    Key key = 0;
-    uint32_t packets = 0;  // 0: free
+  struct Count {
+    uint32_t packets = 0;
     uint32_t bytes = 0;
     uint32_t payload_bytes = 0;
   };
   // More are told before the span is over.
   static constexpr size_t kMostUsed = 128;
-  static constexpr size_t kSlots = 2 * kMostUsed;
+  // So many are looked through one by one: they lie in a few cache lines, and what a burst carried
+  // has just gone through the caches.
+  static constexpr size_t kFew = 16;
 
   static Key key_of(const transport::TxBurst& burst);
   static Key key_of(const transport::RxRun& run);
   // Where it is counted, now.
-  Slot& slot_of(Nanos now, Key key);
-  Slot& find(Key key);
+  Count& count_of(Nanos now, Key key);
+  Count& add(Key key);
+  // The key's place in keys_, or used_ if it has none.
+  size_t find(Key key) const;
+  // Where its place stands in places_, or would.
+  size_t spot_of(Key key) const;
   void begin(Nanos now);
 
   events::Sink& sink_;
@@ -59,8 +64,10 @@ class WireBins {
   Nanos begin_;
   Nanos end_;  // of the span that is counted
   size_t used_ = 0;
-  std::array<uint16_t, kMostUsed> order_{};  // of slots, as they were taken
-  std::array<Slot, kSlots> slots_{};         // a hash table
+  std::array<Key, kMostUsed> keys_;
+  std::array<Count, kMostUsed> counts_;
+  // A hash table of 1 + place in keys_, while those are more than few; 0: free.
+  std::array<uint8_t, 2 * kMostUsed> places_{};
 };
 
 }  // namespace heddle::engine
