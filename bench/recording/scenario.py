@@ -38,7 +38,8 @@ _LIMIT = 0.01
 _ALTERNATING = ((64 << 10, 32), (1 << 20, 8), (16 << 20, 1))  # bytes of an all-reduce, calls of a way at a time
 _KINDS = ("wall_ns", "cpu_ns")  # of times that are measured
 _IN_TURN = pathlib.Path(__file__).resolve().parent / "training_in_turn.py"
-_LIVES = 48  # so often have endpoints been made anew when all rounds are over: a multiple of 3 or 4 ways
+_LIVES = 192  # so often have endpoints been made anew when all rounds are over: a multiple of 3 or 4 ways
+_ROOM = 16  # MiB of a recording: more than the caches that are a core's own
 
 
 def add_arguments(parser):
@@ -46,6 +47,8 @@ def add_arguments(parser):
                         help="rounds of programs one after the other, 0: none [31]")
     parser.add_argument("--rounds", type=int, default=1000, metavar="N",
                         help="rounds of calls in turn within one process, of each size; 0: none [1000]")
+    parser.add_argument("--fresh", action="store_true",
+                        help="calls in turn with recordings whose room was never used: the first MiB cost more")
     parser.add_argument("--training-rounds", type=int, default=40, metavar="N",
                         help="rounds of steps of training in turn within the same processes; 0: none [40]")
     parser.add_argument("--ranks", type=int, default=2, metavar="N", help="so many ranks [2]")
@@ -149,8 +152,9 @@ def _alternating(arguments, levels, progress):
     for number, (size, calls) in enumerate(_ALTERNATING):
         progress.say(number, len(_ALTERNATING), f"all-reduces of {size} bytes in turn")
         with tempfile.TemporaryDirectory(dir=arguments.folder, prefix="heddle-bench-recording-") as folder:
-            words = [program, folder, "--bytes", size, "--calls", calls, "--lives", _LIVES,
-                     "--rounds", -(-arguments.rounds // _LIVES), "--levels", ",".join(levels)]
+            words = [program, folder, "--bytes", size, "--calls", calls, "--lives", _LIVES, "--mebibytes", _ROOM,
+                     "--rounds", -(-arguments.rounds // _LIVES), "--levels", ",".join(levels),
+                     *(["--fresh"] if arguments.fresh else [])]
             done = subprocess.run([str(word) for word in words],
                                   capture_output=True, text=True, check=False)
         if done.returncode != 0:
