@@ -117,6 +117,13 @@ void TimelineBuilder::on(uint32_t process, const events::MessageCompleted& event
   sink_(message);
 }
 
+void TimelineBuilder::on(uint32_t process, const events::SharedMessageCompleted& event) {
+  Moment message = moment(process, MomentKind::kMessage, event.time);
+  message.name = std::string(name_of(event.direction)) + " in shared memory";
+  message.bytes = event.bytes;
+  sink_(message);
+}
+
 void TimelineBuilder::on(uint32_t process, const events::Recovery& event) {
   Moment step = moment(process, MomentKind::kRecovery, event.time);
   step.name = name_of(event.step);

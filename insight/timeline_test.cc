@@ -65,6 +65,15 @@ TEST_F(TimelineTest, WaitsAndPhasesAndWhatHappens) {
   EXPECT_EQ(moments_[4].end_ns, 5020);
 }
 
+TEST_F(TimelineTest, MessagesInSharedMemoryWereMissing) {
+  builder_.add(0, events::SharedMessageCompleted{
+                      nanos(13), 1, 2, 1, 40, events::Direction::kReceived, false});
+  ASSERT_EQ(moments_.size(), 1u);
+  EXPECT_EQ(moments_[0].kind, MomentKind::kMessage);
+  EXPECT_EQ(moments_[0].name, "received in shared memory");
+  EXPECT_EQ(moments_[0].bytes, 40u);
+}
+
 TEST_F(TimelineTest, TimesOfDamageAreTakenAsTheyAre) {
   make(Nanos{INT64_MAX}, 1);
   end(Nanos{INT64_MIN}, 1);
