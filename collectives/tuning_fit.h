@@ -22,7 +22,7 @@ class TuningFit {
     uint64_t bytes = 0;
     Collective collective = Collective::kAllReduce;
   };
-  static constexpr size_t kRounds = 8;
+  static constexpr size_t kRounds = 10;
   static constexpr size_t kKinds = 10;
   static constexpr size_t kProbes = kRounds * kKinds;
   // The last kind is an all-to-all, which connects all; more ranks leave it away.
