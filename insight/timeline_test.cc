@@ -66,8 +66,8 @@ TEST_F(TimelineTest, WaitsAndPhasesAndWhatHappens) {
 }
 
 TEST_F(TimelineTest, MessagesInSharedMemoryWereMissing) {
-  builder_.add(0, events::SharedMessageCompleted{
-                      nanos(13), 1, 2, 1, 40, events::Direction::kReceived, false});
+  builder_.add(0, events::SharedMessageCompleted{nanos(13), 1, 2, 1, 40,
+                                                 events::Direction::kReceived, false});
   ASSERT_EQ(moments_.size(), 1u);
   EXPECT_EQ(moments_[0].kind, MomentKind::kMessage);
   EXPECT_EQ(moments_[0].name, "received in shared memory");

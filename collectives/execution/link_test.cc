@@ -106,7 +106,8 @@ TEST_P(LinkContract, AnAnnouncedSignatureComesBeforeItsMessageIsPosted) {
 
 TEST_P(LinkContract, AChannelThatNobodyReceivesFromHoldsUpNoOther) {
   std::vector<std::unique_ptr<TestMessage>> unmet;
-  for (uint32_t i = 0; i < 3; ++i) unmet.push_back(pair_.sending(0, 4, pattern(100'000, i)));
+  constexpr uint64_t kLong = 600'000;  // more than any link holds by itself
+  for (uint32_t i = 0; i < 3; ++i) unmet.push_back(pair_.sending(0, 4, pattern(kLong, i)));
   pair_.look(0, *unmet[0]);
   for (uint32_t i = 0; i < 20; ++i) {
     auto receive = pair_.receiving(1, 5, 20'000, false);
@@ -117,7 +118,7 @@ TEST_P(LinkContract, AChannelThatNobodyReceivesFromHoldsUpNoOther) {
   }
   EXPECT_FALSE(unmet[0]->done) << "nobody has received it";
   for (uint32_t i = 0; i < 3; ++i) {
-    auto receive = pair_.receiving(1, 4, 100'000, i == 1);
+    auto receive = pair_.receiving(1, 4, kLong, i == 1);
     pair_.finish(0, *unmet[i], *receive);
     ASSERT_TRUE((i == 1 ? receive->combined : receive->bytes) == unmet[i]->bytes);
   }

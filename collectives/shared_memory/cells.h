@@ -1,22 +1,26 @@
-// Cells: what two ranks of a host share, and the two ends of a stream in it. Each stream (a channel
-// and a direction) has a short ring of cells of its own, so that no message ever waits behind one
-// of another channel. A cell has its state, the head of a message and some payload side by side:
-// whoever waits for it looks at one cache line. After Vyukov's bounded queue, with one writer and
-// one reader. What the other side writes is never trusted: sizes are checked by the reader, places
-// are its own count.
+// Cells: what two ranks of a host share, and the two ends of a ring of them. Each stream (a channel
+// and a direction) has rings of its own, so that no message ever waits behind one of another
+// channel: a short one, of which every message has its first cell, and a long one for the payload
+// of long messages. Small messages so stay in the cache, and of long ones a rank writes two chunks
+// before it needs the other. A cell has its state, the head of a message and some payload side by
+// side: whoever waits for it looks at one cache line. After Vyukov's bounded queue, with one writer
+// and one reader. What the other side writes is never trusted: sizes are checked by the reader,
+// places are its own count.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "collectives/call.h"
 
 namespace heddle::collectives {
 
 inline constexpr uint32_t kCellBytes = 8192;     // of payload
-inline constexpr uint32_t kStreamCells = 8;      // a stream
+inline constexpr uint32_t kStreamCells = 8;      // of a stream's short ring
+inline constexpr uint32_t kLongCells = 64;       // and of its long one
 inline constexpr uint32_t kSharedChannels = 18;  // of a pair of ranks
 
 struct alignas(64) Cell {
@@ -40,7 +44,11 @@ struct alignas(64) Side {
   alignas(64) std::atomic<uint32_t> sleeping{0};  // ring its bell; whoever does clears this
 };
 
-using Streams = std::array<std::array<Cell, kStreamCells>, kSharedChannels>;
+struct Stream {
+  std::array<Cell, kStreamCells> cells;
+  std::array<Cell, kLongCells> long_cells;
+};
+using Streams = std::array<Stream, kSharedChannels>;
 
 // Zeroes are its beginning, so that nobody has to fill it.
 struct Shared {
@@ -49,60 +57,60 @@ struct Shared {
 };
 
 // As docs/collectives.md says.
-static_assert(sizeof(Shared) < 2'400'000);
+static_assert(sizeof(Shared) < 21'500'000);
 
-// The writing end of a stream.
+// The writing end of a ring, of a power of two of cells.
 class CellWriter {
  public:
-  void attach(std::array<Cell, kStreamCells>& cells) { cells_ = cells.data(); }
+  void attach(std::span<Cell> cells) { cells_ = cells; }
 
   // The next cell; null: it is not free yet.
   Cell* room() const {
-    Cell& cell = cells_[next_ % kStreamCells];
+    Cell& cell = cells_[next_ % cells_.size()];
     return cell.turn.load(std::memory_order_acquire) == free_turn(next_) ? &cell : nullptr;
   }
   // room() is filled. Returns its number.
   uint64_t publish() {
-    cells_[next_ % kStreamCells].turn.store(free_turn(next_) + 1, std::memory_order_release);
+    cells_[next_ % cells_.size()].turn.store(free_turn(next_) + 1, std::memory_order_release);
     return next_++;
   }
   // The reader is through with this cell.
   bool was_read(uint64_t number) const {
-    if (number + kStreamCells < next_) return true;  // it has been filled again
-    const uint32_t turn = cells_[number % kStreamCells].turn.load(std::memory_order_acquire);
+    if (number + cells_.size() < next_) return true;  // it has been filled again
+    const uint32_t turn = cells_[number % cells_.size()].turn.load(std::memory_order_acquire);
     return turn == free_turn(number) + 2;
   }
 
  private:
-  static uint32_t free_turn(uint64_t number) {
-    return 2 * static_cast<uint32_t>(number / kStreamCells);
+  uint32_t free_turn(uint64_t number) const {
+    return 2 * static_cast<uint32_t>(number / cells_.size());
   }
-  Cell* cells_ = nullptr;
+  std::span<Cell> cells_;
   uint64_t next_ = 0;
 };
 
 // The reading end.
 class CellReader {
  public:
-  void attach(std::array<Cell, kStreamCells>& cells) { cells_ = cells.data(); }
+  void attach(std::span<Cell> cells) { cells_ = cells; }
 
   // The next cell; null: it is not filled yet.
   const Cell* front() const {
-    const Cell& cell = cells_[next_ % kStreamCells];
-    const uint32_t filled = 2 * static_cast<uint32_t>(next_ / kStreamCells) + 1;
+    const Cell& cell = cells_[next_ % cells_.size()];
+    const uint32_t filled = 2 * static_cast<uint32_t>(next_ / cells_.size()) + 1;
     return cell.turn.load(std::memory_order_acquire) == filled ? &cell : nullptr;
   }
   // The same, when it was filled: the other side may take that back at any time.
-  const Cell& opened() const { return cells_[next_ % kStreamCells]; }
+  const Cell& opened() const { return cells_[next_ % cells_.size()]; }
   // Gives front() back.
   void pop() {
-    const auto free_again = 2 * static_cast<uint32_t>(next_ / kStreamCells) + 2;
-    cells_[next_ % kStreamCells].turn.store(free_again, std::memory_order_release);
+    const auto free_again = 2 * static_cast<uint32_t>(next_ / cells_.size()) + 2;
+    cells_[next_ % cells_.size()].turn.store(free_again, std::memory_order_release);
     ++next_;
   }
 
  private:
-  Cell* cells_ = nullptr;
+  std::span<Cell> cells_;
   uint64_t next_ = 0;
 };
 

@@ -11,10 +11,10 @@
 namespace heddle::collectives {
 namespace {
 
-using Stream = std::array<Cell, kStreamCells>;
+using Ring = std::array<Cell, kStreamCells>;
 
 TEST(Cells, AStreamHoldsSoManyAndNoMore) {
-  const auto stream = std::make_unique<Stream>();
+  const auto stream = std::make_unique<Ring>();
   CellWriter writer;
   CellReader reader;
   writer.attach(*stream);
@@ -40,7 +40,7 @@ TEST(Cells, AStreamHoldsSoManyAndNoMore) {
 
 TEST(Cells, WhatIsWrittenIsSeenWholeAndInOrder) {
   constexpr uint64_t kCount = 20'000;
-  const auto stream = std::make_unique<Stream>();
+  const auto stream = std::make_unique<Ring>();
   std::thread other([&stream] {
     CellWriter writer;
     writer.attach(*stream);

@@ -28,8 +28,12 @@ SharedLink::SharedLink(SharedPair pair, const SharedSurroundings& surroundings)
       theirs_(pair_.segment.shared().sides[1 - pair_.side]) {
   Shared& shared = pair_.segment.shared();
   for (uint32_t channel = 0; channel < kSharedChannels; ++channel) {
-    writers_[channel].attach(shared.streams[pair_.side][channel]);
-    readers_[channel].attach(shared.streams[1 - pair_.side][channel]);
+    Stream& out = shared.streams[pair_.side][channel];
+    Stream& in = shared.streams[1 - pair_.side][channel];
+    writers_[channel].attach(out.cells);
+    readers_[channel].attach(in.cells);
+    long_writers_[channel].attach(out.long_cells);
+    long_readers_[channel].attach(in.long_cells);
   }
   around_.waits.add(mine_, theirs_);
 }
@@ -74,13 +78,21 @@ Link::Sight SharedLink::done(const Message& message) {
   return {.state = Sight::State::kDone};
 }
 
+CellWriter& SharedLink::writer_of(const Message& message) {
+  return (message.in_long ? long_writers_ : writers_)[message.channel];
+}
+
+CellReader& SharedLink::reader_of(const Message& message) {
+  return (message.in_long ? long_readers_ : readers_)[message.channel];
+}
+
 // --- sending ---
 
 Link::Sight SharedLink::send(Message& message, uint64_t& budget) {
-  CellWriter& writer = writers_[message.channel];
   bool moved = false;
   while (!message.posted) {
     if (budget == 0) return {.moved = moved};
+    CellWriter& writer = writer_of(message);
     Cell* cell = writer.room();
     if (cell == nullptr && note_blocked(message.channel, true)) {
       std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -93,7 +105,9 @@ Link::Sight SharedLink::send(Message& message, uint64_t& budget) {
     tell_other();
     moved = true;
   }
-  if (!message.pulled || writer.was_read(message.last_cell)) return done(message);
+  if (!message.pulled || writers_[message.channel].was_read(message.last_cell)) {
+    return done(message);
+  }
   return nothing(moved);
 }
 
@@ -113,9 +127,11 @@ void SharedLink::fill(Cell& cell, Message& message, uint64_t& budget) {
     message.pulled = message.bytes > kPullFrom && !message.small &&
                      theirs_.pulls.load(std::memory_order_acquire) != 0;
     if (message.signs) message.signature.write(cell.signature.data());
+    message.in_long = !message.pulled && message.bytes > kLongFrom;
   }
   uint64_t here = 0;
-  if (!message.pulled) {
+  const bool only_head = begins && message.in_long;
+  if (!message.pulled && !only_head) {
     here = std::min<uint64_t>(message.bytes - message.came, kCellBytes);
     if (here > 0) std::memcpy(cell.payload.data(), message.memory + message.came, here);
     message.came += here;
@@ -159,12 +175,15 @@ bool SharedLink::begin(Message& message) {
   message.begun = true;
   // It has nothing that could be taken.
   if (message.bytes == 0) pop(message);
+  if (message.pulled || message.bytes <= kLongFrom) return true;
+  pop(message);
+  message.in_long = true;
   return true;
 }
 
 // The payload of the next cell; its size is read once, for the other may write there at any time.
 Link::Sight::State SharedLink::open_cell(Message& message) {
-  const Cell* const cell = readers_[message.channel].front();
+  const Cell* const cell = reader_of(message).front();
   if (cell == nullptr) return Sight::State::kWaiting;
   if (message.cell_bytes == 0) {
     const uint32_t here = cell->here_bytes.load(std::memory_order_relaxed);
@@ -181,7 +200,7 @@ Link::Sight SharedLink::show_cell(Message& message) {
   const Sight::State state = open_cell(message);
   if (state == Sight::State::kWaiting) return nothing(false);
   return {.state = state,
-          .piece = readers_[message.channel].opened().payload.data() + message.cell_taken,
+          .piece = reader_of(message).opened().payload.data() + message.cell_taken,
           .piece_bytes = message.cell_bytes - message.cell_taken};
 }
 
@@ -198,7 +217,7 @@ void SharedLink::take_from_cell(Message& message, uint32_t bytes) {
 }
 
 void SharedLink::pop(Message& message) {
-  readers_[message.channel].pop();
+  reader_of(message).pop();
   message.cell_bytes = 0;
   message.posted = message.came == message.bytes;
   std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -236,7 +255,7 @@ Link::Sight SharedLink::place(Message& message, uint64_t& budget) {
     const Sight::State state = open_cell(message);
     if (state == Sight::State::kFailed) return {.state = state};
     if (state == Sight::State::kWaiting) break;
-    const Cell& cell = readers_[message.channel].opened();
+    const Cell& cell = reader_of(message).opened();
     const uint32_t bytes = message.cell_bytes - message.cell_taken;
     std::memcpy(to + message.came, cell.payload.data() + message.cell_taken, bytes);
     budget -= std::min<uint64_t>(budget, bytes);

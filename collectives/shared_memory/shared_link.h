@@ -1,6 +1,6 @@
-// SharedLink: messages between two ranks of a host through memory that they share. Small ones, and
-// all where the kernel does not let one process read another's memory, are copied through cells and
-// combined straight out of them; of larger ones the receiver is told where they lie and pulls them.
+// SharedLink: messages between two ranks of a host through memory that they share. They are copied
+// through cells, and combined straight out of them; of larger ones than any chunk the receiver is
+// told where they lie and pulls them, where the kernel lets one process read another's memory.
 #pragma once
 
 #include <array>
@@ -32,8 +32,11 @@ struct SharedSurroundings {
 
 class SharedLink final : public Link {
  public:
-  // Messages up to so long are copied through cells in any case.
-  static constexpr uint64_t kPullFrom = kStreamCells * kCellBytes;
+  // Messages up to so long are copied through cells in any case: two copies on two cores take less
+  // than one that looks each page up.
+  static constexpr uint64_t kPullFrom = kLongCells * kCellBytes;
+  // Longer ones have a long ring's cells.
+  static constexpr uint64_t kLongFrom = kStreamCells * kCellBytes;
 
   SharedLink(SharedPair pair, const SharedSurroundings& surroundings);
   ~SharedLink() override;
@@ -67,6 +70,8 @@ class SharedLink final : public Link {
   Sight::State pull_some(Message& message, std::byte* to, uint64_t& budget);
   void pop(Message& message);
   static std::byte* destination(const Message& message);
+  CellWriter& writer_of(const Message& message);
+  CellReader& reader_of(const Message& message);
   Sight done(const Message& message);
   Sight nothing(bool moved) const;
   bool in_child() const;
@@ -79,6 +84,8 @@ class SharedLink final : public Link {
   Side& theirs_;
   std::array<CellWriter, kSharedChannels> writers_;
   std::array<CellReader, kSharedChannels> readers_;
+  std::array<CellWriter, kSharedChannels> long_writers_;
+  std::array<CellReader, kSharedChannels> long_readers_;
   std::array<std::array<uint32_t, 2>, kSharedChannels> sequences_{};
   uint32_t blocked_ = 0;  // channels that wait for a free cell, a bit each
   bool left_ = false;

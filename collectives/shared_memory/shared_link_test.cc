@@ -24,6 +24,8 @@ namespace {
 using engine::pattern;
 using State = Link::Sight::State;
 
+constexpr uint64_t kLong = 600'000;  // more than a stream's cells hold
+
 class SharedLinkThreads : public OverAll {};
 INSTANTIATE_TEST_SUITE_P(Ways, SharedLinkThreads,
                          testing::Values(SharedMemory::kSlots, SharedMemory::kAuto),
@@ -68,16 +70,16 @@ TEST_P(SharedLinkThreads, NobodySleepsPastAMessage) {
 
 TEST(SharedLink, AChannelThatFoundRoomLeavesTheOthersWaitForTheirs) {
   LinkPair pair(SharedMemory::kSlots);
-  const auto first = pair.sending(0, 0, pattern(200'000, 1));
-  const auto second = pair.sending(0, 1, pattern(200'000, 2));
-  for (int i = 0; i < 3; ++i) {
+  const auto first = pair.sending(0, 0, pattern(kLong, 1));
+  const auto second = pair.sending(0, 1, pattern(kLong, 2));
+  for (int i = 0; i < 12; ++i) {
     pair.look(0, *first);
     pair.look(0, *second);
   }
-  auto received = pair.receiving(1, 0, 200'000, false);
+  auto received = pair.receiving(1, 0, kLong, false);
   pair.finish(0, *first, *received);
   EXPECT_NE(pair.shared().sides[0].blocked, 0u);
-  received = pair.receiving(1, 1, 200'000, false);
+  received = pair.receiving(1, 1, kLong, false);
   pair.finish(0, *second, *received);
   EXPECT_EQ(pair.shared().sides[0].blocked, 0u);
 }
@@ -88,13 +90,17 @@ TEST(SharedLink, NonsenseInTheSegmentTouchesNothingElse) {
     LinkPair pair(round % 2 == 0 ? SharedMemory::kSlots : SharedMemory::kAuto);
     const bool stored = round % 3 == 0;
     const bool signs = round % 5 == 0;
-    auto receive = pair.receiving(1, 2, 20'000, stored, signs);
+    const uint64_t bytes = round % 7 == 0 ? 80'000 : 20'000;  // in both rings, or one
+    auto receive = pair.receiving(1, 2, bytes, stored, signs);
     receive->bytes.shrink_to_fit();  // the address sanitizer guards its end
-    auto send = pair.sending(0, 2, pattern(20'000, 1),
+    auto send = pair.sending(0, 2, pattern(bytes, 1),
                              signs ? std::optional(Signature{.number = 1}) : std::nullopt);
     for (int look = 0; look < 20; ++look) {
       pair.look(0, *send);
-      Cell& cell = pair.shared().streams[0][2][random.below(kStreamCells)];
+      Stream& stream = pair.shared().streams[0][2];
+      Cell& cell = bytes > 20'000 && random.below(2) == 0
+                       ? stream.long_cells[random.below(12)]
+                       : stream.cells[random.below(kStreamCells)];
       const uint64_t value = random.below(4) == 0 ? random.next() : random.below(30'000);
       switch (random.below(6)) {
         case 0:
@@ -119,15 +125,15 @@ TEST(SharedLink, NonsenseInTheSegmentTouchesNothingElse) {
       pair.look(1, *receive, 3000, random.below(8) == 0);
     }
     pair.give_back(1, *receive);
-    EXPECT_LE(receive->combined.size(), 20'000U);
+    EXPECT_LE(receive->combined.size(), bytes);
   }
 }
 
 // A receiver that pulled while the sender's call ended must not take what it got.
 TEST(SharedLink, WhatWasOfferedIsVoidWhenTheCallHasEnded) {
   LinkPair pair(SharedMemory::kAuto);
-  auto receive = pair.receiving(1, 2, 100'000, false);
-  auto send = pair.sending(0, 2, pattern(100'000, 1));
+  auto receive = pair.receiving(1, 2, kLong, false);
+  auto send = pair.sending(0, 2, pattern(kLong, 1));
   pair.look(0, *send);
   EXPECT_TRUE(send->message.pulled);
   pair.shared_link(0).shut();
