@@ -5,12 +5,6 @@
 #include <bit>
 
 namespace heddle::collectives {
-namespace {
-
-// Chunks of one rank's part of a block: while one is reduced, others travel.
-constexpr uint64_t kChunksTogether = 4;
-
-}  // namespace
 
 Fold::Fold(uint32_t rank, uint32_t size)
     : folded_(std::bit_floor(size)),
@@ -84,31 +78,28 @@ Step RecursiveDoubling::at(uint64_t index) const {
 // --- halving-doubling ---
 
 HalvingDoubling::HalvingDoubling(const Shape& shape)
-    : shape_(shape), fold_(shape.rank, shape.size) {
+    : shape_(shape), fold_(shape.rank, shape.size), chunks_(shape.cut(shape.count)) {
   if (shape_.size == 1) {
-    steps_a_block_ = 1;
+    steps_ = 1;
     return;
   }
-  blocks_ = pieces_of(shape_.count, fold_.folded() * kChunksTogether * shape_.chunk_count());
-  chunks_ = shape_.cut(block(0).length);
-  if (fold_.hands_over() || fold_.takes_over()) steps_a_block_ = 2 * chunks_.count();
+  if (fold_.hands_over() || fold_.takes_over()) steps_ = 2 * chunks_.count();
   if (fold_.hands_over()) return;
   for (uint32_t i = 0; i < 2 * fold_.rounds(); ++i) {
-    const Round round = round_at(i, block(0));
-    steps_a_block_ += round.sent_chunks.count() + round.received_chunks.count();
+    const Round round = round_at(i);
+    steps_ += round.sent_chunks.count() + round.received_chunks.count();
   }
 }
 
-Part HalvingDoubling::range(const Part& block, uint32_t from, uint32_t to) const {
-  const Part first = part_of(block, fold_.folded(), from);
-  const Part last = part_of(block, fold_.folded(), to - 1);
+Part HalvingDoubling::range(uint32_t from, uint32_t to) const {
+  const Part first = part_of(shape_.count, fold_.folded(), from);
+  const Part last = part_of(shape_.count, fold_.folded(), to - 1);
   return {first.offset, last.offset + last.length - first.offset};
 }
 
 // The first rounds halve: with the position half of the group away, each keeps its own half. The
-// others double: the same exchanges backwards. The first block is the longest, and all are cut into
-// as many chunks.
-HalvingDoubling::Round HalvingDoubling::round_at(uint32_t number, const Part& block) const {
+// others double: the same exchanges backwards.
+HalvingDoubling::Round HalvingDoubling::round_at(uint32_t number) const {
   const bool halves = number < fold_.rounds();
   const uint32_t step = halves ? fold_.rounds() - 1 - number : number - fold_.rounds();
   const uint32_t distance = 1U << step;
@@ -119,18 +110,14 @@ HalvingDoubling::Round HalvingDoubling::round_at(uint32_t number, const Part& bl
   Round round;
   round.peer = fold_.rank_of(other);
   round.peer_is_lower = other < position;
-  const uint32_t sent = halves ? theirs : mine;
-  const uint32_t received = halves ? mine : theirs;
-  const Part longest = this->block(0);
-  round.sent = range(block, sent, sent + distance);
-  round.received = range(block, received, received + distance);
-  round.sent_chunks = shape_.cut(range(longest, sent, sent + distance).length);
-  round.received_chunks = shape_.cut(range(longest, received, received + distance).length);
+  round.sent = halves ? range(theirs, theirs + distance) : range(mine, mine + distance);
+  round.received = halves ? range(mine, mine + distance) : range(theirs, theirs + distance);
+  round.sent_chunks = shape_.cut(round.sent.length);
+  round.received_chunks = shape_.cut(round.received.length);
   return round;
 }
 
-Step HalvingDoubling::exchange(const Round& round, uint32_t number, uint64_t index,
-                               bool in_last_block) const {
+Step HalvingDoubling::exchange(const Round& round, uint32_t number, uint64_t index) const {
   const uint64_t sent = round.sent_chunks.count();
   const uint64_t received = round.received_chunks.count();
   const uint64_t both = 2 * std::min(sent, received);
@@ -140,7 +127,7 @@ Step HalvingDoubling::exchange(const Round& round, uint32_t number, uint64_t ind
   const Buffer from = untouched ? Buffer::kInput : Buffer::kOutput;
   if (sends) {
     Step step = send_step(shape_, round.peer, from, round.sent_chunks.part(round.sent, chunk));
-    step.unasked = number < fold_.rounds() || chunk + 1 < sent || !in_last_block;
+    step.unasked = number < fold_.rounds() || chunk + 1 < sent;
     return step;
   }
   const Part part = round.received_chunks.part(round.received, chunk);
@@ -155,10 +142,7 @@ Step HalvingDoubling::at(uint64_t index) const {
   if (shape_.size == 1) {
     return copy_step(shape_, {Buffer::kInput, 0}, {Buffer::kOutput, 0}, shape_.count);
   }
-  const uint64_t in_block = index / steps_a_block_;
-  const Part whole = block(in_block);
-  index %= steps_a_block_;
-  const auto part = [&](uint64_t chunk) { return chunks_.part(whole, chunk); };
+  const auto part = [this](uint64_t chunk) { return chunks_.part(shape_.count, chunk); };
   if (fold_.hands_over()) {
     const uint32_t partner = shape_.rank - 1;
     if (index < chunks_.count()) return send_step(shape_, partner, Buffer::kInput, part(index));
@@ -169,14 +153,14 @@ Step HalvingDoubling::at(uint64_t index) const {
     if (index < chunks_.count()) {
       return reduce_step(shape_, partner, Buffer::kInput, Buffer::kOutput, part(index));
     }
-    const uint64_t back = steps_a_block_ - chunks_.count();
+    const uint64_t back = steps_ - chunks_.count();
     if (index >= back) return send_step(shape_, partner, Buffer::kOutput, part(index - back));
     index -= chunks_.count();
   }
   for (uint32_t number = 0;; ++number) {
-    const Round round = round_at(number, whole);
+    const Round round = round_at(number);
     const uint64_t steps = round.sent_chunks.count() + round.received_chunks.count();
-    if (index < steps) return exchange(round, number, index, in_block + 1 == blocks_);
+    if (index < steps) return exchange(round, number, index);
     index -= steps;
   }
 }

@@ -51,11 +51,10 @@ class RecursiveDoubling {
   Cut chunks_;
 };
 
-// In blocks, as a ring: what was reduced leaves while it is still in the cache.
 class HalvingDoubling {
  public:
   explicit HalvingDoubling(const Shape& shape);
-  uint64_t steps() const { return blocks_ * steps_a_block_; }
+  uint64_t steps() const { return steps_; }
   uint64_t scratch_bytes() const { return 0; }
   Step at(uint64_t index) const;
 
@@ -69,16 +68,14 @@ class HalvingDoubling {
     Cut sent_chunks;
     Cut received_chunks;
   };
-  Part block(uint64_t index) const { return part_of({0, shape_.count}, blocks_, index); }
-  Round round_at(uint32_t round, const Part& block) const;
-  Part range(const Part& block, uint32_t from, uint32_t to) const;
-  Step exchange(const Round& round, uint32_t number, uint64_t index, bool in_last_block) const;
+  Round round_at(uint32_t round) const;
+  Part range(uint32_t from, uint32_t to) const;
+  Step exchange(const Round& round, uint32_t number, uint64_t index) const;
 
   Shape shape_;
   Fold fold_;
-  uint64_t blocks_ = 1;
-  Cut chunks_;  // of a block, for the ranks that fold
-  uint64_t steps_a_block_ = 0;
+  Cut chunks_;  // of all, for the ranks that fold
+  uint64_t steps_ = 0;
 };
 
 }  // namespace heddle::collectives
