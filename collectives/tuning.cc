@@ -117,7 +117,8 @@ uint64_t Tuning::cost_ns(Collective collective, Algorithm algorithm, uint32_t si
   const Work work = work_of(collective, algorithm, size, bytes);
   const uint64_t latency = work.sends_small_messages() ? latency_ns : large_latency_ns;
   const uint64_t said =
-      work.messages * latency + work.following * following_ns * latency / std::max(latency_ns, 1U) +
+      work.messages * latency +
+      work.following * (uint64_t{following_ns} * latency / std::max(latency_ns, 1U)) +
       work.sent * (work.to_neighbours ? ring_ps_per_byte : send_ps_per_byte) / 1000 +
       work.reduced * reduce_ps_per_byte / 1000;
   if (collective != Collective::kAllReduce) return said;

@@ -14,8 +14,8 @@
 
 namespace heddle::collectives {
 
-// What an algorithm costs its busiest rank: messages one after the other, those that leave with one
-// of them at once, bytes sent and reduced.
+// What an algorithm costs its busiest rank: messages one after the other, further ones that leave
+// together with one of them, bytes sent and reduced.
 struct Work {
   uint64_t messages = 0;
   uint64_t following = 0;

@@ -38,15 +38,15 @@ uint32_t ps_per_byte(double ns_per_byte) {
 TuningFit::Probe TuningFit::probe(size_t index) { return kKindsOfProbes[index / kRounds]; }
 
 size_t TuningFit::probes(uint32_t size) {
-  return size > 2 && size <= kMostExchanging ? kProbes : kExchange * kRounds;
+  return size > 2 && size <= kMostExchanging ? kMostProbes : kExchange * kRounds;
 }
 
 double TuningFit::typical_ns(size_t kind) const {
   std::array<Nanos, kRounds - kWarmUps> sorted;
   std::copy_n(took_.begin() + static_cast<int64_t>(kind * kRounds + kWarmUps), sorted.size(),
               sorted.begin());
-  // Not the shortest: where this rank came last, the others had done their part before, and where
-  // ranks share cores, what costs each of them more looks as if it took less.
+  // Not the shortest: where this rank came last, the others had done their part before it began,
+  // and the more work a call is for ranks that share cores, the more of it that hides.
   const auto middle = sorted.begin() + sorted.size() / 2;
   std::nth_element(sorted.begin(), middle, sorted.end());
   return static_cast<double>(middle->count);
@@ -92,12 +92,12 @@ Tuning TuningFit::fitted(const Tuning& start, uint32_t size) const {
 }
 
 // What an exchange of next to nothing takes beyond the first message's latency. It is no more than
-// that latency: sent one after the other they would take as long. What was not measured keeps its
-// part of the latency.
+// that latency: sent one after the other they would take as long. What was not measured is taken
+// for a quarter of it.
 void TuningFit::fit_following(Tuning& tuning, uint32_t size) const {
   const auto latency = static_cast<double>(tuning.latency_ns);
   double following = latency / 4;
-  if (probes(size) == kProbes) {
+  if (probes(size) == kMostProbes) {
     following = std::clamp((typical_ns(kExchange) - latency) / (size - 2), 1.0, latency);
   }
   tuning.following_ns = static_cast<uint32_t>(following);

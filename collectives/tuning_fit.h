@@ -24,8 +24,8 @@ class TuningFit {
   };
   static constexpr size_t kRounds = 10;
   static constexpr size_t kKinds = 10;
-  static constexpr size_t kProbes = kRounds * kKinds;
-  // The last kind is an all-to-all, which connects all; more ranks leave it away.
+  static constexpr size_t kMostProbes = kRounds * kKinds;
+  // The last kind is an all-to-all, which connects all; more ranks leave it out.
   static constexpr uint32_t kMostExchanging = 16;
   static size_t probes(uint32_t size);
   static constexpr uint64_t kLargestBytes = Tuning::kMeasuredBytes.back();
@@ -54,7 +54,7 @@ class TuningFit {
   void correct(Tuning& tuning, uint32_t size) const;
   Equation equation(size_t kind, const Tuning& tuning, uint32_t size, double small_ns) const;
 
-  std::array<Nanos, kProbes> took_{};
+  std::array<Nanos, kMostProbes> took_{};
   uint64_t reduce_ps_per_byte_ = 0;
 };
 

@@ -10,7 +10,7 @@ namespace {
 // `disturbed` of each kind's last rounds took 30 times as long.
 TuningFit probes_of(const Tuning& network, uint32_t size, size_t disturbed = 0) {
   TuningFit fit;
-  for (size_t i = 0; i < TuningFit::kProbes; ++i) {
+  for (size_t i = 0; i < TuningFit::kMostProbes; ++i) {
     const TuningFit::Probe probe = TuningFit::probe(i);
     const uint64_t ns = network.cost_ns(probe.collective, probe.algorithm, size, probe.bytes);
     const size_t round = i % TuningFit::kRounds;
@@ -38,7 +38,7 @@ TEST(TuningFit, FindsTheNumbersOfANetworkThatKeepsToTheModel) {
         EXPECT_NEAR(found.send_ps_per_byte, byte, 0.05 * byte) << size;
         EXPECT_NEAR(found.ring_ps_per_byte, byte / 2, 0.1 * byte) << size;
         EXPECT_EQ(found.reduce_ps_per_byte, 90U);
-        const bool asked = TuningFit::probes(size) == TuningFit::kProbes;
+        const bool asked = TuningFit::probes(size) == TuningFit::kMostProbes;
         EXPECT_NEAR(found.following_ns, latency / (asked ? 2 : 4), 0.05 * latency) << size;
       }
     }
@@ -53,7 +53,7 @@ TEST(TuningFit, AtMeasuredSizesWhatWasFastestIsChosen) {
                                   Algorithm::kRecursiveDoubling, Algorithm::kTree}) {
     for (const uint32_t size : {4U, 8U}) {
       TuningFit fit;
-      for (size_t i = 0; i < TuningFit::kProbes; ++i) {
+      for (size_t i = 0; i < TuningFit::kMostProbes; ++i) {
         const TuningFit::Probe probe = TuningFit::probe(i);
         const uint64_t ns =
             network.cost_ns(Collective::kAllReduce, Algorithm::kHalvingDoubling, size, probe.bytes);
@@ -68,7 +68,8 @@ TEST(TuningFit, AtMeasuredSizesWhatWasFastestIsChosen) {
   }
 }
 
-// Four ranks on two cores took what follows for a quarter of a message, and the slower algorithm.
+// Whatever they took, it was taken for a quarter of a latency, so that four ranks on two cores
+// chose the slower one.
 TEST(TuningFit, WhereMessagesFollowEachOtherAnAllToAllTakesFewRounds) {
   for (const uint32_t following : {2'000U, 20'000U}) {
     Tuning network;
@@ -95,7 +96,7 @@ TEST(TuningFit, GivesSoundNumbersWhereNothingFits) {
   for (const uint32_t size : {1U, 2U, 5U, 4096U}) {
     for (const int64_t ns : {int64_t{0}, int64_t{1}, int64_t{1} << 60}) {
       TuningFit fit;
-      for (size_t i = 0; i < TuningFit::kProbes; ++i) fit.note(i, {i % 3 == 0 ? ns : 7});
+      for (size_t i = 0; i < TuningFit::kMostProbes; ++i) fit.note(i, {i % 3 == 0 ? ns : 7});
       const Tuning found = fit.fitted(Tuning(), size);
       EXPECT_GT(found.latency_ns, 0U);
       EXPECT_GE(found.large_latency_ns, found.latency_ns);

@@ -78,7 +78,7 @@ TEST(WireBins, NothingGetsLostOrCountedTwiceHoweverMuchIsCounted) {
   std::map<Key, uint64_t> counted;
   Nanos now = micros(50);
   for (int i = 0; i < 100'000; ++i) {
-    now = now + nanos(static_cast<int64_t>(random.below(2000)));
+    now = now + nanos(static_cast<int64_t>(random.below(300)));
     const auto connection = static_cast<uint32_t>(1 + random.below(20));
     const auto path = static_cast<uint16_t>(random.below(30));  // more than the table holds
     const TxBurst burst = burst_of(connection, path, 1, 0, 0);
@@ -94,6 +94,28 @@ TEST(WireBins, NothingGetsLostOrCountedTwiceHoweverMuchIsCounted) {
     latest = bin.time;
   }
   EXPECT_EQ(told, counted);
+}
+
+// Few are looked through, many found by a table.
+TEST(WireBins, AreOneForEachPathHoweverManyThereAre) {
+  events::MemorySink sink;
+  WireBins bins(sink, micros(100));
+  size_t told = 0;
+  int64_t span = 0;
+  for (const uint16_t paths : {3, 16, 17, 20, 128, 3, 17}) {
+    const Nanos now = micros(++span * 100);
+    for (int round = 0; round < 3; ++round) {
+      for (uint16_t path = 0; path < paths; ++path) bins.sent(now, burst_of(7, path, 1, 0, 0), 0);
+    }
+    bins.tell_all(now);
+    const std::vector<WireBin> all = sink.all<WireBin>();
+    ASSERT_EQ(all.size(), told + paths);
+    for (size_t i = told; i < all.size(); ++i) {
+      EXPECT_EQ(all[i].path, i - told);
+      EXPECT_EQ(all[i].packets, 3u);
+    }
+    told = all.size();
+  }
 }
 
 TEST(WireBins, BeforeARestBeyondItsEndASpanIsTold) {

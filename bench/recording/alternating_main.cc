@@ -150,8 +150,8 @@ class Rank {
   std::vector<std::vector<Times>> rounds_;
 };
 
-// Takes the room of all recordings, which is taken for good: else its pages are new, at the rate
-// that they are come to.
+// Takes the room of all recordings, which is taken for good: else the first use of each MiB takes
+// page faults.
 void fill_recordings(const Plan& plan) {
   constexpr uint64_t kLeastMarkBytes = 40;
   const uint64_t marks = mebibytes(plan.mebibytes).count / kLeastMarkBytes;

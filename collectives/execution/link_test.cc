@@ -17,9 +17,23 @@ namespace {
 using engine::pattern;
 
 constexpr Signature kCall = {.number = 7, .count = 3, .root = 1};
-constexpr uint64_t kSizes[] = {
-    0,      1,      64, 8168, 8169, 8192, 8193, 16'384, 16'385, kSmallBytes, kSmallBytes + 1,
-    65'536, 300'001};
+constexpr uint64_t kSizes[] = {0,
+                               1,
+                               64,
+                               8168,
+                               8169,
+                               8192,
+                               8193,
+                               16'384,
+                               16'385,
+                               kSmallBytes,
+                               kSmallBytes + 1,
+                               65'536,
+                               65'537,
+                               300'001,
+                               524'288,
+                               524'289,
+                               700'001};
 
 class LinkContract : public OverAll {
  protected:
@@ -60,7 +74,7 @@ TEST_P(LinkContract, StoredMessagesAreTakenInPieces) {
 }
 
 TEST_P(LinkContract, ASignatureComesBeforeTheFirstPiece) {
-  for (const uint64_t size : {uint64_t{0}, uint64_t{100}, uint64_t{100'000}}) {
+  for (const uint64_t size : {0U, 100U, 100'000U, 600'000U}) {
     auto receive = pair_.receiving(1, 2, size, false, true);
     auto send = pair_.sending(0, 2, pattern(size, 1), kCall);
     pair_.finish(0, *send, *receive);
@@ -72,16 +86,18 @@ TEST_P(LinkContract, ASignatureComesBeforeTheFirstPiece) {
 }
 
 TEST_P(LinkContract, ASignatureCanBeLookedAtAlone) {
-  auto receive = pair_.receiving(1, 2, 200'000, false, true);
-  EXPECT_FALSE(pair_.link(1).look_at_signature(receive->message));
-  auto send = pair_.sending(0, 2, pattern(200'000, 1), kCall);
-  while (!pair_.link(1).look_at_signature(receive->message)) {
-    pair_.look(0, *send);
-    pair_.drive();
+  for (const uint64_t size : {200'000U, 600'000U}) {
+    auto receive = pair_.receiving(1, 2, size, false, true);
+    EXPECT_FALSE(pair_.link(1).look_at_signature(receive->message));
+    auto send = pair_.sending(0, 2, pattern(size, 1), kCall);
+    while (!pair_.link(1).look_at_signature(receive->message)) {
+      pair_.look(0, *send);
+      pair_.drive();
+    }
+    EXPECT_EQ(receive->message.signature, kCall);
+    pair_.finish(0, *send, *receive);
+    EXPECT_TRUE(receive->bytes == send->bytes);
   }
-  EXPECT_EQ(receive->message.signature, kCall);
-  pair_.finish(0, *send, *receive);
-  EXPECT_TRUE(receive->bytes == send->bytes);
 }
 
 // Links whose signatures travel with the message have nothing to announce.
@@ -125,16 +141,24 @@ TEST_P(LinkContract, AChannelThatNobodyReceivesFromHoldsUpNoOther) {
 }
 
 TEST_P(LinkContract, LengthsThatDifferEndTheReceive) {
-  // Longer than it should be, and of another size in cells.
-  auto receive = pair_.receiving(1, 2, 100, false);
-  auto send = pair_.sending(0, 2, pattern(30'000, 1));
-  const Nanos give_up = pair_.endpoint(0).now() + engine::kTestPatience;
-  while (!receive->failed) {
-    ASSERT_LT(pair_.endpoint(0).now(), give_up);
-    ASSERT_FALSE(receive->done);
-    pair_.look(0, *send);
-    pair_.look(1, *receive);
-    pair_.drive();
+  struct Lengths {
+    uint64_t received;
+    uint64_t sent;
+  };
+  // Each in one ring of cells, in both, or read where it is.
+  for (const Lengths& each :
+       {Lengths{100, 30'000}, {100, 100'000}, {80'000, 90'000}, {100'000, 600'000}}) {
+    LinkPair pair(GetParam());
+    auto receive = pair.receiving(1, 2, each.received, false, true);
+    auto send = pair.sending(0, 2, pattern(each.sent, 1), kCall);
+    const Nanos give_up = pair.endpoint(0).now() + engine::kTestPatience;
+    while (!receive->failed) {
+      ASSERT_LT(pair.endpoint(0).now(), give_up) << each.sent;
+      ASSERT_FALSE(receive->done);
+      pair.look(0, *send);
+      pair.look(1, *receive);
+      pair.drive();
+    }
   }
 }
 

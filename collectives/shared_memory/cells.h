@@ -1,7 +1,7 @@
 // Cells: what two ranks of a host share, and the two ends of a ring of them. Each stream (a channel
 // and a direction) has rings of its own, so that no message ever waits behind one of another
 // channel: a short one, of which every message has its first cell, and a long one for the payload
-// of long messages. Small messages so stay in the cache, and of long ones a rank writes two chunks
+// of long messages. Small messages so stay in the cache, and of long ones a rank writes half a MiB
 // before it needs the other. A cell has its state, the head of a message and some payload side by
 // side: whoever waits for it looks at one cache line. After Vyukov's bounded queue, with one writer
 // and one reader. What the other side writes is never trusted: sizes are checked by the reader,
@@ -10,16 +10,18 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "base/check.h"
 #include "collectives/call.h"
 
 namespace heddle::collectives {
 
 inline constexpr uint32_t kCellBytes = 8192;     // of payload
-inline constexpr uint32_t kStreamCells = 8;      // of a stream's short ring
+inline constexpr uint32_t kShortCells = 8;       // of a stream's short ring
 inline constexpr uint32_t kLongCells = 64;       // and of its long one
 inline constexpr uint32_t kSharedChannels = 18;  // of a pair of ranks
 
@@ -45,7 +47,7 @@ struct alignas(64) Side {
 };
 
 struct Stream {
-  std::array<Cell, kStreamCells> cells;
+  std::array<Cell, kShortCells> cells;
   std::array<Cell, kLongCells> long_cells;
 };
 using Streams = std::array<Stream, kSharedChannels>;
@@ -59,58 +61,74 @@ struct Shared {
 // As docs/collectives.md says.
 static_assert(sizeof(Shared) < 21'500'000);
 
-// The writing end of a ring, of a power of two of cells.
+// Cells that are used in turn, a power of two of them.
+class CellRing {
+ public:
+  CellRing() = default;
+  explicit CellRing(std::span<Cell> cells)
+      : cells_(cells.data()),
+        mask_(cells.size() - 1),
+        shift_(static_cast<uint32_t>(std::countr_zero(cells.size()))) {
+    CHECK(std::has_single_bit(cells.size()));
+  }
+  Cell& at(uint64_t number) const { return cells_[number & mask_]; }
+  uint32_t lap(uint64_t number) const { return static_cast<uint32_t>(number >> shift_); }
+  uint64_t size() const { return mask_ + 1; }
+
+ private:
+  Cell* cells_ = nullptr;
+  uint64_t mask_ = 0;
+  uint32_t shift_ = 0;
+};
+
+// The writing end of a ring.
 class CellWriter {
  public:
-  void attach(std::span<Cell> cells) { cells_ = cells; }
+  void attach(std::span<Cell> cells) { ring_ = CellRing(cells); }
 
   // The next cell; null: it is not free yet.
   Cell* room() const {
-    Cell& cell = cells_[next_ % cells_.size()];
-    return cell.turn.load(std::memory_order_acquire) == free_turn(next_) ? &cell : nullptr;
+    Cell& cell = ring_.at(next_);
+    return cell.turn.load(std::memory_order_acquire) == 2 * ring_.lap(next_) ? &cell : nullptr;
   }
   // room() is filled. Returns its number.
   uint64_t publish() {
-    cells_[next_ % cells_.size()].turn.store(free_turn(next_) + 1, std::memory_order_release);
+    ring_.at(next_).turn.store(2 * ring_.lap(next_) + 1, std::memory_order_release);
     return next_++;
   }
   // The reader is through with this cell.
   bool was_read(uint64_t number) const {
-    if (number + cells_.size() < next_) return true;  // it has been filled again
-    const uint32_t turn = cells_[number % cells_.size()].turn.load(std::memory_order_acquire);
-    return turn == free_turn(number) + 2;
+    if (number + ring_.size() < next_) return true;  // it has been filled again
+    const uint32_t turn = ring_.at(number).turn.load(std::memory_order_acquire);
+    return turn == 2 * ring_.lap(number) + 2;
   }
 
  private:
-  uint32_t free_turn(uint64_t number) const {
-    return 2 * static_cast<uint32_t>(number / cells_.size());
-  }
-  std::span<Cell> cells_;
+  CellRing ring_;
   uint64_t next_ = 0;
 };
 
 // The reading end.
 class CellReader {
  public:
-  void attach(std::span<Cell> cells) { cells_ = cells; }
+  void attach(std::span<Cell> cells) { ring_ = CellRing(cells); }
 
   // The next cell; null: it is not filled yet.
   const Cell* front() const {
-    const Cell& cell = cells_[next_ % cells_.size()];
-    const uint32_t filled = 2 * static_cast<uint32_t>(next_ / cells_.size()) + 1;
+    const Cell& cell = ring_.at(next_);
+    const uint32_t filled = 2 * ring_.lap(next_) + 1;
     return cell.turn.load(std::memory_order_acquire) == filled ? &cell : nullptr;
   }
   // The same, when it was filled: the other side may take that back at any time.
-  const Cell& opened() const { return cells_[next_ % cells_.size()]; }
+  const Cell& opened() const { return ring_.at(next_); }
   // Gives front() back.
   void pop() {
-    const auto free_again = 2 * static_cast<uint32_t>(next_ / cells_.size()) + 2;
-    cells_[next_ % cells_.size()].turn.store(free_again, std::memory_order_release);
+    ring_.at(next_).turn.store(2 * ring_.lap(next_) + 2, std::memory_order_release);
     ++next_;
   }
 
  private:
-  std::span<Cell> cells_;
+  CellRing ring_;
   uint64_t next_ = 0;
 };
 

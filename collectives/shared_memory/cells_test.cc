@@ -11,10 +11,10 @@
 namespace heddle::collectives {
 namespace {
 
-using Ring = std::array<Cell, kStreamCells>;
+using ShortCells = std::array<Cell, kShortCells>;
 
 TEST(Cells, AStreamHoldsSoManyAndNoMore) {
-  const auto stream = std::make_unique<Ring>();
+  const auto stream = std::make_unique<ShortCells>();
   CellWriter writer;
   CellReader reader;
   writer.attach(*stream);
@@ -23,24 +23,24 @@ TEST(Cells, AStreamHoldsSoManyAndNoMore) {
   uint64_t written = 0;
   for (uint32_t lap = 0; lap < 5; ++lap) {
     EXPECT_EQ(reader.front(), nullptr);
-    for (uint32_t i = 0; i < kStreamCells; ++i) {
+    for (uint32_t i = 0; i < kShortCells; ++i) {
       ASSERT_NE(writer.room(), nullptr);
       EXPECT_EQ(writer.publish(), written++);
     }
     EXPECT_EQ(writer.room(), nullptr);
-    EXPECT_FALSE(writer.was_read(written - kStreamCells));
-    for (uint32_t i = 0; i < kStreamCells; ++i) {
+    EXPECT_FALSE(writer.was_read(written - kShortCells));
+    for (uint32_t i = 0; i < kShortCells; ++i) {
       ASSERT_NE(reader.front(), nullptr);
       reader.pop();
-      EXPECT_TRUE(writer.was_read(written - kStreamCells + i));
-      EXPECT_EQ(writer.was_read(written - 1), i + 1 == kStreamCells);
+      EXPECT_TRUE(writer.was_read(written - kShortCells + i));
+      EXPECT_EQ(writer.was_read(written - 1), i + 1 == kShortCells);
     }
   }
 }
 
 TEST(Cells, WhatIsWrittenIsSeenWholeAndInOrder) {
   constexpr uint64_t kCount = 20'000;
-  const auto stream = std::make_unique<Ring>();
+  const auto stream = std::make_unique<ShortCells>();
   std::thread other([&stream] {
     CellWriter writer;
     writer.attach(*stream);

@@ -1,6 +1,6 @@
 // SharedLink: messages between two ranks of a host through memory that they share. They are copied
-// through cells, and combined straight out of them; of larger ones than any chunk the receiver is
-// told where they lie and pulls them, where the kernel lets one process read another's memory.
+// through cells, and combined straight out of them; of those that are longer than a stream's cells
+// the receiver is told where they lie and pulls them, where the kernel lets it read their memory.
 #pragma once
 
 #include <array>
@@ -36,7 +36,7 @@ class SharedLink final : public Link {
   // than one that looks each page up.
   static constexpr uint64_t kPullFrom = kLongCells * kCellBytes;
   // Longer ones have a long ring's cells.
-  static constexpr uint64_t kLongFrom = kStreamCells * kCellBytes;
+  static constexpr uint64_t kLongFrom = kShortCells * kCellBytes;
 
   SharedLink(SharedPair pair, const SharedSurroundings& surroundings);
   ~SharedLink() override;

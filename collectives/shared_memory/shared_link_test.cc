@@ -35,7 +35,9 @@ INSTANTIATE_TEST_SUITE_P(Ways, SharedLinkThreads,
 TEST_P(SharedLinkThreads, NobodySleepsPastAMessage) {
   constexpr uint32_t kMessages = 400;
   LinkPair pair(GetParam());
-  const auto size_of_message = [](uint32_t i) { return i * 7919 % 9 * 9001; };
+  const auto size_of_message = [](uint32_t i) {
+    return i % 20 == 19 ? kLong : uint64_t{i * 7919 % 9 * 9001};
+  };
   std::atomic<int> oversleeps{0};
   const auto finish = [&pair, &oversleeps](int side, TestMessage& test) {
     const Nanos give_up = pair.endpoint(side).now() + engine::kTestPatience;
@@ -68,6 +70,25 @@ TEST_P(SharedLinkThreads, NobodySleepsPastAMessage) {
   EXPECT_EQ(oversleeps, 0);
 }
 
+// Both ends say which ring they mean by the length alone.
+TEST(SharedLink, ALengthThatIsShorterThanExpectedEndsTheReceive) {
+  struct Lengths {
+    uint64_t received;
+    uint64_t sent;
+  };
+  for (const SharedMemory way : {SharedMemory::kSlots, SharedMemory::kAuto}) {
+    for (const Lengths& each : {Lengths{100'000, 100}, {90'000, 80'000}, {kLong, 100'000}}) {
+      LinkPair pair(way);
+      auto receive = pair.receiving(1, 2, each.received, false, true);
+      auto send = pair.sending(0, 2, pattern(each.sent, 1), Signature{.number = 1});
+      pair.look(0, *send);
+      pair.look(1, *receive);
+      EXPECT_TRUE(receive->failed) << each.received;
+      EXPECT_TRUE(receive->message.signature_came);
+    }
+  }
+}
+
 TEST(SharedLink, AChannelThatFoundRoomLeavesTheOthersWaitForTheirs) {
   LinkPair pair(SharedMemory::kSlots);
   const auto first = pair.sending(0, 0, pattern(kLong, 1));
@@ -90,7 +111,8 @@ TEST(SharedLink, NonsenseInTheSegmentTouchesNothingElse) {
     LinkPair pair(round % 2 == 0 ? SharedMemory::kSlots : SharedMemory::kAuto);
     const bool stored = round % 3 == 0;
     const bool signs = round % 5 == 0;
-    const uint64_t bytes = round % 7 == 0 ? 80'000 : 20'000;  // in both rings, or one
+    // In both rings, read where it is, or in one ring.
+    const uint64_t bytes = round % 7 == 0 ? 80'000 : round % 7 == 1 ? kLong : 20'000;
     auto receive = pair.receiving(1, 2, bytes, stored, signs);
     receive->bytes.shrink_to_fit();  // the address sanitizer guards its end
     auto send = pair.sending(0, 2, pattern(bytes, 1),
@@ -98,9 +120,9 @@ TEST(SharedLink, NonsenseInTheSegmentTouchesNothingElse) {
     for (int look = 0; look < 20; ++look) {
       pair.look(0, *send);
       Stream& stream = pair.shared().streams[0][2];
-      Cell& cell = bytes > 20'000 && random.below(2) == 0
+      Cell& cell = bytes == 80'000 && random.below(2) == 0
                        ? stream.long_cells[random.below(12)]
-                       : stream.cells[random.below(kStreamCells)];
+                       : stream.cells[random.below(kShortCells)];
       const uint64_t value = random.below(4) == 0 ? random.next() : random.below(30'000);
       switch (random.below(6)) {
         case 0:

@@ -31,8 +31,6 @@ struct TestMessage {
 
 class LinkPair {
  public:
-  static constexpr uint64_t kLargest = 400'000;
-
   explicit LinkPair(SharedMemory way) {
     endpoints_ = engine::make_endpoints({});
     engine::join(endpoints_);

@@ -114,6 +114,7 @@ class Gather(unittest.TestCase):
         longest = max(process["span_ns"] for process in document["processes"])
         known = max(2 * clock["error_ns"] + clock["drift_error_ppm"] * longest / 10**6
                     for clock in self.info()["clocks"])
+        self.assertLess(known, WALL_CLOCK_WRONG_NS // 2)
         self.assertGreaterEqual(document["span_ns"] + known, longest)
         self.assertLess(document["span_ns"] - longest, WALL_CLOCK_WRONG_NS // 2)
         for call in document["slowest"]:
