@@ -117,6 +117,9 @@ class Import(unittest.TestCase):
         self.assertEqual(summary["operations"]["allreduce"]["calls"], 12)
         self.assertEqual(summary["operations"]["allreduce"]["longest_ns"], 420_000)
         self.assertTrue(any("waits" in finding["what"] for finding in summary["findings"]), summary["findings"])
+        text = program.run("summary", self.job).stdout
+        self.assertIn("messages were not recorded, ", text)
+        self.assertNotIn("times the mean", text)  # 0.00 it was
         made = self.dump("call_made")[0]
         self.assertEqual(made["time_ns"], BEGAN_NS + 10**6)
         self.assertEqual({party["host"] for party in self.document("matrix", self.job, "--format", "json")["parties"]},

@@ -204,9 +204,12 @@ std::string traffic(const JobSummary& job) {
   if (total.wire_bytes > 0) {
     text += fmt::format(", {} on the wire", short_value(total.wire_bytes, MatrixUnit::kBytes));
   }
+  text += "\n";
   const auto [least, most] = imbalance(matrix);
-  text += fmt::format("\n  who sends most sends {:.2f} times the mean, who sends least {:.2f}\n",
-                      most, least);
+  if (most > 0) {  // else nobody knows
+    text += fmt::format("  who sends most sends {:.2f} times the mean, who sends least {:.2f}\n",
+                        most, least);
+  }
   for (const auto& [bytes, pair] : busiest(matrix)) {
     text += fmt::format("  {:>8}  {} to {}\n", short_value(bytes, MatrixUnit::kBytes),
                         party_text(matrix.parties[pair.first]),
