@@ -48,7 +48,6 @@ struct Message {
   engine::Operation body;
   bool begun = false;       // its first cell was written, or read
   bool pulled = false;      // by the receiver, from `address` of the sender
-  bool in_long = false;     // what follows the first cell is in the long ring
   uint64_t address = 0;     //
   uint64_t last_cell = 0;   // written
   uint32_t cell_bytes = 0;  // in the cell that is read, of which so much was taken

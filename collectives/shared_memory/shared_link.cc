@@ -78,12 +78,16 @@ Link::Sight SharedLink::done(const Message& message) {
   return {.state = Sight::State::kDone};
 }
 
+bool SharedLink::is_long(const Message& message) {
+  return !message.pulled && message.bytes > kLongFrom;
+}
+
 CellWriter& SharedLink::writer_of(const Message& message) {
-  return (message.in_long ? long_writers_ : writers_)[message.channel];
+  return (message.begun && is_long(message) ? long_writers_ : writers_)[message.channel];
 }
 
 CellReader& SharedLink::reader_of(const Message& message) {
-  return (message.in_long ? long_readers_ : readers_)[message.channel];
+  return (message.begun && is_long(message) ? long_readers_ : readers_)[message.channel];
 }
 
 // --- sending ---
@@ -127,10 +131,9 @@ void SharedLink::fill(Cell& cell, Message& message, uint64_t& budget) {
     message.pulled = message.bytes > kPullFrom && !message.small &&
                      theirs_.pulls.load(std::memory_order_acquire) != 0;
     if (message.signs) message.signature.write(cell.signature.data());
-    message.in_long = !message.pulled && message.bytes > kLongFrom;
   }
   uint64_t here = 0;
-  const bool only_head = begins && message.in_long;
+  const bool only_head = begins && is_long(message);
   if (!message.pulled && !only_head) {
     here = std::min<uint64_t>(message.bytes - message.came, kCellBytes);
     if (here > 0) std::memcpy(cell.payload.data(), message.memory + message.came, here);
@@ -172,12 +175,9 @@ bool SharedLink::begin(Message& message) {
   if (message.pulled && (message.bytes <= kPullFrom || message.small || !pulls())) return false;
   if (cell.begins.load(order) == 0 || signs != message.signs) return false;
   if (cell.message_bytes.load(order) != message.bytes) return false;
+  // This cell has nothing that could be taken.
+  if (message.bytes == 0 || is_long(message)) pop(message);
   message.begun = true;
-  // It has nothing that could be taken.
-  if (message.bytes == 0) pop(message);
-  if (message.pulled || message.bytes <= kLongFrom) return true;
-  pop(message);
-  message.in_long = true;
   return true;
 }
 

@@ -70,6 +70,8 @@ class SharedLink final : public Link {
   Sight::State pull_some(Message& message, std::byte* to, uint64_t& budget);
   void pop(Message& message);
   static std::byte* destination(const Message& message);
+  static bool is_long(const Message& message);
+  // Where its next cell is.
   CellWriter& writer_of(const Message& message);
   CellReader& reader_of(const Message& message);
   Sight done(const Message& message);
