@@ -17,6 +17,7 @@ namespace {
 using engine::pattern;
 
 constexpr Signature kCall = {.number = 7, .count = 3, .root = 1};
+// The last ones are where shared memory takes another way.
 constexpr uint64_t kSizes[] = {0,
                                1,
                                64,
@@ -28,12 +29,12 @@ constexpr uint64_t kSizes[] = {0,
                                16'385,
                                kSmallBytes,
                                kSmallBytes + 1,
-                               65'536,
-                               65'537,
                                300'001,
-                               524'288,
-                               524'289,
-                               700'001};
+                               SharedLink::kLongFrom,
+                               SharedLink::kLongFrom + 1,
+                               SharedLink::kPullFrom,
+                               SharedLink::kPullFrom + 1,
+                               kLong};
 
 class LinkContract : public OverAll {
  protected:
@@ -74,7 +75,7 @@ TEST_P(LinkContract, StoredMessagesAreTakenInPieces) {
 }
 
 TEST_P(LinkContract, ASignatureComesBeforeTheFirstPiece) {
-  for (const uint64_t size : {0U, 100U, 100'000U, 600'000U}) {
+  for (const uint64_t size : {uint64_t{0}, uint64_t{100}, uint64_t{100'000}, kLong}) {
     auto receive = pair_.receiving(1, 2, size, false, true);
     auto send = pair_.sending(0, 2, pattern(size, 1), kCall);
     pair_.finish(0, *send, *receive);
@@ -86,7 +87,7 @@ TEST_P(LinkContract, ASignatureComesBeforeTheFirstPiece) {
 }
 
 TEST_P(LinkContract, ASignatureCanBeLookedAtAlone) {
-  for (const uint64_t size : {200'000U, 600'000U}) {
+  for (const uint64_t size : {uint64_t{200'000}, kLong}) {
     auto receive = pair_.receiving(1, 2, size, false, true);
     EXPECT_FALSE(pair_.link(1).look_at_signature(receive->message));
     auto send = pair_.sending(0, 2, pattern(size, 1), kCall);
@@ -122,7 +123,6 @@ TEST_P(LinkContract, AnAnnouncedSignatureComesBeforeItsMessageIsPosted) {
 
 TEST_P(LinkContract, AChannelThatNobodyReceivesFromHoldsUpNoOther) {
   std::vector<std::unique_ptr<TestMessage>> unmet;
-  constexpr uint64_t kLong = 600'000;  // more than any link holds by itself
   for (uint32_t i = 0; i < 3; ++i) unmet.push_back(pair_.sending(0, 4, pattern(kLong, i)));
   pair_.look(0, *unmet[0]);
   for (uint32_t i = 0; i < 20; ++i) {
@@ -147,7 +147,7 @@ TEST_P(LinkContract, LengthsThatDifferEndTheReceive) {
   };
   // Each in one ring of cells, in both, or read where it is.
   for (const Lengths& each :
-       {Lengths{100, 30'000}, {100, 100'000}, {80'000, 90'000}, {100'000, 600'000}}) {
+       {Lengths{100, 30'000}, {100, 100'000}, {80'000, 90'000}, {100'000, kLong}}) {
     LinkPair pair(GetParam());
     auto receive = pair.receiving(1, 2, each.received, false, true);
     auto send = pair.sending(0, 2, pattern(each.sent, 1), kCall);

@@ -24,8 +24,6 @@ namespace {
 using engine::pattern;
 using State = Link::Sight::State;
 
-constexpr uint64_t kLong = 600'000;  // more than a stream's cells hold
-
 class SharedLinkThreads : public OverAll {};
 INSTANTIATE_TEST_SUITE_P(Ways, SharedLinkThreads,
                          testing::Values(SharedMemory::kSlots, SharedMemory::kAuto),

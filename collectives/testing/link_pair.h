@@ -17,6 +17,9 @@
 
 namespace heddle::collectives {
 
+// More than a stream's cells hold, so that it is pulled where that is permitted.
+inline constexpr uint64_t kLong = SharedLink::kPullFrom + 70'001;
+
 // A message with its memory.
 struct TestMessage {
   std::vector<std::byte> bytes;     // sent, or where what came stands
