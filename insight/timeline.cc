@@ -2,6 +2,7 @@
 #include "insight/timeline.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "insight/expected.h"
 
@@ -33,6 +34,13 @@ Moment TimelineBuilder::moment(uint32_t process, MomentKind kind, Nanos at) {
   made.kind = kind;
   made.begin_ns = made.end_ns = time_of(states_[process], at);
   return made;
+}
+
+void TimelineBuilder::tell_message(uint32_t process, Nanos at, std::string name, uint64_t bytes) {
+  Moment message = moment(process, MomentKind::kMessage, at);
+  message.name = std::move(name);
+  message.bytes = bytes;
+  sink_(message);
 }
 
 void TimelineBuilder::close(Moment& moment, int64_t end_ns) {
@@ -111,17 +119,12 @@ void TimelineBuilder::on(uint32_t process, const events::Mark& event) {
 }
 
 void TimelineBuilder::on(uint32_t process, const events::MessageCompleted& event) {
-  Moment message = moment(process, MomentKind::kMessage, event.time);
-  message.name = name_of(event.direction);
-  message.bytes = event.bytes;
-  sink_(message);
+  tell_message(process, event.time, std::string(name_of(event.direction)), event.bytes);
 }
 
 void TimelineBuilder::on(uint32_t process, const events::SharedMessageCompleted& event) {
-  Moment message = moment(process, MomentKind::kMessage, event.time);
-  message.name = std::string(name_of(event.direction)) + " in shared memory";
-  message.bytes = event.bytes;
-  sink_(message);
+  const std::string direction(name_of(event.direction));
+  tell_message(process, event.time, direction + " in shared memory", event.bytes);
 }
 
 void TimelineBuilder::on(uint32_t process, const events::Recovery& event) {
