@@ -60,6 +60,10 @@ class Backend(unittest.TestCase):
         done = run_ranks(3, HERE / "testing" / "life.py", "made_again", self.folder())
         self.expect_passed(done, "made_again")
 
+    def test_a_group_has_the_settings_under_which_it_was_made(self):
+        done = run_ranks(3, HERE / "testing" / "life.py", "own_settings", self.folder())
+        self.expect_passed(done, "own_settings")
+
     @unittest.skipIf(lab_fabric.missing(), f"no lab: {lab_fabric.missing()}")
     def test_ranks_on_hosts_of_a_lab_learn_where_they_are(self):
         topology = pathlib.Path(self.folder()) / "fabric.toml"

@@ -1,5 +1,5 @@
-// What all process groups of this process share: the driven endpoint, opened for the first of them
-// and closed with the last.
+// What the process groups of this process share: the driven endpoint, opened for the first of those
+// that were made under the same settings, and closed with the last of them.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,9 @@ namespace heddle::pytorch {
 
 std::string heddle_version();
 
-// Errors: those of the configuration (HEDDLE_*, heddle.toml) and of opening an endpoint.
+// That of the settings (HEDDLE_*, heddle.toml) as they are now: a group that is made after one of
+// them was changed has another one. Errors: those of the configuration (HEDDLE_*, heddle.toml) and
+// of opening an endpoint.
 Result<std::shared_ptr<collectives::DrivenEndpoint>> shared_endpoint();
 
 }  // namespace heddle::pytorch

@@ -2,12 +2,14 @@
 dead is named. Prints "passed NAME" a part on rank 0.
 
     life.py made_again FOLDER
+    life.py own_settings FOLDER
     life.py missing
     life.py ends_in_a_callback    (one rank does)
 """
 
 import datetime
 import os
+import pathlib
 import sys
 import threading
 import time
@@ -64,6 +66,25 @@ def made_again(folder):
         if dist.get_rank() != 1:
             dist.broadcast(tensor, 2, group=part)
         dist.destroy_process_group()
+
+
+def own_settings(folder):
+    """Groups made under a changed setting have it, and share what they have; the others do not."""
+    dist.init_process_group("heddle")
+    mine = pathlib.Path(folder, str(dist.get_rank()))
+    os.environ["HEDDLE_RECORD"] = str(mine)
+    recorded = [dist.new_group(backend="heddle") for _ in range(2)]
+    os.environ["HEDDLE_RECORD"] = ""
+    plain = dist.new_group(backend="heddle")
+    for group in [*recorded, plain, None]:
+        tensor = torch.ones(7)
+        dist.all_reduce(tensor, group=group)
+        assert tensor[0] == 3
+    dist.barrier()
+    dist.destroy_process_group()
+    assert len(list(mine.glob("*.heddle"))) == 1, sorted(mine.iterdir())
+    if mine.name == "0":
+        print("passed own_settings", flush=True)
 
 
 def ends_in_a_callback():
@@ -163,6 +184,8 @@ def main():
         dist.all_reduce(torch.ones(5))
         passed("made_again")
         return  # and ends without a word to heddle
+    if sys.argv[1] == "own_settings":
+        return own_settings(sys.argv[2])
     if sys.argv[1] == "ends_in_a_callback":
         return ends_in_a_callback()
     dist.init_process_group("gloo")
