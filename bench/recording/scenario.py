@@ -40,6 +40,7 @@ _KINDS = ("wall_ns", "cpu_ns")  # of times that are measured
 _IN_TURN = pathlib.Path(__file__).resolve().parent / "training_in_turn.py"
 _LIVES = 192  # so often have endpoints been made anew when all rounds are over: a multiple of 3 or 4 ways
 _ROOM = 16  # MiB of a recording: more than the caches that are a core's own
+_TRAINING_LIVES = 4  # so often do the processes that train begin anew: a multiple of the ways' number
 
 
 def add_arguments(parser):
@@ -49,8 +50,8 @@ def add_arguments(parser):
                         help="rounds of calls in turn within one process, of each size; 0: none [1000]")
     parser.add_argument("--fresh", action="store_true",
                         help="calls in turn with recordings whose room was never used: the first MiB cost more")
-    parser.add_argument("--training-rounds", type=int, default=40, metavar="N",
-                        help="rounds of steps of training in turn within the same processes; 0: none [40]")
+    parser.add_argument("--training-rounds", type=int, default=200, metavar="N",
+                        help="rounds of steps of training in turn within the same processes; 0: none [200]")
     parser.add_argument("--ranks", type=int, default=2, metavar="N", help="so many ranks [2]")
     parser.add_argument("--level", action="append", choices=_LEVELS, help="this level only [bins and messages]")
     parser.add_argument("--steps", type=int, default=6, metavar="N", help="timed steps of training, 0: none [6]")
@@ -169,12 +170,19 @@ def _costs_in_turn(told, lives=None):
 
 
 def _training_in_turn(arguments, levels, progress):
-    progress.say(0, 1, "steps of training in turn")
+    rounds = -(-arguments.training_rounds // _TRAINING_LIVES)
+    told = {}
     with (Bridge(arguments.ranks, _MTU) as network,
           tempfile.TemporaryDirectory(dir=arguments.folder, prefix="heddle-bench-recording-") as folder):
-        patience_s = 120 + 60 * arguments.training_rounds
-        words = [folder, "--levels", ",".join(levels), "--rounds", arguments.training_rounds]
-        return _costs_in_turn(Trainer("heddle", words, program=_IN_TURN).run(network, patience_s).result)
+        for life in range(_TRAINING_LIVES):
+            progress.say(life, _TRAINING_LIVES, "steps of training in turn")
+            words = [folder, "--levels", ",".join(levels), "--rounds", rounds, "--first", life]
+            lived = Trainer("heddle", words, program=_IN_TURN).run(network, patience_s=120 + 10 * rounds).result
+            for name, times in lived.items():
+                kept = told.setdefault(name, {kind: [] for kind in _KINDS})
+                for kind in _KINDS:
+                    kept[kind] += times[kind]
+    return _costs_in_turn(told)
 
 
 def _event(arguments):

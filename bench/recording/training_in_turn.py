@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Steps of training with recording and without it, in turn within the same processes: for each way of recording a
-process group of its own, one after the other, with the same model. Rank 0 prints {"off": {"wall_ns": [...], "cpu_ns":
-[...]}, ...}, a number a round. bench/run recording runs it on each host, with PyTorch's own variables.
+"""Steps of training with recording and without it, in turn within the same processes: one model, and for each way a
+process group of its own over which it sums gradients and sends buffers for a step, then the next way's for the next.
+Rank 0 prints {"off": {"wall_ns": [...], "cpu_ns": [...]}, ...}, a number a round. bench/run recording runs it on each
+host, with PyTorch's own variables.
 
-    training_in_turn.py FOLDER --levels bins,messages --rounds 30 --steps 3
+    training_in_turn.py FOLDER --levels bins,messages --rounds 200
 """
 
 import argparse
-import gc
 import importlib.util
 import json
 import os
@@ -31,79 +31,82 @@ def _example():
 
 
 class _InTurn:
+    """`first` says by how many ways the order of groups is turned, in which they are made and lie in memory."""
+
     def __init__(self, options):
-        self._options = options
-        self._example = _example()
-        self._words = self._example.parse(["--batch", str(options.batch)])
-        self._rank, self._size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-        self._store = dist.TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), self._size,
-                                    self._rank == 0)
-        self._groups = 0
-        self._training = None
-        self.ways = {"off": None, "off again": None, **{level: level for level in options.levels.split(",")}}
+        self._folder = options.folder
+        ways = {"off": None, "off again": None, **{level: level for level in options.levels.split(",")}}
+        names = list(ways)
+        first = options.first % len(names)
+        self._groups, self._recordings = {}, []
+        self._record("", "messages")
+        dist.init_process_group("heddle")
+        for name in names[first:] + names[:first]:
+            self._groups[name] = self._open(name, ways[name])
+        example = _example()
+        self._training = example.Training(example.parse(["--batch", str(options.batch)]), heddle_torch.mark)
 
-    def _folder(self, name):
-        return os.path.join(self._options.folder, f"{name} {self._rank}")
+    def _record(self, folder, level):
+        os.environ["HEDDLE_RECORD"], os.environ["HEDDLE_RECORD_LEVEL"] = folder, level
 
-    def _open(self, name):
-        level = self.ways[name]
-        os.environ["HEDDLE_RECORD"] = "" if level is None else self._folder(name)
-        os.environ["HEDDLE_RECORD_LEVEL"] = level or "messages"
-        self._groups += 1
-        dist.init_process_group("heddle", store=dist.PrefixStore(f"group {self._groups}", self._store),
-                                rank=self._rank, world_size=self._size)
-        if self._training is None:
-            self._training = self._example.Training(self._words, heddle_torch.mark)
+    def _open(self, name, level):
+        """A group under settings that no other has: an endpoint is that of all groups of one process under the same."""
+        if level is None:
+            self._record("", "counters" if name == "off" else "bins")  # of no recording
         else:
-            self._training.distribute()
+            self._recordings.append(pathlib.Path(self._folder, f"{name} {dist.get_rank()}"))
+            self._record(str(self._recordings[-1]), level)
+        group = dist.new_group(backend="heddle")
+        self._record("", "messages")
+        return group
 
-    def _close(self, name):
-        dist.barrier()
-        self._training.model = None  # it holds the group
-        dist.destroy_process_group()
-        gc.collect()
-        if self.ways[name] is not None:
-            if not any(pathlib.Path(self._folder(name)).glob("*.heddle")):
-                raise RuntimeError(f"nothing was recorded in {self._folder(name)}")
-            shutil.rmtree(self._folder(name))
+    def names(self):
+        return sorted(self._groups)
 
-    def steps(self, name):
-        """Nanoseconds of one, by the clock and of the processor, of this rank."""
-        self._open(name)
-        for step in range(self._options.warm_up):
-            self._training.step(step)
-        dist.barrier()
+    def step(self, name, step):
+        """Nanoseconds that it took by the clock, and of the processor of this rank."""
+        self._training.model.process_group = self._training.waits.group = self._groups[name]
+        dist.barrier(self._groups[name])
         wall, cpu = time.perf_counter_ns(), time.process_time_ns()
-        for step in range(self._options.steps):
-            self._training.mark("step", step)
-            self._training.step(step)
-        taken = time.perf_counter_ns() - wall, time.process_time_ns() - cpu
-        self._close(name)
-        return [each // self._options.steps for each in taken]
+        self._training.mark("step", step)
+        self._training.step(step)
+        return time.perf_counter_ns() - wall, time.process_time_ns() - cpu
+
+    def close(self):
+        dist.barrier()
+        for recording in self._recordings:
+            if not any(recording.glob("*.heddle")):
+                raise RuntimeError(f"nothing was recorded in {recording}")
+            shutil.rmtree(recording)
+        self._training.model = None  # it holds a group
+        self._groups.clear()
+        dist.destroy_process_group()
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("folder", help="where to record; nothing is left there")
     parser.add_argument("--levels", default="bins,messages", help="of recording, beside none [bins,messages]")
-    parser.add_argument("--rounds", type=int, default=30, help="of all ways [30]")
-    parser.add_argument("--steps", type=int, default=3, help="timed, of a way in a round [3]")
-    parser.add_argument("--warm-up", type=int, default=1, help="steps before them [1]")
+    parser.add_argument("--rounds", type=int, default=200, help="of a step of each way [200]")
+    parser.add_argument("--warm-up", type=int, default=2, help="rounds before them [2]")
+    parser.add_argument("--first", type=int, default=0, help="the way whose group is made first [0]")
     parser.add_argument("--batch", type=int, default=16, help="images a rank and step [16]")
     options = parser.parse_args()
     torch.set_num_threads(1)
     turn = _InTurn(options)
-    names = list(turn.ways)
+    names = turn.names()
     told = {name: {"wall_ns": [], "cpu_ns": []} for name in names}
-    turn.steps("off")  # the first of all is slow
-    for number in range(options.rounds):
+    for number in range(-options.warm_up, options.rounds):
         first = number % len(names)
         order = names[first:] + names[:first]
         for name in order if number // len(names) % 2 == 0 else reversed(order):
-            wall, cpu = turn.steps(name)
-            told[name]["wall_ns"].append(wall)
-            told[name]["cpu_ns"].append(cpu)
-    if os.environ["RANK"] == "0":
+            wall, cpu = turn.step(name, max(number, 0))
+            if number >= 0:
+                told[name]["wall_ns"].append(wall)
+                told[name]["cpu_ns"].append(cpu)
+    rank = dist.get_rank()
+    turn.close()
+    if rank == 0:
         print(json.dumps(told))
 
 

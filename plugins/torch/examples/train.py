@@ -70,9 +70,10 @@ def timed(run, steps, warm_up):
 
 class Waits:
     """A hook of DDP that sums as DDP does, and counts for how long the caller is blocked in wait: from the
-    end of its own gradients until the last sum has come."""
+    end of its own gradients until the last sum has come. Sums in `group`, None: the one of all ranks."""
 
     def __init__(self):
+        self.group = None
         self.last_ready = 0.0
         self.blocked = 0.0
         self.bytes = 0
@@ -81,7 +82,7 @@ class Waits:
         buffer = bucket.buffer()
         self.bytes += buffer.numel() * buffer.element_size()
         buffer.div_(dist.get_world_size())
-        future = dist.all_reduce(buffer, async_op=True).get_future().then(lambda done: done.value()[0])
+        future = dist.all_reduce(buffer, group=self.group, async_op=True).get_future().then(lambda done: done.value()[0])
         if bucket.is_last():
             self.last_ready = time.perf_counter()
         return future
@@ -97,7 +98,9 @@ class Training:
         self.rank, self.size = dist.get_rank(), dist.get_world_size()
         torch.manual_seed(options.seed)
         self.plain = make_model(options.model)
-        self.distribute()
+        self.waits = Waits()
+        self.model = nn.parallel.DistributedDataParallel(self.plain, bucket_cap_mb=options.bucket_mb)
+        self.model.register_comm_hook(None, self.waits.sum)
         self.optimizer = torch.optim.SGD(self.plain.parameters(), lr=options.lr, momentum=0.9)
         self.loss = nn.CrossEntropyLoss()
         if options.cifar:
@@ -105,12 +108,6 @@ class Training:
         else:
             self.images, self.labels = made_images(2048, options.seed)
         self.order = torch.randperm(len(self.labels), generator=torch.Generator().manual_seed(options.seed))
-
-    def distribute(self):
-        """Over the process group that there is now."""
-        self.waits = Waits()
-        self.model = nn.parallel.DistributedDataParallel(self.plain, bucket_cap_mb=self.options.bucket_mb)
-        self.model.register_comm_hook(None, self.waits.sum)
 
     def batch(self, step):
         """Each rank's own part of the step's images."""
