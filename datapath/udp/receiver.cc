@@ -104,7 +104,9 @@ size_t Receiver::receive(RxBatch& batch, const Prediction* prediction) {
   batch.place_filled = waits && batch_bytes_ <= kBatchBytes / 3;
   if (next != Next::kNothing && !waits && (busy_ || batch.count == 0)) receive_frames(batch);
   if (predicted && !trusted && batch.count > 0) --distrust_;
-  busy_ = lent_ = batch.count > 0;
+  lent_ = batch.count > 0;
+  busy_ = lent_ && (brought_ || batch_bytes_ > kSmallBytes);
+  brought_ = lent_;
   return batch.count;
 }
 

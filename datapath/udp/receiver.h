@@ -82,8 +82,10 @@ class Receiver {
   uint32_t distrust_next_ = 1;
   uint64_t truncated_ = 0;
   bool lent_ = false;
-  // The latest receive() brought something, so more is likely: several are taken at once. After an
-  // idle one the first datagram is handed over at once, without a look for a second.
+  bool brought_ = false;  // the latest receive() did
+  // The latest two brought something, or the latest one more than little, so more is likely:
+  // several are taken at once. Otherwise the first datagram is handed over at once, without a look
+  // for a second: messages that answer each other come alone.
   bool busy_ = false;
 };
 
