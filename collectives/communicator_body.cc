@@ -74,7 +74,15 @@ uint64_t& Communicator::Body::turn_of(std::vector<uint64_t>& turns, const Call& 
   return turns[2 * size_t{call.root} + (call.collective == Collective::kSend ? 0 : 1)];
 }
 
-Shape Communicator::Body::shape_of(const Call& call, std::optional<Algorithm> algorithm) const {
+Algorithm Communicator::Body::choose(Collective collective, uint64_t bytes) {
+  Choice& latest = choices_[static_cast<size_t>(collective)];
+  if (latest.bytes != bytes) {
+    latest = {bytes, tuning_->choose(collective, members_.size(), bytes)};
+  }
+  return latest.algorithm;
+}
+
+Shape Communicator::Body::shape_of(const Call& call, std::optional<Algorithm> algorithm) {
   Shape shape;
   shape.collective = call.collective;
   shape.rank = members_.rank;
@@ -96,8 +104,7 @@ Shape Communicator::Body::shape_of(const Call& call, std::optional<Algorithm> al
     const bool whole = call.collective == Collective::kAllReduce ||
                        call.collective == Collective::kBroadcast ||
                        call.collective == Collective::kReduce;
-    shape.algorithm =
-        tuning_->choose(call.collective, shape.size, whole ? bytes : bytes * shape.size);
+    shape.algorithm = choose(call.collective, whole ? bytes : bytes * shape.size);
   }
   return shape;
 }

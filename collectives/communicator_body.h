@@ -111,7 +111,14 @@ class Communicator::Body {
     Signature signature;
   };
 
-  Shape shape_of(const Call& call, std::optional<Algorithm> algorithm) const;
+  // The model's latest choice for a collective: programs repeat their calls.
+  struct Choice {
+    uint64_t bytes = UINT64_MAX;
+    Algorithm algorithm = Algorithm::kRing;
+  };
+
+  Shape shape_of(const Call& call, std::optional<Algorithm> algorithm);
+  Algorithm choose(Collective collective, uint64_t bytes);
   void begin_agreement();
   Tuning offered() const;
   void tell_agreement(uint64_t number);
@@ -157,6 +164,7 @@ class Communicator::Body {
   uint64_t burst_payload_bytes_ = 0;  // as rank 0 told
   std::unique_ptr<Fitting> fitting_;
   std::array<Past, 64> past_{};
+  std::array<Choice, kCollectives> choices_{};
   std::map<std::pair<uint32_t, uint64_t>, Signature> foretold_;  // by rank and number
   LateRanks late_;
   State state_ = State::kWorking;
