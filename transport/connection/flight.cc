@@ -22,6 +22,9 @@ constexpr Nanos kLongestBurst = micros(500);
 constexpr Nanos kShortBurst = micros(15);
 // A selector is asked so often for a path that is known to work.
 constexpr int kTriesForProven = 3;
+// So many times as much leaves between questions to old paths where so little is under way that
+// hardly anything waits for anything: there a question is a packet that the next message waits for.
+constexpr uint64_t kSparedQuestions = 16;
 // Acknowledgements are asked for so often a window, at least.
 constexpr uint64_t kAskedAWindow = 4;
 // No more is in flight on one path: its bytes are counted in 32 bits.
@@ -173,17 +176,19 @@ uint32_t Flight::burst_bytes() const {
 // work: then it is asked first. Payload on a path that died meanwhile would be missed by all that
 // comes behind it. Small messages, each of which may choose anew, ask no more than those that fill
 // their bursts, unless their path loses some: where round trips are short, every path is old after
-// a few of them.
+// a few of them. One at a time they ask less.
 uint16_t Flight::proven_path(Random& random) {
   uint16_t id = order_[selector_->select(usable(), random)];
   const TxPath& latest = paths_[burst_path_];
   if (!is_unproven(id) || latest.place >= usable_) return id;
-  const bool may_ask = question_left_ == 0 || recent_losses(latest) > 0;
+  const uint32_t half = burst_bytes() / 2;
+  const uint64_t spared = in_flight_bytes_ >= half ? 1 : kSparedQuestions;
+  const bool may_ask = since_question_ >= spared * half || recent_losses(latest) > 0;
   if (is_unproven(burst_path_) || !may_ask) return burst_path_;
   for (int tries = 0; tries < kTriesForProven && is_unproven(id); ++tries) {
     if (paths_[id].sent.in_flight_segments() == 0) {
       want_probe(id);
-      question_left_ = burst_bytes() / 2;
+      since_question_ = 0;
     }
     id = order_[selector_->select(usable(), random)];
   }
@@ -332,7 +337,7 @@ void Flight::sent(Nanos now, uint16_t id) {
   if (run.data) {
     path.payload_bytes_sent += bytes - uint64_t{run.count} * run.header_bytes;
     burst_left_ -= std::min(burst_left_, static_cast<uint32_t>(bytes));
-    question_left_ -= std::min(question_left_, static_cast<uint32_t>(bytes));
+    since_question_ += std::min(UINT32_MAX - since_question_, static_cast<uint32_t>(bytes));
     selector_->on_sent(id, {bytes});
     unasked_bytes_ = run.asks ? 0 : unasked_bytes_ + bytes;
     pacer_.on_sent(now, {bytes}, controller_->pacing_rate());

@@ -273,8 +273,8 @@ class Flight final : private SentRunListener {
   uint16_t next_size_probe_ = 0;
   uint16_t current_path_ = 0;
   uint16_t burst_path_ = 0;
-  uint32_t burst_left_ = 0;     // bytes that may follow on burst_path_; 0: another is chosen
-  uint32_t question_left_ = 0;  // bytes that leave before an old path is asked again
+  uint32_t burst_left_ = 0;  // bytes that may follow on burst_path_; 0: another is chosen
+  uint32_t since_question_ = UINT32_MAX;  // bytes that left since an old path was asked
   Nanos burst_until_;
   uint64_t unasked_bytes_ = 0;  // sent since an acknowledgement was asked for
   bool window_limited_ = false;

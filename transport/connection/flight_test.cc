@@ -411,33 +411,55 @@ TEST_F(FlightTest, APathThatWasNotHeardOfForLongIsAskedBeforeItCarriesPayload) {
   EXPECT_EQ(used.size(), 2u);
 }
 
-// Every path is old soon where a round trip takes 10 us: each message of 1 KiB chose another and
-// asked it, and questions were as many as messages.
-TEST_F(FlightTest, SmallMessagesAskFewOldPaths) {
-  constexpr uint16_t kPaths = 32;
-  constexpr int kMessages = 2000;
-  open(kPaths, Flight::kBaseDatagram, micros(10));
+// Messages of 1 KiB over so many paths and 10 us a round trip, so many of them under way together;
+// all arrive. Every path is old soon there.
+class SmallMessages : public FlightTest {
+ protected:
+  void send_small(uint16_t paths, int count, int together);
+  int questions() const;
+};
+
+void SmallMessages::send_small(uint16_t paths, int count, int together) {
+  open(paths, Flight::kBaseDatagram, micros(10));
   std::map<uint16_t, uint64_t> messages;
   std::map<uint16_t, uint64_t> told;
-  for (int i = 0; i < kMessages; ++i) {
+  for (int i = 0; i < count; ++i) {
     ASSERT_TRUE(flight_.permit(now_, random_, permit_));
     record(permit_.path, 1, 1024);
     ++messages[permit_.path];
     flight_.end_burst();
     drain_probes();
+    if ((i + 1) % together != 0) continue;
     now_ += micros(10);
-    for (uint16_t id = 0; id < kPaths; ++id) {
+    for (uint16_t id = 0; id < paths; ++id) {
       const uint64_t sent = messages[id] + static_cast<uint64_t>(probes_[id]);
       if (sent == told[id]) continue;
       ASSERT_TRUE(ack(id, {{told[id] + 1, sent}}));
       told[id] = sent;
     }
   }
+  EXPECT_EQ(messages.size(), paths) << "all are taken in time";
+}
+
+int SmallMessages::questions() const {
   int questions = 0;
   for (const auto& [id, count] : probes_) questions += count;
-  EXPECT_EQ(messages.size(), kPaths) << "all are taken in time";
-  EXPECT_GT(questions, kPaths);
-  EXPECT_LT(questions, kMessages / 4);
+  return questions;
+}
+
+// Each message of 1 KiB chose another path and asked it, and questions were as many as messages.
+TEST_F(SmallMessages, AskFewOldPaths) {
+  send_small(128, 4000, 4);
+  EXPECT_GT(questions(), 32);
+  EXPECT_LT(questions(), 1000);
+}
+
+// A question was one in ten of the packets of a program whose messages answer each other, and each
+// message behind one waited for it.
+TEST_F(SmallMessages, HardlyAskOldPathsOneAtATime) {
+  send_small(32, 10'000, 1);
+  EXPECT_GT(questions(), 32);
+  EXPECT_LT(questions(), 200);
 }
 
 // They would stay with it until half a burst was sent.
