@@ -9,13 +9,19 @@ namespace heddle::transport {
 namespace {
 
 constexpr size_t kRepeatedPaths = 3;
+// What arrived longer ago is not told again: several acknowledgements have said it, on several
+// paths of this side should the first of them have died meanwhile. In units of 2^20 ns.
+constexpr uint8_t kRepeatedFor = 16;
 // Room for so many paths more is made at a time.
 constexpr size_t kPathsMore = 7;
 constexpr size_t kLargestAck = 36 + (kMaxAckRanges - 1) * 8;
 
+uint8_t coarse(Nanos time) { return static_cast<uint8_t>(time.count >> 20); }
+
 }  // namespace
 
-void AckMaker::mark_pending(uint16_t path) {
+void AckMaker::mark_pending(Nanos now, uint16_t path) {
+  paths_[path].arrived_at = coarse(now);
   if (paths_[path].pending) return;
   paths_[path].pending = true;
   if (pending()) {
@@ -52,7 +58,7 @@ void AckMaker::note(Nanos now, const ConnectionHeader& header, const Arrival& ar
   }
   const bool marked = arrival.ecn == Ecn::kCongestion;
   if (marked) path.marked += static_cast<uint32_t>(high - low + 1);
-  mark_pending(header.path);
+  mark_pending(now, header.path);
   const bool later = (header.flags & kFlagAckLater) != 0;
   const bool rest_comes = later && arrival.within_message;
   if (!rest_comes && arrival.bytes > 0) {
@@ -85,7 +91,7 @@ Nanos AckMaker::delay_of(const Arrival& arrival, bool later, bool prompt) {
 
 void AckMaker::note_duplicate(Nanos now, uint16_t path) {
   if (path >= paths_.size() || paths_[path].numbers.empty()) return;
-  mark_pending(path);
+  mark_pending(now, path);
   due_at_ = now;
 }
 
@@ -117,8 +123,9 @@ bool AckMaker::write(Nanos now, uint64_t window_bytes, Writer& writer) {
   untold_bytes_ = 0;
   untold_ = 0;
   later_ = 0;
-  // A few paths more, in turn: what an earlier acknowledgement said of them may have been lost.
-  // Not with each of many small ones: that would cost more than they do.
+  // A few paths more, in turn, where something arrived not long ago: what an earlier
+  // acknowledgement said of them may have been lost. Not with each of many small ones: that would
+  // cost more than they do.
   if (now < repeat_at_) return true;
   repeat_at_ = now + kDelay;
   const size_t more =
@@ -126,7 +133,9 @@ bool AckMaker::write(Nanos now, uint64_t window_bytes, Writer& writer) {
                paths_.size() - 1);
   for (size_t i = 0; i < more && writer.left() >= kLargestAck; ++i) {
     rotation_ = static_cast<uint16_t>((rotation_ + 1u) % paths_.size());
-    if (!paths_[rotation_].numbers.empty()) write_path(rotation_, writer);
+    const RxPath& path = paths_[rotation_];
+    const bool fresh = static_cast<uint8_t>(coarse(now) - path.arrived_at) < kRepeatedFor;
+    if (fresh && !path.numbers.empty()) write_path(rotation_, writer);
   }
   return true;
 }

@@ -101,7 +101,7 @@ class AckMaker {
 
   static Nanos delay_of(const Arrival& arrival, bool later, bool prompt);
   void forget_gaps();
-  void mark_pending(uint16_t path);
+  void mark_pending(Nanos now, uint16_t path);
   void write_path(uint16_t path, Writer& writer);
 
   OlderPool& pool_;

@@ -300,6 +300,27 @@ TEST_F(AckMakerTest, PathsWithoutNewsAreRepeatedInTurn) {
   for (size_t path = 1; path < 8; ++path) EXPECT_GE(told[path], 2) << path;
 }
 
+// Two of three acknowledgements in each small message were of paths that had been quiet for long.
+TEST_F(AckMakerTest, PathsThatAreQuietForLongAreNotRepeated) {
+  for (uint16_t path = 0; path < 8; ++path) arrive(kStart, path, 1, 1);
+  write(kStart);
+  uint64_t number = 1;
+  const auto frames_at = [this, &number](Nanos now) {
+    ++number;
+    arrive(now, 0, number, number);
+    return write(now).size();
+  };
+  EXPECT_EQ(frames_at(kStart + millis(10)), 3u);
+  EXPECT_EQ(frames_at(kStart + millis(30)), 1u);
+  arrive(kStart + millis(30), 5, 2, 2);
+  write(kStart + millis(31));
+  size_t of_five = 0;
+  for (int i = 0; i < 8; ++i) {
+    of_five += frames_at(kStart + millis(32) + i * AckMaker::kDelay) - 1;
+  }
+  EXPECT_GE(of_five, 2u) << "one that is heard of again is";
+}
+
 // Its sender would measure how long it went unnoticed that the first was lost.
 TEST_F(AckMakerTest, WhenSomethingArrivedIsToldOnce) {
   arrive(kStart, 0, 1, 1);

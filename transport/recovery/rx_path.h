@@ -16,6 +16,7 @@ struct RxPath {
   uint32_t marked = 0;        // packets that arrived with a congestion mark
   uint16_t next_pending = 0;  // the path that is told of after it, where that is pending
   bool pending = false;       // something arrived that no acknowledgement has told
+  uint8_t arrived_at = 0;     // the latest, in units of 2^20 ns; wraps
 };
 static_assert(sizeof(RxPath) == 40);
 
