@@ -105,6 +105,13 @@ function(heddle_room_library room files public_libs private_libs)
   if(files)
     add_library(${target} STATIC ${files})
     target_link_libraries(${target} PUBLIC ${arrows} ${public_libs} PRIVATE ${private_libs})
+    if(HEDDLE_WHOLE AND room IN_LIST HEDDLE_WHOLE_ROOMS)
+      # Tools of clang read these commands too.
+      target_compile_options(${target} PRIVATE -flto -ffat-lto-objects
+                             -Wno-ignored-optimization-argument)
+      # Another compiler could not go on with what this one kept for itself.
+      target_link_options(${target} INTERFACE "$<INSTALL_INTERFACE:-fno-lto>")
+    endif()
     set(scope PUBLIC)
   else()
     add_library(${target} INTERFACE)
@@ -124,6 +131,7 @@ function(heddle_room_programs room files)
     string(REGEX REPLACE "_main$" "" name "${name}")
     add_executable(${name} "${file}")
     target_link_libraries(${name} PRIVATE heddle_${room})
+    heddle_optimize_whole(${name})
     if(room STREQUAL "apps")
       set_property(GLOBAL APPEND PROPERTY HEDDLE_PROGRAMS ${name})
     endif()
@@ -139,10 +147,11 @@ endfunction()
 
 # What a test, bench or fuzz program of a room links: the room, and what its tests share.
 function(heddle_link_room target room)
-  target_link_libraries(${target} PRIVATE heddle_${room} ${ARGN})
+  # In this order, so that the linker is given the room's library once.
   if(TARGET heddle_${room}_testing)
     target_link_libraries(${target} PRIVATE heddle_${room}_testing)
   endif()
+  target_link_libraries(${target} PRIVATE heddle_${room} ${ARGN})
 endfunction()
 
 function(heddle_room_tests room files timeout)
