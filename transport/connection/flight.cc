@@ -24,7 +24,7 @@ constexpr Nanos kShortBurst = micros(15);
 constexpr int kTriesForProven = 3;
 // So many times as much leaves between questions to old paths where so little is under way that
 // hardly anything waits for anything: there a question is a packet that the next message waits for.
-constexpr uint64_t kSparedQuestions = 16;
+constexpr uint64_t kSparedQuestions = 64;
 // Acknowledgements are asked for so often a window, at least.
 constexpr uint64_t kAskedAWindow = 4;
 // No more is in flight on one path: its bytes are counted in 32 bits.

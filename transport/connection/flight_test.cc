@@ -449,7 +449,7 @@ int SmallMessages::questions() const {
 
 // Each message of 1 KiB chose another path and asked it, and questions were as many as messages.
 TEST_F(SmallMessages, AskFewOldPaths) {
-  send_small(128, 4000, 4);
+  send_small(255, 20'000, 8);
   EXPECT_GT(questions(), 32);
   EXPECT_LT(questions(), 1000);
 }
@@ -457,7 +457,7 @@ TEST_F(SmallMessages, AskFewOldPaths) {
 // A question was one in ten of the packets of a program whose messages answer each other, and each
 // message behind one waited for it.
 TEST_F(SmallMessages, HardlyAskOldPathsOneAtATime) {
-  send_small(32, 10'000, 1);
+  send_small(32, 40'000, 1);
   EXPECT_GT(questions(), 32);
   EXPECT_LT(questions(), 200);
 }

@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kRepeatedPaths = 3;
 // What arrived longer ago is not told again: several acknowledgements have said it, on several
 // paths of this side should the first of them have died meanwhile. In units of 2^20 ns.
-constexpr uint8_t kRepeatedFor = 16;
+constexpr uint8_t kRepeatedFor = 64;
 // Room for so many paths more is made at a time.
 constexpr size_t kPathsMore = 7;
 constexpr size_t kLargestAck = 36 + (kMaxAckRanges - 1) * 8;
