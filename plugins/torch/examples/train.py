@@ -82,7 +82,8 @@ class Waits:
         buffer = bucket.buffer()
         self.bytes += buffer.numel() * buffer.element_size()
         buffer.div_(dist.get_world_size())
-        future = dist.all_reduce(buffer, group=self.group, async_op=True).get_future().then(lambda done: done.value()[0])
+        work = dist.all_reduce(buffer, group=self.group, async_op=True)
+        future = work.get_future().then(lambda done: done.value()[0])
         if bucket.is_last():
             self.last_ready = time.perf_counter()
         return future
