@@ -22,6 +22,7 @@ uint8_t coarse(Nanos time) { return static_cast<uint8_t>(time.count >> 20); }
 
 void AckMaker::mark_pending(Nanos now, uint16_t path) {
   paths_[path].arrived_at = coarse(now);
+  paths_[path].quiet = false;
   if (paths_[path].pending) return;
   paths_[path].pending = true;
   if (pending()) {
@@ -133,9 +134,9 @@ bool AckMaker::write(Nanos now, uint64_t window_bytes, Writer& writer) {
                paths_.size() - 1);
   for (size_t i = 0; i < more && writer.left() >= kLargestAck; ++i) {
     rotation_ = static_cast<uint16_t>((rotation_ + 1u) % paths_.size());
-    const RxPath& path = paths_[rotation_];
-    const bool fresh = static_cast<uint8_t>(coarse(now) - path.arrived_at) < kRepeatedFor;
-    if (fresh && !path.numbers.empty()) write_path(rotation_, writer);
+    RxPath& path = paths_[rotation_];
+    if (static_cast<uint8_t>(coarse(now) - path.arrived_at) >= kRepeatedFor) path.quiet = true;
+    if (!path.quiet && !path.numbers.empty()) write_path(rotation_, writer);
   }
   return true;
 }
