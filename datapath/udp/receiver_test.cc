@@ -69,6 +69,28 @@ class ReceiverTest : public testing::Test {
   std::unique_ptr<Ends> ends_;
 };
 
+// Messages that answer each other come alone: each was followed by a look for more.
+TEST_F(ReceiverTest, OneSmallDatagramIsNoSignOfMore) {
+  open();
+  const auto received = [this](uint32_t payload_bytes, int datagrams) {
+    for (int i = 0; i < datagrams; ++i) {
+      EXPECT_TRUE(ends_->send(ends_->row(9'999, 1, payload_bytes)));
+    }
+    RxBatch batch;
+    EXPECT_TRUE(ends_->receive(batch));
+    const size_t count = batch.count;
+    ends_->b().release(batch);
+    return count;
+  };
+  EXPECT_EQ(received(10, 1), 1u);
+  EXPECT_EQ(received(10, 3), 1u) << "one at a time";
+  EXPECT_EQ(received(10, 0), 2u) << "two in turn are one";
+  RxBatch none;
+  ASSERT_EQ(ends_->b().receive(none, nullptr), 0u);
+  EXPECT_EQ(received(kStep, 1), 1u);
+  EXPECT_EQ(received(10, 3), 3u) << "so is a large one";
+}
+
 TEST_F(ReceiverTest, APredictionGoesOnFromRunToRun) {
   open();
   make_busy();
