@@ -45,12 +45,12 @@ if(HEDDLE_FUZZERS)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
-# What the programs and libraries that users get spend their time in is optimized as a whole: a small
-# message goes through a hundred small functions of these rooms. Their objects hold both, so that
-# tests link fast, without it.
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_BUILD_TYPE STREQUAL "Release")
-  option(HEDDLE_WHOLE "Optimize programs as a whole" ON)
-endif()
+# What programs spend their time in is optimized as a whole (LTO): a small message goes through a
+# hundred small functions of these rooms. Their objects hold both, so that tests link fast, without
+# it. libheddle.so is not: it would export functions of the standard library.
+include(CMakeDependentOption)
+cmake_dependent_option(HEDDLE_WHOLE "Optimize programs as a whole (LTO)" ON
+  "CMAKE_CXX_COMPILER_ID STREQUAL GNU;CMAKE_BUILD_TYPE STREQUAL Release" OFF)
 set(HEDDLE_WHOLE_ROOMS base events datapath transport engine collectives)
 if(HEDDLE_WHOLE)
   add_link_options("$<IF:$<BOOL:$<TARGET_PROPERTY:HEDDLE_WHOLE>>,-flto=auto,-fno-lto>")
