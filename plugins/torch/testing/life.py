@@ -80,11 +80,9 @@ def own_settings(folder):
         tensor = torch.ones(7)
         dist.all_reduce(tensor, group=group)
         assert tensor[0] == 3
-    dist.barrier()
-    dist.destroy_process_group()
     assert len(list(mine.glob("*.heddle"))) == 1, sorted(mine.iterdir())
-    if mine.name == "0":
-        print("passed own_settings", flush=True)
+    passed("own_settings")
+    dist.barrier()
 
 
 def ends_in_a_callback():
