@@ -40,7 +40,7 @@ _KINDS = ("wall_ns", "cpu_ns")  # of times that are measured
 _IN_TURN = pathlib.Path(__file__).resolve().parent / "training_in_turn.py"
 _LIVES = 192  # so often have endpoints been made anew when all rounds are over: a multiple of 3 or 4 ways
 _ROOM = 16  # MiB of a recording: more than the caches that are a core's own
-_TRAINING_LIVES = 4  # so often do the processes that train begin anew: a multiple of the ways' number
+_TRAINING_LIVES = 4  # so often do the processes that train begin anew, groups made in another order each time
 
 
 def add_arguments(parser):

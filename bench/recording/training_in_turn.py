@@ -34,31 +34,25 @@ class _InTurn:
     """`first` says by how many ways the order of groups is turned, in which they are made and lie in memory."""
 
     def __init__(self, options):
-        self._folder = options.folder
-        ways = {"off": None, "off again": None, **{level: level for level in options.levels.split(",")}}
+        # Two ways of no recording, under settings that differ: an endpoint is that of all groups under the same.
+        levels = options.levels.split(",")
+        ways = {"off": ("", "counters"), "off again": ("", "bins")}
+        ways |= {level: (f"{options.folder}/{level} {os.environ['RANK']}", level) for level in levels}
         names = list(ways)
         first = options.first % len(names)
         self._groups, self._recordings = {}, []
-        self._record("", "messages")
+        os.environ["HEDDLE_RECORD"] = ""
         dist.init_process_group("heddle")
         for name in names[first:] + names[:first]:
-            self._groups[name] = self._open(name, ways[name])
+            self._groups[name] = self._open(*ways[name])
         example = _example()
         self._training = example.Training(example.parse(["--batch", str(options.batch)]), heddle_torch.mark)
 
-    def _record(self, folder, level):
+    def _open(self, folder, level):
         os.environ["HEDDLE_RECORD"], os.environ["HEDDLE_RECORD_LEVEL"] = folder, level
-
-    def _open(self, name, level):
-        """A group under settings that no other has: an endpoint is that of all groups of one process under the same."""
-        if level is None:
-            self._record("", "counters" if name == "off" else "bins")  # of no recording
-        else:
-            self._recordings.append(pathlib.Path(self._folder, f"{name} {dist.get_rank()}"))
-            self._record(str(self._recordings[-1]), level)
-        group = dist.new_group(backend="heddle")
-        self._record("", "messages")
-        return group
+        if folder:
+            self._recordings.append(pathlib.Path(folder))
+        return dist.new_group(backend="heddle")
 
     def names(self):
         return sorted(self._groups)
@@ -74,13 +68,13 @@ class _InTurn:
 
     def close(self):
         dist.barrier()
+        self._training = None  # it holds groups
+        self._groups.clear()
+        dist.destroy_process_group()
         for recording in self._recordings:
             if not any(recording.glob("*.heddle")):
                 raise RuntimeError(f"nothing was recorded in {recording}")
             shutil.rmtree(recording)
-        self._training.model = None  # it holds a group
-        self._groups.clear()
-        dist.destroy_process_group()
 
 
 def main():
