@@ -51,7 +51,7 @@ def _function_table():
 
 
 def check_symbols(symbols, library="the library"):
-    """Violations among demangled undefined symbols, as `nm -uC` prints their names."""
+    """Violations among demangled undefined symbols, as undefined_symbols() gives their names."""
     functions = _function_table()
     violations = []
     for symbol in sorted(set(symbols)):
@@ -68,12 +68,13 @@ def check_symbols(symbols, library="the library"):
 
 
 def undefined_symbols(library):
-    """The undefined symbols of an archive or object file."""
-    output = subprocess.run(["nm", "-uC", str(library)], capture_output=True, text=True,
+    """The undefined symbols of an archive or object file: of its machine code. nm would tell those of what is kept for
+    link-time optimization, where there is any, which lack the functions that the compiler knows (printf, fputs)."""
+    output = subprocess.run(["objdump", "-tC", str(library)], capture_output=True, text=True,
                             check=True).stdout
     symbols = []
     for line in output.splitlines():
-        match = re.match(r"\s+[UwvV] (.+)$", line)
+        match = re.match(r"[0-9a-f]+ .{7} \*UND\*\t[0-9a-f]+ (?:\.hidden )?(.+)$", line)
         if match:
             symbols.append(match.group(1))
     return symbols
