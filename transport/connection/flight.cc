@@ -24,7 +24,9 @@ constexpr Nanos kShortBurst = micros(15);
 constexpr int kTriesForProven = 3;
 // So many times as much leaves between questions to old paths where so little is under way that
 // hardly anything waits for anything: there a question is a packet that the next message waits for.
+// But where round trips are long so much takes minutes, and a path may have become slow.
 constexpr uint64_t kSparedQuestions = 64;
+constexpr Nanos kSparedFor = millis(100);
 // Acknowledgements are asked for so often a window, at least.
 constexpr uint64_t kAskedAWindow = 4;
 // No more is in flight on one path: its bytes are counted in 32 bits.
@@ -177,18 +179,20 @@ uint32_t Flight::burst_bytes() const {
 // comes behind it. Small messages, each of which may choose anew, ask no more than those that fill
 // their bursts, unless their path loses some: where round trips are short, every path is old after
 // a few of them. One at a time they ask less.
-uint16_t Flight::proven_path(Random& random) {
+uint16_t Flight::proven_path(Nanos now, Random& random) {
   uint16_t id = order_[selector_->select(usable(), random)];
   const TxPath& latest = paths_[burst_path_];
   if (!is_unproven(id) || latest.place >= usable_) return id;
   const uint32_t half = burst_bytes() / 2;
-  const uint64_t spared = in_flight_bytes_ >= half ? 1 : kSparedQuestions;
+  const bool spares = in_flight_bytes_ < half && now < asked_old_at_ + kSparedFor;
+  const uint64_t spared = spares ? kSparedQuestions : 1;
   const bool may_ask = since_question_ >= spared * half || recent_losses(latest) > 0;
   if (is_unproven(burst_path_) || !may_ask) return burst_path_;
   for (int tries = 0; tries < kTriesForProven && is_unproven(id); ++tries) {
     if (paths_[id].sent.in_flight_segments() == 0) {
       want_probe(id);
       since_question_ = 0;
+      asked_old_at_ = now;
     }
     id = order_[selector_->select(usable(), random)];
   }
@@ -204,7 +208,7 @@ uint16_t Flight::choose_path(Nanos now, Random& random) {
   }
   const bool goes_on = burst_left_ > burst_bytes() / 2 && now < burst_until_;
   if (goes_on && paths_[burst_path_].place < usable_) return burst_path_;
-  burst_path_ = proven_path(random);
+  burst_path_ = proven_path(now, random);
   burst_left_ = places(burst_path_) ? 0 : burst_bytes();
   burst_until_ = now + kLongestBurst;
   return burst_path_;

@@ -178,7 +178,7 @@ class Flight final : private SentRunListener {
   bool short_of_window() const;
   uint64_t gate(Nanos now);
   uint16_t choose_path(Nanos now, Random& random);
-  uint16_t proven_path(Random& random);
+  uint16_t proven_path(Nanos now, Random& random);
   bool is_unproven(uint16_t path) const {
     return age(paths_[path]) >= kStaleAge && usable_ > 1 && !places(path);
   }
@@ -275,6 +275,7 @@ class Flight final : private SentRunListener {
   uint16_t burst_path_ = 0;
   uint32_t burst_left_ = 0;  // bytes that may follow on burst_path_; 0: another is chosen
   uint32_t since_question_ = UINT32_MAX;  // bytes that left since an old path was asked
+  Nanos asked_old_at_;
   Nanos burst_until_;
   uint64_t unasked_bytes_ = 0;  // sent since an acknowledgement was asked for
   bool window_limited_ = false;

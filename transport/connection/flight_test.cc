@@ -473,6 +473,29 @@ TEST_F(SmallMessages, HardlyAskOldPathsOneAtATime) {
   EXPECT_LT(questions(), 200);
 }
 
+// They would stay for minutes with a path that became slow but loses nothing.
+TEST_F(SmallMessages, AskOldPathsOneAtATimeWhereRoundTripsAreLong) {
+  open(8, Flight::kBaseDatagram, micros(10));
+  std::map<uint16_t, uint64_t> packets;
+  for (int i = 0; i < 2000; ++i) {  // 200 kB
+    ASSERT_TRUE(flight_.permit(now_, random_, permit_));
+    record(permit_.path, 1, 100);
+    flight_.end_burst();
+    now_ += millis(5);
+    const uint64_t number = ++packets[permit_.path];
+    ASSERT_TRUE(ack(permit_.path, {{number, number}}));
+    const std::map<uint16_t, int> before = probes_;
+    drain_probes();
+    for (const auto& [path, asked] : probes_) {
+      const auto known = before.find(path);
+      packets[path] += asked - (known == before.end() ? 0 : known->second);
+      ASSERT_TRUE(ack(path, {{packets[path], packets[path]}}));
+    }
+  }
+  EXPECT_GE(questions(), 4);
+  EXPECT_LT(questions(), 60);
+}
+
 // They would stay with it until half a burst was sent.
 TEST_F(FlightTest, SmallMessagesAskAtOnceWhereTheirPathLosesSome) {
   open(8, Flight::kBaseDatagram, micros(10));

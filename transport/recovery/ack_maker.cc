@@ -9,8 +9,9 @@ namespace heddle::transport {
 namespace {
 
 constexpr size_t kRepeatedPaths = 3;
-// What arrived longer ago is not told again: several acknowledgements have said it, on several
-// paths of this side should the first of them have died meanwhile. In units of 2^20 ns.
+// What arrived longer ago is not told again. Where many acknowledgements leave, several have said
+// it; where few do, a sender who is still unsure has asked by then. In units of 2^20 ns. A path
+// that is not looked at while its arrival is so old but not yet wrapped counts as new once more.
 constexpr uint8_t kRepeatedFor = 64;
 // Room for so many paths more is made at a time.
 constexpr size_t kPathsMore = 7;
