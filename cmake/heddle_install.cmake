@@ -15,6 +15,16 @@ foreach(room IN LISTS HEDDLE_ROOMS)
           FILES_MATCHING PATTERN "*.h" PATTERN "testing" EXCLUDE)
 endforeach()
 install(TARGETS ${libraries} EXPORT heddle ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+if(HEDDLE_WHOLE)
+  # Of what link-time optimization needs another compiler could make nothing.
+  install(CODE "
+    foreach(room IN ITEMS ${HEDDLE_WHOLE_ROOMS})
+      execute_process(COMMAND \"${CMAKE_OBJCOPY}\" --wildcard --remove-section .gnu.lto_*
+                              --remove-section .gnu.debuglto_*
+                              \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/libheddle_\${room}.a\"
+                      COMMAND_ERROR_IS_FATAL ANY)
+    endforeach()")
+endif()
 
 set(config_folder "${CMAKE_INSTALL_LIBDIR}/cmake/heddle")
 install(EXPORT heddle NAMESPACE heddle:: FILE heddle_targets.cmake DESTINATION "${config_folder}")

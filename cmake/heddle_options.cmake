@@ -47,7 +47,7 @@ endif()
 
 # What programs spend their time in is optimized as a whole (LTO): a small message goes through a
 # hundred small functions of these rooms. Their objects hold both, so that tests link fast, without
-# it. libheddle.so is not: it would export functions of the standard library.
+# it; what is installed of them holds machine code only.
 include(CMakeDependentOption)
 cmake_dependent_option(HEDDLE_WHOLE "Optimize programs as a whole (LTO)" ON
   "CMAKE_CXX_COMPILER_ID STREQUAL GNU;CMAKE_BUILD_TYPE STREQUAL Release" OFF)

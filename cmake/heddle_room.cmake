@@ -109,8 +109,6 @@ function(heddle_room_library room files public_libs private_libs)
       # Tools of clang read these commands too.
       target_compile_options(${target} PRIVATE -flto -ffat-lto-objects
                              -Wno-ignored-optimization-argument)
-      # Another compiler could not go on with what this one kept for itself.
-      target_link_options(${target} INTERFACE "$<INSTALL_INTERFACE:-fno-lto>")
     endif()
     set(scope PUBLIC)
   else()

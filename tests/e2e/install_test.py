@@ -19,6 +19,26 @@ def run(*words, **settings):
                           capture_output=True, timeout=120, check=False)
 
 
+# Of a program that uses the installed libraries, optimized as a whole or not.
+LISTS = """cmake_minimum_required(VERSION 3.25)
+project(mine CXX)
+set(CMAKE_CXX_STANDARD 20)
+find_package(heddle REQUIRED)
+add_executable(mine main.cc)
+target_link_libraries(mine PRIVATE heddle::collectives)
+"""
+MAIN = """#include <cstdio>
+#include "base/config.h"
+#include "collectives/configured.h"
+#include "collectives/driven_endpoint.h"
+int main() {
+  const auto config = heddle::Config::load(heddle::config_keys(), heddle::ConfigSources::of_process());
+  const auto endpoint = heddle::collectives::DrivenEndpoint::open(config.value());
+  return std::puts(endpoint ? "opened" : endpoint.error().message().c_str()) < 0;
+}
+"""
+
+
 class Install(unittest.TestCase):
     def verify(self, *words):
         done = run(ROOT / "scripts" / "verify", program.HEDDLE, *words)
@@ -40,7 +60,8 @@ class Install(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("make build", done.stderr)
 
-    def test_uninstall_leaves_nothing_of_what_install_wrote(self):
+    def install(self):
+        """A folder with `prefix`, where another's file lies too, and `manifest`."""
         folder = pathlib.Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, folder)
         prefix = folder / "prefix"
@@ -52,8 +73,29 @@ class Install(unittest.TestCase):
             self.addCleanup(lambda: os.replace(folder / "before", written))
         done = run("cmake", "--install", BUILD, "--prefix", prefix)
         self.assertEqual(done.returncode, 0, done.stderr)
-        manifest = folder / "manifest"
-        os.replace(written, manifest)
+        os.replace(written, folder / "manifest")
+        return folder
+
+    def test_programs_link_what_is_installed(self):
+        folder = self.install()
+        (folder / "CMakeLists.txt").write_text(LISTS)
+        (folder / "main.cc").write_text(MAIN)
+        # Once the installed libraries told -fno-lto to whoever used it himself: nothing was linked.
+        for whole in ("OFF", "ON"):
+            made = folder / f"build-{whole}"
+            settings = {"PREFIX_PATH": folder / "prefix", "BUILD_TYPE": "Release",
+                        "INTERPROCEDURAL_OPTIMIZATION": whole}
+            words = [f"-DCMAKE_{name}={value}" for name, value in settings.items()]
+            for each in (["-S", folder, "-B", made, *words], ["--build", made]):
+                done = run("cmake", *each)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertEqual(run(made / "mine").stdout, "opened\n")
+        for library in sorted((folder / "prefix").rglob("*.a")):
+            self.assertNotIn(".gnu.lto_", run("objdump", "-h", library).stdout, library)
+
+    def test_uninstall_leaves_nothing_of_what_install_wrote(self):
+        folder = self.install()
+        prefix, manifest = folder / "prefix", folder / "manifest"
         for name in ("bin/heddle", "lib/libheddle_transport.a", "include/heddle/transport/endpoint.h",
                      "lib/cmake/heddle/heddle-config.cmake", "share/zsh/site-functions/_heddle",
                      "share/bash-completion/completions/heddle"):
