@@ -20,10 +20,21 @@ namespace {
 
 constexpr size_t kMostCommandBytes = 4096;
 
+struct Kept {
+  std::weak_ptr<events::Recording> recording;
+  events::RecordLevel level = {};
+  Bytes most;
+  Nanos durable;
+
+  bool fits(const events::RecordingOptions& options) const {
+    return level == options.level && most == options.most && durable == options.durable;
+  }
+};
+
 struct Open {
   std::mutex mutex;
   // And by process: what was forked has the parent's memory, and must not write in its blocks.
-  std::map<std::pair<pid_t, std::string>, std::weak_ptr<events::Recording>> by_directory;
+  std::map<std::pair<pid_t, std::string>, Kept> by_directory;
 };
 
 // Endpoints of any thread come here, and nobody owns them all.
@@ -103,13 +114,19 @@ Result<std::unique_ptr<events::Recorder>> open_recorder(const events::RecordingO
   if (options.directory.empty()) return std::unique_ptr<events::Recorder>();
   Open& open = open_recordings();
   const std::lock_guard lock(open.mutex);
-  std::shared_ptr<events::Recording> recording =
-      open.by_directory[{getpid(), options.directory}].lock();
+  Kept& kept = open.by_directory[{getpid(), options.directory}];
+  std::shared_ptr<events::Recording> recording = kept.recording.lock();
+  if (recording && !kept.fits(options)) {
+    return fail(ErrorCode::kInvalid, "cannot record in " + options.directory,
+                std::string("this process records there at level ") + level_name(kept.level) +
+                    " already, and level, size or durability differ now",
+                "give another folder, or the settings of the first");
+  }
   if (!recording) {
     auto made = events::Recording::create(with_process(options));
     if (!made) return fail(made.error());
     recording = std::move(*made);
-    open.by_directory[{getpid(), options.directory}] = recording;
+    kept = {recording, options.level, options.most, options.durable};
   }
   auto recorder = recording->add_writer();
   recorder->on_any(events::EndpointOpened{now, transport::host_part(local, 0),
@@ -123,7 +140,7 @@ bool mark(std::string_view name, uint64_t step) {
   bool marked = false;
   for (const auto& [key, each] : open.by_directory) {
     const std::shared_ptr<events::Recording> recording =
-        key.first == getpid() ? each.lock() : nullptr;
+        key.first == getpid() ? each.recording.lock() : nullptr;
     if (!recording) continue;
     recording->note(events::Mark{recording_clock(), events::Text(name), step});
     marked = true;

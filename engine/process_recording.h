@@ -16,7 +16,8 @@ namespace heddle::engine {
 // A recorder for an endpoint at `local`, whose first event tells of it; null where `options` name
 // no directory. The process's host, number, command and, where
 // its launcher told one, rank are added to the identity. Errors: those of
-// Recording::create().
+// Recording::create(); kInvalid where this process records there already, but at another level, of
+// another size or durability: one file has one of each.
 Result<std::unique_ptr<events::Recorder>> open_recorder(const events::RecordingOptions& options,
                                                         Nanos now, const transport::Address& local);
 

@@ -1,6 +1,7 @@
 // What a process records beside its endpoints' own events: marks, from any thread.
 #include "engine/process_recording.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -67,6 +68,28 @@ TEST_F(ProcessRecording, MarksOfAllThreadsAreKept) {
   EXPECT_EQ(sum, 299u * 300u / 2 + 7);
   EXPECT_EQ(marks.front().name.view(), "step");
   EXPECT_EQ(marks.back().name.view(), "a name that is longer than what ");
+}
+
+// A second endpoint recorded what the first was told to, whatever it was told itself.
+TEST_F(ProcessRecording, OneFolderHasOneLevelSizeAndDurability) {
+  const EndpointPair pair = make_endpoints(recorded());
+  const auto refusal_of = [this](auto change) {
+    Options options = recorded();
+    change(options.recording);
+    const auto [mine, theirs] = PipeDatapath::make_pair();
+    const auto made = Endpoint::create(mine, options);
+    return made ? "it is made" : made.error().message();
+  };
+  for (const std::string& refusal : {
+           refusal_of([](auto& recording) { recording.level = events::RecordLevel::kBins; }),
+           refusal_of([](auto& recording) { recording.most = mebibytes(3); }),
+           refusal_of([](auto& recording) { recording.durable = seconds(5); }),
+       }) {
+    EXPECT_THAT(refusal, ::testing::HasSubstr("records there at level messages already"));
+    EXPECT_THAT(refusal, ::testing::HasSubstr(folder_));
+  }
+  EXPECT_EQ(refusal_of([](auto&) {}), "it is made");
+  EXPECT_EQ(refusal_of([](auto& recording) { recording.directory += "/other"; }), "it is made");
 }
 
 TEST_F(ProcessRecording, WithoutOneAMarkSaysSo) { EXPECT_FALSE(mark("step", 1)); }
