@@ -61,7 +61,7 @@ class Backend(unittest.TestCase):
         self.expect_passed(done, "made_again")
 
     def test_a_group_has_the_settings_under_which_it_was_made(self):
-        done = run_ranks(3, HERE / "testing" / "life.py", "own_settings", self.folder())
+        done = run_ranks(3, HERE / "testing" / "life.py", "own_settings", self.folder(), program.HEDDLE)
         self.expect_passed(done, "own_settings")
 
     @unittest.skipIf(lab_fabric.missing(), f"no lab: {lab_fabric.missing()}")

@@ -1,8 +1,10 @@
 // What all process groups of this process share: see process.h.
 #include "plugins/torch/process.h"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
+#include <vector>
 
 #include "base/config.h"
 #include "base/log.h"
@@ -17,10 +19,15 @@ namespace {
 
 using EndpointResult = Result<std::shared_ptr<collectives::DrivenEndpoint>>;
 
-// All values in force: the same text where nothing differs.
-std::string text_of(const Config& config) {
+// The variables of heddle: the same text where none differs. What is logged is the process's own.
+std::string variables_of(const ConfigSources& sources) {
+  std::vector<std::string> variables;
+  for (const std::string& pair : sources.environment) {
+    if (pair.starts_with("HEDDLE_") && !pair.starts_with("HEDDLE_LOG=")) variables.push_back(pair);
+  }
+  std::sort(variables.begin(), variables.end());
   std::string text;
-  for (const ConfigEntry& entry : config.entries()) text.append(entry.value).push_back('\n');
+  for (const std::string& pair : variables) text.append(pair).push_back('\0');
   return text;
 }
 
@@ -31,14 +38,16 @@ EndpointResult shared_endpoint() {
   static std::map<std::string, std::weak_ptr<collectives::DrivenEndpoint>> shared;
   static uint64_t generation = engine::fork_generation();
   const std::lock_guard lock(mutex);
-  const Result<Config> config = Config::load(config_keys(), ConfigSources::of_process());
-  if (!config) return fail(config.error());
+  const ConfigSources sources = ConfigSources::of_process();
   // A child of fork() opens its own.
   if (generation != engine::fork_generation()) shared.clear();
   generation = engine::fork_generation();
   std::erase_if(shared, [](const auto& each) { return each.second.expired(); });
-  auto& kept = shared[text_of(*config)];
+  auto& kept = shared[variables_of(sources)];
   if (auto open = kept.lock()) return open;
+  // The file is read only now: one that changed or went meanwhile parts no groups.
+  const Result<Config> config = Config::load(config_keys(), sources);
+  if (!config) return fail(config.error());
   set_log_level(parse_log_level(config->text("log")).value_or(LogLevel::kWarn));
   EndpointResult opened = collectives::DrivenEndpoint::open(*config);
   if (opened) kept = *opened;

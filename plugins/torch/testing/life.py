@@ -2,7 +2,7 @@
 dead is named. Prints "passed NAME" a part on rank 0.
 
     life.py made_again FOLDER
-    life.py own_settings FOLDER
+    life.py own_settings FOLDER HEDDLE
     life.py missing
     life.py ends_in_a_callback    (one rank does)
 """
@@ -10,6 +10,7 @@ dead is named. Prints "passed NAME" a part on rank 0.
 import datetime
 import os
 import pathlib
+import subprocess
 import sys
 import threading
 import time
@@ -68,8 +69,8 @@ def made_again(folder):
         dist.destroy_process_group()
 
 
-def own_settings(folder):
-    """Groups made under a changed setting have it, and share what they have; the others do not."""
+def own_settings(folder, heddle):
+    """Groups made under a changed setting have it, and share an endpoint; the others do not."""
     dist.init_process_group("heddle")
     mine = pathlib.Path(folder, str(dist.get_rank()))
     os.environ["HEDDLE_RECORD"] = str(mine)
@@ -80,7 +81,12 @@ def own_settings(folder):
         tensor = torch.ones(7)
         dist.all_reduce(tensor, group=group)
         assert tensor[0] == 3
-    assert len(list(mine.glob("*.heddle"))) == 1, sorted(mine.iterdir())
+    for kind, count in (("endpoint_opened", 1), ("communicator_made", len(recorded))):
+        told = subprocess.run([heddle, "record", "dump", mine, "--kind", kind], check=True,
+                              capture_output=True, text=True).stdout
+        assert len(told.splitlines()) == count, told
+    os.environ["HEDDLE_RECORD"], os.environ["HEDDLE_RECORD_LEVEL"] = str(mine), "segments"
+    expect("records there at level messages already", error_of(lambda: dist.new_group(backend="heddle")))
     passed("own_settings")
     dist.barrier()
 
@@ -183,7 +189,7 @@ def main():
         passed("made_again")
         return  # and ends without a word to heddle
     if sys.argv[1] == "own_settings":
-        return own_settings(sys.argv[2])
+        return own_settings(*sys.argv[2:])
     if sys.argv[1] == "ends_in_a_callback":
         return ends_in_a_callback()
     dist.init_process_group("gloo")
