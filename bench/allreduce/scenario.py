@@ -1,6 +1,7 @@
 """All-reduce (and reduce-scatter, all-to-all) between ranks that have a network namespace each: heddle beside Open MPI
 over TCP, Gloo's library and Gloo through PyTorch; on links without a rate, on a shaped fabric, or on one host. On links
-stand beside them UDP sockets that move as many bytes with no protocol: what the kernel carries.
+stand beside them UDP sockets that move as many bytes with no protocol: what the kernel carries; on the fabric several
+TCP flows from each host to the next.
 
 Every rank is a process; the network is forced but on one host. TCP's congestion control is cubic, which serves these
 peers best here. Times are means over a run's calls, in place; the table has medians over rounds, heddle against itself
@@ -13,7 +14,7 @@ import os
 
 from harness.bridge import Bridge
 from harness.cable import need_network_rights
-from harness.collectives import Gloo, Heddle, OpenMpi, RawUdp, Tools, TorchGloo, cubic, factor, sizes
+from harness.collectives import Gloo, Heddle, OpenMpi, RawUdp, TcpFlows, Tools, TorchGloo, cubic, factor, sizes
 from harness.fabric import Fabric, leaf_spine
 from harness.machine import describe
 from harness.meanwhile import summary
@@ -28,6 +29,7 @@ _TESTS = ("allreduce", "reducescatter", "alltoall")
 _GROUPS = ((1024, 16384, 400), (65536, 1 << 20, 60), (4 << 20, 64 << 20, 5))
 _SLOW_GROUPS = ((1024, 16384, 100), (65536, 1 << 20, 10), (4 << 20, 64 << 20, 1))
 _MTU = 9000
+_TCP_FLOWS = 8
 _ALGORITHMS = {"allreduce": ("ring", "halving_doubling", "recursive_doubling", "tree"),
                "reducescatter": ("ring", "pairwise"), "alltoall": ("pairwise", "bruck")}
 
@@ -70,9 +72,11 @@ def _programs(arguments, tools, on_one_host, fabric):
         programs.append(Gloo(tools))
     if "torch" not in arguments.without and arguments.test != "reducescatter":
         programs.append(TorchGloo())
-    limit = "limit" not in arguments.without and arguments.on == "links" and arguments.test == "allreduce"
-    if limit and arguments.most >= RawUdp.LEAST_BYTES:
-        programs.append(RawUdp(tools))
+    if "limit" not in arguments.without:
+        if arguments.on == "links" and arguments.test == "allreduce" and arguments.most >= RawUdp.LEAST_BYTES:
+            programs.append(RawUdp(tools))
+        if fabric and arguments.test != "alltoall" and arguments.most >= TcpFlows.LEAST_BYTES:
+            programs.append(TcpFlows(_TCP_FLOWS))
     return programs
 
 

@@ -1,5 +1,5 @@
-"""Programs that time a collective between ranks: heddle, Open MPI, Gloo's library, and PyTorch's Gloo; and as a limit
-UDP sockets alone.
+"""Programs that time a collective between ranks: heddle, Open MPI, Gloo's library, and PyTorch's Gloo; and as limits
+UDP sockets alone, and TCP flows alone.
 
 Each gives {bytes: microseconds a call}: in place, each call ended before its rank's next began, mean over calls,
 of rank 0 or of all ranks.
@@ -15,6 +15,7 @@ import sys
 import tempfile
 
 from harness.failure import CannotMeasure
+from harness.flows import Tcp, run_flows
 from harness.pair import built, installed
 from harness.ranks import run_all, run_ranks, with_variables
 
@@ -137,6 +138,28 @@ class RawUdp:
             self._program, str(rank), str(size), addresses[rank], addresses[(rank + 1) % size], addresses[rank - 1],
             str(network.mtu_bytes), *words], _PATIENCE_S)
         sample.times = _read_list(sample.output)
+        return sample
+
+
+class TcpFlows:
+    """A limit: the bytes of a ring over so many TCP flows from each host to the next, with no collective. What they
+    carry for some seconds, at the slowest of the hosts, says how long that takes."""
+
+    LEAST_BYTES = 4 << 20
+    _SECONDS = 3
+
+    def __init__(self, count):
+        self._tcp = Tcp(count)
+        self.name = f"{self._tcp.name}, alone"
+
+    def run(self, network, test, groups):
+        if test == "alltoall":
+            raise CannotMeasure("a ring's flows say nothing of alltoall", "leave it out")
+        hosts = network.hosts
+        sample = run_flows(network, self._tcp, list(zip(hosts, hosts[1:] + hosts[:1])), self._SECONDS)
+        slowest = min(flow["goodput_mbits_per_s"] for flow in sample.flows)
+        all_sizes = [size for group in groups for size, _ in sizes(group) if size >= self.LEAST_BYTES]
+        sample.times = {size: factor(test, len(hosts)) * size * 8 / slowest for size in all_sizes}
         return sample
 
 
