@@ -40,7 +40,7 @@ _KINDS = ("wall_ns", "cpu_ns")  # of times that are measured
 _IN_TURN = pathlib.Path(__file__).resolve().parent / "training_in_turn.py"
 _LIVES = 192  # so often have endpoints been made anew when all rounds are over: a multiple of 3 or 4 ways
 _ROOM = 16  # MiB of a recording: more than the caches that are a core's own
-_TRAINING_LIVES = 4  # so often do the processes that train begin anew, groups made in another order each time
+_TRAINING_LIVES = 72  # so often do the processes that train begin anew, groups made in another order each time
 
 
 def add_arguments(parser):
@@ -50,8 +50,8 @@ def add_arguments(parser):
                         help="rounds of calls in turn within one process, of each size; 0: none [1000]")
     parser.add_argument("--fresh", action="store_true",
                         help="calls in turn with recordings whose room was never used: the first MiB cost more")
-    parser.add_argument("--training-rounds", type=int, default=200, metavar="N",
-                        help="rounds of steps of training in turn within the same processes; 0: none [200]")
+    parser.add_argument("--training-rounds", type=int, default=720, metavar="N",
+                        help="rounds of steps of training in turn within the same processes; 0: none [720]")
     parser.add_argument("--ranks", type=int, default=2, metavar="N", help="so many ranks [2]")
     parser.add_argument("--level", action="append", choices=_LEVELS, help="this level only [bins and messages]")
     parser.add_argument("--steps", type=int, default=6, metavar="N", help="timed steps of training, 0: none [6]")
@@ -164,7 +164,7 @@ def _alternating(arguments, levels, progress):
     return sizes
 
 
-def _costs_in_turn(told, lives=None):
+def _costs_in_turn(told, lives):
     off = told.pop("off")
     return {kind: {name: cost(times[kind], off[kind], lives) for name, times in told.items()} for kind in _KINDS}
 
@@ -182,7 +182,7 @@ def _training_in_turn(arguments, levels, progress):
                 kept = told.setdefault(name, {kind: [] for kind in _KINDS})
                 for kind in _KINDS:
                     kept[kind] += times[kind]
-    return _costs_in_turn(told)
+    return _costs_in_turn(told, _TRAINING_LIVES)
 
 
 def _event(arguments):
