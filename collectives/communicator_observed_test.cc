@@ -4,8 +4,10 @@
 
 #include <map>
 #include <mutex>
+#include <thread>
 
 #include "collectives/data_type.h"
+#include "collectives/shared_communicator.h"
 #include "collectives/testing/local_ranks.h"
 #include "events/memory_sink.h"
 
@@ -37,11 +39,12 @@ class Observed : public ::testing::Test {
     }
     template <typename Event>
     std::vector<Event> all() const {
+      const std::lock_guard lock(mutex_);
       return kept_.all<Event>();
     }
 
    private:
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     events::MemorySink kept_;
   };
 
@@ -176,6 +179,85 @@ TEST_F(Observed, ASendTellsItsPeerAndItsGroup) {
   EXPECT_NE(sends[0].group, 0u);
   EXPECT_NE(sends[0].group, sends[0].call);
   for (const auto& wait : all<events::WaitBegun>()) EXPECT_EQ(wait.call, sends[0].group);
+}
+
+// Two ranks' communicators, each driven by a thread of its own. A recording of PyTorch told that
+// nobody ever waited: its callers wait in threads that know nothing of the communicator.
+class ObservedWaits : public Observed {
+ protected:
+  using Body = std::function<void(SharedCommunicator&, uint32_t)>;
+  void run_shared(const Body& body) {
+    LocalOptions options;
+    options.engine.sink = &sink_;
+    options.engine.transport.accept = true;
+    LocalRanks ranks(options);
+    std::vector<std::thread> threads;
+    for (uint32_t rank = 0; rank < 2; ++rank) {
+      threads.emplace_back([&, rank] {
+        const auto thread = std::make_shared<ProgressThread>(ranks.endpoint(rank));
+        const auto made = SharedCommunicator::create(thread, ranks.members(rank), {});
+        ASSERT_TRUE(made.has_value());
+        body(**made, rank);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+  void await(size_t begun) const {
+    while (all<events::WaitBegun>().size() < begun) std::this_thread::yield();
+  }
+  static PendingCall barrier(SharedCommunicator& communicator) {
+    return communicator.post({.collective = Collective::kBarrier}).value();
+  }
+  void expect_waits(size_t count) const {
+    const auto begun = all<events::WaitBegun>();
+    const auto ended = all<events::WaitEnded>();
+    ASSERT_EQ(begun.size(), count);
+    ASSERT_EQ(ended.size(), count);
+    const auto barriers = made(events::Operation::kBarrier);
+    for (size_t i = 0; i < count; ++i) {
+      EXPECT_EQ(begun[i].call, barriers.front().call);
+      EXPECT_EQ(begun[i].communicator, barriers.front().communicator);
+      EXPECT_LE(begun[i].time, ended[i].time);
+    }
+  }
+};
+
+TEST_F(ObservedWaits, OfOtherThreadsAreTold) {
+  run_shared([this](SharedCommunicator& communicator, uint32_t rank) {
+    if (rank == 0) await(1);
+    const PendingCall call = barrier(communicator);
+    if (rank == 1) {
+      EXPECT_TRUE(call.wait(kPatience).has_value());
+    }
+    while (!call.done()) std::this_thread::yield();
+    EXPECT_TRUE(call.wait(kPatience).has_value());  // it is over: nobody waits
+  });
+  expect_waits(1);
+}
+
+TEST_F(ObservedWaits, ThatEndBeforeTheCallOrAreByOtherMeansAreTold) {
+  run_shared([this](SharedCommunicator& communicator, uint32_t rank) {
+    if (rank == 0) await(2);
+    const PendingCall call = barrier(communicator);
+    if (rank == 1) {
+      EXPECT_FALSE(call.wait(Nanos{}).has_value());  // that is a question
+      EXPECT_FALSE(call.wait(millis(5)).has_value());
+      const PendingCall::Waiting waiting(call);
+      const PendingCall::Waiting another(call);  // of another thread, say
+      while (!call.done()) std::this_thread::yield();
+    }
+    while (!call.done()) std::this_thread::yield();
+  });
+  expect_waits(2);
+}
+
+TEST_F(ObservedWaits, EndWithTheirCommunicator) {
+  run_shared([this](SharedCommunicator& communicator, uint32_t rank) {
+    if (rank == 0) return await(1);  // and goes
+    const PendingCall call = barrier(communicator);
+    EXPECT_FALSE(call.wait(kPatience).has_value());
+  });
+  expect_waits(1);
 }
 
 // Events have numbers of their own for what collectives name; these must stay the same.

@@ -25,6 +25,19 @@ class PendingCall {
   // kClosed (in a child of fork()), or why it failed.
   Result<void> wait(Nanos timeout = Nanos::never()) const;
 
+  // As long as it is there, its maker does nothing but wait for the call, by other means than
+  // wait(): so recordings tell that time as exposed.
+  class Waiting {
+   public:
+    explicit Waiting(const PendingCall& call);
+    ~Waiting();
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+
+   private:
+    const std::shared_ptr<CallState> state_;
+  };
+
  private:
   std::shared_ptr<CallState> state_;
 };

@@ -2,11 +2,39 @@
 #include "collectives/progress/call_state.h"
 
 #include <chrono>
+#include <utility>
 
 #include "base/check.h"
 #include "collectives/pending_call.h"
 
 namespace heddle::collectives {
+
+void CallState::posted(std::function<void(bool)> tell) {
+  const std::lock_guard lock(mutex_);
+  if (told_) tell_(false);
+  told_ = false;
+  tell_ = std::move(tell);
+  tell_waiting();
+}
+
+void CallState::tell_waiting() {
+  const bool waits = waiting_ > 0 && !done_;
+  if (!tell_ || waits == told_) return;
+  told_ = waits;
+  tell_(waits);
+}
+
+void CallState::begin_wait() {
+  const std::lock_guard lock(mutex_);
+  ++waiting_;
+  tell_waiting();
+}
+
+void CallState::end_wait() {
+  const std::lock_guard lock(mutex_);
+  --waiting_;
+  tell_waiting();
+}
 
 void CallState::end(const Result<void>& result) {
   if (on_end_) on_end_(result);
@@ -15,6 +43,8 @@ void CallState::end(const Result<void>& result) {
   CHECK(!done_);
   if (!result) error_ = result.error();
   done_ = true;
+  tell_waiting();
+  tell_ = nullptr;  // what it tells of may go now
   // Under the lock: whoever wakes may be the last to hold this.
   ended_.notify_all();
 }
@@ -40,10 +70,20 @@ Result<void> CallState::wait(Nanos timeout) {
   {
     std::unique_lock lock(mutex_);
     const auto done = [this] { return done_; };
+    // Whoever only asks does not wait.
+    const bool waits = !done_ && timeout > Nanos{};
+    if (waits) {
+      ++waiting_;
+      tell_waiting();
+    }
     if (timeout >= kLongest) {
       ended_.wait(lock, done);
     } else {
       ended_.wait_for(lock, std::chrono::nanoseconds(timeout.count), done);
+    }
+    if (waits) {
+      --waiting_;
+      tell_waiting();
     }
     if (done_ && error_) return fail(*error_);
     if (done_) return {};
@@ -55,5 +95,10 @@ Result<void> CallState::wait(Nanos timeout) {
 bool PendingCall::done() const { return state_->done(); }
 Result<void> PendingCall::result() const { return state_->result(); }
 Result<void> PendingCall::wait(Nanos timeout) const { return state_->wait(timeout); }
+
+PendingCall::Waiting::Waiting(const PendingCall& call) : state_(call.state_) {
+  state_->begin_wait();
+}
+PendingCall::Waiting::~Waiting() { state_->end_wait(); }
 
 }  // namespace heddle::collectives

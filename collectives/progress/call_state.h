@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -20,21 +21,33 @@ class CallState {
   CallState(std::function<void(const Result<void>&)> on_end, std::function<std::string()> waits_for)
       : on_end_(std::move(on_end)), waits_for_(std::move(waits_for)) {}
 
+  // By the progress thread, before the end: `tell` says to whom observes it that somebody waits for
+  // the call from here on, or that nobody does any more. Empty: what it told of goes.
+  void posted(std::function<void(bool)> tell);
   // By the progress thread, once.
   void end(const Result<void>& result);
 
   bool done() const;
   Result<void> result() const;
   Result<void> wait(Nanos timeout);
+  // Whoever waits by other means says so.
+  void begin_wait();
+  void end_wait();
 
  private:
+  void tell_waiting();  // under mutex_
+
   const engine::ForkGuard fork_guard_;
   std::function<void(const Result<void>&)> on_end_;  // only the progress thread touches it
   const std::function<std::string()> waits_for_;
   mutable std::mutex mutex_;
   std::condition_variable ended_;
-  bool done_ = false;           // under mutex_
-  std::optional<Error> error_;  // under mutex_
+  // All under mutex_:
+  bool done_ = false;
+  std::optional<Error> error_;
+  std::function<void(bool)> tell_;  // while the call is under way
+  uint32_t waiting_ = 0;            // callers
+  bool told_ = false;               // that some wait
 };
 
 }  // namespace heddle::collectives

@@ -40,6 +40,9 @@ void DrivenCommunicator::post(std::vector<PostedCall> calls) {
       posted.state->end(fail(request.error()));
       continue;
     }
+    posted.state->posted([communicator = communicator_.get(), made = *request](bool begins) {
+      communicator->tell_waiting(made, begins);
+    });
     const Nanos now = endpoint_->now();
     const Nanos deadline =
         posted.timeout >= Nanos::never() - now ? Nanos::never() : now + posted.timeout;
@@ -105,6 +108,7 @@ void DrivenCommunicator::begin_leaving() {
 bool DrivenCommunicator::left() { return leaving_ && (!communicator_ || communicator_->left()); }
 
 void DrivenCommunicator::close() {
+  for (const Running& running : running_) running.state->posted(nullptr);
   communicator_.reset();
   end_all(kLeft);
 }

@@ -4,6 +4,7 @@
 #include <ATen/core/ivalue_inl.h>
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -130,6 +131,9 @@ std::string HeddleWork::waits_for() {
 
 bool HeddleWork::wait(std::chrono::milliseconds timeout) {
   {
+    // One of several is enough: they are of one group.
+    std::optional<collectives::PendingCall::Waiting> waiting;
+    if (!pending_.empty()) waiting.emplace(pending_.back());
     std::unique_lock lock(mutex_);
     const auto done = [this] { return completed_; };
     if (timeout <= kNoTimeout) {
