@@ -49,6 +49,7 @@ EndpointResult shared_endpoint() {
   const Result<Config> config = Config::load(config_keys(), sources);
   if (!config) return fail(config.error());
   set_log_level(parse_log_level(config->text("log")).value_or(LogLevel::kWarn));
+  for (const std::string& warning : config->warnings()) log_warn("{}", warning);
   EndpointResult opened = collectives::DrivenEndpoint::open(*config);
   if (opened) kept = *opened;
   return opened;
