@@ -5,6 +5,9 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -176,13 +179,29 @@ class Bench {
   std::vector<BenchRow> rows_;
 };
 
+Unexpected cannot_write(const std::string& path, int why, const char* option) {
+  return fail(ErrorCode::kSystem, fmt::format("cannot write '{}'", path), std::strerror(why),
+              fmt::format("give another path with {}", option));
+}
+
+// Before anything is measured: a result that nobody can keep takes as long. Leaves no file.
+Result<void> check_writable(const std::string& path, const char* option) {
+  if (path.empty()) return {};
+  std::error_code unknown;
+  const bool there = std::filesystem::exists(path, unknown);
+  errno = 0;
+  if (!std::ofstream(path, std::ios::app)) return cannot_write(path, errno, option);
+  if (!there) std::filesystem::remove(path, unknown);
+  return {};
+}
+
 Result<void> write_file(const std::string& path, const std::string& text, const char* option) {
+  errno = 0;
   std::ofstream file(path);
   file << text;
   file.close();
   if (file) return {};
-  return fail(ErrorCode::kSystem, fmt::format("cannot write '{}'", path), "the system refuses",
-              fmt::format("give another path with {}", option));
+  return cannot_write(path, errno, option);
 }
 
 Result<void> write_results(const BenchOptions& options, const std::vector<BenchRow>& rows,
@@ -205,6 +224,12 @@ Result<int> run_bench(const Config& config, const BenchOptions& options) {
   if (!plan) return fail(plan.error());
   const auto tuned = collectives::configured_communicator_options(config);
   if (!tuned) return fail(tuned.error());
+  if (meeting->launch.rank == 0) {
+    for (const auto& [file, option] :
+         {std::pair(&options.json_file, "-J"), std::pair(&options.plot_file, "--plot")}) {
+      if (Result<void> good = check_writable(*file, option); !good) return fail(good.error());
+    }
+  }
   Result<std::unique_ptr<engine::Endpoint>> endpoint = attach_rank(config);
   if (!endpoint) return fail(endpoint.error());
   const Result<collectives::Group> group = collectives::meet(**endpoint, *meeting);

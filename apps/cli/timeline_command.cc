@@ -50,7 +50,10 @@ struct TimelineOptions {
 class Output {
  public:
   explicit Output(const std::string& file) : file_(file) {
-    if (!file.empty()) out_.open(file, std::ios::binary | std::ios::trunc);
+    if (file.empty()) return;
+    errno = 0;
+    out_.open(file, std::ios::binary | std::ios::trunc);
+    note_failure();
   }
   void put(const std::string& text) {
     held_ += text;
@@ -61,8 +64,9 @@ class Output {
     flush();
     if (file_.empty()) return {};
     out_.close();
+    note_failure();
     if (out_) return {};
-    return fail(ErrorCode::kSystem, "cannot write " + file_, std::strerror(errno),
+    return fail(ErrorCode::kSystem, "cannot write " + file_, std::strerror(why_),
                 "choose another file, or make room there");
   }
 
@@ -72,12 +76,18 @@ class Output {
       print(held_);
     } else {
       out_ << held_;
+      note_failure();
     }
     held_.clear();
+  }
+  // Later ones only follow from the first.
+  void note_failure() {
+    if (!out_ && why_ == 0) why_ = errno;
   }
 
   const std::string file_;
   std::ofstream out_;
+  int why_ = 0;
   std::string held_;
 };
 

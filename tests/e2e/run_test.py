@@ -109,6 +109,16 @@ class Run(unittest.TestCase):
         self.assertRegex(done.stderr, r"cannot start rank 0: .*/nonexistent/program: No such file")
         self.expect_nothing_left()
 
+    def test_results_of_a_benchmark_that_nobody_can_keep_are_told_before_it_runs(self):
+        good = os.path.join(self.folder.name, "good.json")
+        for words, why in ((["-J", "/no/such/folder/x.json"], "No such file or directory (give another path with -J)"),
+                           (["-J", good, "--plot", self.folder.name], "directory (give another path with --plot)")):
+            done = program.run("run", "-n", "2", "--", program.HEDDLE, "bench", "allreduce", *words)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(why, done.stderr)
+            self.assertEqual(done.stdout, "")
+            self.assertFalse(os.path.exists(good))
+
     def test_help_has_an_example(self):
         for command in ("run", "ranks"):
             text = program.run(command, "--help").stdout

@@ -104,7 +104,7 @@ class Timeline(unittest.TestCase):
         self.assertTrue(all(int(row["begin_ns"]) <= int(row["end_ns"]) for row in rows))
         done = program.run("timeline", self.folder, "-o", "/no/such/folder/file")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("cannot write", done.stderr)
+        self.assertIn("cannot write /no/such/folder/file: No such file or directory", done.stderr)
 
     def page(self, *more):
         path = os.path.join(self.parent.name, "load.html")
