@@ -58,7 +58,8 @@ struct MatrixOptions {
 };
 
 // Adds all events of a file. False: some of it could not be read.
-bool add_file(const std::string& file, insight::TrafficBuilder& builder, size_t& read) {
+bool add_file(const std::string& file, insight::TrafficBuilder& builder, size_t& read,
+              uint64_t& dropped_events) {
   auto reader = events::RecordingReader::open(file);
   if (!reader) {
     print_error(reader.error());
@@ -69,6 +70,7 @@ bool add_file(const std::string& file, insight::TrafficBuilder& builder, size_t&
   events::RecordedEvent recorded;
   while (reader->next(recorded)) builder.add(process, recorded.event, recorded.writer);
   const events::RecordingFacts& facts = reader->facts();
+  dropped_events += facts.dropped_events;
   if (facts.dropped_events > 0) {
     print_warning(fmt::format("{}: {} older events were dropped, their messages are not counted",
                               file, facts.dropped_events));
@@ -167,7 +169,10 @@ int run(const MatrixOptions& options) {
   insight::TrafficBuilder builder;
   bool whole = true;
   size_t read = 0;
-  for (const std::string& file : *files) whole = add_file(file, builder, read) && whole;
+  uint64_t dropped_events = 0;
+  for (const std::string& file : *files) {
+    whole = add_file(file, builder, read, dropped_events) && whole;
+  }
   if (read == 0) return kCouldNotRun;
   const insight::Traffic traffic = builder.finish();
   if (traffic.unplaced.messages > 0) {
@@ -185,6 +190,7 @@ int run(const MatrixOptions& options) {
     return kCouldNotRun;
   }
   MatrixView view = view_of(traffic, options);
+  view.dropped_events = dropped_events;
   Result<void> written = add_fabric(traffic, options, view);
   if (written) written = write_output(options.output, shown(view, options));
   if (!written) {

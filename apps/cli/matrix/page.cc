@@ -89,7 +89,10 @@ std::string matrix_page(const MatrixView& view, const std::string& title) {
       fmt::format("{} {}{}, {} calls; {} delivered, {} on the wire", view.whole.parties.size(),
                   view.rows, view.whole.parties.size() == 1 ? "" : "s", view.calls,
                   short_value(view.whole.total().bytes, MatrixUnit::kBytes),
-                  short_value(view.whole.total().wire_bytes, MatrixUnit::kBytes));
+                  short_value(view.whole.total().wire_bytes, MatrixUnit::kBytes)) +
+      (view.dropped_events == 0 ? ""
+                                : fmt::format("; {} older events were dropped and are missing here",
+                                              view.dropped_events));
   constexpr std::array kCounted = {"delivered", "sent", "wire"};
   return fill_page(kMatrixPage, title,
                    {{"about", about},

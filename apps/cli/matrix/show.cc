@@ -298,7 +298,8 @@ Json matrix_json(const MatrixView& view) {
                    {"rows", view.rows},
                    {"parties", parties},
                    {"calls", view.calls},
-                   {"calls_without_formula", view.calls_without_formula}};
+                   {"calls_without_formula", view.calls_without_formula},
+                   {"dropped_events", view.dropped_events}};
   put_matrix(document, view.whole, view);
   document["unplaced"] = view.measured(view.whole.unplaced);
   if (view.has_wire()) document["unplaced_wire"] = view.whole.unplaced.wire_bytes;

@@ -25,7 +25,8 @@ struct MatrixView {
   bool wire = false;          // likewise
   uint64_t calls = 0;
   uint64_t calls_without_formula = 0;
-  Json fabric;  // of fabric_json(), for a page; null: none was given
+  uint64_t dropped_events = 0;  // older ones, for which there was no room any more
+  Json fabric;                  // of fabric_json(), for a page; null: none was given
 
   // By the unit and what is counted: bytes, messages or packets, nanoseconds.
   uint64_t measured(const insight::Cell& cell) const {
