@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "insight/matrix.h"
 #include "insight/summary.h"
@@ -50,14 +51,14 @@ void look_at_loss(const Summary& summary, const Traffic& traffic, Findings& foun
 
 void look_at_processes(const Summary& summary, Findings& found) {
   for (const ProcessSummary& process : summary.processes) {
-    const std::string& name = process.party.name;
+    const std::string name = full_name(process.party);
     if (process.calls_failed > 0) {
-      found.push_back({fmt::format("{} calls of {} failed", process.calls_failed, name),
+      found.push_back({fmt::format("of the calls of {} {} failed", name, process.calls_failed),
                        "see what that rank printed"});
     }
     if (process.peers_dead > 0) {
       found.push_back(
-          {fmt::format("{} lost {} peers that did not answer any more", name, process.peers_dead),
+          {fmt::format("{} lost peers that did not answer any more: {}", name, process.peers_dead),
            "look at those hosts, and at the links between"});
     }
     if (process.refused_datagram_bytes > 0) {
@@ -67,6 +68,17 @@ void look_at_processes(const Summary& summary, Findings& found) {
            "set one MTU on all links on the way"});
       break;  // mostly it is so for all
     }
+  }
+  std::map<int64_t, uint32_t> processes_of;
+  for (const ProcessSummary& process : summary.processes) {
+    if (process.party.rank >= 0 && process.calls > 0) ++processes_of[process.party.rank];
+  }
+  const auto twice = std::find_if(processes_of.begin(), processes_of.end(),
+                                  [](const auto& each) { return each.second > 1; });
+  if (twice != processes_of.end()) {
+    found.push_back({fmt::format("rank {} is {} processes here: what is told is of all of them",
+                                 twice->first, twice->second),
+                     "if these are two jobs, record each into a folder of its own"});
   }
   for (const auto& [number, size] : summary.communicators) {
     const uint32_t there = summary.members.at(number);
@@ -92,7 +104,7 @@ void look_at_balance(const Summary& summary, const Traffic& traffic, Findings& f
       found.push_back(
           {fmt::format(
                "the others wait for {}: it waited {:.3f} s, half of them more than {:.3f} s",
-               least.party.name, static_cast<double>(least.exposed.count) * 1e-9,
+               full_name(least.party), static_cast<double>(least.exposed.count) * 1e-9,
                static_cast<double>(middle.count) * 1e-9),
            "look what else runs on its host, and how its work differs"});
     }

@@ -33,6 +33,11 @@ Party party_of(const Identity& identity) {
   return party;
 }
 
+std::string full_name(const Party& party) {
+  if (party.rank < 0) return party.name;
+  return fmt::format("rank {} on {}", party.rank, party.host);
+}
+
 std::string host_text(uint64_t high, uint64_t low) {
   const auto byte = [high, low](int at) {
     const uint64_t part = at < 8 ? high : low;

@@ -85,7 +85,8 @@ TEST_F(SummaryTest, FindsWhomTheOthersWaitFor) {
   }
   const auto findings = findings_of(builder_.finish(), {});
   ASSERT_EQ(findings.size(), 1u);
-  EXPECT_NE(findings[0].what.find("the others wait for 2"), std::string::npos) << findings[0].what;
+  EXPECT_NE(findings[0].what.find("the others wait for rank 2 on h"), std::string::npos)
+      << findings[0].what;
 }
 
 TEST_F(SummaryTest, FindsLossAndFailuresAndWhoIsMissing) {
@@ -97,10 +98,30 @@ TEST_F(SummaryTest, FindsLossAndFailuresAndWhoIsMissing) {
   end(micros(5), 1, false);
   std::string all;
   for (const Finding& finding : findings_of(builder_.finish(), {})) all += finding.what + "\n";
-  for (const char* part : {"3 segments were lost", "did not answer", "8972 bytes do not pass",
-                           "1 calls of 0 failed", "of the 4 ranks"}) {
+  for (const char* part :
+       {"3 segments were lost", "rank 0 on h lost peers that did not answer any more: 1",
+        "8972 bytes do not pass", "of the calls of rank 0 on h 1 failed", "of the 4 ranks"}) {
     EXPECT_NE(all.find(part), std::string::npos) << part << "\n" << all;
   }
+}
+
+// Two jobs that recorded into one folder were told as one.
+TEST_F(SummaryTest, FindsThatARankIsSeveralProcesses) {
+  const auto call = [this](uint32_t process) {
+    builder_.add(process, CallMade{micros(4), kWorld, 1, 1, Operation::kAllreduce,
+                                   ElementType::kFloat, 100, 0, 0});
+    builder_.add(process, CallEnded{micros(5), kWorld, 1, true});
+  };
+  call(0);
+  builder_.add_process({{"host", "h"}, {"rank", "0"}});  // called nothing: of whom it does not tell
+  builder_.add_process({{"host", "h"}, {"rank", "1"}});
+  call(2);
+  EXPECT_TRUE(findings_of(builder_.finish(), {}).empty());
+  builder_.add_process({{"host", "g"}, {"rank", "1"}});
+  call(3);
+  const auto findings = findings_of(builder_.finish(), {});
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_NE(findings[0].what.find("rank 1 is 2 processes here"), std::string::npos);
 }
 
 TEST_F(SummaryTest, OfAQuietJobNothingStandsOut) {

@@ -26,10 +26,7 @@ std::string time_text(Nanos span) {
   return short_value(static_cast<uint64_t>(span.count), MatrixUnit::kTime);
 }
 
-std::string party_text(const insight::Party& party) {
-  return printable(party.rank >= 0 ? fmt::format("rank {} on {}", party.rank, party.host)
-                                   : party.name);
-}
+std::string party_text(const insight::Party& party) { return printable(insight::full_name(party)); }
 
 // Those that called something, the one that was exposed longest first.
 std::vector<uint32_t> callers(const JobSummary& job) {
