@@ -20,6 +20,7 @@
 #include "apps/cli/bench/bench_plan.h"
 #include "apps/cli/bench/bench_report.h"
 #include "apps/cli/interrupt.h"
+#include "apps/cli/output.h"
 #include "apps/cli/run/own_words.h"
 #include "apps/cli/run/plan.h"
 #include "apps/cli/run/supervisor.h"
@@ -179,39 +180,28 @@ class Bench {
   std::vector<BenchRow> rows_;
 };
 
-Unexpected cannot_write(const std::string& path, int why, const char* option) {
-  return fail(ErrorCode::kSystem, fmt::format("cannot write '{}'", path), std::strerror(why),
-              fmt::format("give another path with {}", option));
-}
-
 // Before anything is measured: a result that nobody can keep takes as long. Leaves no file.
 Result<void> check_writable(const std::string& path, const char* option) {
   if (path.empty()) return {};
   std::error_code unknown;
   const bool there = std::filesystem::exists(path, unknown);
   errno = 0;
-  if (!std::ofstream(path, std::ios::app)) return cannot_write(path, errno, option);
+  if (!std::ofstream(path, std::ios::app)) {
+    return fail(ErrorCode::kSystem, fmt::format("cannot write '{}'", path), std::strerror(errno),
+                fmt::format("give another path with {}", option));
+  }
   if (!there) std::filesystem::remove(path, unknown);
   return {};
-}
-
-Result<void> write_file(const std::string& path, const std::string& text, const char* option) {
-  errno = 0;
-  std::ofstream file(path);
-  file << text;
-  file.close();
-  if (file) return {};
-  return cannot_write(path, errno, option);
 }
 
 Result<void> write_results(const BenchOptions& options, const std::vector<BenchRow>& rows,
                            uint32_t ranks) {
   if (!options.json_file.empty()) {
     const std::string text = bench_document(rows, ranks).dump(2) + "\n";
-    if (auto written = write_file(options.json_file, text, "-J"); !written) return written;
+    if (auto written = write_output(options.json_file, text); !written) return written;
   }
   if (options.plot_file.empty()) return {};
-  return write_file(options.plot_file, bench_chart(rows, ranks), "--plot");
+  return write_output(options.plot_file, bench_chart(rows, ranks));
 }
 
 Result<int> run_bench(const Config& config, const BenchOptions& options) {
