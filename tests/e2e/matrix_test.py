@@ -37,18 +37,6 @@ class Matrix(unittest.TestCase):
                            settings={"HEDDLE_ALGORITHM": "allreduce:ring", "HEDDLE_SHARED_MEMORY": cls.WAY})
         assert done.returncode == 0, done.stderr
 
-    def test_what_was_dropped_is_told_wherever_the_matrix_goes(self):
-        self.assertEqual(self.document()["dropped_events"], 0)
-        self.assertNotIn("events were dropped", self.matrix("--format", "html"))
-        small = os.path.join(self.parent.name, "small")
-        done = program.run("record", "--mebibytes", 1, "-o", small, "--", program.HEDDLE, "run", "-n", 2, "--",
-                           program.HEDDLE, "bench", "allreduce", "-b", 8192, "-e", 8192, "-n", 8000, "-w", 1, "-c", 0)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        document = json.loads(program.run("matrix", small, "--format", "json").stdout)
-        self.assertGreater(document["dropped_events"], 1000)
-        page = program.run("matrix", small, "--format", "html").stdout
-        self.assertIn(f"; {document['dropped_events']} older events were dropped and are missing here", page)
-
     def matrix(self, *more):
         done = program.run("matrix", self.folder, *more)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -71,6 +59,18 @@ class Matrix(unittest.TestCase):
                 return [(event["count"], {"float": 4, "double": 8}[event["type"]]) for event in events
                         if event["event"] == "call_made" and event["operation"] == "allreduce"]
         self.fail("rank 0 is not among the recordings")
+
+    def test_what_was_dropped_is_told_wherever_the_matrix_goes(self):
+        self.assertEqual(self.document()["dropped_events"], 0)
+        self.assertNotIn("events were dropped", self.matrix("--format", "html"))
+        small = os.path.join(self.parent.name, "small")
+        done = program.run("record", "--mebibytes", 1, "-o", small, "--", program.HEDDLE, "run", "-n", 2, "--",
+                           program.HEDDLE, "bench", "allreduce", "-b", 8192, "-e", 8192, "-n", 8000, "-w", 1, "-c", 0)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        document = json.loads(program.run("matrix", small, "--format", "json").stdout)
+        self.assertGreater(document["dropped_events"], 1000)
+        page = program.run("matrix", small, "--format", "html").stdout
+        self.assertIn(f"; {document['dropped_events']} older events were dropped and are missing here", page)
 
     def test_a_pinned_ring_delivers_what_the_textbook_says(self):
         calls = self.calls()

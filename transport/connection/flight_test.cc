@@ -419,8 +419,20 @@ TEST_F(FlightTest, APathThatWasNotHeardOfForLongIsAskedBeforeItCarriesPayload) {
 class SmallMessages : public FlightTest {
  protected:
   void send_small(uint16_t paths, int count, size_t together);
+  // Sends the questions that are due: the paths that are asked.
+  std::vector<uint16_t> ask();
   int questions() const;
 };
+
+std::vector<uint16_t> SmallMessages::ask() {
+  std::map<uint16_t, int> before = probes_;
+  drain_probes();
+  std::vector<uint16_t> asked;
+  for (const auto& [path, count] : probes_) {
+    asked.insert(asked.end(), static_cast<size_t>(count - before[path]), path);
+  }
+  return asked;
+}
 
 void SmallMessages::send_small(uint16_t paths, int count, size_t together) {
   open(paths, Flight::kBaseDatagram, micros(10));
@@ -433,13 +445,7 @@ void SmallMessages::send_small(uint16_t paths, int count, size_t together) {
     used.insert(permit_.path);
     under_way.emplace_back(permit_.path, ++packets[permit_.path]);
     flight_.end_burst();
-    const std::map<uint16_t, int> before = probes_;
-    drain_probes();
-    for (const auto& [path, asked] : probes_) {
-      const auto known = before.find(path);
-      if (known != before.end() && known->second == asked) continue;
-      under_way.emplace_back(path, ++packets[path]);
-    }
+    for (const uint16_t path : ask()) under_way.emplace_back(path, ++packets[path]);
     now_ += micros(10);
     const bool pauses = i % 1000 == 999;
     while (under_way.size() >= (pauses ? 1 : together)) {
@@ -484,11 +490,8 @@ TEST_F(SmallMessages, AskOldPathsOneAtATimeWhereRoundTripsAreLong) {
     now_ += millis(5);
     const uint64_t number = ++packets[permit_.path];
     ASSERT_TRUE(ack(permit_.path, {{number, number}}));
-    const std::map<uint16_t, int> before = probes_;
-    drain_probes();
-    for (const auto& [path, asked] : probes_) {
-      const auto known = before.find(path);
-      packets[path] += asked - (known == before.end() ? 0 : known->second);
+    for (const uint16_t path : ask()) {
+      ++packets[path];
       ASSERT_TRUE(ack(path, {{packets[path], packets[path]}}));
     }
   }
