@@ -51,7 +51,7 @@ def add_arguments(parser):
     parser.add_argument("--fresh", action="store_true",
                         help="calls in turn with recordings whose room was never used: the first MiB cost more")
     parser.add_argument("--training-rounds", type=int, default=720, metavar="N",
-                        help="rounds of steps of training in turn within the same processes; 0: none [720]")
+                        help="rounds of steps of training in turn, at least one a life of the processes; 0: none [720]")
     parser.add_argument("--ranks", type=int, default=2, metavar="N", help="so many ranks [2]")
     parser.add_argument("--level", action="append", choices=_LEVELS, help="this level only [bins and messages]")
     parser.add_argument("--steps", type=int, default=6, metavar="N", help="timed steps of training, 0: none [6]")
