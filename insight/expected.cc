@@ -25,6 +25,15 @@ uint64_t part_offset(uint64_t total, uint64_t parts, uint64_t index) {
   return total / parts * index + std::min(index, total % parts);
 }
 
+// A number below `size`, a power of two, with its bits in the other order.
+uint32_t mirrored(uint32_t number, uint32_t size) {
+  uint32_t other = 0;
+  for (uint32_t bit = 1; bit < size; bit *= 2) {
+    if ((number & bit) != 0) other += size / 2 / bit;
+  }
+  return other;
+}
+
 struct TreeNode {
   uint32_t parent = kNone;
   std::vector<uint32_t> children;
@@ -172,10 +181,12 @@ class Sends {
         add(rank_of(other), shape_.count);
         continue;
       }
-      // Halving sends the other's half, doubling what this rank has gathered by then.
+      // Halving sends the other's half, doubling what this rank has gathered by then. Neighbours
+      // exchange most: the parts stand in the order of mirrored positions.
       const auto group = [&](uint32_t at) {
-        const uint32_t first = at & ~(distance - 1);
-        return part_offset(shape_.count, folded, first + distance) -
+        const uint32_t parts = folded / 2 / distance;
+        const uint32_t first = mirrored(at, folded) & ~(parts - 1);
+        return part_offset(shape_.count, folded, first + parts) -
                part_offset(shape_.count, folded, first);
       };
       add(rank_of(other), group(other) + group(position));

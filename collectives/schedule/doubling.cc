@@ -5,6 +5,16 @@
 #include <bit>
 
 namespace heddle::collectives {
+namespace {
+
+// The lowest `bits` bits of `number` in the other order.
+uint32_t mirrored(uint32_t number, uint32_t bits) {
+  uint32_t other = 0;
+  for (uint32_t bit = 0; bit < bits; ++bit) other |= (number >> bit & 1) << (bits - 1 - bit);
+  return other;
+}
+
+}  // namespace
 
 Fold::Fold(uint32_t rank, uint32_t size)
     : folded_(std::bit_floor(size)),
@@ -78,7 +88,10 @@ Step RecursiveDoubling::at(uint64_t index) const {
 // --- halving-doubling ---
 
 HalvingDoubling::HalvingDoubling(const Shape& shape)
-    : shape_(shape), fold_(shape.rank, shape.size), chunks_(shape.cut(shape.count)) {
+    : shape_(shape),
+      fold_(shape.rank, shape.size),
+      chunks_(shape.cut(shape.count)),
+      place_(mirrored(fold_.position(), fold_.rounds())) {
   if (shape_.size == 1) {
     steps_ = 1;
     return;
@@ -97,19 +110,19 @@ Part HalvingDoubling::range(uint32_t from, uint32_t to) const {
   return {first.offset, last.offset + last.length - first.offset};
 }
 
-// The first rounds halve: with the position half of the group away, each keeps its own half. The
-// others double: the same exchanges backwards.
+// The first rounds halve: with the place half of the group away, each keeps its own half. The
+// others double: the same exchanges backwards. The largest are between neighbours, who share a host
+// or a switch more often than those far away do: a place is a position with its bits mirrored.
 HalvingDoubling::Round HalvingDoubling::round_at(uint32_t number) const {
   const bool halves = number < fold_.rounds();
   const uint32_t step = halves ? fold_.rounds() - 1 - number : number - fold_.rounds();
   const uint32_t distance = 1U << step;
-  const uint32_t position = fold_.position();
-  const uint32_t other = position ^ distance;
-  const uint32_t mine = position & ~(distance - 1);  // the first of the group's half
+  const uint32_t other = place_ ^ distance;
+  const uint32_t mine = place_ & ~(distance - 1);  // the first of the group's half
   const uint32_t theirs = other & ~(distance - 1);
   Round round;
-  round.peer = fold_.rank_of(other);
-  round.peer_is_lower = other < position;
+  round.peer = fold_.rank_of(mirrored(other, fold_.rounds()));
+  round.peer_is_lower = round.peer < shape_.rank;
   round.sent = halves ? range(theirs, theirs + distance) : range(mine, mine + distance);
   round.received = halves ? range(mine, mine + distance) : range(theirs, theirs + distance);
   round.sent_chunks = shape_.cut(round.sent.length);

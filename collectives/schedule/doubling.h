@@ -74,7 +74,8 @@ class HalvingDoubling {
 
   Shape shape_;
   Fold fold_;
-  Cut chunks_;  // of all, for the ranks that fold
+  Cut chunks_;      // of all, for the ranks that fold
+  uint32_t place_;  // whose part of the data is this rank's in the end
   uint64_t steps_ = 0;
 };
 
