@@ -38,10 +38,11 @@ uint64_t correction(const Tuning::Measured& measured, uint64_t bytes) {
     uint64_t log;
     uint64_t value;
   };
-  const std::array<Point, 5> points = {{{log_of(4 << 10), Tuning::kAsSaid},
+  const std::array<Point, 6> points = {{{log_of(2 << 10), Tuning::kAsSaid},
                                         {log_of(Tuning::kMeasuredBytes[0]), measured[0]},
                                         {log_of(Tuning::kMeasuredBytes[1]), measured[1]},
-                                        {log_of(1 << 20), measured[1]},
+                                        {log_of(Tuning::kMeasuredBytes[2]), measured[2]},
+                                        {log_of(1 << 20), measured[2]},
                                         {log_of(16 << 20), Tuning::kAsSaid}}};
   const uint64_t log = log_of(std::max<uint64_t>(bytes, 1));
   if (log <= points.front().log || log >= points.back().log) return Tuning::kAsSaid;

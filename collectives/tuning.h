@@ -32,7 +32,7 @@ Work work_of(Collective collective, Algorithm algorithm, uint64_t size, uint64_t
 
 struct Tuning {
   // All-reduces of these sizes have been measured: around them one algorithm overtakes the other.
-  static constexpr std::array<uint64_t, 2> kMeasuredBytes = {64 << 10, 256 << 10};
+  static constexpr std::array<uint64_t, 3> kMeasuredBytes = {16 << 10, 64 << 10, 256 << 10};
   // What one took beside what the numbers say, for each of the sizes.
   using Measured = std::array<uint16_t, kMeasuredBytes.size()>;
   static constexpr uint16_t kAsSaid = 1024;

@@ -8,19 +8,23 @@ namespace {
 
 constexpr std::array<TuningFit::Probe, TuningFit::kKinds> kKindsOfProbes = {{
     {Algorithm::kRecursiveDoubling, 8},
-    {Algorithm::kRecursiveDoubling, Tuning::kMeasuredBytes[0]},
-    {Algorithm::kHalvingDoubling, Tuning::kMeasuredBytes[0]},
     {Algorithm::kRecursiveDoubling, Tuning::kMeasuredBytes[1]},
     {Algorithm::kHalvingDoubling, Tuning::kMeasuredBytes[1]},
-    {Algorithm::kRing, Tuning::kMeasuredBytes[0]},
+    {Algorithm::kRecursiveDoubling, Tuning::kMeasuredBytes[2]},
+    {Algorithm::kHalvingDoubling, Tuning::kMeasuredBytes[2]},
     {Algorithm::kRing, Tuning::kMeasuredBytes[1]},
-    {Algorithm::kTree, Tuning::kMeasuredBytes[0]},
+    {Algorithm::kRing, Tuning::kMeasuredBytes[2]},
     {Algorithm::kTree, Tuning::kMeasuredBytes[1]},
+    {Algorithm::kTree, Tuning::kMeasuredBytes[2]},
+    {Algorithm::kRecursiveDoubling, Tuning::kMeasuredBytes[0]},
+    {Algorithm::kHalvingDoubling, Tuning::kMeasuredBytes[0]},
+    {Algorithm::kRing, Tuning::kMeasuredBytes[0]},
+    {Algorithm::kTree, Tuning::kMeasuredBytes[0]},
     {Algorithm::kPairwise, 8, Collective::kAllToAll},
 }};
 constexpr size_t kEquations = 5;  // the first
 constexpr size_t kRing = 6;       // the kind that says what a byte takes in a ring
-constexpr size_t kExchange = 9;   // and what messages take that leave at once
+constexpr size_t kExchange = TuningFit::kKinds - 1;  // and what messages take that leave at once
 // The first of a kind make connections and windows grow.
 constexpr size_t kWarmUps = 3;
 // What no network is beyond.
@@ -105,10 +109,12 @@ void TuningFit::fit_following(Tuning& tuning, uint32_t size) const {
 
 // Where two numbers cannot say what all kinds took, each algorithm has what it took.
 void TuningFit::correct(Tuning& tuning, uint32_t size) const {
-  constexpr double kMost = 4;  // more is no property of an algorithm
+  constexpr double kMost = 8;  // more is no property of an algorithm
   for (size_t kind = 1; kind < kExchange; ++kind) {
     const Probe& probe = kKindsOfProbes[kind];
-    const auto at = static_cast<size_t>(probe.bytes == kLargestBytes);
+    const auto* const size_of =
+        std::find(Tuning::kMeasuredBytes.begin(), Tuning::kMeasuredBytes.end(), probe.bytes);
+    const auto at = static_cast<size_t>(size_of - Tuning::kMeasuredBytes.begin());
     const auto said = static_cast<double>(
         tuning.cost_ns(Collective::kAllReduce, probe.algorithm, size, probe.bytes));
     const double beside = std::clamp(typical_ns(kind) / std::max(said, 1.0), 1 / kMost, kMost);

@@ -23,7 +23,7 @@ class TuningFit {
     Collective collective = Collective::kAllReduce;
   };
   static constexpr size_t kRounds = 10;
-  static constexpr size_t kKinds = 10;
+  static constexpr size_t kKinds = 14;
   static constexpr size_t kMostProbes = kRounds * kKinds;
   // The last kind is an all-to-all, which connects all; more ranks leave it out.
   static constexpr uint32_t kMostExchanging = 16;

@@ -25,13 +25,13 @@ TEST(Tuning, WhatWasMeasuredCountsAtItsSizesAndLessAwayFromThem) {
   const auto cost = [&tuning](uint64_t bytes) {
     return tuning.cost_ns(Collective::kAllReduce, Algorithm::kRing, 4, bytes);
   };
-  const std::array<uint64_t, 9> sizes = {1,         4 << 10, 16 << 10, 64 << 10, 128 << 10,
+  const std::array<uint64_t, 9> sizes = {1,         2 << 10, 16 << 10, 64 << 10, 128 << 10,
                                          256 << 10, 1 << 20, 4 << 20,  16 << 20};
-  const std::array<double, 9> beside = {1, 1, 1.5, 2, 2.5, 3, 3, 2, 1};
+  const std::array<double, 9> beside = {1, 1, 2, 4, 3.5, 3, 3, 2, 1};
   std::array<uint64_t, 9> said{};
   for (size_t i = 0; i < sizes.size(); ++i) said[i] = cost(sizes[i]);
-  tuning.all_reduces[static_cast<size_t>(Algorithm::kRing)] = {2 * Tuning::kAsSaid,
-                                                               3 * Tuning::kAsSaid};
+  tuning.all_reduces[static_cast<size_t>(Algorithm::kRing)] = {
+      2 * Tuning::kAsSaid, 4 * Tuning::kAsSaid, 3 * Tuning::kAsSaid};
   for (size_t i = 0; i < sizes.size(); ++i) {
     EXPECT_NEAR(static_cast<double>(cost(sizes[i])), beside[i] * static_cast<double>(said[i]),
                 0.01 * static_cast<double>(said[i]))
@@ -59,7 +59,7 @@ TEST(Tuning, TravelsWhole) {
   tuning.burst_payload_bytes = 6;
   tuning.following_ns = 7;
   tuning.to_be_fitted = true;
-  tuning.all_reduces[2] = {700, 4096};
+  tuning.all_reduces[2] = {700, 4096, 5};
   ASSERT_TRUE(pin_algorithms("reduce:tree,barrier:dissemination", tuning));
   std::byte bytes[Tuning::kBytes];
   tuning.write(bytes);
