@@ -96,6 +96,9 @@ TEST_F(Turns, PredictNothingIntoMemoryThatIsFilledOnArrival) {
     pair_.server->turn();
     const bool predicted = pair_.server_end->predicted().region == into.whole().region;
     EXPECT_EQ(predicted, fill == transport::Fill::kAtOnce);
+    pair_.server->fill_at_once(second);
+    pair_.server->turn();
+    EXPECT_EQ(pair_.server_end->predicted().region, into.whole().region);
     pair_.client->forget(pair_.client->send(pair_.to_server, 0, from.whole()).value());
     turn_until([&] { return pair_.server->peek(second).done; });
   }

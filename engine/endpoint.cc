@@ -165,6 +165,13 @@ void Endpoint::Body::cancel(Operation operation) {
   after_post(lock, now);
 }
 
+void Endpoint::Body::fill_at_once(Operation receive) {
+  const Wheel::Lock lock = wheel_.lock();
+  OperationPlace place;
+  if (!operations_.find(receive, place)) return;
+  transport_.fill_at_once(place.connection, place.channel, receive.id);
+}
+
 Result<transport::RegionId> Endpoint::Body::register_region(void* start, size_t bytes) {
   const Wheel::Lock lock = wheel_.lock_all();
   Result<transport::RegionId> region = datapath_->register_memory(start, bytes);
@@ -340,10 +347,6 @@ Result<Operation> Endpoint::receive(Connection connection, Channel channel, void
       bytes);
 }
 
-Endpoint::Batch::Batch(Endpoint& endpoint) : endpoint_(endpoint) { endpoint_.body_->begin_batch(); }
-
-Endpoint::Batch::~Batch() { endpoint_.body_->end_batch(); }
-
 Outcome Endpoint::test(Operation operation) {
   const Outcome outcome = body_->operations_.take(operation);
   if (outcome.done) return outcome;
@@ -353,41 +356,15 @@ Outcome Endpoint::test(Operation operation) {
 
 Outcome Endpoint::peek(Operation operation) { return body_->operations_.take(operation); }
 
-Outcome Endpoint::wait(Operation operation, Nanos timeout) {
-  const Outcome outcome = body_->operations_.take(operation);
-  if (outcome.done || body_->in_child()) return outcome;
-  body_->spin_for(operation);
-  body_->drive_until([this, operation] { return body_->operations_.is_done(operation); }, timeout);
-  return body_->operations_.take(operation);
-}
-
 void Endpoint::cancel(Operation operation) {
   if (!body_->in_child()) body_->cancel(operation);
 }
 
+void Endpoint::fill_at_once(Operation receive) {
+  if (!body_->in_child()) body_->fill_at_once(receive);
+}
+
 void Endpoint::forget(Operation operation) { body_->operations_.forget(operation); }
-
-bool Endpoint::progress(Nanos timeout) {
-  if (body_->in_child()) return false;
-  Body& body = *body_;
-  bool happened = false;
-  body.drive_until(
-      [&body, &happened] {
-        happened = happened || body.changes_ != body.changes_seen_;
-        if (happened) body.changes_seen_ = body.changes_;
-        return happened;
-      },
-      timeout);
-  return happened;
-}
-
-bool Endpoint::take_news() {
-  if (body_->in_child()) return false;
-  const Wheel::Lock lock = body_->wheel_.lock();
-  const bool happened = body_->changes_ != body_->changes_seen_;
-  body_->changes_seen_ = body_->changes_;
-  return happened;
-}
 
 void Endpoint::interrupt() {
   if (!body_->in_child()) body_->interrupt();

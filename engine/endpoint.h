@@ -126,6 +126,8 @@ class Endpoint {
   Outcome wait(Operation operation, Nanos timeout);
   // Withdraws it, unless it is too late; it still has to be waited for.
   void cancel(Operation operation);
+  // Of a receive that was posted to be filled on arrival: nobody else touches its memory any more.
+  void fill_at_once(Operation receive);
   // Nobody will ask for it: it goes when it ends.
   void forget(Operation operation);
 

@@ -59,6 +59,7 @@ class Endpoint::Body final : public Registrar, public HelperClient {
   void begin_batch();
   void end_batch();
   void cancel(Operation operation);
+  void fill_at_once(Operation receive);
   Result<transport::RegionId> register_region(void* start, size_t bytes);
   void unregister(transport::RegionId region) override;
 

@@ -252,6 +252,40 @@ void Endpoint::Body::end_batch() {
   after_post(lock, stamp(), std::exchange(batch_posts_, 0));
 }
 
+Outcome Endpoint::wait(Operation operation, Nanos timeout) {
+  const Outcome outcome = body_->operations_.take(operation);
+  if (outcome.done || body_->in_child()) return outcome;
+  body_->spin_for(operation);
+  body_->drive_until([this, operation] { return body_->operations_.is_done(operation); }, timeout);
+  return body_->operations_.take(operation);
+}
+
+bool Endpoint::progress(Nanos timeout) {
+  if (body_->in_child()) return false;
+  Body& body = *body_;
+  bool happened = false;
+  body.drive_until(
+      [&body, &happened] {
+        happened = happened || body.changes_ != body.changes_seen_;
+        if (happened) body.changes_seen_ = body.changes_;
+        return happened;
+      },
+      timeout);
+  return happened;
+}
+
+bool Endpoint::take_news() {
+  if (body_->in_child()) return false;
+  const Wheel::Lock lock = body_->wheel_.lock();
+  const bool happened = body_->changes_ != body_->changes_seen_;
+  body_->changes_seen_ = body_->changes_;
+  return happened;
+}
+
+Endpoint::Batch::Batch(Endpoint& endpoint) : endpoint_(endpoint) { endpoint_.body_->begin_batch(); }
+
+Endpoint::Batch::~Batch() { endpoint_.body_->end_batch(); }
+
 Nanos Endpoint::Body::turn_external() {
   const Wheel::Lock lock = wheel_.lock_all();
   const Nanos wanted = turn();

@@ -59,6 +59,11 @@ bool Endpoint::post_cancel(Nanos now, ConnectionId id, ChannelId channel, Direct
   return connection->post_cancel(now, channel, direction, operation);
 }
 
+void Endpoint::fill_at_once(ConnectionId id, ChannelId channel, OperationId receive) {
+  Connection* connection = body_->table.find(id);
+  if (connection != nullptr) connection->fill_at_once(channel, receive);
+}
+
 Result<void> Endpoint::post_paths(Nanos now, ConnectionId id, std::span<const uint16_t> paths) {
   Connection* connection = body_->table.find(id);
   if (connection == nullptr) return no_connection("cannot choose paths");

@@ -92,6 +92,8 @@ class Endpoint {
   // other side, unless it is too late; then it ends as it would have. False: no such operation.
   bool post_cancel(Nanos now, ConnectionId connection, ChannelId channel, Direction direction,
                    OperationId operation);
+  // A receive that was to be filled on arrival may be from here on: nobody else touches its memory.
+  void fill_at_once(ConnectionId connection, ChannelId channel, OperationId receive);
   // Fixes which of an open connection's paths may carry payload; empty: all. The others are still
   // probed and carry acknowledgements, and payload while no fixed path works (recovery steps
   // choice_failed and choice_returned). Errors: kInvalid (no such path), kClosed (not open).

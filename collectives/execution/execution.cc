@@ -225,7 +225,9 @@ bool Execution::take_piece(uint32_t slot, const Link::Sight& sight) {
 
 void Execution::finish(uint32_t slot) {
   give_back(active_[slot]);
+  still_touched_ &= ~(1U << slot);
   board_.on_done(slot);
+  tell_untouched();
 }
 
 void Execution::give_back(Active& active) {

@@ -99,6 +99,7 @@ class Execution {
   Result<void> post_on(Link& link, Active& active);
   bool look(uint32_t slot);
   void note_progress(uint32_t slot);
+  void tell_untouched();
   bool heed_signature(Active& active);
   bool ended_badly(Active& active, ErrorCode error);
   bool take_piece(uint32_t slot, const Link::Sight& sight);
@@ -132,6 +133,7 @@ class Execution {
   bool failed_ = false;
   bool copies_ = false;  // small messages, though they are not their streams' first
   Scoreboard board_;
+  uint32_t still_touched_ = 0;  // a bit for each posted receive whose memory others touch
   std::array<Active, Scoreboard::kWindow> active_{};
   std::vector<uint8_t> streams_seen_;             // by rank, a bit for each channel and direction
   std::optional<engine::Endpoint::Batch> batch_;  // while messages are posted one after another

@@ -32,6 +32,7 @@ bool Execution::post(uint32_t slot) {
   }
   if (!ready) return false;
   active.link = *link;
+  if (message.still_touched) still_touched_ |= 1U << slot;
   note_progress(slot);
   // It may be there, or over, at once.
   look(slot);
@@ -96,7 +97,19 @@ void Execution::note_progress(uint32_t slot) {
     active.told_posted = true;
     board_.on_posted(slot);
   }
-  if (active.message.touched) board_.on_touched(slot);
+  if (!active.message.touched) return;
+  board_.on_touched(slot);
+  tell_untouched();
+}
+
+// Of a receive whose memory is its own, what comes needs no copy.
+void Execution::tell_untouched() {
+  for (uint32_t rest = still_touched_; rest != 0; rest &= rest - 1) {
+    const auto slot = static_cast<uint32_t>(std::countr_zero(rest));
+    if (board_.answered(slot) != 0) continue;
+    still_touched_ &= ~(1U << slot);
+    active_[slot].link->untouched(active_[slot].message);
+  }
 }
 
 // False: all has failed.

@@ -76,6 +76,8 @@ class Link {
   virtual Result<void> announce(Message& /*message*/) { return {}; }
   // How it goes. Takes what it copies off the budget, and stops when that is used up.
   virtual Sight look(Message& message, uint64_t& budget) = 0;
+  // A posted receive that was still_touched is so no more.
+  virtual void untouched(Message& /*message*/) {}
   // So much of the piece was combined.
   virtual void take(Message& message, uint64_t bytes) = 0;
   // The piece cannot be combined yet: keeps what comes apart, so that nobody waits for that. False:

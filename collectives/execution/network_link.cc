@@ -90,6 +90,10 @@ Result<void> NetworkLink::post_receive(Message& message) {
   return {};
 }
 
+void NetworkLink::untouched(Message& message) {
+  if (message.body) endpoint_.fill_at_once(message.body);
+}
+
 Link::Sight NetworkLink::look(Message& message, uint64_t& /*budget*/) {
   Sight sight;
   if (message.head && !look_at_head(message, sight)) return sight;

@@ -18,6 +18,7 @@ class NetworkLink final : public Link {
   Result<void> post(Message& message) override;
   Result<void> announce(Message& message) override;
   Sight look(Message& message, uint64_t& budget) override;
+  void untouched(Message& message) override;
   void take(Message& message, uint64_t bytes) override { message.taken += bytes; }
   bool set_aside(Message& /*message*/, uint64_t& /*budget*/) override { return false; }
   bool look_at_signature(Message& message) override;

@@ -45,6 +45,9 @@ class Connection final : private SentRunListener {
   Result<void> post_receive(Nanos now, ChannelId channel, const Payload& buffer,
                             OperationId operation, Fill fill);
   bool post_cancel(Nanos now, ChannelId channel, Direction direction, OperationId operation);
+  void fill_at_once(ChannelId channel, OperationId receive) {
+    incoming_.fill_at_once(channel, receive);
+  }
   Result<void> post_paths(Nanos now, std::span<const uint16_t> paths);
   Result<void> post_discovery(Nanos now);
   void post_close(Nanos now);

@@ -154,6 +154,15 @@ bool Incoming::cancel(ChannelId id, OperationId operation, Ring<ControlRecord>& 
   return false;
 }
 
+void Incoming::fill_at_once(ChannelId id, OperationId operation) {
+  if (id >= channels_.size()) return;
+  const Channel& channel = channels_[id];
+  for (uint32_t i = 0; i < channel.messages.size(); ++i) {
+    InMessage& message = pool_[channel.messages[i]];
+    if (message.operation == operation) message.fill = Fill::kAtOnce;
+  }
+}
+
 // What can be said of a row without looking at its message; finds the channel.
 RowVerdict Incoming::check(const DataRow& row, Channel*& channel) {
   const DataHeader& header = row.header;

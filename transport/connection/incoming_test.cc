@@ -471,6 +471,26 @@ TEST_F(IncomingTest, PredictsNothingIntoMemoryThatIsFilledOnArrivalBeforeSomethi
   EXPECT_EQ(ended(), Operations{1});
 }
 
+// Others needed that memory for longer than it took the peer to answer: a quarter of what ranks of
+// an all-reduce received was copied.
+TEST_F(IncomingTest, PredictsAgainOnceNobodyElseTouchesMemoryThatIsFilledOnArrival) {
+  ChannelId channel = 9;
+  uint32_t sequence = 0;
+  uint32_t offset = 0;
+  Payload place;
+  ASSERT_TRUE(in_.post(0, {{kMemory, 500, 4000}, 1, Fill::kOnArrival}, frames_));
+  ASSERT_TRUE(in_.post(0, {{kMemory, 9000, 4000}, 2, Fill::kOnArrival}, frames_));
+  in_.fill_at_once(0, 2);
+  EXPECT_FALSE(in_.predict(channel, sequence, offset, place)) << "the first is another's";
+  in_.fill_at_once(7, 1);
+  in_.fill_at_once(0, 1);
+  ASSERT_TRUE(in_.predict(channel, sequence, offset, place));
+  EXPECT_EQ(place.offset, 500u);
+  row(0, 3000, 0, 1, 3000, 3000);
+  ASSERT_TRUE(in_.predict(channel, sequence, offset, place));
+  EXPECT_EQ(place.offset, 9000u);
+}
+
 // Receives that the peer's NIC may write.
 class PlacedReceiveTest : public IncomingTest {
  protected:
