@@ -143,6 +143,7 @@ class Telling {
     writer_.end();
     return whole_;
   }
+  bool told_any() const { return told_any_; }
 
  private:
   void pass_on(const insight::Moment& moment) {
@@ -151,6 +152,7 @@ class Telling {
     if (static_cast<double>(end) * 1e-9 < options_.from_s) return;
     if (static_cast<double>(begin) * 1e-9 > options_.to_s) return;
     writer_.write(moment, begin, end);
+    told_any_ = true;
   }
   // Times of a damaged recording may be any.
   int64_t since_beginning(int64_t ns) const {
@@ -163,6 +165,7 @@ class Telling {
   std::vector<std::string> files_;
   int64_t began_ns_ = INT64_MAX;
   bool whole_ = true;
+  bool told_any_ = false;
 };
 
 int64_t nanos_of(double seconds) {
@@ -221,6 +224,14 @@ int run(const TimelineOptions& options) {
   const bool whole = telling.tell();
   if (Result<void> closed = output.close(); !closed) {
     print_error(closed.error());
+    return kCouldNotRun;
+  }
+  if (!telling.told_any()) {
+    print_error(
+        {ErrorCode::kUnavailable, "cannot tell what happened",
+         "no operation, message or wait was recorded in that time",
+         "choose other times: `heddle record info` tells how long it is; or record at level "
+         "messages"});
     return kCouldNotRun;
   }
   return whole ? kDone : kFoundWrong;

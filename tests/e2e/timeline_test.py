@@ -106,6 +106,13 @@ class Timeline(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("cannot write /no/such/folder/file: No such file or directory", done.stderr)
 
+    def test_a_time_without_anything_is_told(self):
+        for form in ("csv", "perfetto"):
+            done = program.run("timeline", self.folder, "--format", form, "--from", 1e6)
+            self.assertEqual(done.returncode, 2, form)
+            self.assertIn("cannot tell what happened: no operation, message or wait was recorded in that time",
+                          done.stderr)
+
     def page(self, *more):
         path = os.path.join(self.parent.name, "load.html")
         self.assertEqual(self.run_well("timeline", self.folder, "--format", "html", "-o", path, *more), "")

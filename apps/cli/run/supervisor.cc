@@ -125,7 +125,9 @@ class Ranks {
       if (number == SIGCHLD) continue;
       // What the terminal sends, every process of the run has got already.
       const bool from_terminal = told.ssi_code == SI_KERNEL;
+      const bool passed_on = is_twin(number, static_cast<pid_t>(told.ssi_pid) == getppid());
       if (!is_ending(number)) {
+        if (passed_on) continue;
         for (const auto& rank : ranks_) {
           if (rank->running()) kill(rank->process(), number);
         }
@@ -136,10 +138,18 @@ class Ranks {
       if (!interrupted_) interrupted_at_ = now();
       interrupted_ = true;
       if (!status_) status_ = 128 + number;
-      if (!from_terminal) signal_descendants(number);
+      if (!from_terminal && !passed_on) signal_descendants(number);
       if (!kill_at_) kill_at_ = now() + plan_.grace;
       if (again) kill_at_ = now();
     }
+  }
+
+  // One to the whole process group comes from its sender, and from the outer process again.
+  bool is_twin(int number, bool from_outer) {
+    Seen& seen = seen_.at(static_cast<size_t>(number));
+    const bool twin = seen.at && seen.from_outer != from_outer && now() - *seen.at < kSameSignal;
+    seen = {now(), from_outer};
+    return twin;
   }
 
   void take_ended() {
@@ -189,6 +199,11 @@ class Ranks {
   const RunIdentity& identity_;
   std::vector<std::unique_ptr<RankProcess>> ranks_;
   int signals_ = -1;
+  struct Seen {
+    std::optional<Nanos> at;
+    bool from_outer = false;
+  };
+  std::array<Seen, NSIG> seen_;  // the latest signal of each number
   bool interrupted_ = false;
   Nanos interrupted_at_;
   bool killed_ = false;
