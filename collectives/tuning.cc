@@ -43,7 +43,7 @@ uint64_t correction(const Tuning::Measured& measured, uint64_t bytes) {
                                         {log_of(Tuning::kMeasuredBytes[1]), measured[1]},
                                         {log_of(Tuning::kMeasuredBytes[2]), measured[2]},
                                         {log_of(1 << 20), measured[2]},
-                                        {log_of(16 << 20), Tuning::kAsSaid}}};
+                                        {log_of(4 << 20), Tuning::kAsSaid}}};
   const uint64_t log = log_of(std::max<uint64_t>(bytes, 1));
   if (log <= points.front().log || log >= points.back().log) return Tuning::kAsSaid;
   size_t next = 1;

@@ -6,8 +6,9 @@
 namespace heddle::collectives {
 namespace {
 
+constexpr uint64_t kNextToNothing = 8;  // bytes
 constexpr std::array<TuningFit::Probe, TuningFit::kKinds> kKindsOfProbes = {{
-    {Algorithm::kRecursiveDoubling, 8},
+    {Algorithm::kRecursiveDoubling, kNextToNothing},
     {Algorithm::kRecursiveDoubling, Tuning::kMeasuredBytes[1]},
     {Algorithm::kHalvingDoubling, Tuning::kMeasuredBytes[1]},
     {Algorithm::kRecursiveDoubling, Tuning::kMeasuredBytes[2]},
@@ -20,9 +21,10 @@ constexpr std::array<TuningFit::Probe, TuningFit::kKinds> kKindsOfProbes = {{
     {Algorithm::kHalvingDoubling, Tuning::kMeasuredBytes[0]},
     {Algorithm::kRing, Tuning::kMeasuredBytes[0]},
     {Algorithm::kTree, Tuning::kMeasuredBytes[0]},
-    {Algorithm::kPairwise, 8, Collective::kAllToAll},
+    {Algorithm::kPairwise, kNextToNothing, Collective::kAllToAll},
 }};
 constexpr size_t kEquations = 5;  // the first
+constexpr size_t kLargest = 3;    // the one that sends most
 constexpr size_t kRing = 6;       // the kind that says what a byte takes in a ring
 constexpr size_t kExchange = TuningFit::kKinds - 1;  // and what messages take that leave at once
 // The first of a kind make connections and windows grow.
@@ -50,10 +52,12 @@ double TuningFit::typical_ns(size_t kind) const {
   std::copy_n(took_.begin() + static_cast<int64_t>(kind * kRounds + kWarmUps), sorted.size(),
               sorted.begin());
   // Not the shortest: where this rank came last, the others had done their part before it began,
-  // and the more work a call is for ranks that share cores, the more of it that hides.
-  const auto middle = sorted.begin() + sorted.size() / 2;
-  std::nth_element(sorted.begin(), middle, sorted.end());
-  return static_cast<double>(middle->count);
+  // and the more work a call is for ranks that share cores, the more of it that hides. A call that
+  // is no work hides none, and mostly waits for a core where programs still begin.
+  const bool is_work = kKindsOfProbes[kind].bytes > kNextToNothing;
+  const auto typical = sorted.begin() + (is_work ? sorted.size() / 2 : 1);
+  std::nth_element(sorted.begin(), typical, sorted.end());
+  return static_cast<double>(typical->count);
 }
 
 // The first kind gives the latency of a small message. The next are equations in the latency of a
@@ -88,11 +92,27 @@ Tuning TuningFit::fitted(const Tuning& start, uint32_t size) const {
   const Equation ring = equation(kRing, tuning, size, small);
   tuning.latency_ns = static_cast<uint32_t>(small);
   tuning.large_latency_ns = static_cast<uint32_t>(large);
-  tuning.send_ps_per_byte = ps_per_byte((st - large * ms) / ss);
-  tuning.ring_ps_per_byte = ps_per_byte((ring.time_ns - ring.messages * large) / ring.sent);
+  const double byte_ns = (st - large * ms) / ss;
+  const double ring_byte_ns = (ring.time_ns - ring.messages * large) / ring.sent;
+  if (can_be_told(byte_ns, equation(kLargest, tuning, size, small))) {
+    tuning.send_ps_per_byte = ps_per_byte(byte_ns);
+  }
+  // No neighbour is farther away than the others: what a ring took beyond theirs was chance, and
+  // would have large data go by algorithms that send more of it.
+  tuning.ring_ps_per_byte = tuning.send_ps_per_byte;
+  if (can_be_told(ring_byte_ns, ring)) {
+    tuning.ring_ps_per_byte = std::min(tuning.send_ps_per_byte, ps_per_byte(ring_byte_ns));
+  }
   fit_following(tuning, size);
   correct(tuning, size);
   return tuning;
+}
+
+// Whether bytes take a part of a call's time that is more than chance. Where the ranks' cores were
+// busy it was latency alone, a byte took next to nothing, and large data went by few messages.
+bool TuningFit::can_be_told(double byte_ns, const Equation& call) {
+  constexpr double kLeastPart = 0.05;
+  return byte_ns * call.sent >= kLeastPart * call.took_ns;
 }
 
 // What an exchange of next to nothing takes beyond the first message's latency. It is no more than

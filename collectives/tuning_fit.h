@@ -50,6 +50,7 @@ class TuningFit {
   };
 
   double typical_ns(size_t kind) const;
+  static bool can_be_told(double byte_ns, const Equation& call);
   void fit_following(Tuning& tuning, uint32_t size) const;
   void correct(Tuning& tuning, uint32_t size) const;
   Equation equation(size_t kind, const Tuning& tuning, uint32_t size, double small_ns) const;
