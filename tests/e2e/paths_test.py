@@ -68,12 +68,21 @@ class Paths(unittest.TestCase):
         for spines in (1, 2, 4, 8):
             lab = self.lab(spines)
             for host in ("h1", "h1-v6"):
-                document = json.loads(self.paths(lab, host, "--json"))
+                document = self.document_of_all(lab, host, spines)
                 self.assertEqual(document["verdict"], "known", document)
                 self.assertEqual(document["ways"], spines, host)
                 self.assertEqual(document["hops"], 3)
                 self.check_routers(document, host.endswith("v6"), spines)
             lab.close()
+
+    def document_of_all(self, lab, host, ways):
+        """64 paths miss one of eight ways in one of 500 tries (docs/paths.md): then it is asked again."""
+        for _ in range(3):
+            document = json.loads(self.paths(lab, host, "--json"))
+            self.assertLessEqual(document["ways"], ways)
+            if document["ways"] == ways:
+                break
+        return document
 
     def check_routers(self, document, six, spines):
         def router(number):
