@@ -39,6 +39,17 @@ uint32_t ps_per_byte(double ns_per_byte) {
   return static_cast<uint32_t>(std::clamp(ns_per_byte * 1e3, kLeastPsPerByte, kMostPsPerByte));
 }
 
+// The mean of the two that follow each other and took least: where programs still begin, most calls
+// wait for a core. By how much this rank comes later than its peer, one is shorter and the next
+// longer.
+double shortest_pair(const std::array<Nanos, TuningFit::kRounds - kWarmUps>& rounds) {
+  Nanos shortest = rounds[0] + rounds[1];
+  for (size_t i = 2; i < rounds.size(); ++i) {
+    shortest = std::min(shortest, rounds[i - 1] + rounds[i]);
+  }
+  return static_cast<double>(shortest.count) / 2;
+}
+
 }  // namespace
 
 TuningFit::Probe TuningFit::probe(size_t index) { return kKindsOfProbes[index / kRounds]; }
@@ -51,13 +62,12 @@ double TuningFit::typical_ns(size_t kind) const {
   std::array<Nanos, kRounds - kWarmUps> sorted;
   std::copy_n(took_.begin() + static_cast<int64_t>(kind * kRounds + kWarmUps), sorted.size(),
               sorted.begin());
+  if (kKindsOfProbes[kind].bytes == kNextToNothing) return shortest_pair(sorted);
   // Not the shortest: where this rank came last, the others had done their part before it began,
-  // and the more work a call is for ranks that share cores, the more of it that hides. A call that
-  // is no work hides none, and mostly waits for a core where programs still begin.
-  const bool is_work = kKindsOfProbes[kind].bytes > kNextToNothing;
-  const auto typical = sorted.begin() + (is_work ? sorted.size() / 2 : 1);
-  std::nth_element(sorted.begin(), typical, sorted.end());
-  return static_cast<double>(typical->count);
+  // and the more work a call is for ranks that share cores, the more of it that hides.
+  const auto middle = sorted.begin() + sorted.size() / 2;
+  std::nth_element(sorted.begin(), middle, sorted.end());
+  return static_cast<double>(middle->count);
 }
 
 // The first kind gives the latency of a small message. The next are equations in the latency of a
@@ -89,14 +99,16 @@ Tuning TuningFit::fitted(const Tuning& start, uint32_t size) const {
   double large = small;
   if (determinant > mm * ss / 1000) large = (mt * ss - st * ms) / determinant;
   large = std::min(std::clamp(large, small, 20 * small), kMostLatencyNs);
-  const Equation ring = equation(kRing, tuning, size, small);
-  tuning.latency_ns = static_cast<uint32_t>(small);
-  tuning.large_latency_ns = static_cast<uint32_t>(large);
   const double byte_ns = (st - large * ms) / ss;
-  const double ring_byte_ns = (ring.time_ns - ring.messages * large) / ring.sent;
   if (can_be_told(byte_ns, equation(kLargest, tuning, size, small))) {
     tuning.send_ps_per_byte = ps_per_byte(byte_ns);
+  } else {
+    large = std::max(small, static_cast<double>(start.large_latency_ns));
   }
+  tuning.latency_ns = static_cast<uint32_t>(small);
+  tuning.large_latency_ns = static_cast<uint32_t>(large);
+  const Equation ring = equation(kRing, tuning, size, small);
+  const double ring_byte_ns = (ring.time_ns - ring.messages * large) / ring.sent;
   // No neighbour is farther away than the others: what a ring took beyond theirs was chance, and
   // would have large data go by algorithms that send more of it.
   tuning.ring_ps_per_byte = tuning.send_ps_per_byte;

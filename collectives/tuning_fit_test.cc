@@ -106,31 +106,45 @@ TEST(TuningFit, RoundsThatSomethingDisturbedDoNotCount) {
 // calls took some slices of the scheduler, a byte nothing, and buckets of 25 MB went by recursive
 // doubling, twice as slowly as round a ring.
 TEST(TuningFit, WhereOnlyLatencyCouldBeMeasuredMuchDataTakesLittleTraffic) {
-  for (const int64_t beside : {-3, -1, 0, 1, 3}) {
-    TuningFit fit;
-    for (size_t i = 0; i < TuningFit::kMostProbes; ++i) {
-      const bool larger = TuningFit::probe(i).bytes > 64 << 10;
-      fit.note(i, millis(4) + micros(larger ? 30 * beside : 0));
-    }
-    const Tuning found = fit.fitted(Tuning(), 4);
-    for (const uint64_t bytes : {uint64_t{16} << 20, uint64_t{25} << 20, uint64_t{64} << 20}) {
-      const Algorithm chosen = found.choose(Collective::kAllReduce, 4, bytes);
-      EXPECT_TRUE(chosen == Algorithm::kRing || chosen == Algorithm::kHalvingDoubling)
-          << beside << " " << bytes << " " << name_of(chosen);
+  for (const int64_t slices : {1, 4, 10, 30}) {
+    for (const int64_t beside : {-3, -1, 0, 1, 3}) {
+      TuningFit fit;
+      for (size_t i = 0; i < TuningFit::kMostProbes; ++i) {
+        const uint64_t bytes = TuningFit::probe(i).bytes;
+        const size_t round = i % TuningFit::kRounds;
+        const bool got_cores = bytes == 8 && (round == 5 || round == 6);
+        const Nanos more = micros(bytes > 64 << 10 ? 30 * beside : 0);
+        fit.note(i, got_cores ? micros(200) : millis(slices) + more);
+      }
+      fit.note_reduction(micros(30), 1'000'000);
+      const Tuning found = fit.fitted(Tuning(), 4);
+      for (const uint64_t bytes : {uint64_t{16} << 20, uint64_t{25} << 20, uint64_t{64} << 20}) {
+        const Algorithm chosen = found.choose(Collective::kAllReduce, 4, bytes);
+        EXPECT_TRUE(chosen == Algorithm::kRing || chosen == Algorithm::kHalvingDoubling)
+            << slices << " " << beside << " " << bytes << " " << name_of(chosen);
+      }
     }
   }
 }
 
-TEST(TuningFit, LatencyIsNotWhatMostCallsWaitedForACore) {
+// Calls of next to nothing wait for a core where programs still begin, and of two that follow each
+// other one is short by what this rank came later than its peer.
+TEST(TuningFit, LatencyIsThatOfTheTwoCallsThatTookLeast) {
   Tuning network;
   network.latency_ns = 50'000;
   network.large_latency_ns = 80'000;
-  TuningFit fit = probes_of(network, 4);
+  TuningFit waiting = probes_of(network, 4);
+  TuningFit skewed = probes_of(network, 4);
   for (size_t i = 0; i < TuningFit::kMostProbes; ++i) {
+    if (TuningFit::probe(i).bytes != 8) continue;
     const size_t round = i % TuningFit::kRounds;
-    if (TuningFit::probe(i).bytes == 8 && round != 4 && round != 8) fit.note(i, millis(5));
+    const uint64_t whole =
+        network.cost_ns(TuningFit::probe(i).collective, TuningFit::probe(i).algorithm, 4, 8);
+    if (round != 4 && round != 5) waiting.note(i, millis(5));
+    skewed.note(i, nanos(static_cast<int64_t>(whole) + (round % 2 == 0 ? 30'000 : -30'000)));
   }
-  EXPECT_NEAR(fit.fitted(Tuning(), 4).latency_ns, 50'000, 1'500);
+  EXPECT_NEAR(waiting.fitted(Tuning(), 4).latency_ns, 50'000, 1'500);
+  EXPECT_NEAR(skewed.fitted(Tuning(), 4).latency_ns, 50'000, 1'500);
 }
 
 TEST(TuningFit, GivesSoundNumbersWhereNothingFits) {

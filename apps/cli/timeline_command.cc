@@ -34,7 +34,8 @@ constexpr const char* kExample = R"(Example:
 --from and --to are seconds from the beginning of the recording. Hosts stand side by side as well as
 their clocks can be aligned: `heddle record info` tells how well.
 
-Exit status: 0 done, 1 when some of the recording could not be read, 2 when nothing could.)";
+Exit status: 0 done, 1 when some of the recording could not be read, 2 when nothing could, or when
+nothing was recorded in the time that was asked for.)";
 
 constexpr size_t kWrittenAtOnce = 64 << 10;
 
@@ -226,15 +227,13 @@ int run(const TimelineOptions& options) {
     print_error(closed.error());
     return kCouldNotRun;
   }
-  if (!telling.told_any()) {
-    print_error(
-        {ErrorCode::kUnavailable, "cannot tell what happened",
-         "no operation, message or wait was recorded in that time",
-         "choose other times: `heddle record info` tells how long it is; or record at level "
-         "messages"});
-    return kCouldNotRun;
-  }
-  return whole ? kDone : kFoundWrong;
+  if (!whole) return kFoundWrong;
+  const bool all = std::isinf(options.from_s) && std::isinf(options.to_s);
+  if (telling.told_any() || all) return kDone;
+  print_error({ErrorCode::kUnavailable, "cannot tell what happened",
+               "no operation, message or wait was recorded in that time",
+               "choose other times: seconds since the recording began"});
+  return kCouldNotRun;
 }
 
 }  // namespace

@@ -148,7 +148,7 @@ class Ranks {
   bool is_twin(int number, bool from_outer) {
     Seen& seen = seen_.at(static_cast<size_t>(number));
     const bool twin = seen.at && seen.from_outer != from_outer && now() - *seen.at < kSameSignal;
-    seen = {now(), from_outer};
+    if (!twin) seen = {now(), from_outer};
     return twin;
   }
 
