@@ -232,7 +232,7 @@ TEST_P(CommunicatorOver, AFittedModelIsTheSameOnAllRanks) {
     LocalOptions options{.ranks = size, .shared_memory = GetParam()};
     options.communicator.tuning.to_be_fitted = true;
     constexpr uint32_t kNeverFitted = 1;  // below what a fit gives
-    options.communicator.tuning.send_ps_per_byte = kNeverFitted;
+    options.communicator.tuning.latency_ns = kNeverFitted;
     LocalRanks ranks(std::move(options));
     std::vector<Tuning> tunings(size);
     ranks.run([&tunings](Communicator& communicator) {
@@ -244,7 +244,7 @@ TEST_P(CommunicatorOver, AFittedModelIsTheSameOnAllRanks) {
       EXPECT_EQ(tuning, tunings[0]);
       if (size == 1) continue;
       EXPECT_FALSE(tuning.to_be_fitted);
-      EXPECT_NE(tuning.send_ps_per_byte, kNeverFitted);
+      EXPECT_NE(tuning.latency_ns, kNeverFitted);
     }
   }
 }
