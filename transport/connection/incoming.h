@@ -146,6 +146,7 @@ class Incoming {
   Result<void> post(ChannelId channel, const PostedReceive& receive, Ring<ControlRecord>& frames);
   // False: no such operation, or too late.
   bool cancel(ChannelId channel, OperationId operation, Ring<ControlRecord>& frames);
+  // See Endpoint::fill_at_once().
   void fill_at_once(ChannelId channel, OperationId operation);
 
   RowVerdict accept(const DataRow& row);

@@ -203,7 +203,7 @@ class Ranks {
     std::optional<Nanos> at;
     bool from_outer = false;
   };
-  std::array<Seen, NSIG> seen_;  // the latest signal of each number
+  std::array<Seen, NSIG> seen_;  // of each number the latest that was no twin
   bool interrupted_ = false;
   Nanos interrupted_at_;
   bool killed_ = false;
