@@ -58,15 +58,26 @@ Work all_reduce_work(Algorithm algorithm, uint64_t n, uint64_t bytes) {
   const uint64_t fold = std::has_single_bit(n) ? 0 : 1;
   const uint64_t share = bytes / n * (n - 1);
   const auto whole = static_cast<uint64_t>(std::bit_width(n)) - 1;
+  const uint64_t large = bytes - std::min(bytes, Work::kSmallMessageBytes);
+  Work work;
   switch (algorithm) {
     case Algorithm::kRecursiveDoubling:
-      return {whole + 2 * fold, 0, (whole + 2 * fold) * bytes, (whole + fold) * bytes};
+      work = {whole + 2 * fold, 0, (whole + 2 * fold) * bytes, (whole + fold) * bytes};
+      work.delayed = (whole - 1) * large;
+      return work;
     case Algorithm::kHalvingDoubling:
-      return {2 * whole + 2 * fold, 0, 2 * share + 2 * fold * bytes, share + fold * bytes};
+      work = {2 * whole + 2 * fold, 0, 2 * share + 2 * fold * bytes, share + fold * bytes};
+      work.delayed = 2 * large / 3;
+      work.granted_ahead = true;
+      return work;
     case Algorithm::kTree:
-      return {2 * rounds, 0, 2 * bytes, bytes};
+      work = {2 * rounds, 0, 2 * bytes, bytes};
+      work.delayed = large;
+      return work;
     default:
-      return {2 * (n - 1), 0, 2 * share, share};
+      work = {2 * (n - 1), 0, 2 * share, share};
+      work.granted_ahead = true;
+      return work;
   }
 }
 
@@ -116,11 +127,12 @@ uint64_t Tuning::cost_ns(Collective collective, Algorithm algorithm, uint32_t si
                          uint64_t bytes) const {
   if (size < 2) return 0;
   const Work work = work_of(collective, algorithm, size, bytes);
-  const uint64_t latency = work.sends_small_messages() ? latency_ns : large_latency_ns;
+  const uint64_t latency = work.waits_for_grants() ? large_latency_ns : latency_ns;
   const uint64_t said =
       work.messages * latency +
       work.following * (uint64_t{following_ns} * latency / std::max(latency_ns, 1U)) +
-      work.sent * (work.to_neighbours ? ring_ps_per_byte : send_ps_per_byte) / 1000 +
+      (work.sent + work.delayed) * (work.to_neighbours ? ring_ps_per_byte : send_ps_per_byte) /
+          1000 +
       work.reduced * reduce_ps_per_byte / 1000;
   if (collective != Collective::kAllReduce) return said;
   return said * correction(all_reduces[static_cast<size_t>(algorithm)], bytes) / kAsSaid;

@@ -21,11 +21,19 @@ struct Work {
   uint64_t following = 0;
   uint64_t sent = 0;
   uint64_t reduced = 0;
+  // Bytes that the network could move while it waits, where ranks exchange more than small messages
+  // or pass them down trees: never are all in the same round, so what one peer sends meets what the
+  // next one does at the receiver, and each round begins with another connection's window. Of a
+  // ring there are none. The parts are what fits fabrics in simulation, in which nothing is lost.
+  uint64_t delayed = 0;
   bool to_neighbours = false;  // of a ring: hosts side by side may share switches
+  bool granted_ahead = false;  // what its messages wait for comes while others are under way
 
   // Messages of up to so many bytes need no grant.
   static constexpr uint64_t kSmallMessageBytes = 32 << 10;
-  bool sends_small_messages() const { return sent <= (messages + following) * kSmallMessageBytes; }
+  bool waits_for_grants() const {
+    return !granted_ahead && sent > (messages + following) * kSmallMessageBytes;
+  }
 };
 // `bytes` as in Tuning::choose(); for at least two ranks.
 Work work_of(Collective collective, Algorithm algorithm, uint64_t size, uint64_t bytes);

@@ -162,11 +162,11 @@ TuningFit::Equation TuningFit::equation(size_t kind, const Tuning& tuning, uint3
   const Probe& probe = kKindsOfProbes[kind];
   const Work work = work_of(Collective::kAllReduce, probe.algorithm, size, probe.bytes);
   const auto messages = static_cast<double>(work.messages);
-  const bool is_small = kind > 0 && work.sends_small_messages();
+  const bool is_small = kind > 0 && !work.waits_for_grants();
   Equation equation;
   equation.took_ns = std::max(typical_ns(kind), 1.0);
   equation.messages = is_small ? 0 : messages;
-  equation.sent = static_cast<double>(work.sent);
+  equation.sent = static_cast<double>(work.sent + work.delayed);
   const double reducing = static_cast<double>(work.reduced) * tuning.reduce_ps_per_byte / 1e3;
   const double known = reducing + (is_small ? messages * small_ns : 0);
   equation.time_ns = std::max(equation.took_ns - known, 0.0);

@@ -26,6 +26,7 @@ mtu = 4154
 """
 
 COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "gather", "scatter", "barrier")
+ALL_REDUCES = ("ring", "tree", "recursive_doubling", "halving_doubling")
 LINK_BYTES_PER_US = 12_500
 
 
@@ -74,6 +75,18 @@ gap = "50us"
         for step in job["steps"]:
             self.assertEqual(step["computed_us"], 50)
         self.assertGreater(document["counters"]["segments_sent"], 3 * share * size * ranks / 4096)
+
+    def test_the_model_chooses_an_all_reduce_that_takes_no_tenth_more_than_the_fastest(self):
+        # Halving and doubling was chosen for all large data; it took 1.3 times as long as a ring.
+        def took_us(size, hosts, algorithm):
+            document = self.document(f'[[job]]\nkind = "all_reduce"\nalgorithm = "{algorithm}"\nbytes = "{size}"\n'
+                                     f'count = 3\nhosts = ["h0..h{hosts - 1}"]\n')
+            return sorted(call["took_us"] for call in document["jobs"][0]["calls"])[1]
+
+        for hosts in (4, 8):
+            for size in ("16KiB", "64KiB", "2MB", "4MB", "8MB"):
+                fastest = min(took_us(size, hosts, algorithm) for algorithm in ALL_REDUCES)
+                self.assertLess(took_us(size, hosts, "auto"), 1.1 * fastest, f"{size} of {hosts} ranks")
 
     def test_every_collective_ends_on_every_rank(self):
         jobs = "".join(f'[[job]]\nkind = "{kind}"\nhosts = ["h0..h4"]\n' + ("" if kind == "barrier" else
