@@ -58,6 +58,7 @@ Work all_reduce_work(Algorithm algorithm, uint64_t n, uint64_t bytes) {
   const uint64_t fold = std::has_single_bit(n) ? 0 : 1;
   const uint64_t share = bytes / n * (n - 1);
   const auto whole = static_cast<uint64_t>(std::bit_width(n)) - 1;
+  // What waits for another round's peer, or goes down a tree in chunks.
   const uint64_t large = bytes - std::min(bytes, Work::kSmallMessageBytes);
   Work work;
   switch (algorithm) {
@@ -67,7 +68,7 @@ Work all_reduce_work(Algorithm algorithm, uint64_t n, uint64_t bytes) {
       return work;
     case Algorithm::kHalvingDoubling:
       work = {2 * whole + 2 * fold, 0, 2 * share + 2 * fold * bytes, share + fold * bytes};
-      work.delayed = 2 * large / 3;
+      work.delayed = whole > 1 ? 2 * large / 3 : 0;
       work.granted_ahead = true;
       return work;
     case Algorithm::kTree:

@@ -21,13 +21,14 @@ struct Work {
   uint64_t following = 0;
   uint64_t sent = 0;
   uint64_t reduced = 0;
-  // Bytes that the network could move while it waits, where ranks exchange more than small messages
-  // or pass them down trees: never are all in the same round, so what one peer sends meets what the
-  // next one does at the receiver, and each round begins with another connection's window. Of a
-  // ring there are none. The parts are what fits fabrics in simulation, in which nothing is lost.
+  // Bytes that the network could move while it waits, in calls of more than a small message: never
+  // are all ranks in the same round, so what one peer sends meets what the next one does at the
+  // receiver, each round begins with another connection's window, and chunks of a tree wait for
+  // each other. Of a ring there are none. How many is what fits fabrics in simulation, which lose
+  // nothing; what ranks measure of a network is fitted without.
   uint64_t delayed = 0;
   bool to_neighbours = false;  // of a ring: hosts side by side may share switches
-  bool granted_ahead = false;  // what its messages wait for comes while others are under way
+  bool granted_ahead = false;  // its messages were seen to wait no longer than small ones
 
   // Messages of up to so many bytes need no grant.
   static constexpr uint64_t kSmallMessageBytes = 32 << 10;

@@ -108,7 +108,7 @@ Tuning TuningFit::fitted(const Tuning& start, uint32_t size) const {
   tuning.latency_ns = static_cast<uint32_t>(small);
   tuning.large_latency_ns = static_cast<uint32_t>(large);
   const Equation ring = equation(kRing, tuning, size, small);
-  const double ring_byte_ns = (ring.time_ns - ring.messages * large) / ring.sent;
+  const double ring_byte_ns = ring.time_ns / ring.sent;  // its messages wait for no grant
   // No neighbour is farther away than the others: what a ring took beyond theirs was chance, and
   // would have large data go by algorithms that send more of it.
   tuning.ring_ps_per_byte = tuning.send_ps_per_byte;
@@ -166,7 +166,7 @@ TuningFit::Equation TuningFit::equation(size_t kind, const Tuning& tuning, uint3
   Equation equation;
   equation.took_ns = std::max(typical_ns(kind), 1.0);
   equation.messages = is_small ? 0 : messages;
-  equation.sent = static_cast<double>(work.sent + work.delayed);
+  equation.sent = static_cast<double>(work.sent);
   const double reducing = static_cast<double>(work.reduced) * tuning.reduce_ps_per_byte / 1e3;
   const double known = reducing + (is_small ? messages * small_ns : 0);
   equation.time_ns = std::max(equation.took_ns - known, 0.0);
