@@ -60,25 +60,22 @@ Work all_reduce_work(Algorithm algorithm, uint64_t n, uint64_t bytes) {
   const auto whole = static_cast<uint64_t>(std::bit_width(n)) - 1;
   // What waits for another round's peer, or goes down a tree in chunks.
   const uint64_t large = bytes - std::min(bytes, Work::kSmallMessageBytes);
-  Work work;
   switch (algorithm) {
     case Algorithm::kRecursiveDoubling:
-      work = {whole + 2 * fold, 0, (whole + 2 * fold) * bytes, (whole + fold) * bytes};
-      work.delayed = (whole - 1) * large;
-      return work;
+      return {.messages = whole + 2 * fold,
+              .sent = (whole + 2 * fold) * bytes,
+              .reduced = (whole + fold) * bytes,
+              .delayed = (whole - 1) * large};
     case Algorithm::kHalvingDoubling:
-      work = {2 * whole + 2 * fold, 0, 2 * share + 2 * fold * bytes, share + fold * bytes};
-      work.delayed = whole > 1 ? 2 * large / 3 : 0;
-      work.granted_ahead = true;
-      return work;
+      return {.messages = 2 * whole + 2 * fold,
+              .sent = 2 * share + 2 * fold * bytes,
+              .reduced = share + fold * bytes,
+              .delayed = whole > 1 ? 2 * large / 3 : 0,
+              .granted_ahead = true};
     case Algorithm::kTree:
-      work = {2 * rounds, 0, 2 * bytes, bytes};
-      work.delayed = large;
-      return work;
+      return {.messages = 2 * rounds, .sent = 2 * bytes, .reduced = bytes, .delayed = large};
     default:
-      work = {2 * (n - 1), 0, 2 * share, share};
-      work.granted_ahead = true;
-      return work;
+      return {.messages = 2 * (n - 1), .sent = 2 * share, .reduced = share, .granted_ahead = true};
   }
 }
 
