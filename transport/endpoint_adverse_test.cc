@@ -363,7 +363,7 @@ class HostilePeerTest : public AdverseTest {
     packet.insert(packet.end(), frames.begin(), frames.end());
     pair_->inject(1, pair_->address(0), packet, 1, static_cast<uint32_t>(packet.size()));
   }
-  void data(ChannelId channel, uint32_t sequence, uint32_t message_bytes) {
+  void data(ChannelId channel, Sequence sequence, uint32_t message_bytes) {
     std::vector<std::byte> packet(kDataHeaderBytes + 1);
     DataHeader header;
     header.base.type = PacketType::kData;
@@ -388,7 +388,7 @@ TEST_F(HostilePeerTest, WhateverItSaysMemoryStaysWithinItsBound) {
   std::array<std::byte, 64> space;
   for (uint32_t ahead = 0; ahead < 20'000; ahead += 7) {
     for (ChannelId channel = 0; channel < 64; channel = static_cast<ChannelId>(channel + 9)) {
-      const uint32_t sequence = kFirstSequence + ahead;
+      const Sequence sequence = kFirstSequence + ahead;
       Writer writer(space);
       write_grant({channel, sequence, 3000, 100}, writer);
       write_cancel(FrameType::kCancelSend, {channel, sequence, CancelReason::kCancelled}, writer);

@@ -19,6 +19,9 @@ _MARKERS = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
 _DEAD_CODE = re.compile(
     r"^\s*//\s*((return|const auto|auto|std::\w+)\b.*;|(if|for|while) \(.*[;{]"
     r"|#include [<\"].*|[\w.]+(->\w+)*\(.*\);|[\w.]+ [+-]?= [^ ].*;|\})$")
+# A difference of two unsigned numbers, taken as signed: of wrapping numbers it maps half the circle
+# to anything, so base/serial.h alone compares those.
+_RAW_ORDER = re.compile(r"static_cast<(std::)?int(8|16|32)_t>\([^;]*?[\w)\]] - [\w(]")
 _MACHINE_PATHS = re.compile(r"(?<![\w.\-/])/(work|root|Users)/|(?<![\w.\-/])/home/\w")
 
 
@@ -32,7 +35,8 @@ def check_tidy(files):
             for rule in (file_length, line_length, head, function_length):
                 violations += rule(file)
         if file.is_cxx:
-            for rule in (pragma_once, macros, using_namespace, views, network_headers, dead_code):
+            for rule in (pragma_once, macros, using_namespace, views, network_headers, dead_code,
+                         serial_order):
                 violations += rule(file)
     return violations + own_header_first(files)
 
@@ -125,6 +129,15 @@ def network_headers(file):
     return [Violation("network_header", file.path, line, f"<{path}> outside a datapath's backend")
             for line, quote, path in includes(file)
             if quote == "<" and _NETWORK_HEADERS.fullmatch(path)]
+
+
+def serial_order(file):
+    if not file.path.startswith("transport/") or file.is_test:
+        return []
+    return [Violation("serial_order", file.path, number,
+                      "a difference taken as signed: compare wrapping numbers by base/serial.h")
+            for number, line in enumerate(strip_cxx(file.text).split("\n"), 1)
+            if _RAW_ORDER.search(line)]
 
 
 def dead_code(file):

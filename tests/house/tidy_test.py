@@ -86,6 +86,12 @@ class TidyTest(unittest.TestCase):
         self.assertEqual(rules("datapath/udp/a.h", text), {"network_header"})
         self.assertEqual(rules("datapath/udp/a.cc", text), set())
 
+    def test_serial_order(self):
+        raw = with_line("const bool old = static_cast<int32_t>(number - newest) < 0;")
+        self.assertEqual(rules("transport/a.h", raw), {"serial_order"})
+        self.assertEqual(rules("transport/a_test.cc", '#include "a.h"\n' + raw) & {"serial_order"}, set())
+        self.assertEqual(rules("transport/a.h", with_line("const int32_t left = most - count;")), set())
+
     def test_dead_code(self):
         for line in ("//   return x;", "// f(x);", "// if (x) {", "// a.b = c;", '// #include "x.h"'):
             self.assertEqual(rules("base/a.h", with_line(line)), {"dead_code"}, line)

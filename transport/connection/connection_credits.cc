@@ -91,9 +91,7 @@ bool Connection::handle_credit_frame(Nanos now, FrameType type, Reader& reader) 
   DemandFrame demand;
   CreditFrame credit;
   if (type == FrameType::kDemand) {
-    if (!read_demand(reader, demand)) return false;
-    shared_.credits.on_demand(now, account_, demand);
-    return true;
+    return read_demand(reader, demand) && shared_.credits.on_demand(now, account_, demand);
   }
   if (!read_credit(reader, credit)) return false;
   credit_.on_credit(credit);

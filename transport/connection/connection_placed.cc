@@ -78,7 +78,7 @@ void Connection::write_chunk(Nanos now, TxBatch& batch, uint16_t path, const Imm
   write.from_connection = id_;
   write.to_connection = peer_id_;
   write.number = flight_.recorded_number();
-  write.epoch = flight_.epoch(path);
+  write.epoch = flight_.epoch(path).value();
   write.immediate = pack(immediate);
   write.token = place.token;
   write.remote_offset = place.offset;
@@ -102,7 +102,7 @@ void Connection::handle_placed(Nanos now, const PlacedEvent& event) {
       const auto path = static_cast<uint16_t>(event.path + flight_.first_chunk_path());
       if (!flight_.on_write_failed(now, path, event.number)) break;
       // Its queue pair is broken until the peer has made its side anew.
-      tell({FrameType::kAskFence, 0, event.path, 0, 0, flight_.epoch(path)});
+      tell({FrameType::kAskFence, 0, event.path, 0, 0, flight_.epoch(path).value()});
       break;
     }
   }
@@ -157,12 +157,11 @@ bool Connection::handle_fence_frame(Nanos now, FrameType type, const FenceFrame&
   if (type == FrameType::kFenced) {
     const uint32_t path = fence.path + uint32_t{flight_.first_chunk_path()};
     if (path >= flight_.paths()) return false;
-    flight_.on_fenced(now, static_cast<uint16_t>(path), static_cast<uint16_t>(fence.epoch));
-    return true;
+    return flight_.on_fenced(now, static_cast<uint16_t>(path), fence.epoch);
   }
   if (fence.path >= fences_.paths()) return false;
   // One that was made anew since the peer asked needs nothing more.
-  if (fences_.epoch(fence.path) == static_cast<uint16_t>(fence.epoch)) fences_.request(fence.path);
+  if (fences_.epoch(fence.path) == fence.epoch) fences_.request(fence.path);
   return true;
 }
 

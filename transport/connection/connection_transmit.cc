@@ -47,7 +47,7 @@ void Connection::write_record(ControlRecord& record, Writer& writer) {
       return;
     case FrameType::kFenced:
     case FrameType::kAskFence:
-      write_fence(record.type, {record.channel, record.capacity}, writer);
+      write_fence(record.type, {record.channel, static_cast<uint16_t>(record.capacity)}, writer);
       return;
     case FrameType::kClose:
       write_close(static_cast<CloseReason>(record.reason), writer);

@@ -10,6 +10,7 @@
 
 #include "base/pool.h"
 #include "transport/endpoint.h"
+#include "transport/wire/numbers.h"
 
 namespace heddle::transport {
 
@@ -21,18 +22,18 @@ class EarlyMessages {
   bool crowded() const { return entries_.size() > most_ / 2; }
 
   // The pool slot of this message; kNoIndex: not here.
-  uint32_t find(ChannelId channel, uint32_t sequence) const {
+  uint32_t find(ChannelId channel, Sequence sequence) const {
     const auto entry = at(channel, sequence);
     return entry == entries_.end() ? kNoIndex : entry->slot;
   }
 
-  void add(ChannelId channel, uint32_t sequence, uint32_t slot) {
+  void add(ChannelId channel, Sequence sequence, uint32_t slot) {
     CHECK(!full());
     entries_.push_back({sequence, slot, channel});
   }
 
   // Its receive is posted: it is early no more. kNoIndex: it was not here.
-  uint32_t take(ChannelId channel, uint32_t sequence) {
+  uint32_t take(ChannelId channel, Sequence sequence) {
     const auto entry = at(channel, sequence);
     if (entry == entries_.end()) return kNoIndex;
     const uint32_t slot = entry->slot;
@@ -52,12 +53,12 @@ class EarlyMessages {
 
  private:
   struct Entry {
-    uint32_t sequence = 0;
+    Sequence sequence;
     uint32_t slot = kNoIndex;
     ChannelId channel = 0;
   };
 
-  std::vector<Entry>::const_iterator at(ChannelId channel, uint32_t sequence) const {
+  std::vector<Entry>::const_iterator at(ChannelId channel, Sequence sequence) const {
     return std::find_if(entries_.begin(), entries_.end(), [=](const Entry& entry) {
       return entry.channel == channel && entry.sequence == sequence;
     });

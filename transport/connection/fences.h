@@ -31,8 +31,9 @@ class Fences {
   bool fenced(const OriginalWrite& write) const {
     if (write.path >= paths_.size()) return true;
     const Path& path = paths_[write.path];
-    if (write.epoch != path.epoch) return static_cast<int16_t>(path.epoch - write.epoch) > 0;
-    return path.largest >= write.number;
+    if (write.epoch == path.epoch) return path.largest >= write.number;
+    // Of an epoch that has no order to this one: no write of ours' peer, so nothing to wait for.
+    return write.epoch.steps_to(path.epoch).value_or(1) > 0;
   }
 
   // Asks for a new epoch of this path, unless that is under way.
@@ -40,18 +41,18 @@ class Fences {
     Path& asked = paths_[path];
     if (asked.requested) return;
     asked.requested = true;
-    requests_.push_back({0, path, asked.epoch + 1u});
+    requests_.push_back({0, path, (asked.epoch + 1).value()});
   }
 
   // The datapath made it so; gives false for an answer to no question.
   bool on_fenced(uint16_t path, uint32_t epoch) {
     if (path >= paths_.size() || !paths_[path].requested) return false;
     paths_[path].requested = false;
-    paths_[path].epoch = static_cast<uint16_t>(epoch);
+    paths_[path].epoch = PathEpoch(static_cast<uint16_t>(epoch));
     return true;
   }
 
-  uint16_t epoch(uint16_t path) const { return paths_[path].epoch; }
+  PathEpoch epoch(uint16_t path) const { return paths_[path].epoch; }
 
   // The next request for the datapath, without its connection; false: none.
   bool poll(FenceRequest& request) {
@@ -63,7 +64,7 @@ class Fences {
  private:
   struct Path {
     uint64_t largest = 0;
-    uint16_t epoch = 0;
+    PathEpoch epoch;
     bool requested = false;
   };
 

@@ -105,7 +105,7 @@ class Flight final : private SentRunListener {
   // Chunk paths count from here.
   uint16_t first_chunk_path() const { return datagram_paths_; }
   uint16_t paths() const { return static_cast<uint16_t>(paths_.size()); }
-  uint16_t epoch(uint16_t path) const { return paths_[path].epoch; }
+  PathEpoch epoch(uint16_t path) const { return paths_[path].epoch; }
   bool wants_probe() const { return probes_wanted_ > 0; }
   // Whether poll_size_probe() is worth asking.
   bool wants_size_probe() const { return unsized_ > 0; }
@@ -120,8 +120,8 @@ class Flight final : private SentRunListener {
   bool on_write_failed(Nanos now, uint16_t path, uint64_t number);
   // The peer has only the header of the packet with this number. False: it was never sent.
   bool on_trimmed(Nanos now, uint16_t path, uint64_t number);
-  // The peer rejects writes of earlier epochs on this path.
-  void on_fenced(Nanos now, uint16_t path, uint16_t epoch);
+  // The peer rejects writes of earlier epochs on this path. False: an epoch without order to it.
+  bool on_fenced(Nanos now, uint16_t path, PathEpoch epoch);
   // The network passes at most `datagram_bytes` on this path.
   void on_too_large(Nanos now, uint16_t path, uint32_t datagram_bytes);
 

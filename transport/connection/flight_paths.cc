@@ -91,8 +91,8 @@ bool Flight::is_large(const SentRun& run) {
 // shrunk on its way (RFC 8899 section 4.3).
 void Flight::large_lost(const SentRun& run) {
   TxPath& path = paths_[current_path_];
-  const auto number = static_cast<uint32_t>(run.first_number);
-  const bool same_round_trip = static_cast<int32_t>(number - path.large_lost_below) < 0;
+  const PacketNumberLow number(static_cast<uint32_t>(run.first_number));
+  const bool same_round_trip = path.large_lost_below.steps_to(number).value_or(0) < 0;
   if (same_round_trip || path.datagram_bytes <= kBaseDatagram) return;
   path.large_lost_below = static_cast<uint32_t>(path.sent.next_number());
   if (++path.large_losses < kLargeLosses) return;
@@ -109,15 +109,18 @@ bool Flight::on_write_failed(Nanos now, uint16_t id, uint64_t number) {
   return true;
 }
 
-void Flight::on_fenced(Nanos now, uint16_t id, uint16_t epoch) {
+bool Flight::on_fenced(Nanos now, uint16_t id, PathEpoch epoch) {
   TxPath& path = paths_[id];
-  if (static_cast<int16_t>(epoch - path.epoch) <= 0) return;
+  const std::optional<int16_t> later = path.epoch.steps_to(epoch);
+  if (!later) return false;
+  if (*later <= 0) return true;
   path.epoch = epoch;
   // What is under way in the old epoch will not land.
   current_path_ = id;
   path.sent.give_up(pool_, LossCause::kPathFailure, *this);
   take_losses(now, id, LossCause::kPathFailure);
   if (!path.active()) want_probe(id);
+  return true;
 }
 
 void Flight::bring_back(Nanos now, uint16_t id) {

@@ -1,6 +1,6 @@
 // Arrival, step by step: is the row allowed (check), has its message a place (start), which of its
 // bytes are new (accept), where do they go (place_row), is the oldest receive over
-// (complete_front).
+// (complete_front). A sequence number becomes an index where it enters (index_of).
 #include "transport/connection/incoming.h"
 
 #include <algorithm>
@@ -8,15 +8,6 @@
 namespace heddle::transport {
 
 using events::DropReason;
-
-namespace {
-
-// From one sequence number up to another; 0 where that is not beyond it.
-uint32_t distance(uint32_t from, uint32_t to) {
-  return static_cast<uint32_t>(std::max(static_cast<int32_t>(to - from), 0));
-}
-
-}  // namespace
 
 EagerBlocks::EagerBlocks(RegionId region, Bytes size, uint32_t block_bytes)
     : region_(region),
@@ -47,36 +38,39 @@ Incoming::Channel* Incoming::channel_for(ChannelId channel) {
   return &channels_[channel];
 }
 
-void Incoming::note_heard(Channel& channel, uint32_t sequence) {
-  if (static_cast<int32_t>(sequence + 1 - channel.heard_to) <= 0) return;
-  unheard_ -= distance(channel.heard_to, channel.next_post);
-  channel.heard_to = sequence + 1;
-  unheard_ += distance(channel.heard_to, channel.next_post);
+void Incoming::note_heard(Channel& channel, int64_t index) {
+  if (index < channel.heard_to) return;
+  unheard_ -= static_cast<uint32_t>(channel.unheard());
+  channel.heard_to = static_cast<int32_t>(index + 1);
+  unheard_ += static_cast<uint32_t>(channel.unheard());
 }
 
 // The pool slot of a message that is not over: of a posted receive, or early. kNoIndex: not known.
-uint32_t Incoming::find(ChannelId id, const Channel& channel, uint32_t sequence) const {
-  const uint32_t index = sequence - channel.head;
-  return index < channel.messages.size() ? channel.messages[index] : early_.find(id, sequence);
+uint32_t Incoming::find(ChannelId id, const Channel& channel, int64_t index) const {
+  if (index >= channel.posted_to()) return early_.find(id, channel.at(index));
+  return channel.messages[static_cast<size_t>(index)];
 }
 
 // What a peer that keeps to the limits can have sent ahead always has room here: it counts each
 // until it hears that the receive is posted, withdrawn messages too. kNoIndex: it did not keep to
 // them.
-uint32_t Incoming::add_early(ChannelId channel, uint32_t sequence) {
+uint32_t Incoming::add_early(ChannelId channel, Sequence sequence) {
   if (early_.full()) return kNoIndex;
   const uint32_t slot = pool_.lend();
   if (slot != kNoIndex) early_.add(channel, sequence, slot);
   return slot;
 }
 
-// Further beyond the posted receives than a peer that keeps to the limits comes.
-bool Incoming::too_far(const Channel& channel, uint32_t sequence) const {
-  return distance(channel.next_post, sequence) >= peer_posts_;
+// Below zero: of a message that is over. Nothing: the number has no order to this side's, or is
+// further beyond the posted receives than a peer that keeps to the limits comes.
+std::optional<int64_t> Incoming::index_of(const Channel& channel, Sequence sequence) const {
+  const std::optional<int64_t> index = channel.head.steps_to(sequence);
+  if (!index || *index - channel.posted_to() >= int64_t{peer_posts_}) return std::nullopt;
+  return index;
 }
 
 bool Incoming::heard_of_next(ChannelId id) const {
-  return id < channels_.size() && distance(channels_[id].next_post, channels_[id].heard_to) > 0;
+  return id < channels_.size() && channels_[id].heard_of_next();
 }
 
 Result<void> Incoming::post(ChannelId id, const PostedReceive& receive,
@@ -91,9 +85,10 @@ Result<void> Incoming::post(ChannelId id, const PostedReceive& receive,
                 "receive it in parts");
   }
   // Withdrawn ones too use up messages, and the peer remembers only so many beyond its own.
-  const bool heard = distance(channel->next_post, channel->heard_to) > 0;
+  const bool heard = channel->heard_of_next();
+  const Sequence sequence = channel->next_post();
   const bool room = posted_ < limits_.max_posted && (heard || unheard_ < limits_.max_posted);
-  uint32_t slot = room ? early_.take(id, channel->next_post) : kNoIndex;
+  uint32_t slot = room ? early_.take(id, sequence) : kNoIndex;
   if (room && slot == kNoIndex) slot = pool_.lend();
   if (slot == kNoIndex) {
     return fail(ErrorCode::kExhausted, "cannot receive", "too many operations are posted",
@@ -104,16 +99,15 @@ Result<void> Incoming::post(ChannelId id, const PostedReceive& receive,
   message.operation = receive.operation;
   message.fill = receive.fill;
   message.posted = true;
-  take_slot(id, channel->next_post, message);
+  take_slot(id, sequence, message);
   const ControlRecord grant{message.slot == kNoSlot ? FrameType::kGrant : FrameType::kPlacedGrant,
                             0,
                             id,
                             1,
-                            channel->next_post,
+                            sequence,
                             static_cast<uint32_t>(buffer.length)};
   channel->messages.push_back(slot);
   unheard_ += heard ? 0 : 1;
-  ++channel->next_post;
   ++posted_;
   const bool joins = !frames.empty() && message.slot == kNoSlot &&
                      frames.back().type == FrameType::kGrant && frames.back().channel == id &&
@@ -147,7 +141,7 @@ bool Incoming::cancel(ChannelId id, OperationId operation, Ring<ControlRecord>& 
     message.error = ErrorCode::kCancelled;
     // A fence now would not stop writes that the peer begins behind it.
     message.untold = message.slot != kNoSlot;
-    withdraw(id, channel.head + i, frames);
+    withdraw(id, channel.at(i), frames);
     complete_front(channel);
     return true;
   }
@@ -163,8 +157,8 @@ void Incoming::fill_at_once(ChannelId id, OperationId operation) {
   }
 }
 
-// What can be said of a row without looking at its message; finds the channel.
-RowVerdict Incoming::check(const DataRow& row, Channel*& channel) {
+// What can be said of a row without looking at its message; finds the channel and the index.
+RowVerdict Incoming::check(const DataRow& row, Channel*& channel, int64_t& index) {
   const DataHeader& header = row.header;
   const uint64_t bytes = uint64_t{row.segments - 1} * row.step + row.last;
   channel = channel_for(header.channel);
@@ -173,10 +167,12 @@ RowVerdict Incoming::check(const DataRow& row, Channel*& channel) {
       (row.segments > 1 && row.step == 0)) {
     return {false, DropReason::kBadField, 0};
   }
-  if (too_far(*channel, header.sequence)) return {false, DropReason::kOverWindow, 0};
+  const std::optional<int64_t> known = index_of(*channel, header.sequence);
+  if (!known) return {false, DropReason::kOverWindow, 0};
+  index = *known;
   // Over already: acknowledged, so that the peer stops sending it.
-  if (static_cast<int32_t>(header.sequence - channel->head) < 0) {
-    note_heard(*channel, header.sequence);
+  if (index < 0) {
+    note_heard(*channel, index);
     return {!was_withdrawn(header.channel, header.sequence), DropReason::kStaleMessage, 0};
   }
   return {true, std::nullopt, 0};
@@ -203,18 +199,19 @@ void Incoming::start(InMessage& message, uint32_t bytes) {
 
 RowVerdict Incoming::accept(const DataRow& row) {
   Channel* channel = nullptr;
-  RowVerdict verdict = check(row, channel);
+  int64_t index = 0;
+  RowVerdict verdict = check(row, channel, index);
   if (verdict.drop || !verdict.acknowledge) return verdict;
-  const uint32_t sequence = row.header.sequence;
-  uint32_t slot = find(row.header.channel, *channel, sequence);
+  const Sequence sequence = row.header.sequence;
+  uint32_t slot = find(row.header.channel, *channel, index);
   if (slot == kNoIndex) {
     verdict = judge_eager(row.header.message_bytes);
     if (verdict.drop == DropReason::kNoReceive) return verdict;  // no peer sends that
-    note_heard(*channel, sequence);
+    note_heard(*channel, index);
     if (verdict.drop) return verdict;
     slot = add_early(row.header.channel, sequence);
   }
-  note_heard(*channel, sequence);
+  note_heard(*channel, index);
   InMessage& message = pool_[slot];
   if (message.failed) {
     return {message.error != ErrorCode::kCancelled, DropReason::kStaleMessage, 0};
@@ -339,34 +336,38 @@ void Incoming::release_eager(InMessage& message) {
 }
 
 // This receive is withdrawn, and the peer has to be told.
-void Incoming::withdraw(ChannelId channel, uint32_t sequence, Ring<ControlRecord>& frames) {
+void Incoming::withdraw(ChannelId channel, Sequence sequence, Ring<ControlRecord>& frames) {
   unknown_withdrawals_.emplace_back(channel, sequence);
   frames.push_back({FrameType::kCancelReceive, static_cast<uint8_t>(CancelReason::kCancelled),
                     channel, 0, sequence, 0});
 }
 
-bool Incoming::was_withdrawn(ChannelId channel, uint32_t sequence) const {
+bool Incoming::was_withdrawn(ChannelId channel, Sequence sequence) const {
   return std::find(unknown_withdrawals_.begin(), unknown_withdrawals_.end(),
                    std::pair(channel, sequence)) != unknown_withdrawals_.end();
 }
 
-void Incoming::forget_withdrawn(ChannelId channel, uint32_t sequence) {
+void Incoming::forget_withdrawn(ChannelId channel, Sequence sequence) {
   if (std::erase(unknown_withdrawals_, std::pair(channel, sequence)) == 0) return;
   Channel& at = channels_[channel];
-  const uint32_t index = sequence - at.head;
-  if (index >= at.messages.size() || !pool_[at.messages[index]].untold) return;
-  pool_[at.messages[index]].untold = false;
-  await_every_write(pool_[at.messages[index]]);
+  const int64_t index = at.head.known_steps_to(sequence);
+  if (index < 0 || index >= at.posted_to()) return;
+  InMessage& message = pool_[at.messages[static_cast<size_t>(index)]];
+  if (!message.untold) return;
+  message.untold = false;
+  await_every_write(message);
   complete_front(at);
 }
 
 // The peer asks whether its message can still be withdrawn: not if all of it is here.
 bool Incoming::on_cancel_send(const CancelFrame& cancel, Ring<ControlRecord>& frames) {
   Channel* channel = channel_for(cancel.channel);
-  if (channel == nullptr || too_far(*channel, cancel.sequence)) return false;
-  note_heard(*channel, cancel.sequence);
-  const bool past = static_cast<int32_t>(cancel.sequence - channel->head) < 0;
-  uint32_t slot = past ? kNoIndex : find(cancel.channel, *channel, cancel.sequence);
+  const std::optional<int64_t> index =
+      channel == nullptr ? std::nullopt : index_of(*channel, cancel.sequence);
+  if (!index) return false;
+  note_heard(*channel, *index);
+  const bool past = *index < 0;
+  uint32_t slot = past ? kNoIndex : find(cancel.channel, *channel, *index);
   if (!past && slot == kNoIndex) {
     slot = add_early(cancel.channel, cancel.sequence);
     if (slot == kNoIndex) return false;
@@ -392,19 +393,19 @@ bool Incoming::on_cancel_send(const CancelFrame& cancel, Ring<ControlRecord>& fr
   return true;
 }
 
-bool Incoming::awaits(ChannelId channel, uint32_t sequence) const {
+bool Incoming::awaits(ChannelId channel, Sequence sequence) const {
   if (channel >= channels_.size()) return false;
   // Completed ones too: an eager message completes at its sender only with its grant.
-  return static_cast<int32_t>(channels_[channel].next_post - sequence) > 0;
+  return sequence.known_steps_to(channels_[channel].next_post()) > 0;
 }
 
-bool Incoming::predict(ChannelId& channel, uint32_t& sequence, uint32_t& offset,
+bool Incoming::predict(ChannelId& channel, Sequence& sequence, uint32_t& offset,
                        Payload& place) const {
   if (latest_channel_ >= channels_.size()) return false;
   const Channel& c = channels_[latest_channel_];
   // The message that got payload last, or, where it is over, the oldest that is not.
-  uint32_t index = latest_sequence_ - c.head;
-  if (static_cast<int32_t>(index) < 0) index = 0;
+  const int32_t steps = c.head.steps_to(latest_sequence_).value_or(0);
+  const auto index = static_cast<uint32_t>(std::max(steps, 0));
   if (index >= c.messages.size()) return false;
   const InMessage& message = pool_[c.messages[index]];
   // Where the peer's NIC writes, a wrong prediction would spoil what has landed meanwhile.
@@ -451,9 +452,10 @@ void Incoming::complete_front(Channel& channel) {
     completions_.push_back({message.operation, connection_,
                             static_cast<ChannelId>(&channel - channels_.data()),
                             Direction::kReceive, !message.failed, message.error,
-                            message.failed ? 0 : message.message_bytes, channel.head});
+                            message.failed ? 0 : message.message_bytes, channel.head.value()});
     release(slot);
     channel.messages.pop_front();
+    --channel.heard_to;
     ++channel.head;
     --posted_;
     ++completed_;

@@ -4,6 +4,7 @@
 // nothing of paths.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -153,7 +154,7 @@ class Incoming {
   // A chunk landed. The drop reason, if it was for nobody.
   std::optional<events::DropReason> accept_chunk(const ArrivedChunk& chunk);
   // What a grant says of a receive that may be written remotely; false: it is over, or may not be.
-  bool describe(ChannelId channel, uint32_t sequence, PlacedGrantFrame& grant) const;
+  bool describe(ChannelId channel, Sequence sequence, PlacedGrantFrame& grant) const;
   // Completes what waited for a fence only.
   void resume();
   // Asks for a fence of every path that a finished message waits for; false: none waits.
@@ -165,7 +166,7 @@ class Incoming {
   // The answer for the peer is appended to `frames`.
   bool on_cancel_send(const CancelFrame& cancel, Ring<ControlRecord>& frames);
   // The peer knows that this receive was withdrawn.
-  void forget_withdrawn(ChannelId channel, uint32_t sequence);
+  void forget_withdrawn(ChannelId channel, Sequence sequence);
 
   // Whether the message that the channel's next receive will meet was heard of.
   bool heard_of_next(ChannelId channel) const;
@@ -173,9 +174,9 @@ class Incoming {
   bool crowded() const { return early_.crowded(); }
 
   // Whether a receive with this number may still get payload: its grant is worth repeating.
-  bool awaits(ChannelId channel, uint32_t sequence) const;
+  bool awaits(ChannelId channel, Sequence sequence) const;
   // The buffer and offset at which the next bytes of a message under way would land.
-  bool predict(ChannelId& channel, uint32_t& sequence, uint32_t& offset, Payload& place) const;
+  bool predict(ChannelId& channel, Sequence& sequence, uint32_t& offset, Payload& place) const;
 
   void fail_all(ErrorCode error);
 
@@ -186,32 +187,42 @@ class Incoming {
 
  private:
   struct Channel {
-    uint32_t head = kFirstSequence;       // sequence of the oldest receive that is not over
-    uint32_t next_post = kFirstSequence;  // sequence of the next receive to be posted
-    uint32_t heard_to = kFirstSequence;   // behind the newest message that anything was heard of
-    Ring<uint32_t> messages;              // pool slots of posted receives, from head on
+    Sequence head = kFirstSequence;  // of the oldest receive that is not over; indexes count on
+    // Index behind the newest message that anything was heard of; below zero where head passed it.
+    int32_t heard_to = 0;
+    Ring<uint32_t> messages;  // pool slots of posted receives, from head on
+
+    int64_t posted_to() const { return static_cast<int64_t>(messages.size()); }
+    // Of the next receive to be posted.
+    Sequence next_post() const { return head + static_cast<uint32_t>(messages.size()); }
+    Sequence at(int64_t index) const { return head.moved_by(static_cast<int32_t>(index)); }
+    // Posted receives of whose messages nothing was heard, and messages heard of beyond those.
+    uint64_t unheard() const {
+      return static_cast<uint64_t>(std::max<int64_t>(posted_to() - heard_to, 0));
+    }
+    bool heard_of_next() const { return heard_to > posted_to(); }
   };
 
   struct Slot {
     ChannelId channel = 0;
-    uint32_t sequence = 0;
+    Sequence sequence;
     bool used = false;
   };
 
-  void take_slot(ChannelId id, uint32_t sequence, InMessage& message);
+  void take_slot(ChannelId id, Sequence sequence, InMessage& message);
   void release_slot(InMessage& message);
   void await_write(InMessage& message, const OriginalWrite& write);
   void await_every_write(InMessage& message);
   bool over(const InMessage& message) const;
   bool fenced(const InMessage& message) const;
   Channel* channel_for(ChannelId channel);
-  void note_heard(Channel& channel, uint32_t sequence);
-  uint32_t find(ChannelId id, const Channel& channel, uint32_t sequence) const;
-  uint32_t add_early(ChannelId channel, uint32_t sequence);
-  bool too_far(const Channel& channel, uint32_t sequence) const;
-  void withdraw(ChannelId channel, uint32_t sequence, Ring<ControlRecord>& frames);
-  bool was_withdrawn(ChannelId channel, uint32_t sequence) const;
-  RowVerdict check(const DataRow& row, Channel*& channel);
+  void note_heard(Channel& channel, int64_t index);
+  uint32_t find(ChannelId id, const Channel& channel, int64_t index) const;
+  uint32_t add_early(ChannelId channel, Sequence sequence);
+  std::optional<int64_t> index_of(const Channel& channel, Sequence sequence) const;
+  void withdraw(ChannelId channel, Sequence sequence, Ring<ControlRecord>& frames);
+  bool was_withdrawn(ChannelId channel, Sequence sequence) const;
+  RowVerdict check(const DataRow& row, Channel*& channel, int64_t& index);
   RowVerdict judge_eager(uint32_t bytes) const;
   void start(InMessage& message, uint32_t bytes);
   Payload target(const InMessage& message) const;
@@ -242,12 +253,12 @@ class Incoming {
   uint32_t unheard_ = 0;  // receives posted or withdrawn beyond the messages that were heard of
   // Receives withdrawn without the peer's knowing yet: what comes for them is not acknowledged, or
   // the peer would take it for delivered.
-  std::vector<std::pair<ChannelId, uint32_t>> unknown_withdrawals_;
+  std::vector<std::pair<ChannelId, Sequence>> unknown_withdrawals_;
   uint64_t received_bytes_ = 0;
   uint64_t completed_ = 0;
   // The message that got payload last, for predict().
   ChannelId latest_channel_ = 0;
-  uint32_t latest_sequence_ = kFirstSequence;
+  Sequence latest_sequence_ = kFirstSequence;
 };
 
 }  // namespace heddle::transport

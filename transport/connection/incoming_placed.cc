@@ -15,7 +15,7 @@ void Incoming::open_placed(const TokenTable& tokens, Fences& fences) {
 }
 
 // Names the receive to the peer's NIC, if its memory can be written and a name is free.
-void Incoming::take_slot(ChannelId id, uint32_t sequence, InMessage& message) {
+void Incoming::take_slot(ChannelId id, Sequence sequence, InMessage& message) {
   if (tokens_ == nullptr) return;
   const auto token = tokens_->find(message.buffer.region);
   if (token == tokens_->end() || token->second.length == 0) return;
@@ -34,12 +34,12 @@ void Incoming::release_slot(InMessage& message) {
   --slots_used_;
 }
 
-bool Incoming::describe(ChannelId id, uint32_t sequence, PlacedGrantFrame& grant) const {
+bool Incoming::describe(ChannelId id, Sequence sequence, PlacedGrantFrame& grant) const {
   if (id >= channels_.size() || tokens_ == nullptr) return false;
   const Channel& channel = channels_[id];
-  const uint32_t index = sequence - channel.head;
-  if (index >= channel.messages.size()) return false;
-  const InMessage& message = pool_[channel.messages[index]];
+  const int64_t index = channel.head.known_steps_to(sequence);
+  if (index < 0 || index >= channel.posted_to()) return false;
+  const InMessage& message = pool_[channel.messages[static_cast<size_t>(index)]];
   if (message.slot == kNoSlot) return false;
   grant = {id,
            sequence,
@@ -53,10 +53,10 @@ bool Incoming::describe(ChannelId id, uint32_t sequence, PlacedGrantFrame& grant
 std::optional<DropReason> Incoming::accept_chunk(const ArrivedChunk& chunk) {
   if (chunk.slot >= slots_.size() || !slots_[chunk.slot].used) return DropReason::kNoReceive;
   Channel& channel = channels_[slots_[chunk.slot].channel];
-  const uint32_t index = slots_[chunk.slot].sequence - channel.head;
-  CHECK(index < channel.messages.size());
-  note_heard(channel, slots_[chunk.slot].sequence);
-  InMessage& message = pool_[channel.messages[index]];
+  const int64_t index = channel.head.known_steps_to(slots_[chunk.slot].sequence);
+  CHECK(index >= 0 && index < channel.posted_to());
+  note_heard(channel, index);
+  InMessage& message = pool_[channel.messages[static_cast<size_t>(index)]];
   if (message.failed) return DropReason::kStaleMessage;
   if (!message.started) message.message_bytes = kUnknownBytes;
   message.started = true;
@@ -82,7 +82,7 @@ void Incoming::await_write(InMessage& message, const OriginalWrite& write) {
     if (known.path != write.path) continue;
     const bool later = known.epoch == write.epoch
                            ? write.number > known.number
-                           : static_cast<int16_t>(write.epoch - known.epoch) > 0;
+                           : known.epoch.steps_to(write.epoch).value_or(0) > 0;
     if (later) known = write;
     return;
   }

@@ -426,7 +426,7 @@ TEST_F(IncomingTest, ImpossibleChannelsAndSizesAreRefused) {
 
 TEST_F(IncomingTest, PredictsTheNextBytesOfTheMessageUnderWay) {
   ChannelId channel = 9;
-  uint32_t sequence = 0;
+  Sequence sequence;
   uint32_t offset = 0;
   Payload place;
   EXPECT_FALSE(in_.predict(channel, sequence, offset, place));
@@ -444,7 +444,7 @@ TEST_F(IncomingTest, PredictsTheNextBytesOfTheMessageUnderWay) {
 
 TEST_F(IncomingTest, PredictsTheNextReceiveWhenOneIsOver) {
   ChannelId channel = 9;
-  uint32_t sequence = 0;
+  Sequence sequence;
   uint32_t offset = 0;
   Payload place;
   post(0, 100, 1);
@@ -459,7 +459,7 @@ TEST_F(IncomingTest, PredictsTheNextReceiveWhenOneIsOver) {
 // What stands there may be wanted until then, and a prediction may turn out wrong.
 TEST_F(IncomingTest, PredictsNothingIntoMemoryThatIsFilledOnArrivalBeforeSomethingHasArrived) {
   ChannelId channel = 9;
-  uint32_t sequence = 0;
+  Sequence sequence;
   uint32_t offset = 0;
   Payload place;
   ASSERT_TRUE(in_.post(0, {{kMemory, 500, 4000}, 1, Fill::kOnArrival}, frames_));
@@ -475,7 +475,7 @@ TEST_F(IncomingTest, PredictsNothingIntoMemoryThatIsFilledOnArrivalBeforeSomethi
 // an all-reduce received was copied.
 TEST_F(IncomingTest, PredictsAgainOnceNobodyElseTouchesMemoryThatIsFilledOnArrival) {
   ChannelId channel = 9;
-  uint32_t sequence = 0;
+  Sequence sequence;
   uint32_t offset = 0;
   Payload place;
   ASSERT_TRUE(in_.post(0, {{kMemory, 500, 4000}, 1, Fill::kOnArrival}, frames_));
@@ -517,7 +517,7 @@ class PlacedReceiveTest : public IncomingTest {
 TEST_F(PlacedReceiveTest, NothingIsPredictedWhereANicWrites) {
   post(500, 40'000, 1);
   ChannelId channel = 0;
-  uint32_t sequence = 0;
+  Sequence sequence;
   uint32_t offset = 0;
   Payload place;
   EXPECT_FALSE(in_.predict(channel, sequence, offset, place));
@@ -607,7 +607,7 @@ TEST(IncomingEndTest, WhatIsNotOverGivesEverythingBack) {
 }
 
 TEST_F(IncomingTest, SequencesWrap) {
-  const uint32_t messages = 3 * (0 - kFirstSequence);
+  const uint32_t messages = 3 * (0 - kFirstSequence.value());
   for (uint32_t i = 0; i < messages; ++i) {
     post(0, 100, i);
     ASSERT_TRUE(whole(i, 10).acknowledge);

@@ -1,7 +1,9 @@
-// Sequence numbers are compared as distances from the channel's head, so they may wrap.
+// A sequence number becomes an index, counted from the channel's oldest message, where it enters;
+// one without order to that is refused there. Everything else works on indexes.
 #include "transport/connection/outgoing.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "transport/wire/immediate.h"
 #include "transport/wire/packet.h"
@@ -19,12 +21,7 @@ bool goes_placed(const OutMessage& message, const PeerLimits& limits) {
          message.length() <= uint64_t{limits.chunk_bytes} * Immediate::kMaxChunks;
 }
 
-// From one sequence number up to another; 0 where that is not beyond it.
-uint32_t distance(uint32_t from, uint32_t to) {
-  return static_cast<uint32_t>(std::max(static_cast<int32_t>(to - from), 0));
-}
-
-ControlRecord cancel_of(ChannelId channel, uint32_t sequence) {
+ControlRecord cancel_of(ChannelId channel, Sequence sequence) {
   const auto reason = static_cast<uint8_t>(CancelReason::kCancelled);
   return {FrameType::kCancelSend, reason, channel, 0, sequence, 0};
 }
@@ -45,12 +42,13 @@ void Outgoing::set_limits(const PeerLimits& limits) {
 // Makes room for what is known of the receive `index` behind the oldest message. False: the peer
 // broke a rule. It has at most `max_posted` receives, withdrawn ones among them and over all
 // channels, beyond the messages that it heard of; and it has not heard of more than are posted.
-bool Outgoing::make_known(Channel& channel, uint32_t index) {
+bool Outgoing::make_known(Channel& channel, uint64_t index) {
   if (index < channel.grants.size()) return true;
-  const uint32_t unmet = distance(channel.posted_to(), channel.head + index + 1);
-  const uint32_t others = unmet_receives_ - distance(channel.posted_to(), channel.granted_to());
+  const uint64_t posted = channel.messages.size();
+  const uint64_t unmet = index + 1 - std::min(index + 1, posted);
+  const uint64_t others = unmet_receives_ - channel.unmet();
   if (unmet > limits_.max_posted - others) return false;
-  unmet_receives_ = others + unmet;
+  unmet_receives_ = static_cast<uint32_t>(others + unmet);
   while (channel.grants.size() <= index) channel.grants.push_back({});
   return true;
 }
@@ -61,12 +59,13 @@ Outgoing::Channel* Outgoing::channel_for(ChannelId channel) {
   return &channels_[channel];
 }
 
-OutMessage* Outgoing::find(ChannelId channel, uint32_t sequence, uint32_t slot) {
+OutMessage* Outgoing::find(ChannelId channel, Sequence sequence, uint32_t slot) {
   if (channel >= channels_.size()) return nullptr;
   Channel& c = channels_[channel];
-  const uint32_t index = sequence - c.head;
-  if (index >= c.messages.size() || c.messages[index] != slot) return nullptr;
-  return &pool_[slot];
+  const int64_t index = c.head.steps_to(sequence).value_or(-1);
+  if (index < 0 || index >= static_cast<int64_t>(c.messages.size())) return nullptr;
+  const auto at = static_cast<size_t>(index);
+  return c.messages[at] == slot ? &pool_[slot] : nullptr;
 }
 
 Result<void> Outgoing::post(ChannelId id, const Payload& payload, OperationId operation,
@@ -78,7 +77,8 @@ Result<void> Outgoing::post(ChannelId id, const Payload& payload, OperationId op
                 "send it in parts");
   }
   // Withdrawn ones too use up receives, and have to be told when those are posted.
-  const bool room = posted_ < bound && distance(channel->known_to, channel->posted_to()) < bound;
+  const auto index = static_cast<int64_t>(channel->messages.size());
+  const bool room = posted_ < bound && index - channel->known_to < int64_t{bound};
   const uint32_t slot = room ? pool_.lend() : kNoIndex;
   if (slot == kNoIndex) {
     return fail(ErrorCode::kExhausted, "cannot send", "too many operations are posted",
@@ -89,12 +89,12 @@ Result<void> Outgoing::post(ChannelId id, const Payload& payload, OperationId op
   message.operation = operation;
   message.wish = wish;
   message.channel = id;
-  message.sequence = channel->posted_to();
-  if (distance(message.sequence, channel->granted_to()) > 0) --unmet_receives_;
+  message.sequence = channel->head.moved_by(static_cast<int32_t>(index));
+  const bool known = channel->unmet() > 0;
+  if (known) --unmet_receives_;
   channel->messages.push_back(slot);
   ++posted_;
-  const uint32_t index = message.sequence - channel->head;
-  if (index < channel->grants.size()) apply_grant(slot, channel->grants[index]);
+  if (known) apply_grant(slot, channel->grants[channel->messages.size() - 1]);
   complete_front(*channel);
   mark_ready(id, *channel);
   return {};
@@ -102,7 +102,7 @@ Result<void> Outgoing::post(ChannelId id, const Payload& payload, OperationId op
 
 void Outgoing::mark_ready(ChannelId id, Channel& channel) {
   if (channel.ready) return;
-  if (channel.cursor - channel.head >= channel.messages.size()) return;
+  if (channel.next >= channel.messages.size()) return;
   channel.ready = true;
   ready_.push_back(id);
 }
@@ -151,7 +151,7 @@ bool Outgoing::cancel(ChannelId id, OperationId operation, ControlRecord& record
       message.sent_ahead = false;
       if (!message.granted) --ahead_;
     }
-    if (message.started || distance(message.sequence, channel.known_to) > 0) {
+    if (message.started || static_cast<int32_t>(i) < channel.known_to) {
       record = cancel_of(id, message.sequence);
     } else {
       keep_over_early(channel, {message.sequence, false});
@@ -169,9 +169,10 @@ bool Outgoing::cancel(ChannelId id, OperationId operation, ControlRecord& record
 bool Outgoing::on_delivered(const CancelFrame& delivered) {
   Channel* channel = channel_for(delivered.channel);
   if (channel == nullptr) return false;
-  const uint32_t index = delivered.sequence - channel->head;
-  if (index >= channel->messages.size()) return true;
-  OutMessage& message = pool_[channel->messages[index]];
+  const std::optional<int32_t> index = channel->head.steps_to(delivered.sequence);
+  if (!index) return false;
+  if (*index < 0 || static_cast<size_t>(*index) >= channel->messages.size()) return true;
+  OutMessage& message = pool_[channel->messages[static_cast<size_t>(*index)]];
   if (!message.withdrawing) return true;
   const uint64_t fresh = message.acked.add(0, tracked(message));
   acked_bytes_ += message.length() == 0 ? 0 : fresh;
@@ -221,14 +222,13 @@ bool Outgoing::peek_new(Piece& piece) {
   while (!ready_.empty()) {
     const ChannelId id = ready_.front();
     Channel& channel = channels_[id];
-    const uint32_t index = channel.cursor - channel.head;
-    if (index < channel.messages.size()) {
-      const uint32_t slot = channel.messages[index];
+    if (channel.next < channel.messages.size()) {
+      const uint32_t slot = channel.messages[channel.next];
       OutMessage& message = pool_[slot];
       const bool done = message.failed || message.withdrawing ||
                         (message.started && message.next == message.length());
       if (done) {
-        ++channel.cursor;
+        ++channel.next;
         continue;
       }
       if (sendable(message)) {
@@ -267,18 +267,18 @@ void Outgoing::take(const Piece& piece, uint32_t bytes) {
   message.started = true;
   message.next += bytes;
   if (message.next < message.length()) return;
-  ++channels_[piece.channel].cursor;
+  ++channels_[piece.channel].next;
   if (ready_.size() > 1) ready_.push_back(ready_.pop_front());  // channels take turns by message
 }
 
 // The peer has posted its receives up to this one: it has no message before them early any more,
 // and hears of those that were withdrawn before anything of them left.
-void Outgoing::note_posted_there(ChannelId id, Channel& channel, uint32_t sequence) {
-  if (static_cast<int32_t>(sequence + 1 - channel.known_to) <= 0) return;
-  channel.known_to = sequence + 1;
+void Outgoing::note_posted_there(ChannelId id, Channel& channel, int64_t index) {
+  if (index < channel.known_to) return;
+  channel.known_to = static_cast<int32_t>(index + 1);
   auto over = channel.over_early.begin();
   for (; over != channel.over_early.end(); ++over) {
-    if (distance(over->sequence, channel.known_to) == 0) break;
+    if (channel.index_of(over->sequence) >= channel.known_to) break;
     if (over->sent_ahead) {
       --ahead_;
     } else {
@@ -291,7 +291,9 @@ void Outgoing::note_posted_there(ChannelId id, Channel& channel, uint32_t sequen
 // In the order of their sequences, as their receives become known.
 void Outgoing::keep_over_early(Channel& channel, const OverEarly& over) {
   auto at = channel.over_early.end();
-  while (at != channel.over_early.begin() && distance(over.sequence, (at - 1)->sequence) > 0) --at;
+  while (at != channel.over_early.begin() && over.sequence.known_steps_to((at - 1)->sequence) > 0) {
+    --at;
+  }
   channel.over_early.insert(at, over);
 }
 
@@ -319,18 +321,17 @@ void Outgoing::settle_grants(ChannelId id, Channel& channel, uint32_t ahead) {
 bool Outgoing::on_grant(const GrantFrame& grant) {
   Channel* channel = channel_for(grant.channel);
   if (channel == nullptr) return false;
+  const std::optional<int32_t> first = channel->head.steps_to(grant.first_sequence);
+  if (!first) return false;
   if (grant.count == 0) return true;
   const uint32_t ahead = ahead_;
-  // What is over already (the grant is a repeated one) is passed in one step.
-  const uint32_t over =
-      std::min<uint32_t>(distance(grant.first_sequence, channel->head), grant.count);
-  const uint32_t from = grant.first_sequence + over - channel->head;
-  const uint32_t count = grant.count - over;
-  if (count > 0 && !make_known(*channel, from + count - 1)) return false;
-  note_posted_there(grant.channel, *channel, grant.first_sequence + grant.count - 1);
+  const int64_t end = int64_t{*first} + grant.count;
+  if (end > 0 && !make_known(*channel, static_cast<uint64_t>(end - 1))) return false;
+  note_posted_there(grant.channel, *channel, end - 1);
   const Grant given{Grant::State::kGranted, kNoSlot, grant.capacity};
-  for (uint32_t i = 0; i < count; ++i) {
-    if (grant_one(*channel, from + i, given)) continue;
+  // What is over already (the grant is a repeated one) is passed in one step.
+  for (int64_t i = std::max<int64_t>(*first, 0); i < end; ++i) {
+    if (grant_one(*channel, static_cast<uint32_t>(i), given)) continue;
     if (regrants_left_ == 0) return false;
     --regrants_left_;
   }
@@ -344,9 +345,9 @@ void Outgoing::withdraw_slot(uint8_t slot) {
   const RemotePlace& place = places_[slot];
   if (place.token.length == 0 || place.channel >= channels_.size()) return;
   const Channel& channel = channels_[place.channel];
-  const uint32_t index = place.sequence - channel.head;
-  if (index >= channel.messages.size()) return;
-  OutMessage& message = pool_[channel.messages[index]];
+  const int64_t index = channel.head.steps_to(place.sequence).value_or(-1);
+  if (index < 0 || index >= static_cast<int64_t>(channel.messages.size())) return;
+  OutMessage& message = pool_[channel.messages[static_cast<size_t>(index)]];
   message.slot = kNoSlot;
   message.placed = false;
   message.started = true;
@@ -355,8 +356,10 @@ void Outgoing::withdraw_slot(uint8_t slot) {
 bool Outgoing::on_placed_grant(const PlacedGrantFrame& grant) {
   Channel* channel = channel_for(grant.channel);
   if (channel == nullptr || limits_.chunk_bytes == 0 || grant.slot == kNoSlot) return false;
-  const uint32_t index = grant.sequence - channel->head;
-  const bool over = static_cast<int32_t>(index) < 0;
+  const std::optional<int32_t> steps = channel->head.steps_to(grant.sequence);
+  if (!steps) return false;
+  const bool over = *steps < 0;
+  const auto index = static_cast<uint32_t>(*steps);
   if (!over && !make_known(*channel, index)) return false;
   Grant given{Grant::State::kGranted, kNoSlot, grant.capacity};
   // A repeated grant must not overwrite what its slot means by now.
@@ -367,7 +370,7 @@ bool Outgoing::on_placed_grant(const PlacedGrantFrame& grant) {
     given.slot = grant.slot;
   }
   const uint32_t ahead = ahead_;
-  note_posted_there(grant.channel, *channel, grant.sequence);
+  note_posted_there(grant.channel, *channel, *steps);
   if (!over) grant_one(*channel, index, given);
   settle_grants(grant.channel, *channel, ahead);
   return true;
@@ -378,8 +381,10 @@ bool Outgoing::on_placed_grant(const PlacedGrantFrame& grant) {
 bool Outgoing::on_cancel_receive(const CancelFrame& cancel) {
   Channel* channel = channel_for(cancel.channel);
   if (channel == nullptr) return false;
-  const uint32_t index = cancel.sequence - channel->head;
-  if (static_cast<int32_t>(index) < 0) return true;
+  const std::optional<int32_t> steps = channel->head.steps_to(cancel.sequence);
+  if (!steps) return false;
+  if (*steps < 0) return true;
+  const auto index = static_cast<uint32_t>(*steps);
   if (!make_known(*channel, index)) return false;
   const uint32_t ahead = ahead_;
   channel->grants[index].state = Grant::State::kCancelled;
@@ -444,7 +449,7 @@ void Outgoing::complete_front(Channel& channel) {
     // A message that was sent whole before its failure was known still failed for whoever waits.
     completions_.push_back({message.operation, connection_, message.channel, Direction::kSend,
                             !message.failed, message.error, message.payload.length,
-                            message.sequence});
+                            message.sequence.value()});
     if (message.sent_ahead && !message.granted) end_credit(channel, message);
     message.acked.clear();
     IntervalSet memory = std::move(message.acked);
@@ -453,7 +458,8 @@ void Outgoing::complete_front(Channel& channel) {
     pool_.give_back(slot);
     channel.messages.pop_front();
     if (!channel.grants.empty()) channel.grants.pop_front();
-    if (channel.cursor == channel.head) ++channel.cursor;
+    if (channel.next > 0) --channel.next;
+    --channel.known_to;
     ++channel.head;
     --posted_;
     ++completed_;
@@ -462,7 +468,7 @@ void Outgoing::complete_front(Channel& channel) {
 
 // A message that was sent ahead is over before its grant came.
 void Outgoing::end_credit(Channel& channel, const OutMessage& message) {
-  if (distance(message.sequence, channel.known_to) > 0) {
+  if (channel.index_of(message.sequence) < channel.known_to) {
     --ahead_;
   } else {
     keep_over_early(channel, {message.sequence, true});

@@ -3,6 +3,7 @@
 // receive is known to be posted. It knows nothing of paths and packet numbers.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -23,7 +24,7 @@ inline constexpr uint8_t kNoSlot = UINT8_MAX;
 struct OutMessage {
   Payload payload;
   OperationId operation = 0;
-  uint32_t sequence = 0;
+  Sequence sequence;
   uint32_t next = 0;  // first byte never sent
   uint16_t channel = 0;
   bool started = false;     // something was sent (matters where the message is empty)
@@ -46,7 +47,7 @@ using OutPool = Pool<OutMessage, 16>;  // most endpoints have few at a time
 struct Piece {
   uint32_t message = kNoIndex;
   uint16_t channel = 0;
-  uint32_t sequence = 0;
+  Sequence sequence;
   uint32_t message_bytes = 0;
   uint32_t offset = 0;
   uint32_t length = 0;
@@ -62,7 +63,7 @@ struct Piece {
 struct RemotePlace {
   MemoryToken token;
   uint64_t offset = 0;
-  uint32_t sequence = 0;
+  Sequence sequence;
   uint16_t channel = 0;
 };
 
@@ -146,30 +147,31 @@ class Outgoing {
   // holds its eager block of the peer where it was sent ahead, or else is untold: the peer keeps
   // nothing of messages beyond its receives, and hears of it when the receive is posted.
   struct OverEarly {
-    uint32_t sequence = 0;
+    Sequence sequence;
     bool sent_ahead = false;
   };
   struct Channel {
-    uint32_t head = kFirstSequence;      // sequence of the oldest message that is not over
-    uint32_t cursor = kFirstSequence;    // sequence of the message that is sent next
-    uint32_t known_to = kFirstSequence;  // behind the newest receive known to have been posted
-    bool ready = false;                  // in ready_
-    Ring<uint32_t> messages;             // pool slots, from head on
-    Ring<Grant> grants;                  // from head on
+    Sequence head = kFirstSequence;  // of the oldest message that is not over; indexes count on
+    uint32_t next = 0;               // index of the message that is sent next
+    // Index behind the newest receive known to have been posted; below zero where head passed that.
+    int32_t known_to = 0;
+    bool ready = false;       // in ready_
+    Ring<uint32_t> messages;  // pool slots, from head on
+    Ring<Grant> grants;       // from head on
     std::vector<OverEarly> over_early;
 
-    // Behind the newest message, and behind the newest receive that anything is kept of.
-    uint32_t posted_to() const { return head + static_cast<uint32_t>(messages.size()); }
-    uint32_t granted_to() const { return head + static_cast<uint32_t>(grants.size()); }
+    int64_t index_of(Sequence own) const { return head.known_steps_to(own); }
+    // Receives that are known of, beyond the messages posted.
+    size_t unmet() const { return grants.size() - std::min(grants.size(), messages.size()); }
   };
 
   Channel* channel_for(ChannelId channel);
-  OutMessage* find(ChannelId channel, uint32_t sequence, uint32_t slot);
+  OutMessage* find(ChannelId channel, Sequence sequence, uint32_t slot);
   bool peek_repeat(Piece& piece);
   bool peek_new(Piece& piece);
   bool sendable(OutMessage& message);
-  bool make_known(Channel& channel, uint32_t index);
-  void note_posted_there(ChannelId id, Channel& channel, uint32_t sequence);
+  bool make_known(Channel& channel, uint64_t index);
+  void note_posted_there(ChannelId id, Channel& channel, int64_t index);
   static void keep_over_early(Channel& channel, const OverEarly& over);
   bool grant_one(Channel& channel, uint32_t index, const Grant& grant);
   void withdraw_slot(uint8_t slot);

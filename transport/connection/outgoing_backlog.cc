@@ -15,7 +15,7 @@ Outgoing::Backlog Outgoing::backlog(uint32_t step) const {
   repeats_.for_each([&](const Repeat& repeat) { add(repeat.end - repeat.start); });
   for (size_t i = 0; i < ready_.size(); ++i) {
     const Channel& channel = channels_[ready_[i]];
-    size_t at = channel.cursor - channel.head;
+    size_t at = channel.next;
     for (const size_t end = std::min(at + kMost, channel.messages.size()); at < end; ++at) {
       const OutMessage& message = pool_[channel.messages[at]];
       const bool small = message.length() <= limits_.eager_block_bytes;

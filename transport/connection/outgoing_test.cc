@@ -14,7 +14,7 @@ namespace {
 constexpr uint32_t kEager = 1000;
 constexpr uint16_t kEagerBlocks = 3;
 constexpr uint32_t kMaxPosted = 8;
-constexpr uint32_t kFirst = kFirstSequence;
+constexpr Sequence kFirst = kFirstSequence;
 
 class OutgoingTest : public ::testing::Test {
  protected:
@@ -25,7 +25,7 @@ class OutgoingTest : public ::testing::Test {
   }
   bool grant(uint32_t index, uint16_t count = 1, uint32_t capacity = 1 << 20,
              ChannelId channel = 0) {
-    return out_.on_grant({channel, kFirst + index, count, capacity});
+    return out_.on_grant({channel, kFirst.moved_by(static_cast<int32_t>(index)), count, capacity});
   }
   // Takes at most `bytes` of the next piece and gives what was taken; length 0 and no message:
   // none.
@@ -568,7 +568,7 @@ TEST_F(OutgoingTest, TheEndOfAConnectionEndsEverything) {
 }
 
 TEST_F(OutgoingTest, SequencesWrap) {
-  const uint32_t messages = 3 * (0 - kFirst);
+  const uint32_t messages = 3 * (0 - kFirst.value());
   for (uint32_t i = 0; i < messages; ++i) {
     ASSERT_TRUE(grant(i));
     post(2000, i);
@@ -577,7 +577,7 @@ TEST_F(OutgoingTest, SequencesWrap) {
     ack(piece);
     ASSERT_EQ(ended(), Operations{i});
   }
-  EXPECT_GT(messages, 0 - kFirst);
+  EXPECT_GT(messages, 0 - kFirst.value());
 }
 
 TEST_F(OutgoingTest, InTheSteadyStateNothingGrows) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/nanos.h"
+#include "transport/wire/numbers.h"
 
 namespace heddle::transport {
 
@@ -38,7 +39,7 @@ struct CreditAccount {
   CreditAccount* next = nullptr;      // in the queue
   uint32_t member = 0;                // index among the members
   uint32_t active = UINT32_MAX;       // index among those that want something
-  uint32_t serial = 0;                // of the newest demand
+  DemandSerial serial;                // of the newest demand
   uint8_t repeats = 0;                // times the credit was told in vain
   bool queued = false;
   bool tell = false;  // a credit frame is due

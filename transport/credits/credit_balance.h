@@ -66,7 +66,8 @@ class CreditBalance {
     return true;
   }
   DemandFrame demand() {
-    return {++serial_, used_ - std::min(used_, out_), std::max(told_, used_)};
+    ++serial_;
+    return {serial_, used_ - std::min(used_, out_), std::max(told_, used_)};
   }
 
  private:
@@ -78,7 +79,7 @@ class CreditBalance {
   uint64_t out_ = 0;   // of that, in flight
   uint64_t told_ = 0;  // the demand that the peer was told of
   uint64_t allowance_ = 0;
-  uint32_t serial_ = 0;
+  DemandSerial serial_;
   bool on_ = false;
 };
 

@@ -150,9 +150,11 @@ void CreditSource::dequeue(CreditAccount& account) {
   account.queued = false;
 }
 
-void CreditSource::on_demand(Nanos now, CreditAccount& account, const DemandFrame& demand) {
+bool CreditSource::on_demand(Nanos now, CreditAccount& account, const DemandFrame& demand) {
   CHECK(account.connection != 0);
-  if (static_cast<int32_t>(demand.serial - account.serial) <= 0) return;
+  const std::optional<int32_t> newer = account.serial.steps_to(demand.serial);
+  if (!newer) return false;
+  if (*newer <= 0) return true;
   account.serial = demand.serial;
   // What it says of itself cannot make more of its credit than there is.
   account.received = std::max(account.received, std::min(demand.settled, account.limit));
@@ -163,6 +165,7 @@ void CreditSource::on_demand(Nanos now, CreditAccount& account, const DemandFram
   if (active_.size() > averaged_over_ + averaged_over_ / 8) take_round_trip(now);
   // It may not have heard of what it has.
   if (account.repeats > 0 || account.wanted <= account.limit) account.tell = true;
+  return true;
 }
 
 void CreditSource::on_arrival(Nanos now, CreditAccount& account, const CreditArrival& arrival) {

@@ -43,7 +43,7 @@ class CreditSource {
   void join(CreditAccount& account, uint32_t connection, uint32_t first_credit);
   void leave(CreditAccount& account);
 
-  void on_demand(Nanos now, CreditAccount& account, const DemandFrame& demand);
+  [[nodiscard]] bool on_demand(Nanos now, CreditAccount& account, const DemandFrame& demand);
   void on_arrival(Nanos now, CreditAccount& account, const CreditArrival& arrival);
   // The network's round trip to the account's sender and back, which has just ended.
   void on_round_trip(Nanos now, CreditAccount& account, Nanos rtt);

@@ -28,7 +28,7 @@ class CreditSourceTest : public testing::Test {
     const uint64_t kept = std::min<uint64_t>(holds(sender), source_.allowance());
     const uint64_t settled = account.limit - kept;
     const uint64_t from = std::max(account.wanted, settled);
-    source_.on_demand(now_, account, {++serials_[sender], settled, from + more});
+    EXPECT_TRUE(source_.on_demand(now_, account, {++serials_[sender], settled, from + more}));
   }
   // So many datagrams of it arrive.
   void arrive(uint32_t sender, uint32_t datagrams, bool repeated = false) {
@@ -112,8 +112,15 @@ TEST_F(CreditSourceTest, NothingIsGivenBeyondTheDemandAndTheAllowance) {
 
 TEST_F(CreditSourceTest, AnOldDemandChangesNothing) {
   join(1);
-  source_.on_demand(now_, accounts_[0], {5, 0, 100'000});
-  source_.on_demand(now_, accounts_[0], {4, 0, 900'000});
+  EXPECT_TRUE(source_.on_demand(now_, accounts_[0], {5, 0, 100'000}));
+  EXPECT_TRUE(source_.on_demand(now_, accounts_[0], {4, 0, 900'000}));
+  EXPECT_EQ(accounts_[0].wanted, 100'000u);
+}
+
+TEST_F(CreditSourceTest, ADemandWithoutOrderToTheLatestIsAnError) {
+  join(1);
+  EXPECT_TRUE(source_.on_demand(now_, accounts_[0], {5, 0, 100'000}));
+  EXPECT_FALSE(source_.on_demand(now_, accounts_[0], {5 + 0x80000000, 0, 900'000}));
   EXPECT_EQ(accounts_[0].wanted, 100'000u);
 }
 
@@ -168,7 +175,7 @@ TEST_F(CreditSourceTest, WhoLeavesLeavesNothingBehind) {
 TEST_F(CreditSourceTest, OneThatClaimsToHaveSentMoreThanItMayGetsNoMoreForIt) {
   join(2);
   const uint64_t limit = accounts_[0].limit;
-  source_.on_demand(now_, accounts_[0], {1, UINT64_MAX, UINT64_MAX});
+  EXPECT_TRUE(source_.on_demand(now_, accounts_[0], {1, UINT64_MAX, UINT64_MAX}));
   EXPECT_EQ(accounts_[0].received, limit);
   poll();
   EXPECT_LE(source_.outstanding(), source_.cap());

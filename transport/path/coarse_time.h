@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/nanos.h"
+#include "base/serial.h"
 
 namespace heddle::transport {
 
@@ -28,8 +29,10 @@ class CoarseTime {
   static constexpr int kShift = 10;
   static constexpr int64_t kStep = int64_t{1} << kShift;
 
+  // Half the circle away nothing says whether it is past: it is looked at now.
   int32_t ahead(Nanos now) const {
-    return static_cast<int32_t>(steps_ - static_cast<uint32_t>(now.count >> kShift));
+    const Serial<CoarseTime, uint32_t> here(static_cast<uint32_t>(now.count >> kShift));
+    return here.steps_to(steps_).value_or(0);
   }
 
   uint32_t steps_ = 0;

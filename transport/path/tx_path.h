@@ -25,13 +25,13 @@ struct TxPath {
   uint8_t judged_in = 0;  // the phase (see Flight) in which it was last measured, or lost something
   CoarseTime probe_at;    // tail probe, or next probe of a path that is set aside
   CoarseTime loss_check_at;
-  uint32_t large_lost_below = 0;  // packets below it (low bits) left before a loss of large
-                                  // datagrams was last counted
+  PacketNumberLow large_lost_below;  // packets below it left before a loss of large datagrams was
+                                     // last counted
   uint32_t segments_lost = 0;
   uint16_t marked_seen = 0;     // the peer's count of marks, as last heard (low bits)
   uint16_t datagram_bytes = 0;  // that it is known to pass; of no use on a chunk path
   uint16_t wanted_bytes = 0;    // that is to be tried next; 0: nothing more to try
-  uint16_t epoch = 0;           // chunk paths: see transport/placed.h
+  PathEpoch epoch;              // chunk paths: see transport/placed.h
   uint16_t place : 15 = 0;      // among the paths of its connection, usable ones first
   bool left_out : 1 = false;    // payload was told to go over others
   events::PathState state : 2 = events::PathState::kActive;

@@ -6,6 +6,7 @@
 
 #include "base/nanos.h"
 #include "base/pool.h"
+#include "transport/wire/numbers.h"
 
 namespace heddle::transport {
 
@@ -13,7 +14,7 @@ struct Repeat {
   static constexpr uint64_t kSentAhead = 0;  // given up together, whatever they were sent as
 
   uint32_t message = kNoIndex;  // in the pool of messages
-  uint32_t sequence = 0;
+  Sequence sequence;
   uint32_t start = 0;
   uint32_t end = 0;
   Nanos original;                 // pack() of an OriginalWrite

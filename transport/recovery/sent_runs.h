@@ -22,14 +22,14 @@ struct ControlRecord {
   uint8_t reason = 0;  // of a cancel or close
   uint16_t channel = 0;
   uint16_t count = 0;  // of a grant
-  uint32_t sequence = 0;
+  Sequence sequence;
   uint32_t capacity = 0;  // of a grant; the epoch of a fence, whose path is in `channel`
 };
 
 // A row of segments of one message.
 struct DataRecord {
   uint32_t message = kNoIndex;  // slot of the sender; valid while `sequence` and `channel` agree
-  uint32_t sequence = 0;
+  Sequence sequence;
   uint32_t offset = 0;
   uint32_t step = 0;  // payload of each segment but the last
   uint32_t last = 0;

@@ -68,7 +68,7 @@ bool read_ack_times(Reader& reader, AckTimes& times) {
 
 void write_grant(const GrantFrame& frame, Writer& writer) {
   writer.put(static_cast<uint8_t>(FrameType::kGrant)).put(frame.channel);
-  writer.put(frame.first_sequence).put(frame.count).put(frame.capacity);
+  writer.put(frame.first_sequence.value()).put(frame.count).put(frame.capacity);
 }
 
 bool read_grant(Reader& reader, GrantFrame& frame) {
@@ -80,7 +80,7 @@ bool read_grant(Reader& reader, GrantFrame& frame) {
 }
 
 void write_cancel(FrameType type, const CancelFrame& frame, Writer& writer) {
-  writer.put(static_cast<uint8_t>(type)).put(frame.channel).put(frame.sequence);
+  writer.put(static_cast<uint8_t>(type)).put(frame.channel).put(frame.sequence.value());
   writer.put(static_cast<uint8_t>(frame.reason));
 }
 
@@ -104,7 +104,7 @@ bool read_close(Reader& reader, CloseReason& reason) {
 
 void write_placed_grant(const PlacedGrantFrame& frame, Writer& writer) {
   writer.put(static_cast<uint8_t>(FrameType::kPlacedGrant)).put(frame.channel);
-  writer.put(frame.sequence).put(frame.capacity).put(frame.slot).put(frame.remote_offset);
+  writer.put(frame.sequence.value()).put(frame.capacity).put(frame.slot).put(frame.remote_offset);
   writer.put(frame.token.length).put_bytes(std::span(frame.token.bytes).first(frame.token.length));
 }
 
@@ -124,7 +124,9 @@ bool read_placed_grant(Reader& reader, PlacedGrantFrame& frame) {
 }
 
 void write_message(const MessageFrame& frame, Writer& writer) {
-  writer.put(static_cast<uint8_t>(FrameType::kMessage)).put(frame.channel).put(frame.sequence);
+  writer.put(static_cast<uint8_t>(FrameType::kMessage))
+      .put(frame.channel)
+      .put(frame.sequence.value());
 }
 
 bool read_message(Reader& reader, MessageFrame& frame) {
@@ -134,13 +136,14 @@ bool read_message(Reader& reader, MessageFrame& frame) {
 }
 
 void write_fence(FrameType type, const FenceFrame& frame, Writer& writer) {
-  writer.put(static_cast<uint8_t>(type)).put(frame.path).put(frame.epoch);
+  writer.put(static_cast<uint8_t>(type)).put(frame.path).put(uint32_t{frame.epoch.value()});
 }
 
 bool read_fence(Reader& reader, FenceFrame& frame) {
   frame.path = reader.get<uint16_t>();
-  frame.epoch = reader.get<uint32_t>();
-  return reader.ok();
+  const uint32_t epoch = reader.get<uint32_t>();
+  frame.epoch = static_cast<uint16_t>(epoch);
+  return reader.ok() && epoch <= UINT16_MAX;
 }
 
 void write_trim(const TrimFrame& frame, Writer& writer) {

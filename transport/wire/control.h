@@ -11,6 +11,7 @@
 #include "base/nanos.h"
 #include "transport/placed.h"
 #include "transport/wire/cursor.h"
+#include "transport/wire/numbers.h"
 
 namespace heddle::transport {
 
@@ -67,14 +68,14 @@ struct AckTimes {
 
 struct GrantFrame {
   uint16_t channel = 0;
-  uint32_t first_sequence = 0;
+  Sequence first_sequence;
   uint16_t count = 0;     // so many receives, one sequence number after another
   uint32_t capacity = 0;  // bytes that each may take
 };
 
 struct PlacedGrantFrame {
   uint16_t channel = 0;
-  uint32_t sequence = 0;
+  Sequence sequence;
   uint32_t capacity = 0;
   uint8_t slot = 0;            // names this receive in immediates
   uint64_t remote_offset = 0;  // of the buffer in the region that the token names
@@ -84,12 +85,12 @@ struct PlacedGrantFrame {
 // A message of one packet, travelling with the frames before it.
 struct MessageFrame {
   uint16_t channel = 0;
-  uint32_t sequence = 0;
+  Sequence sequence;
 };
 
 struct FenceFrame {
   uint16_t path = 0;  // chunk path, counted from 0
-  uint32_t epoch = 0;
+  PathEpoch epoch;    // in 32 bits on the wire
 };
 
 struct TrimFrame {
@@ -101,7 +102,7 @@ enum class CancelReason : uint8_t { kCancelled = 0, kTruncated = 1 };
 
 struct CancelFrame {
   uint16_t channel = 0;
-  uint32_t sequence = 0;
+  Sequence sequence;
   CancelReason reason = CancelReason::kCancelled;
 };
 

@@ -6,7 +6,7 @@
 namespace heddle::transport {
 
 void write_demand(const DemandFrame& frame, Writer& writer) {
-  writer.put(static_cast<uint8_t>(FrameType::kDemand)).put(frame.serial);
+  writer.put(static_cast<uint8_t>(FrameType::kDemand)).put(frame.serial.value());
   writer.put(frame.settled).put(frame.wanted);
 }
 

@@ -5,12 +5,13 @@
 #include <cstdint>
 
 #include "transport/wire/cursor.h"
+#include "transport/wire/numbers.h"
 
 namespace heddle::transport {
 
 // All in cumulative bytes on the wire since the connection began.
 struct DemandFrame {
-  uint32_t serial = 0;   // the newest counts
+  DemandSerial serial;   // the newest counts
   uint64_t settled = 0;  // sent and arrived, or given back
   uint64_t wanted = 0;   // up to here there is something to send
 };

@@ -34,7 +34,10 @@ void write_connection_header(const ConnectionHeader& header, std::byte* to) {
 void write_data_header(const DataHeader& header, std::byte* to) {
   write_connection_header(header.base, to);
   Writer writer({to + kConnectionHeaderBytes, kDataHeaderBytes - kConnectionHeaderBytes});
-  writer.put(header.channel).put(header.sequence).put(header.offset).put(header.message_bytes);
+  writer.put(header.channel)
+      .put(header.sequence.value())
+      .put(header.offset)
+      .put(header.message_bytes);
 }
 
 ConnectionHeader read_connection_header(const std::byte* from) {
@@ -61,13 +64,13 @@ DataHeader read_data_header(const std::byte* from) {
 
 Nanos pack(const OriginalWrite& original) {
   return {static_cast<int64_t>(uint64_t{original.path & 0xffu} << 56 |
-                               uint64_t{original.epoch} << 40 |
+                               uint64_t{original.epoch.value()} << 40 |
                                (original.number & kOriginalNumberMask))};
 }
 
 OriginalWrite unpack_original(Nanos field) {
   const auto bits = static_cast<uint64_t>(field.count);
-  return {static_cast<uint16_t>(bits >> 56), static_cast<uint16_t>(bits >> 40),
+  return {static_cast<uint16_t>(bits >> 56), PathEpoch(static_cast<uint16_t>(bits >> 40)),
           bits & kOriginalNumberMask};
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/nanos.h"
 #include "transport/rx_run.h"
+#include "transport/wire/numbers.h"
 
 namespace heddle::transport {
 
@@ -58,7 +59,7 @@ inline constexpr uint32_t kConnectionHeaderBytes = 26;
 struct DataHeader {
   ConnectionHeader base;
   uint16_t channel = 0;
-  uint32_t sequence = 0;       // of the message in its channel
+  Sequence sequence;           // of the message in its channel
   uint32_t offset = 0;         // of this segment's payload in the message
   uint32_t message_bytes = 0;  // of the whole message
 };
@@ -68,16 +69,12 @@ static_assert(kDataHeaderBytes == kConnectionHeaderBytes + 14);
 // packet whose send time gives way to this.
 struct OriginalWrite {
   uint16_t path = 0;    // chunk path of the sender, counted from 0; 8 bits on the wire
-  uint16_t epoch = 0;   // of the path, when it left
+  PathEpoch epoch;      // of the path, when it left
   uint64_t number = 0;  // 40 bits on the wire; 0: there was none
 };
 
 Nanos pack(const OriginalWrite& original);
 OriginalWrite unpack_original(Nanos field);
-
-// The sequence of the first message of every channel: near the wrap, so that wrapping is nothing
-// rare.
-inline constexpr uint32_t kFirstSequence = UINT32_MAX - 63;
 
 // A message has at most 1 GiB.
 inline constexpr uint64_t kMaxMessageBytes = uint64_t{1} << 30;
