@@ -72,7 +72,7 @@ Endpoint::Body::Body(std::shared_ptr<datapath::Datapath> datapath,
       observed_(sink_ == nullptr ? events::KindSet() : sink_->wanted()),
       wheel_(*datapath_),
       transport_(fitted(options, *datapath_, eager_region, eager_->bytes()),
-                 options.seed != 0 ? options.seed : system_seed(), sink_),
+                 options.seed != 0 ? Seed(options.seed) : system_secret_seed(), sink_),
       driver_(transport_, *datapath_),
       takeover_(datapath_->now(), options.takeover_after),
       spin_budget_(options.spin_limit) {

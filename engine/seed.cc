@@ -13,4 +13,10 @@ uint64_t system_seed() {
   return seed;
 }
 
+Seed system_secret_seed() {
+  std::array<uint64_t, 4> words{};
+  CHECK(getrandom(words.data(), sizeof words, 0) == sizeof words);
+  return Seed(words);
+}
+
 }  // namespace heddle::engine

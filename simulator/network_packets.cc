@@ -210,22 +210,20 @@ void Network::answer(NodeId node, const Packet& packet, PacketKind kind, uint32_
   if (!options_.tells_errors || packet.kind != PacketKind::kDatagram) {
     return;
   }
-  constexpr uint16_t kIcmpBytes = 28;  // the header and ports of the packet that it answers
-  // Of a hop limit's end: who says it, and how the packet began.
+  // Of a hop limit's end who says it, and of all how the packet began.
   std::array<std::byte, Packet::kRouterBytes + Packet::kQuotedBytes> quote{};
-  const bool quotes = kind == PacketKind::kTimeExceeded;
   const NicId from = packet.to_nic;
   const NicId to = packet.from_nic;
   const uint16_t from_port = packet.to_port;
   const uint16_t to_port = packet.from_port;
   const uint16_t path = packet.path;
-  if (quotes) {
+  if (kind == PacketKind::kTimeExceeded) {
     const auto router = router_address(node - static_cast<NodeId>(nics_.size()));
     std::memcpy(quote.data(), router.data(), router.size());
-    std::memcpy(quote.data() + router.size(), packets_.bytes(packet),
-                std::min<size_t>(PacketStore::real_bytes(packet), Packet::kQuotedBytes));
   }
-  const auto bytes = static_cast<uint16_t>(quotes ? quote.size() : kIcmpBytes);
+  std::memcpy(quote.data() + Packet::kRouterBytes, packets_.bytes(packet),
+              std::min<size_t>(PacketStore::real_bytes(packet), Packet::kQuotedBytes));
+  const auto bytes = static_cast<uint16_t>(quote.size());
   const PacketId id = packets_.lend(bytes, 0, transport::kNoRegion, 0);
   Packet& told = packets_[id];
   told.kind = kind;

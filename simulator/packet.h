@@ -63,9 +63,9 @@ struct RemoteWrite {
 // What every hop looks at stands first, in one cache line.
 struct alignas(64) Packet {
   static constexpr uint32_t kInlineBytes = 64;
-  // kTimeExceeded: these are its bytes, one behind the other.
+  // Of an ICMP packet these are its bytes, one behind the other.
   static constexpr size_t kRouterBytes = 16;
-  static constexpr size_t kQuotedBytes = 24;
+  static constexpr size_t kQuotedBytes = transport::NetworkError::kMostQuoted;
 
   PacketId next = kNoIndex;  // in whatever list it stands
   NicId from_nic = 0;

@@ -117,6 +117,7 @@ bool SimDatapath::can_be_sent(const TxBurst& burst) {
              burst.datagram_bytes() > most) {
     error.kind = NetworkErrorKind::kTooLarge;
     error.limit_bytes = most;
+    error.local = true;
   } else {
     return true;
   }

@@ -24,18 +24,15 @@ constexpr size_t kFrameBytesMax = 1u << 20;  // a batch ends when its frames are
 void SimDatapath::handle_packet(PacketId id) {
   PacketStore& packets = network_.packets();
   Packet& packet = packets[id];
-  if (packet.kind == PacketKind::kRefused || packet.kind == PacketKind::kTooLarge) {
-    const bool refused = packet.kind == PacketKind::kRefused;
-    push_error({refused ? NetworkErrorKind::kRefused : NetworkErrorKind::kTooLarge,
-                address_of(packet.from_nic, packet.from_port), packet.path, packet.limit_bytes});
-    packets.give_back(id);
-    return;
-  }
-  if (packet.kind == PacketKind::kTimeExceeded) {
+  if (packet.kind == PacketKind::kRefused || packet.kind == PacketKind::kTooLarge ||
+      packet.kind == PacketKind::kTimeExceeded) {
     transport::NetworkError error;
-    error.kind = NetworkErrorKind::kTimeExceeded;
+    error.kind = packet.kind == PacketKind::kRefused    ? NetworkErrorKind::kRefused
+                 : packet.kind == PacketKind::kTooLarge ? NetworkErrorKind::kTooLarge
+                                                        : NetworkErrorKind::kTimeExceeded;
     error.to = address_of(packet.from_nic, packet.from_port);
     error.path = packet.path;
+    error.limit_bytes = packet.limit_bytes;
     const std::byte* bytes = packets.bytes(packet);
     std::memcpy(error.router.data(), bytes, Packet::kRouterBytes);
     std::memcpy(error.quoted.data(), bytes + Packet::kRouterBytes, Packet::kQuotedBytes);

@@ -12,7 +12,7 @@ Unexpected no_connection(const char* what) {
 
 }  // namespace
 
-Endpoint::Endpoint(const EndpointOptions& options, uint64_t seed, events::Sink* sink)
+Endpoint::Endpoint(const EndpointOptions& options, const Seed& seed, events::Sink* sink)
     : body_(std::make_unique<Body>(options, seed, sink)) {}
 
 Endpoint::~Endpoint() = default;
@@ -189,6 +189,11 @@ const Statistics& Endpoint::statistics() const { return body_->shared.statistics
 const ConnectionStatistics* Endpoint::statistics(ConnectionId id) const {
   Connection* connection = body_->table.find(id);
   return connection == nullptr ? nullptr : &connection->statistics();
+}
+
+uint64_t Endpoint::wire_id(ConnectionId id) const {
+  const Connection* connection = body_->table.find(id);
+  return connection == nullptr ? 0 : connection->wire_id();
 }
 
 std::vector<PathStatistics> Endpoint::path_statistics(ConnectionId id) const {

@@ -16,6 +16,7 @@
 
 #include "base/nanos.h"
 #include "base/result.h"
+#include "base/seed.h"
 #include "transport/address.h"
 #include "transport/fabric_ways.h"
 #include "transport/options.h"
@@ -66,9 +67,9 @@ struct Notice {
 
 class Endpoint {
  public:
-  // `seed` feeds every random choice (connection ids, nonces, path choice): equal seeds, equal
-  // behaviour. `sink` may be null; it must outlive the endpoint.
-  Endpoint(const EndpointOptions& options, uint64_t seed, events::Sink* sink);
+  // `seed` feeds every random choice (connection ids, nonces, tokens, path choice): equal seeds,
+  // equal behaviour. `sink` may be null; it must outlive the endpoint.
+  Endpoint(const EndpointOptions& options, const Seed& seed, events::Sink* sink);
   ~Endpoint();
   Endpoint(Endpoint&&) noexcept;
 
@@ -149,6 +150,9 @@ class Endpoint {
   const Statistics& statistics() const;
   // Null for an id that is not (any more) a connection.
   const ConnectionStatistics* statistics(ConnectionId connection) const;
+  // What packets to this side call the connection, for who reads captured packets; 0 for such an
+  // id.
+  uint64_t wire_id(ConnectionId connection) const;
   // Empty for such an id.
   std::vector<PathStatistics> path_statistics(ConnectionId connection) const;
   // What post_discovery() found, or that it is under way; false: nobody asked for it.

@@ -355,7 +355,7 @@ class HostilePeerTest : public AdverseTest {
     std::vector<std::byte> packet(kConnectionHeaderBytes);
     ConnectionHeader header;
     header.flags = kFlagNumbered;
-    header.connection = server_;
+    header.connection = end(1).wire_id(server_);
     header.number = ++number_;
     header.path = 1;
     header.reply_port = pair_->address(0).port;
@@ -367,7 +367,7 @@ class HostilePeerTest : public AdverseTest {
     std::vector<std::byte> packet(kDataHeaderBytes + 1);
     DataHeader header;
     header.base.type = PacketType::kData;
-    header.base.connection = server_;
+    header.base.connection = end(1).wire_id(server_);
     header.base.number = ++number_;
     header.base.path = 1;
     header.base.reply_port = pair_->address(0).port;
@@ -403,22 +403,52 @@ TEST_F(HostilePeerTest, WhateverItSaysMemoryStaysWithinItsBound) {
   EXPECT_LT(end(1).bytes_held(), held + (3 << 20) / 2);
 }
 
-TEST_F(HostilePeerTest, AcknowledgementsOfNothingEndNothing) {
-  start();
-  ASSERT_TRUE(end(1).post_send(pair_->now(), server_, 0, {memory_[1], 0, 1 << 20}, 1));
-  std::array<std::byte, 64> space;
-  for (uint16_t path = 0; path < 300; ++path) {
+// It was dropped with all that came beside it, again and again, and nobody heard of an error.
+TEST_F(HostilePeerTest, AnAcknowledgementOfWhatWasNeverSentEndsTheConnectionAndSaysSo) {
+  const std::pair<uint16_t, uint64_t> never[] = {
+      {0, 1000}, {0, uint64_t{1} << 62}, {1, UINT32_MAX}, {200, 1}, {UINT16_MAX, 1}};
+  for (const auto& [path, number] : never) {
+    start();
+    ASSERT_TRUE(end(1).post_send(pair_->now(), server_, 0, {memory_[1], 0, 1 << 20}, 1));
     AckFrame ack;
     ack.path = path;
     ack.range_count = 1;
-    ack.ranges[0] = {1, uint64_t{1} << 40};
+    ack.ranges[0] = {number, number};
+    std::array<std::byte, 64> space;
     Writer writer(space);
     write_ack(ack, writer);
     control({space.begin(), space.end() - static_cast<ptrdiff_t>(writer.left())});
+    ASSERT_TRUE(pair_->run_until([this] { return end(0).connections() == 0; }, millis(5)));
+    EXPECT_EQ(end(1).connections(), 0u);
+    ASSERT_EQ(ended(1).size(), 1u) << "no operation waits";
+    const Notice& last = notice(1);
+    EXPECT_EQ(last.kind, NoticeKind::kClosed);
+    EXPECT_EQ(last.error.why, "the peer acknowledged a packet that was never sent to it");
   }
-  pair_->run_for(millis(1));
-  EXPECT_TRUE(ended(1).empty());
-  EXPECT_GE(drops(1, DropReason::kBadField), 300u);
+}
+
+// One of 2^62 made this side acknowledge what was never sent, from then on, with every packet.
+TEST_F(HostilePeerTest, ANumberFurtherAheadThanAnySenderComesIsDroppedAndCounted) {
+  start();
+  receive(0, 1, 1);
+  for (const uint64_t ahead : {uint64_t{1} << 25, uint64_t{1} << 31, uint64_t{1} << 32,
+                               uint64_t{1} << 62, static_cast<uint64_t>(INT64_MAX)}) {
+    const uint64_t before = drops(1, DropReason::kTooFarAhead);
+    number_ = ahead - 1;
+    control({std::byte{static_cast<uint8_t>(FrameType::kPing)}});
+    number_ = ahead - 1;
+    data(0, kFirstSequence, 1);
+    EXPECT_EQ(drops(1, DropReason::kTooFarAhead), before + 2) << ahead;
+  }
+  for (const uint64_t number : {static_cast<uint64_t>(INT64_MAX) + 1, UINT64_MAX, uint64_t{0}}) {
+    const uint64_t before = drops(1, DropReason::kBadField);
+    number_ = number - 1;
+    control({std::byte{static_cast<uint8_t>(FrameType::kPing)}});
+    EXPECT_EQ(drops(1, DropReason::kBadField), before + 1) << number;
+  }
+  pair_->run_for(millis(5));
+  EXPECT_TRUE(ended(1).empty()) << "none of it is payload";
+  EXPECT_EQ(end(0).connections(), 1u) << "the peer got no acknowledgement of any of it";
 }
 
 }  // namespace

@@ -8,10 +8,10 @@ namespace heddle::transport {
 using events::CloseCause;
 using events::DropReason;
 
-Endpoint::Body::Body(const EndpointOptions& options, uint64_t seed, events::Sink* sink)
+Endpoint::Body::Body(const EndpointOptions& options, const Seed& seed, events::Sink* sink)
     : shared(options, seed, sink),
       table(shared, options.max_connections),
-      cookies_(shared.random),
+      cookies_(shared.secrets),
       accepted_(2 * CookieMaker::kLifetime, size_t{4} * options.max_connections) {}
 
 void Endpoint::Body::handle_run(Nanos now, const RxRun& run) {
@@ -101,7 +101,7 @@ void Endpoint::Body::handle_trimmed(Nanos now, const RxRun& run) {
 
 Connection* Endpoint::Body::connection_for(Nanos now, const RxRun& run, const std::byte* header) {
   const ConnectionHeader base = read_connection_header(header);
-  Connection* connection = table.find(base.connection);
+  Connection* connection = table.find_named(base.connection);
   if (connection == nullptr || !connection->is_peer(run.from)) {
     drop(now, DropReason::kUnknownConnection);
     if (!shared.keyed) reset_stranger(now, run, header);

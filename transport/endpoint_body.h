@@ -13,7 +13,7 @@ namespace heddle::transport {
 
 class Endpoint::Body {
  public:
-  Body(const EndpointOptions& options, uint64_t seed, events::Sink* sink);
+  Body(const EndpointOptions& options, const Seed& seed, events::Sink* sink);
 
   void handle_run(Nanos now, const RxRun& run);
   bool poll_transmit(Nanos now, TxBatch& batch);

@@ -38,7 +38,7 @@ class BoundsTest : public testing::PairFixture {
     ConnectionHeader header;
     header.type = type;
     header.path = static_cast<uint16_t>(random_.below(options_.endpoint.max_paths));
-    header.connection = server_;
+    header.connection = end(1).wire_id(server_);
     // Every other number stays out, so that each path is full of gaps.
     header.number = number_ += 2;
     header.sent_at = pair_->now();

@@ -230,11 +230,12 @@ TEST_F(CloseTest, AResetFromAnotherHostIsNotBelieved) {
   receive(0, 4 << 20, 1);
   send(0, 4 << 20, 1);
   pair_->run_for(micros(200));
-  const auto reset_from = [this](const Address& from) {
-    std::array<std::byte, 18> packet{};
+  const WireId server = end(1).wire_id(server_);
+  const auto reset_from = [this](const Address& from, WireId names) {
+    std::array<std::byte, 20> packet{};
     for (uint16_t path = 0; path < 16; ++path) {
       for (uint64_t number = 1; number < 400; ++number) {
-        write_reset({server_, path, number}, packet);
+        write_reset({names, path, number}, packet);
         pair_->inject(0, from, packet, 1, packet.size());
       }
     }
@@ -242,9 +243,15 @@ TEST_F(CloseTest, AResetFromAnotherHostIsNotBelieved) {
   };
   Address stranger = pair_->address(1);
   stranger.host[15] = 77;
-  reset_from(stranger);
+  reset_from(stranger, server);
   EXPECT_EQ(end(0).connections(), 1u);
-  reset_from(pair_->address(1));
+  // A process on the peer's host that has not seen a packet: near in number is not enough.
+  for (const WireId wrong :
+       {server + 1, server ^ (uint64_t{1} << 63), WireId{server_}, WireId{0}}) {
+    reset_from(pair_->address(1), wrong);
+    EXPECT_EQ(end(0).connections(), 1u) << wrong;
+  }
+  reset_from(pair_->address(1), server);
   EXPECT_EQ(end(0).connections(), 0u) << "what it names is under way";
 }
 
@@ -310,6 +317,12 @@ TEST_F(CloseTest, WhereTheNetworkFailsOneWayBothSidesAreToldWithinTenSeconds) {
 TEST_F(CloseTest, AnIcmpThatNobodyListensIsBelievedOnlyOfASilentPeer) {
   start();
   NetworkError refused{NetworkErrorKind::kRefused, pair_->address(1), 0, 0};
+  ConnectionHeader sent;
+  sent.connection = end(1).wire_id(server_);
+  std::array<std::byte, kConnectionHeaderBytes> header{};
+  write_connection_header(sent, header.data());
+  refused.quoted_bytes = NetworkError::kMostQuoted;
+  std::copy_n(header.begin(), refused.quoted.size(), refused.quoted.begin());
   for (int i = 0; i < 50; ++i) {  // forged: the peer goes on answering
     end(0).handle_network_error(pair_->now(), refused);
     pair_->run_for(millis(20));

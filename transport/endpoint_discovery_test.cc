@@ -9,6 +9,7 @@
 
 #include "events/counting_sink.h"
 #include "transport/testing/pair_fixture.h"
+#include "transport/wire/packet.h"
 
 namespace heddle::transport::testing {
 namespace {
@@ -80,13 +81,14 @@ TEST_F(AnswersTest, NothingIsKnownBeforeSomebodyAsks) {
 // Whoever did not see a probe knows neither its secret nor, all together, its connection and path.
 TEST_F(AnswersTest, ForgedAnswersAreNotBelieved) {
   const std::pair<const char*, std::function<void(NetworkError&)>> forgeries[] = {
-      {"another secret", [](NetworkError& e) { e.quoted[20] ^= std::byte{1}; }},
-      {"another connection", [](NetworkError& e) { e.quoted[5] ^= std::byte{1}; }},
+      {"another secret", [](NetworkError& e) { e.quoted[kSentAt + 4] ^= std::byte{1}; }},
+      {"another connection", [](NetworkError& e) { e.quoted[kConnectionAt + 1] ^= std::byte{1}; }},
       {"another path in the packet", [](NetworkError& e) { e.quoted[2] ^= std::byte{1}; }},
       {"another path of this host", [](NetworkError& e) { e.path ^= 1; }},
-      {"a hop that was not asked", [](NetworkError& e) { e.quoted[16] = std::byte{7}; }},
-      {"no hop", [](NetworkError& e) { e.quoted[16] = std::byte{0}; }},
-      {"too little to tell", [](NetworkError& e) { e.quoted_bytes = 23; }},
+      {"a hop that was not asked", [](NetworkError& e) { e.quoted[kSentAt] = std::byte{7}; }},
+      {"no hop", [](NetworkError& e) { e.quoted[kSentAt] = std::byte{0}; }},
+      {"too little to tell",
+       [](NetworkError& e) { e.quoted_bytes = NetworkError::kMostQuoted - 1; }},
       {"another peer", [](NetworkError& e) { e.to.port ^= 1; }},
   };
   for (const auto& [what, forge] : forgeries) {
@@ -135,7 +137,7 @@ TEST_F(AnswersTest, AnswersToAConnectionThatDoesNotAskAreNothing) {
   NetworkError error;
   error.kind = NetworkErrorKind::kTimeExceeded;
   error.to = pair_->address(1);
-  error.quoted_bytes = 24;
+  error.quoted_bytes = NetworkError::kMostQuoted;
   for (int i = 0; i < 1000; ++i) end(0).handle_network_error(pair_->now(), error);
   EXPECT_TRUE(exchange(1));
   FabricWays found;

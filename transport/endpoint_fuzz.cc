@@ -220,7 +220,7 @@ class Run {
     header.type = type;
     header.flags = script_.byte();
     header.path = script_.byte() % 5;
-    header.connection = some_connection(side, script_.byte());
+    header.connection = pair_[side].wire_id(some_connection(side, script_.byte()));
     header.number = script_.number();
     header.sent_at = pair_.now() - micros(script_.byte());
     header.reply_port = pair_.address(1 - side).port;
@@ -316,7 +316,8 @@ class Run {
     error.to = pair_.address(1 - side);
     error.path = script_.byte() % 6;
     error.limit_bytes = script_.number();
-    if (error.kind == NetworkErrorKind::kTimeExceeded) quote_one(error);
+    error.local = (error.limit_bytes & 1) != 0;
+    if (!error.local) quote_one(error);
     pair_[side].handle_network_error(pair_.now(), error);
   }
 

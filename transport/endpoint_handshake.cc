@@ -141,7 +141,7 @@ void Endpoint::Body::handle_answer(Nanos now, const RxRun& run, std::span<const 
   RefusePacket refused;
   const PacketType type = type_of(packet[0]);
   uint32_t id = 0;
-  std::copy_n(packet.begin() + kConnectionAt, sizeof(id), reinterpret_cast<std::byte*>(&id));
+  std::copy_n(packet.begin() + kHandshakeIdAt, sizeof(id), reinterpret_cast<std::byte*>(&id));
   Connection* connection = table.find(id);
   if (connection == nullptr || connection->peer().host != run.from.host) {
     drop(now, DropReason::kUnknownConnection);
@@ -187,11 +187,11 @@ void Endpoint::Body::handle_reset(Nanos now, const RxRun& run, std::span<const s
     drop(now, DropReason::kBadField);
     return;
   }
-  // It names the id that the stranger was called by, which is the peer's id of a connection of
+  // It names what the packet called the connection by, which is what the peer has drawn for one of
   // ours; and a packet of it that may be the one that went astray.
   bool believed = false;
   table.for_each([&](Connection& connection) {
-    if (connection.peer_id() != reset.connection || !connection.is_peer(run.from)) return;
+    if (connection.peer_wire_id() != reset.connection || !connection.is_peer(run.from)) return;
     if (!connection.handle_reset(now, reset)) return;
     believed = true;
     table.touch(connection);

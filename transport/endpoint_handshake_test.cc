@@ -214,7 +214,7 @@ TEST_F(HandshakeTest, ACongestionControlThatThePeerDoesNotHaveIsTold) {
 TEST_F(HandshakeTest, AnInitOfAnotherVersionIsAnsweredWithOurs) {
   PairOptions options;
   options.tamper = [](int side, std::span<std::byte> frame) {
-    if (side == 0) frame[0] = std::byte{first_byte(PacketType::kInit, 2)};
+    if (side == 0) frame[0] = std::byte{first_byte(PacketType::kInit, kWireVersion + 1)};
   };
   const Error error = error_of_connect(options);
   EXPECT_EQ(error.code, ErrorCode::kVersion);
@@ -229,7 +229,8 @@ TEST_F(HandshakeTest, AnInitOfAnotherVersionIsAnsweredWithOurs) {
 TEST_F(HandshakeTest, TheAnswerOfALaterVersionIsUnderstood) {
   PairOptions options;
   options.tamper = [](int side, std::span<std::byte> frame) {
-    frame[0] = std::byte{first_byte(side == 0 ? PacketType::kInit : PacketType::kVersion, 2)};
+    frame[0] = std::byte{
+        first_byte(side == 0 ? PacketType::kInit : PacketType::kVersion, kWireVersion + 1)};
   };
   EXPECT_EQ(error_of_connect(options).code, ErrorCode::kVersion);
 }
@@ -238,7 +239,7 @@ TEST_F(HandshakeTest, PacketsOfAnotherVersionDoNotTouchAConnection) {
   bool later = false;
   PairOptions options;
   options.tamper = [&later](int, std::span<std::byte> frame) {
-    if (later) frame[0] |= std::byte{0x20};
+    if (later) frame[0] ^= std::byte{0x10};
   };
   start(options);
   later = true;
@@ -302,6 +303,7 @@ TEST_F(HandshakeTest, StrangersMakeNoConnectionsAndGetLessThanTheySend) {
   const size_t held = end(1).bytes_held();
   InitPacket init;
   init.connection = 5;
+  init.wire_id = 6;
   init.reply_port = 100;
   init.parameters.max_paths = init.parameters.max_channels = init.parameters.max_posted = 1;
   std::array<std::byte, kInitBytes> space;
@@ -330,6 +332,7 @@ TEST_F(HandshakeTest, AnswersThatWaitAreBounded) {
   make();
   InitPacket init;
   init.connection = 5;
+  init.wire_id = 6;
   init.reply_port = 100;
   init.parameters.max_paths = init.parameters.max_channels = init.parameters.max_posted = 1;
   std::array<std::byte, kInitBytes> space;

@@ -72,6 +72,7 @@ class HandWrittenPeerTest : public ::testing::Test {
   std::vector<std::byte> ask(uint32_t id, const HandshakeParameters& parameters) {
     InitPacket init;
     init.connection = id;
+    init.wire_id = id;
     init.nonce = id;
     init.reply_port = kPort;
     init.parameters = parameters;
@@ -84,16 +85,20 @@ class HandWrittenPeerTest : public ::testing::Test {
     write_init(init, space);
     return give(space);
   }
-  // The endpoint's id of a new connection.
-  ConnectionId open(uint32_t id) {
+  // A new connection: its id, and what packets to the endpoint call it.
+  struct Opened {
+    ConnectionId id = 0;
+    WireId wire_id = 0;
+  };
+  Opened open(uint32_t id) {
     AcceptPacket accept;
     EXPECT_TRUE(read_accept(ask(id, kParameters), accept));
-    return accept.accepted_as;
+    return {accept.accepted_as, accept.wire_id};
   }
 
   // A control packet without a number, with what `write` puts into it.
   template <typename Write>
-  std::vector<std::byte> give_control(ConnectionId id, uint16_t port, Write write) {
+  std::vector<std::byte> give_control(WireId id, uint16_t port, Write write) {
     std::vector<std::byte> packet(8972);
     ConnectionHeader header;
     header.type = PacketType::kControl;
@@ -120,8 +125,8 @@ TEST_F(HandWrittenPeerTest, APeerThatMovesToAnotherPortLeavesNothingInTheIndexOf
   start();
   size_t held = 0;
   for (uint32_t i = 1; i <= 2000; ++i) {
-    const ConnectionId id = open(i);
-    give_control(id, kPort + 1, [](Writer& writer) { write_close(CloseReason::kAborted, writer); });
+    give_control(open(i).wire_id, kPort + 1,
+                 [](Writer& writer) { write_close(CloseReason::kAborted, writer); });
     ASSERT_EQ(endpoint_->connections(), 0u);
     now_ += millis(1);
     if (i == 100) held = endpoint_->bytes_held();
@@ -146,15 +151,15 @@ TEST_F(HandWrittenPeerTest, APeerOfSmallDatagramsHearsThatTheyAreTooSmall) {
 // Segments of one byte at every other offset made the record of what had arrived grow for ever.
 TEST_F(HandWrittenPeerTest, ScrapsOfAMessageAreKeptUpToABound) {
   start();
-  const ConnectionId id = open(1);
+  const auto [id, wire_id] = open(1);
   constexpr uint32_t kBytes = 1 << 20;
   ASSERT_TRUE(endpoint_->post_receive(now_, id, 0, {0, 0, kBytes}, 1));
   uint64_t number = 0;
-  const auto data = [&](uint32_t offset, uint32_t bytes) {
+  const auto data = [&, name = wire_id](uint32_t offset, uint32_t bytes) {
     std::vector<std::byte> packet(kDataHeaderBytes + bytes);
     DataHeader header;
     header.base.type = PacketType::kData;
-    header.base.connection = id;
+    header.base.connection = name;
     header.base.number = ++number;
     header.base.reply_port = kPort;
     header.sequence = kFirstSequence;
@@ -187,7 +192,7 @@ TEST_F(HandWrittenPeerTest, AHeaderWithoutItsPayloadIsToldOfAndPlacesNothing) {
     std::array<std::byte, kDataHeaderBytes> packet{};
     DataHeader header;
     header.base.type = PacketType::kData;
-    header.base.connection = id;
+    header.base.connection = accept.wire_id;
     header.base.path = 3;
     header.base.number = 77;
     header.base.reply_port = kPort;
@@ -223,7 +228,7 @@ TEST_F(HandWrittenPeerTest, AHeaderWithoutItsPayloadIsToldOfAndPlacesNothing) {
 // datagrams of 8 bytes.
 TEST_F(HandWrittenPeerTest, AResetIsBelievedOnlyIfItNamesAPacketThatIsUnderWay) {
   start();
-  const ConnectionId id = open(5);
+  const ConnectionId id = open(5).id;
   ASSERT_TRUE(endpoint_->post_send(now_, id, 0, {0, 0, 10}, 1));
   drain();  // the message went ahead, on a path of its own choice
   const auto reset = [&](uint16_t path, uint64_t number) {

@@ -17,7 +17,7 @@ SealKey* Endpoint::Body::opener(Nanos now, const Address& from, std::span<const 
   }
   const ConnectionHeader base = read_connection_header(packet.data());
   if (version_of(packet[0]) != kWireVersion) return dropped(0, DropReason::kBadVersion);
-  Connection* connection = table.find(base.connection);
+  Connection* connection = table.find_named(base.connection);
   if (connection == nullptr || !connection->is_peer(from)) {
     return dropped(0, DropReason::kUnknownConnection);
   }
@@ -29,7 +29,7 @@ SealKey* Endpoint::Body::opener(Nanos now, const Address& from, std::span<const 
 
 void Endpoint::Body::note_opened(Nanos now, std::span<const std::byte> header, bool ok) {
   const ConnectionHeader base = read_connection_header(header.data());
-  Connection* connection = table.find(base.connection);
+  Connection* connection = table.find_named(base.connection);
   CHECK(connection != nullptr);
   if (ok) {
     connection->note_opened(base);

@@ -274,12 +274,14 @@ TEST_F(RecordedTest, WhatProvesNothingEndsNothing) {
   std::array<std::byte, kInitBytes> space;
   for (int side = 0; side < 2; ++side) {
     const uint32_t id = side == 0 ? client_ : server_;
+    const WireId own = end(side).wire_id(id);
+    const WireId peers = end(1 - side).wire_id(side == 0 ? server_ : client_);
     const auto put = [&](size_t length) {
       give(side, {space.begin(), space.begin() + static_cast<ptrdiff_t>(length)});
     };
     for (uint64_t number = 0; number < 100; ++number) {
-      put(write_reset({id, static_cast<uint16_t>(number % 8), number}, space));
-      put(write_reset({side == 0 ? server_ : client_, 0, number}, space));
+      put(write_reset({own, static_cast<uint16_t>(number % 8), number}, space));
+      put(write_reset({peers, 0, number}, space));
     }
     put(write_refuse({id, 1, RefuseReason::kFull, true}, space));
     put(write_version({id, 1}, space));

@@ -125,10 +125,27 @@ TEST_F(NicsEndpointTest, ThatNobodyListensAtAToldAddressSaysNothingOfThePeer) {
   NetworkError error;
   error.kind = NetworkErrorKind::kRefused;
   error.to = victim();
+  ConnectionHeader sent;
+  sent.connection = end(1).wire_id(server_);
+  std::array<std::byte, kConnectionHeaderBytes> header{};
+  write_connection_header(sent, header.data());
+  error.quoted_bytes = NetworkError::kMostQuoted;
+  std::copy_n(header.begin(), error.quoted.size(), error.quoted.begin());
   end(0).handle_network_error(pair_->now(), error);
   pair_->run_for(seconds(1));
   EXPECT_EQ(end(0).connections(), 1u);
   error.to = pair_->address(1);
+  NetworkError forged = error;
+  for (const size_t byte : {size_t{0}, size_t{7}}) {
+    forged.quoted = error.quoted;
+    forged.quoted[kConnectionAt + byte] ^= std::byte{1};
+    end(0).handle_network_error(pair_->now(), forged);
+  }
+  forged.quoted = error.quoted;
+  forged.quoted_bytes = NetworkError::kMostQuoted - 1;
+  end(0).handle_network_error(pair_->now(), forged);
+  pair_->run_for(seconds(1));
+  EXPECT_EQ(end(0).connections(), 1u) << "who sent it has not seen a packet of the connection";
   end(0).handle_network_error(pair_->now(), error);
   pair_->run_for(seconds(1));
   EXPECT_EQ(end(0).connections(), 0u) << "the one that it was met at does";
@@ -141,7 +158,7 @@ TEST_F(NicsEndpointTest, PacketsFromAddressesThatWereNotToldAreDropped) {
   stranger.host[3] = 1;
   std::array<std::byte, 40> packet{};
   packet[0] = std::byte{first_byte(PacketType::kControl)};
-  const uint32_t id = server_;
+  const uint64_t id = end(1).wire_id(server_);
   std::memcpy(packet.data() + kConnectionAt, &id, sizeof id);
   const auto unknown = [this] {
     return end(1)

@@ -117,6 +117,7 @@ class Stranger {
       default: {
         NetworkError error{NetworkErrorKind::kRefused, pair_.address(1 - side), 0, 0};
         error.path = byte() % 5;
+        error.local = byte() % 2 == 0;
         pair_[side].handle_network_error(pair_.now(), error);
         break;
       }

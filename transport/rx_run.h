@@ -16,7 +16,7 @@ namespace heddle::transport {
 enum class Ecn : uint8_t { kNotCapable = 0, kEct1 = 1, kEct0 = 2, kCongestion = 3 };
 
 // Every data segment begins with a header of this size; its payload follows.
-inline constexpr uint32_t kDataHeaderBytes = 40;
+inline constexpr uint32_t kDataHeaderBytes = 44;
 
 // Where the payload of a run is.
 enum class PayloadAt : uint8_t {
@@ -85,15 +85,18 @@ enum class NetworkErrorKind : uint8_t {
   kTimeExceeded,  // its hop limit ended at the router `router`
 };
 
-// What the network said about packets sent earlier. A hint: anybody may send ICMP.
+// What the network said about packets sent earlier. Anybody may send ICMP: what is not local is
+// believed where it quotes what only those know who have seen the packet.
 struct NetworkError {
   NetworkErrorKind kind = NetworkErrorKind::kRefused;
   Address to;
   uint16_t path = 0;
-  uint32_t limit_bytes = 0;  // kTooLarge: the largest datagram, headers of heddle included
-  // kTimeExceeded: who says so, and how the packet began, as far as it is told.
-  std::array<uint8_t, 16> router{};
-  std::array<std::byte, 24> quoted{};
+  uint32_t limit_bytes = 0;          // kTooLarge: the largest datagram, headers of heddle included
+  bool local = false;                // this host says so, of a packet that did not leave it
+  std::array<uint8_t, 16> router{};  // kTimeExceeded: who says so
+  // How the packet began, as far as it is told: up to the end of its send time.
+  static constexpr size_t kMostQuoted = 28;
+  std::array<std::byte, kMostQuoted> quoted{};
   uint8_t quoted_bytes = 0;
 };
 

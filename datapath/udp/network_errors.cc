@@ -29,7 +29,7 @@ namespace {
 
 bool same(const NetworkError& a, const NetworkError& b) {
   return a.kind != NetworkErrorKind::kTimeExceeded && a.kind == b.kind && a.to == b.to &&
-         a.path == b.path && a.limit_bytes == b.limit_bytes;
+         a.path == b.path && a.limit_bytes == b.limit_bytes && a.quoted == b.quoted;
 }
 
 // False: nothing that the transport could use.
@@ -59,8 +59,8 @@ bool translate(const sock_extended_err& told, NetworkError& error) {
   return true;
 }
 
-// Who says it, and of which packet.
-void note_router(const cmsghdr& told, std::span<const std::byte> packet, NetworkError& error) {
+// Who says it.
+void note_router(const cmsghdr& told, NetworkError& error) {
   SocketAddress offender;
   const size_t at = sizeof(sock_extended_err);
   const size_t length = told.cmsg_len - CMSG_LEN(0);
@@ -68,8 +68,6 @@ void note_router(const cmsghdr& told, std::span<const std::byte> packet, Network
   std::memcpy(offender.bytes.data(), CMSG_DATA(&told) + at,
               std::min(length - at, offender.bytes.size()));
   error.router = from_socket_address(offender.bytes.data()).host;
-  error.quoted_bytes = static_cast<uint8_t>(std::min(packet.size(), error.quoted.size()));
-  std::copy_n(packet.begin(), error.quoted_bytes, error.quoted.begin());
 }
 
 // False when the queue is empty.
@@ -97,9 +95,10 @@ bool read_one(int descriptor, uint16_t path, NetworkErrors& errors) {
     error.to = from_socket_address(to.bytes.data());
     error.path = path;
     if (!translate(told, error)) continue;
-    if (error.kind == NetworkErrorKind::kTimeExceeded) {
-      note_router(*c, std::span(packet).first(static_cast<size_t>(quoted)), error);
-    }
+    if (error.kind == NetworkErrorKind::kTimeExceeded) note_router(*c, error);
+    error.quoted_bytes =
+        static_cast<uint8_t>(std::min(static_cast<size_t>(quoted), error.quoted.size()));
+    std::copy_n(packet.begin(), error.quoted_bytes, error.quoted.begin());
     errors.add(error);
   }
   return true;

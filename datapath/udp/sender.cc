@@ -339,7 +339,10 @@ void Sender::stop_segmenting() {
 }
 
 void Sender::report(const TxBurst& burst, NetworkErrorKind kind, uint32_t limit) {
-  errors_.add({.kind = kind, .to = burst.to, .path = burst.path, .limit_bytes = limit});
+  // A refusal comes from the peer's host: what quotes the packet stands in the error queue.
+  const bool local = kind != NetworkErrorKind::kRefused;
+  errors_.add(
+      {.kind = kind, .to = burst.to, .path = burst.path, .limit_bytes = limit, .local = local});
 }
 
 void Sender::remember(const TxBurst& burst, uint32_t segments_sent) {

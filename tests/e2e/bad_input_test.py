@@ -12,7 +12,7 @@ import unittest
 
 import program
 
-WIRE_VERSION = 1
+WIRE_VERSION = 2
 INIT, RETRY, ACCEPT, VERSION, REFUSE, RESET = 1, 2, 3, 4, 5, 6
 INIT_BYTES = 512
 
@@ -167,7 +167,7 @@ class ForeignPeers(unittest.TestCase):
                 socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
             client.wait_for(r"path")
             while client.process.poll() is None:
-                data = noise.randbytes(noise.choice((0, 1, 3, 25, 26, 39, 40, 41, 511, 512, 1400)))
+                data = noise.randbytes(noise.choice((0, 1, 3, 29, 30, 43, 44, 45, 511, 512, 1400)))
                 if data and noise.random() < 0.8:  # mostly near what the parser takes
                     kind = noise.choice((INIT, RETRY, ACCEPT, VERSION, REFUSE, RESET, 8, 9, 10, 0))
                     data = bytes([WIRE_VERSION << 4 | kind]) + data[1:]

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "tests/vopr/machine.h"
+#include "transport/recovery/received_numbers.h"
 #include "transport/wire/control.h"
 #include "transport/wire/handshake.h"
 #include "transport/wire/packet.h"
@@ -16,8 +17,9 @@ using transport::PacketType;
 
 namespace {
 
-// Numbers that no path reaches, so that a forged packet cannot stand for a real one.
-constexpr uint64_t kFarNumber = uint64_t{1} << 40;
+// Numbers that no path reaches, so that a forged packet cannot stand for a real one, and none
+// further ahead than a sender can be: what is wrong in another field is dropped for that.
+constexpr uint64_t kFarNumber = transport::ReceivedNumbers::kMostAhead / 2;
 
 }  // namespace
 
@@ -49,20 +51,21 @@ void Hostile::send_one() {
   const auto from = static_cast<uint32_t>(random_.below(hosts));
   const auto to = static_cast<uint32_t>(random_.below(hosts));
   const Side* side = any_side();
-  const auto stranger = static_cast<uint32_t>(random_.next());
+  const transport::WireId stranger = random_.next();
   switch (random_.below(6)) {
     case 0:
       return send_garbage(from, to);
     case 1:
       return send_handshake(from, to);
     case 2:
-      return send_answer(from, to, side != nullptr ? side->id : stranger);
+      return send_answer(from, to, side != nullptr ? side->id : static_cast<uint32_t>(stranger));
     case 3:
       if (side != nullptr) send_data(*side, stranger);
       return;
     default:
       if (side == nullptr) return;
-      return random_.below(2) == 0 ? send_data(*side, side->id) : send_control(*side, side->id);
+      return random_.below(2) == 0 ? send_data(*side, side->wire_id)
+                                   : send_control(*side, side->wire_id);
   }
 }
 
@@ -95,6 +98,7 @@ void Hostile::send_handshake(uint32_t from, uint32_t to) {
   transport::InitPacket init;
   init.reply_port = Machine::kPort;
   init.connection = static_cast<uint32_t>(random_.next());
+  init.wire_id = random_.next();
   init.nonce = random_.next();
   init.has_cookie = random_.below(2) == 0;
   for (std::byte& byte : init.cookie) byte = static_cast<std::byte>(random_.next());
@@ -122,14 +126,14 @@ void Hostile::send_answer(uint32_t from, uint32_t to, uint32_t id) {
       bytes = transport::write_version({id, random_.next()}, packet);
       break;
     default:
-      bytes = transport::write_reset({static_cast<uint32_t>(random_.next())}, packet);
+      bytes = transport::write_reset({random_.next()}, packet);
       break;
   }
   send(from, to, std::span(packet).first(bytes));
 }
 
 // Data in the peer's name, wrong in one field.
-void Hostile::send_data(const Side& side, uint32_t id) {
+void Hostile::send_data(const Side& side, transport::WireId id) {
   DataHeader header;
   header.base.type = PacketType::kData;
   header.base.connection = id;
@@ -138,7 +142,10 @@ void Hostile::send_data(const Side& side, uint32_t id) {
   header.message_bytes = 4;
   uint32_t payload = 4;
   const transport::EndpointOptions& own = options_.hosts[side.host].endpoint;
-  switch (random_.below(8)) {
+  switch (random_.below(9)) {
+    case 8:
+      header.base.number = random_.between(2 * transport::ReceivedNumbers::kMostAhead, INT64_MAX);
+      break;
     case 7:  // on a channel that nobody uses, too large to go ahead of its receive
       if (options_.workload.channels >= own.max_channels) return;
       header.channel = static_cast<uint16_t>(own.max_channels - 1);
@@ -174,24 +181,17 @@ void Hostile::send_data(const Side& side, uint32_t id) {
 }
 
 // Control packets in the peer's name with frames that are not allowed.
-void Hostile::send_control(const Side& side, uint32_t id) {
+void Hostile::send_control(const Side& side, transport::WireId id) {
   transport::ConnectionHeader header;
   header.connection = id;
   header.reply_port = Machine::kPort;
   std::array<std::byte, 200> packet{};
   transport::Writer writer{std::span(packet).subspan(transport::kConnectionHeaderBytes)};
-  switch (random_.below(4)) {
+  switch (random_.below(3)) {
     case 0:
       header.flags = 0x80;
       break;
-    case 1: {
-      transport::AckFrame ack;
-      ack.range_count = 1;
-      ack.ranges[0] = {kFarNumber, kFarNumber};
-      transport::write_ack(ack, writer);
-      break;
-    }
-    case 2:
+    case 1:
       writer.put(static_cast<uint8_t>(0xee));
       break;
     default: {
@@ -219,7 +219,9 @@ void Foreign::handle_packet(simulator::PacketId id) {
   transport::InitPacket init;
   if (packet.kind == simulator::PacketKind::kDatagram && transport::read_init(bytes, init)) {
     std::array<std::byte, transport::kInitBytes> answer;
-    const size_t length = transport::write_version({init.connection, init.nonce, 2, 3}, answer);
+    const size_t length = transport::write_version(
+        {init.connection, init.nonce, transport::kWireVersion + 1, transport::kWireVersion + 2},
+        answer);
     const transport::Address to = simulator::address_of(packet.from_nic, init.reply_port);
     network_.inject(address(), to, std::span(answer).first(length));
   }

@@ -1,7 +1,7 @@
 // Hostile: a stranger on the network during the phase with faults. It sends garbage, forged and
-// malformed packets, some of them in a peer's name and with ids that are in use. All of it must be
-// dropped, and change nothing. Foreign: somebody who speaks another version of the wire protocol,
-// and says so.
+// malformed packets, some of them in a peer's name and with wire ids that are in use, as one who
+// sees them may. All of it must be dropped, and change nothing. Foreign: somebody who speaks
+// another version of the wire protocol, and says so.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +28,8 @@ class Hostile final : private simulator::Agent {
   void send_garbage(uint32_t from, uint32_t to);
   void send_handshake(uint32_t from, uint32_t to);
   void send_answer(uint32_t from, uint32_t to, uint32_t id);
-  void send_data(const Side& side, uint32_t id);
-  void send_control(const Side& side, uint32_t id);
+  void send_data(const Side& side, transport::WireId id);
+  void send_control(const Side& side, transport::WireId id);
   const Side* any_side();
   uint16_t port_of_peer();
 

@@ -56,12 +56,16 @@ void Program::connect(uint32_t peer) {
     return;
   }
   sides_.push_back(&stage_.ledger.on_connect(host_, machine_.life(), peer, *id));
+  sides_.back()->wire_id = machine_.endpoint().wire_id(*id);
 }
 
 void Program::handle_notice(const transport::Notice& notice) {
   Side* side = stage_.ledger.on_notice(host_, machine_.life(), notice);
   if (side == nullptr) return;
-  if (notice.kind == NoticeKind::kAccepted) sides_.push_back(side);
+  if (notice.kind == NoticeKind::kAccepted) {
+    sides_.push_back(side);
+    side->wire_id = machine_.endpoint().wire_id(notice.connection);
+  }
   if (notice.kind != NoticeKind::kClosed) {
     fix_a_path(notice.connection);
     return;

@@ -16,9 +16,10 @@ uint64_t name_of(const SentRun& run, uint16_t path) { return run.first_number <<
 
 }  // namespace
 
-Connection::Connection(Shared& shared, ConnectionId id, const Address& peer)
+Connection::Connection(Shared& shared, ConnectionId id, WireId wire_id, const Address& peer)
     : shared_(shared),
       id_(id),
+      wire_id_(wire_id),
       peer_(peer),
       made_with_port_(peer.port),
       outgoing_(shared.out, shared.repeats, shared.completions, id),
@@ -133,7 +134,7 @@ void Connection::post_abort(Nanos now) {
 // What the peer is told, in so many packets, once this side is over. A lost one is not repeated:
 // then the peer learns it from a reset when it next speaks.
 void Connection::say_last(CloseReason reason, uint8_t times) {
-  if (peer_id_ == 0) return;
+  if (peer_wire_id_ == 0) return;
   last_words_ = reason;
   last_words_left_ = times;
 }
@@ -165,11 +166,19 @@ void Connection::end_receives() {
       {NoticeKind::kClosed, id_, peer_, std::move(end_error_), end_graceful_, peer_id_});
 }
 
-void Connection::heard(Nanos now, const ConnectionHeader& header) {
+void Connection::heard(Nanos now) {
   heard_at_ = now;
   refused_since_ = Nanos::never();
   flight_.peer_was_heard();
-  peer_.port = header.reply_port != 0 ? header.reply_port : peer_.port;
+}
+
+// What no peer does that keeps to the protocol. `what` it did is told here; the peer hears that it
+// was an error.
+void Connection::end_by_protocol_error(Nanos now, const char* what) {
+  say_last(CloseReason::kProtocolError);
+  finish(now, CloseCause::kProtocolError,
+         {ErrorCode::kClosed, "connection ended by a protocol error", what,
+          "run the same version of heddle on both sides; if it is, report this"});
 }
 
 // What the peer may have in flight towards this side: the endpoint's capacity, shared by those who

@@ -23,7 +23,7 @@ namespace heddle::transport {
 
 class Connection final : private SentRunListener {
  public:
-  Connection(Shared& shared, ConnectionId id, const Address& peer);
+  Connection(Shared& shared, ConnectionId id, WireId wire_id, const Address& peer);
   ~Connection() override;
 
   // --- making it ---
@@ -36,7 +36,7 @@ class Connection final : private SentRunListener {
   void repeat_accept(const InitPacket& init, const Address& from, uint8_t nic);
   // Whether this init made it.
   bool made_by(const InitPacket& init) const {
-    return peer_id_ == init.connection && accept_.accepted_as == id_ && accept_.nonce == init.nonce;
+    return accept_ && peer_id_ == init.connection && accept_->nonce == init.nonce;
   }
 
   // --- requests; see Endpoint ---
@@ -93,12 +93,14 @@ class Connection final : private SentRunListener {
 
   // --- what it is ---
   ConnectionId id() const { return id_; }
+  WireId wire_id() const { return wire_id_; }
   const Address& peer() const { return peer_; }
   // Whether the peer may send from there.
   bool is_peer(const Address& from) const {
     return peer_.host == from.host || (pairs_ && pairs_->knows(from));
   }
   uint32_t peer_id() const { return peer_id_; }
+  WireId peer_wire_id() const { return peer_wire_id_; }
   // The address it was made with: where the peer receives may change.
   Address made_with() const { return {peer_.host, peer_.scope, made_with_port_}; }
   bool handshaking() const { return state_ == events::ConnectionState::kHandshaking; }
@@ -120,7 +122,8 @@ class Connection final : private SentRunListener {
   void set_state(Nanos now, events::ConnectionState state);
   void finish(Nanos now, events::CloseCause cause, Error error);
   void end_receives();
-  void heard(Nanos now, const ConnectionHeader& header);
+  void heard(Nanos now);
+  void end_by_protocol_error(Nanos now, const char* what);
   void advance_close(Nanos now);
   void count_needless(const SentRun& run, uint32_t first, uint32_t count);
   void say_last(CloseReason reason, uint8_t times = 1);
@@ -146,6 +149,7 @@ class Connection final : private SentRunListener {
 
   // connection_receive.cc
   bool known_number(Nanos now, const ConnectionHeader& header, uint64_t low, uint64_t high);
+  bool impossible_number(Nanos now, const ConnectionHeader& header, uint64_t last);
   void handle_row_apart(Nanos now, const DataRow& row);
   // A control packet that is being taken in.
   struct ControlInput {
@@ -224,6 +228,7 @@ class Connection final : private SentRunListener {
   bool discover(Nanos now, TxBatch& batch);
   void send_probe(Nanos now, TxBatch& batch, const Discovery::Probe& probe);
   void handle_time_exceeded(const NetworkError& error);
+  bool quotes_own_packet(const NetworkError& error) const;
   void end_discovery(Nanos now);
   void tell_routers(Nanos now, const FabricWays& found);
 
@@ -257,6 +262,8 @@ class Connection final : private SentRunListener {
   Shared& shared_;
   ConnectionId id_;
   uint32_t peer_id_ = 0;
+  WireId wire_id_;           // what packets to this side call it
+  WireId peer_wire_id_ = 0;  // and packets to the peer
   Address peer_;
   uint16_t made_with_port_;
   uint8_t nic_ = 0;  // of this host, that the handshake goes by
@@ -297,7 +304,7 @@ class Connection final : private SentRunListener {
   Nanos began_at_;
   Nanos init_at_ = Nanos::never();  // when to send the next init
   uint8_t inits_sent_ = 0;
-  AcceptPacket accept_;
+  std::unique_ptr<AcceptPacket> accept_;  // where the peer asked
   bool accept_due_ = false;
 
   // With cluster keys.

@@ -33,8 +33,8 @@ bool Connection::agree_on_credits(const HandshakeParameters& wishes) {
   const bool wished = (wishes.features & kFeatureCredits) != 0;
   if (!wished || shared_.options.chunk_paths != 0) return false;
   options_.congestion = kCredits;
-  accept_.parameters.features |= kFeatureCredits;
-  accept_.parameters.first_credit = shared_.credits.first_allowance();
+  accept_->parameters.features |= kFeatureCredits;
+  accept_->parameters.first_credit = shared_.credits.first_allowance();
   return true;
 }
 

@@ -23,7 +23,6 @@ constexpr Nanos kAfterChange = seconds(2);
 constexpr Nanos kLookAgain = seconds(60);
 // Where a probe's send time would stand: the hop in the low byte, a secret above it.
 constexpr uint64_t kHopMask = 0xff;
-constexpr size_t kQuotedBytes = 24;  // up to its end
 
 }  // namespace
 
@@ -40,7 +39,7 @@ Result<void> Connection::post_discovery(Nanos now) {
 void Connection::begin_discovery(Nanos now) {
   const bool kept = discovering_ && discovering_->kept;
   discovering_ = std::make_unique<Discovering>(now, flight_.first_chunk_path());
-  discovering_->mark = shared_.random.next() & ~kHopMask;
+  discovering_->mark = shared_.secrets.draw(SecretUse::kDiscoveryMark) & ~kHopMask;
   discovering_->kept = kept;
 }
 
@@ -103,12 +102,12 @@ void Connection::send_probe(Nanos now, TxBatch& batch, const Discovery::Probe& p
 
 // Believed where it quotes what a probe of ours carried: whoever did not see one cannot know that.
 void Connection::handle_time_exceeded(const NetworkError& error) {
-  if (!discovering_ || error.quoted_bytes < kQuotedBytes) return;
+  if (!discovering_ || error.quoted_bytes < NetworkError::kMostQuoted) return;
   std::array<std::byte, kConnectionHeaderBytes> packet{};
-  std::copy_n(error.quoted.begin(), kQuotedBytes, packet.begin());
+  std::copy(error.quoted.begin(), error.quoted.end(), packet.begin());
   const ConnectionHeader quoted = read_connection_header(packet.data());
   const auto mark = static_cast<uint64_t>(quoted.sent_at.count);
-  if (quoted.path != error.path || quoted.connection != peer_id_ ||
+  if (quoted.path != error.path || quoted.connection != peer_wire_id_ ||
       (mark & ~kHopMask) != discovering_->mark) {
     return;
   }

@@ -4,7 +4,6 @@
 
 #include "transport/congestion/registry.h"
 #include "transport/connection/connection.h"
-#include "transport/security/nonce.h"
 
 namespace heddle::transport {
 namespace {
@@ -52,7 +51,7 @@ HandshakeParameters Connection::own_parameters() const {
     p.features |= kFeatureSealing;
     p.key.present = true;
     p.key.id = key_->id;
-    p.key.nonce = draw_key_nonce(shared_.random);
+    shared_.secrets.fill(SecretUse::kKeyNonce, p.key.nonce);
   }
   return p;
 }
@@ -82,7 +81,8 @@ Result<void> Connection::begin_connect(Nanos now, const ConnectionOptions& optio
   initiator_ = true;
   if (shared_.keyed) key_ = shared_.ring.first();
   init_.connection = id_;
-  init_.nonce = draw_nonce(shared_.random);
+  init_.wire_id = wire_id_;
+  init_.nonce = shared_.secrets.draw(SecretUse::kNonce);
   init_.reply_port = o.reply_port;
   init_.parameters = own_parameters();
   options_.congestion.copy(init_.parameters.congestion.data(), kMaxNameBytes);
@@ -99,22 +99,25 @@ Result<void> Connection::begin_accept(Nanos now, const InitPacket& init, uint8_t
   options_.congestion = init.parameters.congestion.data();
   if (options_.congestion.empty()) options_.congestion = shared_.options.congestion;
   peer_id_ = init.connection;
+  peer_wire_id_ = init.wire_id;
   if (shared_.keyed) key_ = shared_.ring.find(init.parameters.key.id);
-  accept_.reply_port = shared_.options.reply_port;
-  accept_.connection = init.connection;
-  accept_.accepted_as = id_;
-  accept_.nonce = init.nonce;
-  accept_.parameters = own_parameters();
+  accept_ = std::make_unique<AcceptPacket>();
+  accept_->reply_port = shared_.options.reply_port;
+  accept_->connection = init.connection;
+  accept_->accepted_as = id_;
+  accept_->wire_id = wire_id_;
+  accept_->nonce = init.nonce;
+  accept_->parameters = own_parameters();
   const bool credits = agree_on_credits(init.parameters);
-  options_.congestion.copy(accept_.parameters.congestion.data(), kMaxNameBytes);
+  options_.congestion.copy(accept_->parameters.congestion.data(), kMaxNameBytes);
   if (key_) {
     init_.parameters.key.nonce = init.parameters.key.nonce;
-    begin_session(init.parameters.key.nonce, accept_.parameters.key.nonce);
+    begin_session(init.parameters.key.nonce, accept_->parameters.key.nonce);
   }
   Result<void> opened = open(now, init.parameters, options_.congestion, {});
   if (!opened) return opened;
   if (credits) {
-    open_credits(init.parameters.first_credit, accept_.parameters.first_credit);
+    open_credits(init.parameters.first_credit, accept_->parameters.first_credit);
   }
   repeat_accept(init, peer_, nic);
   shared_.notices.push_back({NoticeKind::kAccepted, id_, peer_, {}, false, peer_id_});
@@ -123,7 +126,7 @@ Result<void> Connection::begin_accept(Nanos now, const InitPacket& init, uint8_t
 
 void Connection::repeat_accept(const InitPacket& init, const Address& from, uint8_t nic) {
   if (pairs_) pairs_->move_home(from, nic);
-  accept_.echoed_sent_at = init.sent_at;
+  accept_->echoed_sent_at = init.sent_at;
   accept_due_ = true;
 }
 
@@ -189,6 +192,7 @@ void Connection::handle_retry(Nanos now, const RetryPacket& retry, uint8_t nic) 
 void Connection::handle_accept(Nanos now, const AcceptPacket& accept, uint8_t nic) {
   if (state_ != ConnectionState::kHandshaking || accept.nonce != init_.nonce) return;
   peer_id_ = accept.accepted_as;
+  peer_wire_id_ = accept.wire_id;
   nic_ = nic;
   peer_.port = accept.reply_port;
   if (key_) begin_session(init_.parameters.key.nonce, accept.parameters.key.nonce);
@@ -266,7 +270,7 @@ bool Connection::send_accept(TxBatch& batch) {
   if (!batch.has_room(kInitBytes)) return false;
   std::byte* space = batch.header_space();
   size_t mac_at = 0;
-  const size_t bytes = write_accept(accept_, {space, batch.header_space_bytes()}, mac_at);
+  const size_t bytes = write_accept(*accept_, {space, batch.header_space_bytes()}, mac_at);
   if (key_) sign(*key_, {space, bytes}, mac_at, init_.parameters.key.nonce);
   batch.add(single(bytes, flight_.next_control_path(), space));
   accept_due_ = false;

@@ -1,5 +1,6 @@
 // Is the peer alive? Probes while it is silent, its death when they go unanswered, what ICMP adds.
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "transport/connection/connection.h"
@@ -57,8 +58,26 @@ void Connection::declare_dead(Nanos now, const char* why) {
          {ErrorCode::kPeerDead, "the peer is gone", why, "look at its process and its host"});
 }
 
+// Whether an error from the network is of a packet of this connection. Nobody who has not seen one
+// knows what it begins with: the peer's id of the connection, or the nonce of the handshake.
+bool Connection::quotes_own_packet(const NetworkError& error) const {
+  const std::span<const std::byte> quoted(error.quoted.data(), error.quoted_bytes);
+  if (quoted.size() < NetworkError::kMostQuoted) return false;
+  const PacketType type = type_of(quoted[0]);
+  if (type == PacketType::kInit || type == PacketType::kAccept) {
+    Reader reader(quoted.subspan(kHandshakeIdAt));
+    const uint32_t connection = reader.get<uint32_t>();
+    const uint64_t nonce = reader.get<uint64_t>();
+    return initiator_ ? connection == id_ && nonce == init_.nonce
+                      : connection == peer_id_ && nonce == accept_->nonce;
+  }
+  std::array<std::byte, kConnectionHeaderBytes> header{};
+  std::copy(quoted.begin(), quoted.end(), header.begin());
+  return peer_wire_id_ != 0 && read_connection_header(header.data()).connection == peer_wire_id_;
+}
+
 void Connection::handle_network_error(Nanos now, const NetworkError& error) {
-  if (over()) return;
+  if (over() || !(error.local || quotes_own_packet(error))) return;
   if (error.kind == NetworkErrorKind::kTooLarge) {
     flight_.on_too_large(now, error.path, error.limit_bytes);
     return;

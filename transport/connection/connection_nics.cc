@@ -91,7 +91,7 @@ bool Connection::talk_between_nics(Nanos now, TxBatch& batch) {
     FrameType type = FrameType::kNicAnswer;
     if (!pairs_->poll_answer(message)) {
       type = FrameType::kNicProbe;
-      if (!pairs_->poll_probe(now, shared_.random, message)) return false;
+      if (!pairs_->poll_probe(now, shared_.secrets, message)) return false;
     }
     send_nic_frame(now, batch, type, message);
   }

@@ -29,24 +29,34 @@ bool Connection::known_number(Nanos now, const ConnectionHeader& header, uint64_
   return true;
 }
 
+// Whether no packet of the peer can have this number: then it is dropped, and counted.
+bool Connection::impossible_number(Nanos now, const ConnectionHeader& header, uint64_t last) {
+  if (header.path >= acks_.paths() || header.number == 0 || header.number > INT64_MAX) {
+    shared_.observer.drop(now, id_, DropReason::kBadField);
+    return true;
+  }
+  if (acks_.too_far(header.path, last)) {
+    shared_.observer.drop(now, id_, DropReason::kTooFarAhead);
+    return true;
+  }
+  return false;
+}
+
 void Connection::handle_data(Nanos now, const DataRow& row) {
   const ConnectionHeader& base = row.header.base;
   if (state_ == ConnectionState::kHandshaking || over()) {
     shared_.observer.drop(now, id_, DropReason::kClosed);
     return;
   }
-  if (base.path >= acks_.paths() || base.number == 0 || base.number > INT64_MAX) {
-    shared_.observer.drop(now, id_, DropReason::kBadField);
-    return;
-  }
   const uint64_t last = base.number + row.segments - 1;
+  if (impossible_number(now, base, last)) return;
   if (row.segments > 1 && acks_.judge(base.path, base.number, last) == Novelty::kMixed) {
     handle_row_apart(now, row);
     return;
   }
   // A sealed packet that comes again may be anybody's replay: it says nothing new of the peer.
   if (session_ && known_number(now, base, base.number, last)) return;
-  heard(now, base);
+  heard(now);
   if (!session_ && known_number(now, base, base.number, last)) return;
   const RowVerdict verdict = incoming_.accept(row);
   if (verdict.drop) {
@@ -105,13 +115,13 @@ void Connection::handle_control(Nanos now, const RxRun& run, uint32_t index,
   ConnectionHeader header = read_connection_header(packet.data());
   if (session_) header.flags &= kKnownFlags;  // the epoch has been of use
   const bool numbered = (header.flags & kFlagNumbered) != 0;
-  const bool bad_number = numbered && (header.number == 0 || header.number > INT64_MAX);
-  if (header.path >= acks_.paths() || bad_number || (header.flags & ~kKnownFlags) != 0) {
+  if (header.path >= acks_.paths() || (header.flags & ~kKnownFlags) != 0) {
     shared_.observer.drop(now, id_, DropReason::kBadField);
     return;
   }
+  if (numbered && impossible_number(now, header, header.number)) return;
   if (session_ && !new_sealed(now, header, numbered)) return;
-  heard(now, header);
+  heard(now);
   if (numbered && known_number(now, header, header.number, header.number)) return;
   Reader reader(packet.subspan(kConnectionHeaderBytes));
   // As a whole or not at all, so that a packet with many questions is answered one day.
@@ -170,7 +180,10 @@ bool Connection::handle_frames(Nanos now, Reader& reader, ControlInput& input) {
             frame.path - kFirstChunkPathName + uint32_t{flight_.first_chunk_path()};
         frame.path = static_cast<uint16_t>(std::min<uint32_t>(path, UINT16_MAX));
       }
-      if (!flight_.on_ack(now, made_at, frame)) return false;
+      if (!flight_.on_ack(now, made_at, frame)) {
+        end_by_protocol_error(now, "the peer acknowledged a packet that was never sent to it");
+        return true;
+      }
       ++statistics_.acks_received;
       input.acknowledges = true;
       measure_for_credits(now);

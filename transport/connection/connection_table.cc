@@ -4,6 +4,12 @@
 #include <algorithm>
 
 namespace heddle::transport {
+namespace {
+
+// A node of the map by what packets call a connection, and its bucket.
+constexpr size_t kNamedBytes = 48;
+
+}  // namespace
 
 ConnectionTable::ConnectionTable(Shared& shared, uint32_t limit)
     : shared_(shared), limit_(std::min(limit, (1u << kSlotBits) - 1)) {}
@@ -22,7 +28,11 @@ Connection* ConnectionTable::add(const Address& peer) {
   uint16_t& generation = generations_[slot];
   generation = static_cast<uint16_t>(generation == UINT16_MAX ? 1 : generation + 1);
   const ConnectionId id = uint32_t{generation} << kSlotBits | slot;
-  slots_[slot] = std::make_unique<Connection>(shared_, id, peer);
+  WireId wire_id = 0;
+  do {
+    wire_id = shared_.secrets.draw_nonzero(SecretUse::kConnectionId);
+  } while (!named_.emplace(wire_id, slot).second);
+  slots_[slot] = std::make_unique<Connection>(shared_, id, wire_id, peer);
   ++size_;
   return slots_[slot].get();
 }
@@ -31,6 +41,11 @@ Connection* ConnectionTable::find(ConnectionId id) {
   const uint32_t slot = slot_of(id);
   if (slot >= slots_.size() || !slots_[slot] || slots_[slot]->id() != id) return nullptr;
   return slots_[slot].get();
+}
+
+Connection* ConnectionTable::find_named(WireId id) {
+  const auto found = named_.find(id);
+  return found == named_.end() ? nullptr : slots_[found->second].get();
 }
 
 Connection* ConnectionTable::find_accepted(const Address& peer, uint32_t peer_connection) {
@@ -47,6 +62,7 @@ void ConnectionTable::remove(Connection& connection) {
   const uint32_t slot = slot_of(connection.id());
   const auto found = accepted_.find({connection.made_with(), connection.peer_id()});
   if (found != accepted_.end() && found->second == connection.id()) accepted_.erase(found);
+  named_.erase(connection.wire_id());
   timers_.set(slot, Nanos::never());
   slots_[slot].reset();
   free_.push_back(slot);
@@ -83,7 +99,7 @@ Connection* ConnectionTable::next_due(Nanos now) {
 size_t ConnectionTable::bytes_held() const {
   size_t total = slots_.capacity() * sizeof(slots_[0]) + timers_.bytes_held() +
                  (free_.capacity() + ready_.capacity()) * sizeof(uint32_t) +
-                 accepted_.size() * (sizeof(Address) + 64);
+                 accepted_.size() * (sizeof(Address) + 64) + named_.size() * kNamedBytes;
   for (const std::unique_ptr<Connection>& connection : slots_) {
     if (connection) total += connection->bytes_held();
   }

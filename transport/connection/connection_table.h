@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,8 @@ class ConnectionTable {
   Connection* add(const Address& peer);
   // Null for an id that is not (any more) one.
   Connection* find(ConnectionId id);
+  // The same by what packets call it.
+  Connection* find_named(WireId id);
   // The connection that this peer's init made; null: none.
   Connection* find_accepted(const Address& peer, uint32_t peer_connection);
   void note_accepted(const Address& peer, uint32_t peer_connection, ConnectionId id);
@@ -61,6 +64,7 @@ class ConnectionTable {
   std::vector<bool> in_ready_;
   TimerHeap timers_;
   std::map<std::pair<Address, uint32_t>, ConnectionId> accepted_;
+  std::unordered_map<WireId, uint32_t> named_;  // slots
 };
 
 }  // namespace heddle::transport

@@ -63,7 +63,7 @@ ConnectionHeader Connection::header(Nanos now, PacketType type, uint16_t path,
   header.type = type;
   header.flags = static_cast<uint8_t>(flags | (session_ ? session_->epoch_flags() : 0));
   header.path = path;
-  header.connection = peer_id_;
+  header.connection = peer_wire_id_;
   header.sent_at = now;
   header.reply_port = shared_.options.reply_port;
   return header;
@@ -355,14 +355,14 @@ bool Connection::predict(Prediction& prediction) const {
     return false;
   }
   expected.base.type = PacketType::kData;
-  expected.base.connection = id_;
+  expected.base.connection = wire_id_;
   write_data_header(expected, prediction.header.data());
   prediction.mask.fill(std::byte{0});
   const auto demand = [&prediction](size_t at, size_t bytes) {
     std::fill_n(prediction.mask.begin() + static_cast<ptrdiff_t>(at), bytes, std::byte{0xff});
   };
   demand(0, 1);
-  demand(kConnectionAt, 4);
+  demand(kConnectionAt, sizeof(WireId));
   demand(kChannelAt, 10);  // channel, sequence, offset
   prediction.payload_bytes = expected_step_;
   prediction.offset_at = kOffsetAt;

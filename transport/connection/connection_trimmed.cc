@@ -16,11 +16,8 @@ void Connection::handle_trimmed(Nanos now, const ConnectionHeader& header) {
   }
   const bool numbered = header.type != PacketType::kControl || (header.flags & kFlagNumbered) != 0;
   if (!numbered) return;  // nobody waits for it
-  if (header.path >= acks_.paths() || header.number == 0 || header.number > INT64_MAX) {
-    shared_.observer.drop(now, id_, DropReason::kBadField);
-    return;
-  }
-  heard(now, header);
+  if (impossible_number(now, header, header.number)) return;
+  heard(now);
   if (acks_.judge(header.path, header.number, header.number) != Novelty::kNew) return;
   ++statistics_.segments_trimmed;
   if (reads_trims_ && trimmed_.size() < kMostTrims)
@@ -35,10 +32,13 @@ void Connection::write_trims(Writer& writer) {
   }
 }
 
-// False: malformed, or of what was never sent.
 bool Connection::handle_trim_frame(Nanos now, Reader& reader) {
   TrimFrame frame;
-  return read_trim(reader, frame) && flight_.on_trimmed(now, frame.path, frame.number);
+  if (!read_trim(reader, frame)) return false;
+  if (!flight_.on_trimmed(now, frame.path, frame.number)) {
+    end_by_protocol_error(now, "the peer reported as trimmed what was never sent to it");
+  }
+  return true;
 }
 
 }  // namespace heddle::transport

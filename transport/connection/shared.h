@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "base/ring.h"
+#include "base/seed.h"
 #include "transport/connection/incoming.h"
 #include "transport/connection/observer.h"
 #include "transport/connection/outgoing.h"
@@ -14,15 +15,17 @@
 #include "transport/endpoint.h"
 #include "transport/recovery/received_numbers.h"
 #include "transport/recovery/sent_runs.h"
+#include "transport/security/secrets.h"
 #include "transport/security/session.h"
 #include "transport/wire/handshake.h"
 
 namespace heddle::transport {
 
 struct Shared {
-  Shared(const EndpointOptions& given, uint64_t seed, events::Sink* sink)
+  Shared(const EndpointOptions& given, const Seed& seed, events::Sink* sink)
       : options(given),
-        random(seed),
+        secrets(seed),
+        random(secrets.draw(SecretUse::kChoice)),
         observer(sink, statistics),
         sent(given.max_sent_runs),
         out(UINT32_MAX),
@@ -46,7 +49,8 @@ struct Shared {
 
   EndpointOptions options;
   std::vector<std::byte> told_nics;  // as handshakes tell them; none where there is one
-  Random random;
+  Secrets secrets;                   // what strangers must not guess
+  Random random;                     // which path is chosen
   Statistics statistics;
   Observer observer;
   SentPool sent;

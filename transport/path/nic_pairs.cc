@@ -121,7 +121,7 @@ void NicPairs::move_home(const Address& peer, uint8_t nic) {
 }
 
 // Which pairs are asked: what is not as it should be, and what might be instead.
-void NicPairs::begin_round(Nanos now, Random& random) {
+void NicPairs::begin_round(Nanos now, Secrets& secrets) {
   asked_ = asking_ = 0;
   for (Peer& peer : peers_) peer.token = 0;
   bool complete = true;
@@ -131,31 +131,31 @@ void NicPairs::begin_round(Nanos now, Random& random) {
     if (lane.settled() && lane.pair == lane.aligned) continue;
     // Where it goes already, recovery asks.
     const bool astray = !lane.own || lane.pair != lane.aligned;
-    if (astray) ask(now, random, lane.aligned);
+    if (astray) ask(now, secrets, lane.aligned);
     complete = complete && !(astray && possible(lane.aligned));
     NicPair crossed;
     if (lane.settled() || !next_crossed(lane, crossed)) continue;
     complete = false;
-    ask(now, random, crossed);
+    ask(now, secrets, crossed);
   }
   ++round_;
   round_at_ = complete ? Nanos::never() : now + round_wait_;
   round_wait_ = std::min(2 * round_wait_, kLongestWait);
 }
 
-void NicPairs::ask(Nanos now, Random& random, const NicPair& pair) {
+void NicPairs::ask(Nanos now, Secrets& secrets, const NicPair& pair) {
   Peer& peer = peers_[pair.peer_nic];
   if (!possible(pair) || (!peer.proven && now < peer.ask_at)) return;
   if (!peer.proven) {
     peer.ask_at = now + std::min(kFirstWait * (int64_t{1} << peer.asked), kLongestWait);
     peer.asked = std::min<uint8_t>(static_cast<uint8_t>(peer.asked + 1), kMostAsked);
   }
-  while (peer.token == 0) peer.token = random.next();
+  if (peer.token == 0) peer.token = secrets.draw_nonzero(SecretUse::kProbeToken);
   asking_ |= bit_of(pair);
 }
 
-bool NicPairs::poll_probe(Nanos now, Random& random, Message& probe) {
-  if (asking_ == 0 && round_at_ <= now) begin_round(now, random);
+bool NicPairs::poll_probe(Nanos now, Secrets& secrets, Message& probe) {
+  if (asking_ == 0 && round_at_ <= now) begin_round(now, secrets);
   if (asking_ == 0) return false;
   const auto at = static_cast<uint32_t>(std::countr_zero(asking_));
   probe.pair = {static_cast<uint8_t>(at / kMaxNics), static_cast<uint8_t>(at % kMaxNics)};

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/nanos.h"
-#include "base/random.h"
 #include "transport/address.h"
+#include "transport/security/secrets.h"
 
 namespace heddle::transport {
 
@@ -60,7 +60,7 @@ class NicPairs {
   void move_home(const Address& peer, uint8_t nic);
 
   // --- probes ---
-  bool poll_probe(Nanos now, Random& random, Message& probe);
+  bool poll_probe(Nanos now, Secrets& secrets, Message& probe);
   // A probe came in from there, at this NIC.
   void on_probe(Nanos now, const Address& from, uint8_t nic, uint64_t token);
   bool poll_answer(Message& answer);
@@ -100,8 +100,8 @@ class NicPairs {
   bool possible(const NicPair& pair) const;
   bool may_cross(const NicPair& pair) const;
   bool next_crossed(Lane& lane, NicPair& pair) const;
-  void begin_round(Nanos now, Random& random);
-  void ask(Nanos now, Random& random, const NicPair& pair);
+  void begin_round(Nanos now, Secrets& secrets);
+  void ask(Nanos now, Secrets& secrets, const NicPair& pair);
   uint32_t move(uint32_t lane, const NicPair& pair);
   uint16_t next_path();
   static uint64_t bit_of(const NicPair& pair) {

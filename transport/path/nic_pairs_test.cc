@@ -58,7 +58,7 @@ class NicPairsTest : public testing::Test {
   std::vector<NicPair> turn() {
     std::vector<NicPair> asked;
     NicPairs::Message probe;
-    while (pairs_->poll_probe(now_, random_, probe)) {
+    while (pairs_->poll_probe(now_, secrets_, probe)) {
       asked.push_back(probe.pair);
       if (!reaches(probe.pair)) continue;
       pairs_->on_answer(peers_[probe.pair.peer_nic], probe.pair.nic, probe.token);
@@ -88,7 +88,7 @@ class NicPairsTest : public testing::Test {
     return all;
   }
 
-  Random random_{1};
+  Secrets secrets_{1};
   Nanos now_ = seconds(1);
   std::vector<Address> own_;
   std::vector<Address> peers_;
@@ -196,7 +196,7 @@ TEST_F(NicPairsTest, NothingIsSentBetweenIPv4AndIPv6) {
 TEST_F(NicPairsTest, OnlyTheTokenFromWhereItWasAskedCounts) {
   make(2, 2);
   NicPairs::Message probe;
-  ASSERT_TRUE(pairs_->poll_probe(now_, random_, probe));
+  ASSERT_TRUE(pairs_->poll_probe(now_, secrets_, probe));
   EXPECT_EQ(pairs_->on_answer(peers_[1], 1, probe.token + 1), 0u);
   EXPECT_EQ(pairs_->on_answer(peers_[1], 1, 0), 0u);
   EXPECT_EQ(pairs_->on_answer(peers_[0], 1, probe.token), 0u) << "another NIC of the peer";

@@ -54,6 +54,13 @@ class AckMaker {
     return path < paths_.size() ? paths_[path].numbers.judge(pool_, low, high) : Novelty::kNew;
   }
 
+  // Whether this number is further ahead of all that arrived than a sender can be: see
+  // ReceivedNumbers.
+  bool too_far(uint16_t path, uint64_t high) const {
+    const uint64_t largest = path < paths_.size() ? paths_[path].numbers.largest() : 0;
+    return high > largest + ReceivedNumbers::kMostAhead;
+  }
+
   // Packets [low, high] of `header.path` arrived and count.
   struct Arrival {
     uint64_t low = 0;

@@ -12,17 +12,14 @@
 
 namespace heddle::transport {
 
-CookieMaker::CookieMaker(Random& random) {
-  Writer writer(key_);
-  for (size_t i = 0; i < key_.size() / sizeof(uint64_t); ++i) writer.put(random.next());
-}
+CookieMaker::CookieMaker(Secrets& secrets) { secrets.fill(SecretUse::kCookieKey, key_); }
 
 std::array<std::byte, kCookieBytes> CookieMaker::make_for(uint64_t epoch, const Address& peer,
                                                           const InitPacket& init) const {
-  std::array<std::byte, 16 + 4 + 2 + 4 + 8 + 8> text;
+  std::array<std::byte, 16 + 4 + 2 + 4 + 8 + 8 + 8> text;
   Writer writer(text);
   writer.put_bytes(std::as_bytes(std::span(peer.host))).put(peer.scope).put(peer.port);
-  writer.put(init.connection).put(init.nonce).put(epoch);
+  writer.put(init.connection).put(init.wire_id).put(init.nonce).put(epoch);
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
   unsigned int length = 0;
   const auto* made = HMAC(EVP_sha256(), key_.data(), static_cast<int>(key_.size()),

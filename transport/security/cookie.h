@@ -1,5 +1,5 @@
 // CookieMaker: proof that a peer receives at the address it claims, without keeping anything about
-// it: a keyed hash (HMAC-SHA-256, cut to 16 bytes) of the address, the peer's id and nonce, and a
+// it: a keyed hash (HMAC-SHA-256, cut to 16 bytes) of the address, the peer's ids and nonce, and a
 // coarse time.
 #pragma once
 
@@ -7,8 +7,8 @@
 #include <cstdint>
 
 #include "base/nanos.h"
-#include "base/random.h"
 #include "transport/address.h"
+#include "transport/security/secrets.h"
 #include "transport/wire/handshake.h"
 
 namespace heddle::transport {
@@ -18,7 +18,7 @@ class CookieMaker {
   // A cookie is good for this long at least, and for twice as long at most.
   static constexpr Nanos kLifetime = seconds(10);
 
-  explicit CookieMaker(Random& random);
+  explicit CookieMaker(Secrets& secrets);
 
   std::array<std::byte, kCookieBytes> make(Nanos now, const Address& peer,
                                            const InitPacket& init) const;

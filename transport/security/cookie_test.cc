@@ -15,12 +15,13 @@ class CookieTest : public ::testing::Test {
     peer_.port = 4791;
     init_.connection = 0x10001;
     init_.nonce = 0xabcdef;
+    init_.wire_id = 0x123456789;
     init_.has_cookie = true;
     init_.cookie = maker_.make(kNow, peer_, init_);
   }
 
-  Random random_{1};
-  CookieMaker maker_{random_};
+  Secrets secrets_{1};
+  CookieMaker maker_{secrets_};
   Address peer_;
   InitPacket init_;
 };
@@ -63,14 +64,14 @@ TEST_F(CookieTest, WithAnyBitChangedItIsNotGood) {
 }
 
 TEST_F(CookieTest, OfAnotherEndpointItIsNotGood) {
-  Random random(2);
-  const CookieMaker other(random);
+  Secrets secrets(2);
+  const CookieMaker other(secrets);
   EXPECT_FALSE(other.good(kNow, peer_, init_));
 }
 
 TEST_F(CookieTest, EqualSeedsMakeEqualCookies) {
-  Random random(1);
-  EXPECT_EQ(CookieMaker(random).make(kNow, peer_, init_), init_.cookie);
+  Secrets secrets(1);
+  EXPECT_EQ(CookieMaker(secrets).make(kNow, peer_, init_), init_.cookie);
 }
 
 }  // namespace

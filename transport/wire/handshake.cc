@@ -200,6 +200,7 @@ size_t write_init(const InitPacket& packet, std::span<std::byte> space, size_t& 
   space = space.first(kInitBytes);
   Writer writer = begin(PacketType::kInit, packet.connection, space);
   writer.put(packet.nonce).put(packet.sent_at.count).put(packet.reply_port);
+  writer.put(packet.wire_id);
   writer.put(static_cast<uint8_t>(packet.has_cookie)).put_bytes(packet.cookie);
   const std::byte* mac = write_parameters(packet.parameters, writer);
   if (mac != nullptr) mac_at = static_cast<size_t>(mac - space.data());
@@ -214,10 +215,11 @@ bool read_init(std::span<const std::byte> bytes, InitPacket& packet) {
   packet.nonce = reader.get<uint64_t>();
   packet.sent_at = Nanos{reader.get<int64_t>()};
   packet.reply_port = reader.get<uint16_t>();
+  packet.wire_id = reader.get<WireId>();
   packet.has_cookie = reader.get<uint8_t>() != 0;
   read_cookie(reader, packet.cookie);
   return read_parameters(bytes, reader, packet.parameters) && packet.connection != 0 &&
-         packet.reply_port != 0;
+         packet.wire_id != 0 && packet.reply_port != 0;
 }
 
 size_t write_retry(const RetryPacket& packet, std::span<std::byte> space) {
@@ -244,7 +246,7 @@ size_t write_accept(const AcceptPacket& packet, std::span<std::byte> space) {
 size_t write_accept(const AcceptPacket& packet, std::span<std::byte> space, size_t& mac_at) {
   Writer writer = begin(PacketType::kAccept, packet.connection, space);
   writer.put(packet.nonce).put(packet.accepted_as).put(packet.echoed_sent_at.count);
-  writer.put(packet.reply_port);
+  writer.put(packet.reply_port).put(packet.wire_id);
   const std::byte* mac = write_parameters(packet.parameters, writer);
   if (mac != nullptr) mac_at = static_cast<size_t>(mac - space.data());
   return bytes_written(writer, space);
@@ -257,8 +259,9 @@ bool read_accept(std::span<const std::byte> bytes, AcceptPacket& packet) {
   packet.accepted_as = reader.get<uint32_t>();
   packet.echoed_sent_at = Nanos{reader.get<int64_t>()};
   packet.reply_port = reader.get<uint16_t>();
+  packet.wire_id = reader.get<WireId>();
   return read_parameters(bytes, reader, packet.parameters) && packet.accepted_as != 0 &&
-         packet.reply_port != 0;
+         packet.wire_id != 0 && packet.reply_port != 0;
 }
 
 size_t write_refuse(const RefusePacket& packet, std::span<std::byte> space) {
@@ -294,15 +297,17 @@ bool read_version(std::span<const std::byte> bytes, VersionPacket& packet) {
 }
 
 size_t write_reset(const ResetPacket& packet, std::span<std::byte> space) {
-  Writer writer = begin(PacketType::kReset, packet.connection, space);
-  writer.put(packet.path).put(packet.number);
+  Writer writer(space);
+  writer.put(first_byte(PacketType::kReset)).put(uint8_t{0}).put(packet.path);
+  writer.put(packet.connection).put(packet.number);
   return bytes_written(writer, space);
 }
 
 bool read_reset(std::span<const std::byte> bytes, ResetPacket& packet) {
   Reader reader(bytes);
-  packet.connection = read_start(reader);
+  reader.get<uint16_t>();  // type and flags
   packet.path = reader.get<uint16_t>();
+  packet.connection = reader.get<WireId>();
   packet.number = reader.get<uint64_t>();
   return reader.ok();
 }

@@ -66,7 +66,8 @@ struct HandshakeParameters {
 
 struct InitPacket {
   uint16_t reply_port = 0;
-  uint32_t connection = 0;  // the initiator's id
+  uint32_t connection = 0;  // the initiator's id, for recordings
+  WireId wire_id = 0;       // that its packets are to carry
   uint64_t nonce = 0;       // comes back in every answer
   Nanos sent_at;
   bool has_cookie = false;
@@ -84,7 +85,8 @@ struct RetryPacket {
 struct AcceptPacket {
   uint16_t reply_port = 0;
   uint32_t connection = 0;   // the initiator's id
-  uint32_t accepted_as = 0;  // the acceptor's id
+  uint32_t accepted_as = 0;  // the acceptor's id, for recordings
+  WireId wire_id = 0;        // that packets to it are to carry
   uint64_t nonce = 0;
   Nanos echoed_sent_at;
   HandshakeParameters parameters;
@@ -116,10 +118,13 @@ struct VersionPacket {
 };
 
 struct ResetPacket {
-  uint32_t connection = 0;  // the id that nobody knows: the sender's own name for it is unknown
-  uint16_t path = 0;        // of the packet that named it
+  WireId connection = 0;  // that nobody knows here
+  uint16_t path = 0;      // of the packet that named it
   uint64_t number = 0;
 };
+
+// Where the initiator's id stands in every packet of a handshake, of any version.
+inline constexpr size_t kHandshakeIdAt = 4;
 
 // Where a proof stands in a retry and a refusal.
 inline constexpr size_t kRetryMacAt = 16 + kCookieBytes;

@@ -14,8 +14,8 @@ namespace {
 
 using Space = std::array<std::byte, kInitBytes>;
 // The parameters of an init stand behind its fixed fields.
-constexpr size_t kInitParametersAt = 8 + 8 + 8 + 2 + 1 + kCookieBytes;
-constexpr size_t kAcceptParametersAt = 8 + 8 + 4 + 8 + 2;
+constexpr size_t kInitParametersAt = 8 + 8 + 8 + 2 + 8 + 1 + kCookieBytes;
+constexpr size_t kAcceptParametersAt = 8 + 8 + 4 + 8 + 2 + 8;
 
 const std::vector<std::byte> kNics(kMaxNics* kHostBytes, std::byte{0xa5});
 
@@ -40,6 +40,7 @@ InitPacket sample_init() {
   InitPacket packet;
   packet.reply_port = 4791;
   packet.connection = 0x80000001;
+  packet.wire_id = 0x8000000000000001;
   packet.nonce = 0xfedcba9876543210;
   packet.sent_at = Nanos{987654321};
   packet.has_cookie = true;
@@ -92,6 +93,7 @@ TEST(InitTest, EveryFieldSurvivesAndTheSizeIsFixed) {
   ASSERT_TRUE(read_init(space, read));
   EXPECT_EQ(read.reply_port, 4791);
   EXPECT_EQ(read.connection, 0x80000001u);
+  EXPECT_EQ(read.wire_id, 0x8000000000000001u);
   EXPECT_EQ(read.nonce, 0xfedcba9876543210u);
   EXPECT_EQ(read.sent_at, Nanos{987654321});
   EXPECT_TRUE(read.has_cookie);
@@ -112,7 +114,9 @@ TEST(InitTest, WithoutAnIdOrAPortItIsRejected) {
   without_id.connection = 0;
   InitPacket without_port = sample_init();
   without_port.reply_port = 0;
-  for (const InitPacket& packet : {without_id, without_port}) {
+  InitPacket without_wire_id = sample_init();
+  without_wire_id.wire_id = 0;
+  for (const InitPacket& packet : {without_id, without_port, without_wire_id}) {
     Space space;
     write_init(packet, space);
     InitPacket read;
@@ -254,6 +258,7 @@ TEST(AcceptTest, EveryFieldSurvives) {
   packet.reply_port = 9;
   packet.connection = 3;
   packet.accepted_as = 4;
+  packet.wire_id = 0xaabbccdd00112233;
   packet.nonce = 5;
   packet.echoed_sent_at = Nanos{6};
   packet.parameters = sample_parameters();
@@ -264,6 +269,7 @@ TEST(AcceptTest, EveryFieldSurvives) {
   EXPECT_EQ(read.reply_port, 9);
   EXPECT_EQ(read.connection, 3u);
   EXPECT_EQ(read.accepted_as, 4u);
+  EXPECT_EQ(read.wire_id, 0xaabbccdd00112233u);
   EXPECT_EQ(read.nonce, 5u);
   EXPECT_EQ(read.echoed_sent_at, Nanos{6});
   expect_same(read.parameters, sample_parameters());
@@ -273,9 +279,10 @@ TEST(AcceptTest, EveryFieldSurvives) {
 TEST(AcceptTest, WithoutAnIdOrAPortItIsRejected) {
   AcceptPacket packet;
   packet.parameters = sample_parameters();
-  for (const bool with_port : {false, true}) {
-    packet.reply_port = with_port ? 1 : 0;
-    packet.accepted_as = with_port ? 0 : 1;
+  for (int missing = 0; missing < 3; ++missing) {
+    packet.reply_port = missing == 0 ? 0 : 1;
+    packet.accepted_as = missing == 1 ? 0 : 1;
+    packet.wire_id = missing == 2 ? 0 : 1;
     Space space;
     const size_t length = write_accept(packet, space);
     AcceptPacket read;
@@ -322,11 +329,11 @@ TEST(RefuseTest, SurvivesForEveryReasonAndRejectsUnknownOnes) {
 
 TEST(ResetTest, Survives) {
   Space space;
-  const size_t length = write_reset({0x12345678, 9, 1u << 31}, space);
-  EXPECT_EQ(length, 18u);
+  const size_t length = write_reset({0x123456789abcdef0, 9, 1u << 31}, space);
+  EXPECT_EQ(length, 20u);
   ResetPacket read;
   ASSERT_TRUE(read_reset(std::span(space).first(length), read));
-  EXPECT_EQ(read.connection, 0x12345678u);
+  EXPECT_EQ(read.connection, 0x123456789abcdef0u);
   EXPECT_EQ(read.path, 9);
   EXPECT_EQ(read.number, 1u << 31);
   EXPECT_FALSE(read_reset(std::span(space).first(length - 1), read));

@@ -45,10 +45,10 @@ ConnectionHeader read_connection_header(const std::byte* from) {
   header.type = type_of(from[0]);
   header.flags = load<uint8_t>(from + 1);
   header.path = load<uint16_t>(from + 2);
-  header.connection = load<uint32_t>(from + kConnectionAt);
+  header.connection = load<WireId>(from + kConnectionAt);
   header.number = load<uint64_t>(from + kNumberAt);
-  header.sent_at = Nanos{load<int64_t>(from + 16)};
-  header.reply_port = load<uint16_t>(from + 24);
+  header.sent_at = Nanos{load<int64_t>(from + kSentAt)};
+  header.reply_port = load<uint16_t>(from + 28);
   return header;
 }
 
@@ -56,9 +56,9 @@ DataHeader read_data_header(const std::byte* from) {
   DataHeader header;
   header.base = read_connection_header(from);
   header.channel = load<uint16_t>(from + kChannelAt);
-  header.sequence = load<uint32_t>(from + 28);
+  header.sequence = load<uint32_t>(from + 32);
   header.offset = load<uint32_t>(from + kOffsetAt);
-  header.message_bytes = load<uint32_t>(from + 36);
+  header.message_bytes = load<uint32_t>(from + 40);
   return header;
 }
 
@@ -78,10 +78,11 @@ bool continues_row(const std::byte* first, const std::byte* next, uint32_t index
                    uint32_t payload_bytes) {
   // Everything but the number and the offset is the same in a row, its send time included.
   constexpr uint64_t kAsks = uint64_t{kFlagAckNow} << 8;
-  const bool same_start = ((load<uint64_t>(first) ^ load<uint64_t>(next)) & ~kAsks) == 0;
-  const bool same_time = load<uint64_t>(first + 16) == load<uint64_t>(next + 16);
-  const bool same_message = load<uint64_t>(first + 24) == load<uint64_t>(next + 24) &&
-                            load<uint32_t>(first + 36) == load<uint32_t>(next + 36);
+  const bool same_start = ((load<uint64_t>(first) ^ load<uint64_t>(next)) & ~kAsks) == 0 &&
+                          load<uint32_t>(first + 8) == load<uint32_t>(next + 8);
+  const bool same_time = load<uint64_t>(first + kSentAt) == load<uint64_t>(next + kSentAt);
+  const bool same_message = load<uint64_t>(first + 28) == load<uint64_t>(next + 28) &&
+                            load<uint32_t>(first + 40) == load<uint32_t>(next + 40);
   return same_start && same_time && same_message &&
          load<uint64_t>(next + kNumberAt) == load<uint64_t>(first + kNumberAt) + index &&
          load<uint32_t>(next + kOffsetAt) ==

@@ -1,4 +1,4 @@
-// The packets of heddle's wire protocol, version 1, and the header that every packet of a
+// The packets of heddle's wire protocol, version 2, and the header that every packet of a
 // connection has. One datagram holds one packet. All fields are little-endian. docs/protocol.md has
 // the layouts as tables.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace heddle::transport {
 
-inline constexpr uint8_t kWireVersion = 1;
+inline constexpr uint8_t kWireVersion = 2;
 
 enum class PacketType : uint8_t {
   kInit = 1,     // asks for a connection
@@ -49,12 +49,12 @@ struct ConnectionHeader {
   PacketType type = PacketType::kControl;
   uint8_t flags = 0;
   uint16_t path = 0;        // of the sender
-  uint32_t connection = 0;  // the receiver's id of it
+  WireId connection = 0;    // the receiver's
   uint64_t number = 0;      // per path and direction, from 1
   Nanos sent_at;            // the sender's clock
   uint16_t reply_port = 0;  // where the sender receives
 };
-inline constexpr uint32_t kConnectionHeaderBytes = 26;
+inline constexpr uint32_t kConnectionHeaderBytes = 30;
 
 struct DataHeader {
   ConnectionHeader base;
@@ -83,9 +83,10 @@ inline constexpr uint64_t kMaxMessageBytes = uint64_t{1} << 30;
 inline constexpr size_t kFlagsAt = 1;
 inline constexpr size_t kPathAt = 2;
 inline constexpr size_t kConnectionAt = 4;
-inline constexpr size_t kNumberAt = 8;
-inline constexpr size_t kChannelAt = 26;
-inline constexpr size_t kOffsetAt = 32;
+inline constexpr size_t kNumberAt = 12;
+inline constexpr size_t kSentAt = 20;
+inline constexpr size_t kChannelAt = 30;
+inline constexpr size_t kOffsetAt = 36;
 
 // Writes kConnectionHeaderBytes or kDataHeaderBytes at `to`.
 void write_connection_header(const ConnectionHeader& header, std::byte* to);

@@ -14,7 +14,7 @@ DataHeader sample() {
   header.base.type = PacketType::kData;
   header.base.flags = kFlagAckNow | kFlagRepeat;
   header.base.path = 0x1234;
-  header.base.connection = 0x89abcdef;
+  header.base.connection = 0x89abcdef01234567;
   header.base.number = 0x1122334455667788;
   header.base.sent_at = Nanos{-77};
   header.base.reply_port = 0xfedc;
@@ -62,17 +62,17 @@ TEST(DataHeaderTest, EveryFieldSurvives) {
 TEST(DataHeaderTest, FieldsStandWhereTheProtocolSaysInLittleEndian) {
   std::array<std::byte, kDataHeaderBytes> bytes;
   write_data_header(sample(), bytes.data());
-  EXPECT_EQ(bytes[0], std::byte{0x18});  // version 1, data
+  EXPECT_EQ(bytes[0], std::byte{0x28});  // version 2, data
   EXPECT_EQ(bytes[1], std::byte{3});
   EXPECT_EQ(bytes[2], std::byte{0x34});  // path
-  EXPECT_EQ(bytes[kConnectionAt], std::byte{0xef});
+  EXPECT_EQ(bytes[kConnectionAt], std::byte{0x67});
   EXPECT_EQ(bytes[kNumberAt], std::byte{0x88});
-  EXPECT_EQ(bytes[16], std::byte{0xb3});  // send time: -77
-  EXPECT_EQ(bytes[24], std::byte{0xdc});  // reply port
+  EXPECT_EQ(bytes[kSentAt], std::byte{0xb3});  // send time: -77
+  EXPECT_EQ(bytes[28], std::byte{0xdc});       // reply port
   EXPECT_EQ(bytes[kChannelAt], std::byte{0x02});
-  EXPECT_EQ(bytes[28], std::byte{0xfe});  // sequence
+  EXPECT_EQ(bytes[32], std::byte{0xfe});  // sequence
   EXPECT_EQ(bytes[kOffsetAt + 3], std::byte{0x3f});
-  EXPECT_EQ(bytes[39], std::byte{0x40});  // message bytes
+  EXPECT_EQ(bytes[43], std::byte{0x40});  // message bytes
 }
 
 TEST(RowTest, NumbersAndOffsetsRiseAndTheRestStays) {

@@ -53,6 +53,7 @@ struct Side {
   uint32_t peer_host = 0;
   transport::ConnectionId id = 0;
   transport::ConnectionId peer_id = 0;  // 0: not known yet
+  transport::WireId wire_id = 0;        // what packets to it call the connection
   bool initiator = false;
   bool open = false;
   bool over = false;  // its closed notice came
