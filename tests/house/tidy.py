@@ -19,6 +19,9 @@ _MARKERS = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
 _DEAD_CODE = re.compile(
     r"^\s*//\s*((return|const auto|auto|std::\w+)\b.*;|(if|for|while) \(.*[;{]"
     r"|#include [<\"].*|[\w.]+(->\w+)*\(.*\);|[\w.]+ [+-]?= [^ ].*;|\})$")
+_THREADS = re.compile(r"\bstd::(thread\b(?!::)|jthread\b|async\b)|\bpthread_create\b|\bthrd_create\b")
+_MUTEXES = re.compile(r"\bstd::(\w*mutex|once_flag|call_once)\b|\bpthread_mutex_\w+")
+_LIBRARIES = ("base", "events", "transport", "datapath", "engine", "collectives", "plugins")
 _MACHINE_PATHS = re.compile(r"(?<![\w.\-/])/(work|root|Users)/|(?<![\w.\-/])/home/\w")
 
 
@@ -32,7 +35,8 @@ def check_tidy(files):
             for rule in (file_length, line_length, head, function_length):
                 violations += rule(file)
         if file.is_cxx:
-            for rule in (pragma_once, macros, using_namespace, views, network_headers, dead_code):
+            for rule in (pragma_once, macros, using_namespace, views, network_headers, dead_code,
+                         threads, mutexes):
                 violations += rule(file)
     return violations + own_header_first(files)
 
@@ -125,6 +129,20 @@ def network_headers(file):
     return [Violation("network_header", file.path, line, f"<{path}> outside a datapath's backend")
             for line, quote, path in includes(file)
             if quote == "<" and _NETWORK_HEADERS.fullmatch(path)]
+
+
+def threads(file):
+    """One place starts threads, which has an answer where there can be no more."""
+    if file.is_test or file.room == "bench" or file.path in ("base/thread.h", "base/thread.cc"):
+        return []
+    return _each_line(file, _THREADS, "thread", "threads start by start_thread() of base/thread.h")
+
+
+def mutexes(file):
+    """A child of fork() must not wait for a lock that a thread of its parent held."""
+    if file.is_test or file.room not in _LIBRARIES or file.path == "base/own_mutex.h":
+        return []
+    return _each_line(file, _MUTEXES, "mutex", "a library's mutex is an OwnMutex (base/own_mutex.h)")
 
 
 def dead_code(file):
