@@ -6,8 +6,12 @@
 #include <spdlog/spdlog.h>
 
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <memory>
+
+#include "base/own_mutex.h"
+#include "base/per_process.h"
 
 namespace heddle {
 namespace {
@@ -32,17 +36,34 @@ spdlog::level::level_enum spdlog_level(LogLevel level) {
 
 std::shared_ptr<spdlog::logger> make_logger() {
   auto made =
-      std::make_shared<spdlog::logger>("heddle", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+      std::make_shared<spdlog::logger>("heddle", std::make_shared<spdlog::sinks::stderr_sink_st>());
   made->set_pattern("%H:%M:%S.%e %v");
-  const char* wanted = std::getenv("HEDDLE_LOG");
-  const auto level = parse_log_level(wanted != nullptr ? wanted : "");
-  made->set_level(spdlog_level(level.value_or(LogLevel::kWarn)));
+  made->set_level(spdlog::level::trace);  // see least_level()
   return made;
 }
 
-spdlog::logger& logger() {
-  static const std::shared_ptr<spdlog::logger> made = make_logger();
-  return *made;
+// The mutex is heddle's, and not the library's, so that a child of fork() does not wait for a
+// thread of its parent that was writing.
+struct Logger {
+  OwnMutex mutex;
+  const std::shared_ptr<spdlog::logger> lines = make_logger();
+};
+
+constexpr int kNotSet = -1;
+
+std::atomic<int>& least_level() {
+  static constinit std::atomic<int> level{kNotSet};
+  return level;
+}
+
+int level_of_process() {
+  const int known = least_level().load(std::memory_order_relaxed);
+  if (known != kNotSet) return known;
+  const char* wanted = std::getenv("HEDDLE_LOG");
+  const auto level = parse_log_level(wanted != nullptr ? wanted : "");
+  int expected = kNotSet;
+  const int own = static_cast<int>(level.value_or(LogLevel::kWarn));
+  return least_level().compare_exchange_strong(expected, own) ? own : expected;
 }
 
 }  // namespace
@@ -54,16 +75,19 @@ std::optional<LogLevel> parse_log_level(std::string_view name) {
   return std::nullopt;
 }
 
-void set_log_level(LogLevel level) { logger().set_level(spdlog_level(level)); }
+void set_log_level(LogLevel level) { least_level().store(static_cast<int>(level)); }
 
 bool log_enabled(LogLevel level) {
-  return level != LogLevel::kOff && logger().should_log(spdlog_level(level));
+  return level != LogLevel::kOff && static_cast<int>(level) >= level_of_process();
 }
 
 void log_line(LogLevel level, std::string_view text) noexcept {
-  if (level == LogLevel::kOff) return;
+  if (!log_enabled(level)) return;
   try {
-    logger().log(spdlog_level(level), "{} {}", kNames[static_cast<size_t>(level)], text);
+    static constinit PerProcess<Logger> of_process;
+    Logger& logger = of_process.get();
+    const OwnMutex::Lock lock = logger.mutex.lock();
+    logger.lines->log(spdlog_level(level), "{} {}", kNames[static_cast<size_t>(level)], text);
   } catch (...) {  // NOLINT(bugprone-empty-catch): a log line is never worth a failure
   }
 }

@@ -2,9 +2,13 @@
 #include "base/thread.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
 
 #include <future>
 #include <string>
+
+#include "base/testing/no_more_threads.h"
 
 namespace heddle {
 namespace {
@@ -19,11 +23,11 @@ TEST(Thread, TakesNoSignalsAndIsNamed) {
   std::promise<void> named;
   bool took = true;
   std::string name(16, '\0');
-  std::thread thread = start_thread("heddle-test", [&] {
-    named.get_future().wait();
-    took = takes(SIGINT) || takes(SIGUSR1);
-    pthread_getname_np(pthread_self(), name.data(), name.size());
-  });
+  Thread thread = start_thread("heddle-test", [&] {
+                    named.get_future().wait();
+                    took = takes(SIGINT) || takes(SIGUSR1);
+                    pthread_getname_np(pthread_self(), name.data(), name.size());
+                  }).value();
   named.set_value();
   thread.join();
   EXPECT_FALSE(took);
@@ -32,9 +36,19 @@ TEST(Thread, TakesNoSignalsAndIsNamed) {
 
 TEST(Thread, LeavesTheCallersSignalsAsTheyWere) {
   const bool before = takes(SIGINT);
-  start_thread("heddle-test", [] {}).join();
+  start_thread("heddle-test", [] {}).value().join();
   EXPECT_EQ(takes(SIGINT), before);
   EXPECT_TRUE(before);
+}
+
+TEST(Thread, ThatTheSystemDoesNotAllowIsAnErrorAndNothingIsThrown) {
+  {
+    const NoMoreThreads limit;
+    const Result<Thread> none = start_thread("heddle-test", [] {});
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().code, ErrorCode::kExhausted);
+  }
+  start_thread("heddle-test", [] {}).value().join();
 }
 
 }  // namespace

@@ -194,7 +194,8 @@ class ObservedWaits : public Observed {
     std::vector<std::thread> threads;
     for (uint32_t rank = 0; rank < 2; ++rank) {
       threads.emplace_back([&, rank] {
-        const auto thread = std::make_shared<ProgressThread>(ranks.endpoint(rank));
+        const std::shared_ptr<ProgressThread> thread =
+            ProgressThread::create(ranks.endpoint(rank)).value();
         const auto made = SharedCommunicator::create(thread, ranks.members(rank), {});
         ASSERT_TRUE(made.has_value());
         body(**made, rank);

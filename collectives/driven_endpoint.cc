@@ -10,11 +10,21 @@
 namespace heddle::collectives {
 
 DrivenEndpoint::DrivenEndpoint(Config config, CommunicatorOptions options,
-                               std::unique_ptr<engine::Endpoint> endpoint)
+                               std::unique_ptr<engine::Endpoint> endpoint,
+                               std::unique_ptr<ProgressThread> thread)
     : config_(std::move(config)),
       options_(std::move(options)),
       endpoint_(std::move(endpoint)),
-      thread_(std::make_unique<ProgressThread>(*endpoint_)) {}
+      thread_(std::move(thread)) {}
+
+Result<std::shared_ptr<DrivenEndpoint>> DrivenEndpoint::drive(
+    const Config& config, const CommunicatorOptions& options,
+    std::unique_ptr<engine::Endpoint> endpoint) {
+  Result<std::unique_ptr<ProgressThread>> thread = ProgressThread::create(*endpoint);
+  if (!thread) return fail(thread.error());
+  return std::shared_ptr<DrivenEndpoint>(
+      new DrivenEndpoint(config, options, std::move(endpoint), std::move(*thread)));
+}
 
 Result<std::unique_ptr<engine::Endpoint>> DrivenEndpoint::open_endpoint(const Config& config) {
   Result<engine::Options> options = configured_rank_options(config);
@@ -29,7 +39,7 @@ Result<std::shared_ptr<DrivenEndpoint>> DrivenEndpoint::open(const Config& confi
   if (!tuned) return fail(tuned.error());
   Result<std::unique_ptr<engine::Endpoint>> endpoint = open_endpoint(config);
   if (!endpoint) return fail(endpoint.error());
-  return std::shared_ptr<DrivenEndpoint>(new DrivenEndpoint(config, *tuned, std::move(*endpoint)));
+  return drive(config, *tuned, std::move(*endpoint));
 }
 
 Result<DrivenEndpoint::Met> DrivenEndpoint::meet(const Config& config,
@@ -42,9 +52,9 @@ Result<DrivenEndpoint::Met> DrivenEndpoint::meet(const Config& config,
   if (!endpoint) return fail(endpoint.error());
   Result<Group> group = collectives::meet(**endpoint, *meeting);
   if (!group) return fail(group.error());
-  return Met{
-      std::shared_ptr<DrivenEndpoint>(new DrivenEndpoint(config, *tuned, std::move(*endpoint))),
-      std::move(*group)};
+  Result<std::shared_ptr<DrivenEndpoint>> driven = drive(config, *tuned, std::move(*endpoint));
+  if (!driven) return fail(driven.error());
+  return Met{std::move(*driven), std::move(*group)};
 }
 
 }  // namespace heddle::collectives

@@ -37,8 +37,12 @@ class DrivenEndpoint {
 
  private:
   static Result<std::unique_ptr<engine::Endpoint>> open_endpoint(const Config& config);
+  static Result<std::shared_ptr<DrivenEndpoint>> drive(const Config& config,
+                                                       const CommunicatorOptions& options,
+                                                       std::unique_ptr<engine::Endpoint> endpoint);
   DrivenEndpoint(Config config, CommunicatorOptions options,
-                 std::unique_ptr<engine::Endpoint> endpoint);
+                 std::unique_ptr<engine::Endpoint> endpoint,
+                 std::unique_ptr<ProgressThread> thread);
 
   const Config config_;
   const CommunicatorOptions options_;

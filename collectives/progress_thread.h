@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/result.h"
 #include "engine/endpoint.h"
 
 namespace heddle::collectives {
@@ -15,8 +16,8 @@ class ProgressBody;
 class ProgressThread {
  public:
   // The endpoint accepts connections, must outlive it, and nobody else drives it or takes its
-  // connections.
-  explicit ProgressThread(engine::Endpoint& endpoint);
+  // connections. Errors: kExhausted (the system allows no more threads).
+  static Result<std::unique_ptr<ProgressThread>> create(engine::Endpoint& endpoint);
   // Ends what is still under way, says goodbye to the other ranks (at most 3 s) and stops. In a
   // child of fork() it does nothing: thread and communicators are the parent's.
   ~ProgressThread();
@@ -24,12 +25,15 @@ class ProgressThread {
   ProgressThread& operator=(const ProgressThread&) = delete;
 
   engine::Endpoint& endpoint() const;
+  // Whether the calling thread is one of these: calls' on_end run there, and nothing may wait.
+  static bool is_current();
   // How often it has looked at its communicators.
   uint64_t turns() const;
   // Those that are alive or still say goodbye.
   size_t communicators() const;
 
  private:
+  explicit ProgressThread(std::shared_ptr<ProgressBody> body);
   friend class SharedCommunicator;
   std::shared_ptr<ProgressBody> body_;
 };

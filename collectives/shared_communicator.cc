@@ -22,10 +22,13 @@ Unexpected forked(const char* what) {
 
 // --- the thread ---
 
-ProgressThread::ProgressThread(engine::Endpoint& endpoint)
-    : body_(std::make_shared<ProgressBody>(endpoint)) {
-  body_->start();
+Result<std::unique_ptr<ProgressThread>> ProgressThread::create(engine::Endpoint& endpoint) {
+  auto body = std::make_shared<ProgressBody>(endpoint);
+  if (Result<void> started = body->start(); !started) return fail(started.error());
+  return std::unique_ptr<ProgressThread>(new ProgressThread(std::move(body)));
 }
+
+ProgressThread::ProgressThread(std::shared_ptr<ProgressBody> body) : body_(std::move(body)) {}
 
 ProgressThread::~ProgressThread() {
   if (body_->in_child()) {

@@ -7,10 +7,13 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <future>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/testing/no_more_threads.h"
 #include "collectives/testing/local_ranks.h"
 
 namespace heddle::collectives {
@@ -49,7 +52,7 @@ void run_ranks(LocalRanks& ranks, uint32_t size,
   std::vector<std::thread> threads;
   for (uint32_t rank = 0; rank < size; ++rank) {
     threads.emplace_back(
-        [&, rank] { body(rank, std::make_shared<ProgressThread>(ranks.endpoint(rank))); });
+        [&, rank] { body(rank, ProgressThread::create(ranks.endpoint(rank)).value()); });
   }
   for (std::thread& thread : threads) thread.join();
 }
@@ -275,7 +278,7 @@ TEST(SharedCommunicator, CallsUnderWayEndWhenItGoes) {
 
 TEST(ProgressThread, SleepsWhileNothingIsUnderWay) {
   LocalRanks ranks({.ranks = 1});
-  const auto thread = std::make_shared<ProgressThread>(ranks.endpoint(0));
+  const std::shared_ptr<ProgressThread> thread = ProgressThread::create(ranks.endpoint(0)).value();
   const Shared alone = make(thread, ranks.members(0));
   const uint64_t before = thread->turns();
   constexpr uint64_t kCalls = 50;
@@ -296,9 +299,68 @@ TEST(ProgressThread, LetsGoOfCommunicatorsThatHaveLeft) {
   });
 }
 
+TEST(ProgressThread, ThatTheSystemDoesNotAllowIsAnErrorAndNothingIsThrown) {
+  LocalRanks ranks({.ranks = 1});
+  {
+    const NoMoreThreads limit;
+    const auto none = ProgressThread::create(ranks.endpoint(0));
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().code, ErrorCode::kExhausted);
+  }
+  EXPECT_TRUE(ProgressThread::create(ranks.endpoint(0)));
+}
+
+TEST(ProgressThread, SurvivesAnOnEndThatThrows) {
+  LocalRanks ranks({.ranks = 1});
+  const std::shared_ptr<ProgressThread> thread = ProgressThread::create(ranks.endpoint(0)).value();
+  auto alone = make(thread, ranks.members(0));
+  CallOptions options;
+  options.on_end = [](const Result<void>&) { throw std::runtime_error("a user's mistake"); };
+  EXPECT_EQ(end_of(alone->post(barrier(), std::move(options))), "");
+  EXPECT_EQ(end_of(alone->post(barrier())), "");
+}
+
+// The progress thread is kept inside the end of a call, and another thread waits for it.
+TEST(ProgressThread, ChildIsRefusedByEveryCallWhileItsParentIsInTheMidstOfOne) {
+  LocalRanks ranks({.ranks = 1});
+  const std::shared_ptr<ProgressThread> thread = ProgressThread::create(ranks.endpoint(0)).value();
+  auto alone = make(thread, ranks.members(0));
+  std::promise<void> inside;
+  std::promise<void> open;
+  CallOptions options;
+  options.on_end = [&](const Result<void>&) {
+    inside.set_value();
+    open.get_future().wait();
+  };
+  const PendingCall call = alone->post(barrier(), std::move(options)).value();
+  inside.get_future().wait();
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(10);
+    const auto closed = [](const auto& result) {
+      return !result && result.error().code == ErrorCode::kClosed;
+    };
+    bool refused = closed(call.wait()) && call.done() && closed(call.result());
+    { const PendingCall::Waiting waiting(call); }
+    refused = refused && closed(alone->post(barrier())) && closed(alone->post_group({}));
+    refused = refused && closed(alone->split(0, 0)) && alone->failure().has_value();
+    refused = refused && alone->rank() == 0 && alone->size() == 1 && alone->members().size() == 1;
+    refused = refused && closed(SharedCommunicator::create(thread, ranks.members(0)));
+    alone->abort();
+    alone->abort(ErrorCode::kCancelled, "why");
+    alone.reset();
+    _exit(refused ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  open.set_value();
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(call.wait());
+}
+
 TEST(ProgressThread, IsRefusedInAChildAndGoesOnInTheParent) {
   LocalRanks ranks({.ranks = 1});
-  const auto thread = std::make_shared<ProgressThread>(ranks.endpoint(0));
+  const std::shared_ptr<ProgressThread> thread = ProgressThread::create(ranks.endpoint(0)).value();
   auto alone = make(thread, ranks.members(0));
   Floats memory(10, 2);
   const pid_t child = fork();

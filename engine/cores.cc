@@ -12,6 +12,8 @@
 #include <string>
 #include <thread>
 
+#include "base/per_process.h"
+
 namespace heddle::engine {
 namespace {
 
@@ -42,6 +44,11 @@ double cores_by_quota(int most) {
     group.resize(slash);
   }
 }
+
+struct UsableCores {
+  const int allowed = cores_by_affinity();
+  const int count = std::clamp(static_cast<int>(cores_by_quota(allowed)), 1, allowed);
+};
 
 std::atomic<int>& spinning_threads() {
   static std::atomic<int> count{0};
@@ -79,11 +86,8 @@ std::string_view parse_cgroup_path(std::string_view text) {
 }
 
 int usable_cores() {
-  static const int cores = [] {
-    const int allowed = cores_by_affinity();
-    return std::clamp(static_cast<int>(cores_by_quota(allowed)), 1, allowed);
-  }();
-  return cores;
+  static constinit PerProcess<UsableCores> cores;
+  return cores.get().count;
 }
 
 SpinLeave SpinLeave::take(int reserved_cores) {

@@ -135,7 +135,6 @@ void Endpoint::Body::abort(Connection connection) {
 
 Result<Operation> Endpoint::Body::post(const OperationPlace& place,
                                        const transport::Payload& payload, const Manner& manner) {
-  if (in_child()) return forked("cannot post a message");
   const Operation operation = operations_.open(place);
   if (!operation) {
     return fail(ErrorCode::kExhausted, "cannot post a message", "too many operations are under way",
@@ -189,14 +188,21 @@ void Endpoint::Body::unregister_region(transport::RegionId region) {
 }
 
 void Endpoint::Body::unregister(transport::RegionId region) {
-  if (in_child()) return;
+  // Handles of memory come here by themselves, and may live in a child.
+  if (wheel_.in_child()) return;
   const Wheel::Lock lock = wheel_.lock_all();
   unregister_region(region);
 }
 
 // --- Endpoint ---
 
-Endpoint::Endpoint(std::shared_ptr<Body> body) : body_(std::move(body)) { body_->start(); }
+Endpoint::Endpoint(std::shared_ptr<Body> body, std::shared_ptr<datapath::Datapath> network)
+    : body_(std::move(body)),
+      network_(std::move(network)),
+      observed_(body_.here()->observed_),
+      burst_payload_bytes_(engine::burst_payload_bytes(
+          network_->capabilities(), body_.here()->options_.transport.longest_burst,
+          body_.here()->transport_.keyed())) {}
 
 Result<std::unique_ptr<Endpoint>> Endpoint::create(std::shared_ptr<datapath::Datapath> datapath,
                                                    const Options& options) {
@@ -218,30 +224,30 @@ Result<std::unique_ptr<Endpoint>> Endpoint::create(std::shared_ptr<datapath::Dat
     return fail(recorder.error());
   }
   if (*recorder) tell_nics(*datapath, datapath->now(), **recorder);
-  auto body = std::make_shared<Body>(std::move(datapath), std::move(eager), region, options,
-                                     std::move(*recorder));
-  return std::unique_ptr<Endpoint>(new Endpoint(std::move(body)));
+  auto body =
+      std::make_shared<Body>(datapath, std::move(eager), region, options, std::move(*recorder));
+  if (Result<void> started = body->start(); !started) return fail(started.error());
+  return std::unique_ptr<Endpoint>(new Endpoint(std::move(body), std::move(datapath)));
 }
 
 Endpoint::~Endpoint() {
-  if (body_->in_child()) {
-    // The parent goes on with these descriptors and this memory's twin; locks may be held for ever.
-    static_cast<void>(new std::shared_ptr<Body>(std::move(body_)));
-    return;
-  }
-  body_->shut_down();
+  // In a child: the parent goes on with these descriptors and this memory's twin.
+  if (Body* const body = body_.here()) body->shut_down();
 }
 
 Result<Connection> Endpoint::connect(const transport::Address& peer,
                                      const ConnectionOptions& options) {
-  if (body_->in_child()) return forked("cannot connect");
-  return body_->connect(peer, options);
+  Body* const body = body_.here();
+  if (body == nullptr) return forked("cannot connect");
+  return body->connect(peer, options);
 }
 
 Result<void> Endpoint::wait_open(Connection connection, Nanos timeout) {
-  body_->drive_until(
+  Body* const body = body_.here();
+  if (body == nullptr) return forked("cannot wait for a connection");
+  body->drive_until(
       [&] {
-        const ConnectionStatus* status = body_->connections_.find(connection);
+        const ConnectionStatus* status = body->connections_.find(connection);
         return status == nullptr || status->state != ConnectionState::kOpening;
       },
       timeout);
@@ -252,10 +258,12 @@ Result<void> Endpoint::wait_open(Connection connection, Nanos timeout) {
 }
 
 std::optional<Connection> Endpoint::accept(Nanos timeout) {
+  Body* const body = body_.here();
+  if (body == nullptr) return std::nullopt;
   std::optional<Connection> taken;
-  body_->drive_until(
+  body->drive_until(
       [&] {
-        if (!taken) taken = body_->connections_.take_accepted();
+        if (!taken) taken = body->connections_.take_accepted();
         return taken.has_value();
       },
       timeout);
@@ -263,35 +271,38 @@ std::optional<Connection> Endpoint::accept(Nanos timeout) {
 }
 
 std::optional<Connection> Endpoint::take_accepted() {
-  if (body_->in_child()) return std::nullopt;
-  const Wheel::Lock lock = body_->wheel_.lock();
-  return body_->connections_.take_accepted();
+  Body* const body = body_.here();
+  if (body == nullptr) return std::nullopt;
+  const Wheel::Lock lock = body->wheel_.lock();
+  return body->connections_.take_accepted();
 }
 
 ConnectionStatus Endpoint::status(Connection connection) const {
   ConnectionStatus unknown{.state = ConnectionState::kClosed};
   unknown.error = {ErrorCode::kInvalid, "no such connection", "it was given back", ""};
-  if (body_->in_child()) return unknown;
-  const Wheel::Lock lock = body_->wheel_.lock();
-  const ConnectionStatus* found = body_->connections_.find(connection);
+  Body* const body = body_.here();
+  if (body == nullptr) return unknown;
+  const Wheel::Lock lock = body->wheel_.lock();
+  const ConnectionStatus* found = body->connections_.find(connection);
   return found == nullptr ? unknown : *found;
 }
 
 void Endpoint::begin_close(Connection connection) {
-  if (!body_->in_child()) body_->close(connection);
+  if (Body* const body = body_.here()) body->close(connection);
 }
 
 Result<void> Endpoint::close(Connection connection, Nanos timeout) {
-  if (body_->in_child()) return forked("cannot close a connection");
-  body_->close(connection);
-  const bool closed = body_->drive_until(
+  Body* const body = body_.here();
+  if (body == nullptr) return forked("cannot close a connection");
+  body->close(connection);
+  const bool closed = body->drive_until(
       [&] {
-        const ConnectionStatus* status = body_->connections_.find(connection);
+        const ConnectionStatus* status = body->connections_.find(connection);
         return status == nullptr || status->state == ConnectionState::kClosed;
       },
       timeout);
   const ConnectionStatus last = status(connection);
-  body_->abort(connection);
+  body->abort(connection);
   if (closed && last.graceful) return {};
   if (closed) return fail(last.error);
   return fail(ErrorCode::kTimeout, "cannot close the connection gracefully",
@@ -299,37 +310,43 @@ Result<void> Endpoint::close(Connection connection, Nanos timeout) {
 }
 
 void Endpoint::abort(Connection connection) {
-  if (!body_->in_child()) body_->abort(connection);
+  if (Body* const body = body_.here()) body->abort(connection);
 }
 
 Result<Memory> Endpoint::register_memory(void* start, size_t bytes) {
-  if (body_->in_child()) return forked("cannot register memory");
-  Result<transport::RegionId> region = body_->register_region(start, bytes);
+  Body* const body = body_.here();
+  if (body == nullptr) return forked("cannot register memory");
+  Result<transport::RegionId> region = body->register_region(start, bytes);
   if (!region) return fail(region.error());
-  return Memory(body_, *region, static_cast<std::byte*>(start), bytes);
+  return Memory(body->weak_from_this(), *region, static_cast<std::byte*>(start), bytes);
 }
 
 Result<Operation> Endpoint::send(Connection connection, Channel channel,
                                  const transport::Payload& payload, transport::AckWish wish) {
-  return body_->post({.connection = connection, .channel = channel}, payload, {.wish = wish});
+  Body* const body = body_.here();
+  if (body == nullptr) return forked("cannot post a message");
+  return body->post({.connection = connection, .channel = channel}, payload, {.wish = wish});
 }
 
 Result<Operation> Endpoint::receive(Connection connection, Channel channel,
                                     const transport::Payload& buffer, transport::Fill fill) {
-  return body_->post(
+  Body* const body = body_.here();
+  if (body == nullptr) return forked("cannot post a message");
+  return body->post(
       {.connection = connection, .channel = channel, .direction = Direction::kReceive}, buffer,
       {.fill = fill});
 }
 
 Result<Operation> Endpoint::post_unregistered(OperationPlace place, void* start, size_t bytes) {
-  if (bytes == 0) return body_->post(place, {}, {});
-  if (body_->in_child()) return forked("cannot post a message");
-  Result<transport::RegionId> region = body_->register_region(start, bytes);
+  Body* const body = body_.here();
+  if (body == nullptr) return forked("cannot post a message");
+  if (bytes == 0) return body->post(place, {}, {});
+  Result<transport::RegionId> region = body->register_region(start, bytes);
   if (!region) return fail(region.error());
   place.temporary = *region;
   Result<Operation> operation =
-      body_->post(place, {.region = *region, .offset = 0, .length = bytes}, {});
-  if (!operation) body_->unregister(*region);
+      body->post(place, {.region = *region, .offset = 0, .length = bytes}, {});
+  if (!operation) body->unregister(*region);
   return operation;
 }
 
@@ -348,126 +365,72 @@ Result<Operation> Endpoint::receive(Connection connection, Channel channel, void
 }
 
 Outcome Endpoint::test(Operation operation) {
-  const Outcome outcome = body_->operations_.take(operation);
+  Body* const body = body_.here();
+  if (body == nullptr) return kForkedOutcome;
+  const Outcome outcome = body->operations_.take(operation);
   if (outcome.done) return outcome;
-  body_->turn_if_free();
-  return body_->operations_.take(operation);
+  body->turn_if_free();
+  return body->operations_.take(operation);
 }
 
-Outcome Endpoint::peek(Operation operation) { return body_->operations_.take(operation); }
+Outcome Endpoint::peek(Operation operation) {
+  Body* const body = body_.here();
+  return body == nullptr ? kForkedOutcome : body->operations_.take(operation);
+}
 
 void Endpoint::cancel(Operation operation) {
-  if (!body_->in_child()) body_->cancel(operation);
+  if (Body* const body = body_.here()) body->cancel(operation);
 }
 
 void Endpoint::fill_at_once(Operation receive) {
-  if (!body_->in_child()) body_->fill_at_once(receive);
+  if (Body* const body = body_.here()) body->fill_at_once(receive);
 }
 
-void Endpoint::forget(Operation operation) { body_->operations_.forget(operation); }
+void Endpoint::forget(Operation operation) {
+  if (Body* const body = body_.here()) body->operations_.forget(operation);
+}
 
 void Endpoint::interrupt() {
-  if (!body_->in_child()) body_->interrupt();
+  if (Body* const body = body_.here()) body->interrupt();
 }
 
 void Endpoint::set_companion(Companion* companion) {
-  if (!body_->in_child()) body_->set_companion(companion);
+  if (Body* const body = body_.here()) body->set_companion(companion);
 }
 
-int Endpoint::wake_descriptor() const { return body_->datapath_->wake_descriptor(); }
-
-Nanos Endpoint::turn() { return body_->in_child() ? Nanos::never() : body_->turn_external(); }
+Nanos Endpoint::turn() {
+  Body* const body = body_.here();
+  return body == nullptr ? Nanos::never() : body->turn_external();
+}
 
 Nanos Endpoint::helper_turn() {
-  return body_->in_child() ? Nanos::never() : body_->look_external();
-}
-
-events::KindSet Endpoint::observed() const { return body_->observed_; }
-
-Endpoint::Telling Endpoint::begin_telling() {
-  return body_->in_child() ? Telling() : body_->begin_telling();
-}
-
-Nanos Endpoint::now() const { return body_->datapath_->now(); }
-
-uint32_t Endpoint::burst_payload_bytes() const {
-  return engine::burst_payload_bytes(capabilities(), body_->options_.transport.longest_burst,
-                                     body_->transport_.keyed());
-}
-
-transport::Address Endpoint::local_address() const { return body_->datapath_->local_address(); }
-
-std::vector<transport::Address> Endpoint::local_nics() const {
-  return body_->datapath_->local_nics();
-}
-
-const datapath::Capabilities& Endpoint::capabilities() const {
-  return body_->datapath_->capabilities();
+  Body* const body = body_.here();
+  return body == nullptr ? Nanos::never() : body->look_external();
 }
 
 Result<void> Endpoint::fix_paths(Connection connection, std::span<const uint16_t> paths) {
-  if (body_->in_child()) return forked("cannot choose paths");
-  return body_->fix_paths(connection, paths);
+  Body* const body = body_.here();
+  if (body == nullptr) return forked("cannot choose paths");
+  return body->fix_paths(connection, paths);
 }
 
 Result<void> Endpoint::find_ways(Connection connection) {
-  if (body_->in_child()) return forked("cannot look for the ways of the fabric");
-  return body_->find_ways(connection);
-}
-
-std::optional<transport::FabricWays> Endpoint::ways(Connection connection) const {
-  const Wheel::Lock lock = body_->wheel_.lock();
-  transport::FabricWays found;
-  if (!body_->transport_.ways(connection, found)) return std::nullopt;
-  return found;
+  Body* const body = body_.here();
+  if (body == nullptr) return forked("cannot look for the ways of the fabric");
+  return body->find_ways(connection);
 }
 
 Result<void> Endpoint::set_keys(std::span<const transport::ClusterKey> keys) {
-  const Wheel::Lock lock = body_->wheel_.lock();
-  if (keys.empty() || !body_->transport_.keyed()) {
+  Body* const body = body_.here();
+  if (body == nullptr) return forked("cannot change the cluster keys");
+  const Wheel::Lock lock = body->wheel_.lock();
+  if (keys.empty() || !body->transport_.keyed()) {
     return fail(ErrorCode::kInvalid, "cannot change the cluster keys",
                 keys.empty() ? "there are none" : "this endpoint was made without any",
                 "make a new endpoint: whether packets are sealed does not change");
   }
-  body_->transport_.set_keys(keys);
+  body->transport_.set_keys(keys);
   return {};
-}
-
-uint16_t Endpoint::source_port(uint16_t path, uint8_t nic) const {
-  const Wheel::Lock lock = body_->wheel_.lock_all();
-  return body_->datapath_->source_port(path, nic);
-}
-
-transport::Statistics Endpoint::statistics() const {
-  const Wheel::Lock lock = body_->wheel_.lock();
-  return body_->transport_.statistics();
-}
-
-std::optional<transport::ConnectionStatistics> Endpoint::statistics(Connection connection) const {
-  const Wheel::Lock lock = body_->wheel_.lock();
-  const transport::ConnectionStatistics* found = body_->transport_.statistics(connection);
-  if (found == nullptr) return std::nullopt;
-  return *found;
-}
-
-std::vector<transport::PathStatistics> Endpoint::path_statistics(Connection connection) const {
-  const Wheel::Lock lock = body_->wheel_.lock();
-  return body_->transport_.path_statistics(connection);
-}
-
-datapath::DatapathStatistics Endpoint::datapath_statistics() const {
-  const Wheel::Lock lock = body_->wheel_.lock_all();
-  return body_->datapath_->statistics();
-}
-
-DriverStatistics Endpoint::driver_statistics() const {
-  const Wheel::Lock lock = body_->wheel_.lock();
-  return body_->driver_.statistics();
-}
-
-size_t Endpoint::bytes_held() const {
-  const Wheel::Lock lock = body_->wheel_.lock();
-  return body_->transport_.bytes_held();
 }
 
 }  // namespace heddle::engine

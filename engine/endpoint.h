@@ -1,19 +1,21 @@
 // Endpoint: a process's attachment to a network, alive: it is driven, waits, and may be used by
 // several threads. This is the face that applications, collectives and plugins use; it holds over
 // any datapath. Posting never blocks. Waiting calls drive the endpoint (inline), wait for its
-// thread, or, where the owner drives (Drive::kExternal), answer at once.
+// thread, or, where the owner drives (Drive::kExternal), answer at once. In a child of fork() every
+// call answers at once with kClosed or nothing: the endpoint is the parent's.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/nanos.h"
+#include "base/own_mutex.h"
+#include "base/own_process.h"
 #include "base/result.h"
 #include "datapath/datapath.h"
 #include "engine/companion.h"
@@ -35,8 +37,8 @@ using transport::Direction;
 
 class Endpoint {
  public:
-  // Over a datapath that is ready. Errors: kExhausted (no memory for early messages), those of the
-  // datapath.
+  // Over a datapath that is ready. Errors: kExhausted (no memory for early messages, no thread),
+  // those of the datapath.
   static Result<std::unique_ptr<Endpoint>> create(std::shared_ptr<datapath::Datapath> datapath,
                                                   const Options& options);
   // Over UDP. Errors: kInUse (port), kPermission, kInvalid (address, MTU), kUnavailable (no such
@@ -192,17 +194,25 @@ class Endpoint {
 
  private:
   class Body;
-  explicit Endpoint(std::shared_ptr<Body> body);
+  Endpoint(std::shared_ptr<Body> body, std::shared_ptr<datapath::Datapath> network);
   Result<Operation> post_unregistered(OperationPlace place, void* start, size_t bytes);
   // While it is there, nobody else tells the sink anything.
   struct Telling {
-    std::unique_lock<std::mutex> lock;
+    OwnMutex::Lock lock;
     events::Sink* sink = nullptr;  // null: this process is a child, which tells nothing
     Nanos now;
   };
   Telling begin_telling();
 
-  std::shared_ptr<Body> body_;
+  // Of operations in a child of fork().
+  static constexpr Outcome kForkedOutcome = {
+      .done = true, .ok = false, .error = ErrorCode::kClosed};
+
+  const OwnProcess<Body> body_;  // all that changes, and its locks
+  // What does not change, which a child may ask for as well; and the clock.
+  const std::shared_ptr<datapath::Datapath> network_;
+  const events::KindSet observed_;
+  const uint32_t burst_payload_bytes_;
 };
 
 }  // namespace heddle::engine

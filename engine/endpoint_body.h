@@ -7,16 +7,15 @@
 #include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 
+#include "base/own_mutex.h"
+#include "base/thread.h"
 #include "datapath/datapath.h"
 #include "engine/cores.h"
 #include "engine/eager_memory.h"
 #include "engine/endpoint.h"
-#include "engine/fork_guard.h"
 #include "engine/helper_thread.h"
 #include "engine/spin_budget.h"
 #include "engine/takeover.h"
@@ -28,7 +27,9 @@
 
 namespace heddle::engine {
 
-class Endpoint::Body final : public Registrar, public HelperClient {
+class Endpoint::Body final : public Registrar,
+                             public HelperClient,
+                             public std::enable_shared_from_this<Endpoint::Body> {
  public:
   // `eager_region` names `eager` in the datapath, kNoRegion where there is none.
   Body(std::shared_ptr<datapath::Datapath> datapath, std::unique_ptr<EagerMemory> eager,
@@ -36,12 +37,11 @@ class Endpoint::Body final : public Registrar, public HelperClient {
        std::unique_ptr<events::Recorder> recorder);
   ~Body() override;
 
-  // Starts what drives it; from now on other threads look at it.
-  void start();
+  // Starts what drives it; from now on other threads look at it. Errors: kExhausted (no thread);
+  // then none does.
+  Result<void> start();
   // Aborts all connections, tells the peers, and stops what drives it.
   void shut_down();
-
-  bool in_child() const { return fork_guard_.in_child(); }
 
   // --- endpoint.cc ---
   Result<Connection> connect(const transport::Address& peer, const ConnectionOptions& options);
@@ -120,13 +120,12 @@ class Endpoint::Body final : public Registrar, public HelperClient {
   void yield_core();
   bool may_spin(const SpinLeave& leave, Nanos idle) const;
   void spin(Wheel::Lock& lock, Nanos idle);
-  void start_thread();
+  Result<void> start_thread();
   void tell_followers();
   Nanos stamp_to_record();
   void tell_stamps_error(Nanos now);
   void follow(Wheel::Lock& lock, Nanos most);
 
-  const ForkGuard fork_guard_;
   Takeover takeover_;
   SpinBudget spin_budget_;
   std::optional<events::StampClock> stamp_clock_;  // where the recording names a clock
@@ -142,10 +141,10 @@ class Endpoint::Body final : public Registrar, public HelperClient {
   bool helped_ = false;
   bool helper_parked_ = false;  // it will not look again before it is nudged
   transport::Notice notice_;    // for take_results()
-  std::mutex follow_mutex_;     // taken inside the wheel's, never the other way round
+  OwnMutex follow_mutex_;       // taken inside the wheel's, never the other way round
   uint64_t told_ = 0;           // under follow_mutex_: times that followers were told
   std::condition_variable changed_;
-  std::thread thread_;
+  Thread thread_;
 };
 
 }  // namespace heddle::engine

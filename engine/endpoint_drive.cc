@@ -3,7 +3,6 @@
 #include <chrono>
 #include <utility>
 
-#include "base/thread.h"
 #include "engine/endpoint_body.h"
 
 namespace heddle::engine {
@@ -25,23 +24,26 @@ Nanos later(Nanos now, Nanos span) {
 
 }  // namespace
 
-void Endpoint::Body::start() {
-  if (options_.drive == Drive::kThread) start_thread();
-  if (options_.drive == Drive::kInline) {
-    HelperThread::of_process().add(*this);
-    helped_ = true;
-  }
+Result<void> Endpoint::Body::start() {
+  if (options_.drive == Drive::kThread) return start_thread();
+  if (options_.drive != Drive::kInline) return {};
+  if (Result<void> added = HelperThread::of_process().add(*this); !added) return added;
+  helped_ = true;
+  return {};
 }
 
-void Endpoint::Body::start_thread() {
+Result<void> Endpoint::Body::start_thread() {
   leading_ = true;
-  thread_ = heddle::start_thread("heddle-drive", [this] {
+  Result<Thread> thread = heddle::start_thread("heddle-drive", [this] {
     Wheel::Lock lock = wheel_.lock();
     // One core stays free for the threads that wait on this one.
     lead(
         lock, [this] { return stopping_; }, {stamp(), Nanos::never()}, 1);
     leading_ = false;
   });
+  if (!thread) return fail(thread.error());
+  thread_ = std::move(*thread);
+  return {};
 }
 
 void Endpoint::Body::shut_down() {
@@ -90,7 +92,7 @@ void Endpoint::Body::take_results() {
 
 bool Endpoint::Body::drive_until(const std::function<bool()>& done, Nanos timeout) {
   Wheel::Lock lock = wheel_.lock();
-  if (done() || in_child() || options_.drive == Drive::kExternal) return done();
+  if (done() || options_.drive == Drive::kExternal) return done();
   const Nanos began = stamp();
   const Nanos deadline = later(began, timeout);
   while (!done()) {
@@ -116,7 +118,7 @@ bool Endpoint::Body::drive_until(const std::function<bool()>& done, Nanos timeou
 void Endpoint::Body::tell_followers() {
   if (followers_ == 0) return;
   {
-    const std::lock_guard told(follow_mutex_);
+    const OwnMutex::Lock told = follow_mutex_.lock();
     ++told_;
   }
   changed_.notify_all();
@@ -128,7 +130,7 @@ void Endpoint::Body::tell_followers() {
 void Endpoint::Body::follow(Wheel::Lock& lock, Nanos most) {
   ++followers_;
   {
-    std::unique_lock telling(follow_mutex_);
+    OwnMutex::Lock telling = follow_mutex_.lock();
     const uint64_t before = told_;
     lock.unlock();
     changed_.wait_for(telling, std::chrono::nanoseconds(most.count),
@@ -219,7 +221,7 @@ void Endpoint::Body::sleep(Wheel::Lock& lock, Nanos until) {
 // --- who else drives ---
 
 void Endpoint::Body::turn_if_free() {
-  if (options_.drive != Drive::kInline || in_child()) return;
+  if (options_.drive != Drive::kInline) return;
   const Wheel::Lock lock = wheel_.try_lock();
   if (!lock.owns_lock() || leading_) return;
   turn();
@@ -240,34 +242,34 @@ void Endpoint::Body::after_post(Wheel::Lock& lock, Nanos now, uint32_t posts) {
 }
 
 void Endpoint::Body::begin_batch() {
-  if (in_child()) return;
   const Wheel::Lock lock = wheel_.lock();
   ++batches_;
 }
 
 void Endpoint::Body::end_batch() {
-  if (in_child()) return;
   Wheel::Lock lock = wheel_.lock();
   if (--batches_ > 0 || batch_posts_ == 0) return;
   after_post(lock, stamp(), std::exchange(batch_posts_, 0));
 }
 
 Outcome Endpoint::wait(Operation operation, Nanos timeout) {
-  const Outcome outcome = body_->operations_.take(operation);
-  if (outcome.done || body_->in_child()) return outcome;
-  body_->spin_for(operation);
-  body_->drive_until([this, operation] { return body_->operations_.is_done(operation); }, timeout);
-  return body_->operations_.take(operation);
+  Body* const body = body_.here();
+  if (body == nullptr) return kForkedOutcome;
+  const Outcome outcome = body->operations_.take(operation);
+  if (outcome.done) return outcome;
+  body->spin_for(operation);
+  body->drive_until([body, operation] { return body->operations_.is_done(operation); }, timeout);
+  return body->operations_.take(operation);
 }
 
 bool Endpoint::progress(Nanos timeout) {
-  if (body_->in_child()) return false;
-  Body& body = *body_;
+  Body* const body = body_.here();
+  if (body == nullptr) return false;
   bool happened = false;
-  body.drive_until(
-      [&body, &happened] {
-        happened = happened || body.changes_ != body.changes_seen_;
-        if (happened) body.changes_seen_ = body.changes_;
+  body->drive_until(
+      [body, &happened] {
+        happened = happened || body->changes_ != body->changes_seen_;
+        if (happened) body->changes_seen_ = body->changes_;
         return happened;
       },
       timeout);
@@ -275,16 +277,21 @@ bool Endpoint::progress(Nanos timeout) {
 }
 
 bool Endpoint::take_news() {
-  if (body_->in_child()) return false;
-  const Wheel::Lock lock = body_->wheel_.lock();
-  const bool happened = body_->changes_ != body_->changes_seen_;
-  body_->changes_seen_ = body_->changes_;
+  Body* const body = body_.here();
+  if (body == nullptr) return false;
+  const Wheel::Lock lock = body->wheel_.lock();
+  const bool happened = body->changes_ != body->changes_seen_;
+  body->changes_seen_ = body->changes_;
   return happened;
 }
 
-Endpoint::Batch::Batch(Endpoint& endpoint) : endpoint_(endpoint) { endpoint_.body_->begin_batch(); }
+Endpoint::Batch::Batch(Endpoint& endpoint) : endpoint_(endpoint) {
+  if (Body* const body = endpoint_.body_.here()) body->begin_batch();
+}
 
-Endpoint::Batch::~Batch() { endpoint_.body_->end_batch(); }
+Endpoint::Batch::~Batch() {
+  if (Body* const body = endpoint_.body_.here()) body->end_batch();
+}
 
 Nanos Endpoint::Body::turn_external() {
   const Wheel::Lock lock = wheel_.lock_all();

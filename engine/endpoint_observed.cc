@@ -1,4 +1,4 @@
-// Events that others tell of an endpoint, and the times that they get.
+// What an endpoint knows, for any thread; and events that others tell of it, with their times.
 #include <algorithm>
 #include <utility>
 
@@ -29,6 +29,81 @@ Nanos Endpoint::Body::stamp_to_record() {
 void Endpoint::Body::tell_stamps_error(Nanos now) {
   const events::TickScale::Error error = stamp_clock_->take_error();
   if (error.looks > 0) sink_->on(events::StampsChecked{now, error.most, error.looks});
+}
+
+// --- Endpoint ---
+
+Endpoint::Telling Endpoint::begin_telling() {
+  Body* const body = body_.here();
+  return body == nullptr ? Telling() : body->begin_telling();
+}
+
+events::KindSet Endpoint::observed() const { return observed_; }
+Nanos Endpoint::now() const { return network_->now(); }
+uint32_t Endpoint::burst_payload_bytes() const { return burst_payload_bytes_; }
+int Endpoint::wake_descriptor() const { return network_->wake_descriptor(); }
+transport::Address Endpoint::local_address() const { return network_->local_address(); }
+std::vector<transport::Address> Endpoint::local_nics() const { return network_->local_nics(); }
+const datapath::Capabilities& Endpoint::capabilities() const { return network_->capabilities(); }
+
+std::optional<transport::FabricWays> Endpoint::ways(Connection connection) const {
+  Body* const body = body_.here();
+  if (body == nullptr) return std::nullopt;
+  const Wheel::Lock lock = body->wheel_.lock();
+  transport::FabricWays found;
+  if (!body->transport_.ways(connection, found)) return std::nullopt;
+  return found;
+}
+
+uint16_t Endpoint::source_port(uint16_t path, uint8_t nic) const {
+  Body* const body = body_.here();
+  if (body == nullptr) return 0;
+  const Wheel::Lock lock = body->wheel_.lock_all();
+  return network_->source_port(path, nic);
+}
+
+transport::Statistics Endpoint::statistics() const {
+  Body* const body = body_.here();
+  if (body == nullptr) return {};
+  const Wheel::Lock lock = body->wheel_.lock();
+  return body->transport_.statistics();
+}
+
+std::optional<transport::ConnectionStatistics> Endpoint::statistics(Connection connection) const {
+  Body* const body = body_.here();
+  if (body == nullptr) return std::nullopt;
+  const Wheel::Lock lock = body->wheel_.lock();
+  const transport::ConnectionStatistics* found = body->transport_.statistics(connection);
+  if (found == nullptr) return std::nullopt;
+  return *found;
+}
+
+std::vector<transport::PathStatistics> Endpoint::path_statistics(Connection connection) const {
+  Body* const body = body_.here();
+  if (body == nullptr) return {};
+  const Wheel::Lock lock = body->wheel_.lock();
+  return body->transport_.path_statistics(connection);
+}
+
+datapath::DatapathStatistics Endpoint::datapath_statistics() const {
+  Body* const body = body_.here();
+  if (body == nullptr) return {};
+  const Wheel::Lock lock = body->wheel_.lock_all();
+  return network_->statistics();
+}
+
+DriverStatistics Endpoint::driver_statistics() const {
+  Body* const body = body_.here();
+  if (body == nullptr) return {};
+  const Wheel::Lock lock = body->wheel_.lock();
+  return body->driver_.statistics();
+}
+
+size_t Endpoint::bytes_held() const {
+  Body* const body = body_.here();
+  if (body == nullptr) return 0;
+  const Wheel::Lock lock = body->wheel_.lock();
+  return body->transport_.bytes_held();
 }
 
 }  // namespace heddle::engine

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <thread>
 
+#include "base/testing/no_more_threads.h"
 #include "engine/testing/endpoint_pair.h"
 
 namespace heddle::engine {
@@ -166,6 +167,21 @@ TEST(EndpointHelper, StandsInForACallerThatStaysAway) {
   }
   EXPECT_TRUE(outcome.ok);
   EXPECT_TRUE(got == sent);
+}
+
+TEST(EndpointWithoutThreads, OpeningIsAnErrorAndNothingIsThrown) {
+  for (const Drive drive : {Drive::kInline, Drive::kThread}) {
+    Options options;
+    options.drive = drive;
+    auto ends = PipeDatapath::make_pair();
+    {
+      const NoMoreThreads limit;
+      const auto none = Endpoint::create(ends.first, options);
+      ASSERT_FALSE(none);
+      EXPECT_EQ(none.error().code, ErrorCode::kExhausted);
+    }
+    EXPECT_TRUE(Endpoint::create(ends.first, options));
+  }
 }
 
 }  // namespace

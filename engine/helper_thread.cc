@@ -12,13 +12,13 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <mutex>
-#include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
+#include "base/own_mutex.h"
+#include "base/per_process.h"
 #include "base/thread.h"
-#include "engine/fork_guard.h"
 
 namespace heddle::engine {
 namespace {
@@ -60,10 +60,10 @@ class HelperThread::Body {
     close(epoll_);
   }
 
-  void add(HelperClient& client) {
-    const std::lock_guard life(life_mutex_);
+  Result<void> add(HelperClient& client) {
+    const OwnMutex::Lock life = life_mutex_.lock();
     {
-      const std::lock_guard lock(mutex_);
+      const OwnMutex::Lock lock = mutex_.lock();
       Entry entry{.client = &client, .token = ++last_token_, .due = monotonic_now()};
       entry.descriptor = client.descriptor();
       epoll_event event{.events = EPOLLONESHOT, .data = {.u64 = entry.token}};
@@ -71,26 +71,24 @@ class HelperThread::Body {
           entry.descriptor >= 0 && epoll_ctl(epoll_, EPOLL_CTL_ADD, entry.descriptor, &event) == 0;
       entries_.push_back(entry);
     }
-    if (!thread_.joinable()) start();
+    if (!thread_.joinable()) {
+      Result<Thread> started = start_thread("heddle-helper", [this] { run(); });
+      if (!started) {
+        forget(client);
+        return fail(started.error());
+      }
+      thread_ = std::move(*started);
+    }
     wake();
+    return {};
   }
 
   void remove(HelperClient& client) {
-    const std::lock_guard life(life_mutex_);
-    bool last = false;
-    {
-      const std::lock_guard lock(mutex_);
-      const auto found = std::find_if(entries_.begin(), entries_.end(),
-                                      [&](const Entry& entry) { return entry.client == &client; });
-      if (found == entries_.end()) return;
-      if (found->watched) epoll_ctl(epoll_, EPOLL_CTL_DEL, found->descriptor, nullptr);
-      entries_.erase(found);
-      last = entries_.empty();
-    }
-    if (!last) return;
+    const OwnMutex::Lock life = life_mutex_.lock();
+    if (!forget(client)) return;
     wake();
     thread_.join();
-    thread_ = std::thread();
+    thread_ = Thread();
   }
 
   void nudge(HelperClient& client) {
@@ -99,7 +97,7 @@ class HelperThread::Body {
   }
 
   bool running() const {
-    const std::lock_guard life(life_mutex_);
+    const OwnMutex::Lock life = life_mutex_.lock();
     return thread_.joinable();
   }
 
@@ -112,8 +110,15 @@ class HelperThread::Body {
     bool watched = false;  // known to epoll
   };
 
-  void start() {
-    thread_ = start_thread("heddle-helper", [this] { run(); });
+  // Whether it was there, and the last.
+  bool forget(const HelperClient& client) {
+    const OwnMutex::Lock lock = mutex_.lock();
+    const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                    [&](const Entry& entry) { return entry.client == &client; });
+    if (found == entries_.end()) return false;
+    if (found->watched) epoll_ctl(epoll_, EPOLL_CTL_DEL, found->descriptor, nullptr);
+    entries_.erase(found);
+    return entries_.empty();
   }
 
   void wake() {
@@ -127,12 +132,12 @@ class HelperThread::Body {
     while (true) {
       Nanos span = Nanos::never();
       {
-        const std::lock_guard lock(mutex_);
+        const OwnMutex::Lock lock = mutex_.lock();
         if (entries_.empty()) return;
         span = look_at_due();
       }
       const int ready = epoll_wait_span(epoll_, events.data(), events.size(), span);
-      const std::lock_guard lock(mutex_);
+      const OwnMutex::Lock lock = mutex_.lock();
       for (int i = 0; i < ready; ++i) note_event(events[static_cast<size_t>(i)].data.u64);
     }
   }
@@ -171,16 +176,16 @@ class HelperThread::Body {
 
   const int epoll_;
   const int wake_;
-  mutable std::mutex life_mutex_;  // add() and remove(): the thread's start and end
-  std::thread thread_;
-  std::mutex mutex_;  // what follows; never held while sleeping
+  mutable OwnMutex life_mutex_;  // add() and remove(): the thread's start and end
+  Thread thread_;
+  OwnMutex mutex_;  // what follows; never held while sleeping
   std::vector<Entry> entries_;
   uint64_t last_token_ = kWakeToken;
 };
 
 HelperThread::HelperThread() : body_(std::make_unique<Body>()) {}
 HelperThread::~HelperThread() = default;
-void HelperThread::add(HelperClient& client) { body_->add(client); }
+Result<void> HelperThread::add(HelperClient& client) { return body_->add(client); }
 void HelperThread::remove(HelperClient& client) { body_->remove(client); }
 void HelperThread::nudge(HelperClient& client) { body_->nudge(client); }
 bool HelperThread::running() const { return body_->running(); }
@@ -188,15 +193,8 @@ bool HelperThread::running() const { return body_->running(); }
 HelperThread& HelperThread::of_process() {
   // Never destroyed: endpoints may outlive main(). A child has its parent's helper without its
   // thread, perhaps in the middle of a change; that one is left alone and a new one is made.
-  static std::mutex mutex;
-  static HelperThread* helper = nullptr;
-  static ForkGuard guard;
-  const std::lock_guard lock(mutex);
-  if (helper == nullptr || guard.in_child()) {
-    helper = new HelperThread();
-    guard = ForkGuard();
-  }
-  return *helper;
+  static constinit PerProcess<HelperThread> helper;
+  return helper.get();
 }
 
 }  // namespace heddle::engine

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "base/nanos.h"
+#include "base/result.h"
 
 namespace heddle::engine {
 
@@ -45,8 +46,9 @@ class HelperThread {
   HelperThread(const HelperThread&) = delete;
   HelperThread& operator=(const HelperThread&) = delete;
 
-  // The first look comes soon. The client must be removed before it is destroyed.
-  void add(HelperClient& client);
+  // The first look comes soon. The client must be removed before it is destroyed. Errors:
+  // kExhausted (no thread); then it is not known here.
+  Result<void> add(HelperClient& client);
   // When it returns, the helper does not know the client any more.
   void remove(HelperClient& client);
   // From any thread: the next look at this client is due now, whatever its last answer was. Takes

@@ -49,8 +49,8 @@ TEST(HelperThread, RunsWhileItHasClients) {
   for (int round = 0; round < 3; ++round) {
     Client first({.after = millis(1)});
     Client second({.after = millis(1)});
-    helper.add(first);
-    helper.add(second);
+    ASSERT_TRUE(helper.add(first));
+    ASSERT_TRUE(helper.add(second));
     EXPECT_TRUE(helper.running());
     EXPECT_TRUE(first.reaches(3));
     EXPECT_TRUE(first.blocks_signals);
@@ -67,7 +67,7 @@ TEST(HelperThread, InputWakesItOnceALook) {
   const int descriptor = eventfd(0, EFD_CLOEXEC);
   {
     Client client({.after = Nanos::never(), .on_input = true}, descriptor);
-    helper.add(client);
+    ASSERT_TRUE(helper.add(client));
     ASSERT_TRUE(client.reaches(1));
     const uint64_t one = 1;
     ASSERT_EQ(write(descriptor, &one, sizeof one), ssize_t{sizeof one});
@@ -78,12 +78,12 @@ TEST(HelperThread, InputWakesItOnceALook) {
   ASSERT_EQ(read(descriptor, &drained, sizeof drained), ssize_t{sizeof drained});
   // A client that does not ask for input is left in peace although its descriptor is readable.
   Client deaf({.after = Nanos::never(), .on_input = false}, descriptor);
-  helper.add(deaf);
+  ASSERT_TRUE(helper.add(deaf));
   ASSERT_TRUE(deaf.reaches(1));
   const uint64_t one = 1;
   ASSERT_EQ(write(descriptor, &one, sizeof one), ssize_t{sizeof one});
   Client other({.after = millis(1)});
-  helper.add(other);
+  ASSERT_TRUE(helper.add(other));
   EXPECT_TRUE(other.reaches(20));
   EXPECT_EQ(deaf.looks, 1);
   helper.remove(other);
@@ -94,7 +94,7 @@ TEST(HelperThread, InputWakesItOnceALook) {
 TEST(HelperThread, NudgeMakesALookDue) {
   HelperThread helper;
   Client client({.after = Nanos::never()});
-  helper.add(client);
+  ASSERT_TRUE(helper.add(client));
   for (int looks = 1; looks < 50; ++looks) {
     ASSERT_TRUE(client.reaches(looks));
     helper.nudge(client);
@@ -109,14 +109,14 @@ TEST(HelperThread, ChildOfForkGetsItsOwn) {
 #endif
   HelperThread& parents = HelperThread::of_process();
   Client client({.after = millis(1)});
-  parents.add(client);
+  ASSERT_TRUE(parents.add(client));
   ASSERT_TRUE(client.reaches(1));
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
     Client own({.after = millis(1)});
     HelperThread& childs = HelperThread::of_process();
-    childs.add(own);
+    ASSERT_TRUE(childs.add(own));
     const bool works = &childs != &parents && own.reaches(2);
     childs.remove(own);
     _exit(works ? 0 : 1);

@@ -20,7 +20,7 @@ OperationTable::Slot* OperationTable::slot(uint64_t id) const {
 Operation OperationTable::open(const OperationPlace& place) {
   uint32_t index = 0;
   {
-    const std::lock_guard lock(free_mutex_);
+    const OwnMutex::Lock lock = free_mutex_.lock();
     if (free_.empty()) {
       if (slots_ == kMaxOperations) return {};
       slabs_[slots_ / kSlab].store(new Slot[kSlab], std::memory_order_release);
@@ -43,7 +43,7 @@ Operation OperationTable::open(const OperationPlace& place) {
 
 void OperationTable::release(uint64_t id, Slot& slot) {
   slot.word.store(word(id, kFree), std::memory_order_relaxed);
-  const std::lock_guard lock(free_mutex_);
+  const OwnMutex::Lock lock = free_mutex_.lock();
   free_.push_back(static_cast<uint32_t>(id));
 }
 
@@ -79,7 +79,7 @@ Outcome OperationTable::take(Operation operation) {
                                            std::memory_order_acq_rel)) {
     return unknown;
   }
-  const std::lock_guard lock(free_mutex_);
+  const OwnMutex::Lock lock = free_mutex_.lock();
   free_.push_back(static_cast<uint32_t>(operation.id));
   return outcome;
 }

@@ -7,9 +7,9 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/own_mutex.h"
 #include "base/result.h"
 #include "transport/endpoint.h"
 #include "transport/payload.h"
@@ -75,7 +75,7 @@ class OperationTable {
   void release(uint64_t id, Slot& slot);
 
   std::array<std::atomic<Slot*>, kMaxOperations / kSlab> slabs_{};
-  std::mutex free_mutex_;
+  OwnMutex free_mutex_;
   std::vector<uint32_t> free_;
   uint32_t slots_ = 0;
 };

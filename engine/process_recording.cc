@@ -10,10 +10,11 @@
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <mutex>
 #include <string>
 
 #include "base/boot_id.h"
+#include "base/own_mutex.h"
+#include "base/per_process.h"
 
 namespace heddle::engine {
 namespace {
@@ -32,15 +33,15 @@ struct Kept {
 };
 
 struct Open {
-  std::mutex mutex;
-  // And by process: what was forked has the parent's memory, and must not write in its blocks.
-  std::map<std::pair<pid_t, std::string>, Kept> by_directory;
+  OwnMutex mutex;
+  std::map<std::string, Kept> by_directory;
 };
 
-// Endpoints of any thread come here, and nobody owns them all.
+// Endpoints of any thread come here, and nobody owns them all. A child of fork() has none: it must
+// not write in its parent's blocks.
 Open& open_recordings() {
-  static Open open;  // NOLINT: guarded by its mutex
-  return open;
+  static constinit PerProcess<Open> open;
+  return open.get();
 }
 
 std::string own_command() {
@@ -113,8 +114,8 @@ Result<std::unique_ptr<events::Recorder>> open_recorder(const events::RecordingO
                                                         const transport::Address& local) {
   if (options.directory.empty()) return std::unique_ptr<events::Recorder>();
   Open& open = open_recordings();
-  const std::lock_guard lock(open.mutex);
-  Kept& kept = open.by_directory[{getpid(), options.directory}];
+  const OwnMutex::Lock lock = open.mutex.lock();
+  Kept& kept = open.by_directory[options.directory];
   std::shared_ptr<events::Recording> recording = kept.recording.lock();
   if (recording && !kept.fits(options)) {
     return fail(ErrorCode::kInvalid, "cannot record in " + options.directory,
@@ -136,11 +137,10 @@ Result<std::unique_ptr<events::Recorder>> open_recorder(const events::RecordingO
 
 bool mark(std::string_view name, uint64_t step) {
   Open& open = open_recordings();
-  const std::lock_guard lock(open.mutex);
+  const OwnMutex::Lock lock = open.mutex.lock();
   bool marked = false;
-  for (const auto& [key, each] : open.by_directory) {
-    const std::shared_ptr<events::Recording> recording =
-        key.first == getpid() ? each.recording.lock() : nullptr;
+  for (const auto& [directory, each] : open.by_directory) {
+    const std::shared_ptr<events::Recording> recording = each.recording.lock();
     if (!recording) continue;
     recording->note(events::Mark{recording_clock(), events::Text(name), step});
     marked = true;

@@ -9,10 +9,10 @@
 namespace heddle::engine {
 
 Wheel::Lock Wheel::lock() {
-  Lock lock(mutex_, std::try_to_lock);
+  Lock lock = mutex_.try_lock();
   if (lock.owns_lock()) return lock;
   claims_.fetch_add(1, std::memory_order_relaxed);
-  lock.lock();
+  lock = mutex_.lock();
   claims_.fetch_sub(1, std::memory_order_relaxed);
   return lock;
 }

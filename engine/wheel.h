@@ -1,14 +1,14 @@
 // Wheel: who may touch an endpoint's state and its datapath when several threads use it.
 // State is guarded by one mutex. The thread that drives gives the mutex up only to sleep in
 // Datapath::wait(); meanwhile others may post, and must call it back before they touch the
-// datapath.
+// datapath. In a child of fork() nobody comes here: see Endpoint::body_.
 #pragma once
 
 #include <atomic>
 #include <condition_variable>
-#include <mutex>
 
 #include "base/nanos.h"
+#include "base/own_mutex.h"
 
 namespace heddle::datapath {
 class Datapath;
@@ -18,14 +18,16 @@ namespace heddle::engine {
 
 class Wheel {
  public:
-  using Lock = std::unique_lock<std::mutex>;
+  using Lock = OwnMutex::Lock;
 
   explicit Wheel(datapath::Datapath& datapath) : datapath_(datapath) {}
+
+  bool in_child() const { return mutex_.in_child(); }
 
   // For state only. A driving thread gives way to whoever waits here.
   Lock lock();
   // For state only, if nobody has it now.
-  Lock try_lock() { return Lock(mutex_, std::try_to_lock); }
+  Lock try_lock() { return mutex_.try_lock(); }
   // For state and datapath: calls a sleeping driver back first.
   Lock lock_all();
 
@@ -39,7 +41,7 @@ class Wheel {
 
  private:
   datapath::Datapath& datapath_;
-  std::mutex mutex_;
+  OwnMutex mutex_;
   std::condition_variable awake_;
   std::atomic<int> claims_{0};  // threads between asking for the mutex and having it
   int callers_back_ = 0;        // threads in lock_all() that wait for the driver to return

@@ -12,7 +12,6 @@
 #include <array>
 #include <cerrno>
 #include <span>
-#include <system_error>
 
 #include "events/recording/layout.h"
 #include "events/recording/room_ahead.h"
@@ -176,15 +175,15 @@ Result<std::shared_ptr<Recording>> Recording::create(const RecordingOptions& opt
       return fail(found.error());
     }
   }
-  try {
-    return std::shared_ptr<Recording>(
-        new Recording(options, path, *descriptor, static_cast<std::byte*>(start), blocks));
-  } catch (const std::system_error& none) {  // no thread that writes it to the disk
-    munmap(start, bytes);
-    close(*descriptor);
-    unlink(path.c_str());
-    return cannot_record(options.directory, none.code().value());
+  std::shared_ptr<Recording> made(
+      new Recording(options, path, *descriptor, static_cast<std::byte*>(start), blocks));
+  if (made->syncing_ != nullptr) {
+    if (Result<void> started = made->syncing_->start(); !started) {
+      unlink(path.c_str());
+      return fail(started.error());
+    }
   }
+  return made;
 }
 
 Recording::Recording(const RecordingOptions& options, std::string path, int descriptor,
@@ -242,7 +241,8 @@ std::unique_ptr<Recorder> Recording::add_writer() {
 }
 
 void Recording::note(const AnyEvent& event) {
-  const std::lock_guard lock(notes_mutex_);
+  const OwnMutex::Lock lock = notes_mutex_.enter();
+  if (!lock) return;
   if (!notes_) {
     const std::shared_ptr<Recording> not_kept(std::shared_ptr<void>(), this);
     notes_ = std::make_unique<Recorder>(not_kept, writers_.fetch_add(1));

@@ -8,13 +8,13 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/nanos.h"
+#include "base/own_mutex.h"
 #include "base/result.h"
 #include "base/units.h"
 #include "events/events.h"
@@ -102,7 +102,7 @@ class Recording : public std::enable_shared_from_this<Recording> {
   std::atomic<uint32_t> lasting_{0};      // blocks that hold what lasts
   std::vector<std::atomic<bool>> taken_;  // by a writer, now
   std::vector<std::atomic<bool>> roomy_;  // the disk has room for it
-  std::mutex notes_mutex_;
+  OwnMutex notes_mutex_;
   std::unique_ptr<Recorder> notes_;  // does not keep the recording alive
   std::unique_ptr<recording::Syncing> syncing_;
   std::unique_ptr<recording::RoomAhead> ahead_;  // none where time is simulated

@@ -2,15 +2,25 @@
 #include "collectives/progress/call_state.h"
 
 #include <chrono>
+#include <exception>
 #include <utility>
 
 #include "base/check.h"
+#include "base/log.h"
 #include "collectives/pending_call.h"
 
 namespace heddle::collectives {
+namespace {
+
+Unexpected forked() {
+  return fail(ErrorCode::kClosed, "cannot wait for a call",
+              "it was made by the parent of this process", "call again on a new communicator");
+}
+
+}  // namespace
 
 void CallState::posted(std::function<void(bool)> tell) {
-  const std::lock_guard lock(mutex_);
+  const OwnMutex::Lock lock = mutex_.lock();
   if (told_) tell_(false);
   told_ = false;
   tell_ = std::move(tell);
@@ -25,21 +35,28 @@ void CallState::tell_waiting() {
 }
 
 void CallState::begin_wait() {
-  const std::lock_guard lock(mutex_);
+  const OwnMutex::Lock lock = mutex_.enter();
+  if (!lock) return;
   ++waiting_;
   tell_waiting();
 }
 
 void CallState::end_wait() {
-  const std::lock_guard lock(mutex_);
+  const OwnMutex::Lock lock = mutex_.enter();
+  if (!lock) return;
   --waiting_;
   tell_waiting();
 }
 
 void CallState::end(const Result<void>& result) {
-  if (on_end_) on_end_(result);
+  try {
+    if (on_end_) on_end_(result);
+  } catch (const std::exception& error) {
+    // The caller's fault must not end the thread on which all other calls depend.
+    log_error("a call's on_end threw, and the call ends as if it had not: {}", error.what());
+  }
   on_end_ = nullptr;
-  const std::lock_guard lock(mutex_);
+  const OwnMutex::Lock lock = mutex_.lock();
   CHECK(!done_);
   if (!result) error_ = result.error();
   done_ = true;
@@ -50,25 +67,23 @@ void CallState::end(const Result<void>& result) {
 }
 
 bool CallState::done() const {
-  const std::lock_guard lock(mutex_);
-  return done_;
+  const OwnMutex::Lock lock = mutex_.enter();
+  return !lock || done_;
 }
 
 Result<void> CallState::result() const {
-  const std::lock_guard lock(mutex_);
+  const OwnMutex::Lock lock = mutex_.enter();
+  if (!lock) return forked();
   CHECK(done_);
   if (error_) return fail(*error_);
   return {};
 }
 
 Result<void> CallState::wait(Nanos timeout) {
-  if (fork_guard_.in_child()) {
-    return fail(ErrorCode::kClosed, "cannot wait for a call",
-                "it was made by the parent of this process", "call again on a new communicator");
-  }
+  if (mutex_.in_child()) return forked();
   constexpr Nanos kLongest = seconds(1'000'000'000);
   {
-    std::unique_lock lock(mutex_);
+    OwnMutex::Lock lock = mutex_.lock();
     const auto done = [this] { return done_; };
     // Whoever only asks does not wait.
     const bool waits = !done_ && timeout > Nanos{};

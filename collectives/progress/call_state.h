@@ -5,13 +5,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "base/nanos.h"
+#include "base/own_mutex.h"
 #include "base/result.h"
-#include "engine/fork_guard.h"
 
 namespace heddle::collectives {
 
@@ -27,6 +26,7 @@ class CallState {
   // By the progress thread, once.
   void end(const Result<void>& result);
 
+  // In a child of fork() it is done, and its result is kClosed.
   bool done() const;
   Result<void> result() const;
   Result<void> wait(Nanos timeout);
@@ -37,10 +37,9 @@ class CallState {
  private:
   void tell_waiting();  // under mutex_
 
-  const engine::ForkGuard fork_guard_;
   std::function<void(const Result<void>&)> on_end_;  // only the progress thread touches it
   const std::function<std::string()> waits_for_;
-  mutable std::mutex mutex_;
+  mutable OwnMutex mutex_;
   std::condition_variable ended_;
   // All under mutex_:
   bool done_ = false;

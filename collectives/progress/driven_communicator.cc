@@ -16,6 +16,10 @@ std::string in_seconds(Nanos span) {
 
 const Error kLeft = {ErrorCode::kClosed, "the call did not end", "the communicator has left", ""};
 
+const Error kForked = {ErrorCode::kClosed, "cannot use a communicator",
+                       "it belongs to the parent of this process",
+                       "make a new endpoint and communicator after fork()"};
+
 }  // namespace
 
 Result<void> DrivenCommunicator::open(const std::shared_ptr<Links>& links, const Members& members,
@@ -61,7 +65,7 @@ Communicator::Attention DrivenCommunicator::attend() {
   end_done();
   if (!running_.empty()) attention.again_at = std::min(attention.again_at, heed_deadlines());
   if (communicator_->failure() && !failure()) {
-    const std::lock_guard lock(failure_mutex_);
+    const OwnMutex::Lock lock = failure_mutex_.lock();
     failure_ = communicator_->failure();
   }
   return attention;
@@ -118,8 +122,8 @@ void DrivenCommunicator::end_all(const Error& error) {
 }
 
 std::optional<Error> DrivenCommunicator::failure() const {
-  const std::lock_guard lock(failure_mutex_);
-  return failure_;
+  const OwnMutex::Lock lock = failure_mutex_.enter();
+  return lock ? failure_ : kForked;
 }
 
 }  // namespace heddle::collectives

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/own_mutex.h"
 #include "collectives/communicator.h"
 #include "collectives/progress/call_state.h"
 
@@ -41,7 +41,7 @@ class DrivenCommunicator {
   // Ends what is not over, and says goodbye if that was not done.
   void close();
 
-  // Why it failed, for any thread.
+  // Why it failed, for any thread; in a child of fork() that it is the parent's.
   std::optional<Error> failure() const;
 
  private:
@@ -61,7 +61,7 @@ class DrivenCommunicator {
   std::vector<Running> running_;
   Nanos next_deadline_ = Nanos::never();
   bool leaving_ = false;
-  mutable std::mutex failure_mutex_;
+  mutable OwnMutex failure_mutex_;
   std::optional<Error> failure_;
 };
 

@@ -5,20 +5,30 @@
 #include <condition_variable>
 #include <utility>
 
-#include "base/thread.h"
+#include "collectives/progress_thread.h"
 
 namespace heddle::collectives {
+namespace {
+
+thread_local bool on_progress_thread = false;  // NOLINT: of a thread
+
+}  // namespace
+
+bool ProgressThread::is_current() { return on_progress_thread; }
 
 ProgressBody::ProgressBody(engine::Endpoint& endpoint)
     : endpoint_(endpoint), links_(std::make_shared<Links>(endpoint)) {}
 
-void ProgressBody::start() {
-  thread_ = start_thread("heddle-progress", [this] { loop(); });
+Result<void> ProgressBody::start() {
+  Result<Thread> thread = start_thread("heddle-progress", [this] { loop(); });
+  if (!thread) return fail(thread.error());
+  thread_ = std::move(*thread);
+  return {};
 }
 
 void ProgressBody::stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const OwnMutex::Lock lock = mutex_.lock();
     stopping_ = true;
   }
   endpoint_.interrupt();
@@ -28,11 +38,10 @@ void ProgressBody::stop() {
 }
 
 bool ProgressBody::run(std::function<void()> task) {
-  if (in_child()) return false;
   bool first = false;
   {
-    const std::lock_guard lock(mutex_);
-    if (stopped_) return false;
+    const OwnMutex::Lock lock = mutex_.enter();
+    if (!lock || stopped_) return false;
     first = tasks_.empty();
     tasks_.push_back(std::move(task));
   }
@@ -42,27 +51,28 @@ bool ProgressBody::run(std::function<void()> task) {
 }
 
 bool ProgressBody::run_and_wait(const std::function<void()>& task) {
-  std::mutex mutex;
+  OwnMutex mutex;
   std::condition_variable ran;
   bool done = false;
   const bool accepted = run([&] {
     task();
-    const std::lock_guard lock(mutex);
+    const OwnMutex::Lock lock = mutex.lock();
     done = true;
     ran.notify_all();
   });
   if (!accepted) return false;
-  std::unique_lock lock(mutex);
+  OwnMutex::Lock lock = mutex.lock();
   ran.wait(lock, [&done] { return done; });
   return true;
 }
 
 void ProgressBody::loop() {
+  on_progress_thread = true;
   bool leaving = false;
   while (true) {
     const bool worked = run_tasks();
     {
-      const std::lock_guard lock(mutex_);
+      const OwnMutex::Lock lock = mutex_.lock();
       if (stopping_ && !std::exchange(leaving, true)) {
         for (const auto& driven : driven_) driven->begin_leaving();
       }
@@ -78,7 +88,7 @@ void ProgressBody::loop() {
 
 bool ProgressBody::run_tasks() {
   {
-    const std::lock_guard lock(mutex_);
+    const OwnMutex::Lock lock = mutex_.lock();
     std::swap(taken_, tasks_);
   }
   for (const auto& task : taken_) task();

@@ -6,13 +6,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
-#include <thread>
 #include <vector>
 
+#include "base/own_mutex.h"
+#include "base/result.h"
+#include "base/thread.h"
 #include "collectives/links.h"
 #include "collectives/progress/driven_communicator.h"
-#include "engine/fork_guard.h"
 
 namespace heddle::collectives {
 
@@ -20,10 +20,11 @@ class ProgressBody {
  public:
   explicit ProgressBody(engine::Endpoint& endpoint);
 
-  void start();
+  // Errors: kExhausted (no thread).
+  Result<void> start();
   // Lets all communicators leave and joins the thread.
   void stop();
-  bool in_child() const { return fork_guard_.in_child(); }
+  bool in_child() const { return mutex_.in_child(); }
 
   // Runs `task` in the thread, after those that came before. False: it has stopped, or this is a
   // child of fork().
@@ -47,15 +48,14 @@ class ProgressBody {
   Nanos attend();
   void let_go();
 
-  const engine::ForkGuard fork_guard_;
   std::shared_ptr<Links> links_;
   std::vector<std::shared_ptr<DrivenCommunicator>> driven_;
-  std::mutex mutex_;
+  OwnMutex mutex_;
   std::vector<std::function<void()>> tasks_;  // under mutex_
   bool stopping_ = false;                     // under mutex_
   bool stopped_ = false;                      // under mutex_
   std::vector<std::function<void()>> taken_;
-  std::thread thread_;
+  Thread thread_;
 };
 
 }  // namespace heddle::collectives

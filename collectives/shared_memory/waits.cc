@@ -15,7 +15,7 @@ Waits::~Waits() {
 
 void Waits::add(Side& mine, const Side& theirs) {
   {
-    const std::lock_guard lock(mutex_);
+    const OwnMutex::Lock lock = mutex_.lock();
     watches_.push_back({&mine, &theirs, 0});
   }
   // Not the first time only: this calls a driver back that fell asleep without this link.
@@ -25,7 +25,7 @@ void Waits::add(Side& mine, const Side& theirs) {
 void Waits::remove(const Side& mine) {
   bool last = false;
   {
-    const std::lock_guard lock(mutex_);
+    const OwnMutex::Lock lock = mutex_.lock();
     std::erase_if(watches_, [&mine](const Watch& watch) { return watch.mine == &mine; });
     last = watches_.empty();
   }
@@ -43,12 +43,12 @@ bool Waits::look() {
 }
 
 bool Waits::arrived() {
-  const std::lock_guard lock(mutex_);
+  const OwnMutex::Lock lock = mutex_.lock();
   return look();
 }
 
 bool Waits::before_sleep() {
-  const std::lock_guard lock(mutex_);
+  const OwnMutex::Lock lock = mutex_.lock();
   for (const Watch& watch : watches_) watch.mine->sleeping.store(1, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_seq_cst);
   return std::none_of(watches_.begin(), watches_.end(), [](const Watch& watch) {
@@ -57,7 +57,7 @@ bool Waits::before_sleep() {
 }
 
 void Waits::after_sleep() {
-  const std::lock_guard lock(mutex_);
+  const OwnMutex::Lock lock = mutex_.lock();
   for (const Watch& watch : watches_) watch.mine->sleeping.store(0, std::memory_order_relaxed);
 }
 

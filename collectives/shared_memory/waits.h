@@ -4,9 +4,9 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <vector>
 
+#include "base/own_mutex.h"
 #include "collectives/shared_memory/cells.h"
 #include "engine/endpoint.h"
 
@@ -37,7 +37,7 @@ class Waits final : public engine::Companion {
   bool look();
 
   engine::Endpoint& endpoint_;
-  std::mutex mutex_;
+  OwnMutex mutex_;
   std::vector<Watch> watches_;
 };
 

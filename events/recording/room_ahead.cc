@@ -1,13 +1,8 @@
 // See room_ahead.h.
 #include "events/recording/room_ahead.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <system_error>
 #include <utility>
-
-#include "base/thread.h"
 
 namespace heddle::events::recording {
 namespace {
@@ -20,20 +15,15 @@ constexpr uint32_t kTogether = 8;
 }  // namespace
 
 RoomAhead::RoomAhead(uint32_t blocks, std::function<bool(uint32_t first, uint32_t count)> ready)
-    : blocks_(blocks),
-      ahead_(std::min(blocks, kAhead)),
-      ready_(std::move(ready)),
-      process_(getpid()) {
-  try {
-    thread_ = start_thread("heddle-room", [this] { run(); });
-  } catch (const std::system_error&) {
-    ends_ = true;  // writers take room themselves
-  }
+    : blocks_(blocks), ahead_(std::min(blocks, kAhead)), ready_(std::move(ready)) {
+  Result<Thread> thread = start_thread("heddle-room", [this] { run(); });
+  if (thread) thread_ = std::move(*thread);
+  ends_ = !thread;  // then writers take room themselves
 }
 
 RoomAhead::~RoomAhead() {
   if (!thread_.joinable()) return;
-  if (getpid() != process_) {
+  if (fork_guard_.in_child()) {
     thread_.detach();
     return;
   }

@@ -3,12 +3,12 @@
 // otherwise be in the midst of what is recorded.
 #pragma once
 
-#include <sys/types.h>
-
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <thread>
+
+#include "base/fork_guard.h"
+#include "base/thread.h"
 
 namespace heddle::events::recording {
 
@@ -30,12 +30,12 @@ class RoomAhead {
   const uint32_t blocks_;
   const uint32_t ahead_;  // so many are ready, or become so
   const std::function<bool(uint32_t, uint32_t)> ready_;
-  const pid_t process_;               // a child has no such thread
+  const ForkGuard fork_guard_;        // a child has no such thread
   std::atomic<uint64_t> reached_{0};  // so many have been taken
   std::atomic<uint64_t> ready_until_{0};
   std::atomic<uint32_t> calls_{0};  // that there is something to do
   std::atomic<bool> ends_{false};
-  std::thread thread_;
+  Thread thread_;
 };
 
 }  // namespace heddle::events::recording

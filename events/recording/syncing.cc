@@ -9,9 +9,9 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <utility>
 
 #include "base/log.h"
-#include "base/thread.h"
 
 namespace heddle::events::recording {
 namespace {
@@ -37,13 +37,23 @@ int sync_folder(const std::string& directory) {
 }  // namespace
 
 Syncing::Syncing(std::byte* start, size_t bytes, Nanos every)
-    : start_(start), bytes_(bytes), every_(every) {
-  thread_ = start_thread("heddle-sync", [this] { run(); });
+    : start_(start), bytes_(bytes), every_(every) {}
+
+Result<void> Syncing::start() {
+  Result<Thread> thread = start_thread("heddle-sync", [this] { run(); });
+  if (!thread) return fail(thread.error());
+  thread_ = std::move(*thread);
+  return {};
 }
 
 Syncing::~Syncing() {
+  if (!thread_.joinable()) return;
+  if (mutex_.in_child()) {
+    thread_.detach();
+    return;
+  }
   {
-    const std::lock_guard lock(mutex_);
+    const OwnMutex::Lock lock = mutex_.lock();
     ends_ = true;
   }
   changed_.notify_all();
@@ -51,7 +61,7 @@ Syncing::~Syncing() {
 }
 
 void Syncing::run() {
-  std::unique_lock lock(mutex_);
+  OwnMutex::Lock lock = mutex_.lock();
   for (bool last = false; !last;) {
     last =
         changed_.wait_for(lock, std::chrono::nanoseconds(every_.count), [this] { return ends_; });

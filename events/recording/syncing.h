@@ -6,12 +6,12 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <string>
-#include <thread>
 
 #include "base/nanos.h"
+#include "base/own_mutex.h"
 #include "base/result.h"
+#include "base/thread.h"
 
 namespace heddle::events::recording {
 
@@ -19,7 +19,9 @@ class Syncing {
  public:
   // The mapping must outlive it.
   Syncing(std::byte* start, size_t bytes, Nanos every);
-  // Writes once more.
+  // Errors: kExhausted (no thread).
+  Result<void> start();
+  // Writes once more, but not in a child of fork().
   ~Syncing();
   Syncing(const Syncing&) = delete;
   Syncing& operator=(const Syncing&) = delete;
@@ -37,10 +39,10 @@ class Syncing {
   const Nanos every_;
   std::atomic<uint64_t> done_{0};
   std::atomic<uint64_t> failed_{0};
-  std::mutex mutex_;
+  OwnMutex mutex_;
   bool ends_ = false;  // under mutex_
   std::condition_variable changed_;
-  std::thread thread_;
+  Thread thread_;
 };
 
 // That the file is found again in `directory` after a crash. Errors: kInvalid (a folder in memory,

@@ -85,6 +85,12 @@ class Backend(unittest.TestCase):
     def test_a_process_may_end_while_a_callback_computes(self):
         self.expect_passed(run_ranks(1, HERE / "testing" / "life.py", "ends_in_a_callback"), "ends_in_a_callback")
 
+    def test_where_there_can_be_no_more_threads_calls_with_copies_and_callbacks_end(self):
+        self.expect_passed(run_ranks(1, HERE / "testing" / "life.py", "limited_threads"), "limited_threads")
+
+    def test_no_tensor_goes_on_the_progress_thread(self):
+        self.expect_passed(run_ranks(2, HERE / "testing" / "life.py", "dropped_tensors"), "dropped_tensors")
+
     def test_sharded_training_and_pipelines(self):
         self.expect_passed(run_ranks(3, HERE / "testing" / "patterns.py"), "sharded", "pipeline")
 

@@ -19,7 +19,12 @@ uint64_t number_of(uint64_t group, uint64_t low, uint64_t high, int64_t tag) {
 }  // namespace
 
 Result<std::shared_ptr<collectives::SharedCommunicator>> Pairs::with(uint32_t peer, int64_t tag) {
-  const std::lock_guard lock(mutex_);
+  const OwnMutex::Lock lock = mutex_.enter();
+  if (!lock) {
+    return fail(ErrorCode::kClosed, "cannot send or receive",
+                "the process group belongs to the parent of this process",
+                "make a new process group after fork()");
+  }
   auto& made = made_[{peer, tag}];
   if (made) return made;
   const uint32_t low = std::min(peer, group_.rank);
@@ -35,7 +40,8 @@ Result<std::shared_ptr<collectives::SharedCommunicator>> Pairs::with(uint32_t pe
 }
 
 void Pairs::abort() {
-  const std::lock_guard lock(mutex_);
+  const OwnMutex::Lock lock = mutex_.enter();
+  if (!lock) return;
   for (const auto& [key, made] : made_) {
     if (made) made->abort();
   }

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <utility>
 
+#include "base/own_mutex.h"
 #include "collectives/shared_communicator.h"
 
 namespace heddle::pytorch {
@@ -33,7 +33,7 @@ class Pairs {
   const std::shared_ptr<collectives::ProgressThread> thread_;
   const collectives::Members group_;
   collectives::CommunicatorOptions options_;
-  std::mutex mutex_;
+  OwnMutex mutex_;
   std::map<std::pair<uint32_t, int64_t>, std::shared_ptr<collectives::SharedCommunicator>> made_;
 };
 

@@ -9,11 +9,12 @@
 #include <array>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <sstream>
 #include <vector>
 
 #include "base/boot_id.h"
+#include "base/own_mutex.h"
+#include "base/per_process.h"
 #include "collectives/configured.h"
 #include "collectives/rendezvous.h"
 #include "engine/addresses.h"
@@ -34,13 +35,13 @@ struct Place {
 
 // Of this process: an address by which others reach it.
 struct Learned {
-  std::mutex mutex;
+  OwnMutex mutex;
   std::string address;
 };
 
 Learned& learned() {
-  static auto* const own = new Learned;
-  return *own;
+  static constinit PerProcess<Learned> own;
+  return own.get();
 }
 
 // What tells networks of hosts and of namespaces apart.
@@ -88,7 +89,7 @@ Place own_place(const collectives::DrivenEndpoint& endpoint, uint32_t rank) {
   if (!engine::is_any(at)) {
     own.address = without_port(at);
   } else {
-    const std::lock_guard lock(learned().mutex);
+    const OwnMutex::Lock lock = learned().mutex.lock();
     if (!learned().address.empty()) own.address = learned().address;
   }
   if (rank == 0) own.communicator = engine::system_seed() | 1;
@@ -186,7 +187,7 @@ Result<collectives::Members> find_members(collectives::DrivenEndpoint& endpoint,
     Result<std::vector<std::string>> met = meet_through(endpoint, store, rank, size, timeout);
     if (!met) return fail(met.error());
     hosts = std::move(*met);
-    const std::lock_guard lock(learned().mutex);
+    const OwnMutex::Lock lock = learned().mutex.lock();
     learned().address = hosts[rank];
   }
   collectives::Members members = {.communicator = places[0].communicator, .rank = rank};

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <vector>
 
 #include "base/config.h"
 #include "base/log.h"
+#include "base/own_mutex.h"
+#include "base/per_process.h"
 #include "base/version.h"
-#include "engine/fork_guard.h"
 
 namespace heddle::pytorch {
 
@@ -18,6 +18,12 @@ std::string heddle_version() { return std::string(kVersion); }
 namespace {
 
 using EndpointResult = Result<std::shared_ptr<collectives::DrivenEndpoint>>;
+
+struct Shared {
+  OwnMutex mutex;
+  // By the variables under which they were opened.
+  std::map<std::string, std::weak_ptr<collectives::DrivenEndpoint>> endpoints;
+};
 
 // The variables of heddle: the same text where none differs. What is logged is the process's own.
 std::string variables_of(const ConfigSources& sources) {
@@ -34,16 +40,12 @@ std::string variables_of(const ConfigSources& sources) {
 }  // namespace
 
 EndpointResult shared_endpoint() {
-  static std::mutex mutex;
-  static std::map<std::string, std::weak_ptr<collectives::DrivenEndpoint>> shared;
-  static uint64_t generation = engine::fork_generation();
-  const std::lock_guard lock(mutex);
+  static constinit PerProcess<Shared> of_process;  // a child of fork() opens its own
+  Shared& shared = of_process.get();
+  const OwnMutex::Lock lock = shared.mutex.lock();
   const ConfigSources sources = ConfigSources::of_process();
-  // A child of fork() opens its own.
-  if (generation != engine::fork_generation()) shared.clear();
-  generation = engine::fork_generation();
-  std::erase_if(shared, [](const auto& each) { return each.second.expired(); });
-  auto& kept = shared[variables_of(sources)];
+  std::erase_if(shared.endpoints, [](const auto& each) { return each.second.expired(); });
+  auto& kept = shared.endpoints[variables_of(sources)];
   if (auto open = kept.lock()) return open;
   // The file is read only now: one that changed or went meanwhile parts no groups.
   const Result<Config> config = Config::load(config_keys(), sources);

@@ -5,8 +5,10 @@
 
 #include <set>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 
+#include "base/per_process.h"
 #include "plugins/torch/interpreter_lock.h"
 #include "plugins/torch/module.h"
 #include "plugins/torch/places.h"
@@ -19,22 +21,26 @@ namespace {
 using collectives::Call;
 using collectives::Collective;
 
+constexpr const char* kForked =
+    "heddle: the process group belongs to the parent of this process (make a new one after fork())";
+
 // Throws what the user gets to see.
 template <typename T>
 T value_or_throw(Result<T> result) {
   if (!result) throw std::runtime_error("heddle: " + result.error().message());
-  return std::move(*result);
+  if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 
-// All of this process. Never freed: groups may go after the statics do.
+// All of this process; those of a parent are not a child's. Never freed: groups may go after the
+// statics do.
 struct Groups {
-  std::mutex mutex;
+  OwnMutex mutex;
   std::set<ProcessGroupHeddle*> living;
 };
 
 Groups& groups() {
-  static auto* const all = new Groups;
-  return *all;
+  static constinit PerProcess<Groups> all;
+  return all.get();
 }
 
 KeyStore key_store(const c10::intrusive_ptr<c10d::Store>& store) {
@@ -71,6 +77,7 @@ c10::intrusive_ptr<ProcessGroupHeddle> ProcessGroupHeddle::create(
     std::chrono::milliseconds timeout) {
   TORCH_CHECK(size > 0 && rank >= 0 && rank < size, "heddle: cannot make a process group: rank ",
               rank, " of ", size);
+  value_or_throw(prepare_side_threads());
   auto endpoint = value_or_throw(shared_endpoint());
   const auto members =
       value_or_throw(find_members(*endpoint, key_store(store), static_cast<uint32_t>(rank),
@@ -98,13 +105,13 @@ ProcessGroupHeddle::ProcessGroupHeddle(
       pairs_(std::make_shared<Pairs>(collectives::DrivenEndpoint::thread_of(endpoint_),
                                      communicator_->members(), endpoint_->communicator_options())),
       timeout_(timeout) {
-  const std::lock_guard lock(groups().mutex);
+  const OwnMutex::Lock lock = groups().mutex.lock();
   groups().living.insert(this);
 }
 
 ProcessGroupHeddle::~ProcessGroupHeddle() {
   {
-    const std::lock_guard lock(groups().mutex);
+    const OwnMutex::Lock lock = groups().mutex.lock();
     groups().living.erase(this);
   }
   leave();
@@ -116,7 +123,8 @@ void ProcessGroupHeddle::leave() {
   std::shared_ptr<collectives::DrivenEndpoint> endpoint;
   Communicator communicator;
   std::shared_ptr<Pairs> pairs;
-  const std::lock_guard lock(mutex_);
+  const OwnMutex::Lock lock = mutex_.enter();
+  if (!lock) return;  // the group is the parent's
   std::swap(endpoint, endpoint_);
   std::swap(communicator, communicator_);
   std::swap(pairs, pairs_);
@@ -124,20 +132,22 @@ void ProcessGroupHeddle::leave() {
 
 void leave_all_groups() {
   {
-    const std::lock_guard lock(groups().mutex);
+    const OwnMutex::Lock lock = groups().mutex.lock();
     for (ProcessGroupHeddle* const each : groups().living) each->leave();
   }
-  wait_for_side_threads(seconds(5));
+  end_side_threads(seconds(5));
 }
 
 ProcessGroupHeddle::Communicator ProcessGroupHeddle::communicator() const {
-  const std::lock_guard lock(mutex_);
+  const OwnMutex::Lock lock = mutex_.enter();
+  TORCH_CHECK(lock, kForked);
   TORCH_CHECK(communicator_, "heddle: the process group has left, since this process ends");
   return communicator_;
 }
 
 std::shared_ptr<Pairs> ProcessGroupHeddle::pairs() const {
-  const std::lock_guard lock(mutex_);
+  const OwnMutex::Lock lock = mutex_.enter();
+  TORCH_CHECK(lock, kForked);
   TORCH_CHECK(pairs_, "heddle: the process group has left, since this process ends");
   return pairs_;
 }

@@ -5,9 +5,9 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/own_mutex.h"
 #include "collectives/driven_endpoint.h"
 #include "collectives/shared_communicator.h"
 #include "plugins/torch/c10d.h"
@@ -91,7 +91,7 @@ class ProcessGroupHeddle final : public BackendBase {
   uint32_t check_rank(int64_t rank, const char* call) const;
   std::chrono::milliseconds patience(std::chrono::milliseconds asked) const;
 
-  mutable std::mutex mutex_;
+  mutable OwnMutex mutex_;
   std::shared_ptr<collectives::DrivenEndpoint> endpoint_;  // under mutex_
   Communicator communicator_;                              // under mutex_
   std::shared_ptr<Pairs> pairs_;                           // under mutex_

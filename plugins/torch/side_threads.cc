@@ -5,84 +5,122 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
-#include <mutex>
-#include <thread>
+#include <exception>
 #include <utility>
 
+#include "base/log.h"
+#include "base/own_mutex.h"
+#include "base/per_process.h"
 #include "base/thread.h"
-#include "engine/fork_guard.h"
 
 namespace heddle::pytorch {
 namespace {
+
+using Task = std::function<void()>;
 
 constexpr std::chrono::seconds kIdle(10);
 
 class SideThreads {
  public:
-  void run(std::function<void()> task) {
-    {
-      const std::lock_guard lock(mutex_);
-      tasks_.push_back(std::move(task));
-      if (idle_ >= tasks_.size()) {
-        wake_.notify_one();
-        return;
-      }
-    }
-    start();
+  Result<void> prepare() {
+    OwnMutex::Lock lock = mutex_.lock();
+    return threads_ > 0 ? Result<void>() : start(lock);
   }
-  bool in_child() const { return fork_guard_.in_child(); }
-  bool wait_until_idle(std::chrono::nanoseconds most) {
-    std::unique_lock lock(mutex_);
-    return rest_.wait_for(lock, most, [this] { return tasks_.empty() && at_work_ == 0; });
+
+  void run(Task task) {
+    OwnMutex::Lock lock = mutex_.lock();
+    if (ended_) {
+      new Task(std::move(task));  // NOLINT: kept for ever, see end_side_threads()
+      return;
+    }
+    tasks_.push_back(std::move(task));
+    if (idle_ >= tasks_.size()) {
+      wake_.notify_one();
+      return;
+    }
+    // Without one it waits for those that there are, or for help().
+    const Result<void> started = start(lock);
+    static_cast<void>(started.has_value());
+  }
+
+  void help() {
+    OwnMutex::Lock lock = mutex_.lock();
+    if (idle_ >= tasks_.size() || start(lock)) return;
+    run_one(lock);
+  }
+
+  void end(std::chrono::nanoseconds most) {
+    OwnMutex::Lock lock = mutex_.lock();
+    rest_.wait_for(lock, most, [this] { return tasks_.empty() && at_work_ == 0; });
+    ended_ = true;
   }
 
  private:
-  void start() {
-    start_thread("heddle-side", [this] { loop(); }).detach();
+  Result<void> start(OwnMutex::Lock& lock) {
+    static_cast<void>(lock);
+    Result<Thread> thread = start_thread("heddle-side", [this] { loop(); });
+    if (!thread) return fail(thread.error());
+    thread->detach();
+    ++threads_;
+    return {};
   }
 
   void loop() {
-    std::unique_lock lock(mutex_);
+    OwnMutex::Lock lock = mutex_.lock();
     while (true) {
       ++idle_;
       const bool work = wake_.wait_for(lock, kIdle, [this] { return !tasks_.empty(); });
       --idle_;
-      if (!work) return;
-      std::function<void()> task = std::move(tasks_.front());
-      tasks_.pop_front();
-      ++at_work_;
-      lock.unlock();
-      task();
-      task = nullptr;
-      lock.lock();
-      --at_work_;
-      if (tasks_.empty() && at_work_ == 0) rest_.notify_all();
+      if (work) {
+        run_one(lock);
+      } else if (threads_ > 1) {
+        --threads_;
+        return;
+      }
     }
   }
 
-  const engine::ForkGuard fork_guard_;
-  std::mutex mutex_;
+  void run_one(OwnMutex::Lock& lock) {
+    Task task = std::move(tasks_.front());
+    tasks_.pop_front();
+    ++at_work_;
+    lock.unlock();
+    try {
+      task();
+    } catch (const std::exception& error) {
+      log_error("a callback of a call's future threw: {}", error.what());
+    }
+    task = nullptr;
+    lock.lock();
+    --at_work_;
+    if (tasks_.empty() && at_work_ == 0) rest_.notify_all();
+  }
+
+  OwnMutex mutex_;
   std::condition_variable wake_;
   std::condition_variable rest_;
-  std::deque<std::function<void()>> tasks_;
+  std::deque<Task> tasks_;
+  size_t threads_ = 0;
   size_t idle_ = 0;
   size_t at_work_ = 0;
+  bool ended_ = false;
 };
 
 SideThreads& threads_of_process() {
-  static std::mutex mutex;
-  static SideThreads* threads = nullptr;
-  const std::lock_guard lock(mutex);
-  if (threads == nullptr || threads->in_child()) threads = new SideThreads;
-  return *threads;
+  static constinit PerProcess<SideThreads> threads;
+  return threads.get();
 }
 
 }  // namespace
 
+Result<void> prepare_side_threads() { return threads_of_process().prepare(); }
+
 void run_aside(std::function<void()> task) { threads_of_process().run(std::move(task)); }
 
-bool wait_for_side_threads(Nanos most) {
-  return threads_of_process().wait_until_idle(std::chrono::nanoseconds(most.count));
+void help_side_threads() { threads_of_process().help(); }
+
+void end_side_threads(Nanos most) {
+  threads_of_process().end(std::chrono::nanoseconds(most.count));
 }
 
 }  // namespace heddle::pytorch

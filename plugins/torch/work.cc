@@ -4,10 +4,12 @@
 #include <ATen/core/ivalue_inl.h>
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <stdexcept>
 #include <utility>
 
+#include "collectives/progress_thread.h"
 #include "plugins/torch/side_threads.h"
 
 namespace heddle::pytorch {
@@ -19,6 +21,25 @@ Nanos nanos_of(std::chrono::milliseconds span) {
 
 std::exception_ptr exception_of(const std::string& text) {
   return text.empty() ? nullptr : std::make_exception_ptr(std::runtime_error(text));
+}
+
+// Whoever waits helps so often, where the system allows no side threads.
+constexpr std::chrono::milliseconds kHelpsEvery(100);
+
+using Moment = std::chrono::steady_clock::time_point;
+
+std::chrono::milliseconds since(Moment began) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() -
+                                                               began);
+}
+
+bool is_over(std::chrono::milliseconds timeout, Moment began) {
+  return timeout > kNoTimeout && since(began) >= timeout;
+}
+
+std::chrono::milliseconds span_of_wait(std::chrono::milliseconds timeout, Moment began) {
+  if (timeout <= kNoTimeout) return kHelpsEvery;
+  return std::clamp(timeout - since(began), kNoTimeout, kHelpsEvery);
 }
 
 void mark(const c10::intrusive_ptr<c10::ivalue::Future>& future, const std::exception_ptr& error,
@@ -37,7 +58,17 @@ HeddleWork::HeddleWork(int rank, Plan plan,
     : Work(rank, plan.type, plan.title, plan.inputs),
       plan_(std::move(plan)),
       communicator_(std::move(communicator)) {
-  plan_.inputs.clear();
+  // The profiler's record holds them until the call ends, on the progress thread, where no tensor
+  // may go: then they stay.
+  if (!recordFunctionEndCallback_) plan_.inputs.clear();
+}
+
+HeddleWork::~HeddleWork() {
+  if (!collectives::ProgressThread::is_current()) return;
+  // A tensor may need Python's lock to go, for which this thread must not wait. Whoever had the
+  // other reference may have dropped it at any time, so only here is it known that this is the
+  // last.
+  run_aside([plan = std::move(plan_), future = std::move(future_)] {});
 }
 
 c10::intrusive_ptr<HeddleWork> HeddleWork::start(
@@ -69,7 +100,7 @@ c10::intrusive_ptr<HeddleWork> HeddleWork::start(
 // --- its end ---
 
 bool HeddleWork::end_call(const Result<void>& result) {
-  const std::lock_guard lock(end_mutex_);
+  const OwnMutex::Lock lock = end_mutex_.lock();
   if (!result && error_.empty()) error_ = "heddle: " + plan_.about + result.error().message();
   return --to_end_ == 0;
 }
@@ -82,8 +113,6 @@ void HeddleWork::end(c10::intrusive_ptr<HeddleWork> self) {
     return;
   }
   self->complete(exception_of(self->error_));
-  // Tensors may need Python's lock to go, for which the progress thread must not wait.
-  if (self.use_count() == 1) run_aside([self = std::move(self)] {});
 }
 
 void HeddleWork::copy_results() {
@@ -102,7 +131,7 @@ void HeddleWork::complete(std::exception_ptr error) {
   finish(error);
   c10::intrusive_ptr<c10::ivalue::Future> future;
   {
-    const std::lock_guard lock(end_mutex_);
+    const OwnMutex::Lock lock = end_mutex_.lock();
     ended_ = true;
     future = future_;
   }
@@ -130,17 +159,20 @@ std::string HeddleWork::waits_for() {
 }
 
 bool HeddleWork::wait(std::chrono::milliseconds timeout) {
+  // Before torch's own lock, which a thread of the parent may have held.
+  TORCH_CHECK(!end_mutex_.in_child(), "heddle: the call was made by the parent of this process");
   {
     // One of several is enough: they are of one group.
     std::optional<collectives::PendingCall::Waiting> waiting;
     if (!pending_.empty()) waiting.emplace(pending_.back());
     std::unique_lock lock(mutex_);
     const auto done = [this] { return completed_; };
-    if (timeout <= kNoTimeout) {
-      cv_.wait(lock, done);
-    } else if (!cv_.wait_for(lock, timeout, done)) {
+    const auto began = std::chrono::steady_clock::now();
+    while (!cv_.wait_for(lock, span_of_wait(timeout, began), done)) {
       lock.unlock();
-      TORCH_CHECK(false, "heddle: ", plan_.about, waits_for());
+      TORCH_CHECK(!is_over(timeout, began), "heddle: ", plan_.about, waits_for());
+      help_side_threads();
+      lock.lock();
     }
   }
   if (const std::exception_ptr error = exception()) std::rethrow_exception(error);
@@ -154,7 +186,8 @@ void HeddleWork::abort() {
 c10::intrusive_ptr<c10::ivalue::Future> HeddleWork::getFuture() {
   bool ended = false;
   {
-    const std::lock_guard lock(end_mutex_);
+    const OwnMutex::Lock lock = end_mutex_.enter();
+    TORCH_CHECK(lock, "heddle: the call was made by the parent of this process");
     if (future_) return future_;
     future_ =
         c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));

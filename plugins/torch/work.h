@@ -5,10 +5,10 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/own_mutex.h"
 #include "collectives/shared_communicator.h"
 #include "plugins/torch/buffer.h"
 #include "plugins/torch/c10d.h"
@@ -34,6 +34,8 @@ class HeddleWork final : public c10d::Work {
       const std::shared_ptr<collectives::SharedCommunicator>& communicator, int rank, Plan plan,
       std::chrono::milliseconds timeout);
   HeddleWork(int rank, Plan plan, std::weak_ptr<collectives::SharedCommunicator> communicator);
+  // What it holds of Python's goes here, or on a side thread where this is the progress thread.
+  ~HeddleWork() override;
 
   int sourceRank() const override;
   std::vector<at::Tensor> result() override { return plan_.results; }
@@ -52,7 +54,7 @@ class HeddleWork final : public c10d::Work {
   Plan plan_;
   const std::weak_ptr<collectives::SharedCommunicator> communicator_;
   std::vector<collectives::PendingCall> pending_;  // only the starting thread and wait()
-  std::mutex end_mutex_;
+  OwnMutex end_mutex_;
   size_t to_end_ = 0;                               // under end_mutex_
   std::string error_;                               // under end_mutex_
   bool ended_ = false;                              // under end_mutex_

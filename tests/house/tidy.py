@@ -22,6 +22,9 @@ _DEAD_CODE = re.compile(
 # A difference of two unsigned numbers, taken as signed: of wrapping numbers it maps half the circle
 # to anything, so base/serial.h alone compares those.
 _RAW_ORDER = re.compile(r"static_cast<(std::)?int(8|16|32)_t>\([^;]*?[\w)\]] - [\w(]")
+_THREADS = re.compile(r"\bstd::(thread\b(?!::)|jthread\b|async\b)|\bpthread_create\b|\bthrd_create\b")
+_MUTEXES = re.compile(r"\bstd::(\w*mutex|once_flag|call_once)\b|\bpthread_mutex_\w+")
+_LIBRARIES = ("base", "events", "transport", "datapath", "engine", "collectives", "plugins")
 _MACHINE_PATHS = re.compile(r"(?<![\w.\-/])/(work|root|Users)/|(?<![\w.\-/])/home/\w")
 
 
@@ -36,7 +39,7 @@ def check_tidy(files):
                 violations += rule(file)
         if file.is_cxx:
             for rule in (pragma_once, macros, using_namespace, views, network_headers, dead_code,
-                         serial_order):
+                         serial_order, threads, mutexes):
                 violations += rule(file)
     return violations + own_header_first(files)
 
@@ -138,6 +141,20 @@ def serial_order(file):
                       "a difference taken as signed: compare wrapping numbers by base/serial.h")
             for number, line in enumerate(strip_cxx(file.text).split("\n"), 1)
             if _RAW_ORDER.search(line)]
+
+
+def threads(file):
+    """One place starts threads, which has an answer where there can be no more."""
+    if file.is_test or file.room == "bench" or file.path in ("base/thread.h", "base/thread.cc"):
+        return []
+    return _each_line(file, _THREADS, "thread", "threads start by start_thread() of base/thread.h")
+
+
+def mutexes(file):
+    """A child of fork() must not wait for a lock that a thread of its parent held."""
+    if file.is_test or file.room not in _LIBRARIES or file.path == "base/own_mutex.h":
+        return []
+    return _each_line(file, _MUTEXES, "mutex", "a library's mutex is an OwnMutex (base/own_mutex.h)")
 
 
 def dead_code(file):

@@ -42,6 +42,20 @@ class TidyTest(unittest.TestCase):
         self.assertEqual(rules("base/a_test.cc", "// Head.\n" + "\n" * 699), set())
         self.assertEqual(rules("base/a_test.cc", "// Head.\n" + "\n" * 700), {"file_length"})
 
+    def test_threads_start_in_one_place(self):
+        for line in ("std::thread other;", "std::vector<std::thread> all;", "std::jthread other;",
+                     "auto later = std::async(f);", "pthread_create(&a, nullptr, f, nullptr);"):
+            self.assertEqual(rules("lab/a.h", with_line(line)), {"thread"}, line)
+            self.assertEqual(rules("lab/a_test.cc", "// Head.\n" + line + "\n"), set(), line)
+            self.assertEqual(rules("base/thread.h", with_line(line)), set(), line)
+        self.assertEqual(rules("lab/a.h", with_line("int n = std::thread::hardware_concurrency();")), set())
+
+    def test_libraries_have_mutexes_that_know_forks(self):
+        for line in ("std::mutex mutex_;", "std::shared_mutex mutex_;", "std::once_flag once;"):
+            self.assertEqual(rules("engine/a.h", with_line(line)), {"mutex"}, line)
+            self.assertEqual(rules("engine/testing/a.h", with_line(line)), set(), line)
+        self.assertEqual(rules("base/own_mutex.h", with_line("std::mutex mutex_;")), set())
+
     def test_function_length(self):
         self.assertEqual(rules("base/a.cc", function_of(70)), set())
         self.assertEqual(rules("base/a.cc", function_of(71)), {"function_length"})

@@ -24,8 +24,10 @@ std::atomic<pid_t>& child() {
 
 // What a terminal sends reaches the child without us.
 void pass_on(int number, siginfo_t* told, void* /*context*/) {
+  const int before = errno;  // of the code that this handler interrupts
   const pid_t process = child().load();
   if (process > 0 && told->si_code != SI_KERNEL) kill(process, number);
+  errno = before;
 }
 
 constexpr std::array kPassed = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};

@@ -5,8 +5,12 @@ dead is named. Prints "passed NAME" a part on rank 0.
     life.py own_settings FOLDER HEDDLE
     life.py missing
     life.py ends_in_a_callback    (one rank does)
+    life.py limited_threads       (one rank does)
+    life.py dropped_tensors
 """
 
+import collections
+import ctypes
 import datetime
 import os
 import pathlib
@@ -111,6 +115,79 @@ def ends_in_a_callback():
     begun.wait()
 
 
+class NoMoreThreads:
+    """As under a limit of threads: each would need a stack that no address space has."""
+
+    def __enter__(self):
+        self.libc = ctypes.CDLL(None, use_errno=True)
+        self.set_stack(1 << 48)
+
+    def __exit__(self, *_):
+        self.set_stack(1 << 20)
+
+    def set_stack(self, count):
+        attributes = ctypes.create_string_buffer(64)
+        self.libc.pthread_attr_init(attributes)
+        assert self.libc.pthread_attr_setstacksize(attributes, ctypes.c_size_t(count)) == 0
+        assert self.libc.pthread_setattr_default_np(attributes) == 0
+
+
+def limited_threads():
+    """Copies and callbacks, each of which may want a side thread, where there can be none; also one that waits
+    for another."""
+    dist.init_process_group("heddle")
+    results = []
+    with NoMoreThreads():
+        for _ in range(20):
+            apart = torch.ones(64, 2)[:, 0]
+            work = dist.all_reduce(apart, async_op=True)
+            work.get_future().add_done_callback(lambda future: results.append(future.value()[0][0].item()))
+
+            def call_again(_future):
+                again = torch.ones(64, 2)[:, 0]
+                dist.all_reduce(again)
+                results.append(again[0].item())
+
+            work.get_future().then(call_again)
+            work.wait()
+            dist.all_reduce(torch.ones(64, 2)[:, 0])
+        until = time.monotonic() + 60
+        while len(results) < 40 and time.monotonic() < until:
+            dist.all_reduce(torch.ones(64, 2)[:, 0], async_op=True).wait()
+    assert results == [dist.get_world_size()] * 40, results
+    dist.destroy_process_group()
+    passed("limited_threads")
+
+
+def dropped_tensors():
+    """No tensor goes on the progress thread, whoever else lets go of it at the same time."""
+    dist.init_process_group("heddle")
+    went = collections.Counter()
+
+    class Seen(torch.Tensor):
+        def __del__(self):
+            name = pathlib.Path("/proc/thread-self/comm").read_text().strip()
+            went[name if name.startswith("heddle") else "the program's"] += 1
+
+    count = 3000
+    for round in range(count):
+        tensor = torch.ones(8).as_subclass(Seen)
+        work = dist.all_reduce(tensor, async_op=True)
+        del tensor
+        for _ in range(round % 100):
+            work.is_completed()
+        del work
+    dist.barrier()
+    dist.destroy_process_group()
+    until = time.monotonic() + 20
+    while went.total() < count and time.monotonic() < until:
+        time.sleep(0.01)
+    print(went, flush=True)
+    assert went.total() == count, "tensors are kept for ever"
+    assert "heddle-progress" not in went
+    passed("dropped_tensors")
+
+
 def late_rank_is_named(signs):
     group = dist.new_group(backend="heddle", timeout=seconds(6))
     tensor = torch.ones(3)
@@ -196,6 +273,10 @@ def main():
         return own_settings(*sys.argv[2:])
     if sys.argv[1] == "ends_in_a_callback":
         return ends_in_a_callback()
+    if sys.argv[1] == "limited_threads":
+        return limited_threads()
+    if sys.argv[1] == "dropped_tensors":
+        return dropped_tensors()
     dist.init_process_group("gloo")
     signs = Signs(dist.PrefixStore("signs", dist.distributed_c10d._get_default_store()))
     late_rank_is_named(signs)

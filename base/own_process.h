@@ -1,0 +1,32 @@
+// OwnProcess<T>: an object for the process that made it. In a child of fork() here() has nothing,
+// so whoever asks must have an answer for it; and the child does not destroy it, since threads,
+// descriptors and locks of it are the parent's.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "base/fork_guard.h"
+
+namespace heddle {
+
+template <typename T>
+class OwnProcess {
+ public:
+  explicit OwnProcess(std::shared_ptr<T> object) : object_(std::move(object)) {}
+  ~OwnProcess() {
+    if (fork_guard_.in_child()) new std::shared_ptr<T>(std::move(object_));  // NOLINT: kept
+  }
+  OwnProcess(const OwnProcess&) = delete;
+  OwnProcess& operator=(const OwnProcess&) = delete;
+
+  // Null in a child.
+  T* here() const { return fork_guard_.in_child() ? nullptr : object_.get(); }
+  std::shared_ptr<T> shared_here() const { return fork_guard_.in_child() ? nullptr : object_; }
+
+ private:
+  const ForkGuard fork_guard_;
+  std::shared_ptr<T> object_;
+};
+
+}  // namespace heddle

@@ -1,0 +1,42 @@
+// PerProcess<T>: what all of a process shares, with its locks. A child of fork() gets one of its
+// own at its first use, since a thread of the parent may have been in the midst of a change. To get
+// it takes no lock. It is never destroyed: threads may outlive main(). For statics.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "base/fork_guard.h"
+
+namespace heddle {
+
+template <typename T>
+class PerProcess {
+ public:
+  constexpr PerProcess() = default;
+  PerProcess(const PerProcess&) = delete;
+  PerProcess& operator=(const PerProcess&) = delete;
+
+  T& get() {
+    Node* seen = node_.load(std::memory_order_acquire);
+    if (seen != nullptr && !seen->guard.in_child()) return seen->value;
+    auto made = std::make_unique<Node>();
+    while (seen == nullptr || seen->guard.in_child()) {
+      if (node_.compare_exchange_weak(seen, made.get(), std::memory_order_acq_rel)) {
+        return made.release()->value;
+      }
+    }
+    return seen->value;
+  }
+
+ private:
+  struct Node {
+    ForkGuard guard;
+    T value;
+  };
+
+  std::atomic<Node*> node_{nullptr};
+};
+
+}  // namespace heddle

@@ -1,0 +1,166 @@
+// A child of fork() calls everything that an endpoint has while a thread of its parent was inside
+// of the endpoint at the fork, with its lock: the child gets an answer at once.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <functional>
+#include <future>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "engine/testing/endpoint_pair.h"
+#include "events/events.h"
+
+namespace heddle::engine {
+namespace {
+
+// Keeps who tells it something, with the endpoint's lock, until it is opened.
+class ClosedDoor final : public events::EachSink<ClosedDoor> {
+ public:
+  events::KindSet wanted() const override {
+    events::KindSet marks;
+    marks.add(events::EventKind::kMark);
+    return marks;
+  }
+  template <typename Event>
+  void on_any(const Event&) {
+    inside_.set_value();
+    opened_.get_future().wait();
+  }
+  void wait_for_somebody() { inside_.get_future().wait(); }
+  void open() { opened_.set_value(); }
+
+ private:
+  std::promise<void> inside_;
+  std::promise<void> opened_;
+};
+
+struct Call {
+  const char* name;
+  std::function<bool(Endpoint&)> is_refused;
+};
+
+template <typename Value>
+bool is_closed(const Result<Value>& result) {
+  return !result && result.error().code == ErrorCode::kClosed;
+}
+
+bool is_closed(const Outcome& outcome) {
+  return outcome.done && !outcome.ok && outcome.error == ErrorCode::kClosed;
+}
+
+// What waits is to return before the end of this, which is longer than the watchdog.
+constexpr Nanos kLong = seconds(1000);
+
+std::vector<Call> posting_calls(const EndpointPair& pair, const Operation& sent) {
+  const Connection to = pair.to_server;
+  const transport::Address peer = pair.client_end->peer_address();
+  static char byte = 0;
+  return {
+      {"connect", [=](Endpoint& it) { return is_closed(it.connect(peer)); }},
+      {"connect", [](Endpoint& it) { return is_closed(it.connect("127.0.0.1", 9)); }},
+      {"wait_open", [=](Endpoint& it) { return is_closed(it.wait_open(to, kLong)); }},
+      {"accept", [](Endpoint& it) { return !it.accept(kLong); }},
+      {"take_accepted", [](Endpoint& it) { return !it.take_accepted(); }},
+      {"status", [=](Endpoint& it) { return it.status(to).state == ConnectionState::kClosed; }},
+      {"fix_paths", [=](Endpoint& it) { return is_closed(it.fix_paths(to, {})); }},
+      {"find_ways", [=](Endpoint& it) { return is_closed(it.find_ways(to)); }},
+      {"ways", [=](Endpoint& it) { return !it.ways(to); }},
+      {"set_keys", [](Endpoint& it) { return is_closed(it.set_keys({})); }},
+      {"register_memory", [](Endpoint& it) { return is_closed(it.register_memory(&byte, 1)); }},
+      {"send", [=](Endpoint& it) { return is_closed(it.send(to, 0, &byte, 1)); }},
+      {"send", [=](Endpoint& it) { return is_closed(it.send(to, 0, transport::Payload{})); }},
+      {"receive", [=](Endpoint& it) { return is_closed(it.receive(to, 0, &byte, 1)); }},
+      {"receive", [=](Endpoint& it) { return is_closed(it.receive(to, 0, transport::Payload{})); }},
+      {"Batch", [](Endpoint& it) { return Endpoint::Batch(it), true; }},
+      {"test", [=](Endpoint& it) { return is_closed(it.test(sent)); }},
+      {"peek", [=](Endpoint& it) { return is_closed(it.peek(sent)); }},
+      {"wait", [=](Endpoint& it) { return is_closed(it.wait(sent, kLong)); }},
+      {"cancel", [=](Endpoint& it) { return it.cancel(sent), true; }},
+      {"fill_at_once", [=](Endpoint& it) { return it.fill_at_once(sent), true; }},
+      {"forget", [=](Endpoint& it) { return it.forget(sent), true; }},
+      {"begin_close", [=](Endpoint& it) { return it.begin_close(to), true; }},
+      {"close", [=](Endpoint& it) { return is_closed(it.close(to, kLong)); }},
+      {"abort", [=](Endpoint& it) { return it.abort(to), true; }},
+  };
+}
+
+std::vector<Call> other_calls(const EndpointPair& pair) {
+  const Connection to = pair.to_server;
+  return {
+      {"progress", [](Endpoint& it) { return !it.progress(kLong); }},
+      {"interrupt", [](Endpoint& it) { return it.interrupt(), true; }},
+      {"take_news", [](Endpoint& it) { return !it.take_news(); }},
+      {"turn", [](Endpoint& it) { return it.turn() == Nanos::never(); }},
+      {"helper_turn", [](Endpoint& it) { return it.helper_turn() == Nanos::never(); }},
+      {"observed", [](Endpoint& it) { return it.observed().has(events::EventKind::kMark); }},
+      {"observe", [](Endpoint& it) { return it.observe(events::Mark{}), true; }},
+      {"set_companion", [](Endpoint& it) { return it.set_companion(nullptr), true; }},
+      {"wake_descriptor", [](Endpoint& it) { return it.wake_descriptor(), true; }},
+      {"now", [](Endpoint& it) { return it.now() > Nanos{}; }},
+      {"burst_payload_bytes", [](Endpoint& it) { return it.burst_payload_bytes(), true; }},
+      {"local_address", [](Endpoint& it) { return it.local_address(), true; }},
+      {"local_nics", [](Endpoint& it) { return !it.local_nics().empty(); }},
+      {"capabilities", [](Endpoint& it) { return it.capabilities().max_paths > 0; }},
+      {"source_port", [](Endpoint& it) { return it.source_port(0, 0) == 0; }},
+      {"statistics", [](Endpoint& it) { return it.statistics(), true; }},
+      {"statistics", [=](Endpoint& it) { return !it.statistics(to); }},
+      {"path_statistics", [=](Endpoint& it) { return it.path_statistics(to).empty(); }},
+      {"datapath_statistics", [](Endpoint& it) { return it.datapath_statistics(), true; }},
+      {"driver_statistics", [](Endpoint& it) { return it.driver_statistics(), true; }},
+      {"bytes_held", [](Endpoint& it) { return it.bytes_held() == 0; }},
+  };
+}
+
+// The name of the call that hung or was not refused; empty: none.
+std::string failed_in_child(const std::vector<Call>& calls, EndpointPair& pair, Memory& memory) {
+  auto* const at = static_cast<std::atomic<size_t>*>(
+      mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(10);
+    for (const Call& call : calls) {
+      if (!call.is_refused(*pair.client)) _exit(1);
+      ++*at;
+    }
+    memory.reset();
+    pair.client.reset();
+    pair.server.reset();
+    // And it can have one of its own.
+    EndpointPair own = make_endpoints({});
+    _exit(own.client->connect(own.client_end->peer_address()) ? 0 : 2);
+  }
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  const size_t reached = at->load();
+  munmap(at, 4096);
+  if (status == 0) return "";
+  return reached < calls.size() ? calls[reached].name : "the end of its parent's endpoints";
+}
+
+TEST(EndpointFork, EveryCallOfAChildReturnsWhileAThreadOfItsParentHadTheLock) {
+  ClosedDoor door;
+  Options options;
+  options.sink = &door;
+  EndpointPair pair = make_endpoints(options);
+  join(pair);
+  char buffer = 0;
+  Memory memory = pair.client->register_memory(&buffer, 1).value();
+  const Operation sent = pair.client->send(pair.to_server, 0, &buffer, 1).value();
+  std::thread inside([&] { pair.client->observe(events::Mark{}); });
+  door.wait_for_somebody();
+  std::vector<Call> calls = posting_calls(pair, sent);
+  for (Call& call : other_calls(pair)) calls.push_back(std::move(call));
+  const std::string failed = failed_in_child(calls, pair, memory);
+  door.open();
+  inside.join();
+  EXPECT_EQ(failed, "");
+}
+
+}  // namespace
+}  // namespace heddle::engine
