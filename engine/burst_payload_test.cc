@@ -4,19 +4,21 @@
 #include <gtest/gtest.h>
 
 #include "datapath/datapath.h"
+#include "transport/rx_run.h"
 
 namespace heddle::engine {
 namespace {
 
+constexpr uint32_t kHeader = transport::kDataHeaderBytes;
 constexpr datapath::Capabilities kNetwork = {.max_datagram_bytes = 8972, .max_burst_segments = 64};
 
 TEST(BurstPayload, IsOfAsManySegmentsAsFit) {
-  EXPECT_EQ(burst_payload_bytes(kNetwork, {}, false), 7U * (8972 - 40));
-  EXPECT_EQ(burst_payload_bytes(kNetwork, {}, true), 7U * (8972 - 40 - 16)) << "tags";
-  EXPECT_EQ(burst_payload_bytes(kNetwork, {20'000}, false), 2U * (8972 - 40));
+  EXPECT_EQ(burst_payload_bytes(kNetwork, {}, false), 7U * (8972 - kHeader));
+  EXPECT_EQ(burst_payload_bytes(kNetwork, {}, true), 7U * (8972 - kHeader - 16)) << "tags";
+  EXPECT_EQ(burst_payload_bytes(kNetwork, {20'000}, false), 2U * (8972 - kHeader));
   datapath::Capabilities narrow = kNetwork;
   narrow.max_datagram_bytes = 1472;
-  EXPECT_EQ(burst_payload_bytes(narrow, {}, false), 43U * (1472 - 40));
+  EXPECT_EQ(burst_payload_bytes(narrow, {}, false), 43U * (1472 - kHeader));
 }
 
 TEST(BurstPayload, ThereIsNoneWhereSegmentsLeaveOneByOneOrArePlaced) {

@@ -142,7 +142,8 @@ TEST(EndpointBursts, AMessageOfWholeOnesNeedsNoShortOne) {
   EndpointPair pair = make_udp_endpoints({.bind = "127.0.0.1", .mtu_bytes = 9000});
   const uint32_t burst = pair.client->burst_payload_bytes();
   if (burst == 0) GTEST_SKIP() << "this kernel sends no bursts";
-  ASSERT_EQ(burst, 7U * (9000 - 28 - 40)) << "64,000 bytes hold seven segments";
+  ASSERT_EQ(burst, 7U * (9000 - 28 - transport::kDataHeaderBytes))
+      << "64,000 bytes hold seven segments";
   std::vector<std::byte> sent(16 << 20);
   std::vector<std::byte> got(sent.size());
   const auto calls_for = [&](size_t bytes) {

@@ -189,7 +189,8 @@ TEST(NicsTest, ADeadNicIsLeftAndItsReturnNoticed) {
 // with some seeds all stood still for that long.
 TEST(NicsTest, WhenANicDiesTheOtherIsNeverIdleForLong) {
   for (const uint32_t cable : {0u, 1u}) {
-    for (uint32_t seed = 1; seed <= 8; ++seed) {
+    // A link carries 1,250,000 bytes in 40 ms.
+    for (uint32_t seed = 1; seed <= 24; ++seed) {
       topology::Topology topology = rails({kHalf, kHalf});
       topology.changes = {change(millis(100), cable, LinkChangeKind::kDown)};
       TwoHosts two({.topology = topology, .messages = 60, .seed = seed});
@@ -198,7 +199,7 @@ TEST(NicsTest, WhenANicDiesTheOtherIsNeverIdleForLong) {
       for (int i = 0; i < 6; ++i) {
         two.world().run_for(millis(40));
         const uint64_t sent = two.sent()[1 - cable][1 - cable];
-        ASSERT_GT(sent - before, 1u << 20) << "cable " << cable << " seed " << seed << ", " << i;
+        ASSERT_GT(sent - before, 900'000u) << "cable " << cable << " seed " << seed << ", " << i;
         before = sent;
       }
     }

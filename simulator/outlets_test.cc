@@ -138,7 +138,7 @@ TEST(OutletsTest, TrimmedHeadersOvertakeWhatWaits) {
   network.run_until(start + millis(1));
   const LinkCounters counters = network.counters(to_host(0));
   // Pairs come at 2,200 + 1,200 k, as one packet leaves: one more waits each time. The fourth pair
-  // makes it five, so its second packet is cut: 40 bytes and 66 of framing, 85 ns.
+  // makes it five, so its second packet is cut: 44 bytes and 66 of framing, 88 ns.
   EXPECT_EQ(counters.queued_bytes_max, 4 * kWire);
   EXPECT_EQ(counters.trims, network.fates()[Fate::kTrimmed]);
   EXPECT_EQ(counters.queue_drops, 0u);
@@ -150,7 +150,7 @@ TEST(OutletsTest, TrimmedHeadersOvertakeWhatWaits) {
   EXPECT_EQ(headers.size(), counters.trims);
   ASSERT_GE(headers.size(), 6u);
   // It is there at 5,800; the packet under way ends at 7,000.
-  EXPECT_EQ(headers.front().at, start + nanos(7'000 + 85 + 1'000));
+  EXPECT_EQ(headers.front().at, start + nanos(7'000 + 88 + 1'000));
   EXPECT_EQ(to.arrivals[4].bytes, kTrimmedBytes) << "it overtook three";
   EXPECT_EQ(network.packets_alive(), 0u);
 }

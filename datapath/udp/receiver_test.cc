@@ -309,9 +309,9 @@ TEST_P(ReceiveCapacityTest, WhatIsPromisedFits) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Loads, ReceiveCapacityTest,
-                         testing::Values(Load{1, 472}, Load{1, 1'000}, Load{1, 1'432},
-                                         Load{1, 4'100}, Load{1, 8'932}, Load{43, 1'432},
-                                         Load{7, 8'932}));
+                         testing::Values(Load{1, 472}, Load{1, 1'000}, Load{1, 1'428},
+                                         Load{1, 4'100}, Load{1, 8'928}, Load{43, 1'428},
+                                         Load{7, 8'928}));
 
 }  // namespace
 }  // namespace heddle::datapath

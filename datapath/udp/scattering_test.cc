@@ -104,35 +104,39 @@ TEST_F(ScatteringTest, WhatFitsIsInPlaceAndTheRestBehindIt) {
 }
 
 TEST_F(ScatteringTest, OtherSizesAndHeadersDoNotFit) {
-  receive(1'000, 50'000, true, 3'120);
-  EXPECT_TRUE(scattering_.fits(prediction_, 3'120, 1'040));
-  EXPECT_FALSE(scattering_.fits(prediction_, 3'120, 1'039));
-  EXPECT_FALSE(scattering_.fits(prediction_, 3'120, 1'041));
-  EXPECT_FALSE(scattering_.fits(prediction_, 3'120, 3'120)) << "one datagram, larger than a step";
+  constexpr uint32_t kDatagram = kDataHeaderBytes + 1'000;
+  receive(1'000, 50'000, true, 3 * kDatagram);
+  EXPECT_TRUE(scattering_.fits(prediction_, 3 * kDatagram, kDatagram));
+  EXPECT_FALSE(scattering_.fits(prediction_, 3 * kDatagram, kDatagram - 1));
+  EXPECT_FALSE(scattering_.fits(prediction_, 3 * kDatagram, kDatagram + 1));
+  EXPECT_FALSE(scattering_.fits(prediction_, 3 * kDatagram, 3 * kDatagram))
+      << "one datagram, larger than a step";
   EXPECT_TRUE(scattering_.fits(prediction_, 900, 900)) << "the last of a message";
-  EXPECT_TRUE(scattering_.fits(prediction_, 40, 40));
-  EXPECT_FALSE(scattering_.fits(prediction_, 39, 39));
+  EXPECT_TRUE(scattering_.fits(prediction_, kDataHeaderBytes, kDataHeaderBytes));
+  EXPECT_FALSE(scattering_.fits(prediction_, kDataHeaderBytes - 1, kDataHeaderBytes - 1));
   prediction_.header[7] ^= std::byte{1};
-  EXPECT_FALSE(scattering_.fits(prediction_, 3'120, 1'040));
+  EXPECT_FALSE(scattering_.fits(prediction_, 3 * kDatagram, kDatagram));
   prediction_.mask[7] = std::byte{0xfe};
-  EXPECT_TRUE(scattering_.fits(prediction_, 3'120, 1'040)) << "the mask does not ask for this bit";
+  EXPECT_TRUE(scattering_.fits(prediction_, 3 * kDatagram, kDatagram))
+      << "the mask does not ask for this bit";
 }
 
 TEST_F(ScatteringTest, APredictionMovesOn) {
   Prediction prediction;
   prediction.place = {3, 1'000, 5'000};
   EXPECT_FALSE(move_on(prediction, 100)) << "nobody said where the offset is";
-  prediction.offset_at = 36;
-  prediction.header[36] = std::byte{0xff};
-  prediction.header[37] = std::byte{0x01};
+  constexpr size_t kLast = kDataHeaderBytes - 4;
+  prediction.offset_at = kLast;
+  prediction.header[kLast] = std::byte{0xff};
+  prediction.header[kLast + 1] = std::byte{0x01};
   ASSERT_TRUE(move_on(prediction, 0x102));
-  EXPECT_EQ(prediction.header[36], std::byte{0x01});
-  EXPECT_EQ(prediction.header[37], std::byte{0x03});
-  EXPECT_EQ(prediction.header[38], std::byte{0});
+  EXPECT_EQ(prediction.header[kLast], std::byte{0x01});
+  EXPECT_EQ(prediction.header[kLast + 1], std::byte{0x03});
+  EXPECT_EQ(prediction.header[kLast + 2], std::byte{0});
   EXPECT_EQ(prediction.place.offset, 1'000u + 0x102);
   EXPECT_EQ(prediction.place.length, 5'000u - 0x102);
   EXPECT_FALSE(move_on(prediction, prediction.place.length)) << "nothing is left";
-  prediction.offset_at = 37;
+  prediction.offset_at = kLast + 1;
   EXPECT_FALSE(move_on(prediction, 1)) << "beyond the header";
 }
 

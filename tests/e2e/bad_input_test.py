@@ -14,6 +14,7 @@ import program
 
 WIRE_VERSION = 2
 INIT, RETRY, ACCEPT, VERSION, REFUSE, RESET = 1, 2, 3, 4, 5, 6
+CONTROL, CLOSE_FRAME = 9, 6
 INIT_BYTES = 512
 
 
@@ -126,6 +127,29 @@ class BadInput(unittest.TestCase):
             self.refused(("ping", host))
 
 
+def connect_by_hand(stranger, port):
+    """A handshake of its own with the program at `port`; gives the wire id that it is to use."""
+    def parameter(kind, layout, value):
+        packed = struct.pack(layout, value)
+        return struct.pack("<HH", kind, len(packed)) + packed
+
+    parameters = (parameter(1, "<H", 1) + parameter(2, "<I", 1472) + parameter(3, "<Q", 1 << 16) +
+                  parameter(4, "<I", 1) + parameter(5, "<I", 1) + struct.pack("<H", 0))
+
+    def init(cookie):
+        fixed = struct.pack("<BBHIQqHQB", WIRE_VERSION << 4 | INIT, 0, 0, 77, 78, 0,
+                            stranger.getsockname()[1], 79, len(cookie) > 0)
+        packet = fixed + cookie.ljust(24, b"\0") + parameters
+        stranger.sendto(packet.ljust(INIT_BYTES, b"\0"), ("127.0.0.1", port))
+        return stranger.recv(2048)
+
+    retry = init(b"")
+    assert retry[0] == WIRE_VERSION << 4 | RETRY
+    accept = init(retry[16:40])
+    assert accept[0] == WIRE_VERSION << 4 | ACCEPT
+    return struct.unpack_from("<Q", accept, 30)[0]
+
+
 class ForeignPeers(unittest.TestCase):
     """Peers that speak otherwise, or nonsense."""
 
@@ -157,6 +181,26 @@ class ForeignPeers(unittest.TestCase):
             self.assertEqual(struct.unpack_from("<IQ", answer, 4), (77, 0x1122334455667788))
             self.assertLessEqual(answer[16], WIRE_VERSION)
             self.assertGreaterEqual(answer[17], WIRE_VERSION)
+
+    def test_who_connected_before_cannot_end_a_strangers_transfer(self):
+        """Ids were a slot and a generation, reused in order; one packet in a peer's name ended its transfer."""
+        with program.server() as (_, port), \
+                socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+            stranger.bind(("127.0.0.1", 0))
+            stranger.settimeout(program.PATIENCE_S)
+            known = connect_by_hand(stranger, port)
+            with program.started("perf", "127.0.0.1", "bw", "-p", port, "-t", "1",
+                                 "--check") as client:
+                client.wait_for(r"path")
+                tries = [(known + step) % (1 << 64) for step in range(-300, 301) if step != 0]
+                tries += [generation << 16 | slot for slot in range(4) for generation in range(1, 400)]
+                reply_port = stranger.getsockname()[1]
+                for wire_id in tries:
+                    header = struct.pack("<BBHQQqH", WIRE_VERSION << 4 | CONTROL, 0, 0, wire_id, 0, 0,
+                                         reply_port)
+                    for reason in (1, 2, 4):  # aborted, protocol error, not heard
+                        stranger.sendto(header + bytes((CLOSE_FRAME, reason)), ("127.0.0.1", port))
+                self.assertEqual(client.wait(), 0, client.said())
 
     def test_garbage_and_truncated_packets_do_not_disturb_a_transfer(self):
         seed = random.randrange(1 << 32)

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "tests/vopr/checkers/report.h"
 #include "transport/endpoint.h"
+#include "transport/wire/numbers.h"
 
 namespace heddle::vopr {
 
