@@ -188,8 +188,7 @@ class OpenMpi:
                       self._tools.shell_into(network), "--mca", "btl_tcp_if_include", network_of,
                       "--mca", "oob_tcp_if_include", network_of]
             commands = [network.inside(network.hosts[0], [*words, self._program, test, *_words(groups)])]
-        # Its ranks are children of daemons that are nobody's: they would look like other programs.
-        sample = run_all(self.name, commands, _PATIENCE_S, alone=False)
+        sample = run_all(self.name, commands, _PATIENCE_S)
         sample.times = _read_list(sample.output)
         return sample
 
