@@ -32,12 +32,11 @@ def _peers(network, tools, skip):
 
 def measure(network, tools, arguments, skip, progress):
     contests = [_Contest(network, Heddle()), *_peers(network, tools, skip)]
-    kept, left_out = measure_rounds(contests, arguments.rounds, progress, arguments.again)
+    measured = measure_rounds(contests, arguments.rounds, progress, arguments.again)
     scale = factor("allreduce", len(network.hosts))
     for size, name in _SHOWN.items():
         if size <= 4096:
-            made = row("allreduce", f"all-reduce of {name}, us", kept, lambda run, size=size: run.times[size], True)
+            yield row("allreduce", f"all-reduce of {name}, us", measured, lambda run, size=size: run.times[size], True)
         else:
-            made = row("allreduce", f"all-reduce of {name}, MB/s of bus", kept,
-                       lambda run, size=size: scale * size / run.times[size])
-        yield made | {"left_out": left_out if size == 1024 else 0}
+            yield row("allreduce", f"all-reduce of {name}, MB/s of bus", measured,
+                      lambda run, size=size: scale * size / run.times[size])

@@ -12,13 +12,15 @@ def measure(contests, rounds, progress, spare_s):
     return kept, rounds - len(next(iter(kept.values())))
 
 
-def row(stage, what, kept, value_of, less_is_better=False, digits=0):
-    """`value_of(sample)`: what is compared. The first of `kept` is heddle; beside it stands the peer with the best
-    median."""
+def row(stage, what, measured, value_of, less_is_better=False, digits=0):
+    """`measured`: what measure() gave. `value_of(sample)`: what is compared. The first program is heddle; beside it
+    stands the peer with the best median."""
+    kept, left_out = measured
     values = {name: [value_of(run) for run in runs] for name, runs in kept.items()}
     mine, *peers = values
     made = {"stage": stage, "what": what, "digits": digits, "heddle": spread(values[mine]),
-            "rounds": len(values[mine]), "machine": summary([run for runs in kept.values() for run in runs])}
+            "rounds": len(values[mine]), "left_out": left_out,
+            "machine": summary([run for runs in kept.values() for run in runs])}
     if peers:
         medians = {name: spread(values[name])["median"] for name in peers}
         best = (min if less_is_better else max)(medians, key=medians.get)
@@ -34,8 +36,9 @@ def disturbed_rows(rows):
 
 def disturbance_text(rows):
     """What a person should know of it; nothing where the machine was quiet."""
-    again = sum(one["machine"]["made_again"] for one in rows)
-    left_out = sum(one.get("left_out", 0) for one in rows)
+    stages = {one["stage"]: one for one in rows}.values()  # rows of one stage come from the same runs
+    again = sum(one["machine"]["made_again"] for one in stages)
+    left_out = sum(one["left_out"] for one in stages)
     lines = []
     if again or left_out:
         lines.append(f"{again} runs were made again and {left_out} rounds left out, since the machine did other work "
@@ -46,5 +49,5 @@ def disturbance_text(rows):
                                  for key in ("others_share_max", "stolen_share_max", "stall_ms_max"))
         lines.append(f"* disturbed: other programs had up to {others:.0%} of the cores, a hypervisor {stolen:.0%}, for "
                      f"up to {stall:.0f} ms in one piece.\n  These figures say little: run scripts/verify again when "
-                     "nothing else runs.")
+                     "nothing else runs,\n  or with --first as root.")
     return lines

@@ -38,11 +38,11 @@ _STAGES = {"transfer": transfer, "allreduce": collective, "training": training}
 def add_arguments(parser):
     parser.add_argument("--only", action="append", choices=list(_STAGES), help="this stage only")
     parser.add_argument("--rounds", type=int, default=5, metavar="N",
-                        help="interleaved rounds, of a training 3 at most [5]")
-    parser.add_argument("--again", type=int, default=30, metavar="S",
-                        help="seconds a stage for runs that are made again since the machine did other work [30]")
+                        help="interleaved rounds, of a transfer and a training 3 at most [5]")
+    parser.add_argument("--again", type=int, default=20, metavar="S",
+                        help="seconds a stage for runs that are made again since the machine did other work [20]")
     parser.add_argument("--seconds", type=int, default=2, metavar="N", help="of a transfer [2]")
-    parser.add_argument("--steps", type=int, default=6, metavar="N", help="of a training [6]")
+    parser.add_argument("--steps", type=int, default=4, metavar="N", help="of a training [4]")
 
 
 def _network(stack, say):

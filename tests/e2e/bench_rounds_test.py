@@ -97,34 +97,36 @@ class Rows(unittest.TestCase):
         """1 KiB all-reduces were timed once, for 10 ms: 342 us beside 184, where medians were 95 beside 106."""
         mine = [run_of(95), run_of(342), run_of(96), run_of(90), run_of(97)]
         theirs = [run_of(106), run_of(184), run_of(105), run_of(107), run_of(101)]
-        row = comparison.row("allreduce", "1 KiB", {"heddle": mine, "MPI": theirs}, value_of, less_is_better=True)
+        row = comparison.row("allreduce", "1 KiB", ({"heddle": mine, "MPI": theirs}, 0), value_of, less_is_better=True)
         self.assertEqual(row["heddle"]["median"], 96)
         self.assertEqual((row["heddle"]["min"], row["heddle"]["max"]), (90, 342))
         self.assertAlmostEqual(row["ratio"]["median"], 105 / 96)
         self.assertEqual(row["rounds"], 5)
 
     def test_the_best_peer_stands_beside_heddle(self):
-        kept = {"heddle": [run_of(10)], "slow": [run_of(2)], "fast": [run_of(5)]}
+        kept = {"heddle": [run_of(10)], "slow": [run_of(2)], "fast": [run_of(5)]}, 0
         row = comparison.row("transfer", "Mb/s", kept, value_of)
         self.assertEqual((row["peer_name"], row["ratio"]["median"]), ("fast", 2))
         row = comparison.row("allreduce", "us", kept, value_of, less_is_better=True)
         self.assertEqual((row["peer_name"], row["ratio"]["median"]), ("slow", 0.2))
 
     def test_heddle_alone_has_no_ratio(self):
-        self.assertNotIn("ratio", comparison.row("transfer", "Mb/s", {"heddle": [run_of(1)]}, value_of))
+        self.assertNotIn("ratio", comparison.row("transfer", "Mb/s", ({"heddle": [run_of(1)]}, 0), value_of))
 
     def test_figures_of_a_busy_machine_looked_like_those_of_a_quiet_one(self):
-        quiet = comparison.row("a", "a", {"heddle": 5 * [run_of(1)]}, value_of)
-        busy = comparison.row("b", "b", {"heddle": 2 * [run_of(1)] + 3 * [run_of(1, others=0.4)]}, value_of)
+        quiet = comparison.row("a", "a", ({"heddle": 5 * [run_of(1)]}, 0), value_of)
+        runs = {"heddle": 2 * [run_of(1)] + 3 * [run_of(1, others=0.4)]}
+        busy = comparison.row("b", "b", (runs, 0), value_of)
         self.assertEqual(comparison.disturbed_rows([quiet, busy]), [busy])
         self.assertEqual(comparison.disturbance_text([quiet]), [])
         text = "\n".join(comparison.disturbance_text([quiet, busy]))
         self.assertIn("other programs had up to 40% of the cores", text)
 
-    def test_what_was_made_again_is_told(self):
-        row = comparison.row("a", "a", {"heddle": [run_of(1)]}, value_of)
-        row["machine"]["made_again"], row["left_out"] = 3, 1
-        self.assertIn("3 runs were made again and 1 rounds left out", comparison.disturbance_text([row])[0])
+    def test_runs_made_again_were_counted_for_each_row_of_their_stage(self):
+        again = run_of(1)
+        again.made_again = 3
+        rows = [comparison.row("a", what, ({"heddle": [again]}, 1), value_of) for what in ("1 KiB", "1 MiB")]
+        self.assertIn("3 runs were made again and 1 rounds left out", comparison.disturbance_text(rows)[0])
 
 
 if __name__ == "__main__":
