@@ -9,7 +9,7 @@ import time
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _PR_SET_CHILD_SUBREAPER = 36
-_PATIENCE_S = 3
+_PATIENCE_S = 10
 
 
 class Orphans:
@@ -19,8 +19,9 @@ class Orphans:
         _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
         self._before = _children()
 
-    def settle(self):
-        end = time.monotonic() + _PATIENCE_S
+    def settle(self, patience_s=_PATIENCE_S):
+        """Waits for them; those that have not ended by then are killed."""
+        end = time.monotonic() + patience_s
         while left := _children() - self._before:  # anew: one that ends may leave its own behind
             for pid in left:
                 if not _ended(pid) and time.monotonic() > end:
