@@ -2,23 +2,28 @@
 #include "apps/cli/bench_command.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "apps/cli/attachment.h"
 #include "apps/cli/bench/bench_call.h"
 #include "apps/cli/bench/bench_chart.h"
+#include "apps/cli/bench/bench_json.h"
 #include "apps/cli/bench/bench_plan.h"
 #include "apps/cli/bench/bench_report.h"
+#include "apps/cli/bench/result_file.h"
 #include "apps/cli/interrupt.h"
 #include "apps/cli/output.h"
 #include "apps/cli/run/own_words.h"
@@ -36,6 +41,7 @@ namespace {
 constexpr const char* kExample = R"(Example:
   heddle run -n 4 -- heddle bench allreduce -b 8 -e 64M -f 2 --plot allreduce.html
   heddle bench alltoall --ranks h0,h1,h2,h3 -b 1K -e 4M -f 4
+  heddle run -n 4 -- heddle bench allreduce -b 1M -e 64M -f 4 -I 1 -J allreduce.json
   mpirun -x HEDDLE_STORE=udp://node1:18701 -n 4 heddle bench alltoall -b 1M -e 16M -f 4
   HEDDLE_ALGORITHM=allreduce:tree heddle run -n 4 -- heddle bench allreduce -d half -o avg
 
@@ -46,6 +52,23 @@ number.)";
 
 constexpr Nanos kPatience = seconds(120);
 
+// Each rank's numbers, of which all have as many.
+Result<std::vector<std::vector<double>>> gather(collectives::Communicator& communicator,
+                                                std::vector<double>& own) {
+  std::vector<double> all(own.size() * communicator.size());
+  const auto request = communicator.all_gather({.input = own.data(),
+                                                .output = all.data(),
+                                                .count = own.size(),
+                                                .type = collectives::DataType::kFloat64});
+  if (!request) return fail(request.error());
+  if (Result<void> done = communicator.wait(*request, kPatience); !done) return fail(done.error());
+  std::vector<std::vector<double>> rows;
+  for (auto at = all.cbegin(); at != all.cend(); at += static_cast<ptrdiff_t>(own.size())) {
+    rows.emplace_back(at, at + static_cast<ptrdiff_t>(own.size()));
+  }
+  return rows;
+}
+
 // Runs the tests of a plan; every rank does the same.
 class Bench {
  public:
@@ -55,13 +78,15 @@ class Bench {
 
   Result<void> run() {
     for (const BenchTest& test : plan_.tests) {
-      if (first_rank()) print(bench_head(test.name, communicator_.size()));
+      if (first_rank()) {
+        print(bench_head(test.name, communicator_.size(), options_.each_call));
+      }
       for (const uint64_t bytes : plan_.sizes) {
         Result<void> measured = measure(test, bytes);
         if (!measured) return measured;
         if (first_rank()) {
           line_.clear();
-          print(bench_line(rows_.back()));
+          print(bench_line(rows_.back(), options_.each_call));
         }
       }
     }
@@ -108,8 +133,13 @@ class Bench {
     call.fill();
     if (Result<void> ran = repeat(call, options_.warmup); !ran) return fail(ran.error());
     if (Result<void> met = meet(); !met) return fail(met.error());
+    std::vector<double> each_us;
     const Nanos began = endpoint_.now();
-    if (Result<void> ran = repeat(call, options_.iterations); !ran) return fail(ran.error());
+    if (Result<void> ran =
+            repeat(call, options_.iterations, options_.each_call ? &each_us : nullptr);
+        !ran) {
+      return fail(ran.error());
+    }
     const Nanos took = endpoint_.now() - began;
     std::array<double, 2> sums = {0, 0};
     if (options_.check > 0) {
@@ -126,14 +156,22 @@ class Bench {
     timing.busbw_gbytes_per_s =
         timing.algbw_gbytes_per_s * bus_factor(subject.collective, communicator_.size());
     if (options_.check > 0) timing.wrong = static_cast<uint64_t>(sums[0]);
+    if (options_.each_call) {
+      auto of_ranks = gather(communicator_, each_us);
+      if (!of_ranks) return fail(of_ranks.error());
+      timing.iterations = {std::move(*of_ranks), options_.skip};
+    }
     return timing;
   }
 
   // A rank that was stopped ends at once; the others find it gone.
-  static Result<void> repeat(BenchCall& call, uint32_t times) {
+  Result<void> repeat(BenchCall& call, uint32_t times, std::vector<double>* each_us = nullptr) {
+    if (each_us != nullptr) each_us->reserve(times);
     for (uint32_t i = 0; i < times; ++i) {
       if (interrupted() != 0) return stopped();
+      const Nanos began = each_us != nullptr ? endpoint_.now() : Nanos();
       if (Result<void> ran = call.run(kPatience); !ran) return ran;
+      if (each_us != nullptr) each_us->push_back(to_micros(endpoint_.now() - began));
     }
     return {};
   }
@@ -194,14 +232,46 @@ Result<void> check_writable(const std::string& path, const char* option) {
   return {};
 }
 
-Result<void> write_results(const BenchOptions& options, const std::vector<BenchRow>& rows,
-                           uint32_t ranks) {
-  if (!options.json_file.empty()) {
-    const std::string text = bench_document(rows, ranks).dump(2) + "\n";
-    if (auto written = write_output(options.json_file, text); !written) return written;
+// What the document says of all ranks. Every rank calls it.
+Result<BenchRun> describe_run(collectives::Communicator& communicator,
+                              const collectives::Group& group,
+                              std::vector<std::string> environment) {
+  BenchRun run;
+  run.began = std::time(nullptr);
+  run.arguments = command_line();
+  run.environment = std::move(environment);
+  std::vector<double> pid = {static_cast<double>(getpid())};
+  const auto pids = gather(communicator, pid);
+  if (!pids) return fail(pids.error());
+  for (uint32_t rank = 0; rank < group.size; ++rank) {
+    run.ranks.push_back({static_cast<int64_t>((*pids)[rank][0]), group.hosts[rank]});
   }
-  if (options.plot_file.empty()) return {};
-  return write_output(options.plot_file, bench_chart(rows, ranks));
+  return run;
+}
+
+// What rank 0 leaves behind.
+struct BenchFiles {
+  ResultFile json;
+  std::string plot;
+};
+
+Result<BenchFiles> take_files(const BenchOptions& options) {
+  BenchFiles files;
+  files.plot = options.plot_file;
+  if (auto good = check_writable(files.plot, "--plot"); !good) return fail(good.error());
+  if (options.json_file.empty()) return files;
+  Result<ResultFile> json = ResultFile::take(options.json_file, "-J");
+  if (!json) return fail(json.error());
+  files.json = std::move(*json);
+  return files;
+}
+
+Result<void> write_files(BenchFiles& files, const std::vector<BenchRow>& rows, uint32_t ranks,
+                         const nlohmann::ordered_json& document) {
+  if (!files.json.path().empty()) {
+    if (auto done = files.json.write(bench_json_text(document)); !done) return done;
+  }
+  return files.plot.empty() ? Result<void>() : write_output(files.plot, bench_chart(rows, ranks));
 }
 
 Result<int> run_bench(const Config& config, const BenchOptions& options) {
@@ -214,12 +284,9 @@ Result<int> run_bench(const Config& config, const BenchOptions& options) {
   if (!plan) return fail(plan.error());
   const auto tuned = collectives::configured_communicator_options(config);
   if (!tuned) return fail(tuned.error());
-  if (meeting->launch.rank == 0) {
-    for (const auto& [file, option] :
-         {std::pair(&options.json_file, "-J"), std::pair(&options.plot_file, "--plot")}) {
-      if (Result<void> good = check_writable(*file, option); !good) return fail(good.error());
-    }
-  }
+  Result<BenchFiles> files =
+      meeting->launch.rank == 0 ? take_files(options) : Result<BenchFiles>(BenchFiles());
+  if (!files) return fail(files.error());
   Result<std::unique_ptr<engine::Endpoint>> endpoint = attach_rank(config);
   if (!endpoint) return fail(endpoint.error());
   const Result<collectives::Group> group = collectives::meet(**endpoint, *meeting);
@@ -228,14 +295,17 @@ Result<int> run_bench(const Config& config, const BenchOptions& options) {
   auto world = collectives::Communicator::create(std::make_shared<collectives::Links>(**endpoint),
                                                  collectives::members_of(*group), *tuned);
   if (!world) return fail(world.error());
+  Result<BenchRun> described = describe_run(**world, *group, environment);
+  if (!described) return fail(described.error());
+  if (!files->json.path().empty()) print("# Writing JSON output to " + files->json.path() + "\n");
   Bench bench(**world, **endpoint, options, *plan);
   const Result<void> ran = bench.run();
   if (!ran && interrupted() != 0) return interrupted_exit_status();
   if (!ran) return fail(ran.error());
-  if (group->rank == 0) {
-    const Result<void> written = write_results(options, bench.rows(), group->size);
-    if (!written) return fail(written.error());
-  }
+  described->ended = std::time(nullptr);
+  const Result<void> written = write_files(
+      *files, bench.rows(), group->size, bench_document(*described, options, *plan, bench.rows()));
+  if (!written) return fail(written.error());
   return bench_wrong(bench.rows()) == 0 ? kDone : kFoundWrong;
 }
 
@@ -295,7 +365,18 @@ void add_bench_command(CLI::App& root, Invocation& invocation) {
       ->add_option("-z,--blocking", options->blocking,
                    "as nccl-tests has it; each call ends before the next here, 0 or 1")
       ->check(CLI::Range(0U, 1U));
-  bench->add_option("-J,--json", options->json_file, "file for the results as JSON (rank 0)");
+  bench
+      ->add_option("-I,--per_iter_timing", options->each_call,
+                   "0 or 1: time single calls too (four columns more a side)")
+      ->check(CLI::Range(0, 1));
+  bench->add_option("-K,--per_iter_skip", options->skip,
+                    "first calls that -I's statistics leave out");
+  bench
+      ->add_option(
+          "-J,--output_file,--json", options->json_file,
+          "file for the results in nccl-tests' JSON (rank 0); one that is there stays, and "
+          "FILE.0, FILE.1 … is taken")
+      ->type_name("FILE");
   bench->add_option("--plot", options->plot_file, "file for a chart as an HTML page (rank 0)")
       ->type_name("FILE");
   auto* const hosts =

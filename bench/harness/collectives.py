@@ -62,17 +62,19 @@ class Heddle:
 
     def _run_group(self, network, test, group):
         first, end, calls = group
-        with tempfile.NamedTemporaryFile("r", suffix=".json") as results:
+        with tempfile.TemporaryDirectory(prefix="heddle-bench-") as folder:
+            results = pathlib.Path(folder) / "results.json"
             command = [self._program, "bench", test, "-b", str(first), "-e", str(end), "-f", str(FACTOR),
-                       "-n", str(calls), "-w", str(1 + calls // 10), "-c", "0", "-J", results.name,
+                       "-n", str(calls), "-w", str(1 + calls // 10), "-c", "0", "-J", str(results),
                        *(word for setting in self._settings for word in ("--set", setting))]
             store = f"udp://{network.address(network.hosts[0])}:{next(_PORTS)}"
             size = len(network.hosts)
             sample = run_ranks(network, self.name, lambda rank: with_variables(
                 {"HEDDLE_RANK": rank, "HEDDLE_SIZE": size, "HEDDLE_STORE": store}, command), _PATIENCE_S)
-            document = json.load(results)
-        sample.times = {one["size_bytes"]: one["in_place"]["time_us"] for one in document["results"]}
-        sample.algorithms = {one["size_bytes"]: one["algorithm"] for one in document["results"]}
+            document = json.loads(results.read_text(encoding="utf-8"))
+        rows = list(zip(document["results"], document["heddle"]["results"]))
+        sample.times = {row["size"]: row["in_place"]["time"] for row, _ in rows}
+        sample.algorithms = {row["size"]: own["algorithm"] for row, own in rows}
         return sample
 
 
@@ -186,8 +188,7 @@ class OpenMpi:
                       self._tools.shell_into(network), "--mca", "btl_tcp_if_include", network_of,
                       "--mca", "oob_tcp_if_include", network_of]
             commands = [network.inside(network.hosts[0], [*words, self._program, test, *_words(groups)])]
-        # Its ranks are children of daemons that are nobody's: they would look like other programs.
-        sample = run_all(self.name, commands, _PATIENCE_S, alone=False)
+        sample = run_all(self.name, commands, _PATIENCE_S)
         sample.times = _read_list(sample.output)
         return sample
 

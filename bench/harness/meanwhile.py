@@ -15,10 +15,9 @@ _STALL_MOST_MS = 10
 
 class Meanwhile:
     """Made before the processes that are measured start; a `with` encloses what is measured; settle() comes when all of
-    them have been waited for. `alone`: every other program counts as a disturbance."""
+    them have been waited for, their daemons too (harness.orphans)."""
 
-    def __init__(self, alone=True):
-        self._alone = alone
+    def __init__(self):
         self._children_before_s = _children_s()
         self.others_share = 0.0
         self.stolen_share = 0.0
@@ -38,18 +37,20 @@ class Meanwhile:
         self.stolen_share = self.cpu.stolen_s / self._all_s()
 
     def settle(self):
-        if self._alone:
-            own_s = _children_s() - self._children_before_s
-            self.others_share = max(0.0, self.cpu.programs_s - own_s) / self._all_s()
+        own_s = _children_s() - self._children_before_s
+        self.others_share = max(0.0, self.cpu.programs_s - own_s) / self._all_s()
 
     @property
     def disturbance(self):
-        """At most 1 where the run may count."""
-        return max(self.others_share / _OTHERS_MOST, self.stolen_share / _STOLEN_MOST,
-                   (self.stall_ms or 0) / _STALL_MOST_MS)
+        return disturbance(self.others_share, self.stolen_share, self.stall_ms)
 
     def _all_s(self):
         return self.wall_s * os.cpu_count()
+
+
+def disturbance(others_share, stolen_share, stall_ms):
+    """Shares of the cores; the longest stall, None: not known. At most 1 where the run may count."""
+    return max(others_share / _OTHERS_MOST, stolen_share / _STOLEN_MOST, (stall_ms or 0) / _STALL_MOST_MS)
 
 
 def _children_s():
@@ -59,7 +60,7 @@ def _children_s():
 
 def summary(runs):
     """Of samples, for the document: how disturbed those are that were kept, and how many were made again."""
-    return {"others_share_max": max(run.meanwhile.others_share for run in runs),
+    return {"runs": len(runs), "others_share_max": max(run.meanwhile.others_share for run in runs),
             "stolen_share_max": max(run.meanwhile.stolen_share for run in runs),
             "stall_ms_max": max(run.meanwhile.stall_ms or 0 for run in runs),
             "disturbed": sum(run.meanwhile.disturbance > 1 for run in runs),

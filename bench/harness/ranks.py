@@ -11,6 +11,7 @@ import tempfile
 
 from harness.failure import CannotMeasure
 from harness.meanwhile import Meanwhile
+from harness.orphans import Orphans
 from harness.pair import start
 
 
@@ -52,9 +53,10 @@ def run_ranks(network, name, command_of, patience_s):
     return run_all(name, commands, patience_s)
 
 
-def run_all(name, commands, patience_s, alone=True):
+def run_all(name, commands, patience_s):
     """Runs commands side by side; what the first printed."""
-    meanwhile = Meanwhile(alone)
+    meanwhile = Meanwhile()
+    orphans = Orphans()
     processes = []
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as complaint:
         try:
@@ -70,6 +72,7 @@ def run_all(name, commands, patience_s, alone=True):
                 _end_group(process)
         if any(ends):
             raise CannotMeasure(f"{name} failed: {_last_words(complaint)}", "run it by hand")
+        orphans.settle()
         meanwhile.settle()
         output.seek(0)
         return RanksSample(output.read(), meanwhile)

@@ -1,35 +1,67 @@
 """Interleaved rounds (A B C, B C A, …), so that what drifts on a machine drifts for all; and their statistics."""
 
 import statistics
+import time
 
 # A run that the machine disturbed is made again, in all so often.
 _TRIES = 4
+# So many undisturbed rounds say more than all of them.
+_LEAST_CALM = 3
 
 
-def interleave(contests, rounds, progress):
+class Spare:
+    """Time for runs that are made again: what all of them may take together. None: no limit."""
+
+    def __init__(self, seconds=None):
+        self._left_s = seconds
+
+    def use(self, seconds):
+        if self._left_s is not None:
+            self._left_s -= seconds
+
+    @property
+    def is_left(self):
+        return self._left_s is None or self._left_s > 0
+
+
+def interleave(contests, rounds, progress, spare=None):
     """Runs each contest once a round; gives {name: [sample, …]}. A contest has name and run() -> Sample."""
+    spare = spare or Spare()
     samples = {contest.name: [] for contest in contests}
     total = rounds * len(contests)
     for number in range(rounds):
         first = number % len(contests)
         for contest in contests[first:] + contests[:first]:
             progress.say(sum(map(len, samples.values())), total, contest.name)
-            samples[contest.name].append(undisturbed(contest))
+            samples[contest.name].append(undisturbed(contest, spare))
     return samples
 
 
-def undisturbed(contest):
+def undisturbed(contest, spare):
     """A run during which the machine did nothing else and did not stand still, or else the least disturbed of several;
     whatever it measured. `made_again` in the sample: how often."""
     best = None
     for again in range(_TRIES):
+        began = time.monotonic()
         sample = contest.run()
+        if again > 0:
+            spare.use(time.monotonic() - began)
         if best is None or sample.meanwhile.disturbance < best.meanwhile.disturbance:
             best = sample
         best.made_again = again
-        if best.meanwhile.disturbance <= 1:
+        if best.meanwhile.disturbance <= 1 or not spare.is_left:
             break
     return best
+
+
+def calm(samples):
+    """Of {name: [sample a round, …]} the rounds that disturbed nobody; all where they are too few to say anything."""
+    count = min(map(len, samples.values()))
+    good = [number for number in range(count)
+            if all(runs[number].meanwhile.disturbance <= 1 for runs in samples.values())]
+    if len(good) < min(_LEAST_CALM, count):
+        good = range(count)
+    return {name: [runs[number] for number in good] for name, runs in samples.items()}
 
 
 def spread(values):

@@ -103,7 +103,7 @@ class AllReduce:
             with open(os.path.join(folder, "out.json"), encoding="utf-8") as file:
                 result = json.load(file)["results"][-1]["out_of_place"]
         meanwhile.settle()
-        return FlowSample([{"goodput_mbits_per_s": result["busbw_gbytes_per_s"] * 8e3}], meanwhile)
+        return FlowSample([{"goodput_mbits_per_s": result["bus_bw"] * 8e3}], meanwhile)
 
     def _start(self, rank, folder):
         # A call moves 16 MiB each way: some 0.3 s by one NIC of 500 Mb/s.

@@ -69,7 +69,7 @@ class Run:
     def __init__(self, command, folder):
         timed = [sys.executable, "-c", _CHILD, *map(str, command)]
         self.made_again = 0
-        self.meanwhile = Meanwhile(alone=True)
+        self.meanwhile = Meanwhile()
         with self.meanwhile:
             done = subprocess.run(timed, cwd=folder, capture_output=True, text=True, check=False)
         self.meanwhile.settle()

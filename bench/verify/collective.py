@@ -2,35 +2,41 @@
 
 from harness.collectives import Heddle, OpenMpi, TorchGloo, factor
 from harness.failure import CannotMeasure
+from comparison import measure as measure_rounds
+from comparison import row
 
 TITLE = "all-reduce between 4 ranks, one on each host"
 
-_GROUPS = ((1024, 1024, 100), (65536, 1 << 20, 8), (16 << 20, 16 << 20, 1))
+# First bytes, last bytes, calls. Of the small ones so many that a run takes longer than another program's turn.
+_GROUPS = ((1024, 1024, 1000), (1 << 20, 1 << 20, 8), (16 << 20, 16 << 20, 1))
 _SHOWN = {1024: "1 KiB", 1 << 20: "1 MiB", 16 << 20: "16 MiB"}
 
 
-def measure(network, tools, _arguments, skip):
-    mine = Heddle().run(network, "allreduce", _GROUPS).times
-    best = {}
+class _Contest:
+    def __init__(self, network, program):
+        self.name = program.name
+        self._network, self._program = network, program
+
+    def run(self):
+        return self._program.run(self._network, "allreduce", _GROUPS)
+
+
+def _peers(network, tools, skip):
+    """Those that run here."""
     for make in (lambda: OpenMpi(tools), TorchGloo):
         try:
-            program = make()
-            for size, time in program.run(network, "allreduce", _GROUPS).times.items():
-                best[size] = min(best.get(size, (time, program.name)), (time, program.name))
+            yield _Contest(network, make())
         except CannotMeasure as failure:
             skip(f"a peer of the all-reduce: {failure}")
+
+
+def measure(network, tools, arguments, skip, progress):
+    contests = [_Contest(network, Heddle()), *_peers(network, tools, skip)]
+    measured = measure_rounds(contests, arguments.rounds, progress, arguments.again)
+    scale = factor("allreduce", len(network.hosts))
     for size, name in _SHOWN.items():
-        latency = size <= 4096
-        row = {"stage": "allreduce", "what": f"all-reduce of {name}, " + ("us" if latency else "MB/s of bus"),
-               "heddle": _shown(mine[size], size, latency, len(network.hosts))}
-        if size in best:
-            time, peer = best[size]
-            row |= {"peer_name": peer, "peer": _shown(time, size, latency, len(network.hosts)),
-                    "ratio": time / mine[size]}
-        yield row
-
-
-def _shown(microseconds, size, latency, ranks):
-    if latency:
-        return f"{microseconds:.0f}"
-    return f"{factor('allreduce', ranks) * size / microseconds:.0f}"
+        if size <= 4096:
+            yield row("allreduce", f"all-reduce of {name}, us", measured, lambda run, size=size: run.times[size], True)
+        else:
+            yield row("allreduce", f"all-reduce of {name}, MB/s of bus", measured,
+                      lambda run, size=size: scale * size / run.times[size])

@@ -1,7 +1,8 @@
 """What a newcomer came for, in one run: heddle beside TCP on a real fabric of this machine. A leaf-spine network of
 namespaces is brought up; a transfer, all-reduces and the training of ResNet-18 run over it, with heddle and with what
-there is without it (iperf3, Open MPI, Gloo). Each stage stands alone in a file of its own; one whose peers are not
-installed says so and is left out of the comparison.
+there is without it (iperf3, Open MPI, Gloo), in interleaved rounds: medians, and from the least to the most. A run that
+other programs disturbed is made again while there is time for it, and what stays disturbed says so. Each stage stands
+alone in a file of its own; one whose peers are not installed says so and is left out of the comparison.
 
 Where namespaces are not allowed, everything runs over loopback, and the report says so.
 """
@@ -23,7 +24,9 @@ from harness.failure import CannotMeasure  # noqa: E402
 from harness.machine import describe  # noqa: E402
 from harness.pair import built  # noqa: E402
 from harness.ranks import OneHost  # noqa: E402
+from harness.rounds import text  # noqa: E402
 import collective  # noqa: E402
+import comparison  # noqa: E402
 import training  # noqa: E402
 import transfer  # noqa: E402
 
@@ -34,8 +37,12 @@ _STAGES = {"transfer": transfer, "allreduce": collective, "training": training}
 
 def add_arguments(parser):
     parser.add_argument("--only", action="append", choices=list(_STAGES), help="this stage only")
-    parser.add_argument("--seconds", type=int, default=4, metavar="N", help="of a transfer [4]")
-    parser.add_argument("--steps", type=int, default=6, metavar="N", help="of a training [6]")
+    parser.add_argument("--rounds", type=int, default=5, metavar="N",
+                        help="interleaved rounds, of a transfer and a training 3 at most [5]")
+    parser.add_argument("--again", type=int, default=20, metavar="S",
+                        help="seconds a stage for runs that are made again since the machine did other work [20]")
+    parser.add_argument("--seconds", type=int, default=2, metavar="N", help="of a transfer [2]")
+    parser.add_argument("--steps", type=int, default=4, metavar="N", help="of a training [4]")
 
 
 def _network(stack, say):
@@ -78,7 +85,7 @@ def run(arguments, progress):
         for number, name in enumerate(arguments.only or _STAGES):
             stage = _STAGES[name]
             say(f"[{number + 1}/{len(arguments.only or _STAGES)}] {stage.TITLE}")
-            for row in stage.measure(network, tools, arguments, skipped.append):
+            for row in stage.measure(network, tools, arguments, skipped.append, progress):
                 rows.append(row)
                 say("    " + _line(row))
     document = {"scenario": "verify", "machine": machine, "network": description, "rows": rows, "skipped": skipped,
@@ -89,16 +96,19 @@ def run(arguments, progress):
 
 
 def _line(row):
-    peer = f", {row['peer_name']} {row['peer']}" if row.get("peer") else ""
-    return f"{row['what']}: heddle {row['heddle']}{peer}"
+    peer = f", {row['peer_name']} {text(row['peer'], row['digits'])}" if row.get("peer") else ""
+    return f"{row['what']}: heddle {text(row['heddle'], row['digits'])}{peer}"
 
 
 def show(document):
-    print(f"\n{'':42}{'heddle':>14}{'without':>14}   {'':24}faster")
+    print(f"\n{'median (least to most)':32}{'heddle':>22}{'without':>24}   {'':22}times as fast")
+    disturbed = comparison.disturbed_rows(document["rows"])
     for row in document["rows"]:
-        ratio = f"{row['ratio']:.2f}x" if row.get("ratio") else "-"
-        print(f"{row['what']:42}{row['heddle']:>14}{row.get('peer') or '-':>14}   {row.get('peer_name') or '':24}"
-              f"{ratio:>6}")
+        peer, faster = (text(row["peer"], row["digits"]), text(row["ratio"], 2)) if row.get("peer") else ("-", "-")
+        print(f"{row['what']:32}{text(row['heddle'], row['digits']):>22}{peer:>24}   {row.get('peer_name') or '':22}"
+              f"{faster}{' *' if row in disturbed else ''}")
+    for line in comparison.disturbance_text(document["rows"]):
+        print(line)
     for line in document["skipped"]:
         print(f"left out: {line}")
     if document["network"] == "loopback":

@@ -52,10 +52,10 @@ class OverNetwork(unittest.TestCase):
             self.assertIn(f"{kind} on 3 ranks", ended.stdout)
         with open(document, encoding="utf-8") as file:
             results = json.load(file)["results"]
-        self.assertEqual([row["test"] for row in results], [kind for kind in KINDS for _ in range(4)])
+        self.assertEqual([row["experiment_name"] for row in results], [kind for kind in KINDS for _ in range(4)])
         for row in results:
-            self.assertGreater(row["out_of_place"]["time_us"], 0)
-            self.assertEqual(row["out_of_place"]["wrong"], 0)
+            self.assertGreater(row["out_of_place"]["time"], 0)
+            self.assertEqual(row["out_of_place"]["nwrong"], 0)
 
     def test_a_pinned_algorithm_is_the_one_that_runs(self):
         document = os.path.join(self.folder, "out.json")
@@ -63,7 +63,7 @@ class OverNetwork(unittest.TestCase):
                             document, settings={"HEDDLE_BIND": self.ADDRESS, "HEDDLE_ALGORITHM": "allreduce:tree"})
         self.assertEqual(ended.returncode, 0, ended.stderr)
         with open(document, encoding="utf-8") as file:
-            self.assertEqual(json.load(file)["results"][0]["algorithm"], "tree")
+            self.assertEqual(json.load(file)["heddle"]["results"][0]["algorithm"], "tree")
 
     def expect_all_name(self, survivors, text):
         for survivor in survivors:

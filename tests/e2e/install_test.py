@@ -48,11 +48,13 @@ class Install(unittest.TestCase):
         return done.stdout
 
     def test_verify_measures_a_transfer_beside_tcp(self):
-        said = self.verify("--only", "transfer", "--seconds", 1)
-        self.assertRegex(said, r"one connection, Mb/s +\d+ +\d+ +TCP cubic, one flow +\d+\.\d\dx")
+        said = self.verify("--only", "transfer", "--seconds", 1, "--rounds", 2, "--again", 0)
+        spread = r"{0} \({0} to {0}\)"
+        count, ratio = spread.format(r"\d+"), spread.format(r"\d+\.\d\d")
+        self.assertRegex(said, rf"one connection, Mb/s +{count} +{count} +TCP cubic, one flow +{ratio}")
 
     def test_verify_measures_all_reduces(self):
-        said = self.verify("--only", "allreduce")
+        said = self.verify("--only", "allreduce", "--rounds", 1, "--again", 0)
         self.assertRegex(said, r"all-reduce of 16 MiB, MB/s of bus +\d+")
 
     def test_verify_without_a_program_says_what_to_do(self):

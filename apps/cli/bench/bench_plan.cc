@@ -39,7 +39,7 @@ bool in_blocks(Collective collective) {
   }
 }
 
-Result<std::vector<uint64_t>> plan_sizes(const BenchOptions& options) {
+Result<void> plan_sizes(const BenchOptions& options, BenchPlan& plan) {
   const Result<Bytes> begin = parse_size(options.begin);
   if (!begin) return fail(begin.error());
   const Result<Bytes> end = parse_size(options.end);
@@ -56,16 +56,18 @@ Result<std::vector<uint64_t>> plan_sizes(const BenchOptions& options) {
     return fail(ErrorCode::kInvalid, what, "the sizes would not grow",
                 "give -f 2 and -b above 0, or -i above 0");
   }
-  std::vector<uint64_t> sizes;
+  plan.begin_bytes = begin->count;
+  plan.end_bytes = end->count;
+  plan.step_bytes = step->count;
   for (uint64_t bytes = begin->count; bytes <= end->count;
        bytes = options.factor > 1 ? bytes * options.factor : bytes + step->count) {
-    sizes.push_back(bytes);
-    if (sizes.size() > kMostSizes) {
+    plan.sizes.push_back(bytes);
+    if (plan.sizes.size() > kMostSizes) {
       return fail(ErrorCode::kInvalid, what, "that would be more than 4096 sizes",
                   "give a larger -i or -f");
     }
   }
-  return sizes;
+  return {};
 }
 
 }  // namespace
@@ -92,9 +94,13 @@ Result<BenchPlan> plan_bench(const BenchOptions& options, uint32_t ranks) {
   if (options.iterations == 0) {
     return fail(ErrorCode::kInvalid, "cannot measure 0 iterations", "", "give -n 1 or more");
   }
-  Result<std::vector<uint64_t>> sizes = plan_sizes(options);
-  if (!sizes) return fail(sizes.error());
-  plan.sizes = std::move(*sizes);
+  if (options.skip >= options.iterations || (options.skip > 0 && !options.each_call)) {
+    return fail(ErrorCode::kInvalid, fmt::format("cannot leave out {} calls", options.skip),
+                options.each_call ? fmt::format("{} are timed", options.iterations)
+                                  : "single calls are not timed",
+                "give -I 1, and -K below -n");
+  }
+  if (Result<void> sized = plan_sizes(options, plan); !sized) return fail(sized.error());
   plan.op = *op;
   plan.type = *type;
   return plan;

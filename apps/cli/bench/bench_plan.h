@@ -30,8 +30,10 @@ struct BenchOptions {
   std::string op = "sum";
   std::string type = "float";
   uint32_t root = 0;
-  uint32_t average = 1;   // of ranks' times: rank 0's, the mean, the least, the most
-  uint32_t blocking = 1;  // for nccl-tests' scripts: calls on the same memory cannot overlap
+  uint32_t average = 1;    // of ranks' times: rank 0's, the mean, the least, the most
+  uint32_t blocking = 1;   // for nccl-tests' scripts: calls on the same memory cannot overlap
+  bool each_call = false;  // single calls are timed too
+  uint32_t skip = 0;       // first calls that their statistics leave out
   std::string json_file;
   std::string plot_file;
   std::string lab_hosts;  // "h0,h1": ranks are started there
@@ -41,6 +43,9 @@ struct BenchOptions {
 struct BenchPlan {
   std::vector<BenchTest> tests;
   std::vector<uint64_t> sizes;  // bytes
+  uint64_t begin_bytes = 0;     // as asked for
+  uint64_t end_bytes = 0;
+  uint64_t step_bytes = 0;
   collectives::ReduceOp op = collectives::ReduceOp::kSum;
   collectives::DataType type = collectives::DataType::kFloat32;
 };

@@ -36,6 +36,9 @@ TEST(BenchPlan, WhatCannotBeIsRefused) {
   EXPECT_TRUE(refused({.begin = "8", .end = "1G", .step = "8"}));
   EXPECT_TRUE(refused({.end = "1024G"}));
   EXPECT_TRUE(refused({.iterations = 0}));
+  EXPECT_TRUE(refused({.skip = 1}));
+  EXPECT_TRUE(refused({.iterations = 5, .each_call = true, .skip = 5}));
+  EXPECT_FALSE(refused({.iterations = 5, .each_call = true, .skip = 4}));
   EXPECT_TRUE(refused({.op = "xor"}));
   EXPECT_TRUE(refused({.type = "quad"}));
   EXPECT_TRUE(refused({.root = 4}));

@@ -1,14 +1,14 @@
-// The table and the document of `heddle bench`: see bench_report.h.
+// The table of `heddle bench`: see bench_report.h.
 #include "apps/cli/bench/bench_report.h"
 
 #include <fmt/core.h>
+
+#include <array>
 
 #include "base/version.h"
 
 namespace heddle::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Seven columns hold it.
 std::string time_text(double us) {
@@ -23,34 +23,51 @@ std::string timing_text(const std::optional<BenchTiming>& timing) {
                      timing->algbw_gbytes_per_s, timing->busbw_gbytes_per_s, wrong);
 }
 
-Json timing_json(const std::optional<BenchTiming>& timing) {
-  if (!timing) return nullptr;
-  return {{"time_us", timing->time_us},
-          {"algbw_gbytes_per_s", timing->algbw_gbytes_per_s},
-          {"busbw_gbytes_per_s", timing->busbw_gbytes_per_s},
-          {"wrong", timing->wrong ? Json(*timing->wrong) : Json(nullptr)}};
+std::string iterations_text(const std::optional<BenchTiming>& timing) {
+  if (!timing) return fmt::format("  {0:>7}  {0:>7}  {0:>7}  {0:>7}", "N/A");
+  const IterationStatistics each = statistics_of(timing->iterations);
+  return fmt::format("  {:>7}  {:>7}  {:>7}  {:>7.2f}", time_text(each.min_us),
+                     time_text(each.max_us), time_text(each.p99_us), each.cv_pct);
+}
+
+// One side's names or units.
+std::string columns(const std::array<const char*, 4>& four, const std::array<const char*, 4>& more,
+                    bool each_call) {
+  std::string text =
+      fmt::format("  {:>7}  {:>6}  {:>6}  {:>6}", four[0], four[1], four[2], four[3]);
+  if (!each_call) return text;
+  return text + fmt::format("  {:>7}  {:>7}  {:>7}  {:>7}", more[0], more[1], more[2], more[3]);
 }
 
 }  // namespace
 
-std::string bench_head(const std::string& test, uint32_t ranks) {
+std::string bench_head(const std::string& test, uint32_t ranks, bool each_call) {
+  const std::string names = columns({"time", "algbw", "busbw", "#wrong"},
+                                    {"i_min", "i_max", "i_p99", "i_cv%"}, each_call);
+  const std::string units =
+      columns({"(us)", "(GB/s)", "(GB/s)", ""}, {"(us)", "(us)", "(us)", "(%)"}, each_call);
+  const auto width = static_cast<int>(names.size()) - 2;
+  const char* const more = each_call ? " (+ per-iteration)" : "";
   return fmt::format("# heddle {}: {} on {} rank{}\n#\n", kVersion, test, ranks,
                      ranks == 1 ? "" : "s") +
-         fmt::format("# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}  {:^31}  {:^31}\n", "", "", "", "", "",
-                     "out-of-place", "in-place") +
+         fmt::format("# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}", "", "", "", "", "") +
+         fmt::format("  {0:^{2}}  {1:^{2}}\n", fmt::format("out-of-place{}", more),
+                     fmt::format("in-place{}", more), width) +
          fmt::format("# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}", "size", "count", "type", "redop",
                      "root") +
-         fmt::format("  {0:>7}  {1:>6}  {2:>6}  {3:>6}  {0:>7}  {1:>6}  {2:>6}  {3:>6}\n", "time",
-                     "algbw", "busbw", "#wrong") +
+         names + names + "\n" +
          fmt::format("# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}", "(B)", "(elements)", "", "", "") +
-         fmt::format("  {0:>7}  {1:>6}  {1:>6}  {2:>6}  {0:>7}  {1:>6}  {1:>6}  {2:>6}\n", "(us)",
-                     "(GB/s)", "");
+         units + units + "\n";
 }
 
-std::string bench_line(const BenchRow& row) {
-  return fmt::format("{:>12}  {:>12}  {:>8}  {:>6}  {:>6}", row.bytes, row.count, row.type, row.op,
-                     row.root) +
-         timing_text(row.out_of_place) + timing_text(row.in_place) + "\n";
+std::string bench_line(const BenchRow& row, bool each_call) {
+  std::string line = fmt::format("{:>12}  {:>12}  {:>8}  {:>6}  {:>6}", row.bytes, row.count,
+                                 row.type, row.op, row.root);
+  for (const auto* timing : {&row.out_of_place, &row.in_place}) {
+    line += timing_text(*timing);
+    if (each_call) line += iterations_text(*timing);
+  }
+  return line + "\n";
 }
 
 uint64_t bench_wrong(const std::vector<BenchRow>& rows) {
@@ -80,26 +97,6 @@ std::string bench_foot(const std::vector<BenchRow>& rows) {
   const uint64_t wrong = bench_wrong(rows);
   return fmt::format("# Out of bounds values : {} {}\n# Avg bus bandwidth    : {:g}\n", wrong,
                      wrong == 0 ? "OK" : "FAILED", bench_average(rows));
-}
-
-Json bench_document(const std::vector<BenchRow>& rows, uint32_t ranks) {
-  Json results = Json::array();
-  for (const BenchRow& row : rows) {
-    results.push_back({{"test", row.test},
-                       {"size_bytes", row.bytes},
-                       {"count", row.count},
-                       {"type", row.type},
-                       {"redop", row.op},
-                       {"root", row.root},
-                       {"algorithm", row.algorithm},
-                       {"out_of_place", timing_json(row.out_of_place)},
-                       {"in_place", timing_json(row.in_place)}});
-  }
-  return {{"heddle", std::string(kVersion)},
-          {"ranks", ranks},
-          {"results", std::move(results)},
-          {"out_of_bounds", bench_wrong(rows)},
-          {"average_busbw_gbytes_per_s", bench_average(rows)}};
 }
 
 }  // namespace heddle::cli

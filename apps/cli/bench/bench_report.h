@@ -1,11 +1,12 @@
-// What `heddle bench` shows: nccl-tests' table, and a JSON document. Pure functions.
+// What `heddle bench` shows: nccl-tests' table. Pure functions.
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "apps/cli/bench/iteration_times.h"
 
 namespace heddle::cli {
 
@@ -15,6 +16,7 @@ struct BenchTiming {
   double algbw_gbytes_per_s = 0;
   double busbw_gbytes_per_s = 0;
   std::optional<uint64_t> wrong;  // elements, over all ranks; nothing where it was not checked
+  IterationTimes iterations;      // of single calls; empty unless they were timed
 };
 
 struct BenchRow {
@@ -29,13 +31,12 @@ struct BenchRow {
   std::optional<BenchTiming> in_place;
 };
 
-std::string bench_head(const std::string& test, uint32_t ranks);
-std::string bench_line(const BenchRow& row);
+// `each_call`: four columns more on each side, of single calls' times.
+std::string bench_head(const std::string& test, uint32_t ranks, bool each_call = false);
+std::string bench_line(const BenchRow& row, bool each_call = false);
 // Over all rows.
 std::string bench_foot(const std::vector<BenchRow>& rows);
 uint64_t bench_wrong(const std::vector<BenchRow>& rows);
 double bench_average(const std::vector<BenchRow>& rows);
-
-nlohmann::ordered_json bench_document(const std::vector<BenchRow>& rows, uint32_t ranks);
 
 }  // namespace heddle::cli

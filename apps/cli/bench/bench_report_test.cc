@@ -38,15 +38,20 @@ TEST(BenchReport, TheFootAddsUpWhatIsWrong) {
   EXPECT_EQ(bench_foot({good}), "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 3.0699\n");
 }
 
-TEST(BenchReport, TheDocumentNamesItsUnits) {
-  const auto document = bench_document({row()}, 4);
-  EXPECT_EQ(document["ranks"], 4);
-  EXPECT_EQ(document["out_of_bounds"], 3);
-  const auto& result = document["results"][0];
-  EXPECT_EQ(result["size_bytes"], 1048576);
-  EXPECT_EQ(result["algorithm"], "ring");
-  EXPECT_EQ(result["in_place"]["wrong"], 3);
-  EXPECT_DOUBLE_EQ(result["out_of_place"]["busbw_gbytes_per_s"].get<double>(), 3.0699);
+TEST(BenchReport, SingleCallsAddFourColumnsASide) {
+  BenchRow timed = row();
+  timed.out_of_place->iterations = {.of_ranks_us = {{500, 510, 520}, {505, 500, 1200.25}}};
+  timed.in_place.reset();
+  const std::string line = bench_line(timed, true);
+  EXPECT_NE(line.find("       0   505.00   1200.2   1200.2    44.23      N/A"), std::string::npos)
+      << line;
+  const std::string head = bench_head("allreduce", 2, true);
+  const std::string names =
+      head.substr(head.find("# "
+                            "      size"));
+  EXPECT_EQ(names.find('\n') + 1, line.size()) << head << line;
+  EXPECT_NE(names.find("#wrong    i_min    i_max    i_p99    i_cv%"), std::string::npos) << head;
+  EXPECT_EQ(bench_head("allreduce", 2).find("i_min"), std::string::npos);
 }
 
 }  // namespace

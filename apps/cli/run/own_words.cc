@@ -6,6 +6,13 @@
 
 namespace heddle::cli {
 
+std::vector<std::string> command_line() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+  return words;
+}
+
 std::vector<std::string> own_words(std::span<const std::string_view> without) {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   std::vector<std::string> words;
