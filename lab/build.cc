@@ -136,6 +136,7 @@ Result<std::string> furnish_delays(const Layout& layout, const BuildOptions& opt
   }
   if (options.delays != DelayMethod::kNetem) return notes;
   if (auto done = run_batch({"tc"}, netem_batch(links)); !done) return fail(done.error());
+  if (auto done = run_filter(pass_on_filter(links)); !done) return fail(done.error());
   return notes;
 }
 

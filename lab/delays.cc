@@ -107,19 +107,27 @@ std::vector<std::pair<std::string, std::string>> delay_sysctls() {
 
 std::string netem_batch(const std::vector<DelayedLink>& links) {
   std::string text;
-  const auto direction = [&text](const DelayedLink& link, const std::string& from,
-                                 const std::string& to) {
+  for (const DelayedLink& link : links) {
     const uint64_t packets = std::min(link.in_flight.count / kLeastFrame, kMostNetemPackets);
+    for (const std::string& device : {link.device_a, link.device_b}) {
+      text += fmt::format("qdisc replace dev {} root netem delay {}us limit {}\n", device,
+                          (link.delay.count + 500) / 1'000, packets);
+    }
+  }
+  return text;
+}
+
+std::string pass_on_filter(const std::vector<DelayedLink>& links) {
+  std::string text = "add table netdev heddle\n";
+  const auto direction = [&text](const std::string& from, const std::string& to) {
     text += fmt::format(
-        "qdisc replace dev {} root netem delay {}us limit {}\n"
-        "qdisc replace dev {} ingress\n"
-        "filter replace dev {} ingress protocol all prio 1 handle 1 matchall "
-        "action mirred egress redirect dev {}\n",
-        to, (link.delay.count + 500) / 1'000, packets, from, from, to);
+        "add chain netdev heddle pass_{} {{ type filter hook ingress device \"{}\" priority 0; }}\n"
+        "add rule netdev heddle pass_{} fwd to \"{}\"\n",
+        from, from, from, to);
   };
   for (const DelayedLink& link : links) {
-    direction(link, link.device_a, link.device_b);
-    direction(link, link.device_b, link.device_a);
+    direction(link.device_a, link.device_b);
+    direction(link.device_b, link.device_a);
   }
   return text;
 }
@@ -133,6 +141,7 @@ bool kernel_has_netem() {
       return fail(made.error());
     }
     if (auto made = run_batch({"tc"}, netem_batch({link})); !made) return fail(made.error());
+    if (auto made = run_filter(pass_on_filter({link})); !made) return fail(made.error());
     return std::string("yes");
   });
   return tried.has_value();

@@ -45,10 +45,11 @@ std::string delay_device(uint32_t link, bool to_a);
 // For `ip -batch` in that namespace, and files below /proc/sys/net.
 std::string delay_batch(const std::vector<DelayedLink>& links);
 std::vector<std::pair<std::string, std::string>> delay_sysctls();
-// For `tc -batch` there, where netem passes frames on.
+// There for `tc -batch` and `nft -f`, where netem passes frames on.
 std::string netem_batch(const std::vector<DelayedLink>& links);
+std::string pass_on_filter(const std::vector<DelayedLink>& links);
 
-// Whether this kernel can do what netem_batch() asks for.
+// Whether this kernel can do what these two ask for.
 bool kernel_has_netem();
 
 // What this method cannot do of what the file says; one sentence each.
