@@ -1,4 +1,4 @@
-"""One connection over a long cable: heddle beside TCP with cubic and bbr, and beside the simulator on the same topology.
+"""One connection over a long cable: heddle beside TCP (cubic, bbr) and beside the simulator on the same topology.
 
 Light takes 5 us a kilometre, one way. Each distance is measured with the socket buffers that any process of a plain
 Debian has, and with raised limits: goodput, and the time of messages that go to and fro one at a time (half a round
@@ -39,7 +39,7 @@ _BUFFERS = {
 def add_arguments(parser):
     parser.add_argument("--seconds", type=int, default=1, metavar="N", help="how long one measurement takes [1]")
     parser.add_argument("--pairs", type=int, default=3, metavar="N", help="rounds [3]")
-    parser.add_argument("--km", type=int, action="append", metavar="N", help="this distance only [0, 100, 300 and 1000]")
+    parser.add_argument("--km", type=int, action="append", metavar="N", help="this distance only [0 to 1000]")
     parser.add_argument("--buffers", choices=_BUFFERS, help="these only [both]")
     parser.add_argument("--mbits", type=int, default=1000, metavar="N", help="rate of the cable [1000]")
     parser.add_argument("--message", type=int, default=65536, metavar="BYTES", help="of those that are timed [65536]")

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""One end of messages that go to and fro over one TCP connection, one at a time, as `heddle perf lat` sends them. Stands
-alone."""
+"""One end of messages that go to and fro over one TCP connection, one at a time, as `heddle perf lat` sends them.
+
+Stands alone.
+"""
 
 import argparse
 import json

@@ -76,7 +76,8 @@ print(json.dumps({"shortest_s": shortest, "order": order}))
 _KILL_FORWARDER = """
 import json, os, subprocess, sys, time
 listed = subprocess.run([sys.argv[1], "lab", "list", "--json"], capture_output=True, check=True).stdout
-os.kill(next(lab for lab in json.loads(listed)["labs"] if lab["name"] == os.environ["HEDDLE_LAB"])["delays"]["process"], 9)
+labs = json.loads(listed)["labs"]
+os.kill(next(lab for lab in labs if lab["name"] == os.environ["HEDDLE_LAB"])["delays"]["process"], 9)
 time.sleep(1.2)
 """
 
