@@ -16,8 +16,8 @@ namespace heddle::lab {
 
 // Shorter delays are not made: the lab's own hops take about as long.
 inline constexpr Nanos kLeastDelay = micros(50);
-// Up to these rates of one direction of a link, and of all directions together, frames of 1500
-// bytes left the forwarder on time (docs/lab.md has the command); `lab up` warns above.
+// `lab up` warns above these rates of one direction of a link and of all directions together. They
+// are chosen: docs/lab.md has what was measured, on a busy machine, and the command.
 inline constexpr BitsPerSec kTrueRate = gigabits_per_s(1);
 inline constexpr BitsPerSec kTrueRateOfAll = gigabits_per_s(2);
 
