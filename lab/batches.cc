@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "lab/delays.h"
+
 namespace heddle::lab {
 namespace {
 
@@ -40,19 +42,31 @@ std::string route_to(const std::string& target, const std::string& target6,
 std::string namespace_batch(const Layout& layout) {
   std::string text;
   for (const Place& place : layout.places) text += fmt::format("netns add {}\n", place.netns);
+  if (const std::string middle = delay_netns(layout); !middle.empty()) {
+    text += fmt::format("netns add {}\n", middle);
+  }
   return text;
 }
 
 std::string cable_batch(const Layout& layout) {
   std::string text;
+  const std::string middle = delay_netns(layout);
   for (uint32_t link = 0; link < layout.topology.links.size(); ++link) {
     const uint32_t mtu = layout.topology.links[link].shape.mtu_bytes;
     const auto end = [&](const Port& port) {
       return fmt::format("name {} netns {} mtu {} address {}", port.device,
                          layout.places[port.place].netns, mtu, port.mac);
     };
-    text +=
-        fmt::format("link add {} type veth peer {}\n", end(layout.a(link)), end(layout.b(link)));
+    if (!is_delayed(layout.topology.links[link])) {
+      text +=
+          fmt::format("link add {} type veth peer {}\n", end(layout.a(link)), end(layout.b(link)));
+      continue;
+    }
+    for (const bool at_a : {true, false}) {
+      text += fmt::format("link add {} type veth peer name {} netns {} mtu {}\n",
+                          end(at_a ? layout.a(link) : layout.b(link)), delay_device(link, at_a),
+                          middle, mtu);
+    }
   }
   return text;
 }

@@ -43,8 +43,8 @@ std::string processor_mask() {
 
 // Where the kernel can (Linux 6.3), all devices that are made from now on get the mask; this needs
 // no rights over the real machine.
-Result<std::string> prepare(const Place& place, const std::string& mask) {
-  if (Result<void> in = enter_namespace(place.netns, false); !in) return fail(in.error());
+Result<std::string> prepare(const std::string& netns, const std::string& mask) {
+  if (Result<void> in = enter_namespace(netns, false); !in) return fail(in.error());
   static_cast<void>(write_kernel_file("/proc/sys/net/core/rps_default_mask", mask));
   return std::string();
 }
@@ -54,8 +54,8 @@ bool is_steered(const std::string& queue) {
   return mask && mask->find_first_of("123456789abcdef") != std::string::npos;
 }
 
-bool steer(const Port& port, const std::string& mask) {
-  const std::string queues = "/sys/class/net/" + port.device + "/queues";
+bool steer(const std::string& device, const std::string& mask) {
+  const std::string queues = "/sys/class/net/" + device + "/queues";
   std::error_code error;
   bool steered = false;
   for (const auto& entry : std::filesystem::directory_iterator(queues, error)) {
@@ -107,12 +107,36 @@ Result<std::string> furnish(const Layout& layout, uint32_t at, const Plan& plan)
   if (Result<void> done = make_network(layout, at, plan); !done) return fail(done.error());
   for (const uint32_t i : place.ports) {
     const Port& port = layout.ports[i];
-    if (!plan.options.reorder && !steer(port, processor_mask())) {
+    if (!plan.options.reorder && !steer(port.device, processor_mask())) {
       notes += std::string(kNoSteering) + "\n";
     }
-    if (place.is_switch || !needs_single_packets(layout.topology)) continue;
+    const bool delayed = is_delayed(layout.topology.links[port.link]);
+    if (place.is_switch ? !delayed : !needs_single_packets(layout.topology)) continue;
     if (Result<void> stopped = stop_offloads(port); !stopped) return fail(stopped.error());
   }
+  return notes;
+}
+
+// Sets up the middle of all delayed links.
+Result<std::string> furnish_delays(const Layout& layout, const BuildOptions& options) {
+  if (auto in = enter_namespace(delay_netns(layout), true); !in) return fail(in.error());
+  for (const auto& [path, value] : delay_sysctls()) {
+    if (auto set = write_kernel_file("/proc/sys/net/" + path, value); !set) {
+      return fail(set.error());
+    }
+  }
+  const std::vector<DelayedLink> links = delayed_links(layout.topology);
+  if (auto done = run_batch({"ip"}, delay_batch(links)); !done) return fail(done.error());
+  std::string notes;
+  for (const DelayedLink& link : links) {
+    for (const std::string& device : {link.device_a, link.device_b}) {
+      if (options.reorder || steer(device, processor_mask())) continue;
+      notes = std::string(kNoSteering) + "\n";
+    }
+  }
+  if (options.delays != DelayMethod::kNetem) return notes;
+  if (auto done = run_batch({"tc"}, netem_batch(links)); !done) return fail(done.error());
+  if (auto done = run_filter(pass_on_filter(links)); !done) return fail(done.error());
   return notes;
 }
 
@@ -120,7 +144,10 @@ Result<void> prepare_all(const Layout& layout, const BuildOptions& options) {
   if (options.reorder) return {};
   Workers workers;
   for (const Place& place : layout.places) {
-    workers.start([&place] { return prepare(place, processor_mask()); });
+    workers.start([&place] { return prepare(place.netns, processor_mask()); });
+  }
+  if (const std::string middle = delay_netns(layout); !middle.empty()) {
+    workers.start([middle] { return prepare(middle, processor_mask()); });
   }
   if (const auto done = workers.finish(); !done) return fail(done.error());
   return {};
@@ -151,6 +178,9 @@ Result<std::vector<std::string>> build(const Layout& layout, const BuildOptions&
   for (uint32_t at = 0; at < layout.places.size(); ++at) {
     workers.start([&layout, &plan, at] { return furnish(layout, at, plan); });
   }
+  if (options.delays != DelayMethod::kNone) {
+    workers.start([&layout, &options] { return furnish_delays(layout, options); });
+  }
   Result<std::vector<std::string>> notes = workers.finish();
   if (!notes) return notes;
   return distinct_lines(*notes);
@@ -168,7 +198,8 @@ Result<void> stop_offloads(const Port& port) {
 
 bool needs_single_packets(const topology::Topology& topology) {
   for (const topology::Link& link : topology.links) {
-    if (link.shape.rate.count != 0 || link.forward.any() || link.backward.any()) return true;
+    if (link.shape.rate.count != 0 || is_delayed(link)) return true;
+    if (link.forward.any() || link.backward.any()) return true;
   }
   return !topology.changes.empty();
 }

@@ -6,12 +6,14 @@
 #include <vector>
 
 #include "base/result.h"
+#include "lab/delays.h"
 #include "lab/layout.h"
 
 namespace heddle::lab {
 
 struct BuildOptions {
   bool reorder = false;  // leave receive steering off, so that veth reorders when busy
+  DelayMethod delays = DelayMethod::kNone;
 };
 
 // Makes everything that `layout` names. Returns notes: what this host cannot do as the file says.

@@ -11,6 +11,8 @@
 #include <sstream>
 
 #include "base/document.h"
+#include "lab/delay_counts.h"
+#include "lab/delays.h"
 #include "lab/tool.h"
 #include "lab/worker.h"
 
@@ -146,6 +148,22 @@ ProcessorTicks read_ticks() {
   return ticks;
 }
 
+void add_delay_counts(const Layout& layout, Counts& counts) {
+  const std::vector<DelayedLink> links = delayed_links(layout.topology);
+  const std::vector<DelayCounts> list = read_delay_counts(delay_counts_path(layout.lab));
+  for (size_t i = 0; i < links.size() && 2 * i + 1 < list.size(); ++i) {
+    LinkCounts& link = counts.links[links[i].link];
+    for (const bool forward : {true, false}) {
+      const DelayCounts& delay = list[2 * i + (forward ? 0 : 1)];
+      DirectionCounts& direction = forward ? link.forward : link.backward;
+      direction.overrun += delay.dropped + delay.overrun + delay.refused;
+      direction.held = delay.held_bytes;
+      direction.late = delay.late;
+      direction.latest = nanos(static_cast<int64_t>(delay.latest_ns));
+    }
+  }
+}
+
 }  // namespace
 
 Result<void> add_place_counts(const Layout& layout, const Place& place, const std::string& text,
@@ -179,6 +197,7 @@ Result<Counts> read_counts(const Layout& layout) {
       return fail(added.error());
     }
   }
+  add_delay_counts(layout, counts);
   counts.at = steady_now();
   counts.ticks_after = read_ticks();
   return counts;

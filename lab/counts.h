@@ -25,6 +25,9 @@ struct DirectionCounts {
   uint64_t corrupted = 0;
   uint64_t overtook = 0;  // others that waited in the queue
   uint64_t overrun = 0;   // lost because this machine's processors did not keep up
+  uint64_t held = 0;      // of a delayed link: bytes in flight now
+  uint64_t late = 0;      // left the forwarder after their time
+  Nanos latest;           // by how much at most
 };
 
 struct LinkCounts {

@@ -11,6 +11,7 @@
 
 #include "lab/batches.h"
 #include "lab/build.h"
+#include "lab/delays.h"
 #include "lab/filters.h"
 #include "lab/processes.h"
 #include "lab/queues.h"
@@ -57,6 +58,7 @@ class Transition {
       if (idle) continue;
       workers.start([this, at] { return take(layout_.places[at], steps_[at]); });
     }
+    if (!middle_.empty()) workers.start([this] { return take_middle(); });
     if (const auto done = workers.finish(); !done) return fail(done.error());
     return {};
   }
@@ -87,6 +89,7 @@ class Transition {
   void plan_carrier(uint32_t link) {
     const Port& port = switch_end(link);
     Steps& steps = steps_[port.place];
+    if (is_delayed(layout_.topology.links[link])) plan_middle(link);
     if (now_.links[link].down) {
       steps.links += fmt::format("link set dev {} down\n", port.device);
       return;
@@ -95,6 +98,20 @@ class Transition {
     const Place& place = layout_.places[port.place];
     if (!place.is_switch) steps.routes += host_route_batch(layout_, place);
     restored_.insert(port.place);
+  }
+
+  // The halves of a cut link do not see each other's carrier.
+  void plan_middle(uint32_t link) {
+    for (const bool to_a : {true, false}) {
+      middle_ += fmt::format("link set dev {} {}\n", delay_device(link, to_a),
+                             now_.links[link].down ? "down" : "up");
+    }
+  }
+
+  Result<std::string> take_middle() const {
+    if (auto in = enter_namespace(delay_netns(layout_), false); !in) return fail(in.error());
+    if (auto done = run_batch({"ip"}, middle_); !done) return fail(done.error());
+    return std::string();
   }
 
   // All routes of a place whose device came back, since the kernel forgot those of IPv6; elsewhere
@@ -129,6 +146,7 @@ class Transition {
   const Conditions& before_;
   const Conditions& now_;
   std::vector<Steps> steps_;
+  std::string middle_;           // for ip, between the halves of delayed links
   std::set<uint32_t> restored_;  // places with a device that came back
 };
 

@@ -12,6 +12,7 @@
 #include "lab/build.h"
 #include "lab/conditions.h"
 #include "lab/faults.h"
+#include "lab/forwarder.h"
 #include "lab/tool.h"
 #include "topology/file.h"
 
@@ -21,12 +22,6 @@ namespace {
 // What the file says and no lab can do.
 std::vector<std::string> limits_of(const topology::Topology& topology) {
   std::vector<std::string> notes;
-  const Nanos usual = topology::LinkShape{}.delay;
-  for (const topology::Link& link : topology.links) {
-    if (link.shape.delay == usual || link.shape.delay.count == 0) continue;
-    notes.emplace_back("the links' 'delay' is for the simulator: a lab has none of its own");
-    break;
-  }
   for (const topology::Switch& each : topology.switches) {
     if (each.shape.buffer.count == 0 && !each.shape.trims) continue;
     notes.emplace_back(
@@ -58,13 +53,34 @@ Unexpected stopped() {
   return fail(ErrorCode::kCancelled, "the lab is not up", "a signal stopped it", "");
 }
 
+DelayMethod choose_delay_method(const Layout& layout) {
+  if (delay_netns(layout).empty()) return DelayMethod::kNone;
+  return kernel_has_netem() ? DelayMethod::kNetem : DelayMethod::kForwarder;
+}
+
+// Starts what makes delays, once everything else is there.
+Result<void> start_delays(Lab& lab, bool owned) {
+  if (lab.state.delays != DelayMethod::kForwarder) return {};
+  const Result<pid_t> process = start_forwarder(lab.layout, owned);
+  if (!process) return fail(process.error());
+  lab.state.forwarder = *process;
+  lab.state.forwarder_start = process_start(*process);
+  return {};
+}
+
 Result<void> build_into(Lab& lab, const UpOptions& options, bool (*stop)()) {
   if (stop != nullptr && stop()) return stopped();
-  Result<std::vector<std::string>> notes = build(lab.layout, {.reorder = options.reorder});
+  lab.state.delays = choose_delay_method(lab.layout);
+  Result<std::vector<std::string>> notes =
+      build(lab.layout, {.reorder = options.reorder, .delays = lab.state.delays});
   if (!notes) return fail(std::move(notes).error());
   if (stop != nullptr && stop()) return stopped();
   lab.state.notes = limits_of(lab.layout.topology);
+  for (std::string& note : delay_notes(lab.layout.topology, lab.state.delays)) {
+    lab.state.notes.push_back(std::move(note));
+  }
   for (std::string& note : *notes) lab.state.notes.push_back(std::move(note));
+  if (Result<void> started = start_delays(lab, options.owned); !started) return started;
   if (!options.owned) lab.state.owner = 0;
   return save_state(lab.state);
 }
@@ -87,7 +103,7 @@ Result<Lab> bring_up(const UpOptions& options, bool (*stop)()) {
   if (Result<void> tools = check_tools(); !tools) return fail(tools.error());
   if (Result<void> gone = forget_left_over(name); !gone) return fail(gone.error());
   Lab lab;
-  lab.state = {name, options.topology_file, getpid(), process_start(getpid()), options.reorder, {}};
+  lab.state = {name, options.topology_file, getpid(), process_start(getpid()), options.reorder};
   lab.layout = std::move(*layout);
   if (Result<void> made = create_state(lab.state, *text, hosts_file(lab.layout)); !made) {
     return fail(made.error());

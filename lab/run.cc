@@ -62,14 +62,35 @@ std::string start_failure(int pipe) {
   return got > 0 ? std::string(text.data(), static_cast<size_t>(got)) : "";
 }
 
+// Reports a forwarder that has died, once.
+class ForwarderWatch {
+ public:
+  ForwarderWatch(const LabState& state, const std::function<void(const std::string&)>& tell)
+      : state_(state), tell_(tell) {}
+
+  void look() {
+    if (told_) return;
+    const std::string trouble = forwarder_trouble(state_);
+    if (trouble.empty()) return;
+    told_ = true;
+    tell_(trouble);
+  }
+
+ private:
+  const LabState& state_;
+  const std::function<void(const std::string&)>& tell_;
+  bool told_ = false;
+};
+
 // Waits for the command, passing signals on.
-int wait_for(pid_t command) {
+int wait_for(pid_t command, ForwarderWatch watch) {
   int passed_on = 0;
   int waited_ms = 0;
   const int descriptor = static_cast<int>(syscall(SYS_pidfd_open, command, 0));
   for (;;) {
     int status = 0;
     const pid_t ended = waitpid(command, &status, WNOHANG);
+    watch.look();
     if (ended == command) {
       if (descriptor >= 0) close(descriptor);
       return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
@@ -110,7 +131,8 @@ void note_signals() {
 
 int noted_signal() { return first_signal().load(); }
 
-Result<int> run_command(const Lab& lab, const std::vector<std::string>& words) {
+Result<int> run_command(const Lab& lab, const std::vector<std::string>& words,
+                        const std::function<void(const std::string&)>& tell) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);  // what the command leaves behind becomes ours, to be ended
   std::array<int, 2> report{};
   const std::string what = "cannot run " + words.front();
@@ -122,7 +144,7 @@ Result<int> run_command(const Lab& lab, const std::vector<std::string>& words) {
   close(report[1]);
   if (command < 0) return fail(ErrorCode::kSystem, what, std::strerror(errno), "see `ulimit -u`");
   const std::string failure = start_failure(report[0]);
-  const int status = wait_for(command);
+  const int status = wait_for(command, {lab.state, tell});
   end_descendants();
   if (failure.empty()) return status;
   return fail(ErrorCode::kUnavailable, what, failure,

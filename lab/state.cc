@@ -28,8 +28,18 @@ std::string text_of(const LabState& state) {
                                            {"owner", state.owner},
                                            {"owner_start", state.owner_start},
                                            {"reorder", state.reorder},
-                                           {"notes", state.notes}};
+                                           {"notes", state.notes},
+                                           {"delays", delay_method_name(state.delays)},
+                                           {"forwarder", state.forwarder},
+                                           {"forwarder_start", state.forwarder_start}};
   return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+DelayMethod method_of(const std::string& name) {
+  for (const DelayMethod method : {DelayMethod::kNetem, DelayMethod::kForwarder}) {
+    if (name == delay_method_name(method)) return method;
+  }
+  return DelayMethod::kNone;
 }
 
 }  // namespace
@@ -107,6 +117,9 @@ Result<LabState> load_state(const std::string& name) {
     state.owner_start = document.at("owner_start").get<uint64_t>();
     state.reorder = document.at("reorder").get<bool>();
     state.notes = document.at("notes").get<std::vector<std::string>>();
+    state.delays = method_of(document.value("delays", ""));
+    state.forwarder = document.value("forwarder", pid_t{0});
+    state.forwarder_start = document.value("forwarder_start", uint64_t{0});
   } catch (const nlohmann::json::exception& error) {
     return fail(ErrorCode::kInvalid, fmt::format("cannot read the state of the lab '{}'", name),
                 error.what(), "run: heddle lab down " + name);
@@ -123,6 +136,16 @@ LabStatus status_of(const LabState& state) {
   if (state.owner == 0) return LabStatus::kUp;
   const uint64_t start = process_start(state.owner);
   return start != 0 && start == state.owner_start ? LabStatus::kRunning : LabStatus::kLeftOver;
+}
+
+std::string forwarder_trouble(const LabState& state) {
+  if (state.forwarder == 0) return "";
+  const uint64_t start = process_start(state.forwarder);
+  if (start != 0 && start == state.forwarder_start) return "";
+  return fmt::format(
+      "the forwarder of delayed links (process {}) has ended: they carry nothing until the lab is "
+      "taken down and up again",
+      state.forwarder);
 }
 
 std::vector<std::string> lab_names() {

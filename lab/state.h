@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "lab/delays.h"
 #include "lab/layout.h"
 
 namespace heddle::lab {
@@ -24,7 +25,10 @@ struct LabState {
   pid_t owner = 0;           // 0: nobody has to live for it
   uint64_t owner_start = 0;  // its start time in clock ticks, against reuse of process numbers
   bool reorder = false;      // veth may reorder, on purpose
-  std::vector<std::string> notes;  // what this host cannot do as the file says
+  std::vector<std::string> notes;           // what this host cannot do as the file says
+  DelayMethod delays = DelayMethod::kNone;  // how delayed links are made
+  pid_t forwarder = 0;                      // the process that makes them; 0: none is needed
+  uint64_t forwarder_start = 0;
 };
 
 // The folder of all labs, and of one.
@@ -46,6 +50,8 @@ Result<LabState> load_state(const std::string& name);
 void remove_state(const std::string& name);
 
 LabStatus status_of(const LabState& state);
+// A sentence where the lab's forwarder has ended, so that delayed links carry nothing; else empty.
+std::string forwarder_trouble(const LabState& state);
 // Every name that has a folder, sorted.
 std::vector<std::string> lab_names();
 

@@ -113,5 +113,8 @@ class Fabric:
     def run(self, host, command):
         subprocess.run(self.inside(host, command), check=True)
 
+    def output(self, host, command):
+        return subprocess.run(self.inside(host, command), check=True, capture_output=True, text=True).stdout
+
     def pair(self, near, far):
         return Pair(self, near, far)

@@ -7,10 +7,13 @@ from harness.failure import CannotMeasure
 from harness.pair import built
 
 
-def simulate(topology_file, flows, paths=32, congestion="cubic", size=1 << 20, seconds=2, warm_up=1, seed=1):
+def simulate(topology_file, flows, paths=32, congestion="cubic", size=1 << 20, seconds=2, warm_up=1, seed=1,
+             receive_capacity=None):
     """One dictionary a flow."""
     command = [built("heddle-bench-simulated"), topology_file, "--paths", str(paths), "--cc", congestion,
                "--size", str(size), "-t", str(seconds), "--warm-up", str(warm_up), "--seed", str(seed)]
+    if receive_capacity:
+        command += ["--receive-capacity", str(receive_capacity)]
     for source, to in flows:
         command += ["--flow", f"{source}:{to}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

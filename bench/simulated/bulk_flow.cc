@@ -11,7 +11,7 @@ simulator::TransportProcessOptions process_options(const BulkFlowOptions& option
   process.process.datapath.nic = sends ? options.from : options.to;
   process.process.datapath.port = options.port;
   process.process.datapath.max_paths = 256;
-  process.process.datapath.receive_capacity = mebibytes(4);
+  process.process.datapath.receive_capacity = options.receive_capacity;
   process.transport.accept = !sends;
   process.transport.max_paths = 256;
   process.transport.congestion = options.congestion;

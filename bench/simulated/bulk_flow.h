@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "base/units.h"
 #include "simulator/world.h"
 
 namespace heddle::bench {
@@ -18,6 +19,7 @@ struct BulkFlowOptions {
   uint32_t ahead = 8;  // messages posted at a time
   uint16_t paths = 32;
   bool discovery = false;  // it looks for the ways of the fabric, and uses some paths of each
+  Bytes receive_capacity = mebibytes(4);  // of each end: what may arrive before it is read
   std::string congestion = "cubic";
   std::string selector = "reps";
 };

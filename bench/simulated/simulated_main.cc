@@ -34,6 +34,9 @@ void declare(CLI::App& app, Arguments& arguments) {
   app.add_flag("--discovery", arguments.flow.discovery, "find the ways, and use paths of each");
   app.add_option("--size", arguments.flow.message_bytes, "bytes of a message")
       ->capture_default_str();
+  app.add_option("--receive-capacity", arguments.flow.receive_capacity.count,
+                 "bytes that a receiver holds before it reads them")
+      ->capture_default_str();
   app.add_option("-t,--seconds", arguments.seconds, "simulated time that is measured")
       ->capture_default_str();
   app.add_option("--warm-up", arguments.warm_up_s, "and before")->capture_default_str();

@@ -17,6 +17,8 @@ Bytes usual_threshold(const LinkShape& shape) {
   return {std::max<uint64_t>(shape.queue.count / 4, 2 * uint64_t{shape.mtu_bytes})};
 }
 
+// Light takes this long for 2 million kilometres of fibre.
+constexpr Nanos kMostDelay = seconds(10);
 constexpr uint32_t kUsualRampPerMillion = 100'000;
 
 // Where all packets are marked that find more than the threshold, there is no ramp.
@@ -71,6 +73,9 @@ LinkSettings read_link_settings(TableReader& table, const LinkSettings& base) {
   LinkShape& shape = settings.shape;
   shape.rate = table.rate("rate", shape.rate);
   shape.delay = table.time("delay", shape.delay);
+  if (shape.delay > kMostDelay) {
+    table.wrong("delay", "a delay of more than 10 s is on no link", "give 10 s or less");
+  }
   shape.mtu_bytes = static_cast<uint32_t>(table.integer("mtu", shape.mtu_bytes, 1'280, 65'535));
   shape.queue = table.bytes("queue", shape.queue);
   if (shape.queue.count < uint64_t{shape.mtu_bytes} + kFrameHeaderBytes) {

@@ -30,6 +30,13 @@ void print_notes(const lab::Lab& lab) {
   for (const std::string& note : lab.state.notes) print_warning(note);
 }
 
+std::string delays_text(const lab::Lab& lab) {
+  const size_t count = lab::delayed_links(lab.layout.topology).size();
+  if (count == 0) return "";
+  return fmt::format(", {} delayed by {}", count,
+                     lab.state.delays == lab::DelayMethod::kNetem ? "netem" : "heddle's forwarder");
+}
+
 int play(const lab::Lab& lab) {
   const Result<void> played = lab::play_script(lab, stopped, [](const lab::ScriptStep& step) {
     print_warning(fmt::format("at {:g} s: {}", to_seconds(step.at), step.text));
@@ -64,8 +71,8 @@ int run_lab_up(const LabOptions& options) {
   if (!lab) return not_up(lab.error());
   print_notes(*lab);
   const topology::Topology& made = lab->layout.topology;
-  print(fmt::format("lab {} is up: {} hosts, {} switches, {} links\n", lab->state.name,
-                    made.hosts.size(), made.switches.size(), made.links.size()));
+  print(fmt::format("lab {} is up: {} hosts, {} switches, {} links{}\n", lab->state.name,
+                    made.hosts.size(), made.switches.size(), made.links.size(), delays_text(*lab)));
   if (options.play) return play(*lab);
   if (!lab::script_steps(made).empty()) {
     print_warning("the file's faults are not played: `heddle lab up --play` or `run` does that");
@@ -83,11 +90,16 @@ int run_lab_run(const LabOptions& options) {
   if (!lab) return not_up(lab.error());
   print_notes(*lab);
   const pid_t player = start_playing(*lab);
-  const Result<int> status = lab::run_command(*lab, options.words);
+  bool broken = false;
+  const Result<int> status = lab::run_command(*lab, options.words, [&](const std::string& what) {
+    broken = true;
+    print_warning(what);
+  });
   stop_playing(player);
   if (!status) print_error(status.error());
   if (Result<void> down = lab::take_down(lab->state.name); !down) return could_not(down.error());
-  return status.value_or(kCouldNotRun);
+  const int ended = status.value_or(kCouldNotRun);
+  return broken && ended == kDone ? kCouldNotRun : ended;
 }
 
 int run_lab_down(const LabOptions& options) {
@@ -109,6 +121,7 @@ int run_lab_down(const LabOptions& options) {
 int run_lab_exec(const LabOptions& options) {
   const Result<lab::Lab> lab = lab::open_lab(options.name);
   if (!lab) return could_not(lab.error());
+  if (const auto trouble = forwarder_trouble(lab->state); !trouble.empty()) print_warning(trouble);
   return could_not(lab::exec_on_host(*lab, options.host, options.words));
 }
 

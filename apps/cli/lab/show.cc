@@ -14,9 +14,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Of the columns of `status`, those that are left out where they are empty: queued to overrun.
+// Of the columns of `status`, those that are left out where they are empty: queued to late.
 constexpr size_t kFirstOptional = 4;
-constexpr size_t kLastOptional = 11;
+constexpr size_t kLastOptional = 12;
 
 const char* status_name(lab::LabStatus status) {
   switch (status) {
@@ -47,15 +47,22 @@ Json hosts_json(const lab::Layout& layout) {
   return hosts;
 }
 
+Json delays_json(const lab::Lab& lab) {
+  return {{"by", delay_method_name(lab.state.delays)},
+          {"links", lab::delayed_links(lab.layout.topology).size()},
+          {"process", lab.state.forwarder},
+          {"trouble", forwarder_trouble(lab.state)}};
+}
+
 Json lab_json(const lab::Lab& lab) {
   Json switches = Json::array();
   for (const lab::Place& place : lab.layout.places) {
     if (place.is_switch) switches.push_back({{"name", place.name}, {"namespace", place.netns}});
   }
-  return {{"name", lab.state.name},       {"status", status_name(status_of(lab.state))},
-          {"topology", lab.state.source}, {"owner_process", lab.state.owner},
-          {"notes", lab.state.notes},     {"hosts", hosts_json(lab.layout)},
-          {"switches", switches}};
+  return {{"name", lab.state.name},          {"status", status_name(status_of(lab.state))},
+          {"topology", lab.state.source},    {"owner_process", lab.state.owner},
+          {"notes", lab.state.notes},        {"delays", delays_json(lab)},
+          {"hosts", hosts_json(lab.layout)}, {"switches", switches}};
 }
 
 // One direction of a link between two counts.
@@ -110,6 +117,9 @@ Json direction_json(const Direction& direction) {
           {"corrupted_packets", direction.counts.corrupted},
           {"overtaking_packets", direction.counts.overtook},
           {"overrun_packets", direction.counts.overrun},
+          {"in_flight_bytes", direction.counts.held},
+          {"late_packets", direction.counts.late},
+          {"latest_ns", direction.counts.latest.count},
           {"condition", direction.condition}};
 }
 
@@ -168,6 +178,11 @@ std::string count_cell(uint64_t count) { return count == 0 ? "-" : count_text(co
 // A device says hello before the other end is up: a few are no news.
 std::string overrun_cell(uint64_t count) { return count <= 4 ? "-" : count_text(count); }
 
+std::string trouble_text(const lab::Lab& lab) {
+  const std::string trouble = forwarder_trouble(lab.state);
+  return trouble.empty() ? "" : trouble + "\n";
+}
+
 std::string paused_text(const LabPicture& picture) {
   std::string text;
   for (size_t i = 0; i < picture.conditions.paused.size(); ++i) {
@@ -181,8 +196,9 @@ std::string paused_text(const LabPicture& picture) {
 
 std::string status_text(const LabPicture& picture) {
   Table table({"link", "bytes", "rate now", "used", "queued", "dropped", "marked", "lost",
-               "corrupt", "overtook", "overrun", ""});
+               "corrupt", "overtook", "overrun", "late", ""});
   bool overrun = false;
+  Nanos late;
   for (const Direction& each : all_directions(picture)) {
     const lab::DirectionCounts& counts = each.counts;
     const std::string used = each.now.rate.count == 0
@@ -193,8 +209,9 @@ std::string status_text(const LabPicture& picture) {
                count_cell(counts.queued_bytes), count_cell(counts.dropped),
                count_cell(counts.marked), count_cell(counts.lost + counts.swallowed),
                count_cell(counts.corrupted), count_cell(counts.overtook),
-               overrun_cell(counts.overrun), each.condition});
+               overrun_cell(counts.overrun), count_cell(counts.late), each.condition});
     overrun = overrun || overrun_cell(counts.overrun) != "-";
+    late = std::max(late, counts.late > 0 ? counts.latest : Nanos{});
   }
   const double busy = lab::busy_share(picture.before, picture.now);
   std::string text = fmt::format("lab {}, over {}\n\n", picture.lab.state.name,
@@ -207,6 +224,11 @@ std::string status_text(const LabPicture& picture) {
   if (overrun) {
     text += "'overrun' was lost by this machine, not by a link: its processors did not keep up\n";
   }
+  if (late.count > 0) {
+    text +=
+        fmt::format("'late' left a delayed link after its time, by up to {}\n", span_text(late));
+  }
+  text += trouble_text(picture.lab);
   for (const std::string& note : picture.lab.state.notes) text += "note: " + note + "\n";
   return text;
 }
@@ -240,6 +262,7 @@ std::string list_text(const std::vector<lab::Lab>& labs) {
     if (status_of(lab.state) == lab::LabStatus::kRunning) {
       status += fmt::format(" ({})", lab.state.owner);
     }
+    if (!forwarder_trouble(lab.state).empty()) status += ", without its delays";
     table.add({lab.state.name, count_text(made.hosts.size()), count_text(made.switches.size()),
                count_text(made.links.size()), status, lab.state.source});
   }
