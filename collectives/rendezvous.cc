@@ -192,6 +192,8 @@ std::function<Result<std::unique_ptr<engine::Endpoint>>(uint16_t, uint32_t)> sto
     with.transport.accept = true;
     with.transport.max_connections =
         std::max(with.transport.max_connections, size + kSpareConnections);
+    with.transport.stranger_bytes = {with.transport.stranger_bytes.count / engine::kEndpointParts *
+                                     engine::kStoreParts};
     with.eager_bytes = mebibytes(4);
     return engine::Endpoint::open(at, with);
   };
