@@ -24,8 +24,9 @@ constexpr std::string_view kLabVariables = "HEDDLE_LAB";
 // Credentials of a database, which `config show` is not to print.
 constexpr std::string_view kDatabaseVariables = "HEDDLE_CLICKHOUSE_";
 // What a launcher tells each of its processes.
-constexpr std::array<std::string_view, 5> kLaunchVariables = {
-    "HEDDLE_RANK", "HEDDLE_SIZE", "HEDDLE_LOCAL_RANK", "HEDDLE_LOCAL_SIZE", "HEDDLE_RUN"};
+constexpr std::array<std::string_view, 6> kLaunchVariables = {
+    "HEDDLE_RANK",       "HEDDLE_SIZE", "HEDDLE_LOCAL_RANK",
+    "HEDDLE_LOCAL_SIZE", "HEDDLE_RUN",  "HEDDLE_TOKEN"};
 
 std::optional<std::string> variable(const ConfigSources& sources, std::string_view name) {
   for (const std::string& pair : sources.environment) {

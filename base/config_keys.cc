@@ -42,6 +42,13 @@ constexpr std::array kKeys = {
     ConfigKey{.name = "key_file",
               .doc = "file with the cluster's keys, for its owner only (0600); empty: nothing is "
                      "sealed"},
+    ConfigKey{.name = "stranger_bytes",
+              .type = ConfigType::kInteger,
+              .fallback = "2147483648",
+              .unit = "bytes",
+              .doc = "memory that all who connect without a cluster key can make a process hold",
+              .min = int64_t{64} << 20,
+              .max = int64_t{1} << 40},
     ConfigKey{.name = "unsealed_chunks",
               .type = ConfigType::kBoolean,
               .fallback = "false",

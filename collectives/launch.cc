@@ -8,6 +8,7 @@
 
 #include "collectives/group.h"
 #include "collectives/rendezvous/host_list.h"
+#include "collectives/rendezvous/private_folder.h"
 
 namespace heddle::collectives {
 namespace {
@@ -70,7 +71,7 @@ constexpr Names kSlurm = {"Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLUR
 constexpr Names kSlurmJob = {"Slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"};
 
 Result<Launch> read_numbers(const Variables& variables, const Names& names) {
-  Launch launch{.launcher = names.launcher};
+  Launch launch{.launcher = names.launcher, .token = variables.text("HEDDLE_TOKEN")};
   const Result<uint32_t> size = variables.number(names.size, 1, kMostRanks);
   if (!size) return fail(size.error());
   const Result<uint32_t> rank = variables.number(names.rank, 0, *size - 1);
@@ -127,6 +128,9 @@ Result<Launch> read_torch(const Variables& variables, const std::string& store) 
 Result<Launch> read_open_mpi(const Variables& variables, const std::string& store) {
   Result<Launch> launch = read_numbers(variables, kOpenMpi);
   if (!launch) return launch;
+  // 128 random bits that mpirun draws for each job, meant for the security of its transports.
+  if (launch->token.empty())
+    launch->token = variables.text("OMPI_MCA_orte_precondition_transports");
   for (const char* name : {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"}) {
     if (launch->run.empty()) launch->run = variables.text(name);
   }
@@ -137,9 +141,9 @@ Result<Launch> read_open_mpi(const Variables& variables, const std::string& stor
       launch->run.find('/') != std::string::npos) {
     return no_store(*launch, "tells no address of rank 0, and not all ranks are on this host");
   }
-  const std::string folder = variables.text("TMPDIR");
-  launch->store =
-      "file://" + (folder.starts_with('/') ? folder : "/tmp") + "/heddle-mpi-" + launch->run;
+  launch->private_folder =
+      private_folder(variables.text("XDG_RUNTIME_DIR"), variables.text("TMPDIR"));
+  launch->store = "file://" + launch->private_folder + "/mpi-" + launch->run;
   return launch;
 }
 

@@ -17,6 +17,10 @@ struct Launch {
   uint32_t local_rank = 0;  // among the ranks of this host, where the launcher tells
   std::string store;        // where ranks find each other: "udp://host:port" or "file:///path"
   std::string run;          // what tells this run from others at the same store; may be empty
+  // A secret that only the processes of this run know, where the launcher or HEDDLE_TOKEN says one:
+  // it proves a registration. Empty: none.
+  std::string token;
+  std::string private_folder;  // of the store's file, to be made or checked first; empty: none is
 };
 
 // From the environment (NAME=value). `store` wins over what the launcher says; empty: none is set.

@@ -2,6 +2,7 @@
 #include "collectives/launch.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <vector>
 
@@ -92,7 +93,29 @@ TEST(LaunchTest, OpenMpiOnOneHostUsesAFileOfItsRun) {
   EXPECT_EQ(launch->rank, 1U);
   EXPECT_EQ(launch->size, 4U);
   EXPECT_EQ(launch->run, "2766733313");
-  EXPECT_EQ(launch->store, "file:///tmp/heddle-mpi-2766733313");
+  const std::string folder = "/tmp/heddle-" + std::to_string(geteuid());
+  EXPECT_EQ(launch->private_folder, folder);
+  EXPECT_EQ(launch->store, "file://" + folder + "/mpi-2766733313");
+}
+
+TEST(LaunchTest, OpenMpisFileIsInTheUsersRuntimeFolderWhereThereIsOne) {
+  Environment environment = open_mpi("4");
+  environment.insert(environment.end(), {"XDG_RUNTIME_DIR=/run/user/7", "TMPDIR=/var/tmp"});
+  EXPECT_EQ(read_launch(environment, "")->store, "file:///run/user/7/heddle/mpi-2766733313");
+  EXPECT_EQ(read_launch(environment, "file:///x/y")->private_folder, "") << "the user's own choice";
+}
+
+TEST(LaunchTest, TheTokenIsWhatIsSetOrWhatOpenMpiDraws) {
+  Environment environment = open_mpi("4");
+  EXPECT_EQ(read_launch(environment, "")->token, "");
+  environment.emplace_back(
+      "OMPI_MCA_orte_precondition_transports=13938516fc5531e6-5c90a312544085c5");
+  EXPECT_EQ(read_launch(environment, "")->token, "13938516fc5531e6-5c90a312544085c5");
+  environment.emplace_back("HEDDLE_TOKEN=mine");
+  EXPECT_EQ(read_launch(environment, "")->token, "mine");
+  environment = slurm();
+  environment.emplace_back("HEDDLE_TOKEN=ours");
+  EXPECT_EQ(read_launch(environment, "")->token, "ours");
 }
 
 TEST(LaunchTest, OpenMpiOnSeveralHostsIsToldWhatToSet) {

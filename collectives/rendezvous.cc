@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "collectives/rendezvous/private_folder.h"
 #include "collectives/rendezvous/seeker.h"
 #include "collectives/rendezvous/store.h"
 #include "collectives/rendezvous/store_file.h"
@@ -43,6 +44,7 @@ Registration registration_of(const engine::Endpoint& endpoint, const MeetOptions
   return {.rank = options.launch.rank,
           .size = options.launch.size,
           .process = engine::system_seed(),
+          .token = options.launch.token,
           .patience = options.timeout,
           .run = options.launch.run,
           .host = host_name(),
@@ -190,6 +192,8 @@ std::function<Result<std::unique_ptr<engine::Endpoint>>(uint16_t, uint32_t)> sto
     with.transport.accept = true;
     with.transport.max_connections =
         std::max(with.transport.max_connections, size + kSpareConnections);
+    with.transport.stranger_bytes = {with.transport.stranger_bytes.count / engine::kEndpointParts *
+                                     engine::kStoreParts};
     with.eager_bytes = mebibytes(4);
     return engine::Endpoint::open(at, with);
   };
@@ -201,6 +205,11 @@ Result<Group> meet(engine::Endpoint& endpoint, const MeetOptions& options) {
     return *Store(endpoint, registration_of(endpoint, options), engine::system_seed()).outcome();
   }
   const bool by_text = options.announce && options.find;
+  if (!by_text && !launch.private_folder.empty()) {
+    if (Result<void> made = make_private_folder(launch.private_folder); !made) {
+      return fail(made.error());
+    }
+  }
   const Result<StoreUrl> url = by_text ? StoreUrl() : parse_store_url(launch.store);
   if (!url) return fail(url.error());
   return launch.rank == 0 ? serve(endpoint, options, *url) : seek(endpoint, options, *url);

@@ -46,6 +46,7 @@ struct Rank {
   std::vector<transport::ClusterKey> keys;
   std::function<bool()> stopped;
   std::shared_ptr<Board> board;
+  uint32_t most_connections = 4096;
 };
 
 transport::ClusterKey key(uint8_t first) {
@@ -58,6 +59,7 @@ Result<std::unique_ptr<engine::Endpoint>> open(const Rank& rank, uint16_t port) 
   engine::Options options;
   options.transport.accept = true;
   options.transport.keys = rank.keys;
+  options.transport.max_connections = rank.most_connections;
   options.eager_bytes = mebibytes(1);
   return engine::Endpoint::open({.bind = rank.bind, .port = port}, options);
 }
@@ -101,21 +103,41 @@ class RendezvousTest : public testing::Test {
     endpoints_.resize(all.size());
     std::vector<std::thread> threads;
     for (size_t at = 0; at < all.size(); ++at) {
-      threads.emplace_back([&, at] {
-        const Rank& rank = all[at];
-        endpoints_[at] = open(rank, 0).value();
-        MeetOptions options{.launch = rank.launch, .timeout = rank.timeout};
-        options.open_store = [&rank](uint16_t port, uint32_t) { return open(rank, port); };
-        options.stopped = rank.stopped;
-        if (rank.board) {
-          options.announce = [&rank](const std::string& text) -> Result<void> {
-            rank.board->write(text);
-            return {};
-          };
-          options.find = [&rank] { return rank.board->read(); };
-        }
-        results[at] = meet(*endpoints_[at], options);
-      });
+      threads.emplace_back([&, at] { results[at] = meet_one(all[at], endpoints_[at]); });
+    }
+    for (std::thread& thread : threads) thread.join();
+    return results;
+  }
+
+  // The endpoint stays open.
+  static Result<Group> meet_one(const Rank& rank, std::unique_ptr<engine::Endpoint>& endpoint) {
+    endpoint = open(rank, 0).value();
+    MeetOptions options{.launch = rank.launch, .timeout = rank.timeout};
+    options.open_store = [&rank](uint16_t port, uint32_t) { return open(rank, port); };
+    options.stopped = rank.stopped;
+    if (rank.board) {
+      options.announce = [&rank](const std::string& text) -> Result<void> {
+        rank.board->write(text);
+        return {};
+      };
+      options.find = [&rank] { return rank.board->read(); };
+    }
+    return meet(*endpoint, options);
+  }
+
+  // Rank 0 serves; then `stranger` meets, and when it has got its answer the others come. Returns
+  // what the ranks got.
+  std::vector<Result<Group>> meet_after(const Rank& stranger, const std::vector<Rank>& all,
+                                        Result<Group>& answer) {
+    std::vector<Result<Group>> results(all.size(), fail(ErrorCode::kSystem, "did not run"));
+    endpoints_.clear();
+    endpoints_.resize(all.size());
+    std::vector<std::thread> threads;
+    threads.emplace_back([&] { results[0] = meet_one(all[0], endpoints_[0]); });
+    std::unique_ptr<engine::Endpoint> endpoint;
+    answer = meet_one(stranger, endpoint);
+    for (size_t at = 1; at < all.size(); ++at) {
+      threads.emplace_back([&, at] { results[at] = meet_one(all[at], endpoints_[at]); });
     }
     for (std::thread& thread : threads) thread.join();
     return results;
@@ -238,6 +260,7 @@ TEST_F(RendezvousTest, ARankWithoutStoreSaysWhereItLooked) {
 
 TEST_F(RendezvousTest, ARankThatTwoClaimIsNamedToAll) {
   std::vector<Rank> all = ranks(4, free_store("127.0.0.1"));
+  for (Rank& rank : all) rank.launch.token = "what the launcher drew";
   all[3].launch.rank = 2;
   for (const Result<Group>& result : meet_all(all)) {
     ASSERT_FALSE(result);
@@ -247,12 +270,84 @@ TEST_F(RendezvousTest, ARankThatTwoClaimIsNamedToAll) {
 
 TEST_F(RendezvousTest, DifferentSizesAreNamed) {
   std::vector<Rank> all = ranks(2, free_store("127.0.0.1"));
+  for (Rank& rank : all) rank.launch.token = "what the launcher drew";
   all[1].launch.size = 3;
   for (const Result<Group>& result : meet_all(all)) {
     ASSERT_FALSE(result);
     EXPECT_EQ(result.error().code, ErrorCode::kInvalid);
     EXPECT_THAT(result.error().why, HasSubstr("that there are 3 ranks"));
   }
+}
+
+// Without a token nobody knows who is wrong: rank 0 goes on, and says it when its time is over.
+TEST_F(RendezvousTest, DifferentSizesWithoutTokenAreNamedToWhoIsRefusedAndAtTheEnd) {
+  std::vector<Rank> all = ranks(2, free_store("127.0.0.1"));
+  for (Rank& rank : all) rank.timeout = seconds(2);
+  all[1].launch.size = 3;
+  const auto results = meet_all(all);
+  ASSERT_FALSE(results[0]);
+  EXPECT_EQ(results[0].error().code, ErrorCode::kTimeout);
+  EXPECT_THAT(results[0].error().why, HasSubstr("1 registration was refused"));
+  EXPECT_THAT(results[0].error().why, HasSubstr("that there are 3 ranks"));
+  ASSERT_FALSE(results[1]);
+  EXPECT_THAT(results[1].error().why, HasSubstr("that there are 3 ranks"));
+}
+
+TEST_F(RendezvousTest, AStrangersWrongSizeDoesNotEndAKeylessMeeting) {
+  const std::vector<Rank> all = ranks(3, free_store("127.0.0.1"));
+  for (const bool wrong_rank : {false, true}) {
+    Rank stranger = all[1];
+    stranger.launch.size = 7;
+    stranger.launch.rank = wrong_rank ? 5 : 1;
+    Result<Group> answer = fail(ErrorCode::kSystem, "did not run");
+    const auto results = meet_after(stranger, all, answer);
+    expect_one_group(results);
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().code, ErrorCode::kInvalid);
+  }
+}
+
+TEST_F(RendezvousTest, AStrangerWithoutTheTokenClaimsNoRank) {
+  std::vector<Rank> all = ranks(3, free_store("127.0.0.1"));
+  for (Rank& rank : all) rank.launch.token = "what the launcher drew";
+  for (const char* token : {"", "what the launcher drev"}) {
+    Rank stranger = all[1];
+    stranger.timeout = millis(700);
+    stranger.launch.token = token;
+    Result<Group> answer = fail(ErrorCode::kSystem, "did not run");
+    const auto results = meet_after(stranger, all, answer);
+    expect_one_group(results);
+    ASSERT_FALSE(answer);
+    EXPECT_THAT(answer.error().why, HasSubstr("token")) << answer.error().message();
+  }
+}
+
+TEST_F(RendezvousTest, WhoConnectsAndSaysNothingKeepsNoRankOut) {
+  std::vector<Rank> all = ranks(2, free_store("127.0.0.1"));
+  for (Rank& rank : all) rank.most_connections = 200;
+  for (Rank& rank : all) rank.timeout = seconds(4);
+  endpoints_.clear();
+  endpoints_.resize(2);
+  std::vector<Result<Group>> results(2, fail(ErrorCode::kSystem, "did not run"));
+  std::thread store([&] { results[0] = meet_one(all[0], endpoints_[0]); });
+  const transport::Address at = engine::find_address(all[0].launch.store.substr(6), 0).value();
+  const auto strangers = open({}, 0).value();
+  // One until it is open: then the store is there. The others fill it, and more.
+  engine::Connection first = strangers->connect(at, {.paths = 1}).value();
+  while (strangers->status(first).state != engine::ConnectionState::kOpen) {
+    strangers->progress(millis(5));
+    if (strangers->status(first).state != engine::ConnectionState::kClosed) continue;
+    first = strangers->connect(at, {.paths = 1}).value();
+  }
+  std::vector<engine::Connection> held;
+  for (int i = 0; i < 250; ++i) held.push_back(strangers->connect(at, {.paths = 1}).value());
+  const auto undecided = [&](engine::Connection each) {
+    return strangers->status(each).state == engine::ConnectionState::kOpening;
+  };
+  while (std::any_of(held.begin(), held.end(), undecided)) strangers->progress(millis(5));
+  results[1] = meet_one(all[1], endpoints_[1]);
+  store.join();
+  expect_one_group(results);
 }
 
 TEST_F(RendezvousTest, AnotherRunIsTurnedAway) {

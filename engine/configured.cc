@@ -28,6 +28,10 @@ Result<void> check_name(const Config& config, std::string_view key,
 
 }  // namespace
 
+Bytes stranger_share(const Config& config, uint64_t parts) {
+  return {static_cast<uint64_t>(config.integer("stranger_bytes")) / kStrangerParts * parts};
+}
+
 NetworkOptions configured_network(const Config& config) {
   NetworkOptions network;
   network.bind = config.text("bind");
@@ -62,6 +66,7 @@ Result<Options> configured_options(const Config& config) {
   transport.peer_dead_after = millis(config.integer("peer_dead_after_ms"));
   transport.handshake_timeout = millis(config.integer("handshake_timeout_ms"));
   transport.close_timeout = millis(config.integer("close_timeout_ms"));
+  transport.stranger_bytes = stranger_share(config, kEndpointParts);
   transport.unsealed_chunks = config.boolean("unsealed_chunks");
   Result<std::vector<transport::ClusterKey>> keys = configured_keys(config);
   if (!keys) return fail(keys.error());

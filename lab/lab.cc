@@ -43,10 +43,30 @@ std::vector<std::string> limits_of(const topology::Topology& topology) {
   return notes;
 }
 
+// Both under the lock of the name.
+Result<void> take_down_locked(const std::string& name) {
+  Result<void> gone = tear_down(name);
+  if (gone) remove_state(name);
+  return gone;
+}
+
 Result<void> forget_left_over(const std::string& name) {
   const Result<LabState> old = load_state(name);
   if (!old || status_of(*old) != LabStatus::kLeftOver) return {};
-  return take_down(name);
+  if (geteuid() != 0) {
+    return fail(ErrorCode::kPermission, fmt::format("cannot take down the lab '{}'", name),
+                "it belongs to root", "run it as root");
+  }
+  return take_down_locked(name);
+}
+
+// Looks whether the name is free, takes down what a dead process left over under it, and claims it:
+// nobody else of this name comes between.
+Result<void> claim(const Lab& lab, const std::string& topology_text) {
+  const Result<NameLock> lock = NameLock::take(lab.state.name);
+  if (!lock) return fail(lock.error());
+  if (Result<void> gone = forget_left_over(lab.state.name); !gone) return gone;
+  return create_state(lab.state, topology_text, hosts_file(lab.layout));
 }
 
 Unexpected stopped() {
@@ -101,14 +121,12 @@ Result<Lab> bring_up(const UpOptions& options, bool (*stop)()) {
     return fail(possible.error());
   }
   if (Result<void> tools = check_tools(); !tools) return fail(tools.error());
-  if (Result<void> gone = forget_left_over(name); !gone) return fail(gone.error());
   Lab lab;
   lab.state = {name, options.topology_file, getpid(), process_start(getpid()), options.reorder};
   lab.layout = std::move(*layout);
-  if (Result<void> made = create_state(lab.state, *text, hosts_file(lab.layout)); !made) {
-    return fail(made.error());
-  }
+  if (Result<void> claimed = claim(lab, *text); !claimed) return fail(claimed.error());
   if (Result<void> built = build_into(lab, options, stop); !built) {
+    const Result<NameLock> lock = NameLock::take(name);
     static_cast<void>(tear_down(name));  // the first error is the one that tells
     remove_state(name);
     return fail(built.error());
@@ -126,9 +144,9 @@ Result<void> take_down(const std::string& name) {
     return fail(ErrorCode::kPermission, fmt::format("cannot take down the lab '{}'", name),
                 "it belongs to root", "run it as root");
   }
-  Result<void> gone = tear_down(name);
-  if (gone) remove_state(name);
-  return gone;
+  const Result<NameLock> lock = NameLock::take(name);
+  if (!lock) return fail(lock.error());
+  return take_down_locked(name);
 }
 
 Result<std::string> choose_lab(const std::string& name) {

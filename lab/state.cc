@@ -1,6 +1,7 @@
 // State: see state.h.
 #include "lab/state.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include <sstream>
 
 #include "base/document.h"
+#include "base/hash.h"
 #include "topology/file.h"
 
 namespace heddle::lab {
@@ -71,6 +73,28 @@ Result<void> check_lab_name(const std::string& name) {
   if (good) return {};
   return fail(ErrorCode::kInvalid, fmt::format("cannot call a lab '{}'", name),
               "a lab's name has 1 to 32 letters, digits, '-' and '_'", "give another with --name");
+}
+
+// One file for all labs: a name locks a byte of it, so nothing stays behind for each.
+Result<NameLock> NameLock::take(const std::string& name) {
+  std::error_code error;
+  std::filesystem::create_directories(labs_folder(), error);
+  const std::string path = labs_folder() + "/.lock";
+  Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  struct flock byte {};
+  byte.l_type = F_WRLCK;
+  byte.l_whence = SEEK_SET;
+  byte.l_start = static_cast<off_t>(hash_text(name) >> 2);
+  byte.l_len = 1;
+  int locked = -1;
+  do {
+    locked = file.valid() ? fcntl(file.number(), F_OFD_SETLKW, &byte) : -1;
+  } while (locked != 0 && file.valid() && errno == EINTR);
+  if (locked == 0) return NameLock(std::move(file));
+  const bool refused = errno == EACCES || errno == EPERM || errno == ENOENT || errno == EROFS;
+  return fail(refused ? ErrorCode::kPermission : ErrorCode::kSystem,
+              fmt::format("cannot lock the name of the lab '{}' ({})", name, path),
+              std::strerror(errno), "run it as root, or use `heddle lab run`");
 }
 
 Result<void> create_state(const LabState& state, const std::string& topology_text,

@@ -5,8 +5,10 @@
 #include <sys/types.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/result.h"
 #include "lab/delays.h"
 #include "lab/layout.h"
@@ -42,6 +44,19 @@ Result<void> check_lab_name(const std::string& name);
 // or is left over.
 Result<void> create_state(const LabState& state, const std::string& topology_text,
                           const std::string& hosts);
+
+// Who makes or takes down a lab of this name, one at a time: whether it is there is looked at, the
+// left-over one taken down and the new one claimed under the same lock. It ends with its holder,
+// whatever ends that.
+class NameLock {
+ public:
+  // Waits for the others. Errors: kPermission, kSystem.
+  static Result<NameLock> take(const std::string& name);
+
+ private:
+  explicit NameLock(Descriptor file) : file_(std::move(file)) {}
+  Descriptor file_;
+};
 // Replaces a file of a lab's folder at once. Errors: kSystem.
 Result<void> write_state_file(const std::string& path, const std::string& content);
 // Writes changed state. Errors: kSystem.

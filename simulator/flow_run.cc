@@ -184,6 +184,7 @@ void FlowRun::add_process(uint32_t host, uint32_t peers) {
   options.process = process_options(host);
   options.transport = endpoint_options(host);
   options.transport.max_connections = peers;
+  options.transport.stranger_bytes = {0};
   options.transport.max_channels = topology::kMaxFlowsOfPair;
   options.transport.max_posted = topology::kMaxFlowsOfPair;
   if (options_.sink_of) options.sink = options_.sink_of(host);

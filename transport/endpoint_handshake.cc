@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "transport/endpoint_body.h"
+#include "transport/stranger_budget.h"
 
 namespace heddle::transport {
 
@@ -112,7 +113,8 @@ void Endpoint::Body::accept(Nanos now, const Asker& asker, const InitPacket& ini
     drop(now, DropReason::kReplayed);
     return;
   }
-  Connection* connection = table.add(asker.peer);
+  const bool room = admits_stranger(shared.options, shared.keyed, table.accepted());
+  Connection* connection = room ? table.add(asker.peer) : nullptr;
   if (connection == nullptr) {
     refuse(now, asker, init, RefuseReason::kFull);
     return;

@@ -53,6 +53,9 @@ struct EndpointOptions {
   uint64_t packets_a_key = uint64_t{1} << 22;  // then the next session key is derived
 
   uint32_t max_connections = 4096;
+  // What all peers that proved no key can make the endpoint hold: so many of them are accepted as
+  // could not exceed it, whatever they do (stranger_budget.h). Zero: max_connections alone counts.
+  Bytes stranger_bytes = mebibytes(1024);
   uint32_t max_channels = 64;  // a connection
   uint32_t max_posted = 4096;  // operations outstanding a connection and direction; at most 65,536
   // The largest message that may travel before its receive is posted: 32 KiB, and what its sender

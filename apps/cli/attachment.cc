@@ -13,6 +13,10 @@ Result<std::unique_ptr<engine::Endpoint>> attach(const Config& config, uint16_t 
   engine::NetworkOptions network = engine::configured_network(config);
   network.port = port;
   options->transport.accept = accept;
+  if (accept) {
+    options->transport.stranger_bytes =
+        engine::stranger_share(config, engine::kServerEndpointParts);
+  }
   return engine::Endpoint::open(network, *options);
 }
 

@@ -61,7 +61,7 @@ int listen(const Config& config, const ListenOptions& options) {
     records.push_back({{"peer", peer}});
     records.back().update(record);
   };
-  Server server(**endpoint, report);
+  Server server(**endpoint, report, engine::stranger_share(config, engine::kServerTestParts));
   const bool all_well = server.run(options.once, [&] {
     if (keyed && take_reload()) reload_keys(config, **endpoint);
   });
@@ -70,6 +70,7 @@ int listen(const Config& config, const ListenOptions& options) {
     const Json document = {{"heddle", std::string(kVersion)},
                            {"address", address},
                            {"clients", server.clients()},
+                           {"turned_away", server.turned_away()},
                            {"interrupted", stopped_by != 0},
                            {"dropped_datagrams", drops_of((*endpoint)->statistics())},
                            {"records", records}};

@@ -22,9 +22,10 @@ constexpr const char* kExample = R"(Example:
   heddle run --lab two_leaf_four_spine --hosts h0,h3 -- heddle ranks
 
 Each process is told its rank (HEDDLE_RANK, HEDDLE_SIZE, HEDDLE_LOCAL_RANK) and where to find the
-others (HEDDLE_STORE), and the same by torchrun's variables (RANK, MASTER_ADDR and so on). When one
-fails, the others are ended: by SIGTERM, and after the grace time by SIGKILL. Ctrl-C and signals
-reach all of them. Nothing that they started stays behind.
+others (HEDDLE_STORE, and as proof that it belongs to them HEDDLE_TOKEN), and the same by torchrun's
+variables (RANK, MASTER_ADDR and so on). When one fails, the others are ended: by SIGTERM, and after
+the grace time by SIGKILL. Ctrl-C and signals reach all of them. Nothing that they started stays
+behind.
 
 Exit status: 0 when all have ended well, else that of the first that failed; 128 and the number of
 the signal that ended it, or this command; 2 where a process could not be started.)";

@@ -97,6 +97,7 @@ std::vector<std::byte> encode(const Registration& registration) {
   writer.number(registration.process);
   writer.number(registration.ticket);
   writer.number(static_cast<uint64_t>(registration.patience.count));
+  writer.text(registration.token);
   writer.text(registration.run);
   writer.text(registration.host);
   writer.address(registration.reached);
@@ -116,6 +117,7 @@ std::optional<Registration> decode_registration(std::span<const std::byte> messa
   registration.process = reader.number<uint64_t>();
   registration.ticket = reader.number<uint64_t>();
   registration.patience = nanos(static_cast<int64_t>(reader.number<uint64_t>()));
+  registration.token = reader.text();
   registration.run = reader.text();
   registration.host = reader.text();
   registration.reached = reader.address();

@@ -16,7 +16,7 @@
 
 namespace heddle::collectives {
 
-inline constexpr uint8_t kRendezvousVersion = 1;
+inline constexpr uint8_t kRendezvousVersion = 2;
 inline constexpr size_t kMaxText = 1'024;  // longer text is cut
 inline constexpr size_t kMaxRegistrationBytes = 4'096;
 inline constexpr size_t kMaxAnswerBytes = 8'192;
@@ -28,6 +28,7 @@ struct Registration {
   uint32_t size = 1;
   uint64_t process = 0;  // drawn by the process: tells it from another that claims the same rank
   uint64_t ticket = 0;   // of the file that named this store; 0: none did
+  std::string token;     // of the run (Launch::token); empty: it has none
   Nanos patience;        // how long the rank is going to wait
   std::string run;
   std::string host;

@@ -19,6 +19,7 @@ Registration registration() {
           .size = 8,
           .process = 77,
           .ticket = 1ULL << 60,
+          .token = "secret",
           .patience = seconds(9),
           .run = "run",
           .host = "h3",
@@ -39,6 +40,7 @@ TEST(RendezvousMessagesTest, AreReadAsTheyWereWritten) {
   EXPECT_EQ(read->process, 77U);
   EXPECT_EQ(read->ticket, 1ULL << 60);
   EXPECT_EQ(read->patience, seconds(9));
+  EXPECT_EQ(read->token, "secret");
   EXPECT_EQ(read->run, "run");
   EXPECT_EQ(read->host, "h3");
   EXPECT_EQ(read->reached, address(1));

@@ -20,8 +20,23 @@ constexpr Nanos kForLateComers = seconds(1);
 // Who was not heard of for longer is asked whether it still lives before the group is told.
 constexpr Nanos kLately = seconds(1);
 
+// A rank registers as soon as it is connected.
+constexpr Nanos kRegisterWithin = seconds(5);
+// Visitors that are no registered ranks, at most.
+constexpr size_t kMostIdlers = 128;
+constexpr size_t kMostRefusalText = 300;  // what a stranger can make an error say
+
 constexpr const char* kNoGroup = "cannot find all ranks";
 constexpr const char* kOwnRank = "give each process a rank of its own, from 0 on";
+
+// Takes as long wherever they differ.
+bool same_secret(const std::string& one, const std::string& other) {
+  unsigned difference = one.size() == other.size() ? 0 : 1;
+  for (size_t i = 0; i < std::min(one.size(), other.size()); ++i) {
+    difference |= static_cast<unsigned char>(one[i]) ^ static_cast<unsigned char>(other[i]);
+  }
+  return difference == 0;
+}
 
 }  // namespace
 
@@ -32,6 +47,8 @@ Store::Store(engine::Endpoint& endpoint, Registration self, uint64_t job)
 
 void Store::turn() {
   take_visitors();
+  leaving_.remove_if([this](Visitor& visitor) { return settled(visitor); });
+  send_away_idlers();
   for (auto it = visitors_.begin(); it != visitors_.end();) {
     if (look_at(it->first, it->second)) {
       ++it;
@@ -46,8 +63,39 @@ void Store::turn() {
 
 void Store::take_visitors() {
   while (const std::optional<engine::Connection> connection = endpoint_.accept(Nanos{})) {
-    listen(*connection, visitors_[*connection]);
+    Visitor& visitor = visitors_[*connection];
+    visitor.since = endpoint_.now();
+    listen(*connection, visitor);
   }
+}
+
+void Store::send_away_idlers() {
+  const Nanos now = endpoint_.now();
+  size_t idlers = 0;
+  for (auto it = visitors_.begin(); it != visitors_.end();) {
+    const auto each = it++;
+    if (each->second.registration) continue;
+    const bool silent = each->second.receiving && now - each->second.since >= kRegisterWithin;
+    if (silent) {
+      send_away(each);
+    } else {
+      ++idlers;
+    }
+  }
+  for (; idlers > kMostIdlers; --idlers) {
+    auto oldest = visitors_.end();
+    for (auto it = visitors_.begin(); it != visitors_.end(); ++it) {
+      if (it->second.registration) continue;
+      if (oldest == visitors_.end() || it->second.since < oldest->second.since) oldest = it;
+    }
+    send_away(oldest);
+  }
+}
+
+void Store::send_away(std::map<engine::Connection, Visitor>::iterator visitor) {
+  endpoint_.abort(visitor->first);
+  leaving_.push_back(std::move(visitor->second));
+  visitors_.erase(visitor);
 }
 
 void Store::listen(engine::Connection connection, Visitor& visitor) {
@@ -88,14 +136,18 @@ bool Store::look_at(engine::Connection connection, Visitor& visitor) {
 bool Store::settled(Visitor& visitor) {
   if (visitor.receiving && !endpoint_.peek(visitor.receiving).done) return false;
   visitor.receiving = {};
-  std::erase_if(visitor.sending,
-                [this](engine::Operation each) { return endpoint_.peek(each).done; });
-  return visitor.sending.empty();
+  return std::all_of(visitor.said.begin(), visitor.said.end(), [this](const Said& each) {
+    return !each.sending || endpoint_.peek(each.sending).done;
+  });
 }
 
 void Store::hear(engine::Connection connection, Visitor& visitor,
                  const Registration& registration) {
   if (const auto error = not_now(registration)) {
+    if (error->code == ErrorCode::kPermission) {
+      ++refused_;
+      latest_refusal_ = fmt::format("a process that {}", error->why.substr(3));
+    }
     answer(connection, visitor, {.kind = AnswerKind::kLater, .error = *error});
     return;
   }
@@ -104,6 +156,7 @@ void Store::hear(engine::Connection connection, Visitor& visitor,
     return;
   }
   if (const auto error = impossible(registration)) {
+    if (!is_proven(connection)) return refuse(connection, visitor, *error);
     visitor.registration = registration;
     fail_all(*error);
     return;
@@ -140,11 +193,29 @@ void Store::settle_claim(engine::Connection connection, Visitor& visitor) {
   }
   Visitor& holder = visitors_.at(found->second);
   if (!alive_since(found->second, holder, visitor.claimed_at)) return;
+  const Error error{ErrorCode::kInvalid, kNoGroup,
+                    fmt::format("two processes claim rank {}, one on {} and one on {}", claim.rank,
+                                holder.registration->host, claim.host),
+                    kOwnRank};
+  if (!is_proven(connection)) {
+    visitor.claim.reset();
+    return refuse(connection, visitor, error);
+  }
   visitor.registration = claim;
-  fail_all({ErrorCode::kInvalid, kNoGroup,
-            fmt::format("two processes claim rank {}, one on {} and one on {}", claim.rank,
-                        holder.registration->host, claim.host),
-            kOwnRank});
+  fail_all(error);
+}
+
+bool Store::is_proven(engine::Connection connection) const {
+  // not_now() has compared them.
+  if (self_.ticket != 0 || !self_.token.empty()) return true;
+  const auto known = endpoint_.statistics(connection);
+  return known && known->sealed;
+}
+
+void Store::refuse(engine::Connection connection, Visitor& visitor, const Error& error) {
+  ++refused_;
+  latest_refusal_ = error.why.substr(0, kMostRefusalText);
+  answer(connection, visitor, {.kind = AnswerKind::kRefused, .error = error});
 }
 
 bool Store::alive_since(engine::Connection connection, Visitor& visitor, Nanos when) {
@@ -163,7 +234,9 @@ bool Store::alive_since(engine::Connection connection, Visitor& visitor, Nanos w
 
 bool Store::all_are_here() {
   bool all = registered_.size() + 1 == self_.size;
-  for (const auto& [connection, visitor] : visitors_) all = all && !visitor.claim;
+  for (const auto& [connection, visitor] : visitors_) {
+    all = all && !(visitor.claim && is_proven(connection));
+  }
   if (!all) return false;
   const Nanos lately = endpoint_.now() - kLately;
   for (const auto& [rank, connection] : registered_) {
@@ -188,6 +261,11 @@ std::optional<Error> Store::not_now(const Registration& registration) const {
   }
   if (registration.ticket != self_.ticket) {
     return Error{ErrorCode::kInUse, what, "the file is of an earlier run", ""};
+  }
+  if (!same_secret(registration.token, self_.token)) {
+    return Error{ErrorCode::kPermission, "the store does not take this process for one of its run",
+                 registration.token.empty() ? "it shows no token" : "its token is another",
+                 "start all ranks with the same HEDDLE_TOKEN, or none with any"};
   }
   if (outcome_ && !is_mistake()) return Error{ErrorCode::kInUse, what, "it is over", ""};
   return std::nullopt;
@@ -220,14 +298,17 @@ void Store::leave(const Visitor& visitor) {
 
 engine::Operation Store::say(engine::Connection connection, Visitor& visitor,
                              std::vector<std::byte> message) {
-  visitor.said.push_back(std::move(message));
-  const std::vector<std::byte>& kept = visitor.said.back();
+  const auto over = [&](const Said& each) {
+    if (visitor.proof && each.sending.id == visitor.proof.id) return false;  // still asked for
+    return !each.sending || endpoint_.peek(each.sending).done;
+  };
+  while (!visitor.said.empty() && over(visitor.said.front())) visitor.said.pop_front();
+  Said& kept = visitor.said.emplace_back(Said{std::move(message), {}});
   // One that fails belongs to a connection that is closed: the next look tells.
   const Result<engine::Operation> sending =
-      endpoint_.send(connection, kChannel, kept.data(), kept.size());
-  if (!sending) return {};
-  visitor.sending.push_back(*sending);
-  return *sending;
+      endpoint_.send(connection, kChannel, kept.message.data(), kept.message.size());
+  if (sending) kept.sending = *sending;
+  return kept.sending;
 }
 
 void Store::answer(engine::Connection connection, Visitor& visitor, const Answer& answer) {
@@ -304,9 +385,13 @@ Error Store::missing(Nanos waited) const {
     if (!registered_.contains(rank) && !gone_.contains(rank)) ranks.push_back(rank);
   }
   if (ranks.empty()) ranks.assign(gone_.begin(), gone_.end());  // they were never all there at once
-  return {ErrorCode::kTimeout, kNoGroup,
-          fmt::format("{} of {} did not come to {} within {:.3g} s", rank_list(ranks), self_.size,
-                      self_.host, to_seconds(waited)),
+  std::string why = fmt::format("{} of {} did not come to {} within {:.3g} s", rank_list(ranks),
+                                self_.size, self_.host, to_seconds(waited));
+  if (refused_ > 0) {
+    why += fmt::format("; {} registration{} refused, the latest: {}", refused_,
+                       refused_ == 1 ? " was" : "s were", latest_refusal_);
+  }
+  return {ErrorCode::kTimeout, kNoGroup, why,
           "see why they do not start, or cannot reach this host over UDP"};
 }
 

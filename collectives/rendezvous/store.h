@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <list>
 #include <map>
 #include <optional>
 #include <set>
@@ -32,10 +33,17 @@ class Store {
   bool done() const;
   // The group, or why there is none; nothing while ranks are missing.
   const std::optional<Result<Group>>& outcome() const { return outcome_; }
+  // Registrations that do not belong to the run, and were refused without harm to it.
+  uint64_t refused() const { return refused_; }
   // For a wait of `waited` that ends: names the ranks that have not come.
   Error missing(Nanos waited) const;
 
  private:
+  struct Said {
+    std::vector<std::byte> message;  // its address is in use
+    engine::Operation sending;
+  };
+
   struct Visitor {
     std::vector<std::byte> asked;
     engine::Operation receiving;
@@ -45,12 +53,16 @@ class Store {
     engine::Operation proof;            // that it does, under way
     std::optional<Registration> claim;  // to the rank of another, which is asked if it lives
     Nanos claimed_at;
-    std::deque<std::vector<std::byte>> said;  // addresses are in use
-    std::vector<engine::Operation> sending;
+    std::deque<Said> said;
     bool answered = false;
+    Nanos since;  // when it came
   };
 
   void take_visitors();
+  // Those that do not register in time go, and the oldest of them where they are too many: who
+  // connects and says nothing keeps nobody out.
+  void send_away_idlers();
+  void send_away(std::map<engine::Connection, Visitor>::iterator visitor);
   void listen(engine::Connection connection, Visitor& visitor);
   // Whether nothing names the memory of a visitor whose connection is closed.
   bool settled(Visitor& visitor);
@@ -62,6 +74,11 @@ class Store {
   std::optional<Error> not_now(const Registration& registration) const;
   // Why there can be no group with it.
   std::optional<Error> impossible(const Registration& registration) const;
+  // Whether its registration shows a secret of the run: the ticket of its file, its token, or a
+  // cluster key.
+  bool is_proven(engine::Connection connection) const;
+  // What is no rank of this run is told why, counted, and ends nothing.
+  void refuse(engine::Connection connection, Visitor& visitor, const Error& error);
   engine::Operation say(engine::Connection connection, Visitor& visitor,
                         std::vector<std::byte> message);
   // The last that it is told.
@@ -78,6 +95,9 @@ class Store {
   const Registration self_;
   const uint64_t job_;
   std::map<engine::Connection, Visitor> visitors_;
+  std::list<Visitor> leaving_;  // given back; operations may still name their memory
+  uint64_t refused_ = 0;
+  std::string latest_refusal_;
   std::map<uint32_t, engine::Connection> registered_;  // by rank, without rank 0
   std::set<uint32_t> gone_;  // ranks that came, and waited for as long as they would
   std::optional<Result<Group>> outcome_;

@@ -91,7 +91,8 @@ Result<StoreFile> parse_store_text(const std::string& text, const std::string& r
 Result<void> write_store_file(const std::string& path, const StoreFile& file) {
   const std::string text = store_text(file);
   const std::string fresh = fmt::format("{}.{:016x}", path, engine::system_seed());
-  const int descriptor = open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  const int descriptor =
+      open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (descriptor < 0) return cannot_write(path);
   const bool written = write_all(descriptor, text) && fsync(descriptor) == 0;
   const bool closed = close(descriptor) == 0;
@@ -103,7 +104,7 @@ Result<void> write_store_file(const std::string& path, const StoreFile& file) {
 
 Result<StoreFile> read_store_file(const std::string& path, const std::string& run) {
   const std::string what = "the store file '" + path + "'";
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
   if (descriptor < 0 && errno != ENOENT) {
     return fail(ErrorCode::kPermission, what, std::strerror(errno), "");
   }

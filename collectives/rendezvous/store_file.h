@@ -1,6 +1,7 @@
 // Store files: a file in a folder that all ranks share, in which rank 0 writes where its store
 // listens. It holds nothing else, so one that a crash has left over does no harm: nobody answers
-// there, or one that does not know the file's ticket.
+// there, or one that does not know the file's ticket. Only its owner can read it: who knows the
+// ticket is proven to be of the same user.
 #pragma once
 
 #include <cstdint>

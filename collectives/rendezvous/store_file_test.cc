@@ -2,6 +2,7 @@
 #include "collectives/rendezvous/store_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -38,6 +39,27 @@ TEST_F(StoreFileTest, IsReadAsItWasWritten) {
   ASSERT_TRUE(read) << read.error().message();
   EXPECT_EQ(read->ticket, 0x1234U);
   EXPECT_EQ(read->addresses, file_.addresses);
+}
+
+TEST_F(StoreFileTest, TheTicketIsForItsOwnerOnly) {
+  const mode_t before = umask(0);
+  ASSERT_TRUE(write_store_file(path_, file_));
+  umask(before);
+  struct stat about {};
+  ASSERT_EQ(lstat(path_.c_str(), &about), 0);
+  EXPECT_EQ(about.st_mode & 07777, 0600U);
+}
+
+TEST_F(StoreFileTest, ALinkThatSomebodyLaidThereIsNotFollowed) {
+  const std::string elsewhere = folder_ + "/elsewhere";
+  ASSERT_TRUE(write_store_file(elsewhere, file_));
+  std::filesystem::create_symlink(elsewhere, path_);
+  EXPECT_FALSE(read_store_file(path_, "a run"));
+  StoreFile next = file_;
+  next.ticket = 0x99;
+  ASSERT_TRUE(write_store_file(path_, next));  // takes the link's place
+  EXPECT_EQ(read_store_file(elsewhere, "a run")->ticket, file_.ticket);
+  EXPECT_EQ(read_store_file(path_, "a run")->ticket, 0x99U);
 }
 
 TEST_F(StoreFileTest, TakesThePlaceOfALeftOverOne) {

@@ -2,6 +2,7 @@
 // thread's text; nothing is thrown across the face.
 #include "plugins/c/heddle.h"
 
+#include <cstdlib>
 #include <exception>
 #include <map>
 #include <memory>
@@ -205,9 +206,12 @@ heddle_status heddle_create(uint32_t rank, uint32_t size, const char* store, hed
     if (world == nullptr) return invalid("cannot make a communicator", "there is no place for it");
     *world = nullptr;
     if (store == nullptr) return invalid("cannot make a communicator", "no store is named");
-    return meet({"HEDDLE_RANK=" + std::to_string(rank), "HEDDLE_SIZE=" + std::to_string(size),
-                 std::string("HEDDLE_STORE=") + store},
-                world);
+    std::vector<std::string> launch = {"HEDDLE_RANK=" + std::to_string(rank),
+                                       "HEDDLE_SIZE=" + std::to_string(size),
+                                       std::string("HEDDLE_STORE=") + store};
+    const char* const token = std::getenv("HEDDLE_TOKEN");
+    if (token != nullptr) launch.push_back(std::string("HEDDLE_TOKEN=") + token);
+    return meet(launch, world);
   });
 }
 

@@ -102,6 +102,23 @@ class Lives(unittest.TestCase):
                     heddle("lab", "down", self.name)
                 self.assert_gone()
 
+    def test_runs_with_the_same_left_over_name_do_not_race(self):
+        """Several find a left-over lab of their name at once: one gets it, whole, the others are refused."""
+        script = (f"echo begun; read go; test $(ls /run/netns | grep -c '^heddle.{self.name}.') -eq 10 && "
+                  f"grep -q '\"owner\": '$PPID, /run/heddle/labs/{self.name}/lab.json")
+        words = [program.HEDDLE, "lab", "run", self.file, "--name", self.name, "--", "sh", "-c", script]
+        for _ in range(3):
+            first = self.started("sh", "-c", "echo begun; exec sleep 1000")
+            first.process.kill()
+            first.wait()
+            runs = [subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                     text=True) for _ in range(3)]
+            began = [run.stdout.readline() for run in runs]  # nothing of one that was refused
+            ended = [run.communicate("go\n" if line else None)[1] for run, line in zip(runs, began)]
+            self.assertEqual(sorted(run.returncode for run in runs), [0, 2, 2], ended)
+            self.assertEqual(sum("there is one of that name" in errors for errors in ended), 2, ended)
+            self.assert_gone()
+
     def test_name_in_use_is_refused(self):
         heddle("lab", "up", self.file, "--name", self.name)
         done = self.run_lab("true")

@@ -21,6 +21,10 @@
 
 namespace heddle::transport {
 
+// With more than so many frames waiting, beside those of what is posted here, no question of the peer
+// is answered: it comes again. A peer that takes no answers makes no queue of them.
+inline constexpr size_t kMostAnswers = 1024;
+
 class Connection final : private SentRunListener {
  public:
   Connection(Shared& shared, ConnectionId id, WireId wire_id, const Address& peer);

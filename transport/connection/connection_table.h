@@ -48,6 +48,8 @@ class ConnectionTable {
   }
 
   uint32_t size() const { return size_; }
+  // Those that peers opened.
+  uint32_t accepted() const { return static_cast<uint32_t>(accepted_.size()); }
   size_t bytes_held() const;
 
  private:

@@ -19,6 +19,7 @@ namespace heddle::cli {
 struct RunIdentity {
   std::string run;           // HEDDLE_RUN
   std::string store;         // HEDDLE_STORE
+  std::string token;         // HEDDLE_TOKEN: a secret of the run
   uint16_t master_port = 0;  // MASTER_PORT
 };
 

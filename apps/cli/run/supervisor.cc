@@ -259,9 +259,11 @@ Result<int> run_ranks(const RunPlan& plan) {
   StoreFolder folder;
   if (Result<void> made = folder.make(); !made) return fail(made.error());
   const uint64_t run = engine::system_seed();
-  const RunIdentity identity{.run = fmt::format("{:016x}", run),
-                             .store = folder.store(),
-                             .master_port = choose_master_port(run)};
+  const RunIdentity identity{
+      .run = fmt::format("{:016x}", run),
+      .store = folder.store(),
+      .token = fmt::format("{:016x}{:016x}", engine::system_seed(), engine::system_seed()),
+      .master_port = choose_master_port(run)};
   const sigset_t set = watched_signals();
   sigprocmask(SIG_BLOCK, &set, nullptr);
   prctl(PR_SET_CHILD_SUBREAPER, 1);

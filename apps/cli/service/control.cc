@@ -57,7 +57,7 @@ Result<TestOptions> test_options_from(const Json& message) {
   TestOptions options;
   options.test = text_field(message, "run");
   if (options.test != "bw" && options.test != "lat") {
-    return bad_request(fmt::format("there is no test '{}'", options.test));
+    return bad_request(fmt::format("there is no test '{}'", options.test.substr(0, 32)));
   }
   const auto bytes =
       integer_field(message, "message_bytes", 1, static_cast<int64_t>(kMaxMessageBytes));
@@ -94,8 +94,9 @@ Error error_from(const Json& message) {
   return error;
 }
 
-ControlChannel::ControlChannel(engine::Endpoint& endpoint, engine::Connection connection)
-    : endpoint_(endpoint), connection_(connection), buffer_(kMaxControlBytes) {}
+ControlChannel::ControlChannel(engine::Endpoint& endpoint, engine::Connection connection,
+                               size_t most_bytes)
+    : endpoint_(endpoint), connection_(connection), buffer_(most_bytes) {}
 
 // Whoever owns the connection has closed it, so what is under way ends; it must not outlive its
 // memory.
@@ -107,6 +108,9 @@ ControlChannel::~ControlChannel() {
 Result<void> ControlChannel::send(const Json& message) {
   while (!outgoing_.empty() && endpoint_.peek(outgoing_.front().operation).done) {
     outgoing_.pop_front();
+  }
+  if (outgoing_.size() >= kMaxAnswersWaiting) {
+    return fail(ErrorCode::kExhausted, "cannot send a control message", "the peer takes none");
   }
   // Text from elsewhere may not be UTF-8; what is sent is.
   std::string text = message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

@@ -24,6 +24,9 @@ inline constexpr engine::Channel kControlChannel = 0;
 inline constexpr engine::Channel kStreamChannel = 1;
 inline constexpr engine::Channel kEchoChannel = 2;
 inline constexpr size_t kMaxControlBytes = 64 << 10;
+// What a client may ask, and how many answers may wait for one that takes none.
+inline constexpr size_t kMaxRequestBytes = 4096;
+inline constexpr size_t kMaxAnswersWaiting = 4;
 
 // What a test moves.
 struct TestOptions {
@@ -45,12 +48,14 @@ Error error_from(const Json& message);
 // Both directions of a control channel. Not thread-safe.
 class ControlChannel {
  public:
-  ControlChannel(engine::Endpoint& endpoint, engine::Connection connection);
+  // Messages of more than `most_bytes` end it.
+  ControlChannel(engine::Endpoint& endpoint, engine::Connection connection,
+                 size_t most_bytes = kMaxControlBytes);
   ~ControlChannel();
   ControlChannel(const ControlChannel&) = delete;
   ControlChannel& operator=(const ControlChannel&) = delete;
 
-  // Errors: those of Endpoint::send.
+  // Errors: those of Endpoint::send, kExhausted (kMaxAnswersWaiting).
   Result<void> send(const Json& message);
   // The next message if it has come. Errors: why none can come any more, or kInvalid for what is no
   // JSON object.

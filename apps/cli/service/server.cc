@@ -2,6 +2,7 @@
 #include "apps/cli/service/server.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "apps/cli/interrupt.h"
 
@@ -10,7 +11,9 @@ namespace heddle::cli {
 bool Server::run(bool once, const std::function<void()>& each_round) {
   bool all_well = true;
   while (interrupted() == 0) {
-    endpoint_.progress(millis(200));
+    const bool busy = std::any_of(sessions_.begin(), sessions_.end(),
+                                  [](const auto& session) { return session->busy(); });
+    endpoint_.progress(busy ? Nanos{} : millis(200));
     each_round();
     const auto gone = [&all_well](std::unique_ptr<Session>& session) {
       if (session->step()) return false;
@@ -20,7 +23,14 @@ bool Server::run(bool once, const std::function<void()>& each_round) {
     sessions_.erase(std::remove_if(sessions_.begin(), sessions_.end(), gone), sessions_.end());
     // Asked last: it takes a turn of the endpoint, for which a client's echo should not wait.
     while (const auto connection = endpoint_.accept(Nanos{})) {
-      sessions_.push_back(std::make_unique<Session>(endpoint_, *connection, reporter_));
+      std::optional<TestMemory::Share> share = memory_.take(kSessionBytes);
+      if (!share) {
+        endpoint_.abort(*connection);
+        ++turned_away_;
+        continue;
+      }
+      sessions_.push_back(
+          std::make_unique<Session>(endpoint_, *connection, reporter_, memory_, std::move(*share)));
       ++clients_;
     }
     if (once && clients_ > 0 && sessions_.empty()) break;

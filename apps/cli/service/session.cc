@@ -3,6 +3,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "apps/cli/quantity.h"
 #include "apps/cli/service/usage.h"
 #include "base/version.h"
@@ -35,23 +38,35 @@ Json stream_record(const StreamResult& result) {
   return record;
 }
 
-// Memory that a test takes at the server. The limits of its fields keep this from overflowing.
+// Memory that a test takes at the server: its messages, and what a client that leaves gaps in each
+// makes the transport remember of them (IntervalSet: 16 bytes a gap, at most 4,096 of a message).
+// The limits of its fields keep this from overflowing.
 uint64_t memory_of(const TestOptions& options) {
-  const uint64_t slots = options.test == "lat"   ? kEchoSlots
+  constexpr uint64_t kMostGaps = 4096;
+  constexpr uint64_t kBytesAGap = 2 * 16;  // as it grows by doubling
+  constexpr uint64_t kRecordBytes = 512;
+  const uint64_t slots = options.test == "lat"   ? 2 * uint64_t{kEchoSlots}
                          : options.bidirectional ? 2 * uint64_t{options.window}
                                                  : options.window;
-  return slots * options.message_bytes;
+  const uint64_t payload = options.test == "lat" ? kEchoSlots : slots;
+  const uint64_t gaps = std::min(options.message_bytes / 2, kMostGaps) * kBytesAGap;
+  return payload * options.message_bytes + slots * (gaps + kRecordBytes);
 }
+
+constexpr uint64_t kFoundAtATime = 16 << 20;  // some milliseconds
 
 }  // namespace
 
 Session::Session(engine::Endpoint& endpoint, engine::Connection connection,
-                 SessionReporter reporter)
+                 SessionReporter reporter, TestMemory& memory, TestMemory::Share share)
     : endpoint_(endpoint),
       connection_(connection),
       reporter_(std::move(reporter)),
       peer_(datapath::to_text(endpoint.status(connection).peer)),
-      control_(endpoint, connection) {}
+      memory_(memory),
+      share_(std::move(share)),
+      came_at_(endpoint.now()),
+      control_(endpoint, connection, kMaxRequestBytes) {}
 
 Session::~Session() {
   running_.reset();
@@ -60,7 +75,11 @@ Session::~Session() {
 
 bool Session::step() {
   if (over_) return false;
-  Result<void> stepped = running_ ? step_running() : Result<void>();
+  if (!welcomed_ && endpoint_.now() - came_at_ >= kIntroduceWithin) {
+    end({ErrorCode::kTimeout, "cannot serve this client", "it did not introduce itself", ""});
+    return false;
+  }
+  Result<void> stepped = busy() ? prepare() : running_ ? step_running() : Result<void>();
   if (stepped) stepped = take_messages();
   if (!stepped) end(stepped.error());
   return !over_;
@@ -114,43 +133,65 @@ Result<void> Session::start(const Json& request) {
   }
   Result<TestOptions> options = test_options_from(request);
   if (!options) return fail(options.error());
-  if (const uint64_t bytes = memory_of(*options); bytes > kMaxTestMemoryBytes) {
-    return fail(ErrorCode::kExhausted, "cannot run the test",
-                fmt::format("it needs {} of memory at the server, and a client may have {}",
-                            size_text(bytes), size_text(kMaxTestMemoryBytes)),
-                "choose a smaller size with -s");
+  const uint64_t bytes = memory_of(*options);
+  std::optional<TestMemory::Share> share = memory_.take(bytes);
+  if (!share) {
+    const bool never = bytes > memory_.total();
+    return fail(
+        ErrorCode::kExhausted, "cannot run the test",
+        fmt::format("it needs {} of memory at the server, and {} {}", size_text(bytes),
+                    never ? "all clients together may have" : "of what all may have",
+                    never ? size_text(memory_.total()) : size_text(memory_.left()) + " is left"),
+        "choose a smaller size with -s, or raise stranger_bytes at the server");
   }
   auto running = std::make_unique<Running>();
   running->options = std::move(*options);
-  if (Result<void> prepared = prepare(*running); !prepared) return prepared;
-  running->began = endpoint_.now();
-  running->cpu_began = cpu_time_used();
-  running->statistics_began = statistics();
+  running->share = std::move(*share);
+  if (Result<void> taken = take_slots(*running); !taken) return taken;
   running_ = std::move(running);
-  // Receives stand ready before the client hears that it may send.
-  if (Result<void> stepped = step_running(); !stepped) return stepped;
-  return control_.send({{"ready", running_->options.test}});
+  return prepare();
 }
 
-Result<void> Session::prepare(Running& running) {
+Result<void> Session::take_slots(Running& running) {
   const TestOptions& options = running.options;
-  const uint64_t bytes = options.message_bytes;
   const uint32_t window = options.test == "lat" ? kEchoSlots : options.window;
-  Result<MessageSlots> slots = MessageSlots::make(endpoint_, bytes, window);
-  if (!slots) return fail(slots.error());
+  const bool both = options.test == "bw" && options.bidirectional;
+  for (int i = 0; i < (both ? 2 : 1); ++i) {
+    Result<MessageSlots> slots =
+        MessageSlots::make(endpoint_, options.message_bytes, window, SlotContent::kZerosLater);
+    if (!slots) return fail(slots.error());
+    running.slots.push_back(std::move(*slots));
+  }
+  return {};
+}
+
+Result<void> Session::prepare() {
+  for (MessageSlots& slots : running_->slots) {
+    if (!slots.find_memory(kFoundAtATime)) return {};
+  }
+  make_streams(*running_);
+  running_->ready = true;
+  running_->began = endpoint_.now();
+  running_->cpu_began = cpu_time_used();
+  running_->statistics_began = statistics();
+  const std::string test = running_->options.test;
+  // Receives stand ready before the client hears that it may send.
+  if (Result<void> stepped = step_running(); !stepped) return stepped;
+  return control_.send({{"ready", test}});
+}
+
+void Session::make_streams(Running& running) {
+  const TestOptions& options = running.options;
   if (options.test == "lat") {
-    running.echo = std::make_unique<EchoServer>(endpoint_, connection_, bytes, std::move(*slots));
-    return {};
+    running.echo = std::make_unique<EchoServer>(endpoint_, connection_, options.message_bytes,
+                                                std::move(running.slots[0]));
+    return;
   }
   running.receiving =
-      std::make_unique<ReceiveStream>(endpoint_, connection_, options, std::move(*slots));
-  if (!options.bidirectional) return {};
-  Result<MessageSlots> outgoing =
-      MessageSlots::make(endpoint_, bytes, window, SlotContent::kOverwritten);
-  if (!outgoing) return fail(outgoing.error());
-  running.sending =
-      std::make_unique<SendStream>(endpoint_, connection_, options, std::move(*outgoing));
-  return {};
+      std::make_unique<ReceiveStream>(endpoint_, connection_, options, std::move(running.slots[0]));
+  if (!options.bidirectional) return;
+  running.sending = std::make_unique<SendStream>(
+      endpoint_, connection_, options, std::move(running.slots[1]), SendStream::Filling::kLater);
 }
 
 Result<void> Session::step_running() {

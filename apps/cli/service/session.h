@@ -5,15 +5,19 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "apps/cli/service/control.h"
 #include "apps/cli/service/echo.h"
 #include "apps/cli/service/stream.h"
+#include "apps/cli/service/test_memory.h"
 
 namespace heddle::cli {
 
-// What one client's test may take of the server's memory: enough for every size that `perf` offers.
-inline constexpr uint64_t kMaxTestMemoryBytes = uint64_t{4} << 30;
+// What a session holds besides its test: its buffers, answers that wait, and a result.
+inline constexpr uint64_t kSessionBytes = 96 << 10;
+// A client introduces itself within this time.
+inline constexpr Nanos kIntroduceWithin = seconds(10);
 
 // Told by a session when something is worth a line: the peer, a text, and the same as data.
 using SessionReporter =
@@ -21,7 +25,9 @@ using SessionReporter =
 
 class Session {
  public:
-  Session(engine::Endpoint& endpoint, engine::Connection connection, SessionReporter reporter);
+  // `memory` is what tests take theirs of, `share` the session's own; it must outlive the session.
+  Session(engine::Endpoint& endpoint, engine::Connection connection, SessionReporter reporter,
+          TestMemory& memory, TestMemory::Share share);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -30,11 +36,16 @@ class Session {
   bool step();
   // The client went without saying so.
   bool failed() const { return failed_; }
+  // It has work that no input brings: it wants to be called again at once.
+  bool busy() const { return running_ && !running_->ready; }
 
  private:
   // A test under way.
   struct Running {
     TestOptions options;
+    TestMemory::Share share;
+    bool ready = false;               // the streams are there
+    std::vector<MessageSlots> slots;  // until then: whose memory is being found
     std::unique_ptr<ReceiveStream> receiving;
     std::unique_ptr<SendStream> sending;
     std::unique_ptr<EchoServer> echo;
@@ -47,7 +58,10 @@ class Session {
   Result<void> handle(const Json& message);
   Result<void> welcome(const Json& hello);
   Result<void> start(const Json& request);
-  Result<void> prepare(Running& running);
+  Result<void> take_slots(Running& running);
+  // Finds memory for the slots, some at a time; then begins.
+  Result<void> prepare();
+  void make_streams(Running& running);
   Result<void> step_running();
   Result<void> finish_running();
   void end(const Error& error);
@@ -57,6 +71,9 @@ class Session {
   const engine::Connection connection_;
   const SessionReporter reporter_;
   const std::string peer_;
+  TestMemory& memory_;
+  const TestMemory::Share share_;
+  const Nanos came_at_;
   ControlChannel control_;
   std::unique_ptr<Running> running_;
   bool welcomed_ = false;

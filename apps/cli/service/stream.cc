@@ -3,12 +3,18 @@
 
 #include <fmt/core.h>
 
-#include <new>
+#include <algorithm>
+#include <cstdlib>
 
 #include "apps/cli/quantity.h"
 #include "apps/cli/service/message_pattern.h"
 
 namespace heddle::cli {
+namespace {
+
+constexpr uint64_t kAtATime = 16 << 20;  // filled at a time: some milliseconds
+
+}  // namespace
 
 Result<MessageSlots> MessageSlots::make(engine::Endpoint& endpoint, uint64_t message_bytes,
                                         uint32_t window, SlotContent content) {
@@ -16,17 +22,30 @@ Result<MessageSlots> MessageSlots::make(engine::Endpoint& endpoint, uint64_t mes
   slots.message_bytes_ = message_bytes;
   slots.window_ = window;
   const uint64_t total = message_bytes * window;
-  slots.bytes_.reset(content == SlotContent::kZeros ? new (std::nothrow) std::byte[total]()
-                                                    : new (std::nothrow) std::byte[total]);
+  // Of so much the system gives pages that are zero once they are touched.
+  slots.bytes_.reset(static_cast<std::byte*>(std::calloc(total, 1)));
   if (slots.bytes_ == nullptr) {
     return fail(ErrorCode::kExhausted,
                 fmt::format("cannot hold {} messages of {}", window, size_text(message_bytes)),
                 "the system gives no more memory", "choose a smaller size with -s");
   }
+  if (content == SlotContent::kZeros) slots.find_memory(total);
   Result<engine::Memory> memory = endpoint.register_memory(slots.bytes_.get(), total);
   if (!memory) return fail(memory.error());
   slots.memory_ = std::move(*memory);
   return slots;
+}
+
+void MessageSlots::Free::operator()(std::byte* bytes) const { std::free(bytes); }
+
+bool MessageSlots::find_memory(uint64_t most) {
+  constexpr uint64_t kPage = 4096;
+  const uint64_t total = message_bytes_ * window_;
+  const uint64_t end = total - found_ > most ? found_ + most : total;
+  for (; found_ < end; found_ = std::min(end, found_ + kPage)) {
+    static_cast<volatile std::byte*>(bytes_.get())[found_] = std::byte{0};
+  }
+  return found_ == total;
 }
 
 std::span<std::byte> MessageSlots::slot(uint64_t number) const {
@@ -43,13 +62,15 @@ double StreamResult::bits_per_s() const {
 }
 
 SendStream::SendStream(engine::Endpoint& endpoint, engine::Connection connection,
-                       const TestOptions& options, MessageSlots slots)
+                       const TestOptions& options, MessageSlots slots, Filling filling)
     : endpoint_(endpoint),
       connection_(connection),
       options_(options),
       slots_(std::move(slots)),
+      filling_(filling),
       marks_left_(options.window) {
   result_.began = result_.ended = endpoint.now();
+  if (filling == Filling::kLater) return;
   for (uint64_t i = 0; i < options_.window; ++i) fill_message(slots_.slot(i), i);
 }
 
@@ -75,11 +96,14 @@ Result<void> SendStream::reap() {
 
 Result<void> SendStream::step(bool more) {
   if (Result<void> reaped = reap(); !reaped) return reaped;
-  while (under_way_.size() < options_.window) {
+  uint64_t filled = 0;
+  while (under_way_.size() < options_.window && (filled < kAtATime || under_way_.empty())) {
     const bool marking = !more || marks_left_ < options_.window;
     if (marking && marks_left_ == 0) return {};
     const uint64_t bytes = marking ? 0 : options_.message_bytes;
-    if (!marking && options_.check) fill_message(slots_.slot(posted_), posted_);
+    const bool first = filling_ == Filling::kLater && posted_ < options_.window;
+    if (!marking && (options_.check || first)) fill_message(slots_.slot(posted_), posted_);
+    filled += first ? bytes : 0;
     Result<engine::Operation> operation =
         endpoint_.send(connection_, kStreamChannel, slots_.payload(posted_, bytes));
     if (!operation) return fail(operation.error());

@@ -20,6 +20,7 @@ namespace heddle::cli {
 // What memory for messages holds at first.
 enum class SlotContent : uint8_t {
   kZeros,        // so that a test does not measure how the system finds memory
+  kZerosLater,   // the same, once find_memory() has said that it is all there
   kOverwritten,  // anything: its user fills all of it first
 };
 
@@ -30,11 +31,20 @@ class MessageSlots {
   static Result<MessageSlots> make(engine::Endpoint& endpoint, uint64_t message_bytes,
                                    uint32_t window, SlotContent content = SlotContent::kZeros);
 
+  // Makes the system find memory for the next `most` bytes; true once it has for all. A server that
+  // serves others meanwhile does it bit by bit.
+  bool find_memory(uint64_t most);
+
   std::span<std::byte> slot(uint64_t number) const;
   transport::Payload payload(uint64_t number, uint64_t bytes) const;
 
  private:
-  std::unique_ptr<std::byte[]> bytes_;
+  struct Free {
+    void operator()(std::byte* bytes) const;
+  };
+
+  std::unique_ptr<std::byte[], Free> bytes_;
+  uint64_t found_ = 0;
   engine::Memory memory_;
   uint64_t message_bytes_ = 0;
   uint32_t window_ = 0;
@@ -55,9 +65,11 @@ struct StreamResult {
 
 class SendStream {
  public:
-  // Fills all of `slots`.
+  // When messages are filled: kLater with the first that is sent in its place, some at a time.
+  enum class Filling : uint8_t { kNow, kLater };
+
   SendStream(engine::Endpoint& endpoint, engine::Connection connection, const TestOptions& options,
-             MessageSlots slots);
+             MessageSlots slots, Filling filling = Filling::kNow);
   ~SendStream();
   SendStream(const SendStream&) = delete;
   SendStream& operator=(const SendStream&) = delete;
@@ -80,6 +92,7 @@ class SendStream {
   const engine::Connection connection_;
   const TestOptions options_;
   const MessageSlots slots_;
+  const Filling filling_;
   std::deque<Sending> under_way_;
   uint64_t posted_ = 0;
   uint32_t marks_left_;

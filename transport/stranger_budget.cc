@@ -1,0 +1,59 @@
+// StrangerBudget: see stranger_budget.h. Every queue of a connection that a peer can make grow is
+// named here with its bound; endpoint_memory_test.cc and engine/stranger_memory_test.cc measure
+// them.
+#include "transport/stranger_budget.h"
+
+#include <algorithm>
+
+#include "transport/connection/connection.h"
+#include "transport/connection/shared.h"
+
+namespace heddle::transport {
+namespace {
+
+// The least power of two that is no less: rings grow by doubling. Old and new exist at once for a
+// moment, on one connection at a time: that is in `shared`.
+uint64_t doubled(uint64_t count) {
+  uint64_t power = 1;
+  while (power < count) power *= 2;
+  return power;
+}
+
+uint64_t connection_bytes(const EndpointOptions& o) {
+  constexpr uint64_t kBookkeeping = 2048;  // controller, selector, tables here and in engine/
+  constexpr uint64_t kGrant = 8;
+  constexpr uint64_t kLeastFrame = 8;  // that asks for an answer
+  constexpr uint64_t kChannel = 256;   // of both directions, with slots of small rings
+  constexpr uint64_t kPath = 128;      // what is sent and received on it
+  const uint64_t paths = o.max_paths;
+  const uint64_t posted = o.max_posted;
+  // Grants of the peer that our messages have not met: max_posted over all channels, so each ring
+  // is at most twice what it holds.
+  const uint64_t grants = 2 * kGrant * (posted + o.max_channels);
+  const uint64_t frames =
+      sizeof(ControlRecord) * doubled(kMostAnswers + o.max_datagram_bytes / kLeastFrame);
+  return sizeof(Connection) + kBookkeeping + paths * (kPath + sizeof(OlderRanges)) +
+         o.max_channels * kChannel + grants + frames + o.eager_blocks * 2 * sizeof(InMessage);
+}
+
+}  // namespace
+
+StrangerBudget stranger_budget(const EndpointOptions& o) {
+  constexpr uint64_t kQueues = 4 << 20;  // replies, notices, completions, placements, rings growing
+  const uint64_t eager_blocks = o.eager_region == kNoRegion || o.eager_block_bytes == 0
+                                    ? 0
+                                    : o.eager_bytes.count / o.eager_block_bytes;
+  // Early messages wait in blocks; the gaps in what arrived of each are bounded as well.
+  const uint64_t gaps = 2 * sizeof(uint64_t) * 2 *
+                        std::min<uint64_t>(InMessage::kMostIntervals, o.eager_block_bytes / 2);
+  return {.shared = kQueues + eager_blocks * (o.eager_block_bytes + gaps) +
+                    uint64_t{o.max_sent_runs} * sizeof(SentRun),
+          .each = connection_bytes(o)};
+}
+
+bool admits_stranger(const EndpointOptions& options, bool keyed, uint32_t accepted) {
+  if (keyed || options.stranger_bytes.count == 0) return true;
+  return stranger_budget(options).bytes(uint64_t{accepted} + 1) <= options.stranger_bytes.count;
+}
+
+}  // namespace heddle::transport
