@@ -187,6 +187,7 @@ void SimDatapath::handle_sent(uint32_t connection, uint16_t path, uint64_t numbe
 }
 
 void SimDatapath::fence(const transport::FenceRequest& request) {
+  const Inside inside(call_observer_);
   fences_.push_back({network_.now() + options_.fence_takes, request});
   network_.schedule(agent_, fences_.front().at);
 }

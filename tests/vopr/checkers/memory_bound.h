@@ -17,9 +17,11 @@ class MemoryBound {
   MemoryBound(uint32_t host, const transport::EndpointOptions& options, Report& report)
       : host_(host), options_(options), report_(report) {}
 
-  void look(const transport::Endpoint& endpoint) {
+  // `allocated`: by turns of the endpoint, whatever it says that it holds.
+  void look(const transport::Endpoint& endpoint, int64_t allocated) {
     connections_most_ = std::max(connections_most_, endpoint.connections());
-    const uint64_t held = endpoint.bytes_held();
+    const uint64_t held =
+        std::max(endpoint.bytes_held(), static_cast<uint64_t>(std::max<int64_t>(allocated, 0)));
     most_ = std::max(most_, held);
     if (held <= bound() || told_) return;
     told_ = true;
