@@ -99,7 +99,13 @@ class Machine final : private simulator::TransportProgram,
   void handle_drive(bool begins) override {
     charge(begins ? account_of(options_.host) : kNobodysAccount);
   }
-  void handle_call(bool inside) override { handle_drive(!inside); }
+  void handle_call(bool inside) override {
+    if (inside) {
+      caller_pays_ = charge(kNobodysAccount);
+    } else {
+      charge(caller_pays_);
+    }
+  }
   void run(Nanos now) override;
   // Reports what the memory's oracle has found since it was last asked.
   void take_findings();
@@ -118,6 +124,7 @@ class Machine final : private simulator::TransportProgram,
   TurnBudget turns_;
   MemoryBound held_;
   int64_t before_ = 0;
+  uint32_t caller_pays_ = kNobodysAccount;  // within a call of the datapath
 };
 
 }  // namespace heddle::vopr
