@@ -72,7 +72,8 @@ uint32_t Incoming::add_early(ChannelId channel, uint32_t sequence) {
 
 // Further beyond the posted receives than a peer that keeps to the limits comes.
 bool Incoming::too_far(const Channel& channel, uint32_t sequence) const {
-  return distance(channel.next_post, sequence) >= peer_posts_;
+  const auto ahead = static_cast<int32_t>(sequence - channel.next_post);
+  return ahead < -(1 << 30) || distance(channel.next_post, sequence) >= peer_posts_;
 }
 
 bool Incoming::heard_of_next(ChannelId id) const {

@@ -47,6 +47,7 @@ void Outgoing::set_limits(const PeerLimits& limits) {
 // channels, beyond the messages that it heard of; and it has not heard of more than are posted.
 bool Outgoing::make_known(Channel& channel, uint32_t index) {
   if (index < channel.grants.size()) return true;
+  if (index >= uint32_t{1} << 30) return false;
   const uint32_t unmet = distance(channel.posted_to(), channel.head + index + 1);
   const uint32_t others = unmet_receives_ - distance(channel.posted_to(), channel.granted_to());
   if (unmet > limits_.max_posted - others) return false;
