@@ -38,7 +38,7 @@ SealKey* Connection::opener(const ConnectionHeader& header, DropReason& why) {
   }
   const bool control = header.type == PacketType::kControl;
   const bool numbered = !control || (header.flags & kFlagNumbered) != 0;
-  if (header.path >= acks_.paths() || header.number == 0 || header.number > INT64_MAX) {
+  if (header.path >= acks_.paths() || header.number == 0 || header.number >= uint64_t{1} << 31) {
     why = DropReason::kBadField;
     return nullptr;
   }

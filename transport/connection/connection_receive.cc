@@ -35,7 +35,7 @@ void Connection::handle_data(Nanos now, const DataRow& row) {
     shared_.observer.drop(now, id_, DropReason::kClosed);
     return;
   }
-  if (base.path >= acks_.paths() || base.number == 0 || base.number > INT64_MAX) {
+  if (base.path >= acks_.paths() || base.number == 0 || base.number >= uint64_t{1} << 31) {
     shared_.observer.drop(now, id_, DropReason::kBadField);
     return;
   }
@@ -105,7 +105,7 @@ void Connection::handle_control(Nanos now, const RxRun& run, uint32_t index,
   ConnectionHeader header = read_connection_header(packet.data());
   if (session_) header.flags &= kKnownFlags;  // the epoch has been of use
   const bool numbered = (header.flags & kFlagNumbered) != 0;
-  const bool bad_number = numbered && (header.number == 0 || header.number > INT64_MAX);
+  const bool bad_number = numbered && (header.number == 0 || header.number >= uint64_t{1} << 31);
   if (header.path >= acks_.paths() || bad_number || (header.flags & ~kKnownFlags) != 0) {
     shared_.observer.drop(now, id_, DropReason::kBadField);
     return;

@@ -16,7 +16,7 @@ void Connection::handle_trimmed(Nanos now, const ConnectionHeader& header) {
   }
   const bool numbered = header.type != PacketType::kControl || (header.flags & kFlagNumbered) != 0;
   if (!numbered) return;  // nobody waits for it
-  if (header.path >= acks_.paths() || header.number == 0 || header.number > INT64_MAX) {
+  if (header.path >= acks_.paths() || header.number == 0 || header.number >= uint64_t{1} << 31) {
     shared_.observer.drop(now, id_, DropReason::kBadField);
     return;
   }
