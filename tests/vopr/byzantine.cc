@@ -91,7 +91,7 @@ void Byzantine::ask(uint32_t host) {
   talk.init.connection = static_cast<Id>(talks_.size());
   talk.init.nonce = dice_.below(UINT64_MAX);
   talk.init.sent_at = network_.now();
-  talk.init.parameters = words_.draw_parameters();
+  talk.init.parameters = words_.draw_parameters(options_.faults.byzantine.posted);
   send_init(talk);
 }
 
@@ -109,7 +109,7 @@ void Byzantine::ask_half() {
   half.init.reply_port = kByzantinePort;
   half.init.connection = static_cast<Id>(1'000'000 + dice_.below(UINT32_MAX / 2));
   half.init.nonce = dice_.below(UINT64_MAX);
-  half.init.parameters = words_.draw_parameters();
+  half.init.parameters = words_.draw_parameters(options_.faults.byzantine.posted);
   count("half open");
   send_init(half);
 }
@@ -284,7 +284,7 @@ void Byzantine::answer(uint32_t nic, const InitPacket& init) {
     accept.accepted_as = static_cast<Id>(talks_.size());
     accept.nonce = init.nonce;
     accept.echoed_sent_at = init.sent_at;
-    accept.parameters = words_.draw_parameters();
+    accept.parameters = words_.draw_parameters(options_.faults.byzantine.posted);
     bytes = transport::write_accept(accept, packet);
     count("accepted");
   }

@@ -76,7 +76,7 @@ Machine::Machine(simulator::World& world, const MachineOptions& options, Report&
       process_(world.add(process_options(options))),
       agent_(world.network().add_agent(*this)),
       turns_(options.host, report),
-      held_(options.host, options.host_options.endpoint, report),
+      held_(options.host, options.host_options.endpoint, options.named, report),
       before_(bytes_on(account_of(options.host))) {
   process_.set_program(this);
   begin_life();

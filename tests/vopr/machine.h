@@ -33,6 +33,7 @@ struct MachineOptions {
   HostOptions host_options;
   ChunkOptions chunks;
   bool virtual_memory = false;
+  uint32_t named = 0;  // see MemoryBound
   events::Sink* sink = nullptr;
   simulator::SealObserver* seals = nullptr;  // of all machines of a run
 };

@@ -71,6 +71,7 @@ struct ByzantineOptions {
   uint32_t steps = 0;        // until the faults stop; 0: there is none
   uint32_t connections = 0;  // that it asks for
   uint32_t asked = 0;        // connections that programs ask it for
+  uint32_t posted = 0;       // receives that it says it posts at a time: so many it may name
   bool half_open = false;    // handshakes that it never ends
   bool abandons = false;     // connections that it opened
   bool guesses = false;      // the ids of others, from its own

@@ -114,6 +114,7 @@ void write(std::string& text, const FaultOptions& faults) {
   table.add("byzantine_steps", uint64_t{byzantine.steps});
   table.add("byzantine_connections", uint64_t{byzantine.connections});
   table.add("byzantine_asked", uint64_t{byzantine.asked});
+  table.add("byzantine_posted", uint64_t{byzantine.posted});
   table.add("byzantine_half_open", byzantine.half_open);
   table.add("byzantine_abandons", byzantine.abandons);
   table.add("byzantine_guesses", byzantine.guesses);

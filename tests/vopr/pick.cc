@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "tests/vopr/options.h"
 #include "transport/names.h"
+#include "transport/wire/handshake.h"
 
 namespace heddle::vopr {
 namespace {
@@ -289,6 +290,7 @@ void pick_byzantine(Random& random, Options& options) {
   byzantine.steps = one_of(random, {50u, 300u, 1'500u});
   byzantine.connections = one_of(random, {1u, 4u, 40u});
   byzantine.asked = static_cast<uint32_t>(random.below(3));
+  byzantine.posted = one_of(random, {8u, 256u, transport::kMostPosted});
   byzantine.half_open = percent(random, 40);
   byzantine.abandons = percent(random, 30);
   byzantine.guesses = percent(random, 40);

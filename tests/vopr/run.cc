@@ -103,6 +103,7 @@ class Run {
     options.host_options = options_.hosts[host];
     options.chunks = options_.chunks;
     options.virtual_memory = options_.workload.virtual_memory;
+    options.named = options_.faults.byzantine.posted;
     options.sink = &sink_;
     options.seals = &nonces_;
     machines_.push_back(std::make_unique<Machine>(world_, options, findings_.report));

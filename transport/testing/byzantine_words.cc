@@ -88,13 +88,13 @@ uint32_t ByzantineWords::draw_habits() {
   return habits == 0 ? bit(Habit::kHonest) : habits;
 }
 
-HandshakeParameters ByzantineWords::draw_parameters() {
+HandshakeParameters ByzantineWords::draw_parameters(uint32_t posted) {
   HandshakeParameters p;
   p.max_paths = one_of<uint16_t>({1, 4, 64, 256, UINT16_MAX});
   p.max_datagram_bytes = one_of<uint32_t>({1472, 1472, 8952, UINT32_MAX});
   p.window_bytes = one_of<uint64_t>({1 << 16, 1 << 20, 0, 1, UINT64_MAX});
   p.max_channels = one_of<uint32_t>({4, 64, 1, UINT16_MAX, UINT32_MAX});
-  p.max_posted = one_of<uint32_t>({8, 256, kMostPosted, 1});
+  p.max_posted = posted;
   p.eager_block_bytes = one_of<uint32_t>({0, 512, 8192, UINT32_MAX});
   p.eager_blocks = one_of<uint16_t>({0, 2, 16, UINT16_MAX});
   p.chunk_paths = one_of<uint16_t>({0, 1, 8, UINT8_MAX, UINT16_MAX});

@@ -85,8 +85,8 @@ class ByzantineWords {
 
   // Some habits, honesty often among them.
   uint32_t draw_habits();
-  // What it says of itself.
-  HandshakeParameters draw_parameters();
+  // What it says of itself; it posts so many receives at a time.
+  HandshakeParameters draw_parameters(uint32_t posted);
   // The next packet; returns its bytes. `space` has kMostBytes.
   size_t write_packet(Nanos now, Acquaintance& to, std::span<std::byte> space);
   // What the latest packet was.
