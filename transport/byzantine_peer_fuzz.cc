@@ -1,8 +1,9 @@
 // Fuzzes an endpoint with a hostile peer: the input is what it says, in the protocol's grammar
 // (testing/byzantine_words.h), on a connection that it made with a real handshake, or that it was
-// asked for. Beside it lives a connection of two that keep to the rules. Whatever is said: no crash,
-// memory within the table of bounds as the allocator counts it, the other connection's messages
-// arrive whole and in time, and with the hostile peer's silence everything that waits for it ends.
+// asked for. Beside it lives a connection of two that keep to the rules. Whatever is said: no
+// crash, memory within the table of bounds as the allocator counts it, the other connection's
+// messages arrive whole and in time, and with the hostile peer's silence everything that waits for
+// it ends.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -28,8 +29,8 @@ using testing::PairOptions;
 
 constexpr size_t kMostSteps = 200;
 constexpr size_t kMessage = 3000;
-// Both endpoints, the hostile connection and the honest one, with the options below: by the table of
-// bounds in docs/protocol.md some 230 KiB, of which half are what their callers post.
+// Both endpoints, the hostile connection and the honest one, with the options below: by the table
+// of bounds in docs/protocol.md some 230 KiB, of which half are what their callers post.
 constexpr int64_t kMostAllocated = 512 * 1024;
 constexpr uint16_t kHostilePort = 4800;
 
@@ -40,7 +41,7 @@ class Input final : public testing::Dice {
   bool done() const { return bytes_.empty(); }
   uint64_t below(uint64_t bound) override {
     uint64_t value = 0;
-    for (uint64_t reach = 1; reach < bound; reach = reach > bound >> 8 ? bound : reach << 8) {
+    for (uint64_t reach = 1; reach<bound; reach = reach> bound >> 8 ? bound : reach << 8) {
       value = value << 8 | byte();
     }
     return value % bound;

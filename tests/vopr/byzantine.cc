@@ -129,16 +129,15 @@ void Byzantine::guess() {
   if (!known.open) return;
   transport::testing::Acquaintance other = known.victim;
   const uint64_t step = uint64_t{1 + dice_.below(3)} << (16 * dice_.below(2));
-  other.id = static_cast<transport::ConnectionId>(dice_.below(2) == 0 ? other.id + step
-                                                                      : other.id - step);
+  other.id =
+      static_cast<transport::ConnectionId>(dice_.below(2) == 0 ? other.id + step : other.id - step);
   other.habits = UINT32_MAX;
   other.sent = {};
   std::array<std::byte, ByzantineWords::kMostBytes> packet;
   size_t bytes = words_.write_packet(network_.now(), other, packet);
   if (dice_.below(4) == 0) {
-    bytes = transport::write_reset({other.id, static_cast<uint16_t>(dice_.below(4)),
-                                    1 + dice_.below(64)},
-                                   packet);
+    bytes = transport::write_reset(
+        {other.id, static_cast<uint16_t>(dice_.below(4)), 1 + dice_.below(64)}, packet);
   }
   const auto host = static_cast<uint32_t>(dice_.below(options_.hosts.size()));
   count("guess");

@@ -41,13 +41,15 @@ struct Arguments {
 
 constexpr const char* kUsage =
     "usage: heddle-vopr --seed N | --seeds N..M [--every K] | --regressions | --sum FILE...\n"
-    "                   [--jobs N] [--state FOLDER] [--verbose] [--trace] [--keep-going] [--demand-all] [--counts FILE]\n"
+    "                   [--jobs N] [--state FOLDER] [--verbose] [--trace] [--keep-going] "
+    "[--demand-all] [--counts FILE]\n"
     "  --seed N       one run; prints its options\n"
     "  --seeds N..M   a row of runs\n"
     "  --every K      of the row each Kth only\n"
     "  --regressions  the seeds that have found something before\n"
     "  --jobs N       in N processes; what is done stands in the folder of --state, and the same\n"
-    "  --state FOLDER command goes on where it was stopped; FOLDER/failed names the seeds that failed\n"
+    "  --state FOLDER command goes on where it was stopped; FOLDER/failed names the seeds that "
+    "failed\n"
     "  --sum FILE...  no run: adds up what others have reached\n"
     "  --counts FILE  writes what was reached there\n"
     "  --verbose      one line a run\n"

@@ -22,16 +22,15 @@ constexpr bool is_data(Habit habit) {
 
 const char* name_of(Habit habit) {
   static constexpr const char* kNames[] = {
-      "honest",  "grants",  "takes_back", "cancels", "data",   "early",   "drips",
-      "repeats", "messages", "acks",      "windows", "credits", "placed", "fences",
-      "nics",    "trims",   "closes",     "pings",   "numbers", "headers", "garbage_tail"};
+      "honest",  "grants",   "takes_back", "cancels", "data",    "early",   "drips",
+      "repeats", "messages", "acks",       "windows", "credits", "placed",  "fences",
+      "nics",    "trims",    "closes",     "pings",   "numbers", "headers", "garbage_tail"};
   static_assert(std::size(kNames) == kHabits);
   return habit < Habit::kCount ? kNames[static_cast<size_t>(habit)] : "?";
 }
 
 void Acquaintance::note(const ConnectionHeader& header) {
-  const bool numbered =
-      header.type != PacketType::kControl || (header.flags & kFlagNumbered) != 0;
+  const bool numbered = header.type != PacketType::kControl || (header.flags & kFlagNumbered) != 0;
   if (!numbered || header.path >= kFew) return;
   NumberRange& range = heard[header.path];
   if (range.high != 0 && header.number == range.high + 1) {
@@ -49,16 +48,16 @@ uint64_t ByzantineWords::any64(uint64_t near) {
 }
 
 uint32_t ByzantineWords::any32(uint32_t near) {
-  const uint32_t edge = one_of<uint32_t>(
-      {0, near, near, 1u << 8, 1u << 16, 1u << 30, 1u << 31, UINT32_MAX});
+  const uint32_t edge =
+      one_of<uint32_t>({0, near, near, 1u << 8, 1u << 16, 1u << 30, 1u << 31, UINT32_MAX});
   return edge + static_cast<uint32_t>(below(5)) - 2;
 }
 
 uint16_t ByzantineWords::any_path(const Acquaintance& to) {
-  return static_cast<uint16_t>(one_of<uint32_t>(
-      {0, static_cast<uint32_t>(below(Acquaintance::kFew)), to.victim.max_paths - 1u,
-       to.victim.max_paths, to.victim.chunk_paths, 0x7fff, kFirstChunkPathName,
-       kFirstChunkPathName + 1u, UINT16_MAX}));
+  return static_cast<uint16_t>(
+      one_of<uint32_t>({0, static_cast<uint32_t>(below(Acquaintance::kFew)),
+                        to.victim.max_paths - 1u, to.victim.max_paths, to.victim.chunk_paths,
+                        0x7fff, kFirstChunkPathName, kFirstChunkPathName + 1u, UINT16_MAX}));
 }
 
 uint16_t ByzantineWords::any_channel(const Acquaintance& to) {
@@ -129,7 +128,8 @@ ConnectionHeader ByzantineWords::header(Nanos now, Acquaintance& to, PacketType 
 
 size_t ByzantineWords::write_packet(Nanos now, Acquaintance& to, std::span<std::byte> space) {
   latest_ = static_cast<Habit>(below(kHabits));
-  while (!to.has(latest_)) latest_ = static_cast<Habit>((static_cast<uint32_t>(latest_) + 1) % kHabits);
+  while (!to.has(latest_))
+    latest_ = static_cast<Habit>((static_cast<uint32_t>(latest_) + 1) % kHabits);
   const bool sends = latest_ == Habit::kHonest && one_in(3);
   return is_data(latest_) || sends ? write_data(now, to, space) : write_control(now, to, space);
 }
@@ -280,8 +280,8 @@ void ByzantineWords::write_credits(Writer& writer) {
 void ByzantineWords::write_placed(const Acquaintance& to, Writer& writer) {
   PlacedGrantFrame placed;
   placed.channel = any_channel(to);
-  placed.sequence =
-      one_in(2) ? to.to_grant[placed.channel % Acquaintance::kFew] : any_sequence(to, placed.channel);
+  placed.sequence = one_in(2) ? to.to_grant[placed.channel % Acquaintance::kFew]
+                              : any_sequence(to, placed.channel);
   placed.capacity = any32(65536);
   placed.slot = static_cast<uint8_t>(one_of<uint32_t>({0, 1, 254, 255}));
   placed.remote_offset = any64(4096);

@@ -1,7 +1,7 @@
 // ByzantineWords: what a peer may say that keeps to the protocol's form and to none of its rules:
-// frames and headers whose fields are drawn from their edges, numbers around every power of two that
-// somebody compares with, what was promised taken back. Honest words stand between them, so that the
-// other side gets to where such words matter. Where the choices come from is the caller's.
+// frames and headers whose fields are drawn from their edges, numbers around every power of two
+// that somebody compares with, what was promised taken back. Honest words stand between them, so
+// that the other side gets to where such words matter. Where the choices come from is the caller's.
 #pragma once
 
 #include <array>

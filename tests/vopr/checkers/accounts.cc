@@ -42,8 +42,8 @@ void* give(size_t bytes, size_t alignment) {
   }
   const size_t front = std::max(alignment, sizeof(Tag));
   const size_t whole = (front + bytes + front - 1) / front * front;
-  auto* memory = static_cast<std::byte*>(
-      front == sizeof(Tag) ? std::malloc(whole) : std::aligned_alloc(front, whole));
+  auto* memory = static_cast<std::byte*>(front == sizeof(Tag) ? std::malloc(whole)
+                                                              : std::aligned_alloc(front, whole));
   if (memory == nullptr) throw std::bad_alloc();
   new (memory + front - sizeof(Tag)) Tag{bytes, current, 0};
   held[current] += static_cast<int64_t>(bytes);

@@ -35,8 +35,8 @@ class MemoryBound {
   uint64_t bound() const {
     const uint64_t paths = uint64_t{2} * options_.max_paths;  // both ways
     const uint64_t posted = uint64_t{2} * options_.max_posted;
-    const uint64_t connection =
-        kConnection + kNamed * named_ + paths * kPath + posted * kPosted + options_.max_channels * kChannel;
+    const uint64_t connection = kConnection + kNamed * named_ + paths * kPath + posted * kPosted +
+                                options_.max_channels * kChannel;
     return kEndpoint + connections_most_ * connection + options_.max_sent_runs * kSentRun;
   }
   uint64_t most() const { return most_; }
