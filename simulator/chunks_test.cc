@@ -58,7 +58,7 @@ class ChunksTest : public testing::Test {
     chunk.number = numbers_;
     chunk.epoch = epoch;
     chunk.immediate = static_cast<uint32_t>(numbers_++);
-    chunk.token = b_->token(target_);
+    chunk.token = token_.value_or(b_->token(target_));
     chunk.remote_offset = at;
     transport::TxBurst burst;
     burst.to = b_->local_address();
@@ -107,6 +107,7 @@ class ChunksTest : public testing::Test {
   transport::RegionId source_ = 0;
   transport::RegionId target_ = 0;
   uint64_t numbers_ = 0;
+  std::optional<transport::MemoryToken> token_;  // nothing: that of the target
 };
 
 TEST_F(ChunksTest, DatagramNetworksHaveNoTokens) {
@@ -286,6 +287,19 @@ TEST_F(ChunksTest, AWriteBeyondItsMemoryIsRefused) {
   run(millis(1));
   EXPECT_THAT(arrived(), ElementsAre());
   EXPECT_EQ(network_->fates()[Fate::kWriteForbidden], 1u) << "its last piece";
+}
+
+// A token is the peer's word, of any form: a placed grant with one of 12 bytes ended the process.
+TEST_F(ChunksTest, ATokenOfAnotherFormNamesNoMemory) {
+  make();
+  token_.emplace();
+  for (const uint8_t length : {0, 1, 12, 32}) {
+    token_->length = length;
+    write(0, 0);
+  }
+  network_->run_until(network_->now() + millis(10));
+  EXPECT_TRUE(events(*b_).empty());
+  EXPECT_EQ(network_->fates()[Fate::kWriteForbidden], 4u);
 }
 
 TEST_F(ChunksTest, AnEventQueueThatIsFullLosesChunks) {

@@ -74,6 +74,7 @@ uint8_t SimDatapath::number_of(NicId nic) const {
 }
 
 size_t SimDatapath::transmit(std::span<const TxBurst> bursts) {
+  const Inside inside(call_observer_);
   ++statistics_.transmit_calls;
   has_room_ = false;
   unsent_.clear();
@@ -203,6 +204,7 @@ void SimDatapath::push_error(const NetworkError& error) {
 }
 
 bool SimDatapath::poll_error(NetworkError& error) {
+  const Inside inside(call_observer_);
   if (errors_.empty()) return false;
   error = errors_.pop_front();
   return true;

@@ -67,6 +67,14 @@ class SealObserver {
   virtual void handle_seal(const transport::SealKey& key, std::span<const std::byte> header) = 0;
 };
 
+// Told when whoever drives a datapath calls it, and when the call returns: what lies between two
+// calls is the driver's and the endpoint's own.
+class CallObserver {
+ public:
+  virtual ~CallObserver() = default;
+  virtual void handle_call(bool inside) = 0;
+};
+
 class SimDatapath final : public datapath::Datapath,
                           private Port,
                           private Agent,
@@ -80,6 +88,7 @@ class SimDatapath final : public datapath::Datapath,
   void set_wakeup(Wakeup* wakeup) { wakeup_ = wakeup; }
   void set_write_observer(WriteObserver* observer) { observer_ = observer; }
   void set_seal_observer(SealObserver* observer) { seal_observer_ = observer; }
+  void set_call_observer(CallObserver* observer) { call_observer_ = observer; }
   // Virtual memory that holds the bytes of `pattern` at first.
   transport::RegionId register_virtual(uint64_t pattern, uint64_t bytes);
   // True if a turn would find something: input, an error, or room after a refusal.
@@ -114,6 +123,22 @@ class SimDatapath final : public datapath::Datapath,
   const datapath::DatapathStatistics& statistics() const override { return statistics_; }
 
  private:
+  // For the length of a call.
+  class Inside {
+   public:
+    explicit Inside(CallObserver* observer) : observer_(observer) {
+      if (observer_ != nullptr) observer_->handle_call(true);
+    }
+    ~Inside() {
+      if (observer_ != nullptr) observer_->handle_call(false);
+    }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+
+   private:
+    CallObserver* observer_;
+  };
+
   void handle_packet(PacketId packet) override;
   void handle_room() override;
 
@@ -164,6 +189,7 @@ class SimDatapath final : public datapath::Datapath,
   Wakeup* wakeup_ = nullptr;
   WriteObserver* observer_ = nullptr;
   SealObserver* seal_observer_ = nullptr;
+  CallObserver* call_observer_ = nullptr;
 
   datapath::RegionTable regions_;
   Ring<transport::NetworkError> errors_;

@@ -26,6 +26,7 @@ bool reads_virtual(const Placement& placement) {
 }  // namespace
 
 void SimDatapath::place(std::span<const Placement> placements) {
+  const Inside inside(call_observer_);
   gather_contents(placements);
   host_copies_.clear();
   for (const Placement& placement : placements) {

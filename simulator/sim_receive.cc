@@ -68,6 +68,7 @@ void SimDatapath::handle_packet(PacketId id) {
 }
 
 size_t SimDatapath::receive(datapath::RxBatch& batch, const Prediction* prediction) {
+  const Inside inside(call_observer_);
   CHECK(!lent_);
   ++statistics_.receive_calls;
   batch.count = 0;
@@ -90,6 +91,7 @@ size_t SimDatapath::receive(datapath::RxBatch& batch, const Prediction* predicti
 }
 
 void SimDatapath::release(datapath::RxBatch& batch) {
+  const Inside inside(call_observer_);
   // Whoever still looks at a frame should notice.
   if (!frames_.empty()) std::memset(frames_.data(), 0xdd, std::min<size_t>(frames_.size(), 4'096));
   lent_ = false;

@@ -61,17 +61,24 @@ SimDatapath& TransportProcess::begin_life(uint64_t seed) {
   return life_->datapath;
 }
 
+Nanos TransportProcess::drive() {
+  if (program_ != nullptr) program_->handle_drive(true);
+  const Nanos wanted = life_->driver.turn();
+  if (program_ != nullptr) program_->handle_drive(false);
+  return wanted;
+}
+
 Nanos TransportProcess::caller_turn() {
   const Nanos time = life_->datapath.now();
   life_->takeover.on_caller(time);
-  const Nanos wanted = life_->driver.turn();
+  const Nanos wanted = drive();
   const bool posted = program_ != nullptr && program_->handle_turn(*this);
   return posted ? time : wanted;
 }
 
 Nanos TransportProcess::helper_look() {
   const Nanos time = life_->datapath.now();
-  if (life_->takeover.helper_may_drive(time)) life_->helper_wanted = life_->driver.turn();
+  if (life_->takeover.helper_may_drive(time)) life_->helper_wanted = drive();
   return life_->takeover.next_look(time, life_->helper_wanted, true);
 }
 

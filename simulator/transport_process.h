@@ -38,6 +38,8 @@ class TransportProgram {
   // After every turn of its caller: takes notices and completions and posts what comes next. True:
   // it posted, so another turn is due at once.
   virtual bool handle_turn(TransportProcess& process) = 0;
+  // The driver begins a turn, or has ended it.
+  virtual void handle_drive(bool begins) { static_cast<void>(begins); }
 };
 
 class TransportProcess final : public Process {
@@ -78,6 +80,7 @@ class TransportProcess final : public Process {
   void end_life() override { life_.reset(); }
   Nanos caller_turn() override;
   Nanos helper_look() override;
+  Nanos drive();
 
   TransportProcessOptions options_;
   TransportProgram* program_ = nullptr;

@@ -57,7 +57,7 @@ struct EndpointOptions {
   // could not exceed it, whatever they do (stranger_budget.h). Zero: max_connections alone counts.
   Bytes stranger_bytes = mebibytes(1024);
   uint32_t max_channels = 64;  // a connection
-  uint32_t max_posted = 4096;  // operations outstanding a connection and direction; at most 65,536
+  uint32_t max_posted = 4096;  // operations outstanding a connection and direction; at most 16,384
   // The largest message that may travel before its receive is posted: 32 KiB, and what its sender
   // writes before them.
   uint32_t eager_block_bytes = 32'768 + 64;

@@ -76,7 +76,8 @@ Machine::Machine(simulator::World& world, const MachineOptions& options, Report&
       process_(world.add(process_options(options))),
       agent_(world.network().add_agent(*this)),
       turns_(options.host, report),
-      held_(options.host, options.host_options.endpoint, report) {
+      held_(options.host, options.host_options.endpoint, options.named, report),
+      before_(bytes_on(account_of(options.host))) {
   process_.set_program(this);
   begin_life();
 }
@@ -91,6 +92,7 @@ Machine::~Machine() {
 void Machine::begin_life() {
   desk_.emplace(process_.datapath(), options_);
   datapath().set_seal_observer(options_.seals);
+  datapath().set_call_observer(this);
   const transport::RegionId receives = desk_->receives.region();
   const transport::MemoryToken token = datapath().token(receives);
   if (token.length > 0) endpoint().set_token(receives, token);
@@ -121,7 +123,9 @@ bool Machine::handle_turn(simulator::TransportProcess&) {
                         count.turns_with_output != counted_.turns_with_output;
   turns_.on_turn(now, had_work || std::exchange(asked_, false));
   counted_ = count;
-  if (count.turns % kLookEvery == 0) held_.look(endpoint());
+  if (count.turns % kLookEvery == 0) {
+    held_.look(endpoint(), bytes_on(account_of(options_.host)) - before_);
+  }
   take_findings();
   transport::Notice notice;
   transport::Completion completion;

@@ -10,6 +10,7 @@
 #include "simulator/checks/memory_check.h"
 #include "simulator/world.h"
 #include "tests/vopr/arena.h"
+#include "tests/vopr/checkers/accounts.h"
 #include "tests/vopr/checkers/memory_bound.h"
 #include "tests/vopr/checkers/turn_budget.h"
 #include "tests/vopr/options.h"
@@ -32,12 +33,18 @@ struct MachineOptions {
   HostOptions host_options;
   ChunkOptions chunks;
   bool virtual_memory = false;
+  uint32_t named = 0;  // see MemoryBound
   events::Sink* sink = nullptr;
   simulator::SealObserver* seals = nullptr;  // of all machines of a run
 };
 
-class Machine final : private simulator::TransportProgram, private simulator::Agent {
+class Machine final : private simulator::TransportProgram,
+                      private simulator::CallObserver,
+                      private simulator::Agent {
  public:
+  // Who pays for what its endpoint and driver allocate.
+  static uint32_t account_of(uint32_t host) { return host + 1; }
+
   static constexpr uint16_t kPort = 4791;
   static constexpr uint64_t kArenaBytes = 6 << 20;
   static constexpr uint64_t kVirtualArenaBytes = uint64_t{64} << 20;
@@ -73,6 +80,8 @@ class Machine final : private simulator::TransportProgram, private simulator::Ag
 
   const TurnBudget& turns() const { return turns_; }
   const MemoryBound& held() const { return held_; }
+  // What stood on its account before it was.
+  int64_t before() const { return before_; }
 
  private:
   // What the program of one life works with.
@@ -88,6 +97,16 @@ class Machine final : private simulator::TransportProgram, private simulator::Ag
   void begin_life();
   void end_life();
   bool handle_turn(simulator::TransportProcess& process) override;
+  void handle_drive(bool begins) override {
+    charge(begins ? account_of(options_.host) : kNobodysAccount);
+  }
+  void handle_call(bool inside) override {
+    if (inside) {
+      caller_pays_ = charge(kNobodysAccount);
+    } else {
+      charge(caller_pays_);
+    }
+  }
   void run(Nanos now) override;
   // Reports what the memory's oracle has found since it was last asked.
   void take_findings();
@@ -105,6 +124,8 @@ class Machine final : private simulator::TransportProgram, private simulator::Ag
   bool asked_ = false;  // the program wanted the next turn
   TurnBudget turns_;
   MemoryBound held_;
+  int64_t before_ = 0;
+  uint32_t caller_pays_ = kNobodysAccount;  // within a call of the datapath
 };
 
 }  // namespace heddle::vopr

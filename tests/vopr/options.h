@@ -66,6 +66,24 @@ struct ChunkOptions {
   bool placed() const { return shape != PayloadShape::kDatagrams; }
 };
 
+// A peer that keeps to the protocol's form and to none of its rules (byzantine.h).
+struct ByzantineOptions {
+  uint32_t steps = 0;        // until the faults stop; 0: there is none
+  uint32_t connections = 0;  // that it asks for
+  uint32_t asked = 0;        // connections that programs ask it for
+  uint32_t posted = 0;       // receives that it says it posts at a time: so many it may name
+  bool half_open = false;    // handshakes that it never ends
+  bool abandons = false;     // connections that it opened
+  bool guesses = false;      // the ids of others, from its own
+  bool forges = false;       // in the names of others, what must be dropped
+  bool vanishes = false;     // at the end nobody receives at its port; else it is silent
+
+  bool there() const { return steps > 0; }
+};
+
+// Where it receives, beside a host.
+inline constexpr uint16_t kByzantinePort = 4800;
+
 struct FaultOptions {
   topology::LinkFaults steady;  // of all links, or of one, until the faults stop
   bool steady_everywhere = true;
@@ -85,6 +103,7 @@ struct FaultOptions {
   bool crash_with_host = false;   // nothing answers for it meanwhile
   uint32_t hostile_packets = 0;   // garbage, forged and foreign datagrams
   bool foreign_peer = false;      // a host that speaks another wire version is asked as well
+  ByzantineOptions byzantine;
 
   // Whether a living peer may be silent for so long that it is taken for dead.
   bool may_silence() const;
@@ -134,6 +153,11 @@ struct Options {
   FaultOptions faults;
   WorkloadOptions workload;
   std::vector<HostOptions> hosts;
+
+  // What is no host, by the number that follows the hosts'.
+  uint32_t foreigner() const { return static_cast<uint32_t>(hosts.size()); }
+  uint32_t nobody() const { return foreigner() + 1; }
+  uint32_t byzantine() const { return foreigner() + 2; }
 };
 
 // Everything, from the seed.

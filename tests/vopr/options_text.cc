@@ -110,6 +110,16 @@ void write(std::string& text, const FaultOptions& faults) {
   table.add("crash_with_host", faults.crash_with_host);
   table.add("hostile_packets", uint64_t{faults.hostile_packets});
   table.add("foreign_peer", faults.foreign_peer);
+  const ByzantineOptions& byzantine = faults.byzantine;
+  table.add("byzantine_steps", uint64_t{byzantine.steps});
+  table.add("byzantine_connections", uint64_t{byzantine.connections});
+  table.add("byzantine_asked", uint64_t{byzantine.asked});
+  table.add("byzantine_posted", uint64_t{byzantine.posted});
+  table.add("byzantine_half_open", byzantine.half_open);
+  table.add("byzantine_abandons", byzantine.abandons);
+  table.add("byzantine_guesses", byzantine.guesses);
+  table.add("byzantine_forges", byzantine.forges);
+  table.add("byzantine_vanishes", byzantine.vanishes);
 }
 
 void write(std::string& text, const WorkloadOptions& workload) {

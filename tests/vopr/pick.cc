@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "tests/vopr/options.h"
 #include "transport/names.h"
+#include "transport/wire/handshake.h"
 
 namespace heddle::vopr {
 namespace {
@@ -283,6 +284,27 @@ HostOptions pick_host(Random& random, const transport::EndpointOptions& all) {
   return host;
 }
 
+// Somebody without a key could not shake hands. Small bounds show soonest what grows beyond them.
+void pick_byzantine(Random& random, Options& options) {
+  ByzantineOptions& byzantine = options.faults.byzantine;
+  byzantine.steps = one_of(random, {50u, 300u, 1'500u});
+  byzantine.connections = one_of(random, {1u, 4u, 40u});
+  byzantine.asked = static_cast<uint32_t>(random.below(3));
+  byzantine.posted = one_of(random, {8u, 256u, transport::kMostPosted});
+  byzantine.half_open = percent(random, 40);
+  byzantine.abandons = percent(random, 30);
+  byzantine.guesses = percent(random, 40);
+  byzantine.forges = percent(random, 40);
+  byzantine.vanishes = percent(random, 50);
+  const bool small = percent(random, 60);
+  for (HostOptions& host : options.hosts) {
+    host.endpoint.keys.clear();
+    if (!small) continue;
+    host.endpoint.max_posted = std::min(host.endpoint.max_posted, 256u);
+    host.endpoint.max_sent_runs = 256;
+  }
+}
+
 // One conversation towards a host that looks late at a small socket: a sender that does not keep to
 // what it was told overruns it. Without faults: what is given up while it waits in the socket is
 // sent again, and may then find it full.
@@ -363,6 +385,8 @@ Options pick(uint64_t seed) {
     pick_queues(queues, options.fabric);
     if (percent(queues, 50)) pick_crowd(queues, options);
   }
+  Random byzantine(seed ^ 0x62797a);
+  if (percent(byzantine, 12)) pick_byzantine(byzantine, options);
   options.faults.one_stays = percent(apart, 10) && has_ways_around(options.fabric);
   return options;
 }

@@ -159,6 +159,7 @@ void Program::check_refused(Side& side, Direction direction, ChannelId channel,
   if (error.code == ErrorCode::kExhausted && stage_.phase == Phase::kSettle) {
     withdraw_unmatched(side, direction);
   }
+  if (stage_.ledger.is_with_byzantine(side)) return;
   const transport::EndpointOptions& own = machine_.host_options().endpoint;
   const std::vector<HostOptions>& hosts = stage_.options.hosts;
   const transport::EndpointOptions& other =

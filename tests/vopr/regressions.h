@@ -25,6 +25,10 @@ inline constexpr Regression kRegressions[] = {
     {1213, "with keys, an init that was refused for want of room was taken for a replay for 20 s"},
     {957, "a sender without credit and a receiver without demand waited for each other"},
     {2316, "the same, with data in flight"},
+    {10, "a hostile peer's grant half the sequence space away made room for 2^31 grants"},
+    {330,
+     "a forged packet number that no window allows was acknowledged, and all that came with it was "
+     "dropped for ever"},
     {811, "a header that a switch had cut off was opened as if it were a sealed packet"},
 };
 

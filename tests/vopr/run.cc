@@ -7,6 +7,8 @@
 
 #include "events/tee_sink.h"
 #include "simulator/checks/nonce_check.h"
+#include "tests/vopr/byzantine.h"
+#include "tests/vopr/checkers/accounts.h"
 #include "tests/vopr/checkers/ledger.h"
 #include "tests/vopr/checkers/outcomes.h"
 #include "tests/vopr/checkers/refusals.h"
@@ -37,11 +39,12 @@ class Run {
         random_(options.seed ^ 0x72756e),
         world_(world_options(options, topology_, script_), options.seed),
         network_(world_.network()),
-        ledger_(findings_.report),
+        ledger_(findings_.report, options.byzantine()),
         outcomes_(options, ledger_, findings_.report),
         stage_{options, findings_.report, ledger_, outcomes_, findings_.reached, {}, {}, 0, 0},
         foreign_(network_, 0),
-        hostile_(network_, ledger_, options) {
+        hostile_(network_, ledger_, options_),
+        byzantine_(network_, ledger_, options_, findings_.reached) {
     sink_.add(&counts_);
     if (trace != nullptr) sink_.add(trace);
     stage_.reconnects_left = options.workload.reconnects;
@@ -49,10 +52,14 @@ class Run {
     for (uint32_t host = 0; host < hosts; ++host) add_host(host);
     stage_.addresses.push_back(foreign_.address());
     stage_.addresses.push_back(simulator::address_of(0, kNobodysPort));
+    stage_.addresses.push_back(byzantine_.address());
     if (options.faults.foreign_peer) {
       for (uint32_t other = hosts; other < hosts + 2; ++other) {
         programs_[random_.below(hosts)]->connect_to(other);
       }
+    }
+    for (uint32_t i = 0; i < options.faults.byzantine.asked; ++i) {
+      programs_[i % hosts]->connect_to(options.byzantine());
     }
     for (uint32_t i = 0; i < options.workload.conversations; ++i) {
       const auto from = static_cast<uint32_t>(random_.below(hosts));
@@ -71,6 +78,7 @@ class Run {
     judge_capacity(options_, network_.fates(), findings_.report);
     room_judged_ = judge_room(options_, network_, findings_.report);
     for (auto& machine : machines_) machine->apply(simulator::ProcessChangeKind::kKill);
+    check_given_back();
     finish();
     return std::move(findings_);
   }
@@ -95,6 +103,7 @@ class Run {
     options.host_options = options_.hosts[host];
     options.chunks = options_.chunks;
     options.virtual_memory = options_.workload.virtual_memory;
+    options.named = options_.faults.byzantine.posted;
     options.sink = &sink_;
     options.seals = &nonces_;
     machines_.push_back(std::make_unique<Machine>(world_, options, findings_.report));
@@ -121,6 +130,7 @@ class Run {
       apply(change);
     }
     run_until(start + options_.faults_for);
+    byzantine_.fall_silent();
   }
 
   void apply(const simulator::ProcessChange& change) {
@@ -213,6 +223,17 @@ class Run {
     findings_.idle_turns_most = std::max(findings_.idle_turns_most, machine.turns().most());
   }
 
+  // Of what turns of an endpoint allocated nothing is left when it is destroyed.
+  void check_given_back() {
+    if (!findings_.report.good()) return;
+    for (uint32_t host = 0; host < machines_.size(); ++host) {
+      const int64_t left = bytes_on(Machine::account_of(host)) - machines_[host]->before();
+      if (left == 0) continue;
+      findings_.report.fail("host " + std::to_string(host) + " is gone, and " +
+                            std::to_string(left) + " bytes of it are still allocated");
+    }
+  }
+
   void finish() {
     if (findings_.report.good()) {
       network_.run_until(network_.now() + seconds(1));
@@ -253,6 +274,7 @@ class Run {
   Stage stage_;
   Foreign foreign_;
   Hostile hostile_;
+  Byzantine byzantine_;
   simulator::NonceCheck nonces_;
   bool room_judged_ = false;
   std::vector<std::unique_ptr<Machine>> machines_;

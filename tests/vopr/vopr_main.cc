@@ -19,6 +19,7 @@
 #include "tests/vopr/reached.h"
 #include "tests/vopr/regressions.h"
 #include "tests/vopr/run.h"
+#include "tests/vopr/shards.h"
 
 namespace heddle::vopr {
 namespace {
@@ -34,15 +35,21 @@ struct Arguments {
   bool trace = false;
   bool demand_all = false;  // that everything reachable is reached
   bool keep_going = false;  // after a failed seed
+  uint64_t jobs = 1;
+  std::string folder;  // where what is done is kept; empty: nowhere, and there is one process
 };
 
 constexpr const char* kUsage =
     "usage: heddle-vopr --seed N | --seeds N..M [--every K] | --regressions | --sum FILE...\n"
-    "                   [--verbose] [--trace] [--keep-going] [--demand-all] [--counts FILE]\n"
+    "                   [--jobs N] [--state FOLDER] [--verbose] [--trace] [--keep-going] "
+    "[--demand-all] [--counts FILE]\n"
     "  --seed N       one run; prints its options\n"
     "  --seeds N..M   a row of runs\n"
     "  --every K      of the row each Kth only\n"
     "  --regressions  the seeds that have found something before\n"
+    "  --jobs N       in N processes; what is done stands in the folder of --state, and the same\n"
+    "  --state FOLDER command goes on where it was stopped; FOLDER/failed names the seeds that "
+    "failed\n"
     "  --sum FILE...  no run: adds up what others have reached\n"
     "  --counts FILE  writes what was reached there\n"
     "  --verbose      one line a run\n"
@@ -73,6 +80,11 @@ bool read(int count, char** words, Arguments& arguments) {
       ++i;
     } else if (word == "--every" && read_number(next, arguments.every) && arguments.every > 0) {
       ++i;
+    } else if (word == "--jobs" && read_number(next, arguments.jobs) && arguments.jobs > 0 &&
+               arguments.jobs <= 1024) {
+      ++i;
+    } else if (word == "--state" && !next.empty()) {
+      arguments.folder = words[++i];
     } else if (word == "--counts" && !next.empty()) {
       arguments.counts = words[++i];
     } else if (word == "--sum") {
@@ -92,7 +104,8 @@ bool read(int count, char** words, Arguments& arguments) {
       return false;
     }
   }
-  return has_seed;
+  return has_seed && (arguments.jobs == 1 || !arguments.folder.empty()) &&
+         (arguments.folder.empty() || !arguments.regressions);
 }
 
 class TracePrinter : public events::EachSink<TracePrinter> {
@@ -183,7 +196,25 @@ std::vector<uint64_t> seeds_of(const Arguments& arguments) {
   return seeds;
 }
 
+int run_row(const Arguments& arguments) {
+  ShardOptions shards;
+  shards.first = arguments.first;
+  shards.last = arguments.last;
+  shards.every = arguments.every;
+  shards.jobs = static_cast<uint32_t>(arguments.jobs);
+  shards.folder = arguments.folder;
+  Reached reached;
+  const ShardResult result = run_shards(
+      shards, [&](uint64_t seed, Reached& met) { return run_one(seed, arguments, met); }, reached);
+  const bool good = tell_reached(arguments, reached) && result.failed == 0;
+  std::printf("%llu runs, %llu failed: see %s/failed\n",
+              static_cast<unsigned long long>(result.runs),
+              static_cast<unsigned long long>(result.failed), arguments.folder.c_str());
+  return good ? 0 : 1;
+}
+
 int run_all(const Arguments& arguments) {
+  if (!arguments.folder.empty()) return run_row(arguments);
   Reached reached;
   bool good = true;
   for (const std::string& file : arguments.sum) good = add_file(file, reached) && good;

@@ -3,6 +3,8 @@
 
 #include <malloc.h>
 
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <new>
 
@@ -11,8 +13,14 @@ namespace {
 
 thread_local bool counts = false;
 thread_local Allocations counted;
+thread_local int64_t limit = INT64_MAX;
 
 void* give(std::size_t bytes) {
+  if (counts && (bytes > static_cast<uint64_t>(limit) ||
+                 counted.live_bytes > limit - static_cast<int64_t>(bytes))) {
+    std::fputs("more is allocated than the limit allows\n", stderr);
+    std::abort();
+  }
   void* memory = std::malloc(bytes == 0 ? 1 : bytes);
   if (memory == nullptr) throw std::bad_alloc();
   if (counts) {
@@ -33,6 +41,7 @@ void take_back(void* memory) noexcept {
 
 Allocations allocations() { return counted; }
 void count_allocations(bool counting) { counts = counting; }
+void limit_allocations(int64_t live_bytes) { limit = live_bytes; }
 
 }  // namespace heddle::transport::testing
 

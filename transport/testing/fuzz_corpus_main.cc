@@ -236,6 +236,16 @@ void write_endpoint(const fs::path& folder) {
   save(folder, "times_at_both_ends", times_at_both_ends());
 }
 
+// Choices of byzantine_peer_fuzz: whatever they are, they are words of the protocol.
+void write_byzantine(const fs::path& folder) {
+  for (uint64_t seed = 0; seed < 24; ++seed) {
+    Random random(seed);
+    Sample sample(200 + random.below(1800));
+    for (std::byte& byte : sample) byte = static_cast<std::byte>(random.below(256));
+    save(folder, "choices_" + std::to_string(seed), sample);
+  }
+}
+
 }  // namespace
 }  // namespace heddle::transport
 
@@ -247,6 +257,8 @@ int main(int argc, char** argv) {
   const std::filesystem::path folder = argv[1];
   std::filesystem::create_directories(folder / "wire_fuzz");
   std::filesystem::create_directories(folder / "endpoint_fuzz");
+  std::filesystem::create_directories(folder / "byzantine_peer_fuzz");
+  heddle::transport::write_byzantine(folder / "byzantine_peer_fuzz");
   heddle::transport::write_wire(folder / "wire_fuzz");
   heddle::transport::write_endpoint(folder / "endpoint_fuzz");
   return 0;

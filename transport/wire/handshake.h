@@ -18,7 +18,7 @@ inline constexpr size_t kInitBytes = 512;
 inline constexpr size_t kCookieBytes = 24;
 inline constexpr size_t kMaxNameBytes = 15;
 // The other side remembers so many receives for a peer.
-inline constexpr uint32_t kMostPosted = 1u << 16;
+inline constexpr uint32_t kMostPosted = 1u << 14;
 
 inline constexpr size_t kHostBytes = sizeof(Address::host);
 inline constexpr size_t kKeyNonceBytes = 16;

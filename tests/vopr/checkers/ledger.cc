@@ -2,6 +2,7 @@
 #include "tests/vopr/checkers/ledger.h"
 
 #include "simulator/network.h"
+#include "tests/vopr/options.h"
 
 namespace heddle::vopr {
 
@@ -64,7 +65,9 @@ Side& Ledger::on_connect(uint32_t host, uint32_t incarnation, uint32_t peer_host
 Side* Ledger::on_notice(uint32_t host, uint32_t incarnation, const transport::Notice& notice) {
   Side* side = find(host, incarnation, notice.connection);
   if (notice.kind == NoticeKind::kAccepted) {
-    side = &add(host, incarnation, simulator::nic_of(notice.peer), notice.connection);
+    const uint32_t peer =
+        notice.peer.port == kByzantinePort ? byzantine_ : simulator::nic_of(notice.peer);
+    side = &add(host, incarnation, peer, notice.connection);
     side->peer_id = notice.peer_connection;
     side->open = true;
     return side;

@@ -75,7 +75,8 @@ struct Side {
 
 class Ledger {
  public:
-  explicit Ledger(Report& report) : report_(report) {}
+  // Who speaks from kByzantinePort goes by this number.
+  Ledger(Report& report, uint32_t byzantine) : report_(report), byzantine_(byzantine) {}
 
   // --- what programs did and were told ---
   Side& on_connect(uint32_t host, uint32_t incarnation, uint32_t peer_host,
@@ -92,6 +93,8 @@ class Ledger {
   void on_crash(uint32_t host, uint32_t incarnation);
 
   // --- what is known ---
+  // Its peer keeps to no rule.
+  bool is_with_byzantine(const Side& side) const { return side.peer_host == byzantine_; }
   const std::vector<std::unique_ptr<Side>>& sides() const { return sides_; }
   const std::vector<std::unique_ptr<Operation>>& operations() const { return operations_; }
   // The other end of the connection; null where there is none (yet).
@@ -111,6 +114,7 @@ class Ledger {
   Side* find(uint32_t host, uint32_t incarnation, transport::ConnectionId id) const;
 
   Report& report_;
+  uint32_t byzantine_;
   std::vector<std::unique_ptr<Side>> sides_;
   std::vector<std::unique_ptr<Operation>> operations_;
   std::map<Key, Side*> by_id_;

@@ -14,12 +14,16 @@ namespace heddle::vopr {
 
 class MemoryBound {
  public:
-  MemoryBound(uint32_t host, const transport::EndpointOptions& options, Report& report)
-      : host_(host), options_(options), report_(report) {}
+  // `named`: receives that a hostile peer may name, as it told in its handshake.
+  MemoryBound(uint32_t host, const transport::EndpointOptions& options, uint32_t named,
+              Report& report)
+      : host_(host), options_(options), named_(named), report_(report) {}
 
-  void look(const transport::Endpoint& endpoint) {
+  // `allocated`: by turns of the endpoint, whatever it says that it holds.
+  void look(const transport::Endpoint& endpoint, int64_t allocated) {
     connections_most_ = std::max(connections_most_, endpoint.connections());
-    const uint64_t held = endpoint.bytes_held();
+    const uint64_t held =
+        std::max(endpoint.bytes_held(), static_cast<uint64_t>(std::max<int64_t>(allocated, 0)));
     most_ = std::max(most_, held);
     if (held <= bound() || told_) return;
     told_ = true;
@@ -31,8 +35,8 @@ class MemoryBound {
   uint64_t bound() const {
     const uint64_t paths = uint64_t{2} * options_.max_paths;  // both ways
     const uint64_t posted = uint64_t{2} * options_.max_posted;
-    const uint64_t connection =
-        kConnection + paths * kPath + posted * kPosted + options_.max_channels * kChannel;
+    const uint64_t connection = kConnection + kNamed * named_ + paths * kPath + posted * kPosted +
+                                options_.max_channels * kChannel;
     return kEndpoint + connections_most_ * connection + options_.max_sent_runs * kSentRun;
   }
   uint64_t most() const { return most_; }
@@ -42,11 +46,13 @@ class MemoryBound {
   static constexpr uint64_t kConnection = 16 << 10;
   static constexpr uint64_t kPath = 1 << 10;
   static constexpr uint64_t kPosted = 512;
+  static constexpr uint64_t kNamed = 16;
   static constexpr uint64_t kChannel = 256;
   static constexpr uint64_t kSentRun = 320;
 
   uint32_t host_;
   transport::EndpointOptions options_;
+  uint32_t named_;
   Report& report_;
   uint32_t connections_most_ = 0;
   uint64_t most_ = 0;

@@ -8,6 +8,14 @@ namespace heddle::vopr {
 using transport::Direction;
 
 void Outcomes::judge(const Operation& operation) {
+  if (ledger_.is_with_byzantine(*operation.side)) {
+    // How it ends is the peer's choice; that more came than there is room for is not.
+    if (operation.ok && operation.bytes > operation.length()) {
+      report_.fail(describe(operation) + " ended with " + std::to_string(operation.bytes) +
+                   " bytes");
+    }
+    return;
+  }
   const Operation* match = ledger_.match_of(operation);
   if (operation.ok) {
     judge_ok(operation, match);
@@ -62,6 +70,7 @@ void Outcomes::judge(const Side& side) {
                    " is over, but this is not: " + describe(*lane.operations[lane.done]));
     }
   }
+  if (ledger_.is_with_byzantine(side)) return;
   judge_graceful(side);
   if (!may_end_with(side, side.error.code)) {
     report_.fail(describe(side) + " ended with '" + name_of(side.error.code) + "' (" +
@@ -104,7 +113,8 @@ bool Outcomes::may_end_with(const Side& side, ErrorCode code) const {
       if (!asks) return false;
       if (side.peer_host >= hosts) return side.peer_host > hosts;
       const transport::EndpointOptions& other = options_.hosts[side.peer_host].endpoint;
-      return !other.accept || other.max_connections < 16 || options_.faults.crashes > 0;
+      return !other.accept || other.max_connections < 16 || options_.faults.crashes > 0 ||
+             options_.faults.byzantine.there();  // it may have taken all connections
     }
     case ErrorCode::kVersion:
       return asks && side.peer_host == hosts;

@@ -35,8 +35,8 @@ void judge_capacity(const Options& options, const simulator::FateCounts& fates, 
   const FaultOptions& faults = options.faults;
   const bool lone = options.hosts.size() == 2 && workload.conversations == 1 &&
                     workload.reconnects == 0 && !options.chunks.placed() &&
-                    faults.hostile_packets == 0 && faults.steady.duplicate_per_million == 0 &&
-                    faults.crashes == 0;
+                    faults.hostile_packets == 0 && !faults.byzantine.there() &&
+                    faults.steady.duplicate_per_million == 0 && faults.crashes == 0;
   const uint64_t full = fates[simulator::Fate::kReceiveQueueFull];
   if (lone && full > 0) {
     report.fail(std::to_string(full) + " packets of a lone sender found a full socket");
@@ -45,7 +45,7 @@ void judge_capacity(const Options& options, const simulator::FateCounts& fates, 
 
 void judge_refusals(const Options& options, const Ledger& ledger,
                     const events::CountingSink& events, Report& report) {
-  if (options.faults.hostile_packets > 0) return;
+  if (options.faults.hostile_packets > 0 || options.faults.byzantine.there()) return;
   const auto forbid = [&](DropReason reason) {
     const uint64_t count = events.count(reason);
     if (count == 0) return;
