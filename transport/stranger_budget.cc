@@ -1,6 +1,5 @@
 // StrangerBudget: see stranger_budget.h. Every queue of a connection that a peer can make grow is
-// named here with its bound; endpoint_memory_test.cc and engine/stranger_memory_test.cc measure
-// them.
+// named here with its bound. apps/cli/service/stranger_memory_test.cc measures a whole listener.
 #include "transport/stranger_budget.h"
 
 #include <algorithm>
