@@ -28,11 +28,9 @@ class LossNoise {
   struct Count {
     uint64_t acked = 0;
     uint64_t lost = 0;
+    Nanos halved_at;
 
-    void halve() {
-      acked /= 2;
-      lost /= 2;
-    }
+    void forget(Nanos sent_at);
     uint64_t sent() const { return acked + lost; }
   };
 
