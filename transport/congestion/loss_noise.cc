@@ -23,6 +23,12 @@ constexpr uint64_t kBucket = 256u << 10;
 // A queue that adds less to a round trip cannot be told from batches at the hosts and a handful of
 // packets.
 constexpr Nanos kFelt = millis(1);
+// Up to here, in millionths, losses are few enough to be forgiven from the second one on: queues
+// that overflow lose more. With 125 MB in flight each reduction for nothing costs CUBIC seconds.
+constexpr uint32_t kFew = 1'000;
+// Room lasts for one round trip for each so many segments of the window.
+constexpr uint64_t kSegmentsATrip = 32;
+constexpr uint64_t kMostTrips = 16;
 constexpr int64_t kForget = 1 << 14;  // acknowledgements that make the longest round trip forgotten
 
 }  // namespace
@@ -56,15 +62,25 @@ void LossNoise::on_ack(Nanos sent_at, Bytes acked, Nanos rtt) {
   carry_ %= kWhole;
 }
 
-void LossNoise::on_reduced(Nanos now, Nanos round_trip) {
+void LossNoise::on_reduced(Nanos now, Nanos round_trip, uint64_t segments) {
+  const uint64_t trips = std::clamp<uint64_t>(segments / kSegmentsATrip, 1, kMostTrips);
   room_from_ = now;
-  room_until_ = now + round_trip;
+  room_until_ = now + static_cast<int64_t>(trips) * round_trip;
+}
+
+bool LossNoise::take_needless(Nanos sent_at) {
+  if (!meets_room(sent_at)) return false;
+  room_until_ = room_from_;
+  return true;
 }
 
 bool LossNoise::is_noise(Nanos sent_at, Bytes lost, Nanos rtt, Nanos min_rtt) {
   all_.lost += lost.count;
   if (meets_room(sent_at)) with_room_.lost += lost.count;
   if (rtt - min_rtt > std::max(kFelt, (longest_ - min_rtt) / 2)) return false;
+  // What was acknowledged with room before this was known fills the bucket in arrears.
+  const uint32_t noise = meets_room(sent_at) ? rate() : 0;
+  if (noise > 0 && noise <= kFew) forgiven_ = std::max(forgiven_, lost.count + lost.count / 2);
   if (forgiven_ < lost.count) return false;
   forgiven_ -= lost.count;
   return true;

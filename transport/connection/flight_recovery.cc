@@ -215,8 +215,12 @@ void Flight::take_losses(Nanos now, uint16_t id, LossCause cause) {
     if (!noise) {
       const Bytes window = controller_->window();
       controller_->on_loss(now, sample);
-      if (controller_->window() < window) noise_.on_reduced(now, round_trip_.smoothed());
+      if (controller_->window() < window) {
+        noise_.on_reduced(now, round_trip_.smoothed(), window.count / largest_datagram_);
+      }
       note_trouble(now, id);
+    } else if (cause == LossCause::kGap && noise_.take_needless(sample.sent_at)) {
+      controller_->on_spurious_loss(now);
     }
   }
   lost_bytes_ = lost_segments_ = 0;
