@@ -74,9 +74,9 @@ INSTANTIATE_TEST_SUITE_P(Distances, LongRoadTest,
                                            Case{millis(1), 0}, Case{millis(1), 100},
                                            Case{millis(3), 0}, Case{millis(3), 100},
                                            Case{millis(10), 0}, Case{millis(10), 100}),
-                         [](const ::testing::TestParamInfo<Case>& info) {
-                           return std::to_string(info.param.round_trip.count / 1000) + "us_loss" +
-                                  std::to_string(info.param.loss_per_million) + "ppm";
+                         [](const ::testing::TestParamInfo<Case>& each) {
+                           return std::to_string(each.param.round_trip.count / 1000) + "us_loss" +
+                                  std::to_string(each.param.loss_per_million) + "ppm";
                          });
 
 // 0.28 Gb/s were possible: 106,496 bytes in 3 ms.
