@@ -1,6 +1,8 @@
 // The program of one host: see flow_host.h.
 #include "simulator/flow_host.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace heddle::simulator {
@@ -24,15 +26,29 @@ void FlowHost::connect(uint32_t to, const transport::Address& address) {
   process_.poke();
 }
 
+// Calls `post(payload)` for each message of a flow until it returns false.
+template <typename Post>
+bool FlowHost::for_each_message(transport::RegionId region, uint32_t flow, Post post) {
+  const uint64_t bytes = run_.workload().flows[flow].bytes.count;
+  for (uint64_t at = 0; at < bytes; at += topology::kMaxMessageBytes) {
+    if (!post({region, at, std::min(bytes - at, topology::kMaxMessageBytes)})) return false;
+  }
+  const uint32_t messages = topology::messages_of({bytes});
+  if (messages > 1) messages_left_[flow] = messages;
+  return true;
+}
+
 bool FlowHost::start(uint32_t flow, uint16_t channel) {
   const Peer& peer = sends_.at(run_.workload().flows[flow].to);
   if (!peer.open) return false;
-  const transport::RegionId region = run_.region_sent(flow);
-  const transport::Payload payload{region, 0, run_.workload().flows[flow].bytes.count};
-  const auto posted =
-      process_.endpoint().post_send(process_.now(), peer.connection, channel, payload, flow);
+  const bool posted =
+      for_each_message(run_.region_sent(flow), flow, [&](const transport::Payload& payload) {
+        return process_.endpoint()
+            .post_send(process_.now(), peer.connection, channel, payload, flow)
+            .has_value();
+      });
   if (posted) process_.poke();
-  return posted.has_value();
+  return posted;
 }
 
 bool FlowHost::handle_turn(TransportProcess& process) {
@@ -64,22 +80,35 @@ void FlowHost::take(const Notice& notice) {
 void FlowHost::post_receives(Peer& peer) {
   for (size_t i = 0; i < peer.flows.size(); ++i) {
     const uint32_t flow = peer.flows[i];
-    const transport::Payload buffer{run_.region_received(flow), 0,
-                                    run_.workload().flows[flow].bytes.count};
-    const auto posted = process_.endpoint().post_receive(
-        process_.now(), peer.connection, static_cast<transport::ChannelId>(i), buffer, flow);
-    CHECK(posted.has_value());
+    const auto channel = static_cast<transport::ChannelId>(i);
+    const bool posted =
+        for_each_message(run_.region_received(flow), flow, [&](const transport::Payload& buffer) {
+          return process_.endpoint()
+              .post_receive(process_.now(), peer.connection, channel, buffer, flow)
+              .has_value();
+        });
+    CHECK(posted);
   }
   process_.poke();
 }
 
 void FlowHost::take(const Completion& completion) {
   const auto flow = static_cast<uint32_t>(completion.operation);
+  if (completion.ok && !ended(flow)) return;
   if (completion.direction == Direction::kSend) {
     run_.on_sent(flow, completion.ok, completion.error);
   } else {
     run_.on_received(flow, completion.ok, completion.error);
   }
+}
+
+// A message of it has ended; true: it was the last.
+bool FlowHost::ended(uint32_t flow) {
+  const auto left = messages_left_.find(flow);
+  if (left == messages_left_.end()) return true;
+  if (--left->second > 0) return false;
+  messages_left_.erase(left);
+  return true;
 }
 
 void FlowHost::add_statistics(transport::ConnectionStatistics& sum) {

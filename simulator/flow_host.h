@@ -40,6 +40,9 @@ class FlowHost : public TransportProgram {
   void take(const transport::Notice& notice);
   void take(const transport::Completion& completion);
   void post_receives(Peer& peer);
+  template <typename Post>
+  bool for_each_message(transport::RegionId region, uint32_t flow, Post post);
+  bool ended(uint32_t flow);
 
   FlowRun& run_;
   uint32_t host_;
@@ -47,6 +50,7 @@ class FlowHost : public TransportProgram {
   std::unordered_map<uint32_t, Peer> sends_;     // by host
   std::unordered_map<uint32_t, Peer> receives_;  // by host
   std::unordered_map<transport::ConnectionId, uint32_t> sends_to_;
+  std::unordered_map<uint32_t, uint32_t> messages_left_;  // of flows that are several
 };
 
 }  // namespace heddle::simulator

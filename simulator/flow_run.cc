@@ -18,6 +18,8 @@ using topology::TriggerKind;
 
 namespace {
 
+constexpr uint64_t kMostSentRuns = 1u << 18;
+
 uint32_t smallest_mtu(const topology::Topology& topology) {
   uint32_t smallest = UINT32_MAX;
   for (const topology::Link& link : topology.links) {
@@ -234,6 +236,10 @@ transport::EndpointOptions FlowRun::endpoint_options(uint32_t host) const {
     options.initial_window = bytes_within(2 * round_trip_, rate);
   }
   options.window_limit = options_.window_limit;
+  // A full window of single segments, which is how bursts leave here on several paths.
+  const uint64_t segments = options_.window_limit.count / (smallest_mtu_ - kIpUdpBytes);
+  options.max_sent_runs =
+      static_cast<uint32_t>(std::clamp<uint64_t>(segments, options.max_sent_runs, kMostSentRuns));
   options.longest_burst = options_.longest_burst;
   if (options_.longest_burst.count == 0) options.longest_burst = {1};
   if (options_.tells_mtu) options.passed_datagram_bytes = smallest_mtu_ - kIpUdpBytes;
@@ -412,6 +418,10 @@ transport::ConnectionStatistics FlowRun::totals() const {
   }
   for (const Tenant* tenant : tenants_) tenant->add_statistics(sum);
   return sum;
+}
+
+size_t FlowRun::transport_bytes_held(uint32_t host) const {
+  return hosts_[host]->process().endpoint().bytes_held();
 }
 
 std::vector<PathShares> FlowRun::path_shares() const {

@@ -28,7 +28,7 @@ struct FlowRunOptions {
   // Hosts know the smallest MTU of the fabric; else each path is probed for its own.
   bool tells_mtu = true;
   Bytes initial_window;  // of each connection; zero: twice what a round trip of the fabric holds
-  Bytes window_limit = mebibytes(64);
+  Bytes window_limit = mebibytes(256);
   Bytes longest_burst;                    // on one of several paths; zero: one segment
   Bytes receive_capacity = mebibytes(4);  // of each host's socket
   Nanos turn_time = nanos(500);           // of a host's CPU, for each turn of its driver
@@ -99,6 +99,8 @@ class FlowRun : private Agent {
   std::span<const FlowOutcome> outcomes() const { return outcomes_; }
   // Counters of all senders together.
   transport::ConnectionStatistics totals() const;
+  // By the transport of a host that has a part in it.
+  size_t transport_bytes_held(uint32_t host) const;
   const Network& network() const { return network_; }
   Network& network() { return network_; }
   // What each path of each connection carried, by sender and receiver.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace heddle::topology {
 namespace {
@@ -23,7 +24,7 @@ Result<void> check(const Flow& flow, const Workload& workload, size_t hosts) {
   if (flow.from == flow.to) return wrong(flow, "its host sends to itself", "name two hosts");
   if (flow.bytes.count == 0 || flow.bytes.count > kMaxFlowBytes) {
     return wrong(flow, "its size is " + std::to_string(flow.bytes.count) + " bytes",
-                 "give 1 byte to 1 GiB");
+                 "give 1 byte to 65,535 GiB");
   }
   for (const uint32_t trigger : {flow.waits_for, flow.when_sent, flow.when_received}) {
     if (trigger != kNoTrigger && trigger >= workload.triggers.size()) {
@@ -41,13 +42,13 @@ Result<void> validate(const Workload& workload, const Topology& topology) {
                 "add a [[job]] or a [[flow]]");
   }
   std::vector<uint64_t> ids;
-  std::vector<uint64_t> pairs;
+  std::vector<std::pair<uint64_t, uint32_t>> pairs;  // from and to, and a flow's messages
   ids.reserve(workload.flows.size());
   pairs.reserve(workload.flows.size());
   for (const Flow& flow : workload.flows) {
     if (Result<void> sound = check(flow, workload, topology.hosts.size()); !sound) return sound;
     ids.push_back(flow.id);
-    pairs.push_back(uint64_t{flow.from} << 32 | flow.to);
+    pairs.push_back({uint64_t{flow.from} << 32 | flow.to, messages_of(flow.bytes)});
   }
   std::sort(ids.begin(), ids.end());
   const auto twice = std::adjacent_find(ids.begin(), ids.end());
@@ -56,11 +57,15 @@ Result<void> validate(const Workload& workload, const Topology& topology) {
                 "two flows have the id " + std::to_string(*twice), "give each its own");
   }
   std::sort(pairs.begin(), pairs.end());
-  for (size_t i = kMaxFlowsOfPair; i < pairs.size(); ++i) {
-    if (pairs[i] != pairs[i - kMaxFlowsOfPair]) continue;
+  uint64_t messages = 0;  // of a pair
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    if (i > 0 && pairs[i].first != pairs[i - 1].first) messages = 0;
+    messages += pairs[i].second;
+    if (messages <= kMaxMessagesOfPair) continue;
     return fail(ErrorCode::kInvalid, "the workload makes no sense",
-                "one host sends another more than " + std::to_string(kMaxFlowsOfPair) + " flows",
-                "send more in each");
+                "one host sends another more than " + std::to_string(kMaxMessagesOfPair) +
+                    " messages (a flow is one for each GiB)",
+                "use fewer and larger flows, of up to 1 GiB");
   }
   for (const Job& job : workload.jobs) {
     if (Result<void> sound = validate(job, topology); !sound) return sound;

@@ -15,10 +15,17 @@
 namespace heddle::topology {
 
 inline constexpr uint32_t kNoTrigger = UINT32_MAX;
-// The largest flow: one message.
-inline constexpr uint64_t kMaxFlowBytes = uint64_t{1} << 30;
-// Flows from one host to one other.
-inline constexpr uint32_t kMaxFlowsOfPair = 65'535;
+// A larger flow is sent as several messages, one behind the other on its channel.
+inline constexpr uint64_t kMaxMessageBytes = uint64_t{1} << 30;
+// Messages from one host to one other, and so flows.
+inline constexpr uint32_t kMaxMessagesOfPair = 65'535;
+inline constexpr uint32_t kMaxFlowsOfPair = kMaxMessagesOfPair;
+inline constexpr uint64_t kMaxFlowBytes = kMaxMessagesOfPair * kMaxMessageBytes;
+
+// Messages that a flow of so many bytes is sent as.
+constexpr uint32_t messages_of(Bytes bytes) {
+  return static_cast<uint32_t>((bytes.count + kMaxMessageBytes - 1) / kMaxMessageBytes);
+}
 
 // What ends of flows set off. A flow that waits for one begins the moment it fires.
 enum class TriggerKind : uint8_t {
@@ -52,7 +59,7 @@ struct Workload {
 
 // Errors: kInvalid, naming the first thing that makes no sense: no flow and no job, a host or
 // trigger that is not there, a host that sends to itself, an id that two flows have, a size of 0 or
-// above kMaxFlowBytes, more than kMaxFlowsOfPair between two hosts.
+// above kMaxFlowBytes, more than kMaxMessagesOfPair between two hosts.
 Result<void> validate(const Workload& workload, const Topology& topology);
 
 }  // namespace heddle::topology

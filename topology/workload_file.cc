@@ -179,7 +179,7 @@ PatternShape WorkloadReader::shape(TableReader& table) {
   table.need("bytes", todo);
   const Bytes bytes = table.bytes("bytes", {});
   if (bytes.count == 0 || bytes.count > kMaxFlowBytes) {
-    table.wrong("bytes", "a flow has 1 byte to 1 GiB", todo);
+    table.wrong("bytes", "a flow has 1 byte to 65,535 GiB", todo);
   }
   return {bytes, table.time("start", {})};
 }

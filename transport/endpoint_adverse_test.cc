@@ -194,7 +194,7 @@ TEST_F(AdverseTest, ALinkWhoseLimitShrinksDoesNotHang) {
 
 TEST_F(AdverseTest, WhatIsUnderWayStaysWithinTheReceiversCapacity) {
   PairOptions options;
-  options.delay = millis(1);  // long enough that only the capacity bounds it
+  options.delay = micros(100);  // long enough that only the capacity bounds it, and no road counts
   options.endpoint.receive_capacity = Bytes{106'496};
   start(options);
   receive(0, 16 << 20, 1);
@@ -206,7 +206,7 @@ TEST_F(AdverseTest, WhatIsUnderWayStaysWithinTheReceiversCapacity) {
 
 TEST_F(AdverseTest, ConnectionsShareTheReceiversCapacity) {
   PairOptions options;
-  options.delay = millis(1);
+  options.delay = micros(100);
   start(options);
   const ConnectionId second = connect();
   ASSERT_TRUE(pair_->run_until([this] { return seen(1) == 2; }, seconds(1)));

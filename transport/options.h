@@ -42,7 +42,9 @@ struct EndpointOptions {
   // What leaves at once on one of several paths, at most; zero: as long as suits software. A
   // network that is to be sprayed packet by packet wants one segment.
   Bytes longest_burst;
-  Bytes window_limit = mebibytes(64);  // no congestion window grows above it
+  // No congestion window grows above it: two round trips of 10 ms at 100 Gb/s. What is in flight
+  // costs its sender a record a burst (max_sent_runs), not its bytes.
+  Bytes window_limit = mebibytes(256);
   Nanos peer_dead_after = seconds(5);  // unanswered probes for so long: the peer is dead
   Nanos handshake_timeout = seconds(5);
   Nanos close_timeout = seconds(3);  // a graceful close that gets no answer ends after this

@@ -15,11 +15,16 @@ class LossNoise {
  public:
   // Acknowledged: what was sent at `sent_at`, in a round trip of `rtt` (zero: not measured).
   void on_ack(Nanos sent_at, Bytes acked, Nanos rtt);
-  // The controller made its window smaller; what leaves in the next `round_trip` meets room.
-  void on_reduced(Nanos now, Nanos round_trip);
+  // The controller made its window smaller, to so many segments; what leaves in the next round
+  // trips meets room: for as many as windows that grow by a segment each take to fill it.
+  void on_reduced(Nanos now, Nanos round_trip, uint64_t segments);
   // Lost, found by a gap: what was sent at `sent_at` on a path whose latest round trip is `rtt`,
   // `min_rtt` being the connection's lowest. True: no sign of congestion.
   bool is_noise(Nanos sent_at, Bytes lost, Nanos rtt, Nanos min_rtt);
+
+  // After noise: whether the latest reduction was for nothing, since as much is lost with the room
+  // that it made. True once for a reduction.
+  bool take_needless(Nanos sent_at);
 
   // Of bytes sent, in millionths.
   uint32_t rate() const;
@@ -28,11 +33,9 @@ class LossNoise {
   struct Count {
     uint64_t acked = 0;
     uint64_t lost = 0;
+    Nanos halved_at;
 
-    void halve() {
-      acked /= 2;
-      lost /= 2;
-    }
+    void forget(Nanos sent_at);
     uint64_t sent() const { return acked + lost; }
   };
 

@@ -37,7 +37,8 @@ constexpr uint64_t kMostOnPath = uint64_t{1} << 31;
 void Flight::open(Nanos now, FlightOptions options) {
   controller_ = std::move(options.controller);
   selector_ = std::move(options.selector);
-  peer_window_bytes_ = options.peer_window_bytes;
+  quota_ = {};
+  quota_.set_capacity(options.peer_window_bytes);
   largest_datagram_ = options.largest_datagram;
   if (options.longest_burst > 0) longest_burst_ = std::min(options.longest_burst, kMaxBurstBytes);
   datagram_paths_ = options.paths;
@@ -156,12 +157,17 @@ uint64_t Flight::gate(Nanos now) {
 
 // Segments of `size` within `budget` that the peer's socket can hold as well; one if nothing is
 // under way.
-uint32_t Flight::datagrams_that_fit(uint64_t budget, uint64_t size) const {
-  const uint64_t held = in_flight_bytes_ + uint64_t{kReceiveOverhead} * in_flight_segments_;
-  const uint64_t room = peer_window_bytes_ > held ? peer_window_bytes_ - held : 0;
-  const uint64_t fits = std::min(budget / size, room / (size + kReceiveOverhead));
-  if (fits == 0 && in_flight_bytes_ == 0) return 1;
-  return static_cast<uint32_t>(std::min<uint64_t>(fits, rows_.most()));
+uint32_t Flight::datagrams_that_fit(Nanos now, uint64_t budget, uint64_t size) {
+  const uint64_t cost = size + kReceiveOverhead;
+  const uint64_t room = quota_.left(now, held());
+  const uint64_t fits = std::min(budget / size, room / cost);
+  if (fits > 0) return static_cast<uint32_t>(std::min<uint64_t>(fits, rows_.most()));
+  if (in_flight_bytes_ == 0) return 1;
+  if (room < cost) {
+    quota_.note_short();
+    wake_by(quota_.ready_at(now, held(), cost));
+  }
+  return 0;
 }
 
 // What leaves at once on one of several paths: a small part of the window, so that no path's queue
@@ -217,7 +223,7 @@ uint16_t Flight::choose_path(Nanos now, Random& random) {
 // A window is refilled in steps then; were each of many small packets to ask, each would be
 // acknowledged alone.
 bool Flight::worth_asking(uint64_t bytes, bool window_ends) const {
-  const uint64_t window = std::min(controller_->window().count, peer_window_bytes_);
+  const uint64_t window = std::min(controller_->window().count, quota_.most());
   if (window_ends) return unasked_bytes_ + bytes >= window / kAskedAWindow;
   // The peer tells of several long bursts at a time. A window that holds fewer would leave as a
   // whole and stand still until it is answered.
@@ -227,7 +233,7 @@ bool Flight::worth_asking(uint64_t bytes, bool window_ends) const {
 
 bool Flight::window_holds(uint64_t bytes, uint64_t segments) const {
   const uint64_t overhead = kReceiveOverhead * (in_flight_segments_ + segments);
-  return bytes <= window_left() && in_flight_bytes_ + bytes + overhead <= peer_window_bytes_;
+  return bytes <= window_left() && in_flight_bytes_ + bytes + overhead <= quota_.most();
 }
 
 bool Flight::permit(Nanos now, Random& random, Permit& permit) {
@@ -250,16 +256,15 @@ bool Flight::permit(Nanos now, Random& random, Permit& permit) {
     const uint64_t cap = std::max(path_cap(), path.sent.in_flight_bytes() + size);
     const uint64_t most = std::min<uint64_t>(
         {budget, cap - path.sent.in_flight_bytes(), std::max<uint64_t>(burst_left_, size)});
-    segments = datagrams_that_fit(most, size);
+    segments = datagrams_that_fit(now, most, size);
   }
   if (segments == 0) {
     window_limited_ = true;
     return false;
   }
   const uint64_t after = left - std::min(left, segments * size);
-  const uint64_t held = in_flight_bytes_ + uint64_t{kReceiveOverhead} * in_flight_segments_;
   const bool fills_peer =
-      !places(id) && held + (segments + 1) * (size + kReceiveOverhead) > peer_window_bytes_;
+      !places(id) && held() + (segments + 1) * (size + kReceiveOverhead) > quota_.most();
   const bool last = fills_peer || after < controller_->window().count / kLeastWindowPart;
   permit = {id, static_cast<uint32_t>(size), segments, last};
   return true;
@@ -270,7 +275,7 @@ bool Flight::permit_datagrams(Nanos now, Permit& permit) {
   if (budget == 0) return false;
   const uint16_t id = control_path();
   if (!paths_[id].active()) return false;
-  const uint32_t segments = datagrams_that_fit(budget, paths_[id].datagram_bytes);
+  const uint32_t segments = datagrams_that_fit(now, budget, paths_[id].datagram_bytes);
   if (segments == 0) {
     window_limited_ = true;
     return false;
@@ -345,6 +350,7 @@ void Flight::sent(Nanos now, uint16_t id) {
     selector_->on_sent(id, {bytes});
     unasked_bytes_ = run.asks ? 0 : unasked_bytes_ + bytes;
     pacer_.on_sent(now, {bytes}, controller_->pacing_rate());
+    quota_.on_sent(now, bytes + uint64_t{kReceiveOverhead} * run.count);
     refresh_usable(id);
   }
 }
@@ -374,7 +380,7 @@ bool Flight::poll_probe(uint16_t& id) {
 bool Flight::poll_size_probe(uint16_t& id, uint32_t& bytes) {
   if (unsized_ == 0) return false;
   const uint64_t out = uint64_t{size_probes_out_ + 1} * largest_datagram_;
-  if (size_probes_out_ > 0 && (size_probes_out_ >= 4 || out > peer_window_bytes_ / 4)) return false;
+  if (size_probes_out_ > 0 && (size_probes_out_ >= 4 || out > quota_.capacity() / 4)) return false;
   for (uint16_t tried = 0; tried < datagram_paths_; ++tried) {
     next_size_probe_ = static_cast<uint16_t>((next_size_probe_ + 1u) % datagram_paths_);
     const TxPath& path = paths_[next_size_probe_];

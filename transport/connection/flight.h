@@ -15,6 +15,7 @@
 #include "transport/congestion/loss_noise.h"
 #include "transport/congestion/pacer.h"
 #include "transport/connection/observer.h"
+#include "transport/connection/receive_quota.h"
 #include "transport/connection/row_limit.h"
 #include "transport/path/selector.h"
 #include "transport/path/tx_path.h"
@@ -111,7 +112,7 @@ class Flight final : private SentRunListener {
   bool wants_size_probe() const { return unsized_ > 0; }
 
   // --- what comes back ---
-  void set_peer_window(uint64_t bytes) { peer_window_bytes_ = bytes; }
+  void set_peer_window(uint64_t bytes) { quota_.set_capacity(bytes); }
   // False: it acknowledges what was never sent.
   bool on_ack(Nanos now, Nanos made_at, const AckFrame& frame);
   // Behind the acknowledgements of one packet: looks for paths that they should have told of.
@@ -182,7 +183,11 @@ class Flight final : private SentRunListener {
   bool is_unproven(uint16_t path) const {
     return age(paths_[path]) >= kStaleAge && usable_ > 1 && !places(path);
   }
-  uint32_t datagrams_that_fit(uint64_t budget, uint64_t size) const;
+  // What is in flight takes so much of the peer's socket, were it to arrive at once.
+  uint64_t held() const {
+    return in_flight_bytes_ + uint64_t{kReceiveOverhead} * in_flight_segments_;
+  }
+  uint32_t datagrams_that_fit(Nanos now, uint64_t budget, uint64_t size);
   uint64_t path_cap() const;
   uint32_t burst_bytes() const;
   // Of a full packet on it.
@@ -260,9 +265,9 @@ class Flight final : private SentRunListener {
   uint32_t recording_ = kNoIndex;  // between record() and sent()
 
   RowLimit rows_;
+  ReceiveQuota quota_;
   uint64_t in_flight_bytes_ = 0;
   uint32_t in_flight_segments_ = 0;
-  uint64_t peer_window_bytes_ = 0;
   uint32_t largest_datagram_ = 0;
   uint32_t longest_burst_ = kMaxBurstBytes;
   uint32_t refused_bytes_ = 0;  // the smallest datagram that did not pass; 0: all did

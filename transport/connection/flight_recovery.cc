@@ -35,11 +35,13 @@ bool Flight::on_ack(Nanos now, Nanos made_at, const AckFrame& frame) {
   current_path_ = frame.path;
   advance_phase(now);
   const Bytes before{in_flight_bytes_};
+  const uint64_t held_before = held();
   const uint64_t acked_to = path.sent.largest_acked();
   const AckOutcome outcome = path.sent.acknowledge(pool_, now, frame, *this);
   if (!outcome.any) return true;
   forget_old_loss(path, acked_to);
   measure(now, made_at, frame, outcome);
+  quota_.on_acked(now, outcome.newest_sent_at, held_before - held(), round_trip_.minimum());
   path.probes_unanswered = 0;
   if (!path.active()) bring_back(now, frame.path);
   const bool more = path.sent.in_flight_segments() > 0 || path.sent.remembers_lost();
@@ -213,8 +215,12 @@ void Flight::take_losses(Nanos now, uint16_t id, LossCause cause) {
     if (!noise) {
       const Bytes window = controller_->window();
       controller_->on_loss(now, sample);
-      if (controller_->window() < window) noise_.on_reduced(now, round_trip_.smoothed());
+      if (controller_->window() < window) {
+        noise_.on_reduced(now, round_trip_.smoothed(), window.count / largest_datagram_);
+      }
       note_trouble(now, id);
+    } else if (cause == LossCause::kGap && noise_.take_needless(sample.sent_at)) {
+      controller_->on_spurious_loss(now);
     }
   }
   lost_bytes_ = lost_segments_ = 0;

@@ -29,7 +29,8 @@ Result<std::unique_ptr<ReplayFlows>> ReplayFlows::create(
       new ReplayFlows(workload, host, endpoint, std::move(addresses)));
   for (const Flow& flow : workload.flows) {
     if (flow.from != host && flow.to != host) continue;
-    made->half_bytes_ = std::max(made->half_bytes_, flow.bytes.count);
+    const uint64_t message = std::min(flow.bytes.count, topology::kMaxMessageBytes);
+    made->half_bytes_ = std::max(made->half_bytes_, message);
   }
   Result<MirroredMemory> memory = MirroredMemory::create(2 * made->half_bytes_);
   if (!memory) return fail(memory.error());
@@ -46,11 +47,13 @@ ReplayFlows::ReplayFlows(const topology::Workload& workload, uint32_t host,
       fuses_(workload.triggers.size(), 1),
       waiting_(workload.triggers.size()),
       outcomes_(workload.flows.size()),
-      channels_(workload.flows.size()) {
+      channels_(workload.flows.size()),
+      messages_left_(workload.flows.size()) {
   std::map<std::pair<uint32_t, uint32_t>, uint16_t> next;
   for (uint32_t i = 0; i < workload_.flows.size(); ++i) {
     const Flow& flow = workload_.flows[i];
     channels_[i] = next[{flow.from, flow.to}]++;
+    messages_left_[i] = topology::messages_of(flow.bytes);
     if (flow.to == host_) to_come_[flow.from].push_back(i);
     if (flow.from != host_) continue;
     receivers_[flow.to].host = flow.to;
@@ -152,16 +155,28 @@ bool ReplayFlows::greet(Peer& from) {
 
 void ReplayFlows::post_receives(Peer& from) {
   for (const uint32_t flow : from.flows) {
-    const auto posted =
-        endpoint_.receive(from.connection, channels_[flow], memory_.start() + half_bytes_,
-                          workload_.flows[flow].bytes.count);
-    if (posted) {
-      under_way_.push_back({*posted, flow, false});
-    } else {
-      outcomes_[flow].failed = true;
-      outcomes_[flow].error = posted.error().code;
+    for (uint32_t message = 0; message < messages_left_[flow]; ++message) {
+      const auto posted =
+          endpoint_.receive(from.connection, channels_[flow], memory_.start() + half_bytes_,
+                            message_bytes(flow, message));
+      if (!note_posted(flow, posted, false)) break;
     }
   }
+}
+
+uint64_t ReplayFlows::message_bytes(uint32_t flow, uint32_t message) const {
+  const uint64_t before = message * topology::kMaxMessageBytes;
+  return std::min(workload_.flows[flow].bytes.count - before, topology::kMaxMessageBytes);
+}
+
+bool ReplayFlows::note_posted(uint32_t flow, const Result<engine::Operation>& posted, bool sends) {
+  if (posted) {
+    under_way_.push_back({*posted, flow, sends});
+    return true;
+  }
+  outcomes_[flow].failed = true;
+  outcomes_[flow].error = posted.error().code;
+  return false;
 }
 
 void ReplayFlows::fail_flows(Peer& to, ErrorCode error) {
@@ -227,14 +242,11 @@ void ReplayFlows::start(uint32_t flow) {
   outcome.started = now();
   if (outcome.failed) return;
   const Flow& what = workload_.flows[flow];
-  const auto posted = endpoint_.send(receivers_[what.to].connection, channels_[flow],
-                                     memory_.start(), what.bytes.count);
-  if (posted) {
-    under_way_.push_back({*posted, flow, true});
-    return;
+  for (uint32_t message = 0; message < topology::messages_of(what.bytes); ++message) {
+    const auto posted = endpoint_.send(receivers_[what.to].connection, channels_[flow],
+                                       memory_.start(), message_bytes(flow, message));
+    if (!note_posted(flow, posted, true)) return;
   }
-  outcome.failed = true;
-  outcome.error = posted.error().code;
 }
 
 // Takes what has ended; true: something had.
@@ -251,7 +263,7 @@ bool ReplayFlows::reap() {
   for (size_t i = 0; i < ended.size(); ++i) {
     if (ended[i].sends) {
       end_sent(ended[i], outcomes[i]);
-    } else if (outcomes[i].ok) {
+    } else if (outcomes[i].ok && --messages_left_[ended[i].flow] == 0) {
       outcomes_[ended[i].flow].received = now();
     }
   }
@@ -265,6 +277,7 @@ void ReplayFlows::end_sent(const UnderWay& each, const engine::Outcome& ended) {
     outcome.error = ended.error;
     return;
   }
+  if (--messages_left_[each.flow] > 0) return;
   outcome.acked = now();
   // Of what arrived a sender knows when it is acknowledged.
   fire(workload_.flows[each.flow].when_received);

@@ -64,6 +64,9 @@ class ReplayFlows {
   bool start_due();
   void start(uint32_t flow);
   bool reap();
+  uint64_t message_bytes(uint32_t flow, uint32_t message) const;
+  // False: it was not.
+  bool note_posted(uint32_t flow, const Result<engine::Operation>& posted, bool sends);
   void end_sent(const UnderWay& each, const engine::Outcome& outcome);
   void fire(uint32_t trigger);
   Result<void> sleep(Nanos until);
@@ -84,7 +87,8 @@ class ReplayFlows {
   std::vector<std::vector<uint32_t>> waiting_;  // flows of a trigger, the next at the back
   std::vector<UnderWay> under_way_;
   std::vector<simulator::FlowOutcome> outcomes_;
-  std::vector<uint16_t> channels_;  // of each flow
+  std::vector<uint16_t> channels_;       // of each flow
+  std::vector<uint32_t> messages_left_;  // of each flow
   Nanos zero_;
 };
 

@@ -1,0 +1,57 @@
+// What a peer takes in a round trip, measured once in each.
+#include "transport/connection/receive_quota.h"
+
+#include "transport/congestion/fixed_point.h"
+
+namespace heddle::transport {
+namespace {
+
+// While round trips take this part more than any before, there may be more to find: the next one is
+// offered half as much again, besides the capacity. Slow start offers twice as much; a receiver
+// that can take no more loses half of a round trip then, and here a third at most.
+constexpr uint64_t kGrowingPart = 8;
+// What is offered in one round is seen to arrive in the next but one.
+constexpr uint8_t kGrowingRounds = 2;
+// A peak that is not reached again while there is enough to send is forgotten by this part a round.
+constexpr uint64_t kForgetPart = 16;
+
+}  // namespace
+
+// Acknowledgements may come late and together: they tell of no more than what left in the time.
+void ReceiveQuota::end_round(Nanos now, Nanos sent_at, Nanos trip) {
+  const Nanos span = std::max(now - began_at_, sent_at - began_sent_at_);
+  const bool first = began_at_.count == 0;
+  const uint64_t seen = first ? 0
+                              : multiply_divide(delivered_, static_cast<uint64_t>(trip.count),
+                                                static_cast<uint64_t>(span.count));
+  if (seen > peak_ + peak_ / kGrowingPart) {
+    growing_ = kGrowingRounds;
+  } else if (growing_ > 0) {
+    --growing_;
+  }
+  if (short_) peak_ -= peak_ / kForgetPart;
+  peak_ = std::max(peak_, seen);
+  const auto round_trip = static_cast<uint64_t>(trip.count);
+  const uint64_t beyond = round_trip - kServiceInterval.count;
+  const uint64_t more = growing_ > 0 ? peak_ / 2 : 0;
+  const uint64_t most = multiply_divide(capacity_, round_trip, kServiceInterval.count);
+  road_ = multiply_divide(std::min(peak_ + more, most), beyond, round_trip);
+  const uint64_t spread = std::min(peak_ + std::max(more, peak_ / 4), most + most / 4);
+  rate_ = std::min(multiply_divide(spread, uint64_t{1} << kRateBits, round_trip), kMostRate);
+  began_at_ = now;
+  began_sent_at_ = sent_at;
+  delivered_ = 0;
+  short_ = false;
+}
+
+Nanos ReceiveQuota::ready_at(Nanos now, uint64_t held, uint64_t cost) const {
+  if (road_ == 0 || rate_ == 0 || held + cost > most()) return Nanos::never();
+  const uint64_t wanted = std::min(capacity_, std::max(cost, granule()));
+  const uint64_t waits = backlog(now);
+  if (waits + wanted <= capacity_) return now;
+  const uint64_t ahead = waits + wanted - capacity_;
+  return now +
+         Nanos{static_cast<int64_t>(multiply_divide(ahead, uint64_t{1} << kRateBits, rate_)) + 1};
+}
+
+}  // namespace heddle::transport
