@@ -42,6 +42,11 @@ constexpr std::array kKeys = {
     ConfigKey{.name = "key_file",
               .doc = "file with the cluster's keys, for its owner only (0600); empty: nothing is "
                      "sealed"},
+    ConfigKey{.name = "protection",
+              .fallback = "auto",
+              .doc = "what the keys protect, the same on both sides; headers: all but the payload "
+                     "of messages in pieces; auto: full where there is a key_file",
+              .choices = "auto|none|headers|full"},
     ConfigKey{.name = "unsealed_chunks",
               .type = ConfigType::kBoolean,
               .fallback = "false",

@@ -53,6 +53,7 @@ HandshakeParameters Connection::own_parameters() const {
     p.key.present = true;
     p.key.id = key_->id;
     p.key.nonce = draw_key_nonce(shared_.random);
+    p.key.protection = static_cast<uint8_t>(o.protection);
   }
   return p;
 }
