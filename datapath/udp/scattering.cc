@@ -61,7 +61,7 @@ bool Scattering::fits(const Prediction& prediction, uint32_t bytes, uint32_t dat
   const bool single = bytes <= datagram_bytes;
   const bool steps_fit = single ? bytes <= datagram() : datagram_bytes == datagram();
   // Of a datagram without a whole header nothing can be said; its bytes are in the first slot.
-  return steps_fit && bytes >= kDataHeaderBytes && header_fits(slots_, prediction);
+  return steps_fit && bytes >= header_ && header_fits(slots_, prediction);
 }
 
 uint32_t Scattering::in_place(uint32_t bytes) const {

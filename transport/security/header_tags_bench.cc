@@ -103,9 +103,8 @@ void mac_each(benchmark::State& state, const char* name, const OSSL_PARAM* param
 
 void tag_openssl_cmac_each(benchmark::State& state) {
   char cipher[] = "AES-256-CBC";
-  const OSSL_PARAM params[] = {
-      OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_CIPHER, cipher, 0),
-      OSSL_PARAM_construct_end()};
+  const OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_CIPHER, cipher, 0),
+                               OSSL_PARAM_construct_end()};
   mac_each(state, "CMAC", params, 32);
 }
 

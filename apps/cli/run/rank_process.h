@@ -20,6 +20,7 @@ struct RunIdentity {
   std::string run;           // HEDDLE_RUN
   std::string store;         // HEDDLE_STORE
   uint16_t master_port = 0;  // MASTER_PORT
+  std::string key_file;      // HEDDLE_KEY_FILE; empty: as it is
 };
 
 class RankProcess {
