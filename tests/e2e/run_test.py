@@ -77,8 +77,8 @@ class Run(unittest.TestCase):
                   'stat -L -c "%a %s" "$HEDDLE_KEY_FILE"; echo x >"$HEDDLE_KEY_FILE" && echo written; '
                   'sleep 60')
         with self.started("-n", 1, "--protect", "--", "sh", "-c", script) as running:
-            path = running.wait_for(r"^full /proc/\d+/fd/\d+$").string.split()[1]
-            key = running.wait_for(r"^[0-9a-f]{64}$").string.strip()
+            path = running.wait_for(r"^full /proc/\d+/fd/\d+$").split()[1]
+            key = running.wait_for(r"^[0-9a-f]{64}$").strip()
             running.wait_for(r"^400 \d+$")
             for name in filter(str.isdigit, os.listdir("/proc")):
                 for what in ("cmdline", "environ"):
