@@ -139,16 +139,17 @@ void pick_keys(Random& random, Options& options) {
   const bool rotates = percent(random, 30);
   const auto packets = one_of<uint64_t>(random, {uint64_t{1} << 22, 2'000, 100});
   const bool unsealed_chunks = percent(random, 50);
-  const auto protection =
-      percent(random, 40) ? transport::Protection::kHeaders : transport::Protection::kFull;
   for (HostOptions& host : options.hosts) {
     const bool ahead = rotates && percent(random, 50);
     host.endpoint.keys = {ahead ? second : first};
     if (rotates) host.endpoint.keys.push_back(ahead ? first : second);
     host.endpoint.packets_a_key = packets;
     host.endpoint.unsealed_chunks = unsealed_chunks;
-    host.endpoint.protection = protection;
   }
+  // Drawn last: what earlier seeds picked stays.
+  if (!percent(random, 40)) return;
+  for (HostOptions& host : options.hosts)
+    host.endpoint.protection = transport::Protection::kHeaders;
 }
 
 // Hosts that look for the ways of the fabric; its switches may answer seldom, or one not at all.
