@@ -49,6 +49,11 @@ constexpr std::array kKeys = {
               .doc = "memory that all who connect without a cluster key can make a process hold",
               .min = int64_t{64} << 20,
               .max = int64_t{1} << 40},
+    ConfigKey{.name = "protection",
+              .fallback = "auto",
+              .doc = "what the keys protect, the same on both sides; headers: all but the payload "
+                     "of messages in pieces; auto: full where there is a key_file",
+              .choices = "auto|none|headers|full"},
     ConfigKey{.name = "unsealed_chunks",
               .type = ConfigType::kBoolean,
               .fallback = "false",

@@ -42,7 +42,14 @@ NetworkOptions configured_network(const Config& config) {
 
 Result<std::vector<transport::ClusterKey>> configured_keys(const Config& config) {
   const std::string& path = config.text("key_file");
-  if (path.empty()) return std::vector<transport::ClusterKey>();
+  const std::string& protection = config.text("protection");
+  // Who asks for protection must not go without, for want of a key.
+  if (path.empty() && transport::protection_of(protection)) {
+    return fail(ErrorCode::kInvalid, "cannot protect anything",
+                "protection is '" + protection + "', and no key_file is set",
+                "'heddle key generate FILE' makes a key; `heddle run --protect` does so for a run");
+  }
+  if (path.empty() || protection == "none") return std::vector<transport::ClusterKey>();
   return read_key_file(path);
 }
 
@@ -71,6 +78,8 @@ Result<Options> configured_options(const Config& config) {
   Result<std::vector<transport::ClusterKey>> keys = configured_keys(config);
   if (!keys) return fail(keys.error());
   transport.keys = std::move(*keys);
+  transport.protection =
+      transport::protection_of(config.text("protection")).value_or(transport::Protection::kFull);
   options.recording.directory = config.text("record");
   options.recording.most = mebibytes(static_cast<uint64_t>(config.integer("record_mebibytes")));
   options.recording.durable = seconds(config.integer("record_durable_seconds"));

@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
+
+#include "engine/key_file.h"
+
 namespace heddle::engine {
 namespace {
 
@@ -51,6 +55,35 @@ TEST(Configured, SettingsArrive) {
   EXPECT_EQ(network.bind, "127.0.0.1");
   EXPECT_EQ(network.mtu_bytes, 1500U);
   EXPECT_EQ(network.receive_buffer_bytes, 100'000U);
+}
+
+TEST(Configured, ProtectionWithoutAKeyIsAnError) {
+  for (const char* level : {"headers", "full"}) {
+    const Result<Options> options = configured_options(load({{"protection", level}}));
+    ASSERT_FALSE(options) << level;
+    EXPECT_EQ(options.error().code, ErrorCode::kInvalid);
+    EXPECT_NE(options.error().message().find("key_file"), std::string::npos);
+  }
+  for (const char* level : {"none", "auto"}) {
+    const Result<Options> options = configured_options(load({{"protection", level}}));
+    ASSERT_TRUE(options) << level;
+    EXPECT_TRUE(options->transport.keys.empty());
+  }
+}
+
+TEST(Configured, ALevelOfProtectionArrivesAndNoneLeavesTheKeysUnused) {
+  const std::string path = testing::TempDir() + "heddle-configured-test-key";
+  std::remove(path.c_str());
+  ASSERT_TRUE(generate_key_file(path));
+  const auto options = [&path](const char* level) {
+    return configured_options(load({{"key_file", path}, {"protection", level}})).value();
+  };
+  EXPECT_EQ(options("headers").transport.protection, transport::Protection::kHeaders);
+  EXPECT_EQ(options("full").transport.protection, transport::Protection::kFull);
+  EXPECT_EQ(options("auto").transport.protection, transport::Protection::kFull);
+  EXPECT_EQ(options("headers").transport.keys.size(), 1U);
+  EXPECT_TRUE(options("none").transport.keys.empty());
+  std::remove(path.c_str());
 }
 
 TEST(Configured, UnknownNamesAreRefusedWithTheChoice) {

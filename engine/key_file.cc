@@ -120,7 +120,7 @@ std::string hex(std::span<const std::byte> bytes) {
 }
 
 Result<void> write_key(const std::string& path, int descriptor, const transport::ClusterKey& key) {
-  const std::string text = "# heddle cluster key " + id_text(key) + "\n" + hex(key.secret) + "\n";
+  const std::string text = key_file_text(key);
   const ssize_t put = ::write(descriptor, text.data(), text.size());
   if (put == static_cast<ssize_t>(text.size()) && fsync(descriptor) == 0) return {};
   const int error = put < 0 ? errno : ENOSPC;
@@ -166,12 +166,23 @@ Result<std::vector<transport::ClusterKey>> read_key_file(const std::string& path
                      "put one in, or set no key_file to go without");
 }
 
-Result<transport::ClusterKey> generate_key_file(const std::string& path) {
+Result<transport::ClusterKey> generate_key() {
   transport::ClusterKey key;
   if (getrandom(key.secret.data(), key.secret.size(), 0) !=
       static_cast<ssize_t>(key.secret.size())) {
     return fail(ErrorCode::kSystem, "cannot make a key", std::strerror(errno), "");
   }
+  return key;
+}
+
+std::string key_file_text(const transport::ClusterKey& key) {
+  return "# heddle cluster key " + id_text(key) + "\n" + hex(key.secret) + "\n";
+}
+
+Result<transport::ClusterKey> generate_key_file(const std::string& path) {
+  const Result<transport::ClusterKey> made = generate_key();
+  if (!made) return made;
+  const transport::ClusterKey& key = *made;
   const File file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
                          S_IRUSR | S_IWUSR));
   if (file.descriptor() < 0) {

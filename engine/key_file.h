@@ -19,6 +19,12 @@ inline constexpr size_t kMostKeys = 16;
 // (what is in it). No error tells a key.
 Result<std::vector<transport::ClusterKey>> read_key_file(const std::string& path);
 
+// A new key from the system's generator. Errors: kSystem.
+Result<transport::ClusterKey> generate_key();
+
+// What a key file with this key holds.
+std::string key_file_text(const transport::ClusterKey& key);
+
 // Makes a file with one new key from the system's generator, for this user only (0600). Errors:
 // kInUse (there is something of this name), kPermission, kUnavailable, kSystem.
 Result<transport::ClusterKey> generate_key_file(const std::string& path);

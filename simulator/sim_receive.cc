@@ -154,13 +154,15 @@ void SimDatapath::take_run(uint32_t length, RxRun& run, const Prediction* predic
   run.trimmed = first.kind == PacketKind::kTrimmed;
   const uint32_t alike = prediction != nullptr ? alike_length(length) : 0;
   const bool placed = prediction != nullptr && options_.predicts &&
-                      run.segment_bytes > kDataHeaderBytes && place_predicted(alike, *prediction);
+                      run.segment_bytes > prediction->header_bytes &&
+                      place_predicted(alike, *prediction);
   if (placed) length = alike;
   run.segments = length;
   if (placed) {
     run.payload_at = PayloadAt::kPlaced;
     run.place = prediction->place;
     run.place.length = 0;
+    run.header_bytes = prediction->header_bytes;
   } else if (first.is_virtual()) {
     run.payload_at = PayloadAt::kVirtual;
     run.place = {first.content, first.content_at, 0};
@@ -211,13 +213,13 @@ bool SimDatapath::place_predicted(uint32_t length, const Prediction& prediction)
   for (uint32_t i = 0; i < length; ++i, id = packets[id].next) {
     const Packet& packet = packets[id];
     const uint32_t bytes =
-        packet.datagram_bytes() - std::min(packet.datagram_bytes(), kDataHeaderBytes);
+        packet.datagram_bytes() - std::min(packet.datagram_bytes(), prediction.header_bytes);
     if (named) {
       network_.virtual_memory().write(prediction.place.region, at,
                                       {packet.content, packet.content_at, bytes});
     } else if (bytes > 0) {
       std::memcpy(regions_.resolve({prediction.place.region, at, bytes}),
-                  packets.bytes(packet) + kDataHeaderBytes, bytes);
+                  packets.bytes(packet) + prediction.header_bytes, bytes);
     }
     at += bytes;
   }
@@ -230,8 +232,8 @@ bool SimDatapath::fits(uint32_t length, const Prediction& prediction) const {
   const PacketStore& packets = network_.packets();
   const Packet& first = packets[first_];
   if (first.is_virtual() != is_virtual(prediction.place.region)) return false;
-  if (first.is_virtual() && first.header_bytes != kDataHeaderBytes) return false;
-  const uint32_t step = first.datagram_bytes() - kDataHeaderBytes;
+  if (first.is_virtual() && first.header_bytes != prediction.header_bytes) return false;
+  const uint32_t step = first.datagram_bytes() - prediction.header_bytes;
   if (step > prediction.payload_bytes || (length > 1 && step != prediction.payload_bytes)) {
     return false;
   }
@@ -240,7 +242,7 @@ bool SimDatapath::fits(uint32_t length, const Prediction& prediction) const {
 
 void SimDatapath::scribble(uint32_t length, const Prediction& prediction) {
   const PacketStore& packets = network_.packets();
-  const uint64_t step = packets[first_].datagram_bytes() - kDataHeaderBytes;
+  const uint64_t step = packets[first_].datagram_bytes() - prediction.header_bytes;
   const uint64_t bytes = std::min(prediction.place.length, length * step);
   if (bytes == 0) return;
   const transport::Payload range{prediction.place.region, prediction.place.offset, bytes};

@@ -110,6 +110,13 @@ void Endpoint::set_keys(std::span<const ClusterKey> keys) {
   body_->shared.ring = KeyRing(keys);
 }
 
+Protection Endpoint::protection() const { return body_->shared.options.protection; }
+
+Endpoint::RowClaim Endpoint::claim_row(Nanos now, const Address& from,
+                                       std::span<const std::byte> header, uint32_t segments) {
+  return body_->claim_row(now, from, header, segments);
+}
+
 SealKey* Endpoint::opener(Nanos now, const Address& from, std::span<const std::byte> packet) {
   return body_->opener(now, from, packet);
 }

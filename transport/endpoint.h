@@ -33,6 +33,8 @@ class Sink;
 
 namespace heddle::transport {
 
+class HeaderTags;
+
 using ConnectionId = uint32_t;  // chosen by this side; never 0, not reused soon
 using ChannelId = uint16_t;
 using OperationId = uint64_t;  // chosen by the caller; comes back in its completion
@@ -122,6 +124,18 @@ class Endpoint {
   void handle_run(Nanos now, const RxRun& run);
   // Whether it holds cluster keys.
   bool keyed() const;
+  // With keys: what they do for its connections.
+  Protection protection() const;
+  // Whether payload is encrypted, so that it must be opened before it can be placed.
+  bool payload_is_sealed() const { return keyed() && protection() == Protection::kFull; }
+  // What checks a row of data headers that goes on from this one, for RunOpener; `tags` null: it is
+  // dropped, and counted, unless part of it was here before: then each is to be claimed `apart`.
+  struct RowClaim {
+    HeaderTags* tags = nullptr;
+    bool apart = false;
+  };
+  RowClaim claim_row(Nanos now, const Address& from, std::span<const std::byte> header,
+                     uint32_t segments);
   // The key that this sealed packet claims, for RunOpener; null: it is dropped, and
   // counted. After a try, note_opened() is told whether it was right.
   SealKey* opener(Nanos now, const Address& from, std::span<const std::byte> packet);

@@ -19,6 +19,8 @@ class Endpoint::Body {
   bool poll_transmit(Nanos now, TxBatch& batch);
   void handle_timeout(Nanos now);
   SealKey* opener(Nanos now, const Address& from, std::span<const std::byte> packet);
+  RowClaim claim_row(Nanos now, const Address& from, std::span<const std::byte> header,
+                     uint32_t segments);
   void note_opened(Nanos now, std::span<const std::byte> header, bool ok);
 
   Shared shared;
@@ -62,6 +64,9 @@ class Endpoint::Body {
   void retry(Nanos now, const Asker& asker, const InitPacket& init);
 
   // endpoint_keyed.cc
+  std::nullptr_t drop_sealed(Nanos now, ConnectionId id, events::DropReason why);
+  // Whose a sealed packet claims to be; null: nobody's, and counted.
+  Connection* find_claimed(Nanos now, const Address& from, std::span<const std::byte> packet);
   // Whether an init proves a key of ours, for the first time.
   bool may_ask(Nanos now, const InitPacket& init, std::span<const std::byte> packet);
   // Whether an answer to this connection proves its key; a refusal without proof is kept as a hint.

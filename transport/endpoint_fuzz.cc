@@ -240,7 +240,7 @@ class Run {
     const uint32_t step = script_.number() % 3000;
     const uint32_t last = std::min<uint32_t>(script_.number(), step);
     std::vector<std::byte> row(size_t{segments} * kDataHeaderBytes);
-    write_data_row(first, segments, step, row.data());
+    write_data_row(first, segments, {step}, row.data());
     std::vector<std::byte> frame;
     for (uint32_t i = 0; i < segments; ++i) {
       const auto at = row.begin() + ptrdiff_t{i} * kDataHeaderBytes;

@@ -75,6 +75,12 @@ void Endpoint::Body::handle_init(Nanos now, const RxRun& run, std::span<const st
     refuse(now, asker, init, RefuseReason::kNoKeys);
     return;
   }
+  if (shared.keyed &&
+      init.parameters.key.protection != static_cast<uint8_t>(shared.options.protection)) {
+    const bool full = shared.options.protection == Protection::kFull;
+    refuse(now, asker, init, full ? RefuseReason::kDemandsFull : RefuseReason::kDemandsHeaders);
+    return;
+  }
   if (init.has_cookie && cookies_.good(now, asker.peer, init)) {
     accept(now, asker, init);
     return;

@@ -6,25 +6,43 @@ namespace heddle::transport {
 
 using events::DropReason;
 
-SealKey* Endpoint::Body::opener(Nanos now, const Address& from, std::span<const std::byte> packet) {
-  const auto dropped = [&](ConnectionId id, DropReason why) {
-    ++shared.statistics.datagrams_received;
-    shared.observer.drop(now, id, why);
-    return nullptr;
-  };
-  if (packet.size() < clear_bytes(packet[0]) + kTagBytes) {
-    return dropped(0, DropReason::kBadLength);
-  }
-  const ConnectionHeader base = read_connection_header(packet.data());
-  if (version_of(packet[0]) != kWireVersion) return dropped(0, DropReason::kBadVersion);
-  Connection* connection = table.find_named(base.connection);
+std::nullptr_t Endpoint::Body::drop_sealed(Nanos now, ConnectionId id, DropReason why) {
+  ++shared.statistics.datagrams_received;
+  shared.observer.drop(now, id, why);
+  return nullptr;
+}
+
+Connection* Endpoint::Body::find_claimed(Nanos now, const Address& from,
+                                         std::span<const std::byte> packet) {
+  if (version_of(packet[0]) != kWireVersion) return drop_sealed(now, 0, DropReason::kBadVersion);
+  Connection* connection = table.find_named(read_connection_header(packet.data()).connection);
   if (connection == nullptr || !connection->is_peer(from)) {
-    return dropped(0, DropReason::kUnknownConnection);
+    return drop_sealed(now, 0, DropReason::kUnknownConnection);
   }
+  return connection;
+}
+
+SealKey* Endpoint::Body::opener(Nanos now, const Address& from, std::span<const std::byte> packet) {
+  if (packet.size() < clear_bytes(packet[0]) + kTagBytes) {
+    return drop_sealed(now, 0, DropReason::kBadLength);
+  }
+  Connection* connection = find_claimed(now, from, packet);
+  if (connection == nullptr) return nullptr;
   DropReason why = DropReason::kBadSeal;
-  SealKey* key = connection->opener(base, why);
-  if (key == nullptr) dropped(connection->id(), why);
-  return key;
+  SealKey* key = connection->opener(read_connection_header(packet.data()), why);
+  return key != nullptr ? key : drop_sealed(now, connection->id(), why);
+}
+
+Endpoint::RowClaim Endpoint::Body::claim_row(Nanos now, const Address& from,
+                                             std::span<const std::byte> header, uint32_t segments) {
+  RowClaim claim;
+  Connection* connection = find_claimed(now, from, header);
+  if (connection == nullptr) return claim;
+  DropReason why = DropReason::kBadSeal;
+  const ConnectionHeader base = read_connection_header(header.data());
+  claim.tags = connection->checker(base, segments, why, claim.apart);
+  if (claim.tags == nullptr && !claim.apart) drop_sealed(now, connection->id(), why);
+  return claim;
 }
 
 void Endpoint::Body::note_opened(Nanos now, std::span<const std::byte> header, bool ok) {
@@ -77,9 +95,11 @@ bool Endpoint::Body::may_answer(Nanos now, Connection& connection,
                proves(key, packet, kRetryMacAt, connection.key_nonce());
       break;
     case PacketType::kAccept:
-      proven = read_accept(packet, accepted) && accepted.parameters.key.present &&
-               accepted.parameters.key.id == key.id &&
-               proves(key, packet, accepted.parameters.key.mac_at, connection.key_nonce());
+      proven =
+          read_accept(packet, accepted) && accepted.parameters.key.present &&
+          accepted.parameters.key.id == key.id &&
+          accepted.parameters.key.protection == static_cast<uint8_t>(shared.options.protection) &&
+          proves(key, packet, accepted.parameters.key.mac_at, connection.key_nonce());
       break;
     case PacketType::kRefuse:
       if (!read_refuse(packet, refused)) break;

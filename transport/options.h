@@ -11,6 +11,7 @@
 #include "transport/address.h"
 #include "transport/cluster_key.h"
 #include "transport/payload.h"
+#include "transport/protection.h"
 
 namespace heddle::transport {
 
@@ -51,6 +52,7 @@ struct EndpointOptions {
 
   // Cluster keys. Empty: nothing is sealed. The first is used to connect, all are accepted.
   std::vector<ClusterKey> keys;
+  Protection protection = Protection::kFull;  // with keys: of all connections
   bool unsealed_chunks = false;  // with keys: payload may be written remotely, which seals nothing
   uint64_t packets_a_key = uint64_t{1} << 22;  // then the next session key is derived
 

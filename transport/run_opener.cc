@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "transport/security/header_tags.h"
 #include "transport/wire/packet.h"
 
 namespace heddle::transport {
@@ -24,8 +25,23 @@ bool sealed(const RxRun& run, uint32_t index) {
   return bytes_of(run, index) > 0 && clear_bytes(*frame_of(run, index)) != 0;
 }
 
-// Segments [first, end) of a run, opened or not.
-RxRun part_of(const RxRun& run, uint32_t first, uint32_t end, bool opened) {
+// What stands before the payload of a segment whose header has a tag.
+constexpr uint32_t kTagged = kDataHeaderBytes + kTagBytes;
+
+bool is_data(const RxRun& run, uint32_t index) {
+  return sealed(run, index) && type_of(*frame_of(run, index)) != PacketType::kControl;
+}
+
+// How a part of a run was checked.
+enum class Checked : uint8_t {
+  kNot,     // clear
+  kOpened,  // and opened where it stands: the tag is behind it
+  kHeader,  // only its headers: their tags are before the payload
+};
+
+// Segments [first, end) of a run.
+RxRun part_of(const RxRun& run, uint32_t first, uint32_t end, Checked checked) {
+  const bool opened = checked != Checked::kNot;
   const uint32_t tag = opened ? kTagBytes : 0;
   RxRun part = run;
   part.opened = opened;
@@ -34,7 +50,14 @@ RxRun part_of(const RxRun& run, uint32_t first, uint32_t end, bool opened) {
   part.segment_bytes = part.segments == 1 ? part.last_segment_bytes : run.segment_bytes - tag;
   part.frame = frame_of(run, first);
   part.frame_step = run.step();
-  if (run.payload_at == PayloadAt::kFrame) return part;
+  if (run.payload_at == PayloadAt::kFrame) {
+    if (checked != Checked::kHeader) return part;
+    part.frame += kTagBytes;  // each header moves up to its payload
+    for (uint32_t i = first; i < end; ++i) {
+      std::memmove(frame_of(run, i) + kTagBytes, frame_of(run, i), kDataHeaderBytes);
+    }
+    return part;
+  }
   // Names: the headers move together, since what stood between them is gone.
   part.header_bytes -= tag;
   std::byte* to = frame_of(run, first);
@@ -51,20 +74,69 @@ RxRun part_of(const RxRun& run, uint32_t first, uint32_t end, bool opened) {
 }  // namespace
 
 void RunOpener::hand_over(Nanos now, const RxRun& run) {
-  CHECK(run.payload_at != PayloadAt::kPlaced);
+  const bool only_headers = endpoint_.protection() == Protection::kHeaders;
+  CHECK(only_headers || run.payload_at != PayloadAt::kPlaced);
   if (run.trimmed) return endpoint_.handle_run(now, run);  // the tag is gone
   for (uint32_t i = 0; i < run.segments;) {
     uint32_t end = i + 1;
-    if (!sealed(run, i)) {
-      endpoint_.handle_run(now, part_of(run, i, end, false));
+    const auto opens = [&](uint32_t at) {
+      return sealed(run, at) && !(only_headers && is_data(run, at));
+    };
+    if (only_headers && is_data(run, i)) {
+      end = hand_over_row(now, run, i);
+    } else if (!sealed(run, i) || run.payload_at == PayloadAt::kPlaced) {
+      endpoint_.handle_run(now, part_of(run, i, end, Checked::kNot));
     } else if (open(now, run, i)) {
-      while (end < run.segments && sealed(run, end) && open(now, run, end)) ++end;
-      endpoint_.handle_run(now, part_of(run, i, end, true));
+      while (end < run.segments && opens(end) && open(now, run, end)) ++end;
+      endpoint_.handle_run(now, part_of(run, i, end, Checked::kOpened));
       // The one that ended it was sealed, and looked at: it is not genuine.
-      if (end < run.segments && sealed(run, end)) ++end;
+      if (end < run.segments && opens(end)) ++end;
     }
     i = end;
   }
+}
+
+// The row of data segments from `first` on, as long as it goes on; returns where it ends.
+uint32_t RunOpener::hand_over_row(Nanos now, const RxRun& run, uint32_t first) {
+  const std::byte* start = frame_of(run, first);
+  const bool framed = run.payload_at == PayloadAt::kFrame;
+  if (bytes_of(run, first) < kTagged || (!framed && run.header_bytes != kTagged)) {
+    endpoint_.handle_run(now, part_of(run, first, first + 1, Checked::kNot));  // which drops it
+    return first + 1;
+  }
+  HeaderTags::Row row;
+  row.stride = framed ? run.step() : run.header_bytes;
+  row.payload_bytes = run.segment_bytes - kTagged;
+  const uint32_t most = std::min(run.segments - first, HeaderTags::kMostSegments);
+  while (row.segments < most && bytes_of(run, first + row.segments) >= kTagged &&
+         continues_row(start, start + size_t{row.segments} * row.stride, row.segments,
+                       row.payload_bytes)) {
+    ++row.segments;
+  }
+  Endpoint::RowClaim claim =
+      endpoint_.claim_row(now, run.from, {start, kDataHeaderBytes}, row.segments);
+  if (claim.apart) {
+    row.segments = 1;
+    claim = endpoint_.claim_row(now, run.from, {start, kDataHeaderBytes}, row.segments);
+  }
+  const uint32_t end = first + row.segments;
+  if (claim.tags == nullptr) return end;
+  row.last_payload_bytes = bytes_of(run, end - 1) - kTagged;
+  const uint64_t genuine = claim.tags->check(row, start);
+  const auto is_genuine = [&](uint32_t at) { return (genuine >> (at - first) & 1) != 0; };
+  bool told = false;
+  for (uint32_t i = first; i < end; ++i) {
+    if (is_genuine(i) && told) continue;
+    endpoint_.note_opened(now, {frame_of(run, i), kDataHeaderBytes}, is_genuine(i));
+    told = told || is_genuine(i);
+  }
+  for (uint32_t i = first; i < end; ++i) {
+    uint32_t stop = i;
+    while (stop < end && is_genuine(stop)) ++stop;
+    if (stop > i) endpoint_.handle_run(now, part_of(run, i, stop, Checked::kHeader));
+    i = stop;
+  }
+  return end;
 }
 
 bool RunOpener::open(Nanos now, const RxRun& run, uint32_t index) {

@@ -16,11 +16,14 @@ class RunOpener {
   // The endpoint must outlive it.
   explicit RunOpener(Endpoint& endpoint) : endpoint_(endpoint) {}
 
-  // The frame of `run` is written to; it must not be kPlaced, since what arrives is no payload yet.
+  // The frame of `run` is written to. It must not be kPlaced where payload is sealed: what arrives
+  // is no payload yet. Where only headers are protected it may be: what is in a predicted place
+  // and is not genuine means nothing, and what is genuine is written there before anybody looks.
   void hand_over(Nanos now, const RxRun& run);
 
  private:
   bool open(Nanos now, const RxRun& run, uint32_t index);
+  uint32_t hand_over_row(Nanos now, const RxRun& run, uint32_t first);
 
   Endpoint& endpoint_;
 };

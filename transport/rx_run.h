@@ -17,6 +17,8 @@ enum class Ecn : uint8_t { kNotCapable = 0, kEct1 = 1, kEct0 = 2, kCongestion = 
 
 // Every data segment begins with a header of this size; its payload follows.
 inline constexpr uint32_t kDataHeaderBytes = 44;
+// With its tag, where only headers are protected.
+inline constexpr uint32_t kMostHeaderBytes = kDataHeaderBytes + 16;
 
 // Where the payload of a run is.
 enum class PayloadAt : uint8_t {
@@ -42,9 +44,9 @@ struct RxRun {
   uint32_t frame_step = 0;  // kFrame: how far segments stand apart; 0: segment_bytes
   bool trimmed = false;     // one segment, of which a switch that had no room left only the start
   bool opened = false;      // its segments were sealed, and are what a member of the cluster sent
-  uint32_t header_bytes =
-      kDataHeaderBytes;  // kPlaced: always so; kVirtual: others in runs of one only
-  Payload place;         // see PayloadAt
+  // kPlaced: the prediction's; kVirtual: others than a data segment's in runs of one only
+  uint32_t header_bytes = kDataHeaderBytes;
+  Payload place;  // see PayloadAt
 
   uint32_t step() const { return frame_step != 0 ? frame_step : segment_bytes; }
 };
@@ -58,6 +60,8 @@ struct Prediction {
   std::array<std::byte, kDataHeaderBytes> mask{};
   Payload place;  // free to be written up to its length, until the next call of the transport
   uint32_t payload_bytes = 0;  // the step of a segment
+  // Before each segment's payload: at most kMostHeaderBytes, the first of which are compared.
+  uint32_t header_bytes = kDataHeaderBytes;
   // Where the header has a little-endian 32-bit number that rises with the payload before it, so
   // that a datapath can predict the run behind a run; kNoOffset: there is none.
   static constexpr uint16_t kNoOffset = UINT16_MAX;

@@ -10,11 +10,13 @@
 #include <span>
 
 #include "transport/payload.h"
+#include "transport/rx_run.h"
 
 namespace heddle::transport {
 
 // Every sealed segment is longer than a clear one by its tag.
 inline constexpr uint32_t kTagBytes = 16;
+static_assert(kMostHeaderBytes == kDataHeaderBytes + kTagBytes);
 
 class SealKey {
  public:

@@ -3,9 +3,11 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "base/nanos.h"
 #include "base/units.h"
+#include "transport/protection.h"
 
 namespace heddle::transport {
 
@@ -47,8 +49,9 @@ struct ConnectionStatistics {
   // UDP payload: what both ends would take, and the smallest that some path did not pass (0: none).
   uint32_t offered_datagram_bytes = 0;
   uint32_t refused_datagram_bytes = 0;
-  uint32_t ways = 0;    // that the fabric has to the peer, as found last; 0: not known
-  bool sealed = false;  // with cluster keys: each segment is kTagBytes longer
+  uint32_t ways = 0;  // that the fabric has to the peer, as found last; 0: not known
+  // With cluster keys: each segment is kTagBytes longer.
+  std::optional<Protection> protection;
   const char* congestion = "";
 };
 

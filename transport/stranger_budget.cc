@@ -25,8 +25,8 @@ uint64_t connection_bytes(const EndpointOptions& o) {
   constexpr uint64_t kChannel = 256;   // of both directions, with slots of small rings
   constexpr uint64_t kPath = 128;      // what is sent and received on it
   const uint64_t paths = o.max_paths;
-  // Grants of the peer that our messages have not met: as many as a peer may announce that it posts,
-  // over all channels, so each ring is at most twice what it holds.
+  // Grants of the peer that our messages have not met: as many as a peer may announce that it
+  // posts, over all channels, so each ring is at most twice what it holds.
   const uint64_t grants = 2 * kGrant * (kMostPosted + o.max_channels);
   const uint64_t frames =
       sizeof(ControlRecord) * doubled(kMostAnswers + o.max_datagram_bytes / kLeastFrame);

@@ -93,7 +93,7 @@ PerfSetting setting_of(const Client& client, const Config& config) {
   if (const auto known = client.endpoint().statistics(client.connection())) {
     setting.paths = known->paths;
     setting.congestion = known->congestion;
-    setting.sealed = known->sealed;
+    setting.protection = known->protection;
   }
   return setting;
 }

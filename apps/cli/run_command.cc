@@ -20,10 +20,12 @@ constexpr const char* kExample = R"(Example:
   heddle run -n 4 -- heddle ranks
   heddle run -n 4 --tag-output -- python3 train.py --epochs 3
   heddle run --lab two_leaf_four_spine --hosts h0,h3 -- heddle ranks
+  heddle run -n 4 --protect=headers -- python3 train.py
 
 Each process is told its rank (HEDDLE_RANK, HEDDLE_SIZE, HEDDLE_LOCAL_RANK) and where to find the
 others (HEDDLE_STORE, and as proof that it belongs to them HEDDLE_TOKEN), and the same by torchrun's
-variables (RANK, MASTER_ADDR and so on). When one fails, the others are ended: by SIGTERM, and after
+variables (RANK, MASTER_ADDR and so on). With --protect also where to read a key that is made for
+this run, in memory (HEDDLE_KEY_FILE). When one fails, the others are ended: by SIGTERM, and after
 the grace time by SIGKILL. Ctrl-C and signals reach all of them. Nothing that they started stays
 behind.
 
@@ -36,6 +38,7 @@ struct RunOptions {
   std::string lab;
   std::string hosts;
   std::string grace = "5";
+  std::string protection;
   bool in_lab = false;
   bool tag_output = false;
 };
@@ -45,6 +48,7 @@ Result<RunPlan> plan_of(const RunOptions& options) {
   const Result<Nanos> grace = parse_span(options.grace);
   if (!grace) return fail(grace.error());
   plan.grace = *grace;
+  plan.protection = transport::protection_of(options.protection);
   if (!options.in_lab) {
     plan.places = place_ranks(options.ranks, {""});
     return plan;
@@ -81,6 +85,11 @@ void add_run_command(CLI::App& root, Invocation& invocation) {
   command->add_flag("-t,--tag-output", options->tag_output, "begin each line with '[rank] '");
   command->add_option("--grace", options->grace, "from SIGTERM to SIGKILL [5]")
       ->type_name("SECONDS");
+  command
+      ->add_flag("--protect{full}", options->protection,
+                 "protect what ranks send each other with a key of this run: "
+                 "--protect=headers|full [full]")
+      ->check(CLI::IsMember({"headers", "full"}));
   auto* const hosts =
       command->add_option("--hosts", options->hosts, "start them on hosts of a lab, in turn [all]");
   hosts->type_name("HOST,HOST");

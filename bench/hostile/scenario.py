@@ -1,9 +1,11 @@
-"""Cluster keys under attack, and what they cost.
+"""Cluster keys under attack, and what each level of protection costs.
 
 Flood: a stranger with a cable of its own records a sealed conversation and floods the receiver with garbage, with
 what it recorded, and with forged packets in the peer's name, while a transfer runs over a link of a given rate. Quiet
 rounds stand beside flooded ones. Then the same without a transfer, where whatever leaves the receiver is an answer.
-Keys: one connection unshaped with and without keys, beside what OpenSSL alone seals and opens on one core.
+Keys: one connection unshaped without keys, with its headers protected, and with all of it, beside what OpenSSL alone
+seals and opens on one core. Rounds are interleaved; keyless is measured twice a round, which gives the spread of the same
+against the same.
 """
 
 import json
@@ -28,7 +30,8 @@ SUMMARY = "goodput with cluster keys, and under a flood of garbage, replayed and
 
 _PORT = 18700
 _STRAY_ADDRESS, _FAR_SIDE = "10.77.9.2", "10.77.9.1"
-_WITHOUT, _WITH = "heddle without keys", "heddle with keys"
+_WITHOUT, _HEADERS, _WITH = "heddle without keys", "heddle, headers protected", "heddle with keys"
+_AGAIN = "without keys again"
 _QUIET, _FLOODED = "quiet", "flooded"
 
 
@@ -41,6 +44,8 @@ def add_arguments(parser):
                         help="packets a second of the flood [50000]")
     parser.add_argument("--link", default="1gbit", metavar="RATE",
                         help="rate of the link that the transfer uses, or 'none' [1gbit]")
+    parser.add_argument("--mtu", type=int, default=9000, metavar="N",
+                        help="of the cable of the part with keys [9000]")
     parser.add_argument("--part", action="append", choices=("flood", "keys"), help="this part only [both]")
 
 
@@ -237,15 +242,16 @@ def _flood_part(arguments, progress, key_file):
 
 
 class Keyed:
-    """A contest of bench/p2p's kind, with or without keys."""
+    """A contest of bench/p2p's kind, at one level of protection."""
 
     def __init__(self, name, cable, arguments, key_file):
         self.name = name
         self._cable, self._seconds = cable, arguments.seconds
-        self._key_file = key_file if name == _WITH else ""
+        level = {_HEADERS: "headers", _WITH: "full"}.get(name, "none")
+        self._words = ["--set", f"key_file={key_file}", "--set", f"protection={level}"]
 
     def run(self):
-        words = ["--set", f"key_file={self._key_file}"]
+        words = self._words
         program = built("heddle")
         client = [program, "perf", self._cable.far_address, "bw", "-t", str(self._seconds), "--json", *words]
         return run_pair(self._cable, [program, "perf", "--listen", "--once", *words], client, "listens",
@@ -270,18 +276,20 @@ class Openssl:
 
 
 def _keys_part(arguments, progress, key_file):
-    with Cable(9000) as cable:
-        contests = [Keyed(_WITHOUT, cable, arguments, key_file), Keyed(_WITH, cable, arguments, key_file),
-                    Openssl(False), Openssl(True)]
+    heddles = (_WITHOUT, _HEADERS, _WITH, _AGAIN)
+    with Cable(arguments.mtu) as cable:
+        contests = [Keyed(name, cable, arguments, key_file) for name in heddles] + [Openssl(False), Openssl(True)]
         samples = interleave(contests, arguments.pairs, progress)
     goodput = {name: [_goodput(one) for one in runs] for name, runs in samples.items()}
     cpu = {name: spread([one.host_cpu_s / (_goodput(one) / 8 * arguments.seconds) for one in samples[name]])
-           for name in (_WITHOUT, _WITH)}
+           for name in heddles}
     return {
-        "mtu_bytes": 9000,
+        "mtu_bytes": arguments.mtu,
         "goodput_gbits_per_s": {name: spread(values) for name, values in goodput.items()},
         "host_cpu_seconds_per_gbyte": cpu,
         "with_to_without": ratio(goodput[_WITH], goodput[_WITHOUT]),
+        "headers_to_without": ratio(goodput[_HEADERS], goodput[_WITHOUT]),
+        "without_to_itself": ratio(goodput[_AGAIN], goodput[_WITHOUT]),
         "machine": summary([one for runs in samples.values() for one in runs]),
     }
 
@@ -316,7 +324,9 @@ def show(document):
         for name, values in part["goodput_gbits_per_s"].items():
             cpu = part["host_cpu_seconds_per_gbyte"].get(name)
             _row(name, text(values), text(cpu, 2) if cpu else "")
+        print(f"  headers protected to without     {text(part['headers_to_without'], 2)}")
         print(f"  with keys to without             {text(part['with_to_without'], 2)}")
+        print(f"  without to itself                {text(part['without_to_itself'], 2)}")
         disturbance_note([part["machine"]])
     if "flood" in document:
         part = document["flood"]

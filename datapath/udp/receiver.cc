@@ -183,12 +183,13 @@ Receiver::Next Receiver::sort_out(Prediction& prediction, Scattering& scattering
     Arrival placed = arrival;
     placed.bytes = in_place;
     RxRun& run = add_run(batch, placed, scattering.slots(), now);
-    placed_bytes = in_place - uint64_t{run.segments} * kDataHeaderBytes;
+    run.header_bytes = prediction.header_bytes;
+    placed_bytes = in_place - uint64_t{run.segments} * run.header_bytes;
     run.payload_at = PayloadAt::kPlaced;
     run.place = prediction.place;
     run.place.length = placed_bytes;
     statistics_.payload_placed_bytes += placed_bytes;
-    use_arena(scattering.slots() + size_t{run.segments} * kDataHeaderBytes);
+    use_arena(scattering.slots() + size_t{run.segments} * run.header_bytes);
   }
   if (in_place == arrival.bytes) {
     return move_on(prediction, placed_bytes) ? Next::kPlace : Next::kPredict;

@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/check.h"
+
 namespace heddle::datapath {
 
 using transport::kDataHeaderBytes;
+using transport::kMostHeaderBytes;
 using transport::Prediction;
 
 namespace {
@@ -33,6 +36,8 @@ size_t Scattering::lay_out(const Prediction& prediction, std::byte* memory, std:
                            bool rows, std::span<iovec, kMaxPieces> pieces) {
   const uint64_t room = prediction.place.length;
   step_ = prediction.payload_bytes;
+  header_ = prediction.header_bytes;
+  CHECK(header_ >= kDataHeaderBytes && header_ <= kMostHeaderBytes);
   slots_ = memory;
   spill_ = memory + kSlotsBytes + kRowBytes;
   place_ = place;
@@ -41,11 +46,11 @@ size_t Scattering::lay_out(const Prediction& prediction, std::byte* memory, std:
   partial_ = pairs_ < most ? static_cast<uint32_t>(room % step_) : 0;
   size_t used = 0;
   for (uint32_t i = 0; i < pairs_; ++i) {
-    pieces[used++] = {slots_ + size_t{i} * kDataHeaderBytes, kDataHeaderBytes};
+    pieces[used++] = {slots_ + size_t{i} * header_, header_};
     pieces[used++] = {place_ + size_t{i} * step_, step_};
   }
   if (partial_ > 0) {
-    pieces[used++] = {slots_ + size_t{pairs_} * kDataHeaderBytes, kDataHeaderBytes};
+    pieces[used++] = {slots_ + size_t{pairs_} * header_, header_};
     pieces[used++] = {place_ + size_t{pairs_} * step_, partial_};
   }
   pieces[used++] = {spill_, kRowBytes};
@@ -56,7 +61,7 @@ bool Scattering::fits(const Prediction& prediction, uint32_t bytes, uint32_t dat
   const bool single = bytes <= datagram_bytes;
   const bool steps_fit = single ? bytes <= datagram() : datagram_bytes == datagram();
   // Of a datagram without a whole header nothing can be said; its bytes are in the first slot.
-  return steps_fit && bytes >= kDataHeaderBytes && header_fits(slots_, prediction);
+  return steps_fit && bytes >= header_ && header_fits(slots_, prediction);
 }
 
 uint32_t Scattering::in_place(uint32_t bytes) const {
@@ -66,8 +71,8 @@ uint32_t Scattering::in_place(uint32_t bytes) const {
 std::byte* Scattering::rest() {
   std::byte* start = spill_ - partial_datagram();
   if (partial_ > 0) {
-    std::memcpy(start, slots_ + size_t{pairs_} * kDataHeaderBytes, kDataHeaderBytes);
-    std::memcpy(start + kDataHeaderBytes, place_ + size_t{pairs_} * step_, partial_);
+    std::memcpy(start, slots_ + size_t{pairs_} * header_, header_);
+    std::memcpy(start + header_, place_ + size_t{pairs_} * step_, partial_);
   }
   return start;
 }
@@ -75,7 +80,7 @@ std::byte* Scattering::rest() {
 uint32_t Scattering::alike(const Prediction& prediction, uint32_t in_place_bytes) const {
   const uint32_t datagrams = (in_place_bytes + datagram() - 1) / datagram();
   uint32_t count = 0;
-  while (count < datagrams && slots_[size_t{count} * kDataHeaderBytes] == prediction.header[0]) {
+  while (count < datagrams && slots_[size_t{count} * header_] == prediction.header[0]) {
     ++count;
   }
   return count;
@@ -92,10 +97,10 @@ void Scattering::line_up(uint32_t bytes, uint32_t first) {
   for (uint32_t i = pieces; i-- > first;) {
     std::byte* to = slots_ + size_t{i} * datagram();
     const uint32_t length = std::min(bytes - i * datagram(), datagram());
-    if (length > kDataHeaderBytes) {
-      std::memcpy(to + kDataHeaderBytes, place_ + size_t{i} * step_, length - kDataHeaderBytes);
+    if (length > header_) {
+      std::memcpy(to + header_, place_ + size_t{i} * step_, length - header_);
     }
-    std::memmove(to, slots_ + size_t{i} * kDataHeaderBytes, std::min(length, kDataHeaderBytes));
+    std::memmove(to, slots_ + size_t{i} * header_, std::min(length, header_));
   }
 }
 

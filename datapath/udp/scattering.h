@@ -20,7 +20,7 @@ class Scattering {
   static constexpr uint32_t kMaxPairs = 64;   // of a header and its payload
   static constexpr size_t kMaxPieces = 2 * kMaxPairs + 3;
   // Memory that a receive needs besides the place: the slots, room to put all in a row, the spill.
-  static constexpr size_t kSlotsBytes = kMaxPairs * transport::kDataHeaderBytes;
+  static constexpr size_t kSlotsBytes = kMaxPairs * transport::kMostHeaderBytes;
   static constexpr size_t kReserve = kSlotsBytes + 2 * kRowBytes;
 
   // Lays the pieces of a receive out over `memory` (kReserve bytes) and `place` (the prediction's,
@@ -49,12 +49,10 @@ class Scattering {
   uint32_t partial() const { return partial_; }
 
   // Bytes of a full one.
-  uint32_t datagram() const { return transport::kDataHeaderBytes + step_; }
+  uint32_t datagram() const { return header_ + step_; }
 
  private:
-  uint32_t partial_datagram() const {
-    return partial_ > 0 ? transport::kDataHeaderBytes + partial_ : 0;
-  }
+  uint32_t partial_datagram() const { return partial_ > 0 ? header_ + partial_ : 0; }
   // What stands before the spill.
   uint32_t ahead() const { return pairs_ * datagram() + partial_datagram(); }
 
@@ -62,6 +60,7 @@ class Scattering {
   std::byte* place_ = nullptr;
   std::byte* spill_ = nullptr;
   uint32_t step_ = 0;
+  uint32_t header_ = transport::kDataHeaderBytes;
   uint32_t pairs_ = 0;
   uint32_t partial_ = 0;  // what is left of the place behind the last whole step
 };

@@ -33,6 +33,7 @@ class ScatteringTest : public testing::Test {
     prediction_ = {};
     prediction_.place.length = room;
     prediction_.payload_bytes = step;
+    prediction_.header_bytes = header_;
     std::array<iovec, Scattering::kMaxPieces> pieces;
     const size_t count =
         scattering_.lay_out(prediction_, memory_.data(), place_.data(), rows, pieces);
@@ -56,6 +57,12 @@ class ScatteringTest : public testing::Test {
     return std::memcmp(at, sent_.data() + from, length) == 0;
   }
 
+  // Of some senders' headers a tag is part.
+  void draw_header(Random& random) {
+    header_ = random.below(2) == 0 ? kDataHeaderBytes : transport::kMostHeaderBytes;
+  }
+
+  uint32_t header_ = kDataHeaderBytes;
   std::vector<std::byte> memory_;
   std::vector<std::byte> place_;
   std::vector<std::byte> sent_;
@@ -68,6 +75,7 @@ TEST_F(ScatteringTest, AnythingCanBePutInARowAgain) {
   for (int i = 0; i < 500; ++i) {
     const auto step = static_cast<uint32_t>(1 + random.below(9'000));
     const auto bytes = static_cast<uint32_t>(1 + random.below(65'535));
+    draw_header(random);
     receive(step, 1 + random.below(100'000), random.below(2) == 0, bytes);
     scattering_.line_up(bytes);
     ASSERT_TRUE(same(scattering_.slots(), 0, bytes)) << "step " << step << " bytes " << bytes;
@@ -79,9 +87,10 @@ TEST_F(ScatteringTest, WhatFitsIsInPlaceAndTheRestBehindIt) {
   int split = 0;
   for (int i = 0; i < 500; ++i) {
     const auto step = static_cast<uint32_t>(1'000 + random.below(8'000));
-    const uint32_t datagram = kDataHeaderBytes + step;
+    draw_header(random);
+    const uint32_t datagram = header_ + step;
     const auto segments = static_cast<uint32_t>(1 + random.below(65'535 / datagram));
-    const auto last = static_cast<uint32_t>(kDataHeaderBytes + random.below(step + 1));
+    const auto last = static_cast<uint32_t>(header_ + random.below(step + 1));
     const uint32_t bytes = (segments - 1) * datagram + last;
     const uint64_t room = 1 + random.below(80'000);
     receive(step, room, true, bytes);
@@ -90,13 +99,13 @@ TEST_F(ScatteringTest, WhatFitsIsInPlaceAndTheRestBehindIt) {
     ASSERT_TRUE(in_place == bytes || in_place % datagram == 0);
     ASSERT_LE(in_place, bytes);
     for (uint32_t at = 0, s = 0; at < in_place; at += datagram, ++s) {
-      const uint32_t payload = std::min(datagram, in_place - at) - kDataHeaderBytes;
-      ASSERT_TRUE(same(scattering_.slots() + size_t{s} * kDataHeaderBytes, at, kDataHeaderBytes));
-      ASSERT_TRUE(same(place_.data() + size_t{s} * step, at + kDataHeaderBytes, payload));
+      const uint32_t payload = std::min(datagram, in_place - at) - header_;
+      ASSERT_TRUE(same(scattering_.slots() + size_t{s} * header_, at, header_));
+      ASSERT_TRUE(same(place_.data() + size_t{s} * step, at + header_, payload));
     }
     if (in_place < bytes) {
       ++split;
-      ASSERT_GT(in_place + datagram - kDataHeaderBytes, room) << "there was room for another";
+      ASSERT_GT(in_place + datagram - header_, room) << "there was room for another";
       ASSERT_TRUE(same(scattering_.rest(), in_place, bytes - in_place));
     }
   }
@@ -119,6 +128,17 @@ TEST_F(ScatteringTest, OtherSizesAndHeadersDoNotFit) {
   prediction_.mask[7] = std::byte{0xfe};
   EXPECT_TRUE(scattering_.fits(prediction_, 3 * kDatagram, kDatagram))
       << "the mask does not ask for this bit";
+}
+
+// Less than a header and its tag has no payload to be in place.
+TEST_F(ScatteringTest, APacketThatEndsWithinItsTagDoesNotFit) {
+  header_ = transport::kMostHeaderBytes;
+  for (uint32_t bytes = kDataHeaderBytes; bytes < header_; ++bytes) {
+    receive(1'000, 50'000, true, bytes);
+    EXPECT_FALSE(scattering_.fits(prediction_, bytes, bytes)) << bytes;
+  }
+  receive(1'000, 50'000, true, header_);
+  EXPECT_TRUE(scattering_.fits(prediction_, header_, header_));
 }
 
 TEST_F(ScatteringTest, APredictionMovesOn) {

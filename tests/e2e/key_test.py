@@ -95,6 +95,34 @@ class Keys(unittest.TestCase):
             dropped = json.loads("\n".join(serving.lines))["dropped_datagrams"]
         self.assertGreater(dropped["no_key"], 0)
 
+    def test_levels_of_protection_that_differ_are_refused_by_name(self):
+        self.generate("one")
+        for ours, theirs in (("headers", "full"), ("full", "headers")):
+            with program.server(settings=self.settings("one") | {"HEDDLE_PROTECTION": theirs}) as (_, port):
+                done = program.run("ping", "127.0.0.1", "-p", port, "-C", 1,
+                                   settings=self.settings("one") | {"HEDDLE_PROTECTION": ours})
+                self.assertEqual(done.returncode, 2)
+                self.assertIn("protection is '" + ours + "' here", done.stderr)
+                self.assertIn("'" + theirs + "'", done.stderr)
+
+    def test_headers_are_protected_and_payload_moves(self):
+        self.generate("one")
+        settings = self.settings("one") | {"HEDDLE_PROTECTION": "headers"}
+        with program.server(settings=settings) as (_, port):
+            done = program.run("perf", "127.0.0.1", "bw", "-p", port, "-t", "0.3", "--check", "--bidirectional",
+                               "--json", settings=settings)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        document = json.loads(done.stdout)
+        self.assertEqual((document["protection"], document["sealed"]), ("headers", False))
+        self.assertEqual(document["tests"][0]["wrong_messages"], 0)
+        self.assertEqual(document["dropped_datagrams"]["bad_seal"], 0)
+
+    def test_protection_without_a_key_is_an_error(self):
+        for level in ("headers", "full"):
+            done = program.run("ping", "127.0.0.1", "-C", 1, settings={"HEDDLE_PROTECTION": level})
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("no key_file is set", done.stderr)
+
     def test_a_server_without_keys_says_so(self):
         self.generate("one")
         with program.server(settings=SHORT) as (_, port):

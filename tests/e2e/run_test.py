@@ -3,8 +3,10 @@
 
 import os
 import pty
+import shutil
 import signal
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
@@ -68,6 +70,66 @@ class Run(unittest.TestCase):
 
     def started(self, *arguments, **options):
         return program.started("run", *arguments, settings=self.settings, **options)
+
+    def test_a_protected_run_has_a_key_of_its_own_that_nobody_else_sees(self):
+        """The key is neither on a command line nor in an environment, and gone afterwards; see docs/security.md."""
+        script = ('echo "$HEDDLE_PROTECTION $HEDDLE_KEY_FILE"; cat "$HEDDLE_KEY_FILE"; '
+                  'stat -L -c "%a %s" "$HEDDLE_KEY_FILE"; echo x >"$HEDDLE_KEY_FILE" && echo written; '
+                  'sleep 60')
+        with self.started("-n", 1, "--protect", "--", "sh", "-c", script) as running:
+            path = running.wait_for(r"^full /proc/\d+/fd/\d+$").split()[1]
+            key = running.wait_for(r"^[0-9a-f]{64}$").strip()
+            running.wait_for(r"^400 \d+$")
+            for name in filter(str.isdigit, os.listdir("/proc")):
+                for what in ("cmdline", "environ"):
+                    try:
+                        with open(f"/proc/{name}/{what}", "rb") as file:
+                            self.assertNotIn(key.encode(), file.read(), f"{what} of {name}")
+                    except OSError:
+                        continue
+            for folder, _, files in os.walk(self.folder.name):
+                for file in files:
+                    with open(os.path.join(folder, file), "rb") as opened:
+                        self.assertNotIn(key.encode(), opened.read())
+            if os.getuid() == 0:
+                stranger = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "cat", path],
+                                          capture_output=True, text=True)
+                self.assertNotEqual(stranger.returncode, 0)
+                self.assertEqual(stranger.stdout, "")
+            running.signal(program.INTERRUPT)
+            running.wait()
+            self.assertNotIn("written", "".join(running.lines))
+        self.expect_nothing_left()
+        self.assertFalse(os.path.exists(path))
+
+    def test_ranks_of_a_protected_run_talk_and_strangers_do_not(self):
+        script = ('[ $HEDDLE_RANK != 0 ] || { heddle_path="$1"; unset HEDDLE_KEY_FILE HEDDLE_PROTECTION; }; '
+                  'exec "$1" ranks')
+        self.settings |= {"HEDDLE_SHARED_MEMORY": "never", "HEDDLE_RECORD": os.path.join(self.folder.name, "record")}
+        for level in ("--protect", "--protect=full", "--protect=headers"):
+            done = self.run_ranks("-n", 3, level, "--", program.HEDDLE, "ranks")
+            self.assertEqual(done.returncode, 0, f"{level}: {done.stderr}")
+        shutil.rmtree(os.path.join(self.folder.name, "record"))
+        del self.settings["HEDDLE_RECORD"]
+        self.settings |= {"HEDDLE_RENDEZVOUS_TIMEOUT_MS": "3000", "HEDDLE_HANDSHAKE_TIMEOUT_MS": "500"}
+        done = self.run_ranks("-n", 3, "--protect", "--", "sh", "-c", script, "sh", program.HEDDLE)
+        self.assertNotEqual(done.returncode, 0)
+        self.expect_nothing_left()
+
+    def test_each_protected_run_has_another_key(self):
+        keys = set()
+        for _ in range(2):
+            done = self.run_ranks("-n", 2, "--protect", "--", "sh", "-c", 'cat "$HEDDLE_KEY_FILE"')
+            self.assertEqual(done.returncode, 0, done.stderr)
+            lines = [line for line in done.stdout.splitlines() if not line.startswith("#")]
+            self.assertEqual((len(lines), len(set(lines))), (2, 1), "all ranks have one key")
+            keys.add(lines[0])
+        self.assertEqual(len(keys), 2)
+
+    def test_an_unknown_level_of_protection_is_refused(self):
+        done = self.run_ranks("-n", 1, "--protect=some", "--", "true")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("headers", done.stderr)
 
     def test_every_rank_is_told_who_it_is(self):
         script = ('echo "$HEDDLE_RANK/$HEDDLE_SIZE $HEDDLE_LOCAL_RANK/$HEDDLE_LOCAL_SIZE"; '

@@ -168,6 +168,7 @@ void write(std::string& text, const HostOptions& host) {
   table.add("max_sent_runs", uint64_t{endpoint.max_sent_runs});
   table.add("keys", uint64_t{endpoint.keys.size()});
   table.add("packets_a_key", endpoint.packets_a_key);
+  table.add("protection", std::string(name_of(endpoint.protection)));
   table.add("unsealed_chunks", endpoint.unsealed_chunks);
   table.add("socket_bytes", host.socket_bytes);
   table.add("coalesces", host.coalesces);

@@ -147,6 +147,10 @@ void pick_keys(Random& random, Options& options) {
     host.endpoint.packets_a_key = packets;
     host.endpoint.unsealed_chunks = unsealed_chunks;
   }
+  // Drawn last: what earlier seeds picked stays.
+  if (!percent(random, 40)) return;
+  for (HostOptions& host : options.hosts)
+    host.endpoint.protection = transport::Protection::kHeaders;
 }
 
 // Hosts that look for the ways of the fabric; its switches may answer seldom, or one not at all.

@@ -254,7 +254,7 @@ void Connection::settle_receiving(Nanos horizon) {
 const ConnectionStatistics& Connection::statistics() {
   flight_.fill(statistics_);
   statistics_.segment_bytes -= std::min(statistics_.segment_bytes, tag_bytes());
-  statistics_.sealed = session_ != nullptr;
+  if (session_) statistics_.protection = shared_.options.protection;
   statistics_.segments_repeated_spuriously =
       std::min(needless_repeats_, statistics_.segments_repeated);
   statistics_.payload_bytes_acked = outgoing_.acked_bytes();

@@ -21,8 +21,8 @@
 
 namespace heddle::transport {
 
-// With more than so many frames waiting, beside those of what is posted here, no question of the peer
-// is answered: it comes again. A peer that takes no answers makes no queue of them.
+// With more than so many frames waiting, beside those of what is posted here, no question of the
+// peer is answered: it comes again. A peer that takes no answers makes no queue of them.
 inline constexpr size_t kMostAnswers = 1024;
 
 class Connection final : private SentRunListener {
@@ -82,6 +82,10 @@ class Connection final : private SentRunListener {
   const KeyNonce& key_nonce() const { return init_.parameters.key.nonce; }
   // The key that a packet with this header claims; null, and why: it need not be opened.
   SealKey* opener(const ConnectionHeader& header, events::DropReason& why);
+  // For a row of data packets whose payload is not protected. `apart`: part of it was here before,
+  // so that each is to be asked for alone.
+  HeaderTags* checker(const ConnectionHeader& header, uint32_t segments, events::DropReason& why,
+                      bool& apart);
   // A packet with this header was opened: it is from the peer.
   void note_opened(const ConnectionHeader& header);
   // Whether the peer has shown that it has the session's keys.
@@ -149,6 +153,13 @@ class Connection final : private SentRunListener {
   void begin_session(const KeyNonce& initiator_nonce, const KeyNonce& acceptor_nonce);
   // The key of the next burst of so many segments, before its headers are written; null: in clear.
   SealKey* seal_next(Nanos now, uint32_t segments);
+  void protect(TxBurst& burst, std::byte* headers, SealKey* seal);
+  bool may_open(const ConnectionHeader& header, uint32_t segments, events::DropReason& why,
+                bool& apart);
+  // Whether tags stand behind data headers, instead of behind sealed payload.
+  bool tags_headers() const {
+    return session_ && shared_.options.protection == Protection::kHeaders;
+  }
   uint32_t tag_bytes() const { return session_ ? kTagBytes : 0; }
 
   // connection_receive.cc

@@ -52,6 +52,7 @@ HandshakeParameters Connection::own_parameters() const {
     p.key.present = true;
     p.key.id = key_->id;
     shared_.secrets.fill(SecretUse::kKeyNonce, p.key.nonce);
+    p.key.protection = static_cast<uint8_t>(o.protection);
   }
   return p;
 }

@@ -15,8 +15,10 @@ Connection::~Connection() {
 void Connection::begin_session(const KeyNonce& initiator_nonce, const KeyNonce& acceptor_nonce) {
   const uint32_t initiator = initiator_ ? id_ : peer_id_;
   const uint32_t acceptor = initiator_ ? peer_id_ : id_;
-  session_ = std::make_unique<Session>(
-      *key_, SessionNames{initiator_nonce, acceptor_nonce, initiator, acceptor}, initiator_);
+  session_ = std::make_unique<Session>(*key_,
+                                       SessionNames{initiator_nonce, acceptor_nonce, initiator,
+                                                    acceptor, shared_.options.protection},
+                                       initiator_);
 }
 
 SealKey* Connection::seal_next(Nanos now, uint32_t segments) {
@@ -30,31 +32,57 @@ SealKey* Connection::seal_next(Nanos now, uint32_t segments) {
   return &key;
 }
 
-// A packet that arrived before is dropped unopened: a flood of old ones costs little then.
+// Proves the data headers of a burst, where their payload is not protected; `burst` then leaves as
+// it is.
+void Connection::protect(TxBurst& burst, std::byte* headers, SealKey* seal) {
+  HeaderTags* const tags = session_ ? session_->tags() : nullptr;
+  if (tags == nullptr) {
+    burst.seal = seal;
+    return;
+  }
+  tags->write({burst.segments, burst.header_bytes, burst.payload_bytes, burst.last_payload_bytes},
+              headers);
+}
+
 SealKey* Connection::opener(const ConnectionHeader& header, DropReason& why) {
+  bool apart = false;
+  if (!may_open(header, 1, why, apart)) return nullptr;
+  SealKey* key = session_->opener(header.flags);
+  if (key == nullptr) why = DropReason::kBadSeal;
+  return key;
+}
+
+HeaderTags* Connection::checker(const ConnectionHeader& header, uint32_t segments, DropReason& why,
+                                bool& apart) {
+  if (!may_open(header, segments, why, apart)) return nullptr;
+  HeaderTags* tags = session_->checker(header.flags);
+  if (tags == nullptr) why = DropReason::kBadSeal;
+  return tags;
+}
+
+// A packet that arrived before is dropped unopened: a flood of old ones costs little then. `apart`:
+// some of the row did.
+bool Connection::may_open(const ConnectionHeader& header, uint32_t segments, DropReason& why,
+                          bool& apart) {
   if (state_ == ConnectionState::kHandshaking || over() || !session_) {
     why = DropReason::kClosed;
-    return nullptr;
+    return false;
   }
   const bool control = header.type == PacketType::kControl;
   const bool numbered = !control || (header.flags & kFlagNumbered) != 0;
   if (header.path >= acks_.paths() || header.number == 0 || header.number > INT64_MAX) {
     why = DropReason::kBadField;
-    return nullptr;
+    return false;
   }
   Novelty novelty = Novelty::kNew;
   if (numbered) {
-    novelty = acks_.judge(header.path, header.number, header.number);
+    novelty = acks_.judge(header.path, header.number, header.number + segments - 1);
   } else if (!session_->is_new(header.number)) {
     novelty = Novelty::kDuplicate;
   }
-  if (novelty != Novelty::kNew) {
-    why = novelty == Novelty::kTooOld ? DropReason::kTooOld : DropReason::kDuplicate;
-    return nullptr;
-  }
-  SealKey* key = session_->opener(header.flags);
-  if (key == nullptr) why = DropReason::kBadSeal;
-  return key;
+  apart = novelty == Novelty::kMixed;
+  why = novelty == Novelty::kTooOld ? DropReason::kTooOld : DropReason::kDuplicate;
+  return novelty == Novelty::kNew;
 }
 
 void Connection::note_opened(const ConnectionHeader& header) {

@@ -123,7 +123,7 @@ Connection::Sent Connection::send_burst(Nanos now, TxBatch& batch) {
     flight_.note_idle();
     return Sent::kNothing;
   }
-  if (!batch.has_room(kMaxBurstSegments * kDataHeaderBytes)) return Sent::kFull;
+  if (!batch.has_room(kMaxBurstSegments * data_header_bytes())) return Sent::kFull;
   // Datagrams may pass where no remote write does.
   if (piece.placed && !flight_.any_active()) outgoing_.take_by_datagrams(piece);
   if (piece.placed) return send_chunk(now, batch, piece);
@@ -161,15 +161,16 @@ Connection::Sent Connection::send_burst(Nanos now, TxBatch& batch) {
   first.message_bytes = piece.message_bytes;
   const uint32_t last = bytes - (segments - 1) * step;
   std::byte* space = batch.header_space();
-  write_data_row(first, segments, step, space);
-  TxBurst burst = single(kDataHeaderBytes, permit.path, space);
-  burst.seal = seal;
+  const uint32_t stride = tags_headers() ? data_header_bytes() : kDataHeaderBytes;
+  write_data_row(first, segments, {step, stride}, space);
+  TxBurst burst = single(stride, permit.path, space);
   burst.segments = static_cast<uint16_t>(segments);
   burst.ecn_capable = true;
   burst.payload_bytes = segments > 1 ? step : last;
   burst.last_payload_bytes = last;
   if (bytes > 0) burst.region = piece.payload.region;
   burst.offset = piece.payload.offset + piece.offset;
+  protect(burst, space, seal);
   batch.add(burst);
 
   run->data = true;
@@ -366,6 +367,7 @@ bool Connection::predict(Prediction& prediction) const {
   demand(kChannelAt, 10);  // channel, sequence, offset
   prediction.payload_bytes = expected_step_;
   prediction.offset_at = kOffsetAt;
+  prediction.header_bytes = tags_headers() ? data_header_bytes() : kDataHeaderBytes;
   return true;
 }
 

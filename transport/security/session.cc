@@ -13,17 +13,19 @@ constexpr uint8_t kEpochMask = 0x0f;
 
 }  // namespace
 
-Session::Session(const RingKey& key, const SessionNames& names, bool initiator) {
-  std::array<std::byte, 2 * kKeyNonceBytes + 8> context;
+Session::Session(const RingKey& key, const SessionNames& names, bool initiator)
+    : protection_(names.protection) {
+  std::array<std::byte, 2 * kKeyNonceBytes + 8 + 1> context;
   Writer writer(context);
   writer.put_bytes(names.initiator_nonce).put_bytes(names.acceptor_nonce);
   writer.put(names.initiator_id).put(names.acceptor_id);
+  writer.put(static_cast<uint8_t>(names.protection));
   Secret& ours = send_.secret;
   Secret& theirs = receive_.secret;
   hkdf_expand(key.session, "heddle 1 initiator sends", context, initiator ? ours : theirs);
   hkdf_expand(key.session, "heddle 1 acceptor sends", context, initiator ? theirs : ours);
-  make_key(send_, SealKey::Use::kSeal);
-  make_key(receive_, SealKey::Use::kOpen);
+  make_keys(send_, SealKey::Use::kSeal);
+  make_keys(receive_, SealKey::Use::kOpen);
 }
 
 Session::~Session() {
@@ -32,21 +34,26 @@ Session::~Session() {
   if (next_) wipe(next_->secret);
 }
 
-void Session::make_key(Direction& direction, SealKey::Use use) {
+void Session::make_keys(Direction& direction, SealKey::Use use) const {
   std::array<std::byte, SealKey::kKeyBytes + SealKey::kIvBytes> bytes;
   hkdf_expand(direction.secret, "heddle 1 key", {}, bytes);
   const std::span<const std::byte, bytes.size()> all(bytes);
-  direction.key = std::make_unique<SealKey>(all.first<SealKey::kKeyBytes>(),
-                                            all.last<SealKey::kIvBytes>(), use);
+  direction.keys.seal = std::make_unique<SealKey>(all.first<SealKey::kKeyBytes>(),
+                                                  all.last<SealKey::kIvBytes>(), use);
   wipe(bytes);
+  if (protection_ == Protection::kFull) return;
+  std::array<std::byte, HeaderTags::kKeyBytes> tag_key;
+  hkdf_expand(direction.secret, "heddle 1 header key", {}, tag_key);
+  direction.keys.tags = std::make_unique<HeaderTags>(tag_key);
+  wipe(tag_key);
 }
 
 // One way: who learns a secret does not learn those before it.
-Session::Direction Session::next_of(const Direction& direction, SealKey::Use use) {
+Session::Direction Session::next_of(const Direction& direction, SealKey::Use use) const {
   Direction next;
   hkdf_expand(direction.secret, "heddle 1 next", {}, next.secret);
   next.epoch = (direction.epoch + 1) & kEpochMask;
-  make_key(next, use);
+  make_keys(next, use);
   return next;
 }
 
@@ -54,28 +61,38 @@ SealKey& Session::sealer(uint32_t packets, uint64_t limit, RetiredKeys& retired)
   if (sealed_ > 0 && sealed_ + packets > limit && proven_) {
     Direction next = next_of(send_, SealKey::Use::kSeal);
     wipe(send_.secret);
-    retired.push_back(std::move(send_.key));
+    retire(retired);
     send_ = std::move(next);
     wipe(next.secret);
     sealed_ = 0;
     proven_ = false;
   }
   sealed_ += packets;
-  return *send_.key;
+  return *send_.keys.seal;
 }
 
 SealKey* Session::opener(uint8_t flags) {
+  const Keys* keys = claimed(flags);
+  return keys == nullptr ? nullptr : keys->seal.get();
+}
+
+HeaderTags* Session::checker(uint8_t flags) {
+  const Keys* keys = claimed(flags);
+  return keys == nullptr ? nullptr : keys->tags.get();
+}
+
+const Session::Keys* Session::claimed(uint8_t flags) {
   const uint8_t epoch = flags >> 4;
-  if (epoch == receive_.epoch) return receive_.key.get();
-  if (epoch == ((receive_.epoch + kEpochMask) & kEpochMask)) return previous_.get();
+  if (epoch == receive_.epoch) return &receive_.keys;
+  if (epoch == ((receive_.epoch + kEpochMask) & kEpochMask)) return &previous_;
   if (epoch != ((receive_.epoch + 1) & kEpochMask)) return nullptr;
   if (!next_) next_ = std::make_unique<Direction>(next_of(receive_, SealKey::Use::kOpen));
-  return next_->key.get();
+  return &next_->keys;
 }
 
 void Session::opened(uint8_t flags) {
   if (!next_ || flags >> 4 != next_->epoch) return;
-  previous_ = std::move(receive_.key);
+  previous_ = std::move(receive_.keys);
   wipe(receive_.secret);
   receive_ = std::move(*next_);
   wipe(next_->secret);

@@ -9,7 +9,9 @@
 #include <cstdint>
 #include <memory>
 
+#include "transport/protection.h"
 #include "transport/sealing.h"
+#include "transport/security/header_tags.h"
 #include "transport/security/hkdf.h"
 #include "transport/security/key_ring.h"
 
@@ -21,6 +23,8 @@ struct SessionNames {
   KeyNonce acceptor_nonce{};
   uint32_t initiator_id = 0;
   uint32_t acceptor_id = 0;
+  // Sides that mean different levels have no key in common.
+  Protection protection = Protection::kFull;
 };
 
 // Keys that bursts may still name; the endpoint forgets them when it is asked for a batch again.
@@ -44,11 +48,15 @@ class Session {
   bool wants_proof(uint64_t limit) const { return !proven_ && sealed_ > limit; }
   // For packets without a packet number: each gets one of these.
   uint64_t next_unnumbered() { return next_unnumbered_++; }
-  void retire(RetiredKeys& retired) { retired.push_back(std::move(send_.key)); }
+  void retire(RetiredKeys& retired) { retired.push_back(std::move(send_.keys.seal)); }
+  // What proves data headers under the key that sealer() gave last; null: data is sealed as well.
+  HeaderTags* tags() { return send_.keys.tags.get(); }
 
   // --- opening ---
   // The key that a packet with these flags claims; null: no such epoch is awaited.
   SealKey* opener(uint8_t flags);
+  // The same for data packets whose payload is not protected.
+  HeaderTags* checker(uint8_t flags);
   // A packet with these flags was opened with it.
   void opened(uint8_t flags);
   // Whether a packet without a packet number is new, by its place among those: not seen, and not
@@ -59,23 +67,29 @@ class Session {
  private:
   static constexpr uint64_t kRemembered = 256;
 
-  // One direction: the secret of an epoch, its key, and which it is, modulo 16.
+  struct Keys {
+    std::unique_ptr<SealKey> seal;
+    std::unique_ptr<HeaderTags> tags;  // where payload is not protected
+  };
+  // One direction: the secret of an epoch, its keys, and which it is, modulo 16.
   struct Direction {
     Secret secret{};
-    std::unique_ptr<SealKey> key;
+    Keys keys;
     uint8_t epoch = 0;
   };
-  static void make_key(Direction& direction, SealKey::Use use);
-  static Direction next_of(const Direction& direction, SealKey::Use use);
+  void make_keys(Direction& direction, SealKey::Use use) const;
+  Direction next_of(const Direction& direction, SealKey::Use use) const;
+  const Keys* claimed(uint8_t flags);
 
+  const Protection protection_;
   Direction send_;
   uint64_t sealed_ = 0;  // packets, with the current key
   bool proven_ = false;
   uint64_t next_unnumbered_ = 1;
 
   Direction receive_;
-  std::unique_ptr<Direction> next_;    // made when a packet first claims it
-  std::unique_ptr<SealKey> previous_;  // for packets that come late
+  std::unique_ptr<Direction> next_;  // made when a packet first claims it
+  Keys previous_;                    // for packets that come late
   uint64_t newest_unnumbered_ = 0;
   std::array<uint64_t, kRemembered / 64> seen_{};  // by number modulo kRemembered
 };

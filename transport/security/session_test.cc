@@ -55,11 +55,12 @@ TEST_F(SessionTest, EachSideOpensWhatTheOtherSealsAndNotItsOwn) {
 }
 
 TEST_F(SessionTest, EveryNameAndTheClusterKeyCount) {
-  std::vector<SessionNames> others(4, names_);
+  std::vector<SessionNames> others(5, names_);
   others[0].initiator_nonce[15] = std::byte{1};
   others[1].acceptor_nonce[0] = std::byte{1};
   others[2].initiator_id = 1;
   others[3].acceptor_id = 1;
+  others[4].protection = Protection::kHeaders;
   for (const SessionNames& names : others) {
     Session other(key_, names, false);
     EXPECT_FALSE(open(other, seal(left_, 1)));
@@ -118,16 +119,49 @@ TEST_F(SessionTest, PacketsWithoutANumberAreNewOnce) {
   EXPECT_FALSE(right_.is_new(744)) << "older than what is remembered";
 }
 
+TEST_F(SessionTest, HeadersHaveTagsOfTheirOwnEpoch) {
+  names_.protection = Protection::kHeaders;
+  Session left(key_, names_, true);
+  Session right(key_, names_, false);
+  EXPECT_EQ(left_.tags(), nullptr) << "with full protection data is sealed";
+  EXPECT_EQ(right_.checker(0), nullptr);
+  std::vector<std::byte> first;
+  for (uint64_t number = 1; number < 20; ++number) {
+    left.prove();
+    left.sealer(kLimit + 1, kLimit, retired_);
+    DataHeader header;
+    header.base.type = PacketType::kData;
+    header.base.flags = left.epoch_flags();
+    header.base.number = number;
+    std::vector<std::byte> packet(kDataHeaderBytes + kTagBytes);
+    write_data_header(header, packet.data());
+    const HeaderTags::Row row{.stride = kDataHeaderBytes + kTagBytes};
+    left.tags()->write(row, packet.data());
+    HeaderTags* tags = right.checker(header.base.flags);
+    ASSERT_NE(tags, nullptr) << number;
+    EXPECT_EQ(tags->check(row, packet.data()), 1U) << number;
+    right.opened(header.base.flags);
+    if (number == 1) first = packet;
+    if (number == 17) {
+      EXPECT_EQ(right.checker(0)->check(row, first.data()), 0U)
+          << "the epochs of flags wrap, and keys do not come again";
+    }
+  }
+}
+
 // OpenSSL's own memory included: what keys add to an idle connection (docs/security.md).
 TEST_F(SessionTest, TakesNoMoreThanItsBound) {
   constexpr size_t kSessions = 1000;
-  std::vector<std::unique_ptr<Session>> sessions(kSessions);
-  const size_t before = mallinfo2().uordblks;
-  for (auto& session : sessions) session = std::make_unique<Session>(key_, names_, true);
-  const size_t each = (mallinfo2().uordblks - before) / kSessions;
-  if (each == 0) GTEST_SKIP() << "this build's allocator does not tell";
-  std::printf("[ MEASURED ] a session's keys: %zu bytes\n", each);
-  EXPECT_LE(each, 3072U);
+  for (const Protection protection : {Protection::kFull, Protection::kHeaders}) {
+    names_.protection = protection;
+    std::vector<std::unique_ptr<Session>> sessions(kSessions);
+    const size_t before = mallinfo2().uordblks;
+    for (auto& session : sessions) session = std::make_unique<Session>(key_, names_, true);
+    const size_t each = (mallinfo2().uordblks - before) / kSessions;
+    if (each == 0) GTEST_SKIP() << "this build's allocator does not tell";
+    std::printf("[ MEASURED ] a session's keys, %s: %zu bytes\n", name_of(protection).data(), each);
+    EXPECT_LE(each, protection == Protection::kFull ? 3072U : 4608U);
+  }
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ enum class Parameter : uint16_t {
   kKeyId = 16,
   kKeyNonce = 17,
   kMac = 18,
+  kProtection = 19,
   kFirstCredit = 20,
   kNics = 21,
 };
@@ -64,6 +65,7 @@ const std::byte* write_parameters(const HandshakeParameters& p, Writer& writer) 
   if (p.key.present) {
     put_bytes(writer, Parameter::kKeyId, p.key.id);
     put_bytes(writer, Parameter::kKeyNonce, p.key.nonce);
+    put_parameter(writer, Parameter::kProtection, p.key.protection);
     put_bytes(writer, Parameter::kMac, std::array<std::byte, kMacBytes>{});
     mac = writer.position() - kMacBytes;
   }
@@ -128,6 +130,8 @@ bool read_parameter(Parameter type, std::span<const std::byte> bytes, HandshakeP
       return take_bytes(bytes, p.key.id);
     case Parameter::kKeyNonce:
       return take_bytes(bytes, p.key.nonce);
+    case Parameter::kProtection:
+      return take_parameter(value, bytes.size(), p.key.protection);
     case Parameter::kMac:
       p.key.present = true;
       return bytes.size() == kMacBytes;
@@ -186,6 +190,10 @@ const char* text_of(RefuseReason reason) {
       return "the largest datagram of this side or of the peer is below 512 bytes";
     case RefuseReason::kNoKeys:
       return "the peer has no cluster keys";
+    case RefuseReason::kDemandsHeaders:
+      return "protection is 'full' here, and the peer's is 'headers'";
+    case RefuseReason::kDemandsFull:
+      return "protection is 'headers' here, and the peer demands 'full'";
   }
   return "the peer does not accept connections";
 }
@@ -278,7 +286,7 @@ bool read_refuse(std::span<const std::byte> bytes, RefusePacket& packet) {
   const uint8_t reason = reader.get<uint8_t>();
   packet.reason = static_cast<RefuseReason>(reason);
   packet.proven = reader.left() == kMacBytes;
-  return reader.ok() && reason <= static_cast<uint8_t>(RefuseReason::kNoKeys);
+  return reader.ok() && reason <= static_cast<uint8_t>(RefuseReason::kDemandsFull);
 }
 
 size_t write_version(const VersionPacket& packet, std::span<std::byte> space) {

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "transport/address.h"
+#include "transport/protection.h"
 #include "transport/wire/packet.h"
 
 namespace heddle::transport {
@@ -32,6 +33,7 @@ struct KeyParameters {
   bool present = false;
   KeyId id{};
   KeyNonce nonce{};
+  uint8_t protection = static_cast<uint8_t>(Protection::kFull);
   size_t mac_at = 0;  // read: offset in the packet
 };
 
@@ -98,6 +100,9 @@ enum class RefuseReason : uint8_t {
   kCongestionUnknown = 2,
   kDatagramsTooSmall = 3,
   kNoKeys = 4,  // the init names a cluster key, and this side has none
+  // The init offers another level of protection than the one that this side demands.
+  kDemandsHeaders = 5,
+  kDemandsFull = 6,
 };
 
 // "the peer does not accept connections": why there is none, for the caller.

@@ -313,7 +313,8 @@ TEST(RefuseTest, SurvivesForEveryReasonAndRejectsUnknownOnes) {
   size_t length = 0;
   for (const RefuseReason reason :
        {RefuseReason::kNotAccepting, RefuseReason::kFull, RefuseReason::kCongestionUnknown,
-        RefuseReason::kDatagramsTooSmall, RefuseReason::kNoKeys}) {
+        RefuseReason::kDatagramsTooSmall, RefuseReason::kNoKeys, RefuseReason::kDemandsHeaders,
+        RefuseReason::kDemandsFull}) {
     length = write_refuse({21, 22, reason}, space);
     RefusePacket read;
     ASSERT_TRUE(read_refuse(std::span(space).first(length), read));
@@ -322,7 +323,7 @@ TEST(RefuseTest, SurvivesForEveryReasonAndRejectsUnknownOnes) {
     EXPECT_EQ(read.reason, reason);
   }
   expect_rejected_when_cut(std::span(space).first(length), read_refuse);
-  space[length - 1] = std::byte{5};
+  space[length - 1] = std::byte{7};
   RefusePacket read;
   EXPECT_FALSE(read_refuse(std::span(space).first(length), read));
 }

@@ -89,18 +89,17 @@ bool continues_row(const std::byte* first, const std::byte* next, uint32_t index
              load<uint32_t>(first + kOffsetAt) + index * payload_bytes;
 }
 
-void write_data_row(const DataHeader& first, uint32_t count, uint32_t payload_bytes,
-                    std::byte* to) {
+void write_data_row(const DataHeader& first, uint32_t count, const RowSteps& steps, std::byte* to) {
   write_data_header(first, to);
   const auto flags = static_cast<uint8_t>(first.base.flags & ~kFlagAckNow);
   if (count > 1) store(to + kFlagsAt, flags);
   for (uint32_t i = 1; i < count; ++i) {
-    std::byte* at = to + size_t{i} * kDataHeaderBytes;
+    std::byte* at = to + size_t{i} * steps.header_stride;
     std::memcpy(at, to, kDataHeaderBytes);
     store(at + kNumberAt, first.base.number + i);
-    store(at + kOffsetAt, first.offset + i * payload_bytes);
+    store(at + kOffsetAt, first.offset + i * steps.payload_bytes);
   }
-  store(to + size_t{count - 1} * kDataHeaderBytes + kFlagsAt, first.base.flags);
+  store(to + size_t{count - 1} * steps.header_stride + kFlagsAt, first.base.flags);
 }
 
 }  // namespace heddle::transport

@@ -102,8 +102,13 @@ DataHeader read_data_header(const std::byte* from);
 bool continues_row(const std::byte* first, const std::byte* next, uint32_t index,
                    uint32_t payload_bytes);
 
+struct RowSteps {
+  uint32_t payload_bytes = 0;                 // by which offsets rise
+  uint32_t header_stride = kDataHeaderBytes;  // from header to header
+};
+
 // Writes `count` data headers, numbers and offsets rising from those of `first`. Where that asks
 // for an acknowledgement, the last one does.
-void write_data_row(const DataHeader& first, uint32_t count, uint32_t payload_bytes, std::byte* to);
+void write_data_row(const DataHeader& first, uint32_t count, const RowSteps& steps, std::byte* to);
 
 }  // namespace heddle::transport

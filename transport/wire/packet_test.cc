@@ -27,7 +27,7 @@ DataHeader sample() {
 
 std::vector<std::byte> row(const DataHeader& first, uint32_t count, uint32_t payload_bytes) {
   std::vector<std::byte> bytes(size_t{count} * kDataHeaderBytes);
-  write_data_row(first, count, payload_bytes, bytes.data());
+  write_data_row(first, count, {payload_bytes}, bytes.data());
   return bytes;
 }
 

@@ -69,7 +69,7 @@ void fuzz_headers(Bytes input) {
   std::array<std::byte, 3 * kDataHeaderBytes> row{};
   const DataHeader header = read_data_header(input.data());
   const auto step = static_cast<uint32_t>(input.size());
-  write_data_row(header, 3, step, row.data());
+  write_data_row(header, 3, {step}, row.data());
   // The first byte holds a version too, which is not part of what was read. Of the flags only the
   // last header of the row may ask for an acknowledgement.
   CHECK(std::memcmp(row.data() + 2, input.data() + 2, kDataHeaderBytes - 2) == 0);

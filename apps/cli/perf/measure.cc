@@ -58,7 +58,7 @@ void note_packet_sizes(const Client& client, const transport::ConnectionStatisti
   const transport::Address peer = client.endpoint().status(client.connection()).peer;
   const uint32_t headers = datapath::ip_udp_header_bytes(peer);
   const auto packet = [headers](uint32_t datagram) { return datagram + headers; };
-  const uint32_t tag = statistics.sealed ? transport::kTagBytes : 0;
+  const uint32_t tag = statistics.protection ? transport::kTagBytes : 0;
   measurement.packet_bytes = packet(statistics.segment_bytes + transport::kDataHeaderBytes + tag);
   measurement.offered_packet_bytes = packet(statistics.offered_datagram_bytes);
   const uint32_t refused = statistics.refused_datagram_bytes;

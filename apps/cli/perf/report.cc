@@ -217,6 +217,11 @@ void add_latency(const Measurement& m, Json& json) {
 
 }  // namespace
 
+const char* protection_text(const PerfSetting& setting) {
+  if (!setting.protection) return "";
+  return *setting.protection == transport::Protection::kFull ? ", sealed" : ", headers protected";
+}
+
 std::string setting_text(const PerfSetting& setting) {
   const std::string fewer =
       setting.paths_asked > setting.paths
@@ -224,7 +229,7 @@ std::string setting_text(const PerfSetting& setting) {
           : "";
   return fmt::format("{}, {} path{}{}, {}{}\n", setting.peer, setting.paths,
                      setting.paths == 1 ? "" : "s", fewer, setting.congestion,
-                     setting.sealed ? ", sealed" : "");
+                     protection_text(setting));
 }
 
 std::string measurement_text(const Measurement& measurement) {
@@ -298,7 +303,8 @@ Json perf_document(const PerfSetting& setting, std::span<const Measurement> meas
                    {"peer", setting.peer},
                    {"paths", setting.paths},
                    {"congestion", setting.congestion},
-                   {"sealed", setting.sealed},
+                   {"sealed", setting.protection == transport::Protection::kFull},
+                   {"protection", setting.protection ? name_of(*setting.protection) : "none"},
                    {"interrupted", stopped}};
   if (error != nullptr) document.update(to_json(*error));
   document["tests"] = Json::array();

@@ -14,7 +14,7 @@ struct PerfSetting {
   uint32_t paths = 0;
   uint32_t paths_asked = 0;  // more than `paths` where the other side allows fewer
   std::string congestion;
-  bool sealed = false;  // with cluster keys
+  std::optional<transport::Protection> protection;  // with cluster keys
 };
 
 std::string setting_text(const PerfSetting& setting);

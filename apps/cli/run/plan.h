@@ -9,6 +9,7 @@
 #include "base/nanos.h"
 #include "base/result.h"
 #include "lab/lab.h"
+#include "transport/protection.h"
 
 namespace heddle::cli {
 
@@ -27,6 +28,8 @@ struct RunPlan {
   std::optional<lab::Lab> lab;
   Nanos grace = seconds(5);
   bool tag_output = false;
+  // With a key that is made for this run.
+  std::optional<transport::Protection> protection;
   // An exit status by which rank 0 tells what it found: it is the run's, and no failure.
   std::optional<int> verdict;
 };

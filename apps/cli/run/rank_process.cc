@@ -49,6 +49,10 @@ void set_environment(const RunPlan& plan, const RunIdentity& identity, uint32_t 
   set("HEDDLE_STORE", identity.store);
   set("HEDDLE_RUN", identity.run);
   set("HEDDLE_TOKEN", identity.token);
+  if (plan.protection) {
+    set("HEDDLE_KEY_FILE", identity.key_file);
+    set("HEDDLE_PROTECTION", std::string(name_of(*plan.protection)));
+  }
   // As torchrun does, for programs that are written for it.
   const std::string& first = plan.places.front().host;
   set("RANK", std::to_string(rank));

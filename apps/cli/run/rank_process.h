@@ -21,6 +21,7 @@ struct RunIdentity {
   std::string store;         // HEDDLE_STORE
   std::string token;         // HEDDLE_TOKEN: a secret of the run
   uint16_t master_port = 0;  // MASTER_PORT
+  std::string key_file;      // HEDDLE_KEY_FILE; empty: as it is
 };
 
 class RankProcess {

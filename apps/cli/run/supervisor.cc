@@ -18,9 +18,11 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "apps/cli/run/master_port.h"
 #include "apps/cli/run/rank_process.h"
+#include "apps/cli/run/run_key.h"
 #include "apps/cli/terminal.h"
 #include "engine/seed.h"
 #include "lab/processes.h"
@@ -64,13 +66,13 @@ void end_descendants() {
 // The inner process.
 class Ranks {
  public:
-  Ranks(const RunPlan& plan, const RunIdentity& identity) : plan_(plan), identity_(identity) {}
+  Ranks(const RunPlan& plan, RunIdentity identity) : plan_(plan), identity_(std::move(identity)) {}
 
   // Returns the exit status.
   int run() {
     const sigset_t set = watched_signals();
     signals_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (signals_ < 0 || !start_all()) {
+    if (signals_ < 0 || !make_key() || !start_all()) {
       end_descendants();
       return kCouldNotRun;
     }
@@ -87,6 +89,18 @@ class Ranks {
   }
 
  private:
+  bool make_key() {
+    if (!plan_.protection) return true;
+    Result<RunKey> made = RunKey::make();
+    if (!made) {
+      print_error(made.error());
+      return false;
+    }
+    key_.emplace(std::move(*made));
+    identity_.key_file = key_->path();
+    return true;
+  }
+
   bool start_all() {
     for (uint32_t rank = 0; rank < plan_.places.size(); ++rank) {
       auto started = RankProcess::start(plan_, identity_, rank);
@@ -196,7 +210,8 @@ class Ranks {
   }
 
   const RunPlan& plan_;
-  const RunIdentity& identity_;
+  RunIdentity identity_;
+  std::optional<RunKey> key_;
   std::vector<std::unique_ptr<RankProcess>> ranks_;
   int signals_ = -1;
   struct Seen {
