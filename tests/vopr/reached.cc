@@ -20,7 +20,6 @@ constexpr Unreachable kUnreachable[] = {
     {"drop fragmented", "the simulated network never cuts packets"},
     {"drop checksum", "heddle's packets have no checksum of their own before they are sealed"},
     {"ways too_far", "no fabric here has more than three switches on a way"},
-    {"close protocol_error", "a broken rule is a dropped packet; nothing closes for it"},
     {"error permission", "the system's, not the transport's"},
     {"error in_use", "the system's, not the transport's"},
     {"error system", "the system's, not the transport's"},

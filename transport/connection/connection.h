@@ -79,7 +79,7 @@ class Connection final : private SentRunListener {
   // --- with cluster keys (connection_keyed.cc) ---
   // The key that proves the packets of this handshake; null: it is not keyed.
   const RingKey* key() const { return key_.get(); }
-  const KeyNonce& key_nonce() const { return init_.parameters.key.nonce; }
+  const KeyNonce& key_nonce() const { return initiator_nonce_; }
   // The key that a packet with this header claims; null, and why: it need not be opened.
   SealKey* opener(const ConnectionHeader& header, events::DropReason& why);
   // For a row of data packets whose payload is not protected. `apart`: part of it was here before,
@@ -315,7 +315,7 @@ class Connection final : private SentRunListener {
 
   // Handshake.
   ConnectionOptions options_;
-  InitPacket init_;
+  std::unique_ptr<InitPacket> init_;  // while this side asks
   Nanos began_at_;
   Nanos init_at_ = Nanos::never();  // when to send the next init
   uint8_t inits_sent_ = 0;
@@ -323,6 +323,7 @@ class Connection final : private SentRunListener {
   bool accept_due_ = false;
 
   // With cluster keys.
+  KeyNonce initiator_nonce_{};  // of the handshake
   std::shared_ptr<const RingKey> key_;
   std::unique_ptr<Session> session_;  // once both nonces are known
   Nanos epoch_began_at_;              // of what is sealed

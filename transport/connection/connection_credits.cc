@@ -20,7 +20,7 @@ constexpr Nanos kDemandAgain = millis(100);
 // credits nor agrees to them.
 void Connection::wish_for_credits() {
   if (options_.congestion != kCredits) return;
-  HandshakeParameters& parameters = init_.parameters;
+  HandshakeParameters& parameters = init_->parameters;
   if (shared_.options.chunk_paths == 0) {
     parameters.features |= kFeatureCredits;
     parameters.first_credit = shared_.credits.first_allowance();

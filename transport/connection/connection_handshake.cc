@@ -81,12 +81,14 @@ Result<void> Connection::begin_connect(Nanos now, const ConnectionOptions& optio
   }
   initiator_ = true;
   if (shared_.keyed) key_ = shared_.ring.first();
-  init_.connection = id_;
-  init_.wire_id = wire_id_;
-  init_.nonce = shared_.secrets.draw(SecretUse::kNonce);
-  init_.reply_port = o.reply_port;
-  init_.parameters = own_parameters();
-  options_.congestion.copy(init_.parameters.congestion.data(), kMaxNameBytes);
+  init_ = std::make_unique<InitPacket>();
+  init_->connection = id_;
+  init_->wire_id = wire_id_;
+  init_->nonce = shared_.secrets.draw(SecretUse::kNonce);
+  init_->reply_port = o.reply_port;
+  init_->parameters = own_parameters();
+  initiator_nonce_ = init_->parameters.key.nonce;
+  options_.congestion.copy(init_->parameters.congestion.data(), kMaxNameBytes);
   wish_for_credits();
   began_at_ = init_at_ = now;
   return {};
@@ -112,7 +114,7 @@ Result<void> Connection::begin_accept(Nanos now, const InitPacket& init, uint8_t
   const bool credits = agree_on_credits(init.parameters);
   options_.congestion.copy(accept_->parameters.congestion.data(), kMaxNameBytes);
   if (key_) {
-    init_.parameters.key.nonce = init.parameters.key.nonce;
+    initiator_nonce_ = init.parameters.key.nonce;
     begin_session(init.parameters.key.nonce, accept_->parameters.key.nonce);
   }
   Result<void> opened = open(now, init.parameters, options_.congestion, {});
@@ -181,43 +183,44 @@ Result<void> Connection::open(Nanos now, const HandshakeParameters& peer,
 }
 
 void Connection::handle_retry(Nanos now, const RetryPacket& retry, uint8_t nic) {
-  if (state_ != ConnectionState::kHandshaking || retry.nonce != init_.nonce) return;
-  if (init_.has_cookie && init_.cookie == retry.cookie) return;
-  init_.has_cookie = true;
-  init_.cookie = retry.cookie;
+  if (state_ != ConnectionState::kHandshaking || retry.nonce != init_->nonce) return;
+  if (init_->has_cookie && init_->cookie == retry.cookie) return;
+  init_->has_cookie = true;
+  init_->cookie = retry.cookie;
   init_at_ = now;
   nic_ = nic;                                           // the cookie is good for its address
   if (inits_sent_ % kInitsACookie == 0) ++inits_sent_;  // and is not given up unused
 }
 
 void Connection::handle_accept(Nanos now, const AcceptPacket& accept, uint8_t nic) {
-  if (state_ != ConnectionState::kHandshaking || accept.nonce != init_.nonce) return;
+  if (state_ != ConnectionState::kHandshaking || accept.nonce != init_->nonce) return;
   peer_id_ = accept.accepted_as;
   peer_wire_id_ = accept.wire_id;
   nic_ = nic;
   peer_.port = accept.reply_port;
-  if (key_) begin_session(init_.parameters.key.nonce, accept.parameters.key.nonce);
+  if (key_) begin_session(initiator_nonce_, accept.parameters.key.nonce);
   init_at_ = Nanos::never();
   const Nanos rtt = std::max(saturating_difference(now, accept.echoed_sent_at), nanos(1));
   const bool credits =
-      (init_.parameters.features & accept.parameters.features & kFeatureCredits) != 0;
-  if (!credits) options_.congestion = init_.parameters.congestion.data();
+      (init_->parameters.features & accept.parameters.features & kFeatureCredits) != 0;
+  if (!credits) options_.congestion = init_->parameters.congestion.data();
   Result<void> opened = open(now, accept.parameters, options_.congestion, rtt);
   if (opened && credits) {
-    open_credits(accept.parameters.first_credit, init_.parameters.first_credit);
+    open_credits(accept.parameters.first_credit, init_->parameters.first_credit);
   }
   if (!opened) {
     say_last(CloseReason::kAborted);
     finish(now, CloseCause::kRefused, std::move(opened).error());
     return;
   }
+  init_.reset();  // all that mattered of it is agreed
   shared_.notices.push_back({NoticeKind::kOpened, id_, peer_, {}, false, peer_id_});
   advance_close(now);
 }
 
 void Connection::handle_refusal(Nanos now, ErrorCode code, CloseCause cause, const char* why,
                                 const char* todo, uint64_t nonce) {
-  if (state_ != ConnectionState::kHandshaking || nonce != init_.nonce) return;
+  if (state_ != ConnectionState::kHandshaking || nonce != init_->nonce) return;
   finish(now, cause, {code, "cannot connect", why, todo});
 }
 
@@ -248,15 +251,15 @@ void Connection::check_handshake(Nanos now) {
 
 bool Connection::send_init(Nanos now, TxBatch& batch) {
   if (!batch.has_room(kInitBytes)) return false;
-  init_.sent_at = now;
+  init_->sent_at = now;
   std::byte* space = batch.header_space();
   // An answer that never comes may be due to the cookie: the peer was restarted since, or the NIC
   // that it is good for is dead.
   const bool may_give_up = key_ || shared_.options.nics.size() > 1;
-  if (may_give_up && inits_sent_ > 0 && inits_sent_ % kInitsACookie == 0) init_.has_cookie = false;
-  if (!init_.has_cookie) turn_to_nic(inits_sent_);
+  if (may_give_up && inits_sent_ > 0 && inits_sent_ % kInitsACookie == 0) init_->has_cookie = false;
+  if (!init_->has_cookie) turn_to_nic(inits_sent_);
   size_t mac_at = 0;
-  const size_t bytes = write_init(init_, {space, batch.header_space_bytes()}, mac_at);
+  const size_t bytes = write_init(*init_, {space, batch.header_space_bytes()}, mac_at);
   if (key_) sign(*key_, {space, bytes}, mac_at, {});
   // Each on another path, since one of them may be dead.
   const auto path = static_cast<uint16_t>(inits_sent_ % options_.paths);
@@ -272,7 +275,7 @@ bool Connection::send_accept(TxBatch& batch) {
   std::byte* space = batch.header_space();
   size_t mac_at = 0;
   const size_t bytes = write_accept(*accept_, {space, batch.header_space_bytes()}, mac_at);
-  if (key_) sign(*key_, {space, bytes}, mac_at, init_.parameters.key.nonce);
+  if (key_) sign(*key_, {space, bytes}, mac_at, initiator_nonce_);
   batch.add(single(bytes, flight_.next_control_path(), space));
   accept_due_ = false;
   return true;

@@ -68,8 +68,8 @@ bool Connection::quotes_own_packet(const NetworkError& error) const {
     Reader reader(quoted.subspan(kHandshakeIdAt));
     const uint32_t connection = reader.get<uint32_t>();
     const uint64_t nonce = reader.get<uint64_t>();
-    return initiator_ ? connection == id_ && nonce == init_.nonce
-                      : connection == peer_id_ && nonce == accept_->nonce;
+    if (init_) return connection == id_ && nonce == init_->nonce;
+    return accept_ && connection == peer_id_ && nonce == accept_->nonce;
   }
   std::array<std::byte, kConnectionHeaderBytes> header{};
   std::copy(quoted.begin(), quoted.end(), header.begin());
