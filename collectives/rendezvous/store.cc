@@ -209,7 +209,7 @@ bool Store::is_proven(engine::Connection connection) const {
   // not_now() has compared them.
   if (self_.ticket != 0 || !self_.token.empty()) return true;
   const auto known = endpoint_.statistics(connection);
-  return known && known->sealed;
+  return known && known->protection.has_value();
 }
 
 void Store::refuse(engine::Connection connection, Visitor& visitor, const Error& error) {
