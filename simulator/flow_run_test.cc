@@ -122,10 +122,10 @@ TEST(FlowRunTest, OneHistoryInEveryBuild) {
     const char* congestion;
     uint64_t history;
   };
-  constexpr Known kKnown[] = {{"cubic", 11229327582702707260u},
-                              {"swift", 453142455290228001u},
-                              {"dctcp", 9993176136710421228u},
-                              {"credits", 4528516182499219701u}};
+  constexpr Known kKnown[] = {{"cubic", 2793649534918966383u},
+                              {"swift", 806650275526177633u},
+                              {"dctcp", 4296710679336403085u},
+                              {"credits", 12199380584087225118u}};
   topology::LinkShape link = kLink;
   link.queue = kibibytes(128);
   link.ecn_threshold = kibibytes(20);

@@ -4,8 +4,8 @@ Flood: a stranger with a cable of its own records a sealed conversation and floo
 what it recorded, and with forged packets in the peer's name, while a transfer runs over a link of a given rate. Quiet
 rounds stand beside flooded ones. Then the same without a transfer, where whatever leaves the receiver is an answer.
 Keys: one connection unshaped without keys, with its headers protected, and with all of it, beside what OpenSSL alone
-seals and opens on one core. Rounds are interleaved; keyless is measured twice a round, which gives the spread of the same
-against the same.
+seals and opens on one core. Rounds are interleaved; keyless is measured twice a round, which gives the spread of
+the same against the same.
 """
 
 import json

@@ -142,7 +142,13 @@ void Byzantine::guess() {
   }
   const auto host = static_cast<uint32_t>(dice_.below(options_.hosts.size()));
   count("guess");
-  send(dice_.below(2) == 0 ? known.host : host, std::span(packet).first(bytes));
+  // From its own host, or in the name of another, as a process on a peer's host sends.
+  const auto claimed = static_cast<uint32_t>(dice_.below(options_.hosts.size()));
+  const transport::Address from =
+      dice_.below(3) == 0 ? address() : simulator::address_of(claimed, Machine::kPort);
+  network_.inject(from,
+                  simulator::address_of(dice_.below(2) == 0 ? known.host : host, Machine::kPort),
+                  std::span(packet).first(bytes));
 }
 
 // A packet in a peer's name, or with the right id from another host, that nobody may believe.
