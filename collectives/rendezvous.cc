@@ -68,20 +68,33 @@ class Announcement {
  public:
   Announcement() = default;
   ~Announcement() {
-    if (!path_.empty()) remove_store_file(path_, ticket_);
+    if (path_.empty()) return;
+    remove_store_file(path_, ticket_);
+    if (!folder_.empty()) remove_private_folder(folder_);
   }
   Announcement(const Announcement&) = delete;
   Announcement& operator=(const Announcement&) = delete;
 
-  Result<void> publish(const std::string& path, const StoreFile& file) {
-    if (Result<void> written = write_store_file(path, file); !written) return written;
+  // `folder`: that the file lies in, where it is for runs' files only; another run that ends may
+  // remove it meanwhile.
+  Result<void> publish(const std::string& path, const StoreFile& file, const std::string& folder) {
+    Result<void> written = write_store_file(path, file);
+    for (int i = 0; i < kTries && !written && !folder.empty(); ++i) {
+      if (Result<void> made = make_private_folder(folder); !made) return made;
+      written = write_store_file(path, file);
+    }
+    if (!written) return written;
     path_ = path;
+    folder_ = folder;
     ticket_ = file.ticket;
     return {};
   }
 
  private:
+  static constexpr int kTries = 8;
+
   std::string path_;
+  std::string folder_;
   uint64_t ticket_ = 0;
 };
 
@@ -101,8 +114,9 @@ Result<Group> serve(engine::Endpoint& endpoint, const MeetOptions& options, cons
     const transport::Address at = (*opened)->local_address();
     StoreFile file{.ticket = self.ticket, .run = self.run};
     file.addresses = engine::is_any(at) ? engine::own_addresses(at.port) : std::vector{at};
-    const Result<void> published = options.announce ? options.announce(store_text(file))
-                                                    : announcement.publish(url.file, file);
+    const Result<void> published =
+        options.announce ? options.announce(store_text(file))
+                         : announcement.publish(url.file, file, options.launch.private_folder);
     if (!published) return fail(published.error());
   }
   // The memory of what is under way goes after the endpoint: the store is made before it is moved.

@@ -88,4 +88,6 @@ Result<void> make_private_folder(const std::string& path) {
   return {};
 }
 
+void remove_private_folder(const std::string& path) { rmdir(path.c_str()); }
+
 }  // namespace heddle::collectives

@@ -19,4 +19,7 @@ std::string private_folder(std::string_view runtime_folder, std::string_view tem
 // Errors: kPermission (it is none of that, and says which), kUnavailable, kSystem.
 Result<void> make_private_folder(const std::string& path);
 
+// Removes it where nothing is in it: another run may use it.
+void remove_private_folder(const std::string& path);
+
 }  // namespace heddle::collectives

@@ -90,5 +90,16 @@ TEST_F(PrivateFolderTest, APlaceWhereOthersMayRenameItIsRefused) {
   EXPECT_TRUE(make_private_folder(path_));
 }
 
+TEST_F(PrivateFolderTest, ItIsRemovedWhenNoRunHasAFileInIt) {
+  ASSERT_TRUE(make_private_folder(path_));
+  const std::string file = path_ + "/mpi-1";
+  std::ofstream(file) << "text";
+  remove_private_folder(path_);
+  EXPECT_TRUE(std::filesystem::exists(file)) << "another run's";
+  std::filesystem::remove(file);
+  remove_private_folder(path_);
+  EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
 }  // namespace
 }  // namespace heddle::collectives
