@@ -198,6 +198,7 @@ void Connection::on_acked(const SentRun& run, uint32_t first, uint32_t count, bo
   if (run.data) {
     outgoing_.on_acked(run.row, run.start_of(first), run.end_of(first, count));
   }
+  if (!was_lost) answers_under_way_ -= answers_in(run);
   for (uint8_t i = 0; i < run.control_count; ++i) {
     const ControlRecord& record = run.control[i];
     if (record.type == FrameType::kClose) close_acked_ = true;  // see handle_control()
@@ -223,6 +224,7 @@ void Connection::on_lost(const SentRun& run, uint32_t first, uint32_t count, eve
     outgoing_.on_lost(run.row, run.start_of(first), run.end_of(first, count),
                       name_of(run, flight_.current_path()));
   }
+  answers_under_way_ -= answers_in(run);
   for (uint8_t i = 0; i < run.control_count; ++i) {
     const ControlRecord& record = run.control[i];
     const bool grant = record.type == FrameType::kGrant;

@@ -21,8 +21,9 @@
 
 namespace heddle::transport {
 
-// With more than so many frames waiting, beside those of what is posted here, no question of the
-// peer is answered: it comes again. A peer that takes no answers makes no queue of them.
+// With more than so many frames waiting, answers that are on their way among them and beside those
+// of what is posted here, no question of the peer is answered: it comes again. A peer that takes no
+// answers makes no queue of them, and takes no records from other connections.
 inline constexpr size_t kMostAnswers = 1024;
 
 class Connection final : private SentRunListener {
@@ -197,6 +198,7 @@ class Connection final : private SentRunListener {
   void count_sent(Nanos now, const Piece& piece, const SentRun& run, uint16_t path, uint32_t bytes);
   Sent send_control(Nanos now, TxBatch& batch);
   void write_frames(SentRun& run, Writer& writer);
+  static uint32_t answers_in(const SentRun& run);
   void tell(const ControlRecord& record);
   void send_frames_by(Nanos at);
   bool control_due(Nanos now) const;
@@ -302,6 +304,7 @@ class Connection final : private SentRunListener {
   std::vector<TrimFrame> trimmed_;        // what the peer is to be told of
   bool reads_trims_ = false;              // the peer
   Ring<ControlRecord> frames_;            // that the peer must get and that are not on their way
+  uint32_t answers_under_way_ = 0;        // neither acknowledged nor lost
   Nanos frames_due_at_ = Nanos::never();  // they may wait for company until then
 
   std::unique_ptr<NicPairs> pairs_;  // where a side has several NICs, and both know of such

@@ -268,7 +268,18 @@ void Connection::write_frames(SentRun& run, Writer& writer) {
     run.control[run.control_count] = frames_.pop_front();
     write_record(run.control[run.control_count++], writer);
   }
+  answers_under_way_ += answers_in(run);
   if (frames_.empty()) frames_due_at_ = Nanos::never();
+}
+
+// Of its frames, those that a peer can make this side send by asking.
+uint32_t Connection::answers_in(const SentRun& run) {
+  uint32_t answers = 0;
+  for (uint8_t i = 0; i < run.control_count; ++i) {
+    const FrameType type = run.control[i].type;
+    answers += type == FrameType::kDelivered || type == FrameType::kCancelReceive ? 1 : 0;
+  }
+  return answers;
 }
 
 bool Connection::control_due(Nanos now) const {

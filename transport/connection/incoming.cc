@@ -350,7 +350,8 @@ bool Incoming::was_withdrawn(ChannelId channel, Sequence sequence) const {
 void Incoming::forget_withdrawn(ChannelId channel, Sequence sequence) {
   if (std::erase(unknown_withdrawals_, std::pair(channel, sequence)) == 0) return;
   Channel& at = channels_[channel];
-  const int64_t index = at.head.known_steps_to(sequence);
+  // The peer may have kept its acknowledgement back for any number of messages.
+  const int64_t index = at.head.steps_to(sequence).value_or(-1);
   if (index < 0 || index >= at.posted_to()) return;
   InMessage& message = pool_[at.messages[static_cast<size_t>(index)]];
   if (!message.untold) return;
@@ -391,12 +392,6 @@ bool Incoming::on_cancel_send(const CancelFrame& cancel, Ring<ControlRecord>& fr
   release_eager(message);
   complete_front(*channel);
   return true;
-}
-
-bool Incoming::awaits(ChannelId channel, Sequence sequence) const {
-  if (channel >= channels_.size()) return false;
-  // Completed ones too: an eager message completes at its sender only with its grant.
-  return sequence.known_steps_to(channels_[channel].next_post()) > 0;
 }
 
 bool Incoming::predict(ChannelId& channel, Sequence& sequence, uint32_t& offset,

@@ -173,8 +173,6 @@ class Incoming {
   // So many messages came ahead of their receives that the peer may wait for grants.
   bool crowded() const { return early_.crowded(); }
 
-  // Whether a receive with this number may still get payload: its grant is worth repeating.
-  bool awaits(ChannelId channel, Sequence sequence) const;
   // The buffer and offset at which the next bytes of a message under way would land.
   bool predict(ChannelId& channel, Sequence& sequence, uint32_t& offset, Payload& place) const;
 

@@ -37,7 +37,8 @@ void Incoming::release_slot(InMessage& message) {
 bool Incoming::describe(ChannelId id, Sequence sequence, PlacedGrantFrame& grant) const {
   if (id >= channels_.size() || tokens_ == nullptr) return false;
   const Channel& channel = channels_[id];
-  const int64_t index = channel.head.known_steps_to(sequence);
+  // A grant that the peer never acknowledges is told again, however far the channel has come.
+  const int64_t index = channel.head.steps_to(sequence).value_or(-1);
   if (index < 0 || index >= channel.posted_to()) return false;
   const InMessage& message = pool_[channel.messages[static_cast<size_t>(index)]];
   if (message.slot == kNoSlot) return false;

@@ -120,6 +120,22 @@ TEST_F(SequenceEdges, DataHalfTheCircleAheadIsDroppedAndMovesNothing) {
   exchange(5);
 }
 
+// A peer that never acknowledges a grant hears of it again, however many messages later: that ended
+// the process when it was half the circle.
+TEST_F(SequenceEdges, AGrantThatIsToldAgainHalfTheCircleLaterIsOver) {
+  const TokenTable tokens{{1, MemoryToken{.length = 1}}};
+  Fences fences;
+  fences.open(1);
+  in_.open_placed(tokens, fences);
+  exchange(3);
+  PlacedGrantFrame told;
+  for (const int64_t index : {int64_t{-1}, int64_t{kHalf}, 1 - int64_t{kHalf}}) {
+    EXPECT_FALSE(in_.describe(0, at(index), told)) << index;
+  }
+  ASSERT_TRUE(in_.post(0, {{1, 0, 100}, 1}, frames_));
+  EXPECT_TRUE(in_.describe(0, at(0), told));
+}
+
 // Messages over before their grants keep the newest grant known behind the oldest message: a grant
 // almost half the circle behind must not look like one ahead of it.
 TEST_F(SequenceEdges, AGrantFarBehindFreesNothingThatWasSentAhead) {
