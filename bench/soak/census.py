@@ -1,4 +1,4 @@
-"""What long-lived processes hold, every few seconds: memory, descriptors, threads, and the bytes of their recordings."""
+"""What long-lived processes hold, every few seconds: memory, descriptors, threads, and bytes of their recordings."""
 
 import os
 import pathlib
@@ -84,5 +84,6 @@ class Census(threading.Thread):
 
     def curve(self, name, key, after_s):
         """(times, values) from then on, while the process lived."""
-        pairs = [(t, seen[key]) for t, seen in zip(self.times, self.curves[name]) if seen and key in seen and t >= after_s]
+        pairs = [(t, seen[key]) for t, seen in zip(self.times, self.curves[name])
+                 if seen and key in seen and t >= after_s]
         return [t for t, _ in pairs], [value for _, value in pairs]

@@ -1,4 +1,4 @@
-"""Honest clients of a soak: each thread starts one program after the other against a server, and keeps what went wrong."""
+"""Honest clients of a soak: each thread starts programs in turn against a server, and keeps what went wrong."""
 
 import json
 import random

@@ -1,5 +1,5 @@
-"""Faults at random in a fabric: each is mended, at most half of the spines are out at a time, and none lasts so long that
-a peer counts as dead."""
+"""Faults at random in a fabric: each is mended, at most half of the spines are out at a time, and none lasts so long
+that a peer counts as dead."""
 
 import random
 import threading

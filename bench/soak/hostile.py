@@ -2,8 +2,9 @@
 """A hostile host: sends to the targets, at a bounded rate, until SIGTERM; then prints what it did as JSON.
 
 Of each kind in turn: garbage; packets that it has seen, cut and changed; inits from addresses that nobody has, with and
-without a cookie; handshakes that end in silence; handshakes whose connection then speaks with hostile values; resets for
-ids that it guesses; forged ICMP. With --watch it records what passes an interface, and sends that again, and changed.
+without a cookie; handshakes that end in silence; handshakes whose connection then speaks with hostile values; resets
+for ids that it guesses; forged ICMP. With --watch it records what passes an interface, and sends that again, and
+changed.
 """
 
 import argparse
@@ -34,8 +35,8 @@ def checksum(data):
 
 
 def ip_header(protocol, origin, to, length):
-    return struct.pack("!BBHHHBBH4s4s", 0x45, 0, 20 + length, 0, 0x4000, _OWN_HOPS, protocol, 0, socket.inet_aton(origin),
-                       socket.inet_aton(to))
+    return struct.pack("!BBHHHBBH4s4s", 0x45, 0, 20 + length, 0, 0x4000, _OWN_HOPS, protocol, 0,
+                       socket.inet_aton(origin), socket.inet_aton(to))
 
 
 class Sender:
@@ -149,7 +150,8 @@ class Hostile:
 
     def _init_flood(self, target):
         for _ in range(10):
-            origin = (f"10.66.{self._random.randrange(256)}.{self._random.randrange(1, 255)}", self._random.randrange(1, 65_536))
+            origin = (f"10.66.{self._random.randrange(256)}.{self._random.randrange(1, 255)}",
+                      self._random.randrange(1, 65_536))
             self._sender.forge("init without a cookie", origin, target,
                                wire.Stranger(self._random, origin[1]).init(hostile=True))
 
@@ -167,7 +169,8 @@ class Hostile:
 
     def _icmp(self, target):
         """Port unreachable, fragmentation needed and time exceeded, from a router, about packets to a peer."""
-        peer = (self._random.choice(self._peers), self._random.choice((target[1], self._random.randrange(1024, 65_536))))
+        peer = (self._random.choice(self._peers),
+                self._random.choice((target[1], self._random.randrange(1024, 65_536))))
         inner = wire.header(wire.DATA, self._random.getrandbits(64), 7, 0, target[1])
         quoted = ip_header(_UDP, target[0], peer[0], 8 + len(inner)) + struct.pack(
             "!HHHH", target[1], peer[1], 8 + len(inner), 0) + inner

@@ -26,7 +26,8 @@ def _parameters(random, hostile):
     fields = ((1, "H", value(16, 16)), (2, "I", value(1472, 32)), (3, "Q", value(200_000, 64)), (4, "I", value(16, 32)),
               (5, "I", value(1024, 32)), (6, "I", value(32_832, 32)), (7, "H", value(16, 16)), (8, "Q", value(8, 64)),
               (10, "H", 0), (11, "I", 0))
-    text = b"".join(struct.pack("<HH" + form, kind, struct.calcsize("<" + form), number) for kind, form, number in fields)
+    text = b"".join(struct.pack("<HH" + form, kind, struct.calcsize("<" + form), number)
+                    for kind, form, number in fields)
     name = b"cubic" if not hostile else random.choice((b"cubic", b"", b"credits", bytes(15)))
     return text + struct.pack("<HH", 9, len(name)) + name + struct.pack("<H", 0)
 
@@ -39,8 +40,8 @@ class Stranger:
         self.identity, self.nonce, self.wire_id = random.getrandbits(32), random.getrandbits(64), random.getrandbits(64)
 
     def init(self, cookie=None, hostile=False):
-        packet = struct.pack("<B3xIQQHQB", first_byte(INIT), self.identity, self.nonce, 1, self.reply_port, self.wire_id,
-                             cookie is not None)
+        packet = struct.pack("<B3xIQQHQB", first_byte(INIT), self.identity, self.nonce, 1, self.reply_port,
+                             self.wire_id, cookie is not None)
         return (packet + (cookie or bytes(24)) + _parameters(self.random, hostile)).ljust(_INIT_BYTES, b"\0")
 
     def cookie_of(self, answer):
@@ -57,7 +58,8 @@ class Stranger:
 
 
 def header(kind, peer, number, path, reply_port):
-    return struct.pack("<BBHQQQH", first_byte(kind), _NUMBERED if kind == CONTROL else 0, path, peer, number, 1, reply_port)
+    flags = _NUMBERED if kind == CONTROL else 0
+    return struct.pack("<BBHQQQH", first_byte(kind), flags, path, peer, number, 1, reply_port)
 
 
 def _acknowledgement(random):
@@ -75,12 +77,14 @@ def frame(random):
     made = {
         1: lambda: _acknowledgement(random), 2: lambda: struct.pack("<BQQ", 2, e(64), e(64)),
         3: lambda: struct.pack("<BHIHI", 3, channel, e(32), random.choice((1, 2, 64, 65_535)), e(32)),
-        4: lambda: struct.pack("<BHIB", 4, channel, e(32), e(8)), 5: lambda: struct.pack("<BHIB", 5, channel, e(32), e(8)),
+        4: lambda: struct.pack("<BHIB", 4, channel, e(32), e(8)),
+        5: lambda: struct.pack("<BHIB", 5, channel, e(32), e(8)),
         6: lambda: struct.pack("<BB", 6, e(8)), 7: lambda: b"\x07",
         8: lambda: struct.pack("<BHIIBQB", 8, channel, e(32), e(32), e(8), e(64), 32) + random.randbytes(32),
         9: lambda: struct.pack("<BHI", 9, channel, e(32)), 10: lambda: struct.pack("<BHI", 10, channel, e(32)),
         11: lambda: struct.pack("<BHI", 11, channel, e(32)) + random.randbytes(random.choice((0, 1, 700))),
-        12: lambda: struct.pack("<BHIB", 12, channel, e(32), 0), 13: lambda: struct.pack("<BIQQ", 13, e(32), e(64), e(64)),
+        12: lambda: struct.pack("<BHIB", 12, channel, e(32), 0),
+        13: lambda: struct.pack("<BIQQ", 13, e(32), e(64), e(64)),
         14: lambda: struct.pack("<BQI", 14, e(64), e(32)), 15: lambda: struct.pack("<BQ", 15, e(64)),
         16: lambda: struct.pack("<BQ", 16, e(64)), 17: lambda: struct.pack("<BHQ", 17, channel, e(64)),
         255: lambda: bytes((random.choice((18, 99, 255)),)) + random.randbytes(8),

@@ -1,10 +1,10 @@
 """A soak: long-lived servers, a job of collectives and recordings in a lab, under faults and beside hostile hosts.
 
-Honest clients transfer checked data, open and close connections, stop and are killed; links lose, corrupt, reorder and swallow
-packets, slow down and go down, hosts pause. A stranger floods the servers and the ranks, and a process on a client's own host
-records the sealed server's traffic and changes and repeats it. What each long-lived process holds is measured every few
-seconds. The exit status is 1 where a curve grows, a process ended, data arrived changed, or a connection between honest
-programs failed: no fault here explains that.
+Honest clients transfer checked data, open and close connections, stop and are killed; links lose, corrupt, reorder and
+swallow packets, slow down and go down, hosts pause. A stranger floods the servers and the ranks, and a process on a
+client's own host records the sealed server's traffic and changes and repeats it. What each long-lived process holds is
+measured every few seconds. The exit status is 1 where a curve grows, a process ended, data arrived changed, or a
+connection between honest programs failed: no fault here explains that.
 """
 
 import json
@@ -80,8 +80,8 @@ class Soak:
 
     def begin(self):
         """All long-lived processes by name, in pids."""
-        done = subprocess.run([built("heddle"), "key", "generate", f"{self._folder}/keys"], capture_output=True, text=True,
-                              check=False)
+        done = subprocess.run([built("heddle"), "key", "generate", f"{self._folder}/keys"], capture_output=True,
+                              text=True, check=False)
         if done.returncode != 0:
             raise CannotMeasure(f"no key: {done.stderr.strip()}", "run `heddle key generate` by hand")
         recorded = {"HEDDLE_RECORD": self.recordings["open server"], "HEDDLE_RECORD_MEBIBYTES": str(_RECORDING_MIB)}
@@ -90,8 +90,8 @@ class Soak:
         heddle = built("heddle")
         # Sizes rise so slowly that the hour ends first; results are checked at each.
         job = [heddle, "record", "-o", self.recordings["job"], "--mebibytes", str(_RECORDING_MIB), "--", heddle, "run",
-               "-n", "4", "--lab", self._fabric.name, "--hosts", ",".join(_JOB_HOSTS), "--", heddle, "bench", "allreduce",
-               "-b", "256K", "-e", "1M", "-i", "256", "-n", "10", "-w", "1", "-c", "1"]
+               "-n", "4", "--lab", self._fabric.name, "--hosts", ",".join(_JOB_HOSTS), "--",
+               heddle, "bench", "allreduce", "-b", "256K", "-e", "1M", "-i", "256", "-n", "10", "-w", "1", "-c", "1"]
         supervisor = self._start("job", None, job, HEDDLE_SPIN="never", HEDDLE_RANK_DEAD_AFTER_MS=str(_DEAD_MS),
                                  HEDDLE_PATHS=str(self._arguments.paths), HEDDLE_TUNING="fixed")
         pids |= self._ranks(supervisor)
@@ -115,7 +115,8 @@ class Soak:
 
     def _ranks(self, supervisor):
         self._wait("job", supervisor, lambda: self.rows() > 0)
-        below = [pid for pid in children(supervisor.pid) if b"bench" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()]
+        below = [pid for pid in children(supervisor.pid)
+                 if b"bench" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()]
         ranks = [pid for pid in below if not children(pid)]
         supervisors = [pid for pid in (supervisor.pid, *below) if pid not in ranks]
         return {f"job's supervisor {at}": pid for at, pid in enumerate(supervisors)} | {
@@ -136,8 +137,9 @@ class Soak:
         made = []
         for host, server, more, ones in kinds:
             to = (self._fabric.address(server), [*self._settings, *more])
-            made += [clients.Client(self._fabric, host, to, one, self.tally, self._arguments.seed + len(made) + at, stop)
-                     for at, one in enumerate(ones)]
+            for one in ones:
+                seed = self._arguments.seed + len(made)
+                made.append(clients.Client(self._fabric, host, to, one, self.tally, seed, stop))
         return made
 
     def begin_hostile(self, rank_pids):
@@ -145,12 +147,13 @@ class Soak:
         peers = [word for host in (_CLIENT_HOST, _OTHER_CLIENT_HOST) for word in ("--peer", address(host))]
         common = [*peers, "--rate", str(self._arguments.rate), "--seed", str(self._arguments.seed)]
         ranks = [f"{address(_JOB_HOSTS[at % 2])}:{port}" for at, pid in enumerate(rank_pids) for port in _ports(pid)]
-        self._start("stranger", _STRANGER, [sys.executable, str(_HOSTILE), f"{address(_OPEN_SERVER)}:{_PORT}",
-                                            f"{address(_OPEN_SERVER)}:{_PORT}", f"{address(_SEALED_SERVER)}:{_PORT}", *ranks,
+        opened, sealed = (f"{address(server)}:{_PORT}" for server in (_OPEN_SERVER, _SEALED_SERVER))
+        # Both servers as often as all ranks together.
+        self._start("stranger", _STRANGER, [sys.executable, str(_HOSTILE), *[opened, opened, sealed] * 2, *ranks,
                                             "--address", address(_STRANGER), *common])
         self._start("eavesdropper", _CLIENT_HOST,
-                    [sys.executable, str(_HOSTILE), f"{address(_SEALED_SERVER)}:{_PORT}", "--address",
-                     address(_CLIENT_HOST), "--watch", self._fabric.device(_CLIENT_HOST), *common])
+                    [sys.executable, str(_HOSTILE), sealed, "--address", address(_CLIENT_HOST),
+                     "--watch", self._fabric.device(_CLIENT_HOST), *common])
 
     def ended(self):
         return [name for name, process in self._processes.items() if process.poll() is not None]
@@ -172,7 +175,7 @@ class Soak:
         for process in self._processes.values():
             if process.poll() is None:
                 process.send_signal(signal.SIGCONT)
-                process.send_signal(signal.SIGINT)
+                process.terminate()  # SIGINT may be ignored, as in the background of a shell
         for process in self._processes.values():
             try:
                 process.wait(timeout=15)
@@ -182,7 +185,7 @@ class Soak:
 
 
 def _ports(pid):
-    """UDP ports that a process receives on, by its namespace."""
+    """UDP ports that a process receives on, by its namespace: a path's socket is connected to its peer."""
     inodes = set()
     for name in os.listdir(f"/proc/{pid}/fd"):
         try:
@@ -192,7 +195,8 @@ def _ports(pid):
         inodes |= {found[1]} if found else set()
     lines = [line.split() for kind in ("udp", "udp6")
              for line in pathlib.Path(f"/proc/{pid}/net/{kind}").read_text(encoding="ascii").splitlines()[1:]]
-    return sorted({int(words[1].rsplit(":", 1)[1], 16) for words in lines if words[9] in inodes})
+    return sorted({int(words[1].rsplit(":", 1)[1], 16) for words in lines
+                   if words[9] in inodes and not words[2].strip("0:")})
 
 
 def _watch(soak, faults, arguments, progress):
@@ -259,7 +263,8 @@ def _document(arguments, tally, census, more):
     bad = growing or census.dead or wrong or tally.failures or more["left_behind"]
     document = {"scenario": "soak", "machine": describe(), "minutes": census.seconds / 60, "seed": arguments.seed,
                 "congestion": arguments.cc, "every_s": arguments.every, "warm_up_s": warm_s,
-                "shortest_s": SHORTEST_S, "done": tally.counts, "failures": tally.failures, "ended": sorted(census.dead),
+                "shortest_s": SHORTEST_S, "done": tally.counts, "failures": tally.failures,
+                "ended": sorted(census.dead),
                 "processes": curves, "growing": growing, **more, "exit_status": 1 if bad else 0}
     if arguments.curves:
         document["times_s"], document["measurements"] = census.times, census.curves
@@ -273,8 +278,8 @@ def _amount(value):
 def _show_curve(name, each):
     interval = each["interval_per_hour"]
     shown = "?" if interval is None else f"{interval[0]:+,.1f} to {interval[1]:+,.1f}"
-    print(f"  {name:36}{_amount(each['first_quarter']):>10}{_amount(each['last_quarter']):>10}{_amount(each['most']):>10}"
-          f"{each['slope_per_hour']:>+12,.1f}  {shown:>26}  {each['verdict']}")
+    amounts = "".join(f"{_amount(each[key]):>10}" for key in ("first_quarter", "last_quarter", "most"))
+    print(f"  {name:36}{amounts}{each['slope_per_hour']:>+12,.1f}  {shown:>26}  {each['verdict']}")
 
 
 def show(document):

@@ -1,8 +1,9 @@
 """Whether a curve of measurements is flat: medians of its quarters, its slope an hour with a confidence interval, a
 verdict. Pure functions.
 
-Measurements of one process follow each other closely in value, so a line through all of them would claim an interval that is
-much too narrow. The line goes through the medians of a dozen blocks instead, and the interval is Student's for so many.
+Measurements of one process follow each other closely in value, so a line through all of them would claim an interval
+that is much too narrow. The line goes through the medians of a dozen blocks instead, and the interval is Student's for
+so many.
 """
 
 import math
@@ -40,8 +41,8 @@ def line(points):
 def trend(times_s, values, allowed_share, allowed):
     """Of one curve, in time order. Allowed growth an hour: the larger of `allowed` and that share of the first quarter.
 
-    `verdict`: "flat" where the slope's interval includes 0 or the slope is below what is allowed, else "grows"; "too short"
-    where there is less than SHORTEST_S of it, and "none" without measurements.
+    `verdict`: "flat" where the slope's interval includes 0 or the slope is below what is allowed, else "grows"; "too
+    short" where there is less than SHORTEST_S of it, and "none" without measurements.
     """
     if not values:
         return {"verdict": "none"}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What bench/run soak says of a curve: its slope, the interval, the verdict; and that its hostile packets are well-formed."""
+"""What bench/run soak says of a curve: its slope, the interval, the verdict; and its hostile packets are as meant."""
 
 import pathlib
 import random
