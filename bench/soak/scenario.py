@@ -146,7 +146,7 @@ class Soak:
         address = self._fabric.address
         peers = [word for host in (_CLIENT_HOST, _OTHER_CLIENT_HOST) for word in ("--peer", address(host))]
         common = [*peers, "--rate", str(self._arguments.rate), "--seed", str(self._arguments.seed)]
-        ranks = [f"{address(_JOB_HOSTS[at % 2])}:{port}" for at, pid in enumerate(rank_pids) for port in _ports(pid)]
+        ranks = [f"{address(_host_of(pid))}:{_port(pid)}" for pid in rank_pids]
         opened, sealed = (f"{address(server)}:{_PORT}" for server in (_OPEN_SERVER, _SEALED_SERVER))
         # Both servers as often as all ranks together.
         self._start("stranger", _STRANGER, [sys.executable, str(_HOSTILE), *[opened, opened, sealed] * 2, *ranks,
@@ -184,19 +184,22 @@ class Soak:
                 process.wait()
 
 
-def _ports(pid):
-    """UDP ports that a process receives on, by its namespace: a path's socket is connected to its peer."""
-    inodes = set()
-    for name in os.listdir(f"/proc/{pid}/fd"):
-        try:
-            found = re.fullmatch(r"socket:\[(\d+)\]", os.readlink(f"/proc/{pid}/fd/{name}"))
-        except FileNotFoundError:
-            continue
-        inodes |= {found[1]} if found else set()
+def _host_of(pid):
+    """The host of the lab that a process is on."""
+    done = subprocess.run(["ip", "netns", "identify", str(pid)], capture_output=True, text=True, check=True)
+    return done.stdout.strip().rsplit(".", 1)[-1]
+
+
+def _port(pid):
+    """The UDP port that a process receives on: of the socket that it opened first. Its paths have one each, too."""
     lines = [line.split() for kind in ("udp", "udp6")
              for line in pathlib.Path(f"/proc/{pid}/net/{kind}").read_text(encoding="ascii").splitlines()[1:]]
-    return sorted({int(words[1].rsplit(":", 1)[1], 16) for words in lines
-                   if words[9] in inodes and not words[2].strip("0:")})
+    ports = {words[9]: int(words[1].rsplit(":", 1)[1], 16) for words in lines}
+    for name in sorted(os.listdir(f"/proc/{pid}/fd"), key=int):
+        found = re.fullmatch(r"socket:\[(\d+)\]", os.readlink(f"/proc/{pid}/fd/{name}"))
+        if found and found[1] in ports:
+            return ports[found[1]]
+    raise CannotMeasure(f"process {pid} of the job has no socket", "run it by hand")
 
 
 def _watch(soak, faults, arguments, progress):
