@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""bench/run: every scenario loads and explains itself, and a short soak in a lab loses and changes nothing."""
+"""bench/run: every scenario loads and explains itself, and a soak loses and changes nothing,
+measures, and cleans up."""
 
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
+import time
 import unittest
 
 import lab_fabric
@@ -36,13 +39,53 @@ class Bench(unittest.TestCase):
         self.assertEqual(bench("nothing").returncode, 2)
 
     @unittest.skipIf(lab_fabric.missing(), str(lab_fabric.missing()))
-    def test_faults_at_random_change_and_lose_nothing(self):
-        done = bench("soak", "--seconds", "12", "--seed", "5", "--json")
+    def test_a_short_soak_changes_and_loses_nothing_measures_all_and_leaves_nothing(self):
+        done = bench("soak", "--minutes", "0.3", "--every", "1", "--seed", "5", "--json")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         document = json.loads(done.stdout)
-        self.assertGreater(document["messages"], 10)
-        self.assertEqual((document["wrong_messages"], document["failures"]), (0, []))
+        self.assertGreater(document["done"]["messages"], 10)
+        self.assertEqual((document["done"]["wrong_messages"], document["failures"], document["ended"]), (0, [], []))
         self.assertGreater(sum(document["faults"].values()), 3)
+        # Real handshakes were accepted, and the sealed server's traffic was seen: the hostile hosts speak this version.
+        self.assertGreater(document["hostile"]["stranger"]["accepted"], 0)
+        self.assertGreater(document["hostile"]["eavesdropper"]["seen"], 0)
+        for name in ("open server", "sealed server", "rank 0", "rank 3"):
+            self.assertGreater(document["processes"][name]["resident_kib"]["first_quarter"], 1_000, name)
+        self.assertGreater(document["processes"]["job"]["recording_kib"]["most"], 0)
+        self.assertEqual(document["left_behind"], [])
+
+    @unittest.skipIf(lab_fabric.missing(), str(lab_fabric.missing()))
+    def test_ctrl_c_ends_a_soak_with_nothing_left(self):
+        settings = {**os.environ, "HEDDLE_BENCH_BIN": str(pathlib.Path(program.HEDDLE).parent)}
+        soak = subprocess.Popen([sys.executable, str(RUN), "soak"], text=True, env=settings, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE)
+        name = f"bench-{soak.pid}"
+        end = time.monotonic() + 60
+        while len(self.servers_of(name)) < 2 and time.monotonic() < end and soak.poll() is None:
+            time.sleep(0.2)
+        self.assertEqual(len(self.servers_of(name)), 2)
+        soak.send_signal(signal.SIGINT)
+        complaint = soak.communicate(timeout=120)[1]
+        self.assertEqual(soak.returncode, 130, complaint)
+        self.assertEqual(self.servers_of(name), [])
+        self.assertNotIn(name, subprocess.run(["ip", "netns"], capture_output=True, text=True, check=True).stdout)
+
+    @staticmethod
+    def servers_of(name):
+        """Processes that listen on the hosts of a lab."""
+        found = []
+        for host in ("h3", "h4"):
+            pids = subprocess.run(["ip", "netns", "pids", f"heddle.{name}.{host}"], capture_output=True, text=True,
+                                  check=False).stdout.split()
+            found += [pid for pid in pids if b"--listen" in _command(pid)]
+        return found
+
+
+def _command(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""
 
 
 if __name__ == "__main__":

@@ -1,0 +1,51 @@
+"""Faults at random in a fabric: each is mended, at most half of the spines are out at a time, and none lasts so long
+that a peer counts as dead."""
+
+import random
+import threading
+
+from harness.failure import CannotMeasure
+
+_PAUSE_MOST_S = 1.5
+_VALUES = {"loss": "2%", "corrupt": "0.5%", "reorder": "5%", "rate": "20Mbit/s"}
+
+
+class Faults(threading.Thread):
+    """Breaks something every second or so and mends it later; counts what it did."""
+
+    def __init__(self, fabric, shape, seed, stop):
+        """`shape`: leaves, spines, and the hosts that may be paused."""
+        super().__init__()
+        self._fabric, self._random, self.stop_asked = fabric, random.Random(seed), stop
+        self._leaves, self._spines, self._hosts = shape
+        self._out = set()
+        self.counts, self.error = {}, None
+
+    def run(self):
+        try:
+            while not self.stop_asked.wait(self._random.uniform(0.4, 2)):
+                self._one()
+            self._fabric.fault("clear")
+        except CannotMeasure as failure:
+            self.error = failure
+
+    def _one(self):
+        leaf, spine = (f"{name}{self._random.randrange(count)}"
+                       for name, count in (("leaf", self._leaves), ("spine", self._spines)))
+        kind = self._random.choice((*_VALUES, "blackhole", "down", "clear", "pause"))
+        if kind == "pause":
+            host = self._random.choice(self._hosts)
+            self._fabric.fault("pause", host)
+            self.stop_asked.wait(self._random.uniform(0.05, _PAUSE_MOST_S))
+            self._fabric.fault("resume", host)
+        elif kind in ("blackhole", "down"):
+            if len(self._out | {spine}) > self._spines // 2:
+                return
+            self._out.add(spine)
+            self._fabric.fault(kind, leaf, spine)
+        elif kind == "clear":
+            self._fabric.fault("clear")
+            self._out.clear()
+        else:
+            self._fabric.fault(kind, leaf, spine, _VALUES[kind])
+        self.counts[kind] = self.counts.get(kind, 0) + 1
