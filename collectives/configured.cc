@@ -10,6 +10,9 @@ Result<engine::Options> configured_rank_options(const Config& config) {
   if (!options) return options;
   options->transport.accept = true;
   options->transport.peer_dead_after = millis(config.integer("rank_dead_after_ms"));
+  if (auto room = engine::check_stranger_bytes(*options, engine::kEndpointParts, 1); !room) {
+    return fail(room.error());
+  }
   return options;
 }
 

@@ -209,6 +209,10 @@ std::function<Result<std::unique_ptr<engine::Endpoint>>(uint16_t, uint32_t)> sto
     with.transport.stranger_bytes = {with.transport.stranger_bytes.count / engine::kEndpointParts *
                                      engine::kStoreParts};
     with.eager_bytes = mebibytes(4);
+    // Ranks without a key count as strangers: all must fit, or the last would be refused.
+    if (auto room = engine::check_stranger_bytes(with, engine::kStoreParts, size); !room) {
+      return Result<std::unique_ptr<engine::Endpoint>>(fail(room.error()));
+    }
     return engine::Endpoint::open(at, with);
   };
 }

@@ -7,6 +7,7 @@
 
 #include "engine/key_file.h"
 #include "transport/names.h"
+#include "transport/stranger_budget.h"
 
 namespace heddle::engine {
 namespace {
@@ -30,6 +31,20 @@ Result<void> check_name(const Config& config, std::string_view key,
 
 Bytes stranger_share(const Config& config, uint64_t parts) {
   return {static_cast<uint64_t>(config.integer("stranger_bytes")) / kStrangerParts * parts};
+}
+
+Result<void> check_stranger_bytes(const Options& options, uint64_t parts, uint32_t peers) {
+  transport::EndpointOptions with = options.transport;
+  with.eager_bytes = options.eager_bytes;
+  with.eager_region = 0;  // as an endpoint has it when it is open
+  if (!with.keys.empty() || with.stranger_bytes.count == 0) return {};
+  const uint64_t needed = transport::stranger_budget(with).bytes(peers);
+  if (needed <= with.stranger_bytes.count) return {};
+  return fail(ErrorCode::kExhausted, "cannot accept connections",
+              "stranger_bytes is too small for " + std::to_string(peers) +
+                  (peers == 1 ? " peer" : " peers") + " without a cluster key",
+              "set it to " + std::to_string((needed / parts + 1) * kStrangerParts) +
+                  " or more, or use cluster keys (key_file, or `heddle run --protect`)");
 }
 
 NetworkOptions configured_network(const Config& config) {

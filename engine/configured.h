@@ -23,6 +23,9 @@ inline constexpr uint64_t kStoreParts = 4;           // the endpoint of a rendez
 inline constexpr uint64_t kServerEndpointParts = 6;  // that of `perf` or `ping --listen`
 inline constexpr uint64_t kServerTestParts = 10;     // and all tests of its clients
 Bytes stranger_share(const Config& config, uint64_t parts);
+// Whether `peers` without a key can connect to an endpoint that has so many parts. Errors:
+// kExhausted, with the least `stranger_bytes` for them.
+Result<void> check_stranger_bytes(const Options& options, uint64_t parts, uint32_t peers);
 // The keys in the key file; none where no file is set. For Endpoint::set_keys() when it changed.
 Result<std::vector<transport::ClusterKey>> configured_keys(const Config& config);
 

@@ -86,6 +86,21 @@ TEST(Configured, ALevelOfProtectionArrivesAndNoneLeavesTheKeysUnused) {
   std::remove(path.c_str());
 }
 
+// Seen: `perf --listen` with stranger_bytes of 64 MiB listened, and refused every client.
+TEST(Configured, ABudgetForStrangersThatAdmitsNobodyIsAnErrorThatNamesTheLeast) {
+  Options options = configured_options(load({{"stranger_bytes", "67108864"}})).value();
+  const Result<void> none = check_stranger_bytes(options, kEndpointParts, 1);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, ErrorCode::kExhausted);
+  const std::string least = none.error().todo.substr(std::string("set it to ").size());
+  options =
+      configured_options(load({{"stranger_bytes", least.substr(0, least.find(' '))}})).value();
+  EXPECT_TRUE(check_stranger_bytes(options, kEndpointParts, 1));
+  EXPECT_FALSE(check_stranger_bytes(options, kEndpointParts, 2));
+  options.transport.keys.emplace_back();
+  EXPECT_TRUE(check_stranger_bytes(options, kEndpointParts, 60'000));
+}
+
 TEST(Configured, UnknownNamesAreRefusedWithTheChoice) {
   const Result<Options> congestion = configured_options(load({{"congestion", "reno"}}));
   ASSERT_FALSE(congestion);

@@ -16,6 +16,10 @@ Result<std::unique_ptr<engine::Endpoint>> attach(const Config& config, uint16_t 
   if (accept) {
     options->transport.stranger_bytes =
         engine::stranger_share(config, engine::kServerEndpointParts);
+    if (auto room = engine::check_stranger_bytes(*options, engine::kServerEndpointParts, 1);
+        !room) {
+      return fail(room.error());
+    }
   }
   return engine::Endpoint::open(network, *options);
 }

@@ -49,6 +49,11 @@ Result<RunPlan> plan_of(const RunOptions& options) {
   if (!grace) return fail(grace.error());
   plan.grace = *grace;
   plan.protection = transport::protection_of(options.protection);
+  if (plan.protection && !options.words.empty() && transport::protection_of(options.words[0])) {
+    return fail(ErrorCode::kInvalid, "cannot tell a level from a command",
+                fmt::format("'{}' would be run as a program", options.words[0]),
+                fmt::format("write --protect={} -- COMMAND", options.words[0]));
+  }
   if (!options.in_lab) {
     plan.places = place_ranks(options.ranks, {""});
     return plan;

@@ -264,7 +264,7 @@ std::optional<Error> Store::not_now(const Registration& registration) const {
   }
   if (!same_secret(registration.token, self_.token)) {
     return Error{ErrorCode::kPermission, "the store does not take this process for one of its run",
-                 registration.token.empty() ? "it shows no token" : "its token is another",
+                 registration.token.empty() ? "it shows no token" : "it shows another token",
                  "start all ranks with the same HEDDLE_TOKEN, or none with any"};
   }
   if (outcome_ && !is_mistake()) return Error{ErrorCode::kInUse, what, "it is over", ""};

@@ -5,6 +5,7 @@
 
 #include "apps/cli/interrupt.h"
 #include "datapath/resolve.h"
+#include "transport/wire/handshake.h"
 
 namespace heddle::cli {
 namespace {
@@ -30,6 +31,17 @@ Result<void> check_family(const engine::Endpoint& endpoint, engine::Connection c
       "choose a --bind address of the same kind, or none");
 }
 
+// What to do about a server that answered and refused; null where its reason says nothing of that.
+const char* after_refusal(const std::string& why) {
+  using transport::RefuseReason;
+  if (why == text_of(RefuseReason::kFull)) {
+    return "wait until other clients have gone, or raise stranger_bytes there";
+  }
+  const bool level =
+      why == text_of(RefuseReason::kDemandsHeaders) || why == text_of(RefuseReason::kDemandsFull);
+  return level ? "set the same protection on both sides" : nullptr;
+}
+
 Unexpected stopped() { return fail(ErrorCode::kCancelled, "stopped", "interrupted by a signal"); }
 
 }  // namespace
@@ -49,7 +61,9 @@ Result<std::unique_ptr<Client>> Client::connect(engine::Endpoint& endpoint, cons
     if (endpoint.status(*connection).state == engine::ConnectionState::kOpening) continue;
     Error error = open.error();
     error.what = fmt::format("cannot connect to {}", client->peer_);
-    if (error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimeout) {
+    if (const char* advice = after_refusal(error.why)) {
+      error.todo = advice;
+    } else if (error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimeout) {
       const uint16_t port = endpoint.status(*connection).peer.port;
       error.todo = fmt::format(
           "start '{} --listen{}' there, with the same key_file or none, and "

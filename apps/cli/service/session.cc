@@ -139,7 +139,7 @@ Result<void> Session::start(const Json& request) {
     const bool never = bytes > memory_.total();
     return fail(
         ErrorCode::kExhausted, "cannot run the test",
-        fmt::format("it needs {} of memory at the server, and {} {}", size_text(bytes),
+        fmt::format("it needs {} MiB of memory at the server, and {} {}", (bytes >> 20) + 1,
                     never ? "all clients together may have" : "of what all may have",
                     never ? size_text(memory_.total()) : size_text(memory_.left()) + " is left"),
         "choose a smaller size with -s, or raise stranger_bytes at the server");
