@@ -69,9 +69,12 @@ class Census(threading.Thread):
         self.times = []
         self.curves = {name: [] for name in [*pids, *recordings]}
         self.dead, self.shared_files = set(), set()
+        self.latest_s = 0.0  # of a measurement, after it was due: others had the cores
 
     def run(self):
+        due = self.began + self._every_s
         while not self._stop_asked.wait(self._every_s):
+            self.latest_s = max(self.latest_s, time.monotonic() - due)
             self.times.append(time.monotonic() - self.began)
             for name, pid in self._pids.items():
                 seen = measure(pid)
@@ -81,6 +84,7 @@ class Census(threading.Thread):
                 self.shared_files |= shared_memory_files(pid)
             for name, folder in self._recordings.items():
                 self.curves[name].append({"recording_kib": folder_kib(folder)})
+            due = time.monotonic() + self._every_s
 
     def curve(self, name, key, after_s):
         """(times, values) from then on, while the process lived."""

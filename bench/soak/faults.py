@@ -3,6 +3,7 @@ that a peer counts as dead."""
 
 import random
 import threading
+import time
 
 from harness.failure import CannotMeasure
 
@@ -20,6 +21,7 @@ class Faults(threading.Thread):
         self._leaves, self._spines, self._hosts = shape
         self._out = set()
         self.counts, self.error = {}, None
+        self.longest_pause_s = 0.0  # from the order to stop until the host goes on; longer than meant on a busy machine
 
     def run(self):
         try:
@@ -35,9 +37,11 @@ class Faults(threading.Thread):
         kind = self._random.choice((*_VALUES, "blackhole", "down", "clear", "pause"))
         if kind == "pause":
             host = self._random.choice(self._hosts)
+            began = time.monotonic()
             self._fabric.fault("pause", host)
             self.stop_asked.wait(self._random.uniform(0.05, _PAUSE_MOST_S))
             self._fabric.fault("resume", host)
+            self.longest_pause_s = max(self.longest_pause_s, time.monotonic() - began)
         elif kind in ("blackhole", "down"):
             if len(self._out | {spine}) > self._spines // 2:
                 return

@@ -39,7 +39,8 @@ _PORT = 18_700
 _WARM_UP_MOST_S, _WARM_UP_SHARE = 900, 0.2
 _RECORDING_MIB = 1  # full before it is warm
 # Faults last less than this; other programs may take the cores away meanwhile.
-_DEAD_MS = 15_000
+_DEAD_MS = 30_000
+_BUSY_S = 3  # a pause lasts half as long at most
 _HOSTILE = pathlib.Path(__file__).resolve().parent / "hostile.py"
 _ROW = re.compile(r"^ +\d+ +\d+ +float", re.MULTILINE)
 
@@ -246,7 +247,8 @@ def run(arguments, progress):
         raise faults.error
     left = sorted(name for name in census.shared_files if os.path.exists(name))
     soak.tally.add(wrong_messages=wrong, collective_rows=rows)
-    return _document(arguments, soak.tally, census, {"faults": faults.counts, "hostile": hostile, "left_behind": left})
+    return _document(arguments, soak.tally, census, {"faults": faults.counts, "longest_pause_s": faults.longest_pause_s,
+                                                    "hostile": hostile, "left_behind": left})
 
 
 def _curves(census, warm_s):
@@ -265,7 +267,8 @@ def _document(arguments, tally, census, more):
     wrong = tally.counts.get("wrong_messages", 0)
     bad = growing or census.dead or wrong or tally.failures or more["left_behind"]
     document = {"scenario": "soak", "machine": describe(), "minutes": census.seconds / 60, "seed": arguments.seed,
-                "congestion": arguments.cc, "every_s": arguments.every, "warm_up_s": warm_s,
+                "congestion": arguments.cc, "every_s": arguments.every, "latest_s": census.latest_s,
+                "warm_up_s": warm_s,
                 "shortest_s": SHORTEST_S, "done": tally.counts, "failures": tally.failures,
                 "ended": sorted(census.dead),
                 "processes": curves, "growing": growing, **more, "exit_status": 1 if bad else 0}
@@ -300,6 +303,9 @@ def show(document):
         print(f"  {name}: {told['packets']:,} packets, {told['accepted']:,} connections; "
               + ", ".join(f"{kind} {count:,}" for kind, count in sorted(told["kinds"].items())))
     print("  faults: " + ", ".join(f"{kind} {count}" for kind, count in sorted(document["faults"].items())))
+    if max(document["latest_s"], document["longest_pause_s"]) > _BUSY_S:
+        print(f"  other programs took the cores: a measurement came {document['latest_s']:.1f} s late, a host paused "
+              f"for {document['longest_pause_s']:.1f} s; read failures with that in mind")
     row("processes that ended", ", ".join(document["ended"]) or "none")
     row("left behind", ", ".join(document["left_behind"]) or "nothing")
     row("honest clients that failed", str(len(document["failures"])))
