@@ -119,7 +119,8 @@ void Endpoint::Body::accept(Nanos now, const Asker& asker, const InitPacket& ini
     drop(now, DropReason::kReplayed);
     return;
   }
-  const bool room = admits_stranger(shared.options, shared.keyed, table.accepted());
+  const uint32_t charge = stranger_charge(shared.options, init.parameters.max_posted);
+  const bool room = admits_stranger(shared.options, shared.keyed, table.charged(), charge);
   Connection* connection = room ? table.add(asker.peer) : nullptr;
   if (connection == nullptr) {
     refuse(now, asker, init, RefuseReason::kFull);
@@ -138,7 +139,7 @@ void Endpoint::Body::accept(Nanos now, const Asker& asker, const InitPacket& ini
     refuse(now, asker, init, RefuseReason::kFull);
     return;
   }
-  table.note_accepted(asker.peer, init.connection, connection->id());
+  table.note_accepted(asker.peer, init.connection, {connection->id(), charge});
   table.touch(*connection);
 }
 

@@ -18,16 +18,16 @@ uint64_t doubled(uint64_t count) {
   return power;
 }
 
-uint64_t connection_bytes(const EndpointOptions& o) {
+uint64_t connection_bytes(const EndpointOptions& o, uint32_t max_posted) {
   constexpr uint64_t kBookkeeping = 2048;  // controller, selector, tables here and in engine/
   constexpr uint64_t kGrant = 8;
   constexpr uint64_t kLeastFrame = 8;  // that asks for an answer
   constexpr uint64_t kChannel = 256;   // of both directions, with slots of small rings
   constexpr uint64_t kPath = 128;      // what is sent and received on it
   const uint64_t paths = o.max_paths;
-  // Grants of the peer that our messages have not met: as many as a peer may announce that it
-  // posts, over all channels, so each ring is at most twice what it holds.
-  const uint64_t grants = 2 * kGrant * (kMostPosted + o.max_channels);
+  // Grants of the peer that our messages have not met: as many as it has announced that it posts,
+  // over all channels, so each ring is at most twice what it holds.
+  const uint64_t grants = 2 * kGrant * (uint64_t{max_posted} + o.max_channels);
   const uint64_t frames =
       sizeof(ControlRecord) * doubled(kMostAnswers + o.max_datagram_bytes / kLeastFrame);
   return sizeof(Connection) + kBookkeeping + paths * (kPath + sizeof(OlderRanges)) +
@@ -46,12 +46,17 @@ StrangerBudget stranger_budget(const EndpointOptions& o) {
                         std::min<uint64_t>(InMessage::kMostIntervals, o.eager_block_bytes / 2);
   return {.shared = kQueues + eager_blocks * (o.eager_block_bytes + gaps) +
                     uint64_t{o.max_sent_runs} * sizeof(SentRun),
-          .each = connection_bytes(o)};
+          .each = connection_bytes(o, o.max_posted)};
 }
 
-bool admits_stranger(const EndpointOptions& options, bool keyed, uint32_t accepted) {
+uint32_t stranger_charge(const EndpointOptions& options, uint32_t max_posted) {
+  return static_cast<uint32_t>(connection_bytes(options, std::min(max_posted, kMostPosted)));
+}
+
+bool admits_stranger(const EndpointOptions& options, bool keyed, uint64_t charged,
+                     uint32_t charge) {
   if (keyed || options.stranger_bytes.count == 0) return true;
-  return stranger_budget(options).bytes(uint64_t{accepted} + 1) <= options.stranger_bytes.count;
+  return stranger_budget(options).shared + charged + charge <= options.stranger_bytes.count;
 }
 
 }  // namespace heddle::transport

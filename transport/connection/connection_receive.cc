@@ -125,8 +125,8 @@ void Connection::handle_control(Nanos now, const RxRun& run, uint32_t index,
   if (numbered && known_number(now, header, header.number, header.number)) return;
   Reader reader(packet.subspan(kConnectionHeaderBytes));
   // As a whole or not at all, so that a packet with many questions is answered one day.
-  const bool crowded = frames_.size() + answers_under_way_ >
-                       kMostAnswers + incoming_.posted() + outgoing_.posted();
+  const bool crowded =
+      frames_.size() + answers_under_way_ > kMostAnswers + incoming_.posted() + outgoing_.posted();
   ControlInput input{run, index, packet, header, crowded};
   outgoing_.begin_packet();
   if (!handle_frames(now, reader, input)) {

@@ -50,18 +50,23 @@ Connection* ConnectionTable::find_named(WireId id) {
 
 Connection* ConnectionTable::find_accepted(const Address& peer, uint32_t peer_connection) {
   const auto found = accepted_.find({peer, peer_connection});
-  return found == accepted_.end() ? nullptr : find(found->second);
+  return found == accepted_.end() ? nullptr : find(found->second.id);
 }
 
 void ConnectionTable::note_accepted(const Address& peer, uint32_t peer_connection,
-                                    ConnectionId id) {
-  accepted_[{peer, peer_connection}] = id;
+                                    const Accepted& accepted) {
+  Accepted& known = accepted_[{peer, peer_connection}];
+  charged_ += uint64_t{accepted.charge} - known.charge;
+  known = accepted;
 }
 
 void ConnectionTable::remove(Connection& connection) {
   const uint32_t slot = slot_of(connection.id());
   const auto found = accepted_.find({connection.made_with(), connection.peer_id()});
-  if (found != accepted_.end() && found->second == connection.id()) accepted_.erase(found);
+  if (found != accepted_.end() && found->second.id == connection.id()) {
+    charged_ -= found->second.charge;
+    accepted_.erase(found);
+  }
   named_.erase(connection.wire_id());
   timers_.set(slot, Nanos::never());
   slots_[slot].reset();

@@ -27,7 +27,11 @@ class ConnectionTable {
   Connection* find_named(WireId id);
   // The connection that this peer's init made; null: none.
   Connection* find_accepted(const Address& peer, uint32_t peer_connection);
-  void note_accepted(const Address& peer, uint32_t peer_connection, ConnectionId id);
+  struct Accepted {
+    ConnectionId id = 0;
+    uint32_t charge = 0;  // bytes that its peer may make it hold
+  };
+  void note_accepted(const Address& peer, uint32_t peer_connection, const Accepted& accepted);
   void remove(Connection& connection);
 
   // It may have something to send, or its timer may have changed: it is looked at by next_ready().
@@ -48,8 +52,8 @@ class ConnectionTable {
   }
 
   uint32_t size() const { return size_; }
-  // Those that peers opened.
-  uint32_t accepted() const { return static_cast<uint32_t>(accepted_.size()); }
+  // Of those that peers opened.
+  uint64_t charged() const { return charged_; }
   size_t bytes_held() const;
 
  private:
@@ -65,7 +69,8 @@ class ConnectionTable {
   Ring<uint32_t> ready_;
   std::vector<bool> in_ready_;
   TimerHeap timers_;
-  std::map<std::pair<Address, uint32_t>, ConnectionId> accepted_;
+  std::map<std::pair<Address, uint32_t>, Accepted> accepted_;
+  uint64_t charged_ = 0;
   std::unordered_map<WireId, uint32_t> named_;  // slots
 };
 

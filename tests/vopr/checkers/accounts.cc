@@ -74,6 +74,19 @@ void* operator new(size_t bytes, std::align_val_t alignment) {
 void* operator new[](size_t bytes, std::align_val_t alignment) {
   return heddle::vopr::give(bytes, static_cast<size_t>(alignment));
 }
+// Of the standard library's algorithms, and of sanitizers that would else give these themselves.
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
+  return heddle::vopr::give(bytes, 1);
+}
+void* operator new[](size_t bytes, const std::nothrow_t&) noexcept {
+  return heddle::vopr::give(bytes, 1);
+}
+void operator delete(void* block, const std::nothrow_t&) noexcept {
+  heddle::vopr::take_back(block, 1);
+}
+void operator delete[](void* block, const std::nothrow_t&) noexcept {
+  heddle::vopr::take_back(block, 1);
+}
 void operator delete(void* block) noexcept { heddle::vopr::take_back(block, 1); }
 void operator delete[](void* block) noexcept { heddle::vopr::take_back(block, 1); }
 void operator delete(void* block, size_t) noexcept { heddle::vopr::take_back(block, 1); }
