@@ -303,8 +303,8 @@ class Connection final : private SentRunListener {
   CreditAccount account_;                 // of the peer, with shared_.credits
   std::vector<TrimFrame> trimmed_;        // what the peer is to be told of
   bool reads_trims_ = false;              // the peer
+  uint32_t answers_under_way_ = 0;        // of frames_: neither acknowledged nor lost
   Ring<ControlRecord> frames_;            // that the peer must get and that are not on their way
-  uint32_t answers_under_way_ = 0;        // neither acknowledged nor lost
   Nanos frames_due_at_ = Nanos::never();  // they may wait for company until then
 
   std::unique_ptr<NicPairs> pairs_;  // where a side has several NICs, and both know of such
