@@ -139,6 +139,7 @@ void Endpoint::Body::accept(Nanos now, const Asker& asker, const InitPacket& ini
     refuse(now, asker, init, RefuseReason::kFull);
     return;
   }
+  table.note_peers_name(*connection);
   table.note_accepted(asker.peer, init.connection, {connection->id(), charge});
   table.touch(*connection);
 }
@@ -161,6 +162,7 @@ void Endpoint::Body::handle_answer(Nanos now, const RxRun& run, std::span<const 
     connection->handle_retry(now, retry, run.nic);
   } else if (type == PacketType::kAccept && read_accept(packet, accepted)) {
     connection->handle_accept(now, accepted, run.nic);
+    table.note_peers_name(*connection);
   } else if (type == PacketType::kRefuse && read_refuse(packet, refused)) {
     connection->handle_refusal(now, ErrorCode::kUnavailable, CloseCause::kRefused,
                                text_of(refused.reason), "look at the other side's settings",
@@ -198,13 +200,10 @@ void Endpoint::Body::handle_reset(Nanos now, const RxRun& run, std::span<const s
   }
   // It names what the packet called the connection by, which is what the peer has drawn for one of
   // ours; and a packet of it that may be the one that went astray.
-  bool believed = false;
-  table.for_each([&](Connection& connection) {
-    if (connection.peer_wire_id() != reset.connection || !connection.is_peer(run.from)) return;
-    if (!connection.handle_reset(now, reset)) return;
-    believed = true;
-    table.touch(connection);
-  });
+  Connection* connection = table.find_by_peers_name(reset.connection);
+  const bool believed = connection != nullptr && connection->is_peer(run.from) &&
+                        connection->handle_reset(now, reset);
+  if (believed) table.touch(*connection);
   if (!believed) drop(now, DropReason::kUnknownConnection);
 }
 

@@ -48,6 +48,16 @@ Connection* ConnectionTable::find_named(WireId id) {
   return found == named_.end() ? nullptr : slots_[found->second].get();
 }
 
+Connection* ConnectionTable::find_by_peers_name(WireId id) {
+  const auto found = peers_name_.find(id);
+  return found == peers_name_.end() ? nullptr : slots_[found->second].get();
+}
+
+void ConnectionTable::note_peers_name(const Connection& connection) {
+  if (connection.peer_wire_id() == 0) return;
+  peers_name_.emplace(connection.peer_wire_id(), slot_of(connection.id()));
+}
+
 Connection* ConnectionTable::find_accepted(const Address& peer, uint32_t peer_connection) {
   const auto found = accepted_.find({peer, peer_connection});
   return found == accepted_.end() ? nullptr : find(found->second.id);
@@ -68,6 +78,8 @@ void ConnectionTable::remove(Connection& connection) {
     accepted_.erase(found);
   }
   named_.erase(connection.wire_id());
+  const auto peers = peers_name_.find(connection.peer_wire_id());
+  if (peers != peers_name_.end() && peers->second == slot) peers_name_.erase(peers);
   timers_.set(slot, Nanos::never());
   slots_[slot].reset();
   free_.push_back(slot);
@@ -104,7 +116,8 @@ Connection* ConnectionTable::next_due(Nanos now) {
 size_t ConnectionTable::bytes_held() const {
   size_t total = slots_.capacity() * sizeof(slots_[0]) + timers_.bytes_held() +
                  (free_.capacity() + ready_.capacity()) * sizeof(uint32_t) +
-                 accepted_.size() * (sizeof(Address) + 64) + named_.size() * kNamedBytes;
+                 accepted_.size() * (sizeof(Address) + 64) +
+                 (named_.size() + peers_name_.size()) * kNamedBytes;
   for (const std::unique_ptr<Connection>& connection : slots_) {
     if (connection) total += connection->bytes_held();
   }

@@ -25,6 +25,11 @@ class ConnectionTable {
   Connection* find(ConnectionId id);
   // The same by what packets call it.
   Connection* find_named(WireId id);
+  // The same by what packets to its peer call it. Peers choose that: of several with one name, the
+  // first is found.
+  Connection* find_by_peers_name(WireId id);
+  // The peer has said what packets to it call the connection.
+  void note_peers_name(const Connection& connection);
   // The connection that this peer's init made; null: none.
   Connection* find_accepted(const Address& peer, uint32_t peer_connection);
   struct Accepted {
@@ -71,7 +76,8 @@ class ConnectionTable {
   TimerHeap timers_;
   std::map<std::pair<Address, uint32_t>, Accepted> accepted_;
   uint64_t charged_ = 0;
-  std::unordered_map<WireId, uint32_t> named_;  // slots
+  std::unordered_map<WireId, uint32_t> named_;       // slots
+  std::unordered_map<WireId, uint32_t> peers_name_;  // slots
 };
 
 }  // namespace heddle::transport
