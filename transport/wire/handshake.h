@@ -11,6 +11,7 @@
 
 #include "transport/address.h"
 #include "transport/protection.h"
+#include "transport/refusal.h"
 #include "transport/wire/packet.h"
 
 namespace heddle::transport {
@@ -93,20 +94,6 @@ struct AcceptPacket {
   Nanos echoed_sent_at;
   HandshakeParameters parameters;
 };
-
-enum class RefuseReason : uint8_t {
-  kNotAccepting = 0,
-  kFull = 1,
-  kCongestionUnknown = 2,
-  kDatagramsTooSmall = 3,
-  kNoKeys = 4,  // the init names a cluster key, and this side has none
-  // The init offers another level of protection than the one that this side demands.
-  kDemandsHeaders = 5,
-  kDemandsFull = 6,
-};
-
-// "the peer does not accept connections": why there is none, for the caller.
-const char* text_of(RefuseReason reason);
 
 struct RefusePacket {
   uint32_t connection = 0;  // the initiator's id

@@ -5,7 +5,7 @@
 
 #include "apps/cli/interrupt.h"
 #include "datapath/resolve.h"
-#include "transport/wire/handshake.h"
+#include "transport/refusal.h"
 
 namespace heddle::cli {
 namespace {
