@@ -29,6 +29,8 @@ inline constexpr Regression kRegressions[] = {
     {330,
      "a forged packet number that no window allows was acknowledged, and all that came with it was "
      "dropped for ever"},
+    {100147, "a sender turned for nothing where a datagram is larger than its share of a socket"},
+    {101259, "the same, over several paths"},
     {811, "a header that a switch had cut off was opened as if it were a sealed packet"},
 };
 

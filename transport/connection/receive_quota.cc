@@ -45,6 +45,8 @@ void ReceiveQuota::end_round(Nanos now, Nanos sent_at, Nanos trip) {
 }
 
 Nanos ReceiveQuota::ready_at(Nanos now, uint64_t held, uint64_t cost) const {
+  // What no socket of this size holds does not wait for the spreading: it leaves alone.
+  if (cost > capacity_) return Nanos::never();
   if (road_ == 0 || rate_ == 0 || held + cost > most()) return Nanos::never();
   const uint64_t wanted = std::min(capacity_, std::max(cost, granule()));
   const uint64_t waits = backlog(now);

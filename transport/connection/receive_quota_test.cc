@@ -139,5 +139,22 @@ TEST(ReceiveQuotaTest, CapacitiesOfAPeerHaveNoSizeThatWraps) {
   EXPECT_LE(quota.left(millis(100), 60'000'000), quota.most());
 }
 
+// A share of a socket may be smaller than a datagram: "now" made the sender turn for nothing.
+TEST(ReceiveQuotaTest, WhatNoShareOfTheSocketHoldsDoesNotWaitForTheSpreading) {
+  ReceiveQuota quota;
+  quota.set_capacity(1 << 20);
+  Nanos now = millis(3);
+  for (int i = 1; i < 20; ++i) {
+    now = i * millis(3);
+    quota.on_sent(now, 500'000);
+    quota.on_acked(now, now - millis(3), 500'000, millis(3));
+  }
+  quota.set_capacity(3'424);
+  ASSERT_GT(quota.most(), 9'512u) << "there is a road";
+  ASSERT_LT(quota.left(now, 0), 9'512u);
+  EXPECT_EQ(quota.ready_at(now, 0, 9'512), Nanos::never());
+  EXPECT_NE(quota.ready_at(now, 0, 1'712), Nanos::never());
+}
+
 }  // namespace
 }  // namespace heddle::transport
