@@ -146,7 +146,7 @@ class Delays(unittest.TestCase):
     def started(self):
         """A run that has begun its command."""
         running = program.Process("lab", "run", self.written(CABLE), "--name", self.name, "--", "sh", "-c",
-                                  "echo begun; read line")
+                                  "echo begun; exec sleep 300")
         self.addCleanup(running.close)
         running.wait_for("begun")
         return running
