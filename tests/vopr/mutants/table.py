@@ -90,7 +90,7 @@ MUTANTS = [
     Mutant("peer_window_ignored", CONNECTION + "flight.cc",
            "more is in flight than the receiver said that it can hold",
            "  const uint64_t fits = std::min(budget / size, room / cost);",
-           "  const uint64_t fits = budget / size;", 1200),
+           "  const uint64_t fits = budget / size;", 6000),
     Mutant("no_tail_probe", CONNECTION + "flight_paths.cc",
            "nothing asks for the acknowledgement of the last segments",
            "  if (!path.probe_at.due(now)) return;\n", "  return;\n"),
