@@ -172,8 +172,8 @@ void Connection::heard(Nanos now) {
   flight_.peer_was_heard();
 }
 
-// What no peer does that keeps to the protocol. `what` it did is told here; the peer hears that it
-// was an error.
+// The peer broke the protocol: the caller gets `what` it did as the cause, and the peer a close
+// frame with the reason "protocol error".
 void Connection::end_by_protocol_error(Nanos now, const char* what) {
   say_last(CloseReason::kProtocolError);
   finish(now, CloseCause::kProtocolError,

@@ -32,7 +32,7 @@ class Fences {
     if (write.path >= paths_.size()) return true;
     const Path& path = paths_[write.path];
     if (write.epoch == path.epoch) return path.largest >= write.number;
-    // Of an epoch that has no order to this one: no write of ours' peer, so nothing to wait for.
+    // Half the circle away: no write of this peer has that epoch, so there is nothing to wait for.
     return write.epoch.steps_to(path.epoch).value_or(1) > 0;
   }
 
