@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""heddle record export into a real ClickHouse server (Debian's 18.16), with the queries of docs/recording.md."""
+"""heddle record export into a real ClickHouse server (Debian's 18.16), with docs/how-to/record_a_job.md's queries."""
 
 import base64
 import contextlib

@@ -65,7 +65,7 @@ def check_links(files):
     return violations
 
 
-def check_house_table(files, rooms, page="docs/architecture.md"):
+def check_house_table(files, rooms, page="docs/explanation/architecture.md"):
     """The architecture page has a row for every room of cmake/rooms.txt."""
     text = next((file.text for file in files if file.path == page), "")
     return [Violation("house_table", page, 1, f"has no row for {room}/")
