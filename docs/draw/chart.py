@@ -23,7 +23,8 @@ def line(x1, y1, x2, y2, color=_GRID, width=1.0, dash=""):
 
 
 def box(x, y, width, height, color, radius=2):
-    return f"<rect x='{x:.1f}' y='{y:.1f}' width='{max(width, 0):.1f}' height='{height:.1f}' rx='{radius}' fill='{color}'/>"
+    return (f"<rect x='{x:.1f}' y='{y:.1f}' width='{max(width, 0):.1f}' height='{height:.1f}' rx='{radius}' "
+            f"fill='{color}'/>")
 
 
 def svg(height, parts, title, width=WIDTH):

@@ -42,6 +42,10 @@ def p2p(document):
                     for program in latency])]
 
 
+def _short(name):
+    return "heddle" if name.startswith("heddle") else name
+
+
 def _spines_title(part):
     return f"{'one slow' if part['slow_spine'] else 'even'}, MTU {part['mtu_bytes']}"
 
@@ -50,18 +54,18 @@ def multipath(document):
     made, spines, all_pairs = [], document["spines"], document["permutations"]
     if spines:
         columns = [_spines_title(part) for part in spines]
-        made += [figure("multipath", "One connection over four spines of 200 Mb/s", "share of payload capacity", columns,
-                        _by_program(spines, "to_capacity", lambda name: "heddle" if name.startswith("heddle") else name),
+        made += [figure("multipath", "One connection over four spines of 200 Mb/s", "share of payload capacity",
+                        columns, _by_program(spines, "to_capacity", _short),
                         capacities_mbits=[part["payload_capacity_mbits_per_s"] for part in spines]),
-                 figure("multipath_simulated", "One connection over four spines, simulated", "share of payload capacity",
-                        columns, [("heddle", [one(part["simulated_to_capacity"]) for part in spines])], 3,
-                        simulated=True)]
+                 figure("multipath_simulated", "One connection over four spines, simulated",
+                        "share of payload capacity", columns,
+                        [("heddle", [one(part["simulated_to_capacity"]) for part in spines])], 3, simulated=True)]
     if all_pairs:
         columns = [f"{part['leaves']} leaves x {part['hosts_per_leaf']} hosts" for part in all_pairs]
         names = list(all_pairs[0]["worst_pair_to_fair_share"])
-        made += [figure("permutations", "All permutations of four hosts: the worst pair", "share of its fair share", columns,
-                        [("heddle" if name.startswith("heddle") else name,
-                          [part["worst_pair_to_fair_share"].get(name) for part in all_pairs]) for name in names]),
+        made += [figure("permutations", "All permutations of four hosts: the worst pair", "share of its fair share",
+                        columns,
+                        [(_short(name), [part["worst_pair_to_fair_share"].get(name) for part in all_pairs]) for name in names]),
                  figure("permutations_simulated", "All permutations of four hosts, simulated: the worst pair",
                         "share of its fair share", columns,
                         [("heddle", [part["simulated_worst_pair_to_fair_share"] for part in all_pairs])], 3,
@@ -72,11 +76,10 @@ def multipath(document):
 def loss(document):
     parts = document["losses"]
     columns = [f"{part['loss']} lost" for part in parts]
-    short = lambda name: "heddle" if name.startswith("heddle") else name
     return [figure("loss", "Goodput under random loss, four spines of 100 Mb/s", "Mb/s of payload", columns,
-                   _by_program(parts, "goodput_mbits_per_s", short), 0),
+                   _by_program(parts, "goodput_mbits_per_s", _short), 0),
             figure("loss_share", "Goodput under random loss, to the same program without loss",
-                   "share of what the loss leaves", columns, _by_program(parts, "of_what_is_left", short), 3),
+                   "share of what the loss leaves", columns, _by_program(parts, "of_what_is_left", _short), 3),
             figure("loss_simulated", "Goodput under random loss, simulated", "share of what the loss leaves", columns,
                    [("heddle", [one(part["simulated"]) for part in parts])], 3, simulated=True)]
 
@@ -92,7 +95,8 @@ def failure(document):
     for row, note in zip(made["rows"], notes):
         row["note"] = note
     return [made, figure("failure_simulated", "Longest gap at a black hole, simulated", "ms without a message",
-                         ["longest gap"], [(document["heddle"]["program"], [document["simulated"]["longest_gap_ms"]])], 1,
+                         ["longest gap"],
+                         [(document["heddle"]["program"], [document["simulated"]["longest_gap_ms"]])], 1,
                          simulated=True)]
 
 
@@ -160,7 +164,8 @@ def allreduce(document):
 
 def training(document):
     places = {"fabric": "four spines of 200 Mb/s", "links": "links without a rate"}
-    return [figure("training", "Training ResNet-18: images a second, heddle to Gloo", "times as fast", ["heddle to Gloo"],
+    return [figure("training", "Training ResNet-18: images a second, heddle to Gloo", "times as fast",
+                   ["heddle to Gloo"],
                    [(f"{part['ranks']} ranks, {places[part['on']]}", [part["to_gloo"]]) for part in document["parts"]],
                    2, reference=1, all_ours=True)]
 
@@ -181,8 +186,8 @@ def hostile(document):
                            [(name, [value]) for name, value in part["goodput_gbits_per_s"].items()], 1))
     if "flood" in document:
         part = document["flood"]
-        made.append(figure("flood", f"Encrypted transfer over a link of {part['link']} under a flood", "Gb/s of payload",
-                           ["goodput"], [(f"heddle, {name}", [value])
+        made.append(figure("flood", f"Encrypted transfer over a link of {part['link']} under a flood",
+                           "Gb/s of payload", ["goodput"], [(f"heddle, {name}", [value])
                                          for name, value in part["goodput_gbits_per_s"].items()], 2))
     return made
 
@@ -208,12 +213,14 @@ def distance(document):
     columns = [f"{part['km']} km" for part in parts]
     return [figure("distance", f"One connection over a cable of {document['mbits']} Mb/s", "share of payload capacity",
                    columns, _by_program(parts, "to_capacity")),
-            figure("distance_simulated", "One connection over distance, simulated", "share of payload capacity", columns,
+            figure("distance_simulated", "One connection over distance, simulated", "share of payload capacity",
+                   columns,
                    [("heddle", [one(part["simulated_to_capacity"]) for part in parts])], 3, simulated=True)]
 
 
 def verify(document):
-    rows = [{"what": row["what"].replace(", us", ", µs").replace("MB/s of bus", "MB/s of bus bandwidth"), "digits": row["digits"], "heddle": row["heddle"], "peer": row.get("peer"),
+    rows = [{"what": row["what"].replace(", us", ", µs").replace("MB/s of bus", "MB/s of bus bandwidth"),
+             "digits": row["digits"], "heddle": row["heddle"], "peer": row.get("peer"),
              "peer_name": row.get("peer_name", ""), "ratio": row.get("ratio")} for row in document["rows"]]
     return [{"id": "verify", "title": f"`make verify` on {document['network']}", "comparison": rows}]
 
@@ -223,8 +230,8 @@ SCENARIOS = {"p2p": p2p, "multipath": multipath, "loss": loss, "failure": failur
              "distance": distance, "verify": verify}
 
 
-_BETTER = {"p2p": "more", "p2p_cpu": "less", "latency": "less", "multipath": "more", "permutations": "more", "loss": "more",
-           "failure": "less", "incast": "less", "allreduce": "more", "distance": "more"}
+_BETTER = {"p2p": "more", "p2p_cpu": "less", "latency": "less", "multipath": "more", "permutations": "more",
+           "loss": "more", "failure": "less", "incast": "less", "allreduce": "more", "distance": "more"}
 
 
 _SHORT = {"allreduce_links": "All-reduce between hosts, to the better peer", "training": "Training ResNet-18, to Gloo",

@@ -38,5 +38,6 @@ def picture(tcp_mbits, heddle_mbits):
     """`tcp_mbits`, `heddle_mbits`: goodput of one connection, measured over this fabric."""
     parts = _side(8, "One TCP flow", f"{tcp_mbits:.0f} Mb/s: its hash picks one spine", {1}, _TCP)
     parts.append(line(380, 22, 380, 278))
-    parts += _side(392, "One heddle connection", f"{heddle_mbits:.0f} Mb/s: its paths use all four", {0, 1, 2, 3}, _OURS)
+    result = f"{heddle_mbits:.0f} Mb/s: its paths use all four"
+    parts += _side(392, "One heddle connection", result, {0, 1, 2, 3}, _OURS)
     return svg(_HEIGHT, parts, "One TCP flow uses one of four spines; one heddle connection uses all four", _WIDTH)

@@ -74,8 +74,8 @@ def _losses(found):
         ours, raw = (next(row["values"][0] for row in figure["rows"] if row["name"] == name)
                      for name in ("heddle", "raw UDP"))
         share = raw["median"] / ours["median"]
-        rows.append({"what": "one-way latency of 64 bytes, no rate limit, µs ¹", "digits": 1, "heddle": ours, "peer": raw,
-                     "peer_name": "UDP sockets", "ratio": {"median": share, "min": share, "max": share}})
+        rows.append({"what": "one-way latency of 64 bytes, no rate limit, µs ¹", "digits": 1, "heddle": ours,
+                     "peer": raw, "peer_name": "UDP sockets", "ratio": {"median": share, "min": share, "max": share}})
     return rows[-2:]
 
 
@@ -84,8 +84,8 @@ def _compared(figure, data, found):
     losses = _losses(found)
     machine = data["machine"]
     commit = f", commit {data['commit']}" if data.get("commit") else ""
-    text = (f"`{data['command']}`, {data['date']}{commit}: {machine['cpu']}, {machine['cores']} cores. Median (least to "
-            f"most). {figure.get('remark', '')}")
+    text = (f"`{data['command']}`, {data['date']}{commit}: {machine['cpu']}, {machine['cores']} cores. Median (least "
+            f"to most). {figure.get('remark', '')}")
     if losses:
         text += " ¹ Not part of `make verify`: from `bench/run training` and `bench/run p2p`."
     return f"{comparison(figure['comparison'] + losses)}\n\n{prose(text)}\n"

@@ -74,7 +74,8 @@ class PagesTest(unittest.TestCase):
         self.assertNotIn("0.98", pages.slower([even]))
 
     def test_where_less_is_better_the_smaller_peer_is_ahead(self):
-        figure = extract.figure("latency", "Latency", "us", ["p50"], [("heddle", [spread(3.0)]), ("raw", [spread(1.5)])])
+        rows = [("heddle", [spread(3.0)]), ("raw", [spread(1.5)])]
+        figure = extract.figure("latency", "Latency", "us", ["p50"], rows)
         self.assertIn("| 0.50 |", pages.slower([{**figure, "better": "less"}]))
         self.assertNotIn("0.50", pages.slower([{**figure, "better": "more"}]))
 

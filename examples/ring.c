@@ -1,5 +1,5 @@
-/* ring.c: what a program in C does with heddle. Each rank sends its number to the next one, and all
- * add up what they have received.
+/* ring.c: collectives from C. Each rank sends its number to the next one; then all ranks add up what
+ * they have received.
  *
  *     cc -std=c99 ring.c $(pkg-config --cflags --libs heddle) -o ring
  *     heddle run -n 3 -- ./ring
@@ -7,7 +7,7 @@
 #include <heddle.h>
 #include <stdio.h>
 
-static int told(const char* what) {
+static int failed(const char* what) {
   fprintf(stderr, "%s: %s\n", what, heddle_error());
   return 1;
 }
@@ -21,23 +21,23 @@ int main(void) {
   int64_t from_before = -1;
   int64_t sum = 0;
 
-  if (heddle_init(&world) != HEDDLE_OK) return told("heddle_init");
+  if (heddle_init(&world) != HEDDLE_OK) return failed("heddle_init");
   rank = heddle_rank(world);
   size = heddle_size(world);
   mine = (int64_t)rank;
 
-  /* A group begins together, so that nobody waits for a receive that comes later. */
+  /* A group begins together, so the send does not wait for the receive behind it. */
   heddle_group_start();
   heddle_send(world, &mine, 1, HEDDLE_INT64, (rank + 1) % size, NULL);
   heddle_receive(world, &from_before, 1, HEDDLE_INT64, (rank + size - 1) % size, NULL);
-  if (heddle_group_end(NULL) != HEDDLE_OK) return told("send and receive");
+  if (heddle_group_end(NULL) != HEDDLE_OK) return failed("send and receive");
 
   /* With a request the call goes on while the program does something else. */
   if (heddle_all_reduce(world, &from_before, &sum, 1, HEDDLE_INT64, HEDDLE_SUM, &request) !=
       HEDDLE_OK) {
-    return told("heddle_all_reduce");
+    return failed("heddle_all_reduce");
   }
-  if (heddle_wait(&request, 30000) != HEDDLE_OK) return told("heddle_wait");
+  if (heddle_wait(&request, 30000) != HEDDLE_OK) return failed("heddle_wait");
 
   printf("rank %u of %u: heard %lld, all together %lld\n", (unsigned)rank, (unsigned)size,
          (long long)from_before, (long long)sum);
