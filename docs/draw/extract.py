@@ -65,7 +65,8 @@ def multipath(document):
         names = list(all_pairs[0]["worst_pair_to_fair_share"])
         made += [figure("permutations", "All permutations of four hosts: the worst pair", "share of its fair share",
                         columns,
-                        [(_short(name), [part["worst_pair_to_fair_share"].get(name) for part in all_pairs]) for name in names]),
+                        [(_short(name), [part["worst_pair_to_fair_share"].get(name) for part in all_pairs])
+                         for name in names]),
                  figure("permutations_simulated", "All permutations of four hosts, simulated: the worst pair",
                         "share of its fair share", columns,
                         [("heddle", [part["simulated_worst_pair_to_fair_share"] for part in all_pairs])], 3,
