@@ -11,7 +11,7 @@ sys.path[:0] = [str(ROOT / "docs/draw"), str(ROOT / "bench")]
 import chart  # noqa: E402: found by the line above
 import extract  # noqa: E402
 import pages  # noqa: E402
-from harness.saved import command_line  # noqa: E402
+from harness.saved import command_line, record  # noqa: E402
 
 
 def spread(median, low=None, high=None):
@@ -99,6 +99,13 @@ class SavedTest(unittest.TestCase):
         words = ["p2p", "--save", "x.json", "--pairs", "3"]
         self.assertEqual(command_line(words), "bench/run p2p --pairs 3")
         self.assertEqual(command_line(["p2p", "--save=x.json"]), "bench/run p2p")
+
+    def test_a_record_says_how_to_measure_it_again(self):
+        made = record("loss", ["loss", "--pairs", "2"], {"machine": {"cores": 2}, "losses": []})
+        self.assertEqual((made["scenario"], made["command"]), ("loss", "bench/run loss --pairs 2"))
+        self.assertEqual(made["machine"], {"cores": 2})
+        self.assertRegex(made["date"], r"^\d{4}-\d\d-\d\d$")
+        self.assertEqual(made["document"]["losses"], [])
 
 
 if __name__ == "__main__":
