@@ -39,15 +39,13 @@ def make(docs):
                 raise SystemExit(f"error: {name}.json has the figure {figure['id']}, which another file has, too")
             kind = "simulated" if figure.get("simulated") else "measured"
             found[figure["id"]] = (figure, {**data, "kind": kind})
-    made = {docs / pages.chart_path(figure): chart.draw(figure)
-            for figure, _ in found.values() if "comparison" not in figure}
+    texts = {(docs / name).resolve(): (docs / name).read_text(encoding="utf-8") for name in _PAGES}
+    shown = [found[name][0] for text in texts.values() for name in pages.charts(text)]
+    made = {docs / pages.chart_path(figure): chart.draw(figure) for figure in shown}
     made[docs / "performance" / "results.md"] = pages.results(files)
     tcp, ours = (_over_spines(found["multipath"][0], name) for name in ("TCP cubic, 1 flow", "heddle"))
     made[docs / "images" / "fabric.svg"] = fabric.picture(tcp, ours)
-    for name in _PAGES:
-        path = (docs / name).resolve()
-        made[path] = pages.fill(path.read_text(encoding="utf-8"), found)
-    return made
+    return made | {path: pages.fill(text, found) for path, text in texts.items()}
 
 
 def _over_spines(figure, name):

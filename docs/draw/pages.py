@@ -154,6 +154,11 @@ def fill(page, found):
     return _BLOCK.sub(block, page)
 
 
+def charts(page):
+    """The ids of the figures that a page shows as charts."""
+    return [match.group(3) for match in _BLOCK.finditer(page) if match.group(2) == "figure"]
+
+
 def results(files):
     """The appendix: every figure of every file, measured ones first. `files`: (name, data, figures)."""
     lines = ["# All results", "",
