@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""Every command of heddle in the docs' code blocks exists, with its options."""
+
+import functools
+import pathlib
+import re
+import shlex
+import subprocess
+import unittest
+
+import program
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+_FENCE = re.compile(r"^```(?:sh|bash)?\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+def pages():
+    listed = subprocess.run(["git", "-C", str(ROOT), "ls-files", "*.md"], capture_output=True, text=True, check=False)
+    names = listed.stdout.split() if listed.returncode == 0 else []
+    return [ROOT / name for name in names] or sorted(ROOT.glob("docs/**/*.md"))
+
+
+def words_of(line):
+    try:
+        return shlex.split(line, comments=True)
+    except ValueError:  # a quote that ends on the next line
+        return []
+
+
+def commands(text):
+    """Each `heddle …` of a page's code blocks, as words up to `--`, `|`, `&` or `;`."""
+    for block in _FENCE.findall(text):
+        for line in block.replace("\\\n", " ").splitlines():
+            words = words_of(line.removeprefix("$ "))
+            for index, word in enumerate(words):
+                if word == "heddle" and (index == 0 or words[index - 1] in ("--", "&&", "{") or "=" in words[index - 1]
+                                         or words[0] in ("srun", "mpirun", "seq", "sbatch")):
+                    rest = words[index + 1:]
+                    end = next((at for at, each in enumerate(rest) if each in ("--", "|", "&", "&&", ">", ";")), len(rest))
+                    yield rest[:end]
+
+
+@functools.cache
+def help_of(path):
+    done = program.run(*path, "--help")
+    return done.stdout if done.returncode == 0 else None
+
+
+def subcommand(words):
+    """The longest beginning that is a command: ("lab", "exec")."""
+    path = ()
+    for word in words:
+        if not re.fullmatch(r"[a-z]+", word) or not re.search(rf"^  {word} ", help_of(path) or "", re.MULTILINE) \
+                or "Subcommands:" not in (help_of(path) or ""):
+            break
+        path += (word,)
+    return path
+
+
+class DocsCommands(unittest.TestCase):
+    def test_commands_and_options_of_the_docs_exist(self):
+        wrong, seen = [], 0
+        for page in pages():
+            for words in commands(page.read_text(encoding="utf-8")):
+                if not words or words[0].startswith(("0.", "[")):
+                    continue
+                seen += 1
+                path = subcommand(words)
+                shown = f"{page.relative_to(ROOT)}: heddle {' '.join(words)}"
+                if not path and not words[0].startswith("-"):
+                    wrong.append(f"{shown}: there is no command '{words[0]}'")
+                for word in words[len(path):]:
+                    option = re.match(r"--?[A-Za-z][\w-]*", word)
+                    if option and not re.search(rf"(?<![\w-]){re.escape(option.group())}(?![\w-])", help_of(path) or ""):
+                        wrong.append(f"{shown}: 'heddle {' '.join(path)}' has no {option.group()}")
+        self.assertGreater(seen, 50)
+        self.assertEqual(wrong, [])
+
+
+if __name__ == "__main__":
+    unittest.main()
