@@ -27,17 +27,24 @@ def words_of(line):
         return []
 
 
+_ENDS = ("--", "|", "&", "&&", ">", ";")
+
+
+def _begins(words, index):
+    """Whether a command begins at this word: at first, behind another command, a variable or a launcher."""
+    before = words[index - 1] if index else "--"
+    return before in (*_ENDS, "{") or "=" in before or words[0] in ("srun", "mpirun", "seq", "sbatch")
+
+
 def commands(text):
     """Each `heddle …` of a page's code blocks, as words up to `--`, `|`, `&` or `;`."""
     for block in _FENCE.findall(text):
         for line in block.replace("\\\n", " ").splitlines():
             words = words_of(line.removeprefix("$ "))
             for index, word in enumerate(words):
-                if word == "heddle" and (index == 0 or words[index - 1] in ("--", "&&", "{") or "=" in words[index - 1]
-                                         or words[0] in ("srun", "mpirun", "seq", "sbatch")):
+                if word == "heddle" and _begins(words, index):
                     rest = words[index + 1:]
-                    end = next((at for at, each in enumerate(rest) if each in ("--", "|", "&", "&&", ">", ";")), len(rest))
-                    yield rest[:end]
+                    yield rest[:next((at for at, each in enumerate(rest) if each in _ENDS), len(rest))]
 
 
 @functools.cache
@@ -57,6 +64,10 @@ def subcommand(words):
     return path
 
 
+def has(path, option):
+    return re.search(rf"(?<![\w-]){re.escape(option)}(?![\w-])", help_of(path) or "") is not None
+
+
 class DocsCommands(unittest.TestCase):
     def test_commands_and_options_of_the_docs_exist(self):
         wrong, seen = [], 0
@@ -71,7 +82,7 @@ class DocsCommands(unittest.TestCase):
                     wrong.append(f"{shown}: there is no command '{words[0]}'")
                 for word in words[len(path):]:
                     option = re.match(r"--?[A-Za-z][\w-]*", word)
-                    if option and not re.search(rf"(?<![\w-]){re.escape(option.group())}(?![\w-])", help_of(path) or ""):
+                    if option and not has(path, option.group()):
                         wrong.append(f"{shown}: 'heddle {' '.join(path)}' has no {option.group()}")
         self.assertGreater(seen, 50)
         self.assertEqual(wrong, [])
