@@ -86,7 +86,7 @@ def main(arguments):
     try:
         EXAMPLES[arguments[0]]()
     except Skip as reason:
-        print(f"skipped: {reason}")
+        print(f"skipped '{reason}'")  # as unittest writes it, for the list of reasons
         return 77
     except AssertionError as failure:
         print(failure, file=sys.stderr)
