@@ -31,6 +31,44 @@ def allreduce_document():
     return {"on": "links", "test": "allreduce", "parts": [{"ranks": 2, "rows": [row]}]}
 
 
+def programs(key, *names):
+    return [{"program": name, key: spread(2.0, 1.0, 3.0)} for name in names]
+
+
+def documents():
+    """What each scenario of bench/run prints, as far as figures are made of it."""
+    one = spread(1.0)
+    part = {"mtu_bytes": 9000, "programs": [each | {"host_cpu_seconds_per_gbyte": one}
+                                            for each in programs("goodput_gbits_per_s", "raw UDP, one copy", "heddle")]}
+    latency = [{"program": "heddle", "half_round_trip_us_p50": one, "half_round_trip_us_p99": one}]
+    cost = {"bins": {"median": 0.01, "interval": [0.0, 0.02]}, "messages": {"median": 0.01, "interval": None}}
+    pairs = {"leaves": 2, "hosts_per_leaf": 2, "worst_pair_to_fair_share": {"heddle, 32 paths": one, "TCP": one},
+             "simulated_worst_pair_to_fair_share": one}
+    lossy = [each | {"of_what_is_left": one} for each in programs("goodput_mbits_per_s", "heddle, cubic", "TCP")]
+    incast = programs("p99_of_ideal", "heddle credits", "TCP cubic")
+    incast[0]["simulated_p99_of_ideal"] = 1.1
+    gap = {"program": "heddle, dctcp", "runs": 3, "longest_gap_ms": one}
+    row = {"stage": "transfer", "what": "one connection, Mb/s", "digits": 0, "heddle": one, "peer": one,
+           "peer_name": "TCP", "ratio": one}
+    return {
+        "p2p": {"bandwidth": [part], "latency": {"programs": latency}},
+        "multipath": multipath_document() | {"permutations": [pairs]},
+        "loss": {"losses": [{"loss": "1%", "simulated": 0.9, "programs": lossy}]},
+        "failure": {"heddle": gap, "tcp": gap | {"program": "TCP", "never_recovered": 1}, "simulated": gap},
+        "incast": {"parts": [{"senders": 15, "message_bytes": 65536, "queue_bytes": 75_000, "programs": incast}]},
+        "allreduce": allreduce_document() | {"on": "fabric"},
+        "training": {"parts": [{"on": "fabric", "ranks": 2, "to_gloo": one}]},
+        "nics": {"bandwidth": [{"rates_mbits_per_s": (500, 100),
+                                "programs": programs("to_capacity", "heddle, two NICs")}]},
+        "hostile": {"keys": {"mtu_bytes": 9000, "goodput_gbits_per_s": {"heddle without keys": one, "OpenSSL": one}},
+                    "flood": {"link": "1gbit", "goodput_gbits_per_s": {"quiet": one, "flooded": one}}},
+        "recording": {"alternating": {"65536": {"wall_ns": cost}}, "training_in_turn": {"wall_ns": cost}},
+        "distance": {"mbits": 1000, "cases": [{"km": 100, "buffers": "raised", "simulated_to_capacity": 0.9,
+                                               "programs": programs("to_capacity", "heddle", "TCP cubic")}]},
+        "verify": {"network": "a fabric", "rows": [row]},
+    }
+
+
 class ExtractTest(unittest.TestCase):
     def figures(self, scenario, document):
         return {one["id"]: one for one in extract.figures({"scenario": scenario, "document": document})}
@@ -44,6 +82,17 @@ class ExtractTest(unittest.TestCase):
     def test_the_peer_of_an_all_reduce_does_the_same_work(self):
         figure = self.figures("allreduce", allreduce_document())["allreduce_links"]
         self.assertEqual(figure["rows"][0]["values"], [{"median": 0.9, "min": 0.8, "max": 1.1}])
+
+    def test_every_scenario_gives_figures_that_can_be_shown(self):
+        self.assertEqual(set(documents()), set(extract.SCENARIOS))
+        for scenario, document in documents().items():
+            found = self.figures(scenario, document)
+            self.assertTrue(found, scenario)
+            for figure in found.values():
+                self.assertIn("|---|", pages.table(figure, every_row=True))
+                if "rows" in figure:
+                    xml.dom.minidom.parseString(chart.draw(figure))
+            pages.slower(found.values())
 
     def test_an_unknown_scenario_has_no_figures(self):
         self.assertEqual(self.figures("soak", {}), {})
