@@ -329,7 +329,9 @@ void pick_small_sockets(Options& options) {
 
 bool FaultOptions::may_silence() const {
   const Nanos long_enough = millis(150);
-  return steady.loss_per_million > 30'000 || (outages > 0 && outage_most > long_enough) ||
+  // A packet whose header is corrupt fails its checksum: that is a loss too.
+  const uint32_t lost = steady.loss_per_million + steady.corrupt_header_per_million;
+  return lost > 30'000 || (outages > 0 && outage_most > long_enough) ||
          (pauses > 0 && pause_most > long_enough) || crashes > 0 || one_stays ||
          (bursts > 0 && burst_most > long_enough);
 }
