@@ -1,3 +1,4 @@
+// AnonymousMemory: pages come as zeros and go back to the system.
 #include "base/anonymous_memory.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +30,7 @@ TEST(AnonymousMemory, HoldsNothingForZeroBytes) {
 }
 
 // What a server held for tests of clients that had died grew by the hour: freed blocks of MiB stayed
-// in the C library's heap, with gaps that the next block did not fit in.
+// in the heap of the C library, with gaps that the next block did not fit in.
 TEST(AnonymousMemory, GoesBackToTheSystemInAnyOrder) {
   std::vector<AnonymousMemory> all;
   for (int i = 0; i < 8; ++i) {

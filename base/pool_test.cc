@@ -1,3 +1,4 @@
+// PoolShare: what greedy borrowers leave to others.
 #include "base/pool.h"
 
 #include <gtest/gtest.h>
