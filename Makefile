@@ -35,7 +35,7 @@ install: build ## install below PREFIX (make install PREFIX=/opt/heddle)
 uninstall: ## remove exactly what make install wrote
 	@scripts/uninstall build/$(PRESET)/install_manifest.txt
 
-torch: ## build PyTorch's backend at build/release/python (docs/pytorch.md)
+torch: ## build PyTorch's backend at build/release/python (docs/reference/pytorch.md)
 	@scripts/setup --torch
 	@cmake --preset $(PRESET) >/dev/null  # torch may have come since
 	@scripts/build $(PRESET) $(JOBS) --target heddle_torch heddle

@@ -1,4 +1,4 @@
-// The example of docs/collectives.md, compiled and run by three ranks.
+// The example of docs/reference/collectives.md, compiled and run by three ranks.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -57,7 +57,7 @@ std::string text_of(const std::string& path) {
 }
 
 TEST(Example, OfTheDocumentationIsThisOne) {
-  const std::string page = text_of("docs/collectives.md");
+  const std::string page = text_of("docs/reference/collectives.md");
   const size_t begin = page.find("```cpp\n") + 7;
   const std::string example = page.substr(begin, page.find("```", begin) - begin);
   ASSERT_GT(example.size(), 500U);

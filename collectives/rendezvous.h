@@ -1,6 +1,6 @@
 // Rendezvous: the ranks of a run find each other. Rank 0 serves a store over heddle's own protocol,
 // so that cluster keys prove it; the others register there and are told the group when all have
-// come. docs/collectives.md says what launchers and users set.
+// come. docs/reference/collectives.md says what launchers and users set.
 #pragma once
 
 #include <cstdint>

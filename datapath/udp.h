@@ -2,7 +2,8 @@
 // that it is told of, and sends from one socket a NIC and path, so that a path's source port is
 // what the fabric hashes on. The peer sees these ports in RxRun::from; where to answer is the
 // transport's to say. Which NIC a socket uses is its address's and the routing table's to say: no
-// privilege is needed, but addresses of several NICs need a routing rule each (docs/paths.md).
+// privilege is needed, but addresses of several NICs need a routing rule each
+// (docs/how-to/several_nics.md).
 // Linux only. Works without privileges, without GSO and GRO, and on IPv4, IPv6 or both.
 #pragma once
 

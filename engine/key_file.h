@@ -1,6 +1,7 @@
 // Key files: cluster keys as text, one a line as 64 hexadecimal digits, with blank lines and
 // comments (# to the end of the line). The first key is used to connect, all are accepted. A file
-// that others could read is refused. Where a process reads its keys from; see docs/security.md.
+// that others could read is refused. Where a process reads its keys from; see
+// docs/explanation/security.md.
 #pragma once
 
 #include <string>

@@ -17,7 +17,7 @@ namespace heddle::lab {
 // Shorter delays are not made: the lab's own hops take about as long.
 inline constexpr Nanos kLeastDelay = micros(50);
 // `lab up` warns above these rates of one direction of a link and of all directions together. They
-// are chosen: docs/lab.md has what was measured, on a busy machine, and the command.
+// are chosen: docs/how-to/lab.md has what was measured, on a busy machine, and the command.
 inline constexpr BitsPerSec kTrueRate = gigabits_per_s(1);
 inline constexpr BitsPerSec kTrueRateOfAll = gigabits_per_s(2);
 

@@ -30,7 +30,7 @@ using testing::PairOptions;
 constexpr size_t kMostSteps = 200;
 constexpr size_t kMessage = 3000;
 // Both endpoints, the hostile connection and the honest one, with the options below: by the table
-// of bounds in docs/protocol.md some 230 KiB, of which half are what their callers post.
+// of bounds in docs/explanation/protocol.md some 230 KiB; half of it is what their callers post.
 constexpr int64_t kMostAllocated = 512 * 1024;
 constexpr uint16_t kHostilePort = 4800;
 

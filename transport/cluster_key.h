@@ -1,5 +1,5 @@
 // ClusterKey: the secret that all members of a cluster share. An endpoint that holds one talks only
-// to endpoints that hold it too; see docs/security.md.
+// to endpoints that hold it too; see docs/explanation/security.md.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // What a peer that keeps to no rule but the wire's form can make an endpoint hold: no more than the
-// options promise (docs/protocol.md, Bounds).
+// options promise (docs/explanation/protocol.md, Bounds).
 #include <gtest/gtest.h>
 
 #include <array>

@@ -1,5 +1,5 @@
 // Protection: what cluster keys do for the packets of a connection. Both sides of a connection have
-// the same level, or there is none; docs/security.md says what each is good for.
+// the same level, or there is none; docs/explanation/security.md says what each is good for.
 #pragma once
 
 #include <cstdint>

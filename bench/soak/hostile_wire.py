@@ -1,4 +1,4 @@
-"""Packets of wire version 2 with hostile values, as docs/protocol.md lays them out."""
+"""Packets of wire version 2 with hostile values, as docs/explanation/protocol.md lays them out."""
 
 import struct
 

@@ -58,7 +58,7 @@ struct Shared {
   std::array<Streams, 2> streams;  // by the side that writes
 };
 
-// As docs/collectives.md says.
+// As docs/reference/collectives.md says.
 static_assert(sizeof(Shared) < 21'500'000);
 
 // Cells that are used in turn, a power of two of them.

@@ -12,6 +12,7 @@ import unittest
 import program
 
 HERE = pathlib.Path(__file__).resolve().parent
+EXAMPLES = HERE.parents[1] / "examples"
 LIBRARY = pathlib.Path(os.environ["HEDDLE_C_LIBRARY"])
 STRICT = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O1"]
 
@@ -65,7 +66,7 @@ class CFace(unittest.TestCase):
         asked = run("pkg-config", "--cflags", "--libs", "heddle",
                     env=dict(os.environ, PKG_CONFIG_PATH=str(library / "pkgconfig")))
         self.assertEqual(asked.returncode, 0, asked.stderr)
-        done = self.ranks(self.compile(HERE / "examples" / "ring.c", *asked.stdout.split()), library)
+        done = self.ranks(self.compile(EXAMPLES / "ring.c", *asked.stdout.split()), library)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(sorted(done.stdout.splitlines()),
                          [f"rank {rank} of 3: heard {(rank + 2) % 3}, all together 3" for rank in range(3)])
@@ -86,7 +87,7 @@ class CFace(unittest.TestCase):
         self.assertEqual(exported, declared)
 
     def test_a_program_without_a_launcher_is_told_what_to_do(self):
-        made = self.compile(HERE / "examples" / "ring.c", f"-I{HERE}", f"-L{LIBRARY.parent}", "-lheddle")
+        made = self.compile(EXAMPLES / "ring.c", f"-I{HERE}", f"-L{LIBRARY.parent}", "-lheddle")
         done = run(made, env=program.environment(LD_LIBRARY_PATH=str(LIBRARY.parent)))
         self.assertEqual(done.returncode, 1)
         self.assertIn("heddle_init: ", done.stderr)

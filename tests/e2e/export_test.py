@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""heddle record export into a real ClickHouse server (Debian's 18.16), with the queries of docs/recording.md."""
+"""heddle record export into a real ClickHouse server (Debian's 18.16), with docs/how-to/record_a_job.md's queries."""
 
 import base64
 import contextlib
@@ -22,7 +22,7 @@ import program
 
 SERVER = shutil.which("clickhouse-server", path=os.environ.get("PATH", "") + ":/usr/sbin")
 GENERATE = os.path.join(os.path.dirname(program.HEDDLE), "heddle-bench-generate")
-DOCS = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "recording.md")
+DOCS = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "how-to", "record_a_job.md")
 CONFIG = """<yandex><logger><level>warning</level><log>{0}/log</log><errorlog>{0}/errors</errorlog></logger>
 <listen_host>127.0.0.1</listen_host><http_port>{1}</http_port><path>{0}/data/</path><tmp_path>{0}/tmp/</tmp_path>
 <mark_cache_size>5368709120</mark_cache_size><users_config>{0}/users.xml</users_config>

@@ -131,7 +131,7 @@ class Keys(unittest.TestCase):
         self.assertIn("the peer has no cluster keys", done.stderr)
 
     def test_a_rotation_breaks_no_connection(self):
-        """docs/security.md: the new key is accepted everywhere, then used, then the old one goes."""
+        """docs/explanation/security.md: the new key is accepted everywhere, then used, then the old one goes."""
         ids = {name: self.generate(name) for name in ("old", "new")}
         for name in ("server", "client"):
             self.write(name, "old")

@@ -76,7 +76,7 @@ class Paths(unittest.TestCase):
             lab.close()
 
     def document_of_all(self, lab, host, ways):
-        """64 paths miss one of eight ways in one of 500 tries (docs/paths.md): then it is asked again."""
+        """64 paths miss one of eight ways in one of 500 tries (docs/explanation/paths.md): then it is asked again."""
         for _ in range(3):
             document = json.loads(self.paths(lab, host, "--json"))
             self.assertLessEqual(document["ways"], ways)

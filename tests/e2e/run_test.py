@@ -72,7 +72,7 @@ class Run(unittest.TestCase):
         return program.started("run", *arguments, settings=self.settings, **options)
 
     def test_a_protected_run_has_a_key_of_its_own_that_nobody_else_sees(self):
-        """The key is neither on a command line nor in an environment, and gone afterwards; see docs/security.md."""
+        """The key is neither on a command line nor in an environment, and gone afterwards."""
         script = ('echo "$HEDDLE_PROTECTION $HEDDLE_KEY_FILE"; cat "$HEDDLE_KEY_FILE"; '
                   'stat -L -c "%a %s" "$HEDDLE_KEY_FILE"; echo x >"$HEDDLE_KEY_FILE" && echo written; '
                   'sleep 60')

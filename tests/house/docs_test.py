@@ -40,7 +40,7 @@ class LinksTest(unittest.TestCase):
                          ["a-b--c", "a-b--c-1"])
 
     def test_a_room_without_a_row_fails(self):
-        page = File("docs/architecture.md", "| room | purpose |\n| `base/` | time |\n`wire/`\n")
+        page = File("docs/explanation/architecture.md", "| room | purpose |\n| `base/` | time |\n`wire/`\n")
         found = [violation.text for violation in check_house_table([page], ["base", "wire"])]
         self.assertEqual(found, ["has no row for wire/"])
 

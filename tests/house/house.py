@@ -2,7 +2,7 @@
 """Checks that the tree keeps its own rules: house.py CHECK [LIBRARY].
 
 Checks: arrows (includes against cmake/rooms.txt), sources and symbols (the transport does no I/O;
-symbols takes the library), tidy (sizes, names, heads), docs (links, made pages). Exit status: 0
+symbols takes the library), tidy (sizes, names, heads), docs (links, made pages, words). Exit status: 0
 kept, 1 broken, each violation on a line `path:line: rule: what`.
 """
 
@@ -11,6 +11,7 @@ import sys
 
 import arrows
 import docs
+import docs_words
 import exceptions
 import purity
 import tidy
@@ -42,7 +43,7 @@ def check_tidy(_):
 def check_docs(_):
     files = tree.read_tree()
     return (docs.check_links(files) + docs.check_house_table(files, read_rooms())
-            + docs.check_made_pages())
+            + docs.check_made_pages() + docs_words.check_lines(files) + docs_words.check_words(files))
 
 
 CHECKS = {"arrows": check_arrows, "sources": check_sources, "symbols": check_symbols,

@@ -1,6 +1,6 @@
 // Finding the ways of the fabric: probes whose hop limit ends on purpose, the ICMP answers of the
 // routers where they end, and what follows for the choice of paths. What can be forged in it, and
-// how far that reaches, stands in docs/security.md.
+// how far that reaches, stands in docs/explanation/security.md.
 #include <algorithm>
 #include <array>
 #include <utility>

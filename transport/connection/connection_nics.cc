@@ -1,6 +1,6 @@
 // Several NICs of a host in one connection: what is told of them, which of them a packet leaves
 // from and goes to, and the probes that find out which reach each other. Where no probe was
-// answered nothing else is sent (docs/security.md).
+// answered nothing else is sent (docs/explanation/security.md).
 #include <algorithm>
 
 #include "transport/connection/connection.h"

@@ -149,7 +149,8 @@ TEST_F(SessionTest, HeadersHaveTagsOfTheirOwnEpoch) {
   }
 }
 
-// OpenSSL's own memory included: what keys add to an idle connection (docs/security.md).
+// What keys add to an idle connection, OpenSSL's own memory included; the limits stand in
+// docs/explanation/security.md.
 TEST_F(SessionTest, TakesNoMoreThanItsBound) {
   constexpr size_t kSessions = 1000;
   for (const Protection protection : {Protection::kFull, Protection::kHeaders}) {

@@ -1,6 +1,6 @@
 // The packets of heddle's wire protocol, version 2, and the header that every packet of a
-// connection has. One datagram holds one packet. All fields are little-endian. docs/protocol.md has
-// the layouts as tables.
+// connection has. One datagram holds one packet. All fields are little-endian.
+// docs/explanation/protocol.md has the layouts as tables.
 #pragma once
 
 #include <cstddef>

@@ -39,8 +39,8 @@ constexpr const char* kExample = R"(Example:
 User and password come from the environment, as HEDDLE_CLICKHOUSE_USER and
 HEDDLE_CLICKHOUSE_PASSWORD; in an address, others could read them on the command line.
 Makes the tables processes, flows and moments in the database where they are not there; a column
-"job" tells jobs apart. docs/recording.md has queries for a matrix and a summary. It is sent by the
-program curl.
+"job" tells jobs apart. docs/how-to/record_a_job.md has queries for a matrix and a summary. It is
+sent by the program curl.
 
 An export that fails leaves what the database had; --replace changes the three tables one after the
 other when all rows are there, and says so if the server fails between them.

@@ -1,6 +1,6 @@
 """torch.distributed over heddle: import it, then init_process_group("heddle").
 
-Endpoints take heddle's settings (HEDDLE_PATHS, HEDDLE_BIND, heddle.toml ...); see docs/pytorch.md.
+Endpoints take heddle's settings (HEDDLE_PATHS, HEDDLE_BIND, heddle.toml ...); see docs/reference/pytorch.md.
 """
 
 import atexit

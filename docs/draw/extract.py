@@ -1,0 +1,259 @@
+"""From the JSON document of a scenario of bench/run to the figures that the pages show. One function a scenario.
+
+A figure: {id, title, unit, digits, columns, rows: [{name, values}], …} with one value a column: {median, min, max}, or
+None where nothing was measured. A figure with "simulated" holds no measured value, and one without it no simulated one.
+"""
+
+
+def one(value):
+    return {"median": value, "min": value, "max": value}
+
+
+def percent(value):
+    return {key: 100 * value[key] for key in ("median", "min", "max")}
+
+
+def figure(name, title, unit, columns, rows, digits=2, **more):
+    """`rows`: (name, values) in the order in which they are shown."""
+    return {"id": name, "title": title, "unit": unit, "digits": digits, "columns": columns,
+            "rows": [{"name": row, "values": [value and {key: value[key] for key in ("median", "min", "max")}
+                                              for value in values]} for row, values in rows], **more}
+
+
+def _by_program(parts, key, rename=lambda name: name):
+    """Rows of several parts that each list their programs; a program that a part lacks has None there."""
+    names = list(dict.fromkeys(program["program"] for part in parts for program in part["programs"]))
+    found = [{program["program"]: program[key] for program in part["programs"]} for part in parts]
+    return [(rename(name), [part.get(name) for part in found]) for name in names]
+
+
+def p2p(document):
+    parts = document["bandwidth"]
+    columns = [f"MTU {part['mtu_bytes']}" for part in parts]
+    latency = document["latency"]["programs"]
+    return [figure("p2p", "One connection, one thread a side, no rate limit", "Gb/s of payload", columns,
+                   _by_program(parts, "goodput_gbits_per_s"), 1,
+                   page_rows=["raw UDP, one copy", "heddle", "TCP cubic, 128K writes", "TCP cubic, 1M writes",
+                              "TCP bbr, 128K writes", "TCP bbr, 1M writes"]),
+            figure("p2p_cpu", "CPU time of both hosts for a GB of payload", "seconds a GB", columns,
+                   _by_program(parts, "host_cpu_seconds_per_gbyte")),
+            figure("latency", "One-way latency (RTT/2) of 64 bytes, both sides spinning", "µs", ["p50", "p99"],
+                   [(program["program"], [program["half_round_trip_us_p50"], program["half_round_trip_us_p99"]])
+                    for program in latency])]
+
+
+def _short(name):
+    return "heddle" if name.startswith("heddle") else name
+
+
+def _spines_title(part):
+    return f"{'one slow' if part['slow_spine'] else 'even'}, MTU {part['mtu_bytes']}"
+
+
+def multipath(document):
+    made, spines, all_pairs = [], document["spines"], document["permutations"]
+    if spines:
+        columns = [_spines_title(part) for part in spines]
+        made += [figure("multipath", "One connection over four spines of 200 Mb/s", "share of payload capacity",
+                        columns, _by_program(spines, "to_capacity", _short),
+                        capacities_mbits=[part["payload_capacity_mbits_per_s"] for part in spines]),
+                 figure("multipath_simulated", "One connection over four spines, simulated",
+                        "share of payload capacity", columns,
+                        [("heddle", [one(part["simulated_to_capacity"]) for part in spines])], 3, simulated=True)]
+    if all_pairs:
+        columns = [f"{part['leaves']} leaves x {part['hosts_per_leaf']} hosts" for part in all_pairs]
+        names = list(all_pairs[0]["worst_pair_to_fair_share"])
+        made += [figure("permutations", "All permutations of four hosts: the worst pair", "share of its fair share",
+                        columns,
+                        [(_short(name), [part["worst_pair_to_fair_share"].get(name) for part in all_pairs])
+                         for name in names]),
+                 figure("permutations_simulated", "All permutations of four hosts, simulated: the worst pair",
+                        "share of its fair share", columns,
+                        [("heddle", [part["simulated_worst_pair_to_fair_share"] for part in all_pairs])], 3,
+                        simulated=True)]
+    return made
+
+
+def loss(document):
+    parts = document["losses"]
+    columns = [f"{part['loss']} lost" for part in parts]
+    return [figure("loss", "Goodput under random loss, four spines of 100 Mb/s", "Mb/s of payload", columns,
+                   _by_program(parts, "goodput_mbits_per_s", _short), 0),
+            figure("loss_share", "Goodput under random loss, to the same program without loss",
+                   "share of what the loss leaves", columns, _by_program(parts, "of_what_is_left", _short), 3),
+            figure("loss_simulated", "Goodput under random loss, simulated", "share of what the loss leaves", columns,
+                   [("heddle", [one(part["simulated"]) for part in parts])], 3, simulated=True)]
+
+
+def failure(document):
+    rows, notes = [], []
+    for part in (document["heddle"], document["tcp"]):
+        rows.append((part["program"], [part["longest_gap_ms"]]))
+        lost = part.get("never_recovered", 0)
+        notes.append(f"({lost} of {part['runs']} never recovered)" if lost else f"({part['runs']} runs)")
+    made = figure("failure", "Longest gap when one of four spines becomes a black hole", "ms without a message",
+                  ["longest gap"], rows, 1)
+    for row, note in zip(made["rows"], notes):
+        row["note"] = note
+    return [made, figure("failure_simulated", "Longest gap at a black hole, simulated", "ms without a message",
+                         ["longest gap"],
+                         [(document["heddle"]["program"], [document["simulated"]["longest_gap_ms"]])], 1,
+                         simulated=True)]
+
+
+def _bytes(count):
+    for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
+        if count >= unit:
+            return f"{count // unit} {name}"
+    return f"{count} B"
+
+
+def _queue(count):
+    return f"{count / 1e6:g} MB" if count >= 10**6 else f"{count / 1e3:g} KB"
+
+
+def incast(document):
+    made = []
+    shapes = list(dict.fromkeys((part["senders"], part["message_bytes"]) for part in document["parts"]))
+    for senders, size in shapes:
+        parts = [part for part in document["parts"] if (part["senders"], part["message_bytes"]) == (senders, size)]
+        columns = [f"queue of {_queue(part['queue_bytes'])}" for part in parts]
+        name = "incast" if (senders, size) == (15, 65536) else f"incast_{senders}_{size}"
+        what = f"{senders} senders of {_bytes(size)} to one receiver"
+        simulated = [next((program["simulated_p99_of_ideal"] for program in part["programs"]
+                           if program.get("simulated_p99_of_ideal")), None) for part in parts]
+        made.append(figure(name, f"{what}: 99th percentile of message time", "times the ideal", columns,
+                           _by_program(parts, "p99_of_ideal"), 2, reference=1))
+        if any(simulated):
+            made.append(figure(f"{name}_simulated", f"{what}, simulated: 99th percentile of message time",
+                               "times the ideal", columns,
+                               [("heddle, credits", [value and one(value) for value in simulated])], 2, simulated=True))
+    return made
+
+
+_SHOWN_SIZES = ["1 KiB", "16 KiB", "256 KiB", "1 MiB", "4 MiB", "64 MiB"]
+_PLACES = {"links": "between hosts, links without a rate", "host": "on one host",
+           "fabric": "of four hosts over four spines of 200 Mb/s"}
+
+
+def _best_ratio(row):
+    """Round by round times of the peer with the best median, to heddle's. Sockets alone are no collective."""
+    peers = {name: value for name, value in row["ratio"].items()
+             if name != "heddle again" and "alone" not in name}
+    return min(peers.values(), key=lambda value: value["median"]) if peers else None
+
+
+def allreduce(document):
+    on, parts = document["on"], document["parts"]
+    if document["test"] != "allreduce":
+        return []
+    columns = [f"{part['ranks']} ranks" for part in parts]
+    sizes = [row["bytes"] for row in parts[0]["rows"]]
+    rows = [(_bytes(size), [_best_ratio(next(row for row in part["rows"] if row["bytes"] == size)) for part in parts])
+            for size in sizes]
+    made = [figure(f"allreduce_{on}", f"All-reduce {_PLACES[on]}: time of the better peer to heddle's",
+                   "times as fast", columns, rows, chart="ratios", page_rows=_SHOWN_SIZES)]
+    if on == "fabric":
+        row = parts[0]["rows"][-1]
+        factor = 2 * (parts[0]["ranks"] - 1) / parts[0]["ranks"] * row["bytes"]
+        made.append(figure("allreduce_fabric_bus", f"All-reduce of {_bytes(row['bytes'])} {_PLACES[on]}",
+                           "MB/s of bus bandwidth", ["bus bandwidth"],
+                           [(name, [{"median": factor / value["median"], "min": factor / value["max"],
+                                     "max": factor / value["min"]}]) for name, value in row["us"].items()], 0))
+    return made
+
+
+def training(document):
+    places = {"fabric": "four spines of 200 Mb/s", "links": "links without a rate"}
+    return [figure("training", "Training ResNet-18: images a second, heddle to Gloo", "times as fast",
+                   ["heddle to Gloo"],
+                   [(f"{part['ranks']} ranks, {places[part['on']]}", [part["to_gloo"]]) for part in document["parts"]],
+                   2, reference=1, all_ours=True)]
+
+
+def nics(document):
+    parts = document["bandwidth"]
+    return [figure("nics", "One connection over two NICs a host", "share of both NICs",
+                   ["{} + {} Mb/s".format(*part["rates_mbits_per_s"]) for part in parts],
+                   _by_program(parts, "to_capacity"))]
+
+
+def hostile(document):
+    made = []
+    if "keys" in document:
+        part = document["keys"]
+        made.append(figure("keys", f"One connection with cluster keys, MTU {part['mtu_bytes']}, no rate limit",
+                           "Gb/s of payload", ["goodput"],
+                           [(name, [value]) for name, value in part["goodput_gbits_per_s"].items()], 1))
+    if "flood" in document:
+        part = document["flood"]
+        made.append(figure("flood", f"Encrypted transfer over a link of {part['link']} under a flood",
+                           "Gb/s of payload", ["goodput"], [(f"heddle, {name}", [value])
+                                         for name, value in part["goodput_gbits_per_s"].items()], 2))
+    return made
+
+
+def _interval(each):
+    low, high = each["interval"] or (each["median"], each["median"])
+    return percent({"median": each["median"], "min": low, "max": high})
+
+
+def recording(document):
+    costs = {f"all-reduce of {_bytes(int(size))}": cost["wall_ns"] for size, cost in document["alternating"].items()}
+    if "training_in_turn" in document:
+        costs["step of ResNet-18, batch 16"] = document["training_in_turn"]["wall_ns"]
+    levels = list(next(iter(costs.values())))
+    return [figure("recording", "What recording adds to the time", "% more time, 95% interval",
+                   [f"level {level}" for level in levels],
+                   [(name, [_interval(cost[level]) if level in cost else None for level in levels])
+                    for name, cost in costs.items()], 1, all_ours=True)]
+
+
+def distance(document):
+    parts = [case for case in document["cases"] if case["buffers"] != "debian"] or document["cases"]
+    columns = [f"{part['km']} km" for part in parts]
+    return [figure("distance", f"One connection over a cable of {document['mbits']} Mb/s", "share of payload capacity",
+                   columns, _by_program(parts, "to_capacity")),
+            figure("distance_simulated", "One connection over distance, simulated", "share of payload capacity",
+                   columns,
+                   [("heddle", [one(part["simulated_to_capacity"]) for part in parts])], 3, simulated=True)]
+
+
+def verify(document):
+    rows = [{"what": row["what"].replace(", us", ", µs").replace("MB/s of bus", "MB/s of bus bandwidth"),
+             "digits": row["digits"], "heddle": row["heddle"], "peer": row.get("peer"),
+             "peer_name": row.get("peer_name", ""), "ratio": row.get("ratio")} for row in document["rows"]]
+    return [{"id": "verify", "title": f"`make verify` on {document['network']}", "comparison": rows}]
+
+
+SCENARIOS = {"p2p": p2p, "multipath": multipath, "loss": loss, "failure": failure, "incast": incast,
+             "allreduce": allreduce, "training": training, "nics": nics, "hostile": hostile, "recording": recording,
+             "distance": distance, "verify": verify}
+
+
+_BETTER = {"p2p": "more", "p2p_cpu": "less", "latency": "less", "multipath": "more", "permutations": "more",
+           "loss": "more", "failure": "less", "incast": "less", "allreduce": "more", "distance": "more"}
+
+
+_SHORT = {"allreduce_links": "All-reduce between hosts, to the better peer", "training": "Training ResNet-18, to Gloo",
+          "allreduce_host": "All-reduce on one host, to Open MPI", "p2p": "One connection, no rate limit",
+          "p2p_cpu": "CPU time for a GB of payload", "latency": "One-way latency of 64 bytes",
+          "loss": "Goodput under random loss"}
+
+
+def _with_direction(figure):
+    """Adds a short name, and whether more is better where heddle stands beside peers in one unit."""
+    if figure["id"] in _SHORT:
+        figure = {**figure, "short": _SHORT[figure["id"]]}
+    stem = figure["id"].split("_")[0] if figure["id"].startswith(("incast", "allreduce")) else figure["id"]
+    ours_and_peers = not figure.get("simulated") and figure.get("unit") != "times as fast"
+    better = _BETTER.get(stem) if ours_and_peers else None
+    return {**figure, "better": better} if better else figure
+
+
+def figures(data):
+    """Of one file of docs/performance: those that stand in it (transcribed), or those of its document (saved)."""
+    if "figures" in data:
+        return data["figures"]
+    made = SCENARIOS.get(data["scenario"], lambda document: [])(data["document"])
+    return [_with_direction(each) for each in made]

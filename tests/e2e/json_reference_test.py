@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""docs/reference/json.md lists every field of the JSON documents that the program prints."""
+
+import json
+import pathlib
+import re
+import tempfile
+import unittest
+
+import program
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs/reference/json.md").read_text(encoding="utf-8")
+LOOPBACK = {"HEDDLE_BIND": "127.0.0.1"}
+
+
+def listed(section):
+    """Expressions for the fields in the tables below a heading; `.*` stands for anything, and for an empty list."""
+    begin = PAGE.index(f"## {section}\n")
+    end = PAGE.find("\n## ", begin + 1)
+    rows = [line.split("|")[1] for line in PAGE[begin:end].splitlines() if line.startswith("| `")]
+    names = re.findall(r"`([^`]+)`", " ".join(rows))
+    return [re.compile(re.escape(name).replace(r"\.\*", r"(\..*)?")) for name in names]
+
+
+def fields(value, path=""):
+    """The paths of all values of a document, as the page writes them."""
+    if isinstance(value, dict):
+        return {found for key, each in value.items() for found in fields(each, f"{path}.{key}" if path else key)}
+    if isinstance(value, list):
+        return {found for each in value for found in fields(each, path + "[]")} or {path + "[]"}
+    return {path}
+
+
+class Reference(unittest.TestCase):
+    def expect_listed(self, section, document):
+        known = listed(section)
+        missing = sorted(field for field in fields(document)
+                         if not any(expression.fullmatch(field) for expression in known))
+        self.assertEqual(missing, [], f"docs/reference/json.md, '{section}', does not list them")
+
+    def json_of(self, *words, **settings):
+        done = program.run(*words, settings={**LOOPBACK, **settings})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_settings_and_keys(self):
+        self.expect_listed("heddle config show", self.json_of("config", "show", "--json"))
+        with tempfile.TemporaryDirectory() as folder:
+            self.expect_listed("heddle key", self.json_of("key", "generate", f"{folder}/keys", "--json"))
+            self.expect_listed("heddle key", self.json_of("key", "show", f"{folder}/keys", "--json"))
+
+    def test_measurements(self):
+        port = str(program.free_port())
+        with program.started("perf", "--listen", "-p", port, settings=LOOPBACK) as server:
+            server.wait_for("listens")
+            peer = f"127.0.0.1:{port}"
+            self.expect_listed("heddle perf", self.json_of("perf", peer, "bw", "lat", "-t", "0.2", "--json"))
+            self.expect_listed("heddle paths", self.json_of("paths", peer, "--json"))
+        port = str(program.free_port())
+        with program.started("ping", "--listen", "-p", port, settings=LOOPBACK) as server:
+            server.wait_for("listens")
+            self.expect_listed("heddle ping", self.json_of("ping", f"127.0.0.1:{port}", "-C", "2", "--json"))
+
+    def test_simulation(self):
+        examples = ROOT / "examples"
+        self.expect_listed("heddle sim, heddle workload run",
+                           self.json_of("sim", "--topology", examples / "fabric.toml", "--workload",
+                                        examples / "training.toml", "--series", "auto", "--matrix", "--json"))
+
+    def test_recordings(self):
+        with tempfile.TemporaryDirectory() as folder:
+            job = pathlib.Path(folder) / "job"
+            done = program.run("record", "-o", job, "--", program.HEDDLE, "run", "-n", "2", "--", program.HEDDLE,
+                               "bench", "allreduce", "-b", "64K", "-e", "64K", settings=LOOPBACK)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.expect_listed("heddle summary", self.json_of("summary", job, "--json"))
+            self.expect_listed("heddle record info", self.json_of("record", "info", job, "--json"))
+            self.expect_listed("heddle matrix --format json",
+                               self.json_of("matrix", job, "--by", "op", "--wire", "--format", "json"))
+
+    def test_ranks(self):
+        done = program.run("run", "-n", "2", "--", program.HEDDLE, "ranks", "--json", settings=LOOPBACK)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.expect_listed("heddle ranks", json.loads(done.stdout))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,112 @@
+"""Proves what the pages of figures are made of: values from a scenario's document, tables, charts, what is slower."""
+
+import sys
+import unittest
+import xml.dom.minidom
+
+from tree import ROOT
+
+sys.path[:0] = [str(ROOT / "docs/draw"), str(ROOT / "bench")]
+
+import chart  # noqa: E402: found by the line above
+import extract  # noqa: E402
+import pages  # noqa: E402
+from harness.saved import command_line, record  # noqa: E402
+
+
+def spread(median, low=None, high=None):
+    return {"median": median, "min": low or median, "max": high or median, "samples": [median]}
+
+
+def multipath_document():
+    programs = [{"program": "heddle, 32 paths, cubic", "to_capacity": spread(0.99)},
+                {"program": "TCP cubic, 1 flow", "to_capacity": spread(0.25)}]
+    return {"spines": [{"mtu_bytes": 9000, "slow_spine": False, "payload_capacity_mbits_per_s": 792.7,
+                        "simulated_to_capacity": 0.996, "programs": programs}], "permutations": []}
+
+
+def allreduce_document():
+    row = {"bytes": 1 << 20, "us": {"heddle": spread(10.0), "Open MPI": spread(9.0), "UDP sockets alone": spread(5.0)},
+           "ratio": {"heddle again": spread(1.0), "Open MPI": spread(0.9, 0.8, 1.1), "UDP sockets alone": spread(0.5)}}
+    return {"on": "links", "test": "allreduce", "parts": [{"ranks": 2, "rows": [row]}]}
+
+
+class ExtractTest(unittest.TestCase):
+    def figures(self, scenario, document):
+        return {one["id"]: one for one in extract.figures({"scenario": scenario, "document": document})}
+
+    def test_measured_and_simulated_values_are_never_in_one_figure(self):
+        found = self.figures("multipath", multipath_document())
+        self.assertEqual([row["name"] for row in found["multipath"]["rows"]], ["heddle", "TCP cubic, 1 flow"])
+        self.assertNotIn("simulated", found["multipath"])
+        self.assertTrue(found["multipath_simulated"]["simulated"])
+
+    def test_the_peer_of_an_all_reduce_does_the_same_work(self):
+        figure = self.figures("allreduce", allreduce_document())["allreduce_links"]
+        self.assertEqual(figure["rows"][0]["values"], [{"median": 0.9, "min": 0.8, "max": 1.1}])
+
+    def test_an_unknown_scenario_has_no_figures(self):
+        self.assertEqual(self.figures("soak", {}), {})
+
+
+class PagesTest(unittest.TestCase):
+    def setUp(self):
+        document = allreduce_document()
+        self.data = {"command": "bench/run allreduce", "date": "2026-11-24", "commit": "abc", "kind": "measured",
+                     "machine": {"cpu": "X", "cores": 2, "kernel": "6.18"}}
+        self.figure = extract.figures({"scenario": "allreduce", "document": document})[0]
+        self.found = {"allreduce_links": (self.figure, self.data)}
+
+    def test_a_block_is_filled_between_its_markers(self):
+        text = pages.fill("a\n<!-- figure allreduce_links -->\nold\n<!-- end -->\nb\n", self.found)
+        self.assertNotIn("old", text)
+        self.assertIn("| 1 MiB | 0.90 (0.80 to 1.10) |", text)
+        self.assertIn("bench/run allreduce", text)
+        self.assertEqual(pages.fill(text, self.found), text)
+
+    def test_a_figure_that_no_file_has_is_an_error(self):
+        with self.assertRaises(KeyError):
+            pages.fill("<!-- table none -->\n<!-- end -->\n", self.found)
+
+    def test_a_peer_that_is_ahead_is_listed_as_such(self):
+        self.assertIn("0.90 (0.80 to 1.10)", pages.slower([self.figure]))
+        even = {**self.figure, "rows": [{"name": "1 MiB", "values": [{"median": 0.98, "min": 0.9, "max": 1.0}]}]}
+        self.assertNotIn("0.98", pages.slower([even]))
+
+    def test_where_less_is_better_the_smaller_peer_is_ahead(self):
+        rows = [("heddle", [spread(3.0)]), ("raw", [spread(1.5)])]
+        figure = extract.figure("latency", "Latency", "us", ["p50"], rows)
+        self.assertIn("| 0.50 |", pages.slower([{**figure, "better": "less"}]))
+        self.assertNotIn("0.50", pages.slower([{**figure, "better": "more"}]))
+
+
+class ChartTest(unittest.TestCase):
+    def test_charts_are_well_formed(self):
+        for document, scenario in ((multipath_document(), "multipath"), (allreduce_document(), "allreduce")):
+            for figure in extract.figures({"scenario": scenario, "document": document}):
+                xml.dom.minidom.parseString(chart.draw(figure))
+
+    def test_a_bar_shows_its_median(self):
+        figure = extract.figure("a", "A <b>", "x", ["c"], [("heddle", [spread(2.0, 1.0, 3.0)]), ("other", [None])])
+        drawn = chart.draw(figure)
+        self.assertIn(">2.00<", drawn)
+        self.assertIn("not measured", drawn)
+        self.assertIn("A &lt;b&gt;", drawn)
+
+
+class SavedTest(unittest.TestCase):
+    def test_the_command_is_without_the_file_that_it_was_saved_to(self):
+        words = ["p2p", "--save", "x.json", "--pairs", "3"]
+        self.assertEqual(command_line(words), "bench/run p2p --pairs 3")
+        self.assertEqual(command_line(["p2p", "--save=x.json"]), "bench/run p2p")
+
+    def test_a_record_says_how_to_measure_it_again(self):
+        made = record("loss", ["loss", "--pairs", "2"], {"machine": {"cores": 2}, "losses": []})
+        self.assertEqual((made["scenario"], made["command"]), ("loss", "bench/run loss --pairs 2"))
+        self.assertEqual(made["machine"], {"cores": 2})
+        self.assertRegex(made["date"], r"^\d{4}-\d\d-\d\d$")
+        self.assertEqual(made["document"]["losses"], [])
+
+
+if __name__ == "__main__":
+    unittest.main()
