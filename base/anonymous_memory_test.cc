@@ -29,8 +29,8 @@ TEST(AnonymousMemory, HoldsNothingForZeroBytes) {
   EXPECT_EQ(AnonymousMemory(Bytes{0}).start(), nullptr);
 }
 
-// What a server held for tests of clients that had died grew by the hour: freed blocks of MiB stayed
-// in the heap of the C library, with gaps that the next block did not fit in.
+// What a server held for tests of clients that had died grew by the hour: freed blocks of MiB
+// stayed in the heap of the C library, with gaps that the next block did not fit in.
 TEST(AnonymousMemory, GoesBackToTheSystemInAnyOrder) {
   std::vector<AnonymousMemory> all;
   for (int i = 0; i < 8; ++i) {

@@ -21,9 +21,9 @@ inline constexpr uint32_t kEchoSlots =
 // Waits for an operation; not done: the user interrupted.
 engine::Outcome wait_unless_interrupted(engine::Endpoint& endpoint, engine::Operation operation);
 
-// How many more receives an echo server posts, with so many posted, echoes that are not known to
-// have arrived, and end marks taken. A client ends with kEchoWindow marks, and each needs a receive,
-// also where the first one came while slots of unacknowledged echoes left room for that one only.
+// How many more receives an echo server posts, given its posted receives, unacknowledged echoes and
+// end marks taken. A client ends with kEchoWindow marks, and each needs a receive, also where
+// unacknowledged echoes left slots for a single receive when the first mark came.
 constexpr uint32_t echo_receives_due(size_t receives, size_t echoes, uint32_t marks) {
   if (receives + marks >= kEchoWindow || receives + echoes >= kEchoSlots) return 0;
   return static_cast<uint32_t>(
