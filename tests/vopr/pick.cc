@@ -347,7 +347,11 @@ Options pick(uint64_t seed) {
   options.fabric = pick_fabric(random);
   options.faults = pick_faults(random, long_run);
   options.workload = pick_workload(random, options.fabric.hosts());
-  if (long_run) options.workload.act_every = options.workload.act_every * 50;
+  // Programs of long runs act some 20,000 times at most: more found nothing and took most of all time.
+  if (long_run) {
+    options.workload.act_every =
+        std::max(options.workload.act_every * 50, options.faults_for / 20'000);
+  }
   const transport::EndpointOptions all = pick_endpoint(random, long_run);
   for (uint32_t i = 0; i < options.fabric.hosts(); ++i) {
     options.hosts.push_back(pick_host(random, all));
