@@ -347,7 +347,8 @@ Options pick(uint64_t seed) {
   options.fabric = pick_fabric(random);
   options.faults = pick_faults(random, long_run);
   options.workload = pick_workload(random, options.fabric.hosts());
-  // Programs of long runs act some 20,000 times at most: more found nothing and took most of all time.
+  // Programs of long runs act some 20,000 times at most: more found nothing and took most of the
+  // time.
   if (long_run) {
     options.workload.act_every =
         std::max(options.workload.act_every * 50, options.faults_for / 20'000);
