@@ -17,11 +17,11 @@ help: ## list these commands
 setup: ## install what the build needs (quiet when nothing is missing)
 	@scripts/setup
 
-build: setup ## build the program at build/release/bin/heddle
-	@scripts/build $(PRESET) $(JOBS)
+build: setup ## build the programs and libraries, without tests: build/release/bin/heddle
+	@scripts/build $(PRESET) $(JOBS) --target product
 
-test: build ## build and run all tests, those of PyTorch's backend where there is torch
-	@cmake --build build/$(PRESET) --target heddle_torch --parallel $(JOBS)
+test: setup ## build and run all tests, those of PyTorch's backend where there is torch
+	@scripts/build $(PRESET) $(JOBS) --target all heddle_torch
 	@scripts/run_tests $(PRESET) $(JOBS)
 
 verify: build ## build, then show a transfer, all-reduces and a training, beside TCP
@@ -60,6 +60,7 @@ fuzz: ## fuzz every target for SECONDS (default 60) with libFuzzer
 	@scripts/fuzz $(or $(SECONDS),60)
 
 bench: build ## compare heddle with other programs (bench/run --list)
+	@scripts/build $(PRESET) $(JOBS) --target bench_programs
 	@bench/run p2p
 
 format: ## format all C++ files with clang-format

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
@@ -63,6 +64,44 @@ class Pool {
   uint32_t lent_ = 0;
   std::vector<std::unique_ptr<T[]>> slabs_;
   std::vector<uint32_t> free_;
+};
+
+// PoolShare: one borrower's part of a pool that many share. It may have lent kShare times as many
+// objects as the pool has left, so that no number of greedy borrowers takes all of it: n of them
+// leave 1 / (2n + 1) of the pool, and whoever holds few is lent the next one. The rule is that of
+// buffers shared by a switch's ports (Choudhury and Hahne, Dynamic Queue Length Thresholds, 1998).
+template <typename T, uint32_t kSlab = 64>
+class PoolShare {
+ public:
+  static constexpr uint64_t kShare = 2;
+
+  // The pool outlives it; every object has been given back when it goes.
+  explicit PoolShare(Pool<T, kSlab>& pool) : pool_(pool) {}
+  ~PoolShare() { CHECK(lent_ == 0); }
+  PoolShare(const PoolShare&) = delete;
+  PoolShare& operator=(const PoolShare&) = delete;
+
+  // As Pool::lend(); kNoIndex also where the share is used up.
+  uint32_t lend() {
+    if (lent_ >= kShare * (pool_.limit() - pool_.lent())) return kNoIndex;
+    const uint32_t index = pool_.lend();
+    if (index != kNoIndex) ++lent_;
+    return index;
+  }
+
+  void give_back(uint32_t index) {
+    CHECK(lent_ > 0);
+    --lent_;
+    pool_.give_back(index);
+  }
+
+  T& operator[](uint32_t index) { return pool_[index]; }
+  const T& operator[](uint32_t index) const { return std::as_const(pool_)[index]; }
+  uint32_t lent() const { return lent_; }
+
+ private:
+  Pool<T, kSlab>& pool_;
+  uint32_t lent_ = 0;
 };
 
 }  // namespace heddle

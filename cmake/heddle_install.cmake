@@ -1,5 +1,5 @@
 # make install: programs, libraries, headers, and what find_package(heddle) reads.
-get_property(programs GLOBAL PROPERTY HEDDLE_PROGRAMS)
+get_property(programs GLOBAL PROPERTY HEDDLE_PROGRAMS_apps)
 if(programs)
   install(TARGETS ${programs} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endif()
@@ -47,3 +47,8 @@ install(FILES "${completions}/heddle.bash" RENAME heddle
         DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
 install(FILES "${completions}/heddle.zsh" RENAME _heddle
         DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
+
+# What users get, without tests; and the programs that bench/run starts beside it.
+get_property(bench_programs GLOBAL PROPERTY HEDDLE_PROGRAMS_bench)
+add_custom_target(product DEPENDS ${programs} ${libraries} heddle_c)
+add_custom_target(bench_programs DEPENDS ${bench_programs})

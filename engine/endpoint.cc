@@ -61,7 +61,7 @@ events::Sink* sink_of(const Options& options, events::Recorder* recorder, events
 // --- Body ---
 
 Endpoint::Body::Body(std::shared_ptr<datapath::Datapath> datapath,
-                     std::unique_ptr<EagerMemory> eager, transport::RegionId eager_region,
+                     std::unique_ptr<AnonymousMemory> eager, transport::RegionId eager_region,
                      const Options& options, std::unique_ptr<events::Recorder> recorder)
     : options_(options),
       recorder_(std::move(recorder)),
@@ -206,7 +206,7 @@ Endpoint::Endpoint(std::shared_ptr<Body> body, std::shared_ptr<datapath::Datapat
 
 Result<std::unique_ptr<Endpoint>> Endpoint::create(std::shared_ptr<datapath::Datapath> datapath,
                                                    const Options& options) {
-  auto eager = std::make_unique<EagerMemory>(options.eager_bytes);
+  auto eager = std::make_unique<AnonymousMemory>(options.eager_bytes);
   transport::RegionId region = transport::kNoRegion;
   if (options.eager_bytes.count > 0) {
     if (eager->start() == nullptr) {

@@ -10,11 +10,11 @@
 #include <optional>
 #include <string>
 
+#include "base/anonymous_memory.h"
 #include "base/own_mutex.h"
 #include "base/thread.h"
 #include "datapath/datapath.h"
 #include "engine/cores.h"
-#include "engine/eager_memory.h"
 #include "engine/endpoint.h"
 #include "engine/helper_thread.h"
 #include "engine/spin_budget.h"
@@ -32,7 +32,7 @@ class Endpoint::Body final : public Registrar,
                              public std::enable_shared_from_this<Endpoint::Body> {
  public:
   // `eager_region` names `eager` in the datapath, kNoRegion where there is none.
-  Body(std::shared_ptr<datapath::Datapath> datapath, std::unique_ptr<EagerMemory> eager,
+  Body(std::shared_ptr<datapath::Datapath> datapath, std::unique_ptr<AnonymousMemory> eager,
        transport::RegionId eager_region, const Options& options,
        std::unique_ptr<events::Recorder> recorder);
   ~Body() override;
@@ -88,7 +88,7 @@ class Endpoint::Body final : public Registrar,
   const std::unique_ptr<events::Recorder> recorder_;  // may be null
   events::TeeSink sinks_;                             // what the options name, and the recorder
   const std::shared_ptr<datapath::Datapath> datapath_;
-  const std::unique_ptr<EagerMemory> eager_;
+  const std::unique_ptr<AnonymousMemory> eager_;
   const transport::RegionId eager_region_;
   events::Sink* const sink_;  // of the two above; null: nothing is observed
   const events::KindSet observed_;

@@ -51,9 +51,18 @@ def add_arguments(parser):
     parser.add_argument("--rate", type=float, default=250, metavar="N",
                         help="packets a second of each of the two hostile programs [250]")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of faults and of what is hostile [1]")
+    parser.add_argument("--link-mbits", type=int, default=50, metavar="N",
+                        help="rate of each link to a spine, in Mb/s; hosts have twice as much [50]")
     parser.add_argument("--paths", type=int, default=16, metavar="N", help="paths of a connection [16]")
     parser.add_argument("--cc", default="cubic", help="congestion control [cubic]")
     parser.add_argument("--curves", action="store_true", help="with --json: every measurement")
+
+
+class Rate:
+    """Of a link, with a queue of 10 ms."""
+
+    def __init__(self, mbits):
+        self.text, self.queue = f"{mbits}Mbit/s", f"{mbits * 1250}B"
 
 
 class Soak:
@@ -232,7 +241,10 @@ def run(arguments, progress):
     need_network_rights()
     if arguments.minutes <= 0 or arguments.every <= 0:
         raise CannotMeasure("the soak takes no time", "give --minutes and --every above 0")
-    text = leaf_spine(_LEAVES, _SPINES, 3, 1500, "100Mbit/s", "125KB", "50Mbit/s", "62500B")
+    if arguments.link_mbits <= 0:
+        raise CannotMeasure("the links carry nothing", "give --link-mbits above 0")
+    host, spine = (Rate(factor * arguments.link_mbits) for factor in (2, 1))
+    text = leaf_spine(_LEAVES, _SPINES, 3, 1500, host.text, host.queue, spine.text, spine.queue)
     with tempfile.TemporaryDirectory(prefix="heddle-bench-soak-") as folder, Fabric(text) as fabric:
         paused = (_CLIENT_HOST, _OTHER_CLIENT_HOST, _OPEN_SERVER, _SEALED_SERVER, _JOB_HOSTS[1])
         faults = Faults(fabric, (_LEAVES, _SPINES, paused), arguments.seed, threading.Event())
@@ -267,6 +279,7 @@ def _document(arguments, tally, census, more):
     wrong = tally.counts.get("wrong_messages", 0)
     bad = growing or census.dead or wrong or tally.failures or more["left_behind"]
     document = {"scenario": "soak", "machine": describe(), "minutes": census.seconds / 60, "seed": arguments.seed,
+                "link_mbits_per_s": arguments.link_mbits,
                 "congestion": arguments.cc, "every_s": arguments.every, "latest_s": census.latest_s,
                 "warm_up_s": warm_s,
                 "shortest_s": SHORTEST_S, "done": tally.counts, "failures": tally.failures,
@@ -289,7 +302,8 @@ def _show_curve(name, each):
 
 
 def show(document):
-    print(f"{document['minutes']:.1f} min, seed {document['seed']}, {document['congestion']}; the first "
+    print(f"{document['minutes']:.1f} min, seed {document['seed']}, {document['congestion']}, links of "
+          f"{document['link_mbits_per_s']} Mb/s; the first "
           f"{document['warm_up_s']:.0f} s are warming up")
     for key in MEASURES:
         print(f"\n  {key:36}{'quarter 1':>10}{'quarter 4':>10}{'most':>10}{'an hour':>12}  {'95% interval':>26}")

@@ -10,7 +10,7 @@ from tree import strip_cxx
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # They make one, end one, or are for its own parts.
 NOT_CALLS = {"create", "open"}
-COMMUNICATORS = ("collectives/shared_communicator_test.cc", "ChildIsRefusedByEveryCall")
+COMMUNICATORS = ("collectives/progress/shared_communicator_test.cc", "ChildIsRefusedByEveryCall")
 METHOD = re.compile(r"^  (?! )(?:explicit |static )?[\w:<>,&*~ ]*?(\w+)\(", re.M)
 
 

@@ -329,7 +329,9 @@ void pick_small_sockets(Options& options) {
 
 bool FaultOptions::may_silence() const {
   const Nanos long_enough = millis(150);
-  return steady.loss_per_million > 30'000 || (outages > 0 && outage_most > long_enough) ||
+  // A packet whose header is corrupt fails its checksum: that is a loss too.
+  const uint32_t lost = steady.loss_per_million + steady.corrupt_header_per_million;
+  return lost > 30'000 || (outages > 0 && outage_most > long_enough) ||
          (pauses > 0 && pause_most > long_enough) || crashes > 0 || one_stays ||
          (bursts > 0 && burst_most > long_enough);
 }
@@ -345,7 +347,12 @@ Options pick(uint64_t seed) {
   options.fabric = pick_fabric(random);
   options.faults = pick_faults(random, long_run);
   options.workload = pick_workload(random, options.fabric.hosts());
-  if (long_run) options.workload.act_every = options.workload.act_every * 50;
+  // Programs of long runs act some 20,000 times at most: more found nothing and took most of the
+  // time.
+  if (long_run) {
+    options.workload.act_every =
+        std::max(options.workload.act_every * 50, options.faults_for / 20'000);
+  }
   const transport::EndpointOptions all = pick_endpoint(random, long_run);
   for (uint32_t i = 0; i < options.fabric.hosts(); ++i) {
     options.hosts.push_back(pick_host(random, all));

@@ -51,7 +51,7 @@ class Flight final : private SentRunListener {
   // What a small datagram costs a receiver's socket buffer beyond its bytes, about.
   static constexpr uint32_t kReceiveOverhead = 512;
 
-  Flight(SentPool& pool, Observer observer, ConnectionId connection, SentRunListener& listener)
+  Flight(SentRunPool& pool, Observer observer, ConnectionId connection, SentRunListener& listener)
       : pool_(pool), observer_(observer), connection_(connection), listener_(listener) {}
   ~Flight() override { close(); }
   Flight(const Flight&) = delete;
@@ -239,7 +239,7 @@ class Flight final : private SentRunListener {
   void note_trouble(Nanos now, uint16_t path);
   bool others_clean(Nanos now, uint16_t path) const;
 
-  SentPool& pool_;
+  SentPool pool_;
   Observer observer_;
   ConnectionId connection_;
   SentRunListener& listener_;

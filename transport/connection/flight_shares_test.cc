@@ -124,7 +124,7 @@ class SharesTest : public ::testing::Test {
   }
 
   Statistics statistics_;
-  SentPool pool_{1 << 16};
+  SentRunPool pool_{1 << 16};
   Deaf deaf_;
   Flight flight_{pool_, Observer(nullptr, statistics_), 7, deaf_};
   Random random_{1};

@@ -53,7 +53,7 @@ struct Shared {
   Random random;                     // which path is chosen
   Statistics statistics;
   Observer observer;
-  SentPool sent;
+  SentRunPool sent;
   OutPool out;  // bounded by max_posted a connection
   RepeatPool repeats{UINT32_MAX};
   InPool in;  // bounded by max_posted a connection

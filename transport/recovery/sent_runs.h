@@ -71,7 +71,8 @@ struct SentRun {
   }
 };
 
-using SentPool = Pool<SentRun>;
+using SentRunPool = Pool<SentRun>;    // of the endpoint
+using SentPool = PoolShare<SentRun>;  // what one connection may take of it
 
 // Told of what became of segments [first, first + count) of a run.
 class SentRunListener {

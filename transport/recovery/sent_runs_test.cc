@@ -41,6 +41,7 @@ class Keeper : public SentRunListener {
 
 class SentRunsTest : public ::testing::Test {
  protected:
+  void TearDown() override { list_.clear(pool_); }
   // A row of `count` data segments, the last of `last` bytes.
   void send(Nanos now, uint8_t count, uint32_t last = kStep) {
     const uint32_t index = pool_.lend();
@@ -75,7 +76,8 @@ class SentRunsTest : public ::testing::Test {
     return list_.detect(pool_, now, {window_, stale, acked_sent_at_}, keeper_);
   }
 
-  SentPool pool_{1024};
+  SentRunPool all_{1024};
+  SentPool pool_{all_};
   SentList list_;
   Keeper keeper_;
   ReorderWindow window_;

@@ -133,7 +133,7 @@ class FlightTest : public ::testing::Test {
   }
 
   Statistics statistics_;
-  SentPool pool_{4096};
+  SentRunPool pool_{4096};
   Keeper keeper_;
   Flight flight_{pool_, Observer(nullptr, statistics_), 7, keeper_};
   FixedController* controller_ = nullptr;

@@ -38,8 +38,7 @@ Result<void> EchoServer::reap_echoes() {
 
 Result<void> EchoServer::post_receives() {
   // Slots of echoes that have not arrived yet are still being sent from.
-  while (marks_ == 0 && receives_.size() < kEchoWindow &&
-         receives_.size() + echoes_.size() < kEchoSlots) {
+  for (uint32_t due = echo_receives_due(receives_.size(), echoes_.size(), marks_); due > 0; --due) {
     Result<engine::Operation> operation =
         endpoint_.receive(connection_, kEchoChannel, slots_.payload(posted_, message_bytes_));
     if (!operation) return fail(operation.error());

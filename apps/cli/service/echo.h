@@ -2,6 +2,7 @@
 // Both sides keep kEchoWindow receives posted ahead, and a client ends with as many empty messages.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <span>
@@ -20,6 +21,15 @@ inline constexpr uint32_t kEchoSlots =
 // Waits for an operation; not done: the user interrupted.
 engine::Outcome wait_unless_interrupted(engine::Endpoint& endpoint, engine::Operation operation);
 
+// How many more receives an echo server posts, given its posted receives, unacknowledged echoes and
+// end marks taken. A client ends with kEchoWindow marks, and each needs a receive, also where
+// unacknowledged echoes left slots for a single receive when the first mark came.
+constexpr uint32_t echo_receives_due(size_t receives, size_t echoes, uint32_t marks) {
+  if (receives + marks >= kEchoWindow || receives + echoes >= kEchoSlots) return 0;
+  return static_cast<uint32_t>(
+      std::min<size_t>(kEchoWindow - receives - marks, kEchoSlots - receives - echoes));
+}
+
 class EchoServer {
  public:
   // `slots` holds kEchoSlots messages.
@@ -31,7 +41,7 @@ class EchoServer {
 
   // Sends back what has come; never blocks. Errors: why the connection failed.
   Result<void> step();
-  bool ended() const { return marks_ > 0 && receives_.empty() && echoes_.empty(); }
+  bool ended() const { return marks_ == kEchoWindow && echoes_.empty(); }
   uint64_t rounds() const { return rounds_; }
 
  private:

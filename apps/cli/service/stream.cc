@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "apps/cli/quantity.h"
 #include "apps/cli/service/message_pattern.h"
@@ -22,34 +21,31 @@ Result<MessageSlots> MessageSlots::make(engine::Endpoint& endpoint, uint64_t mes
   slots.message_bytes_ = message_bytes;
   slots.window_ = window;
   const uint64_t total = message_bytes * window;
-  // Of so much the system gives pages that are zero once they are touched.
-  slots.bytes_.reset(static_cast<std::byte*>(std::calloc(total, 1)));
-  if (slots.bytes_ == nullptr) {
+  slots.bytes_ = AnonymousMemory(Bytes{std::max<uint64_t>(total, 1)});
+  if (slots.bytes_.start() == nullptr) {
     return fail(ErrorCode::kExhausted,
                 fmt::format("cannot hold {} messages of {}", window, size_text(message_bytes)),
                 "the system gives no more memory", "choose a smaller size with -s");
   }
   if (content == SlotContent::kZeros) slots.find_memory(total);
-  Result<engine::Memory> memory = endpoint.register_memory(slots.bytes_.get(), total);
+  Result<engine::Memory> memory = endpoint.register_memory(slots.bytes_.start(), total);
   if (!memory) return fail(memory.error());
   slots.memory_ = std::move(*memory);
   return slots;
 }
-
-void MessageSlots::Free::operator()(std::byte* bytes) const { std::free(bytes); }
 
 bool MessageSlots::find_memory(uint64_t most) {
   constexpr uint64_t kPage = 4096;
   const uint64_t total = message_bytes_ * window_;
   const uint64_t end = total - found_ > most ? found_ + most : total;
   for (; found_ < end; found_ = std::min(end, found_ + kPage)) {
-    static_cast<volatile std::byte*>(bytes_.get())[found_] = std::byte{0};
+    static_cast<volatile std::byte*>(bytes_.start())[found_] = std::byte{0};
   }
   return found_ == total;
 }
 
 std::span<std::byte> MessageSlots::slot(uint64_t number) const {
-  return {bytes_.get() + number % window_ * message_bytes_, message_bytes_};
+  return {bytes_.start() + number % window_ * message_bytes_, message_bytes_};
 }
 
 transport::Payload MessageSlots::payload(uint64_t number, uint64_t bytes) const {

@@ -6,11 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <string>
 
 #include "apps/cli/service/control.h"
 #include "apps/cli/service/timeline.h"
+#include "base/anonymous_memory.h"
 #include "base/nanos.h"
 #include "base/result.h"
 #include "engine/endpoint.h"
@@ -39,11 +39,7 @@ class MessageSlots {
   transport::Payload payload(uint64_t number, uint64_t bytes) const;
 
  private:
-  struct Free {
-    void operator()(std::byte* bytes) const;
-  };
-
-  std::unique_ptr<std::byte[], Free> bytes_;
+  AnonymousMemory bytes_;
   uint64_t found_ = 0;
   engine::Memory memory_;
   uint64_t message_bytes_ = 0;

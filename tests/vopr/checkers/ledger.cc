@@ -158,6 +158,16 @@ Side* Ledger::peer_of(const Side& side) const {
   return nullptr;
 }
 
+Side* Ledger::accepted_by_peer_of(const Side& side) const {
+  for (const auto& other : sides_) {
+    if (!other->initiator && other->host == side.peer_host && other->peer_host == side.host &&
+        other->peer_id == side.id) {
+      return other.get();
+    }
+  }
+  return nullptr;
+}
+
 Operation* Ledger::match_of(const Operation& operation) const {
   return match_of(*operation.side, operation.direction, operation.channel, operation.index);
 }

@@ -99,6 +99,9 @@ class Ledger {
   const std::vector<std::unique_ptr<Operation>>& operations() const { return operations_; }
   // The other end of the connection; null where there is none (yet).
   Side* peer_of(const Side& side) const;
+  // Of an initiator that is not open yet: the connection that its handshake made at the peer; null
+  // where there was none.
+  Side* accepted_by_peer_of(const Side& side) const;
   // The operation that this one meets; null where it is not posted (yet).
   Operation* match_of(const Operation& operation) const;
   // What the `index`th operation of this side would meet.

@@ -93,6 +93,17 @@ void Outcomes::judge_graceful(const Side& side) {
   }
 }
 
+bool Outcomes::handshake_may_time_out(const Side& side) const {
+  const auto hosts = static_cast<uint32_t>(options_.hosts.size());
+  if (options_.faults.may_silence() || side.peer_host > hosts) return true;
+  if (options_.hosts.front().endpoint.keys.empty()) return false;
+  // Who holds keys believes no answer that proves none.
+  if (side.peer_host == hosts) return true;
+  // The peer closed before its lost answer was repeated: from then on the init is a replay.
+  const Side* accepted = ledger_.accepted_by_peer_of(side);
+  return accepted != nullptr && (accepted->ended() || accepted->close_called);
+}
+
 // Behind the hosts stand somebody who speaks another version, and nobody.
 bool Outcomes::may_end_with(const Side& side, ErrorCode code) const {
   const Side* peer = ledger_.peer_of(side);
@@ -105,10 +116,7 @@ bool Outcomes::may_end_with(const Side& side, ErrorCode code) const {
     case ErrorCode::kPeerDead:
       return options_.faults.may_silence() || ledger_.peer_is_gone(side);
     case ErrorCode::kTimeout:
-      // Who holds keys believes no answer that proves none.
-      return side.close_called ||
-             (asks && (options_.faults.may_silence() || side.peer_host > hosts ||
-                       (side.peer_host == hosts && !options_.hosts.front().endpoint.keys.empty())));
+      return side.close_called || (asks && handshake_may_time_out(side));
     case ErrorCode::kUnavailable: {
       if (!asks) return false;
       if (side.peer_host >= hosts) return side.peer_host > hosts;

@@ -24,6 +24,7 @@ class Outcomes {
   void judge_ok(const Operation& operation, const Operation* match);
   void judge_error(const Operation& operation, const Operation* match);
   bool may_end_with(const Side& side, ErrorCode code) const;
+  bool handshake_may_time_out(const Side& side) const;
 
   const Options& options_;
   const Ledger& ledger_;

@@ -61,7 +61,7 @@ TEST(Example, OfTheDocumentationIsThisOne) {
   const size_t begin = page.find("```cpp\n") + 7;
   const std::string example = page.substr(begin, page.find("```", begin) - begin);
   ASSERT_GT(example.size(), 500U);
-  EXPECT_NE(text_of("collectives/example_test.cc").find(example), std::string::npos);
+  EXPECT_NE(text_of("collectives/communicator/example_test.cc").find(example), std::string::npos);
 }
 
 TEST(Example, Works) {

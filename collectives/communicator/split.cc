@@ -1,5 +1,5 @@
 // Splitting: see split.h.
-#include "collectives/split.h"
+#include "collectives/communicator/split.h"
 
 #include <algorithm>
 #include <vector>

@@ -4,11 +4,11 @@
 
 #include <utility>
 
-#include "collectives/call_check.h"
+#include "collectives/communicator/call_check.h"
+#include "collectives/communicator/split.h"
 #include "collectives/progress/call_state.h"
 #include "collectives/progress/driven_communicator.h"
 #include "collectives/progress/progress_body.h"
-#include "collectives/split.h"
 
 namespace heddle::collectives {
 namespace {

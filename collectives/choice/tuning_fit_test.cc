@@ -1,6 +1,6 @@
 // The fit finds the numbers of a network that keeps to the model, whatever the first calls took,
 // and gives sound ones where the network does not.
-#include "collectives/tuning_fit.h"
+#include "collectives/choice/tuning_fit.h"
 
 #include <gtest/gtest.h>
 

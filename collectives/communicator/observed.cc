@@ -1,5 +1,5 @@
 // Communicator::Body, third part: what it tells those who observe.
-#include "collectives/communicator_body.h"
+#include "collectives/communicator/body.h"
 #include "events/events.h"
 
 namespace heddle::collectives {

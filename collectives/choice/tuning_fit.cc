@@ -1,5 +1,5 @@
 // TuningFit: see tuning_fit.h.
-#include "collectives/tuning_fit.h"
+#include "collectives/choice/tuning_fit.h"
 
 #include <algorithm>
 

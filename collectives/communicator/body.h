@@ -1,7 +1,7 @@
 // Communicator::Body: the calls of a communicator and how they come to their ends. Only
-// communicator*.cc include this. Collectives are dealt to lanes in turn, each with channels of its
-// own, so that calls run side by side and each lane's in order; messages between two ranks share
-// one channel a connection.
+// the files beside it include this. Collectives are dealt to lanes in turn, each with channels of
+// its own, so that calls run side by side and each lane's in order; messages between two ranks
+// share one channel a connection.
 #pragma once
 
 #include <array>
@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "base/ring.h"
+#include "collectives/choice/tuning_fit.h"
 #include "collectives/communicator.h"
+#include "collectives/communicator/late_ranks.h"
 #include "collectives/execution/execution.h"
 #include "collectives/execution/request_table.h"
-#include "collectives/late_ranks.h"
-#include "collectives/tuning_fit.h"
 
 namespace heddle::collectives {
 
@@ -98,7 +98,7 @@ class Communicator::Body {
     uint64_t request = 0;  // 0: one of the agreement's own
     std::optional<Algorithm> algorithm;
   };
-  // Calls that the model is fitted to: see communicator_agreement.cc.
+  // Calls that the model is fitted to: see agreement.cc.
   struct Fitting {
     TuningFit fit;
     std::vector<float> data = std::vector<float>(TuningFit::kLargestBytes / sizeof(float));

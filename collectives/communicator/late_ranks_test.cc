@@ -1,5 +1,5 @@
 // News of late ranks reach everybody, end, and are taken back.
-#include "collectives/late_ranks.h"
+#include "collectives/communicator/late_ranks.h"
 
 #include <gtest/gtest.h>
 

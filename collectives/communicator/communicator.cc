@@ -1,4 +1,4 @@
-// Communicator: see communicator.h. Checks calls and waits for their ends; communicator_body.cc
+// Communicator: see communicator.h. Checks calls and waits for their ends; body.cc
 // does them.
 #include "collectives/communicator.h"
 
@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/check.h"
-#include "collectives/call_check.h"
-#include "collectives/communicator_body.h"
-#include "collectives/split.h"
+#include "collectives/communicator/body.h"
+#include "collectives/communicator/call_check.h"
+#include "collectives/communicator/split.h"
 
 namespace heddle::collectives {
 namespace {

@@ -1,6 +1,6 @@
 // LateRanks: see late_ranks.h. A rank's state only goes forward (heard, asked, came), and what is
 // forgotten is not noted again, so that news end whatever way they take.
-#include "collectives/late_ranks.h"
+#include "collectives/communicator/late_ranks.h"
 
 #include <algorithm>
 

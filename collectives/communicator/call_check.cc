@@ -1,5 +1,5 @@
 // Checks of calls: see call_check.h.
-#include "collectives/call_check.h"
+#include "collectives/communicator/call_check.h"
 
 #include <algorithm>
 #include <string>

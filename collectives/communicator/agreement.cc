@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
-#include "collectives/communicator_body.h"
+#include "collectives/communicator/body.h"
 #include "collectives/reduction.h"
 
 namespace heddle::collectives {

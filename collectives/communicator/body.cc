@@ -1,6 +1,6 @@
-// Communicator::Body: see communicator_body.h. How calls begin, run and end; what happens when one
-// fails stands in communicator_failure.cc.
-#include "collectives/communicator_body.h"
+// Communicator::Body: see body.h. How calls begin, run and end; what happens when one
+// fails stands in failure.cc.
+#include "collectives/communicator/body.h"
 
 #include <algorithm>
 #include <cstring>

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "collectives/communicator_body.h"
+#include "collectives/communicator/body.h"
 
 namespace heddle::collectives {
 namespace {
