@@ -1,7 +1,7 @@
 // Endpoint's public face: it finds the connection and passes the request on.
 #include "transport/endpoint.h"
 
-#include "transport/endpoint_body.h"
+#include "transport/endpoint/body.h"
 
 namespace heddle::transport {
 namespace {

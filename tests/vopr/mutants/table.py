@@ -129,7 +129,7 @@ MUTANTS = [
     Mutant("names_without_bound", CONNECTION + "outgoing.cc",
            "a peer may name any number of receives",
            "  if (unmet > limits_.max_posted - others) return false;\n", "", 1200),
-    Mutant("any_host_believed", "transport/endpoint_body.cc",
+    Mutant("any_host_believed", "transport/endpoint/body.cc",
            "a packet with the right id is taken from whatever host it comes from",
            "  if (connection == nullptr || !connection->is_peer(run.from)) {\n"
            "    drop(now, DropReason::kUnknownConnection);\n    if (!shared.keyed)",

@@ -63,7 +63,7 @@ class Endpoint::Body {
   void handle_answer(Nanos now, const RxRun& run, std::span<const std::byte> packet);
   void retry(Nanos now, const Asker& asker, const InitPacket& init);
 
-  // endpoint_keyed.cc
+  // keyed_packets.cc
   std::nullptr_t drop_sealed(Nanos now, ConnectionId id, events::DropReason why);
   // Whose a sealed packet claims to be; null: nobody's, and counted.
   Connection* find_claimed(Nanos now, const Address& from, std::span<const std::byte> packet);

@@ -1,5 +1,5 @@
 // From a run of datagrams to connections, and from connections to a batch.
-#include "transport/endpoint_body.h"
+#include "transport/endpoint/body.h"
 
 #include <algorithm>
 

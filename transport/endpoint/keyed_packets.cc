@@ -1,6 +1,6 @@
 // What cluster keys add to an endpoint: whoever does not prove one gets no answer, and what is not
 // sealed with a connection's keys is not its packet.
-#include "transport/endpoint_body.h"
+#include "transport/endpoint/body.h"
 
 namespace heddle::transport {
 

@@ -2,7 +2,7 @@
 // us store is a few replies; what it can make us send is less than what it sent.
 #include <algorithm>
 
-#include "transport/endpoint_body.h"
+#include "transport/endpoint/body.h"
 #include "transport/stranger_budget.h"
 
 namespace heddle::transport {
