@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "transport/connection/fences.h"
+#include "transport/extensions/fences.h"
 #include "transport/connection/flight.h"
 #include "transport/connection/shared.h"
 #include "transport/credits/credit_balance.h"

@@ -1,6 +1,6 @@
 // Behaviour of the messages that a side receives: where payload goes, what waits in eager memory,
 // what is refused, in which order receives end, and what withdrawals do.
-#include "transport/connection/incoming.h"
+#include "transport/messages/incoming.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Behaviour of the messages that a side sends: what waits for a grant, in which order they leave
 // and end, what losses, cancels and short receives do to them.
-#include "transport/connection/outgoing.h"
+#include "transport/messages/outgoing.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Arrival, step by step: is the row allowed (check), has its message a place (start), which of its
 // bytes are new (accept), where do they go (place_row), is the oldest receive over
 // (complete_front). A sequence number becomes an index where it enters (index_of).
-#include "transport/connection/incoming.h"
+#include "transport/messages/incoming.h"
 
 #include <algorithm>
 

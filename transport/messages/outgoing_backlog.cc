@@ -1,7 +1,7 @@
 // How much there is to send, as a receiver that gives credit is told.
 #include <algorithm>
 
-#include "transport/connection/outgoing.h"
+#include "transport/messages/outgoing.h"
 
 namespace heddle::transport {
 

@@ -1,6 +1,6 @@
 // A sequence number becomes an index, counted from the channel's oldest message, where it enters;
 // one without order to that is refused there. Everything else works on indexes.
-#include "transport/connection/outgoing.h"
+#include "transport/messages/outgoing.h"
 
 #include <algorithm>
 #include <optional>

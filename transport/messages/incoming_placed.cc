@@ -2,7 +2,7 @@
 // chunks that landed, and the fences without which a message is not over.
 #include <algorithm>
 
-#include "transport/connection/incoming.h"
+#include "transport/messages/incoming.h"
 
 namespace heddle::transport {
 

@@ -4,8 +4,8 @@
 
 #include <array>
 
-#include "transport/connection/incoming.h"
-#include "transport/connection/outgoing.h"
+#include "transport/messages/incoming.h"
+#include "transport/messages/outgoing.h"
 
 namespace heddle::transport {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/random.h"
-#include "transport/connection/incoming.h"
-#include "transport/connection/outgoing.h"
+#include "transport/messages/incoming.h"
+#include "transport/messages/outgoing.h"
 
 namespace heddle::transport {
 namespace {
