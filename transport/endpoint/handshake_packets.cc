@@ -164,8 +164,9 @@ void Endpoint::Body::handle_answer(Nanos now, const RxRun& run, std::span<const 
     connection->handle_accept(now, accepted, run.nic);
     table.note_peers_name(*connection);
   } else if (type == PacketType::kRefuse && read_refuse(packet, refused)) {
-    connection->handle_refusal(now, ErrorCode::kUnavailable, CloseCause::kRefused,
-                               text_of(refused.reason), "look at the other side's settings",
+    connection->handle_refusal(now,
+                               {ErrorCode::kUnavailable, CloseCause::kRefused,
+                                text_of(refused.reason), "look at the other side's settings"},
                                refused.nonce);
   } else if (type == PacketType::kVersion) {
     handle_version(now, *connection, packet);
@@ -183,9 +184,11 @@ void Endpoint::Body::handle_version(Nanos now, Connection& connection,
     drop(now, DropReason::kBadField);
     return;
   }
-  connection.handle_refusal(now, ErrorCode::kVersion, CloseCause::kVersionMismatch,
-                            "the peer speaks another version of the wire protocol",
-                            "install the same version of heddle on both sides", version.nonce);
+  connection.handle_refusal(now,
+                            {ErrorCode::kVersion, CloseCause::kVersionMismatch,
+                             "the peer speaks another version of the wire protocol",
+                             "install the same version of heddle on both sides"},
+                            version.nonce);
 }
 
 void Endpoint::Body::handle_reset(Nanos now, const RxRun& run, std::span<const std::byte> packet) {

@@ -36,7 +36,7 @@ class Fences {
     return write.epoch.steps_to(path.epoch).value_or(1) > 0;
   }
 
-  // Asks for a new epoch of this path, unless that is under way.
+  // Asks for a new epoch of this path, unless one is requested already.
   void request(uint16_t path) {
     Path& asked = paths_[path];
     if (asked.requested) return;

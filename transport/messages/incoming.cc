@@ -1,6 +1,6 @@
-// Arrival, step by step: is the row allowed (check), has its message a place (start), which of its
-// bytes are new (accept), where do they go (place_row), is the oldest receive over
-// (complete_front). A sequence number becomes an index where it enters (index_of).
+// Arrival, step by step: is the burst allowed (check), has its message a place (start), which of
+// its bytes are new (accept), is the oldest receive over (complete_front). A sequence number
+// becomes an index where it enters (index_of).
 #include "transport/messages/incoming.h"
 
 #include <algorithm>
@@ -8,22 +8,6 @@
 namespace heddle::transport {
 
 using events::DropReason;
-
-EagerBlocks::EagerBlocks(RegionId region, Bytes size, uint32_t block_bytes)
-    : region_(region),
-      block_bytes_(block_bytes),
-      total_(region == kNoRegion || block_bytes == 0
-                 ? 0
-                 : static_cast<uint32_t>(size.count / block_bytes)) {}
-
-uint32_t EagerBlocks::lend() {
-  if (!free_.empty()) {
-    const uint32_t block = free_.back();
-    free_.pop_back();
-    return block;
-  }
-  return used_ < total_ ? used_++ : kNoIndex;
-}
 
 Incoming::~Incoming() {
   for (Channel& channel : channels_) {
@@ -84,7 +68,7 @@ Result<void> Incoming::post(ChannelId id, const PostedReceive& receive,
     return fail(ErrorCode::kInvalid, "cannot receive", "a message has at most 1 GiB",
                 "receive it in parts");
   }
-  // Withdrawn ones too use up messages, and the peer remembers only so many beyond its own.
+  // Withdrawn receives use up messages too, and the peer remembers a bounded number of receives.
   const bool heard = channel->heard_of_next();
   const Sequence sequence = channel->next_post();
   const bool room = posted_ < limits_.max_posted && (heard || unheard_ < limits_.max_posted);
@@ -99,7 +83,7 @@ Result<void> Incoming::post(ChannelId id, const PostedReceive& receive,
   message.operation = receive.operation;
   message.fill = receive.fill;
   message.posted = true;
-  take_slot(id, sequence, message);
+  remote_.take_slot(id, sequence, message);
   const ControlRecord grant{message.slot == kNoSlot ? FrameType::kGrant : FrameType::kPlacedGrant,
                             0,
                             id,
@@ -120,11 +104,11 @@ Result<void> Incoming::post(ChannelId id, const PostedReceive& receive,
     frames.push_back(grant);
   }
   if (message.started && message.message_bytes > buffer.length && !message.failed) {
-    release_slot(message);  // nothing of it is written: it came ahead
+    remote_.release_slot(message);  // nothing of it is written: it came ahead
     message.failed = true;
     message.error = ErrorCode::kTruncated;
   }
-  move_from_eager(message);
+  placer_.move_from_eager(message);
   complete_front(*channel);
   return {};
 }
@@ -135,12 +119,11 @@ bool Incoming::cancel(ChannelId id, OperationId operation, Ring<ControlRecord>& 
   for (uint32_t i = 0; i < channel.messages.size(); ++i) {
     InMessage& message = pool_[channel.messages[i]];
     if (message.operation != operation || message.failed) continue;
-    const bool whole = message.started && message.received.covered() == message.message_bytes;
-    if (whole) return true;  // too late: it will complete
+    if (message.complete()) return true;  // too late: it will complete
     message.failed = true;
     message.error = ErrorCode::kCancelled;
     // A fence now would not stop writes that the peer begins behind it.
-    message.untold = message.slot != kNoSlot;
+    message.unannounced = message.slot != kNoSlot;
     withdraw(id, channel.at(i), frames);
     complete_front(channel);
     return true;
@@ -160,7 +143,7 @@ void Incoming::fill_at_once(ChannelId id, OperationId operation) {
 // What can be said of a row without looking at its message; finds the channel and the index.
 RowVerdict Incoming::check(const DataRow& row, Channel*& channel, int64_t& index) {
   const DataHeader& header = row.header;
-  const uint64_t bytes = uint64_t{row.segments - 1} * row.step + row.last;
+  const uint64_t bytes = row.bytes();
   channel = channel_for(header.channel);
   if (channel == nullptr || header.message_bytes > kMaxMessageBytes ||
       header.offset + bytes > header.message_bytes || (bytes == 0 && header.message_bytes != 0) ||
@@ -180,8 +163,8 @@ RowVerdict Incoming::check(const DataRow& row, Channel*& channel, int64_t& index
 
 // Whether a message may wait here for its receive.
 RowVerdict Incoming::judge_eager(uint32_t bytes) const {
-  if (bytes > eager_.block_bytes()) return {false, DropReason::kNoReceive, 0};
-  if (early_.full() || eager_.left() == 0) return {false, DropReason::kOverEager, 0};
+  if (bytes > placer_.eager().block_bytes()) return {false, DropReason::kNoReceive, 0};
+  if (early_.full() || placer_.eager().left() == 0) return {false, DropReason::kOverEager, 0};
   return {true, std::nullopt, 0};
 }
 
@@ -190,7 +173,7 @@ void Incoming::start(InMessage& message, uint32_t bytes) {
   message.started = true;
   message.message_bytes = bytes;
   if (!message.posted) {
-    message.eager_block = eager_.lend();
+    placer_.lend_block(message);
   } else if (bytes > message.buffer.length) {
     message.failed = true;
     message.error = ErrorCode::kTruncated;
@@ -224,18 +207,18 @@ RowVerdict Incoming::accept(const DataRow& row) {
   } else if (message.message_bytes != row.header.message_bytes) {
     return {false, DropReason::kBadField, 0};
   }
-  if (row.original.number != 0) await_write(message, row.original);
+  if (row.original.number != 0) awaits_fences_ |= remote_.await_write(message, row.original);
   if (!message.failed) {
     const uint64_t from = row.header.offset;
-    const uint64_t to = from + uint64_t{row.segments - 1} * row.step + row.last;
+    const uint64_t to = from + row.bytes();
     if (!message.has_room(from, to)) return {false, DropReason::kOverWindow, 0};
     const uint64_t known = message.received.covered_within(from, to);
     verdict.fresh_bytes = (to - from) - known;
     if (verdict.fresh_bytes > 0) {
-      place_row(message, row, verdict.fresh_bytes);
+      placer_.place(message, row, verdict.fresh_bytes);
       message.received.add(from, to);
       received_bytes_ += verdict.fresh_bytes;
-      verdict.completes = message.received.covered() == message.message_bytes;
+      verdict.completes = message.complete();
     } else if (to > from) {
       verdict.drop = DropReason::kDuplicate;  // other numbers, same bytes: a needless repeat
     }
@@ -246,96 +229,7 @@ RowVerdict Incoming::accept(const DataRow& row) {
   return verdict;
 }
 
-Payload Incoming::target(const InMessage& message) const {
-  return message.posted ? message.buffer : eager_.place(message.eager_block);
-}
-
-void Incoming::place_row(InMessage& message, const DataRow& row, uint64_t fresh) {
-  const uint64_t total = uint64_t{row.segments - 1} * row.step + row.last;
-  // Each segment may be a placement of its own: room for a whole row is made once.
-  placements_.reserve(kMaxBurstSegments);
-  if (fresh == total) {
-    place(placement_of(message, row, 0, row.segments));
-    return;
-  }
-  for (uint32_t i = 0; i < row.segments; ++i) {
-    const uint64_t from = row.header.offset + uint64_t{i} * row.step;
-    const uint64_t to = from + (i + 1 == row.segments ? row.last : row.step);
-    // Sizes may have changed since, so a segment may be new in parts.
-    uint64_t start = message.received.first_gap(from);
-    while (start < to) {
-      const uint64_t end = message.received.first_covered(start, to);
-      Placement part = placement_of(message, row, i, 1);
-      part.source += part.payload_at == PayloadAt::kFrame ? start - from : 0;
-      part.from.offset += start - from;
-      part.to_offset += start - from;
-      part.bytes = part.last_bytes = static_cast<uint32_t>(std::min(end, to) - start);
-      part.from.length = part.bytes;
-      place(part);
-      start = message.received.first_gap(end);
-    }
-  }
-}
-
-// Where `count` segments of the row, from `first` on, are and where they go.
-Placement Incoming::placement_of(const InMessage& message, const DataRow& row, uint32_t first,
-                                 uint32_t count) const {
-  const RxRun& run = *row.run;
-  const uint32_t at = row.first + first;  // index in the run
-  const Payload to = target(message);
-  Placement placement;
-  placement.payload_at = run.payload_at;
-  placement.segments = count;
-  placement.bytes = row.step;
-  placement.last_bytes = first + count == row.segments ? row.last : row.step;
-  placement.to_region = to.region;
-  placement.to_offset = to.offset + row.header.offset + uint64_t{first} * row.step;
-  if (run.payload_at == PayloadAt::kFrame) {
-    placement.source = run.frame + size_t{at} * run.step() + row.header_bytes;
-    placement.source_step = run.step();
-  } else {
-    const uint32_t run_step = run.segment_bytes - row.header_bytes;
-    placement.from = {run.place.region, run.place.offset + uint64_t{at} * run_step,
-                      uint64_t{count - 1} * row.step + placement.last_bytes};
-  }
-  return placement;
-}
-
-// Asks for the copy, unless a prediction has made it needless.
-void Incoming::place(const Placement& placement) {
-  const bool there = placement.payload_at == PayloadAt::kPlaced &&
-                     placement.from.region == placement.to_region &&
-                     placement.from.offset == placement.to_offset;
-  if (!there) placements_.push_back(placement);
-}
-
-// The receive is posted now: what waited in an eager block goes to its buffer.
-void Incoming::move_from_eager(InMessage& message) {
-  if (message.eager_block == kNoIndex) return;
-  if (!message.failed) {
-    const Payload block = eager_.place(message.eager_block);
-    for (size_t i = 0; i < message.received.size(); ++i) {
-      const auto [start, end] = message.received[i];
-      Placement placement;
-      placement.payload_at = PayloadAt::kPlaced;
-      placement.segments = 1;
-      placement.bytes = placement.last_bytes = static_cast<uint32_t>(end - start);
-      placement.from = {block.region, block.offset + start, end - start};
-      placement.to_region = message.buffer.region;
-      placement.to_offset = message.buffer.offset + start;
-      placements_.push_back(placement);
-    }
-  }
-  release_eager(message);
-}
-
-void Incoming::release_eager(InMessage& message) {
-  if (message.eager_block == kNoIndex) return;
-  eager_.give_back(message.eager_block);
-  message.eager_block = kNoIndex;
-}
-
-// This receive is withdrawn, and the peer has to be told.
+// This receive is withdrawn: a frame announces that to the peer.
 void Incoming::withdraw(ChannelId channel, Sequence sequence, Ring<ControlRecord>& frames) {
   unknown_withdrawals_.emplace_back(channel, sequence);
   frames.push_back({FrameType::kCancelReceive, static_cast<uint8_t>(CancelReason::kCancelled),
@@ -354,9 +248,9 @@ void Incoming::forget_withdrawn(ChannelId channel, Sequence sequence) {
   const int64_t index = at.head.steps_to(sequence).value_or(-1);
   if (index < 0 || index >= at.posted_to()) return;
   InMessage& message = pool_[at.messages[static_cast<size_t>(index)]];
-  if (!message.untold) return;
-  message.untold = false;
-  await_every_write(message);
+  if (!message.unannounced) return;
+  message.unannounced = false;
+  awaits_fences_ |= remote_.await_every_write(message);
   complete_front(at);
 }
 
@@ -374,13 +268,12 @@ bool Incoming::on_cancel_send(const CancelFrame& cancel, Ring<ControlRecord>& fr
     if (slot == kNoIndex) return false;
   }
   const bool whole =
-      past ? !was_withdrawn(cancel.channel, cancel.sequence)
-           : pool_[slot].started && pool_[slot].received.covered() == pool_[slot].message_bytes;
+      past ? !was_withdrawn(cancel.channel, cancel.sequence) : pool_[slot].complete();
   if (whole) {
     frames.push_back({FrameType::kDelivered, 0, cancel.channel, 0, cancel.sequence, 0});
     return true;
   }
-  if (past || pool_[slot].failed) return true;  // the news of that is on its way
+  if (past || pool_[slot].failed) return true;  // the frame that says so is in flight
   InMessage& message = pool_[slot];
   message.failed = true;
   message.error = ErrorCode::kTruncated;
@@ -388,11 +281,76 @@ bool Incoming::on_cancel_send(const CancelFrame& cancel, Ring<ControlRecord>& fr
     message.error = ErrorCode::kCancelled;
     withdraw(cancel.channel, cancel.sequence, frames);
   }
-  await_every_write(message);
-  release_eager(message);
+  awaits_fences_ |= remote_.await_every_write(message);
+  placer_.release_block(message);
   complete_front(*channel);
   return true;
 }
+
+// --- written remotely ---
+
+bool Incoming::describe(ChannelId id, Sequence sequence, PlacedGrantFrame& grant) const {
+  if (id >= channels_.size()) return false;
+  const Channel& channel = channels_[id];
+  // A grant that the peer never acknowledges is retransmitted, however far the channel has come.
+  const int64_t index = channel.head.steps_to(sequence).value_or(-1);
+  if (index < 0 || index >= channel.posted_to()) return false;
+  const InMessage& message = pool_[channel.messages[static_cast<size_t>(index)]];
+  if (message.slot == kNoSlot) return false;
+  grant = remote_.describe(id, sequence, message);
+  return true;
+}
+
+std::optional<DropReason> Incoming::accept_chunk(const ArrivedChunk& chunk) {
+  const RemoteReceives::Receive* receive = remote_.find(chunk.slot);
+  if (receive == nullptr) return DropReason::kNoReceive;
+  Channel& channel = channels_[receive->channel];
+  const int64_t index = channel.head.known_steps_to(receive->sequence);
+  CHECK(index >= 0 && index < channel.posted_to());
+  note_heard(channel, index);
+  InMessage& message = pool_[channel.messages[static_cast<size_t>(index)]];
+  if (message.failed) return DropReason::kStaleMessage;
+  if (!message.started) message.message_bytes = kUnknownBytes;
+  message.started = true;
+  const uint64_t end = chunk.offset + chunk.bytes;
+  const bool known = message.message_bytes != kUnknownBytes;
+  if (chunk.bytes == 0 || end > (known ? message.message_bytes : message.buffer.length) ||
+      (known && chunk.last && end != message.message_bytes)) {
+    return DropReason::kBadField;
+  }
+  if (!message.has_room(chunk.offset, end)) return DropReason::kOverWindow;
+  if (chunk.last) message.message_bytes = static_cast<uint32_t>(end);
+  const uint64_t fresh = message.received.add(chunk.offset, chunk.offset + chunk.bytes);
+  received_bytes_ += fresh;
+  complete_front(channel);
+  if (fresh == 0) return DropReason::kDuplicate;
+  return std::nullopt;
+}
+
+void Incoming::resume() {
+  for (Channel& channel : channels_) complete_front(channel);
+}
+
+bool Incoming::request_fences(bool only_look) {
+  bool waits = false;
+  bool any = false;
+  for (const Channel& channel : channels_) {
+    for (size_t i = 0; i < channel.messages.size(); ++i) {
+      const InMessage& message = pool_[channel.messages[i]];
+      for (const OriginalWrite& write : message.writes) {
+        if (remote_.fenced(write)) continue;
+        any = true;
+        if (!over(message)) continue;
+        waits = true;
+        if (!only_look) remote_.request_fence(write);
+      }
+    }
+  }
+  awaits_fences_ = any;
+  return waits;
+}
+
+// --- the next arrival ---
 
 bool Incoming::predict(ChannelId& channel, Sequence& sequence, uint32_t& offset,
                        Payload& place) const {
@@ -420,8 +378,8 @@ bool Incoming::predict(ChannelId& channel, Sequence& sequence, uint32_t& offset,
 
 void Incoming::release(uint32_t slot) {
   InMessage& message = pool_[slot];
-  release_eager(message);
-  release_slot(message);
+  placer_.release_block(message);
+  remote_.release_slot(message);
   IntervalSet memory = std::move(message.received);
   std::vector<OriginalWrite> writes = std::move(message.writes);
   memory.clear();
@@ -434,16 +392,15 @@ void Incoming::release(uint32_t slot) {
 }
 
 // Whether nothing more of the message matters, fences apart.
-bool Incoming::over(const InMessage& message) const {
-  const bool whole = message.started && message.received.covered() == message.message_bytes;
-  return whole || (message.failed && !message.untold);
+bool Incoming::over(const InMessage& message) {
+  return message.complete() || (message.failed && !message.unannounced);
 }
 
 void Incoming::complete_front(Channel& channel) {
   while (!channel.messages.empty()) {
     const uint32_t slot = channel.messages.front();
     InMessage& message = pool_[slot];
-    if (!over(message) || !fenced(message)) return;
+    if (!over(message) || !remote_.fenced(message)) return;
     completions_.push_back({message.operation, connection_,
                             static_cast<ChannelId>(&channel - channels_.data()),
                             Direction::kReceive, !message.failed, message.error,
@@ -462,14 +419,13 @@ void Incoming::fail_all(ErrorCode error) {
     for (size_t i = 0; i < channel.messages.size(); ++i) {
       InMessage& message = pool_[channel.messages[i]];
       if (message.failed) continue;
-      const bool whole = message.started && message.received.covered() == message.message_bytes;
-      message.failed = !whole;
+      message.failed = !message.complete();
       message.error = error;
     }
     // The endpoint fences every path of a connection before it comes to this.
     for (size_t i = 0; i < channel.messages.size(); ++i) {
       pool_[channel.messages[i]].writes.clear();
-      pool_[channel.messages[i]].untold = false;
+      pool_[channel.messages[i]].unannounced = false;
     }
     complete_front(channel);
   }

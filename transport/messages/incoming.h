@@ -1,93 +1,26 @@
-// Incoming: the messages that this side of a connection receives. It announces posted receives,
-// decides where arriving payload goes (a posted buffer, or a bounded eager block when the receive
-// is not posted yet), recognises repeated bytes, and completes receives in posted order. It knows
-// nothing of paths.
+// Incoming: the messages that this side of a connection receives, in the order of their sequence
+// numbers. It announces posted receives, matches arriving payload with them, recognizes bytes that
+// arrived before, and completes receives in posted order. Where bytes go is PayloadPlacer's
+// concern. It knows nothing of paths.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "base/pool.h"
 #include "base/result.h"
 #include "base/ring.h"
 #include "events/events.h"
 #include "transport/messages/early_messages.h"
-#include "transport/extensions/fences.h"
-#include "transport/messages/outgoing.h"
-#include "transport/endpoint.h"
-#include "transport/recovery/interval_set.h"
+#include "transport/messages/in_message.h"
+#include "transport/messages/placement.h"
+#include "transport/messages/remote_receives.h"
 #include "transport/recovery/sent_runs.h"
 #include "transport/wire/control.h"
-#include "transport/wire/packet.h"
 
 namespace heddle::transport {
-
-// Of a message whose chunks arrive before its last one.
-inline constexpr uint32_t kUnknownBytes = UINT32_MAX;
-
-struct InMessage {
-  // What has arrived is kept as at most so many intervals: as a window of 64 MiB in bursts has,
-  // four times. What would need more is not acknowledged.
-  static constexpr size_t kMostIntervals = 4096;
-  // A message that is over leaves room for at most so many to the next in its place.
-  static constexpr size_t kIntervalsKept = 256;
-  bool has_room(uint64_t from, uint64_t to) const {
-    return received.size() < kMostIntervals || received.touches(from, to);
-  }
-
-  Payload buffer;  // where posted
-  OperationId operation = 0;
-  uint32_t message_bytes = 0;       // known once started
-  uint32_t eager_block = kNoIndex;  // where its bytes wait
-  Fill fill = Fill::kAtOnce;
-  bool posted = false;
-  bool started = false;
-  bool failed = false;
-  ErrorCode error = ErrorCode::kCancelled;
-  bool untold = false;     // withdrawn, and the peer may still begin writes to it
-  uint8_t slot = kNoSlot;  // where peers may write it remotely
-  IntervalSet received;
-  std::vector<OriginalWrite> writes;  // given up by the peer: it is not over before each is fenced
-};
-using InPool = Pool<InMessage, 16>;  // most endpoints have few at a time
-
-// Blocks of an endpoint's eager region, lent to messages that came before their receive.
-class EagerBlocks {
- public:
-  EagerBlocks(RegionId region, Bytes size, uint32_t block_bytes);
-  uint32_t lend();  // kNoIndex: none left
-  void give_back(uint32_t block) { free_.push_back(block); }
-  Payload place(uint32_t block) const {
-    return {region_, uint64_t{block} * block_bytes_, block_bytes_};
-  }
-  uint32_t block_bytes() const { return block_bytes_; }
-  uint32_t left() const { return static_cast<uint32_t>(free_.size()) + untouched(); }
-
- private:
-  uint32_t untouched() const { return total_ - used_; }
-
-  RegionId region_;
-  uint32_t block_bytes_;
-  uint32_t total_;
-  uint32_t used_ = 0;  // blocks up to here have been lent before
-  std::vector<uint32_t> free_;
-};
-
-// A row of data segments that arrived, with what is needed to place it.
-struct DataRow {
-  DataHeader header;  // of the first segment
-  uint32_t segments = 0;
-  uint32_t step = 0;  // payload of each segment but the last
-  uint32_t last = 0;
-  const RxRun* run = nullptr;
-  uint32_t first = 0;                        // index of the row's first segment in the run
-  uint32_t header_bytes = kDataHeaderBytes;  // before each segment's payload
-  OriginalWrite original;                    // a repeat of a chunk: the write that was given up
-};
 
 // A chunk that a NIC of the peer wrote into a granted receive.
 struct ArrivedChunk {
@@ -119,31 +52,27 @@ struct OwnLimits {
   uint32_t eager_blocks = 0;
 };
 
-// Regions that peers may write. Their names are the datapath's and need not be dense.
-using TokenTable = std::map<RegionId, MemoryToken>;
-
 class Incoming {
  public:
   Incoming(InPool& pool, EagerBlocks& eager, Ring<Completion>& completions,
            std::vector<Placement>& placements, ConnectionId connection, const OwnLimits& limits)
       : pool_(pool),
-        eager_(eager),
         completions_(completions),
-        placements_(placements),
+        placer_(eager, placements),
         connection_(connection),
         limits_(limits),
         peer_posts_(limits.max_posted),
         early_(limits.eager_blocks) {}
 
-  // The peer posts so many messages at most beyond the receives that it knows of.
+  // `peer_posts`: messages that the peer posts at most beyond the receives that it knows of.
   void open(uint32_t peer_posts) { peer_posts_ = peer_posts; }
   // Receives into regions with a token may be written remotely from now on.
-  void open_placed(const TokenTable& tokens, Fences& fences);
+  void open_placed(const TokenTable& tokens, Fences& fences) { remote_.open(tokens, fences); }
   ~Incoming();
   Incoming(const Incoming&) = delete;
   Incoming& operator=(const Incoming&) = delete;
 
-  // Errors: kInvalid, kExhausted. What the peer must be told is appended to `frames`.
+  // Errors: kInvalid, kExhausted. Frames for the peer are appended to `frames`.
   Result<void> post(ChannelId channel, const PostedReceive& receive, Ring<ControlRecord>& frames);
   // False: no such operation, or too late.
   bool cancel(ChannelId channel, OperationId operation, Ring<ControlRecord>& frames);
@@ -159,7 +88,7 @@ class Incoming {
   void resume();
   // Asks for a fence of every path that a finished message waits for; false: none waits.
   bool request_fences(bool only_look);
-  bool may_be_written() const { return slots_used_ > 0; }
+  bool may_be_written() const { return remote_.any(); }
   // Whether some message, finished or not, may be waiting for a fence.
   bool awaits_fences() const { return awaits_fences_; }
   // False: the peer broke a rule.
@@ -170,10 +99,10 @@ class Incoming {
 
   // Whether the message that the channel's next receive will meet was heard of.
   bool heard_of_next(ChannelId channel) const;
-  // So many messages came ahead of their receives that the peer may wait for grants.
+  // Whether the peer may wait for grants, since many messages came ahead of their receives.
   bool crowded() const { return early_.crowded(); }
 
-  // The buffer and offset at which the next bytes of a message under way would land.
+  // The buffer and offset at which the next bytes of a message in flight would land.
   bool predict(ChannelId& channel, Sequence& sequence, uint32_t& offset, Payload& place) const;
 
   void fail_all(ErrorCode error);
@@ -201,18 +130,7 @@ class Incoming {
     bool heard_of_next() const { return heard_to > posted_to(); }
   };
 
-  struct Slot {
-    ChannelId channel = 0;
-    Sequence sequence;
-    bool used = false;
-  };
-
-  void take_slot(ChannelId id, Sequence sequence, InMessage& message);
-  void release_slot(InMessage& message);
-  void await_write(InMessage& message, const OriginalWrite& write);
-  void await_every_write(InMessage& message);
-  bool over(const InMessage& message) const;
-  bool fenced(const InMessage& message) const;
+  static bool over(const InMessage& message);
   Channel* channel_for(ChannelId channel);
   void note_heard(Channel& channel, int64_t index);
   uint32_t find(ChannelId id, const Channel& channel, int64_t index) const;
@@ -223,34 +141,23 @@ class Incoming {
   RowVerdict check(const DataRow& row, Channel*& channel, int64_t& index);
   RowVerdict judge_eager(uint32_t bytes) const;
   void start(InMessage& message, uint32_t bytes);
-  Payload target(const InMessage& message) const;
-  void place_row(InMessage& message, const DataRow& row, uint64_t fresh);
-  Placement placement_of(const InMessage& message, const DataRow& row, uint32_t first,
-                         uint32_t count) const;
-  void place(const Placement& placement);
-  void move_from_eager(InMessage& message);
-  void release_eager(InMessage& message);
   void complete_front(Channel& channel);
   void release(uint32_t slot);
 
   InPool& pool_;
-  EagerBlocks& eager_;
   Ring<Completion>& completions_;
-  std::vector<Placement>& placements_;
+  PayloadPlacer placer_;
   ConnectionId connection_;
   OwnLimits limits_;
   std::vector<Channel> channels_;
-  const TokenTable* tokens_ = nullptr;  // null: nothing is written remotely
-  Fences* fences_ = nullptr;
-  std::vector<Slot> slots_;
-  uint32_t slots_used_ = 0;
+  RemoteReceives remote_;
   bool awaits_fences_ = false;
   uint32_t peer_posts_;
   EarlyMessages early_;
   uint32_t posted_ = 0;
   uint32_t unheard_ = 0;  // receives posted or withdrawn beyond the messages that were heard of
-  // Receives withdrawn without the peer's knowing yet: what comes for them is not acknowledged, or
-  // the peer would take it for delivered.
+  // Withdrawn receives of which the peer does not know that yet: what comes for them is not
+  // acknowledged, or the peer would count it as delivered.
   std::vector<std::pair<ChannelId, Sequence>> unknown_withdrawals_;
   uint64_t received_bytes_ = 0;
   uint64_t completed_ = 0;

@@ -76,7 +76,7 @@ Result<void> Outgoing::post(ChannelId id, const Payload& payload, OperationId op
     return fail(ErrorCode::kInvalid, "cannot send", "a message has at most 1 GiB",
                 "send it in parts");
   }
-  // Withdrawn ones too use up receives, and have to be told when those are posted.
+  // Withdrawn messages use up receives too, and are announced when those are posted.
   const auto index = static_cast<int64_t>(channel->messages.size());
   const bool room = posted_ < bound && index - channel->known_to < int64_t{bound};
   const uint32_t slot = room ? pool_.lend() : kNoIndex;
@@ -339,8 +339,8 @@ bool Outgoing::on_grant(const GrantFrame& grant) {
   return true;
 }
 
-// The slot gets another meaning, so the receive it named is over (withdrawn, and the news of that
-// still under way): nothing more of its message may be written.
+// The slot gets another meaning, so the receive that it named is over (withdrawn, and the frame
+// that says so is still in flight): nothing more of its message may be written.
 void Outgoing::withdraw_slot(uint8_t slot) {
   const RemotePlace& place = places_[slot];
   if (place.token.length == 0 || place.channel >= channels_.size()) return;
@@ -446,7 +446,7 @@ void Outgoing::complete_front(Channel& channel) {
     OutMessage& message = pool_[slot];
     const bool delivered = message.granted && message.acked.covered() == tracked(message);
     if (!delivered && !message.failed) return;
-    // A message that was sent whole before its failure was known still failed for whoever waits.
+    // A message that was sent whole before its failure was known still failed for the application.
     completions_.push_back({message.operation, connection_, message.channel, Direction::kSend,
                             !message.failed, message.error, message.payload.length,
                             message.sequence.value()});

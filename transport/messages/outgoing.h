@@ -15,11 +15,10 @@
 #include "transport/recovery/repeats.h"
 #include "transport/recovery/sent_runs.h"
 #include "transport/wire/control.h"
+#include "transport/wire/immediate.h"
 #include "transport/wire/packet.h"
 
 namespace heddle::transport {
-
-inline constexpr uint8_t kNoSlot = UINT8_MAX;
 
 struct OutMessage {
   Payload payload;
@@ -109,7 +108,7 @@ class Outgoing {
   Backlog backlog(uint32_t step) const;
 
   // --- what the peer said ---
-  // A packet begins. A peer repeats no grant twice in one, so what it may tell again is bounded.
+  // A packet begins. A peer repeats no grant twice in one, so what it may grant again is bounded.
   void begin_packet() { regrants_left_ = posted_ + limits_.max_posted; }
   // False: the peer broke a rule (a grant too far ahead, a channel out of range).
   bool on_grant(const GrantFrame& grant);
@@ -119,13 +118,13 @@ class Outgoing {
   bool on_delivered(const CancelFrame& delivered);
   // Bytes [start, end) of the row's message arrived, or did not.
   void on_acked(const DataRecord& row, uint32_t start, uint32_t end);
-  // `sent_as`: what tells the transmission that was given up from others of the same bytes.
+  // `sent_as`: names the transmission that was declared lost among those of the same bytes.
   void on_lost(const DataRecord& row, uint32_t start, uint32_t end, uint64_t sent_as);
   // How many of these bytes, given up as `sent_as`, have been sent again for that reason.
   uint32_t sent_again(const DataRecord& row, uint32_t start, uint32_t end, uint64_t sent_as);
   const RemotePlace& remote_place(uint8_t slot) const { return places_[slot]; }
   // A message too long for its receive, or withdrawn before its receive was posted, was found; the
-  // frame that tells the peer is left in `record`.
+  // frame for the peer is left in `record`.
   bool poll_truncated(ControlRecord& record);
 
   // Everything that is still posted ends in order with `error`.
@@ -144,8 +143,8 @@ class Outgoing {
     uint32_t capacity = 0;
   };
   // A message that was over before the peer was known to have posted its receive. Until then it
-  // holds its eager block of the peer where it was sent ahead, or else is untold: the peer keeps
-  // nothing of messages beyond its receives, and hears of it when the receive is posted.
+  // holds its eager block of the peer where it was sent ahead, or else is unannounced: the peer
+  // keeps nothing of messages beyond its receives, and hears of it when the receive is posted.
   struct OverEarly {
     Sequence sequence;
     bool sent_ahead = false;

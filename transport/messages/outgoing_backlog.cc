@@ -1,4 +1,4 @@
-// How much there is to send, as a receiver that gives credit is told.
+// How much there is to send, as it is advertised to a receiver that gives credit.
 #include <algorithm>
 
 #include "transport/messages/outgoing.h"

@@ -1,5 +1,5 @@
 // Behaviour of the acknowledging half: when one is due, what it tells, and how paths take turns.
-#include "transport/recovery/ack_maker.h"
+#include "transport/recovery/acknowledgements.h"
 
 #include <gtest/gtest.h>
 
@@ -13,9 +13,9 @@ namespace {
 constexpr Nanos kStart = seconds(5);
 constexpr uint64_t kWindow = 100'000;
 
-class AckMakerTest : public ::testing::Test {
+class AckManagerTest : public ::testing::Test {
  protected:
-  AckMakerTest() { acks_.open(8); }
+  AckManagerTest() { acks_.open(8); }
 
   void arrive(Nanos now, uint16_t path, uint64_t low, uint64_t high, uint64_t bytes = 1000,
               uint8_t flags = 0, Ecn ecn = Ecn::kEct0) {
@@ -48,7 +48,7 @@ class AckMakerTest : public ::testing::Test {
   // How long the acknowledgement of a message's beginning waits for company.
   static Nanos wait_within(uint8_t flags, Nanos round_trip) {
     OlderPool ranges{64};
-    AckMaker acks{ranges};
+    AckManager acks{ranges};
     acks.open(1);
     acks.note(
         kStart, {.flags = flags},
@@ -57,60 +57,60 @@ class AckMakerTest : public ::testing::Test {
   }
 
   OlderPool ranges_{64};
-  AckMaker acks_{ranges_};
+  AckManager acks_{ranges_};
 };
 
-TEST_F(AckMakerTest, NothingArrivedNothingIsDue) {
+TEST_F(AckManagerTest, NothingArrivedNothingIsDue) {
   EXPECT_FALSE(acks_.pending());
   EXPECT_EQ(acks_.due_at(), Nanos::never());
   EXPECT_TRUE(write(kStart).empty());
 }
 
-TEST_F(AckMakerTest, PayloadInOrderMayWaitForCompany) {
+TEST_F(AckManagerTest, PayloadInOrderMayWaitForCompany) {
   arrive(kStart, 0, 1, 1);
   EXPECT_FALSE(acks_.due(kStart));
-  EXPECT_TRUE(acks_.due(kStart + AckMaker::kDelay));
+  EXPECT_TRUE(acks_.due(kStart + AckRules::kDelay));
   arrive(kStart + micros(10), 0, 2, 2);  // does not put it off
-  EXPECT_TRUE(acks_.due(kStart + AckMaker::kDelay));
+  EXPECT_TRUE(acks_.due(kStart + AckRules::kDelay));
 }
 
-TEST_F(AckMakerTest, ControlPacketsMayWaitLonger) {
+TEST_F(AckManagerTest, ControlPacketsMayWaitLonger) {
   arrive(kStart, 0, 1, 1, 0);
-  EXPECT_FALSE(acks_.due(kStart + AckMaker::kDelay));
-  EXPECT_TRUE(acks_.due(kStart + AckMaker::kControlDelay));
+  EXPECT_FALSE(acks_.due(kStart + AckRules::kDelay));
+  EXPECT_TRUE(acks_.due(kStart + AckRules::kControlDelay));
 }
 
-TEST_F(AckMakerTest, WhereNobodyWaitsForItItWaitsForThreeMore) {
+TEST_F(AckManagerTest, WhereNobodyWaitsForItItWaitsForThreeMore) {
   for (uint64_t number = 1; number < 4; ++number) {
     arrive(kStart, 0, number, number, 1000, kFlagAckLater);
-    EXPECT_FALSE(acks_.due(kStart + AckMaker::kDelay));
-    EXPECT_TRUE(acks_.due(kStart + AckMaker::kControlDelay));
+    EXPECT_FALSE(acks_.due(kStart + AckRules::kDelay));
+    EXPECT_TRUE(acks_.due(kStart + AckRules::kControlDelay));
   }
   arrive(kStart, 0, 4, 4, 1000, kFlagAckLater);
   EXPECT_TRUE(acks_.due(kStart));
   write(kStart);
   arrive(kStart, 0, 5, 5, 1000, kFlagAckLater);
-  EXPECT_FALSE(acks_.due(kStart + AckMaker::kDelay));
+  EXPECT_FALSE(acks_.due(kStart + AckRules::kDelay));
   arrive(kStart, 0, 6, 6);  // for this one somebody does
-  EXPECT_TRUE(acks_.due(kStart + AckMaker::kDelay));
+  EXPECT_TRUE(acks_.due(kStart + AckRules::kDelay));
 }
 
-TEST_F(AckMakerTest, AfterAGapNoneWaitsLonger) {
+TEST_F(AckManagerTest, AfterAGapNoneWaitsLonger) {
   arrive(kStart, 0, 1, 1, 1000, kFlagAckLater);
   arrive(kStart, 0, 3, 3, 1000, kFlagAckLater);
   EXPECT_TRUE(acks_.due(kStart));
   write(kStart);
   arrive(kStart + micros(50), 0, 4, 4, 1000, kFlagAckLater);
-  EXPECT_TRUE(acks_.due(kStart + micros(50) + AckMaker::kDelay));
+  EXPECT_TRUE(acks_.due(kStart + micros(50) + AckRules::kDelay));
 }
 
-TEST_F(AckMakerTest, OneThatIsAskedForIsDueAtOnce) {
+TEST_F(AckManagerTest, OneThatIsAskedForIsDueAtOnce) {
   arrive(kStart, 0, 1, 1, 1000, kFlagAckNow);
   EXPECT_TRUE(acks_.due(kStart));
 }
 
 // Over many paths that is not the last segment that was sent, which asks.
-TEST_F(AckMakerTest, WhatCompletesAMessageIsToldAtOnce) {
+TEST_F(AckManagerTest, WhatCompletesAMessageIsToldAtOnce) {
   ConnectionHeader header;
   acks_.note(kStart, header, {.low = 1, .high = 1, .bytes = 1000, .within_message = true});
   EXPECT_FALSE(acks_.due(kStart));
@@ -119,14 +119,14 @@ TEST_F(AckMakerTest, WhatCompletesAMessageIsToldAtOnce) {
   EXPECT_TRUE(acks_.due(kStart));
 }
 
-TEST_F(AckMakerTest, AGapIsToldAtOnce) {
+TEST_F(AckManagerTest, AGapIsToldAtOnce) {
   arrive(kStart, 0, 1, 1);
   write(kStart);
   arrive(kStart, 0, 3, 3);
   EXPECT_TRUE(acks_.due(kStart));
 }
 
-TEST_F(AckMakerTest, WhatComesLateIsToldAtOnce) {
+TEST_F(AckManagerTest, WhatComesLateIsToldAtOnce) {
   arrive(kStart, 0, 1, 1);
   arrive(kStart, 0, 3, 3);
   write(kStart);
@@ -134,7 +134,7 @@ TEST_F(AckMakerTest, WhatComesLateIsToldAtOnce) {
   EXPECT_TRUE(acks_.due(kStart));
 }
 
-TEST_F(AckMakerTest, ACongestionMarkIsToldAtOnceAndCounted) {
+TEST_F(AckManagerTest, ACongestionMarkIsToldAtOnceAndCounted) {
   arrive(kStart, 0, 1, 4, 4000, 0, Ecn::kCongestion);
   EXPECT_TRUE(acks_.due(kStart));
   EXPECT_EQ(write(kStart)[0].marked, 4u);
@@ -142,17 +142,17 @@ TEST_F(AckMakerTest, ACongestionMarkIsToldAtOnceAndCounted) {
   EXPECT_EQ(write(kStart)[0].marked, 5u);  // since the start, so that a lost one loses no mark
 }
 
-TEST_F(AckMakerTest, WithinAMessageItWaitsAnEighthOfARoundTripWithinLimits) {
-  EXPECT_EQ(wait_within(0, {}), AckMaker::kDelay);
-  EXPECT_EQ(wait_within(0, micros(80)), AckMaker::kDelay);
+TEST_F(AckManagerTest, WithinAMessageItWaitsAnEighthOfARoundTripWithinLimits) {
+  EXPECT_EQ(wait_within(0, {}), AckRules::kDelay);
+  EXPECT_EQ(wait_within(0, micros(80)), AckRules::kDelay);
   EXPECT_EQ(wait_within(0, millis(2)), micros(250));
-  EXPECT_EQ(wait_within(0, seconds(1)), AckMaker::kDelayWithinMost);
+  EXPECT_EQ(wait_within(0, seconds(1)), AckRules::kLongestDelayWithin);
 }
 
 // Its sender's window holds the rest of the message, and the end asks.
-TEST_F(AckMakerTest, WhileTheRestComesAnywayItWaitsLongerAndCountsNothing) {
+TEST_F(AckManagerTest, WhileTheRestComesAnywayItWaitsLongerAndCountsNothing) {
   const ConnectionHeader rest_comes{.flags = kFlagAckLater};
-  AckMaker::Arrival long_row{.bytes = 60'000, .within_message = true, .round_trip = micros(300)};
+  AckManager::Arrival long_row{.bytes = 60'000, .within_message = true, .round_trip = micros(300)};
   for (uint64_t number = 1; number <= 16; ++number) {
     long_row.low = long_row.high = number;
     acks_.note(kStart, rest_comes, long_row);
@@ -162,20 +162,20 @@ TEST_F(AckMakerTest, WhileTheRestComesAnywayItWaitsLongerAndCountsNothing) {
   EXPECT_TRUE(acks_.due(kStart));
 }
 
-TEST_F(AckMakerTest, TheRestOfAMessageIsWaitedForWithinLimits) {
-  EXPECT_EQ(wait_within(kFlagAckLater, {}), 4 * AckMaker::kDelay);
-  EXPECT_EQ(wait_within(kFlagAckLater, seconds(1)), AckMaker::kDelayWithinMost);
+TEST_F(AckManagerTest, TheRestOfAMessageIsWaitedForWithinLimits) {
+  EXPECT_EQ(wait_within(kFlagAckLater, {}), 4 * AckRules::kDelay);
+  EXPECT_EQ(wait_within(kFlagAckLater, seconds(1)), AckRules::kLongestDelayWithin);
 }
 
 // Over many paths the end, which asked, may be there before what stood ahead of it.
-TEST_F(AckMakerTest, WhatCompletesAMessageAfterItsEndIsToldAtOnceThoughItDidNotAsk) {
+TEST_F(AckManagerTest, WhatCompletesAMessageAfterItsEndIsToldAtOnceThoughItDidNotAsk) {
   acks_.note(kStart, {.flags = kFlagAckLater},
              {.low = 1, .high = 1, .bytes = 1000, .within_message = true, .completes = true});
   EXPECT_TRUE(acks_.due(kStart));
 }
 
 // One that asks for itself and for what left before it has come over a faster path.
-TEST_F(AckMakerTest, WhatWasOvertakenByOneThatAskedIsToldAtOnce) {
+TEST_F(AckManagerTest, WhatWasOvertakenByOneThatAskedIsToldAtOnce) {
   const auto arrives = [this](uint16_t path, uint8_t flags, Nanos sent_at) {
     ConnectionHeader header;
     header.type = PacketType::kData;
@@ -192,16 +192,16 @@ TEST_F(AckMakerTest, WhatWasOvertakenByOneThatAskedIsToldAtOnce) {
   EXPECT_TRUE(acks_.due(kStart));
 }
 
-TEST_F(AckMakerTest, TheEndOfAMessageCutsTheWaitShort) {
+TEST_F(AckManagerTest, TheEndOfAMessageCutsTheWaitShort) {
   ConnectionHeader header;
   acks_.note(kStart, header,
              {.low = 1, .high = 1, .bytes = 1000, .within_message = true, .round_trip = millis(8)});
-  EXPECT_EQ(acks_.due_at(), kStart + AckMaker::kDelayWithinMost);
+  EXPECT_EQ(acks_.due_at(), kStart + AckRules::kLongestDelayWithin);
   arrive(kStart + micros(100), 0, 2, 2);
-  EXPECT_EQ(acks_.due_at(), kStart + micros(100) + AckMaker::kDelay);
+  EXPECT_EQ(acks_.due_at(), kStart + micros(100) + AckRules::kDelay);
 }
 
-TEST_F(AckMakerTest, AfterAGapItIsPromptAndTellsOfOtherPathsToo) {
+TEST_F(AckManagerTest, AfterAGapItIsPromptAndTellsOfOtherPathsToo) {
   for (uint16_t path = 0; path < 8; ++path) arrive(kStart, path, 1, 1);
   write(kStart);
   const auto three_paths = [&](Nanos now, uint64_t number) {
@@ -219,17 +219,17 @@ TEST_F(AckMakerTest, AfterAGapItIsPromptAndTellsOfOtherPathsToo) {
   EXPECT_TRUE(acks_.due(gap));
   EXPECT_EQ(write(gap).size(), 6u);
   three_paths(gap + micros(500), 4);
-  EXPECT_EQ(acks_.due_at(), gap + micros(500) + AckMaker::kDelay);
+  EXPECT_EQ(acks_.due_at(), gap + micros(500) + AckRules::kDelay);
   EXPECT_EQ(write(gap + micros(525)).size(), 6u);
-  const Nanos later = gap + AckMaker::kPromptAfterGap + micros(100);
+  const Nanos later = gap + AckRules::kPromptAfterGap + micros(100);
   three_paths(later, 5);
-  EXPECT_EQ(acks_.due_at(), later + AckMaker::kDelayWithinMost);
-  EXPECT_EQ(write(later + AckMaker::kDelayWithinMost).size(), 3u);
+  EXPECT_EQ(acks_.due_at(), later + AckRules::kLongestDelayWithin);
+  EXPECT_EQ(write(later + AckRules::kLongestDelayWithin).size(), 3u);
 }
 
-TEST_F(AckMakerTest, ManyBytesOfSeveralArrivalsAreToldAtOnce) {
-  arrive(kStart, 0, 1, 1, AckMaker::kBytes - AckMaker::kArrivals);
-  for (uint64_t i = 1; i < AckMaker::kArrivals; ++i) {
+TEST_F(AckManagerTest, ManyBytesOfSeveralArrivalsAreToldAtOnce) {
+  arrive(kStart, 0, 1, 1, AckRules::kBytes - AckRules::kArrivals);
+  for (uint64_t i = 1; i < AckRules::kArrivals; ++i) {
     EXPECT_FALSE(acks_.due(kStart));
     arrive(kStart, 1, i, i, 1);
   }
@@ -238,20 +238,20 @@ TEST_F(AckMakerTest, ManyBytesOfSeveralArrivalsAreToldAtOnce) {
   EXPECT_TRUE(acks_.due(kStart));
 }
 
-TEST_F(AckMakerTest, ARowOfSegmentsIsNotToldAlone) {
-  arrive(kStart, 0, 1, 7, 2 * AckMaker::kBytes);
-  EXPECT_EQ(acks_.due_at(), kStart + AckMaker::kDelay);
-  arrive(kStart, 0, 8, 14, 2 * AckMaker::kBytes);
-  arrive(kStart, 0, 15, 21, 2 * AckMaker::kBytes);
+TEST_F(AckManagerTest, ARowOfSegmentsIsNotToldAlone) {
+  arrive(kStart, 0, 1, 7, 2 * AckRules::kBytes);
+  EXPECT_EQ(acks_.due_at(), kStart + AckRules::kDelay);
+  arrive(kStart, 0, 8, 14, 2 * AckRules::kBytes);
+  arrive(kStart, 0, 15, 21, 2 * AckRules::kBytes);
   EXPECT_FALSE(acks_.due(kStart));
-  arrive(kStart, 0, 22, 28, 2 * AckMaker::kBytes);
+  arrive(kStart, 0, 22, 28, 2 * AckRules::kBytes);
   EXPECT_TRUE(acks_.due(kStart));
   write(kStart);
-  arrive(kStart, 0, 29, 35, 2 * AckMaker::kBytes);
+  arrive(kStart, 0, 29, 35, 2 * AckRules::kBytes);
   EXPECT_FALSE(acks_.due(kStart)) << "counted anew";
 }
 
-TEST_F(AckMakerTest, ADuplicateIsToldAtOnce) {
+TEST_F(AckManagerTest, ADuplicateIsToldAtOnce) {
   arrive(kStart, 3, 1, 1);
   write(kStart);
   EXPECT_FALSE(acks_.pending());
@@ -260,12 +260,12 @@ TEST_F(AckMakerTest, ADuplicateIsToldAtOnce) {
   EXPECT_EQ(write(kStart + millis(1))[0].path, 3);
 }
 
-TEST_F(AckMakerTest, ADuplicateOnAPathWhereNothingCountedIsNoNews) {
+TEST_F(AckManagerTest, ADuplicateOnAPathWhereNothingCountedIsNoNews) {
   acks_.note_duplicate(kStart, 3);
   EXPECT_FALSE(acks_.pending());
 }
 
-TEST_F(AckMakerTest, TellsRangesAndTheTimesOfTheNewest) {
+TEST_F(AckManagerTest, TellsRangesAndTheTimesOfTheNewest) {
   arrive(kStart, 2, 1, 5);
   arrive(kStart + micros(7), 2, 8, 9);
   arrive(kStart + micros(9), 2, 6, 6);  // late: the newest stays what it was
@@ -280,19 +280,19 @@ TEST_F(AckMakerTest, TellsRangesAndTheTimesOfTheNewest) {
   EXPECT_EQ(frames[0].ranges[1].high, 6u);
 }
 
-TEST_F(AckMakerTest, WhatArrivesTogetherIsToldTogether) {
+TEST_F(AckManagerTest, WhatArrivesTogetherIsToldTogether) {
   for (uint16_t path = 0; path < 5; ++path) arrive(kStart, path, 1, 1);
   EXPECT_GE(write(kStart).size(), 5u);
   EXPECT_FALSE(acks_.pending());
   EXPECT_EQ(acks_.due_at(), Nanos::never());
 }
 
-TEST_F(AckMakerTest, PathsWithoutNewsAreRepeatedInTurn) {
+TEST_F(AckManagerTest, PathsWithoutNewsAreRepeatedInTurn) {
   for (uint16_t path = 0; path < 8; ++path) arrive(kStart, path, 1, 1);
   write(kStart);
   std::array<int, 8> told{};
   for (uint64_t i = 2; i < 10; ++i) {
-    const Nanos now = kStart + i * AckMaker::kDelay;
+    const Nanos now = kStart + i * AckRules::kDelay;
     arrive(now, 0, i, i);
     for (const AckFrame& frame : write(now)) ++told[frame.path];
   }
@@ -301,7 +301,7 @@ TEST_F(AckMakerTest, PathsWithoutNewsAreRepeatedInTurn) {
 }
 
 // Two of three acknowledgements in each small message were of paths that had been quiet for long.
-TEST_F(AckMakerTest, PathsThatAreQuietForLongAreNotRepeated) {
+TEST_F(AckManagerTest, PathsThatAreQuietForLongAreNotRepeated) {
   for (uint16_t path = 0; path < 8; ++path) arrive(kStart, path, 1, 1);
   write(kStart);
   uint64_t number = 1;
@@ -320,12 +320,12 @@ TEST_F(AckMakerTest, PathsThatAreQuietForLongAreNotRepeated) {
   arrive(kStart + millis(600), 5, 2, 2);
   write(kStart + millis(601));
   int64_t of_five = 0;
-  for (int i = 0; i < 8; ++i) of_five += repeated_at(kStart + millis(602) + i * AckMaker::kDelay);
+  for (int i = 0; i < 8; ++i) of_five += repeated_at(kStart + millis(602) + i * AckRules::kDelay);
   EXPECT_GE(of_five, 2) << "one that is heard of again is";
 }
 
 // Its sender would measure how long it went unnoticed that the first was lost.
-TEST_F(AckMakerTest, WhenSomethingArrivedIsToldOnce) {
+TEST_F(AckManagerTest, WhenSomethingArrivedIsToldOnce) {
   arrive(kStart, 0, 1, 1);
   EXPECT_EQ(write(kStart + micros(3))[0].received_at, kStart);
   acks_.note_duplicate(kStart + millis(50), 0);
@@ -334,32 +334,32 @@ TEST_F(AckMakerTest, WhenSomethingArrivedIsToldOnce) {
   EXPECT_EQ(write(kStart + millis(60))[0].received_at, kStart + millis(60));
 }
 
-TEST_F(AckMakerTest, ManySmallAcknowledgementsRepeatOnlyNowAndThen) {
+TEST_F(AckManagerTest, ManySmallAcknowledgementsRepeatOnlyNowAndThen) {
   for (uint16_t path = 0; path < 8; ++path) arrive(kStart, path, 1, 1);
   write(kStart);
   size_t frames = 0;
   for (uint64_t i = 2; i < 22; ++i) {
-    const Nanos now = kStart + i * AckMaker::kDelay / 10;
+    const Nanos now = kStart + i * AckRules::kDelay / 10;
     arrive(now, 0, i, i);
     frames += write(now).size();
   }
   EXPECT_LE(frames, 20u + 3 * 3);
 }
 
-TEST_F(AckMakerTest, PathsThatNeverHeardAnythingAreNotTold) {
+TEST_F(AckManagerTest, PathsThatNeverHeardAnythingAreNotTold) {
   arrive(kStart, 4, 1, 1);
   const std::vector<AckFrame> frames = write(kStart);
   EXPECT_TRUE(std::all_of(frames.begin(), frames.end(),
                           [](const AckFrame& frame) { return frame.path == 4; }));
 }
 
-TEST_F(AckMakerTest, WhatDoesNotFitIsToldByTheNextPacket) {
+TEST_F(AckManagerTest, WhatDoesNotFitIsToldByTheNextPacket) {
   acks_.open(256);
   for (uint16_t path = 0; path < 256; ++path) arrive(kStart, path, 1, 1);
   std::array<bool, 256> told{};
   int packets = 0;
   while (acks_.pending()) {
-    EXPECT_TRUE(acks_.due(kStart + AckMaker::kDelay));  // the rest is as urgent as the whole was
+    EXPECT_TRUE(acks_.due(kStart + AckRules::kDelay));  // the rest is as urgent as the whole was
     for (const AckFrame& frame : write(kStart)) told[frame.path] = true;
     ASSERT_LT(++packets, 20);
   }
@@ -367,14 +367,14 @@ TEST_F(AckMakerTest, WhatDoesNotFitIsToldByTheNextPacket) {
   EXPECT_TRUE(std::all_of(told.begin(), told.end(), [](bool one) { return one; }));
 }
 
-TEST_F(AckMakerTest, WithoutRoomForOneNothingIsWrittenAndNothingForgotten) {
+TEST_F(AckManagerTest, WithoutRoomForOneNothingIsWrittenAndNothingForgotten) {
   arrive(kStart, 0, 1, 1);
   EXPECT_TRUE(write(kStart, 40).empty());
   EXPECT_TRUE(acks_.pending());
   EXPECT_EQ(write(kStart).size(), 1u);
 }
 
-TEST_F(AckMakerTest, WithTheMostRangesItStaysWithinItsSpace) {
+TEST_F(AckManagerTest, WithTheMostRangesItStaysWithinItsSpace) {
   for (uint16_t path = 0; path < 8; ++path) {
     for (uint64_t i = 1; i < 100; i += 2) arrive(kStart, path, i, i);
   }
@@ -386,7 +386,7 @@ TEST_F(AckMakerTest, WithTheMostRangesItStaysWithinItsSpace) {
   }
 }
 
-TEST_F(AckMakerTest, PathsAreNamedFromTheFirstName) {
+TEST_F(AckManagerTest, PathsAreNamedFromTheFirstName) {
   acks_.open(4, 256);
   arrive(kStart, 3, 1, 1);
   const std::vector<AckFrame> frames = write(kStart);
