@@ -1,7 +1,7 @@
 // Endpoint's public face: it finds the connection and passes the request on.
 #include "transport/endpoint.h"
 
-#include "transport/endpoint_body.h"
+#include "transport/endpoint/body.h"
 
 namespace heddle::transport {
 namespace {
@@ -47,7 +47,7 @@ Result<void> Endpoint::post_receive(Nanos now, ConnectionId id, ChannelId channe
   Connection* connection = body_->table.find(id);
   if (connection == nullptr) return no_connection("cannot receive");
   body_->table.touch(*connection);
-  return connection->post_receive(now, channel, buffer, operation, fill);
+  return connection->post_receive(now, channel, {buffer, operation, fill});
 }
 
 bool Endpoint::post_cancel(Nanos now, ConnectionId id, ChannelId channel, Direction direction,

@@ -28,8 +28,8 @@ uint64_t connection_bytes(const EndpointOptions& o, uint32_t max_posted) {
   // Grants of the peer that our messages have not met: as many as it has announced that it posts,
   // over all channels, so each ring is at most twice what it holds.
   const uint64_t grants = 2 * kGrant * (uint64_t{max_posted} + o.max_channels);
-  const uint64_t frames =
-      sizeof(ControlRecord) * doubled(kMostAnswers + o.max_datagram_bytes / kLeastFrame);
+  const uint64_t answers = ControlQueue::kMostAnswers + o.max_datagram_bytes / kLeastFrame;
+  const uint64_t frames = sizeof(ControlRecord) * doubled(answers);
   return sizeof(Connection) + kBookkeeping + paths * (kPath + sizeof(OlderRanges)) +
          o.max_channels * kChannel + grants + frames + o.eager_blocks * 2 * sizeof(InMessage);
 }

@@ -1,277 +1,453 @@
-// A connection's requests, its state, its end, and what it hears about its own packets.
+// A connection's requests, packets and time, and where they go.
 #include "transport/connection/connection.h"
 
 #include <algorithm>
 #include <utility>
 
+#include "transport/congestion/registry.h"
+#include "transport/connection/burst_sender.h"
+#include "transport/connection/control_receiver.h"
+#include "transport/connection/control_sender.h"
+#include "transport/connection/data_receiver.h"
+#include "transport/extensions/path_discovery.h"
+
 namespace heddle::transport {
 
 using events::CloseCause;
 using events::ConnectionState;
+using events::DropReason;
 
 namespace {
 
 // Names a transmission among those of the same bytes.
-uint64_t name_of(const SentRun& run, uint16_t path) { return run.first_number << 16 | path; }
+uint64_t name_of(const SentRun& sent, uint16_t path) { return sent.first_number << 16 | path; }
 
 }  // namespace
 
 Connection::Connection(Shared& shared, ConnectionId id, WireId wire_id, const Address& peer)
-    : shared_(shared),
-      id_(id),
-      wire_id_(wire_id),
-      peer_(peer),
-      made_with_port_(peer.port),
-      outgoing_(shared.out, shared.repeats, shared.completions, id),
-      incoming_(
-          shared.in, shared.eager, shared.completions, shared.placements, id,
-          {shared.options.max_channels, shared.options.max_posted, shared.options.eager_blocks}),
-      flight_(shared.sent, shared.observer, id, *this) {}
+    : parts_(shared, ConnectionIdentity(id, wire_id, peer), *this),
+      extensions_(parts_),
+      handshake_(parts_, extensions_) {}
+
+// --- making it ---
+
+Result<void> Connection::begin_accept(Nanos now, const InitPacket& init, uint8_t nic) {
+  handshake_.begin_accept(init, nic);
+  Result<void> opened = open(now, init.parameters, {});
+  if (!opened) return opened;
+  repeat_accept(init, peer(), nic);
+  parts_.shared.notices.push_back({NoticeKind::kAccepted, id(), peer(), {}, false, peer_id()});
+  return {};
+}
+
+void Connection::repeat_accept(const InitPacket& init, const Address& from, uint8_t nic) {
+  if (parts_.router != nullptr) parts_.router->move_home(from, nic);
+  handshake_.send_accept_for(init);
+}
+
+void Connection::handle_retry(Nanos now, const RetryPacket& retry, uint8_t nic) {
+  if (handshaking() && handshake_.is_answer(retry.nonce)) handshake_.on_retry(now, retry, nic);
+}
+
+void Connection::handle_accept(Nanos now, const AcceptPacket& accept, uint8_t nic) {
+  if (!handshaking() || !handshake_.is_answer(accept.nonce)) return;
+  handshake_.on_accept(accept, nic);
+  const Nanos rtt = std::max(saturating_difference(now, accept.echoed_sent_at), nanos(1));
+  Result<void> opened = open(now, accept.parameters, rtt);
+  if (!opened) {
+    finish(now, failed_to_open(std::move(opened).error()));
+    return;
+  }
+  handshake_.end();
+  parts_.shared.notices.push_back({NoticeKind::kOpened, id(), peer(), {}, false, peer_id()});
+  advance_close(now);
+}
+
+void Connection::handle_refusal(Nanos now, const Refusal& refusal, uint64_t nonce) {
+  if (!handshaking() || !handshake_.is_answer(nonce)) return;
+  finish(now, {refusal.cause, {refusal.code, "cannot connect", refusal.why, refusal.todo}});
+}
+
+// Both sides know each other's limits now.
+Result<void> Connection::open(Nanos now, const HandshakeParameters& peer, Nanos first_rtt) {
+  Result<OpenPlan> plan = handshake_.plan(peer, first_rtt);
+  if (!plan) return fail(plan.error());
+  for (const std::string_view name : controller_names()) {
+    if (name == handshake_.options().congestion) parts_.statistics.congestion = name.data();
+  }
+  parts_.acks.open(parts_.shared.options.max_paths);
+  parts_.flight.open(now, std::move(plan->flight));
+  parts_.incoming.open(peer.max_posted);
+  parts_.outgoing.set_limits(plan->peer_limits);
+  extensions_.on_open(now, handshake_.agreement_with(peer));
+  // The initiator probes: the peer learns that its accept arrived, and a round trip is measured.
+  parts_.keep_alive.open(now, parts_.identity.initiator);
+  ++parts_.shared.statistics.connections_opened;
+  set_state(now, close_.requested() ? ConnectionState::kClosing : ConnectionState::kOpen);
+  const Address& to = this->peer();
+  parts_.shared.observer.emit(events::ConnectionOpened{
+      now, id(), peer_id(), host_part(to, 0), host_part(to, 8), to.port, parts_.flight.paths()});
+  return {};
+}
 
 void Connection::set_state(Nanos now, ConnectionState state) {
   state_ = state;
-  shared_.observer.emit(events::ConnectionChanged{now, id_, state});
+  parts_.shared.observer.emit(events::ConnectionChanged{now, id(), state});
 }
+
+// --- requests ---
 
 Result<void> Connection::post_send(Nanos now, ChannelId channel, const Payload& payload,
                                    OperationId operation, AckWish wish) {
-  if (close_wanted_ || over()) {
+  if (close_.requested() || over()) {
     return fail(ErrorCode::kClosed, "cannot send", "the connection is closed");
   }
-  if (channel >= shared_.options.max_channels) {
+  const EndpointOptions& o = parts_.shared.options;
+  if (channel >= o.max_channels) {
     return fail(ErrorCode::kInvalid, "cannot send", "no such channel");
   }
-  watch(now);
-  shared_.reserve_completions();
-  Result<void> posted =
-      outgoing_.post(channel, payload, operation, shared_.options.max_posted, wish);
-  take_truncated();
+  watch_peer(now);
+  parts_.shared.reserve_completions();
+  Result<void> posted = parts_.outgoing.post(channel, payload, operation, o.max_posted, wish);
+  send_cancels();
   return posted;
 }
 
-// Something is about to be posted: the peer is asked sooner whether it lives.
-void Connection::watch(Nanos now) {
-  if (busy() || state_ == ConnectionState::kHandshaking) return;
-  keepalive_at_ = std::min(keepalive_at_, now + shared_.options.peer_dead_after / 5);
+// Something is about to be posted on an idle connection: the peer is checked sooner.
+void Connection::watch_peer(Nanos now) {
+  if (!parts_.busy() && !handshaking()) parts_.keep_alive.watch(now);
 }
 
-Result<void> Connection::post_receive(Nanos now, ChannelId channel, const Payload& buffer,
-                                      OperationId operation, Fill fill) {
+Result<void> Connection::post_receive(Nanos now, ChannelId channel, const PostedReceive& receive) {
   if (over()) return fail(ErrorCode::kClosed, "cannot receive", "the connection is closed");
-  watch(now);
-  shared_.reserve_completions();
-  const bool heard = incoming_.heard_of_next(channel);
-  Result<void> posted = incoming_.post(channel, {buffer, operation, fill}, frames_);
-  send_frames_by(grant_due(now, buffer, heard));
+  watch_peer(now);
+  parts_.shared.reserve_completions();
+  const Shared& shared = parts_.shared;
+  AckRules::Grant grant;
+  grant.heard = parts_.incoming.heard_of_next(channel);
+  Result<void> posted = parts_.incoming.post(channel, receive, parts_.control.records());
+  grant.small =
+      receive.buffer.length <= shared.options.eager_block_bytes && shared.eager.left() > 0;
+  grant.crowded = parts_.incoming.crowded();
+  parts_.control.send_by(parts_.acks.grant_at(now, grant));
   return posted;
-}
-
-// A grant of a small receive may wait for company: its message needs none to travel, only its
-// sender needs one to know that it ended. If that is not here yet, its acknowledgement takes the
-// grant along; if it is, perhaps that still waits.
-Nanos Connection::grant_due(Nanos now, const Payload& buffer, bool heard) const {
-  const bool small = buffer.length <= shared_.options.eager_block_bytes && shared_.eager.left() > 0;
-  if (!small) return now;
-  if (incoming_.crowded()) return now + AckMaker::kDelay;
-  if (!heard) return now + AckMaker::kControlDelay;
-  return acks_.pending() ? acks_.due_at() : now + AckMaker::kDelay;
 }
 
 bool Connection::post_cancel(Nanos now, ChannelId channel, Direction direction,
                              OperationId operation) {
   if (direction == Direction::kReceive) {
-    const bool cancelled = incoming_.cancel(channel, operation, frames_);
-    send_frames_by(now);
-    take_fences();
+    const bool cancelled = parts_.incoming.cancel(channel, operation, parts_.control.records());
+    parts_.control.send_by(now);
+    parts_.payload->flush();
     return cancelled;
   }
   ControlRecord record;
-  if (!outgoing_.cancel(channel, operation, record)) return false;
-  if (record.type == FrameType::kCancelSend) tell(record);
+  if (!parts_.outgoing.cancel(channel, operation, record)) return false;
+  if (record.type == FrameType::kCancelSend) parts_.control.send(record);
   advance_close(now);
   return true;
 }
 
+// Cancels that the messages caused: too long for their receive, or withdrawn before it was posted.
+void Connection::send_cancels() {
+  ControlRecord record;
+  while (parts_.outgoing.poll_truncated(record)) parts_.control.send(record);
+}
+
 Result<void> Connection::post_paths(Nanos now, std::span<const uint16_t> paths) {
-  if (state_ == ConnectionState::kHandshaking || over()) {
+  if (handshaking() || over()) {
     return fail(ErrorCode::kClosed, "cannot choose paths", "the connection is not open",
                 "wait until it is: only then is it known how many paths it has");
   }
-  if (!flight_.choose(now, paths)) {
+  if (!parts_.flight.choose(now, paths)) {
     return fail(ErrorCode::kInvalid, "cannot choose paths",
                 "one of them is no path of this connection that carries payload",
                 "its path statistics name those that there are");
   }
-  fixed_ = !paths.empty();
+  parts_.paths_chosen = !paths.empty();
   return {};
 }
 
+Result<void> Connection::post_discovery(Nanos now) {
+  if (state_ != ConnectionState::kOpen) {
+    return fail(ErrorCode::kClosed, "cannot look for the ways of the fabric",
+                "the connection is not open");
+  }
+  extensions_.find<PathDiscovery>()->request(now);
+  return {};
+}
+
+bool Connection::ways(FabricWays& found) const {
+  return extensions_.find<PathDiscovery>()->found(found);
+}
+
 void Connection::post_close(Nanos now) {
-  if (close_wanted_ || over()) return;
-  close_wanted_ = true;
-  close_by_ = now + shared_.options.close_timeout;
+  if (close_.requested() || over()) return;
+  close_.request(now + parts_.shared.options.close_timeout);
   if (state_ == ConnectionState::kOpen) set_state(now, ConnectionState::kClosing);
   advance_close(now);
 }
 
-// Sends the close once everything before it is acknowledged.
+void Connection::post_abort(Nanos now) { finish(now, aborted_here()); }
+
+// --- the end ---
+
+// Sends the close frame once everything before it is acknowledged.
 void Connection::advance_close(Nanos now) {
-  if (!close_wanted_ || close_sent_ || outgoing_.posted() > 0) return;
-  if (state_ == ConnectionState::kHandshaking) {
-    finish(now, CloseCause::kAborted, {ErrorCode::kClosed, "connection closed", "", ""});
+  if (!close_.frame_due(parts_.outgoing.posted())) return;
+  if (handshaking()) {
+    finish(now, closed_while_opening());
     return;
   }
-  close_sent_ = true;
-  tell({FrameType::kClose, static_cast<uint8_t>(CloseReason::kGraceful), 0, 0, 0, 0});
+  close_.note_frame_sent();
+  const auto reason = static_cast<uint8_t>(CloseReason::kGraceful);
+  parts_.control.send({FrameType::kClose, reason, 0, 0, 0, 0});
 }
 
-void Connection::post_abort(Nanos now) {
+// The end, whatever the cause: every operation ends, and the caller gets a notice. Receives that a
+// peer's NIC may still write to end once that cannot happen any more.
+void Connection::finish(Nanos now, Ending ending) {
   if (over()) return;
-  say_last(CloseReason::kAborted);
-  finish(now, CloseCause::kAborted, {ErrorCode::kClosed, "connection closed", "aborted here", ""});
-}
-
-// What the peer is told, in so many packets, once this side is over. A lost one is not repeated:
-// then the peer learns it from a reset when it next speaks.
-void Connection::say_last(CloseReason reason, uint8_t times) {
-  if (peer_wire_id_ == 0) return;
-  last_words_ = reason;
-  last_words_left_ = times;
-}
-
-// The end, whatever the cause: every operation ends, and the caller is told. Receives that a peer's
-// NIC may still write to end once that cannot happen any more.
-void Connection::finish(Nanos now, CloseCause cause, Error error) {
-  if (over()) return;
-  end_graceful_ = cause == CloseCause::kGraceful;
-  end_error_ = std::move(error);
-  outgoing_.fail_all(end_error_.code);
-  flight_.close();
-  discovering_.reset();
-  if (receiving_) --shared_.receiving;
-  receiving_ = false;
-  shared_.credits.leave(account_);
+  // A peer that has not answered the handshake gets no final frame.
+  if (ending.final_frame && peer_wire_id() != 0) {
+    close_.queue_final_frames(*ending.final_frame, ending.final_packets);
+  }
+  close_.end(ending.cause == CloseCause::kGraceful, std::move(ending.error));
+  parts_.outgoing.fail_all(close_.error_code());
+  parts_.flight.close();
+  parts_.share.release();
+  extensions_.on_close();
   set_state(now, ConnectionState::kClosed);
-  shared_.observer.emit(events::ConnectionClosed{now, id_, cause});
-  ++shared_.statistics.connections_closed;
-  fencing_ = incoming_.may_be_written();
-  if (chunk_bytes_ != 0) shared_.fences.push_back({id_, FenceRequest::kEveryPath, 0});
-  if (!fencing_) end_receives();
+  parts_.shared.observer.emit(events::ConnectionClosed{now, id(), ending.cause});
+  ++parts_.shared.statistics.connections_closed;
+  close_.set_draining(parts_.payload->close());
+  if (!close_.draining()) end_receives();
 }
 
 void Connection::end_receives() {
-  fencing_ = false;
-  incoming_.fail_all(end_error_.code);
-  shared_.notices.push_back(
-      {NoticeKind::kClosed, id_, peer_, std::move(end_error_), end_graceful_, peer_id_});
+  close_.set_draining(false);
+  parts_.incoming.fail_all(close_.error_code());
+  parts_.shared.notices.push_back(
+      {NoticeKind::kClosed, id(), peer(), close_.take_error(), close_.graceful(), peer_id()});
 }
 
-void Connection::heard(Nanos now) {
-  heard_at_ = now;
-  refused_since_ = Nanos::never();
-  flight_.peer_was_heard();
+bool Connection::handle_reset(Nanos now, const ResetPacket& reset) {
+  if (over() || handshaking()) return false;
+  if (parts_.keys.active()) return false;  // it proves nothing
+  if (!parts_.flight.awaits(reset.path, reset.number)) return false;
+  // A peer that has closed already does not know it either: its final close frame was lost.
+  finish(now, close_.frame_sent() ? closed_gracefully() : reset_by_peer());
+  return true;
 }
 
-// The peer broke the protocol: the caller gets `what` it did as the cause, and the peer a close
-// frame with the reason "protocol error".
-void Connection::end_by_protocol_error(Nanos now, const char* what) {
-  say_last(CloseReason::kProtocolError);
-  finish(now, CloseCause::kProtocolError,
-         {ErrorCode::kClosed, "connection ended by a protocol error", what,
-          "run the same version of heddle on both sides; if it is, report this"});
-}
+// --- input ---
 
-// What the peer may have in flight towards this side: the endpoint's capacity, shared by those who
-// send. Credits hold all of them together below it.
-uint64_t Connection::own_window() const {
-  if (account_.connection != 0) return shared_.options.receive_capacity.count;
-  const uint64_t others = shared_.receiving - (receiving_ ? 1u : 0u);
-  const uint64_t least = 2 * (Flight::kBaseDatagram + Flight::kReceiveOverhead);
-  return std::max(least, shared_.options.receive_capacity.count / (others + 1));
-}
-
-void Connection::on_acked(const SentRun& run, uint32_t first, uint32_t count, bool was_lost) {
-  if (session_ && run.sent_at > epoch_began_at_) session_->prove();
-  if (run.hop_limit != 0 && discovering_) discovering_->discovery.on_arrived(run.hop_limit);
-  if (run.data && was_lost) count_needless(run, first, count);
-  if (run.data) credit_.on_acked(cost_of(run, first, count), was_lost);
-  if (run.data) {
-    outgoing_.on_acked(run.row, run.start_of(first), run.end_of(first, count));
+void Connection::handle_data(Nanos now, const DataRow& row) {
+  if (handshaking() || over()) {
+    drop(now, DropReason::kClosed);
+    return;
   }
-  if (!was_lost) answers_under_way_ -= answers_in(run);
-  for (uint8_t i = 0; i < run.control_count; ++i) {
-    const ControlRecord& record = run.control[i];
-    if (record.type == FrameType::kClose) close_acked_ = true;  // see handle_control()
+  DataReceiver(parts_).handle(now, row);
+}
+
+void Connection::handle_control(Nanos now, const RxRun& run, uint32_t index,
+                                std::span<const std::byte> bytes) {
+  if (bytes.size() < kConnectionHeaderBytes || handshaking() || over()) {
+    const bool whole = bytes.size() >= kConnectionHeaderBytes;
+    drop(now, whole ? DropReason::kClosed : DropReason::kBadLength);
+    return;
+  }
+  ControlReceiver receiver(parts_, extensions_);
+  ControlReceiver::Packet packet{run, index, bytes};
+  ControlReceiver::Verdict verdict;
+  if (!receiver.read(now, packet, verdict)) return;
+  if (verdict.close) finish(now, closed_by_peer(*verdict.close));
+  if (verdict.violation != nullptr) finish(now, protocol_violated(verdict.violation));
+  receiver.conclude(now, packet, verdict);
+  if (close_.frame_acked()) finish(now, closed_gracefully());
+  send_cancels();
+  parts_.payload->flush();
+  advance_close(now);
+}
+
+void Connection::handle_placed(Nanos now, const PlacedEvent& event) {
+  parts_.payload->on_event(now, event);
+  if (close_.draining() && parts_.payload->drained()) end_receives();
+  parts_.payload->flush();
+  if (!over()) advance_close(now);
+}
+
+void Connection::handle_trimmed(Nanos now, const ConnectionHeader& header) {
+  if (handshaking() || over()) {
+    drop(now, DropReason::kClosed);
+    return;
+  }
+  const bool numbered = header.type != PacketType::kControl || (header.flags & kFlagNumbered) != 0;
+  if (!numbered) return;  // it is not retransmitted
+  if (PacketFilter(parts_).is_impossible(now, header, header.number)) return;
+  parts_.keep_alive.on_heard(now);
+  extensions_.on_truncated_packet(header);
+}
+
+void Connection::handle_network_error(Nanos now, const NetworkError& error) {
+  if (over() || !(error.local || handshake_.quotes_own_packet(error))) return;
+  if (error.kind == NetworkErrorKind::kTooLarge) {
+    parts_.flight.on_too_large(now, error.path, error.limit_bytes);
+    return;
+  }
+  extensions_.on_network_error(error);
+  if (error.kind != NetworkErrorKind::kRefused) return;
+  // About another of its addresses it says nothing of the peer: perhaps that is not even its.
+  if (error.to.host != peer().host) return;
+  if (key() != nullptr) {  // anybody can send ICMP
+    note_hint("nobody listens on that port");
+  } else if (handshaking()) {
+    finish(now, port_closed());
+  } else {
+    parts_.keep_alive.on_port_closed(now);
+  }
+}
+
+SealKey* Connection::opener(const ConnectionHeader& header, DropReason& why) {
+  why = DropReason::kClosed;
+  if (handshaking() || over()) return nullptr;
+  return parts_.keys.receive_key({header, 1, parts_.acks}, why);
+}
+
+HeaderTags* Connection::checker(const ConnectionHeader& header, uint32_t segments, DropReason& why,
+                                bool& apart) {
+  why = DropReason::kClosed;
+  if (handshaking() || over()) return nullptr;
+  return parts_.keys.receive_tags({header, segments, parts_.acks}, why, apart);
+}
+
+// --- what became of packets ---
+
+void Connection::on_acked(const SentRun& sent, uint32_t first, uint32_t count, bool was_lost) {
+  parts_.keys.on_acked(sent.sent_at);
+  extensions_.on_acked(sent, first, count, was_lost);
+  if (sent.data) {
+    if (was_lost) count_needless(sent, first, count);
+    parts_.outgoing.on_acked(sent.row, sent.start_of(first), sent.end_of(first, count));
+  }
+  parts_.control.on_acked(sent, was_lost);
+  for (uint8_t i = 0; i < sent.control_count; ++i) {
+    const ControlRecord& record = sent.control[i];
+    if (record.type == FrameType::kClose) close_.note_frame_acked();  // see handle_control()
     if (record.type == FrameType::kCancelReceive) {
-      incoming_.forget_withdrawn(record.channel, record.sequence);
+      parts_.incoming.forget_withdrawn(record.channel, record.sequence);
     }
   }
 }
 
-// What was given up has arrived. Where its repeat has not left yet, none will.
-void Connection::count_needless(const SentRun& run, uint32_t first, uint32_t count) {
-  const uint64_t sent_as = name_of(run, flight_.current_path());
+// What was declared lost has arrived. Where its retransmission has not left yet, none will.
+void Connection::count_needless(const SentRun& sent, uint32_t first, uint32_t count) {
+  const uint64_t sent_as = name_of(sent, parts_.flight.current_path());
   const auto again = [&](uint32_t from, uint32_t segments) {
-    return outgoing_.sent_again(run.row, run.start_of(from), run.end_of(from, segments), sent_as);
+    return parts_.outgoing.sent_again(sent.row, sent.start_of(from), sent.end_of(from, segments),
+                                      sent_as);
   };
   if (again(first, count) == 0) return;
   for (uint32_t i = first; i < first + count; ++i) needless_repeats_ += again(i, 1) > 0 ? 1 : 0;
 }
 
-void Connection::on_lost(const SentRun& run, uint32_t first, uint32_t count, events::LossCause) {
-  if (run.data) {
-    credit_.on_lost(cost_of(run, first, count));
-    outgoing_.on_lost(run.row, run.start_of(first), run.end_of(first, count),
-                      name_of(run, flight_.current_path()));
+void Connection::on_lost(const SentRun& sent, uint32_t first, uint32_t count, events::LossCause) {
+  extensions_.on_lost(sent, first, count);
+  const uint16_t path = parts_.flight.current_path();
+  if (sent.data) {
+    parts_.outgoing.on_lost(sent.row, sent.start_of(first), sent.end_of(first, count),
+                            name_of(sent, path));
   }
-  answers_under_way_ -= answers_in(run);
-  for (uint8_t i = 0; i < run.control_count; ++i) {
-    const ControlRecord& record = run.control[i];
-    const bool grant = record.type == FrameType::kGrant;
-    shared_.observer.step(
-        run.sent_at, id_, flight_.current_path(),
-        grant ? events::RecoveryStep::kGrantRepeat : events::RecoveryStep::kControlRepeat);
-    tell(record);
+  parts_.control.on_lost(sent, path);
+}
+
+// --- output ---
+
+// First one burst of data, then what control packets are due, then more data until the window, the
+// pacer or the batch ends it. So a reply is not delayed by its acknowledgement, nor the reverse.
+bool Connection::transmit(Nanos now, TxBatch& batch) {
+  if (handshaking()) return handshake_.init_due(now) && !handshake_.send_init(now, batch);
+  ControlSender control(parts_, extensions_);
+  if (over()) return control.send_final_frames(now, batch, close_);
+  if (handshake_.accept_due() && !handshake_.send_accept(batch)) return true;
+  if (extensions_.transmit(now, batch)) return true;
+  // transmit() is called after every event, and mostly nothing is due.
+  Flight& flight = parts_.flight;
+  if (!parts_.outgoing.has_work() && !control.due(now) && !flight.wants_size_probe()) {
+    flight.note_idle();
+    return false;
+  }
+  BurstSender data(parts_, control);
+  SendResult sent = data.send(now, batch);
+  if (sent == SendResult::kFull) return true;
+  if (control.send(now, batch) == SendResult::kFull) return true;
+  while (sent == SendResult::kSent) sent = data.send(now, batch);
+  return sent == SendResult::kFull;
+}
+
+bool Connection::predict(Prediction& prediction) const {
+  return predict_arrival(parts_, prediction);
+}
+
+// --- time ---
+
+void Connection::handle_handshake_timeout(Nanos now) {
+  if (close_.deadline() <= now) {
+    finish(now, closed_while_opening());
+  } else if (handshake_.timed_out(now)) {
+    finish(now, {CloseCause::kHandshakeTimeout, handshake_.timeout_error()});
   }
 }
 
-// A frame that the peer must get soon.
-void Connection::tell(const ControlRecord& record) {
-  frames_.push_back(record);
-  frames_due_at_ = {};
+void Connection::handle_timeout(Nanos now) {
+  if (over()) return;
+  if (handshaking()) return handle_handshake_timeout(now);
+  parts_.flight.handle_timeout(now);
+  extensions_.handle_timeout(now);
+  const KeepAlive::Check check = parts_.keep_alive.handle_timeout(now, parts_.busy());
+  if (check.death_cause != nullptr) {
+    parts_.shared.observer.step(now, id(), UINT16_MAX, events::RecoveryStep::kPeerDeclaredDead);
+    finish(now, peer_died(check.death_cause));
+    return;
+  }
+  if (check.done) {
+    parts_.acks.forget_old_gaps(now - AckManager::kGapsKeptFor);
+    extensions_.release_memory(now);
+  }
+  if (close_.deadline() <= now) finish(now, close_timed_out());
 }
 
-// Frames that wait, if any, leave at this time at the latest.
-void Connection::send_frames_by(Nanos at) {
-  if (!frames_.empty()) frames_due_at_ = std::min(frames_due_at_, at);
+Nanos Connection::next_timeout() {
+  if (over()) return close_.final_frames_left() > 0 ? Nanos{} : Nanos::never();
+  if (handshaking()) return std::min(handshake_.next_timeout(), close_.deadline());
+  return std::min({parts_.flight.next_timeout(), parts_.keep_alive.next_timeout(),
+                   close_.deadline(), parts_.acks.due_at(), parts_.control.due_at(),
+                   extensions_.next_timeout()});
 }
 
-void Connection::settle_receiving(Nanos horizon) {
-  if (!receiving_ || payload_at_ >= horizon) return;
-  receiving_ = false;
-  --shared_.receiving;
-  if (trimmed_.empty()) std::vector<TrimFrame>().swap(trimmed_);
-}
+// --- what it knows ---
 
 const ConnectionStatistics& Connection::statistics() {
-  flight_.fill(statistics_);
-  statistics_.segment_bytes -= std::min(statistics_.segment_bytes, tag_bytes());
-  if (session_) statistics_.protection = shared_.options.protection;
-  statistics_.segments_repeated_spuriously =
-      std::min(needless_repeats_, statistics_.segments_repeated);
-  statistics_.payload_bytes_acked = outgoing_.acked_bytes();
-  statistics_.payload_bytes_received = incoming_.received_bytes();
-  statistics_.messages_sent = outgoing_.completed();
-  statistics_.messages_received = incoming_.completed();
-  return statistics_;
+  ConnectionStatistics& statistics = parts_.statistics;
+  parts_.flight.fill(statistics);
+  statistics.segment_bytes -= std::min(statistics.segment_bytes, parts_.keys.tag_bytes());
+  if (parts_.keys.active()) statistics.protection = parts_.shared.options.protection;
+  statistics.segments_repeated_spuriously =
+      std::min(needless_repeats_, statistics.segments_repeated);
+  statistics.payload_bytes_acked = parts_.outgoing.acked_bytes();
+  statistics.payload_bytes_received = parts_.incoming.received_bytes();
+  statistics.messages_sent = parts_.outgoing.completed();
+  statistics.messages_received = parts_.incoming.completed();
+  return statistics;
 }
 
 std::vector<PathStatistics> Connection::path_statistics() const {
   std::vector<PathStatistics> paths;
-  flight_.fill(paths);
+  parts_.flight.fill(paths);
   for (PathStatistics& path : paths) {
-    path.segment_bytes -= std::min(path.segment_bytes, tag_bytes());
-    const NicPair pair = pairs_ ? pairs_->pair_of(path.path) : NicPair{nic_, 0};
+    path.segment_bytes -= std::min(path.segment_bytes, parts_.keys.tag_bytes());
+    const NicPair pair = parts_.router != nullptr ? parts_.router->pair_of(path.path)
+                                                  : NicPair{parts_.identity.nic, 0};
     path.nic = pair.nic;
     path.peer_nic = pair.peer_nic;
   }
@@ -279,10 +455,9 @@ std::vector<PathStatistics> Connection::path_statistics() const {
 }
 
 size_t Connection::bytes_held() const {
-  return sizeof(Connection) + outgoing_.bytes_held() + incoming_.bytes_held() +
-         (discovering_ ? discovering_->discovery.bytes_held() : 0) + flight_.bytes_held() +
-         (pairs_ ? pairs_->bytes_held() : 0) + acks_.bytes_held() + chunk_acks_.bytes_held() +
-         frames_.capacity() * sizeof(ControlRecord) + trimmed_.capacity() * sizeof(TrimFrame);
+  return sizeof(Connection) + parts_.outgoing.bytes_held() + parts_.incoming.bytes_held() +
+         parts_.flight.bytes_held() + parts_.acks.bytes_held() + parts_.control.bytes_held() +
+         extensions_.bytes_held();
 }
 
 }  // namespace heddle::transport

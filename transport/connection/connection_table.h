@@ -1,6 +1,6 @@
 // ConnectionTable: an endpoint's connections by their local id, by their peer's handshake, and by
-// who has something to send or to time out. An id is a slot and a generation, so that an old one is
-// not taken for new.
+// whether they have something to send or a timeout that is due. An id is a slot and a generation,
+// so that an old one is not taken for new.
 #pragma once
 
 #include <map>

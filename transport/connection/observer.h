@@ -1,4 +1,5 @@
-// Observer: what the transport tells about itself: events for a sink, and the endpoint's counters.
+// Observer: what the transport reports about itself: events for a sink, and the endpoint's
+// counters.
 #pragma once
 
 #include "events/events.h"

@@ -8,11 +8,11 @@
 #include "base/random.h"
 #include "base/ring.h"
 #include "base/seed.h"
-#include "transport/connection/incoming.h"
 #include "transport/connection/observer.h"
-#include "transport/connection/outgoing.h"
 #include "transport/credits/credit_source.h"
 #include "transport/endpoint.h"
+#include "transport/messages/incoming.h"
+#include "transport/messages/outgoing.h"
 #include "transport/recovery/received_numbers.h"
 #include "transport/recovery/sent_runs.h"
 #include "transport/security/secrets.h"
@@ -41,16 +41,16 @@ struct Shared {
     for (const Address& nic : options.nics) {
       if (options.nics.size() == 1) break;
       const auto host = std::as_bytes(std::span(nic.host));
-      told_nics.insert(told_nics.end(), host.begin(), host.end());
+      advertised_nics.insert(advertised_nics.end(), host.begin(), host.end());
     }
     // A remote write carries nothing that could be sealed.
     if (keyed && !options.unsealed_chunks) options.chunk_paths = 0;
   }
 
   EndpointOptions options;
-  std::vector<std::byte> told_nics;  // as handshakes tell them; none where there is one
-  Secrets secrets;                   // what strangers must not guess
-  Random random;                     // which path is chosen
+  std::vector<std::byte> advertised_nics;  // as handshakes carry them; none where there is one
+  Secrets secrets;                         // what strangers must not guess
+  Random random;                           // which path is chosen
   Statistics statistics;
   Observer observer;
   SentRunPool sent;
@@ -58,12 +58,15 @@ struct Shared {
   RepeatPool repeats{UINT32_MAX};
   InPool in;  // bounded by max_posted a connection
   EagerBlocks eager;
-  CreditSource credits;  // for all who send to this endpoint
+  CreditSource credits;  // for all peers that send to this endpoint
   // Room for the end of everything that is posted: then nothing is allocated when much ends at
   // once.
   void reserve_completions() {
     completions.reserve(completions.size() + out.lent() + in.lent() + 1);
   }
+
+  // Whether payload travels in datagrams only: with credits, and over several NICs.
+  bool payload_in_datagrams() const { return options.chunk_paths == 0; }
 
   OlderPool ranges{UINT32_MAX};  // bounded by the connections' paths
   Ring<Completion> completions;

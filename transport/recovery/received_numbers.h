@@ -18,7 +18,7 @@ enum class Novelty : uint8_t {
   kNew,        // none has arrived before
   kDuplicate,  // all have
   kMixed,      // some have: look at each alone
-  kTooOld,     // below all that is remembered: cannot be told from a duplicate
+  kTooOld,     // below all that is remembered: cannot be distinguished from a duplicate
 };
 
 // The ranges below the newest, newest first.

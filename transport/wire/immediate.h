@@ -6,6 +6,9 @@
 
 namespace heddle::transport {
 
+// The slot of a receive that may not be written remotely.
+inline constexpr uint8_t kNoSlot = UINT8_MAX;
+
 struct Immediate {
   static constexpr uint32_t kNumberBits = 9;
   static constexpr uint32_t kSlotBits = 8;

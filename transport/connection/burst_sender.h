@@ -1,0 +1,37 @@
+// BurstSender: one burst of payload: which bytes of which message, on which path, in how many
+// segments, and whether it asks for an acknowledgement.
+#pragma once
+
+#include "transport/connection/control_sender.h"
+
+namespace heddle::transport {
+
+class BurstSender {
+ public:
+  BurstSender(ConnectionParts& parts, ControlSender& control) : parts_(parts), control_(control) {}
+
+  SendResult send(Nanos now, TxBatch& batch);
+
+ private:
+  // The bytes that leave in one burst.
+  struct Cut {
+    uint32_t segments = 0;
+    uint32_t step = 0;   // payload of each segment but the last
+    uint32_t bytes = 0;  // of all
+
+    uint32_t last() const { return bytes - (segments - 1) * step; }
+    uint32_t first() const { return segments > 1 ? step : last(); }
+  };
+  Cut cut(const Piece& piece, const Permit& permit) const;
+  bool shares_packet(const Piece& piece, const Permit& permit, uint32_t bytes) const;
+  SendResult send_segments(Nanos now, TxBatch& batch, const Piece& piece, const Permit& permit);
+  SendResult send_with_frames(Nanos now, TxBatch& batch, const Piece& piece, const Permit& permit);
+  uint8_t flags_of(const Piece& piece, uint32_t bytes, const Permit& permit) const;
+  bool rest_may_leave(const Piece& piece, const Permit& permit) const;
+  void count(Nanos now, const Piece& piece, const SentRun& sent, const Permit& permit);
+
+  ConnectionParts& parts_;
+  ControlSender& control_;
+};
+
+}  // namespace heddle::transport

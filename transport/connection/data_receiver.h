@@ -1,0 +1,27 @@
+// DataReceiver: bursts of data segments that arrived: which of them count, where their payload
+// goes, and what is to be acknowledged.
+#pragma once
+
+#include "transport/connection/packet_filter.h"
+
+namespace heddle::transport {
+
+class DataReceiver {
+ public:
+  explicit DataReceiver(ConnectionParts& parts) : parts_(parts), filter_(parts) {}
+
+  // Segments whose headers continue each other.
+  void handle(Nanos now, const DataRow& row);
+
+ private:
+  void handle_apart(Nanos now, const DataRow& row);
+  void acknowledge(Nanos now, const DataRow& row, const RowVerdict& verdict);
+
+  ConnectionParts& parts_;
+  PacketFilter filter_;
+};
+
+// Where the next payload probably belongs; false: no guess. See Endpoint::predict().
+bool predict_arrival(const ConnectionParts& parts, Prediction& prediction);
+
+}  // namespace heddle::transport

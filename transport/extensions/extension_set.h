@@ -1,0 +1,93 @@
+// ExtensionSet: the extensions of one connection. It passes each event to those that take it.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <memory>
+
+#include "transport/extensions/extension.h"
+
+namespace heddle::transport {
+
+class ExtensionSet {
+ public:
+  static constexpr size_t kMost = 5;
+
+  explicit ExtensionSet(ConnectionParts& parts);
+  ~ExtensionSet();
+
+  // The extension of this class; null: the connection does not need it.
+  template <typename E>
+  E* find() {
+    for (std::unique_ptr<Extension>& extension : extensions_) {
+      if (E* found = dynamic_cast<E*>(extension.get()); found != nullptr) return found;
+    }
+    return nullptr;
+  }
+  template <typename E>
+  const E* find() const {
+    return const_cast<ExtensionSet*>(this)->find<E>();
+  }
+
+  // See Extension.
+  void propose(const HandshakeParameters* offered, HandshakeParameters& own,
+               std::string& congestion);
+  void settle(const HandshakeParameters& own, const HandshakeParameters& peer,
+              std::string& congestion);
+  void prepare(const HandshakeParameters& peer, OpenPlan& plan);
+  // Destroys those that the connection does not need.
+  void on_open(Nanos now, const Agreement& agreement);
+  void on_close();
+  FrameResult on_frame(Nanos now, FrameType type, Reader& reader, const RxRun& run);
+  void on_truncated_packet(const ConnectionHeader& header);
+  void on_network_error(const NetworkError& error);
+  bool transmit(Nanos now, TxBatch& batch) {
+    return any_of(Extension::Hook::kTransmit, [&](Extension& e) { return e.transmit(now, batch); });
+  }
+  bool frames_due(Nanos now) {
+    return any_of(Extension::Hook::kFrames, [&](Extension& e) { return e.frames_due(now); });
+  }
+  void write_frames(Nanos now, Writer& writer) {
+    each(Extension::Hook::kFrames, [&](Extension& e) { e.write_frames(now, writer); });
+  }
+  void write_record(ControlRecord& record, Writer& writer);
+  void on_acked(const SentRun& sent, uint32_t first, uint32_t count, bool was_lost) {
+    each(Extension::Hook::kAcked, [&](Extension& e) { e.on_acked(sent, first, count, was_lost); });
+  }
+  void on_lost(const SentRun& sent, uint32_t first, uint32_t count) {
+    each(Extension::Hook::kLost, [&](Extension& e) { e.on_lost(sent, first, count); });
+  }
+  Nanos next_timeout();
+  void handle_timeout(Nanos now) {
+    each(Extension::Hook::kTimeout, [&](Extension& e) { e.handle_timeout(now); });
+  }
+  void release_memory(Nanos now);
+  size_t bytes_held() const;
+
+ private:
+  // Calls `visit` for those that implement the hook, in the table's order.
+  template <typename Visit>
+  void each(Extension::Hook hook, Visit visit) {
+    uint32_t left = by_hook_[static_cast<size_t>(hook)];
+    for (; left != 0; left &= left - 1) {
+      visit(*extensions_[static_cast<size_t>(std::countr_zero(left))]);
+    }
+  }
+  // The same, up to the first for which it is true; false: for none.
+  template <typename Visit>
+  bool any_of(Extension::Hook hook, Visit visit) {
+    uint32_t left = by_hook_[static_cast<size_t>(hook)];
+    for (; left != 0; left &= left - 1) {
+      if (visit(*extensions_[static_cast<size_t>(std::countr_zero(left))])) return true;
+    }
+    return false;
+  }
+  // Of the frame's type; null: there is none.
+  Extension* owner(FrameType type);
+  void index_hooks();
+
+  std::array<std::unique_ptr<Extension>, kMost> extensions_;  // in the table's order
+  std::array<uint8_t, static_cast<size_t>(Extension::Hook::kCount)> by_hook_{};  // bits: extensions
+};
+
+}  // namespace heddle::transport

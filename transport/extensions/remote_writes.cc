@@ -1,0 +1,272 @@
+// Chunks out, chunks in, and the fences that keep a late write from changing a complete buffer.
+#include "transport/extensions/remote_writes.h"
+
+#include <algorithm>
+
+#include "transport/connection/parts.h"
+#include "transport/wire/immediate.h"
+
+namespace heddle::transport {
+namespace {
+
+using events::DropReason;
+
+// How long a complete message waits for a later write of the same path to fence it, before it
+// requests a fence.
+constexpr Nanos kFenceDelay = millis(1);
+
+}  // namespace
+
+RemoteWrites::RemoteWrites(ConnectionParts& parts)
+    : Extension(parts),
+      PayloadStrategy(parts.flight, parts.shared.random),
+      acks_(parts.shared.ranges) {}
+
+void RemoteWrites::propose(const HandshakeParameters* /*offered*/, HandshakeParameters& own,
+                           std::string& /*congestion*/) {
+  own.chunk_paths = parts().shared.options.chunk_paths;
+  own.chunk_bytes = parts().shared.options.chunk_bytes;
+}
+
+void RemoteWrites::prepare(const HandshakeParameters& peer, OpenPlan& plan) {
+  const EndpointOptions& o = parts().shared.options;
+  const bool both = o.chunk_paths > 0 && peer.chunk_paths > 0 && peer.chunk_paths <= UINT8_MAX;
+  chunk_bytes_ = both ? std::min({o.chunk_bytes, peer.chunk_bytes, kMaxChunkBytes}) : 0;
+  if (chunk_bytes_ == 0) return;
+  plan.flight.chunk_paths = std::min<uint16_t>(o.chunk_paths, UINT8_MAX);
+  plan.flight.chunk_bytes = chunk_bytes_;
+  plan.peer_limits.chunk_bytes = chunk_bytes_;
+  acks_.open(peer.chunk_paths, kFirstChunkPathName);
+  fences_.open(peer.chunk_paths);
+  parts().incoming.open_placed(parts().shared.tokens, fences_);
+}
+
+void RemoteWrites::on_open(Nanos /*now*/, const Agreement& /*agreement*/) {
+  if (chunk_bytes_ != 0) parts().payload = this;
+}
+
+// --- sending ---
+
+// Datagrams may pass where no remote write does.
+bool RemoteWrites::claims(Piece& piece) {
+  if (piece.placed && !parts().flight.any_active()) parts().outgoing.take_by_datagrams(piece);
+  return piece.placed;
+}
+
+bool RemoteWrites::permit(Nanos now, Permit& permit) {
+  return parts().flight.permit_datagrams(now, permit);
+}
+
+bool RemoteWrites::claims_probe(uint16_t path) { return parts().flight.places(path); }
+
+SendResult RemoteWrites::send(Nanos now, TxBatch& batch, const Piece& piece) {
+  Flight& flight = parts().flight;
+  Permit permit;
+  if (!flight.permit(now, parts().shared.random, permit)) return SendResult::kNothing;
+  const uint32_t bytes = std::min(piece.length, chunk_bytes_);
+  SentRun* sent = flight.record(permit.path, 1);
+  if (sent == nullptr) return SendResult::kNothing;
+  Immediate immediate;
+  immediate.number_low = static_cast<uint32_t>(sent->first_number);
+  immediate.slot = piece.slot;
+  immediate.chunk = piece.offset / chunk_bytes_;
+  immediate.last = piece.offset + bytes == piece.message_bytes;
+  Chunk chunk{permit.path, pack(immediate), parts().outgoing.remote_place(piece.slot)};
+  chunk.place.offset += piece.offset;
+  TxBurst burst = single_packet(parts(), 0, permit.path, nullptr);
+  burst.payload_bytes = burst.last_payload_bytes = bytes;
+  burst.region = piece.payload.region;
+  burst.offset = piece.payload.offset + piece.offset;
+  const uint64_t number = sent->first_number;
+  const auto chunk_path = static_cast<uint16_t>(permit.path - flight.first_chunk_path());
+  sent->data = true;
+  sent->row = {
+      piece.message, piece.sequence, piece.offset, bytes,
+      bytes,         piece.channel,  true,         {chunk_path, flight.epoch(permit.path), number}};
+  write_chunk(now, batch, chunk, burst);
+  parts().outgoing.take(piece, bytes);
+  parts().statistics.payload_bytes_sent += bytes;
+  ++parts().statistics.segments_sent;
+  parts().shared.observer.emit(
+      events::BurstSent{now, parts().identity.id, permit.path, number, 1, bytes, false});
+  return SendResult::kSent;
+}
+
+// An empty chunk.
+SendResult RemoteWrites::send_probe(Nanos now, TxBatch& batch, uint16_t path) {
+  const SentRun* sent = parts().flight.record(path, 1);
+  if (sent == nullptr) return SendResult::kNothing;
+  Immediate immediate;
+  immediate.number_low = static_cast<uint32_t>(sent->first_number);
+  immediate.slot = Immediate::kProbeSlot;
+  write_chunk(now, batch, {path, pack(immediate), {}}, single_packet(parts(), 0, path, nullptr));
+  return SendResult::kSent;
+}
+
+void RemoteWrites::write_chunk(Nanos now, TxBatch& batch, const Chunk& chunk,
+                               const TxBurst& burst) {
+  Flight& flight = parts().flight;
+  ChunkWrite write;
+  write.from_connection = parts().identity.id;
+  write.to_connection = parts().identity.peer_id;
+  write.number = flight.recorded_number();
+  write.epoch = flight.epoch(chunk.path).value();
+  write.immediate = chunk.immediate;
+  write.token = chunk.place.token;
+  write.remote_offset = chunk.place.offset;
+  TxBurst added = burst;
+  added.path = static_cast<uint16_t>(chunk.path - flight.first_chunk_path());
+  batch.add_write(added, write);
+  flight.sent(now, chunk.path);
+}
+
+// Acknowledgements call chunk paths by names of their own.
+uint16_t RemoteWrites::path_named(uint16_t name) const {
+  if (name < kFirstChunkPathName) return name;
+  const uint32_t path = name - kFirstChunkPathName + uint32_t{parts().flight.first_chunk_path()};
+  return static_cast<uint16_t>(std::min<uint32_t>(path, UINT16_MAX));
+}
+
+void RemoteWrites::write_frames(Nanos now, Writer& writer) {
+  if (acks_.write(now, parts().own_window(), writer)) ++parts().statistics.acks_sent;
+}
+
+void RemoteWrites::write_record(ControlRecord& record, Writer& writer) {
+  if (record.type != FrameType::kPlacedGrant) {
+    write_fence(record.type, {record.channel, static_cast<uint16_t>(record.capacity)}, writer);
+    return;
+  }
+  PlacedGrantFrame placed;
+  if (parts().incoming.describe(record.channel, record.sequence, placed)) {
+    write_placed_grant(placed, writer);
+    return;
+  }
+  record.type = FrameType::kGrant;  // over by now: only that it was posted matters
+  write_grant({record.channel, record.sequence, record.count, record.capacity}, writer);
+}
+
+// --- receiving ---
+
+void RemoteWrites::on_event(Nanos now, const PlacedEvent& event) {
+  switch (event.kind) {
+    case PlacedEventKind::kFenced:
+      on_fenced(event);
+      break;
+    case PlacedEventKind::kArrived:
+      if (!over_) on_arrived(now, event);
+      break;
+    case PlacedEventKind::kSent:
+      // That it has landed does not say that its receive was not withdrawn: only the peer knows.
+      if (!over_ && !event.ok) on_write_failed(now, event);
+      break;
+  }
+}
+
+void RemoteWrites::on_write_failed(Nanos now, const PlacedEvent& event) {
+  Flight& flight = parts().flight;
+  const auto path = static_cast<uint16_t>(event.path + flight.first_chunk_path());
+  if (!flight.on_write_failed(now, path, event.number)) return;
+  // Its queue pair is broken until the peer has made its side anew.
+  parts().control.send({FrameType::kAskFence, 0, event.path, 0, 0, flight.epoch(path).value()});
+}
+
+void RemoteWrites::on_arrived(Nanos now, const PlacedEvent& event) {
+  const Observer& observer = parts().shared.observer;
+  const ConnectionId id = parts().identity.id;
+  Incoming& incoming = parts().incoming;
+  if (event.path >= fences_.paths() || event.from.host != parts().identity.peer.host) {
+    observer.drop(now, id, DropReason::kBadField);
+    return;
+  }
+  parts().keep_alive.on_heard(now);
+  const Immediate immediate = unpack(event.immediate);
+  const uint64_t number = fences_.arrived(event.path, immediate.number_low);
+  const bool empty = immediate.slot == Immediate::kProbeSlot;
+  if (!empty) {
+    const std::optional<DropReason> drop = incoming.accept_chunk(
+        {immediate.slot, uint64_t{immediate.chunk} * chunk_bytes_, event.bytes, immediate.last});
+    if (drop) observer.drop(now, id, *drop);
+    // Not acknowledged, or the peer would count a withdrawn message as delivered.
+    if (drop && *drop != DropReason::kDuplicate) {
+      incoming.resume();
+      return;
+    }
+    if (drop == DropReason::kDuplicate) ++parts().statistics.segments_duplicate;
+    ++parts().statistics.segments_received;
+    parts().share.note_payload(now);
+  }
+  incoming.resume();
+  await_fences(now);
+  ConnectionHeader header;
+  header.path = event.path;
+  header.flags = immediate.last || empty ? kFlagAckNow : 0;
+  acks_.note(now, header, {.low = number, .high = number, .bytes = std::max(event.bytes, 1u)});
+}
+
+FrameResult RemoteWrites::on_frame(Nanos now, FrameType type, Reader& reader,
+                                   const RxRun& /*run*/) {
+  FenceFrame fence;
+  const bool good = read_fence(reader, fence) && on_fence_frame(now, type, fence);
+  return good ? FrameResult{} : kMalformedFrame;
+}
+
+bool RemoteWrites::on_fence_frame(Nanos now, FrameType type, const FenceFrame& fence) {
+  Flight& flight = parts().flight;
+  if (type == FrameType::kFenced) {
+    const uint32_t path = fence.path + uint32_t{flight.first_chunk_path()};
+    if (path >= flight.paths()) return false;
+    return flight.on_fenced(now, static_cast<uint16_t>(path), fence.epoch);
+  }
+  if (fence.path >= fences_.paths()) return false;
+  // A path that was made anew since the peer asked needs nothing more.
+  if (fences_.epoch(fence.path) == fence.epoch) fences_.request(fence.path);
+  return true;
+}
+
+// --- fences ---
+
+void RemoteWrites::on_fenced(const PlacedEvent& event) {
+  if (event.path == FenceRequest::kEveryPath) {
+    drained_ = true;
+    return;
+  }
+  if (over_ || !fences_.on_fenced(event.path, event.epoch)) return;
+  parts().control.send({FrameType::kFenced, 0, event.path, 0, 0, event.epoch});
+  parts().incoming.resume();
+}
+
+void RemoteWrites::flush() {
+  FenceRequest request;
+  while (fences_.poll(request)) {
+    request.connection = parts().identity.id;
+    parts().shared.fences.push_back(request);
+  }
+}
+
+// Something arrived: if a message now waits for a fence only, it requests one before long.
+void RemoteWrites::await_fences(Nanos now) {
+  Incoming& incoming = parts().incoming;
+  if (!incoming.awaits_fences() || fence_at_ != Nanos::never()) return;
+  if (incoming.request_fences(true)) fence_at_ = now + kFenceDelay;
+}
+
+bool RemoteWrites::close() {
+  over_ = true;
+  parts().shared.fences.push_back({parts().identity.id, FenceRequest::kEveryPath, 0});
+  return parts().incoming.may_be_written();
+}
+
+Nanos RemoteWrites::next_timeout() const { return std::min(acks_.due_at(), fence_at_); }
+
+void RemoteWrites::handle_timeout(Nanos now) {
+  if (fence_at_ > now) return;
+  fence_at_ = Nanos::never();
+  parts().incoming.request_fences(false);
+  flush();
+}
+
+void RemoteWrites::release_memory(Nanos now) {
+  acks_.forget_old_gaps(now - AckManager::kGapsKeptFor);
+}
+
+}  // namespace heddle::transport

@@ -1,0 +1,73 @@
+// RemoteWrites: payload that the NIC writes into the peer's memory, chunk by chunk, instead of
+// datagrams (see transport/placed.h). It sends chunks, acknowledges those that arrive, and fences
+// paths so that no late write changes a buffer that is complete.
+#pragma once
+
+#include <array>
+
+#include "transport/connection/payload_strategy.h"
+#include "transport/extensions/extension.h"
+#include "transport/extensions/fences.h"
+#include "transport/recovery/acknowledgements.h"
+
+namespace heddle::transport {
+
+class RemoteWrites final : public Extension, private PayloadStrategy {
+ public:
+  static constexpr std::array kFrames = {FrameType::kPlacedGrant, FrameType::kFenced,
+                                         FrameType::kAskFence};
+
+  explicit RemoteWrites(ConnectionParts& parts);
+
+  uint32_t hooks() const override { return bit(Hook::kFrames) | bit(Hook::kTimeout); }
+  bool needed() const override { return chunk_bytes_ != 0; }
+  void propose(const HandshakeParameters* offered, HandshakeParameters& own,
+               std::string& congestion) override;
+  void prepare(const HandshakeParameters& peer, OpenPlan& plan) override;
+  void on_open(Nanos now, const Agreement& agreement) override;
+  FrameResult on_frame(Nanos now, FrameType type, Reader& reader, const RxRun& run) override;
+  bool frames_due(Nanos now) const override { return acks_.due(now); }
+  void write_frames(Nanos now, Writer& writer) override;
+  void write_record(ControlRecord& record, Writer& writer) override;
+  Nanos next_timeout() const override;
+  void handle_timeout(Nanos now) override;
+  void release_memory(Nanos now) override;
+  size_t bytes_held() const override { return sizeof(*this) + acks_.bytes_held(); }
+
+ private:
+  // PayloadStrategy.
+  bool claims(Piece& piece) override;
+  SendResult send(Nanos now, TxBatch& batch, const Piece& piece) override;
+  bool permit(Nanos now, Permit& permit) override;
+  bool claims_probe(uint16_t path) override;
+  SendResult send_probe(Nanos now, TxBatch& batch, uint16_t path) override;
+  bool acks_pending() const override { return acks_.pending(); }
+  uint16_t path_named(uint16_t name) const override;
+  void on_data(Nanos now) override { await_fences(now); }
+  void on_event(Nanos now, const PlacedEvent& event) override;
+  void flush() override;
+  bool close() override;
+  bool drained() const override { return drained_; }
+
+  // A write of a recorded packet.
+  struct Chunk {
+    uint16_t path = 0;
+    uint32_t immediate = 0;
+    RemotePlace place;
+  };
+  void write_chunk(Nanos now, TxBatch& batch, const Chunk& chunk, const TxBurst& burst);
+  void on_arrived(Nanos now, const PlacedEvent& event);
+  void on_write_failed(Nanos now, const PlacedEvent& event);
+  void on_fenced(const PlacedEvent& event);
+  bool on_fence_frame(Nanos now, FrameType type, const FenceFrame& fence);
+  void await_fences(Nanos now);
+
+  uint32_t chunk_bytes_ = 0;  // 0: the sides did not agree on remote writes
+  AckManager acks_;           // of chunks
+  Fences fences_;
+  Nanos fence_at_ = Nanos::never();  // when a message that waits for a fence requests it
+  bool over_ = false;
+  bool drained_ = false;  // no write of the peer can land any more
+};
+
+}  // namespace heddle::transport

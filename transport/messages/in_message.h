@@ -1,0 +1,61 @@
+// InMessage: a message that this side receives, posted or early, and what arrives for it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/pool.h"
+#include "base/result.h"
+#include "transport/endpoint.h"
+#include "transport/recovery/interval_set.h"
+#include "transport/rx_run.h"
+#include "transport/wire/immediate.h"
+#include "transport/wire/packet.h"
+
+namespace heddle::transport {
+
+// Of a message whose chunks arrive before its last one.
+inline constexpr uint32_t kUnknownBytes = UINT32_MAX;
+
+struct InMessage {
+  // What has arrived is kept as at most this many intervals: a window of 64 MiB in bursts has a
+  // quarter of that. What would need more is not acknowledged.
+  static constexpr size_t kMostIntervals = 4096;
+  // A message that is over leaves room for at most this many to the next in its place.
+  static constexpr size_t kIntervalsKept = 256;
+  bool has_room(uint64_t from, uint64_t to) const {
+    return received.size() < kMostIntervals || received.touches(from, to);
+  }
+  bool complete() const { return started && received.covered() == message_bytes; }
+
+  Payload buffer;  // where posted
+  OperationId operation = 0;
+  uint32_t message_bytes = 0;       // known once started
+  uint32_t eager_block = kNoIndex;  // where its bytes wait
+  Fill fill = Fill::kAtOnce;
+  bool posted = false;
+  bool started = false;
+  bool failed = false;
+  ErrorCode error = ErrorCode::kCancelled;
+  bool unannounced = false;  // withdrawn, which the peer does not know: it may still begin writes
+  uint8_t slot = kNoSlot;    // where peers may write it remotely
+  IntervalSet received;
+  std::vector<OriginalWrite> writes;  // given up by the peer: it is not over before each is fenced
+};
+using InPool = Pool<InMessage, 16>;  // most endpoints have few at a time
+
+// A burst of data segments that arrived, with what is needed to place it.
+struct DataRow {
+  DataHeader header;  // of the first segment
+  uint32_t segments = 0;
+  uint32_t step = 0;  // payload of each segment but the last
+  uint32_t last = 0;
+  const RxRun* run = nullptr;
+  uint32_t first = 0;                        // index of its first segment in the run
+  uint32_t header_bytes = kDataHeaderBytes;  // before each segment's payload
+  OriginalWrite original;                    // a repeat of a chunk: the write that was given up
+
+  uint64_t bytes() const { return uint64_t{segments - 1} * step + last; }
+};
+
+}  // namespace heddle::transport

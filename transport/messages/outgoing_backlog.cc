@@ -1,0 +1,32 @@
+// How much there is to send, as it is advertised to a receiver that gives credit.
+#include <algorithm>
+
+#include "transport/messages/outgoing.h"
+
+namespace heddle::transport {
+
+Outgoing::Backlog Outgoing::backlog(uint32_t step) const {
+  constexpr size_t kMost = 64;
+  Backlog backlog;
+  const auto add = [&](uint64_t bytes) {
+    backlog.bytes += bytes;
+    backlog.datagrams += std::max<uint64_t>((bytes + step - 1) / step, 1);
+  };
+  repeats_.for_each([&](const Repeat& repeat) { add(repeat.end - repeat.start); });
+  for (size_t i = 0; i < ready_.size(); ++i) {
+    const Channel& channel = channels_[ready_[i]];
+    size_t at = channel.next;
+    for (const size_t end = std::min(at + kMost, channel.messages.size()); at < end; ++at) {
+      const OutMessage& message = pool_[channel.messages[at]];
+      const bool small = message.length() <= limits_.eager_block_bytes;
+      if (message.failed || message.withdrawing) continue;
+      if (!message.granted && !message.sent_ahead && !(small && ahead_ < limits_.eager_blocks)) {
+        break;
+      }
+      if (!message.started || message.next < message.length()) add(message.length() - message.next);
+    }
+  }
+  return backlog;
+}
+
+}  // namespace heddle::transport

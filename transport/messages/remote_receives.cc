@@ -1,0 +1,73 @@
+// Slots, and the writes that a message waits for.
+#include "transport/messages/remote_receives.h"
+
+#include <algorithm>
+
+namespace heddle::transport {
+
+void RemoteReceives::open(const TokenTable& tokens, Fences& fences) {
+  tokens_ = &tokens;
+  fences_ = &fences;
+  slots_.resize(kNoSlot);
+}
+
+void RemoteReceives::take_slot(ChannelId channel, Sequence sequence, InMessage& message) {
+  if (tokens_ == nullptr) return;
+  const auto token = tokens_->find(message.buffer.region);
+  if (token == tokens_->end() || token->second.length == 0) return;
+  const auto free =
+      std::find_if(slots_.begin(), slots_.end(), [](const Receive& slot) { return !slot.used; });
+  if (free == slots_.end() || message.buffer.length == 0) return;
+  *free = {channel, sequence, true};
+  message.slot = static_cast<uint8_t>(free - slots_.begin());
+  ++used_;
+}
+
+void RemoteReceives::release_slot(InMessage& message) {
+  if (message.slot == kNoSlot) return;
+  slots_[message.slot].used = false;
+  message.slot = kNoSlot;
+  --used_;
+}
+
+PlacedGrantFrame RemoteReceives::describe(ChannelId channel, Sequence sequence,
+                                          const InMessage& message) const {
+  return {channel,
+          sequence,
+          static_cast<uint32_t>(message.buffer.length),
+          message.slot,
+          message.buffer.offset,
+          tokens_->at(message.buffer.region)};
+}
+
+// Of each path the write is kept that is fenced last.
+bool RemoteReceives::await_write(InMessage& message, const OriginalWrite& write) const {
+  if (fences_ == nullptr || fences_->fenced(write)) return false;
+  for (OriginalWrite& known : message.writes) {
+    if (known.path != write.path) continue;
+    const bool later = known.epoch == write.epoch
+                           ? write.number > known.number
+                           : known.epoch.steps_to(write.epoch).value_or(0) > 0;
+    if (later) known = write;
+    return false;
+  }
+  message.writes.push_back(write);
+  return true;
+}
+
+bool RemoteReceives::await_every_write(InMessage& message) {
+  if (message.slot == kNoSlot) return false;
+  bool any = false;
+  for (uint16_t path = 0; path < fences_->paths(); ++path) {
+    any |= await_write(message, {path, fences_->epoch(path), Fences::kEveryNumber});
+    fences_->request(path);
+  }
+  return any;
+}
+
+bool RemoteReceives::fenced(const InMessage& message) const {
+  return std::all_of(message.writes.begin(), message.writes.end(),
+                     [this](const OriginalWrite& write) { return fences_->fenced(write); });
+}
+
+}  // namespace heddle::transport

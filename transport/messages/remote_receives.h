@@ -1,0 +1,58 @@
+// RemoteReceives: which receives the peer's NIC may write, by what slot it calls each, and which
+// writes have to be fenced before a message is over. Without remote writes it holds nothing.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "transport/extensions/fences.h"
+#include "transport/messages/in_message.h"
+#include "transport/wire/control.h"
+
+namespace heddle::transport {
+
+// Regions that peers may write. Their names are the datapath's and need not be dense.
+using TokenTable = std::map<RegionId, MemoryToken>;
+
+class RemoteReceives {
+ public:
+  // A receive that has a slot.
+  struct Receive {
+    ChannelId channel = 0;
+    Sequence sequence;
+    bool used = false;
+  };
+
+  // Receives into regions with a token may be written remotely from now on.
+  void open(const TokenTable& tokens, Fences& fences);
+
+  // Gives the receive a slot, if its memory can be written and a slot is free.
+  void take_slot(ChannelId channel, Sequence sequence, InMessage& message);
+  void release_slot(InMessage& message);
+  // The receive that the peer calls `slot`; null: there is none.
+  const Receive* find(uint8_t slot) const {
+    return slot < slots_.size() && slots_[slot].used ? &slots_[slot] : nullptr;
+  }
+  bool any() const { return used_ > 0; }
+  // What a grant says of a receive with a slot.
+  PlacedGrantFrame describe(ChannelId channel, Sequence sequence, const InMessage& message) const;
+
+  // The message is not over before this write cannot land any more. True: it may still land.
+  bool await_write(InMessage& message, const OriginalWrite& write) const;
+  // The peer may have written to it on any path, and nobody can say which writes are in flight:
+  // requests a fence of each. True: some may still land.
+  bool await_every_write(InMessage& message);
+  // Whether no write can land in it any more.
+  bool fenced(const InMessage& message) const;
+  bool fenced(const OriginalWrite& write) const { return fences_->fenced(write); }
+  void request_fence(const OriginalWrite& write) { fences_->request(write.path); }
+
+ private:
+  const TokenTable* tokens_ = nullptr;  // null: nothing is written remotely
+  Fences* fences_ = nullptr;
+  std::vector<Receive> slots_;
+  uint32_t used_ = 0;
+};
+
+}  // namespace heddle::transport

@@ -1,0 +1,76 @@
+// AckRules: when packets are acknowledged, as decision tables. A sender flags its packets by them,
+// a receiver decides by them how long an acknowledgement may wait for others. docs/protocol.md
+// shows the same tables. AckManager applies the receiver's half.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/nanos.h"
+
+namespace heddle::transport {
+
+class AckRules {
+ public:
+  // How long an acknowledgement may wait for others to share its packet. Part of what a sender's
+  // probe timeout allows for.
+  static constexpr Nanos kDelay = micros(25);
+  static constexpr Nanos kControlDelay = millis(1);
+  // Bounds of the delays that follow the round trip.
+  static constexpr Nanos kLongestDelayWithin = micros(500);
+  // After a gap acknowledgements wait no longer than kDelay for this long: where packets are lost,
+  // acknowledgements are too, and needless retransmissions cost more than they do.
+  static constexpr Nanos kPromptAfterGap = millis(2);
+  // With this many bytes of this many arrivals unacknowledged, one is due. A burst that arrives at
+  // once is one arrival, or each would be acknowledged alone.
+  static constexpr uint64_t kBytes = 32 * 1024;
+  static constexpr uint32_t kArrivals = 4;
+  // The end of a larger message is acknowledged at once. Smaller ones are acknowledged together.
+  static constexpr uint32_t kLargeMessage = 8 * 1024;
+  // This many deferred packets make one due: each may hold one of the few messages that a sender
+  // may have ahead of their grants.
+  static constexpr uint32_t kMostDeferred = 4;
+
+  // --- the sender ---
+  // What is true of a burst of payload.
+  struct Burst {
+    bool retransmission = false;
+    bool window_ends = false;  // or as much left without a request as makes one overdue
+    bool ends_message = false;
+    bool large_message = false;
+    bool deferred = false;     // the application does not wait for the acknowledgement
+    bool rest_leaves = false;  // the rest of the message may leave without an acknowledgement
+  };
+  enum class Request : uint8_t { kNone, kNow, kLater };
+  static Request request_for(const Burst& burst);
+
+  // --- the receiver ---
+  // What is true of packets that arrived, as bits.
+  enum Fact : uint32_t {
+    kRequested = 1u << 0,     // flag 1
+    kOvertaken = 1u << 1,     // deferred, and left before a packet that requested one and is here
+    kOutOfOrder = 1u << 2,    // they make or fill a gap
+    kMarked = 1u << 3,        // congestion experienced
+    kCompletes = 1u << 4,     // the last missing bytes of a large message
+    kManyDeferred = 1u << 5,  // kMostDeferred wait
+    kManyBytes = 1u << 6,     // kBytes of kArrivals wait
+    kControl = 1u << 7,       // no payload
+    kAfterGap = 1u << 8,      // within kPromptAfterGap
+    kWithin = 1u << 9,        // payload before the end of its message
+    kDeferred = 1u << 10,     // flag 8
+  };
+  // How long their acknowledgement may wait. `round_trip`: smoothed; zero: never measured.
+  static Nanos delay(uint32_t facts, Nanos round_trip);
+
+  // --- grants, which an acknowledgement may take along ---
+  struct Grant {
+    bool small = false;    // its message may travel ahead of it
+    bool crowded = false;  // many messages came ahead: their sender may wait for grants
+    bool heard = false;    // its message has arrived, or begun to
+  };
+  // When it leaves at the latest. `ack_at`: when the next acknowledgement is due; never(): none
+  // waits.
+  static Nanos grant_at(Nanos now, const Grant& grant, Nanos ack_at);
+};
+
+}  // namespace heddle::transport
