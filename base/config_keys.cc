@@ -127,14 +127,16 @@ constexpr std::array kKeys = {
               .min = 0,
               .max = 86'400},
     ConfigKey{.name = "algorithm",
-              .doc =
-                  "algorithms of collectives, as in allreduce:ring,alltoall:bruck; empty: chosen "
-                  "by a model; rank 0's counts"},
+              .doc = "algorithms of collectives, as in allreduce:ring,alltoall:bruck; empty: the "
+                     "cheapest; rank 0's counts"},
     ConfigKey{.name = "tuning",
-              .fallback = "fitted",
-              .doc = "the model that chooses algorithms: fitted to a few calls when a communicator "
-                     "is made, or with fixed numbers; rank 0's counts",
-              .choices = "fitted|fixed"},
+              .fallback = "auto",
+              .doc = "costs by which algorithms are chosen: auto, the table on disk or a short "
+                     "measurement; fixed, closed forms; rank 0's counts",
+              .choices = "auto|fixed"},
+    ConfigKey{.name = "tuning_folder",
+              .doc = "where tables of measured costs are kept; empty: heddle/tuning in the user's "
+                     "cache folder; none: nowhere"},
     ConfigKey{.name = "chunk_bytes",
               .type = ConfigType::kInteger,
               .fallback = "262144",

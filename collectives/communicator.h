@@ -31,6 +31,8 @@ struct CommunicatorOptions {
   Tuning tuning;                     // rank 0's counts
   Nanos stalled_after = seconds(1);  // a call that waits for so long asks whom it waits for
   SharedMemory shared_memory = SharedMemory::kNever;
+  // Where tables of measured costs are kept (table_file.h); empty: nowhere. Rank 0's counts.
+  std::string table_folder;
   // Payload on its way to a reduction or to other ranks lies here, on top of whatever else does:
   // for simulations, where contents mean nothing and a thousand ranks share a process. What does
   // not fit, and without it everything, has memory of its own. It outlives the communicator.
@@ -56,7 +58,7 @@ struct Request {
 
 class Communicator {
  public:
-  // Returns at once; calls may be made, and begin when rank 0 has told its tuning. `links` is of
+  // Returns at once; calls may be made, and begin when the ranks agree on a tuning. `links` is of
   // the endpoint that has this rank's address. Errors: kInvalid (no such rank), those of the
   // engine.
   static Result<std::unique_ptr<Communicator>> create(std::shared_ptr<Links> links,
@@ -74,7 +76,7 @@ class Communicator {
 
   uint32_t rank() const;
   uint32_t size() const;
-  // As rank 0 told; nothing before it has.
+  // As the ranks agreed; nothing before they have.
   std::optional<Tuning> tuning() const;
   // Which algorithm a call of this size takes; nothing before tuning().
   std::optional<Algorithm> algorithm_for(Collective collective, uint64_t bytes) const;

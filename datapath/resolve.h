@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/units.h"
 #include "transport/address.h"
 
 namespace heddle::datapath {
@@ -18,6 +19,10 @@ Result<transport::Address> resolve(const std::string& host, uint16_t port);
 // Where this host can be reached: the addresses of its interfaces that are up, those of loopback
 // last; IPv6 addresses that hold on one link only are left out.
 std::vector<transport::Address> host_addresses(uint16_t port);
+
+// The rate of the link of the interface that has this address; zero where no interface has it, or
+// its driver does not say (loopback, virtual cables).
+BitsPerSec host_link_rate(const transport::Address& local);
 
 // "10.0.0.1:4791", "[fd00::1]:4791", "[fe80::1%2]:4791".
 std::string to_text(const transport::Address& address);

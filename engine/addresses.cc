@@ -29,6 +29,8 @@ Result<Address> find_address(const std::string& name, uint16_t default_port) {
 
 std::vector<Address> own_addresses(uint16_t port) { return datapath::host_addresses(port); }
 
+BitsPerSec link_rate(const Address& own) { return datapath::host_link_rate(own); }
+
 std::string address_text(const Address& address) { return datapath::to_text(address); }
 
 bool is_any(const Address& address) {

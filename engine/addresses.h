@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/units.h"
 #include "transport/address.h"
 
 namespace heddle::engine {
@@ -16,6 +17,9 @@ Result<transport::Address> find_address(const std::string& name, uint16_t defaul
 
 // Where this host can be reached at a port: its interfaces' addresses, loopback's last.
 std::vector<transport::Address> own_addresses(uint16_t port);
+
+// The rate of the link behind one of them; zero: not known, or no address of this host.
+BitsPerSec link_rate(const transport::Address& own);
 
 // "10.0.0.1:4791", "[fd00::1]:4791".
 std::string address_text(const transport::Address& address);

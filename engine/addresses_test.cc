@@ -29,6 +29,12 @@ TEST(AddressesTest, OfNoHostInParticularOrOfThisOne) {
   }
 }
 
+TEST(AddressesTest, LoopbackAndOtherHostsHaveNoLinkRate) {
+  for (const char* const name : {"127.0.0.1", "192.0.2.1", "::1"}) {
+    EXPECT_EQ(link_rate(find_address(name, 1).value()).count, 0U) << name;
+  }
+}
+
 TEST(AddressesTest, OfThisHostEndWithLoopback) {
   const std::vector<transport::Address> own = own_addresses(4711);
   ASSERT_FALSE(own.empty());

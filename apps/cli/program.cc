@@ -24,6 +24,7 @@
 #include "apps/cli/summary_command.h"
 #include "apps/cli/terminal.h"
 #include "apps/cli/timeline_command.h"
+#include "apps/cli/tune_command.h"
 #include "apps/cli/workload_command.h"
 #include "base/revision.h"
 #include "base/version.h"
@@ -67,6 +68,7 @@ void add_commands(CLI::App& root, Invocation& invocation) {
   add_ping_command(root, invocation);
   add_perf_command(root, invocation);
   add_bench_command(root, invocation);
+  add_tune_command(root, invocation);
   add_paths_command(root, invocation);
   add_run_command(root, invocation);
   add_record_command(root, invocation);

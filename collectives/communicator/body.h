@@ -13,19 +13,18 @@
 #include <vector>
 
 #include "base/ring.h"
-#include "collectives/choice/tuning_fit.h"
 #include "collectives/communicator.h"
+#include "collectives/communicator/agreement.h"
 #include "collectives/communicator/late_ranks.h"
 #include "collectives/execution/execution.h"
 #include "collectives/execution/request_table.h"
+#include "collectives/table_file.h"
 
 namespace heddle::collectives {
 
 class Communicator::Body {
  public:
   static constexpr uint32_t kLanes = 8;
-  // Of the agreement's own calls: beyond all numbers of users' calls.
-  static constexpr uint64_t kFirstProbeNumber = uint64_t{1} << 62;
   static constexpr engine::Channel kMessageChannel = 1;
   static constexpr engine::Channel kFirstLane = 2;
 
@@ -98,13 +97,6 @@ class Communicator::Body {
     uint64_t request = 0;  // 0: one of the agreement's own
     std::optional<Algorithm> algorithm;
   };
-  // Calls that the model is fitted to: see agreement.cc.
-  struct Fitting {
-    TuningFit fit;
-    std::vector<float> data = std::vector<float>(TuningFit::kLargestBytes / sizeof(float));
-    size_t probe = 0;
-    Nanos began;
-  };
   // Calls of the past by number, to be compared with what others wait for.
   struct Past {
     uint64_t number = UINT64_MAX;
@@ -120,11 +112,10 @@ class Communicator::Body {
   Shape shape_of(const Call& call, std::optional<Algorithm> algorithm);
   Algorithm choose(Collective collective, uint64_t bytes);
   void begin_agreement();
-  Tuning offered() const;
-  void tell_agreement(uint64_t number);
+  Tuning offered();
+  void start_agreement_step();
   void go_on_agreeing();
-  void begin_probe();
-  void end_fitting();
+  void keep_table();
   bool start_collectives();
   bool start_messages();
   bool start(Running& running, Waiting waiting, engine::Channel channel);
@@ -159,10 +150,10 @@ class Communicator::Body {
   uint64_t next_started_ = 0;
   uint64_t group_ = 0;
   uint32_t requests_under_way_ = 0;
-  std::array<std::byte, Tuning::kBytes> agreement_{};
-  uint64_t chunk_bytes_;              // this rank's until rank 0 told its own
-  uint64_t burst_payload_bytes_ = 0;  // as rank 0 told
-  std::unique_ptr<Fitting> fitting_;
+  std::unique_ptr<Agreement> agreement_;  // until the ranks agree
+  std::optional<Fabric> fabric_;          // of rank 0, where its table is read from or written to
+  uint64_t chunk_bytes_;                  // this rank's until rank 0 has sent its own
+  uint64_t burst_payload_bytes_ = 0;      // as rank 0 has sent
   std::array<Past, 64> past_{};
   std::array<Choice, kCollectives> choices_{};
   std::map<std::pair<uint32_t, uint64_t>, Signature> foretold_;  // by rank and number

@@ -3,13 +3,17 @@
 #include "collectives/communicator.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "collectives/table_file.h"
 #include "collectives/testing/elements.h"
 #include "collectives/testing/local_ranks.h"
 
@@ -226,13 +230,11 @@ TEST_P(PinnedAlgorithm, IsRightWithManyChunks) {
   });
 }
 
-// Calls may be made before the model is fitted; afterwards all ranks have the same numbers.
-TEST_P(CommunicatorOver, AFittedModelIsTheSameOnAllRanks) {
+// Calls may be made while the ranks still measure; afterwards all have the same costs.
+TEST_P(CommunicatorOver, MeasuredCostsAreTheSameOnAllRanks) {
   for (const uint32_t size : {1U, 3U, 4U}) {
     LocalOptions options{.ranks = size, .shared_memory = GetParam()};
-    options.communicator.tuning.to_be_fitted = true;
-    constexpr uint32_t kNeverFitted = 1;  // below what a fit gives
-    options.communicator.tuning.latency_ns = kNeverFitted;
+    options.communicator.tuning.to_be_measured = true;
     LocalRanks ranks(std::move(options));
     std::vector<Tuning> tunings(size);
     ranks.run([&tunings](Communicator& communicator) {
@@ -242,11 +244,47 @@ TEST_P(CommunicatorOver, AFittedModelIsTheSameOnAllRanks) {
     });
     for (const Tuning& tuning : tunings) {
       EXPECT_EQ(tuning, tunings[0]);
-      if (size == 1) continue;
-      EXPECT_FALSE(tuning.to_be_fitted);
-      EXPECT_NE(tuning.latency_ns, kNeverFitted);
+      EXPECT_FALSE(tuning.to_be_measured);
+      EXPECT_EQ(tuning.costs.ranks, size == 1 ? 0 : size);
     }
   }
+}
+
+TEST(Communicator, TakesTheCostsThatRankZeroFindsOnDisk) {
+  const std::string folder = testing::TempDir() + "heddle_costs_" + std::to_string(getpid());
+  LocalOptions options{.ranks = 3};
+  options.communicator.tuning.to_be_measured = true;
+  options.communicator.table_folder = folder;
+  LocalRanks ranks(options);
+  Tuning slow_trees;
+  slow_trees.costs.ranks = 3;
+  for (auto& row : slow_trees.costs.ns) row.fill(123'456);
+  const Fabric fabric = fabric_of(ranks.endpoint(0), ranks.members(0), options.communicator);
+  const std::string path = table_path(folder, fabric);
+  ASSERT_TRUE(write_table(path, fabric, slow_trees, TableSource::kTune));
+  ranks.run([&slow_trees](Communicator& communicator) {
+    const Request barrier = communicator.barrier().value();
+    ASSERT_TRUE(communicator.wait(barrier, kPatience));
+    EXPECT_EQ(communicator.tuning()->costs, slow_trees.costs);
+  });
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Communicator, ADamagedTableOnDiskIsMeasuredAnew) {
+  const std::string folder = testing::TempDir() + "heddle_damaged_" + std::to_string(getpid());
+  LocalOptions options{.ranks = 2};
+  options.communicator.tuning.to_be_measured = true;
+  options.communicator.table_folder = folder;
+  LocalRanks ranks(options);
+  const Fabric fabric = fabric_of(ranks.endpoint(0), ranks.members(0), options.communicator);
+  std::filesystem::create_directory(folder);
+  std::ofstream(table_path(folder, fabric)) << "heddle costs 1\n";
+  ranks.run([](Communicator& communicator) {
+    const Request barrier = communicator.barrier().value();
+    ASSERT_TRUE(communicator.wait(barrier, kPatience));
+    EXPECT_EQ(communicator.tuning()->costs.ranks, 2U);
+  });
+  std::filesystem::remove_all(folder);
 }
 
 INSTANTIATE_TEST_SUITE_P(

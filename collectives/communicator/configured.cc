@@ -1,6 +1,7 @@
 // Options from the configuration: see configured.h.
 #include "collectives/configured.h"
 
+#include "collectives/table_file.h"
 #include "engine/configured.h"
 
 namespace heddle::collectives {
@@ -19,7 +20,10 @@ Result<engine::Options> configured_rank_options(const Config& config) {
 Result<CommunicatorOptions> configured_communicator_options(const Config& config) {
   CommunicatorOptions options;
   options.tuning.chunk_bytes = static_cast<uint32_t>(config.integer("chunk_bytes"));
-  options.tuning.to_be_fitted = config.text("tuning") == "fitted";
+  options.tuning.to_be_measured = config.text("tuning") == "auto";
+  options.table_folder = config.text("tuning_folder");
+  if (options.table_folder.empty()) options.table_folder = default_table_folder();
+  if (options.table_folder == "none") options.table_folder.clear();
   const std::string& shared = config.text("shared_memory");
   if (shared == "auto") options.shared_memory = SharedMemory::kAuto;
   if (shared == "slots") options.shared_memory = SharedMemory::kSlots;

@@ -31,9 +31,9 @@ TEST(Configured, AlgorithmsArePinnedByName) {
 }
 
 TEST(Configured, TheModelIsFittedUnlessItsNumbersAreFixed) {
-  EXPECT_TRUE(configured_communicator_options(config_of({}))->tuning.to_be_fitted);
+  EXPECT_TRUE(configured_communicator_options(config_of({}))->tuning.to_be_measured);
   EXPECT_FALSE(
-      configured_communicator_options(config_of({"HEDDLE_TUNING=fixed"}))->tuning.to_be_fitted);
+      configured_communicator_options(config_of({"HEDDLE_TUNING=fixed"}))->tuning.to_be_measured);
 }
 
 TEST(Configured, AlgorithmsThatDoNotExistAreNamed) {

@@ -167,7 +167,7 @@ void Communicator::Body::heed_stalled() {
 
 // So all ranks that wait for each other hear of the one that is missing, however far away.
 void Communicator::Body::answer_stalled(uint32_t from, uint64_t number) {
-  if (number >= kFirstProbeNumber) return;
+  if (number >= Agreement::kFirstNumber) return;
   const bool came = number < next_number_;
   resources_->mesh.tell_late(from, {number, members_.rank, came});
   if (!came) return late_.note_asker(number, from);
@@ -194,7 +194,7 @@ uint64_t Communicator::Body::oldest_call() const {
 
 // Told once: who asked before this was known does not have to ask again.
 void Communicator::Body::note_late(const Late& late) {
-  if (late.rank == members_.rank || late.number >= kFirstProbeNumber) return;
+  if (late.rank == members_.rank || late.number >= Agreement::kFirstNumber) return;
   late_.forget_before(oldest_call());
   if (late_.note(late)) resources_->mesh.spread_late(late);
 }

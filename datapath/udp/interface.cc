@@ -98,6 +98,8 @@ NicFacts interface_facts(const Address& local) {
   return facts;
 }
 
+BitsPerSec host_link_rate(const Address& local) { return interface_facts(local).rate; }
+
 Result<Address> local_address(const std::string& name, uint16_t port) {
   if (name.empty() || name.size() >= IFNAMSIZ || if_nametoindex(name.c_str()) == 0) {
     return resolve(name, port);

@@ -18,7 +18,7 @@ class Pairs {
   Pairs(std::shared_ptr<collectives::ProgressThread> thread, collectives::Members group,
         collectives::CommunicatorOptions options)
       : thread_(std::move(thread)), group_(std::move(group)), options_(std::move(options)) {
-    options_.tuning.to_be_fitted = false;  // messages have one algorithm
+    options_.tuning.to_be_measured = false;  // messages have one algorithm
   }
 
   // The communicator of this rank and `peer` (which may be this one). Errors: those of

@@ -68,7 +68,7 @@ Result<std::unique_ptr<ReplayRank>> ReplayRank::create(
   if (made->job_.chunk.count > 0) {
     tuning.chunk_bytes = static_cast<uint32_t>(made->job_.chunk.count);
   }
-  if (names_all_algorithms(made->job_)) tuning.to_be_fitted = false;
+  if (names_all_algorithms(made->job_)) tuning.to_be_measured = false;
   made->program_.reset(new RankProgram(*made->surroundings_, rank, *made));
   made->program_->attend();
   return made;

@@ -145,10 +145,7 @@ collectives::Tuning JobRun::tuning_of(const topology::Job& job) const {
   const auto one_way_ns = run_.round_trip().count / 2;
   tuning.latency_ns = static_cast<uint32_t>(one_way_ns + 4 * turn_ns);
   tuning.large_latency_ns = static_cast<uint32_t>(3 * one_way_ns + 6 * turn_ns);
-  if (rate > 0) {
-    tuning.send_ps_per_byte = static_cast<uint32_t>(8'000'000'000'000 / rate);
-    tuning.ring_ps_per_byte = tuning.send_ps_per_byte;
-  }
+  if (rate > 0) tuning.send_ps_per_byte = static_cast<uint32_t>(8'000'000'000'000 / rate);
   tuning.reduce_ps_per_byte = 0;
   if (job.chunk.count > 0) tuning.chunk_bytes = static_cast<uint32_t>(job.chunk.count);
   return tuning;

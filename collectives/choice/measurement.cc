@@ -1,0 +1,282 @@
+// Measurement: see measurement.h.
+#include "collectives/choice/measurement.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "collectives/choice/estimate.h"
+#include "collectives/params.h"
+
+namespace heddle::collectives {
+namespace {
+
+constexpr Nanos kNotMade = nanos(-1);
+constexpr size_t kSmallest = 0;  // column
+
+size_t row_of(Collective collective, Algorithm algorithm) {
+  const auto* const found = std::find_if(
+      CostTable::kRows.begin(), CostTable::kRows.end(), [&](const CostTable::Row& row) {
+        return row.collective == collective && row.algorithm == algorithm;
+      });
+  return static_cast<size_t>(found - CostTable::kRows.begin());
+}
+
+std::vector<size_t> rows_of(Collective collective) {
+  std::vector<size_t> rows;
+  for (size_t row = 0; row < CostTable::kRows.size(); ++row) {
+    if (CostTable::kRows[row].collective == collective) rows.push_back(row);
+  }
+  return rows;
+}
+
+bool counts_whole(Collective collective) {
+  return collective == Collective::kAllReduce || collective == Collective::kBroadcast ||
+         collective == Collective::kReduce;
+}
+
+// Elements of the call, as Data::count: at least one.
+uint64_t count_of(Collective collective, uint64_t bytes, uint32_t ranks) {
+  const uint64_t blocks = counts_whole(collective) ? 1 : ranks;
+  return std::max<uint64_t>(1, bytes / sizeof(float) / blocks);
+}
+
+}  // namespace
+
+MeasurementPlan short_measurement(uint32_t ranks) {
+  MeasurementPlan plan{.groups = {}, .time = params::kShortTime, .sent_bytes = params::kShortBytes};
+  for (const auto& [column, rounds] : params::kShortRounds) {
+    plan.groups.push_back({column, rows_of(Collective::kAllReduce), rounds});
+  }
+  if (ranks > 2 && ranks <= params::kMostExchanging) {
+    auto& rows = plan.groups[kSmallest].rows;
+    const std::vector<size_t> exchanges = rows_of(Collective::kAllToAll);
+    rows.insert(rows.end(), exchanges.begin(), exchanges.end());
+  }
+  return plan;
+}
+
+MeasurementPlan full_measurement(uint64_t largest_bytes, Nanos time) {
+  MeasurementPlan plan{.groups = {}, .time = time, .sent_bytes = UINT64_MAX};
+  std::vector<size_t> all(CostTable::kRows.size());
+  for (size_t row = 0; row < all.size(); ++row) all[row] = row;
+  for (size_t column = 0; column < CostTable::kSizes.size(); ++column) {
+    const uint64_t bytes = CostTable::kSizes[column];
+    if (bytes > largest_bytes) break;
+    const uint64_t rounds = std::clamp<uint64_t>(params::kFullBytes / bytes, params::kFullRoundsMin,
+                                                 params::kFullRoundsMax);
+    plan.groups.push_back({column, all, static_cast<uint32_t>(rounds)});
+  }
+  return plan;
+}
+
+Measurement::Measurement(uint32_t ranks, MeasurementPlan plan)
+    : ranks_(ranks), plan_(std::move(plan)) {
+  for (size_t group = 0; group < plan_.groups.size(); ++group) {
+    took_.emplace_back(calls(group), kNotMade);
+  }
+}
+
+size_t Measurement::calls(size_t group) const {
+  return plan_.groups[group].rows.size() * plan_.groups[group].rounds;
+}
+
+CostTable::Row Measurement::row(size_t group, size_t call) const {
+  const MeasurementPlan::Group& all = plan_.groups[group];
+  return CostTable::kRows[all.rows[call / all.rounds]];
+}
+
+uint64_t Measurement::bytes(size_t group) const {
+  return CostTable::kSizes[plan_.groups[group].column];
+}
+
+uint64_t Measurement::buffer_bytes() const {
+  const uint64_t largest = bytes(plan_.groups.size() - 1);
+  return 2 * std::max(largest, ranks_ * sizeof(float));
+}
+
+Call Measurement::call(size_t group, size_t call, float* buffer) const {
+  const CostTable::Row what = row(group, call);
+  return {.collective = what.collective,
+          .type = DataType::kFloat32,
+          .count = count_of(what.collective, bytes(group), ranks_),
+          .input = buffer,
+          .output = buffer + buffer_bytes() / 2 / sizeof(float),
+          .exchange = {},
+          .algorithm = what.algorithm};
+}
+
+void Measurement::note(size_t group, size_t call, Nanos took) { took_[group][call] = took; }
+
+std::optional<size_t> Measurement::after(size_t group, Nanos group_took, Nanos elapsed) const {
+  const size_t next = group + 1;
+  if (next == plan_.groups.size()) return std::nullopt;
+  uint64_t sent = 0;
+  for (size_t each = 0; each <= next; ++each) {
+    for (size_t call = 0; call < calls(each); ++call) {
+      const CostTable::Row what = row(each, call);
+      sent += work_of(what.collective, what.algorithm, ranks_, bytes(each)).sent;
+    }
+  }
+  if (sent > plan_.sent_bytes) return std::nullopt;
+  // The first group opens connections and moves next to nothing: it says nothing of the next.
+  if (group == 0) return next;
+  const double more = static_cast<double>(bytes(next)) * static_cast<double>(calls(next)) /
+                      static_cast<double>(bytes(group)) / static_cast<double>(calls(group));
+  const double expected_ns = static_cast<double>(group_took.count) * more;
+  if (static_cast<double>(elapsed.count) + expected_ns > static_cast<double>(plan_.time.count)) {
+    return std::nullopt;
+  }
+  return next;
+}
+
+// The first call warms up where there are more than two. Of the others the least mean of two that
+// follow each other: a disturbance lasts for some calls and not for all, and by how much this rank
+// comes later than its peers one call is shorter and the next one longer.
+std::optional<uint64_t> Measurement::typical_ns(size_t group, size_t place) const {
+  const uint32_t rounds = plan_.groups[group].rounds;
+  const Nanos* const first = took_[group].data() + place * rounds;
+  const uint32_t begin = rounds > 2 ? 1 : 0;
+  std::optional<int64_t> best;
+  for (uint32_t i = begin; i < rounds; ++i) {
+    if (first[i] < Nanos{}) return std::nullopt;
+    const int64_t pair =
+        i + 1 < rounds ? (first[i].count + first[i + 1].count) / 2 : first[i].count;
+    const bool alone = i + 1 == rounds && i > begin;
+    if (!alone) best = std::min(best.value_or(pair), pair);
+  }
+  return static_cast<uint64_t>(std::max<int64_t>(*best, 1));
+}
+
+std::optional<uint64_t> Measurement::measured_ns(size_t row, size_t column) const {
+  for (size_t group = 0; group < plan_.groups.size(); ++group) {
+    const MeasurementPlan::Group& all = plan_.groups[group];
+    const auto place = std::find(all.rows.begin(), all.rows.end(), row);
+    if (all.column != column || place == all.rows.end()) continue;
+    return typical_ns(group, static_cast<size_t>(place - all.rows.begin()));
+  }
+  return std::nullopt;
+}
+
+double Measurement::byte_ns(const Tuning& network) const {
+  const size_t ring = row_of(Collective::kAllReduce, Algorithm::kRing);
+  std::optional<size_t> large;
+  for (size_t column = CostTable::kSizes.size(); column-- > 0;) {
+    const std::optional<uint64_t> took = measured_ns(ring, column);
+    if (!took) continue;
+    if (!large) {
+      large = column;
+      continue;
+    }
+    const auto work = [&](size_t at) {
+      return work_of(Collective::kAllReduce, Algorithm::kRing, ranks_, CostTable::kSizes[at]);
+    };
+    const auto sent = static_cast<double>(work(*large).sent - work(column).sent);
+    const auto reduced = static_cast<double>(work(*large).reduced - work(column).reduced);
+    const double ns = static_cast<double>(*measured_ns(ring, *large)) - static_cast<double>(*took);
+    return std::max(0.0, (ns - reduced * network.reduce_ps_per_byte / 1e3) / sent);
+  }
+  return 0;
+}
+
+bool Measurement::sound() const { return network_bound() && undisturbed(); }
+
+bool Measurement::undisturbed() const {
+  size_t made = 0;
+  size_t disturbed = 0;
+  for (size_t group = 0; group < plan_.groups.size(); ++group) {
+    const uint32_t rounds = plan_.groups[group].rounds;
+    for (size_t call = 0; call < took_[group].size(); ++call) {
+      const std::optional<uint64_t> typical = typical_ns(group, call / rounds);
+      if (!typical || call % rounds == 0) continue;
+      const auto most = params::kDisturbedTimes * static_cast<double>(*typical);
+      ++made;
+      if (static_cast<double>(took_[group][call].count) > most) ++disturbed;
+    }
+  }
+  return static_cast<double>(disturbed) <= params::kDisturbedPart * static_cast<double>(made);
+}
+
+bool Measurement::network_bound() const {
+  const size_t ring = row_of(Collective::kAllReduce, Algorithm::kRing);
+  for (size_t column = CostTable::kSizes.size(); column-- > 0;) {
+    const std::optional<uint64_t> took = measured_ns(ring, column);
+    if (!took) continue;
+    const auto sent = static_cast<double>(
+        work_of(Collective::kAllReduce, Algorithm::kRing, ranks_, CostTable::kSizes[column]).sent);
+    return byte_ns(Tuning()) * sent >= params::kSoundPart * static_cast<double>(*took);
+  }
+  return false;
+}
+
+void Measurement::set_network(Tuning& tuning) const {
+  const size_t doubling = row_of(Collective::kAllReduce, Algorithm::kRecursiveDoubling);
+  const std::optional<uint64_t> smallest = measured_ns(doubling, kSmallest);
+  if (!smallest) return;
+  const uint64_t messages =
+      work_of(Collective::kAllReduce, Algorithm::kRecursiveDoubling, ranks_, 8).messages;
+  const uint64_t latency =
+      std::clamp<uint64_t>(*smallest / messages, params::kLatencyNsMin, params::kLatencyNsMax);
+  // In the proportion of the numbers that stand for a network nobody has measured.
+  const auto scaled = [&](uint64_t part) {
+    return static_cast<uint32_t>(latency * part / params::kLatencyNs);
+  };
+  tuning.latency_ns = static_cast<uint32_t>(latency);
+  tuning.large_latency_ns = scaled(params::kLargeLatencyNs);
+  tuning.following_ns = std::max(1U, scaled(params::kFollowingNs));
+  const size_t pairwise = row_of(Collective::kAllToAll, Algorithm::kPairwise);
+  const std::optional<uint64_t> exchange = measured_ns(pairwise, kSmallest);
+  if (exchange && ranks_ > 2) {
+    // No more than a latency: one after the other they take as long.
+    const uint64_t beyond = *exchange - std::min(*exchange, latency);
+    tuning.following_ns =
+        static_cast<uint32_t>(std::clamp<uint64_t>(beyond / (ranks_ - 2), 1, latency));
+  }
+  if (!network_bound()) return;
+  tuning.send_ps_per_byte = static_cast<uint32_t>(
+      std::clamp(byte_ns(tuning) * 1e3, params::kSendPsPerByteMin, params::kSendPsPerByteMax));
+}
+
+void Measurement::fill_row(size_t row, const Tuning& network, CostTable& table) const {
+  const CostTable::Row what = CostTable::kRows[row];
+  const auto estimate = [&](size_t column) {
+    return estimated_ns(network, what.collective, what.algorithm, ranks_,
+                        CostTable::kSizes[column]);
+  };
+  std::optional<size_t> last;
+  for (size_t column = 0; column < CostTable::kSizes.size(); ++column) {
+    uint64_t& cost = table.ns[row][column];
+    const std::optional<uint64_t> took = measured_ns(row, column);
+    if (took) {
+      cost = *took;
+      for (size_t between = last ? *last + 1 : column; between < column; ++between) {
+        const double part =
+            static_cast<double>(CostTable::kSizes[between] - CostTable::kSizes[*last]) /
+            static_cast<double>(CostTable::kSizes[column] - CostTable::kSizes[*last]);
+        const auto from = static_cast<double>(table.ns[row][*last]);
+        table.ns[row][between] =
+            static_cast<uint64_t>(from + (static_cast<double>(cost) - from) * part);
+      }
+      last = column;
+    } else if (last) {
+      const uint64_t grown = std::max(estimate(column), estimate(*last)) - estimate(*last);
+      cost = table.ns[row][*last] + grown;
+    } else {
+      cost = estimate(column);
+    }
+  }
+  for (size_t column = CostTable::kSizes.size() - 1; column-- > 0;) {
+    table.ns[row][column] = std::min(table.ns[row][column], table.ns[row][column + 1]);
+  }
+}
+
+Tuning Measurement::result(const Tuning& start) const {
+  Tuning tuning = start;
+  tuning.to_be_measured = false;
+  set_network(tuning);
+  tuning.costs.ranks = ranks_;
+  for (size_t row = 0; row < CostTable::kRows.size(); ++row) fill_row(row, tuning, tuning.costs);
+  return tuning;
+}
+
+}  // namespace heddle::collectives

@@ -1,0 +1,79 @@
+// Measurement: which calls ranks make to fill a table of costs, and the table that follows from the
+// times they took. Pure: who makes the calls (communicator/agreement.h, choice/tune.cc) passes
+// their times. Calls come in groups of one size, smallest first, until time or bytes run out; rank
+// 0 decides that for all.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/nanos.h"
+#include "collectives/call.h"
+#include "collectives/tuning.h"
+
+namespace heddle::collectives {
+
+struct MeasurementPlan {
+  struct Group {
+    size_t column = 0;  // of CostTable::kSizes
+    std::vector<size_t> rows;
+    uint32_t rounds = 1;  // calls of each row, one after the other
+  };
+  std::vector<Group> groups;
+  Nanos time;               // no group begins that would not end within this
+  uint64_t sent_bytes = 0;  // nor one that would have the busiest rank send more
+};
+
+// What a communicator measures by itself when it is made without a table: all-reduces up to 256
+// KiB, and the smallest all-to-all among few ranks.
+MeasurementPlan short_measurement(uint32_t ranks);
+// All that there is a choice of, up to `largest_bytes`.
+MeasurementPlan full_measurement(uint64_t largest_bytes, Nanos time);
+
+class Measurement {
+ public:
+  Measurement(uint32_t ranks, MeasurementPlan plan);
+
+  // Of a group: its calls, in their order.
+  size_t groups() const { return plan_.groups.size(); }
+  size_t calls(size_t group) const;
+  CostTable::Row row(size_t group, size_t call) const;
+  uint64_t bytes(size_t group) const;
+  // The memory that calls need, input and output together.
+  uint64_t buffer_bytes() const;
+  // The call on floats in `buffer`, for this rank. Rooted ones have rank 0 as their root.
+  Call call(size_t group, size_t call, float* buffer) const;
+
+  void note(size_t group, size_t call, Nanos took);
+  // The group after `group`, which took `group_took` of the `elapsed` since the first began;
+  // nothing: the measurement ends.
+  std::optional<size_t> after(size_t group, Nanos group_took, Nanos elapsed) const;
+
+  // Whether the table is worth keeping: bytes took a part of the largest calls that is more than
+  // chance, and most calls took their typical time. Else the ranks waited for cores.
+  bool sound() const;
+  // `start` with the costs as measured. Sizes that were left out lie on a line between those that
+  // were not; beyond the largest, costs grow as the closed forms say. Less data never costs more.
+  Tuning result(const Tuning& start) const;
+
+ private:
+  // Of the calls of a row in a group; nothing where they were not made.
+  std::optional<uint64_t> typical_ns(size_t group, size_t place) const;
+  std::optional<uint64_t> measured_ns(size_t row, size_t column) const;
+  bool network_bound() const;
+  bool undisturbed() const;
+  // Time of a byte on the network: the slope of the ring's all-reduce between its two largest
+  // sizes. Zero where there are none.
+  double byte_ns(const Tuning& network) const;
+  void set_network(Tuning& tuning) const;
+  void fill_row(size_t row, const Tuning& network, CostTable& table) const;
+
+  const uint32_t ranks_;
+  const MeasurementPlan plan_;
+  std::vector<std::vector<Nanos>> took_;  // by group and call; negative: not made
+};
+
+}  // namespace heddle::collectives

@@ -1,0 +1,225 @@
+// A measurement finds the numbers of a network that keeps to the closed forms, chooses what was
+// fastest where one does not, and ends within its limits.
+#include "collectives/choice/measurement.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "collectives/choice/estimate.h"
+#include "collectives/params.h"
+
+namespace heddle::collectives {
+namespace {
+
+using Took = std::function<uint64_t(const CostTable::Row&, uint64_t bytes, size_t round)>;
+
+// Makes the calls of all groups; the elapsed time does not count.
+Measurement measured(uint32_t ranks, const MeasurementPlan& plan, const Took& took) {
+  Measurement made(ranks, plan);
+  for (size_t group = 0; group < made.groups(); ++group) {
+    const uint32_t rounds = plan.groups[group].rounds;
+    for (size_t call = 0; call < made.calls(group); ++call) {
+      const uint64_t ns = took(made.row(group, call), made.bytes(group), call % rounds);
+      made.note(group, call, nanos(static_cast<int64_t>(ns)));
+    }
+  }
+  return made;
+}
+
+Took keeps_to(const Tuning& network, uint32_t ranks) {
+  return [=](const CostTable::Row& row, uint64_t bytes, size_t) {
+    return estimated_ns(network, row.collective, row.algorithm, ranks, bytes);
+  };
+}
+
+Tuning network_of(uint32_t latency_ns, uint32_t send_ps_per_byte) {
+  Tuning network;
+  network.latency_ns = latency_ns;
+  network.large_latency_ns = latency_ns * 3 / 2;
+  network.following_ns = latency_ns / 2;
+  network.send_ps_per_byte = send_ps_per_byte;
+  return network;
+}
+
+TEST(Measurement, FindsTheNumbersOfANetworkThatKeepsToTheClosedForms) {
+  for (const uint32_t ranks : {2U, 3U, 4U, 8U, 13U}) {
+    for (const uint32_t latency : {3'000U, 40'000U}) {
+      for (const uint32_t byte : {500U, 8'000U}) {
+        const Tuning network = network_of(latency, byte);
+        const Measurement made =
+            measured(ranks, short_measurement(ranks), keeps_to(network, ranks));
+        const Tuning found = made.result(Tuning());
+        EXPECT_TRUE(made.sound()) << ranks << " " << latency << " " << byte;
+        EXPECT_NEAR(found.latency_ns, latency, 0.03 * latency) << ranks;
+        EXPECT_NEAR(found.send_ps_per_byte, byte, 0.05 * byte) << ranks;
+        if (ranks > 2) {
+          EXPECT_NEAR(found.following_ns, latency / 2, 0.05 * latency);
+        }
+      }
+    }
+  }
+}
+
+TEST(Measurement, OfANetworkThatKeepsToTheClosedFormsChoosesAsThose) {
+  for (const uint32_t ranks : {2U, 4U, 8U, 13U}) {
+    const Tuning network = network_of(20'000, 400);
+    const Tuning found =
+        measured(ranks, short_measurement(ranks), keeps_to(network, ranks)).result(Tuning());
+    for (const uint64_t bytes : CostTable::kSizes) {
+      const auto cost = [&](const Tuning& by) {
+        return network.cost_ns(Collective::kAllReduce,
+                               by.choose(Collective::kAllReduce, ranks, bytes), ranks, bytes);
+      };
+      EXPECT_LE(static_cast<double>(cost(found)), 1.05 * static_cast<double>(cost(network)))
+          << ranks << " " << bytes;
+    }
+  }
+}
+
+TEST(Measurement, WhatWasFastestAtASizeIsChosenThere) {
+  for (const CostTable::Row& fastest : CostTable::kRows) {
+    const MeasurementPlan plan = full_measurement(64 << 20, seconds(1));
+    const Tuning found = measured(4, plan, [&](const CostTable::Row& row, uint64_t bytes, size_t) {
+                           const bool wins = row.collective == fastest.collective &&
+                                             row.algorithm == fastest.algorithm;
+                           return (wins ? 3 : 4) * (10'000 + bytes);
+                         }).result(Tuning());
+    for (const uint64_t bytes : CostTable::kSizes) {
+      EXPECT_EQ(found.choose(fastest.collective, 4, bytes), fastest.algorithm) << bytes;
+    }
+  }
+}
+
+TEST(Measurement, ADisturbanceOfSomeCallsDoesNotCount) {
+  const Tuning network = network_of(5'000, 400);
+  const auto quiet = measured(4, short_measurement(4), keeps_to(network, 4)).result(Tuning());
+  const auto disturbed =
+      measured(4, short_measurement(4), [&](const CostTable::Row& row, uint64_t bytes, size_t at) {
+        return keeps_to(network, 4)(row, bytes, at) * (at == 0 ? 50 : 1);
+      }).result(Tuning());
+  EXPECT_EQ(disturbed, quiet);
+}
+
+// Four ranks on two cores measured while their programs still computed: each call took slices of
+// the scheduler, a byte nothing, and 25 MB went by recursive doubling, twice as slowly as by a
+// ring.
+TEST(Measurement, WhereCallsWaitForCoresMuchDataTakesLittleTrafficAndNothingIsKept) {
+  for (const int64_t slices : {1, 4, 10, 30}) {
+    for (const int64_t beside : {-3, -1, 0, 1, 3}) {
+      const auto made =
+          measured(4, short_measurement(4), [&](const CostTable::Row&, uint64_t bytes, size_t) {
+            const Nanos more = micros(bytes > 64 << 10 ? 30 * beside : 0);
+            return static_cast<uint64_t>((millis(slices) + more).count);
+          });
+      if (beside <= 1) {
+        EXPECT_FALSE(made.sound()) << slices << " " << beside;
+      }
+      const Tuning found = made.result(Tuning());
+      for (const uint64_t bytes : {uint64_t{16} << 20, uint64_t{25} << 20, uint64_t{64} << 20}) {
+        const Algorithm chosen = found.choose(Collective::kAllReduce, 4, bytes);
+        EXPECT_TRUE(chosen == Algorithm::kRing || chosen == Algorithm::kHalvingDoubling)
+            << slices << " " << beside << " " << bytes << " " << name_of(chosen);
+      }
+    }
+  }
+}
+
+TEST(Measurement, OnABusyHostIsNotKept) {
+  const Took quiet = keeps_to(network_of(20'000, 400), 4);
+  for (const size_t disturbed : {size_t{1}, size_t{2}}) {
+    const auto made = measured(
+        4, short_measurement(4), [&](const CostTable::Row& row, uint64_t bytes, size_t at) {
+          return quiet(row, bytes, at) * (at >= 1 && at % 4 < disturbed ? 20 + at : 1);
+        });
+    EXPECT_EQ(made.sound(), disturbed == 1) << disturbed;
+  }
+}
+
+TEST(Measurement, LessDataNeverCostsMore) {
+  const Took quiet = keeps_to(network_of(20'000, 400), 4);
+  const Tuning found =
+      measured(4, short_measurement(4), [&](const CostTable::Row& row, uint64_t bytes, size_t at) {
+        return quiet(row, bytes, at) + (bytes == 16 << 10 ? 50'000'000 : 0);
+      }).result(Tuning());
+  EXPECT_EQ(found.choose(Collective::kAllReduce, 4, 8), Algorithm::kRecursiveDoubling);
+  for (const auto& row : found.costs.ns) {
+    EXPECT_TRUE(std::is_sorted(row.begin(), row.end()));
+    EXPECT_LT(row[3], 10'000'000U);
+  }
+}
+
+TEST(Measurement, GivesSoundNumbersWhereNothingFits) {
+  for (const uint32_t ranks : {2U, 5U, 4096U}) {
+    for (const uint64_t ns : {uint64_t{0}, uint64_t{1}, uint64_t{1} << 60}) {
+      const Tuning found =
+          measured(ranks, short_measurement(ranks),
+                   [&](const CostTable::Row&, uint64_t, size_t at) { return at % 3 == 0 ? ns : 7; })
+              .result(Tuning());
+      EXPECT_GT(found.latency_ns, 0U);
+      EXPECT_GE(found.large_latency_ns, found.latency_ns);
+      EXPECT_GT(found.following_ns, 0U);
+      EXPECT_LE(found.following_ns, found.latency_ns);
+      EXPECT_GT(found.send_ps_per_byte, 0U);
+      EXPECT_EQ(found.costs.ranks, ranks);
+    }
+  }
+}
+
+TEST(Measurement, SizesThatWereLeftOutLieBetweenTheirNeighbours) {
+  const Tuning found =
+      measured(4, short_measurement(4), keeps_to(network_of(20'000, 400), 4)).result(Tuning());
+  for (const auto& row : found.costs.ns) {
+    for (size_t column = 1; column < row.size(); ++column) EXPECT_GE(row[column], row[column - 1]);
+  }
+}
+
+TEST(Measurement, NoGroupBeginsThatWouldNotEndInTime) {
+  const MeasurementPlan plan = short_measurement(4);
+  const Measurement made(4, plan);
+  // The first says nothing of the second.
+  EXPECT_EQ(made.after(0, 10 * plan.time, 10 * plan.time), 1U);
+  EXPECT_EQ(made.after(1, millis(1), millis(2)), 2U);
+  EXPECT_EQ(made.after(1, plan.time, plan.time), std::nullopt);
+  EXPECT_EQ(made.after(1, plan.time / 2, plan.time / 2), std::nullopt);
+  EXPECT_EQ(made.after(plan.groups.size() - 1, millis(1), millis(1)), std::nullopt);
+}
+
+TEST(Measurement, NoGroupBeginsThatSendsMoreThanAllowed) {
+  for (const uint32_t ranks : {2U, 4U, 64U, 1024U, 65'536U}) {
+    const Measurement made(ranks, short_measurement(ranks));
+    uint64_t sent = 0;
+    for (std::optional<size_t> group = 0; group; group = made.after(*group, Nanos{}, Nanos{})) {
+      for (size_t call = 0; call < made.calls(*group); ++call) {
+        const CostTable::Row row = made.row(*group, call);
+        sent += work_of(row.collective, row.algorithm, ranks, made.bytes(*group)).sent;
+      }
+    }
+    EXPECT_LE(sent, params::kShortBytes) << ranks;
+  }
+}
+
+TEST(Measurement, CallsFitIntoTheBuffer) {
+  for (const uint32_t ranks : {2U, 5U, 1000U}) {
+    const Measurement made(ranks, full_measurement(1 << 20, seconds(1)));
+    std::vector<float> buffer(made.buffer_bytes() / sizeof(float));
+    for (size_t group = 0; group < made.groups(); ++group) {
+      for (size_t call = 0; call < made.calls(group); ++call) {
+        const Call each = made.call(group, call, buffer.data());
+        const bool blocks = each.collective != Collective::kAllReduce &&
+                            each.collective != Collective::kBroadcast &&
+                            each.collective != Collective::kReduce;
+        const uint64_t elements = each.count * (blocks ? ranks : 1);
+        EXPECT_GT(each.count, 0U);
+        const auto* const input = static_cast<const float*>(each.input);
+        const auto* const output = static_cast<const float*>(each.output);
+        EXPECT_LE(input + elements, output);
+        EXPECT_LE(output + elements, buffer.data() + buffer.size());
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heddle::collectives
