@@ -126,7 +126,8 @@ class SharesTest : public ::testing::Test {
   Statistics statistics_;
   SentPool pool_{1 << 16};
   Deaf deaf_;
-  Flight flight_{pool_, Observer(nullptr, statistics_), 7, deaf_};
+  Observer observer_{nullptr, statistics_};
+  Flight flight_{pool_, observer_, 7, deaf_};
   Random random_{1};
   Nanos now_ = seconds(10);
   std::vector<Way> ways_{kPaths};

@@ -135,7 +135,8 @@ class FlightTest : public ::testing::Test {
   Statistics statistics_;
   SentPool pool_{4096};
   Keeper keeper_;
-  Flight flight_{pool_, Observer(nullptr, statistics_), 7, keeper_};
+  Observer observer_{nullptr, statistics_};
+  Flight flight_{pool_, observer_, 7, keeper_};
   FixedController* controller_ = nullptr;
   Random random_{1};
   Permit permit_;

@@ -1,5 +1,5 @@
 // What a peer takes in a round trip, measured once in each.
-#include "transport/connection/receive_quota.h"
+#include "transport/send/receive_quota.h"
 
 #include "transport/congestion/fixed_point.h"
 

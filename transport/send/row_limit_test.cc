@@ -1,5 +1,5 @@
 // Rows end where they are lost whole, and only there; they are tried again later.
-#include "transport/connection/row_limit.h"
+#include "transport/send/row_limit.h"
 
 #include <gtest/gtest.h>
 
