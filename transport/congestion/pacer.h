@@ -8,17 +8,15 @@
 
 #include "base/nanos.h"
 #include "base/units.h"
+#include "transport/params.h"
 
 namespace heddle::transport {
 
 class Pacer {
  public:
-  static constexpr Bytes kBurstMost = {64'000};
-  static constexpr Nanos kBurstTimeMost = micros(500);
-  // How far behind its schedule a sender may catch up, at least (a burst's time where that is
-  // longer): timers of an ordinary host fire 50 to 100 us late, and without catching up every late
-  // one would cost throughput.
-  static constexpr Nanos kCatchUp = micros(100);
+  static constexpr Bytes kBurstMost = params::pacer::kBurstMost;
+  static constexpr Nanos kBurstTimeMost = params::pacer::kBurstTimeMost;
+  static constexpr Nanos kCatchUp = params::pacer::kCatchUp;
 
   // How much may leave now as one burst: kBurstMost or what the rate passes in kBurstTimeMost,
   // whichever is less, but at least one segment; zero before ready_at(). A zero rate is not paced.

@@ -3,23 +3,14 @@
 
 #include <algorithm>
 
+#include "transport/params.h"
+
 namespace heddle::transport {
 namespace {
 
-// Delays closer than an eighth, or than what batches at hosts add, say nothing about the path:
-// without this band the path that happens to measure a nanosecond less wins every draw.
-constexpr int64_t kBandDivisor = 8;
-constexpr Nanos kBandLeast = micros(2);
-
-// A lost burst is repeated a round trip later at the earliest, so each recent one counts as a round
-// trip more. Past so many the path cannot look any worse.
-constexpr uint32_t kLossesMost = 8;
+using namespace params::two_choices;
 
 constexpr uint32_t kNone = UINT32_MAX;
-
-// After a search among all paths for one that was never tried, and that found none, the next so
-// many selections do without.
-constexpr uint32_t kSearchEvery = 64;
 
 bool measured(const PathSample& path) { return path.latest_rtt > Nanos{}; }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/nanos.h"
+#include "transport/params.h"
 
 namespace heddle::transport {
 
@@ -38,10 +39,10 @@ class ReorderWindow {
   }
 
  private:
-  static constexpr uint8_t kStartNumbers = 2;
-  static constexpr uint8_t kMaxNumbers = 64;
-  static constexpr Nanos kLeastStep = micros(20);
-  static constexpr uint16_t kQuiet = 74;  // steps of coarse(): 10 seconds
+  static constexpr uint8_t kStartNumbers = params::reorder::kStartNumbers;
+  static constexpr uint8_t kMaxNumbers = params::reorder::kMaxNumbers;
+  static constexpr Nanos kLeastStep = params::reorder::kLeastStep;
+  static constexpr uint16_t kQuiet = params::reorder::kQuiet;
 
   // Steps of 134 ms: when it was widened need not be known better, and there is one a path.
   static uint16_t coarse(Nanos time) { return static_cast<uint16_t>(time.count >> 27); }

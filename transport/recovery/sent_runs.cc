@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "base/check.h"
+#include "transport/params.h"
 
 namespace heddle::transport {
 namespace {
@@ -32,9 +33,6 @@ void for_each_row(uint64_t bits, Visit visit) {
     bits &= ~uint64_t{0} << (first + count);
   }
 }
-
-// Forget lost runs beyond so many a path.
-constexpr uint32_t kMaxLostRuns = 256;
 
 }  // namespace
 
@@ -199,11 +197,11 @@ void SentList::forget_lost(SentPool& pool, Nanos horizon) {
   while (index != kNoIndex && lost_runs_ > 0) {
     SentRun& run = pool[index];
     const bool settled = (run.acked | run.lost) == run.all();
-    if (settled && (run.sent_at < horizon || lost_runs_ > kMaxLostRuns)) {
+    if (settled && (run.sent_at < horizon || lost_runs_ > params::kLostBurstsRemembered)) {
       index = unlink(pool, previous, index);
       continue;
     }
-    if (run.sent_at >= horizon && lost_runs_ <= kMaxLostRuns) return;
+    if (run.sent_at >= horizon && lost_runs_ <= params::kLostBurstsRemembered) return;
     previous = index;
     index = run.next;
   }

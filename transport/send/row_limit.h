@@ -8,18 +8,16 @@
 #include <cstdint>
 
 #include "base/nanos.h"
+#include "transport/params.h"
 #include "transport/tx_batch.h"
 
 namespace heddle::transport {
 
 class RowLimit {
  public:
-  // Rounds of losing whole rows, with a single packet that arrived in each, before rows end.
-  static constexpr uint32_t kRounds = 4;
-  // So many single segments arrive before rows are tried again; four times as many each time that
-  // this fails.
-  static constexpr uint32_t kFirstPatience = 4096;
-  static constexpr uint32_t kMostPatience = 1u << 20;
+  static constexpr uint32_t kRounds = params::row_limit::kRounds;
+  static constexpr uint32_t kFirstPatience = params::row_limit::kFirstPatience;
+  static constexpr uint32_t kMostPatience = params::row_limit::kMostPatience;
 
   // Segments of a burst, at most.
   uint32_t most() const { return singles_left_ == 0 ? kMaxBurstSegments : 1; }

@@ -1,4 +1,6 @@
 // Which paths carry payload where a caller fixed them, and what happens when these fail.
+#include "transport/path/path_restriction.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
