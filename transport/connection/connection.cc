@@ -12,7 +12,7 @@ using events::ConnectionState;
 namespace {
 
 // Names a transmission among those of the same bytes.
-uint64_t name_of(const SentRun& run, uint16_t path) { return run.first_number << 16 | path; }
+uint64_t name_of(const SentBurst& run, uint16_t path) { return run.first_number << 16 | path; }
 
 }  // namespace
 
@@ -26,7 +26,7 @@ Connection::Connection(Shared& shared, ConnectionId id, WireId wire_id, const Ad
       incoming_(
           shared.in, shared.eager, shared.completions, shared.placements, id,
           {shared.options.max_channels, shared.options.max_posted, shared.options.eager_blocks}),
-      flight_(shared.sent, shared.observer, id, *this) {}
+      sender_(shared.sent, shared.observer, id, *this) {}
 
 void Connection::set_state(Nanos now, ConnectionState state) {
   state_ = state;
@@ -97,7 +97,7 @@ Result<void> Connection::post_paths(Nanos now, std::span<const uint16_t> paths) 
     return fail(ErrorCode::kClosed, "cannot choose paths", "the connection is not open",
                 "wait until it is: only then is it known how many paths it has");
   }
-  if (!flight_.choose(now, paths)) {
+  if (!sender_.choose(now, paths)) {
     return fail(ErrorCode::kInvalid, "cannot choose paths",
                 "one of them is no path of this connection that carries payload",
                 "its path statistics name those that there are");
@@ -146,7 +146,7 @@ void Connection::finish(Nanos now, CloseCause cause, Error error) {
   end_graceful_ = cause == CloseCause::kGraceful;
   end_error_ = std::move(error);
   outgoing_.fail_all(end_error_.code);
-  flight_.close();
+  sender_.close();
   discovering_.reset();
   if (receiving_) --shared_.receiving;
   receiving_ = false;
@@ -169,7 +169,7 @@ void Connection::end_receives() {
 void Connection::heard(Nanos now) {
   heard_at_ = now;
   refused_since_ = Nanos::never();
-  flight_.peer_was_heard();
+  sender_.peer_was_heard();
 }
 
 // The peer broke the protocol: the caller gets `what` it did as the cause, and the peer a close
@@ -186,11 +186,11 @@ void Connection::end_by_protocol_error(Nanos now, const char* what) {
 uint64_t Connection::own_window() const {
   if (account_.connection != 0) return shared_.options.receive_capacity.count;
   const uint64_t others = shared_.receiving - (receiving_ ? 1u : 0u);
-  const uint64_t least = 2 * (Flight::kBaseDatagram + Flight::kReceiveOverhead);
+  const uint64_t least = 2 * (SendController::kBaseDatagram + SendController::kReceiveOverhead);
   return std::max(least, shared_.options.receive_capacity.count / (others + 1));
 }
 
-void Connection::on_acked(const SentRun& run, uint32_t first, uint32_t count, bool was_lost) {
+void Connection::on_acked(const SentBurst& run, uint32_t first, uint32_t count, bool was_lost) {
   if (session_ && run.sent_at > epoch_began_at_) session_->prove();
   if (run.hop_limit != 0 && discovering_) discovering_->discovery.on_arrived(run.hop_limit);
   if (run.data && was_lost) count_needless(run, first, count);
@@ -209,8 +209,8 @@ void Connection::on_acked(const SentRun& run, uint32_t first, uint32_t count, bo
 }
 
 // What was given up has arrived. Where its repeat has not left yet, none will.
-void Connection::count_needless(const SentRun& run, uint32_t first, uint32_t count) {
-  const uint64_t sent_as = name_of(run, flight_.current_path());
+void Connection::count_needless(const SentBurst& run, uint32_t first, uint32_t count) {
+  const uint64_t sent_as = name_of(run, sender_.current_path());
   const auto again = [&](uint32_t from, uint32_t segments) {
     return outgoing_.sent_again(run.row, run.start_of(from), run.end_of(from, segments), sent_as);
   };
@@ -218,18 +218,18 @@ void Connection::count_needless(const SentRun& run, uint32_t first, uint32_t cou
   for (uint32_t i = first; i < first + count; ++i) needless_repeats_ += again(i, 1) > 0 ? 1 : 0;
 }
 
-void Connection::on_lost(const SentRun& run, uint32_t first, uint32_t count, events::LossCause) {
+void Connection::on_lost(const SentBurst& run, uint32_t first, uint32_t count, events::LossCause) {
   if (run.data) {
     credit_.on_lost(cost_of(run, first, count));
     outgoing_.on_lost(run.row, run.start_of(first), run.end_of(first, count),
-                      name_of(run, flight_.current_path()));
+                      name_of(run, sender_.current_path()));
   }
   answers_under_way_ -= answers_in(run);
   for (uint8_t i = 0; i < run.control_count; ++i) {
     const ControlRecord& record = run.control[i];
     const bool grant = record.type == FrameType::kGrant;
     shared_.observer.step(
-        run.sent_at, id_, flight_.current_path(),
+        run.sent_at, id_, sender_.current_path(),
         grant ? events::RecoveryStep::kGrantRepeat : events::RecoveryStep::kControlRepeat);
     tell(record);
   }
@@ -254,7 +254,7 @@ void Connection::settle_receiving(Nanos horizon) {
 }
 
 const ConnectionStatistics& Connection::statistics() {
-  flight_.fill(statistics_);
+  sender_.fill(statistics_);
   statistics_.segment_bytes -= std::min(statistics_.segment_bytes, tag_bytes());
   if (session_) statistics_.protection = shared_.options.protection;
   statistics_.segments_repeated_spuriously =
@@ -268,7 +268,7 @@ const ConnectionStatistics& Connection::statistics() {
 
 std::vector<PathStatistics> Connection::path_statistics() const {
   std::vector<PathStatistics> paths;
-  flight_.fill(paths);
+  sender_.fill(paths);
   for (PathStatistics& path : paths) {
     path.segment_bytes -= std::min(path.segment_bytes, tag_bytes());
     const NicPair pair = pairs_ ? pairs_->pair_of(path.path) : NicPair{nic_, 0};
@@ -280,7 +280,7 @@ std::vector<PathStatistics> Connection::path_statistics() const {
 
 size_t Connection::bytes_held() const {
   return sizeof(Connection) + outgoing_.bytes_held() + incoming_.bytes_held() +
-         (discovering_ ? discovering_->discovery.bytes_held() : 0) + flight_.bytes_held() +
+         (discovering_ ? discovering_->discovery.bytes_held() : 0) + sender_.bytes_held() +
          (pairs_ ? pairs_->bytes_held() : 0) + acks_.bytes_held() + chunk_acks_.bytes_held() +
          frames_.capacity() * sizeof(ControlRecord) + trimmed_.capacity() * sizeof(TrimFrame);
 }

@@ -1,20 +1,21 @@
 // Connection: one conversation with a peer, both ways, as a state machine. It composes what each
-// file beside it does alone: messages out (Outgoing) and in (Incoming), what is under way (Flight),
-// acknowledgements (AckMaker); and adds the handshake, control frames, keep-alive and close. Driven
-// by the endpoint: packets and time in, packets out; see transport/endpoint.h for the grammar.
+// file beside it does alone: messages out (Outgoing) and in (Incoming), what is under way
+// (SendController), acknowledgements (AckMaker); and adds the handshake, control frames, keep-alive
+// and close. Driven by the endpoint: packets and time in, packets out; see transport/endpoint.h for
+// the grammar.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
 #include "transport/connection/fences.h"
-#include "transport/connection/flight.h"
 #include "transport/connection/shared.h"
 #include "transport/credits/credit_balance.h"
 #include "transport/path/discovery.h"
 #include "transport/path/nic_pairs.h"
 #include "transport/recovery/ack_maker.h"
 #include "transport/security/session.h"
+#include "transport/send/send_controller.h"
 #include "transport/wire/control.h"
 #include "transport/wire/handshake.h"
 #include "transport/wire/immediate.h"
@@ -26,7 +27,7 @@ namespace heddle::transport {
 // answers makes no queue of them, and takes no records from other connections.
 inline constexpr size_t kMostAnswers = 1024;
 
-class Connection final : private SentRunListener {
+class Connection final : private SentBurstListener {
  public:
   Connection(Shared& shared, ConnectionId id, WireId wire_id, const Address& peer);
   ~Connection() override;
@@ -134,13 +135,13 @@ class Connection final : private SentRunListener {
   void heard(Nanos now);
   void end_by_protocol_error(Nanos now, const char* what);
   void advance_close(Nanos now);
-  void count_needless(const SentRun& run, uint32_t first, uint32_t count);
+  void count_needless(const SentBurst& run, uint32_t first, uint32_t count);
   void say_last(CloseReason reason, uint8_t times = 1);
   void watch(Nanos now);
   Nanos grant_due(Nanos now, const Payload& buffer, bool heard) const;
   uint64_t own_window() const;
-  void on_acked(const SentRun& run, uint32_t first, uint32_t count, bool was_lost) override;
-  void on_lost(const SentRun& run, uint32_t first, uint32_t count,
+  void on_acked(const SentBurst& run, uint32_t first, uint32_t count, bool was_lost) override;
+  void on_lost(const SentBurst& run, uint32_t first, uint32_t count,
                events::LossCause cause) override;
 
   // connection_handshake.cc
@@ -192,13 +193,14 @@ class Connection final : private SentRunListener {
   // connection_transmit.cc
   enum class Sent : uint8_t { kOne, kNothing, kFull };
   Sent send_burst(Nanos now, TxBatch& batch);
-  Sent send_message(Nanos now, TxBatch& batch, const Piece& piece, const Permit& permit);
-  uint8_t flags_of(const Piece& piece, uint32_t bytes, const Permit& permit) const;
-  bool rest_leaves(const Piece& piece, const Permit& permit) const;
-  void count_sent(Nanos now, const Piece& piece, const SentRun& run, uint16_t path, uint32_t bytes);
+  Sent send_message(Nanos now, TxBatch& batch, const Piece& piece, const SendQuota& quota);
+  uint8_t flags_of(const Piece& piece, uint32_t bytes, const SendQuota& quota) const;
+  bool rest_leaves(const Piece& piece, const SendQuota& quota) const;
+  void count_sent(Nanos now, const Piece& piece, const SentBurst& run, uint16_t path,
+                  uint32_t bytes);
   Sent send_control(Nanos now, TxBatch& batch);
-  void write_frames(SentRun& run, Writer& writer);
-  static uint32_t answers_in(const SentRun& run);
+  void write_frames(SentBurst& run, Writer& writer);
+  static uint32_t answers_in(const SentBurst& run);
   void tell(const ControlRecord& record);
   void send_frames_by(Nanos at);
   bool control_due(Nanos now) const;
@@ -212,7 +214,7 @@ class Connection final : private SentRunListener {
   // connection_credits.cc
   // Of a segment: everything but its payload.
   uint32_t data_header_bytes() const { return kDataHeaderBytes + tag_bytes(); }
-  static uint64_t cost_of(const SentRun& run, uint32_t first, uint32_t count) {
+  static uint64_t cost_of(const SentBurst& run, uint32_t first, uint32_t count) {
     return credit_cost(run.bytes(first, count), count);
   }
   void wish_for_credits();
@@ -260,7 +262,7 @@ class Connection final : private SentRunListener {
   bool handle_nic_frame(Nanos now, FrameType type, Reader& reader, const ControlInput& input);
 
   // connection_placed.cc
-  void open_placed(const HandshakeParameters& peer, FlightOptions& flight);
+  void open_placed(const HandshakeParameters& peer, SendOptions& send);
   Sent send_chunk(Nanos now, TxBatch& batch, const Piece& piece);
   Sent send_empty_chunk(Nanos now, TxBatch& batch, uint16_t path);
   void write_chunk(Nanos now, TxBatch& batch, uint16_t path, const Immediate& immediate,
@@ -289,7 +291,7 @@ class Connection final : private SentRunListener {
 
   Outgoing outgoing_;
   Incoming incoming_;
-  Flight flight_;
+  SendController sender_;
   AckMaker acks_{shared_.ranges};
   AckMaker chunk_acks_{shared_.ranges};  // of remote writes
   Fences fences_;

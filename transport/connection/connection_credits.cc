@@ -46,8 +46,8 @@ void Connection::open_credits(uint64_t theirs, uint64_t ours) {
 // Tells the peer of what there is to send, where it does not know of enough of it; and again after
 // some time without credit: what the peer takes for arrived may be more than this side knows of.
 void Connection::update_demand(Nanos now) {
-  const bool works = outgoing_.has_work() && flight_.any_active();
-  if (!works || !credit_.stuck(credit_cost(flight_.datagram_bytes(), 1))) {
+  const bool works = outgoing_.has_work() && sender_.any_active();
+  if (!works || !credit_.stuck(credit_cost(sender_.datagram_bytes(), 1))) {
     demand_at_ = Nanos::never();
   } else if (demand_at_ == Nanos::never()) {
     demand_at_ = now + kDemandAgain;
@@ -56,7 +56,7 @@ void Connection::update_demand(Nanos now) {
   if (tells) demand_at_ = now + kDemandAgain;
   if (works && credit_.asks_soon()) {
     const Outgoing::Backlog backlog =
-        outgoing_.backlog(flight_.datagram_bytes() - data_header_bytes());
+        outgoing_.backlog(sender_.datagram_bytes() - data_header_bytes());
     const uint64_t headers = backlog.datagrams * (data_header_bytes() + kCreditOverhead);
     tells |= credit_.note_backlog(backlog.bytes + headers);
   } else if (!works) {
@@ -67,9 +67,9 @@ void Connection::update_demand(Nanos now) {
 
 // Whether one segment of it may leave.
 bool Connection::has_credit(const Piece& piece) {
-  const uint32_t segment = std::min(piece.length + data_header_bytes(), flight_.datagram_bytes());
+  const uint32_t segment = std::min(piece.length + data_header_bytes(), sender_.datagram_bytes());
   if (credit_.covers(credit_cost(segment, 1))) return true;
-  flight_.note_held_back();
+  sender_.note_held_back();
   return false;
 }
 
@@ -106,7 +106,7 @@ void Connection::count_arrival(Nanos now, uint64_t bytes, uint32_t datagrams, bo
 // What was acknowledged went to the sender and back, as credit and payload will.
 void Connection::measure_for_credits(Nanos now) {
   if (account_.connection == 0) return;
-  const Nanos rtt = flight_.latest_rtt();
+  const Nanos rtt = sender_.latest_rtt();
   if (rtt.count > 0) shared_.credits.on_round_trip(now, account_, rtt);
 }
 

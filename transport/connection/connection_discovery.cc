@@ -38,7 +38,7 @@ Result<void> Connection::post_discovery(Nanos now) {
 
 void Connection::begin_discovery(Nanos now) {
   const bool kept = discovering_ && discovering_->kept;
-  discovering_ = std::make_unique<Discovering>(now, flight_.first_chunk_path());
+  discovering_ = std::make_unique<Discovering>(now, sender_.first_chunk_path());
   discovering_->mark = shared_.secrets.draw(SecretUse::kDiscoveryMark) & ~kHopMask;
   discovering_->kept = kept;
 }
@@ -46,14 +46,14 @@ void Connection::begin_discovery(Nanos now) {
 // On opening, where the options ask for it.
 void Connection::plan_discovery(Nanos now) {
   const bool wanted = options_.discovery == DiscoveryMode::kAuto && chunk_bytes_ == 0 &&
-                      flight_.first_chunk_path() >= kFewestPaths;
+                      sender_.first_chunk_path() >= kFewestPaths;
   discover_at_ = wanted ? now : Nanos::never();
   discovers_ = wanted;
 }
 
 // Sends what is due; true: the batch has no room for it.
 bool Connection::discover(Nanos now, TxBatch& batch) {
-  if (flight_.take_paths_changed() && discovers_) discover_at_ = now + kAfterChange;
+  if (sender_.take_paths_changed() && discovers_) discover_at_ = now + kAfterChange;
   if (discover_at_ <= now) {
     discover_at_ = now + kLookAgain;
     const bool idle = statistics_.payload_bytes_sent == discovered_after_bytes_;
@@ -77,7 +77,7 @@ bool Connection::discover(Nanos now, TxBatch& batch) {
 // A control packet without frames, or a ping where the peer is to acknowledge it. Where no record
 // can be lent for that, it counts as lost on its way.
 void Connection::send_probe(Nanos now, TxBatch& batch, const Discovery::Probe& probe) {
-  SentRun* run = probe.confirms ? flight_.record(probe.path, 1) : nullptr;
+  SentBurst* run = probe.confirms ? sender_.record(probe.path, 1) : nullptr;
   if (probe.confirms && run == nullptr) return;
   SealKey* seal = seal_next(now, 1);
   std::byte* space = batch.header_space();
@@ -87,7 +87,7 @@ void Connection::send_probe(Nanos now, TxBatch& batch, const Discovery::Probe& p
   if (run != nullptr) {
     start.number = run->first_number;
     run->hop_limit = probe.hop;
-    flight_.sent(now, probe.path);
+    sender_.sent(now, probe.path);
     space[bytes++] = static_cast<std::byte>(FrameType::kPing);
   } else {
     start.sent_at = Nanos{static_cast<int64_t>(discovering_->mark | probe.hop)};
@@ -120,14 +120,14 @@ void Connection::end_discovery(Nanos now) {
   statistics_.ways = found.ways();
   const bool chooses = discovers_ && !fixed_;
   if (chooses && found.ways() > 0) {
-    flight_.choose(now, some_of_each_way(found, kPathsAWay));
-  } else if (chooses && flight_.all_active()) {
+    sender_.choose(now, some_of_each_way(found, kPathsAWay));
+  } else if (chooses && sender_.all_active()) {
     // A dead path is silent too: only where all work is what was chosen before worth nothing.
-    flight_.choose(now, {});
+    sender_.choose(now, {});
   }
   discovering_->told = true;
   shared_.observer.emit(events::WaysFound{now, id_, found.verdict, found.seen, found.hops,
-                                          flight_.first_chunk_path(), flight_.active()});
+                                          sender_.first_chunk_path(), sender_.active()});
   tell_routers(now, found);
   if (!discovering_->kept) discovering_.reset();
 }

@@ -137,25 +137,25 @@ void Connection::repeat_accept(const InitPacket& init, const Address& from, uint
 Result<void> Connection::open(Nanos now, const HandshakeParameters& peer,
                               std::string_view congestion, Nanos first_rtt) {
   const EndpointOptions& o = shared_.options;
-  FlightOptions flight;
-  flight.paths = std::min(options_.paths, peer.max_paths);
-  flight.largest_datagram = std::min({o.max_datagram_bytes, peer.max_datagram_bytes,
-                                      static_cast<uint32_t>(TxBatch::kLargestPacket)});
-  if (flight.largest_datagram < kInitBytes) {
+  SendOptions send;
+  send.paths = std::min(options_.paths, peer.max_paths);
+  send.largest_datagram = std::min({o.max_datagram_bytes, peer.max_datagram_bytes,
+                                    static_cast<uint32_t>(TxBatch::kLargestPacket)});
+  if (send.largest_datagram < kInitBytes) {
     return fail(ErrorCode::kUnavailable, "cannot open the connection",
                 "the peer takes no datagrams of a usable size");
   }
-  flight.passed_datagram = o.passed_datagram_bytes;
-  flight.longest_burst =
+  send.passed_datagram = o.passed_datagram_bytes;
+  send.longest_burst =
       static_cast<uint32_t>(std::min<uint64_t>(o.longest_burst.count, kMaxBurstBytes));
-  flight.peer_window_bytes = peer.window_bytes;
-  flight.first_rtt = first_rtt;
-  const uint64_t segment = flight.largest_datagram;
+  send.peer_window_bytes = peer.window_bytes;
+  send.first_rtt = first_rtt;
+  const uint64_t segment = send.largest_datagram;
   const uint64_t usual = std::max(kInitialSegments * segment, uint64_t{kMaxBurstBytes});
   const uint64_t initial = o.initial_window.count > 0 ? o.initial_window.count : usual;
-  flight.controller = make_controller(congestion, {{segment}, {initial}, {o.window_limit.count}});
-  flight.selector = make_selector(options_.selector);
-  if (!flight.controller || !flight.selector) {
+  send.controller = make_controller(congestion, {{segment}, {initial}, {o.window_limit.count}});
+  send.selector = make_selector(options_.selector);
+  if (!send.controller || !send.selector) {
     return fail(ErrorCode::kInvalid, "cannot open the connection",
                 "there is no congestion control named '" + std::string(congestion) + "'",
                 "one of: " + list(controller_names()));
@@ -164,8 +164,8 @@ Result<void> Connection::open(Nanos now, const HandshakeParameters& peer,
     if (name == congestion) statistics_.congestion = name.data();
   }
   acks_.open(o.max_paths);
-  open_placed(peer, flight);
-  flight_.open(now, std::move(flight));
+  open_placed(peer, send);
+  sender_.open(now, std::move(send));
   open_nics(now, peer);
   reads_trims_ = (peer.features & kFeatureTrims) != 0;
   incoming_.open(peer.max_posted);
@@ -178,7 +178,7 @@ Result<void> Connection::open(Nanos now, const HandshakeParameters& peer,
   ++shared_.statistics.connections_opened;
   set_state(now, close_wanted_ ? ConnectionState::kClosing : ConnectionState::kOpen);
   shared_.observer.emit(events::ConnectionOpened{now, id_, peer_id_, host_part(peer_, 0),
-                                                 host_part(peer_, 8), peer_.port, flight_.paths()});
+                                                 host_part(peer_, 8), peer_.port, sender_.paths()});
   return {};
 }
 
@@ -276,7 +276,7 @@ bool Connection::send_accept(TxBatch& batch) {
   size_t mac_at = 0;
   const size_t bytes = write_accept(*accept_, {space, batch.header_space_bytes()}, mac_at);
   if (key_) sign(*key_, {space, bytes}, mac_at, initiator_nonce_);
-  batch.add(single(bytes, flight_.next_control_path(), space));
+  batch.add(single(bytes, sender_.next_control_path(), space));
   accept_due_ = false;
   return true;
 }

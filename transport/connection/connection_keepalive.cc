@@ -27,7 +27,7 @@ constexpr uint8_t kLastWords = 8;
 
 void Connection::check_peer(Nanos now) {
   const Nanos dead_after = shared_.options.peer_dead_after;
-  const Nanos unanswered = flight_.first_unanswered();
+  const Nanos unanswered = sender_.first_unanswered();
   if (unanswered != Nanos::never() && now - unanswered >= dead_after) {
     declare_dead(now, "it stopped answering");
     return;
@@ -43,7 +43,7 @@ void Connection::check_peer(Nanos now) {
   const Nanos silent_since = std::max(heard_at_, Nanos{});
   if (now >= silent_since + period && now >= keepalive_at_) {
     ping_due_ = true;
-    flight_.note_probe(now);
+    sender_.note_probe(now);
     shared_.observer.step(now, id_, UINT16_MAX, RecoveryStep::kPeerProbe);
     keepalive_at_ = now + std::min(period, dead_after / 5);
   } else {
@@ -79,7 +79,7 @@ bool Connection::quotes_own_packet(const NetworkError& error) const {
 void Connection::handle_network_error(Nanos now, const NetworkError& error) {
   if (over() || !(error.local || quotes_own_packet(error))) return;
   if (error.kind == NetworkErrorKind::kTooLarge) {
-    flight_.on_too_large(now, error.path, error.limit_bytes);
+    sender_.on_too_large(now, error.path, error.limit_bytes);
     return;
   }
   if (error.kind == NetworkErrorKind::kTimeExceeded) handle_time_exceeded(error);
@@ -101,7 +101,7 @@ void Connection::handle_network_error(Nanos now, const NetworkError& error) {
   if (refused_since_ == Nanos::never()) {
     refused_since_ = now;
     ping_due_ = true;
-    flight_.note_probe(now);
+    sender_.note_probe(now);
   }
   keepalive_at_ = std::min(keepalive_at_, refused_since_ + kRefusedFor);
 }
@@ -116,13 +116,13 @@ void Connection::handle_timeout(Nanos now) {
     check_handshake(now);
     return;
   }
-  flight_.handle_timeout(now);
+  sender_.handle_timeout(now);
   if (fence_at_ <= now) {
     fence_at_ = Nanos::never();
     incoming_.request_fences(false);
     take_fences();
   }
-  const Nanos unanswered = flight_.first_unanswered();
+  const Nanos unanswered = sender_.first_unanswered();
   const bool dead_due =
       unanswered != Nanos::never() && now - unanswered >= shared_.options.peer_dead_after;
   if (unanswered != Nanos::never()) {
@@ -143,13 +143,13 @@ Nanos Connection::next_timeout() const {
     return std::min({init_at_, began_at_ + shared_.options.handshake_timeout, close_by_});
   }
   Nanos next =
-      std::min({flight_.next_timeout(), keepalive_at_, close_by_, acks_.due_at(),
+      std::min({sender_.next_timeout(), keepalive_at_, close_by_, acks_.due_at(),
                 chunk_acks_.due_at(), fence_at_, frames_due_at_, demand_at_, discover_at_});
   if (pairs_) next = std::min(next, pairs_->next_timeout());
   if (discovering_ && !discovering_->told) {
     next = std::min(next, discovering_->discovery.next_timeout());
   }
-  const Nanos unanswered = flight_.first_unanswered();
+  const Nanos unanswered = sender_.first_unanswered();
   if (unanswered != Nanos::never())
     next = std::min(next, unanswered + shared_.options.peer_dead_after);
   return next;

@@ -28,7 +28,7 @@ SealKey* Connection::seal_next(Nanos now, uint32_t segments) {
   SealKey& key = session_->sealer(segments, limit, shared_.retired);
   if (session_->epoch_flags() != before) epoch_began_at_ = now;
   // Whoever only acknowledges learns from nothing else that the peer has its key.
-  if (session_->wants_proof(limit) && !flight_.awaits_ack()) ping_due_ = true;
+  if (session_->wants_proof(limit) && !sender_.awaits_ack()) ping_due_ = true;
   return &key;
 }
 

@@ -54,7 +54,7 @@ void Connection::open_nics(Nanos now, const HandshakeParameters& peer) {
   options.peer = peer.nics;
   options.home_peer = peer_;
   options.home_nic = nic_;
-  options.paths = flight_.first_chunk_path();
+  options.paths = sender_.first_chunk_path();
   options.asked_first = !initiator_;
   pairs_ = std::make_unique<NicPairs>(now, options);
 }
@@ -71,11 +71,11 @@ void Connection::direct(TxBurst& burst) const {
 
 // A lane works while any of its paths does.
 void Connection::watch_nics(Nanos now) {
-  if (flight_.path_changes() == path_changes_seen_) return;
-  path_changes_seen_ = flight_.path_changes();
+  if (sender_.path_changes() == path_changes_seen_) return;
+  path_changes_seen_ = sender_.path_changes();
   uint32_t working = 0;
-  for (uint16_t path = 0; path < flight_.first_chunk_path(); ++path) {
-    if (flight_.is_active(path)) working |= uint32_t{1} << pairs_->lane_of(path);
+  for (uint16_t path = 0; path < sender_.first_chunk_path(); ++path) {
+    if (sender_.is_active(path)) working |= uint32_t{1} << pairs_->lane_of(path);
   }
   for (uint32_t lane = 0; lane < pairs_->lanes(); ++lane) {
     pairs_->set_works(now, lane, (working >> lane & 1) != 0);
@@ -86,7 +86,7 @@ void Connection::watch_nics(Nanos now) {
 bool Connection::talk_between_nics(Nanos now, TxBatch& batch) {
   watch_nics(now);
   while (pairs_->due(now)) {
-    if (!batch.has_room(Flight::kBaseDatagram)) return true;
+    if (!batch.has_room(SendController::kBaseDatagram)) return true;
     NicPairs::Message message;
     FrameType type = FrameType::kNicAnswer;
     if (!pairs_->poll_answer(message)) {
@@ -127,9 +127,9 @@ bool Connection::handle_nic_frame(Nanos now, FrameType type, Reader& reader,
     return true;
   }
   const uint32_t moved = pairs_->on_answer(input.run.from, input.run.nic, frame.token);
-  for (uint16_t path = 0; moved != 0 && path < flight_.first_chunk_path(); ++path) {
+  for (uint16_t path = 0; moved != 0 && path < sender_.first_chunk_path(); ++path) {
     if ((moved >> pairs_->lane_of(path) & 1) == 0) continue;
-    flight_.on_moved(path);
+    sender_.on_moved(path);
     const NicPair pair = pairs_->pair_of(path);
     shared_.observer.emit(events::PathMoved{now, id_, path, pair.nic, pair.peer_nic});
   }

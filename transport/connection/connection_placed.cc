@@ -16,23 +16,23 @@ constexpr Nanos kFencePatience = millis(1);
 
 }  // namespace
 
-void Connection::open_placed(const HandshakeParameters& peer, FlightOptions& flight) {
+void Connection::open_placed(const HandshakeParameters& peer, SendOptions& send) {
   const EndpointOptions& o = shared_.options;
   const bool both = o.chunk_paths > 0 && peer.chunk_paths > 0 && peer.chunk_paths <= UINT8_MAX;
   chunk_bytes_ = both ? std::min({o.chunk_bytes, peer.chunk_bytes, kMaxChunkBytes}) : 0;
   if (chunk_bytes_ == 0) return;
-  flight.chunk_paths = std::min<uint16_t>(o.chunk_paths, UINT8_MAX);
-  flight.chunk_bytes = chunk_bytes_;
+  send.chunk_paths = std::min<uint16_t>(o.chunk_paths, UINT8_MAX);
+  send.chunk_bytes = chunk_bytes_;
   chunk_acks_.open(peer.chunk_paths, kFirstChunkPathName);
   fences_.open(peer.chunk_paths);
   incoming_.open_placed(shared_.tokens, fences_);
 }
 
 Connection::Sent Connection::send_chunk(Nanos now, TxBatch& batch, const Piece& piece) {
-  Permit permit;
-  if (!flight_.permit(now, shared_.random, permit)) return Sent::kNothing;
+  SendQuota quota;
+  if (!sender_.poll_quota(now, shared_.random, quota)) return Sent::kNothing;
   const uint32_t bytes = std::min(piece.length, chunk_bytes_);
-  SentRun* run = flight_.record(permit.path, 1);
+  SentBurst* run = sender_.record(quota.path, 1);
   if (run == nullptr) return Sent::kNothing;
   Immediate immediate;
   immediate.number_low = static_cast<uint32_t>(run->first_number);
@@ -41,28 +41,27 @@ Connection::Sent Connection::send_chunk(Nanos now, TxBatch& batch, const Piece& 
   immediate.last = piece.offset + bytes == piece.message_bytes;
   RemotePlace place = outgoing_.remote_place(piece.slot);
   place.offset += piece.offset;
-  TxBurst burst = single(0, permit.path, nullptr);
+  TxBurst burst = single(0, quota.path, nullptr);
   burst.payload_bytes = burst.last_payload_bytes = bytes;
   burst.region = piece.payload.region;
   burst.offset = piece.payload.offset + piece.offset;
   const uint64_t number = run->first_number;
-  const auto chunk_path = static_cast<uint16_t>(permit.path - flight_.first_chunk_path());
+  const auto chunk_path = static_cast<uint16_t>(quota.path - sender_.first_chunk_path());
   run->data = true;
-  run->row = {piece.message, piece.sequence,
-              piece.offset,  bytes,
-              bytes,         piece.channel,
-              true,          {chunk_path, flight_.epoch(permit.path), number}};
-  write_chunk(now, batch, permit.path, immediate, burst, place);
+  run->row = {
+      piece.message, piece.sequence, piece.offset, bytes,
+      bytes,         piece.channel,  true,         {chunk_path, sender_.epoch(quota.path), number}};
+  write_chunk(now, batch, quota.path, immediate, burst, place);
   outgoing_.take(piece, bytes);
   statistics_.payload_bytes_sent += bytes;
   ++statistics_.segments_sent;
-  shared_.observer.emit(events::BurstSent{now, id_, permit.path, number, 1, bytes, false});
+  shared_.observer.emit(events::BurstSent{now, id_, quota.path, number, 1, bytes, false});
   return Sent::kOne;
 }
 
 // Asks a chunk path whether it lives.
 Connection::Sent Connection::send_empty_chunk(Nanos now, TxBatch& batch, uint16_t path) {
-  const SentRun* run = flight_.record(path, 1);
+  const SentBurst* run = sender_.record(path, 1);
   if (run == nullptr) return Sent::kNothing;
   Immediate immediate;
   immediate.number_low = static_cast<uint32_t>(run->first_number);
@@ -77,15 +76,15 @@ void Connection::write_chunk(Nanos now, TxBatch& batch, uint16_t path, const Imm
   ChunkWrite write;
   write.from_connection = id_;
   write.to_connection = peer_id_;
-  write.number = flight_.recorded_number();
-  write.epoch = flight_.epoch(path).value();
+  write.number = sender_.recorded_number();
+  write.epoch = sender_.epoch(path).value();
   write.immediate = pack(immediate);
   write.token = place.token;
   write.remote_offset = place.offset;
   TxBurst chunk = burst;
-  chunk.path = static_cast<uint16_t>(path - flight_.first_chunk_path());
+  chunk.path = static_cast<uint16_t>(path - sender_.first_chunk_path());
   batch.add_write(chunk, write);
-  flight_.sent(now, path);
+  sender_.sent(now, path);
 }
 
 void Connection::handle_placed(Nanos now, const PlacedEvent& event) {
@@ -99,10 +98,10 @@ void Connection::handle_placed(Nanos now, const PlacedEvent& event) {
     case PlacedEventKind::kSent: {
       // That it has landed does not say that its receive was not withdrawn: only the peer knows.
       if (over() || event.ok) break;
-      const auto path = static_cast<uint16_t>(event.path + flight_.first_chunk_path());
-      if (!flight_.on_write_failed(now, path, event.number)) break;
+      const auto path = static_cast<uint16_t>(event.path + sender_.first_chunk_path());
+      if (!sender_.on_write_failed(now, path, event.number)) break;
       // Its queue pair is broken until the peer has made its side anew.
-      tell({FrameType::kAskFence, 0, event.path, 0, 0, flight_.epoch(path).value()});
+      tell({FrameType::kAskFence, 0, event.path, 0, 0, sender_.epoch(path).value()});
       break;
     }
   }
@@ -116,7 +115,7 @@ void Connection::handle_arrived(Nanos now, const PlacedEvent& event) {
     return;
   }
   heard_at_ = now;
-  flight_.peer_was_heard();
+  sender_.peer_was_heard();
   const Immediate immediate = unpack(event.immediate);
   const uint64_t number = fences_.arrived(event.path, immediate.number_low);
   const bool empty = immediate.slot == Immediate::kProbeSlot;
@@ -155,9 +154,9 @@ void Connection::handle_fenced(const PlacedEvent& event) {
 bool Connection::handle_fence_frame(Nanos now, FrameType type, const FenceFrame& fence) {
   if (chunk_bytes_ == 0) return false;
   if (type == FrameType::kFenced) {
-    const uint32_t path = fence.path + uint32_t{flight_.first_chunk_path()};
-    if (path >= flight_.paths()) return false;
-    return flight_.on_fenced(now, static_cast<uint16_t>(path), fence.epoch);
+    const uint32_t path = fence.path + uint32_t{sender_.first_chunk_path()};
+    if (path >= sender_.paths()) return false;
+    return sender_.on_fenced(now, static_cast<uint16_t>(path), fence.epoch);
   }
   if (fence.path >= fences_.paths()) return false;
   // One that was made anew since the peer asked needs nothing more.

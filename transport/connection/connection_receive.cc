@@ -75,7 +75,7 @@ void Connection::handle_data(Nanos now, const DataRow& row) {
        .bytes = std::max<uint64_t>(bytes, 1),
        .within_message = row.header.offset + bytes < row.header.message_bytes,
        .completes = verdict.completes && row.header.message_bytes > AckMaker::kEndIsToldAbove,
-       .round_trip = flight_.smoothed_rtt()});
+       .round_trip = sender_.smoothed_rtt()});
   count_arrival(now, bytes + uint64_t{data_header_bytes()} * row.segments, row.segments,
                 (base.flags & kFlagRepeat) != 0);
   watch_fences(now);
@@ -133,7 +133,7 @@ void Connection::handle_control(Nanos now, const RxRun& run, uint32_t index,
     shared_.observer.drop(now, id_, DropReason::kBadField);
     return;
   }
-  if (input.acknowledges && !over()) flight_.after_acks(now);
+  if (input.acknowledges && !over()) sender_.after_acks(now);
   if (input.refused) shared_.observer.drop(now, id_, DropReason::kOverWindow);
   if (numbered && !over() && !input.refused && !input.comes_again) {
     acks_.note(now, header,
@@ -172,16 +172,16 @@ bool Connection::handle_frames(Nanos now, Reader& reader, ControlInput& input) {
       AckTimes times;
       if (!read_ack_times(reader, times)) return false;
       made_at = times.made_at;
-      flight_.set_peer_window(times.window_bytes);
+      sender_.set_peer_window(times.window_bytes);
     } else if (type == FrameType::kAck) {
       AckFrame frame;
       if (!read_ack(reader, frame)) return false;
       if (frame.path >= kFirstChunkPathName) {
         const uint32_t path =
-            frame.path - kFirstChunkPathName + uint32_t{flight_.first_chunk_path()};
+            frame.path - kFirstChunkPathName + uint32_t{sender_.first_chunk_path()};
         frame.path = static_cast<uint16_t>(std::min<uint32_t>(path, UINT16_MAX));
       }
-      if (!flight_.on_ack(now, made_at, frame)) {
+      if (!sender_.on_ack(now, made_at, frame)) {
         end_by_protocol_error(now, "the peer acknowledged a packet that was never sent to it");
         return true;
       }
@@ -297,7 +297,7 @@ void Connection::handle_close_frame(Nanos now, CloseReason reason) {
 bool Connection::handle_reset(Nanos now, const ResetPacket& reset) {
   if (over() || state_ == ConnectionState::kHandshaking) return false;
   if (session_) return false;  // it proves nothing
-  if (!flight_.awaits(reset.path, reset.number)) return false;
+  if (!sender_.awaits(reset.path, reset.number)) return false;
   if (close_sent_) {  // it has closed already, and its last words were lost
     finish(now, CloseCause::kGraceful, {ErrorCode::kClosed, "connection closed", "", ""});
     return true;

@@ -13,7 +13,7 @@ using events::ConnectionState;
 namespace {
 
 // Control packets stay below every path's size.
-constexpr uint32_t kControlBytes = Flight::kBaseDatagram;
+constexpr uint32_t kControlBytes = SendController::kBaseDatagram;
 // No more of a message goes without being told of: what is in flight is remembered in records.
 constexpr uint64_t kMostUntold = 512 * 1024;
 // The largest message that shares its packet with other frames, where the path passes so much:
@@ -95,8 +95,8 @@ bool Connection::transmit(Nanos now, TxBatch& batch) {
   if (pairs_ && talk_between_nics(now, batch)) return true;
   if ((discovers_ || discovering_) && discover(now, batch)) return true;
   // Asked after everything that happens, and mostly nothing is due.
-  if (!outgoing_.has_work() && !control_due(now) && !flight_.wants_size_probe()) {
-    flight_.note_idle();
+  if (!outgoing_.has_work() && !control_due(now) && !sender_.wants_size_probe()) {
+    sender_.note_idle();
     return false;
   }
   Sent data = send_burst(now, batch);
@@ -109,7 +109,7 @@ bool Connection::transmit(Nanos now, TxBatch& batch) {
 // True: the batch is full, and some are left.
 bool Connection::send_last_words(Nanos now, TxBatch& batch) {
   if (acks_.paths() == 0) acks_.open(1);
-  const uint16_t paths = std::max<uint16_t>(flight_.first_chunk_path(), 1);
+  const uint16_t paths = std::max<uint16_t>(sender_.first_chunk_path(), 1);
   for (; last_words_left_ > 0; --last_words_left_) {
     const auto path = static_cast<uint16_t>(last_words_left_ % paths);
     if (write_control(now, batch, path, false, 0) == Sent::kFull) return true;
@@ -120,36 +120,36 @@ bool Connection::send_last_words(Nanos now, TxBatch& batch) {
 Connection::Sent Connection::send_burst(Nanos now, TxBatch& batch) {
   Piece piece;
   if (!outgoing_.peek(piece)) {
-    flight_.note_idle();
+    sender_.note_idle();
     return Sent::kNothing;
   }
   if (!batch.has_room(kMaxBurstSegments * data_header_bytes())) return Sent::kFull;
   // Datagrams may pass where no remote write does.
-  if (piece.placed && !flight_.any_active()) outgoing_.take_by_datagrams(piece);
+  if (piece.placed && !sender_.any_active()) outgoing_.take_by_datagrams(piece);
   if (piece.placed) return send_chunk(now, batch, piece);
   if (!has_credit(piece)) return Sent::kNothing;
-  Permit permit;
-  const bool may = chunk_bytes_ != 0 ? flight_.permit_datagrams(now, permit)
-                                     : flight_.permit(now, shared_.random, permit);
+  SendQuota quota;
+  const bool may = chunk_bytes_ != 0 ? sender_.poll_datagram_quota(now, quota)
+                                     : sender_.poll_quota(now, shared_.random, quota);
   if (!may) return Sent::kNothing;
-  const uint32_t step = permit.datagram_bytes - kDataHeaderBytes - tag_bytes();
+  const uint32_t step = quota.datagram_bytes - kDataHeaderBytes - tag_bytes();
   const uint32_t needed = std::max((piece.length + step - 1) / step, 1u);
-  const uint32_t segments = segments_with_credit(piece, std::min(needed, permit.segments), step);
+  const uint32_t segments = segments_with_credit(piece, std::min(needed, quota.segments), step);
   const uint32_t bytes = std::min(piece.length, segments * step);
   const bool company = !frames_.empty() || acks_.pending() || chunk_acks_.pending();
   const uint32_t shared = kConnectionHeaderBytes + bytes + kRoomBesideMessage + tag_bytes();
   if (company && bytes == piece.message_bytes && bytes <= kMessageBytes &&
-      shared <= permit.datagram_bytes && piece.original.number == 0) {
-    return send_message(now, batch, piece, permit);
+      shared <= quota.datagram_bytes && piece.original.number == 0) {
+    return send_message(now, batch, piece, quota);
   }
-  SentRun* run = flight_.record(permit.path, static_cast<uint8_t>(segments));
+  SentBurst* run = sender_.record(quota.path, static_cast<uint8_t>(segments));
   if (run == nullptr) return Sent::kNothing;
 
-  const uint8_t flags = flags_of(piece, bytes, permit);
+  const uint8_t flags = flags_of(piece, bytes, quota);
   const bool ack_now = (flags & kFlagAckNow) != 0;
   SealKey* seal = seal_next(now, segments);
   DataHeader first;
-  first.base = header(now, PacketType::kData, permit.path, flags);
+  first.base = header(now, PacketType::kData, quota.path, flags);
   first.base.number = run->first_number;
   if (piece.original.number != 0) {
     first.base.type = PacketType::kRepeat;
@@ -163,7 +163,7 @@ Connection::Sent Connection::send_burst(Nanos now, TxBatch& batch) {
   std::byte* space = batch.header_space();
   const uint32_t stride = tags_headers() ? data_header_bytes() : kDataHeaderBytes;
   write_data_row(first, segments, {step, stride}, space);
-  TxBurst burst = single(stride, permit.path, space);
+  TxBurst burst = single(stride, quota.path, space);
   burst.segments = static_cast<uint16_t>(segments);
   burst.ecn_capable = true;
   burst.payload_bytes = segments > 1 ? step : last;
@@ -180,34 +180,34 @@ Connection::Sent Connection::send_burst(Nanos now, TxBatch& batch) {
   run->header_bytes = kDataHeaderBytes + tag_bytes();
   run->row = {piece.message, piece.sequence, piece.offset, segments > 1 ? step : last,
               last,          piece.channel,  false,        piece.original};
-  count_sent(now, piece, *run, permit.path, bytes);
-  flight_.sent(now, permit.path);
+  count_sent(now, piece, *run, quota.path, bytes);
+  sender_.sent(now, quota.path);
   return Sent::kOne;
 }
 
-uint8_t Connection::flags_of(const Piece& piece, uint32_t bytes, const Permit& permit) const {
+uint8_t Connection::flags_of(const Piece& piece, uint32_t bytes, const SendQuota& quota) const {
   if (piece.repeat) return kFlagAckNow | kFlagRepeat;
   const bool later = piece.wish == AckWish::kLater;
   const bool end_is_told = piece.message_bytes > AckMaker::kEndIsToldAbove;
   const bool ends = piece.offset + bytes == piece.message_bytes;
-  const bool asks = flight_.worth_asking(bytes, permit.last_for_now);
+  const bool asks = sender_.worth_asking(bytes, quota.last_for_now);
   if ((ends && end_is_told && !later) || asks) return kFlagAckNow;
   // Before its end nobody waits for what tells of these bytes alone where the end leaves without
   // that, and is told of.
-  const bool unawaited = ends ? later : (later || end_is_told) && rest_leaves(piece, permit);
+  const bool unawaited = ends ? later : (later || end_is_told) && rest_leaves(piece, quota);
   return unawaited ? kFlagAckLater : uint8_t{0};
 }
 
 // Whether what is left of a message may leave before anything is acknowledged.
-bool Connection::rest_leaves(const Piece& piece, const Permit& permit) const {
+bool Connection::rest_leaves(const Piece& piece, const SendQuota& quota) const {
   const uint64_t rest = piece.message_bytes - piece.offset;
   if (rest > kMostUntold) return false;
   const uint64_t header = kDataHeaderBytes + tag_bytes();
-  const uint64_t segments = rest / (permit.datagram_bytes - header) + 1;
-  return flight_.window_holds(rest + segments * header, segments);
+  const uint64_t segments = rest / (quota.datagram_bytes - header) + 1;
+  return sender_.window_holds(rest + segments * header, segments);
 }
 
-void Connection::count_sent(Nanos now, const Piece& piece, const SentRun& run, uint16_t path,
+void Connection::count_sent(Nanos now, const Piece& piece, const SentBurst& run, uint16_t path,
                             uint32_t bytes) {
   outgoing_.take(piece, bytes);
   credit_.on_sent(cost_of(run, 0, run.count));
@@ -224,17 +224,17 @@ void Connection::count_sent(Nanos now, const Piece& piece, const SentRun& run, u
 // A small message in one packet with the acknowledgements and frames that wait: a reply costs one
 // packet then.
 Connection::Sent Connection::send_message(Nanos now, TxBatch& batch, const Piece& piece,
-                                          const Permit& permit) {
-  SentRun* run = flight_.record(permit.path, 1);
+                                          const SendQuota& quota) {
+  SentBurst* run = sender_.record(quota.path, 1);
   if (run == nullptr) return Sent::kNothing;
   SealKey* seal = seal_next(now, 1);
   std::byte* space = batch.header_space();
   const bool later = piece.wish == AckWish::kLater && !piece.repeat;
-  ConnectionHeader start = header(now, PacketType::kControl, permit.path,
+  ConnectionHeader start = header(now, PacketType::kControl, quota.path,
                                   kFlagNumbered | (later ? kFlagAckLater : uint8_t{0}));
   start.number = run->first_number;
   write_connection_header(start, space);
-  const size_t left = permit.datagram_bytes - kConnectionHeaderBytes - piece.length - tag_bytes();
+  const size_t left = quota.datagram_bytes - kConnectionHeaderBytes - piece.length - tag_bytes();
   const size_t room = std::min<size_t>(left, kControlBytes);
   Writer writer({space + kConnectionHeaderBytes, room});
   Writer frames({space + kConnectionHeaderBytes, room - kMessageFrameBytes});
@@ -243,7 +243,7 @@ Connection::Sent Connection::send_message(Nanos now, TxBatch& batch, const Piece
   writer.skip(static_cast<size_t>(frames.position() - writer.position()));
   write_message({piece.channel, piece.sequence}, writer);
 
-  TxBurst burst = single(static_cast<size_t>(writer.position() - space), permit.path, space);
+  TxBurst burst = single(static_cast<size_t>(writer.position() - space), quota.path, space);
   burst.seal = seal;
   burst.ecn_capable = true;
   burst.payload_bytes = burst.last_payload_bytes = piece.length;
@@ -256,14 +256,14 @@ Connection::Sent Connection::send_message(Nanos now, TxBatch& batch, const Piece
   run->header_bytes = burst.header_bytes + tag_bytes();
   run->row = {piece.message, piece.sequence, 0,     piece.length,
               piece.length,  piece.channel,  false, {}};
-  count_sent(now, piece, *run, permit.path, piece.length);
-  flight_.sent(now, permit.path);
+  count_sent(now, piece, *run, quota.path, piece.length);
+  sender_.sent(now, quota.path);
   return Sent::kOne;
 }
 
 // Frames that wait, as many as a record remembers and the space holds.
-void Connection::write_frames(SentRun& run, Writer& writer) {
-  while (!frames_.empty() && run.control_count < SentRun::kMaxControl &&
+void Connection::write_frames(SentBurst& run, Writer& writer) {
+  while (!frames_.empty() && run.control_count < SentBurst::kMaxControl &&
          writer.left() > kLargestFrameBytes) {
     run.control[run.control_count] = frames_.pop_front();
     write_record(run.control[run.control_count++], writer);
@@ -273,7 +273,7 @@ void Connection::write_frames(SentRun& run, Writer& writer) {
 }
 
 // Of its frames, those that a peer can make this side send by asking.
-uint32_t Connection::answers_in(const SentRun& run) {
+uint32_t Connection::answers_in(const SentBurst& run) {
   uint32_t answers = 0;
   for (uint8_t i = 0; i < run.control_count; ++i) {
     const FrameType type = run.control[i].type;
@@ -283,26 +283,26 @@ uint32_t Connection::answers_in(const SentRun& run) {
 }
 
 bool Connection::control_due(Nanos now) const {
-  return frames_due_at_ <= now || ping_due_ || flight_.wants_probe() || acks_.due(now) ||
+  return frames_due_at_ <= now || ping_due_ || sender_.wants_probe() || acks_.due(now) ||
          chunk_acks_.due(now) || account_.tell || !trimmed_.empty();
 }
 
 Connection::Sent Connection::send_control(Nanos now, TxBatch& batch) {
   uint16_t path = 0;
   uint32_t bytes = 0;
-  while (batch.has_room(TxBatch::kLargestPacket) && flight_.poll_size_probe(path, bytes)) {
+  while (batch.has_room(TxBatch::kLargestPacket) && sender_.poll_size_probe(path, bytes)) {
     const Sent sent = write_control(now, batch, path, true, bytes);
     if (sent == Sent::kFull) return sent;
     if (sent == Sent::kNothing) break;
   }
   while (control_due(now)) {
     if (!batch.has_room(kControlBytes)) return Sent::kFull;
-    const bool probe = flight_.poll_probe(path);
-    if (probe && flight_.places(path)) {
+    const bool probe = sender_.poll_probe(path);
+    if (probe && sender_.places(path)) {
       if (send_empty_chunk(now, batch, path) != Sent::kOne) return Sent::kNothing;
       continue;
     }
-    if (!probe) path = flight_.control_path();
+    if (!probe) path = sender_.control_path();
     const bool ping = probe || ping_due_;
     ping_due_ = ping_due_ && probe;
     const Sent sent = write_control(now, batch, path, ping, 0);
@@ -320,10 +320,10 @@ Connection::Sent Connection::write_control(Nanos now, TxBatch& batch, uint16_t p
   if (!batch.has_room(limit)) return Sent::kFull;
   const bool wants_number = !over() && (ping || !frames_.empty());
   // What is under way there may be missing.
-  const bool asks = ping && flight_.in_flight_on(path);
-  SentRun* run = wants_number ? flight_.record(path, 1) : nullptr;
+  const bool asks = ping && sender_.in_flight_on(path);
+  SentBurst* run = wants_number ? sender_.record(path, 1) : nullptr;
   if (run == nullptr && padded_to != 0) return Sent::kNothing;
-  const bool bare = padded_to != 0 || (ping && !flight_.trusts(path));
+  const bool bare = padded_to != 0 || (ping && !sender_.trusts(path));
   const bool numbered = run != nullptr;
   SealKey* seal = seal_next(now, 1);
   const uint32_t room = limit - tag_bytes();
@@ -344,7 +344,7 @@ Connection::Sent Connection::write_control(Nanos now, TxBatch& batch, uint16_t p
     if (!bare) write_frames(*run, writer);
     if (ping) writer.put(static_cast<uint8_t>(FrameType::kPing));
     if (padded_to != 0) writer.put_zeros(writer.left());
-    flight_.sent(now, path);
+    sender_.sent(now, path);
   }
   TxBurst burst = single(room - writer.left(), path, space);
   burst.seal = seal;

@@ -35,7 +35,7 @@ void Connection::write_trims(Writer& writer) {
 bool Connection::handle_trim_frame(Nanos now, Reader& reader) {
   TrimFrame frame;
   if (!read_trim(reader, frame)) return false;
-  if (!flight_.on_trimmed(now, frame.path, frame.number)) {
+  if (!sender_.on_trimmed(now, frame.path, frame.number)) {
     end_by_protocol_error(now, "the peer reported as trimmed what was never sent to it");
   }
   return true;

@@ -20,7 +20,7 @@
 #include "transport/connection/outgoing.h"
 #include "transport/endpoint.h"
 #include "transport/recovery/interval_set.h"
-#include "transport/recovery/sent_runs.h"
+#include "transport/recovery/sent_bursts.h"
 #include "transport/wire/control.h"
 #include "transport/wire/packet.h"
 

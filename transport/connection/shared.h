@@ -14,7 +14,7 @@
 #include "transport/credits/credit_source.h"
 #include "transport/endpoint.h"
 #include "transport/recovery/received_numbers.h"
-#include "transport/recovery/sent_runs.h"
+#include "transport/recovery/sent_bursts.h"
 #include "transport/security/secrets.h"
 #include "transport/security/session.h"
 #include "transport/wire/handshake.h"

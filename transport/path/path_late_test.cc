@@ -75,7 +75,7 @@ TEST_F(LatePathTest, APathThatMissesThePacketBeforeItsNewestIsProbed) {
 // Nobody waits for it.
 TEST_F(LatePathTest, APacketWithADeferredAckIsLateAMillisecondLater) {
   open(2);
-  record(0, 1, 1000, &SentRun::later);
+  record(0, 1, 1000, &SentBurst::later);
   record(1, 1, 1000);
   now_ += micros(100);
   ack(1, {{1, 1}});
@@ -105,7 +105,7 @@ TEST_F(LatePathTest, WhereNothingFollowsThePathOfTheNewestAskingPacketIsProbed) 
   now_ += micros(100);
   ack(0, {{1, 1}});
   record(0, 1, 1000);
-  record(1, 1, 1000, &SentRun::asks);
+  record(1, 1, 1000, &SentBurst::asks);
   wait(micros(600));
   EXPECT_EQ(probes_, (std::map<uint16_t, int>{{1, 1}}));
   // Its answer overtakes what is missing on the other.

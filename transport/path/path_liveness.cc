@@ -34,7 +34,7 @@ bool PathLiveness::silent(uint16_t id) const {
   const TxPath& path = paths_[id];
   if (!path.active() || id == newest_acked_path_) return false;
   if (path.sent.in_flight_segments() == 0) return false;
-  const SentRun* const oldest = path.sent.oldest(pool_);
+  const SentBurst* const oldest = path.sent.oldest(pool_);
   if (oldest == nullptr) return false;
   const RoundTrip& all = paths_.round_trip();
   const Nanos longest = all.smoothed() + 4 * all.variation();
@@ -45,7 +45,7 @@ bool PathLiveness::silent(uint16_t id) const {
 
 // An acknowledgement reports all packets that have arrived, on every path. A packet that left
 // before an acknowledged one and is not acknowledged itself was overtaken or is lost.
-bool PathLiveness::overtaken(uint16_t id, const SentRun& run) const {
+bool PathLiveness::overtaken(uint16_t id, const SentBurst& run) const {
   if (run.sent_at != newest_acked_sent_at_) return run.sent_at < newest_acked_sent_at_;
   return id != newest_acked_path_ || run.first_number < paths_[id].sent.largest_acked();
 }
@@ -54,7 +54,7 @@ bool PathLiveness::overtaken(uint16_t id, const SentRun& run) const {
 Nanos PathLiveness::late_at(uint16_t id) const {
   const TxPath& path = paths_[id];
   if (!path.active() || path.health.unanswered_probes() > 0) return Nanos::never();
-  const SentRun* const oldest = path.sent.oldest(pool_);
+  const SentBurst* const oldest = path.sent.oldest(pool_);
   if (oldest == nullptr) return Nanos::never();
   if (!overtaken(id, *oldest)) {
     // If nothing follows, the path of the newest packet that asked is probed.

@@ -79,7 +79,7 @@ class PathLiveness {
  private:
   bool silent(uint16_t id) const;
   Nanos late_at(uint16_t id) const;
-  bool overtaken(uint16_t id, const SentRun& run) const;
+  bool overtaken(uint16_t id, const SentBurst& run) const;
 
   const PathSet& paths_;
   const SentPool& pool_;

@@ -22,18 +22,18 @@ TEST_F(PathSchedulerTest, SmallMessagesThatLeaveTogetherShareAPath) {
   controller_->window_bytes = 4'000'000;  // large enough for full bursts
   std::map<uint16_t, int> sent;
   for (int i = 0; i < 120; ++i) {
-    ASSERT_TRUE(sender_.permit(now_, random_, quota_));
+    ASSERT_TRUE(sender_.poll_quota(now_, random_, quota_));
     ++sent[quota_.path];
     record(quota_.path, 1, 500);
   }
   EXPECT_EQ(sent.size(), 2u);  // half a burst's bytes on the first, the others on the next
   now_ += micros(500);
   const uint16_t before = quota_.path;
-  ASSERT_TRUE(sender_.permit(now_, random_, quota_));
+  ASSERT_TRUE(sender_.poll_quota(now_, random_, quota_));
   EXPECT_NE(quota_.path, before) << "for half a millisecond at most";
   sender_.note_idle();
   const uint16_t then = quota_.path;
-  ASSERT_TRUE(sender_.permit(now_, random_, quota_));
+  ASSERT_TRUE(sender_.poll_quota(now_, random_, quota_));
   EXPECT_NE(quota_.path, then) << "and not over a pause";
 }
 
@@ -79,7 +79,7 @@ TEST_F(PathSchedulerTest, APathWithStaleSamplesIsProbedBeforeItCarriesPayload) {
 TEST_F(PathSchedulerTest, SmallMessagesOnALossyPathProbeStalePathsAtOnce) {
   open(8, SendController::kBaseDatagram, micros(10));
   const auto send_small = [this] {
-    ASSERT_TRUE(sender_.permit(now_, random_, quota_));
+    ASSERT_TRUE(sender_.poll_quota(now_, random_, quota_));
     record(quota_.path, 1, 100);
     sender_.end_burst();
     drain_probes();
@@ -130,7 +130,7 @@ void SmallMessages::send_small(uint16_t paths, int count, size_t together) {
   std::set<uint16_t> used;
   std::deque<std::pair<uint16_t, uint64_t>> under_way;
   for (int i = 0; i < count; ++i) {
-    ASSERT_TRUE(sender_.permit(now_, random_, quota_));
+    ASSERT_TRUE(sender_.poll_quota(now_, random_, quota_));
     record(quota_.path, 1, 1024);
     used.insert(quota_.path);
     under_way.emplace_back(quota_.path, ++packets[quota_.path]);
@@ -174,7 +174,7 @@ TEST_F(SmallMessages, AtLowLoadProbeStalePathsWhereRoundTripsAreLong) {
   open(8, SendController::kBaseDatagram, micros(10));
   std::map<uint16_t, uint64_t> packets;
   for (int i = 0; i < 2000; ++i) {  // 200 kB
-    ASSERT_TRUE(sender_.permit(now_, random_, quota_));
+    ASSERT_TRUE(sender_.poll_quota(now_, random_, quota_));
     record(quota_.path, 1, 100);
     sender_.end_burst();
     now_ += millis(5);

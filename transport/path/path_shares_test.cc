@@ -20,10 +20,10 @@ class OpenController final : public Controller {
   BitsPerSec pacing_rate() const override { return {}; }
 };
 
-class NullListener final : public SentRunListener {
+class NullListener final : public SentBurstListener {
  public:
-  void on_acked(const SentRun&, uint32_t, uint32_t, bool) override {}
-  void on_lost(const SentRun&, uint32_t, uint32_t, events::LossCause) override {}
+  void on_acked(const SentBurst&, uint32_t, uint32_t, bool) override {}
+  void on_lost(const SentBurst&, uint32_t, uint32_t, events::LossCause) override {}
 };
 
 class SharesTest : public ::testing::Test {
@@ -57,7 +57,7 @@ class SharesTest : public ::testing::Test {
   }
 
   void record(uint16_t path, bool data) {
-    SentRun* run = sender_.record(path, 1);
+    SentBurst* run = sender_.record(path, 1);
     ASSERT_NE(run, nullptr);
     run->data = data;
     if (data) {
@@ -74,7 +74,7 @@ class SharesTest : public ::testing::Test {
 
   void send() {
     SendQuota quota;
-    ASSERT_TRUE(sender_.permit(now_, random_, quota));
+    ASSERT_TRUE(sender_.poll_quota(now_, random_, quota));
     ++models_[quota.path].bursts;
     record(quota.path, true);
     sender_.end_burst();

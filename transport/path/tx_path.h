@@ -12,7 +12,7 @@
 #include "transport/path/pmtu_prober.h"
 #include "transport/path/round_trip.h"
 #include "transport/recovery/reorder_window.h"
-#include "transport/recovery/sent_runs.h"
+#include "transport/recovery/sent_bursts.h"
 
 namespace heddle::transport {
 

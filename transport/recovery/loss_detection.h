@@ -9,7 +9,7 @@
 #include "base/nanos.h"
 #include "transport/params.h"
 #include "transport/path/tx_path.h"
-#include "transport/recovery/sent_runs.h"
+#include "transport/recovery/sent_bursts.h"
 #include "transport/recovery/wake_time.h"
 
 namespace heddle::transport {
@@ -20,7 +20,7 @@ struct LossBatch {
   uint32_t segments = 0;  // probes of a size not included
   Nanos sent_at;          // of the newest
 
-  void add(const SentRun& run, uint64_t lost_bytes, uint32_t count) {
+  void add(const SentBurst& run, uint64_t lost_bytes, uint32_t count) {
     bytes += lost_bytes;
     segments += run.sizes_path ? 0 : count;
     sent_at = std::max(sent_at, run.sent_at);
@@ -30,9 +30,9 @@ struct LossBatch {
 class LossDetector {
  public:
   // Declares packets lost that were overtaken for too long. `acked_sent_at`: when the newest packet
-  // of an acknowledgement left, 0 without one (see SentList::Patience).
+  // of an acknowledgement left, 0 without one (see SentList::ReorderLimits).
   static void detect(SentPool& pool, Nanos now, TxPath& path, Nanos acked_sent_at,
-                     SentRunListener& listener) {
+                     SentBurstListener& listener) {
     const Nanos stale =
         std::max(2 * path.window.time(), path.trip.smoothed() / 2 + params::kStaleSlack);
     path.loss_check_at =

@@ -20,7 +20,7 @@ RecoveryStep step_after(LossCause cause) {
 }
 
 // Whether it is a datagram of payload above the base size.
-bool is_large(const SentRun& run) {
+bool is_large(const SentBurst& run) {
   return run.data && !run.row.chunk && run.header_bytes + run.row.step > params::kBaseDatagram;
 }
 
@@ -54,7 +54,7 @@ void SendController::close() {
 
 // ------------------------------------------------------------------------------------- sending
 
-bool SendController::permit(Nanos now, Random& random, SendQuota& quota) {
+bool SendController::poll_quota(Nanos now, Random& random, SendQuota& quota) {
   if (!any_active()) return false;
   const uint64_t budget = window_.burst_quota(now, wake_);
   if (budget == 0) return false;
@@ -87,7 +87,7 @@ bool SendController::permit(Nanos now, Random& random, SendQuota& quota) {
   return true;
 }
 
-bool SendController::permit_datagrams(Nanos now, SendQuota& quota) {
+bool SendController::poll_datagram_quota(Nanos now, SendQuota& quota) {
   const uint64_t budget = window_.burst_quota(now, wake_);
   if (budget == 0) return false;
   const uint16_t id = control_path();
@@ -102,15 +102,15 @@ bool SendController::permit_datagrams(Nanos now, SendQuota& quota) {
   return true;
 }
 
-SentRun* SendController::record(uint16_t id, uint8_t segments) {
+SentBurst* SendController::record(uint16_t id, uint8_t segments) {
   recording_ = pool_.lend();
   if (recording_ == kNoIndex) {  // records of lost packets give way
     for (TxPath& path : paths_) path.sent.forget_lost(pool_, Nanos::never());
     recording_ = pool_.lend();
   }
   if (recording_ == kNoIndex) return nullptr;
-  SentRun& run = pool_[recording_];
-  run = SentRun{};
+  SentBurst& run = pool_[recording_];
+  run = SentBurst{};
   run.first_number = paths_[id].sent.next_number();
   run.count = segments;
   return &run;
@@ -118,7 +118,7 @@ SentRun* SendController::record(uint16_t id, uint8_t segments) {
 
 void SendController::sent(Nanos now, uint16_t id) {
   TxPath& path = paths_[id];
-  SentRun& run = pool_[recording_];
+  SentBurst& run = pool_[recording_];
   run.sent_at = now;
   path.sent.append(pool_, recording_);
   newest_sent_at_ = now;
@@ -137,7 +137,7 @@ void SendController::sent(Nanos now, uint16_t id) {
   scheduler_.on_sent(id, bytes, window_.controller());
 }
 
-void SendController::arm_pto(Nanos now, TxPath& path, const SentRun& run) {
+void SendController::arm_pto(Nanos now, TxPath& path, const SentBurst& run) {
   Nanos probe_at = now + probe_timeout(paths_.round_trip(), path, params::kLongestPto);
   // A probe of packets in flight does not defer the PTO that is due for them.
   const bool only_probes = !run.data && run.control_count == 0;
@@ -260,8 +260,7 @@ void SendController::on_path_event(Nanos now, uint16_t id, PathEvent event) {
   if (then.probe) probes_.push(paths_, id);
   if (from != PathState::kActive || then.to != PathState::kSuspect) return;
   observer_.step(now, connection_, id, RecoveryStep::kPathSetAside);
-  // The cause may affect other paths, too: those without a sample from now on are probed before
-  // they carry more payload.
+  // Other paths may share the cause: without a new sample they are probed before they carry more.
   scheduler_.expire_samples();
   path.probe_at =
       CoarseTime(now + probe_timeout(paths_.round_trip(), path, params::kLongestProbeInterval));
@@ -390,7 +389,7 @@ bool SendController::on_trimmed(Nanos now, uint16_t id, uint64_t number) {
   }
   current_path_ = id;
   scheduler_.advance_age(now);
-  paths_[id].sent.give_up_one(pool_, number, LossCause::kTrimmed, *this);
+  paths_[id].sent.declare_one_lost(pool_, number, LossCause::kTrimmed, *this);
   take_losses(now, id, LossCause::kTrimmed);
   return true;
 }
@@ -398,7 +397,7 @@ bool SendController::on_trimmed(Nanos now, uint16_t id, uint64_t number) {
 // All that is in flight on the path.
 void SendController::declare_lost(Nanos now, uint16_t id, LossCause cause) {
   if (paths_[id].active() || cause != LossCause::kTimeout) current_path_ = id;
-  paths_[id].sent.give_up(pool_, cause, *this);
+  paths_[id].sent.declare_lost(pool_, cause, *this);
   take_losses(now, id, cause);
 }
 
@@ -426,7 +425,7 @@ void SendController::take_losses(Nanos now, uint16_t id, LossCause cause) {
   scheduler_.refresh(id, window_.controller());
 }
 
-void SendController::on_acked(const SentRun& run, uint32_t first, uint32_t count, bool was_lost) {
+void SendController::on_acked(const SentBurst& run, uint32_t first, uint32_t count, bool was_lost) {
   PathMtu& mtu = paths_[current_path_].mtu;
   if (!was_lost) window_.on_left_flight(run.bytes(first, count), count);
   if (run.sizes_path) report_size(newest_sent_at_, current_path_, pmtu_.on_probe_acked(mtu));
@@ -435,7 +434,8 @@ void SendController::on_acked(const SentRun& run, uint32_t first, uint32_t count
   listener_.on_acked(run, first, count, was_lost);
 }
 
-void SendController::on_lost(const SentRun& run, uint32_t first, uint32_t count, LossCause cause) {
+void SendController::on_lost(const SentBurst& run, uint32_t first, uint32_t count,
+                             LossCause cause) {
   TxPath& path = paths_[current_path_];
   const uint64_t bytes = run.bytes(first, count);
   window_.on_left_flight(bytes, count);

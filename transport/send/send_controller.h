@@ -2,7 +2,7 @@
 // (SendWindow), on which path (PathScheduler), in datagrams of which size (PmtuProber), whether a
 // path is alive (PathLiveness), what is lost (LossDetector), and what congestion control hears of
 // it (CongestionFeedback). The connection asks for a quota, records what it sends, and passes in
-// acknowledgements; a SentRunListener hears what arrived and what is lost.
+// acknowledgements; a SentBurstListener hears what arrived and what is lost.
 #pragma once
 
 #include <cstdint>
@@ -48,14 +48,14 @@ struct SendQuota {
   bool last_for_now = false;    // the window is used up after this burst
 };
 
-class SendController final : private SentRunListener {
+class SendController final : private SentBurstListener {
  public:
   static constexpr uint32_t kBaseDatagram = params::kBaseDatagram;
   static constexpr uint32_t kReceiveOverhead = params::kReceiveOverhead;
 
   // `observer` must outlive this.
   SendController(SentPool& pool, const Observer& observer, ConnectionId connection,
-                 SentRunListener& listener)
+                 SentBurstListener& listener)
       : pool_(pool),
         observer_(observer),
         listener_(listener),
@@ -72,10 +72,10 @@ class SendController final : private SentRunListener {
 
   // --- sending ---
   // False: no payload may leave now (window, pacing, no path, no room for its record).
-  bool permit(Nanos now, Random& random, SendQuota& quota);
-  // As permit(), for datagrams where payload otherwise travels as chunks: small messages and
+  bool poll_quota(Nanos now, Random& random, SendQuota& quota);
+  // As poll_quota(), for datagrams where payload otherwise travels as chunks: small messages and
   // retransmissions.
-  bool permit_datagrams(Nanos now, SendQuota& quota);
+  bool poll_datagram_quota(Nanos now, SendQuota& quota);
   // Whether a burst of `bytes` should ask for an acknowledgement (SendWindow::worth_asking).
   bool worth_asking(uint64_t bytes, bool window_ends) const {
     return window_.worth_asking(bytes, window_ends);
@@ -100,7 +100,7 @@ class SendController final : private SentRunListener {
   bool trusts(uint16_t path) const { return ControlPath::trusts(paths_, path); }
   // The record of a packet or burst that is about to leave on `path`, numbered; null: the pool is
   // empty. Fill it in, then call sent().
-  SentRun* record(uint16_t path, uint8_t segments);
+  SentBurst* record(uint16_t path, uint8_t segments);
   void sent(Nanos now, uint16_t path);
   uint64_t recorded_number() const { return pool_[recording_].first_number; }
 
@@ -173,7 +173,7 @@ class SendController final : private SentRunListener {
   size_t bytes_held() const { return paths_.bytes_held() + scheduler_.bytes_held(); }
 
  private:
-  void arm_pto(Nanos now, TxPath& path, const SentRun& run);
+  void arm_pto(Nanos now, TxPath& path, const SentBurst& run);
   void measure(Nanos now, Nanos made_at, const AckFrame& frame, const AckOutcome& outcome);
   void feed_controller(Nanos now, const AckFrame& frame, const AckOutcome& outcome, Bytes before);
   void handle_spurious(Nanos now, uint16_t id, const AckOutcome& outcome);
@@ -188,13 +188,13 @@ class SendController final : private SentRunListener {
   void declare_lost(Nanos now, uint16_t id, events::LossCause cause);
   void take_losses(Nanos now, uint16_t id, events::LossCause cause);
   void report_size(Nanos now, uint16_t id, const std::optional<SizeChange>& change);
-  void on_acked(const SentRun& run, uint32_t first, uint32_t count, bool was_lost) override;
-  void on_lost(const SentRun& run, uint32_t first, uint32_t count,
+  void on_acked(const SentBurst& run, uint32_t first, uint32_t count, bool was_lost) override;
+  void on_lost(const SentBurst& run, uint32_t first, uint32_t count,
                events::LossCause cause) override;
 
   SentPool& pool_;
   const Observer& observer_;
-  SentRunListener& listener_;
+  SentBurstListener& listener_;
   PathSet paths_;
   WakeTime wake_;
   SendWindow window_;

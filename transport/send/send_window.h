@@ -10,7 +10,7 @@
 #include "transport/congestion/controller.h"
 #include "transport/congestion/pacer.h"
 #include "transport/params.h"
-#include "transport/recovery/sent_runs.h"
+#include "transport/recovery/sent_bursts.h"
 #include "transport/recovery/wake_time.h"
 #include "transport/send/receive_quota.h"
 #include "transport/send/row_limit.h"

@@ -46,8 +46,8 @@ TEST_F(SendWindowTest, AFullWindowRequestsAnAcknowledgementEachQuarterOnly) {
   int packets = 0;
   for (uint64_t number = 1; number <= 2'000; ++number) {
     if (number > 317) ack(0, {{number - 317, number - 317}});  // it stays full
-    ASSERT_TRUE(sender_.permit(now_, random_, quota_));
-    SentRun* run = sender_.record(quota_.path, 1);
+    ASSERT_TRUE(sender_.poll_quota(now_, random_, quota_));
+    SentBurst* run = sender_.record(quota_.path, 1);
     run->data = true;
     run->asks = sender_.worth_asking(1040, quota_.last_for_now);
     run->header_bytes = kDataHeaderBytes;

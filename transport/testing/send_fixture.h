@@ -32,10 +32,10 @@ class FixedController final : public Controller {
   int spurious = 0;
 };
 
-class Keeper final : public SentRunListener {
+class Keeper final : public SentBurstListener {
  public:
-  void on_acked(const SentRun&, uint32_t, uint32_t count, bool) override { acked += count; }
-  void on_lost(const SentRun& run, uint32_t, uint32_t count, events::LossCause cause) override {
+  void on_acked(const SentBurst&, uint32_t, uint32_t count, bool) override { acked += count; }
+  void on_lost(const SentBurst& run, uint32_t, uint32_t count, events::LossCause cause) override {
     lost += run.data ? count : 0;
     last_cause = cause;
   }
@@ -61,8 +61,8 @@ class SendTest : public ::testing::Test {
   }
   // `mark`: what else holds of it.
   void record(uint16_t path, uint32_t segments, uint32_t datagram,
-              bool SentRun::*mark = &SentRun::data) {
-    SentRun* run = sender_.record(path, static_cast<uint8_t>(segments));
+              bool SentBurst::*mark = &SentBurst::data) {
+    SentBurst* run = sender_.record(path, static_cast<uint8_t>(segments));
     ASSERT_NE(run, nullptr);
     run->data = run->*mark = true;
     run->header_bytes = kDataHeaderBytes;
@@ -71,7 +71,7 @@ class SendTest : public ::testing::Test {
   }
   // One burst of at most `most` segments; false: none may leave.
   bool send(uint32_t most = kMaxBurstSegments) {
-    if (!sender_.permit(now_, random_, quota_)) return false;
+    if (!sender_.poll_quota(now_, random_, quota_)) return false;
     record(quota_.path, std::min(most, quota_.segments), quota_.datagram_bytes);
     sender_.end_burst();
     return true;
@@ -119,7 +119,7 @@ class SendTest : public ::testing::Test {
   uint32_t probe_size(uint16_t& path) {
     uint32_t bytes = 0;
     if (!sender_.poll_size_probe(path, bytes)) return 0;
-    SentRun* run = sender_.record(path, 1);
+    SentBurst* run = sender_.record(path, 1);
     run->sizes_path = true;
     sender_.sent(now_, path);
     return bytes;

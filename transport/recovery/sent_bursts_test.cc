@@ -1,6 +1,6 @@
 // Behaviour of what is in flight on a path: what acknowledgements settle, what counts as lost and
 // when, and that nothing is told twice; by example and against a naive model.
-#include "transport/recovery/sent_runs.h"
+#include "transport/recovery/sent_bursts.h"
 
 #include <gtest/gtest.h>
 
@@ -19,15 +19,15 @@ constexpr uint32_t kStep = 1000;
 constexpr uint32_t kHeader = 40;
 
 // Keeps what it is told, number by number.
-class Keeper : public SentRunListener {
+class Keeper : public SentBurstListener {
  public:
-  void on_acked(const SentRun& run, uint32_t first, uint32_t count, bool was_lost) override {
+  void on_acked(const SentBurst& run, uint32_t first, uint32_t count, bool was_lost) override {
     for (uint32_t i = first; i < first + count; ++i) {
       EXPECT_EQ(lost.count(run.first_number + i) != 0, was_lost);
       EXPECT_TRUE(acked.emplace(run.first_number + i, was_lost).second) << "acknowledged twice";
     }
   }
-  void on_lost(const SentRun& run, uint32_t first, uint32_t count,
+  void on_lost(const SentBurst& run, uint32_t first, uint32_t count,
                events::LossCause cause) override {
     for (uint32_t i = first; i < first + count; ++i) {
       EXPECT_EQ(acked.count(run.first_number + i), 0u);
@@ -44,8 +44,8 @@ class SentRunsTest : public ::testing::Test {
   // A row of `count` data segments, the last of `last` bytes.
   void send(Nanos now, uint8_t count, uint32_t last = kStep) {
     const uint32_t index = pool_.lend();
-    SentRun& run = pool_[index];
-    run = SentRun{};
+    SentBurst& run = pool_[index];
+    run = SentBurst{};
     run.first_number = next_;
     run.count = count;
     run.sent_at = now;
@@ -58,7 +58,7 @@ class SentRunsTest : public ::testing::Test {
   }
   void send_control(Nanos now) {
     const uint32_t index = pool_.lend();
-    pool_[index] = SentRun{};
+    pool_[index] = SentBurst{};
     pool_[index].first_number = next_++;
     pool_[index].sent_at = now;
     list_.append(pool_, index);
@@ -194,12 +194,13 @@ TEST_F(SentRunsTest, GivingUpLosesAllThatIsNotAcknowledged) {
   send_control(kStart);
   send(kStart, 4);
   ack(kStart, {{2, 3}});
-  list_.give_up(pool_, events::LossCause::kTimeout, keeper_);
+  list_.declare_lost(pool_, events::LossCause::kTimeout, keeper_);
   EXPECT_EQ(keeper_.lost.size(), 7u);
   EXPECT_EQ(keeper_.lost.at(5), events::LossCause::kTimeout);
   EXPECT_EQ(list_.in_flight_bytes(), 0u);
   EXPECT_EQ(list_.in_flight_segments(), 0u);
-  list_.give_up(pool_, events::LossCause::kTimeout, keeper_);  // Keeper objects to a second time
+  list_.declare_lost(pool_, events::LossCause::kTimeout,
+                     keeper_);  // Keeper objects to a second time
   EXPECT_EQ(list_.oldest(pool_), nullptr);
 }
 
@@ -208,14 +209,14 @@ TEST_F(SentRunsTest, GivingUpOneLosesThatSegmentOnce) {
   send(kStart, 4);
   ack(kStart, {{2, 2}});
   for (const uint64_t number : {2u, 3u, 6u, 9u}) {
-    list_.give_up_one(pool_, number, events::LossCause::kTrimmed, keeper_);
+    list_.declare_one_lost(pool_, number, events::LossCause::kTrimmed, keeper_);
   }
   EXPECT_EQ(keeper_.lost.size(), 2u) << "one had arrived, and one was never sent";
   EXPECT_EQ(keeper_.lost.at(3), events::LossCause::kTrimmed);
   EXPECT_EQ(keeper_.lost.at(6), events::LossCause::kTrimmed);
   EXPECT_EQ(list_.in_flight_segments(), 5u);
-  list_.give_up_one(pool_, 3, events::LossCause::kTrimmed, keeper_);  // Keeper would object
-  list_.give_up(pool_, events::LossCause::kTimeout, keeper_);
+  list_.declare_one_lost(pool_, 3, events::LossCause::kTrimmed, keeper_);  // Keeper would object
+  list_.declare_lost(pool_, events::LossCause::kTimeout, keeper_);
   EXPECT_EQ(list_.in_flight_bytes(), 0u);
 }
 
@@ -241,7 +242,7 @@ TEST_F(SentRunsTest, LostRunsAreForgottenInTime) {
 
 TEST_F(SentRunsTest, OfVeryManyLostRunsTheOldestAreForgotten) {
   for (int i = 0; i < 600; ++i) send(kStart, 1);
-  list_.give_up(pool_, events::LossCause::kTimeout, keeper_);
+  list_.declare_lost(pool_, events::LossCause::kTimeout, keeper_);
   EXPECT_EQ(pool_.lent(), 600u);
   list_.forget_lost(pool_, Nanos{});
   EXPECT_EQ(pool_.lent(), 256u);
@@ -270,7 +271,7 @@ TEST_F(SentRunsTest, ClearingTellsNobody) {
 }
 
 TEST_F(SentRunsTest, PlacesInTheMessageFollowFromTheRow) {
-  SentRun run;
+  SentBurst run;
   run.count = 4;
   run.row.offset = 5000;
   run.row.step = 1000;
@@ -304,7 +305,7 @@ class RandomTest : public SentRunsTest {
           break;
       }
       if (random.below(8) == 0) detect(now, micros(200));
-      if (random.below(50) == 0) list_.give_up(pool_, events::LossCause::kTimeout, keeper_);
+      if (random.below(50) == 0) list_.declare_lost(pool_, events::LossCause::kTimeout, keeper_);
       check();
     }
     list_.clear(pool_);

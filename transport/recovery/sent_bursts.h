@@ -1,7 +1,7 @@
-// What is in flight: one SentRun a burst, kept in a list per path in the order of its packet
+// What is in flight: one SentBurst a burst, kept in a list per path in the order of its packet
 // numbers, lent from a pool of the endpoint. Here acknowledgements meet what was sent, and here a
-// lost segment is noticed: detect() for gaps, give_up() for timeouts and failed paths,
-// give_up_one() where the peer was told by a switch.
+// lost segment is noticed: detect() for gaps, declare_lost() for timeouts and failed paths,
+// declare_one_lost() where the peer was told by a switch.
 #pragma once
 
 #include <array>
@@ -38,7 +38,7 @@ struct DataRecord {
   OriginalWrite original;  // repeat of a chunk: the write that was given up; number 0: none
 };
 
-struct SentRun {
+struct SentBurst {
   static constexpr size_t kMaxControl = 5;
 
   uint64_t first_number = 0;
@@ -71,15 +71,15 @@ struct SentRun {
   }
 };
 
-using SentPool = Pool<SentRun>;
+using SentPool = Pool<SentBurst>;
 
 // Told of what became of segments [first, first + count) of a run.
-class SentRunListener {
+class SentBurstListener {
  public:
-  virtual ~SentRunListener() = default;
+  virtual ~SentBurstListener() = default;
   // `was_lost`: they had been declared lost: the repeat was spurious.
-  virtual void on_acked(const SentRun& run, uint32_t first, uint32_t count, bool was_lost) = 0;
-  virtual void on_lost(const SentRun& run, uint32_t first, uint32_t count,
+  virtual void on_acked(const SentBurst& run, uint32_t first, uint32_t count, bool was_lost) = 0;
+  virtual void on_lost(const SentBurst& run, uint32_t first, uint32_t count,
                        events::LossCause cause) = 0;
 };
 
@@ -101,23 +101,23 @@ class SentList {
 
   // Takes a peer's ranges into account. Ranges must not name numbers that were never sent.
   AckOutcome acknowledge(SentPool& pool, Nanos now, const AckFrame& frame,
-                         SentRunListener& listener);
+                         SentBurstListener& listener);
 
   // When a segment counts as overtaken for too long: `acked_sent_at` is the send time of the newest
   // that an acknowledgement just told of; what was sent more than `stale` before it is lost.
-  struct Patience {
+  struct ReorderLimits {
     const ReorderWindow& window;
     Nanos stale;
     Nanos acked_sent_at;
   };
   // Declares what was overtaken for too long; returns when to look again, or never().
-  Nanos detect(SentPool& pool, Nanos now, const Patience& patience, SentRunListener& listener);
+  Nanos detect(SentPool& pool, Nanos now, const ReorderLimits& limits, SentBurstListener& listener);
 
   // Declares this segment lost, unless it is acknowledged, lost already, or forgotten.
-  void give_up_one(SentPool& pool, uint64_t number, events::LossCause cause,
-                   SentRunListener& listener);
+  void declare_one_lost(SentPool& pool, uint64_t number, events::LossCause cause,
+                        SentBurstListener& listener);
   // Declares everything lost that is not acknowledged.
-  void give_up(SentPool& pool, events::LossCause cause, SentRunListener& listener);
+  void declare_lost(SentPool& pool, events::LossCause cause, SentBurstListener& listener);
 
   // Forgets what was lost before `horizon` (acknowledgements that late no longer matter).
   void forget_lost(SentPool& pool, Nanos horizon);
@@ -126,7 +126,7 @@ class SentList {
   void clear(SentPool& pool);
 
   // The oldest run of which something is neither acknowledged nor given up; null: there is none.
-  const SentRun* oldest(const SentPool& pool) const;
+  const SentBurst* oldest(const SentPool& pool) const;
   // Whether one of these asked for an acknowledgement.
   bool any_asks(const SentPool& pool) const;
   // Of the newest that is remembered; never() if there is none.
@@ -144,8 +144,8 @@ class SentList {
   }
 
  private:
-  void settle(SentRun& run, uint64_t fresh, AckOutcome& outcome, SentRunListener& listener);
-  void lose(SentRun& run, uint64_t bits, events::LossCause cause, SentRunListener& listener);
+  void settle(SentBurst& run, uint64_t fresh, AckOutcome& outcome, SentBurstListener& listener);
+  void lose(SentBurst& run, uint64_t bits, events::LossCause cause, SentBurstListener& listener);
   uint32_t unlink(SentPool& pool, uint32_t previous, uint32_t index);
 
   uint64_t next_number_ = 1;
