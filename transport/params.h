@@ -184,18 +184,18 @@ inline constexpr uint64_t kMostGranule = 64'000;
 
 }  // namespace receive_quota
 
-// --- bursts in one system call (send/row_limit.h) ---
-namespace row_limit {
+// --- bursts in one system call (send/segmentation_limit.h) ---
+namespace segmentation_limit {
 
 // Rounds in which whole bursts were lost while a single packet arrived, before segments leave one
 // by one. Chosen. Range: 2 to 8.
 inline constexpr uint32_t kRounds = 4;
 // Single segments that arrive before bursts are tried again: at first, and at most; four times as
 // many each time that bursts fail. Chosen. Range: 256 to 2^20.
-inline constexpr uint32_t kFirstPatience = 4096;
-inline constexpr uint32_t kMostPatience = 1u << 20;
+inline constexpr uint32_t kFirstSingles = 4096;
+inline constexpr uint32_t kMostSingles = 1u << 20;
 
-}  // namespace row_limit
+}  // namespace segmentation_limit
 
 // --- selectors (path/reps.h, path/two_choices.h) ---
 namespace reps {

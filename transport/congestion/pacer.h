@@ -1,6 +1,6 @@
-// Pacer: spreads bursts over time at a rate, with a handful of integer operations a burst. Whoever
-// sends asks allowance() before a burst and tells on_sent() after it; the pacer holds no clock and
-// no queue.
+// Pacer: spreads bursts over time at a rate, with a handful of integer operations a burst. The
+// sender calls allowance() before a burst and on_sent() after it; the pacer holds no clock and no
+// queue.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class Pacer {
   // A burst of `sent` bytes, headers included, left; `rate` as given to allowance().
   void on_sent(Nanos now, Bytes sent, BitsPerSec rate);
 
-  // When the next burst may leave: in the past or never told to wait, at once.
+  // When the next burst may leave; in the past: at once.
   Nanos ready_at() const { return ready_at_; }
 
  private:

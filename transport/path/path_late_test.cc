@@ -15,7 +15,7 @@ using events::RecoveryStep;
 
 class LatePathTest : public SendTest {};
 
-// An acknowledgement tells of all that has arrived, on every path.
+// An acknowledgement reports all packets that have arrived, on every path.
 TEST_F(LatePathTest, APathWithAnOvertakenPacketIsProbedBeforeThePto) {
   open(3);
   record(0, 4, 1000);
@@ -23,7 +23,7 @@ TEST_F(LatePathTest, APathWithAnOvertakenPacketIsProbedBeforeThePto) {
   record(1, 4, 1000);
   now_ += micros(100);
   ack(1, {{1, 4}});
-  record(2, 1, 1000);  // nothing tells that this one is late
+  record(2, 1, 1000);  // no evidence that this one is late
   wait(micros(200));
   EXPECT_TRUE(probes_.empty());
   wait(micros(300));
@@ -72,7 +72,7 @@ TEST_F(LatePathTest, APathThatMissesThePacketBeforeItsNewestIsProbed) {
   EXPECT_EQ(keeper_.lost, 1u);
 }
 
-// Nobody waits for it.
+// No operation waits for it.
 TEST_F(LatePathTest, APacketWithADeferredAckIsLateAMillisecondLater) {
   open(2);
   record(0, 1, 1000, &SentBurst::later);
@@ -85,7 +85,7 @@ TEST_F(LatePathTest, APacketWithADeferredAckIsLateAMillisecondLater) {
   EXPECT_EQ(probes_[0], 1);
 }
 
-// Each question put it off, so that a dead path was given up later.
+// Each probe deferred the PTO, so that a dead path became suspect later.
 TEST_F(LatePathTest, EarlyProbesDoNotDeferThePto) {
   open(2);
   const Nanos began = now_;

@@ -110,7 +110,7 @@ void PathScheduler::swap_places(uint32_t a, uint32_t b) {
 void PathScheduler::refresh(uint16_t id, const Controller& controller) {
   const TxPath& path = paths_[id];
   const uint32_t at = path.share.place();
-  // The low bits in an immediate must tell a chunk path's numbers apart.
+  // The low bits in an immediate must identify a chunk path's numbers.
   const bool ahead = paths_.is_chunk_path(id) &&
                      path.sent.next_number() > path.sent.largest_acked() + Immediate::kMaxAhead;
   const bool usable = restriction_.allows(paths_, id) && path.active() && !ahead &&

@@ -64,7 +64,7 @@ TEST_F(PathSchedulerTest, APathWithStaleSamplesIsProbedBeforeItCarriesPayload) {
     EXPECT_EQ(quota_.path, fresh);
     drain_probes();
   }
-  EXPECT_EQ(probes_[old], 1) << "asked once, not with each burst";
+  EXPECT_EQ(probes_[old], 1) << "probed once, not with each burst";
   ASSERT_TRUE(ack(old, {{2, 2}}));
   std::set<uint16_t> used;
   for (int i = 0; i < 2; ++i) {
@@ -104,12 +104,12 @@ TEST_F(PathSchedulerTest, SmallMessagesOnALossyPathProbeStalePathsAtOnce) {
   EXPECT_GT(probes_.size(), asked);
 }
 
-// Messages of 1 KiB, one each 10 us, of which so many are under way together; all arrive. After
+// Messages of 1 KiB, one each 10 us, of which `together` are in flight; all arrive. After
 // every thousand comes a pause, in which every path grows old.
 class SmallMessages : public PathSchedulerTest {
  protected:
   void send_small(uint16_t paths, int count, size_t together);
-  // Sends the questions that are due: the paths that are asked.
+  // Sends the probes that are due; returns their paths.
   std::vector<uint16_t> ask();
   int questions() const;
 };
@@ -154,10 +154,10 @@ int SmallMessages::questions() const {
   return questions;
 }
 
-// Each message of 1 KiB chose another path and asked it, and questions were as many as messages.
+// Each message of 1 KiB chose another path and probed it, so there were as many probes as messages.
 TEST_F(SmallMessages, AtHighLoadProbeFewStalePaths) {
   send_small(64, 40'000, 32);
-  EXPECT_GT(questions(), 500) << "what is under way would gain by another path";
+  EXPECT_GT(questions(), 500) << "packets in flight would gain by another path";
   EXPECT_LT(questions(), 4000);
 }
 

@@ -1,4 +1,4 @@
-// Which size is tried next on which path, and what its fate says.
+// The order in which sizes are probed, and what acknowledgements and losses of probes mean.
 #include "transport/path/pmtu_prober.h"
 
 #include <algorithm>

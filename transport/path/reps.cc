@@ -18,7 +18,7 @@ int32_t units_of(Bytes bytes) {
   return static_cast<int32_t>(std::min<uint64_t>(bytes.count, 1u << 20)) / kUnitBytes;
 }
 
-// Whether a path that nothing is under way on is worth a burst that `recycled` could carry.
+// Whether a path with nothing in flight is worth a burst that `recycled` could carry.
 bool promises_more(const PathSample& idle, const PathSample& recycled) {
   if (idle.in_flight.count > 0) return false;
   return idle.stale || idle.latest_rtt < recycled.latest_rtt - recycled.latest_rtt / 4;

@@ -1,7 +1,7 @@
 // Round trips: what they look like on one path (TripEstimate, 12 bytes, since there is one for each
 // path) and over all paths of a connection (RoundTrip), in integer nanoseconds (RFC 6298, RFC 9002
 // section 5). Samples are of the network only; the time a segment spends in the receiving host is
-// told beside them.
+// passed in beside them.
 #pragma once
 
 #include <cstdint>
@@ -51,8 +51,8 @@ class RoundTrip {
   //   7 ms late at the 99.9th percentile: a fixed allowance would be too long for all others and
   //   too short there.
   Nanos probe_timeout() const { return probe_timeout(trip_); }
-  // On one of its paths, to the same host. Of a path that was never measured the others tell, and
-  // it may take twice as long.
+  // On one of its paths, to the same host. A path that was never measured takes the estimate of all
+  // paths, and it may take twice as long.
   Nanos probe_timeout(const TripEstimate& path) const;
 
  private:

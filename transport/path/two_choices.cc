@@ -1,4 +1,4 @@
-// The comparison of two paths, and the search for those that nobody has tried.
+// The comparison of two paths, and the search for paths that were never tried.
 #include "transport/path/two_choices.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ uint32_t untried(const UsablePaths& usable, uint32_t start) {
   return kNone;
 }
 
-// Nothing is known of it any more, and nothing is under way that will tell.
+// Its samples are stale, and nothing is in flight that will bring a new one.
 bool forgotten(const PathSample& path) { return path.stale && path.in_flight.count == 0; }
 
 bool better(const PathSample& a, const PathSample& b) {

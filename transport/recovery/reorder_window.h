@@ -1,7 +1,7 @@
 // ReorderWindow: how far and how long a segment may be overtaken on its own path before it counts
-// as lost. Most networks keep order within a path, so it starts near zero; each repeat that proves
-// spurious widens it, and time without one narrows it again (the adaptive window of RFC 8985, kept
-// per path).
+// as lost. Most networks keep order within a path, so it starts near zero; each
+// retransmission that proves spurious widens it, and time without one narrows it again (the
+// adaptive window of RFC 8985, kept per path).
 #pragma once
 
 #include <algorithm>
@@ -19,9 +19,9 @@ class ReorderWindow {
   uint64_t numbers() const { return numbers_; }
   Nanos time() const { return {time_}; }
 
-  // A repeat proved spurious: the original arrived `late` after it had been given up, `behind`
-  // numbers after the newest one. `limit` bounds the time, so that real loss is still found within
-  // about a round trip.
+  // A retransmission proved spurious: the original arrived `late` after it was declared lost,
+  // `behind` numbers after the newest one. `limit` bounds the time, so that real loss is still
+  // found within about a round trip.
   void widen(Nanos now, uint64_t behind, Nanos late, Nanos limit) {
     numbers_ = static_cast<uint8_t>(std::clamp<uint64_t>(behind, numbers_, kMaxNumbers));
     const Nanos wanted = std::max({time() * 2, late + late / 4, kLeastStep});

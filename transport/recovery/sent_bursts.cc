@@ -22,9 +22,9 @@ uint64_t bits_within(const SentBurst& run, const NumberRange& range) {
   return ones << (low - run.first_number);
 }
 
-// Calls `visit(first, count)` for each row of ones.
+// Calls `visit(first, count)` for each sequence of ones.
 template <typename Visit>
-void for_each_row(uint64_t bits, Visit visit) {
+void for_each_sequence(uint64_t bits, Visit visit) {
   while (bits != 0) {
     const auto first = static_cast<uint32_t>(std::countr_zero(bits));
     const auto count = static_cast<uint32_t>(std::countr_one(bits >> first));
@@ -57,7 +57,7 @@ void SentList::append(SentPool& pool, uint32_t index) {
   tail_ = index;
   if (run.hop_limit != 0) {  // remembered in case that it arrives, and not awaited
     run.lost = run.all();
-    ++lost_runs_;
+    ++lost_bursts_;
     return;
   }
   in_flight_bytes_ += static_cast<uint32_t>(run.bytes(0, run.count));
@@ -72,7 +72,7 @@ uint32_t SentList::unlink(SentPool& pool, uint32_t previous, uint32_t index) {
     pool[previous].next = next;
   }
   if (tail_ == index) tail_ = previous;
-  if (pool[index].lost != 0) --lost_runs_;
+  if (pool[index].lost != 0) --lost_bursts_;
   pool[index] = SentBurst{};
   pool.give_back(index);
   return next;
@@ -81,14 +81,14 @@ uint32_t SentList::unlink(SentPool& pool, uint32_t previous, uint32_t index) {
 void SentList::settle(SentBurst& run, uint64_t fresh, AckOutcome& outcome,
                       SentBurstListener& listener) {
   const uint64_t spurious = fresh & run.lost;
-  for_each_row(fresh & ~run.lost, [&](uint32_t first, uint32_t count) {
+  for_each_sequence(fresh & ~run.lost, [&](uint32_t first, uint32_t count) {
     const uint64_t bytes = run.bytes(first, count);
     in_flight_bytes_ -= static_cast<uint32_t>(bytes);
     in_flight_segments_ -= count;
     outcome.acked_bytes += bytes;
     listener.on_acked(run, first, count, false);
   });
-  for_each_row(spurious, [&](uint32_t first, uint32_t count) {
+  for_each_sequence(spurious, [&](uint32_t first, uint32_t count) {
     if (run.hop_limit == 0) {
       outcome.spurious_segments += count;
       outcome.spurious_behind =
@@ -138,9 +138,9 @@ AckOutcome SentList::acknowledge(SentPool& pool, Nanos now, const AckFrame& fram
 
 void SentList::lose(SentBurst& run, uint64_t bits, events::LossCause cause,
                     SentBurstListener& listener) {
-  if (run.lost == 0) ++lost_runs_;
+  if (run.lost == 0) ++lost_bursts_;
   run.lost |= bits;
-  for_each_row(bits, [&](uint32_t first, uint32_t count) {
+  for_each_sequence(bits, [&](uint32_t first, uint32_t count) {
     in_flight_bytes_ -= static_cast<uint32_t>(run.bytes(first, count));
     in_flight_segments_ -= count;
     listener.on_lost(run, first, count, cause);
@@ -194,14 +194,14 @@ void SentList::declare_lost(SentPool& pool, events::LossCause cause, SentBurstLi
 void SentList::forget_lost(SentPool& pool, Nanos horizon) {
   uint32_t previous = kNoIndex;
   uint32_t index = head_;
-  while (index != kNoIndex && lost_runs_ > 0) {
+  while (index != kNoIndex && lost_bursts_ > 0) {
     SentBurst& run = pool[index];
     const bool settled = (run.acked | run.lost) == run.all();
-    if (settled && (run.sent_at < horizon || lost_runs_ > params::kLostBurstsRemembered)) {
+    if (settled && (run.sent_at < horizon || lost_bursts_ > params::kLostBurstsRemembered)) {
       index = unlink(pool, previous, index);
       continue;
     }
-    if (run.sent_at >= horizon && lost_runs_ <= params::kLostBurstsRemembered) return;
+    if (run.sent_at >= horizon && lost_bursts_ <= params::kLostBurstsRemembered) return;
     previous = index;
     index = run.next;
   }

@@ -1,7 +1,7 @@
-// What is in flight: one SentBurst a burst, kept in a list per path in the order of its packet
-// numbers, lent from a pool of the endpoint. Here acknowledgements meet what was sent, and here a
-// lost segment is noticed: detect() for gaps, declare_lost() for timeouts and failed paths,
-// declare_one_lost() where the peer was told by a switch.
+// Sent packets: one SentBurst a burst, kept in a list per path in the order of its packet numbers,
+// lent from a pool of the endpoint. Here acknowledgements meet what was sent, and here a lost
+// segment is noticed: detect() for gaps, declare_lost() for timeouts and failed paths,
+// declare_one_lost() where a switch trimmed a packet.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ struct ControlRecord {
   uint32_t capacity = 0;  // of a grant; the epoch of a fence, whose path is in `channel`
 };
 
-// A row of segments of one message.
+// The segments of one message in a burst.
 struct DataRecord {
   uint32_t message = kNoIndex;  // slot of the sender; valid while `sequence` and `channel` agree
   Sequence sequence;
@@ -35,7 +35,7 @@ struct DataRecord {
   uint32_t last = 0;
   uint16_t channel = 0;
   bool chunk = false;      // written remotely, as one segment
-  OriginalWrite original;  // repeat of a chunk: the write that was given up; number 0: none
+  OriginalWrite original;  // retransmission of a chunk: the write that was lost; number 0: none
 };
 
 struct SentBurst {
@@ -53,9 +53,9 @@ struct SentBurst {
   bool repeat = false;
   bool sizes_path = false;  // a probe of the path's size
   bool asks = false;        // for an acknowledgement at once
-  bool later = false;       // nobody waits for the acknowledgement, which may be held back
+  bool later = false;       // the peer may defer its acknowledgement
   uint8_t control_count = 0;
-  uint8_t hop_limit = 0;  // above 0: it may end on its way on purpose, so nobody misses it
+  uint8_t hop_limit = 0;  // above 0: it may end on its way on purpose, so it is not in flight
   DataRecord row;         // where data
   std::array<ControlRecord, kMaxControl> control;  // where not
 
@@ -73,19 +73,19 @@ struct SentBurst {
 
 using SentPool = Pool<SentBurst>;
 
-// Told of what became of segments [first, first + count) of a run.
+// Hears of segments [first, first + count) of a burst.
 class SentBurstListener {
  public:
   virtual ~SentBurstListener() = default;
-  // `was_lost`: they had been declared lost: the repeat was spurious.
+  // `was_lost`: they had been declared lost: the retransmission was spurious.
   virtual void on_acked(const SentBurst& run, uint32_t first, uint32_t count, bool was_lost) = 0;
   virtual void on_lost(const SentBurst& run, uint32_t first, uint32_t count,
                        events::LossCause cause) = 0;
 };
 
-// What one acknowledgement newly told about a path.
+// What one acknowledgement newly reported about a path.
 struct AckOutcome {
-  uint64_t acked_bytes = 0;  // newly, not counting segments given up before
+  uint64_t acked_bytes = 0;  // newly, without segments declared lost before
   uint64_t spurious_segments = 0;
   uint64_t spurious_behind = 0;  // the largest distance of one behind the newest
   Nanos spurious_sent_at;
@@ -104,7 +104,7 @@ class SentList {
                          SentBurstListener& listener);
 
   // When a segment counts as overtaken for too long: `acked_sent_at` is the send time of the newest
-  // that an acknowledgement just told of; what was sent more than `stale` before it is lost.
+  // that was just acknowledged; what was sent more than `stale` before it is lost.
   struct ReorderLimits {
     const ReorderWindow& window;
     Nanos stale;
@@ -121,13 +121,13 @@ class SentList {
 
   // Forgets what was lost before `horizon` (acknowledgements that late no longer matter).
   void forget_lost(SentPool& pool, Nanos horizon);
-  bool remembers_lost() const { return lost_runs_ > 0; }
-  // Gives everything back without telling anybody.
+  bool remembers_lost() const { return lost_bursts_ > 0; }
+  // Returns all records; no listener is called.
   void clear(SentPool& pool);
 
-  // The oldest run of which something is neither acknowledged nor given up; null: there is none.
+  // The oldest burst of which a segment is neither acknowledged nor declared lost; null: none.
   const SentBurst* oldest(const SentPool& pool) const;
-  // Whether one of these asked for an acknowledgement.
+  // Whether a burst in flight asked for an acknowledgement.
   bool any_asks(const SentPool& pool) const;
   // Of the newest that is remembered; never() if there is none.
   Nanos newest_sent_at(const SentPool& pool) const {
@@ -154,7 +154,7 @@ class SentList {
   uint32_t in_flight_segments_ = 0;
   uint32_t in_flight_bytes_ = 0;
   uint32_t largest_acked_low_ = 0;  // its low bits: it is less than 2^32 below the next number
-  uint32_t lost_runs_ = 0;          // fully settled but remembered, to recognise spurious repeats
+  uint32_t lost_bursts_ = 0;  // fully settled but remembered, to recognize spurious retransmissions
 };
 static_assert(sizeof(SentList) == 32);  // there is one a path
 

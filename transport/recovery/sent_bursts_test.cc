@@ -1,5 +1,5 @@
 // Behaviour of what is in flight on a path: what acknowledgements settle, what counts as lost and
-// when, and that nothing is told twice; by example and against a naive model.
+// when, and that nothing is reported twice; by example and against a naive model.
 #include "transport/recovery/sent_bursts.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ constexpr Nanos kNotStale = seconds(1000);
 constexpr uint32_t kStep = 1000;
 constexpr uint32_t kHeader = 40;
 
-// Keeps what it is told, number by number.
+// Records what it hears, number by number.
 class Keeper : public SentBurstListener {
  public:
   void on_acked(const SentBurst& run, uint32_t first, uint32_t count, bool was_lost) override {
@@ -39,9 +39,9 @@ class Keeper : public SentBurstListener {
   std::map<uint64_t, events::LossCause> lost;
 };
 
-class SentRunsTest : public ::testing::Test {
+class SentBurstsTest : public ::testing::Test {
  protected:
-  // A row of `count` data segments, the last of `last` bytes.
+  // A burst of `count` data segments, the last of `last` bytes.
   void send(Nanos now, uint8_t count, uint32_t last = kStep) {
     const uint32_t index = pool_.lend();
     SentBurst& run = pool_[index];
@@ -83,7 +83,7 @@ class SentRunsTest : public ::testing::Test {
   uint64_t next_ = 1;
 };
 
-TEST_F(SentRunsTest, WhatIsSentIsInFlightWithItsHeaders) {
+TEST_F(SentBurstsTest, WhatIsSentIsInFlightWithItsHeaders) {
   send(kStart, 3, 500);
   EXPECT_EQ(list_.in_flight_bytes(), 2 * kStep + 500 + 3 * kHeader);
   EXPECT_EQ(list_.in_flight_segments(), 3u);
@@ -93,7 +93,7 @@ TEST_F(SentRunsTest, WhatIsSentIsInFlightWithItsHeaders) {
   EXPECT_EQ(list_.in_flight_segments(), 4u);
 }
 
-TEST_F(SentRunsTest, AWholeAcknowledgementSettlesEverything) {
+TEST_F(SentBurstsTest, AWholeAcknowledgementSettlesEverything) {
   send(kStart, 64, 10);
   send(kStart, 1, 1);
   const AckOutcome outcome = ack(kStart + micros(50), {{1, 65}});
@@ -108,14 +108,14 @@ TEST_F(SentRunsTest, AWholeAcknowledgementSettlesEverything) {
   EXPECT_EQ(list_.oldest(pool_), nullptr);
 }
 
-TEST_F(SentRunsTest, ARepeatedAcknowledgementTellsNothing) {
+TEST_F(SentBurstsTest, ARepeatedAcknowledgementReportsNothing) {
   send(kStart, 4);
   ack(kStart, {{1, 2}});
   EXPECT_FALSE(ack(kStart, {{1, 2}}).any);
   EXPECT_EQ(list_.in_flight_segments(), 2u);
 }
 
-TEST_F(SentRunsTest, PartsOfARunAreSettledApart) {
+TEST_F(SentBurstsTest, PartsOfARunAreSettledApart) {
   send(kStart, 8, 100);
   const AckOutcome outcome = ack(kStart, {{8, 8}, {4, 5}, {1, 1}});
   EXPECT_EQ(outcome.acked_bytes, 3 * kStep + 100 + 4 * kHeader);
@@ -123,7 +123,7 @@ TEST_F(SentRunsTest, PartsOfARunAreSettledApart) {
   EXPECT_EQ(keeper_.acked.size(), 4u);
 }
 
-TEST_F(SentRunsTest, AGapWithinTheWindowIsNotLossYet) {
+TEST_F(SentBurstsTest, AGapWithinTheWindowIsNotLossYet) {
   send(kStart, 1);
   send(kStart, 2);
   ack(kStart, {{2, 3}});  // number 1 is overtaken by two
@@ -131,7 +131,7 @@ TEST_F(SentRunsTest, AGapWithinTheWindowIsNotLossYet) {
   EXPECT_TRUE(keeper_.lost.empty());
 }
 
-TEST_F(SentRunsTest, AGapBeyondTheWindowIsLossAtOnce) {
+TEST_F(SentBurstsTest, AGapBeyondTheWindowIsLossAtOnce) {
   send(kStart, 1);
   send(kStart, 3);
   ack(kStart, {{2, 4}});
@@ -141,7 +141,7 @@ TEST_F(SentRunsTest, AGapBeyondTheWindowIsLossAtOnce) {
   EXPECT_EQ(list_.in_flight_bytes(), 0u);
 }
 
-TEST_F(SentRunsTest, AGapWithinARunIsFound) {
+TEST_F(SentBurstsTest, AGapWithinARunIsFound) {
   send(kStart, 16);
   ack(kStart, {{8, 16}, {1, 4}});
   detect(kStart);
@@ -151,7 +151,7 @@ TEST_F(SentRunsTest, AGapWithinARunIsFound) {
   EXPECT_EQ(list_.in_flight_segments(), 0u);
 }
 
-TEST_F(SentRunsTest, AWiderWindowWaitsItsTime) {
+TEST_F(SentBurstsTest, AWiderWindowWaitsItsTime) {
   window_.widen(kStart, 5, micros(100), millis(1));
   send(kStart, 1);
   send(kStart, 9);
@@ -163,7 +163,7 @@ TEST_F(SentRunsTest, AWiderWindowWaitsItsTime) {
   EXPECT_EQ(keeper_.lost.size(), 1u);
 }
 
-TEST_F(SentRunsTest, WhatWasSentLongBeforeSomethingThatArrivedIsLostWhateverItsNumber) {
+TEST_F(SentBurstsTest, WhatWasSentLongBeforeSomethingThatArrivedIsLostWhateverItsNumber) {
   send(kStart, 1);
   send(kStart + millis(5), 1);  // a tail probe
   ack(kStart + millis(6), {{2, 2}});
@@ -173,7 +173,7 @@ TEST_F(SentRunsTest, WhatWasSentLongBeforeSomethingThatArrivedIsLostWhateverItsN
   EXPECT_EQ(keeper_.lost.size(), 1u);
 }
 
-TEST_F(SentRunsTest, WhatIsAcknowledgedAfterItsLossIsSpurious) {
+TEST_F(SentBurstsTest, WhatIsAcknowledgedAfterItsLossIsSpurious) {
   send(kStart, 2);
   send(kStart + micros(3), 10);
   ack(kStart, {{3, 12}});
@@ -189,7 +189,7 @@ TEST_F(SentRunsTest, WhatIsAcknowledgedAfterItsLossIsSpurious) {
   EXPECT_EQ(list_.in_flight_bytes(), 0u);
 }
 
-TEST_F(SentRunsTest, GivingUpLosesAllThatIsNotAcknowledged) {
+TEST_F(SentBurstsTest, GivingUpLosesAllThatIsNotAcknowledged) {
   send(kStart, 4);
   send_control(kStart);
   send(kStart, 4);
@@ -204,7 +204,7 @@ TEST_F(SentRunsTest, GivingUpLosesAllThatIsNotAcknowledged) {
   EXPECT_EQ(list_.oldest(pool_), nullptr);
 }
 
-TEST_F(SentRunsTest, GivingUpOneLosesThatSegmentOnce) {
+TEST_F(SentBurstsTest, GivingUpOneLosesThatSegmentOnce) {
   send(kStart, 4);
   send(kStart, 4);
   ack(kStart, {{2, 2}});
@@ -220,7 +220,7 @@ TEST_F(SentRunsTest, GivingUpOneLosesThatSegmentOnce) {
   EXPECT_EQ(list_.in_flight_bytes(), 0u);
 }
 
-TEST_F(SentRunsTest, TheOldestIsTheOldestThatIsOpen) {
+TEST_F(SentBurstsTest, TheOldestIsTheOldestThatIsOpen) {
   send(kStart, 1);
   send(kStart + micros(1), 1);
   EXPECT_EQ(list_.oldest(pool_)->sent_at, kStart);
@@ -228,7 +228,7 @@ TEST_F(SentRunsTest, TheOldestIsTheOldestThatIsOpen) {
   EXPECT_EQ(list_.oldest(pool_)->sent_at, kStart + micros(1));
 }
 
-TEST_F(SentRunsTest, LostRunsAreForgottenInTime) {
+TEST_F(SentBurstsTest, LostRunsAreForgottenInTime) {
   send(kStart, 1);
   send(kStart + millis(10), 9);
   ack(kStart + millis(11), {{2, 10}});
@@ -240,7 +240,7 @@ TEST_F(SentRunsTest, LostRunsAreForgottenInTime) {
   EXPECT_EQ(pool_.lent(), 0u);
 }
 
-TEST_F(SentRunsTest, OfVeryManyLostRunsTheOldestAreForgotten) {
+TEST_F(SentBurstsTest, OfVeryManyLostRunsTheOldestAreForgotten) {
   for (int i = 0; i < 600; ++i) send(kStart, 1);
   list_.declare_lost(pool_, events::LossCause::kTimeout, keeper_);
   EXPECT_EQ(pool_.lent(), 600u);
@@ -249,7 +249,7 @@ TEST_F(SentRunsTest, OfVeryManyLostRunsTheOldestAreForgotten) {
   EXPECT_EQ(ack(kStart, {{1, 600}}).spurious_segments, 256u);
 }
 
-TEST_F(SentRunsTest, OpenRunsAreNotForgotten) {
+TEST_F(SentBurstsTest, OpenRunsAreNotForgotten) {
   send(kStart, 1);
   send(kStart, 4);
   ack(kStart, {{2, 5}});
@@ -260,7 +260,7 @@ TEST_F(SentRunsTest, OpenRunsAreNotForgotten) {
   EXPECT_EQ(pool_.lent(), 1u);
 }
 
-TEST_F(SentRunsTest, ClearingTellsNobody) {
+TEST_F(SentBurstsTest, ClearingCallsNoListener) {
   send(kStart, 5);
   send_control(kStart);
   list_.clear(pool_);
@@ -270,7 +270,7 @@ TEST_F(SentRunsTest, ClearingTellsNobody) {
   EXPECT_TRUE(keeper_.lost.empty());
 }
 
-TEST_F(SentRunsTest, PlacesInTheMessageFollowFromTheRow) {
+TEST_F(SentBurstsTest, PlacesInTheMessageFollowFromTheRow) {
   SentBurst run;
   run.count = 4;
   run.row.offset = 5000;
@@ -283,7 +283,7 @@ TEST_F(SentRunsTest, PlacesInTheMessageFollowFromTheRow) {
 }
 
 // A network that loses and reorders: the model keeps every number's fate, the list must agree.
-class RandomTest : public SentRunsTest {
+class RandomTest : public SentBurstsTest {
  protected:
   void run(uint64_t seed) {
     Random random(seed);

@@ -11,7 +11,7 @@ using namespace params::receive_quota;
 
 }  // namespace
 
-// Acknowledgements may come late and together: they tell of no more than what left in the time.
+// Acknowledgements may come late and together: the time in which the packets left bounds the rate.
 void ReceiveQuota::end_round(Nanos now, Nanos sent_at, Nanos trip) {
   const Nanos span = std::max(now - began_at_, sent_at - began_sent_at_);
   const bool first = began_at_.count == 0;

@@ -2,7 +2,7 @@
 // Two limits: a burst that the peer's socket cannot hold until the peer reads it is dropped there,
 // while bytes that are still on a long road wait in no socket. The peer advertises the first, its
 // socket's capacity. The second is derived from acknowledgements: what the peer has been seen to
-// take in one round trip, less the service interval. Flight asks left() before each burst.
+// take in one round trip, less the service interval. SendWindow calls left() before each burst.
 #pragma once
 
 #include <algorithm>

@@ -195,7 +195,7 @@ void SendController::measure(Nanos now, Nanos made_at, const AckFrame& frame,
   if (frame.received_at == kToldBefore) return;
   const Nanos total = now - outcome.newest_sent_at;
   const Nanos held = std::clamp(saturating_difference(made_at, frame.received_at), Nanos{}, total);
-  // A path that was slow when it was last measured and is fast now begins anew.
+  // A path whose last, stale sample was slow begins anew.
   const bool fast = total - held < path.trip.smoothed() / 2;
   if (fast && was_stale) path.trip = {};
   path.trip.add(total - held);
@@ -260,7 +260,8 @@ void SendController::on_path_event(Nanos now, uint16_t id, PathEvent event) {
   if (then.probe) probes_.push(paths_, id);
   if (from != PathState::kActive || then.to != PathState::kSuspect) return;
   observer_.step(now, connection_, id, RecoveryStep::kPathSetAside);
-  // Other paths may share the cause: without a new sample they are probed before they carry more.
+  // The cause may affect other paths, too: those without a sample from now on are probed before
+  // they carry more payload.
   scheduler_.expire_samples();
   path.probe_at =
       CoarseTime(now + probe_timeout(paths_.round_trip(), path, params::kLongestProbeInterval));
@@ -408,18 +409,16 @@ void SendController::take_losses(Nanos now, uint16_t id, LossCause cause) {
   path.segments_lost += lost_.segments;
   scheduler_.note_loss(id);
   observer_.step(now, connection_, id, step_after(cause));
+  const RoundTrip& all = paths_.round_trip();
   LossSample sample;
   sample.sent_at = lost_.sent_at;
   sample.lost = {lost_.bytes};
   sample.in_flight = {window_.in_flight_bytes()};
-  sample.smoothed_rtt = paths_.round_trip().smoothed();
+  sample.smoothed_rtt = all.smoothed();
   sample.active_paths = std::max(active(), 1u);
-  const PathLoss loss{id,
-                      cause,
-                      path.trip.latest(),
-                      paths_.round_trip().minimum(),
-                      lost_.segments,
-                      pmtu_.largest()};
+  PathLoss loss{id, cause, path.trip.latest(), all.minimum()};
+  loss.segments = lost_.segments;
+  loss.segment_bytes = pmtu_.largest();
   lost_ = {};
   feedback_.on_loss(now, loss, window_.controller(), sample);
   scheduler_.refresh(id, window_.controller());
@@ -429,7 +428,7 @@ void SendController::on_acked(const SentBurst& run, uint32_t first, uint32_t cou
   PathMtu& mtu = paths_[current_path_].mtu;
   if (!was_lost) window_.on_left_flight(run.bytes(first, count), count);
   if (run.sizes_path) report_size(newest_sent_at_, current_path_, pmtu_.on_probe_acked(mtu));
-  window_.rows().on_acked(run.count);
+  window_.segmentation().on_acked(run.count);
   if (is_large(run)) PmtuProber::on_large_acked(mtu);
   listener_.on_acked(run, first, count, was_lost);
 }
@@ -450,7 +449,7 @@ void SendController::on_lost(const SentBurst& run, uint32_t first, uint32_t coun
                 pmtu_.on_large_lost(path.mtu, run.first_number, path.sent.next_number()));
   }
   if (run.count > 1 && count == run.count &&
-      window_.rows().on_row_lost(run.sent_at, newest_sent_at_)) {
+      window_.segmentation().on_burst_lost(run.sent_at, newest_sent_at_)) {
     observer_.step(newest_sent_at_, connection_, current_path_, RecoveryStep::kSegmentsApart);
   }
   listener_.on_lost(run, first, count, cause);

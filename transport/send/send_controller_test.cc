@@ -50,7 +50,7 @@ TEST_F(SendControllerTest, TheRoundTripExcludesTheTimeAtThePeer) {
   EXPECT_EQ(controller_->acks[0].rtt, micros(100));
 }
 
-// The acknowledgement that told of it first was lost.
+// The first acknowledgement with this arrival time was lost.
 TEST_F(SendControllerTest, ARepeatedArrivalTimeMeasuresNoRoundTrip) {
   open(1, SendController::kBaseDatagram, {});
   ASSERT_TRUE(send(1));

@@ -36,7 +36,7 @@ uint32_t SendWindow::segments_within(Nanos now, uint64_t quota, uint64_t size, W
   const uint64_t cost = size + params::kReceiveOverhead;
   const uint64_t room = quota_.left(now, held());
   const uint64_t fits = std::min(quota / size, room / cost);
-  if (fits > 0) return static_cast<uint32_t>(std::min<uint64_t>(fits, rows_.most()));
+  if (fits > 0) return static_cast<uint32_t>(std::min<uint64_t>(fits, segmentation_.most()));
   if (in_flight_bytes_ == 0) return 1;
   if (room < cost) {
     quota_.note_short();

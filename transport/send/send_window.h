@@ -13,7 +13,7 @@
 #include "transport/recovery/sent_bursts.h"
 #include "transport/recovery/wake_time.h"
 #include "transport/send/receive_quota.h"
-#include "transport/send/row_limit.h"
+#include "transport/send/segmentation_limit.h"
 #include "transport/tx_batch.h"
 
 namespace heddle::transport {
@@ -83,7 +83,7 @@ class SendWindow {
   bool is_open() const { return controller_ != nullptr; }
   ReceiveQuota& peer() { return quota_; }
   const ReceiveQuota& peer() const { return quota_; }
-  RowLimit& rows() { return rows_; }
+  SegmentationLimit& segmentation() { return segmentation_; }
 
  private:
   // Whether `left` of a window is too little for a burst.
@@ -94,7 +94,7 @@ class SendWindow {
   std::unique_ptr<Controller> controller_;
   Pacer pacer_;
   ReceiveQuota quota_;
-  RowLimit rows_;
+  SegmentationLimit segmentation_;
   uint64_t in_flight_bytes_ = 0;
   uint32_t in_flight_segments_ = 0;
   uint32_t largest_datagram_ = 0;

@@ -60,13 +60,13 @@ TEST_F(SendWindowTest, AFullWindowRequestsAnAcknowledgementEachQuarterOnly) {
   EXPECT_LE(asked, packets / 50);
 }
 
-// The peer tells of long bursts by fours: a window of three would leave, and stand still.
+// The peer acknowledges four long bursts at a time: a window of three would leave and then wait.
 TEST_F(SendWindowTest, AWindowOfFewLongBurstsRequestsAnAcknowledgementInItsMiddle) {
   open(1);
   sender_.set_peer_window(180'000);
   EXPECT_FALSE(sender_.worth_asking(60'000, false));
   EXPECT_TRUE(sender_.worth_asking(90'000, false));
-  EXPECT_FALSE(sender_.worth_asking(30'000, false)) << "of these each is told soon anyway";
+  EXPECT_FALSE(sender_.worth_asking(30'000, false)) << "short bursts are acknowledged soon anyway";
   sender_.set_peer_window(500'000);
   EXPECT_FALSE(sender_.worth_asking(60'000, false));
 }

@@ -16,7 +16,7 @@
 
 namespace heddle::transport {
 
-// A window that the test sets; it keeps what it is told.
+// A window that the test sets; it records its samples.
 class FixedController final : public Controller {
  public:
   void on_ack(Nanos, const AckSample& sample) override { acks.push_back(sample); }
