@@ -45,7 +45,7 @@ StrangerBudget stranger_budget(const EndpointOptions& o) {
   const uint64_t gaps = 2 * sizeof(uint64_t) * 2 *
                         std::min<uint64_t>(InMessage::kMostIntervals, o.eager_block_bytes / 2);
   return {.shared = kQueues + eager_blocks * (o.eager_block_bytes + gaps) +
-                    uint64_t{o.max_sent_runs} * sizeof(SentRun),
+                    uint64_t{o.max_sent_runs} * sizeof(SentBurst),
           .each = connection_bytes(o, o.max_posted)};
 }
 

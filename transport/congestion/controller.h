@@ -1,4 +1,4 @@
-// Controller: a congestion controller, told only samples, answering with a window and a pacing
+// Controller: a congestion controller. It gets samples only and answers with a window and a pacing
 // rate. One is made per connection by name (registry.h). To add one: its own file, its test, one
 // line in registry.cc.
 #pragma once
@@ -33,7 +33,7 @@ struct LossSample {
   uint32_t active_paths = 1;
   bool others_clean = false;  // then the path is the selector's first: reduce by its share only
   bool timeout = false;       // found by a timeout, not by a gap
-  bool path_failure = false;  // the path was set aside: not a sign of congestion elsewhere
+  bool path_failure = false;  // the path is suspect: not a sign of congestion elsewhere
 };
 
 class Controller {
@@ -42,7 +42,7 @@ class Controller {
 
   virtual void on_ack(Nanos now, const AckSample& sample) = 0;
   virtual void on_loss(Nanos now, const LossSample& sample) = 0;
-  // The latest reduction proved needless (the originals had arrived): it may be taken back.
+  // The latest reduction proved needless (the originals had arrived): it may be restored.
   virtual void on_spurious_loss(Nanos now) = 0;
 
   // What may be in flight; at least two segments, never above the limit given at creation.

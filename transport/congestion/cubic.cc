@@ -4,14 +4,12 @@
 #include <algorithm>
 
 #include "transport/congestion/pacing_rate.h"
+#include "transport/params.h"
 
 namespace heddle::transport {
 namespace {
 
-// Reno-friendly growth (RFC 9438 section 4.3): alpha = 3 (1 - beta) / (1 + beta) = 9/17 segments a
-// round trip.
-constexpr uint64_t kAlphaParts = 9;
-constexpr uint64_t kAlphaOf = 17;
+using namespace params::cubic;
 
 }  // namespace
 

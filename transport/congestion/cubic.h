@@ -13,13 +13,14 @@
 #include "transport/congestion/fixed_point.h"
 #include "transport/congestion/reduction.h"
 #include "transport/congestion/slow_start.h"
+#include "transport/params.h"
 
 namespace heddle::transport {
 
 class Cubic final : public Controller {
  public:
-  static constexpr uint32_t kBeta = 700'000;        // RFC 9438 section 4.6, in millionths
-  static constexpr uint32_t kBetaOnMark = 850'000;  // RFC 8511 section 3: 0.85 for CUBIC
+  static constexpr uint32_t kBeta = params::cubic::kBeta;
+  static constexpr uint32_t kBetaOnMark = params::cubic::kBetaOnMark;
 
   explicit Cubic(const ControllerOptions& options);
 

@@ -4,15 +4,12 @@
 #include <algorithm>
 
 #include "transport/congestion/pacing_rate.h"
+#include "transport/params.h"
 
 namespace heddle::transport {
 namespace {
 
-// Bursts are at most this part of the window. A long burst marks its own tail and whatever comes
-// behind it, but not its own head: with bursts of 64 KB against a threshold of 64 KB one flow of
-// eight took 4.4 times its share in the bottleneck model (Jain index 0.37), with a sixteenth of the
-// window the index is above 0.99.
-constexpr uint64_t kBurstDivisor = 16;
+using params::dctcp::kBurstDivisor;
 
 }  // namespace
 

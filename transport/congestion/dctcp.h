@@ -13,14 +13,14 @@
 #include "transport/congestion/fixed_point.h"
 #include "transport/congestion/reduction.h"
 #include "transport/congestion/slow_start.h"
+#include "transport/params.h"
 
 namespace heddle::transport {
 
 class Dctcp final : public Controller {
  public:
-  static constexpr uint32_t kKeepOnLoss =
-      500'000;                           // RFC 8257 section 3.5: as without ECN, here Reno's half
-  static constexpr uint32_t kGain = 16;  // section 3.3: g = 1/16
+  static constexpr uint32_t kKeepOnLoss = params::dctcp::kKeepOnLoss;
+  static constexpr uint32_t kGain = params::dctcp::kGain;
   static constexpr uint32_t kAlphaOne = 1u << 20;  // alpha = 1
 
   explicit Dctcp(const ControllerOptions& options);

@@ -5,31 +5,12 @@
 
 #include "transport/congestion/fixed_point.h"
 #include "transport/congestion/reduction.h"
+#include "transport/params.h"
 
 namespace heddle::transport {
 namespace {
 
-// So many bytes are remembered of either count, or so long if that is more: enough to see one loss
-// in a thousand segments of 1,500 bytes, and at 100 Gb/s one in ten thousand of 9,000 (a round trip
-// of 10 ms holds 125 MB, and one or two of these); little enough to notice within seconds that a
-// cable was changed.
-constexpr uint64_t kRemembered = 8u << 20;
-constexpr Nanos kRememberedFor = millis(250);
-// Less than so many bytes with room say nothing.
-constexpr uint64_t kEnough = 64u << 10;
-// A count that is due to chance: the bucket fills half as fast again as noise empties it, and
-// holds so much.
-constexpr uint64_t kBucket = 256u << 10;
-// A queue that adds less to a round trip cannot be told from batches at the hosts and a handful of
-// packets.
-constexpr Nanos kFelt = millis(1);
-// Up to here, in millionths, losses are few enough to be forgiven from the second one on: queues
-// that overflow lose more. With 125 MB in flight each reduction for nothing costs CUBIC seconds.
-constexpr uint32_t kFew = 1'000;
-// Room lasts for one round trip for each so many segments of the window.
-constexpr uint64_t kSegmentsATrip = 32;
-constexpr uint64_t kMostTrips = 16;
-constexpr int64_t kForget = 1 << 14;  // acknowledgements that make the longest round trip forgotten
+using namespace params::loss_noise;
 
 }  // namespace
 

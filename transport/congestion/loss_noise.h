@@ -1,7 +1,7 @@
-// LossNoise: tells losses that come whatever is sent (a bad cable, a flipped bit) from those of a
-// full queue. Congestion ends when a sender makes room, noise does not: what is lost of the first
-// round trip after a reduction, against what is lost in all, tells how much of it is noise. Where
-// queues are long enough to be felt, a loss at a high delay is congestion whatever the rate.
+// LossNoise: separates losses that come at any rate (a bad cable, a flipped bit) from those of a
+// full queue. Congestion ends when a sender makes room, noise does not: the loss rate in the first
+// round trip after a reduction, against the loss rate in all, estimates the noise. Where queues are
+// long enough to be felt, a loss at a high delay is congestion whatever the rate.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ class LossNoise {
  public:
   // Acknowledged: what was sent at `sent_at`, in a round trip of `rtt` (zero: not measured).
   void on_ack(Nanos sent_at, Bytes acked, Nanos rtt);
-  // The controller made its window smaller, to so many segments; what leaves in the next round
-  // trips meets room: for as many as windows that grow by a segment each take to fill it.
+  // The controller reduced its window to `segments`; packets of the next round trips meet room in
+  // the queues: for as many round trips as a window that grows by a segment each takes to fill it.
   void on_reduced(Nanos now, Nanos round_trip, uint64_t segments);
   // Lost, found by a gap: what was sent at `sent_at` on a path whose latest round trip is `rtt`,
   // `min_rtt` being the connection's lowest. True: no sign of congestion.

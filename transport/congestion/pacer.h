@@ -1,6 +1,6 @@
-// Pacer: spreads bursts over time at a rate, with a handful of integer operations a burst. Whoever
-// sends asks allowance() before a burst and tells on_sent() after it; the pacer holds no clock and
-// no queue.
+// Pacer: spreads bursts over time at a rate, with a handful of integer operations a burst. The
+// sender calls allowance() before a burst and on_sent() after it; the pacer holds no clock and no
+// queue.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,15 @@
 
 #include "base/nanos.h"
 #include "base/units.h"
+#include "transport/params.h"
 
 namespace heddle::transport {
 
 class Pacer {
  public:
-  static constexpr Bytes kBurstMost = {64'000};
-  static constexpr Nanos kBurstTimeMost = micros(500);
-  // How far behind its schedule a sender may catch up, at least (a burst's time where that is
-  // longer): timers of an ordinary host fire 50 to 100 us late, and without catching up every late
-  // one would cost throughput.
-  static constexpr Nanos kCatchUp = micros(100);
+  static constexpr Bytes kBurstMost = params::pacer::kBurstMost;
+  static constexpr Nanos kBurstTimeMost = params::pacer::kBurstTimeMost;
+  static constexpr Nanos kCatchUp = params::pacer::kCatchUp;
 
   // How much may leave now as one burst: kBurstMost or what the rate passes in kBurstTimeMost,
   // whichever is less, but at least one segment; zero before ready_at(). A zero rate is not paced.
@@ -27,7 +25,7 @@ class Pacer {
   // A burst of `sent` bytes, headers included, left; `rate` as given to allowance().
   void on_sent(Nanos now, Bytes sent, BitsPerSec rate);
 
-  // When the next burst may leave: in the past or never told to wait, at once.
+  // When the next burst may leave; in the past: at once.
   Nanos ready_at() const { return ready_at_; }
 
  private:

@@ -53,7 +53,7 @@ class Reduction {
   // A segment sent then was sent before the latest reduction: its acknowledgement grows nothing.
   bool precedes_latest(Nanos sent_at) const { return sent_at <= began_; }
 
-  // To be called for every acknowledgement: ends a row of timeouts.
+  // To be called for every acknowledgement: ends a sequence of timeouts.
   void on_ack(Nanos sent_at) {
     if (sent_at > began_) timeouts_ = 0;
   }

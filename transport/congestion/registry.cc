@@ -20,7 +20,7 @@ constexpr std::array kTable = {
     Entry{"swift", make_swift},
     Entry{"dctcp", make_dctcp},
     // What the receiver's link takes is the credits' matter (transport/credits/); what the fabric
-    // before it takes is told by marks and loss.
+    // before it takes shows in marks and losses.
     Entry{"credits", make_dctcp},
 };
 

@@ -3,22 +3,12 @@
 
 #include <algorithm>
 
+#include "transport/params.h"
+
 namespace heddle::transport {
 namespace {
 
-// RFC 9406 section 4.3.
-constexpr uint32_t kSamples = 8;              // N_RTT_SAMPLE
-constexpr uint64_t kCarefulDivisor = 4;       // CSS_GROWTH_DIVISOR
-constexpr uint32_t kCarefulRounds = 5;        // CSS_ROUNDS
-constexpr int64_t kMinRttDivisor = 8;         // MIN_RTT_DIVISOR
-constexpr Nanos kThresholdMost = millis(16);  // MAX_RTT_THRESH
-
-// In place of MIN_RTT_THRESH (4 ms): what an idle fabric's round trips differ by when hosts work in
-// batches, plus what a burst waits for itself. The pacing rate in slow start is at most twice the
-// bottleneck's when the queue begins to grow, so a burst takes up to twice its time at that rate.
-constexpr Nanos kHostNoise = micros(25);
-constexpr Bytes kBurst = {64'000};
-constexpr Nanos kBurstMost = micros(500);
+using namespace params::slow_start;
 
 }  // namespace
 

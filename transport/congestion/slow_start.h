@@ -16,7 +16,7 @@ namespace heddle::transport {
 
 class SlowStart {
  public:
-  // Whether a window of so many bytes is still in slow start.
+  // Whether a window of these bytes is still in slow start.
   bool active(uint64_t window) const { return window < threshold_; }
 
   // By how many bytes an acknowledgement grows the window; it may end slow start, at `window`.

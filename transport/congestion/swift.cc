@@ -4,39 +4,12 @@
 #include <algorithm>
 
 #include "transport/congestion/pacing_rate.h"
+#include "transport/params.h"
 
 namespace heddle::transport {
 namespace {
 
-// The queue that a flow may keep: what the paper's base_target adds to an unloaded round trip. 25
-// us is the paper's scale for a 100 Gb/s fabric and about what batches at the hosts add by
-// themselves; half a round trip is what a decrease to below an empty queue needs above it to keep
-// the link busy on average.
-constexpr Nanos kQueueLeast = micros(25);
-constexpr int64_t kQueueDivisor = 2;
-
-// Flow scaling (section 3.2): the target rises with 1/sqrt(window) as the window falls from
-// fs_max_cwnd = 100 segments (the paper's) to fs_min_cwnd = 2 (the floor here; the paper paces down
-// to 0.1), by up to fs_range = a quarter of the queue. The paper's range is several base targets;
-// with a target that is derived from the lowest round trip, more than a quarter cost fairness in
-// the bottleneck model and brought nothing.
-constexpr int64_t kScalingDivisor = 4;
-constexpr uint64_t kInverseRootOne = 1 << 16;  // 1/sqrt(1), the unit of the two below
-constexpr uint64_t kInverseRootLeast = 6'553;  // 1/sqrt(100)
-constexpr uint64_t kInverseRootMost = 46'340;  // 1/sqrt(2)
-
-// A decrease leaves this part of what fills the path without a queue, in thousandths: with less
-// than all of it, a lowest round trip that was measured too high is corrected a tenth at a time.
-constexpr uint64_t kKeepOfEmpty = 900;
-// Never below this part of the window, in millionths. The paper's max_mdf keeps a half, but stops
-// before the queue is empty where the queue is longer than the round trip.
-constexpr uint32_t kKeepLeast = 200'000;
-constexpr uint32_t kKeepOnLoss = 500'000;  // Algorithm 1: 1 - max_mdf, max_mdf = 0.5
-
-// Bursts are at most this part of the window: a burst waits behind itself, and that must stay below
-// the queue above. Four bursts in a round trip let the link run at 97% and more; unlimited ones (64
-// KB at 10 Gb/s and 100 us) left it half idle in the bottleneck model.
-constexpr uint64_t kBurstDivisor = 4;
+using namespace params::swift;
 
 }  // namespace
 

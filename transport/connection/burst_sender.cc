@@ -21,7 +21,7 @@ constexpr uint32_t kRoomBesideMessage = 380;
 SendResult BurstSender::send(Nanos now, TxBatch& batch) {
   Piece piece;
   if (!parts_.outgoing.peek(piece)) {
-    parts_.flight.note_idle();
+    parts_.sender.note_idle();
     return SendResult::kNothing;
   }
   if (!batch.has_room(kMaxBurstSegments * parts_.keys.data_header_bytes())) {
@@ -29,19 +29,19 @@ SendResult BurstSender::send(Nanos now, TxBatch& batch) {
   }
   if (parts_.payload->claims(piece)) return parts_.payload->send(now, batch, piece);
   if (parts_.flow_control != nullptr && !parts_.flow_control->may_send(piece)) {
-    parts_.flight.note_held_back();
+    parts_.sender.note_held_back();
     return SendResult::kNothing;
   }
-  Permit permit;
-  if (!parts_.payload->permit(now, permit)) return SendResult::kNothing;
-  return send_segments(now, batch, piece, permit);
+  SendQuota quota;
+  if (!parts_.payload->poll_quota(now, quota)) return SendResult::kNothing;
+  return send_segments(now, batch, piece, quota);
 }
 
-BurstSender::Cut BurstSender::cut(const Piece& piece, const Permit& permit) const {
+BurstSender::Cut BurstSender::cut(const Piece& piece, const SendQuota& quota) const {
   Cut cut;
-  cut.step = permit.datagram_bytes - parts_.keys.data_header_bytes();
+  cut.step = quota.datagram_bytes - parts_.keys.data_header_bytes();
   const uint32_t needed = std::max((piece.length + cut.step - 1) / cut.step, 1u);
-  cut.segments = std::min(needed, permit.segments);
+  cut.segments = std::min(needed, quota.segments);
   if (parts_.flow_control != nullptr) {
     cut.segments = parts_.flow_control->segments_allowed(piece, cut.segments, cut.step);
   }
@@ -51,26 +51,26 @@ BurstSender::Cut BurstSender::cut(const Piece& piece, const Permit& permit) cons
 
 // Whether a whole small message goes into one packet with the frames that wait: a reply costs one
 // packet then.
-bool BurstSender::shares_packet(const Piece& piece, const Permit& permit, uint32_t bytes) const {
+bool BurstSender::shares_packet(const Piece& piece, const SendQuota& quota, uint32_t bytes) const {
   const bool waiting =
       !parts_.control.empty() || parts_.acks.pending() || parts_.payload->acks_pending();
   const uint32_t needed =
       kConnectionHeaderBytes + bytes + kRoomBesideMessage + parts_.keys.tag_bytes();
   return waiting && bytes == piece.message_bytes && bytes <= kMessageBytes &&
-         needed <= permit.datagram_bytes && piece.original.number == 0;
+         needed <= quota.datagram_bytes && piece.original.number == 0;
 }
 
 SendResult BurstSender::send_segments(Nanos now, TxBatch& batch, const Piece& piece,
-                                      const Permit& permit) {
-  const Cut cut = this->cut(piece, permit);
-  if (shares_packet(piece, permit, cut.bytes)) return send_with_frames(now, batch, piece, permit);
-  SentRun* sent = parts_.flight.record(permit.path, static_cast<uint8_t>(cut.segments));
+                                      const SendQuota& quota) {
+  const Cut cut = this->cut(piece, quota);
+  if (shares_packet(piece, quota, cut.bytes)) return send_with_frames(now, batch, piece, quota);
+  SentBurst* sent = parts_.sender.record(quota.path, static_cast<uint8_t>(cut.segments));
   if (sent == nullptr) return SendResult::kNothing;
 
-  const uint8_t flags = flags_of(piece, cut.bytes, permit);
+  const uint8_t flags = flags_of(piece, cut.bytes, quota);
   SealKey* key = next_send_key(parts_, now, cut.segments);
   DataHeader first;
-  first.base = packet_header(parts_, now, PacketType::kData, permit.path, flags);
+  first.base = packet_header(parts_, now, PacketType::kData, quota.path, flags);
   first.base.number = sent->first_number;
   if (piece.original.number != 0) {
     first.base.type = PacketType::kRepeat;
@@ -83,7 +83,7 @@ SendResult BurstSender::send_segments(Nanos now, TxBatch& batch, const Piece& pi
   std::byte* space = batch.header_space();
   const uint32_t stride = parts_.keys.written_header_bytes();
   write_data_row(first, cut.segments, {cut.step, stride}, space);
-  TxBurst burst = single_packet(parts_, stride, permit.path, space);
+  TxBurst burst = single_packet(parts_, stride, quota.path, space);
   burst.segments = static_cast<uint16_t>(cut.segments);
   burst.ecn_capable = true;
   burst.payload_bytes = cut.first();
@@ -100,24 +100,24 @@ SendResult BurstSender::send_segments(Nanos now, TxBatch& batch, const Piece& pi
   sent->header_bytes = parts_.keys.data_header_bytes();
   sent->row = {piece.message, piece.sequence, piece.offset, cut.first(),
                cut.last(),    piece.channel,  false,        piece.original};
-  count(now, piece, *sent, permit);
-  parts_.flight.sent(now, permit.path);
+  count(now, piece, *sent, quota);
+  parts_.sender.sent(now, quota.path);
   return SendResult::kSent;
 }
 
 SendResult BurstSender::send_with_frames(Nanos now, TxBatch& batch, const Piece& piece,
-                                         const Permit& permit) {
-  SentRun* sent = parts_.flight.record(permit.path, 1);
+                                         const SendQuota& quota) {
+  SentBurst* sent = parts_.sender.record(quota.path, 1);
   if (sent == nullptr) return SendResult::kNothing;
   SealKey* key = next_send_key(parts_, now, 1);
   std::byte* space = batch.header_space();
   const bool later = piece.wish == AckWish::kLater && !piece.repeat;
-  ConnectionHeader header = packet_header(parts_, now, PacketType::kControl, permit.path,
+  ConnectionHeader header = packet_header(parts_, now, PacketType::kControl, quota.path,
                                           kFlagNumbered | (later ? kFlagAckLater : uint8_t{0}));
   header.number = sent->first_number;
   write_connection_header(header, space);
   const size_t left =
-      permit.datagram_bytes - kConnectionHeaderBytes - piece.length - parts_.keys.tag_bytes();
+      quota.datagram_bytes - kConnectionHeaderBytes - piece.length - parts_.keys.tag_bytes();
   const size_t room = std::min<size_t>(left, kControlBytes);
   Writer writer({space + kConnectionHeaderBytes, room});
   Writer frames({space + kConnectionHeaderBytes, room - kMessageFrameBytes});
@@ -127,7 +127,7 @@ SendResult BurstSender::send_with_frames(Nanos now, TxBatch& batch, const Piece&
   write_message({piece.channel, piece.sequence}, writer);
 
   const auto header_bytes = static_cast<size_t>(writer.position() - space);
-  TxBurst burst = single_packet(parts_, header_bytes, permit.path, space);
+  TxBurst burst = single_packet(parts_, header_bytes, quota.path, space);
   burst.seal = key;
   burst.ecn_capable = true;
   burst.payload_bytes = burst.last_payload_bytes = piece.length;
@@ -140,19 +140,19 @@ SendResult BurstSender::send_with_frames(Nanos now, TxBatch& batch, const Piece&
   sent->header_bytes = burst.header_bytes + parts_.keys.tag_bytes();
   sent->row = {piece.message, piece.sequence, 0,     piece.length,
                piece.length,  piece.channel,  false, {}};
-  count(now, piece, *sent, permit);
-  parts_.flight.sent(now, permit.path);
+  count(now, piece, *sent, quota);
+  parts_.sender.sent(now, quota.path);
   return SendResult::kSent;
 }
 
-uint8_t BurstSender::flags_of(const Piece& piece, uint32_t bytes, const Permit& permit) const {
+uint8_t BurstSender::flags_of(const Piece& piece, uint32_t bytes, const SendQuota& quota) const {
   if (piece.repeat) return kFlagAckNow | kFlagRepeat;
   AckRules::Burst burst;
-  burst.window_ends = parts_.flight.worth_asking(bytes, permit.last_for_now);
+  burst.window_ends = parts_.sender.worth_asking(bytes, quota.last_for_now);
   burst.ends_message = piece.offset + bytes == piece.message_bytes;
   burst.large_message = piece.message_bytes > AckRules::kLargeMessage;
   burst.deferred = piece.wish == AckWish::kLater;
-  burst.rest_leaves = !burst.window_ends && !burst.ends_message && rest_may_leave(piece, permit);
+  burst.rest_leaves = !burst.window_ends && !burst.ends_message && rest_may_leave(piece, quota);
   switch (AckRules::request_for(burst)) {
     case AckRules::Request::kNow:
       return kFlagAckNow;
@@ -165,15 +165,16 @@ uint8_t BurstSender::flags_of(const Piece& piece, uint32_t bytes, const Permit& 
 }
 
 // Whether the rest of a message may leave before anything is acknowledged.
-bool BurstSender::rest_may_leave(const Piece& piece, const Permit& permit) const {
+bool BurstSender::rest_may_leave(const Piece& piece, const SendQuota& quota) const {
   const uint64_t rest = piece.message_bytes - piece.offset;
   if (rest > kMostDeferred) return false;
   const uint64_t header = parts_.keys.data_header_bytes();
-  const uint64_t segments = rest / (permit.datagram_bytes - header) + 1;
-  return parts_.flight.window_holds(rest + segments * header, segments);
+  const uint64_t segments = rest / (quota.datagram_bytes - header) + 1;
+  return parts_.sender.window_holds(rest + segments * header, segments);
 }
 
-void BurstSender::count(Nanos now, const Piece& piece, const SentRun& sent, const Permit& permit) {
+void BurstSender::count(Nanos now, const Piece& piece, const SentBurst& sent,
+                        const SendQuota& quota) {
   const DataRecord& row = sent.row;
   const uint32_t bytes = (sent.count - 1u) * row.step + row.last;
   parts_.outgoing.take(piece, bytes);
@@ -186,7 +187,7 @@ void BurstSender::count(Nanos now, const Piece& piece, const SentRun& sent, cons
     statistics.segments_repeated += sent.count;
   }
   parts_.shared.observer.emit(events::BurstSent{
-      now, parts_.identity.id, permit.path, sent.first_number, sent.count, bytes, piece.repeat});
+      now, parts_.identity.id, quota.path, sent.first_number, sent.count, bytes, piece.repeat});
 }
 
 }  // namespace heddle::transport

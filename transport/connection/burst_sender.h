@@ -22,13 +22,14 @@ class BurstSender {
     uint32_t last() const { return bytes - (segments - 1) * step; }
     uint32_t first() const { return segments > 1 ? step : last(); }
   };
-  Cut cut(const Piece& piece, const Permit& permit) const;
-  bool shares_packet(const Piece& piece, const Permit& permit, uint32_t bytes) const;
-  SendResult send_segments(Nanos now, TxBatch& batch, const Piece& piece, const Permit& permit);
-  SendResult send_with_frames(Nanos now, TxBatch& batch, const Piece& piece, const Permit& permit);
-  uint8_t flags_of(const Piece& piece, uint32_t bytes, const Permit& permit) const;
-  bool rest_may_leave(const Piece& piece, const Permit& permit) const;
-  void count(Nanos now, const Piece& piece, const SentRun& sent, const Permit& permit);
+  Cut cut(const Piece& piece, const SendQuota& quota) const;
+  bool shares_packet(const Piece& piece, const SendQuota& quota, uint32_t bytes) const;
+  SendResult send_segments(Nanos now, TxBatch& batch, const Piece& piece, const SendQuota& quota);
+  SendResult send_with_frames(Nanos now, TxBatch& batch, const Piece& piece,
+                              const SendQuota& quota);
+  uint8_t flags_of(const Piece& piece, uint32_t bytes, const SendQuota& quota) const;
+  bool rest_may_leave(const Piece& piece, const SendQuota& quota) const;
+  void count(Nanos now, const Piece& piece, const SentBurst& sent, const SendQuota& quota);
 
   ConnectionParts& parts_;
   ControlSender& control_;

@@ -20,7 +20,7 @@ using events::DropReason;
 namespace {
 
 // Names a transmission among those of the same bytes.
-uint64_t name_of(const SentRun& sent, uint16_t path) { return sent.first_number << 16 | path; }
+uint64_t name_of(const SentBurst& sent, uint16_t path) { return sent.first_number << 16 | path; }
 
 }  // namespace
 
@@ -76,7 +76,7 @@ Result<void> Connection::open(Nanos now, const HandshakeParameters& peer, Nanos 
     if (name == handshake_.options().congestion) parts_.statistics.congestion = name.data();
   }
   parts_.acks.open(parts_.shared.options.max_paths);
-  parts_.flight.open(now, std::move(plan->flight));
+  parts_.sender.open(now, std::move(plan->send));
   parts_.incoming.open(peer.max_posted);
   parts_.outgoing.set_limits(plan->peer_limits);
   extensions_.on_open(now, handshake_.agreement_with(peer));
@@ -86,7 +86,7 @@ Result<void> Connection::open(Nanos now, const HandshakeParameters& peer, Nanos 
   set_state(now, close_.requested() ? ConnectionState::kClosing : ConnectionState::kOpen);
   const Address& to = this->peer();
   parts_.shared.observer.emit(events::ConnectionOpened{
-      now, id(), peer_id(), host_part(to, 0), host_part(to, 8), to.port, parts_.flight.paths()});
+      now, id(), peer_id(), host_part(to, 0), host_part(to, 8), to.port, parts_.sender.paths()});
   return {};
 }
 
@@ -159,7 +159,7 @@ Result<void> Connection::post_paths(Nanos now, std::span<const uint16_t> paths) 
     return fail(ErrorCode::kClosed, "cannot choose paths", "the connection is not open",
                 "wait until it is: only then is it known how many paths it has");
   }
-  if (!parts_.flight.choose(now, paths)) {
+  if (!parts_.sender.choose(now, paths)) {
     return fail(ErrorCode::kInvalid, "cannot choose paths",
                 "one of them is no path of this connection that carries payload",
                 "its path statistics name those that there are");
@@ -214,7 +214,7 @@ void Connection::finish(Nanos now, Ending ending) {
   }
   close_.end(ending.cause == CloseCause::kGraceful, std::move(ending.error));
   parts_.outgoing.fail_all(close_.error_code());
-  parts_.flight.close();
+  parts_.sender.close();
   parts_.share.release();
   extensions_.on_close();
   set_state(now, ConnectionState::kClosed);
@@ -234,7 +234,7 @@ void Connection::end_receives() {
 bool Connection::handle_reset(Nanos now, const ResetPacket& reset) {
   if (over() || handshaking()) return false;
   if (parts_.keys.active()) return false;  // it proves nothing
-  if (!parts_.flight.awaits(reset.path, reset.number)) return false;
+  if (!parts_.sender.awaits(reset.path, reset.number)) return false;
   // A peer that has closed already does not know it either: its final close frame was lost.
   finish(now, close_.frame_sent() ? closed_gracefully() : reset_by_peer());
   return true;
@@ -292,7 +292,7 @@ void Connection::handle_trimmed(Nanos now, const ConnectionHeader& header) {
 void Connection::handle_network_error(Nanos now, const NetworkError& error) {
   if (over() || !(error.local || handshake_.quotes_own_packet(error))) return;
   if (error.kind == NetworkErrorKind::kTooLarge) {
-    parts_.flight.on_too_large(now, error.path, error.limit_bytes);
+    parts_.sender.on_too_large(now, error.path, error.limit_bytes);
     return;
   }
   extensions_.on_network_error(error);
@@ -323,7 +323,7 @@ HeaderTags* Connection::checker(const ConnectionHeader& header, uint32_t segment
 
 // --- what became of packets ---
 
-void Connection::on_acked(const SentRun& sent, uint32_t first, uint32_t count, bool was_lost) {
+void Connection::on_acked(const SentBurst& sent, uint32_t first, uint32_t count, bool was_lost) {
   parts_.keys.on_acked(sent.sent_at);
   extensions_.on_acked(sent, first, count, was_lost);
   if (sent.data) {
@@ -341,8 +341,8 @@ void Connection::on_acked(const SentRun& sent, uint32_t first, uint32_t count, b
 }
 
 // What was declared lost has arrived. Where its retransmission has not left yet, none will.
-void Connection::count_needless(const SentRun& sent, uint32_t first, uint32_t count) {
-  const uint64_t sent_as = name_of(sent, parts_.flight.current_path());
+void Connection::count_needless(const SentBurst& sent, uint32_t first, uint32_t count) {
+  const uint64_t sent_as = name_of(sent, parts_.sender.current_path());
   const auto again = [&](uint32_t from, uint32_t segments) {
     return parts_.outgoing.sent_again(sent.row, sent.start_of(from), sent.end_of(from, segments),
                                       sent_as);
@@ -351,9 +351,9 @@ void Connection::count_needless(const SentRun& sent, uint32_t first, uint32_t co
   for (uint32_t i = first; i < first + count; ++i) needless_repeats_ += again(i, 1) > 0 ? 1 : 0;
 }
 
-void Connection::on_lost(const SentRun& sent, uint32_t first, uint32_t count, events::LossCause) {
+void Connection::on_lost(const SentBurst& sent, uint32_t first, uint32_t count, events::LossCause) {
   extensions_.on_lost(sent, first, count);
-  const uint16_t path = parts_.flight.current_path();
+  const uint16_t path = parts_.sender.current_path();
   if (sent.data) {
     parts_.outgoing.on_lost(sent.row, sent.start_of(first), sent.end_of(first, count),
                             name_of(sent, path));
@@ -372,9 +372,9 @@ bool Connection::transmit(Nanos now, TxBatch& batch) {
   if (handshake_.accept_due() && !handshake_.send_accept(batch)) return true;
   if (extensions_.transmit(now, batch)) return true;
   // transmit() is called after every event, and mostly nothing is due.
-  Flight& flight = parts_.flight;
-  if (!parts_.outgoing.has_work() && !control.due(now) && !flight.wants_size_probe()) {
-    flight.note_idle();
+  SendController& sender = parts_.sender;
+  if (!parts_.outgoing.has_work() && !control.due(now) && !sender.wants_size_probe()) {
+    sender.note_idle();
     return false;
   }
   BurstSender data(parts_, control);
@@ -402,7 +402,7 @@ void Connection::handle_handshake_timeout(Nanos now) {
 void Connection::handle_timeout(Nanos now) {
   if (over()) return;
   if (handshaking()) return handle_handshake_timeout(now);
-  parts_.flight.handle_timeout(now);
+  parts_.sender.handle_timeout(now);
   extensions_.handle_timeout(now);
   const KeepAlive::Check check = parts_.keep_alive.handle_timeout(now, parts_.busy());
   if (check.death_cause != nullptr) {
@@ -420,7 +420,7 @@ void Connection::handle_timeout(Nanos now) {
 Nanos Connection::next_timeout() {
   if (over()) return close_.final_frames_left() > 0 ? Nanos{} : Nanos::never();
   if (handshaking()) return std::min(handshake_.next_timeout(), close_.deadline());
-  return std::min({parts_.flight.next_timeout(), parts_.keep_alive.next_timeout(),
+  return std::min({parts_.sender.next_timeout(), parts_.keep_alive.next_timeout(),
                    close_.deadline(), parts_.acks.due_at(), parts_.control.due_at(),
                    extensions_.next_timeout()});
 }
@@ -429,7 +429,7 @@ Nanos Connection::next_timeout() {
 
 const ConnectionStatistics& Connection::statistics() {
   ConnectionStatistics& statistics = parts_.statistics;
-  parts_.flight.fill(statistics);
+  parts_.sender.fill(statistics);
   statistics.segment_bytes -= std::min(statistics.segment_bytes, parts_.keys.tag_bytes());
   if (parts_.keys.active()) statistics.protection = parts_.shared.options.protection;
   statistics.segments_repeated_spuriously =
@@ -443,7 +443,7 @@ const ConnectionStatistics& Connection::statistics() {
 
 std::vector<PathStatistics> Connection::path_statistics() const {
   std::vector<PathStatistics> paths;
-  parts_.flight.fill(paths);
+  parts_.sender.fill(paths);
   for (PathStatistics& path : paths) {
     path.segment_bytes -= std::min(path.segment_bytes, parts_.keys.tag_bytes());
     const NicPair pair = parts_.router != nullptr ? parts_.router->pair_of(path.path)
@@ -456,7 +456,7 @@ std::vector<PathStatistics> Connection::path_statistics() const {
 
 size_t Connection::bytes_held() const {
   return sizeof(Connection) + parts_.outgoing.bytes_held() + parts_.incoming.bytes_held() +
-         parts_.flight.bytes_held() + parts_.acks.bytes_held() + parts_.control.bytes_held() +
+         parts_.sender.bytes_held() + parts_.acks.bytes_held() + parts_.control.bytes_held() +
          extensions_.bytes_held();
 }
 

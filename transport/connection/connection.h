@@ -16,7 +16,7 @@
 
 namespace heddle::transport {
 
-class Connection final : private SentRunListener {
+class Connection final : private SentBurstListener {
  public:
   Connection(Shared& shared, ConnectionId id, WireId wire_id, const Address& peer);
 
@@ -123,12 +123,12 @@ class Connection final : private SentRunListener {
   void handle_handshake_timeout(Nanos now);
   void send_cancels();
   void watch_peer(Nanos now);
-  void count_needless(const SentRun& sent, uint32_t first, uint32_t count);
+  void count_needless(const SentBurst& sent, uint32_t first, uint32_t count);
   void drop(Nanos now, events::DropReason reason) const {
     parts_.shared.observer.drop(now, id(), reason);
   }
-  void on_acked(const SentRun& sent, uint32_t first, uint32_t count, bool was_lost) override;
-  void on_lost(const SentRun& sent, uint32_t first, uint32_t count,
+  void on_acked(const SentBurst& sent, uint32_t first, uint32_t count, bool was_lost) override;
+  void on_lost(const SentBurst& sent, uint32_t first, uint32_t count,
                events::LossCause cause) override;
 
   ConnectionParts parts_;

@@ -5,7 +5,7 @@ namespace heddle::transport {
 
 using events::RecoveryStep;
 
-uint32_t ControlQueue::answers_in(const SentRun& sent) {
+uint32_t ControlQueue::answers_in(const SentBurst& sent) {
   uint32_t answers = 0;
   for (uint8_t i = 0; i < sent.control_count; ++i) {
     const FrameType type = sent.control[i].type;
@@ -14,7 +14,7 @@ uint32_t ControlQueue::answers_in(const SentRun& sent) {
   return answers;
 }
 
-void ControlQueue::on_lost(const SentRun& sent, uint16_t path) {
+void ControlQueue::on_lost(const SentBurst& sent, uint16_t path) {
   answers_in_flight_ -= answers_in(sent);
   for (uint8_t i = 0; i < sent.control_count; ++i) {
     const ControlRecord& record = sent.control[i];

@@ -8,7 +8,7 @@
 
 #include "base/ring.h"
 #include "transport/connection/observer.h"
-#include "transport/recovery/sent_runs.h"
+#include "transport/recovery/sent_bursts.h"
 #include "transport/wire/control.h"
 #include "transport/wire/cursor.h"
 
@@ -49,8 +49,8 @@ class ControlQueue {
   // Moves waiting frames into the packet that `sent` records, as many as it remembers and the
   // space holds. `encode(record, writer)` writes one.
   template <typename Encode>
-  void write(SentRun& sent, Writer& writer, Encode encode) {
-    while (!records_.empty() && sent.control_count < SentRun::kMaxControl &&
+  void write(SentBurst& sent, Writer& writer, Encode encode) {
+    while (!records_.empty() && sent.control_count < SentBurst::kMaxControl &&
            writer.left() > kLargestFrameBytes) {
       ControlRecord& record = sent.control[sent.control_count++];
       record = records_.pop_front();
@@ -61,17 +61,17 @@ class ControlQueue {
   }
 
   // `was_lost`: the packet had been declared lost, and its frames were queued again then.
-  void on_acked(const SentRun& sent, bool was_lost) {
+  void on_acked(const SentBurst& sent, bool was_lost) {
     if (!was_lost) answers_in_flight_ -= answers_in(sent);
   }
   // Queues the frames of this packet again. `path`: where it was sent.
-  void on_lost(const SentRun& sent, uint16_t path);
+  void on_lost(const SentBurst& sent, uint16_t path);
 
   size_t bytes_held() const { return records_.capacity() * sizeof(ControlRecord); }
 
  private:
   // Of the packet's frames, those that a peer can cause by frames of its own.
-  static uint32_t answers_in(const SentRun& sent);
+  static uint32_t answers_in(const SentBurst& sent);
 
   const Observer& observer_;
   ConnectionId connection_;

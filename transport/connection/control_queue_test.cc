@@ -18,10 +18,10 @@ ControlRecord record_of(FrameType type, uint16_t channel = 0) {
 class ControlQueueTest : public ::testing::Test {
  protected:
   // Writes waiting frames into a packet with this much space.
-  SentRun write(size_t space = 1000) {
+  SentBurst write(size_t space = 1000) {
     std::vector<std::byte> bytes(space);
     Writer writer(bytes);
-    SentRun sent;
+    SentBurst sent;
     queue_.write(sent, writer, [this](ControlRecord& record, Writer& to) {
       written_.push_back(record);
       to.put(static_cast<uint8_t>(record.type));
@@ -39,7 +39,7 @@ TEST_F(ControlQueueTest, AFrameThatIsSentIsDueAtOnce) {
   EXPECT_FALSE(queue_.due(kNow));
   queue_.send(record_of(FrameType::kCancelSend));
   EXPECT_TRUE(queue_.due(kNow));
-  const SentRun sent = write();
+  const SentBurst sent = write();
   EXPECT_EQ(sent.control_count, 1);
   EXPECT_FALSE(queue_.due(Nanos::never() - nanos(1)));
   EXPECT_TRUE(queue_.empty());
@@ -59,9 +59,9 @@ TEST_F(ControlQueueTest, AFrameThatMayWaitIsDueAtTheEarliestTimeGiven) {
 
 TEST_F(ControlQueueTest, APacketTakesAsManyFramesAsItsRecordRemembers) {
   for (uint16_t i = 0; i < 7; ++i) queue_.send(record_of(FrameType::kGrant, i));
-  EXPECT_EQ(write().control_count, SentRun::kMaxControl);
+  EXPECT_EQ(write().control_count, SentBurst::kMaxControl);
   EXPECT_TRUE(queue_.due(kNow));
-  EXPECT_EQ(write().control_count, 7 - SentRun::kMaxControl);
+  EXPECT_EQ(write().control_count, 7 - SentBurst::kMaxControl);
   EXPECT_FALSE(queue_.due(kNow));
   for (uint16_t i = 0; i < 7; ++i) EXPECT_EQ(written_[i].channel, i);
 }
@@ -75,10 +75,10 @@ TEST_F(ControlQueueTest, APacketWithoutSpaceTakesNoFrame) {
 TEST_F(ControlQueueTest, FramesOfALostPacketAreQueuedAgainAndCounted) {
   queue_.send(record_of(FrameType::kGrant, 1));
   queue_.send(record_of(FrameType::kClose, 2));
-  const SentRun sent = write();
+  const SentBurst sent = write();
   queue_.on_lost(sent, 3);
   EXPECT_TRUE(queue_.due(kNow));
-  const SentRun again = write();
+  const SentBurst again = write();
   ASSERT_EQ(again.control_count, 2);
   EXPECT_EQ(again.control[0].channel, 1);
   EXPECT_EQ(again.control[1].channel, 2);
@@ -91,7 +91,7 @@ TEST_F(ControlQueueTest, FramesOfALostPacketAreQueuedAgainAndCounted) {
 
 TEST_F(ControlQueueTest, AnswersCountUntilTheyAreAcknowledged) {
   const uint64_t most = ControlQueue::kMostAnswers;
-  std::vector<SentRun> in_flight;
+  std::vector<SentBurst> in_flight;
   for (uint64_t i = 0; i < most + 1; ++i) queue_.send(record_of(FrameType::kDelivered));
   EXPECT_TRUE(queue_.crowded(0));
   EXPECT_FALSE(queue_.crowded(1));  // an operation that is posted allows one more
@@ -105,7 +105,7 @@ TEST_F(ControlQueueTest, AnswersOfAPacketThatArrivesAfterItsLossCountOnce) {
   for (uint64_t i = 0; i < ControlQueue::kMostAnswers; ++i) {
     queue_.send(record_of(FrameType::kCancelReceive));
   }
-  const SentRun sent = write();
+  const SentBurst sent = write();
   queue_.on_lost(sent, 0);
   queue_.on_acked(sent, true);  // it had been declared lost
   EXPECT_FALSE(queue_.crowded(0));

@@ -37,7 +37,7 @@ bool ControlReceiver::admit(Nanos now, Packet& packet) {
 void ControlReceiver::conclude(Nanos now, const Packet& packet, const Verdict& verdict) {
   const ConnectionHeader& header = packet.header;
   const bool open = !verdict.ends_connection();
-  if (verdict.acknowledges && open) parts_.flight.after_acks(now);
+  if (verdict.acknowledges && open) parts_.sender.after_acks(now);
   if (verdict.refused) filter_.drop(now, DropReason::kOverWindow);
   const bool numbered = (header.flags & kFlagNumbered) != 0;
   if (!numbered || !open || verdict.refused || verdict.comes_again) return;
@@ -64,7 +64,7 @@ bool ControlReceiver::read_frames(Nanos now, const Packet& packet, Verdict& verd
       good = read_ack_times(reader, times);
       if (!good) return false;
       made_at = times.made_at;
-      parts_.flight.set_peer_window(times.window_bytes);
+      parts_.sender.set_peer_window(times.window_bytes);
     } else if (type == FrameType::kAck) {
       good = read_ack_frame(now, made_at, reader, verdict);
     } else {
@@ -79,7 +79,7 @@ bool ControlReceiver::read_ack_frame(Nanos now, Nanos made_at, Reader& reader, V
   AckFrame frame;
   if (!read_ack(reader, frame)) return false;
   frame.path = parts_.payload->path_named(frame.path);
-  if (!parts_.flight.on_ack(now, made_at, frame)) {
+  if (!parts_.sender.on_ack(now, made_at, frame)) {
     verdict.violation = "the peer acknowledged a packet that was never sent to it";
     return true;
   }

@@ -8,15 +8,15 @@
 namespace heddle::transport {
 
 bool ControlSender::due(Nanos now) {
-  return parts_.control.due(now) || parts_.keep_alive.probe_due() || parts_.flight.wants_probe() ||
+  return parts_.control.due(now) || parts_.keep_alive.probe_due() || parts_.sender.wants_probe() ||
          parts_.acks.due(now) || extensions_.frames_due(now);
 }
 
 SendResult ControlSender::send(Nanos now, TxBatch& batch) {
-  Flight& flight = parts_.flight;
+  SendController& sender = parts_.sender;
   Purpose purpose{.ping = true};
   while (batch.has_room(TxBatch::kLargestPacket) &&
-         flight.poll_size_probe(purpose.path, purpose.padded_to)) {
+         sender.poll_size_probe(purpose.path, purpose.padded_to)) {
     const SendResult sent = write_packet(now, batch, purpose);
     if (sent == SendResult::kFull) return sent;
     if (sent == SendResult::kNothing) break;
@@ -24,14 +24,14 @@ SendResult ControlSender::send(Nanos now, TxBatch& batch) {
   purpose.padded_to = 0;
   while (due(now)) {
     if (!batch.has_room(kControlBytes)) return SendResult::kFull;
-    const bool probe = flight.poll_probe(purpose.path);
+    const bool probe = sender.poll_probe(purpose.path);
     if (probe && parts_.payload->claims_probe(purpose.path)) {
       if (parts_.payload->send_probe(now, batch, purpose.path) != SendResult::kSent) {
         return SendResult::kNothing;
       }
       continue;
     }
-    if (!probe) purpose.path = flight.control_path();
+    if (!probe) purpose.path = sender.control_path();
     purpose.ping = probe || parts_.keep_alive.probe_due();
     if (!probe) parts_.keep_alive.note_probe_sent();
     const SendResult sent = write_packet(now, batch, purpose);
@@ -43,7 +43,7 @@ SendResult ControlSender::send(Nanos now, TxBatch& batch) {
 // Each on another path, since one of them may be dead.
 bool ControlSender::send_final_frames(Nanos now, TxBatch& batch, Close& close) {
   if (parts_.acks.paths() == 0) parts_.acks.open(1);
-  const uint16_t paths = std::max<uint16_t>(parts_.flight.first_chunk_path(), 1);
+  const uint16_t paths = std::max<uint16_t>(parts_.sender.first_chunk_path(), 1);
   for (; close.final_frames_left() > 0; close.note_final_frame_sent()) {
     Purpose purpose{.path = static_cast<uint16_t>(close.final_frames_left() % paths)};
     purpose.final_close = close.final_reason();
@@ -55,14 +55,14 @@ bool ControlSender::send_final_frames(Nanos now, TxBatch& batch, Close& close) {
 // Acknowledgements if there are any, then frames. A probe of a size, or of a path that is suspect,
 // carries nothing else: it is likely to be lost.
 SendResult ControlSender::write_packet(Nanos now, TxBatch& batch, const Purpose& purpose) {
-  Flight& flight = parts_.flight;
+  SendController& sender = parts_.sender;
   const bool sizes = purpose.padded_to != 0;
   const uint32_t limit = std::max(kControlBytes, purpose.padded_to);
   if (!batch.has_room(limit)) return SendResult::kFull;
   const bool wants_number = !purpose.final_close && (purpose.ping || !parts_.control.empty());
   // What is in flight on a path that is probed may be missing.
-  const bool asks = purpose.ping && flight.in_flight_on(purpose.path);
-  SentRun* sent = wants_number ? flight.record(purpose.path, 1) : nullptr;
+  const bool asks = purpose.ping && sender.in_flight_on(purpose.path);
+  SentBurst* sent = wants_number ? sender.record(purpose.path, 1) : nullptr;
   if (sent == nullptr && sizes) return SendResult::kNothing;
   const bool numbered = sent != nullptr;
   SealKey* key = next_send_key(parts_, now, 1);
@@ -80,7 +80,7 @@ SendResult ControlSender::write_packet(Nanos now, TxBatch& batch, const Purpose&
     sent->sizes_path = sizes;
   }
   write_frames(now, purpose, sent, writer);
-  if (numbered) flight.sent(now, purpose.path);
+  if (numbered) sender.sent(now, purpose.path);
   TxBurst burst = single_packet(parts_, room - writer.left(), purpose.path, space);
   burst.seal = key;
   burst.ecn_capable = numbered;
@@ -90,9 +90,10 @@ SendResult ControlSender::write_packet(Nanos now, TxBatch& batch, const Purpose&
   return SendResult::kNothing;
 }
 
-void ControlSender::write_frames(Nanos now, const Purpose& purpose, SentRun* sent, Writer& writer) {
+void ControlSender::write_frames(Nanos now, const Purpose& purpose, SentBurst* sent,
+                                 Writer& writer) {
   const bool sizes = purpose.padded_to != 0;
-  const bool bare = sizes || (purpose.ping && !parts_.flight.trusts(purpose.path));
+  const bool bare = sizes || (purpose.ping && !parts_.sender.trusts(purpose.path));
   if (!bare) write_reports(now, writer);
   if (purpose.final_close) write_close(*purpose.final_close, writer);
   if (sent == nullptr) return;
@@ -106,7 +107,7 @@ void ControlSender::write_reports(Nanos now, Writer& writer) {
   extensions_.write_frames(now, writer);
 }
 
-void ControlSender::write_queued(SentRun& sent, Writer& writer) {
+void ControlSender::write_queued(SentBurst& sent, Writer& writer) {
   parts_.control.write(sent, writer,
                        [this](ControlRecord& record, Writer& to) { write_record(record, to); });
 }

@@ -9,7 +9,7 @@
 namespace heddle::transport {
 
 // Control packets stay below every path's size.
-inline constexpr uint32_t kControlBytes = Flight::kBaseDatagram;
+inline constexpr uint32_t kControlBytes = SendController::kBaseDatagram;
 
 class ControlSender {
  public:
@@ -26,7 +26,7 @@ class ControlSender {
   // Frames that are not retransmitted: acknowledgements, and those of extensions.
   void write_reports(Nanos now, Writer& writer);
   // Waiting frames that are retransmitted, as many as `sent` remembers.
-  void write_queued(SentRun& sent, Writer& writer);
+  void write_queued(SentBurst& sent, Writer& writer);
 
  private:
   // What a control packet is for, besides acknowledgements and frames.
@@ -37,7 +37,7 @@ class ControlSender {
     std::optional<CloseReason> final_close{};  // the connection is over
   };
   SendResult write_packet(Nanos now, TxBatch& batch, const Purpose& purpose);
-  void write_frames(Nanos now, const Purpose& purpose, SentRun* sent, Writer& writer);
+  void write_frames(Nanos now, const Purpose& purpose, SentBurst* sent, Writer& writer);
   void write_record(ControlRecord& record, Writer& writer);
 
   ConnectionParts& parts_;

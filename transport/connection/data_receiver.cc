@@ -42,7 +42,7 @@ void DataReceiver::acknowledge(Nanos now, const DataRow& row, const RowVerdict& 
        .bytes = std::max<uint64_t>(bytes, 1),
        .within_message = row.header.offset + bytes < row.header.message_bytes,
        .completes = verdict.completes && row.header.message_bytes > AckRules::kLargeMessage,
-       .round_trip = parts_.flight.smoothed_rtt()});
+       .round_trip = parts_.sender.smoothed_rtt()});
   if (parts_.flow_control != nullptr) {
     const uint64_t headers = uint64_t{parts_.keys.data_header_bytes()} * row.segments;
     parts_.flow_control->on_arrival(now, bytes + headers, row.segments,

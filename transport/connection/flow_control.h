@@ -6,7 +6,7 @@
 
 #include "base/nanos.h"
 #include "transport/messages/outgoing.h"
-#include "transport/recovery/sent_runs.h"
+#include "transport/recovery/sent_bursts.h"
 
 namespace heddle::transport {
 
@@ -18,7 +18,7 @@ class FlowControl {
   // How many of `segments` with `step` bytes of payload each may leave: at least one, after
   // may_send().
   virtual uint32_t segments_allowed(const Piece& piece, uint32_t segments, uint32_t step) const = 0;
-  virtual void on_sent(const SentRun& sent) = 0;
+  virtual void on_sent(const SentBurst& sent) = 0;
   // Datagrams arrived, of this many bytes in all. `again`: the peer marked them as retransmitted.
   virtual void on_arrival(Nanos now, uint64_t bytes, uint32_t datagrams, bool again) = 0;
   // An acknowledgement was processed.

@@ -163,26 +163,26 @@ Agreement Handshake::agreement_with(const HandshakeParameters& peer) const {
 Result<OpenPlan> Handshake::plan(const HandshakeParameters& peer, Nanos first_rtt) {
   const EndpointOptions& o = parts_.shared.options;
   OpenPlan plan;
-  FlightOptions& flight = plan.flight;
-  flight.paths = std::min(options_.paths, peer.max_paths);
-  flight.largest_datagram = std::min({o.max_datagram_bytes, peer.max_datagram_bytes,
-                                      static_cast<uint32_t>(TxBatch::kLargestPacket)});
-  if (flight.largest_datagram < kInitBytes) {
+  SendOptions& send = plan.send;
+  send.paths = std::min(options_.paths, peer.max_paths);
+  send.largest_datagram = std::min({o.max_datagram_bytes, peer.max_datagram_bytes,
+                                    static_cast<uint32_t>(TxBatch::kLargestPacket)});
+  if (send.largest_datagram < kInitBytes) {
     return fail(ErrorCode::kUnavailable, "cannot open the connection",
                 "the peer takes no datagrams of a usable size");
   }
-  flight.passed_datagram = o.passed_datagram_bytes;
-  flight.longest_burst =
+  send.passed_datagram = o.passed_datagram_bytes;
+  send.longest_burst =
       static_cast<uint32_t>(std::min<uint64_t>(o.longest_burst.count, kMaxBurstBytes));
-  flight.peer_window_bytes = peer.window_bytes;
-  flight.first_rtt = first_rtt;
-  const uint64_t segment = flight.largest_datagram;
+  send.peer_window_bytes = peer.window_bytes;
+  send.first_rtt = first_rtt;
+  const uint64_t segment = send.largest_datagram;
   const uint64_t usual = std::max(kInitialSegments * segment, uint64_t{kMaxBurstBytes});
   const uint64_t initial = o.initial_window.count > 0 ? o.initial_window.count : usual;
-  flight.controller =
+  send.controller =
       make_controller(options_.congestion, {{segment}, {initial}, {o.window_limit.count}});
-  flight.selector = make_selector(options_.selector);
-  if (!flight.controller || !flight.selector) {
+  send.selector = make_selector(options_.selector);
+  if (!send.controller || !send.selector) {
     return fail(ErrorCode::kInvalid, "cannot open the connection",
                 "there is no congestion control named '" + options_.congestion + "'",
                 "one of: " + list(controller_names()));
@@ -293,7 +293,7 @@ bool Handshake::send_accept(TxBatch& batch) {
   size_t mac_at = 0;
   const size_t bytes = write_accept(*accept_, {space, batch.header_space_bytes()}, mac_at);
   if (key != nullptr) sign(*key, {space, bytes}, mac_at, parts_.keys.initiator_nonce());
-  batch.add(single_packet(parts_, bytes, parts_.flight.next_control_path(), space));
+  batch.add(single_packet(parts_, bytes, parts_.sender.next_control_path(), space));
   accept_due_ = false;
   return true;
 }

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "transport/connection/parts.h"
-#include "transport/testing/flight_fixture.h"
+#include "transport/testing/send_fixture.h"
 
 namespace heddle::transport {
 namespace {
@@ -79,7 +79,7 @@ class HandshakePartTest : public ::testing::Test {
     server_.handshake.begin_accept(init, 0);
     server_plan_ = plan(server_, init.parameters);
     server_.handshake.send_accept_for(init);
-    server_.parts.flight.open(kNow, std::move(server_plan_.flight));
+    server_.parts.sender.open(kNow, std::move(server_plan_.send));
     return server_.sent_accept();
   }
   static OpenPlan plan(Side& side, const HandshakeParameters& peer) {
@@ -97,8 +97,8 @@ TEST_F(HandshakePartTest, BothSidesAgreeOnTheSmallerOfTheirLimits) {
   ASSERT_TRUE(client_.handshake.is_answer(answer.nonce));
   client_.handshake.on_accept(answer, 0);
   const OpenPlan plan = this->plan(client_, answer.parameters);
-  EXPECT_EQ(plan.flight.paths, 4);
-  EXPECT_EQ(plan.flight.largest_datagram, 1472u);
+  EXPECT_EQ(plan.send.paths, 4);
+  EXPECT_EQ(plan.send.largest_datagram, 1472u);
   EXPECT_EQ(plan.peer_limits.max_posted, EndpointOptions{}.max_posted);
 }
 

@@ -22,20 +22,20 @@ void KeepAlive::open(Nanos now, bool probe) {
 void KeepAlive::on_heard(Nanos now) {
   heard_at_ = now;
   port_closed_at_ = Nanos::never();
-  flight_.peer_was_heard();
+  sender_.peer_was_heard();
 }
 
 void KeepAlive::on_port_closed(Nanos now) {
   if (port_closed_at_ == Nanos::never()) {
     port_closed_at_ = now;
     probe_due_ = true;
-    flight_.note_probe(now);
+    sender_.note_probe(now);
   }
   check_at_ = std::min(check_at_, port_closed_at_ + kPortClosedFor);
 }
 
 bool KeepAlive::unanswered_too_long(Nanos now) const {
-  const Nanos unanswered = flight_.first_unanswered();
+  const Nanos unanswered = sender_.first_unanswered();
   return unanswered != Nanos::never() && now - unanswered >= dead_after_;
 }
 
@@ -44,7 +44,7 @@ bool KeepAlive::port_closed_too_long(Nanos now) const {
 }
 
 KeepAlive::Check KeepAlive::handle_timeout(Nanos now, bool busy) {
-  if (flight_.first_unanswered() != Nanos::never()) watch(now);
+  if (sender_.first_unanswered() != Nanos::never()) watch(now);
   if (check_at_ <= now || unanswered_too_long(now) || port_closed_too_long(now)) {
     return check(now, busy);
   }
@@ -56,12 +56,12 @@ KeepAlive::Check KeepAlive::check(Nanos now, bool busy) {
   if (port_closed_too_long(now)) {
     return {true, "its host says that nobody listens there any more"};
   }
-  const bool waits = busy || flight_.first_unanswered() != Nanos::never();
+  const bool waits = busy || sender_.first_unanswered() != Nanos::never();
   const Nanos period = waits ? interval() : interval() * kIdleFactor;
   const Nanos silent_since = std::max(heard_at_, Nanos{});
   if (now >= silent_since + period && now >= check_at_) {
     probe_due_ = true;
-    flight_.note_probe(now);
+    sender_.note_probe(now);
     observer_.step(now, connection_, UINT16_MAX, RecoveryStep::kPeerProbe);
     check_at_ = now + interval();
   } else {
@@ -71,7 +71,7 @@ KeepAlive::Check KeepAlive::check(Nanos now, bool busy) {
 }
 
 Nanos KeepAlive::next_timeout() const {
-  const Nanos unanswered = flight_.first_unanswered();
+  const Nanos unanswered = sender_.first_unanswered();
   const Nanos dead_at = unanswered == Nanos::never() ? unanswered : unanswered + dead_after_;
   return std::min(check_at_, dead_at);
 }

@@ -6,16 +6,17 @@
 #include <algorithm>
 
 #include "base/nanos.h"
-#include "transport/connection/flight.h"
 #include "transport/connection/observer.h"
+#include "transport/send/send_controller.h"
 
 namespace heddle::transport {
 
 class KeepAlive {
  public:
   // Probes that are unanswered for `dead_after` mean that the peer is dead.
-  KeepAlive(Flight& flight, const Observer& observer, ConnectionId connection, Nanos dead_after)
-      : flight_(flight), observer_(observer), connection_(connection), dead_after_(dead_after) {}
+  KeepAlive(SendController& sender, const Observer& observer, ConnectionId connection,
+            Nanos dead_after)
+      : sender_(sender), observer_(observer), connection_(connection), dead_after_(dead_after) {}
 
   // The connection is open. `probe`: the peer is to be probed at once.
   void open(Nanos now, bool probe);
@@ -47,7 +48,7 @@ class KeepAlive {
   bool port_closed_too_long(Nanos now) const;
   Check check(Nanos now, bool busy);
 
-  Flight& flight_;
+  SendController& sender_;
   const Observer& observer_;
   ConnectionId connection_;
   Nanos dead_after_;

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "transport/testing/flight_fixture.h"
+#include "transport/testing/send_fixture.h"
 
 namespace heddle::transport {
 namespace {
@@ -32,10 +32,10 @@ class KeepAliveTest : public ::testing::Test {
 
   Statistics statistics_;
   Observer observer_{nullptr, statistics_};
-  SentPool pool_{16};
+  SentBurstPool pool_{16};
   Keeper listener_;
-  Flight flight_{pool_, observer_, 7, listener_};
-  KeepAlive keep_alive_{flight_, observer_, 7, kDeadAfter};
+  SendController sender_{pool_, observer_, 7, listener_};
+  KeepAlive keep_alive_{sender_, observer_, 7, kDeadAfter};
   int probes_ = 0;
 };
 
@@ -43,7 +43,7 @@ TEST_F(KeepAliveTest, ASilentPeerOfABusyConnectionIsProbedAfterAFifthOfItsTimeTo
   EXPECT_EQ(keep_alive_.next_timeout(), kStart + kDeadAfter / 5);
   keep_alive_.handle_timeout(kStart + kDeadAfter / 5, true);
   EXPECT_TRUE(keep_alive_.probe_due());
-  EXPECT_NE(flight_.first_unanswered(), Nanos::never());
+  EXPECT_NE(sender_.first_unanswered(), Nanos::never());
 }
 
 TEST_F(KeepAliveTest, ASilentPeerOfAnIdleConnectionIsProbedLater) {
@@ -61,7 +61,7 @@ TEST_F(KeepAliveTest, APeerThatAnswersNoProbeIsDeadInTime) {
 TEST_F(KeepAliveTest, APeerThatIsHeardLives) {
   keep_alive_.handle_timeout(kStart + kDeadAfter / 5, true);
   keep_alive_.on_heard(kStart + kDeadAfter);
-  EXPECT_EQ(flight_.first_unanswered(), Nanos::never());
+  EXPECT_EQ(sender_.first_unanswered(), Nanos::never());
   const KeepAlive::Check check = keep_alive_.handle_timeout(kStart + 2 * kDeadAfter, true);
   EXPECT_TRUE(check.done);
   EXPECT_EQ(check.death_cause, nullptr);

@@ -8,7 +8,7 @@ namespace heddle::transport {
 // A side that only acknowledges learns from nothing else that the peer has its key: it probes.
 SealKey* next_send_key(ConnectionParts& parts, Nanos now, uint32_t segments) {
   SealKey* key = parts.keys.send_key(now, segments);
-  if (parts.keys.wants_proof() && !parts.flight.awaits_ack()) parts.keep_alive.request_probe();
+  if (parts.keys.wants_proof() && !parts.sender.awaits_ack()) parts.keep_alive.request_probe();
   return key;
 }
 

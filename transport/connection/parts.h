@@ -3,7 +3,6 @@
 #pragma once
 
 #include "transport/connection/control_queue.h"
-#include "transport/connection/flight.h"
 #include "transport/connection/flow_control.h"
 #include "transport/connection/identity.h"
 #include "transport/connection/keep_alive.h"
@@ -15,24 +14,25 @@
 #include "transport/messages/incoming.h"
 #include "transport/messages/outgoing.h"
 #include "transport/recovery/acknowledgements.h"
+#include "transport/send/send_controller.h"
 
 namespace heddle::transport {
 
 struct ConnectionParts {
-  ConnectionParts(Shared& endpoint, const ConnectionIdentity& names, SentRunListener& listener)
+  ConnectionParts(Shared& endpoint, const ConnectionIdentity& names, SentBurstListener& listener)
       : shared(endpoint),
         identity(names),
         outgoing(endpoint.out, endpoint.repeats, endpoint.completions, names.id),
         incoming(endpoint.in, endpoint.eager, endpoint.completions, endpoint.placements, names.id,
                  {endpoint.options.max_channels, endpoint.options.max_posted,
                   endpoint.options.eager_blocks}),
-        flight(endpoint.sent, endpoint.observer, names.id, listener),
+        sender(endpoint.sent, endpoint.observer, names.id, listener),
         acks(endpoint.ranges),
         control(endpoint.observer, names.id),
-        keep_alive(flight, endpoint.observer, names.id, endpoint.options.peer_dead_after),
+        keep_alive(sender, endpoint.observer, names.id, endpoint.options.peer_dead_after),
         keys(endpoint, identity),
         share(endpoint),
-        datagrams(flight, endpoint.random),
+        datagrams(sender, endpoint.random),
         payload(&datagrams) {}
 
   // What the peer may have in flight towards this side. Flow control bounds all peers together.
@@ -46,7 +46,7 @@ struct ConnectionParts {
   ConnectionIdentity identity;
   Outgoing outgoing;
   Incoming incoming;
-  Flight flight;
+  SendController sender;
   AckManager acks;
   ControlQueue control;
   KeepAlive keep_alive;

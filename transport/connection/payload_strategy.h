@@ -5,16 +5,16 @@
 #include <cstdint>
 
 #include "base/random.h"
-#include "transport/connection/flight.h"
 #include "transport/connection/packet_writer.h"
 #include "transport/messages/outgoing.h"
 #include "transport/placed.h"
+#include "transport/send/send_controller.h"
 
 namespace heddle::transport {
 
 class PayloadStrategy {
  public:
-  explicit PayloadStrategy(Flight& flight, Random& random) : flight_(flight), random_(random) {}
+  PayloadStrategy(SendController& sender, Random& random) : sender_(sender), random_(random) {}
   virtual ~PayloadStrategy() = default;
   PayloadStrategy(const PayloadStrategy&) = delete;
   PayloadStrategy& operator=(const PayloadStrategy&) = delete;
@@ -25,7 +25,9 @@ class PayloadStrategy {
     return SendResult::kNothing;
   }
   // Whether a data burst may leave in datagrams now.
-  virtual bool permit(Nanos now, Permit& permit) { return flight_.permit(now, random_, permit); }
+  virtual bool poll_quota(Nanos now, SendQuota& quota) {
+    return sender_.poll_quota(now, random_, quota);
+  }
   // Whether a probe of this path is not a control packet, but sent by send_probe().
   virtual bool claims_probe(uint16_t /*path*/) { return false; }
   virtual SendResult send_probe(Nanos /*now*/, TxBatch& /*batch*/, uint16_t /*path*/) {
@@ -48,7 +50,7 @@ class PayloadStrategy {
   virtual bool drained() const { return true; }
 
  private:
-  Flight& flight_;
+  SendController& sender_;
   Random& random_;
 };
 

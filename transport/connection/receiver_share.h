@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "transport/connection/flight.h"
 #include "transport/connection/shared.h"
+#include "transport/send/send_controller.h"
 
 namespace heddle::transport {
 
@@ -17,7 +17,8 @@ class ReceiverShare {
   // What the peer may have in flight towards this side.
   uint64_t window() const {
     const uint64_t others = shared_.receiving - (counted_ ? 1u : 0u);
-    constexpr uint64_t kLeast = 2 * (Flight::kBaseDatagram + Flight::kReceiveOverhead);
+    constexpr uint64_t kLeast =
+        2 * (SendController::kBaseDatagram + SendController::kReceiveOverhead);
     return std::max(kLeast, shared_.options.receive_capacity.count / (others + 1));
   }
   // Payload arrived.

@@ -14,7 +14,7 @@
 #include "transport/messages/incoming.h"
 #include "transport/messages/outgoing.h"
 #include "transport/recovery/received_numbers.h"
-#include "transport/recovery/sent_runs.h"
+#include "transport/recovery/sent_bursts.h"
 #include "transport/security/secrets.h"
 #include "transport/security/session.h"
 #include "transport/wire/handshake.h"
@@ -53,7 +53,7 @@ struct Shared {
   Random random;                           // which path is chosen
   Statistics statistics;
   Observer observer;
-  SentRunPool sent;
+  SentBurstPool sent;
   OutPool out;  // bounded by max_posted a connection
   RepeatPool repeats{UINT32_MAX};
   InPool in;  // bounded by max_posted a connection

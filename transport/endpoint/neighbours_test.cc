@@ -26,8 +26,7 @@ class NeighboursTest : public testing::PairFixture {
     for (size_t i = 0; i < count; ++i) {
       const ConnectionId client = connect();
       const size_t all = 2 + i;
-      ASSERT_TRUE(
-          pair_->run_until([&] { return seen(0) >= all && seen(1) >= all; }, seconds(4)));
+      ASSERT_TRUE(pair_->run_until([&] { return seen(0) >= all && seen(1) >= all; }, seconds(4)));
       hostile_[0].insert(client);
       hostile_[1].insert(notice(1).connection);
     }

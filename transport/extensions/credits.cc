@@ -15,7 +15,7 @@ constexpr std::string_view kFallback = "cubic";
 // A demand that got no credit is advertised again after this long.
 constexpr Nanos kDemandInterval = millis(100);
 
-uint64_t cost_of(const SentRun& sent, uint32_t first, uint32_t count) {
+uint64_t cost_of(const SentBurst& sent, uint32_t first, uint32_t count) {
   return credit_cost(sent.bytes(first, count), count);
 }
 
@@ -69,10 +69,10 @@ bool Credits::transmit(Nanos now, TxBatch& /*batch*/) {
 // Advertises what there is to send, where the peer does not know of enough of it; and again after
 // some time without credit: the peer may count bytes as arrived that this side counts as lost.
 void Credits::update_demand(Nanos now) {
-  const Flight& flight = parts().flight;
+  const SendController& sender = parts().sender;
   const Outgoing& outgoing = parts().outgoing;
-  const bool works = outgoing.has_work() && flight.any_active();
-  if (!works || !balance_.stuck(credit_cost(flight.datagram_bytes(), 1))) {
+  const bool works = outgoing.has_work() && sender.any_active();
+  if (!works || !balance_.stuck(credit_cost(sender.datagram_bytes(), 1))) {
     demand_at_ = Nanos::never();
   } else if (demand_at_ == Nanos::never()) {
     demand_at_ = now + kDemandInterval;
@@ -81,7 +81,7 @@ void Credits::update_demand(Nanos now) {
   if (due) demand_at_ = now + kDemandInterval;
   if (works && balance_.asks_soon()) {
     const uint32_t header = parts().keys.data_header_bytes();
-    const Outgoing::Backlog backlog = outgoing.backlog(flight.datagram_bytes() - header);
+    const Outgoing::Backlog backlog = outgoing.backlog(sender.datagram_bytes() - header);
     const uint64_t headers = backlog.datagrams * (header + kCreditOverhead);
     due |= balance_.note_backlog(backlog.bytes + headers);
   } else if (!works) {
@@ -92,7 +92,7 @@ void Credits::update_demand(Nanos now) {
 
 bool Credits::may_send(const Piece& piece) const {
   const uint32_t whole = piece.length + parts().keys.data_header_bytes();
-  return balance_.covers(credit_cost(std::min(whole, parts().flight.datagram_bytes()), 1));
+  return balance_.covers(credit_cost(std::min(whole, parts().sender.datagram_bytes()), 1));
 }
 
 uint32_t Credits::segments_allowed(const Piece& piece, uint32_t segments, uint32_t step) const {
@@ -105,13 +105,13 @@ uint32_t Credits::segments_allowed(const Piece& piece, uint32_t segments, uint32
   return std::clamp(covered, 1u, segments);
 }
 
-void Credits::on_sent(const SentRun& sent) { balance_.on_sent(cost_of(sent, 0, sent.count)); }
+void Credits::on_sent(const SentBurst& sent) { balance_.on_sent(cost_of(sent, 0, sent.count)); }
 
-void Credits::on_acked(const SentRun& sent, uint32_t first, uint32_t count, bool was_lost) {
+void Credits::on_acked(const SentBurst& sent, uint32_t first, uint32_t count, bool was_lost) {
   if (sent.data) balance_.on_acked(cost_of(sent, first, count), was_lost);
 }
 
-void Credits::on_lost(const SentRun& sent, uint32_t first, uint32_t count) {
+void Credits::on_lost(const SentBurst& sent, uint32_t first, uint32_t count) {
   if (sent.data) balance_.on_lost(cost_of(sent, first, count));
 }
 
@@ -122,7 +122,7 @@ void Credits::on_arrival(Nanos now, uint64_t bytes, uint32_t datagrams, bool aga
 
 // What was acknowledged went to the sender and back, as credit and payload will.
 void Credits::on_ack(Nanos now) {
-  const Nanos rtt = parts().flight.latest_rtt();
+  const Nanos rtt = parts().sender.latest_rtt();
   if (rtt.count > 0) parts().shared.credits.on_round_trip(now, account_, rtt);
 }
 

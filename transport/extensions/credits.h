@@ -31,8 +31,8 @@ class Credits final : public Extension, private FlowControl {
   bool frames_due(Nanos now) const override;
   void write_frames(Nanos now, Writer& writer) override;
   void write_record(ControlRecord& record, Writer& writer) override;
-  void on_acked(const SentRun& sent, uint32_t first, uint32_t count, bool was_lost) override;
-  void on_lost(const SentRun& sent, uint32_t first, uint32_t count) override;
+  void on_acked(const SentBurst& sent, uint32_t first, uint32_t count, bool was_lost) override;
+  void on_lost(const SentBurst& sent, uint32_t first, uint32_t count) override;
   Nanos next_timeout() const override { return demand_at_; }
   size_t bytes_held() const override { return sizeof(*this); }
 
@@ -40,7 +40,7 @@ class Credits final : public Extension, private FlowControl {
   // FlowControl.
   bool may_send(const Piece& piece) const override;
   uint32_t segments_allowed(const Piece& piece, uint32_t segments, uint32_t step) const override;
-  void on_sent(const SentRun& sent) override;
+  void on_sent(const SentBurst& sent) override;
   void on_arrival(Nanos now, uint64_t bytes, uint32_t datagrams, bool again) override;
   void on_ack(Nanos now) override;
 

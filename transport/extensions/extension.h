@@ -8,11 +8,11 @@
 #include <string>
 
 #include "base/nanos.h"
-#include "transport/connection/flight.h"
 #include "transport/messages/outgoing.h"
 #include "transport/options.h"
-#include "transport/recovery/sent_runs.h"
+#include "transport/recovery/sent_bursts.h"
 #include "transport/rx_run.h"
+#include "transport/send/send_controller.h"
 #include "transport/tx_batch.h"
 #include "transport/wire/control.h"
 #include "transport/wire/handshake.h"
@@ -30,7 +30,7 @@ inline constexpr FrameResult kMalformedFrame{false, nullptr};
 
 // What the handshake has settled, to be adapted before the connection opens.
 struct OpenPlan {
-  FlightOptions flight;
+  SendOptions send;
   PeerLimits peer_limits;
 };
 
@@ -96,9 +96,9 @@ class Extension {
   // Writes a frame of one of its types that is retransmitted (see ControlQueue).
   virtual void write_record(ControlRecord& /*record*/, Writer& /*writer*/) {}
   // Segments [first, first + count) of `sent` arrived, or are declared lost.
-  virtual void on_acked(const SentRun& /*sent*/, uint32_t /*first*/, uint32_t /*count*/,
+  virtual void on_acked(const SentBurst& /*sent*/, uint32_t /*first*/, uint32_t /*count*/,
                         bool /*was_lost*/) {}
-  virtual void on_lost(const SentRun& /*sent*/, uint32_t /*first*/, uint32_t /*count*/) {}
+  virtual void on_lost(const SentBurst& /*sent*/, uint32_t /*first*/, uint32_t /*count*/) {}
 
   // --- time ---
   virtual Nanos next_timeout() const { return Nanos::never(); }

@@ -51,10 +51,10 @@ class ExtensionSet {
     each(Extension::Hook::kFrames, [&](Extension& e) { e.write_frames(now, writer); });
   }
   void write_record(ControlRecord& record, Writer& writer);
-  void on_acked(const SentRun& sent, uint32_t first, uint32_t count, bool was_lost) {
+  void on_acked(const SentBurst& sent, uint32_t first, uint32_t count, bool was_lost) {
     each(Extension::Hook::kAcked, [&](Extension& e) { e.on_acked(sent, first, count, was_lost); });
   }
-  void on_lost(const SentRun& sent, uint32_t first, uint32_t count) {
+  void on_lost(const SentBurst& sent, uint32_t first, uint32_t count) {
     each(Extension::Hook::kLost, [&](Extension& e) { e.on_lost(sent, first, count); });
   }
   Nanos next_timeout();

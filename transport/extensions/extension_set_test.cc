@@ -11,7 +11,7 @@
 #include "transport/extensions/path_discovery.h"
 #include "transport/extensions/remote_writes.h"
 #include "transport/extensions/trimming.h"
-#include "transport/testing/flight_fixture.h"
+#include "transport/testing/send_fixture.h"
 
 namespace heddle::transport {
 namespace {
@@ -33,13 +33,13 @@ class ExtensionSetTest : public ::testing::Test {
     HandshakeParameters peer;
     peer.features = features;
     OpenPlan plan;
-    plan.flight.paths = 2;
-    plan.flight.largest_datagram = 1472;
-    plan.flight.controller = std::make_unique<FixedController>();
-    plan.flight.selector = make_selector("round_robin");
+    plan.send.paths = 2;
+    plan.send.largest_datagram = 1472;
+    plan.send.controller = std::make_unique<FixedController>();
+    plan.send.selector = make_selector("round_robin");
     extensions_.prepare(peer, plan);
     parts_.acks.open(4);
-    parts_.flight.open(kNow, std::move(plan.flight));
+    parts_.sender.open(kNow, std::move(plan.send));
     extensions_.on_open(kNow, {own, peer, {}});
   }
   FrameResult receive(FrameType type, std::vector<std::byte> body) {

@@ -25,7 +25,7 @@ void NicSelection::on_open(Nanos now, const Agreement& agreement) {
   options.peer = agreement.peer.nics;
   options.home_peer = parts().identity.peer;
   options.home_nic = parts().identity.nic;
-  options.paths = parts().flight.first_chunk_path();
+  options.paths = parts().sender.first_chunk_path();
   options.asked_first = !parts().identity.initiator;
   pairs_ = std::make_unique<NicPairs>(now, options);
   parts().router = this;
@@ -43,12 +43,12 @@ void NicSelection::direct(TxBurst& burst) const { send_between(burst, pair_of(bu
 
 // A lane works while any of its paths does.
 void NicSelection::update_lanes(Nanos now) {
-  const Flight& flight = parts().flight;
-  if (flight.path_changes() == path_changes_seen_) return;
-  path_changes_seen_ = flight.path_changes();
+  const SendController& sender = parts().sender;
+  if (sender.path_changes() == path_changes_seen_) return;
+  path_changes_seen_ = sender.path_changes();
   uint32_t working = 0;
-  for (uint16_t path = 0; path < flight.first_chunk_path(); ++path) {
-    if (flight.is_active(path)) working |= uint32_t{1} << pairs_->lane_of(path);
+  for (uint16_t path = 0; path < sender.first_chunk_path(); ++path) {
+    if (sender.is_active(path)) working |= uint32_t{1} << pairs_->lane_of(path);
   }
   for (uint32_t lane = 0; lane < pairs_->lanes(); ++lane) {
     pairs_->set_works(now, lane, (working >> lane & 1) != 0);
@@ -59,7 +59,7 @@ void NicSelection::update_lanes(Nanos now) {
 bool NicSelection::transmit(Nanos now, TxBatch& batch) {
   update_lanes(now);
   while (pairs_->due(now)) {
-    if (!batch.has_room(Flight::kBaseDatagram)) return true;
+    if (!batch.has_room(SendController::kBaseDatagram)) return true;
     NicPairs::Message message;
     FrameType type = FrameType::kNicAnswer;
     if (!pairs_->poll_answer(message)) {
@@ -95,11 +95,11 @@ FrameResult NicSelection::on_frame(Nanos now, FrameType type, Reader& reader, co
     pairs_->on_probe(now, run.from, run.nic, frame.token);
     return {};
   }
-  Flight& flight = parts().flight;
+  SendController& sender = parts().sender;
   const uint32_t moved = pairs_->on_answer(run.from, run.nic, frame.token);
-  for (uint16_t path = 0; moved != 0 && path < flight.first_chunk_path(); ++path) {
+  for (uint16_t path = 0; moved != 0 && path < sender.first_chunk_path(); ++path) {
     if ((moved >> pairs_->lane_of(path) & 1) == 0) continue;
-    flight.on_moved(path);
+    sender.on_moved(path);
     const NicPair pair = pairs_->pair_of(path);
     parts().shared.observer.emit(
         events::PathMoved{now, parts().identity.id, path, pair.nic, pair.peer_nic});

@@ -41,7 +41,7 @@ class NicSelection final : public Extension, private PacketRouter {
   void send_between(TxBurst& burst, const NicPair& pair) const;
 
   std::unique_ptr<NicPairs> pairs_;  // where a side has several NICs, and both know such frames
-  uint32_t path_changes_seen_ = 0;   // of the flight, when the lanes were last updated
+  uint32_t path_changes_seen_ = 0;   // of the sender, when the lanes were last updated
 };
 
 }  // namespace heddle::transport

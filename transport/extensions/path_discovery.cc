@@ -39,22 +39,22 @@ bool PathDiscovery::found(FabricWays& routes) const {
 }
 
 void PathDiscovery::on_open(Nanos now, const Agreement& agreement) {
-  const Flight& flight = parts().flight;
-  const bool datagrams_carry_payload = flight.paths() == flight.first_chunk_path();
+  const SendController& sender = parts().sender;
+  const bool datagrams_carry_payload = sender.paths() == sender.first_chunk_path();
   automatic_ = agreement.options.discovery == DiscoveryMode::kAuto && datagrams_carry_payload &&
-               flight.paths() >= kFewestPaths;
+               sender.paths() >= kFewestPaths;
   next_at_ = automatic_ ? now : Nanos::never();
 }
 
 void PathDiscovery::begin(Nanos now) {
   const bool kept = run_ && run_->kept;
-  run_ = std::make_unique<Run>(now, parts().flight.first_chunk_path());
+  run_ = std::make_unique<Run>(now, parts().sender.first_chunk_path());
   run_->mark = parts().shared.secrets.draw(SecretUse::kDiscoveryMark) & ~kHopMask;
   run_->kept = kept;
 }
 
 void PathDiscovery::begin_if_due(Nanos now) {
-  if (parts().flight.take_paths_changed() && automatic_) next_at_ = now + kAfterChange;
+  if (parts().sender.take_paths_changed() && automatic_) next_at_ = now + kAfterChange;
   if (next_at_ > now) return;
   next_at_ = now + kInterval;
   const uint64_t sent = parts().statistics.payload_bytes_sent;
@@ -82,8 +82,8 @@ bool PathDiscovery::transmit(Nanos now, TxBatch& batch) {
 // A control packet without frames, or a ping where the peer is to acknowledge it. Where no record
 // can be lent for that, it counts as lost.
 void PathDiscovery::send_probe(Nanos now, TxBatch& batch, const Discovery::Probe& probe) {
-  Flight& flight = parts().flight;
-  SentRun* sent = probe.confirms ? flight.record(probe.path, 1) : nullptr;
+  SendController& sender = parts().sender;
+  SentBurst* sent = probe.confirms ? sender.record(probe.path, 1) : nullptr;
   if (probe.confirms && sent == nullptr) return;
   SealKey* key = next_send_key(parts(), now, 1);
   std::byte* space = batch.header_space();
@@ -93,7 +93,7 @@ void PathDiscovery::send_probe(Nanos now, TxBatch& batch, const Discovery::Probe
   if (sent != nullptr) {
     header.number = sent->first_number;
     sent->hop_limit = probe.hop;
-    flight.sent(now, probe.path);
+    sender.sent(now, probe.path);
     space[bytes++] = static_cast<std::byte>(FrameType::kPing);
   } else {
     header.sent_at = Nanos{static_cast<int64_t>(run_->mark | probe.hop)};
@@ -106,7 +106,7 @@ void PathDiscovery::send_probe(Nanos now, TxBatch& batch, const Discovery::Probe
   batch.add(burst);
 }
 
-void PathDiscovery::on_acked(const SentRun& sent, uint32_t /*first*/, uint32_t /*count*/,
+void PathDiscovery::on_acked(const SentBurst& sent, uint32_t /*first*/, uint32_t /*count*/,
                              bool /*was_lost*/) {
   if (sent.hop_limit != 0 && run_) run_->discovery.on_arrived(sent.hop_limit);
 }
@@ -128,20 +128,20 @@ void PathDiscovery::on_network_error(const NetworkError& error) {
 }
 
 void PathDiscovery::end(Nanos now) {
-  Flight& flight = parts().flight;
+  SendController& sender = parts().sender;
   const FabricWays routes = run_->discovery.ways();
   parts().statistics.ways = routes.ways();
   const bool chooses = automatic_ && !parts().paths_chosen;
   if (chooses && routes.ways() > 0) {
-    flight.choose(now, some_of_each_way(routes, kPathsARoute));
-  } else if (chooses && flight.all_active()) {
+    sender.choose(now, some_of_each_way(routes, kPathsARoute));
+  } else if (chooses && sender.all_active()) {
     // A dead path is silent too: only where all work the earlier choice is known to be outdated.
-    flight.choose(now, {});
+    sender.choose(now, {});
   }
   run_->ended = true;
   parts().shared.observer.emit(events::WaysFound{now, parts().identity.id, routes.verdict,
                                                  routes.seen, routes.hops,
-                                                 flight.first_chunk_path(), flight.active()});
+                                                 sender.first_chunk_path(), sender.active()});
   report_routers(now, routes);
   if (!run_->kept) run_.reset();
 }

@@ -30,7 +30,7 @@ class PathDiscovery final : public Extension {
   void on_close() override { run_.reset(); }
   void on_network_error(const NetworkError& error) override;
   bool transmit(Nanos now, TxBatch& batch) override;
-  void on_acked(const SentRun& sent, uint32_t first, uint32_t count, bool was_lost) override;
+  void on_acked(const SentBurst& sent, uint32_t first, uint32_t count, bool was_lost) override;
   Nanos next_timeout() const override;
   size_t bytes_held() const override;
 

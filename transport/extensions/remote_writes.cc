@@ -19,7 +19,7 @@ constexpr Nanos kFenceDelay = millis(1);
 
 RemoteWrites::RemoteWrites(ConnectionParts& parts)
     : Extension(parts),
-      PayloadStrategy(parts.flight, parts.shared.random),
+      PayloadStrategy(parts.sender, parts.shared.random),
       acks_(parts.shared.ranges) {}
 
 void RemoteWrites::propose(const HandshakeParameters* /*offered*/, HandshakeParameters& own,
@@ -33,8 +33,8 @@ void RemoteWrites::prepare(const HandshakeParameters& peer, OpenPlan& plan) {
   const bool both = o.chunk_paths > 0 && peer.chunk_paths > 0 && peer.chunk_paths <= UINT8_MAX;
   chunk_bytes_ = both ? std::min({o.chunk_bytes, peer.chunk_bytes, kMaxChunkBytes}) : 0;
   if (chunk_bytes_ == 0) return;
-  plan.flight.chunk_paths = std::min<uint16_t>(o.chunk_paths, UINT8_MAX);
-  plan.flight.chunk_bytes = chunk_bytes_;
+  plan.send.chunk_paths = std::min<uint16_t>(o.chunk_paths, UINT8_MAX);
+  plan.send.chunk_bytes = chunk_bytes_;
   plan.peer_limits.chunk_bytes = chunk_bytes_;
   acks_.open(peer.chunk_paths, kFirstChunkPathName);
   fences_.open(peer.chunk_paths);
@@ -49,52 +49,52 @@ void RemoteWrites::on_open(Nanos /*now*/, const Agreement& /*agreement*/) {
 
 // Datagrams may pass where no remote write does.
 bool RemoteWrites::claims(Piece& piece) {
-  if (piece.placed && !parts().flight.any_active()) parts().outgoing.take_by_datagrams(piece);
+  if (piece.placed && !parts().sender.any_active()) parts().outgoing.take_by_datagrams(piece);
   return piece.placed;
 }
 
-bool RemoteWrites::permit(Nanos now, Permit& permit) {
-  return parts().flight.permit_datagrams(now, permit);
+bool RemoteWrites::poll_quota(Nanos now, SendQuota& quota) {
+  return parts().sender.poll_datagram_quota(now, quota);
 }
 
-bool RemoteWrites::claims_probe(uint16_t path) { return parts().flight.places(path); }
+bool RemoteWrites::claims_probe(uint16_t path) { return parts().sender.places(path); }
 
 SendResult RemoteWrites::send(Nanos now, TxBatch& batch, const Piece& piece) {
-  Flight& flight = parts().flight;
-  Permit permit;
-  if (!flight.permit(now, parts().shared.random, permit)) return SendResult::kNothing;
+  SendController& sender = parts().sender;
+  SendQuota quota;
+  if (!sender.poll_quota(now, parts().shared.random, quota)) return SendResult::kNothing;
   const uint32_t bytes = std::min(piece.length, chunk_bytes_);
-  SentRun* sent = flight.record(permit.path, 1);
+  SentBurst* sent = sender.record(quota.path, 1);
   if (sent == nullptr) return SendResult::kNothing;
   Immediate immediate;
   immediate.number_low = static_cast<uint32_t>(sent->first_number);
   immediate.slot = piece.slot;
   immediate.chunk = piece.offset / chunk_bytes_;
   immediate.last = piece.offset + bytes == piece.message_bytes;
-  Chunk chunk{permit.path, pack(immediate), parts().outgoing.remote_place(piece.slot)};
+  Chunk chunk{quota.path, pack(immediate), parts().outgoing.remote_place(piece.slot)};
   chunk.place.offset += piece.offset;
-  TxBurst burst = single_packet(parts(), 0, permit.path, nullptr);
+  TxBurst burst = single_packet(parts(), 0, quota.path, nullptr);
   burst.payload_bytes = burst.last_payload_bytes = bytes;
   burst.region = piece.payload.region;
   burst.offset = piece.payload.offset + piece.offset;
   const uint64_t number = sent->first_number;
-  const auto chunk_path = static_cast<uint16_t>(permit.path - flight.first_chunk_path());
+  const auto chunk_path = static_cast<uint16_t>(quota.path - sender.first_chunk_path());
   sent->data = true;
   sent->row = {
       piece.message, piece.sequence, piece.offset, bytes,
-      bytes,         piece.channel,  true,         {chunk_path, flight.epoch(permit.path), number}};
+      bytes,         piece.channel,  true,         {chunk_path, sender.epoch(quota.path), number}};
   write_chunk(now, batch, chunk, burst);
   parts().outgoing.take(piece, bytes);
   parts().statistics.payload_bytes_sent += bytes;
   ++parts().statistics.segments_sent;
   parts().shared.observer.emit(
-      events::BurstSent{now, parts().identity.id, permit.path, number, 1, bytes, false});
+      events::BurstSent{now, parts().identity.id, quota.path, number, 1, bytes, false});
   return SendResult::kSent;
 }
 
 // An empty chunk.
 SendResult RemoteWrites::send_probe(Nanos now, TxBatch& batch, uint16_t path) {
-  const SentRun* sent = parts().flight.record(path, 1);
+  const SentBurst* sent = parts().sender.record(path, 1);
   if (sent == nullptr) return SendResult::kNothing;
   Immediate immediate;
   immediate.number_low = static_cast<uint32_t>(sent->first_number);
@@ -105,25 +105,25 @@ SendResult RemoteWrites::send_probe(Nanos now, TxBatch& batch, uint16_t path) {
 
 void RemoteWrites::write_chunk(Nanos now, TxBatch& batch, const Chunk& chunk,
                                const TxBurst& burst) {
-  Flight& flight = parts().flight;
+  SendController& sender = parts().sender;
   ChunkWrite write;
   write.from_connection = parts().identity.id;
   write.to_connection = parts().identity.peer_id;
-  write.number = flight.recorded_number();
-  write.epoch = flight.epoch(chunk.path).value();
+  write.number = sender.recorded_number();
+  write.epoch = sender.epoch(chunk.path).value();
   write.immediate = chunk.immediate;
   write.token = chunk.place.token;
   write.remote_offset = chunk.place.offset;
   TxBurst added = burst;
-  added.path = static_cast<uint16_t>(chunk.path - flight.first_chunk_path());
+  added.path = static_cast<uint16_t>(chunk.path - sender.first_chunk_path());
   batch.add_write(added, write);
-  flight.sent(now, chunk.path);
+  sender.sent(now, chunk.path);
 }
 
 // Acknowledgements call chunk paths by names of their own.
 uint16_t RemoteWrites::path_named(uint16_t name) const {
   if (name < kFirstChunkPathName) return name;
-  const uint32_t path = name - kFirstChunkPathName + uint32_t{parts().flight.first_chunk_path()};
+  const uint32_t path = name - kFirstChunkPathName + uint32_t{parts().sender.first_chunk_path()};
   return static_cast<uint16_t>(std::min<uint32_t>(path, UINT16_MAX));
 }
 
@@ -163,11 +163,11 @@ void RemoteWrites::on_event(Nanos now, const PlacedEvent& event) {
 }
 
 void RemoteWrites::on_write_failed(Nanos now, const PlacedEvent& event) {
-  Flight& flight = parts().flight;
-  const auto path = static_cast<uint16_t>(event.path + flight.first_chunk_path());
-  if (!flight.on_write_failed(now, path, event.number)) return;
+  SendController& sender = parts().sender;
+  const auto path = static_cast<uint16_t>(event.path + sender.first_chunk_path());
+  if (!sender.on_write_failed(now, path, event.number)) return;
   // Its queue pair is broken until the peer has made its side anew.
-  parts().control.send({FrameType::kAskFence, 0, event.path, 0, 0, flight.epoch(path).value()});
+  parts().control.send({FrameType::kAskFence, 0, event.path, 0, 0, sender.epoch(path).value()});
 }
 
 void RemoteWrites::on_arrived(Nanos now, const PlacedEvent& event) {
@@ -211,11 +211,11 @@ FrameResult RemoteWrites::on_frame(Nanos now, FrameType type, Reader& reader,
 }
 
 bool RemoteWrites::on_fence_frame(Nanos now, FrameType type, const FenceFrame& fence) {
-  Flight& flight = parts().flight;
+  SendController& sender = parts().sender;
   if (type == FrameType::kFenced) {
-    const uint32_t path = fence.path + uint32_t{flight.first_chunk_path()};
-    if (path >= flight.paths()) return false;
-    return flight.on_fenced(now, static_cast<uint16_t>(path), fence.epoch);
+    const uint32_t path = fence.path + uint32_t{sender.first_chunk_path()};
+    if (path >= sender.paths()) return false;
+    return sender.on_fenced(now, static_cast<uint16_t>(path), fence.epoch);
   }
   if (fence.path >= fences_.paths()) return false;
   // A path that was made anew since the peer asked needs nothing more.

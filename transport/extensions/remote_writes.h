@@ -38,7 +38,7 @@ class RemoteWrites final : public Extension, private PayloadStrategy {
   // PayloadStrategy.
   bool claims(Piece& piece) override;
   SendResult send(Nanos now, TxBatch& batch, const Piece& piece) override;
-  bool permit(Nanos now, Permit& permit) override;
+  bool poll_quota(Nanos now, SendQuota& quota) override;
   bool claims_probe(uint16_t path) override;
   SendResult send_probe(Nanos now, TxBatch& batch, uint16_t path) override;
   bool acks_pending() const override { return acks_.pending(); }

@@ -37,7 +37,7 @@ FrameResult Trimming::on_frame(Nanos now, FrameType /*type*/, Reader& reader,
                                const RxRun& /*run*/) {
   TrimFrame frame;
   if (!read_trim(reader, frame)) return kMalformedFrame;
-  if (parts().flight.on_trimmed(now, frame.path, frame.number)) return {};
+  if (parts().sender.on_trimmed(now, frame.path, frame.number)) return {};
   return {true, "the peer reported as trimmed what was never sent to it"};
 }
 

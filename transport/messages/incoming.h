@@ -17,7 +17,7 @@
 #include "transport/messages/in_message.h"
 #include "transport/messages/placement.h"
 #include "transport/messages/remote_receives.h"
-#include "transport/recovery/sent_runs.h"
+#include "transport/recovery/sent_bursts.h"
 #include "transport/wire/control.h"
 
 namespace heddle::transport {

@@ -13,7 +13,7 @@
 #include "transport/endpoint.h"
 #include "transport/recovery/interval_set.h"
 #include "transport/recovery/repeats.h"
-#include "transport/recovery/sent_runs.h"
+#include "transport/recovery/sent_bursts.h"
 #include "transport/wire/control.h"
 #include "transport/wire/immediate.h"
 #include "transport/wire/packet.h"

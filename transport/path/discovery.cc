@@ -5,19 +5,14 @@
 #include <algorithm>
 #include <map>
 
+#include "transport/params.h"
+
 namespace heddle::transport {
 namespace {
 
 using events::WaysVerdict;
 
-// Probes leave one by one.
-constexpr Nanos kBetweenProbes = micros(100);
-// How long a round waits for its answers; each round without one waits four times as long.
-constexpr Nanos kFirstWait = millis(20);
-constexpr Nanos kLongestWait = millis(1100);  // Linux gives one answer a second once it limits them
-constexpr uint8_t kIdleRounds = 5;
-// All probes of one discovery.
-constexpr uint32_t kMostProbes = 4096;
+using namespace params::discovery;
 
 }  // namespace
 

@@ -10,13 +10,13 @@
 
 #include "base/nanos.h"
 #include "transport/fabric_ways.h"
+#include "transport/params.h"
 
 namespace heddle::transport {
 
 class Discovery {
  public:
-  // Longer ways than any fabric in a data centre has.
-  static constexpr uint8_t kMostHops = 8;
+  static constexpr uint8_t kMostHops = params::discovery::kMostHops;
   // A packet that is to leave on `path` and to die at its hop `hop`. `confirms`: it asks the peer
   // for an acknowledgement, and on_arrived() is to be called if there is one.
   struct Probe {

@@ -5,17 +5,12 @@
 #include <bit>
 
 #include "base/check.h"
+#include "transport/params.h"
 
 namespace heddle::transport {
 namespace {
 
-// Until a pair that did not answer is asked again: at first, and in the end.
-constexpr Nanos kFirstWait = millis(50);
-constexpr Nanos kLongestWait = seconds(10);
-// A lane that stopped working gets so long to return by itself, before other pairs are asked.
-constexpr Nanos kGrace = millis(200);
-// Doublings of the first wait.
-constexpr uint8_t kMostAsked = 8;
+using namespace params::nic_pairs;
 
 Address without_port(Address address) {
   address.port = 0;

@@ -4,20 +4,21 @@
 #include <algorithm>
 #include <bit>
 
+#include "transport/params.h"
+
 namespace heddle::transport {
 namespace {
 
+using namespace params::reps;
+
 constexpr uint32_t kNone = UINT32_MAX;
 constexpr int32_t kUnitBytes = 64;
-// One selection in so many may leave a path that came through for an idle one. Delays are told a
-// round trip late: were all to follow them at once, they would all go where the last queue was.
-constexpr uint64_t kExploreEvery = 8;
 
 int32_t units_of(Bytes bytes) {
   return static_cast<int32_t>(std::min<uint64_t>(bytes.count, 1u << 20)) / kUnitBytes;
 }
 
-// Whether a path that nothing is under way on is worth a burst that `recycled` could carry.
+// Whether a path with nothing in flight is worth a burst that `recycled` could carry.
 bool promises_more(const PathSample& idle, const PathSample& recycled) {
   if (idle.in_flight.count > 0) return false;
   return idle.stale || idle.latest_rtt < recycled.latest_rtt - recycled.latest_rtt / 4;

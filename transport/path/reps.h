@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "transport/params.h"
 #include "transport/path/selector.h"
 #include "transport/path/two_choices.h"
 
@@ -25,7 +26,7 @@ class Reps final : public Selector {
  private:
   // Paths remembered, each in a place of its own where there are no more; a new one takes the place
   // of an old one.
-  static constexpr uint32_t kMost = 32;
+  static constexpr uint32_t kMost = params::reps::kMost;
   static constexpr uint16_t kNoPath = UINT16_MAX;
 
   // Bytes that came through less those that followed them; below zero: more followed.

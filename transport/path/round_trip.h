@@ -1,12 +1,13 @@
 // Round trips: what they look like on one path (TripEstimate, 12 bytes, since there is one for each
 // path) and over all paths of a connection (RoundTrip), in integer nanoseconds (RFC 6298, RFC 9002
 // section 5). Samples are of the network only; the time a segment spends in the receiving host is
-// told beside them.
+// passed in beside them.
 #pragma once
 
 #include <cstdint>
 
 #include "base/nanos.h"
+#include "transport/params.h"
 
 namespace heddle::transport {
 
@@ -28,15 +29,9 @@ class TripEstimate {
 
 class RoundTrip {
  public:
-  // The lowest round trip is of the last kWindow / 2 to kWindow: long enough to outlast a queue,
-  // short enough to learn of a longer route (RFC 9002 section 5.2 recommends forgetting; 10 s is
-  // BBR's window).
-  static constexpr Nanos kWindow = seconds(10);
-  // The least slack of a probe timeout over the smoothed round trip: QUIC's granularity (RFC 9002
-  // kGranularity). It covers a quiet host's timers; what a busy host adds is learnt as `held`.
-  static constexpr Nanos kSlackLeast = millis(1);
-  // Before anything is measured: longer than any round trip between two sites of a training job.
-  static constexpr Nanos kTimeoutUnmeasured = millis(100);
+  static constexpr Nanos kWindow = params::round_trip::kWindow;
+  static constexpr Nanos kSlackLeast = params::round_trip::kSlackLeast;
+  static constexpr Nanos kTimeoutUnmeasured = params::round_trip::kTimeoutUnmeasured;
 
   // Adds a sample: `sample` is the network's part, cut to [1 ns, 4.29 s]; `held` is what the peer
   // took from receipt to acknowledgement, cut to [0, 4.29 s]. `now` never goes backwards.
@@ -56,8 +51,8 @@ class RoundTrip {
   //   7 ms late at the 99.9th percentile: a fixed allowance would be too long for all others and
   //   too short there.
   Nanos probe_timeout() const { return probe_timeout(trip_); }
-  // On one of its paths, to the same host. Of a path that was never measured the others tell, and
-  // it may take twice as long.
+  // On one of its paths, to the same host. A path that was never measured takes the estimate of all
+  // paths, and it may take twice as long.
   Nanos probe_timeout(const TripEstimate& path) const;
 
  private:

@@ -18,7 +18,7 @@ namespace heddle::transport {
 // A path as a selector sees it.
 struct PathSample {
   uint16_t path = 0;
-  Nanos latest_rtt;  // zero: never measured. Averages are too old to tell queues apart
+  Nanos latest_rtt;  // zero: never measured. Averages are too old to compare queues
   Bytes in_flight;
   // Bursts with loss, at most 7; one is forgotten with 64 segments that arrive, and half of them
   // with four round trips without loss.
@@ -27,8 +27,8 @@ struct PathSample {
   bool stale = false;   // what it measured is more than a dozen round trips old
 };
 
-// The paths that may be used now; those that may not (set aside, at their cap) are left out. A
-// sample is made when it is asked for: most are not, for most bursts.
+// The paths that may be used now; those that may not (suspect, at their cap) are left out. A
+// sample is made on request: for most bursts, few are.
 class UsablePaths {
  public:
   static constexpr uint32_t kNowhere = UINT32_MAX;
@@ -72,9 +72,9 @@ class Selector {
   virtual ~Selector() = default;
   // Index into `usable`, which has at least one element.
   virtual uint32_t select(const UsablePaths& usable, Random& random) = 0;
-  // So many bytes of payload segments left on the path that was selected last.
+  // Bytes of payload segments left on the path that was selected last.
   virtual void on_sent(uint16_t /*path*/, Bytes /*sent*/) {}
-  // So many bytes were acknowledged on `path`; for selectors that reuse good entropies.
+  // Bytes were acknowledged on `path`; for selectors that reuse good entropies.
   virtual void on_ack(uint16_t path, const PathSample& sample, Bytes acked) = 0;
 };
 

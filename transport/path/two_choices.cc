@@ -1,25 +1,16 @@
-// The comparison of two paths, and the search for those that nobody has tried.
+// The comparison of two paths, and the search for paths that were never tried.
 #include "transport/path/two_choices.h"
 
 #include <algorithm>
 
+#include "transport/params.h"
+
 namespace heddle::transport {
 namespace {
 
-// Delays closer than an eighth, or than what batches at hosts add, say nothing about the path:
-// without this band the path that happens to measure a nanosecond less wins every draw.
-constexpr int64_t kBandDivisor = 8;
-constexpr Nanos kBandLeast = micros(2);
-
-// A lost burst is repeated a round trip later at the earliest, so each recent one counts as a round
-// trip more. Past so many the path cannot look any worse.
-constexpr uint32_t kLossesMost = 8;
+using namespace params::two_choices;
 
 constexpr uint32_t kNone = UINT32_MAX;
-
-// After a search among all paths for one that was never tried, and that found none, the next so
-// many selections do without.
-constexpr uint32_t kSearchEvery = 64;
 
 bool measured(const PathSample& path) { return path.latest_rtt > Nanos{}; }
 
@@ -38,7 +29,7 @@ uint32_t untried(const UsablePaths& usable, uint32_t start) {
   return kNone;
 }
 
-// Nothing is known of it any more, and nothing is under way that will tell.
+// Its samples are stale, and nothing is in flight that will bring a new one.
 bool forgotten(const PathSample& path) { return path.stale && path.in_flight.count == 0; }
 
 bool better(const PathSample& a, const PathSample& b) {

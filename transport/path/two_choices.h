@@ -16,7 +16,7 @@ class TwoChoices final : public Selector {
   // A path that was never measured and has nothing in flight comes first; such paths are looked for
   // until there are none, then now and then, since paths return. Of the two drawn the one with the
   // clearly lower expected delay wins; then one without marks; then the one with less in flight.
-  // Where the measure of one is stale and nothing is under way on it, only what is in flight
+  // Where the measure of one is stale and nothing is in flight on it, only what is in flight
   // counts: so a slow path gets a burst now and then, and is noticed when it recovers.
   uint32_t select(const UsablePaths& usable, Random& random) override;
   void on_ack(uint16_t path, const PathSample& sample, Bytes acked) override;

@@ -1,4 +1,4 @@
-// AckMaker: an old name of AckRules, for the files of Flight that still use it.
+// AckMaker: an old name of AckRules, for the files of SendController that still use it.
 #pragma once
 
 #include "transport/recovery/ack_rules.h"

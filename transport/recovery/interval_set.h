@@ -38,7 +38,7 @@ class IntervalSet {
   const Interval& operator[](size_t i) const { return intervals_[i]; }
   size_t bytes_held() const { return intervals_.capacity() * sizeof(Interval); }
 
-  // What it holds is given back if it is more than `most` intervals.
+  // Frees its memory if it is for more than `most` intervals.
   void trim(size_t most) {
     if (intervals_.capacity() > most) std::vector<Interval>().swap(intervals_);
   }

@@ -1,13 +1,14 @@
 // ReorderWindow: how far and how long a segment may be overtaken on its own path before it counts
-// as lost. Most networks keep order within a path, so it starts near zero; each repeat that proves
-// spurious widens it, and time without one narrows it again (the adaptive window of RFC 8985, kept
-// per path).
+// as lost. Most networks keep order within a path, so it starts near zero; each
+// retransmission that proves spurious widens it, and time without one narrows it again (the
+// adaptive window of RFC 8985, kept per path).
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
 #include "base/nanos.h"
+#include "transport/params.h"
 
 namespace heddle::transport {
 
@@ -18,9 +19,9 @@ class ReorderWindow {
   uint64_t numbers() const { return numbers_; }
   Nanos time() const { return {time_}; }
 
-  // A repeat proved spurious: the original arrived `late` after it had been given up, `behind`
-  // numbers after the newest one. `limit` bounds the time, so that real loss is still found within
-  // about a round trip.
+  // A retransmission proved spurious: the original arrived `late` after it was declared lost,
+  // `behind` numbers after the newest one. `limit` bounds the time, so that real loss is still
+  // found within about a round trip.
   void widen(Nanos now, uint64_t behind, Nanos late, Nanos limit) {
     numbers_ = static_cast<uint8_t>(std::clamp<uint64_t>(behind, numbers_, kMaxNumbers));
     const Nanos wanted = std::max({time() * 2, late + late / 4, kLeastStep});
@@ -38,10 +39,10 @@ class ReorderWindow {
   }
 
  private:
-  static constexpr uint8_t kStartNumbers = 2;
-  static constexpr uint8_t kMaxNumbers = 64;
-  static constexpr Nanos kLeastStep = micros(20);
-  static constexpr uint16_t kQuiet = 74;  // steps of coarse(): 10 seconds
+  static constexpr uint8_t kStartNumbers = params::reorder::kStartNumbers;
+  static constexpr uint8_t kMaxNumbers = params::reorder::kMaxNumbers;
+  static constexpr Nanos kLeastStep = params::reorder::kLeastStep;
+  static constexpr uint16_t kQuiet = params::reorder::kQuiet;
 
   // Steps of 134 ms: when it was widened need not be known better, and there is one a path.
   static uint16_t coarse(Nanos time) { return static_cast<uint16_t>(time.count >> 27); }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "transport/connection/receive_quota.h"
+#include "transport/send/receive_quota.h"
 
 namespace heddle::vopr {
 

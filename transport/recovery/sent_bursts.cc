@@ -1,18 +1,19 @@
 // Matching acknowledged ranges against runs. Both are in number order, so one pass over the list's
 // front does it; a run that is acknowledged whole, the usual case, costs the same whatever its
 // number of segments.
-#include "transport/recovery/sent_runs.h"
+#include "transport/recovery/sent_bursts.h"
 
 #include <algorithm>
 #include <bit>
 
 #include "base/check.h"
+#include "transport/params.h"
 
 namespace heddle::transport {
 namespace {
 
 // Bits of [low, high] within the run's numbers.
-uint64_t bits_within(const SentRun& run, const NumberRange& range) {
+uint64_t bits_within(const SentBurst& run, const NumberRange& range) {
   const uint64_t low = std::max(range.low, run.first_number);
   const uint64_t high = std::min(range.high, run.last_number());
   if (low > high) return 0;
@@ -21,9 +22,9 @@ uint64_t bits_within(const SentRun& run, const NumberRange& range) {
   return ones << (low - run.first_number);
 }
 
-// Calls `visit(first, count)` for each row of ones.
+// Calls `visit(first, count)` for each sequence of ones.
 template <typename Visit>
-void for_each_row(uint64_t bits, Visit visit) {
+void for_each_sequence(uint64_t bits, Visit visit) {
   while (bits != 0) {
     const auto first = static_cast<uint32_t>(std::countr_zero(bits));
     const auto count = static_cast<uint32_t>(std::countr_one(bits >> first));
@@ -33,12 +34,9 @@ void for_each_row(uint64_t bits, Visit visit) {
   }
 }
 
-// Forget lost runs beyond so many a path.
-constexpr uint32_t kMaxLostRuns = 256;
-
 }  // namespace
 
-uint64_t SentRun::bytes(uint32_t first, uint32_t segments) const {
+uint64_t SentBurst::bytes(uint32_t first, uint32_t segments) const {
   if (!data) return 0;
   const bool with_last = first + segments == count;
   const uint64_t payload =
@@ -47,7 +45,7 @@ uint64_t SentRun::bytes(uint32_t first, uint32_t segments) const {
 }
 
 void SentList::append(SentPool& pool, uint32_t index) {
-  SentRun& run = pool[index];
+  SentBurst& run = pool[index];
   CHECK(run.first_number >= next_number_);
   next_number_ = run.last_number() + 1;
   run.next = kNoIndex;
@@ -59,7 +57,7 @@ void SentList::append(SentPool& pool, uint32_t index) {
   tail_ = index;
   if (run.hop_limit != 0) {  // remembered in case that it arrives, and not awaited
     run.lost = run.all();
-    ++lost_runs_;
+    ++lost_bursts_;
     return;
   }
   in_flight_bytes_ += static_cast<uint32_t>(run.bytes(0, run.count));
@@ -74,23 +72,23 @@ uint32_t SentList::unlink(SentPool& pool, uint32_t previous, uint32_t index) {
     pool[previous].next = next;
   }
   if (tail_ == index) tail_ = previous;
-  if (pool[index].lost != 0) --lost_runs_;
-  pool[index] = SentRun{};
+  if (pool[index].lost != 0) --lost_bursts_;
+  pool[index] = SentBurst{};
   pool.give_back(index);
   return next;
 }
 
-void SentList::settle(SentRun& run, uint64_t fresh, AckOutcome& outcome,
-                      SentRunListener& listener) {
+void SentList::settle(SentBurst& run, uint64_t fresh, AckOutcome& outcome,
+                      SentBurstListener& listener) {
   const uint64_t spurious = fresh & run.lost;
-  for_each_row(fresh & ~run.lost, [&](uint32_t first, uint32_t count) {
+  for_each_sequence(fresh & ~run.lost, [&](uint32_t first, uint32_t count) {
     const uint64_t bytes = run.bytes(first, count);
     in_flight_bytes_ -= static_cast<uint32_t>(bytes);
     in_flight_segments_ -= count;
     outcome.acked_bytes += bytes;
     listener.on_acked(run, first, count, false);
   });
-  for_each_row(spurious, [&](uint32_t first, uint32_t count) {
+  for_each_sequence(spurious, [&](uint32_t first, uint32_t count) {
     if (run.hop_limit == 0) {
       outcome.spurious_segments += count;
       outcome.spurious_behind =
@@ -110,7 +108,7 @@ void SentList::settle(SentRun& run, uint64_t fresh, AckOutcome& outcome,
 }
 
 AckOutcome SentList::acknowledge(SentPool& pool, Nanos now, const AckFrame& frame,
-                                 SentRunListener& listener) {
+                                 SentBurstListener& listener) {
   AckOutcome outcome;
   const uint64_t largest = std::max(largest_acked(), frame.ranges[0].high);
   largest_acked_low_ = static_cast<uint32_t>(largest);
@@ -118,7 +116,7 @@ AckOutcome SentList::acknowledge(SentPool& pool, Nanos now, const AckFrame& fram
   uint32_t previous = kNoIndex;
   uint32_t index = head_;
   while (index != kNoIndex) {
-    SentRun& run = pool[index];
+    SentBurst& run = pool[index];
     while (range > 0 && frame.ranges[range - 1].high < run.first_number) --range;
     if (range == 0) break;
     uint64_t bits = 0;
@@ -138,29 +136,29 @@ AckOutcome SentList::acknowledge(SentPool& pool, Nanos now, const AckFrame& fram
   return outcome;
 }
 
-void SentList::lose(SentRun& run, uint64_t bits, events::LossCause cause,
-                    SentRunListener& listener) {
-  if (run.lost == 0) ++lost_runs_;
+void SentList::lose(SentBurst& run, uint64_t bits, events::LossCause cause,
+                    SentBurstListener& listener) {
+  if (run.lost == 0) ++lost_bursts_;
   run.lost |= bits;
-  for_each_row(bits, [&](uint32_t first, uint32_t count) {
+  for_each_sequence(bits, [&](uint32_t first, uint32_t count) {
     in_flight_bytes_ -= static_cast<uint32_t>(run.bytes(first, count));
     in_flight_segments_ -= count;
     listener.on_lost(run, first, count, cause);
   });
 }
 
-Nanos SentList::detect(SentPool& pool, Nanos now, const Patience& patience,
-                       SentRunListener& listener) {
+Nanos SentList::detect(SentPool& pool, Nanos now, const ReorderLimits& limits,
+                       SentBurstListener& listener) {
   const uint64_t largest = largest_acked();
-  const ReorderWindow& window = patience.window;
+  const ReorderWindow& window = limits.window;
   Nanos again = Nanos::never();
   for (uint32_t index = head_; index != kNoIndex; index = pool[index].next) {
-    SentRun& run = pool[index];
+    SentBurst& run = pool[index];
     if (run.first_number >= largest) break;
     const uint64_t open = run.all() & ~run.acked & ~run.lost;
     if (open == 0) continue;
     if (run.overtaken_at.count == 0) run.overtaken_at = now;
-    const bool by_time = patience.acked_sent_at - run.sent_at > patience.stale;
+    const bool by_time = limits.acked_sent_at - run.sent_at > limits.stale;
     const uint64_t margin = by_time ? 0 : window.numbers();
     if (run.first_number + margin >= largest) continue;
     const Nanos due = run.overtaken_at + window.time();
@@ -175,19 +173,19 @@ Nanos SentList::detect(SentPool& pool, Nanos now, const Patience& patience,
   return again;
 }
 
-void SentList::give_up_one(SentPool& pool, uint64_t number, events::LossCause cause,
-                           SentRunListener& listener) {
+void SentList::declare_one_lost(SentPool& pool, uint64_t number, events::LossCause cause,
+                                SentBurstListener& listener) {
   for (uint32_t index = head_; index != kNoIndex; index = pool[index].next) {
-    SentRun& run = pool[index];
+    SentBurst& run = pool[index];
     if (run.first_number > number) return;
     const uint64_t open = bits_within(run, {number, number}) & ~run.acked & ~run.lost;
     if (open != 0) return lose(run, open, cause, listener);
   }
 }
 
-void SentList::give_up(SentPool& pool, events::LossCause cause, SentRunListener& listener) {
+void SentList::declare_lost(SentPool& pool, events::LossCause cause, SentBurstListener& listener) {
   for (uint32_t index = head_; index != kNoIndex; index = pool[index].next) {
-    SentRun& run = pool[index];
+    SentBurst& run = pool[index];
     const uint64_t open = run.all() & ~run.acked & ~run.lost;
     if (open != 0) lose(run, open, cause, listener);
   }
@@ -196,14 +194,14 @@ void SentList::give_up(SentPool& pool, events::LossCause cause, SentRunListener&
 void SentList::forget_lost(SentPool& pool, Nanos horizon) {
   uint32_t previous = kNoIndex;
   uint32_t index = head_;
-  while (index != kNoIndex && lost_runs_ > 0) {
-    SentRun& run = pool[index];
+  while (index != kNoIndex && lost_bursts_ > 0) {
+    SentBurst& run = pool[index];
     const bool settled = (run.acked | run.lost) == run.all();
-    if (settled && (run.sent_at < horizon || lost_runs_ > kMaxLostRuns)) {
+    if (settled && (run.sent_at < horizon || lost_bursts_ > params::kLostBurstsRemembered)) {
       index = unlink(pool, previous, index);
       continue;
     }
-    if (run.sent_at >= horizon && lost_runs_ <= kMaxLostRuns) return;
+    if (run.sent_at >= horizon && lost_bursts_ <= params::kLostBurstsRemembered) return;
     previous = index;
     index = run.next;
   }
@@ -214,7 +212,7 @@ void SentList::clear(SentPool& pool) {
   in_flight_bytes_ = in_flight_segments_ = 0;
 }
 
-const SentRun* SentList::oldest(const SentPool& pool) const {
+const SentBurst* SentList::oldest(const SentPool& pool) const {
   for (uint32_t index = head_; index != kNoIndex; index = pool[index].next) {
     if (pool[index].in_flight()) return &pool[index];
   }
@@ -230,7 +228,7 @@ bool SentList::any_asks(const SentPool& pool) const {
 
 bool SentList::awaits(const SentPool& pool, uint64_t number) const {
   for (uint32_t index = head_; index != kNoIndex; index = pool[index].next) {
-    const SentRun& run = pool[index];
+    const SentBurst& run = pool[index];
     if (number < run.first_number || number > run.last_number()) continue;
     return (run.acked >> (number - run.first_number) & 1) == 0;
   }

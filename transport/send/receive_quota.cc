@@ -1,23 +1,17 @@
 // What a peer takes in a round trip, measured once in each.
-#include "transport/connection/receive_quota.h"
+#include "transport/send/receive_quota.h"
 
 #include "transport/congestion/fixed_point.h"
+#include "transport/params.h"
 
 namespace heddle::transport {
 namespace {
 
-// While round trips take this part more than any before, there may be more to find: the next one is
-// offered half as much again, besides the capacity. Slow start offers twice as much; a receiver
-// that can take no more loses half of a round trip then, and here a third at most.
-constexpr uint64_t kGrowingPart = 8;
-// What is offered in one round is seen to arrive in the next but one.
-constexpr uint8_t kGrowingRounds = 2;
-// A peak that is not reached again while there is enough to send is forgotten by this part a round.
-constexpr uint64_t kForgetPart = 16;
+using namespace params::receive_quota;
 
 }  // namespace
 
-// Acknowledgements may come late and together: they tell of no more than what left in the time.
+// Acknowledgements may come late and together: the time in which the packets left bounds the rate.
 void ReceiveQuota::end_round(Nanos now, Nanos sent_at, Nanos trip) {
   const Nanos span = std::max(now - began_at_, sent_at - began_sent_at_);
   const bool first = began_at_.count == 0;

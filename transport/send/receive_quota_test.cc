@@ -1,6 +1,6 @@
 // A quota between a sender that always has more and a receiver that drains its socket at some rate
 // and with pauses, over a road that only delays.
-#include "transport/connection/receive_quota.h"
+#include "transport/send/receive_quota.h"
 
 #include <gtest/gtest.h>
 

@@ -2,23 +2,20 @@
 // Two limits: a burst that the peer's socket cannot hold until the peer reads it is dropped there,
 // while bytes that are still on a long road wait in no socket. The peer advertises the first, its
 // socket's capacity. The second is derived from acknowledgements: what the peer has been seen to
-// take in one round trip, less the service interval. Flight asks left() before each burst.
+// take in one round trip, less the service interval. SendWindow calls left() before each burst.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
 #include "base/nanos.h"
+#include "transport/params.h"
 
 namespace heddle::transport {
 
 class ReceiveQuota {
  public:
-  // A receiver that has input reads it within this time; up to then everything waits in its
-  // socket. So no sender exceeds capacity / kServiceInterval (3.4 Gb/s with 106,496 bytes, 134 Gb/s
-  // with 4 MiB), and within shorter round trips only the capacity counts. Of judgement: host timers
-  // fire 50 to 100 us late; range 100 us to 1 ms.
-  static constexpr Nanos kServiceInterval = micros(250);
+  static constexpr Nanos kServiceInterval = params::receive_quota::kServiceInterval;
 
   // What the peer's socket holds for this sender: datagrams with their overhead, as is all below.
   void set_capacity(uint64_t bytes) { capacity_ = std::min(bytes, kMostCapacity); }
@@ -59,13 +56,14 @@ class ReceiveQuota {
 
  private:
   static constexpr uint64_t kMostCapacity = uint64_t{1} << 40;
-  static constexpr uint64_t kMostGranule = 64'000;  // a burst
   static constexpr int kRateBits = 16;
   static constexpr uint64_t kMostRate = uint64_t{1} << 32;
   static constexpr int64_t kLongest = int64_t{1} << 30;  // after a second nothing waits
 
   // Nothing less leaves by the spreading: each wait costs a turn of the sender's loop.
-  uint64_t granule() const { return std::min<uint64_t>(capacity_ / 8, kMostGranule); }
+  uint64_t granule() const {
+    return std::min<uint64_t>(capacity_ / 8, params::receive_quota::kMostGranule);
+  }
   void end_round(Nanos now, Nanos sent_at, Nanos trip);
   uint64_t backlog(Nanos now) const {
     const auto passed =

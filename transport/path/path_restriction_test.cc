@@ -1,4 +1,6 @@
 // Which paths carry payload where a caller fixed them, and what happens when these fail.
+#include "transport/path/path_restriction.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -72,7 +74,7 @@ TEST_F(FixedPathsTest, AnEmptyListFreesThemAll) {
   ASSERT_EQ(carriers(), Paths{2});
   ASSERT_TRUE(fix({}));
   Paths used;
-  for (int i = 0; i < 4; ++i) used.merge(carriers());  // they are asked first: they grew old
+  for (int i = 0; i < 4; ++i) used.merge(carriers());  // stale paths are probed first
   EXPECT_GT(used.size(), 4u);
 }
 

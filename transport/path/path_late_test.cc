@@ -1,11 +1,11 @@
-// Paths whose packets are late: they are asked long before a tail probe is due.
+// Paths with late packets: they are probed after the tail-loss delay, long before the PTO.
 #include <gtest/gtest.h>
 
 #include <map>
 #include <vector>
 
 #include "transport/recovery/ack_maker.h"
-#include "transport/testing/flight_fixture.h"
+#include "transport/testing/send_fixture.h"
 
 namespace heddle::transport {
 namespace {
@@ -13,15 +13,17 @@ namespace {
 using events::LossCause;
 using events::RecoveryStep;
 
-// An acknowledgement tells of all that has arrived, on every path.
-TEST_F(FlightTest, APathWhosePacketWasOvertakenByOthersIsAskedLongBeforeAProbeIsDue) {
+class LatePathTest : public SendTest {};
+
+// An acknowledgement reports all packets that have arrived, on every path.
+TEST_F(LatePathTest, APathWithAnOvertakenPacketIsProbedBeforeThePto) {
   open(3);
   record(0, 4, 1000);
   now_ += nanos(1);
   record(1, 4, 1000);
   now_ += micros(100);
   ack(1, {{1, 4}});
-  record(2, 1, 1000);  // nothing tells that this one is late
+  record(2, 1, 1000);  // no evidence that this one is late
   wait(micros(200));
   EXPECT_TRUE(probes_.empty());
   wait(micros(300));
@@ -33,7 +35,7 @@ TEST_F(FlightTest, APathWhosePacketWasOvertakenByOthersIsAskedLongBeforeAProbeIs
   EXPECT_TRUE(path(0).active);
 }
 
-TEST_F(FlightTest, APathThatDoesNotAnswerIsAskedLessAndLess) {
+TEST_F(LatePathTest, ALatePathThatDoesNotAnswerIsProbedLessAndLess) {
   open(2);
   record(0, 1, 1000);
   record(1, 1, 1000);
@@ -48,7 +50,7 @@ TEST_F(FlightTest, APathThatDoesNotAnswerIsAskedLessAndLess) {
   EXPECT_TRUE(path(0).active) << "these say nothing of the path";
 }
 
-TEST_F(FlightTest, WhatLeftTogetherOnOnePathIsNotOvertaken) {
+TEST_F(LatePathTest, PacketsThatLeaveTogetherDoNotOvertakeEachOther) {
   open(2);
   for (int i = 0; i < 5; ++i) record(0, 1, 1000);
   now_ += micros(100);
@@ -58,7 +60,7 @@ TEST_F(FlightTest, WhatLeftTogetherOnOnePathIsNotOvertaken) {
 }
 
 // By one number only, so that this alone does not make it a loss.
-TEST_F(FlightTest, WhatIsMissingRightBeforeTheLastPacketIsAskedFor) {
+TEST_F(LatePathTest, APathThatMissesThePacketBeforeItsNewestIsProbed) {
   open(2);
   for (int i = 0; i < 2; ++i) record(0, 1, 1000);
   now_ += micros(100);
@@ -70,10 +72,10 @@ TEST_F(FlightTest, WhatIsMissingRightBeforeTheLastPacketIsAskedFor) {
   EXPECT_EQ(keeper_.lost, 1u);
 }
 
-// Nobody waits for it.
-TEST_F(FlightTest, WhatThePeerMayHoldBackIsLateAMillisecondLater) {
+// No operation waits for it.
+TEST_F(LatePathTest, APacketWithADeferredAckIsLateAMillisecondLater) {
   open(2);
-  record(0, 1, 1000, &SentRun::later);
+  record(0, 1, 1000, &SentBurst::later);
   record(1, 1, 1000);
   now_ += micros(100);
   ack(1, {{1, 1}});
@@ -83,42 +85,27 @@ TEST_F(FlightTest, WhatThePeerMayHoldBackIsLateAMillisecondLater) {
   EXPECT_EQ(probes_[0], 1);
 }
 
-// Each question put it off, so that a dead path was given up later.
-TEST_F(FlightTest, WhoeverIsAskedEarlyIsProbedWhenThatIsDue) {
+// Each probe deferred the PTO, so that a dead path became suspect later.
+TEST_F(LatePathTest, EarlyProbesDoNotDeferThePto) {
   open(2);
   const Nanos began = now_;
   record(0, 1, 1000);
   record(1, 1, 1000);
   now_ += micros(100);
   ack(1, {{1, 1}});
-  while (flight_.is_active(0)) wait(micros(100));
+  while (sender_.is_active(0)) wait(micros(100));
   EXPECT_GT(probes_[0], 3);
   // Once, then twice and four times as long.
   EXPECT_LT(now_ - began, 7 * (micros(250) + RoundTrip::kSlackLeast + AckMaker::kControlDelay));
 }
 
-// Frames of one packet stand in any order.
-TEST_F(FlightTest, NoPathIsSilentThatTheSamePacketTellsOf) {
-  open(2);
-  record(0, 1, 1000);
-  record(1, 1, 1000);
-  now_ += millis(5);
-  record(1, 1, 1000);
-  now_ += micros(100);
-  ASSERT_TRUE(flight_.on_ack(now_, Nanos{}, frame_of(1, {{1, 2}})));
-  ASSERT_TRUE(flight_.on_ack(now_, Nanos{}, frame_of(0, {{1, 1}})));
-  flight_.after_acks(now_);
-  EXPECT_EQ(steps(RecoveryStep::kPathSetAside), 0u);
-  EXPECT_EQ(keeper_.lost, 0u);
-}
-
-TEST_F(FlightTest, WhereNothingFollowsThePathOfThePacketThatAskedIsAsked) {
+TEST_F(LatePathTest, WhereNothingFollowsThePathOfTheNewestAskingPacketIsProbed) {
   open(2);
   record(0, 1, 1000);
   now_ += micros(100);
   ack(0, {{1, 1}});
   record(0, 1, 1000);
-  record(1, 1, 1000, &SentRun::asks);
+  record(1, 1, 1000, &SentBurst::asks);
   wait(micros(600));
   EXPECT_EQ(probes_, (std::map<uint16_t, int>{{1, 1}}));
   // Its answer overtakes what is missing on the other.

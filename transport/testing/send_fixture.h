@@ -1,5 +1,5 @@
-// FlightTest: a Flight by itself, with a window that the test sets and acknowledgements that it
-// makes.
+// SendTest: a SendController by itself, with a window that the test sets and acknowledgements that
+// it makes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "transport/connection/flight.h"
+#include "transport/send/send_controller.h"
 #include "transport/tx_batch.h"
 
 namespace heddle::transport {
 
-// A window that the test sets; it keeps what it is told.
+// A window that the test sets; it records its samples.
 class FixedController final : public Controller {
  public:
   void on_ack(Nanos, const AckSample& sample) override { acks.push_back(sample); }
@@ -32,10 +32,10 @@ class FixedController final : public Controller {
   int spurious = 0;
 };
 
-class Keeper final : public SentRunListener {
+class Keeper final : public SentBurstListener {
  public:
-  void on_acked(const SentRun&, uint32_t, uint32_t count, bool) override { acked += count; }
-  void on_lost(const SentRun& run, uint32_t, uint32_t count, events::LossCause cause) override {
+  void on_acked(const SentBurst&, uint32_t, uint32_t count, bool) override { acked += count; }
+  void on_lost(const SentBurst& run, uint32_t, uint32_t count, events::LossCause cause) override {
     lost += run.data ? count : 0;
     last_cause = cause;
   }
@@ -44,35 +44,36 @@ class Keeper final : public SentRunListener {
   events::LossCause last_cause = events::LossCause::kGap;
 };
 
-class FlightTest : public ::testing::Test {
+class SendTest : public ::testing::Test {
  protected:
-  void open(uint16_t paths, uint32_t largest = Flight::kBaseDatagram, Nanos rtt = micros(100)) {
+  void open(uint16_t paths, uint32_t largest = SendController::kBaseDatagram,
+            Nanos rtt = micros(100)) {
     auto controller = std::make_unique<FixedController>();
     controller_ = controller.get();
-    FlightOptions options;
+    SendOptions options;
     options.paths = paths;
     options.controller = std::move(controller);
     options.selector = make_selector("round_robin");
     options.largest_datagram = largest;
     options.peer_window_bytes = 10'000'000;
     options.first_rtt = rtt;
-    flight_.open(now_, std::move(options));
+    sender_.open(now_, std::move(options));
   }
   // `mark`: what else holds of it.
   void record(uint16_t path, uint32_t segments, uint32_t datagram,
-              bool SentRun::*mark = &SentRun::data) {
-    SentRun* run = flight_.record(path, static_cast<uint8_t>(segments));
+              bool SentBurst::*mark = &SentBurst::data) {
+    SentBurst* run = sender_.record(path, static_cast<uint8_t>(segments));
     ASSERT_NE(run, nullptr);
     run->data = run->*mark = true;
     run->header_bytes = kDataHeaderBytes;
     run->row.step = run->row.last = datagram - kDataHeaderBytes;
-    flight_.sent(now_, path);
+    sender_.sent(now_, path);
   }
   // One burst of at most `most` segments; false: none may leave.
   bool send(uint32_t most = kMaxBurstSegments) {
-    if (!flight_.permit(now_, random_, permit_)) return false;
-    record(permit_.path, std::min(most, permit_.segments), permit_.datagram_bytes);
-    flight_.end_burst();
+    if (!sender_.poll_quota(now_, random_, quota_)) return false;
+    record(quota_.path, std::min(most, quota_.segments), quota_.datagram_bytes);
+    sender_.end_burst();
     return true;
   }
   static AckFrame frame_of(uint16_t path, std::initializer_list<NumberRange> ranges) {
@@ -84,15 +85,15 @@ class FlightTest : public ::testing::Test {
   bool ack(uint16_t path, std::initializer_list<NumberRange> ranges, uint32_t marked = 0) {
     AckFrame frame = frame_of(path, ranges);
     frame.marked = marked;
-    const bool known = flight_.on_ack(now_, Nanos{}, frame);
-    flight_.after_acks(now_);
+    const bool known = sender_.on_ack(now_, Nanos{}, frame);
+    sender_.after_acks(now_);
     return known;
   }
   void wait(Nanos span) {
     const Nanos end = now_ + span;
-    while (flight_.next_timeout() <= end) {
-      now_ = std::max(now_, flight_.next_timeout());
-      flight_.handle_timeout(now_);
+    while (sender_.next_timeout() <= end) {
+      now_ = std::max(now_, sender_.next_timeout());
+      sender_.handle_timeout(now_);
       drain_probes();
     }
     now_ = end;
@@ -100,10 +101,10 @@ class FlightTest : public ::testing::Test {
   // What a connection does with probes: a small packet each.
   void drain_probes() {
     uint16_t path = 0;
-    while (flight_.poll_probe(path)) {
+    while (sender_.poll_probe(path)) {
       ++probes_[path];
-      ASSERT_NE(flight_.record(path, 1), nullptr);
-      flight_.sent(now_, path);
+      ASSERT_NE(sender_.record(path, 1), nullptr);
+      sender_.sent(now_, path);
     }
   }
   // Six bursts, of which the first three are lost and remembered.
@@ -117,10 +118,10 @@ class FlightTest : public ::testing::Test {
   // A probe of a size, recorded; its bytes, 0 for none.
   uint32_t probe_size(uint16_t& path) {
     uint32_t bytes = 0;
-    if (!flight_.poll_size_probe(path, bytes)) return 0;
-    SentRun* run = flight_.record(path, 1);
+    if (!sender_.poll_size_probe(path, bytes)) return 0;
+    SentBurst* run = sender_.record(path, 1);
     run->sizes_path = true;
-    flight_.sent(now_, path);
+    sender_.sent(now_, path);
     return bytes;
   }
   uint64_t steps(events::RecoveryStep step) const {
@@ -128,17 +129,18 @@ class FlightTest : public ::testing::Test {
   }
   PathStatistics path(uint16_t id) {
     std::vector<PathStatistics> all;
-    flight_.fill(all);
+    sender_.fill(all);
     return all[id];
   }
 
   Statistics statistics_;
-  SentRunPool pool_{4096};
+  SentBurstPool pool_{4096};
   Keeper keeper_;
-  Flight flight_{pool_, Observer(nullptr, statistics_), 7, keeper_};
+  Observer observer_{nullptr, statistics_};
+  SendController sender_{pool_, observer_, 7, keeper_};
   FixedController* controller_ = nullptr;
   Random random_{1};
-  Permit permit_;
+  SendQuota quota_;
   std::map<uint16_t, int> probes_;
   Nanos now_ = seconds(10);
 };

@@ -1,6 +1,6 @@
 // Behaviour of what is in flight on a path: what acknowledgements settle, what counts as lost and
-// when, and that nothing is told twice; by example and against a naive model.
-#include "transport/recovery/sent_runs.h"
+// when, and that nothing is reported twice; by example and against a naive model.
+#include "transport/recovery/sent_bursts.h"
 
 #include <gtest/gtest.h>
 
@@ -18,16 +18,16 @@ constexpr Nanos kNotStale = seconds(1000);
 constexpr uint32_t kStep = 1000;
 constexpr uint32_t kHeader = 40;
 
-// Keeps what it is told, number by number.
-class Keeper : public SentRunListener {
+// Records what it hears, number by number.
+class Keeper : public SentBurstListener {
  public:
-  void on_acked(const SentRun& run, uint32_t first, uint32_t count, bool was_lost) override {
+  void on_acked(const SentBurst& run, uint32_t first, uint32_t count, bool was_lost) override {
     for (uint32_t i = first; i < first + count; ++i) {
       EXPECT_EQ(lost.count(run.first_number + i) != 0, was_lost);
       EXPECT_TRUE(acked.emplace(run.first_number + i, was_lost).second) << "acknowledged twice";
     }
   }
-  void on_lost(const SentRun& run, uint32_t first, uint32_t count,
+  void on_lost(const SentBurst& run, uint32_t first, uint32_t count,
                events::LossCause cause) override {
     for (uint32_t i = first; i < first + count; ++i) {
       EXPECT_EQ(acked.count(run.first_number + i), 0u);
@@ -39,14 +39,14 @@ class Keeper : public SentRunListener {
   std::map<uint64_t, events::LossCause> lost;
 };
 
-class SentRunsTest : public ::testing::Test {
+class SentBurstsTest : public ::testing::Test {
  protected:
   void TearDown() override { list_.clear(pool_); }
   // A row of `count` data segments, the last of `last` bytes.
   void send(Nanos now, uint8_t count, uint32_t last = kStep) {
     const uint32_t index = pool_.lend();
-    SentRun& run = pool_[index];
-    run = SentRun{};
+    SentBurst& run = pool_[index];
+    run = SentBurst{};
     run.first_number = next_;
     run.count = count;
     run.sent_at = now;
@@ -59,7 +59,7 @@ class SentRunsTest : public ::testing::Test {
   }
   void send_control(Nanos now) {
     const uint32_t index = pool_.lend();
-    pool_[index] = SentRun{};
+    pool_[index] = SentBurst{};
     pool_[index].first_number = next_++;
     pool_[index].sent_at = now;
     list_.append(pool_, index);
@@ -76,7 +76,7 @@ class SentRunsTest : public ::testing::Test {
     return list_.detect(pool_, now, {window_, stale, acked_sent_at_}, keeper_);
   }
 
-  SentRunPool all_{1024};
+  SentBurstPool all_{1024};
   SentPool pool_{all_};
   SentList list_;
   Keeper keeper_;
@@ -85,7 +85,7 @@ class SentRunsTest : public ::testing::Test {
   uint64_t next_ = 1;
 };
 
-TEST_F(SentRunsTest, WhatIsSentIsInFlightWithItsHeaders) {
+TEST_F(SentBurstsTest, WhatIsSentIsInFlightWithItsHeaders) {
   send(kStart, 3, 500);
   EXPECT_EQ(list_.in_flight_bytes(), 2 * kStep + 500 + 3 * kHeader);
   EXPECT_EQ(list_.in_flight_segments(), 3u);
@@ -95,7 +95,7 @@ TEST_F(SentRunsTest, WhatIsSentIsInFlightWithItsHeaders) {
   EXPECT_EQ(list_.in_flight_segments(), 4u);
 }
 
-TEST_F(SentRunsTest, AWholeAcknowledgementSettlesEverything) {
+TEST_F(SentBurstsTest, AWholeAcknowledgementSettlesEverything) {
   send(kStart, 64, 10);
   send(kStart, 1, 1);
   const AckOutcome outcome = ack(kStart + micros(50), {{1, 65}});
@@ -110,14 +110,14 @@ TEST_F(SentRunsTest, AWholeAcknowledgementSettlesEverything) {
   EXPECT_EQ(list_.oldest(pool_), nullptr);
 }
 
-TEST_F(SentRunsTest, ARepeatedAcknowledgementTellsNothing) {
+TEST_F(SentBurstsTest, ARepeatedAcknowledgementReportsNothing) {
   send(kStart, 4);
   ack(kStart, {{1, 2}});
   EXPECT_FALSE(ack(kStart, {{1, 2}}).any);
   EXPECT_EQ(list_.in_flight_segments(), 2u);
 }
 
-TEST_F(SentRunsTest, PartsOfARunAreSettledApart) {
+TEST_F(SentBurstsTest, PartsOfARunAreSettledApart) {
   send(kStart, 8, 100);
   const AckOutcome outcome = ack(kStart, {{8, 8}, {4, 5}, {1, 1}});
   EXPECT_EQ(outcome.acked_bytes, 3 * kStep + 100 + 4 * kHeader);
@@ -125,7 +125,7 @@ TEST_F(SentRunsTest, PartsOfARunAreSettledApart) {
   EXPECT_EQ(keeper_.acked.size(), 4u);
 }
 
-TEST_F(SentRunsTest, AGapWithinTheWindowIsNotLossYet) {
+TEST_F(SentBurstsTest, AGapWithinTheWindowIsNotLossYet) {
   send(kStart, 1);
   send(kStart, 2);
   ack(kStart, {{2, 3}});  // number 1 is overtaken by two
@@ -133,7 +133,7 @@ TEST_F(SentRunsTest, AGapWithinTheWindowIsNotLossYet) {
   EXPECT_TRUE(keeper_.lost.empty());
 }
 
-TEST_F(SentRunsTest, AGapBeyondTheWindowIsLossAtOnce) {
+TEST_F(SentBurstsTest, AGapBeyondTheWindowIsLossAtOnce) {
   send(kStart, 1);
   send(kStart, 3);
   ack(kStart, {{2, 4}});
@@ -143,7 +143,7 @@ TEST_F(SentRunsTest, AGapBeyondTheWindowIsLossAtOnce) {
   EXPECT_EQ(list_.in_flight_bytes(), 0u);
 }
 
-TEST_F(SentRunsTest, AGapWithinARunIsFound) {
+TEST_F(SentBurstsTest, AGapWithinARunIsFound) {
   send(kStart, 16);
   ack(kStart, {{8, 16}, {1, 4}});
   detect(kStart);
@@ -153,7 +153,7 @@ TEST_F(SentRunsTest, AGapWithinARunIsFound) {
   EXPECT_EQ(list_.in_flight_segments(), 0u);
 }
 
-TEST_F(SentRunsTest, AWiderWindowWaitsItsTime) {
+TEST_F(SentBurstsTest, AWiderWindowWaitsItsTime) {
   window_.widen(kStart, 5, micros(100), millis(1));
   send(kStart, 1);
   send(kStart, 9);
@@ -165,7 +165,7 @@ TEST_F(SentRunsTest, AWiderWindowWaitsItsTime) {
   EXPECT_EQ(keeper_.lost.size(), 1u);
 }
 
-TEST_F(SentRunsTest, WhatWasSentLongBeforeSomethingThatArrivedIsLostWhateverItsNumber) {
+TEST_F(SentBurstsTest, WhatWasSentLongBeforeSomethingThatArrivedIsLostWhateverItsNumber) {
   send(kStart, 1);
   send(kStart + millis(5), 1);  // a tail probe
   ack(kStart + millis(6), {{2, 2}});
@@ -175,7 +175,7 @@ TEST_F(SentRunsTest, WhatWasSentLongBeforeSomethingThatArrivedIsLostWhateverItsN
   EXPECT_EQ(keeper_.lost.size(), 1u);
 }
 
-TEST_F(SentRunsTest, WhatIsAcknowledgedAfterItsLossIsSpurious) {
+TEST_F(SentBurstsTest, WhatIsAcknowledgedAfterItsLossIsSpurious) {
   send(kStart, 2);
   send(kStart + micros(3), 10);
   ack(kStart, {{3, 12}});
@@ -191,37 +191,38 @@ TEST_F(SentRunsTest, WhatIsAcknowledgedAfterItsLossIsSpurious) {
   EXPECT_EQ(list_.in_flight_bytes(), 0u);
 }
 
-TEST_F(SentRunsTest, GivingUpLosesAllThatIsNotAcknowledged) {
+TEST_F(SentBurstsTest, GivingUpLosesAllThatIsNotAcknowledged) {
   send(kStart, 4);
   send_control(kStart);
   send(kStart, 4);
   ack(kStart, {{2, 3}});
-  list_.give_up(pool_, events::LossCause::kTimeout, keeper_);
+  list_.declare_lost(pool_, events::LossCause::kTimeout, keeper_);
   EXPECT_EQ(keeper_.lost.size(), 7u);
   EXPECT_EQ(keeper_.lost.at(5), events::LossCause::kTimeout);
   EXPECT_EQ(list_.in_flight_bytes(), 0u);
   EXPECT_EQ(list_.in_flight_segments(), 0u);
-  list_.give_up(pool_, events::LossCause::kTimeout, keeper_);  // Keeper objects to a second time
+  list_.declare_lost(pool_, events::LossCause::kTimeout,
+                     keeper_);  // Keeper objects to a second time
   EXPECT_EQ(list_.oldest(pool_), nullptr);
 }
 
-TEST_F(SentRunsTest, GivingUpOneLosesThatSegmentOnce) {
+TEST_F(SentBurstsTest, GivingUpOneLosesThatSegmentOnce) {
   send(kStart, 4);
   send(kStart, 4);
   ack(kStart, {{2, 2}});
   for (const uint64_t number : {2u, 3u, 6u, 9u}) {
-    list_.give_up_one(pool_, number, events::LossCause::kTrimmed, keeper_);
+    list_.declare_one_lost(pool_, number, events::LossCause::kTrimmed, keeper_);
   }
   EXPECT_EQ(keeper_.lost.size(), 2u) << "one had arrived, and one was never sent";
   EXPECT_EQ(keeper_.lost.at(3), events::LossCause::kTrimmed);
   EXPECT_EQ(keeper_.lost.at(6), events::LossCause::kTrimmed);
   EXPECT_EQ(list_.in_flight_segments(), 5u);
-  list_.give_up_one(pool_, 3, events::LossCause::kTrimmed, keeper_);  // Keeper would object
-  list_.give_up(pool_, events::LossCause::kTimeout, keeper_);
+  list_.declare_one_lost(pool_, 3, events::LossCause::kTrimmed, keeper_);  // Keeper would object
+  list_.declare_lost(pool_, events::LossCause::kTimeout, keeper_);
   EXPECT_EQ(list_.in_flight_bytes(), 0u);
 }
 
-TEST_F(SentRunsTest, TheOldestIsTheOldestThatIsOpen) {
+TEST_F(SentBurstsTest, TheOldestIsTheOldestThatIsOpen) {
   send(kStart, 1);
   send(kStart + micros(1), 1);
   EXPECT_EQ(list_.oldest(pool_)->sent_at, kStart);
@@ -229,7 +230,7 @@ TEST_F(SentRunsTest, TheOldestIsTheOldestThatIsOpen) {
   EXPECT_EQ(list_.oldest(pool_)->sent_at, kStart + micros(1));
 }
 
-TEST_F(SentRunsTest, LostRunsAreForgottenInTime) {
+TEST_F(SentBurstsTest, LostRunsAreForgottenInTime) {
   send(kStart, 1);
   send(kStart + millis(10), 9);
   ack(kStart + millis(11), {{2, 10}});
@@ -241,16 +242,16 @@ TEST_F(SentRunsTest, LostRunsAreForgottenInTime) {
   EXPECT_EQ(pool_.lent(), 0u);
 }
 
-TEST_F(SentRunsTest, OfVeryManyLostRunsTheOldestAreForgotten) {
+TEST_F(SentBurstsTest, OfVeryManyLostRunsTheOldestAreForgotten) {
   for (int i = 0; i < 600; ++i) send(kStart, 1);
-  list_.give_up(pool_, events::LossCause::kTimeout, keeper_);
+  list_.declare_lost(pool_, events::LossCause::kTimeout, keeper_);
   EXPECT_EQ(pool_.lent(), 600u);
   list_.forget_lost(pool_, Nanos{});
   EXPECT_EQ(pool_.lent(), 256u);
   EXPECT_EQ(ack(kStart, {{1, 600}}).spurious_segments, 256u);
 }
 
-TEST_F(SentRunsTest, OpenRunsAreNotForgotten) {
+TEST_F(SentBurstsTest, OpenRunsAreNotForgotten) {
   send(kStart, 1);
   send(kStart, 4);
   ack(kStart, {{2, 5}});
@@ -261,7 +262,7 @@ TEST_F(SentRunsTest, OpenRunsAreNotForgotten) {
   EXPECT_EQ(pool_.lent(), 1u);
 }
 
-TEST_F(SentRunsTest, ClearingTellsNobody) {
+TEST_F(SentBurstsTest, ClearingCallsNoListener) {
   send(kStart, 5);
   send_control(kStart);
   list_.clear(pool_);
@@ -271,8 +272,8 @@ TEST_F(SentRunsTest, ClearingTellsNobody) {
   EXPECT_TRUE(keeper_.lost.empty());
 }
 
-TEST_F(SentRunsTest, PlacesInTheMessageFollowFromTheRow) {
-  SentRun run;
+TEST_F(SentBurstsTest, PlacesInTheMessageFollowFromTheRow) {
+  SentBurst run;
   run.count = 4;
   run.row.offset = 5000;
   run.row.step = 1000;
@@ -284,7 +285,7 @@ TEST_F(SentRunsTest, PlacesInTheMessageFollowFromTheRow) {
 }
 
 // A network that loses and reorders: the model keeps every number's fate, the list must agree.
-class RandomTest : public SentRunsTest {
+class RandomTest : public SentBurstsTest {
  protected:
   void run(uint64_t seed) {
     Random random(seed);
@@ -306,7 +307,7 @@ class RandomTest : public SentRunsTest {
           break;
       }
       if (random.below(8) == 0) detect(now, micros(200));
-      if (random.below(50) == 0) list_.give_up(pool_, events::LossCause::kTimeout, keeper_);
+      if (random.below(50) == 0) list_.declare_lost(pool_, events::LossCause::kTimeout, keeper_);
       check();
     }
     list_.clear(pool_);

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "transport/connection/flight.h"
+#include "transport/send/send_controller.h"
 
 namespace heddle::transport {
 namespace {
@@ -20,10 +20,10 @@ class OpenController final : public Controller {
   BitsPerSec pacing_rate() const override { return {}; }
 };
 
-class Deaf final : public SentRunListener {
+class NullListener final : public SentBurstListener {
  public:
-  void on_acked(const SentRun&, uint32_t, uint32_t, bool) override {}
-  void on_lost(const SentRun&, uint32_t, uint32_t, events::LossCause) override {}
+  void on_acked(const SentBurst&, uint32_t, uint32_t, bool) override {}
+  void on_lost(const SentBurst&, uint32_t, uint32_t, events::LossCause) override {}
 };
 
 class SharesTest : public ::testing::Test {
@@ -32,7 +32,7 @@ class SharesTest : public ::testing::Test {
   static constexpr Nanos kTrip = micros(100);
   static constexpr Nanos kGap = micros(3);  // between bursts: a path gets one in two round trips
 
-  struct Way {
+  struct PathModel {
     Nanos trip = kTrip;
     bool loses = false;  // every second burst
     Nanos last_arrival;
@@ -46,26 +46,26 @@ class SharesTest : public ::testing::Test {
   };
 
   SharesTest() {
-    FlightOptions options;
+    SendOptions options;
     options.paths = kPaths;
     options.controller = std::make_unique<OpenController>();
     options.selector = make_selector("two_choices");
-    options.largest_datagram = Flight::kBaseDatagram;
+    options.largest_datagram = SendController::kBaseDatagram;
     options.peer_window_bytes = uint64_t{1} << 30;
     options.first_rtt = kTrip;
-    flight_.open(now_, std::move(options));
+    sender_.open(now_, std::move(options));
   }
 
   void record(uint16_t path, bool data) {
-    SentRun* run = flight_.record(path, 1);
+    SentBurst* run = sender_.record(path, 1);
     ASSERT_NE(run, nullptr);
     run->data = data;
     if (data) {
       run->header_bytes = kDataHeaderBytes;
       run->row.step = run->row.last = 1000;
     }
-    flight_.sent(now_, path);
-    Way& way = ways_[path];
+    sender_.sent(now_, path);
+    PathModel& way = models_[path];
     ++way.numbers;
     if (way.loses && way.numbers % 2 == 0) return;
     way.last_arrival = std::max(way.last_arrival, now_ + way.trip);
@@ -73,11 +73,11 @@ class SharesTest : public ::testing::Test {
   }
 
   void send() {
-    Permit permit;
-    ASSERT_TRUE(flight_.permit(now_, random_, permit));
-    ++ways_[permit.path].bursts;
-    record(permit.path, true);
-    flight_.end_burst();
+    SendQuota quota;
+    ASSERT_TRUE(sender_.poll_quota(now_, random_, quota));
+    ++models_[quota.path].bursts;
+    record(quota.path, true);
+    sender_.end_burst();
   }
 
   void run_for(Nanos span) {
@@ -91,13 +91,13 @@ class SharesTest : public ::testing::Test {
         AckFrame frame;
         frame.path = arrivals_[i].path;
         frame.ranges[frame.range_count++] = {arrivals_[i].number, arrivals_[i].number};
-        ASSERT_TRUE(flight_.on_ack(now_, Nanos{}, frame));
-        flight_.after_acks(now_);
+        ASSERT_TRUE(sender_.on_ack(now_, Nanos{}, frame));
+        sender_.after_acks(now_);
         arrivals_.erase(arrivals_.begin() + static_cast<ptrdiff_t>(i));
       }
-      while (flight_.next_timeout() <= now_) flight_.handle_timeout(now_);
+      while (sender_.next_timeout() <= now_) sender_.handle_timeout(now_);
       uint16_t silent = 0;
-      while (flight_.poll_probe(silent)) record(silent, false);
+      while (sender_.poll_probe(silent)) record(silent, false);
       send();
     }
   }
@@ -105,11 +105,11 @@ class SharesTest : public ::testing::Test {
   static bool troubled(size_t path) { return path % 8 == 1; }
   // How many bursts each path carries meanwhile, as parts of an even share.
   std::vector<double> shares(Nanos span) {
-    for (Way& way : ways_) way.bursts = 0;
+    for (PathModel& way : models_) way.bursts = 0;
     run_for(span);
     const double even = static_cast<double>(span / kGap) / kPaths;
     std::vector<double> shares;
-    for (const Way& way : ways_) shares.push_back(static_cast<double>(way.bursts) / even);
+    for (const PathModel& way : models_) shares.push_back(static_cast<double>(way.bursts) / even);
     return shares;
   }
   double share_of_troubled(Nanos span) {
@@ -124,33 +124,34 @@ class SharesTest : public ::testing::Test {
   }
 
   Statistics statistics_;
-  SentRunPool pool_{1 << 16};
-  Deaf deaf_;
-  Flight flight_{pool_, Observer(nullptr, statistics_), 7, deaf_};
+  SentBurstPool pool_{1 << 16};
+  NullListener listener_;
+  Observer observer_{nullptr, statistics_};
+  SendController sender_{pool_, observer_, 7, listener_};
   Random random_{1};
   Nanos now_ = seconds(10);
-  std::vector<Way> ways_{kPaths};
+  std::vector<PathModel> models_{kPaths};
   std::vector<Arrival> arrivals_;
 };
 
 // A path that was measured once while it was slow was drawn only against itself from then on: 64
 // paths of a quiet loopback had shares of 0.0003 to 0.0086.
 TEST_F(SharesTest, PathsThatWereSlowComeBackToTheirShare) {
-  for (size_t i = 0; i < kPaths; ++i) ways_[i].trip = troubled(i) ? 4 * kTrip : kTrip;
+  for (size_t i = 0; i < kPaths; ++i) models_[i].trip = troubled(i) ? 4 * kTrip : kTrip;
   run_for(millis(20));
   EXPECT_LT(share_of_troubled(millis(50)), 0.4) << "while they are slow";
-  for (Way& way : ways_) way.trip = kTrip;
+  for (PathModel& way : models_) way.trip = kTrip;
   run_for(millis(20));
   EXPECT_GT(least_share(millis(100)), 0.5);
 }
 
 // What they had lost was forgotten only with what arrived on them, and nothing was sent there.
 TEST_F(SharesTest, PathsThatLostMuchComeBackToTheirShare) {
-  for (size_t i = 0; i < kPaths; ++i) ways_[i].loses = troubled(i);
+  for (size_t i = 0; i < kPaths; ++i) models_[i].loses = troubled(i);
   run_for(millis(20));
   // Of each it is soon known what was lost, and then once in a while it is tried again.
   EXPECT_LT(share_of_troubled(millis(50)), 0.5) << "while they lose";
-  for (Way& way : ways_) way.loses = false;
+  for (PathModel& way : models_) way.loses = false;
   run_for(millis(20));
   EXPECT_GT(least_share(millis(100)), 0.5);
 }

@@ -1,7 +1,7 @@
-// What is in flight: one SentRun a burst, kept in a list per path in the order of its packet
-// numbers, lent from a pool of the endpoint. Here acknowledgements meet what was sent, and here a
-// lost segment is noticed: detect() for gaps, give_up() for timeouts and failed paths,
-// give_up_one() where the peer was told by a switch.
+// Sent packets: one SentBurst a burst, kept in a list per path in the order of its packet numbers,
+// lent from a pool of the endpoint. Here acknowledgements meet what was sent, and here a lost
+// segment is noticed: detect() for gaps, declare_lost() for timeouts and failed paths,
+// declare_one_lost() where a switch trimmed a packet.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ struct ControlRecord {
   uint32_t capacity = 0;  // of a grant; the epoch of a fence, whose path is in `channel`
 };
 
-// A row of segments of one message.
+// The segments of one message in a burst.
 struct DataRecord {
   uint32_t message = kNoIndex;  // slot of the sender; valid while `sequence` and `channel` agree
   Sequence sequence;
@@ -35,10 +35,10 @@ struct DataRecord {
   uint32_t last = 0;
   uint16_t channel = 0;
   bool chunk = false;      // written remotely, as one segment
-  OriginalWrite original;  // repeat of a chunk: the write that was given up; number 0: none
+  OriginalWrite original;  // retransmission of a chunk: the write that was lost; number 0: none
 };
 
-struct SentRun {
+struct SentBurst {
   static constexpr size_t kMaxControl = 5;
 
   uint64_t first_number = 0;
@@ -53,9 +53,9 @@ struct SentRun {
   bool repeat = false;
   bool sizes_path = false;  // a probe of the path's size
   bool asks = false;        // for an acknowledgement at once
-  bool later = false;       // nobody waits for the acknowledgement, which may be held back
+  bool later = false;       // the peer may defer its acknowledgement
   uint8_t control_count = 0;
-  uint8_t hop_limit = 0;  // above 0: it may end on its way on purpose, so nobody misses it
+  uint8_t hop_limit = 0;  // above 0: it may end on its way on purpose, so it is not in flight
   DataRecord row;         // where data
   std::array<ControlRecord, kMaxControl> control;  // where not
 
@@ -71,22 +71,22 @@ struct SentRun {
   }
 };
 
-using SentRunPool = Pool<SentRun>;    // of the endpoint
-using SentPool = PoolShare<SentRun>;  // what one connection may take of it
+using SentBurstPool = Pool<SentBurst>;  // of the endpoint
+using SentPool = PoolShare<SentBurst>;  // what one connection may take of it
 
-// Told of what became of segments [first, first + count) of a run.
-class SentRunListener {
+// Hears of segments [first, first + count) of a burst.
+class SentBurstListener {
  public:
-  virtual ~SentRunListener() = default;
-  // `was_lost`: they had been declared lost: the repeat was spurious.
-  virtual void on_acked(const SentRun& run, uint32_t first, uint32_t count, bool was_lost) = 0;
-  virtual void on_lost(const SentRun& run, uint32_t first, uint32_t count,
+  virtual ~SentBurstListener() = default;
+  // `was_lost`: they had been declared lost: the retransmission was spurious.
+  virtual void on_acked(const SentBurst& run, uint32_t first, uint32_t count, bool was_lost) = 0;
+  virtual void on_lost(const SentBurst& run, uint32_t first, uint32_t count,
                        events::LossCause cause) = 0;
 };
 
-// What one acknowledgement newly told about a path.
+// What one acknowledgement newly reported about a path.
 struct AckOutcome {
-  uint64_t acked_bytes = 0;  // newly, not counting segments given up before
+  uint64_t acked_bytes = 0;  // newly, without segments declared lost before
   uint64_t spurious_segments = 0;
   uint64_t spurious_behind = 0;  // the largest distance of one behind the newest
   Nanos spurious_sent_at;
@@ -102,33 +102,33 @@ class SentList {
 
   // Takes a peer's ranges into account. Ranges must not name numbers that were never sent.
   AckOutcome acknowledge(SentPool& pool, Nanos now, const AckFrame& frame,
-                         SentRunListener& listener);
+                         SentBurstListener& listener);
 
   // When a segment counts as overtaken for too long: `acked_sent_at` is the send time of the newest
-  // that an acknowledgement just told of; what was sent more than `stale` before it is lost.
-  struct Patience {
+  // that was just acknowledged; what was sent more than `stale` before it is lost.
+  struct ReorderLimits {
     const ReorderWindow& window;
     Nanos stale;
     Nanos acked_sent_at;
   };
   // Declares what was overtaken for too long; returns when to look again, or never().
-  Nanos detect(SentPool& pool, Nanos now, const Patience& patience, SentRunListener& listener);
+  Nanos detect(SentPool& pool, Nanos now, const ReorderLimits& limits, SentBurstListener& listener);
 
   // Declares this segment lost, unless it is acknowledged, lost already, or forgotten.
-  void give_up_one(SentPool& pool, uint64_t number, events::LossCause cause,
-                   SentRunListener& listener);
+  void declare_one_lost(SentPool& pool, uint64_t number, events::LossCause cause,
+                        SentBurstListener& listener);
   // Declares everything lost that is not acknowledged.
-  void give_up(SentPool& pool, events::LossCause cause, SentRunListener& listener);
+  void declare_lost(SentPool& pool, events::LossCause cause, SentBurstListener& listener);
 
   // Forgets what was lost before `horizon` (acknowledgements that late no longer matter).
   void forget_lost(SentPool& pool, Nanos horizon);
-  bool remembers_lost() const { return lost_runs_ > 0; }
-  // Gives everything back without telling anybody.
+  bool remembers_lost() const { return lost_bursts_ > 0; }
+  // Returns all records; no listener is called.
   void clear(SentPool& pool);
 
-  // The oldest run of which something is neither acknowledged nor given up; null: there is none.
-  const SentRun* oldest(const SentPool& pool) const;
-  // Whether one of these asked for an acknowledgement.
+  // The oldest burst of which a segment is neither acknowledged nor declared lost; null: none.
+  const SentBurst* oldest(const SentPool& pool) const;
+  // Whether a burst in flight asked for an acknowledgement.
   bool any_asks(const SentPool& pool) const;
   // Of the newest that is remembered; never() if there is none.
   Nanos newest_sent_at(const SentPool& pool) const {
@@ -145,8 +145,8 @@ class SentList {
   }
 
  private:
-  void settle(SentRun& run, uint64_t fresh, AckOutcome& outcome, SentRunListener& listener);
-  void lose(SentRun& run, uint64_t bits, events::LossCause cause, SentRunListener& listener);
+  void settle(SentBurst& run, uint64_t fresh, AckOutcome& outcome, SentBurstListener& listener);
+  void lose(SentBurst& run, uint64_t bits, events::LossCause cause, SentBurstListener& listener);
   uint32_t unlink(SentPool& pool, uint32_t previous, uint32_t index);
 
   uint64_t next_number_ = 1;
@@ -155,7 +155,7 @@ class SentList {
   uint32_t in_flight_segments_ = 0;
   uint32_t in_flight_bytes_ = 0;
   uint32_t largest_acked_low_ = 0;  // its low bits: it is less than 2^32 below the next number
-  uint32_t lost_runs_ = 0;          // fully settled but remembered, to recognise spurious repeats
+  uint32_t lost_bursts_ = 0;  // fully settled but remembered, to recognize spurious retransmissions
 };
 static_assert(sizeof(SentList) == 32);  // there is one a path
 

@@ -1,0 +1,93 @@
+// The send controller as a whole: records, round trips from acknowledgements, and closing.
+#include "transport/send/send_controller.h"
+
+#include <gtest/gtest.h>
+
+#include "transport/testing/send_fixture.h"
+
+namespace heddle::transport {
+namespace {
+
+constexpr uint32_t kLarge = 8952;
+
+class SendControllerTest : public SendTest {};
+
+// Their difference overflowed, and the peer seemed to have held it for no time.
+TEST_F(SendControllerTest, ADifferenceOfPeerTimesThatOverflowsIsClamped) {
+  open(1);
+  record(0, 1, 100);
+  now_ += micros(300);
+  AckFrame frame = frame_of(0, {{1, 1}});
+  frame.received_at = Nanos{INT64_MIN};
+  ASSERT_TRUE(sender_.on_ack(now_, Nanos::never(), frame));
+  EXPECT_EQ(controller_->acks.back().rtt, nanos(1)) << "all of the time is the peer's own";
+}
+
+TEST_F(SendControllerTest, WithAnEmptyPoolNoPacketIsRecorded) {
+  open(1);
+  while (pool_.lent() < pool_.limit()) ASSERT_NE(pool_.lend(), kNoIndex);
+  EXPECT_EQ(sender_.record(0, 1), nullptr);
+}
+
+TEST_F(SendControllerTest, AnAcknowledgementOfUnsentPacketsIsRejected) {
+  open(2);
+  ASSERT_TRUE(send(3));
+  EXPECT_FALSE(ack(quota_.path, {{1, 4}}));
+  EXPECT_FALSE(ack(2, {{1, 1}}));
+  EXPECT_FALSE(ack(UINT16_MAX, {{1, 1}}));
+  EXPECT_TRUE(ack(quota_.path, {{1, 3}}));
+  EXPECT_EQ(keeper_.acked, 3u);
+}
+
+TEST_F(SendControllerTest, TheRoundTripExcludesTheTimeAtThePeer) {
+  open(1, SendController::kBaseDatagram, {});
+  ASSERT_TRUE(send(1));
+  now_ += micros(500);
+  AckFrame frame = frame_of(0, {{1, 1}});
+  frame.received_at = seconds(77);  // by another clock
+  ASSERT_TRUE(sender_.on_ack(now_, seconds(77) + micros(400), frame));
+  EXPECT_EQ(path(0).smoothed_rtt, micros(100));
+  EXPECT_EQ(controller_->acks[0].rtt, micros(100));
+}
+
+// The first acknowledgement with this arrival time was lost.
+TEST_F(SendControllerTest, ARepeatedArrivalTimeMeasuresNoRoundTrip) {
+  open(1, SendController::kBaseDatagram, {});
+  ASSERT_TRUE(send(1));
+  ASSERT_TRUE(send(1));
+  now_ += micros(100);
+  ack(0, {{1, 1}});
+  now_ += millis(50);
+  AckFrame frame = frame_of(0, {{1, 2}});
+  frame.received_at = kToldBefore;
+  ASSERT_TRUE(sender_.on_ack(now_, now_, frame));
+  EXPECT_EQ(keeper_.acked, 2u);
+  EXPECT_EQ(path(0).smoothed_rtt, micros(100));
+  send(1);
+  wait(millis(5));
+  EXPECT_EQ(probes_[0], 1) << "nor does it seem to have been held for long";
+}
+
+TEST_F(SendControllerTest, AnAcknowledgementOfOlderPacketsMeasuresNoRoundTrip) {
+  open(1, SendController::kBaseDatagram, {});
+  ASSERT_TRUE(send(1));
+  ASSERT_TRUE(send(1));
+  now_ += micros(100);
+  ack(0, {{2, 2}});
+  const Nanos before = path(0).smoothed_rtt;
+  now_ += millis(50);
+  ack(0, {{1, 2}});
+  EXPECT_EQ(path(0).smoothed_rtt, before);
+}
+
+TEST_F(SendControllerTest, ClosingReturnsAllRecords) {
+  open(4, kLarge);
+  while (send()) continue;
+  EXPECT_GT(pool_.lent(), 0u);
+  sender_.close();
+  EXPECT_EQ(pool_.lent(), 0u);
+  EXPECT_EQ(sender_.next_timeout(), Nanos::never());
+}
+
+}  // namespace
+}  // namespace heddle::transport
