@@ -6,9 +6,10 @@
 
 #include "base/random.h"
 #include "transport/connection/flight.h"
-#include "transport/connection/packet_writer.h"
+#include "transport/connection/send_result.h"
 #include "transport/messages/outgoing.h"
 #include "transport/placed.h"
+#include "transport/tx_batch.h"
 
 namespace heddle::transport {
 
