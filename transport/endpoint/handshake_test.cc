@@ -1,5 +1,7 @@
 // Behaviour of handshakes: what is lost is asked again, what is repeated makes nothing twice,
 // refusals and other versions are told, and strangers cause little.
+#include "transport/wire/handshake.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 
 #include "events/events.h"
 #include "transport/testing/pair_fixture.h"
-#include "transport/wire/handshake.h"
 
 namespace heddle::transport {
 namespace {

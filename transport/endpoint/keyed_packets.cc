@@ -1,5 +1,5 @@
-// What cluster keys add to an endpoint: whoever does not prove one gets no answer, and what is not
-// sealed with a connection's keys is not its packet.
+// What cluster keys add to an endpoint: a peer that does not prove one gets no answer, and a packet
+// that is not encrypted or authenticated with a connection's keys does not count as its own.
 #include "transport/endpoint/body.h"
 
 namespace heddle::transport {
