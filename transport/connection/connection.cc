@@ -173,12 +173,13 @@ Result<void> Connection::post_discovery(Nanos now) {
     return fail(ErrorCode::kClosed, "cannot look for the ways of the fabric",
                 "the connection is not open");
   }
-  extensions_.find<PathDiscovery>()->request(now);
+  extensions_.obtain<PathDiscovery>(parts_).request(now);
   return {};
 }
 
 bool Connection::ways(FabricWays& found) const {
-  return extensions_.find<PathDiscovery>()->found(found);
+  const auto* discovery = extensions_.find<PathDiscovery>();
+  return discovery != nullptr && discovery->found(found);
 }
 
 void Connection::post_close(Nanos now) {
@@ -308,14 +309,14 @@ void Connection::handle_network_error(Nanos now, const NetworkError& error) {
   }
 }
 
-SealKey* Connection::opener(const ConnectionHeader& header, DropReason& why) {
+SealKey* Connection::receive_key(const ConnectionHeader& header, DropReason& why) {
   why = DropReason::kClosed;
   if (handshaking() || over()) return nullptr;
   return parts_.keys.receive_key({header, 1, parts_.acks}, why);
 }
 
-HeaderTags* Connection::checker(const ConnectionHeader& header, uint32_t segments, DropReason& why,
-                                bool& apart) {
+HeaderTags* Connection::receive_tags(const ConnectionHeader& header, uint32_t segments,
+                                     DropReason& why, bool& apart) {
   why = DropReason::kClosed;
   if (handshaking() || over()) return nullptr;
   return parts_.keys.receive_tags({header, segments, parts_.acks}, why, apart);

@@ -74,10 +74,10 @@ class Connection final : private SentBurstListener {
   // --- with cluster keys; see PacketKeys ---
   const RingKey* key() const { return parts_.keys.cluster_key(); }
   const KeyNonce& key_nonce() const { return parts_.keys.initiator_nonce(); }
-  SealKey* opener(const ConnectionHeader& header, events::DropReason& why);
-  HeaderTags* checker(const ConnectionHeader& header, uint32_t segments, events::DropReason& why,
-                      bool& apart);
-  void note_opened(const ConnectionHeader& header) { parts_.keys.note_authentic(header); }
+  SealKey* receive_key(const ConnectionHeader& header, events::DropReason& why);
+  HeaderTags* receive_tags(const ConnectionHeader& header, uint32_t segments,
+                           events::DropReason& why, bool& apart);
+  void note_authentic(const ConnectionHeader& header) { parts_.keys.note_authentic(header); }
   bool confirmed() const { return parts_.keys.confirmed(); }
   // Something without proof says that there will be no connection: mentioned if there is none.
   void note_hint(const char* why) { handshake_.note_hint(why); }

@@ -3,14 +3,9 @@
 
 #include <algorithm>
 
-#include "transport/connection/parts.h"
+#include "transport/connection/packet_writer.h"
 
 namespace heddle::transport {
-
-bool ControlSender::due(Nanos now) {
-  return parts_.control.due(now) || parts_.keep_alive.probe_due() || parts_.sender.wants_probe() ||
-         parts_.acks.due(now) || extensions_.frames_due(now);
-}
 
 SendResult ControlSender::send(Nanos now, TxBatch& batch) {
   SendController& sender = parts_.sender;
@@ -104,6 +99,7 @@ void ControlSender::write_frames(Nanos now, const Purpose& purpose, SentBurst* s
 
 void ControlSender::write_reports(Nanos now, Writer& writer) {
   if (parts_.acks.write(now, parts_.own_window(), writer)) ++parts_.statistics.acks_sent;
+  parts_.reports_due = false;
   extensions_.write_frames(now, writer);
 }
 

@@ -17,7 +17,11 @@ class ControlSender {
       : parts_(parts), extensions_(extensions) {}
 
   // Whether a control packet is due.
-  bool due(Nanos now);
+  bool due(Nanos now) {
+    return parts_.control.due(now) || parts_.keep_alive.probe_due() ||
+           parts_.sender.wants_probe() || parts_.acks.due(now) || parts_.reports_due ||
+           extensions_.frames_due(now);
+  }
   // Adds what is due. kNothing: no record could be lent, so that frames have to wait.
   SendResult send(Nanos now, TxBatch& batch);
   // Of a connection that is over. True: the batch is full, and some are left.

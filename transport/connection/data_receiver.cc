@@ -26,23 +26,18 @@ void DataReceiver::handle(Nanos now, const DataRow& row) {
     }
   }
   if (!verdict.acknowledge) return;
-  acknowledge(now, row, verdict);
-}
-
-void DataReceiver::acknowledge(Nanos now, const DataRow& row, const RowVerdict& verdict) {
-  const ConnectionHeader& base = row.header.base;
   parts_.statistics.segments_received += row.segments;
   if (row.segments > 1) parts_.arriving_step = row.step;
-  const uint64_t bytes = uint64_t{row.segments - 1} * row.step + row.last;
-  parts_.acks.note(
-      now, base,
-      {.low = base.number,
-       .high = base.number + row.segments - 1,
-       .ecn = row.run->ecn,
-       .bytes = std::max<uint64_t>(bytes, 1),
-       .within_message = row.header.offset + bytes < row.header.message_bytes,
-       .completes = verdict.completes && row.header.message_bytes > AckRules::kLargeMessage,
-       .round_trip = parts_.sender.smoothed_rtt()});
+  const uint64_t bytes = row.bytes();
+  const uint32_t whole = row.header.message_bytes;
+  parts_.acks.note(now, base,
+                   {.low = base.number,
+                    .high = last,
+                    .ecn = row.run->ecn,
+                    .bytes = std::max<uint64_t>(bytes, 1),
+                    .within_message = row.header.offset + bytes < whole,
+                    .completes = verdict.completes && whole > AckRules::kLargeMessage,
+                    .round_trip = parts_.sender.smoothed_rtt()});
   if (parts_.flow_control != nullptr) {
     const uint64_t headers = uint64_t{parts_.keys.data_header_bytes()} * row.segments;
     parts_.flow_control->on_arrival(now, bytes + headers, row.segments,

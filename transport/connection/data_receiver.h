@@ -15,7 +15,6 @@ class DataReceiver {
 
  private:
   void handle_apart(Nanos now, const DataRow& row);
-  void acknowledge(Nanos now, const DataRow& row, const RowVerdict& verdict);
 
   ConnectionParts& parts_;
   PacketFilter filter_;

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "transport/congestion/registry.h"
-#include "transport/connection/parts.h"
+#include "transport/connection/packet_writer.h"
 
 namespace heddle::transport {
 namespace {

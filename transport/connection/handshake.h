@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 
-#include "transport/connection/packet_writer.h"
 #include "transport/extensions/extension_set.h"
 #include "transport/wire/handshake.h"
 

@@ -19,12 +19,6 @@ void KeepAlive::open(Nanos now, bool probe) {
   probe_due_ = probe;
 }
 
-void KeepAlive::on_heard(Nanos now) {
-  heard_at_ = now;
-  port_closed_at_ = Nanos::never();
-  sender_.peer_was_heard();
-}
-
 void KeepAlive::on_port_closed(Nanos now) {
   if (port_closed_at_ == Nanos::never()) {
     port_closed_at_ = now;
@@ -68,12 +62,6 @@ KeepAlive::Check KeepAlive::check(Nanos now, bool busy) {
     check_at_ = std::max(silent_since + period, now + millis(1));
   }
   return {true, nullptr};
-}
-
-Nanos KeepAlive::next_timeout() const {
-  const Nanos unanswered = sender_.first_unanswered();
-  const Nanos dead_at = unanswered == Nanos::never() ? unanswered : unanswered + dead_after_;
-  return std::min(check_at_, dead_at);
 }
 
 }  // namespace heddle::transport

@@ -21,7 +21,11 @@ class KeepAlive {
   // The connection is open. `probe`: the peer is to be probed at once.
   void open(Nanos now, bool probe);
   // A packet of the peer arrived.
-  void on_heard(Nanos now);
+  void on_heard(Nanos now) {
+    heard_at_ = now;
+    port_closed_at_ = Nanos::never();
+    sender_.peer_was_heard();
+  }
   // Something is about to be posted on an idle connection: the next check comes sooner.
   void watch(Nanos now) { check_at_ = std::min(check_at_, now + interval()); }
   // ICMP says that the peer's port is closed. Anybody can send that: the peer is probed, and
@@ -39,7 +43,11 @@ class KeepAlive {
   };
   // Checks the peer if that is due. `busy`: operations are posted.
   Check handle_timeout(Nanos now, bool busy);
-  Nanos next_timeout() const;
+  Nanos next_timeout() const {
+    const Nanos unanswered = sender_.first_unanswered();
+    const Nanos dead_at = unanswered == Nanos::never() ? unanswered : unanswered + dead_after_;
+    return std::min(check_at_, dead_at);
+  }
 
  private:
   // Between checks while something waits for the peer.

@@ -36,7 +36,7 @@ class Observer {
   Statistics& statistics() const { return statistics_; }
 
  private:
-  events::Sink* sink_;  // null: nobody wants to know
+  events::Sink* sink_;  // null: no event is wanted
   events::KindSet wanted_;
   Statistics& statistics_;
 };

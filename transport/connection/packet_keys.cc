@@ -24,7 +24,7 @@ void PacketKeys::begin_session(const KeyNonce& acceptor_nonce) {
 SealKey* PacketKeys::send_key(Nanos now, uint32_t segments) {
   if (!session_) return nullptr;
   const uint8_t before = session_->epoch_flags();
-  SealKey& key = session_->sealer(segments, shared_.options.packets_a_key, shared_.retired);
+  SealKey& key = session_->send_key(segments, shared_.options.packets_a_key, shared_.retired);
   if (session_->epoch_flags() != before) epoch_began_at_ = now;
   return &key;
 }
@@ -48,14 +48,14 @@ void PacketKeys::protect(TxBurst& burst, std::byte* headers, SealKey* key) {
 SealKey* PacketKeys::receive_key(const Claim& claim, DropReason& reason) {
   bool apart = false;
   if (!is_new(claim, reason, apart)) return nullptr;
-  SealKey* key = session_->opener(claim.header.flags);
+  SealKey* key = session_->receive_key(claim.header.flags);
   if (key == nullptr) reason = DropReason::kBadSeal;
   return key;
 }
 
 HeaderTags* PacketKeys::receive_tags(const Claim& claim, DropReason& reason, bool& apart) {
   if (!is_new(claim, reason, apart)) return nullptr;
-  HeaderTags* tags = session_->checker(claim.header.flags);
+  HeaderTags* tags = session_->receive_tags(claim.header.flags);
   if (tags == nullptr) reason = DropReason::kBadSeal;
   return tags;
 }
@@ -87,7 +87,7 @@ bool PacketKeys::is_new(const Claim& claim, DropReason& reason, bool& apart) con
 
 void PacketKeys::note_authentic(const ConnectionHeader& header) {
   confirmed_ = true;
-  session_->opened(header.flags);
+  session_->note_authentic(header.flags);
 }
 
 bool PacketKeys::accept_unnumbered(uint64_t number) {

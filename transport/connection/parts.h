@@ -54,6 +54,7 @@ struct ConnectionParts {
   ReceiverShare share;
   ConnectionStatistics statistics;
   bool paths_chosen = false;   // by the application
+  bool reports_due = false;    // an extension has frames for the next control packet
   uint32_t arriving_step = 0;  // payload of a segment of the latest burst that arrived; 0: none
 
   // Extensions that are open may take these.

@@ -5,10 +5,11 @@
 #include <cstdint>
 
 #include "base/random.h"
-#include "transport/connection/packet_writer.h"
+#include "transport/connection/send_result.h"
 #include "transport/messages/outgoing.h"
 #include "transport/placed.h"
 #include "transport/send/send_controller.h"
+#include "transport/tx_batch.h"
 
 namespace heddle::transport {
 

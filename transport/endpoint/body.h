@@ -65,7 +65,7 @@ class Endpoint::Body {
 
   // keyed_packets.cc
   std::nullptr_t drop_sealed(Nanos now, ConnectionId id, events::DropReason why);
-  // Whose a sealed packet claims to be; null: nobody's, and counted.
+  // The connection that a sealed packet claims; null: there is none, and it is counted.
   Connection* find_claimed(Nanos now, const Address& from, std::span<const std::byte> packet);
   // Whether an init proves a key of ours, for the first time.
   bool may_ask(Nanos now, const InitPacket& init, std::span<const std::byte> packet);

@@ -1,5 +1,5 @@
-// Packets of nobody's connection: inits, the answers to ours, resets. What an unknown peer can make
-// us store is a few replies; what it can make us send is less than what it sent.
+// Packets that belong to no connection: inits, the answers to ours, resets. An unknown peer can
+// make this side store a few replies, and send less than it received.
 #include <algorithm>
 
 #include "transport/endpoint/body.h"
@@ -213,7 +213,7 @@ void Endpoint::Body::handle_reset(Nanos now, const RxRun& run, std::span<const s
 // "I know no such connection", at most so often, and never to a packet that may be one itself.
 void Endpoint::Body::reset_stranger(Nanos now, const RxRun& run, const std::byte* header) {
   const ConnectionHeader base = read_connection_header(header);
-  if (base.number == 0) return;  // its sender could not tell the answer from a forged one
+  if (base.number == 0) return;  // its sender could not distinguish the answer from a forged one
   const Nanos milli{now.count / 1'000'000};
   if (milli != resets_at_) resets_ = 0;
   resets_at_ = milli;

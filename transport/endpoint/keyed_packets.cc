@@ -1,5 +1,5 @@
-// What cluster keys add to an endpoint: whoever does not prove one gets no answer, and what is not
-// sealed with a connection's keys is not its packet.
+// What cluster keys add to an endpoint: a peer that does not prove one gets no answer, and a packet
+// that is not encrypted or authenticated with a connection's keys does not count as its own.
 #include "transport/endpoint/body.h"
 
 namespace heddle::transport {
@@ -29,7 +29,7 @@ SealKey* Endpoint::Body::opener(Nanos now, const Address& from, std::span<const 
   Connection* connection = find_claimed(now, from, packet);
   if (connection == nullptr) return nullptr;
   DropReason why = DropReason::kBadSeal;
-  SealKey* key = connection->opener(read_connection_header(packet.data()), why);
+  SealKey* key = connection->receive_key(read_connection_header(packet.data()), why);
   return key != nullptr ? key : drop_sealed(now, connection->id(), why);
 }
 
@@ -40,7 +40,7 @@ Endpoint::RowClaim Endpoint::Body::claim_row(Nanos now, const Address& from,
   if (connection == nullptr) return claim;
   DropReason why = DropReason::kBadSeal;
   const ConnectionHeader base = read_connection_header(header.data());
-  claim.tags = connection->checker(base, segments, why, claim.apart);
+  claim.tags = connection->receive_tags(base, segments, why, claim.apart);
   if (claim.tags == nullptr && !claim.apart) drop_sealed(now, connection->id(), why);
   return claim;
 }
@@ -50,7 +50,7 @@ void Endpoint::Body::note_opened(Nanos now, std::span<const std::byte> header, b
   Connection* connection = table.find_named(base.connection);
   CHECK(connection != nullptr);
   if (ok) {
-    connection->note_opened(base);
+    connection->note_authentic(base);
   } else {
     ++shared.statistics.datagrams_received;
     shared.observer.drop(now, connection->id(), DropReason::kBadSeal);

@@ -26,8 +26,8 @@ bool has_credits(const HandshakeParameters& parameters) {
 }  // namespace
 
 uint32_t Credits::hooks() const {
-  return bit(Hook::kTransmit) | bit(Hook::kFrames) | bit(Hook::kTimeout) | bit(Hook::kAcked) |
-         bit(Hook::kLost);
+  return bit(Hook::kTransmit) | bit(Hook::kFramesDue) | bit(Hook::kFrames) | bit(Hook::kTimeout) |
+         bit(Hook::kAcked) | bit(Hook::kLost);
 }
 
 // The name that an initiator sends is the fallback's: a peer without credits agrees to that. Chunks

@@ -46,7 +46,8 @@ class Extension {
   // Hooks that are called often. An extension names those that it implements as bits of hooks().
   enum class Hook : uint8_t {
     kTransmit,
-    kFrames,  // frames_due() and write_frames()
+    kFramesDue,
+    kFrames,  // write_frames()
     kTimeout,
     kAcked,
     kLost,
@@ -89,9 +90,11 @@ class Extension {
   // --- sent ---
   // Adds packets of its own; true: the batch has no room for them.
   virtual bool transmit(Nanos /*now*/, TxBatch& /*batch*/) { return false; }
-  // Whether a control packet is due for its frames.
+  // Whether a control packet is due for its frames. An extension that knows when it gets one sets
+  // ConnectionParts::reports_due instead.
   virtual bool frames_due(Nanos /*now*/) const { return false; }
-  // Writes frames that are not retransmitted, as far as the space goes.
+  // Writes frames that are not retransmitted, as far as the space goes; sets reports_due if some
+  // are left.
   virtual void write_frames(Nanos /*now*/, Writer& /*writer*/) {}
   // Writes a frame of one of its types that is retransmitted (see ControlQueue).
   virtual void write_record(ControlRecord& /*record*/, Writer& /*writer*/) {}

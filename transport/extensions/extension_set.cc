@@ -15,18 +15,13 @@ namespace heddle::transport {
 namespace {
 
 struct Entry {
-  std::unique_ptr<Extension> (*make)(ConnectionParts& parts);
+  ExtensionMaker make;
   std::span<const FrameType> frames;  // that it takes
 };
 
 template <typename E>
-std::unique_ptr<Extension> make(ConnectionParts& parts) {
-  return std::make_unique<E>(parts);
-}
-
-template <typename E>
 constexpr Entry entry_of() {
-  return {make<E>, E::kFrames};
+  return {make_extension<E>, E::kFrames};
 }
 
 // Frames are written and packets sent in this order.
@@ -53,6 +48,16 @@ void ExtensionSet::index_hooks() {
       if ((hooks >> hook & 1) != 0) by_hook_[hook] |= static_cast<uint8_t>(1u << i);
     }
   }
+}
+
+Extension& ExtensionSet::obtain(ExtensionMaker make, ConnectionParts& parts) {
+  size_t i = 0;
+  while (kExtensions[i].make != make) ++i;
+  if (!extensions_[i]) {
+    extensions_[i] = make(parts);
+    index_hooks();
+  }
+  return *extensions_[i];
 }
 
 Extension* ExtensionSet::owner(FrameType type) {
@@ -112,13 +117,6 @@ void ExtensionSet::on_network_error(const NetworkError& error) {
   for (auto& extension : extensions_) {
     if (extension) extension->on_network_error(error);
   }
-}
-
-Nanos ExtensionSet::next_timeout() {
-  Nanos next = Nanos::never();
-  each(Extension::Hook::kTimeout,
-       [&](Extension& extension) { next = std::min(next, extension.next_timeout()); });
-  return next;
 }
 
 void ExtensionSet::release_memory(Nanos now) {

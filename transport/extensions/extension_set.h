@@ -1,6 +1,7 @@
 // ExtensionSet: the extensions of one connection. It passes each event to those that take it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <memory>
@@ -9,6 +10,13 @@
 
 namespace heddle::transport {
 
+using ExtensionMaker = std::unique_ptr<Extension> (*)(ConnectionParts& parts);
+
+template <typename E>
+std::unique_ptr<Extension> make_extension(ConnectionParts& parts) {
+  return std::make_unique<E>(parts);
+}
+
 class ExtensionSet {
  public:
   static constexpr size_t kMost = 5;
@@ -16,6 +24,11 @@ class ExtensionSet {
   explicit ExtensionSet(ConnectionParts& parts);
   ~ExtensionSet();
 
+  // The extension of this class, made if the connection did not need it so far.
+  template <typename E>
+  E& obtain(ConnectionParts& parts) {
+    return static_cast<E&>(obtain(make_extension<E>, parts));
+  }
   // The extension of this class; null: the connection does not need it.
   template <typename E>
   E* find() {
@@ -45,7 +58,7 @@ class ExtensionSet {
     return any_of(Extension::Hook::kTransmit, [&](Extension& e) { return e.transmit(now, batch); });
   }
   bool frames_due(Nanos now) {
-    return any_of(Extension::Hook::kFrames, [&](Extension& e) { return e.frames_due(now); });
+    return any_of(Extension::Hook::kFramesDue, [&](Extension& e) { return e.frames_due(now); });
   }
   void write_frames(Nanos now, Writer& writer) {
     each(Extension::Hook::kFrames, [&](Extension& e) { e.write_frames(now, writer); });
@@ -57,7 +70,11 @@ class ExtensionSet {
   void on_lost(const SentBurst& sent, uint32_t first, uint32_t count) {
     each(Extension::Hook::kLost, [&](Extension& e) { e.on_lost(sent, first, count); });
   }
-  Nanos next_timeout();
+  Nanos next_timeout() {
+    Nanos next = Nanos::never();
+    each(Extension::Hook::kTimeout, [&](Extension& e) { next = std::min(next, e.next_timeout()); });
+    return next;
+  }
   void handle_timeout(Nanos now) {
     each(Extension::Hook::kTimeout, [&](Extension& e) { e.handle_timeout(now); });
   }
@@ -85,6 +102,7 @@ class ExtensionSet {
   // Of the frame's type; null: there is none.
   Extension* owner(FrameType type);
   void index_hooks();
+  Extension& obtain(ExtensionMaker make, ConnectionParts& parts);
 
   std::array<std::unique_ptr<Extension>, kMost> extensions_;  // in the table's order
   std::array<uint8_t, static_cast<size_t>(Extension::Hook::kCount)> by_hook_{};  // bits: extensions

@@ -56,13 +56,20 @@ class ExtensionSetTest : public ::testing::Test {
 TEST_F(ExtensionSetTest, AnOpenConnectionKeepsOnlyTheExtensionsItNeeds) {
   open(kFeatureTrims);
   EXPECT_NE(extensions_.find<Trimming>(), nullptr);
-  EXPECT_NE(extensions_.find<PathDiscovery>(), nullptr);
+  EXPECT_EQ(extensions_.find<PathDiscovery>(), nullptr);
   EXPECT_EQ(extensions_.find<Credits>(), nullptr);
   EXPECT_EQ(extensions_.find<NicSelection>(), nullptr);
   EXPECT_EQ(extensions_.find<RemoteWrites>(), nullptr);
   EXPECT_EQ(parts_.flow_control, nullptr);
   EXPECT_EQ(parts_.router, nullptr);
   EXPECT_EQ(parts_.payload, &parts_.datagrams);
+}
+
+TEST_F(ExtensionSetTest, AnExtensionThatWasNotNeededIsMadeWhenItIs) {
+  open(0);
+  PathDiscovery& made = extensions_.obtain<PathDiscovery>(parts_);
+  EXPECT_EQ(extensions_.find<PathDiscovery>(), &made);
+  EXPECT_EQ(&extensions_.obtain<PathDiscovery>(parts_), &made);
 }
 
 TEST_F(ExtensionSetTest, CreditsAreKeptWhereBothSidesAgree) {
@@ -99,16 +106,17 @@ TEST_F(ExtensionSetTest, AReportOfAPacketThatWasNeverSentViolatesTheProtocol) {
 
 TEST_F(ExtensionSetTest, ATrimmedPacketIsReportedOnceToAPeerThatReadsReports) {
   open(kFeatureTrims);
-  EXPECT_FALSE(extensions_.frames_due(kNow));
+  EXPECT_FALSE(parts_.reports_due);
   ConnectionHeader header;
   header.number = 5;
   extensions_.on_truncated_packet(header);
-  EXPECT_TRUE(extensions_.frames_due(kNow));
+  EXPECT_TRUE(parts_.reports_due);
   std::vector<std::byte> space(100);
   Writer writer(space);
+  parts_.reports_due = false;
   extensions_.write_frames(kNow, writer);
   EXPECT_EQ(writer.left(), space.size() - kTrimBytes);
-  EXPECT_FALSE(extensions_.frames_due(kNow));
+  EXPECT_FALSE(parts_.reports_due);
 }
 
 TEST_F(ExtensionSetTest, ATrimmedPacketIsNotReportedToAPeerThatReadsNone) {
@@ -116,7 +124,7 @@ TEST_F(ExtensionSetTest, ATrimmedPacketIsNotReportedToAPeerThatReadsNone) {
   ConnectionHeader header;
   header.number = 5;
   extensions_.on_truncated_packet(header);
-  EXPECT_FALSE(extensions_.frames_due(kNow));
+  EXPECT_FALSE(parts_.reports_due);
   EXPECT_EQ(parts_.statistics.segments_trimmed, 1u);
 }
 

@@ -1,7 +1,7 @@
 // Which pair of NICs each path uses, and the probes between NICs.
 #include "transport/extensions/nic_selection.h"
 
-#include "transport/connection/parts.h"
+#include "transport/connection/packet_writer.h"
 #include "transport/wire/nic_frames.h"
 
 namespace heddle::transport {

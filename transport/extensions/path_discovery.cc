@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/hash.h"
-#include "transport/connection/parts.h"
+#include "transport/connection/packet_writer.h"
 
 namespace heddle::transport {
 namespace {

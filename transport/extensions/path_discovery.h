@@ -23,6 +23,7 @@ class PathDiscovery final : public Extension {
   // False: the application did not ask.
   bool found(FabricWays& routes) const;
 
+  bool needed() const override { return automatic_; }
   uint32_t hooks() const override {
     return bit(Hook::kTransmit) | bit(Hook::kTimeout) | bit(Hook::kAcked);
   }

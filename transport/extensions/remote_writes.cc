@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "transport/connection/parts.h"
+#include "transport/connection/packet_writer.h"
 #include "transport/wire/immediate.h"
 
 namespace heddle::transport {

@@ -19,7 +19,9 @@ class RemoteWrites final : public Extension, private PayloadStrategy {
 
   explicit RemoteWrites(ConnectionParts& parts);
 
-  uint32_t hooks() const override { return bit(Hook::kFrames) | bit(Hook::kTimeout); }
+  uint32_t hooks() const override {
+    return bit(Hook::kFramesDue) | bit(Hook::kFrames) | bit(Hook::kTimeout);
+  }
   bool needed() const override { return chunk_bytes_ != 0; }
   void propose(const HandshakeParameters* offered, HandshakeParameters& own,
                std::string& congestion) override;

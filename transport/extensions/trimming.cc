@@ -21,16 +21,16 @@ void Trimming::on_truncated_packet(const ConnectionHeader& header) {
   ++parts().statistics.segments_trimmed;
   if (peer_reads_reports_ && reports_.size() < kMostReports) {
     reports_.push_back({header.path, header.number});
+    parts().reports_due = true;
   }
 }
-
-bool Trimming::frames_due(Nanos /*now*/) const { return !reports_.empty(); }
 
 void Trimming::write_frames(Nanos /*now*/, Writer& writer) {
   while (!reports_.empty() && writer.left() >= kTrimBytes) {
     write_trim(reports_.back(), writer);
     reports_.pop_back();
   }
+  if (!reports_.empty()) parts().reports_due = true;
 }
 
 FrameResult Trimming::on_frame(Nanos now, FrameType /*type*/, Reader& reader,

@@ -22,7 +22,6 @@ class Trimming final : public Extension {
   void on_open(Nanos now, const Agreement& agreement) override;
   FrameResult on_frame(Nanos now, FrameType type, Reader& reader, const RxRun& run) override;
   void on_truncated_packet(const ConnectionHeader& header) override;
-  bool frames_due(Nanos now) const override;
   void write_frames(Nanos now, Writer& writer) override;
   void release_memory(Nanos now) override;
   size_t bytes_held() const override;

@@ -168,7 +168,7 @@ RowVerdict Incoming::judge_eager(uint32_t bytes) const {
   return {true, std::nullopt, 0};
 }
 
-// Gives a message that nobody knew of its size and, where no receive is posted yet, an eager block.
+// Gives a new message its size and, where no receive is posted yet, an eager block.
 void Incoming::start(InMessage& message, uint32_t bytes) {
   message.started = true;
   message.message_bytes = bytes;

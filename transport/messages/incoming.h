@@ -80,7 +80,7 @@ class Incoming {
   void fill_at_once(ChannelId channel, OperationId operation);
 
   RowVerdict accept(const DataRow& row);
-  // A chunk landed. The drop reason, if it was for nobody.
+  // A chunk landed. The drop reason, if no receive takes it.
   std::optional<events::DropReason> accept_chunk(const ArrivedChunk& chunk);
   // What a grant says of a receive that may be written remotely; false: it is over, or may not be.
   bool describe(ChannelId channel, Sequence sequence, PlacedGrantFrame& grant) const;

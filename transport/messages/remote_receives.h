@@ -40,7 +40,7 @@ class RemoteReceives {
 
   // The message is not over before this write cannot land any more. True: it may still land.
   bool await_write(InMessage& message, const OriginalWrite& write) const;
-  // The peer may have written to it on any path, and nobody can say which writes are in flight:
+  // The peer may have written to it on any path, and it is unknown which writes are in flight:
   // requests a fence of each. True: some may still land.
   bool await_every_write(InMessage& message);
   // Whether no write can land in it any more.

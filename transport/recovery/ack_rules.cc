@@ -10,7 +10,6 @@ using Request = AckRules::Request;
 
 // What a delay depends on.
 enum class Delay : uint8_t {
-  kNone,
   kShort,
   kControl,
   kEighthOfRoundTrip,  // reported soon enough for a sender that paces by it
@@ -18,32 +17,22 @@ enum class Delay : uint8_t {
 };
 
 struct ReceiverRow {
-  uint32_t any_of;  // facts; 0: the row applies to all
-  uint32_t all_of;
+  uint32_t facts;  // that all hold
   Delay delay;
 };
 
+// Behind the row of AckRules::kAtOnce.
 constexpr std::array kReceiver = {
-    ReceiverRow{AckRules::kRequested | AckRules::kOvertaken | AckRules::kOutOfOrder |
-                    AckRules::kMarked | AckRules::kCompletes | AckRules::kManyDeferred |
-                    AckRules::kManyBytes,
-                0, Delay::kNone},
-    ReceiverRow{AckRules::kControl, 0, Delay::kControl},
-    ReceiverRow{AckRules::kAfterGap, 0, Delay::kShort},
-    ReceiverRow{0, AckRules::kWithin | AckRules::kDeferred, Delay::kHalfRoundTrip},
-    ReceiverRow{AckRules::kWithin, 0, Delay::kEighthOfRoundTrip},
-    ReceiverRow{AckRules::kDeferred, 0, Delay::kControl},
-    ReceiverRow{0, 0, Delay::kShort},
+    ReceiverRow{AckRules::kControl, Delay::kControl},
+    ReceiverRow{AckRules::kAfterGap, Delay::kShort},
+    ReceiverRow{AckRules::kWithin | AckRules::kDeferred, Delay::kHalfRoundTrip},
+    ReceiverRow{AckRules::kWithin, Delay::kEighthOfRoundTrip},
+    ReceiverRow{AckRules::kDeferred, Delay::kControl},
+    ReceiverRow{0, Delay::kShort},
 };
-
-constexpr bool applies(const ReceiverRow& row, uint32_t facts) {
-  return (row.any_of == 0 || (facts & row.any_of) != 0) && (facts & row.all_of) == row.all_of;
-}
 
 Nanos length_of(Delay delay, Nanos round_trip) {
   switch (delay) {
-    case Delay::kNone:
-      return {};
     case Delay::kShort:
       return AckRules::kDelay;
     case Delay::kControl:
@@ -58,9 +47,9 @@ Nanos length_of(Delay delay, Nanos round_trip) {
 
 }  // namespace
 
-Nanos AckRules::delay(uint32_t facts, Nanos round_trip) {
+Nanos AckRules::delay_of_others(uint32_t facts, Nanos round_trip) {
   const ReceiverRow* row = kReceiver.data();
-  while (!applies(*row, facts)) ++row;
+  while ((facts & row->facts) != row->facts) ++row;
   return length_of(row->delay, round_trip);
 }
 

@@ -59,8 +59,13 @@ class AckRules {
     kWithin = 1u << 9,        // payload before the end of its message
     kDeferred = 1u << 10,     // flag 8
   };
+  // Any of these makes an acknowledgement due at once: the first row of the table.
+  static constexpr uint32_t kAtOnce =
+      kRequested | kOvertaken | kOutOfOrder | kMarked | kCompletes | kManyDeferred | kManyBytes;
   // How long their acknowledgement may wait. `round_trip`: smoothed; zero: never measured.
-  static Nanos delay(uint32_t facts, Nanos round_trip);
+  static Nanos delay(uint32_t facts, Nanos round_trip) {
+    return (facts & kAtOnce) != 0 ? Nanos{} : delay_of_others(facts, round_trip);
+  }
 
   // --- grants, which an acknowledgement may take along ---
   struct Grant {
@@ -71,6 +76,9 @@ class AckRules {
   // When it leaves at the latest. `ack_at`: when the next acknowledgement is due; never(): none
   // waits.
   static Nanos grant_at(Nanos now, const Grant& grant, Nanos ack_at);
+
+ private:
+  static Nanos delay_of_others(uint32_t facts, Nanos round_trip);
 };
 
 }  // namespace heddle::transport

@@ -39,6 +39,37 @@ void AckManager::forget_gaps() {
   for (RxPath& path : paths_) path.numbers.forget_gaps(pool_);
 }
 
+// Counts the arrival, and says what is true of it.
+inline uint32_t AckManager::facts_of(Nanos now, const ConnectionHeader& header,
+                                     const Arrival& arrival, bool in_order) {
+  const auto fact = [](bool holds, AckRules::Fact one) { return holds ? uint32_t{one} : 0u; };
+  const bool deferred = (header.flags & kFlagAckLater) != 0;
+  const bool requested = (header.flags & kFlagAckNow) != 0;
+  const bool rest_comes = deferred && arrival.within_message;
+  uint32_t facts = fact(requested, AckRules::kRequested) | fact(deferred, AckRules::kDeferred) |
+                   fact(arrival.within_message, AckRules::kWithin) |
+                   fact(arrival.bytes == 0, AckRules::kControl);
+  if (!rest_comes) {
+    waiting_bytes_ += static_cast<uint32_t>(arrival.bytes);
+    waiting_ += arrival.bytes > 0 ? 1 : 0;
+    deferred_ += deferred ? 1 : 0;
+  }
+  // In a retransmitted chunk another field is in the place of the send time.
+  const bool timed = header.type != PacketType::kRepeat;
+  // A cumulative request may have overtaken this packet on a faster path.
+  if (deferred && timed && header.sent_at <= requested_sent_at_) facts |= AckRules::kOvertaken;
+  if (requested && timed) requested_sent_at_ = std::max(requested_sent_at_, header.sent_at);
+  if (!in_order) {
+    prompt_until_ = now + AckRules::kPromptAfterGap;
+    facts |= AckRules::kOutOfOrder;
+  }
+  // The end of a deferred message is deferred, unless the rest came before this.
+  if (arrival.completes && (!deferred || rest_comes)) facts |= AckRules::kCompletes;
+  if (deferred_ >= AckRules::kMostDeferred) facts |= AckRules::kManyDeferred;
+  const bool many = waiting_bytes_ >= AckRules::kBytes && waiting_ >= AckRules::kArrivals;
+  return facts | fact(many, AckRules::kManyBytes) | fact(now < prompt_until_, AckRules::kAfterGap);
+}
+
 void AckManager::note(Nanos now, const ConnectionHeader& header, const Arrival& arrival) {
   CHECK(header.path < limit_);
   if (header.path >= paths_.size()) {
@@ -65,38 +96,6 @@ void AckManager::note(Nanos now, const ConnectionHeader& header, const Arrival& 
   uint32_t facts = facts_of(now, header, arrival, in_order);
   if (marked) facts |= AckRules::kMarked;
   due_at_ = std::min(due_at_, now + AckRules::delay(facts, arrival.round_trip));
-}
-
-// Counts the arrival, and says what is true of it.
-uint32_t AckManager::facts_of(Nanos now, const ConnectionHeader& header, const Arrival& arrival,
-                              bool in_order) {
-  uint32_t facts = 0;
-  const auto add = [&facts](bool holds, AckRules::Fact fact) { facts |= holds ? fact : 0u; };
-  const bool deferred = (header.flags & kFlagAckLater) != 0;
-  const bool requested = (header.flags & kFlagAckNow) != 0;
-  const bool rest_comes = deferred && arrival.within_message;
-  if (!rest_comes && arrival.bytes > 0) {
-    waiting_bytes_ += static_cast<uint32_t>(arrival.bytes);
-    ++waiting_;
-  }
-  if (deferred && !rest_comes) ++deferred_;
-  // A cumulative request may have overtaken this packet on a faster path. In a retransmitted chunk
-  // another field is in the place of the send time.
-  const bool timed = header.type != PacketType::kRepeat;
-  add(deferred && timed && header.sent_at <= requested_sent_at_, AckRules::kOvertaken);
-  if (requested && timed) requested_sent_at_ = std::max(requested_sent_at_, header.sent_at);
-  if (!in_order) prompt_until_ = now + AckRules::kPromptAfterGap;
-  add(requested, AckRules::kRequested);
-  add(!in_order, AckRules::kOutOfOrder);
-  // The end of a deferred message is deferred, unless the rest came before this.
-  add(arrival.completes && (!deferred || rest_comes), AckRules::kCompletes);
-  add(deferred_ >= AckRules::kMostDeferred, AckRules::kManyDeferred);
-  add(waiting_bytes_ >= AckRules::kBytes && waiting_ >= AckRules::kArrivals, AckRules::kManyBytes);
-  add(arrival.bytes == 0, AckRules::kControl);
-  add(now < prompt_until_, AckRules::kAfterGap);
-  add(arrival.within_message, AckRules::kWithin);
-  add(deferred, AckRules::kDeferred);
-  return facts;
 }
 
 void AckManager::note_duplicate(Nanos now, uint16_t path) {

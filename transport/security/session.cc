@@ -57,7 +57,7 @@ Session::Direction Session::next_of(const Direction& direction, SealKey::Use use
   return next;
 }
 
-SealKey& Session::sealer(uint32_t packets, uint64_t limit, RetiredKeys& retired) {
+SealKey& Session::send_key(uint32_t packets, uint64_t limit, RetiredKeys& retired) {
   if (sealed_ > 0 && sealed_ + packets > limit && proven_) {
     Direction next = next_of(send_, SealKey::Use::kSeal);
     wipe(send_.secret);
@@ -71,12 +71,12 @@ SealKey& Session::sealer(uint32_t packets, uint64_t limit, RetiredKeys& retired)
   return *send_.keys.seal;
 }
 
-SealKey* Session::opener(uint8_t flags) {
+SealKey* Session::receive_key(uint8_t flags) {
   const Keys* keys = claimed(flags);
   return keys == nullptr ? nullptr : keys->seal.get();
 }
 
-HeaderTags* Session::checker(uint8_t flags) {
+HeaderTags* Session::receive_tags(uint8_t flags) {
   const Keys* keys = claimed(flags);
   return keys == nullptr ? nullptr : keys->tags.get();
 }
@@ -90,7 +90,7 @@ const Session::Keys* Session::claimed(uint8_t flags) {
   return &next_->keys;
 }
 
-void Session::opened(uint8_t flags) {
+void Session::note_authentic(uint8_t flags) {
   if (!next_ || flags >> 4 != next_->epoch) return;
   previous_ = std::move(receive_.keys);
   wipe(receive_.secret);

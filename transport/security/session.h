@@ -38,8 +38,8 @@ class Session {
   // --- sealing ---
   // The key for `packets` packets more. Past `limit` packets of one key, and if the peer has the
   // current one, it is of the next epoch; the key before goes to `retired`.
-  SealKey& sealer(uint32_t packets, uint64_t limit, RetiredKeys& retired);
-  // The epoch in the flags of a packet, as the key that sealer() gave last wants it.
+  SealKey& send_key(uint32_t packets, uint64_t limit, RetiredKeys& retired);
+  // The epoch in the flags of a packet, as the key that send_key() gave last wants it.
   uint8_t epoch_flags() const { return static_cast<uint8_t>(send_.epoch << 4); }
   // The peer has acknowledged something that left under the current key.
   void prove() { proven_ = true; }
@@ -49,16 +49,16 @@ class Session {
   // For packets without a packet number: each gets one of these.
   uint64_t next_unnumbered() { return next_unnumbered_++; }
   void retire(RetiredKeys& retired) { retired.push_back(std::move(send_.keys.seal)); }
-  // What proves data headers under the key that sealer() gave last; null: data is sealed as well.
+  // What proves data headers under the key that send_key() gave last; null: data is sealed as well.
   HeaderTags* tags() { return send_.keys.tags.get(); }
 
   // --- opening ---
   // The key that a packet with these flags claims; null: no such epoch is awaited.
-  SealKey* opener(uint8_t flags);
+  SealKey* receive_key(uint8_t flags);
   // The same for data packets whose payload is not protected.
-  HeaderTags* checker(uint8_t flags);
+  HeaderTags* receive_tags(uint8_t flags);
   // A packet with these flags was opened with it.
-  void opened(uint8_t flags);
+  void note_authentic(uint8_t flags);
   // Whether a packet without a packet number is new, by its place among those: not seen, and not
   // older than what is remembered. note_unnumbered() remembers it.
   bool is_new(uint64_t unnumbered) const;

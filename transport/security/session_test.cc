@@ -23,7 +23,7 @@ class SessionTest : public ::testing::Test {
 
   // A sealed control packet with this number.
   std::vector<std::byte> seal(Session& from, uint64_t number, uint32_t packets = 1) {
-    SealKey& key = from.sealer(packets, kLimit, retired_);
+    SealKey& key = from.send_key(packets, kLimit, retired_);
     ConnectionHeader header;
     header.flags = static_cast<uint8_t>(kFlagNumbered | from.epoch_flags());
     header.number = number;
@@ -35,9 +35,9 @@ class SessionTest : public ::testing::Test {
   }
   static bool open(Session& at, std::vector<std::byte> packet) {
     const auto flags = static_cast<uint8_t>(packet[kFlagsAt]);
-    SealKey* key = at.opener(flags);
+    SealKey* key = at.receive_key(flags);
     if (key == nullptr || !open_segment(*key, packet)) return false;
-    at.opened(flags);
+    at.note_authentic(flags);
     return packet[kConnectionHeaderBytes] == std::byte{7};
   }
 
@@ -124,11 +124,11 @@ TEST_F(SessionTest, HeadersHaveTagsOfTheirOwnEpoch) {
   Session left(key_, names_, true);
   Session right(key_, names_, false);
   EXPECT_EQ(left_.tags(), nullptr) << "with full protection data is sealed";
-  EXPECT_EQ(right_.checker(0), nullptr);
+  EXPECT_EQ(right_.receive_tags(0), nullptr);
   std::vector<std::byte> first;
   for (uint64_t number = 1; number < 20; ++number) {
     left.prove();
-    left.sealer(kLimit + 1, kLimit, retired_);
+    left.send_key(kLimit + 1, kLimit, retired_);
     DataHeader header;
     header.base.type = PacketType::kData;
     header.base.flags = left.epoch_flags();
@@ -137,13 +137,13 @@ TEST_F(SessionTest, HeadersHaveTagsOfTheirOwnEpoch) {
     write_data_header(header, packet.data());
     const HeaderTags::Row row{.stride = kDataHeaderBytes + kTagBytes};
     left.tags()->write(row, packet.data());
-    HeaderTags* tags = right.checker(header.base.flags);
+    HeaderTags* tags = right.receive_tags(header.base.flags);
     ASSERT_NE(tags, nullptr) << number;
     EXPECT_EQ(tags->check(row, packet.data()), 1U) << number;
-    right.opened(header.base.flags);
+    right.note_authentic(header.base.flags);
     if (number == 1) first = packet;
     if (number == 17) {
-      EXPECT_EQ(right.checker(0)->check(row, first.data()), 0U)
+      EXPECT_EQ(right.receive_tags(0)->check(row, first.data()), 0U)
           << "the epochs of flags wrap, and keys do not come again";
     }
   }

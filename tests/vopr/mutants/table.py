@@ -83,9 +83,9 @@ MUTANTS = [
            "  message->lost_ahead |= !message->granted;\n  if (!message->granted || row.offset > 0) return;"),
     Mutant("last_segment_unacknowledged", CONNECTION + "data_receiver.cc",
            "the last segment of a message is never acknowledged",
-           "  if (!verdict.acknowledge) return;\n  acknowledge(",
+           "  if (!verdict.acknowledge) return;\n  parts_.",
            "  if (row.header.offset + (row.segments - 1) * row.step + row.last ==\n"
-           "      row.header.message_bytes) return;\n  acknowledge("),
+           "      row.header.message_bytes) return;\n  parts_."),
     Mutant("peer_window_ignored", "transport/send/send_window.cc",
            "more is in flight than the receiver said that it can hold",
            "  const uint64_t fits = std::min(quota / size, room / cost);",
