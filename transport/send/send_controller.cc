@@ -396,7 +396,7 @@ bool SendController::on_trimmed(Nanos now, uint16_t id, uint64_t number) {
   return true;
 }
 
-// All that is in flight on the path.
+// Lost probes of a suspect path keep the earlier current_path_: recorded traces depend on it.
 void SendController::declare_lost(Nanos now, uint16_t id, LossCause cause) {
   if (paths_[id].active() || cause != LossCause::kTimeout) current_path_ = id;
   paths_[id].sent.declare_lost(pool_, cause, *this);
