@@ -30,11 +30,11 @@ struct PathJudgement {
 
 class PathLiveness {
  public:
-  PathLiveness(const PathSet& paths, const SentPool& pool) : paths_(paths), pool_(pool) {}
+  explicit PathLiveness(const PathSet& paths) : paths_(paths) {}
   void close() { first_unanswered_ = Nanos::never(); }
 
-  // The event that the evidence shows, or kNone.
-  PathJudgement judge(Nanos now, uint16_t id, PathCheck check) const;
+  // The event that the evidence shows, or kNone. `pool`: of the records of sent packets.
+  PathJudgement judge(const SentPool& pool, Nanos now, uint16_t id, PathCheck check) const;
 
   // --- evidence ---
   // A packet left that asks for an acknowledgement.
@@ -77,12 +77,11 @@ class PathLiveness {
   bool take_changed() { return std::exchange(changed_, false); }
 
  private:
-  bool silent(uint16_t id) const;
-  Nanos late_at(uint16_t id) const;
+  bool silent(const SentPool& pool, uint16_t id) const;
+  Nanos late_at(const SentPool& pool, uint16_t id) const;
   bool overtaken(uint16_t id, const SentBurst& run) const;
 
   const PathSet& paths_;
-  const SentPool& pool_;
   Nanos first_unanswered_ = Nanos::never();
   Nanos newest_acked_sent_at_;  // over all paths
   Nanos silence_check_at_;

@@ -55,19 +55,20 @@ uint32_t PathScheduler::burst_bytes(const Controller& controller) const {
 // Small messages, each of which may choose anew, cause no more probes than messages that fill their
 // bursts, unless their path loses packets: where round trips are short, every path is stale after a
 // few messages. At low load they cause fewer.
-uint16_t PathScheduler::proven_path(Nanos now, Random& random, uint32_t half_burst,
-                                    uint64_t in_flight_bytes) {
+uint16_t PathScheduler::proven_path(Nanos now, Random& random, const Load& load,
+                                    ProbeQueue& probes) {
   uint16_t id = order_[selector_->select(usable(), random)];
   if (!must_probe_first(id) || !is_usable(burst_path_)) return id;
+  const uint32_t half_burst = burst_bytes(load.controller) / 2;
   const bool low_load =
-      in_flight_bytes < half_burst && now < stale_probe_at_ + params::kStaleProbeEvery;
+      load.in_flight_bytes < half_burst && now < stale_probe_at_ + params::kStaleProbeEvery;
   const uint64_t spared = low_load ? params::kSparedStaleProbes : 1;
   const bool may_probe =
       sent_since_stale_probe_ >= spared * half_burst || recent_losses(burst_path_) > 0;
   if (must_probe_first(burst_path_) || !may_probe) return burst_path_;
   for (int tries = 0; tries < params::kSelectionTries && must_probe_first(id); ++tries) {
     if (paths_[id].sent.in_flight_segments() == 0) {
-      probes_.push(paths_, id);
+      probes.push(paths_, id);
       sent_since_stale_probe_ = 0;
       stale_probe_at_ = now;
     }
@@ -83,14 +84,12 @@ uint16_t PathScheduler::begin_burst(uint16_t id, const Controller& controller) {
 
 // Small messages that leave together share a path, as the segments of a large message do, and so do
 // their acknowledgements.
-uint16_t PathScheduler::choose(Nanos now, Random& random, const Controller& controller,
-                               uint64_t in_flight_bytes) {
-  const uint32_t half_burst = burst_bytes(controller) / 2;
-  const bool goes_on = burst_left_ > half_burst && now < burst_until_;
+uint16_t PathScheduler::choose(Nanos now, Random& random, const Load& load, ProbeQueue& probes) {
+  const bool goes_on = burst_left_ > burst_bytes(load.controller) / 2 && now < burst_until_;
   if (goes_on && is_usable(burst_path_)) return burst_path_;
-  const uint16_t id = proven_path(now, random, half_burst, in_flight_bytes);
+  const uint16_t id = proven_path(now, random, load, probes);
   burst_until_ = now + params::kLongestBurst;
-  return begin_burst(id, controller);
+  return begin_burst(id, load.controller);
 }
 
 void PathScheduler::on_sent(uint16_t id, uint64_t bytes, const Controller& controller) {

@@ -25,7 +25,13 @@ namespace heddle::transport {
 
 class PathScheduler {
  public:
-  PathScheduler(PathSet& paths, ProbeQueue& probes) : paths_(paths), probes_(probes) {}
+  // What a choice depends on besides the paths.
+  struct Load {
+    const Controller& controller;
+    uint64_t in_flight_bytes;
+  };
+
+  explicit PathScheduler(PathSet& paths) : paths_(paths) {}
 
   // `longest_burst`: bytes of a burst on one of several paths, at most; 0: kMaxBurstBytes.
   void open(Nanos now, std::unique_ptr<Selector> selector, uint32_t longest_burst);
@@ -33,9 +39,9 @@ class PathScheduler {
 
   // --- choice ---
   bool any_usable() const { return usable_ > 0; }
-  // The path of the next burst; at least one is usable.
-  uint16_t choose(Nanos now, Random& random, const Controller& controller,
-                  uint64_t in_flight_bytes);
+  // The path of the next burst; at least one is usable. Adds to `probes` the paths with stale
+  // samples that it passed over.
+  uint16_t choose(Nanos now, Random& random, const Load& load, ProbeQueue& probes);
   // Begins a burst on this path, without a choice.
   uint16_t begin_burst(uint16_t id, const Controller& controller);
   bool is_usable(uint16_t id) const { return paths_[id].share.place() < usable_; }
@@ -75,7 +81,7 @@ class PathScheduler {
   void count_active(const Controller& controller);
   void swap_places(uint32_t a, uint32_t b);
   uint32_t burst_bytes(const Controller& controller) const;
-  uint16_t proven_path(Nanos now, Random& random, uint32_t half_burst, uint64_t in_flight_bytes);
+  uint16_t proven_path(Nanos now, Random& random, const Load& load, ProbeQueue& probes);
   bool must_probe_first(uint16_t id) const {
     return usable_ > 1 && !paths_.is_chunk_path(id) && aging_.stale(paths_[id].share.sampled_in());
   }
@@ -88,7 +94,6 @@ class PathScheduler {
   UsablePaths usable() const;
 
   PathSet& paths_;
-  ProbeQueue& probes_;
   std::unique_ptr<Selector> selector_;
   PathAging aging_;
   std::vector<uint16_t> order_;  // of all paths, usable ones first

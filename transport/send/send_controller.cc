@@ -64,8 +64,9 @@ bool SendController::poll_quota(Nanos now, Random& random, SendQuota& quota) {
   }
   const Controller& controller = window_.controller();
   const bool fixed = control_.is_fixed() && scheduler_.is_usable(control_.current());
-  const uint16_t id = fixed ? scheduler_.begin_burst(control_.current(), controller)
-                            : scheduler_.choose(now, random, controller, window_.in_flight_bytes());
+  const uint16_t id =
+      fixed ? scheduler_.begin_burst(control_.current(), controller)
+            : scheduler_.choose(now, random, {controller, window_.in_flight_bytes()}, probes_);
   const uint64_t size = paths_.packet_bytes(id);
   const bool chunk = paths_.is_chunk_path(id);
   uint32_t segments = 0;
@@ -239,7 +240,7 @@ void SendController::handle_spurious(Nanos now, uint16_t id, const AckOutcome& o
 void SendController::after_acks(Nanos now) {
   if (active() > 1 && liveness_.take_silence_check(now)) {
     for (uint16_t id = 0; id < paths_.size() && active() > 1; ++id) {
-      const PathEvent event = liveness_.judge(now, id, PathCheck::kAfterAcks).event;
+      const PathEvent event = liveness_.judge(pool_, now, id, PathCheck::kAfterAcks).event;
       if (event != PathEvent::kNone) on_path_event(now, id, event);
     }
   }
@@ -333,7 +334,7 @@ void SendController::check_path_timer(Nanos now, uint16_t id) {
   TxPath& path = paths_[id];
   if (path.loss_check_at.due(now)) find_losses(now, id, {});
   if (!path.probe_at.due(now)) return;
-  const PathEvent event = liveness_.judge(now, id, PathCheck::kPto).event;
+  const PathEvent event = liveness_.judge(pool_, now, id, PathCheck::kPto).event;
   if (event == PathEvent::kNone) {
     LossDetector::forget(pool_, now, path);
     path.probe_at = {};
@@ -363,7 +364,7 @@ void SendController::check_tail_loss(Nanos now) {
   if (!paths_.round_trip().measured()) return;
   for (uint16_t id = 0; id < paths_.size(); ++id) {
     if (paths_[id].sent.in_flight_segments() == 0) continue;
-    const PathJudgement judgement = liveness_.judge(now, id, PathCheck::kTailLoss);
+    const PathJudgement judgement = liveness_.judge(pool_, now, id, PathCheck::kTailLoss);
     if (judgement.event != PathEvent::kNone) {
       if (!ProbeQueue::contains(paths_, id)) {
         observer_.step(now, connection_, id, RecoveryStep::kTailProbe);
@@ -395,7 +396,7 @@ bool SendController::on_trimmed(Nanos now, uint16_t id, uint64_t number) {
   return true;
 }
 
-// All that is in flight on the path.
+// Lost probes of a suspect path keep the earlier current_path_: recorded traces depend on it.
 void SendController::declare_lost(Nanos now, uint16_t id, LossCause cause) {
   if (paths_[id].active() || cause != LossCause::kTimeout) current_path_ = id;
   paths_[id].sent.declare_lost(pool_, cause, *this);

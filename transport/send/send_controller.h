@@ -59,8 +59,8 @@ class SendController final : private SentBurstListener {
       : pool_(pool),
         observer_(observer),
         listener_(listener),
-        scheduler_(paths_, probes_),
-        liveness_(paths_, pool_),
+        scheduler_(paths_),
+        liveness_(paths_),
         connection_(connection) {}
   ~SendController() override { close(); }
   SendController(const SendController&) = delete;

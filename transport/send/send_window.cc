@@ -57,11 +57,11 @@ bool SendWindow::ends_with(uint32_t segments, uint64_t size, bool datagrams) con
 // would be acknowledged alone.
 bool SendWindow::worth_asking(uint64_t bytes, bool window_ends) const {
   const uint64_t window = std::min(controller_->window().count, quota_.most());
-  if (window_ends) return unasked_bytes_ + bytes >= window / params::kAcksRequestedAWindow;
+  if (window_ends) return bytes_since_request_ + bytes >= window / params::kAcksRequestedAWindow;
   // The peer acknowledges several long bursts at a time. A window that holds fewer would leave as a
   // whole and then wait for the answer.
   return bytes >= AckMaker::kBytes && window < AckMaker::kArrivals * uint64_t{kMaxBurstBytes} &&
-         unasked_bytes_ + bytes >= window / 2;
+         bytes_since_request_ + bytes >= window / 2;
 }
 
 bool SendWindow::holds(uint64_t bytes, uint64_t segments) const {

@@ -58,7 +58,7 @@ class SendWindow {
     in_flight_segments_ += segments;
   }
   void on_payload_sent(Nanos now, uint64_t bytes, uint32_t segments, bool asks) {
-    unasked_bytes_ = asks ? 0 : unasked_bytes_ + bytes;
+    bytes_since_request_ = asks ? 0 : bytes_since_request_ + bytes;
     pacer_.on_sent(now, {bytes}, controller_->pacing_rate());
     quota_.on_sent(now, bytes + uint64_t{params::kReceiveOverhead} * segments);
   }
@@ -98,7 +98,7 @@ class SendWindow {
   uint64_t in_flight_bytes_ = 0;
   uint32_t in_flight_segments_ = 0;
   uint32_t largest_datagram_ = 0;
-  uint64_t unasked_bytes_ = 0;  // payload sent since an acknowledgement was asked for
+  uint64_t bytes_since_request_ = 0;  // payload sent since an acknowledgement was asked for
   bool limited_ = false;
 };
 
