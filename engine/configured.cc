@@ -36,7 +36,7 @@ Bytes stranger_share(const Config& config, uint64_t parts) {
 Result<void> check_stranger_bytes(const Options& options, uint64_t parts, uint32_t peers) {
   transport::EndpointOptions with = options.transport;
   with.eager_bytes = options.eager_bytes;
-  with.eager_region = 0;  // create() sets it, and the budget depends on it
+  with.eager_region = 0;  // a registered region, as in an open endpoint
   if (!with.keys.empty() || with.stranger_bytes.count == 0) return {};
   const uint64_t needed = transport::stranger_budget(with).bytes(peers);
   if (needed <= with.stranger_bytes.count) return {};
