@@ -1,4 +1,4 @@
-"""Proves that a broken schema is refused with its place, and that what is made follows the schema."""
+"""Invalid schemas are rejected with the place of the error, and the output follows the schema."""
 
 import copy
 import pathlib
@@ -8,7 +8,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-import generate  # noqa: E402: it stands beside this file
+import generate  # noqa: E402: in this folder
 
 SMALL = {
     "schema_version": 1,
@@ -22,7 +22,7 @@ SMALL = {
 
 
 def broken(change):
-    """The message for the small schema after `change` was made to it."""
+    """The error message for the small schema after `change`."""
     schema = copy.deepcopy(SMALL)
     change(schema)
     try:
