@@ -1,9 +1,7 @@
 // UDP: the datapath over kernel sockets; Linux only. It receives on one port at each configured NIC
 // and sends from one socket per NIC and path, so ECMP hashes on a path's source port. The peer sees
-// these ports in RxRun::from; the transport decides where to reply. A socket's local address and
-// the routing table select its NIC. This needs no privileges, but addresses of several NICs need
-// one routing rule each (docs/how-to/several_nics.md). It works without GSO and GRO, and on IPv4,
-// IPv6 or both.
+// these ports in RxRun::from; the transport decides where to reply. It works without privileges,
+// without GSO and GRO, and on IPv4, IPv6 or both.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +21,8 @@ enum class Offload : uint8_t {
   kOn,  // as kAuto, but opening fails if the kernel lacks it
 };
 
+// A socket's local address and the routing table select its NIC, so addresses of several NICs need
+// one routing rule each (docs/how-to/several_nics.md).
 struct UdpOptions {
   // Addresses, interfaces or names of this host, separated by commas, one per NIC, at most
   // transport::kMaxNics. Empty: all local addresses, IPv4 and IPv6, as one NIC.

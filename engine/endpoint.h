@@ -129,7 +129,8 @@ class Endpoint {
   Outcome wait(Operation operation, Nanos timeout);
   // Cancels the operation if that is still possible; its end must still be awaited.
   void cancel(Operation operation);
-  // For a receive posted with Fill::kOnArrival: from now on no other code touches its memory.
+  // For a receive posted with Fill::kOnArrival: no other code uses its memory any more, so it may
+  // be filled at once.
   void fill_at_once(Operation receive);
   // Discards the outcome: the operation's entry is freed when it ends.
   void forget(Operation operation);

@@ -192,7 +192,7 @@ void Endpoint::Body::yield_core() {
   core_is_wanted_ = datapath_->now() - before >= kYieldTaken;
 }
 
-// --- beside the network ---
+// --- poll sources besides the network ---
 
 void Endpoint::Body::set_companion(Companion* companion) {
   const Wheel::Lock lock = wheel_.lock_all();

@@ -182,7 +182,7 @@ TEST(EndpointBatch, PostsOnManyConnectionsLeaveWhenTheBatchEnds) {
     connections.push_back(pair.to_client);
   }
   std::vector<std::byte> got(100'000);
-  // So far the helper has driven, which also sends PTO probes; from here on this thread drives.
+  // So far the helper has driven, which also sends tail probes; from here on this thread drives.
   while (pair.server->progress(Nanos{})) continue;
   const uint64_t before = pair.server->datapath_statistics().datagrams_sent;
   {

@@ -41,7 +41,8 @@ void finish(FlowRun& run, Nanos until = seconds(1)) {
   }
 }
 
-// Advances without a time limit. A run that needs a million extra events is taken to be endless.
+// Advances without a time limit. A run that has not ended after a million further events is taken
+// to be endless.
 bool ends_by_itself(FlowRun& run) {
   for (int i = 0; i < 10; ++i) {
     if (!run.advance(Nanos::never(), 100'000)) return true;

@@ -1,10 +1,7 @@
 // Outlets: links whose packets wait in a memory that the ports of a switch share, that a pause
 // (PFC) may stop, or whose switch trims packets that find no room. Packets wait here; the link
-// itself holds only the one in transmission, and an event at its end sends the next. Packets are
-// counted twice: in their queue and, in a lossless switch, for the link on which they arrived.
-// Headers of trimmed packets wait in a separate queue with priority, as in NDP's switches (Handley
-// et al., 2017): up to kHeadersInARow between two packets.
-// The network drives it; links without these features cost nothing.
+// itself holds only the one in transmission, and an event at its end sends the next. The network
+// drives it; links without these features cost nothing.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +19,9 @@
 
 namespace heddle::simulator {
 
+// Packets are counted twice: in their queue and, in a lossless switch, for the link on which they
+// arrived. Headers of trimmed packets wait in a separate queue with priority, as in NDP's switches
+// (Handley et al., 2017): up to kHeadersInARow between two packets.
 class Outlets {
  public:
   static constexpr size_t kMostHeaders = 512;  // waiting at an outlet; further ones are dropped

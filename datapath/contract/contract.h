@@ -1,13 +1,6 @@
 // Contract: the suite that every implementation of datapath/datapath.h passes, as a GoogleTest
 // fixture with a Variant as its parameter. The tests are in *_contract.cc in this folder. They send
 // bursts (Row) of datagrams with known bytes from a to b and check every received byte.
-// Requirements beyond datapath.h:
-// - transmit() takes bursts of up to kMaxBurstSegments, whatever max_burst_segments is (that value
-//   only describes cost), and headers shorter than kDataHeaderBytes where there is no payload;
-// - on a quiet network each path keeps its order, and nothing is lost while less than half of
-//   receive_capacity is in flight;
-// - runs of one path share one `from`, whose host is the sender's; different paths have different
-//   ones, so no run mixes paths.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -68,6 +61,13 @@ std::vector<Bytestring> datagrams_of(const Row& row);
 // Bytes on the wire above UDP (or its equivalent).
 size_t bytes_of(const Row& row);
 
+// Requirements beyond datapath.h:
+// - transmit() takes bursts of up to kMaxBurstSegments, whatever max_burst_segments is (that value
+//   only describes cost), and headers shorter than kDataHeaderBytes where there is no payload;
+// - on a quiet network each path keeps its order, and nothing is lost while less than half of
+//   receive_capacity is in flight;
+// - runs of one path share one `from`, whose host is the sender's; different paths have different
+//   ones, so no run mixes paths.
 class Contract : public testing::TestWithParam<Variant> {
  public:
   // Makes the pair and registers the source memory with both. False: the network lacks an option;

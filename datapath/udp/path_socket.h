@@ -41,8 +41,8 @@ class PathSocket {
   bool connected() const { return connected_; }
 
  private:
-  // Consecutive equal calls before the setting moves to the socket. Each change of the peer doubles
-  // the value for destinations, up to kMostPatience.
+  // Consecutive equal calls before the setting moves to the socket. For destinations the value
+  // doubles at every disconnect, up to kMostPatience.
   static constexpr uint32_t kFirstPatience = 32;
   static constexpr uint32_t kMostPatience = 1u << 20;
   static constexpr uint32_t kMarkPatience = 32;

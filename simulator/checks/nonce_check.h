@@ -1,6 +1,6 @@
 // NonceCheck: checks that no nonce of a run is used twice. Two packets with one nonce under one GCM
-// key would reveal their contents and allow forgeries. It observes what datapaths encrypt. Keys
-// have random IVs, so one set serves all keys of all hosts and also reveals a key that two
+// key would reveal their contents and allow forgeries. It observes what datapaths encrypt. Each key
+// has its own IV, so one set serves all keys of all hosts; it also reveals a key that two
 // directions share.
 #pragma once
 

@@ -35,7 +35,7 @@ struct IncastOptions {
 struct IncastResult {
   bool done = false;
   std::vector<Nanos> times;   // of all messages, sorted
-  std::vector<double> rates;  // of each sender while it had data, as a fraction of its own
+  std::vector<double> rates;  // of each sender while it had data, in an arbitrary unit
   double victim_rate = 0;     // bits per nanosecond
   uint64_t queued_most = 0;   // maximum at the receiver's link, in bytes
   uint64_t drops = 0;         // at the receiver's link

@@ -38,7 +38,8 @@ class Stream : public TransportProgram {
     }
     process.poke();
   }
-  // Call before the process is destroyed, or after kill().
+  // Ends the memory check, which refers to the process's datapath: call it before the process is
+  // destroyed or killed.
   void forget() { check_.reset(); }
 
   bool done() const { return ended_ == options_.messages; }
