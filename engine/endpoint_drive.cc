@@ -207,7 +207,7 @@ bool Endpoint::Body::companion_came() {
 }
 
 // A poll of the network is a system call, a poll of shared memory is not. With a companion, the
-// network is polled at most every kTurnEvery.
+// network is polled only when a turn is due or kTurnEvery has passed since the last one.
 bool Endpoint::Body::turn_is_due(Nanos now) const {
   return companion_ == nullptr || wanted_ <= now || now - driver_.last_turn_at() >= kTurnEvery;
 }

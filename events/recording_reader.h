@@ -1,6 +1,6 @@
-// RecordingReader: the events of a recording's file in time order, up to the first damage. It
-// validates everything in the file. Events of kinds unknown to this version are counted; fields
-// unknown to the writer are zero.
+// RecordingReader: the undamaged events of a recording's file in time order. It validates
+// everything in the file. Events of kinds unknown to this version are counted; fields unknown to
+// the writer are zero.
 #pragma once
 
 #include <array>

@@ -361,7 +361,7 @@ TEST_F(RecordingTest, ACoarserLevelOmitsBursts) {
   EXPECT_EQ(read(recording->path()).size(), 1u);
 }
 
-TEST_F(RecordingTest, ATruncatedOrDamagedFileIsReadUpToTheDamage) {
+TEST_F(RecordingTest, UndamagedBlocksOfATruncatedOrDamagedFileAreRead) {
   const auto recording = record({8 * recording::kBlockBytes});
   {
     const auto recorder = recording->add_writer();

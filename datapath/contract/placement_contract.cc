@@ -173,7 +173,7 @@ TEST_P(Contract, ARightPredictionPutsPayloadInPlace) {
   EXPECT_TRUE(target.untouched(place + 6 * kStep, kTargetBytes)) << "beyond what was free";
 }
 
-TEST_P(Contract, AHeaderOutsideTheMaskIsDeliveredAsAFrame) {
+TEST_P(Contract, AHeaderThatDoesNotMatchThePredictionIsDeliveredAsAFrame) {
   if (!open()) return;
   Target target(b());
   const Row row = row_of(1, 6, kStep, 500);
