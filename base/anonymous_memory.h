@@ -1,6 +1,6 @@
-// AnonymousMemory: pages of this process that go back to the system when it ends. It takes address
-// space only; a page exists once it is written. For buffers that come and go: the C library keeps
-// what is freed below its growing mmap threshold (mallopt(3)), and a server would never shrink.
+// AnonymousMemory: anonymous mmap pages that the destructor returns to the system. It reserves
+// address space only; a page exists once it is written. For buffers with short lives: the C library
+// keeps freed blocks below its growing mmap threshold (mallopt(3)), so a server would never shrink.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace heddle {
 class AnonymousMemory {
  public:
   AnonymousMemory() = default;
-  // Zeros. Holds nothing where the system gives none, or for zero bytes.
+  // Zero-filled. Holds nothing if `size` is zero or the system has no address space left.
   explicit AnonymousMemory(Bytes size);
   AnonymousMemory(AnonymousMemory&& other) noexcept;
   AnonymousMemory& operator=(AnonymousMemory&& other) noexcept;

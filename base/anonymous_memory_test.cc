@@ -1,4 +1,4 @@
-// AnonymousMemory: pages come as zeros and go back to the system.
+// AnonymousMemory: pages start as zeros and return to the system.
 #include "base/anonymous_memory.h"
 
 #include <gtest/gtest.h>
@@ -29,9 +29,9 @@ TEST(AnonymousMemory, HoldsNothingForZeroBytes) {
   EXPECT_EQ(AnonymousMemory(Bytes{0}).start(), nullptr);
 }
 
-// What a server held for tests of clients that had died grew by the hour: freed blocks of MiB
-// stayed in the heap of the C library, with gaps that the next block did not fit in.
-TEST(AnonymousMemory, GoesBackToTheSystemInAnyOrder) {
+// Regression: the memory that a server held for tests of dead clients grew by the hour. Freed
+// blocks of a MiB stayed in the C library's heap, with gaps too small for the next block.
+TEST(AnonymousMemory, ReturnsToTheSystemInAnyOrder) {
   std::vector<AnonymousMemory> all;
   for (int i = 0; i < 8; ++i) {
     all.emplace_back(Bytes{size_t{1} << 20});
@@ -39,12 +39,12 @@ TEST(AnonymousMemory, GoesBackToTheSystemInAnyOrder) {
   }
   const std::byte* const start = all[3].start();
   ASSERT_TRUE(is_mapped(start));
-  all.erase(all.begin() + 3);  // moves those behind it
+  all.erase(all.begin() + 3);  // moves the elements behind it
   EXPECT_FALSE(is_mapped(start));
   EXPECT_TRUE(is_mapped(all[3].start()));
 }
 
-TEST(AnonymousMemory, MovesLeaveNothingBehind) {
+TEST(AnonymousMemory, MovesLeaveTheSourceEmpty) {
   AnonymousMemory from(Bytes{4096});
   std::byte* const start = from.start();
   AnonymousMemory to(std::move(from));

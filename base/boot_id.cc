@@ -1,4 +1,4 @@
-// The kernel draws it anew with each start: see boot_id.h.
+// The kernel generates it at every boot: see boot_id.h.
 #include "base/boot_id.h"
 
 #include <fstream>

@@ -1,11 +1,11 @@
-// Which start of the system this is: processes with the same one run on one machine, by one clock.
+// The id of the system's current boot: processes with the same id share one machine and its clock.
 #pragma once
 
 #include <string>
 
 namespace heddle {
 
-// As Linux says it; empty where it does not (no /proc).
+// Read from Linux; empty where /proc is not available.
 std::string boot_id();
 
 }  // namespace heddle

@@ -1,4 +1,4 @@
-// The cold half of CHECK, out of line so that a check costs its caller one compare and one jump.
+// The failure path of CHECK, out of line so that a check costs its caller one compare and one jump.
 #include "base/check.h"
 
 #include <cstdio>

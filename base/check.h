@@ -1,5 +1,5 @@
-// CHECK: an assertion that is always on. It ends the process with the place and the expression.
-// For errors of the programmer only; what a user or a peer can cause is a Result or a counted drop.
+// CHECK: an assertion that is always on. It prints the location and the expression and aborts. For
+// programming errors only; errors that a user or a peer can cause are a Result or a counted drop.
 #pragma once
 
 namespace heddle {

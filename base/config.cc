@@ -1,4 +1,4 @@
-// The layers of the configuration, put on top of each other.
+// Combines the layers of the configuration.
 
 #include "base/config.h"
 
@@ -19,11 +19,11 @@ namespace {
 
 constexpr std::string_view kPrefix = "HEDDLE_";
 constexpr std::string_view kFileVariable = "HEDDLE_CONFIG";
-// The lab's and its hosts': they are set for every program in one.
+// Set by the lab for every program inside it.
 constexpr std::string_view kLabVariables = "HEDDLE_LAB";
-// Credentials of a database, which `config show` is not to print.
+// Database credentials, which `config show` must not print.
 constexpr std::string_view kDatabaseVariables = "HEDDLE_CLICKHOUSE_";
-// What a launcher tells each of its processes.
+// Set by a launcher for each of its processes.
 constexpr std::array<std::string_view, 6> kLaunchVariables = {
     "HEDDLE_RANK",       "HEDDLE_SIZE", "HEDDLE_LOCAL_RANK",
     "HEDDLE_LOCAL_SIZE", "HEDDLE_RUN",  "HEDDLE_TOKEN"};
@@ -59,7 +59,7 @@ std::optional<bool> parse_boolean(std::string_view text) {
   return std::nullopt;
 }
 
-// What a value of this key must be, for messages.
+// The valid values of a key, for messages.
 std::string allowed(const ConfigKey& key) {
   if (key.type == ConfigType::kBoolean) return "true or false";
   if (key.type == ConfigType::kInteger) {

@@ -1,6 +1,6 @@
-// Config: settings from four layers. The command line wins over HEDDLE_* environment variables,
-// these over one TOML file, the file over the defaults. Each key is declared once, in
-// config_keys.cc. Every value knows where it came from; `heddle config show` prints entries().
+// Config: settings from four layers. The command line overrides HEDDLE_* environment variables,
+// these override one TOML file, and the file overrides the defaults. config_keys.cc declares each
+// key once. Every value has its origin; `heddle config show` prints entries().
 #pragma once
 
 #include <cstdint>
@@ -17,38 +17,40 @@ namespace heddle {
 
 enum class ConfigType : uint8_t { kText, kInteger, kBoolean };
 
-// One declared setting. `name` may have one dot (`udp.gso`): then the file has it in a table [udp].
-// Its environment variable is HEDDLE_ and the name in capitals, the dot as `_` (HEDDLE_UDP_GSO).
+// A declared setting. `name` may have one dot (`udp.gso`), which means a table [udp] in the file.
+// Its environment variable is HEDDLE_ and the name in capitals, with `_` for the dot
+// (HEDDLE_UDP_GSO).
 struct ConfigKey {
   std::string_view name;
   ConfigType type = ConfigType::kText;
   std::string_view fallback;  // the default, as text
-  std::string_view unit;      // "ms", "bytes"; empty where there is none
+  std::string_view unit;      // "ms", "bytes"; empty: none
   std::string_view doc;
   int64_t min = std::numeric_limits<int64_t>::min();  // kInteger only
   int64_t max = std::numeric_limits<int64_t>::max();
-  bool or_zero = false;      // kInteger: 0 as well, where it stands for a choice of heddle's own
-  std::string_view choices;  // kText: the allowed values, "a|b|c"; empty: any text
+  bool or_zero = false;      // kInteger: 0 is valid as well and means "automatic"
+  std::string_view choices;  // kText: the valid values, "a|b|c"; empty: any text
 };
 
-// Every setting of heddle, in the order in which it is shown.
+// All settings of heddle, in display order.
 std::span<const ConfigKey> config_keys();
 
-// HEDDLE_UDP_GSO for udp.gso.
+// The environment variable of a key: HEDDLE_UDP_GSO for udp.gso.
 std::string config_variable(std::string_view key_name);
 
-// Where settings come from. A test fills it; a program starts from of_process().
+// The inputs of load(). A test fills it; a program starts from of_process().
 struct ConfigSources {
   std::vector<std::pair<std::string, std::string>> command_line;  // key and value
   std::vector<std::string> environment;                           // NAME=value
-  std::string file;  // --config; empty: HEDDLE_CONFIG, else the first of default_files that exists
+  std::string file;  // --config; empty: HEDDLE_CONFIG, else the first existing default file
   std::vector<std::string> default_files;
 
-  // The environment of this process; ~/.config/heddle/heddle.toml, then /etc/heddle/heddle.toml.
+  // This process's environment; default files ~/.config/heddle/heddle.toml and
+  // /etc/heddle/heddle.toml.
   static ConfigSources of_process();
 };
 
-// One setting as it is in force.
+// A setting's effective value.
 struct ConfigEntry {
   const ConfigKey* key = nullptr;
   std::string value;
@@ -57,9 +59,8 @@ struct ConfigEntry {
 
 class Config {
  public:
-  // Reads all layers. Errors: kInvalid for an unknown key, a value that does not fit, a file that
-  // is not TOML, each with the place; kUnavailable for a file that was asked for and cannot be
-  // read.
+  // Reads all layers. Errors: kInvalid for an unknown key, an invalid value, or a file that is not
+  // TOML, each with its location; kUnavailable for a requested file that cannot be read.
   static Result<Config> load(std::span<const ConfigKey> keys, const ConfigSources& sources);
 
   // The value of a declared key; CHECKs that the key exists and has this type.
@@ -67,11 +68,11 @@ class Config {
   int64_t integer(std::string_view name) const;
   bool boolean(std::string_view name) const;
 
-  // Every key with its value and origin, in the order of the declaration.
+  // Every key with its value and origin, in declaration order.
   std::span<const ConfigEntry> entries() const { return entries_; }
-  // The file that was read; empty when there was none.
+  // The file that was read; empty if none.
   const std::string& file() const { return file_; }
-  // What is odd but no error: HEDDLE_* variables that name no key.
+  // Oddities that are no errors: HEDDLE_* variables that name no key.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:

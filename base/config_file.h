@@ -1,5 +1,5 @@
 // Reads a TOML file into a flat list of settings: name (`table.key`), value as text, line, type.
-// Config drives it; it keeps the TOML library out of every other file.
+// Config calls it; no other file depends on the TOML library, except document.cc.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@ struct FileSetting {
   int line = 0;
 };
 
-// Errors: kUnavailable when the file cannot be read; kInvalid with file and line when it is not
-// TOML or holds what no setting can be (arrays, dates, numbers with a fraction).
+// Errors: kUnavailable if the file cannot be read; kInvalid with file and line if it is not TOML or
+// contains types that no setting has (arrays, dates, fractions).
 Result<std::vector<FileSetting>> read_settings_file(const std::string& path);
 
 }  // namespace heddle

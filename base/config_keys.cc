@@ -1,4 +1,5 @@
-// Every setting of heddle. A new one is one row here; a row that no code reads must not be here.
+// The declarations of all settings. A new setting is one entry here; every entry must be read by
+// code.
 
 #include <array>
 

@@ -1,4 +1,4 @@
-// Tests of the configuration's layers, of its messages, and of the declared keys.
+// Tests of the configuration's layers, messages, and declared keys.
 
 #include "base/config.h"
 
@@ -59,7 +59,7 @@ class ConfigTest : public testing::Test {
   ConfigSources sources_;
 };
 
-TEST(ConfigKeys, ZeroBelowTheLeastIsTakenWhereItIsAChoice) {
+TEST(ConfigKeys, ZeroBelowTheMinimumIsAcceptedWhereItMeansAutomatic) {
   static constexpr std::array kKeys = {
       ConfigKey{.name = "mtu",
                 .type = ConfigType::kInteger,
@@ -75,7 +75,7 @@ TEST(ConfigKeys, ZeroBelowTheLeastIsTakenWhereItIsAChoice) {
   for (const char* value : {"1", "4", "10", "-1"}) EXPECT_FALSE(fits(value)) << value;
 }
 
-TEST_F(ConfigTest, DefaultsHoldWhereNothingIsSet) {
+TEST_F(ConfigTest, DefaultsApplyWithoutSettings) {
   const auto config = load();
   ASSERT_TRUE(config);
   EXPECT_EQ(config->integer("port"), 5);
@@ -85,7 +85,7 @@ TEST_F(ConfigTest, DefaultsHoldWhereNothingIsSet) {
   EXPECT_EQ(config->file(), "");
 }
 
-TEST_F(ConfigTest, EachLayerWinsOverTheOnesBelow) {
+TEST_F(ConfigTest, EachLayerOverridesTheOnesBelow) {
   sources_.file = write("port = 6\nmode = 'fast'\n[udp]\ngso = false\n");
   sources_.environment = {"HEDDLE_PORT=7", "HEDDLE_UDP_GSO=on", "PATH=/bin"};
   sources_.command_line = {{"port", "8"}};
@@ -116,7 +116,7 @@ TEST_F(ConfigTest, TheFirstDefaultFileThatExistsIsRead) {
   EXPECT_EQ(config->integer("port"), 2);
 }
 
-TEST_F(ConfigTest, TheFileOfTheCommandLineWinsOverTheVariable) {
+TEST_F(ConfigTest, TheFileOfTheCommandLineOverridesTheVariable) {
   sources_.environment = {"HEDDLE_CONFIG=" + write("port = 2\n", "variable.toml")};
   EXPECT_EQ(load()->integer("port"), 2);
   sources_.file = write("port = 3\n", "option.toml");
@@ -143,7 +143,7 @@ TEST_F(ConfigTest, UnknownVariableIsAWarning) {
   EXPECT_THAT(config->warnings()[0], HasSubstr("HEDDLE_PROT"));
 }
 
-TEST_F(ConfigTest, ValuesThatDoNotFitNameTheirSourceAndWhatIsAllowed) {
+TEST_F(ConfigTest, InvalidValuesAreReportedWithSourceAndValidRange) {
   sources_.environment = {"HEDDLE_PORT=10"};
   EXPECT_THAT(error_of_load(), HasSubstr("cannot set port to '10'"));
   EXPECT_THAT(error_of_load(), HasSubstr("HEDDLE_PORT"));
@@ -169,7 +169,7 @@ TEST_F(ConfigTest, AFileThatIsNotTomlIsAnErrorWithItsLine) {
   EXPECT_THAT(error_of_load(), HasSubstr(sources_.file + ":2"));
 }
 
-TEST_F(ConfigTest, AFileThatWasAskedForMustExist) {
+TEST_F(ConfigTest, ARequestedFileMustExist) {
   sources_.file = folder_ / "missing.toml";
   EXPECT_THAT(error_of_load(), HasSubstr("missing.toml"));
   EXPECT_THAT(error_of_load(), HasSubstr("No such file"));

@@ -1,11 +1,11 @@
-// What error codes are called: in documents that programs read, and in words for people.
+// Names of error codes: identifiers for machine-readable output, and reasons for users.
 #pragma once
 
 #include "base/result.h"
 
 namespace heddle {
 
-// Every code, in the order of their values.
+// The number of codes.
 inline constexpr int kErrorCodes = 12;
 
 const char* name_of(ErrorCode code);    // "peer_dead"

@@ -1,4 +1,4 @@
-// Each error code has a name and a reason of its own.
+// Each error code has a unique name and a unique reason.
 #include "base/error_code.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace heddle {
 namespace {
 
-TEST(ErrorCode, EachHasANameAndAReasonOfItsOwn) {
+TEST(ErrorCode, EachHasAUniqueNameAndReason) {
   std::set<std::string> names;
   std::set<std::string> reasons;
   for (int i = 0; i < kErrorCodes; ++i) {

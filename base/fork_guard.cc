@@ -6,8 +6,8 @@
 namespace heddle {
 namespace {
 
-// When the program is loaded and not at the first use: a fork() in the midst of the first use would
-// leave a child that waits for its end.
+// Registered when the program is loaded, not at first use: a fork() during a first use would leave
+// a child that waits for its completion.
 const bool watching = pthread_atfork(nullptr, nullptr, [] { detail::forks.fetch_add(1); }) == 0;
 
 }  // namespace

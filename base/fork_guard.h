@@ -1,7 +1,7 @@
-// ForkGuard: knows whether this process is the one in which it was made. After fork() a child has
-// the memory and descriptors of its parent but one thread only: a lock that another thread held is
-// held there for ever, and an endpoint would speak with the parent's voice. own_mutex.h,
-// own_process.h and per_process.h are made of it.
+// ForkGuard: detects whether this process is a fork() child of the one that made the guard. A child
+// has its parent's memory and descriptors but only one thread: a mutex that another thread held is
+// never unlocked, and an endpoint would send in the parent's name. own_mutex.h, own_process.h and
+// per_process.h are built on it.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@ namespace detail {
 inline constinit std::atomic<uint64_t> forks{0};
 }  // namespace detail
 
-// How often this line of processes has forked since the program began; no system call, no lock.
+// Number of forks in this process's ancestry since program start; no system call, no lock.
 inline uint64_t fork_generation() { return detail::forks.load(std::memory_order_relaxed); }
 
 class ForkGuard {

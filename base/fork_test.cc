@@ -1,4 +1,4 @@
-// What a child of fork() may still do with its parent's locks and objects.
+// What a child of fork() may do with its parent's locks and objects.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 namespace heddle {
 namespace {
 
-// The exit status of a child, which is ended by a signal if it has not ended by itself in time.
+// The exit status of a child, which a signal ends if it does not exit in time.
 int in_child(const std::function<bool()>& check) {
   const pid_t child = fork();
   if (child == 0) {
@@ -26,20 +26,20 @@ int in_child(const std::function<bool()>& check) {
   return status;
 }
 
-TEST(OwnMutex, ChildDoesNotWaitForWhatAThreadOfItsParentHolds) {
+TEST(OwnMutex, ChildDoesNotWaitForAMutexThatAThreadOfItsParentHolds) {
   OwnMutex mutex;
   const OwnMutex::Lock held = mutex.lock();
   EXPECT_EQ(in_child([&] { return mutex.in_child() && !mutex.enter() && !mutex.try_lock(); }), 0);
   EXPECT_FALSE(mutex.in_child());
 }
 
-TEST(OwnMutex, ChildThatDidNotAskIsEndedAndDoesNotHang) {
+TEST(OwnMutex, LockInAChildAbortsInsteadOfHanging) {
   OwnMutex mutex;
   const OwnMutex::Lock held = mutex.lock();
   EXPECT_EQ(WTERMSIG(in_child([&] { return mutex.lock().owns_lock(); })), SIGABRT);
 }
 
-TEST(OwnProcess, ChildHasNothingAndDestroysNothing) {
+TEST(OwnProcess, ChildGetsNullAndDestroysNothing) {
   bool destroyed = false;
   auto object = std::make_unique<OwnProcess<bool>>(
       std::shared_ptr<bool>(&destroyed, [](bool* flag) { *flag = true; }));
@@ -59,7 +59,7 @@ struct Shared {
   int value = 0;
 };
 
-TEST(PerProcess, ChildGetsOneOfItsOwnWhileItsParentsIsHeld) {
+TEST(PerProcess, ChildGetsANewInstanceWhileTheParentsIsLocked) {
   static constinit PerProcess<Shared> shared;
   Shared& mine = shared.get();
   const OwnMutex::Lock held = mine.mutex.lock();

@@ -1,4 +1,4 @@
-// Hashes for places where nobody attacks: the same on every machine and in every build. Not for
+// Hashes for data without an adversary: the same on every machine and in every build. Not for
 // secrets.
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace heddle {
 
-// One bit of `key` changes half of the result's; 0 stays 0. The last step of splitmix64 (Steele et
-// al., Fast Splittable Pseudorandom Number Generators, 2014).
+// Each bit of `key` affects about half of the result's bits; 0 stays 0. The last step of splitmix64
+// (Steele et al., Fast Splittable Pseudorandom Number Generators, 2014).
 constexpr uint64_t mix_bits(uint64_t key) {
   key = (key ^ (key >> 30)) * 0xbf58476d1ce4e5b9;
   key = (key ^ (key >> 27)) * 0x94d049bb133111eb;

@@ -1,4 +1,4 @@
-// The only file that knows the logging library.
+// The only file that uses the logging library.
 
 #include "base/log.h"
 
@@ -42,8 +42,8 @@ std::shared_ptr<spdlog::logger> make_logger() {
   return made;
 }
 
-// The mutex is heddle's, and not the library's, so that a child of fork() does not wait for a
-// thread of its parent that was writing.
+// An OwnMutex instead of spdlog's, so that a child of fork() never waits for a mutex that a thread
+// of its parent held.
 struct Logger {
   OwnMutex mutex;
   const std::shared_ptr<spdlog::logger> lines = make_logger();

@@ -1,6 +1,6 @@
-// Log lines on standard error: `12:00:00.123 warn what happened`. A small face over spdlog.
-// Programs set the level from their configuration; before that, and in plugins, HEDDLE_LOG sets it.
-// Never on the packet path: what happens there is an event.
+// Log lines on standard error, `12:00:00.123 warn what happened`, written through spdlog. Programs
+// set the level from their configuration; before that, and in plugins, HEDDLE_LOG sets it. Not for
+// the packet path, which emits events instead.
 #pragma once
 
 #include <fmt/core.h>
@@ -14,7 +14,7 @@ namespace heddle {
 
 enum class LogLevel : uint8_t { kDebug, kInfo, kWarn, kError, kOff };
 
-// "debug", "info", "warn", "error", "off"; nothing for any other text.
+// Parses "debug", "info", "warn", "error" or "off"; empty for any other text.
 std::optional<LogLevel> parse_log_level(std::string_view name);
 
 // Lines below `level` are not written. The default is kWarn.

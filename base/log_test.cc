@@ -1,4 +1,4 @@
-// Tests of the log's levels and lines.
+// Tests of log levels and lines.
 
 #include "base/log.h"
 
@@ -9,7 +9,7 @@
 namespace heddle {
 namespace {
 
-// What `write` puts on standard error.
+// The text that `write` puts on standard error.
 template <typename Write>
 std::string logged(Write write) {
   testing::internal::CaptureStderr();
@@ -28,12 +28,12 @@ TEST_F(LogTest, WritesALineWithLevelAndText) {
   EXPECT_NE(line.find(" info 8 paths to spine2\n"), std::string::npos) << line;
 }
 
-TEST_F(LogTest, CallsLevelsByTheNamesThatSetThem) {
+TEST_F(LogTest, LevelsAppearUnderTheNamesThatSetThem) {
   EXPECT_NE(logged([] { log_warn("{{}}"); }).find(" warn {}\n"), std::string::npos);
   EXPECT_NE(logged([] { log_error("x"); }).find(" error x\n"), std::string::npos);
 }
 
-TEST_F(LogTest, DropsWhatIsBelowTheLevel) {
+TEST_F(LogTest, LinesBelowTheLevelAreDropped) {
   set_log_level(LogLevel::kWarn);
   EXPECT_EQ(logged([] {
               log_info("quiet");
@@ -46,7 +46,7 @@ TEST_F(LogTest, DropsWhatIsBelowTheLevel) {
   EXPECT_EQ(logged([] { log_line(LogLevel::kOff, "quiet"); }), "");
 }
 
-TEST_F(LogTest, FormatsNothingThatIsNotWritten) {
+TEST_F(LogTest, LinesThatAreNotWrittenAreNotFormatted) {
   set_log_level(LogLevel::kOff);
   EXPECT_FALSE(log_enabled(LogLevel::kError));
   EXPECT_FALSE(log_enabled(LogLevel::kOff));

@@ -1,7 +1,6 @@
-// Nanos: a time or a span of time in whole nanoseconds.
-// Times count from an epoch that the owner of the clock chooses; only differences and order have
-// meaning. Every room takes time as an argument of this type; only a datapath or the engine reads a
-// clock.
+// Nanos: a point in time or a duration in whole nanoseconds. The owner of a clock chooses its
+// epoch, so only differences and order have meaning. Every module takes time as an argument of this
+// type; only a datapath or the engine reads a clock.
 #pragma once
 
 #include <compare>
@@ -24,13 +23,13 @@ struct Nanos {
     return *this;
   }
 
-  // A time later than any other: "no deadline".
+  // Later than any other time: "no deadline".
   static constexpr Nanos never() { return {std::numeric_limits<int64_t>::max()}; }
 };
 
 constexpr Nanos operator+(Nanos a, Nanos b) { return {a.count + b.count}; }
 constexpr Nanos operator-(Nanos a, Nanos b) { return {a.count - b.count}; }
-// The nearest that there is, where the difference is none: for times that a stranger chose.
+// a - b, clamped to the representable range; for times that a peer chose.
 constexpr Nanos saturating_difference(Nanos a, Nanos b) {
   int64_t count = 0;
   if (!__builtin_sub_overflow(a.count, b.count, &count)) return {count};

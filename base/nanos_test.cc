@@ -1,4 +1,4 @@
-// Times at the ends of what there is.
+// Arithmetic at the ends of the range.
 #include "base/nanos.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@ namespace {
 
 constexpr Nanos kFirst{std::numeric_limits<int64_t>::min()};
 
-TEST(Nanos, ASaturatingDifferenceIsTheNearestThereIs) {
+TEST(Nanos, SaturatingDifferenceClampsToTheRange) {
   EXPECT_EQ(saturating_difference(nanos(7), nanos(9)), nanos(-2));
   EXPECT_EQ(saturating_difference(Nanos::never(), nanos(1)), Nanos::never() - nanos(1));
   EXPECT_EQ(saturating_difference(Nanos::never(), nanos(-1)), Nanos::never());

@@ -1,6 +1,6 @@
-// OwnMutex: a mutex of the process that made it. In a child of fork() another thread may have held
-// it, and nobody there lets go: so a child never waits for it. It is the only mutex of heddle's
-// libraries (tests/house says so); what a child may reach takes it by enter().
+// OwnMutex: a mutex of the process that made it. In a child of fork() another thread of the parent
+// may have held it, so a child never waits for it. heddle's libraries use no other mutex
+// (tests/house checks this); code that a child may reach takes it by enter().
 #pragma once
 
 #include <mutex>
@@ -14,14 +14,14 @@ class OwnMutex {
  public:
   using Lock = std::unique_lock<std::mutex>;
 
-  // Owns nothing in a child: what it guards may be half changed there, and is not to be looked at.
+  // Owns nothing in a child: the guarded data may be inconsistent there and must not be read.
   [[nodiscard]] Lock enter() { return in_child() ? Lock() : Lock(mutex_); }
-  // Where a child cannot come, because somebody before has asked; it ends a child that does.
+  // For code that a child cannot reach because a caller checked; aborts in a child.
   [[nodiscard]] Lock lock() {
     CHECK(!in_child());
     return Lock(mutex_);
   }
-  // Owns nothing if another thread has it, or in a child.
+  // Owns nothing if another thread holds it, or in a child.
   [[nodiscard]] Lock try_lock() { return in_child() ? Lock() : Lock(mutex_, std::try_to_lock); }
 
   bool in_child() const { return fork_guard_.in_child(); }

@@ -1,6 +1,6 @@
-// OwnProcess<T>: an object for the process that made it. In a child of fork() here() has nothing,
-// so whoever asks must have an answer for it; and the child does not destroy it, since threads,
-// descriptors and locks of it are the parent's.
+// OwnProcess<T>: an object of the process that made it. In a child of fork(), here() returns null,
+// so callers must handle that. The child never destroys the object, because its threads,
+// descriptors and locks belong to the parent.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
-// PerProcess<T>: what all of a process shares, with its locks. A child of fork() gets one of its
-// own at its first use, since a thread of the parent may have been in the midst of a change. To get
-// it takes no lock. It is never destroyed: threads may outlive main(). For statics.
+// PerProcess<T>: state that all threads of a process share, with its locks; for static variables. A
+// child of fork() gets a new one at first use, because a thread of the parent may have been
+// changing the old one. get() takes no lock. Never destroyed: threads may outlive main().
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
-// Pool: objects of one type lent by index from slabs that never move, up to a stated bound.
-// Lending and returning allocate nothing once the pool has grown to what the steady state needs.
-// `kSlab`: it grows by so many, a power of two.
+// Pool: objects of one type, lent by index from slabs that never move, up to a stated bound. lend()
+// and give_back() allocate nothing once the pool has grown to its steady size. It grows by `kSlab`
+// objects, a power of two.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace heddle {
 
-// Index of a lent object; kNoIndex means none. Indices are reused after `give_back`.
+// Index of a lent object; kNoIndex means none. Indices are reused after give_back().
 inline constexpr uint32_t kNoIndex = UINT32_MAX;
 
 template <typename T, uint32_t kSlab = 64>
@@ -23,7 +23,7 @@ class Pool {
  public:
   explicit Pool(uint32_t limit) : limit_(limit) {}
 
-  // Lends a default-constructed object, or returns kNoIndex when `limit` objects are out.
+  // Lends a default-constructed object, or returns kNoIndex if `limit` objects are lent.
   uint32_t lend() {
     if (free_.empty() && !grow()) return kNoIndex;
     const uint32_t index = free_.back();
@@ -32,7 +32,7 @@ class Pool {
     return index;
   }
 
-  // Takes an object back. The caller has reset what the next borrower must not see.
+  // Returns an object. The caller has reset what the next borrower must not see.
   void give_back(uint32_t index) {
     CHECK(index < size_ && lent_ > 0);
     --lent_;
@@ -66,22 +66,22 @@ class Pool {
   std::vector<uint32_t> free_;
 };
 
-// PoolShare: one borrower's part of a pool that many share. It may have lent kShare times as many
-// objects as the pool has left, so that no number of greedy borrowers takes all of it: n of them
-// leave 1 / (2n + 1) of the pool, and whoever holds few is lent the next one. The rule is that of
-// buffers shared by a switch's ports (Choudhury and Hahne, Dynamic Queue Length Thresholds, 1998).
+// PoolShare: one borrower's share of a pool. A borrower may hold at most kShare times as many
+// objects as the pool has free, so that no number of greedy borrowers exhausts it: n of them leave
+// 1 / (2n + 1) of the pool, and a borrower with few objects still gets the next one. This is the
+// rule of shared switch buffers (Choudhury and Hahne, Dynamic Queue Length Thresholds, 1998).
 template <typename T, uint32_t kSlab = 64>
 class PoolShare {
  public:
   static constexpr uint64_t kShare = 2;
 
-  // The pool outlives it; every object has been given back when it goes.
+  // The pool must outlive it; every object must be returned before it is destroyed.
   explicit PoolShare(Pool<T, kSlab>& pool) : pool_(pool) {}
   ~PoolShare() { CHECK(lent_ == 0); }
   PoolShare(const PoolShare&) = delete;
   PoolShare& operator=(const PoolShare&) = delete;
 
-  // As Pool::lend(); kNoIndex also where the share is used up.
+  // As Pool::lend(); also returns kNoIndex if the share is used up.
   uint32_t lend() {
     if (lent_ >= kShare * (pool_.limit() - pool_.lent())) return kNoIndex;
     const uint32_t index = pool_.lend();

@@ -1,4 +1,4 @@
-// PoolShare: what greedy borrowers leave to others.
+// PoolShare: what greedy borrowers leave for others.
 #include "base/pool.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ struct Borrower {
   std::vector<uint32_t> held;
 };
 
-TEST(PoolShare, LendsTwoThirdsToALoneBorrower) {
+TEST(PoolShare, LendsTwoThirdsToASingleBorrower) {
   Pool<int> pool(3000);
   Borrower one(pool);
   while (one.take()) {
@@ -31,9 +31,9 @@ TEST(PoolShare, LendsTwoThirdsToALoneBorrower) {
   EXPECT_EQ(one.share.lent(), 2000u);
 }
 
-// Peers that acknowledged nothing held all records of an endpoint, and other connections could not
-// send: 55 of them were enough.
-TEST(PoolShare, LeavesObjectsToALateBorrowerHoweverManyAreGreedy) {
+// Regression: peers that acknowledged nothing held all records of an endpoint, and other
+// connections could not send: 55 of them were enough.
+TEST(PoolShare, LeavesObjectsForALateBorrowerForAnyNumberOfGreedyOnes) {
   for (const uint32_t greedy : {1u, 55u, 4096u}) {
     Pool<int> pool(1u << 16);
     std::vector<std::unique_ptr<Borrower>> all;
@@ -45,12 +45,12 @@ TEST(PoolShare, LeavesObjectsToALateBorrowerHoweverManyAreGreedy) {
     Borrower late(pool);
     uint32_t got = 0;
     while (late.take()) ++got;
-    // Two thirds of what the greedy ones leave.
+    // Two thirds of what the greedy borrowers leave.
     EXPECT_GE(got + 1, (1u << 16) / (2 * greedy + 1) * 2 / 3) << greedy;
   }
 }
 
-TEST(PoolShare, CountsAgainWhatWasGivenBack) {
+TEST(PoolShare, ReturnedObjectsCanBeLentAgain) {
   Pool<int> pool(9);
   Borrower one(pool);
   while (one.take()) {

@@ -45,7 +45,7 @@ class Random {
   // True with a probability of `parts` in a million.
   bool chance_per_million(uint32_t parts) { return below(1'000'000) < parts; }
 
-  // A generator whose sequence is independent of what this one gives later.
+  // A generator whose sequence is independent of this one's later output.
   Random fork() { return Random(next()); }
 
  private:

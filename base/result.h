@@ -1,6 +1,5 @@
-// Result<T>: a value or an Error, with std::expected's names. Dropping one is a compile error with
-// -Werror. An Error says what failed, why, and what to do about it, so that it can be shown to a
-// user as it is.
+// Result<T>: a value or an Error, with std::expected's names. Ignoring one is a compile error with
+// -Werror. An Error has what failed, why, and what to do about it, fit for display to a user.
 #pragma once
 
 #include <optional>
@@ -14,16 +13,16 @@
 namespace heddle {
 
 enum class ErrorCode {
-  kInvalid,      // the request makes no sense (impossible size, unknown name)
-  kUnavailable,  // not there now (nobody listening, no such device)
+  kInvalid,      // the request is meaningless (impossible size, unknown name)
+  kUnavailable,  // not available now (no listener, no such device)
   kPermission,   // the system refuses
-  kInUse,        // somebody else has it (a port)
+  kInUse,        // in use by another program (a port)
   kTimeout,      // no answer in time
-  kPeerDead,     // the peer stopped answering, or said that it is gone
-  kCancelled,    // withdrawn by this side or by the peer
+  kPeerDead,     // the peer stopped answering, or reported its end
+  kCancelled,    // cancelled by this side or by the peer
   kTruncated,    // a message was larger than the receive it met
   kClosed,       // the connection or endpoint is closed
-  kVersion,      // two versions that do not understand each other
+  kVersion,      // incompatible versions
   kExhausted,    // a stated bound is reached; try again later
   kSystem,       // the operating system failed in another way
 };

@@ -1,5 +1,5 @@
-// Ring: a first-in first-out queue that grows by doubling and never shrinks, so that a steady state
-// allocates nothing. Elements are reached by index from the front.
+// Ring: a FIFO queue that grows by doubling and never shrinks, so that the steady state allocates
+// nothing. Elements are indexed from the front.
 #pragma once
 
 #include <cstddef>

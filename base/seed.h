@@ -1,6 +1,5 @@
-// Seed: 256 bits from which every random choice follows. A number makes one for simulations and
-// tests, where equal numbers give equal runs; what must not be guessed takes all of it from the
-// system's cryptographic generator.
+// Seed: 256 bits that determine every random choice. Simulations and tests seed with a number, and
+// equal numbers give equal runs. Secrets use 256 bits of the system's cryptographic generator.
 #pragma once
 
 #include <array>

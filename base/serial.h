@@ -1,6 +1,6 @@
 // Serial: a number that wraps around, ordered by serial number arithmetic (RFC 1982). Two numbers
-// that are half the circle apart have no order, and what compares them has to handle that. There is
-// no subtraction and no operator<, so a number from the wire cannot be taken for near by accident.
+// half the range apart have no order, which the caller must handle. There is no subtraction and no
+// operator<, so that code cannot order numbers from the wire by accident.
 #pragma once
 
 #include <compare>
@@ -20,32 +20,32 @@ class Serial {
   using Steps = std::make_signed_t<Integer>;
 
   constexpr Serial() = default;
-  // As it stands on the wire.
-  constexpr Serial(Integer value) : value_(value) {}  // implicit: no arithmetic leads back
+  // The value on the wire.
+  constexpr Serial(Integer value) : value_(value) {}  // implicit, because no conversion leads back
   constexpr Integer value() const { return value_; }
 
   friend constexpr bool operator==(Serial, Serial) = default;
 
-  // Steps from here to `other`: above zero where that is ahead, below where it is behind. Nothing
-  // where the two are half the circle apart (RFC 1982 section 3.2: their order is undefined).
+  // Signed distance to `other`: positive if it is ahead, negative if behind. Empty if the two are
+  // half the range apart (RFC 1982, section 3.2: undefined order).
   [[nodiscard]] constexpr std::optional<Steps> steps_to(Serial other) const {
     const auto steps = static_cast<Steps>(static_cast<Integer>(other.value_ - value_));
     if (steps == std::numeric_limits<Steps>::min()) return std::nullopt;
     return steps;
   }
 
-  // The same of two numbers that this side keeps near each other, so that they have an order.
+  // The same for two numbers that this side keeps close together; CHECKs that they have an order.
   constexpr Steps known_steps_to(Serial other) const {
     const std::optional<Steps> steps = steps_to(other);
     CHECK(steps.has_value());
     return *steps;
   }
 
-  // The number so many steps further on; back where they are below zero.
+  // The number `steps` ahead; behind if `steps` is negative.
   constexpr Serial moved_by(Steps steps) const {
     return Serial(static_cast<Integer>(value_ + static_cast<Integer>(steps)));
   }
-  // RFC 1982 section 3.1: adds less than half the circle; CHECKs that.
+  // RFC 1982, section 3.1; CHECKs that `steps` is less than half the range.
   constexpr Serial operator+(Integer steps) const {
     CHECK(steps <= static_cast<Integer>(std::numeric_limits<Steps>::max()));
     return Serial(static_cast<Integer>(value_ + steps));

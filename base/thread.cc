@@ -15,7 +15,7 @@
 namespace heddle {
 namespace {
 
-class SignalsBlocked {  // for a new thread to inherit
+class SignalsBlocked {  // the new thread inherits the mask
  public:
   SignalsBlocked() {
     sigset_t all;
@@ -30,7 +30,7 @@ class SignalsBlocked {  // for a new thread to inherit
   sigset_t before_;
 };
 
-// No handler for what is no std::exception: the C library ends threads by such a thing.
+// Does not catch other exceptions: the C library cancels threads by one of them.
 void run(const char* name, const std::function<void()>& work) {
   try {
     work();

@@ -1,6 +1,6 @@
-// Threads of heddle's own inside somebody's program: they take none of its signals, and their names
-// tell whose they are (`top -H`, `ps -L`). All of heddle's start here: where the system allows no
-// more threads, that is an answer and nothing is thrown.
+// Threads of heddle inside other programs: they block all signals, and their names identify them
+// (`top -H`, `ps -L`). All heddle threads start here: if the system allows no more threads,
+// start_thread() returns an error instead of throwing.
 #pragma once
 
 #include <functional>
@@ -25,8 +25,8 @@ class Thread {
 };
 
 // `name` has at most 15 characters. Errors: kExhausted (limit of the user, the container or
-// memory). An exception that leaves `work` ends the process, which says the thread's name and why;
-// std::bad_alloc is the only one that heddle's own work may end with.
+// memory). An exception that leaves `work` ends the process with a message that names the thread;
+// std::bad_alloc is the only one that heddle's code may let escape.
 Result<Thread> start_thread(const char* name, std::function<void()> work);
 
 }  // namespace heddle

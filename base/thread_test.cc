@@ -1,4 +1,4 @@
-// A thread of heddle's own leaves signals to the program that it is in.
+// A heddle thread leaves signals to the program that it runs in.
 #include "base/thread.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ bool takes(int signal) {
   return sigismember(&blocked, signal) == 0;
 }
 
-TEST(Thread, TakesNoSignalsAndIsNamed) {
+TEST(Thread, BlocksSignalsAndHasItsName) {
   std::promise<void> named;
   bool took = true;
   std::string name(16, '\0');
@@ -34,14 +34,14 @@ TEST(Thread, TakesNoSignalsAndIsNamed) {
   EXPECT_STREQ(name.c_str(), "heddle-test");
 }
 
-TEST(Thread, LeavesTheCallersSignalsAsTheyWere) {
+TEST(Thread, LeavesTheCallersSignalMaskUnchanged) {
   const bool before = takes(SIGINT);
   start_thread("heddle-test", [] {}).value().join();
   EXPECT_EQ(takes(SIGINT), before);
   EXPECT_TRUE(before);
 }
 
-TEST(Thread, ThatTheSystemDoesNotAllowIsAnErrorAndNothingIsThrown) {
+TEST(Thread, StartReturnsAnErrorAtTheThreadLimitAndThrowsNothing) {
   {
     const NoMoreThreads limit;
     const Result<Thread> none = start_thread("heddle-test", [] {});

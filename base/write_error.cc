@@ -1,4 +1,4 @@
-// Errors of writing: see write_error.h.
+// Errors for failed writes: see write_error.h.
 #include "base/write_error.h"
 
 #include <cerrno>

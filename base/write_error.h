@@ -1,4 +1,4 @@
-// Why nothing can be written somewhere, for people: from what the system said.
+// Errors for failed writes, derived from errno, with text for users.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace heddle {
 
-// `what` failed in a folder with this errno: kPermission, kExhausted (it is full: then `when_full`
-// says what to do) or kSystem.
+// An Error for `what`, which failed in a folder with this errno: kPermission, kExhausted (full;
+// `when_full` is the advice) or kSystem.
 Unexpected cannot_write(std::string what, int error, std::string when_full);
 
 }  // namespace heddle

@@ -1,4 +1,4 @@
-// What the system says of writing becomes a code, a reason and something to do.
+// errno values of failed writes become a code, a reason and advice.
 #include "base/write_error.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace heddle {
 namespace {
 
-TEST(WriteError, SaysWhatToDoAboutIt) {
+TEST(WriteError, ContainsAdvice) {
   const Error denied = cannot_write("cannot keep it", EROFS, "make room").error;
   EXPECT_EQ(denied.code, ErrorCode::kPermission);
   EXPECT_EQ(denied.todo, "choose a folder that you may write");

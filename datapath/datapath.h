@@ -1,7 +1,7 @@
-// Datapath: the contract between the transport and a network: move batches, lend frames, wait, name
-// memory. Implementations: udp/ here, the simulator's in simulator/. One contract suite holds for
-// all (datapath/contract/). One thread drives a datapath; only wake() and now() may be called from
-// others.
+// Datapath: the contract between the transport and a network: move batches, lend frames, wait,
+// register memory. Implementations: udp/ here, the simulator's in simulator/. All pass the same
+// contract suite (datapath/contract/). One thread drives a datapath; other threads may call only
+// wake() and now().
 #pragma once
 
 #include <array>
@@ -22,51 +22,51 @@
 
 namespace heddle::datapath {
 
-// What a network can do; read once, before the transport is made.
+// Capabilities of a network; read once, before the transport is made.
 struct Capabilities {
-  uint32_t max_datagram_bytes = 0;  // the largest datagram the local interface passes unfragmented
-  uint16_t max_paths = 1;           // entropies it can send with
-  uint32_t max_burst_segments = 1;  // above 1: rows of segments leave in one call (GSO)
-  bool receives_runs = false;       // rows of segments arrive in one call (GRO)
-  bool predicts = false;            // honours a Prediction
-  bool ecn = false;                 // reads and sets marks
-  bool timestamps = false;          // received_at is the network's time, not the loop's
-  Bytes receive_capacity;           // what may wait in its receive queue without being dropped
+  uint32_t max_datagram_bytes = 0;  // the largest that the local interface sends unfragmented
+  uint16_t max_paths = 1;           // number of entropy values to send with
+  uint32_t max_burst_segments = 1;  // above 1: one call sends several segments (GSO)
+  bool receives_runs = false;       // one call receives several segments (GRO)
+  bool predicts = false;            // uses a Prediction
+  bool ecn = false;                 // reads and sets ECN marks
+  bool timestamps = false;          // received_at is a time stamp of the network
+  Bytes receive_capacity;           // bytes that the receive queue holds without a drop
 
-  // The placed-chunk shape (transport/placed.h), beside datagrams. No paths: datagrams only.
+  // The placed-chunk shape (transport/placed.h), in addition to datagrams. 0 paths: datagrams only.
   uint16_t chunk_paths = 0;
   uint32_t chunk_bytes = 0;      // the largest write, at most transport::kMaxChunkBytes
-  bool reliable_chunks = false;  // tells of each write whether it has landed (kSent)
+  bool reliable_chunks = false;  // reports for each write whether it has landed (kSent)
 };
 
-// Runs lent by receive(); their memory is the datapath's until release().
+// Runs lent by receive(); the datapath owns their memory and reuses it after release().
 struct RxBatch {
   static constexpr size_t kMaxRuns = 64;
   std::array<transport::RxRun, kMaxRuns> runs;
   size_t count = 0;
-  // It is small and ended with the predicted place: with another prediction, what follows needs no
-  // copy.
+  // The batch is small and ends with the predicted place: a new prediction saves the copy of the
+  // data that follows.
   bool place_filled = false;
-  std::array<transport::PlacedEvent, kMaxRuns> events;  // in the order in which they came
+  std::array<transport::PlacedEvent, kMaxRuns> events;  // in order of arrival
   size_t event_count = 0;
 };
 
-// What the system knows of a NIC.
+// Facts about a NIC, as reported by the system.
 struct NicFacts {
-  std::string device;  // its name here; empty: not known
-  BitsPerSec rate;     // of its link, as the driver says; zero: not known
+  std::string device;  // its name on this host; empty: unknown
+  BitsPerSec rate;     // of its link, as the driver reports it; zero: unknown
 };
 
-// What it counted that the transport cannot see.
+// Counters that the transport cannot observe itself.
 struct DatapathStatistics {
   uint64_t transmit_calls = 0;
   uint64_t receive_calls = 0;
   uint64_t datagrams_sent = 0;
   uint64_t datagrams_received = 0;
-  uint64_t dropped_at_receive = 0;  // the queue was full (where the system tells)
-  uint64_t transmit_refused = 0;    // bursts that the network did not take at once
+  uint64_t dropped_at_receive = 0;  // the queue was full (where the system reports it)
+  uint64_t transmit_refused = 0;    // bursts that the network did not accept at once
   uint64_t payload_copied_bytes = 0;
-  uint64_t payload_placed_bytes = 0;  // landed in place, without a copy in user space
+  uint64_t payload_placed_bytes = 0;  // received in place, without a copy in user space
 };
 
 class Datapath {
@@ -74,62 +74,60 @@ class Datapath {
   virtual ~Datapath() = default;
 
   virtual const Capabilities& capabilities() const = 0;
-  // Where it receives; of several NICs the first.
+  // The address at which it receives; with several NICs, the first one's.
   virtual transport::Address local_address() const = 0;
-  // The same of each of its NICs, in the order of their numbers in bursts and runs; all have one
-  // port.
+  // The receive address of each NIC; the index is the NIC number in bursts and runs. All have the
+  // same port.
   virtual std::vector<transport::Address> local_nics() const { return {local_address()}; }
-  // Of one of them.
+  // Facts about NIC `nic`.
   virtual NicFacts nic_facts(uint8_t /*nic*/) const { return {}; }
-  // The source port of what leaves on this path from this NIC: what switches hash on. 0 where there
-  // is none.
+  // The source port of packets of this path and NIC, on which switches hash; 0 where there is none.
   virtual uint16_t source_port(uint16_t /*path*/, uint8_t /*nic*/) const { return 0; }
-  // The clock that everything driven by this datapath lives by.
+  // The clock of everything that this datapath drives.
   virtual Nanos now() = 0;
 
-  // Sends bursts in order; returns how many were taken. The rest is offered again by the caller,
-  // after wait() says that there is room. A burst that can never be sent (no route, too large)
-  // counts as taken and shows up in poll_error(). A burst that names a key leaves sealed
-  // (transport/sealing.h); what has left is never sealed again.
+  // Sends bursts in order; returns the number accepted. The caller offers the rest again after
+  // wait() has returned. A burst that can never be sent (no route, too large) counts as accepted
+  // and appears in poll_error(). A burst with a key leaves encrypted and authenticated
+  // (transport/sealing.h); a segment that has left is never encrypted again.
   virtual size_t transmit(std::span<const transport::TxBurst> bursts) = 0;
-  // Segments of bursts[burst] of the latest transmit() that counted as taken and never left, the
-  // last ones of it.
+  // Number of trailing segments of bursts[burst] of the latest transmit() that were accepted but
+  // never left.
   virtual uint32_t unsent(size_t /*burst*/) const { return 0; }
 
-  // Fills `batch` with what has arrived, without blocking; `prediction` may be null. Returns
-  // batch.count. A batch with events only is also lent.
+  // Fills `batch` with received data, without blocking; `prediction` may be null. Returns
+  // batch.count. A batch that holds only events is lent as well.
   virtual size_t receive(RxBatch& batch, const transport::Prediction* prediction) = 0;
-  // Gives the frames of a batch back. At most one batch is lent at a time.
+  // Returns the frames of a batch to the datapath. At most one batch is lent at a time.
   virtual void release(RxBatch& batch) = 0;
-  // Makes the copies; sources are frames of the lent batch, regions, or virtual bytes.
+  // Performs copies; sources are frames of the lent batch, regions, or virtual bytes.
   virtual void place(std::span<const transport::Placement> placements) = 0;
 
-  // Sleeps until something has arrived, a refused transmit may be tried again, wake() was called,
-  // or `until`.
+  // Sleeps until input arrives, a refused transmit may be retried, wake() is called, or `until`.
   virtual void wait(Nanos until) = 0;
-  // Ends a wait() from any thread; remembered if none is under way.
+  // Ends the current or next wait(); any thread may call it.
   virtual void wake() = 0;
-  // A descriptor that polls readable when something has arrived or wake() was called, so that one
-  // thread can watch several datapaths; -1 where there is none.
+  // A descriptor that is readable after input or wake(), so that one thread can watch several
+  // datapaths; -1 where there is none.
   virtual int descriptor() const { return -1; }
-  // A descriptor to which 8 bytes are written in place of wake(), by other processes too (an
-  // eventfd); -1 where there is none.
+  // An eventfd: writing 8 bytes to it equals wake(), also from other processes; -1 where there is
+  // none.
   virtual int wake_descriptor() const { return -1; }
-  // Forgets what wake() left behind, so that descriptor() does not stay readable. For the driving
-  // thread, while nobody waits.
+  // Clears pending wake() calls, so that descriptor() is no longer readable. Called by the driving
+  // thread while no thread waits.
   virtual void take_wake() {}
 
-  // Names memory so that payload can be read and placed there. The memory must outlive the region.
+  // Registers memory for sending and placement. The memory must outlive the region.
   virtual Result<transport::RegionId> register_memory(void* start, size_t bytes) = 0;
   virtual void unregister_memory(transport::RegionId region) = 0;
 
-  // The placed-chunk shape; a datagram network keeps these as they are. How a peer's NIC is told
-  // where to write: an empty token where it cannot be.
+  // The placed-chunk shape; a datagram network keeps these defaults. token() names a region for a
+  // peer's NIC; an empty token where remote writes to it are impossible.
   virtual transport::MemoryToken token(transport::RegionId) const { return {}; }
-  // See FenceRequest; answered by an event of a later receive().
+  // See FenceRequest; an event of a later receive() answers it.
   virtual void fence(const transport::FenceRequest&) {}
 
-  // What the network said about earlier packets; false when there is nothing more.
+  // Takes the next error that the network reported for earlier packets; false: there is none.
   virtual bool poll_error(transport::NetworkError& error) = 0;
   virtual const DatapathStatistics& statistics() const = 0;
 };

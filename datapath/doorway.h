@@ -1,6 +1,6 @@
-// Doorway: where a process takes descriptors that another of the same host and user hands over, by
-// a Unix socket that has no file. Who may hand over knows the door's name, which is random and told
-// over the connection between the two ranks only.
+// Doorway: a listener at which a process receives file descriptors from another process of the same
+// host and user, over a Unix socket without a file. The random name authorizes senders: the two
+// ranks exchange it only over their connection.
 #pragma once
 
 #include <array>
@@ -15,18 +15,18 @@ namespace heddle::datapath {
 
 using DoorName = std::array<std::byte, 16>;
 
-// What the descriptors are for.
+// A message that says what the descriptors are for.
 struct Parcel {
-  uint64_t group = 0;    // whose, and
-  uint64_t member = 0;   // from whom of it: numbers that the users choose
-  uint64_t address = 0;  // in the sender's memory, where `proof` stands
-  uint64_t proof = 0;    // random: whoever reads it there can read that memory
+  uint64_t group = 0;    // both numbers are the callers';
+  uint64_t member = 0;   // `member` is the sender's in `group`
+  uint64_t address = 0;  // of `proof` in the sender's memory
+  uint64_t proof = 0;    // random; reading it there proves access to that memory
 };
 
 struct Delivery {
   Parcel parcel;
   std::vector<Descriptor> descriptors;
-  int32_t process = 0;  // the sender, as this process names it; 0: it cannot
+  int32_t process = 0;  // the sender's pid in this pid namespace; 0: not visible here
 };
 
 class Doorway {
@@ -38,7 +38,7 @@ class Doorway {
 
   bool is_open() const { return listener_.valid(); }
   const DoorName& name() const { return name_; }
-  // The next one who knocked and is of the same user, without waiting; none: an invalid one.
+  // Accepts the next connection of the same user, without waiting; invalid if there is none.
   Descriptor let_in();
 
  private:
@@ -46,11 +46,12 @@ class Doorway {
   Descriptor listener_;
 };
 
-// Knocks at another process's door. Errors: kUnavailable (there is none, or it is another user's).
+// Connects to another process's listener. Errors: kUnavailable (it does not exist), kPermission
+// (another user's).
 Result<Descriptor> knock(const DoorName& name);
-// Whether take_over() would not have to wait: something came, or the other is gone.
+// True if take_over() would not block: data arrived or the peer has closed.
 bool has_handed_over(const Descriptor& socket);
-// Both without waiting. Errors: kUnavailable, with the system's reason.
+// Send and receive without waiting. Errors: kUnavailable, with the system's reason.
 Result<void> hand_over(const Descriptor& socket, const Parcel& parcel,
                        const std::vector<int>& descriptors);
 Result<Delivery> take_over(const Descriptor& socket);

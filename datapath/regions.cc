@@ -1,4 +1,4 @@
-// The table of regions, the bytes of virtual ones, and the copies of a receive.
+// The region table, virtual bytes, and the copies after a receive.
 #include "datapath/regions.h"
 
 #include <algorithm>
@@ -19,10 +19,10 @@ namespace {
 
 constexpr uint64_t kWord = sizeof(uint64_t);
 
-// Spreads a pattern over 64 bits, so that neighbouring patterns have nothing in common.
+// Spreads a pattern over 64 bits, so that adjacent patterns share no bytes.
 uint64_t pattern_key(uint64_t pattern) { return mix_bits(pattern + 0x9e3779b97f4a7c15); }
 
-// The eight bytes of word `index`, the lowest first in memory.
+// The eight bytes of word `index`, lowest address first.
 uint64_t pattern_word(uint64_t key, uint64_t index) {
   uint64_t z = (index * 0x9e3779b97f4a7c15) ^ key;
   z = (z ^ (z >> 32)) * 0xd6e8feb86659fd93;
@@ -31,8 +31,8 @@ uint64_t pattern_word(uint64_t key, uint64_t index) {
   return z;
 }
 
-// Calls visit(piece of at most a word, its offset in the stretch, its length) over [at, at +
-// bytes); stops and returns false when visit does.
+// Calls visit(piece of at most a word, its offset in the range, its length) over [at, at + bytes).
+// Stops and returns false if visit does.
 template <typename Visit>
 bool for_each_word(uint64_t pattern, uint64_t at, size_t bytes, Visit visit) {
   const uint64_t key = pattern_key(pattern);
@@ -168,7 +168,7 @@ void RegionTable::save_endangered(std::span<const Placement> placements) {
   }
 }
 
-// True if a copy before the one at `index` writes into its source.
+// True if an earlier copy of the batch writes into the source of the one at `index`.
 bool RegionTable::endangered(std::span<const Placement> placements, size_t index) const {
   const Payload& from = placements[index].from;
   const uint64_t length = total_bytes(placements[index]);

@@ -1,6 +1,6 @@
-// RegionTable: the memory that a datapath knows by name, and the copies between it and frames.
-// A region is host memory, or virtual: a length and a pattern whose bytes are a function of their
-// place, so that a simulation moves gigabytes without holding them.
+// RegionTable: the memory that is registered with a datapath, and copies between it and frames. A
+// region is host memory, or virtual: a length and a pattern whose bytes are a function of their
+// position, so that a simulation moves gigabytes without holding them.
 #pragma once
 
 #include <cstddef>
@@ -21,14 +21,12 @@ struct Region {
   bool live = false;
 };
 
-// Byte `at` of a virtual region with this pattern. Equal patterns give equal bytes in every
-// process.
+// Byte `at` of a virtual region with this pattern. The function is the same in every process.
 std::byte pattern_byte(uint64_t pattern, uint64_t at);
-// Writes the bytes from `at` on of this pattern over all of `target`; far cheaper than byte by
-// byte.
+// Fills `target` with the pattern's bytes from position `at` on; much faster than byte by byte.
 void fill_pattern(uint64_t pattern, uint64_t at, std::span<std::byte> target);
-// Index of the first byte of `bytes` that is not the pattern's from `at` on; bytes.size() if all
-// are.
+// Index of the first byte of `bytes` that differs from the pattern at position `at` plus the index;
+// bytes.size() if none does.
 size_t pattern_mismatch(uint64_t pattern, uint64_t at, std::span<const std::byte> bytes);
 
 class RegionTable {
@@ -37,13 +35,13 @@ class RegionTable {
   transport::RegionId add_virtual(uint64_t pattern, uint64_t bytes);
   void remove(transport::RegionId region);
 
-  // CHECKs that the region lives.
+  // CHECKs that the region is registered.
   const Region& at(transport::RegionId region) const;
-  // Where this payload is; CHECKs that it lies in a live host region.
+  // The address of this payload; CHECKs that it lies in a registered host region.
   std::byte* resolve(const transport::Payload& payload) const;
 
-  // Makes the copies, into host regions. A copy from virtual bytes writes the pattern. Copies from
-  // kPlaced may overlap their own target and those of other copies of the batch in any way.
+  // Performs the copies, into host regions. A copy from virtual bytes writes the pattern. Sources
+  // of kPlaced may overlap any target of the batch, also their own.
   void place(std::span<const transport::Placement> placements);
 
  private:

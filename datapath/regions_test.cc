@@ -1,4 +1,4 @@
-// The table of regions: names, patterns, strided copies, and copies that overlap.
+// The region table: ids, patterns, strided copies, and overlapping copies.
 #include "datapath/regions.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ TEST(Pattern, KnownBytesStayTheSameInEveryBuild) {
   for (size_t i = 0; i < bytes.size(); ++i) EXPECT_EQ(std::to_integer<int>(bytes[i]), expected[i]);
 }
 
-// A misplaced word, or another message's bytes, must not pass as right.
+// A misplaced word, or another message's bytes, must not pass the check.
 TEST(Pattern, DiffersBetweenPlacesAndPatterns) {
   const auto base = patterned(5, 0, 256);
   for (uint64_t shift = 1; shift < 64; ++shift) EXPECT_NE(base, patterned(5, shift, 256));
@@ -61,7 +61,7 @@ TEST(Pattern, MismatchNamesTheFirstWrongByte) {
   EXPECT_EQ(pattern_mismatch(9, 4, {}), 0u);
 }
 
-TEST(RegionTable, ResolvesWithinBoundsAndReusesNames) {
+TEST(RegionTable, ResolvesWithinBoundsAndReusesIds) {
   std::vector<std::byte> memory(100);
   RegionTable table;
   const RegionId first = table.add_host(memory.data(), memory.size());
@@ -74,7 +74,7 @@ TEST(RegionTable, ResolvesWithinBoundsAndReusesNames) {
   EXPECT_EQ(table.add_host(memory.data(), 1), first);
 }
 
-TEST(RegionTableDeathTest, RefusesWhatIsNotThere) {
+TEST(RegionTableDeathTest, AccessOutsideARegisteredRegionAborts) {
   std::vector<std::byte> memory(100);
   RegionTable table;
   const RegionId host = table.add_host(memory.data(), memory.size());
@@ -135,7 +135,7 @@ TEST(RegionTable, NothingToCopyTouchesNothing) {
   table.place(none);
 }
 
-// Copies of a batch act as if all sources were read before any target is written, however they
+// Copies of a batch act as if all sources were read before any target is written, whatever the
 // overlap.
 TEST(RegionTable, PlacedCopiesMayOverlapInAnyWay) {
   Random random(11);
@@ -147,7 +147,7 @@ TEST(RegionTable, PlacedCopiesMayOverlapInAnyWay) {
     RegionTable table;
     const RegionId region = table.add_host(memory.data(), memory.size());
     const size_t count = 1 + random.below(6);
-    const uint64_t piece = kBytes / count;  // targets are disjoint, as those of messages are
+    const uint64_t piece = kBytes / count;  // targets are disjoint, like those of messages
     std::vector<Placement> placements(count);
     for (size_t i = 0; i < count; ++i) {
       const uint64_t step = 1 + random.below(piece);

@@ -1,4 +1,4 @@
-// Resolve: host names to addresses and addresses to text, for datapaths that speak IP.
+// Resolve: host names to addresses and addresses to text, for datapaths over IP.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,20 @@
 
 namespace heddle::datapath {
 
-// The address of `host`, a name or a numeric address; the first that the system's resolver gives.
-// An IPv6 address may stand in brackets and have a scope ("fe80::1%eth0"). Blocks while a name
-// server is asked. Errors: kInvalid (empty), kUnavailable (unknown; no answer).
+// The address of `host`, a name or a numeric address; the system resolver's first answer. An IPv6
+// address may have brackets and a scope ("fe80::1%eth0"). Blocks during name resolution. Errors:
+// kInvalid (empty), kUnavailable (unknown name; no answer).
 Result<transport::Address> resolve(const std::string& host, uint16_t port);
 
-// Where this host can be reached: the addresses of its interfaces that are up, those of loopback
-// last; IPv6 addresses that hold on one link only are left out.
+// The addresses of this host's interfaces that are up, loopback last, without link-local IPv6
+// addresses.
 std::vector<transport::Address> host_addresses(uint16_t port);
 
 // The rate of the link of the interface that has this address; zero where no interface has it, or
 // its driver does not say (loopback, virtual cables).
 BitsPerSec host_link_rate(const transport::Address& local);
 
-// "10.0.0.1:4791", "[fd00::1]:4791", "[fe80::1%2]:4791".
+// Formats as "10.0.0.1:4791", "[fd00::1]:4791" or "[fe80::1%2]:4791".
 std::string to_text(const transport::Address& address);
 // The same without the port: "10.0.0.1", "fd00::1".
 std::string host_text(const transport::Address& address);

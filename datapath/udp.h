@@ -1,10 +1,7 @@
-// UDP: the datapath over the sockets of the host's kernel. It receives on one port, of each NIC
-// that it is told of, and sends from one socket a NIC and path, so that a path's source port is
-// what the fabric hashes on. The peer sees these ports in RxRun::from; where to answer is the
-// transport's to say. Which NIC a socket uses is its address's and the routing table's to say: no
-// privilege is needed, but addresses of several NICs need a routing rule each
-// (docs/how-to/several_nics.md).
-// Linux only. Works without privileges, without GSO and GRO, and on IPv4, IPv6 or both.
+// UDP: the datapath over kernel sockets; Linux only. It receives on one port at each configured NIC
+// and sends from one socket per NIC and path, so ECMP hashes on a path's source port. The peer sees
+// these ports in RxRun::from; the transport decides where to reply. It works without privileges,
+// without GSO and GRO, and on IPv4, IPv6 or both.
 #pragma once
 
 #include <cstdint>
@@ -17,30 +14,32 @@
 
 namespace heddle::datapath {
 
-// Whether one of the kernel's offloads is used.
+// Whether a kernel offload is used.
 enum class Offload : uint8_t {
-  kAuto,  // where the kernel and the interface have it
+  kAuto,  // if the kernel and the interface support it
   kOff,
-  kOn,  // as kAuto, but opening fails where the kernel has it not
+  kOn,  // as kAuto, but opening fails if the kernel lacks it
 };
 
+// A socket's local address and the routing table select its NIC, so addresses of several NICs need
+// one routing rule each (docs/how-to/several_nics.md).
 struct UdpOptions {
-  // Addresses, interfaces or names of this host, with commas between: a NIC each, at most
-  // transport::kMaxNics. Empty: all its addresses, IPv4 and IPv6, as one.
+  // Addresses, interfaces or names of this host, separated by commas, one per NIC, at most
+  // transport::kMaxNics. Empty: all local addresses, IPv4 and IPv6, as one NIC.
   std::string bind;
-  uint16_t port = 0;    // to receive on; 0: any free one
-  uint16_t paths = 64;  // sockets to send from, a NIC: 1 to 256
+  uint16_t port = 0;    // receive port; 0: any free port
+  uint16_t paths = 64;  // send sockets per NIC: 1 to 256
   uint32_t mtu_bytes =
       0;  // of the local link, IP header included; 0: the interface's, at most 9000
-  Bytes receive_buffer = mebibytes(8);    // wanted; the system may give less
-  Offload segmentation = Offload::kAuto;  // GSO: rows of segments leave in one call
-  Offload coalescing = Offload::kAuto;    // GRO: rows of segments arrive in one call
-  // Predictions with a smaller step are not used: scattering costs more than the copy it saves.
+  Bytes receive_buffer = mebibytes(8);    // requested; the system may grant less
+  Offload segmentation = Offload::kAuto;  // GSO: one call sends a burst
+  Offload coalescing = Offload::kAuto;    // GRO: one call receives a run
+  // Predictions with a smaller step are ignored: scattering costs more than the copy it saves.
   uint32_t place_min_bytes = 4096;
 };
 
 // Opens the sockets. Errors: kInvalid (options), kInUse (the port), kPermission, kUnavailable (no
-// such address or name here, no IPv6), kExhausted (descriptors), kSystem.
+// such local address or name, no IPv6), kExhausted (descriptors), kSystem.
 Result<std::unique_ptr<Datapath>> open_udp(const UdpOptions& options);
 
 }  // namespace heddle::datapath

@@ -12,7 +12,7 @@ namespace {
 
 using transport::Address;
 
-// Before the four bytes of an IPv4 address.
+// The prefix of an IPv4-mapped IPv6 address (RFC 4291, section 2.5.5.2).
 constexpr std::array<uint8_t, 12> kMapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
 bool is_ipv4(const Address& address) {

@@ -1,4 +1,4 @@
-// Addresses as people write and read them, for those who use endpoints and no datapath.
+// Parsing and formatting of addresses, for callers that use endpoints but no datapath.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,21 @@
 
 namespace heddle::engine {
 
-// The address of "host", "host:port" or "[v6]:port"; `default_port` where there is none. Blocks
-// while a name server is asked. Errors: kInvalid, kUnavailable (a name that is not known).
+// Resolves "host", "host:port" or "[v6]:port"; `default_port` applies where the name has no port.
+// Blocks during name resolution. Errors: kInvalid, kUnavailable (unknown name).
 Result<transport::Address> find_address(const std::string& name, uint16_t default_port);
 
-// Where this host can be reached at a port: its interfaces' addresses, loopback's last.
+// The addresses of this host's interfaces with `port`; loopback addresses come last.
 std::vector<transport::Address> own_addresses(uint16_t port);
 
 // The rate of the link behind one of them; zero: not known, or no address of this host.
 BitsPerSec link_rate(const transport::Address& own);
 
-// "10.0.0.1:4791", "[fd00::1]:4791".
+// Formats an address as "10.0.0.1:4791" or "[fd00::1]:4791".
 std::string address_text(const transport::Address& address);
 
-// Whether it stands for every address of this host, as that of an endpoint which is bound to none.
+// True for the wildcard address (0.0.0.0 or ::), the address of an endpoint that is not bound to
+// one.
 bool is_any(const transport::Address& address);
 bool is_loopback(const transport::Address& address);
 

@@ -1,4 +1,4 @@
-// Addresses: names and text, and what kind of address one is.
+// Addresses: parsing, formatting and classification.
 #include "engine/addresses.h"
 
 #include <gtest/gtest.h>
@@ -8,14 +8,14 @@ namespace {
 
 transport::Address found(const std::string& name) { return find_address(name, 7).value(); }
 
-TEST(AddressesTest, AreFoundWithAPortOrTheDefault) {
+TEST(AddressesTest, NamesResolveWithTheirPortOrTheDefault) {
   EXPECT_EQ(address_text(found("10.1.2.3")), "10.1.2.3:7");
   EXPECT_EQ(address_text(found("10.1.2.3:99")), "10.1.2.3:99");
   EXPECT_EQ(address_text(found("[fd00::1]:99")), "[fd00::1]:99");
   EXPECT_EQ(find_address("", 7).error().code, ErrorCode::kInvalid);
 }
 
-TEST(AddressesTest, OfNoHostInParticularOrOfThisOne) {
+TEST(AddressesTest, WildcardAndLoopbackAddressesAreRecognized) {
   for (const char* any : {"0.0.0.0", "::"}) {
     EXPECT_TRUE(is_any(found(any))) << any;
     EXPECT_FALSE(is_loopback(found(any))) << any;
@@ -35,7 +35,7 @@ TEST(AddressesTest, LoopbackAndOtherHostsHaveNoLinkRate) {
   }
 }
 
-TEST(AddressesTest, OfThisHostEndWithLoopback) {
+TEST(AddressesTest, OwnAddressesEndWithLoopback) {
   const std::vector<transport::Address> own = own_addresses(4711);
   ASSERT_FALSE(own.empty());
   bool in_loopback = false;

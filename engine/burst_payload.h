@@ -1,4 +1,4 @@
-// How much payload the largest burst of a network carries.
+// The payload that the largest burst of a network carries.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,9 @@ struct Capabilities;
 
 namespace heddle::engine {
 
-// To a host whose interface passes as much as this one's, in bursts of up to `longest` (0: any);
-// `sealed`: each segment has a tag. 0: segments leave one by one, or a NIC places them.
+// Payload bytes of a full burst of at most `longest` bytes (0: no limit), for a peer with this
+// host's MTU. `sealed`: each segment carries an authentication tag. Returns 0 where the network
+// sends segments one at a time or places chunks.
 uint32_t burst_payload_bytes(const datapath::Capabilities& network, Bytes longest, bool sealed);
 
 }  // namespace heddle::engine

@@ -1,4 +1,4 @@
-// The largest burst's payload follows from what the network can and what was asked of it.
+// The largest burst's payload follows from the network's capabilities and the requested limit.
 #include "engine/burst_payload.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 constexpr uint32_t kHeader = transport::kDataHeaderBytes;
 constexpr datapath::Capabilities kNetwork = {.max_datagram_bytes = 8972, .max_burst_segments = 64};
 
-TEST(BurstPayload, IsOfAsManySegmentsAsFit) {
+TEST(BurstPayload, IsThatOfTheMostSegmentsThatFit) {
   EXPECT_EQ(burst_payload_bytes(kNetwork, {}, false), 7U * (8972 - kHeader));
   EXPECT_EQ(burst_payload_bytes(kNetwork, {}, true), 7U * (8972 - kHeader - 16)) << "tags";
   EXPECT_EQ(burst_payload_bytes(kNetwork, {20'000}, false), 2U * (8972 - kHeader));
@@ -21,7 +21,7 @@ TEST(BurstPayload, IsOfAsManySegmentsAsFit) {
   EXPECT_EQ(burst_payload_bytes(narrow, {}, false), 43U * (1472 - kHeader));
 }
 
-TEST(BurstPayload, ThereIsNoneWhereSegmentsLeaveOneByOneOrArePlaced) {
+TEST(BurstPayload, IsZeroWhereSegmentsLeaveOneByOneOrArePlaced) {
   EXPECT_EQ(burst_payload_bytes(kNetwork, {1}, false), 0U);
   EXPECT_EQ(burst_payload_bytes(kNetwork, {9000}, false), 0U);
   datapath::Capabilities without = kNetwork;

@@ -1,6 +1,6 @@
-// Companion: work that reaches who drives an endpoint by another way than its network, as memory
-// that is shared with other processes. Whoever drives looks at both, and sleeps for both. Whoever
-// brings work to a driver that sleeps writes to Endpoint::wake_descriptor().
+// Companion: a second poll source of an endpoint, such as shared memory. The driving thread polls
+// the network and the companion, and sleeps until one of them has work. A producer wakes a sleeping
+// driver by a write to Endpoint::wake_descriptor().
 #pragma once
 
 namespace heddle::engine {
@@ -9,10 +9,10 @@ class Companion {
  public:
   virtual ~Companion() = default;
 
-  // Whether something came since this last answered true. The driving thread asks, often.
+  // True if work arrived since the last call that returned true. The driving thread calls it often.
   virtual bool arrived() = 0;
-  // The driving thread is about to sleep: from here on it has to be woken. False: something came
-  // before that could be known, and it must look instead.
+  // Called by the driving thread before it sleeps: from now on, producers must wake it. Returns
+  // false if work has already arrived; the thread then polls instead of sleeping.
   virtual bool before_sleep() = 0;
   virtual void after_sleep() = 0;
 };

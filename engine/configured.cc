@@ -36,7 +36,7 @@ Bytes stranger_share(const Config& config, uint64_t parts) {
 Result<void> check_stranger_bytes(const Options& options, uint64_t parts, uint32_t peers) {
   transport::EndpointOptions with = options.transport;
   with.eager_bytes = options.eager_bytes;
-  with.eager_region = 0;  // as an endpoint has it when it is open
+  with.eager_region = 0;  // a registered region, as in an open endpoint
   if (!with.keys.empty() || with.stranger_bytes.count == 0) return {};
   const uint64_t needed = transport::stranger_budget(with).bytes(peers);
   if (needed <= with.stranger_bytes.count) return {};
@@ -58,7 +58,7 @@ NetworkOptions configured_network(const Config& config) {
 Result<std::vector<transport::ClusterKey>> configured_keys(const Config& config) {
   const std::string& path = config.text("key_file");
   const std::string& protection = config.text("protection");
-  // Who asks for protection must not go without, for want of a key.
+  // A configuration that requests protection must never run unprotected because its key is missing.
   if (path.empty() && transport::protection_of(protection)) {
     return fail(ErrorCode::kInvalid, "cannot protect anything",
                 "protection is '" + protection + "', and no key_file is set",

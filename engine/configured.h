@@ -1,4 +1,4 @@
-// Options of an endpoint as the configuration says; the keys are declared in base/config_keys.cc.
+// Endpoint options from the configuration. base/config_keys.cc declares the keys.
 #pragma once
 
 #include <vector>
@@ -9,24 +9,24 @@
 
 namespace heddle::engine {
 
-// Everything but the port: who listens decides on it.
+// All network options except the port, which the caller chooses.
 NetworkOptions configured_network(const Config& config);
-// Errors: kInvalid for a name of congestion control or path selector that does not exist; those of
-// read_key_file() for a key file that cannot be used.
+// Errors: kInvalid for an unknown congestion control or path selector; those of read_key_file().
 Result<Options> configured_options(const Config& config);
 
-// How the one number `stranger_bytes` is divided. What a server of tests keeps for its clients, or
-// a store for its visitors, is not the endpoint's, and the other way round.
+// Shares of `stranger_bytes`, in sixteenths. Memory that a test server keeps for its clients, or a
+// store for its clients, is separate from its endpoint's.
 inline constexpr uint64_t kStrangerParts = 16;
-inline constexpr uint64_t kEndpointParts = 8;        // an endpoint of a program's own
-inline constexpr uint64_t kStoreParts = 4;           // the endpoint of a rendezvous, beside that
-inline constexpr uint64_t kServerEndpointParts = 6;  // that of `perf` or `ping --listen`
-inline constexpr uint64_t kServerTestParts = 10;     // and all tests of its clients
+inline constexpr uint64_t kEndpointParts = 8;  // a program's endpoint
+inline constexpr uint64_t kStoreParts = 4;  // a rendezvous endpoint, in addition to the program's
+inline constexpr uint64_t kServerEndpointParts = 6;  // the endpoint of `perf` or `ping --listen`
+inline constexpr uint64_t kServerTestParts = 10;     // all tests of that server's clients
 Bytes stranger_share(const Config& config, uint64_t parts);
-// Whether `peers` without a key can connect to an endpoint that has so many parts. Errors:
-// kExhausted, with the least `stranger_bytes` for them.
+// Checks that an endpoint with `parts` sixteenths can accept `peers` connections without a key.
+// Errors: kExhausted; the message names the smallest `stranger_bytes` that suffices.
 Result<void> check_stranger_bytes(const Options& options, uint64_t parts, uint32_t peers);
-// The keys in the key file; none where no file is set. For Endpoint::set_keys() when it changed.
+// The keys in the key file; empty where no file is set. Pass them to Endpoint::set_keys() after the
+// file changed.
 Result<std::vector<transport::ClusterKey>> configured_keys(const Config& config);
 
 }  // namespace heddle::engine

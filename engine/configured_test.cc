@@ -1,5 +1,4 @@
-// What the configuration says reaches the options, and a name that does not exist is refused by
-// name.
+// Settings reach the options; unknown names are rejected by an error that lists the valid ones.
 #include "engine/configured.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +34,7 @@ TEST(Configured, DefaultsAreThoseOfTheOptions) {
   EXPECT_EQ(network.receive_buffer_bytes, 0U);
 }
 
-TEST(Configured, SettingsArrive) {
+TEST(Configured, SettingsReachTheOptions) {
   const Config config = load({{"paths", "200"},
                               {"congestion", "swift"},
                               {"drive", "thread"},
@@ -71,7 +70,7 @@ TEST(Configured, ProtectionWithoutAKeyIsAnError) {
   }
 }
 
-TEST(Configured, ALevelOfProtectionArrivesAndNoneLeavesTheKeysUnused) {
+TEST(Configured, ProtectionLevelReachesTheOptionsAndNoneIgnoresTheKeys) {
   const std::string path = testing::TempDir() + "heddle-configured-test-key";
   std::remove(path.c_str());
   ASSERT_TRUE(generate_key_file(path));
@@ -86,8 +85,8 @@ TEST(Configured, ALevelOfProtectionArrivesAndNoneLeavesTheKeysUnused) {
   std::remove(path.c_str());
 }
 
-// Seen: `perf --listen` with stranger_bytes of 64 MiB listened, and refused every client.
-TEST(Configured, ABudgetForStrangersThatAdmitsNobodyIsAnErrorThatNamesTheLeast) {
+// Observed: with stranger_bytes of 64 MiB, `perf --listen` listened and refused every client.
+TEST(Configured, AStrangerBudgetTooSmallForOnePeerIsAnErrorThatNamesTheMinimum) {
   Options options = configured_options(load({{"stranger_bytes", "67108864"}})).value();
   const Result<void> none = check_stranger_bytes(options, kEndpointParts, 1);
   ASSERT_FALSE(none);
@@ -101,7 +100,7 @@ TEST(Configured, ABudgetForStrangersThatAdmitsNobodyIsAnErrorThatNamesTheLeast) 
   EXPECT_TRUE(check_stranger_bytes(options, kEndpointParts, 60'000));
 }
 
-TEST(Configured, UnknownNamesAreRefusedWithTheChoice) {
+TEST(Configured, UnknownNamesAreRejectedWithTheValidOnes) {
   const Result<Options> congestion = configured_options(load({{"congestion", "reno"}}));
   ASSERT_FALSE(congestion);
   EXPECT_EQ(congestion.error().code, ErrorCode::kInvalid);

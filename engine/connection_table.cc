@@ -20,12 +20,12 @@ void ConnectionTable::handle(const transport::Notice& notice) {
     return;
   }
   const auto found = entries_.find(notice.connection);
-  if (found == entries_.end()) return;  // given back
+  if (found == entries_.end()) return;  // released
   if (notice.kind == transport::NoticeKind::kOpened) {
     found->second.status.state = ConnectionState::kOpen;
     return;
   }
-  if (!found->second.taken) {  // nobody has seen it, nobody will ask
+  if (!found->second.taken) {  // still in the accept queue, so its status has no reader
     entries_.erase(found);
     return;
   }
@@ -38,7 +38,7 @@ std::optional<Connection> ConnectionTable::take_accepted() {
   while (!accepted_.empty()) {
     const Connection connection = accepted_.pop_front();
     const auto found = entries_.find(connection);
-    if (found == entries_.end()) continue;  // it closed in the queue
+    if (found == entries_.end()) continue;  // closed while it was queued
     found->second.taken = true;
     return connection;
   }

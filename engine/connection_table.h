@@ -1,6 +1,6 @@
-// ConnectionTable: the state of each connection as its user sees it, and the queue of those that
-// peers opened. A closed connection stays known until its user gives it back, so that the cause can
-// be told.
+// ConnectionTable: the state of each connection as the endpoint's user sees it, and the accept
+// queue. A closed connection keeps its entry until the user releases it, so status() can report the
+// cause.
 #pragma once
 
 #include <cstdint>
@@ -29,12 +29,12 @@ class ConnectionTable {
  public:
   void add(Connection connection, const transport::Address& peer);
   void handle(const transport::Notice& notice);
-  // The oldest connection that a peer opened and nobody has taken yet.
+  // Takes the oldest connection in the accept queue.
   std::optional<Connection> take_accepted();
-  // Null: unknown, or given back.
+  // Null: unknown or released.
   const ConnectionStatus* find(Connection connection) const;
   void give_back(Connection connection);
-  // Those that are not closed.
+  // All connections that are not closed.
   std::vector<Connection> living() const;
 
  private:

@@ -1,4 +1,4 @@
-// What a user is told about a connection, from its beginning to the moment it is given back.
+// A connection's status as its user sees it, from its creation to its release.
 #include "engine/connection_table.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@ namespace {
 using transport::Notice;
 using transport::NoticeKind;
 
-TEST(ConnectionTable, OpensAndTellsWhyItClosed) {
+TEST(ConnectionTable, StatusReportsOpenThenTheCauseOfTheClose) {
   ConnectionTable table;
   table.add(5, {});
   EXPECT_EQ(table.find(5)->state, ConnectionState::kOpening);
@@ -27,7 +27,7 @@ TEST(ConnectionTable, OpensAndTellsWhyItClosed) {
   EXPECT_EQ(table.find(5), nullptr);
 }
 
-TEST(ConnectionTable, AcceptsInOrderAndSkipsThoseThatClosedMeanwhile) {
+TEST(ConnectionTable, AcceptsInOrderAndSkipsConnectionsThatClosedInTheQueue) {
   ConnectionTable table;
   for (const Connection connection : {1U, 2U, 3U}) {
     table.handle({.kind = NoticeKind::kAccepted, .connection = connection});
@@ -39,7 +39,7 @@ TEST(ConnectionTable, AcceptsInOrderAndSkipsThoseThatClosedMeanwhile) {
   EXPECT_EQ(table.find(2), nullptr);
 }
 
-TEST(ConnectionTable, NoticeAboutOneGivenBackIsIgnored) {
+TEST(ConnectionTable, NoticeForAReleasedConnectionIsIgnored) {
   ConnectionTable table;
   table.add(9, {});
   table.give_back(9);

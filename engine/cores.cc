@@ -1,5 +1,5 @@
-// Cores: see cores.h. Affinity: sched_getaffinity(2); quotas: cgroups(7), every level up to the
-// root counts.
+// Cores: see cores.h. Affinity comes from sched_getaffinity(2). Quotas come from cgroups(7): every
+// level up to the root applies.
 #include "engine/cores.h"
 
 #include <sched.h>
@@ -31,7 +31,7 @@ int cores_by_affinity() {
   return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }
 
-// The tightest quota between this process's group and the root.
+// The smallest quota between this process's control group and the root.
 double cores_by_quota(int most) {
   double cores = most;
   const std::string membership = read_text("/proc/self/cgroup");

@@ -1,5 +1,5 @@
-// How many cores this process may use, and leave to spin on them. Containers give few: affinity and
-// the CPU quota of the control group both count.
+// The cores that this process may use, and permits to spin on them. In containers both CPU affinity
+// and the control group's CPU quota limit the number.
 #pragma once
 
 #include <optional>
@@ -7,20 +7,20 @@
 
 namespace heddle::engine {
 
-// Cores of a cgroup v2 `cpu.max` ("150000 100000" is 1.5); nothing for "max" or text that is none.
+// Parses a cgroup v2 `cpu.max` ("150000 100000" is 1.5 cores); empty for "max" or malformed text.
 std::optional<double> parse_cpu_max(std::string_view text);
 
-// The path of this process in the cgroup v2 tree, from the text of /proc/self/cgroup; empty: none.
+// The path of this process in the cgroup v2 tree, parsed from /proc/self/cgroup; empty: none.
 std::string_view parse_cgroup_path(std::string_view text);
 
-// Whole cores that this process can keep busy, at least 1. Read once a process.
+// Whole cores that this process can keep busy, at least 1. Read once per process.
 int usable_cores();
 
-// Leave for one thread to spin. At most as many are out as there are cores beyond `reserved`.
+// A permit for one thread to spin. A process has at most usable_cores() - `reserved_cores` of them.
 class SpinLeave {
  public:
   SpinLeave() = default;
-  // Without leave where no core is left.
+  // granted() is false where no core is left.
   static SpinLeave take(int reserved_cores);
   ~SpinLeave();
   SpinLeave(SpinLeave&& other) noexcept : granted_(other.granted_) { other.granted_ = false; }
@@ -32,7 +32,7 @@ class SpinLeave {
   bool granted_ = false;
 };
 
-// Tells the core that this is a spinning loop.
+// Hints to the core that the thread spins.
 inline void spin_pause() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();

@@ -1,4 +1,5 @@
-// Quotas and affinity are read right, and no more threads get leave to spin than there are cores.
+// Quotas and cgroup paths are parsed correctly, and no more threads get a spin permit than there
+// are cores.
 #include "engine/cores.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +9,7 @@
 namespace heddle::engine {
 namespace {
 
-TEST(Cores, ReadsQuotas) {
+TEST(Cores, ParsesQuotas) {
   EXPECT_DOUBLE_EQ(*parse_cpu_max("150000 100000\n"), 1.5);
   EXPECT_DOUBLE_EQ(*parse_cpu_max("50000 100000"), 0.5);
   EXPECT_FALSE(parse_cpu_max("max 100000\n"));
@@ -17,7 +18,7 @@ TEST(Cores, ReadsQuotas) {
   EXPECT_FALSE(parse_cpu_max("100000 0"));
 }
 
-TEST(Cores, FindsItsGroupAmongOlderHierarchies) {
+TEST(Cores, FindsTheVersion2GroupAmongVersion1Hierarchies) {
   EXPECT_EQ(parse_cgroup_path("0::/user.slice/a\n"), "/user.slice/a");
   EXPECT_EQ(parse_cgroup_path("4:memory:/x\n0::/job\n"), "/job");
   EXPECT_EQ(parse_cgroup_path("0::/\n"), "");
@@ -25,9 +26,9 @@ TEST(Cores, FindsItsGroupAmongOlderHierarchies) {
   EXPECT_EQ(parse_cgroup_path(""), "");
 }
 
-TEST(Cores, AtLeastOne) { EXPECT_GE(usable_cores(), 1); }
+TEST(Cores, UsableCoresAreAtLeastOne) { EXPECT_GE(usable_cores(), 1); }
 
-TEST(SpinLeave, OneThreadACoreAndNoMore) {
+TEST(SpinLeave, AtMostOneThreadPerCoreGetsAPermit) {
   std::vector<SpinLeave> leaves;
   for (int i = 0; i < usable_cores(); ++i) {
     leaves.push_back(SpinLeave::take(0));

@@ -1,4 +1,5 @@
-// Doors to other processes of this host, for those who use endpoints and no datapath.
+// Re-exports the unix descriptor channel of the datapath, for callers that use endpoints but no
+// datapath.
 #pragma once
 
 #include "datapath/doorway.h"

@@ -1,4 +1,5 @@
-// Driver: see driver.h for its contract and transport/endpoint.h for the grammar that it follows.
+// Driver: see driver.h for its contract and transport/endpoint.h for the order of calls that it
+// follows.
 #include "engine/driver.h"
 
 #include <algorithm>
@@ -14,14 +15,15 @@
 namespace heddle::engine {
 namespace {
 
-// How long timers may wait while the network takes nothing: Datapath::wait() ends as soon as it has
-// room, so this only keeps timers alive where it never has.
+// Upper bound on the timer delay while the network refuses bursts. Datapath::wait() ends as soon as
+// the network can send, so this matters only if it never can.
 constexpr Nanos kRefusedRetry = millis(1);
 
-// So many messages that each fill a predicted place are taken in one turn, as others are at once.
+// Predicted places that one turn may fill. Each receive() that fills a place returns one message;
+// without a prediction one receive() returns several.
 constexpr int kPlacesATurn = 4;
 
-// Copying so much takes no longer than a look at the clock.
+// Below this size a copy is no slower than a clock read.
 constexpr uint64_t kQuickCopyBytes = 1024;
 
 bool copies_little(std::span<const transport::Placement> placements) {
@@ -42,7 +44,7 @@ Driver::Driver(transport::Endpoint& endpoint, datapath::Datapath& datapath,
       datapath_(datapath),
       own_input_(input == nullptr ? std::make_unique<datapath::RxBatch>() : nullptr),
       input_(input == nullptr ? own_input_.get() : input),
-      output_(std::make_unique_for_overwrite<transport::TxBatch>()),  // most of it is never touched
+      output_(std::make_unique_for_overwrite<transport::TxBatch>()),  // most of it stays untouched
       predicts_(datapath.capabilities().predicts && !endpoint.payload_is_sealed()),
       stamps_(datapath.capabilities().timestamps) {}
 
@@ -105,8 +107,8 @@ void Driver::handle_input() {
   for (size_t i = 0; i < input_->event_count; ++i) {
     endpoint_.handle_placed(now_, input_->events[i]);
   }
-  // What leaves must carry the time at which it leaves. Copies take a while; without, the time of
-  // arrival is as good as another look at the clock.
+  // Outgoing packets must carry their send time. After large copies the clock is read again;
+  // without them, the receive time is accurate enough and saves a clock read.
   const bool arrival_is_now =
       !stamps_ && input_->count > 0 && copies_little(endpoint_.placements());
   if (arrival_is_now) now_ = std::max(now_, input_->runs[input_->count - 1].received_at);
@@ -115,14 +117,15 @@ void Driver::handle_input() {
   if (!arrival_is_now) refresh_now();
 }
 
-// Sends until nothing is due, the network refuses, or a batch's worth of bursts has left: then
-// input is looked at first, so that a large window does not starve acknowledgements.
+// Sends until nothing is due, the network refuses, or a batch of bursts has left. It then returns
+// to input first, so a large window does not starve acknowledgements.
 size_t Driver::give_output() {
   size_t sent = 0;
   if (output_taken_ < output_->bursts().size() &&
       endpoint_.statistics().connections_closed != closed_before_) {
-    // Its operations have ended and their memory is the caller's again, so payload that waited may
-    // be anything by now; the peer would take it for its message. Others' is lost, and sent again.
+    // The closed connection's operations have ended, so the caller may have reused their memory,
+    // and the peer would accept the new contents as its message. Waiting payload of other
+    // connections is dropped too; the transport declares it lost and retransmits it.
     drop_waiting(
         [](const transport::TxBurst& burst) { return burst.region != transport::kNoRegion; });
   }
@@ -180,12 +183,12 @@ void Driver::forget(transport::RegionId region) {
   drop_waiting([region](const transport::TxBurst& burst) { return burst.region == region; });
 }
 
-// Takes out of what waits for the network what nobody needs any more.
+// Removes bursts that match `unwanted` from those that wait for the network.
 template <typename Unwanted>
 void Driver::drop_waiting(Unwanted unwanted) {
   const std::span<const transport::TxBurst> waiting = output_->bursts().subspan(output_taken_);
   if (std::none_of(waiting.begin(), waiting.end(), unwanted)) return;
-  // Rare (something ends while the network is full), so a second batch is simplest.
+  // Rare (an operation ends while the network is full), so a second batch is the simplest solution.
   auto kept = std::make_unique<transport::TxBatch>();
   for (const transport::TxBurst& burst : waiting) {
     if (unwanted(burst)) continue;

@@ -1,8 +1,8 @@
-// Driver: the one loop that moves segments between a transport::Endpoint and a datapath.
-// Whoever owns the two calls turn(); the engine does so from a caller's, a dedicated or the helper
-// thread, the simulator from its virtual clock. It never blocks, allocates nothing after
-// construction and is not thread-safe. Completions and notices stay in the endpoint for the owner
-// to take between turns.
+// Driver: the loop that moves segments between a transport::Endpoint and a datapath. The owner of
+// both calls turn(): the engine from a caller's, a dedicated or the helper thread, the simulator
+// from its virtual clock. It never blocks, allocates nothing after construction and is not
+// thread-safe. Completions and notices stay in the endpoint until the owner takes them between
+// turns.
 #pragma once
 
 #include <cstddef>
@@ -38,46 +38,47 @@ struct DriverStatistics {
   uint64_t turns = 0;
   uint64_t turns_with_input = 0;
   uint64_t turns_with_output = 0;
-  uint64_t turns_refused = 0;  // the datapath did not take all that was due
+  uint64_t turns_refused = 0;  // the datapath did not accept all bursts that were due
 };
 
 class Driver {
  public:
-  // All must outlive the driver. `input` holds what arrives during a turn, and nothing between
-  // turns: drivers of one thread may share it. Null: it has its own.
+  // All arguments must outlive the driver. `input` holds received data during a turn only, so
+  // drivers of one thread may share it. Null: the driver allocates its own.
   Driver(transport::Endpoint& endpoint, datapath::Datapath& datapath,
          datapath::RxBatch* input = nullptr);
   ~Driver();
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
 
-  // One round: takes one batch of input, then timeouts, then sends up to one batch of bursts.
-  // Returns when the next turn is wanted: not after this turn's now() if there was work or more is
-  // pending. Until that time the owner may sleep in Datapath::wait(), which also ends when input or
-  // room to send appears.
+  // One round: receives one batch, handles timeouts, then sends up to one batch of bursts. Returns
+  // the time of the next turn: at most this turn's now() if there was work or more is pending.
+  // Until then the owner may sleep in Datapath::wait(), which also returns on input or when the
+  // network can send again.
   Nanos turn();
 
-  // Only sends what may leave now, with the copies that this needs; for the moment after a post_*
-  // call, which was made at `now`.
-  // True: what leaves at once was not all.
+  // Sends what may leave now, after the copies that the sends need; called right after a post_*
+  // call that was made at `now`. Returns true if more bursts could leave at once.
   bool push(Nanos now);
 
-  // Makes the copies that post_* calls asked for, so that their completions may be looked at.
-  // turn() does this itself; an owner calls it after post_* when it wants completions before the
-  // next turn.
+  // Performs the copies that post_* calls requested, so their completions can be polled. turn()
+  // does this itself; an owner calls settle() after post_* if it needs completions before the next
+  // turn.
   void settle();
 
-  // Drops bursts that wait for the network and name `region`. To be called before the region is
-  // unregistered, when every operation on it has ended: nobody needs those bursts any more.
+  // Drops queued bursts that read `region`. The owner calls it before it unregisters the region,
+  // after every operation on the region has ended; those bursts are obsolete then.
   void forget(transport::RegionId region);
 
-  // Tells `sink`, which must outlive the driver, what leaves and arrives, in bins of `span`.
+  // Emits counts of sent and received traffic to `sink`, which must outlive the driver, in bins of
+  // `span`.
   void count_wire(events::Sink& sink, Nanos span);
-  // Tells what has not been told of that yet: at the end, and before nobody turns up to `until`.
+  // Emits pending counts: end_count() at the end, rest() before a pause without turns up to
+  // `until`.
   void end_count();
   void rest(Nanos until);
 
-  // The time of the latest turn.
+  // The time of the latest turn or push().
   Nanos last_turn_at() const { return now_; }
   const DriverStatistics& statistics() const { return statistics_; }
 
@@ -99,12 +100,12 @@ class Driver {
   size_t output_taken_ = 0;  // bursts of output_ that the datapath has taken
   transport::Prediction prediction_;
   bool predicts_ = false;
-  bool stamps_ = false;         // the datapath's times of arrival are the network's own
-  bool refused_ = false;        // the rest of output_ waits for room in the network
+  bool stamps_ = false;         // the datapath's receive times come from the network
+  bool refused_ = false;        // the rest of output_ waits until the network can send
   uint64_t closed_before_ = 0;  // connections that had closed when output_ was filled
   Nanos now_;
   DriverStatistics statistics_;
-  std::unique_ptr<WireBins> bins_;  // null: nobody wants to know
+  std::unique_ptr<WireBins> bins_;  // null: wire traffic is not counted
 };
 
 }  // namespace heddle::engine

@@ -1,5 +1,5 @@
-// The driver's turns: it wants the next one at the right time, keeps what the network refuses, and
-// never sends from memory that has been withdrawn.
+// The driver's turns: it returns the right time for the next one, keeps bursts that the network
+// refuses, and never sends from memory that has been unregistered.
 #include "engine/driver.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ class Turns : public testing::Test {
     }
   }
 
-  // Turns of the client alone until the network is full and bursts wait in its driver.
+  // Runs turns of the client alone until the network is full and bursts wait in its driver.
   void fill_network() {
     while (pair_.client->driver_statistics().turns_refused < 3) pair_.client->turn();
   }
@@ -44,7 +44,7 @@ class Turns : public testing::Test {
   EndpointPair pair_;
 };
 
-TEST_F(Turns, WantsTheNextOneLaterWhenNothingIsDue) {
+TEST_F(Turns, NextTurnIsLaterWhenNothingIsDue) {
   const Nanos give_up = pair_.client->now() + kTestPatience;
   Nanos wanted;
   do {
@@ -59,13 +59,13 @@ TEST_F(Turns, WantsTheNextOneLaterWhenNothingIsDue) {
     ASSERT_LT(pair_.client->now(), give_up);
     wanted = pair_.client->turn();
   }
-  EXPECT_LE(wanted, pair_.client->now());  // it has sent: there may be more
+  EXPECT_LE(wanted, pair_.client->now());  // it has sent, so more may be pending
   pair_.client->forget(send);
 }
 
-// An owner that seldom takes a turn got one message in each.
-TEST_F(Turns, TakesSeveralMessagesThatEachFillAPlace) {
-  for (int i = 0; i < 100; ++i) {  // nothing is under way
+// Regression: an owner that took turns rarely received one message per turn.
+TEST_F(Turns, OneTurnTakesSeveralMessagesThatEachFillAPlace) {
+  for (int i = 0; i < 100; ++i) {  // drains everything in flight
     pair_.client->turn();
     pair_.server->turn();
   }
@@ -80,14 +80,14 @@ TEST_F(Turns, TakesSeveralMessagesThatEachFillAPlace) {
   EXPECT_EQ(pair_.server->datapath_statistics().datagrams_received, before + 4);
 }
 
-TEST_F(Turns, PredictNothingIntoMemoryThatIsFilledOnArrival) {
+TEST_F(Turns, NoPredictionIntoMemoryThatIsFilledOnArrival) {
   start(true);
   std::vector<std::byte> bytes(100'000);
   std::vector<std::byte> got(bytes.size());
   const Memory from = pair_.client->register_memory(bytes.data(), bytes.size()).value();
   const Memory into = pair_.server->register_memory(got.data(), got.size()).value();
   for (const auto fill : {transport::Fill::kAtOnce, transport::Fill::kOnArrival}) {
-    // What is predicted follows what came last.
+    // Predictions continue from the last received payload.
     const Operation first =
         pair_.server->receive(pair_.to_client, 0, got.data(), got.size()).value();
     pair_.client->forget(pair_.client->send(pair_.to_server, 0, from.whole()).value());
@@ -104,21 +104,21 @@ TEST_F(Turns, PredictNothingIntoMemoryThatIsFilledOnArrival) {
   }
 }
 
-TEST_F(Turns, KeepsWhatTheNetworkRefuses) {
+TEST_F(Turns, BurstsThatTheNetworkRefusesAreKept) {
   pair_.client_end->set_limit(64);
   const std::vector<std::byte> sent = pattern(4 << 20, 3);
   std::vector<std::byte> got(sent.size());
   const Operation receive =
       pair_.server->receive(pair_.to_client, 0, got.data(), got.size()).value();
   const Operation send = pair_.client->send(pair_.to_server, 0, sent.data(), sent.size()).value();
-  for (int i = 0; i < 10; ++i) pair_.server->turn();  // its grant is on its way
+  for (int i = 0; i < 10; ++i) pair_.server->turn();  // the grant is in flight
   fill_network();
   turn_until([&] { return pair_.server->peek(receive).done; });
   EXPECT_TRUE(got == sent);
   turn_until([&] { return pair_.client->peek(send).done; });
 }
 
-TEST_F(Turns, NeverSendsFromWithdrawnMemory) {
+TEST_F(Turns, NothingIsSentFromUnregisteredMemory) {
   pair_.client_end->set_limit(64);
   auto bytes = std::make_unique<std::vector<std::byte>>(4 << 20);
   std::vector<std::byte> got(bytes->size());
@@ -128,7 +128,7 @@ TEST_F(Turns, NeverSendsFromWithdrawnMemory) {
   const Operation send = pair_.client->send(pair_.to_server, 0, memory.whole()).value();
   for (int i = 0; i < 10; ++i) pair_.server->turn();
   fill_network();
-  // The operation ends while its bursts still wait; from then on its memory is the caller's.
+  // The operation ends while its bursts still wait; from then on the caller owns the memory.
   pair_.client->abort(pair_.to_server);
   while (!pair_.client->peek(send).done) pair_.client->turn();
   memory.reset();
@@ -140,15 +140,15 @@ TEST_F(Turns, NeverSendsFromWithdrawnMemory) {
   }
 }
 
-// VOPR, seed 758 of its first options: a message arrived whole and wrong.
-TEST_F(Turns, NeverSendsWhatTheCallerOfAnAbortedConnectionHasReused) {
+// Found by VOPR, seed 758 of its first options: a message arrived complete but corrupt.
+TEST_F(Turns, NothingIsSentFromMemoryReusedAfterAnAbort) {
   std::vector<std::byte> bytes = pattern(5'000, 3);
   const Memory memory = pair_.client->register_memory(bytes.data(), bytes.size()).value();
   std::vector<std::byte> got(bytes.size());
   const Operation receive =
       pair_.server->receive(pair_.to_client, 0, got.data(), got.size()).value();
   for (int i = 0; i < 10; ++i) pair_.server->turn();
-  for (int i = 0; i < 10; ++i) pair_.client->turn();  // it knows the grant
+  for (int i = 0; i < 10; ++i) pair_.client->turn();  // it has received the grant
   pair_.client_end->set_limit(0);
   const Operation send = pair_.client->send(pair_.to_server, 0, memory.whole()).value();
   fill_network();

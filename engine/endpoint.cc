@@ -1,5 +1,5 @@
-// Endpoint: see endpoint.h for the contract, endpoint_body.h for how threads share it,
-// endpoint_drive.cc for who drives.
+// Endpoint: see endpoint.h for the contract, endpoint_body.h for how threads share the state,
+// endpoint_drive.cc for which thread drives.
 #include "engine/endpoint.h"
 
 #include <algorithm>
@@ -47,7 +47,8 @@ void tell_nics(const datapath::Datapath& datapath, Nanos now, events::Recorder& 
   }
 }
 
-// One sink for both, so that what is told to none or one costs no more than before.
+// The sink that the transport emits to. A TeeSink only where there are two, so zero or one sink
+// costs nothing extra.
 events::Sink* sink_of(const Options& options, events::Recorder* recorder, events::TeeSink& both) {
   if (recorder == nullptr) return options.sink;
   if (options.sink == nullptr) return recorder;
@@ -182,13 +183,13 @@ Result<transport::RegionId> Endpoint::Body::register_region(void* start, size_t 
 
 void Endpoint::Body::unregister_region(transport::RegionId region) {
   driver_.forget(region);
-  // The next region may get the same name.
+  // The datapath may reuse the region's id.
   if (datapath_->capabilities().chunk_paths > 0) transport_.set_token(region, {});
   datapath_->unregister_memory(region);
 }
 
 void Endpoint::Body::unregister(transport::RegionId region) {
-  // Handles of memory come here by themselves, and may live in a child.
+  // Memory handles are destroyed automatically, also in a child of fork().
   if (wheel_.in_child()) return;
   const Wheel::Lock lock = wheel_.lock_all();
   unregister_region(region);
@@ -231,7 +232,8 @@ Result<std::unique_ptr<Endpoint>> Endpoint::create(std::shared_ptr<datapath::Dat
 }
 
 Endpoint::~Endpoint() {
-  // In a child: the parent goes on with these descriptors and this memory's twin.
+  // Does nothing in a child of fork(): the parent still uses these descriptors, and its memory is a
+  // copy.
   if (Body* const body = body_.here()) body->shut_down();
 }
 

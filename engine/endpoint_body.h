@@ -1,7 +1,7 @@
-// Endpoint::Body: the state behind engine/endpoint.h and how its threads share it. Only
-// endpoint*.cc include this. Calls that touch only the transport take wheel_.lock(); those that
-// touch the datapath, lock_all(). At most one thread leads: it gives turns and sleeps in the
-// datapath; others follow on changed_.
+// Endpoint::Body: the state behind engine/endpoint.h and how threads share it. Only endpoint*.cc
+// include it. Calls that touch only the transport take wheel_.lock(); calls that touch the datapath
+// take lock_all(). At most one thread leads: it runs turns and sleeps in the datapath. The others
+// follow: they wait on changed_.
 #pragma once
 
 #include <condition_variable>
@@ -31,16 +31,16 @@ class Endpoint::Body final : public Registrar,
                              public HelperClient,
                              public std::enable_shared_from_this<Endpoint::Body> {
  public:
-  // `eager_region` names `eager` in the datapath, kNoRegion where there is none.
+  // `eager_region` is the datapath's id of `eager`; kNoRegion where there is none.
   Body(std::shared_ptr<datapath::Datapath> datapath, std::unique_ptr<AnonymousMemory> eager,
        transport::RegionId eager_region, const Options& options,
        std::unique_ptr<events::Recorder> recorder);
   ~Body() override;
 
-  // Starts what drives it; from now on other threads look at it. Errors: kExhausted (no thread);
-  // then none does.
+  // Starts the driving or helper thread; from now on other threads access the endpoint. Errors:
+  // kExhausted (no thread); then no other thread does.
   Result<void> start();
-  // Aborts all connections, tells the peers, and stops what drives it.
+  // Aborts all connections, notifies the peers, and stops the thread that start() started.
   void shut_down();
 
   // --- endpoint.cc ---
@@ -49,7 +49,7 @@ class Endpoint::Body final : public Registrar,
   Result<void> find_ways(Connection connection);
   void close(Connection connection);
   void abort(Connection connection);
-  // How it is posted: a wish of sends, a manner of filling of receives.
+  // How a message is posted: an ack policy for sends, a fill mode for receives.
   struct Manner {
     transport::AckWish wish = transport::AckWish::kSoon;
     transport::Fill fill = transport::Fill::kAtOnce;
@@ -64,14 +64,14 @@ class Endpoint::Body final : public Registrar,
   void unregister(transport::RegionId region) override;
 
   // --- endpoint_observed.cc ---
-  // With the time of events that come now.
+  // Locks the sink; holds the time stamp of the event to emit.
   Telling begin_telling();
 
   // --- endpoint_drive.cc ---
-  // Drives or follows until `done` holds or `timeout` passed; `done` is called under the lock.
-  // Returns it.
+  // Leads or follows until `done` returns true or `timeout` has passed; `done` is called under the
+  // lock. Returns its last value.
   bool drive_until(const std::function<bool()>& done, Nanos timeout);
-  // One turn where nobody else drives.
+  // Runs one turn unless another thread drives.
   void turn_if_free();
   Nanos turn_external();
   Nanos look_external();
@@ -79,18 +79,18 @@ class Endpoint::Body final : public Registrar,
   int descriptor() const override { return datapath_->descriptor(); }
   void interrupt();
   void set_companion(Companion* companion);
-  // Spins for a moment on an operation that another thread will finish.
+  // Spins for up to spin_limit on an operation that the driving thread completes.
   void spin_for(Operation operation);
-  // The time, never before the last turn's.
+  // The current time, at least the last turn's.
   Nanos stamp();
 
   const Options options_;
   const std::unique_ptr<events::Recorder> recorder_;  // may be null
-  events::TeeSink sinks_;                             // what the options name, and the recorder
+  events::TeeSink sinks_;                             // the sink in the options, and the recorder
   const std::shared_ptr<datapath::Datapath> datapath_;
   const std::unique_ptr<AnonymousMemory> eager_;
   const transport::RegionId eager_region_;
-  events::Sink* const sink_;  // of the two above; null: nothing is observed
+  events::Sink* const sink_;  // one of the two above; null: nothing is observed
   const events::KindSet observed_;
   OperationTable operations_;
   Wheel wheel_;
@@ -98,23 +98,23 @@ class Endpoint::Body final : public Registrar,
   Driver driver_;
   ConnectionTable connections_;
   uint64_t changes_ = 0;       // operations ended, notices, interrupts
-  uint64_t changes_seen_ = 0;  // by progress()
+  uint64_t changes_seen_ = 0;  // value at the last return of progress()
 
  private:
-  // Of a wait.
+  // The time span of a wait.
   struct Span {
     Nanos began;
     Nanos deadline;
   };
 
-  // With the datapath at hand.
+  // The caller holds lock_all().
   void unregister_region(transport::RegionId region);
   Nanos turn();
   void take_results();
   bool companion_came();
   bool turn_is_due(Nanos now) const;
   void sleep(Wheel::Lock& lock, Nanos until);
-  // `now` is when the call that posted something came, or ended a batch of several posts.
+  // `now` is the time of the call that posted, or that ended a batch of several posts.
   void after_post(Wheel::Lock& lock, Nanos now, uint32_t posts = 1);
   void lead(Wheel::Lock& lock, const std::function<bool()>& done, const Span& span, int cores_kept);
   void yield_core();
@@ -128,21 +128,21 @@ class Endpoint::Body final : public Registrar,
 
   Takeover takeover_;
   SpinBudget spin_budget_;
-  std::optional<events::StampClock> stamp_clock_;  // where the recording names a clock
-  Nanos stamps_told_;                              // when its error was
-  bool core_is_wanted_ = false;                    // by another thread, as the last yield told
+  std::optional<events::StampClock> stamp_clock_;  // set where the recording names a clock
+  Nanos stamps_told_;                              // when its error was last reported
+  bool core_is_wanted_ = false;  // the last yield found that another thread needs it
   Companion* companion_ = nullptr;
-  Nanos wanted_;  // when the next turn is, as the latest answered
+  Nanos wanted_;  // the next turn's time, as the latest turn returned
   bool leading_ = false;
   int batches_ = 0;
-  uint32_t batch_posts_ = 0;  // in those that have not ended
+  uint32_t batch_posts_ = 0;  // in batches that have not ended
   int followers_ = 0;
   bool stopping_ = false;
   bool helped_ = false;
-  bool helper_parked_ = false;  // it will not look again before it is nudged
+  bool helper_parked_ = false;  // it sleeps until it is nudged
   transport::Notice notice_;    // for take_results()
-  OwnMutex follow_mutex_;       // taken inside the wheel's, never the other way round
-  uint64_t told_ = 0;           // under follow_mutex_: times that followers were told
+  OwnMutex follow_mutex_;       // acquired while holding the wheel's, never before it
+  uint64_t told_ = 0;           // under follow_mutex_: number of notifications to followers
   std::condition_variable changed_;
   Thread thread_;
 };

@@ -1,4 +1,4 @@
-// Endpoint, second part: who gives turns, and how the others wait. See endpoint_body.h.
+// Endpoint, driving: which thread runs turns, and how other threads wait. See endpoint_body.h.
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -8,12 +8,12 @@
 namespace heddle::engine {
 namespace {
 
-// The helper gives an endpoint so many turns before it looks at the next one.
+// Turns in a row that the helper runs for an endpoint before it serves the next one.
 constexpr int kHelperTurns = 16;
-// A spinning thread yields its core from here on. Sooner would keep it from seeing at once what
-// comes soonest: a system call costs as much as several looks at the network. But where the last
-// one took so long that another thread must have run meanwhile, the core is wanted: then the peer
-// may be who waits for it.
+// A spinning thread yields its core after kYieldAfter. An earlier yield would delay the detection
+// of early input: a system call costs as much as several polls of the network. A yield that took
+// kYieldTaken or longer means that another thread ran, so the core is in demand, perhaps by the
+// peer. The thread then yields at once.
 constexpr Nanos kYieldAfter = micros(20);
 constexpr Nanos kYieldTaken = micros(3);
 constexpr Nanos kTurnEvery = micros(20);
@@ -36,7 +36,7 @@ Result<void> Endpoint::Body::start_thread() {
   leading_ = true;
   Result<Thread> thread = heddle::start_thread("heddle-drive", [this] {
     Wheel::Lock lock = wheel_.lock();
-    // One core stays free for the threads that wait on this one.
+    // One core stays free for the threads that wait for this one.
     lead(
         lock, [this] { return stopping_; }, {stamp(), Nanos::never()}, 1);
     leading_ = false;
@@ -102,7 +102,8 @@ bool Endpoint::Body::drive_until(const std::function<bool()>& done, Nanos timeou
       lead(lock, done, {began, deadline}, 0);
       takeover_.let_go(std::max(began, driver_.last_turn_at()));
       leading_ = false;
-      // The helper sleeps for as long as somebody waits here; from now on it counts the time.
+      // A parked helper sleeps while a caller waits here; from now on it must measure the caller's
+      // absence.
       if (helper_parked_) HelperThread::of_process().nudge(*this);
       helper_parked_ = false;
       tell_followers();
@@ -124,9 +125,9 @@ void Endpoint::Body::tell_followers() {
   changed_.notify_all();
 }
 
-// Sleeps until the leader tells of something or `most` has passed. The wheel's own mutex is taken
-// by lock() afterwards, so that a leader that spins gives way: it would not for a thread that takes
-// it inside a condition variable.
+// Sleeps until the leader signals a change or `most` has passed. It reacquires the wheel's mutex by
+// lock(), which makes a spinning leader yield. A condition variable on that mutex would reacquire
+// it without this signal.
 void Endpoint::Body::follow(Wheel::Lock& lock, Nanos most) {
   ++followers_;
   {
@@ -166,7 +167,7 @@ void Endpoint::Body::lead(Wheel::Lock& lock, const std::function<bool()>& done, 
       sleep(lock, std::min(wanted_, span.deadline));
       now = stamp();
     }
-    // Whoever is about to sleep has seen the network before.
+    // Polls the network once more before the thread sleeps.
     last_look = idle && !turns;
   }
 }
@@ -181,7 +182,7 @@ void Endpoint::Body::spin(Wheel::Lock& lock, Nanos idle) {
   if (core_is_wanted_ || idle >= kYieldAfter) {
     yield_core();
   } else if (companion_ != nullptr) {
-    spin_pause();  // these looks are no system calls
+    spin_pause();  // polling the companion is no system call
   }
 }
 
@@ -191,7 +192,7 @@ void Endpoint::Body::yield_core() {
   core_is_wanted_ = datapath_->now() - before >= kYieldTaken;
 }
 
-// --- beside the network ---
+// --- poll sources besides the network ---
 
 void Endpoint::Body::set_companion(Companion* companion) {
   const Wheel::Lock lock = wheel_.lock_all();
@@ -205,8 +206,8 @@ bool Endpoint::Body::companion_came() {
   return true;
 }
 
-// A look at the network is a system call, one at shared memory is not: beside a companion the
-// network is looked at now and then.
+// A poll of the network is a system call, a poll of shared memory is not. With a companion, the
+// network is polled only when a turn is due or kTurnEvery has passed since the last one.
 bool Endpoint::Body::turn_is_due(Nanos now) const {
   return companion_ == nullptr || wanted_ <= now || now - driver_.last_turn_at() >= kTurnEvery;
 }
@@ -214,11 +215,11 @@ bool Endpoint::Body::turn_is_due(Nanos now) const {
 void Endpoint::Body::sleep(Wheel::Lock& lock, Nanos until) {
   driver_.rest(until);
   if (companion_ == nullptr || companion_->before_sleep()) wheel_.sleep(lock, until);
-  // It may have been taken away meanwhile.
+  // set_companion() may have replaced it during the sleep.
   if (companion_ != nullptr) companion_->after_sleep();
 }
 
-// --- who else drives ---
+// --- callers, the owner and the helper ---
 
 void Endpoint::Body::turn_if_free() {
   if (options_.drive != Drive::kInline) return;
@@ -235,7 +236,7 @@ void Endpoint::Body::after_post(Wheel::Lock& lock, Nanos now, uint32_t posts) {
   } else if (batches_ > 0) {
     batch_posts_ += posts;
   } else if (!leading_) {
-    // The caller may compute from here on: what can leave, leaves now.
+    // The caller may compute next, so everything that may leave is sent now.
     while (driver_.push(now) && --posts > 0) now = driver_.last_turn_at();
     takeover_.on_caller(driver_.last_turn_at());
   }
@@ -302,7 +303,7 @@ Nanos Endpoint::Body::turn_external() {
 
 HelperClient::Look Endpoint::Body::helper_look() {
   const Wheel::Lock lock = wheel_.try_lock();
-  if (!lock.owns_lock()) return {.after = options_.takeover_after};  // somebody drives
+  if (!lock.owns_lock()) return {.after = options_.takeover_after};  // another thread drives
   const bool watches_input = descriptor() >= 0;
   Nanos now = stamp();
   Nanos wanted = now;

@@ -1,5 +1,5 @@
-// A child of fork() calls everything that an endpoint has while a thread of its parent was inside
-// of the endpoint at the fork, with its lock: the child gets an answer at once.
+// A child of fork() calls every function of an endpoint whose lock a thread of the parent held at
+// the fork. Every call returns at once.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -19,7 +19,7 @@
 namespace heddle::engine {
 namespace {
 
-// Keeps who tells it something, with the endpoint's lock, until it is opened.
+// A sink that blocks its caller, which holds the endpoint's lock, until the door is opened.
 class ClosedDoor final : public events::EachSink<ClosedDoor> {
  public:
   events::KindSet wanted() const override {
@@ -54,7 +54,7 @@ bool is_closed(const Outcome& outcome) {
   return outcome.done && !outcome.ok && outcome.error == ErrorCode::kClosed;
 }
 
-// What waits is to return before the end of this, which is longer than the watchdog.
+// Longer than the watchdog: a call that waits this long has failed.
 constexpr Nanos kLong = seconds(1000);
 
 std::vector<Call> posting_calls(const EndpointPair& pair, const Operation& sent) {
@@ -131,7 +131,7 @@ std::string failed_in_child(const std::vector<Call>& calls, EndpointPair& pair, 
     memory.reset();
     pair.client.reset();
     pair.server.reset();
-    // And it can have one of its own.
+    // The child can open an endpoint of its own.
     EndpointPair own = make_endpoints({});
     _exit(own.client->connect(own.client_end->peer_address()) ? 0 : 2);
   }
@@ -143,7 +143,7 @@ std::string failed_in_child(const std::vector<Call>& calls, EndpointPair& pair, 
   return reached < calls.size() ? calls[reached].name : "the end of its parent's endpoints";
 }
 
-TEST(EndpointFork, EveryCallOfAChildReturnsWhileAThreadOfItsParentHadTheLock) {
+TEST(EndpointFork, EveryCallInAChildReturnsAlthoughAThreadOfTheParentHeldTheLock) {
   ClosedDoor door;
   Options options;
   options.sink = &door;

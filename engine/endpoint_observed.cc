@@ -1,4 +1,4 @@
-// What an endpoint knows, for any thread; and events that others tell of it, with their times.
+// Endpoint, observability: statistics for any thread, and events of layers above with their time.
 #include <algorithm>
 #include <utility>
 
@@ -7,7 +7,7 @@
 namespace heddle::engine {
 namespace {
 
-// How far what the processor's counter told was off.
+// Interval between reports of the time stamp counter's error.
 constexpr Nanos kStampsToldApart = seconds(1);
 
 }  // namespace

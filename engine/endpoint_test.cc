@@ -1,5 +1,5 @@
-// An endpoint keeps its contract whoever drives it: messages arrive whole and in order, waits end,
-// causes are told, and memory may come registered or not.
+// An endpoint keeps its contract in every drive mode: messages arrive complete and in order, waits
+// end, causes of closes are reported, and memory may be registered or not.
 #include "engine/endpoint.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ class EndpointByDrive : public testing::TestWithParam<Drive> {
     pair_ = make_endpoints(options);
   }
 
-  // Both sides post, both wait; checks the bytes.
+  // Both sides post and wait; checks the bytes.
   void exchange(size_t bytes, uint32_t seed) {
     const std::vector<std::byte> sent = pattern(bytes, seed);
     std::vector<std::byte> got(bytes);
@@ -52,7 +52,7 @@ TEST_P(EndpointByDrive, MovesMessagesOfManySizes) {
   }
 }
 
-TEST_P(EndpointByDrive, RegisteredMemoryMovesInSlices) {
+TEST_P(EndpointByDrive, SlicesOfRegisteredMemoryArrive) {
   join(pair_);
   std::vector<std::byte> source = pattern(300'000, 5);
   std::vector<std::byte> target(300'000);
@@ -72,7 +72,7 @@ TEST_P(EndpointByDrive, RegisteredMemoryMovesInSlices) {
   EXPECT_TRUE(source == target);
 }
 
-TEST_P(EndpointByDrive, WhatIsPostedInABatchArrivesAlsoWhereBatchesNest) {
+TEST_P(EndpointByDrive, MessagesPostedInNestedBatchesArrive) {
   join(pair_);
   std::vector<std::vector<std::byte>> sent;
   std::vector<std::vector<std::byte>> got(6, std::vector<std::byte>(100'000));
@@ -97,10 +97,10 @@ TEST_P(EndpointByDrive, WhatIsPostedInABatchArrivesAlsoWhereBatchesNest) {
   EXPECT_TRUE(sent == got);
 }
 
-// The grants of a call's receives took a packet each.
+// Regression: each grant of one call's receives took its own packet.
 TEST(EndpointBatch, GrantsOfOneBatchShareAPacket) {
   Options options;
-  options.takeover_after = millis(300);  // so long nobody else sends anything
+  options.takeover_after = millis(300);  // keeps the helper from sending meanwhile
   EndpointPair pair = make_endpoints(options);
   join(pair);
   std::vector<std::byte> got(6 * 100'000);
@@ -116,7 +116,7 @@ TEST(EndpointBatch, GrantsOfOneBatchShareAPacket) {
     }
     return pair.server->datapath_statistics().datagrams_sent - before;
   };
-  // Something else may leave meanwhile, but not each time.
+  // Other packets may leave meanwhile, but not in every attempt.
   const auto least_of_three = [&](bool together) {
     return std::min(
         {sent_by_posting(together), sent_by_posting(together), sent_by_posting(together)});
@@ -129,7 +129,8 @@ EndpointPair make_udp_endpoints(const NetworkOptions& network) {
   EndpointPair pair;
   Options options;
   options.transport.accept = true;
-  options.transport.default_paths = 1;  // of several, a burst is a part of the window at most
+  // with several paths a burst is limited to a fraction of the window
+  options.transport.default_paths = 1;
   pair.server = std::move(Endpoint::open(network, options)).value();
   pair.client = std::move(Endpoint::open(network, options)).value();
   pair.to_server = pair.client->connect(pair.server->local_address()).value();
@@ -138,7 +139,7 @@ EndpointPair make_udp_endpoints(const NetworkOptions& network) {
   return pair;
 }
 
-TEST(EndpointBursts, AMessageOfWholeOnesNeedsNoShortOne) {
+TEST(EndpointBursts, AMessageOfWholeBurstsNeedsNoShortOne) {
   EndpointPair pair = make_udp_endpoints({.bind = "127.0.0.1", .mtu_bytes = 9000});
   const uint32_t burst = pair.client->burst_payload_bytes();
   if (burst == 0) GTEST_SKIP() << "this kernel sends no bursts";
@@ -154,22 +155,23 @@ TEST(EndpointBursts, AMessageOfWholeOnesNeedsNoShortOne) {
     EXPECT_TRUE(pair.server->wait(receive, kTestPatience).ok);
     return pair.client->datapath_statistics().transmit_calls - before;
   };
-  calls_for(sent.size());  // the window grows, and every path is found to pass 9000 bytes
-  // Something else may leave meanwhile, but not each time.
+  calls_for(sent.size());  // the window grows, and PMTU probes raise every path to 9000 bytes
+  // Other packets may leave meanwhile, but not in every attempt.
   const auto least = [&](size_t bytes) {
     uint64_t calls = UINT64_MAX;
     for (int i = 0; i < 20; ++i) calls = std::min(calls, calls_for(bytes));
     return calls;
   };
-  // The announcement of the message may be one of them.
+  // One of them may be the message's announcement.
   const uint64_t whole = least(size_t{4} * burst);
   EXPECT_LE(whole, 5U);
   EXPECT_EQ(least(size_t{4} * burst - 1), whole);
   EXPECT_EQ(least(size_t{4} * burst + 1), whole + 1);
 }
 
-// A push sends a batch's worth of bursts: with more connections the rest waited for the next turn.
-TEST(EndpointBatch, WhatWasPostedOnManyConnectionsLeavesAtItsEnd) {
+// Regression: a push sends one batch of bursts, so with more connections the rest waited for the
+// next turn.
+TEST(EndpointBatch, PostsOnManyConnectionsLeaveWhenTheBatchEnds) {
   constexpr size_t kConnections = 40;
   Options options;
   options.takeover_after = millis(300);
@@ -180,7 +182,7 @@ TEST(EndpointBatch, WhatWasPostedOnManyConnectionsLeavesAtItsEnd) {
     connections.push_back(pair.to_client);
   }
   std::vector<std::byte> got(100'000);
-  // Until now the helper drove, which also asks about what is late; from here on this thread does.
+  // So far the helper has driven, which also sends tail probes; from here on this thread drives.
   while (pair.server->progress(Nanos{})) continue;
   const uint64_t before = pair.server->datapath_statistics().datagrams_sent;
   {
@@ -193,7 +195,7 @@ TEST(EndpointBatch, WhatWasPostedOnManyConnectionsLeavesAtItsEnd) {
   EXPECT_GE(pair.server->datapath_statistics().datagrams_sent, before + kConnections);
 }
 
-TEST_P(EndpointByDrive, EarlyMessageWaitsForItsReceive) {
+TEST_P(EndpointByDrive, EagerMessageWaitsForItsReceive) {
   join(pair_);
   const std::string text = "ahead of its receive";
   const Operation send = pair_.client->send(pair_.to_server, 1, text.data(), text.size()).value();
@@ -207,7 +209,7 @@ TEST_P(EndpointByDrive, EarlyMessageWaitsForItsReceive) {
   EXPECT_TRUE(pair_.client->wait(send, kTestPatience).ok);
 }
 
-TEST_P(EndpointByDrive, GracefulCloseIsToldToBoth) {
+TEST_P(EndpointByDrive, GracefulCloseIsReportedOnBothSides) {
   join(pair_);
   exchange(1000, 1);
   const Result<void> closed = pair_.client->close(pair_.to_server, kTestPatience);
@@ -242,7 +244,7 @@ TEST_P(EndpointByDrive, SilentPeerIsDeclaredDead) {
   EXPECT_EQ(pair_.client->status(pair_.to_server).error.code, ErrorCode::kPeerDead);
 }
 
-TEST_P(EndpointByDrive, NobodyThereIsATimeout) {
+TEST_P(EndpointByDrive, ConnectToAnAbsentPeerTimesOut) {
   pair_.client_end->set_cut(true);
   const Connection connection = pair_.client->connect(pair_.client_end->peer_address()).value();
   const Result<void> opened = pair_.client->wait_open(connection, kTestPatience);
@@ -250,7 +252,7 @@ TEST_P(EndpointByDrive, NobodyThereIsATimeout) {
   EXPECT_EQ(opened.error().code, ErrorCode::kTimeout);
 }
 
-TEST_P(EndpointByDrive, WaitGivesUpInTimeAndTheOperationGoesOn) {
+TEST_P(EndpointByDrive, WaitTimesOutAndTheOperationContinues) {
   join(pair_);
   std::string got(5, '\0');
   const Operation receive = pair_.server->receive(pair_.to_client, 0, got.data(), 5).value();
@@ -272,7 +274,7 @@ TEST_P(EndpointByDrive, CancelledReceiveEnds) {
   EXPECT_EQ(outcome.error, ErrorCode::kCancelled);
 }
 
-TEST_P(EndpointByDrive, PostingOnWhatIsNoConnectionFailsAtOnce) {
+TEST_P(EndpointByDrive, PostOnAnUnknownConnectionFailsAtOnce) {
   std::string text = "x";
   const Result<Operation> send = pair_.client->send(12345, 0, text.data(), 1);
   ASSERT_FALSE(send);
@@ -298,7 +300,7 @@ INSTANTIATE_TEST_SUITE_P(All, EndpointByDrive, testing::Values(Drive::kInline, D
                            return each.param == Drive::kInline ? "Inline" : "Thread";
                          });
 
-TEST(EndpointFork, ChildIsRefusedAndParentGoesOn) {
+TEST(EndpointFork, ChildIsRefusedAndParentContinues) {
   EndpointPair pair = make_endpoints({});
   join(pair);
   const pid_t child = fork();
@@ -306,7 +308,7 @@ TEST(EndpointFork, ChildIsRefusedAndParentGoesOn) {
   if (child == 0) {
     const bool refused = !pair.client->send(pair.to_server, 0, "x", 1) &&
                          !pair.client->connect(pair.client_end->peer_address());
-    pair.client.reset();  // neither hangs nor speaks for the parent
+    pair.client.reset();  // neither hangs nor sends in the parent's name
     pair.server.reset();
     _exit(refused ? 0 : 1);
   }
@@ -321,8 +323,8 @@ TEST(EndpointFork, ChildIsRefusedAndParentGoesOn) {
   EXPECT_EQ(got, 'y');
 }
 
-// The owner drives, as the simulator does: turns of both ends in turn, no thread but this one.
-TEST(EndpointExternal, OwnerDrivesByTurns) {
+// Drive::kExternal, as in the simulator: one thread runs turns of both ends alternately.
+TEST(EndpointExternal, MessagesArriveWhenTheOwnerRunsTheTurns) {
   Options options;
   options.drive = Drive::kExternal;
   EndpointPair pair = make_endpoints(options);

@@ -1,4 +1,4 @@
-// Post, test and close from several threads at once; meant for the thread sanitizer as well.
+// Posts, tests and closes from several threads at once; also run under TSan.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -25,7 +25,7 @@ class EndpointThreads : public testing::TestWithParam<Drive> {
 
 constexpr int kMessages = 300;
 
-// Sends or receives kMessages on a channel of its own, each checked.
+// Sends or receives kMessages on one channel and checks each.
 void send_all(Endpoint& endpoint, Connection connection, Channel channel) {
   for (uint32_t i = 0; i < kMessages; ++i) {
     const auto bytes = pattern(1 + i * 37 % 20'000, i + channel);
@@ -51,7 +51,7 @@ void receive_all(Endpoint& endpoint, Connection connection, Channel channel) {
   }
 }
 
-TEST_P(EndpointThreads, EachThreadHasItsChannel) {
+TEST_P(EndpointThreads, EachThreadUsesItsOwnChannel) {
   std::vector<std::thread> threads;
   for (Channel channel = 0; channel < 2; ++channel) {
     threads.emplace_back([this, channel] { send_all(*pair_.client, pair_.to_server, channel); });
@@ -60,7 +60,7 @@ TEST_P(EndpointThreads, EachThreadHasItsChannel) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST_P(EndpointThreads, OnePostsAnotherTests) {
+TEST_P(EndpointThreads, OneThreadPostsAnotherTests) {
   std::array<std::atomic<uint64_t>, 16> mailbox{};
   std::thread tester([&] {
     for (int done = 0; done < kMessages;) {
@@ -89,7 +89,7 @@ TEST_P(EndpointThreads, OnePostsAnotherTests) {
   receiver.join();
 }
 
-TEST_P(EndpointThreads, CloseWhileOthersPostAndTest) {
+TEST_P(EndpointThreads, CloseWhileOtherThreadsPostAndTest) {
   std::atomic<bool> closed{false};
   std::thread poster([&] {
     std::vector<std::byte> bytes(5000);
@@ -127,8 +127,8 @@ INSTANTIATE_TEST_SUITE_P(All, EndpointThreads, testing::Values(Drive::kInline, D
                            return each.param == Drive::kInline ? "Inline" : "Thread";
                          });
 
-// Whoever waits needs the mutex for a moment; a driver that spins must let it have it.
-TEST(EndpointSpin, ADriverThatAlwaysSpinsDoesNotStarveWhoWaits) {
+// A waiting thread needs the mutex briefly; a spinning driver must yield it.
+TEST(EndpointSpin, AnAlwaysSpinningDriverDoesNotStarveWaitingThreads) {
   Options options;
   options.drive = Drive::kThread;
   options.spin = Spin::kAlways;
@@ -149,8 +149,8 @@ TEST(EndpointSpin, ADriverThatAlwaysSpinsDoesNotStarveWhoWaits) {
   EXPECT_FALSE(pair.server->wait(receive, millis(20)).done) << "a wait ends by its time as well";
 }
 
-// One caller stays away altogether: its helper answers, so the other's sends still end.
-TEST(EndpointHelper, StandsInForACallerThatStaysAway) {
+// One caller is away; its helper answers, so the other side's sends still complete.
+TEST(EndpointHelper, DrivesWhileTheCallerIsAway) {
   Options options;
   options.transport.peer_dead_after = millis(200);
   EndpointPair pair = make_endpoints(options);
@@ -160,7 +160,7 @@ TEST(EndpointHelper, StandsInForACallerThatStaysAway) {
   const Operation receive = pair.server->receive(pair.to_client, 0, got.data(), got.size()).value();
   const Operation send = pair.client->send(pair.to_server, 0, sent.data(), sent.size()).value();
   EXPECT_TRUE(pair.client->wait(send, kTestPatience).ok);
-  // peek() gives no turn: only the helper has driven the server.
+  // peek() runs no turn: only the helper has driven the server.
   Outcome outcome;
   for (int i = 0; i < 10'000 && !(outcome = pair.server->peek(receive)).done; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -169,7 +169,7 @@ TEST(EndpointHelper, StandsInForACallerThatStaysAway) {
   EXPECT_TRUE(got == sent);
 }
 
-TEST(EndpointWithoutThreads, OpeningIsAnErrorAndNothingIsThrown) {
+TEST(EndpointWithoutThreads, OpenReturnsAnErrorAndThrowsNothing) {
   for (const Drive drive : {Drive::kInline, Drive::kThread}) {
     Options options;
     options.drive = drive;

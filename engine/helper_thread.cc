@@ -1,5 +1,5 @@
-// HelperThread: see helper_thread.h. It sleeps in epoll on the clients' descriptors, each armed for
-// one event (EPOLLONESHOT), so that input which a returned caller handles wakes the helper at most
+// HelperThread: see helper_thread.h. It sleeps in epoll on the clients' descriptors. Each is armed
+// for one event (EPOLLONESHOT), so input that an active caller handles wakes the helper at most
 // once.
 #include "engine/helper_thread.h"
 
@@ -31,7 +31,7 @@ Nanos monotonic_now() {
   return seconds(time.tv_sec) + nanos(time.tv_nsec);
 }
 
-// Waits at most `span`; where the kernel has no epoll_pwait2, whole milliseconds must do.
+// Waits at most `span`; rounds up to whole milliseconds where the kernel lacks epoll_pwait2.
 int epoll_wait_span(int epoll, epoll_event* events, int most, Nanos span) {
   timespec time{};
   const int64_t count = std::max<int64_t>(0, span.count);
@@ -107,10 +107,10 @@ class HelperThread::Body {
     uint64_t token = 0;
     Nanos due;
     int descriptor = -1;
-    bool watched = false;  // known to epoll
+    bool watched = false;  // registered with epoll
   };
 
-  // Whether it was there, and the last.
+  // True if it was the last client. False if clients remain or it was not found.
   bool forget(const HelperClient& client) {
     const OwnMutex::Lock lock = mutex_.lock();
     const auto found = std::find_if(entries_.begin(), entries_.end(),
@@ -124,7 +124,7 @@ class HelperThread::Body {
   void wake() {
     const uint64_t one = 1;
     const ssize_t written = write(wake_, &one, sizeof one);
-    static_cast<void>(written);  // full: a wake-up is pending anyway
+    static_cast<void>(written);  // EAGAIN: a wake-up is already pending
   }
 
   void run() {
@@ -142,7 +142,7 @@ class HelperThread::Body {
     }
   }
 
-  // Looks at every client that is due; returns how long nobody will be.
+  // Checks every client that is due; returns the time until the next one is.
   Nanos look_at_due() {
     Nanos earliest = Nanos::never();
     for (Entry& entry : entries_) {
@@ -176,9 +176,9 @@ class HelperThread::Body {
 
   const int epoll_;
   const int wake_;
-  mutable OwnMutex life_mutex_;  // add() and remove(): the thread's start and end
+  mutable OwnMutex life_mutex_;  // serializes add() and remove(), which start and end the thread
   Thread thread_;
-  OwnMutex mutex_;  // what follows; never held while sleeping
+  OwnMutex mutex_;  // guards the members below; not held while the thread sleeps
   std::vector<Entry> entries_;
   uint64_t last_token_ = kWakeToken;
 };
@@ -191,8 +191,9 @@ void HelperThread::nudge(HelperClient& client) { body_->nudge(client); }
 bool HelperThread::running() const { return body_->running(); }
 
 HelperThread& HelperThread::of_process() {
-  // Never destroyed: endpoints may outlive main(). A child has its parent's helper without its
-  // thread, perhaps in the middle of a change; that one is left alone and a new one is made.
+  // Never destroyed, because endpoints may outlive main(). A child of fork() inherits the object
+  // without its thread, perhaps in the middle of a change; the child abandons it and makes a new
+  // one.
   static constinit PerProcess<HelperThread> helper;
   return helper.get();
 }

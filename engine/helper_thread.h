@@ -1,7 +1,7 @@
-// HelperThread: one thread a process that looks after every inline endpoint whose caller stays
-// away, so that acknowledgements, probes and closes go on. It starts with the first such endpoint
-// and ends with the last, blocks all signals, and sleeps while there is nothing to do. takeover.h
-// says when it may drive.
+// HelperThread: one thread per process that drives inline endpoints whose caller is away, so that
+// acknowledgements, probes and closes continue. It starts with the first such endpoint and ends
+// with the last, blocks all signals, and sleeps when nothing is due. takeover.h decides when it may
+// drive.
 #pragma once
 
 #include <atomic>
@@ -13,13 +13,13 @@
 
 namespace heddle::engine {
 
-// An endpoint as the helper sees it. Both calls come from the helper's thread.
+// The helper's interface to an endpoint. Both calls come from the helper's thread.
 class HelperClient {
  public:
-  // What the helper should do next.
+  // When the helper should check this client again.
   struct Look {
-    Nanos after;            // look again after this span
-    bool on_input = false;  // or when descriptor() polls readable, if that is earlier
+    Nanos after;            // check again after this span
+    bool on_input = false;  // or when descriptor() is readable, if that is earlier
   };
 
   virtual Look helper_look() = 0;
@@ -38,7 +38,7 @@ class HelperClient {
 
 class HelperThread {
  public:
-  // The process's own; after fork() the child gets a new one.
+  // The instance of this process; a child of fork() gets a new one.
   static HelperThread& of_process();
 
   HelperThread();
@@ -46,13 +46,13 @@ class HelperThread {
   HelperThread(const HelperThread&) = delete;
   HelperThread& operator=(const HelperThread&) = delete;
 
-  // The first look comes soon. The client must be removed before it is destroyed. Errors:
-  // kExhausted (no thread); then it is not known here.
+  // Adds a client, which must be removed before it is destroyed; its first check comes soon.
+  // Errors: kExhausted (no thread); the client is then not added.
   Result<void> add(HelperClient& client);
-  // When it returns, the helper does not know the client any more.
+  // After it returns, the helper no longer accesses the client.
   void remove(HelperClient& client);
-  // From any thread: the next look at this client is due now, whatever its last answer was. Takes
-  // no lock.
+  // Makes the next check of this client due now, whatever its last one returned. Any thread may
+  // call it. Takes no lock.
   void nudge(HelperClient& client);
   bool running() const;
 

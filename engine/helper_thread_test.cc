@@ -1,5 +1,4 @@
-// The helper lives exactly as long as it has clients, wakes by time and by input, and takes no
-// signals.
+// The helper runs exactly while it has clients, wakes by time and by input, and blocks all signals.
 #include "engine/helper_thread.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +26,7 @@ class Client final : public HelperClient {
   }
   int descriptor() const override { return descriptor_; }
 
-  // Returns whether `count` looks happened before a time that only a failure needs.
+  // True if `count` checks happen before a timeout that only a failure reaches.
   bool reaches(int count) const {
     for (int i = 0; i < 10'000 && looks < count; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -62,7 +61,7 @@ TEST(HelperThread, RunsWhileItHasClients) {
   }
 }
 
-TEST(HelperThread, InputWakesItOnceALook) {
+TEST(HelperThread, InputWakesItOncePerCheck) {
   HelperThread helper;
   const int descriptor = eventfd(0, EFD_CLOEXEC);
   {
@@ -76,7 +75,7 @@ TEST(HelperThread, InputWakesItOnceALook) {
   }
   uint64_t drained = 0;
   ASSERT_EQ(read(descriptor, &drained, sizeof drained), ssize_t{sizeof drained});
-  // A client that does not ask for input is left in peace although its descriptor is readable.
+  // A client that does not request input is not checked although its descriptor is readable.
   Client deaf({.after = Nanos::never(), .on_input = false}, descriptor);
   ASSERT_TRUE(helper.add(deaf));
   ASSERT_TRUE(deaf.reaches(1));
@@ -91,7 +90,7 @@ TEST(HelperThread, InputWakesItOnceALook) {
   close(descriptor);
 }
 
-TEST(HelperThread, NudgeMakesALookDue) {
+TEST(HelperThread, NudgeMakesACheckDue) {
   HelperThread helper;
   Client client({.after = Nanos::never()});
   ASSERT_TRUE(helper.add(client));
@@ -103,7 +102,7 @@ TEST(HelperThread, NudgeMakesALookDue) {
   helper.remove(client);
 }
 
-TEST(HelperThread, ChildOfForkGetsItsOwn) {
+TEST(HelperThread, ChildOfForkGetsItsOwnThread) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the thread sanitizer does not allow threads in the child of a threaded process";
 #endif

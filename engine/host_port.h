@@ -1,4 +1,4 @@
-// HostPort: "host", "host:port" and "[v6]:port" as people write them.
+// HostPort: parser for "host", "host:port" and "[v6]:port".
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@ struct HostPort {
   uint16_t port = 0;
 };
 
-// An IPv6 address without brackets has no port. Errors: kInvalid (empty host, impossible port).
+// An IPv6 address with a port needs brackets. Errors: kInvalid (empty host, port not in 1 to
+// 65535).
 Result<HostPort> parse_host_port(std::string_view text, uint16_t default_port);
 
 }  // namespace heddle::engine

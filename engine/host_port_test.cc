@@ -1,4 +1,4 @@
-// Hosts and ports are taken apart as people write them; what cannot be meant is refused.
+// Hosts and ports are parsed; malformed text is rejected.
 #include "engine/host_port.h"
 
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 namespace heddle::engine {
 namespace {
 
-TEST(HostPort, TakesApart) {
+TEST(HostPort, ParsesHostsWithAndWithoutPort) {
   const auto expect = [](const char* text, const char* host, uint16_t port) {
     const Result<HostPort> parsed = parse_host_port(text, 7);
     ASSERT_TRUE(parsed) << text;
@@ -22,7 +22,7 @@ TEST(HostPort, TakesApart) {
   expect("[::1]:80", "::1", 80);
 }
 
-TEST(HostPort, Refuses) {
+TEST(HostPort, RejectsMalformedText) {
   for (const char* text : {"", ":80", "a:", "a:0", "a:65536", "a:x", "a:8x", "a:-1", "[::1", "[]:5",
                            "[::1]80", "[::1]:"}) {
     const Result<HostPort> parsed = parse_host_port(text, 7);

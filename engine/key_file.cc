@@ -1,4 +1,5 @@
-// Key files: see key_file.h. What is looked at is the file that was opened, not its name again.
+// Key files: see key_file.h. Checks use the open descriptor, so the file cannot be exchanged after
+// them.
 #include "engine/key_file.h"
 
 #include <fcntl.h>
@@ -102,7 +103,7 @@ bool parse_key(std::string_view digits, transport::ClusterKey& key) {
   return true;
 }
 
-// Without the comment and the white space around.
+// The line without its comment and without surrounding white space.
 std::string_view content_of(std::string_view line) {
   line = line.substr(0, line.find('#'));
   const size_t from = line.find_first_not_of(" \t\r");
@@ -132,7 +133,7 @@ Result<void> write_key(const std::string& path, int descriptor, const transport:
 }  // namespace
 
 Result<std::vector<transport::ClusterKey>> read_key_file(const std::string& path) {
-  // Without blocking: a pipe of that name would wait for a writer.
+  // Non-blocking: opening a named pipe would otherwise wait for a writer.
   const File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (file.descriptor() < 0) {
     const bool denied = errno == EACCES || errno == EPERM;
@@ -196,7 +197,7 @@ Result<transport::ClusterKey> generate_key_file(const std::string& path) {
                 there ? "a key that may be in use is not overwritten: choose another name"
                       : "choose a folder that you may write to");
   }
-  // Whatever the umask took away.
+  // Restores the permissions that the umask removed.
   if (fchmod(file.descriptor(), S_IRUSR | S_IWUSR) != 0) {
     return fail(ErrorCode::kSystem, "cannot make key file '" + path + "'", std::strerror(errno),
                 "");

@@ -1,7 +1,6 @@
-// Key files: cluster keys as text, one a line as 64 hexadecimal digits, with blank lines and
+// Key files: cluster keys as text, one per line as 64 hexadecimal digits, with blank lines and
 // comments (# to the end of the line). The first key is used to connect, all are accepted. A file
-// that others could read is refused. Where a process reads its keys from; see
-// docs/explanation/security.md.
+// that other users could read is rejected. See docs/explanation/security.md.
 #pragma once
 
 #include <string>
@@ -12,25 +11,26 @@
 
 namespace heddle::engine {
 
-// At most so many keys stand in a file.
+// Maximum number of keys in a file.
 inline constexpr size_t kMostKeys = 16;
 
-// The keys of a file, in their order; at least one. Errors: kUnavailable (no such file),
-// kPermission (not a regular file of this user or root, or others have any right to it), kInvalid
-// (what is in it). No error tells a key.
+// The keys of a file in file order; at least one. Errors: kUnavailable (no such file), kPermission
+// (not a regular file, not owned by this user or root, or accessible by others), kInvalid
+// (malformed content). No error message contains a key.
 Result<std::vector<transport::ClusterKey>> read_key_file(const std::string& path);
 
 // A new key from the system's generator. Errors: kSystem.
 Result<transport::ClusterKey> generate_key();
 
-// What a key file with this key holds.
+// The content of a key file with this one key.
 std::string key_file_text(const transport::ClusterKey& key);
 
-// Makes a file with one new key from the system's generator, for this user only (0600). Errors:
-// kInUse (there is something of this name), kPermission, kUnavailable, kSystem.
+// Creates a file with one new key from the system's generator, with mode 0600. Errors: kInUse (the
+// name exists), kPermission, kUnavailable, kSystem.
 Result<transport::ClusterKey> generate_key_file(const std::string& path);
 
-// What a handshake calls a key, as 16 hexadecimal digits: tells keys apart, and gives none away.
+// The key's id in handshakes, as 16 hexadecimal digits; it identifies the key and does not reveal
+// it.
 std::string id_text(const transport::ClusterKey& key);
 
 }  // namespace heddle::engine

@@ -1,4 +1,5 @@
-// Key files: what is in them is read, and what others could read or change is refused by name.
+// Key files: valid files are read; files that others could read or change are rejected with the
+// reason.
 #include "engine/key_file.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +44,7 @@ class KeyFileTest : public ::testing::Test {
 const std::string kOne(64, '1');
 const std::string kTwo = std::string(62, '2') + "aF";
 
-TEST_F(KeyFileTest, KeysStandOneALineInTheirOrder) {
+TEST_F(KeyFileTest, KeysAreReadOnePerLineInOrder) {
   write("# the old one comes second\n\n" + kTwo + "  # since Monday\r\n\t" + kOne);
   const auto keys = read_key_file(path_);
   ASSERT_TRUE(keys) << keys.error().message();
@@ -52,7 +53,7 @@ TEST_F(KeyFileTest, KeysStandOneALineInTheirOrder) {
   EXPECT_EQ((*keys)[1].secret[0], std::byte{0x11});
 }
 
-TEST_F(KeyFileTest, OnlyItsOwnerMayHaveRights) {
+TEST_F(KeyFileTest, FilesAccessibleByOthersAreRejected) {
   for (const mode_t good : {0600U, 0400U}) {
     write(kOne, good);
     EXPECT_TRUE(read_key_file(path_)) << good;
@@ -64,21 +65,21 @@ TEST_F(KeyFileTest, OnlyItsOwnerMayHaveRights) {
   }
 }
 
-TEST_F(KeyFileTest, AFileOfAnotherUserIsRefused) {
+TEST_F(KeyFileTest, AFileOfAnotherUserIsRejected) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
   write(kOne);
   ASSERT_EQ(chown(path_.c_str(), 12345, 0), 0);
   expect_refused(ErrorCode::kPermission, "user 12345");
 }
 
-TEST_F(KeyFileTest, WhatIsNoFileIsRefused) {
+TEST_F(KeyFileTest, AnythingButARegularFileIsRejected) {
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
   expect_refused(ErrorCode::kPermission, "regular file");
   unlink(path_.c_str());
   expect_refused(ErrorCode::kUnavailable, "generate");
 }
 
-TEST_F(KeyFileTest, WhatIsNoKeyIsRefusedByItsLineAndNotShown) {
+TEST_F(KeyFileTest, MalformedKeyIsReportedByLineAndNotPrinted) {
   for (const std::string& bad : {kOne.substr(1), kOne + "1", kOne.substr(1) + "g"}) {
     write(kOne + "\n" + bad + "\n");
     expect_refused(ErrorCode::kInvalid, "line 2");
@@ -111,7 +112,7 @@ TEST_F(KeyFileTest, AGeneratedFileIsPrivateReadableAndNeverOverwritten) {
   EXPECT_EQ(read_key_file(path_)->front(), *key);
 }
 
-TEST_F(KeyFileTest, IdsTellKeysApartAndAreNotTheKey) {
+TEST_F(KeyFileTest, IdsDifferBetweenKeysAndDoNotContainTheKey) {
   write(kOne + "\n" + kTwo + "\n");
   const auto keys = read_key_file(path_);
   ASSERT_TRUE(keys);

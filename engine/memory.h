@@ -1,5 +1,5 @@
-// Memory: user memory that an endpoint knows by name, so that payload is read and placed there
-// without a copy. It is given back when the handle goes; then no operation on it may be under way.
+// Memory: a handle to registered user memory, which the datapath reads and writes without a copy.
+// The destructor unregisters it; no operation on it may be in flight then.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace heddle::engine {
 
-// Where a Memory gives itself back; outlives the endpoint as long as handles do.
+// Unregisters regions for Memory handles. It may outlive its endpoint while handles exist.
 class Registrar {
  public:
   virtual ~Registrar() = default;
@@ -44,7 +44,7 @@ class Memory {
   std::byte* start() const { return start_; }
   uint64_t bytes() const { return bytes_; }
 
-  // The name of a stretch of it, for sends and receives.
+  // A range of this memory, for sends and receives.
   transport::Payload slice(uint64_t offset, uint64_t length) const {
     return {.region = region_, .offset = offset, .length = length};
   }

@@ -1,4 +1,4 @@
-// Two endpoints with several NICs each, over UDP: a connection uses them together.
+// Two endpoints over UDP with several NICs each: a connection uses all of them.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -23,7 +23,7 @@ std::unique_ptr<Endpoint> open(const std::string& bind, bool keyed) {
   return made ? std::move(*made) : nullptr;
 }
 
-// The pairs of NICs that carried payload of a message that was checked.
+// The NIC pairs that carried payload of a message; the payload is checked.
 std::set<std::pair<int, int>> pairs_used(const std::string& here, const std::string& there,
                                          bool keyed = false) {
   auto client = open(here, keyed);
@@ -40,7 +40,7 @@ std::set<std::pair<int, int>> pairs_used(const std::string& here, const std::str
   if (!from) return used;
   std::vector<std::byte> sent(2u << 20);
   for (size_t i = 0; i < sent.size(); ++i) sent[i] = static_cast<std::byte>(i * 7 + i / 4099);
-  // Until all that there are were used: a probe may come a round late.
+  // Repeats until all pairs were used: a probe may arrive one round late.
   for (int round = 0; round < 10 && used.size() < 2; ++round) {
     std::vector<std::byte> got(sent.size());
     const Operation receive = server->receive(*from, 0, got.data(), got.size()).value();
@@ -62,21 +62,21 @@ std::set<std::pair<int, int>> pairs_used(const std::string& here, const std::str
 
 using Pairs = std::set<std::pair<int, int>>;
 
-TEST(EngineNicsTest, TwoNicsOnEachSide) {
+TEST(EngineNicsTest, TwoNicsOnEachSideFormTwoPairs) {
   EXPECT_EQ(pairs_used("127.0.0.1,127.0.0.2", "127.0.0.3,127.0.0.4"), (Pairs{{0, 0}, {1, 1}}));
 }
 
-TEST(EngineNicsTest, WithKeys) {
+TEST(EngineNicsTest, TwoNicsOnEachSideFormTwoPairsWithKeys) {
   EXPECT_EQ(pairs_used("127.0.0.1,127.0.0.2", "127.0.0.3,127.0.0.4", true),
             (Pairs{{0, 0}, {1, 1}}));
 }
 
-TEST(EngineNicsTest, OneOfIPv4AndOneOfIPv6) {
+TEST(EngineNicsTest, OneIPv4AndOneIPv6NicFormTwoPairs) {
   if (!Endpoint::open({.bind = "::1"}, {})) GTEST_SKIP() << "this host has no IPv6";
   EXPECT_EQ(pairs_used("127.0.0.1,::1", "127.0.0.2,::1"), (Pairs{{0, 0}, {1, 1}}));
 }
 
-TEST(EngineNicsTest, TwoOnOneSideOnly) {
+TEST(EngineNicsTest, TwoNicsOnOneSideFormTwoPairs) {
   EXPECT_EQ(pairs_used("127.0.0.1,127.0.0.2", "127.0.0.3"), (Pairs{{0, 0}, {1, 0}}));
   EXPECT_EQ(pairs_used("127.0.0.1", "127.0.0.3,127.0.0.4"), (Pairs{{0, 0}, {0, 1}}));
 }

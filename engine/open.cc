@@ -1,4 +1,4 @@
-// Endpoint over UDP: names become addresses, options become sockets.
+// Endpoint over UDP: resolves names to addresses and opens sockets from options.
 #include <algorithm>
 
 #include "datapath/resolve.h"

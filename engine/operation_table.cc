@@ -1,5 +1,5 @@
-// OperationTable: see operation_table.h. A slot's word carries its generation, so an old id never
-// matches the slot's next user. Slabs never move; readers need no lock.
+// OperationTable: see operation_table.h. A slot's word holds its generation, so a stale id never
+// matches the slot's next operation. Slabs never move, so readers need no lock.
 #include "engine/operation_table.h"
 
 #include "base/check.h"
@@ -74,7 +74,7 @@ Outcome OperationTable::take(Operation operation) {
   if (seen == word(operation.id, kPending)) return {};
   if (seen != word(operation.id, kDone)) return unknown;
   const Outcome outcome = found->outcome;
-  // Two threads may ask for the same operation; one of them gets it.
+  // Two threads may take the same operation; only one of them gets the outcome.
   if (!found->word.compare_exchange_strong(seen, word(operation.id, kFree),
                                            std::memory_order_acq_rel)) {
     return unknown;

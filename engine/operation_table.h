@@ -1,6 +1,5 @@
-// OperationTable: what became of every posted operation. The poster asks by the id that it was
-// given; the driving thread writes outcomes. Asking for a finished operation needs no lock of the
-// endpoint.
+// OperationTable: the state of every posted operation. The driving thread writes outcomes, posters
+// read them by id. Reading an outcome needs no endpoint lock.
 #pragma once
 
 #include <array>
@@ -16,20 +15,20 @@
 
 namespace heddle::engine {
 
-// A posted send or receive. It is used up by the test() or wait() that says `done`.
+// A posted send or receive. Its id is invalid after the test() or wait() that returns `done`.
 struct Operation {
   uint64_t id = 0;  // 0: none
   explicit operator bool() const { return id != 0; }
 };
 
 struct Outcome {
-  bool done = false;  // false: still under way, and the rest means nothing
+  bool done = false;  // false: in flight, and the other fields are undefined
   bool ok = false;
   ErrorCode error = ErrorCode::kSystem;  // where done and not ok
   uint64_t bytes = 0;                    // of the message
 };
 
-// Where an operation was posted, so that it can be withdrawn.
+// Where an operation was posted; needed to cancel it.
 struct OperationPlace {
   transport::ConnectionId connection = 0;
   transport::ChannelId channel = 0;
@@ -43,19 +42,19 @@ class OperationTable {
 
   ~OperationTable();
 
-  // A new operation under way; without id when kMaxOperations are out.
+  // Opens a pending operation; id 0 if kMaxOperations are in use.
   Operation open(const OperationPlace& place);
-  // The posting failed: as if it had never been opened.
+  // Frees an operation whose post failed.
   void abandon(Operation operation);
 
-  // The operation ended; called by the driving thread. Returns where it was posted.
+  // Marks the operation as ended; called by the driving thread. Returns where it was posted.
   OperationPlace finish(uint64_t id, const Outcome& outcome);
 
-  // Done: the outcome, and the operation is used up. An unknown id is done with kInvalid.
+  // If done, returns the outcome and frees the operation. An unknown id returns done with kInvalid.
   Outcome take(Operation operation);
-  // As take(), without using it up.
+  // As take(), but does not free it.
   bool is_done(Operation operation) const;
-  // Nobody will ask: it is used up when it ends.
+  // Discards the outcome: the operation is freed when it ends.
   void forget(Operation operation);
   // False: unknown or done.
   bool find(Operation operation, OperationPlace& place) const;

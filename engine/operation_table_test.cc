@@ -1,4 +1,4 @@
-// Every operation is told of exactly once, whoever asks, and an old id never means a new operation.
+// Each outcome is returned exactly once, and a stale id never refers to a new operation.
 #include "engine/operation_table.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ TEST(OperationTable, TakesAnOutcomeOnce) {
   EXPECT_EQ(again.error, ErrorCode::kInvalid);
 }
 
-TEST(OperationTable, OldIdDoesNotNameTheNextUserOfItsSlot) {
+TEST(OperationTable, StaleIdDoesNotReferToTheNextOperationOfItsSlot) {
   OperationTable table;
   const Operation first = table.open({});
   table.finish(first.id, {.done = true, .ok = true});
@@ -39,7 +39,7 @@ TEST(OperationTable, OldIdDoesNotNameTheNextUserOfItsSlot) {
   EXPECT_FALSE(table.take(second).done);
 }
 
-TEST(OperationTable, ForgottenOperationGivesItsSlotBackWhenItEnds) {
+TEST(OperationTable, ForgottenOperationFreesItsSlotWhenItEnds) {
   OperationTable table;
   const Operation operation = table.open({});
   table.forget(operation);
@@ -48,7 +48,7 @@ TEST(OperationTable, ForgottenOperationGivesItsSlotBackWhenItEnds) {
   EXPECT_EQ(static_cast<uint32_t>(operation.id), static_cast<uint32_t>(next.id));
 
   table.finish(next.id, {.done = true, .ok = true});
-  table.forget(next);  // after its end
+  table.forget(next);  // forgotten after its end
   EXPECT_EQ(static_cast<uint32_t>(table.open({}).id), static_cast<uint32_t>(next.id));
 }
 
@@ -59,7 +59,7 @@ TEST(OperationTable, UnknownIdsAreInvalid) {
   EXPECT_EQ(table.take({UINT64_MAX}).error, ErrorCode::kInvalid);
 }
 
-TEST(OperationTable, RefusesMoreThanItsBound) {
+TEST(OperationTable, OpenFailsBeyondItsBound) {
   OperationTable table;
   for (uint32_t i = 0; i < OperationTable::kMaxOperations; ++i) ASSERT_TRUE(table.open({}));
   EXPECT_FALSE(table.open({}));

@@ -1,5 +1,4 @@
-// What an endpoint of the engine is made with: who drives it, whether it may spin, what memory it
-// holds.
+// Options of an engine endpoint: which thread drives it, whether threads may spin, and its memory.
 #pragma once
 
 #include <cstdint>
@@ -12,44 +11,44 @@
 
 namespace heddle::engine {
 
-// Who calls the driver.
+// Which thread calls the driver.
 enum class Drive : uint8_t {
-  kInline,    // the caller's test() and wait(); a helper thread takes over when they stay away
-  kThread,    // a thread of the endpoint's own
-  kExternal,  // the owner calls turn(): the simulator, or a program with a loop of its own
+  kInline,    // the caller's test() and wait(); a helper thread takes over while the caller is away
+  kThread,    // a thread that the endpoint starts
+  kExternal,  // the owner calls turn(): the simulator, or a program with its own loop
 };
 
-// What a thread does when nothing is due. No value makes threads spin that have fewer cores than
-// they are.
+// What an idle thread does. Whatever the value, no more threads spin than the process has cores.
 enum class Spin : uint8_t {
-  kAuto,    // spins for a short while after work where work keeps coming soon, then sleeps
+  kAuto,    // spins briefly where work has been arriving soon, then sleeps
   kNever,   // sleeps at once
   kAlways,  // never sleeps
 };
 
 struct Options {
-  // Its receive_capacity, max_datagram_bytes and eager_region are taken from the datapath, and
-  // max_paths is lowered to what the datapath has.
+  // The endpoint sets receive_capacity, max_datagram_bytes and eager_region from the datapath, and
+  // lowers max_paths to the datapath's maximum.
   transport::EndpointOptions transport;
   Drive drive = Drive::kInline;
   Spin spin = Spin::kAuto;
-  Nanos spin_limit = micros(200);     // kAuto: at most so long (spin_budget.h)
-  Nanos takeover_after = millis(5);   // kInline: not driven for so long, the helper thread steps in
-  Bytes eager_bytes = mebibytes(32);  // address space for early messages; touched only where used
-  uint64_t seed = 0;                  // of every random choice; 0: from the system
+  Nanos spin_limit = micros(200);  // kAuto: spins at most this long (spin_budget.h)
+  // kInline: the helper takes over after this time without a turn
+  Nanos takeover_after = millis(5);
+  Bytes eager_bytes = mebibytes(32);  // address space for eager messages; physical only where used
+  uint64_t seed = 0;                  // of all random choices; 0: from the system
   events::Sink* sink = nullptr;       // may be null; must outlive the endpoint
-  // Where the process records, this endpoint too; no directory: nothing is recorded. All endpoints
-  // that name one directory share a file.
+  // Where this endpoint records its events; an empty directory disables recording. Endpoints of a
+  // process that name the same directory share one file.
   events::RecordingOptions recording;
 };
 
-// Where a UDP endpoint is attached.
+// The local attachment of a UDP endpoint.
 struct NetworkOptions {
-  // Addresses, interfaces or names of this host, with commas between: a NIC each; empty: any.
+  // Addresses, interfaces or names of this host, separated by commas, one per NIC; empty: any.
   std::string bind;
-  uint16_t port = 0;                  // 0: any free one
-  uint32_t mtu_bytes = 0;             // of the local link; 0: asked from the system
-  uint32_t receive_buffer_bytes = 0;  // asked for; 0: as much as the system gives
+  uint16_t port = 0;                  // 0: any free port
+  uint32_t mtu_bytes = 0;             // of the local link; 0: read from the system
+  uint32_t receive_buffer_bytes = 0;  // requested; 0: the largest that the system grants
 };
 
 }  // namespace heddle::engine

@@ -37,8 +37,8 @@ struct Open {
   std::map<std::string, Kept> by_directory;
 };
 
-// Endpoints of any thread come here, and nobody owns them all. A child of fork() has none: it must
-// not write in its parent's blocks.
+// One instance per process, shared by endpoints of all threads. A child of fork() gets an empty
+// one: it must not write to its parent's blocks.
 Open& open_recordings() {
   static constinit PerProcess<Open> open;
   return open.get();
@@ -58,16 +58,16 @@ std::string link_target(const char* path) {
   return readlink(path, target.data(), target.size() - 1) < 0 ? "" : target.data();
 }
 
-// Which clock recording_clock() reads: the boot's, in a namespace where it is offset. Empty where
-// the system does not say.
+// The identity of recording_clock()'s clock: boot id and time namespace, because a namespace may
+// offset the clock. Empty where the system reports neither.
 std::string own_clock() {
   const std::string boot = boot_id();
   const std::string space = link_target("/proc/self/ns/time");
   return boot.empty() || space.empty() ? "" : boot + " " + space;
 }
 
-// How far a namespace of time has set it ahead of the host's. Empty where the system does not say:
-// it tells that of the namespace that children will be in.
+// The offset of this time namespace relative to the host's clock. Empty if unknown:
+// /proc/self/timens_offsets describes the namespace of future children, which may differ.
 std::string own_clock_ahead() {
   if (link_target("/proc/self/ns/time") != link_target("/proc/self/ns/time_for_children"))
     return "";

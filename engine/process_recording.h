@@ -1,5 +1,5 @@
-// The recordings of this process: endpoints that record in one directory share a file, which is
-// closed with the last of them.
+// The recordings of this process: endpoints that record in the same directory share a file, which
+// closes when the last of them does.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,18 @@
 
 namespace heddle::engine {
 
-// A recorder for an endpoint at `local`, whose first event tells of it; null where `options` name
-// no directory. The process's host, number, command and, where
-// its launcher told one, rank are added to the identity. Errors: those of
-// Recording::create(); kInvalid where this process records there already, but at another level, of
-// another size or durability: one file has one of each.
+// A recorder for an endpoint at `local`, which starts with an EndpointOpened event; null where
+// `options` names no directory. The identity gets the process's host name, pid, command and, if the
+// launcher set one, rank. Errors: those of Recording::create(); kInvalid if this process already
+// records in that directory with another level, size or durability.
 Result<std::unique_ptr<events::Recorder>> open_recorder(const events::RecordingOptions& options,
                                                         Nanos now, const transport::Address& local);
 
-// Says where the program is: from here on in phase `name` (the first 32 bytes of it), for the
-// `step`-th time. Any thread may. False: this process records nothing now.
+// Records that phase `name` (its first 32 bytes) begins for step `step`. Thread-safe. False: this
+// process has no open recording.
 bool mark(std::string_view name, uint64_t step);
 
-// The clock of datapaths on a real network.
+// The clock of the datapaths on real networks (CLOCK_MONOTONIC).
 Nanos recording_clock();
 
 }  // namespace heddle::engine

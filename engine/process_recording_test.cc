@@ -1,4 +1,4 @@
-// What a process records beside its endpoints' own events: marks, from any thread.
+// What a process records besides its endpoints' own events: marks, from any thread.
 #include "engine/process_recording.h"
 
 #include <gmock/gmock.h>
@@ -49,7 +49,7 @@ class ProcessRecording : public ::testing::Test {
   std::string folder_;
 };
 
-TEST_F(ProcessRecording, MarksOfAllThreadsAreKept) {
+TEST_F(ProcessRecording, MarksOfAllThreadsAreRecorded) {
   {
     EndpointPair pair = make_endpoints(recorded());
     std::vector<std::thread> threads;
@@ -70,8 +70,8 @@ TEST_F(ProcessRecording, MarksOfAllThreadsAreKept) {
   EXPECT_EQ(marks.back().name.view(), "a name that is longer than what ");
 }
 
-// A second endpoint recorded what the first was told to, whatever it was told itself.
-TEST_F(ProcessRecording, OneFolderHasOneLevelSizeAndDurability) {
+// Regression: a second endpoint recorded with the first one's settings and ignored its own.
+TEST_F(ProcessRecording, OneDirectoryAllowsOneLevelSizeAndDurability) {
   const EndpointPair pair = make_endpoints(recorded());
   const auto refusal_of = [this](auto change) {
     Options options = recorded();
@@ -92,9 +92,9 @@ TEST_F(ProcessRecording, OneFolderHasOneLevelSizeAndDurability) {
   EXPECT_EQ(refusal_of([](auto& recording) { recording.directory += "/other"; }), "it is made");
 }
 
-TEST_F(ProcessRecording, WithoutOneAMarkSaysSo) { EXPECT_FALSE(mark("step", 1)); }
+TEST_F(ProcessRecording, MarkReturnsFalseWithoutARecording) { EXPECT_FALSE(mark("step", 1)); }
 
-TEST_F(ProcessRecording, WhatIsToldOfAnEndpointIsBesideItsOwnEvents) {
+TEST_F(ProcessRecording, EventsOfLayersAboveAreInTheEndpointsRecording) {
   {
     EndpointPair pair = make_endpoints(recorded());
     ASSERT_TRUE(pair.client->observed().has(events::EventKind::kCommunicatorMade));
@@ -106,8 +106,8 @@ TEST_F(ProcessRecording, WhatIsToldOfAnEndpointIsBesideItsOwnEvents) {
   EXPECT_GT(made[0].time.count, 0);
 }
 
-// Its looks are 10 ms apart, and a recording tells of each second's.
-TEST_F(ProcessRecording, TimesByTheProcessorsCounterAreTheClocksAndSayHowWell) {
+// Clock reads are 10 ms apart; a recording reports the error of every second.
+TEST_F(ProcessRecording, CounterTimesMatchTheClockAndTheirErrorIsReported) {
   const Nanos began = recording_clock();
   {
     EndpointPair pair = make_endpoints(recorded());
@@ -117,7 +117,7 @@ TEST_F(ProcessRecording, TimesByTheProcessorsCounterAreTheClocksAndSayHowWell) {
   }
   const Nanos ended = recording_clock();
   const auto checks = all<events::StampsChecked>();
-  Nanos last = began - micros(20);  // what a busy machine's look may be off by, and more
+  Nanos last = began - micros(20);  // error bound of a clock read on a busy machine, with margin
   for (const events::CommunicatorMade& made : all<events::CommunicatorMade>()) {
     EXPECT_GE(made.time, last);
     last = made.time;
@@ -128,7 +128,7 @@ TEST_F(ProcessRecording, TimesByTheProcessorsCounterAreTheClocksAndSayHowWell) {
   EXPECT_LE(checks.front().most, micros(20));
 }
 
-TEST_F(ProcessRecording, WhereNobodyObservesNothingIsTold) {
+TEST_F(ProcessRecording, NothingIsEmittedWithoutASink) {
   EndpointPair pair = make_endpoints(Options{});
   EXPECT_FALSE(pair.client->observed().has(events::EventKind::kCommunicatorMade));
   pair.client->observe(events::CommunicatorMade{{}, 5, 1, 2});

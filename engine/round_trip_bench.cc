@@ -1,6 +1,6 @@
-// What half a round trip of a small message costs on the cores of both sides: one thread plays
-// both, over UDP on the loopback, so nothing ever waits: post, send, receive, complete. System
-// calls are included; to count only what heddle does in user space, run it under callgrind:
+// CPU cost per one-way message (half a round trip), both sides included. One thread drives both
+// ends over UDP on the loopback, so nothing waits: post, send, receive, complete. The time includes
+// system calls; for user space only, run it under callgrind:
 //   valgrind --tool=callgrind build/release/bin/engine_bench --benchmark_filter=half_round_trip/64
 #include <benchmark/benchmark.h>
 
@@ -13,7 +13,7 @@ namespace heddle::engine {
 namespace {
 
 constexpr Nanos kPatience = seconds(5);
-constexpr int kAhead = 4;  // receives that stand ready on each side
+constexpr int kAhead = 4;  // receives posted ahead on each side
 
 struct Side {
   std::unique_ptr<Endpoint> endpoint;

@@ -1,4 +1,4 @@
-// A seed from the system's random source, for endpoints that are not part of a reproducible run.
+// Seeds from the system's random source, for endpoints outside reproducible runs.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace heddle::engine {
 
-// Never 0, which stands for "none given".
+// Never 0, which means "no seed given".
 uint64_t system_seed();
 
-// All that an endpoint's secrets follow from: 256 bits of the system's cryptographic generator.
+// The root of all of an endpoint's secrets: 256 bits of the system's cryptographic generator.
 Seed system_secret_seed();
 
 }  // namespace heddle::engine

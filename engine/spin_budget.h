@@ -1,6 +1,5 @@
-// SpinBudget: how long a thread that has nothing to do should spin before it sleeps. Spinning pays
-// where work keeps coming soon; where it has not come soon for a while, a thread that spins first
-// only burns its core.
+// SpinBudget: how long an idle thread should spin before it sleeps. Spinning pays off only if work
+// tends to arrive within the limit; otherwise it wastes a core.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +10,16 @@ namespace heddle::engine {
 
 class SpinBudget {
  public:
-  // Work that comes within `limit` is soon. It must be longer than a round trip between two
-  // sleepers, or two sides that both sleep would never find out how soon the other could answer.
+  // Work that arrives within `limit` counts as soon. `limit` must exceed a round trip between two
+  // sleeping sides, or neither would learn how fast the other can answer.
   explicit SpinBudget(Nanos limit) : limit_(limit) {}
 
-  // A time without work lasted for `idle`, whether it ended by work or by a deadline.
+  // Reports an idle period of length `idle`, ended by work or by a deadline.
   void on_idle_ended(Nanos idle) {
     recent_ = static_cast<uint8_t>(recent_ << 1 | (idle <= limit_ ? 1 : 0));
   }
 
-  // Zero when none of the latest eight times ended soon.
+  // Zero if none of the last eight idle periods ended within the limit.
   Nanos budget() const { return recent_ == 0 ? Nanos{} : limit_; }
 
  private:

@@ -1,4 +1,4 @@
-// Spinning goes on while work keeps coming soon, ends when it does not, and comes back.
+// Spinning continues while work arrives soon, stops when it does not, and resumes.
 #include "engine/spin_budget.h"
 
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 namespace heddle::engine {
 namespace {
 
-TEST(SpinBudget, EndsAfterEightLongWaitsAndComesBack) {
+TEST(SpinBudget, StopsAfterEightLongWaitsAndResumes) {
   SpinBudget budget(micros(200));
   EXPECT_EQ(budget.budget(), micros(200));
   for (int i = 0; i < 7; ++i) budget.on_idle_ended(millis(1));
@@ -17,7 +17,7 @@ TEST(SpinBudget, EndsAfterEightLongWaitsAndComesBack) {
   EXPECT_EQ(budget.budget(), micros(200));
 }
 
-TEST(SpinBudget, OneSoonInEightIsEnough) {
+TEST(SpinBudget, OneShortWaitInEightKeepsIt) {
   SpinBudget budget(micros(200));
   for (int i = 0; i < 100; ++i) {
     budget.on_idle_ended(i % 8 == 0 ? micros(30) : millis(5));

@@ -1,7 +1,7 @@
-// Takeover: who drives an endpoint in inline mode, the caller's threads or the helper. A pure
-// policy of times, so that the simulator runs it too; helper_thread.h is the thread that obeys it.
-// The caller drives as long as it comes by. When it stays away for `patience`, the helper may drive
-// until the caller returns; nothing is handed over by a message, both only look at the time.
+// Takeover: decides whether the caller's threads or the helper drive an endpoint in inline mode. It
+// is a pure function of times, so the simulator runs it too; helper_thread.h is the thread that
+// applies it. The helper may drive after the caller has been away for `patience`, until the caller
+// returns. No handover message exists: both sides only compare times.
 #pragma once
 
 #include "base/nanos.h"
@@ -10,17 +10,17 @@ namespace heddle::engine {
 
 class Takeover {
  public:
-  // Where the network cannot be watched, the helper looks for input so often.
+  // The helper's poll interval where the network has no descriptor to wait on.
   static constexpr Nanos kBlindPoll = millis(1);
 
   Takeover(Nanos now, Nanos patience) : patience_(patience), caller_at_(now) {}
 
-  // A thread of the caller drove, or is about to.
+  // A caller's thread ran a turn, or is about to.
   void on_caller(Nanos now) {
     if (now > caller_at_) caller_at_ = now;
   }
 
-  // A thread of the caller drives by itself from hold() to let_go(): it is inside a waiting call.
+  // Between hold() and let_go() a caller's thread drives from inside a waiting call.
   void hold() { ++holders_; }
   void let_go(Nanos now) {
     --holders_;
@@ -31,9 +31,9 @@ class Takeover {
 
   bool held() const { return holders_ > 0; }
 
-  // When the helper should look again, after it looked at `now`; never() while held: whoever lets
-  // go tells it. `wanted` is what the driver's latest turn answered; `watches_input`: the helper is
-  // woken by input as well.
+  // The time of the helper's next check after one at `now`; never() while held, because let_go()'s
+  // caller nudges the helper. `wanted` is the next turn's time, as the latest turn returned;
+  // `watches_input`: input wakes the helper as well.
   Nanos next_look(Nanos now, Nanos wanted, bool watches_input) const;
 
  private:

@@ -1,4 +1,4 @@
-// The helper drives exactly while the caller stays away, and looks no more often than it has to.
+// The helper drives exactly while the caller is away, and checks no more often than necessary.
 #include "engine/takeover.h"
 
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 namespace heddle::engine {
 namespace {
 
-TEST(Takeover, CallerThatComesByKeepsTheEndpoint) {
+TEST(Takeover, ActiveCallerKeepsTheEndpoint) {
   Takeover takeover(seconds(1), millis(5));
   for (int i = 1; i <= 100; ++i) {
     const Nanos now = seconds(1) + i * millis(4);
@@ -15,7 +15,7 @@ TEST(Takeover, CallerThatComesByKeepsTheEndpoint) {
   }
 }
 
-TEST(Takeover, HelperDrivesAfterPatienceAndYieldsToTheCaller) {
+TEST(Takeover, HelperDrivesAfterPatienceUntilTheCallerReturns) {
   Takeover takeover(seconds(1), millis(5));
   takeover.on_caller(seconds(2));
   EXPECT_FALSE(takeover.helper_may_drive(seconds(2) + millis(5) - nanos(1)));
@@ -24,7 +24,7 @@ TEST(Takeover, HelperDrivesAfterPatienceAndYieldsToTheCaller) {
   EXPECT_FALSE(takeover.helper_may_drive(seconds(3)));
 }
 
-TEST(Takeover, ThreadInsideAWaitingCallIsNeverReplaced) {
+TEST(Takeover, ThreadInsideAWaitingCallKeepsTheEndpoint) {
   Takeover takeover(Nanos{}, millis(5));
   takeover.hold();
   EXPECT_FALSE(takeover.helper_may_drive(seconds(100)));
@@ -33,7 +33,7 @@ TEST(Takeover, ThreadInsideAWaitingCallIsNeverReplaced) {
   EXPECT_TRUE(takeover.helper_may_drive(seconds(100) + millis(5)));
 }
 
-TEST(Takeover, LooksWhenTheCallersTimeIsUp) {
+TEST(Takeover, NextCheckIsWhenTheCallersPatienceEnds) {
   Takeover takeover(Nanos{}, millis(5));
   takeover.on_caller(millis(7));
   EXPECT_EQ(takeover.next_look(millis(8), Nanos::never(), true), millis(12));
@@ -43,7 +43,7 @@ TEST(Takeover, LooksWhenTheCallersTimeIsUp) {
   EXPECT_EQ(takeover.next_look(millis(31), millis(31), true), millis(35));
 }
 
-TEST(Takeover, DrivingHelperFollowsTimersAndPollsOnlyWhereItIsBlind) {
+TEST(Takeover, DrivingHelperFollowsTimersAndPollsOnlyWithoutADescriptor) {
   Takeover takeover(Nanos{}, millis(5));
   const Nanos now = seconds(1);
   EXPECT_EQ(takeover.next_look(now, Nanos::never(), true), Nanos::never());

@@ -31,7 +31,7 @@ Wheel::Lock Wheel::lock_all() {
 void Wheel::give_way(Lock& lock) {
   if (claims_.load(std::memory_order_relaxed) == 0) return;
   lock.unlock();
-  // A mutex is not fair: without this pause the driver would mostly get it back at once.
+  // Mutexes are not fair: without this pause the driver would usually reacquire it at once.
   for (int i = 0; i < 64 && claims_.load(std::memory_order_relaxed) > 0; ++i) {
     if (i < 16) {
       spin_pause();

@@ -1,7 +1,7 @@
-// Wheel: who may touch an endpoint's state and its datapath when several threads use it.
-// State is guarded by one mutex. The thread that drives gives the mutex up only to sleep in
-// Datapath::wait(); meanwhile others may post, and must call it back before they touch the
-// datapath. In a child of fork() nobody comes here: see Endpoint::body_.
+// Wheel: the lock of an endpoint's state and datapath. One mutex guards the state. The driving
+// thread releases it only to sleep in Datapath::wait(). Meanwhile other threads may post; before
+// they touch the datapath they must wake the driver. No thread of a fork() child enters: see
+// Endpoint::body_.
 #pragma once
 
 #include <atomic>
@@ -24,27 +24,27 @@ class Wheel {
 
   bool in_child() const { return mutex_.in_child(); }
 
-  // For state only. A driving thread gives way to whoever waits here.
+  // Access to the state only. A driving thread yields the mutex to threads that wait here.
   Lock lock();
-  // For state only, if nobody has it now.
+  // Access to the state only, if the mutex is free.
   Lock try_lock() { return mutex_.try_lock(); }
-  // For state and datapath: calls a sleeping driver back first.
+  // Access to state and datapath: wakes a sleeping driver and waits until it has returned.
   Lock lock_all();
 
-  // True while the driving thread sleeps; the lock is held.
+  // True while the driving thread sleeps; the caller holds the lock.
   bool sleeping() const { return sleeping_; }
 
-  // Lets waiting threads have the mutex for a moment; the lock is held before and after.
+  // Lets waiting threads take the mutex briefly; the lock is held before and after.
   void give_way(Lock& lock);
-  // Sleeps in the datapath without the mutex; the lock is held before and after.
+  // Sleeps in the datapath with the mutex released; the lock is held before and after.
   void sleep(Lock& lock, Nanos until);
 
  private:
   datapath::Datapath& datapath_;
   OwnMutex mutex_;
   std::condition_variable awake_;
-  std::atomic<int> claims_{0};  // threads between asking for the mutex and having it
-  int callers_back_ = 0;        // threads in lock_all() that wait for the driver to return
+  std::atomic<int> claims_{0};  // threads that wait for the mutex
+  int callers_back_ = 0;        // threads in lock_all() that wait until the driver has returned
   bool sleeping_ = false;
 };
 

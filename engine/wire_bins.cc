@@ -11,8 +11,8 @@ using events::WireBin;
 namespace {
 
 constexpr uint32_t kEthernetBytes = 14;
-constexpr uint16_t kAnyPath = UINT16_MAX;  // that no burst takes
-// A bin's numbers have 32 bits; below this, whatever a burst or run adds fits.
+constexpr uint16_t kAnyPath = UINT16_MAX;  // no burst uses it
+// Bin counters have 32 bits; below this threshold a burst or run cannot overflow them.
 constexpr uint32_t kTellAbove = 1u << 31;
 
 }  // namespace
@@ -31,7 +31,7 @@ WireBins::Key WireBins::key_of(const transport::RxRun& run) {
 
 void WireBins::sent(Nanos now, const transport::TxBurst& burst, uint32_t unsent) {
   if (unsent >= burst.segments) return;
-  const uint32_t left = burst.segments - unsent;  // the first ones; the last may be shorter
+  const uint32_t left = burst.segments - unsent;  // the first ones; the last segment may be shorter
   const uint32_t payload =
       unsent == 0 ? static_cast<uint32_t>(burst.total_payload()) : left * burst.payload_bytes;
   Count& count = count_of(now, key_of(burst));
@@ -79,7 +79,7 @@ size_t WireBins::find(Key key) const {
   return place;
 }
 
-// By linear probing: half of them are free.
+// Linear probing; at least half of the slots are free.
 size_t WireBins::spot_of(Key key) const {
   size_t spot = (key * 0x9e3779b97f4a7c15u >> 40) % places_.size();
   while (places_[spot] > 0 && keys_[places_[spot] - 1] != key) spot = (spot + 1) % places_.size();

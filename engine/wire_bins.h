@@ -1,6 +1,6 @@
-// WireBins: what an endpoint puts on the wire and takes from it, counted in spans of time, by
-// connection, path and NICs. The driver tells it of every burst that left and every run that came;
-// it emits an event for what a span held once that is over.
+// WireBins: counts an endpoint's sent and received traffic per time span, connection, path and NIC
+// pair. The driver reports every burst that left and every received run; WireBins emits one WireBin
+// event per counter when a span is over.
 #pragma once
 
 #include <array>
@@ -16,57 +16,57 @@ namespace heddle::engine {
 
 class WireBins {
  public:
-  // Spans begin at multiples of `span` (at most 4 s) of the clock. `sink` must outlive it.
+  // Spans start at multiples of `span` (at most 4 s) of the clock. `sink` must outlive this object.
   WireBins(events::Sink& sink, Nanos span);
 
-  // `unsent` of the burst's segments never left.
+  // The last `unsent` segments of the burst did not leave.
   void sent(Nanos now, const transport::TxBurst& burst, uint32_t unsent);
   void received(Nanos now, const transport::RxRun& run);
 
-  // Emits what the span before held if that is over.
+  // Emits the previous span's counts if that span is over.
   void tell(Nanos now) {
     if (used_ > 0 && now >= end_) tell_all(now);
   }
-  // The same where nobody may look again before `until`.
+  // The same where no call may follow before `until`.
   void tell_before_rest(Nanos now, Nanos until) {
     if (used_ > 0 && until >= end_) tell_all(now);
   }
-  // Emits what there is, over or not.
+  // Emits all counts, also those of an unfinished span.
   void tell_all(Nanos now);
 
  private:
-  // What is counted together, as one number: this is on every burst's way.
+  // Connection, path and NICs packed into one integer, because every burst looks it up.
   using Key = uint64_t;
   struct Count {
     uint32_t packets = 0;
     uint32_t bytes = 0;
     uint32_t payload_bytes = 0;
   };
-  // More are told before the span is over.
+  // When the table is full, its counts are emitted before the span is over.
   static constexpr size_t kMostUsed = 128;
-  // So many are looked through one by one: they lie in a few cache lines, and what a burst carried
-  // has just gone through the caches.
+  // Up to this number, lookup is a linear search: the keys occupy few cache lines, and a burst has
+  // just displaced other data from the caches.
   static constexpr size_t kFew = 16;
 
   static Key key_of(const transport::TxBurst& burst);
   static Key key_of(const transport::RxRun& run);
-  // Where it is counted, now.
+  // The counter of `key` in the span of `now`.
   Count& count_of(Nanos now, Key key);
   Count& add(Key key);
-  // The key's place in keys_, or used_ if it has none.
+  // The index of `key` in keys_; used_ if absent.
   size_t find(Key key) const;
-  // Where its place stands in places_, or would.
+  // The slot of `key` in places_, or the free slot where it belongs.
   size_t spot_of(Key key) const;
   void begin(Nanos now);
 
   events::Sink& sink_;
   const Nanos span_;
   Nanos begin_;
-  Nanos end_;  // of the span that is counted
+  Nanos end_;  // of the current span
   size_t used_ = 0;
   std::array<Key, kMostUsed> keys_;
   std::array<Count, kMostUsed> counts_;
-  // A hash table of 1 + place in keys_, while those are more than few; 0: free.
+  // Hash table of 1 + index in keys_, in use while used_ > kFew; 0: free.
   std::array<uint8_t, 2 * kMostUsed> places_{};
 };
 

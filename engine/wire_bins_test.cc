@@ -1,5 +1,5 @@
-// Bins hold what left and came, once each, whatever the spans; and of a real exchange they are what
-// its datapath carried.
+// Bins count every sent and received packet once, whatever the span. In a real exchange they match
+// the datapath's counts.
 #include "engine/wire_bins.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ TxBurst burst_of(uint32_t connection, uint16_t path, uint16_t segments, uint32_t
   return burst;
 }
 
-TEST(WireBins, HoldEveryHeader) {
+TEST(WireBins, BytesIncludeEveryHeader) {
   events::MemorySink sink;
   WireBins bins(sink, micros(100));
   bins.sent(micros(1230), burst_of(7, 3, 4, 1000, 500), 0);
@@ -56,7 +56,7 @@ TEST(WireBins, HoldEveryHeader) {
   EXPECT_EQ(sink.all<WireBin>(), std::vector<WireBin>{expected});
 }
 
-TEST(WireBins, WhatNeverLeftIsNotInThem) {
+TEST(WireBins, UnsentSegmentsAreNotCounted) {
   events::MemorySink sink;
   WireBins bins(sink, micros(100));
   bins.sent(micros(1), burst_of(7, 3, 4, 1000, 500), 4);
@@ -70,17 +70,17 @@ TEST(WireBins, WhatNeverLeftIsNotInThem) {
   EXPECT_EQ(sink.all<WireBin>()[0].payload_bytes, 3000u);
 }
 
-TEST(WireBins, NothingGetsLostOrCountedTwiceHoweverMuchIsCounted) {
+TEST(WireBins, NothingIsLostOrCountedTwiceWithAFullTable) {
   events::MemorySink sink(200'000);
   WireBins bins(sink, micros(100));
   Random random(11);
-  using Key = std::tuple<int64_t, uint32_t, uint16_t>;  // when the span began, whose, which path
+  using Key = std::tuple<int64_t, uint32_t, uint16_t>;  // start of the span, connection, path
   std::map<Key, uint64_t> counted;
   Nanos now = micros(50);
   for (int i = 0; i < 100'000; ++i) {
     now = now + nanos(static_cast<int64_t>(random.below(300)));
     const auto connection = static_cast<uint32_t>(1 + random.below(20));
-    const auto path = static_cast<uint16_t>(random.below(30));  // more than the table holds
+    const auto path = static_cast<uint16_t>(random.below(30));  // more keys than the table holds
     const TxBurst burst = burst_of(connection, path, 1, 0, 0);
     bins.sent(now, burst, 0);
     counted[{now.count / 100'000 * 100'000, connection, path}] += 82;
@@ -96,8 +96,8 @@ TEST(WireBins, NothingGetsLostOrCountedTwiceHoweverMuchIsCounted) {
   EXPECT_EQ(told, counted);
 }
 
-// Few are looked through, many found by a table.
-TEST(WireBins, AreOneForEachPathHoweverManyThereAre) {
+// Few keys are found by linear search, many by the hash table.
+TEST(WireBins, EachPathHasOneBinWithFewAndManyPaths) {
   events::MemorySink sink;
   WireBins bins(sink, micros(100));
   size_t told = 0;
@@ -118,7 +118,7 @@ TEST(WireBins, AreOneForEachPathHoweverManyThereAre) {
   }
 }
 
-TEST(WireBins, BeforeARestBeyondItsEndASpanIsTold) {
+TEST(WireBins, ASpanThatEndsDuringARestIsEmittedBeforeIt) {
   events::MemorySink sink;
   WireBins bins(sink, micros(100));
   bins.sent(micros(110), burst_of(7, 3, 1, 0, 0), 0);
@@ -130,7 +130,7 @@ TEST(WireBins, BeforeARestBeyondItsEndASpanIsTold) {
   EXPECT_EQ(sink.all<WireBin>()[0].ago, micros(30));
 }
 
-TEST(WireBins, LargeCountsAreToldInParts) {
+TEST(WireBins, LargeCountsAreEmittedInParts) {
   events::MemorySink sink;
   WireBins bins(sink, seconds(1));
   uint64_t payload = 0;
@@ -144,8 +144,8 @@ TEST(WireBins, LargeCountsAreToldInParts) {
   EXPECT_EQ(payload, 0u);
 }
 
-// What both ends tell is what the network between them carried.
-TEST(WireBins, OfAnExchangeAreWhatItsNetworkCarried) {
+// Both ends' events match what the network between them carried.
+TEST(WireBins, AnExchangeIsCountedAsItsNetworkCarriedIt) {
   events::MemorySink client(1 << 16);
   events::MemorySink server(1 << 16);
   auto [client_end, server_end] = PipeDatapath::make_pair();

@@ -1,5 +1,5 @@
-// CountingSink: how many events of each kind came, and how often each enum value stood in them.
-// Reports and tests ask it; it allocates nothing and has no lock, so one thread feeds it.
+// CountingSink: counts events per kind, and occurrences of each enum value. Reports and tests read
+// it. It allocates nothing and has no lock, so only one thread may use it.
 #pragma once
 
 #include <array>
@@ -14,10 +14,10 @@ namespace heddle::events {
 
 class CountingSink : public EachSink<CountingSink> {
  public:
-  // How many events of this kind came.
+  // Number of events of this kind.
   uint64_t count(EventKind kind) const { return kinds_[static_cast<size_t>(kind)]; }
 
-  // How many events carried this value, e.g. count(DropReason::kChecksum).
+  // Number of events that carried this value, e.g. count(DropReason::kChecksum).
   template <typename Enum>
   uint64_t count(Enum value) const {
     return values_[place(value)];

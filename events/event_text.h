@@ -1,5 +1,5 @@
-// The text of any event: one line of JSON made from its fields.
-// The generated to_text functions are instances of event_text; logs and memory sinks use those.
+// Converts any event to one line of JSON. The generated to_text functions instantiate event_text;
+// logs and memory sinks call those.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace heddle::events {
 
-// What a program called something may be of any bytes; what is no printable ASCII becomes '?'.
+// Names that programs set may contain any bytes; bytes that are not printable ASCII become '?'.
 inline void append_escaped(std::string& text, std::string_view name) {
   for (const char each : name) {
     if (each == '"' || each == '\\') text += '\\';

@@ -5,7 +5,7 @@
     generate.py --docs FILE        writes the reference page
     generate.py --check-docs FILE  exits with 1 when the page is not what --docs would write
 
-The build runs the first, tests/house the last. Files that would not change are left alone.
+The build runs the first, tests/house the last. A file is written only if its content changes.
 """
 
 import argparse
@@ -25,7 +25,7 @@ PASCAL = re.compile(r"([A-Z][a-z0-9]*)+")
 
 
 class SchemaError(Exception):
-    """The schema breaks one of its own rules; the text says where."""
+    """The schema breaks a rule; the text names the place."""
 
 
 def pascal(snake):
@@ -47,7 +47,7 @@ def check_keys(table, where, keys):
 
 
 def check_rows(rows, where, width):
-    """Every row has `width` filled texts, and a first one in snake_case that no other row has."""
+    """Every row has `width` nonempty texts, and its first is unique and in snake_case."""
     seen = set()
     require(rows, f"{where}: has no rows")
     for row in rows:
@@ -102,7 +102,7 @@ def load(path=SCHEMA):
 
 
 def kind_enum(schema):
-    """The enum of all events, made like the declared ones."""
+    """The enum of all event kinds, in the form of a declared enum."""
     return {"name": "EventKind", "doc": "Every kind of event.",
             "values": [[event["name"], event["doc"]] for event in schema["event"]]}
 
@@ -187,7 +187,7 @@ def cxx_enum(enum):
 
 
 def cxx_positions(enums):
-    """Gives each enum a run of places in one array, for sinks that count every value."""
+    """Assigns each enum a range of an array, for sinks that count every value."""
     lines = ["", "// Where the values of an enum begin in an array that has a place for every value",
              "// of every enum that is declared here.",
              "template <typename Enum>", "inline constexpr size_t kFirstPlace = 0;"]
@@ -218,7 +218,7 @@ def cxx_event(event):
 
 
 def schema_line(event):
-    """What a recording says of an event: its name, then each field and its type, an enum as u8."""
+    """An event in a recording's schema: its name, then each field and its type; enums are u8."""
     fields = [f"{name}:{kind if kind in CXX_TYPES else 'u8'}" for name, kind, _, _ in event["fields"]]
     return " ".join([event["name"], *fields])
 

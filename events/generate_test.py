@@ -1,4 +1,4 @@
-"""Proves that a broken schema is refused with its place, and that what is made follows the schema."""
+"""Invalid schemas are rejected with the place of the error, and the output follows the schema."""
 
 import copy
 import pathlib
@@ -8,7 +8,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-import generate  # noqa: E402: it stands beside this file
+import generate  # noqa: E402: in this folder
 
 SMALL = {
     "schema_version": 1,
@@ -22,7 +22,7 @@ SMALL = {
 
 
 def broken(change):
-    """The message for the small schema after `change` was made to it."""
+    """The error message for the small schema after `change`."""
     schema = copy.deepcopy(SMALL)
     change(schema)
     try:
@@ -37,11 +37,11 @@ def add_field(*row):
 
 
 class SchemaTest(unittest.TestCase):
-    def test_the_small_schema_and_the_real_one_are_good(self):
+    def test_valid_schemas_pass(self):
         self.assertEqual(broken(lambda schema: None), "no error")
         generate.load()
 
-    def test_rows(self):
+    def test_invalid_rows_are_rejected(self):
         self.assertIn("unknown type 'u33'", broken(add_field("x", "u33", "-", "doc")))
         self.assertIn("there twice", broken(add_field("reason", "u32", "-", "doc")))
         self.assertIn("not snake_case", broken(add_field("Reason", "u32", "-", "doc")))
@@ -49,12 +49,12 @@ class SchemaTest(unittest.TestCase):
         self.assertIn("4 texts", broken(add_field("x", "u32", "-")))
         self.assertIn("without being listed", broken(add_field("time", "nanos", "ns", "doc")))
 
-    def test_units_stand_in_names(self):
+    def test_a_field_name_must_end_in_its_unit(self):
         self.assertIn("must end in bytes", broken(add_field("size", "u64", "bytes", "doc")))
         self.assertIn("must end in bits_per_s", broken(add_field("rate", "u64", "bits/s", "doc")))
         self.assertIn("unit of nanos", broken(add_field("age", "nanos", "us", "doc")))
 
-    def test_tables(self):
+    def test_invalid_tables_are_rejected(self):
         def unknown_key(schema):
             schema["event"][0]["colour"] = "red"
 
@@ -71,7 +71,7 @@ class SchemaTest(unittest.TestCase):
 
 
 class MadeTest(unittest.TestCase):
-    def test_header(self):
+    def test_the_header_has_types_and_visitors(self):
         header = generate.make_header(SMALL)
         for part in ("enum class DropReason : uint8_t {\n  kBadLength,  // too short\n};",
                      "struct SegmentDropped {", "  DropReason reason{};  // why", "  Nanos rtt{};",
@@ -79,12 +79,12 @@ class MadeTest(unittest.TestCase):
                      "virtual void on(const SegmentDropped&) {}"):
             self.assertIn(part, header)
 
-    def test_docs(self):
+    def test_the_page_lists_fields_with_types_and_units(self):
         page = generate.make_docs(SMALL)
         self.assertIn("| `rtt_ns` | `nanos` | ns | round trip |", page)
         self.assertIn("| `reason` | [DropReason](#dropreason) | - | why |", page)
 
-    def test_an_old_page_is_found_and_a_current_one_left_alone(self):
+    def test_an_outdated_page_is_reported_and_a_current_one_kept(self):
         with tempfile.TemporaryDirectory() as folder:
             page = pathlib.Path(folder) / "events.md"
             self.assertEqual(generate.main(["--check-docs", str(page)]), 1)

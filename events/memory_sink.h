@@ -1,5 +1,5 @@
-// MemorySink: keeps the last N events in memory, as structs, for tests and for what a failing run
-// prints. Allocates its room once, when it is made.
+// MemorySink: keeps the last N events in memory, as structs, for tests and for the output of
+// failing runs. It allocates its memory once, in the constructor.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class MemorySink : public EachSink<MemorySink> {
  public:
   explicit MemorySink(size_t capacity = 4096) : kept_(capacity) { CHECK(capacity > 0); }
 
-  // How many events came in all; the last `capacity` of them are kept.
+  // Number of events received; the last `capacity` of them are kept.
   uint64_t total() const { return total_; }
 
   // The kept events of one type, oldest first.

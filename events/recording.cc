@@ -1,4 +1,4 @@
-// The file behind a recording, and how its blocks are taken in turn.
+// The file of a recording, and the rotation of its blocks.
 #include "events/recording.h"
 
 #include <fcntl.h>
@@ -28,10 +28,10 @@ using recording::kHeaderBytes;
 namespace {
 
 constexpr uint32_t kLeastBlocks = 2;
-// A writer without a block asks for one again after so many events.
+// A writer without a block retries after this number of events.
 constexpr uint32_t kAskedAgainAfter = 1024;
 
-// As what is recorded says, or this one.
+// The host name in the recording's identity, else this host's.
 std::string host_of(const RecordingOptions& options) {
   for (const auto& [name, value] : options.identity) {
     if (name == "host" && !value.empty()) return value;
@@ -41,7 +41,7 @@ std::string host_of(const RecordingOptions& options) {
   return host.data();
 }
 
-// A name that no process has used there.
+// Creates a file with a name that is not in use in the directory.
 Result<int> new_file(const std::string& directory, std::string name, std::string& path) {
   std::replace(name.begin(), name.end(), '/', '_');
   for (int number = 0; number < 1000; ++number) {
@@ -53,7 +53,7 @@ Result<int> new_file(const std::string& directory, std::string name, std::string
   return cannot_record(directory, EEXIST);
 }
 
-// 0, or why the file has no room there. A signal is no answer.
+// Allocates disk space; returns 0 or the error. Retries after signals.
 int allocate(int descriptor, off_t from, off_t bytes) {
   int error = 0;
   do {
@@ -62,7 +62,7 @@ int allocate(int descriptor, off_t from, off_t bytes) {
   return error;
 }
 
-// Beyond this process's limit for files the system would end it by a signal.
+// Beyond RLIMIT_FSIZE the system would kill the process (SIGXFSZ).
 uint64_t most_file_bytes() {
   rlimit limit{};
   getrlimit(RLIMIT_FSIZE, &limit);
@@ -80,7 +80,8 @@ struct Moment {
   int64_t realtime_ns;
 };
 
-// Two clocks as nearly at once as they can be read: where something came between, once more.
+// Reads both clocks as close together as possible; retries if the thread was interrupted in
+// between.
 template <typename Clock>
 Moment moment_of(const Clock& clock) {
   constexpr int kMostTries = 4;
@@ -154,7 +155,7 @@ Result<std::shared_ptr<Recording>> Recording::create(const RecordingOptions& opt
       std::min(options.most.count, most_file_bytes() - kHeaderBytes) / kBlockBytes;
   const auto blocks = static_cast<uint32_t>(std::clamp<uint64_t>(wanted, kLeastBlocks, 1u << 20));
   const uint64_t bytes = kHeaderBytes + uint64_t{blocks} * kBlockBytes;
-  // The first block's room is taken now, so that a full disk is told of and not met as a signal.
+  // Space for the first block is allocated now, so that a full disk is an error and not a SIGBUS.
   int error = allocate(*descriptor, 0, kHeaderBytes + kBlockBytes);
   if (error == 0 && ftruncate(*descriptor, static_cast<off_t>(bytes)) != 0) error = errno;
   void* start = MAP_FAILED;
@@ -224,7 +225,7 @@ void Recording::write_header(const RecordingOptions& options) {
   std::memcpy(texts, kSchemaText.data(), kSchemaText.size());
   std::memcpy(texts + kSchemaText.size(), identity.data(), identity.size());
   std::atomic_thread_fence(std::memory_order_release);
-  header->magic = recording::kMagic;  // from here on it can be read
+  header->magic = recording::kMagic;  // marks the header as complete
 }
 
 Recording::~Recording() {
@@ -260,7 +261,7 @@ std::byte* Recording::block_at(uint32_t block) const {
   return start_ + kHeaderBytes + uint64_t{block} * kBlockBytes;
 }
 
-// The disk's room is taken before it is written.
+// Allocates disk space before the block is written.
 bool Recording::make_room(uint32_t block) {
   if (roomy_[block].load(std::memory_order_acquire)) return true;
   const auto from = static_cast<off_t>(kHeaderBytes + uint64_t{block} * kBlockBytes);
@@ -269,7 +270,8 @@ bool Recording::make_room(uint32_t block) {
   return room;
 }
 
-// The same for many, and their pages: else each is made when it is first touched.
+// The same for several blocks; also populates their pages, which would otherwise fault at first
+// touch.
 bool Recording::ready_blocks(uint32_t first, uint32_t count) {
   if (first + count > usable_.load()) return false;
   const uint64_t from = kHeaderBytes + uint64_t{first} * kBlockBytes;
@@ -277,15 +279,15 @@ bool Recording::ready_blocks(uint32_t first, uint32_t count) {
   const auto rooms = std::span(roomy_).subspan(first, count);
   const bool roomy =
       std::all_of(rooms.begin(), rooms.end(), [](const auto& room) { return room.load(); });
-  // Not as allocate() does: where a file system knows no such call, that reads and writes what
-  // writers may have come to meanwhile.
+  // Does not use posix_fallocate as allocate() does: on file systems without support it reads and
+  // rewrites data, which would race with the writers.
   if (!roomy &&
       fallocate(descriptor_, 0, static_cast<off_t>(from), static_cast<off_t>(bytes)) != 0) {
     return false;
   }
   for (std::atomic<bool>& room : rooms) room.store(true, std::memory_order_release);
 #ifdef MADV_POPULATE_WRITE
-  madvise(start_ + from, bytes, MADV_POPULATE_WRITE);  // what an older system does not know
+  madvise(start_ + from, bytes, MADV_POPULATE_WRITE);  // no effect on kernels without it
 #endif
   return true;
 }
@@ -303,7 +305,7 @@ bool Recording::may_keep_one_more() {
 }
 
 std::byte* Recording::next_block(uint32_t writer, Nanos base) {
-  // As many as there are blocks: then each is some writer's.
+  // At most one round: then all blocks belong to writers.
   for (uint32_t tried = 0; tried < blocks_; ++tried) {
     const uint64_t sequence = sequence_.fetch_add(1);
     if (ahead_ != nullptr) ahead_->reached(sequence);
@@ -321,7 +323,7 @@ std::byte* Recording::next_block(uint32_t writer, Nanos base) {
     header->writer = writer;
     header->sequence = sequence;
     const Moment now = clock_ != nullptr ? moment_of(clock_) : Moment{base.count, base.count};
-    // Simulated time began when it was first told of.
+    // Simulated time starts at the first event.
     if (clock_ == nullptr && sequence == 0) {
       reinterpret_cast<FileHeader*>(start_)->started_realtime_ns = base.count;
     }
@@ -358,7 +360,7 @@ std::byte* Recorder::begin_apart(Place& place, Nanos time, uint32_t bytes) {
   if (static_cast<size_t>(place.end - place.at) < bytes + recording::kJumpBytes) {
     if (place.lost % kAskedAgainAfter == 0) {
       const bool lasting = &place == &lasting_;
-      if (!lasting) recording_->give_back(place.block);  // what lasts is never overwritten
+      if (!lasting) recording_->give_back(place.block);  // lasting blocks are never overwritten
       place.block = recording_->next_block(writer_ | (lasting ? recording::kLasting : 0), time);
       place.events = 0;
       place.at = place.end = nullptr;

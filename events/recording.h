@@ -1,6 +1,6 @@
-// Recording: what a process observed, in a file that survives it. Each endpoint writes by a
-// Recorder of its own, without locks and without system calls but one a block; the newest events
-// are kept, and how many were dropped is counted. recording_reader.h reads it.
+// Recording: the events of a process, in a file that outlives it. Each endpoint writes through its
+// own Recorder, without locks and with one system call per block. The newest events are kept;
+// dropped ones are counted. recording_reader.h reads the file.
 #pragma once
 
 #include <atomic>
@@ -21,29 +21,29 @@
 
 namespace heddle::events {
 
-// How much is recorded; each level holds those before it.
+// How much is recorded; each level includes the ones before it.
 enum class RecordLevel : uint8_t {
-  kCounters,  // connections, communicators, marks, what was on the wire in each second
-  kBins,      // calls, losses, what was on the wire in each 100 us
+  kCounters,  // connections, communicators, marks, wire traffic per second
+  kBins,      // calls, losses, wire traffic per 100 us
   kMessages,  // messages
   kSegments,  // every burst, acknowledgement and window
 };
 bool recorded_at(RecordLevel level, EventKind kind);
-// By its name in the configuration; kMessages for a name that is none.
+// Parses the name in the configuration; kMessages for an unknown name.
 RecordLevel record_level(std::string_view name);
-// How long the spans of wire_bin are.
+// The span of wire_bin events.
 Nanos wire_span(RecordLevel level);
 
 struct RecordingOptions {
-  std::string directory;  // made if it is missing, for its owner only
+  std::string directory;  // created with mode 0700 if it does not exist
   Bytes most = mebibytes(64);
   RecordLevel level = RecordLevel::kMessages;
-  // Above zero: it is written to the disk so often, and outlives a crash of the host but for what
-  // was told since.
+  // Above zero: the interval at which the file is written to disk. It survives a crash of the host,
+  // except for events since the last write.
   Nanos durable;
-  // Names and values without line breaks that tell what is recorded: "rank", "3".
+  // Names and values that identify the recording, without line breaks: "rank", "3".
   std::vector<std::pair<std::string, std::string>> identity;
-  // The clock that events are stamped with; null: none (simulated time).
+  // The clock of the events' time stamps; null: simulated time.
   Nanos (*clock)() = nullptr;
 };
 
@@ -55,22 +55,22 @@ class Recorder;
 
 class Recording : public std::enable_shared_from_this<Recording> {
  public:
-  // Errors: kPermission, kExhausted (no room for a block), kInvalid (no directory, or it is not
-  // this user's, or not on a disk where it is to be durable), kSystem.
+  // Errors: kPermission, kExhausted (no space for a block), kInvalid (no directory, not owned by
+  // this user, or durable but not on a disk), kSystem.
   static Result<std::shared_ptr<Recording>> create(const RecordingOptions& options);
-  // In good order: readers can tell.
+  // Marks the recording as closed in the file.
   ~Recording();
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
-  // It keeps the recording alive.
+  // The Recorder keeps the recording alive.
   std::unique_ptr<Recorder> add_writer();
-  // For what is rare and no endpoint's: any thread may, and it takes a lock.
+  // For rare events that belong to no endpoint; thread-safe; takes a lock.
   void note(const AnyEvent& event);
 
   const std::string& path() const { return path_; }
   uint64_t dropped_events() const;
-  // Times that all of it was written to the disk.
+  // Number of complete writes to disk.
   uint64_t syncs() const;
 
  private:
@@ -80,9 +80,9 @@ class Recording : public std::enable_shared_from_this<Recording> {
   Recording(const RecordingOptions& options, std::string path, int descriptor, std::byte* start,
             uint32_t blocks);
   void write_header(const RecordingOptions& options);
-  // The next block that nobody writes; the oldest one's events are dropped.
+  // The next block without a writer; drops the events of the oldest one.
   std::byte* next_block(uint32_t writer, Nanos base);
-  // One that is kept from then on is among the quarter of all that may be.
+  // True if one more lasting block stays within the limit of a quarter of all blocks.
   bool may_keep_one_more();
   void count_dropped(uint64_t events);
   void give_back(const std::byte* block);
@@ -96,19 +96,19 @@ class Recording : public std::enable_shared_from_this<Recording> {
   const int descriptor_;
   std::byte* const start_;
   const uint32_t blocks_;
-  std::atomic<uint32_t> usable_;  // that the disk had room for, once it is known to have no more
+  std::atomic<uint32_t> usable_;  // blocks that the disk has space for; lowered when it is full
   std::atomic<uint64_t> sequence_{0};
   std::atomic<uint32_t> writers_{0};
-  std::atomic<uint32_t> lasting_{0};      // blocks that hold what lasts
-  std::vector<std::atomic<bool>> taken_;  // by a writer, now
-  std::vector<std::atomic<bool>> roomy_;  // the disk has room for it
+  std::atomic<uint32_t> lasting_{0};      // blocks of lasting events
+  std::vector<std::atomic<bool>> taken_;  // in use by a writer
+  std::vector<std::atomic<bool>> roomy_;  // disk space is allocated
   OwnMutex notes_mutex_;
   std::unique_ptr<Recorder> notes_;  // does not keep the recording alive
   std::unique_ptr<recording::Syncing> syncing_;
-  std::unique_ptr<recording::RoomAhead> ahead_;  // none where time is simulated
+  std::unique_ptr<recording::RoomAhead> ahead_;  // null with simulated time
 };
 
-// A sink that records. For one thread at a time; a Recording may have many.
+// A sink that writes to a Recording, from one thread at a time. A Recording may have many.
 class Recorder final : public EachSink<Recorder> {
  public:
   Recorder(std::shared_ptr<Recording> recording, uint32_t writer);
@@ -116,7 +116,7 @@ class Recorder final : public EachSink<Recorder> {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  // What its level holds.
+  // The event kinds of the recording's level.
   KindSet wanted() const override { return wanted_; }
 
   template <typename Event>
@@ -133,14 +133,15 @@ class Recorder final : public EachSink<Recorder> {
     commit(place, event.time, at);
   }
 
-  // Without these nobody knows what the others are about, and they come first.
+  // Events that readers need to interpret all others; they occur early, so they are kept in blocks
+  // that are never overwritten.
   static constexpr bool lasts(EventKind kind) {
     return kind == EventKind::kEndpointOpened || kind == EventKind::kConnectionOpened ||
            kind == EventKind::kNicOpened || kind == EventKind::kCommunicatorMade ||
            kind == EventKind::kCommunicatorLinked || kind == EventKind::kPathTraced;
   }
 
-  // A record's length without a jump.
+  // A record's length without a jump record.
   template <typename Event>
   static constexpr uint32_t bytes_of() {
     uint32_t bytes = 5;
@@ -156,21 +157,21 @@ class Recorder final : public EachSink<Recorder> {
     at += sizeof value;
   }
 
-  // A block and how far it is written.
+  // A block and the write position in it.
   struct Place {
     std::byte* block = nullptr;
     std::byte* at = nullptr;
     std::byte* end = nullptr;
     Nanos latest;
     uint32_t events = 0;
-    uint32_t lost = 0;  // since there was no block; it is asked for again now and then
+    uint32_t lost = 0;  // events dropped since no block was free; retried periodically
   };
 
-  // Whether what lasts can still be put where nothing is overwritten.
+  // True if a lasting event still fits into blocks that are never overwritten.
   bool has_room_to_last(uint32_t bytes);
 
-  // Where the record goes; a jump stands before it if its time is far. Null: nothing can be
-  // written, and the event counts as dropped.
+  // The position of the record, after a jump record if the time difference is too large. Null: no
+  // block is available, and the event counts as dropped.
   std::byte* begin(Place& place, Nanos time, uint32_t bytes) {
     const uint64_t step = static_cast<uint64_t>((time - place.latest).count);
     if (static_cast<size_t>(place.end - place.at) >= bytes && step <= UINT32_MAX) return place.at;

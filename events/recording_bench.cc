@@ -1,4 +1,5 @@
-// What recording an event costs, beside copying as many bytes; and reading them again.
+// The cost of recording an event, compared with a copy of as many bytes; and of reading events
+// back.
 #include <benchmark/benchmark.h>
 #include <time.h>
 
@@ -46,7 +47,7 @@ void record_events(benchmark::State& state) {
 }
 BENCHMARK(record_events);
 
-// With a time of its own for each: by the processor's counter, and by the system's clock.
+// Each event with its own time: from the processor's counter, and from the system's clock.
 Nanos system_clock() {
   timespec time{};
   clock_gettime(CLOCK_MONOTONIC, &time);
@@ -73,7 +74,7 @@ void record_events_and_clock(benchmark::State& state) { record_stamped(state, &s
 BENCHMARK(record_events_and_stamps);
 BENCHMARK(record_events_and_clock);
 
-// The limit: the bytes of a record, copied into a ring of the same size.
+// The lower bound: copies a record's bytes into a ring of the same size.
 void copy_bytes(benchmark::State& state) {
   std::vector<std::byte> ring(mebibytes(16).count);
   constexpr size_t kBytes = Recorder::bytes_of<BurstSent>();

@@ -1,4 +1,4 @@
-// Where recordings are kept: a folder of their owner's.
+// The directory of recordings, owned by their user.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace heddle::events {
 
-// Nothing can be recorded there, as the system said by this errno.
+// The error for a directory in which recording failed with this errno.
 Unexpected cannot_record(const std::string& directory, int error);
 
-// Makes the folder where it is missing. Errors: those of cannot_record(), kInvalid (none is named,
-// or it is another user's: what others may see of a job is its owner's matter).
+// Creates the directory if needed. Errors: those of cannot_record(), kInvalid (empty name, or owned
+// by another user, who could then read the job's data).
 Result<void> own_directory(const std::string& directory);
 
 }  // namespace heddle::events

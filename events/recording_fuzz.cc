@@ -1,4 +1,4 @@
-// Whatever stands in a recording's file, reading it ends, and touches nothing beside it.
+// For any file contents, reading ends and accesses no memory outside the file.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -7,7 +7,7 @@
 #include "events/recording_reader.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  // At an address that a mapped file could have.
+  // Aligned like a mapped file.
   std::vector<uint64_t> aligned(size / 8 + 1);
   std::memcpy(aligned.data(), data, size);
   auto reader = heddle::events::RecordingReader::over(

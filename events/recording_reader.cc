@@ -1,4 +1,4 @@
-// Headers, blocks and records, each checked before it is believed.
+// Reads headers, blocks and records, and validates each before use.
 #include "events/recording_reader.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ uint32_t bytes_of_type(std::string_view type) {
   return type == "u64" || type == "i64" || type == "nanos" ? 8 : 0;
 }
 
-// The text up to `separator`, which is taken from `text`.
+// Returns the text up to `separator` and removes it from `text`.
 std::string_view take(std::string_view& text, char separator) {
   const size_t at = text.find(separator);
   const std::string_view part = text.substr(0, at);
@@ -42,7 +42,7 @@ Value load(const std::byte* at) {
   return value;
 }
 
-// A field of the writer's length into one of this version's.
+// Copies a field of the writer's size into this version's type.
 template <typename Value>
 void load_field(const std::byte* at, uint32_t bytes, Value& value) {
   if constexpr (std::is_same_v<Value, bool>) {
@@ -76,7 +76,7 @@ std::vector<std::pair<std::string, std::string>> read_identity(std::string_view 
   return identity;
 }
 
-// The clocks' offset at the first and at the last block.
+// The clock offset at the first and at the last block.
 struct OffsetSpan {
   int64_t first = INT64_MAX;
   int64_t last = INT64_MIN;
@@ -182,7 +182,7 @@ void RecordingReader::find_blocks() {
   std::map<uint32_t, std::vector<Block>> by_writer;
   OffsetSpan offsets;
   for (uint64_t at = header_bytes_; at < std::min(wanted, size); at += block_bytes_) {
-    // Holes are passed over: most rings are never full.
+    // Skips holes in the file: most rings are never full.
     const uint64_t data = source_->next_data(at);
     if (data >= at + block_bytes_) {
       at += (data - at) / block_bytes_ * block_bytes_ - block_bytes_;
@@ -191,7 +191,7 @@ void RecordingReader::find_blocks() {
     alignas(BlockHeader) std::array<std::byte, sizeof(BlockHeader)> bytes{};
     if (source_->read(at, bytes.data(), bytes.size()) < bytes.size()) break;
     const auto& header = *reinterpret_cast<const BlockHeader*>(bytes.data());
-    if (header.magic == 0) continue;  // never used
+    if (header.magic == 0) continue;  // unused block
     const uint32_t used = header.used.load(std::memory_order_acquire);
     if (header.magic != recording::kBlockMagic || used > block_bytes_ - sizeof(BlockHeader)) {
       ++facts_.blocks_damaged;
@@ -202,7 +202,7 @@ void RecordingReader::find_blocks() {
     facts_.cut_short |= there < used;
     ++facts_.blocks;
     facts_.events += header.events.load();
-    // What lasts comes first where times are equal: others cannot be understood without.
+    // Lasting events come first among equal times, because others depend on them.
     by_writer[header.writer ^ recording::kLasting].push_back(
         {header.sequence, at, there, header.base_ns});
     offsets.add(header, facts_);
@@ -245,7 +245,7 @@ bool RecordingReader::next(RecordedEvent& event) {
   return true;
 }
 
-// The next record of a writer that is known here; false: there is none.
+// Finds the writer's next record of a known kind; false: there is none.
 bool RecordingReader::advance(Writer& writer) {
   while (writer.block < writer.blocks.size()) {
     if (writer.at == nullptr) load_block(writer);
@@ -264,7 +264,7 @@ bool RecordingReader::advance(Writer& writer) {
   return false;
 }
 
-// Of one that its writer has overwritten meanwhile nothing is left.
+// If the writer has overwritten the block meanwhile, the block counts as empty.
 void RecordingReader::load_block(Writer& writer) {
   const Block& block = writer.blocks[writer.block];
   const size_t wanted = sizeof(BlockHeader) + block.used;
@@ -279,7 +279,7 @@ void RecordingReader::load_block(Writer& writer) {
   if (got < wanted) facts_.cut_short = true;
 }
 
-// False: what stands there is no record, and so is nothing behind it. `found`: one that is known.
+// False: invalid record, so the rest of the block is lost. `found`: the kind is known.
 bool RecordingReader::read_record(Writer& writer, const std::byte* end, bool& found) {
   const auto left = static_cast<size_t>(end - writer.at);
   const auto kind = static_cast<uint8_t>(writer.at[0]);

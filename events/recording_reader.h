@@ -1,6 +1,6 @@
-// RecordingReader: what a recording's file holds, in the order of time, as far as it is sound. It
-// trusts nothing in the file. Events that this version does not know are counted; fields that the
-// writer did not know are zero.
+// RecordingReader: the undamaged events of a recording's file in time order. It validates
+// everything in the file. Events of kinds unknown to this version are counted; fields unknown to
+// the writer are zero.
 #pragma once
 
 #include <array>
@@ -24,24 +24,24 @@ class Source;
 }
 
 struct RecordedEvent {
-  uint32_t writer = 0;  // which endpoint of the process
+  uint32_t writer = 0;  // number of the writer within the process
   AnyEvent event;
 };
 
-// What is known without reading the events.
+// Facts that need no read of the events.
 struct RecordingFacts {
   std::vector<std::pair<std::string, std::string>> identity;
   int64_t started_realtime_ns = 0;
-  bool closed = false;          // else its process was killed, or still runs
-  uint64_t dropped_events = 0;  // older than all that are there
-  uint64_t events = 0;          // as the blocks claim
+  bool closed = false;          // false: the process was killed or still runs
+  uint64_t dropped_events = 0;  // overwritten by newer ones
+  uint64_t events = 0;          // according to the block headers
   uint32_t writers = 0;
-  uint32_t blocks = 0;          // that hold something
-  uint32_t blocks_damaged = 0;  // whose header makes no sense: left out
-  bool cut_short = false;       // the file is shorter than it says
-  uint64_t missing_bytes = 0;   // by so many
-  int64_t first_ns = 0;  // the clock that events are stamped with, when the first block began
-  // Of the clock that events are stamped with to CLOCK_REALTIME: the first and the last known.
+  uint32_t blocks = 0;          // blocks with events
+  uint32_t blocks_damaged = 0;  // blocks with an invalid header, which are skipped
+  bool cut_short = false;       // the file is shorter than its header says
+  uint64_t missing_bytes = 0;   // by this many bytes
+  int64_t first_ns = 0;         // time of the first block, on the clock of the time stamps
+  // Offset from the clock of the time stamps to CLOCK_REALTIME, at the first and the last block.
   int64_t first_offset_ns = 0;
   int64_t last_offset_ns = 0;
 };
@@ -50,42 +50,42 @@ class RecordingReader {
  public:
   // Errors: kUnavailable (no such file), kPermission, kInvalid (no recording), kVersion.
   static Result<RecordingReader> open(const std::string& path);
-  // What it would tell without reading the events. Errors: those of open().
+  // The facts without reading the events. Errors: those of open().
   static Result<RecordingFacts> facts_of(const std::string& path);
-  // From bytes that outlive it.
+  // Reads from memory, which must outlive the reader.
   static Result<RecordingReader> over(const std::byte* start, size_t bytes,
                                       const std::string& name);
 
   const RecordingFacts& facts() const { return facts_; }
 
-  // The next event of all writers; false at the end.
+  // Takes the next event of all writers in time order; false at the end.
   bool next(RecordedEvent& event);
 
-  // So far: records of kinds unknown here, and blocks whose records end in nonsense.
+  // Counts so far: records of unknown kinds, and blocks with an invalid record.
   uint64_t unknown_events() const { return unknown_; }
   uint64_t blocks_broken() const { return broken_; }
-  // So far nothing is missing but what the ring's size dropped.
+  // True if so far nothing is missing except events that the ring overwrote.
   bool sound() const { return facts_.blocks_damaged == 0 && broken_ == 0 && !facts_.cut_short; }
 
  private:
-  // How the writer laid out one kind.
+  // The writer's layout of one kind.
   struct Kind {
-    uint32_t known = kEventKindCount;  // its place here
+    uint32_t known = kEventKindCount;  // index in this version
     uint32_t bytes = 0;
     uint32_t field_count = 0;
-    std::array<uint8_t, 32> fields{};  // bytes of each
+    std::array<uint8_t, 32> fields{};  // size of each in bytes
   };
   struct Block {
     uint64_t sequence = 0;
-    uint64_t at = 0;    // in the source
-    uint32_t used = 0;  // bytes of records that are there
+    uint64_t at = 0;    // position in the source
+    uint32_t used = 0;  // bytes of records that are present
     int64_t base_ns = 0;
   };
   struct Writer {
     uint32_t id = 0;
     std::vector<Block> blocks;
     size_t block = 0;
-    std::vector<std::byte> bytes;  // of that block
+    std::vector<std::byte> bytes;  // contents of that block
     const std::byte* at = nullptr;
     const std::byte* end = nullptr;
     Nanos latest;
@@ -109,7 +109,7 @@ class RecordingReader {
   RecordingFacts facts_;
   std::vector<Kind> kinds_;
   std::vector<Writer> writers_;
-  using Turn = std::pair<int64_t, size_t>;  // when, and which writer
+  using Turn = std::pair<int64_t, size_t>;  // time and writer
   std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns_;
   uint64_t unknown_ = 0;
   uint64_t broken_ = 0;

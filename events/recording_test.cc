@@ -1,4 +1,4 @@
-// What was recorded is read again, whatever became of the process and its file.
+// A recording can be read back, however its process or its file ended.
 #include "events/recording.h"
 
 #include <gtest/gtest.h>
@@ -76,12 +76,12 @@ MessageCompleted message(Nanos time, uint32_t sequence) {
   return {time, 7, 1, sequence, 65'536, Direction::kSent};
 }
 
-// An event of every kind with random fields.
+// An event of each kind with random fields.
 template <size_t... kIndices>
 std::vector<AnyEvent> one_of_each(Random& random, Nanos time, std::index_sequence<kIndices...>) {
   const auto fill = [&](auto event) {
     event.time = time;
-    time += nanos(1);  // those that last are kept elsewhere, so only the time tells their order
+    time += nanos(1);  // lasting events are stored apart, so distinct times define the order
     fill_fields(event, [&random](auto& value) {
       using Value = std::remove_reference_t<decltype(value)>;
       if constexpr (std::is_same_v<Value, bool>) {
@@ -101,7 +101,7 @@ std::vector<AnyEvent> one_of_each(Random& random, Nanos time, std::index_sequenc
   return {fill(std::variant_alternative_t<kIndices, AnyEvent>{})...};
 }
 
-TEST_F(RecordingTest, EveryKindComesBackAsItWas) {
+TEST_F(RecordingTest, EveryKindIsReadBackUnchanged) {
   Random random(5);
   std::vector<std::string> written;
   const auto recording = record();
@@ -123,7 +123,7 @@ TEST_F(RecordingTest, EveryKindComesBackAsItWas) {
   EXPECT_EQ(read(recording->path()), written);
 }
 
-TEST_F(RecordingTest, TellsWhoseItIsAndWhetherItsProcessEndedWell) {
+TEST_F(RecordingTest, ContainsItsIdentityAndWhetherItWasClosed) {
   auto recording = record();
   const std::string path = recording->path();
   auto reader = RecordingReader::open(path);
@@ -138,7 +138,7 @@ TEST_F(RecordingTest, TellsWhoseItIsAndWhetherItsProcessEndedWell) {
   EXPECT_EQ(reader->facts().identity[1].second, "train --a=b");
 }
 
-TEST_F(RecordingTest, IsForItsOwnerOnly) {
+TEST_F(RecordingTest, IsReadableByItsOwnerOnly) {
   const auto recording = record();
   struct stat status {};
   ASSERT_EQ(stat((folder_ + "/it").c_str(), &status), 0);
@@ -147,7 +147,7 @@ TEST_F(RecordingTest, IsForItsOwnerOnly) {
   EXPECT_EQ(status.st_mode & 0777, 0600u);
 }
 
-TEST_F(RecordingTest, TheNewestAreKeptAndTheOthersCounted) {
+TEST_F(RecordingTest, TheNewestEventsAreKeptAndTheOthersCounted) {
   const auto recording = record({4 * recording::kBlockBytes});
   const auto recorder = recording->add_writer();
   constexpr uint32_t kMessages = 50'000;
@@ -163,8 +163,8 @@ TEST_F(RecordingTest, TheNewestAreKeptAndTheOthersCounted) {
   }
 }
 
-// They come first, so a ring of all would lose them first.
-TEST_F(RecordingTest, WhoAConnectionLeadsToIsKeptHoweverMuchFollows) {
+// These events come first, so a plain ring would overwrite them first.
+TEST_F(RecordingTest, ConnectionOpenedIsKeptHoweverManyEventsFollow) {
   const auto recording = record({8 * recording::kBlockBytes});
   const auto recorder = recording->add_writer();
   const ConnectionOpened opened{micros(1), 7, 8, 0, 9, 18'700, 32};
@@ -179,7 +179,7 @@ TEST_F(RecordingTest, WhoAConnectionLeadsToIsKeptHoweverMuchFollows) {
   EXPECT_EQ(lines.back(), to_text(message(micros(100'001), 99'999)));
 }
 
-TEST_F(RecordingTest, WritersShareAFileAndAreReadInTheOrderOfTime) {
+TEST_F(RecordingTest, WritersShareAFileAndAreReadInTimeOrder) {
   const auto recording = record({16 * recording::kBlockBytes});
   const auto first = recording->add_writer();
   const auto second = recording->add_writer();
@@ -199,7 +199,7 @@ TEST_F(RecordingTest, WritersShareAFileAndAreReadInTheOrderOfTime) {
   EXPECT_FALSE(reader->next(event));
 }
 
-TEST_F(RecordingTest, MoreWritersThanBlocksLoseNothingOfTheOthers) {
+TEST_F(RecordingTest, MoreWritersThanBlocksDropOnlyTheirOwnEvents) {
   const auto recording = record({2 * recording::kBlockBytes});
   const auto first = recording->add_writer();
   const auto second = recording->add_writer();
@@ -211,7 +211,7 @@ TEST_F(RecordingTest, MoreWritersThanBlocksLoseNothingOfTheOthers) {
   EXPECT_EQ(recording->dropped_events(), 1u);
 }
 
-TEST_F(RecordingTest, WhatAKilledProcessHadRecordedIsThere) {
+TEST_F(RecordingTest, EventsOfAKilledProcessAreReadable) {
   const pid_t child = fork();
   if (child == 0) {
     const auto recorder = record()->add_writer();
@@ -230,8 +230,8 @@ TEST_F(RecordingTest, WhatAKilledProcessHadRecordedIsThere) {
   EXPECT_EQ(read(*reader).size(), 10'000u);
 }
 
-// As a disk without room does: the file cannot grow.
-TEST_F(RecordingTest, WhereTheDiskIsFullTheNewestAreKeptInLess) {
+// Simulates a full disk: the file cannot grow.
+TEST_F(RecordingTest, OnAFullDiskTheNewestEventsAreKeptInLessSpace) {
   const pid_t child = fork();
   if (child == 0) {
     signal(SIGXFSZ, SIG_IGN);
@@ -250,8 +250,8 @@ TEST_F(RecordingTest, WhereTheDiskIsFullTheNewestAreKeptInLess) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
-// Where the system would end whoever writes more.
-TEST_F(RecordingTest, ALimitForFilesIsKept) {
+// Beyond the limit the system would kill the process.
+TEST_F(RecordingTest, TheFileSizeLimitIsRespected) {
   const pid_t child = fork();
   if (child == 0) {
     const rlimit limit{recording::kHeaderBytes + 3 * recording::kBlockBytes, RLIM_INFINITY};
@@ -267,8 +267,8 @@ TEST_F(RecordingTest, ALimitForFilesIsKept) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
-// What comes next has its room before it is written.
-TEST_F(RecordingTest, ARealOneHasRoomAhead) {
+// The next block's space is allocated before it is written.
+TEST_F(RecordingTest, ARecordingOfRealTimeAllocatesAhead) {
   const auto simulated = record({64 * recording::kBlockBytes});
   const auto real = record(
       {64 * recording::kBlockBytes}, RecordLevel::kSegments, +[] { return micros(5); });
@@ -282,14 +282,14 @@ TEST_F(RecordingTest, ARealOneHasRoomAhead) {
   EXPECT_LT(room(*simulated), 8 * recording::kBlockBytes);
 }
 
-TEST_F(RecordingTest, AFolderThatCannotBeUsedIsTold) {
+TEST_F(RecordingTest, AnUnusableDirectoryIsReported) {
   std::ofstream(folder_ + "/file") << "x";
   for (const std::string& directory : {std::string(), folder_ + "/file", folder_ + "/no/such"}) {
     EXPECT_FALSE(Recording::create({.directory = directory})) << directory;
   }
 }
 
-// How much of a file's mapping in this process waits to be written to its disk.
+// KiB of a file's mapping in this process that are not yet on disk.
 uint64_t dirty_kib(const std::string& path) {
   std::ifstream maps("/proc/self/smaps");
   uint64_t dirty = 0;
@@ -303,7 +303,7 @@ uint64_t dirty_kib(const std::string& path) {
   return dirty;
 }
 
-TEST_F(RecordingTest, ADurableOneIsOnTheDiskNowAndThen) {
+TEST_F(RecordingTest, ADurableRecordingIsWrittenToDiskPeriodically) {
   RecordingOptions options{.directory = folder_ + "/it", .most = mebibytes(4), .identity = {}};
   options.durable = millis(20);
   const auto made = Recording::create(options);
@@ -311,21 +311,21 @@ TEST_F(RecordingTest, ADurableOneIsOnTheDiskNowAndThen) {
   ASSERT_TRUE(made) << made.error().message();
   const auto recorder = (*made)->add_writer();
   for (uint32_t i = 0; i < 10'000; ++i) recorder->on_any(message(micros(i), i));
-  // Two more: one may have begun before the last event.
+  // Two more: one may have started before the last event.
   const uint64_t before = (*made)->syncs();
   for (int i = 0; i < 20'000 && (*made)->syncs() < before + 2; ++i) usleep(1000);
   ASSERT_GE((*made)->syncs(), before + 2);
   EXPECT_EQ(dirty_kib((*made)->path()), 0u);
 }
 
-TEST_F(RecordingTest, OneThatIsNotDurableWaitsForTheKernel) {
+TEST_F(RecordingTest, WithoutDurabilityTheKernelDecidesWhenToWrite) {
   const auto recording = record();
   const auto recorder = recording->add_writer();
   recorder->on_any(message(micros(1), 1));
   EXPECT_EQ(recording->syncs(), 0u);
 }
 
-TEST_F(RecordingTest, InMemoryNothingIsDurable) {
+TEST_F(RecordingTest, DurableRecordingInMemoryIsAnError) {
   std::string name = "/dev/shm/heddle-recording-XXXXXX";
   if (mkdtemp(name.data()) == nullptr) GTEST_SKIP() << "there is no /dev/shm to write to";
   RecordingOptions options{.directory = name, .identity = {}};
@@ -337,7 +337,7 @@ TEST_F(RecordingTest, InMemoryNothingIsDurable) {
   fs::remove_all(name);
 }
 
-TEST_F(RecordingTest, LevelsHoldThoseBeforeThem) {
+TEST_F(RecordingTest, EachLevelIncludesTheOnesBefore) {
   const auto kinds = [](RecordLevel level) {
     size_t kept = 0;
     for (size_t kind = 0; kind < kEventKindCount; ++kind) {
@@ -353,7 +353,7 @@ TEST_F(RecordingTest, LevelsHoldThoseBeforeThem) {
   EXPECT_EQ(record_level("bins"), RecordLevel::kBins);
 }
 
-TEST_F(RecordingTest, ACoarserLevelLeavesBurstsOut) {
+TEST_F(RecordingTest, ACoarserLevelOmitsBursts) {
   const auto recording = record(mebibytes(1), RecordLevel::kMessages);
   const auto recorder = recording->add_writer();
   recorder->on_any(BurstSent{micros(1), 7, 1, 5, 2, 3000, false});
@@ -361,7 +361,7 @@ TEST_F(RecordingTest, ACoarserLevelLeavesBurstsOut) {
   EXPECT_EQ(read(recording->path()).size(), 1u);
 }
 
-TEST_F(RecordingTest, ACutOrDamagedFileIsReadAsFarAsItIsSound) {
+TEST_F(RecordingTest, UndamagedBlocksOfATruncatedOrDamagedFileAreRead) {
   const auto recording = record({8 * recording::kBlockBytes});
   {
     const auto recorder = recording->add_writer();
@@ -381,7 +381,7 @@ TEST_F(RecordingTest, ACutOrDamagedFileIsReadAsFarAsItIsSound) {
   EXPECT_EQ(facts.blocks_damaged, 1u);
 }
 
-TEST_F(RecordingTest, AnotherVersionsKindsAndFieldsAreReadAsFarAsTheyAreKnown) {
+TEST_F(RecordingTest, KnownKindsAndFieldsOfAnotherVersionAreRead) {
   const auto recording = record();
   {
     const auto recorder = recording->add_writer();
@@ -397,7 +397,7 @@ TEST_F(RecordingTest, AnotherVersionsKindsAndFieldsAreReadAsFarAsTheyAreKnown) {
   EXPECT_EQ(reader->unknown_events(), 1u);
 }
 
-TEST_F(RecordingTest, WhatIsNoRecordingIsTold) {
+TEST_F(RecordingTest, AFileThatIsNoRecordingIsRejected) {
   for (const std::string& bytes : {std::string("x"), std::string(100'000, '\0')}) {
     EXPECT_FALSE(
         RecordingReader::over(reinterpret_cast<const std::byte*>(bytes.data()), bytes.size(), "x"));

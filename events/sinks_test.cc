@@ -1,4 +1,4 @@
-// Tests of the generated event types and of the sinks that stand beside them.
+// Tests of the generated event types and of the sinks.
 
 #include <gtest/gtest.h>
 
@@ -32,13 +32,13 @@ TEST(EventText, IsOneLineOfJsonWithNamesAndUnits) {
   EXPECT_NE(to_text(AckReceived{.rtt = micros(2)}).find(R"("rtt_ns":2000)"), std::string::npos);
 }
 
-TEST(EventNames, CoverEveryValueAndNothingElse) {
+TEST(EventNames, CoverEveryValueAndNoOther) {
   EXPECT_EQ(name_of(DropReason::kBadLength), "bad_length");
   EXPECT_EQ(name_of(EventKind::kWindowChanged), "window_changed");
   EXPECT_EQ(name_of(static_cast<DropReason>(kDropReasonCount)), "?");
 }
 
-TEST(Sink, IgnoresWhatItDoesNotOverride) {
+TEST(Sink, IgnoresEventsThatItDoesNotOverride) {
   struct OnlyLosses : Sink {
     using Sink::on;
     void on(const BurstLost&) override { ++losses; }
@@ -50,7 +50,7 @@ TEST(Sink, IgnoresWhatItDoesNotOverride) {
   EXPECT_EQ(sink.losses, 1);
 }
 
-TEST(TeeSink, WantsWhatAnyOfItsSinksWants) {
+TEST(TeeSink, WantsTheUnionOfItsSinksKinds) {
   struct Wanting : Sink {
     explicit Wanting(EventKind kind) { kinds.add(kind); }
     KindSet wanted() const override { return kinds; }
@@ -66,7 +66,7 @@ TEST(TeeSink, WantsWhatAnyOfItsSinksWants) {
   EXPECT_TRUE(Sink().wanted().has(EventKind::kBurstSent));
 }
 
-TEST(CountingSink, CountsKindsAndValuesApart) {
+TEST(CountingSink, CountsKindsAndValuesSeparately) {
   CountingSink sink;
   sink.on(SegmentDropped{.reason = DropReason::kChecksum});
   sink.on(SegmentDropped{.reason = DropReason::kChecksum});
@@ -77,7 +77,7 @@ TEST(CountingSink, CountsKindsAndValuesApart) {
   EXPECT_EQ(sink.count(DropReason::kChecksum), 2U);
   EXPECT_EQ(sink.count(DropReason::kBadLength), 0U);
   EXPECT_EQ(sink.count(LossCause::kGap), 1U);
-  // The first value of one enum has not run into the last of the one declared before it.
+  // The enums' ranges in the array do not overlap.
   EXPECT_EQ(sink.count(LossCause::kTimeout), 0U);
   sink.reset();
   EXPECT_EQ(sink.count(DropReason::kChecksum), 0U);
@@ -96,7 +96,7 @@ TEST(MemorySink, KeepsTheLastEventsInOrder) {
   EXPECT_EQ(sink.texts()[1], to_text(kept[1]));
 }
 
-TEST(TeeSink, HandsEveryEventToAll) {
+TEST(TeeSink, PassesEveryEventToAllSinks) {
   CountingSink counts;
   MemorySink memory;
   TeeSink tee{&counts, &memory};
@@ -108,7 +108,7 @@ TEST(TeeSink, HandsEveryEventToAll) {
   EXPECT_EQ(memory.total(), 2U);
 }
 
-TEST(EventText, ANameOfAnyBytesIsStillJson) {
+TEST(EventText, ANameOfArbitraryBytesIsValidJson) {
   const Mark mark{nanos(1), Text("a\"b\\\n\x80z"), 3};
   EXPECT_EQ(to_text(mark), R"({"event":"mark","time_ns":1,"name":"a\"b\\??z","step":3})");
 }

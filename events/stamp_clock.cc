@@ -8,23 +8,23 @@
 namespace heddle::events {
 namespace {
 
-// The scale is measured over one to two of these, once it is known.
+// Once known, the scale is measured over one to two of these spans.
 constexpr Nanos kScaleSpan = millis(100);
-// What is not looked at for longer is measured anew; products of a span's ticks and the scale are
-// far below 2^64.
+// After a longer gap the measurement restarts; products of ticks and scale stay far below 2^64.
 constexpr Nanos kLongestSpan = seconds(2);
-// More would be 500 GHz.
+// More ticks would mean 500 GHz.
 constexpr uint64_t kMostTicks = uint64_t{1} << 40;
-// A scale that changes by more than a thousandth is another counter: a virtual machine moved.
+// A scale that changes by more than a thousandth belongs to another counter: a virtual machine
+// migrated.
 constexpr uint64_t kScaleChange = 1000;
-// A clock that never can be read quickly: then the counter is of no use.
+// After this many slow comparisons in a row the counter is not used.
 constexpr uint32_t kMostFailures = 100;
-// Where something came between a look's readings, others are tried, and the quickest counts.
+// A comparison slower than this may have been interrupted: it is repeated, and the fastest counts.
 constexpr Nanos kQuickLook = nanos(200);
 constexpr int kMostTries = 3;
 
-// Counts evenly, whatever the core's frequency is and while it sleeps: Intel's manual, volume 3,
-// "Invariant TSC".
+// True for an invariant counter, whose rate depends neither on the core's frequency nor on sleep
+// states: Intel's manual, volume 3, "Invariant TSC".
 bool ticks_evenly() {
 #if defined(__x86_64__)
   constexpr unsigned kPowerManagement = 0x80000007;
@@ -46,7 +46,7 @@ bool TickScale::add(const Look& look) {
     begin_again(look);
     return true;
   }
-  if (span < kLooksApart || ticks == 0) return true;  // too short to tell a scale
+  if (span < kLooksApart || ticks == 0) return true;  // too short to measure a scale
   const uint64_t scale = (static_cast<uint64_t>(span.count) << kScaleBits) / ticks;
   if (scale_ != 0) {
     if (std::max(scale, scale_) - std::min(scale, scale_) > scale_ / kScaleChange) {

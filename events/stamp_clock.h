@@ -1,6 +1,7 @@
-// The clock of what a recording stamps by itself, not with its loop's time: the processor's counter
-// of ticks, held against the system's clock each 10 ms, so that it is off by a known little and
-// follows where that clock is slewed. It makes no system call where reading the clock makes none.
+// The clock of events that a recording stamps itself instead of with the loop's time: the
+// processor's tick counter, compared with the system's clock every 10 ms. Its error is bounded and
+// measured, and it follows a slewed clock. It makes no system call where reading the clock makes
+// none.
 #pragma once
 
 #include <algorithm>
@@ -10,32 +11,32 @@
 
 namespace heddle::events {
 
-// Ticks to times, from looks at both; it reads nothing itself.
+// Converts ticks to times, from pairs of readings that the caller supplies.
 class TickScale {
  public:
-  // The counter stood at `ticks` at some time between the two.
+  // One comparison: the counter had the value `ticks` at some time between the two clock readings.
   struct Look {
     Nanos before;
     uint64_t ticks = 0;
     Nanos after;
   };
-  // A look that took longer tells too little.
+  // Slower comparisons are too inaccurate and are rejected.
   static constexpr Nanos kLongestLook = micros(2);
-  // For so long after a look times are told without another.
+  // A comparison is valid for this long.
   static constexpr Nanos kLooksApart = millis(10);
 
-  // Whether at() can tell; else a look is due.
+  // True if at() may be called; otherwise a new comparison is needed.
   bool knows(uint64_t ticks) const { return ticks - ticks_ < known_ticks_; }
-  // At or before the true time, but for the scale's error. Requires knows().
+  // At or before the true time, except for the scale's error. Requires knows().
   Nanos at(uint64_t ticks) const {
     return time_ + nanos(static_cast<int64_t>(((ticks - ticks_) * scale_) >> kScaleBits));
   }
 
-  // False: it took too long and tells nothing.
+  // False: the comparison took too long and was rejected.
   bool add(const Look& look);
 
-  // The most that a time told since the last call of take_error() may have been off by, as looks
-  // showed when it had been told for longest; and how many looks that were.
+  // The largest error of a time since the last take_error(), measured at comparisons, when the
+  // scale was oldest; and the number of comparisons.
   struct Error {
     Nanos most;
     uint32_t looks = 0;
@@ -48,12 +49,12 @@ class TickScale {
   void begin_again(const Look& look);
   void note_error(const Look& look);
 
-  // From when on the scale is measured: one or two tenths of a second ago.
+  // Start of the scale's measurement: 100 to 200 ms ago.
   Look since_;
   Look since_next_;
   bool begun_ = false;
-  uint64_t scale_ = 0;  // nanoseconds a tick, times 2^32; 0: not known
-  uint64_t ticks_ = 0;  // of the latest look
+  uint64_t scale_ = 0;  // nanoseconds per tick, times 2^32; 0: unknown
+  uint64_t ticks_ = 0;  // of the latest comparison
   Nanos time_;
   uint64_t known_ticks_ = 0;
   Error error_;
@@ -62,11 +63,11 @@ class TickScale {
 // For one thread at a time.
 class StampClock {
  public:
-  // Null: none at all, and now() must not be called.
+  // A null `clock` means that now() must not be called.
   explicit StampClock(Nanos (*clock)());
 
-  // Never before what it told last. Where the processor has no counter that ticks evenly, and where
-  // the clock cannot be read quickly, it is the clock itself.
+  // Monotonic. Reads the system's clock directly if the processor has no invariant counter, or if
+  // the clock cannot be read quickly.
   Nanos now() {
     if (ticking_) {
       const uint64_t ticks = ticks_now();
@@ -74,7 +75,7 @@ class StampClock {
     }
     return now_by_clock();
   }
-  // See TickScale. None where times are the clock's.
+  // See TickScale. Empty where now() reads the system's clock.
   TickScale::Error take_error() { return scale_.take_error(); }
 
  private:
@@ -89,7 +90,7 @@ class StampClock {
 
   Nanos (*const clock_)();
   bool ticking_;
-  uint32_t failures_ = 0;  // looks in a row that took too long
+  uint32_t failures_ = 0;  // consecutive comparisons that took too long
   TickScale scale_;
   Nanos last_;
 };

@@ -1,5 +1,5 @@
-// Times by a counter of ticks: against clocks of tests, which drift, are slewed and jump, and
-// against this machine's.
+// Times from a tick counter, compared with test clocks that drift, are slewed and jump, and with
+// this machine's clock.
 #include "events/stamp_clock.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace heddle::events {
 namespace {
 
-// A counter of 3 GHz that is read in the middle of a look of 60 ns.
+// A 3 GHz counter that is read in the middle of a comparison of 60 ns.
 class Machine {
  public:
   TickScale scale;
@@ -25,7 +25,7 @@ class Machine {
     const TickScale::Look look{now - half, ticks, now + half};
     return scale.add(look);
   }
-  // Looks whenever it is due, a call each `apart`. Returns the most that times were off by.
+  // Calls every `apart` and compares when due. Returns the largest error.
   Nanos run(Nanos span, Nanos apart) {
     Nanos most;
     for (const Nanos until = now + span; now < until;) {
@@ -41,7 +41,7 @@ class Machine {
   }
 };
 
-TEST(TickScale, KnowsNothingBeforeTwoLooksTenMillisecondsApart) {
+TEST(TickScale, IsUnknownUntilTwoComparisonsTenMillisecondsApart) {
   Machine machine;
   EXPECT_FALSE(machine.scale.knows(machine.ticks));
   EXPECT_TRUE(machine.look());
@@ -57,7 +57,7 @@ TEST(TickScale, KnowsNothingBeforeTwoLooksTenMillisecondsApart) {
   EXPECT_FALSE(machine.scale.knows(machine.ticks));
 }
 
-TEST(TickScale, TimesAreOffByNoMoreThanALookTakes) {
+TEST(TickScale, ErrorIsAtMostTheDurationOfAComparison) {
   Machine machine;
   EXPECT_LE(machine.run(seconds(2), micros(7)), machine.half + nanos(1));
   const TickScale::Error error = machine.scale.take_error();
@@ -80,20 +80,20 @@ TEST(TickScale, IsNeverAheadOfAnEvenClock) {
   }
 }
 
-TEST(TickScale, FollowsAClockThatIsSlewed) {
+TEST(TickScale, FollowsASlewedClock) {
   Machine machine;
   machine.run(seconds(1), micros(10));
   machine.scale.take_error();
   machine.per_microsecond = 3'001;  // 333 ppm
   const Nanos most = machine.run(millis(500), micros(10));
-  EXPECT_GE(most, micros(3));  // a look's distance of it
+  EXPECT_GE(most, micros(3));  // the error after one interval
   EXPECT_LE(most, micros(4));
   const TickScale::Error told = machine.scale.take_error();
   EXPECT_GE(told.most, most - nanos(20));
   EXPECT_LE(machine.run(seconds(1), micros(10)), machine.half + nanos(1));
 }
 
-TEST(TickScale, BeginsAgainWhereTheCounterJumps) {
+TEST(TickScale, RestartsWhenTheCounterJumps) {
   for (const int64_t jump :
        {int64_t{-1'000'000'000}, int64_t{-40'000'000}, int64_t{5'000'000'000}}) {
     Machine machine;
@@ -104,7 +104,7 @@ TEST(TickScale, BeginsAgainWhereTheCounterJumps) {
   }
 }
 
-TEST(TickScale, AfterALongSilenceItIsMeasuredAnew) {
+TEST(TickScale, RestartsAfterALongGap) {
   Machine machine;
   machine.run(seconds(1), micros(10));
   machine.pass(seconds(3'600));
@@ -114,7 +114,7 @@ TEST(TickScale, AfterALongSilenceItIsMeasuredAnew) {
   EXPECT_LE(machine.run(seconds(1), micros(10)), machine.half + nanos(1));
 }
 
-TEST(TickScale, OddCountersTellNothingRatherThanSomethingWrong) {
+TEST(TickScale, ImplausibleCountersAreNotUsed) {
   TickScale still;
   TickScale wild;
   for (int64_t i = 0; i < 100; ++i) {
@@ -126,7 +126,7 @@ TEST(TickScale, OddCountersTellNothingRatherThanSomethingWrong) {
   }
 }
 
-TEST(TickScale, ALookThatTakesLongTellsNothing) {
+TEST(TickScale, ASlowComparisonIsRejected) {
   Machine machine;
   machine.run(seconds(1), micros(10));
   machine.pass(millis(11));
@@ -144,9 +144,9 @@ Nanos system_clock() {
   return seconds(time.tv_sec) + nanos(time.tv_nsec);
 }
 
-// Where the processor has no such counter this holds all the same: then it is the clock.
-TEST(StampClock, StandsBesideTheSystemsClockAndNeverRunsBackwards) {
-  constexpr Nanos kMost = micros(20);  // ten times what a look may take; nothing slews that much
+// Also holds without an invariant counter: then the clock itself is used.
+TEST(StampClock, IsMonotonicAndCloseToTheSystemsClock) {
+  constexpr Nanos kMost = micros(20);  // ten times a comparison's limit; no clock slews that much
   StampClock clock(&system_clock);
   Nanos last;
   for (const Nanos until = system_clock() + millis(60); last < until;) {
@@ -162,11 +162,11 @@ TEST(StampClock, StandsBesideTheSystemsClockAndNeverRunsBackwards) {
 }
 
 Nanos slow_clock() {
-  static Nanos now;  // NOLINT: of this test's one thread
+  static Nanos now;  // NOLINT: used by one test thread only
   return now += micros(3);
 }
 
-TEST(StampClock, WhereTheClockIsReadSlowlyItAloneIsTold) {
+TEST(StampClock, ASlowClockIsReadDirectly) {
   StampClock clock(&slow_clock);
   for (int i = 0; i < 1'000; ++i) EXPECT_GT(clock.now(), clock.now() - micros(3));
   EXPECT_EQ(clock.take_error().looks, 0u);

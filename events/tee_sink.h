@@ -1,5 +1,4 @@
-// TeeSink: hands every event to several sinks, in the order in which they were added.
-// It owns none of them; each must outlive it.
+// TeeSink: passes every event to several sinks, in the order of add(). The sinks must outlive it.
 #pragma once
 
 #include <initializer_list>

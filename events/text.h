@@ -1,4 +1,4 @@
-// Text: a short name in an event, held in the event itself.
+// Text: a short name that is stored inside an event.
 #pragma once
 
 #include <algorithm>
@@ -10,10 +10,10 @@ namespace heddle::events {
 
 struct Text {
   static constexpr size_t kMost = 32;
-  std::array<char, kMost> bytes{};  // zeros behind it
+  std::array<char, kMost> bytes{};  // padded with zeros
 
   Text() = default;
-  // Cut to kMost bytes.
+  // Truncates to kMost bytes.
   explicit Text(std::string_view text) {
     std::copy_n(text.begin(), std::min(text.size(), kMost), bytes.begin());
   }

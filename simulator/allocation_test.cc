@@ -1,4 +1,4 @@
-// The simulator's steady state allocates nothing: counted by an operator new of this test program.
+// No allocations in the simulator's steady state, counted by this test program's operator new.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -22,7 +22,7 @@ void* counted(std::size_t bytes) {
 
 }  // namespace
 
-// GCC 12 sees new and free through its own inlining and takes them for a mismatch.
+// GCC 12 inlines these functions and then reports new and free as a mismatch.
 #pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 void* operator new(std::size_t bytes) { return counted(bytes); }
 void* operator new[](std::size_t bytes) { return counted(bytes); }
@@ -36,7 +36,7 @@ void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); 
 namespace heddle::simulator {
 namespace {
 
-// Every host sends rows to the host opposite, receives and places what it gets.
+// Every host sends bursts to its counterpart, and receives and places its input.
 TEST(SimulatorAllocationTest, PacketsThroughALossyFabricAllocateNothing) {
   topology::Topology topology =
       topology::leaf_spine({.leaves = 2, .spines = 2, .hosts_per_leaf = 4});

@@ -1,5 +1,5 @@
-// Order, gaps and epochs of remote writes, as an unreliable (UC) or reliable (RC) connected queue
-// pair keeps them.
+// Order, gaps and epochs of remote writes, as in unreliable (UC) and reliable (RC) connected queue
+// pairs.
 #include "simulator/chunk_receiver.h"
 
 #include <limits>
@@ -26,7 +26,7 @@ ChunkReceiver::Verdict ChunkReceiver::judge(const Packet& packet) {
   return got < wanted ? Verdict::kRepeated : Verdict::kGap;
 }
 
-// An unreliable queue pair begins anew with the first piece of any later chunk.
+// An unreliable queue pair resumes at the first piece of any later chunk.
 ChunkReceiver::Verdict ChunkReceiver::judge_unreliable(State& state, const RemoteWrite& write) {
   if (write.chunk < state.chunk) return Verdict::kStale;
   if (write.chunk > state.chunk) {

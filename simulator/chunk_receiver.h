@@ -1,7 +1,7 @@
-// ChunkReceiver: the responder's half of the queue pairs of a NIC that takes remote writes. It
-// accepts the pieces of a path in their order and drops what is behind, so a write lands in order
-// or not at all; a fence makes it refuse whatever does not carry the new epoch. It judges only; the
-// bytes are the caller's.
+// ChunkReceiver: the responder's half of the queue pairs of a NIC that accepts remote writes. It
+// accepts the pieces of a path in order and drops stale ones, so a write lands in order or not at
+// all. After a fence it rejects all pieces without the new epoch. It only decides; the caller
+// writes the bytes.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +16,21 @@ namespace heddle::simulator {
 class ChunkReceiver {
  public:
   enum class Verdict : uint8_t {
-    kWrite,  // to be written; then accept() follows
+    kWrite,  // write it, then call accept()
     kStale,
-    kRepeated,  // of a reliable path, and had landed before
-    kGap,       // what comes before it is missing
+    kRepeated,  // on a reliable path: has already landed
+    kGap,       // an earlier piece is missing
   };
 
   Verdict judge(const Packet& packet);
-  // The piece has been written, and its event delivered where it is the last.
+  // The piece has been written and, if it was the last, its event delivered.
   void accept(const Packet& packet);
   // The piece could not be written: an unreliable path drops the rest of the chunk.
   void reject(const Packet& packet);
 
-  // The acknowledgement that a reliable path gives: the first chunk that has not landed.
+  // The acknowledgement of a reliable path: the first chunk that has not landed.
   uint32_t next_chunk(const Packet& packet) { return state_of(packet).chunk; }
-  // True once for every gap: it is told to the sender at once.
+  // True once per gap, which is reported to the sender at once.
   bool tell_gap(const Packet& packet);
 
   void fence(const transport::FenceRequest& request);
@@ -40,14 +40,14 @@ class ChunkReceiver {
 
   struct State {
     uint32_t epoch = 0;
-    uint32_t chunk = 0;  // under way, or the next
-    uint32_t piece = 0;  // of it, the next; kBroken: the rest of it is dropped
-    bool bound = false;  // to the sender whose first write made it
+    uint32_t chunk = 0;  // current or next chunk
+    uint32_t piece = 0;  // next piece of it; kBroken: the rest of it is dropped
+    bool bound = false;  // to the sender of its first write
     NicId from_nic = 0;
     uint32_t from_connection = 0;
     bool gap_told = false;
   };
-  using Key = std::pair<uint32_t, uint16_t>;  // our connection, the peer's path
+  using Key = std::pair<uint32_t, uint16_t>;  // local connection, the peer's path
 
   State& state_of(const Packet& packet) {
     return states_[{packet.write.to_connection, packet.path}];
@@ -55,7 +55,7 @@ class ChunkReceiver {
   Verdict judge_unreliable(State& state, const RemoteWrite& write);
 
   std::map<Key, State> states_;
-  std::map<uint32_t, bool> over_;  // connections that are fenced for good
+  std::map<uint32_t, bool> over_;  // connections with a fence on every path
 };
 
 }  // namespace heddle::simulator

@@ -1,4 +1,4 @@
-// Numbering of remote writes, and the go-back-N of a reliable NIC.
+// Numbers remote writes; implements the go-back-N of a reliable NIC.
 #include "simulator/chunk_sender.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
-// ChunkSender: the requester's half of the queue pairs of a NIC that writes into remote memory. An
-// unreliable one only numbers what it sends. A reliable one keeps copies until they are
-// acknowledged, sends again after a gap or a time, and gives up after some tries: then its queue
-// pair has failed until it is made anew (a new epoch).
+// ChunkSender: the requester's half of the queue pairs of a NIC that writes to remote memory. An
+// unreliable one only numbers its packets. A reliable one keeps copies until they are acknowledged,
+// retransmits after a gap or a timeout, and fails after `tries` timeouts; its queue pair then stays
+// failed until a new epoch.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ namespace heddle::simulator {
 
 struct ChunkSenderOptions {
   bool reliable = false;
-  Nanos timeout = millis(4);  // without progress: everything is sent again
-  uint32_t tries = 7;         // so often
+  Nanos timeout = millis(4);  // without progress: retransmits everything
+  uint32_t tries = 7;         // retransmissions before it fails
 };
 
-// Told what became of reliable writes.
+// Receives the outcome of reliable writes.
 class ChunkFates {
  public:
   virtual ~ChunkFates() = default;
@@ -37,7 +37,7 @@ class ChunkSender : private Agent {
   ChunkSender(const ChunkSender&) = delete;
   ChunkSender& operator=(const ChunkSender&) = delete;
 
-  // Sends the pieces of one chunk; fills in what numbers them. `path` counts chunk paths.
+  // Sends the pieces of one chunk and sets their numbers. `path` is the index among chunk paths.
   void send(uint16_t path, uint64_t number, std::span<const PacketId> pieces);
   void handle_ack(const Packet& ack);
 
@@ -55,7 +55,7 @@ class ChunkSender : private Agent {
     Nanos due = Nanos::never();
     std::deque<Chunk> outstanding;
   };
-  using Key = std::pair<uint32_t, uint16_t>;  // our connection, path
+  using Key = std::pair<uint32_t, uint16_t>;  // local connection, path
 
   void run(Nanos now) override;
   void send_again(QueuePair& pair);

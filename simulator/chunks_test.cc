@@ -1,5 +1,5 @@
-// Remote writes: they land whole, in order or not at all; late ones land late until a fence; a
-// reliable NIC repeats them and tells.
+// Remote writes: they land completely and in order or not at all; delayed ones land late until a
+// fence; a reliable NIC retransmits them and reports their outcome.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -82,7 +82,7 @@ class ChunksTest : public testing::Test {
     } while (count > 0);
     return out;
   }
-  // The immediates of the chunks that have landed at b since the last call.
+  // The immediates of chunks that have landed at b since the last call.
   std::vector<uint32_t> arrived() {
     std::vector<uint32_t> out;
     for (const PlacedEvent& event : events(*b_)) {
@@ -107,7 +107,7 @@ class ChunksTest : public testing::Test {
   transport::RegionId source_ = 0;
   transport::RegionId target_ = 0;
   uint64_t numbers_ = 0;
-  std::optional<transport::MemoryToken> token_;  // nothing: that of the target
+  std::optional<transport::MemoryToken> token_;  // empty: the target's token
 };
 
 TEST_F(ChunksTest, DatagramNetworksHaveNoTokens) {
@@ -122,7 +122,7 @@ TEST_F(ChunksTest, DatagramNetworksHaveNoTokens) {
   EXPECT_GT(a_->token(source_).length, 0);
 }
 
-TEST_F(ChunksTest, AWriteLandsAndIsTold) {
+TEST_F(ChunksTest, AWriteLandsAndIsReported) {
   make();
   write(3, 1'000, 50'000);
   run(millis(1));
@@ -140,7 +140,7 @@ TEST_F(ChunksTest, AWriteLandsAndIsTold) {
   EXPECT_THAT(events(*a_), ElementsAre()) << "an unreliable NIC does not tell";
 }
 
-TEST_F(ChunksTest, HostMemoryIsWrittenToo) {
+TEST_F(ChunksTest, HostMemoryIsWrittenAsWell) {
   make();
   std::vector<std::byte> from(100'000);
   std::vector<std::byte> to(100'000);
@@ -155,7 +155,7 @@ TEST_F(ChunksTest, HostMemoryIsWrittenToo) {
   EXPECT_EQ(to[20'000 + kChunk], std::byte{0});
 }
 
-TEST_F(ChunksTest, AnEmptyChunkIsToldAndWritesNothing) {
+TEST_F(ChunksTest, AnEmptyChunkIsReportedAndWritesNothing) {
   make();
   write(1, 0, 0);
   run(millis(1));
@@ -186,7 +186,7 @@ TEST_F(ChunksTest, ChunksOfAPathArriveInOrderOrNotAtAll) {
   EXPECT_GT(network_->fates()[Fate::kWriteStale], 0u);
 }
 
-// What the fences are for: a chunk that was given up lands long after.
+// The reason for fences: a chunk that was declared lost lands much later.
 TEST_F(ChunksTest, AHeldBackChunkLandsLate) {
   make({},
        {.reorder_per_million = 1'000'000, .reorder_min = millis(50), .reorder_max = millis(50)});
@@ -199,13 +199,13 @@ TEST_F(ChunksTest, AHeldBackChunkLandsLate) {
   EXPECT_TRUE(landed(0, kChunk));
 }
 
-TEST_F(ChunksTest, ALaterWriteOfThePathIsAFence) {
+TEST_F(ChunksTest, ALaterWriteOfThePathActsAsAFence) {
   make({},
        {.reorder_per_million = 1'000'000, .reorder_min = millis(50), .reorder_max = millis(50)});
   write(2, 0);
   network_->apply({.link = 0, .kind = LinkChangeKind::kFaults});
   run(micros(1));
-  write(3, kChunk);  // another path fences nothing
+  write(3, kChunk);  // other paths are not affected
   write(2, 0, 0);
   run(millis(100));
   EXPECT_THAT(arrived(), ElementsAre(1, 2));
@@ -213,7 +213,7 @@ TEST_F(ChunksTest, ALaterWriteOfThePathIsAFence) {
   EXPECT_TRUE(landed(kChunk, kChunk));
 }
 
-TEST_F(ChunksTest, AFenceRefusesOlderEpochsOnceItIsTold) {
+TEST_F(ChunksTest, AFenceRejectsOlderEpochsOnceItIsReported) {
   make({},
        {.reorder_per_million = 1'000'000, .reorder_min = millis(50), .reorder_max = millis(50)});
   write(2, 0);
@@ -236,7 +236,7 @@ TEST_F(ChunksTest, AFenceRefusesOlderEpochsOnceItIsTold) {
   EXPECT_TRUE(landed(2 * kChunk, kChunk)) << "the new epoch passes";
 }
 
-TEST_F(ChunksTest, WritesLandUntilTheFenceIsTold) {
+TEST_F(ChunksTest, WritesLandUntilTheFenceIsReported) {
   make({.fence_takes = millis(1)});
   fence(0, 1);
   write(0, 0);
@@ -249,7 +249,7 @@ TEST_F(ChunksTest, WritesLandUntilTheFenceIsTold) {
   EXPECT_TRUE(untouched(kChunk, kChunk));
 }
 
-TEST_F(ChunksTest, AFenceOfEveryPathIsForGood) {
+TEST_F(ChunksTest, AFenceOfEveryPathIsPermanent) {
   make();
   fence(transport::FenceRequest::kEveryPath, 0);
   run(millis(1));
@@ -263,15 +263,15 @@ TEST_F(ChunksTest, AFenceOfEveryPathIsForGood) {
   EXPECT_GT(network_->fates()[Fate::kWriteStale], 8u);
 }
 
-TEST_F(ChunksTest, TokensOfMemoryThatIsGoneFitNothing) {
+TEST_F(ChunksTest, TokensOfUnregisteredMemoryAreRejected) {
   make();
-  write(0, 0);  // under way when its memory goes
+  write(0, 0);  // in flight when its memory is unregistered
   std::vector<std::byte> memory(kChunk);
   b_->unregister_memory(target_);
   run(millis(1));
   EXPECT_THAT(arrived(), ElementsAre());
   EXPECT_GT(network_->fates()[Fate::kWriteForbidden], 0u);
-  // Host regions reuse names: the old token must not reach the new memory.
+  // Ids of host regions are reused: the old token must not reach the new memory.
   target_ = *b_->register_memory(memory.data(), memory.size());
   const transport::MemoryToken old = b_->token(target_);
   b_->unregister_memory(target_);
@@ -280,7 +280,7 @@ TEST_F(ChunksTest, TokensOfMemoryThatIsGoneFitNothing) {
   EXPECT_NE(b_->token(again).bytes, old.bytes);
 }
 
-TEST_F(ChunksTest, AWriteBeyondItsMemoryIsRefused) {
+TEST_F(ChunksTest, AWriteBeyondItsMemoryIsRejected) {
   make();
   target_ = b_->register_virtual(kTargetPattern, 100'000);
   write(0, 100'000 - kChunk + 1);
@@ -289,8 +289,9 @@ TEST_F(ChunksTest, AWriteBeyondItsMemoryIsRefused) {
   EXPECT_EQ(network_->fates()[Fate::kWriteForbidden], 1u) << "its last piece";
 }
 
-// A token is the peer's word, of any form: a placed grant with one of 12 bytes ended the process.
-TEST_F(ChunksTest, ATokenOfAnotherFormNamesNoMemory) {
+// Regression: the peer supplies tokens, and a placed grant with a token of 12 bytes aborted the
+// process.
+TEST_F(ChunksTest, ATokenOfAnotherLengthNamesNoMemory) {
   make();
   token_.emplace();
   for (const uint8_t length : {0, 1, 12, 32}) {
@@ -302,7 +303,7 @@ TEST_F(ChunksTest, ATokenOfAnotherFormNamesNoMemory) {
   EXPECT_EQ(network_->fates()[Fate::kWriteForbidden], 4u);
 }
 
-TEST_F(ChunksTest, AnEventQueueThatIsFullLosesChunks) {
+TEST_F(ChunksTest, AFullEventQueueLosesChunks) {
   make({.chunk_events = 3});
   for (uint32_t i = 0; i < 5; ++i) write(0, uint64_t{i} * kChunk);
   run(millis(1));
@@ -313,7 +314,7 @@ TEST_F(ChunksTest, AnEventQueueThatIsFullLosesChunks) {
   EXPECT_THAT(arrived(), ElementsAre(5));
 }
 
-TEST_F(ChunksTest, AReliableNicRepeatsAndTells) {
+TEST_F(ChunksTest, AReliableNicRetransmitsAndReports) {
   make({.chunk_events = 16}, {.loss_per_million = 20'000, .corrupt_payload_per_million = 5'000},
        true);
   EXPECT_TRUE(a_->capabilities().reliable_chunks);
@@ -344,7 +345,7 @@ TEST_F(ChunksTest, AReliableNicRepeatsAndTells) {
   EXPECT_GT(network_->fates()[Fate::kLost], 0u);
 }
 
-TEST_F(ChunksTest, AReliablePathFailsAndIsMadeAnewByAnEpoch) {
+TEST_F(ChunksTest, AFailedReliablePathIsResetByANewEpoch) {
   make({}, {}, true);
   network_->apply({.link = 0, .kind = LinkChangeKind::kDown});
   write(5, 0);
@@ -375,7 +376,7 @@ TEST_F(ChunksTest, AReliablePathFailsAndIsMadeAnewByAnEpoch) {
   EXPECT_TRUE(landed(0, kChunk));
 }
 
-// Its memory is written while the process gets no turn; the queue of events is what it can miss.
+// Memory is written while the process gets no turn; only the event queue can overflow.
 TEST_F(ChunksTest, WritesNeedNoTurnOfTheReceiver) {
   make();
   for (uint32_t i = 0; i < 10; ++i) write(0, uint64_t{i} * kChunk);

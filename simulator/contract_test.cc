@@ -1,4 +1,4 @@
-// The simulated datapath passes the suite that every datapath passes.
+// The simulated datapath passes the contract suite of all datapaths.
 #include "datapath/contract/contract.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Flows that share a bottleneck come to share it evenly, with each congestion controller, over the
+// Flows that share a bottleneck converge to equal shares with each congestion controller, over the
 // whole stack.
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ void PrintTo(const Case& one, std::ostream* out) {
 
 constexpr uint64_t kMessage = 1u << 20;
 
-// Flow i goes from host i on the left to host i on the right; all meet on one link of 10 Gb/s.
+// Flow i goes from host i on the left to host i on the right; all share one link of 10 Gb/s.
 topology::Topology dumbbell(uint32_t flows) {
   topology::LeafSpineShape shape{.leaves = 2, .spines = 1, .hosts_per_leaf = flows};
   shape.host_link = {.rate = gigabits_per_s(25), .delay = micros(2), .queue = mebibytes(4)};
@@ -98,9 +98,9 @@ TEST_P(ConvergenceTest, FlowsShareABottleneckEvenly) {
   RecordProperty("goodput_mbits_per_s", static_cast<int>(total * 1000));
 }
 
-// Those that look at loss or marks have to make room for a flow that comes when the link is full.
-// Swift takes the lowest round trip that a connection has seen for the fabric's own, so a flow that
-// never saw the queue empty aims higher than the others; its flows begin together here.
+// Controllers that react to loss or marks must yield to a flow that starts when the link is full.
+// Swift takes the lowest round trip of a connection as the fabric's base, so a flow that never saw
+// an empty queue aims higher than the others; its flows start together here.
 std::vector<Case> cases() {
   std::vector<Case> all;
   for (const std::string_view name : transport::controller_names()) {

@@ -1,5 +1,5 @@
-// Finding the ways of simulated fabrics: production transport and driver, switches that answer,
-// limit their answers, or are silent.
+// Discovery of routes in simulated fabrics: production transport and driver, and switches that
+// reply, limit their replies, or are silent.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ struct Setting {
   uint64_t seed = 1;
 };
 
-// Two processes with a connection between them that looks for the ways.
+// Two processes with a connection between them that discovers routes.
 class Look {
  public:
   explicit Look(const Setting& setting)
@@ -56,7 +56,7 @@ class Look {
   }
   ~Look() { receiver_->forget(); }
 
-  // Asks, and waits for what comes of it.
+  // Starts discovery and waits for the result.
   FabricWays find(Nanos limit = seconds(600)) {
     if (!end().post_discovery(world_.now(), sender_->connection())) return {};
     from_.poke();
@@ -106,7 +106,7 @@ class Look {
   std::unique_ptr<Stream> sender_;
 };
 
-TEST(DiscoveryTest, LeafAndSpineFabricsAreCountedExactly) {
+TEST(DiscoveryTest, RoutesOfLeafSpineFabricsAreCountedExactly) {
   for (const uint32_t spines : {1u, 2u, 4u, 8u}) {
     for (uint64_t seed = 1; seed <= 5; ++seed) {
       Look look({.topology = leaf_spine(spines), .seed = seed});
@@ -121,15 +121,15 @@ TEST(DiscoveryTest, LeafAndSpineFabricsAreCountedExactly) {
   }
 }
 
-TEST(DiscoveryTest, HostsWithoutASwitchBetweenHaveOneWay) {
+TEST(DiscoveryTest, HostsWithoutASwitchBetweenThemHaveOneRoute) {
   Look look({.topology = topology::point_to_point({})});
   const FabricWays found = look.find(seconds(2));
   EXPECT_EQ(found.ways(), 1u);
   EXPECT_EQ(found.hops, 0);
 }
 
-TEST(DiscoveryTest, AFatTreeHasAWayACore) {
-  topology::FatTreeShape shape;  // 2 spines a pod, 2 cores each
+TEST(DiscoveryTest, AFatTreeHasOneRoutePerCoreSwitch) {
+  topology::FatTreeShape shape;  // 2 spines per pod, 2 cores each
   Look look({.topology = topology::fat_tree(shape), .from = 0, .to = 15});
   const FabricWays found = look.find(seconds(2));
   EXPECT_EQ(found.ways(), 4u);
@@ -138,14 +138,14 @@ TEST(DiscoveryTest, AFatTreeHasAWayACore) {
       << "within a pod";
 }
 
-TEST(DiscoveryTest, ItFindsThemWithClusterKeysToo) {
+TEST(DiscoveryTest, RoutesAreFoundWithClusterKeysAsWell) {
   transport::ClusterKey key;
   key.secret.fill(std::byte{7});
   Look look({.topology = leaf_spine(4), .keys = {key}});
   EXPECT_EQ(look.find(seconds(2)).ways(), 4u);
 }
 
-TEST(DiscoveryTest, SilentSwitchesMakeItUnknown) {
+TEST(DiscoveryTest, SilentSwitchesMakeTheCountUnknown) {
   for (const std::vector<uint32_t>& silent :
        {std::vector<uint32_t>{0}, {3}, {2, 3, 4, 5}, {1}, {0, 1, 2, 3, 4, 5}}) {
     Look look({.topology = leaf_spine(4), .network = {.silent_switches = silent}});
@@ -156,13 +156,13 @@ TEST(DiscoveryTest, SilentSwitchesMakeItUnknown) {
   }
 }
 
-TEST(DiscoveryTest, SwitchesThatAnswerSeldomAreWaitedFor) {
+TEST(DiscoveryTest, RateLimitedSwitchesAreWaitedFor) {
   Look look({.topology = leaf_spine(4), .network = {.time_exceeded_apart = millis(500)}});
   const FabricWays found = look.find(seconds(600));
   EXPECT_EQ(found.ways(), 4u) << name_of(found.verdict) << " at hop " << int{found.hops};
 }
 
-TEST(DiscoveryTest, LostProbesAndAnswersAreAskedForAgain) {
+TEST(DiscoveryTest, LostProbesAndRepliesAreRetried) {
   for (uint64_t seed = 1; seed <= 5; ++seed) {
     Setting setting{.topology = leaf_spine(4), .seed = seed};
     for (topology::Link& link : setting.topology.links) {
@@ -172,7 +172,7 @@ TEST(DiscoveryTest, LostProbesAndAnswersAreAskedForAgain) {
   }
 }
 
-TEST(DiscoveryTest, ItCountsNothingAsLostAndSetsNoPathAside) {
+TEST(DiscoveryTest, DiscoveryDeclaresNothingLostAndSuspectsNoPath) {
   for (const std::vector<uint32_t>& silent : {std::vector<uint32_t>{}, {2, 3, 4, 5}}) {
     Look look({.topology = leaf_spine(4), .network = {.silent_switches = silent}});
     look.find(seconds(60));
@@ -187,7 +187,7 @@ TEST(DiscoveryTest, ItCountsNothingAsLostAndSetsNoPathAside) {
   }
 }
 
-// What is under way while `run` runs: by path, bytes of payload that left.
+// Payload bytes per path that left while `run` ran.
 template <typename Run>
 std::map<uint16_t, uint64_t> sent_during(Look& look, Run run) {
   const std::map<uint16_t, uint64_t> before = look.sent();
@@ -207,7 +207,7 @@ Setting busy(uint32_t spines) {
   return setting;
 }
 
-// No way has more than 8 paths that carry payload, and in a while most of these did.
+// No route has more than 8 paths that carry payload, and most of these did within a while.
 void expect_eight_of_each(const FabricWays& found, const std::map<uint16_t, uint64_t>& sent) {
   std::map<uint16_t, int> used;
   for (const auto& [path, bytes] : sent) ++used[found.way_of[path]];
@@ -218,7 +218,7 @@ void expect_eight_of_each(const FabricWays& found, const std::map<uint16_t, uint
   }
 }
 
-TEST(DiscoveryTest, AfterwardsEightPathsOfEveryWayCarryPayload) {
+TEST(DiscoveryTest, AfterDiscoveryEightPathsPerRouteCarryPayload) {
   Look look(busy(4));
   look.world().run_for(millis(500));
   ASSERT_EQ(look.statistics()->ways, 4u);
@@ -226,7 +226,7 @@ TEST(DiscoveryTest, AfterwardsEightPathsOfEveryWayCarryPayload) {
   expect_eight_of_each(found, sent_during(look, [&] { look.world().run_for(millis(100)); }));
 }
 
-TEST(DiscoveryTest, WhereItIsOffPayloadTakesManyPaths) {
+TEST(DiscoveryTest, WithoutDiscoveryPayloadUsesManyPaths) {
   Setting setting = busy(4);
   setting.discovery = transport::DiscoveryMode::kNever;
   Look look(setting);
@@ -235,7 +235,7 @@ TEST(DiscoveryTest, WhereItIsOffPayloadTakesManyPaths) {
   EXPECT_GT(sent_during(look, [&] { look.world().run_for(millis(100)); }).size(), 40u);
 }
 
-TEST(DiscoveryTest, PathsThatTheCallerFixedStayFixed) {
+TEST(DiscoveryTest, PathsFixedByTheCallerStayFixed) {
   Look look(busy(4));
   const std::array<uint16_t, 1> fixed{17};
   ASSERT_TRUE(look.fix(fixed));
@@ -255,7 +255,7 @@ topology::LinkChange change_of(topology::LinkChangeKind kind, uint32_t link, Nan
 }
 
 // Leaf 0's cable to spine 1 is link 3: links 0 and 1 are the hosts'.
-TEST(DiscoveryTest, AWayThatDiesWhileItLooksIsNotWaitedForForEver) {
+TEST(DiscoveryTest, ARouteThatFailsDuringDiscoveryDoesNotBlockIt) {
   Setting setting{.topology = leaf_spine(4)};
   setting.topology.changes.push_back(change_of(topology::LinkChangeKind::kDown, 3, millis(15)));
   Look look(setting);
@@ -264,10 +264,10 @@ TEST(DiscoveryTest, AWayThatDiesWhileItLooksIsNotWaitedForForEver) {
   EXPECT_EQ(found.verdict, WaysVerdict::kSilentRouter);
 }
 
-TEST(DiscoveryTest, WhenSwitchesLearnOfADeadLinkTheOtherWaysAreUsed) {
+TEST(DiscoveryTest, AfterSwitchesNoticeADeadLinkTheOtherRoutesAreUsed) {
   using topology::LinkChangeKind;
   Setting setting = busy(4);
-  for (const uint32_t link : {3u, 7u}) {  // those of spine 1
+  for (const uint32_t link : {3u, 7u}) {  // the links of spine 1
     setting.topology.changes.push_back(change_of(LinkChangeKind::kDown, link, seconds(1)));
     setting.topology.changes.push_back(change_of(LinkChangeKind::kNotice, link, millis(1500)));
   }

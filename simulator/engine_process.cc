@@ -1,4 +1,4 @@
-// The life of an endpoint of the engine in a simulated process.
+// The lifetime of an engine endpoint in a simulated process.
 #include "simulator/engine_process.h"
 
 #include <utility>
@@ -21,7 +21,7 @@ SimDatapath& EngineProcess::begin_life(uint64_t seed) {
   return *datapath_;
 }
 
-// The endpoint would tell its peers that it goes; a process that is killed does not.
+// The endpoint's destructor would notify its peers; a killed process sends nothing.
 void EngineProcess::end_life() {
   datapath_->fall_silent();
   endpoint_.reset();

@@ -1,6 +1,5 @@
-// EngineProcess: a process whose endpoint is the engine's, with the simulated network beneath and
-// the caller's turns in the simulator's hands, for programs that are written over the engine's
-// face.
+// EngineProcess: a process with an engine endpoint on the simulated network, whose turns the
+// simulator schedules. For programs that use the engine's interface.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +13,18 @@ namespace heddle::simulator {
 
 struct EngineProcessOptions {
   ProcessOptions process;
-  // Its drive and seed are chosen here.
+  // Its drive mode and seed are overwritten.
   engine::Options engine;
 };
 
 class EngineProcess;
 
-// What runs in the process. It never waits: it looks (peek, status, accept without time) and posts.
+// The program of the process. It never waits: it polls (peek, status, accept without timeout) and
+// posts.
 class EngineProgram {
  public:
   virtual ~EngineProgram() = default;
-  // After every turn of its caller. True: it posted, so another turn is due at once.
+  // Called after every turn of the caller. True: it posted, so another turn is due at once.
   virtual bool handle_turn(EngineProcess& process) = 0;
 };
 
@@ -36,7 +36,7 @@ class EngineProcess final : public Process {
   // May be null; must outlive the process's turns.
   void set_program(EngineProgram* program) { program_ = program; }
 
-  // Only while it runs.
+  // Only while the process runs.
   engine::Endpoint& endpoint() { return *endpoint_; }
   SimDatapath& datapath() { return *datapath_; }
 

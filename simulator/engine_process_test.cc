@@ -1,4 +1,4 @@
-// Programs over the engine's face in the simulator: they post, look and never wait.
+// Programs over the engine's interface in the simulator: they post, poll and never wait.
 #include "simulator/engine_process.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kPattern = 9;
 
-// Sends `rounds` messages to the peer and waits for each to come back, or sends back what comes.
+// Sends `rounds` messages to the peer and waits for the reply to each, or echoes received messages.
 class Echo : public EngineProgram {
  public:
   Echo(EngineProcess& process, size_t bytes, uint32_t rounds,
@@ -123,7 +123,7 @@ class EngineProcessTest : public testing::Test {
   EngineProcess* b_ = nullptr;
 };
 
-TEST_F(EngineProcessTest, MessagesGoForthAndBack) {
+TEST_F(EngineProcessTest, MessagesAreEchoed) {
   rounds_wanted_ = 30;
   for (const size_t bytes : {size_t{64}, size_t{100'000}, size_t{3'000'000}}) {
     make(bytes, rounds_wanted_);
@@ -133,7 +133,7 @@ TEST_F(EngineProcessTest, MessagesGoForthAndBack) {
   }
 }
 
-TEST_F(EngineProcessTest, AMinuteWithoutACallKillsNobody) {
+TEST_F(EngineProcessTest, AMinuteWithoutACallDoesNotMakeAPeerDead) {
   rounds_wanted_ = 200;
   make(200'000, rounds_wanted_,
        {{millis(10), 1, ProcessChangeKind::kCallerAway},
@@ -145,7 +145,7 @@ TEST_F(EngineProcessTest, AMinuteWithoutACallKillsNobody) {
   EXPECT_EQ(client_->wrong() + server_->wrong(), 0u);
 }
 
-TEST_F(EngineProcessTest, AKilledProcessSaysNoGoodbye) {
+TEST_F(EngineProcessTest, AVanishedProcessSendsNoClose) {
   rounds_wanted_ = 1'000'000;
   make(200'000, rounds_wanted_, {{millis(10), 1, ProcessChangeKind::kVanish}});
   const Nanos start = world_->now();
@@ -154,7 +154,7 @@ TEST_F(EngineProcessTest, AKilledProcessSaysNoGoodbye) {
   EXPECT_GT(world_->now() - start, seconds(4));
 }
 
-TEST_F(EngineProcessTest, OneSeedOneHistory) {
+TEST_F(EngineProcessTest, EqualSeedsGiveEqualHistories) {
   rounds_wanted_ = 30;
   uint64_t first = 0;
   for (int i = 0; i < 2; ++i) {

@@ -1,5 +1,5 @@
-// The wheel and the heap behind EventQueue. The heap is half as deep as a binary one, and four
-// children share a cache line or two.
+// The wheel and the heap of EventQueue. The 4-ary heap is half as deep as a binary one, and four
+// siblings share one or two cache lines.
 #include "simulator/event_queue.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ bool before(const Event& a, const Event& b) {
   return a.at != b.at ? a.at < b.at : a.order < b.order;
 }
 
-// The bits of `word` from number `bit` on.
+// `word` with the bits below number `bit` cleared.
 uint64_t from_bit(uint64_t word, size_t bit) { return word >> bit << bit; }
 
 }  // namespace
@@ -57,8 +57,8 @@ Event EventQueue::pop() {
   return event;
 }
 
-// The wheel begins at `at` from now on; what it reaches so comes in before anything is scheduled
-// there directly, so that equal times keep their order.
+// Advances the wheel's start to `at`. Heap events that come into its span move to it first, before
+// any new event is inserted there, so that equal times keep their insertion order.
 void EventQueue::turn_to(Nanos at) {
   if (at <= begin_) return;
   begin_ = at;
@@ -90,7 +90,7 @@ void EventQueue::insert(Nanos at, EventKind kind, uint32_t subject) {
   ++soon_;
 }
 
-// Nothing stands before the slot of soon_at_, which has become empty.
+// No event is before the slot of soon_at_, which has become empty.
 void EventQueue::find_soonest() {
   if (soon_ == 0) {
     soon_at_ = Nanos::never();
@@ -101,7 +101,7 @@ void EventQueue::find_soonest() {
   soon_at_ += nanos(static_cast<int64_t>((found + kSlots - from) % kSlots));
 }
 
-// The first used slot from `from` on, around the wheel; there is one.
+// The first used slot from `from` on, with wrap-around; there must be one.
 size_t EventQueue::next_used(size_t from) const {
   const uint64_t here = from_bit(used_[from / 64], from % 64);
   if (here != 0) return from / 64 * 64 + static_cast<size_t>(std::countr_zero(here));

@@ -1,7 +1,7 @@
-// EventQueue: what will happen, ordered by time and, at equal times, by when it was scheduled.
-// What happens soon stands in a wheel with a slot a nanosecond, each a list in order of scheduling:
-// nothing is compared. What happens later stands in a 4-ary heap, and goes into the wheel as soon
-// as that reaches its time. It allocates only while it grows.
+// EventQueue: pending events, ordered by time and, at equal times, by insertion. Near events are in
+// a timing wheel with one slot per nanosecond, each a list in insertion order, so no comparison is
+// needed. Later events are in a 4-ary heap and move to the wheel when it reaches their time. It
+// allocates only while it grows.
 #pragma once
 
 #include <array>
@@ -16,11 +16,11 @@ namespace heddle::simulator {
 
 enum class EventKind : uint32_t {
   kLink,    // the first packet on link `subject` reaches its end
-  kPacket,  // packet `subject` reaches its node after being held back
-  kAgent,   // agent `subject` asked to be run
-  kRoom,    // NIC `subject` may have room for those that wait for it
-  kLeft,    // the packet that outlet `subject` sends has left (see outlets.h)
-  kChange,  // change `subject` of the topology's script happens
+  kPacket,  // packet `subject` reaches its node after it was held back
+  kAgent,   // agent `subject` is due to run
+  kRoom,    // NIC `subject` may have room for waiting senders
+  kLeft,    // the packet that outlet `subject` sends has left (outlets.h)
+  kChange,  // change `subject` of the topology's script takes effect
 };
 
 struct Event {
@@ -36,17 +36,17 @@ class EventQueue {
 
   bool empty() const { return size() == 0; }
   size_t size() const { return later_.size() + soon_; }
-  // The time of the next event; never() if there is none.
+  // The time of the next event; never() if the queue is empty.
   Nanos next_at() const {
     const Nanos later = later_.empty() ? Nanos::never() : later_.front().at;
     return later < soon_at_ ? later : soon_at_;
   }
 
   void push(Nanos at, EventKind kind, uint32_t subject);
-  // Its `order` means nothing.
+  // The `order` of the result is undefined.
   Event pop();
-  // The subject of the `place`-th (0, 1) of the events to come if it is one of a link and known
-  // without a search; kNoIndex: nothing is known. For whoever fetches memory ahead.
+  // The subject of the next (`place` 0) or second event (1) if it is a link event that can be found
+  // without a search; otherwise kNoIndex. For prefetching.
   uint32_t link_ahead(uint32_t place) const {
     if (soon_ == 0) return kNoIndex;
     uint32_t index = slots_[slot_of(soon_at_)].first;
@@ -82,13 +82,13 @@ class EventQueue {
   static constexpr int64_t kSpan = kSlots;
 
   std::vector<Slot> slots_;
-  std::array<uint64_t, kWords> used_{};         // a bit a slot
-  std::array<uint64_t, kSummaries> summary_{};  // a bit a word of used_
+  std::array<uint64_t, kWords> used_{};         // one bit per slot
+  std::array<uint64_t, kSummaries> summary_{};  // one bit per word of used_
   std::vector<Entry> entries_;
   uint32_t free_ = kNoIndex;
-  size_t soon_ = 0;                 // events in the wheel
-  Nanos begin_;                     // the wheel holds the span from here on
-  Nanos soon_at_ = Nanos::never();  // of its first
+  size_t soon_ = 0;                 // number of events in the wheel
+  Nanos begin_;                     // start of the wheel's span
+  Nanos soon_at_ = Nanos::never();  // time of the wheel's first event
   std::vector<Event> later_;
   uint64_t pushed_ = 0;
 };

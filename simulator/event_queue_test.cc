@@ -1,4 +1,4 @@
-// The event queue: time first, then the order of scheduling, whatever the interleaving.
+// The event queue: ordered by time, then by insertion, for any interleaving.
 #include "simulator/event_queue.h"
 
 #include <gtest/gtest.h>
@@ -11,13 +11,13 @@
 namespace heddle::simulator {
 namespace {
 
-TEST(EventQueue, EmptyHasNoNextTime) {
+TEST(EventQueue, AnEmptyQueueHasNoNextTime) {
   const EventQueue queue;
   EXPECT_TRUE(queue.empty());
   EXPECT_EQ(queue.next_at(), Nanos::never());
 }
 
-TEST(EventQueue, EqualTimesComeInTheOrderOfScheduling) {
+TEST(EventQueue, EqualTimesComeInInsertionOrder) {
   EventQueue queue;
   for (uint32_t i = 0; i < 1'000; ++i) queue.push(nanos(i % 3), EventKind::kAgent, i);
   uint32_t last = 0;
@@ -56,8 +56,8 @@ TEST(EventQueue, AgreesWithAStableSortUnderRandomUse) {
   }
 }
 
-// As a simulation uses it: never the past, mostly soon, sometimes far beyond what the wheel holds.
-TEST(EventQueue, AgreesWithAStableSortWhateverTheDistances) {
+// Realistic use: never the past, mostly near events, sometimes far beyond the wheel.
+TEST(EventQueue, AgreesWithAStableSortForNearAndFarEvents) {
   Random random(6);
   EventQueue queue;
   std::vector<Event> model;

@@ -1,4 +1,4 @@
-// Names of fates, in the order of their declaration.
+// Names of fates, in declaration order.
 #include "simulator/fates.h"
 
 #include "base/check.h"

@@ -1,5 +1,5 @@
-// Fates: everything that can befall a packet besides arriving, counted when it happened, so that a
-// test can prove that it was reached.
+// Fates: all outcomes of a packet besides delivery, counted when they happen, so that tests can
+// prove that a fault occurred.
 #pragma once
 
 #include <array>
@@ -12,28 +12,28 @@ enum class Fate : uint32_t {
   kLost,  // by LinkFaults::loss_per_million
   kDuplicated,
   kReordered,        // held back after a link
-  kHeaderCorrupted,  // a bit flipped on a link
+  kHeaderCorrupted,  // one bit flipped on a link
   kPayloadCorrupted,
-  kChecksumDropped,  // corrupt, found by the receiving NIC
-  kCutOff,           // under way or queued when its link went down
-  kLinkDown,         // met a link that was down
+  kChecksumDropped,  // corrupt, detected by the receiving NIC
+  kCutOff,           // in flight or queued when its link went down
+  kLinkDown,         // sent to a link that was down
   kQueueFull,
   kMarked,
   kTooLarge,  // for a link's MTU
   kNoRoute,
-  kRefused,  // nobody receives at its port
-  kUnread,   // for a port that only sends
+  kRefused,  // no receiver at its port
+  kUnread,   // sent to a port that only sends
   kHostDown,
   kReceiveQueueFull,
-  kWriteStale,      // of an older epoch, or behind a later write of its path
-  kWriteGap,        // a piece or a write before it is missing
+  kWriteStale,      // older epoch, or behind a later write of its path
+  kWriteGap,        // an earlier piece or write is missing
   kWriteForbidden,  // its token names no memory
-  kHopLimit,        // ended at a switch, on purpose
-  kTrimmed,         // found no room, and goes on as a header
+  kHopLimit,        // expired at a switch, as intended
+  kTrimmed,         // the queue was full; continues as a header
   kCount,
 };
 
-// For tables: "lost", "duplicated", …
+// Display name: "lost", "duplicated", …
 const char* name_of(Fate fate);
 
 class FateCounts {

@@ -1,4 +1,4 @@
-// Every fault of the network: that it happens at its rate, does what it says, and is counted.
+// Every fault of the network: its rate, its effect, and its counter.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ class FaultsTest : public testing::Test {
     a_.emplace(*network_, 0);
     b_.emplace(*network_, 1, SimDatapathOptions{.receive_capacity = mebibytes(4)});
   }
-  // Sends `count` datagrams, one a microsecond, from a to b, and lets all arrive.
+  // Sends `count` datagrams from a to b, one per microsecond, and runs until all have arrived.
   void send(uint32_t count) {
     for (uint32_t i = 0; i < count; ++i) {
       ASSERT_TRUE(a_->send(*b_, kBytes));
@@ -70,14 +70,14 @@ TEST_F(FaultsTest, WithoutFaultsEverythingArrivesInOrder) {
   }
 }
 
-TEST_F(FaultsTest, Loss) {
+TEST_F(FaultsTest, LossOccursAtItsRate) {
   make(cable({.loss_per_million = kOnePercent}));
   send(kMany);
   expect_one_percent(fate(Fate::kLost));
   EXPECT_EQ(b_->arrivals.size(), kMany - fate(Fate::kLost));
 }
 
-TEST_F(FaultsTest, LossIsOneWay) {
+TEST_F(FaultsTest, LossAffectsOneDirection) {
   make(cable({.loss_per_million = 1'000'000}));
   send(10);
   EXPECT_TRUE(b_->arrivals.empty());
@@ -86,7 +86,7 @@ TEST_F(FaultsTest, LossIsOneWay) {
   EXPECT_EQ(a_->arrivals.size(), 1u);
 }
 
-TEST_F(FaultsTest, Duplication) {
+TEST_F(FaultsTest, DuplicationOccursAtItsRate) {
   make(cable({.duplicate_per_million = kOnePercent}));
   send(kMany);
   expect_one_percent(fate(Fate::kDuplicated));
@@ -96,7 +96,7 @@ TEST_F(FaultsTest, Duplication) {
   EXPECT_EQ(unique.size(), kMany);
 }
 
-TEST_F(FaultsTest, Reordering) {
+TEST_F(FaultsTest, ReorderingOccursAtItsRate) {
   make(cable(
       {.reorder_per_million = kOnePercent, .reorder_min = micros(5), .reorder_max = micros(30)}));
   const Nanos start = network_->now();
@@ -134,7 +134,7 @@ TEST_F(FaultsTest, CorruptPayloadIsAlwaysDropped) {
   EXPECT_EQ(fate(Fate::kChecksumDropped), fate(Fate::kPayloadCorrupted));
 }
 
-TEST_F(FaultsTest, CorruptHeadersArriveWithOneBitFlippedWhereAsked) {
+TEST_F(FaultsTest, CorruptHeadersArriveWithOneBitFlippedIfConfigured) {
   make(cable({.corrupt_header_per_million = 1'000'000}), {.deliver_corrupt_headers = true});
   send(500);
   ASSERT_EQ(b_->arrivals.size(), 500u);
@@ -151,21 +151,21 @@ TEST_F(FaultsTest, CorruptHeadersArriveWithOneBitFlippedWhereAsked) {
   EXPECT_EQ(bits.size(), 500u) << "one bit each";
 }
 
-TEST_F(FaultsTest, AnOutageCutsOffWhatIsUnderWayAndEndsAtItsTime) {
+TEST_F(FaultsTest, AnOutageCutsOffPacketsInFlightAndEndsOnTime) {
   // Packet n is sent at n us and arrives at n + 10.8 us.
   make(cable({}, {{.at = micros(50) + nanos(500), .kind = LinkChangeKind::kDown},
                   {.at = micros(80) + nanos(500), .kind = LinkChangeKind::kUp}}));
   send(100);
   std::vector<uint32_t> expected;
   for (uint32_t n = 0; n < 100; ++n) {
-    if (n < 40 || n > 80) expected.push_back(n);  // n + 10.8 < 50.5, or sent when it is up
+    if (n < 40 || n > 80) expected.push_back(n);  // n + 10.8 < 50.5, or sent when the link is up
   }
   EXPECT_EQ(b_->numbers(), expected);
   EXPECT_EQ(fate(Fate::kCutOff), 11u);
   EXPECT_EQ(fate(Fate::kLinkDown), 30u);
 }
 
-TEST_F(FaultsTest, AnOutageOfOneDirectionLeavesTheOther) {
+TEST_F(FaultsTest, AnOutageOfOneDirectionDoesNotAffectTheOther) {
   make(
       cable({}, {{.at = {}, .direction = LinkDirection::kForward, .kind = LinkChangeKind::kDown}}));
   network_->run_until(network_->now() + nanos(1));
@@ -176,7 +176,7 @@ TEST_F(FaultsTest, AnOutageOfOneDirectionLeavesTheOther) {
   EXPECT_EQ(a_->arrivals.size(), 1u);
 }
 
-TEST_F(FaultsTest, ARateChangeHoldsForWhatStartsLater) {
+TEST_F(FaultsTest, ARateChangeAppliesToLaterPackets) {
   make(cable({},
              {{.at = nanos(1'000), .kind = LinkChangeKind::kRate, .rate = gigabits_per_s(1)},
               {.at = nanos(9'000), .kind = LinkChangeKind::kRate, .rate = gigabits_per_s(100)}}));
@@ -200,7 +200,7 @@ TEST_F(FaultsTest, FaultsMayChangeWithTime) {
   EXPECT_EQ(b_->arrivals.size(), 200u);
 }
 
-TEST_F(FaultsTest, NobodyListeningIsTold) {
+TEST_F(FaultsTest, AClosedPortIsReported) {
   make(cable());
   a_->slow = true;
   a_->send_to(address_of(1, 99), 100, 7);
@@ -214,7 +214,7 @@ TEST_F(FaultsTest, NobodyListeningIsTold) {
   EXPECT_EQ(fate(Fate::kRefused), 1u);
 }
 
-TEST_F(FaultsTest, AHostThatIsDownIsSilent) {
+TEST_F(FaultsTest, AHostThatIsDownSendsNothing) {
   make(cable());
   network_->set_nic_down(1, true);
   send(5);
@@ -230,7 +230,7 @@ TEST_F(FaultsTest, AHostThatIsDownIsSilent) {
   EXPECT_EQ(b_->arrivals.size(), 1u);
 }
 
-TEST_F(FaultsTest, ASmallMtuOnTheWayIsToldByTheSwitch) {
+TEST_F(FaultsTest, ASmallMtuOnTheRouteIsReportedByTheSwitch) {
   topology::LinkShape narrow;
   narrow.mtu_bytes = 1'500;
   make(topology::parallel_paths(1, {}, narrow));
@@ -248,7 +248,7 @@ TEST_F(FaultsTest, ASmallMtuOnTheWayIsToldByTheSwitch) {
   EXPECT_EQ(fate(Fate::kTooLarge), 1u);
 }
 
-TEST_F(FaultsTest, ANetworkThatTellsNothing) {
+TEST_F(FaultsTest, ANetworkWithoutIcmpReportsNothing) {
   topology::LinkShape narrow;
   narrow.mtu_bytes = 1'500;
   make(topology::parallel_paths(1, {}, narrow), {.tells_errors = false});
@@ -262,8 +262,8 @@ TEST_F(FaultsTest, ANetworkThatTellsNothing) {
   EXPECT_EQ(fate(Fate::kRefused), 1u);
 }
 
-// A link that its switch knows to be down is left out; one that died silently is a black hole.
-TEST_F(FaultsTest, SwitchesAvoidALinkOnceTheyNoticed) {
+// A link that its switch knows to be down is excluded; one that failed silently is a black hole.
+TEST_F(FaultsTest, SwitchesAvoidALinkOnceTheyNoticeItsFailure) {
   constexpr uint32_t kPaths = 4;
   make(topology::parallel_paths(kPaths, {}, {}));
   network_->apply({.link = 3, .kind = LinkChangeKind::kDown});
@@ -292,7 +292,7 @@ TEST_F(FaultsTest, SwitchesAvoidALinkOnceTheyNoticed) {
   EXPECT_EQ(b_->arrivals.size(), 129 - swallowed);
 }
 
-TEST_F(FaultsTest, InjectedBytesArriveAsTheyAre) {
+TEST_F(FaultsTest, InjectedBytesArriveUnchanged) {
   make(cable());
   const std::vector<std::byte> garbage(333, std::byte{0x7e});
   network_->inject(address_of(0, 1'234), address_of(1, 4'791), garbage);

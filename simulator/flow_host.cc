@@ -56,7 +56,7 @@ bool FlowHost::handle_turn(TransportProcess& process) {
   while (process.endpoint().poll_notice(notice)) take(notice);
   Completion completion;
   while (process.endpoint().poll_completion(completion)) take(completion);
-  return false;  // what was posted has asked for a turn
+  return false;  // posting has already requested a turn
 }
 
 void FlowHost::take(const Notice& notice) {
@@ -102,7 +102,7 @@ void FlowHost::take(const Completion& completion) {
   }
 }
 
-// A message of it has ended; true: it was the last.
+// A message of the flow has ended; true: it was the last.
 bool FlowHost::ended(uint32_t flow) {
   const auto left = messages_left_.find(flow);
   if (left == messages_left_.end()) return true;

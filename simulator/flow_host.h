@@ -1,5 +1,5 @@
 // FlowHost: the program of one host in a FlowRun. It opens a connection to each host that it sends
-// to, posts its receives and what it is told to send, and tells the run what has ended.
+// to, posts receives and sends, and reports completions to the run.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ class FlowHost : public TransportProgram {
  public:
   FlowHost(FlowRun& run, uint32_t host, TransportProcess& process);
 
-  // Flow number `flow` goes to, or comes from, that host. All are told before connect().
+  // Flow number `flow` goes to, or comes from, that host. Called for all flows before connect().
   void will_send(uint32_t flow, uint32_t to) { sends_[to].flows.push_back(flow); }
   void will_receive(uint32_t flow, uint32_t from) { receives_[from].flows.push_back(flow); }
   void connect(uint32_t to, const transport::Address& address);
@@ -23,13 +23,13 @@ class FlowHost : public TransportProgram {
   bool start(uint32_t flow, uint16_t channel);
 
   TransportProcess& process() { return process_; }
-  // Adds the counters of what it sends.
+  // Adds the counters of the host's sending connections.
   void add_statistics(transport::ConnectionStatistics& sum);
-  // Of what it sent to that host, repeats included; empty where the connection is no more.
+  // Payload sent to that host per path, retransmissions included; empty if the connection is gone.
   std::vector<uint64_t> payload_by_path(uint32_t to);
 
  private:
-  // A connection with a peer and the flows that it carries, each on the channel of its place.
+  // A connection to a peer, and its flows; a flow's channel is its index.
   struct Peer {
     transport::ConnectionId connection = 0;
     bool open = false;
@@ -50,7 +50,8 @@ class FlowHost : public TransportProgram {
   std::unordered_map<uint32_t, Peer> sends_;     // by host
   std::unordered_map<uint32_t, Peer> receives_;  // by host
   std::unordered_map<transport::ConnectionId, uint32_t> sends_to_;
-  std::unordered_map<uint32_t, uint32_t> messages_left_;  // of flows that are several
+  // of flows that consist of several messages
+  std::unordered_map<uint32_t, uint32_t> messages_left_;
 };
 
 }  // namespace heddle::simulator

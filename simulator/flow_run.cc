@@ -1,5 +1,5 @@
-// The flows of a workload over a simulated fabric: opening, the script, and what ends of flows set
-// off.
+// The flows of a workload on a simulated fabric: connection setup, the script of changes, and
+// triggers that ended flows fire.
 #include "simulator/flow_run.h"
 
 #include <algorithm>
@@ -28,8 +28,8 @@ uint32_t smallest_mtu(const topology::Topology& topology) {
   return smallest;
 }
 
-// A NIC takes a packet more while it holds no more than two, as byte queue limits make it do: what
-// waits longer would make all paths look slow alike.
+// A NIC accepts another packet while it holds at most two, like byte queue limits (BQL): a longer
+// local queue would make all paths look equally slow.
 Bytes nic_queue(const topology::Topology& topology) {
   uint32_t largest = 0;
   for (const topology::Link& link : topology.links) {
@@ -44,8 +44,8 @@ BitsPerSec rate_of_nics(const Network& network, const std::vector<NicId>& nics) 
   return sum;
 }
 
-// From the first NIC to the farthest and back, packets of full size: what a site knows of its
-// fabric.
+// Round trip of full-size packets from the first NIC to the farthest one: what a site knows about
+// its fabric.
 Nanos longest_round_trip(const topology::Topology& topology) {
   const size_t nodes = topology.nics.size() + topology.switches.size();
   std::vector<std::vector<std::pair<NodeId, Nanos>>> hops(nodes);
@@ -70,7 +70,8 @@ Nanos longest_round_trip(const topology::Topology& topology) {
   return 2 * longest;
 }
 
-// Its faults and pauses happen when the workload begins, so the network does not have them.
+// The topology's changes take effect relative to the workload's start, so the network must not
+// apply them itself.
 topology::Topology without_changes(const topology::Topology& topology) {
   topology::Topology quiet = topology;
   quiet.changes.clear();
@@ -142,8 +143,7 @@ FlowRun::~FlowRun() {
   network_.remove_agent(agent_);
 }
 
-// Flows are put in order of their connections to find those; their own order stays that of the
-// workload.
+// Flows are sorted by connection to find the connections; the workload's own order stays unchanged.
 void FlowRun::add_hosts() {
   std::vector<uint32_t> order(workload_.flows.size());
   std::iota(order.begin(), order.end(), 0);
@@ -236,7 +236,7 @@ transport::EndpointOptions FlowRun::endpoint_options(uint32_t host) const {
     options.initial_window = bytes_within(2 * round_trip_, rate);
   }
   options.window_limit = options_.window_limit;
-  // A full window of single segments, which is how bursts leave here on several paths.
+  // A full window of single segments, because bursts on several paths are that short here.
   const uint64_t segments = options_.window_limit.count / (smallest_mtu_ - kIpUdpBytes);
   options.max_sent_runs =
       static_cast<uint32_t>(std::clamp<uint64_t>(segments, options.max_sent_runs, kMostSentRuns));
@@ -265,7 +265,7 @@ bool FlowRun::advance(Nanos until, uint64_t events) {
   return true;
 }
 
-// Events go on without flows: peers keep each other's connections alive.
+// Events continue without flows: peers keep connections alive.
 bool FlowRun::over() const {
   const bool none_begins = !opening_ && started_ == by_start_.size();
   if (ended_ != outcomes_.size() && !(none_begins && under_way_ == 0)) return false;
@@ -301,7 +301,7 @@ void FlowRun::on_lost(uint32_t from, uint32_t to, ErrorCode error) {
   connection(from, to).error = error;
 }
 
-// Grants have time to get where they go: the longest handshake is a round trip at least.
+// Time 0 leaves time for grants to arrive: the longest handshake takes at least one round trip.
 void FlowRun::begin() {
   const Nanos longest = world_.now() - zero_;
   zero_ = world_.now() + longest;
@@ -385,7 +385,7 @@ void FlowRun::end(uint32_t flow) {
   if (outcomes_[flow].started != Nanos::never()) --under_way_;
 }
 
-// Both sides may tell of it. What has arrived counts, though its sender never hears.
+// Both sides may report it. Delivered data counts, even if its sender never learns of it.
 void FlowRun::fail(uint32_t flow, ErrorCode error) {
   FlowOutcome& outcome = outcomes_[flow];
   const bool over = outcome.received != Nanos::never() && outcome.acked != Nanos::never();

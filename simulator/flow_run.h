@@ -1,7 +1,7 @@
-// FlowRun: the flows of a workload over a simulated fabric. Every host that has a part in it is a
-// process with the production transport and driver; a host has one connection to each that it
-// sends to, and each flow is one message on a channel of its own. First all connections are opened;
-// then time 0 of the workload and of the topology's faults begins.
+// FlowRun: the flows of a workload on a simulated fabric. Every participating host is a process
+// with the production transport and driver. A host has one connection to each host that it sends
+// to; each flow is one message on its own channel. First all connections open; then time 0 of the
+// workload and of the topology's faults begins.
 #pragma once
 
 #include <algorithm>
@@ -22,88 +22,88 @@ struct FlowRunOptions {
   uint64_t seed = 1;
   std::string congestion = "cubic";
   std::string selector = "reps";
-  uint16_t paths = 16;  // of a connection, 1 to 256
-  // Hosts are told the rate of their own NICs, for credits; else they measure it.
+  uint16_t paths = 16;  // per connection, 1 to 256
+  // Hosts know the rate of their own NICs, for credits; otherwise they measure it.
   bool tells_receive_rate = true;
-  // Hosts know the smallest MTU of the fabric; else each path is probed for its own.
+  // Hosts know the smallest MTU of the fabric; otherwise each path probes its own.
   bool tells_mtu = true;
-  Bytes initial_window;  // of each connection; zero: twice what a round trip of the fabric holds
+  Bytes initial_window;  // per connection; zero: twice the fabric's bandwidth-delay product
   Bytes window_limit = mebibytes(256);
   Bytes longest_burst;                    // on one of several paths; zero: one segment
-  Bytes receive_capacity = mebibytes(4);  // of each host's socket
-  Nanos turn_time = nanos(500);           // of a host's CPU, for each turn of its driver
-  // Asked once for each host: where it tells what it observes, until the run is gone; null:
-  // nowhere. What is on its wire it tells in spans of `wire_span`.
+  Bytes receive_capacity = mebibytes(4);  // per host socket
+  Nanos turn_time = nanos(500);           // CPU time of a host per driver turn
+  // Called once per host: the sink of its events, which must outlive the run; null: none. Wire
+  // traffic is reported in spans of `wire_span`.
   std::function<events::Sink*(uint32_t host)> sink_of;
   Nanos wire_span = micros(10);
 };
 
-// What became of a flow; times count from time 0, never() is: not so far.
+// The outcome of a flow; times count from time 0; never() means not yet.
 struct FlowOutcome {
   Nanos started = Nanos::never();
-  Nanos received = Nanos::never();       // its last byte is where it belongs
-  Nanos acked = Nanos::never();          // and its sender knows
+  Nanos received = Nanos::never();       // the last byte is in place
+  Nanos acked = Nanos::never();          // the sender has been notified
   Nanos handshake;                       // of its connection, until it was open
-  bool failed = false;                   // it never will end
+  bool failed = false;                   // it will never end
   ErrorCode error = ErrorCode::kSystem;  // where it failed
 };
 
-// How the payload of a connection was shared among its paths; empty where it is no more.
+// Distribution of a connection's payload over its paths; empty if the connection is gone.
 struct PathShares {
   uint32_t from = 0;  // hosts
   uint32_t to = 0;
-  std::vector<uint64_t> payload_bytes;  // of each path, repeats included
+  std::vector<uint64_t> payload_bytes;  // per path, retransmissions included
 };
 
 class FlowHost;
 
 class FlowRun : private Agent {
  public:
-  // CHECKs that the workload is valid on the topology and the options make sense. The topology's
-  // routes must fit: Routes::check() of routes.h.
+  // CHECKs that workload and options are valid for the topology. The topology's routes must pass
+  // Routes::check() of routes.h.
   FlowRun(const topology::Topology& topology, const topology::Workload& workload,
           const FlowRunOptions& options);
   ~FlowRun() override;
   FlowRun(const FlowRun&) = delete;
   FlowRun& operator=(const FlowRun&) = delete;
 
-  // Handles at most `events` events. False: it is over, or time `until` is reached.
+  // Handles at most `events` events. False: the run is over, or time `until` is reached.
   bool advance(Nanos until, uint64_t events);
 
-  // Every flow has ended, or none is under way and nothing is left that would set another off; and
-  // every tenant is over.
+  // True if every flow has ended, or none is in progress and no remaining one can start; and every
+  // tenant is done.
   bool over() const;
 
-  // --- what else lives here; before the first advance() ---
-  // Its processes go before the run does.
+  // --- other processes in this world; before the first advance() ---
+  // The tenant's processes must be destroyed before the run.
   void add_tenant(Tenant& tenant) { tenants_.push_back(&tenant); }
-  // A tenant is ready() now.
+  // Called when a tenant becomes ready().
   void tenant_ready() { begin_if_ready(); }
   World& world() { return world_; }
   const FlowRunOptions& options() const { return options_; }
-  // The longest, of a full packet and its answer, while nothing waits.
+  // The longest round trip of a full packet and its reply without queueing.
   Nanos round_trip() const { return round_trip_; }
-  // How processes of a host are configured here; peers and what they carry apart.
+  // Configuration of a host's processes here, except for peers and workload.
   ProcessOptions process_options(uint32_t host) const;
   transport::EndpointOptions endpoint_options(uint32_t host) const;
-  // Tells, as a real one would, of an endpoint on all NICs of a host.
+  // Emits the events of an endpoint on all NICs of a host, as a real endpoint does.
   void tell_endpoint(events::Sink& sink, uint32_t host, uint16_t port) const;
 
   bool opening() const { return opening_; }
-  // Since time 0; zero while connections are opened.
+  // Time since time 0; zero while connections open.
   Nanos now() const { return opening_ ? Nanos{} : std::max(world_.now() - zero_, Nanos{}); }
   uint64_t ended() const { return ended_; }  // flows that arrived or failed
-  // Flows whose bytes arrived other than they were sent.
+  // Flows whose received bytes were wrong.
   uint64_t wrong() const { return wrong_; }
   const topology::Workload& workload() const { return workload_; }
   std::span<const FlowOutcome> outcomes() const { return outcomes_; }
-  // Counters of all senders together.
+  // Sum of all senders' counters.
   transport::ConnectionStatistics totals() const;
-  // By the transport of a host that has a part in it.
+  // Bytes held by the transport of a participating host.
   size_t transport_bytes_held(uint32_t host) const;
   const Network& network() const { return network_; }
   Network& network() { return network_; }
-  // What each path of each connection carried, by sender and receiver.
+  // Payload per path of each connection, ordered by sender and receiver.
   std::vector<PathShares> path_shares() const;
 
  private:
@@ -125,7 +125,7 @@ class FlowRun : private Agent {
   void schedule_next();
   void change_hosts();
 
-  // What hosts ask and tell.
+  // Calls from hosts.
   transport::RegionId region_sent(uint32_t flow) const { return flows_[flow].sent; }
   transport::RegionId region_received(uint32_t flow) const { return flows_[flow].received; }
   void on_opened(uint32_t from, uint32_t to);
@@ -143,10 +143,10 @@ class FlowRun : private Agent {
   struct FlowState {
     transport::RegionId sent = transport::kNoRegion;
     transport::RegionId received = transport::kNoRegion;
-    uint32_t connection = 0;  // into connections_
+    uint32_t connection = 0;  // index into connections_
     uint16_t channel = 0;
   };
-  // What is left of a trigger: it fires after so many ends.
+  // The state of a trigger: it fires after this number of ends.
   struct Fuse {
     uint32_t ends = 1;
     std::vector<uint32_t> waiting;  // flows, the next at the back
@@ -154,25 +154,25 @@ class FlowRun : private Agent {
 
   topology::Workload workload_;
   FlowRunOptions options_;
-  std::vector<topology::LinkChange> changes_;  // of the topology, by time, and so below
+  std::vector<topology::LinkChange> changes_;  // of the topology, by time; likewise below
   std::vector<topology::HostChange> host_changes_;
   World world_;
   Network& network_;
   uint32_t smallest_mtu_;
   Nanos round_trip_;
-  std::vector<std::vector<NicId>> nics_;  // of each host
+  std::vector<std::vector<NicId>> nics_;  // per host
   std::vector<Tenant*> tenants_;
-  std::vector<std::unique_ptr<FlowHost>> hosts_;  // null: has no part
+  std::vector<std::unique_ptr<FlowHost>> hosts_;  // null: does not participate
   std::vector<Connection> connections_;           // by sender and receiver
   std::vector<FlowState> flows_;
   std::vector<FlowOutcome> outcomes_;
-  std::vector<Fuse> fuses_;         // of each trigger
+  std::vector<Fuse> fuses_;         // per trigger
   std::vector<uint32_t> by_start_;  // flows that wait for no trigger
-  size_t started_ = 0;              // of by_start_
-  size_t changed_ = 0;              // of changes_
-  size_t hosts_changed_ = 0;        // of host_changes_
-  uint64_t unopened_ = 0;           // connections
-  uint64_t under_way_ = 0;          // flows begun that have not ended
+  size_t started_ = 0;              // index into by_start_
+  size_t changed_ = 0;              // index into changes_
+  size_t hosts_changed_ = 0;        // index into host_changes_
+  uint64_t unopened_ = 0;           // number of connections
+  uint64_t under_way_ = 0;          // flows that started and have not ended
   uint64_t ended_ = 0;
   uint64_t wrong_ = 0;
   bool opening_ = true;

@@ -1,5 +1,5 @@
-// Flows of workloads over simulated fabrics: how long they take beside what the links allow, what
-// starts what, faults, and that one seed has one history.
+// Flows of workloads on simulated fabrics: completion times compared with link rates, triggers,
+// faults, and determinism.
 #include "simulator/flow_run.h"
 
 #include <gtest/gtest.h>
@@ -41,8 +41,8 @@ void finish(FlowRun& run, Nanos until = seconds(1)) {
   }
 }
 
-// Without a limit of time. A run that goes on for a million events more than it needs would for
-// ever.
+// Advances without a time limit. A run that has not ended after a million further events is taken
+// to be endless.
 bool ends_by_itself(FlowRun& run) {
   for (int i = 0; i < 10; ++i) {
     if (!run.advance(Nanos::never(), 100'000)) return true;
@@ -54,10 +54,10 @@ Nanos took(const FlowRun& run, size_t flow) {
   return run.outcomes()[flow].received - run.outcomes()[flow].started;
 }
 
-// 2 MB in segments of 4,086 bytes, each 4,192 on the wire, last 164.2 us at 100 Gb/s.
+// 2 MB in segments of 4,086 bytes, each 4,192 on the wire, take 164.2 us at 100 Gb/s.
 constexpr Nanos kAlone = nanos(490 * 336);
 
-TEST(FlowRunTest, AFlowAloneTakesItsLinksTime) {
+TEST(FlowRunTest, ASingleFlowTakesTheTimeOfItsLinks) {
   const Workload workload{.flows = {{.id = 1, .from = 0, .to = 15, .bytes = {2'000'000}}}};
   FlowRun run(fabric(), workload, {});
   finish(run);
@@ -69,7 +69,7 @@ TEST(FlowRunTest, AFlowAloneTakesItsLinksTime) {
   EXPECT_GT(run.outcomes()[0].acked, run.outcomes()[0].received);
 }
 
-TEST(FlowRunTest, OneSeedOneHistory) {
+TEST(FlowRunTest, EqualSeedsGiveEqualHistories) {
   std::vector<uint64_t> histories;
   for (const uint64_t seed : {7u, 7u, 8u}) {
     FlowRun run(fabric(), permutation(), {.seed = seed, .paths = 8});
@@ -81,10 +81,10 @@ TEST(FlowRunTest, OneSeedOneHistory) {
   EXPECT_NE(histories[0], histories[2]);
 }
 
-// Whoever is below the receiver's own switch answers in a third of the time that the others take.
-// Its round trip counted for all, and the receiver gave too little credit: the link was half idle
-// until it had found out.
-TEST(FlowRunTest, TheTailOfAnIncastFromNearAndFarIsWithinThreePercentOfTheLink) {
+// Regression: a sender below the receiver's own switch has a third of the others' round trip. The
+// receiver applied it to all senders and gave too little credit, so the link was half idle until it
+// adapted.
+TEST(FlowRunTest, TailOfAnIncastFromNearAndFarIsWithinThreePercentOfTheLink) {
   for (const uint64_t queue : {kibibytes(1024).count, kibibytes(100).count}) {
     topology::LinkShape link = kLink;
     link.queue = {queue};
@@ -114,10 +114,10 @@ TEST(FlowRunTest, TheTailOfAnIncastFromNearAndFarIsWithinThreePercentOfTheLink) 
   }
 }
 
-// With every congestion control that there is. Optimised builds and those of sanitizers must find
-// the same numbers here, so no floating point or order of addresses has a part in them. A change of
-// the protocol changes them: put in what the test prints.
-TEST(FlowRunTest, OneHistoryInEveryBuild) {
+// With every congestion controller. Optimized and sanitizer builds must produce the same numbers,
+// so neither floating point nor address order may affect them. A protocol change alters them:
+// replace them by the numbers that the test prints.
+TEST(FlowRunTest, HistoryIsTheSameInEveryBuild) {
   struct Known {
     const char* congestion;
     uint64_t history;
@@ -150,7 +150,7 @@ TEST(FlowRunTest, SteppingDoesNotChangeTheHistory) {
   EXPECT_EQ(whole.network().trace_hash(), stepped.network().trace_hash());
 }
 
-TEST(FlowRunTest, OnePathCollidesAndManyDoNot) {
+TEST(FlowRunTest, OnePathCollidesAndManyPathsDoNot) {
   Nanos tails[2];
   for (const uint16_t paths : {1, 64}) {
     FlowRun run(fabric(), permutation(), {.paths = paths});
@@ -162,7 +162,7 @@ TEST(FlowRunTest, OnePathCollidesAndManyDoNot) {
   EXPECT_LE(tails[1], 2 * kAlone);
 }
 
-TEST(FlowRunTest, StartsAndTriggersSetFlowsOff) {
+TEST(FlowRunTest, StartTimesAndTriggersStartFlows) {
   Workload workload;
   for (uint32_t i = 0; i < 5; ++i) {
     workload.flows.push_back({.id = i + 1, .from = i, .to = i + 5, .bytes = {100'000}});
@@ -184,7 +184,7 @@ TEST(FlowRunTest, StartsAndTriggersSetFlowsOff) {
   EXPECT_EQ(run.ended(), 4u);
 }
 
-TEST(FlowRunTest, FlowsThatNothingCanSetOffDoNotKeepTheRunGoing) {
+TEST(FlowRunTest, FlowsWithoutAPossibleTriggerDoNotKeepTheRunGoing) {
   Workload workload{.flows = {{.id = 1, .from = 0, .to = 9, .bytes = {1'000}, .start = micros(300)},
                               {.id = 2, .from = 1, .to = 8, .bytes = {1'000}, .waits_for = 0}},
                     .triggers = {{TriggerKind::kOnce}}};
@@ -197,7 +197,7 @@ TEST(FlowRunTest, FlowsThatNothingCanSetOffDoNotKeepTheRunGoing) {
   EXPECT_FALSE(run.outcomes()[1].failed);
 }
 
-TEST(FlowRunTest, ARunOfWhichNoFlowCanBeginEndsAtItsStart) {
+TEST(FlowRunTest, ARunInWhichNoFlowCanStartEndsAtOnce) {
   const Workload workload{
       .flows = {{.id = 1, .from = 0, .to = 9, .bytes = {1'000}, .waits_for = 0}},
       .triggers = {{TriggerKind::kOnce}}};
@@ -207,7 +207,7 @@ TEST(FlowRunTest, ARunOfWhichNoFlowCanBeginEndsAtItsStart) {
   EXPECT_EQ(run.ended(), 0u);
 }
 
-TEST(FlowRunTest, FlowsBehindOneThatFailedDoNotKeepTheRunGoing) {
+TEST(FlowRunTest, FlowsBehindAFailedOneDoNotKeepTheRunGoing) {
   topology::Topology broken = fabric();
   broken.changes.push_back({.at = micros(50), .link = 0});
   const Workload workload{
@@ -220,8 +220,9 @@ TEST(FlowRunTest, FlowsBehindOneThatFailedDoNotKeepTheRunGoing) {
   EXPECT_EQ(run.outcomes()[1].started, Nanos::never());
 }
 
-// The sender gives up some ms before the receiver does. What begins meanwhile is told why, too.
-TEST(FlowRunTest, AFlowOverALostConnectionFailsAsItDid) {
+// The sender fails some ms before the receiver does. Flows that start in between get the same
+// error.
+TEST(FlowRunTest, AFlowOverALostConnectionFailsWithItsError) {
   topology::Topology broken = fabric();
   broken.changes.push_back({.at = micros(50), .link = 0});
   Workload workload{.flows = {{.id = 1, .from = 0, .to = 8, .bytes = {2'000'000}}}};
@@ -278,7 +279,7 @@ TEST(FlowRunTest, FaultsOfTheTopologyCountFromTheFirstFlow) {
   EXPECT_EQ(run.ended(), 2u);
 }
 
-TEST(FlowRunTest, AFailedLinkIsLeftOutFromTheStart) {
+TEST(FlowRunTest, AFailedLinkIsExcludedFromTheStart) {
   topology::Topology topology = fabric();
   Workload workload = permutation();
   for (const char* spine : {"spine0", "spine1", "spine2"}) {
@@ -290,9 +291,9 @@ TEST(FlowRunTest, AFailedLinkIsLeftOutFromTheStart) {
   EXPECT_EQ(run.network().fates()[Fate::kLinkDown], 0u) << "no switch chose it";
 }
 
-// What the accepting side posts at once must not overtake its answer to the handshake, which the
-// peer has to know first: nobody would repeat it before 100 ms.
-TEST(FlowRunTest, AReceiveThatIsPostedOnAcceptanceIsGrantedAtOnce) {
+// Messages that the accepting side posts at once must not overtake its handshake reply, which the
+// peer needs first: their retransmission would take 100 ms.
+TEST(FlowRunTest, AReceivePostedOnAcceptIsGrantedAtOnce) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     FlowRun run(fabric(), permutation(seed), {.seed = seed, .paths = 64});
     finish(run);
@@ -300,7 +301,7 @@ TEST(FlowRunTest, AReceiveThatIsPostedOnAcceptanceIsGrantedAtOnce) {
   }
 }
 
-TEST(FlowRunTest, HostsTellWhatTheyObserveAndItChangesNothing) {
+TEST(FlowRunTest, ObservationDoesNotChangeTheHistory) {
   FlowRun alone(fabric(), permutation(), {});
   finish(alone);
   std::vector<events::MemorySink> sinks(16, events::MemorySink(16'384));
@@ -322,7 +323,7 @@ TEST(FlowRunTest, HostsTellWhatTheyObserveAndItChangesNothing) {
   }
 }
 
-TEST(FlowRunTest, TheTimeIsALimit) {
+TEST(FlowRunTest, AdvanceStopsAtItsTime) {
   FlowRun run(fabric(), permutation(), {});
   finish(run, micros(100));
   EXPECT_EQ(run.now(), micros(100));

@@ -1,5 +1,5 @@
-// Many senders to one receiver, over the whole stack, with receiver credits. All figures are of
-// simulated time and come out the same in every run.
+// Many senders to one receiver, over the whole stack, with receiver credits. All figures are in
+// simulated time and are the same in every run.
 #include "simulator/testing/incast.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ double in_ideals(const IncastResult& result, uint32_t percent) {
 
 class CreditIncastTest : public testing::TestWithParam<Case> {};
 
-TEST_P(CreditIncastTest, MessagesTakeLittleMoreThanTheLinkAndAVictimKeepsItsRate) {
+TEST_P(CreditIncastTest, MessagesTakeLittleLongerThanTheLinkAndAVictimKeepsItsRate) {
   IncastOptions options = options_of(GetParam());
   const IncastResult result = run_incast(options);
   ASSERT_TRUE(result.done);
@@ -75,7 +75,7 @@ std::string case_name(const testing::TestParamInfo<Case>& info) {
 }
 INSTANTIATE_TEST_SUITE_P(Shapes, CreditIncastTest, testing::ValuesIn(cases()), case_name);
 
-// What the credits are for: without them the same rounds lose packets and repeat them.
+// The benefit of credits: without them the same rounds lose packets and retransmit them.
 TEST(IncastTest, WithoutCreditsAShallowQueueOverflows) {
   IncastOptions options = options_of({15, 65'536, 75'000});
   options.congestion = "cubic";
@@ -85,7 +85,8 @@ TEST(IncastTest, WithoutCreditsAShallowQueueOverflows) {
   EXPECT_GT(in_ideals(result, 99), 1.2);
 }
 
-// 2 MB messages at 100 Gb/s with a configured rate: the tail is within 3% of what headers leave.
+// 2 MB messages at 100 Gb/s with a configured rate: the tail is within 3% of the rate without
+// headers.
 TEST(IncastTest, WithAConfiguredRateTheTailIsNearTheLink) {
   for (const uint32_t senders : {15u, 127u}) {
     IncastOptions options;

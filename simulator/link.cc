@@ -1,4 +1,4 @@
-// A link's queue as one row in order of arrival, with a cursor at the packet that is being sent.
+// A link's queue as one sequence in arrival order, with a cursor at the packet in transmission.
 #include "simulator/link.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Link groups: the links among which a switch has a choice, to see how evenly it chose.
+// Link groups: sets of equal-cost links at a switch, to measure how evenly traffic is distributed.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct LinkGroup {
   std::vector<LinkId> links;  // at least two, ascending
 };
 
-// Each group once, by switch and then by its links.
+// Each group once, ordered by switch and then by links.
 std::vector<LinkGroup> link_groups(const Network& network);
 
 }  // namespace heddle::simulator

@@ -1,5 +1,5 @@
-// Sites far apart: one connection fills a link of 100 Gb/s whatever the distance, and what arrives
-// before a receiver looks fits into its socket all the same. Figures are of a span after the start;
+// Distant sites: one connection fills a link of 100 Gb/s at any distance, and data that arrives
+// between two receives fits into the receiver's socket. Figures are for a span after the start;
 // `heddle sim` with the same topology shows whole transfers.
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ Topology road(Nanos round_trip, uint32_t loss_per_million) {
   return made;
 }
 
-// More than is sent in any test.
+// More than any test sends.
 Workload endless() { return {.flows = {{.id = 1, .from = 0, .to = 1, .bytes = gibibytes(64)}}}; }
 
 void advance(FlowRun& run, Nanos until) {
@@ -42,7 +42,7 @@ double payload_rate(FlowRun& run, Nanos from, Nanos until) {
   return acked * 8 / static_cast<double>((until - from).count);
 }
 
-// Of the link's rate, what a packet's headers leave to payload.
+// The payload's share of the link rate after headers.
 double payload_capacity(const FlowRun& run) {
   return 100.0 * run.totals().segment_bytes / (kMtu + kWireOverheadBytes - kIpUdpBytes);
 }
@@ -54,7 +54,8 @@ struct Case {
 
 class LongRoadTest : public ::testing::TestWithParam<Case> {};
 
-// A quarter of the socket buffer was all that was under way: 4 MiB, a tenth of this link at 3 ms.
+// Regression: only a quarter of the socket buffer was in flight: 4 MiB, a tenth of this link at 3
+// ms.
 TEST_P(LongRoadTest, OneConnectionReachesNineTenthsOfPayloadCapacityWithinItsMemory) {
   const Case& given = GetParam();
   FlowRun run(road(given.round_trip, given.loss_per_million), endless(), {});
@@ -63,8 +64,7 @@ TEST_P(LongRoadTest, OneConnectionReachesNineTenthsOfPayloadCapacityWithinItsMem
   EXPECT_GE(rate, 0.9 * payload_capacity(run));
   EXPECT_EQ(run.wrong(), 0u);
   EXPECT_EQ(run.network().fates()[Fate::kReceiveQueueFull], 0u);
-  // A record for each segment of twice the product of bandwidth and round trip, and what else a
-  // connection takes.
+  // One record per segment for twice the bandwidth-delay product, and a connection's other memory.
   EXPECT_LE(run.transport_bytes_held(0), mebibytes(8).count) << "of the sender";
   EXPECT_LE(run.transport_bytes_held(1), mebibytes(1).count) << "of the receiver";
 }
@@ -79,11 +79,11 @@ INSTANTIATE_TEST_SUITE_P(Distances, LongRoadTest,
                                   std::to_string(each.param.loss_per_million) + "ppm";
                          });
 
-// 0.28 Gb/s were possible: 106,496 bytes in 3 ms.
-TEST(LongRoadSocketTest, WhatArrivesBetweenTwoLooksFitsADebianSocketOver300Km) {
+// The limit used to be 0.28 Gb/s: 106,496 bytes per 3 ms.
+TEST(LongRoadSocketTest, DataBetweenTwoReceivesFitsADebianSocketOver300Km) {
   FlowRunOptions options;
   options.receive_capacity = {kDebian};
-  options.turn_time = micros(200);  // a host that is busy with something else
+  options.turn_time = micros(200);  // a host that is busy with other work
   FlowRun run(road(millis(3), 0), endless(), options);
   EXPECT_GE(payload_rate(run, millis(300), millis(600)), 0.8);
   EXPECT_EQ(run.network().fates()[Fate::kReceiveQueueFull], 0u);
@@ -101,15 +101,15 @@ TEST(LongRoadSocketTest, SendersShareADebianSocketOver300Km) {
   options.receive_capacity = {kDebian};
   options.turn_time = micros(100);
   FlowRun run(star, workload, options);
-  // Each may fill the socket with its first window, before the receiver knows who sends.
+  // Each may fill the socket with its first window, before the receiver knows the senders.
   advance(run, millis(100));
   const uint64_t dropped = run.network().fates()[Fate::kReceiveQueueFull];
   EXPECT_GE(payload_rate(run, millis(300), millis(600)), 0.8);
   EXPECT_EQ(run.network().fates()[Fate::kReceiveQueueFull], dropped);
 }
 
-// It was refused: "a flow has 1 byte to 1 GiB".
-TEST(LongRoadSocketTest, AFlowAboveAGibibyteIsOneFlowThatArrives) {
+// Regression: it was rejected with "a flow has 1 byte to 1 GiB".
+TEST(LongRoadSocketTest, AFlowAboveAGibibyteArrivesAsOneFlow) {
   const Workload workload{
       .flows = {{.id = 1, .from = 0, .to = 1, .bytes = {gibibytes(2).count + 5}}}};
   FlowRun run(road(micros(10), 0), workload, {});

@@ -1,5 +1,4 @@
-// The network's clock, agents and ports. How packets move and what befalls them is in
-// network_packets.cc.
+// The network's clock, agents and ports. network_packets.cc has packet forwarding and faults.
 #include "simulator/network.h"
 
 #include <algorithm>
@@ -16,7 +15,7 @@ using transport::Address;
 namespace {
 
 constexpr uint16_t kFirstSendPort = 32'768;
-constexpr uint16_t kSendPorts = 256;  // a port
+constexpr uint16_t kSendPorts = 256;  // per port
 
 }  // namespace
 
@@ -54,7 +53,7 @@ Network::Network(const topology::Topology& topology, const NetworkOptions& optio
   for (LinkId id = 0; id < 2 * topology_.links.size(); ++id) {
     const topology::Link& cable = topology_.links[id / 2];
     topology::LinkShape shape = cable.shape;
-    if (outlets_.has(id)) shape.ecn_threshold = {UINT64_MAX};  // they mark
+    if (outlets_.has(id)) shape.ecn_threshold = {UINT64_MAX};  // outlets set the marks
     links_.emplace_back(shape);
     faults_.push_back({id % 2 == 0 ? cable.forward : cable.backward, seeds.fork()});
     special_.push_back(static_cast<uint8_t>((faults_.back().faults.any() ? kFaulty : 0) |
@@ -87,7 +86,7 @@ bool Network::step() {
   return true;
 }
 
-// A large fabric does not fit into caches, and what the next events will look at is known.
+// A large fabric exceeds the caches, and the data of the next events is known: prefetch it.
 void Network::fetch_ahead() const {
   const LinkId next = events_.link_ahead(0);
   if (next == kNoIndex) return;
@@ -104,7 +103,7 @@ void Network::run_until(Nanos until) {
   now_ = std::max(now_, until);
 }
 
-// Links, agents and NICs may leave events behind that a later change made void: those do nothing.
+// Links, agents and NICs may leave obsolete events behind; those have no effect.
 void Network::handle(const Event& event) {
   switch (event.kind) {
     case EventKind::kLink:
@@ -187,12 +186,12 @@ bool Network::may_send(NicId nic, Port& sender) {
   return false;
 }
 
-// Tells those that wait for room when half of the NIC's queue has drained.
+// Notifies waiting senders when half of the NIC's queue has drained.
 void Network::look_for_room(NicId nic) {
   NicState& state = nics_[nic];
   const LinkId egress = routes_.egress(nic);
   if (outlets_.has(egress)) {
-    // While it may be paused nobody knows when: each packet that leaves asks again.
+    // A pause makes the time unpredictable: each packet that leaves triggers this check again.
     if (outlets_.queued_bytes(egress) > options_.nic_queue.count / 2) return;
     return tell_of_room(state);
   }

@@ -1,8 +1,7 @@
-// Network: the simulated fabric and its clock. It moves packets from NIC to NIC over links and
-// switches, makes the faults of the topology happen, and runs agents at the times that they asked
-// for. One seed, one history: trace_hash() of two runs with equal seeds and equal calls is equal.
-// Nothing is sent or received here by itself: ports (see SimDatapath) hand packets in and take
-// them.
+// Network: the simulated fabric and its clock. It moves packets between NICs over links and
+// switches, applies the topology's faults, and runs agents at the times that they requested. It is
+// deterministic: trace_hash() is equal for two runs with equal seeds and equal calls. It sends and
+// receives nothing itself: ports (see SimDatapath) inject packets and take them.
 #pragma once
 
 #include <array>
@@ -27,24 +26,24 @@
 namespace heddle::simulator {
 
 struct NetworkOptions {
-  Nanos start = seconds(1);              // what the clock shows at first
+  Nanos start = seconds(1);              // initial value of the clock
   bool tells_errors = true;              // ICMP: refused, too large, time exceeded
   bool deliver_corrupt_headers = false;  // as if checksums missed them; payload is always protected
-  // ICMP of switches where a hop limit ends: of each so long after the one before, at least; and
-  // switches that send none.
+  // ICMP time exceeded: minimum interval between two from the same switch, and switches that send
+  // none.
   Nanos time_exceeded_apart;
   std::vector<uint32_t> silent_switches;
-  Bytes nic_queue = kibibytes(256);  // a NIC that holds more takes no further burst
+  Bytes nic_queue = kibibytes(256);  // a NIC that holds more accepts no further burst
   Nanos loopback_delay = micros(2);  // from a NIC to itself
 };
 
-// Whoever receives at a port of a NIC.
+// The receiver at a port of a NIC.
 class Port {
  public:
   virtual ~Port() = default;
-  // Takes the packet over.
+  // Takes ownership of the packet.
   virtual void handle_packet(PacketId packet) = 0;
-  // The NIC, which was full, has room again.
+  // The NIC was full and has room again.
   virtual void handle_room() = 0;
 };
 
@@ -67,55 +66,56 @@ class Network {
   // --- time ---
   Nanos now() const { return now_; }
   Nanos next_event_at() const { return events_.next_at(); }
-  // Handles the next event; false if there is none. Not to be called from within an event.
+  // Handles the next event; false if there is none. Must not be called from within an event.
   bool step();
-  // Handles everything up to and including `until`; then it is `until`.
+  // Handles all events up to and including `until`; then now() is `until`.
   void run_until(Nanos until);
   uint64_t events_handled() const { return events_handled_; }
   uint64_t trace_hash() const { return trace_hash_; }
 
-  // An agent is run once at the earliest time asked for since it ran last.
+  // An agent runs once, at the earliest time that was scheduled since its last run.
   AgentId add_agent(Agent& agent);
   void remove_agent(AgentId agent);
   void schedule(AgentId agent, Nanos at);
 
-  // --- what a port does ---
+  // --- calls of ports ---
   // `port` must be free on that NIC (CHECK). Returns the first of the 256 ports that it sends from.
   uint16_t attach(NicId nic, uint16_t port, Port& receiver);
   void detach(NicId nic, uint16_t port);
   PacketStore& packets() { return packets_; }
   VirtualMemory& virtual_memory() { return virtual_memory_; }
-  // False: the NIC is full; the port's handle_room() will be called.
+  // False: the NIC is full; it will call the port's handle_room().
   bool may_send(NicId nic, Port& sender);
-  // Sends it from packet.from_nic.
+  // Sends the packet from packet.from_nic.
   void send(PacketId packet);
-  // The link that leaves a NIC.
+  // The shape of the link from a NIC.
   const topology::LinkShape& egress_shape(NicId nic) const {
     return links_[routes_.egress(nic)].shape();
   }
-  // The largest datagram that the NIC's own link passes.
+  // The largest datagram for the MTU of the NIC's own link.
   uint32_t max_datagram_bytes(NicId nic) const;
   void count(Fate fate, uint64_t trace_detail);
-  // A number that no memory had before, so that a token of memory that is gone fits nothing.
+  // A number that no earlier memory had, so that tokens of unregistered memory are never valid
+  // again.
   uint32_t next_generation() { return ++generations_; }
 
   // --- faults ---
   void apply(const topology::LinkChange& change);
-  // A host that is down neither sends nor receives nor answers.
+  // A host that is down neither sends nor receives nor replies.
   void set_nic_down(NicId nic, bool down) { nics_[nic].down = down; }
-  // Sends these bytes as a datagram, whoever `from` is: for hostile tests.
+  // Sends these bytes as a datagram with any sender address, for hostile tests.
   void inject(const transport::Address& from, const transport::Address& to,
               std::span<const std::byte> datagram);
 
-  // --- what it knows ---
+  // --- state and statistics ---
   const topology::Topology& topology() const { return topology_; }
   const NetworkOptions& options() const { return options_; }
   const FateCounts& fates() const { return fates_; }
   LinkCounters counters(LinkId link) const;
-  // The shape that it has now.
+  // Its current shape.
   const topology::LinkShape& shape(LinkId link) const { return links_[link].shape(); }
-  // What a direction of a link could have carried between two times up to now, whatever rates it
-  // had, in thousand-millionths of a bit; while it is down as well.
+  // The capacity of a link's direction between two times up to now, with its rate changes, in
+  // billionths of a bit; includes times when it was down.
   Uint128 nanobits_possible(LinkId link, Nanos from, Nanos to) const {
     return rates_.nanobits(link, topology_.links[link / 2].shape.rate, from, to);
   }
@@ -123,16 +123,16 @@ class Network {
   uint64_t take_queue_peak(LinkId link);
   const Routes& routes() const { return routes_; }
   uint64_t queued_bytes(LinkId link);
-  // What the link's queue may hold at most: its own, or the memory that its switch's ports share.
+  // The limit of the link's queue: its own, or the memory that its switch's ports share.
   uint64_t room(LinkId link) const {
     const uint64_t shared = outlets_.shared_room(link);
     return shared > 0 ? shared : shape(link).queue.count;
   }
-  // The most that a switch whose ports share a buffer held of it.
+  // The maximum use of a switch's shared buffer.
   uint64_t buffer_used_max(uint32_t switch_index) const {
     return outlets_.memory_used_max(switch_index);
   }
-  // Packets that are somewhere: under way, queued or lent to ports.
+  // Packets in flight, queued or lent to ports.
   uint32_t packets_alive() const { return packets_.lent(); }
 
  private:
@@ -151,7 +151,7 @@ class Network {
     Agent* agent = nullptr;
     Nanos at = Nanos::never();
   };
-  // The faults of one direction and the generator that draws them.
+  // The faults of one direction, and the generator that draws them.
   struct FaultState {
     topology::LinkFaults faults;
     Random random;
@@ -189,17 +189,17 @@ class Network {
   std::vector<Link> links_;
   RateHistory rates_;
   std::vector<FaultState> faults_;
-  // A link: kFaulty, kOutlet.
+  // Flags of a link in special_.
   static constexpr uint8_t kFaulty = 1;
   static constexpr uint8_t kOutlet = 2;
   std::vector<uint8_t> special_;
   Outlets outlets_;
-  std::vector<uint8_t> noticed_down_;  // a link
-  uint32_t noticed_ = 0;               // links that are noticed_down_
-  std::vector<uint64_t> hash_seeds_;   // a switch
+  std::vector<uint8_t> noticed_down_;  // per link
+  uint32_t noticed_ = 0;               // number of links with noticed_down_ set
+  std::vector<uint64_t> hash_seeds_;   // per switch
   std::vector<NodeId> link_ends_;
   std::vector<NicState> nics_;
-  std::vector<Nanos> may_answer_at_;  // a switch: when a hop limit ends there
+  std::vector<Nanos> may_answer_at_;  // per switch: earliest time of its next ICMP time exceeded
   std::vector<AgentState> agents_;
   std::vector<AgentId> free_agents_;
   std::vector<LinkId> live_choices_;
@@ -215,9 +215,9 @@ class Network {
 
 // Addresses of the simulated network: the NIC's index as an IPv6 address, and a port.
 transport::Address address_of(NicId nic, uint16_t port);
-// What a switch says that it is, as Address::host.
+// The address of a switch in ICMP messages, as Address::host.
 std::array<uint8_t, 16> router_address(uint32_t switch_index);
-// kNoIndex if it is not one of these.
+// The NIC of an address; kNoIndex if it is not one of these.
 NicId nic_of(const transport::Address& address);
 
 }  // namespace heddle::simulator

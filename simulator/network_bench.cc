@@ -1,6 +1,5 @@
-// How fast the simulated network runs: packets through fabrics of several sizes, without a
-// transport. `events` is what one core handles a second; a packet takes one event a link that it
-// crosses.
+// Speed of the simulated network: packets through fabrics of several sizes, without a transport.
+// `events` is the rate of one core; a packet takes one event per link.
 #include <benchmark/benchmark.h>
 
 #include <memory>
@@ -33,7 +32,7 @@ class Sink : public Wakeup {
   }
 };
 
-// Each host sends rows of 8 segments to a host on another leaf, on changing paths.
+// Each host sends bursts of 8 segments to a host on another leaf, on changing paths.
 void BM_PacketsThroughALeafSpine(benchmark::State& state) {
   const auto leaves = static_cast<uint32_t>(state.range(0));
   const topology::LeafSpineShape shape{

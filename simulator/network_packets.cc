@@ -1,4 +1,4 @@
-// The way of a packet: over links, through switches, to a port, and everything that can befall it.
+// Packet forwarding: over links, through switches, to a port, with all faults.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -12,7 +12,7 @@ using transport::Ecn;
 
 namespace {
 
-// What the trace tells of a packet: enough that two histories that differ hash differently.
+// A packet's contribution to the trace: enough that different histories hash differently.
 uint64_t digest(const Packet& packet) {
   return uint64_t{packet.from_nic} << 40 ^ uint64_t { packet.to_nic } << 20 ^
          uint64_t { packet.from_port } << 8 ^ uint64_t { packet.datagram_bytes() } << 28 ^
@@ -46,7 +46,7 @@ void Network::offer(LinkId id, PacketId packet_id) {
   offer_faultless(id, packet_id, from_nic);
 }
 
-// Where there are faults, or packets do not wait in the link's own queue.
+// For links with faults, and links whose queue is in an Outlet.
 void Network::offer_specially(LinkId id, PacketId packet_id, bool unbounded) {
   PacketId copy = kNoIndex;
   if ((special_[id] & kFaulty) != 0 && !links_[id].down()) {
@@ -155,8 +155,8 @@ void Network::reach(NodeId node, PacketId packet) {
   }
 }
 
-// As of IP's TTL: nothing is told of what a silent switch, or one that has just answered, throws
-// away.
+// Ends a packet like IP's TTL. Switches in silent_switches, and a switch that has just replied,
+// send no ICMP.
 void Network::expire(uint32_t switch_index, PacketId id) {
   if (now_ >= may_answer_at_[switch_index]) {
     may_answer_at_[switch_index] = now_ + options_.time_exceeded_apart;
@@ -166,7 +166,7 @@ void Network::expire(uint32_t switch_index, PacketId id) {
   discard(id, Fate::kHopLimit);
 }
 
-// A switch leaves out links that it knows to be down, as the port group of a real one does.
+// A switch excludes links that it knows to be down, like a real port group.
 void Network::forward(uint32_t switch_index, PacketId id) {
   if (packets_[id].hop_limit > 0 && --packets_[id].hop_limit == 0) return expire(switch_index, id);
   const Packet& packet = packets_[id];
@@ -195,7 +195,7 @@ void Network::deliver(NicId nic, PacketId id) {
   for (const Attached& each : nics_[nic].ports) {
     if (each.port == packet.to_port) return each.receiver->handle_packet(id);
     if (packet.to_port - each.send_base < 256 && packet.to_port >= each.send_base) {
-      // What the network tells about a sent packet comes back to the port that it left from.
+      // ICMP for a sent packet returns to the port that sent it
       if (!datagram) return each.receiver->handle_packet(id);
       return discard(id, Fate::kUnread);
     }
@@ -204,13 +204,12 @@ void Network::deliver(NicId nic, PacketId id) {
   discard(id, Fate::kRefused);
 }
 
-// Tells the sender of a packet, from `node`, what became of it. Nothing is told about what was
-// told.
+// Sends an ICMP message about a packet from `node` to its sender. ICMP never answers ICMP.
 void Network::answer(NodeId node, const Packet& packet, PacketKind kind, uint32_t limit_bytes) {
   if (!options_.tells_errors || packet.kind != PacketKind::kDatagram) {
     return;
   }
-  // Of a hop limit's end who says it, and of all how the packet began.
+  // For time exceeded the router's address; for all kinds the first bytes of the packet.
   std::array<std::byte, Packet::kRouterBytes + Packet::kQuotedBytes> quote{};
   const NicId from = packet.to_nic;
   const NicId to = packet.from_nic;

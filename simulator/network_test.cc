@@ -20,7 +20,7 @@ using testing::ElementsAre;
 using topology::LinkShape;
 using transport::Ecn;
 
-constexpr uint32_t kBytes = 1'434;                       // a datagram whose packet takes
+constexpr uint32_t kBytes = 1'434;                       // payload of a datagram whose packet takes
 constexpr uint32_t kWire = kBytes + kWireOverheadBytes;  // 1,500 bytes of wire
 
 LinkShape shape(uint64_t gigabits, int64_t delay_us) {
@@ -36,7 +36,7 @@ std::vector<uint32_t> first_numbers(uint32_t count) {
   return out;
 }
 
-TEST(Network, OneLinkTakesSerialisationAndPropagation) {
+TEST(Network, OneLinkTakesSerializationAndPropagationTime) {
   Network network(topology::point_to_point(shape(10, 5)), {}, 1);
   RawHost a(network, 0);
   RawHost b(network, 1);
@@ -57,7 +57,7 @@ TEST(Network, OneLinkTakesSerialisationAndPropagation) {
   EXPECT_EQ(network.counters(1).packets, 0u);
 }
 
-TEST(Network, SerialisationIsRoundedUpToANanosecond) {
+TEST(Network, SerializationTimeIsRoundedUpToANanosecond) {
   Network network(topology::point_to_point(shape(100, 0)), {}, 1);
   RawHost a(network, 0);
   RawHost b(network, 1);
@@ -85,7 +85,7 @@ TEST(Network, SwitchesStoreAndForward) {
   EXPECT_EQ(b.arrivals[1].at, start + first + nanos(12'000)) << "the slow link sets the distance";
 }
 
-TEST(Network, AFullQueueDropsItsTail) {
+TEST(Network, AFullQueueDropsNewPackets) {
   LinkShape slow = shape(1, 1);
   slow.queue = {10 * kWire};
   slow.mtu_bytes = 1'500;
@@ -94,19 +94,19 @@ TEST(Network, AFullQueueDropsItsTail) {
   RawHost b(network, 1);
   for (int i = 0; i < 30; ++i) ASSERT_TRUE(a.send(b, kBytes));
   network.run_until(network.now() + millis(10));
-  // 30 arrive at the switch within 3.6 us; none of the first can leave before 12 us.
+  // 30 arrive at the switch within 3.6 us; none can leave before 12 us.
   EXPECT_EQ(b.numbers(), first_numbers(10));
   EXPECT_EQ(network.fates()[Fate::kQueueFull], 20u);
   EXPECT_EQ(network.counters(4).queue_drops, 20u);
   EXPECT_EQ(network.counters(4).queued_bytes_max, 10u * kWire);
   EXPECT_EQ(network.packets_alive(), 0u);
-  // Room comes back as packets leave.
+  // Room returns as packets leave.
   ASSERT_TRUE(a.send(b, kBytes));
   network.run_until(network.now() + millis(10));
   EXPECT_EQ(b.arrivals.size(), 11u);
 }
 
-TEST(Network, CapablePacketsAreMarkedAboveTheThreshold) {
+TEST(Network, EcnCapablePacketsAreMarkedAboveTheThreshold) {
   LinkShape slow = shape(1, 1);
   slow.ecn_threshold = {4 * kWire};
   Network network(topology::parallel_paths(1, shape(100, 1), slow), {}, 1);
@@ -118,7 +118,7 @@ TEST(Network, CapablePacketsAreMarkedAboveTheThreshold) {
   a.send(b, kBytes);
   network.run_until(network.now() + millis(10));
   ASSERT_EQ(b.arrivals.size(), 9u);
-  // The k-th finds k packets before it; it is marked if these are more than four.
+  // The k-th packet finds k packets ahead of it; it is marked if there are more than four.
   for (int i = 0; i < 8; ++i) {
     EXPECT_EQ(b.arrivals[i].ecn, i > 4 ? Ecn::kCongestion : Ecn::kEct0) << i;
   }
@@ -127,8 +127,8 @@ TEST(Network, CapablePacketsAreMarkedAboveTheThreshold) {
   EXPECT_EQ(network.counters(4).marks, 3u);
 }
 
-// The k-th finds k packets before it.
-TEST(Network, MarksRiseAlongARamp) {
+// The k-th packet finds k packets ahead of it.
+TEST(Network, MarkProbabilityRisesAlongARamp) {
   constexpr uint32_t kRounds = 2'000;
   LinkShape slow = shape(1, 1);
   slow.ecn_threshold = {2 * kWire};
@@ -146,7 +146,7 @@ TEST(Network, MarksRiseAlongARamp) {
     b.arrivals.clear();
   }
   EXPECT_EQ(marked[0] + marked[1] + marked[2], 0u);
-  // 5%, 10%, 15% of 2,000, and five standard deviations.
+  // 5%, 10%, 15% of 2,000, plus or minus five standard deviations.
   EXPECT_NEAR(marked[3], 100, 49);
   EXPECT_NEAR(marked[4], 200, 67);
   EXPECT_NEAR(marked[5], 300, 80);
@@ -155,7 +155,7 @@ TEST(Network, MarksRiseAlongARamp) {
   EXPECT_EQ(network.counters(4).marks, std::accumulate(marked.begin(), marked.end(), 0u));
 }
 
-TEST(Network, OneEntropyKeepsOneWayAndManySpread) {
+TEST(Network, OneEntropyKeepsOneRouteAndManySpread) {
   constexpr uint32_t kSpines = 4;
   const topology::LeafSpineShape fabric{.leaves = 2, .spines = kSpines, .hosts_per_leaf = 1};
   Network network(topology::leaf_spine(fabric), {}, 1);
@@ -182,8 +182,8 @@ TEST(Network, OneEntropyKeepsOneWayAndManySpread) {
   EXPECT_EQ(b.arrivals.size(), 50u + 40u * 256u);
 }
 
-// With equal seeds the second tier would use half of its links only.
-TEST(Network, TwoTiersWithOwnSeedsDoNotPolarise) {
+// With equal seeds the second tier would use only half of its links.
+TEST(Network, TwoTiersWithTheirOwnSeedsDoNotPolarize) {
   topology::Topology fabric;
   const LinkShape link = shape(100, 1);
   fabric.hosts = {{"a"}, {"b"}};
@@ -216,7 +216,7 @@ TEST(Network, TwoTiersWithOwnSeedsDoNotPolarise) {
   }
 }
 
-TEST(Network, AFullNicRefusesAndTellsWhenThereIsRoom) {
+TEST(Network, AFullNicRefusesAndReportsWhenItHasRoom) {
   Network network(topology::point_to_point(shape(1, 1)), {.nic_queue = {10 * kWire}}, 1);
   RawHost a(network, 0);
   RawHost b(network, 1);
@@ -236,7 +236,7 @@ TEST(Network, AFullNicRefusesAndTellsWhenThereIsRoom) {
   EXPECT_EQ(network.fates()[Fate::kQueueFull], 0u);
 }
 
-TEST(Network, AHostThatDoesNotReceiveLosesWhatItsQueueCannotHold) {
+TEST(Network, AHostThatDoesNotReceiveDropsBeyondItsQueue) {
   Network network(topology::point_to_point(shape(10, 1)), {}, 1);
   RawHost a(network, 0);
   RawHost b(network, 1, {.receive_capacity = {10 * kBytes}});
@@ -265,7 +265,7 @@ TEST(Network, AHostReachesItself) {
   EXPECT_EQ(network.counters(0).packets, 0u);
 }
 
-TEST(Network, PortsThatOnlySendDropWhatComesBack) {
+TEST(Network, PortsThatOnlySendDropReplies) {
   Network network(topology::point_to_point(shape(10, 1)), {}, 1);
   RawHost a(network, 0);
   RawHost b(network, 1);
@@ -278,7 +278,7 @@ TEST(Network, PortsThatOnlySendDropWhatComesBack) {
   EXPECT_EQ(network.fates()[Fate::kUnread], 1u);
 }
 
-// Returns what happened, as a hash and a list of arrivals.
+// The history as a hash and a list of arrivals.
 std::pair<uint64_t, std::vector<uint32_t>> history(uint64_t seed, uint32_t datagrams) {
   topology::LeafSpineShape fabric{.leaves = 2, .spines = 3, .hosts_per_leaf = 2};
   topology::Topology topology = topology::leaf_spine(fabric);
@@ -304,7 +304,7 @@ std::pair<uint64_t, std::vector<uint32_t>> history(uint64_t seed, uint32_t datag
   return {network.trace_hash(), b.numbers()};
 }
 
-TEST(Network, OneSeedOneHistory) {
+TEST(Network, EqualSeedsGiveEqualHistories) {
   const auto first = history(7, 2'000);
   EXPECT_EQ(history(7, 2'000), first);
   EXPECT_NE(history(8, 2'000).second, first.second);
@@ -319,7 +319,7 @@ class CountingAgent : public Agent {
   std::vector<Nanos> times;
 };
 
-TEST(Network, AgentsRunOnceAtTheEarliestTimeAskedFor) {
+TEST(Network, AgentsRunOnceAtTheEarliestRequestedTime) {
   Network network(topology::point_to_point({}), {}, 1);
   const Nanos start = network.now();
   CountingAgent agent;
@@ -330,7 +330,7 @@ TEST(Network, AgentsRunOnceAtTheEarliestTimeAskedFor) {
   network.run_until(start + micros(20));
   EXPECT_THAT(agent.times, ElementsAre(start + micros(5)));
   network.schedule(id, start + micros(30));
-  network.schedule(id, start);  // the past is now
+  network.schedule(id, start);  // a past time means now
   network.run_until(start + micros(40));
   EXPECT_THAT(agent.times, ElementsAre(start + micros(5), start + micros(20)));
   network.schedule(id, start + micros(50));
@@ -339,7 +339,7 @@ TEST(Network, AgentsRunOnceAtTheEarliestTimeAskedFor) {
   EXPECT_EQ(agent.times.size(), 2u);
 }
 
-TEST(Network, AddressesNameNics) {
+TEST(Network, AddressesIdentifyNics) {
   for (const NicId nic : {0u, 1u, 255u, 256u, 70'000u}) {
     EXPECT_EQ(nic_of(address_of(nic, 4'791)), nic);
   }

@@ -1,5 +1,5 @@
-// Hosts with several NICs: one connection uses them together, leaves those that die, and takes them
-// back. Production transport and driver on simulated fabrics.
+// Hosts with several NICs: one connection uses all of them, avoids those that fail, and uses them
+// again when they recover. Production transport and driver on simulated fabrics.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,8 +21,8 @@ topology::LinkShape link_of(BitsPerSec rate, uint32_t mtu = 1500) {
   return {.rate = rate, .delay = micros(2), .queue = {312'500}, .mtu_bytes = mtu};
 }
 
-// Two hosts with so many NICs each, and a cable between those of each rank: NIC i of host h is
-// 2 i + h, cable i joins the i-th.
+// Two hosts with one NIC per cable: cable i joins the i-th NICs of both. NIC i of host h has index
+// 2 i + h.
 topology::Topology rails(const std::vector<topology::LinkShape>& cables) {
   topology::Topology made;
   made.hosts = {{"a"}, {"b"}};
@@ -36,7 +36,7 @@ topology::Topology rails(const std::vector<topology::LinkShape>& cables) {
   return made;
 }
 
-// The same NICs, all at one switch; cable n is NIC n's.
+// The same NICs, all at one switch; cable n belongs to NIC n.
 topology::Topology one_switch(uint32_t ranks, const topology::LinkShape& cable) {
   topology::Topology made;
   made.hosts = {{"a"}, {"b"}};
@@ -75,7 +75,7 @@ class TwoHosts {
   }
   ~TwoHosts() { receiver_->forget(); }
 
-  // Megabits a second of payload until all has arrived; 0: it did not.
+  // Megabits of payload per second until all has arrived; 0: it did not.
   double run(Nanos limit = seconds(60)) {
     const Nanos began = world_.now();
     world_.run_until_done([this] { return sender_->done() && receiver_->done(); }, limit);
@@ -87,7 +87,7 @@ class TwoHosts {
            static_cast<double>((receiver_->done_at() - began).count);
   }
 
-  // Payload that left by each pair of NICs, by where its paths go now.
+  // Payload sent per NIC pair, by the pairs that the paths use now.
   std::array<std::array<uint64_t, 4>, 4> sent() {
     std::array<std::array<uint64_t, 4>, 4> bytes{};
     for (const auto& path : from_.endpoint().path_statistics(sender_->connection())) {
@@ -137,7 +137,7 @@ std::vector<transport::ClusterKey> keys() {
 
 const topology::LinkShape kHalf = link_of(megabits_per_s(500));
 
-TEST(NicsTest, TwoNicsCarryTwiceWhatOneDoes) {
+TEST(NicsTest, TwoNicsCarryTwiceAsMuchAsOne) {
   Setting setting{.topology = rails({kHalf, kHalf})};
   TwoHosts two(setting);
   const double both = two.run();
@@ -150,7 +150,7 @@ TEST(NicsTest, TwoNicsCarryTwiceWhatOneDoes) {
   EXPECT_GE(both, 1.9 * one) << both << " of " << one << " Mb/s";
 }
 
-TEST(NicsTest, TwoNicsWithKeysAndLoss) {
+TEST(NicsTest, TwoNicsWorkWithKeysAndLoss) {
   topology::Topology topology = rails({kHalf, kHalf});
   topology.links[0].forward.loss_per_million = 5'000;
   topology.links[1].backward.loss_per_million = 5'000;
@@ -166,7 +166,7 @@ TEST(NicsTest, NicsOfDifferentRatesAreBothUsed) {
   EXPECT_GE(other.run(), 0.9 * 600 * 1432 / 1538) << "whichever the handshake went by";
 }
 
-TEST(NicsTest, ADeadNicIsLeftAndItsReturnNoticed) {
+TEST(NicsTest, AFailedNicIsAvoidedAndUsedAgainAfterItsReturn) {
   for (const uint32_t cable : {0u, 1u}) {
     topology::Topology topology = rails({kHalf, kHalf});
     topology.changes = {change(millis(100), cable, LinkChangeKind::kDown),
@@ -185,9 +185,9 @@ TEST(NicsTest, ADeadNicIsLeftAndItsReturnNoticed) {
   }
 }
 
-// Grants that went over dead paths were repeated as late as acknowledgements had been lost before:
-// with some seeds all stood still for that long.
-TEST(NicsTest, WhenANicDiesTheOtherIsNeverIdleForLong) {
+// Regression: grants lost on dead paths were retransmitted only after the delay that lost
+// acknowledgements had caused; with some seeds all traffic stopped for that long.
+TEST(NicsTest, AfterANicFailsTheOtherIsNeverIdleForLong) {
   for (const uint32_t cable : {0u, 1u}) {
     // A link carries 1,250,000 bytes in 40 ms.
     for (uint32_t seed = 1; seed <= 24; ++seed) {
@@ -206,7 +206,7 @@ TEST(NicsTest, WhenANicDiesTheOtherIsNeverIdleForLong) {
   }
 }
 
-TEST(NicsTest, ANicThatIsDeadFromTheBeginningCostsNothing) {
+TEST(NicsTest, ANicThatIsDeadFromTheStartCostsNothing) {
   topology::Topology topology = rails({kHalf, kHalf});
   topology.changes = {change(Nanos{}, 1, LinkChangeKind::kDown),
                       change(millis(300), 1, LinkChangeKind::kUp)};
@@ -242,9 +242,9 @@ TEST(NicsTest, OneNicOnTheOtherSideIsEnough) {
   EXPECT_GT(one_to_many.sent()[0][1], 12u << 20);
 }
 
-TEST(NicsTest, WithoutAnAlignedPairACrossedOneIsTaken) {
+TEST(NicsTest, WithoutAnAlignedPairACrossedPairIsUsed) {
   topology::Topology topology = one_switch(2, kHalf);
-  // The first NIC of one host and the second of the other.
+  // The first NIC of one host and the second of the other fail.
   topology.changes = {change(millis(100), 0, LinkChangeKind::kDown),
                       change(millis(100), 3, LinkChangeKind::kDown)};
   TwoHosts two({.topology = topology, .messages = 60});
@@ -252,7 +252,7 @@ TEST(NicsTest, WithoutAnAlignedPairACrossedOneIsTaken) {
   EXPECT_GT(two.sent()[1][0], 20u << 20);
 }
 
-TEST(NicsTest, NicsThatStandInAnotherOrderAreCrossed) {
+TEST(NicsTest, NicsInAnotherOrderArePairedCrosswise) {
   Setting setting{.topology = rails({kHalf, kHalf})};
   setting.nics[1] = {3, 1};
   setting.connect_to = 3;
@@ -262,14 +262,14 @@ TEST(NicsTest, NicsThatStandInAnotherOrderAreCrossed) {
   EXPECT_GT(two.sent()[1][0], 8u << 20);
 }
 
-TEST(NicsTest, FourNics) {
+TEST(NicsTest, FourNicsAreAllUsed) {
   Setting setting{.topology = rails({kHalf, kHalf, kHalf, kHalf}), .paths = 16, .messages = 80};
   setting.nics = {{{0, 2, 4, 6}, {1, 3, 5, 7}}};
   TwoHosts two(setting);
   EXPECT_GE(two.run(), 0.9 * 4 * 500 * 1432 / 1538);
 }
 
-TEST(NicsTest, EqualSeedsEqualHistories) {
+TEST(NicsTest, EqualSeedsGiveEqualHistories) {
   uint64_t first = 0;
   for (int i = 0; i < 2; ++i) {
     topology::Topology topology = rails({kHalf, kHalf});

@@ -1,4 +1,4 @@
-// Shared memories, pauses and trimming: see outlets.h.
+// Shared buffers, PFC and trimming: see outlets.h.
 #include "simulator/outlets.h"
 
 #include <algorithm>
@@ -12,11 +12,11 @@ using transport::Ecn;
 
 namespace {
 
-// With kWireOverheadBytes the smallest frame and its preamble and gap: 84 bytes.
+// With kWireOverheadBytes the smallest Ethernet frame with preamble and gap: 84 bytes.
 constexpr uint16_t kPauseBytes = topology::kPauseFrameBytes - kWireOverheadBytes;
 
-// What is hardly longer than a header goes with the headers whole, and so do acknowledgements and
-// handshakes. A real switch knows those by their DSCP; here they are what cannot be marked.
+// Packets up to this size enter the header queue untrimmed, like acknowledgements and handshakes. A
+// real switch recognizes those by DSCP; here they are the packets that are not ECN-capable.
 constexpr uint32_t kTrimmedAbove = 2 * kTrimmedBytes;
 
 bool is_to_be_cut(const Packet& packet) {
@@ -27,7 +27,7 @@ bool goes_with_headers(const Packet& packet) {
   return packet.kind == PacketKind::kDatagram || packet.kind == PacketKind::kTrimmed;
 }
 
-// What it carried is gone, also a fault in it.
+// The payload is gone, and with it any fault in it.
 void trim(Packet& packet) {
   packet.kind = PacketKind::kTrimmed;
   packet.header_bytes = std::min(packet.header_bytes, kTrimmedBytes);
@@ -95,7 +95,7 @@ Link::Verdict Outlets::offer(Nanos now, LinkId link, PacketId id, bool unbounded
   const uint32_t bytes = packet.wire_bytes();
   if (outlet.may_trim && packet.kind == PacketKind::kTrimmed) return offer_header(now, link, id);
   if (!unbounded && outlet.leaves_at == now) {
-    handle_left(now, link);  // its event may stand behind this one
+    handle_left(now, link);  // its kLeft event may come after this one
   }
   if (!takes(outlet, bytes, unbounded)) {
     if (outlet.may_trim && goes_with_headers(packet)) return offer_header(now, link, id);
@@ -112,13 +112,13 @@ Link::Verdict Outlets::offer(Nanos now, LinkId link, PacketId id, bool unbounded
   return Link::Verdict::kTaken;
 }
 
-// `unbounded`: it waits in its sender.
+// `unbounded`: the queue is inside the sender.
 bool Outlets::takes(const Outlet& outlet, uint32_t bytes, bool unbounded) const {
   if (outlet.memory != kNoIndex) return memories_[outlet.memory].takes(outlet.bytes, bytes);
   return unbounded || outlet.bytes + bytes <= outlet.shape.queue.count;
 }
 
-// Of a packet that was trimmed before, that finds no room and is now, or that is as small.
+// For a packet that was trimmed before, that is trimmed now for want of room, or that is small.
 Link::Verdict Outlets::offer_header(Nanos now, LinkId link, PacketId id) {
   Outlet& outlet = outlets_[outlet_of_[link]];
   Packet& packet = packets_[id];
@@ -145,7 +145,7 @@ void Outlets::mark(Outlet& outlet, Packet& packet, Random& random) {
   ++outlet.marks;
 }
 
-// kNoIndex: none. What it is accounted with is noted in the outlet.
+// kNoIndex: none. Stores in the outlet how the packet is accounted for.
 PacketId Outlets::next_to_send(Outlet& outlet) {
   outlet.leaving_bytes = 0;
   outlet.leaving_came_by = kNoIndex;
@@ -177,7 +177,8 @@ void Outlets::send_next(Nanos now, LinkId id) {
   events_.push(outlet.leaves_at, EventKind::kLeft, id);
 }
 
-// A change of rate leaves the packet under way alone; one that was cut off leaves its event behind.
+// A rate change does not affect the packet in transmission; a cut-off packet leaves an obsolete
+// event.
 bool Outlets::handle_left(Nanos now, LinkId link) {
   Outlet& outlet = outlets_[outlet_of_[link]];
   if (outlet.leaves_at != now) return false;
@@ -208,20 +209,20 @@ void Outlets::left(Nanos now, Outlet& outlet, uint32_t bytes, LinkId came_by) {
   send_frame(now, came_by, false);
 }
 
-// By the other direction of the inlet's cable.
+// Uses the other direction of the inlet's cable.
 void Outlets::send_frame(Nanos now, LinkId inlet, bool pause) {
   const LinkId back = inlet ^ 1;
   if (links_[back].down()) return;
   const PacketId id = packets_.lend(kPauseBytes, 0, transport::kNoRegion, 0);
   packets_[id].kind = pause ? PacketKind::kPause : PacketKind::kGoOn;
-  packets_[id].lost = true;  // ends where the link does
+  packets_[id].lost = true;  // ends at the end of this link
   outlets_[outlet_of_[back]].frames.push_back(id);
   send_next(now, back);
 }
 
 void Outlets::handle_pause(Nanos now, LinkId link, const Packet& frame) {
   const LinkId stopped = link ^ 1;
-  if (!has(stopped)) return;  // of a switch that knows no pauses
+  if (!has(stopped)) return;  // a switch without PFC
   Outlet& outlet = outlets_[outlet_of_[stopped]];
   const bool pause = frame.kind == PacketKind::kPause;
   if (outlet.paused == pause) return;
@@ -235,8 +236,8 @@ void Outlets::handle_pause(Nanos now, LinkId link, const Packet& frame) {
   }
 }
 
-// What was asked for over this cable, either way, is forgotten at both ends: else a frame that is
-// cut off could leave a sender waiting for ever.
+// Both ends forget pauses in both directions of this cable: a lost resume frame would otherwise
+// stop a sender forever.
 void Outlets::cut_off(Nanos now, LinkId link, std::vector<PacketId>& packets) {
   if (outlet_of_.empty()) return;
   for (const LinkId each : {link, link ^ 1}) {

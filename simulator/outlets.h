@@ -1,11 +1,7 @@
-// Outlets: the links whose packets wait in a memory that the ports of a switch share, that a pause
-// (PFC) may stop, or whose switch trims what finds no room. Packets wait here, and the link itself
-// holds only the one that is being sent; an event at its end sends the next. Packets are accounted
-// twice: to the queue that they wait in, and, in a lossless switch, to the link by which they came.
-// Headers of trimmed packets wait apart and are sent first, as NDP's switches do (Handley et al.,
-// 2017): up to kHeadersInARow of them between two packets.
-//
-// The network drives it; plain links cost nothing.
+// Outlets: links whose packets wait in a memory that the ports of a switch share, that a pause
+// (PFC) may stop, or whose switch trims packets that find no room. Packets wait here; the link
+// itself holds only the one in transmission, and an event at its end sends the next. The network
+// drives it; links without these features cost nothing.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +19,15 @@
 
 namespace heddle::simulator {
 
+// Packets are counted twice: in their queue and, in a lossless switch, for the link on which they
+// arrived. Headers of trimmed packets wait in a separate queue with priority, as in NDP's switches
+// (Handley et al., 2017): up to kHeadersInARow between two packets.
 class Outlets {
  public:
-  static constexpr size_t kMostHeaders = 512;  // that wait at an outlet; more are dropped
+  static constexpr size_t kMostHeaders = 512;  // waiting at an outlet; further ones are dropped
   static constexpr uint32_t kHeadersInARow = 10;
 
-  // All must outlive it; `links` are those of the topology, two a cable.
+  // All must outlive it; `links` are the topology's, two per cable.
   Outlets(const topology::Topology& topology, std::vector<Link>& links, PacketStore& packets,
           EventQueue& events);
 
@@ -36,41 +35,41 @@ class Outlets {
 
   // As Link::offer().
   Link::Verdict offer(Nanos now, LinkId link, PacketId packet, bool unbounded, Random& random);
-  // The event of kind kLeft of a link. True: a packet has left.
+  // Handles the link's kLeft event. True: a packet has left.
   bool handle_left(Nanos now, LinkId link);
-  // A pause frame has come by `link`; it is the network's to give back.
+  // A pause frame has arrived on `link`; the network returns it to the store.
   void handle_pause(Nanos now, LinkId link, const Packet& frame);
-  // The link has gone down, and gave its packets back: those that waited are appended.
+  // The link has gone down and returned its packets: appends those that waited here.
   void cut_off(Nanos now, LinkId link, std::vector<PacketId>& packets);
 
   uint64_t queued_bytes(LinkId link) const { return outlets_[outlet_of_[link]].bytes; }
-  // Adds what is counted here.
+  // Adds the counts of this outlet.
   void add_counters(Nanos now, LinkId link, LinkCounters& counters) const;
-  // The most that the queue held since it was asked last.
+  // The maximum queue length since the last call.
   uint64_t take_queue_peak(LinkId link);
-  // What the queue may come to hold at most; zero: it has no memory with others.
+  // The limit of the queue in shared memory; zero: it shares none.
   uint64_t shared_room(LinkId link) const;
-  // Of the switch, zero where it has none of its own.
+  // For the switch; zero if it has no shared memory.
   uint64_t memory_used_max(uint32_t switch_index) const;
 
  private:
   struct Outlet {
-    uint32_t memory = kNoIndex;  // of the switch that it leaves, where its ports share one
+    uint32_t memory = kNoIndex;  // shared memory of its switch; kNoIndex: none
     bool may_trim = false;
     uint8_t headers_in_a_row = 0;
-    topology::LinkShape shape;  // its marks, and its room where it has no memory
+    topology::LinkShape shape;  // its marking, and its queue limit without shared memory
     Ring<PacketId> headers;     // of trimmed packets
-    Ring<PacketId> frames;      // pause frames: ahead of all, and never paused
+    Ring<PacketId> frames;      // pause frames: first priority, never paused
     Ring<PacketId> waiting;
-    uint64_t bytes = 0;  // of packets that have not left completely; no frames, no headers
-    // The packet that is being sent.
+    uint64_t bytes = 0;  // of packets that have not left completely, without frames and headers
+    // The packet in transmission.
     Nanos leaves_at = Nanos::never();
     uint32_t leaving_bytes = 0;  // zero: a frame or a header
     LinkId leaving_came_by = kNoIndex;
 
     bool paused = false;
     Nanos paused_since;
-    Nanos paused_time;  // earlier
+    Nanos paused_time;  // before the current pause
     uint64_t pauses = 0;
     uint64_t drops = 0;
     uint64_t trims = 0;
@@ -81,7 +80,7 @@ class Outlets {
   // A link into a lossless switch.
   struct Inlet {
     topology::PauseLimits limits;
-    uint64_t bytes = 0;  // that came by it and are still here
+    uint64_t bytes = 0;  // that arrived on it and are still in the switch
     bool pausing = false;
   };
 
@@ -98,13 +97,13 @@ class Outlets {
   std::vector<Link>& links_;
   PacketStore& packets_;
   EventQueue& events_;
-  Random unused_{0};                 // links draw nothing: marks are made here
-  std::vector<uint32_t> outlet_of_;  // a link; empty where there are none
+  Random unused_{0};                 // links draw nothing here: outlets set the marks
+  std::vector<uint32_t> outlet_of_;  // per link; empty where there are no outlets
   std::vector<uint32_t> inlet_of_;
   std::vector<Outlet> outlets_;
   std::vector<Inlet> inlets_;
   std::vector<SwitchMemory> memories_;
-  std::vector<uint32_t> memory_of_;  // a switch
+  std::vector<uint32_t> memory_of_;  // per switch
 };
 
 }  // namespace heddle::simulator

@@ -1,5 +1,5 @@
-// Switches that share a memory, and lossless ones: exact limits and times, and what pauses do to
-// others.
+// Switches with shared buffers, and lossless ones: exact limits and times, and the effect of pauses
+// on other flows.
 #include "simulator/outlets.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ using topology::Topology;
 using transport::Ecn;
 
 constexpr uint32_t kBytes = 1'434;                       // a datagram whose packet takes
-constexpr uint32_t kWire = kBytes + kWireOverheadBytes;  // 1,500 bytes of wire, as much as fits
+constexpr uint32_t kWire = kBytes + kWireOverheadBytes;  // 1,500 bytes of wire, the most that fits
 
 LinkShape link(uint64_t gigabits) {
   return {.rate = gigabits_per_s(gigabits), .delay = micros(1), .mtu_bytes = kWire - 38};
@@ -31,7 +31,7 @@ Topology with(Topology topology, const SwitchShape& shape) {
   return topology;
 }
 
-// Hosts around one switch (and a spine that nothing needs).
+// Hosts around one switch (and an unused spine).
 Topology star(uint32_t hosts, const SwitchShape& shape) {
   return with(topology::leaf_spine({.leaves = 1,
                                     .spines = 1,
@@ -48,7 +48,7 @@ void send(RawHost& from, RawHost& to, uint32_t packets) {
   for (uint32_t i = 0; i < packets; ++i) ASSERT_TRUE(from.send(to, kBytes));
 }
 
-TEST(SwitchMemoryTest, AReserveIsThereWhateverOthersHold) {
+TEST(SwitchMemoryTest, AReserveIsAvailableWhateverOtherQueuesHold) {
   SwitchMemory memory({.buffer = {100}, .alpha = 8, .reserve = {10}}, 4);
   uint64_t greedy = 0;
   while (memory.takes(greedy, 1)) memory.take(greedy++, 1);
@@ -65,9 +65,9 @@ TEST(SwitchMemoryTest, AReserveIsThereWhateverOthersHold) {
   EXPECT_EQ(memory.used_max(), 74u);
 }
 
-// Two send to one: its queue grows by a packet in each packet's time, until it holds `alpha` times
-// what is free of 20.
-TEST(OutletsTest, AQueueHoldsAlphaTimesWhatIsFree) {
+// Two hosts send to one: its queue grows by one packet per packet time, until it holds `alpha`
+// times the free part of 20 packets.
+TEST(OutletsTest, AQueueHoldsAlphaTimesTheFreeMemory) {
   struct {
     uint32_t alpha, divisor, packets;
   } const cases[] = {{1, 1, 10}, {1, 2, 7}, {8, 1, 18}};
@@ -93,7 +93,7 @@ TEST(OutletsTest, AQueueHoldsAlphaTimesWhatIsFree) {
   }
 }
 
-TEST(OutletsTest, TwoQueuesLeaveEachOtherRoom) {
+TEST(OutletsTest, TwoQueuesLeaveRoomForEachOther) {
   Network network(star(6, {.buffer = {30 * kWire}}), {}, 1);
   std::vector<std::unique_ptr<RawHost>> hosts;
   for (NicId nic = 0; nic < 6; ++nic) hosts.push_back(std::make_unique<RawHost>(network, nic));
@@ -107,7 +107,7 @@ TEST(OutletsTest, TwoQueuesLeaveEachOtherRoom) {
   }
 }
 
-TEST(OutletsTest, PacketsThatWaitInSharedMemoryAreMarked) {
+TEST(OutletsTest, PacketsInSharedMemoryAreMarked) {
   Topology topology = star(3, {.buffer = {40 * kWire}});
   for (topology::Link& each : topology.links) each.shape.ecn_threshold = {4 * kWire};
   Network network(topology, {}, 1);
@@ -118,13 +118,13 @@ TEST(OutletsTest, PacketsThatWaitInSharedMemoryAreMarked) {
   send(a, to, 5);
   send(b, to, 5);
   network.run_until(network.now() + millis(1));
-  // Pairs arrive as one leaves: they find 0 1, 1 2, 2 3, 3 4 and 4 5 packets.
+  // Two arrive as one leaves: they find 0 1, 1 2, 2 3, 3 4 and 4 5 packets.
   EXPECT_EQ(network.counters(to_host(0)).marks, 1u);
   EXPECT_EQ(network.fates()[Fate::kMarked], 1u);
 }
 
-// Two send 10 Gb/s (1,200 ns a packet) to one whose queue holds four packets, 1 us each hop.
-TEST(OutletsTest, TrimmedHeadersOvertakeWhatWaits) {
+// Two hosts send 10 Gb/s (1,200 ns per packet) to one whose queue holds four packets, 1 us per hop.
+TEST(OutletsTest, TrimmedHeadersOvertakeWaitingPackets) {
   Topology topology = star(3, {.trims = true});
   for (topology::Link& each : topology.links) each.shape.queue = {4 * kWire};
   Network network(topology, {}, 1);
@@ -137,8 +137,9 @@ TEST(OutletsTest, TrimmedHeadersOvertakeWhatWaits) {
   send(b, to, 10);
   network.run_until(start + millis(1));
   const LinkCounters counters = network.counters(to_host(0));
-  // Pairs come at 2,200 + 1,200 k, as one packet leaves: one more waits each time. The fourth pair
-  // makes it five, so its second packet is cut: 44 bytes and 66 of framing, 88 ns.
+  // Pairs arrive at 2,200 + 1,200 k ns, when one packet leaves: the queue grows by one each time.
+  // The fourth pair makes it five, so its second packet is trimmed: 44 bytes and 66 of framing, 88
+  // ns.
   EXPECT_EQ(counters.queued_bytes_max, 4 * kWire);
   EXPECT_EQ(counters.trims, network.fates()[Fate::kTrimmed]);
   EXPECT_EQ(counters.queue_drops, 0u);
@@ -149,19 +150,19 @@ TEST(OutletsTest, TrimmedHeadersOvertakeWhatWaits) {
   }
   EXPECT_EQ(headers.size(), counters.trims);
   ASSERT_GE(headers.size(), 6u);
-  // It is there at 5,800; the packet under way ends at 7,000.
+  // It arrives at 5,800; the packet in transmission ends at 7,000.
   EXPECT_EQ(headers.front().at, start + nanos(7'000 + 88 + 1'000));
   EXPECT_EQ(to.arrivals[4].bytes, kTrimmedBytes) << "it overtook three";
   EXPECT_EQ(network.packets_alive(), 0u);
 }
 
-TEST(OutletsTest, WhatIsNotForTrimmingGoesWithTheHeadersWhole) {
+TEST(OutletsTest, PacketsNotSubjectToTrimmingJoinTheHeaderQueueWhole) {
   Topology topology = star(3, {.trims = true});
   for (topology::Link& each : topology.links) each.shape.queue = {4 * kWire};
   Network network(topology, {}, 1);
   RawHost to(network, 0);
   RawHost a(network, 1);
-  RawHost b(network, 2);  // as acknowledgements, not capable of marks
+  RawHost b(network, 2);  // not ECN-capable, like acknowledgements
   a.ecn_capable = true;
   send(a, to, 10);
   send(b, to, 10);
@@ -175,8 +176,8 @@ TEST(OutletsTest, WhatIsNotForTrimmingGoesWithTheHeadersWhole) {
   EXPECT_GE(whole, 10u);
 }
 
-// Headers alone would fill the link: between two packets go ten at most.
-TEST(OutletsTest, HeadersLeavePacketsTheirTurnAndMoreThanFitAreDropped) {
+// Headers alone would fill the link: at most ten go between two packets.
+TEST(OutletsTest, HeadersAlternateWithPacketsAndExcessHeadersAreDropped) {
   Topology topology = star(3, {.trims = true});
   topology.links[0].shape.rate = megabits_per_s(100);
   topology.links[0].shape.queue = {2 * kWire};
@@ -203,9 +204,9 @@ TEST(OutletsTest, HeadersLeavePacketsTheirTurnAndMoreThanFitAreDropped) {
   EXPECT_EQ(network.packets_alive(), 0u);
 }
 
-// With shallow queues a permutation over many paths waited milliseconds for what was lost, since no
-// path had a later packet to show it.
-TEST(OutletsTest, WhatIsTrimmedIsRepeatedAtOnceAndNothingElse) {
+// With shallow queues a permutation over many paths waited milliseconds for lost packets, because
+// no later packet on their path revealed the loss.
+TEST(OutletsTest, ExactlyTheTrimmedPacketsAreRetransmittedAtOnce) {
   Nanos trimmed_longest;
   for (const bool trims : {true, false}) {
     topology::LinkShape shape = link(100);
@@ -240,14 +241,15 @@ TEST(OutletsTest, WhatIsTrimmedIsRepeatedAtOnceAndNothingElse) {
       trimmed_longest = longest;
     } else {
       EXPECT_GT(run.network().fates()[Fate::kQueueFull], 20u);
-      // A round trip more to notice, and what hosts add to one now and then.
+      // One round trip more for detection, plus occasional host delays.
       EXPECT_GT(longest, trimmed_longest + micros(50));
       EXPECT_LT(longest, micros(600));
     }
   }
 }
 
-// From 10 Gb/s (1,200 ns a packet) to 1 Gb/s (12,000 ns), 1 us each, through two lossless switches.
+// From 10 Gb/s (1,200 ns per packet) to 1 Gb/s (12,000 ns), 1 us each, through two lossless
+// switches.
 TEST(OutletsTest, PausesHaveExactTimes) {
   const SwitchShape lossless{
       .buffer = {30'000}, .lossless = true, .xoff = {4 * kWire}, .xon = {2 * kWire}};
@@ -256,8 +258,9 @@ TEST(OutletsTest, PausesHaveExactTimes) {
   RawHost b(network, 1);
   const Nanos start = network.now();
   send(a, b, 12);
-  // Packet k is at the switch after 1,200 k + 1,000 ns. The fifth makes more than four: the frame
-  // leaves at 7,000, takes 68 ns and 1 us, and the sender ends its seventh, at 8,400.
+  // Packet k is at the switch after 1,200 k + 1,000 ns. The fifth exceeds the limit of four: the
+  // frame leaves at 7,000 and takes 68 ns and 1 us, and the sender finishes its seventh packet, at
+  // 8,400.
   const auto at = [&](int64_t ns) { network.run_until(start + nanos(ns)); };
   at(8'067);
   EXPECT_EQ(network.counters(0).pauses, 0u);
@@ -266,9 +269,9 @@ TEST(OutletsTest, PausesHaveExactTimes) {
   at(62'199);
   EXPECT_EQ(network.counters(0).packets, 7u);
   EXPECT_EQ(network.counters(0).paused_time, nanos(62'199 - 8'068));
-  // The first leaves at 14,200 and one each 12,000 more: two are left at 62,200. The frame arrives
-  // at 63,268, the eighth packet at 65,468, and the tenth, at 67,868, asks for a pause again, that
-  // the sender sees at 68,936, when its twelfth is under way.
+  // The first leaves at 14,200 and one more every 12,000: two are left at 62,200. The frame arrives
+  // at 63,268 and the eighth packet at 65,468. The tenth, at 67,868, triggers another pause, which
+  // reaches the sender at 68,936 during its twelfth.
   at(63'267);
   EXPECT_EQ(network.counters(0).packets, 7u);
   at(63'268);
@@ -288,7 +291,7 @@ TEST(OutletsTest, PausesHaveExactTimes) {
   EXPECT_EQ(network.packets_alive(), 0u);
 }
 
-TEST(OutletsTest, APausedNicTellsWhenThereIsRoom) {
+TEST(OutletsTest, APausedNicReportsWhenItHasRoom) {
   const SwitchShape lossless{.buffer = {30'000}, .lossless = true, .xoff = {4 * kWire}};
   Network network(with(topology::parallel_paths(1, link(10), link(1)), lossless),
                   {.nic_queue = {2 * kWire}}, 1);
@@ -307,7 +310,7 @@ TEST(OutletsTest, APausedNicTellsWhenThereIsRoom) {
   EXPECT_EQ(network.fates()[Fate::kQueueFull], 0u);
 }
 
-TEST(OutletsTest, ACableThatIsPulledForgetsPausesAndFreesTheMemory) {
+TEST(OutletsTest, ADisconnectedCableClearsPausesAndFreesTheMemory) {
   const SwitchShape lossless{.buffer = {30'000}, .lossless = true, .xoff = {4 * kWire}};
   Topology topology = with(topology::parallel_paths(1, link(10), link(1)), lossless);
   using topology::LinkChangeKind;
@@ -331,8 +334,8 @@ TEST(OutletsTest, ACableThatIsPulledForgetsPausesAndFreesTheMemory) {
   EXPECT_EQ(network.packets_alive(), 0u);
 }
 
-// Only the way back breaks, by which pauses come: who was paused goes on.
-TEST(OutletsTest, APauseDoesNotOutliveTheCableThatItCameBy) {
+// Only the direction that carries pauses breaks: the paused sender resumes.
+TEST(OutletsTest, APauseEndsWithTheCableThatCarriedIt) {
   const SwitchShape lossless{.buffer = {30'000}, .lossless = true, .xoff = {4 * kWire}};
   Topology topology = with(topology::parallel_paths(1, link(10), link(1)), lossless);
   topology.changes = {{.at = micros(20),
@@ -366,8 +369,8 @@ struct Outcome {
   uint64_t pauses = 0;
 };
 
-// Hosts 9 to 16 send to host 0, and host 17 to host 1, all across one spine that could carry it
-// both: 8 to 1 and one beside them. What does the one take?
+// Hosts 9 to 16 send to host 0, and host 17 to host 1, all across one spine with capacity for both:
+// 8 to 1, and one victim. Returns the victim's result.
 Outcome incast_with_victim(const SwitchShape& shape, bool incast) {
   topology::Workload workload;
   if (incast) {
@@ -405,7 +408,7 @@ TEST(OutletsTest, ALosslessFabricDropsNothingUnderIncastAndItsVictimsWait) {
   EXPECT_LT(lossy.victim, lossless.victim / 2);
 }
 
-// Ways go up and then down: no ring of links can wait for itself.
+// Routes go up and then down, so no cycle of links can wait for itself.
 TEST(OutletsTest, APermutationOverALosslessFatTreeEnds) {
   const LinkShape shape{.rate = gigabits_per_s(100), .mtu_bytes = 4'154};
   const SwitchShape small{.buffer = kibibytes(512), .lossless = true};

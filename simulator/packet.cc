@@ -1,4 +1,4 @@
-// The store of packets: fixed-size records from one pool, larger bytes from blocks of a few sizes.
+// The packet store: fixed-size records from one pool, larger contents in blocks of a few sizes.
 #include "simulator/packet.h"
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// Scheduling of one process: turns, the time that they take, and its life.
+// Scheduling of one process: turns, their duration, and its lifetime.
 #include "simulator/process.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace heddle::simulator {
 Process::Process(Network& network, const ProcessOptions& options, uint64_t seed)
     : network_(network), options_(options), random_(seed), agent_(network.add_agent(*this)) {}
 
-// The derived class has ended its life: it owns what lived.
+// The derived class has called kill(), because it owns the endpoint.
 Process::~Process() {
   CHECK(datapath_ == nullptr);
   network_.remove_agent(agent_);

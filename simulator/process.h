@@ -1,8 +1,7 @@
-// Process: a program with an endpoint on a simulated host, scheduled as an operating system would.
-// It gets a turn when its driver asked for one and when something arrives; a turn takes time. It
-// can be stopped (SIGSTOP), left by its caller (then the engine's takeover policy drives), killed
-// without a goodbye, and started again as a new process that knows nothing. What an endpoint is
-// stands in the derived classes.
+// Process: a program with an endpoint on a simulated host, scheduled as by an operating system. It
+// runs when its driver requested a turn or when input arrives; a turn takes time. It can be stopped
+// (SIGSTOP), abandoned by its caller (the engine's takeover policy then drives), killed without a
+// close, and started again as a new process without state. Derived classes define the endpoint.
 #pragma once
 
 #include <cstdint>
@@ -16,47 +15,47 @@ namespace heddle::simulator {
 
 struct ProcessOptions {
   SimDatapathOptions datapath;
-  Nanos turn_time = nanos(500);  // of the CPU, a turn; at least 1 ns
-  Nanos datagram_time;           // and for each datagram sent or received in it
-  Nanos wake_delay_most;         // until it runs after something arrived, at random up to this
+  Nanos turn_time = nanos(500);  // CPU time per turn; at least 1 ns
+  Nanos datagram_time;           // additional time per datagram sent or received
+  Nanos wake_delay_most;         // maximum random delay between input and its turn
 };
 
 class Process : private Agent, private Wakeup {
  public:
-  // Not running yet; see start(). `network` must outlive it.
+  // Creates it stopped; see start(). `network` must outlive it.
   Process(Network& network, const ProcessOptions& options, uint64_t seed);
   ~Process() override;
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  // Nothing happens where it is so already.
+  // Each call has no effect if the state is already reached.
   void start();
-  void kill();   // its port is closed: the host refuses what comes
-  void pause();  // no turn until resume(); what arrives waits as far as there is room
+  void kill();   // its port closes: the host refuses packets
+  void pause();  // no turn until resume(); input waits while the queue has room
   void resume();
-  // The caller makes no calls any more, or makes them again.
+  // The caller stops making calls, or resumes.
   void set_caller_away(bool away);
-  // Its caller posted something: a turn as soon as the CPU is free.
+  // The caller posted an operation: requests a turn as soon as the CPU is free.
   void poke();
 
   bool running() const { return datapath_ != nullptr; }
   bool attended() const { return running() && !paused_ && !away_; }
   uint32_t lives() const { return lives_; }
   transport::Address address() const;
-  // Of this host's clock.
+  // The time on this host's clock.
   Nanos now() const { return network_.now() + options_.datapath.clock_offset; }
   Network& network() { return network_; }
   const ProcessOptions& options() const { return options_; }
   uint64_t turns() const { return turns_; }
 
  protected:
-  // Makes the endpoint with random choices from `seed`; returns the datapath that it lives on.
+  // Creates the endpoint, with random choices from `seed`; returns its datapath.
   virtual SimDatapath& begin_life(uint64_t seed) = 0;
   virtual void end_life() = 0;
-  // The caller gives a turn and looks at what it brought; returns when it wants the next, as
+  // The caller runs a turn and handles its results; returns the time of the next one, like
   // Driver::turn().
   virtual Nanos caller_turn() = 0;
-  // The helper looks; returns when it wants to look again.
+  // The helper's check; returns the time of the next one.
   virtual Nanos helper_look() = 0;
 
  private:

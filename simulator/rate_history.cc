@@ -27,7 +27,7 @@ void RateHistory::add(LinkId link, Nanos at, BitsPerSec rate) {
   changes.push_back({at, rate, before});
 }
 
-// From the first change on until `to`, which is not before it.
+// From the first change to `to`, which must not be before it.
 Uint128 RateHistory::changed(const std::vector<Change>& changes, Nanos to) {
   const auto after = std::upper_bound(changes.begin(), changes.end(), to,
                                       [](Nanos at, const Change& each) { return at < each.at; });

@@ -1,5 +1,5 @@
-// RateHistory: which rate a direction of a link had when, so that what it carried can be told as a
-// part of what it could have carried. The network writes it.
+// RateHistory: the rates of a link's direction over time, to compute its utilization. The network
+// writes it.
 #pragma once
 
 #include <map>
@@ -13,17 +13,17 @@ namespace heddle::simulator {
 
 class RateHistory {
  public:
-  // Not before the link's last change.
+  // `at` must not be before the link's last change.
   void add(LinkId link, Nanos at, BitsPerSec rate);
-  // What it could have carried, in thousand-millionths of a bit; `first` is the rate that it had
-  // before it changed at all.
+  // The capacity between two times, in billionths of a bit; `first` is the rate before the first
+  // change.
   Uint128 nanobits(LinkId link, BitsPerSec first, Nanos from, Nanos to) const;
 
  private:
   struct Change {
     Nanos at;
     BitsPerSec rate;
-    Uint128 before;  // carried since the first change
+    Uint128 before;  // capacity since the first change
   };
   static Uint128 changed(const std::vector<Change>& changes, Nanos to);
 

@@ -1,4 +1,4 @@
-// What a link could have carried while its rate changed: beside a sum over every nanosecond.
+// Link capacity under rate changes, compared with a sum over every nanosecond.
 #include "simulator/rate_history.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace heddle::simulator {
 namespace {
 
-TEST(RateHistoryTest, ALinkThatNeverChangedHasItsFirstRate) {
+TEST(RateHistoryTest, ALinkWithoutChangesHasItsFirstRate) {
   const RateHistory history;
   EXPECT_EQ(static_cast<uint64_t>(history.nanobits(3, {7}, nanos(10), nanos(30))), 140u);
   EXPECT_EQ(static_cast<uint64_t>(history.nanobits(3, {7}, nanos(30), nanos(10))), 0u);
@@ -25,7 +25,7 @@ TEST(RateHistoryTest, AnySpanIsTheSumOfItsNanoseconds) {
   rates.fill(kFirst);
   int64_t at = 0;
   for (int change = 0; change < 12; ++change) {
-    at += static_cast<int64_t>(random.below(30));  // some at one time: the last of them counts
+    at += static_cast<int64_t>(random.below(30));  // some at the same time: the last of them counts
     if (at >= kLength) break;
     const uint64_t rate = random.below(9);
     history.add(1, nanos(at), {rate});

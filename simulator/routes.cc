@@ -1,4 +1,4 @@
-// Shortest ways by breadth-first search from every switch that has NICs, kept as groups of next
+// Shortest routes by breadth-first search from every switch with NICs, stored as groups of next
 // links.
 #include "simulator/routes.h"
 
@@ -23,7 +23,7 @@ NodeId end_of(const Topology& topology, LinkId link) {
 
 NodeId start_of(const Topology& topology, LinkId link) { return end_of(topology, link ^ 1); }
 
-// To each target a cable is on a shortest way in one direction at most.
+// For each target, at most one direction of a cable is on a shortest route.
 Result<void> Routes::check(const Topology& topology, const std::string& name) {
   constexpr uint64_t kMost = uint64_t{4} << 30;
   std::vector<bool> is_target(topology.switches.size());
@@ -84,7 +84,7 @@ void Routes::add_ways_to(const Topology& topology, uint32_t target,
   std::vector<uint32_t> distance(switches_, kNoIndex);
   std::vector<uint32_t> order = {target};
   distance[target] = 0;
-  // Every cable goes both ways, so the way from the target is as long as the way to it.
+  // Cables are bidirectional, so the distance from the target equals the distance to it.
   for (size_t i = 0; i < order.size(); ++i) {
     for (const LinkId link : links_out[order[i]]) {
       const uint32_t neighbour = end_of(topology, link) - nics;

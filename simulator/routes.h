@@ -1,6 +1,6 @@
-// Routes: for every switch and every destination the links that begin a shortest way, and the ECMP
-// choice among them. A switch hashes source, destination and entropy with a seed of its own, as
-// real ones do.
+// Routes: for every switch and destination, the first links of all shortest routes, and the ECMP
+// choice among them. Each switch hashes source, destination and entropy with its own seed, as real
+// ones do.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace heddle::simulator {
 
 // One direction of link i of a topology: 2 i from its end a, 2 i + 1 from its end b.
 using LinkId = uint32_t;
-// A NIC by its index; switch s is number of NICs + s.
+// A NIC's index; switch s has number of NICs + s.
 using NodeId = uint32_t;
 
 NodeId node_id(const topology::Topology& topology, const topology::Node& node);
@@ -24,18 +24,18 @@ NodeId start_of(const topology::Topology& topology, LinkId link);
 
 class Routes {
  public:
-  // Errors: kInvalid, where the routes of the topology would take more than 4 GiB; `name` stands
-  // for it in the error.
+  // Errors: kInvalid if the topology's routes would take more than 4 GiB; `name` is its name in the
+  // error.
   static Result<void> check(const topology::Topology& topology, const std::string& name);
 
   explicit Routes(const topology::Topology& topology);
 
-  // The link that leaves a NIC.
+  // The link from a NIC.
   LinkId egress(NicId nic) const { return egress_[nic]; }
-  // Equal-cost links of `switch_index` towards `nic`; none if there is no way.
+  // Equal-cost links of `switch_index` towards `nic`; none if it is unreachable.
   std::span<const LinkId> next_links(uint32_t switch_index, NicId nic) const;
 
-  // Which of `choices` (at least one) a switch with this seed takes.
+  // The index, of `choices` (at least one), that a switch with this seed chooses.
   static uint32_t choose(uint32_t choices, uint64_t seed, const Packet& packet);
 
  private:
@@ -49,7 +49,7 @@ class Routes {
 
   uint32_t switches_ = 0;
   std::vector<LinkId> egress_;
-  std::vector<uint32_t> switch_of_nic_;  // kNoIndex: its cable leads to another NIC
+  std::vector<uint32_t> switch_of_nic_;  // kNoIndex: connected to another NIC
   std::vector<LinkId> last_link_;        // from that switch to the NIC
   std::vector<Group> groups_;            // [switch x target switch]
   std::vector<LinkId> links_;

@@ -1,4 +1,4 @@
-// Routes: fabrics whose routes no memory would hold are refused before any is made.
+// Routes: fabrics whose routes exceed the memory limit are rejected before any route is computed.
 #include "simulator/routes.h"
 
 #include <gmock/gmock.h>
@@ -26,14 +26,14 @@ TEST(Routes, AThousandHostsFit) {
 }
 
 // A pair of switches takes 8 bytes, reachable or not.
-TEST(Routes, FiftyThousandSwitchesAreRefused) {
+TEST(Routes, FiftyThousandSwitchesAreRejected) {
   const topology::Topology fabric =
       topology::leaf_spine({.leaves = 50'000, .spines = 2, .hosts_per_leaf = 1});
   EXPECT_THAT(refused(fabric), HasSubstr("cannot simulate f.topo: routes between its 50002 "
                                          "switches over 100000 cables would take 38 GiB"));
 }
 
-TEST(Routes, FewSwitchesWithManyWaysAreRefused) {
+TEST(Routes, FewSwitchesWithManyRoutesAreRejected) {
   const topology::Topology fabric =
       topology::leaf_spine({.leaves = 5'000, .spines = 200, .hosts_per_leaf = 1});
   EXPECT_THAT(refused(fabric), HasSubstr("would take 19 GiB"));

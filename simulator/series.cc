@@ -37,7 +37,7 @@ void merge_pairs(std::vector<Span>& bins) {
   bins.resize((bins.size() + 1) / 2);
 }
 
-// A connection that is lost takes its counters along.
+// Counters of a lost connection disappear, so a total may decrease.
 uint64_t grown(uint64_t now, uint64_t before) { return now > before ? now - before : 0; }
 
 }  // namespace
@@ -104,7 +104,7 @@ void Series::add_bin(std::span<const LinkSpan> links, const RunSpan& run) {
   for (size_t i = 0; i < kept_.size(); ++i) bins_[i].push_back(links[kept_[i]]);
   run_bins_.push_back(run);
   while (full() && kept_.size() > kLeastLinks) drop_idle_half();
-  // Pairs of bins only, so that each but the last is as long as it should be.
+  // Only an even number of bins is merged, so that every bin but the last has full length.
   const bool chosen = *options_.bin == nanos(0);
   while (run_bins_.size() > 1 && run_bins_.size() % 2 == 0 &&
          (full() || (chosen && run_bins_.size() >= options_.most_chosen))) {
@@ -114,7 +114,7 @@ void Series::add_bin(std::span<const LinkSpan> links, const RunSpan& run) {
 
 bool Series::full() const {
   const size_t cells = kept_.size() * (run_bins_.size() + 2);
-  return 2 * cells * sizeof(LinkSpan) > options_.most.count;  // rows grow by doubling
+  return 2 * cells * sizeof(LinkSpan) > options_.most.count;  // vectors grow by doubling
 }
 
 double Series::part_of_rate(LinkId link, uint64_t bytes) const {

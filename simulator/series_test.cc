@@ -1,5 +1,5 @@
-// What links carried over time: that bins hold every byte, queues their peaks, and that looking
-// changes nothing.
+// Link traffic over time: bins contain every byte and the queue peaks, and sampling has no effect
+// on the run.
 #include "simulator/series.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ topology::Topology fabric() {
       {.leaves = 4, .spines = 4, .hosts_per_leaf = 4, .host_link = kLink, .spine_link = kLink});
 }
 
-// Fifteen to one.
+// Fifteen senders to one receiver.
 topology::Workload incast() {
   topology::Workload workload;
   for (uint32_t i = 1; i < 16; ++i) {
@@ -51,7 +51,7 @@ LinkId into_host_0(const topology::Topology& topology) {
   return kNoIndex;
 }
 
-TEST(SeriesTest, BinsHoldEveryByteAndAreNeverMoreThanTheLinkCarries) {
+TEST(SeriesTest, BinsContainEveryByteAndNeverExceedTheLinksCapacity) {
   FlowRun run(fabric(), incast(), {});
   Series series(run.network(), {.bin = micros(10)});
   watch(run, series);
@@ -74,7 +74,7 @@ TEST(SeriesTest, BinsHoldEveryByteAndAreNeverMoreThanTheLinkCarries) {
   EXPECT_GE(series.bins(last)[5].bytes, 124'000u) << "all send to it";
 }
 
-TEST(SeriesTest, LookingDoesNotChangeTheHistory) {
+TEST(SeriesTest, SamplingDoesNotChangeTheHistory) {
   FlowRun alone(fabric(), incast(), {});
   while (alone.advance(Nanos::never(), 100'000)) {
   }
@@ -84,7 +84,7 @@ TEST(SeriesTest, LookingDoesNotChangeTheHistory) {
   EXPECT_EQ(alone.network().trace_hash(), watched.network().trace_hash());
 }
 
-TEST(SeriesTest, WhatALinkCouldCarryIsToldByTheRatesThatItHad) {
+TEST(SeriesTest, CapacityFollowsTheLinksRateChanges) {
   topology::Topology topology = topology::point_to_point(kLink);
   topology.changes = {{.at = micros(100),
                        .link = 0,
@@ -100,7 +100,7 @@ TEST(SeriesTest, WhatALinkCouldCarryIsToldByTheRatesThatItHad) {
   Series series(run.network(), {.bin = micros(50)});
   watch(run, series);
   ASSERT_EQ(run.ended(), 1u);
-  // All the time it had more to send than fits, so each bin is full, whatever rate there was.
+  // It always had more to send than fits, so each bin is full at its rate.
   const std::span<const LinkSpan> bins = series.bins(0);
   ASSERT_GE(bins.size(), 10u);
   EXPECT_LT(bins[3].bytes, bins[0].bytes / 5) << "a tenth of the rate";
@@ -114,7 +114,7 @@ TEST(SeriesTest, WhatALinkCouldCarryIsToldByTheRatesThatItHad) {
               1e6 * series.part_of_rate(0, series.whole(0).bytes), 2);
 }
 
-TEST(SeriesTest, QueuePeaksAndDropsAreOfTheirBins) {
+TEST(SeriesTest, QueuePeaksAndDropsAreInTheirBins) {
   topology::Topology small = fabric();
   for (topology::Link& link : small.links) link.shape.queue = {40'000};
   FlowRun run(small, incast(), {});
@@ -140,7 +140,7 @@ TEST(SeriesTest, QueuePeaksAndDropsAreOfTheirBins) {
   EXPECT_EQ(series.whole_run().acked_bytes, 15u * 200'000u);
 }
 
-TEST(SeriesTest, AChosenBinGrowsWithTheRun) {
+TEST(SeriesTest, AnAutomaticBinGrowsWithTheRun) {
   FlowRun run(fabric(), incast(), {});
   Series series(run.network(), {.bin = Nanos{}, .most_chosen = 8});
   watch(run, series);
@@ -155,7 +155,7 @@ TEST(SeriesTest, AChosenBinGrowsWithTheRun) {
   EXPECT_EQ(sum, series.whole(last).bytes);
 }
 
-TEST(SeriesTest, WithoutRoomTheBusiestLinksAreKept) {
+TEST(SeriesTest, WhenMemoryIsFullTheBusiestLinksAreKept) {
   topology::Topology large = topology::leaf_spine(
       {.leaves = 8, .spines = 4, .hosts_per_leaf = 8, .host_link = kLink, .spine_link = kLink});
   FlowRun run(large, incast(), {});
@@ -172,7 +172,7 @@ TEST(SeriesTest, WithoutRoomTheBusiestLinksAreKept) {
   }
 }
 
-TEST(SeriesTest, WhatIsCutOffWasNotCarried) {
+TEST(SeriesTest, CutOffPacketsAreNotCountedAsCarried) {
   topology::Topology topology = topology::leaf_spine(
       {.leaves = 2, .spines = 1, .hosts_per_leaf = 1, .host_link = kLink, .spine_link = kLink});
   topology.changes.push_back({.at = micros(20), .link = 0});
@@ -201,7 +201,7 @@ TEST(LinkGroupsTest, EachSwitchChoosesAmongItsUplinks) {
   }
 }
 
-TEST(PathSharesTest, SumsAreWhatWasSent) {
+TEST(PathSharesTest, SumsEqualThePayloadSent) {
   FlowRun run(fabric(), incast(), {.paths = 8});
   while (run.advance(Nanos::never(), 100'000)) {
   }

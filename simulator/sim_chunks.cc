@@ -1,6 +1,6 @@
-// Remote writes of the simulated datapath: chunks are cut into the packets of an RDMA MTU, land in
-// the receiver's memory piece by piece without its process, and are told by events. A piece that is
-// late lands late.
+// Remote writes of the simulated datapath: chunks are split into packets of an RDMA MTU, land piece
+// by piece in the receiver's memory without its process, and are reported by events. A delayed
+// piece lands late.
 #include <algorithm>
 #include <cstring>
 
@@ -48,7 +48,8 @@ void SimDatapath::send_chunk(const TxBurst& burst) {
   const uint32_t mtu = rdma_mtu(capabilities_.max_datagram_bytes);
   const bool named = is_virtual(burst.region) && burst.payload_bytes > 0;
   RemoteWrite piece;
-  // The token is the peer's word: one of another form names no memory, as the peer's NIC will say.
+  // The peer supplies the token: one of another length names no memory, and the peer's NIC rejects
+  // the write.
   if (write.token.length == kTokenBytes) {
     std::memcpy(&piece.region, &write.token.bytes[0], 4);
     std::memcpy(&piece.generation, &write.token.bytes[4], 4);
@@ -133,8 +134,7 @@ void SimDatapath::land(const Packet& packet) {
   if (write.reliable) acknowledge(packet, false);
 }
 
-// Writes one piece; false: its token names nothing that is registered here, or a place outside of
-// it.
+// Writes one piece; false: its token names no registered memory, or a range outside of it.
 bool SimDatapath::write_piece(const Packet& packet) {
   const uint32_t bytes = packet.payload_bytes;
   if (bytes == 0) return true;

@@ -1,4 +1,4 @@
-// Sending, errors, waiting and names of memory of the simulated datapath.
+// Sending, errors, waiting and memory registration of the simulated datapath.
 #include "simulator/sim_datapath.h"
 
 #include <algorithm>
@@ -98,7 +98,7 @@ size_t SimDatapath::transmit(std::span<const TxBurst> bursts) {
   return bursts.size();
 }
 
-// What can never be sent becomes an error, as from a system call.
+// Bursts that can never be sent become errors, as from a system call.
 bool SimDatapath::can_be_sent(const TxBurst& burst) {
   CHECK(burst.segments >= 1 && burst.segments <= transport::kMaxBurstSegments);
   const bool chunk = burst.write != nullptr;
@@ -145,7 +145,7 @@ void SimDatapath::send_burst(const TxBurst& burst) {
     const uint64_t at = uint64_t{i} * burst.payload_bytes;
     Content content;
     if (named && bytes > 0) content = content_of(burst.region, burst.offset + at, bytes);
-    // A tag stands behind real payload; where payload is only named, behind the header.
+    // The tag follows real payload; for virtual payload it follows the header.
     const bool tag_in_header = named && bytes > 0;
     const auto header_bytes =
         static_cast<uint16_t>(burst.header_bytes + (tag_in_header ? burst.tag_bytes() : 0));
@@ -167,8 +167,8 @@ void SimDatapath::send_burst(const TxBurst& burst) {
   }
 }
 
-// The bytes of segment `i`: its header, and its payload unless `content` names it; sealed, if the
-// burst is.
+// The bytes of segment `i`: its header, and its payload unless `content` names it; encrypted if the
+// burst has a key.
 void SimDatapath::write_segment(const TxBurst& burst, uint32_t i, const Content& content,
                                 const std::byte* payload, std::byte* to) {
   const uint32_t bytes = i + 1u == burst.segments ? burst.last_payload_bytes : burst.payload_bytes;
@@ -188,8 +188,8 @@ void SimDatapath::write_segment(const TxBurst& burst, uint32_t i, const Content&
   if (payload != nullptr) std::memcpy(to + header.size(), payload, bytes);
 }
 
-// What virtual bytes are right now; a packet that crosses pieces of different origin cannot be told
-// any more.
+// The current content of virtual bytes; a segment across pieces of different origin becomes
+// kUnknownBytes.
 Content SimDatapath::content_of(RegionId region, uint64_t offset, uint32_t bytes) {
   contents_.clear();
   network_.virtual_memory().read({region, offset, bytes}, contents_);

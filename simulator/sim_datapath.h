@@ -1,7 +1,7 @@
 // SimDatapath: the datapath contract on a simulated network, attached to one port of its NICs. Its
-// clock is the network's. Whoever drives it is told when a turn is worth while (Wakeup); wait()
-// exists too and lets the network's time pass, for tests that drive it by hand. Payload may be host
-// memory (bytes travel) or virtual memory (names travel; see VirtualMemory).
+// clock is the network's. It notifies a Wakeup when a turn is useful; wait() lets the network's
+// time pass, for tests that drive it themselves. Payload may be host memory (bytes are copied) or
+// virtual memory (references are copied; see VirtualMemory).
 #pragma once
 
 #include <array>
@@ -23,52 +23,52 @@ namespace heddle::simulator {
 
 struct SimDatapathOptions {
   NicId nic = 0;
-  std::vector<NicId> further_nics;  // after it; chunks go by the first only
+  std::vector<NicId> further_nics;  // after `nic`; chunks use the first NIC only
   uint16_t port = 4791;
   uint16_t max_paths = 64;
-  Bytes receive_capacity = {212'992};  // datagrams that wait to be received; more are dropped
-  bool coalesces = true;               // hands over runs of what arrived together, as GRO does
+  Bytes receive_capacity = {212'992};  // limit of the receive queue; further datagrams are dropped
+  bool coalesces = true;               // returns consecutive datagrams as runs, like GRO
   Nanos coalesces_within = micros(20);
   bool predicts = true;
   bool scribbles =
-      true;  // a wrong prediction leaves garbage at its place, as a scattered receive does
+      true;  // a wrong prediction leaves garbage in its place, like a scattered receive
   bool ecn = true;
   bool timestamps = true;
-  bool drops_rows = false;  // its interface loses bursts of several segments whole
+  bool drops_rows = false;  // its interface drops bursts of several segments entirely
   Nanos clock_offset;       // this host's clock minus the network's
 
-  // The placed-chunk shape. The NIC writes whether or not its process gets turns.
-  uint16_t chunk_paths = 0;  // none: datagrams only; with max_paths at most 256
+  // The placed-chunk shape. The NIC writes even if its process gets no turns.
+  uint16_t chunk_paths = 0;  // 0: datagrams only; with max_paths at most 256
   uint32_t chunk_bytes = transport::kMaxChunkBytes;
   ChunkSenderOptions chunks;
-  uint32_t chunk_events = 1'024;  // that may wait; a chunk that finds no room for its event is lost
+  uint32_t chunk_events = 1'024;   // event queue limit; a chunk without room for its event is lost
   Nanos fence_takes = micros(10);  // until then older writes still land
 };
 
-// Told when something has arrived, an error is there, or a full NIC has room again.
+// Notified of input, errors, and room in a NIC that was full.
 class Wakeup {
  public:
   virtual ~Wakeup() = default;
   virtual void handle_ready() = 0;
 };
 
-// Told of every write into memory that a datapath knows.
+// Notified of every write to memory registered with a datapath.
 class WriteObserver {
  public:
   virtual ~WriteObserver() = default;
-  // `copied`: by place(); else by a prediction, right or wrong, or by a remote NIC.
+  // `copied`: by place(); otherwise by a prediction, right or wrong, or by a remote NIC.
   virtual void handle_write(const transport::Payload& range, bool copied) = 0;
 };
 
-// Told of every packet that is sealed, before it leaves.
+// Notified of every encrypted packet before it leaves.
 class SealObserver {
  public:
   virtual ~SealObserver() = default;
   virtual void handle_seal(const transport::SealKey& key, std::span<const std::byte> header) = 0;
 };
 
-// Told when whoever drives a datapath calls it, and when the call returns: what lies between two
-// calls is the driver's and the endpoint's own.
+// Notified when the driver calls the datapath and when the call returns: the time between two calls
+// belongs to the driver and the endpoint.
 class CallObserver {
  public:
   virtual ~CallObserver() = default;
@@ -89,14 +89,14 @@ class SimDatapath final : public datapath::Datapath,
   void set_write_observer(WriteObserver* observer) { observer_ = observer; }
   void set_seal_observer(SealObserver* observer) { seal_observer_ = observer; }
   void set_call_observer(CallObserver* observer) { call_observer_ = observer; }
-  // Virtual memory that holds the bytes of `pattern` at first.
+  // Virtual memory that initially holds the bytes of `pattern`.
   transport::RegionId register_virtual(uint64_t pattern, uint64_t bytes);
-  // True if a turn would find something: input, an error, or room after a refusal.
+  // True if a turn would have work: input, an error, or room after a refusal.
   bool ready() const { return received_ > 0 || !errors_.empty() || !events_.empty() || has_room_; }
-  // From now on nothing leaves and nothing is received: its process dies.
+  // From now on it neither sends nor receives: its process is killed.
   void fall_silent() { silent_ = true; }
   Network& network() { return network_; }
-  // Its host memory.
+  // The registered host memory.
   const datapath::RegionTable& regions() const { return regions_; }
 
   const datapath::Capabilities& capabilities() const override { return capabilities_; }
@@ -123,7 +123,7 @@ class SimDatapath final : public datapath::Datapath,
   const datapath::DatapathStatistics& statistics() const override { return statistics_; }
 
  private:
-  // For the length of a call.
+  // Notifies the observer of a call's begin and end.
   class Inside {
    public:
     explicit Inside(CallObserver* observer) : observer_(observer) {
@@ -183,7 +183,7 @@ class SimDatapath final : public datapath::Datapath,
   datapath::DatapathStatistics statistics_;
   struct Attached {
     NicId nic = 0;
-    uint16_t send_base = 0;  // the first of its send ports
+    uint16_t send_base = 0;  // first of its send ports
   };
   std::vector<Attached> nics_;
   Wakeup* wakeup_ = nullptr;
@@ -194,20 +194,20 @@ class SimDatapath final : public datapath::Datapath,
   datapath::RegionTable regions_;
   Ring<transport::NetworkError> errors_;
   bool has_room_ = false;         // after a refusal
-  std::vector<uint32_t> unsent_;  // segments of the latest bursts, up to the last that lost any
+  std::vector<uint32_t> unsent_;  // per burst of the latest transmit(), up to the last with a loss
   bool silent_ = false;
   std::atomic<bool> woken_ = false;
 
   PacketId first_ = kNoIndex;  // the receive queue
   PacketId last_ = kNoIndex;
-  uint32_t received_ = 0;  // packets in it
+  uint32_t received_ = 0;  // number of packets in it
   uint64_t received_bytes_ = 0;
 
   struct PendingFence {
     Nanos at;
     transport::FenceRequest request;
   };
-  std::map<transport::RegionId, uint32_t> generations_;  // of what is registered
+  std::map<transport::RegionId, uint32_t> generations_;  // of registered regions
   ChunkSender chunk_sender_;
   ChunkReceiver chunk_receiver_;
   Ring<transport::PlacedEvent> events_;

@@ -1,5 +1,6 @@
-// Placement on the simulated datapath: host memory is copied, virtual memory is told what it holds
-// now. Copies of one batch act as if every source were read before any target is written.
+// Placement on the simulated datapath: host memory is copied, virtual memory is updated with the
+// content's reference. Copies of a batch act as if every source were read before any target is
+// written.
 #include <cstring>
 
 #include "base/check.h"
@@ -47,8 +48,8 @@ void SimDatapath::place(std::span<const Placement> placements) {
   }
 }
 
-// What the sources that are not plain host bytes hold: contents_, ending at content_ends_ for each
-// placement.
+// Collects the content of sources that are not plain host bytes in contents_; content_ends_ has the
+// end of each placement.
 void SimDatapath::gather_contents(std::span<const Placement> placements) {
   contents_.clear();
   content_ends_.clear();

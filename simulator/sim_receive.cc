@@ -1,5 +1,5 @@
-// Receiving on the simulated datapath: a bounded queue, runs of what arrived together, predicted
-// places.
+// Receiving on the simulated datapath: a bounded queue, runs of datagrams that arrived together,
+// predicted places.
 #include <algorithm>
 #include <cstring>
 
@@ -16,8 +16,8 @@ using transport::RxRun;
 
 namespace {
 
-constexpr uint32_t kRunBytesMax = 65'000;    // as GRO's
-constexpr size_t kFrameBytesMax = 1u << 20;  // a batch ends when its frames are larger
+constexpr uint32_t kRunBytesMax = 65'000;    // like GRO's
+constexpr size_t kFrameBytesMax = 1u << 20;  // ends a batch
 
 }  // namespace
 
@@ -79,7 +79,7 @@ size_t SimDatapath::receive(datapath::RxBatch& batch, const Prediction* predicti
   while (first_ != kNoIndex && batch.count < batch.runs.size() && frames_.size() < kFrameBytesMax) {
     starts[batch.count] = frames_.size();
     take_run(run_length(first_), batch.runs[batch.count], prediction);
-    prediction = nullptr;  // it tells of the next run only
+    prediction = nullptr;  // it applies to the next run only
     ++batch.count;
   }
   for (size_t i = 0; i < batch.count; ++i) batch.runs[i].frame = frames_.data() + starts[i];
@@ -92,13 +92,13 @@ size_t SimDatapath::receive(datapath::RxBatch& batch, const Prediction* predicti
 
 void SimDatapath::release(datapath::RxBatch& batch) {
   const Inside inside(call_observer_);
-  // Whoever still looks at a frame should notice.
+  // Reveals use of a frame after its release.
   if (!frames_.empty()) std::memset(frames_.data(), 0xdd, std::min<size_t>(frames_.size(), 4'096));
   lent_ = false;
   batch.count = batch.event_count = 0;
 }
 
-// How many packets from the queue's first on make one run.
+// The number of packets at the head of the queue that form one run.
 uint32_t SimDatapath::run_length(PacketId first_id) const {
   if (!options_.coalesces) return 1;
   const PacketStore& packets = network_.packets();
@@ -116,7 +116,7 @@ uint32_t SimDatapath::run_length(PacketId first_id) const {
   return length;
 }
 
-// How many of them are of the first one's kind: only those may be looked for in a predicted place.
+// How many of them have the first one's type: only those may be taken from a predicted place.
 uint32_t SimDatapath::alike_length(uint32_t length) const {
   const PacketStore& packets = network_.packets();
   const std::byte kind = packets.bytes(packets[first_])[0];
@@ -136,7 +136,7 @@ bool SimDatapath::continues_run(const Packet& first, const Packet& last, const P
   if (next.arrives_at - first.arrives_at > options_.coalesces_within) return false;
   if (next.is_virtual() != first.is_virtual()) return false;
   if (!next.is_virtual()) return true;
-  // A row of names needs one size of headers; others than data segments come alone.
+  // A run of virtual payload needs equal header sizes; packets other than data segments come alone.
   const bool data = first.header_bytes == kDataHeaderBytes ||
                     first.header_bytes == kDataHeaderBytes + transport::kTagBytes;
   if (!data || next.header_bytes != first.header_bytes) return false;
@@ -193,8 +193,8 @@ void SimDatapath::append_frames(const Packet& packet, uint32_t bytes) {
   frames_.insert(frames_.end(), from, from + bytes);
 }
 
-// Lands the payload of the first `length` packets at the predicted place; false if that is not
-// where it goes.
+// Puts the payload of the first `length` packets into the predicted place; false if the prediction
+// is wrong.
 bool SimDatapath::place_predicted(uint32_t length, const Prediction& prediction) {
   const PacketStore& packets = network_.packets();
   const Packet& first = packets[first_];
@@ -227,7 +227,7 @@ bool SimDatapath::place_predicted(uint32_t length, const Prediction& prediction)
   return true;
 }
 
-// The run has the predicted step, there is room for it, and its bytes are of the place's kind.
+// True if the run has the predicted step, there is room, and bytes and place are of the same kind.
 bool SimDatapath::fits(uint32_t length, const Prediction& prediction) const {
   const PacketStore& packets = network_.packets();
   const Packet& first = packets[first_];

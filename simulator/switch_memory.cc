@@ -1,4 +1,4 @@
-// Room in a switch: see switch_memory.h.
+// The buffer of a switch: see switch_memory.h.
 #include "simulator/switch_memory.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// SwitchMemory: the packet memory that all ports of a switch share. A queue may hold a multiple of
-// what is free (Choudhury and Hahne, 1998: the dynamic threshold), and its reserve whatever the
-// others hold. Where packets are never dropped for lack of room, it counts only.
+// SwitchMemory: the packet buffer that all ports of a switch share. A queue may hold its reserve,
+// and beyond it a multiple of the free memory (dynamic threshold, Choudhury and Hahne, 1998). A
+// lossless switch never drops for lack of memory and only counts.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@ namespace heddle::simulator {
 
 class SwitchMemory {
  public:
-  // `queues` have a reserve.
+  // `queues`: number of queues with a reserve.
   SwitchMemory(const topology::SwitchShape& shape, uint32_t queues)
       : shape_(shape), shared_(shape.buffer.count - queues * shape.reserve.count) {}
 
-  // Whether a queue that holds `queued` bytes may take so many more.
+  // Whether a queue that holds `queued` bytes may take `bytes` more.
   bool takes(uint64_t queued, uint32_t bytes) const;
   void take(uint64_t queued, uint32_t bytes);
-  // The queue held `queued` before.
+  // `queued`: the queue's bytes before the call.
   void give_back(uint64_t queued, uint32_t bytes);
 
   uint64_t bytes() const { return shape_.buffer.count; }
@@ -31,8 +31,8 @@ class SwitchMemory {
   }
 
   topology::SwitchShape shape_;
-  uint64_t shared_;           // what is nobody's reserve
-  uint64_t shared_used_ = 0;  // of it
+  uint64_t shared_;           // memory outside all reserves
+  uint64_t shared_used_ = 0;  // part of it in use
   uint64_t used_ = 0;
   uint64_t used_max_ = 0;
 };

@@ -1,5 +1,5 @@
-// Tenant: what lives in the world of a FlowRun beside its flows, such as the ranks of a job. It
-// adds processes of its own, gets ready before time 0 and works from then on.
+// Tenant: other processes in the world of a FlowRun, such as the ranks of a job. It adds its own
+// processes, prepares before time 0 and runs from then on.
 #pragma once
 
 #include "transport/statistics.h"
@@ -9,13 +9,13 @@ namespace heddle::simulator {
 class Tenant {
  public:
   virtual ~Tenant() = default;
-  // Whether time 0 may come as far as it is concerned; asked when it calls FlowRun::tenant_ready().
+  // Whether it is ready for time 0; checked when it calls FlowRun::tenant_ready().
   virtual bool ready() const = 0;
-  // It is time 0.
+  // Called at time 0.
   virtual void begin() = 0;
-  // Whether nothing is left to do; asked after every event.
+  // True if it has nothing left to do; checked after every event.
   virtual bool over() const = 0;
-  // Adds the counters of what its processes send.
+  // Adds the counters of its processes' sending connections.
   virtual void add_statistics(transport::ConnectionStatistics& sum) const = 0;
 };
 

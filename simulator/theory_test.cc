@@ -1,5 +1,5 @@
-// The simulator beside what theory says: queues and utilisation of links with regular and with
-// random arrivals, and the max-min fair shares of flows.
+// The simulator compared with theory: queues and utilization of links with regular and random
+// arrivals, and the max-min fair shares of flows.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -57,15 +57,15 @@ class Queue {
   double arrivals_ = 0;
 };
 
-// D/D/1: nothing waits up to full load; of a burst each waits for those before it.
-TEST(Theory, RegularArrivalsWaitForNothing) {
+// D/D/1: nothing waits up to full load; in a burst each packet waits for those before it.
+TEST(Theory, RegularArrivalsDoNotWait) {
   Queue queue;
   for (int i = 0; i < 10'000; ++i) queue.arrive(i * kService);
   queue.drain(Nanos::never());
   EXPECT_EQ(queue.wait_ns(), 0.0);
 }
 
-TEST(Theory, OfABurstEachWaitsForThoseBeforeIt) {
+TEST(Theory, InABurstEachPacketWaitsForThoseBeforeIt) {
   Queue queue;
   constexpr int kBurst = 16;
   for (int i = 0; i < 100 * kBurst; ++i) queue.arrive(i / kBurst * (kBurst * kService));
@@ -73,9 +73,9 @@ TEST(Theory, OfABurstEachWaitsForThoseBeforeIt) {
   EXPECT_EQ(queue.wait_ns(), (kBurst - 1) / 2.0 * static_cast<double>(kService.count));
 }
 
-// M/D/1 (Pollaczek and Khinchine): a packet waits rho / (2 (1 - rho)) services, and finds
-// rho + rho^2 / (2 (1 - rho)) packets. 400,000 packets come within 5% of it.
-TEST(Theory, RandomArrivalsWaitAsPollaczekAndKhinchineSay) {
+// M/D/1 (Pollaczek-Khinchine): a packet waits rho / (2 (1 - rho)) service times, and finds rho +
+// rho^2 / (2 (1 - rho)) packets. 400,000 packets are within 5% of it.
+TEST(Theory, RandomArrivalsWaitAsThePollaczekKhinchineFormulaPredicts) {
   for (const double load : {0.3, 0.5, 0.8, 0.9}) {
     Queue queue;
     Random random(7);
@@ -96,10 +96,10 @@ TEST(Theory, RandomArrivalsWaitAsPollaczekAndKhinchineSay) {
   }
 }
 
-// Three flows share the link between two leaves, two another receiver's, one has its links alone:
-// by max-min fairness they get a third of a link, a half and a whole one. Of so many bytes that all
-// would end together none ends more than 15% apart from that. Each has one bottleneck: what crosses
-// two gets less than its fair share from every end-to-end control.
+// Three flows share the link between two leaves, two share another receiver's link, one has its
+// links alone: max-min fairness gives them a third, a half and a whole link. Their sizes are chosen
+// so that all would end together; no flow ends more than 15% away from that. Each has one
+// bottleneck: a flow across two gets less than its fair share under every end-to-end control.
 TEST(Theory, FlowsShareLinksByMaxMinFairness) {
   constexpr topology::LinkShape kLink{
       .rate = gigabits_per_s(10), .queue = kibibytes(256), .ecn_threshold = kibibytes(64)};

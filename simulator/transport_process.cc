@@ -1,4 +1,4 @@
-// The life of a bare transport endpoint in a process.
+// The lifetime of a bare transport endpoint in a process.
 #include "simulator/transport_process.h"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 namespace heddle::simulator {
 namespace {
 
-// One process runs at a time, and thousands have 10 kB each otherwise.
+// Shared, because only one process runs at a time, and thousands of them would need 10 kB each.
 datapath::RxBatch& shared_input() {
   static thread_local datapath::RxBatch batch;
   return batch;

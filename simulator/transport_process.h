@@ -1,5 +1,5 @@
-// TransportProcess: a process whose endpoint is a bare transport::Endpoint with the production
-// driver, for programs that speak the transport's own language: post_*, completions, notices.
+// TransportProcess: a process with a bare transport::Endpoint and the production driver, for
+// programs that use the transport's interface: post_*, completions, notices.
 #pragma once
 
 #include <cstddef>
@@ -20,25 +20,25 @@ namespace heddle::simulator {
 
 struct TransportProcessOptions {
   ProcessOptions process;
-  // Its eager_region, max_datagram_bytes, receive_capacity and what tells of remote writes are
-  // taken from the datapath, max_paths is lowered to what the datapath has.
+  // The datapath sets eager_region, max_datagram_bytes, receive_capacity and the options of remote
+  // writes; max_paths is lowered to the datapath's maximum.
   transport::EndpointOptions transport;
   events::Sink* sink = nullptr;
   Nanos takeover_after = millis(5);
-  // Eager memory holds names of virtual bytes; real payload needs real memory.
+  // Eager memory is virtual and holds references; real payload needs real memory.
   bool virtual_eager = true;
 };
 
 class TransportProcess;
 
-// What runs in the process.
+// The program of the process.
 class TransportProgram {
  public:
   virtual ~TransportProgram() = default;
-  // After every turn of its caller: takes notices and completions and posts what comes next. True:
-  // it posted, so another turn is due at once.
+  // Called after every turn of the caller: takes notices and completions, and posts operations.
+  // True: it posted, so another turn is due at once.
   virtual bool handle_turn(TransportProcess& process) = 0;
-  // The driver begins a turn, or has ended it.
+  // The driver begins or ends a turn.
   virtual void handle_drive(bool begins) { static_cast<void>(begins); }
 };
 
@@ -50,11 +50,11 @@ class TransportProcess final : public Process {
   // May be null; must outlive the process's turns.
   void set_program(TransportProgram* program) { program_ = program; }
 
-  // Virtual memory that holds the bytes of `pattern` at first; where the network can, peers may
-  // write it remotely.
+  // Virtual memory that initially holds the bytes of `pattern`; peers may write to it where the
+  // network supports remote writes.
   transport::RegionId register_virtual(uint64_t pattern, uint64_t bytes);
 
-  // Only while it runs.
+  // Only while the process runs.
   transport::Endpoint& endpoint() { return life_->endpoint; }
   SimDatapath& datapath() { return life_->datapath; }
   engine::Driver& driver() { return life_->driver; }
@@ -68,7 +68,7 @@ class TransportProcess final : public Process {
                                                        uint64_t seed,
                                                        std::vector<std::byte>& eager);
 
-    std::vector<std::byte> eager;  // where it is not virtual
+    std::vector<std::byte> eager;  // if not virtual
     SimDatapath datapath;
     transport::Endpoint endpoint;
     engine::Driver driver;

@@ -1,4 +1,4 @@
-// Intervals of known content over regions that begin as their own pattern.
+// Intervals of known content over regions that start as their own pattern.
 #include "simulator/virtual_memory.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ void append(std::vector<Content>& pieces, size_t first, const Content& piece) {
 }  // namespace
 
 RegionId VirtualMemory::add(uint64_t pattern, uint64_t bytes) {
-  // Else a growing vector would copy them, and copies forget where their nodes come from.
+  // Otherwise a growing vector would copy them, and copies do not keep their allocator.
   static_assert(std::is_nothrow_move_constructible_v<Region>);
   const size_t id = kFirstVirtualRegion + regions_.size();
   CHECK(id < kUnknownBytes);
@@ -95,7 +95,7 @@ void VirtualMemory::write(RegionId id, uint64_t offset, const Content& content) 
   if (content.length == 0) return;
   check({id, offset, content.length});
   Region& region = at(id);
-  // Most writes continue the one before: that needs no search and no memory.
+  // Fast path: most writes continue the previous one, which needs no search and no allocation.
   auto next = region.written.lower_bound(offset);
   if (next != region.written.begin()) {
     auto previous = std::prev(next);

@@ -1,7 +1,7 @@
-// VirtualMemory: memory that is only described. A region begins as the bytes of its own pattern;
-// copies into it are kept as "these bytes are those of that pattern from there on". So a simulation
-// moves gigabytes, and every byte can still be checked. Ids are never reused: a region's id names
-// its pattern for ever.
+// VirtualMemory: memory that is described instead of stored. A region initially holds its own
+// pattern; copies into it are recorded as "these bytes are from that pattern at that offset". A
+// simulation can move gigabytes, and every byte remains checkable. Ids are never reused: a region's
+// id identifies its pattern forever.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@
 
 namespace heddle::simulator {
 
-// Virtual regions have ids from here on, host regions below.
+// Virtual regions have ids from here on; host regions are below.
 inline constexpr transport::RegionId kFirstVirtualRegion = 1u << 31;
-// The pattern name of bytes that nobody can tell: real ones, or a mixture in one segment.
+// The name of unknown bytes: real ones, or a mixture in one segment.
 inline constexpr transport::RegionId kUnknownBytes = transport::kNoRegion - 1;
 
 inline bool is_virtual(transport::RegionId region) { return region >= kFirstVirtualRegion; }
 
-// `length` bytes that are those of region `name` as it began, from `at` on.
+// `length` bytes of the initial content of region `name`, from `at` on.
 struct Content {
   transport::RegionId name = transport::kNoRegion;
   uint64_t at = 0;
@@ -32,9 +32,9 @@ struct Content {
 
 class VirtualMemory {
  public:
-  // Two regions with one pattern hold equal bytes at equal offsets.
+  // Regions with equal patterns hold equal bytes at equal offsets.
   transport::RegionId add(uint64_t pattern, uint64_t bytes);
-  // Further use of it is an error; its name stays.
+  // Any further use of the region is an error; its name remains valid.
   void remove(transport::RegionId region);
 
   bool lives(transport::RegionId region) const {
@@ -43,15 +43,15 @@ class VirtualMemory {
   }
   uint64_t pattern(transport::RegionId name) const;
   uint64_t bytes(transport::RegionId region) const;
-  // CHECKs that [offset, offset + length) lies in a living region.
+  // CHECKs that [offset, offset + length) lies in a registered region.
   void check(const transport::Payload& range) const;
 
-  // Appends what is there to `pieces`, neighbours merged.
+  // Appends the content of the range to `pieces`, with adjacent pieces merged.
   void read(const transport::Payload& range, std::vector<Content>& pieces) const;
-  // What is there if it is of one piece, else kUnknownBytes.
+  // The content if it is one piece, else kUnknownBytes.
   Content read_one(const transport::Payload& range) const;
   void write(transport::RegionId region, uint64_t offset, const Content& content);
-  // The range holds its own pattern again; keeps memory bounded over many messages.
+  // Resets the range to the region's own pattern; keeps memory bounded over many messages.
   void reset(const transport::Payload& range);
 
  private:
@@ -66,7 +66,7 @@ class VirtualMemory {
   Region& at(transport::RegionId region);
   static void erase(Region& region, uint64_t offset, uint64_t length);
 
-  // Keeps the nodes of what is written: it comes and goes with every message.
+  // Allocates the nodes of `written`, which change with every message.
   std::unique_ptr<std::pmr::unsynchronized_pool_resource> nodes_ =
       std::make_unique<std::pmr::unsynchronized_pool_resource>();
   std::vector<Region> regions_;

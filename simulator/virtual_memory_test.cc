@@ -1,4 +1,4 @@
-// Virtual memory against a model that keeps every byte; and its use through datapaths.
+// Virtual memory compared with a model of every byte; and its use through datapaths.
 #include "simulator/virtual_memory.h"
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@ using testing::ElementsAre;
 using transport::PayloadAt;
 using transport::RegionId;
 
-TEST(VirtualMemory, BeginsAsItsOwnPattern) {
+TEST(VirtualMemory, StartsAsItsOwnPattern) {
   VirtualMemory memory;
   const RegionId region = memory.add(9, 1'000);
   EXPECT_TRUE(is_virtual(region));
@@ -27,7 +27,7 @@ TEST(VirtualMemory, BeginsAsItsOwnPattern) {
   EXPECT_EQ(memory.pattern(region), 9u);
 }
 
-TEST(VirtualMemory, NeighboursMergeAndPiecesAreCut) {
+TEST(VirtualMemory, AdjacentPiecesMergeAndOverlappedPiecesAreCut) {
   VirtualMemory memory;
   const RegionId a = memory.add(1, 1'000);
   const RegionId b = memory.add(2, 1'000);
@@ -57,7 +57,7 @@ TEST(VirtualMemory, AgreesWithAModelOfEveryByte) {
       const uint64_t length = 1 + random.below(20);
       const uint64_t to = random.below(kBytes - length + 1);
       const bool follows =
-          to > 0 && random.below(2) == 0;  // the usual case: continue what is before
+          to > 0 && random.below(2) == 0;  // the usual case: continues the previous piece
       const RegionId name = follows ? model[to - 1].first : ids[random.below(3)];
       const uint64_t at = follows ? model[to - 1].second + 1 : random.below(1'000);
       memory.write(ids[0], to, {name, at, length});
@@ -75,7 +75,7 @@ TEST(VirtualMemory, AgreesWithAModelOfEveryByte) {
   }
 }
 
-TEST(VirtualMemoryDeathTest, RefusesWhatIsNotThere) {
+TEST(VirtualMemoryDeathTest, AccessOutsideARegionAborts) {
   VirtualMemory memory;
   const RegionId region = memory.add(1, 100);
   EXPECT_DEATH(memory.check({region, 50, 51}), "CHECK failed");
@@ -85,7 +85,7 @@ TEST(VirtualMemoryDeathTest, RefusesWhatIsNotThere) {
   EXPECT_EQ(memory.pattern(region), 1u) << "packets under way may still name it";
 }
 
-// Sends `burst` from a to b; returns the one run that arrives (its frame released).
+// Sends `burst` from a to b; returns the one received run (its frame released).
 class VirtualTransferTest : public testing::Test {
  protected:
   VirtualTransferTest()
@@ -134,7 +134,7 @@ class VirtualTransferTest : public testing::Test {
   SimDatapath b_;
 };
 
-TEST_F(VirtualTransferTest, ANameTravelsAndIsPlaced) {
+TEST_F(VirtualTransferTest, AReferenceIsTransmittedAndPlaced) {
   const RegionId source = a_.register_virtual(5, 1u << 30);
   const RegionId target = b_.register_virtual(6, 1u << 30);
   send(source, 700'000'000, 4, 8'000, 123);
@@ -156,7 +156,7 @@ TEST_F(VirtualTransferTest, VirtualBytesReachHostMemoryAsTheirPattern) {
   EXPECT_EQ(datapath::pattern_mismatch(5, 1'234, std::span(memory).subspan(3, 977)), 977u);
 }
 
-TEST_F(VirtualTransferTest, OtherHeadersThanThoseOfDataComeAlone) {
+TEST_F(VirtualTransferTest, SegmentsWithOtherHeadersAreReceivedAlone) {
   const RegionId source = a_.register_virtual(5, 100'000);
   for (const uint16_t header_bytes : {12, 39, 41, 200}) {
     send(source, 50, 2, 300, 300, header_bytes);
@@ -177,7 +177,7 @@ TEST_F(VirtualTransferTest, OtherHeadersThanThoseOfDataComeAlone) {
   }
 }
 
-TEST_F(VirtualTransferTest, WhatWasReceivedCanBeSentOn) {
+TEST_F(VirtualTransferTest, ReceivedContentCanBeForwarded) {
   const RegionId source = b_.register_virtual(5, 100'000);
   const RegionId middle = a_.register_virtual(6, 100'000);
   const RegionId target = b_.register_virtual(7, 100'000);
@@ -188,7 +188,7 @@ TEST_F(VirtualTransferTest, WhatWasReceivedCanBeSentOn) {
             (Content{source, 4'500, 2'000}));
 }
 
-TEST_F(VirtualTransferTest, ASegmentOfMixedOriginCannotPassForAnything) {
+TEST_F(VirtualTransferTest, ASegmentOfMixedOriginMatchesNoPattern) {
   const RegionId source = a_.register_virtual(5, 100'000);
   const RegionId target = b_.register_virtual(7, 100'000);
   network_.virtual_memory().write(source, 0, {target, 0, 500});
@@ -197,7 +197,7 @@ TEST_F(VirtualTransferTest, ASegmentOfMixedOriginCannotPassForAnything) {
   EXPECT_EQ(network_.virtual_memory().read_one({target, 0, 1'000}).name, kUnknownBytes);
 }
 
-TEST_F(VirtualTransferTest, APredictionMayPlaceNames) {
+TEST_F(VirtualTransferTest, APredictionCanPlaceReferences) {
   const RegionId source = a_.register_virtual(5, 100'000);
   const RegionId target = b_.register_virtual(7, 100'000);
   transport::Prediction prediction;
@@ -208,14 +208,14 @@ TEST_F(VirtualTransferTest, APredictionMayPlaceNames) {
   EXPECT_EQ(run.payload_at, PayloadAt::kPlaced);
   EXPECT_EQ(network_.virtual_memory().read_one({target, 2'000, 2'010}),
             (Content{source, 300, 2'010}));
-  // A wrong one leaves garbage there and hands the name over.
+  // A wrong prediction leaves garbage in the place and returns the reference.
   prediction.mask[0] = std::byte{1};
   send(source, 300, 1, 1'000, 1'000);
   EXPECT_EQ(receive(&prediction).payload_at, PayloadAt::kVirtual);
   EXPECT_EQ(network_.virtual_memory().read_one({target, 2'000, 1'000}).name, kUnknownBytes);
 }
 
-// Two runs that landed in each other's place change places.
+// Two runs that landed in each other's place are exchanged.
 TEST_F(VirtualTransferTest, CopiesOfABatchReadBeforeTheyWrite) {
   const RegionId source = a_.register_virtual(5, 100'000);
   const RegionId target = b_.register_virtual(7, 100'000);

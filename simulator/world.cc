@@ -1,4 +1,4 @@
-// Processes of a world and the script of what befalls them.
+// The processes of a world and the script of their state changes.
 #include "simulator/world.h"
 
 #include <algorithm>

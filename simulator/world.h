@@ -1,4 +1,4 @@
-// World: a simulated network with processes on its hosts, and what befalls them at stated times.
+// World: a simulated network with processes on its hosts, and scheduled changes of their state.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ enum class ProcessChangeKind : uint8_t {
   kResume,      // SIGCONT
   kCallerAway,  // computes or sleeps and makes no calls
   kCallerBack,
-  kKill,    // the process is gone, its host refuses
-  kVanish,  // the host is gone: nothing answers
+  kKill,    // the process ends; its host refuses packets
+  kVanish,  // the host disappears; nothing replies
   kStart,   // a new process, on a host that is up
 };
 
@@ -29,7 +29,7 @@ struct ProcessChange {
   ProcessChangeKind kind = ProcessChangeKind::kPause;
 };
 
-// The topology's host changes pause and resume every process that is on the host then.
+// The topology's host changes pause and resume every process on that host.
 struct WorldOptions {
   topology::Topology topology;
   NetworkOptions network;
@@ -46,7 +46,7 @@ class World : private Agent {
   Network& network() { return network_; }
   Nanos now() const { return network_.now(); }
 
-  // Makes and starts one; it is known by the number of processes before it.
+  // Creates and starts a process; its index is the number of processes before it.
   TransportProcess& add(const TransportProcessOptions& options);
   EngineProcess& add(const EngineProcessOptions& options);
   Process& process(uint32_t index) { return *processes_[index]; }
@@ -55,7 +55,8 @@ class World : private Agent {
 
   void run_until(Nanos until) { network_.run_until(until); }
   void run_for(Nanos span) { network_.run_until(network_.now() + span); }
-  // Runs until `done()`, asked after every event, or until `limit` has passed; true: done.
+  // Runs until `done()`, which is checked after every event, or until `limit` has passed; true:
+  // done.
   template <typename Done>
   bool run_until_done(Done done, Nanos limit) {
     const Nanos end = network_.now() + limit;

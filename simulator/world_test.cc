@@ -1,5 +1,5 @@
 // Processes with the production driver and transport on the simulated network: transfers with and
-// without faults, stopped, absent, killed and vanished processes.
+// without faults; stopped, absent, killed and vanished processes.
 #include "simulator/world.h"
 
 #include <gmock/gmock.h>
@@ -74,7 +74,7 @@ TEST_F(TransferTest, OneMessageArrives) {
   expect_all_right();
 }
 
-TEST_F(TransferTest, AGigabyteArrivesAtTheSpeedOfTheLink) {
+TEST_F(TransferTest, AGigabyteArrivesAtTheRateOfTheLink) {
   make({.topology = topology::parallel_paths(4, ten_gigabits(), ten_gigabits())},
        {.message_bytes = 64u << 20, .messages = 16});
   const Nanos start = world_->now();
@@ -85,7 +85,7 @@ TEST_F(TransferTest, AGigabyteArrivesAtTheSpeedOfTheLink) {
   EXPECT_LT(rate, gigabits_per_s(10));
 }
 
-TEST_F(TransferTest, EveryFaultAtOnceLosesNoByte) {
+TEST_F(TransferTest, AllFaultsTogetherLoseNoByte) {
   WorldOptions options{.topology = topology::parallel_paths(4, ten_gigabits(), ten_gigabits())};
   for (topology::Link& link : options.topology.links) {
     link.forward = {.loss_per_million = 2'000,
@@ -112,8 +112,8 @@ TEST_F(TransferTest, EveryFaultAtOnceLosesNoByte) {
   }
 }
 
-// Every call of several segments vanishes, as under a filter that takes it for one large packet.
-TEST_F(TransferTest, AnInterfaceThatLosesRowsWholeOnlySlowsDown) {
+// Every call with several segments is lost, as under a filter that treats it as one large packet.
+TEST_F(TransferTest, AnInterfaceThatDropsWholeBurstsOnlySlowsTheTransfer) {
   drops_rows_ = true;
   make({.topology = topology::parallel_paths(4, ten_gigabits(), ten_gigabits())},
        {.message_bytes = 4u << 20, .messages = 10});
@@ -121,7 +121,7 @@ TEST_F(TransferTest, AnInterfaceThatLosesRowsWholeOnlySlowsDown) {
   expect_all_right();
 }
 
-TEST_F(TransferTest, OneSeedOneHistoryWithTheWholeStack) {
+TEST_F(TransferTest, EqualSeedsGiveEqualHistoriesWithTheWholeStack) {
   std::vector<uint64_t> hashes;
   for (const uint64_t seed : {3, 3, 4}) {
     WorldOptions options{.topology = topology::parallel_paths(4, ten_gigabits(), ten_gigabits())};
@@ -136,7 +136,7 @@ TEST_F(TransferTest, OneSeedOneHistoryWithTheWholeStack) {
   EXPECT_NE(hashes[0], hashes[2]);
 }
 
-TEST_F(TransferTest, AStoppedReceiverThatComesBackInTimeLosesNothing) {
+TEST_F(TransferTest, AStoppedReceiverThatResumesInTimeLosesNothing) {
   make({.topology = topology::point_to_point(ten_gigabits()),
         .changes = {{millis(2), 1, ProcessChangeKind::kPause},
                     {millis(2'500), 1, ProcessChangeKind::kResume}}},
@@ -147,8 +147,8 @@ TEST_F(TransferTest, AStoppedReceiverThatComesBackInTimeLosesNothing) {
   expect_all_right();
 }
 
-// What a user writes for the lab runs here too.
-TEST_F(TransferTest, ATopologyFileWithItsFaultsIsRunAsItIs) {
+// A topology file for the lab runs in the simulator as well.
+TEST_F(TransferTest, ATopologyFileIsSimulatedWithItsFaults) {
   Result<topology::Topology> fabric = topology::parse_topology(R"(version = 1
 [fabric]
 kind = "leaf_spine"
@@ -178,7 +178,7 @@ kind = "resume"
   EXPECT_GT(world_->network().fates()[Fate::kLinkDown], 0u);
 }
 
-TEST_F(TransferTest, AProcessThatStaysStoppedIsFoundDead) {
+TEST_F(TransferTest, AProcessThatStaysStoppedIsDeclaredDead) {
   make({.topology = topology::point_to_point(ten_gigabits()),
         .changes = {{millis(2), 1, ProcessChangeKind::kPause}}},
        {.message_bytes = 4u << 20, .messages = 4});
@@ -190,8 +190,9 @@ TEST_F(TransferTest, AProcessThatStaysStoppedIsFoundDead) {
   EXPECT_EQ(sender_->first_error(), ErrorCode::kPeerDead);
 }
 
-// One direction of the only link fails for good. Whoever hears nothing finds out first and tells.
-TEST_F(TransferTest, WhereALinkFailsOneWayBothSidesAreToldWithinTenSeconds) {
+// One direction of the only link fails permanently. The side that receives nothing detects it first
+// and notifies the other.
+TEST_F(TransferTest, AfterAOneWayLinkFailureBothSidesFailWithinTenSeconds) {
   for (const auto direction :
        {topology::LinkDirection::kForward, topology::LinkDirection::kBackward}) {
     WorldOptions options{.topology = topology::point_to_point(ten_gigabits())};
@@ -212,8 +213,8 @@ TEST_F(TransferTest, WhereALinkFailsOneWayBothSidesAreToldWithinTenSeconds) {
   }
 }
 
-// A whole minute without a call: the helper answers, so nobody is taken for dead and the transfer
-// goes on with what was posted.
+// A minute without a call: the helper answers, so no peer is declared dead and the transfer of
+// posted messages continues.
 TEST_F(TransferTest, AReceiverWhoseCallerIsAwayStaysAlive) {
   make({.topology = topology::point_to_point(ten_gigabits()),
         .changes = {{millis(1), 1, ProcessChangeKind::kCallerAway},
@@ -228,7 +229,7 @@ TEST_F(TransferTest, AReceiverWhoseCallerIsAwayStaysAlive) {
   expect_all_right();
 }
 
-TEST_F(TransferTest, AVanishedHostIsFoundDead) {
+TEST_F(TransferTest, AVanishedHostIsDeclaredDead) {
   make({.topology = topology::point_to_point(ten_gigabits()),
         .changes = {{millis(2), 0, ProcessChangeKind::kVanish}}},
        {.message_bytes = 4u << 20, .messages = 4});
@@ -237,7 +238,7 @@ TEST_F(TransferTest, AVanishedHostIsFoundDead) {
   EXPECT_THAT(receiver_->violations(), ElementsAre());
 }
 
-TEST_F(TransferTest, AKilledProcessMayComeBackAsANewOne) {
+TEST_F(TransferTest, AKilledProcessCanRestartAsANewOne) {
   make({.topology = topology::point_to_point(ten_gigabits()),
         .changes = {{millis(2), 0, ProcessChangeKind::kKill},
                     {seconds(10), 0, ProcessChangeKind::kStart}}},
@@ -256,7 +257,7 @@ TEST_F(TransferTest, AKilledProcessMayComeBackAsANewOne) {
   expect_all_right();
 }
 
-TEST_F(TransferTest, AClosedConnectionIsGoneOnBothSides) {
+TEST_F(TransferTest, AClosedConnectionIsRemovedOnBothSides) {
   make({.topology = topology::point_to_point(ten_gigabits())}, {.message_bytes = 100'000});
   sender_->close_when_done = true;
   ASSERT_TRUE(world_->run_until_done([this] { return sender_->closed() && receiver_->closed(); },
@@ -264,7 +265,7 @@ TEST_F(TransferTest, AClosedConnectionIsGoneOnBothSides) {
   expect_all_right();
 }
 
-// The same proofs on a network whose NICs write remotely.
+// The same tests on a network whose NICs write remotely.
 class ChunkTransferTest : public TransferTest, public testing::WithParamInterface<bool> {
  protected:
   ChunkTransferTest() {
@@ -273,7 +274,7 @@ class ChunkTransferTest : public TransferTest, public testing::WithParamInterfac
   }
 };
 
-TEST_P(ChunkTransferTest, MessagesAreWrittenRemotely) {
+TEST_P(ChunkTransferTest, MessagesArriveByRemoteWrites) {
   make({.topology = topology::parallel_paths(4, ten_gigabits(), ten_gigabits())},
        {.message_bytes = 10'000'001, .messages = 20});
   const Nanos start = world_->now();
@@ -308,9 +309,9 @@ std::string nic_name(const testing::TestParamInfo<bool>& info) {
 }
 INSTANTIATE_TEST_SUITE_P(Nic, ChunkTransferTest, testing::Bool(), nic_name);
 
-// A receiver that needs longer for a datagram than the wire does loses what its queue cannot hold,
-// unless the sender is held back.
-TEST_F(TransferTest, ASlowReceiverSetsThePace) {
+// A receiver that needs longer per datagram than the wire loses data beyond its queue, unless the
+// sender is throttled.
+TEST_F(TransferTest, ASlowReceiverLimitsTheRate) {
   world_.emplace(WorldOptions{.topology = topology::point_to_point(ten_gigabits())}, 1);
   TransportProcess& sender = world_->add(at_nic(0));
   TransportProcessOptions slow = at_nic(1);

@@ -1,5 +1,5 @@
-// NoMoreThreads: while one lives, the process can start no thread, as under a limit of threads:
-// each would need a stack that no address space has.
+// NoMoreThreads: while one exists, the process cannot start threads, as under a thread limit: the
+// default stack size exceeds any address space.
 #pragma once
 
 #include <gtest/gtest.h>

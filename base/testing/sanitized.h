@@ -1,5 +1,5 @@
-// Whether this is a build with a sanitizer, where everything takes tenfold: what is the same in any
-// build (simulated times, counts) is measured by fewer cases there.
+// True in sanitizer builds, which run about ten times slower: tests of results that do not depend
+// on the build (simulated times, counts) run fewer cases there.
 #pragma once
 
 namespace heddle {

@@ -1,5 +1,5 @@
-// The contract of remote writes: whole, in order, told after they have landed, and refused behind a
-// fence.
+// The contract of remote writes: complete, in order, reported after they have landed, and rejected
+// after a fence.
 #include "datapath/contract/chunk_contract.h"
 
 #include <algorithm>
@@ -105,7 +105,7 @@ TEST_P(ChunkContract, CapabilitiesMakeSense) {
   EXPECT_LE(a().capabilities().chunk_paths, 256);
 }
 
-TEST_P(ChunkContract, AWriteLandsWholeBeforeItIsTold) {
+TEST_P(ChunkContract, AWriteIsReportedAfterAllItsBytesHaveLanded) {
   if (!open_chunks(300'000)) return;
   const uint16_t path = a().capabilities().chunk_paths - 1u;
   for (const uint32_t bytes : {1u, 255u, 4'096u, 4'097u, chunk_bytes()}) {
@@ -126,7 +126,7 @@ TEST_P(ChunkContract, AWriteLandsWholeBeforeItIsTold) {
   EXPECT_TRUE(untouched(123'456 + chunk_bytes(), 300'000));
 }
 
-TEST_P(ChunkContract, AnEmptyWriteIsToldAndTouchesNothing) {
+TEST_P(ChunkContract, AnEmptyWriteIsReportedAndTouchesNothing) {
   if (!open_chunks(10'000)) return;
   write({.immediate = 5});
   const auto told = events(b(), 1);
@@ -136,7 +136,7 @@ TEST_P(ChunkContract, AnEmptyWriteIsToldAndTouchesNothing) {
   EXPECT_TRUE(untouched(0, 10'000));
 }
 
-TEST_P(ChunkContract, WritesOfAPathAreToldInOrder) {
+TEST_P(ChunkContract, WritesOfAPathAreReportedInOrder) {
   if (!open_chunks(64 * 8'000)) return;
   const uint16_t paths = std::min<uint16_t>(a().capabilities().chunk_paths, 4);
   std::vector<uint64_t> sent(paths);
@@ -158,7 +158,7 @@ TEST_P(ChunkContract, WritesOfAPathAreToldInOrder) {
   for (uint32_t i = 0; i < 64; ++i) EXPECT_TRUE(holds((63 - i) * 8'000u, 8'000, i * 8'000u));
 }
 
-TEST_P(ChunkContract, AReliableNicTellsOfEachWrite) {
+TEST_P(ChunkContract, AReliableNicReportsTheEndOfEachWrite) {
   if (!open_chunks(100'000)) return;
   if (!a().capabilities().reliable_chunks) {
     write({.bytes = 1'000});
@@ -179,7 +179,7 @@ TEST_P(ChunkContract, AReliableNicTellsOfEachWrite) {
   EXPECT_TRUE(holds(0, 20'000, 0));
 }
 
-TEST_P(ChunkContract, AFenceLetsOnlyTheNewEpochPass) {
+TEST_P(ChunkContract, AFenceAdmitsOnlyTheNewEpoch) {
   if (!open_chunks(100'000)) return;
   write({.number = 0, .immediate = 1, .bytes = 1'000});
   events(b(), 1);
@@ -206,14 +206,14 @@ TEST_P(ChunkContract, AFenceOfEveryPathEndsTheConnection) {
   ASSERT_EQ(fenced.size(), 1u);
   EXPECT_EQ(fenced[0].path, transport::FenceRequest::kEveryPath);
   write({.bytes = 1'000});
-  // A datagram shows that what was sent before it has had its chance.
+  // A datagram's arrival shows that earlier writes would have landed by now.
   send(row_of(1, 1, 0, 0));
   EXPECT_EQ(collect(b(), 1).size(), 1u);
   EXPECT_TRUE(untouched(0, 100'000));
   EXPECT_TRUE(events_now(b()).empty());
 }
 
-TEST_P(ChunkContract, ATokenOfMemoryThatIsGoneFitsNothing) {
+TEST_P(ChunkContract, ATokenOfUnregisteredMemoryAdmitsNoWrite) {
   if (!open_chunks(10'000)) return;
   Bytestring other(10'000, kUntouched);
   const auto first = b().register_memory(other.data(), other.size());

@@ -1,6 +1,5 @@
-// ChunkContract: the part of the contract suite that concerns the placed-chunk shape
-// (transport/placed.h). A network that has it instantiates both suites; its Pair's datapaths must
-// say chunk_paths > 0.
+// ChunkContract: the contract suite's tests of the placed-chunk shape (transport/placed.h). A
+// network with that shape instantiates both suites; its Pair's datapaths must have chunk_paths > 0.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +11,10 @@ namespace heddle::datapath::contract {
 
 class ChunkContract : public Contract {
  public:
-  static constexpr uint32_t kAtA = 1'001;  // the connection's ids
+  static constexpr uint32_t kAtA = 1'001;  // connection ids
   static constexpr uint32_t kAtB = 2'002;
 
-  // As Contract::open(), and gives b a target of `target_bytes`.
+  // As Contract::open(), and registers a target of `target_bytes` at b.
   bool open_chunks(size_t target_bytes);
   void TearDown() override;
 
@@ -25,14 +24,14 @@ class ChunkContract : public Contract {
     uint32_t epoch = 0;
     uint32_t immediate = 0;
     uint32_t bytes = 0;
-    uint64_t from = 0;  // in the source
-    uint64_t to = 0;    // in the target
+    uint64_t from = 0;  // offset in the source
+    uint64_t to = 0;    // offset in the target
   };
-  // Writes from a's source to b's target, offered again until it is taken.
+  // Writes from a's source to b's target; retries until it is accepted.
   void write(const Write& write);
-  // Takes events until there are `count` (or kPatience is over).
+  // Receives events until there are `count` (or kPatience has passed).
   std::vector<transport::PlacedEvent> events(Datapath& at, size_t count);
-  // What is there now, without waiting.
+  // Events that are available without waiting.
   std::vector<transport::PlacedEvent> events_now(Datapath& at);
 
   uint32_t chunk_bytes() { return a().capabilities().chunk_bytes; }
@@ -41,7 +40,7 @@ class ChunkContract : public Contract {
 
  private:
   Bytestring target_;
-  std::vector<transport::PlacedEvent> early_;  // a's, taken while it waited for room
+  std::vector<transport::PlacedEvent> early_;  // events at a, received while it waited to send
   transport::RegionId target_region_ = transport::kNoRegion;
 };
 

@@ -1,4 +1,4 @@
-// The fixture of the contract suite: rows out, datagrams in.
+// The fixture of the contract suite: sends bursts, receives datagrams.
 #include "datapath/contract/contract.h"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ TxBurst burst_of(const Row& row, const std::byte* headers, const transport::Addr
 void write_header(const Row& row, uint32_t segment, std::span<std::byte> to) {
   constexpr std::byte kData{0x21};
   constexpr std::byte kControl{0x29};
-  constexpr std::byte kSealedData{0x18};  // how much of it stays in clear depends on its type
+  constexpr std::byte kSealedData{0x18};  // the length of the clear part depends on the type
   fill_pattern(row.tag, uint64_t{segment} * row.header_bytes, to);
   if (!to.empty()) to[0] = segment < row.control_from ? kData : kControl;
   if (row.seal != nullptr) to[0] = kSealedData;

@@ -1,5 +1,4 @@
-// The contract of everything around the data: back-pressure, waiting and waking, what the network
-// tells.
+// The contract of everything except data: back-pressure, waiting and waking, reported errors.
 #include <algorithm>
 #include <thread>
 
@@ -36,8 +35,8 @@ bool wait_for_error(Contract& test, Datapath& datapath, NetworkError& error) {
 
 }  // namespace
 
-// Far more than any queue between the two holds, offered in large batches. What transmit() does not
-// take is offered again; while the receiver keeps up, every datagram arrives once and in order.
+// Offers far more than any queue between the two ends holds, in large batches, and retries refused
+// bursts. While the receiver keeps up, every datagram arrives once and in order.
 TEST_P(Contract, ALargeBatchPushesBackAndLosesNothing) {
   if (!open()) return;
   const uint32_t payload = std::min(full_payload(), 1'400u);
@@ -67,7 +66,7 @@ TEST_P(Contract, ALargeBatchPushesBackAndLosesNothing) {
   EXPECT_EQ(b().statistics().dropped_at_receive, 0u);
 }
 
-TEST_P(Contract, ADatagramToNobodyIsReportedWhereTheNetworkTells) {
+TEST_P(Contract, ADatagramToAClosedPortIsReportedWhereTheNetworkReportsIt) {
   if (!open()) return;
   const Bytestring header(40);
   TxBurst burst = datagram_to(pair().nobody(), header);
@@ -81,8 +80,8 @@ TEST_P(Contract, ADatagramToNobodyIsReportedWhereTheNetworkTells) {
   EXPECT_EQ(error.path, burst.path);
 }
 
-// An error on one destination must not stop what goes to others.
-TEST_P(Contract, AfterAnErrorOthersAreStillReached) {
+// An error for one destination must not block traffic to others.
+TEST_P(Contract, AfterAnErrorOtherDestinationsAreReached) {
   if (!open()) return;
   const Bytestring header(40);
   for (int i = 0; i < 3; ++i) {
@@ -94,7 +93,7 @@ TEST_P(Contract, AfterAnErrorOthersAreStillReached) {
   }
 }
 
-TEST_P(Contract, ATooLargeDatagramCountsAsTakenAndIsReported) {
+TEST_P(Contract, ATooLargeDatagramCountsAsAcceptedAndIsReported) {
   if (!open()) return;
   const uint32_t limit = a().capabilities().max_datagram_bytes;
   if (limit >= transport::kMaxBurstBytes) GTEST_SKIP() << "no burst is too large for this network";
@@ -115,7 +114,7 @@ TEST_P(Contract, ATooLargeDatagramCountsAsTakenAndIsReported) {
   expect_delivery({&row, 1});
 }
 
-TEST_P(Contract, AWakeBeforeTheWaitIsRemembered) {
+TEST_P(Contract, AWakeBeforeTheWaitEndsIt) {
   if (!open()) return;
   const Nanos before = b().now();
   b().wake();
@@ -148,12 +147,12 @@ TEST_P(Contract, AnArrivalEndsAWait) {
   EXPECT_LT(b().now(), before + seconds(20));
 }
 
-TEST_P(Contract, AWaitWithoutEventEndsAtItsTime) {
+TEST_P(Contract, AWaitWithoutEventsEndsAtItsTime) {
   if (!open()) return;
   const Nanos until = b().now() + millis(2);
   while (b().now() < until) b().wait(until);
   EXPECT_GE(b().now(), until);
-  b().wait(until - millis(5));  // a time that has passed is no wait
+  b().wait(until - millis(5));  // a time in the past: returns at once
 }
 
 }  // namespace heddle::datapath::contract

@@ -1,10 +1,8 @@
-// Pair: what the contract suite needs of a network: two datapaths attached to it that reach each
-// other. Each implementation of the datapath contract writes one Pair and instantiates the suite:
-//
-//   INSTANTIATE_TEST_SUITE_P(Udp, Contract, testing::Values(Variant{"ipv4", make_pair_v4}, …),
-//                            variant_name);
-//
-// in a *_test.cc of its own, in a test program that links heddle_datapath_contract.
+// Pair: the contract suite's interface to a network: two datapaths that reach each other. Each
+// implementation of the datapath contract provides a Pair and instantiates the suite in its own
+// *_test.cc, in a test program that links heddle_datapath_contract:
+//   INSTANTIATE_TEST_SUITE_P(Udp, Contract,
+//                            testing::Values(Variant{"ipv4", make_pair_v4}, …), variant_name);
 #pragma once
 
 #include <functional>
@@ -19,11 +17,10 @@
 
 namespace heddle::datapath::contract {
 
-// What a test asks for. A network that cannot do it refuses with an error, and the test is skipped
-// with that error as its reason.
+// Options that a test requests. A network that lacks one returns an error; the test is then skipped
+// with that reason.
 struct PairOptions {
-  bool mark_congestion =
-      false;  // the network marks every ECN-capable packet as having met congestion
+  bool mark_congestion = false;  // the network sets CE (RFC 3168) on every ECN-capable packet
 };
 
 class Pair {
@@ -33,17 +30,17 @@ class Pair {
   virtual Datapath& a() = 0;
   virtual Datapath& b() = 0;
 
-  // Lets time pass until `datapath` may have something to receive, an error to tell or room to
-  // transmit, or until `at_most` has passed. May return early.
+  // Lets time pass until `datapath` may have input, an error or room to transmit, or until
+  // `at_most` has passed. May return early.
   virtual void wait_for(Datapath& datapath, Nanos at_most) {
     datapath.wait(datapath.now() + at_most);
   }
 
-  // An address on b's host where nobody receives.
+  // An address on b's host without a receiver.
   virtual transport::Address nobody() = 0;
-  // True if a datagram to nobody() comes back to its sender as NetworkErrorKind::kRefused.
+  // True if a datagram to nobody() produces NetworkErrorKind::kRefused at its sender.
   virtual bool reports_refused() const = 0;
-  // True if wait() blocks the calling thread, so that another thread's wake() has a meaning.
+  // True if wait() blocks the calling thread, so that another thread can end it by wake().
   virtual bool waits_block() const = 0;
 };
 
@@ -52,7 +49,7 @@ struct Variant {
   std::function<Result<std::unique_ptr<Pair>>(const PairOptions&)> make;
 };
 
-// How GoogleTest names it.
+// How GoogleTest prints it.
 inline void PrintTo(const Variant& variant, std::ostream* out) { *out << variant.name; }
 
 }  // namespace heddle::datapath::contract

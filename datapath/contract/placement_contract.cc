@@ -1,4 +1,4 @@
-// The contract of prediction and placement: payload ends where it belongs, with one copy at most,
+// The contract of prediction and placement: payload ends where it belongs, with at most one copy,
 // whether a prediction was right, wrong, or right for the first segment only.
 #include <algorithm>
 #include <cstring>
@@ -22,7 +22,7 @@ constexpr uint32_t kStep = 1'000;  // payload of a full segment
 constexpr uint64_t kTargetBytes = 64 * kStep;
 constexpr std::byte kUntouched{0xEE};
 
-// A target memory of kTargetBytes with guards on both sides, known to one datapath.
+// A target memory of kTargetBytes with guard bytes on both sides, registered with one datapath.
 class Target {
  public:
   explicit Target(Datapath& datapath) : datapath_(datapath), bytes_(kTargetBytes, kUntouched) {
@@ -51,8 +51,8 @@ class Target {
   RegionId region_ = transport::kNoRegion;
 };
 
-// A prediction of row `tag`, whose payload would go to `offset`. The mask looks at the first eight
-// bytes of the header only, as a transport's that does not know times and checksums does.
+// A prediction of burst `tag` with its payload at `offset`. The mask covers only the first eight
+// header bytes, like that of a transport that knows neither time stamps nor checksums in advance.
 Prediction predict_row(uint64_t tag, RegionId region, uint64_t offset, uint64_t length) {
   Prediction prediction;
   write_header(row_of(tag, 1, kStep, kStep), 0, prediction.header);
@@ -68,7 +68,7 @@ const std::byte* header_of(const RxRun& run, uint32_t segment) {
   return run.frame + segment * step;
 }
 
-// Which of `tags`' rows segment `segment` of the run belongs to, and its place there.
+// The burst in `tags` to which segment `segment` of the run belongs, and its index there.
 struct Identity {
   size_t row = 0;
   uint32_t segment = 0;
@@ -87,7 +87,7 @@ Identity identify(const RxRun& run, uint32_t segment, std::span<const Row> rows)
   return {};
 }
 
-// The copy that brings one segment of a run to where it belongs.
+// The copy that moves one segment of a run to its place.
 Placement placement_of(const RxRun& run, uint32_t segment, RegionId to, uint64_t to_offset) {
   const uint32_t bytes =
       (segment + 1 == run.segments ? run.last_segment_bytes : run.segment_bytes) - kDataHeaderBytes;
@@ -107,9 +107,9 @@ Placement placement_of(const RxRun& run, uint32_t segment, RegionId to, uint64_t
   return placement;
 }
 
-// Receives all segments of `rows` at b; row r belongs at places[r] of the target. Where a run is
-// placed, the segments that are not yet where they belong are copied there. Returns the number of
-// placed runs.
+// Receives all segments of `rows` at b; burst r belongs at places[r] of the target. Where a run is
+// placed, segments that are not yet in their place are copied there. Returns the number of placed
+// runs.
 size_t deliver(Contract& test, std::span<const Row> rows, std::span<const uint64_t> places,
                const Target& target, const Prediction* prediction) {
   size_t missing = 0;
@@ -137,7 +137,7 @@ size_t deliver(Contract& test, std::span<const Row> rows, std::span<const uint64
     }
     test.b().place(copies);
     test.b().release(batch);
-    prediction = nullptr;  // it names a place for one receive
+    prediction = nullptr;  // a prediction is valid for one receive
   }
   EXPECT_EQ(missing, 0u);
   return placed_runs;
@@ -158,7 +158,7 @@ TEST_P(Contract, FramesArePlacedWhereTheyBelong) {
   EXPECT_TRUE(target.untouched(place + 5 * kStep + 123, kTargetBytes));
 }
 
-TEST_P(Contract, ARightPredictionLandsInPlace) {
+TEST_P(Contract, ARightPredictionPutsPayloadInPlace) {
   if (!open()) return;
   Target target(b());
   Row row = row_of(1, 6, kStep, 500);
@@ -173,7 +173,7 @@ TEST_P(Contract, ARightPredictionLandsInPlace) {
   EXPECT_TRUE(target.untouched(place + 6 * kStep, kTargetBytes)) << "beyond what was free";
 }
 
-TEST_P(Contract, AHeaderThatTheMaskRefusesIsHandedOverAsAFrame) {
+TEST_P(Contract, AHeaderThatDoesNotMatchThePredictionIsDeliveredAsAFrame) {
   if (!open()) return;
   Target target(b());
   const Row row = row_of(1, 6, kStep, 500);
@@ -186,14 +186,15 @@ TEST_P(Contract, AHeaderThatTheMaskRefusesIsHandedOverAsAFrame) {
   EXPECT_TRUE(target.untouched(16'000, kTargetBytes));
 }
 
-// The first header fits, then other rows' segments follow: they land behind it and are moved.
-TEST_P(Contract, LaterSegmentsOfAnotherMessageAreMoved) {
+// The first header matches, then segments of other bursts follow: they land behind it and are
+// moved.
+TEST_P(Contract, SegmentsOfOtherMessagesBehindAPredictedOneAreMoved) {
   if (!open()) return;
   Target target(b());
   std::vector<Row> rows = {row_of(1, 2, kStep, kStep), row_of(2, 3, kStep, kStep),
                            row_of(3, 1, kStep, kStep)};
   for (size_t i = 0; i < rows.size(); ++i) rows[i].offset = 10'000 * i;
-  // The second row belongs where the third lands and the other way round: the copies overlap.
+  // The second burst belongs where the third lands and vice versa: the copies overlap.
   const std::vector<uint64_t> places = {1'000, 4'000, 3'000};
   const Prediction prediction = predict_row(1, target.region(), 1'000, 6 * kStep);
   send(a(), b(), rows);
@@ -205,7 +206,7 @@ TEST_P(Contract, LaterSegmentsOfAnotherMessageAreMoved) {
   EXPECT_TRUE(target.untouched(7'000, kTargetBytes));
 }
 
-TEST_P(Contract, SegmentsOfAnotherSizeThanPredicted) {
+TEST_P(Contract, SegmentsOfAnotherSizeThanPredictedEndInPlace) {
   if (!open()) return;
   for (const uint32_t step : {kStep - 1, kStep + 1, 1u, 300u}) {
     Target target(b());
@@ -239,8 +240,8 @@ TEST_P(Contract, SegmentsOfAnotherSizeThanPredicted) {
   }
 }
 
-// Less room than the run has payload: nothing may land behind the room.
-TEST_P(Contract, APredictionWithLittleRoomIsNotOverrun) {
+// The place is smaller than the run's payload: nothing may be written behind it.
+TEST_P(Contract, NothingIsWrittenBehindASmallPredictedPlace) {
   if (!open()) return;
   for (const uint64_t room : {uint64_t{0}, uint64_t{1}, uint64_t{kStep}, uint64_t{2 * kStep + 1}}) {
     Target target(b());
@@ -256,9 +257,9 @@ TEST_P(Contract, APredictionWithLittleRoomIsNotOverrun) {
   }
 }
 
-// Coalescing may put a control datagram behind the data segments of its path, as the row's last or
-// as one of the same length. All of it must be handed over, none of it looked for in the place.
-TEST_P(Contract, AControlDatagramBehindPredictedSegmentsStaysWhole) {
+// Coalescing may append a control datagram to the data segments of its path, as a shorter last one
+// or with the same length. It must be delivered completely, with none of it in the predicted place.
+TEST_P(Contract, AControlDatagramBehindPredictedSegmentsIsDeliveredWhole) {
   if (!open()) return;
   for (const uint16_t last_payload : {uint16_t{kStep}, uint16_t{200}, uint16_t{3}}) {
     Target target(b());
@@ -287,8 +288,8 @@ TEST_P(Contract, AControlDatagramBehindPredictedSegmentsStaysWhole) {
   }
 }
 
-// A prediction must not swallow what is no data segment at all.
-TEST_P(Contract, ControlDatagramsUnderAPredictionStayWhole) {
+// A prediction must not consume control datagrams.
+TEST_P(Contract, ControlDatagramsUnderAPredictionAreDeliveredWhole) {
   if (!open()) return;
   Target target(b());
   std::vector<Row> rows;

@@ -1,4 +1,5 @@
-// The contract of receive: frames are lent until released, marks and times come with them.
+// The contract of receive(): frames are lent until released; ECN marks and receive times come with
+// them.
 #include <algorithm>
 #include <span>
 
@@ -27,7 +28,7 @@ std::vector<Bytestring> whole_datagrams(const RxBatch& batch) {
 
 }  // namespace
 
-TEST_P(Contract, NothingThereIsAnEmptyBatch) {
+TEST_P(Contract, ReceiveWithoutInputReturnsAnEmptyBatch) {
   if (!open()) return;
   RxBatch batch;
   batch.count = 17;
@@ -38,7 +39,7 @@ TEST_P(Contract, NothingThereIsAnEmptyBatch) {
   EXPECT_FALSE(b().poll_error(error));
 }
 
-TEST_P(Contract, LentFramesStayUntilReleased) {
+TEST_P(Contract, LentFramesStayUnchangedUntilReleased) {
   if (!open()) return;
   const Row first = row_of(1, 4, 800, 300);
   send(first);
@@ -54,7 +55,7 @@ TEST_P(Contract, LentFramesStayUntilReleased) {
   EXPECT_EQ(collect(b(), 4 + 64 - before.size()).size(), 4 + 64 - before.size());
 }
 
-TEST_P(Contract, ManyMoreRunsThanABatchHolds) {
+TEST_P(Contract, MoreRunsThanABatchHoldsAllArrive) {
   if (!open()) return;
   std::vector<Row> rows;
   const uint16_t paths = a().capabilities().max_paths;
@@ -75,7 +76,7 @@ TEST_P(Contract, ManyMoreRunsThanABatchHolds) {
 TEST_P(Contract, NothingArrivesTwice) {
   if (!open()) return;
   send(row_of(1, 6, 500, 500));
-  send(row_of(2, 1, 0, 0));  // the last of its path: nothing of the first row can come after it
+  send(row_of(2, 1, 0, 0));  // the last of its path: no segment of the first burst can follow
   const auto got = collect(b(), 7);
   ASSERT_EQ(got.size(), 7u);
   EXPECT_EQ(got.back().bytes, datagrams_of(row_of(2, 1, 0, 0))[0]);
@@ -84,7 +85,7 @@ TEST_P(Contract, NothingArrivesTwice) {
   b().release(batch);
 }
 
-TEST_P(Contract, ArrivalTimesLieBetweenSendingAndNow) {
+TEST_P(Contract, ReceiveTimesAreBetweenSendingAndNow) {
   if (!open()) return;
   const Nanos before = b().now();
   Nanos latest = before;
@@ -98,7 +99,7 @@ TEST_P(Contract, ArrivalTimesLieBetweenSendingAndNow) {
   }
 }
 
-TEST_P(Contract, CapableDatagramsArriveCapable) {
+TEST_P(Contract, EcnCapableDatagramsArriveEcnCapable) {
   if (!open()) return;
   if (!a().capabilities().ecn) GTEST_SKIP() << "this network does not tell ECN";
   std::vector<Row> rows;

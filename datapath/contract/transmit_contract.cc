@@ -1,4 +1,4 @@
-// The contract of transmit: rows are cut, gathered and delivered in order, byte for byte.
+// The contract of transmit(): bursts are split, gathered and delivered in order, byte for byte.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -9,14 +9,14 @@
 
 namespace heddle::datapath::contract {
 
-TEST_P(Contract, OneDatagramWithHeaderAndPayload) {
+TEST_P(Contract, OneDatagramWithHeaderAndPayloadArrives) {
   if (!open()) return;
   Row row = row_of(1, 1, 1'000, 1'000);
   row.offset = 12'345;
   expect_delivery({&row, 1});
 }
 
-TEST_P(Contract, TheLargestDatagram) {
+TEST_P(Contract, TheLargestDatagramArrives) {
   if (!open()) return;
   const uint32_t payload =
       std::min(a().capabilities().max_datagram_bytes, transport::kMaxBurstBytes) -
@@ -25,7 +25,7 @@ TEST_P(Contract, TheLargestDatagram) {
   expect_delivery({&row, 1});
 }
 
-TEST_P(Contract, ControlDatagramsWithoutPayload) {
+TEST_P(Contract, ControlDatagramsWithoutPayloadArrive) {
   if (!open()) return;
   std::vector<Row> rows;
   for (uint16_t bytes : {1, 8, 39, 40, 41, 200, 1'000}) {
@@ -36,13 +36,13 @@ TEST_P(Contract, ControlDatagramsWithoutPayload) {
   expect_delivery(rows);
 }
 
-TEST_P(Contract, ARowOfSegmentsWithoutPayload) {
+TEST_P(Contract, ABurstWithoutPayloadArrives) {
   if (!open()) return;
   const Row row = row_of(7, 5, 0, 0);
   expect_delivery({&row, 1});
 }
 
-TEST_P(Contract, ARowWithAShorterLastSegment) {
+TEST_P(Contract, ABurstWithAShorterLastSegmentArrives) {
   if (!open()) return;
   for (const uint32_t last : {full_payload(), full_payload() - 1, 1u}) {
     const Row row = row_of(last, 4, full_payload(), last);
@@ -50,14 +50,15 @@ TEST_P(Contract, ARowWithAShorterLastSegment) {
   }
 }
 
-TEST_P(Contract, TheLongestRow) {
+TEST_P(Contract, TheLongestBurstArrives) {
   if (!open()) return;
   Row row = row_of(3, transport::kMaxBurstSegments, 900, 17);
-  row.offset = kSourceBytes - (transport::kMaxBurstSegments - 1) * 900 - 17;  // to the last byte
+  // ends at the last byte
+  row.offset = kSourceBytes - (transport::kMaxBurstSegments - 1) * 900 - 17;
   expect_delivery({&row, 1});
 }
 
-TEST_P(Contract, ABatchKeepsItsOrderWithinAPath) {
+TEST_P(Contract, ABatchKeepsTheOrderWithinAPath) {
   if (!open()) return;
   std::vector<Row> rows;
   for (uint64_t i = 0; i < transport::TxBatch::kMaxBursts; ++i) {
@@ -69,8 +70,8 @@ TEST_P(Contract, ABatchKeepsItsOrderWithinAPath) {
   expect_delivery(rows);
 }
 
-// Every shape of row, small and large, from random places of the source.
-TEST_P(Contract, RandomRowsArriveByteForByte) {
+// Every shape of burst, small and large, from random positions of the source.
+TEST_P(Contract, RandomBurstsArriveByteForByte) {
   if (!open()) return;
   Random random(42);
   for (int round = 0; round < 60; ++round) {
@@ -87,9 +88,9 @@ TEST_P(Contract, RandomRowsArriveByteForByte) {
   }
 }
 
-// A burst that names a key leaves sealed, in rows as well as one by one; what arrives can be opened
-// where it stands, and nothing of the payload can be read.
-TEST_P(Contract, SealedRowsArriveSealed) {
+// A burst with a key leaves encrypted and authenticated, as one call or segment by segment. The
+// receiver can decrypt it in place, and no payload is readable on the wire.
+TEST_P(Contract, BurstsWithAKeyArriveEncrypted) {
   if (!open()) return;
   const std::array<std::byte, transport::SealKey::kKeyBytes> key{std::byte{5}};
   const std::array<std::byte, transport::SealKey::kIvBytes> iv{std::byte{6}};
@@ -99,7 +100,7 @@ TEST_P(Contract, SealedRowsArriveSealed) {
   std::vector<Row> rows = {row_of(1, 5, full, 33), row_of(2, 1, 1, 1), row_of(3, 3, 0, 0),
                            row_of(4, 40, 500, 500)};
   for (Row& row : rows) row.seal = &sealer;
-  rows.push_back(row_of(5, 2, 100, 50));  // and one in clear between them
+  rows.push_back(row_of(5, 2, 100, 50));  // a burst in the clear between them
   for (const Row& row : rows) {
     const std::vector<Bytestring> expected = datagrams_of(row);
     send(row);
@@ -119,7 +120,7 @@ TEST_P(Contract, SealedRowsArriveSealed) {
   }
 }
 
-TEST_P(Contract, PathsAreToldApartByTheirSource) {
+TEST_P(Contract, EachPathHasItsOwnSource) {
   if (!open()) return;
   const uint16_t paths = std::min<uint16_t>(a().capabilities().max_paths, 16);
   if (paths < 2) GTEST_SKIP() << "this network has one path only";
@@ -149,7 +150,7 @@ TEST_P(Contract, PathsAreToldApartByTheirSource) {
   }
 }
 
-TEST_P(Contract, BothDirectionsAtOnce) {
+TEST_P(Contract, BothDirectionsAtOnceDeliver) {
   if (!open()) return;
   const Row there = row_of(1, 3, 700, 10);
   Row back = row_of(2, 2, 900, 900);
@@ -165,8 +166,8 @@ TEST_P(Contract, BothDirectionsAtOnce) {
   EXPECT_EQ(at_a[0].from.host, b().local_address().host);
 }
 
-// Memory that is gone must not disturb what is still named, and names may be used again.
-TEST_P(Contract, RegionsComeAndGo) {
+// Unregistering a region must not affect others, and its id may be reused.
+TEST_P(Contract, UnregisteringARegionDoesNotAffectOthers) {
   if (!open()) return;
   Bytestring other(10'000);
   fill_pattern(99, 0, other);
@@ -192,9 +193,9 @@ TEST_P(Contract, RegionsComeAndGo) {
   expect_delivery({&row, 1});
 }
 
-// What is sent is what stood there when transmit() took it, or when its operation ended; never
-// later.
-TEST_P(Contract, HeadersMayBeOverwrittenOnceTaken) {
+// Data on the wire is what memory held when transmit() accepted the burst, or when the operation
+// ended; never later contents.
+TEST_P(Contract, HeadersMayBeOverwrittenOnceAccepted) {
   if (!open()) return;
   std::vector<Row> rows;
   for (uint64_t i = 0; i < 8; ++i) rows.push_back(row_of(i, 4, 600, 600));

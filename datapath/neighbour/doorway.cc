@@ -31,7 +31,7 @@ Descriptor make_socket() {
   return Descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
-// An abstract name: it begins with a zero and is no file.
+// An abstract name: it starts with a zero byte and creates no file (unix(7)).
 socklen_t fill(sockaddr_un& address, const DoorName& name) {
   address = {};
   address.sun_family = AF_UNIX;

@@ -1,4 +1,4 @@
-// The steady state allocates nothing: counted by this test program's operator new.
+// No allocations in the steady state, counted by this test program's operator new.
 #include <gtest/gtest.h>
 
 #include <memory>

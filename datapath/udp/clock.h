@@ -1,4 +1,4 @@
-// The clock of the UDP datapath: CLOCK_MONOTONIC, read without a system call (some 25 ns).
+// The clock of the UDP datapath: CLOCK_MONOTONIC, read without a system call (about 25 ns).
 #pragma once
 
 #include "base/nanos.h"

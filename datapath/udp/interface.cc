@@ -59,7 +59,8 @@ uint32_t interface_mtu(const Address& local) {
   ifaddrs* raw = nullptr;
   if (getifaddrs(&raw) != 0) return kEthernetMtu;
   const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> found(raw, &freeifaddrs);
-  const Socket socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));  // any kind can be asked
+  // any socket type allows these requests
+  const Socket socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   const bool any = is_any(local);
   uint32_t best = 0;
   uint32_t loopback = 0;
@@ -69,7 +70,8 @@ uint32_t interface_mtu(const Address& local) {
     if (family != AF_INET && family != AF_INET6) continue;
     const uint32_t mtu = mtu_of(socket, entry->ifa_name);
     if ((entry->ifa_flags & IFF_LOOPBACK) != 0) {
-      loopback = std::max(loopback, mtu);  // has more addresses than it tells
+      // loopback accepts more addresses than getifaddrs() lists
+      loopback = std::max(loopback, mtu);
     } else if (any) {
       best = std::max(best, mtu);
     } else if (from_socket_address(entry->ifa_addr).host == local.host) {

@@ -1,7 +1,7 @@
-// See network_errors.h. The kernel's side is documented in ip(7), IP_RECVERR.
+// See network_errors.h. ip(7), IP_RECVERR, documents the error queue.
 #include "datapath/udp/network_errors.h"
 
-// The kernel's error queue header needs struct timespec.
+// linux/errqueue.h requires struct timespec.
 #include <time.h>
 // clang-format off
 #include <linux/errqueue.h>
@@ -32,7 +32,7 @@ bool same(const NetworkError& a, const NetworkError& b) {
          a.path == b.path && a.limit_bytes == b.limit_bytes && a.quoted == b.quoted;
 }
 
-// False: nothing that the transport could use.
+// False: an error that the transport cannot use.
 bool translate(const sock_extended_err& told, NetworkError& error) {
   const bool four = told.ee_origin == SO_EE_ORIGIN_ICMP;
   const bool six = told.ee_origin == SO_EE_ORIGIN_ICMP6;
@@ -45,7 +45,7 @@ bool translate(const sock_extended_err& told, NetworkError& error) {
     error.limit_bytes = told.ee_info > headers ? told.ee_info - headers : 0;
     return error.limit_bytes > 0;
   }
-  // Of a fragment that waited too long (code 1) nothing is known.
+  // A fragment reassembly timeout (code 1) carries no information about the path.
   error.kind = NetworkErrorKind::kTimeExceeded;
   if (four && told.ee_type == ICMP_TIME_EXCEEDED) return told.ee_code == ICMP_EXC_TTL;
   if (six && told.ee_type == ICMP6_TIME_EXCEEDED) {
@@ -59,7 +59,7 @@ bool translate(const sock_extended_err& told, NetworkError& error) {
   return true;
 }
 
-// Who says it.
+// Sets the address of the router that sent the error.
 void note_router(const cmsghdr& told, NetworkError& error) {
   SocketAddress offender;
   const size_t at = sizeof(sock_extended_err);
@@ -73,7 +73,7 @@ void note_router(const cmsghdr& told, NetworkError& error) {
 // False when the queue is empty.
 bool read_one(int descriptor, uint16_t path, NetworkErrors& errors) {
   alignas(8) std::array<std::byte, 512> control;
-  std::array<std::byte, 64> packet;  // the start of what was sent
+  std::array<std::byte, 64> packet;  // the start of the quoted packet
   SocketAddress to;
   iovec data{packet.data(), packet.size()};
   msghdr message{};
@@ -124,7 +124,7 @@ bool NetworkErrors::take(NetworkError& error) {
 }
 
 void drain_error_queue(int descriptor, uint16_t path, NetworkErrors& errors) {
-  // A bound, so that a flood of ICMP cannot hold the caller.
+  // Bounded, so that a flood of ICMP messages cannot block the caller.
   for (int i = 0; i < 64 && read_one(descriptor, path, errors); ++i) continue;
   int pending = 0;
   socklen_t length = sizeof pending;

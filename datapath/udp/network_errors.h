@@ -1,5 +1,5 @@
-// NetworkErrors: what the network said and nobody has asked for yet; and where it says it, the
-// error queue of a socket.
+// NetworkErrors: a queue of errors that the network reported, and the function that reads them from
+// a socket's error queue.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace heddle::datapath {
 
-// Holds a bounded number; when full, the oldest is forgotten. Equal neighbours are kept once.
+// Bounded; when full, it drops the oldest. Consecutive equal errors are stored once.
 class NetworkErrors {
  public:
   void add(const transport::NetworkError& error);
@@ -25,8 +25,8 @@ class NetworkErrors {
   size_t count_ = 0;
 };
 
-// Moves what ICMP told the socket into `errors`, with `path` as their path, and clears the socket's
-// pending error. Errors that this host made itself are skipped: the call that failed has told them.
+// Moves ICMP errors of the socket into `errors`, with `path` as their path, and clears the socket's
+// pending error. Locally generated errors are skipped: the failed call has already returned them.
 void drain_error_queue(int descriptor, uint16_t path, NetworkErrors& errors);
 
 }  // namespace heddle::datapath

@@ -25,8 +25,9 @@ bool PathSocket::prepare(const Address& to, const Manner& manner, CallWords& wor
   return true;
 }
 
-// A connected socket keeps its route and its own address. That is right as long as it has one peer:
-// with the second it lets go, since the way there may begin at another interface.
+// A connected socket keeps its route and local address, which is correct for one peer only: the
+// route to a second peer may use another interface. So the socket disconnects when the peer
+// changes.
 bool PathSocket::turn_to(const Address& to) {
   SocketAddress raw;
   if (!to_socket_address(to, family_, raw)) return false;
@@ -41,7 +42,7 @@ bool PathSocket::turn_to(const Address& to) {
   return true;
 }
 
-// Connects once the peer has been the same for long enough.
+// Connects after `patience_` consecutive calls to the same peer.
 bool PathSocket::needs_destination() {
   if (++calls_to_peer_ < patience_) return true;
   calls_to_peer_ = 0;
@@ -50,7 +51,7 @@ bool PathSocket::needs_destination() {
   return !connected_;
 }
 
-// The port stays: it was bound by its number.
+// The port does not change: it was bound by its number.
 void PathSocket::forget_peer() {
   calls_to_peer_ = 0;
   if (!connected_) return;
@@ -60,8 +61,8 @@ void PathSocket::forget_peer() {
   connected_ = false;
 }
 
-// Do-not-fragment goes with "probe": the kernel sends what the interface takes, whatever it
-// remembers of the path.
+// IP_PMTUDISC_PROBE sets don't-fragment and ignores the kernel's cached path MTU: only the
+// interface's MTU limits a datagram.
 void PathSocket::set_cutting(Protocol& protocol, bool may_fragment) {
   if (four_) {
     socket_.set(IPPROTO_IP, IP_MTU_DISCOVER, may_fragment ? IP_PMTUDISC_DONT : IP_PMTUDISC_PROBE);

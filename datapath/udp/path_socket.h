@@ -1,6 +1,6 @@
-// PathSocket: one send socket and what it is set to. A call that says nothing of destination and
-// marks is the cheapest, so a socket that sends the same way for a while is connected and marked;
-// what differs is said in the call. Sender drives it.
+// PathSocket: one send socket and its kernel settings. A call without destination and ECN mark is
+// the cheapest, so a socket that repeats the same destination and mark is connected and marked;
+// calls that differ carry their own. Sender drives it.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace heddle::datapath {
 
-// How a burst is to leave.
+// Fragmentation and ECN settings of a burst.
 struct Manner {
   bool may_fragment = false;
   bool ecn_capable = false;
 };
 
-// What the call that sends it has to say.
+// The ancillary fields that the send call must carry.
 struct CallWords {
   bool destination = true;
   bool mark = false;
@@ -27,9 +27,10 @@ class PathSocket {
  public:
   PathSocket(Socket socket, Family family) : socket_(std::move(socket)), family_(family) {}
 
-  // Makes the socket ready for a burst to `to`; false: this socket cannot speak to that address.
+  // Prepares the socket for a burst to `to`; false: its address family cannot reach that address.
   bool prepare(const transport::Address& to, const Manner& manner, CallWords& words);
-  // After an error: the next calls name their destination, so that the route is looked up anew.
+  // After an error: the next calls carry their destination, so that the kernel looks up the route
+  // again.
   void forget_peer();
 
   // The latest destination.
@@ -40,17 +41,17 @@ class PathSocket {
   bool connected() const { return connected_; }
 
  private:
-  // So many calls the same way make it the socket's own way. Each change of peers doubles the
-  // first.
+  // Consecutive equal calls before the setting moves to the socket. For destinations the value
+  // doubles at every disconnect, up to kMostPatience.
   static constexpr uint32_t kFirstPatience = 32;
   static constexpr uint32_t kMostPatience = 1u << 20;
   static constexpr uint32_t kMarkPatience = 32;
 
-  // What the kernel keeps for each protocol.
+  // Settings that the kernel keeps per protocol.
   struct Protocol {
     bool may_fragment = false;
     bool marked = false;
-    uint32_t other_marks = 0;  // calls in a row that wanted it otherwise
+    uint32_t other_marks = 0;  // consecutive calls with the other mark
   };
 
   void set_cutting(Protocol& protocol, bool may_fragment);
@@ -63,8 +64,8 @@ class PathSocket {
   Protocol ipv4_;
   Protocol ipv6_;
   transport::Address peer_;  // of the latest call
-  SocketAddress raw_;        // the same for the kernel; empty before the first call
-  bool four_ = false;        // the same speaks IPv4
+  SocketAddress raw_;        // the same as sockaddr; empty before the first call
+  bool four_ = false;        // true: that address is IPv4
   uint32_t calls_to_peer_ = 0;
   uint32_t patience_ = kFirstPatience;
   bool connected_ = false;  // to peer_

@@ -1,4 +1,5 @@
-// A send socket keeps its port and reaches whom it should, whatever it is connected to and marks.
+// A send socket keeps its port and sends to the right destination, whatever it is connected to or
+// marked with.
 #include "datapath/udp/path_socket.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +25,7 @@ UdpOptions at(const char* bind) {
   return options;
 }
 
-// Sends `count` single datagrams on path 0 and receives each; returns the sources that b saw.
+// Sends `count` single datagrams on path 0 and receives each; returns the sources that b observed.
 std::set<transport::Address> send_many(Ends& ends, int count, bool ecn_capable = false) {
   std::set<transport::Address> sources;
   RxBatch batch;
@@ -81,8 +82,8 @@ TEST(PathSocketTest, MarksFollowEachBurst) {
   for (const char* bind : {"127.0.0.1", "::1", ""}) {
     auto ends = Ends::open(at(*bind == '\0' ? "::1" : bind));
     ASSERT_TRUE(ends.has_value());
-    // Long stretches make the socket change its own mark; single ones between them must not be
-    // lost.
+    // Long sequences make the socket change its own mark; single datagrams between them must keep
+    // theirs.
     for (const int count : {1, 1, 3, 80, 1, 80, 2}) {
       send_many(**ends, count, true);
       send_many(**ends, count, false);
@@ -90,8 +91,8 @@ TEST(PathSocketTest, MarksFollowEachBurst) {
   }
 }
 
-// Two interfaces, one socket: each peer sees the address of the interface that leads to it,
-// although the socket was connected to the other peer before.
+// Two interfaces, one socket: each peer sees the address of the interface on its route, although
+// the socket was connected to the other peer before.
 TEST(PathSocketTest, EachPeerSeesTheAddressOfItsOwnInterface) {
   auto network = PrivateNetwork::create();
   if (!network) GTEST_SKIP() << network.error().message();

@@ -1,5 +1,5 @@
-// Receiver: see receiver.h. recvmmsg into frames; recvmsg scattered over headers and places where a
-// prediction is worth trying.
+// Receiver: see receiver.h. It uses recvmmsg into frames, and recvmsg scattered over headers and
+// places where a prediction is worthwhile.
 #include "datapath/udp/receiver.h"
 
 #include <linux/sock_diag.h>
@@ -28,19 +28,19 @@ namespace {
 
 constexpr size_t kRowBytes = Scattering::kRowBytes;
 constexpr size_t kAlign = 64;
-// A batch ends when it holds so much: more would leave the cache before it is copied, and
-// acknowledgements would wait.
+// A batch ends at this size: more would leave the cache before it is copied, and would delay
+// acknowledgements.
 constexpr size_t kBatchBytes = 192 * 1024;
 constexpr size_t kArenaBytes = kBatchBytes + Scattering::kReserve + kRowBytes;
-constexpr uint32_t kMaxFrames = 32;    // a call
-constexpr uint32_t kMaxRowFrames = 4;  // a call, where each may be a row
-constexpr size_t kSmallBytes = 2048;   // frames up to this are moved together
-constexpr uint32_t kMaxCalls = 64;     // in one receive(), whatever arrives
+constexpr uint32_t kMaxFrames = 32;    // per call
+constexpr uint32_t kMaxRowFrames = 4;  // per call, where each may be a run
+constexpr size_t kSmallBytes = 2048;   // frames up to this size are compacted
+constexpr uint32_t kMaxCalls = 64;     // per receive(), whatever arrives
 constexpr size_t kControlBytes = 128;
-// With so much in a batch, what comes behind a full place waits for a prediction: another turn
-// costs less than its copy.
+// With at least this much in a batch, data behind a full place waits for a new prediction: another
+// turn costs less than its copy.
 constexpr size_t kWorthATurn = 16 * 1024;
-// After a wrong prediction that cost more than this, predictions are distrusted for a while.
+// A wrong prediction that cost more than this disables predictions for some batches.
 constexpr uint32_t kCostlyBytes = 4096;
 constexpr uint32_t kMaxDistrust = 64;
 
@@ -67,7 +67,7 @@ struct Receiver::Scratch {
     }
   }
 
-  // The fields that a call reads, and may have changed.
+  // Sets the fields that the call reads and may have changed.
   msghdr& prepare(size_t index, iovec* vectors, size_t count) {
     msghdr& message = messages[index].msg_hdr;
     message.msg_namelen = static_cast<socklen_t>(from[index].bytes.size());
@@ -84,7 +84,7 @@ Receiver::Receiver(Socket socket, const ReceiverOptions& options, const RegionTa
       options_(options),
       regions_(regions),
       statistics_(statistics),
-      // One byte more shows that a datagram is too large.
+      // The extra byte reveals datagrams that are too large.
       slot_bytes_(options.coalesces ? kRowBytes : align_up(options.max_datagram_bytes + 1)),
       scratch_(std::make_unique<Scratch>(slot_bytes_)) {
   CHECK(options_.max_datagram_bytes < kRowBytes && options_.place_min_bytes > 0);
@@ -128,7 +128,7 @@ uint64_t Receiver::dropped() const {
   return truncated_ + (done == 0 ? info[SK_MEMINFO_DROPS] : 0);
 }
 
-// For a predicted receive, which may give two runs.
+// For a predicted receive, which may add two runs.
 bool Receiver::has_room(const RxBatch& batch) const {
   return batch.count + 2 <= RxBatch::kMaxRuns && batch_bytes_ < kBatchBytes &&
          used_ + Scattering::kReserve <= kArenaBytes;
@@ -138,7 +138,7 @@ void Receiver::use_arena(const std::byte* end) {
   used_ = align_up(static_cast<size_t>(end - scratch_->arena.data()));
 }
 
-// Receives into predicted places as long as predictions hold.
+// Receives into predicted places while the predictions match.
 Receiver::Next Receiver::receive_placed(RxBatch& batch, Prediction prediction) {
   Scratch& s = *scratch_;
   Scattering scattering;
@@ -158,7 +158,7 @@ Receiver::Next Receiver::receive_placed(RxBatch& batch, Prediction prediction) {
   return Next::kTake;
 }
 
-// Adds the runs of a scattered receive. kPlace: `prediction` says what is worth trying next.
+// Adds the runs of a scattered receive. kPlace: `prediction` describes the next place to try.
 Receiver::Next Receiver::sort_out(Prediction& prediction, Scattering& scattering,
                                   const Arrival& arrival, RxBatch& batch) {
   const Nanos now = monotonic_now();
@@ -167,7 +167,7 @@ Receiver::Next Receiver::sort_out(Prediction& prediction, Scattering& scattering
     statistics_.payload_copied_bytes += arrival.bytes;
     add_run(batch, arrival, scattering.slots(), now);
     use_arena(scattering.slots() + arrival.bytes);
-    // An acknowledgement between the rows, say.
+    // For example an acknowledgement between bursts.
     if (arrival.bytes <= kCostlyBytes) return Next::kPlace;
     distrust_ = distrust_next_;
     distrust_next_ = std::min(2 * distrust_next_, kMaxDistrust);
@@ -204,7 +204,7 @@ Receiver::Next Receiver::sort_out(Prediction& prediction, Scattering& scattering
   return Next::kTake;
 }
 
-// Receives whole frames. True: the queue is empty.
+// Receives complete frames. True: the queue is empty.
 bool Receiver::receive_frames(RxBatch& batch) {
   Scratch& s = *scratch_;
   const size_t most = !busy_ ? 1 : options_.coalesces ? kMaxRowFrames : kMaxFrames;
@@ -237,7 +237,7 @@ bool Receiver::receive_frames(RxBatch& batch) {
   return false;
 }
 
-// The messages that are there, up to `count`; for one the simpler call is cheaper.
+// Receives up to `count` available messages; recvmsg is cheaper for a single one.
 size_t Receiver::take_messages(size_t count) {
   Scratch& s = *scratch_;
   ++statistics_.receive_calls;
@@ -252,7 +252,7 @@ size_t Receiver::take_messages(size_t count) {
   return 1;
 }
 
-// What message `index` of the latest call is; false: nothing to hand over.
+// Parses message `index` of the latest call; false: nothing to deliver.
 bool Receiver::describe(size_t index, size_t bytes, Arrival& arrival) {
   msghdr& message = scratch_->messages[index].msg_hdr;
   if (bytes == 0) return false;
@@ -269,7 +269,7 @@ bool Receiver::describe(size_t index, size_t bytes, Arrival& arrival) {
       if (step > 0) arrival.segment_bytes = static_cast<uint32_t>(step);
     } else if ((c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TOS) ||
                (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_TCLASS)) {
-      // One byte for IPv4, an int for IPv6: the low byte comes first on x86-64 and AArch64.
+      // One byte for IPv4, an int for IPv6; the low byte comes first on x86-64 and AArch64.
       arrival.ecn = static_cast<Ecn>(*CMSG_DATA(c) & IPTOS_ECN_MASK);
     }
   }

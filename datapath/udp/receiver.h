@@ -1,7 +1,7 @@
-// Receiver: takes runs of datagrams from the receive socket, in frames of its own memory or, where
-// a prediction fits, straight into the memory where they belong. UdpDatapath drives it. All frames
-// of a batch stand in one arena, used from its start at every receive(): what is copied out of it
-// soon is still in the cache.
+// Receiver: takes runs of datagrams from the receive socket, into frames of its own memory or, if a
+// prediction matches, directly into place. UdpDatapath drives it. All frames of a batch share one
+// arena, filled from its start at every receive(), so that they are still in the cache when they
+// are copied.
 #pragma once
 
 #include <array>
@@ -19,10 +19,10 @@
 namespace heddle::datapath {
 
 struct ReceiverOptions {
-  bool coalesces = true;               // GRO: one call may bring a row of up to 64 KiB
-  uint32_t max_datagram_bytes = 8972;  // without GRO: larger ones are dropped
-  uint32_t place_min_bytes = 4096;     // smaller prediction steps are not used
-  uint8_t nic = 0;                     // that runs are told to have come to
+  bool coalesces = true;               // GRO: one call may return a run of up to 64 KiB
+  uint32_t max_datagram_bytes = 8972;  // without GRO: larger datagrams are dropped
+  uint32_t place_min_bytes = 4096;     // predictions with smaller steps are ignored
+  uint8_t nic = 0;                     // NIC number reported in runs
 };
 
 class Receiver {
@@ -36,14 +36,14 @@ class Receiver {
   size_t receive(RxBatch& batch, const transport::Prediction* prediction);
   void release(RxBatch& batch);
 
-  // Datagrams that the kernel dropped because the queue was full.
+  // Datagrams that the kernel dropped because the queue was full, or that were truncated.
   uint64_t dropped() const;
   const Socket& socket() const { return socket_; }
 
  private:
-  struct Scratch;  // the kernel's structures, laid out once
+  struct Scratch;  // the kernel's structures, initialized once
 
-  // What one datagram or row is, as its message tells.
+  // One datagram or run, as described by its message.
   struct Arrival {
     uint32_t bytes = 0;
     uint32_t segment_bytes = 0;
@@ -53,12 +53,12 @@ class Receiver {
 
   bool worth_placing(const transport::Prediction& prediction) const;
   bool has_room(const RxBatch& batch) const;
-  // What is to be done about the queue after a receive into a place.
+  // How to continue after a receive into a place.
   enum class Next : uint8_t {
-    kPlace,    // more is likely to go to the same place
-    kPredict,  // the place is full: another prediction spares a copy
-    kTake,     // something else came
-    kNothing,  // it is empty
+    kPlace,    // more data for the same place is likely
+    kPredict,  // the place is full: a new prediction saves a copy
+    kTake,     // other data arrived
+    kNothing,  // the queue is empty
   };
   Next receive_placed(RxBatch& batch, transport::Prediction prediction);
   Next sort_out(transport::Prediction& prediction, Scattering& scattering, const Arrival& arrival,
@@ -76,16 +76,16 @@ class Receiver {
   DatapathStatistics& statistics_;
   const size_t slot_bytes_;  // of a frame
   std::unique_ptr<Scratch> scratch_;
-  size_t used_ = 0;         // of the arena, by the batch being filled
-  size_t batch_bytes_ = 0;  // received into the batch being filled
-  uint32_t distrust_ = 0;   // batches to take without prediction: the latest ones were wrong
+  size_t used_ = 0;         // of the arena, by the current batch
+  size_t batch_bytes_ = 0;  // received into the current batch
+  uint32_t distrust_ = 0;   // batches to receive without prediction after wrong ones
   uint32_t distrust_next_ = 1;
   uint64_t truncated_ = 0;
   bool lent_ = false;
-  bool brought_ = false;  // the latest receive() did
-  // The latest two brought something, or the latest one more than little, so more is likely:
-  // several are taken at once. Otherwise the first datagram is handed over at once, without a look
-  // for a second: messages that answer each other come alone.
+  bool brought_ = false;  // the latest receive() returned data
+  // Set after two receives in a row with data, or one with more than kSmallBytes: more is likely,
+  // so several datagrams are read per call. Otherwise the first datagram is returned without a
+  // check for a second, because request-response messages arrive one at a time.
   bool busy_ = false;
 };
 

@@ -1,5 +1,5 @@
-// The receiver: predictions over several runs, what becomes of wrong ones, and what its queue
-// holds.
+// The receiver: predictions over several runs, handling of wrong ones, and the capacity of its
+// queue.
 #include "datapath/udp/receiver.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ class ReceiverTest : public testing::Test {
     fill_pattern(kPattern, 0, ends_->source_bytes());
   }
 
-  // Expects the row whose payload begins at `offset`, wherever its number stands.
+  // Expects the burst whose payload begins at `offset`, whatever its number.
   Prediction expecting(uint64_t offset, uint64_t length) {
     Prediction prediction;
     for (int i = 0; i < 4; ++i) {
@@ -56,7 +56,7 @@ class ReceiverTest : public testing::Test {
            to - from;
   }
 
-  // Lets the receiver see traffic, so that it takes as much as it can at once.
+  // Lets the receiver see traffic, so that it reads as much as it can per call.
   void make_busy() {
     for (int i = 0; i < 2; ++i) {
       RxBatch batch;
@@ -69,8 +69,8 @@ class ReceiverTest : public testing::Test {
   std::unique_ptr<Ends> ends_;
 };
 
-// Messages that answer each other come alone: each was followed by a look for more.
-TEST_F(ReceiverTest, OneSmallDatagramIsNoSignOfMore) {
+// Regression: request-response messages arrive alone, and each caused a second, empty read.
+TEST_F(ReceiverTest, OneSmallDatagramCausesNoSecondRead) {
   open();
   const auto received = [this](uint32_t payload_bytes, int datagrams) {
     for (int i = 0; i < datagrams; ++i) {
@@ -91,7 +91,7 @@ TEST_F(ReceiverTest, OneSmallDatagramIsNoSignOfMore) {
   EXPECT_EQ(received(10, 3), 3u) << "so is a large one";
 }
 
-TEST_F(ReceiverTest, APredictionGoesOnFromRunToRun) {
+TEST_F(ReceiverTest, APredictionContinuesFromRunToRun) {
   open();
   make_busy();
   for (uint32_t i = 0; i < 3; ++i) {
@@ -115,8 +115,8 @@ TEST_F(ReceiverTest, APredictionGoesOnFromRunToRun) {
   EXPECT_EQ(ends_->b().statistics().payload_copied_bytes, 0u);
 }
 
-// The next message's payload was copied where the end of one came in the same batch.
-TEST_F(ReceiverTest, WhatComesBehindAFullPlaceWaitsForAnotherPrediction) {
+// Regression: the next message's payload was copied if the end of one arrived in the same batch.
+TEST_F(ReceiverTest, DataBehindAFullPlaceWaitsForANewPrediction) {
   open();
   make_busy();
   for (uint32_t i = 0; i < 2; ++i) {
@@ -135,7 +135,7 @@ TEST_F(ReceiverTest, WhatComesBehindAFullPlaceWaitsForAnotherPrediction) {
   EXPECT_EQ(ends_->b().statistics().payload_copied_bytes, 0u);
 }
 
-TEST_F(ReceiverTest, SmallRunsBehindAFullPlaceAreTakenWithIt) {
+TEST_F(ReceiverTest, SmallRunsBehindAFullPlaceAreReceivedWithIt) {
   open();
   make_busy();
   ASSERT_TRUE(ends_->send(ends_->row(0, 1, kStep, 0)));
@@ -148,11 +148,11 @@ TEST_F(ReceiverTest, SmallRunsBehindAFullPlaceAreTakenWithIt) {
   EXPECT_FALSE(batch.place_filled);
 }
 
-TEST_F(ReceiverTest, ARunThatIsNotNextEndsThePredictionAndStaysWhole) {
+TEST_F(ReceiverTest, AnOutOfOrderRunEndsThePredictionAndStaysWhole) {
   open();
   make_busy();
   ASSERT_TRUE(ends_->send(ends_->row(0, 5, kStep, 0)));
-  ASSERT_TRUE(ends_->send(ends_->row(10, 5, kStep, 10 * kStep)));  // one before it is missing
+  ASSERT_TRUE(ends_->send(ends_->row(10, 5, kStep, 10 * kStep)));  // a gap in front of it
   ASSERT_TRUE(ends_->send(ends_->row(15, 5, kStep, 15 * kStep)));
   const Prediction prediction = expecting(0, 60 * kStep);
   RxBatch batch;
@@ -172,7 +172,7 @@ TEST_F(ReceiverTest, ARunThatIsNotNextEndsThePredictionAndStaysWhole) {
   }
 }
 
-TEST_F(ReceiverTest, WhatDoesNotFitThePlaceIsHandedOverBehindIt) {
+TEST_F(ReceiverTest, DataBeyondThePlaceIsDeliveredBehindIt) {
   open();
   for (const uint64_t room :
        {uint64_t{2 * kStep}, uint64_t{2 * kStep + 5'000}, uint64_t{kStep}, uint64_t{kStep + 1}}) {
@@ -215,9 +215,9 @@ TEST_F(ReceiverTest, SmallStepsAndSmallPlacesAreNotPredicted) {
   }
 }
 
-// Wrong predictions cost a copy more than none: after some they are tried more rarely, and again as
-// soon as one was right.
-TEST_F(ReceiverTest, WrongPredictionsAreDistrusted) {
+// A wrong prediction costs an extra copy: after some, predictions are tried less often, and at full
+// rate after one was right.
+TEST_F(ReceiverTest, WrongPredictionsPausePredictions) {
   open();
   RxBatch batch;
   const auto copied_more = [&](uint64_t expected_offset) {
@@ -239,7 +239,7 @@ TEST_F(ReceiverTest, WrongPredictionsAreDistrusted) {
   EXPECT_GE(placed, 100u * 5 * kStep);
 }
 
-TEST_F(ReceiverTest, SmallDatagramsOfALongQueueComeInFewBatches) {
+TEST_F(ReceiverTest, SmallDatagramsOfALongQueueArriveInFewBatches) {
   open();
   make_busy();
   TxBurst small = ends_->row(0, 1, 0);
@@ -257,7 +257,7 @@ TEST_F(ReceiverTest, SmallDatagramsOfALongQueueComeInFewBatches) {
   EXPECT_LE(batches, 3u);
 }
 
-TEST_F(ReceiverTest, ADatagramLargerThanItsRoomIsDroppedAndCounted) {
+TEST_F(ReceiverTest, ADatagramLargerThanItsFrameIsDroppedAndCounted) {
   UdpOptions options = loopback();
   options.mtu_bytes = 1500;
   options.coalescing = Offload::kOff;
@@ -278,9 +278,10 @@ struct Load {
 
 class ReceiveCapacityTest : public testing::TestWithParam<Load> {};
 
-// What is promised fits, also while part of it has just been taken out: the kernel gives memory
-// back late. Below some 500 bytes a datagram costs the kernel far more than it holds; see docs.
-TEST_P(ReceiveCapacityTest, WhatIsPromisedFits) {
+// The advertised capacity fits, also while part of the queue is being read: the kernel releases
+// memory late. Below about 500 bytes a datagram costs the kernel far more than its size; see
+// udp_datapath.cc.
+TEST_P(ReceiveCapacityTest, TheAdvertisedCapacityFits) {
   UdpOptions options = loopback();
   options.receive_buffer = {212'992};
   Result<std::unique_ptr<Ends>> opened = Ends::open(options);

@@ -1,4 +1,4 @@
-// Host names and addresses through the system's resolver. See datapath/resolve.h.
+// Resolves host names and addresses with the system's resolver. See datapath/resolve.h.
 #include "datapath/resolve.h"
 
 #include <arpa/inet.h>

@@ -1,4 +1,4 @@
-// Addresses to text and back. Names that need a name server are not asked for.
+// Conversion between addresses and text. No test needs a name server.
 #include "datapath/resolve.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ TEST(ResolveTest, Ipv4IsMapped) {
   EXPECT_EQ(*resolve("::ffff:192.0.2.1", 5), *address);
 }
 
-TEST(ResolveTest, AScopeIsKept) {
+TEST(ResolveTest, AScopeIsPreserved) {
   const auto address = resolve("fe80::1%lo", 7);
   ASSERT_TRUE(address.has_value()) << address.error().message();
   EXPECT_NE(address->scope, 0u);
@@ -45,14 +45,14 @@ TEST(ResolveTest, AnEmptyNameIsInvalid) {
   EXPECT_EQ(address.error().code, ErrorCode::kInvalid);
 }
 
-TEST(ResolveTest, WhatCannotBeANameIsUnknown) {
+TEST(ResolveTest, AnImpossibleNameIsUnknown) {
   const auto address = resolve(std::string(300, 'x') + ".invalid", 7);
   ASSERT_FALSE(address.has_value());
   EXPECT_EQ(address.error().code, ErrorCode::kUnavailable);
   EXPECT_FALSE(address.error().todo.empty());
 }
 
-TEST(SocketAddressTest, GoesToTheKernelAndBack) {
+TEST(SocketAddressTest, SurvivesTheConversionToSockaddrAndBack) {
   for (const char* host : {"10.1.2.3", "fd00::9"}) {
     const transport::Address address = *resolve(host, 4242);
     SocketAddress raw;
@@ -66,7 +66,7 @@ TEST(SocketAddressTest, GoesToTheKernelAndBack) {
   EXPECT_FALSE(to_socket_address(*resolve("fd00::9", 1), Family::kIpv4, raw));
 }
 
-TEST(SocketAddressTest, AnyIsRecognised) {
+TEST(SocketAddressTest, WildcardsAreRecognized) {
   EXPECT_TRUE(is_any(any_address(Family::kIpv4, 1)));
   EXPECT_TRUE(is_any(any_address(Family::kIpv6, 1)));
   EXPECT_FALSE(is_any(*resolve("127.0.0.1", 1)));

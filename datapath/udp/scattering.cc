@@ -22,7 +22,7 @@ bool header_fits(const std::byte* header, const Prediction& prediction) {
   return difference == std::byte{0};
 }
 
-// Adds to a little-endian number that may stand anywhere.
+// Adds to a little-endian number at any alignment.
 void add_little_endian(std::byte* at, uint32_t amount) {
   uint32_t value = 0;
   for (int i = 0; i < 4; ++i) value |= static_cast<uint32_t>(at[i]) << (8 * i);
@@ -60,7 +60,7 @@ size_t Scattering::lay_out(const Prediction& prediction, std::byte* memory, std:
 bool Scattering::fits(const Prediction& prediction, uint32_t bytes, uint32_t datagram_bytes) const {
   const bool single = bytes <= datagram_bytes;
   const bool steps_fit = single ? bytes <= datagram() : datagram_bytes == datagram();
-  // Of a datagram without a whole header nothing can be said; its bytes are in the first slot.
+  // A datagram shorter than a header cannot be matched; its bytes are in the first slot.
   return steps_fit && bytes >= header_ && header_fits(slots_, prediction);
 }
 
@@ -86,8 +86,7 @@ uint32_t Scattering::alike(const Prediction& prediction, uint32_t in_place_bytes
   return count;
 }
 
-// From the last piece to the first: no piece moves down, so none is overwritten before it has
-// moved.
+// From the last piece to the first: pieces only move up, so none is overwritten before it is moved.
 void Scattering::line_up(uint32_t bytes, uint32_t first) {
   if (bytes > ahead()) {
     std::memcpy(slots_ + ahead(), spill_, bytes - ahead());

@@ -1,5 +1,5 @@
-// Scattering against a model: whatever the sizes, what the kernel would have written comes out
-// again, in place or in a row, and nothing beyond the place is touched.
+// Scattering against a model: for all sizes, the bytes that the kernel would have written come out
+// again, in place or contiguous, and nothing behind the place is written.
 #include "datapath/udp/scattering.h"
 
 #include <gtest/gtest.h>
@@ -57,7 +57,7 @@ class ScatteringTest : public testing::Test {
     return std::memcmp(at, sent_.data() + from, length) == 0;
   }
 
-  // Of some senders' headers a tag is part.
+  // Encrypted headers include a tag.
   void draw_header(Random& random) {
     header_ = random.below(2) == 0 ? kDataHeaderBytes : transport::kMostHeaderBytes;
   }
@@ -70,7 +70,7 @@ class ScatteringTest : public testing::Test {
   Scattering scattering_;
 };
 
-TEST_F(ScatteringTest, AnythingCanBePutInARowAgain) {
+TEST_F(ScatteringTest, AnyReceiveCanBeMadeContiguousAgain) {
   Random random(1);
   for (int i = 0; i < 500; ++i) {
     const auto step = static_cast<uint32_t>(1 + random.below(9'000));
@@ -82,7 +82,7 @@ TEST_F(ScatteringTest, AnythingCanBePutInARowAgain) {
   }
 }
 
-TEST_F(ScatteringTest, WhatFitsIsInPlaceAndTheRestBehindIt) {
+TEST_F(ScatteringTest, MatchingDataIsInPlaceAndTheRestBehindIt) {
   Random random(2);
   int split = 0;
   for (int i = 0; i < 500; ++i) {
@@ -130,7 +130,7 @@ TEST_F(ScatteringTest, OtherSizesAndHeadersDoNotFit) {
       << "the mask does not ask for this bit";
 }
 
-// Less than a header and its tag has no payload to be in place.
+// A packet shorter than header and tag has no payload to place.
 TEST_F(ScatteringTest, APacketThatEndsWithinItsTagDoesNotFit) {
   header_ = transport::kMostHeaderBytes;
   for (uint32_t bytes = kDataHeaderBytes; bytes < header_; ++bytes) {
@@ -141,7 +141,7 @@ TEST_F(ScatteringTest, APacketThatEndsWithinItsTagDoesNotFit) {
   EXPECT_TRUE(scattering_.fits(prediction_, header_, header_));
 }
 
-TEST_F(ScatteringTest, APredictionMovesOn) {
+TEST_F(ScatteringTest, APredictionAdvances) {
   Prediction prediction;
   prediction.place = {3, 1'000, 5'000};
   EXPECT_FALSE(move_on(prediction, 100)) << "nobody said where the offset is";

@@ -1,4 +1,5 @@
-// Sender: see sender.h. One sendmsg with UDP_SEGMENT a burst, or one sendmmsg of single datagrams.
+// Sender: see sender.h. Per burst one sendmsg with UDP_SEGMENT, or one sendmmsg of single
+// datagrams.
 #include "datapath/udp/sender.h"
 
 #include <netinet/in.h>
@@ -26,14 +27,14 @@ using transport::TxBurst;
 
 namespace {
 
-// The most that one call may carry: what an IPv4 packet holds.
+// Upper bound of one call: the UDP payload of an IPv4 packet.
 constexpr uint32_t kMaxRowBytes = 65507;
-// Every network of the Internet's kind passes this much, so nothing is gained by allowing cuts.
+// Internet paths forward this size unfragmented, so permission to fragment has no effect.
 constexpr uint32_t kNeverCutBytes = 1200;
-// The kernel tells an earlier packet's ICMP error on the next call; the call is made again so
-// often.
+// The kernel reports an earlier packet's ICMP error on the next call; the call is then retried up
+// to this many times.
 constexpr int kAttempts = 3;
-// Room for a sealed burst, whatever its segments' size.
+// Room for an encrypted burst of any segment size.
 constexpr size_t kSealedBytes =
     size_t{transport::kMaxBurstBytes} + transport::TxBatch::kLargestPacket;
 
@@ -75,7 +76,7 @@ struct Sender::Scratch {
     message.msg_flags = 0;
   }
 
-  // A message a segment.
+  // One message per segment.
   void fill_each(uint32_t count) {
     for (uint32_t i = 0; i < count; ++i) {
       fill(messages[i].msg_hdr, vectors.data() + i * vectors_a_segment, vectors_a_segment);
@@ -130,7 +131,7 @@ Sender::Verdict Sender::send(const TxBurst& burst) {
   return whole && first == 0 ? send_row(burst) : send_one_by_one(burst, first);
 }
 
-// What has to hold before a burst can be sent; false: it never can, and was reported.
+// Checks and prepares a burst; false: it can never be sent, and the error was reported.
 bool Sender::prepare(const TxBurst& burst) {
   const uint32_t datagram = burst.datagram_bytes();
   const uint32_t most = options_.nics[burst.nic].max_datagram_bytes;
@@ -139,7 +140,7 @@ bool Sender::prepare(const TxBurst& burst) {
     return false;
   }
   PathSocket& path = sockets_[socket_of(burst)];
-  // What nobody would cut needs no word about cutting.
+  // Below kNeverCutBytes the fragmentation setting is irrelevant and stays unchanged.
   const Manner manner{.may_fragment = burst.may_fragment && datagram > kNeverCutBytes,
                       .ecn_capable = burst.ecn_capable};
   if (!path.prepare(burst.to, manner, scratch_->words)) {
@@ -150,7 +151,7 @@ bool Sender::prepare(const TxBurst& burst) {
   return true;
 }
 
-// Names header and payload of every segment from `first` on.
+// Gathers header and payload of every segment from `first` on.
 void Sender::gather(const TxBurst& burst, uint32_t first) {
   Scratch& s = *scratch_;
   const auto* headers = reinterpret_cast<const char*>(burst.headers);
@@ -177,8 +178,8 @@ void Sender::gather(const TxBurst& burst, uint32_t first) {
   s.vectors_used = static_cast<size_t>(out - s.vectors.data());
 }
 
-// Seals every segment from `first` on, one behind the other. Only what leaves is sealed, and what
-// has left is not sealed again: a nonce must not be used for two contents.
+// Encrypts every segment from `first` on, contiguously. Segments that have left are not encrypted
+// again: a nonce must never protect two different contents.
 void Sender::gather_sealed(const TxBurst& burst, uint32_t first) {
   Scratch& s = *scratch_;
   if (sealed_.empty()) sealed_.resize(kSealedBytes);
@@ -220,7 +221,7 @@ void Sender::write_control(const TxBurst& burst, bool row) {
   }
 }
 
-// The whole burst in one call.
+// Sends the whole burst in one call.
 Sender::Verdict Sender::send_row(const TxBurst& burst) {
   const bool row = burst.segments > 1;
   gather(burst, 0);
@@ -249,7 +250,7 @@ Sender::Verdict Sender::send_row(const TxBurst& burst) {
   }
 }
 
-// The segments from `first` on, a datagram each, as many a call as there are.
+// Sends the segments from `first` on as single datagrams, as many per call as the socket takes.
 Sender::Verdict Sender::send_one_by_one(const TxBurst& burst, uint32_t first) {
   Scratch& s = *scratch_;
   gather(burst, first);
@@ -283,7 +284,7 @@ Sender::Verdict Sender::send_one_by_one(const TxBurst& burst, uint32_t first) {
   return Verdict::kTaken;
 }
 
-// What to do about a call that failed.
+// Decides how to continue after a failed call.
 Sender::Advice Sender::judge(int error, const TxBurst& burst, bool row, int attempt) {
   switch (error) {
     case EINTR:
@@ -314,7 +315,7 @@ Sender::Advice Sender::judge(int error, const TxBurst& burst, bool row, int atte
   return Advice::kGone;
 }
 
-// Kernels tell "larger than the MTU" and "no offload for rows" by the same error at times.
+// Some kernels return the same error for "larger than the MTU" and "no segmentation offload".
 Sender::Advice Sender::judge_size(int error, const TxBurst& burst, bool row) {
   if (row && burst.may_fragment) return Advice::kOneByOne;
   const uint32_t datagram = burst.datagram_bytes();
@@ -339,7 +340,7 @@ void Sender::stop_segmenting() {
 }
 
 void Sender::report(const TxBurst& burst, NetworkErrorKind kind, uint32_t limit) {
-  // A refusal comes from the peer's host: what quotes the packet stands in the error queue.
+  // A refusal comes from the peer's host; the error queue has the packet that it quotes.
   const bool local = kind != NetworkErrorKind::kRefused;
   errors_.add(
       {.kind = kind, .to = burst.to, .path = burst.path, .limit_bytes = limit, .local = local});
@@ -353,7 +354,7 @@ void Sender::remember(const TxBurst& burst, uint32_t segments_sent) {
               std::min<size_t>(partial_.header.size(), burst.header_bytes));
 }
 
-// How many segments of this burst have left already.
+// The number of segments of this burst that have already left.
 uint32_t Sender::resume(const TxBurst& burst) {
   const uint32_t sent = std::exchange(partial_.segments_sent, 0);
   if (sent == 0) return 0;

@@ -1,6 +1,6 @@
-// Sender: sends bursts from one socket a NIC and path, a burst in one system call where the kernel
-// can cut rows into datagrams (GSO), else a datagram each. Headers and payload are gathered by the
-// kernel. UdpDatapath drives it.
+// Sender: sends bursts from one socket per NIC and path. A burst takes one system call where the
+// kernel supports segmentation (GSO); otherwise each segment is a datagram of one sendmmsg. The
+// kernel gathers headers and payload. UdpDatapath drives it.
 #pragma once
 
 #include <array>
@@ -20,14 +20,14 @@
 
 namespace heddle::datapath {
 
-// Of the sockets that send from one NIC.
+// Options of the sockets of one NIC.
 struct SenderNic {
   Family family = Family::kIpv6;
-  uint32_t max_datagram_bytes = 1472;  // larger ones are refused unless they may be fragmented
+  uint32_t max_datagram_bytes = 1472;  // larger ones are rejected unless they may be fragmented
 };
 
 struct SenderOptions {
-  std::vector<SenderNic> nics;  // with equally many paths
+  std::vector<SenderNic> nics;  // all have the same number of paths
   bool segments = true;         // GSO
 };
 
@@ -37,23 +37,23 @@ class Sender {
   enum class Refusal : uint8_t {
     kNone,
     kSocketFull,  // until the socket refused_socket() is writable
-    kNoBuffers,   // the interface's queue is full; nothing will tell when it has room
+    kNoBuffers,   // the interface's queue is full, and no event signals room
   };
 
-  // The sockets of the first NIC's paths, then of the next's. `regions`, `errors` and `statistics`
-  // must outlive it.
+  // `sockets` holds the first NIC's paths, then the next NIC's. `regions`, `errors` and
+  // `statistics` must outlive it.
   Sender(std::vector<Socket> sockets, const SenderOptions& options, const RegionTable& regions,
          NetworkErrors& errors, DatapathStatistics& statistics);
   ~Sender();
 
-  // Returns how many bursts were taken; see Datapath::transmit.
+  // Returns the number of bursts accepted; see Datapath::transmit.
   size_t transmit(std::span<const transport::TxBurst> bursts);
   // See Datapath::unsent.
   uint32_t unsent(size_t burst) const { return burst < unsent_.size() ? unsent_[burst] : 0; }
 
   Refusal refusal() const { return refusal_; }
   size_t refused_socket() const { return refused_socket_; }
-  // False once the kernel has refused to cut rows although it could (no checksum offload).
+  // False after the kernel refused segmentation although it supports it (no checksum offload).
   bool segments() const { return options_.segments; }
 
   size_t paths() const { return paths_; }
@@ -64,9 +64,9 @@ class Sender {
  private:
   enum class Verdict : uint8_t { kTaken, kRefused };
   enum class Advice : uint8_t { kAgain, kOneByOne, kRefused, kGone };
-  struct Scratch;  // the kernel's structures, laid out once
+  struct Scratch;  // the kernel's structures, initialized once
 
-  // How far a burst got before the network refused the rest; the first header tells it again.
+  // The progress of a burst whose rest the network refused; identified by its first header.
   struct Partial {
     uint32_t segments_sent = 0;
     size_t socket = 0;
@@ -93,15 +93,15 @@ class Sender {
 
   std::vector<PathSocket> sockets_;
   SenderOptions options_;
-  size_t paths_ = 0;  // of a NIC
+  size_t paths_ = 0;  // per NIC
   const RegionTable& regions_;
   NetworkErrors& errors_;
   DatapathStatistics& statistics_;
   std::unique_ptr<Scratch> scratch_;
   Partial partial_;
-  uint32_t gone_ = 0;              // segments of the burst under way that can never be sent
-  std::vector<uint32_t> unsent_;   // of the latest bursts, up to the last that lost any
-  std::vector<std::byte> sealed_;  // the burst under way; nothing until one is sealed
+  uint32_t gone_ = 0;              // segments of the current burst that can never be sent
+  std::vector<uint32_t> unsent_;   // per burst of the latest transmit(), up to the last with a loss
+  std::vector<std::byte> sealed_;  // the encrypted burst; allocated on first use
   Refusal refusal_ = Refusal::kNone;
   size_t refused_socket_ = 0;
 };

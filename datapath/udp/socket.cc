@@ -1,4 +1,4 @@
-// Opening, binding and setting up of sockets, with errors that a user can act on.
+// Opens, binds and configures sockets; errors say what a user can do.
 #include "datapath/udp/socket.h"
 
 #include <linux/filter.h>
@@ -24,7 +24,7 @@ using transport::Address;
 
 namespace {
 
-// Holds a few ICMP errors; data never stays.
+// Enough for a few ICMP errors; the filter drops data.
 constexpr int kSendSocketReceiveBuffer = 32 * 1024;
 
 const char* why_of(int error) {
@@ -93,7 +93,7 @@ Result<void> bind_to(const Socket& socket, const Attachment& attachment, uint16_
   return {};
 }
 
-// A port that the system chose, bound by its number: so it stays when the socket changes its peer.
+// Binds to a free port by its number, so that the port stays when the socket reconnects.
 Result<void> bind_to_free_port(const Socket& socket, const Attachment& attachment,
                                const std::string& what) {
   constexpr int kAttempts = 16;
@@ -129,14 +129,14 @@ Result<Attachment> attach(const std::string& bind, uint16_t port) {
   return attachment;
 }
 
-// The larger of what a privileged and what any process may have.
+// Requests the size with privileges first (SO_RCVBUFFORCE), else up to the limit for any process.
 uint32_t set_receive_buffer(const Socket& socket, Bytes wanted) {
   const int bytes = static_cast<int>(std::min<uint64_t>(wanted.count, INT_MAX / 2));
   if (!socket.set(SOL_SOCKET, SO_RCVBUFFORCE, bytes)) socket.set(SOL_SOCKET, SO_RCVBUF, bytes);
   return static_cast<uint32_t>(std::max(0, socket.get(SOL_SOCKET, SO_RCVBUF, 0)));
 }
 
-// Datagrams for a send socket come only from those who guess: a filter that keeps nothing.
+// Only stray or forged datagrams reach a send socket; the filter drops them all.
 bool drop_all(const Socket& socket) {
   sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
   const sock_fprog program{.len = 1, .filter = &nothing};
@@ -144,7 +144,7 @@ bool drop_all(const Socket& socket) {
          0;
 }
 
-// The parts of a list with commas between.
+// Splits a comma-separated list.
 std::vector<std::string> parts_of(const std::string& list) {
   std::vector<std::string> parts(1);
   for (const char each : list) {
@@ -157,7 +157,7 @@ std::vector<std::string> parts_of(const std::string& list) {
   return parts;
 }
 
-// Of several NICs each must be told apart by its address.
+// Several NICs need distinct addresses.
 Result<void> check_nics(const UdpOptions& options, const std::vector<Attachment>& all) {
   const std::string what = "cannot use the NICs '" + options.bind + "' together";
   if (all.size() > transport::kMaxNics) {
@@ -249,8 +249,7 @@ Result<std::vector<ReceiveSocket>> open_at(std::vector<Attachment> attachments,
 
 }  // namespace
 
-// A port that is free at the first NIC may be in use at another: then a free one is looked for
-// again.
+// A port that is free at the first NIC may be in use at another; another free port is then tried.
 Result<std::vector<ReceiveSocket>> open_receive_sockets(const UdpOptions& options) {
   constexpr int kAttempts = 16;
   const Result<std::vector<Attachment>> attachments = attach_all(options);
@@ -292,7 +291,7 @@ bool kernel_segments(const Socket& socket) { return socket.get(IPPROTO_UDP, UDP_
 uint32_t route_mtu(const Address& to, Family family) {
   const bool four = is_ipv4(to);
   if (!four && family == Family::kIpv4) return 0;
-  // A mapped address would make an IPv6 socket answer for the wrong protocol.
+  // For a mapped address an IPv6 socket would return the other protocol's MTU.
   const Family own = four ? Family::kIpv4 : Family::kIpv6;
   const Socket socket(::socket(four ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   SocketAddress address;

@@ -1,4 +1,4 @@
-// Socket: one UDP socket, and how the two kinds that the datapath needs are set up.
+// Socket: one UDP socket, and the setup of the datapath's receive and send sockets.
 #pragma once
 
 #include <cstdint>
@@ -19,23 +19,23 @@ class Socket {
   explicit Socket(int descriptor) : descriptor_(descriptor) {}
 
   int descriptor() const { return descriptor_.number(); }
-  // False when the kernel refuses; errno says why.
+  // False if the kernel refuses; errno has the reason.
   bool set(int level, int name, int value) const;
-  // `fallback` when the kernel refuses.
+  // `fallback` if the kernel refuses.
   int get(int level, int name, int fallback) const;
 
  private:
   Descriptor descriptor_;
 };
 
-// Where the datapath is attached: the address that its sockets are bound to.
+// The address that the datapath's sockets are bound to.
 struct Attachment {
   Family family = Family::kIpv6;
-  bool dual = false;         // a kIpv6 socket that speaks IPv4 too
-  transport::Address local;  // its host may be "any"; its port is the receive port
+  bool dual = false;         // an IPv6 socket that also carries IPv4
+  transport::Address local;  // its host may be a wildcard; its port is the receive port
 };
 
-// What the receive socket got.
+// An open receive socket and the options that the kernel granted.
 struct ReceiveSocket {
   Socket socket;
   Attachment attachment;
@@ -43,20 +43,21 @@ struct ReceiveSocket {
   uint32_t buffer_bytes = 0;  // as the kernel counts, its own overhead included
 };
 
-// One for each NIC that the options name, all with one port; none is named: one for all addresses.
+// Opens one socket per NIC in the options, all with the same port; without NICs, one for all
+// addresses.
 Result<std::vector<ReceiveSocket>> open_receive_sockets(const UdpOptions& options);
 
-// A socket of a port of its own that only sends: what arrives at it is dropped by a filter, ICMP
-// errors wait in its error queue.
+// Opens a socket with its own port that only sends: a filter drops received data; ICMP errors go to
+// its error queue.
 Result<Socket> open_send_socket(const Attachment& attachment);
 
 // The port that a socket is bound to.
 uint16_t bound_port(int descriptor);
 
-// Whether the kernel can cut a row into datagrams (Linux 4.18).
+// True if the kernel supports UDP segmentation (GSO, Linux 4.18).
 bool kernel_segments(const Socket& socket);
 
-// The MTU towards `to` as the routing table and learned limits have it; 0 if there is no route.
+// The path MTU towards `to` from the routing table and the kernel's cache; 0 without a route.
 uint32_t route_mtu(const transport::Address& to, Family family);
 
 }  // namespace heddle::datapath

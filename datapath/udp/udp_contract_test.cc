@@ -1,5 +1,5 @@
-// The contract suite over UDP sockets: both protocols, with and without the kernel's offloads, with
-// the receive buffer that an unprivileged process gets, and through queues that push back.
+// The contract suite over UDP sockets: both protocols, with and without kernel offloads, with the
+// receive buffer of an unprivileged process, and through queues that exert back-pressure.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -17,7 +17,7 @@ namespace {
 
 class UdpPair final : public Pair {
  public:
-  // `shaping`: a command for a network of the pair's own; empty: the host's loopback.
+  // `shaping`: a command for a private network of the pair; empty: the host's loopback.
   static Result<std::unique_ptr<Pair>> make(const UdpOptions& options, std::string shaping,
                                             const PairOptions& wanted) {
     auto pair = std::make_unique<UdpPair>();
@@ -75,7 +75,7 @@ Variant variant(const char* name, const UdpOptions& options, const std::string& 
           }};
 }
 
-// Predictions of every step are honoured, so that the suite's small ones are tested.
+// Accepts predictions of every step, so that the suite's small ones are tested.
 UdpOptions at(const char* bind) {
   UdpOptions options;
   options.bind = bind;
@@ -99,7 +99,7 @@ UdpOptions with_buffer(UdpOptions options, Bytes receive_buffer) {
   return options;
 }
 
-// No prediction is worth its cost at this size.
+// At this size no prediction is worth its cost.
 UdpOptions with_defaults(const char* bind) {
   UdpOptions options;
   options.bind = bind;
@@ -107,10 +107,10 @@ UdpOptions with_defaults(const char* bind) {
   return options;
 }
 
-// Sockets fill up behind this queue; nothing is dropped by it.
+// Sockets fill up behind this queue; it drops nothing.
 constexpr const char* kSlowQueue =
     "tc qdisc add dev lo root tbf rate 400mbit burst 64kb latency 2s";
-// This one is soon full and refuses packets.
+// This queue fills quickly and refuses packets.
 constexpr const char* kShortQueue =
     "tc qdisc add dev lo root tbf rate 400mbit burst 20kb limit 30000";
 

@@ -24,18 +24,19 @@ constexpr uint16_t kMaxPaths = 256;
 constexpr uint32_t kMinMtu = 1280;
 constexpr uint32_t kJumboMtu = 9000;
 constexpr uint32_t kMaxMtu = 65535;
-// The kernel counts its own memory, not a datagram's bytes, and gives it back late. Of what
-// SO_RCVBUF tells (425,984 for the 212,992 that any process may ask for on Debian), this much was
-// there for datagrams on Linux 6.18 loopback, in the worst moment of a steady flow:
-//   of 64 bytes 6%, 200: 12%, 512: 30%, 1,000: 32%, 1,472: 48%, 4,000: 36%, 8,972: 40%;
-//   rows of 62 KB (GRO) 62 to 92%.
-// Network cards that use a page a packet come near 25% at 1,472 bytes. So a quarter is promised; it
-// holds for datagrams of some 500 bytes or more, and smaller ones should be counted as such.
+// The kernel accounts for its own memory per packet, not for a datagram's bytes, and releases it
+// late. SO_RCVBUF returns 425,984 for the 212,992 bytes that any process may request on Debian. The
+// share of it that held datagrams, measured on Linux 6.18 loopback at the worst moment of a steady
+// flow, by datagram size:
+//   64 bytes 6%, 200: 12%, 512: 30%, 1,000: 32%, 1,472: 48%, 4,000: 36%, 8,972: 40%;
+//   runs of 62 KB (GRO) 62 to 92%.
+// NICs that use a page per packet are near 25% at 1,472 bytes. So a quarter is advertised. It holds
+// for datagrams of about 500 bytes or more; smaller ones should be counted as 500.
 constexpr uint32_t kCapacityShare = 4;
-// How long to leave a full interface queue alone.
+// Retry interval after a full interface queue.
 constexpr Nanos kNoBuffersRetry = micros(100);
-// The send sockets are looked at for errors after so many turns that brought nothing, or this many
-// times as many that did.
+// The send sockets' error queues are checked after kIdleTurnsALook turns without input, or
+// kBusyTurnsALook times as many turns with input.
 constexpr uint32_t kIdleTurnsALook = 16;
 constexpr uint32_t kBusyTurnsALook = 32;
 
@@ -56,8 +57,8 @@ Result<void> check(const UdpOptions& options) {
 uint32_t largest_datagram(const UdpOptions& options, const transport::Address& local) {
   const uint32_t mtu =
       options.mtu_bytes != 0 ? options.mtu_bytes : std::min(interface_mtu(local), kJumboMtu);
-  // Bound to all addresses, both protocols are spoken: then the larger datagram is IPv4's, and
-  // probing finds out what IPv6 takes.
+  // A wildcard socket uses both protocols: IPv4 allows the larger datagram, and PMTU probes find
+  // the limit of IPv6.
   const bool six = !is_ipv4(local) && !is_any(local);
   return std::max(mtu, kMinMtu) - (six ? 48 : 28);
 }
@@ -122,7 +123,7 @@ UdpDatapath::UdpDatapath(const UdpOptions& options, std::vector<ReceiveSocket> r
     nics_.push_back(receive.attachment.local);
     capabilities_.max_datagram_bytes = std::max(capabilities_.max_datagram_bytes, datagram);
     capabilities_.receives_runs = receive.coalesces;
-    // All may come in by one of them.
+    // All traffic may arrive at one NIC.
     buffer_bytes = std::min(buffer_bytes, receive.buffer_bytes);
     const ReceiverOptions made{.coalesces = receive.coalesces,
                                .max_datagram_bytes = datagram,
@@ -164,7 +165,7 @@ size_t UdpDatapath::transmit(std::span<const TxBurst> bursts) {
 }
 
 size_t UdpDatapath::receive(RxBatch& batch, const Prediction* prediction) {
-  // From each in turn, so that none waits for what comes in by another.
+  // Round robin, so that no NIC waits for the input of another.
   size_t count = 0;
   for (size_t tried = 0; tried < receivers_.size() && count == 0; ++tried) {
     lent_ = turn_;

@@ -1,5 +1,5 @@
-// UdpDatapath: the datapath contract over a receiver a NIC, a sender and a waiter. open_udp() makes
-// it.
+// UdpDatapath: the datapath contract, made of one receiver per NIC, a sender and a waiter.
+// open_udp() creates it.
 #pragma once
 
 #include <memory>
@@ -41,7 +41,7 @@ class UdpDatapath final : public Datapath {
   bool poll_error(transport::NetworkError& error) override;
   const DatapathStatistics& statistics() const override;
 
-  // Where the sockets are; for tests.
+  // Access to the sockets, for tests.
   const Receiver& receiver(size_t nic = 0) const { return *receivers_[nic]; }
   const Sender& sender() const { return sender_; }
 
@@ -54,12 +54,12 @@ class UdpDatapath final : public Datapath {
   mutable DatapathStatistics statistics_;
   RegionTable regions_;
   NetworkErrors errors_;
-  std::vector<std::unique_ptr<Receiver>> receivers_;  // one a NIC
-  size_t turn_ = 0;                                   // which of them is asked first
-  size_t lent_ = 0;                                   // whose frames are lent
+  std::vector<std::unique_ptr<Receiver>> receivers_;  // one per NIC
+  size_t turn_ = 0;  // the receiver that the next receive() tries first
+  size_t lent_ = 0;  // the receiver whose frames are lent
   Sender sender_;
   Waiter waiter_;
-  uint32_t looks_due_ = 0;  // turns since the send sockets were looked at, busy ones counting less
+  uint32_t looks_due_ = 0;  // weighted turns since the last check of the send sockets
 };
 
 }  // namespace heddle::datapath

@@ -1,5 +1,5 @@
-// What the network says: refused, unreachable, too large, full. Each test has a network of its own
-// where it needs one, with rules that make the error.
+// Errors that the network reports: refused, unreachable, too large, full. Where needed, a test has
+// a private network with rules that cause the error.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -38,8 +38,8 @@ UdpOptions at(const char* bind, uint32_t mtu_bytes = 0) {
 
 class UdpNetworkErrorsTest : public testing::Test {
  protected:
-  // Runs `body` in a network where `line` has been run. Marks the test as skipped where that is not
-  // possible.
+  // Runs `body` in a network where `line` has been run. Marks the test as skipped where that is
+  // impossible.
   static void in_network(const std::string& line, const std::function<void()>& body) {
     auto network = PrivateNetwork::create();
     if (!network) GTEST_SKIP() << network.error().message();
@@ -81,7 +81,7 @@ class UdpNetworkErrorsTest : public testing::Test {
 
 constexpr const char* kSmallLoopback = "ip link set lo mtu 1500";
 
-TEST_F(UdpNetworkErrorsTest, ARefusalIsFoundByPollingAlone) {
+TEST_F(UdpNetworkErrorsTest, ARefusalIsFoundByPollingWithoutWaiting) {
   auto ends = open(at("127.0.0.1"));
   TxBurst burst = ends->row(1, 1, 100);
   burst.path = 3;
@@ -91,7 +91,7 @@ TEST_F(UdpNetworkErrorsTest, ARefusalIsFoundByPollingAlone) {
     burst.to = (*gone)->local_address();
   }
   ASSERT_TRUE(ends->send(burst));
-  // As a thread that spins: it never waits.
+  // Like a spinning thread, which never waits.
   RxBatch batch;
   NetworkError error;
   bool found = false;
@@ -106,7 +106,8 @@ TEST_F(UdpNetworkErrorsTest, ARefusalIsFoundByPollingAlone) {
   expect_still_works(*ends);
 }
 
-// The kernel tells it on the next call with the same socket; that call must not be lost by it.
+// The kernel reports the error on the next call with the same socket; that call's burst must not be
+// lost.
 TEST_F(UdpNetworkErrorsTest, ARefusalDoesNotSwallowTheNextBurst) {
   for (const char* bind : {"127.0.0.1", "::1"}) {
     auto ends = open(at(bind));
@@ -126,9 +127,9 @@ TEST_F(UdpNetworkErrorsTest, ARefusalDoesNotSwallowTheNextBurst) {
   }
 }
 
-// A cable from the host to itself: what leaves by one end comes back by the other, and is to be
-// forwarded, so that the host is its own router.
-TEST_F(UdpNetworkErrorsTest, ARouterWhereTheHopLimitEndsIsNamed) {
+// A veth pair from the host to itself: packets that leave at one end return at the other and are
+// forwarded, so the host acts as its own router.
+TEST_F(UdpNetworkErrorsTest, TheRouterWhereTheHopLimitEndsIsReported) {
   const std::string line =
       "ip link add out0 type veth peer name back0 && sysctl -w net.ipv4.ip_forward=1 "
       "net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.back0.rp_filter=0 "
@@ -161,7 +162,7 @@ TEST_F(UdpNetworkErrorsTest, ARouterWhereTheHopLimitEndsIsNamed) {
   });
 }
 
-TEST_F(UdpNetworkErrorsTest, NoRouteCountsAsTakenAndIsReported) {
+TEST_F(UdpNetworkErrorsTest, NoRouteCountsAsAcceptedAndIsReported) {
   in_network("", [] {
     auto ends = open(at(""));
     TxBurst burst = ends->row(1, 2, 100);
@@ -174,7 +175,7 @@ TEST_F(UdpNetworkErrorsTest, NoRouteCountsAsTakenAndIsReported) {
   });
 }
 
-TEST_F(UdpNetworkErrorsTest, AnAddressOfAProtocolThatTheSocketLacks) {
+TEST_F(UdpNetworkErrorsTest, AnAddressOfTheWrongFamilyIsReported) {
   auto ends = open(at("127.0.0.1"));
   TxBurst burst = ends->row(1, 1, 100);
   burst.to = *resolve("::1", 4791);
@@ -183,7 +184,7 @@ TEST_F(UdpNetworkErrorsTest, AnAddressOfAProtocolThatTheSocketLacks) {
   expect_still_works(*ends);
 }
 
-TEST_F(UdpNetworkErrorsTest, AFirewallOfThisHost) {
+TEST_F(UdpNetworkErrorsTest, ALocalFirewallIsReported) {
   in_network(
       "nft 'add table inet t; add chain inet t c { type filter hook output priority 0; }; "
       "add rule inet t c ip daddr 127.0.0.9 drop'",
@@ -197,7 +198,7 @@ TEST_F(UdpNetworkErrorsTest, AFirewallOfThisHost) {
       });
 }
 
-TEST_F(UdpNetworkErrorsTest, AFirewallOnTheWay) {
+TEST_F(UdpNetworkErrorsTest, AFirewallOnTheRouteIsReported) {
   in_network(
       "nft 'add table inet t; add chain inet t c { type filter hook input priority 0; }; "
       "add rule inet t c ip daddr 127.0.0.9 udp dport 4791 reject with icmp type host-unreachable'",
@@ -212,8 +213,8 @@ TEST_F(UdpNetworkErrorsTest, AFirewallOnTheWay) {
       });
 }
 
-// The interface is smaller than the datapath was told: the kernel refuses, and its limit is named.
-TEST_F(UdpNetworkErrorsTest, LargerThanTheRouteTakes) {
+// The interface's MTU is below the datapath's: the kernel refuses, and the report has the limit.
+TEST_F(UdpNetworkErrorsTest, ADatagramAboveTheRoutesMtuIsReportedWithTheLimit) {
   in_network(kSmallLoopback, [] {
     for (const auto& [bind, limit] : {std::pair("127.0.0.1", 1472u), std::pair("::1", 1452u)}) {
       for (const uint16_t segments : {1, 4}) {
@@ -231,7 +232,7 @@ TEST_F(UdpNetworkErrorsTest, LargerThanTheRouteTakes) {
   });
 }
 
-TEST_F(UdpNetworkErrorsTest, WhatMayBeCutIsCut) {
+TEST_F(UdpNetworkErrorsTest, FragmentableDatagramsAreFragmented) {
   in_network(kSmallLoopback, [] {
     for (const char* bind : {"127.0.0.1", "::1"}) {
       auto ends = open(at(bind, 9000));
@@ -259,7 +260,7 @@ uint16_t internet_checksum(const void* data, size_t bytes) {
   return htons(static_cast<uint16_t>(~sum));
 }
 
-// What a router between the two would say about a datagram of `burst` that is too large for it.
+// The ICMP message of a router for which a datagram of `burst` is too large.
 void send_fragmentation_needed(const TxBurst& burst, uint16_t source_port, uint16_t mtu) {
   struct {
     icmphdr icmp{};
@@ -287,7 +288,7 @@ void send_fragmentation_needed(const TxBurst& burst, uint16_t source_port, uint1
             static_cast<ssize_t>(sizeof packet));
 }
 
-TEST_F(UdpNetworkErrorsTest, ARouterNamesTheLimitOfThePath) {
+TEST_F(UdpNetworkErrorsTest, AnIcmpMtuLimitIsReported) {
   in_network("", [] {
     auto ends = open(at("127.0.0.1"));
     TxBurst burst = ends->row(1, 1, 7'000);
@@ -300,15 +301,15 @@ TEST_F(UdpNetworkErrorsTest, ARouterNamesTheLimitOfThePath) {
     send_fragmentation_needed(burst, source_port, 3'000);
     expect_error(*ends, NetworkErrorKind::kTooLarge, burst, 3'000 - 28);
     expect_still_works(*ends);
-    // Not the kernel but the transport decides on sizes: larger datagrams may still be tried.
+    // The transport decides on sizes, not the kernel: larger datagrams may still be sent.
     ASSERT_TRUE(ends->send(ends->row(1, 1, 7'000)));
     EXPECT_EQ(ends->receive_all(1), 1u);
   });
 }
 
-// A socket without checksums refuses rows, as interfaces without checksum offload do in older
-// kernels.
-TEST_F(UdpNetworkErrorsTest, RefusedRowsGoAsSingleDatagramsFromThenOn) {
+// A socket without checksums refuses segmentation, as interfaces without checksum offload do in
+// older kernels.
+TEST_F(UdpNetworkErrorsTest, AfterRefusedSegmentationBurstsLeaveAsSingleDatagrams) {
   auto ends = open(at("127.0.0.1"));
   const int one = 1;
   ASSERT_EQ(setsockopt(ends->a().sender().path(0).descriptor(), SOL_SOCKET, SO_NO_CHECK, &one,
@@ -326,9 +327,9 @@ TEST_F(UdpNetworkErrorsTest, RefusedRowsGoAsSingleDatagramsFromThenOn) {
   expect_still_works(*ends);
 }
 
-// A queue that takes a while: the socket's buffer fills, transmit() refuses, wait() ends when there
-// is room, and a row that was refused in its middle goes on where it was.
-TEST_F(UdpNetworkErrorsTest, AFullSocketPushesBack) {
+// A slow queue: the socket's buffer fills, transmit() refuses, wait() ends when there is room, and
+// a burst that was refused halfway continues where it stopped.
+TEST_F(UdpNetworkErrorsTest, AFullSocketRefusesBurstsUntilItHasRoom) {
   for (const Offload segmentation : {Offload::kAuto, Offload::kOff}) {
     in_network("tc qdisc add dev lo root tbf rate 60mbit burst 64kb latency 2s", [&] {
       UdpOptions options = at("127.0.0.1", 1500);
@@ -358,9 +359,9 @@ TEST_F(UdpNetworkErrorsTest, AFullSocketPushesBack) {
   }
 }
 
-// A short queue at the interface drops instead: the kernel says so, nothing tells when it has room,
-// and every datagram is sent until it was taken.
-TEST_F(UdpNetworkErrorsTest, AFullInterfaceQueuePushesBack) {
+// A short queue at the interface drops packets: the kernel reports it, no event signals room, and
+// every datagram is retried until it is accepted.
+TEST_F(UdpNetworkErrorsTest, AFullInterfaceQueueRefusesBurstsUntilItHasRoom) {
   in_network("tc qdisc add dev lo root tbf rate 200mbit burst 20kb limit 30000", [] {
     UdpOptions options = at("127.0.0.1", 1500);
     options.segmentation = Offload::kOff;
@@ -383,7 +384,7 @@ TEST_F(UdpNetworkErrorsTest, AFullInterfaceQueuePushesBack) {
   });
 }
 
-TEST_F(UdpNetworkErrorsTest, SendPortsDropWhatTheyGet) {
+TEST_F(UdpNetworkErrorsTest, SendPortsDropReceivedDatagrams) {
   auto ends = open(at("127.0.0.1"));
   ASSERT_TRUE(ends->send(ends->row(1, 1, 100)));
   RxBatch batch;

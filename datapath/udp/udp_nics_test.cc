@@ -1,4 +1,4 @@
-// A UDP datapath over several NICs: loopback's many addresses stand for them.
+// A UDP datapath over several NICs, represented by several loopback addresses.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -48,7 +48,7 @@ struct Came {
   auto operator<=>(const Came&) const = default;
 };
 
-// What comes in until there are `count`, or nothing comes any more.
+// Receives until there are `count` or nothing more arrives.
 std::multiset<Came> collect(Datapath& datapath, size_t count) {
   std::multiset<Came> came;
   RxBatch batch;
@@ -68,7 +68,7 @@ std::multiset<Came> collect(Datapath& datapath, size_t count) {
   return came;
 }
 
-TEST(UdpNicsTest, EachNicReceivesAndSendsByItsOwnAddress) {
+TEST(UdpNicsTest, EachNicReceivesAndSendsWithItsOwnAddress) {
   auto a = open("127.0.0.1,127.0.0.2");
   auto b = open("127.0.0.3, 127.0.0.4");
   ASSERT_TRUE(a && b);
@@ -88,7 +88,7 @@ TEST(UdpNicsTest, EachNicReceivesAndSendsByItsOwnAddress) {
   EXPECT_EQ(collect(*b, 6), expected);
 }
 
-TEST(UdpNicsTest, IPv4AndIPv6BesideEachOther) {
+TEST(UdpNicsTest, IPv4AndIPv6NicsWorkTogether) {
   const auto six = open_udp(at("::1"));
   if (!six) GTEST_SKIP() << "this host has no IPv6";
   auto a = open("127.0.0.1,::1");
@@ -101,13 +101,13 @@ TEST(UdpNicsTest, IPv4AndIPv6BesideEachOther) {
   EXPECT_EQ(collect(*b, 2), expected);
 }
 
-TEST(UdpNicsTest, AnInterfaceStandsForItsAddress) {
+TEST(UdpNicsTest, AnInterfaceNameResolvesToItsAddress) {
   const auto made = open_udp(at("lo"));
   ASSERT_TRUE(made.has_value()) << made.error().message();
   EXPECT_EQ(host_text((*made)->local_address()), "127.0.0.1");
 }
 
-TEST(UdpNicsTest, AnInterfaceWithoutAddressIsSaidSo) {
+TEST(UdpNicsTest, AnInterfaceWithoutAddressIsReported) {
   auto network = PrivateNetwork::create();
   if (!network) GTEST_SKIP() << network.error().message();
   ASSERT_TRUE((*network)->command("ip link add hdl0 type veth peer name hdl1"));
@@ -120,7 +120,7 @@ TEST(UdpNicsTest, AnInterfaceWithoutAddressIsSaidSo) {
   });
 }
 
-TEST(UdpNicsTest, ListsThatMakeNoSenseAreRefused) {
+TEST(UdpNicsTest, InvalidNicListsAreRejected) {
   const auto refused = [](const std::string& bind, const std::string& part) {
     const auto made = open_udp(at(bind));
     ASSERT_FALSE(made.has_value()) << bind;
@@ -139,7 +139,7 @@ TEST(UdpNicsTest, ListsThatMakeNoSenseAreRefused) {
   refused(many, "there are 10");
 }
 
-TEST(UdpNicsTest, APortThatIsTakenAtTheSecondNicIsNamed) {
+TEST(UdpNicsTest, APortInUseAtTheSecondNicIsReported) {
   const auto taken = open_udp(at("127.0.0.2"));
   ASSERT_TRUE(taken.has_value());
   const uint16_t port = (*taken)->local_address().port;

@@ -1,4 +1,4 @@
-// Opening a UDP datapath: what it says it can do, and every way in which it can fail.
+// Opening a UDP datapath: its capabilities, and every error.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -34,7 +34,7 @@ void expect_error(const UdpOptions& options, ErrorCode code, const std::string& 
   EXPECT_FALSE(made.error().todo.empty());
 }
 
-TEST(UdpOpenTest, TakesTheAskedPort) {
+TEST(UdpOpenTest, UsesTheRequestedPort) {
   auto first = open_udp(at("127.0.0.1"));
   ASSERT_TRUE(first.has_value()) << first.error().message();
   const uint16_t port = (*first)->local_address().port;
@@ -45,7 +45,7 @@ TEST(UdpOpenTest, TakesTheAskedPort) {
   EXPECT_EQ((*second)->local_address().port, port);
 }
 
-TEST(UdpOpenTest, APortInUseIsNamed) {
+TEST(UdpOpenTest, APortInUseIsReported) {
   const auto first = open_udp(at(""));
   ASSERT_TRUE(first.has_value()) << first.error().message();
   const uint16_t port = (*first)->local_address().port;
@@ -53,12 +53,12 @@ TEST(UdpOpenTest, APortInUseIsNamed) {
   expect_error(at("127.0.0.1", port), ErrorCode::kInUse, "127.0.0.1:" + std::to_string(port));
 }
 
-TEST(UdpOpenTest, AnAddressOfNoInterfaceIsRefused) {
+TEST(UdpOpenTest, AnAddressOfNoInterfaceIsRejected) {
   expect_error(at("203.0.113.7"), ErrorCode::kUnavailable, "203.0.113.7");
   expect_error(at("2001:db8::7"), ErrorCode::kUnavailable, "2001:db8::7");
 }
 
-TEST(UdpOpenTest, ImpossibleOptionsAreRefused) {
+TEST(UdpOpenTest, ImpossibleOptionsAreRejected) {
   UdpOptions options = at("127.0.0.1");
   options.paths = 0;
   expect_error(options, ErrorCode::kInvalid, "0 paths");
@@ -71,7 +71,7 @@ TEST(UdpOpenTest, ImpossibleOptionsAreRefused) {
   expect_error(options, ErrorCode::kInvalid, "70000 bytes");
 }
 
-TEST(UdpOpenTest, APrivilegedPortIsRefusedToOthers) {
+TEST(UdpOpenTest, APrivilegedPortNeedsPrivileges) {
   unsigned first_free = 1024;
   std::ifstream("/proc/sys/net/ipv4/ip_unprivileged_port_start") >> first_free;
   if (first_free <= 1) GTEST_SKIP() << "everybody may use every port here";
@@ -84,7 +84,7 @@ TEST(UdpOpenTest, APrivilegedPortIsRefusedToOthers) {
   ASSERT_EQ(seteuid(before), 0);
 }
 
-TEST(UdpOpenTest, TooFewDescriptorsAreSaidSo) {
+TEST(UdpOpenTest, TooFewDescriptorsAreReported) {
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
   rlimit few = before;
@@ -96,14 +96,14 @@ TEST(UdpOpenTest, TooFewDescriptorsAreSaidSo) {
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
-TEST(UdpOpenTest, WithoutAnAddressBothProtocolsAreSpoken) {
+TEST(UdpOpenTest, WithoutAnAddressBothProtocolsAreUsed) {
   const auto any = open_udp(at(""));
   ASSERT_TRUE(any.has_value()) << any.error().message();
   EXPECT_TRUE(is_any((*any)->local_address()));
   int reached = 0;
   for (const char* host : {"127.0.0.1", "::1"}) {
     auto other = open_udp(at(host));
-    if (!other) continue;  // a host without this protocol
+    if (!other) continue;  // this host lacks the protocol
     const auto to = resolve(host, (*any)->local_address().port);
     ASSERT_TRUE(to.has_value());
     const std::byte header[8] = {};
@@ -133,14 +133,14 @@ TEST(UdpOpenTest, WithoutAnAddressBothProtocolsAreSpoken) {
   EXPECT_GE(reached, 1);
 }
 
-TEST(UdpOpenTest, LoopbackIsTreatedLikeAnEthernetWithLargeFrames) {
+TEST(UdpOpenTest, LoopbackGetsTheJumboMtu) {
   const auto made = open_udp(at("127.0.0.1"));
   ASSERT_TRUE(made.has_value());
   EXPECT_EQ((*made)->capabilities().max_datagram_bytes, 8972u);
   EXPECT_TRUE((*made)->capabilities().predicts);
 }
 
-TEST(UdpOpenTest, SmallDatagramsAreNotPredicted) {
+TEST(UdpOpenTest, SmallDatagramsDisablePredictions) {
   UdpOptions options = at("127.0.0.1");
   options.mtu_bytes = 1500;
   const auto made = open_udp(options);
@@ -149,9 +149,9 @@ TEST(UdpOpenTest, SmallDatagramsAreNotPredicted) {
   EXPECT_FALSE((*made)->capabilities().predicts);
 }
 
-TEST(UdpOpenTest, TheCapacityIsAShareOfWhatTheSystemGave) {
+TEST(UdpOpenTest, TheCapacityIsAShareOfTheGrantedBuffer) {
   UdpOptions options = at("127.0.0.1");
-  options.receive_buffer = {212'992};  // what any process gets on a Debian as it is installed
+  options.receive_buffer = {212'992};  // granted to any process on a default Debian
   const auto made = open_udp(options);
   ASSERT_TRUE(made.has_value());
   EXPECT_EQ((*made)->capabilities().receive_capacity.count, 2u * 212'992 / 4);

@@ -46,7 +46,7 @@ Result<void> Waiter::open(const std::vector<int>& receive_descriptors,
   for (const int receive : receive_descriptors) {
     done = done && add(all_, receive, EPOLLIN, kReceive);
   }
-  // Errors are always told; nothing else is asked for until a socket is full.
+  // epoll always reports errors; other events are not requested until a socket is full.
   for (size_t i = 0; done && i < send_descriptors.size(); ++i) {
     done = add(sends_, send_descriptors[i], 0, i);
   }
@@ -78,7 +78,7 @@ void Waiter::wait(Nanos until) {
   if ((sources & kSends) != 0) look_at_send_sockets();
 }
 
-// Says which sources are ready. Sandboxes that do not know epoll_pwait2 answer ENOSYS or EPERM.
+// Sets the ready sources. Sandboxes without epoll_pwait2 return ENOSYS or EPERM.
 void Waiter::sleep(Nanos span, uint32_t& sources) {
   std::array<epoll_event, 2 + transport::kMaxNics> events;
   const bool endless = span == Nanos::never();
@@ -96,13 +96,13 @@ void Waiter::sleep(Nanos span, uint32_t& sources) {
 }
 
 void Waiter::wake() {
-  if (woken_.exchange(true)) return;  // one is on its way
+  if (woken_.exchange(true)) return;  // a wake-up is already pending
   const uint64_t one = 1;
   const ssize_t written = write(alarm_.number(), &one, sizeof one);
-  static_cast<void>(written);  // cannot be full: it is at most 1
+  static_cast<void>(written);  // cannot fail: the counter is at most 1
 }
 
-// In this order: a wake() between the two lines ends the same wait().
+// This order matters: a wake() between the two lines ends the same wait().
 void Waiter::take_wake() {
   uint64_t count = 0;
   const ssize_t taken = read(alarm_.number(), &count, sizeof count);

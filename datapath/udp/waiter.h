@@ -1,6 +1,6 @@
-// Waiter: sleeps until something has arrived, a socket may be written again, an error is there, or
-// another thread calls wake(). One epoll set with the receive sockets, an eventfd, and a second
-// epoll set with the send sockets, so that a look at these costs the same however many there are.
+// Waiter: sleeps until input arrives, a socket is writable again, an error is queued, or another
+// thread calls wake(). One epoll set holds the receive sockets, an eventfd, and a second epoll set
+// with the send sockets, so that a check of these costs the same for any number.
 #pragma once
 
 #include <atomic>
@@ -16,30 +16,30 @@ namespace heddle::datapath {
 
 class Waiter {
  public:
-  // `errors` gets what the send sockets' error queues say; it must outlive the waiter.
+  // Errors of the send sockets go to `errors`, which must outlive the waiter.
   explicit Waiter(NetworkErrors& errors) : errors_(errors) {}
 
-  // Errors: kExhausted (descriptors), kSystem.
-  // Send sockets stand NIC by NIC, `paths` of each.
+  // `send_descriptors` holds `paths` sockets per NIC, NIC by NIC. Errors: kExhausted (descriptors),
+  // kSystem.
   Result<void> open(const std::vector<int>& receive_descriptors, std::vector<int> send_descriptors,
                     uint16_t paths);
 
-  // See Datapath::wait. `retry_at`: something that no descriptor tells may be tried again then.
+  // See Datapath::wait.
   void wait(Nanos until);
-  // From any thread.
+  // Any thread may call it.
   void wake();
   // Readable when wait() would not sleep.
   int descriptor() const { return all_.number(); }
-  // An eventfd: who writes to it does as wake() does.
+  // An eventfd; a write to it equals wake().
   int wake_descriptor() const { return alarm_.number(); }
   void take_wake();
 
-  // Ends the next wait() when this send socket can take more.
+  // Ends the next wait() when this send socket is writable.
   void watch_room(size_t socket);
-  // Ends the next wait() no later than at `time`.
+  // Ends the next wait() at `time` at the latest, for a retry that no descriptor signals.
   void retry_at(Nanos time) { retry_at_ = time; }
 
-  // Looks at the send sockets without sleeping: one system call when nothing is there.
+  // Checks the send sockets without sleeping: one system call when nothing is pending.
   void look_at_send_sockets();
 
  private:

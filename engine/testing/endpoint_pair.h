@@ -1,5 +1,4 @@
-// EndpointPair: two endpoints of the engine joined by a pipe and connected, for tests with real
-// threads.
+// EndpointPair: two engine endpoints joined by a pipe and connected, for tests with real threads.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +14,7 @@
 
 namespace heddle::engine {
 
-// Longer than anything takes that works; a test that reaches it has failed.
+// Longer than any passing test waits; a test that reaches it has failed.
 inline constexpr Nanos kTestPatience = seconds(20);
 
 struct EndpointPair {
@@ -27,7 +26,7 @@ struct EndpointPair {
   Connection to_client = 0;
 };
 
-// `predicts`: the server's datapath is told where payload probably belongs.
+// `predicts`: the server's datapath receives predictions of where payload belongs.
 inline EndpointPair make_endpoints(Options options, bool predicts = false) {
   EndpointPair pair;
   std::tie(pair.client_end, pair.server_end) = PipeDatapath::make_pair();
@@ -42,7 +41,7 @@ inline EndpointPair make_endpoints(Options options, bool predicts = false) {
 
 inline void join(EndpointPair& pair) {
   pair.to_server = pair.client->connect(pair.client_end->peer_address()).value();
-  // The helper or the thread of the server answers while this thread waits here.
+  // The server's helper or driving thread answers while this thread waits.
   const Result<void> opened = pair.client->wait_open(pair.to_server, kTestPatience);
   ASSERT_TRUE(opened) << opened.error().message();
   const std::optional<Connection> accepted = pair.server->accept(kTestPatience);
@@ -50,7 +49,7 @@ inline void join(EndpointPair& pair) {
   pair.to_client = *accepted;
 }
 
-// `count` bytes that depend on their place and on `seed`.
+// `count` bytes that depend on their position and on `seed`.
 inline std::vector<std::byte> pattern(size_t count, uint32_t seed) {
   std::vector<std::byte> bytes(count);
   for (size_t i = 0; i < count; ++i) {

@@ -1,6 +1,5 @@
-// PipeDatapath: two datapaths joined inside one process, for tests of the engine with real threads
-// and the real clock. It loses nothing, except while `cut`; what the simulator can do is not
-// repeated here.
+// PipeDatapath: two datapaths joined inside one process, for engine tests with real threads and the
+// real clock. It loses nothing, except while `cut`; faults are the simulator's task.
 #pragma once
 
 #include <poll.h>
@@ -35,15 +34,15 @@ class PipeDatapath final : public datapath::Datapath {
     std::vector<std::byte> bytes;
   };
 
-  // What both ends share.
+  // State shared by both ends.
   struct Wire {
     std::mutex mutex;
     std::deque<Datagram> queue[2];  // towards end 0 and 1
-    // Of end 0 and 1: rung when something was sent to it, there is room again, or it is woken.
+    // One per end: signaled when data arrives, when the queue has room again, or by wake().
     std::array<Descriptor, 2> bell = {Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
                                       Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))};
     bool cut = false;
-    size_t limit = 256;  // datagrams a queue holds; more are refused
+    size_t limit = 256;  // datagrams per queue; further ones are refused
   };
 
   PipeDatapath(std::shared_ptr<Wire> wire, int end) : wire_(std::move(wire)), end_(end) {
@@ -53,25 +52,25 @@ class PipeDatapath final : public datapath::Datapath {
     capabilities_.receive_capacity = Bytes{256 * 9000};
   }
 
-  // While cut, everything sent in either direction is lost.
+  // While cut, all datagrams in both directions are lost.
   void set_cut(bool cut) {
     const std::lock_guard lock(wire_->mutex);
     wire_->cut = cut;
   }
 
-  // Datagrams that a direction holds; a burst that does not fit is refused.
+  // Sets the number of datagrams per queue; a burst that does not fit is refused.
   void set_limit(size_t limit) {
     const std::lock_guard lock(wire_->mutex);
     wire_->limit = limit;
   }
 
-  // Each receive gives one datagram, and says that it filled a predicted place.
+  // Each receive returns one datagram and reports that it filled a predicted place.
   void set_fills_places() { fills_places_ = true; }
 
-  // It hands over rows and is told where the next belongs, though it places none; for endpoints
-  // made after it.
+  // Advertises that it takes predictions, though it places nothing; call it before endpoints are
+  // made.
   void set_predicts() { capabilities_.predicts = true; }
-  // The place of the last receive's prediction; of no region: it had none.
+  // The place that the last receive's prediction named; kNoRegion: there was no prediction.
   transport::Payload predicted() const { return predicted_; }
 
   static transport::Address address_of(int end) {

@@ -7,9 +7,9 @@
 namespace heddle::events::recording {
 namespace {
 
-// 1 MiB: what a busy process writes within a tenth of a second.
+// 1 MiB, about a tenth of a second of a busy process's events.
 constexpr uint32_t kAhead = 16;
-// At once; fewer cost more each.
+// Blocks per call; smaller calls cost more per block.
 constexpr uint32_t kTogether = 8;
 
 }  // namespace
@@ -18,7 +18,7 @@ RoomAhead::RoomAhead(uint32_t blocks, std::function<bool(uint32_t first, uint32_
     : blocks_(blocks), ahead_(std::min(blocks, kAhead)), ready_(std::move(ready)) {
   Result<Thread> thread = start_thread("heddle-room", [this] { run(); });
   if (thread) thread_ = std::move(*thread);
-  ends_ = !thread;  // then writers take room themselves
+  ends_ = !thread;  // without a thread, writers allocate space themselves
 }
 
 RoomAhead::~RoomAhead() {
@@ -46,7 +46,7 @@ void RoomAhead::run() {
   uint64_t until = 0;
   while (!ends_) {
     const uint32_t heard = calls_.load(std::memory_order_acquire);
-    // What writers have come to meanwhile is theirs.
+    // Blocks that writers have reached meanwhile are prepared by the writers.
     until = std::max(until, reached_.load());
     const uint64_t wanted = reached_.load() + ahead_;
     if (until >= wanted) {

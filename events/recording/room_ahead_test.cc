@@ -1,5 +1,5 @@
-// Blocks are ready before writers come to them, in their order and each but once a lap; and where
-// there is no more room nothing is asked for again.
+// Blocks are prepared before writers reach them, in order and once per cycle; when the disk is
+// full, no further request is made.
 #include "events/recording/room_ahead.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace heddle::events::recording {
 namespace {
 
-// What was asked for, as numbers of blocks in a row.
+// The requested block numbers, in order.
 class Asked {
  public:
   bool take(uint32_t first, uint32_t count) {
@@ -21,7 +21,7 @@ class Asked {
     changed_.notify_all();
     return blocks_.size() < room_;
   }
-  // Waits until at least so many are.
+  // Waits until there are at least `blocks`.
   std::vector<uint32_t> wait_for(size_t blocks) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, std::chrono::seconds(20), [&] { return blocks_.size() >= blocks; });
@@ -42,17 +42,17 @@ std::vector<uint32_t> in_turn(uint32_t count, uint32_t blocks) {
   return turn;
 }
 
-TEST(RoomAhead, BlocksAreReadyBeforeAWriterComesToThem) {
+TEST(RoomAhead, BlocksArePreparedBeforeAWriterReachesThem) {
   Asked asked;
   RoomAhead ahead(20, [&](uint32_t first, uint32_t count) { return asked.take(first, count); });
   EXPECT_EQ(asked.wait_for(16), in_turn(16, 20));
   for (uint64_t sequence = 0; sequence <= 12; ++sequence) ahead.reached(sequence);
-  const std::vector<uint32_t> more = asked.wait_for(21);  // around the ring's end
+  const std::vector<uint32_t> more = asked.wait_for(21);  // wraps around
   EXPECT_GE(more.size(), 21u);
   EXPECT_EQ(more, in_turn(static_cast<uint32_t>(more.size()), 20));
 }
 
-TEST(RoomAhead, OfASmallRingNoMoreIsAskedForThanItHas) {
+TEST(RoomAhead, ASmallRingIsPreparedOnce) {
   Asked asked;
   {
     RoomAhead ahead(2, [&](uint32_t first, uint32_t count) { return asked.take(first, count); });
@@ -61,7 +61,7 @@ TEST(RoomAhead, OfASmallRingNoMoreIsAskedForThanItHas) {
   EXPECT_EQ(asked.wait_for(2), in_turn(2, 2));
 }
 
-TEST(RoomAhead, WhatWritersWereFasterThanIsLeftToThem) {
+TEST(RoomAhead, BlocksThatWritersHavePassedAreSkipped) {
   Asked asked;
   RoomAhead ahead(1000, [&](uint32_t first, uint32_t count) { return asked.take(first, count); });
   asked.wait_for(16);
@@ -71,7 +71,7 @@ TEST(RoomAhead, WhatWritersWereFasterThanIsLeftToThem) {
   EXPECT_EQ(blocks[16], 501u);
 }
 
-TEST(RoomAhead, WithoutRoomItAsksForNoMore) {
+TEST(RoomAhead, AFullDiskEndsTheRequests) {
   Asked asked;
   asked.give_room(8);
   {

@@ -1,5 +1,5 @@
-// See source.h. A file is read and not mapped: its holes on a full disk, or a file that is cut
-// meanwhile, would end this process.
+// See source.h. Files are read, not mapped: holes on a full disk, or truncation during the read,
+// would kill this process (SIGBUS).
 #include "events/recording/source.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-// Source: where a recording's bytes are read from, piece by piece: a file, which may be longer than
-// memory and may still be written or cut, or bytes in memory.
+// Source: random access to a recording's bytes: a file, which may exceed memory and may still be
+// written or truncated, or memory.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +15,15 @@ class Source {
  public:
   virtual ~Source() = default;
   virtual uint64_t size() const = 0;
-  // Copies from `at` on; returns how many there were, fewer at the end.
+  // Copies up to `bytes` from position `at`; returns the number copied, fewer at the end.
   virtual size_t read(uint64_t at, std::byte* to, size_t bytes) const = 0;
-  // The next place from `at` on that may hold something else than zeros; size() where none does.
+  // The next position from `at` on that may hold nonzero data; size() if there is none.
   virtual uint64_t next_data(uint64_t at) const = 0;
 };
 
-// Errors: kUnavailable (no such file), kPermission, kInvalid (empty, or not a file).
+// Errors: kUnavailable (no such file), kPermission, kInvalid (empty, or not a regular file).
 Result<std::shared_ptr<Source>> open_file(const std::string& path);
-// Of bytes that outlive it.
+// Reads memory that must outlive the Source.
 std::shared_ptr<Source> in_memory(const std::byte* start, size_t bytes);
 
 }  // namespace heddle::events::recording

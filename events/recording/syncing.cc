@@ -16,7 +16,7 @@
 namespace heddle::events::recording {
 namespace {
 
-// As statfs(2) has them.
+// Magic numbers from statfs(2).
 constexpr uint64_t kTmpfs = 0x01021994;
 constexpr uint64_t kRamfs = 0x858458f6;
 
@@ -25,7 +25,7 @@ Unexpected refuse(const std::string& directory, int error) {
               "choose a folder on a disk of this host");
 }
 
-// A folder's own entries.
+// Writes the directory's entries to disk; returns 0 or errno.
 int sync_folder(const std::string& directory) {
   const int folder = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return errno;

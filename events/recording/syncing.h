@@ -1,5 +1,5 @@
-// Syncing: writes a mapped file to its disk now and then, from a thread of its own, so that what it
-// holds outlives the host and not only the process. A recording has one where it is to be durable.
+// Syncing: a thread that periodically writes a mapped file to disk, so that its contents survive a
+// crash of the host. Durable recordings have one.
 #pragma once
 
 #include <atomic>
@@ -21,12 +21,12 @@ class Syncing {
   Syncing(std::byte* start, size_t bytes, Nanos every);
   // Errors: kExhausted (no thread).
   Result<void> start();
-  // Writes once more, but not in a child of fork().
+  // Writes once more, except in a child of fork().
   ~Syncing();
   Syncing(const Syncing&) = delete;
   Syncing& operator=(const Syncing&) = delete;
 
-  // Times that all of it was on the disk; and times that the disk refused.
+  // Number of complete writes, and of failed ones.
   uint64_t done() const { return done_.load(); }
   uint64_t failed() const { return failed_.load(); }
 
@@ -45,8 +45,7 @@ class Syncing {
   Thread thread_;
 };
 
-// That the file is found again in `directory` after a crash. Errors: kInvalid (a folder in memory,
-// which no crash leaves), kSystem.
+// Makes the file's directory entry durable. Errors: kInvalid (a file system in memory), kSystem.
 Result<void> make_findable(int descriptor, const std::string& directory);
 
 }  // namespace heddle::events::recording

@@ -1,4 +1,4 @@
-// Coverage: which bytes of a range have been touched, as merged intervals.
+// Coverage: the bytes of a range that have been accessed, as merged intervals.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace heddle::simulator {
 
 class Coverage {
  public:
-  // False if a byte of [start, end) was in it before.
+  // False if a byte of [start, end) was already covered.
   bool add(uint64_t start, uint64_t end) {
     if (start >= end) return true;
     bool fresh = true;

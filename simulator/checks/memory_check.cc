@@ -25,7 +25,7 @@ MemoryCheck::~MemoryCheck() { datapath_.set_write_observer(nullptr); }
 
 void MemoryCheck::post(const Payload& buffer) {
   Buffers& buffers = regions_[buffer.region];
-  if (buffer.length == 0) return;  // no byte of it can be wrong
+  if (buffer.length == 0) return;  // an empty buffer cannot be wrong
   const auto next = buffers.lower_bound(buffer.offset);
   CHECK(next == buffers.end() || next->first >= buffer.offset + buffer.length);
   if (next != buffers.begin()) {

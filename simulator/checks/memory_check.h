@@ -1,8 +1,7 @@
-// MemoryCheck: the oracle of received bytes, for one datapath. It sees every write into its memory
-// and knows which buffers are posted, so it finds: a byte copied twice, a write outside of every
-// posted buffer, a completed buffer with a wrong byte, and any change of a buffer after its
-// completion. Buffers may lie in host or in virtual memory. Only regions that are watched are
-// judged (memory for early messages is the transport's own).
+// MemoryCheck: the oracle of received bytes, for one datapath. It observes every write to memory
+// and knows the posted buffers. It detects a byte copied twice, a write outside of posted buffers,
+// a wrong byte in a completed buffer, and any change of a buffer after its completion. Buffers may
+// be in host or virtual memory. Only watched regions are checked (the transport owns eager memory).
 #pragma once
 
 #include <cstdint>
@@ -24,18 +23,18 @@ class MemoryCheck : private WriteObserver {
   MemoryCheck& operator=(const MemoryCheck&) = delete;
 
   void watch(transport::RegionId region) { regions_[region]; }
-  // A receive is posted: the buffer, which no other posted or completed one may overlap, now holds
-  // bytes that no message has.
+  // A receive is posted. The buffer must not overlap any posted or completed one; it is filled with
+  // bytes that no message contains.
   void post(const transport::Payload& buffer);
-  // It completed: its first `bytes` must be those of `pattern` from `at` on. From now on it is
-  // frozen.
+  // The receive completed: its first `bytes` must be those of `pattern` from `at` on. From now on
+  // it must not change.
   void complete(const transport::Payload& buffer, uint64_t bytes, uint64_t pattern, uint64_t at);
-  // It ended without a message: its bytes are nobody's, but frozen as well.
+  // The receive ended without a message: its contents are undefined, but must not change either.
   void fail(const transport::Payload& buffer);
-  // The caller uses the memory again: checks a last time that nothing changed.
+  // The caller reuses the memory: checks one last time that it is unchanged.
   void release(const transport::Payload& buffer);
 
-  // What was found, at most 100 of them; empty is good.
+  // The violations found, at most 100; empty is good.
   const std::vector<std::string>& violations() const { return violations_; }
   uint64_t writes_seen() const { return writes_seen_; }
   uint64_t bytes_verified() const { return bytes_verified_; }

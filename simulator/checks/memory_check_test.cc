@@ -1,4 +1,4 @@
-// The oracle of received bytes finds what it is there for, in host and in virtual memory.
+// The oracle of received bytes detects every violation, in host and in virtual memory.
 #include "simulator/checks/memory_check.h"
 
 #include <gmock/gmock.h>
@@ -38,7 +38,7 @@ TEST(Coverage, AgreesWithASetOfBytes) {
   }
 }
 
-// Memory of both kinds, and a source whose bytes are kPattern's.
+// Memory of both kinds, and a source that holds kPattern.
 class MemoryCheckTest : public testing::TestWithParam<bool> {
  protected:
   MemoryCheckTest()
@@ -138,7 +138,7 @@ TEST_P(MemoryCheckTest, FindsALateWrite) {
   check_.post(buffer(0, 100));
   write(0, 0, 100);
   check_.complete(buffer(0, 100), 100, kPattern, 0);
-  write(10, 10, 1);  // even of the right byte
+  write(10, 10, 1);  // even with the right byte
   EXPECT_THAT(check_.violations(), ElementsAre(HasSubstr("written after it ended")));
   check_.post(buffer(200, 100));
   check_.fail(buffer(200, 100));

@@ -1,7 +1,7 @@
-// NonceCheck: that no two packets of a run are sealed with one nonce under one key: with GCM that
-// would give both packets away, and the means to forge more. It sees what datapaths are asked to
-// seal. Keys draw their IVs apart, so one set serves all keys of all hosts: a key that two
-// directions share shows up as well.
+// NonceCheck: checks that no nonce of a run is used twice. Two packets with one nonce under one GCM
+// key would reveal their contents and allow forgeries. It observes what datapaths encrypt. Each key
+// has its own IV, so one set serves all keys of all hosts; it also reveals a key that two
+// directions share.
 #pragma once
 
 #include <cstdint>

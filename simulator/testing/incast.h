@@ -1,6 +1,6 @@
 // Incast: many hosts send one message each to one receiver at the same time, round after round,
-// while a victim flow runs beside them below the same leaf. It tells what each message took, in
-// simulated time. Tests assert on it; bench/incast prints it.
+// while a victim flow shares the senders' and the receiver's leaves. It reports the time of each
+// message in simulated time. Tests assert on it; bench/incast prints it.
 #pragma once
 
 #include <algorithm>
@@ -21,11 +21,11 @@ struct IncastOptions {
   uint32_t senders = 8;
   uint64_t message_bytes = 65'536;
   uint32_t rounds = 20;
-  BitsPerSec rate = gigabits_per_s(10);  // of every link of a host
-  Bytes queue = kibibytes(300);          // before it
+  BitsPerSec rate = gigabits_per_s(10);  // of every host link
+  Bytes queue = kibibytes(300);          // in front of it
   Bytes ecn_threshold = {UINT64_MAX};
   uint32_t mtu_bytes = 1500;
-  BitsPerSec receive_rate;  // told to the receiver; zero: it measures
+  BitsPerSec receive_rate;  // configured at the receiver; zero: measured
   bool victim = true;
   bool incast = true;  // false: the victim alone
   Bytes receive_capacity = mebibytes(2);
@@ -35,10 +35,10 @@ struct IncastOptions {
 struct IncastResult {
   bool done = false;
   std::vector<Nanos> times;   // of all messages, sorted
-  std::vector<double> rates;  // of each sender while it had something to send; unit: its own
-  double victim_rate = 0;     // bits a nanosecond
-  uint64_t queued_most = 0;   // at the receiver's link, in bytes
-  uint64_t drops = 0;         // there
+  std::vector<double> rates;  // of each sender while it had data, in an arbitrary unit
+  double victim_rate = 0;     // bits per nanosecond
+  uint64_t queued_most = 0;   // maximum at the receiver's link, in bytes
+  uint64_t drops = 0;         // at the receiver's link
   Nanos ideal;                // senders x size / rate
 
   Nanos percentile(uint32_t percent) const {
@@ -55,7 +55,7 @@ struct IncastResult {
   }
 };
 
-// Sends to its peer when it is told to, or receives from whoever connects.
+// Sends to its peer on request, or receives from all that connect.
 class IncastEnd : public TransportProgram {
  public:
   IncastEnd(TransportProcess& process, uint64_t bytes, const transport::Address* peer)
@@ -69,7 +69,7 @@ class IncastEnd : public TransportProgram {
   }
   size_t opened() const { return opened_; }
   uint32_t ended() const { return ended_; }
-  std::vector<Nanos> ended_at;  // of each connection's latest message, in order of acceptance
+  std::vector<Nanos> ended_at;  // of each connection's latest message, in accept order
 
   // Posts one message, or a receive on every connection.
   void post() {
@@ -113,9 +113,9 @@ class IncastEnd : public TransportProgram {
   uint32_t ended_ = 0;
 };
 
-// Hosts 0 (the receiver) and 1 (the victim's receiver) are on leaf 0 with others that do nothing;
-// the senders are on leaf 1, and the victim's sender is the last there. A link between switches is
-// four times as fast as a host's.
+// Hosts 0 (the receiver) and 1 (the victim's receiver) are on leaf 0, with idle hosts. The senders
+// are on leaf 1; the victim's sender is the last one there. Links between switches are four times
+// as fast as a host's.
 inline topology::Topology incast_fabric(const IncastOptions& options) {
   topology::LeafSpineShape shape{.leaves = 2, .spines = 4, .hosts_per_leaf = options.senders + 1};
   shape.host_link = {.rate = options.rate,
@@ -184,7 +184,7 @@ inline IncastResult run_incast(const IncastOptions& options, uint64_t seed = 1) 
       continue;
     }
     receiver.post();
-    // Who is first changes from round to round.
+    // The order of the senders changes from round to round.
     for (uint32_t left = options.senders; left > 1; --left) {
       std::swap(order[left - 1], order[random.below(left)]);
     }

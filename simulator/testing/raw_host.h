@@ -1,5 +1,5 @@
-// RawHost: sends numbered datagrams over a SimDatapath and notes when each arrives, for tests of
-// the network itself. It receives as soon as something is there, unless it is told to be slow.
+// RawHost: sends numbered datagrams over a SimDatapath and records their arrival times, for tests
+// of the network itself. It receives as soon as input arrives, unless `slow` is set.
 #pragma once
 
 #include <algorithm>
@@ -35,9 +35,9 @@ class RawHost : private Wakeup {
   std::vector<Arrival> arrivals;
   bool slow = false;  // does not receive by itself
   bool ecn_capable = false;
-  uint32_t rooms = 0;  // times that it was told of something without finding any
+  uint32_t rooms = 0;  // notifications without input
 
-  // Sends a datagram of `bytes` (44 at least) that carries the next number. False: refused.
+  // Sends a datagram of `bytes` (at least 44) with the next number. False: refused.
   bool send(RawHost& to, uint32_t bytes, uint16_t path = 0) {
     return send_to(to.datapath_.local_address(), bytes, path);
   }
@@ -58,7 +58,7 @@ class RawHost : private Wakeup {
     return true;
   }
 
-  // Takes everything that waits.
+  // Receives all input.
   void receive() {
     datapath::RxBatch batch;
     const size_t before = arrivals.size();

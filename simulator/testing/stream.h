@@ -1,6 +1,6 @@
-// Stream: a program that sends messages of one size to a peer, or receives them, a few posted
-// ahead, and checks every byte. Message n of a stream carries the bytes of its pattern from n times
-// its size on.
+// Stream: a program that sends messages of one size to a peer, or receives them, with a few posted
+// ahead, and checks every byte. Message n contains the bytes of the pattern from n times the
+// message size on.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@
 namespace heddle::simulator {
 
 struct StreamOptions {
-  std::optional<transport::Address> peer;  // sends to it; else receives from whoever connects
+  std::optional<transport::Address> peer;  // sends to it; empty: receives from any that connects
   uint64_t message_bytes = 1u << 20;
   uint32_t messages = 1;
-  uint32_t ahead = 4;    // posted at most
+  uint32_t ahead = 4;    // maximum number posted
   uint64_t pattern = 1;  // equal on both sides
   transport::ConnectionOptions connection;
 };
@@ -38,7 +38,8 @@ class Stream : public TransportProgram {
     }
     process.poke();
   }
-  // Before the process, or after a kill() of it, call forget() first.
+  // Ends the memory check, which refers to the process's datapath: call it before the process is
+  // destroyed or killed.
   void forget() { check_.reset(); }
 
   bool done() const { return ended_ == options_.messages; }

@@ -1,5 +1,5 @@
-// For tests: how often this program has allocated memory so far. The operators that count stand in
-// allocation_count_test.cc, apart from what they count.
+// For tests: the number of allocations of this program so far. The counting operators are in
+// allocation_count_test.cc, a separate file from the counted code.
 #pragma once
 
 #include <cstdint>

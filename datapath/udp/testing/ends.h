@@ -1,4 +1,4 @@
-// Ends: for tests: two UDP datapaths that send to each other, and bursts with little ceremony.
+// Ends, for tests: two UDP datapaths that send to each other, and short functions for bursts.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ class Ends {
  public:
   static constexpr size_t kMemoryBytes = 1u << 20;
 
-  // Both with these options; one place of memory for both directions.
+  // Opens both with these options; one source memory serves both directions.
   static Result<std::unique_ptr<Ends>> open(const UdpOptions& options) {
     std::unique_ptr<Ends> made(new Ends());
     for (std::unique_ptr<UdpDatapath>* end : {&made->a_, &made->b_}) {
@@ -39,8 +39,8 @@ class Ends {
   std::span<std::byte> source_bytes() { return {memory_.data(), kMemoryBytes}; }
   std::span<std::byte> target_bytes() { return {memory_.data() + kMemoryBytes, kMemoryBytes}; }
 
-  // A row from a to b whose headers hold, behind a kind of 0, `number` rising by one a segment,
-  // and, at kOffsetAt, the offset of the payload; the payload stands at `offset` of the source.
+  // A burst from a to b. Its headers hold a type byte of 0, `number` increasing by one per segment,
+  // and, at kOffsetAt, the payload's offset. The payload is at `offset` of the source.
   static constexpr uint16_t kNumberAt = 4;
   static constexpr uint16_t kOffsetAt = 32;
   transport::TxBurst row(uint32_t number, uint16_t segments, uint32_t payload_bytes,
@@ -64,7 +64,7 @@ class Ends {
 
   bool send(const transport::TxBurst& burst) { return a_->transmit({&burst, 1}) == 1; }
 
-  // Waits for input at b for at most five seconds.
+  // Waits up to five seconds for input at b.
   bool receive(RxBatch& batch, const transport::Prediction* prediction = nullptr) {
     const Nanos give_up = b_->now() + seconds(5);
     while (b_->receive(batch, prediction) == 0) {
@@ -74,7 +74,7 @@ class Ends {
     return true;
   }
 
-  // Takes all that comes until `datagrams` have come or nothing comes for five seconds.
+  // Receives until `datagrams` have arrived or nothing arrives for five seconds.
   uint64_t receive_all(uint64_t datagrams) {
     RxBatch batch;
     uint64_t got = 0;
@@ -85,7 +85,7 @@ class Ends {
     return got;
   }
 
-  // Waits for an error at a for at most five seconds.
+  // Waits up to five seconds for an error at a.
   bool error(transport::NetworkError& error) {
     const Nanos give_up = a_->now() + seconds(5);
     while (!a_->poll_error(error)) {

@@ -1,5 +1,5 @@
-// OneProcessor: for tests: keeps the calling thread on one processor. Behind a queue, loopback goes
-// on by whichever processor is there, and two of them reorder what one sender sent.
+// OneProcessor, for tests: pins the calling thread to one processor. Behind a queue, any processor
+// continues loopback traffic, and two of them reorder one sender's packets.
 #pragma once
 
 #include <sched.h>

@@ -1,6 +1,6 @@
-// PrivateNetwork: for tests: a network namespace of its own and a thread that lives in it, so that
-// a test can set an MTU, a firewall or a slow queue without touching the host. Needs the right to
-// make namespaces (root); without it create() says why, and the test is skipped with that.
+// PrivateNetwork, for tests: a network namespace and a thread inside it, so that a test can set an
+// MTU, a firewall or a slow queue without an effect on the host. Needs the right to create
+// namespaces (root); otherwise create() returns the reason, with which the test is skipped.
 #pragma once
 
 #include <sched.h>
@@ -52,7 +52,7 @@ class PrivateNetwork {
     changed_.wait(lock, [this] { return work_ == nullptr; });
   }
 
-  // Runs a shell command there. Errors: kUnavailable, if it fails.
+  // Runs a shell command in the namespace. Errors: kUnavailable if the command fails.
   Result<void> command(const std::string& line) {
     int status = 0;
     run([&] { status = std::system((line + " >/dev/null 2>&1").c_str()); });
