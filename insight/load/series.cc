@@ -6,7 +6,7 @@
 namespace heddle::insight {
 namespace {
 
-// The mean is taken of so many bins before and behind.
+// The mean covers this many bins before and after.
 constexpr int64_t kAround = 50;
 
 int64_t floor_divide(int64_t value, int64_t by) { return value / by - (value % by < 0 ? 1 : 0); }
