@@ -1,5 +1,5 @@
-// Exec: this process becomes a program on a host of a lab. Beside the host's network it sees the
-// host's name and a file /etc/hosts with all names of the lab.
+// Exec: replaces this process by a program on a host of a lab. The program runs in the host's
+// network namespace and sees the host's name and a file /etc/hosts with all names of the lab.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace heddle::lab {
 
-// Returns only errors: kInvalid for a host that does not exist, kPermission, kUnavailable for a
+// Returns only on errors: kInvalid for a host that does not exist, kPermission, kUnavailable for a
 // program that cannot be started.
 Error exec_on_host(const Lab& lab, const std::string& host, const std::vector<std::string>& words);
 
-// Becomes a program where it is. Returns only errors.
+// Replaces this process by a program in the current namespace. Returns only on errors.
 Error exec_program(const std::vector<std::string>& words);
 
 }  // namespace heddle::lab

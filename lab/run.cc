@@ -1,5 +1,5 @@
-// Run: see run.h. The terminal's Ctrl-C reaches the command directly; SIGTERM and SIGHUP are passed
-// on. What ignores them is ended after five seconds, or at once by a second signal.
+// See run.h. The terminal's Ctrl-C reaches the command directly; SIGTERM and SIGHUP are forwarded.
+// A command that ignores them is killed after five seconds, or immediately by a second signal.
 #include "lab/run.h"
 
 #include <fcntl.h>
@@ -51,7 +51,7 @@ constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
   _exit(told < 0 ? 126 : 127);
 }
 
-// Why the command could not start; empty once it runs.
+// Returns why the command could not start; empty once it runs.
 std::string start_failure(int pipe) {
   std::array<char, 256> text{};
   ssize_t got = 0;
@@ -62,7 +62,7 @@ std::string start_failure(int pipe) {
   return got > 0 ? std::string(text.data(), static_cast<size_t>(got)) : "";
 }
 
-// Reports a forwarder that has died, once.
+// Reports a dead forwarder, once.
 class ForwarderWatch {
  public:
   ForwarderWatch(const LabState& state, const std::function<void(const std::string&)>& tell)
@@ -82,7 +82,7 @@ class ForwarderWatch {
   bool told_ = false;
 };
 
-// Waits for the command, passing signals on.
+// Waits for the command and forwards signals.
 int wait_for(pid_t command, ForwarderWatch watch) {
   int passed_on = 0;
   int waited_ms = 0;
@@ -122,7 +122,7 @@ void end_descendants() {
 }  // namespace
 
 void note_signals() {
-  static_cast<void>(first_signal());  // made before a handler needs them
+  static_cast<void>(first_signal());  // initialize these before a handler uses them
   static_cast<void>(signal_count());
   struct sigaction action {};
   action.sa_handler = note;
@@ -133,7 +133,8 @@ int noted_signal() { return first_signal().load(); }
 
 Result<int> run_command(const Lab& lab, const std::vector<std::string>& words,
                         const std::function<void(const std::string&)>& tell) {
-  prctl(PR_SET_CHILD_SUBREAPER, 1);  // what the command leaves behind becomes ours, to be ended
+  prctl(PR_SET_CHILD_SUBREAPER, 1);  // orphans of the command become our children, so that we can
+                                     // end them
   std::array<int, 2> report{};
   const std::string what = "cannot run " + words.front();
   if (pipe2(report.data(), O_CLOEXEC) != 0) {
