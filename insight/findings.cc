@@ -1,4 +1,4 @@
-// What stands out in a summary: see findings_of() in summary.h.
+// Findings of a summary: see findings_of() in summary.h.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -71,7 +71,7 @@ TEST(JobReplay, CallsComputationAndWaitsMatchTheRecording) {
   for (uint32_t rank = 0; rank < 2; ++rank) {
     Recorder recorder(builder, rank, 2);
     recorder.call(1'000, 1, Operation::kAllreduce, 1'000);  // runs in the background
-    recorder.call(1'500, 2, Operation::kAllgather, 250);    // waited for at once
+    recorder.call(1'500, 2, Operation::kAllgather, 250);    // waited for immediately
     recorder.wait(1'501, 1'900, 2);
     recorder.wait(2'400, 2'600, 1);
     recorder.call(2'700, 3, Operation::kBarrier, 0);

@@ -253,7 +253,7 @@ class LoadBuilder::Body {
   std::vector<Kept> kept_;
   std::map<std::string, Activity> activities_;  // by host
   int64_t next_pass_ = INT64_MIN;
-  int64_t spread_left_ = 5'000'000;  // however damaged a recording is, it is read in a while
+  int64_t spread_left_ = 5'000'000;  // limits the work for a damaged recording
 };
 
 LoadBuilder::LoadBuilder(const LoadOptions& options) : body_(std::make_unique<Body>(options)) {}

@@ -56,7 +56,7 @@ TEST_F(FiltersTest, ReorderingAddsASecondQueue) {
   EXPECT_THAT(back, HasSubstr("root tbf rate 200000000bit"));
 }
 
-TEST_F(FiltersTest, ALinkThatIsDownHasNoCarrier) {
+TEST_F(FiltersTest, ADownLinkIsABlackHoleThatRoutesAvoidOnceNoticed) {
   topology::LinkChange change{.link = 0};
   apply(change, conditions_);
   EXPECT_TRUE(conditions_.links[0].backward.black_hole);

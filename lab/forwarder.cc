@@ -201,8 +201,8 @@ void get_precedence() {
 
 constexpr int kReport = 3;
 
-// Closes the files inherited from the parent: it would hold a lock or pipe as long as the lab
-// exists.
+// Closes the files inherited from the parent: this process would hold an inherited lock or pipe as
+// long as the lab exists.
 void leave_files(int report) {
   if (report != kReport) dup2(report, kReport);
   close_range(kReport + 1, ~0U, 0);

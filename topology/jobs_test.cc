@@ -223,7 +223,7 @@ actions = [
 ]
 )";
 
-TEST(Jobs, AProgramIsUnchangedAfterWritingAndReading) {
+TEST(Jobs, AProgramIsReadAndWrittenBackUnchanged) {
   const Job job = job_of(kProgram);
   ASSERT_EQ(job.ranks.size(), 4u);
   EXPECT_EQ(job.ranks[1].program, 1u);

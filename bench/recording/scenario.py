@@ -35,8 +35,7 @@ _LEVELS = ("counters", "bins", "messages", "segments")
 _GROUP = (65536, 16 << 20, 40)  # first bytes, last bytes, calls
 _COUNTS = (20_000, 220_000)
 _LIMIT = 0.01
-_ALTERNATING = ((64 << 10, 32), (1 << 20, 8), (16 << 20, 1))  # bytes of an all-reduce, consecutive calls of a
-                                                              # way
+_ALTERNATING = ((64 << 10, 32), (1 << 20, 8), (16 << 20, 1))  # bytes of an all-reduce, consecutive calls
 _KINDS = ("wall_ns", "cpu_ns")  # of measured times
 _IN_TURN = pathlib.Path(__file__).resolve().parent / "training_in_turn.py"
 _LIVES = 192  # number of times that endpoints are created again over all rounds: a multiple of 3 or 4 ways

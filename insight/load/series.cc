@@ -56,7 +56,7 @@ void Series::add_to_column(int64_t index, uint64_t bytes, uint64_t peak) {
   late.peak = std::max(late.peak, peak);
 }
 
-// Into the last column, or a new one behind it.
+// Adds to the last column, or to a new one after it.
 void Series::put(std::vector<LoadColumn>& columns, const LoadColumn& more) {
   if (columns.empty() || columns.back().index != more.index) {
     columns.push_back(more);
