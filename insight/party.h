@@ -22,10 +22,10 @@ struct Party {
 // Returns the value, or an empty string where there is none.
 std::string value_of(const Identity& identity, const std::string& name);
 Party party_of(const Identity& identity);
-// "rank 3 on h1", or its name where the rank is unknown; for use in sentences.
+// "rank 3 on h1", or its name where no rank is known: for sentences.
 std::string full_name(const Party& party);
 
-// "10.0.0.7", "[2001:db8:0:0:0:0:0:7]". `high` and `low` are the halves of an IPv6 address.
+// "10.0.0.7", "[2001:db8:0:0:0:0:0:7]"; of an IPv6 address in two halves, most significant first.
 std::string host_text(uint64_t high, uint64_t low);
 
 }  // namespace heddle::insight

@@ -10,11 +10,11 @@
 
 namespace heddle::lab {
 
-// Returns only on errors: kInvalid for a host that does not exist, kPermission, kUnavailable for a
+// Returns only errors: kInvalid for a host that does not exist, kPermission, kUnavailable for a
 // program that cannot be started.
 Error exec_on_host(const Lab& lab, const std::string& host, const std::vector<std::string>& words);
 
-// Replaces this process by a program in the current namespace. Returns only on errors.
+// Becomes a program where it is. Returns only errors.
 Error exec_program(const std::vector<std::string>& words);
 
 }  // namespace heddle::lab

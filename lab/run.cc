@@ -62,7 +62,7 @@ std::string start_failure(int pipe) {
   return got > 0 ? std::string(text.data(), static_cast<size_t>(got)) : "";
 }
 
-// Reports a dead forwarder, once.
+// Reports a forwarder that has died, once.
 class ForwarderWatch {
  public:
   ForwarderWatch(const LabState& state, const std::function<void(const std::string&)>& tell)
@@ -82,7 +82,7 @@ class ForwarderWatch {
   bool told_ = false;
 };
 
-// Waits for the command and forwards signals.
+// Waits for the command, passing signals on.
 int wait_for(pid_t command, ForwarderWatch watch) {
   int passed_on = 0;
   int waited_ms = 0;
@@ -133,8 +133,7 @@ int noted_signal() { return first_signal().load(); }
 
 Result<int> run_command(const Lab& lab, const std::vector<std::string>& words,
                         const std::function<void(const std::string&)>& tell) {
-  prctl(PR_SET_CHILD_SUBREAPER, 1);  // orphans of the command become our children, so that we can
-                                     // end them
+  prctl(PR_SET_CHILD_SUBREAPER, 1);  // what the command leaves behind becomes ours, to be ended
   std::array<int, 2> report{};
   const std::string what = "cannot run " + words.front();
   if (pipe2(report.data(), O_CLOEXEC) != 0) {

@@ -10,10 +10,11 @@
 
 namespace heddle::lab {
 
-// Runs the command, which finds the lab by HEDDLE_LAB in its environment, and waits for it.
-// Forwards received signals to it. After it has ended, ends its remaining children as well. Calls
-// `tell` once if the lab's forwarder dies meanwhile. Returns the command's exit status, or 128 plus
-// the signal's number if a signal ended it. Errors: kUnavailable if it cannot be started.
+// Waits for the command, which finds the lab by HEDDLE_LAB in its environment. A signal that comes
+// meanwhile is passed on to it. When the command has ended, its own children that still live are
+// ended too. `tell` hears once if
+// what makes the lab's delays dies meanwhile. Returns its exit status, 128 and the signal's number
+// if one ended it. Errors: kUnavailable where it cannot be started.
 Result<int> run_command(const Lab& lab, const std::vector<std::string>& words,
                         const std::function<void(const std::string&)>& tell);
 

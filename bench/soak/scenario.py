@@ -100,7 +100,7 @@ class Soak:
         pids = {"open server": self._serve("open server", _OPEN_SERVER, ["perf"], **recorded),
                 "sealed server": self._serve("sealed server", _SEALED_SERVER, ["ping", "--set", self._key])}
         heddle = built("heddle")
-        # Sizes rise slowly, so that the hour ends first; results are checked at each size.
+        # Sizes rise so slowly that the hour ends first; results are checked at each.
         job = [heddle, "record", "-o", self.recordings["job"], "--mebibytes", str(_RECORDING_MIB), "--", heddle, "run",
                "-n", "4", "--lab", self._fabric.name, "--hosts", ",".join(_JOB_HOSTS), "--",
                heddle, "bench", "allreduce", "-b", "256K", "-e", "1M", "-i", "256", "-n", "10", "-w", "1", "-c", "1"]

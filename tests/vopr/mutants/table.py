@@ -1,5 +1,5 @@
-"""The planted mistakes. Each replaces a text that occurs exactly once in its file; `breaks` describes
-the resulting error of the protocol, `seeds` is the largest number of seeds until VOPR finds it."""
+"""The planted mistakes. Each replaces a text that stands exactly once in its file; `breaks` says
+what the protocol then does wrong, and `seeds` how many the proof may take to find it."""
 
 import dataclasses
 
@@ -18,7 +18,7 @@ class Mutant:
 CONNECTION = "transport/connection/"
 
 MUTANTS = [
-    # --- receiving ---
+    # --- what is received ---
     Mutant("known_bytes_placed_again", CONNECTION + "incoming.cc",
            "bytes that came before are taken for new",
            "const uint64_t known = message.received.covered_within(from, to);",
@@ -51,7 +51,7 @@ MUTANTS = [
     Mutant("demand_forgotten", CONNECTION + "connection_credits.cc",
            "a receiver is not told that there is more to send",
            "  if (tells) tell({FrameType::kDemand", "  if (tells && over()) tell({FrameType::kDemand"),
-    # --- sending ---
+    # --- what is sent ---
     Mutant("complete_before_the_grant", CONNECTION + "outgoing.cc",
            "a send ends before its receive is known to be posted",
            "    const bool delivered = message.granted && message.acked",
