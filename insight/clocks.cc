@@ -1,4 +1,4 @@
-// See clocks.h. Times are held against each other in doubles once a common beginning is taken away.
+// See clocks.h. Times are compared as doubles after a common origin is subtracted.
 #include "insight/clocks.h"
 
 #include <algorithm>
@@ -17,19 +17,19 @@ namespace {
 constexpr size_t kLeastSamplesEach = 32;
 constexpr size_t kMostSamplesEach = 4096;
 
-// Of any times, as damaged recordings have.
+// Wraps on overflow: damaged recordings contain arbitrary times.
 int64_t difference(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
 }
 int64_t sum(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
 }
-// A wrong one is no harm: it is told to be wrong by years.
+// Clamping is harmless: such a value is reported with an error of years.
 int64_t rounded(double value) { return std::llround(std::clamp(value, -4e18, 4e18)); }
 
 struct Process {
-  uint32_t clock = 0;          // of its host
-  int64_t wall_offset_ns = 0;  // of its host's own clock
+  uint32_t clock = 0;          // of the host's clock
+  int64_t wall_offset_ns = 0;  // from the host's own clock to its wall clock
   ClockOfProcess own;
 };
 
@@ -66,7 +66,7 @@ double Clock::drift_ppm() const {
          static_cast<double>(difference(to_ns, from_ns));
 }
 
-// A line that is at most so wrong at both ends.
+// The drift of a line that is off by at most `error_ns` at both ends, in opposite directions.
 double Clock::drift_error_ppm() const {
   if (to_ns <= from_ns || error_ns < 0) return 0;
   return 2e6 * static_cast<double>(error_ns) / static_cast<double>(difference(to_ns, from_ns));
@@ -74,9 +74,9 @@ double Clock::drift_error_ppm() const {
 
 class ClockBuilder::Body {
  public:
-  // Of each clock, its first process is who stands for it.
+  // Each clock is identified by its first process.
   std::map<std::string, uint32_t> numbers;
-  std::vector<Clock> clocks;  // of hosts
+  std::vector<Clock> clocks;  // one for each host
   std::vector<Process> processes;
   std::vector<MessageSamples> samples;
 
@@ -108,7 +108,7 @@ uint32_t ClockBuilder::add_process(const Identity& identity, int64_t wall_offset
 bool ClockBuilder::needs_events() const { return body_->clocks.size() > 1; }
 
 void ClockBuilder::add(uint32_t process, const events::AnyEvent& event) {
-  // A connection has two ends, and most processes have a few.
+  // A connection has two ends, and most processes have several connections.
   const size_t most = kMostSamples / (8 * body_->processes.size());
   const size_t kept = std::clamp(most, kLeastSamplesEach, kMostSamplesEach);
   const int64_t ahead_ns = body_->processes[process].own.ahead_ns;
@@ -123,15 +123,15 @@ Clocks ClockBuilder::finish() const { return body_->finish(); }
 
 namespace {
 
-// Messages between two clocks, the lower number first.
+// Messages between two clocks; `there`: from the lower number to the higher.
 struct Between {
   std::vector<const MessagePair*> there;
   std::vector<const MessagePair*> back;
 };
 using Betweens = std::map<std::pair<uint32_t, uint32_t>, Between>;
 
-// What is added to a clock's times to compare them at all, to within a message's time on the way;
-// where no message leads to it from the first, its wall clock's.
+// Offsets that make clocks comparable to within a message's transfer time. Where no messages
+// connect a clock to the first, its offset is that of its wall clock.
 struct Coarse {
   std::vector<int64_t> offset;
   std::vector<bool> known;
@@ -161,7 +161,7 @@ Coarse coarse_offsets(const Betweens& betweens, std::vector<int64_t> wall) {
   return {std::move(wall), std::move(known)};
 }
 
-// From when to when messages tell something, on the common coarse clock.
+// The span of time that messages cover, on the common coarse clock.
 std::array<int64_t, 2> told_span(const std::vector<MessagePair>& pairs,
                                  const std::vector<uint32_t>& clock_of, const Coarse& coarse) {
   std::array<int64_t, 2> span = {INT64_MAX, INT64_MIN};
@@ -176,8 +176,9 @@ std::array<int64_t, 2> told_span(const std::vector<MessagePair>& pairs,
 
 LineBounds bounds_between(const Between& between, int64_t first, int64_t second,
                           std::array<int64_t, 2> span) {
-  // Acknowledgements that one loop saw together have one time, of which the strictest counts.
-  // By how much more than on the coarse clock the second's times are to be moved than the first's.
+  // Bounds how much more than its coarse offset the second clock must be moved than the first.
+  // Acknowledgements that one event loop iteration received share one time; the strictest of them
+  // counts.
   std::vector<BoundPoint> lows;
   std::vector<BoundPoint> highs;
   for (const MessagePair* pair : between.there) {
@@ -222,7 +223,7 @@ void place(Clock& clock, const LineBounds& bounds, int64_t coarse, std::array<in
 
 }  // namespace
 
-// The clock of the lowest rank.
+// Returns the clock of the lowest rank.
 uint32_t ClockBuilder::Body::reference() const {
   uint32_t found = 0;
   int64_t rank = INT64_MAX;

@@ -1,7 +1,8 @@
-// Clocks: how the clocks of a job's hosts stand to each other, and how well that is known. A
-// message is acknowledged after it arrived: each bounds the difference of two clocks from one side,
-// messages the other way from the other side (Duda et al., Estimating Global Time in Distributed
-// Systems, 1987). Made in one pass, in memory of a stated bound.
+// Clocks: estimates the offset and drift between the clocks of a job's hosts, with an error bound.
+// A message is acknowledged after it arrived, so each message bounds the difference of two clocks
+// from one side, and messages in the other direction bound it from the other side (Duda et al.,
+// Estimating Global Time in Distributed Systems, 1987). One pass over the events; memory is bounded
+// by `kMostSamples`.
 #pragma once
 
 #include <cstdint>
@@ -14,60 +15,61 @@
 
 namespace heddle::insight {
 
-// What a clock may run fast or slow by: as far as an operating system slews it.
+// Largest drift of a clock: the limit to which an operating system slews it.
 inline constexpr double kMostDrift = 500e-6;
-// Events carry the time of the loop that saw them, and that may be so old.
+// Events carry the cached time of their event loop, which may be older by this much.
 inline constexpr int64_t kStampNs = 10'000;
 
 enum class ClockBasis : uint8_t {
-  kReference,  // the others are held against it
+  kReference,  // all other clocks are relative to it
   kMessages,
-  kSameHost,   // the reference's: it is known exactly how far their namespaces of time are apart
-  kWallClock,  // nothing bounds it from both sides: it stands as its host's wall clock says
+  kSameHost,   // on the reference's host: the offset between their time namespaces is known exactly
+  kWallClock,  // not bounded from both sides: the host's wall clock is used
 };
 const char* name_of(ClockBasis basis);
 
-// A clock that some of the processes stamp their events with.
+// A clock with which one or more processes stamp their events.
 struct Clock {
-  std::string name;   // of the host, and which where it has several
-  uint32_t host = 0;  // a process whose clock it is
+  std::string name;   // the host's name, with a number where a host has several clocks
+  uint32_t host = 0;  // the number of a process that uses the clock
   ClockBasis basis = ClockBasis::kWallClock;
-  // What is added to its times, at two of them, to make them those since 1970 of the job: by the
-  // reference's wall clock. Between them, and beyond, it is on a line.
+  // The offset that converts this clock's times to job time (since 1970, by the reference's wall
+  // clock), at two times of this clock. Other times use the line through these two points.
   int64_t from_ns = 0;
   int64_t to_ns = 0;
   int64_t offset_from_ns = 0;
   int64_t offset_to_ns = 0;
-  int64_t error_ns = 0;   // at most so wrong, from_ns to to_ns; -1: nobody knows
-  uint64_t messages = 0;  // between it and other clocks that were looked at
-  // So much later than the reference's is its host's wall clock.
+  int64_t error_ns = 0;   // largest error from from_ns to to_ns; -1: unknown
+  uint64_t messages = 0;  // messages to and from other clocks that were used
+  // How far the host's wall clock is ahead of the reference's.
   int64_t wall_ahead_ns = 0;
 
-  // Of any times, as damaged recordings have.
+  // Accepts any time: damaged recordings contain arbitrary ones.
   int64_t to_job(int64_t ns) const;
-  // So much faster than the reference it runs.
+  // Drift relative to the reference; positive: this clock runs faster.
   double drift_ppm() const;
   double drift_error_ppm() const;
 };
 
 struct Clocks {
-  std::vector<Clock> clocks;  // the reference first
+  std::vector<Clock> clocks;  // the reference is first
   std::vector<uint32_t> of_process;
 };
 
 class ClockBuilder {
  public:
-  // Samples of messages that are held for so many at most, over all connections.
+  // Largest number of message samples in memory, over all connections.
   static constexpr size_t kMostSamples = 4 << 20;
 
   ClockBuilder();
   ~ClockBuilder();
 
-  // `wall_offset_ns`: what makes its clock the host's wall clock. Processes of one "clock" in their
-  // identity, else of one host, share a clock. Those of one boot, which "clock" begins with, stand
-  // to each other as their "clock_ahead_ns" say.
+  // `wall_offset_ns` converts the process's clock to its host's wall clock. Processes with the same
+  // "clock" in their identity share a clock; without that field, processes of the same host do.
+  // Processes with the same boot id (the first word of "clock") have exact offsets, given by their
+  // "clock_ahead_ns".
   uint32_t add_process(const Identity& identity, int64_t wall_offset_ns);
-  // Whether events are needed: there are several clocks.
+  // True where there are several clocks, so add() must get the events.
   bool needs_events() const;
   void add(uint32_t process, const events::AnyEvent& event);
   Clocks finish() const;

@@ -1,5 +1,5 @@
-// Clocks that are really apart, by offsets and drifts that the test knows, and messages between
-// their hosts: what is found must be as near as it says.
+// Clock estimation with simulated offsets and drifts, and messages between the hosts: the true
+// error must be within the reported one.
 #include "insight/clocks.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ using events::ConnectionOpened;
 using events::Direction;
 using events::MessageCompleted;
 
-// A host's clock: what it says at a true time since the job's beginning.
+// A host's clock: its reading at a true time since the job's beginning.
 using Hand = std::function<int64_t(int64_t)>;
 
 Hand hand(int64_t offset_ns, double drift_ppm = 0) {
@@ -41,7 +41,7 @@ class ClocksTest : public ::testing::Test {
     builder_.add(a, ConnectionOpened{{}, 100 + b, 100 + a, 0, 0, 0, 1});
     builder_.add(b, ConnectionOpened{{}, 100 + a, 100 + b, 0, 0, 0, 1});
   }
-  // One that arrives and is acknowledged after some time on the way each.
+  // A message that arrives and is acknowledged after a random transfer time each.
   void send(uint32_t from, uint32_t to, int64_t at) {
     const uint32_t sequence = sequence_++;
     const int64_t arrived = at + 5'000 + static_cast<int64_t>(random_.below(200'000));
@@ -53,7 +53,8 @@ class ClocksTest : public ::testing::Test {
         MessageCompleted{
             {hands_[from](acknowledged - late_ns_)}, 100 + to, 2, sequence, 9, Direction::kSent});
   }
-  // How far the clock of `host` is from the first's where the times of both are made the job's.
+  // The true difference between the clock of `host` and the first clock, after both were converted
+  // to job time.
   int64_t wrong_by(const Clocks& clocks, uint32_t host, int64_t at) const {
     const Clock& first = clocks.clocks[clocks.of_process[0]];
     const Clock& other = clocks.clocks[clocks.of_process[host]];
@@ -75,10 +76,10 @@ class ClocksTest : public ::testing::Test {
   ClockBuilder builder_;
   Random random_{11};
   uint32_t sequence_ = 0;
-  int64_t late_ns_ = 0;  // so old is the time of an acknowledgement
+  int64_t late_ns_ = 0;  // age of an acknowledgement's time stamp
 };
 
-TEST_F(ClocksTest, MessagesBothWaysTellAnOffset) {
+TEST_F(ClocksTest, MessagesInBothDirectionsYieldTheOffset) {
   add_host(hand(0), 7'000'000'000);
   add_host(hand(1'000'123'456'789), 7'003'000'000);  // its wall clock is wrong as well
   connect(0, 1);
@@ -93,7 +94,7 @@ TEST_F(ClocksTest, MessagesBothWaysTellAnOffset) {
               1'000'123'456'789.0 + 7'003'000'000.0 - 7'000'000'000.0, 40'000);
 }
 
-TEST_F(ClocksTest, DriftIsTold) {
+TEST_F(ClocksTest, DriftIsReportedWithinItsError) {
   add_host(hand(0));
   add_host(hand(-55'000'000, 80));
   add_host(hand(9'000'000'000, -120));
@@ -109,7 +110,7 @@ TEST_F(ClocksTest, DriftIsTold) {
   EXPECT_NEAR(clocks.clocks[2].drift_ppm(), -120, 5);
 }
 
-TEST_F(ClocksTest, ARingThatSendsOneWayBoundsItselfAround) {
+TEST_F(ClocksTest, ARingOfOneWayMessagesBoundsAllClocks) {
   for (uint32_t i = 0; i < 4; ++i) add_host(hand(i * 77'000'000'000, i * 10));
   for (uint32_t i = 0; i < 4; ++i) connect(i, (i + 1) % 4);
   for (int64_t i = 0; i < 8000; ++i) {
@@ -119,9 +120,9 @@ TEST_F(ClocksTest, ARingThatSendsOneWayBoundsItselfAround) {
   expect_as_near_as_it_says(builder_.finish(), 4'000'000'000, 500'000);
 }
 
-TEST_F(ClocksTest, AClockThatRunsCrookedIsToldToBeLessSure) {
+TEST_F(ClocksTest, AClockWithChangingDriftHasALargerError) {
   add_host(hand(0));
-  // Slewed by 400 millionths for half the time.
+  // Slewed by 400 ppm in the second half.
   add_host([](int64_t at) { return at + std::max<int64_t>(0, at - 5'000'000'000) / 2500; });
   connect(0, 1);
   for (int64_t i = 0; i < 10'000; ++i) send(i % 2, 1 - i % 2, i * 1'000'000);
@@ -130,8 +131,9 @@ TEST_F(ClocksTest, AClockThatRunsCrookedIsToldToBeLessSure) {
   EXPECT_GT(clocks.clocks[1].error_ns, 300'000);
 }
 
-// Messages of any process of a host tell of the clocks of all: here one way each.
-TEST_F(ClocksTest, NamespacesOfAHostStandExactly) {
+// Messages of any process of a host bound the clocks of all its namespaces: here one direction
+// each.
+TEST_F(ClocksTest, NamespacesOfOneHostHaveExactOffsets) {
   constexpr int64_t kAhead = 1'000'000'000'000;
   add_host(hand(0), 500, "boot-a time:[1]", 0);
   add_host(hand(kAhead), 500 - kAhead, "boot-a time:[2]", kAhead);
@@ -157,7 +159,7 @@ TEST_F(ClocksTest, NamespacesOfAHostStandExactly) {
   }
 }
 
-TEST_F(ClocksTest, OffsetsThatAreNoNumbersAreNone) {
+TEST_F(ClocksTest, InvalidNamespaceOffsetsAreIgnored) {
   const auto add = [this](const std::string& ahead) {
     return builder_.add_process({{"clock", "boot-a time:[1]"}, {"clock_ahead_ns", ahead}}, 0);
   };
@@ -166,10 +168,10 @@ TEST_F(ClocksTest, OffsetsThatAreNoNumbersAreNone) {
   add("9223372036854775807");
   add("-9223372036854775808");
   EXPECT_EQ(builder_.finish().clocks.size(),
-            3u);  // the first are of a clock that nothing is known of
+            3u);  // the first two share a clock with an unknown offset
 }
 
-TEST_F(ClocksTest, WithoutMessagesTheWallClockStands) {
+TEST_F(ClocksTest, WithoutMessagesTheWallClockIsUsed) {
   add_host(hand(0), 10);
   add_host(hand(5), 20);
   connect(0, 1);
@@ -177,24 +179,25 @@ TEST_F(ClocksTest, WithoutMessagesTheWallClockStands) {
   EXPECT_EQ(clocks.clocks[1].basis, ClockBasis::kWallClock);
   EXPECT_EQ(clocks.clocks[1].error_ns, -1);
   EXPECT_EQ(clocks.clocks[1].to_job(100), 120);
-  // One way only bounds it from one side.
+  // Messages in one direction give a bound on one side only.
   for (int64_t i = 0; i < 100; ++i) send(0, 1, i);
   EXPECT_EQ(builder_.finish().clocks[1].basis, ClockBasis::kWallClock);
 }
 
-TEST_F(ClocksTest, AFewTimesThatAreTooOldDoNoHarm) {
+TEST_F(ClocksTest, AFewOutdatedTimeStampsDoNotChangeTheEstimate) {
   add_host(hand(0));
   add_host(hand(77'000'000'000, 20));
   connect(0, 1);
   for (int64_t i = 0; i < 4000; ++i) {
-    // Now and then the sender's loop is not run between a look at the clock and the answer.
+    // Sometimes the sender's loop is descheduled between reading the clock and receiving the
+    // acknowledgement.
     late_ns_ = i % 997 == 500 ? 8'000'000 : 0;
     send(i % 2, 1 - i % 2, i * 1'000'000);
   }
   expect_as_near_as_it_says(builder_.finish(), 4'000'000'000, 100'000);
 }
 
-TEST_F(ClocksTest, HostsApartFromTheFirstDoNotDisturbIt) {
+TEST_F(ClocksTest, HostsNotConnectedToTheFirstDoNotChangeItsEstimate) {
   for (uint32_t i = 0; i < 4; ++i) add_host(hand(i * 1'000'000'000'000), i);
   connect(0, 1);
   connect(2, 3);
@@ -210,7 +213,7 @@ TEST_F(ClocksTest, HostsApartFromTheFirstDoNotDisturbIt) {
   EXPECT_EQ(clocks.clocks[3].basis, ClockBasis::kWallClock);
 }
 
-TEST_F(ClocksTest, ProcessesOfOneClockNeedNoMessages) {
+TEST_F(ClocksTest, ProcessesThatShareAClockNeedNoMessages) {
   add_host(hand(0), 10, "boot 1");
   add_host(hand(0), 11, "boot 1");
   EXPECT_FALSE(builder_.needs_events());
@@ -229,7 +232,7 @@ TEST_F(ClocksTest, TheLowestRankIsTheReference) {
   EXPECT_EQ(clocks.clocks[2].name, "a, clock 2");
 }
 
-TEST_F(ClocksTest, ManyMessagesAreSampledAlikeOnBothSides) {
+TEST_F(ClocksTest, BothSidesSampleTheSameMessages) {
   add_host(hand(0));
   add_host(hand(3'000'000));
   connect(0, 1);

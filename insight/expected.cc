@@ -1,4 +1,4 @@
-// See expected.h. Ranks of rooted calls are counted from the root ("place") where that is simpler.
+// See expected.h. Ranks of rooted calls are numbered from the root ("place") where that is simpler.
 #include "insight/expected.h"
 
 #include <algorithm>
@@ -11,13 +11,13 @@ namespace {
 using events::Algorithm;
 using events::Operation;
 
-// As many ranks as a run may have.
+// The largest number of ranks of a run.
 constexpr uint32_t kMostRanks = 65'536;
-// Chunks of one segment that go round a ring together.
+// Chunks of one segment that travel around a ring together.
 constexpr uint64_t kChunksTogether = 4;
 constexpr uint32_t kNone = UINT32_MAX;
 
-// The length of the `index`-th of `parts` parts of `total`; the longer ones come first.
+// The length of the `index`-th of `parts` parts of `total`; longer parts come first.
 uint64_t part(uint64_t total, uint64_t parts, uint64_t index) {
   return total / parts + (index < total % parts ? 1 : 0);
 }
@@ -25,7 +25,7 @@ uint64_t part_offset(uint64_t total, uint64_t parts, uint64_t index) {
   return total / parts * index + std::min(index, total % parts);
 }
 
-// A number below `size`, a power of two, with its bits in the other order.
+// Reverses the bits of a number below `size`, a power of two.
 uint32_t mirrored(uint32_t number, uint32_t size) {
   uint32_t other = 0;
   for (uint32_t bit = 1; bit < size; bit *= 2) {
@@ -39,7 +39,7 @@ struct TreeNode {
   std::vector<uint32_t> children;
 };
 
-// Nodes 1 to size - 1 stand in order, a node's lowest bit is its height; node 0 is above all.
+// Nodes 1 to size - 1 are in order; the height of a node is its lowest set bit. Node 0 is the root.
 TreeNode ordered_node(uint32_t node, uint32_t size) {
   TreeNode found;
   if (node == 0) {
@@ -58,7 +58,7 @@ TreeNode ordered_node(uint32_t node, uint32_t size) {
   return found;
 }
 
-// In the second tree ranks 1 to size - 1 stand one further on.
+// In the second tree, ranks 1 to size - 1 are shifted by one position.
 TreeNode tree_node(uint32_t tree, uint32_t place, uint32_t size) {
   if (tree == 0 || size < 3) return ordered_node(place, size);
   const auto back = [size](uint32_t node) {
@@ -70,7 +70,7 @@ TreeNode tree_node(uint32_t tree, uint32_t place, uint32_t size) {
   return node;
 }
 
-// Of one rank in one call.
+// The sends of one rank in one call.
 class Sends {
  public:
   Sends(const CallShape& shape, uint32_t rank)
@@ -134,7 +134,8 @@ class Sends {
     }
   }
 
-  // All segments but one in each half; the data goes round in blocks, each with its own segments.
+  // Each half of the algorithm sends all segments but one. The data is processed in blocks, each
+  // with its own segments.
   uint64_t ring_all_reduce() const {
     const uint64_t chunk = std::max<uint64_t>(1, shape_.chunk_bytes / width_);
     const uint64_t most = shape_.size * kChunksTogether * chunk;
@@ -162,7 +163,7 @@ class Sends {
     return true;
   }
 
-  // Where the size is no power of two, the first ranks fold in pairs.
+  // Where the size is not a power of two, the first ranks are folded in pairs.
   bool doubling() {
     if (shape_.operation != Operation::kAllreduce) return false;
     const uint32_t folded = std::bit_floor(shape_.size);
@@ -181,8 +182,8 @@ class Sends {
         add(rank_of(other), shape_.count);
         continue;
       }
-      // Halving sends the other's half, doubling what this rank has gathered by then. Neighbours
-      // exchange most: the parts stand in the order of mirrored positions.
+      // Halving sends the other's half, doubling sends what this rank has gathered so far.
+      // Neighbors exchange the most: the parts are ordered by mirrored positions.
       const auto group = [&](uint32_t at) {
         const uint32_t parts = folded / 2 / distance;
         const uint32_t first = mirrored(at, folded) & ~(parts - 1);
@@ -194,7 +195,7 @@ class Sends {
     return true;
   }
 
-  // Ranks that hang below a place, itself included.
+  // The number of ranks in the subtree of a place, itself included.
   uint32_t below(uint32_t place) const {
     return place == 0 ? shape_.size : std::min(place & (~place + 1), shape_.size - place);
   }
@@ -263,7 +264,7 @@ class Sends {
     }
   }
 
-  // A byte a round.
+  // One byte in each round.
   bool dissemination() {
     if (shape_.operation != Operation::kBarrier) return false;
     for (uint64_t distance = 1; distance < shape_.size; distance *= 2) {

@@ -1,5 +1,6 @@
-// Expected traffic: what a rank sends in a call by its algorithm's formula, to be held against what
-// was measured. Closed forms of the schedules in collectives/, which a test compares with them.
+// Expected traffic: the bytes that a rank sends in a call by its algorithm's formula, for
+// comparison with measurements. The formulas are closed forms of the schedules in collectives/; a
+// test compares the two.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@ struct CallShape {
   events::Algorithm algorithm = events::Algorithm::kRing;
   events::ElementType type = events::ElementType::kUint8;
   uint32_t size = 1;
-  uint32_t root = 0;   // or the peer of a send
+  uint32_t root = 0;   // for a send or receive, the peer
   uint64_t count = 0;  // elements, as in call_made
   uint32_t chunk_bytes = 1;
 
@@ -27,11 +28,11 @@ struct Share {
   uint64_t bytes = 0;
 };
 
-// Bytes of an element; 0: no such type.
+// Bytes of an element; 0 for an unknown type.
 uint32_t element_bytes(events::ElementType type);
 
-// What `rank` sends to each peer, payload only; peers may come more than once. Nothing where it
-// cannot be known: alltoallv, and what no communicator has.
+// What `rank` sends to each peer, payload only; a peer may be listed more than once. Returns
+// nothing where the formula is not known: alltoallv, and calls outside any communicator.
 std::optional<std::vector<Share>> expected_sends(const CallShape& shape, uint32_t rank);
 
 }  // namespace heddle::insight

@@ -1,4 +1,4 @@
-// What stands out in a summary: see findings_of() in summary.h.
+// Findings of a summary: see findings_of() in summary.h.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,11 +12,11 @@ namespace {
 
 using events::RecoveryStep;
 
-// A rank that waits less than a quarter of what the others do is what they wait for.
+// A rank is a straggler if it waited less than 1/kStraggles of the median waiting time,
 constexpr int64_t kStraggles = 4;
-// And only where that is a twentieth of the time.
+// and only if that median is more than 1/kMatters of the total time.
 constexpr int64_t kMatters = 20;
-constexpr uint64_t kMuchLost = 100;  // one segment in so many messages
+constexpr uint64_t kMuchLost = 100;  // reported above one lost segment in this many messages
 constexpr double kUneven = 1.5;
 
 using Findings = std::vector<Finding>;
@@ -66,7 +66,7 @@ void look_at_processes(const Summary& summary, Findings& found) {
           {fmt::format("datagrams of {} bytes do not pass from {}, {} do",
                        process.refused_datagram_bytes, name, process.passed_datagram_bytes),
            "set one MTU on all links on the way"});
-      break;  // mostly it is so for all
+      break;  // usually the same for all
     }
   }
   std::map<int64_t, uint32_t> processes_of;

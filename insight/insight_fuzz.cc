@@ -1,5 +1,5 @@
-// Whatever events say, in whatever order: traffic, matrices, summary and timeline are made of them
-// without a fault, and add up.
+// Fuzzer: traffic, matrices, summary and timeline accept any events in any order without a fault,
+// and their sums agree.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint32_t kProcesses = 3;
 
-// Takes bytes from the front; zeros when there are no more.
+// Takes bytes from the front; returns zeros after the end.
 class Bytes {
  public:
   explicit Bytes(std::span<const uint8_t> bytes) : bytes_(bytes) {}
@@ -40,7 +40,7 @@ events::AnyEvent event_of_kind(size_t kind, std::index_sequence<kIndices...>) {
   return event;
 }
 
-// Numbers are mostly small, so that events meet.
+// Most numbers are small, so that events refer to the same objects.
 template <typename Value>
 void fill(Bytes& bytes, Value& value) {
   if constexpr (std::is_same_v<Value, bool>) {

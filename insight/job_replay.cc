@@ -1,4 +1,5 @@
-// Taking a recorded job in: see job_replay.h. What is made of it stands in replay_writer.cc.
+// Collects the events of a recorded job: see job_replay.h. replay_writer.cc converts them to
+// programs.
 #include "insight/job_replay.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// JobReplay: a recorded job as a job of a workload: each rank's calls in their order with what was
-// computed between them, and its waits. Made in one pass over each process's events, whose times
-// need not agree with another's. A pure function of events.
+// JobReplay: converts a recorded job to a job of a workload: the calls of each rank in order, the
+// computation between them, and its waits. One pass over each process's events; clocks of different
+// processes need not agree. A pure function of events.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,17 @@ namespace heddle::insight {
 
 struct JobReplay {
   topology::Job job;
-  std::vector<std::string> hosts;  // where each rank was, as far as it is known
-  std::vector<std::string> notes;  // what of the recording is not in it, or not as it was
+  std::vector<std::string> hosts;  // the host of each rank, where known
+  std::vector<std::string> notes;  // parts of the recording that were left out or changed
 };
 
 class JobReplayBuilder {
  public:
-  // Returns the number by which add() knows it.
+  // Returns the process number that add() takes.
   uint32_t add_process(const Identity& identity);
   void add(uint32_t process, const events::AnyEvent& event);
-  // Errors: kInvalid where there is nothing to make a job of, kUnavailable where ranks that took
-  // part were not recorded.
+  // Errors: kInvalid where the recording has no job to convert, kUnavailable where participating
+  // ranks were not recorded.
   Result<JobReplay> finish() const;
 
  private:
@@ -45,7 +45,7 @@ class JobReplayBuilder {
     MomentKind kind = MomentKind::kCall;
     Nanos at;
     uint64_t communicator = 0;
-    uint32_t call = 0;  // or the group that is waited for
+    uint32_t call = 0;  // or the group of the wait
   };
   struct Membership {
     uint32_t rank = 0;
@@ -70,9 +70,9 @@ class JobReplayBuilder {
   std::vector<Process> processes_;
 };
 
-// The job with other ranks: `ranks` of them, which do what those of the recording do in turn. Sizes
-// of calls stay, and algorithms are chosen anew. Errors: kInvalid where the job has more than one
-// communicator, or messages between two ranks.
+// Returns the job with `ranks` ranks, which run the recorded ranks' programs in rotation. Sizes of
+// calls stay the same, algorithms are selected anew. Errors: kInvalid where the job has more than
+// one communicator, or messages between two ranks.
 Result<JobReplay> with_ranks(const JobReplay& replay, uint32_t ranks);
 
 }  // namespace heddle::insight

@@ -1,4 +1,4 @@
-// Recorded jobs as workloads: what was called, computed and waited for, and what cannot be kept.
+// Recorded jobs as workloads: calls, computation and waits, and what is left out.
 #include "insight/job_replay.h"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ using events::Operation;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// One process's events, at times that it names.
+// Emits one process's events at given times.
 class Recorder {
  public:
   Recorder(JobReplayBuilder& builder, uint32_t rank, uint32_t size) : builder_(builder) {
@@ -66,12 +66,12 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-TEST(JobReplay, CallsComputationAndWaitsAreThoseOfTheCaller) {
+TEST(JobReplay, CallsComputationAndWaitsMatchTheRecording) {
   JobReplayBuilder builder;
   for (uint32_t rank = 0; rank < 2; ++rank) {
     Recorder recorder(builder, rank, 2);
-    recorder.call(1'000, 1, Operation::kAllreduce, 1'000);  // goes on beside
-    recorder.call(1'500, 2, Operation::kAllgather, 250);    // and is waited for at once
+    recorder.call(1'000, 1, Operation::kAllreduce, 1'000);  // runs in the background
+    recorder.call(1'500, 2, Operation::kAllgather, 250);    // waited for immediately
     recorder.wait(1'501, 1'900, 2);
     recorder.wait(2'400, 2'600, 1);
     recorder.call(2'700, 3, Operation::kBarrier, 0);
@@ -88,7 +88,7 @@ TEST(JobReplay, CallsComputationAndWaitsAreThoseOfTheCaller) {
                           "compute 100000ns", "barrier comm0"));
 }
 
-TEST(JobReplay, AGroupIsWaitedForAsOne) {
+TEST(JobReplay, AWaitForAGroupWaitsForEachOfItsCalls) {
   JobReplayBuilder builder;
   for (uint32_t rank = 0; rank < 2; ++rank) {
     Recorder recorder(builder, rank, 2);
@@ -102,7 +102,7 @@ TEST(JobReplay, AGroupIsWaitedForAsOne) {
                           "receive comm0 10x4 from 0 as c0", "compute 50000ns", "wait c0"));
 }
 
-TEST(JobReplay, WhatNotAllHaveToldIsLeftOut) {
+TEST(JobReplay, CallsThatSomeRanksDidNotRecordAreLeftOut) {
   JobReplayBuilder builder;
   Recorder first(builder, 0, 2);
   Recorder second(builder, 1, 2);
@@ -123,7 +123,7 @@ TEST(JobReplay, WhatNotAllHaveToldIsLeftOut) {
   EXPECT_THAT(replay->notes[0], HasSubstr("2 calls are left out"));
 }
 
-TEST(JobReplay, WhereARankIsMissingNothingIsMade) {
+TEST(JobReplay, AMissingRankIsAnError) {
   JobReplayBuilder builder;
   Recorder only(builder, 0, 2);
   only.call(0, 1, Operation::kAllreduce, 1);
@@ -133,7 +133,7 @@ TEST(JobReplay, WhereARankIsMissingNothingIsMade) {
   EXPECT_THAT(builder.finish().error().message(), HasSubstr("rank 2 of a communicator of 3"));
 }
 
-TEST(JobReplay, AJobOfOneCommunicatorHasAsManyRanksAsWanted) {
+TEST(JobReplay, AJobOfOneCommunicatorScalesToAnyNumberOfRanks) {
   JobReplayBuilder builder;
   for (uint32_t rank = 0; rank < 2; ++rank) {
     Recorder recorder(builder, rank, 2);

@@ -14,14 +14,15 @@
 namespace heddle::insight {
 namespace {
 
-// What was told of the wire may come so late.
+// Events of the wire may arrive this much later than the time that they describe.
 constexpr int64_t kLate = 1'000'000'000;
-// Bins that are longer show no microbursts.
+// Longer bins do not show microbursts.
 constexpr int64_t kLongestBin = 1'000'000;
-// A peak of less than a quarter is none.
+// A burst's peak must be at least 1/kPart of the link's capacity.
 constexpr uint64_t kPart = 4;
 constexpr size_t kMostSpans = 20'000;
-// Times of a damaged recording may be any; so far from the beginning, sums of them are sound.
+// A damaged recording contains arbitrary times; times clamped to this can be added without
+// overflow.
 constexpr int64_t kFarthest = INT64_MAX / 4;
 constexpr int64_t kShortestSpan = 1000;
 
@@ -30,7 +31,7 @@ using events::Direction;
 struct Larger {
   bool operator()(const Microburst& a, const Microburst& b) const { return a.peak > b.peak; }
 };
-// The largest so far, the least of them first.
+// The largest bursts so far; the smallest of them is on top.
 using Kept = std::priority_queue<Microburst, std::vector<Microburst>, Larger>;
 
 }  // namespace
@@ -57,7 +58,7 @@ class LoadBuilder::Body {
     if (span < kShortestSpan) return;
     if (load_.bin_ns == 0) load_.bin_ns = load_.column_ns = span;
     const int64_t begin = at - std::clamp(event.ago.count, int64_t{0}, kFarthest);
-    // Longer spans than the bins' are spread over them.
+    // A span longer than a bin is spread over several bins.
     const int64_t parts = std::clamp<int64_t>(span / load_.bin_ns, 1, spread_left_ + 1);
     spread_left_ -= parts - 1;
     for (int64_t part = 0; part < parts; ++part) {
@@ -104,7 +105,7 @@ class LoadBuilder::Body {
   template <typename Event>
   void on(uint32_t /*process*/, const Event& /*event*/, uint32_t /*writer*/, int64_t /*at*/) {}
 
-  // Now and then: what is old enough becomes columns.
+  // Periodically converts old bins to columns.
   void pass(int64_t at) {
     if (at < next_pass_ || load_.bin_ns == 0) return;
     next_pass_ = at + kLate / 2;
@@ -252,7 +253,7 @@ class LoadBuilder::Body {
   std::vector<Kept> kept_;
   std::map<std::string, Activity> activities_;  // by host
   int64_t next_pass_ = INT64_MIN;
-  int64_t spread_left_ = 5'000'000;  // however damaged a recording is, it is read in a while
+  int64_t spread_left_ = 5'000'000;  // limits the work for a damaged recording
 };
 
 LoadBuilder::LoadBuilder(const LoadOptions& options) : body_(std::make_unique<Body>(options)) {}

@@ -1,7 +1,7 @@
-// Load: what each NIC of a job put on the wire and took from it over time, and its microbursts:
-// short spans in which it carried much more than around them (Zhang et al., IMC 2017, look for
-// them in switches). Made in one pass over all processes' events in the order of time; memory is
-// bounded: columns get wider where a job is long.
+// Load: what each NIC of a job sent and received over time, and its microbursts: short spans in
+// which it carried much more than around them (Zhang et al., IMC 2017, look for them in switches).
+// One pass over all processes' events in order of time; memory is bounded: columns get wider for a
+// long job.
 #pragma once
 
 #include <array>
@@ -19,37 +19,37 @@
 namespace heddle::insight {
 
 struct LoadColumn {
-  int64_t index = 0;   // it begins at this multiple of Load::column_ns
+  int64_t index = 0;   // begins at this multiple of Load::column_ns
   uint64_t bytes = 0;  // on the wire
-  uint64_t peak = 0;   // of its largest bin
+  uint64_t peak = 0;   // bytes of its largest bin
 };
 
 struct NicLoad {
   std::string host;
-  std::string name;  // of the device, else its address; empty: any NIC of the host
-  BitsPerSec rate;   // of its link; zero: not known
+  std::string name;  // of the device, else its address; empty: an unidentified NIC of the host
+  BitsPerSec rate;   // of its link; zero: unknown
   // By events::Direction.
   std::array<std::vector<LoadColumn>, 2> columns;
   std::array<uint64_t, 2> bytes{};
-  std::array<uint64_t, 2> peak{};  // of all bins
+  std::array<uint64_t, 2> peak{};  // of the largest bin
 };
 
-// A run of bins in each of which a NIC carried at least kTimesMean of its mean over the 10 ms
-// around, and of which the largest is at least a quarter of what its link takes, or of the NIC's
-// largest where the rate is not known.
+// A run of bins in each of which a NIC carried at least kTimesMean times its mean over the 10 ms
+// around. Its largest bin holds at least a quarter of the link's capacity, or of the NIC's largest
+// bin where the link's rate is unknown.
 struct Microburst {
   uint32_t nic = 0;
   events::Direction direction = events::Direction::kSent;
-  int64_t begin_ns = 0;  // since the beginning
+  int64_t begin_ns = 0;  // since the beginning of the job
   int64_t length_ns = 0;
   uint64_t bytes = 0;
   uint64_t peak = 0;       // bytes of its largest bin
-  double times_mean = 0;   // that bin beside the mean around
-  std::string operations;  // calls that were under way on its host: "allreduce x4"
-  std::string phase;       // that its host was in
+  double times_mean = 0;   // the largest bin divided by the mean around it
+  std::string operations;  // calls in progress on its host: "allreduce x4"
+  std::string phase;       // of its host at the burst's beginning
 };
 
-// Something that a process did for a while, for those who look at the load beside it.
+// An activity of a process over time, drawn beside the load.
 struct LoadSpan {
   int64_t begin_ns = 0;
   int64_t end_ns = 0;
@@ -58,22 +58,22 @@ struct LoadSpan {
 
 struct Load {
   static constexpr size_t kMostBursts = 500;
-  int64_t bin_ns = 0;     // 0: nothing was told of the wire
+  int64_t bin_ns = 0;     // 0: the recording has no data of the wire
   int64_t column_ns = 0;  // a multiple of it
-  int64_t end_ns = 0;     // of what there is, since the beginning
+  int64_t end_ns = 0;     // end of the data, since the beginning
   std::vector<NicLoad> nics;
-  std::vector<Microburst> bursts;  // the largest kMostBursts, in the order of their beginnings
+  std::vector<Microburst> bursts;  // the largest kMostBursts, ordered by their beginnings
   uint64_t bursts_in_all = 0;
-  // Of the process that called most, by rank: calls and phases, as many as there is room for.
+  // Calls and phases of the process with the most calls, up to a limit; `told_by` names it.
   std::string told_by;
   std::vector<LoadSpan> calls;
   std::vector<LoadSpan> phases;
 };
 
 struct LoadOptions {
-  int64_t from_ns = INT64_MIN;  // since the beginning
+  int64_t from_ns = INT64_MIN;  // since the beginning, as is `to_ns`
   int64_t to_ns = INT64_MAX;
-  size_t most_columns = 400'000;  // over all NICs
+  size_t most_columns = 400'000;  // summed over all NICs
 };
 
 class LoadBuilder {
@@ -84,9 +84,9 @@ class LoadBuilder {
   ~LoadBuilder();
 
   uint32_t add_process(const Identity& identity);
-  // `at_ns`: the event's time, since the beginning of the job. Processes' events come mixed, in the
-  // order of these times; what comes up to a second late is still counted right. `writer`: which
-  // endpoint of the process tells it.
+  // `at_ns`: the event's time since the beginning of the job. Events of different processes come
+  // mixed, in order of these times; an event up to a second late is still counted correctly.
+  // `writer`: the endpoint of the process that recorded the event.
   void add(uint32_t process, const events::AnyEvent& event, uint32_t writer, int64_t at_ns);
   Load finish();
 

@@ -1,4 +1,4 @@
-// Load over time and its microbursts, from events made by hand.
+// Load over time and its microbursts, from synthetic events.
 #include "insight/load.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ class LoadTest : public ::testing::Test {
     builder_.add_process({{"host", "h1"}, {"rank", "2"}});
   }
 
-  // Told `late_ns` after the bin's end.
+  // Recorded `late_ns` after the bin's end.
   void bin(uint32_t process, int64_t number, uint32_t bytes, Direction direction = Direction::kSent,
            int64_t late_ns = 0) {
     WireBin event;
@@ -32,7 +32,7 @@ class LoadTest : public ::testing::Test {
     event.bytes = bytes;
     builder_.add(process, event, 0, (number + 1) * kBin + late_ns);
   }
-  // So much in every bin between two.
+  // The same number of bytes in every bin from `from` to `to`.
   void steady(uint32_t process, int64_t from, int64_t to, uint32_t bytes) {
     for (int64_t number = from; number < to; ++number) bin(process, number, bytes);
   }
@@ -45,7 +45,7 @@ class LoadTest : public ::testing::Test {
   LoadBuilder builder_;
 };
 
-TEST_F(LoadTest, OfAHostsProcessesIsThatOfItsNic) {
+TEST_F(LoadTest, ProcessesOfAHostShareItsNic) {
   bin(0, 5, 100);
   bin(1, 5, 50);
   bin(2, 5, 7, Direction::kReceived);
@@ -64,7 +64,7 @@ TEST_F(LoadTest, OfAHostsProcessesIsThatOfItsNic) {
   EXPECT_EQ(load.nics[1].columns[1][0].bytes, 7u);
 }
 
-TEST_F(LoadTest, NicsAreToldApartByTheirAddresses) {
+TEST_F(LoadTest, NicsAreDistinguishedByTheirAddresses) {
   const auto opened = [this](uint32_t process, uint8_t number, uint64_t low, const char* device) {
     builder_.add(process,
                  events::NicOpened{{}, number, 0, low, events::Text(device), 1'000'000'000}, 0, 0);
@@ -85,7 +85,7 @@ TEST_F(LoadTest, NicsAreToldApartByTheirAddresses) {
   EXPECT_EQ(load.nics[1].bytes[0], 30u);
 }
 
-TEST_F(LoadTest, AMicroburstIsFoundWithWhatWasUnderWay) {
+TEST_F(LoadTest, AMicroburstIsReportedWithTheCallsInProgress) {
   steady(0, 0, 400, 1000);
   builder_.add(0, events::Mark{{}, events::Text("step"), 7}, 0, 380 * kBin);
   builder_.add(0, events::CallMade{.communicator = 1, .call = 1}, 0, 399 * kBin);
@@ -94,7 +94,7 @@ TEST_F(LoadTest, AMicroburstIsFoundWithWhatWasUnderWay) {
   bin(0, 403, 60'000);
   builder_.add(0, events::CallEnded{{}, 1, 1, true}, 0, 404 * kBin);
   steady(0, 404, 800, 1000);
-  steady(0, 30'000, 30'001, 1000);  // much later, so that the others are settled before the end
+  steady(0, 30'000, 30'001, 1000);  // much later, so that earlier bins are settled before the end
   const Load load = builder_.finish();
   ASSERT_EQ(load.bursts.size(), 1u);
   const Microburst& burst = load.bursts[0];
@@ -110,17 +110,17 @@ TEST_F(LoadTest, AMicroburstIsFoundWithWhatWasUnderWay) {
   EXPECT_EQ(load.told_by, "rank 0");
 }
 
-TEST_F(LoadTest, SteadyLoadAndLonePacketsAreNone) {
+TEST_F(LoadTest, SteadyLoadAndSinglePacketsAreNoMicrobursts) {
   steady(0, 0, 3000, 90'000);
   for (int64_t number = 4000; number < 9000; number += 200) bin(0, number, 200);
   bin(0, 12'000, 80, Direction::kReceived);
   EXPECT_TRUE(builder_.finish().bursts.empty());
 }
 
-TEST_F(LoadTest, WhatIsToldLateIsCountedStill) {
+TEST_F(LoadTest, LateBinsAreCounted) {
   bin(0, 10, 1000);
   for (int64_t number = 20; number < 60'000; number += 100) bin(1, number, 10);
-  bin(0, 11, 500, Direction::kSent, 5'900'000'000);  // long settled
+  bin(0, 11, 500, Direction::kSent, 5'900'000'000);  // settled long before
   const Load load = builder_.finish();
   const auto& columns = load.nics[0].columns[0];
   EXPECT_EQ(columns[0].bytes, 1000u);
@@ -134,7 +134,7 @@ class SpansOfLoad : public LoadTest {
   SpansOfLoad() : LoadTest({.from_ns = 100 * kBin, .to_ns = 200 * kBin}) {}
 };
 
-TEST_F(SpansOfLoad, WhatReachesIntoItIsInIt) {
+TEST_F(SpansOfLoad, CallsAndPhasesThatOverlapTheSpanAreIncluded) {
   const auto mark = [this](int64_t number, uint32_t step) {
     builder_.add(0, events::Mark{{}, events::Text("step"), step}, 0, number * kBin);
   };
@@ -165,7 +165,7 @@ class BoundedLoad : public LoadTest {
   BoundedLoad() : LoadTest({.most_columns = 1000}) {}
 };
 
-TEST_F(BoundedLoad, ALongJobHasWiderColumnsAndNothingLost) {
+TEST_F(BoundedLoad, ALongJobGetsWiderColumnsAndLosesNoBytes) {
   Random random(3);
   uint64_t sent = 0;
   uint64_t most = 0;
@@ -195,12 +195,12 @@ class PartOfLoad : public LoadTest {
   PartOfLoad() : LoadTest({.from_ns = 10 * kBin, .to_ns = 20 * kBin - 1}) {}
 };
 
-TEST_F(PartOfLoad, IsThatBetweenTwoTimes) {
+TEST_F(PartOfLoad, CoversOnlyTheRequestedTimes) {
   steady(0, 0, 100, 10);
   EXPECT_EQ(builder_.finish().nics[0].bytes[0], 100u);
 }
 
-TEST_F(LoadTest, CountersOfASecondAreSpread) {
+TEST_F(LoadTest, ABinOfOneSecondIsSpreadOverShorterBins) {
   bin(0, 0, 10);
   WireBin event{.time = {}, .span_ns = 1'000'000'000, .bytes = 100'003};
   event.ago = seconds(1);
@@ -211,7 +211,7 @@ TEST_F(LoadTest, CountersOfASecondAreSpread) {
   EXPECT_LE(load.nics[1].peak[0], 11u);
 }
 
-TEST(LoadOfDamage, AnyTimesAreTaken) {
+TEST(LoadOfDamage, ArbitraryTimesAreAccepted) {
   LoadBuilder builder(LoadOptions{});
   builder.add_process({});
   for (const int64_t at : {int64_t{0}, INT64_MAX, INT64_MIN, int64_t{5}}) {

@@ -9,10 +9,10 @@ namespace heddle::insight {
 namespace {
 
 constexpr const char* kOwn = "heddle's own";
-// Of what is known by spans of time: in some there was more than one.
+// The part for bytes known only by spans of time, in which several purposes overlapped.
 constexpr const char* kNotApart = "several at once, or none";
 
-// The party that each process, or each NIC, belongs to.
+// The party to which each process, or each NIC, belongs.
 struct Arrangement {
   std::vector<Party> parties;
   std::vector<uint32_t> place;
@@ -40,7 +40,7 @@ Arrangement by_nic(const Traffic& traffic) {
   return made;
 }
 
-// Which part a flow is of; nothing: of none.
+// Returns the part of a flow, or nothing if it belongs to none.
 std::optional<std::string> part_of(const Traffic& traffic, const Flow& flow, MatrixParts parts) {
   const Purpose& purpose = traffic.purposes[flow.purpose];
   if (parts == MatrixParts::kPath) {
@@ -107,7 +107,7 @@ std::vector<MatrixPart> matrix_parts(const Traffic& traffic, MatrixRows rows, Ma
   some.unplaced = {};
   for (auto& [name, flows] : by_name) {
     some.flows = std::move(flows);
-    // What is heddle's own stands in cells where it is a part.
+    // heddle's own messages count in cells of their own part.
     some.purposes = traffic.purposes;
     for (Purpose& purpose : some.purposes) purpose.own = purpose.own && name != kOwn;
     made.push_back({name, make_matrix(some, rows)});

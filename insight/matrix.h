@@ -1,5 +1,4 @@
-// Communication matrix: traffic arranged as who sent how much to whom, in all or apart by what it
-// was for.
+// Communication matrix: traffic arranged by sender and receiver, in total or split by purpose.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +13,23 @@
 
 namespace heddle::insight {
 
-// What a row and a column stand for.
+// What a row and a column represent.
 enum class MatrixRows : uint8_t { kRank, kHost, kNic };
-// What parts are made apart.
+// The criterion by which traffic is split into parts.
 enum class MatrixParts : uint8_t { kOperation, kCommunicator, kAlgorithm, kPath, kPhase };
 
 struct Matrix {
   std::vector<Party> parties;
-  // By (source, destination); pairs that exchanged nothing are left out.
+  // By (source, destination); pairs without traffic are left out.
   std::map<std::pair<uint32_t, uint32_t>, Cell> cells;
-  Cell own;       // heddle's own words, which stand in no cell but where they are a part
+  Cell own;       // heddle's own messages; they are in no cell, except where they are a part
   Cell unplaced;  // as in Traffic
   bool tells_messages = true;
 
   Cell at(uint32_t from, uint32_t to) const;
   Cell total() const;
-  // What of a cell tells most truly who moves much: bytes delivered, or on the wire where messages
-  // were not recorded.
+  // The best available measure of the amount moved: bytes delivered, or bytes on the wire where
+  // messages were not recorded.
   uint64_t moved(const Cell& cell) const { return tells_messages ? cell.bytes : cell.wire_bytes; }
 };
 
@@ -39,11 +38,11 @@ struct MatrixPart {
   Matrix matrix;
 };
 
-// Of all flows, or those that `wanted` wants.
+// Of all flows, or those for which `wanted` returns true.
 Matrix make_matrix(const Traffic& traffic, MatrixRows rows,
                    const std::function<bool(const Flow&)>& wanted = nullptr);
-// A matrix for each operation (communicator, …) that there is, the largest first. What is not
-// known by it (of an operation: what was sent on which path) is in none.
+// A matrix for each operation (communicator, …) that occurs, the largest first. Traffic without
+// this attribute (for example bytes sent on a path, whose operation is unknown) is in none.
 std::vector<MatrixPart> matrix_parts(const Traffic& traffic, MatrixRows rows, MatrixParts parts);
 
 }  // namespace heddle::insight

@@ -1,4 +1,4 @@
-// Who sent how much to whom, from events made by hand: what both sides tell, what only one does.
+// Traffic between senders and receivers, from synthetic events recorded by both sides or by one.
 #include "insight/matrix.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ Matrix matrix_of(const TrafficBuilder& builder) {
   return make_matrix(builder.finish(), MatrixRows::kRank);
 }
 
-TEST(Matrix, CountsWhatArrivedOnceAndInItsDirection) {
+TEST(Matrix, DeliveredBytesAreCountedOnceAndByDirection) {
   TrafficBuilder builder;
   const uint32_t b = process(builder, "h1", "1");
   const uint32_t a = process(builder, "h0", "0");
@@ -51,7 +51,7 @@ TEST(Matrix, CountsWhatArrivedOnceAndInItsDirection) {
   EXPECT_EQ(matrix.total().bytes, 305u);
 }
 
-TEST(Matrix, WhatWasSentAndDidNotArriveIsNotDelivered) {
+TEST(Matrix, BytesThatDidNotArriveAreNotDelivered) {
   TrafficBuilder builder;
   const uint32_t a = process(builder, "h0", "0");
   const uint32_t b = process(builder, "h1", "1");
@@ -61,7 +61,7 @@ TEST(Matrix, WhatWasSentAndDidNotArriveIsNotDelivered) {
   EXPECT_EQ(matrix_of(builder).total().messages, 0u);
 }
 
-TEST(Matrix, APeerThatWasNotRecordedIsKnownByItsAddress) {
+TEST(Matrix, AnUnrecordedPeerIsIdentifiedByItsAddress) {
   TrafficBuilder builder;
   const uint32_t a = process(builder, "h0", "");
   open(builder, a, 11, 22);
@@ -76,7 +76,7 @@ TEST(Matrix, APeerThatWasNotRecordedIsKnownByItsAddress) {
   EXPECT_EQ(matrix.at(0, 1).bytes, 7u);
 }
 
-TEST(Matrix, MessagesOfAConnectionWhoseBeginningIsLostAreCountedApart) {
+TEST(Matrix, MessagesOfAConnectionWithoutItsOpeningAreUnplaced) {
   TrafficBuilder builder;
   const uint32_t a = process(builder, "h0", "0");
   move(builder, a, 11, 100, Direction::kSent);
@@ -85,7 +85,7 @@ TEST(Matrix, MessagesOfAConnectionWhoseBeginningIsLostAreCountedApart) {
   EXPECT_EQ(matrix.unplaced.bytes, 100u);
 }
 
-TEST(Matrix, RanksAreInTheOrderOfTheirNumbers) {
+TEST(Matrix, RanksAreSortedByNumber) {
   TrafficBuilder builder;
   for (const char* rank : {"10", "9", "x", "2"}) process(builder, "h", rank);
   const Matrix matrix = matrix_of(builder);
@@ -94,7 +94,7 @@ TEST(Matrix, RanksAreInTheOrderOfTheirNumbers) {
   EXPECT_EQ(names, (std::vector<std::string>{"2", "9", "10", "h:7"}));
 }
 
-TEST(Matrix, ByHostAddsUpItsProcesses) {
+TEST(Matrix, AHostsRowIsTheSumOfItsProcesses) {
   TrafficBuilder builder;
   const uint32_t a = process(builder, "h0", "0");
   const uint32_t b = process(builder, "h0", "1");

@@ -1,4 +1,4 @@
-// Party: who takes part in what was recorded, and how its addresses are written.
+// Party: a participant of what was recorded, and the text form of its addresses.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +8,18 @@
 
 namespace heddle::insight {
 
-// Names and values, as a recording's identity has them.
+// Names and values of a recording's identity.
 using Identity = std::vector<std::pair<std::string, std::string>>;
 
-// A process, or several of a host.
+// A process, or several processes of a host.
 struct Party {
   std::string name;
   std::string host;
-  int64_t rank = -1;     // none known
-  bool recorded = true;  // else it is known by what others did with it only
+  int64_t rank = -1;     // -1: unknown
+  bool recorded = true;  // false: known only from the recordings of others
 };
 
-// Empty where it is not among them.
+// Returns the value, or an empty string where there is none.
 std::string value_of(const Identity& identity, const std::string& name);
 Party party_of(const Identity& identity);
 // "rank 3 on h1", or its name where no rank is known: for sentences.

@@ -1,4 +1,4 @@
-// See summary.h. Times of a damaged recording may be any, so differences are taken with care.
+// See summary.h. Differences saturate, because a damaged recording contains arbitrary times.
 #include "insight/summary.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ void SummaryBuilder::add(uint32_t process, const events::AnyEvent& event) {
       event);
 }
 
-// Calls and waits that were under way at the end count up to there.
+// Calls and waits in progress at the end count up to the last event.
 Summary SummaryBuilder::finish() const {
   Summary summary = summary_;
   for (size_t i = 0; i < states_.size(); ++i) {
@@ -85,7 +85,7 @@ void SummaryBuilder::note_end(uint32_t process, const Made& made, Nanos at) {
   add_to(operation.total, took);
   operation.longest = std::max(operation.longest, took);
   auto& slowest = summary_.slowest;
-  // One call is slow on all its ranks: it is told once, by the rank where it took longest.
+  // A call is slow on all of its ranks: it is listed once, for the rank where it took longest.
   const auto same = std::find_if(slowest.begin(), slowest.end(), [&made](const SlowCall& each) {
     return each.communicator == made.call.communicator && each.number == made.call.number &&
            each.operation == made.call.operation;

@@ -1,6 +1,6 @@
-// Summary: what a job's communication came to, rank by rank: how much of it was hidden behind
-// computing, which calls were slow, what had to be repeated, and what of it deserves a look.
-// Made in one pass, in memory that does not grow with the number of events.
+// Summary: a job's communication, rank by rank: the share hidden behind computation, slow calls,
+// retransmissions, and findings that deserve attention. One pass; memory does not grow with the
+// number of events.
 #pragma once
 
 #include <array>
@@ -17,26 +17,28 @@
 
 namespace heddle::insight {
 
-// From begin to end; zero where that is not before it. Of any times, as damaged recordings have.
+// From begin to end; zero where end is not later. Accepts any time: damaged recordings contain
+// arbitrary ones.
 Nanos span_of(Nanos begin, Nanos end);
 
 struct ProcessSummary {
   Party party;
-  Nanos first;  // events, on the process's own clock
+  Nanos first;  // time of the first event, by the process's own clock
   Nanos last;
   uint64_t events = 0;
   uint64_t calls = 0;
   uint64_t calls_failed = 0;
-  Nanos communicating;  // at least one call was under way
-  Nanos exposed;        // the caller was blocked in wait: the rest was hidden
+  Nanos communicating;  // at least one call was in progress
+  Nanos exposed;        // the caller was blocked in a wait; the rest was hidden
   uint64_t bursts_lost = 0;
   uint64_t segments_lost = 0;
   uint64_t segments_dropped = 0;
   std::array<uint64_t, events::kRecoveryStepCount> recovery{};
   uint64_t peers_dead = 0;
   uint64_t connections_failed = 0;      // for other reasons
-  uint32_t refused_datagram_bytes = 0;  // the largest that some path did not pass; 0: all passed
-  uint32_t passed_datagram_bytes = 0;   // what passed there instead
+  uint32_t refused_datagram_bytes = 0;  // the largest that some path did not pass; 0: every path
+                                        // passed all
+  uint32_t passed_datagram_bytes = 0;   // the largest that this path passed
 
   Nanos hidden() const { return communicating - exposed; }
   Nanos span() const { return span_of(first, last); }
@@ -48,13 +50,13 @@ struct SlowCall {
   uint64_t number = 0;
   events::Operation operation = events::Operation::kAllreduce;
   events::Algorithm algorithm = events::Algorithm::kRing;
-  uint64_t bytes = 0;  // of the rank's buffer, or block
+  uint64_t bytes = 0;  // of the rank's buffer, or of its block
   Nanos took;
-  Nanos began;  // on the process's clock
+  Nanos began;  // by the process's clock
 };
 
 struct OperationSummary {
-  uint64_t calls = 0;  // over all ranks
+  uint64_t calls = 0;  // summed over all ranks
   uint64_t bytes = 0;
   Nanos total;
   Nanos longest;
@@ -65,7 +67,7 @@ struct Summary {
   std::map<events::Operation, OperationSummary> operations;
   std::vector<SlowCall> slowest;               // at most kSlowest, the slowest first
   std::map<uint64_t, uint32_t> communicators;  // size of each
-  std::map<uint64_t, uint32_t> members;        // and of how many of its ranks there are events
+  std::map<uint64_t, uint32_t> members;        // number of its ranks whose events were recorded
 };
 
 class SummaryBuilder {
@@ -107,13 +109,13 @@ class SummaryBuilder {
   std::vector<State> states_;
 };
 
-// Something that deserves a look, and what to try.
+// An observation that deserves attention, and what to do about it.
 struct Finding {
   std::string what;
   std::string todo;
 };
 
-// What stands out in a job. `traffic` is of the same events.
+// The findings of a job. `traffic` must come from the same events.
 std::vector<Finding> findings_of(const Summary& summary, const Traffic& traffic);
 
 }  // namespace heddle::insight

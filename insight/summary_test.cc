@@ -1,4 +1,4 @@
-// What a job's communication came to, from events made by hand.
+// The summary of a job's communication, from synthetic events.
 #include "insight/summary.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ class SummaryTest : public ::testing::Test {
   uint32_t process_ = builder_.add_process({{"host", "h"}, {"rank", "0"}});
 };
 
-TEST_F(SummaryTest, CallsSideBySideCountOnceAndWaitsAreExposed) {
+TEST_F(SummaryTest, ConcurrentCallsCountOnceAndWaitsAreExposed) {
   make(micros(10), 1);
   make(micros(20), 2);
   end(micros(50), 1);
@@ -45,7 +45,7 @@ TEST_F(SummaryTest, CallsSideBySideCountOnceAndWaitsAreExposed) {
   EXPECT_EQ(first().calls, 3u);
 }
 
-TEST_F(SummaryTest, WhatHangsCountsToTheLastEvent) {
+TEST_F(SummaryTest, UnfinishedCallsCountUpToTheLastEvent) {
   make(micros(10), 1);
   builder_.add(0, WaitBegun{micros(30), kWorld, 1});
   builder_.add(0, events::Recovery{micros(90), 1, 0, events::RecoveryStep::kPeerProbe});
@@ -53,7 +53,7 @@ TEST_F(SummaryTest, WhatHangsCountsToTheLastEvent) {
   EXPECT_EQ(first().exposed, micros(60));
 }
 
-TEST_F(SummaryTest, TheSlowestCallsAreToldOnceByTheRankWhereTheyTookLongest) {
+TEST_F(SummaryTest, TheSlowestCallsAreListedOnceForTheRankWhereTheyTookLongest) {
   builder_.add_process({{"host", "h"}, {"rank", "1"}});
   for (uint32_t call = 1; call <= 20; ++call) {
     make(micros(1000 * call), call);
@@ -74,7 +74,7 @@ TEST_F(SummaryTest, TheSlowestCallsAreToldOnceByTheRankWhereTheyTookLongest) {
   EXPECT_EQ(summary.operations.at(Operation::kAllreduce).calls, 40u);
 }
 
-TEST_F(SummaryTest, FindsWhomTheOthersWaitFor) {
+TEST_F(SummaryTest, FindsTheRankForWhichTheOthersWait) {
   for (uint32_t rank = 0; rank < 4; ++rank) {
     if (rank > 0) builder_.add_process({{"host", "h"}, {"rank", std::to_string(rank)}});
     builder_.add(rank, CallMade{micros(0), kWorld, 1, 1, Operation::kAllreduce, ElementType::kFloat,
@@ -89,7 +89,7 @@ TEST_F(SummaryTest, FindsWhomTheOthersWaitFor) {
       << findings[0].what;
 }
 
-TEST_F(SummaryTest, FindsLossAndFailuresAndWhoIsMissing) {
+TEST_F(SummaryTest, FindsLossFailuresAndMissingRanks) {
   builder_.add(0, events::CommunicatorMade{micros(1), kWorld, 0, 4});
   builder_.add(0, events::BurstLost{micros(1), 1, 0, 5, 3, events::LossCause::kGap});
   builder_.add(0, events::ConnectionClosed{micros(2), 1, events::CloseCause::kPeerDead});
@@ -105,15 +105,15 @@ TEST_F(SummaryTest, FindsLossAndFailuresAndWhoIsMissing) {
   }
 }
 
-// Two jobs that recorded into one folder were told as one.
-TEST_F(SummaryTest, FindsThatARankIsSeveralProcesses) {
+// Two jobs that recorded into one folder were once reported as one job.
+TEST_F(SummaryTest, FindsARankThatIsSeveralProcesses) {
   const auto call = [this](uint32_t process) {
     builder_.add(process, CallMade{micros(4), kWorld, 1, 1, Operation::kAllreduce,
                                    ElementType::kFloat, 100, 0, 0});
     builder_.add(process, CallEnded{micros(5), kWorld, 1, true});
   };
   call(0);
-  builder_.add_process({{"host", "h"}, {"rank", "0"}});  // called nothing: of whom it does not tell
+  builder_.add_process({{"host", "h"}, {"rank", "0"}});  // made no call, so it is not reported
   builder_.add_process({{"host", "h"}, {"rank", "1"}});
   call(2);
   EXPECT_TRUE(findings_of(builder_.finish(), {}).empty());
@@ -124,13 +124,13 @@ TEST_F(SummaryTest, FindsThatARankIsSeveralProcesses) {
   EXPECT_NE(findings[0].what.find("rank 1 is 2 processes here"), std::string::npos);
 }
 
-TEST_F(SummaryTest, OfAQuietJobNothingStandsOut) {
+TEST_F(SummaryTest, AnOrdinaryJobHasNoFindings) {
   make(micros(4), 1);
   end(micros(5), 1);
   EXPECT_TRUE(findings_of(builder_.finish(), {}).empty());
 }
 
-TEST_F(SummaryTest, TimesOfDamageAddUpToNothingForbidden) {
+TEST_F(SummaryTest, ArbitraryTimesDoNotOverflow) {
   for (uint32_t i = 0; i < 9; ++i) {
     make(Nanos{INT64_MIN}, 1);
     builder_.add(0, WaitBegun{Nanos{INT64_MIN}, kWorld, 1});

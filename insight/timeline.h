@@ -1,5 +1,5 @@
-// Timeline: what each process did and when, on one clock: calls, waits, phases, messages, and what
-// recovery did. One pass, in the order of each process's events; only what is open is kept.
+// Timeline: the calls, waits, phases, messages and recovery actions of each process, on one clock.
+// One pass, in the order of each process's events; only unfinished moments are kept.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +16,21 @@ namespace heddle::insight {
 
 enum class MomentKind : uint8_t { kCall, kWait, kPhase, kMessage, kRecovery };
 
-// Something that took a while, or (where begin is end) happened.
+// An activity with a duration, or an event (begin equals end).
 struct Moment {
   uint32_t process = 0;
   MomentKind kind = MomentKind::kCall;
-  uint32_t row = 0;  // of calls: no two on one row overlap, and low rows are used first
+  uint32_t row = 0;  // of calls: calls on one row do not overlap; the lowest free row is used
   std::string name;
   int64_t begin_ns = 0;  // since 1970
   int64_t end_ns = 0;
   uint64_t bytes = 0;
-  // Of calls only.
+  // Set for calls only.
   uint64_t communicator = 0;
   uint64_t number = 0;
   std::string algorithm;
   bool ok = true;
-  bool ended = true;  // else it was under way when the events end
+  bool ended = true;  // false: in progress when the events end
 };
 
 class TimelineBuilder {
@@ -38,12 +38,12 @@ class TimelineBuilder {
   using Sink = std::function<void(const Moment&)>;
   explicit TimelineBuilder(Sink sink) : sink_(std::move(sink)) {}
 
-  // What makes a process's times those of the job, since 1970.
+  // Converts a process's times to those of the job, since 1970.
   using ToJob = std::function<int64_t(int64_t)>;
   uint32_t add_process(ToJob to_job);
-  // A moment is told at its end.
+  // A moment is reported at its end.
   void add(uint32_t process, const events::AnyEvent& event);
-  // Tells what was not at its end.
+  // Reports the moments that have not ended.
   void finish();
 
  private:
@@ -51,9 +51,9 @@ class TimelineBuilder {
     ToJob to_job;
     int64_t latest_ns = 0;
     std::map<std::pair<uint64_t, uint32_t>, Moment> calls;
-    std::vector<bool> rows;  // taken
+    std::vector<bool> rows;  // true: in use
     std::map<std::pair<uint64_t, uint32_t>, Moment> waits;
-    Moment phase;  // without a name: none
+    Moment phase;  // empty name: no phase yet
   };
 
   static int64_t time_of(const State& state, Nanos time);

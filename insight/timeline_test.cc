@@ -1,4 +1,4 @@
-// When things were, from events made by hand.
+// Times of calls, waits and phases, from synthetic events.
 #include "insight/timeline.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ class TimelineTest : public ::testing::Test {
       [](int64_t ns) { return static_cast<int64_t>(static_cast<uint64_t>(ns) + 5000); });
 };
 
-TEST_F(TimelineTest, CallsThatOverlapHaveRowsOfTheirOwn) {
+TEST_F(TimelineTest, OverlappingCallsAreOnDifferentRows) {
   make(nanos(10), 1);
   make(nanos(20), 2);
   builder_.add(0, CallStarted{nanos(21), 9, 1, Operation::kAllreduce, events::Algorithm::kTree, 2,
@@ -43,10 +43,10 @@ TEST_F(TimelineTest, CallsThatOverlapHaveRowsOfTheirOwn) {
   EXPECT_EQ(moments_[0].number, 101u);
   EXPECT_EQ(moments_[0].row, 0u);
   EXPECT_EQ(moments_[1].row, 1u);
-  EXPECT_EQ(moments_[2].row, 0u);  // free again
+  EXPECT_EQ(moments_[2].row, 0u);  // reused
 }
 
-TEST_F(TimelineTest, WaitsAndPhasesAndWhatHappens) {
+TEST_F(TimelineTest, WaitsPhasesAndInstantEventsAreReported) {
   builder_.add(0, events::Mark{nanos(1), events::Text("forward"), 1});
   make(nanos(10), 1);
   builder_.add(0, events::WaitBegun{nanos(12), 9, 1});
@@ -65,7 +65,7 @@ TEST_F(TimelineTest, WaitsAndPhasesAndWhatHappens) {
   EXPECT_EQ(moments_[4].end_ns, 5020);
 }
 
-TEST_F(TimelineTest, MessagesInSharedMemoryWereMissing) {
+TEST_F(TimelineTest, MessagesThroughSharedMemoryAreReported) {
   builder_.add(0, events::SharedMessageCompleted{nanos(13), 1, 2, 1, 40,
                                                  events::Direction::kReceived, false});
   ASSERT_EQ(moments_.size(), 1u);
@@ -74,7 +74,7 @@ TEST_F(TimelineTest, MessagesInSharedMemoryWereMissing) {
   EXPECT_EQ(moments_[0].bytes, 40u);
 }
 
-TEST_F(TimelineTest, TimesOfDamageAreTakenAsTheyAre) {
+TEST_F(TimelineTest, ArbitraryTimesAreAccepted) {
   make(Nanos{INT64_MAX}, 1);
   end(Nanos{INT64_MIN}, 1);
   end(nanos(1), 77);

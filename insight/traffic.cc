@@ -1,4 +1,5 @@
-// Connections meet by their ids: each side knows its own and the other's.
+// See traffic.h. The two ends of a connection are matched by ids: each end knows its own and its
+// peer's.
 #include "insight/traffic.h"
 
 #include <fmt/format.h>
@@ -19,9 +20,9 @@ struct Process {
   Attribution attribution;
 };
 
-using Ids = std::pair<uint32_t, uint32_t>;  // of a connection: own and the peer's
+using Ids = std::pair<uint32_t, uint32_t>;  // of a connection: own id and the peer's
 
-// What is known when all has been read, put together.
+// Combines the processes' traffic after all events have been read.
 class Joining {
  public:
   Joining(const std::vector<Process>& processes, const Purposes& purposes) : processes_(processes) {
@@ -56,10 +57,10 @@ class Joining {
 
  private:
   struct Ends {
-    uint32_t peer = 0;  // party
+    uint32_t peer = 0;  // index into parties
     uint32_t own_nic = 0;
     uint32_t peer_nic = 0;
-    bool recorded = false;  // the peer
+    bool recorded = false;  // whether the peer was recorded
   };
 
   void note(uint32_t process) {
@@ -98,7 +99,7 @@ class Joining {
     return at->second;
   }
 
-  // A NIC is known by the address at which the other side sees it.
+  // A NIC is identified by the address that the other end sees.
   Ends ends_of(uint32_t process, const ConnectionTraffic& connection) {
     Ends ends;
     const auto peer = by_ids_.find({connection.peer_id, connection.id});
@@ -150,7 +151,7 @@ class Joining {
     }
   }
 
-  // What left before its path was traced went as it was found first.
+  // Bytes sent before their path was traced are counted on the first route found for it.
   uint32_t route_of(const ConnectionTraffic& connection, const Left& left) {
     const std::vector<PathRoute>& routes = connection.routes;
     auto found = routes.end();
@@ -167,14 +168,14 @@ class Joining {
     return at->second;
   }
 
-  // One of an endpoint's NICs; `seen` where its own address tells nothing.
+  // One of an endpoint's NICs; `seen` where its own address is unknown.
   uint32_t nic_of(uint32_t process, uint32_t writer, uint8_t number, uint32_t seen) {
     const NicAddress address = processes_[process].attribution.address_of(writer, number);
     if (address == NicAddress()) return seen;
     return nic(address.first, address.second, traffic_.parties[process].host);
   }
 
-  // Of a peer that was not recorded only the first NIC's address is known.
+  // Of a peer that was not recorded, only the first NIC's address is known.
   uint32_t unseen_nic(uint32_t party, uint8_t number) {
     const auto [at, fresh] =
         unseen_nics_.emplace(std::pair(party, number), static_cast<uint32_t>(traffic_.nics.size()));
@@ -217,7 +218,7 @@ class Joining {
     return ends;
   }
 
-  // Of which nothing is known but that it must be there.
+  // A rank of which only its number in a communicator is known.
   uint32_t unknown_rank(uint64_t number, uint32_t rank) {
     const auto [at, fresh] = unknown_ranks_.emplace(std::pair(number, rank),
                                                     static_cast<uint32_t>(traffic_.parties.size()));
@@ -260,7 +261,7 @@ class Joining {
   std::map<std::pair<uint64_t, uint32_t>, uint32_t> unknown_ranks_;
   std::map<std::pair<uint32_t, uint8_t>, uint32_t> unseen_nics_;
   std::map<std::vector<Router>, uint32_t> routes_;
-  // Of the process that is looked at: by communicator and rank.
+  // Of the process being joined: by communicator and rank.
   std::map<std::pair<uint64_t, uint32_t>, const ConnectionTraffic*> linked_;
 };
 

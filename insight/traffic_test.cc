@@ -1,4 +1,5 @@
-// Which call each message was of, from events made by hand; and what the formulas expect of them.
+// The call to which each message belongs, and the bytes that the formulas expect, from synthetic
+// events.
 #include "insight/traffic.h"
 
 #include <gtest/gtest.h>
@@ -87,7 +88,7 @@ TEST_F(TrafficTest, MessagesThroughSharedMemoryHaveNoHeadingAndAPathOfTheirOwn) 
   EXPECT_EQ(make_matrix(builder_.finish(), MatrixRows::kRank).own.bytes, 0u);
 }
 
-TEST_F(TrafficTest, ARingDeliversWhatItsFormulaExpects) {
+TEST_F(TrafficTest, ARingDeliversTheBytesOfItsFormula) {
   for (uint32_t rank = 0; rank < 2; ++rank) {
     begin(rank, 1, Operation::kAllreduce, Algorithm::kRing, 1000);
     got(rank, 2, kHeading);
@@ -107,12 +108,12 @@ TEST_F(TrafficTest, ARingDeliversWhatItsFormulaExpects) {
   EXPECT_EQ(parts(MatrixParts::kOperation).at("heddle's own").at(0, 1).bytes, kHeading);
 }
 
-TEST_F(TrafficTest, CallsSideBySideAreToldApartByTheirChannels) {
+TEST_F(TrafficTest, ConcurrentCallsAreDistinguishedByTheirChannels) {
   begin(0, 1, Operation::kAllreduce, Algorithm::kRing, 10, 2);
   begin(0, 2, Operation::kBroadcast, Algorithm::kBinomial, 10, 4);
   got(0, 4, kHeading + 7);
   got(0, 2, kHeading + 5);
-  got(0, 3, kHeading + 3);  // the second channel of the first
+  got(0, 3, kHeading + 3);  // the first call's second channel
   got(0, 4, 1);
   add(0, CallEnded{{}, kWorld, 1, true});
   begin(0, 3, Operation::kReduce, Algorithm::kTree, 10, 2);
@@ -126,7 +127,7 @@ TEST_F(TrafficTest, CallsSideBySideAreToldApartByTheirChannels) {
   EXPECT_EQ(parts(MatrixParts::kCommunicator).at("0000000000000009").total().bytes, 25u);
 }
 
-TEST_F(TrafficTest, SendsAndReceivesComeInTurn) {
+TEST_F(TrafficTest, SendsAndReceivesCompleteInOrder) {
   begin(0, 1, Operation::kRecv, Algorithm::kLinear, 5);  // 20 bytes
   begin(0, 2, Operation::kRecv, Algorithm::kLinear, 0);
   begin(0, 3, Operation::kRecv, Algorithm::kLinear, 50'000);  // a heading, then two messages
@@ -139,12 +140,12 @@ TEST_F(TrafficTest, SendsAndReceivesComeInTurn) {
   EXPECT_EQ(by_operation.at("send").at(1, 0).bytes, 200'020u);
   EXPECT_EQ(by_operation.at("send").at(1, 0).messages, 3u);
   EXPECT_EQ(by_operation.at("heddle's own").at(1, 0).bytes, 3u * kHeading);
-  got(0, 1, 77);  // of no call that is known
+  got(0, 1, 77);  // belongs to no known call
   EXPECT_EQ(parts(MatrixParts::kOperation).at("heddle's own").at(1, 0).bytes, 3u * kHeading + 77);
 }
 
-// Messages are told with the time at which they came, which may be before that of the link.
-TEST_F(TrafficTest, AMessageBeforeTheWordOfItsLinkIsOfItsCall) {
+// Messages are recorded with the time at which they arrived, which may precede that of the link.
+TEST_F(TrafficTest, AMessageBeforeItsLinkEventBelongsToItsCall) {
   begin(0, 1, Operation::kAllgather, Algorithm::kRing, 10, 4);
   add(0, ConnectionOpened{{}, 50, 51, 0, 0xffff0a000009, 18700, 8});
   add(0, MessageCompleted{{}, 50, 4, 1, kHeading, Direction::kReceived});
@@ -156,7 +157,7 @@ TEST_F(TrafficTest, AMessageBeforeTheWordOfItsLinkIsOfItsCall) {
   EXPECT_EQ(by_operation.find("messages"), by_operation.end());
 }
 
-TEST_F(TrafficTest, PhasesAreThoseInWhichCallsWereMade) {
+TEST_F(TrafficTest, APhaseCoversTheCallsMadeInIt) {
   add(0, Mark{{}, events::Text("forward"), 1});
   begin(0, 1, Operation::kAllgather, Algorithm::kRing, 1, 2);
   add(0, Mark{{}, events::Text("backward"), 1});
@@ -168,10 +169,10 @@ TEST_F(TrafficTest, PhasesAreThoseInWhichCallsWereMade) {
   EXPECT_EQ(by_phase.at("backward").at(1, 0).bytes, 2u);
 }
 
-TEST_F(TrafficTest, TheTuningThatRanksAgreeOnIsNobodysPayload) {
+TEST_F(TrafficTest, TuningMessagesAreNotPayload) {
   start(0, 0, Operation::kBroadcast, Algorithm::kBinomial, 2, 2);
   got(0, 2, kHeading + 28);
-  got(0, 0, 16);  // and so are words between communicators
+  got(0, 0, 16);  // and so are messages outside calls
   const Matrix matrix = make_matrix(builder_.finish(), MatrixRows::kRank);
   EXPECT_TRUE(matrix.cells.empty());
   EXPECT_EQ(matrix.own.bytes, kHeading + 28u + 16u);
@@ -189,7 +190,7 @@ TEST_F(TrafficTest, TimeRunsFromTheCallToTheLastArrival) {
             static_cast<uint64_t>((now_ - started).count));
 }
 
-TEST_F(TrafficTest, NicsAreKnownByTheAddressesThatOthersSee) {
+TEST_F(TrafficTest, NicsAreIdentifiedByTheAddressesThatPeersSee) {
   begin(0, 1, Operation::kAllreduce, Algorithm::kRing, 10);
   got(0, 2, kHeading + 40);
   const Matrix matrix = make_matrix(builder_.finish(), MatrixRows::kNic);
@@ -199,7 +200,7 @@ TEST_F(TrafficTest, NicsAreKnownByTheAddressesThatOthersSee) {
   EXPECT_EQ(matrix.parties[nics.at("10.0.0.2")].host, "h1");
 }
 
-TEST_F(TrafficTest, BurstsTellWhatLeftOnEachPath) {
+TEST_F(TrafficTest, BurstsYieldTheBytesSentOnEachPath) {
   add(0, events::BurstSent{{}, 10, 3, 1, 4, 4000, false});
   add(0, events::BurstSent{{}, 10, 5, 1, 1, 1000, false});
   add(0, events::BurstSent{{}, 10, 3, 5, 2, 2000, true});
@@ -210,7 +211,7 @@ TEST_F(TrafficTest, BurstsTellWhatLeftOnEachPath) {
   EXPECT_EQ(make_matrix(builder_.finish(), MatrixRows::kRank).at(0, 1).sent_bytes, 7000u);
 }
 
-TEST_F(TrafficTest, WhatWasOnTheWireIsOfTheOperationThatAloneWasUnderWay) {
+TEST_F(TrafficTest, BytesOnTheWireBelongToTheOnlyOperationInProgress) {
   const auto bin = [this](int64_t end_us, uint32_t bytes) {
     now_ = micros(end_us);
     add(0, events::WireBin{
@@ -222,11 +223,11 @@ TEST_F(TrafficTest, WhatWasOnTheWireIsOfTheOperationThatAloneWasUnderWay) {
   bin(1'150, 1);
   end(1);
   bin(1'200, 10);
-  bin(1'900, 100);  // acknowledgements behind it
+  bin(1'900, 100);  // acknowledgements after it
   begin(0, 2, Operation::kBroadcast, Algorithm::kBinomial, 10);
   bin(1'950, 1'000);
   begin(0, 3, Operation::kAllreduce, Algorithm::kRing, 10);
-  bin(2'100, 10'000);  // two at once
+  bin(2'100, 10'000);  // two operations at once
   end(2);
   bin(2'400, 100'000);
   const auto by_operation = parts(MatrixParts::kOperation);
@@ -237,8 +238,8 @@ TEST_F(TrafficTest, WhatWasOnTheWireIsOfTheOperationThatAloneWasUnderWay) {
   EXPECT_EQ(parts(MatrixParts::kPath).at("path 3").total().wire_bytes, 111'111u);
 }
 
-// As damaged recordings have.
-TEST_F(TrafficTest, BinsOfAnyTimesAreCounted) {
+// Damaged recordings contain such times.
+TEST_F(TrafficTest, BinsWithArbitraryTimesAreCounted) {
   for (const int64_t time : {INT64_MIN, int64_t{0}, INT64_MAX}) {
     for (const int64_t ago : {INT64_MIN, INT64_MAX}) {
       now_ = nanos(time);
@@ -250,17 +251,17 @@ TEST_F(TrafficTest, BinsOfAnyTimesAreCounted) {
   EXPECT_EQ(make_matrix(builder_.finish(), MatrixRows::kRank).at(0, 1).wire_bytes, 42u);
 }
 
-TEST_F(TrafficTest, BinsTellWhatWasOnTheWireBetweenNics) {
+TEST_F(TrafficTest, BinsYieldTheBytesOnTheWireBetweenNics) {
   add(0, events::NicOpened{{}, 0, 0, 0xffff0a000101, events::Text("eth0"), 0});
   add(0, events::NicOpened{{}, 1, 0, 0xffff0a000102, events::Text("eth1"), 0});
-  add(0, events::BurstSent{{}, 10, 3, 1, 4, 4000, false});  // of which the bins tell as well
+  add(0, events::BurstSent{{}, 10, 3, 1, 4, 4000, false});  // bins include these bytes
   const auto bin = [](uint16_t path, uint8_t nic, Direction direction, uint32_t bytes) {
     return events::WireBin{{}, 10, path, nic, 0, direction, micros(100), 100'000, 2, bytes, 50};
   };
   add(0, bin(3, 0, Direction::kSent, 200));
   add(0, bin(4, 1, Direction::kSent, 300));
   add(0, bin(3, 0, Direction::kSent, 1000));
-  add(0, bin(UINT16_MAX, 0, Direction::kReceived, 9000));  // the other side tells of that
+  add(0, bin(UINT16_MAX, 0, Direction::kReceived, 9000));  // the other side records these bytes
   events::WireBin stray = bin(0, 0, Direction::kSent, 70);
   stray.connection = 0;
   add(0, stray);
@@ -280,14 +281,14 @@ TEST_F(TrafficTest, BinsTellWhatWasOnTheWireBetweenNics) {
   EXPECT_EQ(left.at("10.0.1.2"), 300u);
 }
 
-TEST_F(TrafficTest, WhatLeftOnATracedPathHasItsRouters) {
+TEST_F(TrafficTest, BytesSentOnATracedPathHaveItsRouters) {
   const auto bin = [](uint16_t path, uint32_t bytes) {
     return events::WireBin{{}, 10, path, 0, 0, Direction::kSent, micros(9), 9'000, 1, bytes, 0};
   };
   const auto traced = [&](uint16_t path, uint8_t hop, uint64_t router) {
     add(0, events::PathTraced{{}, 10, path, hop, 2, 0, router});
   };
-  add(0, bin(3, 1));  // before it was looked at: as it was found first
+  add(0, bin(3, 1));  // before the first trace: counted on the first route found
   traced(3, 1, 70);
   traced(3, 2, 80);
   traced(4, 2, 80);  // its first hop is missing
@@ -309,14 +310,14 @@ TEST_F(TrafficTest, WhatLeftOnATracedPathHasItsRouters) {
   EXPECT_EQ(parts(MatrixParts::kPath).at("path 3").total().wire_bytes, 1011u);
 }
 
-TEST_F(TrafficTest, OfAllToAllVNothingIsExpected) {
+TEST_F(TrafficTest, AllToAllVHasNoExpectedBytes) {
   begin(0, 1, Operation::kAlltoallv, Algorithm::kPairwise, 10);
   const Traffic traffic = builder_.finish();
   EXPECT_EQ(traffic.calls, 1u);
   EXPECT_EQ(traffic.calls_without_formula, 1u);
 }
 
-TEST(TrafficOfDamage, EventsWithoutTheirBeginningAreTakenAsTheyAre) {
+TEST(TrafficOfDamage, EventsWithoutTheirBeginningAreAccepted) {
   TrafficBuilder builder;
   const uint32_t process = builder.add_process({{"host", "h"}, {"pid", "1"}});
   builder.add(process, CommunicatorLinked{{}, kWorld, 3, 10});

@@ -1,5 +1,5 @@
-// Batches: see batches.h. Routes of both families name the next hop by its link-local IPv6 address
-// (RFC 5549), so that the links between switches need no addresses of their own.
+// See batches.h. Routes of both families name the next hop by its link-local IPv6 address (RFC
+// 5549), so links between switches need no addresses of their own.
 #include "lab/batches.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 namespace heddle::lab {
 namespace {
 
-constexpr uint32_t kFirstTable = 100;  // of the routing tables of a host's NICs
+constexpr uint32_t kFirstTable = 100;  // first routing table of a host's NICs
 
 std::string hop(const Port& port) {
   return fmt::format("via inet6 {} dev {}", port.peer_address, port.device);
@@ -97,8 +97,8 @@ std::string address_batch(const Layout& layout, const Place& place) {
   return text;
 }
 
-// NIC i talks to NIC i of the others; what has the address of a NIC leaves by that NIC; everything
-// else leaves by the first.
+// NIC i reaches NIC i of other hosts. Packets with a NIC's source address leave through that NIC,
+// all others through the first.
 std::string host_route_batch(const Layout& layout, const Place& place) {
   std::string text;
   for (uint32_t i = 0; i < place.ports.size(); ++i) {
@@ -157,13 +157,14 @@ std::vector<std::pair<std::string, std::string>> sysctls(const Layout& layout, c
   list.emplace_back("ipv4/ip_forward", "1");
   list.emplace_back("ipv6/conf/all/forwarding", "1");
   for (const char* const family : {"ipv4", "ipv6"}) {
-    // Policy 3 hashes the packet's own fields, as a switch does; 1 may reuse a socket's hash.
+    // Policy 3 hashes the packet's own fields, as a switch does; policy 1 may reuse a socket's
+    // hash.
     list.emplace_back(fmt::format("{}/fib_multipath_hash_policy", family), "3");
-    // Addresses, protocol, ports.
+    // Bits for addresses, protocol and ports.
     list.emplace_back(fmt::format("{}/fib_multipath_hash_fields", family), "55");
   }
-  // A switch answers as often as it is asked: no limit a peer, and none over all peers, which holds
-  // for the types in the masks only.
+  // A switch replies to every probe: no rate limit for each peer, and none over all peers, which
+  // applies only to the types in the masks.
   list.emplace_back("ipv4/icmp_ratelimit", "0");
   list.emplace_back("ipv4/icmp_ratemask", "0");
   list.emplace_back("ipv6/icmp/ratelimit", "0");

@@ -1,5 +1,5 @@
-// Building: see build.h. Namespaces and cables are made by two batches of `ip` from outside; then
-// one worker a namespace sets up the inside, several at a time.
+// See build.h. Two batches of `ip` create the namespaces and cables from outside; then a worker for
+// each namespace configures it, several in parallel.
 #include "lab/build.h"
 
 #include <fmt/format.h>
@@ -28,8 +28,8 @@ constexpr const char* kNoSeed =
 constexpr const char* kNoSteering =
     "this host does not let the lab steer receive processing: busy links reorder packets";
 
-// All processors, as the hexadecimal masks of /sys: without steering a flow's packets may be
-// handled by two processors at once and overtake each other.
+// A mask of all processors, in the hexadecimal format of /sys. Without steering, two processors may
+// handle a flow's packets at once, so that they overtake each other.
 std::string processor_mask() {
   const long count = std::max(1L, sysconf(_SC_NPROCESSORS_ONLN));
   std::string mask;
@@ -41,8 +41,8 @@ std::string processor_mask() {
   return mask;
 }
 
-// Where the kernel can (Linux 6.3), all devices that are made from now on get the mask; this needs
-// no rights over the real machine.
+// On Linux 6.3 or newer, all devices created from now on get the mask; this needs no privileges on
+// the real machine.
 Result<std::string> prepare(const std::string& netns, const std::string& mask) {
   if (Result<void> in = enter_namespace(netns, false); !in) return fail(in.error());
   static_cast<void>(write_kernel_file("/proc/sys/net/core/rps_default_mask", mask));
@@ -90,7 +90,7 @@ Result<void> make_network(const Layout& layout, uint32_t at, const Plan& plan) {
   return run_filter(place_filter(layout, place, plan.conditions));
 }
 
-// Sets up the inside of one namespace, in a process that is there. Returns notes, one a line.
+// Configures one namespace, in a process inside it. Returns notes, one on each line.
 Result<std::string> furnish(const Layout& layout, uint32_t at, const Plan& plan) {
   const Place& place = layout.places[at];
   if (Result<void> in = enter_namespace(place.netns, true); !in) return fail(in.error());
@@ -117,7 +117,7 @@ Result<std::string> furnish(const Layout& layout, uint32_t at, const Plan& plan)
   return notes;
 }
 
-// Sets up the middle of all delayed links.
+// Configures the middle namespace of all delayed links.
 Result<std::string> furnish_delays(const Layout& layout, const BuildOptions& options) {
   if (auto in = enter_namespace(delay_netns(layout), true); !in) return fail(in.error());
   for (const auto& [path, value] : delay_sysctls()) {
@@ -186,8 +186,8 @@ Result<std::vector<std::string>> build(const Layout& layout, const BuildOptions&
   return distinct_lines(*notes);
 }
 
-// One packet at a time, each with its own checksum: a veth pair leaves checksums out and passes
-// what was damaged between its ends for good.
+// Single packets, each with its checksum: a veth pair omits checksums, so its receiving end would
+// accept a corrupted packet.
 Result<void> stop_offloads(const Port& port) {
   const Result<std::string> done =
       run_tool({"ethtool", "-K", port.device, "gso", "off", "tso", "off", "gro", "off",

@@ -1,5 +1,5 @@
-// Building: makes the namespaces, cables, addresses, routes and queues of a lab, and takes them
-// away. `heddle lab up`, `run` and `down` drive it.
+// Creates and removes the namespaces, cables, addresses, routes and queues of a lab. `heddle lab
+// up`, `run` and `down` call it.
 #pragma once
 
 #include <string>
@@ -12,26 +12,26 @@
 namespace heddle::lab {
 
 struct BuildOptions {
-  bool reorder = false;  // leave receive steering off, so that veth reorders when busy
+  bool reorder = false;  // leave receive steering off, so that veth reorders under load
   DelayMethod delays = DelayMethod::kNone;
 };
 
-// Makes everything that `layout` names. Returns notes: what this host cannot do as the file says.
-// Errors: kSystem, kPermission, kUnavailable; then what was made so far is still there.
+// Creates everything in `layout`. Returns notes: parts of the file that this host cannot implement.
+// Errors: kSystem, kPermission, kUnavailable; then the parts created so far still exist.
 Result<std::vector<std::string>> build(const Layout& layout, const BuildOptions& options);
 
-// Packets leave a host's NIC one by one from now on, each with a checksum: a limited link cannot
-// cut large ones well, a loss would take many at a time, and without a checksum nobody would notice
-// damage. In the host's namespace. Errors: kSystem.
+// Disables offloads, so that a host's NIC sends single packets with checksums: a limited link
+// cannot divide large ones, one loss would drop many packets at once, and without a checksum
+// nothing detects corruption. Call it in the host's namespace. Errors: kSystem.
 Result<void> stop_offloads(const Port& port);
-// Whether a topology wants that from the start: something is limited, or goes wrong.
+// Whether a topology needs this from the start: a link has a rate limit or faults.
 bool needs_single_packets(const topology::Topology& topology);
 
-// Kills the processes in the namespaces of a lab and removes these, also half-made ones. Errors:
-// kSystem, where something stays.
+// Kills the processes in the namespaces of a lab and removes the namespaces, also of an incomplete
+// lab. Errors: kSystem if one remains.
 Result<void> tear_down(const std::string& lab);
 
-// The namespaces that exist of a lab, by the names under /run/netns.
+// The existing namespaces of a lab, by their names under /run/netns.
 std::vector<std::string> namespaces_of(const std::string& lab);
 
 }  // namespace heddle::lab

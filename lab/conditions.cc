@@ -1,4 +1,4 @@
-// Conditions: see conditions.h.
+// See conditions.h.
 #include "lab/conditions.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// Conditions: how the links of a lab are at the moment, and which hosts are paused. They begin as
-// the file says, change with every fault, and are written down beside the lab's state.
+// Conditions: the current state of a lab's links, and which hosts are paused. Initially as in the
+// file, updated by every fault, and saved with the lab's state.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 namespace heddle::lab {
 
 struct DirectionCondition {
-  bool black_hole = false;  // everything vanishes; the sender notices nothing
-  BitsPerSec rate;          // zero: not limited
+  bool black_hole = false;  // drops everything without notice to the sender
+  BitsPerSec rate;          // zero: unlimited
   topology::LinkFaults faults;
 
   uint32_t corrupt_per_million() const {
@@ -23,31 +23,31 @@ struct DirectionCondition {
 };
 
 struct LinkCondition {
-  bool down = false;  // both ends have no carrier
+  bool down = false;  // neither end has a carrier
   DirectionCondition forward;
   DirectionCondition backward;
 };
 
 struct Conditions {
   std::vector<LinkCondition> links;
-  std::vector<bool> paused;  // by host
+  std::vector<bool> paused;  // by host index
 
-  // Which links packets are routed over.
+  // The links that routes may use.
   std::vector<bool> up() const;
 };
 
 Conditions initial_conditions(const topology::Topology& topology);
 
-// What a change makes of them.
+// Updates the conditions by a change.
 void apply(const topology::LinkChange& change, Conditions& conditions);
 
 // "50 Mbit/s", or "no limit".
 std::string rate_name(BitsPerSec rate);
-// "1% loss, 50 Mbit/s": how a direction differs from what the file says; empty: it does not.
+// "1% loss, 50 Mbit/s": the difference of a direction from the file; empty if there is none.
 std::string difference_text(const DirectionCondition& now, const DirectionCondition& file);
 
-// Writes them down, and reads them; without a file they are as at the beginning. Errors: kSystem,
-// kInvalid.
+// Saves and loads the conditions; without a saved file, load returns the initial ones. Errors:
+// kSystem, kInvalid.
 Result<void> save_conditions(const std::string& lab, const Conditions& conditions);
 Result<Conditions> load_conditions(const std::string& lab, const topology::Topology& topology);
 

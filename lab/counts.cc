@@ -1,5 +1,5 @@
-// Counts: see counts.h. One worker a namespace reads its counters; what it returns is a time and
-// three texts with a line between them.
+// See counts.h. A worker for each namespace reads its counters and returns a time and three texts,
+// separated by lines.
 #include "lab/counts.h"
 
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ Result<std::string> read_place(const std::string& netns) {
   if (!devices) return fail(devices.error());
   const Result<std::string> queues = run_tool({"tc", "-s", "-j", "qdisc", "show"});
   if (!queues) return fail(queues.error());
-  // Without a table there are no counters, which nft calls an error.
+  // Without a table there are no counters; nft reports this as an error.
   const Result<std::string> filters = run_tool({"nft", "-j", "list", "counters"});
   return at + kSeparator + *devices + kSeparator + *queues + kSeparator + filters.value_or("");
 }
@@ -77,7 +77,7 @@ class PlaceCounts {
       sent.at = at;
       sent.bytes = numbers[8];
       sent.packets = numbers[9];
-      sent.overrun = numbers[11];  // what the other end's receive backlog had no room for
+      sent.overrun = numbers[11];  // packets that exceeded the receive backlog of the other end
     }
   }
 

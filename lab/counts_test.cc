@@ -1,4 +1,4 @@
-// Counts: what the texts of /proc/net/dev, tc and nft mean for the links of a lab.
+// Counts of a lab's links from the texts of /proc/net/dev, tc and nft.
 #include "lab/counts.h"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ class CountsTest : public testing::Test {
   Counts counts_;
 };
 
-TEST_F(CountsTest, SentIsForwardAndLossesAreOfWhatArrives) {
+TEST_F(CountsTest, SentCountsAreForwardAndLossesAreCountedAtTheReceiver) {
   const std::string text = std::string(kDevices) + "\n---\n" + kQueues + "\n---\n" + kFilters;
   ASSERT_TRUE(add(text));
   const LinkCounts& link = counts_.links[0];
@@ -60,12 +60,12 @@ TEST_F(CountsTest, SentIsForwardAndLossesAreOfWhatArrives) {
   EXPECT_EQ(link.backward.bytes, 0u);
 }
 
-TEST_F(CountsTest, WithoutFiltersThereIsNothingToCount) {
+TEST_F(CountsTest, WithoutFiltersTheirCountsAreZero) {
   EXPECT_TRUE(add(std::string(kDevices) + "\n---\n[]\n---\n"));
   EXPECT_EQ(counts_.links[0].forward.packets, 6'316u);
 }
 
-TEST_F(CountsTest, NonsenseIsAnError) {
+TEST_F(CountsTest, InvalidTextIsAnError) {
   EXPECT_FALSE(add(kDevices));
   EXPECT_FALSE(add(std::string(kDevices) + "\n---\nError: what\n---\n"));
   EXPECT_FALSE(add(std::string(kDevices) + "\n---\n[]\n---\n{}"));

@@ -1,4 +1,4 @@
-// DelayCounts: see delay_counts.h.
+// See delay_counts.h.
 #include "lab/delay_counts.h"
 
 #include <fcntl.h>

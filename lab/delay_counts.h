@@ -1,5 +1,5 @@
-// DelayCounts: what the forwarder counts of each direction, in a file of the lab's folder that it
-// keeps mapped, so that the counts are there while it runs and after it has died.
+// DelayCounts: the forwarder's counters of each direction, in a mapped file of the lab's folder, so
+// that they can be read while it runs and after it has ended.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +10,21 @@
 
 namespace heddle::lab {
 
-// One direction of a delayed link. Plain numbers of 64 bits, written by one process.
+// One direction of a delayed link. 64-bit integers, written by a single process.
 struct DelayCounts {
   uint64_t packets = 0;  // passed on
   uint64_t bytes = 0;
   uint64_t held_bytes = 0;  // in flight now
-  uint64_t dropped = 0;     // more was in flight than the link's bound
-  uint64_t overrun = 0;     // arrived while the forwarder was kept from running for too long
-  uint64_t refused = 0;     // the receiving end was down or had no room
-  uint64_t late = 0;        // left more than a tenth of the delay and 50 us after their time
-  uint64_t latest_ns = 0;   // how long after its time the latest frame left
+  uint64_t dropped = 0;     // exceeded the link's limit of bytes in flight
+  uint64_t overrun = 0;     // arrived after the forwarder had been descheduled for too long
+  uint64_t refused = 0;     // the receiving end was down or its queue was full
+  uint64_t late = 0;        // left more than a tenth of the delay and 50 us late
+  uint64_t latest_ns = 0;   // how late the latest frame left
 };
 
 std::string delay_counts_path(const std::string& lab);
 
-// The file, mapped; `count` directions.
+// The mapped file, with `count` directions.
 class DelayCountsFile {
  public:
   // Errors: kSystem.
@@ -34,7 +34,7 @@ class DelayCountsFile {
   DelayCountsFile& operator=(DelayCountsFile&&) = delete;
 
   void store(size_t direction, const DelayCounts& counts);
-  // Whether the file has been removed, and with it the lab.
+  // True once the file, and therefore the lab, has been removed.
   bool is_removed() const;
 
  private:
@@ -45,7 +45,7 @@ class DelayCountsFile {
   size_t count_ = 0;
 };
 
-// All directions; empty where there is no such file.
+// All directions; empty if the file does not exist.
 std::vector<DelayCounts> read_delay_counts(const std::string& path);
 
 }  // namespace heddle::lab

@@ -1,4 +1,4 @@
-// The forwarder's counts: read by others while it runs, and after it has died.
+// The forwarder's counters: other processes read them while it runs and after it has ended.
 #include "lab/delay_counts.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace heddle::lab {
 namespace {
 
-TEST(DelayCountsTest, AreReadByOthersAndSeeTheirFileRemoved) {
+TEST(DelayCountsTest, OtherReadersSeeTheCountsAndRemovalOfTheFileIsDetected) {
   const std::string path = testing::TempDir() + "heddle_delay_counts";
   {
     Result<DelayCountsFile> file = DelayCountsFile::create(path, 2);

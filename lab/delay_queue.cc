@@ -1,4 +1,4 @@
-// DelayQueue: see delay_queue.h.
+// See delay_queue.h.
 #include "lab/delay_queue.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace heddle::lab {
 DelayQueue::DelayQueue(const DelayQueueOptions& options)
     : options_(options),
       room_(options.capacity.count + 2 * size_t{options.largest_frame}),
-      ring_(new uint8_t[room_]) {}  // left as it is: pages are taken when frames come
+      ring_(new uint8_t[room_]) {}  // uninitialized: pages are allocated when frames come
 
 bool DelayQueue::push(std::span<const uint8_t> frame, Nanos arrival) {
   if (frame.size() > options_.largest_frame ||
@@ -17,7 +17,7 @@ bool DelayQueue::push(std::span<const uint8_t> frame, Nanos arrival) {
     ++counts_.dropped;
     return false;
   }
-  if (records_.empty()) tail_ = 0;  // the same few pages again where little is in flight
+  if (records_.empty()) tail_ = 0;  // reuses the same few pages when little is in flight
   if (room_ - tail_ < frame.size()) tail_ = 0;
   std::memcpy(ring_.get() + tail_, frame.data(), frame.size());
   last_due_ = std::max(last_due_, arrival + options_.delay);

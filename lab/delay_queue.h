@@ -1,4 +1,4 @@
-// DelayQueue: the frames of one direction of a delayed link, held for the link's propagation time.
+// DelayQueue: holds the frames of one direction of a delayed link for the link's propagation time.
 // Pure: time is an argument. The forwarder (forwarder.h) drives it.
 #pragma once
 
@@ -16,34 +16,34 @@ namespace heddle::lab {
 
 struct DelayQueueOptions {
   Nanos delay;
-  Bytes capacity;              // of frames held; one that does not fit is dropped and counted
+  Bytes capacity;              // of held frames; a frame that does not fit is dropped and counted
   uint32_t largest_frame = 0;  // longer ones are dropped and counted
-  Nanos late_after;            // a frame that leaves so long after its time counts as late
+  Nanos late_after;            // a frame that leaves this long after its due time counts as late
 };
 
 class DelayQueue {
  public:
   struct Counts {
-    uint64_t packets = 0;  // that left
+    uint64_t packets = 0;  // sent
     uint64_t bytes = 0;
-    uint64_t dropped = 0;  // found no room
+    uint64_t dropped = 0;  // exceeded the capacity
     uint64_t late = 0;
-    Nanos latest;  // how long after its time the latest frame left
+    Nanos latest;  // how late the latest frame left
   };
 
   explicit DelayQueue(const DelayQueueOptions& options);
 
-  // Copies a frame that arrived at `arrival`. Frames leave in the order of these calls, whatever
-  // their arrival times say. False: dropped.
+  // Copies a frame that arrived at `arrival`. Frames leave in the order of these calls, regardless
+  // of their arrival times. Returns false if the frame was dropped.
   bool push(std::span<const uint8_t> frame, Nanos arrival);
 
-  // The oldest frames whose time has come, at most `frames.size()`; returns how many. They stay
-  // valid until pop().
+  // Gets the oldest due frames, at most `frames.size()`; returns their number. They stay valid
+  // until pop().
   size_t due(Nanos now, std::span<std::span<const uint8_t>> frames) const;
-  // The oldest `count` frames have left.
+  // Removes the oldest `count` frames, which have been sent.
   void pop(size_t count, Nanos now);
 
-  // When the oldest frame is due.
+  // The time at which the oldest frame is due.
   std::optional<Nanos> next_due() const;
   bool empty() const { return records_.empty(); }
   Bytes held() const { return held_; }
@@ -57,7 +57,7 @@ class DelayQueue {
   };
 
   DelayQueueOptions options_;
-  size_t room_;  // of the ring: two frames more than the capacity, since none is split at its end
+  size_t room_;  // of the ring: capacity and two frames, since no frame is split at its end
   std::unique_ptr<uint8_t[]> ring_;
   std::deque<Record> records_;
   size_t tail_ = 0;

@@ -1,4 +1,4 @@
-// Delay queues on virtual time: order, times, bounds, and what is counted.
+// Delay queues on virtual time: order, times, limits and counters.
 #include "lab/delay_queue.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ DelayQueueOptions usual() {
 
 std::vector<uint8_t> frame(size_t bytes, uint8_t mark) { return std::vector<uint8_t>(bytes, mark); }
 
-// Takes out what is due: the first byte of each frame.
+// Removes the due frames and returns the first byte of each.
 std::vector<int> taken(DelayQueue& queue, Nanos now) {
   std::array<std::span<const uint8_t>, 4> frames;
   std::vector<int> marks;
@@ -31,7 +31,7 @@ std::vector<int> taken(DelayQueue& queue, Nanos now) {
   return marks;
 }
 
-TEST(DelayQueueTest, FramesLeaveWhenTheirTimeHasComeAndNotBefore) {
+TEST(DelayQueueTest, FramesLeaveAtTheirDueTimeAndNotBefore) {
   DelayQueue queue(usual());
   EXPECT_FALSE(queue.next_due());
   ASSERT_TRUE(queue.push(frame(100, 1), micros(10)));
@@ -43,7 +43,7 @@ TEST(DelayQueueTest, FramesLeaveWhenTheirTimeHasComeAndNotBefore) {
   EXPECT_TRUE(queue.empty());
 }
 
-TEST(DelayQueueTest, OrderIsKeptWhenTheClockOfArrivalsStepsBack) {
+TEST(DelayQueueTest, OrderIsKeptWhenTheArrivalClockStepsBack) {
   DelayQueue queue(usual());
   ASSERT_TRUE(queue.push(frame(100, 1), micros(100)));
   ASSERT_TRUE(queue.push(frame(100, 2), micros(40)));
@@ -51,7 +51,7 @@ TEST(DelayQueueTest, OrderIsKeptWhenTheClockOfArrivalsStepsBack) {
   EXPECT_EQ(taken(queue, micros(600)), (std::vector<int>{1, 2}));
 }
 
-TEST(DelayQueueTest, WhatFindsNoRoomIsDroppedAndCounted) {
+TEST(DelayQueueTest, FramesBeyondTheCapacityAreDroppedAndCounted) {
   DelayQueue queue(usual());
   for (int i = 0; i < 5; ++i) queue.push(frame(300, static_cast<uint8_t>(i)), micros(i));
   EXPECT_EQ(queue.held().count, 900u);
@@ -75,9 +75,9 @@ TEST(DelayQueueTest, LateFramesAreCounted) {
   EXPECT_EQ(queue.counts().latest, micros(51));
 }
 
-// Frames of any length, in bursts, up to the bound: the bytes of every frame that was taken in come
-// out unchanged, in order, none before its time.
-TEST(DelayQueueTest, BytesSurviveTheEndOfTheRing) {
+// Frames of any length, in bursts, up to the capacity: every accepted frame comes out unchanged, in
+// order, and not before its due time.
+TEST(DelayQueueTest, FramesAreUnchangedAcrossTheEndOfTheRing) {
   DelayQueue queue(usual());
   Random random(7);
   std::deque<std::pair<std::vector<uint8_t>, Nanos>> expected;

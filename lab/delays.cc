@@ -1,5 +1,5 @@
-// Delays: see delays.h. A token of the forwarder's own timing stands in every bound: what arrives
-// while a busy machine lets it wait is held, not dropped.
+// See delays.h. Every limit includes data of kStall, so that frames that arrive while a busy
+// machine delays the forwarder are held, not dropped.
 #include "lab/delays.h"
 
 #include <fmt/format.h>
@@ -14,9 +14,9 @@ namespace heddle::lab {
 namespace {
 
 constexpr uint32_t kFrameHeaderBytes = 18;  // Ethernet, and a VLAN tag
-// How long the forwarder may be kept from running without a loss.
+// How long the forwarder may be descheduled without loss.
 constexpr Nanos kStall = millis(30);
-// What a link without a limit is taken for.
+// The assumed rate of a link without a limit.
 constexpr BitsPerSec kUnlimited = gigabits_per_s(10);
 constexpr Bytes kLeastInFlight = mebibytes(1);
 constexpr Bytes kMostInFlight = mebibytes(256);
@@ -80,7 +80,7 @@ std::vector<DelayedLink> delayed_links(const topology::Topology& topology) {
   return list;
 }
 
-// No host or switch has a name that begins so.
+// No host or switch has a name with this prefix.
 std::string delay_netns(const Layout& layout) {
   const auto& links = layout.topology.links;
   if (!std::any_of(links.begin(), links.end(), is_delayed)) return "";

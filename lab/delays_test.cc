@@ -1,4 +1,4 @@
-// What a lab makes of delayed links: which ones are cut, their bounds, and what ip and tc are told.
+// Delayed links of a lab: which links are cut, their limits, and the input for ip and tc.
 #include "lab/delays.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ topology::Topology cable(Nanos delay, BitsPerSec rate = gigabits_per_s(1)) {
   return topology::point_to_point({.rate = rate, .delay = delay, .mtu_bytes = 1500});
 }
 
-TEST(DelaysTest, OnlyDelaysThatALabCanMakeCutALink) {
+TEST(DelaysTest, OnlySupportedDelaysCutALink) {
   EXPECT_THAT(delayed_links(cable(topology::LinkShape{}.delay)), IsEmpty());
   EXPECT_THAT(delayed_links(cable(kLeastDelay - nanos(1))), IsEmpty());
   EXPECT_EQ(delayed_links(cable(kLeastDelay)).size(), 1u);
@@ -27,7 +27,7 @@ TEST(DelaysTest, OnlyDelaysThatALabCanMakeCutALink) {
   EXPECT_EQ(delay_netns(*make_layout("test", cable(millis(1)))), "heddle.test._delay");
 }
 
-TEST(DelaysTest, ALinkHoldsAtLeastItsRateTimesItsDelay) {
+TEST(DelaysTest, ALinkHoldsAtLeastItsBandwidthDelayProduct) {
   for (const Nanos delay : {micros(50), millis(1), millis(5), millis(100)}) {
     for (const BitsPerSec rate : {megabits_per_s(10), gigabits_per_s(1), gigabits_per_s(10)}) {
       const std::vector<DelayedLink> links = delayed_links(cable(delay, rate));
@@ -57,7 +57,7 @@ TEST(DelaysTest, NetemDelaysBothDirections) {
   EXPECT_THAT(filter, HasSubstr("rule netdev heddle pass_cut0b fwd to \"cut0a\"\n"));
 }
 
-TEST(DelaysTest, WhatTheForwarderCannotKeepUpWithIsTold) {
+TEST(DelaysTest, RatesAboveTheForwardersLimitsGiveNotes) {
   const auto notes = [](const topology::Topology& topology) {
     return delay_notes(topology, DelayMethod::kForwarder);
   };

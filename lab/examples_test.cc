@@ -1,4 +1,4 @@
-// The topology files that users copy from: those beside this test and those in the reference.
+// The example topology files: those in lab/examples and those in the reference.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -12,7 +12,7 @@
 namespace heddle::lab {
 namespace {
 
-TEST(Examples, EveryFileMakesALab) {
+TEST(Examples, EveryFileHasALayout) {
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator("lab/examples")) {
     Result<topology::Topology> topology = topology::read_topology_file(entry.path().string());

@@ -1,4 +1,4 @@
-// Exec: see exec.h.
+// See exec.h.
 #include "lab/exec.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 namespace heddle::lab {
 namespace {
 
-// What a container forbids of this, a program can do without.
+// Ignores errors: a program can run without these if a container forbids them.
 void dress(const Lab& lab, const std::string& host) {
   const std::string hosts = lab_folder(lab.state.name) + "/hosts";
   static_cast<void>(mount(hosts.c_str(), "/etc/hosts", nullptr, MS_BIND, nullptr));

@@ -1,5 +1,5 @@
-// Exec: this process becomes a program on a host of a lab. Beside the host's network it sees the
-// host's name and a file /etc/hosts with all names of the lab.
+// Exec: replaces this process by a program on a host of a lab. The program runs in the host's
+// network namespace and sees the host's name and a file /etc/hosts with all names of the lab.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Faults: see faults.h. A link that goes down is set down at the switch's end, so the other end
-// loses its carrier as with a pulled cable. Then all switches get routes around it.
+// See faults.h. A link that goes down is set down at the switch's end, so that the other end loses
+// its carrier as with a pulled cable. Then all switches get routes around it.
 #include "lab/faults.h"
 
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 namespace heddle::lab {
 namespace {
 
-// What is to be done in one place.
+// The commands for one place.
 struct Steps {
   std::string links;   // for ip, first
   std::string queues;  // for tc
@@ -100,7 +100,7 @@ class Transition {
     restored_.insert(port.place);
   }
 
-  // The halves of a cut link do not see each other's carrier.
+  // The halves of a cut link do not share a carrier, so both are set.
   void plan_middle(uint32_t link) {
     for (const bool to_a : {true, false}) {
       middle_ += fmt::format("link set dev {} {}\n", delay_device(link, to_a),
@@ -114,8 +114,8 @@ class Transition {
     return std::string();
   }
 
-  // All routes of a place whose device came back, since the kernel forgot those of IPv6; elsewhere
-  // those that differ.
+  // Restores all routes of a place whose device came back, since the kernel removed those of IPv6;
+  // elsewhere only the routes that differ.
   void plan_routes() {
     const NextHops before = next_hops(layout_, before_.up());
     const NextHops now = next_hops(layout_, now_.up());
@@ -146,7 +146,7 @@ class Transition {
   const Conditions& before_;
   const Conditions& now_;
   std::vector<Steps> steps_;
-  std::string middle_;           // for ip, between the halves of delayed links
+  std::string middle_;           // for ip, in the middle namespace of delayed links
   std::set<uint32_t> restored_;  // places with a device that came back
 };
 

@@ -1,5 +1,5 @@
-// Faults: changes of links and hosts of a lab that is up: what the file's script plays and what
-// `heddle lab fault` asks for.
+// Faults: changes links and hosts of a running lab, for the file's fault script and for `heddle lab
+// fault`.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace heddle::lab {
 
-// Holds the lab's lock for as long as it lives, so that two changes never mix.
+// Holds the lab's lock during its lifetime, so that changes do not interleave.
 class FaultLock {
  public:
   explicit FaultLock(const std::string& lab);
@@ -24,19 +24,19 @@ class FaultLock {
   int descriptor_ = -1;
 };
 
-// Errors: kInvalid where a lab cannot do this: reordering on a link without a rate.
+// Errors: kInvalid for conditions that a lab cannot implement: reordering on a link without a rate.
 Result<void> check_possible(const Layout& layout, const Conditions& conditions);
 
-// Makes the changes at once, whatever their times are. Errors: as check_possible, kSystem.
+// Applies the changes immediately, regardless of their times. Errors: as check_possible, kSystem.
 Result<void> change_links(const Lab& lab, const std::vector<topology::LinkChange>& changes);
 
-// One fault as people name it, added to what holds now. Errors: as change_links.
+// Adds one fault by its user-visible name to the current conditions. Errors: as change_links.
 Result<void> order_fault(const Lab& lab, const topology::FaultOrder& order);
 
-// Stops or continues all processes of a host; returns how many there were.
+// Stops or continues all processes of a host; returns their number.
 Result<size_t> pause_host(const Lab& lab, uint32_t host, bool paused);
 
-// Ends all faults: every link is again as the file says, every host goes on.
+// Ends all faults: restores every link to the file's state and resumes every host.
 Result<void> clear_faults(const Lab& lab);
 
 }  // namespace heddle::lab

@@ -1,14 +1,14 @@
-// Filters: see filters.h.
+// See filters.h.
 //
-// Marks come from a virtual queue, a token bucket at 95% of the link's rate whose depth is the
-// ECN threshold: the kernel's own queues mark by nothing, and a bucket at the full rate would mark
-// nothing before the real queue is full. The bucket of nftables counts packets (in its mode for
-// bytes it holds a whole second's worth), so a packet counts with a probability that is its share
-// of a full one.
+// Marks come from a virtual queue: a token bucket at 95% of the link's rate whose depth is the ECN
+// threshold. The queueing disciplines of the lab do not mark, and a bucket at the full rate would
+// not mark before the real queue is full. The bucket of nftables counts packets (in byte mode it
+// holds the data of a whole second), so each packet is counted with a probability equal to its
+// length relative to a full packet.
 //
-// Corruption flips one bit at one of several offsets, counted from the UDP header: some in heddle's
-// header, some behind it. The checksum is left as the sender computed it (build.h sees to that it
-// does), so the receiving kernel drops such a packet, as it would one that a cable damaged.
+// Corruption flips one bit at one of several offsets from the UDP header, in heddle's header or in
+// the payload. The checksum stays as the sender computed it (build.h enables checksums), so the
+// receiving kernel drops the packet, as it would after corruption on a cable.
 #include "lab/filters.h"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ namespace {
 constexpr uint32_t kUdpHeaderBytes = 8;
 constexpr uint64_t kFrameHeaderBytes = 14;
 constexpr uint64_t kLengthParts = 8;
-// From the far end: a packet that is too short for one is damaged at the next.
+// Largest first: in a packet too short for an offset, the next one is used.
 constexpr std::array<uint32_t, 6> kHeaderOffsets = {37, 30, 22, 13, 6, 0};
 constexpr std::array<uint32_t, 8> kPayloadOffsets = {8'000, 4'000, 1'380, 1'000, 600, 250, 90, 41};
 
@@ -32,7 +32,7 @@ bool marks(const topology::LinkShape& shape, const DirectionCondition& condition
   return shape.ecn_threshold.count != UINT64_MAX && condition.rate.count != 0;
 }
 
-// A base chain on a device, emptied.
+// Creates a base chain on a device, or empties it.
 std::string base_chain(const std::string& name, const char* hook, const Port& port) {
   return fmt::format(
       "add table netdev heddle\n"
@@ -53,7 +53,7 @@ std::string chance(uint32_t per_million) {
   return fmt::format("numgen random mod 1000000 < {}", per_million);
 }
 
-// The packets that a token bucket counts, among those of each length.
+// Sends a sample of the packets to the token bucket, by their length class.
 std::string sampling_rules(uint32_t link, uint64_t full_bytes) {
   std::string text;
   for (uint64_t part = 1; part < kLengthParts; ++part) {
@@ -85,7 +85,8 @@ std::string mark_rules(uint32_t link, const topology::LinkShape& shape, BitsPerS
   return text + sampling_rules(link, full_bytes);
 }
 
-// Chooses one of the offsets evenly; each rule takes its share of what the ones before left.
+// Chooses one of the offsets with equal probability; each rule takes its share of the remaining
+// packets.
 template <size_t N>
 std::string flip_rules(const std::string& chain, uint32_t link,
                        const std::array<uint32_t, N>& offsets) {

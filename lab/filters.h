@@ -1,4 +1,4 @@
-// Filters: the rules of nftables that lose, corrupt, reorder and mark packets of a port. Pure, as
+// Filters: the nftables rules that drop, corrupt, reorder and mark packets of a port. Pure, as
 // batches.h. Losses happen where a packet arrives, marks where it is sent, before the queue.
 #pragma once
 
@@ -10,17 +10,17 @@
 
 namespace heddle::lab {
 
-// For `nft -f` in the place of the port that sends in a direction (marks, overtaking) or receives
-// it (black hole, loss, corruption). They may be given again: counters go on.
+// Input for `nft -f` in the place of a direction's sending port (marks, reordering) or receiving
+// port (black hole, loss, corruption). Applying it again keeps the counters.
 std::string sender_filter(const Layout& layout, uint32_t link, bool forward,
                           const DirectionCondition& condition);
 std::string receiver_filter(const Layout& layout, uint32_t link, bool forward,
                             const DirectionCondition& condition);
 
-// Both for all ports of a place at the beginning; empty where nothing filters.
+// Both filters for all ports of a place initially; empty if there is nothing to filter.
 std::string place_filter(const Layout& layout, const Place& place, const Conditions& conditions);
 
-// The virtual queue of a link: what comes above this rate is marked.
+// The rate of a link's virtual queue: bytes above it are marked.
 BitsPerSec marking_rate(BitsPerSec rate);
 
 }  // namespace heddle::lab

@@ -1,4 +1,4 @@
-// Filters: what nftables is asked for, and that nothing is asked for where nothing is wrong.
+// Filters: the input for nftables, which is empty without faults.
 #include "lab/filters.h"
 
 #include <gmock/gmock.h>
@@ -23,12 +23,12 @@ class FiltersTest : public testing::Test {
   Conditions conditions_;
 };
 
-TEST_F(FiltersTest, NothingIsFilteredWhereNothingIsWrong) {
+TEST_F(FiltersTest, WithoutFaultsNothingIsFiltered) {
   EXPECT_EQ(place_filter(layout_, layout_.places[0], conditions_), "");
   EXPECT_EQ(place_filter(layout_, layout_.places[1], conditions_), "");
 }
 
-TEST_F(FiltersTest, LossIsWhereThePacketArrives) {
+TEST_F(FiltersTest, LossHappensAtTheReceiver) {
   conditions_.links[0].forward.faults.loss_per_million = 10'000;
   EXPECT_EQ(place_filter(layout_, layout_.places[0], conditions_), "");
   const std::string filter = place_filter(layout_, layout_.places[1], conditions_);
@@ -45,7 +45,7 @@ TEST_F(FiltersTest, MarksBeginBelowTheRateOfTheLink) {
   EXPECT_THAT(place_filter(layout_, layout_.places[1], conditions_), Not(HasSubstr("limit rate")));
 }
 
-TEST_F(FiltersTest, QueueBecomesTwoWhereSomethingOvertakes) {
+TEST_F(FiltersTest, ReorderingAddsASecondQueue) {
   DirectionCondition fast = conditions_.links[0].forward;
   fast.faults.reorder_per_million = 20'000;
   const topology::LinkShape& shape = layout_.topology.links[0].shape;
@@ -56,7 +56,7 @@ TEST_F(FiltersTest, QueueBecomesTwoWhereSomethingOvertakes) {
   EXPECT_THAT(back, HasSubstr("root tbf rate 200000000bit"));
 }
 
-TEST_F(FiltersTest, DownIsABlackHoleThatIsNoticed) {
+TEST_F(FiltersTest, ADownLinkIsABlackHoleThatRoutesAvoidOnceNoticed) {
   topology::LinkChange change{.link = 0};
   apply(change, conditions_);
   EXPECT_TRUE(conditions_.links[0].backward.black_hole);

@@ -1,6 +1,6 @@
-// Forwarder: see forwarder.h. One thread: it reads the rings, sends what is due, and sleeps until
-// the next frame is due. Arrival times are the kernel's, so being woken late does not add to the
-// delay while the lateness is below it.
+// See forwarder.h. One thread reads the rings, sends due frames, and sleeps until the next frame is
+// due. Arrival times are the kernel's, so a late wakeup does not extend the delay while it is
+// shorter than the delay.
 #include "lab/forwarder.h"
 
 #include <fcntl.h>
@@ -33,14 +33,14 @@ namespace {
 
 constexpr size_t kReadBatch = 256;
 constexpr size_t kSendBatch = 64;
-// Sends are gathered for a twentieth of the shortest delay, within these: as a NIC moderates its
-// interrupts.
+// Sends are batched for a twentieth of the shortest delay, within these limits, similar to a NIC's
+// interrupt moderation.
 constexpr Nanos kLeastTick = micros(5);
 constexpr Nanos kMostTick = micros(50);
 constexpr Nanos kMostBetweenReads = millis(1);
 constexpr Nanos kPublishEvery = millis(5);
 constexpr int kIdleMs = 1'000;
-// An arrival time further back than this is a step of the system's clock.
+// An arrival time further in the past indicates a step of the system's clock.
 constexpr Nanos kMostBack = seconds(1);
 
 Nanos clock_now(clockid_t clock) {
@@ -51,7 +51,7 @@ Nanos clock_now(clockid_t clock) {
 
 // One direction of a link.
 struct Line {
-  size_t in;  // among the ports
+  size_t in;  // index into the ports, as is `out`
   size_t out;
   DelayQueue queue;
   DelayCounts counts;
@@ -76,7 +76,7 @@ class Forwarder {
     return made;
   }
 
-  // Until the lab is gone.
+  // Runs until the lab is removed.
   void run() {
     while (!counts_file_.is_removed()) {
       const Nanos idle_at = clock_now(CLOCK_MONOTONIC) + seconds(1);
@@ -105,7 +105,7 @@ class Forwarder {
     between_reads_ = std::min(between_reads_, link.delay / 2);
   }
 
-  // Reads and sends once; whether anything is held or came.
+  // Reads and sends once; returns whether a frame arrived or is held.
   bool turn() {
     bool moved = false;
     for (Line& line : lines_) {
@@ -137,7 +137,7 @@ class Forwarder {
       const PacketPort::Sent sent = ports_[line.out].send({frames.data(), count});
       line.queue.pop(sent.gone, now);
       line.counts.refused += sent.refused;
-      if (sent.gone < count) return;  // no room now: again at the next turn
+      if (sent.gone < count) return;  // the device's queue is full: retry in the next iteration
     }
   }
 
@@ -158,8 +158,8 @@ class Forwarder {
     }
   }
 
-  // While something moves until the next frame is due, and not longer than frames may lie in the
-  // rings; else until one comes.
+  // While frames move, sleeps until the next frame is due, at most as long as frames may stay in
+  // the rings; else until a frame arrives.
   void wait(Nanos now, bool moved) {
     if (!moved) {
       publish(now, true);
@@ -191,8 +191,8 @@ class Forwarder {
   Nanos published_;
 };
 
-// Ahead of other programs where the host allows it, and woken on time: a link does not wait for a
-// processor.
+// Raises its priority where the host allows it, and requests precise timers: a link's delay must
+// not depend on the load of processors.
 void get_precedence() {
   prctl(PR_SET_TIMERSLACK, 1'000);
   const sched_param first{.sched_priority = 1};
@@ -201,7 +201,8 @@ void get_precedence() {
 
 constexpr int kReport = 3;
 
-// Nothing of the parent's stays open: a lock or a pipe would be held as long as the lab lives.
+// Closes the files inherited from the parent: this process would hold an inherited lock or pipe as
+// long as the lab exists.
 void leave_files(int report) {
   if (report != kReport) dup2(report, kReport);
   close_range(kReport + 1, ~0U, 0);

@@ -1,6 +1,6 @@
-// Forwarder: the process that holds the frames of delayed links for their propagation time, where
-// the kernel has no netem. It lives in the namespace between the halves of the cut links (delays.h)
-// and goes with the lab.
+// Forwarder: the process that holds the frames of delayed links for their propagation time on
+// kernels without netem. It runs in the middle namespace of the cut links (delays.h) and ends with
+// the lab.
 #pragma once
 
 #include <sys/types.h>
@@ -10,9 +10,8 @@
 
 namespace heddle::lab {
 
-// Starts it for all delayed links of a lab whose namespaces and cables are there; `owned`: it ends
-// when this process does. Returns its process once it passes frames on. Errors: kPermission,
-// kSystem.
+// Starts it for all delayed links of a lab whose namespaces and cables exist. `owned`: it ends with
+// this process. Returns its process id once it forwards frames. Errors: kPermission, kSystem.
 Result<pid_t> start_forwarder(const Layout& layout, bool owned);
 
 }  // namespace heddle::lab

@@ -1,4 +1,4 @@
-// Labs: see lab.h.
+// See lab.h.
 #include "lab/lab.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@
 namespace heddle::lab {
 namespace {
 
-// What the file says and no lab can do.
+// The parts of the file that no lab can implement.
 std::vector<std::string> limits_of(const topology::Topology& topology) {
   std::vector<std::string> notes;
   for (const topology::Switch& each : topology.switches) {
@@ -43,7 +43,7 @@ std::vector<std::string> limits_of(const topology::Topology& topology) {
   return notes;
 }
 
-// Both under the lock of the name.
+// Call with the name's lock held.
 Result<void> take_down_locked(const std::string& name) {
   Result<void> gone = tear_down(name);
   if (gone) remove_state(name);
@@ -60,8 +60,8 @@ Result<void> forget_left_over(const std::string& name) {
   return take_down_locked(name);
 }
 
-// Looks whether the name is free, takes down what a dead process left over under it, and claims it:
-// nobody else of this name comes between.
+// Checks that the name is free, takes down a left-over lab of a dead process, and claims the name,
+// all under its lock.
 Result<void> claim(const Lab& lab, const std::string& topology_text) {
   const Result<NameLock> lock = NameLock::take(lab.state.name);
   if (!lock) return fail(lock.error());
@@ -78,7 +78,7 @@ DelayMethod choose_delay_method(const Layout& layout) {
   return kernel_has_netem() ? DelayMethod::kNetem : DelayMethod::kForwarder;
 }
 
-// Starts what makes delays, once everything else is there.
+// Starts the forwarder, after everything else exists.
 Result<void> start_delays(Lab& lab, bool owned) {
   if (lab.state.delays != DelayMethod::kForwarder) return {};
   const Result<pid_t> process = start_forwarder(lab.layout, owned);
@@ -127,7 +127,7 @@ Result<Lab> bring_up(const UpOptions& options, bool (*stop)()) {
   if (Result<void> claimed = claim(lab, *text); !claimed) return fail(claimed.error());
   if (Result<void> built = build_into(lab, options, stop); !built) {
     const Result<NameLock> lock = NameLock::take(name);
-    static_cast<void>(tear_down(name));  // the first error is the one that tells
+    static_cast<void>(tear_down(name));  // report the first error, not this one
     remove_state(name);
     return fail(built.error());
   }

@@ -1,4 +1,4 @@
-// Layout: see layout.h.
+// See layout.h.
 #include "lab/layout.h"
 
 #include <fmt/format.h>
@@ -11,9 +11,9 @@ namespace {
 
 constexpr size_t kMaxPlaces = 256;  // one byte of an address
 constexpr uint32_t kMaxNics = 64;
-constexpr size_t kMaxDeviceName = 15;  // the kernel's
+constexpr size_t kMaxDeviceName = 15;  // the kernel's limit
 
-// The name of the device that leads to `peer`: the peer's own name where the kernel takes it.
+// The name of the device towards `peer`: the peer's own name if the kernel accepts it.
 std::string device_towards(const Layout& layout, const Port& peer, uint32_t link,
                            std::set<std::string>& used) {
   const Place& place = layout.places[peer.place];

@@ -1,4 +1,4 @@
-// Layouts: names, addresses and devices follow from the topology alone.
+// Layouts: names, addresses and devices depend on the topology alone.
 #include "lab/layout.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ Layout laid_out(topology::Topology topology) {
   return std::move(*layout);
 }
 
-TEST(LayoutTest, DevicesAreNamedAfterWhatTheyLeadTo) {
+TEST(LayoutTest, DevicesAreNamedAfterTheirPeer) {
   const Layout layout =
       laid_out(topology::leaf_spine({.leaves = 2, .spines = 2, .nics_per_host = 2, .rails = true}));
   std::set<std::string> leaf0;
@@ -32,7 +32,7 @@ TEST(LayoutTest, DevicesAreNamedAfterWhatTheyLeadTo) {
   EXPECT_EQ(layout.places[0].netns, "heddle.test.h0");
 }
 
-TEST(LayoutTest, ParallelLinksAndLongNamesGetDevicesOfTheirOwn) {
+TEST(LayoutTest, ParallelLinksAndLongNamesGetUniqueDevices) {
   const topology::Topology topology = topology::parallel_paths(3, {}, {});
   const Layout layout = laid_out(topology);
   EXPECT_EQ(layout.a(2).device, "right");
@@ -41,7 +41,7 @@ TEST(LayoutTest, ParallelLinksAndLongNamesGetDevicesOfTheirOwn) {
   EXPECT_EQ(layout.b(4).peer_place, layout.a(4).place);
 }
 
-TEST(LayoutTest, EveryNicHasAnAddressThatNamesItsHost) {
+TEST(LayoutTest, EveryNicHasAnAddressWithItsHostsNumber) {
   const Layout layout = laid_out(
       topology::leaf_spine({.leaves = 10, .spines = 1, .hosts_per_leaf = 2, .nics_per_host = 2}));
   EXPECT_EQ(nic_ipv4(layout, 35), "10.1.17.1");
@@ -50,7 +50,7 @@ TEST(LayoutTest, EveryNicHasAnAddressThatNamesItsHost) {
   EXPECT_THAT(hosts_file(layout), HasSubstr("fd00:1:11::1 h17-nic1-v6\n"));
 }
 
-TEST(LayoutTest, WhatIsTooLargeIsRefused) {
+TEST(LayoutTest, TooLargeTopologiesAreRefused) {
   const Result<Layout> layout =
       make_layout("test", topology::leaf_spine({.leaves = 1, .spines = 1, .hosts_per_leaf = 257}));
   ASSERT_FALSE(layout);

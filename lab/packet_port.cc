@@ -1,4 +1,4 @@
-// PacketPort: see packet_port.h.
+// See packet_port.h.
 #include "lab/packet_port.h"
 
 #include <arpa/inet.h>
@@ -18,10 +18,10 @@
 namespace heddle::lab {
 namespace {
 
-constexpr size_t kLeastBlock = 65'536;  // pages in one piece, which the kernel may not have more of
+constexpr size_t kLeastBlock = 65'536;  // larger contiguous blocks of pages may not be available
 constexpr size_t kLeastSlots = 256;
 constexpr size_t kSendBatch = 64;
-constexpr size_t kSlotHead = 128;  // tpacket2_hdr, sockaddr_ll, alignment: 52 + 16 + 16 at most
+constexpr size_t kSlotHead = 128;  // tpacket2_hdr, sockaddr_ll, alignment: at most 52 + 16 + 16
 
 size_t power_above(size_t bytes) {
   size_t power = kLeastBlock;
@@ -110,7 +110,7 @@ size_t PacketPort::read(size_t limit, const Take& take) {
     const std::atomic_ref<uint32_t> status(header->tp_status);
     if ((status.load(std::memory_order_acquire) & TP_STATUS_USER) == 0) return count;
     const Nanos arrival = seconds(header->tp_sec) + nanos(header->tp_nsec);
-    // The captured length: shorter than the packet's own only where that was longer than a slot.
+    // The captured length; it is shorter than the packet's own only if the packet exceeded a slot.
     const size_t bytes = header->tp_len == header->tp_snaplen ? header->tp_snaplen : UINT32_MAX;
     take({at + header->tp_mac, bytes}, arrival);
     status.store(TP_STATUS_KERNEL, std::memory_order_release);
@@ -137,7 +137,7 @@ PacketPort::Sent PacketPort::send(std::span<const std::span<const uint8_t>> fram
       sent.gone += static_cast<size_t>(done);
     } else if (errno == EAGAIN || errno == EINTR) {
       return sent;
-    } else {  // the device is down, or what receives from it has no room: as on a cable
+    } else {  // the device is down or its receiver's queue is full: dropped, as on a cable
       ++sent.gone;
       ++sent.refused;
     }

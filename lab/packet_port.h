@@ -1,6 +1,6 @@
-// PacketPort: a device of this namespace whose frames are read from a ring that the kernel shares
-// (packet(7), TPACKET_V2), each with the time at which it arrived, and on which frames are sent.
-// The forwarder (forwarder.h) drives it.
+// PacketPort: a device of this namespace. Frames are read, each with its arrival time, from a ring
+// shared with the kernel (packet(7), TPACKET_V2), and sent on the same socket. The forwarder
+// (forwarder.h) drives it.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +17,20 @@ namespace heddle::lab {
 
 class PacketPort {
  public:
-  // `arrival` is of the system's clock (CLOCK_REALTIME).
+  // `arrival` is by the system's clock (CLOCK_REALTIME).
   using Take = std::function<void(std::span<const uint8_t> frame, Nanos arrival)>;
 
-  // `largest_frame` with its Ethernet header; `ring` is how much the kernel may hold before it is
-  // read. Errors: kPermission, kSystem.
+  // `largest_frame` includes the Ethernet header; `ring` is the size of the kernel's receive ring.
+  // Errors: kPermission, kSystem.
   static Result<PacketPort> open(const std::string& device, uint32_t largest_frame, Bytes ring);
   ~PacketPort();
   PacketPort(PacketPort&& other) noexcept;
   PacketPort& operator=(PacketPort&&) = delete;
 
-  // Hands over what has arrived, at most `limit` frames; returns how many.
+  // Passes arrived frames to `take`, at most `limit`; returns their number.
   size_t read(size_t limit, const Take& take);
-  // Sends frames from the first on; returns how many are gone, and how many of them the device
-  // refused. Fewer than all: no room now.
+  // Sends frames in order; returns how many were processed, and how many of those the device
+  // refused. Fewer than all: the device's queue is full.
   struct Sent {
     size_t gone = 0;
     size_t refused = 0;
@@ -38,9 +38,9 @@ class PacketPort {
   Sent send(std::span<const std::span<const uint8_t>> frames);
 
   int descriptor() const { return descriptor_.number(); }
-  // A device that went down leaves an error on its socket, which poll() reports until it is read.
+  // Clears the socket error of a device that went down; poll() reports it until it is read.
   void clear_error() const;
-  // How many frames found the ring full since the last call.
+  // The number of frames dropped by a full ring since the last call.
   uint64_t take_overrun();
 
  private:

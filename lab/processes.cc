@@ -1,4 +1,4 @@
-// Processes of a lab: see processes.h.
+// See processes.h.
 #include "lab/processes.h"
 
 #include <fmt/format.h>
@@ -18,8 +18,8 @@
 namespace heddle::lab {
 namespace {
 
-constexpr int kRounds = 300;             // looking again for what is still there
-constexpr useconds_t kPauseUs = 10'000;  // between two looks
+constexpr int kRounds = 300;             // scans for remaining processes
+constexpr useconds_t kPauseUs = 10'000;  // between two scans
 
 using NamespaceId = std::pair<dev_t, ino_t>;
 
@@ -71,7 +71,7 @@ Result<void> end_processes_in(const std::vector<std::string>& namespaces) {
     left = processes_in(namespaces);
     if (left.empty()) return {};
     for (const pid_t process : left) kill(process, SIGKILL);
-    while (waitpid(-1, nullptr, WNOHANG) > 0) continue;  // those that were our own
+    while (waitpid(-1, nullptr, WNOHANG) > 0) continue;  // our own children
     usleep(kPauseUs);
   }
   return fail(ErrorCode::kSystem, "cannot end all processes of the lab",
@@ -80,7 +80,7 @@ Result<void> end_processes_in(const std::vector<std::string>& namespaces) {
 
 size_t signal_processes_in(const std::string& netns, bool stop) {
   std::set<pid_t> reached;
-  for (int round = 0; round < kRounds; ++round) {  // until no new one was started meanwhile
+  for (int round = 0; round < kRounds; ++round) {  // until no new process appears
     const size_t before = reached.size();
     for (const pid_t process : processes_in({netns})) {
       if (reached.contains(process)) continue;

@@ -1,5 +1,5 @@
-// Processes of a lab: those that run in its namespaces, found by looking through /proc, stopped,
-// continued or ended.
+// Processes of a lab: finds the processes in its namespaces by scanning /proc; stops, continues or
+// ends them.
 #pragma once
 
 #include <sys/types.h>
@@ -11,16 +11,16 @@
 
 namespace heddle::lab {
 
-// Every process that is in one of these namespaces (names under /run/netns), without this one.
+// All processes in these namespaces (names under /run/netns), except this one.
 std::vector<pid_t> processes_in(const std::vector<std::string>& namespaces);
 
-// Ends them all, and those that they start meanwhile. Errors: kSystem, where one does not die.
+// Ends them, and processes that they start meanwhile. Errors: kSystem if one does not end.
 Result<void> end_processes_in(const std::vector<std::string>& namespaces);
 
-// Stops (SIGSTOP) or continues (SIGCONT) all processes of one namespace; returns how many.
+// Stops (SIGSTOP) or continues (SIGCONT) all processes of a namespace; returns their number.
 size_t signal_processes_in(const std::string& netns, bool stop);
 
-// Every descendant of this process.
+// All descendants of this process.
 std::vector<pid_t> descendants();
 
 }  // namespace heddle::lab

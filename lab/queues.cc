@@ -1,4 +1,4 @@
-// Queues: see queues.h.
+// See queues.h.
 #include "lab/queues.h"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ Discipline discipline_of(const DirectionCondition& condition) {
   return condition.faults.reorder_per_million > 0 ? Discipline::kClasses : Discipline::kBucket;
 }
 
-// Room for what a timer that comes half a millisecond late would have sent, so that the rate is
+// Large enough for the data of a timer that fires half a millisecond late, so that the rate is
 // reached; at least two packets.
 uint64_t burst_bytes(const topology::LinkShape& shape, BitsPerSec rate) {
   const uint64_t late = bytes_within(micros(500), rate).count;
@@ -29,8 +29,8 @@ std::string bucket(const Port& port, const topology::LinkShape& shape, BitsPerSe
                      rate.count, burst_bytes(shape, rate), shape.queue.count);
 }
 
-// Both classes may use the whole rate; what one leaves goes to the fast one first. (Holding packets
-// back instead would need a queue that delays, which this kernel has not.)
+// Both classes may use the whole rate, the fast one first. (Delaying packets instead would need
+// netem, which the kernel may lack.)
 std::string classes(const Port& port, const topology::LinkShape& shape,
                     const DirectionCondition& condition) {
   const uint64_t rate = condition.rate.count;

@@ -1,6 +1,6 @@
-// Queues: the queueing disciplines behind a port, as batches for tc. A limited link is a token
-// bucket before a queue of so many bytes; one that reorders has a second queue, which goes first:
-// what is put there overtakes everything that waits in the other.
+// Queues: the queueing disciplines of a port, as input for tc. A limited link is a token bucket
+// before a queue of a given size in bytes. A link that reorders has a second queue with priority:
+// its packets overtake all packets in the first.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace heddle::lab {
 
-// The class of packets that overtake others: what nftables sets as their priority.
+// The class of packets that overtake others; nftables sets it as their priority.
 inline constexpr const char* kFastClass = "1:20";
 
-// For `tc -batch` in a place, at the beginning; empty where nothing is limited.
+// Input for `tc -batch` in a place, initially; empty if no link is limited.
 std::string place_queues(const Layout& layout, const Place& place, const Conditions& conditions);
 
-// Makes the queue of a port as `now` wants it; it is as `before` wants it.
+// Changes the queue of a port from the state `before` to `now`.
 std::string queue_change(const Port& port, const topology::LinkShape& shape,
                          const DirectionCondition& before, const DirectionCondition& now);
 

@@ -1,4 +1,4 @@
-// Rights: see rights.h.
+// See rights.h.
 #include "lab/rights.h"
 
 #include <fcntl.h>
@@ -22,7 +22,7 @@ Unexpected refused(const std::string& why) {
               "kernel.unprivileged_userns_clone, user.max_user_namespaces)");
 }
 
-// Tried in a process of its own, so that this one stays where it is.
+// Tested in a child process, so that this one stays in its namespaces.
 bool may_make_namespaces() {
   const Result<std::string> tried = run_apart([]() -> Result<std::string> {
     if (unshare(CLONE_NEWNET | CLONE_NEWNS) != 0) return refused(std::strerror(errno));

@@ -1,17 +1,17 @@
-// Rights: whether this process may make network namespaces; where it is not root, a user namespace
-// of its own in which it may.
+// Rights: whether this process may create network namespaces. Without root, it can move into a user
+// namespace in which it may.
 #pragma once
 
 #include "base/result.h"
 
 namespace heddle::lab {
 
-// Returns when this process may make a lab that others can join. Errors: kPermission, naming
-// `heddle lab run` where that works without root.
+// Succeeds if this process may make a lab that other processes can join. Errors: kPermission, which
+// names `heddle lab run` if that works without root.
 Result<void> need_root();
 
-// Returns when this process may make a lab for itself and its children; without root it moves into
-// namespaces of its own, with an empty /run. Errors: kPermission where the host allows neither.
+// Succeeds if this process may make a lab for itself and its children; without root it moves into
+// new namespaces, with an empty /run. Errors: kPermission if the host allows neither.
 Result<void> get_rights();
 
 }  // namespace heddle::lab

@@ -1,5 +1,4 @@
-// Routes: see routes.h. A breadth-first search from every NIC, over switches only: hosts do not
-// forward.
+// See routes.h. A breadth-first search from every NIC, over switches only: hosts do not forward.
 #include "lab/routes.h"
 
 #include <deque>
@@ -13,7 +12,7 @@ struct Search {
   const Layout& layout;
   const std::vector<bool>& up;
 
-  // Hops to a NIC from every place.
+  // The number of hops from every place to a NIC.
   std::vector<uint32_t> distances(uint32_t nic_port) const {
     std::vector<uint32_t> hops(layout.places.size(), kFar);
     const Port& start = layout.ports[nic_port];

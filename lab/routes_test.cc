@@ -1,4 +1,4 @@
-// Routes: all shortest ways, around links that are down.
+// Routes: all shortest paths, around links that are down.
 #include "lab/routes.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ struct Fabric {
       : layout(std::move(*make_layout("test", std::move(topology)))),
         up(layout.topology.links.size(), true) {}
 
-  // The names of the devices by which `place` reaches a NIC.
+  // The names of the devices through which `place` reaches a NIC.
   std::vector<std::string> ways(const std::string& place, uint32_t nic) const {
     const NextHops hops = next_hops(layout, up);
     std::vector<std::string> names;
@@ -30,7 +30,7 @@ struct Fabric {
 
 using Names = std::vector<std::string>;
 
-TEST(RoutesTest, LeavesSpreadOverAllSpinesAndKnowTheirOwnHosts) {
+TEST(RoutesTest, LeavesUseAllSpinesAndReachTheirOwnHostsDirectly) {
   const Fabric fabric(topology::leaf_spine({.leaves = 2, .spines = 3}));
   EXPECT_EQ(fabric.ways("leaf0", 3), (Names{"spine0", "spine1", "spine2"}));
   EXPECT_EQ(fabric.ways("leaf0", 1), Names{"h1"});
@@ -46,7 +46,7 @@ TEST(RoutesTest, AllLeavesAvoidASpineThatLostALink) {
   EXPECT_EQ(fabric.ways("leaf1", 2), Names{"h2"});
 }
 
-TEST(RoutesTest, FatTreeStaysInThePodWhereItCan) {
+TEST(RoutesTest, TrafficWithinAPodOfAFatTreeStaysInThePod) {
   const Fabric fabric(topology::fat_tree({}));
   EXPECT_EQ(fabric.ways("leaf0", 2), (Names{"spine0", "spine1"}));
   EXPECT_EQ(fabric.ways("spine0", 2), Names{"leaf1"});

@@ -1,5 +1,5 @@
-// Run: see run.h. The terminal's Ctrl-C reaches the command directly; SIGTERM and SIGHUP are passed
-// on. What ignores them is ended after five seconds, or at once by a second signal.
+// See run.h. The terminal's Ctrl-C reaches the command directly; SIGTERM and SIGHUP are forwarded.
+// A command that ignores them is killed after five seconds, or immediately by a second signal.
 #include "lab/run.h"
 
 #include <fcntl.h>
@@ -51,7 +51,7 @@ constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
   _exit(told < 0 ? 126 : 127);
 }
 
-// Why the command could not start; empty once it runs.
+// Returns why the command could not start; empty once it runs.
 std::string start_failure(int pipe) {
   std::array<char, 256> text{};
   ssize_t got = 0;
@@ -122,7 +122,7 @@ void end_descendants() {
 }  // namespace
 
 void note_signals() {
-  static_cast<void>(first_signal());  // made before a handler needs them
+  static_cast<void>(first_signal());  // initialize these before a handler uses them
   static_cast<void>(signal_count());
   struct sigaction action {};
   action.sa_handler = note;

@@ -1,4 +1,4 @@
-// Run: a lab for as long as one command lives. `heddle lab run` drives it.
+// Run: a lab for the lifetime of one command. `heddle lab run` calls it.
 #pragma once
 
 #include <functional>
@@ -18,9 +18,9 @@ namespace heddle::lab {
 Result<int> run_command(const Lab& lab, const std::vector<std::string>& words,
                         const std::function<void(const std::string&)>& tell);
 
-// From now on SIGINT, SIGTERM and SIGHUP are noted instead of ending this process.
+// From now on, records SIGINT, SIGTERM and SIGHUP instead of ending this process.
 void note_signals();
-// The first that came; 0: none.
+// The first recorded signal; 0: none.
 int noted_signal();
 
 }  // namespace heddle::lab

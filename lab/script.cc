@@ -1,4 +1,4 @@
-// The fault script: see script.h.
+// See script.h.
 #include "lab/script.h"
 
 #include <fmt/format.h>
@@ -52,13 +52,13 @@ Nanos clock_now() {
   return seconds(now.tv_sec) + nanos(now.tv_nsec);
 }
 
-// Sleeps until a time; false where `stop` says so before.
+// Sleeps until `when`; returns false if `stop` returns true before.
 bool sleep_until(Nanos when, const std::function<bool()>& stop) {
   for (;;) {
     if (stop()) return false;
     if (clock_now() >= when) return true;
     const timespec until{when.count / 1'000'000'000, when.count % 1'000'000'000};
-    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);  // a signal ends it early
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);  // a signal interrupts it
   }
 }
 

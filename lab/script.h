@@ -1,5 +1,5 @@
-// The fault script of a topology file, played on a lab at its times. `heddle lab run` and
-// `heddle lab up --play` drive it.
+// Plays the fault script of a topology file on a lab at the script's times. `heddle lab run` and
+// `heddle lab up --play` call it.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace heddle::lab {
 
-// What happens at one time.
+// The changes at one time.
 struct ScriptStep {
   Nanos at;
   std::vector<topology::LinkChange> links;
@@ -20,11 +20,11 @@ struct ScriptStep {
   std::string text;  // "leaf0 - spine1: down"
 };
 
-// The steps in the order of their times.
+// The steps, sorted by time.
 std::vector<ScriptStep> script_steps(const topology::Topology& topology);
 
-// Plays all steps, sleeping between them; `stop` is asked after each sleep, `tell` hears each
-// step. Errors: as change_links, after which the rest is not played.
+// Plays all steps, sleeping between them. Calls `stop` after each sleep and `tell` for each step.
+// Errors: as change_links; then the remaining steps are not played.
 Result<void> play_script(const Lab& lab, const std::function<bool()>& stop,
                          const std::function<void(const ScriptStep&)>& tell);
 

@@ -1,4 +1,4 @@
-// State: see state.h.
+// See state.h.
 #include "lab/state.h"
 
 #include <fcntl.h>
@@ -46,7 +46,7 @@ DelayMethod method_of(const std::string& name) {
 
 }  // namespace
 
-// A reader sees the old content or the new, never half of it.
+// Atomic: a reader sees the old content or the new, never a part.
 Result<void> write_state_file(const std::string& path, const std::string& content) {
   const std::string next = path + ".new";
   {
@@ -75,7 +75,7 @@ Result<void> check_lab_name(const std::string& name) {
               "a lab's name has 1 to 32 letters, digits, '-' and '_'", "give another with --name");
 }
 
-// One file for all labs: a name locks a byte of it, so nothing stays behind for each.
+// One file for all labs; each name locks one byte of it, so no file remains for each name.
 Result<NameLock> NameLock::take(const std::string& name) {
   std::error_code error;
   std::filesystem::create_directories(labs_folder(), error);
@@ -193,7 +193,7 @@ uint64_t process_start(pid_t process) {
   std::ifstream file(fmt::format("/proc/{}/stat", process));
   std::string text;
   std::getline(file, text);
-  const size_t name_end = text.rfind(')');  // the name may hold anything
+  const size_t name_end = text.rfind(')');  // the name may contain any character
   if (name_end == std::string::npos) return 0;
   std::istringstream fields(text.substr(name_end + 1));
   std::string field;

@@ -1,4 +1,4 @@
-// Tool: see tool.h. Input and both outputs are files without a name, so no pipe can fill up.
+// See tool.h. Input and both outputs are anonymous files, so no pipe can fill up.
 #include "lab/tool.h"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kNotFound = 127;
 
-// A file in memory, closed in the end.
+// A file in memory.
 class Scratch {
  public:
   Scratch() : descriptor_(memfd_create("heddle-lab", MFD_CLOEXEC)) {}
@@ -59,7 +59,7 @@ class Scratch {
 std::string last_line(std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
   const size_t begin = text.rfind('\n');
-  // ip and tc end with "Command failed -:3"; what failed stands before it.
+  // ip and tc end with "Command failed -:3"; the failure is described before it.
   if (begin != std::string::npos && text.find("Command failed", begin) != std::string::npos) {
     std::string place = text.substr(begin + 1);
     text.resize(begin);
@@ -78,7 +78,7 @@ std::string last_line(std::string text) {
   dup2(out.descriptor(), STDOUT_FILENO);
   dup2(err.descriptor(), STDERR_FILENO);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  setsid();  // Ctrl-C is for the lab, which then takes down what is half made
+  setsid();  // Ctrl-C goes to the lab's process, which then removes the incomplete lab
   execvp(arguments[0], arguments.data());
   _exit(kNotFound);
 }

@@ -1,5 +1,5 @@
-// Workers: see worker.h. The pipe carries one letter ('v' a value, 'e' an error) and the text; an
-// error's parts are separated by NUL.
+// See worker.h. The pipe carries one letter ('v' for a value, 'e' for an error) and the text; NUL
+// separates an error's parts.
 #include "lab/worker.h"
 
 #include <fcntl.h>
@@ -65,7 +65,7 @@ void write_all(int descriptor, const std::string& text) {
 
 [[noreturn]] void work_and_end(const Work& work, int pipe) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  signal(SIGINT, SIG_IGN);  // the parent decides what a Ctrl-C ends
+  signal(SIGINT, SIG_IGN);  // the parent handles Ctrl-C
   try {
     write_all(pipe, encoded(work()));
   } catch (const std::exception& error) {
@@ -163,8 +163,8 @@ Result<void> enter_namespace(const std::string& netns, bool own_sys) {
   if (unshare(CLONE_NEWNS) != 0 || mount("", "/", nullptr, MS_SLAVE | MS_REC, nullptr) != 0) {
     return fail(ErrorCode::kPermission, what, std::strerror(errno), "run it as root");
   }
-  // Where a container does not allow it, /sys shows the devices of another namespace: only
-  // receive steering needs it, and says so.
+  // If a container forbids this, /sys shows another namespace's devices. Only receive steering
+  // needs it, and reports the failure itself.
   static_cast<void>(umount2("/sys", MNT_DETACH));
   static_cast<void>(mount("heddle-lab", "/sys", "sysfs", 0, nullptr));
   return {};

@@ -1,5 +1,5 @@
-// Workers: pieces of work in processes of their own, each of which may enter another namespace.
-// What they return comes back over a pipe. Whoever makes, watches or changes a lab drives them.
+// Workers: run functions in child processes, each of which may enter another namespace, and return
+// their results through a pipe. Code that makes, reads or changes a lab uses them.
 #pragma once
 
 #include <sys/types.h>
@@ -16,15 +16,15 @@ using Work = std::function<Result<std::string>()>;
 
 class Workers {
  public:
-  // At most `limit` at a time; 0: twice the processors.
+  // Runs at most `limit` at a time; 0: twice the number of processors.
   explicit Workers(size_t limit = 0);
-  ~Workers();  // kills what still runs
+  ~Workers();  // kills the remaining children
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  // Starts a piece, once fewer than the limit run.
+  // Starts `work`, after waiting until fewer than the limit run.
   void start(const Work& work);
-  // Waits for all. The texts in the order in which they were started, or the first error.
+  // Waits for all. Returns the texts in the order of the starts, or the first error.
   Result<std::vector<std::string>> finish();
 
  private:
@@ -44,11 +44,11 @@ class Workers {
   Error error_;
 };
 
-// One piece of work in a process of its own.
+// Runs `work` in a child process.
 Result<std::string> run_apart(const Work& work);
 
-// Moves this process into a namespace below /run/netns; with `own_sys`, /sys shows its devices.
-// Errors: kUnavailable where it is not there; kPermission.
+// Moves this process into a namespace below /run/netns; with `own_sys`, /sys shows the devices of
+// that namespace. Errors: kUnavailable if it does not exist; kPermission.
 Result<void> enter_namespace(const std::string& netns, bool own_sys);
 
 // Writes a file of /proc or /sys. Errors: kSystem.

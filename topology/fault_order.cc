@@ -1,4 +1,4 @@
-// FaultOrder: see fault_order.h.
+// See fault_order.h.
 #include "topology/fault_order.h"
 
 #include <utility>

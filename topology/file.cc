@@ -1,5 +1,5 @@
-// The topology file: see file.h. First the fabric that a generator makes, then single hosts,
-// switches and links beside it, then overrides, then the faults.
+// See file.h. Reads the generated fabric first, then single hosts, switches and links, then
+// overrides, then faults.
 #include "topology/file.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace heddle::topology {
 namespace {
 
-// Whether a [[switch]] says anything beside its name.
+// Returns whether a [[switch]] has keys besides its name.
 bool changes_switch(const TableReader& table) {
   constexpr const char* kKeys[] = {"hash_seed", "buffer", "alpha", "reserve", "pfc", "xoff", "xon"};
   return std::any_of(std::begin(kKeys), std::end(kKeys),
@@ -65,7 +65,7 @@ class FileReader {
   FileErrors errors_;
   FabricLinks links_;
   SwitchShape switches_;
-  std::vector<std::pair<uint32_t, int>> single_switches_;  // and the lines of their names
+  std::vector<std::pair<uint32_t, int>> single_switches_;  // indexes, with the lines of their names
   Topology topology_;
 };
 
@@ -139,7 +139,7 @@ void FileReader::read_hosts() {
   });
 }
 
-// What [switches] says holds for those of a fabric and for those that follow.
+// [switches] applies to the fabric's switches and to all later ones.
 void FileReader::read_all_switches() {
   const DocumentValue* value = document_.find("switches");
   if (value == nullptr) return;
@@ -152,7 +152,7 @@ void FileReader::read_all_switches() {
 void FileReader::read_switches() {
   for_each("switch", [this](TableReader& table) {
     const std::string name = table.name("name");
-    const auto made = find_switch(topology_, name);  // of the fabric, or a second time
+    const auto made = find_switch(topology_, name);  // part of the fabric, or named a second time
     const SwitchShape shape =
         read_switch_shape(table, made ? topology_.switches[*made].shape : switches_);
     const uint64_t usual =
@@ -169,7 +169,8 @@ void FileReader::read_switches() {
   });
 }
 
-// A misspelt name of one of the fabric's would change nothing, and nobody would know.
+// A misspelled name of a fabric's switch would add an unconnected switch and change nothing,
+// without any notice.
 void FileReader::need_links_of_switches() {
   std::vector<bool> linked(topology_.switches.size());
   for (const Link& link : topology_.links) {

@@ -1,5 +1,5 @@
 // The topology file: TOML that describes a fabric, its links and a script of faults. The simulator,
-// the lab and the planner read the same file. docs/reference/topology.md has the schema.
+// the lab and the planner read it. docs/reference/topology.md has the schema.
 #pragma once
 
 #include <string>
@@ -13,11 +13,11 @@ namespace heddle::topology {
 // The version of the schema that this build reads.
 inline constexpr uint64_t kTopologyFileVersion = 1;
 
-// Reads and checks a file. Errors: kUnavailable where it cannot be read; kVersion for a file of
-// another version; kInvalid for everything that makes no sense, with file and line.
+// Reads and checks a file. Errors: kUnavailable if it cannot be read; kVersion for a file of
+// another version; kInvalid for invalid content, with file and line.
 Result<Topology> read_topology_file(const std::string& path);
 
-// The same from text; `name` stands for the file in errors.
+// The same from text; `name` is the file's name in errors.
 Result<Topology> parse_topology(std::string_view text, const std::string& name);
 
 }  // namespace heddle::topology

@@ -1,4 +1,4 @@
-// Topology files: what the keys mean, and that mistakes are told with their line.
+// Topology files: the meaning of the keys, and errors with their line.
 #include "topology/file.h"
 
 #include <gmock/gmock.h>
@@ -32,7 +32,7 @@ kind = "leaf_spine"
 rate = "200Mbit/s"
 )";
 
-TEST(TopologyFile, FabricHasTheLinksThatTheTablesSay) {
+TEST(TopologyFile, TheFabricHasTheLinksOfTheTables) {
   const Topology topology = parsed(R"(version = 1
 [fabric]
 kind = "leaf_spine"
@@ -64,7 +64,7 @@ ecn = true
   EXPECT_EQ(topology.links[17].forward.loss_per_million, 0u);
 }
 
-TEST(TopologyFile, MarksMayRiseAlongARamp) {
+TEST(TopologyFile, EcnMarkingMayHaveARamp) {
   const Topology topology = parsed(R"(version = 1
 [fabric]
 kind = "leaf_spine"
@@ -99,7 +99,7 @@ ecn = false
   EXPECT_EQ(shape(4).ecn_ramp_per_million, 10'000u);
 }
 
-TEST(TopologyFile, ARampThatMakesNoSenseIsRefused) {
+TEST(TopologyFile, AnInvalidRampIsRefused) {
   const auto with = [](const std::string& keys) { return refused(kSmall + keys); };
   EXPECT_THAT(with("ecn_min = \"1KB\"\n"), HasSubstr("the key 'ecn_max' is missing"));
   EXPECT_THAT(with("ecn_max_probability = \"1%\"\n"), HasSubstr("'ecn_min' is missing"));
@@ -110,7 +110,7 @@ TEST(TopologyFile, ARampThatMakesNoSenseIsRefused) {
               HasSubstr("'ecn' is false"));
 }
 
-TEST(TopologyFile, SwitchesShareMemoryAndPause) {
+TEST(TopologyFile, SwitchesMayShareMemoryAndPause) {
   const Topology topology = parsed(std::string(kSmall) + R"(
 [switches]
 buffer = "4MB"
@@ -142,13 +142,14 @@ ends = ["far", "leaf0"]
   EXPECT_EQ(shape("far").alpha_divisor, 2u);
   EXPECT_TRUE(shape("spine1").lossless);
   EXPECT_EQ(shape("spine1").xoff.count, 100'000u);
-  // Two 9,038 bytes at 200 Mbit/s, 1 us there and back, two frames of 3,360 ns; and one of 9,038.
+  // Two packets of 9,038 bytes at 200 Mbit/s, 1 us in each direction, two frames of 3,360 ns; and
+  // one packet of 9,038.
   const PauseLimits limits = pause_limits(shape("spine1"), 2, topology.links.back().shape);
   EXPECT_EQ(limits.headroom.count, 3u * 9'038 + 50 + 2 * 84);
   EXPECT_EQ(limits.xon.count, 100'000u - 2 * 9'038);
 }
 
-TEST(TopologyFile, SwitchesThatCannotBeAreRefused) {
+TEST(TopologyFile, InvalidSwitchesAreRefused) {
   const auto with = [](const std::string& keys) {
     return refused(std::string(kSmall) + "[switches]\n" + keys);
   };
@@ -171,7 +172,7 @@ TEST(TopologyFile, SwitchesThatCannotBeAreRefused) {
               HasSubstr("there is a 'leaf0' already"));
 }
 
-TEST(TopologyFile, ASwitchThatNoLinkGoesToIsATypo) {
+TEST(TopologyFile, ASwitchWithoutLinksIsRefused) {
   const std::string lonely =
       refused(std::string(kSmall) + "[[switch]]\nbuffer = \"2MB\"\nname = \"laef0\"\n");
   EXPECT_THAT(lonely, HasSubstr("t.toml:8: no link goes to the switch 'laef0'"));
@@ -181,7 +182,7 @@ TEST(TopologyFile, ASwitchThatNoLinkGoesToIsATypo) {
   EXPECT_THAT(other, Not(HasSubstr("do you mean")));
 }
 
-TEST(TopologyFile, OverrideChangesOneLinkAndKeepsTheRest) {
+TEST(TopologyFile, AnOverrideChangesOneLinkAndKeepsItsOtherKeys) {
   const Topology topology = parsed(std::string(kSmall) + R"(
 [[override]]
 link = ["spine1", "leaf0"]
@@ -199,7 +200,7 @@ corrupt = "1%"
   EXPECT_EQ(topology.links[ends->link + 1].shape.rate, megabits_per_s(200));
 }
 
-TEST(TopologyFile, SingleHostsSwitchesAndLinks) {
+TEST(TopologyFile, SingleHostsSwitchesAndLinksAreAdded) {
   const Topology topology = parsed(R"(version = 1
 [[host]]
 name = "left"
@@ -224,7 +225,7 @@ ends = ["left.1", "right.1"]
   EXPECT_EQ(link_label(topology, 2), "left.1 - right.1");
 }
 
-TEST(TopologyFile, RailsPutEachNicOnALeafOfItsOwn) {
+TEST(TopologyFile, RailsPutEachNicOfAHostOnItsOwnLeaf) {
   const Topology topology = parsed(R"(version = 1
 [fabric]
 kind = "leaf_spine"
@@ -238,7 +239,7 @@ rails = true
   EXPECT_TRUE(find_link(topology, "h3.1", "leaf3"));
 }
 
-TEST(TopologyFile, FaultsAddUpInTheOrderOfTheirTimes) {
+TEST(TopologyFile, FaultsAccumulateInOrderOfTime) {
   const Topology topology = parsed(std::string(kSmall) + R"(
 [[fault]]
 at = "3s"
@@ -275,7 +276,7 @@ kind = "pause"
   EXPECT_TRUE(topology.host_changes[0].paused);
 }
 
-TEST(TopologyFile, MistakesAreToldWithTheirLine) {
+TEST(TopologyFile, MistakesAreReportedWithTheirLine) {
   EXPECT_THAT(refused("[fabric]\nkind = \"fat_tree\"\n"), HasSubstr("'version' is missing"));
   EXPECT_THAT(refused("version = 2\n"), HasSubstr("t.toml:1: the version of its schema is 2"));
   EXPECT_THAT(refused("version = 1\n"), HasSubstr("it has no hosts"));
@@ -297,7 +298,7 @@ TEST(TopologyFile, MistakesAreToldWithTheirLine) {
   EXPECT_THAT(refused("version = \n"), HasSubstr("cannot read t.toml:1"));
 }
 
-TEST(TopologyFile, MistakesInLinksAndFaultsSayWhatThereIs) {
+TEST(TopologyFile, MistakesInLinksAndFaultsListWhatExists) {
   const std::string small = kSmall;
   EXPECT_THAT(
       refused(small + "[[override]]\nlink = [\"leaf0\", \"leaf1\"]\n"),

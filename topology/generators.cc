@@ -1,4 +1,4 @@
-// Generators of topologies; the numbering of links is part of their contract.
+// See generators.h. The numbering of links is part of the generators' contract.
 #include "topology/generators.h"
 
 #include <string>

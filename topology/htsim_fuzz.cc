@@ -1,5 +1,5 @@
-// Fuzzes the readers of htsim's files: whatever they accept must make sense, and every refusal must
-// say why and what to do. The text is read as a topology, and as a matrix on a small fabric.
+// Fuzzes the readers of htsim's files: accepted input must be valid, and each error must have a
+// cause and advice. The text is read as a topology, and as a matrix on a small fabric.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -1,4 +1,4 @@
-// Reader of htsim's connection matrices: see htsim_matrix.h.
+// See htsim_matrix.h.
 #include "topology/htsim_matrix.h"
 
 #include <algorithm>
@@ -16,10 +16,10 @@
 namespace heddle::topology {
 namespace {
 
-constexpr uint64_t kMaxCount = 100'000'000;  // of anything that a header announces
+constexpr uint64_t kMaxCount = 100'000'000;  // limit of each count in a header
 constexpr double kMaxStartPs = 1e18;
 
-// What a header announces, and what followed.
+// The count in a header, and the number of entries found.
 struct Announced {
   const char* word;
   std::optional<uint64_t> count;
@@ -36,7 +36,7 @@ class MatrixReader {
  private:
   using Part = Result<void>;
 
-  // A trigger as it was met: by its declaration, by flows that name it, or both.
+  // A trigger that was declared, referenced by flows, or both.
   struct Met {
     uint32_t index = 0;
     int line = 0;
@@ -155,7 +155,7 @@ Result<Flow> MatrixReader::connection_ends() {
   return Flow{.from = static_cast<uint32_t>(*from), .to = static_cast<uint32_t>(*to)};
 }
 
-// Takes the word at `at` and what belongs to it; returns where the next begins.
+// Takes the word at `at` and its arguments; returns the index of the next word.
 Result<size_t> MatrixReader::connection_word(size_t at, Flow& flow, bool& starts) {
   const std::string_view word = lines_.words()[at];
   if (word == "addon") return at + 1;

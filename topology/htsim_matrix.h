@@ -1,5 +1,5 @@
-// Reader of htsim's connection matrices (.cm), as its programs read them. Node i is host i of the
-// topology.
+// Reader of htsim's connection matrices (.cm), with the semantics of htsim's programs. Node i is
+// host i of the topology.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@
 
 namespace heddle::topology {
 
-// Start times are picoseconds there, and are rounded to nanoseconds; `prio` and `addon` are read
-// and have no effect. Flows without an id get the ones behind the largest that there is. A failure
-// names a cable of a fabric whose switches are called leaf0, spine0, core0 (its TOR, AGG, CORE): of
-// a TOR or AGG one that goes up, of a CORE one that goes down. `name` stands for the file in
-// errors. Errors: kInvalid with file and line.
+// Start times are in picoseconds in the file, rounded to nanoseconds here. `prio` and `addon` are
+// accepted and ignored. Flows without an id get ids above the largest in the file. A failure names
+// a cable of a fabric with switches leaf0, spine0, core0 (htsim's TOR, AGG, CORE): for a TOR or AGG
+// an uplink, for a CORE a downlink. `name` is the file's name in errors. Errors: kInvalid with file
+// and line.
 Result<Workload> parse_htsim_matrix(std::string_view text, const std::string& name,
                                     const Topology& topology);
 

@@ -1,5 +1,4 @@
-// htsim's connection matrices: what each line means, and that what cannot be read is told with its
-// line.
+// htsim's connection matrices: the meaning of each line, and errors with their line.
 #include "topology/htsim_matrix.h"
 
 #include <gmock/gmock.h>
@@ -45,7 +44,7 @@ TEST(HtsimMatrix, ConnectionsAreFlows) {
   EXPECT_EQ(workload.flows[1].start, nanos(1'500)) << "given in picoseconds";
 }
 
-TEST(HtsimMatrix, TriggersMayBeDeclaredBehindTheirUse) {
+TEST(HtsimMatrix, TriggersMayBeDeclaredAfterTheirUse) {
   const Workload workload = parsed(
       "Nodes 16\nConnections 3\nTriggers 2\n"
       "0->1 id 1 start 0 size 10 send_done_trigger 5\n"
@@ -74,7 +73,7 @@ TEST(HtsimMatrix, FailuresNameCables) {
   EXPECT_EQ(link_label(topology, workload.failed_links[2]), "spine5 - core3");
 }
 
-TEST(HtsimMatrix, WordsAreShownCutAndWithoutWhatATerminalObeys) {
+TEST(HtsimMatrix, ErrorsQuoteWordsCutAndWithoutControlCharacters) {
   const std::string one = "Nodes 16\nConnections 1\n";
   EXPECT_THAT(refused(one + std::string(100'000, 'x') + "\n"),
               HasSubstr("m.cm:3: '" + std::string(40, 'x') + "...' is not known (lines"));
@@ -89,7 +88,7 @@ TEST(HtsimMatrix, WordsAreShownCutAndWithoutWhatATerminalObeys) {
               HasSubstr(R"(no switch_type '\x1b')"));
 }
 
-TEST(HtsimMatrix, WhatCannotBeReadIsToldWithItsLine) {
+TEST(HtsimMatrix, MistakesAreReportedWithTheirLine) {
   const std::string one = "Nodes 16\nConnections 1\n";
   EXPECT_THAT(refused(""), HasSubstr("no line 'Nodes'"));
   EXPECT_THAT(refused("Nodes 17\n"), HasSubstr("m.cm:1: it has 17 nodes, and the topology 16"));

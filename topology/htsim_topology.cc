@@ -1,4 +1,4 @@
-// Reader of htsim's topologies: see htsim_topology.h.
+// See htsim_topology.h.
 #include "topology/htsim_topology.h"
 
 #include <algorithm>
@@ -14,9 +14,9 @@ namespace {
 constexpr uint64_t kMaxNodes = 100'000;
 constexpr uint64_t kMaxLinks = 1'000'000;
 constexpr uint64_t kMaxRadix = 65'536;
-constexpr uint32_t kFrameHeaderBytes = 64;  // validate() wants room for it in every queue
+constexpr uint32_t kFrameHeaderBytes = 64;  // validate() requires room for it in every queue
 
-// A value of the file, and where it stood.
+// A value of the file, and its line; line 0: not given.
 struct Given {
   uint64_t value = 0;
   int line = 0;
@@ -25,7 +25,7 @@ struct Given {
 };
 
 struct Tier {
-  int line = 0;  // of "Tier"; 0: it has none
+  int line = 0;  // of "Tier"; 0: the file has none
   Given speed_gbps, radix_down, radix_up, latency_ns, switch_latency_ns, bundle, oversubscribed,
       queue_down, queue_up;
 };
@@ -83,7 +83,7 @@ class TopologyReader {
   const HtsimLinkUse& use_;
   Given nodes_, tiers_count_, podsize_;
   std::array<Tier, 3> tiers_;
-  std::optional<size_t> tier_;  // that lines are about
+  std::optional<size_t> tier_;  // the tier that the current lines describe
 };
 
 Result<Topology> TopologyReader::read() {
@@ -263,7 +263,7 @@ TopologyReader::Part TopologyReader::check_shape() const {
   return {};
 }
 
-// What goes down from a switch is so many times what goes up.
+// A switch's downlink capacity is its uplink capacity times the oversubscription.
 TopologyReader::Part TopologyReader::check_capacity(size_t tier) const {
   const Tier& low = tiers_[tier];
   const uint64_t times = low.oversubscribed.there() ? low.oversubscribed.value : 1;
@@ -276,7 +276,7 @@ TopologyReader::Part TopologyReader::check_capacity(size_t tier) const {
                       " Gb/s up, and 'Oversubscribed' is " + std::to_string(times));
 }
 
-// The cables below a tier.
+// The shape of the cables below a tier.
 Result<LinkShape> TopologyReader::link_shape(size_t number) const {
   const Tier& tier = tiers_[number];
   uint64_t delay = tier.latency_ns.value + tier.switch_latency_ns.value / 2;

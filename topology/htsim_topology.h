@@ -1,5 +1,5 @@
-// Reader of htsim's fat-tree topologies (.topo), as its programs read them: two or three tiers with
-// speed, radix, latency, bundles and oversubscription of each.
+// Reader of htsim's fat-tree topologies (.topo), with the semantics of htsim's programs: two or
+// three tiers, each with speed, radix, latency, bundles and oversubscription.
 #pragma once
 
 #include <string>
@@ -10,20 +10,20 @@
 
 namespace heddle::topology {
 
-// What the file leaves to htsim's command line.
+// Parameters that htsim takes from its command line instead.
 struct HtsimLinkUse {
-  Bytes queue = mebibytes(1);  // of tiers that give none
+  Bytes queue = mebibytes(1);  // for tiers without one in the file
   uint32_t mtu_bytes = 9000;
   Bytes ecn_threshold = {UINT64_MAX};
   uint32_t ecn_ramp_per_million = 0;  // see LinkShape
   Bytes ecn_ramp;
-  SwitchShape switches;  // all of them
+  SwitchShape switches;  // for all switches
 };
 
-// Node i is host hi; its TOR, AGG and CORE switches are leaf0…, spine0…, core0…. Half of a switch's
-// latency is in each cable that it holds. `name` stands for the file in errors. Errors: kInvalid
-// with file and line; what its tiers' numbers make impossible is one, a queue that is not equally
-// long at both ends of a cable too.
+// Node i is host hi; TOR, AGG and CORE switches are leaf0…, spine0…, core0…. Half of a switch's
+// latency is added to each cable at that switch. `name` is the file's name in errors. Errors:
+// kInvalid with file and line, also for tiers whose numbers contradict each other, and for a queue
+// with different lengths at the two ends of a cable.
 Result<Topology> parse_htsim_topology(std::string_view text, const std::string& name,
                                       const HtsimLinkUse& use);
 

@@ -1,5 +1,4 @@
-// htsim's topologies: the fabric that each makes, and that what makes no sense is told with its
-// line.
+// htsim's topologies: the fabrics that they describe, and errors with their line.
 #include "topology/htsim_topology.h"
 
 #include <gmock/gmock.h>
@@ -100,7 +99,7 @@ TEST(HtsimTopology, TwoTiersOversubscribed) {
   EXPECT_EQ(topology.links.back().shape.queue, Bytes{200'000});
 }
 
-TEST(HtsimTopology, AThresholdThatNoQueueReachesIsRefused) {
+TEST(HtsimTopology, AThresholdAboveEveryQueueIsRefused) {
   const auto use = [](uint64_t threshold) {
     return parse_htsim_topology(kTwoTiers, "t.topo", {.ecn_threshold = {threshold}});
   };
@@ -112,7 +111,7 @@ TEST(HtsimTopology, AThresholdThatNoQueueReachesIsRefused) {
   EXPECT_THAT(above.error().message(), HasSubstr("a queue holds 200000"));
 }
 
-TEST(HtsimTopology, WhatMakesNoSenseIsToldWithItsLine) {
+TEST(HtsimTopology, MistakesAreReportedWithTheirLine) {
   const std::string two = kTwoTiers;
   const std::string three = kThreeTiers;
   EXPECT_THAT(refused(""), HasSubstr("no line 'Nodes'"));

@@ -1,4 +1,4 @@
-// What makes sense of a job.
+// Validation of jobs: see job.h.
 #include "topology/job.h"
 
 #include <algorithm>

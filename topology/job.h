@@ -1,6 +1,6 @@
-// Job: what the ranks of a job do, as data: they compute, call collectives on communicators and
-// wait for those. Ranks that do alike share a program. Workloads hold jobs (workload.h), the files
-// say them (workload_file.h), and whoever has communicators runs them.
+// Job: the actions of a job's ranks, as data: they compute, call collectives on communicators and
+// wait for the calls. Ranks with equal actions share a program. Workloads contain jobs
+// (workload.h), files describe them (workload_file.h), and code that owns communicators runs them.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace heddle::topology {
 
-// What a call does; numbered as collectives and their events number it.
+// The operation of a call. Numbers are those of collectives and their events.
 enum class CallKind : uint8_t {
   kAllReduce,
   kAllGather,
@@ -33,7 +33,7 @@ enum class CallKind : uint8_t {
 };
 inline constexpr uint32_t kCallKinds = 12;
 
-// How; numbered likewise.
+// The algorithm of a call. Numbers are those of collectives and their events.
 enum class CallAlgorithm : uint8_t {
   kRing,
   kTree,
@@ -52,11 +52,11 @@ std::string_view name_of(CallKind kind);
 std::string_view name_of(CallAlgorithm algorithm);
 std::optional<CallKind> call_named(std::string_view name);
 std::optional<CallAlgorithm> algorithm_named(std::string_view name);
-// Whether there is this algorithm for it; messages between two ranks have none to choose.
+// Whether the operation has this algorithm; messages between two ranks have none.
 bool has_algorithm(CallKind kind, CallAlgorithm algorithm);
-// "ring, tree": those that there are.
+// The operation's algorithms as text: "ring, tree".
 std::string algorithms_of(CallKind kind);
-// Whether its data is counted in a block a rank: `bytes` of an action are all of them together.
+// Whether its data has one block for each rank; then `bytes` of an action is the sum of all blocks.
 bool in_blocks(CallKind kind);
 bool has_root(CallKind kind);
 inline bool between_two(CallKind kind) {
@@ -69,7 +69,7 @@ inline constexpr uint64_t kMaxCallBytes = uint64_t{64} << 30;
 inline constexpr uint32_t kMaxRanks = 16'384;
 
 enum class ActionKind : uint8_t {
-  kCompute,  // for `span`; calls under way go on
+  kCompute,  // for `span`, while pending calls continue
   kCall,
   kWait,  // for the calls with that label
 };
@@ -77,29 +77,29 @@ enum class ActionKind : uint8_t {
 struct Action {
   ActionKind kind = ActionKind::kCompute;
   CallKind call = CallKind::kBarrier;
-  std::optional<CallAlgorithm> algorithm;  // nothing: what the communicator chooses
-  uint8_t element_bytes = 1;               // 1, 2, 4 or 8: calls cut data between elements
-  uint32_t communicator = 0;               // by its place among those of the rank
-  uint32_t root = 0;                       // in the communicator; of send and receive: the other
-  uint64_t bytes = 0;  // all data of a rank, or the blocks of all ranks together: in_blocks()
-  uint32_t label = kNoLabel;  // of a call: none: it is waited for at once
+  std::optional<CallAlgorithm> algorithm;  // nothing: the communicator chooses
+  uint8_t element_bytes = 1;               // 1, 2, 4 or 8; data is split between elements
+  uint32_t communicator = 0;               // index into the rank's communicators
+  uint32_t root = 0;                       // of the communicator; of send and receive: the peer
+  uint64_t bytes = 0;  // all data of a rank; with in_blocks(), the blocks of all ranks together
+  uint32_t label = kNoLabel;  // of a call; kNoLabel: the call blocks
   Nanos span;
 
   bool operator==(const Action&) const = default;
 };
 
-// What a rank does, so many times one after the other. Each time is a step of the job.
+// The actions of a rank, run `repeat` times in sequence. Each run is a step of the job.
 struct Program {
   std::vector<Action> actions;
   uint32_t repeat = 1;
-  std::vector<std::string> labels;  // what the files call them
+  std::vector<std::string> labels;  // their names in the files
 
   bool operator==(const Program&) const = default;
 };
 
 struct JobCommunicator {
-  std::string name;             // those that are one another's counterparts may share it
-  std::vector<uint32_t> ranks;  // of the job, in the order of their ranks in it
+  std::string name;             // corresponding communicators of different ranks may share it
+  std::vector<uint32_t> ranks;  // of the job, ordered by their rank in the communicator
 
   bool operator==(const JobCommunicator&) const = default;
 };
@@ -107,7 +107,7 @@ struct JobCommunicator {
 struct JobRank {
   uint32_t host = 0;
   uint32_t program = 0;
-  std::vector<uint32_t> communicators;  // that actions name by their place here; kNone: not of it
+  std::vector<uint32_t> communicators;  // indexed by actions; kNone: the rank is not a member
 
   static constexpr uint32_t kNone = UINT32_MAX;
   bool operator==(const JobRank&) const = default;
@@ -115,9 +115,9 @@ struct JobRank {
 
 struct Job {
   std::string name;
-  std::string kind;  // as the file has it
+  std::string kind;  // as in the file
   Nanos start;       // of the first step, from time 0
-  Bytes chunk;       // of what collectives forward or reduce; zero: as communicators have it
+  Bytes chunk;       // chunk size of collectives; zero: the communicators' default
   std::vector<JobRank> ranks;
   std::vector<JobCommunicator> communicators;
   std::vector<Program> programs;
@@ -125,8 +125,8 @@ struct Job {
   bool operator==(const Job&) const = default;
 };
 
-// Errors: kInvalid, naming the first thing that makes no sense: hosts, programs, communicators or
-// ranks that are not there, a host with two ranks, calls that cannot be.
+// Errors: kInvalid for the first contradiction: hosts, programs, communicators or ranks that do not
+// exist, a host with two ranks, invalid calls.
 Result<void> validate(const Job& job, const Topology& topology);
 
 }  // namespace heddle::topology

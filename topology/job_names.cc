@@ -1,4 +1,4 @@
-// What calls and their algorithms are called in workload files, and which go together.
+// Names of calls and algorithms in workload files, and the algorithms of each call: see job.h.
 #include <array>
 
 #include "topology/job.h"
@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, kCallAlgorithms> kAlgorithms = {
 
 constexpr uint32_t bit(CallAlgorithm algorithm) { return 1u << static_cast<uint32_t>(algorithm); }
 
-// A bit for each algorithm of a kind; a test holds it against the schedules that there are.
+// A bit for each algorithm of a kind; a test compares them with the existing schedules.
 uint32_t algorithms(CallKind kind) {
   using Algorithm = CallAlgorithm;
   switch (kind) {

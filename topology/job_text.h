@@ -1,4 +1,4 @@
-// A job as the text of a workload file, whatever it was read from: its ranks, word by word.
+// Writes a job as the text of a workload file, with each rank's program in full.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace heddle::topology {
 
-// A [[job]] of kind "program" without hosts, which takes those of whatever topology it meets.
-// Communicators that a rank has at the same place must have the same name.
+// Returns a [[job]] of kind "program" without hosts; it runs on the hosts of any topology.
+// Communicators at the same index of different ranks must have the same name.
 std::string job_text(const Job& job);
 
 }  // namespace heddle::topology

@@ -1,5 +1,5 @@
-// Jobs of workload files: who calls what on whom, that traffic is that of each kind of training,
-// and that mistakes are told with their line.
+// Jobs of workload files: the calls of each rank, the traffic of each kind of training, and errors
+// with their line.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ std::string refused(const std::string& text) {
   return workload ? "accepted" : workload.error().message();
 }
 
-// What a rank calls in a step, in all.
+// The calls of a rank in one step, summed.
 struct Sum {
   uint64_t calls = 0;
   uint64_t bytes = 0;
@@ -56,7 +56,7 @@ Nanos computed(const Job& job, uint32_t rank) {
   return sum;
 }
 
-TEST(Jobs, ACollectiveIsCalledAgainAndAgain) {
+TEST(Jobs, ACollectiveJobRepeatsItsCall) {
   const Job job = job_of(R"(
 [[job]]
 kind = "broadcast"
@@ -104,7 +104,7 @@ steps = 4
 )");
   ASSERT_EQ(job.ranks.size(), 8u);
   EXPECT_EQ(job.programs[0].repeat, 4u);
-  // Of the last microbatch only.
+  // Gradients of the last microbatch only.
   EXPECT_EQ(sum_of(job, 5, CallKind::kAllReduce, "data"), (Sum{3, 70'000'000}));
   EXPECT_EQ(computed(job, 5), millis(2 * 10 * (1 + 2) + 3));
   EXPECT_EQ(job.communicators.size(), 1u);
@@ -124,7 +124,7 @@ sharded = true
   EXPECT_EQ(sum_of(job, 0, CallKind::kAllReduce, "data"), Sum{});
 }
 
-TEST(Jobs, StagesPassActivationsOnAndGradientsBack) {
+TEST(Jobs, StagesSendActivationsForwardAndGradientsBackward) {
   const Job job = job_of(R"(
 [[job]]
 kind = "training"
@@ -149,7 +149,7 @@ microbatches = 8
     EXPECT_EQ(job.communicators[job.ranks[rank].communicators[1]].ranks,
               (std::vector<uint32_t>{rank - rank % 2, rank - rank % 2 + 1}));
   }
-  // The first stage is three microbatches ahead of its first gradient.
+  // The first stage runs three microbatches before its first gradient.
   uint64_t sent = 0;
   for (const Action& action : job.programs[0].actions) {
     if (action.kind != ActionKind::kCall) continue;
@@ -159,7 +159,7 @@ microbatches = 8
   EXPECT_EQ(sent, 4u);
 }
 
-TEST(Jobs, TensorParallelRanksCombineTwiceALayerAndPass) {
+TEST(Jobs, TensorParallelRanksReduceTwiceInEachLayerAndPass) {
   const Job job = job_of(R"(
 [[job]]
 kind = "training"
@@ -171,7 +171,7 @@ layer_bytes = "1MB"
 activation_bytes = "512KB"
 forward = "1ms"
 )");
-  // Two layers a stage, forward and backward.
+  // Two layers in each stage, forward and backward.
   EXPECT_EQ(sum_of(job, 3, CallKind::kAllReduce, "tensor"), (Sum{8, 8 * 512'000}));
   EXPECT_EQ(computed(job, 3), millis(2 * 3));
   const JobRank& rank = job.ranks[3];
@@ -223,7 +223,7 @@ actions = [
 ]
 )";
 
-TEST(Jobs, AProgramIsReadWordByWordAndWrittenAgain) {
+TEST(Jobs, AProgramIsReadAndWrittenBackUnchanged) {
   const Job job = job_of(kProgram);
   ASSERT_EQ(job.ranks.size(), 4u);
   EXPECT_EQ(job.ranks[1].program, 1u);
@@ -241,7 +241,7 @@ TEST(Jobs, AProgramIsReadWordByWordAndWrittenAgain) {
   EXPECT_EQ(job_of(job_text(job)), job);
 }
 
-TEST(Jobs, WhatTrainingDoesCanBeWrittenWordByWord) {
+TEST(Jobs, ATrainingJobCanBeWrittenAsAProgram) {
   const Job job = job_of(R"(
 [[job]]
 kind = "training"
@@ -256,7 +256,7 @@ forward = "1ms"
             sum_of(job, 0, CallKind::kAllReduce, "data"));
 }
 
-TEST(Jobs, MistakesAreToldWithTheirLine) {
+TEST(Jobs, MistakesAreReportedWithTheirLine) {
   const std::string head = "[[job]]\nkind = \"program\"\nranks = 2\n";
   const std::string actions = head + "[[job.program]]\nranks = [\"0..1\"]\nactions = [\n";
   EXPECT_THAT(refused(head), HasSubstr("'program' is missing"));

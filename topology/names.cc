@@ -1,4 +1,4 @@
-// Names: see names.h.
+// See names.h.
 #include "topology/names.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ std::optional<Node> nic_of(const Topology& topology, std::string_view host_name,
   return std::nullopt;
 }
 
-// "leaf0" reaches: h0, h1, spine0, …
+// The neighbors of a node as text: "h0, h1, spine0, …".
 std::string neighbours(const Topology& topology, const Node& node) {
   std::string text;
   for (const Link& link : topology.links) {
@@ -41,7 +41,7 @@ Unexpected no_node(const std::string& name) {
               "use a name of the topology, like h0, leaf0, or h0.1 for its second NIC");
 }
 
-// How many letters must be added, left out or replaced (Levenshtein).
+// The Levenshtein distance: letters to add, remove or replace.
 size_t letters_between(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);

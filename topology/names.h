@@ -1,5 +1,5 @@
-// Names: finds hosts, switches and links of a topology by what a user calls them: "leaf0", "h3", or
-// "h3.1" for one of several NICs. The file's reader and the lab's commands drive it.
+// Names: finds hosts, switches and links of a topology by name: "leaf0", "h3", or "h3.1" for one of
+// several NICs. The reader of topology files and the lab's commands call it.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace heddle::topology {
 
 std::optional<uint32_t> find_host(const Topology& topology, std::string_view name);
 std::optional<uint32_t> find_switch(const Topology& topology, std::string_view name);
-// The other switch whose name is most like it, by letters to add, leave out or replace; empty where
-// none is like it.
+// The existing switch with the most similar name, by letters to add, remove or replace; empty if
+// none is similar.
 std::string nearest_switch(const Topology& topology, std::string_view name);
-// The switch, or the NIC "name.number"; "name" alone is NIC 0.
+// Finds a switch, or the NIC "name.number"; a host's "name" alone is its NIC 0.
 std::optional<Node> find_node(const Topology& topology, std::string_view name);
 // "leaf0", or "h3", or "h3.1" for the second NIC of h3.
 std::string node_label(const Topology& topology, const Node& node);
@@ -30,7 +30,7 @@ struct LinkEnds {
   bool forward = true;  // the first name is end a
 };
 
-// The `number`-th (from 0) of the links between two nodes. Errors: kInvalid, saying what exists.
+// The `number`-th (from 0) of the links between two nodes. Errors: kInvalid, listing what exists.
 Result<LinkEnds> find_link(const Topology& topology, const std::string& from, const std::string& to,
                            uint32_t number = 0);
 

@@ -1,4 +1,4 @@
-// Quantities of topology files: see quantity.h.
+// See quantity.h.
 #include "topology/quantity.h"
 
 #include <array>
@@ -31,7 +31,7 @@ constexpr std::array kShareUnits = {Unit{"%", 10'000}};
 
 bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
 
-// Reads digits into `number`; false where they are too many. Leaves `text` behind them.
+// Reads digits into `number` and removes them from `text`; returns false on too many digits.
 bool take_digits(std::string_view& text, uint64_t& number, uint64_t& scale) {
   while (!text.empty() && is_digit(text.front())) {
     if (scale >= 1'000'000'000'000'000 || number >= 1'000'000'000'000'000) return false;
@@ -42,7 +42,7 @@ bool take_digits(std::string_view& text, uint64_t& number, uint64_t& scale) {
   return true;
 }
 
-// The value in the smallest unit; nothing where the text is not "number unit" or above `most`.
+// The value in the smallest unit; nothing if the text is not "number unit", or is above `most`.
 std::optional<uint64_t> parse(std::string_view text, std::span<const Unit> units, uint64_t most) {
   if (text.empty() || !is_digit(text.front())) return std::nullopt;
   uint64_t number = 0;

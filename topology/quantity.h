@@ -1,5 +1,5 @@
-// Quantities of topology files: a decimal number and a unit that must be there. Exact integer
-// arithmetic, so that a file means the same in every program that reads it.
+// Quantities of topology files: a decimal number and a mandatory unit. Integer arithmetic is exact,
+// so that a file means the same in every program that reads it.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace heddle::topology {
 std::optional<BitsPerSec> parse_rate(std::string_view text);
 // "1500B", "125KB" (x1000), "128KiB" (x1024), likewise M and G: up to 1 TB.
 std::optional<Bytes> parse_bytes(std::string_view text);
-// "100ns", "5us", "1.5ms", "2s", "1min": zero to a day.
+// "100ns", "5us", "1.5ms", "2s", "1min": zero to one day.
 std::optional<Nanos> parse_time(std::string_view text);
 // "1%", "0.01%": parts per million, 0% to 100%.
 std::optional<uint32_t> parse_share(std::string_view text);

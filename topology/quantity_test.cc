@@ -1,4 +1,4 @@
-// Quantities: exact, and with a unit that must be there.
+// Quantities are exact, and their unit is mandatory.
 #include "topology/quantity.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ TEST(Quantity, NumbersWithUnitsAreExact) {
   EXPECT_EQ(parse_share("100%"), 1'000'000u);
 }
 
-TEST(Quantity, NonsenseIsRefused) {
+TEST(Quantity, InvalidQuantitiesAreRefused) {
   for (const char* const text :
        {"", "200", "Mbit/s", "200Mbit", "-1Mbit/s", "1.Mbit/s", ".5Mbit/s", "999bit/s", "1.1Tbit/s",
         "1e3Mbit/s", "99999999999999999999bit/s", "0.00000000000000000001Mbit/s", "200Mbit/s "}) {

@@ -1,4 +1,4 @@
-// What lossless switches need: see switch_shape.h.
+// See switch_shape.h.
 #include "topology/switch_shape.h"
 
 #include "topology/topology.h"

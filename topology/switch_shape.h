@@ -1,5 +1,5 @@
-// SwitchShape: how a switch keeps packets that wait, what it does with those that find no room, and
-// when a lossless one (PFC, IEEE 802.1Qbb) has its neighbours pause.
+// SwitchShape: a switch's buffer, its treatment of packets that do not fit, and the limits at which
+// a lossless switch (PFC, IEEE 802.1Qbb) pauses its neighbors.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,17 @@ namespace heddle::topology {
 struct LinkShape;
 
 struct SwitchShape {
-  Bytes buffer;  // one memory for all ports; zero: each link has a queue of its own
-  // A queue may hold alpha / alpha_divisor times what is free.
+  Bytes buffer;  // one memory for all ports; zero: each link has its own queue
+  // A queue may hold alpha / alpha_divisor times the free memory.
   uint32_t alpha = 1;
   uint32_t alpha_divisor = 1;
-  Bytes reserve;  // of the memory, for each queue alone
-  // A packet that finds no room is cut off behind its header, which overtakes what waits (Handley
-  // et al., NDP, 2017); else it is dropped.
+  Bytes reserve;  // part of the memory reserved for each queue
+  // A packet that does not fit is cut to its header, which overtakes the waiting packets (Handley
+  // et al., NDP, 2017); if false, it is dropped.
   bool trims = false;
-  // Who sends to a port is paused when more than `xoff` of what came by it waits, until no more
-  // than `xon` does. Zero: an equal share of the memory, and two full packets less.
+  // The sender to a port is paused while more than `xoff` bytes received on that port are waiting,
+  // until at most `xon` are. Zero: an equal share of the memory for xoff, and two full packets less
+  // for xon.
   bool lossless = false;
   Bytes xoff;
   Bytes xon;
@@ -29,21 +30,21 @@ struct SwitchShape {
 struct PauseLimits {
   Bytes xoff;
   Bytes xon;
-  Bytes headroom;  // what may come beyond xoff
+  Bytes headroom;  // data that may arrive after xoff is exceeded
 };
 
-// Of a pause frame on the wire, with preamble and gap.
+// Size of a pause frame on the wire, with preamble and gap.
 inline constexpr uint32_t kPauseFrameBytes = 84;
 
-// On the wire: an IP packet that the link just passes, with Ethernet's framing.
+// Size on the wire of the largest IP packet that the link passes, with Ethernet's framing.
 uint32_t full_packet_bytes(const LinkShape& link);
 
-// What still comes by a link after the packet that made its end ask for a pause, that packet
-// included: the frame waits for a packet under way and perhaps another frame, travels, and the
-// sender ends the packet that it has begun. Only for links with a rate.
+// Data that can still arrive on a link from the packet that triggers a pause, that packet included:
+// the pause frame waits for the packet in transmission and possibly for another frame, travels, and
+// the sender finishes the packet that it has begun. Only for links with a rate.
 Bytes pause_headroom(const LinkShape& link);
 
-// Of a lossless switch with so many ports, at the end of that link.
+// The limits of a lossless switch with `ports` ports, at its end of that link.
 PauseLimits pause_limits(const SwitchShape& shape, uint32_t ports, const LinkShape& link);
 
 }  // namespace heddle::topology

@@ -1,4 +1,4 @@
-// Checks on topologies, so that whoever builds from one need not ask again.
+// Validation of topologies: users of a valid topology need no further checks.
 #include "topology/topology.h"
 
 #include <algorithm>
@@ -45,10 +45,10 @@ Result<void> validate_link(const Topology& topology, size_t index) {
   return {};
 }
 
-// What a switch must be able to hold, added up over its ports.
+// The memory that a switch needs, added up over its ports.
 struct SwitchNeeds {
   uint32_t ports = 0;
-  uint64_t packets = 0;  // one of each port
+  uint64_t packets = 0;  // one for each port
   uint64_t packet = 0;   // the largest
   uint64_t before_xoff = 0;
   uint64_t headroom = 0;
@@ -94,7 +94,7 @@ Result<void> validate_switch(const Switch& each, const SwitchNeeds& needs) {
   if (shape.buffer.count < needs.packets) {
     return wrong("its buffer does not hold a full packet of each port");
   }
-  // What no queue ever takes would be sent for ever.
+  // A packet that no queue ever accepts would be retransmitted forever.
   const uint64_t shared = shape.buffer.count - needs.ports * shape.reserve.count;
   const uint64_t beyond = needs.packet - std::min(needs.packet, shape.reserve.count);
   if (!shape.lossless && static_cast<Uint128>(beyond) * shape.alpha_divisor >

@@ -1,5 +1,5 @@
-// Fuzzes the reader of topology files: whatever it accepts must be a topology that makes sense, and
-// every refusal must say why and what to do.
+// Fuzzes the reader of topology files: an accepted file must give a valid topology, and each error
+// must have a cause and advice.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

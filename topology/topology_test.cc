@@ -1,4 +1,4 @@
-// Topologies: the generators make what they say, and nonsense is named.
+// Generators make the documented numbering, and validation names contradictions.
 #include "topology/topology.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ std::string why_invalid(const Topology& topology) {
   return result ? "" : result.error().message();
 }
 
-TEST(Generators, PointToPointIsTwoHostsAndACable) {
+TEST(Generators, PointToPointHasTwoHostsAndACable) {
   const Topology topology = point_to_point({.rate = gigabits_per_s(10)});
   EXPECT_EQ(why_invalid(topology), "");
   EXPECT_EQ(topology.hosts.size(), 2u);
@@ -73,7 +73,7 @@ TEST(Generators, FatTreeHasThreeTiers) {
   for (const uint32_t count : links) EXPECT_EQ(count, 4u) << "every switch has four ports";
   EXPECT_EQ(topology.switches[8].name, "spine0");
   EXPECT_EQ(topology.switches[19].name, "core3");
-  // Spine 1 of the first pod, second of its cores.
+  // Spine 1 of the first pod, and the second of its cores.
   EXPECT_EQ(topology.links[16 + 16 + 3].a.index, 9u);
   EXPECT_EQ(topology.links[16 + 16 + 3].b.index, 19u);
 }
@@ -91,7 +91,7 @@ TEST(Generators, RailsAndSeveralNicsKeepTheirNumbering) {
   EXPECT_EQ(nic_number(topology, 7), 1u);
 }
 
-TEST(Validate, NamesWhatMakesNoSense) {
+TEST(Validate, NamesTheFirstContradiction) {
   const Topology good = parallel_paths(2, {}, {});
   Topology bad = good;
   bad.links[3].b.index = 9;

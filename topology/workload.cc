@@ -1,4 +1,4 @@
-// What makes sense of a workload.
+// Validation of workloads: see workload.h.
 #include "topology/workload.h"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ Result<void> validate(const Workload& workload, const Topology& topology) {
                 "add a [[job]] or a [[flow]]");
   }
   std::vector<uint64_t> ids;
-  std::vector<std::pair<uint64_t, uint32_t>> pairs;  // from and to, and a flow's messages
+  std::vector<std::pair<uint64_t, uint32_t>> pairs;  // (from, to), and a flow's number of messages
   ids.reserve(workload.flows.size());
   pairs.reserve(workload.flows.size());
   for (const Flow& flow : workload.flows) {
@@ -57,7 +57,7 @@ Result<void> validate(const Workload& workload, const Topology& topology) {
                 "two flows have the id " + std::to_string(*twice), "give each its own");
   }
   std::sort(pairs.begin(), pairs.end());
-  uint64_t messages = 0;  // of a pair
+  uint64_t messages = 0;  // of the current pair
   for (size_t i = 0; i < pairs.size(); ++i) {
     if (i > 0 && pairs[i].first != pairs[i - 1].first) messages = 0;
     messages += pairs[i].second;

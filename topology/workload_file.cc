@@ -1,5 +1,5 @@
-// The workload file: see workload_file.h. [[job]] tables become patterns of flows or ranks that
-// call collectives, [[flow]] tables single flows.
+// See workload_file.h. [[job]] tables become patterns of flows, or ranks that call collectives;
+// [[flow]] tables become single flows.
 #include "topology/workload_file.h"
 
 #include <algorithm>
@@ -48,9 +48,9 @@ class WorkloadReader {
   FileErrors errors_;
   const Topology& topology_;
   Random random_;
-  std::unordered_map<std::string, uint32_t> numbers_;  // of hosts
+  std::unordered_map<std::string, uint32_t> numbers_;  // by host name
   Workload workload_;
-  uint64_t actions_ = 0;  // of all jobs' programs
+  uint64_t actions_ = 0;  // sum over all jobs' programs
 };
 
 Result<Workload> WorkloadReader::read() {
@@ -112,11 +112,11 @@ void WorkloadReader::read_job(TableReader& table) {
   }
 }
 
-// Kinds of jobs whose ranks have communicators. False: it is none of these.
+// Reads kinds of jobs whose ranks have communicators. Returns false for other kinds.
 bool WorkloadReader::read_ranks(TableReader& table, const std::string& kind,
                                 const std::vector<uint32_t>& among) {
   const auto call = call_named(kind);
-  // Without an algorithm an all-to-all is plain flows.
+  // An all-to-all without an algorithm consists of plain flows.
   const bool flows = call == CallKind::kAllToAll && !table.has("algorithm");
   if (kind == "training") {
     workload_.jobs.push_back(read_training_job(table, among));
@@ -191,7 +191,8 @@ std::vector<uint32_t> WorkloadReader::hosts(TableReader& table) {
     for (uint32_t i = 0; i < topology_.hosts.size(); ++i) chosen.push_back(i);
     return chosen;
   }
-  // With more than there are, one stands there twice; ranges could name each very often.
+  // A list longer than the topology has a duplicate; without the limit, repeated ranges could
+  // exhaust memory.
   for (size_t i = 0; i < names->size() && chosen.size() <= topology_.hosts.size(); ++i) {
     add_hosts(table, (*names)[i], chosen);
   }
@@ -204,7 +205,7 @@ std::vector<uint32_t> WorkloadReader::hosts(TableReader& table) {
   return chosen;
 }
 
-// "h3", or "h0..h7": from the one to the other in the topology's order.
+// Accepts "h3", or "h0..h7": all hosts from the first to the last, in the topology's order.
 void WorkloadReader::add_hosts(TableReader& table, const std::string& text,
                                std::vector<uint32_t>& chosen) {
   const size_t dots = text.find("..");

@@ -1,4 +1,4 @@
-// The workload file: TOML that says what hosts of a topology send each other.
+// The workload file: TOML that describes what the hosts of a topology send each other.
 // docs/reference/workload.md has the schema. Files that end in .cm are htsim's (htsim_matrix.h).
 #pragma once
 
@@ -15,13 +15,13 @@ namespace heddle::topology {
 // The version of the schema that this build reads.
 inline constexpr uint64_t kWorkloadFileVersion = 1;
 
-// Reads and checks a file; random choices (a permutation's, say) come from `seed`. Errors:
-// kUnavailable where it cannot be read; kVersion for a file of another version; kInvalid for
-// everything that makes no sense on this topology, with file and line.
+// Reads and checks a file; random choices (for example a permutation) use `seed`. Errors:
+// kUnavailable if it cannot be read; kVersion for a file of another version; kInvalid for content
+// that is not valid on this topology, with file and line.
 Result<Workload> read_workload_file(const std::string& path, const Topology& topology,
                                     uint64_t seed);
 
-// The same from TOML text; `name` stands for the file in errors.
+// The same from TOML text; `name` is the file's name in errors.
 Result<Workload> parse_workload(std::string_view text, const std::string& name,
                                 const Topology& topology, uint64_t seed);
 

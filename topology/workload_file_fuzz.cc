@@ -1,5 +1,5 @@
-// Fuzzes the reader of workload files: whatever it accepts must make sense, and every refusal must
-// say why and what to do.
+// Fuzzes the reader of workload files: accepted input must be valid, and each error must have a
+// cause and advice.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

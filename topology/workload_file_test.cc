@@ -1,4 +1,4 @@
-// Workload files: which flows the tables make, and that mistakes are told with their line.
+// Workload files: the flows of the tables, and errors with their line.
 #include "topology/workload_file.h"
 
 #include <gmock/gmock.h>
@@ -36,7 +36,7 @@ std::set<std::pair<uint32_t, uint32_t>> ends(const Workload& workload) {
   return all;
 }
 
-TEST(WorkloadFile, PermutationLetsEachHostSendOnceAndReceiveOnce) {
+TEST(WorkloadFile, InAPermutationEachHostSendsOnceAndReceivesOnce) {
   const Workload workload = parsed(R"(
 [[job]]
 kind = "permutation"
@@ -57,13 +57,13 @@ start = "10us"
   EXPECT_EQ(receivers.size(), 8u);
 }
 
-TEST(WorkloadFile, OneSeedOnePermutation) {
+TEST(WorkloadFile, EqualSeedsGiveEqualPermutations) {
   const std::string text = "[[job]]\nkind = \"permutation\"\nbytes = \"1KB\"\n";
   EXPECT_EQ(ends(parsed(text, 3)), ends(parsed(text, 3)));
   EXPECT_NE(ends(parsed(text, 3)), ends(parsed(text, 4)));
 }
 
-TEST(WorkloadFile, IncastHasSoManySenders) {
+TEST(WorkloadFile, IncastHasTheGivenNumberOfSenders) {
   const Workload workload = parsed(R"(
 [[job]]
 kind = "incast"
@@ -93,7 +93,7 @@ bytes = "1MB"
   for (const Flow& flow : workload.flows) EXPECT_NE(flow.when_received, kNoTrigger);
 }
 
-TEST(WorkloadFile, JobsAndFlowsAddUpWithIdsOfTheirOwn) {
+TEST(WorkloadFile, JobsAndFlowsAreCombinedWithUniqueIds) {
   const Workload workload = parsed(R"(
 [[job]]
 kind = "permutation"
@@ -116,8 +116,8 @@ id = 100
   EXPECT_EQ(workload.flows[8].to, 7u);
 }
 
-// All of it would be 4 * 10^9 hosts, which is more than memory holds.
-TEST(WorkloadFile, RangesThatRepeatThemselvesAreNotAllExpanded) {
+// Fully expanded, the ranges have 4 * 10^9 hosts, more than memory holds.
+TEST(WorkloadFile, RepeatedRangesAreNotFullyExpanded) {
   const Topology large = leaf_spine({.leaves = 1'000, .spines = 1, .hosts_per_leaf = 40});
   std::string text = "version = 1\n[[job]]\nkind = \"permutation\"\nbytes = \"1KB\"\nhosts = [";
   for (int i = 0; i < 100'000; ++i) text += "\"h0..h39999\",";
@@ -127,7 +127,7 @@ TEST(WorkloadFile, RangesThatRepeatThemselvesAreNotAllExpanded) {
   EXPECT_EQ(workload.error().why, "h0 stands there twice");
 }
 
-TEST(WorkloadFile, MistakesAreToldWithTheirLine) {
+TEST(WorkloadFile, MistakesAreReportedWithTheirLine) {
   const std::string job = "version = 1\n[[job]]\nkind = \"permutation\"\n";
   EXPECT_THAT(refused("[[job]]\n"), HasSubstr("'version' is missing"));
   EXPECT_THAT(refused("version = 2\n"), HasSubstr("w.toml:1"));

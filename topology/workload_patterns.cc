@@ -1,4 +1,4 @@
-// Patterns of flows.
+// See workload_patterns.h.
 #include "topology/workload_patterns.h"
 
 #include <algorithm>

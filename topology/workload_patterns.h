@@ -1,5 +1,5 @@
-// Patterns of flows among hosts: permutation, incast, all-to-all. Random choices come from the
-// generator that is handed in, so equal seeds give equal flows.
+// Patterns of flows between hosts: permutation, incast, all-to-all. Random choices use the
+// generator that is passed in, so equal seeds give equal flows.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +10,23 @@
 
 namespace heddle::topology {
 
-// What all flows of a pattern have in common. Their ids follow those that the workload has.
+// Parameters of all flows of a pattern. Their ids continue those of the workload.
 struct PatternShape {
   Bytes bytes;  // of each flow
   Nanos start;
 };
 
-// Each of `hosts` (two at least) sends to one other and receives from one other: one random cycle.
+// Each of `hosts` (at least two) sends to one other and receives from one other: one random cycle.
 void add_permutation(Workload& workload, std::span<const uint32_t> hosts, const PatternShape& shape,
                      Random& random);
 
-// `senders` (one at least, and no more than there are others) of `hosts`, chosen at random, send to
-// `to`.
+// `senders` (at least one, at most all others) of `hosts`, chosen at random, send to `to`.
 void add_incast(Workload& workload, std::span<const uint32_t> hosts, uint32_t to, uint32_t senders,
                 const PatternShape& shape, Random& random);
 
-// Each of `hosts` (two at least) sends to each other. `at_once`: how many of a host's flows are
-// under way together, the next beginning when one has arrived; 0: all. Host i begins with host
-// i + 1, so that no receiver is everybody's first.
+// Each of `hosts` (at least two) sends to each other one. `at_once`: the number of a host's flows
+// in progress at a time; the next begins when one has arrived; 0: all at once. Host i begins with
+// host i + 1, so that the first receivers all differ.
 void add_all_to_all(Workload& workload, std::span<const uint32_t> hosts, uint32_t at_once,
                     const PatternShape& shape);
 

@@ -1,12 +1,12 @@
-"""All-reduce (and reduce-scatter, all-to-all) between ranks that have a network namespace each: heddle beside Open MPI
-over TCP, Gloo's library and Gloo through PyTorch; on links without a rate, on a shaped fabric, or on one host. On links
-stand beside them UDP sockets that move as many bytes with no protocol: what the kernel carries; on the fabric several
-TCP flows from each host to the next.
+"""All-reduce (and reduce-scatter, all-to-all) between ranks in separate network namespaces: heddle, Open MPI
+over TCP, the Gloo library and Gloo through PyTorch; on links without a rate limit, on a shaped fabric, or on
+one host. Limits for comparison: on links, UDP sockets that move the same bytes without a protocol (the
+kernel's throughput); on the fabric, several TCP flows from each host to the next.
 
-Every rank is a process; the network is forced but on one host. TCP's congestion control is cubic, which serves these
-peers best here. Times are means over a run's calls, in place; the table has medians over rounds, heddle against itself
-(run twice a round) shows what a difference means. Bus bandwidth as nccl-tests counts it. With --algorithms the choice
-of heddle's model stands beside each algorithm pinned.
+Every rank is a process; programs must use the network, except on one host. TCP's congestion control is cubic,
+the fastest for these peers here. Times are means over a run's calls, in place; the table has medians over
+rounds. heddle runs twice in each round: the difference of the two shows the noise. Bus bandwidth is defined
+as in nccl-tests. With --algorithms, heddle's choice is compared with each algorithm pinned.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ _GROUPS = ((1024, 16384, 400), (65536, 1 << 20, 60), (4 << 20, 64 << 20, 5))
 _SLOW_GROUPS = ((1024, 16384, 400), (65536, 1 << 20, 10), (4 << 20, 64 << 20, 1))
 _MTU = 9000
 _TCP_FLOWS = 8
-_MPI_LINKS = "4"  # that serves it best there: with 8 Open MPI 4.1.4 stands still from 64 KiB on
+_MPI_LINKS = "4"  # the fastest there: with 8, Open MPI 4.1.4 hangs from 64 KiB on
 _ALGORITHMS = {"allreduce": ("ring", "halving_doubling", "recursive_doubling", "tree"),
                "reducescatter": ("ring", "pairwise"), "alltoall": ("pairwise", "bruck")}
 

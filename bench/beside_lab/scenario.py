@@ -1,9 +1,10 @@
-"""The simulator beside real packets: one workload over one fabric, in a lab of namespaces and simulated.
+"""The simulator compared with real packets: one workload over one fabric, in a lab of namespaces and
+simulated.
 
-Eight hosts on two leaves and two spines, with links so slow that this machine is no limit. A permutation, an incast of
-seven to one, and a job of ring all-reduces; the simulated hosts are configured as those over sockets are (windows begin
-with 64 KB, bursts are of up to 64 KB). Real times differ from round to round, so the middle of all rounds stands beside
-the middle of as many seeds.
+Eight hosts on two leaves and two spines, with links slow enough that this machine is not the limit. A
+permutation, an incast of seven to one, and a job of ring all-reduces. Simulated hosts are configured like
+those over sockets (windows begin with 64 KB, bursts have up to 64 KB). Real times differ between rounds, so
+the median of all rounds is compared with the median of as many seeds.
 """
 
 import dataclasses
@@ -23,7 +24,7 @@ from harness.rounds import interleave, spread
 SUMMARY = "flow and step times of the simulator beside real packets in a lab, over one fabric and workload"
 
 _HOSTS = 8
-# The simulator's middle tail may be off by so much of the real one.
+# Largest difference of the simulator's median tail, as a share of the real one.
 _BOUND = 0.1
 # Bytes that take one to three seconds at 10 Mb/s.
 _WORKLOADS = {
@@ -43,7 +44,7 @@ def add_arguments(parser):
 
 
 def _fabric(mbits):
-    """The two spines together carry what four hosts send; queues are 5 ms."""
+    """Both spines together have the capacity of four hosts; queues are 5 ms."""
     return leaf_spine(leaves=2, spines=2, hosts_per_leaf=4, host_rate=f"{mbits}Mbit/s", host_queue=f"{mbits * 625}B",
                       spine_rate=f"{2 * mbits}Mbit/s", spine_queue=f"{2 * mbits * 625}B")
 
@@ -56,7 +57,9 @@ class _Sample:
 
 
 class _Real:
-    """A workload with real packets. Each round has another seed, and so another permutation and other hash choices."""
+    """A workload with real packets. Each round has a different seed, and so another permutation and other
+    hash choices.
+    """
 
     def __init__(self, fabric, name, file, arguments):
         self.name, self._file, self._fabric, self._arguments = name, file, fabric, arguments
@@ -89,7 +92,7 @@ def _simulated(fabric, file, arguments):
 
 
 def _times_ms(document):
-    """The slowest and the middle: of flows, or of a job's steps."""
+    """The slowest and the median time, of flows or of a job's steps."""
     if document["flows"]:
         return document["tail_fct_us"] / 1e3, document["median_fct_us"] / 1e3
     steps = sorted(step["took_us"] / 1e3 for job in document["jobs"] for step in job["steps"])

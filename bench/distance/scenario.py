@@ -1,8 +1,8 @@
-"""One connection over a long cable: heddle beside TCP (cubic, bbr) and beside the simulator on the same topology.
+"""One connection over a long cable: heddle, TCP (cubic, bbr) and the simulator on the same topology.
 
-Light takes 5 us a kilometre, one way. Each distance is measured with the socket buffers that any process of a plain
-Debian has, and with raised limits: goodput, and the time of messages that go to and fro one at a time (half a round
-trip). At 0 km and Debian's buffers heddle's receiver must lose nothing, or the exit status is 1.
+The delay is 5 us a kilometer, one way. Each distance is measured with the socket buffers that any process of
+a plain Debian has, and with raised limits: goodput, and the one-way latency (RTT/2) of single messages. At 0
+km and with Debian's buffers, heddle's receiver must not drop packets, or the exit status is 1.
 """
 
 import json
@@ -28,7 +28,7 @@ _FLOWS = [("h0", "h1")]
 _PEER = str(pathlib.Path(__file__).with_name("tcp_peer.py"))
 _CONTROLS = ("cubic", "bbr")
 _WARM_UP_S = 0.3
-# heddle's setting, what it may hold of that, and TCP's limits: net.ipv4.tcp_rmem and tcp_wmem.
+# heddle's setting, the resulting buffer limit, and TCP's limits: net.ipv4.tcp_rmem and tcp_wmem.
 _DEBIAN_BYTES, _CAPACITY_BYTES = 212_992, 212_992 * 2 // 4
 _BUFFERS = {
     "debian": ([f"receive_buffer_bytes={_DEBIAN_BYTES}"], "4096 131072 6291456", "4096 16384 4194304"),
@@ -48,7 +48,7 @@ def add_arguments(parser):
 
 
 class _HeddleMessages(Heddle):
-    """Messages to and fro, as a program of harness.flows."""
+    """Single messages in both directions, as a program of harness.flows."""
 
     def __init__(self, name, arguments, words):
         super().__init__(name, arguments.paths, arguments.cc, words=words)
@@ -81,7 +81,7 @@ def _times(test):
 
 
 class _Counted(Contest):
-    """Notes what the receiver's sockets had no room for."""
+    """Records the packets that the receiver's sockets dropped."""
 
     def __init__(self, fabric, program, seconds):
         super().__init__(fabric, program, _FLOWS, seconds)
@@ -95,7 +95,7 @@ class _Counted(Contest):
 
 
 def _socket_drops(fabric):
-    """UDP datagrams that found a full socket buffer on h1 so far."""
+    """UDP datagrams dropped by full socket buffers on h1 so far."""
     lines = fabric.output("h1", ["cat", "/proc/self/net/snmp"]).splitlines()
     names, numbers = (line.split()[1:] for line in lines if line.startswith("Udp:"))
     return int(dict(zip(names, numbers))["RcvbufErrors"])

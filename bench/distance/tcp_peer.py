@@ -18,7 +18,7 @@ def _tuned(connection, control):
 
 
 def _receive(connection, space):
-    """A whole message; False: the peer has closed."""
+    """Reads a whole message; returns False if the peer has closed."""
     left = memoryview(space)
     while left:
         got = connection.recv_into(left)

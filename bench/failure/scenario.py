@@ -1,7 +1,7 @@
-"""One of four spines swallows everything in mid-transfer, the carrier stays up: heddle beside TCP.
+"""One of four spines drops everything in mid-transfer while its carrier stays up: heddle and TCP.
 
-heddle sends messages of 64 KiB; the gap is the longest time without a complete message at the receiver after the
-fault. TCP's is the longest time in which its receiver got nothing.
+heddle sends messages of 64 KiB; the gap is the longest time without a complete message at the receiver after
+the fault. TCP's gap is the longest time in which its receiver got no data.
 """
 
 import json
@@ -23,8 +23,8 @@ from harness.simulated import simulate
 SUMMARY = "a black hole in mid-transfer: gaps, and what is left, in a lab"
 
 _SPINES, _SPINE_MBITS, _MTU = 4, 100, 1500
-_FAULT_AFTER_S = 1.5   # of the clients' start
-_SETTLED_AFTER_S = 0.2  # of the fault
+_FAULT_AFTER_S = 1.5   # after the clients' start
+_SETTLED_AFTER_S = 0.2  # after the fault
 _GAP_MOST_MS = 20
 
 
@@ -44,7 +44,9 @@ def _fabric(arguments, more=""):
 
 
 class TcpFlow:
-    """One flow; its receiver tells what it saw, since a flow in a black hole tells its sender nothing."""
+    """One flow; its receiver reports the result, since the sender of a flow in a black hole has no
+    information.
+    """
 
     name = "TCP cubic, 1 flow"
     _PEER = str(pathlib.Path(__file__).with_name("tcp_peer.py"))
@@ -63,7 +65,7 @@ class TcpFlow:
 
 
 class Failure:
-    """One transfer into which the fault falls, for harness.rounds.interleave()."""
+    """One transfer with the fault, for harness.rounds.interleave()."""
 
     def __init__(self, fabric, program, seconds):
         self.name = program.name
@@ -78,7 +80,7 @@ class Failure:
 
 
 def _after(received, seconds_from):
-    """Goodput in Mb/s from so long after the first message on."""
+    """Goodput in Mb/s, starting this long after the first message."""
     skip = int(seconds_from * 1000 / received["interval_ms"])
     kept = received["interval_bytes"][skip:-1]
     return sum(kept) * 8 / (len(kept) * received["interval_ms"] * 1e3)

@@ -52,7 +52,7 @@ def send(host, seconds):
         try:
             connection.sendall(_CHUNK)
         except OSError:
-            break  # nothing more gets through, or the receiver has gone
+            break  # the connection is stuck, or the receiver has closed
 
 
 if __name__ == "__main__":

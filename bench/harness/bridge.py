@@ -1,6 +1,7 @@
-"""Bridge: N network namespaces ("hosts"), each with a veth to one bridge, for as long as a `with` block runs.
+"""Bridge: N network namespaces ("hosts"), each with a veth to one bridge, for the duration of a `with` block.
 
-No rates, no queues but the kernel's: what the machine can carry. Each host has a host name of its own.
+There are no rates and no queues besides the kernel's, so the machine is the limit. Each host has its own host
+name.
 """
 
 import os
@@ -54,7 +55,7 @@ class Bridge:
             subprocess.run(["ip", "netns", "del", name], stderr=subprocess.DEVNULL, check=False)
 
     def inside(self, host, command):
-        """The command line that runs `command` on `host`, as the same process."""
+        """Returns the command line that runs `command` on `host`, as the same process."""
         return ["ip", "netns", "exec", self.namespace(host), *with_host_name(host, command)]
 
     def run(self, host, command):

@@ -1,7 +1,7 @@
-"""Cable: two network namespaces joined by a veth pair, for as long as a `with` block runs.
+"""Cable: two network namespaces joined by a veth pair, for the duration of a `with` block.
 
-Names hold this process's id; what a killed run has left is removed by the next one. Without root the caller
-is started again in a user namespace of its own, where all of this is allowed.
+Names contain this process's id; the next run removes the namespaces of a killed one. Without root, the
+program is started again in a new user namespace, where all of this is allowed.
 """
 
 import os
@@ -18,7 +18,7 @@ _INSIDE = "HEDDLE_BENCH_IN_USER_NAMESPACE"
 
 
 def need_network_rights():
-    """Returns with the right to make namespaces; may start the program anew."""
+    """Returns with the right to create namespaces; may restart the program."""
     for tool in ("ip", "unshare"):
         if shutil.which(tool) is None:
             raise CannotMeasure(f"`{tool}` is missing", "install iproute2 and util-linux")
@@ -49,7 +49,7 @@ def remove_what_killed_runs_left():
 
 
 class Cable:
-    """near and far are namespaces; far_address is where programs in far are reached from near."""
+    """near and far are namespaces; programs in far are reached from near at far_address."""
 
     def __init__(self, mtu_bytes):
         self.mtu_bytes = mtu_bytes
@@ -78,5 +78,5 @@ class Cable:
             subprocess.run(["ip", "netns", "del", name], stderr=subprocess.DEVNULL)
 
     def inside(self, side, command):
-        """The command line that runs `command` in namespace `side`, as the same process."""
+        """Returns the command line that runs `command` in namespace `side`, as the same process."""
         return ["ip", "netns", "exec", side, *command]

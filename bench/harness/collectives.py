@@ -1,9 +1,9 @@
-"""Programs that time a collective between ranks: heddle, Open MPI, Gloo's library, and PyTorch's Gloo; and as limits
-UDP sockets alone, and TCP flows alone.
+"""Programs that time a collective between ranks: heddle, Open MPI, the Gloo library, and PyTorch's Gloo; and
+as limits, UDP sockets alone and TCP flows alone.
 
-Each gives {bytes: microseconds a call}: in place, each call ended before its rank's next began, mean over calls,
-of rank 0 or of all ranks.
-`groups` are (first bytes, last bytes, calls); sizes grow by a factor of 4.
+Each returns {bytes: microseconds of a call}: in place, each call ended before its rank's next began, mean
+over calls, of rank 0 or of all ranks. `groups` are (first bytes, last bytes, calls); sizes grow by a factor
+of 4.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ PEERS = pathlib.Path(__file__).resolve().parents[1] / "allreduce" / "peers"
 FACTOR = 4
 _PATIENCE_S = 300
 _ALLOWED = pathlib.Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
-_PORTS = iter(range(23000, 32000))  # so that no run waits for the last one's sockets
+_PORTS = iter(range(23000, 32000))  # so that no run waits for ports of the previous one
 
 
 def sizes(group):
@@ -47,7 +47,7 @@ def factor(test, ranks):
 
 
 class Heddle:
-    """`heddle bench`; `settings`: as for --set."""
+    """`heddle bench`; `settings` are for --set."""
 
     def __init__(self, settings=(), name="heddle"):
         self.name, self._settings = name, settings
@@ -121,8 +121,9 @@ class Gloo:
 
 
 class RawUdp:
-    """A limit: the bytes of a ring all-reduce through UDP sockets, with no protocol. Of large sizes only: where the
-    order of messages counts it says nothing."""
+    """A limit: the bytes of a ring all-reduce through UDP sockets, without a protocol. For large sizes only:
+    it is not a limit where the latency of messages matters.
+    """
 
     LEAST_BYTES = 4 << 20
 
@@ -144,8 +145,9 @@ class RawUdp:
 
 
 class TcpFlows:
-    """A limit: the bytes of a ring over so many TCP flows from each host to the next, with no collective. What they
-    carry for some seconds, at the slowest of the hosts, says how long that takes."""
+    """A limit: the bytes of a ring over this many TCP flows from each host to the next, without a collective.
+    The time follows from their throughput over some seconds at the slowest host.
+    """
 
     LEAST_BYTES = 4 << 20
     _SECONDS = 3
@@ -166,7 +168,9 @@ class TcpFlows:
 
 
 class OpenMpi:
-    """mpirun on rank 0's host, whose ranks go to theirs by a shell of the network. `words`: more for mpirun."""
+    """mpirun on rank 0's host, which starts ranks on their hosts through a shell of the network. `words`:
+    more arguments for mpirun.
+    """
 
     def __init__(self, tools, words=(), name="Open MPI", shared_memory=False):
         self.name, self._words, self._shared = name, list(words), shared_memory
@@ -195,7 +199,7 @@ class OpenMpi:
 
 @contextlib.contextmanager
 def cubic(network):
-    """Programs that cannot choose take their host's default."""
+    """For programs that cannot choose: sets the host's default."""
     before = _ALLOWED.read_text(encoding="ascii")
     if "cubic" not in before:
         try:
@@ -215,7 +219,7 @@ def cubic(network):
 
 
 class Tools:
-    """A folder for what is compiled and written for a comparison, as long as a `with` block runs."""
+    """A folder for compiled and written files of a comparison, for the duration of a `with` block."""
 
     def __enter__(self):
         self._stack = contextlib.ExitStack()
@@ -239,7 +243,7 @@ class Tools:
         return str(program)
 
     def shell_into(self, network):
-        """A program with rsh's face (HOST COMMAND…) that runs the command on that host of the network."""
+        """A program with rsh's arguments (HOST COMMAND…) that runs the command on that host of the network."""
         path = self._folder / "shell"
         table = {network.address(host): network.inside(host, []) for host in network.hosts}
         path.write_text(f"#!{sys.executable}\nimport os, sys\ntable = {table!r}\n"

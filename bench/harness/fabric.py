@@ -1,4 +1,4 @@
-"""Fabric: a lab (`heddle lab`) of a topology that is written here, for as long as a `with` block runs."""
+"""Fabric: a lab (`heddle lab`) of a topology that this module writes, for the duration of a `with` block."""
 
 import json
 import os
@@ -13,7 +13,7 @@ _HEADERS = 28 + 40      # IPv4 and UDP; heddle's data header
 
 
 def payload_share(mtu_bytes):
-    """What of a link's rate is payload of heddle: full segments, their headers and frames."""
+    """The share of a link's rate that is heddle's payload: full segments, with their headers and frames."""
     return (mtu_bytes - _HEADERS) / (mtu_bytes + _FRAME_EXTRA)
 
 
@@ -40,13 +40,13 @@ ecn = {str(ecn).lower()}
 
 
 def override(ends, **values):
-    """Of one link: override(("leaf0", "spine1"), rate="50Mbit/s")."""
+    """The [[override]] of one link: override(("leaf0", "spine1"), rate="50Mbit/s")."""
     lines = [f'{key} = "{value}"' for key, value in values.items()]
     return "\n".join(["[[override]]", f'link = ["{ends[0]}", "{ends[1]}"]', *lines, ""])
 
 
 class Pair:
-    """Two hosts of a fabric, as run_pair() wants them."""
+    """Two hosts of a fabric, in the form that run_pair() takes."""
 
     def __init__(self, fabric, near, far):
         self.near, self.far = near, far
@@ -107,7 +107,7 @@ class Fabric:
         self._lab("fault", "--name", self.name, *words)
 
     def inside(self, host, command):
-        """The command line that runs `command` on `host`, as the same process."""
+        """Returns the command line that runs `command` on `host`, as the same process."""
         return [self._heddle, "lab", "exec", "--name", self.name, host, "--", *command]
 
     def run(self, host, command):

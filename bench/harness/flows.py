@@ -1,4 +1,4 @@
-"""Flows: transfers between hosts of a fabric at the same time, by heddle or by TCP, and what they reached.
+"""Flows: simultaneous transfers between hosts of a fabric, by heddle or TCP, and their goodput.
 
 Goodput is payload that arrived after a warm-up. Children die with this process.
 """
@@ -14,7 +14,7 @@ WARM_UP_S = 1
 
 
 class Heddle:
-    """One connection a flow."""
+    """One connection for each flow."""
 
     def __init__(self, name="heddle", paths=32, congestion="cubic", size="1M", words=(), check=False):
         self.name = name
@@ -41,7 +41,7 @@ class Heddle:
 
 
 class Tcp:
-    """iperf3 with so many connections a flow."""
+    """iperf3 with this many connections for each flow."""
 
     def __init__(self, connections=1, congestion="cubic", name=None):
         self.name = name or f"TCP {congestion}, {connections} flow{'s' if connections > 1 else ''}"
@@ -60,7 +60,7 @@ class Tcp:
 
 
 class FlowSample:
-    """Of one run: what each flow reached, and what the machine did meanwhile."""
+    """The result of one run: each flow's goodput, and the other load of the machine."""
 
     def __init__(self, flows, meanwhile):
         self.flows = flows
@@ -69,8 +69,9 @@ class FlowSample:
 
 
 def run_flows(fabric, program, flows, seconds, after_start=None):
-    """`flows`: (from host, to host), each host at most once on either side. `after_start` is called when all
-    clients run."""
+    """`flows`: (from host, to host), each host at most once on either side. Calls `after_start` when all
+    clients run.
+    """
     meanwhile = Meanwhile()
     processes = []
     try:

@@ -1,4 +1,4 @@
-"""HostCpu: what all cores of this machine have done so far, from /proc/stat."""
+"""HostCpu: the CPU time of all cores of this machine so far, from /proc/stat."""
 
 import os
 

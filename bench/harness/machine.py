@@ -1,4 +1,4 @@
-"""What machine a comparison was made on."""
+"""A description of the machine of a comparison."""
 
 import os
 import platform

@@ -1,4 +1,4 @@
-"""Meanwhile: what the machine did while something was measured on it, and whether that disturbed the measurement."""
+"""Meanwhile: the other load of the machine during a measurement, and whether it disturbed the measurement."""
 
 import os
 import resource
@@ -7,15 +7,16 @@ import time
 from harness.host_cpu import HostCpu
 from harness.stall_meter import StallMeter
 
-# What may be had at the same time without spoiling a run.
+# Limits of other load during an undisturbed run.
 _OTHERS_MOST = 0.05   # of the cores, by other programs
 _STOLEN_MOST = 0.02   # of the cores, by a hypervisor
 _STALL_MOST_MS = 10
 
 
 class Meanwhile:
-    """Made before the processes that are measured start; a `with` encloses what is measured; settle() comes when all of
-    them have been waited for, their daemons too (harness.orphans)."""
+    """Create it before the measured processes start; a `with` encloses the measurement; call settle() after
+    all of them have been waited for, with their daemons (harness.orphans).
+    """
 
     def __init__(self):
         self._children_before_s = _children_s()
@@ -49,7 +50,7 @@ class Meanwhile:
 
 
 def disturbance(others_share, stolen_share, stall_ms):
-    """Shares of the cores; the longest stall, None: not known. At most 1 where the run may count."""
+    """Shares of the cores; the longest stall (None: unknown). The result is at most 1 for an undisturbed run."""
     return max(others_share / _OTHERS_MOST, stolen_share / _STOLEN_MOST, (stall_ms or 0) / _STALL_MOST_MS)
 
 
@@ -59,7 +60,9 @@ def _children_s():
 
 
 def summary(runs):
-    """Of samples, for the document: how disturbed those are that were kept, and how many were made again."""
+    """A summary of samples for the document: the disturbance of those that were kept, and the number of
+    repeated runs.
+    """
     return {"runs": len(runs), "others_share_max": max(run.meanwhile.others_share for run in runs),
             "stolen_share_max": max(run.meanwhile.stolen_share for run in runs),
             "stall_ms_max": max(run.meanwhile.stall_ms or 0 for run in runs),

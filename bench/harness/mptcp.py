@@ -1,4 +1,4 @@
-"""Mptcp: one connection of the kernel's multipath TCP as a program of harness.flows."""
+"""Mptcp: one connection of the kernel's multipath TCP, as a program of harness.flows."""
 
 import json
 import pathlib
@@ -10,7 +10,7 @@ _PEER = str(pathlib.Path(__file__).resolve().parents[1] / "multipath" / "mptcp_p
 
 
 class Mptcp:
-    """With so many subflows to an address of the fabric; `words`: more for the server."""
+    """With this many subflows to an address of the fabric; `words`: more arguments for the server."""
 
     def __init__(self, subflows, address, name, words=()):
         self.name = f"MPTCP cubic, {name}"

@@ -1,5 +1,6 @@
-"""Orphans: daemons that a program leaves behind (Open MPI's) become children of this process, so that what they took is
-counted with it, and so that none stays."""
+"""Orphans: makes daemons that a program leaves behind (Open MPI's) children of this process, so that their
+CPU time is counted with it, and so that none remains.
+"""
 
 import ctypes
 import os
@@ -13,16 +14,16 @@ _PATIENCE_S = 10
 
 
 class Orphans:
-    """Made before the program starts; settle() comes when it has been waited for."""
+    """Create it before the program starts; call settle() after it has been waited for."""
 
     def __init__(self):
         _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
         self._before = _children()
 
     def settle(self, patience_s=_PATIENCE_S):
-        """Waits for them; those that have not ended by then are killed."""
+        """Waits for the orphans; kills those that have not ended after that time."""
         end = time.monotonic() + patience_s
-        while left := _children() - self._before:  # anew: one that ends may leave its own behind
+        while left := _children() - self._before:  # again, since an orphan may leave its own behind
             for pid in left:
                 if not _ended(pid) and time.monotonic() > end:
                     os.kill(pid, signal.SIGKILL)
@@ -30,7 +31,7 @@ class Orphans:
 
 
 def _ended(pid):
-    """Waits for it where it has ended, which counts what it took among this process's children."""
+    """Waits for a process that has ended, which adds its CPU time to that of this process's children."""
     try:
         return os.waitpid(pid, os.WNOHANG)[0] == pid
     except ChildProcessError:

@@ -1,6 +1,6 @@
-"""A server in one namespace and a client in the other, run once: what the client printed, and what it cost.
+"""A server in one namespace and a client in the other, run once: the client's output, and the CPU time.
 
-Children die with this process, even when that is killed.
+Children die with this process, even if it is killed.
 """
 
 import ctypes
@@ -47,7 +47,7 @@ def start(command, **streams):
 
 
 def wait_until_listening(server, name, sign):
-    """Reads the server's words until `sign` is among them."""
+    """Reads the server's output until it contains `sign`."""
     end = time.monotonic() + 10
     text = ""
     while sign not in text:
@@ -60,7 +60,7 @@ def wait_until_listening(server, name, sign):
 
 
 class Sample:
-    """Of one run: the client's output, and what the machine did meanwhile."""
+    """The result of one run: the client's output, and the other load of the machine."""
 
     def __init__(self, output, meanwhile):
         self.output = output
@@ -70,7 +70,7 @@ class Sample:
 
 
 def run_pair(cable, server, client, sign, patience_s):
-    """`sign`: what the server prints when it listens. Both end by themselves. Raises CannotMeasure."""
+    """`sign`: text that the server prints when it listens. Both end by themselves. Raises CannotMeasure."""
     meanwhile = Meanwhile()
     far = start(cable.inside(cable.far, server), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     try:

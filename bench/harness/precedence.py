@@ -1,6 +1,6 @@
-"""precedence: lets this program and its children run before all others, where the system permits it.
+"""precedence: gives this program and its children priority over all others, if the system permits it.
 
-Measuring on a machine that does other work too is then possible, if not as good as on a quiet one.
+This makes it possible to measure on a busy machine, though not as well as on a quiet one.
 """
 
 import contextlib
@@ -8,7 +8,7 @@ import os
 
 from harness.failure import CannotMeasure
 
-_GROUP = "/proc/self/autogroup"  # the scheduler shares cores between sessions first
+_GROUP = "/proc/self/autogroup"  # the scheduler divides cores between sessions first
 
 
 @contextlib.contextmanager

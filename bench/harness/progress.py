@@ -1,4 +1,4 @@
-"""Progress: one line on standard error that says what is being measured, where that is a terminal."""
+"""Progress: one line on standard error with the current measurement, if that is a terminal."""
 
 import sys
 import time
@@ -10,7 +10,7 @@ class Progress:
         self._began = time.monotonic()
 
     def say(self, done, total, what):
-        """`done` of `total` measurements are made; `what` comes next."""
+        """`done` of `total` measurements are complete; `what` is the next one."""
         if not self._shown:
             return
         spent = time.monotonic() - self._began

@@ -1,7 +1,8 @@
-"""Ranks: one program that runs once on each of several hosts, and what its rank 0 printed. Children die with this
-process.
+"""Ranks: runs one program on each of several hosts, and returns the output of its rank 0. Children die with
+this process.
 
-A network has hosts, address(host) and inside(host, command): harness.bridge, harness.fabric, and OneHost here.
+A network has hosts, address(host) and inside(host, command): harness.bridge, harness.fabric, and OneHost
+here.
 """
 
 import os
@@ -16,7 +17,7 @@ from harness.pair import start
 
 
 class OneHost:
-    """All ranks on this machine as it is."""
+    """All ranks on this machine, without namespaces."""
 
     def __init__(self, ranks):
         self.hosts = [f"h{number}" for number in range(ranks)]
@@ -48,13 +49,13 @@ def with_variables(variables, command):
 
 
 def run_ranks(network, name, command_of, patience_s):
-    """`command_of(rank)`: what runs on the rank-th host. Rank 0's output. Raises CannotMeasure."""
+    """`command_of(rank)`: the command on the rank-th host. Returns rank 0's output. Raises CannotMeasure."""
     commands = [network.inside(host, command_of(rank)) for rank, host in enumerate(network.hosts)]
     return run_all(name, commands, patience_s)
 
 
 def run_all(name, commands, patience_s):
-    """Runs commands side by side; what the first printed."""
+    """Runs commands in parallel; returns the output of the first."""
     meanwhile = Meanwhile()
     orphans = Orphans()
     processes = []
@@ -84,7 +85,7 @@ def _last_words(file):
 
 
 def _end_group(process):
-    """With all of its group (mpirun's daemons and ranks)."""
+    """Ends a process with its process group (mpirun's daemons and ranks)."""
     if process.poll() is None:
         try:
             os.killpg(process.pid, signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""Rows of text for people."""
+"""Rows of text for output."""
 
 
 def row(name, *cells):
@@ -6,7 +6,7 @@ def row(name, *cells):
 
 
 def cpu_note(programs):
-    """Says so where the machine, and not the fabric, may have been the limit."""
+    """A note if the machine, and not the fabric, may have been the limit."""
     busiest = max(program["cpu_share"]["max"] for program in programs)
     if busiest > 0.95:
         print(f"  the cores were up to {busiest:.0%} busy: that may be the limit measured here")
@@ -14,7 +14,7 @@ def cpu_note(programs):
 
 
 def disturbance_note(machines):
-    """Of meanwhile.summary()s: what the machine did besides, and that runs were made again for it."""
+    """A note from meanwhile.summary()s: the other load of the machine, and the number of repeated runs."""
     again, kept = (sum(machine[key] for machine in machines) for key in ("made_again", "disturbed"))
     if again:
         print(f"  {again} runs were made again, since the machine did other work or stood still meanwhile")

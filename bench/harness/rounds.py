@@ -1,16 +1,18 @@
-"""Interleaved rounds (A B C, B C A, …), so that what drifts on a machine drifts for all; and their statistics."""
+"""Interleaved rounds (A B C, B C A, …), so that drift of the machine affects all programs alike; and their
+statistics.
+"""
 
 import statistics
 import time
 
-# A run that the machine disturbed is made again, in all so often.
+# Largest number of tries of a disturbed run.
 _TRIES = 4
-# So many undisturbed rounds say more than all of them.
+# With at least this many undisturbed rounds, the others are ignored.
 _LEAST_CALM = 3
 
 
 class Spare:
-    """Time for runs that are made again: what all of them may take together. None: no limit."""
+    """The total time that repeated runs may take. None: no limit."""
 
     def __init__(self, seconds=None):
         self._left_s = seconds
@@ -25,7 +27,9 @@ class Spare:
 
 
 def interleave(contests, rounds, progress, spare=None):
-    """Runs each contest once a round; gives {name: [sample, …]}. A contest has name and run() -> Sample."""
+    """Runs each contest once in each round; returns {name: [sample, …]}. A contest has name and run() ->
+    Sample.
+    """
     spare = spare or Spare()
     samples = {contest.name: [] for contest in contests}
     total = rounds * len(contests)
@@ -38,8 +42,9 @@ def interleave(contests, rounds, progress, spare=None):
 
 
 def undisturbed(contest, spare):
-    """A run during which the machine did nothing else and did not stand still, or else the least disturbed of several;
-    whatever it measured. `made_again` in the sample: how often."""
+    """Runs until the machine had no other load and no stall, or returns the least disturbed of several tries.
+    `made_again` in the sample: the number of repetitions.
+    """
     best = None
     for again in range(_TRIES):
         began = time.monotonic()
@@ -55,7 +60,7 @@ def undisturbed(contest, spare):
 
 
 def calm(samples):
-    """Of {name: [sample a round, …]} the rounds that disturbed nobody; all where they are too few to say anything."""
+    """Of {name: [sample of a round, …]}, the undisturbed rounds; all rounds if there are too few of these."""
     count = min(map(len, samples.values()))
     good = [number for number in range(count)
             if all(runs[number].meanwhile.disturbance <= 1 for runs in samples.values())]
@@ -70,10 +75,10 @@ def spread(values):
 
 
 def ratio(numerators, denominators):
-    """Of two programs' samples, round by round."""
+    """Ratios of two programs' samples, round by round."""
     return spread([n / d for n, d in zip(numerators, denominators)])
 
 
 def text(values, digits=1):
-    """Median and range for people."""
+    """Median and range as text."""
     return f"{values['median']:.{digits}f} ({values['min']:.{digits}f} to {values['max']:.{digits}f})"

@@ -1,4 +1,6 @@
-"""A scenario's document with what it takes to measure it again: command, commit, date, machine. bench/run --save."""
+"""A scenario's document with the information needed to repeat it: command, commit, date, machine. bench/run
+--save.
+"""
 
 import datetime
 import json
@@ -13,7 +15,9 @@ _ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def command_line(words):
-    """`words`: those of bench/run, of which --save and its file say nothing about what was measured."""
+    """`words`: the arguments of bench/run; --save and its file are removed, since they do not affect the
+    measurement.
+    """
     kept, skip = [], False
     for word in words:
         if not skip and word != "--save" and not word.startswith("--save="):
@@ -23,7 +27,7 @@ def command_line(words):
 
 
 def commit():
-    """The commit that was measured, with a + where files differ from it; empty where this is no checkout."""
+    """The measured commit, with a + if files differ from it; empty if this is not a checkout."""
     def git(*words):
         done = subprocess.run(["git", "-C", str(_ROOT), *words], capture_output=True, text=True, check=False)
         return done.stdout.strip() if done.returncode == 0 else ""
@@ -48,6 +52,6 @@ def save(path, scenario, words, document):
 
 
 def can_write(path):
-    """Asked before minutes of measuring."""
+    """Checked before minutes of measuring."""
     if not pathlib.Path(path).resolve().parent.is_dir():
         raise CannotMeasure(f"cannot write {path}: its folder does not exist", "make the folder")

@@ -1,4 +1,4 @@
-"""The same fabric and flows in the simulator: what the production transport reaches there."""
+"""The same fabric and flows in the simulator: the production transport's goodput there."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ from harness.pair import built
 
 def simulate(topology_file, flows, paths=32, congestion="cubic", size=1 << 20, seconds=2, warm_up=1, seed=1,
              receive_capacity=None):
-    """One dictionary a flow."""
+    """One dictionary for each flow."""
     command = [built("heddle-bench-simulated"), topology_file, "--paths", str(paths), "--cc", congestion,
                "--size", str(size), "-t", str(seconds), "--warm-up", str(warm_up), "--seed", str(seed)]
     if receive_capacity:

@@ -1,8 +1,9 @@
-"""StallMeter: how long the machine itself stood still, as a hypervisor makes it.
+"""StallMeter: measures how long the machine itself was stalled, for example by a hypervisor.
 
-A thread a core sleeps a little, over and over, before all ordinary programs; how much too late it wakes is time in
-which nothing could run there. They live in a process of their own, so that nothing else that Python does holds them up.
-Without the right to go first they would measure the other programs, so then there is no answer.
+A thread for each core sleeps for short intervals, with priority over all ordinary programs; the delay of its
+wakeup is time in which no program could run there. The threads are in a separate process, so that Python's
+other work does not delay them. Without the right to real-time priority they would measure other programs, so
+then there is no result.
 """
 
 import os
@@ -49,7 +50,7 @@ def main():
     for thread in threads:
         thread.start()
     print("watching", flush=True)
-    sys.stdin.read()  # until whoever measures has ended, or is gone
+    sys.stdin.read()  # until the measuring process has ended
     end.set()
     for thread in threads:
         thread.join()

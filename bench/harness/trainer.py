@@ -15,7 +15,7 @@ _PORTS = iter(range(24000, 32000))
 
 
 class Trainer:
-    """`program` trains by itself; the example is told over what, and prints JSON if asked to."""
+    """`program` trains by itself; the example takes the backend as an argument, and prints JSON on request."""
 
     def __init__(self, backend, words, name=None, variables=None, python="/usr/bin/python3", program=None):
         self.name = name or backend

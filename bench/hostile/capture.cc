@@ -1,4 +1,4 @@
-// A packet socket with the header that tells how a row is to be cut.
+// See capture.h. A packet socket with the header that describes how to split a GSO datagram.
 #include "bench/hostile/capture.h"
 
 #include <arpa/inet.h>
@@ -22,10 +22,10 @@ namespace {
 
 constexpr size_t kMostBytes = 70'000;
 
-// virtio_net_hdr: its own header is none for C++.
+// virtio_net_hdr: its own header does not compile as C++.
 struct RowHeader {
   uint8_t flags;
-  uint8_t gso_type;  // 0: no row
+  uint8_t gso_type;  // 0: a single datagram
   uint16_t header_bytes;
   uint16_t gso_size;
   uint16_t checksum_start;

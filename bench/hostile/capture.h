@@ -1,4 +1,4 @@
-// Capture: datagrams that pass an interface, as a stranger on the path would record them.
+// Capture: records the datagrams that pass an interface, as an attacker on the path could.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ class Capture {
   Capture(const Capture&) = delete;
   Capture& operator=(const Capture&) = delete;
 
-  // What has passed since; rows of datagrams (GSO) are cut into their datagrams. Blocks for at most
-  // `wait_ms`.
+  // The datagrams since the last call; GSO bursts are split into their datagrams. Blocks for at
+  // most `wait_ms`.
   std::vector<Datagram> take(int wait_ms);
 
  private:

@@ -1,6 +1,6 @@
-// heddle-bench-flood: a stranger who records a conversation on an interface and then floods one of
-// its ends at a steady rate: garbage, what was recorded, and the same with numbers that were never
-// used and seals that do not fit. It counts the datagrams that come back to it.
+// heddle-bench-flood: an attacker that records a connection on an interface and then floods one of
+// its ends at a steady rate: garbage, recorded packets, and recorded packets with unused numbers
+// and wrong authentication tags. It counts the datagrams sent back to it.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -31,15 +31,15 @@ constexpr uint32_t kMostASlice = 256;
 constexpr auto kPatience = std::chrono::seconds(20);
 
 struct Arguments {
-  std::string record_on;  // interface of the namespace that it starts in
-  std::string enter;      // the namespace that it floods from
-  std::string listen_on;  // interface there, where answers would come
-  std::string to;         // address of the end that is flooded
+  std::string record_on;  // interface in the initial namespace
+  std::string enter;      // the namespace from which it floods
+  std::string listen_on;  // interface there on which replies would arrive
+  std::string to;         // address of the flooded end
   uint16_t port = 0;
   uint32_t rate = 50'000;
   double seconds = 2;
   uint32_t record_ms = 200;
-  bool quiet_first = false;  // says "recorded" and waits for a line before it floods
+  bool quiet_first = false;  // prints "recorded" and waits for a line before it floods
 };
 
 class Flood {
@@ -48,7 +48,7 @@ class Flood {
     inet_pton(AF_INET, arguments.to.c_str(), &to_);
   }
 
-  // Datagrams towards the flooded end, for a while from the first on.
+  // Records datagrams to the flooded end, for a while from the first one.
   void record() {
     Capture capture(arguments_.record_on);
     fmt::print("records\n");
@@ -96,7 +96,7 @@ class Flood {
  private:
   static constexpr size_t kHeaders = sizeof(iphdr) + sizeof(udphdr);
 
-  // One packet: of each kind in turn.
+  // Makes one packet, of each kind in turn.
   void make(std::vector<uint8_t>& packet) {
     Datagram made;
     const Datagram& known = recorded_[random_.below(recorded_.size())];
@@ -104,7 +104,7 @@ class Flood {
     if (kind == 0) {
       made.payload.resize(random_.between(1, 600));
       for (uint8_t& byte : made.payload) byte = static_cast<uint8_t>(random_.next());
-      // Often with a first byte that gets past the first look.
+      // Often with a valid first byte, which passes the first check.
       if (random_.below(2) == 0) made.payload[0] = static_cast<uint8_t>(0x11 + random_.below(10));
       made.from = htonl(0x0a4d0900U + static_cast<uint32_t>(random_.between(2, 250)));
       made.from_port = static_cast<uint16_t>(random_.between(1024, 65'535));

@@ -1,11 +1,11 @@
-"""Cluster keys under attack, and what each level of protection costs.
+"""Cluster keys under attack, and the cost of each level of protection.
 
-Flood: a stranger with a cable of its own records a sealed conversation and floods the receiver with garbage, with
-what it recorded, and with forged packets in the peer's name, while a transfer runs over a link of a given rate. Quiet
-rounds stand beside flooded ones. Then the same without a transfer, where whatever leaves the receiver is an answer.
-Keys: one connection unshaped without keys, with its headers protected, and with all of it, beside what OpenSSL alone
-seals and opens on one core. Rounds are interleaved; keyless is measured twice a round, which gives the spread of
-the same against the same.
+Flood: an attacker on a separate cable records an encrypted connection and floods the receiver with garbage,
+recorded packets, and forged packets in the peer's name, during a transfer over a link of a given rate. Rounds
+without the flood are compared with flooded ones. Then the same without a transfer, where every packet that
+leaves the receiver is a reply. Keys: one unshaped connection without keys, with protected headers, and fully
+protected, compared with OpenSSL's encryption and decryption alone on one core. Rounds are interleaved; the
+connection without keys is measured twice in each round, which gives the spread of equal runs.
 """
 
 import json
@@ -57,7 +57,7 @@ def _run(*words):
 
 
 class Stray:
-    """A third host, on a cable of its own to the far end."""
+    """A third host, on a separate cable to the far end."""
 
     def __init__(self, cable):
         self.cable = cable
@@ -72,7 +72,7 @@ class Stray:
                 _run("ip", "-n", name, "addr", "add", f"{address}/24", "dev", "stray0")
                 _run("ip", "-n", name, "link", "set", "stray0", "up")
             _run("ip", "-n", self.name, "route", "add", f"{self.cable.far_address}/32", "via", _FAR_SIDE)
-            # Packets in the peer's name come over the stray's cable.
+            # Packets in the peer's name come over the attacker's cable.
             for which in ("all", "stray0"):
                 _run("ip", "netns", "exec", self.cable.far, "sysctl", "-q", "-w",
                      f"net.ipv4.conf.{which}.rp_filter=0")
@@ -88,7 +88,7 @@ class Stray:
 def _shape(cable, rate):
     if rate == "none":
         return
-    # Where packets are counted against a rate, rows must not be (they would come as one).
+    # GSO off: a rate that counts packets would count a burst as one.
     for side in (cable.near, cable.far):
         _run("ip", "netns", "exec", side, "ethtool", "-K", "cable0", "gso", "off", "tso", "off",
              "tx-udp-segmentation", "off")
@@ -97,7 +97,7 @@ def _shape(cable, rate):
 
 
 def _memory_kib(process):
-    """Of the program behind `ip netns exec`, which became it."""
+    """Memory of the program that `ip netns exec` became."""
     status = pathlib.Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
     return int(re.search(r"VmRSS:\s+(\d+)", status)[1])
 
@@ -122,7 +122,7 @@ def _sent_datagrams(side):
 
 
 class Siege:
-    """One run of the flood's part: a keyed server, a client, and perhaps the stranger."""
+    """One run of the flood's part: a server with keys, a client, and optionally the attacker."""
 
     def __init__(self, name, cable, stray, arguments, key_file):
         self.name = name
@@ -150,11 +150,11 @@ class Siege:
         try:
             wait_until_listening(server, "heddle", "listens")
             sample = Sample()
-            # What a first transfer made the server use, it keeps.
+            # The server keeps memory that a first transfer allocated.
             self._transfer(1)
             before_kib = _memory_kib(server)
             if self.name == _FLOODED:
-                # It records the beginning of the very conversation that it then disturbs.
+                # Records the beginning of the connection that it then attacks.
                 flood = self._flood()
                 _line(flood, "records")
             with sample.meanwhile:
@@ -183,13 +183,13 @@ class Siege:
 class Sample:
     def __init__(self):
         self.output = ""
-        self.meanwhile = Meanwhile(alone=False)  # the flood is another program by intent
+        self.meanwhile = Meanwhile(alone=False)  # the flood is another program on purpose
         self.grew_kib = 0
         self.flood = None
 
 
 def _idle_answers(cable, stray, arguments, key_file):
-    """Floods an endpoint with no connection left: what it sends then is an answer."""
+    """Floods an endpoint without connections: every packet that it sends is a reply."""
     siege = Siege(_FLOODED, cable, stray, arguments, key_file)
     server = siege._heddle(cable.far, "perf", "--listen", "-p", str(_PORT), "--json",
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -242,7 +242,7 @@ def _flood_part(arguments, progress, key_file):
 
 
 class Keyed:
-    """A contest of bench/p2p's kind, at one level of protection."""
+    """A contest as in bench/p2p, at one level of protection."""
 
     def __init__(self, name, cable, arguments, key_file):
         self.name = name
@@ -259,7 +259,7 @@ class Keyed:
 
 
 class Openssl:
-    """What one core seals, or opens, of a segment's size with nothing else to do."""
+    """OpenSSL's rate of encrypting, or decrypting, blocks of a segment's size on one core."""
 
     def __init__(self, opens):
         self.name = "OpenSSL alone, " + ("opens" if opens else "seals")

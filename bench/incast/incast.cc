@@ -1,4 +1,5 @@
-// Both ends of an incast, one thread each. Channel 0 carries messages, channel 1 the requests.
+// See incast.h. Both ends of an incast, one thread each. Channel 0 carries messages, channel 1 the
+// requests.
 #include "bench/incast/incast.h"
 
 #include <algorithm>
@@ -30,7 +31,7 @@ Unexpected late(const char* what) {
               "look at its output");
 }
 
-// The receiver's end of one sender.
+// The receiver's state for one sender.
 struct Sender {
   engine::Connection connection = 0;
   engine::Memory memory;
@@ -39,7 +40,7 @@ struct Sender {
   bool done = false;
 };
 
-// True: everything has arrived.
+// Returns true when everything has arrived.
 bool take_arrived(engine::Endpoint& endpoint, std::vector<Sender>& senders, Nanos began,
                   std::vector<Nanos>& times) {
   bool all = true;
@@ -127,7 +128,7 @@ Result<transport::ConnectionStatistics> send_incast(const IncastRequest& request
     auto sent = (*endpoint)->send(*connection, kMessages, memory->slice(0, bytes.size()));
     if (!sent) return fail(sent.error());
     const engine::Outcome done = (*endpoint)->wait(*sent, request.patience);
-    // It may close before its last acknowledgement is here.
+    // The receiver may close before its last acknowledgement arrives here.
     if (round < request.rounds && !done.ok) return late("the receiver takes nothing");
   }
   const auto statistics = (*endpoint)->statistics(*connection);

@@ -1,6 +1,6 @@
-// Incast over heddle: a receiver asks many senders for a message each at the same time, round after
-// round, and says what each message took. incast_main.cc is the program; tcp_peer.py does the same
-// rounds over TCP.
+// Incast over heddle: a receiver requests a message from many senders at the same time, round after
+// round, and reports the time of each message. incast_main.cc is the program; tcp_peer.py runs the
+// same rounds over TCP.
 #pragma once
 
 #include <cstdint>
@@ -22,16 +22,16 @@ struct IncastRequest {
   BitsPerSec receive_rate;  // zero: measured
   uint16_t paths = 8;
   uint16_t port = 18760;
-  Nanos patience = seconds(60);  // with one round
+  Nanos patience = seconds(60);  // for one round
 };
 
 struct IncastOutcome {
-  // [round][sender]: from the request until the message is here.
+  // [round][sender]: from the request until the message has arrived.
   std::vector<std::vector<Nanos>> times;
 };
 
-// Waits for all senders, then runs the rounds after one that is not counted. `listening` is called
-// when senders may come. Errors: those of the endpoint; kTimeout.
+// Waits for all senders, then runs the rounds, after one warm-up round. Calls `listening` when
+// senders may connect. Errors: those of the endpoint; kTimeout.
 Result<IncastOutcome> receive_incast(const IncastRequest& request, void (*listening)());
 
 // Answers each request of the receiver on `host` with a message, until all rounds are done. Errors

@@ -1,9 +1,9 @@
-"""Many senders to one receiver over a real fabric of namespaces: heddle with receiver credits and without,
-beside TCP, doing the same rounds. A victim flow (TCP cubic) crosses the same switches to another host.
+"""Many senders to one receiver over a real fabric of namespaces: heddle with and without receiver credits,
+and TCP, with the same rounds. A victim flow (TCP cubic) crosses the same switches to another host.
 
-Two leaves, four spines; the receivers are on one leaf, all senders on the other. Every link of a host has the
-same rate and queue. The receiver asks all senders at once and takes the time until each message is here;
-the ideal is senders x size / rate. The same rounds in simulated time stand beside.
+Two leaves, four spines; the receivers are on one leaf, all senders on the other. Every host link has the same
+rate and queue. The receiver requests messages from all senders at once and measures the time until each has
+arrived; the ideal is senders x size / rate. The same rounds in simulated time are listed for comparison.
 """
 
 import contextlib
@@ -40,7 +40,7 @@ def add_arguments(parser):
 
 
 class Lab(Fabric):
-    """Receivers on one leaf, senders on the other; hosts are known by their numbers."""
+    """Receivers on one leaf, senders on the other; hosts are identified by number."""
 
     def __init__(self, rate, queue):
         self.rate, self.queue = rate, queue
@@ -59,7 +59,7 @@ class Lab(Fabric):
 
 @contextlib.contextmanager
 def _children():
-    """Programs that are ended with the block, by their own handles."""
+    """Programs that are ended with the block, by their handles."""
     started = []
 
     def start(command, **streams):

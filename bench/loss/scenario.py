@@ -1,7 +1,7 @@
-"""Random loss, packet by packet, in both directions of one cable: heddle beside TCP with cubic and bbr.
+"""Random packet loss in both directions of one cable: heddle, and TCP with cubic and bbr.
 
-What counts is each one's goodput to its own without loss, times what the loss leaves: 1 is a transport that loses
-no more than the network does.
+The figure is each program's goodput relative to its own without loss, divided by the share of packets that
+arrive: 1 is a transport that loses no more than the network does.
 """
 
 from harness.cable import need_network_rights
@@ -15,7 +15,7 @@ from harness.simulated import simulate
 
 SUMMARY = "goodput under random loss, in a lab"
 
-_LOSSES = {"0.1%": 0.98, "1%": 0.95, "5%": 0.85}  # and what is asked for
+_LOSSES = {"0.1%": 0.98, "1%": 0.95, "5%": 0.85}  # and the required figure
 _RATE_MBITS = 100
 
 
@@ -50,7 +50,7 @@ def run(arguments, progress):
                 "seconds": arguments.seconds, "losses": []}
     clean, simulated_clean = _measure(arguments, None, progress)
     for loss, asked in _LOSSES.items():
-        # The loss of one direction is that of its two host links together.
+        # The loss of one direction is the combined loss of its two host links.
         one_link = f"{(1 - (1 - float(loss[:-1]) / 100) ** 0.5) * 100:.4f}%"
         samples, simulated = _measure(arguments, one_link, progress)
         left = 1 - float(loss[:-1]) / 100

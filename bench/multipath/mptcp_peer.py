@@ -40,7 +40,7 @@ def listen(subflows, address, is_nic):
     _prepare(subflows)
     if is_nic:
         _manage_paths("endpoint", "add", address, "signal")
-    further = random.randrange(20_000, 30_000)  # those of the run before are not free yet
+    further = random.randrange(20_000, 30_000)  # those of the previous run may still be in use
     for number in range(1, 1 if is_nic else subflows):
         _manage_paths("endpoint", "add", address, "port", further + number, "signal")
     with _socket() as server:
@@ -76,7 +76,7 @@ def send(host, subflows, seconds, warm_up):
         try:
             connection.sendall(_CHUNK)
         except OSError:
-            break  # the receiver has gone
+            break  # the receiver has closed
 
 
 if __name__ == "__main__":

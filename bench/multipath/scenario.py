@@ -1,7 +1,7 @@
-"""One connection over four spines, one of them slow, and every permutation of hosts at once: heddle beside TCP.
+"""One connection over four spines, one of them slow, and all permutations of hosts: heddle and TCP.
 
-A lab of namespaces whose switches hash ports as hardware does. "Payload capacity" is the sum of the links' rates
-times the payload's share of a frame, (MTU - 28 - 40) / (MTU + 14).
+A lab of namespaces whose switches hash ports as hardware does. "Payload capacity" is the sum of the links'
+rates times the payload's share of a frame, (MTU - 28 - 40) / (MTU + 14).
 """
 
 import itertools
@@ -63,14 +63,14 @@ def _summary(name, runs, capacity):
 
 
 def _derangements(hosts):
-    """Where each host sends to: every permutation that sends nobody to itself."""
+    """The destination of each host, for all permutations in which no host sends to itself."""
     for targets in itertools.permutations(hosts):
         if all(source != to for source, to in zip(hosts, targets)):
             yield list(zip(hosts, targets))
 
 
 def fair_share(flows, leaf_of, host_mbits, leaf_mbits):
-    """Max-min fair rates in Mb/s where a leaf's uplinks are one pipe, as over perfectly balanced paths."""
+    """Max-min fair rates in Mb/s, with a leaf's uplinks as one pipe, as over perfectly balanced paths."""
     pipes = {}
     for number, (source, to) in enumerate(flows):
         names = [("host up", source), ("host down", to)]

@@ -1,7 +1,9 @@
-"""Two NICs a host, used together: heddle with both beside heddle, TCP with one, and MPTCP; and an all-reduce.
+"""Two NICs on each host, used together: heddle with both, compared with heddle and TCP with one, and MPTCP;
+and an all-reduce.
 
-A lab with two rails: first NICs are on one leaf, second ones on another. `heddle perf` and `heddle bench` are told
-`bind`, and nothing else. "Of one NIC" is each round's goodput to that of heddle with one NIC in the same round.
+A lab with two rails: first NICs are on one leaf, second ones on another. The only setting of `heddle perf`
+and `heddle bench` is `bind`. "Of one NIC" is each round's goodput relative to that of heddle with one NIC in
+the same round.
 """
 
 import json
@@ -80,7 +82,7 @@ def _bandwidth(arguments, rates, progress):
 
 
 class AllReduce:
-    """`heddle bench` of two ranks, one a host."""
+    """`heddle bench` of two ranks, one on each host."""
 
     def __init__(self, fabric, arguments, name, nics):
         self.name = f"heddle, {name}"
@@ -106,7 +108,7 @@ class AllReduce:
         return FlowSample([{"goodput_mbits_per_s": result["bus_bw"] * 8e3}], meanwhile)
 
     def _start(self, rank, folder):
-        # A call moves 16 MiB each way: some 0.3 s by one NIC of 500 Mb/s.
+        # A call moves 16 MiB in each direction: about 0.3 s through one NIC of 500 Mb/s.
         calls = str(max(1, self._arguments.seconds * 3))
         command = ["env", f"HEDDLE_RANK={rank}", "HEDDLE_SIZE=2", f"HEDDLE_STORE=file://{folder}/store",
                    f"HEDDLE_BIND={self._nics}", f"HEDDLE_PATHS={self._arguments.paths}",

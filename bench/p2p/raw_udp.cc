@@ -1,4 +1,4 @@
-// The two roles of the raw UDP program and what they tell each other over TCP.
+// The two roles of the raw UDP program, and their control messages over TCP.
 #include "bench/p2p/raw_udp.h"
 
 #include <fmt/core.h>

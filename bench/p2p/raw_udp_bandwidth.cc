@@ -1,5 +1,5 @@
-// The bandwidth test: one sendmsg of as many segments as fit, with UDP_SEGMENT; one recvmsg of as
-// many as arrived together, with UDP_GRO.
+// The bandwidth test: sendmsg with UDP_SEGMENT sends as many segments as fit; recvmsg with UDP_GRO
+// receives as many as arrived together.
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <sys/socket.h>
@@ -25,7 +25,8 @@ uint32_t segments_a_call(uint32_t datagram_bytes) {
   return std::clamp(kMaxRowBytes / datagram_bytes, 1u, kMaxSegments);
 }
 
-// Receives rows, in a staging buffer or scattered over header slots and the place expected next.
+// Receives GRO batches into a staging buffer, or scattered over header slots and the predicted
+// placement.
 class Receiver {
  public:
   Receiver(const RawSocket& udp, const RawRequest& request)
@@ -39,7 +40,7 @@ class Receiver {
         headers_(segments_),
         vectors_(2 * segments_ + 1) {}
 
-  // False when nothing is there.
+  // Returns false when no datagram is waiting.
   bool turn() {
     lay_out();
     msghdr message{};
@@ -173,7 +174,7 @@ RawReceived receive_bandwidth(const RawSocket& udp, const RawRequest& request,
                               const RawSocket& control) {
   const int one = 1;
   setsockopt(udp.get(), IPPROTO_UDP, UDP_GRO, &one, sizeof one);
-  // A sleeper wakes up now and then, to see whether the sender is done.
+  // A sleeping receiver wakes up periodically, to check whether the sender is done.
   const timeval patience{.tv_sec = 0, .tv_usec = 50'000};
   setsockopt(udp.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   Receiver receiver(udp, request);

@@ -1,5 +1,5 @@
-// The latency test: a message to and fro over plain connected sockets, both ends spinning or both
-// sleeping.
+// The latency test: a message in each direction over plain connected sockets, both ends spinning or
+// both sleeping.
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 constexpr Nanos kPatience = millis(200);
 constexpr size_t kMaxRounds = 4u << 20;
 
-// False: nothing within kPatience.
+// Returns false if nothing arrives within kPatience.
 bool await_message(const RawSocket& udp, std::vector<std::byte>& buffer, bool sleep) {
   if (sleep) return recv(udp.get(), buffer.data(), buffer.size(), 0) > 0;
   Nanos give_up;

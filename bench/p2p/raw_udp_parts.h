@@ -10,7 +10,7 @@
 
 namespace heddle::bench {
 
-// What stands before each segment's payload: 40 bytes, as heddle's own.
+// The header before each segment's payload: 40 bytes, as heddle's own.
 struct RawHeader {
   uint64_t offset = 0;  // of the payload in the receiver's memory
   uint64_t number = 0;
@@ -45,12 +45,12 @@ Result<RawSocket> open_udp_beside(const RawSocket& control, uint16_t& port);
 Result<void> connect_udp_beside(const RawSocket& control, const RawSocket& udp, uint16_t port);
 Result<void> write_all(const RawSocket& socket, const void* data, size_t bytes);
 Result<void> read_all(const RawSocket& socket, void* data, size_t bytes);
-// True when the peer has sent something or is gone.
+// True when the peer has sent something, or has closed.
 bool has_input(const RawSocket& socket);
 
 // Sends for `request.seconds`. The socket is connected.
 RawSent send_bandwidth(const RawSocket& udp, const RawRequest& request);
-// Receives until the control connection says that the sender is done and the queue is empty.
+// Receives until the control connection reports that the sender is done, and the queue is empty.
 RawReceived receive_bandwidth(const RawSocket& udp, const RawRequest& request,
                               const RawSocket& control);
 

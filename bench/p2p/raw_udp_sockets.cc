@@ -35,7 +35,7 @@ socklen_t length_of(const sockaddr_storage& address) {
   return address.ss_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
 }
 
-// As a privileged process may, else as any may.
+// Enlarges a buffer as a privileged process may, else within the limits of other processes.
 void enlarge(const RawSocket& socket, int forced, int asked) {
   if (setsockopt(socket.get(), SOL_SOCKET, forced, &kBufferBytes, sizeof kBufferBytes) != 0) {
     setsockopt(socket.get(), SOL_SOCKET, asked, &kBufferBytes, sizeof kBufferBytes);

@@ -1,9 +1,9 @@
-"""Two hosts, one cable, nothing else on it: heddle beside raw UDP (the limit) and TCP at its best.
+"""Two hosts and one cable without other traffic: heddle, raw UDP (the limit) and TCP at its best.
 
-Bandwidth: one thread a side. The one-copy limit gathers the same headers and copies payload once; the
-predicted-place limit receives payload where it belongs (bench/p2p/raw_udp*.cc, no reliability). heddle runs
-twice a round, so that its spread against itself can stand beside the ratios. Latency: 64 bytes, both sides
-spinning.
+Bandwidth: one thread on each side. The one-copy limit gathers the same headers and copies payload once; the
+predicted-placement limit receives payload in its final place (bench/p2p/raw_udp*.cc, no reliability). heddle
+runs twice in each round, so that its spread against itself can be compared with the ratios. Latency: 64
+bytes, both sides spinning.
 """
 
 import json
@@ -92,7 +92,7 @@ def _latency_contests(cable, arguments):
 
 
 def _goodput(sample):
-    """Gb/s that the receiver got."""
+    """The receiver's goodput in Gb/s."""
     document = json.loads(sample.output)
     if "tests" in document:
         return document["tests"][0]["goodput_gbits_per_s"]

@@ -1,7 +1,7 @@
-// heddle-bench-generate: writes the recording of a job that never ran, as large as is asked for, to
-// see that those who read recordings bear it. Eight ranks a host; all-reduces along rings of eight
-// within a host and, in turn, across eight hosts; each host with a clock of its own that is far off
-// and drifts. All of it follows from the numbers, so what must be read is known.
+// heddle-bench-generate: writes a synthetic recording of any size, to test the readers of
+// recordings. Eight ranks on each host; all-reduces along rings of eight within a host and, in
+// turn, across eight hosts; each host with its own clock, which has a large offset and drifts.
+// Everything is derived from the arguments, so the expected results are known.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -30,7 +30,7 @@ using events::Operation;
 
 constexpr uint32_t kHostRanks = 8;
 constexpr uint32_t kRingHosts = 8;
-constexpr uint64_t kElements = 8 * 840;  // any ring of up to eight divides them
+constexpr uint64_t kElements = 8 * 840;  // divisible by the size of any ring of up to eight
 constexpr uint16_t kHeadingBytes = 24;
 constexpr uint16_t kChannel = 2;
 constexpr Nanos kStep = micros(200);
@@ -44,12 +44,12 @@ struct Arguments {
   double drift_ppm = 50;
 };
 
-// The same for the same numbers, on whatever rank.
+// A pseudorandom value that depends only on the arguments, on every rank.
 uint64_t chance(uint64_t a, uint64_t b, uint64_t c) {
   return mix_bits((a * 0x9e3779b97f4a7c15 + b) * 0x9e3779b97f4a7c15 + c);
 }
 
-// The ranks that a rank calls with, in one of the two ways.
+// The ring of ranks that call together, within a host or across hosts.
 struct Ring {
   uint64_t communicator = 0;
   uint32_t first = 0;
@@ -62,7 +62,8 @@ struct Ring {
   uint32_t previous() const { return rank_at(place + size - 1); }
 };
 
-// Way 0 is within the host, the others across hosts: by their last digit to the base of eight, …
+// Way 0 is within the host; the others are across hosts, by the last base-8 digit of the host, the
+// next one, and so on.
 Ring ring_of(uint32_t rank, uint32_t way, uint32_t ranks) {
   Ring ring;
   const uint32_t host = rank / kHostRanks;
@@ -114,7 +115,8 @@ class Rank {
     open();
     for (uint32_t call = 1; call <= calls; ++call) make_call(call);
     recorder_.reset();
-    // As its host would have called it; else the next ones would look for a free name ever longer.
+    // Use a name as the host would; else later recordings would search longer and longer for a free
+    // name.
     const std::string name = fmt::format("h{:05}.{}.0.heddle", host_, 1000 + rank_);
     if (std::rename((*recording)->path().c_str(), (arguments_.folder + "/" + name).c_str()) == 0) {
       return {};
@@ -128,12 +130,12 @@ class Rank {
   double drift_ppm() const { return drift_ * 1e6; }
 
  private:
-  // Two a ring: to the next rank and to the previous.
+  // Two for each ring: to the next rank and to the previous one.
   uint32_t connection(uint32_t rank, uint32_t way, bool previous) const {
     return 1 + (rank * ways_ + way) * 2 + (previous ? 1 : 0);
   }
 
-  // 10.0.0.0 and on.
+  // Consecutive addresses from 10.0.0.0.
   static uint64_t address_of(uint32_t rank) { return uint64_t{0xffff0a000000} + rank / kHostRanks; }
 
   template <typename Event>
@@ -223,7 +225,7 @@ class Rank {
     }
   }
 
-  // How long after the step's beginning what `sender` sends arrives.
+  // Time from the step's beginning to the arrival of the data of `sender`.
   static Nanos arrival(uint32_t sender, uint32_t call, uint32_t step) {
     return micros(5) + nanos(static_cast<int64_t>(chance(sender, call, step) % 100'000));
   }
@@ -239,7 +241,8 @@ class Rank {
   std::unique_ptr<events::Recorder> recorder_;
 };
 
-// As many calls as make about so many events; of every way the ranks' rings may differ in size.
+// The number of calls that makes about this many events; rings of different ways may have different
+// sizes.
 uint32_t calls_for(const Arguments& arguments) {
   const uint32_t ways = ways_of(arguments.ranks);
   std::vector<uint64_t> events(ways);

@@ -1,6 +1,6 @@
-"""Reading recordings: how many events a second of one core, and in how much memory, however many ranks.
+"""Reading recordings: events per second of one core, and memory, for different numbers of ranks.
 
-The recording is of a job that never ran, so what must be read is known; the exit status is 1 where something else is.
+The recording is synthetic, so the expected results are known; the exit status is 1 if a result differs.
 Seconds are of CPU: a busy machine or a slow disk changes them little.
 """
 
@@ -19,7 +19,7 @@ SUMMARY = "reading recordings of many ranks and events: events a second of a cor
 _COMMANDS = {
     "summary": ("summary", "--json"),
     "matrix": ("matrix", "--format", "json"),
-    "info": ("record info", "--json"),  # aligns the clocks, so that it reads twice
+    "info": ("record info", "--json"),  # aligns the clocks, so it reads the files twice
 }
 
 
@@ -30,7 +30,7 @@ def add_arguments(parser):
 
 
 def _measure(words):
-    """What it said, seconds of CPU, and the most memory in KiB."""
+    """Its output, seconds of CPU, and peak memory in KiB."""
     with tempfile.TemporaryFile() as said:
         with subprocess.Popen(words, stdout=said) as process:
             _, status, usage = os.wait4(process.pid, 0)

@@ -1,7 +1,8 @@
-// What recording costs all-reduces, measured within one process: two ranks (threads) have for each
-// way of recording endpoints and a communicator of their own, and call them in turn, some calls at
-// a time, so that start-up, memory and the machine's moods are the same for all. A round has each
-// way once; its times stand beside those of the way "off" in it. bench/run recording drives it.
+// The cost of recording for all-reduces, measured within one process: two ranks (threads) have
+// separate endpoints and a communicator for each way of recording and call them in turn, a few
+// calls at a time, so that start-up, memory and the state of the machine are the same for all. Each
+// round runs every way once; its times are compared with those of the way "off" in the same round.
+// bench/run recording runs it.
 #include <fmt/core.h>
 #include <time.h>
 
@@ -36,13 +37,14 @@ struct Plan {
   std::vector<Way> ways = {{"off", false, {}}, {"off again", false, {}}};
   std::string folder;
   uint64_t bytes = 1 << 20;
-  uint32_t calls = 8;       // of a way at a time
+  uint32_t calls = 8;       // consecutive calls of a way
   uint32_t rounds = 100;    // with the same endpoints
-  uint32_t lives = 5;       // so often are endpoints made anew
-  uint64_t mebibytes = 64;  // room of a recording
-  bool fresh = false;       // else a recording has been full before, as any is that goes on
+  uint32_t lives = 5;       // number of times that endpoints are created again
+  uint64_t mebibytes = 64;  // size of a recording
+  bool fresh = false;       // if false, a recording has been full before, as in any long job
 
-  // In which order the ways of a life are made: where memory lies differs by that, and so do times.
+  // The order in which the ways of a life are created: it changes their memory layout, and thereby
+  // times.
   std::vector<size_t> order_of(uint64_t life) const {
     std::vector<size_t> order(ways.size());
     for (size_t at = 0; at < order.size(); ++at) order[at] = (at + life) % order.size();
@@ -79,7 +81,7 @@ std::unique_ptr<engine::Endpoint> open(const Plan& plan, const Way& way) {
   return std::move(*opened);
 }
 
-// The endpoints of every way, by way and rank.
+// The endpoints, by way and rank.
 using Endpoints = std::vector<std::vector<std::unique_ptr<engine::Endpoint>>>;
 
 class Rank {
@@ -109,7 +111,7 @@ class Rank {
   void run() {
     for (const size_t way : plan_.order_of(life_)) call(way);  // connects
     for (uint32_t round = 0; round < plan_.rounds; ++round) {
-      // Each way stands at each place equally often, and behind each other one.
+      // Each way is at each position equally often, and after each other one.
       std::vector<Times> took(plan_.ways.size());
       for (size_t at = 0; at < took.size(); ++at) {
         const uint64_t turn = life_ * plan_.rounds + round;
@@ -133,7 +135,7 @@ class Rank {
     CHECK(communicators_[way]->wait(*request, kPatience).has_value());
   }
 
-  // One call before those that count: what the way before has left behind in caches is gone.
+  // One uncounted call first removes what the previous way left in caches.
   Times block(size_t way) {
     call(way);
     const Times before = times();
@@ -150,8 +152,7 @@ class Rank {
   std::vector<std::vector<Times>> rounds_;
 };
 
-// Takes the room of all recordings, which is taken for good: else the first use of each MiB takes
-// page faults.
+// Fills all recordings once: else the first use of each MiB takes page faults.
 void fill_recordings(const Plan& plan) {
   constexpr uint64_t kLeastMarkBytes = 40;
   const uint64_t marks = mebibytes(plan.mebibytes).count / kLeastMarkBytes;
@@ -178,7 +179,7 @@ std::vector<std::vector<Times>> live(const Plan& plan, uint64_t life) {
   return first.rounds();
 }
 
-// {"off": {"wall_ns": [...], "cpu_ns": [...]}, ...}: a number a round.
+// {"off": {"wall_ns": [...], "cpu_ns": [...]}, ...}: a number for each round.
 void print(const std::vector<Way>& ways, const std::vector<std::vector<Times>>& rounds) {
   std::string text;
   for (size_t way = 0; way < ways.size(); ++way) {
@@ -217,7 +218,7 @@ int main(int argc, char** argv) {
   for (const std::string& level : levels) {
     plan.ways.push_back({level, true, heddle::events::record_level(level)});
   }
-  std::error_code ignored;  // what then cannot be recorded says so
+  std::error_code ignored;  // a later error reports it
   std::filesystem::create_directories(plan.folder, ignored);
   std::vector<std::vector<heddle::Times>> rounds;
   for (uint64_t life = 0; life < plan.lives; ++life) {

@@ -1,6 +1,6 @@
-// What recording an event costs the thread that does it: the mean over many, each one's share of
-// slow ones, and the same with a look at the clock. bench/run recording drives it, under callgrind
-// too (--count: nothing but recording, so many times).
+// The cost of recording an event for the recording thread: the mean over many, the share of slow
+// ones, and the same with reading the clock. bench/run recording runs it, also under callgrind
+// (--count: only this number of recordings).
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -23,7 +23,7 @@ using events::Recorder;
 using events::Recording;
 using Clock = std::chrono::steady_clock;
 
-// So many times for the mean; and singly, for how slow the slowest are.
+// Number of recordings for the mean, and number of single ones for the slowest.
 constexpr uint64_t kMany = 20'000'000;
 constexpr uint64_t kSingly = 5'000'000;
 
@@ -52,10 +52,10 @@ double time_ns(const Time& time) {
   return sum == 0 ? 0 : took / static_cast<double>(kMany);
 }
 
-// What the loop's time is to events: it is there already.
+// The time argument of an event within the loop: already known.
 Nanos loops_time(uint64_t i) { return nanos(1000 * static_cast<int64_t>(i)); }
 
-// Sorted; two looks at the clock are in each.
+// Sorted; each includes reading the clock twice.
 template <typename Time>
 std::vector<double> each_ns(Recorder* recorder, const Time& time) {
   std::vector<double> took(kSingly);
@@ -92,7 +92,7 @@ int run(const std::string& folder, uint64_t count) {
   events::StampClock stamps(&engine::recording_clock);
   const auto stamp = [&stamps](uint64_t) { return stamps.now(); };
   const auto clock = [](uint64_t) { return engine::recording_clock(); };
-  mean_ns(*recorder, loops_time);  // so that every block has been written once
+  mean_ns(*recorder, loops_time);  // writes every block once
   const double mean = mean_ns(*recorder, loops_time);
   const double with_clock = mean_ns(*recorder, clock);
   const double with_stamp = mean_ns(*recorder, stamp);

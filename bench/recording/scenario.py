@@ -1,11 +1,11 @@
-"""What recording costs: collectives and training with it on beside off, run in turn, and one event alone.
+"""The cost of recording: collectives and training with and without it, run in turn, and single events.
 
 Intervals are of the median of pairs' ratios, by order statistics, at 95% or a little more: they hold for any
-distribution. Times are of calls and of steps. Off beside off shows what the machine makes of nothing.
+distribution. Times are of calls and of steps. Off compared with off shows the machine's noise.
 
-Programs that start anew differ by more than recording costs. So all-reduces with and without it are called in turn
-within one process as well (alternating_main.cc), a thousand rounds, and steps of training within the same two
-(training_in_turn.py): by the clock, and by the processor's time.
+Separately started programs differ by more than the cost of recording. So all-reduces with and without it are
+also called in turn within one process (alternating_main.cc), for a thousand rounds, and training steps within
+the same two processes (training_in_turn.py): by wall-clock time and by CPU time.
 """
 
 import json
@@ -35,12 +35,13 @@ _LEVELS = ("counters", "bins", "messages", "segments")
 _GROUP = (65536, 16 << 20, 40)  # first bytes, last bytes, calls
 _COUNTS = (20_000, 220_000)
 _LIMIT = 0.01
-_ALTERNATING = ((64 << 10, 32), (1 << 20, 8), (16 << 20, 1))  # bytes of an all-reduce, calls of a way at a time
-_KINDS = ("wall_ns", "cpu_ns")  # of times that are measured
+_ALTERNATING = ((64 << 10, 32), (1 << 20, 8), (16 << 20, 1))  # bytes of an all-reduce, consecutive calls
+_KINDS = ("wall_ns", "cpu_ns")  # of measured times
 _IN_TURN = pathlib.Path(__file__).resolve().parent / "training_in_turn.py"
-_LIVES = 192  # so often have endpoints been made anew when all rounds are over: a multiple of 3 or 4 ways
-_ROOM = 16  # MiB of a recording: more than the caches that are a core's own
-_TRAINING_LIVES = 72  # so often do the processes that train begin anew, groups made in another order each time
+_LIVES = 192  # number of times that endpoints are created again over all rounds: a multiple of 3 or 4 ways
+_ROOM = 16  # MiB of a recording: more than a core's own caches
+_TRAINING_LIVES = 72  # number of times that the training processes start again, with groups created in
+                      # another order each time
 
 
 def add_arguments(parser):
@@ -60,8 +61,9 @@ def add_arguments(parser):
 
 
 def median_interval(values, confidence=0.95):
-    """(low, high) between which the median of what the values are drawn from is, with at least that confidence; none
-    where there are too few values. P(the k-th smallest of n is above the median) is the binomial sum below k."""
+    """(low, high) that contain the median of the values' distribution with at least that confidence; none if
+    there are too few values. P(the k-th smallest of n is above the median) is the binomial sum below k.
+    """
     ordered, count = sorted(values), len(values)
     below, kept = 0.0, None
     for k in range(count // 2):
@@ -73,8 +75,10 @@ def median_interval(values, confidence=0.95):
 
 
 def cost(on, off, lives=None):
-    """How much longer it takes with recording, as a part. With `lives` the rounds are of so many, one after the other,
-    and each life's median counts once: its rounds have the same endpoints, whose places in memory make times differ."""
+    """The relative increase of time with recording. With `lives`, the rounds consist of this many consecutive
+    lives, and each life's median counts once: its rounds have the same endpoints, whose memory layout changes
+    times.
+    """
     ratios = [a / b for a, b in zip(on, off, strict=True)]
     if lives:
         rounds = len(ratios) // lives
@@ -87,7 +91,7 @@ def cost(on, off, lives=None):
 
 
 class _Recorded:
-    """A contest whose every run records in a folder of its own, which goes with it; level None: none records."""
+    """A contest that records each run in a separate temporary folder; level None: it does not record."""
 
     def __init__(self, name, level, folder, run):
         self.name, self._level, self._folder, self._run = name, level, folder, run

@@ -31,10 +31,10 @@ def _example():
 
 
 class _InTurn:
-    """`first` says by how many ways the order of groups is turned, in which they are made and lie in memory."""
+    """`first`: the rotation of the order in which groups are created, and thereby of their memory layout."""
 
     def __init__(self, options):
-        # Two ways of no recording, under settings that differ: an endpoint is that of all groups under the same.
+        # Two ways without recording have different settings: groups with the same settings share an endpoint.
         levels = options.levels.split(",")
         ways = {"off": ("", "counters"), "off again": ("", "bins")}
         ways |= {level: (f"{options.folder}/{level} {os.environ['RANK']}", level) for level in levels}
@@ -58,7 +58,7 @@ class _InTurn:
         return sorted(self._groups)
 
     def step(self, name, step):
-        """Nanoseconds that it took by the clock, and of the processor of this rank."""
+        """Nanoseconds of the step by the clock, and CPU time of this rank."""
         self._training.model.process_group = self._training.waits.group = self._groups[name]
         dist.barrier(self._groups[name])
         wall, cpu = time.perf_counter_ns(), time.process_time_ns()
@@ -68,7 +68,7 @@ class _InTurn:
 
     def close(self):
         dist.barrier()
-        self._training = None  # it holds groups
+        self._training = None  # releases its groups
         self._groups.clear()
         dist.destroy_process_group()
         for recording in self._recordings:

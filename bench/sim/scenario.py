@@ -1,9 +1,9 @@
-"""The simulator at scale: heddle's own transport on 1,024 hosts, beside htsim where the user has it.
+"""The simulator at scale: heddle's transport on 1,024 hosts, and htsim where it is installed.
 
-A permutation of 2 MB flows over a three-tier fat tree of 100 Gb/s links, 1 us a hop, with 128 paths and with one;
-and incasts of 15 and 127 senders. Flow times count from open connections. htsim's EQDS trims packets; heddle's
-figures are without. htsim tells when a sender knows that all has arrived, heddle when it has: both of
-heddle's times are shown.
+A permutation of 2 MB flows over a three-tier fat tree of 100 Gb/s links, 1 us a hop, with 128 paths and with
+one; and incasts of 15 and 127 senders. Flow times are measured from open connections. htsim's EQDS trims
+packets; heddle's figures are without trimming. htsim reports when a sender knows that all data has arrived,
+heddle when it has arrived: both of heddle's times are shown.
 """
 
 import json
@@ -22,7 +22,7 @@ from harness.report import disturbance_note, row
 
 SUMMARY = "simulated fabrics of 1,024 hosts: flow times, wall time and memory, beside htsim"
 
-_WIRE_SHARE = 4086 / 4192  # of a full segment, framing included, that is payload
+_WIRE_SHARE = 4086 / 4192  # payload's share of a full segment with framing
 _LINK_GBITS = 100
 
 
@@ -35,12 +35,12 @@ def add_arguments(parser):
     parser.add_argument("--seed", type=int, default=1, help="of heddle's runs [1]")
 
 
-# hosts: pods, leaves and spines a pod, cores a spine, hosts a leaf
+# hosts: pods, leaves and spines of a pod, cores of a spine, hosts of a leaf
 _SHAPES = {128: (8, 4, 4, 4, 4), 1024: (16, 8, 8, 8, 8), 8192: (32, 16, 16, 16, 16)}
 
 
 def _topo(hosts):
-    """htsim's text of the fabric, which heddle reads as well."""
+    """htsim's text of the fabric, which heddle reads too."""
     pods, leaves, spines, cores, per_leaf = _SHAPES[hosts]
     latency = "Downlink_speed_Gbps 100\nDownlink_Latency_ns 1000\nSwitch_Latency_ns 0\n"
     return (f"Nodes {hosts}\nTiers 3\nPodsize {leaves * per_leaf}\n"
@@ -58,13 +58,13 @@ def _permutation(hosts, size):
 
 
 def _incast(hosts, senders, first, size):
-    """To host 0 from `senders` others between `first` and the last."""
+    """To host 0 from `senders` others between `first` and the last host."""
     lines = [f"{first + i * (hosts - first) // senders}->0 id {i + 1} start 0 size {size}" for i in range(senders)]
     return f"Nodes {hosts}\nConnections {senders}\n" + "\n".join(lines) + "\n"
 
 
 class Run:
-    """A program run to its end: what it printed, how long it took and how much memory it held at most."""
+    """A program run to completion: its output, time and peak memory."""
 
     def __init__(self, command, folder):
         timed = [sys.executable, "-c", _CHILD, *map(str, command)]
@@ -81,7 +81,7 @@ class Run:
         self.wall_s, self.cpu_s, self.memory_mb = facts["wall_s"], facts["cpu_s"], facts["memory_kb"] / 1000
 
 
-# Runs a command, then tells of it in a line before what it printed.
+# Runs a command and prints a line with its resource use before its output.
 _CHILD = """
 import json, resource, subprocess, sys, time
 began = time.monotonic()
@@ -118,7 +118,7 @@ def _htsim(directory, folder, workload, *more):
 
 
 def _incasts(hosts):
-    """Name, senders, and the first host that they are among: from other pods, or also from the receiver's own."""
+    """Name, number of senders, and the first host of their range: in other pods, or also in the receiver's."""
     for senders in (15, 127):
         if 2 * senders <= hosts // 2:
             yield f"{senders}_far", senders, hosts // 2

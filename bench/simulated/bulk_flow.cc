@@ -1,4 +1,4 @@
-// The two ends of a BulkFlow: each keeps so many operations posted on the same virtual memory.
+// The two ends of a BulkFlow: each keeps a number of operations posted on the same virtual memory.
 #include "bench/simulated/bulk_flow.h"
 
 #include "simulator/transport_process.h"

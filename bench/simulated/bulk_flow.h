@@ -1,5 +1,5 @@
-// BulkFlow: one connection that always has messages under way from one simulated NIC to another,
-// and what arrived of it when.
+// BulkFlow: one connection with continuous messages from one simulated NIC to another, and the
+// times of their arrival.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct BulkFlowOptions {
   uint64_t message_bytes = 1u << 20;
   uint32_t ahead = 8;  // messages posted at a time
   uint16_t paths = 32;
-  bool discovery = false;  // it looks for the ways of the fabric, and uses some paths of each
-  Bytes receive_capacity = mebibytes(4);  // of each end: what may arrive before it is read
+  bool discovery = false;  // discover the fabric's routes, and use some paths of each
+  Bytes receive_capacity = mebibytes(4);  // of each end: bytes that may arrive before they are read
   std::string congestion = "cubic";
   std::string selector = "reps";
 };
@@ -30,7 +30,7 @@ class BulkFlow {
   ~BulkFlow();
 
   uint64_t payload_bytes_received() const;
-  uint64_t messages_received() const;  // whole, in order
+  uint64_t messages_received() const;  // complete, in order
   bool closed() const;
   uint64_t messages_failed() const;
   // Of the sender; null once it is closed.

@@ -1,5 +1,5 @@
 // heddle-bench-simulated: bulk transfers over the fabric of a topology file, simulated with the
-// production transport, for figures to stand beside those of real packets.
+// production transport, for comparison with real packets.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>

@@ -10,7 +10,7 @@ namespace {
 constexpr Nanos kLookEvery = millis(1);
 constexpr int kLooksAnInterval = 20;
 constexpr uint16_t kFirstPort = 5000;
-constexpr uint16_t kPortsAFlow = 300;  // an endpoint sends from as many as 256
+constexpr uint16_t kPortsAFlow = 300;  // an endpoint sends from up to 256 ports
 
 struct Watched {
   std::unique_ptr<BulkFlow> flow;
@@ -50,7 +50,7 @@ TransferResult finish(Watched& watched, Nanos span) {
   return result;
 }
 
-// A host holds what its own link's queue holds, as its queueing discipline in the lab does.
+// A host's queue is as long as its own link's, as its queueing discipline in the lab is.
 Bytes shortest_host_queue(const topology::Topology& topology) {
   Bytes shortest = simulator::NetworkOptions{}.nic_queue;
   for (const topology::Link& link : topology.links) {

@@ -10,12 +10,12 @@
 namespace heddle::bench {
 
 struct FlowEnds {
-  uint32_t from = 0;  // NICs
+  uint32_t from = 0;  // NICs, as is `to`
   uint32_t to = 0;
 };
 
 struct TransferOptions {
-  BulkFlowOptions flow;  // of all; its ends and port are not looked at
+  BulkFlowOptions flow;  // of all; its ends and port are ignored
   std::vector<FlowEnds> flows;
   Nanos warm_up = millis(500);
   Nanos span = seconds(2);
@@ -23,10 +23,10 @@ struct TransferOptions {
 };
 
 struct TransferResult {
-  double goodput_mbits_per_s = 0;        // payload that arrived, once
-  uint64_t longest_gap_ms = 0;           // without a message
+  double goodput_mbits_per_s = 0;        // delivered payload
+  uint64_t longest_gap_ms = 0;           // without a complete message
   std::vector<uint64_t> interval_bytes;  // each 20 ms
-  uint64_t segments_sent = 0;            // warm-up included, as all below
+  uint64_t segments_sent = 0;            // with the warm-up, as all below
   uint64_t segments_repeated = 0;
   uint64_t segments_repeated_needlessly = 0;
   uint32_t segment_bytes = 0;
@@ -35,7 +35,7 @@ struct TransferResult {
   uint64_t messages_failed = 0;
 };
 
-// One result a flow, in their order.
+// One result for each flow, in the same order.
 std::vector<TransferResult> run_transfers(const topology::Topology& topology,
                                           const TransferOptions& options);
 

@@ -1,4 +1,6 @@
-"""What long-lived processes hold, every few seconds: memory, descriptors, threads, and bytes of their recordings."""
+"""Resources of long-lived processes, measured every few seconds: memory, descriptors, threads, and bytes of
+their recordings.
+"""
 
 import os
 import pathlib
@@ -6,7 +8,7 @@ import re
 import threading
 import time
 
-# Allowed growth an hour: a share, and an amount below which nothing is told apart from noise.
+# Allowed growth an hour: a share, and an amount below which growth cannot be distinguished from noise.
 MEASURES = {
     "resident_kib": (0.01, 256), "proportional_kib": (0.01, 256), "private_dirty_kib": (0.01, 256),
     "shared_memory_kib": (0.01, 256), "descriptors": (0.01, 2), "threads": (0, 0.5), "recording_kib": (0.01, 256),
@@ -19,7 +21,7 @@ def _number(pattern, text):
 
 
 def measure(pid):
-    """Of one process; None if it has ended."""
+    """Measures one process; None if it has ended."""
     folder = pathlib.Path(f"/proc/{pid}")
     try:
         rollup = (folder / "smaps_rollup").read_text(encoding="ascii")
@@ -28,7 +30,7 @@ def measure(pid):
     except (FileNotFoundError, ProcessLookupError, PermissionError):
         return None
     if "Rss:" not in rollup:
-        return None  # it has ended and is not waited for yet
+        return None  # it has ended, but has not been waited for
     return {"resident_kib": _number(r"\nRss:\s+(\d+)", rollup), "proportional_kib": _number(r"\nPss:\s+(\d+)", rollup),
             "private_dirty_kib": _number(r"\nPrivate_Dirty:\s+(\d+)", rollup),
             "shared_memory_kib": _number(r"\nRssShmem:\s+(\d+)", status),
@@ -36,7 +38,7 @@ def measure(pid):
 
 
 def children(pid):
-    """All descendants, in the order in which they were started."""
+    """All descendants, in the order of their starts."""
     try:
         tasks = os.listdir(f"/proc/{pid}/task")
         found = [int(word) for task in tasks
@@ -47,7 +49,7 @@ def children(pid):
 
 
 def shared_memory_files(pid):
-    """Names in /dev/shm that a process has mapped."""
+    """Names in /dev/shm of files that a process has mapped."""
     try:
         maps = pathlib.Path(f"/proc/{pid}/maps").read_text(encoding="utf-8", errors="replace")
     except (FileNotFoundError, ProcessLookupError):
@@ -60,7 +62,7 @@ def folder_kib(folder):
 
 
 class Census(threading.Thread):
-    """Counts until stopped. Every process must live all the time: those that do not stand in `dead`."""
+    """Measures until stopped. All processes must keep running: `dead` has those that ended."""
 
     def __init__(self, pids, recordings, every_s, stop):
         super().__init__()
@@ -69,7 +71,7 @@ class Census(threading.Thread):
         self.times = []
         self.curves = {name: [] for name in [*pids, *recordings]}
         self.dead, self.shared_files = set(), set()
-        self.latest_s = 0.0  # of a measurement, after it was due: others had the cores
+        self.latest_s = 0.0  # delay of a measurement, when other programs had the cores
 
     def run(self):
         due = self.began + self._every_s
@@ -87,7 +89,7 @@ class Census(threading.Thread):
             due = time.monotonic() + self._every_s
 
     def curve(self, name, key, after_s):
-        """(times, values) from then on, while the process lived."""
+        """(times, values) after that time, while the process was running."""
         pairs = [(t, seen[key]) for t, seen in zip(self.times, self.curves[name])
                  if seen and key in seen and t >= after_s]
         return [t for t, _ in pairs], [value for _, value in pairs]

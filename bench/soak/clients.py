@@ -1,4 +1,4 @@
-"""Honest clients of a soak: each thread starts programs in turn against a server, and keeps what went wrong."""
+"""Honest clients of a soak: each thread starts programs in turn against a server, and records failures."""
 
 import json
 import random
@@ -13,7 +13,7 @@ _SIZES = ("1", "700", "9000", "64K", "1M", "4M")
 
 
 class Tally:
-    """What all clients together did."""
+    """The sums over all clients."""
 
     def __init__(self):
         self._lock = threading.Lock()
@@ -31,7 +31,7 @@ class Tally:
 
 
 class Client(threading.Thread):
-    """`one(client)` runs a program; again and again until stopped."""
+    """`one(client)` runs a program; repeated until stopped."""
 
     def __init__(self, fabric, host, server, one, tally, seed, stop):
         """`server`: its address, and settings that its clients need."""
@@ -53,7 +53,7 @@ class Client(threading.Thread):
         return start(self._fabric.inside(self._host, command), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def finish(self, process, what):
-        """The program's document; None where it failed, and that is kept."""
+        """The program's document; None if it failed, which is recorded."""
         try:
             output, complaint = process.communicate(timeout=_HUNG_S)
         except subprocess.TimeoutExpired:
@@ -77,7 +77,7 @@ def _count(client, document):
 
 
 def checked_transfer(client):
-    """Some seconds of one size, every byte checked; every other one both ways."""
+    """Some seconds of one size, every byte checked; every second transfer in both directions."""
     size = _SIZES[client.turn % len(_SIZES)]
     both = ["--bidirectional"] if client.turn % 2 else []
     words = ["perf", "bw", "-s", size, "-t", "3", "--check", *both]
@@ -85,7 +85,7 @@ def checked_transfer(client):
 
 
 def short_connection(client):
-    """Opened, used for a moment, closed."""
+    """A connection that is opened, used briefly and closed."""
     words = ["perf", "lat", "-t", "0.02"]
     client.finish(client.begin(*words), f"{client.address}: {' '.join(words)}")
     client.tally.add(connections=1)
@@ -99,14 +99,14 @@ def pings(client):
 
 
 def killed(client):
-    """In the middle of a transfer: stopped for a while and goes on, or is killed, or both in turn."""
-    # The server keeps a dead client's test for a while: a large one would hide what else it holds.
+    """In mid-transfer: stopped for a while and continued, or killed, or both in turn."""
+    # The server keeps a dead client's test for a while: a large one would hide its other memory.
     process = client.begin("perf", "bw", "-s", "64K", "-t", "600", "--bidirectional")
     try:
         client.stop_asked.wait(client.random.uniform(0.3, 4))
         if client.random.random() < 0.5:
             process.send_signal(signal.SIGSTOP)
-            # Often so long that the server takes it for dead.
+            # Often long enough for the server to declare it dead.
             client.stop_asked.wait(client.random.choice((0.5, 1.5, 8)))
             process.send_signal(signal.SIGCONT)
             client.tally.add(stopped_clients=1)

@@ -1,5 +1,6 @@
-"""Faults at random in a fabric: each is mended, at most half of the spines are out at a time, and none lasts so long
-that a peer counts as dead."""
+"""Random faults in a fabric: each is repaired, at most half of the spines are down at a time, and every fault
+is shorter than the time after which a peer is declared dead.
+"""
 
 import random
 import threading
@@ -12,7 +13,7 @@ _VALUES = {"loss": "2%", "corrupt": "0.5%", "reorder": "5%", "rate": "20Mbit/s"}
 
 
 class Faults(threading.Thread):
-    """Breaks something every second or so and mends it later; counts what it did."""
+    """Causes a fault about every second and repairs it later; counts them."""
 
     def __init__(self, fabric, shape, seed, stop):
         """`shape`: leaves, spines, and the hosts that may be paused."""
@@ -21,7 +22,8 @@ class Faults(threading.Thread):
         self._leaves, self._spines, self._hosts = shape
         self._out = set()
         self.counts, self.error = {}, None
-        self.longest_pause_s = 0.0  # from the order to stop until the host goes on; longer than meant on a busy machine
+        self.longest_pause_s = 0.0  # from the request to stop until the host resumes; longer than intended on
+                                    # a busy machine
 
     def run(self):
         try:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A hostile host: sends to the targets, at a bounded rate, until SIGTERM; then prints what it did as JSON.
+"""A hostile host: sends to the targets, at a bounded rate, until SIGTERM; then prints its counters as JSON.
 
-Of each kind in turn: garbage; packets that it has seen, cut and changed; inits from addresses that nobody has, with and
-without a cookie; handshakes that end in silence; handshakes whose connection then speaks with hostile values; resets
-for ids that it guesses; forged ICMP. With --watch it records what passes an interface, and sends that again, and
-changed.
+It sends, in turn: garbage; recorded packets, truncated and changed; inits from unused addresses, with and
+without a cookie; handshakes that stop halfway; handshakes whose connection then sends hostile values; resets
+for guessed ids; forged ICMP. With --watch it records the packets that pass an interface, and replays them
+unchanged and changed.
 """
 
 import argparse
@@ -20,9 +20,9 @@ import hostile_wire as wire
 
 _ANSWER_S = 0.5
 _MOST_SEEN = 500
-_BURST = 32        # packets at most that follow each other without a pause
+_BURST = 32        # largest number of packets without a pause
 _UDP, _ICMP = 17, 1
-_EVERYTHING = 3    # ETH_P_ALL: what leaves, too
+_EVERYTHING = 3    # ETH_P_ALL: outgoing packets as well
 _OWN_HOPS = 63     # of forged packets; the kernel's begin with 64
 
 
@@ -40,7 +40,7 @@ def ip_header(protocol, origin, to, length):
 
 
 class Sender:
-    """Sends no faster than the rate; counts by kind."""
+    """Limits the rate; counts packets by kind."""
 
     def __init__(self, rate):
         self._rate, self._began, self._due_from = rate, time.monotonic(), 0
@@ -51,7 +51,7 @@ class Sender:
         ahead_s = (self.sent - self._due_from) / self._rate - (time.monotonic() - self._began)
         if ahead_s > 0:
             time.sleep(ahead_s)
-        elif ahead_s * self._rate < -_BURST:  # it stood still; that is not made up for
+        elif ahead_s * self._rate < -_BURST:  # after a stall; the missed packets are not made up for
             self._began, self._due_from = time.monotonic(), self.sent
 
     def send(self, kind, action):
@@ -59,7 +59,7 @@ class Sender:
         self.sent += 1
         try:
             action()
-        except OSError:  # full, or an answer by ICMP to what was sent before
+        except OSError:  # the queue is full, or an ICMP error for an earlier packet
             kind += " (refused by the kernel)"
         self.counts[kind] = self.counts.get(kind, 0) + 1
 
@@ -135,7 +135,7 @@ class Hostile:
     def _garbage(self, target):
         for _ in range(10):
             data = bytearray(self._random.randbytes(self._random.randrange(0, 1400)))
-            if data and self._random.random() < 0.7:  # often with a first byte that passes the first look
+            if data and self._random.random() < 0.7:  # often with a valid first byte
                 data[0] = wire.first_byte(self._random.randrange(16), self._random.choice((1, 2, 2, 2, 3)))
             self._sender.forge("garbage", self._own_end(), target, bytes(data))
 
@@ -168,7 +168,9 @@ class Hostile:
                                                                 *(self._random.getrandbits(32) for _ in range(2)), 1))
 
     def _icmp(self, target):
-        """Port unreachable, fragmentation needed and time exceeded, from a router, about packets to a peer."""
+        """Port unreachable, fragmentation needed and time exceeded, as from a router, about packets to a
+        peer.
+        """
         peer = (self._random.choice(self._peers),
                 self._random.choice((target[1], self._random.randrange(1024, 65_536))))
         inner = wire.header(wire.DATA, self._random.getrandbits(64), 7, 0, target[1])
@@ -190,7 +192,7 @@ class Hostile:
         return None
 
     def _begin(self, own, target, kind):
-        """A stranger whose init with a good cookie has left; None without one."""
+        """Sends an init with a valid cookie from a new address; None without a cookie."""
         own.bind((self._address, 0))
         stranger = wire.Stranger(self._random, own.getsockname()[1])
         self.handshakes += 1
@@ -229,7 +231,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     stopped = []
     signal.signal(signal.SIGTERM, lambda *_: stopped.append(True))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the soak, which ends this
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the soak, which ends this process
     hostile = Hostile(parser.parse_args())
     hostile.run(stopped)
     json.dump(hostile.result(), sys.stdout)

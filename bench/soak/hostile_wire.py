@@ -1,4 +1,4 @@
-"""Packets of wire version 2 with hostile values, as docs/explanation/protocol.md lays them out."""
+"""Packets of wire version 2 with hostile values, in the format of docs/explanation/protocol.md."""
 
 import struct
 
@@ -14,7 +14,7 @@ def first_byte(kind, version=_VERSION):
 
 
 def edge(random, bits):
-    """A number where arithmetic goes wrong, as often as not one near what is expected."""
+    """A number at an edge of arithmetic; in half of the cases near the expected value."""
     top = 2 ** bits
     near = random.choice((0, 1, top // 2, top - 1, top // 4, _FIRST_SEQUENCE, 2 ** 24))
     return (near + random.choice((-65, -1, 0, 1, 2, 63, 64))) % top
@@ -33,7 +33,7 @@ def _parameters(random, hostile):
 
 
 class Stranger:
-    """What an initiator knows of itself in one handshake."""
+    """An initiator's state of one handshake."""
 
     def __init__(self, random, reply_port):
         self.random, self.reply_port = random, reply_port
@@ -51,7 +51,7 @@ class Stranger:
         return answer[16:40]
 
     def peer_of(self, answer):
-        """The wire id that the acceptor wants to read; None unless it is an accept for this handshake."""
+        """The wire id of packets to the acceptor; None unless it is an accept for this handshake."""
         if len(answer) < 38 or answer[0] != first_byte(ACCEPT) or answer[8:16] != struct.pack("<Q", self.nonce):
             return None
         return struct.unpack_from("<Q", answer, 30)[0]
@@ -92,12 +92,12 @@ def frame(random):
     return made[random.choice(tuple(made))]()
 
 
-# A first message that the servers of `heddle perf` read, and what is none.
+# Requests to the servers of `heddle perf`, invalid ones and a valid one.
 _WORDS = (b"{", b"[" * 4000, b'{"run":"bw","message_bytes":-1,"window":4294967296}', b'{"run":"lat"}', b"\xff\xfe", b"")
 
 
 def packets(random, peer, reply_port):
-    """What one hostile peer says on a connection that it has: well-formed, with hostile values; endless."""
+    """The packets of one hostile peer on an open connection: well-formed, with hostile values; endless."""
     number = 0
     if random.random() < 0.5:
         number = 1
@@ -118,7 +118,7 @@ def packets(random, peer, reply_port):
 
 
 def mutated(random, packet):
-    """Cut, or with some bits and fields changed."""
+    """Truncates a packet, or changes some of its bits and fields."""
     changed = bytearray(packet)
     if random.random() < 0.3:
         return bytes(changed[:random.randrange(1, len(changed) + 1)])

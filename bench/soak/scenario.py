@@ -1,10 +1,12 @@
-"""A soak: long-lived servers, a job of collectives and recordings in a lab, under faults and beside hostile hosts.
+"""A soak: long-lived servers, a job of collectives and recordings in a lab, under faults and with hostile
+hosts.
 
-Honest clients transfer checked data, open and close connections, stop and are killed; links lose, corrupt, reorder and
-swallow packets, slow down and go down, hosts pause. A stranger floods the servers and the ranks, and a process on a
-client's own host records the sealed server's traffic and changes and repeats it. What each long-lived process holds is
-measured every few seconds. The exit status is 1 where a curve grows, a process ended, data arrived changed, or a
-connection between honest programs failed: no fault here explains that.
+Honest clients transfer checked data, open and close connections, stop and are killed; links lose, corrupt,
+reorder and drop packets, slow down and go down, hosts pause. An attacker floods the servers and the ranks,
+and a process on a client's host records the encrypted server's traffic, changes it and replays it. The
+resources of each long-lived process are measured every few seconds. The exit status is 1 if a curve grows, a
+process ended, data was corrupted, or a connection between honest programs failed: no fault here explains
+that.
 """
 
 import json
@@ -37,10 +39,10 @@ _OPEN_SERVER, _SEALED_SERVER = "h3", "h4"
 _JOB_HOSTS = ("h1", "h5")
 _PORT = 18_700
 _WARM_UP_MOST_S, _WARM_UP_SHARE = 900, 0.2
-_RECORDING_MIB = 1  # full before it is warm
-# Faults last less than this; other programs may take the cores away meanwhile.
+_RECORDING_MIB = 1  # full before the warm-up ends
+# Faults are shorter than this; other programs may use the cores meanwhile.
 _DEAD_MS = 30_000
-_BUSY_S = 3  # a pause lasts half as long at most
+_BUSY_S = 3  # a pause lasts at most half as long
 _HOSTILE = pathlib.Path(__file__).resolve().parent / "hostile.py"
 _ROW = re.compile(r"^ +\d+ +\d+ +float", re.MULTILINE)
 
@@ -59,14 +61,14 @@ def add_arguments(parser):
 
 
 class Rate:
-    """Of a link, with a queue of 10 ms."""
+    """The text of a link with a queue of 10 ms."""
 
     def __init__(self, mbits):
         self.text, self.queue = f"{mbits}Mbit/s", f"{mbits * 1250}B"
 
 
 class Soak:
-    """The processes of one soak. Everything that it starts ends with it."""
+    """The processes of one soak. They end with it."""
 
     def __init__(self, fabric, folder, arguments):
         self._fabric, self._folder, self._arguments = fabric, pathlib.Path(folder), arguments
@@ -89,7 +91,7 @@ class Soak:
         return self._folder / f"{name.replace(' ', '-')}.log"
 
     def begin(self):
-        """All long-lived processes by name, in pids."""
+        """Starts all long-lived processes; returns {name: process id}."""
         done = subprocess.run([built("heddle"), "key", "generate", f"{self._folder}/keys"], capture_output=True,
                               text=True, check=False)
         if done.returncode != 0:
@@ -158,7 +160,7 @@ class Soak:
         common = [*peers, "--rate", str(self._arguments.rate), "--seed", str(self._arguments.seed)]
         ranks = [f"{address(_host_of(pid))}:{_port(pid)}" for pid in rank_pids]
         opened, sealed = (f"{address(server)}:{_PORT}" for server in (_OPEN_SERVER, _SEALED_SERVER))
-        # Both servers as often as all ranks together.
+        # Each server as often as all ranks together.
         self._start("stranger", _STRANGER, [sys.executable, str(_HOSTILE), *[opened, opened, sealed] * 2, *ranks,
                                             "--address", address(_STRANGER), *common])
         self._start("eavesdropper", _CLIENT_HOST,
@@ -169,7 +171,7 @@ class Soak:
         return [name for name, process in self._processes.items() if process.poll() is not None]
 
     def end_hostile(self):
-        """What they did, as they say it."""
+        """The counters that the hostile programs printed."""
         told = {}
         for name in ("stranger", "eavesdropper"):
             process = self._processes[name]
@@ -195,13 +197,13 @@ class Soak:
 
 
 def _host_of(pid):
-    """The host of the lab that a process is on."""
+    """The lab host of a process."""
     done = subprocess.run(["ip", "netns", "identify", str(pid)], capture_output=True, text=True, check=True)
     return done.stdout.strip().rsplit(".", 1)[-1]
 
 
 def _port(pid):
-    """The UDP port that a process receives on: of the socket that it opened first. Its paths have one each, too."""
+    """The UDP port on which a process receives: that of its first socket. Each of its paths has one, too."""
     lines = [line.split() for kind in ("udp", "udp6")
              for line in pathlib.Path(f"/proc/{pid}/net/{kind}").read_text(encoding="ascii").splitlines()[1:]]
     ports = {words[9]: int(words[1].rsplit(":", 1)[1], 16) for words in lines}
@@ -213,7 +215,7 @@ def _port(pid):
 
 
 def _watch(soak, faults, arguments, progress):
-    """Runs everything for as long as asked; returns the census and what the hostile programs did."""
+    """Runs everything for the requested time; returns the census and the hostile programs' counters."""
     pids = soak.begin()
     soak.begin_hostile([pid for name, pid in pids.items() if name.startswith("rank")])
     stop = faults.stop_asked

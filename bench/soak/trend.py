@@ -1,22 +1,22 @@
-"""Whether a curve of measurements is flat: medians of its quarters, its slope an hour with a confidence interval, a
-verdict. Pure functions.
+"""Whether a curve of measurements is flat: medians of its quarters, its slope for an hour with a confidence
+interval, a verdict. Pure functions.
 
-Measurements of one process follow each other closely in value, so a line through all of them would claim an interval
-that is much too narrow. The line goes through the medians of a dozen blocks instead, and the interval is Student's for
-so many.
+Consecutive measurements of one process are strongly correlated, so a line through all of them would give an
+interval that is much too narrow. The line goes through the medians of a dozen blocks instead, with Student's
+interval for that number of blocks.
 """
 
 import math
 import statistics
 
 BLOCKS = 12
-SHORTEST_S = 600   # of measurements after warming up: less says nothing of an hour
+SHORTEST_S = 600   # of measurements after the warm-up: less is not enough to extrapolate to an hour
 # Two-sided 95 % quantiles of Student's t for 1 to BLOCKS - 2 degrees of freedom.
 _T95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
 
 
 def blocks_of(times, values, count=BLOCKS):
-    """(middle time, median value) of at most `count` runs of measurements, equally many in each."""
+    """(middle time, median value) of at most `count` runs of measurements, with equal numbers in each."""
     count = min(count, len(times))
     edges = [round(number * len(times) / count) for number in range(count + 1)]
     return [(statistics.fmean(times[low:high]), statistics.median(values[low:high]))
@@ -24,7 +24,7 @@ def blocks_of(times, values, count=BLOCKS):
 
 
 def line(points):
-    """Least squares: (slope, half width of its 95 % interval); a half width of infinity where it cannot be known."""
+    """Least squares: (slope, half width of its 95 % interval); the half width is infinity if it is unknown."""
     middle_t = statistics.fmean(t for t, _ in points)
     middle_v = statistics.fmean(v for _, v in points)
     spread = sum((t - middle_t) ** 2 for t, _ in points)

@@ -1,7 +1,8 @@
-"""Training ResNet-18 in PyTorch over heddle beside Gloo, each rank in a namespace of its own: on links without a rate,
-and on a shaped fabric where the network is the bottleneck.
+"""Training ResNet-18 in PyTorch over heddle and over Gloo, each rank in a separate namespace: on links
+without a rate limit, and on a shaped fabric where the network is the bottleneck.
 
-The same example, images and seed for both; images a second are of the timed steps. TCP's congestion control is cubic.
+The example, images and seed are the same for both; images per second are of the timed steps. TCP's congestion
+control is cubic.
 """
 
 from harness.bridge import Bridge
@@ -37,7 +38,7 @@ class _Contest:
 
 
 class _Some:
-    """So many hosts of a network, spread over its leaves."""
+    """This many hosts of a network, spread over its leaves."""
 
     def __init__(self, network, count):
         step = len(network.hosts) // count

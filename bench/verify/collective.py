@@ -7,7 +7,8 @@ from comparison import row
 
 TITLE = "all-reduce between 4 ranks, one on each host"
 
-# First bytes, last bytes, calls. Of the small ones so many that a run takes longer than another program's turn.
+# First bytes, last bytes, calls. Small sizes have enough calls that a run is longer than another program's
+# time slice.
 _GROUPS = ((1024, 1024, 1000), (1 << 20, 1 << 20, 8), (16 << 20, 16 << 20, 1))
 _SHOWN = {1024: "1 KiB", 1 << 20: "1 MiB", 16 << 20: "16 MiB"}
 
@@ -22,7 +23,7 @@ class _Contest:
 
 
 def _peers(network, tools, skip):
-    """Those that run here."""
+    """The peers that are installed."""
     for make in (lambda: OpenMpi(tools), TorchGloo):
         try:
             yield _Contest(network, make())

@@ -1,11 +1,13 @@
-"""A row of verify's table: heddle and the best of its peers, measured in interleaved rounds. Pure but for measure()."""
+"""A row of verify's table: heddle and its best peer, measured in interleaved rounds. Pure except for
+measure().
+"""
 
 from harness.meanwhile import summary
 from harness.rounds import Spare, calm, interleave, ratio, spread
 
 
 def measure(contests, rounds, progress, spare_s):
-    """{name: [sample, …]} of the rounds that count, with how many were left out as `left_out`."""
+    """{name: [sample, …]} of the rounds that count, with the number of omitted ones as `left_out`."""
     samples = interleave(contests, rounds, progress, Spare(spare_s))
     progress.clear()
     kept = calm(samples)
@@ -13,8 +15,9 @@ def measure(contests, rounds, progress, spare_s):
 
 
 def row(stage, what, measured, value_of, less_is_better=False, digits=0):
-    """`measured`: what measure() gave. `value_of(sample)`: what is compared. The first program is heddle; beside it
-    stands the peer with the best median."""
+    """`measured`: the result of measure(). `value_of(sample)`: the compared value. The first program is
+    heddle; it is compared with the peer with the best median.
+    """
     kept, left_out = measured
     values = {name: [value_of(run) for run in runs] for name, runs in kept.items()}
     mine, *peers = values
@@ -30,12 +33,12 @@ def row(stage, what, measured, value_of, less_is_better=False, digits=0):
 
 
 def disturbed_rows(rows):
-    """Those that are to be taken with care, since the machine did other work in more than half of their runs."""
+    """Rows to be read with care, since the machine had other load in more than half of their runs."""
     return [one for one in rows if one["machine"]["disturbed"] * 2 > one["machine"]["runs"]]
 
 
 def disturbance_text(rows):
-    """What a person should know of it; nothing where the machine was quiet."""
+    """A sentence about disturbance; empty if the machine was quiet."""
     stages = {one["stage"]: one for one in rows}.values()  # rows of one stage come from the same runs
     again = sum(one["machine"]["made_again"] for one in stages)
     left_out = sum(one["left_out"] for one in stages)

@@ -1,8 +1,8 @@
-"""What a newcomer came for, in one run: heddle beside TCP on a real fabric of this machine. A leaf-spine network of
-namespaces is brought up; a transfer, all-reduces and the training of ResNet-18 run over it, with heddle and with what
-there is without it (iperf3, Open MPI, Gloo), in interleaved rounds: medians, and from the least to the most. A run that
-other programs disturbed is made again while there is time for it, and what stays disturbed says so. Each stage stands
-alone in a file of its own; one whose peers are not installed says so and is left out of the comparison.
+"""heddle compared with TCP in one run, on a real fabric of this machine. Creates a leaf-spine network of
+namespaces; a transfer, all-reduces and the training of ResNet-18 run over it, with heddle and with
+alternatives (iperf3, Open MPI, Gloo), in interleaved rounds: medians and ranges. Runs that other programs
+disturbed are repeated within a time limit; remaining disturbance is reported. Each stage is in a separate
+file; a stage without installed peers reports that and is left out of the comparison.
 
 Where namespaces are not allowed, everything runs over loopback, and the report says so.
 """
@@ -46,7 +46,7 @@ def add_arguments(parser):
 
 
 def _network(stack, say):
-    """The fabric and how it is described, or loopback; both end with the stack."""
+    """The fabric with its description, or loopback; both end with the stack."""
     try:
         _may_make_networks()
         fabric = stack.enter_context(Fabric(leaf_spine(mtu=9000)))
@@ -73,7 +73,7 @@ def run(arguments, progress):
     began = time.monotonic()
     say = functools.partial(print, file=sys.stderr if arguments.json else sys.stdout, flush=True)
     with contextlib.suppress(CannotMeasure):
-        need_network_rights()  # may start all of this anew, with these rights
+        need_network_rights()  # may restart the program, with these rights
     version = subprocess.run([built("heddle"), "--version"], capture_output=True, text=True, check=False).stdout
     machine = describe()
     say(f"{version.splitlines()[0] if version else 'heddle'} on Linux {machine['kernel']}, {machine['cores']} cores")

@@ -7,7 +7,7 @@ from comparison import row
 
 TITLE = "training ResNet-18 (11.2 million parameters) on 2 hosts of different leaves, batches of 16 images a rank"
 
-_ROUNDS_MOST = 3  # each takes as long as PyTorch takes to start, four times
+_ROUNDS_MOST = 3  # each starts PyTorch four times
 
 
 class _TwoHosts:

@@ -7,7 +7,7 @@ from comparison import row
 
 TITLE = "one connection from host 0 to host 2, across the spines"
 
-_ROUNDS_MOST = 3  # links fill for seconds: their rounds differ little
+_ROUNDS_MOST = 3  # links are busy for seconds: their rounds differ little
 
 
 def measure(network, _tools, arguments, skip, progress):

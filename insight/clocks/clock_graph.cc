@@ -1,4 +1,5 @@
-// Difference constraints are shortest ways (Cormen et al., Introduction to Algorithms, 24.4).
+// See clock_graph.h. Difference constraints are shortest paths (Cormen et al., Introduction to
+// Algorithms, 24.4).
 #include "insight/clocks/clock_graph.h"
 
 #include <algorithm>
@@ -14,10 +15,10 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 struct Step {
   uint32_t from = 0;
   uint32_t to = 0;
-  double most = 0;  // by which `to` is above `from`
+  double most = 0;  // upper bound of `to` minus `from`
 };
 
-// Nothing where the steps contradict each other.
+// Returns nothing where the constraints contradict each other.
 std::optional<std::vector<double>> shortest(uint32_t clocks, const std::vector<Step>& steps,
                                             double more) {
   std::vector<double> most(clocks, kInfinite);
@@ -26,7 +27,7 @@ std::optional<std::vector<double>> shortest(uint32_t clocks, const std::vector<S
     bool changed = false;
     for (const Step& step : steps) {
       const double by_this = most[step.from] + step.most + more;
-      // What adds up to less than a nanosecond is rounding.
+      // Less than a nanosecond is a rounding error.
       if (!(by_this < most[step.to] - 0.5)) continue;
       most[step.to] = by_this;
       changed = true;
@@ -58,7 +59,8 @@ std::vector<LineBounds> bounds_from_first(uint32_t clocks, const ClockBounds& pa
     const std::vector<Step> back = steps_of(pairs, when, true);
     auto most = shortest(clocks, out, 0);
     double more = 0;
-    // Pairs that contradict each other are all moved apart, and once more as far.
+    // Where pairs contradict each other, widen all bounds by the smallest power-of-two multiple of
+    // 1000 ns that resolves it, then double the widening so that the error bound includes it.
     for (double tried = 1000; !most; tried *= 2) {
       if (shortest(clocks, out, tried)) most = shortest(clocks, out, more = 2 * tried);
     }

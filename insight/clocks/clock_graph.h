@@ -1,4 +1,4 @@
-// Clocks that bound each other pair by pair, put together: how far each can be from the first.
+// Clock graph: combines the bounds between pairs of clocks into bounds relative to clock 0.
 #pragma once
 
 #include <array>
@@ -11,10 +11,11 @@
 
 namespace heddle::insight {
 
-// What brings one clock's times to another's, of two clocks by number, is so at the two times.
+// By pair of clock numbers: bounds of the offset between the two clocks, at the two times.
 using ClockBounds = std::map<std::pair<uint32_t, uint32_t>, LineBounds>;
 
-// Of each clock against number 0, by all ways that lead there. Infinite where none does.
+// Bounds of each clock relative to clock 0, over all routes through the graph. Infinite for a clock
+// that no route reaches.
 std::vector<LineBounds> bounds_from_first(uint32_t clocks, const ClockBounds& pairs);
 
 }  // namespace heddle::insight

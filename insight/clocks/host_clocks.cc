@@ -11,7 +11,7 @@
 namespace heddle::insight {
 namespace {
 
-// Of any times, as damaged recordings have.
+// Wraps on overflow: damaged recordings contain arbitrary times.
 int64_t difference(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
 }
@@ -77,7 +77,7 @@ Clocks apart(const Clocks& hosts, const std::vector<ClockOfProcess>& processes) 
     if (host == 0 && number > 0) clock.basis = ClockBasis::kSameHost;
     made.clocks.push_back(std::move(clock));
   };
-  // The reference, then as the hosts stand.
+  // The reference comes first, then the hosts in order.
   if (!processes.empty()) add(first);
   for (uint32_t host = 0; host < hosts.clocks.size(); ++host) {
     for (uint32_t i = 0; i < processes.size(); ++i) {

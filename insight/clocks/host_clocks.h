@@ -1,5 +1,5 @@
-// Clocks of one host: namespaces of time offset them by what the host knows, so they stand to each
-// other exactly, and for the others they are one.
+// Host clocks: processes of one host may be in different time namespaces, whose offsets the host
+// knows exactly. Other hosts are compared with a single clock for each host.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,24 @@
 
 namespace heddle::insight {
 
-// Whose clock a process's events are stamped with.
+// The clock with which a process stamps its events.
 struct HostClock {
-  std::string host;      // equal for all that stand to each other as their offsets say
-  int64_t ahead_ns = 0;  // of the host's own, in its namespace of time
+  std::string host;      // equal for processes whose clocks have exact offsets to each other
+  int64_t ahead_ns = 0;  // offset of the process's time namespace from the host's clock
 };
 HostClock host_clock(const Identity& identity, uint32_t process);
 
-// The event at the time of the host's own clock.
+// Returns the event with its time converted to the host's clock.
 events::AnyEvent on_host_clock(events::AnyEvent event, int64_t ahead_ns);
 
-// A process's clock, among those of its host.
+// The clock of a process relative to its host's clock.
 struct ClockOfProcess {
-  std::string host;  // as users know it
+  std::string host;  // the host's name in output
   int64_t ahead_ns = 0;
   int64_t rank = -1;
 };
-// Clocks of the namespaces out of those of the hosts; of the reference host, the lowest rank's is
-// the reference.
+// Splits the clocks of hosts into the clocks of their time namespaces. On the reference host, the
+// namespace of the lowest rank becomes the reference.
 Clocks apart(const Clocks& hosts, const std::vector<ClockOfProcess>& processes);
 
 }  // namespace heddle::insight

@@ -1,5 +1,5 @@
-// See line_bounds.h. For a slope, the lowest line above `lows` is a convex function of it and the
-// highest below `highs` a concave one, so what is sought is found by halving.
+// See line_bounds.h. For a given slope, the lowest line above `lows` is a convex function of the
+// slope and the highest line below `highs` a concave one, so an interval search finds the optimum.
 #include "insight/clocks/line_bounds.h"
 
 #include <algorithm>
@@ -20,8 +20,8 @@ double turn(const BoundPoint& a, const BoundPoint& b, const BoundPoint& c) {
   return (b.at - a.at) * (c.bound - a.bound) - (b.bound - a.bound) * (c.at - a.at);
 }
 
-// The lower hull of points in the order of time: where a line that bounds them from above can
-// touch.
+// The lower hull of points sorted by time: only these can touch a line that passes below all
+// points.
 std::vector<size_t> lower_hull(const std::vector<BoundPoint>& points) {
   std::vector<size_t> hull;
   for (size_t i = 0; i < points.size(); ++i) {
@@ -34,7 +34,7 @@ std::vector<size_t> lower_hull(const std::vector<BoundPoint>& points) {
   return hull;
 }
 
-// Points of one side, and those that bound.
+// The points of one side, and the hull of those that constrain the line.
 class Side {
  public:
   explicit Side(std::vector<BoundPoint> points) : points_(std::move(points)) {
@@ -46,7 +46,7 @@ class Side {
     hull_ = points_of(lower_hull(points_));
   }
 
-  // Leaves out those that bound now. False: too few would be left.
+  // Removes the points that constrain the line now. Returns false where too few would be left.
   bool peel() {
     if (points_.size() < kLeastToPeel) return false;
     const std::vector<size_t> outer = lower_hull(points_);
@@ -68,7 +68,7 @@ class Side {
   }
 
   bool empty() const { return hull_.empty(); }
-  // Where the line of that slope that touches the points from below is at a time.
+  // The value at time `at` of the line with this slope that touches the points from below.
   double touching(double slope, double at) const {
     double least = kInfinite;
     for (const BoundPoint& point : hull_) {
@@ -92,14 +92,14 @@ void negate(std::vector<BoundPoint>& points) {
   for (BoundPoint& point : points) point.bound = -point.bound;
 }
 
-// `lows` are negated, so that both are bounds from above.
+// `lows` are negated, so both sides are upper bounds.
 struct Points {
   Side lows;
   Side highs;
   double room(double slope) const { return highs.touching(slope, 0) + lows.touching(-slope, 0); }
 };
 
-// Where a concave function is largest.
+// Returns the argument at which a concave function is largest.
 template <typename Function>
 double largest_at(double low, double high, const Function& function) {
   for (int i = 0; i < kSteps; ++i) {
@@ -113,7 +113,7 @@ double largest_at(double low, double high, const Function& function) {
   return (low + high) / 2;
 }
 
-// The last slope from `inside` towards `outside` that has room.
+// Returns the slope closest to `outside` that leaves room between the points, found by bisection.
 double last_with_room(const Points& points, double inside, double outside) {
   if (points.room(outside) >= 0) return outside;
   for (int i = 0; i < kSteps; ++i) {
@@ -123,7 +123,8 @@ double last_with_room(const Points& points, double inside, double outside) {
   return inside;
 }
 
-// The slope with the most room, which is made where there is none.
+// Returns the slope with the most room. Where there is none, removes outliers, then moves the
+// points apart.
 double make_room(Points& points, double most_slope) {
   const auto room = [&points](double slope) { return points.room(slope); };
   double best = largest_at(-most_slope, most_slope, room);

@@ -8,7 +8,7 @@
 namespace heddle::insight {
 namespace {
 
-constexpr uint64_t kWay = uint64_t{1} << 63;  // of what its own process sent
+constexpr uint64_t kWay = uint64_t{1} << 63;  // set for messages that the own process sent
 
 uint64_t number_of(uint64_t key) { return mix_bits(key & ~kWay); }
 

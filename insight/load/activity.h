@@ -1,4 +1,4 @@
-// Activity: what a host's processes did, for as long as somebody may still ask about it.
+// Activity: the calls and phases of a host's processes, kept while the load builder may query them.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@ namespace heddle::insight {
 
 class Activity {
  public:
-  // Which call: process, communicator, call.
+  // Identifies a call: process, communicator, call number.
   using Key = std::tuple<uint32_t, uint64_t, uint32_t>;
 
   void begin(const Key& key, int64_t at_ns, const std::string& operation);
   void end(const Key& key, int64_t at_ns);
   void mark(int64_t at_ns, const std::string& phase);
-  // What ended before is not asked for any more.
+  // Removes calls and phases that ended before; they are not queried any more.
   void forget(int64_t before_ns);
 
-  // The calls under way between two times: "allreduce x4, send"; and the phase then.
+  // The calls in progress between two times, such as "allreduce x4, send"; and the phase at a time.
   std::string operations(int64_t from_ns, int64_t to_ns) const;
   std::string phase(int64_t at_ns) const;
 
@@ -34,8 +34,9 @@ class Activity {
   static constexpr size_t kMost = 1 << 16;
 
   std::deque<Call> calls_;
-  uint64_t forgotten_ = 0;             // calls before the first of these
-  std::map<Key, uint64_t> under_way_;  // numbers, with those forgotten
+  uint64_t forgotten_ = 0;             // number of calls removed from the front of `calls_`
+  std::map<Key, uint64_t> under_way_;  // calls in progress, by number counted from the first call
+                                       // ever
   std::deque<std::pair<int64_t, std::string>> phases_;
 };
 

@@ -6,7 +6,7 @@
 namespace heddle::insight {
 namespace {
 
-// The mean is taken of so many bins before and behind.
+// The mean covers this many bins before and after.
 constexpr int64_t kAround = 50;
 
 int64_t floor_divide(int64_t value, int64_t by) { return value / by - (value % by < 0 ? 1 : 0); }
@@ -56,7 +56,7 @@ void Series::add_to_column(int64_t index, uint64_t bytes, uint64_t peak) {
   late.peak = std::max(late.peak, peak);
 }
 
-// Into the last column, or a new one behind it.
+// Adds to the last column, or to a new one after it.
 void Series::put(std::vector<LoadColumn>& columns, const LoadColumn& more) {
   if (columns.empty() || columns.back().index != more.index) {
     columns.push_back(more);

@@ -1,5 +1,5 @@
-// Series: one direction of a NIC: bins as they are told, then columns, and the bursts among them.
-// The load's builder drives it.
+// Series: one direction of a NIC: collects bins, converts them to columns and finds bursts among
+// them. LoadBuilder drives it.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,20 @@ namespace heddle::insight {
 
 class Series {
  public:
-  // Of a burst what the series itself knows: its place, length, bytes, peak and times_mean.
+  // Called with the fields of a burst that the series knows: position, length, bytes, peak and
+  // times_mean.
   using Burst = std::function<void(const Microburst&)>;
 
-  // Counts bytes in a bin; one that is settled already only adds to its column.
+  // Adds bytes to a bin; if the bin is settled, only to its column.
   void add(int64_t bin, uint64_t bytes);
-  // Nothing more comes for bins before `until`: they become columns of `bins_a_column` bins, and
-  // their bursts are told.
+  // Converts bins before `until`, for which no more data comes, to columns of `bins_a_column` bins,
+  // and reports their bursts.
   void settle(int64_t until, int64_t bins_a_column, const Burst& told);
-  // Two columns each become one.
+  // Merges every two columns into one.
   void coarsen();
 
   size_t columns() const { return columns_.size() + late_.size(); }
-  // All of them, in order; nothing is added after that.
+  // All columns, in order. No data may be added after this.
   std::vector<LoadColumn> take_columns();
   uint64_t bytes() const { return bytes_; }
   uint64_t peak() const { return peak_; }
@@ -36,11 +37,11 @@ class Series {
   void add_to_column(int64_t column, uint64_t bytes, uint64_t peak);
   void look_for_bursts(int64_t until, const Burst& told);
 
-  std::map<int64_t, uint64_t> bins_;  // not settled, and those shortly before
-  int64_t settled_ = INT64_MIN;       // bins before it are
+  std::map<int64_t, uint64_t> bins_;  // not settled, and the kAround bins before those
+  int64_t settled_ = INT64_MIN;       // bins before this one are settled
   int64_t bins_a_column_ = 1;
-  std::vector<LoadColumn> columns_;     // in the order of their indices
-  std::map<int64_t, LoadColumn> late_;  // that came behind their turn
+  std::vector<LoadColumn> columns_;     // sorted by index
+  std::map<int64_t, LoadColumn> late_;  // columns that got data out of order
   uint64_t bytes_ = 0;
   uint64_t peak_ = 0;
 };

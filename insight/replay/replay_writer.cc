@@ -1,4 +1,4 @@
-// From what was recorded to programs: see replay_writer.h.
+// Converts a recording to programs: see replay_writer.h.
 #include "insight/replay/replay_writer.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ using topology::Action;
 using topology::ActionKind;
 using topology::CallKind;
 
-// A call that is waited for so soon is one that blocks.
+// A wait that begins this soon after its call makes the call a blocking one.
 constexpr Nanos kAtOnce = micros(2);
 
 bool between_two(const events::CallMade& made) {
@@ -25,7 +25,7 @@ Unexpected no_job(ErrorCode code, const std::string& why, const std::string& tod
   return fail(code, "cannot make a workload of this recording", why, todo);
 }
 
-// Labels of calls under way, the lowest free one first, so that there are few.
+// Labels of pending calls; the lowest free one is used first, so that there are few.
 class Labels {
  public:
   uint32_t take(std::vector<std::string>& names) {
@@ -70,7 +70,8 @@ Result<JobReplay> ReplayWriter::write() {
   return std::move(made_);
 }
 
-// As launchers numbered them; who has no number, by the largest communicator.
+// Ranks keep the numbers of their launcher; those without a number follow by their rank in the
+// largest communicator.
 void ReplayWriter::number_ranks() {
   std::set<uint64_t> used;
   std::pair<uint32_t, uint64_t> largest;
@@ -138,7 +139,8 @@ ReplayWriter::Stream ReplayWriter::stream_of(const Process& process,
   return {communicator, call.made.root, mine};
 }
 
-// What only some ranks have told (others dropped it, or ended before) would never end.
+// Limits each stream to the calls that all ranks recorded. A replayed call that a rank lacks
+// (events dropped, or the rank ended earlier) would never complete.
 void ReplayWriter::find_windows() {
   for (const Process* process : ranks_) {
     std::map<std::pair<Stream, Operation>, Window> told;
@@ -161,7 +163,7 @@ void ReplayWriter::find_windows() {
       all.first = std::max(all.first, window.first);
       all.last = std::min(all.last, window.last);
     }
-    // Who has told nothing of a communicator has nothing in common with the others.
+    // A member that recorded no call on a communicator has none in common with the others.
     for (const auto& [number, place] : communicators_) {
       const bool member = process->communicators.contains(number);
       if (member && !told.contains({Stream{number}, Operation::kSend})) {
@@ -170,7 +172,7 @@ void ReplayWriter::find_windows() {
       }
     }
   }
-  // Messages that one side alone has told of.
+  // Messages that only one side recorded are left out.
   for (auto& [stream, window] : windows_) {
     if (stream.from < 0) continue;
     uint32_t sides = 0;

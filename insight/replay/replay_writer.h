@@ -1,5 +1,5 @@
-// ReplayWriter: makes the job of what JobReplayBuilder has taken in: who is which rank, which calls
-// all of their ranks have told, and each rank's program.
+// ReplayWriter: creates the job from what JobReplayBuilder collected: numbers the ranks, selects
+// the calls that all of their ranks recorded, and writes each rank's program.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace heddle::insight {
 class ReplayWriter {
  public:
   explicit ReplayWriter(const JobReplayBuilder& recorded) : recorded_(recorded) {}
-  // Once.
+  // Call once.
   Result<JobReplay> write();
 
  private:
@@ -32,7 +32,7 @@ class ReplayWriter {
     int64_t to = -1;
     auto operator<=>(const Stream&) const = default;
   };
-  // Numbers of calls, both included.
+  // A range of call numbers, both ends included.
   struct Window {
     uint64_t first = 0;
     uint64_t last = UINT64_MAX;
@@ -43,7 +43,7 @@ class ReplayWriter {
   void find_windows();
   Stream stream_of(const Process& process, const RecordedCall& call) const;
   bool told_by_all(const Process& process, const RecordedCall& call) const;
-  // The one whose messages or blocks all ranks count alike.
+  // Total bytes of a call, with the message or block size that all ranks use.
   uint64_t bytes_of(const RecordedCall& call, uint32_t size) const;
   topology::Action action_of(const Process& process, const RecordedCall& call);
   topology::Program program_of(const Process& process);
@@ -51,10 +51,10 @@ class ReplayWriter {
 
   const JobReplayBuilder& recorded_;
   std::vector<const Process*> ranks_;
-  std::map<uint64_t, uint32_t> communicators_;  // their numbers in the job
+  std::map<uint64_t, uint32_t> communicators_;  // communicator to its number in the job
   std::map<Stream, Window> windows_;
   std::map<std::pair<uint64_t, uint64_t>, uint64_t>
-      uneven_;             // by communicator and number: the most
+      uneven_;             // by communicator and call number: the largest count of any rank
   uint64_t left_out_ = 0;  // calls
   JobReplay made_;
 };

@@ -22,7 +22,7 @@ Cell& ConnectionTraffic::carried_for(uint32_t purpose, Direction direction) {
     carried.push_back({purpose, {}, {}});
     found = carried.end() - 1;
   }
-  // What is carried now is found first.
+  // Move the current purpose to the front, where the next search finds it first.
   std::iter_swap(carried.begin(), found);
   found = carried.begin();
   return direction == Direction::kSent ? found->sent : found->received;
@@ -44,8 +44,8 @@ uint32_t ConnectionTraffic::latest_route(uint32_t path) const {
   return kNoRoute;
 }
 
-// A look that finds what the one before found changes nothing. Of some its first hops are missing:
-// they were dropped, or are damaged.
+// A trace with the same result as the one before changes nothing. A trace without its first hops
+// (events dropped or damaged) is ignored.
 void ConnectionTraffic::add_router(const events::PathTraced& event) {
   if (event.hop == 1) looking = {.path = event.path, .routers = {}};
   if (looking.path != event.path || looking.routers.size() + 1 != event.hop) return;
@@ -151,7 +151,7 @@ void Attribution::on(const events::CallStarted& event) {
   const uint32_t phase = known ? made->second.phase : phase_;
   live.purpose =
       live.own ? own_purpose(event.communicator) : purpose_of(event.communicator, event, phase);
-  membership.under_way.end(0, event.time);  // the tuning, whose end nobody tells
+  membership.under_way.end(0, event.time);  // the tuning, whose end is not recorded
   membership.under_way.begin(event.call, live.purpose, event.time);
   CallShape shape = known ? made->second.shape : CallShape{};
   if (known) {
@@ -184,7 +184,7 @@ void Attribution::on(const events::CallEnded& event) {
 
 uint32_t Attribution::purpose_of(uint64_t communicator, const events::CallStarted& call,
                                  uint32_t phase) {
-  // What one rank receives another sends: one operation.
+  // A send and its matching receive are one operation.
   const bool receives = call.operation == Operation::kRecv;
   return purposes_->number_of({.communicator = communicator,
                                .operation = receives ? Operation::kSend : call.operation,
@@ -255,11 +255,11 @@ void Attribution::on(const events::WireBin& event) {
     return;
   }
   ConnectionTraffic& on = connection(event.connection);
-  if (!on.binned) {  // the bins hold what bursts told of
+  if (!on.binned) {  // the bins include what bursts reported
     std::erase_if(on.left, [](const Left& each) { return each.path != kMemoryPath; });
   }
   on.binned = true;
-  // A damaged recording may have any times.
+  // A damaged recording contains arbitrary times.
   const Nanos from = saturating_difference(event.time, event.ago);
   const Nanos to = saturating_difference(from, nanos(-int64_t{event.span_ns}));
   on.left_on({.path = event.path,
@@ -277,7 +277,7 @@ uint32_t Attribution::purpose_between(const ConnectionTraffic& connection, Nanos
   return purposes_->number_of({.communicator = connection.communicator, .phase = phases_[phase_]});
 }
 
-// The first message on a channel says which call it is of; the rest is payload.
+// The first message on a channel begins with the call's heading; the rest is payload.
 void Attribution::count(ConnectionTraffic& on, const Whole& message, const Membership::Live& call,
                         bool first) {
   const bool headed = first && !message.through_memory;
@@ -308,7 +308,7 @@ void Attribution::count(ConnectionTraffic& on, const Whole& message, const Membe
   Cell& cell = on.carried_for(call.purpose, message.direction);
   cell.bytes += payload;
   ++cell.messages;
-  // A damaged recording may have any times.
+  // A damaged recording contains arbitrary times.
   if (message.time > since) {
     cell.nanos += static_cast<uint64_t>(message.time.count) - static_cast<uint64_t>(since.count);
   }

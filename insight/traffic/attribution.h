@@ -1,5 +1,5 @@
-// Attribution: which call each message of a process was of. Calls say which channels are theirs
-// from their start to their end; sends and receives share one and come in turn.
+// Attribution: the call to which each message of a process belongs. Collectives own a range of
+// channels from start to end; sends and receives share one channel and complete in order.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace heddle::insight {
 
-// All purposes of a recording, each once.
+// All purposes of a recording, without duplicates.
 class Purposes {
  public:
   uint32_t number_of(const Purpose& purpose);
@@ -29,40 +29,40 @@ class Purposes {
   std::vector<Purpose> all_;
 };
 
-// What a connection carried for one purpose.
+// The bytes that a connection carried for one purpose.
 struct Carried {
   uint32_t purpose = 0;
   Cell sent;
   Cell received;
 };
 
-// What left on one path of a connection, between two NICs.
+// The bytes sent on one path of a connection, between two NICs.
 struct Left {
   uint32_t path = 0;
   uint32_t purpose = 0;
   uint8_t nic = 0;
   uint8_t peer_nic = 0;
   Cell cell;
-  uint32_t route = kNoRoute;  // of its connection's
+  uint32_t route = kNoRoute;  // index into the connection's routes
 };
 
-// The routers on the way of a path, hop by hop, from when they were found to when they were again.
+// The routers of a path, hop by hop, from one trace to the next.
 struct PathRoute {
   uint16_t path = 0;
   std::vector<Router> routers;
 };
 
-// A message that was completed, by whichever way it went.
+// A completed message, over the network or through shared memory.
 struct Whole {
   Nanos time;
   uint32_t connection = 0;
   uint16_t channel = 0;
   uint64_t bytes = 0;
   events::Direction direction = events::Direction::kSent;
-  bool through_memory = false;  // its call's heading is not among its bytes
+  bool through_memory = false;  // the heading of its call is not counted in its bytes
 };
 
-using NicAddress = std::pair<uint64_t, uint64_t>;  // two halves; zeros: not known
+using NicAddress = std::pair<uint64_t, uint64_t>;  // two halves; zeros: unknown
 
 struct ConnectionTraffic {
   uint32_t id = 0;
@@ -71,16 +71,16 @@ struct ConnectionTraffic {
   uint64_t peer_high = 0;
   uint64_t peer_low = 0;
   uint16_t peer_port = 0;
-  uint32_t writer = 0;        // the endpoint that it is of
-  uint64_t communicator = 0;  // 0: none, or not yet told
-  uint32_t peer_rank = 0;     // there
+  uint32_t writer = 0;        // the endpoint that owns the connection
+  uint64_t communicator = 0;  // 0: none, or not yet known
+  uint32_t peer_rank = 0;     // in the communicator
   std::vector<Carried> carried;
-  std::vector<Left> left;  // as bins tell, and else as bursts do
+  std::vector<Left> left;  // from bins, or from bursts where there are no bins
   bool binned = false;
-  std::vector<PathRoute> routes;  // as they were found, the latest last
-  PathRoute looking;              // what is being told
+  std::vector<PathRoute> routes;  // in the order in which they were found
+  PathRoute looking;              // the trace that is being received
 
-  // What a call did on one of its channels, both ways apart.
+  // The bytes of a call on one of its channels, by direction.
   struct Channel {
     uint16_t channel = 0;
     events::Direction direction = events::Direction::kSent;
@@ -88,23 +88,23 @@ struct ConnectionTraffic {
     Nanos last;
   };
   std::vector<Channel> channels;
-  // Its first messages, while it is of no communicator: the word that it is may come behind them,
-  // since messages are told with the time at which they came.
+  // The first messages of a connection without a communicator. The event that links it may follow
+  // them, since messages are recorded with the time at which they arrived.
   static constexpr size_t kMostEarly = 16;
   struct Early {
     Whole message;
-    uint32_t purpose = 0;  // that it was counted for
+    uint32_t purpose = 0;  // the purpose for which it was counted
   };
   std::vector<Early> early;
 
   Cell& carried_for(uint32_t purpose, events::Direction direction);
   Left& left_on(const Left& key);
   void add_router(const events::PathTraced& event);
-  // The latest of a path, as its place in `routes`; kNoRoute: none yet.
+  // The index in `routes` of the latest route of a path; kNoRoute: none yet.
   uint32_t latest_route(uint32_t path) const;
 };
 
-// A process's part in a communicator.
+// The membership of a process in a communicator.
 struct Membership {
   uint32_t rank = 0;
   uint32_t size = 0;
@@ -113,17 +113,17 @@ struct Membership {
     CallShape shape;
     uint32_t phase = 0;
   };
-  // A call that has channels of its own, the latest on them.
+  // A call that owns channels: the latest on them.
   struct Live {
     uint16_t channel = 0;
     uint16_t channels = 0;
     uint16_t heading_bytes = 0;
     uint32_t call = 0;
     uint32_t purpose = 0;
-    bool own = false;  // all of it is heddle's own
+    bool own = false;  // all of its bytes are heddle's own
     Nanos started;
   };
-  // A send or receive whose messages are to come.
+  // A send or receive with messages outstanding.
   struct Turn {
     Live call;
     uint64_t left_bytes = 0;
@@ -133,7 +133,8 @@ struct Membership {
   std::vector<Live> lanes;
   std::map<std::pair<uint32_t, events::Direction>, std::deque<Turn>> turns;
   UnderWay under_way;
-  std::map<std::pair<CallShape, uint32_t>, uint64_t> expected;  // calls of a shape and purpose
+  std::map<std::pair<CallShape, uint32_t>, uint64_t> expected;  // number of calls by shape and
+                                                                // purpose
 };
 
 class Attribution {
@@ -148,9 +149,9 @@ class Attribution {
   }
   uint64_t calls() const { return calls_; }
   bool tells_messages() const { return tells_messages_; }
-  // Of one of an endpoint's NICs.
+  // The address of one of an endpoint's NICs.
   NicAddress address_of(uint32_t writer, uint8_t nic) const;
-  // What left for nobody who became a connection.
+  // Bytes sent to peers that did not become connections.
   const Cell& astray() const { return astray_; }
 
  private:
@@ -165,7 +166,7 @@ class Attribution {
   ConnectionTraffic& connection(uint32_t id);
   uint32_t purpose_of(uint64_t communicator, const events::CallStarted& call, uint32_t phase);
   uint32_t own_purpose(uint64_t communicator);
-  // Of what is known by path and time, and not by call.
+  // For bytes that are known by path and time, and not by call.
   uint32_t purpose_between(const ConnectionTraffic& connection, Nanos from, Nanos to);
   void count(ConnectionTraffic& connection, const Whole& message, const Membership::Live& call,
              bool first);
@@ -176,11 +177,11 @@ class Attribution {
   std::vector<std::string> phases_{""};
   std::map<std::string, uint32_t> phase_numbers_{{"", 0}};
   uint32_t phase_ = 0;
-  std::map<std::pair<uint32_t, uint8_t>, NicAddress> nics_;  // by endpoint and number
+  std::map<std::pair<uint32_t, uint8_t>, NicAddress> nics_;  // by endpoint and NIC number
   Cell astray_;
   uint64_t calls_ = 0;
   bool tells_messages_ = false;
-  ConnectionTraffic* latest_ = nullptr;  // connections_ keeps its elements where they are
+  ConnectionTraffic* latest_ = nullptr;  // elements of connections_ do not move
 };
 
 }  // namespace heddle::insight

@@ -4,7 +4,7 @@
 namespace heddle::insight {
 namespace {
 
-// A span has a few; of a burst of tiny calls those at its end.
+// A span usually covers a few stretches; of a burst of tiny calls, the last ones are kept.
 constexpr size_t kMostStretches = 256;
 
 }  // namespace
@@ -37,7 +37,7 @@ void UnderWay::note(Nanos at) {
 
 std::optional<uint32_t> UnderWay::only(Nanos from, Nanos to) const {
   std::optional<uint32_t> one;
-  Nanos until = to;  // of the stretch that is looked at
+  Nanos until = to;  // end of the stretch being examined
   for (auto at = stretches_.rbegin(); at != stretches_.rend() && until > from; ++at) {
     const bool overlaps = at->since < to;
     until = at->since;
@@ -45,7 +45,7 @@ std::optional<uint32_t> UnderWay::only(Nanos from, Nanos to) const {
     if (at->purposes > 1 || (one && *one != at->purpose)) return std::nullopt;
     one = at->purpose;
   }
-  // Before what is remembered anything may have been.
+  // The state before the oldest stretch is unknown.
   const bool forgotten = stretches_.size() == kMostStretches && until > from;
   return forgotten ? std::nullopt : one;
 }

@@ -1,6 +1,6 @@
-// UnderWay: what the calls of a communicator were for, over time. What went on the wire is known
-// by spans of time and not by call; a span in which all that was under way was for one purpose was
-// for that.
+// UnderWay: the purposes of a communicator's pending calls over time. Bytes on the wire are known
+// by spans of time and not by call; if all calls pending in a span have one purpose, its bytes are
+// counted for that purpose.
 #pragma once
 
 #include <cstdint>
@@ -15,24 +15,24 @@ namespace heddle::insight {
 
 class UnderWay {
  public:
-  // In the order of their times, as far as a recording is sound.
+  // Calls come in the order of their times, unless the recording is damaged.
   void begin(uint32_t call, uint32_t purpose, Nanos at);
   void end(uint32_t call, Nanos at);
-  // For what all were that were under way then; nothing where there was none, or several purposes.
-  // Spans are asked for soon after their end: what is long ago is forgotten.
+  // The common purpose of all calls that were pending in the span; nothing where there was none, or
+  // several. Ask soon after a span's end: old stretches are forgotten.
   std::optional<uint32_t> only(Nanos from, Nanos to) const;
 
  private:
-  // From then on, to the next.
+  // A stretch lasts until the next one begins.
   struct Stretch {
     Nanos since;
     size_t purposes = 0;
-    uint32_t purpose = 0;  // where it is one
+    uint32_t purpose = 0;  // valid where `purposes` is 1
   };
   void note(Nanos at);
 
-  std::unordered_map<uint32_t, uint32_t> calls_;  // purposes of those under way
-  std::map<uint32_t, uint32_t> counts_;           // calls under way of each purpose
+  std::unordered_map<uint32_t, uint32_t> calls_;  // call to purpose, of pending calls
+  std::map<uint32_t, uint32_t> counts_;           // number of pending calls by purpose
   std::deque<Stretch> stretches_;
 };
 

@@ -1,4 +1,4 @@
-// Which purpose a span of time was for.
+// The purpose for which the bytes of a time span are counted.
 #include "insight/traffic/under_way.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@ namespace {
 
 constexpr auto kNone = std::nullopt;
 
-TEST(UnderWay, ASpanIsForTheOnlyPurposeThatTouchedIt) {
+TEST(UnderWay, ASpanBelongsToTheOnlyPurposeThatOverlapsIt) {
   UnderWay calls;
   EXPECT_EQ(calls.only(nanos(0), nanos(100)), kNone);
   calls.begin(1, 7, nanos(100));
@@ -18,16 +18,16 @@ TEST(UnderWay, ASpanIsForTheOnlyPurposeThatTouchedIt) {
   EXPECT_EQ(calls.only(nanos(0), nanos(100)), kNone);
   EXPECT_EQ(calls.only(nanos(50), nanos(150)), 7u);
   EXPECT_EQ(calls.only(nanos(120), nanos(130)), 7u);
-  EXPECT_EQ(calls.only(nanos(150), nanos(280)), 7u);  // two calls for the same
+  EXPECT_EQ(calls.only(nanos(150), nanos(280)), 7u);  // two calls with the same purpose
   EXPECT_EQ(calls.only(nanos(200), nanos(250)), kNone);
   EXPECT_EQ(calls.only(nanos(290), nanos(400)), 7u);
   EXPECT_EQ(calls.only(nanos(300), nanos(400)), kNone);
 }
 
-TEST(UnderWay, WhatSeveralPurposesTouchedIsOfNone) {
+TEST(UnderWay, ASpanWithSeveralPurposesBelongsToNone) {
   UnderWay calls;
   calls.begin(1, 7, nanos(100));
-  calls.begin(2, 8, nanos(200));  // while the first goes on
+  calls.begin(2, 8, nanos(200));  // while the first is pending
   calls.end(1, nanos(300));
   EXPECT_EQ(calls.only(nanos(100), nanos(200)), 7u);
   EXPECT_EQ(calls.only(nanos(190), nanos(210)), kNone);
@@ -38,7 +38,7 @@ TEST(UnderWay, WhatSeveralPurposesTouchedIsOfNone) {
   EXPECT_EQ(calls.only(nanos(350), nanos(500)), kNone);  // one after the other
 }
 
-TEST(UnderWay, WhatNeverBeganOrEndsTwiceChangesNothing) {
+TEST(UnderWay, UnmatchedEndsAreIgnored) {
   UnderWay calls;
   calls.end(5, nanos(10));
   calls.begin(1, 7, nanos(100));
@@ -49,7 +49,7 @@ TEST(UnderWay, WhatNeverBeganOrEndsTwiceChangesNothing) {
   EXPECT_EQ(calls.only(nanos(200), nanos(300)), kNone);
 }
 
-TEST(UnderWay, WhatIsForgottenIsOfNone) {
+TEST(UnderWay, ASpanBeforeTheOldestStretchBelongsToNone) {
   UnderWay calls;
   for (uint32_t call = 0; call < 1'000; ++call) {
     calls.begin(call, 7, nanos(10 * call));

@@ -2,14 +2,15 @@
 """Checks that the tree keeps its own rules: house.py CHECK [LIBRARY].
 
 Checks: arrows (includes against cmake/rooms.txt), sources and symbols (the transport does no I/O;
-symbols takes the library), tidy (sizes, names, heads), docs (links, made pages, words). Exit status: 0
-kept, 1 broken, each violation on a line `path:line: rule: what`.
+symbols takes the library), tidy (sizes, names, heads), comments (their words), docs (links, made
+pages, words). Exit status: 0 kept, 1 broken, each violation on a line `path:line: rule: what`.
 """
 
 import pathlib
 import sys
 
 import arrows
+import comment_words
 import docs
 import docs_words
 import exceptions
@@ -40,6 +41,11 @@ def check_tidy(_):
     return exceptions.apply_exceptions(tidy.check_tidy(tree.read_tree()), listed)
 
 
+def check_comments(_):
+    allowed = comment_words.read_allowances((tree.ROOT / comment_words.TABLE).read_text())
+    return comment_words.check_words(tree.read_tree(), allowed)
+
+
 def check_docs(_):
     files = tree.read_tree()
     return (docs.check_links(files) + docs.check_house_table(files, read_rooms())
@@ -47,7 +53,7 @@ def check_docs(_):
 
 
 CHECKS = {"arrows": check_arrows, "sources": check_sources, "symbols": check_symbols,
-          "tidy": check_tidy, "docs": check_docs}
+          "tidy": check_tidy, "comments": check_comments, "docs": check_docs}
 
 
 def main(arguments):

@@ -115,6 +115,12 @@ def strip_cxx(text, keep_strings=False):
     return _TOKEN.sub(replace, text)
 
 
+def comments(text):
+    """(first line, text) of every comment of C++; what looks like one in a string is none."""
+    return [(text.count("\n", 0, match.start()) + 1, match.group(0)) for match in _TOKEN.finditer(text)
+            if match.group(0).startswith("/")]
+
+
 def includes(file):
     """(line, '"' or '<', path) of every #include of a C++ file."""
     found = []

@@ -1,4 +1,4 @@
-// First fit over the free stretches; neighbours are merged.
+// See arena.h. First fit over the free ranges; adjacent ones are merged.
 #include "tests/vopr/arena.h"
 
 #include <iterator>
@@ -9,7 +9,7 @@ namespace heddle::vopr {
 
 Arena::Arena(transport::RegionId region, uint64_t bytes) : region_(region) {
   CHECK(bytes > kGuardBytes);
-  free_[kGuardBytes] = bytes - kGuardBytes;  // a guard before the first as well
+  free_[kGuardBytes] = bytes - kGuardBytes;  // includes a guard before the first range
 }
 
 std::optional<transport::Payload> Arena::take(uint64_t length) {

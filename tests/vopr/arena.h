@@ -1,5 +1,5 @@
-// Arena: hands out stretches of one region with guards between them, and takes them back for reuse:
-// reuse is where a late write shows.
+// Arena: allocates ranges of one region with guards between them. Freed ranges are reused, so that
+// a late write becomes visible.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ namespace heddle::vopr {
 
 class Arena {
  public:
-  // Bytes between two stretches that nobody may write.
+  // Bytes between two ranges that no operation may write.
   static constexpr uint64_t kGuardBytes = 64;
 
   Arena(transport::RegionId region, uint64_t bytes);
 
   transport::RegionId region() const { return region_; }
-  // None when there is no room for it.
+  // Nothing if there is no free range of that length.
   std::optional<transport::Payload> take(uint64_t length);
   void give_back(const transport::Payload& payload);
   uint64_t taken_bytes() const { return taken_; }
@@ -28,7 +28,7 @@ class Arena {
 
   transport::RegionId region_;
   uint64_t taken_ = 0;
-  std::map<uint64_t, uint64_t> free_;  // offset and length, apart from each other
+  std::map<uint64_t, uint64_t> free_;  // offset to length; never adjacent
 };
 
 }  // namespace heddle::vopr

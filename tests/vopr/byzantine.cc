@@ -1,4 +1,4 @@
-// What the byzantine peer does, step by step.
+// The actions of the byzantine peer: see byzantine.h.
 #include "tests/vopr/byzantine.h"
 
 #include <algorithm>
@@ -16,10 +16,10 @@ using transport::testing::ByzantineWords;
 
 namespace {
 
-// No path gets there, and no window allows it.
+// Packet numbers that no path reaches and no window allows.
 constexpr uint64_t kNumbersTooFar[] = {uint64_t{1} << 31, uint64_t{1} << 32, uint64_t{1} << 62,
                                        INT64_MAX};
-// Packets at a time.
+// Packets in one action.
 constexpr uint64_t kMostAtOnce = 8;
 
 }  // namespace
@@ -83,7 +83,7 @@ void Byzantine::act() {
   speak(talk);
 }
 
-// The first init carries no cookie; what answers it is in handle_bytes().
+// Requests a connection. The first init has no cookie; handle_bytes() handles the reply.
 void Byzantine::ask(uint32_t host) {
   Talk& talk = talks_.emplace_back();
   talk.host = host;
@@ -102,7 +102,7 @@ void Byzantine::send_init(const Talk& talk) {
   send(talk.host, std::span(packet).first(bytes));
 }
 
-// Asks, with or without the cookie of another, and never answers what comes.
+// Requests a connection, with or without another one's cookie, and never answers the reply.
 void Byzantine::ask_half() {
   Talk half;
   half.host = static_cast<uint32_t>(dice_.below(options_.hosts.size()));
@@ -125,7 +125,7 @@ void Byzantine::speak(Talk& talk) {
   }
 }
 
-// The ids that whoever has this one would try: of connections of others that were made since.
+// Guesses ids from a known one: those of connections of other peers that were made since.
 void Byzantine::guess() {
   const Talk& known = talks_[dice_.below(talks_.size())];
   if (!known.open) return;
@@ -142,7 +142,7 @@ void Byzantine::guess() {
   }
   const auto host = static_cast<uint32_t>(dice_.below(options_.hosts.size()));
   count("guess");
-  // From its own host, or in the name of another, as a process on a peer's host sends.
+  // From its own host, or with another host's address, as a process on a peer's host could send.
   const auto claimed = static_cast<uint32_t>(dice_.below(options_.hosts.size()));
   const transport::Address from =
       dice_.below(3) == 0 ? address() : simulator::address_of(claimed, Machine::kPort);
@@ -151,7 +151,7 @@ void Byzantine::guess() {
                   std::span(packet).first(bytes));
 }
 
-// A packet in a peer's name, or with the right id from another host, that nobody may believe.
+// A packet in a peer's name, or with the right id from another host, that must not be accepted.
 void Byzantine::forge() {
   const auto& sides = ledger_.sides();
   if (sides.empty()) return;
@@ -167,7 +167,7 @@ void Byzantine::forge() {
   victim.reply_port = Machine::kPort;
   victim.victim.max_paths = victim.victim.max_channels = 1;
   switch (dice_.below(3)) {
-    case 0:  // a reset that names nothing that is under way
+    case 0:  // a reset that matches no handshake in progress
       if (peer == nullptr || peer->wire_id == 0) return;
       bytes = transport::write_reset({peer->wire_id, 0, kNumbersTooFar[dice_.below(4)]}, packet);
       count("forged reset");
@@ -261,7 +261,7 @@ void Byzantine::handle_bytes(uint32_t nic, std::span<const std::byte> bytes) {
   }
 }
 
-// Somebody asks for a connection: it gets one, or any other answer.
+// Replies to a request for a connection: accepts it, or sends any other reply.
 void Byzantine::answer(uint32_t nic, const InitPacket& init) {
   if (nic >= options_.hosts.size()) return;
   std::array<std::byte, transport::kInitBytes> packet{};

@@ -1,9 +1,8 @@
-// Byzantine: a peer that shakes hands for real during the phase with faults and then keeps to the
-// protocol's form and to none of its rules (transport/testing/byzantine_words.h). It asks for
-// connections and is asked for some, leaves handshakes half open, abandons what it opened, guesses
-// the ids of others' connections from its own, and, where it is told them, forges packets in the
-// peers' names that must be dropped. With the faults it falls silent, so whatever waits for it must
-// end.
+// Byzantine: a peer that completes real handshakes during the fault phase, then sends well-formed
+// packets that break the protocol's rules (transport/testing/byzantine_words.h). It requests and
+// accepts connections, leaves handshakes half open, abandons open connections, guesses ids of other
+// connections from its own, and, if enabled, forges packets in the peers' names that must be
+// dropped. It becomes silent when the faults stop, so every operation that waits for it must end.
 #pragma once
 
 #include <cstddef>
@@ -26,9 +25,9 @@ class Byzantine final : private simulator::Port, private simulator::Agent {
             Reached& reached);
   ~Byzantine() override;
 
-  // Where it may be asked for a connection.
+  // The address at which it accepts connections.
   transport::Address address() const { return simulator::address_of(nic_, kByzantinePort); }
-  // Says nothing any more; perhaps nobody receives at its port either.
+  // Stops sending; if enabled, also stops receiving at its port.
   void fall_silent();
 
  private:
@@ -43,7 +42,7 @@ class Byzantine final : private simulator::Port, private simulator::Agent {
     Random random_;
   };
 
-  // One connection: its own id of it is its place, from 1.
+  // One connection; its own id is its index in `talks_` plus 1.
   struct Talk {
     uint32_t host = 0;
     bool open = false;

@@ -1,4 +1,4 @@
-// Packets that no heddle sends.
+// The packets of the attacker: see hostile.h.
 #include "tests/vopr/hostile.h"
 
 #include <algorithm>
@@ -17,8 +17,9 @@ using transport::PacketType;
 
 namespace {
 
-// Numbers that no path reaches, so that a forged packet cannot stand for a real one, and none
-// further ahead than a sender can be: what is wrong in another field is dropped for that.
+// Packet numbers that no path reaches, so that a forged packet cannot be mistaken for a real one,
+// but within the distance that a sender may be ahead, so that packets are dropped for their other
+// invalid field.
 constexpr uint64_t kFarNumber = transport::ReceivedNumbers::kMostAhead / 2;
 
 }  // namespace
@@ -70,7 +71,7 @@ void Hostile::send_one() {
 }
 
 void Hostile::send(uint32_t from, uint32_t to, std::span<const std::byte> packet) {
-  // Now and then to a port that only sends, or to none.
+  // Sometimes to a port that only sends, or to an unused one.
   const uint64_t dice = random_.below(20);
   const uint16_t port = dice == 0 ? 32'770 : dice == 1 ? 9 : Machine::kPort;
   network_.inject(simulator::address_of(from, port_of_peer()), simulator::address_of(to, port),
@@ -82,7 +83,7 @@ uint16_t Hostile::port_of_peer() { return static_cast<uint16_t>(40'000 + random_
 void Hostile::send_garbage(uint32_t from, uint32_t to) {
   std::array<std::byte, 600> packet;
   for (std::byte& byte : packet) byte = static_cast<std::byte>(random_.next());
-  // Often with a first byte that gets past the first look.
+  // Often with a valid first byte, which passes the first check.
   if (random_.below(3) != 0) {
     const auto type = static_cast<PacketType>(random_.below(16));
     const auto version = static_cast<uint8_t>(random_.below(4) == 0 ? random_.below(16) : 1);
@@ -92,8 +93,8 @@ void Hostile::send_garbage(uint32_t from, uint32_t to) {
   send(from, to, std::span(packet).first(std::max<size_t>(bytes, 1)));
 }
 
-// Inits that are too short, of another version, with a wrong cookie, or with none and nobody
-// behind.
+// Inits that are too short, of another version, with a wrong cookie, or without a cookie and from
+// an unused address.
 void Hostile::send_handshake(uint32_t from, uint32_t to) {
   transport::InitPacket init;
   init.reply_port = Machine::kPort;
@@ -111,7 +112,8 @@ void Hostile::send_handshake(uint32_t from, uint32_t to) {
   send(from, to, std::span(packet).first(bytes));
 }
 
-// Answers to questions that were asked, by somebody who did not see them; and resets of strangers.
+// Guessed replies to handshakes in progress, from a host that does not see them; and resets from
+// unknown hosts.
 void Hostile::send_answer(uint32_t from, uint32_t to, uint32_t id) {
   std::array<std::byte, transport::kInitBytes> packet;
   size_t bytes = 0;
@@ -132,7 +134,7 @@ void Hostile::send_answer(uint32_t from, uint32_t to, uint32_t id) {
   send(from, to, std::span(packet).first(bytes));
 }
 
-// Data in the peer's name, wrong in one field.
+// Data in the peer's name, with one invalid field.
 void Hostile::send_data(const Side& side, transport::WireId id) {
   DataHeader header;
   header.base.type = PacketType::kData;
@@ -146,7 +148,7 @@ void Hostile::send_data(const Side& side, transport::WireId id) {
     case 8:
       header.base.number = random_.between(2 * transport::ReceivedNumbers::kMostAhead, INT64_MAX);
       break;
-    case 7:  // on a channel that nobody uses, too large to go ahead of its receive
+    case 7:  // on an unused channel, too large for an eager message
       if (options_.workload.channels >= own.max_channels) return;
       header.channel = static_cast<uint16_t>(own.max_channels - 1);
       header.sequence = transport::kFirstSequence;
@@ -180,7 +182,7 @@ void Hostile::send_data(const Side& side, transport::WireId id) {
   send(side.peer_host, side.host, std::span(packet).first(transport::kDataHeaderBytes + payload));
 }
 
-// Control packets in the peer's name with frames that are not allowed.
+// Control packets in the peer's name with invalid frames.
 void Hostile::send_control(const Side& side, transport::WireId id) {
   transport::ConnectionHeader header;
   header.connection = id;

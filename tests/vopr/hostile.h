@@ -1,7 +1,7 @@
-// Hostile: a stranger on the network during the phase with faults. It sends garbage, forged and
-// malformed packets, some of them in a peer's name and with wire ids that are in use, as one who
-// sees them may. All of it must be dropped, and change nothing. Foreign: somebody who speaks
-// another version of the wire protocol, and says so.
+// Hostile: an attacker on the network during the fault phase. It sends garbage, forged and
+// malformed packets, some in a peer's name and with wire ids in use, as an observer of the traffic
+// could. All of it must be dropped without effect. Foreign: a host that uses another version of the
+// wire protocol and announces it.
 #pragma once
 
 #include <cstddef>

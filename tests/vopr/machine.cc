@@ -1,4 +1,4 @@
-// The life of a process and its desk; what its caller does in a turn.
+// The lives of a process and its resources; the calls of its program in a turn: see machine.h.
 #include "tests/vopr/machine.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ using simulator::ProcessChangeKind;
 
 namespace {
 
-// Turns between two looks at what the endpoint holds.
+// Turns between two checks of the endpoint's memory.
 constexpr uint64_t kLookEvery = 32;
 
 simulator::TransportProcessOptions process_options(const MachineOptions& options) {
@@ -46,7 +46,7 @@ simulator::TransportProcessOptions process_options(const MachineOptions& options
   return process;
 }
 
-// Memory of one purpose, in host memory or only described.
+// An arena of host memory, or of virtual memory.
 Arena make_arena(simulator::SimDatapath& datapath, const MachineOptions& options,
                  std::vector<std::unique_ptr<std::byte[]>>& memories) {
   if (options.virtual_memory) {
@@ -129,7 +129,7 @@ bool Machine::handle_turn(simulator::TransportProcess&) {
   take_findings();
   transport::Notice notice;
   transport::Completion completion;
-  // First what opened: completions may be about it.
+  // Notices first: completions may refer to connections that they open.
   while (endpoint().poll_notice(notice)) caller_->handle_notice(notice);
   while (endpoint().poll_completion(completion)) caller_->handle_completion(completion);
   asked_ = caller_->act(now);

@@ -1,6 +1,6 @@
-// Machine: one host of a run: its process with the production driver, as simulator::World runs it,
-// and what its program uses beside: memory to send from and to receive into, and the oracle of
-// received bytes. All of it is new in each life of the process.
+// Machine: one host of a run: its process with the production driver, run by simulator::World, and
+// the resources of its program: memory to send from and receive into, and the oracle of received
+// bytes. Each life of the process gets new ones.
 #pragma once
 
 #include <memory>
@@ -18,13 +18,14 @@
 
 namespace heddle::vopr {
 
-// The program on a machine. It is called only while the process lives and its caller is there.
+// The program on a machine. Called only while the process is running and the caller exists.
 class Caller {
  public:
   virtual ~Caller() = default;
   virtual void handle_notice(const transport::Notice& notice) = 0;
   virtual void handle_completion(const transport::Completion& completion) = 0;
-  // After every turn, when all notices and completions were taken. True: it posted something.
+  // Called after every turn, when all notices and completions were taken. Returns true if it posted
+  // something.
   virtual bool act(Nanos now) = 0;
 };
 
@@ -35,14 +36,14 @@ struct MachineOptions {
   bool virtual_memory = false;
   uint32_t named = 0;  // see MemoryBound
   events::Sink* sink = nullptr;
-  simulator::SealObserver* seals = nullptr;  // of all machines of a run
+  simulator::SealObserver* seals = nullptr;  // shared by all machines of a run
 };
 
 class Machine final : private simulator::TransportProgram,
                       private simulator::CallObserver,
                       private simulator::Agent {
  public:
-  // Who pays for what its endpoint and driver allocate.
+  // The account for allocations of its endpoint and driver.
   static uint32_t account_of(uint32_t host) { return host + 1; }
 
   static constexpr uint16_t kPort = 4791;
@@ -55,7 +56,7 @@ class Machine final : private simulator::TransportProgram,
   // The program; must outlive the machine's turns.
   void set_caller(Caller* caller) { caller_ = caller; }
 
-  // What befalls it; a new life starts with memory of its own.
+  // Applies a process fault; a new life starts with new memory.
   void apply(simulator::ProcessChangeKind kind);
 
   bool up() const { return process_.running(); }
@@ -67,11 +68,11 @@ class Machine final : private simulator::TransportProgram,
   simulator::SimDatapath& datapath() { return process_.datapath(); }
   engine::Driver& driver() { return process_.driver(); }
   simulator::MemoryCheck& memory() { return desk_->memory; }
-  // Where buffers of receives lie, and where payload of sends does in host memory.
+  // Receive buffers, and send payloads in host memory.
   Arena& receives() { return desk_->receives; }
   Arena& sends() { return desk_->sends; }
   std::byte* host_memory(const transport::Payload& payload);
-  // It is to have a turn soon, or at a time of the network's clock.
+  // Requests a turn soon, or at a time of the network's clock.
   void poke() {
     asked_ = true;
     process_.poke();
@@ -80,11 +81,11 @@ class Machine final : private simulator::TransportProgram,
 
   const TurnBudget& turns() const { return turns_; }
   const MemoryBound& held() const { return held_; }
-  // What stood on its account before it was.
+  // Bytes on its account before the machine was created.
   int64_t before() const { return before_; }
 
  private:
-  // What the program of one life works with.
+  // The resources of the program in one life.
   struct Desk {
     Desk(simulator::SimDatapath& datapath, const MachineOptions& options);
 
@@ -108,7 +109,7 @@ class Machine final : private simulator::TransportProgram,
     }
   }
   void run(Nanos now) override;
-  // Reports what the memory's oracle has found since it was last asked.
+  // Reports findings of the memory's oracle since the last call.
   void take_findings();
 
   simulator::World& world_;
@@ -121,11 +122,11 @@ class Machine final : private simulator::TransportProgram,
   std::optional<Desk> desk_;
   size_t findings_taken_ = 0;
   engine::DriverStatistics counted_;
-  bool asked_ = false;  // the program wanted the next turn
+  bool asked_ = false;  // the program requested the next turn
   TurnBudget turns_;
   MemoryBound held_;
   int64_t before_ = 0;
-  uint32_t caller_pays_ = kNobodysAccount;  // within a call of the datapath
+  uint32_t caller_pays_ = kNobodysAccount;  // during a call of the datapath
 };
 
 }  // namespace heddle::vopr

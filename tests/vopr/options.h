@@ -1,5 +1,5 @@
-// Options: everything that one run of the proof is made from. A seed picks all of it; a failing run
-// prints all of it. Nothing else decides what happens, so equal options give equal runs.
+// Options: all inputs of one run. A seed determines them; a failing run prints them. Nothing else
+// influences a run, so equal options give equal runs.
 #pragma once
 
 #include <cstdint>
@@ -32,138 +32,141 @@ struct FabricOptions {
   uint32_t host_mtu = 9000;
   uint32_t fabric_mtu = 9000;
   Bytes nic_queue = kibibytes(256);
-  Bytes ecn_ramp;  // above the threshold; zero: a step there
+  Bytes ecn_ramp;  // above the threshold; zero: a step at the threshold
   uint32_t ecn_ramp_per_million = 0;
-  topology::SwitchShape switches;    // but for sizes, which these give in full packets of a port:
-  uint32_t shared_packets = 0;       // of the memory that a switch's ports share; 0: none is shared
-  uint32_t lossless_packets = 0;     // that a port may receive before it pauses its sender
-  bool some_switches_plain = false;  // one has queues of its own, and pauses nobody
-  bool tells_errors = true;          // ICMP
-  Nanos time_exceeded_apart;         // of a switch: so long after each other at least
-  bool silent_switch = false;        // switch 0 tells nobody where a hop limit ends
+  topology::SwitchShape switches;    // except sizes, which these give in full packets of a port:
+  uint32_t shared_packets = 0;       // of the memory shared by a switch's ports; 0: not shared
+  uint32_t lossless_packets = 0;     // received on a port before it pauses its sender
+  bool some_switches_plain = false;  // one has separate queues, and does not pause senders
+  bool tells_errors = true;          // by ICMP
+  Nanos time_exceeded_apart;         // shortest interval between two replies of a switch
+  bool silent_switch = false;        // switch 0 does not report exceeded hop limits
 
-  uint32_t further_nics = 0;  // of each host, beside the first
-  bool one_rail = false;      // all of these are on one switch; else those of each rank are
+  uint32_t further_nics = 0;  // of each host, besides the first
+  bool one_rail = false;      // all further NICs are on one switch; else on one switch for each
+                              // rank
 
-  // No switch drops what finds no room.
+  // No switch drops packets for lack of buffer.
   bool lossless() const { return switches.lossless && !some_switches_plain; }
   uint32_t hosts() const { return shape == FabricShape::kLeafSpine ? leaves * hosts_per_leaf : 2; }
 };
 
-// How payload travels: see transport/placed.h.
+// The transfer method of payload: see transport/placed.h.
 enum class PayloadShape : uint8_t { kDatagrams, kUnreliableChunks, kReliableChunks };
 
 const char* name_of(PayloadShape shape);
 
 struct ChunkOptions {
   PayloadShape shape = PayloadShape::kDatagrams;
-  uint32_t bytes = 65536;  // of a chunk, at most
-  uint32_t events = 1024;  // that may wait at a NIC
+  uint32_t bytes = 65536;  // largest chunk
+  uint32_t events = 1024;  // limit of pending events at a NIC
   Nanos fence_takes = micros(10);
-  Nanos repeat_after = millis(4);  // reliable NICs: without progress
-  uint32_t tries = 7;              // and so often, before a queue pair fails
+  Nanos repeat_after = millis(4);  // of reliable NICs: without progress
+  uint32_t tries = 7;              // retries before a queue pair fails
 
   bool placed() const { return shape != PayloadShape::kDatagrams; }
 };
 
-// A peer that keeps to the protocol's form and to none of its rules (byzantine.h).
+// A peer that sends well-formed packets and breaks the protocol's rules (byzantine.h).
 struct ByzantineOptions {
-  uint32_t steps = 0;        // until the faults stop; 0: there is none
-  uint32_t connections = 0;  // that it asks for
-  uint32_t asked = 0;        // connections that programs ask it for
-  uint32_t posted = 0;       // receives that it says it posts at a time: so many it may name
-  bool half_open = false;    // handshakes that it never ends
-  bool abandons = false;     // connections that it opened
-  bool guesses = false;      // the ids of others, from its own
-  bool forges = false;       // in the names of others, what must be dropped
-  bool vanishes = false;     // at the end nobody receives at its port; else it is silent
+  uint32_t steps = 0;        // until the faults stop; 0: no such peer
+  uint32_t connections = 0;  // that it requests
+  uint32_t asked = 0;        // connections that programs request from it
+  uint32_t posted = 0;       // receives that it announces at a time: the number it may name
+  bool half_open = false;    // handshakes that it never completes
+  bool abandons = false;     // open connections
+  bool guesses = false;      // ids of other connections, from its own
+  bool forges = false;       // packets in other hosts' names that must be dropped
+  bool vanishes = false;     // at the end its port is closed; else it is silent
 
   bool there() const { return steps > 0; }
 };
 
-// Where it receives, beside a host.
+// The port of the byzantine peer, on a host's address.
 inline constexpr uint16_t kByzantinePort = 4800;
 
 struct FaultOptions {
   topology::LinkFaults steady;  // of all links, or of one, until the faults stop
   bool steady_everywhere = true;
-  uint32_t bursts = 0;  // times at which one link loses nearly everything for a while
+  uint32_t bursts = 0;  // times at which one link drops nearly all packets for a while
   Nanos burst_most = millis(2);
-  uint32_t outages = 0;  // times at which one link is down, in one direction or in both
+  uint32_t outages = 0;  // times at which one link is down, in one direction or both
   Nanos outage_most = millis(20);
-  bool outages_noticed = false;  // switches learn of them
-  bool one_stays = false;        // one link of several beside each other never comes back
-  uint32_t rate_changes = 0;     // down to a hundredth
+  bool outages_noticed = false;  // switches detect them
+  bool one_stays = false;        // one of several parallel links never recovers
+  uint32_t rate_changes = 0;     // down to a hundredth of the rate
   uint32_t pauses = 0;           // of a host: no turns, no calls
   Nanos pause_most = millis(50);
-  uint32_t idles = 0;  // of a caller: the helper drives
+  uint32_t idles = 0;  // of a caller: the helper thread drives the endpoint
   Nanos idle_most = millis(50);
-  uint32_t crashes = 0;           // of a process, which comes back as a new one
-  Nanos down_most = millis(500);  // after so long at most
-  bool crash_with_host = false;   // nothing answers for it meanwhile
+  uint32_t crashes = 0;           // of a process, which restarts as a new one
+  Nanos down_most = millis(500);  // longest time until the restart
+  bool crash_with_host = false;   // the host is down meanwhile and does not reply
   uint32_t hostile_packets = 0;   // garbage, forged and foreign datagrams
-  bool foreign_peer = false;      // a host that speaks another wire version is asked as well
+  bool foreign_peer = false;      // connections to a host with another wire version are requested
+                                  // too
   ByzantineOptions byzantine;
 
-  // Whether a living peer may be silent for so long that it is taken for dead.
+  // Whether a living peer may be silent for long enough to be declared dead.
   bool may_silence() const;
 };
 
 struct WorkloadOptions {
   bool virtual_memory = false;
-  uint32_t conversations = 1;     // connections that are asked for at first, between random hosts
-  uint32_t reconnects = 0;        // and later, when one is over
-  uint16_t channels = 1;          // that are used
-  uint32_t messages = 20;         // a side of a conversation and direction, at most
+  uint32_t conversations = 1;     // connections requested initially, between random hosts
+  uint32_t reconnects = 0;        // connections requested later, when one is over
+  uint16_t channels = 1;          // number in use
+  uint32_t messages = 20;         // limit for each side of a connection and direction
   uint64_t message_most = 65536;  // bytes
-  uint64_t bytes_most = 1 << 20;  // of all sends together, about
-  uint32_t sends_ahead = 4;       // outstanding a channel, at most
+  uint64_t bytes_most = 1 << 20;  // approximate sum over all sends
+  uint32_t sends_ahead = 4;       // limit of outstanding ones on a channel
   uint32_t receives_ahead = 4;
-  uint32_t receive_eagerness = 50;     // percent of posts that are receives
-  Nanos act_every = micros(20);        // about
+  uint32_t receive_eagerness = 50;     // share of receives among posts, in percent
+  Nanos act_every = micros(20);        // approximate
   uint32_t cancel_per_thousand = 0;    // of actions
-  uint32_t truncate_per_thousand = 0;  // of receives: too small ones
+  uint32_t truncate_per_thousand = 0;  // of receives with too small buffers
   uint32_t close_per_thousand = 0;     // of actions
   uint32_t abort_per_thousand = 0;
-  uint32_t misuse_per_thousand = 0;  // requests that make no sense
+  uint32_t misuse_per_thousand = 0;  // invalid requests
 };
 
 struct HostOptions {
   transport::EndpointOptions endpoint;  // eager_region and max_datagram_bytes are filled in
   Bytes socket_bytes = {212'992};       // of its receive queue
-  std::vector<uint32_t> further_nics;   // of it, by their numbers in the topology
-  uint16_t chunk_paths = 0;             // where payload travels in chunks; 0: this host cannot
+  std::vector<uint32_t> further_nics;   // numbers in the topology
+  uint16_t chunk_paths = 0;             // with chunks: number of paths; 0: this host does not
+                                        // support them
   bool coalesces = true;
-  bool drops_rows = false;  // its interface loses bursts of several segments whole
+  bool drops_rows = false;  // its interface drops entire GSO bursts
   bool predicts = true;
   bool timestamps = true;
   bool ecn = true;
   Nanos clock_offset;
-  Nanos turn_time = nanos(500);  // a turn of the driver takes at least
+  Nanos turn_time = nanos(500);  // shortest time of a driver's turn
   Nanos wake_delay_most = micros(5);
-  uint16_t connect_paths = 0;  // asks for so many; 0: its default
+  uint16_t connect_paths = 0;  // requested number of paths; 0: the default
 };
 
 struct Options {
   uint64_t seed = 0;
-  Nanos faults_for = millis(20);  // then they stop
-  Nanos idle_for;                 // afterwards nothing is posted for so long
+  Nanos faults_for = millis(20);  // duration of the fault phase
+  Nanos idle_for;                 // afterwards no operation is posted for this time
   FabricOptions fabric;
   ChunkOptions chunks;
   FaultOptions faults;
   WorkloadOptions workload;
   std::vector<HostOptions> hosts;
 
-  // What is no host, by the number that follows the hosts'.
+  // Peers that are not hosts, numbered after the hosts.
   uint32_t foreigner() const { return static_cast<uint32_t>(hosts.size()); }
   uint32_t nobody() const { return foreigner() + 1; }
   uint32_t byzantine() const { return foreigner() + 2; }
 };
 
-// Everything, from the seed.
+// All options, from the seed.
 Options pick(uint64_t seed);
 
-// As TOML: one table a struct, durations in nanoseconds.
+// As TOML: one table for each struct, durations in nanoseconds.
 std::string to_text(const Options& options);
 
 }  // namespace heddle::vopr

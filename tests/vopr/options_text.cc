@@ -1,4 +1,4 @@
-// Options as text, table by table.
+// Writes options as text, table by table: see options.h.
 #include <string>
 #include <string_view>
 

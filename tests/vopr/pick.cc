@@ -1,5 +1,5 @@
-// From a seed to options. Kinds of faults and behaviours are switched on and off by the seed, so
-// that runs differ in kind and not only in degree; extremes are as likely as the middle.
+// Derives options from a seed. The seed enables and disables kinds of faults and behaviors, so that
+// runs differ in kind and not only in degree; extremes are as likely as middle values.
 #include <algorithm>
 #include <initializer_list>
 
@@ -23,7 +23,7 @@ Nanos between(Random& random, Nanos low, Nanos high) {
       random.between(static_cast<uint64_t>(low.count), static_cast<uint64_t>(high.count))));
 }
 
-// Names that came later are drawn apart.
+// Later names are drawn separately.
 constexpr size_t kControllersDrawn = 3;
 
 FabricOptions pick_fabric(Random& random) {
@@ -131,7 +131,7 @@ ChunkOptions pick_chunks(Random& random) {
   return chunks;
 }
 
-// All of them hold keys, not always in the same order, as in the middle of a rotation.
+// All hosts hold keys, not always in the same order, as during a key rotation.
 void pick_keys(Random& random, Options& options) {
   transport::ClusterKey first;
   transport::ClusterKey second;
@@ -147,13 +147,13 @@ void pick_keys(Random& random, Options& options) {
     host.endpoint.packets_a_key = packets;
     host.endpoint.unsealed_chunks = unsealed_chunks;
   }
-  // Drawn last: what earlier seeds picked stays.
+  // Drawn last, so that earlier options of a seed stay the same.
   if (!percent(random, 40)) return;
   for (HostOptions& host : options.hosts)
     host.endpoint.protection = transport::Protection::kHeaders;
 }
 
-// Hosts that look for the ways of the fabric; its switches may answer seldom, or one not at all.
+// Hosts with path discovery; switches may reply rarely, or one not at all.
 void pick_discovery(Random& random, Options& options) {
   for (HostOptions& host : options.hosts) {
     host.endpoint.discovery =
@@ -169,7 +169,7 @@ void pick_discovery(Random& random, Options& options) {
   }
 }
 
-// Hosts with several NICs; some use the first only.
+// Hosts with several NICs; some use only the first.
 void pick_nics(Random& random, Options& options) {
   FabricOptions& fabric = options.fabric;
   fabric.further_nics = static_cast<uint32_t>(random.between(1, 3));
@@ -181,13 +181,13 @@ void pick_nics(Random& random, Options& options) {
     for (uint32_t rank = 1; rank <= fabric.further_nics; ++rank) {
       further.push_back(rank * hosts + host);
     }
-    // In another order than elsewhere, or not all of them.
+    // In a different order, or with one missing.
     if (percent(random, 15)) std::reverse(further.begin(), further.end());
     if (percent(random, 15)) further.pop_back();
   }
 }
 
-// How switches keep packets that wait.
+// The buffers of switches.
 void pick_queues(Random& random, FabricOptions& fabric) {
   if (percent(random, 50)) {
     fabric.ecn_threshold = one_of(random, {kibibytes(4), kibibytes(16), kibibytes(64)});
@@ -210,8 +210,8 @@ void pick_queues(Random& random, FabricOptions& fabric) {
   switches.trims = percent(random, 50);
 }
 
-// Many send much at once, over links that lose but neither double nor hold back: queues grow, and
-// who is lossless must pause.
+// Many hosts send much data at once, over links with loss but without duplication or reordering:
+// queues grow, and lossless switches must pause senders.
 void pick_crowd(Random& random, Options& options) {
   FaultOptions& faults = options.faults;
   faults.steady.duplicate_per_million = faults.steady.reorder_per_million = 0;
@@ -243,7 +243,7 @@ bool has_ways_around(const FabricOptions& fabric) {
          (fabric.shape == FabricShape::kLeafSpine && fabric.leaves > 1 && fabric.spines > 1);
 }
 
-// What all hosts of a run have in common.
+// Options that all hosts of a run share.
 transport::EndpointOptions pick_endpoint(Random& random, bool long_run) {
   transport::EndpointOptions endpoint;
   endpoint.accept = true;
@@ -288,7 +288,8 @@ HostOptions pick_host(Random& random, const transport::EndpointOptions& all) {
   return host;
 }
 
-// Somebody without a key could not shake hands. Small bounds show soonest what grows beyond them.
+// Without keys, since a host without a key cannot complete a handshake. Small limits reveal growth
+// beyond them soonest.
 void pick_byzantine(Random& random, Options& options) {
   ByzantineOptions& byzantine = options.faults.byzantine;
   byzantine.steps = one_of(random, {50u, 300u, 1'500u});
@@ -309,9 +310,9 @@ void pick_byzantine(Random& random, Options& options) {
   }
 }
 
-// One conversation towards a host that looks late at a small socket: a sender that does not keep to
-// what it was told overruns it. Without faults: what is given up while it waits in the socket is
-// sent again, and may then find it full.
+// One connection to a host that wakes up late and has a small socket: a sender that exceeds the
+// advertised capacity overruns it. Without faults: data declared lost while it waits in the socket
+// is retransmitted, and may then find the socket full.
 void pick_small_sockets(Options& options) {
   options.workload.conversations = 1;
   options.workload.reconnects = 0;
@@ -329,7 +330,7 @@ void pick_small_sockets(Options& options) {
 
 bool FaultOptions::may_silence() const {
   const Nanos long_enough = millis(150);
-  // A packet whose header is corrupt fails its checksum: that is a loss too.
+  // A packet with a corrupted header fails its checksum, so it is lost too.
   const uint32_t lost = steady.loss_per_million + steady.corrupt_header_per_million;
   return lost > 30'000 || (outages > 0 && outage_most > long_enough) ||
          (pauses > 0 && pause_most > long_enough) || crashes > 0 || one_stays ||
@@ -347,8 +348,8 @@ Options pick(uint64_t seed) {
   options.fabric = pick_fabric(random);
   options.faults = pick_faults(random, long_run);
   options.workload = pick_workload(random, options.fabric.hosts());
-  // Programs of long runs act some 20,000 times at most: more found nothing and took most of the
-  // time.
+  // Programs of long runs act at most about 20,000 times: more did not find anything and took most
+  // of the time.
   if (long_run) {
     options.workload.act_every =
         std::max(options.workload.act_every * 50, options.faults_for / 20'000);
@@ -357,14 +358,15 @@ Options pick(uint64_t seed) {
   for (uint32_t i = 0; i < options.fabric.hosts(); ++i) {
     options.hosts.push_back(pick_host(random, all));
   }
-  // Drawn apart, so that the rest of a seed's options stays as it is.
+  // Drawn separately, so that the other options of a seed stay the same.
   Random apart(seed ^ 0x6368756e6b73);
   options.chunks = pick_chunks(apart);
   for (HostOptions& host : options.hosts) {
     const bool can = options.chunks.placed() && !percent(apart, 10);
     host.chunk_paths = can ? one_of<uint16_t>(apart, {1, 2, 8, 64}) : 0;
   }
-  if (percent(apart, 8)) {  // much is late, by much, so that it comes when its number is forgotten
+  // Many packets are delayed beyond the time for which the receiver tracks their numbers.
+  if (percent(apart, 8)) {
     topology::LinkFaults& steady = options.faults.steady;
     steady.loss_per_million = 80'000;
     steady.reorder_per_million = 300'000;
@@ -377,7 +379,7 @@ Options pick(uint64_t seed) {
     for (HostOptions& host : options.hosts) {
       host.endpoint.congestion = "credits";
       host.endpoint.receive_rate = told;
-      // Credits are for datagrams; one host in ten does without.
+      // Credits are for datagrams; one host in ten does not use them.
       if (!percent(credits, 10)) host.chunk_paths = 0;
     }
   }

@@ -1,4 +1,5 @@
-// The life of a program: what it is told, and when it acts. What it does is in program_actions.cc.
+// The lifetime of a program: its notices and completions, and when it acts: see program.h. Its
+// actions are in program_actions.cc.
 #include "tests/vopr/program.h"
 
 #include <algorithm>
@@ -15,7 +16,7 @@ using transport::Payload;
 
 namespace {
 
-// What memory holds after a send has ended: whoever still reads it sends this.
+// The content of memory after a send has ended: a late read sends these bytes.
 constexpr int kUsedAgain = 0x77;
 
 constexpr uint64_t kFixedPercent = 8;  // of the sides of connections
@@ -81,7 +82,7 @@ void Program::handle_notice(const transport::Notice& notice) {
   }
 }
 
-// Now and then payload is to take one path only, as a plan might say.
+// Sometimes restricts payload to one path, as a plan might.
 void Program::fix_a_path(transport::ConnectionId connection) {
   const auto* statistics = machine_.endpoint().statistics(connection);
   if (statistics == nullptr || fixed_.below(100) >= kFixedPercent) return;
@@ -107,7 +108,7 @@ void Program::handle_completion(const transport::Completion& completion) {
   take_back(*operation);
 }
 
-// The memory of an operation that ended is used for something else at once.
+// Reuses the memory of an ended operation immediately.
 void Program::take_back(const Operation& operation) {
   const Payload& payload = operation.payload;
   if (operation.direction == Direction::kReceive) {

@@ -1,7 +1,7 @@
-// Program: what uses the transport on one machine: it connects, posts, withdraws and closes at
-// random, checks what it gets, and gives memory back for reuse at once. When the faults have
-// stopped it makes sure that everything posted can end. It survives the crash of its process only
-// as a record in the ledger.
+// Program: uses the transport on one machine: connects, posts, cancels and closes at random, checks
+// the results, and frees memory for immediate reuse. When the faults have stopped, it posts the
+// operations that are needed for all others to end. After a crash of its process, only the ledger's
+// record remains.
 #pragma once
 
 #include <unordered_map>
@@ -19,19 +19,19 @@ namespace heddle::vopr {
 
 enum class Phase : uint8_t {
   kFaults,  // act at random
-  kSettle,  // post what is missing, and wait
+  kSettle,  // post missing operations, and wait
   kIdle,    // do nothing
   kClose,   // close every connection
 };
 
-// What the programs of one run share.
+// State shared by the programs of one run.
 struct Stage {
   const Options& options;
   Report& report;
   Ledger& ledger;
   Outcomes& outcomes;
   Reached& reached;
-  std::vector<transport::Address> addresses;  // of the hosts, of a foreigner, of nobody
+  std::vector<transport::Address> addresses;  // of the hosts, the foreigner, and an unused address
   Phase phase = Phase::kFaults;
   uint64_t bytes_posted = 0;
   uint32_t reconnects_left = 0;
@@ -41,9 +41,9 @@ class Program final : public Caller {
  public:
   Program(Machine& machine, simulator::Network& network, uint32_t host, Stage& stage);
 
-  // Asks for a connection at its next turn.
+  // Requests a connection in its next turn.
   void connect_to(uint32_t peer) { wanted_.push_back(peer); }
-  // Its process is gone.
+  // Call when its process has crashed.
   void on_crash();
 
   void handle_notice(const transport::Notice& notice) override;
@@ -77,10 +77,10 @@ class Program final : public Caller {
   uint32_t host_;
   Stage& stage_;
   Random random_;
-  Random fixed_;  // apart, so that the rest of what a seed does stays as it is
+  Random fixed_;  // separate, so that the other choices of a seed stay the same
   std::vector<uint32_t> wanted_;
-  std::vector<Side*> sides_;  // alive ones of this process
-  std::vector<Side*> ended_;  // whose end was told and is to be judged
+  std::vector<Side*> sides_;  // open ones of this process
+  std::vector<Side*> ended_;  // whose end was notified and is to be judged
   Nanos act_at_;
   bool closing_ = false;
 };

@@ -1,4 +1,4 @@
-// What a program does, action by action.
+// The actions of a program: see program.h.
 #include <algorithm>
 #include <utility>
 
@@ -43,7 +43,7 @@ void Program::close(Side& side) {
   machine_.endpoint().post_close(machine_.now(), side.id);
 }
 
-// Lengths at which something changes, and some between.
+// Lengths near limits where behavior changes, and some between.
 uint64_t Program::draw_length() {
   const WorkloadOptions& workload = stage_.options.workload;
   const uint64_t eager = machine_.host_options().endpoint.eager_block_bytes;
@@ -106,7 +106,7 @@ void Program::receive_at_random(Side& side) {
   post_receive(side, channel, capacity);
 }
 
-// Memory for a send, filled; none where there is no room.
+// Memory for a send, filled with the pattern; nothing if there is none free.
 std::optional<Payload> Program::make_payload(uint64_t length, uint64_t pattern) {
   if (length == 0) return Payload{machine_.sends().region(), 0, 0};
   if (stage_.options.workload.virtual_memory) {
@@ -152,7 +152,7 @@ void Program::post_receive(Side& side, ChannelId channel, uint64_t capacity) {
   stage_.ledger.on_post(side, Direction::kReceive, channel, *buffer, network_.now());
 }
 
-// A request was refused: is that explained?
+// Checks that the refusal of a request is explained.
 void Program::check_refused(Side& side, Direction direction, ChannelId channel,
                             const Error& error) {
   stage_.reached.add(error.code);
@@ -171,11 +171,11 @@ void Program::check_refused(Side& side, Direction direction, ChannelId channel,
       explained = channel >= (sends ? other.max_channels : own.max_channels);
       break;
     case ErrorCode::kExhausted:
-      // Withdrawn ones that the peer has not met yet count as well.
+      // Cancelled operations that the peer has not matched yet count as well.
       explained = side.outstanding(direction) + side.withdrawn(direction) >= own.max_posted;
       break;
     case ErrorCode::kClosed:
-      // Where the peer's NIC writes, the end is told only when that has been fenced.
+      // If the peer's NIC writes, the end is notified only after the fence.
       explained = side.abort_called || side.close_called || stage_.options.chunks.placed();
       break;
     default:
@@ -186,7 +186,7 @@ void Program::check_refused(Side& side, Direction direction, ChannelId channel,
                      ": a request was refused, which nothing explains: " + error.message());
 }
 
-// What waits for something that the peer has no room to post gives way.
+// Cancels an operation that waits for one that the peer cannot post.
 void Program::withdraw_unmatched(Side& side, Direction direction) {
   for (Lane& lane : direction == Direction::kSend ? side.sends : side.receives) {
     for (size_t i = lane.done; i < lane.operations.size(); ++i) {
@@ -213,7 +213,7 @@ void Program::cancel_one(Side& side) {
   cancel(operation);
 }
 
-// Requests that make no sense are refused and change nothing.
+// Invalid requests must be refused without effect.
 void Program::misuse(Side& side) {
   transport::Endpoint& endpoint = machine_.endpoint();
   const Payload nothing{machine_.sends().region(), 0, 0};
@@ -253,7 +253,7 @@ void Program::misuse(Side& side) {
   }
 }
 
-// Posts what the peer's operations wait for.
+// Posts the operations for which the peer's operations wait.
 void Program::post_missing(Side& side) {
   if (!side.open || side.abort_called) return;
   const Side* peer = stage_.ledger.peer_of(side);

@@ -1,4 +1,4 @@
-// The table of what can be met, and the list of what cannot be yet.
+// The table of everything that can be reached, with exceptions: see reached.h.
 #include "tests/vopr/reached.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace heddle::vopr {
 namespace {
 
-// What no run can meet, and why.
+// Entries that no run can reach, with the reason.
 struct Unreachable {
   const char* name;
   const char* why;

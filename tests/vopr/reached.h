@@ -1,6 +1,6 @@
-// Reached: what runs of the proof have met: faults of the network, reasons for dropping, steps of
-// recovery, causes of closes and errors. A proof that does not reach a branch says nothing of it,
-// so the whole run demands all of them.
+// Reached: what the runs have covered: faults of the network, drop reasons, recovery steps, causes
+// of closes and errors. Runs that do not reach a branch prove nothing about it, so the complete set
+// of runs must reach all of them.
 #pragma once
 
 #include <array>
@@ -24,11 +24,11 @@ class Reached {
   void add(const std::string& what, uint64_t count = 1);
   void add(const Reached& other);
 
-  // A table of all that can be met with how often it was: a name and a count a line. The tables of
-  // several processes add up by reading them.
+  // A table of everything that can be reached, with its count: a name and a count on each line.
+  // add_text() adds the tables of several processes.
   std::string to_text() const;
   bool add_text(const std::string& table);
-  // What was never met and should have been.
+  // What was not reached and must be.
   std::vector<std::string> missing() const;
 
  private:

@@ -1,6 +1,6 @@
-// Regressions: the seeds that have found something, and what that was. They are run first. What a
-// seed does changes when the options that it picks change, so each of these has a unit test too,
-// named after what broke; a seed that found nothing new since is replaced by one that would have.
+// Regressions: seeds that found a bug, and what broke. They run first. The behavior of a seed
+// changes when the options that it selects change, so each bug has a unit test too, named after
+// what broke; a seed that no longer finds its bug is replaced by one that does.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The phases of a run and what each demands.
+// The phases of a run and their requirements: see run.h.
 #include "tests/vopr/run.h"
 
 #include <memory>
@@ -23,11 +23,11 @@ namespace {
 
 constexpr uint16_t kNobodysPort = 7;
 constexpr Nanos kSlice = millis(5);
-// Once faults have stopped, everything ends within so long: a peer's death takes 5 s, an idle one's
-// is found in two rounds of keep-alives, a close times out after 3 s.
+// Once faults have stopped, everything must end within this time: detecting a dead peer takes 5 s,
+// an idle one two rounds of keep-alives, and a close times out after 3 s.
 constexpr Nanos kSettleMost = seconds(40);
 constexpr Nanos kCloseMost = seconds(4);
-// Work of the simulated network; more means that something goes round and round.
+// Limit of events in the simulated network; more indicates an endless loop.
 constexpr uint64_t kEventsMost = 20'000'000;
 
 class Run {
@@ -111,7 +111,7 @@ class Run {
     stage_.addresses.push_back(machines_.back()->address());
   }
 
-  // False: too much has happened.
+  // Returns false if the event limit was exceeded.
   bool run_until(Nanos until) {
     while (network_.now() < until && findings_.report.good()) {
       network_.run_until(std::min(network_.now() + kSlice, until));
@@ -158,7 +158,7 @@ class Run {
     return nullptr;
   }
 
-  // Every posted operation ends.
+  // Waits until every posted operation has ended.
   void settle() {
     stage_.phase = Phase::kSettle;
     for (auto& machine : machines_) machine->poke();
@@ -173,7 +173,7 @@ class Run {
     }
   }
 
-  // Who waits for whom, for the reader of a run that hangs.
+  // Lists pending operations, to diagnose a run that hangs.
   void tell_outstanding() {
     for (const auto& side : ledger_.sides()) {
       if (side->ended()) continue;
@@ -206,12 +206,12 @@ class Run {
       findings_.report.fail(describe(*left) + " has not closed within " +
                             std::to_string(kCloseMost / seconds(1)) + " s");
     }
-    // A hostile peer may have connected last of all: it is silent now, and found dead.
+    // A hostile peer may have connected last: it is silent now, and is declared dead.
     run_until(network_.now() + seconds(options_.faults.byzantine.there() ? 60 : 1));
     for (auto& machine : machines_) check_empty(*machine);
   }
 
-  // A machine that has closed all has given everything back.
+  // A machine that has closed everything must have released everything.
   void check_empty(Machine& machine) {
     if (!findings_.report.good()) return;
     const transport::Endpoint& endpoint = machine.endpoint();
@@ -224,7 +224,7 @@ class Run {
     findings_.idle_turns_most = std::max(findings_.idle_turns_most, machine.turns().most());
   }
 
-  // Of what turns of an endpoint allocated nothing is left when it is destroyed.
+  // Everything that an endpoint's turns allocated must be freed once it is destroyed.
   void check_given_back() {
     if (!findings_.report.good()) return;
     for (uint32_t host = 0; host < machines_.size(); ++host) {

@@ -1,6 +1,6 @@
-// One run of the proof: a fabric, machines and programs from the options; first a phase with
-// faults, in which nothing may be lost or wrong, then one without, in which everything must end.
-// What is wrong stands in the report.
+// One run: a fabric, machines and programs from the options; first a phase with faults, in which no
+// data may be lost or wrong, then one without, in which everything must end. The report lists
+// violations.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Findings {
   uint64_t trace_hash = 0;       // equal for equal runs
 };
 
-// `trace` may be null; it gets every event of every host.
+// `trace` may be null; it receives every event of every host.
 Findings run(const Options& options, events::Sink* trace);
 
 }  // namespace heddle::vopr

@@ -1,4 +1,4 @@
-// Topologies and times of faults, from the options and generators of their own.
+// Topologies and fault times from the options, with separate random generators: see script.h.
 #include "tests/vopr/script.h"
 
 #include <algorithm>
@@ -86,7 +86,7 @@ class ScriptMaker {
     add(end, link, direction, LinkChangeKind::kUp);
   }
 
-  // A link between switches, whatever else befell it, is down in the end.
+  // One link between switches is down at the end, regardless of its other faults.
   void add_lasting_outage() {
     Random random(options_.seed ^ 0x6c617374);
     uint32_t link = 0;
@@ -113,7 +113,7 @@ class ScriptMaker {
     script_.hosts.push_back({end_of(start, most), host, ends});
   }
 
-  // Everything works from the end of the faults on.
+  // Everything works again when the faults end.
   void heal() {
     for (uint32_t link = 0; link < topology_.links.size(); ++link) {
       add(options_.faults_for, link, LinkDirection::kBoth, LinkChangeKind::kUp);
@@ -171,8 +171,8 @@ topology::Topology make_shape(const FabricOptions& fabric) {
   return topology::leaf_spine(shape);
 }
 
-// Further NICs of every host, on switches of their own: those of a rank stand one after another,
-// behind all first NICs.
+// Further NICs of every host, on separate switches. NICs of the same rank are consecutive, after
+// all first NICs.
 void add_rails(const FabricOptions& fabric, topology::Topology& topology) {
   const auto hosts = static_cast<uint32_t>(topology.hosts.size());
   for (uint32_t rank = 0; rank < fabric.further_nics; ++rank) {
@@ -192,7 +192,7 @@ void add_rails(const FabricOptions& fabric, topology::Topology& topology) {
   }
 }
 
-// Memories of switches, as large as what they promise needs and no larger.
+// The memories of switches: exactly as large as their guarantees need.
 void add_memories(const FabricOptions& fabric, topology::Topology& topology) {
   if (!fabric.switches.lossless && fabric.shared_packets == 0) return;
   std::vector<uint64_t> headroom(topology.switches.size());

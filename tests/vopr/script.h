@@ -1,5 +1,6 @@
-// Script: the fabric of a run, and what happens to its links and hosts, when. All of it stops at
-// Options::faults_for, when every link but one that stays down is whole again and every host runs.
+// Script: the fabric of a run, and the faults of its links and hosts over time. All faults end at
+// Options::faults_for, when every link works again, except one that stays down, and every host
+// runs.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +15,10 @@ namespace heddle::vopr {
 
 struct Script {
   std::vector<topology::LinkChange> links;
-  std::vector<simulator::ProcessChange> hosts;  // by time; a process each
+  std::vector<simulator::ProcessChange> hosts;  // ordered by time; one process each
 };
 
-// With its links' steady faults.
+// The fabric, with its links' steady faults.
 topology::Topology make_topology(const Options& options);
 Script make_script(const Options& options, const topology::Topology& topology);
 

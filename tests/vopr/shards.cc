@@ -1,4 +1,4 @@
-// Blocks of seeds, a process a block. A process tells in shared memory which seed it is at.
+// Runs blocks of seeds, each in a process, which reports its current seed in shared memory.
 #include "tests/vopr/shards.h"
 
 #include <fcntl.h>
@@ -29,7 +29,7 @@ constexpr uint64_t kSeedsABlock = 200;
 constexpr auto kLook = std::chrono::milliseconds(100);
 constexpr auto kTellEvery = std::chrono::seconds(10);
 
-// What a process tells while it runs.
+// The state that a process reports while it runs.
 struct Place {
   volatile uint64_t seed;
   volatile uint64_t failed;
@@ -80,9 +80,9 @@ class Shards {
     pid_t process = 0;
     Block block;
     Place* place = nullptr;
-    uint64_t seen = 0;  // the seed that it was at when somebody looked
+    uint64_t seen = 0;  // the current seed at the last check
     Clock::time_point seen_at;
-    uint64_t failed = 0;  // of earlier processes of the block
+    uint64_t failed = 0;  // by earlier processes of the block
   };
 
   std::filesystem::path file(const char* name) const { return options_.folder / name; }
@@ -105,7 +105,7 @@ class Shards {
     CHECK(reached_.add_text(text.str()));
   }
 
-  // False: there is none left.
+  // Returns false if no block remains.
   bool begin_next(Job& job, uint64_t& next) {
     while (next <= options_.last) {
       const uint64_t span = kSeedsABlock * options_.every;
@@ -146,7 +146,7 @@ class Shards {
     _exit(0);
   }
 
-  // One write, so that lines of several processes stand apart.
+  // A single write, so that lines of several processes do not mix.
   void note_failed(uint64_t seed, const std::string& why) const {
     const int to = open(file("failed").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     const std::string line = std::to_string(seed) + " " + why + "\n";
@@ -173,7 +173,7 @@ class Shards {
                                        : "ended with status " + std::to_string(status));
   }
 
-  // The rest of the block is run by another process.
+  // Another process runs the rest of the block.
   void end_badly(Job& job, const std::string& why) {
     const uint64_t seed = job.place->seed;
     job.process = 0;
@@ -202,7 +202,7 @@ class Shards {
     result_.runs += runs;
     result_.failed += failed;
     runs_here_ += runs;
-    // First what was reached: a block that is run twice is counted twice, and none is left out.
+    // Reached first: a block that runs twice is then counted twice, and none is omitted.
     const std::filesystem::path made = file("reached.new");
     std::ofstream(made) << reached_.to_text() << std::flush;
     std::filesystem::rename(made, file("reached"));

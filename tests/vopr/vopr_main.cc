@@ -1,6 +1,6 @@
-// heddle-vopr: runs the proof for a seed or a row of seeds, says what failed and how to see it
-// again, and what the runs have reached. Exit status: 0 all good, 1 a run failed or something was
-// never reached, 2 wrong usage.
+// heddle-vopr: runs VOPR for a seed or a sequence of seeds, prints failures with the command that
+// reproduces them, and prints what the runs have reached. Exit status: 0 success, 1 a run failed or
+// something was not reached, 2 wrong usage.
 #include <signal.h>
 #include <unistd.h>
 
@@ -28,15 +28,15 @@ struct Arguments {
   uint64_t first = 1;
   uint64_t last = 1;
   uint64_t every = 1;
-  bool regressions = false;      // the seeds that once found something
-  std::string counts;            // a file to which the table of what was reached is written
-  std::vector<std::string> sum;  // such files, to be added up instead of any run
+  bool regressions = false;      // run the seeds of regressions.h
+  std::string counts;            // output file for the table of what was reached
+  std::vector<std::string> sum;  // such files, to be summed instead of running seeds
   bool verbose = false;
   bool trace = false;
-  bool demand_all = false;  // that everything reachable is reached
+  bool demand_all = false;  // everything reachable must be reached
   bool keep_going = false;  // after a failed seed
   uint64_t jobs = 1;
-  std::string folder;  // where what is done is kept; empty: nowhere, and there is one process
+  std::string folder;  // for records of completed work; empty: no records, and a single process
 };
 
 constexpr const char* kUsage =
@@ -116,7 +116,7 @@ class TracePrinter : public events::EachSink<TracePrinter> {
   }
 };
 
-// A CHECK ends the process: the seed must be known even then.
+// A CHECK aborts the process: the seed must be printed even then.
 char last_words[128];
 
 void on_abort(int) {
@@ -170,7 +170,7 @@ bool add_file(const std::string& name, Reached& reached) {
   return false;
 }
 
-// Tells what was reached, and where that is demanded, whether something is missing.
+// Prints what was reached, and if required, whether something is missing.
 bool tell_reached(const Arguments& arguments, const Reached& reached) {
   std::printf("reached:\n%s", reached.to_text().c_str());
   if (!arguments.counts.empty() &&

@@ -1,4 +1,4 @@
-// The [fabric] table: see fabric.h.
+// See fabric.h.
 #include "topology/file/fabric.h"
 
 #include <string>
@@ -8,8 +8,8 @@
 namespace heddle::topology {
 namespace {
 
-constexpr uint64_t kMaxPart = 4'096;     // of anything that is counted
-constexpr uint64_t kMaxNodes = 100'000;  // and of all of it
+constexpr uint64_t kMaxPart = 4'096;     // limit of each number
+constexpr uint64_t kMaxNodes = 100'000;  // limit of hosts, switches and links together
 
 struct Parts {
   TableReader& table;

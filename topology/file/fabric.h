@@ -1,4 +1,4 @@
-// The [fabric] table of a topology file: which generator, with which numbers.
+// The [fabric] table of a topology file: the generator and its parameters.
 #pragma once
 
 #include "topology/file/shapes.h"
@@ -7,14 +7,14 @@
 
 namespace heddle::topology {
 
-// What a fabric's links are when no table says otherwise.
+// The links of a fabric where no other table changes them.
 struct FabricLinks {
   LinkSettings host;  // with a NIC at one end
   LinkSettings between_switches;
-  LinkSettings core;  // of a fat tree's cores
+  LinkSettings core;  // to the core switches of a fat tree
 };
 
-// Makes the fabric that the table names. What is wrong is kept in the table's errors.
+// Makes the fabric that the table describes. Mistakes are added to the table's errors.
 Topology read_fabric(TableReader& table, const FabricLinks& links);
 
 }  // namespace heddle::topology

@@ -1,5 +1,5 @@
-// The fault script: see fault_script.h. Faults of one direction of a link add up over time: a loss
-// that begins at 2 s stays when corruption begins at 3 s.
+// See fault_script.h. Faults of one direction of a link accumulate: loss that begins at 2 s
+// continues when corruption begins at 3 s.
 #include "topology/file/fault_script.h"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// The [[fault]] tables of a topology file: what goes wrong, when and where, as changes in the order
-// of their times.
+// The [[fault]] tables of a topology file, as changes ordered by time.
 #pragma once
 
 #include "topology/file/table.h"
@@ -7,7 +6,7 @@
 
 namespace heddle::topology {
 
-// Adds the changes to a topology whose links are all there.
+// Adds the changes to `topology`, whose links must be complete.
 void read_fault_script(const DocumentValue& faults, FileErrors& errors, Topology& topology);
 
 }  // namespace heddle::topology

@@ -1,4 +1,4 @@
-// The keys of a link: see shapes.h.
+// See shapes.h.
 #include "topology/file/shapes.h"
 
 #include <algorithm>
@@ -10,18 +10,18 @@
 namespace heddle::topology {
 namespace {
 
-constexpr uint32_t kFrameHeaderBytes = 64;  // validate() wants room for it in every queue
+constexpr uint32_t kFrameHeaderBytes = 64;  // validate() requires room for it in every queue
 
-// A queue that marks early: a quarter of it, at least two packets.
+// The default threshold of a marking queue: a quarter of the queue, at least two packets.
 Bytes usual_threshold(const LinkShape& shape) {
   return {std::max<uint64_t>(shape.queue.count / 4, 2 * uint64_t{shape.mtu_bytes})};
 }
 
-// Light takes this long for 2 million kilometres of fibre.
+// The delay of light in 2 million kilometers of fiber.
 constexpr Nanos kMostDelay = seconds(10);
 constexpr uint32_t kUsualRampPerMillion = 100'000;
 
-// Where all packets are marked that find more than the threshold, there is no ramp.
+// Equal ends mean no ramp: every packet that finds more than the threshold is marked.
 void read_ramp(TableReader& table, const LinkShape& base, LinkShape& shape) {
   const bool given =
       table.has("ecn_min") || table.has("ecn_max") || table.has("ecn_max_probability");

@@ -1,5 +1,5 @@
-// The keys of a link in a topology file ([host_link], [switch_link], [[link]], [[override]]): how
-// it behaves while all is well, and its random faults; and those of a switch.
+// The keys of a link in a topology file ([host_link], [switch_link], [[link]], [[override]]): its
+// shape and its random faults; and the keys of a switch.
 #pragma once
 
 #include "topology/file/table.h"
@@ -7,16 +7,16 @@
 
 namespace heddle::topology {
 
-// What one table says of a link; both directions are alike.
+// A link's settings in one table, the same for both directions.
 struct LinkSettings {
   LinkShape shape;
   LinkFaults faults;
 };
 
-// Takes the link keys of a table; what it does not name is as in `base`.
+// Takes the link keys of a table; missing keys have their value in `base`.
 LinkSettings read_link_settings(TableReader& table, const LinkSettings& base);
 
-// The same with the keys of a switch that say how it keeps packets ([switches], [[switch]]).
+// The same for the keys of a switch's buffer ([switches], [[switch]]).
 SwitchShape read_switch_shape(TableReader& table, const SwitchShape& base);
 
 }  // namespace heddle::topology

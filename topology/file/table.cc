@@ -1,4 +1,4 @@
-// TableReader: see table.h.
+// See table.h.
 #include "topology/file/table.h"
 
 #include <algorithm>

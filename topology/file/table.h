@@ -1,5 +1,5 @@
-// TableReader: takes the keys of one table of a topology file, remembers the first thing that is
-// wrong with its line, and in the end names a key that nobody took.
+// TableReader: takes the keys of one table of a topology file, keeps the first error with its line,
+// and finally reports a key that was not taken.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class FileErrors {
  public:
   explicit FileErrors(std::string file) : file_(std::move(file)) {}
 
-  // Keeps it if it is the first. `line` 0: it belongs to no line.
+  // Keeps the error if it is the first. `line` 0: no particular line.
   void add(int line, std::string why, std::string todo);
   bool any() const { return first_.has_value(); }
   const Error& first() const { return *first_; }
@@ -29,22 +29,21 @@ class FileErrors {
   std::optional<Error> first_;
 };
 
-// Errors: kInvalid where the file does not say its schema's version, kVersion where that is not
-// `known`.
+// Errors: kInvalid if the file has no schema version, kVersion if it differs from `known`.
 Result<void> check_version(const DocumentValue& document, const std::string& file, uint64_t known);
 
 class TableReader {
  public:
-  // Both must outlive the reader. What is no table is an error.
+  // Both must outlive the reader. Adds an error if `table` is not a table.
   TableReader(const DocumentValue& table, FileErrors& errors);
 
   int line() const { return table_.line; }
-  // Something is wrong with the file.
+  // True if the file has an error.
   bool failed() const { return errors_.any(); }
   bool has(std::string_view key) const { return table_.find(key) != nullptr; }
   int line_of(std::string_view key) const;
 
-  // Each gives the fallback where the key is missing, or wrong (then the error is kept).
+  // These return the fallback if the key is missing or invalid (then the error is kept).
   uint64_t integer(std::string_view key, uint64_t fallback, uint64_t least, uint64_t most);
   bool boolean(std::string_view key, bool fallback);
   std::string text(std::string_view key, const std::string& fallback);
@@ -52,20 +51,20 @@ class TableReader {
   Bytes bytes(std::string_view key, Bytes fallback);
   Nanos time(std::string_view key, Nanos fallback);
   uint32_t share_per_million(std::string_view key, uint32_t fallback);
-  // Two names; nothing where they are missing or wrong.
+  // Two names; nothing if the key is missing or invalid.
   std::optional<std::pair<std::string, std::string>> pair(std::string_view key);
-  // Names in a list; nothing where the key is missing or wrong.
+  // A list of names; nothing if the key is missing or invalid.
   std::optional<std::vector<std::string>> names(std::string_view key, const std::string& todo);
-  // What is in a list, whatever it is; nothing where the key is missing or wrong.
+  // A list with values of any kind; nothing if the key is missing or invalid.
   const std::vector<DocumentValue>* list(std::string_view key, const std::string& todo);
-  // A name of a host or switch: 1 to 15 letters, digits, '-' and '_', a letter first.
+  // The name of a host or switch: 1 to 15 letters, digits, '-' and '_', beginning with a letter.
   std::string name(std::string_view key);
 
-  // Keeps an error for a key that is missing.
+  // Adds an error if the key is missing.
   void need(std::string_view key, const std::string& todo);
-  // Keeps an error at the line of `key`.
+  // Adds an error at the line of `key`.
   void wrong(std::string_view key, const std::string& why, const std::string& todo);
-  // Keeps an error for the first key that was not asked for.
+  // Adds an error for the first key that was not taken.
   void finish();
 
  private:

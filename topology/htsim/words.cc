@@ -1,4 +1,4 @@
-// WordReader: see words.h.
+// See words.h.
 #include "topology/htsim/words.h"
 
 #include <charconv>

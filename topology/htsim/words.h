@@ -1,4 +1,4 @@
-// WordReader: the lines of one of htsim's files as words, and errors that name file and line.
+// WordReader: splits the lines of an htsim file into words, and creates errors with file and line.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@ class WordReader {
   // Both must outlive the reader.
   WordReader(std::string_view text, const std::string& file) : rest_(text), file_(file) {}
 
-  // The next line that has words; lines whose first begins with '#' have none. False: the end.
+  // Moves to the next line with words; lines that begin with '#' have none. Returns false at the
+  // end.
   bool next();
 
   const std::vector<std::string_view>& words() const { return words_; }
@@ -25,7 +26,7 @@ class WordReader {
   // An error at this line, or at `line`.
   Unexpected wrong(const std::string& why, const std::string& todo) const;
   Unexpected wrong_at(int line, const std::string& why, const std::string& todo) const;
-  // The word behind word `at` of this line as a whole number of at most `most`. Errors: kInvalid.
+  // The word after word `at` of this line, as an integer of at most `most`. Errors: kInvalid.
   Result<uint64_t> number_behind(size_t at, uint64_t most) const;
 
  private:
@@ -35,11 +36,11 @@ class WordReader {
   std::vector<std::string_view> words_;
 };
 
-// A word of a file as errors show it: in quotes, cut to 40 characters, and what is no printable
-// ASCII as \xNN.
+// A word for an error message: in quotes, cut to 40 characters, with bytes outside printable ASCII
+// as \xNN.
 std::string quoted(std::string_view word);
 
-// A whole number, and nothing else.
+// The word as an integer; nothing if it has other characters.
 std::optional<uint64_t> whole_number(std::string_view word);
 
 }  // namespace heddle::topology

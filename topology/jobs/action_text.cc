@@ -1,4 +1,4 @@
-// Actions as words: see action_text.h.
+// See action_text.h.
 #include "topology/jobs/action_text.h"
 
 #include <algorithm>
@@ -107,7 +107,7 @@ class ActionWords {
     return error == std::errc() && end == word.data() + word.size();
   }
 
-  // "25MB", or "1000x4".
+  // Accepts "25MB", or "1000x4".
   bool take_size(Action& action) {
     const std::string_view word = next();
     const size_t times = word.find('x');

@@ -1,4 +1,4 @@
-// Actions of a program as words: "compute 3ms", "all_reduce data 25MB ring as b0", "wait b0".
+// Actions of a program as text: "compute 3ms", "all_reduce data 25MB ring as b0", "wait b0".
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace heddle::topology {
 
-// The action; labels that are new go to the program. `communicators` are the names at their places.
-// Errors: kInvalid, with why and what to do.
+// Parses an action; new labels are added to the program. `communicators` has their names by index.
+// Errors: kInvalid, with cause and advice.
 Result<Action> parse_action(std::string_view text, const std::vector<std::string>& communicators,
                             Program& program);
-// What parse_action() reads as this action.
+// Writes an action in the form that parse_action() reads.
 std::string text_of(const Action& action, const std::vector<std::string>& communicators,
                     const Program& program);
 

@@ -1,4 +1,4 @@
-// Jobs that make one call again and again, and what all kinds of jobs have in common.
+// Jobs that repeat one call, and the keys of all kinds of jobs: see reading.h.
 #include <utility>
 
 #include "topology/jobs/reading.h"

@@ -1,4 +1,4 @@
-// Jobs that say what each rank does, word by word; and how such a job is written.
+// Jobs with explicit programs for their ranks, read and written: see reading.h and job_text.h.
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -86,7 +86,7 @@ class ProgramReader {
     job_.programs.push_back(std::move(program));
   }
 
-  // Ranges of a table's `ranks`, in their order.
+  // The ranks of a table's `ranks`, with ranges expanded in order.
   std::vector<uint32_t> ranks_of(TableReader& table) {
     std::vector<uint32_t> ranks;
     const auto names = table.names("ranks", kRanksTodo);
@@ -106,7 +106,8 @@ class ProgramReader {
                     kRanksTodo);
         return {};
       }
-      // More than there are name one twice, which is refused later; often enough is enough.
+      // A list longer than the job has a duplicate, which is refused later; the limit bounds the
+      // list's memory.
       for (uint32_t rank = first; rank <= last && ranks.size() <= job_.ranks.size(); ++rank) {
         ranks.push_back(rank);
       }
@@ -123,10 +124,10 @@ class ProgramReader {
   TableReader& table_;
   FileErrors& errors_;
   Job& job_;
-  std::vector<std::string> names_;  // of communicators, by their place among a rank's
+  std::vector<std::string> names_;  // of communicators, by a rank's index
 };
 
-// "0..7", "12" and so on, with quotes and commas.
+// Returns "0..7", "12" and so on, with quotes and commas.
 std::string ranges(const std::vector<uint32_t>& ranks) {
   std::string text;
   for (size_t i = 0; i < ranks.size();) {

@@ -1,4 +1,4 @@
-// How [[job]] tables of ranks become jobs; the reader of workload files (workload_file.cc) drives
+// Converts [[job]] tables of ranks to jobs; the reader of workload files (workload_file.cc) calls
 // it.
 #pragma once
 
@@ -12,24 +12,25 @@
 
 namespace heddle::topology {
 
-// Steps, calls and what else a file may ask for again and again.
+// Limit of repetitions in a file: steps, calls and others.
 inline constexpr uint64_t kMostRepeats = 1'000'000;
 
-// What all kinds of jobs take: `name`, `start`, `chunk`. The ranks are on `hosts`, in that order.
+// Reads the keys of all kinds of jobs: `name`, `start`, `chunk`. The ranks are on `hosts`, in that
+// order.
 Job read_job_basics(TableReader& table, const std::string& kind,
                     const std::vector<uint32_t>& hosts);
-// A communicator of all ranks, of which each is.
+// Adds a communicator of which all ranks are members.
 void add_world(Job& job);
-// Nothing where the key is missing, "auto" or wrong (then the error is kept).
+// Nothing where the key is missing, "auto" or invalid (then the error is kept).
 std::optional<CallAlgorithm> read_algorithm(TableReader& table, CallKind call);
 
-// One call again and again: all_reduce and its like.
+// A job of one repeated call, such as all_reduce.
 Job read_collective_job(TableReader& table, CallKind call, const std::vector<uint32_t>& hosts);
 
-// A training step of data, pipeline and tensor parallel ranks, again and again.
+// A job of repeated training steps by data, pipeline and tensor parallel ranks.
 Job read_training_job(TableReader& table, const std::vector<uint32_t>& hosts);
 
-// Word by word.
+// A job with an explicit program for each rank.
 Job read_program_job(TableReader& table, FileErrors& errors, const std::vector<uint32_t>& hosts);
 
 }  // namespace heddle::topology

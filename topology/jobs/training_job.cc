@@ -1,6 +1,6 @@
 // Training steps as jobs: data parallel with buckets or sharded, pipelines of stages by 1F1B
-// (Narayanan et al., SOSP 2019 and SC 2021), tensor parallel, and these together. Rank numbers
-// count tensor parallel ranks first, then data parallel ones, then stages.
+// (Narayanan et al., SOSP 2019 and SC 2021), tensor parallel, and combinations. Rank numbers vary
+// fastest over tensor parallel ranks, then over data parallel ones, then over stages.
 #include <algorithm>
 #include <utility>
 
@@ -10,10 +10,10 @@ namespace heddle::topology {
 namespace {
 
 enum Slot : uint32_t { kTensor, kData, kPipeline, kSlots };
-// Two layers are gathered at most: the one in use and the next.
+// At most two layers are gathered at a time: the current and the next.
 enum Label : uint32_t { kGathered, kGatheredNext, kReduced, kSent };
 
-// Layers times microbatches.
+// Limit of layers times microbatches.
 constexpr uint64_t kMostPasses = 100'000;
 
 struct Training {
@@ -22,10 +22,10 @@ struct Training {
   uint32_t pipeline = 1;
   uint32_t layers = 1;
   uint32_t microbatches = 1;
-  uint64_t layer_bytes = 0;       // of a tensor parallel rank's part
-  uint64_t activation_bytes = 0;  // between layers, of a microbatch
+  uint64_t layer_bytes = 0;       // of one tensor parallel rank's part
+  uint64_t activation_bytes = 0;  // between layers, for one microbatch
   uint64_t bucket_bytes = 0;
-  Nanos forward;  // of a layer and microbatch
+  Nanos forward;  // of one layer and microbatch
   Nanos backward;
   Nanos update;
   bool sharded = false;
@@ -34,7 +34,7 @@ struct Training {
   uint32_t ranks() const { return data * tensor * pipeline; }
 };
 
-// The program of the ranks of one stage.
+// Writes the program of the ranks of one stage.
 class Stage {
  public:
   Stage(const Training& training, uint32_t stage)
@@ -43,7 +43,8 @@ class Stage {
         layers_(training.layers * (stage + 1) / training.pipeline -
                 training.layers * stage / training.pipeline) {}
 
-  // One forward, one backward: as many forward ahead as stages are behind.
+  // One forward, one backward: a stage starts with as many forward passes as there are stages after
+  // it.
   Program program(uint32_t steps) {
     program_.repeat = steps;
     program_.labels = {"gathered", "gathered_next", "reduced", "sent"};
@@ -73,7 +74,8 @@ class Stage {
     if (stage_ + 1 < all_.pipeline) message(CallKind::kSend, stage_ + 1);
   }
 
-  // Of the oldest microbatch that has none. Layers are gathered for each pass anew.
+  // The backward pass of the oldest microbatch that has none yet. Each pass gathers the layers
+  // again.
   void backward() {
     const bool last = ++backwards_ == all_.microbatches;
     if (stage_ + 1 < all_.pipeline) message(CallKind::kReceive, stage_ + 1);
@@ -96,7 +98,7 @@ class Stage {
     if (stage_ > 0) message(CallKind::kSend, stage_ - 1);
   }
 
-  // Tensor parallel ranks combine what they have after attention and after the rest.
+  // Tensor parallel ranks combine their results after attention and after the rest of the layer.
   void layer_work(Nanos span) {
     if (all_.tensor == 1) return compute(span);
     const Nanos half = nanos(span.count / 2);
@@ -151,11 +153,11 @@ class Stage {
   const uint32_t stage_;
   const uint32_t layers_;
   uint32_t backwards_ = 0;
-  uint64_t unsent_ = 0;  // gradients that have no bucket yet
+  uint64_t unsent_ = 0;  // gradients that are not in a bucket yet
   Program program_;
 };
 
-// Communicators of `size` ranks each whose numbers are `apart`.
+// Adds communicators of `size` ranks each, whose numbers differ by `apart`.
 void add_communicators(Job& job, Slot slot, const char* name, uint32_t size, uint32_t apart) {
   if (size < 2) return;
   for (uint32_t first = 0; first < job.ranks.size(); ++first) {

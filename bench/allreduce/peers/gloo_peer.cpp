@@ -1,5 +1,6 @@
-// All-reduce by Gloo's own library, timed: gloo_peer RANK SIZE STORE_FOLDER ADDRESS ALGORITHM BYTES:CALLS…
-// Rank 0 prints [{"bytes": …, "us": …}, …]; the mean over its calls, in place.
+// All-reduce by the Gloo library, timed: gloo_peer RANK SIZE STORE_FOLDER ADDRESS ALGORITHM
+// BYTES:CALLS…
+// Rank 0 prints [{"bytes": …, "us": …}, …]: the mean over its calls, in place.
 #include <gloo/allreduce.h>
 #include <gloo/barrier.h>
 #include <gloo/math.h>

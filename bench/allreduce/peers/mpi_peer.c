@@ -1,5 +1,5 @@
 /* A collective by MPI, timed: mpi_peer TEST BYTES:CALLS… Rank 0 prints [{"bytes": …, "us": …}, …].
-   In place; each call ends on this rank before its next begins; the mean over calls and ranks, as heddle bench's. */
+   In place; each call ends on this rank before the next begins; the mean over calls and ranks, as in `heddle bench`. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

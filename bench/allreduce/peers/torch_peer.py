@@ -1,5 +1,6 @@
-"""A collective by PyTorch's Gloo, timed: torch_peer.py TEST BYTES:CALLS… with RANK, WORLD_SIZE, MASTER_ADDR and
-MASTER_PORT in the environment. Rank 0 prints [{"bytes": …, "us": …}, …]; the mean over calls and ranks, in place.
+"""A collective by PyTorch's Gloo, timed: torch_peer.py TEST BYTES:CALLS… with RANK, WORLD_SIZE, MASTER_ADDR
+and MASTER_PORT in the environment. Rank 0 prints [{"bytes": …, "us": …}, …]: the mean over calls and ranks,
+in place.
 """
 
 import json

@@ -1,8 +1,8 @@
-// What the kernel's UDP carries with nothing on top, as a limit:
+// A limit: the throughput of the kernel's UDP without a protocol:
 //   udp_ring RANK SIZE ADDRESS NEXT PREVIOUS MTU BYTES:CALLS…  (BYTES: more than two of the largest datagrams)
-// Each rank sends to the next as many bytes as a ring all-reduce of BYTES would, in the largest bursts that there are,
-// and receives as many from the one before: half of them it adds to its own, half land where they belong. Nothing is
-// repeated, put in order or waited for but the window. Rank 0 prints [{"bytes": …, "us": …}, …].
+// Each rank sends the next one the bytes of a ring all-reduce of BYTES, in the largest possible bursts, and receives
+// as many from the previous one: it adds half of them to its own data and places the other half. There is no
+// retransmission and no ordering; it waits only for the window. Rank 0 prints [{"bytes": …, "us": …}, …].
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr uint16_t kDataPort = 17'171;
 constexpr uint16_t kCreditPort = 17'172;
-constexpr uint64_t kWindow = 4 << 20;  // bytes that the next has not told of
+constexpr uint64_t kWindow = 4 << 20;  // bytes that the next rank has not yet confirmed
 constexpr size_t kRowBytes = 65'507;
 constexpr int kIdleMs = 10;
 constexpr int kPatienceMs = 10'000;
@@ -66,7 +66,7 @@ class Ring {
     wait_for_next();
   }
 
-  // So many bytes more go each way.
+  // Moves this many more bytes in each direction.
   void move(uint64_t bytes, std::vector<float>& data) {
     target_ += bytes;
     int idle = 0;
@@ -74,7 +74,7 @@ class Ring {
       const bool may_send = sent_ < target_ && sent_ - told_ < kWindow;
       std::array<pollfd, 2> ready{{{data_, POLLIN, 0}, {credit_, POLLIN, 0}}};
       if (poll(ready.data(), ready.size(), may_send ? 0 : kIdleMs) == 0 && !may_send) {
-        tell();  // the one before may have come only now
+        tell();  // the previous rank may have started only now
         if (++idle > kPatienceMs / kIdleMs) {
           std::fprintf(stderr, "udp_ring: a datagram was lost\n");
           std::exit(1);
@@ -87,7 +87,7 @@ class Ring {
   }
 
  private:
-  // Says that this rank is there until the next has said so; what is sent before is lost.
+  // Announces this rank until the next rank has announced itself; earlier datagrams would be lost.
   void wait_for_next() {
     for (int waited = 0; waited < kPatienceMs; waited += kIdleMs) {
       tell();

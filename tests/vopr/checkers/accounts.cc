@@ -1,4 +1,4 @@
-// The replaced operators. In front of each block stands its size and its account.
+// The replaced operators: see accounts.h. Each block is preceded by its size and its account.
 #include "tests/vopr/checkers/accounts.h"
 
 #include <unistd.h>
@@ -23,7 +23,7 @@ static_assert(sizeof(Tag) == 16);
 uint32_t current = kNobodysAccount;
 int64_t held[kAccounts] = {};
 
-// Not a CHECK: that would allocate.
+// Not a CHECK, which would allocate.
 void end_over_limit(uint64_t bytes) {
   char line[160];
   const int length = std::snprintf(
@@ -74,7 +74,8 @@ void* operator new(size_t bytes, std::align_val_t alignment) {
 void* operator new[](size_t bytes, std::align_val_t alignment) {
   return heddle::vopr::give(bytes, static_cast<size_t>(alignment));
 }
-// Of the standard library's algorithms, and of sanitizers that would else give these themselves.
+// The nothrow variants: used by the standard library's algorithms, and otherwise provided by
+// sanitizers.
 void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
   return heddle::vopr::give(bytes, 1);
 }

@@ -1,4 +1,4 @@
-// Who is whose peer, and which completion ends what.
+// Matches peers, and completions with operations: see ledger.h.
 #include "tests/vopr/checkers/ledger.h"
 
 #include "simulator/network.h"

@@ -1,6 +1,6 @@
-// Ledger: every connection and every operation of a run, as the programs on both sides saw them. It
-// finds completions that were never asked for, come twice, or come out of order; what may come of
-// an operation is judged by outcomes.h, what its bytes are by simulator::MemoryCheck.
+// Ledger: records every connection and operation of a run, as the programs on both sides observe
+// them. It detects completions of unknown operations, duplicates and wrong order. outcomes.h judges
+// the results of operations, simulator::MemoryCheck their bytes.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@ struct Operation {
   Side* side = nullptr;
   transport::Direction direction = transport::Direction::kSend;
   transport::ChannelId channel = 0;
-  uint32_t index = 0;          // the how manieth of its channel and direction
-  transport::Payload payload;  // its length: of the message, or what the buffer takes
-  uint64_t pattern = 0;        // of a send's bytes
+  uint32_t index = 0;          // number in its channel and direction
+  transport::Payload payload;  // its length is that of the message, or the buffer's capacity
+  uint64_t pattern = 0;        // of the bytes of a send
   Nanos posted_at;
-  bool cancelled = false;  // its program withdrew it
+  bool cancelled = false;  // by its own program
   bool done = false;
   bool ok = false;
   ErrorCode error = ErrorCode::kSystem;
@@ -38,7 +38,7 @@ struct Operation {
   uint64_t length() const { return payload.length; }
 };
 
-// One channel and direction of a side, in posted order.
+// The operations of one channel and direction of a side, in posted order.
 struct Lane {
   std::vector<Operation*> operations;
   size_t done = 0;
@@ -46,68 +46,68 @@ struct Lane {
   size_t outstanding() const { return operations.size() - done; }
 };
 
-// A connection as one of its programs knows it.
+// One side's view of a connection.
 struct Side {
   uint32_t name = 0;  // unique in a run
   uint32_t host = 0;
   uint32_t incarnation = 0;
   uint32_t peer_host = 0;
   transport::ConnectionId id = 0;
-  transport::ConnectionId peer_id = 0;  // 0: not known yet
-  transport::WireId wire_id = 0;        // what packets to it call the connection
+  transport::ConnectionId peer_id = 0;  // 0: not yet known
+  transport::WireId wire_id = 0;        // the connection's id in packets to this side
   bool initiator = false;
   bool open = false;
-  bool over = false;  // its closed notice came
+  bool over = false;  // its closed notice was received
   bool graceful = false;
-  bool crashed = false;  // with its process
+  bool crashed = false;  // ended with its process
   bool close_called = false;
   bool abort_called = false;
-  Error error;              // where over
-  std::vector<Lane> sends;  // by channel
+  Error error;              // valid if `over`
+  std::vector<Lane> sends;  // by channel, as are `receives`
   std::vector<Lane> receives;
 
   Lane& lane(transport::Direction direction, transport::ChannelId channel);
   size_t outstanding(transport::Direction direction) const;
-  // Ended by a cancel, by either side.
+  // The number of operations that either side cancelled.
   size_t withdrawn(transport::Direction direction) const;
   bool ended() const { return over || crashed; }
 };
 
 class Ledger {
  public:
-  // Who speaks from kByzantinePort goes by this number.
+  // `byzantine`: the number of the peer at kByzantinePort.
   Ledger(Report& report, uint32_t byzantine) : report_(report), byzantine_(byzantine) {}
 
-  // --- what programs did and were told ---
+  // --- events of programs ---
   Side& on_connect(uint32_t host, uint32_t incarnation, uint32_t peer_host,
                    transport::ConnectionId id);
-  // Null, and reported, where the notice makes no sense.
+  // Returns null, after reporting it, for an invalid notice.
   Side* on_notice(uint32_t host, uint32_t incarnation, const transport::Notice& notice);
-  // The id that the next operation posted will have.
+  // The id of the next posted operation.
   transport::OperationId next_id() const { return operations_.size() + 1; }
   Operation& on_post(Side& side, transport::Direction direction, transport::ChannelId channel,
                      const transport::Payload& payload, Nanos now);
-  // Null, and reported, where it ends nothing that is posted.
+  // Returns null, after reporting it, if the completion matches no posted operation.
   Operation* on_completion(uint32_t host, uint32_t incarnation,
                            const transport::Completion& completion);
   void on_crash(uint32_t host, uint32_t incarnation);
 
-  // --- what is known ---
-  // Its peer keeps to no rule.
+  // --- queries ---
+  // True if its peer is the byzantine one.
   bool is_with_byzantine(const Side& side) const { return side.peer_host == byzantine_; }
   const std::vector<std::unique_ptr<Side>>& sides() const { return sides_; }
   const std::vector<std::unique_ptr<Operation>>& operations() const { return operations_; }
-  // The other end of the connection; null where there is none (yet).
+  // The other end of the connection; null if there is none (yet).
   Side* peer_of(const Side& side) const;
-  // Of an initiator that is not open yet: the connection that its handshake made at the peer; null
-  // where there was none.
+  // For an initiator that is not open yet: the connection that its handshake created at the peer;
+  // null if there is none.
   Side* accepted_by_peer_of(const Side& side) const;
-  // The operation that this one meets; null where it is not posted (yet).
+  // The operation that matches this one; null if it is not posted (yet).
   Operation* match_of(const Operation& operation) const;
-  // What the `index`th operation of this side would meet.
+  // The operation that would match the `index`th operation of this side.
   Operation* match_of(const Side& side, transport::Direction direction,
                       transport::ChannelId channel, size_t index) const;
-  // Whether the program of `side` may learn of an end that this caused: a close, an abort, a death.
+  // Whether the peer's close, abort or crash may end this side's connection.
   bool peer_is_gone(const Side& side) const;
 
  private:
@@ -121,7 +121,7 @@ class Ledger {
   std::vector<std::unique_ptr<Side>> sides_;
   std::vector<std::unique_ptr<Operation>> operations_;
   std::map<Key, Side*> by_id_;
-  // The latest incarnation's, by host and id: where a peer's notice looks.
+  // Connections of the latest incarnation by host and id, to match a peer's notice.
   std::map<std::pair<uint32_t, transport::ConnectionId>, std::vector<Side*>> by_peer_;
 };
 

@@ -1,6 +1,6 @@
-// MemoryBound: what an endpoint may hold, whatever its peers do, as a function of its options and
-// of how many connections it had at a time. Generous by a small factor, so that it is growth that
-// it finds.
+// MemoryBound: the limit of an endpoint's memory, regardless of its peers, as a function of its
+// options and of its largest number of connections. Generous by a small factor, since it detects
+// growth.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +14,12 @@ namespace heddle::vopr {
 
 class MemoryBound {
  public:
-  // `named`: receives that a hostile peer may name, as it told in its handshake.
+  // `named`: the number of receives that a hostile peer may name, as sent in its handshake.
   MemoryBound(uint32_t host, const transport::EndpointOptions& options, uint32_t named,
               Report& report)
       : host_(host), options_(options), named_(named), report_(report) {}
 
-  // `allocated`: by turns of the endpoint, whatever it says that it holds.
+  // `allocated`: by the endpoint's turns, independent of its own accounting.
   void look(const transport::Endpoint& endpoint, int64_t allocated) {
     connections_most_ = std::max(connections_most_, endpoint.connections());
     const uint64_t held =
@@ -33,7 +33,7 @@ class MemoryBound {
   }
 
   uint64_t bound() const {
-    const uint64_t paths = uint64_t{2} * options_.max_paths;  // both ways
+    const uint64_t paths = uint64_t{2} * options_.max_paths;  // both directions
     const uint64_t posted = uint64_t{2} * options_.max_posted;
     const uint64_t connection = kConnection + kNamed * named_ + paths * kPath + posted * kPosted +
                                 options_.max_channels * kChannel;

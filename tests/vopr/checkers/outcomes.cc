@@ -1,4 +1,4 @@
-// The rules, one a case.
+// The rules, one for each case: see outcomes.h.
 #include "tests/vopr/checkers/outcomes.h"
 
 #include "base/error_code.h"
@@ -9,7 +9,7 @@ using transport::Direction;
 
 void Outcomes::judge(const Operation& operation) {
   if (ledger_.is_with_byzantine(*operation.side)) {
-    // How it ends is the peer's choice; that more came than there is room for is not.
+    // The result is the peer's choice, but more bytes than the buffer's capacity are an error.
     if (operation.ok && operation.bytes > operation.length()) {
       report_.fail(describe(operation) + " ended with " + std::to_string(operation.bytes) +
                    " bytes");
@@ -78,7 +78,7 @@ void Outcomes::judge(const Side& side) {
   }
 }
 
-// A graceful close waits for every send, unless the peer ends the connection first.
+// A graceful close waits for all sends, unless the peer ends the connection first.
 void Outcomes::judge_graceful(const Side& side) {
   const Side* peer = ledger_.peer_of(side);
   const bool own = side.graceful && side.close_called && !side.abort_called && peer != nullptr &&
@@ -97,14 +97,14 @@ bool Outcomes::handshake_may_time_out(const Side& side) const {
   const auto hosts = static_cast<uint32_t>(options_.hosts.size());
   if (options_.faults.may_silence() || side.peer_host > hosts) return true;
   if (options_.hosts.front().endpoint.keys.empty()) return false;
-  // Who holds keys believes no answer that proves none.
+  // An initiator with keys rejects replies without a proof.
   if (side.peer_host == hosts) return true;
-  // The peer closed before its lost answer was repeated: from then on the init is a replay.
+  // The peer closed before it retransmitted its lost reply: after that, the init is a replay.
   const Side* accepted = ledger_.accepted_by_peer_of(side);
   return accepted != nullptr && (accepted->ended() || accepted->close_called);
 }
 
-// Behind the hosts stand somebody who speaks another version, and nobody.
+// The numbers after the hosts' are the foreigner with another version, then an unused address.
 bool Outcomes::may_end_with(const Side& side, ErrorCode code) const {
   const Side* peer = ledger_.peer_of(side);
   const bool asks = side.initiator && !side.open;
@@ -122,7 +122,7 @@ bool Outcomes::may_end_with(const Side& side, ErrorCode code) const {
       if (side.peer_host >= hosts) return side.peer_host > hosts;
       const transport::EndpointOptions& other = options_.hosts[side.peer_host].endpoint;
       return !other.accept || other.max_connections < 16 || options_.faults.crashes > 0 ||
-             options_.faults.byzantine.there();  // it may have taken all connections
+             options_.faults.byzantine.there();  // which may hold all connections
     }
     case ErrorCode::kVersion:
       return asks && side.peer_host == hosts;
@@ -140,7 +140,8 @@ void Outcomes::judge_pairs() {
       report_.fail(describe(*operation) + " succeeded, but " + describe(*receive) +
                    " failed with '" + name_of(receive->error) + "'");
     }
-    // It may have arrived whole, and the connection have ended before its sender heard.
+    // The message may have arrived completely, and the connection ended before its sender received
+    // the acknowledgement.
     const bool cut_off = !operation->ok && operation->error != ErrorCode::kCancelled &&
                          operation->error != ErrorCode::kTruncated;
     if (receive->ok && !operation->ok && !cut_off) {

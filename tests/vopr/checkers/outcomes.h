@@ -1,5 +1,5 @@
-// Outcomes: what may come of an operation or a connection, by what both programs did and what the
-// network was made to do. Whatever is not allowed here is a finding.
+// Outcomes: the allowed results of an operation or connection, given the actions of both programs
+// and the faults of the network. Any other result is a finding.
 #pragma once
 
 #include "tests/vopr/checkers/ledger.h"
@@ -12,11 +12,11 @@ class Outcomes {
   Outcomes(const Options& options, const Ledger& ledger, Report& report)
       : options_(options), ledger_(ledger), report_(report) {}
 
-  // A completion just came.
+  // Call for each completion, when it is received.
   void judge(const Operation& operation);
-  // A connection is over.
+  // Call when a connection is over.
   void judge(const Side& side);
-  // Once everything has ended: what both sides were told must agree.
+  // Call when everything has ended: the results on both sides must agree.
   void judge_pairs();
 
  private:

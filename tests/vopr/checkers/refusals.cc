@@ -1,4 +1,4 @@
-// Which drop reasons a run without an adversary must not have.
+// Drop reasons that a run without an adversary must not have: see refusals.h.
 #include "tests/vopr/checkers/refusals.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ using events::DropReason;
 
 namespace {
 
-// Whether each connection could have all the eager blocks that it was promised.
+// Whether the memory suffices for the eager blocks promised to all connections.
 bool has_eager_memory_for_all(const Options& options, const Ledger& ledger) {
   for (uint32_t host = 0; host < options.hosts.size(); ++host) {
     const transport::EndpointOptions& endpoint = options.hosts[host].endpoint;
@@ -24,7 +24,7 @@ bool has_eager_memory_for_all(const Options& options, const Ledger& ledger) {
   return true;
 }
 
-// A control packet that comes in one run behind data whose place was predicted is cut short.
+// A control packet received in one GRO batch after data with a predicted placement is truncated.
 bool may_cut_short(const Options& options) {
   return std::any_of(options.hosts.begin(), options.hosts.end(),
                      [](const HostOptions& host) { return host.coalesces && host.predicts; });
@@ -39,7 +39,8 @@ void judge_capacity(const Options& options, const simulator::FateCounts& fates, 
                     workload.reconnects == 0 && !options.chunks.placed() &&
                     faults.hostile_packets == 0 && !faults.byzantine.there() &&
                     faults.steady.duplicate_per_million == 0 && faults.crashes == 0;
-  // On a long road no more is promised to a host that looks later than a sender counts on.
+  // Above a round trip of kServiceInterval, the sender's quota assumes that the receiver reads its
+  // socket within kServiceInterval.
   const bool prompt = std::all_of(options.hosts.begin(), options.hosts.end(), [](const auto& host) {
     return host.wake_delay_most <= transport::ReceiveQuota::kServiceInterval;
   });
@@ -63,7 +64,7 @@ void judge_refusals(const Options& options, const Ledger& ledger,
   if (!may_cut_short(options)) forbid(DropReason::kBadField);
   forbid(DropReason::kBadLength);
   forbid(DropReason::kBadType);
-  // A chunk may land for a receive that is over.
+  // A chunk may arrive for a receive that is over.
   if (!options.chunks.placed()) forbid(DropReason::kNoReceive);
   if (has_eager_memory_for_all(options, ledger)) forbid(DropReason::kOverEager);
 }

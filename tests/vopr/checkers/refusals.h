@@ -1,6 +1,6 @@
-// Refusals: two sides that keep to the limits never refuse what the other says. A refused packet
-// comes again for ever, so each refusal that nothing explains is a finding even where all ends
-// well. Only runs without forged packets are judged.
+// Refusals: two correct sides never refuse each other's packets. A refused packet is retransmitted
+// forever, so each unexplained refusal is a finding even if the run succeeds. Runs with forged
+// packets are not judged.
 #pragma once
 
 #include "events/counting_sink.h"
@@ -11,8 +11,7 @@
 
 namespace heddle::vopr {
 
-// Of a lone sender's packets none finds its receiver's socket full: it was told how much that
-// holds.
+// A single sender must not overflow its receiver's socket, since it knows the socket's capacity.
 void judge_capacity(const Options& options, const simulator::FateCounts& fates, Report& report);
 
 void judge_refusals(const Options& options, const Ledger& ledger,

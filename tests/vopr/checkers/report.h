@@ -1,4 +1,4 @@
-// Report: what the checkers of one run found wrong. The first findings are kept; a run with any has
+// Report: the findings of one run's checkers. Keeps the first ones; a run with any finding has
 // failed.
 #pragma once
 

@@ -1,4 +1,4 @@
-// When a lossless fabric is bound to its promise.
+// The conditions of a lossless fabric's guarantee: see room.h.
 #include "tests/vopr/checkers/room.h"
 
 #include <algorithm>

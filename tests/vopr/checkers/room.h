@@ -1,5 +1,5 @@
-// Room: what a lossless fabric promises. Its switches hold whatever may come before their pauses
-// are heeded, and drop nothing for lack of room.
+// Room: checks the guarantee of a lossless fabric: its switches have buffers for all data that
+// arrives before their pauses take effect, and never drop for lack of buffer.
 #pragma once
 
 #include "simulator/network.h"
@@ -8,8 +8,8 @@
 
 namespace heddle::vopr {
 
-// What faults double, hold back or delay may come beyond the headroom, and what switches say by
-// themselves came by no port: such runs are not judged. Returns whether it was.
+// Runs with duplicated, reordered or delayed packets (which may exceed the headroom), or with
+// packets that switches create themselves, are not judged. Returns whether the run was judged.
 bool judge_room(const Options& options, const simulator::Network& network, Report& report);
 
 }  // namespace heddle::vopr

@@ -1,5 +1,5 @@
-// TurnBudget: a driver that has nothing to do must sleep. It finds a loop that asks for turns which
-// neither take input nor give output: timers in the past, a poll_timeout() that nothing moves.
+// TurnBudget: a driver without work must sleep. Detects loops of turns without input or output:
+// timers in the past, a poll_timeout() that never advances.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,9 @@ namespace heddle::vopr {
 
 class TurnBudget {
  public:
-  // Idle turns behind idle turns in one millisecond of virtual time (after work one more turn looks
-  // for more). Real ones are timers: a few a path.
+  // Limit of consecutive idle turns in one millisecond of virtual time (the first idle turn after
+  // work is not counted, since it checks for more work). Legitimate ones are timers: a few for each
+  // path.
   static constexpr uint32_t kIdleTurnsMost = 200;
 
   TurnBudget(uint32_t host, Report& report) : host_(host), report_(report) {}

@@ -3,10 +3,10 @@
 
     tests/vopr/mutants/run.py BUILD_DIR [--jobs N] [NAME...]
 
-A mutant is one source file with one edit (table.py). It is compiled with the build's own command,
-optimized less, and linked in front of the build's libraries into a heddle-vopr of its own, in
-BUILD_DIR/vopr/mutants. Seeds run until one fails. Nothing in the tree is changed. Exit status: 0
-every mutant was caught, 1 one survived or could not be planted, 2 the build is not there.
+A mutant is one source file with one edit (table.py). It is compiled with the build's own command
+at a lower optimization level, and linked before the build's libraries into a separate heddle-vopr in
+BUILD_DIR/vopr/mutants. Seeds run until one fails. The source tree is not changed. Exit status: 0
+every mutant was caught, 1 a mutant survived or could not be planted, 2 there is no such build.
 """
 
 import argparse
@@ -23,12 +23,12 @@ import table
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PROGRAM = "heddle-vopr"
-# So long a mutant may run until it is caught.
+# Time limit of a mutant's seeds.
 TIMEOUT_S = 120
 
 
 def compile_commands(build):
-    """The compile command of each source file, as a list of words, by its path in the tree."""
+    """Source path in the tree to its compile command, as a list of words."""
     commands = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
         source = pathlib.Path(entry["file"])
@@ -38,14 +38,14 @@ def compile_commands(build):
 
 
 def link_command(build):
-    """The words of the link of heddle-vopr."""
+    """The link command of heddle-vopr, as a list of words."""
     lines = subprocess.run(["ninja", "-C", build, "-t", "commands", PROGRAM], check=True,
                            capture_output=True, text=True).stdout.splitlines()
     return [word for word in shlex.split(lines[-1]) if word not in (":", "&&")]
 
 
 def compile_mutant(mutant, folder, build, commands):
-    """Compiles the mutated file; gives the object's path, or a line that says why not."""
+    """Compiles the mutated file; returns (object path, None), or (None, error text)."""
     original = (ROOT / mutant.file).read_text()
     if original.count(mutant.original) != 1:
         return None, f"its original text is found {original.count(mutant.original)} times in {mutant.file}"
@@ -64,7 +64,7 @@ def compile_mutant(mutant, folder, build, commands):
 
 
 def link(mutant, made, folder, build, words):
-    """Links the mutant in front of the libraries, so that it stands for its original."""
+    """Links the mutant before the libraries, so that it replaces the original object."""
     program = folder / (mutant.name + ".vopr")
     out = words.index("-o")
     linked = [*words[:out], str(made), "-o", str(program), *words[out + 2:]]
@@ -73,7 +73,7 @@ def link(mutant, made, folder, build, words):
 
 
 def hunt(mutant, program):
-    """Runs seeds until one fails: a line that says how it was caught, or None and why not."""
+    """Runs seeds until one fails; returns (how it was caught, None), or (None, why not)."""
     try:
         run = subprocess.run([program, "--seeds", f"{mutant.first}..{mutant.first + mutant.seeds - 1}"],
                              capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
@@ -89,7 +89,7 @@ def hunt(mutant, program):
 
 
 def try_mutant(mutant, folder, build, commands, words):
-    """(caught, what to say) of one mutant."""
+    """Returns (caught, line to print) for one mutant."""
     began = time.monotonic()
     made, why = compile_mutant(mutant, folder, build, commands)
     if made is not None:
