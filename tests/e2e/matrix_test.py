@@ -64,7 +64,7 @@ class Matrix(unittest.TestCase):
         self.assertEqual(self.document()["dropped_events"], 0)
         self.assertNotIn("events were dropped", self.matrix("--format", "html"))
         small = os.path.join(self.parent.name, "small")
-        done = program.run("record", "--mebibytes", 1, "-o", small, "--", program.HEDDLE, "run", "-n", 2, "--",
+        done = program.run("record", "--max-size", "1M", "-o", small, "--", program.HEDDLE, "run", "-n", 2, "--",
                            program.HEDDLE, "bench", "allreduce", "-b", 8192, "-e", 8192, "-n", 8000, "-w", 1, "-c", 0)
         self.assertEqual(done.returncode, 0, done.stderr)
         document = json.loads(program.run("matrix", small, "--format", "json").stdout)

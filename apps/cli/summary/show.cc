@@ -312,12 +312,12 @@ std::vector<Finding> findings_of_files(const JobSummary& job) {
   }
   if (dropped > 0) {
     found.push_back({fmt::format("{} older events were dropped and are not counted", dropped),
-                     "give `heddle record --mebibytes` more"});
+                     "give `heddle record` a larger --max-size"});
   }
   if (job.traffic.unplaced.messages > 0) {
     found.push_back({fmt::format("of {} messages nobody knows between whom they went",
                                  job.traffic.unplaced.messages),
-                     "give `heddle record --mebibytes` more"});
+                     "give `heddle record` a larger --max-size"});
   }
   return found;
 }
