@@ -227,7 +227,7 @@ class MatrixOfANetwork(Matrix):
             self.assertFalse(summary["messages_recorded"])
             self.assertEqual(summary["losses_recorded"], level == "bins")
             self.assertEqual(summary["processes"][0]["segments_lost"] is None, level == "counters")
-            told = "Repeats: not measured" in program.run("summary", folder).stdout
+            told = "Loss recovery: not measured" in program.run("summary", folder).stdout
             self.assertEqual(told, level == "counters")
             self.assertEqual(summary["wire_bytes"], document["totals"]["wire"])
             self.assertFalse(any("formula" in finding["what"] for finding in summary["findings"]), summary["findings"])

@@ -1,6 +1,10 @@
 // Options about the links and switches of a .topo: see fabric_options.h.
 #include "apps/cli/sim/fabric_options.h"
 
+#include <fmt/core.h>
+
+#include <optional>
+
 #include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/sim/size_option.h"
 #include "simulator/packet.h"

@@ -42,7 +42,7 @@ std::string counters_text(const FlowRun& run) {
   const transport::ConnectionStatistics totals = run.totals();
   const simulator::FateCounts& fates = run.network().fates();
   std::string text = fmt::format(
-      "segments    {} of up to {} bytes, {} sent again ({} of them needlessly)\n",
+      "segments    {} of up to {} bytes, {} retransmitted ({} of them spurious)\n",
       count_text(totals.segments_sent), totals.segment_bytes, count_text(totals.segments_repeated),
       count_text(totals.segments_repeated_spuriously));
   text += "packets     ";
@@ -53,7 +53,7 @@ std::string counters_text(const FlowRun& run) {
     befell +=
         fmt::format("{}{}: {}", befell.empty() ? "" : ", ", name_of(fate), count_text(fates[fate]));
   }
-  text += (befell.empty() ? "nothing befell any" : befell) + "\n";
+  text += (befell.empty() ? "none was lost, delayed or changed" : befell) + "\n";
   const Pauses pauses = pauses_of(run);
   if (pauses.count == 0) return text;
   return text + fmt::format("pauses      {}, of {}, {} all together\n", count_text(pauses.count),
