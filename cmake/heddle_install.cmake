@@ -35,18 +35,28 @@ install(FILES "${PROJECT_SOURCE_DIR}/cmake/package_config.cmake" RENAME heddle-c
         DESTINATION "${config_folder}")
 install(FILES "${PROJECT_BINARY_DIR}/heddle-config-version.cmake" DESTINATION "${config_folder}")
 
-# The program itself knows its completions.
+# The program itself knows its completions and its pages of the manual.
 set(completions "${PROJECT_BINARY_DIR}/completions")
+set(manual "${PROJECT_BINARY_DIR}/man")
 install(CODE "
   file(MAKE_DIRECTORY \"${completions}\")
-  foreach(shell bash zsh)
+  foreach(shell bash zsh fish)
     execute_process(COMMAND \"$<TARGET_FILE:heddle>\" completion \${shell}
                     OUTPUT_FILE \"${completions}/heddle.\${shell}\" COMMAND_ERROR_IS_FATAL ANY)
-  endforeach()")
+  endforeach()
+  file(REMOVE_RECURSE \"${manual}\")
+  file(MAKE_DIRECTORY \"${manual}/man7\")
+  execute_process(COMMAND \"$<TARGET_FILE:heddle>\" help --format man -o \"${manual}/man1\"
+                  COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND \"$<TARGET_FILE:heddle>\" help settings --format man
+                          -o \"${manual}/man7/heddle-settings.7\" COMMAND_ERROR_IS_FATAL ANY)")
 install(FILES "${completions}/heddle.bash" RENAME heddle
         DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
 install(FILES "${completions}/heddle.zsh" RENAME _heddle
         DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
+install(FILES "${completions}/heddle.fish"
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
+install(DIRECTORY "${manual}/" DESTINATION "${CMAKE_INSTALL_MANDIR}")
 
 # What users get, without tests; and the programs that bench/run starts beside it.
 get_property(bench_programs GLOBAL PROPERTY HEDDLE_PROGRAMS_bench)

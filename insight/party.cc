@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace heddle::insight {
 namespace {
@@ -13,6 +14,24 @@ int64_t rank_of(const std::string& text) {
                       std::all_of(text.begin(), text.end(),
                                   [](char digit) { return digit >= '0' && digit <= '9'; });
   return number ? std::stoll(text) : -1;
+}
+
+// The longest run of at least two zeros becomes "::", of equal ones the first (RFC 5952,
+// section 4.2).
+std::string groups_text(const std::array<uint32_t, 8>& groups) {
+  size_t from = 0;
+  size_t longest = 1;
+  for (size_t i = 0; i < groups.size(); ++i) {
+    size_t end = i;
+    while (end < groups.size() && groups[end] == 0) ++end;
+    if (end - i > longest) {
+      from = i;
+      longest = end - i;
+    }
+  }
+  if (longest == 1) return fmt::format("{:x}", fmt::join(groups, ":"));
+  return fmt::format("{:x}::{:x}", fmt::join(groups.begin(), groups.begin() + from, ":"),
+                     fmt::join(groups.begin() + from + longest, groups.end(), ":"));
 }
 
 }  // namespace
@@ -46,11 +65,12 @@ std::string host_text(uint64_t high, uint64_t low) {
   if (high == 0 && low >> 32 == 0xffff) {
     return fmt::format("{}.{}.{}.{}", byte(12), byte(13), byte(14), byte(15));
   }
-  std::string text;
-  for (int at = 0; at < 16; at += 2) {
-    text += fmt::format("{}{:x}", at == 0 ? "" : ":", byte(at) << 8 | byte(at + 1));
+  std::array<uint32_t, 8> groups{};
+  for (size_t i = 0; i < groups.size(); ++i) {
+    const int at = static_cast<int>(2 * i);
+    groups[i] = byte(at) << 8 | byte(at + 1);
   }
-  return "[" + text + "]";
+  return "[" + groups_text(groups) + "]";
 }
 
 }  // namespace heddle::insight

@@ -25,7 +25,8 @@ Party party_of(const Identity& identity);
 // "rank 3 on h1", or its name where no rank is known: for sentences.
 std::string full_name(const Party& party);
 
-// "10.0.0.7", "[2001:db8:0:0:0:0:0:7]"; of an IPv6 address in two halves, most significant first.
+// "10.0.0.7", "[2001:db8::7]" as RFC 5952 writes it; of an IPv6 address in two halves, most
+// significant first.
 std::string host_text(uint64_t high, uint64_t low);
 
 }  // namespace heddle::insight

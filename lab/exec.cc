@@ -33,26 +33,29 @@ const Place* find_place(const Layout& layout, const std::string& name) {
 
 }  // namespace
 
-Error exec_on_host(const Lab& lab, const std::string& host, const std::vector<std::string>& words) {
+ExecFailure exec_on_host(const Lab& lab, const std::string& host,
+                         const std::vector<std::string>& words) {
   const Place* place = find_place(lab.layout, host);
   if (place == nullptr) {
-    return {ErrorCode::kInvalid, fmt::format("cannot run {} on '{}'", words.front(), host),
-            fmt::format("the lab '{}' has no host or switch of that name", lab.state.name),
-            "see `heddle lab list` for its hosts"};
+    return {{ErrorCode::kInvalid, fmt::format("cannot run {} on '{}'", words.front(), host),
+             fmt::format("the lab '{}' has no host or switch of that name", lab.state.name),
+             "see `heddle lab list` for its hosts"}};
   }
-  if (Result<void> in = enter_namespace(place->netns, true); !in) return in.error();
+  if (Result<void> in = enter_namespace(place->netns, true); !in) return {in.error()};
   dress(lab, host);
   return exec_program(words);
 }
 
-Error exec_program(const std::vector<std::string>& words) {
+ExecFailure exec_program(const std::vector<std::string>& words) {
   std::vector<char*> arguments;
   arguments.reserve(words.size() + 1);
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   execvp(arguments[0], arguments.data());
-  return {ErrorCode::kUnavailable, "cannot run " + words.front(), std::strerror(errno),
-          "give a program that is installed, with its path if it is not on PATH"};
+  const int status = errno == ENOENT ? kNotFound : kExecFailed;
+  return {{ErrorCode::kUnavailable, "cannot run " + words.front(), std::strerror(errno),
+           "give a program that is installed, with its path if it is not on PATH"},
+          status};
 }
 
 }  // namespace heddle::lab

@@ -10,11 +10,23 @@
 
 namespace heddle::lab {
 
-// Returns only errors: kInvalid for a host that does not exist, kPermission, kUnavailable for a
-// program that cannot be started.
-Error exec_on_host(const Lab& lab, const std::string& host, const std::vector<std::string>& words);
+// Exit statuses of what starts another program, as env(1) and timeout(1) have them.
+inline constexpr int kOwnFailure = 125;  // it failed itself, before it came to start the program
+inline constexpr int kExecFailed = 126;  // the program is there and could not be started
+inline constexpr int kNotFound = 127;
 
-// Becomes a program where it is. Returns only errors.
-Error exec_program(const std::vector<std::string>& words);
+// Why no program was started, and the exit status for that.
+struct ExecFailure {
+  Error error;
+  int exit_status = kOwnFailure;
+};
+
+// Returns only failures: kInvalid for a host that does not exist, kPermission, kUnavailable for a
+// program that cannot be started.
+ExecFailure exec_on_host(const Lab& lab, const std::string& host,
+                         const std::vector<std::string>& words);
+
+// Becomes a program where it is. Returns only failures.
+ExecFailure exec_program(const std::vector<std::string>& words);
 
 }  // namespace heddle::lab

@@ -161,7 +161,7 @@ Result<std::string> choose_lab(const std::string& name) {
   }
   return fail(ErrorCode::kInvalid, "cannot tell which lab is meant",
               fmt::format("there are {}: {}", names.size(), fmt::join(names, ", ")),
-              "give --name NAME");
+              "give --lab LAB");
 }
 
 Result<Lab> open_lab(const std::string& name) {

@@ -46,9 +46,10 @@ constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   for (const int number : kSignals) signal(number, SIG_DFL);
   setenv("HEDDLE_LAB", lab.state.name.c_str(), 1);
-  const Error error = exec_program(words);
-  const ssize_t told = write(report, error.why.data(), error.why.size());
-  _exit(told < 0 ? 126 : 127);
+  const ExecFailure failure = exec_program(words);
+  const std::string& why = failure.error.why;
+  const ssize_t written = write(report, why.data(), why.size());
+  _exit(written < 0 ? kExecFailed : failure.exit_status);
 }
 
 // Returns why the command could not start; empty once it runs.
@@ -65,21 +66,21 @@ std::string start_failure(int pipe) {
 // Reports a forwarder that has died, once.
 class ForwarderWatch {
  public:
-  ForwarderWatch(const LabState& state, const std::function<void(const std::string&)>& tell)
-      : state_(state), tell_(tell) {}
+  ForwarderWatch(const LabState& state, const std::function<void(const std::string&)>& warn)
+      : state_(state), warn_(warn) {}
 
   void look() {
-    if (told_) return;
+    if (reported_) return;
     const std::string trouble = forwarder_trouble(state_);
     if (trouble.empty()) return;
-    told_ = true;
-    tell_(trouble);
+    reported_ = true;
+    warn_(trouble);
   }
 
  private:
   const LabState& state_;
-  const std::function<void(const std::string&)>& tell_;
-  bool told_ = false;
+  const std::function<void(const std::string&)>& warn_;
+  bool reported_ = false;
 };
 
 // Waits for the command, passing signals on.
@@ -131,24 +132,25 @@ void note_signals() {
 
 int noted_signal() { return first_signal().load(); }
 
-Result<int> run_command(const Lab& lab, const std::vector<std::string>& words,
-                        const std::function<void(const std::string&)>& tell) {
+CommandEnd run_command(const Lab& lab, const std::vector<std::string>& words,
+                       const std::function<void(const std::string&)>& warn) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);  // what the command leaves behind becomes ours, to be ended
   std::array<int, 2> report{};
   const std::string what = "cannot run " + words.front();
-  if (pipe2(report.data(), O_CLOEXEC) != 0) {
-    return fail(ErrorCode::kSystem, what, std::strerror(errno), "see `ulimit -n`");
-  }
+  const auto own_failure = [&what](const char* todo) {
+    return CommandEnd{kOwnFailure, Error{ErrorCode::kSystem, what, std::strerror(errno), todo}};
+  };
+  if (pipe2(report.data(), O_CLOEXEC) != 0) return own_failure("see `ulimit -n`");
   const pid_t command = fork();
   if (command == 0) become(lab, words, report[1]);
   close(report[1]);
-  if (command < 0) return fail(ErrorCode::kSystem, what, std::strerror(errno), "see `ulimit -u`");
+  if (command < 0) return own_failure("see `ulimit -u`");
   const std::string failure = start_failure(report[0]);
-  const int status = wait_for(command, {lab.state, tell});
+  const int status = wait_for(command, {lab.state, warn});
   end_descendants();
-  if (failure.empty()) return status;
-  return fail(ErrorCode::kUnavailable, what, failure,
-              "give a program that is installed, with its path if it is not on PATH");
+  if (failure.empty()) return {status, std::nullopt};
+  return {status, Error{ErrorCode::kUnavailable, what, failure,
+                        "give a program that is installed, with its path if it is not on PATH"}};
 }
 
 }  // namespace heddle::lab

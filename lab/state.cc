@@ -72,7 +72,7 @@ Result<void> check_lab_name(const std::string& name) {
                     });
   if (good) return {};
   return fail(ErrorCode::kInvalid, fmt::format("cannot call a lab '{}'", name),
-              "a lab's name has 1 to 32 letters, digits, '-' and '_'", "give another with --name");
+              "a lab's name has 1 to 32 letters, digits, '-' and '_'", "give another with --lab");
 }
 
 // One file for all labs; each name locks one byte of it, so no file remains for each name.
@@ -105,7 +105,7 @@ Result<void> create_state(const LabState& state, const std::string& topology_tex
     if (errno == EEXIST) {
       return fail(ErrorCode::kInUse, fmt::format("cannot make the lab '{}'", state.name),
                   "there is one of that name",
-                  "give another --name, or run: heddle lab down " + state.name);
+                  "give another --lab, or run: heddle lab down " + state.name);
     }
     return fail(ErrorCode::kPermission, fmt::format("cannot make {}", lab_folder(state.name)),
                 std::strerror(errno), "run it as root, or use `heddle lab run`");

@@ -24,6 +24,10 @@
 #include "apps/cli/bench/bench_plan.h"
 #include "apps/cli/bench/bench_report.h"
 #include "apps/cli/bench/result_file.h"
+#include "apps/cli/command_line/exit_statuses.h"
+#include "apps/cli/command_line/shared_options.h"
+#include "apps/cli/command_line/value_checks.h"
+#include "apps/cli/command_line/value_types.h"
 #include "apps/cli/interrupt.h"
 #include "apps/cli/output.h"
 #include "apps/cli/run/own_words.h"
@@ -39,16 +43,15 @@ namespace heddle::cli {
 namespace {
 
 constexpr const char* kExample = R"(Example:
-  heddle run -n 4 -- heddle bench allreduce -b 8 -e 64M -f 2 --plot allreduce.html
-  heddle bench alltoall --ranks h0,h1,h2,h3 -b 1K -e 4M -f 4
+  heddle bench allreduce --ranks 4 -b 8 -e 64M -f 2 --plot allreduce.html
+  heddle bench alltoall --hosts h0,h1,h2,h3 -b 1K -e 4M -f 4
   heddle run -n 4 -- heddle bench allreduce -b 1M -e 64M -f 4 -I 1 -J allreduce.json
   mpirun -x HEDDLE_STORE=udp://node1:18701 -n 4 heddle bench alltoall -b 1M -e 16M -f 4
-  HEDDLE_ALGORITHM=allreduce:tree heddle run -n 4 -- heddle bench allreduce -d half -o avg
+  HEDDLE_ALGORITHM=allreduce:tree heddle bench allreduce --ranks 4 -d half -o avg
 
-Rank 0 prints. GB is 1e9 bytes; bus bandwidth compares with a link's, whatever the number of ranks.
-
-Exit status: 0 done, 1 results were wrong, 2 could not run; stopped by a signal: 128 and its
-number.)";
+Without --ranks, --hosts and --lab a launcher starts the ranks: heddle run, srun or mpirun. Rank 0
+prints. GB is 1e9 bytes; bus bandwidth can be compared with a link's rate, whatever the number of
+ranks.)";
 
 constexpr Nanos kPatience = seconds(120);
 
@@ -78,25 +81,25 @@ class Bench {
 
   Result<void> run() {
     for (const BenchTest& test : plan_.tests) {
-      if (first_rank()) {
-        print(bench_head(test.name, communicator_.size(), options_.each_call));
-      }
+      show(bench_head(test.name, communicator_.size(), options_.each_call));
       for (const uint64_t bytes : plan_.sizes) {
         Result<void> measured = measure(test, bytes);
         if (!measured) return measured;
-        if (first_rank()) {
-          line_.clear();
-          print(bench_line(rows_.back(), options_.each_call));
-        }
+        line_.clear();
+        show(bench_line(rows_.back(), options_.each_call));
       }
     }
-    if (first_rank()) print(bench_foot(rows_));
+    show(bench_foot(rows_));
     return {};
   }
   const std::vector<BenchRow>& rows() const { return rows_; }
 
  private:
   bool first_rank() const { return communicator_.rank() == 0; }
+
+  void show(const std::string& text) const {
+    if (first_rank() && !options_.json) print(text);
+  }
 
   Result<void> measure(const BenchTest& test, uint64_t bytes) {
     const BenchSubject subject = {
@@ -296,9 +299,9 @@ Result<int> run_bench(const Config& config, const BenchOptions& options) {
                                                  collectives::members_of(*group), *tuned);
   if (!world) return fail(world.error());
   // Not where nobody asks for it: it is an exchange of its own.
-  Result<BenchRun> described = options.json_file.empty()
-                                   ? Result<BenchRun>(BenchRun())
-                                   : describe_run(**world, *group, environment);
+  const bool documented = options.json || !options.json_file.empty();
+  Result<BenchRun> described =
+      !documented ? Result<BenchRun>(BenchRun()) : describe_run(**world, *group, environment);
   if (!described) return fail(described.error());
   if (!files->json.path().empty()) print("# Writing JSON output to " + files->json.path() + "\n");
   Bench bench(**world, **endpoint, options, *plan);
@@ -307,24 +310,29 @@ Result<int> run_bench(const Config& config, const BenchOptions& options) {
   if (!ran) return fail(ran.error());
   described->ended = std::time(nullptr);
   const nlohmann::ordered_json document =
-      files->json.path().empty() ? nlohmann::ordered_json()
-                                 : bench_document(*described, options, *plan, bench.rows());
+      documented ? bench_document(*described, options, *plan, bench.rows())
+                 : nlohmann::ordered_json();
+  if (options.json && meeting->launch.rank == 0) print(bench_json_text(document));
   const Result<void> written = write_files(*files, bench.rows(), group->size, document);
   if (!written) return fail(written.error());
   return bench_wrong(bench.rows()) == 0 ? kDone : kFoundWrong;
 }
 
 Result<int> start_ranks(const BenchOptions& options) {
-  Result<RunPlan> plan = plan_in_lab(options.lab, options.lab_hosts, 0);
+  const bool in_lab = !options.lab_hosts.empty() || !options.lab.empty();
+  Result<RunPlan> plan = in_lab ? plan_in_lab(options.lab, options.lab_hosts, options.ranks)
+                                : Result<RunPlan>(RunPlan());
   if (!plan) return fail(plan.error());
-  constexpr std::array<std::string_view, 2> kNotForRanks = {"--ranks", "--lab"};
+  if (!in_lab) plan->places = place_ranks(options.ranks, {""});
+  constexpr std::array<std::string_view, 3> kNotForRanks = {"--ranks", "--hosts", "--lab"};
   plan->words = own_words(kNotForRanks);
+  plan->own_failure = kCouldNotRun;
   return run_ranks(*plan);
 }
 
 int run_bench_command(const Settings& settings, const BenchOptions& options) {
   const Result<Config> config = settings.load();
-  const bool starts = !options.lab_hosts.empty();
+  const bool starts = options.ranks > 0 || !options.lab_hosts.empty() || !options.lab.empty();
   const Result<int> status = !config  ? fail(config.error())
                              : starts ? start_ranks(options)
                                       : run_bench(*config, options);
@@ -335,65 +343,86 @@ int run_bench_command(const Settings& settings, const BenchOptions& options) {
 
 }  // namespace
 
+namespace {
+
+// As nccl-tests has them, with its letters and names.
+void add_nccl_options(CLI::App& bench, BenchOptions& options) {
+  const auto size = [&bench](const char* name, std::string& value, const char* about) {
+    bench.add_option(name, value, about)
+        ->type_name("SIZE")
+        ->check(size_value())
+        ->capture_default_str();
+  };
+  const auto number = [&bench](const char* name, uint32_t& value, const char* about,
+                               uint32_t most = UINT32_MAX) {
+    bench.add_option(name, value, about)
+        ->type_name("N")
+        ->check(whole_number(0, most))
+        ->capture_default_str();
+  };
+  const auto text = [&bench](const char* name, std::string& value, const char* about,
+                             const char* type) {
+    bench.add_option(name, value, about)->type_name(type)->capture_default_str();
+  };
+  size("-b,--minbytes", options.begin, "first size");
+  size("-e,--maxbytes", options.end, "last size");
+  size("-i,--stepbytes", options.step, "step from one size to the next");
+  number("-f,--stepfactor", options.factor, "factor from one size to the next, in place of -i");
+  number("-n,--iters", options.iterations, "calls that are timed");
+  number("-w,--warmup_iters", options.warmup, "calls before, which are not timed");
+  number("-c,--check", options.check, "1: check results, 0: do not", 1);
+  text("-o,--op", options.op, "operation of reductions", "sum|prod|min|max|avg");
+  text("-d,--datatype", options.type,
+       "type of elements: float, half, bfloat16, double, int8 and so on", "TYPE");
+  number("-r,--root", options.root, "root of broadcast, reduce, gather and scatter");
+  number("-a,--average", options.average,
+         "time that is shown: 0 rank 0's, 1 the mean, 2 the shortest, 3 the longest", 3);
+  bench
+      .add_option("-z,--blocking", options.blocking,
+                  "accepted for nccl-tests' scripts; every call ends before the next")
+      ->type_name("0|1")
+      ->check(whole_number(0, 1));
+  bench
+      .add_option("-I,--per_iter_timing", options.each_call,
+                  "1: time single calls too, in four more columns a side")
+      ->type_name("0|1")
+      ->check(whole_number(0, 1))
+      ->default_str("0");
+  number("-K,--per_iter_skip", options.skip, "first calls that the statistics of -I leave out");
+  bench
+      .add_option("-J,--output_file", options.json_file,
+                  "write results to this file in nccl-tests' JSON (rank 0); where it exists, to "
+                  "FILE.0, FILE.1 and so on")
+      ->type_name("FILE");
+}
+
+}  // namespace
+
 void add_bench_command(CLI::App& root, Invocation& invocation) {
-  CLI::App* const bench = root.add_subcommand(
-      "bench", "measure collectives between ranks, with nccl-tests' options and table");
-  bench->footer(kExample);
+  CLI::App* const bench =
+      root.add_subcommand("bench", "measure collectives between ranks, with nccl-tests' options");
+  bench->footer(kExample + exit_status_help("results were wrong", "could not run"));
   const auto options = std::make_shared<BenchOptions>();
   const auto settings = std::make_shared<Settings>(*bench);
-  bench
-      ->add_option("test", options->test,
-                   "allreduce, allgather, reducescatter, broadcast, reduce, alltoall, sendrecv, "
-                   "gather, scatter or all")
+  bench->add_option("test", options->test, "collective to measure, or all of them")
+      ->type_name(choices_text(bench_test_names()))
+      ->check(one_of(bench_test_names()))
       ->capture_default_str();
-  bench->add_option("-b,--minbytes", options->begin, "first size")->capture_default_str();
-  bench->add_option("-e,--maxbytes", options->end, "last size")->capture_default_str();
-  bench->add_option("-i,--stepbytes", options->step, "added from size to size")
-      ->capture_default_str();
-  bench->add_option("-f,--stepfactor", options->factor, "or each size multiplied by this")
-      ->capture_default_str();
-  bench->add_option("-n,--iters", options->iterations, "calls that are timed")
-      ->capture_default_str();
-  bench->add_option("-w,--warmup_iters", options->warmup, "calls before")->capture_default_str();
-  bench->add_option("-c,--check", options->check, "check results: 1, or 0")->capture_default_str();
-  bench->add_option("-o,--op", options->op, "sum, prod, min, max or avg")->capture_default_str();
-  bench->add_option("-d,--datatype", options->type, "float, half, bfloat16, double, int8 …")
-      ->capture_default_str();
-  bench->add_option("-r,--root", options->root, "of broadcast, reduce, gather and scatter")
-      ->capture_default_str();
-  bench
-      ->add_option("-a,--average", options->average,
-                   "time of ranks: 0 rank 0's, 1 mean, 2 least, 3 most")
-      ->check(CLI::Range(0U, 3U))
-      ->capture_default_str();
-  bench
-      ->add_option("-z,--blocking", options->blocking,
-                   "as nccl-tests has it; each call ends before the next here, 0 or 1")
-      ->check(CLI::Range(0U, 1U));
-  bench
-      ->add_option("-I,--per_iter_timing", options->each_call,
-                   "0 or 1: time single calls too (four columns more a side)")
-      ->check(CLI::Range(0, 1));
-  bench->add_option("-K,--per_iter_skip", options->skip,
-                    "first calls that -I's statistics leave out");
-  bench
-      ->add_option(
-          "-J,--output_file,--json", options->json_file,
-          "file for the results in nccl-tests' JSON (rank 0); one that is there stays, and "
-          "FILE.0, FILE.1 … is taken")
+  add_nccl_options(*bench, *options);
+  add_json_option(*bench, options->json);
+  bench->add_option("--plot", options->plot_file, "write a chart as an HTML page (rank 0)")
       ->type_name("FILE");
-  bench->add_option("--plot", options->plot_file, "file for a chart as an HTML page (rank 0)")
-      ->type_name("FILE");
-  auto* const hosts =
-      bench->add_option("--ranks", options->lab_hosts, "start the ranks on these hosts of a lab");
-  hosts->type_name("HOST,HOST");
-  bench->add_option("--lab", options->lab, "which lab [HEDDLE_LAB, or the only one]")
-      ->type_name("NAME")
-      ->needs(hosts);
-  settings->offer("--bind", "bind", "ADDRESS[,...]");
+  add_ranks_option(*bench, options->ranks, "start this many ranks", kMostLocalRanks, false)
+      ->default_str("with --hosts or --lab, one a host");
+  add_hosts_option(*bench, options->lab_hosts, "start the ranks on these hosts of a lab");
+  add_lab_option(*bench, options->lab);
+  settings->offer("--bind", "bind", kAddressListType);
   settings->offer("--store", "store", "URL");
-  settings->offer("--algorithm", "algorithm", "COLLECTIVE:ALGORITHM,…");
+  settings->offer("--algorithm", "algorithm", "COLLECTIVE:ALGORITHM[,...]");
   bench->callback([options, settings, &invocation] {
+    if (options->json && !options->json_file.empty()) {
+      throw CLI::ValidationError("--json and -J exclude each other");
+    }
     invocation.run = [options, settings] { return run_bench_command(*settings, *options); };
   });
 }

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/command_line/exit_statuses.h"
+#include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/setting_text.h"
 #include "apps/cli/settings.h"
 #include "apps/cli/terminal.h"
@@ -18,7 +20,7 @@ constexpr const char* kExample = R"(Example:
   heddle config show
   HEDDLE_PATHS=16 heddle config show --set congestion=swift
 
-The command line wins over HEDDLE_* variables, these over the file, the file over defaults.)";
+The command line overrides HEDDLE_* variables, these override the file, the file the defaults.)";
 
 std::string as_table(const Config& config) {
   size_t name_width = 0;
@@ -65,14 +67,15 @@ std::string as_json(const Config& config) {
 }  // namespace
 
 void add_config_command(CLI::App& root, Invocation& invocation) {
-  CLI::App* const config = root.add_subcommand("config", "show the settings in force");
+  CLI::App* const config = root.add_subcommand("config", "show settings");
   config->require_subcommand(1);
-  CLI::App* const show =
-      config->add_subcommand("show", "print every setting, its value and where it came from");
-  show->footer(kExample);
+  config->footer(kExample);
+  CLI::App* const show = config->add_subcommand(
+      "show", "print every setting in force, and where its value comes from");
+  show->footer(kExample + exit_status_help("", "a setting cannot be used"));
   const auto settings = std::make_shared<Settings>(*show);
   const auto json = std::make_shared<bool>(false);
-  show->add_flag("--json", *json, "print one JSON document");
+  add_json_option(*show, *json);
   show->callback([settings, json, &invocation] {
     invocation.run = [settings, json] {
       const Result<Config> loaded = settings->load();

@@ -6,6 +6,8 @@
 #include <memory>
 #include <string>
 
+#include "apps/cli/command_line/exit_statuses.h"
+#include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/service/control.h"
 #include "apps/cli/terminal.h"
 #include "engine/key_file.h"
@@ -16,12 +18,16 @@ namespace {
 constexpr const char* kGenerateExample = R"(Example:
   heddle key generate /etc/heddle/keys      then copy it to every host, and set key_file
 
-The file is for its owner only, and a file that is there is not overwritten.)";
+Only the file's owner can read it, and a file that exists is not overwritten.)";
 
 constexpr const char* kShowExample = R"(Example:
   heddle key show /etc/heddle/keys
 
-An id tells whether two hosts have the same key; it gives nothing of the key away.)";
+Equal ids mean equal keys; an id reveals nothing about the key.)";
+
+constexpr const char* kKeyExample = R"(Example:
+  heddle key generate /etc/heddle/keys
+  heddle key show /etc/heddle/keys)";
 
 struct KeyOptions {
   std::string file;
@@ -62,7 +68,7 @@ int show(const KeyOptions& options) {
 void add_options(CLI::App& command, int (*run)(const KeyOptions&), Invocation& invocation) {
   const auto options = std::make_shared<KeyOptions>();
   command.add_option("file", options->file, "the key file")->required()->type_name("FILE");
-  command.add_flag("--json", options->json, "print one JSON document");
+  add_json_option(command, options->json);
   command.callback(
       [options, run, &invocation] { invocation.run = [options, run] { return run(*options); }; });
 }
@@ -70,14 +76,15 @@ void add_options(CLI::App& command, int (*run)(const KeyOptions&), Invocation& i
 }  // namespace
 
 void add_key_command(CLI::App& root, Invocation& invocation) {
-  CLI::App* const key = root.add_subcommand("key", "make cluster keys, and tell them apart");
+  CLI::App* const key = root.add_subcommand("key", "make cluster keys, and show their ids");
   key->require_subcommand(1);
+  key->footer(kKeyExample);
   CLI::App* const make = key->add_subcommand("generate", "make a file with a new cluster key");
-  make->footer(kGenerateExample);
+  make->footer(kGenerateExample + exit_status_help("", "could not run"));
   add_options(*make, generate, invocation);
-  CLI::App* const tell = key->add_subcommand("show", "print the ids of the keys in a file");
-  tell->footer(kShowExample);
-  add_options(*tell, show, invocation);
+  CLI::App* const ids = key->add_subcommand("show", "print the ids of the keys in a file");
+  ids->footer(kShowExample + exit_status_help("", "could not run"));
+  add_options(*ids, show, invocation);
 }
 
 }  // namespace heddle::cli

@@ -13,6 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "apps/cli/command_line/exit_statuses.h"
+#include "apps/cli/command_line/shared_options.h"
+#include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/matrix/fabric.h"
 #include "apps/cli/matrix/page.h"
 #include "apps/cli/matrix/show.h"
@@ -32,13 +35,12 @@ constexpr const char* kExample = R"(Example:
   heddle matrix job --format html -o job.html
   heddle matrix job --format html -o job.html --topology fabric.toml
 
-Counted is what was delivered: payload, each byte once, whatever was repeated on the way. What
-heddle says between ranks to keep calls apart is told beside it. Of NICs and paths, which share
-messages, it is what was on the wire: every packet as it left, with all its headers. --by takes what
-rows stand for (rank, host, nic), what is shown apart (op, communicator, algorithm, path, phase), or
-one of each.
+Counted is delivered payload, each byte once, without retransmissions. heddle's own messages
+between ranks are shown separately. NICs and paths share messages, so for them bytes on the wire
+are counted: every packet sent, with its headers.
 
-Exit status: 0 done, 1 when some of the recording could not be read, 2 when nothing could.)";
+--by takes what a row stands for (rank, host, nic), what is shown separately (op, communicator,
+algorithm, path, phase), or one of each with a comma between.)";
 
 const std::vector<std::string> kRows = {"rank", "host", "nic"};
 // As insight::MatrixParts counts them.
@@ -49,6 +51,7 @@ struct MatrixOptions {
   std::vector<std::string> by;
   std::string unit = "bytes";
   std::string format = "text";
+  bool json = false;  // as the format
   std::string output;
   bool expected = false;
   bool wire = false;
@@ -178,7 +181,7 @@ int run(const MatrixOptions& options) {
   if (traffic.unplaced.messages > 0) {
     print_warning(
         fmt::format("{} messages stand in no cell: the beginning of their connections "
-                    "was dropped; give more --mebibytes",
+                    "was dropped; give `heddle record` a larger --max-size",
                     traffic.unplaced.messages));
     whole = false;
   }
@@ -209,7 +212,7 @@ std::string check_by(const std::vector<std::string>& by) {
     parts += place_of(kParts, each) < kParts.size() ? 1 : 0;
   }
   if (rows + parts < by.size()) {
-    return "--by: choose of rank, host, nic, op, communicator, algorithm, path, phase";
+    return "--by: choose among rank, host, nic, op, communicator, algorithm, path, phase";
   }
   return rows > 1 || parts > 1 ? "--by: rows are one of rank, host and nic, parts of the others"
                                : "";
@@ -219,55 +222,50 @@ std::string check_by(const std::vector<std::string>& by) {
 
 void add_matrix_command(CLI::App& root, Invocation& invocation) {
   CLI::App* const command =
-      root.add_subcommand("matrix", "show who sent how much to whom in a recording");
-  command->footer(kExample);
+      root.add_subcommand("matrix", "show how much each rank, host or NIC sent to each other one");
+  command->footer(kExample + exit_status_help("some of the recording could not be read",
+                                              "none of it could be read"));
   const auto options = std::make_shared<MatrixOptions>();
-  command->add_option("folder", options->path, "the folder of a recording, or one file of it")
-      ->required()
-      ->type_name("FILE");
+  add_recording(*command, options->path);
   const auto choice = [&](const char* name, std::string& value, const char* doc,
                           const std::vector<std::string>& choices) {
-    std::string type;
-    for (const std::string& each : choices) type += (type.empty() ? "" : "|") + each;
-    command->add_option(name, value, doc)
-        ->type_name(type)
-        ->check(CLI::IsMember(choices))
+    return command->add_option(name, value, doc)
+        ->type_name(choices_text(choices))
+        ->check(one_of(choices))
         ->capture_default_str();
   };
-  command->add_option("--by", options->by, "what rows stand for, and what is shown apart")
+  command->add_option("--by", options->by, "what a row stands for, and what is shown separately")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->type_name("rank|host|nic,op|communicator|algorithm|path|phase");
+      ->type_name("rank|host|nic,op|communicator|algorithm|path|phase")
+      ->default_str("rank");
   choice("--unit", options->unit, "what is counted", {"bytes", "count", "time"});
-  choice("--format", options->format, "how it is shown", {"text", "csv", "json", "svg", "html"});
+  auto* const format = choice("--format", options->format, "format of the output",
+                              {"text", "csv", "json", "svg", "html"});
+  auto* const json = add_json_option(*command, options->json);
+  json->excludes(format);
   command->add_flag("--expected", options->expected,
-                    "show beside it what the formulas of the algorithms expect");
+                    "also show what the formulas of the algorithms expect");
   command->add_flag("--wire", options->wire,
-                    "show beside it what was on the wire, headers and repeats included");
-  command->add_option("-o,--output", options->output, "a file to write to")->type_name("FILE");
+                    "also show bytes on the wire, with headers and retransmissions");
+  add_output_option(*command, options->output);
+  auto* const topology = add_topology_option(
+      *command, options->topology, "with --format html: also show the fabric of this file");
   command
-      ->add_option("--topology", options->topology,
-                   "of a page: shows the fabric of this file beside the matrix")
-      ->type_name("FILE");
-  command
-      ->add_option(
-          "--counters", options->counters,
-          "of its links: what `heddle lab status --json` or `heddle sim --json` has printed")
-      ->type_name("FILE");
+      ->add_option("--counters", options->counters,
+                   "counters of its links: output of heddle lab status --json or heddle sim --json")
+      ->type_name("FILE")
+      ->needs(topology);
   command
       ->add_option("--routers", options->routers,
-                   "of its links: addresses and names of switches, as /etc/hosts has them, for "
-                   "paths that were traced; a lab's are known")
-      ->type_name("FILE");
+                   "addresses and names of its switches, in the format of /etc/hosts; not needed "
+                   "for a lab")
+      ->type_name("FILE")
+      ->needs(topology);
   command->callback([options, &invocation] {
     const std::string wrong = check_by(options->by);
     if (!wrong.empty()) throw CLI::ValidationError(wrong);
-    if (!options->counters.empty() && options->topology.empty()) {
-      throw CLI::ValidationError("--counters: the links are those of a --topology");
-    }
-    if (!options->routers.empty() && options->topology.empty()) {
-      throw CLI::ValidationError("--routers: the switches are those of a --topology");
-    }
+    if (options->json) options->format = "json";
     if (!options->topology.empty() && options->format != "html") {
       throw CLI::ValidationError("--topology: only a page (--format html) shows it");
     }

@@ -4,6 +4,9 @@
 #include <algorithm>
 
 #include "apps/cli/attachment.h"
+#include "apps/cli/command_line/exit_statuses.h"
+#include "apps/cli/command_line/shared_options.h"
+#include "apps/cli/command_line/value_types.h"
 #include "apps/cli/interrupt.h"
 #include "apps/cli/paths/look.h"
 #include "apps/cli/paths/report.h"
@@ -17,13 +20,10 @@ namespace {
 constexpr const char* kHelp = R"(Example:
   heddle perf --listen              on node2
   heddle paths node2                on node1
-  heddle paths node2 --paths 128    where there are more than 8 ways
+  heddle paths node2 --paths 128    where there are more than 8 routes
 
-A way is a row of routers; which of them a packet takes is decided by its source port. "*" is a
-router that does not answer, "LOST" a way that messages do not come through.
-
-Exit status: 0 the ways are known and work, 1 they are not known or one does not work, 2 could not
-run; stopped by a signal: 128 and its number (130 for Ctrl-C, 143 for SIGTERM).)";
+A route is a sequence of routers; switches choose it by a packet's source port (ECMP). "*" is a
+router that does not answer, "LOST" a route on which no message arrives.)";
 
 // Enough for 8 ways.
 constexpr uint16_t kUsualPaths = 64;
@@ -74,19 +74,20 @@ int run_paths(const Settings& settings, const PathsOptions& options) {
 }  // namespace
 
 void add_paths_command(CLI::App& root, Invocation& invocation) {
-  CLI::App* const paths = root.add_subcommand(
-      "paths", "show how many ways the network has to a host, and which paths take which");
-  paths->footer(kHelp);
+  CLI::App* const paths =
+      root.add_subcommand("paths", "show the network's routes to a host, and the paths on each");
+  paths->footer(
+      kHelp + exit_status_help("the routes are not known, or one does not work", "could not run"));
   const auto options = std::make_shared<PathsOptions>();
   const auto settings = std::make_shared<Settings>(*paths);
   paths
       ->add_option("host", options->host,
-                   "where 'heddle perf --listen' or 'heddle ping --listen' runs")
-      ->type_name("HOST[:PORT]")
+                   "the host where 'heddle perf --listen' or 'heddle ping --listen' runs")
+      ->type_name(kHostType)
       ->required();
-  paths->add_flag("--json", options->json, "print one JSON document");
+  add_json_option(*paths, options->json);
   settings->offer("-p,--port", "port", "PORT");
-  settings->offer("--bind", "bind", "ADDRESS[,...]");
+  settings->offer("--bind", "bind", kAddressListType);
   settings->offer("--paths", "paths", "N");
   paths->callback([options, settings, &invocation] {
     invocation.run = [options, settings] { return run_paths(*settings, *options); };

@@ -6,6 +6,10 @@
 #include <algorithm>
 
 #include "apps/cli/attachment.h"
+#include "apps/cli/command_line/exit_statuses.h"
+#include "apps/cli/command_line/shared_options.h"
+#include "apps/cli/command_line/value_checks.h"
+#include "apps/cli/command_line/value_types.h"
 #include "apps/cli/drops.h"
 #include "apps/cli/interrupt.h"
 #include "apps/cli/listen.h"
@@ -44,7 +48,7 @@ struct PerfOptions {
 Result<std::vector<TestOptions>> plan_tests(const PerfOptions& options) {
   const bool sweep = options.size == "all";
   const Result<Nanos> span =
-      parse_span(!options.time.empty() ? options.time : std::string(sweep ? "1" : "2"));
+      parse_duration(!options.time.empty() ? options.time : std::string(sweep ? "1" : "2"));
   if (!span) return fail(span.error());
   if (*span < kShortestTest) {
     return fail(ErrorCode::kInvalid, fmt::format("cannot measure for '{}'", options.time),
@@ -187,33 +191,41 @@ int run_perf(const Settings& settings, const PerfOptions& options) {
 }
 
 void add_options(CLI::App& perf, PerfOptions& options, Settings& settings) {
-  perf.add_option("tests", options.tests, "what to measure [bw lat]")->type_name("bw|lat");
-  perf.add_option("-t,--time", options.time, "length of a test [2, with -s all 1]")
-      ->type_name("SECONDS");
-  perf.add_option("-s,--size", options.size, "size of a message, 1 to 1G, or all [bw 1M, lat 64]")
-      ->type_name("BYTES");
-  perf.add_flag("--bidirectional", options.bidirectional, "bw: send both ways at once");
-  perf.add_flag("--check", options.check, "bw: verify every byte that arrives");
-  perf.add_flag("--json", options.json, "print one JSON document");
+  perf.add_option("tests", options.tests, "what to measure: bandwidth, latency")
+      ->type_name("bw|lat")
+      ->check(one_of({"bw", "lat"}))
+      ->default_str("both");
+  perf.add_option("-t,--time", options.time, "duration of each test, at least 10ms")
+      ->type_name("DURATION")
+      ->check(duration_value())
+      ->default_str("2s; with -s all, 1s a size");
+  perf.add_option("-s,--size", options.size, "size of a message, 1 to 1G; all: a sweep")
+      ->type_name("SIZE")
+      ->check(message_size_value("all"))
+      ->default_str("bw 1M, lat 64");
+  perf.add_flag("--bidirectional", options.bidirectional, "bw: send in both directions at once");
+  perf.add_flag("--check", options.check, "bw: verify every byte received");
+  add_json_option(perf, options.json);
+  settings.offer("-p,--port", "port", "PORT");
+  settings.offer("--bind", "bind", kAddressListType);
   settings.offer("--paths", "paths", "N");
   settings.offer("--cc", "congestion", "NAME");
-  settings.offer("-p,--port", "port", "PORT");
-  settings.offer("--bind", "bind", "ADDRESS[,...]");
 }
 
 }  // namespace
 
 void add_perf_command(CLI::App& root, Invocation& invocation) {
   CLI::App* const perf =
-      root.add_subcommand("perf", "measure how fast messages move, and how long one takes");
-  perf->footer(std::string(kExample) + kExitStatusHelp);
+      root.add_subcommand("perf", "measure bandwidth and latency between two hosts");
+  perf->footer(kExample + exit_status_help("data arrived changed", "could not run"));
   const auto options = std::make_shared<PerfOptions>();
   const auto settings = std::make_shared<Settings>(*perf);
-  auto* const host = perf->add_option("host", options->host, "where 'heddle perf --listen' runs");
-  host->type_name("HOST[:PORT]");
-  auto* const server = perf->add_flag("--listen", options->listen, "serve others, many at once");
+  auto* const host =
+      perf->add_option("host", options->host, "the host where 'heddle perf --listen' runs");
+  host->type_name(kHostType);
+  auto* const server = perf->add_flag("--listen", options->listen, "serve clients, many at once");
   server->excludes(host);
-  perf->add_flag("--once", options->once, "listen: end when the first client has gone")
+  perf->add_flag("--once", options->once, "with --listen: end when the first client has left")
       ->needs(server);
   add_options(*perf, *options, *settings);
   perf->callback([options, settings, host, &invocation] {

@@ -7,6 +7,10 @@
 #include <span>
 
 #include "apps/cli/attachment.h"
+#include "apps/cli/command_line/exit_statuses.h"
+#include "apps/cli/command_line/shared_options.h"
+#include "apps/cli/command_line/value_checks.h"
+#include "apps/cli/command_line/value_types.h"
 #include "apps/cli/interrupt.h"
 #include "apps/cli/latency_histogram.h"
 #include "apps/cli/listen.h"
@@ -65,7 +69,7 @@ std::string ping_line(std::span<const std::byte> echo, Nanos round_trip) {
     if (letter < ' ' || letter > '~') letter = '?';
   }
   const char* const more = echo.size() - 1 > shown ? "..." : "";
-  return fmt::format("ping data: {}{}  {}\n", text, more, span_text(round_trip));
+  return fmt::format("ping data: {}{}  {}\n", text, more, duration_text(round_trip));
 }
 
 // Rounds until the count, a signal or a failure; `result` holds what was done by then.
@@ -99,7 +103,7 @@ Result<void> run_rounds(Client& client, const PingOptions& options, Nanos interv
     if (!options.verbose && now - shown_at >= kShowEvery) {
       shown_at = now;
       progress.show(fmt::format("{}, {} the latest", counted_text(round + 1, "round"),
-                                span_text(*round_trip)));
+                                duration_text(*round_trip)));
     }
     // The helper drives while this thread sleeps; a signal is seen after a slice.
     const Nanos next = now + interval - *round_trip;
@@ -136,8 +140,8 @@ std::string ping_summary(const PingResult& result) {
   if (result.wrong_rounds > 0) text += fmt::format(", {} WRONG", count_text(result.wrong_rounds));
   if (times.count() == 0) return text + "\n";
   return text + fmt::format("\nround trip min/avg/max/p99 = {} / {} / {} / {}\n",
-                            span_text(times.min()), span_text(times.mean()), span_text(times.max()),
-                            span_text(times.percentile(990)));
+                            duration_text(times.min()), duration_text(times.mean()),
+                            duration_text(times.max()), duration_text(times.percentile(990)));
 }
 
 Result<int> ping_host(const Config& config, const PingOptions& options) {
@@ -147,7 +151,7 @@ Result<int> ping_host(const Config& config, const PingOptions& options) {
   result.message_bytes = size->count;
   Nanos interval;
   if (!options.interval.empty()) {
-    const Result<Nanos> parsed = parse_span(options.interval);
+    const Result<Nanos> parsed = parse_duration(options.interval);
     if (!parsed) return fail(parsed.error());
     interval = *parsed;
   }
@@ -188,36 +192,37 @@ int run_ping(const Settings& settings, const PingOptions& options) {
   return kCouldNotRun;
 }
 
-// Nothing for a count of rounds.
-std::string refuse_count(const std::string& text) {
-  return refuse_whole_number(text, static_cast<uint64_t>(INT64_MAX));
-}
-
 }  // namespace
 
 void add_ping_command(CLI::App& root, Invocation& invocation) {
   CLI::App* const ping =
-      root.add_subcommand("ping", "send a verified message to a host and back, again and again");
-  ping->footer(std::string(kExample) + kExitStatusHelp);
+      root.add_subcommand("ping", "send a message to a host and back, and verify each round");
+  ping->footer(kExample + exit_status_help("a message came back changed", "could not run"));
   const auto options = std::make_shared<PingOptions>();
   const auto settings = std::make_shared<Settings>(*ping);
-  auto* const host = ping->add_option("host", options->host, "where 'heddle ping --listen' runs");
-  host->type_name("HOST[:PORT]");
-  auto* const server = ping->add_flag("--listen", options->listen, "answer others");
+  auto* const host =
+      ping->add_option("host", options->host, "the host where 'heddle ping --listen' runs");
+  host->type_name(kHostType);
+  auto* const server = ping->add_flag("--listen", options->listen, "serve clients");
   server->excludes(host);
-  ping->add_flag("--once", options->once, "listen: end when the first client has gone")
+  ping->add_flag("--once", options->once, "with --listen: end when the first client has left")
       ->needs(server);
-  ping->add_option("-C,--count", options->count, "end after so many rounds [never]")
+  ping->add_option("-C,--count", options->count, "number of rounds")
       ->type_name("N")
-      ->check(refuse_count);
-  ping->add_option("-S,--size", options->size, "size of the message, 1 to 1G [64]")
-      ->type_name("BYTES");
-  ping->add_option("-i,--interval", options->interval, "begin a round so often [at once]")
-      ->type_name("SECONDS");
+      ->check(whole_number(0, INT64_MAX))
+      ->default_str("until Ctrl-C");
+  ping->add_option("-S,--size", options->size, "size of the message, 1 to 1G")
+      ->type_name("SIZE")
+      ->check(message_size_value())
+      ->capture_default_str();
+  ping->add_option("-i,--interval", options->interval, "time from one round to the next")
+      ->type_name("DURATION")
+      ->check(duration_value())
+      ->default_str("none");
   ping->add_flag("-v,--verbose", options->verbose, "print the data of each round");
-  ping->add_flag("--json", options->json, "print one JSON document");
+  add_json_option(*ping, options->json);
   settings->offer("-p,--port", "port", "PORT");
-  settings->offer("--bind", "bind", "ADDRESS[,...]");
+  settings->offer("--bind", "bind", kAddressListType);
   settings->offer("--paths", "paths", "N");
   ping->callback([options, settings, host, &invocation] {
     if (!options->listen && host->count() == 0) {

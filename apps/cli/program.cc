@@ -4,13 +4,20 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <exception>
 #include <string>
 #include <vector>
 
 #include "apps/cli/bench_command.h"
+#include "apps/cli/command_line/check_line.h"
+#include "apps/cli/command_line/exit_statuses.h"
+#include "apps/cli/command_line/line_cursor.h"
+#include "apps/cli/command_line/page.h"
+#include "apps/cli/command_line/page_text.h"
 #include "apps/cli/completion_command.h"
 #include "apps/cli/config_command.h"
+#include "apps/cli/help_command.h"
 #include "apps/cli/key_command.h"
 #include "apps/cli/lab_command.h"
 #include "apps/cli/matrix_command.h"
@@ -32,74 +39,93 @@
 namespace heddle::cli {
 namespace {
 
-// "heddle perf": the command that the user was talking to, for the advice in an error.
-std::string command_in_use(const CLI::App& root) {
-  std::string words = root.get_name();
-  const CLI::App* at = &root;
-  while (!at->get_subcommands().empty()) {
-    at = at->get_subcommands().front();
-    words += " " + at->get_name();
-  }
-  return words;
+constexpr const char* kFooter = R"(Example:
+  heddle perf --listen                      on node2
+  heddle perf node2                         on node1
+  heddle run -n 4 -- heddle bench allreduce -b 8 -e 64M -f 2
+  heddle lab up lab/examples/two_leaf_four_spine.toml
+
+Settings come from options, HEDDLE_* variables and a file: 'heddle help settings' lists them.
+
+Results go to standard output; errors, warnings and progress to standard error.)";
+
+// Commands on the program's page, in groups by what they are for.
+using AddCommand = void (*)(CLI::App& root, Invocation& invocation);
+
+struct CommandGroup {
+  const char* title;
+  std::vector<AddCommand> commands;
+};
+
+const std::vector<CommandGroup>& command_groups() {
+  static const std::vector<CommandGroup> kGroups = {
+      {"Measure",
+       {add_ping_command, add_perf_command, add_bench_command, add_tune_command,
+        add_paths_command}},
+      {"Run", {add_run_command, add_ranks_command, add_workload_command}},
+      {"Observe",
+       {add_record_command, add_summary_command, add_matrix_command, add_timeline_command}},
+      {"Simulate", {add_sim_command, add_lab_command}},
+      {"Manage", {add_config_command, add_key_command, add_completion_command, add_help_command}}};
+  return kGroups;
 }
 
-int report(const CLI::App& root, const CLI::ParseError& error) {
-  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
-    root.exit(error);  // help or version, on standard output
-    return kDone;
-  }
+int wrong_line(const CLI::App& command, const LineError& error) {
+  print_error({ErrorCode::kInvalid, "cannot read the command line", error.why, error.todo});
+  return own_failure_status(words_of(command));
+}
+
+// What only the command itself checks: options that do not go together.
+int refused_by_command(const CLI::App& command, const CLI::ParseError& error) {
   std::string why = error.what();
-  // CLI11 misses the command first, and would not name the word that is none.
-  const std::vector<std::string> unknown = root.remaining();
-  if (root.get_subcommands().empty() && !unknown.empty()) {
-    why = fmt::format("there is no command '{}'", unknown.front());
-  }
-  for (char& letter : why) {
-    if (letter == '\n') letter = ' ';
-  }
-  print_error({ErrorCode::kInvalid, "cannot read the command line", why,
-               fmt::format("see '{} --help'", command_in_use(root))});
-  return kCouldNotRun;
+  std::replace(why.begin(), why.end(), '\n', ' ');
+  const std::string words = words_of(command);
+  return wrong_line(command,
+                    {why, fmt::format("see 'heddle {}{}--help'", words, words.empty() ? "" : " ")});
 }
 
 }  // namespace
 
 void add_commands(CLI::App& root, Invocation& invocation) {
-  add_ping_command(root, invocation);
-  add_perf_command(root, invocation);
-  add_bench_command(root, invocation);
-  add_tune_command(root, invocation);
-  add_paths_command(root, invocation);
-  add_run_command(root, invocation);
-  add_record_command(root, invocation);
-  add_matrix_command(root, invocation);
-  add_summary_command(root, invocation);
-  add_timeline_command(root, invocation);
-  add_ranks_command(root, invocation);
-  add_sim_command(root, invocation);
-  add_workload_command(root, invocation);
-  add_lab_command(root, invocation);
-  add_config_command(root, invocation);
-  add_key_command(root, invocation);
-  add_completion_command(root, invocation);
+  for (const CommandGroup& group : command_groups()) {
+    for (const AddCommand add : group.commands) {
+      add(root, invocation);
+      root.get_subcommands([](CLI::App*) { return true; }).back()->group(group.title);
+    }
+  }
 }
 
 namespace {
 
-int run_command(int argc, const char* const* argv) {
+int run_command(std::vector<std::string> words) {
   try {
-    CLI::App root{"Moves data between GPU hosts on plain Ethernet, and shows how it goes.",
+    CLI::App root{"move data between GPU hosts over plain Ethernet, and see where it goes",
                   "heddle"};
-    root.set_version_flag("--version", fmt::format("heddle {} ({})", kVersion, git_revision()));
+    root.set_version_flag("--version", fmt::format("heddle {} ({})", kVersion, git_revision()),
+                          "print the version");
     root.set_help_flag("-h,--help", "print this help");
     root.require_subcommand(1);
-    root.footer("Every command has --help with an example.");
+    root.footer(kFooter);
     Invocation invocation;
     add_commands(root, invocation);
+    const CheckedLine checked = check_line(root, words);
+    CLI::App& command = *checked.command;
+    if (checked.error) return wrong_line(command, *checked.error);
+    if (checked.wants_version) {
+      print(root.version() + "\n");
+      return kDone;
+    }
+    const bool names_group = command.get_require_subcommand_min() > 0;
+    if (checked.wants_help || names_group) {
+      const Page page = page_of(command);
+      print(checked.wants_help ? help_text(page) : short_help_text(page));
+      return kDone;
+    }
     try {
-      root.parse(argc, argv);
+      std::reverse(words.begin(), words.end());  // as CLI11 takes them
+      root.parse(std::move(words));
     } catch (const CLI::ParseError& error) {
-      return report(root, error);
+      return refused_by_command(command, error);
     }
     return invocation.run();
   } catch (const std::exception& error) {
@@ -112,7 +138,7 @@ int run_command(int argc, const char* const* argv) {
 
 int run_program(int argc, const char* const* argv) {
   hold_standard_streams();
-  const int status = run_command(argc, argv);
+  const int status = run_command({argv + std::min(argc, 1), argv + argc});
   if (Result<void> written = check_output(); !written) {
     print_error(written.error());
     return kCouldNotRun;

@@ -29,11 +29,14 @@ constexpr std::array kSizeUnits = {
     Unit{"GB", 1'000'000'000},
 };
 
-constexpr std::array kSpanUnits = {
-    Unit{"", 1'000'000'000}, Unit{"s", 1'000'000'000},  Unit{"ms", 1'000'000},
-    Unit{"us", 1'000},       Unit{"m", 60'000'000'000}, Unit{"min", 60'000'000'000},
-    Unit{"ns", 1},
-};
+constexpr std::array kDurationUnits = {Unit{"", 1'000'000'000},
+                                       Unit{"s", 1'000'000'000},
+                                       Unit{"ms", 1'000'000},
+                                       Unit{"us", 1'000},
+                                       Unit{"ns", 1},
+                                       Unit{"m", 60'000'000'000},
+                                       Unit{"min", 60'000'000'000},
+                                       Unit{"h", 3'600'000'000'000}};
 
 bool same_letters(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
@@ -52,13 +55,20 @@ const Unit* find_unit(const std::array<Unit, N>& units, std::string_view name) {
 }
 
 Unexpected bad_size(std::string_view text, std::string why) {
-  return fail(ErrorCode::kInvalid, fmt::format("'{}' is not a message size", text), std::move(why),
+  return fail(ErrorCode::kInvalid, fmt::format("'{}' is not a size", text), std::move(why),
               "give bytes, or a number with K, M or G, like 64K");
 }
 
-Unexpected bad_span(std::string_view text, std::string why) {
-  return fail(ErrorCode::kInvalid, fmt::format("'{}' is not a time", text), std::move(why),
-              "give seconds, like 5 or 0.5, or 500ms");
+Unexpected bad_duration(std::string_view text, std::string why) {
+  return fail(ErrorCode::kInvalid, fmt::format("'{}' is not a duration", text), std::move(why),
+              "give seconds, like 5 or 0.5, or a unit, like 500ms");
+}
+
+// What follows the number, without the space that may stand between.
+std::string_view unit_of(std::string_view text, const char* end) {
+  std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
+  if (unit.starts_with(' ')) unit.remove_prefix(1);
+  return unit;
 }
 
 std::string scaled(double per_s, std::string_view unit) {
@@ -74,7 +84,7 @@ Result<Bytes> parse_size(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error == std::errc::result_out_of_range) return bad_size(text, "the number is too large");
   if (error != std::errc()) return bad_size(text, "it does not begin with a whole number");
-  const Unit* unit = find_unit(kSizeUnits, text.substr(static_cast<size_t>(end - text.data())));
+  const Unit* unit = find_unit(kSizeUnits, unit_of(text, end));
   if (unit == nullptr) return bad_size(text, "its unit is not known");
   if (number > UINT64_MAX / unit->factor) return bad_size(text, "the number is too large");
   return Bytes{number * unit->factor};
@@ -88,26 +98,26 @@ Result<Bytes> parse_message_size(std::string_view text) {
   return size;
 }
 
-Result<Nanos> parse_span(std::string_view text) {
+Result<Nanos> parse_duration(std::string_view text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || !std::isfinite(number)) {
-    return bad_span(text, "it does not begin with a number");
+    return bad_duration(text, "it does not begin with a number");
   }
-  const Unit* unit = find_unit(kSpanUnits, text.substr(static_cast<size_t>(end - text.data())));
-  if (unit == nullptr) return bad_span(text, "its unit is not known");
-  const double span_ns = number * static_cast<double>(unit->factor);
-  if (span_ns < 1) return bad_span(text, "it must be above zero");
-  if (span_ns > 86'400e9) return bad_span(text, "it is longer than a day");
-  return nanos(static_cast<int64_t>(span_ns));
+  const Unit* unit = find_unit(kDurationUnits, unit_of(text, end));
+  if (unit == nullptr) return bad_duration(text, "its unit is not known");
+  const double duration_ns = number * static_cast<double>(unit->factor);
+  if (duration_ns < 0) return bad_duration(text, "it is below zero");
+  if (duration_ns > 86'400e9) return bad_duration(text, "it is longer than a day");
+  return nanos(static_cast<int64_t>(duration_ns));
 }
 
-std::string refuse_whole_number(std::string_view text, uint64_t most) {
+std::string refuse_whole_number(std::string_view text, uint64_t least, uint64_t most) {
   uint64_t number = 0;
   const char* const end = text.data() + text.size();
   const auto [stopped, error] = std::from_chars(text.data(), end, number);
-  if (error == std::errc() && stopped == end && number <= most) return {};
-  return fmt::format("'{}' must be a whole number from 0 to {}", text, most);
+  if (error == std::errc() && stopped == end && number >= least && number <= most) return {};
+  return fmt::format("'{}' is not a whole number from {} to {}", text, least, most);
 }
 
 std::string size_text(uint64_t bytes) {
@@ -137,8 +147,8 @@ std::string digits_text(double value) {
   return fmt::format("{:.2f}", value);
 }
 
-std::string span_text(Nanos span) {
-  const auto count = static_cast<double>(span.count);
+std::string duration_text(Nanos duration) {
+  const auto count = static_cast<double>(duration.count);
   if (count < 999'500) return digits_text(count * 1e-3) + " us";
   if (count < 999'500'000) return digits_text(count * 1e-6) + " ms";
   return digits_text(count * 1e-9) + " s";

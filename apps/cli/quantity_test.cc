@@ -12,6 +12,7 @@ TEST(ParseSize, TakesWhatPeopleType) {
   EXPECT_EQ(parse_size("4K")->count, 4096U);
   EXPECT_EQ(parse_size("4k")->count, 4096U);
   EXPECT_EQ(parse_size("4KiB")->count, 4096U);
+  EXPECT_EQ(parse_size("4 KiB")->count, 4096U);
   EXPECT_EQ(parse_size("4kb")->count, 4000U);
   EXPECT_EQ(parse_size("1M")->count, 1U << 20);
   EXPECT_EQ(parse_size("1G")->count, 1U << 30);
@@ -36,13 +37,16 @@ TEST(ParseMessageSize, OneByteToOneGibibyte) {
   EXPECT_FALSE(parse_message_size("2G"));
 }
 
-TEST(ParseSpan, SecondsUnlessItSaysOtherwise) {
-  EXPECT_EQ(parse_span("5")->count, 5'000'000'000);
-  EXPECT_EQ(parse_span("0.5")->count, 500'000'000);
-  EXPECT_EQ(parse_span("500ms")->count, 500'000'000);
-  EXPECT_EQ(parse_span("2m")->count, 120'000'000'000);
-  for (const char* text : {"", "0", "-1", "x", "5h", "nan", "inf", "1e30"}) {
-    EXPECT_FALSE(parse_span(text)) << text;
+TEST(ParseDuration, CountsSecondsWhereNoUnitIsGiven) {
+  EXPECT_EQ(parse_duration("5")->count, 5'000'000'000);
+  EXPECT_EQ(parse_duration("0.5")->count, 500'000'000);
+  EXPECT_EQ(parse_duration("500ms")->count, 500'000'000);
+  EXPECT_EQ(parse_duration("500 ms")->count, 500'000'000);
+  EXPECT_EQ(parse_duration("2m")->count, 120'000'000'000);
+  EXPECT_EQ(parse_duration("1h")->count, 3'600'000'000'000);
+  EXPECT_EQ(parse_duration("0")->count, 0);
+  for (const char* text : {"", "-1", "x", "5d", "25h", "nan", "inf", "1e30", "5  s"}) {
+    EXPECT_FALSE(parse_duration(text)) << text;
   }
 }
 
@@ -55,9 +59,9 @@ TEST(Texts, ReadWell) {
   EXPECT_EQ(count_text(999), "999");
   EXPECT_EQ(count_text(1000), "1,000");
   EXPECT_EQ(count_text(1234567), "1,234,567");
-  EXPECT_EQ(span_text(nanos(12'340)), "12.3 us");
-  EXPECT_EQ(span_text(nanos(999'600)), "1.00 ms");
-  EXPECT_EQ(span_text(seconds(2)), "2.00 s");
+  EXPECT_EQ(duration_text(nanos(12'340)), "12.3 us");
+  EXPECT_EQ(duration_text(nanos(999'600)), "1.00 ms");
+  EXPECT_EQ(duration_text(seconds(2)), "2.00 s");
   EXPECT_EQ(rate_text(36.21e9), "36.2 Gb/s");
   EXPECT_EQ(rate_text(812.3e6), "812 Mb/s");
   EXPECT_EQ(rate_text(1234e9), "1234 Gb/s");
@@ -71,15 +75,16 @@ TEST(Counted, OneIsNoPlural) {
   EXPECT_EQ(counted_text(1234, "round"), "1,234 rounds");
 }
 
-TEST(RefuseWholeNumber, TakesNoneBelowZeroOrTooLarge) {
+TEST(RefuseWholeNumber, TakesNoneOutsideTheRange) {
   for (const char* good : {"0", "7", "18446744073709551615"}) {
-    EXPECT_EQ(refuse_whole_number(good), "") << good;
+    EXPECT_EQ(refuse_whole_number(good, 0, UINT64_MAX), "") << good;
   }
   for (const char* bad : {"-1", "", "1.5", "7x", " 7", "+7", "18446744073709551616"}) {
-    EXPECT_NE(refuse_whole_number(bad), "") << bad;
+    EXPECT_NE(refuse_whole_number(bad, 0, UINT64_MAX), "") << bad;
   }
-  EXPECT_EQ(refuse_whole_number("10", 10), "");
-  EXPECT_EQ(refuse_whole_number("11", 10), "'11' must be a whole number from 0 to 10");
+  EXPECT_EQ(refuse_whole_number("10", 0, 10), "");
+  EXPECT_EQ(refuse_whole_number("11", 1, 10), "'11' is not a whole number from 1 to 10");
+  EXPECT_EQ(refuse_whole_number("0", 1, 10), "'0' is not a whole number from 1 to 10");
 }
 
 }  // namespace

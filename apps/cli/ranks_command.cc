@@ -10,6 +10,9 @@
 #include <string>
 
 #include "apps/cli/attachment.h"
+#include "apps/cli/command_line/exit_statuses.h"
+#include "apps/cli/command_line/shared_options.h"
+#include "apps/cli/command_line/value_types.h"
 #include "apps/cli/interrupt.h"
 #include "apps/cli/ranks/roll_call.h"
 #include "apps/cli/settings.h"
@@ -28,10 +31,7 @@ constexpr const char* kExample = R"(Example:
   srun -N 2 -n 4 heddle ranks
   mpirun -x HEDDLE_STORE=udp://node1:18701 -n 4 heddle ranks
 
-Rank 0 prints where each rank is, and who does not reach whom.
-
-Exit status: 0 each reaches all, 1 some do not, 2 the ranks did not find each other; stopped by a
-signal: 128 and its number.)";
+Rank 0 prints where each rank runs, and which ranks cannot reach each other.)";
 
 // For greetings, and again for reports.
 constexpr Nanos kPatience = seconds(15);
@@ -118,12 +118,13 @@ int run_ranks_command(const Settings& settings, const RanksOptions& options) {
 
 void add_ranks_command(CLI::App& root, Invocation& invocation) {
   CLI::App* const ranks = root.add_subcommand(
-      "ranks", "find the other ranks that a launcher started, and print where they are");
-  ranks->footer(kExample);
+      "ranks", "check that the ranks a launcher started find and reach each other");
+  ranks->footer(kExample + exit_status_help("some ranks do not reach each other",
+                                            "the ranks did not find each other"));
   const auto options = std::make_shared<RanksOptions>();
   const auto settings = std::make_shared<Settings>(*ranks);
-  ranks->add_flag("--json", options->json, "print one JSON document (rank 0)");
-  settings->offer("--bind", "bind", "ADDRESS[,...]");
+  add_json_option(*ranks, options->json);
+  settings->offer("--bind", "bind", kAddressListType);
   settings->offer("--store", "store", "URL");
   ranks->callback([options, settings, &invocation] {
     invocation.run = [options, settings] { return run_ranks_command(*settings, *options); };

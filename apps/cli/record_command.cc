@@ -12,8 +12,12 @@
 #include <utility>
 #include <vector>
 
+#include "apps/cli/command_line/exit_statuses.h"
+#include "apps/cli/command_line/shared_options.h"
+#include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/export/export_command.h"
 #include "apps/cli/import/import_command.h"
+#include "apps/cli/quantity.h"
 #include "apps/cli/record/child.h"
 #include "apps/cli/record/folder_claim.h"
 #include "apps/cli/record/gather.h"
@@ -28,24 +32,21 @@ constexpr const char* kExample = R"(Example:
   heddle record info job
   heddle record dump job
 
-Every process of the command that uses heddle keeps its newest events in a file of that folder, also
-if it is killed. HEDDLE_RECORD=FOLDER does the same from outside.
-
-Exit status: that of the command; 1 where it ended well but nothing was recorded; 2 where it could
-not be run.)";
+Every process of the command that uses heddle keeps its newest events in a file of the folder, and
+the file survives a killed process. HEDDLE_RECORD=FOLDER does the same without this command.)";
 
 constexpr const char* kInfoExample = R"(Example:
-  heddle record info job --json
-
-Exit status: 0 when all of it could be read, 1 when some is damaged, 2 when none could be read.)";
+  heddle record info job
+  heddle record info job --json)";
 
 constexpr const char* kDumpExample = R"(Example:
   heddle record dump job --kind message_completed
 
-Exit status: as that of info.
+Prints one line of JSON an event, file by file, in the order of time. docs/reference/events.md
+describes the events.)";
 
-One line of JSON an event, file by file, in the order of time; docs/reference/events.md explains
-them.)";
+constexpr const char* kSomeDamaged = "some of it is damaged";
+constexpr const char* kNoneRead = "none of it could be read";
 
 // Bytes of events; each print is a system call.
 constexpr size_t kPrintedAtOnce = 64 << 10;
@@ -53,7 +54,7 @@ constexpr size_t kPrintedAtOnce = 64 << 10;
 struct RecordOptions {
   std::string folder;
   std::string level = "messages";
-  std::string mebibytes = "64";
+  std::string max_size = "64MiB";
   std::string durable = "0";
   std::vector<std::string> words;
 };
@@ -64,33 +65,56 @@ std::set<std::string> known_files(const std::string& folder) {
   return {files->begin(), files->end()};
 }
 
+int own_failure(const Error& error) {
+  print_error(error);
+  return kProgramFailed;
+}
+
+// The settings of the recording, as variables of the command's environment. Errors: kInvalid.
+Result<std::vector<std::string>> recording_settings(const RecordOptions& options,
+                                                    const std::string& folder) {
+  const Result<Bytes> size = parse_size(options.max_size);
+  if (!size) return fail(size.error());
+  constexpr uint64_t kMebibyte = 1 << 20;
+  if (size->count % kMebibyte != 0 || size->count == 0 || size->count / kMebibyte > 65'536) {
+    return fail(ErrorCode::kInvalid, "cannot keep recordings of " + options.max_size,
+                "they have whole mebibytes, 1MiB to 64GiB", "give a size like 64MiB");
+  }
+  const Result<Nanos> durable = parse_duration(options.durable);
+  if (!durable) return fail(durable.error());
+  if (durable->count % seconds(1).count != 0) {
+    return fail(ErrorCode::kInvalid, "cannot write to the disk every " + options.durable,
+                "it can be done every whole second", "give a duration like 1s");
+  }
+  return std::vector<std::string>{
+      "HEDDLE_RECORD=" + folder, "HEDDLE_RECORD_LEVEL=" + options.level,
+      fmt::format("HEDDLE_RECORD_MEBIBYTES={}", size->count / kMebibyte),
+      fmt::format("HEDDLE_RECORD_DURABLE_SECONDS={}", durable->count / seconds(1).count)};
+}
+
 int run(const RecordOptions& options) {
   std::error_code unknown;
   const std::string folder = std::filesystem::absolute(options.folder, unknown).string();
+  const auto settings = recording_settings(options, folder);
+  if (!settings) return own_failure(settings.error());
   const auto claim = FolderClaim::of(folder);
-  if (!claim) {
-    print_error(claim.error());
-    return kCouldNotRun;
-  }
+  if (!claim) return own_failure(claim.error());
   if (!known_files(folder).empty()) {
-    print_error({ErrorCode::kInUse, "cannot record in " + options.folder,
-                 "it holds a recording already, and two of them cannot be told apart",
-                 "choose another folder, or remove that one"});
-    return kCouldNotRun;
+    return own_failure({ErrorCode::kInUse, "cannot record in " + options.folder,
+                        "it holds a recording already, and two of them cannot be told apart",
+                        "choose another folder, or remove that one"});
   }
-  const auto status =
-      run_child(options.words, {"HEDDLE_RECORD=" + folder, "HEDDLE_RECORD_LEVEL=" + options.level,
-                                "HEDDLE_RECORD_MEBIBYTES=" + options.mebibytes,
-                                "HEDDLE_RECORD_DURABLE_SECONDS=" + options.durable});
-  if (!status) {
-    print_error(status.error());
-    return kCouldNotRun;
+  const ChildEnd ended = run_child(options.words, *settings);
+  if (ended.failure) {
+    print_error(*ended.failure);
+    return ended.exit_status;
   }
-  if (!known_files(folder).empty()) return *status;
-  print_error({ErrorCode::kUnavailable, "nothing was recorded",
-               "no process of the command could record there, or none uses heddle",
-               "see what it said; record a command that uses heddle or its libraries"});
-  return *status == kDone ? kFoundWrong : *status;
+  if (!known_files(folder).empty()) return ended.exit_status;
+  const int failed =
+      own_failure({ErrorCode::kUnavailable, "nothing was recorded",
+                   "no process of the command could record there, or none uses heddle",
+                   "see what it printed; record a command that uses heddle or its libraries"});
+  return ended.exit_status == kDone ? failed : ended.exit_status;
 }
 
 struct ReadOptions {
@@ -152,20 +176,10 @@ int dump(const ReadOptions& options) {
   return sound ? kDone : kFoundWrong;
 }
 
-std::string all_kinds() {
-  std::string list;
-  for (const std::string_view name : events::kEventKindNames) {
-    list.append(list.empty() ? "" : "|").append(name);
-  }
-  return list;
-}
-
 std::shared_ptr<ReadOptions> add_reading(CLI::App& command, int (*run)(const ReadOptions&),
                                          Invocation& invocation) {
   const auto options = std::make_shared<ReadOptions>();
-  command.add_option("folder", options->path, "the folder of a recording, or one file of it")
-      ->required()
-      ->type_name("FILE");
+  add_recording(command, options->path);
   command.callback(
       [options, run, &invocation] { invocation.run = [options, run] { return run(*options); }; });
   return options;
@@ -175,46 +189,51 @@ std::shared_ptr<ReadOptions> add_reading(CLI::App& command, int (*run)(const Rea
 
 void add_record_command(CLI::App& root, Invocation& invocation) {
   CLI::App* const command =
-      root.add_subcommand("record", "run a command and keep what heddle observed in it");
-  command->footer(kExample);
+      root.add_subcommand("record", "record a command's communication; read and export recordings");
+  command->footer(kExample + program_status_help("N the command's exit status",
+                                                 "heddle itself failed, or nothing was recorded"));
   command->require_subcommand(0, 1);
-  CLI::App* const tell = command->add_subcommand("info", "say what a recording holds");
-  tell->footer(kInfoExample);
-  const auto told = add_reading(*tell, info, invocation);
-  tell->add_flag("--json", told->json, "print one JSON document");
-  CLI::App* const all = command->add_subcommand("dump", "print the events of a recording");
-  all->footer(kDumpExample);
+  CLI::App* const about = command->add_subcommand("info", "print what a recording holds");
+  about->footer(kInfoExample + exit_status_help(kSomeDamaged, kNoneRead));
+  const auto shown = add_reading(*about, info, invocation);
+  add_json_option(*about, shown->json);
+  CLI::App* const all =
+      command->add_subcommand("dump", "print the events of a recording as lines of JSON");
+  all->footer(kDumpExample + exit_status_help(kSomeDamaged, kNoneRead));
   const auto dumped = add_reading(*all, dump, invocation);
   const std::vector<std::string> kinds(events::kEventKindNames.begin(),
                                        events::kEventKindNames.end());
-  all->add_option("--kind", dumped->kind, "only events of this kind")
-      ->type_name(all_kinds())
-      ->check(CLI::IsMember(kinds));
+  all->add_option("--kind", dumped->kind, "only events of this kind: see docs/reference/events.md")
+      ->type_name("KIND")
+      ->check(one_of(kinds));
 
   add_gather_command(*command, invocation);
   add_import_command(*command, invocation);
   add_export_command(*command, invocation);
 
   const auto options = std::make_shared<RecordOptions>();
-  CLI::Option* const folder =
-      command->add_option("-o,--output", options->folder, "where to keep it")->type_name("FILE");
+  CLI::Option* const folder = add_output_folder(
+      *command, options->folder, "the folder for the recording; it is made (required)");
   command
       ->add_option("--level", options->level,
-                   "bytes on the wire each second, each 100 us, messages too, bursts too")
+                   "what is recorded; docs/how-to/record_a_job.md describes the levels")
       ->type_name("counters|bins|messages|segments")
-      ->check(CLI::IsMember({"counters", "bins", "messages", "segments"}))
+      ->check(one_of({"counters", "bins", "messages", "segments"}))
       ->capture_default_str();
-  command->add_option("--mebibytes", options->mebibytes, "room of each process")
-      ->check(CLI::Range(1, 65'536))
-      ->type_name("N")
+  command
+      ->add_option("--max-size", options->max_size,
+                   "size of each process's file; the newest events are kept")
+      ->check(size_value(1 << 20))
+      ->type_name("SIZE")
       ->capture_default_str();
   command
       ->add_option("--durable", options->durable,
-                   "write to the disk so often, for a crash of the host")
-      ->check(CLI::Range(0, 86'400))
-      ->type_name("SECONDS")
+                   "write to the disk at this interval, so that a crash of the host loses no more; "
+                   "0: when the kernel does")
+      ->check(duration_value(Nanos{}))
+      ->type_name("DURATION")
       ->capture_default_str();
-  command->add_option("command", options->words, "what to run")->type_name("-- CMD ...");
+  add_program(*command, options->words);
   command->callback([options, folder, command, &invocation] {
     if (!command->get_subcommands().empty()) return;
     if (folder->empty() || options->folder.empty()) throw CLI::RequiredError("--output");

@@ -8,6 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "apps/cli/command_line/exit_statuses.h"
+#include "apps/cli/command_line/shared_options.h"
+#include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/quantity.h"
 #include "apps/cli/run/plan.h"
 #include "apps/cli/run/supervisor.h"
@@ -22,22 +25,20 @@ constexpr const char* kExample = R"(Example:
   heddle run --lab two_leaf_four_spine --hosts h0,h3 -- heddle ranks
   heddle run -n 4 --protect=headers -- python3 train.py
 
-Each process is told its rank (HEDDLE_RANK, HEDDLE_SIZE, HEDDLE_LOCAL_RANK) and where to find the
-others (HEDDLE_STORE, and as proof that it belongs to them HEDDLE_TOKEN), and the same by torchrun's
-variables (RANK, MASTER_ADDR and so on). With --protect also where to read a key that is made for
-this run, in memory (HEDDLE_KEY_FILE). When one fails, the others are ended: by SIGTERM, and after
-the grace time by SIGKILL. Ctrl-C and signals reach all of them. Nothing that they started stays
-behind.
+Each rank finds its number and the others in its environment: HEDDLE_RANK, HEDDLE_SIZE,
+HEDDLE_LOCAL_RANK, HEDDLE_STORE (where ranks meet), HEDDLE_TOKEN (the run's secret), and
+torchrun's variables (RANK, WORLD_SIZE, MASTER_ADDR and so on). With --protect, HEDDLE_KEY_FILE
+names a key that is made for this run and kept in memory.
 
-Exit status: 0 when all have ended well, else that of the first that failed; 128 and the number of
-the signal that ended it, or this command; 2 where a process could not be started.)";
+When a rank fails, the others get SIGTERM, and after the grace period SIGKILL. Ctrl-C and signals
+are passed on to all ranks. No process that they started is left behind.)";
 
 struct RunOptions {
   uint32_t ranks = 0;
   std::vector<std::string> words;
   std::string lab;
   std::string hosts;
-  std::string grace = "5";
+  std::string grace = "5s";
   std::string protection;
   bool in_lab = false;
   bool tag_output = false;
@@ -45,12 +46,12 @@ struct RunOptions {
 
 Result<RunPlan> plan_of(const RunOptions& options) {
   RunPlan plan{.words = options.words, .tag_output = options.tag_output};
-  const Result<Nanos> grace = parse_span(options.grace);
+  const Result<Nanos> grace = parse_duration(options.grace);
   if (!grace) return fail(grace.error());
   plan.grace = *grace;
   plan.protection = transport::protection_of(options.protection);
   if (plan.protection && !options.words.empty() && transport::protection_of(options.words[0])) {
-    return fail(ErrorCode::kInvalid, "cannot tell a level from a command",
+    return fail(ErrorCode::kInvalid, "cannot run this command",
                 fmt::format("'{}' would be run as a program", options.words[0]),
                 fmt::format("write --protect={} -- COMMAND", options.words[0]));
   }
@@ -69,41 +70,42 @@ int run(const RunOptions& options) {
   const Result<RunPlan> plan = plan_of(options);
   if (!plan) {
     print_error(plan.error());
-    return kCouldNotRun;
+    return kProgramFailed;
   }
   const Result<int> status = run_ranks(*plan);
   if (status) return *status;
   print_error(status.error());
-  return kCouldNotRun;
+  return kProgramFailed;
 }
 
 }  // namespace
 
 void add_run_command(CLI::App& root, Invocation& invocation) {
   CLI::App* const command =
-      root.add_subcommand("run", "start the ranks of a run on this machine, or in a lab");
-  command->footer(kExample);
+      root.add_subcommand("run", "start the ranks of a job on this machine, or on hosts of a lab");
+  command->footer(kExample +
+                  program_status_help("0 all ranks ended with 0; N the exit status of the first "
+                                      "rank that failed"));
   command->positionals_at_end();  // what follows the command's name is the command's
   const auto options = std::make_shared<RunOptions>();
-  auto* const count = command->add_option("-n,--ranks", options->ranks, "how many processes");
-  count->type_name("N")->check(CLI::Range(1U, kMostLocalRanks));
-  command->add_flag("-t,--tag-output", options->tag_output, "begin each line with '[rank] '");
-  command->add_option("--grace", options->grace, "from SIGTERM to SIGKILL [5]")
-      ->type_name("SECONDS");
+  auto* const count =
+      add_ranks_option(*command, options->ranks, "number of ranks", kMostLocalRanks);
+  count->default_str("with --lab or --hosts, one a host");
+  auto* const hosts =
+      add_hosts_option(*command, options->hosts, "start them on these hosts of a lab");
+  auto* const lab = add_lab_option(*command, options->lab);
+  command->add_flag("--tag-output", options->tag_output, "begin each line with '[rank] '");
+  command->add_option("--grace", options->grace, "time from SIGTERM to SIGKILL")
+      ->type_name("DURATION")
+      ->check(duration_value())
+      ->capture_default_str();
   command
       ->add_flag("--protect{full}", options->protection,
-                 "protect what ranks send each other with a key of this run: "
-                 "--protect=headers|full [full]")
-      ->check(CLI::IsMember({"headers", "full"}));
-  auto* const hosts =
-      command->add_option("--hosts", options->hosts, "start them on hosts of a lab, in turn [all]");
-  hosts->type_name("HOST,HOST");
-  auto* const lab =
-      command->add_option("--lab", options->lab, "which lab [HEDDLE_LAB, or the only one]");
-  lab->type_name("NAME");
-  command->add_option("command", options->words, "the command and its arguments")
-      ->type_name("[--] COMMAND")
-      ->required();
+                 "encrypt and authenticate what ranks send each other, with a key of this run; "
+                 "headers: all but the payload of long messages (without a level: full)")
+      ->type_name("headers|full")
+      ->check(one_of({"headers", "full"}));
+  add_program(*command, options->words)->required();
   command->callback([=, &invocation] {
     options->in_lab = hosts->count() > 0 || lab->count() > 0;
     if (count->count() == 0 && !options->in_lab) throw CLI::RequiredError("--ranks");

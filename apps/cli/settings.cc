@@ -3,17 +3,27 @@
 
 #include <fmt/core.h>
 
+#include "apps/cli/command_line/value_checks.h"
+#include "apps/cli/command_line/value_types.h"
 #include "apps/cli/setting_text.h"
 #include "apps/cli/terminal.h"
 #include "base/log.h"
 
 namespace heddle::cli {
+namespace {
+
+constexpr const char* kSettingsGroup = "Settings";
+
+}  // namespace
 
 Settings::Settings(CLI::App& command) : command_(command) {
-  command.add_option("--config", file_, "read settings from this file")->type_name("FILE");
-  command.add_option("--set", assignments_, "any setting: see 'heddle config show'")
+  command.add_option("--config", file_, "read settings from this file")
+      ->type_name("FILE")
+      ->group(kSettingsGroup);
+  command.add_option("--set", assignments_, "set any setting; 'heddle help settings' lists them")
       ->type_name(kAssignmentType)
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->group(kSettingsGroup);
 }
 
 void Settings::offer(const std::string& option, const std::string& key,
@@ -21,18 +31,25 @@ void Settings::offer(const std::string& option, const std::string& key,
   Offered& offered = offered_.emplace_back();
   offered.key = key;
   std::string help;
-  std::string values;
+  std::string fallback;
+  std::vector<std::string> values;
+  CLI::Validator check;
   for (const ConfigKey& each : config_keys()) {
     if (each.name != key) continue;
     help = each.doc;
-    for (const std::string& value : setting_values(each)) {
-      values += (values.empty() ? "" : "|") + value;
+    values = setting_values(each);
+    if (!values.empty()) check = one_of(values);
+    if (each.type == ConfigType::kInteger) {
+      check = whole_number(static_cast<uint64_t>(each.min), static_cast<uint64_t>(each.max));
     }
-    if (!each.fallback.empty()) help += fmt::format(" [{}]", each.fallback);
+    fallback = each.fallback;
   }
   CHECK(!help.empty());
   offered.option = command_.add_option(option, offered.value, help)
-                       ->type_name(values.empty() ? type_name : values);
+                       ->type_name(values.empty() ? type_name : choices_text(values))
+                       ->check(check)
+                       ->default_str(fallback)
+                       ->group(kSettingsGroup);
 }
 
 Result<Config> Settings::load() const {

@@ -12,9 +12,6 @@
 
 namespace heddle::cli {
 
-// The type of a value that is a setting and its value; completion knows it by this.
-inline constexpr const char* kAssignmentType = "KEY=VALUE";
-
 class Settings {
  public:
   // Adds --config and --set to the command.

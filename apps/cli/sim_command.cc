@@ -9,6 +9,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "apps/cli/command_line/exit_statuses.h"
+#include "apps/cli/command_line/shared_options.h"
+#include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/interrupt.h"
 #include "apps/cli/job/job_report.h"
 #include "apps/cli/output.h"
@@ -39,11 +42,8 @@ constexpr const char* kExample = R"(Example:
   heddle sim --topology fabric.toml --workload permutation.toml
   heddle sim --topology fat_tree_1024.topo --workload perm.cm --mtu 4154 --paths 128 --json
 
-Files that end in .topo and .cm are htsim's; --mtu, --queue, --buffer and so on say what a .topo
-does not. Flows begin when all connections are open.
-
-Exit status: 0 all flows arrived and all jobs are done, 1 some did not, are not or arrived changed,
-2 could not run; stopped by a signal: 128 and its number (130 for Ctrl-C, 143 for SIGTERM).)";
+The simulated hosts run the same transport as real ones. Files whose names end in .topo and .cm
+are htsim's. Flows start when all connections are open.)";
 
 constexpr uint64_t kEventsAtOnce = 200'000;
 constexpr Nanos kShortestBin = nanos(100);
@@ -80,22 +80,17 @@ Result<void> take_bins(SimOptions& options) {
   if (options.series.empty() && options.html.empty()) return {};
   options.bins.bin = Nanos{};
   if (options.series.empty() || options.series == "auto") return {};
-  const Result<Nanos> bin = parse_span(options.series);
+  const Result<Nanos> bin = parse_duration(options.series);
   if (!bin) return fail(bin.error());
-  if (*bin < kShortestBin) {
-    return fail(ErrorCode::kInvalid, "cannot read the command line",
-                "--series " + options.series + " is shorter than what a link takes for one packet",
-                "give at least 100ns, or auto");
-  }
   options.bins.bin = *bin;
   return {};
 }
 
 Result<void> take_quantities(SimOptions& options) {
   if (!options.until_text.empty()) {
-    const Result<Nanos> span = parse_span(options.until_text);
-    if (!span) return fail(span.error());
-    options.until = *span;
+    const Result<Nanos> until = parse_duration(options.until_text);
+    if (!until) return fail(until.error());
+    options.until = *until;
   }
   if (Result<void> taken = take_bins(options); !taken) return taken;
   if (Result<void> taken = take_fabric_options(options.fabric, of_htsim(options)); !taken) {
@@ -116,7 +111,7 @@ std::string progress_text(const FlowRun& run, const JobRun& jobs, double wall_s)
   const uint64_t all = run.outcomes().size() + jobs.steps();
   const double part =
       static_cast<double>(run.ended() + jobs.steps_ended()) / static_cast<double>(all);
-  std::string text = span_text(run.now()) + " simulated, ";
+  std::string text = duration_text(run.now()) + " simulated, ";
   if (!run.outcomes().empty()) {
     text +=
         fmt::format("{} of {} flows, ", count_text(run.ended()), count_text(run.outcomes().size()));
@@ -227,76 +222,89 @@ int run_sim(const SimOptions& options) {
   return kCouldNotRun;
 }
 
-std::vector<std::string> texts(std::span<const std::string_view> names) {
-  return {names.begin(), names.end()};
-}
-
-std::string joined(std::span<const std::string_view> names) {
-  std::string text;
-  for (const std::string_view name : names) text += (text.empty() ? "" : "|") + std::string(name);
-  return text;
-}
-
 // Of `heddle sim --cc swift sweep ...` the sweep would not know.
 void refuse_options_of(const CLI::App& sim) {
   for (const CLI::Option* option : sim.get_options()) {
     if (option->count() == 0) continue;
-    throw CLI::ValidationError(option->get_name(), "options of a sweep stand behind 'sweep'");
+    throw CLI::ValidationError(option->get_name(), "write options of a sweep after 'sweep'");
   }
 }
 
 }  // namespace
 
+namespace {
+
+void add_transport_options(CLI::App& sim, SimOptions& options) {
+  const auto choice = [&sim](const char* name, std::string& value, const char* about,
+                             std::span<const std::string_view> names) {
+    sim.add_option(name, value, about)
+        ->type_name(choices_text(names))
+        ->check(one_of({names.begin(), names.end()}))
+        ->capture_default_str()
+        ->group("Transport");
+  };
+  const auto size = [&sim](const char* name, std::string& value, const char* about,
+                           const char* fallback) {
+    sim.add_option(name, value, about)
+        ->type_name("SIZE")
+        ->check(size_value(1))
+        ->default_str(fallback)
+        ->group("Transport");
+  };
+  choice("--cc", options.run.congestion, "congestion control", transport::controller_names());
+  choice("--selector", options.run.selector, "path selection", transport::selector_names());
+  sim.add_option("--paths", options.run.paths, "paths of a connection, 1 to 256")
+      ->type_name("N")
+      ->check(whole_number(1, 256))
+      ->capture_default_str()
+      ->group("Transport");
+  size("--initial-window", options.initial_window, "initial congestion window",
+       "twice the bandwidth-delay product");
+  size("--window-limit", options.window_limit, "largest congestion window", "64MiB");
+  size("--burst", options.burst, "most bytes sent at once on one of several paths", "a segment");
+}
+
+void add_result_options(CLI::App& sim, SimOptions& options) {
+  sim.add_option("--series", options.series,
+                 "record links and queues over time, in bins of this duration, at least 100ns")
+      ->type_name("DURATION|auto")
+      ->check(duration_value(kShortestBin, "auto"))
+      ->group("Results");
+  sim.add_option("--trace", options.trace,
+                 "record what hosts and ranks observe, for heddle matrix, timeline and summary")
+      ->type_name("FOLDER")
+      ->group("Results");
+  sim.add_option("--html", options.html,
+                 "also write a page with links over time and the slowest flows")
+      ->type_name("FILE")
+      ->group("Results");
+  add_json_option(sim, options.json)->group("Results");
+  sim.add_flag("--matrix", options.matrix,
+               "with --json: also the bytes delivered between each two ranks of a job")
+      ->group("Results");
+}
+
+}  // namespace
+
 void add_sim_command(CLI::App& root, Invocation& invocation) {
-  CLI::App* const sim = root.add_subcommand(
-      "sim", "run a workload over a simulated fabric, with the transport that real hosts run");
-  sim->footer(kExample);
+  CLI::App* const sim = root.add_subcommand("sim", "run a workload over a simulated fabric");
+  sim->footer(kExample + exit_status_help("a flow did not arrive or arrived changed, or a job is "
+                                          "not done",
+                                          "could not run"));
   const auto options = std::make_shared<SimOptions>();
-  sim->add_option("--topology", options->topology, "the fabric: a topology file, or htsim's .topo")
-      ->type_name("FILE");
+  add_topology_option(*sim, options->topology,
+                      "the fabric: a topology file, or htsim's .topo (required)");
   sim->add_option("--workload", options->workload,
-                  "flows and jobs: a workload file, or htsim's .cm")
+                  "flows and jobs: a workload file, or htsim's .cm (required)")
       ->type_name("FILE");
-  sim->add_option("--cc", options->run.congestion, "congestion control")
-      ->type_name(joined(transport::controller_names()))
-      ->check(CLI::IsMember(texts(transport::controller_names())))
-      ->capture_default_str();
-  sim->add_option("--selector", options->run.selector, "what chooses paths")
-      ->type_name(joined(transport::selector_names()))
-      ->check(CLI::IsMember(texts(transport::selector_names())))
-      ->capture_default_str();
-  sim->add_option("--paths", options->run.paths, "paths of a connection, 1 to 256")
-      ->type_name("N")
-      ->check(CLI::Range(1, 256))
-      ->capture_default_str();
-  sim->add_option("--seed", options->run.seed, "of all random choices")
-      ->type_name("N")
-      ->check([](const std::string& text) { return refuse_whole_number(text); })
-      ->capture_default_str();
-  sim->add_option("--initial-window", options->initial_window,
-                  "of a connection's congestion control (default: twice what a round trip holds)")
-      ->type_name("SIZE");
-  sim->add_option("--window-limit", options->window_limit,
-                  "no congestion window grows above it (default: 64MiB)")
-      ->type_name("SIZE");
-  sim->add_option("--burst", options->burst,
-                  "what leaves at once on one of several paths, at most (default: a segment)")
-      ->type_name("SIZE");
-  sim->add_option("--until", options->until_text, "stop after so much simulated time, like 5ms")
-      ->type_name("T");
+  add_seed_option(*sim, options->run.seed);
+  sim->add_option("--until", options->until_text, "stop at this simulated time, like 5ms")
+      ->type_name("DURATION")
+      ->check(duration_value())
+      ->default_str("the end of all flows and jobs");
+  add_transport_options(*sim, *options);
+  add_result_options(*sim, *options);
   add_fabric_options(*sim, options->fabric);
-  sim->add_option("--series", options->series,
-                  "links and queues over time, in bins of T, like 10us; auto: as fits the run")
-      ->type_name("T");
-  sim->add_option("--trace", options->trace,
-                  "record what hosts and ranks observe, for heddle matrix, timeline and summary")
-      ->type_name("FOLDER");
-  sim->add_option("--html", options->html,
-                  "write a page with links over time and the slowest flows as well")
-      ->type_name("FILE");
-  sim->add_flag("--matrix", options->matrix,
-                "with --json: what the ranks of each job delivered to each other");
-  sim->add_flag("--json", options->json, "print one JSON document");
   add_sweep_command(*sim, invocation);
   sim->callback([options, sim, &invocation] {
     if (!sim->get_subcommands().empty()) return refuse_options_of(*sim);

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "apps/cli/command_line/exit_statuses.h"
+#include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/record/alignment.h"
 #include "apps/cli/record/contents.h"
 #include "apps/cli/summary/show.h"
@@ -19,10 +21,8 @@ constexpr const char* kExample = R"(Example:
   heddle record -o job -- heddle run -n 4 -- heddle bench allreduce
   heddle summary job
 
-Exposed is the time in which a caller did nothing but wait for a call; the rest of the time in which
-calls were under way was hidden behind something else.
-
-Exit status: 0 done, 1 when some of the recording could not be read, 2 when nothing could.)";
+Exposed is the time in which a caller only waited for a call. The rest of the calls' time overlapped
+with computation or other calls.)";
 
 struct SummaryOptions {
   std::string path;
@@ -101,13 +101,12 @@ int run(const SummaryOptions& options) {
 
 void add_summary_command(CLI::App& root, Invocation& invocation) {
   CLI::App* const command =
-      root.add_subcommand("summary", "one page on what a recorded job's communication came to");
-  command->footer(kExample);
+      root.add_subcommand("summary", "summarize a recorded job's communication on one page");
+  command->footer(kExample + exit_status_help("some of the recording could not be read",
+                                              "none of it could be read"));
   const auto options = std::make_shared<SummaryOptions>();
-  command->add_option("folder", options->path, "the folder of a recording, or one file of it")
-      ->required()
-      ->type_name("FILE");
-  command->add_flag("--json", options->json, "print one JSON document");
+  add_recording(*command, options->path);
+  add_json_option(*command, options->json);
   command->callback(
       [options, &invocation] { invocation.run = [options] { return run(*options); }; });
 }

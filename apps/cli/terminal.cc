@@ -16,8 +16,8 @@ namespace {
 
 int g_output_error = 0;  // errno of the first write to standard output that failed
 
-// Standard error may be closed or full; there is nobody left to tell, so the command goes on.
-void tell(const std::string& text) {
+// Standard error may be closed or full; then the text is lost, and the command goes on.
+void write_error(const std::string& text) {
   static_cast<void>(std::fwrite(text.data(), 1, text.size(), stderr));
   static_cast<void>(std::fflush(stderr));
 }
@@ -47,22 +47,26 @@ Result<void> check_output() {
               "free some space, or let it go elsewhere");
 }
 
-void print_error(const Error& error) { tell(fmt::format("heddle: {}\n", error.message())); }
+void print_error(const Error& error) { write_error(fmt::format("heddle: {}\n", error.message())); }
 
-void print_warning(std::string_view text) { tell(fmt::format("heddle: note: {}\n", text)); }
+void print_warning(std::string_view text) {
+  write_error(fmt::format("heddle: warning: {}\n", text));
+}
+
+void print_progress(std::string_view text) { write_error(fmt::format("heddle: {}\n", text)); }
 
 ProgressLine::ProgressLine() : visible_(isatty(STDERR_FILENO) == 1) {}
 
 void ProgressLine::show(std::string_view text) {
   if (!visible_) return;
   const size_t padding = shown_ > text.size() ? shown_ - text.size() : 0;
-  tell(fmt::format("\r{}{:{}}", text, "", padding));
+  write_error(fmt::format("\r{}{:{}}", text, "", padding));
   shown_ = text.size();
 }
 
 void ProgressLine::clear() {
   if (!visible_ || shown_ == 0) return;
-  tell(fmt::format("\r{:{}}\r", "", shown_));
+  write_error(fmt::format("\r{:{}}\r", "", shown_));
   shown_ = 0;
 }
 

@@ -13,6 +13,9 @@ namespace heddle::cli {
 inline constexpr int kDone = 0;
 inline constexpr int kFoundWrong = 1;  // it ran, and what it looked at is not right
 inline constexpr int kCouldNotRun = 2;
+// Of commands that start another program, whose exit status is theirs: failures of their own, as
+// env(1) and timeout(1) number them. See lab/exec.h for 126 and 127.
+inline constexpr int kProgramFailed = 125;
 
 // Takes the places of standard streams that are closed, so that no socket gets one and is sent what
 // was meant for a person. To be called before anything is opened.
@@ -23,13 +26,10 @@ void print(std::string_view text);
 Result<void> check_output();
 // "heddle: what: why (todo)" on standard error; where that cannot be written, nothing happens.
 void print_error(const Error& error);
+// "heddle: warning: text": something that the user may want to change.
 void print_warning(std::string_view text);
-
-// The exit statuses, for the end of a command's help.
-inline constexpr const char* kExitStatusHelp = R"(
-
-Exit status: 0 done, 1 something arrived changed, 2 could not run; stopped by a signal: 128 and its
-number (130 for Ctrl-C, 143 for SIGTERM).)";
+// "heddle: text": what a long command is doing.
+void print_progress(std::string_view text);
 
 // A line on standard error that is written over as work goes on; nothing where that is no terminal.
 class ProgressLine {

@@ -14,7 +14,11 @@
 #include <utility>
 #include <vector>
 
+#include "apps/cli/command_line/exit_statuses.h"
+#include "apps/cli/command_line/shared_options.h"
+#include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/output.h"
+#include "apps/cli/quantity.h"
 #include "apps/cli/record/alignment.h"
 #include "apps/cli/record/contents.h"
 #include "apps/cli/terminal.h"
@@ -31,11 +35,8 @@ constexpr const char* kExample = R"(Example:
   heddle timeline job --from 0.5 --to 0.6 --format csv
   heddle timeline job --format html -o job.html    # each NIC's load, and microbursts
 
---from and --to are seconds from the beginning of the recording. Hosts stand side by side as well as
-their clocks can be aligned: `heddle record info` tells how well.
-
-Exit status: 0 done, 1 when some of the recording could not be read, 2 when nothing could, or when
-nothing was recorded in the time that was asked for.)";
+--from and --to count from the beginning of the recording. Hosts' clocks are aligned; `heddle record
+info` prints how well.)";
 
 constexpr size_t kWrittenAtOnce = 64 << 10;
 
@@ -43,6 +44,8 @@ struct TimelineOptions {
   std::string path;
   std::string format = "perfetto";
   std::string output;
+  std::string from;
+  std::string to;
   double from_s = -std::numeric_limits<double>::infinity();
   double to_s = std::numeric_limits<double>::infinity();
 };
@@ -204,10 +207,21 @@ int show_load(const TimelineOptions& options, const std::vector<std::string>& fi
   return merged.whole() ? kDone : kFoundWrong;
 }
 
-int run(const TimelineOptions& options) {
-  if (std::isnan(options.from_s) || std::isnan(options.to_s)) {
-    print_error({ErrorCode::kInvalid, "cannot choose these times", "--from or --to is no number",
-                 "give seconds since the recording began"});
+Result<void> take_times(TimelineOptions& options) {
+  const auto take = [](const std::string& text, double& time_s) -> Result<void> {
+    if (text.empty()) return {};
+    const Result<Nanos> duration = parse_duration(text);
+    if (!duration) return fail(duration.error());
+    time_s = to_seconds(*duration);
+    return {};
+  };
+  if (Result<void> taken = take(options.from, options.from_s); !taken) return taken;
+  return take(options.to, options.to_s);
+}
+
+int run(TimelineOptions options) {
+  if (Result<void> taken = take_times(options); !taken) {
+    print_error(taken.error());
     return kCouldNotRun;
   }
   const auto files = recording_files(options.path);
@@ -240,19 +254,23 @@ int run(const TimelineOptions& options) {
 
 void add_timeline_command(CLI::App& root, Invocation& invocation) {
   CLI::App* const command =
-      root.add_subcommand("timeline", "what every rank of a recorded job did, and when");
-  command->footer(kExample);
+      root.add_subcommand("timeline", "show what each rank of a recorded job did, and when");
+  command->footer(kExample + exit_status_help(
+                                 "some of the recording could not be read",
+                                 "none of it could be read, or nothing was recorded in that time"));
   const auto options = std::make_shared<TimelineOptions>();
-  command->add_option("folder", options->path, "the folder of a recording, or one file of it")
-      ->required()
-      ->type_name("FILE");
-  command->add_option("--format", options->format, "how it is written")
+  add_recording(*command, options->path);
+  command->add_option("--format", options->format, "format of the output; perfetto is JSON")
       ->type_name("perfetto|csv|html")
-      ->check(CLI::IsMember({"perfetto", "csv", "html"}))
+      ->check(one_of({"perfetto", "csv", "html"}))
       ->capture_default_str();
-  command->add_option("--from", options->from_s, "only from so many seconds on")->type_name("S");
-  command->add_option("--to", options->to_s, "only up to so many seconds")->type_name("S");
-  command->add_option("-o,--output", options->output, "a file to write to")->type_name("FILE");
+  command->add_option("--from", options->from, "leave out what ended before this time")
+      ->type_name("DURATION")
+      ->check(duration_value(Nanos{}));
+  command->add_option("--to", options->to, "leave out what began after this time")
+      ->type_name("DURATION")
+      ->check(duration_value(Nanos{}));
+  add_output_option(*command, options->output);
   command->callback(
       [options, &invocation] { invocation.run = [options] { return run(*options); }; });
 }

@@ -7,6 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "apps/cli/command_line/exit_statuses.h"
+#include "apps/cli/command_line/shared_options.h"
+#include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/output.h"
 #include "apps/cli/record/contents.h"
 #include "apps/cli/replay/replay_command.h"
@@ -25,11 +28,12 @@ constexpr const char* kFromExample = R"(Example:
   heddle sim --topology fabric.toml --workload job.toml
   heddle workload from job --ranks 8 -o twice.toml
 
-Each rank's calls in their order, what it computed between them and when it waited. Rank i runs on
-the i-th host of the topology, unless hosts = [...] is added to the file.
+The file has each rank's calls in their order, the computation between them and the waits. Rank i
+runs on the i-th host of the topology, unless hosts = [...] is added to the file.)";
 
-Exit status: 0 done, 1 when some of the recording could not be read, 2 when nothing could be made of
-it.)";
+constexpr const char* kExample = R"(Example:
+  heddle workload from job -o job.toml
+  heddle workload run job.toml -n 4)";
 
 struct FromOptions {
   std::string path;
@@ -93,23 +97,23 @@ int run_from(const FromOptions& options) {
 
 void add_workload_command(CLI::App& root, Invocation& invocation) {
   CLI::App* const command =
-      root.add_subcommand("workload", "make workload files of recorded jobs, and run them");
+      root.add_subcommand("workload", "replay recorded jobs: make workload files and run them");
+  command->footer(kExample);
   command->require_subcommand(1);
   add_replay_command(*command, invocation);
   CLI::App* const from =
-      command->add_subcommand("from", "make a workload file of a recorded job, to be simulated");
-  from->footer(kFromExample);
+      command->add_subcommand("from", "make a workload file from a recorded job");
+  from->footer(kFromExample + exit_status_help("some of the recording could not be read",
+                                               "no workload could be made of it"));
   const auto options = std::make_shared<FromOptions>();
-  from->add_option("recording", options->path, "the folder, or one of its files")
-      ->required()
-      ->type_name("DIR");
-  from->add_option("-o,--output", options->output, "where to write it (default: standard output)")
-      ->type_name("FILE");
-  from->add_option("--ranks", options->ranks,
-                   "as many ranks, which do what those recorded do in turn; for jobs of one "
+  add_recording(*from, options->path);
+  add_output_option(*from, options->output);
+  from->add_option("-n,--ranks", options->ranks,
+                   "number of ranks, which repeat the recorded ones in turn; for jobs with one "
                    "communicator")
-      ->check(CLI::Range(2u, topology::kMaxRanks))
-      ->type_name("N");
+      ->check(whole_number(2, topology::kMaxRanks))
+      ->type_name("N")
+      ->default_str("as recorded");
   from->callback(
       [options, &invocation] { invocation.run = [options] { return run_from(*options); }; });
 }

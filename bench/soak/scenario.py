@@ -101,7 +101,7 @@ class Soak:
                 "sealed server": self._serve("sealed server", _SEALED_SERVER, ["ping", "--set", self._key])}
         heddle = built("heddle")
         # Sizes rise so slowly that the hour ends first; results are checked at each.
-        job = [heddle, "record", "-o", self.recordings["job"], "--mebibytes", str(_RECORDING_MIB), "--", heddle, "run",
+        job = [heddle, "record", "-o", self.recordings["job"], "--max-size", f"{_RECORDING_MIB}M", "--", heddle, "run",
                "-n", "4", "--lab", self._fabric.name, "--hosts", ",".join(_JOB_HOSTS), "--",
                heddle, "bench", "allreduce", "-b", "256K", "-e", "1M", "-i", "256", "-n", "10", "-w", "1", "-c", "1"]
         supervisor = self._start("job", None, job, HEDDLE_SPIN="never", HEDDLE_RANK_DEAD_AFTER_MS=str(_DEAD_MS),

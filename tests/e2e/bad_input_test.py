@@ -103,14 +103,13 @@ class BadInput(unittest.TestCase):
         return str(folder / name)
 
     def test_words_that_are_no_commands(self):
-        self.refused((), "subcommand")
         self.refused(("pong",), "pong", "heddle --help")
         self.refused(("perf",), "host", "heddle perf --help")
         self.refused(("perf", "127.0.0.1", "latency"), "latency", "bw or lat")
         self.refused(("perf", "--listen", "127.0.0.1"), "--listen")
         self.refused(("ping", "127.0.0.1", "--once"), "--listen")
         self.refused(("ping", "127.0.0.1", "--bogus"), "--bogus")
-        self.refused(("completion", "fish"), "fish", "bash and zsh")
+        self.refused(("completion", "tcsh"), "tcsh", "bash, zsh or fish")
 
     def test_standard_error_that_is_closed_or_full_ends_nothing(self):
         """It ended with an abort: the text of the error could not be written."""

@@ -145,7 +145,7 @@ class Delays(unittest.TestCase):
 
     def started(self):
         """A run that has begun its command."""
-        running = program.Process("lab", "run", self.written(CABLE), "--name", self.name, "--", "sh", "-c",
+        running = program.Process("lab", "run", self.written(CABLE), "--lab", self.name, "--", "sh", "-c",
                                   "echo begun; exec sleep 300")
         self.addCleanup(running.close)
         running.wait_for("begun")
@@ -167,7 +167,7 @@ class Delays(unittest.TestCase):
         self.assertEqual(self.asked(lab, "h0", "10.0.1.1", 100)["order"], list(range(100)))
 
     def test_up_says_what_makes_the_delay(self):
-        done = heddle("lab", "up", self.written(CABLE), "--name", self.name)
+        done = heddle("lab", "up", self.written(CABLE), "--lab", self.name)
         by = {"netem": "netem", "forwarder": "heddle's forwarder"}[self.listed()["delays"]["by"]]
         self.assertIn(f"1 links, 1 delayed by {by}", done.stdout)
         self.assertEqual(self.listed()["delays"]["links"], 1)
@@ -181,7 +181,7 @@ class Delays(unittest.TestCase):
         self.assertIn("delays below 50 us are not made", self.up(CABLE.replace("4ms", "10us")).said)
 
     def test_down_leaves_nothing_behind(self):
-        heddle("lab", "up", self.written(CABLE), "--name", self.name)
+        heddle("lab", "up", self.written(CABLE), "--lab", self.name)
         process = self.forwarder()
         heddle("lab", "down", self.name)
         self.wait_until_dead(process)
@@ -209,22 +209,22 @@ class Delays(unittest.TestCase):
                 self.assert_gone()
 
     def test_forwarder_that_dies_is_reported_by_run(self):
-        done = heddle("lab", "run", self.written(CABLE), "--name", self.name, "--", sys.executable, "-c",
+        done = heddle("lab", "run", self.written(CABLE), "--lab", self.name, "--", sys.executable, "-c",
                       _KILL_FORWARDER, program.HEDDLE, check=False)
         self.assertIn("the forwarder of delayed links", done.stderr)
-        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(done.returncode, 125, done.stderr)
         self.assert_gone()
 
     def test_forwarder_that_dies_is_reported_by_list_status_and_exec(self):
-        heddle("lab", "up", self.written(CABLE), "--name", self.name)
+        heddle("lab", "up", self.written(CABLE), "--lab", self.name)
         process = self.forwarder()
         os.kill(process, signal.SIGKILL)
         self.wait_until_dead(process)
         sentence = f"the forwarder of delayed links (process {process}) has ended"
         self.assertIn(sentence, self.listed()["delays"]["trouble"])
         self.assertIn("up, without its delays", heddle("lab", "list").stdout)
-        self.assertIn(sentence, heddle("lab", "status", "--name", self.name, "--interval", "0.05").stdout)
-        self.assertIn(sentence, heddle("lab", "exec", "h0", "--name", self.name, "--", "true").stderr)
+        self.assertIn(sentence, heddle("lab", "status", "--lab", self.name, "--interval", "0.05").stdout)
+        self.assertIn(sentence, heddle("lab", "exec", "h0", "--lab", self.name, "--", "true").stderr)
         heddle("lab", "down", self.name)
         self.assert_gone()
 
@@ -234,9 +234,9 @@ class Delays(unittest.TestCase):
         self.asked(lab, "h0", "10.0.1.1", 3)
         carrier = ("cat", "/sys/class/net/spine0/carrier")
         self.assertEqual(lab.exec("leaf0", *carrier).strip(), "1")
-        heddle("lab", "fault", "--name", lab.name, "down", "leaf0", "spine0")
+        heddle("lab", "fault", "--lab", lab.name, "down", "leaf0", "spine0")
         self.assertEqual(lab.exec("leaf0", *carrier).strip(), "0")
-        heddle("lab", "fault", "--name", lab.name, "up", "leaf0", "spine0")
+        heddle("lab", "fault", "--lab", lab.name, "up", "leaf0", "spine0")
         self.assertEqual(lab.exec("leaf0", *carrier).strip(), "1")
         self.assertGreaterEqual(self.asked(lab, "h0", "10.0.1.1", 3)["shortest_s"], 4 * 0.002)
 
@@ -247,7 +247,7 @@ class Delays(unittest.TestCase):
             with self.subTest(line=line):
                 file = self.written(CABLE.replace('delay = "4ms"', line), "bad.toml")
                 done = heddle("lab", "run", file, "--", "true", check=False)
-                self.assertEqual(done.returncode, 2)
+                self.assertEqual(done.returncode, 125)
                 self.assertIn("bad.toml:8: ", done.stderr)
                 self.assertIn(why, done.stderr)
 

@@ -78,16 +78,16 @@ class Lab:
         self.file = os.path.join(folder, self.name + ".toml")
         with open(self.file, "w", encoding="utf-8") as file:
             file.write(text)
-        self.said = heddle("lab", "up", self.file, "--name", self.name).stderr
+        self.said = heddle("lab", "up", self.file, "--lab", self.name).stderr
 
     def close(self):
         heddle("lab", "down", self.name, check=False)
 
     def exec(self, host, *words, check=True):
-        return heddle("lab", "exec", host, "--name", self.name, "--", *words, check=check).stdout
+        return heddle("lab", "exec", host, "--lab", self.name, "--", *words, check=check).stdout
 
     def start(self, host, *words):
-        return subprocess.Popen([program.HEDDLE, "lab", "exec", host, "--name", self.name, "--", *words],
+        return subprocess.Popen([program.HEDDLE, "lab", "exec", host, "--lab", self.name, "--", *words],
                                 env=program.environment(), stdout=subprocess.PIPE, text=True)
 
     def send(self, host, to, ports=1, count=100, size=100, first_port=20000):
@@ -114,7 +114,7 @@ class Lab:
         return {name: count - before[name] for name, count in self.settled(place).items()}
 
     def status(self, interval="0.05"):
-        return json.loads(heddle("lab", "status", "--name", self.name, "--json", "--interval", interval).stdout)
+        return json.loads(heddle("lab", "status", "--lab", self.name, "--json", "--interval", interval).stdout)
 
     def link(self, name, interval="0.05"):
         """What `status` says of the link "leaf0 - spine1"."""

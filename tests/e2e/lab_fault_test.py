@@ -66,7 +66,7 @@ class LinkFaults(unittest.TestCase):
         self.addCleanup(self.lab.close)
 
     def fault(self, *words):
-        heddle("lab", "fault", "--name", self.lab.name, *words)
+        heddle("lab", "fault", "--lab", self.lab.name, *words)
 
     def exchange(self, count, size=200, tos=0):
         """What h1 saw of datagrams from h0: how many, damaged, late."""
@@ -159,14 +159,14 @@ class LinkFaults(unittest.TestCase):
         self.assertEqual(states(), "S")
 
     def test_wrong_faults_say_what_is_possible(self):
-        for words, expected in ((("flood", "h0", "h1"), "there is no fault 'flood'"),
+        for words, expected in ((("flood", "h0", "h1"), "'flood' is not down, up,"),
                                 (("loss", "h0", "h1"), "it takes a link's two ends and a value"),
                                 (("loss", "h0", "h1", "5"), "'5' is no share"),
                                 (("down", "h0", "h7"), "there is no host or switch 'h7'"),
                                 (("down", "h0", "h1", "--one-way"), "takes both directions"),
                                 (("pause", "h9"), "has no host 'h9'")):
             with self.subTest(words=words):
-                done = heddle("lab", "fault", "--name", self.lab.name, *words, check=False)
+                done = heddle("lab", "fault", "--lab", self.lab.name, *words, check=False)
                 self.assertEqual(done.returncode, 2)
                 self.assertIn(expected, done.stderr)
 
@@ -183,7 +183,7 @@ class Fabric(unittest.TestCase):
         self.addCleanup(self.fault, "clear")
 
     def fault(self, *words):
-        heddle("lab", "fault", "--name", self.lab.name, *words)
+        heddle("lab", "fault", "--lab", self.lab.name, *words)
 
     def carrier(self, place, device):
         return re.search(r"LOWER_UP|NO-CARRIER|DOWN", self.lab.exec(place, "ip", "link", "show", "dev", device))[0]
@@ -225,11 +225,11 @@ class Fabric(unittest.TestCase):
             self.assertGreaterEqual(self.arrivals("h0", "h3", to), 640)
 
     def test_heddle_goes_around_a_black_hole(self):
-        server = program.Process("lab", "exec", "h3", "--name", self.lab.name, "--", program.HEDDLE,
+        server = program.Process("lab", "exec", "h3", "--lab", self.lab.name, "--", program.HEDDLE,
                                  "perf", "--listen", "--once")
         self.addCleanup(server.close)
         server.wait_for("listens on")
-        with program.started("lab", "exec", "h0", "--name", self.lab.name, "--", program.HEDDLE, "perf",
+        with program.started("lab", "exec", "h0", "--lab", self.lab.name, "--", program.HEDDLE, "perf",
                              "h3", "bw", "-t", "2", "--check") as client:
             client.wait_for("path")
             self.fault("blackhole", "leaf0", "spine1")

@@ -51,11 +51,11 @@ class Lives(unittest.TestCase):
         self.assertEqual(left, [])
 
     def run_lab(self, *words, file=None):
-        return heddle("lab", "run", file or self.file, "--name", self.name, "--", *words, check=False)
+        return heddle("lab", "run", file or self.file, "--lab", self.name, "--", *words, check=False)
 
     def started(self, *words):
         """A run that has begun its command; the command tells that by a line."""
-        running = program.Process("lab", "run", self.file, "--name", self.name, "--", *words)
+        running = program.Process("lab", "run", self.file, "--lab", self.name, "--", *words)
         self.addCleanup(running.close)
         running.wait_for("begun")
         return running
@@ -84,7 +84,7 @@ class Lives(unittest.TestCase):
 
     def test_command_that_does_not_exist(self):
         done = self.run_lab("no-such-program")
-        self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.returncode, 127)
         self.assertIn("cannot run no-such-program: No such file", done.stderr)
         self.assert_gone()
 
@@ -106,7 +106,7 @@ class Lives(unittest.TestCase):
         """Several find a left-over lab of their name at once: one gets it, whole, the others are refused."""
         script = (f"echo begun; read go; test $(ls /run/netns | grep -c '^heddle.{self.name}.') -eq 10 && "
                   f"grep -q '\"owner\": '$PPID, /run/heddle/labs/{self.name}/lab.json")
-        words = [program.HEDDLE, "lab", "run", self.file, "--name", self.name, "--", "sh", "-c", script]
+        words = [program.HEDDLE, "lab", "run", self.file, "--lab", self.name, "--", "sh", "-c", script]
         for _ in range(3):
             first = self.started("sh", "-c", "echo begun; exec sleep 1000")
             first.process.kill()
@@ -115,14 +115,14 @@ class Lives(unittest.TestCase):
                                      text=True) for _ in range(3)]
             began = [run.stdout.readline() for run in runs]  # nothing of one that was refused
             ended = [run.communicate("go\n" if line else None)[1] for run, line in zip(runs, began)]
-            self.assertEqual(sorted(run.returncode for run in runs), [0, 2, 2], ended)
+            self.assertEqual(sorted(run.returncode for run in runs), [0, 125, 125], ended)
             self.assertEqual(sum("there is one of that name" in errors for errors in ended), 2, ended)
             self.assert_gone()
 
     def test_name_in_use_is_refused(self):
-        heddle("lab", "up", self.file, "--name", self.name)
+        heddle("lab", "up", self.file, "--lab", self.name)
         done = self.run_lab("true")
-        self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.returncode, 125)
         self.assertIn("there is one of that name", done.stderr)
         self.assertEqual(self.listed()[self.name]["status"], "up")
 
@@ -137,7 +137,7 @@ class Lives(unittest.TestCase):
         two.send("h0", "10.0.3.1", 4, 50)
 
     def test_list_tells_hosts_with_their_addresses(self):
-        heddle("lab", "up", self.file, "--name", self.name)
+        heddle("lab", "up", self.file, "--lab", self.name)
         hosts = {host["name"]: host["nics"] for host in self.listed()[self.name]["hosts"]}
         self.assertEqual(hosts["h3"], [{"device": "nic0", "ipv4": "10.0.3.1", "ipv6": "fd00:0:3::1",
                                         "leads_to": "leaf1"}])
@@ -159,10 +159,10 @@ class Lives(unittest.TestCase):
 
     def test_mistakes_in_the_file_are_told_with_their_line(self):
         done = self.run_lab("true", file=self.written("version = 1\n[fabric]\nkind = \"ring\"\n", "bad.toml"))
-        self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.returncode, 125)
         self.assertIn("bad.toml:3: there is no fabric \"ring\" (give", done.stderr)
         done = self.run_lab("true", file="/nonexistent.toml")
-        self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.returncode, 125)
         self.assertIn("cannot read /nonexistent.toml: No such file", done.stderr)
 
     def test_nobody_runs_a_lab_in_a_user_namespace(self):

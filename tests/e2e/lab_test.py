@@ -71,10 +71,10 @@ class Fabric(unittest.TestCase):
         self.assertEqual(self.lab.exec("h2", "hostname").strip(), "h2")
 
     def test_exit_status_is_the_commands(self):
-        done = heddle("lab", "exec", "h0", "--name", self.lab.name, "--", "sh", "-c", "exit 7", check=False)
+        done = heddle("lab", "exec", "h0", "--lab", self.lab.name, "--", "sh", "-c", "exit 7", check=False)
         self.assertEqual(done.returncode, 7)
-        done = heddle("lab", "exec", "h9", "--name", self.lab.name, "--", "true", check=False)
-        self.assertEqual(done.returncode, 2)
+        done = heddle("lab", "exec", "h9", "--lab", self.lab.name, "--", "true", check=False)
+        self.assertEqual(done.returncode, 125)
         self.assertIn("no host or switch of that name", done.stderr)
 
     def test_links_have_the_rates_and_queues_of_the_file(self):

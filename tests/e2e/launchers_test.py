@@ -77,7 +77,7 @@ class OpenMpi(LauncherTest):
         agent = os.path.join(self.folder, "agent")
         with open(agent, "w", encoding="utf-8") as file:
             file.write('#!/bin/sh\nhost=$1; shift\n'
-                       f'exec "{program.HEDDLE}" lab exec "$host" --name {lab.name} -- sh -c "$*"\n')
+                       f'exec "{program.HEDDLE}" lab exec "$host" --lab {lab.name} -- sh -c "$*"\n')
         os.chmod(agent, 0o755)
         words = [*_MPIRUN, "-H", "h0:1,h1:1,h3:2", "-n", "4", "--mca", "plm_rsh_agent", agent,
                  "--mca", "btl", "tcp,self"]

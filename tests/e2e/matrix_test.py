@@ -64,7 +64,7 @@ class Matrix(unittest.TestCase):
         self.assertEqual(self.document()["dropped_events"], 0)
         self.assertNotIn("events were dropped", self.matrix("--format", "html"))
         small = os.path.join(self.parent.name, "small")
-        done = program.run("record", "--mebibytes", 1, "-o", small, "--", program.HEDDLE, "run", "-n", 2, "--",
+        done = program.run("record", "--max-size", "1M", "-o", small, "--", program.HEDDLE, "run", "-n", 2, "--",
                            program.HEDDLE, "bench", "allreduce", "-b", 8192, "-e", 8192, "-n", 8000, "-w", 1, "-c", 0)
         self.assertEqual(done.returncode, 0, done.stderr)
         document = json.loads(program.run("matrix", small, "--format", "json").stdout)
@@ -227,7 +227,7 @@ class MatrixOfANetwork(Matrix):
             self.assertFalse(summary["messages_recorded"])
             self.assertEqual(summary["losses_recorded"], level == "bins")
             self.assertEqual(summary["processes"][0]["segments_lost"] is None, level == "counters")
-            told = "Repeats: not measured" in program.run("summary", folder).stdout
+            told = "Loss recovery: not measured" in program.run("summary", folder).stdout
             self.assertEqual(told, level == "counters")
             self.assertEqual(summary["wire_bytes"], document["totals"]["wire"])
             self.assertFalse(any("formula" in finding["what"] for finding in summary["findings"]), summary["findings"])

@@ -83,7 +83,7 @@ class Nics(unittest.TestCase):
     def test_a_nic_whose_cable_dies_is_left_and_taken_back(self):
         with self.server("--bind", BOTH):
             command = [program.HEDDLE, "perf", "h1", "bw", "--json", "--check", "--bind", BOTH, "-t", "60"]
-            with subprocess.Popen([program.HEDDLE, "lab", "exec", "h0", "--name", self.lab.name, "--", *command],
+            with subprocess.Popen([program.HEDDLE, "lab", "exec", "h0", "--lab", self.lab.name, "--", *command],
                                   env=program.environment(), stdout=subprocess.PIPE, text=True) as client:
                 self.wait_for_packets("nic1")
                 self.lab_fault("blackhole", "h0.1", "leaf1")
@@ -95,7 +95,7 @@ class Nics(unittest.TestCase):
         self.assertEqual(sorted(self.shares(json.loads(output)["tests"][0])), [(0, 0), (1, 1)])
 
     def lab_fault(self, *words):
-        lab_fabric.heddle("lab", "fault", "--name", self.lab.name, *words)
+        lab_fabric.heddle("lab", "fault", "--lab", self.lab.name, *words)
 
     def wait_for_packets(self, nic):
         """Until this NIC sends payload, many packets at a time."""

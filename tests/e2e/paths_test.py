@@ -59,7 +59,7 @@ class Paths(unittest.TestCase):
         return lab.exec("h0", program.HEDDLE, "paths", host, *words)
 
     def failing(self, lab, *words):
-        done = lab_fabric.heddle("lab", "exec", "h0", "--name", lab.name, "--", program.HEDDLE, "paths", "h1",
+        done = lab_fabric.heddle("lab", "exec", "h0", "--lab", lab.name, "--", program.HEDDLE, "paths", "h1",
                                  *words, check=False)
         self.assertEqual(done.returncode, 1, done.stderr)
         return done.stdout

@@ -81,8 +81,8 @@ class Perf(unittest.TestCase):
             done = program.run("perf", "127.0.0.1", "lat", "-p", port, "-t", "0.1", "--check",
                                "--bidirectional")
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertIn("note: --check concerns bw only", done.stderr)
-            self.assertIn("note: --bidirectional concerns bw only", done.stderr)
+            self.assertIn("warning: --check concerns bw only", done.stderr)
+            self.assertIn("warning: --bidirectional concerns bw only", done.stderr)
             done = program.run("perf", "127.0.0.1", "bw", "lat", "-p", port, "-t", "0.1", "--check")
             self.assertEqual((done.returncode, done.stderr), (0, ""))
 

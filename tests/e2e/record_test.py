@@ -97,7 +97,7 @@ class Record(unittest.TestCase):
 
     def test_a_command_that_records_nothing(self):
         done = program.run("record", "-o", self.folder, "--", "true")
-        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.returncode, 125)
         self.assertIn("nothing was recorded", done.stderr)
         done = program.run("record", "-o", self.folder, "--", "sh", "-c", "exit 7")
         self.assertEqual(done.returncode, 7)
@@ -105,7 +105,7 @@ class Record(unittest.TestCase):
     def test_two_recordings_do_not_share_a_folder(self):
         self.test_a_killed_process_leaves_what_it_did()
         done = program.run("record", "-o", self.folder, "--", "true")
-        self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.returncode, 125)
         self.assertIn("holds a recording already", done.stderr)
 
     def test_of_two_at_once_one_records(self):
@@ -113,7 +113,7 @@ class Record(unittest.TestCase):
                              program.free_port()) as recording:
             recording.wait_for("listens")
             done = program.run("record", "-o", self.folder, "--", program.HEDDLE, "ping", "127.0.0.1")
-            self.assertEqual(done.returncode, 2)
+            self.assertEqual(done.returncode, 125)
             self.assertIn("another `heddle record` records there now", done.stderr)
             recording.signal(signal.SIGTERM)
             recording.process.wait(timeout=program.PATIENCE_S)
@@ -127,7 +127,7 @@ class Record(unittest.TestCase):
         said = [each.communicate("go on\n", timeout=program.PATIENCE_S) for each in both]
         self.assertEqual(sorted(began), ["", "began\n"])
         # The one that ran recorded nothing.
-        self.assertEqual(sorted(each.returncode for each in both), [1, 2])
+        self.assertEqual([each.returncode for each in both], [125, 125])
         refused = said[began.index("")][1]
         self.assertIn("another `heddle record` records there now", refused)
         self.assertEqual(os.listdir(self.folder) if os.path.exists(self.folder) else [], [])
@@ -138,18 +138,18 @@ class Record(unittest.TestCase):
         with tempfile.TemporaryDirectory(dir="/dev/shm") as memory:
             folder = os.path.join(memory, "job")
             port = program.free_port()
-            done = program.run("record", "-o", folder, "--durable", 1, "--", program.HEDDLE, "ping", "--listen", "-p",
-                               port)
+            done = program.run("record", "-o", folder, "--durable", "1s", "--", program.HEDDLE, "ping", "--listen",
+                               "-p", port)
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn("memory", done.stderr)
             self.assertIn("nothing was recorded", done.stderr)
             self.assertEqual(os.listdir(memory), [])
 
-    def test_durable_takes_seconds(self):
-        for wrong in ("-1", "soon", "1e99"):
+    def test_durable_takes_whole_seconds(self):
+        for wrong in ("-1", "soon", "1e99", "1500ms"):
             done = program.run("record", "-o", self.folder, "--durable", wrong, "--", "true")
-            self.assertEqual(done.returncode, 2, wrong)
-            self.assertIn("durable", done.stderr, wrong)
+            self.assertEqual(done.returncode, 125, wrong)
+            self.assertIn("durable" if wrong != "1500ms" else "whole second", done.stderr, wrong)
 
     def test_a_command_line_of_any_bytes(self):
         done = subprocess.run([b"hed\xff\x1b", b"ping", b"--listen", b"-p", b"1"], executable=program.HEDDLE,
@@ -179,12 +179,15 @@ class Record(unittest.TestCase):
         self.assertEqual(json.loads(self.matrix("--format", "json"))["unplaced"], 0)
 
     def test_mistakes(self):
-        for words, sign in ((("record",), "--output"), (("record", "-o", self.folder), "command"),
-                            (("record", "-o", self.folder, "--level", "all", "--", "true"), "level"),
-                            (("record", "info", self.folder), "cannot read"),
-                            (("record", "-o", self.folder, "--", "/nonexistent/program"), "cannot run")):
+        record = ("record", "-o", self.folder)
+        for words, status, sign in ((("record",), 125, "--output"), (record, 125, "command"),
+                                    ((*record, "--level", "all", "--", "true"), 125, "level"),
+                                    ((*record, "--max-size", "1.5M", "--", "true"), 125, "--max-size"),
+                                    ((*record, "--max-size", "1500K", "--", "true"), 125, "whole mebibytes"),
+                                    (("record", "info", self.folder), 2, "cannot read"),
+                                    ((*record, "--", "/nonexistent/program"), 127, "cannot run")):
             done = program.run(*words)
-            self.assertEqual(done.returncode, 2, words)
+            self.assertEqual(done.returncode, status, words)
             self.assertIn(sign, done.stderr)
 
     def test_a_folder_that_cannot_be_used_is_told_at_once(self):
@@ -200,7 +203,7 @@ class Record(unittest.TestCase):
         for folder, why in ((file, "Not a directory"), (os.path.join(self.parent, "no", "such"), "No such file"),
                             (os.path.join(file, "below"), "Not a directory")):
             done = program.run("record", "-o", folder, "--", "sh", "-c", "echo it ran")
-            self.assertEqual((done.returncode, done.stdout), (2, ""), folder)
+            self.assertEqual((done.returncode, done.stdout), (125, ""), folder)
             self.assertRegex(done.stderr, f"\\Aheddle: cannot record in [^\n]*{why}[^\n]*\n\\Z")
 
     def test_a_damaged_file_is_read_and_told(self):

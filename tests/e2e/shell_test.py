@@ -5,8 +5,10 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 import unittest
 
+import lab_fabric
 import program
 
 
@@ -20,10 +22,10 @@ class Shell(unittest.TestCase):
         for command in (("ping",), ("perf",), ("paths",), ("config", "show"), ("completion",)):
             done = program.run(*command, "--help")
             self.assertEqual(done.returncode, 0)
-            self.assertIn("Example:", done.stdout, command)
+            self.assertIn("Examples:", done.stdout, command)
             self.assertIn("heddle " + " ".join(command), done.stdout)
 
-    def test_help_of_commands_that_run_long_tells_the_exit_statuses(self):
+    def test_help_of_commands_that_run_long_lists_the_exit_statuses(self):
         for command in ("ping", "perf", "paths"):
             self.assertRegex(program.run(command, "--help").stdout, r"130 for Ctrl-C, 143 for")
 
@@ -72,68 +74,102 @@ class Shell(unittest.TestCase):
 
     def complete_bash(self, line):
         """What bash offers at the end of the line."""
-        words = line.split(" ")
-        quoted = " ".join(f"'{word}'" for word in words)
         script = (f"source <('{program.HEDDLE}' completion bash)\n"
-                  f"COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; COMPREPLY=()\n"
+                  f"COMP_LINE='{line}'; COMP_POINT={len(line)}; COMP_WORDS=('{program.HEDDLE}'); COMPREPLY=()\n"
                   "_heddle\nprintf '%s\\n' \"${COMPREPLY[@]}\"\n")
         done = subprocess.run(["bash", "--norc", "-euc", script], capture_output=True, text=True,
                               env=program.environment(), timeout=program.PATIENCE_S, check=False)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), line)
         return done.stdout.split()
 
-    def test_bash_completes(self):
-        offered = self.complete_bash("heddle ")
-        for command in ("ping", "perf", "config", "completion"):
-            self.assertIn(command, offered)
-        self.assertEqual(self.complete_bash("heddle pi"), ["ping"])
-        self.assertEqual(self.complete_bash("heddle config s"), ["show"])
-        self.assertEqual(self.complete_bash("heddle perf --bid"), ["--bidirectional"])
-        controllers = program.controllers()
-        self.assertEqual(self.complete_bash("heddle perf node --cc "), controllers)
-        for name in controllers:
-            self.assertIn(name, self.complete_bash(f"heddle perf node --cc {name[:2]}"))
-            self.assertIn(name, self.complete_bash(f"heddle perf node --cc = {name[:2]}"))
-            self.assertIn(name, self.complete_bash(f"heddle ping --set congestion = {name[:2]}"))
-        keys = [f"{name}=" for name in self.setting_names()]
-        self.assertEqual(self.complete_bash("heddle perf --set "), keys)
-        self.assertEqual(self.complete_bash("heddle config show --set pat"), ["paths="])
-        self.assertEqual(self.complete_bash("heddle perf --set paths ="), [])
-        self.assertEqual(self.complete_bash("heddle completion z"), ["zsh"])
-        self.assertIn("bw", self.complete_bash("heddle perf node "))
-        self.assertEqual(self.complete_bash("heddle perf -s "), [])
-        self.assertIn(os.path.basename(__file__),
-                      self.complete_bash("heddle perf --config shell_"))
-
-    @unittest.skipUnless(shutil.which("zsh"), "zsh is not installed")
-    def test_zsh_completes(self):
-        self.assertIn("ping", self.complete_zsh("heddle "))
-        self.assertEqual(self.complete_zsh("heddle perf node --cc cu"), program.controllers())
-        self.assertEqual(self.complete_zsh("heddle perf --set "),
-                         [f"{name}=" for name in self.setting_names()])
-        offered = self.complete_zsh("heddle perf node --bi")
-        for word in ("bw", "lat", "--bidirectional", "-t", "--time"):
-            self.assertIn(word, offered)
-        self.assertIn("show", self.complete_zsh("heddle config s"))
-        self.assertEqual(self.complete_zsh("heddle perf --config "), ["FILES"])
-
     def complete_zsh(self, line):
-        """What zsh is told to offer at the end of the line; zsh itself drops what does not fit."""
-        words = " ".join(f"'{word}'" for word in line.split(" "))
+        """What zsh is given to offer at the end of the line; zsh itself drops what does not fit."""
+        words = " ".join(f"'{word}'" for word in [program.HEDDLE, *line.split(" ")[1:]])
         script = (
             "compdef() { }\n"
-            "compadd() { [[ $1 == -S ]] && shift 2; [[ $1 == -- ]] && shift; print -rl -- $@ }\n"
-            "_files() { print -r -- FILES }\n"
-            "_describe() { [[ $1 == -o ]] && shift; print -rl -- ${${(P)2}%%:*} }\n"
+            "compadd() { while [[ $1 != -- ]]; do shift; done; shift; print -rl -- $@ }\n"
+            "compset() { }\n_files() { print -r -- FILES$1 }\n_hosts() { print -r -- HOSTS }\n"
+            "_command_names() { print -r -- PROGRAMS }\n"
             f"source <('{program.HEDDLE}' completion zsh)\n"
             f"words=({words}); CURRENT=$#words; _heddle\n")
         done = subprocess.run(["zsh", "-f", "-c", script], capture_output=True, text=True,
                               env=program.environment(), timeout=program.PATIENCE_S, check=False)
-        self.assertEqual(done.stderr, "")
+        self.assertEqual((done.returncode, done.stderr), (0, ""), line)
         return done.stdout.split()
 
+    def complete_fish(self, line):
+        """What fish offers at the end of the line; behind a tab it shows what each word is."""
+        folder = os.path.dirname(program.HEDDLE)
+        script = f"'{program.HEDDLE}' completion fish | source; complete -C \"$argv[1]\""
+        done = subprocess.run(["fish", "--no-config", "-c", script, line], capture_output=True, text=True,
+                              env=program.environment(PATH=f"{folder}:{os.environ['PATH']}"),
+                              timeout=program.PATIENCE_S, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), line)
+        return [line.split("\t")[0] for line in done.stdout.splitlines()]
+
+    def expect_completions(self, complete):
+        """What every shell offers."""
+        offered = complete("heddle ")
+        for command in ("ping", "perf", "config", "completion", "help"):
+            self.assertIn(command, offered)
+        self.assertNotIn("words", complete("heddle completion "))
+        self.assertEqual(complete("heddle pi"), ["ping"])
+        self.assertEqual(complete("heddle config s"), ["show"])
+        self.assertIn("--bidirectional", complete("heddle perf --bid"))
+        self.assertEqual(sorted(complete("heddle perf node --cc ")), sorted(program.controllers()))
+        self.assertEqual(sorted(complete("heddle perf --set ")), sorted(f"{name}=" for name in self.setting_names()))
+        self.assertEqual(complete("heddle config show --set pat"), ["paths="])
+        self.assertEqual(complete("heddle completion z"), ["zsh"])
+        self.assertIn("alltoall", complete("heddle bench allt"))
+        self.assertIn("bw", complete("heddle perf node "))
+        self.assertEqual(complete("heddle perf -s "), [])
+        ranks = complete("heddle run -n ")
+        self.assertTrue({"1", "2", "4", "8"} <= set(ranks), ranks)
+        # Behind the command to start, its own options.
+        self.assertIn("--bidirectional", complete("heddle run -n 2 -- heddle perf node --bid"))
+
+    def test_bash_completes(self):
+        self.expect_completions(self.complete_bash)
+        controllers = program.controllers()
+        for name in controllers:
+            # bash replaces only what stands behind "=".
+            self.assertIn(name, self.complete_bash(f"heddle perf node --cc={name[:2]}"))
+            self.assertIn(name, self.complete_bash(f"heddle ping --set congestion={name[:2]}"))
+        self.assertEqual(self.complete_bash("heddle perf --set paths="), [])
+        here = os.path.basename(__file__)
+        for words in ("heddle perf --config ", "heddle perf --config=", "heddle summary ", "heddle lab up ",
+                      "heddle run -n 1 -- cat "):
+            self.assertIn(here, self.complete_bash(f"{words}shell_t"), words)
+
+    @unittest.skipUnless(shutil.which("zsh"), "zsh is not installed: scripts/setup --shells")
+    def test_zsh_completes(self):
+        self.expect_completions(lambda line: [word for word in self.complete_zsh(line) if word != "HOSTS"])
+        self.assertEqual(self.complete_zsh("heddle perf --config "), ["FILES"])
+        self.assertEqual(self.complete_zsh("heddle record -o "), ["FILES-/"])
+        self.assertIn("--cc=cubic", self.complete_zsh("heddle perf node --cc=cu"))
+        self.assertIn("HOSTS", self.complete_zsh("heddle perf "))
+        self.assertIn("PROGRAMS", self.complete_zsh("heddle run -n 1 -- "))
+
+    @unittest.skipUnless(shutil.which("fish"), "fish is not installed: scripts/setup --shells")
+    def test_fish_completes(self):
+        self.expect_completions(self.complete_fish)
+        self.assertIn(os.path.basename(__file__), self.complete_fish("heddle perf --config shell_t"))
+        self.assertIn("--cc=cubic", self.complete_fish("heddle perf node --cc=cu"))
+
+    @unittest.skipIf(lab_fabric.missing(), f"no lab: {lab_fabric.missing()}")
+    def test_names_of_labs_and_of_their_hosts_are_completed(self):
+        lab = lab_fabric.Lab(self.enterContext(tempfile.TemporaryDirectory()), lab_fabric.LEAF_SPINE, "complete")
+        self.addCleanup(lab.close)
+        self.assertIn(lab.name, self.complete_bash("heddle lab status --lab "))
+        self.assertIn(lab.name, self.complete_bash("heddle lab down "))
+        self.assertEqual(self.complete_bash(f"heddle run --lab {lab.name} --hosts h"), ["h0", "h1", "h2", "h3"])
+        self.assertEqual(self.complete_bash(f"heddle run --lab {lab.name} --hosts h0,"), ["h0,h1", "h0,h2", "h0,h3"])
+        self.assertIn("h2", self.complete_bash(f"heddle lab exec --lab {lab.name} "))
+        self.assertIn("spine1", self.complete_bash(f"heddle lab fault --lab {lab.name} loss leaf0 spi"))
+        self.assertIn("h3", self.complete_bash("heddle perf h"))
+
     def test_scripts_are_valid_shell(self):
-        for shell in ("bash", "zsh"):
+        for shell in ("bash", "zsh", "fish"):
             text = program.run("completion", shell).stdout
             if shutil.which(shell):
                 done = subprocess.run([shell, "-n"], input=text, text=True, capture_output=True,

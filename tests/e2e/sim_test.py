@@ -203,7 +203,7 @@ bytes = "1MB"
     def test_a_seed_below_zero_is_refused(self):
         done = self.sim("fabric.toml", "perm.toml", "--seed", -1)
         self.assertEqual(done.returncode, 2, done.stdout)
-        self.assertIn("'-1' must be a whole number from 0 to 18446744073709551615", done.stderr)
+        self.assertIn("'-1' is not a whole number from 0 to 18446744073709551615", done.stderr)
 
     def test_one_seed_one_result(self):
         arguments = ("fabric.toml", "perm.toml", "--paths", 8, "--seed")

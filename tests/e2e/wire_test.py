@@ -99,7 +99,7 @@ class Wire(unittest.TestCase):
         return lab
 
     def started(self, lab, host, *words, **options):
-        command = [program.HEDDLE, "lab", "exec", host, "--name", lab.name, "--", *words]
+        command = [program.HEDDLE, "lab", "exec", host, "--lab", lab.name, "--", *words]
         process = subprocess.Popen(command, env=program.environment(), stdout=subprocess.PIPE, text=True, **options)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)

@@ -72,6 +72,13 @@ Result<void> plan_sizes(const BenchOptions& options, BenchPlan& plan) {
 
 }  // namespace
 
+std::vector<std::string> bench_test_names() {
+  std::vector<std::string> names;
+  for (const BenchTest& test : kTests) names.push_back(test.name);
+  names.emplace_back("all");
+  return names;
+}
+
 Result<BenchPlan> plan_bench(const BenchOptions& options, uint32_t ranks) {
   BenchPlan plan;
   for (const BenchTest& test : kTests) {

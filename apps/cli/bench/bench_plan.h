@@ -36,6 +36,8 @@ struct BenchOptions {
   uint32_t skip = 0;       // first calls that their statistics leave out
   std::string json_file;
   std::string plot_file;
+  bool json = false;      // the document of json_file, to standard output
+  uint32_t ranks = 0;     // to be started; 0: by a launcher, or one a host of a lab
   std::string lab_hosts;  // "h0,h1": ranks are started there
   std::string lab;
 };
@@ -49,6 +51,9 @@ struct BenchPlan {
   collectives::ReduceOp op = collectives::ReduceOp::kSum;
   collectives::DataType type = collectives::DataType::kFloat32;
 };
+
+// "allreduce", ... and "all".
+std::vector<std::string> bench_test_names();
 
 // Errors: kInvalid, naming what cannot be.
 Result<BenchPlan> plan_bench(const BenchOptions& options, uint32_t ranks);

@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "apps/cli/command_line/exit_statuses.h"
+#include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/export/clickhouse.h"
 #include "apps/cli/interrupt.h"
 #include "apps/cli/record/alignment.h"
@@ -36,16 +38,15 @@ constexpr const char* kExample = R"(Example:
   HEDDLE_CLICKHOUSE_USER=me HEDDLE_CLICKHOUSE_PASSWORD=$(cat secret) \
     heddle record export job --clickhouse https://ch.example:8443/ --job run-17
 
-User and password come from the environment, as HEDDLE_CLICKHOUSE_USER and
-HEDDLE_CLICKHOUSE_PASSWORD; in an address, others could read them on the command line.
-Makes the tables processes, flows and moments in the database where they are not there; a column
-"job" tells jobs apart. docs/how-to/record_a_job.md has queries for a matrix and a summary. It is
-sent by the program curl.
+User and password are read from HEDDLE_CLICKHOUSE_USER and HEDDLE_CLICKHOUSE_PASSWORD, because
+other users can read a command line.
 
-An export that fails leaves what the database had; --replace changes the three tables one after the
-other when all rows are there, and says so if the server fails between them.
+Creates the tables processes, flows and moments in the database where they are missing; a column
+"job" distinguishes jobs. docs/how-to/record_a_job.md has queries for a matrix and a summary. The program
+curl sends the data.
 
-Exit status: 0 done, 1 when some of the recording could not be read, 2 when nothing was exported.)";
+An export that fails changes nothing in the database. --replace replaces the three tables' rows
+one table after the other when all rows have arrived, and reports a failure between them.)";
 
 constexpr std::array kKinds = {"call", "wait", "phase", "message", "recovery"};
 
@@ -216,28 +217,28 @@ std::string check_name(const std::string& name) {
   const bool plain = !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char each) {
     return std::isalnum(each) != 0 || each == '_';
   });
-  return plain ? "" : "give letters, digits and underscores";
+  return plain ? "" : "'" + name + "' has other characters than letters, digits and '_'";
 }
 
 }  // namespace
 
 void add_export_command(CLI::App& record, Invocation& invocation) {
-  CLI::App* const command = record.add_subcommand("export", "put a recording into a database");
-  command->footer(kExample);
+  CLI::App* const command = record.add_subcommand("export", "export a recording to ClickHouse");
+  command->footer(kExample + exit_status_help("some of the recording could not be read",
+                                              "nothing was exported"));
   const auto options = std::make_shared<ExportOptions>();
-  command->add_option("folder", options->path, "the folder of a recording, or one file of it")
-      ->required()
-      ->type_name("FILE");
-  command->add_option("--clickhouse", options->url, "ClickHouse's HTTP interface")
+  add_recording(*command, options->path);
+  command->add_option("--clickhouse", options->url, "address of ClickHouse's HTTP interface")
       ->required()
       ->type_name("URL");
-  command->add_option("--database", options->database, "of the tables")
+  command->add_option("--database", options->database, "database of the tables")
       ->check(check_name)
       ->type_name("NAME")
       ->capture_default_str();
-  command->add_option("--job", options->job, "what the job is called there; else as the folder")
-      ->type_name("NAME");
-  command->add_flag("--replace", options->replace, "where there is a job of that name already");
+  command->add_option("--job", options->job, "name of the job in the tables")
+      ->type_name("NAME")
+      ->default_str("the folder's name");
+  command->add_flag("--replace", options->replace, "replace a job of the same name");
   command->callback(
       [options, &invocation] { invocation.run = [options] { return run(*options); }; });
 }

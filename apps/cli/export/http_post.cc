@@ -78,10 +78,11 @@ std::string told(std::string text) {
   dup2(answer.ends[1], STDERR_FILENO);
   const int kept = dup(settings.ends[0]);  // without closing on exec
   signal(SIGPIPE, SIG_DFL);
-  const Error error = lab::exec_program({"curl", "-K", "/dev/fd/" + std::to_string(kept)});
-  const std::string why = "cannot run curl: " + error.why;
+  const lab::ExecFailure failure =
+      lab::exec_program({"curl", "-K", "/dev/fd/" + std::to_string(kept)});
+  const std::string why = "cannot run curl: " + failure.error.why;
   static_cast<void>(write_all(STDOUT_FILENO, why));
-  _exit(127);
+  _exit(failure.exit_status);
 }
 
 // What stands between the scheme and the path: [user[:password]@]host[:port].

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "apps/cli/command_line/exit_statuses.h"
+#include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/import/bounded_json.h"
 #include "apps/cli/import/flight_recorder.h"
 #include "apps/cli/import/inspector.h"
@@ -28,19 +30,18 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kExample = R"(Example:
-  heddle record import -o job nccl-inspector-1234/       # NCCL_INSPECTOR_DUMP_VERBOSE=1 tells times
+  heddle record import -o job nccl-inspector-1234/      # times: NCCL_INSPECTOR_DUMP_VERBOSE=1
   heddle record import -o job nccl_trace_rank_*           # PyTorch's Flight Recorder
   heddle matrix job --expected
 
-Reads NCCL Inspector's JSON, and dumps of PyTorch's Flight Recorder as JSON or as pickles, of which
-only data are read: nothing in them is run. They tell which calls were made and how long they took;
-nothing was measured of what moved, but what formulas expect is told.
-
-Exit status: 0 done, 1 when some of it was left out, 2 when nothing was imported.)";
+Reads NCCL Inspector's JSON, and dumps of PyTorch's Flight Recorder as JSON or pickle. Of a pickle
+only data are read: no code in it is run. These files have the calls and their durations; they
+have no measured traffic, so the matrix shows the traffic expected by the algorithms' formulas.)";
 
 struct ImportOptions {
   std::string folder;
   std::vector<std::string> files;
+  bool json = false;
 };
 
 // All that files told, until it is written.
@@ -188,7 +189,12 @@ int run(const ImportOptions& options) {
     return written.error().code == ErrorCode::kCancelled ? interrupted_exit_status() : kCouldNotRun;
   }
   const auto files = recording_files(folder.name());
-  if (files) print(to_text(contents_of(*files, alignment_of(*files))));
+  if (files) {
+    const JobContents contents = contents_of(*files, alignment_of(*files));
+    print(options.json
+              ? to_json(contents).dump(2, ' ', false, Json::error_handler_t::replace) + "\n"
+              : to_text(contents));
+  }
   return import.whole() ? kDone : kFoundWrong;
 }
 
@@ -196,15 +202,14 @@ int run(const ImportOptions& options) {
 
 void add_import_command(CLI::App& record, Invocation& invocation) {
   CLI::App* const command =
-      record.add_subcommand("import", "make a recording of what another tool kept of a job");
-  command->footer(kExample);
+      record.add_subcommand("import", "make a recording from files of NCCL or PyTorch");
+  command->footer(kExample + exit_status_help("some of it was left out", "nothing was imported"));
   const auto options = std::make_shared<ImportOptions>();
-  command->add_option("-o,--output", options->folder, "the folder to make")
-      ->required()
-      ->type_name("FILE");
+  add_output_folder(*command, options->folder, "the folder to make")->required();
   command->add_option("files", options->files, "files of the other tool, or folders of them")
       ->required()
-      ->type_name("FILE ...");
+      ->type_name("FILE");
+  add_json_option(*command, options->json);
   command->callback(
       [options, &invocation] { invocation.run = [options] { return run(*options); }; });
 }

@@ -83,7 +83,7 @@ std::string histogram(const std::vector<Nanos>& sorted) {
     if (bars[i] == 0 && width == 1) continue;
     const Nanos from = least + nanos(static_cast<int64_t>(i) * width);
     const size_t length = (bars[i] * kBarWidth + most - 1) / most;
-    text += fmt::format("  {:>9}  {:<40}  {}\n", span_text(from), std::string(length, '#'),
+    text += fmt::format("  {:>9}  {:<40}  {}\n", duration_text(from), std::string(length, '#'),
                         count_text(bars[i]));
   }
   return text;
@@ -150,11 +150,11 @@ std::string flows_text(const Flows& flows, uint64_t changed, bool over) {
   const std::vector<Nanos> times = completion_times(flows);
   if (!times.empty()) {
     text += fmt::format("took        tail {}, p99 {}, median {}, shortest {}\n",
-                        span_text(times.back()), span_text(percentile(times, 990)),
-                        span_text(percentile(times, 500)), span_text(times.front()));
+                        duration_text(times.back()), duration_text(percentile(times, 990)),
+                        duration_text(percentile(times, 500)), duration_text(times.front()));
     text +=
         fmt::format("goodput     {} in all, within {}\n", rate_text(goodput_bits_per_s(counted)),
-                    span_text(counted.last - counted.first));
+                    duration_text(counted.last - counted.first));
   }
   return text;
 }

@@ -30,8 +30,8 @@ std::string calls_text(const topology::Job& job, const JobOutcome& outcome) {
   for (const CallsAlike& each : calls_alike(job, outcome)) {
     text += fmt::format(
         "    {:<30} {:>11}, {:>9}: {:>9}, {} to {}{}\n", call_text(each), size_text(each.bytes),
-        counted_text(each.count, "call"), span_text(each.median), span_text(each.least),
-        span_text(each.most),
+        counted_text(each.count, "call"), duration_text(each.median), duration_text(each.least),
+        duration_text(each.most),
         each.bus_bytes_per_s > 0 ? ", bus " + byte_rate_text(each.bus_bytes_per_s * 8) : "");
   }
   return text;
@@ -43,7 +43,7 @@ std::string job_text(const topology::Job& job, const JobOutcome& outcome) {
       fmt::format("  {}: {}, {} done", printable(job.name), counted_text(job.ranks.size(), "rank"),
                   counted_text(times.size(), "step"));
   if (!times.empty()) {
-    text += ", until " + span_text(outcome.steps[times.size() - 1].ended);
+    text += ", until " + duration_text(outcome.steps[times.size() - 1].ended);
   }
   text += "\n";
   if (!outcome.error.empty()) text += "    FAILED: " + outcome.error + "\n";
@@ -62,8 +62,8 @@ std::string job_text(const topology::Job& job, const JobOutcome& outcome) {
     const auto shares = static_cast<int64_t>(times.size() * job.ranks.size());
     text += fmt::format(
         "    a step takes {} (median); on average a rank computes {} in one and waits {}\n",
-        span_text(median(times)), span_text(nanos(computed.count / shares)),
-        span_text(nanos(exposed.count / shares)));
+        duration_text(median(times)), duration_text(nanos(computed.count / shares)),
+        duration_text(nanos(exposed.count / shares)));
   }
   text += calls_text(job, outcome);
   if (outcome.messages > 0) {

@@ -13,11 +13,12 @@ namespace heddle::cli {
 struct LabOptions {
   std::string topology;
   std::string name;
+  std::string option_name;  // of down: the same as an option
   std::string host;
   std::vector<std::string> words;
   std::string kind;     // of a fault
   unsigned number = 0;  // of parallel links
-  std::string interval = "0.5";
+  std::string interval = "500ms";
   bool one_way = false;
   bool both_ways = false;
   bool reorder = false;
@@ -31,6 +32,12 @@ struct LabOptions {
 inline int could_not(const Error& error) {
   print_error(error);
   return kCouldNotRun;
+}
+
+// Likewise, of a command that starts another program.
+inline int program_failed(const Error& error) {
+  print_error(error);
+  return kProgramFailed;
 }
 
 // Each returns an exit status.

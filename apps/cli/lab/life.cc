@@ -21,9 +21,10 @@ namespace {
 
 bool stopped() { return lab::noted_signal() != 0; }
 
-int not_up(const Error& error) {
+// The exit status where a lab could not be made.
+int not_up(const Error& error, int otherwise) {
   print_error(error);
-  return stopped() ? 128 + lab::noted_signal() : kCouldNotRun;
+  return stopped() ? 128 + lab::noted_signal() : otherwise;
 }
 
 void print_notes(const lab::Lab& lab) {
@@ -39,7 +40,7 @@ std::string delays_text(const lab::Lab& lab) {
 
 int play(const lab::Lab& lab) {
   const Result<void> played = lab::play_script(lab, stopped, [](const lab::ScriptStep& step) {
-    print_warning(fmt::format("at {:g} s: {}", to_seconds(step.at), step.text));
+    print_progress(fmt::format("at {:g} s: {}", to_seconds(step.at), step.text));
   });
   if (!played) return could_not(played.error());
   return stopped() ? 128 + lab::noted_signal() : kDone;
@@ -68,7 +69,7 @@ int run_lab_up(const LabOptions& options) {
   lab::UpOptions up{.topology_file = options.topology, .name = options.name};
   up.reorder = options.reorder;
   const Result<lab::Lab> lab = lab::bring_up(up, stopped);
-  if (!lab) return not_up(lab.error());
+  if (!lab) return not_up(lab.error(), kCouldNotRun);
   print_notes(*lab);
   const topology::Topology& made = lab->layout.topology;
   print(fmt::format("lab {} is up: {} hosts, {} switches, {} links{}\n", lab->state.name,
@@ -82,24 +83,25 @@ int run_lab_up(const LabOptions& options) {
 
 int run_lab_run(const LabOptions& options) {
   lab::note_signals();
-  if (Result<void> rights = lab::get_rights(); !rights) return could_not(rights.error());
+  if (Result<void> rights = lab::get_rights(); !rights) return program_failed(rights.error());
   lab::UpOptions up{.topology_file = options.topology, .name = options.name, .owned = true};
   if (up.name.empty()) up.name = fmt::format("{}-{}", lab::name_after(up.topology_file), getpid());
   up.reorder = options.reorder;
   const Result<lab::Lab> lab = lab::bring_up(up, stopped);
-  if (!lab) return not_up(lab.error());
+  if (!lab) return not_up(lab.error(), kProgramFailed);
   print_notes(*lab);
   const pid_t player = start_playing(*lab);
   bool broken = false;
-  const Result<int> status = lab::run_command(*lab, options.words, [&](const std::string& what) {
+  const lab::CommandEnd ended = lab::run_command(*lab, options.words, [&](const std::string& what) {
     broken = true;
     print_warning(what);
   });
   stop_playing(player);
-  if (!status) print_error(status.error());
-  if (Result<void> down = lab::take_down(lab->state.name); !down) return could_not(down.error());
-  const int ended = status.value_or(kCouldNotRun);
-  return broken && ended == kDone ? kCouldNotRun : ended;
+  if (ended.failure) print_error(*ended.failure);
+  if (Result<void> down = lab::take_down(lab->state.name); !down) {
+    return program_failed(down.error());
+  }
+  return broken && ended.exit_status == kDone ? kProgramFailed : ended.exit_status;
 }
 
 int run_lab_down(const LabOptions& options) {
@@ -107,7 +109,8 @@ int run_lab_down(const LabOptions& options) {
   if (options.all) {
     names = lab::lab_names();
   } else {
-    const Result<std::string> name = lab::choose_lab(options.name);
+    const std::string& given = options.name.empty() ? options.option_name : options.name;
+    const Result<std::string> name = lab::choose_lab(given);
     if (!name) return could_not(name.error());
     names = {*name};
   }
@@ -120,9 +123,11 @@ int run_lab_down(const LabOptions& options) {
 
 int run_lab_exec(const LabOptions& options) {
   const Result<lab::Lab> lab = lab::open_lab(options.name);
-  if (!lab) return could_not(lab.error());
+  if (!lab) return program_failed(lab.error());
   if (const auto trouble = forwarder_trouble(lab->state); !trouble.empty()) print_warning(trouble);
-  return could_not(lab::exec_on_host(*lab, options.host, options.words));
+  const lab::ExecFailure failure = lab::exec_on_host(*lab, options.host, options.words);
+  print_error(failure.error);
+  return failure.exit_status;
 }
 
 }  // namespace heddle::cli

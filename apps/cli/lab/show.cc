@@ -215,7 +215,7 @@ std::string status_text(const LabPicture& picture) {
   }
   const double busy = lab::busy_share(picture.before, picture.now);
   std::string text = fmt::format("lab {}, over {}\n\n", picture.lab.state.name,
-                                 span_text(picture.now.at - picture.before.at));
+                                 duration_text(picture.now.at - picture.before.at));
   text += table.text(kFirstOptional, kLastOptional) + "\n" + paused_text(picture);
   text += fmt::format("processors busy: {:.0f}%\n", busy * 100);
   if (busy > kSaturated) {
@@ -225,11 +225,11 @@ std::string status_text(const LabPicture& picture) {
     text += "'overrun' was lost by this machine, not by a link: its processors did not keep up\n";
   }
   if (late.count > 0) {
-    text +=
-        fmt::format("'late' left a delayed link after its time, by up to {}\n", span_text(late));
+    text += fmt::format("'late' left a delayed link after its time, by up to {}\n",
+                        duration_text(late));
   }
   text += trouble_text(picture.lab);
-  for (const std::string& note : picture.lab.state.notes) text += "note: " + note + "\n";
+  for (const std::string& note : picture.lab.state.notes) text += "warning: " + note + "\n";
   return text;
 }
 

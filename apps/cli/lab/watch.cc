@@ -44,7 +44,7 @@ Result<void> show_status(const LabOptions& options, const lab::Lab& lab, Nanos i
 int run_lab_status(const LabOptions& options) {
   const Result<lab::Lab> lab = lab::open_lab(options.name);
   if (!lab) return could_not(lab.error());
-  const Result<Nanos> interval = parse_span(options.interval);
+  const Result<Nanos> interval = parse_duration(options.interval);
   if (!interval) return could_not(interval.error());
   if (options.watch) catch_interrupts();
   const Result<void> shown = show_status(options, *lab, *interval);

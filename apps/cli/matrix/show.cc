@@ -42,6 +42,8 @@ std::string short_number(uint64_t value) {
   return fmt::format("{:.{}f}{}", shown, shown < 9.995 ? 2 : shown < 99.95 ? 1 : 0, kUnits[unit]);
 }
 
+std::string short_bytes(uint64_t bytes) { return short_number(bytes) + "B"; }
+
 std::string short_time(uint64_t nanos) {
   const auto value = static_cast<double>(nanos);
   if (nanos < 1'000) return fmt::format("{}ns", nanos);
@@ -129,18 +131,18 @@ std::string totals(const Matrix& matrix, const MatrixView& view) {
     return short_value(view.measured(total), view.unit) + " in all";
   }
   std::string text;
-  if (view.counted == MatrixCount::kDelivered) text = short_number(total.bytes) + " delivered, ";
-  if (view.has_expected()) text += short_number(total.expected_bytes) + " expected, ";
+  if (view.counted == MatrixCount::kDelivered) text = short_bytes(total.bytes) + " delivered, ";
+  if (view.has_expected()) text += short_bytes(total.expected_bytes) + " expected, ";
   if (total.sent_bytes > 0) {
-    text += short_number(total.sent_bytes) + " sent with what was repeated, ";
+    text += short_bytes(total.sent_bytes) + " sent with retransmissions, ";
   }
-  if (total.wire_bytes > 0) text += short_number(total.wire_bytes) + " on the wire, ";
+  if (total.wire_bytes > 0) text += short_bytes(total.wire_bytes) + " on the wire, ";
   if (total.memory_bytes > 0) {
-    text += short_number(total.memory_bytes) + " through shared memory, ";
+    text += short_bytes(total.memory_bytes) + " through shared memory, ";
   }
   text.resize(text.size() - std::min<size_t>(text.size(), 2));
   if (matrix.own.bytes > 0) {
-    text += ", " + short_number(matrix.own.bytes) + " of heddle's own beside it";
+    text += ", " + short_bytes(matrix.own.bytes) + " of heddle's own messages besides";
   }
   return text;
 }
@@ -229,7 +231,8 @@ std::string csv_field(const std::string& name) {
 }
 
 std::string short_value(uint64_t value, MatrixUnit unit) {
-  return unit == MatrixUnit::kTime ? short_time(value) : short_number(value);
+  if (unit == MatrixUnit::kTime) return short_time(value);
+  return unit == MatrixUnit::kBytes ? short_bytes(value) : short_number(value);
 }
 
 std::string view_title(const MatrixView& view) {

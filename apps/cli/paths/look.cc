@@ -33,7 +33,7 @@ Result<transport::FabricWays> wait_for_ways(Client& client) {
     if (Result<void> alive = client.alive(); !alive) return fail(alive.error());
     std::optional<transport::FabricWays> found = endpoint.ways(client.connection());
     if (found && !found->under_way) return std::move(*found);
-    progress.show(fmt::format("waiting for routers, {}", span_text(endpoint.now() - began)));
+    progress.show(fmt::format("waiting for routers, {}", duration_text(endpoint.now() - began)));
     endpoint.progress(kSlice);
   }
 }

@@ -102,7 +102,7 @@ std::string ways_text(const FoundWays& found) {
   for (size_t i = 0; i < found.ways.size(); ++i) {
     const FoundWay& way = found.ways[i];
     text += fmt::format("{:<4} {:<{}}  {:>10}  {:<8} {}\n", i + 1, routers_text(way), width,
-                        way.works ? span_text(way.round_trip_median) : "LOST", way.paths.size(),
+                        way.works ? duration_text(way.round_trip_median) : "LOST", way.paths.size(),
                         paths_text(way, &WayPath::source_port));
   }
   return text;

@@ -184,7 +184,7 @@ Result<void> run_rounds(EchoClient& echo, const engine::Endpoint& endpoint,
     counters.look();
     progress(fmt::format("{:.1f} of {:.1f} s  {} half round trip", to_seconds(now - began),
                          to_seconds(options.duration),
-                         span_text(measurement.round_trips.percentile(500) / 2)));
+                         duration_text(measurement.round_trips.percentile(500) / 2)));
   }
   return echo.finish();
 }

@@ -124,7 +124,7 @@ std::string mtu_text(const Measurement& m) {
 std::string segments_text(const Measurement& m) {
   if (!m.counted) return "unknown";
   return fmt::format("{} bytes, round trip {}", count_text(m.segment_bytes),
-                     span_text(m.smoothed_rtt));
+                     duration_text(m.smoothed_rtt));
 }
 
 // The longest time in which no message was complete at the server.
@@ -132,7 +132,7 @@ std::string gap_text(const Measurement& m) {
   const Json& received = m.server["received"];
   const double gap_us = received.value("longest_gap_us", 0.0);
   return fmt::format("{} without a message, {:.2f} s after the first",
-                     span_text(Nanos{static_cast<int64_t>(gap_us * 1000)}),
+                     duration_text(Nanos{static_cast<int64_t>(gap_us * 1000)}),
                      received.value("longest_gap_after_s", 0.0));
 }
 
@@ -144,9 +144,10 @@ std::string bandwidth_text(const Measurement& m) {
   } else {
     text += row("goodput", goodput_text(m.sent.bits_per_s()));
   }
-  text += row("messages", fmt::format("{} of {} in {}, {} under way", count_text(m.sent.messages),
-                                      size_text(m.options.message_bytes),
-                                      span_text(m.sent.ended - m.sent.began), m.options.window));
+  text +=
+      row("messages", fmt::format("{} of {} in {}, {} under way", count_text(m.sent.messages),
+                                  size_text(m.options.message_bytes),
+                                  duration_text(m.sent.ended - m.sent.began), m.options.window));
   if (heard_server(m) && m.server.contains("received")) text += row("longest gap", gap_text(m));
   text += row("repeated", repeats_text(m));
   text += row("paths", shares_text(m));
@@ -160,12 +161,12 @@ std::string latency_text(const Measurement& m) {
   const LatencyHistogram& times = m.round_trips;
   std::string text = "lat:\n";
   const auto half = [&times](uint32_t per_mille) {
-    return span_text(times.percentile(per_mille) / 2);
+    return duration_text(times.percentile(per_mille) / 2);
   };
   text += row("half round trip",
               fmt::format("{} p50   {} p99   {} p99.9", half(500), half(990), half(999)));
-  text += row("least, most",
-              fmt::format("{}   {}", span_text(times.min() / 2), span_text(times.max() / 2)));
+  text += row("least, most", fmt::format("{}   {}", duration_text(times.min() / 2),
+                                         duration_text(times.max() / 2)));
   text += row("rounds", fmt::format("{} of {}", count_text(times.count()),
                                     size_text(m.options.message_bytes)));
   return text + row("repeated", repeats_text(m));

@@ -53,9 +53,10 @@ const std::vector<int>& caught() {
     const size_t at = setting.find('=');
     setenv(setting.substr(0, at).c_str(), setting.substr(at + 1).c_str(), 1);
   }
-  const Error error = lab::exec_program(words);
-  const ssize_t told = write(report, error.why.data(), error.why.size());
-  _exit(told < 0 ? 126 : 127);
+  const lab::ExecFailure failure = lab::exec_program(words);
+  const std::string& why = failure.error.why;
+  const ssize_t written = write(report, why.data(), why.size());
+  _exit(written < 0 ? lab::kExecFailed : failure.exit_status);
 }
 
 // Why the program could not start; empty once it runs, for the pipe closes with that.
@@ -70,12 +71,13 @@ std::string start_failure(int pipe) {
 
 }  // namespace
 
-Result<int> run_child(const std::vector<std::string>& words,
-                      const std::vector<std::string>& settings) {
+ChildEnd run_child(const std::vector<std::string>& words,
+                   const std::vector<std::string>& settings) {
   const std::string what = "cannot run " + words.front();
   std::array<int, 2> report{};
   if (pipe2(report.data(), O_CLOEXEC) != 0) {
-    return fail(ErrorCode::kSystem, what, std::strerror(errno), "see `ulimit -n`");
+    return {lab::kOwnFailure,
+            Error{ErrorCode::kSystem, what, std::strerror(errno), "see `ulimit -n`"}};
   }
   struct sigaction action {};
   action.sa_sigaction = pass_on;
@@ -86,7 +88,8 @@ Result<int> run_child(const std::vector<std::string>& words,
   close(report[1]);
   if (process < 0) {
     close(report[0]);
-    return fail(ErrorCode::kSystem, what, "no process can be made", "see `ulimit -u`");
+    return {lab::kOwnFailure,
+            Error{ErrorCode::kSystem, what, "no process can be made", "see `ulimit -u`"}};
   }
   child().store(process);
   const std::string failure = start_failure(report[0]);
@@ -94,9 +97,10 @@ Result<int> run_child(const std::vector<std::string>& words,
   int status = 0;
   while (waitpid(process, &status, 0) < 0 && errno == EINTR) continue;
   child().store(0);
-  if (failure.empty()) return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  return fail(ErrorCode::kUnavailable, what, failure,
-              "give a program that is installed, with its path if it is not on PATH");
+  const int ended = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  if (failure.empty()) return {ended, std::nullopt};
+  return {ended, Error{ErrorCode::kUnavailable, what, failure,
+                       "give a program that is installed, with its path if it is not on PATH"}};
 }
 
 }  // namespace heddle::cli

@@ -11,6 +11,8 @@
 #include <memory>
 #include <optional>
 
+#include "apps/cli/command_line/exit_statuses.h"
+#include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/interrupt.h"
 #include "apps/cli/output.h"
 #include "apps/cli/record/alignment.h"
@@ -28,12 +30,9 @@ constexpr const char* kExample = R"(Example:
   heddle record gather -o job node1/job node2/job node3/job
   heddle record info job
 
-Parts are the folders in which hosts recorded one job, brought here by rsync, scp or a shared disk;
-they stay as they are. How far the hosts' clocks are apart is found from the messages between them
-and kept in the new folder, so that all commands tell the times of one clock.
-
-Exit status: 0 done, 1 when some of it is damaged (it is gathered as it is), 2 when nothing was
-gathered, as where no file is a recording.)";
+Parts are the folders in which hosts recorded one job, copied here by rsync, scp or a shared disk;
+they are not changed. The offsets between the hosts' clocks are estimated from messages between
+them and kept in the new folder, so that all commands show times of one clock.)";
 
 // Errors: kInvalid (of the files none is a recording that can be read).
 Result<void> check_any_readable(const std::vector<std::string>& files) {
@@ -168,16 +167,15 @@ Result<Gathered> gather_parts(const std::vector<std::string>& parts, const std::
 
 void add_gather_command(CLI::App& record, Invocation& invocation) {
   CLI::App* const command =
-      record.add_subcommand("gather", "join the parts of a recording that several hosts kept");
-  command->footer(kExample);
+      record.add_subcommand("gather", "merge the parts of a recording that several hosts made");
+  command->footer(kExample + exit_status_help("some of it is damaged and was gathered as it is",
+                                              "nothing was gathered"));
   const auto options = std::make_shared<GatherOptions>();
-  command->add_option("-o,--output", options->folder, "the folder to make")
-      ->required()
-      ->type_name("FILE");
+  add_output_folder(*command, options->folder, "the folder to make")->required();
   command->add_option("parts", options->parts, "folders of recordings, or files of them")
       ->required()
-      ->type_name("FILE ...");
-  command->add_flag("--json", options->json, "print one JSON document");
+      ->type_name("RECORDING");
+  add_json_option(*command, options->json);
   command->callback(
       [options, &invocation] { invocation.run = [options] { return gather(*options); }; });
 }

@@ -17,6 +17,9 @@
 #include <utility>
 #include <vector>
 
+#include "apps/cli/command_line/exit_statuses.h"
+#include "apps/cli/command_line/shared_options.h"
+#include "apps/cli/command_line/value_types.h"
 #include "apps/cli/interrupt.h"
 #include "apps/cli/quantity.h"
 #include "apps/cli/replay/replay_control.h"
@@ -43,12 +46,9 @@ constexpr const char* kExample = R"(Example:
   heddle workload run job.toml -n 4
   srun -n 4 heddle workload run job.toml -n 4
 
-The first two run the same file over the same fabric, with real packets and simulated. A process a
-rank, and one for each host that has flows; a launcher starts as many, in this order. What a job
-computes is waited for.
-
-Exit status: 0 all flows arrived and all jobs are done, 1 some did not or are not, 2 could not run;
-stopped by a signal: 128 and its number.)";
+The first two lines run the same file over the same fabric, with real packets and simulated. Each
+rank is a process, and so is each host that has flows. Without a launcher the command starts them
+itself; a launcher must start the same number. For computation a rank sleeps.)";
 
 // A process of the run.
 class ReplayProcess {
@@ -201,7 +201,7 @@ Result<int> start_processes(const Config& config, const ReplayOptions& options,
     if (Result<void> file = check_file(path); !file) return fail(file.error());
   }
   if (Result<void> right = check_config(config, plan); !right) return fail(right.error());
-  RunPlan run{.words = own_words(), .verdict = kFoundWrong};
+  RunPlan run{.words = own_words(), .verdict = kFoundWrong, .own_failure = kCouldNotRun};
   for (const ReplayRole& role : plan.roles) {
     run.places.push_back({.host = plan.lab ? plan.host_name(role) : std::string()});
   }
@@ -243,31 +243,30 @@ int run_replay(const Settings& settings, const ReplayOptions& options) {
 void add_replay_command(CLI::App& workload, Invocation& invocation) {
   CLI::App* const run = workload.add_subcommand(
       "run", "run a workload file with real packets, in a lab or on this machine");
-  run->footer(kExample);
+  run->footer(kExample +
+              exit_status_help("a flow did not arrive, or a job is not done", "could not run"));
   const auto options = std::make_shared<ReplayOptions>();
   const auto settings = std::make_shared<Settings>(*run);
   run->add_option("workload", options->workload, "a workload file, or htsim's .cm")
       ->required()
       ->type_name("FILE");
-  auto* const lab =
-      run->add_option("--lab", options->lab, "whose hosts it is for [HEDDLE_LAB, or the only one]");
-  lab->type_name("NAME");
-  auto* const hosts =
-      run->add_option("-n,--hosts", options->hosts, "this machine stands for so many hosts");
-  hosts->type_name("N")->check(CLI::Range(1U, topology::kMaxRanks))->excludes(lab);
-  run->add_option("--topology", options->topology, "this machine stands for the hosts of this file")
-      ->type_name("FILE")
+  auto* const lab = add_lab_option(*run, options->lab);
+  auto* const ranks =
+      add_ranks_option(*run, options->hosts,
+                       "run on this machine, which stands for this number of hosts, a rank on "
+                       "each",
+                       topology::kMaxRanks);
+  ranks->excludes(lab);
+  add_topology_option(*run, options->topology,
+                      "run on this machine, which stands for the hosts of this file")
       ->excludes(lab)
-      ->excludes(hosts);
-  run->add_option("--seed", options->seed, "of the workload's random choices")
-      ->type_name("N")
-      ->check([](const std::string& text) { return refuse_whole_number(text); })
-      ->capture_default_str();
+      ->excludes(ranks);
+  add_seed_option(*run, options->seed);
   settings->offer("--cc", "congestion", "NAME");
   settings->offer("--selector", "selector", "NAME");
   settings->offer("--paths", "paths", "N");
-  settings->offer("--bind", "bind", "ADDRESS[,...]");
-  run->add_flag("--json", options->json, "print one JSON document");
+  settings->offer("--bind", "bind", kAddressListType);
+  add_json_option(*run, options->json);
   run->callback([options, settings, &invocation] {
     invocation.run = [options, settings] { return run_replay(*settings, *options); };
   });

@@ -44,7 +44,7 @@ std::string replay_text(const ReplayOptions& options, const ReplayPlan& plan, co
   text += flows_text(flows, 0, true);
   text += fmt::format("segments    {}, {} sent again\n", count_text(results.counts.segments_sent),
                       count_text(results.counts.segments_repeated));
-  text += fmt::format("ran         {}, in {} processes\n", span_text(length(results)),
+  text += fmt::format("ran         {}, in {} processes\n", duration_text(length(results)),
                       plan.roles.size());
   return text + flow_times_text(flows) + jobs_text(plan.workload.jobs, results.jobs);
 }

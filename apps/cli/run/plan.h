@@ -30,8 +30,10 @@ struct RunPlan {
   bool tag_output = false;
   // With a key that is made for this run.
   std::optional<transport::Protection> protection;
-  // An exit status by which rank 0 tells what it found: it is the run's, and no failure.
+  // An exit status by which rank 0 reports what it found: it is the run's, and no failure.
   std::optional<int> verdict;
+  // The exit status where a rank could not be started; without it 125 to 127, as env(1) has them.
+  std::optional<int> own_failure;
 };
 
 // The same number on each host, one more on the first of them where it does not divide; neighbours

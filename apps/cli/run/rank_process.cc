@@ -77,11 +77,12 @@ void set_environment(const RunPlan& plan, const RunIdentity& identity, uint32_t 
     if (nothing >= 0) dup2(nothing, STDIN_FILENO);
   }
   set_environment(plan, identity, rank);
-  const Error error = plan.lab ? lab::exec_on_host(*plan.lab, plan.places[rank].host, plan.words)
-                               : lab::exec_program(plan.words);
-  const std::string text = error.message();
-  const ssize_t told = write(report, text.data(), text.size());
-  _exit(told < 0 ? 126 : 127);
+  const lab::ExecFailure failure =
+      plan.lab ? lab::exec_on_host(*plan.lab, plan.places[rank].host, plan.words)
+               : lab::exec_program(plan.words);
+  const std::string text = failure.error.message();
+  const ssize_t written = write(report, text.data(), text.size());
+  _exit(written < 0 ? lab::kExecFailed : failure.exit_status);
 }
 
 // Empty once the command runs.
@@ -108,8 +109,8 @@ void write_to(int descriptor, std::string_view text) {
 }  // namespace
 
 Result<std::unique_ptr<RankProcess>> RankProcess::start(const RunPlan& plan,
-                                                        const RunIdentity& identity,
-                                                        uint32_t rank) {
+                                                        const RunIdentity& identity, uint32_t rank,
+                                                        int& failure_status) {
   std::unique_ptr<RankProcess> made(new RankProcess(rank));
   const auto failed = [rank](const char* advice) {
     return fail(ErrorCode::kSystem, fmt::format("cannot start rank {}", rank), std::strerror(errno),
@@ -142,7 +143,10 @@ Result<std::unique_ptr<RankProcess>> RankProcess::start(const RunPlan& plan,
     if (descriptor >= 0) fcntl(descriptor, F_SETFL, O_NONBLOCK);
   }
   if (failure.empty()) return made;
-  waitpid(made->process_, nullptr, 0);
+  int ended = 0;
+  if (waitpid(made->process_, &ended, 0) == made->process_ && WIFEXITED(ended)) {
+    failure_status = WEXITSTATUS(ended);
+  }
   return fail(ErrorCode::kUnavailable, fmt::format("cannot start rank {}", rank), failure);
 }
 

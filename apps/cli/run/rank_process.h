@@ -27,9 +27,11 @@ struct RunIdentity {
 class RankProcess {
  public:
   // Starts it. All signals are as usual in it, none is blocked. Errors: kUnavailable (no such
-  // program, lab or host), kPermission, kSystem.
+  // program, lab or host), kPermission, kSystem; `failure_status` is set where a program could not
+  // be started, to the exit status for it.
   static Result<std::unique_ptr<RankProcess>> start(const RunPlan& plan,
-                                                    const RunIdentity& identity, uint32_t rank);
+                                                    const RunIdentity& identity, uint32_t rank,
+                                                    int& failure_status);
   ~RankProcess();
   RankProcess(const RankProcess&) = delete;
   RankProcess& operator=(const RankProcess&) = delete;

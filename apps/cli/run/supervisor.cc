@@ -74,7 +74,7 @@ class Ranks {
     signals_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (signals_ < 0 || !make_key() || !start_all()) {
       end_descendants();
-      return kCouldNotRun;
+      return plan_.own_failure.value_or(start_failure_);
     }
     while (any_running()) {
       wait();
@@ -103,7 +103,7 @@ class Ranks {
 
   bool start_all() {
     for (uint32_t rank = 0; rank < plan_.places.size(); ++rank) {
-      auto started = RankProcess::start(plan_, identity_, rank);
+      auto started = RankProcess::start(plan_, identity_, rank, start_failure_);
       if (!started) {
         print_error(started.error());
         return false;
@@ -222,6 +222,7 @@ class Ranks {
   bool interrupted_ = false;
   Nanos interrupted_at_;
   bool killed_ = false;
+  int start_failure_ = kProgramFailed;  // the exit status for it
   std::optional<int> status_;
   std::optional<Nanos> kill_at_;
 };

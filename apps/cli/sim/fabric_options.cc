@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/sim/size_option.h"
 #include "simulator/packet.h"
 #include "topology/quantity.h"
@@ -80,38 +81,46 @@ Result<void> take_switches(FabricOptions& options) {
 
 }  // namespace
 
+namespace {
+
+constexpr const char* kGroup = "Links and switches of htsim's .topo";
+
+}  // namespace
+
 void add_fabric_options(CLI::App& sim, FabricOptions& options) {
-  const auto add = [&](const char* name, auto& value, const std::string& text, const char* type) {
-    CLI::Option* const option = sim.add_option(name, value, text)->type_name(type);
+  const auto add = [&](const char* name, auto& value, const std::string& about, const char* type) {
+    CLI::Option* const option = sim.add_option(name, value, about)->type_name(type)->group(kGroup);
     options.all.push_back(option);
     return option;
   };
+  const auto size = [&](const char* name, std::string& value, const char* about, uint64_t least) {
+    return add(name, value, about, "SIZE")->check(size_value(least));
+  };
+  const auto flag = [&](const char* name, bool& value, const char* about) {
+    options.all.push_back(sim.add_flag(name, value, about)->group(kGroup));
+  };
   add("--mtu", options.use.mtu_bytes,
-      fmt::format("of a .topo's links: the largest IP packet, 1280 to {} (default: {})",
-                  kLargestMtu, options.use.mtu_bytes),
-      "N")
-      ->check(CLI::Range(1'280u, kLargestMtu));
-  add("--queue", options.queue, "of a .topo's links, each direction (default: 1MiB)", "SIZE");
-  add("--ecn-threshold", options.ecn_threshold,
-      "of a .topo's links: mark packets that find more waiting", "SIZE");
-  add("--ecn-min", options.ecn_min,
-      "of a .topo's links: mark more and more of the packets that find more waiting", "SIZE");
-  add("--ecn-max", options.ecn_max, "of a .topo's links: mark all that find so much waiting",
-      "SIZE");
+      fmt::format("largest IP packet in bytes, 1280 to {}", kLargestMtu), "N")
+      ->check(whole_number(1'280, kLargestMtu))
+      ->capture_default_str();
+  size("--queue", options.queue, "queue of a link in each direction", 1)->default_str("1MiB");
+  size("--ecn-threshold", options.ecn_threshold, "mark packets that find more queued", 0);
+  size("--ecn-min", options.ecn_min, "mark a growing share of packets that find more queued", 0);
+  size("--ecn-max", options.ecn_max, "mark all packets that find more queued", 1);
   add("--ecn-max-probability", options.ecn_max_probability,
-      "of a .topo's links: the share that is marked just below --ecn-max (default: 10%)", "SHARE");
-  add("--buffer", options.buffer, "of a .topo's switches: a memory that all ports share", "SIZE");
-  add("--alpha", options.alpha,
-      "of a .topo's switches: a queue holds so many times what is free (default: 1)", "FRACTION");
-  options.all.push_back(
-      sim.add_flag("--trim", options.use.switches.trims,
-                   "a .topo's switches send the headers of packets on that find no room"));
-  options.all.push_back(
-      sim.add_flag("--pfc", options.use.switches.lossless,
-                   "a .topo's switches pause who sends to them and drop nothing"));
-  add("--xoff", options.xoff, "of --pfc: pause who has more waiting (default: what fits)", "SIZE");
-  add("--xon", options.xon, "of --pfc: and let go on at so much (default: two packets less)",
-      "SIZE");
+      "share that is marked just below --ecn-max", "PERCENT")
+      ->default_str("10%");
+  size("--buffer", options.buffer, "buffer that all ports of a switch share", 1);
+  add("--alpha", options.alpha, "a queue holds at most this multiple of the free buffer",
+      "FRACTION")
+      ->default_str("1");
+  flag("--trim", options.use.switches.trims,
+       "cut packets that find no room to their headers, and forward these");
+  flag("--pfc", options.use.switches.lossless, "pause senders in place of dropping packets (PFC)");
+  size("--xoff", options.xoff, "with --pfc: pause a sender that has more queued", 1)
+      ->default_str("what fits");
+  size("--xon", options.xon, "with --pfc: end its pause below this", 1)
+      ->default_str("two packets below --xoff");
 }
 
 Result<void> take_fabric_options(FabricOptions& options, bool of_htsim) {

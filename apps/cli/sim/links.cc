@@ -118,7 +118,7 @@ std::string strip(std::span<const LinkSpan> bins, Part part) {
 std::string over_time_text(const FlowRun& run, const Series& series, const LinkNames& names) {
   std::string text =
       fmt::format("\nover time, {} of {}: '.' a tenth, '@' all of the rate\n",
-                  counted_text(series.run_bins().size(), "bin"), span_text(series.bin()));
+                  counted_text(series.run_bins().size(), "bin"), duration_text(series.bin()));
   const auto strips = [&](const std::vector<LinkId>& links, auto part) {
     for (const LinkId link : links) {
       const auto kept = std::find(series.links().begin(), series.links().end(), link);

@@ -55,7 +55,8 @@ json tiles(const json& document, const JobRun& jobs) {
   };
   const auto time = [&](const char* key, const char* name) {
     const json& us = document[key];
-    put(us.is_null() ? "-" : span_text(nanos(static_cast<int64_t>(us.get<double>() * 1e3 + 0.5))),
+    put(us.is_null() ? "-"
+                     : duration_text(nanos(static_cast<int64_t>(us.get<double>() * 1e3 + 0.5))),
         name, false);
   };
   const uint64_t flows = document["flows"].size();
@@ -151,7 +152,7 @@ std::string sim_page(const FlowRun& run, const JobRun& jobs, const Series& serie
       fmt::format("{} hosts; congestion control {}, {}, seed {}; {} simulated{}",
                   count_text(run.network().topology().hosts.size()), facts.options.congestion,
                   counted_text(facts.options.paths, "path"), facts.options.seed,
-                  span_text(run.now()), facts.stopped ? ", stopped before its end" : "");
+                  duration_text(run.now()), facts.stopped ? ", stopped before its end" : "");
   const json data = {{"about", std::move(about)},
                      {"tiles", tiles(document, jobs)},
                      {"jobs", page_jobs(jobs)},

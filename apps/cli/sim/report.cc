@@ -42,7 +42,7 @@ std::string counters_text(const FlowRun& run) {
   const transport::ConnectionStatistics totals = run.totals();
   const simulator::FateCounts& fates = run.network().fates();
   std::string text = fmt::format(
-      "segments    {} of up to {} bytes, {} sent again ({} of them needlessly)\n",
+      "segments    {} of up to {} bytes, {} retransmitted ({} of them spurious)\n",
       count_text(totals.segments_sent), totals.segment_bytes, count_text(totals.segments_repeated),
       count_text(totals.segments_repeated_spuriously));
   text += "packets     ";
@@ -53,11 +53,11 @@ std::string counters_text(const FlowRun& run) {
     befell +=
         fmt::format("{}{}: {}", befell.empty() ? "" : ", ", name_of(fate), count_text(fates[fate]));
   }
-  text += (befell.empty() ? "nothing befell any" : befell) + "\n";
+  text += (befell.empty() ? "none was lost, delayed or changed" : befell) + "\n";
   const Pauses pauses = pauses_of(run);
   if (pauses.count == 0) return text;
   return text + fmt::format("pauses      {}, of {}, {} all together\n", count_text(pauses.count),
-                            counted_text(pauses.links, "link"), span_text(pauses.time));
+                            counted_text(pauses.links, "link"), duration_text(pauses.time));
 }
 
 nlohmann::json counters_json(const FlowRun& run) {
@@ -125,8 +125,8 @@ std::string sim_text(const FlowRun& run, const simulator::Series& series, const 
   text += flows_text(flows, run.wrong(), run.over());
   text += counters_text(run);
   const uint64_t events = run.network().events_handled();
-  text += fmt::format("simulated   {} in {:.2f} s, {} events, {} a second\n", span_text(run.now()),
-                      facts.wall_s, count_text(events),
+  text += fmt::format("simulated   {} in {:.2f} s, {} events, {} a second\n",
+                      duration_text(run.now()), facts.wall_s, count_text(events),
                       count_text(static_cast<uint64_t>(static_cast<double>(events) /
                                                        std::max(facts.wall_s, 1e-9))));
   return text + flow_times_text(flows) + links_text(run, series);

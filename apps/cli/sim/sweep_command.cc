@@ -16,6 +16,9 @@
 #include <utility>
 #include <vector>
 
+#include "apps/cli/command_line/exit_statuses.h"
+#include "apps/cli/command_line/shared_options.h"
+#include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/interrupt.h"
 #include "apps/cli/output.h"
 #include "apps/cli/quantity.h"
@@ -38,11 +41,8 @@ constexpr const char* kExample = R"(Example:
   sbatch --array=1-8 --wrap 'heddle sim sweep -o results ... --share auto'
   heddle sim sweep --merge results
 
-Runs are all combinations of what is varied; other options of heddle sim go to each of them. Each
-run is a line in the folder when it has ended. The same command again does what is not there yet.
-
-Exit status: 0 all runs of this share are there, 1 in some of them flows did not arrive or arrived
-changed, 2 some could not run; stopped by a signal: 128 and its number.)";
+Runs every combination of the varied values; other options of heddle sim apply to all runs. Each
+finished run adds a line to the folder, and the same command again runs only what is missing.)";
 
 // How long a look for runs that have ended is apart from the next.
 constexpr useconds_t kLookEvery_us = 10'000;
@@ -277,29 +277,32 @@ int run_sweep(const SweepOptions& options) {
 
 void add_sweep_command(CLI::App& sim, Invocation& invocation) {
   CLI::App* const sweep = sim.add_subcommand(
-      "sweep", "run many simulations that differ in their options, and compare them");
-  sweep->footer(kExample);
+      "sweep", "run simulations that differ in their options, and compare them");
+  sweep->footer(kExample + exit_status_help("in some runs flows did not arrive or arrived changed",
+                                            "some runs could not run"));
   sweep->allow_extras();
   const auto options = std::make_shared<SweepOptions>();
-  sweep->add_option("-o,--output", options->folder, "the folder for results; made if missing")
-      ->type_name("FOLDER");
-  sweep->add_option("--topology", options->input.topology, "as for heddle sim")->type_name("FILE");
+  add_output_folder(*sweep, options->folder, "the folder for results; it is made");
+  add_topology_option(*sweep, options->input.topology, "as for heddle sim");
   sweep->add_option("--workload", options->input.workload, "as for heddle sim")->type_name("FILE");
   sweep
       ->add_option("--vary", options->vary,
-                   "an option of heddle sim and its values: paths=1,16 or seed=1..10")
+                   "an option of heddle sim and its values: paths=1,16 or seed=1..10; may be given "
+                   "several times")
       ->type_name("NAME=VALUES")
       ->allow_extra_args(false);
-  sweep->add_option("--jobs", options->jobs, "runs at once (default: one a core)")
+  sweep->add_option("--jobs", options->jobs, "number of runs at once")
       ->type_name("N")
-      ->check(CLI::Range(1, 4096));
+      ->check(whole_number(1, 4096))
+      ->default_str("one a core");
   sweep
       ->add_option("--share", options->share,
-                   "do each N-th run only, from the I-th; auto: as Slurm or Open MPI say")
-      ->type_name("I/N");
-  sweep->add_option("--merge", options->merge, "run nothing: show what these folders hold")
-      ->type_name("FOLDER...");
-  sweep->add_flag("--json", options->json, "print one JSON document");
+                   "run only the I-th of N shares; auto: as Slurm or Open MPI number this process")
+      ->type_name("I/N")
+      ->default_str("all runs");
+  sweep->add_option("--merge", options->merge, "run nothing; show what these folders hold")
+      ->type_name("FOLDER");
+  add_json_option(*sweep, options->json);
   sweep->callback([options, sweep, &invocation] {
     options->input.others = sweep->remaining();
     invocation.run = [options] { return run_sweep(*options); };

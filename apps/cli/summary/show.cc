@@ -203,9 +203,8 @@ std::string traffic(const JobSummary& job) {
   }
   text += "\n";
   const auto [least, most] = imbalance(matrix);
-  if (most > 0) {  // else nobody knows
-    text += fmt::format("  who sends most sends {:.2f} times the mean, who sends least {:.2f}\n",
-                        most, least);
+  if (most > 0) {  // else it is not known
+    text += fmt::format("  imbalance of senders: max/mean {:.2f}, min/mean {:.2f}\n", most, least);
   }
   for (const auto& [bytes, pair] : busiest(matrix)) {
     text += fmt::format("  {:>8}  {} to {}\n", short_value(bytes, MatrixUnit::kBytes),
@@ -241,15 +240,13 @@ std::string recovery(const JobSummary& job) {
     dropped += process.segments_dropped;
     for (size_t i = 0; i < steps.size(); ++i) steps.at(i) += process.recovery.at(i);
   }
-  std::string text = "\nRepeats: not measured, ";
+  std::string text = "\nLoss recovery: not measured, ";
   if (tells_losses(job)) {
-    text = fmt::format("\nRepeats: {} segments lost, {} arrived and were thrown away\n", lost,
-                       dropped);
+    text = fmt::format("\nLoss recovery: {} segments lost, {} dropped on arrival\n", lost, dropped);
   } else {
     const bool imported = std::any_of(job.files.begin(), job.files.end(),
                                       [](const FileFacts& file) { return !file.source.empty(); });
-    text += imported ? "what was imported does not tell them\n"
-                     : "they are recorded from level bins on\n";
+    text += imported ? "imported files do not have it\n" : "it is recorded from level bins on\n";
   }
   for (size_t i = 0; i < steps.size(); ++i) {
     if (steps.at(i) == 0) continue;
@@ -312,12 +309,12 @@ std::vector<Finding> findings_of_files(const JobSummary& job) {
   }
   if (dropped > 0) {
     found.push_back({fmt::format("{} older events were dropped and are not counted", dropped),
-                     "give `heddle record --mebibytes` more"});
+                     "give `heddle record` a larger --max-size"});
   }
   if (job.traffic.unplaced.messages > 0) {
     found.push_back({fmt::format("of {} messages nobody knows between whom they went",
                                  job.traffic.unplaced.messages),
-                     "give `heddle record --mebibytes` more"});
+                     "give `heddle record` a larger --max-size"});
   }
   return found;
 }

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "apps/cli/command_line/check_line.h"
 #include "apps/cli/program.h"
 #include "apps/cli/sim/sweep/behaviour.h"
 #include "apps/cli/sim_command.h"
@@ -44,12 +45,15 @@ Result<void> check_others(const std::vector<std::string>& others) {
   return {};
 }
 
-// A word that `heddle sim` does not understand is told before anything is run.
+// A word that `heddle sim` does not understand is reported before anything is run.
 Result<void> check_words(std::vector<std::string> words) {
   CLI::App scratch{"", "heddle"};
   Invocation invocation;
   add_sim_command(scratch, invocation);
-  std::reverse(words.begin(), words.end());  // as CLI11 wants it
+  if (const CheckedLine checked = check_line(scratch, words); checked.error) {
+    return refuse(checked.error->why, checked.error->todo);
+  }
+  std::reverse(words.begin(), words.end());  // as CLI11 takes them
   try {
     scratch.parse(std::move(words));
   } catch (const CLI::ParseError& error) {

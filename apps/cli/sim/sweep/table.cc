@@ -77,7 +77,7 @@ std::optional<double> middle(const std::vector<double>& sorted) {
 std::string micros_text(std::optional<double> us) {
   // What a file says may be anything.
   if (!us || !(*us >= 0 && *us < 1e15)) return "-";
-  return span_text(nanos(static_cast<int64_t>(*us * 1e3 + 0.5)));
+  return duration_text(nanos(static_cast<int64_t>(*us * 1e3 + 0.5)));
 }
 
 std::string number_text(std::optional<double> number) {
