@@ -42,8 +42,8 @@ User and password are read from HEDDLE_CLICKHOUSE_USER and HEDDLE_CLICKHOUSE_PAS
 other users can read a command line.
 
 Creates the tables processes, flows and moments in the database where they are missing; a column
-"job" distinguishes jobs. docs/how-to/record_a_job.md has queries for a matrix and a summary. The program
-curl sends the data.
+"job" distinguishes jobs. docs/how-to/record_a_job.md has queries for a matrix and a summary. The
+program curl sends the data.
 
 An export that fails changes nothing in the database. --replace replaces the three tables' rows
 one table after the other when all rows have arrived, and reports a failure between them.)";
