@@ -17,14 +17,14 @@ std::string_view parse_cgroup_path(std::string_view text);
 int usable_cores();
 
 // Leave for one thread to spin. At most as many are out as there are cores beyond `reserved`.
-class SpinLeave {
+class SpinPermit {
  public:
-  SpinLeave() = default;
+  SpinPermit() = default;
   // Without leave where no core is left.
-  static SpinLeave take(int reserved_cores);
-  ~SpinLeave();
-  SpinLeave(SpinLeave&& other) noexcept : granted_(other.granted_) { other.granted_ = false; }
-  SpinLeave& operator=(SpinLeave&&) = delete;
+  static SpinPermit take(int reserved_cores);
+  ~SpinPermit();
+  SpinPermit(SpinPermit&& other) noexcept : granted_(other.granted_) { other.granted_ = false; }
+  SpinPermit& operator=(SpinPermit&&) = delete;
 
   bool granted() const { return granted_; }
 

@@ -18,12 +18,12 @@
 #include "base/own_process.h"
 #include "base/result.h"
 #include "datapath/datapath.h"
-#include "engine/companion.h"
 #include "engine/connection_table.h"
 #include "engine/driver.h"
 #include "engine/memory.h"
 #include "engine/operation_table.h"
 #include "engine/options.h"
+#include "engine/poll_source.h"
 #include "events/events.h"
 #include "transport/address.h"
 #include "transport/fabric_ways.h"
@@ -168,7 +168,7 @@ class Endpoint {
   // --- beside the network ---
 
   // Where work comes from, too; null: nowhere. It must stay until it is replaced. One an endpoint.
-  void set_companion(Companion* companion);
+  void set_poll_source(PollSource* poll_source);
   // An eventfd that ends the sleep of who drives; -1 where the network has none.
   int wake_descriptor() const;
 

@@ -1,6 +1,6 @@
 // Endpoint::Body: the state behind engine/endpoint.h and how its threads share it. Only
-// endpoint*.cc include this. Calls that touch only the transport take wheel_.lock(); those that
-// touch the datapath, lock_all(). At most one thread leads: it gives turns and sleeps in the
+// endpoint*.cc include this. Calls that touch only the transport take state_lock_.lock(); those
+// that touch the datapath, lock_all(). At most one thread leads: it gives turns and sleeps in the
 // datapath; others follow on changed_.
 #pragma once
 
@@ -16,10 +16,10 @@
 #include "engine/cores.h"
 #include "engine/eager_memory.h"
 #include "engine/endpoint.h"
+#include "engine/endpoint_lock.h"
 #include "engine/helper_thread.h"
 #include "engine/spin_budget.h"
 #include "engine/takeover.h"
-#include "engine/wheel.h"
 #include "events/recording.h"
 #include "events/stamp_clock.h"
 #include "events/tee_sink.h"
@@ -78,7 +78,7 @@ class Endpoint::Body final : public Registrar,
   Look helper_look() override;
   int descriptor() const override { return datapath_->descriptor(); }
   void interrupt();
-  void set_companion(Companion* companion);
+  void set_poll_source(PollSource* poll_source);
   // Spins for a moment on an operation that another thread will finish.
   void spin_for(Operation operation);
   // The time, never before the last turn's.
@@ -93,7 +93,7 @@ class Endpoint::Body final : public Registrar,
   events::Sink* const sink_;  // of the two above; null: nothing is observed
   const events::KindSet observed_;
   OperationTable operations_;
-  Wheel wheel_;
+  EndpointLock state_lock_;
   transport::Endpoint transport_;
   Driver driver_;
   ConnectionTable connections_;
@@ -113,25 +113,26 @@ class Endpoint::Body final : public Registrar,
   void take_results();
   bool companion_came();
   bool turn_is_due(Nanos now) const;
-  void sleep(Wheel::Lock& lock, Nanos until);
+  void sleep(EndpointLock::Lock& lock, Nanos until);
   // `now` is when the call that posted something came, or ended a batch of several posts.
-  void after_post(Wheel::Lock& lock, Nanos now, uint32_t posts = 1);
-  void lead(Wheel::Lock& lock, const std::function<bool()>& done, const Span& span, int cores_kept);
+  void after_post(EndpointLock::Lock& lock, Nanos now, uint32_t posts = 1);
+  void lead(EndpointLock::Lock& lock, const std::function<bool()>& done, const Span& span,
+            int cores_kept);
   void yield_core();
-  bool may_spin(const SpinLeave& leave, Nanos idle) const;
-  void spin(Wheel::Lock& lock, Nanos idle);
+  bool may_spin(const SpinPermit& leave, Nanos idle) const;
+  void spin(EndpointLock::Lock& lock, Nanos idle);
   Result<void> start_thread();
   void tell_followers();
   Nanos stamp_to_record();
   void tell_stamps_error(Nanos now);
-  void follow(Wheel::Lock& lock, Nanos most);
+  void follow(EndpointLock::Lock& lock, Nanos most);
 
   Takeover takeover_;
   SpinBudget spin_budget_;
   std::optional<events::StampClock> stamp_clock_;  // where the recording names a clock
   Nanos stamps_told_;                              // when its error was
   bool core_is_wanted_ = false;                    // by another thread, as the last yield told
-  Companion* companion_ = nullptr;
+  PollSource* poll_source_ = nullptr;
   Nanos wanted_;  // when the next turn is, as the latest answered
   bool leading_ = false;
   int batches_ = 0;

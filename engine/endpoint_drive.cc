@@ -35,7 +35,7 @@ Result<void> Endpoint::Body::start() {
 Result<void> Endpoint::Body::start_thread() {
   leading_ = true;
   Result<Thread> thread = heddle::start_thread("heddle-drive", [this] {
-    Wheel::Lock lock = wheel_.lock();
+    EndpointLock::Lock lock = state_lock_.lock();
     // One core stays free for the threads that wait on this one.
     lead(
         lock, [this] { return stopping_; }, {stamp(), Nanos::never()}, 1);
@@ -50,13 +50,13 @@ void Endpoint::Body::shut_down() {
   if (helped_) HelperThread::of_process().remove(*this);
   if (thread_.joinable()) {
     {
-      const Wheel::Lock lock = wheel_.lock();
+      const EndpointLock::Lock lock = state_lock_.lock();
       stopping_ = true;
       datapath_->wake();
     }
     thread_.join();
   }
-  const Wheel::Lock lock = wheel_.lock_all();
+  const EndpointLock::Lock lock = state_lock_.lock_all();
   for (const Connection connection : connections_.living()) {
     transport_.post_abort(stamp(), connection);
   }
@@ -91,7 +91,7 @@ void Endpoint::Body::take_results() {
 }
 
 bool Endpoint::Body::drive_until(const std::function<bool()>& done, Nanos timeout) {
-  Wheel::Lock lock = wheel_.lock();
+  EndpointLock::Lock lock = state_lock_.lock();
   if (done() || options_.drive == Drive::kExternal) return done();
   const Nanos began = stamp();
   const Nanos deadline = later(began, timeout);
@@ -127,7 +127,7 @@ void Endpoint::Body::tell_followers() {
 // Sleeps until the leader tells of something or `most` has passed. The wheel's own mutex is taken
 // by lock() afterwards, so that a leader that spins gives way: it would not for a thread that takes
 // it inside a condition variable.
-void Endpoint::Body::follow(Wheel::Lock& lock, Nanos most) {
+void Endpoint::Body::follow(EndpointLock::Lock& lock, Nanos most) {
   ++followers_;
   {
     OwnMutex::Lock telling = follow_mutex_.lock();
@@ -136,13 +136,14 @@ void Endpoint::Body::follow(Wheel::Lock& lock, Nanos most) {
     changed_.wait_for(telling, std::chrono::nanoseconds(most.count),
                       [this, before] { return told_ != before; });
   }
-  lock = wheel_.lock();
+  lock = state_lock_.lock();
   --followers_;
 }
 
-void Endpoint::Body::lead(Wheel::Lock& lock, const std::function<bool()>& done, const Span& span,
-                          int cores_kept) {
-  const SpinLeave leave = options_.spin == Spin::kNever ? SpinLeave() : SpinLeave::take(cores_kept);
+void Endpoint::Body::lead(EndpointLock::Lock& lock, const std::function<bool()>& done,
+                          const Span& span, int cores_kept) {
+  const SpinPermit leave =
+      options_.spin == Spin::kNever ? SpinPermit() : SpinPermit::take(cores_kept);
   Nanos worked_at = span.began;
   Nanos now = span.began;
   bool idle = false;  // since worked_at
@@ -159,7 +160,7 @@ void Endpoint::Body::lead(Wheel::Lock& lock, const std::function<bool()>& done, 
     idle = !works;
     if (!idle) {
       worked_at = now;
-      wheel_.give_way(lock);
+      state_lock_.give_way(lock);
     } else if (may_spin(leave, now - worked_at)) {
       spin(lock, now - worked_at);
     } else if (turns) {
@@ -171,16 +172,16 @@ void Endpoint::Body::lead(Wheel::Lock& lock, const std::function<bool()>& done, 
   }
 }
 
-bool Endpoint::Body::may_spin(const SpinLeave& leave, Nanos idle) const {
+bool Endpoint::Body::may_spin(const SpinPermit& leave, Nanos idle) const {
   if (!leave.granted()) return false;
   return options_.spin == Spin::kAlways || idle < spin_budget_.budget();
 }
 
-void Endpoint::Body::spin(Wheel::Lock& lock, Nanos idle) {
-  wheel_.give_way(lock);
+void Endpoint::Body::spin(EndpointLock::Lock& lock, Nanos idle) {
+  state_lock_.give_way(lock);
   if (core_is_wanted_ || idle >= kYieldAfter) {
     yield_core();
-  } else if (companion_ != nullptr) {
+  } else if (poll_source_ != nullptr) {
     spin_pause();  // these looks are no system calls
   }
 }
@@ -193,44 +194,44 @@ void Endpoint::Body::yield_core() {
 
 // --- beside the network ---
 
-void Endpoint::Body::set_companion(Companion* companion) {
-  const Wheel::Lock lock = wheel_.lock_all();
-  companion_ = companion;
+void Endpoint::Body::set_poll_source(PollSource* poll_source) {
+  const EndpointLock::Lock lock = state_lock_.lock_all();
+  poll_source_ = poll_source;
 }
 
 bool Endpoint::Body::companion_came() {
-  if (companion_ == nullptr || !companion_->arrived()) return false;
+  if (poll_source_ == nullptr || !poll_source_->arrived()) return false;
   ++changes_;
   tell_followers();
   return true;
 }
 
-// A look at the network is a system call, one at shared memory is not: beside a companion the
+// A look at the network is a system call, one at shared memory is not: beside a poll_source the
 // network is looked at now and then.
 bool Endpoint::Body::turn_is_due(Nanos now) const {
-  return companion_ == nullptr || wanted_ <= now || now - driver_.last_turn_at() >= kTurnEvery;
+  return poll_source_ == nullptr || wanted_ <= now || now - driver_.last_turn_at() >= kTurnEvery;
 }
 
-void Endpoint::Body::sleep(Wheel::Lock& lock, Nanos until) {
+void Endpoint::Body::sleep(EndpointLock::Lock& lock, Nanos until) {
   driver_.rest(until);
-  if (companion_ == nullptr || companion_->before_sleep()) wheel_.sleep(lock, until);
+  if (poll_source_ == nullptr || poll_source_->before_sleep()) state_lock_.sleep(lock, until);
   // It may have been taken away meanwhile.
-  if (companion_ != nullptr) companion_->after_sleep();
+  if (poll_source_ != nullptr) poll_source_->after_sleep();
 }
 
 // --- who else drives ---
 
 void Endpoint::Body::turn_if_free() {
   if (options_.drive != Drive::kInline) return;
-  const Wheel::Lock lock = wheel_.try_lock();
+  const EndpointLock::Lock lock = state_lock_.try_lock();
   if (!lock.owns_lock() || leading_) return;
   turn();
   takeover_.on_caller(driver_.last_turn_at());
 }
 
-void Endpoint::Body::after_post(Wheel::Lock& lock, Nanos now, uint32_t posts) {
+void Endpoint::Body::after_post(EndpointLock::Lock& lock, Nanos now, uint32_t posts) {
   static_cast<void>(lock);
-  if (wheel_.sleeping() || options_.drive == Drive::kExternal) {
+  if (state_lock_.sleeping() || options_.drive == Drive::kExternal) {
     datapath_->wake();
   } else if (batches_ > 0) {
     batch_posts_ += posts;
@@ -242,12 +243,12 @@ void Endpoint::Body::after_post(Wheel::Lock& lock, Nanos now, uint32_t posts) {
 }
 
 void Endpoint::Body::begin_batch() {
-  const Wheel::Lock lock = wheel_.lock();
+  const EndpointLock::Lock lock = state_lock_.lock();
   ++batches_;
 }
 
 void Endpoint::Body::end_batch() {
-  Wheel::Lock lock = wheel_.lock();
+  EndpointLock::Lock lock = state_lock_.lock();
   if (--batches_ > 0 || batch_posts_ == 0) return;
   after_post(lock, stamp(), std::exchange(batch_posts_, 0));
 }
@@ -279,7 +280,7 @@ bool Endpoint::progress(Nanos timeout) {
 bool Endpoint::take_news() {
   Body* const body = body_.here();
   if (body == nullptr) return false;
-  const Wheel::Lock lock = body->wheel_.lock();
+  const EndpointLock::Lock lock = body->state_lock_.lock();
   const bool happened = body->changes_ != body->changes_seen_;
   body->changes_seen_ = body->changes_;
   return happened;
@@ -294,14 +295,14 @@ Endpoint::Batch::~Batch() {
 }
 
 Nanos Endpoint::Body::turn_external() {
-  const Wheel::Lock lock = wheel_.lock_all();
+  const EndpointLock::Lock lock = state_lock_.lock_all();
   const Nanos wanted = turn();
   takeover_.on_caller(driver_.last_turn_at());
   return wanted;
 }
 
 HelperClient::Look Endpoint::Body::helper_look() {
-  const Wheel::Lock lock = wheel_.try_lock();
+  const EndpointLock::Lock lock = state_lock_.try_lock();
   if (!lock.owns_lock()) return {.after = options_.takeover_after};  // somebody drives
   const bool watches_input = descriptor() >= 0;
   Nanos now = stamp();
@@ -325,15 +326,15 @@ Nanos Endpoint::Body::look_external() {
 }
 
 void Endpoint::Body::interrupt() {
-  const Wheel::Lock lock = wheel_.lock();
+  const EndpointLock::Lock lock = state_lock_.lock();
   ++changes_;
-  if (wheel_.sleeping()) datapath_->wake();
+  if (state_lock_.sleeping()) datapath_->wake();
   tell_followers();
 }
 
 void Endpoint::Body::spin_for(Operation operation) {
   if (options_.drive != Drive::kThread || options_.spin == Spin::kNever) return;
-  const SpinLeave leave = SpinLeave::take(0);
+  const SpinPermit leave = SpinPermit::take(0);
   if (!leave.granted()) return;
   const Nanos began = datapath_->now();
   for (Nanos now = began; now - began < options_.spin_limit; now = datapath_->now()) {

@@ -1,7 +1,7 @@
-// Wheel: who may touch an endpoint's state and its datapath when several threads use it.
-// State is guarded by one mutex. The thread that drives gives the mutex up only to sleep in
-// Datapath::wait(); meanwhile others may post, and must call it back before they touch the
-// datapath. In a child of fork() nobody comes here: see Endpoint::body_.
+// EndpointLock: guards an endpoint's state and its datapath when several threads use it. One mutex
+// guards the state. The driving thread releases it only to sleep in Datapath::wait(); meanwhile
+// other threads may post, and must wake the driver before they use the datapath. A child of fork()
+// never locks it: see Endpoint::body_.
 #pragma once
 
 #include <atomic>
@@ -16,11 +16,11 @@ class Datapath;
 
 namespace heddle::engine {
 
-class Wheel {
+class EndpointLock {
  public:
   using Lock = OwnMutex::Lock;
 
-  explicit Wheel(datapath::Datapath& datapath) : datapath_(datapath) {}
+  explicit EndpointLock(datapath::Datapath& datapath) : datapath_(datapath) {}
 
   bool in_child() const { return mutex_.in_child(); }
 

@@ -1,0 +1,17 @@
+// Doors to other processes of this host, for those who use endpoints and no datapath.
+#pragma once
+
+#include "datapath/descriptor_channel.h"
+
+namespace heddle::engine {
+
+using datapath::connect_descriptor_channel;
+using datapath::DescriptorChannel;
+using datapath::DescriptorChannelName;
+using datapath::DescriptorMessage;
+using datapath::has_descriptors;
+using datapath::receive_descriptors;
+using datapath::ReceivedDescriptors;
+using datapath::send_descriptors;
+
+}  // namespace heddle::engine
