@@ -18,6 +18,7 @@
 #include "collectives/data_type.h"
 #include "collectives/links.h"
 #include "collectives/members.h"
+#include "collectives/params.h"
 #include "collectives/tuning.h"
 #include "engine/endpoint.h"
 
@@ -28,8 +29,9 @@ namespace heddle::collectives {
 enum class SharedMemory : uint8_t { kNever, kSlots, kAuto };
 
 struct CommunicatorOptions {
-  Tuning tuning;                     // rank 0's counts
-  Nanos stalled_after = seconds(1);  // a call that waits for so long asks whom it waits for
+  Tuning tuning;  // rank 0's counts
+  Nanos stalled_after =
+      params::kStalledAfter;  // a call that waits for so long asks whom it waits for
   SharedMemory shared_memory = SharedMemory::kNever;
   // Where tables of measured costs are kept (table_file.h); empty: nowhere. Rank 0's counts.
   std::string table_folder;

@@ -13,7 +13,7 @@
 namespace heddle::collectives {
 
 struct Hello;
-class Neighbourhood;
+class SharedMemoryNegotiation;
 class SlotPool;
 
 // What a communicator is to its links.
@@ -34,7 +34,7 @@ class Links {
 
   engine::Endpoint& endpoint() { return endpoint_; }
   // What ranks of this host share.
-  Neighbourhood& neighbourhood() { return *neighbourhood_; }
+  SharedMemoryNegotiation& negotiation() { return *negotiation_; }
 
   // CHECKs that no other user has the id. Peers that connected before are handed over at once.
   void add(uint64_t communicator, LinkUser& user);
@@ -53,7 +53,7 @@ class Links {
 
   engine::Endpoint& endpoint_;
   std::unique_ptr<SlotPool> slots_;
-  std::unique_ptr<Neighbourhood> neighbourhood_;
+  std::unique_ptr<SharedMemoryNegotiation> negotiation_;
   std::vector<std::unique_ptr<Stranger>> strangers_;
   std::map<uint64_t, LinkUser*> users_;
   Ring<uint64_t> ended_;  // communicators that were, the latest last

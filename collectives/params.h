@@ -33,8 +33,8 @@ inline constexpr uint32_t kChunkBytes = 256 << 10;
 
 // --- measuring the network ---
 
-// Column of CostTable::kSizes and the calls of each all-reduce there. The first call of more than
-// two warms up; algorithms overtake each other between 16 and 256 KiB (`bench/run allreduce
+// Column of CostTable::kSizes and the calls of each all-reduce there. The first of more than two
+// warms up; algorithms overtake each other between 16 and 256 KiB (`bench/run allreduce
 // --algorithms`). Rounds 1 to 10.
 inline constexpr std::array<std::pair<size_t, uint32_t>, 4> kShortRounds = {
     {{0, 6}, {3, 5}, {4, 4}, {5, 3}}};
@@ -51,8 +51,8 @@ inline constexpr uint64_t kFullRoundsMax = 20;
 // The least part of a ring's largest call that bytes take where the measurement counts; below it
 // ranks waited for cores and not for the network. 0.01 to 0.3; chosen.
 inline constexpr double kSoundPart = 0.05;
-// A call that took more than so many times its typical time was disturbed; a measurement of which
-// more than such a part of the calls was, is not kept. 1.5 to 5; 0.1 to 0.5; chosen.
+// A call that took more than so many times the shortest of its row was disturbed; a measurement of
+// which more than such a part of the calls was, is not kept. 1.5 to 5; 0.1 to 0.5; chosen.
 inline constexpr double kDisturbedTimes = 2;
 inline constexpr double kDisturbedPart = 0.25;
 // What no network is beyond, ns and ps.
@@ -60,5 +60,130 @@ inline constexpr uint64_t kLatencyNsMin = 100;
 inline constexpr uint64_t kLatencyNsMax = 1'000'000'000;
 inline constexpr double kSendPsPerByteMin = 10;
 inline constexpr double kSendPsPerByteMax = 1e6;
+
+// --- calls of a communicator ---
+
+// Collectives that run side by side, each on channels of its own. 1 to 64; chosen: a backward pass
+// has a few buckets under way.
+inline constexpr uint32_t kLanes = 8;
+// A call that waits for so long asks the ranks it waits for. Above any round trip, below a person's
+// patience: 0.1 to 10 s; chosen.
+inline constexpr Nanos kStalledAfter = seconds(1);
+// A failure is sent to all ranks within this; a rank that does not get it notices the closed
+// connection. 10 ms to 1 s: the limit of 1 s on a killed process (tests/e2e/death_test.py).
+inline constexpr Nanos kFailureNoticeTime = millis(200);
+// While a failure is sent or a communicator closes, state is looked at this often. 1 to 100 ms;
+// chosen.
+inline constexpr Nanos kFailurePollTime = millis(10);
+// A communicator that is destroyed waits for its close this long at most. 0.1 to 10 s; chosen.
+inline constexpr Nanos kGoodbyeTime = seconds(3);
+// Calls of other ranks that this rank has not made yet and remembers, so that it can compare them.
+// 64 to 65,536: some 40 bytes each; chosen.
+inline constexpr size_t kPendingRemoteCalls = 1024;
+// Own calls that are remembered, to compare them with what others wait for. At least kLanes;
+// chosen.
+inline constexpr size_t kPastCalls = 64;
+// Communicators that have ended and whose late connections are refused. 64 to 65,536; chosen.
+inline constexpr size_t kEndedCommunicators = 1024;
+// Stragglers that are remembered, and ranks that asked about this one. 64 to 65,536; chosen.
+inline constexpr size_t kStragglers = 1024;
+// Calls before the oldest under way about which stragglers are still remembered. At least kLanes.
+inline constexpr uint64_t kStragglerCallsBack = 64;
+// The largest call, bytes: sums of offsets stay far below 2^64.
+inline constexpr uint64_t kMostCallBytes = uint64_t{1} << 48;
+
+// --- execution ---
+
+// Steps of a call that are under way at once: two ring segments of several chunks. 8 to 256;
+// chosen.
+inline constexpr uint32_t kStepWindow = 32;
+// Chunks that wait for a reduction at most, in memory of the communicator. 2 to kStepWindow;
+// chosen.
+inline constexpr uint32_t kChunkSlots = 8;
+// Bytes that are combined or copied between two looks at the network: at 6.7 GB/s some 20 us. 16
+// KiB to 1 MiB; chosen.
+inline constexpr uint64_t kCombineBudget = 128 << 10;
+// A call of up to so many bytes sends all small messages from copies, so that it ends when it has
+// what it receives, and not a round trip later. kSmallMessageBytes to 1 MiB (`bench/run
+// allreduce`).
+inline constexpr uint64_t kCopiedCallBytes = 64 << 10;
+// Such messages that are not acknowledged yet; a rank that is further ahead waits. 8 to 1,024;
+// chosen.
+inline constexpr size_t kBufferedSends = 64;
+// They are looked at whenever so many more are under way. 1 to kBufferedSends; chosen.
+inline constexpr size_t kBufferedSendsLookEvery = 16;
+// Registered user buffers that are remembered. 8 to 1,024; chosen.
+inline constexpr size_t kCachedRegions = 64;
+// Slots that are registered at once. 1 to 256; chosen.
+inline constexpr uint32_t kSlabSlots = 16;
+// A rank that should connect is probed after this, and is dead when its host has not answered the
+// probe within the other: 4.5 s together, within the 5 s that docs/collectives.md promises.
+inline constexpr Nanos kProbeUnconnectedAfter = millis(500);
+inline constexpr Nanos kProbeAnswerWithin = seconds(4);
+
+// --- schedules ---
+
+// A message that is neither forwarded nor reduced is cut into pieces of this, bytes. At most the
+// largest message of the transport, 1 GiB.
+inline constexpr uint64_t kMessageBytes = uint64_t{256} << 20;
+// Chunks of one segment that go round a ring together: while one is reduced, others travel. 2 to
+// 16; chosen.
+inline constexpr uint64_t kRingChunks = 4;
+// Chunks that a chain or a binomial reduction holds before it forwards them. 2 to 32; chosen.
+inline constexpr uint64_t kForwardPlaces = 8;
+// Partial sums that each of the two trees holds. 2 to 32; chosen.
+inline constexpr uint64_t kTreePlaces = 4;
+// Pieces of an all-to-all in place that wait for their destination to be sent. 2 to 32; chosen.
+inline constexpr uint64_t kExchangePlaces = 8;
+
+// --- shared memory ---
+
+// Payload of a cell, bytes: two pages. 1 to 64 KiB; chosen.
+inline constexpr uint32_t kCellBytes = 8192;
+// Cells of a stream's short ring, which small messages use and which stays in the cache, and of its
+// long ring: half a MiB that a sender is ahead. Powers of two, 2 to 256; chosen.
+inline constexpr uint32_t kShortCells = 8;
+inline constexpr uint32_t kLongCells = 64;
+// Of a message that is read from the sender's memory so much at once, bytes: it is combined while
+// it is in the cache (L2). 16 KiB to 1 MiB; chosen.
+inline constexpr uint64_t kPullBytes = 128 << 10;
+
+// --- rendezvous ---
+
+// Pause between two attempts to reach the store. 10 ms to 1 s; chosen.
+inline constexpr Nanos kRetryPause = millis(100);
+// Paths of a connection to the store, so that a dead one does not matter. At least 2.
+inline constexpr uint16_t kRendezvousPaths = 2;
+// For this long the first of the store's addresses is preferred to others that answer sooner. As
+// the connection attempt delay of RFC 8305, section 5: 250 ms; 100 ms to 2 s.
+inline constexpr Nanos kPreferFirstStore = millis(250);
+// A store that is connected answers within this, else it is none. Above any round trip; chosen.
+inline constexpr Nanos kWelcomeWithin = seconds(1);
+// Addresses of the store that are tried. 1 to 64; chosen.
+inline constexpr size_t kStoreAddresses = 16;
+// A rank that gives up is sent the missing ranks so much before its own timeout. 0.1 to 1 s;
+// chosen.
+inline constexpr Nanos kReportBeforeTimeout = millis(300);
+// A store whose group failed still answers ranks that come this much later. 0 to 10 s; chosen.
+inline constexpr Nanos kServeAfterEnd = seconds(1);
+// A registered rank that was silent for longer is probed before the group is sent. 0.1 to 10 s;
+// chosen.
+inline constexpr Nanos kProbeRankAfter = seconds(1);
+// A connection that has not registered after this is closed, and so many of them are kept at once:
+// what strangers can hold of a store. 1 to 60 s; 16 to 1,024; chosen.
+inline constexpr Nanos kRegisterWithin = seconds(5);
+inline constexpr size_t kUnregisteredConnections = 128;
+inline constexpr uint32_t kSpareConnections = 256;
+// What a stranger can put into an error, bytes. 80 to 1,024; chosen.
+inline constexpr size_t kRefusalTextBytes = 300;
+// Ranges of ranks that an error names before it says how many more there are. 1 to 32; chosen.
+inline constexpr size_t kNamedRanges = 8;
+// The longest sleep while ranks meet: signals are looked at this often. 10 ms to 1 s; chosen.
+inline constexpr Nanos kRendezvousTurn = millis(100);
+// Rank 0 serves this long after the group is complete, until its answers are acknowledged. 0.5 to
+// 10 s; chosen.
+inline constexpr Nanos kAnswerDrainTime = seconds(2);
+// An earlier run may hold the store's port for this long. Above kAnswerDrainTime.
+inline constexpr Nanos kStorePortWait = seconds(3);
 
 }  // namespace heddle::collectives::params

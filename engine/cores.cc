@@ -90,8 +90,8 @@ int usable_cores() {
   return cores.get().count;
 }
 
-SpinLeave SpinLeave::take(int reserved_cores) {
-  SpinLeave leave;
+SpinPermit SpinPermit::take(int reserved_cores) {
+  SpinPermit leave;
   const int most = usable_cores() - reserved_cores;
   int spinning = spinning_threads().load(std::memory_order_relaxed);
   while (spinning < most) {
@@ -103,7 +103,7 @@ SpinLeave SpinLeave::take(int reserved_cores) {
   return leave;
 }
 
-SpinLeave::~SpinLeave() {
+SpinPermit::~SpinPermit() {
   if (granted_) spinning_threads().fetch_sub(1);
 }
 

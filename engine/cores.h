@@ -17,14 +17,14 @@ std::string_view parse_cgroup_path(std::string_view text);
 int usable_cores();
 
 // A permit for one thread to spin. A process has at most usable_cores() - `reserved_cores` of them.
-class SpinLeave {
+class SpinPermit {
  public:
-  SpinLeave() = default;
+  SpinPermit() = default;
   // granted() is false where no core is left.
-  static SpinLeave take(int reserved_cores);
-  ~SpinLeave();
-  SpinLeave(SpinLeave&& other) noexcept : granted_(other.granted_) { other.granted_ = false; }
-  SpinLeave& operator=(SpinLeave&&) = delete;
+  static SpinPermit take(int reserved_cores);
+  ~SpinPermit();
+  SpinPermit(SpinPermit&& other) noexcept : granted_(other.granted_) { other.granted_ = false; }
+  SpinPermit& operator=(SpinPermit&&) = delete;
 
   bool granted() const { return granted_; }
 

@@ -28,19 +28,21 @@ TEST(Cores, FindsTheVersion2GroupAmongVersion1Hierarchies) {
 
 TEST(Cores, UsableCoresAreAtLeastOne) { EXPECT_GE(usable_cores(), 1); }
 
-TEST(SpinLeave, AtMostOneThreadPerCoreGetsAPermit) {
-  std::vector<SpinLeave> leaves;
+TEST(SpinPermit, AtMostOneThreadPerCoreGetsAPermit) {
+  std::vector<SpinPermit> leaves;
   for (int i = 0; i < usable_cores(); ++i) {
-    leaves.push_back(SpinLeave::take(0));
+    leaves.push_back(SpinPermit::take(0));
     EXPECT_TRUE(leaves.back().granted());
   }
-  EXPECT_FALSE(SpinLeave::take(0).granted());
+  EXPECT_FALSE(SpinPermit::take(0).granted());
   leaves.pop_back();
-  EXPECT_FALSE(SpinLeave::take(1).granted());
-  EXPECT_TRUE(SpinLeave::take(0).granted());
+  EXPECT_FALSE(SpinPermit::take(1).granted());
+  EXPECT_TRUE(SpinPermit::take(0).granted());
 }
 
-TEST(SpinLeave, ReservedCoresStayFree) { EXPECT_FALSE(SpinLeave::take(usable_cores()).granted()); }
+TEST(SpinPermit, ReservedCoresStayFree) {
+  EXPECT_FALSE(SpinPermit::take(usable_cores()).granted());
+}
 
 }  // namespace
 }  // namespace heddle::engine

@@ -71,7 +71,7 @@ Endpoint::Body::Body(std::shared_ptr<datapath::Datapath> datapath,
       eager_region_(eager_region),
       sink_(sink_of(options, recorder_.get(), sinks_)),
       observed_(sink_ == nullptr ? events::KindSet() : sink_->wanted()),
-      wheel_(*datapath_),
+      state_lock_(*datapath_),
       transport_(fitted(options, *datapath_, eager_region, eager_->bytes()),
                  options.seed != 0 ? Seed(options.seed) : system_secret_seed(), sink_),
       driver_(transport_, *datapath_),
@@ -90,7 +90,7 @@ Endpoint::Body::~Body() {
 
 Result<Connection> Endpoint::Body::connect(const transport::Address& peer,
                                            const ConnectionOptions& options) {
-  Wheel::Lock lock = wheel_.lock();
+  EndpointLock::Lock lock = state_lock_.lock();
   const Nanos now = stamp();
   Result<Connection> connection = transport_.post_connect(now, peer, options);
   if (!connection) return connection;
@@ -100,7 +100,7 @@ Result<Connection> Endpoint::Body::connect(const transport::Address& peer,
 }
 
 Result<void> Endpoint::Body::fix_paths(Connection connection, std::span<const uint16_t> paths) {
-  Wheel::Lock lock = wheel_.lock();
+  EndpointLock::Lock lock = state_lock_.lock();
   const Nanos now = stamp();
   Result<void> posted = transport_.post_paths(now, connection, paths);
   after_post(lock, now);
@@ -108,7 +108,7 @@ Result<void> Endpoint::Body::fix_paths(Connection connection, std::span<const ui
 }
 
 Result<void> Endpoint::Body::find_ways(Connection connection) {
-  Wheel::Lock lock = wheel_.lock();
+  EndpointLock::Lock lock = state_lock_.lock();
   const Nanos now = stamp();
   Result<void> posted = transport_.post_discovery(now, connection);
   after_post(lock, now);
@@ -116,14 +116,14 @@ Result<void> Endpoint::Body::find_ways(Connection connection) {
 }
 
 void Endpoint::Body::close(Connection connection) {
-  Wheel::Lock lock = wheel_.lock();
+  EndpointLock::Lock lock = state_lock_.lock();
   const Nanos now = stamp();
   transport_.post_close(now, connection);
   after_post(lock, now);
 }
 
 void Endpoint::Body::abort(Connection connection) {
-  Wheel::Lock lock = wheel_.lock();
+  EndpointLock::Lock lock = state_lock_.lock();
   const ConnectionStatus* status = connections_.find(connection);
   if (status == nullptr) return;
   const bool living = status->state != ConnectionState::kClosed;
@@ -141,7 +141,7 @@ Result<Operation> Endpoint::Body::post(const OperationPlace& place,
     return fail(ErrorCode::kExhausted, "cannot post a message", "too many operations are under way",
                 "test() or wait() for some first");
   }
-  Wheel::Lock lock = wheel_.lock();
+  EndpointLock::Lock lock = state_lock_.lock();
   const Nanos now = stamp();
   const Result<void> posted = place.direction == Direction::kSend
                                   ? transport_.post_send(now, place.connection, place.channel,
@@ -157,7 +157,7 @@ Result<Operation> Endpoint::Body::post(const OperationPlace& place,
 }
 
 void Endpoint::Body::cancel(Operation operation) {
-  Wheel::Lock lock = wheel_.lock();
+  EndpointLock::Lock lock = state_lock_.lock();
   OperationPlace place;
   if (!operations_.find(operation, place)) return;
   const Nanos now = stamp();
@@ -166,14 +166,14 @@ void Endpoint::Body::cancel(Operation operation) {
 }
 
 void Endpoint::Body::fill_at_once(Operation receive) {
-  const Wheel::Lock lock = wheel_.lock();
+  const EndpointLock::Lock lock = state_lock_.lock();
   OperationPlace place;
   if (!operations_.find(receive, place)) return;
   transport_.fill_at_once(place.connection, place.channel, receive.id);
 }
 
 Result<transport::RegionId> Endpoint::Body::register_region(void* start, size_t bytes) {
-  const Wheel::Lock lock = wheel_.lock_all();
+  const EndpointLock::Lock lock = state_lock_.lock_all();
   Result<transport::RegionId> region = datapath_->register_memory(start, bytes);
   if (!region) return region;
   const transport::MemoryToken token = datapath_->token(*region);
@@ -190,8 +190,8 @@ void Endpoint::Body::unregister_region(transport::RegionId region) {
 
 void Endpoint::Body::unregister(transport::RegionId region) {
   // Memory handles are destroyed automatically, also in a child of fork().
-  if (wheel_.in_child()) return;
-  const Wheel::Lock lock = wheel_.lock_all();
+  if (state_lock_.in_child()) return;
+  const EndpointLock::Lock lock = state_lock_.lock_all();
   unregister_region(region);
 }
 
@@ -275,7 +275,7 @@ std::optional<Connection> Endpoint::accept(Nanos timeout) {
 std::optional<Connection> Endpoint::take_accepted() {
   Body* const body = body_.here();
   if (body == nullptr) return std::nullopt;
-  const Wheel::Lock lock = body->wheel_.lock();
+  const EndpointLock::Lock lock = body->state_lock_.lock();
   return body->connections_.take_accepted();
 }
 
@@ -284,7 +284,7 @@ ConnectionStatus Endpoint::status(Connection connection) const {
   unknown.error = {ErrorCode::kInvalid, "no such connection", "it was given back", ""};
   Body* const body = body_.here();
   if (body == nullptr) return unknown;
-  const Wheel::Lock lock = body->wheel_.lock();
+  const EndpointLock::Lock lock = body->state_lock_.lock();
   const ConnectionStatus* found = body->connections_.find(connection);
   return found == nullptr ? unknown : *found;
 }
@@ -396,8 +396,8 @@ void Endpoint::interrupt() {
   if (Body* const body = body_.here()) body->interrupt();
 }
 
-void Endpoint::set_companion(Companion* companion) {
-  if (Body* const body = body_.here()) body->set_companion(companion);
+void Endpoint::set_poll_source(PollSource* poll_source) {
+  if (Body* const body = body_.here()) body->set_poll_source(poll_source);
 }
 
 Nanos Endpoint::turn() {
@@ -425,7 +425,7 @@ Result<void> Endpoint::find_ways(Connection connection) {
 Result<void> Endpoint::set_keys(std::span<const transport::ClusterKey> keys) {
   Body* const body = body_.here();
   if (body == nullptr) return forked("cannot change the cluster keys");
-  const Wheel::Lock lock = body->wheel_.lock();
+  const EndpointLock::Lock lock = body->state_lock_.lock();
   if (keys.empty() || !body->transport_.keyed()) {
     return fail(ErrorCode::kInvalid, "cannot change the cluster keys",
                 keys.empty() ? "there are none" : "this endpoint was made without any",

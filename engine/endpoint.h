@@ -18,12 +18,12 @@
 #include "base/own_process.h"
 #include "base/result.h"
 #include "datapath/datapath.h"
-#include "engine/companion.h"
 #include "engine/connection_table.h"
 #include "engine/driver.h"
 #include "engine/memory.h"
 #include "engine/operation_table.h"
 #include "engine/options.h"
+#include "engine/poll_source.h"
 #include "events/events.h"
 #include "transport/address.h"
 #include "transport/fabric_ways.h"
@@ -171,7 +171,7 @@ class Endpoint {
 
   // Sets the second poll source; null removes it. It must stay valid until it is replaced. An
   // endpoint has at most one.
-  void set_companion(Companion* companion);
+  void set_poll_source(PollSource* poll_source);
   // An eventfd that wakes the sleeping driver; -1 where the network has none.
   int wake_descriptor() const;
 

@@ -1,7 +1,7 @@
 // Endpoint::Body: the state behind engine/endpoint.h and how threads share it. Only endpoint*.cc
-// include it. Calls that touch only the transport take wheel_.lock(); calls that touch the datapath
-// take lock_all(). At most one thread leads: it runs turns and sleeps in the datapath. The others
-// follow: they wait on changed_.
+// include it. Calls that touch only the transport take state_lock_.lock(); calls that touch the
+// datapath take lock_all(). At most one thread leads: it runs turns and sleeps in the datapath. The
+// others follow: they wait on changed_.
 #pragma once
 
 #include <condition_variable>
@@ -16,10 +16,10 @@
 #include "datapath/datapath.h"
 #include "engine/cores.h"
 #include "engine/endpoint.h"
+#include "engine/endpoint_lock.h"
 #include "engine/helper_thread.h"
 #include "engine/spin_budget.h"
 #include "engine/takeover.h"
-#include "engine/wheel.h"
 #include "events/recording.h"
 #include "events/stamp_clock.h"
 #include "events/tee_sink.h"
@@ -78,7 +78,7 @@ class Endpoint::Body final : public Registrar,
   Look helper_look() override;
   int descriptor() const override { return datapath_->descriptor(); }
   void interrupt();
-  void set_companion(Companion* companion);
+  void set_poll_source(PollSource* poll_source);
   // Spins for up to spin_limit on an operation that the driving thread completes.
   void spin_for(Operation operation);
   // The current time, at least the last turn's.
@@ -93,7 +93,7 @@ class Endpoint::Body final : public Registrar,
   events::Sink* const sink_;  // one of the two above; null: nothing is observed
   const events::KindSet observed_;
   OperationTable operations_;
-  Wheel wheel_;
+  EndpointLock state_lock_;
   transport::Endpoint transport_;
   Driver driver_;
   ConnectionTable connections_;
@@ -111,27 +111,28 @@ class Endpoint::Body final : public Registrar,
   void unregister_region(transport::RegionId region);
   Nanos turn();
   void take_results();
-  bool companion_came();
+  bool poll_source_ready();
   bool turn_is_due(Nanos now) const;
-  void sleep(Wheel::Lock& lock, Nanos until);
+  void sleep(EndpointLock::Lock& lock, Nanos until);
   // `now` is the time of the call that posted, or that ended a batch of several posts.
-  void after_post(Wheel::Lock& lock, Nanos now, uint32_t posts = 1);
-  void lead(Wheel::Lock& lock, const std::function<bool()>& done, const Span& span, int cores_kept);
+  void after_post(EndpointLock::Lock& lock, Nanos now, uint32_t posts = 1);
+  void lead(EndpointLock::Lock& lock, const std::function<bool()>& done, const Span& span,
+            int cores_kept);
   void yield_core();
-  bool may_spin(const SpinLeave& leave, Nanos idle) const;
-  void spin(Wheel::Lock& lock, Nanos idle);
+  bool may_spin(const SpinPermit& leave, Nanos idle) const;
+  void spin(EndpointLock::Lock& lock, Nanos idle);
   Result<void> start_thread();
   void tell_followers();
   Nanos stamp_to_record();
   void tell_stamps_error(Nanos now);
-  void follow(Wheel::Lock& lock, Nanos most);
+  void follow(EndpointLock::Lock& lock, Nanos most);
 
   Takeover takeover_;
   SpinBudget spin_budget_;
   std::optional<events::StampClock> stamp_clock_;  // set where the recording names a clock
   Nanos stamps_told_;                              // when its error was last reported
   bool core_is_wanted_ = false;  // the last yield found that another thread needs it
-  Companion* companion_ = nullptr;
+  PollSource* poll_source_ = nullptr;
   Nanos wanted_;  // the next turn's time, as the latest turn returned
   bool leading_ = false;
   int batches_ = 0;

@@ -35,7 +35,7 @@ Result<void> Endpoint::Body::start() {
 Result<void> Endpoint::Body::start_thread() {
   leading_ = true;
   Result<Thread> thread = heddle::start_thread("heddle-drive", [this] {
-    Wheel::Lock lock = wheel_.lock();
+    EndpointLock::Lock lock = state_lock_.lock();
     // One core stays free for the threads that wait for this one.
     lead(
         lock, [this] { return stopping_; }, {stamp(), Nanos::never()}, 1);
@@ -50,13 +50,13 @@ void Endpoint::Body::shut_down() {
   if (helped_) HelperThread::of_process().remove(*this);
   if (thread_.joinable()) {
     {
-      const Wheel::Lock lock = wheel_.lock();
+      const EndpointLock::Lock lock = state_lock_.lock();
       stopping_ = true;
       datapath_->wake();
     }
     thread_.join();
   }
-  const Wheel::Lock lock = wheel_.lock_all();
+  const EndpointLock::Lock lock = state_lock_.lock_all();
   for (const Connection connection : connections_.living()) {
     transport_.post_abort(stamp(), connection);
   }
@@ -91,7 +91,7 @@ void Endpoint::Body::take_results() {
 }
 
 bool Endpoint::Body::drive_until(const std::function<bool()>& done, Nanos timeout) {
-  Wheel::Lock lock = wheel_.lock();
+  EndpointLock::Lock lock = state_lock_.lock();
   if (done() || options_.drive == Drive::kExternal) return done();
   const Nanos began = stamp();
   const Nanos deadline = later(began, timeout);
@@ -128,7 +128,7 @@ void Endpoint::Body::tell_followers() {
 // Sleeps until the leader signals a change or `most` has passed. It reacquires the wheel's mutex by
 // lock(), which makes a spinning leader yield. A condition variable on that mutex would reacquire
 // it without this signal.
-void Endpoint::Body::follow(Wheel::Lock& lock, Nanos most) {
+void Endpoint::Body::follow(EndpointLock::Lock& lock, Nanos most) {
   ++followers_;
   {
     OwnMutex::Lock telling = follow_mutex_.lock();
@@ -137,19 +137,20 @@ void Endpoint::Body::follow(Wheel::Lock& lock, Nanos most) {
     changed_.wait_for(telling, std::chrono::nanoseconds(most.count),
                       [this, before] { return told_ != before; });
   }
-  lock = wheel_.lock();
+  lock = state_lock_.lock();
   --followers_;
 }
 
-void Endpoint::Body::lead(Wheel::Lock& lock, const std::function<bool()>& done, const Span& span,
-                          int cores_kept) {
-  const SpinLeave leave = options_.spin == Spin::kNever ? SpinLeave() : SpinLeave::take(cores_kept);
+void Endpoint::Body::lead(EndpointLock::Lock& lock, const std::function<bool()>& done,
+                          const Span& span, int cores_kept) {
+  const SpinPermit leave =
+      options_.spin == Spin::kNever ? SpinPermit() : SpinPermit::take(cores_kept);
   Nanos worked_at = span.began;
   Nanos now = span.began;
   bool idle = false;  // since worked_at
   bool last_look = false;
   while (!done()) {
-    const bool came = companion_came();
+    const bool came = poll_source_ready();
     const bool turns = (last_look && !came) || turn_is_due(now);
     if (turns) turn();
     now = turns ? driver_.last_turn_at() : stamp();
@@ -160,7 +161,7 @@ void Endpoint::Body::lead(Wheel::Lock& lock, const std::function<bool()>& done, 
     idle = !works;
     if (!idle) {
       worked_at = now;
-      wheel_.give_way(lock);
+      state_lock_.give_way(lock);
     } else if (may_spin(leave, now - worked_at)) {
       spin(lock, now - worked_at);
     } else if (turns) {
@@ -172,16 +173,16 @@ void Endpoint::Body::lead(Wheel::Lock& lock, const std::function<bool()>& done, 
   }
 }
 
-bool Endpoint::Body::may_spin(const SpinLeave& leave, Nanos idle) const {
+bool Endpoint::Body::may_spin(const SpinPermit& leave, Nanos idle) const {
   if (!leave.granted()) return false;
   return options_.spin == Spin::kAlways || idle < spin_budget_.budget();
 }
 
-void Endpoint::Body::spin(Wheel::Lock& lock, Nanos idle) {
-  wheel_.give_way(lock);
+void Endpoint::Body::spin(EndpointLock::Lock& lock, Nanos idle) {
+  state_lock_.give_way(lock);
   if (core_is_wanted_ || idle >= kYieldAfter) {
     yield_core();
-  } else if (companion_ != nullptr) {
+  } else if (poll_source_ != nullptr) {
     spin_pause();  // polling the companion is no system call
   }
 }
@@ -194,13 +195,13 @@ void Endpoint::Body::yield_core() {
 
 // --- poll sources besides the network ---
 
-void Endpoint::Body::set_companion(Companion* companion) {
-  const Wheel::Lock lock = wheel_.lock_all();
-  companion_ = companion;
+void Endpoint::Body::set_poll_source(PollSource* poll_source) {
+  const EndpointLock::Lock lock = state_lock_.lock_all();
+  poll_source_ = poll_source;
 }
 
-bool Endpoint::Body::companion_came() {
-  if (companion_ == nullptr || !companion_->arrived()) return false;
+bool Endpoint::Body::poll_source_ready() {
+  if (poll_source_ == nullptr || !poll_source_->arrived()) return false;
   ++changes_;
   tell_followers();
   return true;
@@ -209,29 +210,29 @@ bool Endpoint::Body::companion_came() {
 // A poll of the network is a system call, a poll of shared memory is not. With a companion, the
 // network is polled only when a turn is due or kTurnEvery has passed since the last one.
 bool Endpoint::Body::turn_is_due(Nanos now) const {
-  return companion_ == nullptr || wanted_ <= now || now - driver_.last_turn_at() >= kTurnEvery;
+  return poll_source_ == nullptr || wanted_ <= now || now - driver_.last_turn_at() >= kTurnEvery;
 }
 
-void Endpoint::Body::sleep(Wheel::Lock& lock, Nanos until) {
+void Endpoint::Body::sleep(EndpointLock::Lock& lock, Nanos until) {
   driver_.rest(until);
-  if (companion_ == nullptr || companion_->before_sleep()) wheel_.sleep(lock, until);
-  // set_companion() may have replaced it during the sleep.
-  if (companion_ != nullptr) companion_->after_sleep();
+  if (poll_source_ == nullptr || poll_source_->before_sleep()) state_lock_.sleep(lock, until);
+  // set_poll_source() may have replaced it during the sleep.
+  if (poll_source_ != nullptr) poll_source_->after_sleep();
 }
 
 // --- callers, the owner and the helper ---
 
 void Endpoint::Body::turn_if_free() {
   if (options_.drive != Drive::kInline) return;
-  const Wheel::Lock lock = wheel_.try_lock();
+  const EndpointLock::Lock lock = state_lock_.try_lock();
   if (!lock.owns_lock() || leading_) return;
   turn();
   takeover_.on_caller(driver_.last_turn_at());
 }
 
-void Endpoint::Body::after_post(Wheel::Lock& lock, Nanos now, uint32_t posts) {
+void Endpoint::Body::after_post(EndpointLock::Lock& lock, Nanos now, uint32_t posts) {
   static_cast<void>(lock);
-  if (wheel_.sleeping() || options_.drive == Drive::kExternal) {
+  if (state_lock_.sleeping() || options_.drive == Drive::kExternal) {
     datapath_->wake();
   } else if (batches_ > 0) {
     batch_posts_ += posts;
@@ -243,12 +244,12 @@ void Endpoint::Body::after_post(Wheel::Lock& lock, Nanos now, uint32_t posts) {
 }
 
 void Endpoint::Body::begin_batch() {
-  const Wheel::Lock lock = wheel_.lock();
+  const EndpointLock::Lock lock = state_lock_.lock();
   ++batches_;
 }
 
 void Endpoint::Body::end_batch() {
-  Wheel::Lock lock = wheel_.lock();
+  EndpointLock::Lock lock = state_lock_.lock();
   if (--batches_ > 0 || batch_posts_ == 0) return;
   after_post(lock, stamp(), std::exchange(batch_posts_, 0));
 }
@@ -280,7 +281,7 @@ bool Endpoint::progress(Nanos timeout) {
 bool Endpoint::take_news() {
   Body* const body = body_.here();
   if (body == nullptr) return false;
-  const Wheel::Lock lock = body->wheel_.lock();
+  const EndpointLock::Lock lock = body->state_lock_.lock();
   const bool happened = body->changes_ != body->changes_seen_;
   body->changes_seen_ = body->changes_;
   return happened;
@@ -295,14 +296,14 @@ Endpoint::Batch::~Batch() {
 }
 
 Nanos Endpoint::Body::turn_external() {
-  const Wheel::Lock lock = wheel_.lock_all();
+  const EndpointLock::Lock lock = state_lock_.lock_all();
   const Nanos wanted = turn();
   takeover_.on_caller(driver_.last_turn_at());
   return wanted;
 }
 
 HelperClient::Look Endpoint::Body::helper_look() {
-  const Wheel::Lock lock = wheel_.try_lock();
+  const EndpointLock::Lock lock = state_lock_.try_lock();
   if (!lock.owns_lock()) return {.after = options_.takeover_after};  // another thread drives
   const bool watches_input = descriptor() >= 0;
   Nanos now = stamp();
@@ -326,15 +327,15 @@ Nanos Endpoint::Body::look_external() {
 }
 
 void Endpoint::Body::interrupt() {
-  const Wheel::Lock lock = wheel_.lock();
+  const EndpointLock::Lock lock = state_lock_.lock();
   ++changes_;
-  if (wheel_.sleeping()) datapath_->wake();
+  if (state_lock_.sleeping()) datapath_->wake();
   tell_followers();
 }
 
 void Endpoint::Body::spin_for(Operation operation) {
   if (options_.drive != Drive::kThread || options_.spin == Spin::kNever) return;
-  const SpinLeave leave = SpinLeave::take(0);
+  const SpinPermit leave = SpinPermit::take(0);
   if (!leave.granted()) return;
   const Nanos began = datapath_->now();
   for (Nanos now = began; now - began < options_.spin_limit; now = datapath_->now()) {

@@ -100,7 +100,7 @@ std::vector<Call> other_calls(const EndpointPair& pair) {
       {"helper_turn", [](Endpoint& it) { return it.helper_turn() == Nanos::never(); }},
       {"observed", [](Endpoint& it) { return it.observed().has(events::EventKind::kMark); }},
       {"observe", [](Endpoint& it) { return it.observe(events::Mark{}), true; }},
-      {"set_companion", [](Endpoint& it) { return it.set_companion(nullptr), true; }},
+      {"set_poll_source", [](Endpoint& it) { return it.set_poll_source(nullptr), true; }},
       {"wake_descriptor", [](Endpoint& it) { return it.wake_descriptor(), true; }},
       {"now", [](Endpoint& it) { return it.now() > Nanos{}; }},
       {"burst_payload_bytes", [](Endpoint& it) { return it.burst_payload_bytes(), true; }},

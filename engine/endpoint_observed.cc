@@ -13,7 +13,7 @@ constexpr Nanos kStampsToldApart = seconds(1);
 }  // namespace
 
 Endpoint::Telling Endpoint::Body::begin_telling() {
-  Wheel::Lock lock = wheel_.lock();
+  EndpointLock::Lock lock = state_lock_.lock();
   const Nanos now = stamp_clock_ ? stamp_to_record() : stamp();
   return {std::move(lock), sink_, now};
 }
@@ -49,7 +49,7 @@ const datapath::Capabilities& Endpoint::capabilities() const { return network_->
 std::optional<transport::FabricWays> Endpoint::ways(Connection connection) const {
   Body* const body = body_.here();
   if (body == nullptr) return std::nullopt;
-  const Wheel::Lock lock = body->wheel_.lock();
+  const EndpointLock::Lock lock = body->state_lock_.lock();
   transport::FabricWays found;
   if (!body->transport_.ways(connection, found)) return std::nullopt;
   return found;
@@ -58,21 +58,21 @@ std::optional<transport::FabricWays> Endpoint::ways(Connection connection) const
 uint16_t Endpoint::source_port(uint16_t path, uint8_t nic) const {
   Body* const body = body_.here();
   if (body == nullptr) return 0;
-  const Wheel::Lock lock = body->wheel_.lock_all();
+  const EndpointLock::Lock lock = body->state_lock_.lock_all();
   return network_->source_port(path, nic);
 }
 
 transport::Statistics Endpoint::statistics() const {
   Body* const body = body_.here();
   if (body == nullptr) return {};
-  const Wheel::Lock lock = body->wheel_.lock();
+  const EndpointLock::Lock lock = body->state_lock_.lock();
   return body->transport_.statistics();
 }
 
 std::optional<transport::ConnectionStatistics> Endpoint::statistics(Connection connection) const {
   Body* const body = body_.here();
   if (body == nullptr) return std::nullopt;
-  const Wheel::Lock lock = body->wheel_.lock();
+  const EndpointLock::Lock lock = body->state_lock_.lock();
   const transport::ConnectionStatistics* found = body->transport_.statistics(connection);
   if (found == nullptr) return std::nullopt;
   return *found;
@@ -81,28 +81,28 @@ std::optional<transport::ConnectionStatistics> Endpoint::statistics(Connection c
 std::vector<transport::PathStatistics> Endpoint::path_statistics(Connection connection) const {
   Body* const body = body_.here();
   if (body == nullptr) return {};
-  const Wheel::Lock lock = body->wheel_.lock();
+  const EndpointLock::Lock lock = body->state_lock_.lock();
   return body->transport_.path_statistics(connection);
 }
 
 datapath::DatapathStatistics Endpoint::datapath_statistics() const {
   Body* const body = body_.here();
   if (body == nullptr) return {};
-  const Wheel::Lock lock = body->wheel_.lock_all();
+  const EndpointLock::Lock lock = body->state_lock_.lock_all();
   return network_->statistics();
 }
 
 DriverStatistics Endpoint::driver_statistics() const {
   Body* const body = body_.here();
   if (body == nullptr) return {};
-  const Wheel::Lock lock = body->wheel_.lock();
+  const EndpointLock::Lock lock = body->state_lock_.lock();
   return body->driver_.statistics();
 }
 
 size_t Endpoint::bytes_held() const {
   Body* const body = body_.here();
   if (body == nullptr) return 0;
-  const Wheel::Lock lock = body->wheel_.lock();
+  const EndpointLock::Lock lock = body->state_lock_.lock();
   return body->transport_.bytes_held();
 }
 

@@ -83,7 +83,7 @@ size_t Measurement::calls(size_t group) const {
 
 CostTable::Row Measurement::row(size_t group, size_t call) const {
   const MeasurementPlan::Group& all = plan_.groups[group];
-  return CostTable::kRows[all.rows[call / all.rounds]];
+  return CostTable::kRows[all.rows[call % all.rows.size()]];
 }
 
 uint64_t Measurement::bytes(size_t group) const {
@@ -130,22 +130,17 @@ std::optional<size_t> Measurement::after(size_t group, Nanos group_took, Nanos e
   return next;
 }
 
-// The first call warms up where there are more than two. Of the others the least mean of two that
-// follow each other: a disturbance lasts for some calls and not for all, and by how much this rank
-// comes later than its peers one call is shorter and the next one longer.
-std::optional<uint64_t> Measurement::typical_ns(size_t group, size_t place) const {
-  const uint32_t rounds = plan_.groups[group].rounds;
-  const Nanos* const first = took_[group].data() + place * rounds;
-  const uint32_t begin = rounds > 2 ? 1 : 0;
-  std::optional<int64_t> best;
-  for (uint32_t i = begin; i < rounds; ++i) {
-    if (first[i] < Nanos{}) return std::nullopt;
-    const int64_t pair =
-        i + 1 < rounds ? (first[i].count + first[i + 1].count) / 2 : first[i].count;
-    const bool alone = i + 1 == rounds && i > begin;
-    if (!alone) best = std::min(best.value_or(pair), pair);
+// The first round warms up where there are more than two.
+std::vector<int64_t> Measurement::times_of(size_t group, size_t place) const {
+  const MeasurementPlan::Group& all = plan_.groups[group];
+  std::vector<int64_t> times;
+  for (uint32_t round = all.rounds > 2 ? 1 : 0; round < all.rounds; ++round) {
+    const Nanos took = took_[group][round * all.rows.size() + place];
+    if (took < Nanos{}) return {};
+    times.push_back(std::max<int64_t>(took.count, 1));
   }
-  return static_cast<uint64_t>(std::max<int64_t>(*best, 1));
+  std::sort(times.begin(), times.end());
+  return times;
 }
 
 std::optional<uint64_t> Measurement::measured_ns(size_t row, size_t column) const {
@@ -153,7 +148,10 @@ std::optional<uint64_t> Measurement::measured_ns(size_t row, size_t column) cons
     const MeasurementPlan::Group& all = plan_.groups[group];
     const auto place = std::find(all.rows.begin(), all.rows.end(), row);
     if (all.column != column || place == all.rows.end()) continue;
-    return typical_ns(group, static_cast<size_t>(place - all.rows.begin()));
+    const auto times = times_of(group, static_cast<size_t>(place - all.rows.begin()));
+    if (times.empty()) return std::nullopt;
+    // The median: what a call takes on these hosts as they are, disturbances included.
+    return static_cast<uint64_t>(times[(times.size() - 1) / 2]);
   }
   return std::nullopt;
 }
@@ -185,13 +183,13 @@ bool Measurement::undisturbed() const {
   size_t made = 0;
   size_t disturbed = 0;
   for (size_t group = 0; group < plan_.groups.size(); ++group) {
-    const uint32_t rounds = plan_.groups[group].rounds;
-    for (size_t call = 0; call < took_[group].size(); ++call) {
-      const std::optional<uint64_t> typical = typical_ns(group, call / rounds);
-      if (!typical || call % rounds == 0) continue;
-      const auto most = params::kDisturbedTimes * static_cast<double>(*typical);
-      ++made;
-      if (static_cast<double>(took_[group][call].count) > most) ++disturbed;
+    for (size_t place = 0; place < plan_.groups[group].rows.size(); ++place) {
+      const std::vector<int64_t> times = times_of(group, place);
+      for (const int64_t each : times) {
+        const auto most = params::kDisturbedTimes * static_cast<double>(times.front());
+        ++made;
+        if (static_cast<double>(each) > most) ++disturbed;
+      }
     }
   }
   return static_cast<double>(disturbed) <= params::kDisturbedPart * static_cast<double>(made);

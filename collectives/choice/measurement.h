@@ -20,7 +20,7 @@ struct MeasurementPlan {
   struct Group {
     size_t column = 0;  // of CostTable::kSizes
     std::vector<size_t> rows;
-    uint32_t rounds = 1;  // calls of each row, one after the other
+    uint32_t rounds = 1;  // calls of each row, all rows once in every round
   };
   std::vector<Group> groups;
   Nanos time;               // no group begins that would not end within this
@@ -60,8 +60,8 @@ class Measurement {
   Tuning result(const Tuning& start) const;
 
  private:
-  // Of the calls of a row in a group; nothing where they were not made.
-  std::optional<uint64_t> typical_ns(size_t group, size_t place) const;
+  // The times of a row's calls in a group without the warm-up, sorted; empty: they were not made.
+  std::vector<int64_t> times_of(size_t group, size_t place) const;
   std::optional<uint64_t> measured_ns(size_t row, size_t column) const;
   bool network_bound() const;
   bool undisturbed() const;

@@ -19,9 +19,9 @@ using Took = std::function<uint64_t(const CostTable::Row&, uint64_t bytes, size_
 Measurement measured(uint32_t ranks, const MeasurementPlan& plan, const Took& took) {
   Measurement made(ranks, plan);
   for (size_t group = 0; group < made.groups(); ++group) {
-    const uint32_t rounds = plan.groups[group].rounds;
+    const size_t rows = plan.groups[group].rows.size();
     for (size_t call = 0; call < made.calls(group); ++call) {
-      const uint64_t ns = took(made.row(group, call), made.bytes(group), call % rounds);
+      const uint64_t ns = took(made.row(group, call), made.bytes(group), call / rows);
       made.note(group, call, nanos(static_cast<int64_t>(ns)));
     }
   }

@@ -18,7 +18,7 @@
 #include "base/descriptor.h"
 #include "base/hash.h"
 #include "base/version.h"
-#include "collectives/shared_memory/whereabouts.h"
+#include "collectives/shared_memory/host_identity.h"
 #include "engine/addresses.h"
 #include "engine/cores.h"
 #include "engine/seed.h"
@@ -54,7 +54,7 @@ std::string placement(const Members& members) {
 }
 
 std::string host_text(bool until_reboot) {
-  const Result<Whereabouts> here = whereabouts();
+  const Result<HostIdentity> here = host_identity();
   if (!here) return "host unknown\n";
   std::string text = fmt::format("host {:016x}\n", here->host);
   if (until_reboot) text += fmt::format("boot {:016x} network {}\n", here->boot, here->network);

@@ -48,14 +48,14 @@ uint64_t Communicator::Body::submit(Call call) {
   const bool message = between_two(waiting.call);
   const uint64_t number = message ? turn_of(tickets_, waiting.call)++ : next_number_++;
   waiting.number = number;
-  tell_made(waiting.call, waiting.number, request);
+  observe_made(waiting.call, waiting.number, request);
   if (message) {
     messages_waiting_.push_back(std::move(waiting));
   } else {
     collectives_waiting_.push_back(std::move(waiting));
   }
   if (starts_now()) advance();
-  if (!message && late_.any_asker()) tell_came(number);
+  if (!message && late_.any_asker()) send_arrival(number);
   return request;
 }
 
@@ -116,7 +116,7 @@ bool Communicator::Body::start(Running& running, Waiting waiting, engine::Channe
   running.busy = true;
   running.posted = false;
   const Shape shape = shape_of(running.call, waiting.algorithm);
-  tell_started(running, shape, channel);
+  observe_started(running, shape, channel);
   Result<void> begun = running.execution.begin(running.call, shape, running.number, channel);
   if (begun) return true;
   fail_all({begun.error().code, members_.rank, begun.error().message()});
@@ -135,7 +135,7 @@ bool Communicator::Body::start_collectives() {
     moved = true;
     const auto channel = static_cast<engine::Channel>(kFirstLane + lane * kStepChannels);
     if (!start(*lanes_[lane], std::move(waiting), channel)) break;
-    heed_stalled();
+    handle_stalled();
   }
   return moved;
 }
@@ -213,10 +213,10 @@ bool Communicator::Body::advance() {
   }
   if (!moved && works()) {
     moved = resources_->mesh.poll();
-    if (moved) heed_stalled();
+    if (moved) handle_stalled();
     if (works() && resources_->mesh.failure()) fail_all(*resources_->mesh.failure());
   }
-  if (works()) heed_time(moved);
+  if (works()) handle_time(moved);
   return moved;
 }
 
@@ -235,7 +235,7 @@ bool Communicator::Body::run(Running& running) {
   if (progress != Execution::Progress::kDone) return progress == Execution::Progress::kMoved;
   running.busy = false;
   if (running.request == 0) {
-    tell_ended(0, true);
+    observe_ended(0, true);
     go_on_agreeing();
   } else {
     finish_request(running.request, true);
@@ -245,7 +245,7 @@ bool Communicator::Body::run(Running& running) {
 
 void Communicator::Body::finish_request(uint64_t request, bool ok) {
   --requests_under_way_;
-  tell_ended(request, ok);
+  observe_ended(request, ok);
   requests_.finish(request, ok);
 }
 

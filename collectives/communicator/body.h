@@ -15,29 +15,30 @@
 #include "base/ring.h"
 #include "collectives/communicator.h"
 #include "collectives/communicator/agreement.h"
-#include "collectives/communicator/late_ranks.h"
+#include "collectives/communicator/straggler_tracker.h"
 #include "collectives/execution/execution.h"
 #include "collectives/execution/request_table.h"
+#include "collectives/params.h"
 #include "collectives/table_file.h"
 
 namespace heddle::collectives {
 
 class Communicator::Body {
  public:
-  static constexpr uint32_t kLanes = 8;
+  static constexpr uint32_t kLanes = params::kLanes;
   static constexpr engine::Channel kMessageChannel = 1;
   static constexpr engine::Channel kFirstLane = 2;
 
   Body(std::shared_ptr<Links> links, const Members& members, const CommunicatorOptions& options);
   ~Body();
 
-  // Calls that make sense; see check_call().
+  // Takes calls that check_call() has accepted.
   uint64_t submit(Call call);
   uint64_t open_group();
   void close_group();
   bool advance();
   void fail_all(Failure failure);
-  // Whom the oldest call waits for, in words.
+  // The ranks that the oldest call waits for, as text.
   std::string waits_for() const;
   Attention attend();
   void begin_goodbye();
@@ -45,15 +46,15 @@ class Communicator::Body {
   void say_goodbye();
   bool busy() const { return requests_under_way_ > 0; }
   bool works() const { return state_ == State::kWorking; }
-  // Tells that the caller waits, from begin() to its own end.
-  class ToldWait {
+  // Emits the events of a caller that waits, from begin() to its own end.
+  class ObservedWait {
    public:
-    ToldWait(Body& body, uint64_t request) : body_(body), request_(request) {}
-    ~ToldWait() {
+    ObservedWait(Body& body, uint64_t request) : body_(body), request_(request) {}
+    ~ObservedWait() {
       if (begun_) body_.tell_waiting(request_, false);
     }
-    ToldWait(const ToldWait&) = delete;
-    ToldWait& operator=(const ToldWait&) = delete;
+    ObservedWait(const ObservedWait&) = delete;
+    ObservedWait& operator=(const ObservedWait&) = delete;
     void begin() {
       if (!begun_) body_.tell_waiting(request_, true);
       begun_ = true;
@@ -71,15 +72,15 @@ class Communicator::Body {
   const CommunicatorOptions options_;
   engine::Endpoint& endpoint_;
   RequestTable requests_;
-  std::optional<Tuning> tuning_;  // as rank 0 told
+  std::optional<Tuning> tuning_;  // as the ranks agreed
   std::optional<Failure> failure_;
   uint32_t splits_ = 0;
 
  private:
   enum class State : uint8_t {
     kWorking,
-    kTelling,   // the others are told what failed
-    kSettling,  // connections are closed, operations end
+    kNotifying,  // the failure is sent to the other ranks
+    kSettling,   // connections are closed, operations end
     kFailed,
   };
   struct Running {
@@ -103,7 +104,7 @@ class Communicator::Body {
     Signature signature;
   };
 
-  // The model's latest choice for a collective: programs repeat their calls.
+  // The latest choice for a collective: programs repeat their calls.
   struct Choice {
     uint64_t bytes = UINT64_MAX;
     Algorithm algorithm = Algorithm::kRing;
@@ -122,22 +123,22 @@ class Communicator::Body {
   bool run(Running& running);
   bool meet_itself();
   void finish_request(uint64_t request, bool ok);
-  void heed_stalled();
+  void handle_stalled();
   void answer_stalled(uint32_t from, uint64_t number);
-  void note_late(const Late& late);
+  void handle_late(const Late& late);
   uint64_t oldest_call() const;
   void ask_late();
-  void tell_came(uint64_t number);
-  void heed_time(bool moved);
-  // Asks those whom stalled calls wait for.
+  void send_arrival(uint64_t number);
+  void handle_time(bool moved);
+  // Asks the ranks that stalled calls wait for.
   void ask_stalled();
   bool advance_failing();
   bool settle();
   bool starts_now() const { return group_ == 0 && tuning_.has_value(); }
   uint64_t& turn_of(std::vector<uint64_t>& turns, const Call& call) const;
-  void tell_made(const Call& call, uint64_t number, uint64_t request);
-  void tell_started(const Running& running, const Shape& shape, engine::Channel channel);
-  void tell_ended(uint64_t request, bool ok);
+  void observe_made(const Call& call, uint64_t number, uint64_t request);
+  void observe_started(const Running& running, const Shape& shape, engine::Channel channel);
+  void observe_ended(uint64_t request, bool ok);
 
   std::unique_ptr<Resources> resources_;
   std::array<std::unique_ptr<Running>, kLanes> lanes_;
@@ -154,10 +155,10 @@ class Communicator::Body {
   std::optional<Fabric> fabric_;          // of rank 0, where its table is read from or written to
   uint64_t chunk_bytes_;                  // this rank's until rank 0 has sent its own
   uint64_t burst_payload_bytes_ = 0;      // as rank 0 has sent
-  std::array<Past, 64> past_{};
+  std::array<Past, params::kPastCalls> past_{};
   std::array<Choice, kCollectives> choices_{};
-  std::map<std::pair<uint32_t, uint64_t>, Signature> foretold_;  // by rank and number
-  LateRanks late_;
+  std::map<std::pair<uint32_t, uint64_t>, Signature> pending_remote_;  // by rank and number
+  StragglerTracker late_;
   State state_ = State::kWorking;
   Nanos give_up_at_;
   std::optional<Nanos> waits_since_;  // nothing: it has just moved

@@ -5,12 +5,11 @@
 #include <string>
 
 #include "collectives/execution/extent.h"
+#include "collectives/params.h"
 #include "collectives/schedule/shape.h"
 
 namespace heddle::collectives {
 namespace {
-
-constexpr uint64_t kMostBytes = uint64_t{1} << 48;
 
 Unexpected wrong(const Call& call, const std::string& why, const std::string& todo = "") {
   return fail(ErrorCode::kInvalid, "cannot call " + std::string(name_of(call.collective)), why,
@@ -26,7 +25,8 @@ Result<void> check_exchange(const Call& call, const Members& members) {
                    "give one for each of the " + std::to_string(members.size()) + " ranks");
     }
     for (const uint64_t value : *row) {
-      if (value > kMostBytes / size_of(call.type)) return wrong(call, "a count is beyond reason");
+      if (value > params::kMostCallBytes / size_of(call.type))
+        return wrong(call, "a count is beyond reason");
     }
   }
   for (const auto* counts : {&exchange.send_counts, &exchange.receive_counts}) {
@@ -85,7 +85,7 @@ Result<void> check_call(const Call& call, const Members& members) {
   if (call.algorithm && !can_run(call.collective, *call.algorithm)) {
     return wrong(call, "it has no " + std::string(name_of(*call.algorithm)), "ask for another");
   }
-  if (call.count > kMostBytes / size_of(call.type) / members.size()) {
+  if (call.count > params::kMostCallBytes / size_of(call.type) / members.size()) {
     return wrong(call, "a count is beyond reason");
   }
   if (call.collective == Collective::kAllToAllV) {

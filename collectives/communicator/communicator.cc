@@ -153,7 +153,7 @@ void Communicator::tell_waiting(Request request, bool begins) {
 Result<bool> Communicator::peek(Request request) {
   switch (body_->requests_.state(request.id)) {
     case RequestTable::State::kUnknown:
-      return fail(ErrorCode::kInvalid, "cannot tell of a request", "it is none, or used up");
+      return fail(ErrorCode::kInvalid, "cannot look up a request", "it is none, or used up");
     case RequestTable::State::kUnderWay:
       return false;
     case RequestTable::State::kDone:
@@ -176,7 +176,7 @@ Result<bool> Communicator::test(Request request) {
 }
 
 Result<void> Communicator::wait(Request request, Nanos timeout) {
-  Body::ToldWait told(*body_, request.id);
+  Body::ObservedWait observed(*body_, request.id);
   const Nanos began = body_->endpoint_.now();
   const Nanos deadline = timeout >= Nanos::never() - began ? Nanos::never() : began + timeout;
   while (true) {
@@ -184,13 +184,13 @@ Result<void> Communicator::wait(Request request, Nanos timeout) {
     const Result<bool> ended = peek(request);
     if (!ended) return fail(ended.error());
     if (*ended) return {};
-    told.begin();
+    observed.begin();
     const Nanos now = body_->endpoint_.now();
     if (now >= deadline) {
       return fail(ErrorCode::kTimeout, "a call is not done in time", body_->waits_for(),
                   "wait again, or look at that rank");
     }
-    // A failure is told within a time of its own.
+    // Sending a failure to the other ranks has a time limit of its own.
     const Nanos until =
         body_->works() ? std::min(attention.again_at, deadline) : attention.again_at;
     body_->endpoint_.progress(attention.moved ? Nanos{} : std::max(Nanos{}, until - now));

@@ -1,37 +1,26 @@
-// Communicator::Body, second part: calls that do not come to their end. A rank that learns of a
-// failure tells all that it is connected to, closes its connections so that nothing touches
-// anybody's memory any more, and only then ends its calls.
+// Communicator::Body, second part: calls that stall or fail. A rank that learns of a failure sends
+// it to all ranks that it is connected to, closes its connections so that no memory is accessed any
+// more, and only then ends its calls.
 #include <algorithm>
 #include <utility>
 
 #include "collectives/communicator/body.h"
+#include "collectives/params.h"
 
 namespace heddle::collectives {
-namespace {
-
-// So long a failure may take to be told; a rank that does not hear it notices the closed
-// connection.
-constexpr Nanos kTellingTime = millis(200);
-constexpr Nanos kGoodbyeTime = seconds(3);
-// While a failure is told nothing but time may pass.
-constexpr Nanos kTellingLook = millis(10);
-// What others are waiting for, and what this rank has not called yet, is remembered so far.
-constexpr size_t kMostForetold = 1024;
-
-}  // namespace
 
 void Communicator::Body::fail_all(Failure failure) {
   if (state_ != State::kWorking) return;
   failure_ = std::move(failure);
-  resources_->mesh.tell(*failure_);
-  give_up_at_ = endpoint_.now() + kTellingTime;
-  state_ = State::kTelling;
+  resources_->mesh.send_failure(*failure_);
+  give_up_at_ = endpoint_.now() + params::kFailureNoticeTime;
+  state_ = State::kNotifying;
 }
 
 bool Communicator::Body::advance_failing() {
-  if (state_ == State::kTelling) {
+  if (state_ == State::kNotifying) {
     links_->poll();
-    if (!resources_->mesh.all_told() && endpoint_.now() < give_up_at_) return false;
+    if (!resources_->mesh.all_sent() && endpoint_.now() < give_up_at_) return false;
     resources_->mesh.abort();
     state_ = State::kSettling;
     return true;
@@ -50,7 +39,7 @@ bool Communicator::Body::settle() {
   };
   std::for_each(lanes_.begin(), lanes_.end(), look);
   std::for_each(messages_.begin(), messages_.end(), look);
-  if (!resources_->departures.reap() || !settled) return false;
+  if (!resources_->buffered_sends.reap() || !settled) return false;
   const auto end = [this](uint64_t request) {
     if (request != 0) finish_request(request, false);
   };
@@ -75,7 +64,7 @@ Communicator::Attention Communicator::Body::attend() {
   const bool moved = advance();
   if (state_ == State::kFailed) return {moved, Nanos::never()};
   const Nanos now = endpoint_.now();
-  if (!works()) return {moved, now + kTellingLook};
+  if (!works()) return {moved, now + params::kFailurePollTime};
   const Nanos looks_at = resources_->mesh.looks_again_at();
   if (!busy()) return {moved, looks_at};
   return {moved, std::min(waits_since_.value_or(now) + options_.stalled_after, looks_at)};
@@ -93,7 +82,7 @@ std::string Communicator::Body::waits_for() const {
   if (oldest == nullptr) return "it has not begun";
   const Signature signature = signature_of(oldest->call, oldest->number, members_.rank,
                                            oldest->call.collective == Collective::kSend);
-  // Whom it waits for may itself only wait for one that has not come.
+  // The rank it waits for may itself wait for a straggler.
   std::vector<uint32_t> missing = late_.missing(oldest->number);
   const bool late = !missing.empty();
   if (!late) missing = oldest->execution.waits_for();
@@ -108,7 +97,7 @@ std::string Communicator::Body::waits_for() const {
   return signature.text() + " waits for rank" + (many ? "s " : " ") + ranks + why;
 }
 
-void Communicator::Body::heed_time(bool moved) {
+void Communicator::Body::handle_time(bool moved) {
   if (moved || !busy()) return waits_since_.reset();
   const Nanos now = endpoint_.now();
   if (!waits_since_) waits_since_ = now;
@@ -117,41 +106,41 @@ void Communicator::Body::heed_time(bool moved) {
   ask_stalled();
 }
 
-// Where calls differ so that no message of theirs meets, this finds it.
+// Finds calls that differ between ranks so that none of their messages match.
 void Communicator::Body::ask_stalled() {
   for (const auto& lane : lanes_) {
     if (!lane->busy) continue;
     for (const uint32_t rank : lane->execution.waits_for()) {
       // Of two ranks the higher one connects, in its first call with the other.
-      if (!resources_->mesh.connected(rank)) note_late({lane->number, rank});
-      resources_->mesh.tell_stalled(rank, lane->execution.signature_with(rank, true));
+      if (!resources_->mesh.connected(rank)) handle_late({lane->number, rank});
+      resources_->mesh.send_stalled(rank, lane->execution.signature_with(rank, true));
     }
   }
   ask_late();
 }
 
-// Whom others call late is asked itself: it answers, and tells when it comes. One that has not
-// connected yet is asked when it has.
+// Asks each reported straggler directly: it answers, and sends a message when it makes the call.
+// One that has not connected yet is asked when it has.
 void Communicator::Body::ask_late() {
   late_.ask_unasked([this](uint64_t number, uint32_t rank) {
     const Running& lane = *lanes_[number % kLanes];
     if (!resources_->mesh.connected(rank) || !lane.busy || lane.number != number) return false;
-    resources_->mesh.tell_stalled(rank, lane.execution.signature_with(rank, true));
+    resources_->mesh.send_stalled(rank, lane.execution.signature_with(rank, true));
     return true;
   });
 }
 
-void Communicator::Body::heed_stalled() {
+void Communicator::Body::handle_stalled() {
   Mesh::Stalled stalled;
   while (resources_->mesh.poll_stalled(stalled)) {
     answer_stalled(stalled.rank, stalled.signature.number);
-    if (foretold_.size() < kMostForetold) {
-      foretold_[{stalled.rank, stalled.signature.number}] = stalled.signature;
+    if (pending_remote_.size() < params::kPendingRemoteCalls) {
+      pending_remote_[{stalled.rank, stalled.signature.number}] = stalled.signature;
     }
   }
   Late late;
-  while (resources_->mesh.poll_late(late)) note_late(late);
-  std::erase_if(foretold_, [this](const auto& item) {
+  while (resources_->mesh.poll_late(late)) handle_late(late);
+  std::erase_if(pending_remote_, [this](const auto& item) {
     const auto& [from, theirs] = item;
     const Past& past = past_[theirs.number % past_.size()];
     if (theirs.number >= next_started_) return false;  // not called here yet
@@ -165,23 +154,23 @@ void Communicator::Body::heed_stalled() {
   });
 }
 
-// So all ranks that wait for each other hear of the one that is missing, however far away.
+// In this way every rank of a chain of waiting ranks learns which rank is missing.
 void Communicator::Body::answer_stalled(uint32_t from, uint64_t number) {
   if (number >= Agreement::kFirstNumber) return;
   const bool came = number < next_number_;
-  resources_->mesh.tell_late(from, {number, members_.rank, came});
+  resources_->mesh.send_late(from, {number, members_.rank, came});
   if (!came) return late_.note_asker(number, from);
   for (const uint32_t rank : late_.missing(number)) {
-    resources_->mesh.tell_late(from, {number, rank});
+    resources_->mesh.send_late(from, {number, rank});
   }
 }
 
-void Communicator::Body::tell_came(uint64_t number) {
-  const LateRanks::Askers askers = late_.take_askers(number);
+void Communicator::Body::send_arrival(uint64_t number) {
+  const StragglerTracker::Askers askers = late_.take_askers(number);
   for (const auto& [call, rank] : askers.known) {
-    resources_->mesh.tell_late(rank, {call, members_.rank, true});
+    resources_->mesh.send_late(rank, {call, members_.rank, true});
   }
-  if (askers.more) resources_->mesh.spread_late({number, members_.rank, true});
+  if (askers.more) resources_->mesh.broadcast_late({number, members_.rank, true});
 }
 
 uint64_t Communicator::Body::oldest_call() const {
@@ -192,11 +181,11 @@ uint64_t Communicator::Body::oldest_call() const {
   return oldest;
 }
 
-// Told once: who asked before this was known does not have to ask again.
-void Communicator::Body::note_late(const Late& late) {
+// Forwarded once: a rank that asked before this was known does not have to ask again.
+void Communicator::Body::handle_late(const Late& late) {
   if (late.rank == members_.rank || late.number >= Agreement::kFirstNumber) return;
   late_.forget_before(oldest_call());
-  if (late_.note(late)) resources_->mesh.spread_late(late);
+  if (late_.note(late)) resources_->mesh.broadcast_late(late);
 }
 
 // --- the end ---
@@ -211,7 +200,7 @@ void Communicator::Body::begin_goodbye() {
   }
   goodbye_ = state_ == State::kWorking ? Goodbye::kGraceful : Goodbye::kFailing;
   if (goodbye_ == Goodbye::kGraceful) resources_->mesh.begin_close();
-  goodbye_until_ = endpoint_.now() + kGoodbyeTime;
+  goodbye_until_ = endpoint_.now() + params::kGoodbyeTime;
 }
 
 bool Communicator::Body::goodbye_said() {
@@ -225,8 +214,8 @@ void Communicator::Body::say_goodbye() {
   while (!goodbye_said()) {
     if (goodbye_ == Goodbye::kFailing && advance()) continue;
     const Nanos before = endpoint_.now();
-    // Where others drive the endpoint, nothing can be waited for.
-    if (!endpoint_.progress(millis(10)) && endpoint_.now() == before) break;
+    // Where the owner drives the endpoint, waiting is impossible.
+    if (!endpoint_.progress(params::kFailurePollTime) && endpoint_.now() == before) break;
   }
   resources_->mesh.abort();
 }

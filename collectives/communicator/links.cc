@@ -9,12 +9,12 @@
 #include "base/check.h"
 #include "collectives/execution/control.h"
 #include "collectives/execution/slots.h"
+#include "collectives/params.h"
 
 namespace heddle::collectives {
 namespace {
 
 constexpr engine::Channel kControlChannel = 0;
-constexpr size_t kMostEnded = 1024;
 
 }  // namespace
 
@@ -28,7 +28,7 @@ struct Links::Stranger {
 Links::Links(engine::Endpoint& endpoint)
     : endpoint_(endpoint),
       slots_(std::make_unique<SlotPool>(endpoint, kControlBytes)),
-      neighbourhood_(std::make_unique<Neighbourhood>(endpoint)) {}
+      negotiation_(std::make_unique<SharedMemoryNegotiation>(endpoint)) {}
 
 Links::~Links() {
   CHECK(users_.empty());
@@ -43,7 +43,7 @@ void Links::add(uint64_t communicator, LinkUser& user) {
 
 void Links::remove(uint64_t communicator) {
   users_.erase(communicator);
-  if (ended_.size() == kMostEnded) ended_.pop_front();
+  if (ended_.size() == params::kEndedCommunicators) ended_.pop_front();
   ended_.push_back(communicator);
   std::erase_if(strangers_, [this](const auto& stranger) { return hand_over(*stranger); });
 }

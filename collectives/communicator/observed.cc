@@ -1,11 +1,11 @@
-// Communicator::Body, third part: what it tells those who observe.
+// Communicator::Body, third part: the events that it emits.
 #include "collectives/communicator/body.h"
 #include "events/events.h"
 
 namespace heddle::collectives {
 namespace {
 
-// What a request is called in events: no two of a communicator have the same.
+// The number of a request in events, unique within a communicator.
 uint32_t call_of(uint64_t request) { return static_cast<uint32_t>(request >> 32); }
 
 uint64_t elements_of(const Call& call) {
@@ -16,7 +16,7 @@ uint64_t elements_of(const Call& call) {
 
 }  // namespace
 
-void Communicator::Body::tell_made(const Call& call, uint64_t number, uint64_t request) {
+void Communicator::Body::observe_made(const Call& call, uint64_t number, uint64_t request) {
   if (!endpoint_.observed().has(events::EventKind::kCallMade)) return;
   endpoint_.observe(events::CallMade{{},
                                      members_.communicator,
@@ -29,8 +29,8 @@ void Communicator::Body::tell_made(const Call& call, uint64_t number, uint64_t r
                                      call_of(group_)});
 }
 
-void Communicator::Body::tell_started(const Running& running, const Shape& shape,
-                                      engine::Channel channel) {
+void Communicator::Body::observe_started(const Running& running, const Shape& shape,
+                                         engine::Channel channel) {
   const bool has_lane = channel >= kFirstLane;
   endpoint_.observe(events::CallStarted{{},
                                         members_.communicator,
@@ -43,7 +43,7 @@ void Communicator::Body::tell_started(const Running& running, const Shape& shape
                                         static_cast<uint32_t>(shape.chunk_bytes)});
 }
 
-void Communicator::Body::tell_ended(uint64_t request, bool ok) {
+void Communicator::Body::observe_ended(uint64_t request, bool ok) {
   endpoint_.observe(events::CallEnded{{}, members_.communicator, call_of(request), ok});
 }
 

@@ -1,5 +1,5 @@
-// What ranks tell each other beside the data of collectives, on channel 0 of each connection: who
-// connects, whether they share memory, what failed, what one waits for. One message is at most
+// Control messages between ranks, on channel 0 of each connection, beside the data of collectives:
+// who connects, whether they share memory, what failed, what one waits for. One message is at most
 // kControlBytes.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 #include "collectives/call.h"
-#include "collectives/shared_memory/agreement.h"
+#include "collectives/shared_memory/negotiation.h"
 
 namespace heddle::collectives {
 

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "collectives/execution/extent.h"
+#include "collectives/params.h"
 #include "collectives/reduction.h"
 
 namespace heddle::collectives {
@@ -29,7 +30,7 @@ Result<void> Execution::begin(const Call& call, const Shape& shape, uint64_t num
   divisor_ = call.op == ReduceOp::kAverage ? shape.size : 1;
   input_bytes_ = input_bytes(call, shape.size, shape.rank);
   output_bytes_ = output_bytes(call, shape.size, shape.rank);
-  copies_ = std::max(input_bytes_, output_bytes_) <= kCopiedCallBytes;
+  copies_ = std::max(input_bytes_, output_bytes_) <= params::kCopiedCallBytes;
   streams_seen_.assign(shape.size, 0);
   return hold_scratch(schedule_.scratch_bytes());
 }
@@ -60,7 +61,7 @@ Execution::Progress Execution::advance() {
 
 Execution::Progress Execution::go_on() {
   if (failed_) return Progress::kFailed;
-  budget_ = kBudget;
+  budget_ = params::kCombineBudget;
   bool moved = true;
   bool ever = false;
   while (moved && budget_ > 0) {
@@ -115,7 +116,7 @@ bool Execution::admit() {
     const bool sends = step.kind == StepKind::kSend;
     const bool reduces = step.kind == StepKind::kReceiveReduce;
     const bool in_chunk = reduces && step.bytes > kSmallBytes;
-    if (in_chunk && chunks_held_ == kChunkSlots) break;
+    if (in_chunk && chunks_held_ == params::kChunkSlots) break;
     Active active;
     active.step = step;
     if (!copies && !prepare(active)) break;
@@ -227,7 +228,7 @@ void Execution::finish(uint32_t slot) {
   give_back(active_[slot]);
   still_touched_ &= ~(1U << slot);
   board_.on_done(slot);
-  tell_untouched();
+  release_untouched();
 }
 
 void Execution::give_back(Active& active) {

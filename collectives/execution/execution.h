@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "collectives/call.h"
-#include "collectives/execution/departures.h"
+#include "collectives/execution/buffered_sends.h"
 #include "collectives/execution/link.h"
 #include "collectives/execution/memory_cache.h"
 #include "collectives/execution/mesh.h"
@@ -29,8 +29,8 @@ struct Resources {
       : endpoint(links.endpoint()),
         members(all),
         small(links.endpoint(), Signature::kBytes + kSmallBytes),
-        departures(links.endpoint(), small),
-        mesh(links, all, small, departures, options),
+        buffered_sends(links.endpoint(), small),
+        mesh(links, all, small, buffered_sends, options),
         chunks(links.endpoint(), chunk_bytes, shared),
         memory(links.endpoint()),
         staging(shared) {}
@@ -38,7 +38,7 @@ struct Resources {
   engine::Endpoint& endpoint;
   Members members;
   SlotPool small;
-  Departures departures;
+  BufferedSends buffered_sends;
   Mesh mesh;
   SlotPool chunks;
   MemoryCache memory;
@@ -79,17 +79,11 @@ class Execution {
   struct Active {
     Step step;
     Message message;
-    Link* link = nullptr;      // null: it waits for its turn on its stream, for memory, for a link
-    Link* reached = nullptr;   // where something of it may be on its way
-    bool told_posted = false;  // to the board
-    uint64_t done_bytes = 0;   // combined or copied
+    Link* link = nullptr;       // null: it waits for its turn on its stream, for memory, for a link
+    Link* reached = nullptr;    // where something of it may be on its way
+    bool noted_posted = false;  // to the board
+    uint64_t done_bytes = 0;    // combined or copied
   };
-
-  static constexpr uint32_t kChunkSlots = 8;      // that wait for a reduction at most
-  static constexpr uint64_t kBudget = 128 << 10;  // bytes combined between two turns
-  // A call of so few bytes copies all small messages, and not only first ones: it is over when it
-  // has what it receives, a round trip before it would hear that the others have theirs.
-  static constexpr uint64_t kCopiedCallBytes = 64 << 10;
 
   Progress go_on();
   bool admit();
@@ -99,7 +93,7 @@ class Execution {
   Result<void> post_on(Link& link, Active& active);
   bool look(uint32_t slot);
   void note_progress(uint32_t slot);
-  void tell_untouched();
+  void release_untouched();
   bool heed_signature(Active& active);
   bool ended_badly(Active& active, ErrorCode error);
   bool take_piece(uint32_t slot, const Link::Sight& sight);

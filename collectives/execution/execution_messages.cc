@@ -93,17 +93,17 @@ bool Execution::look(uint32_t slot) {
 
 void Execution::note_progress(uint32_t slot) {
   Active& active = active_[slot];
-  if (active.message.posted && !active.told_posted) {
-    active.told_posted = true;
+  if (active.message.posted && !active.noted_posted) {
+    active.noted_posted = true;
     board_.on_posted(slot);
   }
   if (!active.message.touched) return;
   board_.on_touched(slot);
-  tell_untouched();
+  release_untouched();
 }
 
 // Of a receive whose memory is its own, what comes needs no copy.
-void Execution::tell_untouched() {
+void Execution::release_untouched() {
   for (uint32_t rest = still_touched_; rest != 0; rest &= rest - 1) {
     const auto slot = static_cast<uint32_t>(std::countr_zero(rest));
     if (board_.answered(slot) != 0) continue;

@@ -9,12 +9,13 @@
 #include "base/result.h"
 #include "collectives/call.h"
 #include "collectives/execution/slots.h"
+#include "collectives/params.h"
 #include "engine/endpoint.h"
 
 namespace heddle::collectives {
 
 // A first message of up to so many bytes travels with its signature; with it, it may be eager.
-inline constexpr uint64_t kSmallBytes = 32 << 10;
+inline constexpr uint64_t kSmallBytes = params::kSmallMessageBytes;
 
 // One message of a step, and how far it is.
 struct Message {
@@ -26,7 +27,7 @@ struct Message {
   bool stored = false;         // received in pieces that Execution combines; else into `memory`
   bool still_touched = false;  // received: until it comes, others read and write that memory
   bool copied = false;         // sends: leaves from a copy, so that nobody waits until it is there
-  bool unasked = false;        // sends: a later one tells that both are there
+  bool unasked = false;        // sends: a later one's acknowledgement covers both
   uint64_t bytes = 0;
   std::byte* memory = nullptr;  // what is sent, or where it goes
   transport::Payload name;      // of that memory, where the link names memory

@@ -202,14 +202,14 @@ TEST_F(CopiedSends, AreOverBeforeAnythingIsAcknowledgedAndTheirMemoryIsFree) {
 TEST_F(CopiedSends, WaitWhereTooManyAreOnTheirWay) {
   pair_.set_cut(true);
   std::vector<std::unique_ptr<TestMessage>> sends;
-  for (uint32_t i = 0; i < Departures::kMost; ++i) {
+  for (uint32_t i = 0; i < BufferedSends::kMost; ++i) {
     sends.push_back(copied(i));
     ASSERT_TRUE(sends.back()->done) << i;
   }
-  sends.push_back(copied(Departures::kMost));
+  sends.push_back(copied(BufferedSends::kMost));
   EXPECT_FALSE(sends.back()->done);
   pair_.set_cut(false);
-  for (uint32_t i = 0; i <= Departures::kMost; ++i) expect_received(i);
+  for (uint32_t i = 0; i <= BufferedSends::kMost; ++i) expect_received(i);
   const Nanos give_up = pair_.endpoint(0).now() + engine::kTestPatience;
   while (!sends.back()->done) {
     ASSERT_LT(pair_.endpoint(0).now(), give_up);

@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "base/result.h"
+#include "collectives/params.h"
 #include "engine/endpoint.h"
 
 namespace heddle::collectives {
 
 class MemoryCache {
  public:
-  static constexpr size_t kMost = 64;
+  static constexpr size_t kMost = params::kCachedRegions;
 
   // `endpoint` must outlive it.
   explicit MemoryCache(engine::Endpoint& endpoint) : endpoint_(endpoint) {}

@@ -5,28 +5,25 @@
 #include <utility>
 
 #include "base/log.h"
+#include "collectives/params.h"
 #include "events/events.h"
 
 namespace heddle::collectives {
 namespace {
 
 constexpr engine::Channel kControlChannel = 0;
-// A rank that should connect is asked after so long whether it is there, and is dead when its host
-// has not answered for so long.
-constexpr Nanos kAskAfter = millis(500);
-constexpr Nanos kAnswerWithin = seconds(4);
 
 std::string rank_text(uint32_t rank) { return "rank " + std::to_string(rank); }
 
 }  // namespace
 
-Mesh::Mesh(Links& links, const Members& members, SlotPool& small, Departures& departures,
+Mesh::Mesh(Links& links, const Members& members, SlotPool& small, BufferedSends& buffered_sends,
            const MeshOptions& options)
     : links_(links),
       endpoint_(links.endpoint()),
       members_(members),
       small_(small),
-      departures_(departures),
+      buffered_sends_(buffered_sends),
       options_(options),
       slots_(links.endpoint(), kControlBytes),
       peers_(members.size()) {
@@ -35,7 +32,7 @@ Mesh::Mesh(Links& links, const Members& members, SlotPool& small, Departures& de
 
 Mesh::~Mesh() {
   links_.remove(members_.communicator);
-  links_.neighbourhood().forget(parcel().group);
+  links_.negotiation().forget(message().group);
   abort();
 }
 
@@ -61,12 +58,12 @@ Result<void> Mesh::connect(uint32_t rank) {
   if (Result<void> listening = listen(rank); !listening) return listening;
   Hello hello = {members_.communicator, members_.rank, members_.size(), std::nullopt};
   if (options_.shares_memory) {
-    const Result<MemoryOffer> offer = links_.neighbourhood().offer();
+    const Result<MemoryOffer> offer = links_.negotiation().offer();
     if (offer) hello.memory = *offer;
     if (!offer) log_info("rank {} offers no memory: {}", members_.rank, offer.error().message());
   }
   if (!hello.memory) use_network(rank);
-  say(rank, [&hello](std::byte* bytes) { return write_hello(hello, bytes); });
+  send_control(rank, [&hello](std::byte* bytes) { return write_hello(hello, bytes); });
   return {};
 }
 
@@ -86,7 +83,7 @@ void Mesh::handle_link(const Hello& hello, engine::Connection connection) {
   peers_[hello.rank].connection = connection;
   if (!listen(hello.rank)) note_gone(hello.rank);
   answer_offer(hello.rank, hello.memory);
-  if (told_) tell_one(hello.rank, *told_);
+  if (sent_failure_) send_failure_to(hello.rank, *sent_failure_);
 }
 
 Result<void> Mesh::listen(uint32_t rank) {
@@ -111,7 +108,7 @@ Result<void> Mesh::listen(uint32_t rank) {
 // --- what is said ---
 
 template <typename Write>
-bool Mesh::say(uint32_t rank, Write write) {
+bool Mesh::send_control(uint32_t rank, Write write) {
   Peer& peer = peers_[rank];
   if (peer.connection == 0 || peer.gone) return false;
   Result<Slot> slot = slots_.lend();
@@ -123,48 +120,49 @@ bool Mesh::say(uint32_t rank, Write write) {
     slots_.give_back(*slot);
     return false;
   }
-  sayings_.push_back({*send, *slot});
+  control_sends_.push_back({*send, *slot});
   return true;
 }
 
-void Mesh::tell(const Failure& failure) {
-  told_ = failure;
-  for (const uint32_t rank : connected_) tell_one(rank, failure);
+void Mesh::send_failure(const Failure& failure) {
+  sent_failure_ = failure;
+  for (const uint32_t rank : connected_) send_failure_to(rank, failure);
 }
 
-void Mesh::tell_one(uint32_t rank, const Failure& failure) {
-  say(rank, [&failure](std::byte* bytes) { return write_failure(failure, bytes); });
+void Mesh::send_failure_to(uint32_t rank, const Failure& failure) {
+  send_control(rank, [&failure](std::byte* bytes) { return write_failure(failure, bytes); });
 }
 
-void Mesh::tell_stalled(uint32_t rank, const Signature& signature) {
-  say(rank, [&signature](std::byte* bytes) { return write_stalled(signature, bytes); });
+void Mesh::send_stalled(uint32_t rank, const Signature& signature) {
+  send_control(rank, [&signature](std::byte* bytes) { return write_stalled(signature, bytes); });
 }
 
-void Mesh::tell_late(uint32_t rank, const Late& late) {
-  say(rank, [&late](std::byte* bytes) { return write_late(late, bytes); });
+void Mesh::send_late(uint32_t rank, const Late& late) {
+  send_control(rank, [&late](std::byte* bytes) { return write_late(late, bytes); });
 }
 
-void Mesh::spread_late(const Late& late) {
+void Mesh::broadcast_late(const Late& late) {
   for (const uint32_t rank : connected_) {
-    if (rank != late.rank) tell_late(rank, late);
+    if (rank != late.rank) send_late(rank, late);
   }
 }
 
-void Mesh::say_answer(uint32_t rank, const MemoryAnswer& answer) {
-  if (say(rank, [&answer](std::byte* bytes) { return write_answer(answer, bytes); })) return;
+void Mesh::send_answer(uint32_t rank, const MemoryAnswer& answer) {
+  if (send_control(rank, [&answer](std::byte* bytes) { return write_answer(answer, bytes); }))
+    return;
   // The other waits for this word, and so would whoever calls.
   note(
       {ErrorCode::kExhausted, rank,
        "what " + rank_text(rank) + " and this rank share cannot be agreed on: there is no memory"});
 }
 
-bool Mesh::all_told() {
-  std::erase_if(sayings_, [this](Saying& saying) {
-    if (!endpoint_.peek(saying.send).done) return false;
-    slots_.give_back(saying.slot);
+bool Mesh::all_sent() {
+  std::erase_if(control_sends_, [this](ControlSend& control_send) {
+    if (!endpoint_.peek(control_send.send).done) return false;
+    slots_.give_back(control_send.slot);
     return true;
   });
-  return sayings_.empty();
+  return control_sends_.empty();
 }
 
 // --- what is heard ---
@@ -173,13 +171,13 @@ bool Mesh::poll() {
   bool moved = links_.poll();
   if (!awaited_.empty()) moved |= look_for_awaited();
   for (size_t i = 0; i < connected_.size(); ++i) {
-    while (hear(connected_[i])) moved = true;
+    while (receive_control(connected_[i])) moved = true;
   }
-  if (!sayings_.empty()) all_told();
+  if (!control_sends_.empty()) all_sent();
   return moved;
 }
 
-bool Mesh::hear(uint32_t rank) {
+bool Mesh::receive_control(uint32_t rank) {
   Peer& peer = peers_[rank];
   if (!peer.receive) return false;
   const engine::Outcome outcome = endpoint_.peek(peer.receive);
@@ -270,7 +268,7 @@ bool Mesh::look_for_awaited() {
       if (awaited.probe != 0) endpoint_.abort(awaited.probe);
       return true;
     }
-    if (now - awaited.since < kAskAfter) return false;
+    if (now - awaited.since < params::kProbeUnconnectedAfter) return false;
     const std::string silence = silence_of(awaited, now);
     if (silence.empty()) return false;
     note({ErrorCode::kPeerDead, awaited.rank, rank_text(awaited.rank) + " is gone: " + silence});
@@ -284,7 +282,9 @@ bool Mesh::look_for_awaited() {
 Nanos Mesh::looks_again_at() const {
   Nanos earliest = Nanos::never();
   for (const Awaited& awaited : awaited_) {
-    const Nanos patience = awaited.probe == 0 ? kAskAfter : kAskAfter + kAnswerWithin;
+    const Nanos patience = awaited.probe == 0
+                               ? params::kProbeUnconnectedAfter
+                               : params::kProbeUnconnectedAfter + params::kProbeAnswerWithin;
     // An answer ends the wait by itself.
     const bool answered = awaited.probe != 0 &&
                           endpoint_.status(awaited.probe).state == engine::ConnectionState::kOpen;
@@ -303,7 +303,8 @@ std::string Mesh::silence_of(Awaited& awaited, Nanos now) {
   }
   const engine::ConnectionStatus status = endpoint_.status(awaited.probe);
   if (status.state == engine::ConnectionState::kClosed) return status.error.message();
-  const bool late = now - awaited.since >= kAskAfter + kAnswerWithin;
+  const bool late =
+      now - awaited.since >= params::kProbeUnconnectedAfter + params::kProbeAnswerWithin;
   if (status.state == engine::ConnectionState::kOpening && late) return "it does not answer";
   return "";
 }
@@ -322,8 +323,8 @@ void Mesh::abort() {
     peer.receive = {};
     peer.gone = true;
   }
-  for (const Saying& saying : sayings_) endpoint_.forget(saying.send);
-  sayings_.clear();
+  for (const ControlSend& control_send : control_sends_) endpoint_.forget(control_send.send);
+  control_sends_.clear();
 }
 
 void Mesh::begin_close() {

@@ -1,6 +1,6 @@
 // Mesh: a communicator's connections to its other ranks, made when they are first wanted (the
-// higher rank connects), the links over which messages go, and what is told on control channels. It
-// notices who is gone.
+// higher rank connects), the links over which messages go, and the control messages. It detects
+// ranks that are gone.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 #include "base/result.h"
 #include "base/ring.h"
+#include "collectives/execution/buffered_sends.h"
 #include "collectives/execution/control.h"
-#include "collectives/execution/departures.h"
 #include "collectives/execution/link.h"
 #include "collectives/execution/slots.h"
 #include "collectives/links.h"
 #include "collectives/members.h"
-#include "collectives/shared_memory/agreement.h"
+#include "collectives/shared_memory/negotiation.h"
 #include "collectives/shared_memory/shared_link.h"
 
 namespace heddle::collectives {
@@ -27,7 +27,7 @@ struct MeshOptions {
   bool pulls = false;  // reads the memory of others where the system lets it
 };
 
-// `small` is for signatures and small messages; it and `departures` must outlive the mesh.
+// `small` is for signatures and small messages; it and `buffered_sends` must outlive the mesh.
 class Mesh final : public LinkUser {
  public:
   struct Stalled {
@@ -35,37 +35,37 @@ class Mesh final : public LinkUser {
     Signature signature;
   };
 
-  Mesh(Links& links, const Members& members, SlotPool& small, Departures& departures,
+  Mesh(Links& links, const Members& members, SlotPool& small, BufferedSends& buffered_sends,
        const MeshOptions& options);
   ~Mesh() override;
 
   // The link to a rank, null while there is none yet. Errors: it is gone or cannot be reached.
   Result<Link*> reach(uint32_t rank, bool sends);
-  // Looks at what peers said; true: there was something.
+  // Handles control messages; true: there was one.
   bool poll();
   // When poll() wants to look again by itself.
   Nanos looks_again_at() const;
 
-  // The first reason not to go on that was seen or told.
+  // The first failure that this rank detected or received.
   const std::optional<Failure>& failure() const { return failure_; }
-  // What stands behind an operation with this rank that ended in an error.
+  // The cause of an operation with this rank that ended in an error.
   Failure cause(uint32_t rank, ErrorCode error);
   // Its communicator ended without a fault.
   bool said_goodbye(uint32_t rank);
   // A peer that waits for a call, and for which.
   bool poll_stalled(Stalled& stalled);
-  // Who has not made a call, or has come since, as a peer said.
+  // A peer's report of a rank that has not made a call, or has made it since.
   bool poll_late(Late& late);
   bool connected(uint32_t rank) const { return peers_[rank].connection != 0; }
 
-  // Tells every rank that is connected, or connects before abort().
-  void tell(const Failure& failure);
-  void tell_stalled(uint32_t rank, const Signature& signature);
-  void tell_late(uint32_t rank, const Late& late);
-  // To all that are connected, but the one that it is about.
-  void spread_late(const Late& late);
-  // All that was said has arrived, or cannot.
-  bool all_told();
+  // Sends a failure to every rank that is connected, or connects before abort().
+  void send_failure(const Failure& failure);
+  void send_stalled(uint32_t rank, const Signature& signature);
+  void send_late(uint32_t rank, const Late& late);
+  // To all connected ranks except the one it is about.
+  void broadcast_late(const Late& late);
+  // All control messages have arrived, or cannot.
+  bool all_sent();
 
   // Closes all connections at once: every operation on them ends.
   void abort();
@@ -82,7 +82,7 @@ class Mesh final : public LinkUser {
     bool gone = false;
     std::unique_ptr<Link> link;    // null: not agreed on yet
     SharedLink* shared = nullptr;  // the same, where it is one
-    Neighbourhood::HandedOver handed;
+    SharedMemoryNegotiation::HandedOver handed;
     std::optional<SharedPair> taken;
   };
   // One that is wanted and has not connected.
@@ -91,7 +91,7 @@ class Mesh final : public LinkUser {
     Nanos since;
     engine::Connection probe = 0;  // asks whether its process lives
   };
-  struct Saying {
+  struct ControlSend {
     engine::Operation send;
     Slot slot;
   };
@@ -100,9 +100,9 @@ class Mesh final : public LinkUser {
   Result<void> connect(uint32_t rank);
   Result<void> listen(uint32_t rank);
   template <typename Write>
-  bool say(uint32_t rank, Write write);
-  void tell_one(uint32_t rank, const Failure& failure);
-  bool hear(uint32_t rank);
+  bool send_control(uint32_t rank, Write write);
+  void send_failure_to(uint32_t rank, const Failure& failure);
+  bool receive_control(uint32_t rank);
   void handle_control(uint32_t rank, std::span<const std::byte> bytes);
   void note_gone(uint32_t rank);
   void note(Failure failure);
@@ -117,10 +117,10 @@ class Mesh final : public LinkUser {
   void finish_memory(uint32_t rank);
   void decline(uint32_t rank, const MemoryAnswer& answer);
   void handle_declined(uint32_t rank, const MemoryAnswer& answer);
-  void say_answer(uint32_t rank, const MemoryAnswer& answer);
+  void send_answer(uint32_t rank, const MemoryAnswer& answer);
   void use_network(uint32_t rank);
   void use_memory(uint32_t rank, SharedPair pair);
-  engine::Parcel parcel() const {
+  engine::DescriptorMessage message() const {
     return {.group = members_.communicator, .member = members_.rank};
   }
 
@@ -128,17 +128,17 @@ class Mesh final : public LinkUser {
   engine::Endpoint& endpoint_;
   Members members_;
   SlotPool& small_;
-  Departures& departures_;
+  BufferedSends& buffered_sends_;
   const MeshOptions options_;
   SlotPool slots_;
   std::vector<Peer> peers_;
   std::vector<uint32_t> connected_;  // ranks, in the order in which they were
   std::vector<Awaited> awaited_;
-  std::vector<Saying> sayings_;
+  std::vector<ControlSend> control_sends_;
   Ring<Stalled> stalled_;
   Ring<Late> late_;
   std::optional<Failure> failure_;
-  std::optional<Failure> told_;  // to all
+  std::optional<Failure> sent_failure_;  // to all
   bool aborted_ = false;
 };
 

@@ -18,14 +18,14 @@ void Mesh::use_network(uint32_t rank) {
   Peer& peer = peers_[rank];
   peer.handed = {};
   peer.taken.reset();
-  peer.link = std::make_unique<NetworkLink>(endpoint_, peer.connection, small_, departures_);
+  peer.link = std::make_unique<NetworkLink>(endpoint_, peer.connection, small_, buffered_sends_);
 }
 
 void Mesh::use_memory(uint32_t rank, SharedPair pair) {
   Peer& peer = peers_[rank];
   auto link = std::make_unique<SharedLink>(
       std::move(pair),
-      SharedSurroundings{endpoint_, links_.neighbourhood().waits(), small_, peer.connection});
+      SharedSurroundings{endpoint_, links_.negotiation().waits(), small_, peer.connection});
   peer.shared = link.get();
   peer.link = std::move(link);
 }
@@ -33,14 +33,14 @@ void Mesh::use_memory(uint32_t rank, SharedPair pair) {
 // --- agreement; see shared_memory/agreement.h ---
 
 void Mesh::decline(uint32_t rank, const MemoryAnswer& answer) {
-  say_answer(rank, answer);
+  send_answer(rank, answer);
   handle_declined(rank, answer);
 }
 
 void Mesh::handle_declined(uint32_t rank, const MemoryAnswer& answer) {
   use_network(rank);
   if (!answer.same_host) return;
-  links_.neighbourhood().tell_once(ranks_text(members_.rank, rank), answer.why);
+  links_.negotiation().warn_once(ranks_text(members_.rank, rank), answer.why);
 }
 
 // Of the lower rank.
@@ -49,9 +49,9 @@ void Mesh::answer_offer(uint32_t rank, const std::optional<MemoryOffer>& offer) 
   if (!options_.shares_memory) {
     return decline(rank, {.why = "shared_memory is never on one of them"});
   }
-  const MemoryAnswer answer = links_.neighbourhood().hand(*offer, parcel(), peers_[rank].handed);
+  const MemoryAnswer answer = links_.negotiation().hand(*offer, message(), peers_[rank].handed);
   if (answer.step == MemoryAnswer::Step::kDeclined) return decline(rank, answer);
-  say_answer(rank, answer);
+  send_answer(rank, answer);
 }
 
 void Mesh::handle_answer(uint32_t rank, const MemoryAnswer& answer) {
@@ -73,19 +73,19 @@ void Mesh::handle_answer(uint32_t rank, const MemoryAnswer& answer) {
 // Of the higher rank, which waits for the other's last word.
 void Mesh::take_memory(uint32_t rank) {
   SharedPair pair;
-  const MemoryAnswer answer = links_.neighbourhood().take(rank, parcel(), options_.pulls, pair);
+  const MemoryAnswer answer = links_.negotiation().take(rank, message(), options_.pulls, pair);
   if (answer.step == MemoryAnswer::Step::kDeclined) return decline(rank, answer);
   peers_[rank].taken = std::move(pair);
-  say_answer(rank, answer);
+  send_answer(rank, answer);
 }
 
 void Mesh::finish_memory(uint32_t rank) {
   SharedPair pair;
   const MemoryAnswer answer =
-      links_.neighbourhood().finish(peers_[rank].handed, options_.pulls, pair);
+      links_.negotiation().finish(peers_[rank].handed, options_.pulls, pair);
   if (answer.step == MemoryAnswer::Step::kDeclined) return decline(rank, answer);
   peers_[rank].handed = {};
-  say_answer(rank, answer);
+  send_answer(rank, answer);
   use_memory(rank, std::move(pair));
 }
 

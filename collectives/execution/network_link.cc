@@ -43,7 +43,7 @@ Result<void> NetworkLink::post_send(Message& message) {
     if (Result<void> sent = send_head(message); !sent) return sent;
   }
   if (message.small) {
-    departures_.take(message.head, message.small_slot);
+    buffered_sends_.take(message.head, message.small_slot);
     return {};
   }
   if (message.copied) return send_copy(message);
@@ -65,7 +65,7 @@ Result<void> NetworkLink::send_copy(Message& message) {
   if (!sent) return fail(sent.error());
   message.body = *sent;
   message.touched = true;
-  departures_.take(message.body, message.small_slot);
+  buffered_sends_.take(message.body, message.small_slot);
   return {};
 }
 

@@ -2,7 +2,7 @@
 // signature in one slot; before a large one goes a message with the signature alone.
 #pragma once
 
-#include "collectives/execution/departures.h"
+#include "collectives/execution/buffered_sends.h"
 #include "collectives/execution/link.h"
 
 namespace heddle::collectives {
@@ -11,8 +11,11 @@ class NetworkLink final : public Link {
  public:
   // All must outlive it.
   NetworkLink(engine::Endpoint& endpoint, engine::Connection connection, SlotPool& small,
-              Departures& departures)
-      : endpoint_(endpoint), connection_(connection), small_(small), departures_(departures) {}
+              BufferedSends& buffered_sends)
+      : endpoint_(endpoint),
+        connection_(connection),
+        small_(small),
+        buffered_sends_(buffered_sends) {}
 
   bool names_memory() const override { return true; }
   Result<void> post(Message& message) override;
@@ -28,7 +31,7 @@ class NetworkLink final : public Link {
   Result<void> post_send(Message& message);
   // Of a copy nobody waits to hear that it came, unless there are too many.
   transport::AckWish wish_of_copy() {
-    return departures_.has_room() ? transport::AckWish::kLater : transport::AckWish::kSoon;
+    return buffered_sends_.has_room() ? transport::AckWish::kLater : transport::AckWish::kSoon;
   }
   Result<void> send_head(Message& message);
   Result<void> send_copy(Message& message);
@@ -38,7 +41,7 @@ class NetworkLink final : public Link {
   engine::Endpoint& endpoint_;
   const engine::Connection connection_;
   SlotPool& small_;
-  Departures& departures_;
+  BufferedSends& buffered_sends_;
 };
 
 }  // namespace heddle::collectives

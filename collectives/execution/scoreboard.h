@@ -8,6 +8,8 @@
 #include <array>
 #include <cstdint>
 
+#include "collectives/params.h"
+
 namespace heddle::collectives {
 
 // Addresses [begin, end); an empty range overlaps none.
@@ -22,7 +24,7 @@ struct Range {
 class Scoreboard {
  public:
   // Steps that are under way at most.
-  static constexpr uint32_t kWindow = 32;
+  static constexpr uint32_t kWindow = params::kStepWindow;
   static constexpr uint64_t kNoStream = 0;
 
   struct Demand {

@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/result.h"
+#include "collectives/params.h"
 #include "engine/endpoint.h"
 
 namespace heddle::collectives {
@@ -27,7 +28,7 @@ struct Slot {
 
 class SlotPool {
  public:
-  static constexpr uint32_t kSlabSlots = 16;
+  static constexpr uint32_t kSlabSlots = params::kSlabSlots;
 
   // `endpoint` must outlive it. Where a row of slots fits into `shared`, all rows are there, on top
   // of each other and of whatever else is.

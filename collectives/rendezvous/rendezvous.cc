@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "collectives/params.h"
 #include "collectives/rendezvous/private_folder.h"
 #include "collectives/rendezvous/seeker.h"
 #include "collectives/rendezvous/store.h"
@@ -21,11 +22,6 @@
 
 namespace heddle::collectives {
 namespace {
-
-constexpr Nanos kSlice = millis(100);
-constexpr Nanos kGoodbye = seconds(2);       // for answers to arrive, and to be acknowledged
-constexpr Nanos kPortPatience = seconds(3);  // an earlier meeting may still hold the store's port
-constexpr uint32_t kSpareConnections = 256;
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -53,7 +49,7 @@ Registration registration_of(const engine::Endpoint& endpoint, const MeetOptions
 
 Result<std::unique_ptr<engine::Endpoint>> open_store(const MeetOptions& options, uint16_t port,
                                                      const engine::Endpoint& clock) {
-  const Nanos until = clock.now() + std::min(options.timeout, kPortPatience);
+  const Nanos until = clock.now() + std::min(options.timeout, params::kStorePortWait);
   while (true) {
     Result<std::unique_ptr<engine::Endpoint>> opened =
         options.open_store(port, options.launch.size);
@@ -126,13 +122,13 @@ Result<Group> serve(engine::Endpoint& endpoint, const MeetOptions& options, cons
   const Nanos until = served->now() + options.timeout;
   std::optional<Nanos> goodbye_until;
   while (!store->done()) {
-    served->progress(kSlice);
+    served->progress(params::kRendezvousTurn);
     store->turn();
     const Nanos now = served->now();
     if (!store->outcome() && stopped(options)) store->fail_all(stopped_error(0));
     if (!store->outcome() && now >= until) store->fail_all(store->missing(options.timeout));
     if (!store->outcome()) continue;
-    if (!goodbye_until) goodbye_until = now + kGoodbye;
+    if (!goodbye_until) goodbye_until = now + params::kAnswerDrainTime;
     if (now >= *goodbye_until) break;
   }
   return *store->outcome();
@@ -173,11 +169,12 @@ Result<Group> seek(engine::Endpoint& endpoint, const MeetOptions& options, const
     const Nanos now = endpoint.now();
     if (stopped(options)) return fail(stopped_error(options.launch.rank));
     if (now >= until) return fail(seeker.trouble());
-    endpoint.progress(std::clamp(std::min(wanted, until) - now, millis(1), kSlice));
+    endpoint.progress(
+        std::clamp(std::min(wanted, until) - now, millis(1), params::kRendezvousTurn));
   }
-  const Nanos goodbye_until = endpoint.now() + kGoodbye;
+  const Nanos goodbye_until = endpoint.now() + params::kAnswerDrainTime;
   while (!seeker.settled() && endpoint.now() < goodbye_until) {
-    endpoint.progress(kSlice);
+    endpoint.progress(params::kRendezvousTurn);
     seeker.turn();
   }
   return *seeker.outcome();
@@ -205,7 +202,7 @@ std::function<Result<std::unique_ptr<engine::Endpoint>>(uint16_t, uint32_t)> sto
     engine::Options with = options;
     with.transport.accept = true;
     with.transport.max_connections =
-        std::max(with.transport.max_connections, size + kSpareConnections);
+        std::max(with.transport.max_connections, size + params::kSpareConnections);
     with.transport.stranger_bytes = {with.transport.stranger_bytes.count / engine::kEndpointParts *
                                      engine::kStoreParts};
     with.eager_bytes = mebibytes(4);

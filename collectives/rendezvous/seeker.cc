@@ -6,17 +6,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "collectives/params.h"
 #include "engine/addresses.h"
 
 namespace heddle::collectives {
 namespace {
 
 constexpr engine::Channel kChannel = 0;
-constexpr Nanos kPause = millis(100);       // before the next attempt
-constexpr uint16_t kPaths = 2;              // in case that one is dead
-constexpr Nanos kPreference = millis(250);  // for the first of the places to open first
-constexpr Nanos kWelcome = seconds(1);
-constexpr size_t kMostPlaces = 16;
 
 }  // namespace
 
@@ -54,7 +50,7 @@ Nanos Seeker::turn() {
     const auto next = std::next(it);
     if (!goes_on) {
       end(*it);
-      begin_at_ = now + kPause;
+      begin_at_ = now + params::kRetryPause;
       ending_.splice(ending_.end(), attempts_, it);
     }
     it = next;
@@ -64,21 +60,21 @@ Nanos Seeker::turn() {
     ending_.splice(ending_.end(), attempts_);
     return now;
   }
-  return attempts_.empty() ? begin_at_ : now + kPause;
+  return attempts_.empty() ? begin_at_ : now + params::kRetryPause;
 }
 
 void Seeker::begin(Nanos now) {
-  begin_at_ = now + kPause;
-  prefer_until_ = now + kPreference;
+  begin_at_ = now + params::kRetryPause;
+  prefer_until_ = now + params::kPreferFirstStore;
   const Result<std::vector<StorePlace>> places = find_places_();
   if (!places) {
     trouble_ = places.error();
     return;
   }
   for (const StorePlace& place : *places) {
-    if (attempts_.size() == kMostPlaces) return;
+    if (attempts_.size() == params::kStoreAddresses) return;
     const Result<engine::Connection> connection =
-        endpoint_.connect(place.address, {.paths = kPaths});
+        endpoint_.connect(place.address, {.paths = params::kRendezvousPaths});
     if (connection) {
       attempts_.push_back({.place = place, .connection = *connection});
     } else {
@@ -108,7 +104,7 @@ bool Seeker::ask(Attempt& attempt) {
   self_.reached = attempt.place.address;
   self_.patience = std::max(Nanos{}, until_ - endpoint_.now());
   attempt.registration = encode(self_);
-  attempt.welcome_until = endpoint_.now() + kWelcome;
+  attempt.welcome_until = endpoint_.now() + params::kWelcomeWithin;
   if (!receive_answer(attempt)) return false;
   const Result<engine::Operation> sending = endpoint_.send(
       attempt.connection, kChannel, attempt.registration.data(), attempt.registration.size());

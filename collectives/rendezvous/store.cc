@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "collectives/params.h"
 #include "collectives/rendezvous/rank_list.h"
 #include "engine/addresses.h"
 
@@ -13,18 +14,6 @@ namespace heddle::collectives {
 namespace {
 
 constexpr engine::Channel kChannel = 0;
-// A rank that stops waiting is told what it waited for so much earlier.
-constexpr Nanos kAheadOfTheEnd = millis(300);
-
-constexpr Nanos kForLateComers = seconds(1);
-// Who was not heard of for longer is asked whether it still lives before the group is told.
-constexpr Nanos kLately = seconds(1);
-
-// A rank registers as soon as it is connected.
-constexpr Nanos kRegisterWithin = seconds(5);
-// Visitors that are no registered ranks, at most.
-constexpr size_t kMostIdlers = 128;
-constexpr size_t kMostRefusalText = 300;  // what a stranger can make an error say
 
 constexpr const char* kNoGroup = "cannot find all ranks";
 constexpr const char* kOwnRank = "give each process a rank of its own, from 0 on";
@@ -75,14 +64,15 @@ void Store::send_away_idlers() {
   for (auto it = visitors_.begin(); it != visitors_.end();) {
     const auto each = it++;
     if (each->second.registration) continue;
-    const bool silent = each->second.receiving && now - each->second.since >= kRegisterWithin;
+    const bool silent =
+        each->second.receiving && now - each->second.since >= params::kRegisterWithin;
     if (silent) {
       send_away(each);
     } else {
       ++idlers;
     }
   }
-  for (; idlers > kMostIdlers; --idlers) {
+  for (; idlers > params::kUnregisteredConnections; --idlers) {
     auto oldest = visitors_.end();
     for (auto it = visitors_.begin(); it != visitors_.end(); ++it) {
       if (it->second.registration) continue;
@@ -173,8 +163,8 @@ void Store::hear(engine::Connection connection, Visitor& visitor,
     endpoint_.begin_close(before->second);
   }
   visitor.registration = registration;
-  visitor.until =
-      endpoint_.now() + std::max(registration.patience / 2, registration.patience - kAheadOfTheEnd);
+  visitor.until = endpoint_.now() + std::max(registration.patience / 2,
+                                             registration.patience - params::kReportBeforeTimeout);
   visitor.proven_at = endpoint_.now();
   registered_[registration.rank] = connection;
   gone_.erase(registration.rank);
@@ -214,7 +204,7 @@ bool Store::is_proven(engine::Connection connection) const {
 
 void Store::refuse(engine::Connection connection, Visitor& visitor, const Error& error) {
   ++refused_;
-  latest_refusal_ = error.why.substr(0, kMostRefusalText);
+  latest_refusal_ = error.why.substr(0, params::kRefusalTextBytes);
   answer(connection, visitor, {.kind = AnswerKind::kRefused, .error = error});
 }
 
@@ -238,7 +228,7 @@ bool Store::all_are_here() {
     all = all && !(visitor.claim && is_proven(connection));
   }
   if (!all) return false;
-  const Nanos lately = endpoint_.now() - kLately;
+  const Nanos lately = endpoint_.now() - params::kProbeRankAfter;
   for (const auto& [rank, connection] : registered_) {
     all = alive_since(connection, visitors_.at(connection), lately) && all;
   }
@@ -370,7 +360,8 @@ void Store::fail_all(const Error& error) {
 }
 
 bool Store::done() const {
-  if (!outcome_ || (is_mistake() && endpoint_.now() < ended_at_ + kForLateComers)) return false;
+  if (!outcome_ || (is_mistake() && endpoint_.now() < ended_at_ + params::kServeAfterEnd))
+    return false;
   return std::none_of(visitors_.begin(), visitors_.end(),
                       [](const auto& each) { return each.second.answered; });
 }

@@ -4,11 +4,10 @@
 #include <algorithm>
 #include <bit>
 
+#include "collectives/params.h"
+
 namespace heddle::collectives {
 namespace {
-
-// Places in which pieces wait until they may take the place of others.
-constexpr uint64_t kPlaces = 8;
 
 // Rounds in which distances double until they reach the size.
 uint32_t doublings(uint32_t size) { return static_cast<uint32_t>(std::bit_width(size - 1)); }
@@ -24,7 +23,7 @@ PairwiseAllToAll::PairwiseAllToAll(const Shape& shape)
                              : Cut(shape.count, shape.message_count(), 1)) {}
 
 uint64_t PairwiseAllToAll::scratch_bytes() const {
-  return shape_.in_place ? shape_.bytes(kPlaces * pieces_.longest()) : 0;
+  return shape_.in_place ? shape_.bytes(params::kExchangePlaces * pieces_.longest()) : 0;
 }
 
 Step PairwiseAllToAll::at(uint64_t index) const {
@@ -40,7 +39,7 @@ Step PairwiseAllToAll::at(uint64_t index) const {
                      move == 0 ? part.length : 0);
   }
   if (move == 0) return send_step(shape_, peer, Buffer::kInput, part);
-  const Part place = {turn % kPlaces * pieces_.longest(), part.length};
+  const Part place = {turn % params::kExchangePlaces * pieces_.longest(), part.length};
   if (move == 2) {
     return copy_step(shape_, {Buffer::kScratch, place.offset}, {Buffer::kOutput, part.offset},
                      part.length);

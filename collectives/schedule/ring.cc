@@ -3,16 +3,9 @@
 
 #include <algorithm>
 
+#include "collectives/params.h"
+
 namespace heddle::collectives {
-namespace {
-
-// Chunks of one segment that go round together: while one is reduced, others travel.
-constexpr uint64_t kChunksTogether = 4;
-// Places in which a chain keeps what it forwards.
-constexpr uint64_t kChainPlaces = 8;
-
-}  // namespace
-
 // --- all-reduce ---
 
 RingAllReduce::RingAllReduce(const Shape& shape) : shape_(shape) {
@@ -20,7 +13,7 @@ RingAllReduce::RingAllReduce(const Shape& shape) : shape_(shape) {
     steps_a_block_ = 1;
     return;
   }
-  const uint64_t block = shape_.size * kChunksTogether * shape_.chunk_count();
+  const uint64_t block = shape_.size * params::kRingChunks * shape_.chunk_count();
   blocks_ = pieces_of(shape_.count, block);
   const uint64_t segment = part_of(part_of(shape_.count, blocks_, 0), shape_.size, 0).length;
   chunks_ = shape_.cut(segment);
@@ -63,7 +56,7 @@ RingReduceScatter::RingReduceScatter(const Shape& shape) : shape_(shape) {
     steps_a_block_ = 1;
     return;
   }
-  blocks_ = pieces_of(shape_.count, kChunksTogether * shape_.chunk_count());
+  blocks_ = pieces_of(shape_.count, params::kRingChunks * shape_.chunk_count());
   const Part block = part_of(shape_.count, blocks_, 0);
   chunks_ = shape_.cut(block.length);
   steps_a_block_ = 2 * (shape_.size - 1) * chunks_.count();
@@ -166,7 +159,9 @@ uint64_t ChainReduce::steps() const {
 
 uint64_t ChainReduce::scratch_bytes() const {
   const bool forwards = place_ != 0 && place_ + 1 != shape_.size;
-  return forwards ? shape_.bytes(std::min(chunks_.count(), kChainPlaces) * chunks_.longest()) : 0;
+  return forwards
+             ? shape_.bytes(std::min(chunks_.count(), params::kForwardPlaces) * chunks_.longest())
+             : 0;
 }
 
 Step ChainReduce::at(uint64_t index) const {
@@ -179,7 +174,7 @@ Step ChainReduce::at(uint64_t index) const {
   const bool last = place_ + 1 == shape_.size;
   const uint64_t chunk = last ? index : index / 2;
   const Part part = chunks_.part(shape_.count, chunk);
-  const Part place = {chunk % kChainPlaces * chunks_.longest(), part.length};
+  const Part place = {chunk % params::kForwardPlaces * chunks_.longest(), part.length};
   if (!last && index % 2 == 1) {
     return send_step(shape_, shape_.after(1), Buffer::kScratch, place);
   }

@@ -3,14 +3,9 @@
 
 #include <algorithm>
 
+#include "collectives/params.h"
+
 namespace heddle::collectives {
-namespace {
-
-// Places in which a node of a reduction holds partial sums that it will forward.
-constexpr uint64_t kPlaces = 8;
-
-}  // namespace
-
 // --- straight ---
 
 LinearGather::LinearGather(const Shape& shape)
@@ -144,7 +139,9 @@ BinomialReduce::BinomialReduce(const Shape& shape)
 
 uint64_t BinomialReduce::scratch_bytes() const {
   const bool forwards = !node_.root() && node_.children() > 0;
-  return forwards ? shape_.bytes(std::min(chunks_.count(), kPlaces) * chunks_.longest()) : 0;
+  return forwards
+             ? shape_.bytes(std::min(chunks_.count(), params::kForwardPlaces) * chunks_.longest())
+             : 0;
 }
 
 Step BinomialReduce::at(uint64_t index) const {
@@ -155,7 +152,8 @@ Step BinomialReduce::at(uint64_t index) const {
   const Part part = chunks_.part(shape_.count, chunk);
   const auto message = static_cast<uint32_t>(index % row_);
   Place sums = {Buffer::kOutput, shape_.bytes(part.offset)};
-  if (!node_.root()) sums = {Buffer::kScratch, shape_.bytes(chunk % kPlaces * chunks_.longest())};
+  if (!node_.root())
+    sums = {Buffer::kScratch, shape_.bytes(chunk % params::kForwardPlaces * chunks_.longest())};
   if (message < node_.children()) {
     Step step = reduce_step(shape_, shape_.rank_at(node_.child(message)), Buffer::kInput,
                             Buffer::kOutput, part);

@@ -6,13 +6,11 @@
 #include <span>
 
 #include "collectives/collective.h"
+#include "collectives/params.h"
 #include "collectives/schedule/partition.h"
 #include "collectives/schedule/step.h"
 
 namespace heddle::collectives {
-
-// A message that is neither forwarded nor reduced is cut into pieces of this size.
-inline constexpr uint64_t kMessageBytes = uint64_t{256} << 20;
 
 // Elements that one rank sends to and receives from each other, and where they begin in its
 // buffers; one entry a rank. The memory outlives the schedule.
@@ -46,7 +44,7 @@ struct Shape {
     return {longest, std::max<uint64_t>(1, longest_chunk_bytes() / element_bytes),
             std::max<uint64_t>(1, burst_payload_bytes / element_bytes)};
   }
-  uint64_t message_count() const { return kMessageBytes / element_bytes; }
+  uint64_t message_count() const { return params::kMessageBytes / element_bytes; }
   uint64_t bytes(uint64_t elements) const { return elements * element_bytes; }
   // The rank that is `distance` behind this one; `distance` below 2 * size.
   uint32_t after(uint64_t distance) const {

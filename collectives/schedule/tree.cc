@@ -4,11 +4,10 @@
 #include <algorithm>
 #include <bit>
 
+#include "collectives/params.h"
+
 namespace heddle::collectives {
 namespace {
-
-// Places of each tree in which partial sums are held.
-constexpr uint64_t kPlaces = 4;
 
 // Nodes 1 to size - 1 stand in order: a node's lowest set bit is its height, its children are half
 // of that away on either side. Node 0 stands above the highest.
@@ -84,7 +83,7 @@ uint64_t DoubleTree::downs(uint32_t tree) const {
 uint64_t DoubleTree::scratch_bytes() const {
   const bool inner = nodes_[0].children + nodes_[1].children > 0;
   if (!inner || spreads_ || shape_.from_root() == 0) return 0;
-  return shape_.bytes(2 * std::min(chunks_.count(), kPlaces) * chunks_.longest());
+  return shape_.bytes(2 * std::min(chunks_.count(), params::kTreePlaces) * chunks_.longest());
 }
 
 Part DoubleTree::chunk(uint32_t tree, uint64_t chunk) const {
@@ -116,7 +115,7 @@ Step DoubleTree::up(uint64_t index, uint64_t chunk_index) const {
   Place sums = {Buffer::kOutput, shape_.bytes(part.offset)};
   if (scratch_bytes() > 0) {
     sums = {Buffer::kScratch,
-            shape_.bytes((2 * (chunk_index % kPlaces) + tree) * chunks_.longest())};
+            shape_.bytes((2 * (chunk_index % params::kTreePlaces) + tree) * chunks_.longest())};
   }
   Step step;
   if (index < node.children) {

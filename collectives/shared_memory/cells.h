@@ -17,12 +17,13 @@
 
 #include "base/check.h"
 #include "collectives/call.h"
+#include "collectives/params.h"
 
 namespace heddle::collectives {
 
-inline constexpr uint32_t kCellBytes = 8192;     // of payload
-inline constexpr uint32_t kShortCells = 8;       // of a stream's short ring
-inline constexpr uint32_t kLongCells = 64;       // and of its long one
+using params::kCellBytes;
+using params::kLongCells;
+using params::kShortCells;
 inline constexpr uint32_t kSharedChannels = 18;  // of a pair of ranks
 
 struct alignas(64) Cell {
@@ -43,7 +44,7 @@ struct alignas(64) Side {
   std::atomic<uint32_t> closed{0};  // its calls have ended: what it offered holds no longer
   std::atomic<uint32_t> pulls{0};   // it can read the other's memory
   alignas(64) std::atomic<uint32_t> blocked{0};   // not 0: it waits for a free cell
-  alignas(64) std::atomic<uint32_t> sleeping{0};  // ring its bell; whoever does clears this
+  alignas(64) std::atomic<uint32_t> sleeping{0};  // wake it; the process that does clears this
 };
 
 struct Stream {

@@ -9,16 +9,11 @@
 #include <utility>
 
 #include "base/check.h"
+#include "collectives/params.h"
 #include "collectives/shared_memory/pull.h"
 #include "events/events.h"
 
 namespace heddle::collectives {
-namespace {
-
-// Pulled at once at most: what is pulled to be combined is still in the cache then.
-constexpr uint64_t kPullBytes = 128 << 10;
-
-}  // namespace
 
 SharedLink::SharedLink(SharedPair pair, const SharedSurroundings& surroundings)
     : pair_(std::move(pair)),
@@ -48,7 +43,7 @@ bool SharedLink::in_child() const { return getpid() != owner_; }
 
 void SharedLink::shut() {
   if (in_child()) return;
-  if (mine_.closed.exchange(1, std::memory_order_seq_cst) == 0) tell_other();
+  if (mine_.closed.exchange(1, std::memory_order_seq_cst) == 0) notify_other();
 }
 
 Result<void> SharedLink::post(Message& message) {
@@ -106,7 +101,7 @@ Link::Sight SharedLink::send(Message& message, uint64_t& budget) {
     note_blocked(message.channel, false);
     fill(*cell, message, budget);
     message.last_cell = writer.publish();
-    tell_other();
+    notify_other();
     moved = true;
   }
   if (!message.pulled || writers_[message.channel].was_read(message.last_cell)) {
@@ -222,7 +217,7 @@ void SharedLink::pop(Message& message) {
   message.posted = message.came == message.bytes;
   std::atomic_thread_fence(std::memory_order_seq_cst);
   // Nobody else waits for a free cell.
-  if (message.pulled || theirs_.blocked.load(std::memory_order_relaxed) != 0) tell_other();
+  if (message.pulled || theirs_.blocked.load(std::memory_order_relaxed) != 0) notify_other();
 }
 
 bool SharedLink::set_aside(Message& message, uint64_t& /*budget*/) {
@@ -274,7 +269,7 @@ Link::Sight SharedLink::place(Message& message, uint64_t& budget) {
 // anything afterwards.
 Link::Sight::State SharedLink::pull_some(Message& message, std::byte* to, uint64_t& budget) {
   const uint64_t whole_lines = std::max<uint64_t>(budget / 64, 1) * 64;
-  const uint64_t bytes = std::min({message.bytes - message.came, whole_lines, kPullBytes});
+  const uint64_t bytes = std::min({message.bytes - message.came, whole_lines, params::kPullBytes});
   const bool read = pull(pair_.process, message.address + message.came, to, bytes);
   const bool gone = !read && errno == ESRCH;
   std::atomic_thread_fence(std::memory_order_seq_cst);

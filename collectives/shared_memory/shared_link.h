@@ -14,11 +14,11 @@
 
 namespace heddle::collectives {
 
-// What two ranks agreed on; see agreement.h.
+// What two ranks agreed on; see negotiation.h.
 struct SharedPair {
   Segment segment;
   uint32_t side = 0;  // ours of the two
-  Descriptor bell;    // of the other's driver
+  Descriptor wake;    // of the other's driver
   int32_t process = 0;
 };
 
@@ -77,7 +77,7 @@ class SharedLink final : public Link {
   Sight done(const Message& message);
   Sight nothing(bool moved) const;
   bool in_child() const;
-  void tell_other() { tell(mine_, theirs_, pair_.bell.number()); }
+  void notify_other() { notify(mine_, theirs_, pair_.wake.number()); }
 
   const SharedPair pair_;
   const SharedSurroundings around_;

@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "base/random.h"
-#include "collectives/shared_memory/agreement.h"
+#include "collectives/shared_memory/negotiation.h"
 #include "collectives/testing/link_pair.h"
 #include "collectives/testing/local_ranks.h"
 #include "events/memory_sink.h"
@@ -194,45 +194,46 @@ TEST(SharedLink, AChildOfForkLeavesItToItsParent) {
 
 // --- agreement ---
 
-TEST(Whereabouts, AreWrittenAndReadAndCompared) {
-  const Whereabouts here = whereabouts().value();
-  std::array<std::byte, Whereabouts::kBytes> bytes;
+TEST(HostIdentity, AreWrittenAndReadAndCompared) {
+  const HostIdentity here = host_identity().value();
+  std::array<std::byte, HostIdentity::kBytes> bytes;
   here.write(bytes.data());
-  EXPECT_EQ(Whereabouts::read(bytes.data()), here);
+  EXPECT_EQ(HostIdentity::read(bytes.data()), here);
   EXPECT_EQ(difference(here, here), "");
   for (const auto& [change, text] :
-       std::initializer_list<std::pair<void (*)(Whereabouts&), const char*>>{
-           {[](Whereabouts& w) { ++w.boot; }, "different hosts"},
-           {[](Whereabouts& w) { ++w.network; }, "network namespaces"},
-           {[](Whereabouts& w) { ++w.host; }, "different names"},
-           {[](Whereabouts& w) { ++w.user; }, "different users"}}) {
-    Whereabouts there = here;
+       std::initializer_list<std::pair<void (*)(HostIdentity&), const char*>>{
+           {[](HostIdentity& w) { ++w.boot; }, "different hosts"},
+           {[](HostIdentity& w) { ++w.network; }, "network namespaces"},
+           {[](HostIdentity& w) { ++w.host; }, "different names"},
+           {[](HostIdentity& w) { ++w.user; }, "different users"}}) {
+    HostIdentity there = here;
     change(there);
     EXPECT_NE(difference(here, there).find(text), std::string::npos) << difference(here, there);
   }
 }
 
-TEST(Doorway, WhoDoesNotKnowItsNameFindsNone) {
-  const engine::Doorway door = std::move(engine::Doorway::open()).value();
-  engine::DoorName wrong = door.name();
+TEST(DescriptorChannel, WhoDoesNotKnowItsNameFindsNone) {
+  const engine::DescriptorChannel channel = std::move(engine::DescriptorChannel::open()).value();
+  engine::DescriptorChannelName wrong = channel.name();
   wrong[3] ^= std::byte{1};
-  EXPECT_EQ(engine::knock(wrong).error().code, ErrorCode::kUnavailable);
-  EXPECT_TRUE(engine::knock(door.name()).has_value());
+  EXPECT_EQ(engine::connect_descriptor_channel(wrong).error().code, ErrorCode::kUnavailable);
+  EXPECT_TRUE(engine::connect_descriptor_channel(channel.name()).has_value());
 }
 
 // Whoever knocks and is slow to hand over is no reason to send it away.
-TEST(Neighbourhood, WhoKnockedAndHandsOverLaterIsLetIn) {
+TEST(SharedMemoryNegotiation, WhoKnockedAndHandsOverLaterIsLetIn) {
   engine::EndpointPair pair = engine::make_endpoints({});
-  Neighbourhood here(*pair.client);
+  SharedMemoryNegotiation here(*pair.client);
   const MemoryOffer offer = here.offer().value();
-  const Descriptor guest = std::move(engine::knock(offer.door)).value();
-  const engine::Parcel parcel = {.group = 7, .member = 1};
+  const Descriptor arrived = std::move(engine::connect_descriptor_channel(offer.channel)).value();
+  const engine::DescriptorMessage message = {.group = 7, .member = 1};
   SharedPair made;
-  EXPECT_EQ(here.take(1, parcel, false, made).step, MemoryAnswer::Step::kDeclined);
+  EXPECT_EQ(here.take(1, message, false, made).step, MemoryAnswer::Step::kDeclined);
   Descriptor memory;
   const Segment segment = std::move(Segment::create(memory)).value();
-  ASSERT_TRUE(engine::hand_over(guest, parcel, {memory.number(), pair.server->wake_descriptor()}));
-  EXPECT_EQ(here.take(1, parcel, false, made).step, MemoryAnswer::Step::kTaken);
+  ASSERT_TRUE(engine::send_descriptors(arrived, message,
+                                       {memory.number(), pair.server->wake_descriptor()}));
+  EXPECT_EQ(here.take(1, message, false, made).step, MemoryAnswer::Step::kTaken);
 }
 
 TEST(Segment, MemoryThatMayShrinkIsRefused) {

@@ -1,6 +1,6 @@
-// Waits: see waits.h. Nobody sleeps past something that was brought: whoever brings counts it and
-// then looks whether the other sleeps, whoever goes to sleep says so and then looks at the count,
-// each with a full fence between (Dekker's way).
+// Waits: see waits.h. No wake-up is lost: the sender counts its event and then reads the receiver's
+// `sleeping`; the receiver sets `sleeping` and then reads the count; each with a full fence between
+// (Dekker's algorithm).
 #include "collectives/shared_memory/waits.h"
 
 #include <unistd.h>
@@ -10,7 +10,7 @@
 namespace heddle::collectives {
 
 Waits::~Waits() {
-  if (!watches_.empty()) endpoint_.set_companion(nullptr);
+  if (!watches_.empty()) endpoint_.set_poll_source(nullptr);
 }
 
 void Waits::add(Side& mine, const Side& theirs) {
@@ -19,7 +19,7 @@ void Waits::add(Side& mine, const Side& theirs) {
     watches_.push_back({&mine, &theirs, 0});
   }
   // Not the first time only: this calls a driver back that fell asleep without this link.
-  endpoint_.set_companion(this);
+  endpoint_.set_poll_source(this);
 }
 
 void Waits::remove(const Side& mine) {
@@ -29,7 +29,7 @@ void Waits::remove(const Side& mine) {
     std::erase_if(watches_, [&mine](const Watch& watch) { return watch.mine == &mine; });
     last = watches_.empty();
   }
-  if (last) endpoint_.set_companion(nullptr);
+  if (last) endpoint_.set_poll_source(nullptr);
 }
 
 bool Waits::look() {
@@ -61,14 +61,14 @@ void Waits::after_sleep() {
   for (const Watch& watch : watches_) watch.mine->sleeping.store(0, std::memory_order_relaxed);
 }
 
-void tell(Side& mine, Side& theirs, int bell) {
+void notify(Side& mine, Side& theirs, int wake_descriptor) {
   const uint64_t events = mine.events.load(std::memory_order_relaxed) + 1;
   mine.events.store(events, std::memory_order_release);
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (theirs.sleeping.load(std::memory_order_relaxed) == 0) return;
   if (theirs.sleeping.exchange(0, std::memory_order_relaxed) == 0) return;
   const uint64_t one = 1;
-  const ssize_t written = write(bell, &one, sizeof one);
+  const ssize_t written = write(wake_descriptor, &one, sizeof one);
   static_cast<void>(written);  // full: it will wake anyway
 }
 

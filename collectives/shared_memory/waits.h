@@ -1,6 +1,6 @@
-// Waits: sees at one glance whether any rank of this host has brought something, and has itself
-// woken by them when the endpoint's driver sleeps. One an endpoint. The driver may be another
-// thread than the one that adds and removes links.
+// Waits: the poll source of shared memory. It reads one counter a peer to see whether a message has
+// arrived, and lets peers wake the endpoint's driver when it sleeps. One an endpoint. The driver
+// may be another thread than the one that adds and removes links.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace heddle::collectives {
 
-class Waits final : public engine::Companion {
+class Waits final : public engine::PollSource {
  public:
   // The endpoint must outlive it.
   explicit Waits(engine::Endpoint& endpoint) : endpoint_(endpoint) {}
@@ -25,8 +25,8 @@ class Waits final : public engine::Companion {
   bool arrived() override;
   bool before_sleep() override;
   void after_sleep() override;
-  // Where others ring for this endpoint; -1: nowhere.
-  int bell() const { return endpoint_.wake_descriptor(); }
+  // The eventfd by which peers wake this endpoint; -1: it has none.
+  int wake_descriptor() const { return endpoint_.wake_descriptor(); }
 
  private:
   struct Watch {
@@ -41,7 +41,7 @@ class Waits final : public engine::Companion {
   std::vector<Watch> watches_;
 };
 
-// For the other side of a pair: makes it look, and wakes it where it sleeps.
-void tell(Side& mine, Side& theirs, int bell);
+// Counts an event for the other side of a pair, and wakes it if it sleeps.
+void notify(Side& mine, Side& theirs, int wake_descriptor);
 
 }  // namespace heddle::collectives

@@ -42,7 +42,7 @@ class LinkPair {
       small_.push_back(std::make_unique<SlotPool>(endpoint(side), Signature::kBytes + kSmallBytes));
     }
     for (int side = 0; side < 2; ++side) {
-      departures_.push_back(std::make_unique<Departures>(endpoint(side), small(side)));
+      buffered_sends_.push_back(std::make_unique<BufferedSends>(endpoint(side), small(side)));
     }
     Descriptor unused;
     memory_ = std::move(Segment::create(unused)).value();
@@ -135,8 +135,8 @@ class LinkPair {
   // Small messages that are on their way have arrived.
   void settle() {
     const Nanos give_up = endpoint(0).now() + engine::kTestPatience;
-    for (const auto& departures : departures_) {
-      while (!departures->reap()) {
+    for (const auto& buffered_sends : buffered_sends_) {
+      while (!buffered_sends->reap()) {
         ASSERT_LT(endpoint(0).now(), give_up);
         drive();
       }
@@ -163,15 +163,15 @@ class LinkPair {
     const engine::Connection connection = side == 0 ? endpoints_.to_server : endpoints_.to_client;
     if (way == SharedMemory::kNever) {
       links_.push_back(std::make_unique<NetworkLink>(endpoint(side), connection, small(side),
-                                                     *departures_[static_cast<size_t>(side)]));
+                                                     *buffered_sends_[static_cast<size_t>(side)]));
       return;
     }
     SharedPair pair;
     pair.segment = Segment::within(shared());
     pair.side = static_cast<uint32_t>(side);
     pair.process = getpid();
-    pair.bell = Descriptor(dup(waits(1 - side).bell()));
-    EXPECT_TRUE(pair.bell.valid());
+    pair.wake = Descriptor(dup(waits(1 - side).wake_descriptor()));
+    EXPECT_TRUE(pair.wake.valid());
     links_.push_back(std::make_unique<SharedLink>(
         std::move(pair), SharedSurroundings{endpoint(side), waits(side), small(side), connection}));
   }
@@ -179,7 +179,7 @@ class LinkPair {
   engine::EndpointPair endpoints_;
   std::vector<std::unique_ptr<Waits>> waits_;
   std::vector<std::unique_ptr<SlotPool>> small_;
-  std::vector<std::unique_ptr<Departures>> departures_;
+  std::vector<std::unique_ptr<BufferedSends>> buffered_sends_;
   Segment memory_;
   std::vector<std::unique_ptr<Link>> links_;
 };

@@ -276,8 +276,8 @@ int run_sweep(const SweepOptions& options) {
 }  // namespace
 
 void add_sweep_command(CLI::App& sim, Invocation& invocation) {
-  CLI::App* const sweep = sim.add_subcommand(
-      "sweep", "run simulations that differ in their options, and compare them");
+  CLI::App* const sweep =
+      sim.add_subcommand("sweep", "run simulations that differ in their options, and compare them");
   sweep->footer(kExample + exit_status_help("in some runs flows did not arrive or arrived changed",
                                             "some runs could not run"));
   sweep->allow_extras();

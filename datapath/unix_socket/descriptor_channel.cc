@@ -1,5 +1,5 @@
-// Doorway: see doorway.h.
-#include "datapath/doorway.h"
+// DescriptorChannel: see descriptor_channel.h.
+#include "datapath/descriptor_channel.h"
 
 #include <poll.h>
 #include <sys/random.h>
@@ -32,7 +32,7 @@ Descriptor make_socket() {
 }
 
 // An abstract name: it starts with a zero byte and creates no file (unix(7)).
-socklen_t fill(sockaddr_un& address, const DoorName& name) {
+socklen_t fill(sockaddr_un& address, const DescriptorChannelName& name) {
   address = {};
   address.sun_family = AF_UNIX;
   char* at = address.sun_path + 1;
@@ -55,31 +55,31 @@ bool is_same_user(const Descriptor& socket) {
 
 }  // namespace
 
-Result<Doorway> Doorway::open() {
-  Doorway door;
-  door.listener_ = make_socket();
-  if (!door.listener_.valid()) return system_failure("socket");
-  if (getrandom(door.name_.data(), door.name_.size(), 0) !=
-      static_cast<ssize_t>(door.name_.size())) {
+Result<DescriptorChannel> DescriptorChannel::open() {
+  DescriptorChannel channel;
+  channel.listener_ = make_socket();
+  if (!channel.listener_.valid()) return system_failure("socket");
+  if (getrandom(channel.name_.data(), channel.name_.size(), 0) !=
+      static_cast<ssize_t>(channel.name_.size())) {
     return system_failure("getrandom");
   }
   sockaddr_un address;
-  const socklen_t length = fill(address, door.name_);
-  if (bind(door.listener_.number(), reinterpret_cast<const sockaddr*>(&address), length) != 0) {
+  const socklen_t length = fill(address, channel.name_);
+  if (bind(channel.listener_.number(), reinterpret_cast<const sockaddr*>(&address), length) != 0) {
     return system_failure("bind");
   }
-  if (listen(door.listener_.number(), kBacklog) != 0) return system_failure("listen");
-  return door;
+  if (listen(channel.listener_.number(), kBacklog) != 0) return system_failure("listen");
+  return channel;
 }
 
-Descriptor Doorway::let_in() {
+Descriptor DescriptorChannel::accept() {
   while (true) {
-    Descriptor guest(accept4(listener_.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!guest.valid() || is_same_user(guest)) return guest;
+    Descriptor arrived(accept4(listener_.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!arrived.valid() || is_same_user(arrived)) return arrived;
   }
 }
 
-Result<Descriptor> knock(const DoorName& name) {
+Result<Descriptor> connect_descriptor_channel(const DescriptorChannelName& name) {
   Descriptor made = make_socket();
   if (!made.valid()) return system_failure("socket");
   sockaddr_un address;
@@ -94,10 +94,10 @@ Result<Descriptor> knock(const DoorName& name) {
   return made;
 }
 
-Result<void> hand_over(const Descriptor& socket, const Parcel& parcel,
-                       const std::vector<int>& descriptors) {
+Result<void> send_descriptors(const Descriptor& socket, const DescriptorMessage& note,
+                              const std::vector<int>& descriptors) {
   CHECK(descriptors.size() <= kMostDescriptors && !descriptors.empty());
-  Parcel sent = parcel;
+  DescriptorMessage sent = note;
   iovec piece{.iov_base = &sent, .iov_len = sizeof sent};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostDescriptors * sizeof(int))> space{};
   msghdr message{};
@@ -116,14 +116,14 @@ Result<void> hand_over(const Descriptor& socket, const Parcel& parcel,
   return {};
 }
 
-bool has_handed_over(const Descriptor& socket) {
+bool has_descriptors(const Descriptor& socket) {
   pollfd watched{.fd = socket.number(), .events = POLLIN};
   return poll(&watched, 1, 0) != 0;
 }
 
-Result<Delivery> take_over(const Descriptor& socket) {
-  Delivery delivery;
-  iovec piece{.iov_base = &delivery.parcel, .iov_len = sizeof delivery.parcel};
+Result<ReceivedDescriptors> receive_descriptors(const Descriptor& socket) {
+  ReceivedDescriptors received;
+  iovec piece{.iov_base = &received.message, .iov_len = sizeof received.message};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostDescriptors * sizeof(int))> space{};
   msghdr message{};
   message.msg_iov = &piece;
@@ -139,16 +139,16 @@ Result<Delivery> take_over(const Descriptor& socket) {
     std::array<int, kMostDescriptors> numbers{};
     std::memcpy(numbers.data(), CMSG_DATA(part), std::min(count, numbers.size()) * sizeof(int));
     for (size_t i = 0; i < std::min(count, numbers.size()); ++i) {
-      delivery.descriptors.emplace_back(numbers[i]);
+      received.descriptors.emplace_back(numbers[i]);
     }
   }
-  if (got != sizeof delivery.parcel) {
+  if (got != sizeof received.message) {
     return fail(ErrorCode::kInvalid, "cannot hand descriptors to another process",
                 "it sent something else", "run the same version of both");
   }
   ucred peer{};
-  if (peer_of(socket, peer)) delivery.process = peer.pid;
-  return delivery;
+  if (peer_of(socket, peer)) received.process = peer.pid;
+  return received;
 }
 
 }  // namespace heddle::datapath

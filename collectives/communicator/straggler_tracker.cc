@@ -1,17 +1,17 @@
-// LateRanks: see late_ranks.h. A rank's state only goes forward (heard, asked, came), and what is
-// forgotten is not noted again, so that news end whatever way they take.
-#include "collectives/communicator/late_ranks.h"
+// StragglerTracker: see straggler_tracker.h. A rank's state only goes forward (heard, asked, came),
+// and what is forgotten is not noted again, so that news end whatever way they take.
+#include "collectives/communicator/straggler_tracker.h"
 
 #include <algorithm>
 
 namespace heddle::collectives {
 
-bool LateRanks::note(const Late& news) {
-  if (news.number < from_) return false;
-  const std::pair<uint64_t, uint32_t> call = {news.number, news.rank};
+bool StragglerTracker::note(const Late& report) {
+  if (report.number < from_) return false;
+  const std::pair<uint64_t, uint32_t> call = {report.number, report.rank};
   const auto it = known_.find(call);
-  if (news.came) {
-    // Of what was never heard nobody was told from here.
+  if (report.came) {
+    // A rank that was never reported late was never forwarded from here either.
     if (it == known_.end() || it->second == State::kCame) return false;
     unasked_ -= it->second == State::kHeard ? 1 : 0;
     it->second = State::kCame;
@@ -25,7 +25,7 @@ bool LateRanks::note(const Late& news) {
   return true;
 }
 
-void LateRanks::forget_before(uint64_t number) {
+void StragglerTracker::forget_before(uint64_t number) {
   from_ = std::max(from_, number - std::min(number, kCallsBack));
   while (!known_.empty() && known_.begin()->first.first < from_) {
     unasked_ -= known_.begin()->second == State::kHeard ? 1 : 0;
@@ -33,7 +33,7 @@ void LateRanks::forget_before(uint64_t number) {
   }
 }
 
-std::vector<uint32_t> LateRanks::missing(uint64_t number) const {
+std::vector<uint32_t> StragglerTracker::missing(uint64_t number) const {
   std::vector<uint32_t> ranks;
   for (auto it = known_.lower_bound({number, 0}); it != known_.end() && it->first.first == number;
        ++it) {
@@ -42,7 +42,7 @@ std::vector<uint32_t> LateRanks::missing(uint64_t number) const {
   return ranks;
 }
 
-void LateRanks::note_asker(uint64_t number, uint32_t asker) {
+void StragglerTracker::note_asker(uint64_t number, uint32_t asker) {
   if (askers_.size() < kMost) {
     askers_.insert({number, asker});
   } else {
@@ -50,7 +50,7 @@ void LateRanks::note_asker(uint64_t number, uint32_t asker) {
   }
 }
 
-LateRanks::Askers LateRanks::take_askers(uint64_t number) {
+StragglerTracker::Askers StragglerTracker::take_askers(uint64_t number) {
   const auto end = askers_.upper_bound({number, UINT32_MAX});
   Askers askers = {{askers_.begin(), end}, asked_by_more_};
   askers_.erase(askers_.begin(), end);

@@ -1,6 +1,7 @@
-// LateRanks: what a rank knows of ranks that have not made a call in which others wait. Such news
-// go from rank to rank: who hears that one is late passes it on, asks that rank itself as soon as
-// it can, and hears in the same ways when it has come. Only bookkeeping: its owner tells and asks.
+// StragglerTracker: which ranks have not made a call in which other ranks wait. Ranks forward such
+// reports to each other: a rank that receives one forwards it, asks the straggler itself as soon as
+// they are connected, and learns by the same routes when the straggler has made the call. It keeps
+// the books only; its owner sends.
 #pragma once
 
 #include <cstddef>
@@ -11,26 +12,27 @@
 #include <vector>
 
 #include "collectives/execution/control.h"
+#include "collectives/params.h"
 
 namespace heddle::collectives {
 
-class LateRanks {
+class StragglerTracker {
  public:
-  // So much is remembered of others, and as much of who asked; and of so many calls before the
-  // oldest under way, for ranks that are still in them.
-  static constexpr size_t kMost = 1024;
-  static constexpr uint64_t kCallsBack = 64;
+  // Reports that are remembered, and as many ranks that asked; and the calls before the oldest one
+  // under way for which they are, since other ranks may still be in those.
+  static constexpr size_t kMost = params::kStragglers;
+  static constexpr uint64_t kCallsBack = params::kStragglerCallsBack;
 
-  // What was heard, or seen, of another rank. True: it is new, and others are to be told.
-  bool note(const Late& news);
+  // Takes a report about another rank. True: it is new and has to be forwarded.
+  bool note(const Late& report);
   // Every call below `number` is over here.
   void forget_before(uint64_t number);
-  // Who has not made a call, as far as is known; in order.
+  // The ranks that are known not to have made a call, in order.
   std::vector<uint32_t> missing(uint64_t number) const;
 
   // Some are late and were not asked yet.
   bool any_unasked() const { return unasked_ > 0; }
-  // Calls ask(number, rank) for each of these; its answer: that rank could be asked.
+  // Calls ask(number, rank) for each of these; it returns whether that rank could be asked.
   template <typename Ask>
   void ask_unasked(Ask ask) {
     for (auto& [call, state] : known_) {
@@ -40,11 +42,11 @@ class LateRanks {
     }
   }
 
-  // Rank `asker` was told that this rank has not made the call.
+  // Rank `asker` has been sent that this rank has not made the call.
   void note_asker(uint64_t number, uint32_t asker);
   bool any_asker() const { return !askers_.empty() || asked_by_more_; }
-  // This rank makes the call now: who was told (by number and rank), and whether there were more
-  // than could be remembered, so that all are to be told.
+  // This rank makes the call now: the ranks that asked about it, by number and rank. `more`: there
+  // were more than are remembered, and all ranks have to be notified.
   struct Askers {
     std::vector<std::pair<uint64_t, uint32_t>> known;
     bool more = false;

@@ -1,6 +1,6 @@
-// Whereabouts: on which host a process is, as far as sharing memory goes. Two ranks are on one host
-// when one kernel runs them in one network namespace, under one host name and for one user: hosts
-// of a lab differ in the first of these that may, containers mostly too.
+// HostIdentity: on which host a process is, as far as sharing memory goes. Two ranks are on one
+// host when one kernel runs them in one network namespace, under one host name and for one user:
+// hosts of a lab differ in the first of these that may, containers mostly too.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace heddle::collectives {
 
-struct Whereabouts {
+struct HostIdentity {
   static constexpr size_t kBytes = 36;
 
   uint64_t boot = 0;     // of the kernel's start
@@ -20,16 +20,16 @@ struct Whereabouts {
   uint64_t host = 0;     // of the host's name
   uint32_t user = 0;
 
-  bool operator==(const Whereabouts&) const = default;
+  bool operator==(const HostIdentity&) const = default;
 
   void write(std::byte* bytes) const;
-  static Whereabouts read(const std::byte* bytes);
+  static HostIdentity read(const std::byte* bytes);
 };
 
 // Of this process. Errors: kUnavailable where the system does not tell (no /proc).
-Result<Whereabouts> whereabouts();
+Result<HostIdentity> host_identity();
 
 // In what two differ, in words; empty: in nothing.
-std::string difference(const Whereabouts& mine, const Whereabouts& theirs);
+std::string difference(const HostIdentity& mine, const HostIdentity& theirs);
 
 }  // namespace heddle::collectives

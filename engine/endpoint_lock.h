@@ -1,6 +1,6 @@
-// Wheel: the lock of an endpoint's state and datapath. One mutex guards the state. The driving
-// thread releases it only to sleep in Datapath::wait(). Meanwhile other threads may post; before
-// they touch the datapath they must wake the driver. No thread of a fork() child enters: see
+// EndpointLock: the lock of an endpoint's state and datapath. One mutex guards the state. The
+// driving thread releases it only to sleep in Datapath::wait(). Meanwhile other threads may post;
+// before they touch the datapath they must wake the driver. No thread of a fork() child enters: see
 // Endpoint::body_.
 #pragma once
 
@@ -16,11 +16,11 @@ class Datapath;
 
 namespace heddle::engine {
 
-class Wheel {
+class EndpointLock {
  public:
   using Lock = OwnMutex::Lock;
 
-  explicit Wheel(datapath::Datapath& datapath) : datapath_(datapath) {}
+  explicit EndpointLock(datapath::Datapath& datapath) : datapath_(datapath) {}
 
   bool in_child() const { return mutex_.in_child(); }
 

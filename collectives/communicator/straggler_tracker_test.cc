@@ -1,5 +1,5 @@
 // News of late ranks reach everybody, end, and are taken back.
-#include "collectives/communicator/late_ranks.h"
+#include "collectives/communicator/straggler_tracker.h"
 
 #include <gtest/gtest.h>
 
@@ -12,8 +12,8 @@ namespace {
 
 using Ranks = std::vector<uint32_t>;
 
-TEST(LateRanks, WhoCameIsNotMissingAndIsNotHeardOfAgain) {
-  LateRanks late;
+TEST(StragglerTracker, WhoCameIsNotMissingAndIsNotHeardOfAgain) {
+  StragglerTracker late;
   EXPECT_TRUE(late.note({7, 3, false}));
   EXPECT_TRUE(late.note({7, 1, false}));
   EXPECT_FALSE(late.note({7, 3, false})) << "known";
@@ -26,8 +26,8 @@ TEST(LateRanks, WhoCameIsNotMissingAndIsNotHeardOfAgain) {
   EXPECT_FALSE(late.note({7, 5, true})) << "nobody was told that it is late";
 }
 
-TEST(LateRanks, EachIsAskedOnceAsSoonAsItCanBe) {
-  LateRanks late;
+TEST(StragglerTracker, EachIsAskedOnceAsSoonAsItCanBe) {
+  StragglerTracker late;
   late.note({7, 1, false});
   late.note({7, 2, false});
   Ranks asked;
@@ -43,46 +43,46 @@ TEST(LateRanks, EachIsAskedOnceAsSoonAsItCanBe) {
   EXPECT_FALSE(late.any_unasked());
 }
 
-TEST(LateRanks, CallsThatAreLongOverAreForgotten) {
-  LateRanks late;
+TEST(StragglerTracker, CallsThatAreLongOverAreForgotten) {
+  StragglerTracker late;
   late.note({7, 1, false});
-  late.forget_before(7 + LateRanks::kCallsBack);
+  late.forget_before(7 + StragglerTracker::kCallsBack);
   EXPECT_EQ(late.missing(7), Ranks{1}) << "another rank may be in it still";
-  late.forget_before(8 + LateRanks::kCallsBack);
+  late.forget_before(8 + StragglerTracker::kCallsBack);
   EXPECT_EQ(late.missing(7), Ranks{});
   EXPECT_FALSE(late.any_unasked());
   EXPECT_FALSE(late.note({7, 1, false}));
 }
 
-TEST(LateRanks, WhoAskedIsToldWhenTheCallIsMade) {
-  LateRanks late;
+TEST(StragglerTracker, WhoAskedIsToldWhenTheCallIsMade) {
+  StragglerTracker late;
   late.note_asker(5, 1);
   late.note_asker(5, 2);
   late.note_asker(6, 1);
-  const LateRanks::Askers first = late.take_askers(5);
+  const StragglerTracker::Askers first = late.take_askers(5);
   EXPECT_EQ(first.known, (std::vector<std::pair<uint64_t, uint32_t>>{{5, 1}, {5, 2}}));
   EXPECT_FALSE(first.more);
   EXPECT_EQ(late.take_askers(6).known.size(), 1u);
   EXPECT_FALSE(late.any_asker());
-  for (uint32_t rank = 0; rank <= LateRanks::kMost; ++rank) late.note_asker(7, rank);
-  const LateRanks::Askers many = late.take_askers(7);
-  EXPECT_EQ(many.known.size(), LateRanks::kMost);
+  for (uint32_t rank = 0; rank <= StragglerTracker::kMost; ++rank) late.note_asker(7, rank);
+  const StragglerTracker::Askers many = late.take_askers(7);
+  EXPECT_EQ(many.known.size(), StragglerTracker::kMost);
   EXPECT_TRUE(many.more);
   EXPECT_FALSE(late.any_asker());
 }
 
 // With more news than are remembered, ranks that evicted each other's told them to each other for
 // ever.
-TEST(LateRanks, MoreNewsThanAreRememberedEnd) {
+TEST(StragglerTracker, MoreNewsThanAreRememberedEnd) {
   constexpr uint32_t kRanks = 4;
   Random random(5);
-  std::vector<LateRanks> ranks(kRanks);
+  std::vector<StragglerTracker> ranks(kRanks);
   struct Told {
     uint32_t to = 0;
     Late news;
   };
   std::deque<Told> told;
-  const uint32_t pairs = 3 * LateRanks::kMost;
+  const uint32_t pairs = 3 * StragglerTracker::kMost;
   for (uint32_t i = 0; i < pairs; ++i) {
     const Late news = {random.below(8), static_cast<uint32_t>(100 + random.below(pairs)), false};
     told.push_back({static_cast<uint32_t>(random.below(kRanks)), news});

@@ -1,5 +1,5 @@
-// Wheel: see wheel.h.
-#include "engine/wheel.h"
+// EndpointLock: see endpoint_lock.h.
+#include "engine/endpoint_lock.h"
 
 #include <thread>
 
@@ -8,7 +8,7 @@
 
 namespace heddle::engine {
 
-Wheel::Lock Wheel::lock() {
+EndpointLock::Lock EndpointLock::lock() {
   Lock lock = mutex_.try_lock();
   if (lock.owns_lock()) return lock;
   claims_.fetch_add(1, std::memory_order_relaxed);
@@ -17,7 +17,7 @@ Wheel::Lock Wheel::lock() {
   return lock;
 }
 
-Wheel::Lock Wheel::lock_all() {
+EndpointLock::Lock EndpointLock::lock_all() {
   Lock lock = this->lock();
   if (!sleeping_) return lock;
   ++callers_back_;
@@ -28,7 +28,7 @@ Wheel::Lock Wheel::lock_all() {
   return lock;
 }
 
-void Wheel::give_way(Lock& lock) {
+void EndpointLock::give_way(Lock& lock) {
   if (claims_.load(std::memory_order_relaxed) == 0) return;
   lock.unlock();
   // Mutexes are not fair: without this pause the driver would usually reacquire it at once.
@@ -42,7 +42,7 @@ void Wheel::give_way(Lock& lock) {
   lock.lock();
 }
 
-void Wheel::sleep(Lock& lock, Nanos until) {
+void EndpointLock::sleep(Lock& lock, Nanos until) {
   sleeping_ = true;
   lock.unlock();
   datapath_.wait(until);

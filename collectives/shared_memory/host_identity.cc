@@ -1,5 +1,5 @@
-// Whereabouts: see whereabouts.h.
-#include "collectives/shared_memory/whereabouts.h"
+// HostIdentity: see host_identity.h.
+#include "collectives/shared_memory/host_identity.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,26 +10,26 @@
 #include "base/hash.h"
 
 namespace heddle::collectives {
-void Whereabouts::write(std::byte* bytes) const {
+void HostIdentity::write(std::byte* bytes) const {
   for (const uint64_t value : {boot, network, devices, host}) {
     for (size_t i = 0; i < 8; ++i) *bytes++ = static_cast<std::byte>(value >> (8 * i));
   }
   for (size_t i = 0; i < 4; ++i) *bytes++ = static_cast<std::byte>(user >> (8 * i));
 }
 
-Whereabouts Whereabouts::read(const std::byte* bytes) {
+HostIdentity HostIdentity::read(const std::byte* bytes) {
   const auto take = [&bytes](size_t count) {
     uint64_t value = 0;
     for (size_t i = 0; i < count; ++i) value |= static_cast<uint64_t>(*bytes++) << (8 * i);
     return value;
   };
-  Whereabouts read;
+  HostIdentity read;
   for (uint64_t* field : {&read.boot, &read.network, &read.devices, &read.host}) *field = take(8);
   read.user = static_cast<uint32_t>(take(4));
   return read;
 }
 
-Result<Whereabouts> whereabouts() {
+Result<HostIdentity> host_identity() {
   const std::string boot = boot_id();
   struct stat network {};
   std::array<char, 256> name{};
@@ -38,14 +38,14 @@ Result<Whereabouts> whereabouts() {
     return fail(ErrorCode::kUnavailable, "cannot share memory between ranks",
                 "the system does not tell on which host this is", "mount /proc");
   }
-  return Whereabouts{.boot = hash_text(boot),
-                     .network = network.st_ino,
-                     .devices = network.st_dev,
-                     .host = hash_text(name.data()),
-                     .user = geteuid()};
+  return HostIdentity{.boot = hash_text(boot),
+                      .network = network.st_ino,
+                      .devices = network.st_dev,
+                      .host = hash_text(name.data()),
+                      .user = geteuid()};
 }
 
-std::string difference(const Whereabouts& mine, const Whereabouts& theirs) {
+std::string difference(const HostIdentity& mine, const HostIdentity& theirs) {
   if (mine.boot != theirs.boot) return "they run on different hosts";
   if (mine.network != theirs.network || mine.devices != theirs.devices) {
     return "they are in different network namespaces";
