@@ -1,6 +1,7 @@
 // Constants of judgement of the transport, by the part that uses them. Each names its unit, where
-// the value comes from (an RFC, a paper, a measurement, or "chosen"), and the range in which the
-// tests hold. Limits that follow from a wire format or an integer's width stay with their code.
+// the value comes from (an RFC, a paper, a measurement, or "chosen"), and the range that is
+// reasonable; the tests were run with the values below only. Limits that follow from a wire format
+// or an integer's width stay with their code.
 #pragma once
 
 #include <array>
@@ -36,8 +37,8 @@ inline constexpr uint64_t kSizeProbesCapacityPart = 4;
 
 // --- liveness of paths (path/path_liveness.h) ---
 
-// Unanswered tail probes of an active path before it becomes suspect. RFC 9002 section 7.6 takes
-// three PTOs for persistent congestion. Range: 1 to 5.
+// Unanswered tail probes of an active path before it becomes suspect. Chosen; RFC 9002 section 7.6
+// takes three PTOs for persistent congestion. Range: 1 to 5.
 inline constexpr uint8_t kTailProbes = 2;
 // The PTO of an active path backs off up to this time. Chosen: below the 5 s after which a peer is
 // dead. Range: 100 ms to 2 s.
@@ -51,8 +52,8 @@ inline constexpr Nanos kLeastSilence = millis(3);
 // Least time between two searches for silent paths. Chosen: bounds the cost with 256 paths. Range:
 // 100 us to 1 ms.
 inline constexpr Nanos kSilenceCheckEvery = micros(500);
-// Added to the tail-loss delay: what a busy host adds to a round trip now and then. Measured by
-// `bench/run p2p` on a loaded host. Range: 50 us to 1 ms.
+// Added to the tail-loss delay: what a busy host adds to a round trip now and then. Chosen. Range:
+// 50 us to 1 ms.
 inline constexpr Nanos kTailLossSlack = micros(150);
 
 // --- records of lost packets (recovery/loss_detection.h) ---
@@ -65,7 +66,7 @@ inline constexpr Nanos kForgetEvery = millis(50);
 // ms.
 inline constexpr int64_t kForgetAfterTrips = 8;
 inline constexpr Nanos kForgetAfterLeast = millis(50);
-// Lost bursts remembered on a path. Chosen: bounds memory. Range: 64 to 1,024.
+// Records of lost bursts kept on a path. Chosen: bounds memory. Range: 64 to 1,024.
 inline constexpr uint32_t kLostBurstsRemembered = 256;
 // A packet is lost, whatever the reorder window says, if one that left this much later was
 // acknowledged: half a smoothed round trip and this time. Chosen. Range: 50 us to 1 ms.
@@ -115,14 +116,13 @@ inline constexpr uint64_t kLossForgottenAfter = 64;
 // A burst needs at least this part of the window, or a full burst: smaller ones cost a system call
 // each. Chosen. Range: 4 to 16.
 inline constexpr uint64_t kLeastWindowPart = 8;
-// Acknowledgements are requested at least this often per window. Chosen; ack policies of TCP stacks
-// ask for two to eight. Range: 2 to 8.
+// Acknowledgements are requested at least this often per window. Chosen. Range: 2 to 8.
 inline constexpr uint64_t kAcksRequestedAWindow = 4;
-// What a datagram costs a receiver's socket buffer beyond its bytes. Measured with SO_RCVBUF on
-// Linux: about the size of its sk_buff. Range: 256 to 1,024 bytes.
+// What a datagram costs a receiver's socket buffer beyond its bytes. Chosen: about what Linux
+// charges for an sk_buff. Range: 256 to 1,024 bytes.
 inline constexpr uint32_t kReceiveOverhead = 512;
 
-// --- what the congestion controller hears (congestion/feedback.h) ---
+// --- samples for the congestion controller (congestion/feedback.h) ---
 
 // This part of the window may be trimmed per round trip without a reduction: shared queues overflow
 // now and then although the fabric has room. Chosen. Range: 4 to 16.
@@ -139,7 +139,7 @@ inline constexpr Nanos kWindow = seconds(10);
 // 1 to 5 ms.
 inline constexpr Nanos kSlackLeast = millis(1);
 // PTO before anything is measured. Chosen: above any round trip between two sites of a training job
-// (RFC 9002 section 6.2.2 takes 333 ms for the Internet). Range: 50 ms to 1 s.
+// (RFC 9002 section 6.2.2 assumes a round trip of 333 ms for the Internet). Range: 50 ms to 1 s.
 inline constexpr Nanos kTimeoutUnmeasured = millis(100);
 
 }  // namespace round_trip
@@ -204,7 +204,8 @@ namespace reps {
 // round trip late, so if all selections followed them, all would go where the last queue was.
 // Chosen. Range: 4 to 32.
 inline constexpr uint64_t kExploreEvery = 8;
-// Paths remembered. REPS (Bonato et al., 2024) caches 8 to 32 entropies. Range: 8 to 64.
+// Paths remembered, as REPS caches entropies (Bonato et al., 2024). The number is chosen. Range: 8
+// to 64.
 inline constexpr uint32_t kMost = 32;
 
 }  // namespace reps
@@ -264,7 +265,7 @@ inline constexpr uint8_t kMostAsked = 8;
 namespace pacer {
 
 // A burst leaves at once with at most this many bytes, or what the rate sends in this time. The
-// first is a UDP datagram's limit (GSO); the second is chosen: Linux's TCP takes 1 ms. Range: a
+// first is a UDP datagram's limit (GSO); the second is chosen. Range: a
 // datagram to 64,000; 100 us to 1 ms.
 inline constexpr Bytes kBurstMost = {64'000};
 inline constexpr Nanos kBurstTimeMost = micros(500);
@@ -279,7 +280,7 @@ namespace loss_noise {
 
 // Bytes, and time if that is more, that the estimate remembers: enough to see one loss in a
 // thousand segments of 1,500 bytes, and at 100 Gb/s one in ten thousand of 9,000 bytes; little
-// enough to notice a changed cable within seconds. Found with `heddle sim` at 100 Gb/s and 10 ms.
+// enough to notice a changed cable within seconds. Chosen.
 // Range: 1 to 64 MiB; 50 ms to 1 s.
 inline constexpr uint64_t kRemembered = 8u << 20;
 inline constexpr Nanos kRememberedFor = millis(250);
@@ -297,7 +298,7 @@ inline constexpr Nanos kFelt = millis(1);
 // 5,000.
 inline constexpr uint32_t kFew = 1'000;
 // After a reduction there is room for one round trip per this many segments of the window, and for
-// at most kMostTrips. Follows from growth by a segment a round trip. Range: 16 to 64; 4 to 64.
+// at most kMostTrips. Chosen, for growth by a segment a round trip. Range: 16 to 64; 4 to 64.
 inline constexpr uint64_t kSegmentsATrip = 32;
 inline constexpr uint64_t kMostTrips = 16;
 // Acknowledgements that make the longest round trip forgotten. Chosen. Range: 2^10 to 2^18.

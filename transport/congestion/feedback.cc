@@ -1,4 +1,4 @@
-// Which acknowledgements and losses the congestion controller hears of, and how.
+// Turns acknowledgements and losses into the samples of the congestion controller.
 #include "transport/congestion/feedback.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
-// CongestionFeedback: what the congestion controller hears of acknowledgements and losses. It
-// leaves out losses that are noise, allows a little trimming, knows which paths saw congestion
-// lately, and takes a reduction back when its losses were spurious. Driven by the send controller.
+// CongestionFeedback: the samples of acknowledgements and losses that the congestion controller
+// gets. It leaves out losses that are noise, allows a little trimming, records which paths saw
+// congestion lately, and takes a reduction back when its losses were spurious. Driven by the send
+// controller.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 
 namespace heddle::transport {
 
-// A loss on one path, besides what the controller's sample says.
+// A loss on one path: what the controller's sample does not contain.
 struct PathLoss {
   uint16_t path = 0;
   events::LossCause cause = events::LossCause::kGap;

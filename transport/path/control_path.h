@@ -36,7 +36,7 @@ class ControlPath {
 
  private:
   uint16_t current_ = 0;
-  bool peer_heard_ = false;  // since it knows of the connection
+  bool peer_heard_ = false;  // a packet of the connection arrived
 };
 
 }  // namespace heddle::transport

@@ -53,14 +53,11 @@ std::optional<SizeChange> PmtuProber::on_probe_acked(PathMtu& path) {
 }
 
 std::optional<SizeChange> PmtuProber::on_probe_lost(PathMtu& path, events::LossCause cause) {
-  if (cause != events::LossCause::kGap) {
-    path.probe_in_flight_ = false;  // all packets were lost, whatever their size: probe again
-    --probes_in_flight_;
-    return std::nullopt;
-  }
   if (!path.probe_in_flight_) return std::nullopt;
   path.probe_in_flight_ = false;
   --probes_in_flight_;
+  // With another cause all packets were lost, whatever their size: the size is probed again.
+  if (cause != events::LossCause::kGap) return std::nullopt;
   if (++path.probes_lost_ < params::kSizeProbes) return std::nullopt;
   const uint32_t failed = path.probed_;
   note_refused(failed);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "transport/params.h"
+#include "transport/path/path_set.h"
 #include "transport/testing/send_fixture.h"
 
 namespace heddle::transport {
@@ -198,6 +199,19 @@ TEST_F(PmtuSearchTest, AProbeThatIsLostWithItsPathCountsForNoSize) {
     EXPECT_FALSE(prober_.on_probe_lost(path_, events::LossCause::kTimeout));
   }
   EXPECT_EQ(path_.probed(), kLarge);
+}
+
+// The count of probes in flight wrapped around, and no size was probed any more.
+TEST_F(PmtuSearchTest, AProbeThatIcmpAnsweredAndItsPathLostIsCountedOnce) {
+  PathSet paths;
+  paths.open(2, 0, 0);
+  for (TxPath& path : paths) prober_.open_path(path.mtu, params::kBaseDatagram, true);
+  prober_.on_probe_sent(paths[0].mtu);
+  prober_.on_too_large(paths[0].mtu, 1450);
+  prober_.on_probe_lost(paths[0].mtu, events::LossCause::kTimeout);
+  uint16_t id = 0;
+  uint32_t bytes = 0;
+  EXPECT_TRUE(prober_.poll(paths, 1 << 20, id, bytes));
 }
 
 TEST_F(PmtuSearchTest, ARestartedSearchTriesTheSizeThatPassedBefore) {

@@ -16,7 +16,7 @@
 
 namespace heddle::transport {
 
-// A frame that the peer must get, as remembered by the packet that carried it.
+// A frame that the peer must get, in the record of the packet that carried it.
 struct ControlRecord {
   FrameType type = FrameType::kPing;
   uint8_t reason = 0;  // of a cancel or close
@@ -74,7 +74,7 @@ struct SentBurst {
 using SentBurstPool = Pool<SentBurst>;  // of the endpoint
 using SentPool = PoolShare<SentBurst>;  // what one connection may take of it
 
-// Hears of segments [first, first + count) of a burst.
+// Is notified of the outcome of segments [first, first + count) of a burst.
 class SentBurstListener {
  public:
   virtual ~SentBurstListener() = default;
@@ -130,7 +130,7 @@ class SentList {
   const SentBurst* oldest(const SentPool& pool) const;
   // Whether a burst in flight asked for an acknowledgement.
   bool any_asks(const SentPool& pool) const;
-  // Of the newest that is remembered; never() if there is none.
+  // Of the newest record; never() if there is none.
   Nanos newest_sent_at(const SentPool& pool) const {
     return tail_ == kNoIndex ? Nanos::never() : pool[tail_].sent_at;
   }

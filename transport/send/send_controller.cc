@@ -352,7 +352,7 @@ void SendController::check_path_timer(Nanos now, uint16_t id) {
   if (event == PathEvent::kProbesExhausted) return;
   path.health.count_unanswered();
   LossDetector::forget(pool_, now, path);
-  // A suspect path among active ones says nothing about the peer.
+  // A suspect path among active ones is no evidence about the peer.
   if (path.active() || !any_active()) note_probe(now);
   const Nanos longest = path.active() ? params::kLongestPto : params::kLongestProbeInterval;
   path.probe_at = CoarseTime(now + probe_timeout(paths_.round_trip(), path, longest));
@@ -396,9 +396,9 @@ bool SendController::on_trimmed(Nanos now, uint16_t id, uint64_t number) {
   return true;
 }
 
-// Lost probes of a suspect path keep the earlier current_path_: recorded traces depend on it.
+// All that is in flight on the path.
 void SendController::declare_lost(Nanos now, uint16_t id, LossCause cause) {
-  if (paths_[id].active() || cause != LossCause::kTimeout) current_path_ = id;
+  current_path_ = id;
   paths_[id].sent.declare_lost(pool_, cause, *this);
   take_losses(now, id, cause);
 }

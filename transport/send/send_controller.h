@@ -1,8 +1,8 @@
 // SendController: the sending half of a connection, put together from its parts: what may leave
 // (SendWindow), on which path (PathScheduler), in datagrams of which size (PmtuProber), whether a
-// path is alive (PathLiveness), what is lost (LossDetector), and what congestion control hears of
-// it (CongestionFeedback). The connection asks for a quota, records what it sends, and passes in
-// acknowledgements; a SentBurstListener hears what arrived and what is lost.
+// path is alive (PathLiveness), what is lost (LossDetector), and which samples congestion control
+// gets (CongestionFeedback). The connection asks for a quota, records what it sends, and passes in
+// acknowledgements; a SentBurstListener is notified of what arrived and what is lost.
 #pragma once
 
 #include <cstdint>
@@ -67,7 +67,7 @@ class SendController final : private SentBurstListener {
   SendController& operator=(const SendController&) = delete;
 
   void open(Nanos now, SendOptions options);
-  // Drops all records of what is in flight; the listener hears nothing.
+  // Drops all records of what is in flight; the listener is not notified.
   void close();
 
   // --- sending ---
