@@ -108,7 +108,7 @@ Result<Nanos> parse_duration(std::string_view text) {
   if (unit == nullptr) return bad_duration(text, "its unit is not known");
   const double duration_ns = number * static_cast<double>(unit->factor);
   if (duration_ns < 0) return bad_duration(text, "it is below zero");
-  if (duration_ns > 86'400e9) return bad_duration(text, "it is longer than a day");
+  if (duration_ns > 365 * 86'400e9) return bad_duration(text, "it is longer than a year");
   return nanos(static_cast<int64_t>(duration_ns));
 }
 

@@ -218,7 +218,7 @@ class Gather(unittest.TestCase):
     def test_mistakes_leave_nothing_behind(self):
         before = sorted(os.listdir(self.parent.name))
         for words, sign in (((self.parts[0],), "--output"), (("-o", self.job, self.parts[0]), "not empty"),
-                            (("-o", f"{self.parent.name}/new"), "parts"),
+                            (("-o", f"{self.parent.name}/new"), "RECORDING is missing"),
                             (("-o", f"{self.parent.name}/new", self.parts[0], "/no/such/part"), "cannot read"),
                             (("-o", "/no/such/place", self.parts[0]), "cannot make")):
             done = program.run("record", "gather", *words)

@@ -226,7 +226,7 @@ class Sweep(unittest.TestCase):
         self.assertIn("name one with -o", done.stderr)
         done = program.run("sim", "--cc", "swift", *self.words("none")[1:], cwd=self.folder)
         self.assertEqual(done.returncode, 2, done.stdout)
-        self.assertIn("behind 'sweep'", done.stderr)
+        self.assertIn("after 'sweep'", done.stderr)
 
     def test_the_largest_seeds_are_a_range_too(self):
         self.assertIn("1 of 1 run", self.sweep("last", "--vary", f"seed={2**64 - 1}..{2**64 - 1}").stdout)

@@ -364,10 +364,10 @@ bytes = "50KB"
         for topology, more, why in (("fabric.toml", ("--mtu", 4154), "--mtu is for"),
                                     ("fabric.topo", ("--mtu", 65535), "9244"),
                                     ("fabric.topo", ("--mtu", 9245), "9244"),
-                                    ("fabric.topo", ("--burst", "0"), "--burst is 0"),
-                                    ("fabric.topo", ("--initial-window", "0B"), "--initial-window is 0B"),
-                                    ("fabric.topo", ("--window-limit", "0"), "--window-limit is 0"),
-                                    ("fabric.topo", ("--queue", "0"), "--queue is 0"),
+                                    ("fabric.topo", ("--burst", "0"), "--burst: '0' is too small"),
+                                    ("fabric.topo", ("--initial-window", "0B"), "--initial-window: '0B' is too small"),
+                                    ("fabric.topo", ("--window-limit", "0"), "--window-limit: '0' is too small"),
+                                    ("fabric.topo", ("--queue", "0"), "--queue: '0' is too small"),
                                     ("fabric.topo", ("--queue", "1MB", "--ecn-threshold", "1MiB"),
                                      "packets would be marked above 1048576 bytes, and a queue holds 1000000")):
             with self.subTest(more):

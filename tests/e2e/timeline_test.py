@@ -59,7 +59,7 @@ class Timeline(unittest.TestCase):
 
     def test_the_summary_is_a_page(self):
         text = self.run_well("summary", self.folder)
-        for part in ("exposed", "hidden", "allgather", "Slowest calls", "Repeats", "rank 0 on"):
+        for part in ("exposed", "hidden", "allgather", "Slowest calls", "Loss recovery", "rank 0 on"):
             self.assertIn(part, text)
         self.assertLess(len(text.splitlines()), 70)
 
