@@ -49,9 +49,9 @@ class Endpoint::Body final : public Registrar,
   Result<void> find_ways(Connection connection);
   void close(Connection connection);
   void abort(Connection connection);
-  // How it is posted: a wish of sends, a manner of filling of receives.
+  // How it is posted: the acknowledgement of sends, the filling of receives.
   struct Manner {
-    transport::AckWish wish = transport::AckWish::kSoon;
+    transport::AckPolicy ack_policy = transport::AckPolicy::kPrompt;
     transport::Fill fill = transport::Fill::kAtOnce;
   };
   Result<Operation> post(const OperationPlace& place, const transport::Payload& payload,
