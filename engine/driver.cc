@@ -40,7 +40,7 @@ bool copies_little(std::span<const transport::Placement> placements) {
 Driver::Driver(transport::Endpoint& endpoint, datapath::Datapath& datapath,
                datapath::RxBatch* input)
     : endpoint_(endpoint),
-      opener_(endpoint),
+      decryptor_(endpoint),
       datapath_(datapath),
       own_input_(input == nullptr ? std::make_unique<datapath::RxBatch>() : nullptr),
       input_(input == nullptr ? own_input_.get() : input),
@@ -99,7 +99,7 @@ void Driver::handle_input() {
   for (size_t i = 0; i < input_->count; ++i) {
     if (bins_) bins_->received(now_, input_->runs[i]);
     if (endpoint_.keyed()) {
-      opener_.hand_over(now_, input_->runs[i]);
+      decryptor_.pass(now_, input_->runs[i]);
     } else {
       endpoint_.handle_run(now_, input_->runs[i]);
     }

@@ -11,8 +11,8 @@
 #include <span>
 
 #include "base/nanos.h"
+#include "transport/packet_decryptor.h"
 #include "transport/payload.h"
-#include "transport/run_opener.h"
 #include "transport/rx_run.h"
 
 namespace heddle::transport {
@@ -92,7 +92,7 @@ class Driver {
   void refresh_now();
 
   transport::Endpoint& endpoint_;
-  transport::RunOpener opener_;
+  transport::PacketDecryptor decryptor_;
   datapath::Datapath& datapath_;
   std::unique_ptr<datapath::RxBatch> own_input_;
   datapath::RxBatch* input_;

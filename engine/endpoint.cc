@@ -145,7 +145,7 @@ Result<Operation> Endpoint::Body::post(const OperationPlace& place,
   const Nanos now = stamp();
   const Result<void> posted = place.direction == Direction::kSend
                                   ? transport_.post_send(now, place.connection, place.channel,
-                                                         payload, operation.id, manner.wish)
+                                                         payload, operation.id, manner.ack_policy)
                                   : transport_.post_receive(now, place.connection, place.channel,
                                                             payload, operation.id, manner.fill);
   if (!posted) {
@@ -324,10 +324,12 @@ Result<Memory> Endpoint::register_memory(void* start, size_t bytes) {
 }
 
 Result<Operation> Endpoint::send(Connection connection, Channel channel,
-                                 const transport::Payload& payload, transport::AckWish wish) {
+                                 const transport::Payload& payload,
+                                 transport::AckPolicy ack_policy) {
   Body* const body = body_.here();
   if (body == nullptr) return forked("cannot post a message");
-  return body->post({.connection = connection, .channel = channel}, payload, {.wish = wish});
+  return body->post({.connection = connection, .channel = channel}, payload,
+                    {.ack_policy = ack_policy});
 }
 
 Result<Operation> Endpoint::receive(Connection connection, Channel channel,

@@ -100,7 +100,7 @@ class Endpoint {
   // Posts a message; the payload must stay unchanged until the operation is done. Errors: kInvalid,
   // kClosed, kExhausted.
   Result<Operation> send(Connection connection, Channel channel, const transport::Payload& payload,
-                         transport::AckWish wish = transport::AckWish::kSoon);
+                         transport::AckPolicy ack_policy = transport::AckPolicy::kPrompt);
   Result<Operation> receive(Connection connection, Channel channel,
                             const transport::Payload& buffer,
                             transport::Fill fill = transport::Fill::kAtOnce);

@@ -51,7 +51,7 @@ class Endpoint::Body final : public Registrar,
   void abort(Connection connection);
   // How a message is posted: an ack policy for sends, a fill mode for receives.
   struct Manner {
-    transport::AckWish wish = transport::AckWish::kSoon;
+    transport::AckPolicy ack_policy = transport::AckPolicy::kPrompt;
     transport::Fill fill = transport::Fill::kAtOnce;
   };
   Result<Operation> post(const OperationPlace& place, const transport::Payload& payload,

@@ -35,11 +35,12 @@ Result<ConnectionId> Endpoint::post_connect(Nanos now, const Address& peer,
 }
 
 Result<void> Endpoint::post_send(Nanos now, ConnectionId id, ChannelId channel,
-                                 const Payload& payload, OperationId operation, AckWish wish) {
+                                 const Payload& payload, OperationId operation,
+                                 AckPolicy ack_policy) {
   Connection* connection = body_->table.find(id);
   if (connection == nullptr) return no_connection("cannot send");
   body_->table.touch(*connection);
-  return connection->post_send(now, channel, payload, operation, wish);
+  return connection->post_send(now, channel, payload, operation, ack_policy);
 }
 
 Result<void> Endpoint::post_receive(Nanos now, ConnectionId id, ChannelId channel,
@@ -112,17 +113,17 @@ void Endpoint::set_keys(std::span<const ClusterKey> keys) {
 
 Protection Endpoint::protection() const { return body_->shared.options.protection; }
 
-Endpoint::RowClaim Endpoint::claim_row(Nanos now, const Address& from,
-                                       std::span<const std::byte> header, uint32_t segments) {
-  return body_->claim_row(now, from, header, segments);
+Endpoint::BurstClaim Endpoint::claim_burst(Nanos now, const Address& from,
+                                           std::span<const std::byte> header, uint32_t segments) {
+  return body_->claim_burst(now, from, header, segments);
 }
 
-SealKey* Endpoint::opener(Nanos now, const Address& from, std::span<const std::byte> packet) {
-  return body_->opener(now, from, packet);
+SealKey* Endpoint::receive_key(Nanos now, const Address& from, std::span<const std::byte> packet) {
+  return body_->receive_key(now, from, packet);
 }
 
-void Endpoint::note_opened(Nanos now, std::span<const std::byte> header, bool ok) {
-  body_->note_opened(now, header, ok);
+void Endpoint::note_decrypted(Nanos now, std::span<const std::byte> header, bool ok) {
+  body_->note_decrypted(now, header, ok);
 }
 
 void Endpoint::handle_placed(Nanos now, const PlacedEvent& event) {

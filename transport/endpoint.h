@@ -84,7 +84,7 @@ class Endpoint {
   // first; messages withdrawn before the peer posted their receives count until it has).
   Result<void> post_send(Nanos now, ConnectionId connection, ChannelId channel,
                          const Payload& payload, OperationId operation,
-                         AckWish wish = AckWish::kSoon);
+                         AckPolicy ack_policy = AckPolicy::kPrompt);
   // Posts a buffer for the next message of the channel. Errors as post_send; over all channels,
   // receives withdrawn before the peer posted their messages count until it has, but for receives
   // whose message is known of.
@@ -119,8 +119,8 @@ class Endpoint {
   void set_receive_capacity(Nanos now, Bytes capacity);
 
   // --- input ---
-  // With cluster keys: handed over by a RunOpener (run_opener.h), since sealed segments are taken
-  // from opened runs only.
+  // With cluster keys: handed over by a PacketDecryptor (packet_decryptor.h), since sealed segments
+  // are taken from opened runs only.
   void handle_run(Nanos now, const RxRun& run);
   // Whether it holds cluster keys.
   bool keyed() const;
@@ -128,18 +128,19 @@ class Endpoint {
   Protection protection() const;
   // Whether payload is encrypted, so that it must be opened before it can be placed.
   bool payload_is_sealed() const { return keyed() && protection() == Protection::kFull; }
-  // What checks a row of data headers that goes on from this one, for RunOpener; `tags` null: it is
-  // dropped, and counted, unless part of it was here before: then each is to be claimed `apart`.
-  struct RowClaim {
+  // What checks a row of data headers that goes on from this one, for PacketDecryptor; `tags` null:
+  // it is dropped, and counted, unless part of it was here before: then each is to be claimed
+  // `apart`.
+  struct BurstClaim {
     HeaderTags* tags = nullptr;
     bool apart = false;
   };
-  RowClaim claim_row(Nanos now, const Address& from, std::span<const std::byte> header,
-                     uint32_t segments);
-  // The key that this sealed packet claims, for RunOpener; null: it is dropped, and
-  // counted. After a try, note_opened() is told whether it was right.
-  SealKey* opener(Nanos now, const Address& from, std::span<const std::byte> packet);
-  void note_opened(Nanos now, std::span<const std::byte> header, bool ok);
+  BurstClaim claim_burst(Nanos now, const Address& from, std::span<const std::byte> header,
+                         uint32_t segments);
+  // The key that this sealed packet claims, for PacketDecryptor; null: it is dropped, and
+  // counted. Afterwards note_decrypted() reports whether it was right.
+  SealKey* receive_key(Nanos now, const Address& from, std::span<const std::byte> packet);
+  void note_decrypted(Nanos now, std::span<const std::byte> header, bool ok);
   // What a NIC of the placed-chunk shape told.
   void handle_placed(Nanos now, const PlacedEvent& event);
   void handle_network_error(Nanos now, const NetworkError& error);

@@ -15,10 +15,10 @@ struct Payload {
   uint64_t length = 0;
 };
 
-// How soon whoever sends a message wants to know that it is there.
-enum class AckWish : uint8_t {
-  kSoon,
-  kLater,  // nobody waits for it: payload was copied, say; acknowledged with others, within 1 ms
+// How soon the arrival of a message is acknowledged.
+enum class AckPolicy : uint8_t {
+  kPrompt,
+  kDeferred,  // the sender does not wait (its payload was copied, say): with others, within 1 ms
 };
 
 // From when on a receive's memory may be written.

@@ -31,7 +31,7 @@ Result<void> NetworkLink::send_head(Message& message) {
   // Of a copy nobody waits to hear that it came.
   Result<engine::Operation> sent =
       endpoint_.send(connection_, message.channel, slot->first(head),
-                     message.small ? wish_of_copy() : transport::AckWish::kLater);
+                     message.small ? ack_policy_of_copy() : transport::AckPolicy::kDeferred);
   if (!sent) return fail(sent.error());
   message.head = *sent;
   message.touched = message.small;
@@ -47,9 +47,9 @@ Result<void> NetworkLink::post_send(Message& message) {
     return {};
   }
   if (message.copied) return send_copy(message);
-  Result<engine::Operation> sent =
-      endpoint_.send(connection_, message.channel, message.name,
-                     message.unasked ? transport::AckWish::kLater : transport::AckWish::kSoon);
+  Result<engine::Operation> sent = endpoint_.send(
+      connection_, message.channel, message.name,
+      message.unasked ? transport::AckPolicy::kDeferred : transport::AckPolicy::kPrompt);
   if (!sent) return fail(sent.error());
   message.body = *sent;
   return {};
@@ -60,8 +60,8 @@ Result<void> NetworkLink::send_copy(Message& message) {
   if (!slot) return fail(slot.error());
   message.small_slot = *slot;
   if (message.bytes > 0) std::memcpy(slot->start, message.memory, message.bytes);
-  Result<engine::Operation> sent =
-      endpoint_.send(connection_, message.channel, slot->first(message.bytes), wish_of_copy());
+  Result<engine::Operation> sent = endpoint_.send(connection_, message.channel,
+                                                  slot->first(message.bytes), ack_policy_of_copy());
   if (!sent) return fail(sent.error());
   message.body = *sent;
   message.touched = true;

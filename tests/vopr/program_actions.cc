@@ -124,7 +124,7 @@ void Program::post_send(Side& side, ChannelId channel, uint64_t length) {
   const transport::OperationId id = stage_.ledger.next_id();
   const Result<void> posted = machine_.endpoint().post_send(
       machine_.now(), side.id, channel, *payload, id,
-      pattern % 3 == 0 ? transport::AckWish::kLater : transport::AckWish::kSoon);
+      pattern % 3 == 0 ? transport::AckPolicy::kDeferred : transport::AckPolicy::kPrompt);
   if (!posted) {
     check_refused(side, Direction::kSend, channel, posted.error());
     if (length > 0 && !stage_.options.workload.virtual_memory) machine_.sends().give_back(*payload);

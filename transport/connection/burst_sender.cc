@@ -111,7 +111,7 @@ SendResult BurstSender::send_with_frames(Nanos now, TxBatch& batch, const Piece&
   if (sent == nullptr) return SendResult::kNothing;
   SealKey* key = next_send_key(parts_, now, 1);
   std::byte* space = batch.header_space();
-  const bool later = piece.wish == AckWish::kLater && !piece.repeat;
+  const bool later = piece.ack_policy == AckPolicy::kDeferred && !piece.repeat;
   ConnectionHeader header = packet_header(parts_, now, PacketType::kControl, quota.path,
                                           kFlagNumbered | (later ? kFlagAckLater : uint8_t{0}));
   header.number = sent->first_number;
@@ -151,7 +151,7 @@ uint8_t BurstSender::flags_of(const Piece& piece, uint32_t bytes, const SendQuot
   burst.window_ends = parts_.sender.worth_asking(bytes, quota.last_for_now);
   burst.ends_message = piece.offset + bytes == piece.message_bytes;
   burst.large_message = piece.message_bytes > AckRules::kLargeMessage;
-  burst.deferred = piece.wish == AckWish::kLater;
+  burst.deferred = piece.ack_policy == AckPolicy::kDeferred;
   burst.rest_leaves = !burst.window_ends && !burst.ends_message && rest_may_leave(piece, quota);
   switch (AckRules::request_for(burst)) {
     case AckRules::Request::kNow:

@@ -98,7 +98,7 @@ void Connection::set_state(Nanos now, ConnectionState state) {
 // --- requests ---
 
 Result<void> Connection::post_send(Nanos now, ChannelId channel, const Payload& payload,
-                                   OperationId operation, AckWish wish) {
+                                   OperationId operation, AckPolicy ack_policy) {
   if (close_.requested() || over()) {
     return fail(ErrorCode::kClosed, "cannot send", "the connection is closed");
   }
@@ -108,7 +108,7 @@ Result<void> Connection::post_send(Nanos now, ChannelId channel, const Payload& 
   }
   watch_peer(now);
   parts_.shared.reserve_completions();
-  Result<void> posted = parts_.outgoing.post(channel, payload, operation, o.max_posted, wish);
+  Result<void> posted = parts_.outgoing.post(channel, payload, operation, o.max_posted, ack_policy);
   send_cancels();
   return posted;
 }

@@ -35,7 +35,7 @@ class Connection final : private SentBurstListener {
 
   // --- requests; see Endpoint ---
   Result<void> post_send(Nanos now, ChannelId channel, const Payload& payload,
-                         OperationId operation, AckWish wish);
+                         OperationId operation, AckPolicy ack_policy);
   Result<void> post_receive(Nanos now, ChannelId channel, const PostedReceive& receive);
   bool post_cancel(Nanos now, ChannelId channel, Direction direction, OperationId operation);
   void fill_at_once(ChannelId channel, OperationId receive) {

@@ -18,10 +18,10 @@ class Endpoint::Body {
   void handle_run(Nanos now, const RxRun& run);
   bool poll_transmit(Nanos now, TxBatch& batch);
   void handle_timeout(Nanos now);
-  SealKey* opener(Nanos now, const Address& from, std::span<const std::byte> packet);
-  RowClaim claim_row(Nanos now, const Address& from, std::span<const std::byte> header,
-                     uint32_t segments);
-  void note_opened(Nanos now, std::span<const std::byte> header, bool ok);
+  SealKey* receive_key(Nanos now, const Address& from, std::span<const std::byte> packet);
+  BurstClaim claim_burst(Nanos now, const Address& from, std::span<const std::byte> header,
+                         uint32_t segments);
+  void note_decrypted(Nanos now, std::span<const std::byte> header, bool ok);
 
   Shared shared;
   ConnectionTable table;

@@ -53,18 +53,18 @@ TEST_F(EndpointTest, SmallMessagesThatNobodyWaitsForAreAcknowledgedTogether) {
   constexpr uint32_t kMessages = 40;
   for (const bool receives_first : {false, true}) {
     uint64_t acks[2] = {};
-    for (const AckWish wish : {AckWish::kSoon, AckWish::kLater}) {
+    for (const AckPolicy ack_policy : {AckPolicy::kPrompt, AckPolicy::kDeferred}) {
       start();
       const uint64_t before = end(1).statistics(server_)->acks_sent;
       for (uint32_t i = 0; i < kMessages; ++i) {
         if (receives_first) receive(i * 1000, 1000, i);
-        ASSERT_TRUE(
-            end(0).post_send(pair_->now(), client_, 0, {memory_[0], i * 1000, 1000}, i, wish));
+        ASSERT_TRUE(end(0).post_send(pair_->now(), client_, 0, {memory_[0], i * 1000, 1000}, i,
+                                     ack_policy));
         pair_->run_for(micros(60));
         if (!receives_first) receive(i * 1000, 1000, i);
         pair_->run_for(micros(60));
       }
-      acks[static_cast<int>(wish)] = end(1).statistics(server_)->acks_sent - before;
+      acks[static_cast<int>(ack_policy)] = end(1).statistics(server_)->acks_sent - before;
       EXPECT_TRUE(run_until_completed(kMessages, kMessages, millis(2)));
       EXPECT_TRUE(same(0, kMessages * 1000));
       EXPECT_EQ(end(0).statistics(client_)->segments_repeated, 0u);
@@ -150,7 +150,7 @@ TEST_F(EndpointTest, ASmallReplyCarriesAcknowledgementsAndGrantsWherePathsPassTh
         ASSERT_TRUE(end(1 - from).post_receive(pair_->now(), from == 0 ? server_ : client_, 3,
                                                {memory_[1 - from], 0, bytes}, 7));
         ASSERT_TRUE(end(from).post_send(pair_->now(), from == 0 ? client_ : server_, 3,
-                                        {memory_[from], 0, bytes}, 7, AckWish::kLater));
+                                        {memory_[from], 0, bytes}, 7, AckPolicy::kDeferred));
         ASSERT_TRUE(pair_->run_until([&] { return ended(1 - from).size() > got; }, seconds(1)));
       }
     }

@@ -22,7 +22,8 @@ Connection* Endpoint::Body::find_claimed(Nanos now, const Address& from,
   return connection;
 }
 
-SealKey* Endpoint::Body::opener(Nanos now, const Address& from, std::span<const std::byte> packet) {
+SealKey* Endpoint::Body::receive_key(Nanos now, const Address& from,
+                                     std::span<const std::byte> packet) {
   if (packet.size() < clear_bytes(packet[0]) + kTagBytes) {
     return drop_sealed(now, 0, DropReason::kBadLength);
   }
@@ -33,9 +34,10 @@ SealKey* Endpoint::Body::opener(Nanos now, const Address& from, std::span<const 
   return key != nullptr ? key : drop_sealed(now, connection->id(), why);
 }
 
-Endpoint::RowClaim Endpoint::Body::claim_row(Nanos now, const Address& from,
-                                             std::span<const std::byte> header, uint32_t segments) {
-  RowClaim claim;
+Endpoint::BurstClaim Endpoint::Body::claim_burst(Nanos now, const Address& from,
+                                                 std::span<const std::byte> header,
+                                                 uint32_t segments) {
+  BurstClaim claim;
   Connection* connection = find_claimed(now, from, header);
   if (connection == nullptr) return claim;
   DropReason why = DropReason::kBadSeal;
@@ -45,7 +47,7 @@ Endpoint::RowClaim Endpoint::Body::claim_row(Nanos now, const Address& from,
   return claim;
 }
 
-void Endpoint::Body::note_opened(Nanos now, std::span<const std::byte> header, bool ok) {
+void Endpoint::Body::note_decrypted(Nanos now, std::span<const std::byte> header, bool ok) {
   const ConnectionHeader base = read_connection_header(header.data());
   Connection* connection = table.find_named(base.connection);
   CHECK(connection != nullptr);

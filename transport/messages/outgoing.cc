@@ -69,7 +69,7 @@ OutMessage* Outgoing::find(ChannelId channel, Sequence sequence, uint32_t slot) 
 }
 
 Result<void> Outgoing::post(ChannelId id, const Payload& payload, OperationId operation,
-                            uint32_t bound, AckWish wish) {
+                            uint32_t bound, AckPolicy ack_policy) {
   Channel* channel = channel_for(id);
   if (channel == nullptr) return fail(ErrorCode::kInvalid, "cannot send", "no such channel");
   if (payload.length > kMaxMessageBytes) {
@@ -87,7 +87,7 @@ Result<void> Outgoing::post(ChannelId id, const Payload& payload, OperationId op
   OutMessage& message = pool_[slot];
   message.payload = payload;
   message.operation = operation;
-  message.wish = wish;
+  message.ack_policy = ack_policy;
   message.channel = id;
   message.sequence = channel->head.moved_by(static_cast<int32_t>(index));
   const bool known = channel->unmet() > 0;
@@ -241,7 +241,7 @@ bool Outgoing::peek_new(Piece& piece) {
                       message.length() - message.next};
         piece.placed = message.placed;
         piece.slot = message.slot;
-        piece.wish = message.wish;
+        piece.ack_policy = message.ack_policy;
         piece.payload = message.payload;
         return true;
       }

@@ -34,7 +34,7 @@ struct OutMessage {
   uint8_t slot = kNoSlot;    // of its receive, where that may be written remotely
   bool withdrawing = false;  // the peer was asked whether it can still be withdrawn
   bool failed = false;
-  AckWish wish = AckWish::kSoon;
+  AckPolicy ack_policy = AckPolicy::kPrompt;
   ErrorCode error = ErrorCode::kCancelled;
   IntervalSet acked;  // of [0, max(length, 1)): an empty message counts as one byte
 
@@ -53,7 +53,7 @@ struct Piece {
   bool repeat = false;
   bool placed = false;     // to be written remotely, chunk by chunk
   uint8_t slot = kNoSlot;  // where placed
-  AckWish wish = AckWish::kSoon;
+  AckPolicy ack_policy = AckPolicy::kPrompt;
   OriginalWrite original;  // repeat of a chunk
   Payload payload;         // of the whole message
 };
@@ -86,7 +86,7 @@ class Outgoing {
 
   // Errors: kInvalid (channel, size), kExhausted.
   Result<void> post(ChannelId channel, const Payload& payload, OperationId operation,
-                    uint32_t bound, AckWish wish = AckWish::kSoon);
+                    uint32_t bound, AckPolicy ack_policy = AckPolicy::kPrompt);
   // A frame to send to the peer is left in `record`, where there is one. False: no such operation.
   bool cancel(ChannelId channel, OperationId operation, ControlRecord& record);
 

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/check.h"
-#include "transport/run_opener.h"
+#include "transport/packet_decryptor.h"
 
 namespace heddle::transport::testing {
 
@@ -164,7 +164,7 @@ void Pair::receive(int side, Arrival& arrival) {
   run.frame = arrival.frame.data();
   watch(true);
   if ((*this)[side].keyed()) {
-    RunOpener((*this)[side]).hand_over(now_, run);
+    PacketDecryptor((*this)[side]).pass(now_, run);
   } else {
     (*this)[side].handle_run(now_, run);
   }

@@ -1,5 +1,5 @@
 // A run is cut where a segment is not genuine, or is of a handshake.
-#include "transport/run_opener.h"
+#include "transport/packet_decryptor.h"
 
 #include <algorithm>
 #include <cstring>
@@ -15,7 +15,7 @@ uint32_t bytes_of(const RxRun& run, uint32_t index) {
   return index + 1 == run.segments ? run.last_segment_bytes : run.segment_bytes;
 }
 
-// Frames are lent for reading and, to whoever opens them, for that.
+// Frames are lent for reading and, to this class, for decrypting in place.
 std::byte* frame_of(const RxRun& run, uint32_t index) {
   const size_t step = run.payload_at == PayloadAt::kFrame ? run.step() : run.header_bytes;
   return const_cast<std::byte*>(run.frame) + index * step;
@@ -73,7 +73,7 @@ RxRun part_of(const RxRun& run, uint32_t first, uint32_t end, Checked checked) {
 
 }  // namespace
 
-void RunOpener::hand_over(Nanos now, const RxRun& run) {
+void PacketDecryptor::pass(Nanos now, const RxRun& run) {
   const bool only_headers = endpoint_.protection() == Protection::kHeaders;
   CHECK(only_headers || run.payload_at != PayloadAt::kPlaced);
   if (run.trimmed) return endpoint_.handle_run(now, run);  // the tag is gone
@@ -83,13 +83,13 @@ void RunOpener::hand_over(Nanos now, const RxRun& run) {
       return sealed(run, at) && !(only_headers && is_data(run, at));
     };
     if (only_headers && is_data(run, i)) {
-      end = hand_over_row(now, run, i);
+      end = pass_burst(now, run, i);
     } else if (!sealed(run, i) || run.payload_at == PayloadAt::kPlaced) {
       endpoint_.handle_run(now, part_of(run, i, end, Checked::kNot));
     } else if (open(now, run, i)) {
       while (end < run.segments && opens(end) && open(now, run, end)) ++end;
       endpoint_.handle_run(now, part_of(run, i, end, Checked::kOpened));
-      // The one that ended it was sealed, and looked at: it is not genuine.
+      // The segment that ended it was encrypted, and checked: it is not genuine.
       if (end < run.segments && opens(end)) ++end;
     }
     i = end;
@@ -97,7 +97,7 @@ void RunOpener::hand_over(Nanos now, const RxRun& run) {
 }
 
 // The row of data segments from `first` on, as long as it goes on; returns where it ends.
-uint32_t RunOpener::hand_over_row(Nanos now, const RxRun& run, uint32_t first) {
+uint32_t PacketDecryptor::pass_burst(Nanos now, const RxRun& run, uint32_t first) {
   const std::byte* start = frame_of(run, first);
   const bool framed = run.payload_at == PayloadAt::kFrame;
   if (bytes_of(run, first) < kTagged || (!framed && run.header_bytes != kTagged)) {
@@ -113,22 +113,22 @@ uint32_t RunOpener::hand_over_row(Nanos now, const RxRun& run, uint32_t first) {
                        row.payload_bytes)) {
     ++row.segments;
   }
-  Endpoint::RowClaim claim =
-      endpoint_.claim_row(now, run.from, {start, kDataHeaderBytes}, row.segments);
+  Endpoint::BurstClaim claim =
+      endpoint_.claim_burst(now, run.from, {start, kDataHeaderBytes}, row.segments);
   if (claim.apart) {
     row.segments = 1;
-    claim = endpoint_.claim_row(now, run.from, {start, kDataHeaderBytes}, row.segments);
+    claim = endpoint_.claim_burst(now, run.from, {start, kDataHeaderBytes}, row.segments);
   }
   const uint32_t end = first + row.segments;
   if (claim.tags == nullptr) return end;
   row.last_payload_bytes = bytes_of(run, end - 1) - kTagged;
   const uint64_t genuine = claim.tags->check(row, start);
   const auto is_genuine = [&](uint32_t at) { return (genuine >> (at - first) & 1) != 0; };
-  bool told = false;
+  bool noted = false;
   for (uint32_t i = first; i < end; ++i) {
-    if (is_genuine(i) && told) continue;
-    endpoint_.note_opened(now, {frame_of(run, i), kDataHeaderBytes}, is_genuine(i));
-    told = told || is_genuine(i);
+    if (is_genuine(i) && noted) continue;
+    endpoint_.note_decrypted(now, {frame_of(run, i), kDataHeaderBytes}, is_genuine(i));
+    noted = noted || is_genuine(i);
   }
   for (uint32_t i = first; i < end; ++i) {
     uint32_t stop = i;
@@ -139,12 +139,12 @@ uint32_t RunOpener::hand_over_row(Nanos now, const RxRun& run, uint32_t first) {
   return end;
 }
 
-bool RunOpener::open(Nanos now, const RxRun& run, uint32_t index) {
+bool PacketDecryptor::open(Nanos now, const RxRun& run, uint32_t index) {
   const bool named = run.payload_at == PayloadAt::kVirtual;
   const uint32_t bytes = bytes_of(run, index);
   const std::span<std::byte> segment(frame_of(run, index),
                                      named ? std::min(bytes, run.header_bytes) : bytes);
-  SealKey* key = endpoint_.opener(now, run.from, segment);
+  SealKey* key = endpoint_.receive_key(now, run.from, segment);
   if (key == nullptr) return false;
   bool genuine = false;
   if (named) {
@@ -154,7 +154,7 @@ bool RunOpener::open(Nanos now, const RxRun& run, uint32_t index) {
   } else {
     genuine = open_segment(*key, segment);
   }
-  endpoint_.note_opened(now, segment, genuine);
+  endpoint_.note_decrypted(now, segment, genuine);
   return genuine;
 }
 
