@@ -13,6 +13,9 @@ namespace {
 
 constexpr Nanos kNotMade = nanos(-1);
 constexpr size_t kSmallest = 0;  // column
+// The first group opens connections and lets ranks begin to spin; another of its size follows,
+// whose times count.
+constexpr uint32_t kWarmUpRounds = 2;
 
 size_t row_of(Collective collective, Algorithm algorithm) {
   const auto* const found = std::find_if(
@@ -45,13 +48,16 @@ uint64_t count_of(Collective collective, uint64_t bytes, uint32_t ranks) {
 
 MeasurementPlan short_measurement(uint32_t ranks) {
   MeasurementPlan plan{.groups = {}, .time = params::kShortTime, .sent_bytes = params::kShortBytes};
+  plan.groups.push_back({kSmallest, rows_of(Collective::kAllReduce), kWarmUpRounds});
   for (const auto& [column, rounds] : params::kShortRounds) {
     plan.groups.push_back({column, rows_of(Collective::kAllReduce), rounds});
   }
   if (ranks > 2 && ranks <= params::kMostExchanging) {
-    auto& rows = plan.groups[kSmallest].rows;
     const std::vector<size_t> exchanges = rows_of(Collective::kAllToAll);
-    rows.insert(rows.end(), exchanges.begin(), exchanges.end());
+    for (MeasurementPlan::Group& group : plan.groups) {
+      if (group.column != kSmallest) continue;
+      group.rows.insert(group.rows.end(), exchanges.begin(), exchanges.end());
+    }
   }
   return plan;
 }
@@ -60,6 +66,7 @@ MeasurementPlan full_measurement(uint64_t largest_bytes, Nanos time) {
   MeasurementPlan plan{.groups = {}, .time = time, .sent_bytes = UINT64_MAX};
   std::vector<size_t> all(CostTable::kRows.size());
   for (size_t row = 0; row < all.size(); ++row) all[row] = row;
+  plan.groups.push_back({kSmallest, all, kWarmUpRounds});
   for (size_t column = 0; column < CostTable::kSizes.size(); ++column) {
     const uint64_t bytes = CostTable::kSizes[column];
     if (bytes > largest_bytes) break;
@@ -83,11 +90,15 @@ size_t Measurement::calls(size_t group) const {
 
 CostTable::Row Measurement::row(size_t group, size_t call) const {
   const MeasurementPlan::Group& all = plan_.groups[group];
-  return CostTable::kRows[all.rows[call % all.rows.size()]];
+  return CostTable::kRows[all.rows[call / all.rounds]];
 }
 
 uint64_t Measurement::bytes(size_t group) const {
   return CostTable::kSizes[plan_.groups[group].column];
+}
+
+bool Measurement::begins_row(size_t group, size_t call) const {
+  return call % plan_.groups[group].rounds == 0;
 }
 
 uint64_t Measurement::buffer_bytes() const {
@@ -119,8 +130,8 @@ std::optional<size_t> Measurement::after(size_t group, Nanos group_took, Nanos e
     }
   }
   if (sent > plan_.sent_bytes) return std::nullopt;
-  // The first group opens connections and moves next to nothing: it says nothing of the next.
-  if (group == 0) return next;
+  // Groups of the smallest size move next to nothing: their time does not scale with the size.
+  if (plan_.groups[group].column == kSmallest) return next;
   const double more = static_cast<double>(bytes(next)) * static_cast<double>(calls(next)) /
                       static_cast<double>(bytes(group)) / static_cast<double>(calls(group));
   const double expected_ns = static_cast<double>(group_took.count) * more;
@@ -130,12 +141,13 @@ std::optional<size_t> Measurement::after(size_t group, Nanos group_took, Nanos e
   return next;
 }
 
-// The first round warms up where there are more than two.
+// The first call warms up where there are more than two. Calls of one algorithm follow each other,
+// as in programs: a rank that is ahead after one algorithm would wait in the next, and pay for it.
 std::vector<int64_t> Measurement::times_of(size_t group, size_t place) const {
   const MeasurementPlan::Group& all = plan_.groups[group];
   std::vector<int64_t> times;
   for (uint32_t round = all.rounds > 2 ? 1 : 0; round < all.rounds; ++round) {
-    const Nanos took = took_[group][round * all.rows.size() + place];
+    const Nanos took = took_[group][place * all.rounds + round];
     if (took < Nanos{}) return {};
     times.push_back(std::max<int64_t>(took.count, 1));
   }
@@ -144,7 +156,7 @@ std::vector<int64_t> Measurement::times_of(size_t group, size_t place) const {
 }
 
 std::optional<uint64_t> Measurement::measured_ns(size_t row, size_t column) const {
-  for (size_t group = 0; group < plan_.groups.size(); ++group) {
+  for (size_t group = plan_.groups.size(); group-- > 0;) {
     const MeasurementPlan::Group& all = plan_.groups[group];
     const auto place = std::find(all.rows.begin(), all.rows.end(), row);
     if (all.column != column || place == all.rows.end()) continue;
@@ -182,7 +194,7 @@ bool Measurement::sound() const { return network_bound() && undisturbed(); }
 bool Measurement::undisturbed() const {
   size_t made = 0;
   size_t disturbed = 0;
-  for (size_t group = 0; group < plan_.groups.size(); ++group) {
+  for (size_t group = 1; group < plan_.groups.size(); ++group) {
     for (size_t place = 0; place < plan_.groups[group].rows.size(); ++place) {
       const std::vector<int64_t> times = times_of(group, place);
       for (const int64_t each : times) {

@@ -20,7 +20,7 @@ struct MeasurementPlan {
   struct Group {
     size_t column = 0;  // of CostTable::kSizes
     std::vector<size_t> rows;
-    uint32_t rounds = 1;  // calls of each row, all rows once in every round
+    uint32_t rounds = 1;  // calls of each row, one after the other
   };
   std::vector<Group> groups;
   Nanos time;               // no group begins that would not end within this
@@ -42,6 +42,8 @@ class Measurement {
   size_t calls(size_t group) const;
   CostTable::Row row(size_t group, size_t call) const;
   uint64_t bytes(size_t group) const;
+  // Ranks that compare their times begin such a call together.
+  bool begins_row(size_t group, size_t call) const;
   // The memory that calls need, input and output together.
   uint64_t buffer_bytes() const;
   // The call on floats in `buffer`, for this rank. Rooted ones have rank 0 as their root.

@@ -19,9 +19,9 @@ using Took = std::function<uint64_t(const CostTable::Row&, uint64_t bytes, size_
 Measurement measured(uint32_t ranks, const MeasurementPlan& plan, const Took& took) {
   Measurement made(ranks, plan);
   for (size_t group = 0; group < made.groups(); ++group) {
-    const size_t rows = plan.groups[group].rows.size();
+    const size_t rounds = plan.groups[group].rounds;
     for (size_t call = 0; call < made.calls(group); ++call) {
-      const uint64_t ns = took(made.row(group, call), made.bytes(group), call / rows);
+      const uint64_t ns = took(made.row(group, call), made.bytes(group), call % rounds);
       made.note(group, call, nanos(static_cast<int64_t>(ns)));
     }
   }
@@ -178,11 +178,12 @@ TEST(Measurement, SizesThatWereLeftOutLieBetweenTheirNeighbours) {
 TEST(Measurement, NoGroupBeginsThatWouldNotEndInTime) {
   const MeasurementPlan plan = short_measurement(4);
   const Measurement made(4, plan);
-  // The first says nothing of the second.
+  // The time of the smallest size says nothing about the next.
   EXPECT_EQ(made.after(0, 10 * plan.time, 10 * plan.time), 1U);
-  EXPECT_EQ(made.after(1, millis(1), millis(2)), 2U);
-  EXPECT_EQ(made.after(1, plan.time, plan.time), std::nullopt);
-  EXPECT_EQ(made.after(1, plan.time / 2, plan.time / 2), std::nullopt);
+  EXPECT_EQ(made.after(1, 10 * plan.time, 10 * plan.time), 2U);
+  EXPECT_EQ(made.after(2, millis(1), millis(2)), 3U);
+  EXPECT_EQ(made.after(2, plan.time, plan.time), std::nullopt);
+  EXPECT_EQ(made.after(2, plan.time / 2, plan.time / 2), std::nullopt);
   EXPECT_EQ(made.after(plan.groups.size() - 1, millis(1), millis(1)), std::nullopt);
 }
 

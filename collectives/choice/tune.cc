@@ -52,7 +52,10 @@ class Tuner {
       if (options_.stopped && options_.stopped()) {
         return fail(ErrorCode::kCancelled, "the measurement was stopped", "by a signal");
       }
-      if (auto met = run_call({.collective = Collective::kBarrier}); !met) return fail(met.error());
+      if (measurement_.begins_row(group, call)) {
+        const Result<void> met = run_call({.collective = Collective::kBarrier});
+        if (!met) return fail(met.error());
+      }
       const Nanos call_began = endpoint_.now();
       if (auto ran = run_call(measurement_.call(group, call, buffer_.data())); !ran) {
         return fail(ran.error());
