@@ -31,7 +31,8 @@ class NetworkLink final : public Link {
   Result<void> post_send(Message& message);
   // Of a copy nobody waits to hear that it came, unless there are too many.
   transport::AckPolicy ack_policy_of_copy() {
-    return buffered_sends_.has_room() ? transport::AckPolicy::kDeferred : transport::AckPolicy::kPrompt;
+    return buffered_sends_.has_room() ? transport::AckPolicy::kDeferred
+                                      : transport::AckPolicy::kPrompt;
   }
   Result<void> send_head(Message& message);
   Result<void> send_copy(Message& message);
