@@ -28,8 +28,8 @@ struct TuneResult {
   bool sound = false;  // bytes took a part of large calls that is more than chance
 };
 
-// All ranks call it, with equal options; all get the same costs, each call's of the rank that took
-// longest. Waits. Errors: those of calls; kCancelled.
+// All ranks call it, with equal options; all get the same costs, the mean of each on the rank that
+// took longest. Waits. Errors: those of calls; kCancelled.
 Result<TuneResult> tune(Communicator& communicator, engine::Endpoint& endpoint,
                         const TuneOptions& options);
 

@@ -47,20 +47,30 @@ class Tuner {
   };
 
   Result<Times> run_group(size_t group, Nanos began, Nanos group_began) {
+    // By row: the mean of its calls but the first, which warms up. A single call's longest time
+    // over all ranks would be too long, since one rank waits in it for the other.
     std::vector<int64_t> took;
+    Nanos row_began;
+    int64_t timed = 0;
     for (size_t call = 0; call < measurement_.calls(group); ++call) {
       if (options_.stopped && options_.stopped()) {
         return fail(ErrorCode::kCancelled, "the measurement was stopped", "by a signal");
       }
-      if (measurement_.begins_row(group, call)) {
+      const bool first = measurement_.begins_row(group, call);
+      if (first) {
         const Result<void> met = run_call({.collective = Collective::kBarrier});
         if (!met) return fail(met.error());
+        took.push_back(0);
+        timed = 0;
       }
-      const Nanos call_began = endpoint_.now();
       if (auto ran = run_call(measurement_.call(group, call, buffer_.data())); !ran) {
         return fail(ran.error());
       }
-      took.push_back((endpoint_.now() - call_began).count);
+      if (first) {
+        row_began = endpoint_.now();
+      } else {
+        took.back() = (endpoint_.now() - row_began).count / ++timed;
+      }
     }
     const Nanos now = endpoint_.now();
     took.push_back((now - group_began).count);
@@ -73,8 +83,10 @@ class Tuner {
                                           .output = took.data(),
                                           .exchange = {}});
     if (!shared) return fail(shared.error());
+    size_t row = 0;
     for (size_t call = 0; call < measurement_.calls(group); ++call) {
-      measurement_.note(group, call, nanos(took[call]));
+      if (call > 0 && measurement_.begins_row(group, call)) ++row;
+      measurement_.note(group, call, nanos(took[row]));
     }
     return Times{nanos(took[took.size() - 2]), nanos(took.back())};
   }
