@@ -101,8 +101,9 @@ class Shell(unittest.TestCase):
         """What fish offers at the end of the line; behind a tab it shows what each word is."""
         folder = os.path.dirname(program.HEDDLE)
         script = f"'{program.HEDDLE}' completion fish | source; complete -C \"$argv[1]\""
+        home = self.enterContext(tempfile.TemporaryDirectory())  # where fish keeps its own files
         done = subprocess.run(["fish", "--no-config", "-c", script, line], capture_output=True, text=True,
-                              env=program.environment(PATH=f"{folder}:{os.environ['PATH']}"),
+                              env={**program.environment(PATH=f"{folder}:{os.environ['PATH']}"), "HOME": home},
                               timeout=program.PATIENCE_S, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""), line)
         return [line.split("\t")[0] for line in done.stdout.splitlines()]
