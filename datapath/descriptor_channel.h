@@ -39,7 +39,7 @@ class DescriptorChannel {
   bool is_open() const { return listener_.valid(); }
   const DescriptorChannelName& name() const { return name_; }
   // Accepts the next connection of the same user, without waiting; invalid if there is none.
-  Descriptor let_in();
+  Descriptor accept();
 
  private:
   DescriptorChannelName name_{};
@@ -49,7 +49,7 @@ class DescriptorChannel {
 // Connects to another process's listener. Errors: kUnavailable (it does not exist), kPermission
 // (another user's).
 Result<Descriptor> connect_descriptor_channel(const DescriptorChannelName& name);
-// True if take_over() would not block: data arrived or the peer has closed.
+// True if receive_descriptors() would not block: data arrived or the peer has closed.
 bool has_descriptors(const Descriptor& socket);
 // Send and receive without waiting. Errors: kUnavailable, with the system's reason.
 Result<void> send_descriptors(const Descriptor& socket, const DescriptorMessage& message,
