@@ -200,7 +200,11 @@ std::string default_table_folder() {
   const char* const home = std::getenv("HOME");
   // NOLINTEND(concurrency-mt-unsafe)
   if (cache != nullptr && cache[0] == '/') return std::string(cache) + "/heddle/tuning";
-  if (home != nullptr && home[0] == '/') return std::string(home) + "/.cache/heddle/tuning";
+  // The home of a system user may not exist, and is not created.
+  std::error_code error;
+  if (home != nullptr && home[0] == '/' && std::filesystem::is_directory(home, error)) {
+    return std::string(home) + "/.cache/heddle/tuning";
+  }
   return "";
 }
 

@@ -121,6 +121,20 @@ TEST_F(TableFile, AFolderThatCannotBeMadeIsAnError) {
 }
 
 // Each writes a table of its own; a reader sees one of them whole, and nothing else stays behind.
+// Programs of users without a home (HOME=/nonexistent) created one, as root.
+TEST(TableFolder, IsBelowAHomeThatExistsOnly) {
+  // NOLINTBEGIN(concurrency-mt-unsafe): no other thread runs
+  const char* const before = std::getenv("HOME");
+  const std::string home = before == nullptr ? "" : before;
+  unsetenv("XDG_CACHE_HOME");
+  setenv("HOME", "/no/such/home", 1);
+  EXPECT_EQ(default_table_folder(), "");
+  setenv("HOME", "/tmp", 1);
+  EXPECT_EQ(default_table_folder(), "/tmp/.cache/heddle/tuning");
+  setenv("HOME", home.c_str(), 1);
+  // NOLINTEND(concurrency-mt-unsafe)
+}
+
 TEST_F(TableFile, ManyWritersAtOnceLeaveOneWholeTable) {
   ASSERT_TRUE(write(measured(0)));
   std::vector<std::thread> writers;
