@@ -11,6 +11,10 @@
 #include <vector>
 
 #include "apps/cli/attachment.h"
+#include "apps/cli/command_line/exit_statuses.h"
+#include "apps/cli/command_line/shared_options.h"
+#include "apps/cli/command_line/value_checks.h"
+#include "apps/cli/command_line/value_types.h"
 #include "apps/cli/interrupt.h"
 #include "apps/cli/quantity.h"
 #include "apps/cli/settings.h"
@@ -35,10 +39,7 @@ constexpr const char* kExample = R"(Example:
 
 Rank 0 prints the time of each algorithm and stores the table of costs. Later runs with as many
 ranks on as many hosts of the same network choose by it. Without a table a communicator makes a
-short measurement of its own.
-
-Exit status: 0 measured and stored, 1 measured on hosts too busy for a useful table, nothing stored,
-2 could not run; stopped by a signal: 128 and its number.)";
+short measurement of its own.)";
 
 struct TuneCommandOptions {
   std::string largest = "16M";
@@ -77,7 +78,7 @@ std::string collective_table(const collectives::TuneResult& result,
     });
     text += fmt::format("{:>14}", size_text(CostTable::kSizes[column]));
     for (const size_t row : rows) {
-      text += fmt::format("{:>20}{}", span_text(nanos(static_cast<int64_t>(ns[row][column]))),
+      text += fmt::format("{:>20}{}", duration_text(nanos(static_cast<int64_t>(ns[row][column]))),
                           row == best ? '*' : ' ');
     }
     text += '\n';
@@ -96,7 +97,7 @@ std::string report(const TuneOutcome& outcome) {
   }
   text += fmt::format("{} of up to {} took {}; * the fastest, which calls of that size take\n",
                       counted_text(result.calls, "call"), size_text(result.largest_bytes),
-                      span_text(result.took));
+                      duration_text(result.took));
   return text + (outcome.stored ? fmt::format("stored in {}\n", outcome.path) : "not stored\n");
 }
 
@@ -125,7 +126,7 @@ Json document(const TuneOutcome& outcome) {
 Result<collectives::TuneOptions> tune_options(const TuneCommandOptions& options) {
   const Result<Bytes> largest = parse_size(options.largest);
   if (!largest) return fail(largest.error());
-  const Result<Nanos> time = parse_span(options.time);
+  const Result<Nanos> time = parse_duration(options.time);
   if (!time) return fail(time.error());
   collectives::TuneOptions tune;
   tune.largest_bytes = largest->count;
@@ -215,18 +216,21 @@ int run_tune_command(const Settings& settings, const TuneCommandOptions& options
 void add_tune_command(CLI::App& root, Invocation& invocation) {
   CLI::App* const tune = root.add_subcommand(
       "tune", "measure the algorithms of collectives, and store the table that ranks choose by");
-  tune->footer(kExample);
+  tune->footer(kExample + exit_status_help("the hosts were too busy for a useful table",
+                                           "nothing was measured"));
   const auto options = std::make_shared<TuneCommandOptions>();
   const auto settings = std::make_shared<Settings>(*tune);
   tune->add_option("--largest", options->largest, "the largest size, at most 64M")
       ->type_name("SIZE")
+      ->check(size_value(1))
       ->capture_default_str();
   tune->add_option("--time", options->time, "no size begins that would not end within this")
-      ->type_name("SPAN")
+      ->type_name("DURATION")
+      ->check(duration_value())
       ->capture_default_str();
-  tune->add_flag("--json", options->json, "print one JSON document (rank 0)");
+  add_json_option(*tune, options->json);
   settings->offer("--folder", "tuning_folder", "FOLDER");
-  settings->offer("--bind", "bind", "ADDRESS[,...]");
+  settings->offer("--bind", "bind", kAddressListType);
   settings->offer("--store", "store", "URL");
   tune->callback([options, settings, &invocation] {
     invocation.run = [options, settings] { return run_tune_command(*settings, *options); };
