@@ -17,7 +17,8 @@ _FENCE = re.compile(r"^```(?:sh|bash)?\n(.*?)^```", re.DOTALL | re.MULTILINE)
 def pages():
     listed = subprocess.run(["git", "-C", str(ROOT), "ls-files", "*.md"], capture_output=True, text=True, check=False)
     names = listed.stdout.split() if listed.returncode == 0 else []
-    return [ROOT / name for name in names] or sorted(ROOT.glob("docs/**/*.md"))
+    found = [ROOT / name for name in names] or sorted(ROOT.glob("docs/**/*.md"))
+    return [page for page in found if page.name != "commands.md"]  # made from the program itself
 
 
 def words_of(line):
@@ -57,8 +58,9 @@ def subcommand(words):
     """The longest beginning that is a command: ("lab", "exec")."""
     path = ()
     for word in words:
-        if not re.fullmatch(r"[a-z]+", word) or not re.search(rf"^  {word} ", help_of(path) or "", re.MULTILINE) \
-                or "Subcommands:" not in (help_of(path) or ""):
+        text = help_of(path) or ""
+        if not re.fullmatch(r"[a-z]+", word) or not re.search(rf"^  {' '.join((*path, word))} ", text, re.MULTILINE) \
+                or not re.search(r"^Commands:|^Usage: heddle[a-z ]* COMMAND", text, re.MULTILINE):
             break
         path += (word,)
     return path
