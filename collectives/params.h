@@ -25,7 +25,7 @@ inline constexpr uint32_t kFollowingNs = 5'000;
 inline constexpr uint32_t kSendPsPerByte = 400;
 // A byte reduced, ps: 6.7 GB/s, floats summed from memory (`collectives_bench`). 20 to 1,000.
 inline constexpr uint32_t kReducePsPerByte = 150;
-// A message of up to so many bytes travels ahead of its grant. 1 KiB to 64 KiB.
+// A message of at most this size, in bytes, travels ahead of its grant. 1 KiB to 64 KiB.
 inline constexpr uint64_t kSmallMessageBytes = 32 << 10;
 // A piece in which data is forwarded and reduced, bytes: the setting `chunk_bytes`. 1 KiB to 16
 // MiB.
@@ -42,7 +42,8 @@ inline constexpr std::array<std::pair<size_t, uint32_t>, 4> kShortRounds = {
 // Chosen: what a user does not notice at the start of a run. 10 ms to 1 s; 1 to 64 MiB.
 inline constexpr Nanos kShortTime = millis(250);
 inline constexpr uint64_t kShortBytes = 16 << 20;
-// Up to so many ranks an all-to-all is measured too, which connects all of them. 2 to 64; chosen.
+// Up to this number of ranks an all-to-all is measured too, which connects all of them. 2 to 64;
+// chosen.
 inline constexpr uint32_t kMostExchanging = 16;
 // `heddle tune`: calls of a row at a size are as many as move this, within these bounds. Chosen.
 inline constexpr uint64_t kFullBytes = 16 << 20;

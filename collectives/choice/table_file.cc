@@ -18,6 +18,7 @@
 #include "base/descriptor.h"
 #include "base/hash.h"
 #include "base/version.h"
+#include "base/write_all.h"
 #include "collectives/shared_memory/host_identity.h"
 #include "engine/addresses.h"
 #include "engine/cores.h"
@@ -121,16 +122,6 @@ Result<std::string> read_own_file(const std::string& path) {
   if (got < 0) return cannot("read", path, errno);
   text.resize(static_cast<size_t>(got));
   return text;
-}
-
-bool write_all(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    text.remove_prefix(static_cast<size_t>(written));
-  }
-  return true;
 }
 
 }  // namespace

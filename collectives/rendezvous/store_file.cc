@@ -14,6 +14,7 @@
 #include <optional>
 #include <sstream>
 
+#include "base/write_all.h"
 #include "engine/addresses.h"
 #include "engine/seed.h"
 
@@ -29,16 +30,6 @@ Unexpected cannot_write(const std::string& path) {
                                                            : ErrorCode::kSystem;
   return fail(code, "cannot write the store file '" + path + "'", std::strerror(errno),
               "choose a place in HEDDLE_STORE where rank 0 may write");
-}
-
-bool write_all(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    text.remove_prefix(static_cast<size_t>(written));
-  }
-  return true;
 }
 
 std::optional<StoreFile> parse(std::istream& text) {

@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "transport/recovery/ack_maker.h"
+#include "transport/recovery/ack_rules.h"
 #include "transport/testing/send_fixture.h"
 
 namespace heddle::transport {
@@ -96,7 +96,7 @@ TEST_F(LatePathTest, EarlyProbesDoNotDeferThePto) {
   while (sender_.is_active(0)) wait(micros(100));
   EXPECT_GT(probes_[0], 3);
   // Once, then twice and four times as long.
-  EXPECT_LT(now_ - began, 7 * (micros(250) + RoundTrip::kSlackLeast + AckMaker::kControlDelay));
+  EXPECT_LT(now_ - began, 7 * (micros(250) + RoundTrip::kSlackLeast + AckRules::kControlDelay));
 }
 
 TEST_F(LatePathTest, WhereNothingFollowsThePathOfTheNewestAskingPacketIsProbed) {

@@ -8,12 +8,12 @@
 #include "base/nanos.h"
 #include "transport/params.h"
 #include "transport/path/path_set.h"
-#include "transport/recovery/ack_maker.h"
+#include "transport/recovery/ack_rules.h"
 
 namespace heddle::transport {
 
 // The peer's ack policy may delay an acknowledgement by this time.
-inline constexpr Nanos kPeerAckDelay = AckMaker::kControlDelay;
+inline constexpr Nanos kPeerAckDelay = AckRules::kControlDelay;
 
 // The PTO of a path: doubled for each unanswered probe, `longest` at most.
 inline Nanos probe_timeout(const RoundTrip& round_trip, const TxPath& path, Nanos longest) {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "transport/recovery/ack_maker.h"
+#include "transport/recovery/ack_rules.h"
 #include "transport/tx_batch.h"
 
 namespace heddle::transport {
@@ -60,7 +60,7 @@ bool SendWindow::worth_asking(uint64_t bytes, bool window_ends) const {
   if (window_ends) return bytes_since_request_ + bytes >= window / params::kAcksRequestedAWindow;
   // The peer acknowledges several long bursts at a time. A window that holds fewer would leave as a
   // whole and then wait for the answer.
-  return bytes >= AckMaker::kBytes && window < AckMaker::kArrivals * uint64_t{kMaxBurstBytes} &&
+  return bytes >= AckRules::kBytes && window < AckRules::kArrivals * uint64_t{kMaxBurstBytes} &&
          bytes_since_request_ + bytes >= window / 2;
 }
 

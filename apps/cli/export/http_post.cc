@@ -15,6 +15,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/write_all.h"
 #include "lab/exec.h"
 
 namespace heddle::cli {
@@ -39,17 +40,6 @@ struct Pipe {
   }
   std::array<int, 2> ends{};
 };
-
-// False: nobody reads.
-bool write_all(int to, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t wrote = write(to, text.data(), text.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return false;
-    text.remove_prefix(static_cast<size_t>(wrote));
-  }
-  return true;
-}
 
 std::string read_all(int from) {
   std::string text;
