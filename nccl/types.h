@@ -57,9 +57,15 @@ inline constexpr int kPointerHost = 0x1;
 inline constexpr int kPointerCuda = 0x2;
 inline constexpr int kPointerDmabuf = 0x4;
 
-inline constexpr int kHandleBytes = 128;      // NCCL_NET_HANDLE_MAXSIZE
-inline constexpr int kMaxRequests = 32;       // of a comm at once, NCCL_NET_MAX_REQUESTS
+inline constexpr int kDeviceHost = 0;  // Properties::device_type: no offload to device code
+inline constexpr uintptr_t kOptionalCompletion =
+    0x1;                                  // what `*request` of irecv may hold before it
+inline constexpr int kHandleBytes = 128;  // NCCL_NET_HANDLE_MAXSIZE
+inline constexpr int kMaxRequests = 32;   // of a comm at once, NCCL_NET_MAX_REQUESTS
 inline constexpr int kUndefinedTrafficClass = -1;
-inline constexpr int16_t kUndefinedId = -1;   // railId, planeId
+inline constexpr int16_t kUndefinedId = -1;  // railId, planeId
+
+// ncclNetDeviceHandle_t: a connection offloaded to device code. Opaque: no plugin here offers it.
+struct DeviceHandle;
 
 }  // namespace heddle::nccl

@@ -1,0 +1,52 @@
+// NCCL's net table, version 8: sizes of registrations are size_t, and a registration may belong to
+// the device. It is exported as `ncclNetPlugin_v8`; contracts of functions: nccl/net_v12.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "nccl/types.h"
+
+namespace heddle::nccl::v8 {
+
+struct Properties {
+  char* name;        // for logs; must outlive the call, as must pci_path
+  char* pci_path;    // of the device in /sys, or null
+  uint64_t guid;     // of the NIC chip, the same for all of its functions
+  int pointers;      // bits kPointer...
+  int mr_is_global;  // 1: a registration is valid for every comm of the device
+  int speed_mbps;
+  int port;
+  float latency_us;
+  int max_comms;
+  int max_recvs;    // buffers of one irecv
+  int device_type;  // kDeviceHost: no offload to device code
+  int device_version;
+};
+
+struct Net {
+  const char* name;
+  Status (*init)(Logger log);
+  Status (*devices)(int* count);
+  Status (*get_properties)(int device, Properties* properties);
+  Status (*listen)(int device, void* handle, void** listen_comm);
+  Status (*connect)(int device, void* handle, void** send_comm, DeviceHandle** device_comm);
+  Status (*accept)(void* listen_comm, void** recv_comm, DeviceHandle** device_comm);
+  Status (*reg_mr)(void* comm, void* data, size_t size, int type, void** mhandle);
+  Status (*reg_mr_dmabuf)(void* comm, void* data, size_t size, int type, uint64_t offset, int fd,
+                          void** mhandle);
+  Status (*dereg_mr)(void* comm, void* mhandle);
+  Status (*isend)(void* send_comm, void* data, int size, int tag, void* mhandle, void** request);
+  Status (*irecv)(void* recv_comm, int n, void** data, int* sizes, int* tags, void** mhandles,
+                  void** request);
+  Status (*iflush)(void* recv_comm, int n, void** data, int* sizes, void** mhandles,
+                   void** request);
+  Status (*test)(void* request, int* done, int* sizes);
+  Status (*close_send)(void* send_comm);
+  Status (*close_recv)(void* recv_comm);
+  Status (*close_listen)(void* listen_comm);
+  Status (*get_device_mr)(void* comm, void* mhandle, void** device_mhandle);
+  Status (*irecv_consumed)(void* recv_comm, int n, void* request);
+};
+
+}  // namespace heddle::nccl::v8
