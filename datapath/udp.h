@@ -31,6 +31,8 @@ struct UdpOptions {
   uint16_t paths = 64;  // send sockets per NIC: 1 to 256
   uint32_t mtu_bytes =
       0;  // of the local link, IP header included; 0: the interface's, at most 9000
+  // IP traffic class of all packets: DSCP in the upper six bits; the lower two, ECN's, must be 0.
+  uint8_t traffic_class = 0;
   Bytes receive_buffer = mebibytes(8);    // requested; the system may grant less
   Offload segmentation = Offload::kAuto;  // GSO: one call sends a burst
   Offload coalescing = Offload::kAuto;    // GRO: one call receives a run

@@ -51,6 +51,7 @@ NetworkOptions configured_network(const Config& config) {
   NetworkOptions network;
   network.bind = config.text("bind");
   network.mtu_bytes = static_cast<uint32_t>(config.integer("mtu_bytes"));
+  network.traffic_class = static_cast<uint8_t>(config.integer("dscp") << 2);
   network.receive_buffer_bytes = static_cast<uint32_t>(config.integer("receive_buffer_bytes"));
   return network;
 }

@@ -16,6 +16,7 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(const NetworkOptions& network,
   udp.port = network.port;
   udp.paths = std::max(options.transport.max_paths, options.transport.default_paths);
   udp.mtu_bytes = network.mtu_bytes;
+  udp.traffic_class = network.traffic_class;
   if (network.receive_buffer_bytes > 0) udp.receive_buffer = {network.receive_buffer_bytes};
   Result<std::unique_ptr<datapath::Datapath>> opened = datapath::open_udp(udp);
   if (!opened) return fail(opened.error());

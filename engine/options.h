@@ -48,6 +48,7 @@ struct NetworkOptions {
   std::string bind;
   uint16_t port = 0;                  // 0: any free port
   uint32_t mtu_bytes = 0;             // of the local link; 0: read from the system
+  uint8_t traffic_class = 0;          // IP traffic class: DSCP in the upper six bits, 0 below
   uint32_t receive_buffer_bytes = 0;  // requested; 0: the largest that the system grants
 };
 

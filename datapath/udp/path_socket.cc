@@ -11,6 +11,23 @@ namespace heddle::datapath {
 
 using transport::Address;
 
+PathSocket::PathSocket(Socket socket, Family family, uint8_t traffic_class)
+    : socket_(std::move(socket)), family_(family), traffic_class_(traffic_class) {
+  if (traffic_class_ == 0) return;  // the kernel's default
+  // A socket of both families takes both; one that refuses sends in the default class.
+  static_cast<void>(set_mark(true, false));
+  static_cast<void>(set_mark(false, false));
+}
+
+int PathSocket::mark(bool ecn_capable) const {
+  return traffic_class_ | (ecn_capable ? IPTOS_ECN_ECT0 : 0);
+}
+
+bool PathSocket::set_mark(bool four, bool ecn_capable) {
+  return four ? socket_.set(IPPROTO_IP, IP_TOS, mark(ecn_capable))
+              : socket_.set(IPPROTO_IPV6, IPV6_TCLASS, mark(ecn_capable));
+}
+
 bool PathSocket::prepare(const Address& to, const Manner& manner, CallWords& words) {
   if ((to != peer_ || raw_.length == 0) && !turn_to(to)) return false;
   Protocol& protocol = four_ ? ipv4_ : ipv6_;
@@ -76,9 +93,7 @@ void PathSocket::set_cutting(Protocol& protocol, bool may_fragment) {
 bool PathSocket::needs_mark(Protocol& protocol, bool ecn_capable) {
   if (++protocol.other_marks < kMarkPatience) return true;
   protocol.other_marks = 0;
-  const int mark = ecn_capable ? IPTOS_ECN_ECT0 : 0;
-  const bool done =
-      four_ ? socket_.set(IPPROTO_IP, IP_TOS, mark) : socket_.set(IPPROTO_IPV6, IPV6_TCLASS, mark);
+  const bool done = set_mark(four_, ecn_capable);
   if (done) protocol.marked = ecn_capable;
   return !done;
 }

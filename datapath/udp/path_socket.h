@@ -25,7 +25,8 @@ struct CallWords {
 
 class PathSocket {
  public:
-  PathSocket(Socket socket, Family family) : socket_(std::move(socket)), family_(family) {}
+  // `traffic_class`: of all packets, without the two bits of ECN.
+  PathSocket(Socket socket, Family family, uint8_t traffic_class);
 
   // Prepares the socket for a burst to `to`; false: its address family cannot reach that address.
   bool prepare(const transport::Address& to, const Manner& manner, CallWords& words);
@@ -36,6 +37,9 @@ class PathSocket {
   // The latest destination.
   const SocketAddress& destination() const { return raw_; }
   bool destination_is_ipv4() const { return four_; }
+
+  // The IP traffic class byte of a packet: DSCP and ECN.
+  int mark(bool ecn_capable) const;
 
   int descriptor() const { return socket_.descriptor(); }
   bool connected() const { return connected_; }
@@ -56,11 +60,13 @@ class PathSocket {
 
   void set_cutting(Protocol& protocol, bool may_fragment);
   bool needs_mark(Protocol& protocol, bool ecn_capable);
+  bool set_mark(bool four, bool ecn_capable);
   bool needs_destination();
   bool turn_to(const transport::Address& to);
 
   Socket socket_;
   Family family_;
+  uint8_t traffic_class_;
   Protocol ipv4_;
   Protocol ipv6_;
   transport::Address peer_;  // of the latest call

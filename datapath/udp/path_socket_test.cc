@@ -3,11 +3,16 @@
 #include "datapath/udp/path_socket.h"
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 
+#include <array>
 #include <map>
 #include <memory>
 #include <set>
 
+#include "base/descriptor.h"
 #include "datapath/resolve.h"
 #include "datapath/udp/testing/ends.h"
 #include "datapath/udp/testing/private_network.h"
@@ -51,6 +56,46 @@ TEST(PathSocketTest, ASteadyPeerIsConnectedAndThePortStays) {
     EXPECT_TRUE((*ends)->a().sender().path(0).connected());
     EXPECT_FALSE((*ends)->a().sender().path(1).connected());
     EXPECT_EQ(sources.size(), 1u) << bind;
+  }
+}
+
+// The traffic class byte of the next packet at this socket; -1: none came within a second.
+int received_class(int descriptor) {
+  std::array<char, 2048> data{};
+  iovec vector = {data.data(), data.size()};
+  alignas(cmsghdr) std::array<char, 64> control{};
+  msghdr message{};
+  message.msg_iov = &vector;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  if (recvmsg(descriptor, &message, 0) < 0) return -1;
+  const cmsghdr* const first = CMSG_FIRSTHDR(&message);
+  return first == nullptr ? -1 : static_cast<unsigned char>(*CMSG_DATA(first));
+}
+
+TEST(PathSocketTest, EveryPacketHasTheTrafficClassWithAndWithoutEcn) {
+  UdpOptions options = at("127.0.0.1");
+  options.traffic_class = 0x68;
+  auto ends = Ends::open(options);
+  ASSERT_TRUE(ends.has_value());
+  const Descriptor socket(::socket(AF_INET, SOCK_DGRAM, 0));
+  sockaddr_in own{};
+  own.sin_family = AF_INET;
+  own.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof own;
+  ASSERT_EQ(bind(socket.number(), reinterpret_cast<sockaddr*>(&own), length), 0);
+  ASSERT_EQ(getsockname(socket.number(), reinterpret_cast<sockaddr*>(&own), &length), 0);
+  const int on = 1;
+  const timeval patience = {.tv_sec = 1, .tv_usec = 0};
+  ASSERT_EQ(setsockopt(socket.number(), IPPROTO_IP, IP_RECVTOS, &on, sizeof on), 0);
+  ASSERT_EQ(setsockopt(socket.number(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
+  for (int i = 0; i < 200; ++i) {
+    TxBurst burst = (*ends)->row(1, 1, 100);
+    burst.to.port = ntohs(own.sin_port);
+    burst.ecn_capable = i >= 50 && i < 150;  // long enough for the mark to move to the socket
+    ASSERT_TRUE((*ends)->send(burst));
+    ASSERT_EQ(received_class(socket.number()), burst.ecn_capable ? 0x6a : 0x68) << i;
   }
 }
 

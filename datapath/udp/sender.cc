@@ -95,7 +95,8 @@ Sender::Sender(std::vector<Socket> sockets, const SenderOptions& options,
   paths_ = sockets.size() / options_.nics.size();
   sockets_.reserve(sockets.size());
   for (Socket& socket : sockets) {
-    sockets_.emplace_back(std::move(socket), options_.nics[sockets_.size() / paths_].family);
+    sockets_.emplace_back(std::move(socket), options_.nics[sockets_.size() / paths_].family,
+                          options_.traffic_class);
   }
 }
 
@@ -207,13 +208,14 @@ void Sender::write_control(const TxBurst& burst, bool row) {
   Scratch& s = *scratch_;
   s.control_bytes = 0;
   if (row) s.add_control(IPPROTO_UDP, UDP_SEGMENT, static_cast<uint16_t>(burst.datagram_bytes()));
-  const bool four = sockets_[socket_of(burst)].destination_is_ipv4();
+  const PathSocket& path = sockets_[socket_of(burst)];
+  const bool four = path.destination_is_ipv4();
   if (burst.hop_limit != 0) {
     const int limit = burst.hop_limit;
     s.add_control(four ? IPPROTO_IP : IPPROTO_IPV6, four ? IP_TTL : IPV6_HOPLIMIT, limit);
   }
   if (!s.words.mark) return;
-  const int mark = burst.ecn_capable ? IPTOS_ECN_ECT0 : 0;
+  const int mark = path.mark(burst.ecn_capable);
   if (four) {
     s.add_control(IPPROTO_IP, IP_TOS, mark);
   } else {

@@ -29,6 +29,7 @@ struct SenderNic {
 struct SenderOptions {
   std::vector<SenderNic> nics;  // all have the same number of paths
   bool segments = true;         // GSO
+  uint8_t traffic_class = 0;    // of all packets
 };
 
 class Sender {

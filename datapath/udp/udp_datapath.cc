@@ -51,6 +51,12 @@ Result<void> check(const UdpOptions& options) {
                 "an MTU of " + std::to_string(options.mtu_bytes) + " bytes is not possible",
                 "choose 1280 to 65535, or 0 for the interface's");
   }
+  if ((options.traffic_class & 3) != 0) {
+    return fail(ErrorCode::kInvalid, what,
+                "the two lowest bits of traffic class " + std::to_string(options.traffic_class) +
+                    " belong to ECN",
+                "choose a multiple of 4");
+  }
   return {};
 }
 
@@ -71,6 +77,7 @@ SenderOptions sender_options(const UdpOptions& options, const std::vector<Receiv
                          .max_datagram_bytes = largest_datagram(options, nic.attachment.local)});
   }
   made.segments = segments;
+  made.traffic_class = options.traffic_class;
   return made;
 }
 

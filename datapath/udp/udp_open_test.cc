@@ -69,6 +69,9 @@ TEST(UdpOpenTest, ImpossibleOptionsAreRejected) {
   expect_error(options, ErrorCode::kInvalid, "100 bytes");
   options.mtu_bytes = 70'000;
   expect_error(options, ErrorCode::kInvalid, "70000 bytes");
+  options = at("127.0.0.1");
+  options.traffic_class = 3;
+  expect_error(options, ErrorCode::kInvalid, "belong to ECN");
 }
 
 TEST(UdpOpenTest, APrivilegedPortNeedsPrivileges) {
