@@ -1,0 +1,126 @@
+// Attachment: see attachment.h. A link to another process is opened by the first comm that connects
+// there and closed with the last.
+#include "plugins/nccl/net/attachment.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "plugins/nccl/host_log.h"
+#include "plugins/nccl/net/receive_comm.h"
+#include "plugins/nccl/net/send_comm.h"
+
+namespace heddle::nccl {
+
+Attachment::Attachment(std::string name, std::shared_ptr<engine::Endpoint> endpoint,
+                       Numbers numbers)
+    : name_(std::move(name)),
+      endpoint_(std::move(endpoint)),
+      numbers_(std::move(numbers)),
+      process_(numbers_()) {}
+
+Attachment::~Attachment() = default;
+
+uint64_t Attachment::listen(HandleBytes handle) {
+  const OwnMutex::Lock lock = mutex_.lock();
+  const uint64_t listener = numbers_();
+  listeners_[listener];
+  write_handle(handle, {.process = process_,
+                        .listener = listener,
+                        .address = endpoint_->local_address()});
+  return listener;
+}
+
+void Attachment::close_listener(uint64_t listener) {
+  const OwnMutex::Lock lock = mutex_.lock();
+  listeners_.erase(listener);
+}
+
+Result<std::shared_ptr<OutgoingLink>> Attachment::link_to(const Handle& handle) {
+  const auto [first, last] = outgoing_.equal_range(handle.process);
+  for (auto it = first; it != last; ++it) {
+    if (it->second->has_room() && !it->second->closed()) return it->second;
+  }
+  Result<std::shared_ptr<OutgoingLink>> opened = OutgoingLink::open(endpoint_, handle.address);
+  if (opened) outgoing_.emplace(handle.process, *opened);
+  return opened;
+}
+
+Result<std::unique_ptr<SendComm>> Attachment::connect(HandleBytes bytes) {
+  turn();
+  const OwnMutex::Lock lock = mutex_.lock();
+  drop_closed_links();
+  auto found = connects_.find(pending_connect(bytes));
+  if (found == connects_.end()) {
+    const Result<Handle> handle = read_handle(bytes);
+    if (!handle) return fail(handle.error());
+    Result<std::shared_ptr<OutgoingLink>> link = link_to(*handle);
+    if (!link) return fail(link.error());
+    set_pending_connect(bytes, next_connect_);
+    found = connects_.emplace(next_connect_++, Connect{handle->listener, *link}).first;
+  }
+  const Connect connect = found->second;
+  const engine::ConnectionStatus status = connect.link->status();
+  if (status.state == engine::ConnectionState::kClosed) {
+    connects_.erase(found);
+    return fail(status.error.code, "cannot connect over " + name_, connect.link->failure(),
+                "is the peer's process running, and does a firewall pass UDP between the hosts?");
+  }
+  if (status.state == engine::ConnectionState::kOpening) return std::unique_ptr<SendComm>();
+  const std::optional<uint32_t> comm = connect.link->open_comm(connect.listener);
+  if (!comm) return std::unique_ptr<SendComm>();
+  connects_.erase(found);
+  return std::make_unique<SendComm>(shared_from_this(), connect.link, *comm);
+}
+
+Result<std::unique_ptr<ReceiveComm>> Attachment::accept(uint64_t listener) {
+  pump();
+  const OwnMutex::Lock lock = mutex_.lock();
+  const auto found = listeners_.find(listener);
+  if (found == listeners_.end()) {
+    return fail(ErrorCode::kInvalid, "cannot accept a peer", "the listen comm is closed");
+  }
+  if (found->second.empty()) return std::unique_ptr<ReceiveComm>();
+  Arrived arrived = std::move(found->second.front());
+  found->second.pop_front();
+  return std::make_unique<ReceiveComm>(shared_from_this(), std::move(arrived.link), arrived.comm);
+}
+
+void Attachment::turn() { static_cast<void>(endpoint_->progress(Nanos{})); }
+
+void Attachment::pump() {
+  turn();
+  const OwnMutex::Lock lock = mutex_.lock();
+  while (const std::optional<engine::Connection> accepted = endpoint_->take_accepted()) {
+    Result<std::shared_ptr<IncomingLink>> link = IncomingLink::accept(endpoint_, *accepted);
+    if (link) {
+      incoming_.push_back(std::move(*link));
+    } else {
+      endpoint_->abort(*accepted);
+    }
+  }
+  for (const std::shared_ptr<IncomingLink>& link : incoming_) {
+    for (const IncomingLink::Opened& opened : link->poll()) {
+      const auto listener = listeners_.find(opened.listener);
+      if (listener == listeners_.end()) continue;  // closed meanwhile, or guessed
+      listener->second.push_back({.link = link, .comm = opened.comm});
+    }
+  }
+  drop_closed_links();
+}
+
+void Attachment::drop_closed_links() {
+  std::erase_if(closing_, [](const auto& link) { return link->closed(); });
+  std::erase_if(incoming_, [](const auto& link) { return link.use_count() == 1 && link->closed(); });
+}
+
+void Attachment::release(const std::shared_ptr<OutgoingLink>& link) {
+  const OwnMutex::Lock lock = mutex_.lock();
+  const bool connecting = std::ranges::any_of(
+      connects_, [&](const auto& each) { return each.second.link == link; });
+  if (connecting || link->comms() > 0) return;
+  std::erase_if(outgoing_, [&](const auto& each) { return each.second == link; });
+  if (!link->closed()) endpoint_->begin_close(link->connection());
+  closing_.push_back(link);
+}
+
+}  // namespace heddle::nccl

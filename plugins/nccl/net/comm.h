@@ -1,0 +1,61 @@
+// Comm: what NCCL holds as a sendComm or recvComm; send_comm.h and receive_comm.h are the two
+// kinds. Posting, testing and closing may come from different threads.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/own_mutex.h"
+#include "nccl/types.h"
+#include "plugins/nccl/net/link.h"
+#include "plugins/nccl/net/registration.h"
+#include "plugins/nccl/net/request.h"
+
+namespace heddle::nccl {
+
+class Attachment;
+
+class Comm {
+ public:
+  virtual ~Comm() = default;
+  Comm(const Comm&) = delete;
+  Comm& operator=(const Comm&) = delete;
+
+  // test(): whether the request is done; then `sizes` (may be null) has the bytes of each part, and
+  // the request is free again. A failure is logged once and stays.
+  Status test(Request& request, bool& done, int* sizes);
+  // Cancels all requests and waits until nothing uses their memory, at most kAbandonPatience for
+  // the peer's answer; then the link is aborted. NCCL does not test these requests any more.
+  void abandon();
+
+  Attachment& attachment() const { return *attachment_; }
+
+ protected:
+  Comm(std::shared_ptr<Attachment> attachment, Link& link);
+
+  // All of these are called with mutex_ held.
+
+  // Posts what irecv() could not post. Errors: those of fail_post().
+  virtual Status post_deferred() { return kSuccess; }
+  // Nothing is to be posted any more.
+  virtual void drop_deferred() {}
+  // The status for a post that failed: kSuccess if it can be tried again later.
+  Status fail_post(const Error& error);
+  // Logs the first failure of this comm; returns its status, which stays.
+  Status fail_with(Status status, const std::string& why);
+  // Posts done, the part belongs to `operation`.
+  static void posted(RequestPart& part, engine::Operation operation);
+
+  const std::shared_ptr<Attachment> attachment_;
+  Link& link_;
+  OwnMutex mutex_;
+  RequestPool requests_;
+  Status failure_ = kSuccess;
+
+ private:
+  bool advance(Request& request);
+  void finish(RequestPart& part, const engine::Outcome& outcome);
+  bool wait_for_all(Nanos patience);
+};
+
+}  // namespace heddle::nccl

@@ -1,0 +1,145 @@
+// Net: see net.h. Endpoints stay open until the process ends: the next communicator uses them.
+#include "plugins/nccl/net/net.h"
+
+#include <algorithm>
+#include <string>
+
+#include "plugins/nccl/host_log.h"
+
+namespace heddle::nccl {
+namespace {
+
+// Of one link and direction; the transport's limit. 255 comms with 32 requests each would need
+// half of it.
+constexpr uint32_t kMostPosts = 16'384;
+
+}  // namespace
+
+void fit_for_links(engine::Options& options) {
+  options.transport.accept = true;
+  options.transport.max_channels = kLinkChannels;
+  options.transport.max_posted = kMostPosts;
+}
+
+Status Net::init() {
+  const OwnMutex::Lock lock = mutex_.lock();
+  if (!devices_.empty()) return kSuccess;
+  Result<std::vector<Device>> found = sources_.devices();
+  if (!found) return report(found.error());
+  for (Device& device : *found) {
+    std::string line = "device " + std::to_string(devices_.size()) + ": " + device.name + ", " +
+                       std::to_string(device.speed_mbits) + " Mb/s";
+    if (!device.pci_path.empty()) line += ", " + device.pci_path;
+    host_log().info(kLogInit | kLogNet, line);
+    devices_.push_back(std::make_unique<Device>(std::move(device)));
+  }
+  return kSuccess;
+}
+
+int Net::devices() const {
+  const OwnMutex::Lock lock = mutex_.lock();
+  return static_cast<int>(devices_.size());
+}
+
+const Device* Net::device(int index) const {
+  const OwnMutex::Lock lock = mutex_.lock();
+  if (index < 0 || static_cast<size_t>(index) >= devices_.size()) return nullptr;
+  return devices_[static_cast<size_t>(index)].get();
+}
+
+Status Net::make_virtual_device(std::span<const int> members, int& index) {
+  const OwnMutex::Lock lock = mutex_.lock();
+  std::vector<Device> all;
+  for (const auto& each : devices_) all.push_back(*each);
+  const bool valid = !members.empty() && std::ranges::all_of(members, [&](int member) {
+    return member >= 0 && static_cast<size_t>(member) < all.size();
+  });
+  if (!valid) {
+    host_log().warn("a virtual device needs members that exist");
+    return kInvalidArgument;
+  }
+  if (members.size() > transport::kMaxNics) {
+    host_log().warn("a virtual device has at most " + std::to_string(transport::kMaxNics) +
+                    " members");
+    return kInvalidUsage;
+  }
+  devices_.push_back(std::make_unique<Device>(merge(all, {members.begin(), members.end()})));
+  index = static_cast<int>(devices_.size()) - 1;
+  host_log().info(kLogInit | kLogNet,
+                  "device " + std::to_string(index) + ": " + devices_.back()->name + " (virtual)");
+  return kSuccess;
+}
+
+Result<std::shared_ptr<Attachment>> Net::attachment(int index, int traffic_class) {
+  const Device* const wanted = device(index);
+  if (wanted == nullptr) {
+    return fail(ErrorCode::kInvalid, "cannot use device " + std::to_string(index),
+                "there are " + std::to_string(devices()));
+  }
+  const OwnMutex::Lock lock = mutex_.lock();
+  std::shared_ptr<Attachment>& open = attachments_[{index, traffic_class}];
+  if (open) return open;
+  Result<std::shared_ptr<engine::Endpoint>> endpoint = sources_.open(*wanted, traffic_class);
+  if (!endpoint) return fail(endpoint.error());
+  open = std::make_shared<Attachment>(wanted->name, std::move(*endpoint), sources_.numbers);
+  return open;
+}
+
+Status Net::listen(int device, int traffic_class, HandleBytes handle, ListenComm*& listen_comm) {
+  listen_comm = nullptr;
+  Result<std::shared_ptr<Attachment>> open = attachment(device, traffic_class);
+  if (!open) return report(open.error());
+  const uint64_t listener = (*open)->listen(handle);
+  listen_comm = new ListenComm{std::move(*open), listener};
+  return kSuccess;
+}
+
+Status Net::connect(int device, int traffic_class, HandleBytes handle, Comm*& comm) {
+  comm = nullptr;
+  const Result<std::shared_ptr<Attachment>> open = attachment(device, traffic_class);
+  if (!open) return report(open.error());
+  Result<std::unique_ptr<SendComm>> connected = (*open)->connect(handle);
+  if (!connected) return report(connected.error());
+  comm = connected->release();
+  return kSuccess;
+}
+
+Status Net::accept(ListenComm& listen_comm, Comm*& comm) {
+  comm = nullptr;
+  Result<std::unique_ptr<ReceiveComm>> accepted =
+      listen_comm.attachment->accept(listen_comm.listener);
+  if (!accepted) return report(accepted.error());
+  comm = accepted->release();
+  return kSuccess;
+}
+
+Status Net::register_memory(Comm& comm, void* start, size_t bytes, int type,
+                            Registration*& memory) {
+  memory = nullptr;
+  if (type != kPointerHost) {
+    host_log().warn("cannot register memory of a GPU: heddle uses host memory (ptrSupport says so)");
+    return kInvalidUsage;
+  }
+  if (bytes == 0) {
+    memory = new Registration(engine::Memory());
+    return kSuccess;
+  }
+  Result<engine::Memory> registered = comm.attachment().endpoint().register_memory(start, bytes);
+  if (!registered) return report(registered.error());
+  memory = new Registration(std::move(*registered));
+  return kSuccess;
+}
+
+Status Net::unregister_memory(Comm& comm, Registration* memory) {
+  if (memory == nullptr) return kSuccess;
+  // After an abort NCCL takes memory back from transfers that are under way.
+  if (memory->in_use()) comm.abandon();
+  if (memory->in_use()) {
+    host_log().warn("memory is unregistered that a transfer of another comm still uses");
+    return kInternalError;
+  }
+  delete memory;
+  return kSuccess;
+}
+
+}  // namespace heddle::nccl

@@ -1,0 +1,74 @@
+// Net: heddle as a network of NCCL, without the form that a table's version gives it: devices,
+// listen comms, comms and memory. One per process; the tables of exports/ call it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/own_mutex.h"
+#include "base/result.h"
+#include "engine/endpoint.h"
+#include "nccl/types.h"
+#include "plugins/nccl/net/attachment.h"
+#include "plugins/nccl/net/device.h"
+#include "plugins/nccl/net/receive_comm.h"
+#include "plugins/nccl/net/send_comm.h"
+
+namespace heddle::nccl {
+
+// Where devices and endpoints come from: the host, or a simulation.
+struct NetSources {
+  std::function<Result<std::vector<Device>>()> devices;
+  // `traffic_class`: the IP traffic class (0 to 255) of what it sends; kUndefinedTrafficClass: none.
+  std::function<Result<std::shared_ptr<engine::Endpoint>>(const Device&, int traffic_class)> open;
+  Attachment::Numbers numbers;
+};
+// What an endpoint needs so that links fit: it accepts, and has channels and posts for all comms.
+void fit_for_links(engine::Options& options);
+// Those of this process: HEDDLE_*, heddle.toml, the host's interfaces.
+NetSources host_sources();
+
+// What NCCL holds as a listenComm.
+struct ListenComm {
+  std::shared_ptr<Attachment> attachment;
+  uint64_t listener = 0;
+};
+
+class Net {
+ public:
+  explicit Net(NetSources sources) : sources_(std::move(sources)) {}
+
+  // Finds the devices when first called. Errors: those of finding them; a later call tries again.
+  Status init();
+  int devices() const;
+  // Null: no such device. The pointer stays valid.
+  const Device* device(int index) const;
+  // Errors: kInvalidArgument.
+  Status make_virtual_device(std::span<const int> members, int& index);
+
+  Status listen(int device, int traffic_class, HandleBytes handle, ListenComm*& listen_comm);
+  // Null comm: call again with the same handle.
+  Status connect(int device, int traffic_class, HandleBytes handle, Comm*& comm);
+  Status accept(ListenComm& listen_comm, Comm*& comm);
+
+  // Host memory only. `bytes` may be 0.
+  Status register_memory(Comm& comm, void* start, size_t bytes, int type, Registration*& memory);
+  Status unregister_memory(Comm& comm, Registration* memory);
+
+ private:
+  // Opens the device's endpoint when it is first used.
+  Result<std::shared_ptr<Attachment>> attachment(int device, int traffic_class);
+
+  const NetSources sources_;
+  mutable OwnMutex mutex_;
+  // Never shrinks: NCCL keeps names and paths of it.
+  std::vector<std::unique_ptr<Device>> devices_;
+  std::map<std::pair<int, int>, std::shared_ptr<Attachment>> attachments_;
+};
+
+}  // namespace heddle::nccl

@@ -1,0 +1,38 @@
+// SendComm: the sending end of a comm.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "plugins/nccl/net/comm.h"
+
+namespace heddle::nccl {
+
+class SendComm final : public Comm {
+ public:
+  // `number`: of the comm on the link.
+  SendComm(std::shared_ptr<Attachment> attachment, std::shared_ptr<OutgoingLink> link,
+           uint32_t number);
+  ~SendComm() override;
+
+  // isend(): `request` is null if it cannot be posted now. `registration` may be null for 0 bytes.
+  Status send(const void* data, size_t bytes, int tag, Registration* registration,
+              Request*& request);
+
+ private:
+  struct Tag {
+    int32_t tag = 0;
+    engine::Channel channel = 0;
+  };
+
+  std::optional<engine::Channel> channel_of(int32_t tag);
+
+  const std::shared_ptr<OutgoingLink> outgoing_;
+  const uint32_t number_;
+  std::vector<Tag> tags_;
+};
+
+}  // namespace heddle::nccl
