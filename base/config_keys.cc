@@ -25,6 +25,13 @@ constexpr std::array kKeys = {
     ConfigKey{.name = "bind",
               .doc = "addresses, interfaces or names of this host to use, with commas between; "
                      "several NICs are used together; empty: any"},
+    ConfigKey{.name = "ifname",
+              .doc = "interfaces that become NCCL's devices, as in NCCL_SOCKET_IFNAME: prefixes "
+                     "with commas between, ^ before them excludes, = takes whole names; empty: "
+                     "all but loopback, docker and virbr"},
+    ConfigKey{.name = "nccl.nics",
+              .doc = "file with rails, planes and speeds of NCCL's devices; empty: as the system "
+                     "reports them"},
     ConfigKey{.name = "mtu_bytes",
               .type = ConfigType::kInteger,
               .fallback = "0",

@@ -57,10 +57,13 @@ struct NicSources {
 // read), kInvalid with its line (unknown key, wrong type or range, an interface named twice).
 Result<std::vector<Nic>> list_nics(const NicSources& sources);
 
-// Those that `selection` chooses, in the system's order, with NCCL_SOCKET_IFNAME's grammar:
-// prefixes separated by commas; a leading `^` excludes them, `=` takes whole names. Empty: all
-// that have a carrier and an address that is not link-local, without loopback, docker and virbr;
-// if there is none, the first group of docker, loopback and virbr that has one.
+// Whether heddle can use it: a carrier, and an address that is not link-local.
+bool usable(const Nic& nic);
+
+// The usable ones that `selection` chooses, in the system's order, with NCCL_SOCKET_IFNAME's
+// grammar: prefixes separated by commas; a leading `^` excludes them (and loopback, unless nothing
+// else is left), `=` takes whole names. Empty: all but loopback, docker and virbr; if there is
+// none, the first of docker, loopback and virbr that has one.
 std::vector<Nic> select_nics(std::vector<Nic> nics, std::string_view selection);
 
 // list_nics() and select_nics(). Errors: those of list_nics(), kUnavailable if none is left.

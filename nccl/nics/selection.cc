@@ -1,0 +1,83 @@
+// select_nics(): which interfaces become devices. Called by find_nics() and by doctor.
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nccl/nics.h"
+
+namespace heddle::nccl {
+namespace {
+
+struct Selection {
+  bool excludes = false;
+  bool exact = false;
+  std::vector<std::string> names;
+};
+
+// NCCL lets a name be followed by `:port:rail:plane`; for sockets it ignores these, as here.
+Selection parse(std::string_view text) {
+  Selection selection;
+  selection.excludes = text.starts_with('^');
+  if (selection.excludes) text.remove_prefix(1);
+  selection.exact = text.starts_with('=');
+  if (selection.exact) text.remove_prefix(1);
+  while (!text.empty()) {
+    const size_t comma = std::min(text.find(','), text.size());
+    const std::string_view entry = text.substr(0, comma);
+    const std::string_view name = entry.substr(0, entry.find(':'));
+    if (!name.empty()) selection.names.emplace_back(name);
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return selection;
+}
+
+bool matches(const Selection& selection, const std::string& name) {
+  return std::any_of(selection.names.begin(), selection.names.end(), [&](const std::string& each) {
+    return selection.exact ? name == each : name.starts_with(each);
+  });
+}
+
+template <typename Wanted>
+std::vector<Nic> keep(std::vector<Nic> nics, const Wanted& wanted) {
+  nics.erase(std::remove_if(nics.begin(), nics.end(), [&](const Nic& nic) { return !wanted(nic); }),
+             nics.end());
+  return nics;
+}
+
+bool is_docker(const Nic& nic) { return nic.name.starts_with("docker"); }
+bool is_libvirt(const Nic& nic) { return nic.name.starts_with("virbr"); }
+
+std::vector<Nic> usual(const std::vector<Nic>& nics) {
+  const auto outside = [](const Nic& nic) {
+    return !nic.loopback && !is_docker(nic) && !is_libvirt(nic);
+  };
+  std::vector<Nic> found = keep(nics, outside);
+  if (found.empty()) found = keep(nics, is_docker);
+  if (found.empty()) found = keep(nics, [](const Nic& nic) { return nic.loopback; });
+  if (found.empty()) found = keep(nics, is_libvirt);
+  return found;
+}
+
+}  // namespace
+
+bool usable(const Nic& nic) {
+  return nic.carrier &&
+         std::any_of(nic.addresses.begin(), nic.addresses.end(),
+                     [](const InterfaceAddress& address) { return !address.link_local(); });
+}
+
+std::vector<Nic> select_nics(std::vector<Nic> nics, std::string_view text) {
+  nics = keep(std::move(nics), usable);
+  const Selection selection = parse(text);
+  if (selection.names.empty()) return usual(nics);
+  std::vector<Nic> chosen = keep(std::move(nics), [&](const Nic& nic) {
+    return matches(selection, nic.name) != selection.excludes;
+  });
+  if (!selection.excludes) return chosen;
+  // An exclusion asks for the other NICs of the network: it never adds loopback to them.
+  std::vector<Nic> outside = keep(chosen, [](const Nic& nic) { return !nic.loopback; });
+  return outside.empty() ? chosen : outside;
+}
+
+}  // namespace heddle::nccl
