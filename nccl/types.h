@@ -16,6 +16,7 @@ enum Status : int {
   kInvalidUsage = 5,
   kRemoteError = 6,
   kInProgress = 7,
+  kTimedOut = 8,
 };
 
 // ncclDebugLogLevel
