@@ -173,7 +173,7 @@ class Rank : public simulator::EngineProgram {
       std::byte* const slot = side.slot(side.posted);
       for (size_t i = 0; i < bytes; ++i) slot[i] = message_byte(rank_, index, side.posted, i);
       Request* request = nullptr;
-      note(static_cast<SendComm*>(side.comm)->send(slot, bytes, 3, side.registration, request));
+      note(static_cast<SendComm*>(side.comm)->send({slot, bytes, 3, side.registration}, request));
       if (request == nullptr) break;
       side.requests.push_back(request);
       ++side.posted;
@@ -187,7 +187,7 @@ class Rank : public simulator::EngineProgram {
     if (side.comm == nullptr) return false;
     bool moved = take_done(side, [&](int n, int bytes) { check(index, n, bytes); });
     while (side.posted < options_.messages && side.posted - side.done < kInFlight) {
-      const ReceiveBuffer buffer = {side.slot(side.posted), kMessage, 3, side.registration};
+      const TransferBuffer buffer = {side.slot(side.posted), kMessage, 3, side.registration};
       Request* request = nullptr;
       note(static_cast<ReceiveComm*>(side.comm)->receive({&buffer, 1}, request));
       if (request == nullptr) break;

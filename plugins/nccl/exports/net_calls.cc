@@ -53,8 +53,8 @@ HandleBytes handle_bytes(void* handle) {
 
 Status init(void** context, int traffic_class, Logger log, ProfilerCallback profile) {
   return guarded([&] {
-    static_cast<void>(profile);
     host_log().set(log);
+    set_profiler_callback(profile);
     // finalize() may follow a failed init(), with what was written here.
     if (context != nullptr) *context = nullptr;
     const Status status = process_net().init();
@@ -151,13 +151,17 @@ Status dereg_mr(void* comm, void* mhandle) {
 Status isend(void* send_comm, void* data, size_t size, int tag, void* mhandle, void* phandle,
              void** request) {
   return guarded([&] {
-    static_cast<void>(phandle);
     if (request == nullptr) return missing("a request");
     *request = nullptr;  // NCCL may have left kOptionalCompletion in it
     if (send_comm == nullptr) return missing("a send comm");
     Request* posted = nullptr;
     const Status status = static_cast<SendComm*>(static_cast<Comm*>(send_comm))
-                              ->send(data, size, tag, static_cast<Registration*>(mhandle), posted);
+                              ->send({.data = data,
+                                      .bytes = size,
+                                      .tag = tag,
+                                      .registration = static_cast<Registration*>(mhandle),
+                                      .profile = phandle},
+                                     posted);
     *request = posted;
     return status;
   });
@@ -172,12 +176,13 @@ Status irecv(void* recv_comm, const Receive& receive, const size_t* sizes, const
       return missing("a receive comm, or with a wrong number of buffers");
     }
     const auto count = static_cast<size_t>(receive.n);
-    std::array<ReceiveBuffer, kMaxParts> buffers;
+    std::array<TransferBuffer, kMaxParts> buffers;
     for (size_t i = 0; i < count; ++i) {
       buffers[i] = {.data = receive.data[i],
                     .bytes = sizes != nullptr ? sizes[i] : static_cast<size_t>(int_sizes[i]),
                     .tag = receive.tags[i],
-                    .registration = static_cast<Registration*>(receive.mhandles[i])};
+                    .registration = static_cast<Registration*>(receive.mhandles[i]),
+                    .profile = receive.phandles != nullptr ? receive.phandles[i] : nullptr};
     }
     Request* posted = nullptr;
     const Status status = static_cast<ReceiveComm*>(static_cast<Comm*>(recv_comm))

@@ -21,6 +21,7 @@ Comm::Comm(std::shared_ptr<Attachment> attachment, Link& link)
 void Comm::posted(RequestPart& part, engine::Operation operation) {
   part.operation = operation;
   if (part.registration != nullptr) part.registration->begin_use();
+  part.profile.begin(part.profile_parent, link_, part.buffer.length);
 }
 
 Status Comm::fail_with(Status status, const std::string& why) {
@@ -42,6 +43,7 @@ void Comm::finish(RequestPart& part, const engine::Outcome& outcome) {
   if (part.registration != nullptr) part.registration->end_use();
   part.done = outcome.ok;
   part.bytes = outcome.bytes;
+  part.profile.end(link_, outcome.bytes);
   if (outcome.ok) return;
   switch (outcome.error) {
     case ErrorCode::kTruncated:

@@ -44,7 +44,7 @@ class Comm {
   // Logs the first failure of this comm; returns its status, which stays.
   Status fail_with(Status status, const std::string& why);
   // Posts done, the part belongs to `operation`.
-  static void posted(RequestPart& part, engine::Operation operation);
+  void posted(RequestPart& part, engine::Operation operation);
 
   const std::shared_ptr<Attachment> attachment_;
   Link& link_;

@@ -8,6 +8,8 @@
 #include <memory>
 #include <vector>
 
+#include "plugins/nccl/net/transfer_profile.h"
+#include "plugins/nccl/profiler/net_events.h"
 #include "plugins/nccl/testing/net_pair.h"
 
 namespace heddle::nccl {
@@ -21,14 +23,14 @@ void fill(std::vector<std::byte>& bytes, int seed) {
 
 Request* send(CommPair& comms, TestMemory& memory, size_t offset, size_t bytes, int tag = 0) {
   Request* request = nullptr;
-  EXPECT_EQ(comms.send->send(memory.data() + offset, bytes, tag, memory.registration(), request),
+  EXPECT_EQ(comms.send->send({memory.data() + offset, bytes, tag, memory.registration()}, request),
             kSuccess);
   return request;
 }
 
 Request* receive(CommPair& comms, TestMemory& memory, size_t offset, size_t bytes, int tag = 0) {
   Request* request = nullptr;
-  const ReceiveBuffer buffer = {memory.data() + offset, bytes, tag, memory.registration()};
+  const TransferBuffer buffer = {memory.data() + offset, bytes, tag, memory.registration()};
   EXPECT_EQ(comms.receive->receive({&buffer, 1}, request), kSuccess);
   return request;
 }
@@ -84,7 +86,7 @@ TEST(NcclNet, AMultiReceiveFillsEachBufferByTheSendOfItsTag) {
     TestMemory in(*nets.receiver, *comms.receive, 8 * 1000);
     fill(out.bytes(), 3);
     for (int round = 0; round < 3; ++round) {
-      std::vector<ReceiveBuffer> buffers;
+      std::vector<TransferBuffer> buffers;
       for (int i = 0; i < 8; ++i) {
         buffers.push_back({in.data() + i * 1000, 1000, 70'000 + i, in.registration()});
       }
@@ -118,7 +120,7 @@ TEST(NcclNet, ASendOfZeroBytesNeedsNoMemory) {
     TestMemory in(*nets.receiver, *comms.receive, 64);
     Request* const received = receive(comms, in, 0, 64);
     Request* sent = nullptr;
-    EXPECT_EQ(comms.send->send(nullptr, 0, 0, nullptr, sent), kSuccess);
+    EXPECT_EQ(comms.send->send({}, sent), kSuccess);
     int bytes = -1;
     finish_both(sent, nullptr, received, &bytes);
     EXPECT_EQ(bytes, 0);
@@ -190,7 +192,7 @@ TEST(NcclNet, DataOutsideOfRegisteredMemoryIsRefused) {
   {
     TestMemory out(nets.sender, *comms.send, 1000);
     Request* request = nullptr;
-    EXPECT_EQ(comms.send->send(out.data() + 1, 1000, 0, out.registration(), request),
+    EXPECT_EQ(comms.send->send({out.data() + 1, 1000, 0, out.registration()}, request),
               kInvalidArgument);
     EXPECT_EQ(request, nullptr);
   }
@@ -223,9 +225,60 @@ TEST(NcclNet, APeerThatIsGoneIsARemoteErrorForEveryRequestOfTheComm) {
     delete comms.receive;
     EXPECT_EQ(finish(sent), kRemoteError);
     Request* again = nullptr;
-    EXPECT_EQ(comms.send->send(out.data(), 10, 0, out.registration(), again), kRemoteError);
+    EXPECT_EQ(comms.send->send({out.data(), 10, 0, out.registration()}, again), kRemoteError);
   }
   delete comms.send;
+}
+
+struct ProfiledEvent {
+  NetTransfer start;
+  NetTransfer end;
+  int starts = 0;
+  int ends = 0;
+};
+Status profile(void** handle, int type, void* parent, int64_t plugin, void* descriptor) {
+  EXPECT_EQ(plugin, kNetEventsId);
+  auto& event = *static_cast<ProfiledEvent*>(parent);
+  const NetTransfer& transfer = *static_cast<NetTransfer*>(descriptor);
+  if (type == kNetEventStart) {
+    event.start = transfer;
+    ++event.starts;
+    *handle = parent;
+  } else {
+    EXPECT_EQ(*handle, parent);
+    event.end = transfer;
+    ++event.ends;
+  }
+  return kSuccess;
+}
+
+TEST(NcclNet, ATransferIsReportedToTheProfilerFromPostToEnd) {
+  set_profiler_callback(&profile);
+  NetPair nets;
+  CommPair comms = nets.join();
+  {
+    TestMemory out(nets.sender, *comms.send, 100'000);
+    TestMemory in(*nets.receiver, *comms.receive, 100'000);
+    ProfiledEvent sent;
+    ProfiledEvent received;
+    const TransferBuffer buffer = {in.data(), 100'000, 0, in.registration(), &received};
+    Request* receive = nullptr;
+    Request* send = nullptr;
+    EXPECT_EQ(comms.receive->receive({&buffer, 1}, receive), kSuccess);
+    EXPECT_EQ(comms.send->send({out.data(), 60'000, 0, out.registration(), &sent}, send), kSuccess);
+    finish_both(send, nullptr, receive, nullptr);
+    for (const ProfiledEvent& event : {sent, received}) {
+      EXPECT_EQ(event.starts, 1);
+      EXPECT_EQ(event.ends, 1);
+      EXPECT_EQ(event.end.bytes, 60'000U);
+      EXPECT_NE(event.end.connection, 0U);
+    }
+    EXPECT_EQ(sent.start.bytes, 60'000U);
+    EXPECT_EQ(received.start.bytes, 100'000U);
+    EXPECT_GT(sent.end.delay_ns, 0);
+  }
+  delete comms.send;
+  delete comms.receive;
 }
 
 TEST(NcclNet, AForeignHandleAndAnotherVersionAreRefused) {

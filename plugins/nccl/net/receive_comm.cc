@@ -53,16 +53,17 @@ Status ReceiveComm::post_deferred() {
   return failure_;
 }
 
-Status ReceiveComm::receive(std::span<const ReceiveBuffer> buffers, Request*& request) {
+Status ReceiveComm::receive(std::span<const TransferBuffer> buffers, Request*& request) {
   request = nullptr;
   const OwnMutex::Lock lock = mutex_.enter();
   if (!lock.owns_lock()) return kInvalidUsage;
   if (failure_ != kSuccess) return failure_;
   Request* const taken = requests_.take(*this);
   if (taken == nullptr) return kSuccess;
-  for (const ReceiveBuffer& buffer : buffers) {
+  for (const TransferBuffer& buffer : buffers) {
     RequestPart& part = taken->parts[static_cast<size_t>(taken->count++)];
     part.tag = buffer.tag;
+    part.profile_parent = buffer.profile;
     if (buffer.bytes == 0) continue;
     part.registration = buffer.registration;
     const std::optional<transport::Payload> payload =

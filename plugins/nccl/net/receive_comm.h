@@ -2,7 +2,6 @@
 // channel of its tag; until then it is deferred.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,14 +12,6 @@
 
 namespace heddle::nccl {
 
-// One buffer of irecv().
-struct ReceiveBuffer {
-  void* data = nullptr;
-  size_t bytes = 0;
-  int tag = 0;
-  Registration* registration = nullptr;  // may be null for 0 bytes
-};
-
 class ReceiveComm final : public Comm {
  public:
   // `number`: of the comm on the link.
@@ -29,7 +20,7 @@ class ReceiveComm final : public Comm {
   ~ReceiveComm() override { abandon(); }
 
   // irecv() of at most kMaxParts buffers: `request` is null if it cannot be posted now.
-  Status receive(std::span<const ReceiveBuffer> buffers, Request*& request);
+  Status receive(std::span<const TransferBuffer> buffers, Request*& request);
 
  private:
   struct Tag {

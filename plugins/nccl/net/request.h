@@ -10,12 +10,22 @@
 
 #include "engine/endpoint.h"
 #include "plugins/nccl/net/registration.h"
+#include "plugins/nccl/net/transfer_profile.h"
 
 namespace heddle::nccl {
 
 class Comm;
 
 inline constexpr int kMaxParts = 8;  // maxRecvs
+
+// What isend() sends, or one buffer of irecv().
+struct TransferBuffer {
+  void* data = nullptr;
+  size_t bytes = 0;
+  int tag = 0;
+  Registration* registration = nullptr;  // may be null for 0 bytes
+  void* profile = nullptr;               // NCCL's phandle
+};
 
 struct RequestPart {
   engine::Operation operation;           // none: not posted yet, or done
@@ -24,6 +34,8 @@ struct RequestPart {
   int32_t tag = 0;
   bool done = false;
   uint64_t bytes = 0;  // of the message, once done
+  void* profile_parent = nullptr;
+  TransferProfile profile;
 };
 
 struct Request {

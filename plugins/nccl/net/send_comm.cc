@@ -27,18 +27,19 @@ std::optional<engine::Channel> SendComm::channel_of(int32_t tag) {
   return channel;
 }
 
-Status SendComm::send(const void* data, size_t bytes, int tag, Registration* registration,
-                      Request*& request) {
+Status SendComm::send(const TransferBuffer& buffer, Request*& request) {
   request = nullptr;
   const OwnMutex::Lock lock = mutex_.enter();
   if (!lock.owns_lock()) return kInvalidUsage;
   if (failure_ != kSuccess) return failure_;
   std::optional<transport::Payload> payload = transport::Payload{};
-  if (bytes > 0) {
-    payload = registration != nullptr ? registration->payload(data, bytes) : std::nullopt;
+  if (buffer.bytes > 0) {
+    payload = buffer.registration != nullptr
+                  ? buffer.registration->payload(buffer.data, buffer.bytes)
+                  : std::nullopt;
   }
   if (!payload) return fail_with(kInvalidArgument, "a send's data is not in registered memory");
-  const std::optional<engine::Channel> channel = channel_of(tag);
+  const std::optional<engine::Channel> channel = channel_of(buffer.tag);
   if (!channel) {
     if (link_.closed()) return fail_with(kRemoteError, link_.failure());
     if (!outgoing_->full()) return kSuccess;
@@ -54,8 +55,11 @@ Status SendComm::send(const void* data, size_t bytes, int tag, Registration* reg
     return fail_post(sent.error());
   }
   taken->count = 1;
-  taken->parts[0].registration = bytes > 0 ? registration : nullptr;
-  posted(taken->parts[0], *sent);
+  RequestPart& part = taken->parts[0];
+  part.registration = buffer.bytes > 0 ? buffer.registration : nullptr;
+  part.buffer = *payload;
+  part.profile_parent = buffer.profile;
+  posted(part, *sent);
   request = taken;
   return kSuccess;
 }

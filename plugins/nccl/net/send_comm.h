@@ -1,7 +1,6 @@
 // SendComm: the sending end of a comm.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -18,9 +17,8 @@ class SendComm final : public Comm {
            uint32_t number);
   ~SendComm() override;
 
-  // isend(): `request` is null if it cannot be posted now. `registration` may be null for 0 bytes.
-  Status send(const void* data, size_t bytes, int tag, Registration* registration,
-              Request*& request);
+  // isend(): `request` is null if it cannot be posted now.
+  Status send(const TransferBuffer& buffer, Request*& request);
 
  private:
   struct Tag {
