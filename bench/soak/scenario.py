@@ -100,10 +100,11 @@ class Soak:
         pids = {"open server": self._serve("open server", _OPEN_SERVER, ["perf"], **recorded),
                 "sealed server": self._serve("sealed server", _SEALED_SERVER, ["ping", "--set", self._key])}
         heddle = built("heddle")
-        # Sizes rise so slowly that the hour ends first; results are checked at each.
+        # Sizes rise so slowly that the hour ends first; results are checked at each. A rank keeps each row (some
+        # 600 bytes) until it prints the last line, so rows are few.
         job = [heddle, "record", "-o", self.recordings["job"], "--max-size", f"{_RECORDING_MIB}M", "--", heddle, "run",
                "-n", "4", "--lab", self._fabric.name, "--hosts", ",".join(_JOB_HOSTS), "--",
-               heddle, "bench", "allreduce", "-b", "256K", "-e", "1M", "-i", "256", "-n", "10", "-w", "1", "-c", "1"]
+               heddle, "bench", "allreduce", "-b", "256K", "-e", "1M", "-i", "4", "-n", "100", "-w", "1", "-c", "1"]
         supervisor = self._start("job", None, job, HEDDLE_SPIN="never", HEDDLE_RANK_DEAD_AFTER_MS=str(_DEAD_MS),
                                  HEDDLE_PATHS=str(self._arguments.paths), HEDDLE_TUNING="fixed")
         pids |= self._ranks(supervisor)
@@ -117,8 +118,8 @@ class Soak:
         self._wait(name, process, lambda: "listens" in self._log(name).read_text(encoding="utf-8"))
         return process.pid
 
-    def _wait(self, name, process, is_ready):
-        end = time.monotonic() + 60
+    def _wait(self, name, process, is_ready, seconds=60):
+        end = time.monotonic() + seconds
         while not is_ready():
             if process.poll() is not None or time.monotonic() > end:
                 said = self._log(name).read_text(encoding="utf-8")[-400:]
@@ -126,7 +127,7 @@ class Soak:
             time.sleep(0.1)
 
     def _ranks(self, supervisor):
-        self._wait("job", supervisor, lambda: self.rows() > 0)
+        self._wait("job", supervisor, lambda: self.rows() > 0, 600)
         below = [pid for pid in children(supervisor.pid)
                  if b"bench" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()]
         ranks = [pid for pid in below if not children(pid)]
