@@ -213,7 +213,7 @@ TEST(DoctorTest, UnknownSpeeds) {
   HostFacts facts = sound_host();
   facts.nics[0].speed_known = false;
   facts.nics[0].speed_mbits = kUnknownSpeedMbits;
-  expect_one(facts, "warn speed", "eth0 reports no speed; NCCL is told 10000 Mb/s");
+  expect_one(facts, "warn speed", "eth0 reports no speed; NCCL gets 10000 Mb/s");
 }
 
 TEST(DoctorTest, TwoInterfacesOfOneSubnet) {

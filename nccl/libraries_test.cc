@@ -1,4 +1,4 @@
-// Tests of the search for libnccl, and of what its content tells.
+// Tests of the search for libnccl, and of the version and tables in its content.
 
 #include "nccl/libraries.h"
 

@@ -82,7 +82,7 @@ void check_chosen(const HostFacts& facts, const Nic& nic, Findings& findings) {
   if (!nic.speed_known) {
     findings.push_back(
         {Grade::kWarn, "speed",
-         fmt::format("{} reports no speed; NCCL is told {} Mb/s", nic.name, nic.speed_mbits),
+         fmt::format("{} reports no speed; NCCL gets {} Mb/s", nic.name, nic.speed_mbits),
          "NCCL chooses algorithms and channels by it",
          "give speed_mbits in the file of HEDDLE_NCCL_NICS"});
   }
