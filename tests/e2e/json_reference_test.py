@@ -50,6 +50,12 @@ class Reference(unittest.TestCase):
             self.expect_listed("heddle key", self.json_of("key", "generate", f"{folder}/keys", "--json"))
             self.expect_listed("heddle key", self.json_of("key", "show", f"{folder}/keys", "--json"))
 
+    def test_nccl(self):
+        for command in ("env", "doctor"):  # both end with 1 where the plugin is not installed
+            done = program.run("nccl", command, "--json", settings=LOOPBACK)
+            self.assertIn(done.returncode, (0, 1), done.stderr)
+            self.expect_listed(f"heddle nccl {command}", json.loads(done.stdout))
+
     def test_measurements(self):
         port = str(program.free_port())
         with program.started("perf", "--listen", "-p", port, settings=LOOPBACK) as server:

@@ -1,0 +1,12 @@
+// `heddle nccl doctor`: checks this machine for NCCL over heddle.
+#pragma once
+
+#include <CLI/App.hpp>
+
+#include "apps/cli/program.h"
+
+namespace heddle::cli {
+
+void add_nccl_doctor(CLI::App& nccl, Invocation& invocation);
+
+}  // namespace heddle::cli

@@ -1,0 +1,75 @@
+// Doctor: checks a machine for NCCL over heddle. A pure function of gathered facts, so that tests
+// state odd machines as data; `heddle nccl doctor` gathers them and prints the findings.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "nccl/libraries.h"
+#include "nccl/nics.h"
+#include "nccl/plugin_names.h"
+
+namespace heddle::nccl {
+
+// A variable of NCCL with its value, and where it comes from.
+struct NcclSetting {
+  std::string name;  // "NCCL_NET"
+  std::string value;
+  std::string origin;  // "the environment", "/etc/nccl.conf"
+};
+
+struct KeyFacts {
+  std::string file;              // HEDDLE_KEY_FILE; empty: no keys
+  std::vector<std::string> ids;  // of the keys in the file
+  std::optional<Error> error;    // why the file cannot be used
+};
+
+// A number that was not found out is -1.
+struct HostFacts {
+  std::vector<NcclSetting> settings;
+  FoundPlugin plugin;  // of the first name in NCCL_NET_PLUGIN, else "heddle"
+  std::vector<NcclLibrary> libraries;
+
+  std::vector<Nic> nics;                // all of the host
+  std::string selection;                // HEDDLE_IFNAME
+  std::optional<Error> nics_error;      // of the file with their rails
+  bool rules_known = false;             // whether `ip rule` could be read
+  std::vector<std::string> rules_from;  // source addresses that have a routing rule
+
+  std::optional<Error> udp_error;  // why no UDP endpoint opens
+  bool gso = false;                // one call sends several segments
+  bool gro = false;                // one call receives several segments
+  int64_t rmem_max_bytes = -1;
+  int64_t wmem_max_bytes = -1;
+  bool forces_buffers = false;       // CAP_NET_ADMIN: larger buffers than rmem_max
+  int64_t descriptors = -1;          // limit of open files of a process
+  int64_t tracked_connections = -1;  // nf_conntrack: in use, and the most
+  int64_t tracked_connections_most = -1;
+  std::vector<std::string> firewalls;  // services that are set to run: "ufw", "firewalld"
+  int cores = -1;                      // of the machine
+  int usable_cores = -1;               // by affinity and the control group's quota
+  KeyFacts keys;
+};
+
+enum class Grade : uint8_t { kOk, kWarn, kFail };
+const char* grade_name(Grade grade);  // "ok", "warn", "fail"
+
+// One line of the report.
+struct Finding {
+  Grade grade = Grade::kOk;
+  std::string topic;  // "interface", "mtu", ...: the same word for the same check
+  std::string what;
+  std::string why;   // kWarn, kFail: what it does to a job
+  std::string todo;  // kWarn, kFail
+};
+
+// All findings, in the order of the checks.
+std::vector<Finding> examine(const HostFacts& facts);
+
+// Whether any of them is kFail.
+bool any_failed(const std::vector<Finding>& findings);
+
+}  // namespace heddle::nccl
