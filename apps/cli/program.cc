@@ -21,6 +21,7 @@
 #include "apps/cli/key_command.h"
 #include "apps/cli/lab_command.h"
 #include "apps/cli/matrix_command.h"
+#include "apps/cli/nccl_command.h"
 #include "apps/cli/paths_command.h"
 #include "apps/cli/perf_command.h"
 #include "apps/cli/ping_command.h"
@@ -60,8 +61,8 @@ struct CommandGroup {
 const std::vector<CommandGroup>& command_groups() {
   static const std::vector<CommandGroup> kGroups = {
       {"Measure",
-       {add_ping_command, add_perf_command, add_bench_command, add_tune_command,
-        add_paths_command}},
+       {add_ping_command, add_perf_command, add_bench_command, add_tune_command, add_paths_command,
+        add_nccl_command}},
       {"Run", {add_run_command, add_ranks_command, add_workload_command}},
       {"Observe",
        {add_record_command, add_summary_command, add_matrix_command, add_timeline_command}},
