@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "apps/cli/latency_histogram.h"
 #include "apps/cli/service/client.h"
 #include "apps/cli/service/stream.h"
+#include "base/latency_histogram.h"
 
 namespace heddle::cli {
 

@@ -1,5 +1,5 @@
 // Percentiles agree with those of the sorted samples to within a bucket's width.
-#include "apps/cli/latency_histogram.h"
+#include "base/latency_histogram.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "base/random.h"
 
-namespace heddle::cli {
+namespace heddle {
 namespace {
 
 TEST(LatencyHistogram, EmptyIsZero) {
@@ -58,4 +58,4 @@ TEST(LatencyHistogram, TakesAnything) {
 }
 
 }  // namespace
-}  // namespace heddle::cli
+}  // namespace heddle

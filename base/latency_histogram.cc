@@ -1,11 +1,11 @@
 // LatencyHistogram: see latency_histogram.h. Values below 256 have a bucket each; above, the
 // leading bit and the eight bits behind it choose one.
-#include "apps/cli/latency_histogram.h"
+#include "base/latency_histogram.h"
 
 #include <algorithm>
 #include <bit>
 
-namespace heddle::cli {
+namespace heddle {
 
 LatencyHistogram::LatencyHistogram() : buckets_(bucket_of(UINT64_MAX) + 1) {}
 
@@ -48,4 +48,4 @@ Nanos LatencyHistogram::percentile(uint32_t per_mille) const {
   return max_;
 }
 
-}  // namespace heddle::cli
+}  // namespace heddle

@@ -7,7 +7,7 @@
 
 #include "base/nanos.h"
 
-namespace heddle::cli {
+namespace heddle {
 
 class LatencyHistogram {
  public:
@@ -35,4 +35,4 @@ class LatencyHistogram {
   double sum_ns_ = 0;
 };
 
-}  // namespace heddle::cli
+}  // namespace heddle

@@ -1,0 +1,43 @@
+// ExchangeFolder: values appear whole and once.
+#include "nccl/exchange.h"
+
+#include <gtest/gtest.h>
+
+#include "nccl/testing/private_folder.h"
+
+namespace heddle::nccl {
+namespace {
+
+using testing::PrivateFolder;
+
+TEST(ExchangeFolder, ValueIsFoundOnceItIsPublished) {
+  const PrivateFolder folder;
+  Result<ExchangeFolder> writer = ExchangeFolder::open(folder.path() + "/new");
+  ASSERT_TRUE(writer) << writer.error().message();
+  Result<ExchangeFolder> reader = ExchangeFolder::open(folder.path() + "/new");
+  ASSERT_TRUE(reader) << reader.error().message();
+  EXPECT_FALSE(*reader->get("key"));
+  const std::string value("a\0b", 3);
+  ASSERT_TRUE(writer->put("key", value));
+  EXPECT_EQ(*reader->get("key"), value);
+}
+
+TEST(ExchangeFolder, SecondValueOfAKeyIsRefused) {
+  const PrivateFolder folder;
+  Result<ExchangeFolder> exchange = ExchangeFolder::open(folder.path());
+  ASSERT_TRUE(exchange) << exchange.error().message();
+  ASSERT_TRUE(exchange->put("key", "1"));
+  const Result<void> again = exchange->put("key", "2");
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().code, ErrorCode::kInUse);
+  EXPECT_EQ(*exchange->get("key"), "1");
+}
+
+TEST(ExchangeFolder, FolderThatCannotBeMadeIsRefused) {
+  const Result<ExchangeFolder> exchange = ExchangeFolder::open("/nonexistent/folder");
+  ASSERT_FALSE(exchange);
+  EXPECT_EQ(exchange.error().code, ErrorCode::kUnavailable);
+}
+
+}  // namespace
+}  // namespace heddle::nccl
