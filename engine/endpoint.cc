@@ -107,7 +107,7 @@ Result<void> Endpoint::Body::fix_paths(Connection connection, std::span<const ui
   return posted;
 }
 
-Result<void> Endpoint::Body::find_ways(Connection connection) {
+Result<void> Endpoint::Body::find_routes(Connection connection) {
   EndpointLock::Lock lock = state_lock_.lock();
   const Nanos now = stamp();
   Result<void> posted = transport_.post_discovery(now, connection);
@@ -418,10 +418,10 @@ Result<void> Endpoint::fix_paths(Connection connection, std::span<const uint16_t
   return body->fix_paths(connection, paths);
 }
 
-Result<void> Endpoint::find_ways(Connection connection) {
+Result<void> Endpoint::find_routes(Connection connection) {
   Body* const body = body_.here();
-  if (body == nullptr) return forked("cannot look for the ways of the fabric");
-  return body->find_ways(connection);
+  if (body == nullptr) return forked("cannot discover the routes of the fabric");
+  return body->find_routes(connection);
 }
 
 Result<void> Endpoint::set_keys(std::span<const transport::ClusterKey> keys) {

@@ -26,7 +26,7 @@
 #include "engine/poll_source.h"
 #include "events/events.h"
 #include "transport/address.h"
-#include "transport/fabric_ways.h"
+#include "transport/fabric_routes.h"
 #include "transport/statistics.h"
 
 namespace heddle::engine {
@@ -82,9 +82,9 @@ class Endpoint {
 
   // Starts discovery of the routes between the hosts of an open connection. It takes about 20 ms
   // per router, and minutes where routers limit their replies. Errors: kClosed (not open).
-  Result<void> find_ways(Connection connection);
-  // The result of find_ways(), or its progress; empty if it was not called.
-  std::optional<transport::FabricWays> ways(Connection connection) const;
+  Result<void> find_routes(Connection connection);
+  // The result of find_routes(), or its progress; empty if it was not called.
+  std::optional<transport::FabricRoutes> routes(Connection connection) const;
 
   // Sets the cluster keys of future connections; open ones keep theirs. Errors: kInvalid if `keys`
   // is empty or the endpoint was created without keys.

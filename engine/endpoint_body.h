@@ -46,7 +46,7 @@ class Endpoint::Body final : public Registrar,
   // --- endpoint.cc ---
   Result<Connection> connect(const transport::Address& peer, const ConnectionOptions& options);
   Result<void> fix_paths(Connection connection, std::span<const uint16_t> paths);
-  Result<void> find_ways(Connection connection);
+  Result<void> find_routes(Connection connection);
   void close(Connection connection);
   void abort(Connection connection);
   // How a message is posted: an ack policy for sends, a fill mode for receives.

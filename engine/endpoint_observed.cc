@@ -46,12 +46,12 @@ transport::Address Endpoint::local_address() const { return network_->local_addr
 std::vector<transport::Address> Endpoint::local_nics() const { return network_->local_nics(); }
 const datapath::Capabilities& Endpoint::capabilities() const { return network_->capabilities(); }
 
-std::optional<transport::FabricWays> Endpoint::ways(Connection connection) const {
+std::optional<transport::FabricRoutes> Endpoint::routes(Connection connection) const {
   Body* const body = body_.here();
   if (body == nullptr) return std::nullopt;
   const EndpointLock::Lock lock = body->state_lock_.lock();
-  transport::FabricWays found;
-  if (!body->transport_.ways(connection, found)) return std::nullopt;
+  transport::FabricRoutes found;
+  if (!body->transport_.routes(connection, found)) return std::nullopt;
   return found;
 }
 

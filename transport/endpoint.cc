@@ -74,7 +74,7 @@ Result<void> Endpoint::post_paths(Nanos now, ConnectionId id, std::span<const ui
 
 Result<void> Endpoint::post_discovery(Nanos now, ConnectionId id) {
   Connection* connection = body_->table.find(id);
-  if (connection == nullptr) return no_connection("cannot look for the ways of the fabric");
+  if (connection == nullptr) return no_connection("cannot discover the routes of the fabric");
   body_->table.touch(*connection);
   return connection->post_discovery(now);
 }
@@ -210,9 +210,9 @@ std::vector<PathStatistics> Endpoint::path_statistics(ConnectionId id) const {
   return connection->path_statistics();
 }
 
-bool Endpoint::ways(ConnectionId id, FabricWays& found) const {
+bool Endpoint::routes(ConnectionId id, FabricRoutes& found) const {
   const Connection* connection = body_->table.find(id);
-  return connection != nullptr && connection->ways(found);
+  return connection != nullptr && connection->routes(found);
 }
 
 uint32_t Endpoint::connections() const { return body_->table.size(); }

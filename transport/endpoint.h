@@ -18,7 +18,7 @@
 #include "base/result.h"
 #include "base/seed.h"
 #include "transport/address.h"
-#include "transport/fabric_ways.h"
+#include "transport/fabric_routes.h"
 #include "transport/options.h"
 #include "transport/payload.h"
 #include "transport/placed.h"
@@ -102,7 +102,7 @@ class Endpoint {
   // choice_failed and choice_returned). Errors: kInvalid (no such path), kClosed (not open).
   Result<void> post_paths(Nanos now, ConnectionId connection, std::span<const uint16_t> paths);
   // Looks how many ways the fabric has between the hosts of an open connection, by packets whose
-  // hop limit ends on their way; ways() then says what it found. Errors: kClosed (not open).
+  // hop limit ends on their way; routes() then says what it found. Errors: kClosed (not open).
   Result<void> post_discovery(Nanos now, ConnectionId connection);
   // Closes once every posted send is acknowledged; receives that are still posted end with kClosed.
   void post_close(Nanos now, ConnectionId connection);
@@ -171,7 +171,7 @@ class Endpoint {
   // Empty for such an id.
   std::vector<PathStatistics> path_statistics(ConnectionId connection) const;
   // What post_discovery() found, or that it is under way; false: nobody asked for it.
-  bool ways(ConnectionId connection, FabricWays& found) const;
+  bool routes(ConnectionId connection, FabricRoutes& found) const;
   uint32_t connections() const;
   // Bytes of memory held for everything, pools included; for the bounds and their tests.
   size_t bytes_held() const;

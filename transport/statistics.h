@@ -49,7 +49,7 @@ struct ConnectionStatistics {
   // UDP payload: what both ends would take, and the smallest that some path did not pass (0: none).
   uint32_t offered_datagram_bytes = 0;
   uint32_t refused_datagram_bytes = 0;
-  uint32_t ways = 0;  // that the fabric has to the peer, as found last; 0: not known
+  uint32_t routes = 0;  // to the peer, as last discovered; 0: not known
   // With cluster keys: each segment is kTagBytes longer.
   std::optional<Protection> protection;
   const char* congestion = "";

@@ -170,14 +170,14 @@ Result<void> Connection::post_paths(Nanos now, std::span<const uint16_t> paths) 
 
 Result<void> Connection::post_discovery(Nanos now) {
   if (state_ != ConnectionState::kOpen) {
-    return fail(ErrorCode::kClosed, "cannot look for the ways of the fabric",
+    return fail(ErrorCode::kClosed, "cannot discover the routes of the fabric",
                 "the connection is not open");
   }
   extensions_.obtain<PathDiscovery>(parts_).request(now);
   return {};
 }
 
-bool Connection::ways(FabricWays& found) const {
+bool Connection::routes(FabricRoutes& found) const {
   const auto* discovery = extensions_.find<PathDiscovery>();
   return discovery != nullptr && discovery->found(found);
 }

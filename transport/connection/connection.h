@@ -109,7 +109,7 @@ class Connection final : private SentBurstListener {
   const ConnectionStatistics& statistics();
   std::vector<PathStatistics> path_statistics() const;
   // False: the application did not ask for the routes.
-  bool ways(FabricWays& found) const;
+  bool routes(FabricRoutes& found) const;
   size_t bytes_held() const;
   // Its latest payload counts no more if it arrived before `horizon`.
   void settle_receiving(Nanos horizon) { parts_.share.expire(horizon); }

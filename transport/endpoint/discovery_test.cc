@@ -31,11 +31,11 @@ class AnswersTest : public PairFixture {
     connection.paths = 32;
     start(std::move(options), connection);
   }
-  FabricWays look(Nanos limit = seconds(60)) {
+  FabricRoutes look(Nanos limit = seconds(60)) {
     EXPECT_TRUE(end(0).post_discovery(pair_->now(), client_));
-    FabricWays found;
-    EXPECT_TRUE(
-        pair_->run_until([&] { return !end(0).ways(client_, found) || !found.under_way; }, limit));
+    FabricRoutes found;
+    EXPECT_TRUE(pair_->run_until([&] { return !end(0).routes(client_, found) || !found.under_way; },
+                                 limit));
     return found;
   }
 
@@ -64,16 +64,16 @@ class AnswersTest : public PairFixture {
 
 TEST_F(AnswersTest, AnswersThatQuoteTheirProbeCount) {
   open();
-  const FabricWays found = look();
-  EXPECT_EQ(found.ways(), 2u);
+  const FabricRoutes found = look();
+  EXPECT_EQ(found.count(), 2u);
   EXPECT_EQ(found.hops, 2);
   EXPECT_EQ(probed_.size(), 32u);
 }
 
 TEST_F(AnswersTest, NothingIsKnownBeforeSomebodyAsks) {
   open();
-  FabricWays found;
-  EXPECT_FALSE(end(0).ways(client_, found));
+  FabricRoutes found;
+  EXPECT_FALSE(end(0).routes(client_, found));
   pair_->run_for(seconds(2));
   EXPECT_TRUE(probed_.empty());
 }
@@ -93,7 +93,7 @@ TEST_F(AnswersTest, ForgedAnswersAreNotBelieved) {
   };
   for (const auto& [what, forge] : forgeries) {
     open(forge);
-    const FabricWays found = look();
+    const FabricRoutes found = look();
     EXPECT_EQ(found.verdict, WaysVerdict::kSilentRouter) << what;
     EXPECT_EQ(found.hops, 1) << what;
     EXPECT_TRUE(exchange(1)) << what;
@@ -104,7 +104,7 @@ TEST_F(AnswersTest, ForgedAnswersAreNotBelieved) {
 TEST_F(AnswersTest, ARouterThatLiesAboutItsNameHarmsTheCountOnly) {
   uint8_t names = 0;
   open([&names](NetworkError& e) { e.router[2] = names++; });
-  const FabricWays found = look();
+  const FabricRoutes found = look();
   EXPECT_EQ(found.verdict, WaysVerdict::kFewPaths);
   EXPECT_EQ(found.seen, 32u);
   EXPECT_TRUE(exchange(1));
@@ -113,8 +113,8 @@ TEST_F(AnswersTest, ARouterThatLiesAboutItsNameHarmsTheCountOnly) {
 TEST_F(AnswersTest, WhatIsAskedTwiceAtATimeIsLookedForOnce) {
   open();
   ASSERT_TRUE(end(0).post_discovery(pair_->now(), client_));
-  EXPECT_EQ(look().ways(), 2u);
-  EXPECT_EQ(look().ways(), 2u) << "and again, later";
+  EXPECT_EQ(look().count(), 2u);
+  EXPECT_EQ(look().count(), 2u) << "and again, later";
 }
 
 // A look comes each minute, and what it tells is kept for good by who records.
@@ -140,8 +140,8 @@ TEST_F(AnswersTest, AnswersToAConnectionThatDoesNotAskAreNothing) {
   error.quoted_bytes = NetworkError::kMostQuoted;
   for (int i = 0; i < 1000; ++i) end(0).handle_network_error(pair_->now(), error);
   EXPECT_TRUE(exchange(1));
-  FabricWays found;
-  EXPECT_FALSE(end(0).ways(client_, found));
+  FabricRoutes found;
+  EXPECT_FALSE(end(0).routes(client_, found));
 }
 
 TEST_F(AnswersTest, OnlyAnOpenConnectionLooks) {
