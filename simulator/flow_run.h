@@ -147,7 +147,7 @@ class FlowRun : private Agent {
     uint16_t channel = 0;
   };
   // The state of a trigger: it fires after this number of ends.
-  struct Fuse {
+  struct TriggerCounter {
     uint32_t ends = 1;
     std::vector<uint32_t> waiting;  // flows, the next at the back
   };
@@ -166,13 +166,13 @@ class FlowRun : private Agent {
   std::vector<Connection> connections_;           // by sender and receiver
   std::vector<FlowState> flows_;
   std::vector<FlowOutcome> outcomes_;
-  std::vector<Fuse> fuses_;         // per trigger
-  std::vector<uint32_t> by_start_;  // flows that wait for no trigger
-  size_t started_ = 0;              // index into by_start_
-  size_t changed_ = 0;              // index into changes_
-  size_t hosts_changed_ = 0;        // index into host_changes_
-  uint64_t unopened_ = 0;           // number of connections
-  uint64_t under_way_ = 0;          // flows that started and have not ended
+  std::vector<TriggerCounter> trigger_counters_;  // per trigger
+  std::vector<uint32_t> by_start_;                // flows that wait for no trigger
+  size_t started_ = 0;                            // index into by_start_
+  size_t changed_ = 0;                            // index into changes_
+  size_t hosts_changed_ = 0;                      // index into host_changes_
+  uint64_t unopened_ = 0;                         // number of connections
+  uint64_t under_way_ = 0;                        // flows that started and have not ended
   uint64_t ended_ = 0;
   uint64_t wrong_ = 0;
   bool opening_ = true;
