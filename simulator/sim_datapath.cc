@@ -127,7 +127,7 @@ bool SimDatapath::can_be_sent(const TxBurst& burst) {
 }
 
 void SimDatapath::send_burst(const TxBurst& burst) {
-  if (options_.drops_rows && burst.segments > 1) {
+  if (options_.drops_gso_bursts && burst.segments > 1) {
     statistics_.datagrams_sent += burst.segments;
     return;
   }

@@ -34,8 +34,8 @@ struct SimDatapathOptions {
       true;  // a wrong prediction leaves garbage in its place, like a scattered receive
   bool ecn = true;
   bool timestamps = true;
-  bool drops_rows = false;  // its interface drops bursts of several segments entirely
-  Nanos clock_offset;       // this host's clock minus the network's
+  bool drops_gso_bursts = false;  // the interface drops bursts of several segments
+  Nanos clock_offset;             // this host's clock minus the network's
 
   // The placed-chunk shape. The NIC writes even if its process gets no turns.
   uint16_t chunk_paths = 0;  // 0: datagrams only; with max_paths at most 256

@@ -30,7 +30,7 @@ simulator::TransportProcessOptions process_options(const MachineOptions& options
   datapath.ecn = host.ecn;
   datapath.timestamps = host.timestamps;
   datapath.clock_offset = host.clock_offset;
-  datapath.drops_rows = host.drops_rows;
+  datapath.drops_gso_bursts = host.drops_gso_bursts;
   datapath.chunk_paths = host.chunk_paths;
   datapath.chunk_bytes = options.chunks.bytes;
   datapath.chunk_events = options.chunks.events;

@@ -137,7 +137,7 @@ struct HostOptions {
   uint16_t chunk_paths = 0;             // with chunks: number of paths; 0: this host does not
                                         // support them
   bool coalesces = true;
-  bool drops_rows = false;  // its interface drops entire GSO bursts
+  bool drops_gso_bursts = false;  // the interface drops bursts of several segments
   bool predicts = true;
   bool timestamps = true;
   bool ecn = true;

@@ -172,7 +172,7 @@ void write(std::string& text, const HostOptions& host) {
   table.add("unsealed_chunks", endpoint.unsealed_chunks);
   table.add("socket_bytes", host.socket_bytes);
   table.add("coalesces", host.coalesces);
-  table.add("drops_rows", host.drops_rows);
+  table.add("drops_gso_bursts", host.drops_gso_bursts);
   table.add("predicts", host.predicts);
   table.add("timestamps", host.timestamps);
   table.add("ecn", host.ecn);

@@ -383,8 +383,8 @@ Options pick(uint64_t seed) {
       if (!percent(credits, 10)) host.chunk_paths = 0;
     }
   }
-  Random rows(seed ^ 0x726f7773);
-  for (HostOptions& host : options.hosts) host.drops_rows = percent(rows, 3);
+  Random gso(seed ^ 0x726f7773);
+  for (HostOptions& host : options.hosts) host.drops_gso_bursts = percent(gso, 3);
   Random keys(seed ^ 0x6b657973);
   if (percent(keys, 30)) pick_keys(keys, options);
   Random sockets(seed ^ 0x736f636b6574);
