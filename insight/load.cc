@@ -239,7 +239,7 @@ class LoadBuilder::Body {
       return std::tie(a.begin_ns, a.end_ns) < std::tie(b.begin_ns, b.end_ns);
     });
     end_phase(*most, load_.end_ns);
-    load_.told_by = most->party.rank >= 0 ? "rank " + most->party.name : most->party.name;
+    load_.calls_of = most->party.rank >= 0 ? "rank " + most->party.name : most->party.name;
     load_.calls = std::move(most->calls);
     load_.phases = std::move(most->phases);
   }
