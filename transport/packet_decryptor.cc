@@ -96,7 +96,7 @@ void PacketDecryptor::pass(Nanos now, const RxRun& run) {
   }
 }
 
-// The row of data segments from `first` on, as long as it goes on; returns where it ends.
+// The burst of data segments from `first` on, as long as it goes on; returns where it ends.
 uint32_t PacketDecryptor::pass_burst(Nanos now, const RxRun& run, uint32_t first) {
   const std::byte* start = frame_of(run, first);
   const bool framed = run.payload_at == PayloadAt::kFrame;
@@ -104,25 +104,25 @@ uint32_t PacketDecryptor::pass_burst(Nanos now, const RxRun& run, uint32_t first
     endpoint_.handle_run(now, part_of(run, first, first + 1, Checked::kNot));  // which drops it
     return first + 1;
   }
-  HeaderTags::Row row;
-  row.stride = framed ? run.step() : run.header_bytes;
-  row.payload_bytes = run.segment_bytes - kTagged;
+  HeaderTags::Burst burst;
+  burst.stride = framed ? run.step() : run.header_bytes;
+  burst.payload_bytes = run.segment_bytes - kTagged;
   const uint32_t most = std::min(run.segments - first, HeaderTags::kMostSegments);
-  while (row.segments < most && bytes_of(run, first + row.segments) >= kTagged &&
-         continues_row(start, start + size_t{row.segments} * row.stride, row.segments,
-                       row.payload_bytes)) {
-    ++row.segments;
+  while (burst.segments < most && bytes_of(run, first + burst.segments) >= kTagged &&
+         continues_burst(start, start + size_t{burst.segments} * burst.stride, burst.segments,
+                         burst.payload_bytes)) {
+    ++burst.segments;
   }
   Endpoint::BurstClaim claim =
-      endpoint_.claim_burst(now, run.from, {start, kDataHeaderBytes}, row.segments);
+      endpoint_.claim_burst(now, run.from, {start, kDataHeaderBytes}, burst.segments);
   if (claim.apart) {
-    row.segments = 1;
-    claim = endpoint_.claim_burst(now, run.from, {start, kDataHeaderBytes}, row.segments);
+    burst.segments = 1;
+    claim = endpoint_.claim_burst(now, run.from, {start, kDataHeaderBytes}, burst.segments);
   }
-  const uint32_t end = first + row.segments;
+  const uint32_t end = first + burst.segments;
   if (claim.tags == nullptr) return end;
-  row.last_payload_bytes = bytes_of(run, end - 1) - kTagged;
-  const uint64_t genuine = claim.tags->check(row, start);
+  burst.last_payload_bytes = bytes_of(run, end - 1) - kTagged;
+  const uint64_t genuine = claim.tags->check(burst, start);
   const auto is_genuine = [&](uint32_t at) { return (genuine >> (at - first) & 1) != 0; };
   bool noted = false;
   for (uint32_t i = first; i < end; ++i) {

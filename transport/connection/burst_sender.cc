@@ -82,7 +82,7 @@ SendResult BurstSender::send_segments(Nanos now, TxBatch& batch, const Piece& pi
   first.message_bytes = piece.message_bytes;
   std::byte* space = batch.header_space();
   const uint32_t stride = parts_.keys.written_header_bytes();
-  write_data_row(first, cut.segments, {cut.step, stride}, space);
+  write_data_headers(first, cut.segments, {cut.step, stride}, space);
   TxBurst burst = single_packet(parts_, stride, quota.path, space);
   burst.segments = static_cast<uint16_t>(cut.segments);
   burst.ecn_capable = true;
@@ -98,8 +98,8 @@ SendResult BurstSender::send_segments(Nanos now, TxBatch& batch, const Piece& pi
   sent->asks = (flags & kFlagAckNow) != 0;
   sent->later = (flags & kFlagAckLater) != 0 && piece.offset + cut.bytes == piece.message_bytes;
   sent->header_bytes = parts_.keys.data_header_bytes();
-  sent->row = {piece.message, piece.sequence, piece.offset, cut.first(),
-               cut.last(),    piece.channel,  false,        piece.original};
+  sent->record = {piece.message, piece.sequence, piece.offset, cut.first(),
+                  cut.last(),    piece.channel,  false,        piece.original};
   count(now, piece, *sent, quota);
   parts_.sender.sent(now, quota.path);
   return SendResult::kSent;
@@ -138,8 +138,8 @@ SendResult BurstSender::send_with_frames(Nanos now, TxBatch& batch, const Piece&
   sent->repeat = piece.repeat;
   sent->later = later;
   sent->header_bytes = burst.header_bytes + parts_.keys.tag_bytes();
-  sent->row = {piece.message, piece.sequence, 0,     piece.length,
-               piece.length,  piece.channel,  false, {}};
+  sent->record = {piece.message, piece.sequence, 0,     piece.length,
+                  piece.length,  piece.channel,  false, {}};
   count(now, piece, *sent, quota);
   parts_.sender.sent(now, quota.path);
   return SendResult::kSent;
@@ -175,8 +175,8 @@ bool BurstSender::rest_may_leave(const Piece& piece, const SendQuota& quota) con
 
 void BurstSender::count(Nanos now, const Piece& piece, const SentBurst& sent,
                         const SendQuota& quota) {
-  const DataRecord& row = sent.row;
-  const uint32_t bytes = (sent.count - 1u) * row.step + row.last;
+  const DataRecord& record = sent.record;
+  const uint32_t bytes = (sent.count - 1u) * record.step + record.last;
   parts_.outgoing.take(piece, bytes);
   if (parts_.flow_control != nullptr) parts_.flow_control->on_sent(sent);
   ConnectionStatistics& statistics = parts_.statistics;

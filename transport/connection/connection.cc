@@ -243,12 +243,12 @@ bool Connection::handle_reset(Nanos now, const ResetPacket& reset) {
 
 // --- input ---
 
-void Connection::handle_data(Nanos now, const DataRow& row) {
+void Connection::handle_data(Nanos now, const DataBurst& burst) {
   if (handshaking() || over()) {
     drop(now, DropReason::kClosed);
     return;
   }
-  DataReceiver(parts_).handle(now, row);
+  DataReceiver(parts_).handle(now, burst);
 }
 
 void Connection::handle_control(Nanos now, const RxRun& run, uint32_t index,
@@ -329,7 +329,7 @@ void Connection::on_acked(const SentBurst& sent, uint32_t first, uint32_t count,
   extensions_.on_acked(sent, first, count, was_lost);
   if (sent.data) {
     if (was_lost) count_needless(sent, first, count);
-    parts_.outgoing.on_acked(sent.row, sent.start_of(first), sent.end_of(first, count));
+    parts_.outgoing.on_acked(sent.record, sent.start_of(first), sent.end_of(first, count));
   }
   parts_.control.on_acked(sent, was_lost);
   for (uint8_t i = 0; i < sent.control_count; ++i) {
@@ -345,7 +345,7 @@ void Connection::on_acked(const SentBurst& sent, uint32_t first, uint32_t count,
 void Connection::count_needless(const SentBurst& sent, uint32_t first, uint32_t count) {
   const uint64_t sent_as = name_of(sent, parts_.sender.current_path());
   const auto again = [&](uint32_t from, uint32_t segments) {
-    return parts_.outgoing.sent_again(sent.row, sent.start_of(from), sent.end_of(from, segments),
+    return parts_.outgoing.sent_again(sent.record, sent.start_of(from), sent.end_of(from, segments),
                                       sent_as);
   };
   if (again(first, count) == 0) return;
@@ -356,7 +356,7 @@ void Connection::on_lost(const SentBurst& sent, uint32_t first, uint32_t count, 
   extensions_.on_lost(sent, first, count);
   const uint16_t path = parts_.sender.current_path();
   if (sent.data) {
-    parts_.outgoing.on_lost(sent.row, sent.start_of(first), sent.end_of(first, count),
+    parts_.outgoing.on_lost(sent.record, sent.start_of(first), sent.end_of(first, count),
                             name_of(sent, path));
   }
   parts_.control.on_lost(sent, path);

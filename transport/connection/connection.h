@@ -48,7 +48,7 @@ class Connection final : private SentBurstListener {
 
   // --- input ---
   // Data segments whose headers continue each other.
-  void handle_data(Nanos now, const DataRow& row);
+  void handle_data(Nanos now, const DataBurst& burst);
   // `packet`: what of it is in the frame of `run`, whose segment `index` it is.
   void handle_control(Nanos now, const RxRun& run, uint32_t index,
                       std::span<const std::byte> packet);

@@ -48,7 +48,7 @@ class Endpoint::Body {
     std::span<std::byte> packet() { return std::span(bytes).first(length); }
   };
 
-  uint32_t handle_row(Nanos now, const RxRun& run, uint32_t first);
+  uint32_t handle_burst(Nanos now, const RxRun& run, uint32_t first);
   void handle_trimmed(Nanos now, const RxRun& run);
   void handle_packet(Nanos now, const RxRun& run, uint32_t index,
                      std::span<const std::byte> packet);

@@ -239,11 +239,11 @@ class Run {
     const uint32_t segments = 1 + script_.byte() % 4u;
     const uint32_t step = script_.number() % 3000;
     const uint32_t last = std::min<uint32_t>(script_.number(), step);
-    std::vector<std::byte> row(size_t{segments} * kDataHeaderBytes);
-    write_data_row(first, segments, {step}, row.data());
+    std::vector<std::byte> headers(size_t{segments} * kDataHeaderBytes);
+    write_data_headers(first, segments, {step}, headers.data());
     std::vector<std::byte> frame;
     for (uint32_t i = 0; i < segments; ++i) {
-      const auto at = row.begin() + ptrdiff_t{i} * kDataHeaderBytes;
+      const auto at = headers.begin() + ptrdiff_t{i} * kDataHeaderBytes;
       frame.insert(frame.end(), at, at + kDataHeaderBytes);
       frame.resize(frame.size() + (i + 1 == segments ? last : step), std::byte{0xab});
     }

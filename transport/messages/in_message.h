@@ -45,7 +45,7 @@ struct InMessage {
 using InPool = Pool<InMessage, 16>;  // most endpoints have few at a time
 
 // A burst of data segments that arrived, with what is needed to place it.
-struct DataRow {
+struct DataBurst {
   DataHeader header;  // of the first segment
   uint32_t segments = 0;
   uint32_t step = 0;  // payload of each segment but the last

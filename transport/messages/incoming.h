@@ -37,8 +37,8 @@ struct PostedReceive {
   Fill fill = Fill::kAtOnce;
 };
 
-// What became of a row.
-struct RowVerdict {
+// What became of a burst.
+struct BurstVerdict {
   bool acknowledge = false;  // its packet numbers count as received
   std::optional<events::DropReason> drop;
   uint64_t fresh_bytes = 0;
@@ -79,7 +79,7 @@ class Incoming {
   // See Endpoint::fill_at_once().
   void fill_at_once(ChannelId channel, OperationId operation);
 
-  RowVerdict accept(const DataRow& row);
+  BurstVerdict accept(const DataBurst& burst);
   // A chunk landed. The drop reason, if no receive takes it.
   std::optional<events::DropReason> accept_chunk(const ArrivedChunk& chunk);
   // What a grant says of a receive that may be written remotely; false: it is over, or may not be.
@@ -138,8 +138,8 @@ class Incoming {
   std::optional<int64_t> index_of(const Channel& channel, Sequence sequence) const;
   void withdraw(ChannelId channel, Sequence sequence, Ring<ControlRecord>& frames);
   bool was_withdrawn(ChannelId channel, Sequence sequence) const;
-  RowVerdict check(const DataRow& row, Channel*& channel, int64_t& index);
-  RowVerdict judge_eager(uint32_t bytes) const;
+  BurstVerdict check(const DataBurst& burst, Channel*& channel, int64_t& index);
+  BurstVerdict judge_eager(uint32_t bytes) const;
   void start(InMessage& message, uint32_t bytes);
   void complete_front(Channel& channel);
   void release(uint32_t slot);

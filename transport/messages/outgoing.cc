@@ -399,38 +399,38 @@ bool Outgoing::on_cancel_receive(const CancelFrame& cancel) {
   return true;
 }
 
-void Outgoing::on_acked(const DataRecord& row, uint32_t start, uint32_t end) {
-  OutMessage* message = find(row.channel, row.sequence, row.message);
+void Outgoing::on_acked(const DataRecord& record, uint32_t start, uint32_t end) {
+  OutMessage* message = find(record.channel, record.sequence, record.message);
   if (message == nullptr) return;
   if (message->length() == 0) {
     message->acked.add(0, 1);
   } else {
     acked_bytes_ += message->acked.add(start, end);
   }
-  if (message->acked.covered() == tracked(*message)) complete_front(channels_[row.channel]);
+  if (message->acked.covered() == tracked(*message)) complete_front(channels_[record.channel]);
 }
 
 // What was sent ahead of its grant may be lost because the peer has no room for it. It would be
 // refused again and again, and what is granted would have to wait behind it.
-void Outgoing::on_lost(const DataRecord& row, uint32_t start, uint32_t end, uint64_t sent_as) {
-  OutMessage* message = find(row.channel, row.sequence, row.message);
+void Outgoing::on_lost(const DataRecord& record, uint32_t start, uint32_t end, uint64_t sent_as) {
+  OutMessage* message = find(record.channel, record.sequence, record.message);
   if (message == nullptr || message->failed || message->withdrawing) return;
   message->lost_ahead |= !message->granted;
   if (!message->granted) return;
-  repeats_.push_back({row.message, row.sequence, start, std::max(end, start + 1),
-                      pack(row.original), sent_as, row.channel});
+  repeats_.push_back({record.message, record.sequence, start, std::max(end, start + 1),
+                      pack(record.original), sent_as, record.channel});
 }
 
-uint32_t Outgoing::sent_again(const DataRecord& row, uint32_t start, uint32_t end,
+uint32_t Outgoing::sent_again(const DataRecord& record, uint32_t start, uint32_t end,
                               uint64_t sent_as) {
-  const OutMessage* message = find(row.channel, row.sequence, row.message);
+  const OutMessage* message = find(record.channel, record.sequence, record.message);
   if (message != nullptr && message->lost_ahead && !message->granted) return 0;
   end = std::max(end, start + 1);
   uint32_t again = end - start;
   repeats_.for_each([&](const Repeat& waiting) {
     const bool of_it = waiting.sent_as == sent_as || waiting.sent_as == Repeat::kSentAhead;
-    if (!of_it || waiting.message != row.message || waiting.sequence != row.sequence ||
-        waiting.channel != row.channel) {
+    if (!of_it || waiting.message != record.message || waiting.sequence != record.sequence ||
+        waiting.channel != record.channel) {
       return;
     }
     const uint32_t from = std::max(start, waiting.start);

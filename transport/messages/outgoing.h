@@ -116,12 +116,12 @@ class Outgoing {
   bool on_cancel_receive(const CancelFrame& cancel);
   // The peer has all of a message that was to be withdrawn.
   bool on_delivered(const CancelFrame& delivered);
-  // Bytes [start, end) of the row's message arrived, or did not.
-  void on_acked(const DataRecord& row, uint32_t start, uint32_t end);
+  // Bytes [start, end) of the record's message arrived, or did not.
+  void on_acked(const DataRecord& record, uint32_t start, uint32_t end);
   // `sent_as`: names the transmission that was declared lost among those of the same bytes.
-  void on_lost(const DataRecord& row, uint32_t start, uint32_t end, uint64_t sent_as);
+  void on_lost(const DataRecord& record, uint32_t start, uint32_t end, uint64_t sent_as);
   // How many of these bytes, given up as `sent_as`, have been sent again for that reason.
-  uint32_t sent_again(const DataRecord& row, uint32_t start, uint32_t end, uint64_t sent_as);
+  uint32_t sent_again(const DataRecord& record, uint32_t start, uint32_t end, uint64_t sent_as);
   const RemotePlace& remote_place(uint8_t slot) const { return places_[slot]; }
   // A message too long for its receive, or withdrawn before its receive was posted, was found; the
   // frame for the peer is left in `record`.

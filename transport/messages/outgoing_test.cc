@@ -37,11 +37,11 @@ class OutgoingTest : public ::testing::Test {
     return piece;
   }
   static DataRecord record(const Piece& piece) {
-    DataRecord row;
-    row.message = piece.message;
-    row.channel = piece.channel;
-    row.sequence = piece.sequence;
-    return row;
+    DataRecord sent;
+    sent.message = piece.message;
+    sent.channel = piece.channel;
+    sent.sequence = piece.sequence;
+    return sent;
   }
   void ack(const Piece& piece) {
     out_.on_acked(record(piece), piece.offset, piece.offset + piece.length);
@@ -224,8 +224,8 @@ TEST_F(OutgoingTest, WhatArrivedAfterAllIsNotRepeated) {
   ASSERT_TRUE(grant(0));
   const Piece whole = take();
   lose(whole);
-  DataRecord row = record(whole);
-  out_.on_acked(row, 1000, 2000);
+  DataRecord sent = record(whole);
+  out_.on_acked(sent, 1000, 2000);
   EXPECT_EQ(take(1000).offset, 0u);
   const Piece rest = take();
   EXPECT_EQ(rest.offset, 2000u);
@@ -595,7 +595,7 @@ TEST_F(OutgoingTest, InTheSteadyStateNothingGrows) {
   EXPECT_EQ(out_.bytes_held() + pool_.bytes_held(), held);
 }
 
-TEST_F(OutgoingTest, KnowsWhatOfALostRowHasBeenSentAgain) {
+TEST_F(OutgoingTest, ReportsWhichSegmentsOfALostBurstWereRetransmitted) {
   post(5000, 1);
   ASSERT_TRUE(grant(0));
   const Piece whole = take();

@@ -32,15 +32,15 @@ class SequenceEdges : public ::testing::Test {
   bool cancel_send(int64_t index) {
     return in_.on_cancel_send({0, at(index), CancelReason::kCancelled}, frames_);
   }
-  RowVerdict data(int64_t index) {
+  BurstVerdict data(int64_t index) {
     run_.segments = 1;
     run_.segment_bytes = run_.last_segment_bytes = kDataHeaderBytes + 1;
     run_.frame = frame_.data();
-    DataRow row;
-    row.header.sequence = at(index);
-    row.header.message_bytes = row.step = row.last = row.segments = 1;
-    row.run = &run_;
-    return in_.accept(row);
+    DataBurst burst;
+    burst.header.sequence = at(index);
+    burst.header.message_bytes = burst.step = burst.last = burst.segments = 1;
+    burst.run = &run_;
+    return in_.accept(burst);
   }
   // So many messages are exchanged, both ways.
   void exchange(uint32_t messages) {
@@ -50,10 +50,10 @@ class SequenceEdges : public ::testing::Test {
       Piece piece;
       ASSERT_TRUE(out_.peek(piece));
       out_.take(piece, piece.length);
-      DataRecord row;
-      row.message = piece.message;
-      row.sequence = piece.sequence;
-      out_.on_acked(row, 0, 1);
+      DataRecord sent;
+      sent.message = piece.message;
+      sent.sequence = piece.sequence;
+      out_.on_acked(sent, 0, 1);
       ASSERT_TRUE(in_.post(0, {{1, 0, 100}, 1}, frames_));
       ASSERT_TRUE(data(0).acknowledge);
       ++head_;

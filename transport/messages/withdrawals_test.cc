@@ -173,15 +173,15 @@ class Ends {
     run.segments = 1;
     run.segment_bytes = run.last_segment_bytes = kDataHeaderBytes + piece.length;
     run.frame = frame.data();
-    DataRow row;
-    row.header.channel = piece.channel;
-    row.header.sequence = piece.sequence;
-    row.header.offset = piece.offset;
-    row.header.message_bytes = piece.message_bytes;
-    row.segments = 1;
-    row.step = row.last = piece.length;
-    row.run = &run;
-    const RowVerdict verdict = in_.accept(row);
+    DataBurst burst;
+    burst.header.channel = piece.channel;
+    burst.header.sequence = piece.sequence;
+    burst.header.offset = piece.offset;
+    burst.header.message_bytes = piece.message_bytes;
+    burst.segments = 1;
+    burst.step = burst.last = piece.length;
+    burst.run = &run;
+    const BurstVerdict verdict = in_.accept(burst);
     placements_.clear();
     const bool stale = verdict.drop == events::DropReason::kStaleMessage;
     if (!verdict.acknowledge) {

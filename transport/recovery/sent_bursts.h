@@ -56,7 +56,7 @@ struct SentBurst {
   bool later = false;       // the peer may defer its acknowledgement
   uint8_t control_count = 0;
   uint8_t hop_limit = 0;  // above 0: it may end on its way on purpose, so it is not in flight
-  DataRecord row;         // where data
+  DataRecord record;      // of data
   std::array<ControlRecord, kMaxControl> control;  // where not
 
   bool in_flight() const { return (all() & ~acked & ~lost) != 0; }
@@ -65,9 +65,10 @@ struct SentBurst {
   // Payload and headers of `segments` segments from index `first`; nothing for control packets.
   uint64_t bytes(uint32_t first, uint32_t segments) const;
   // Where segments [first, first + segments) stand in their message.
-  uint32_t start_of(uint32_t first) const { return row.offset + first * row.step; }
+  uint32_t start_of(uint32_t first) const { return record.offset + first * record.step; }
   uint32_t end_of(uint32_t first, uint32_t segments) const {
-    return first + segments == count ? start_of(count - 1u) + row.last : start_of(first + segments);
+    return first + segments == count ? start_of(count - 1u) + record.last
+                                     : start_of(first + segments);
   }
 };
 

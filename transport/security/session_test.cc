@@ -135,15 +135,15 @@ TEST_F(SessionTest, HeadersHaveTagsOfTheirOwnEpoch) {
     header.base.number = number;
     std::vector<std::byte> packet(kDataHeaderBytes + kTagBytes);
     write_data_header(header, packet.data());
-    const HeaderTags::Row row{.stride = kDataHeaderBytes + kTagBytes};
-    left.tags()->write(row, packet.data());
+    const HeaderTags::Burst burst{.stride = kDataHeaderBytes + kTagBytes};
+    left.tags()->write(burst, packet.data());
     HeaderTags* tags = right.receive_tags(header.base.flags);
     ASSERT_NE(tags, nullptr) << number;
-    EXPECT_EQ(tags->check(row, packet.data()), 1U) << number;
+    EXPECT_EQ(tags->check(burst, packet.data()), 1U) << number;
     right.note_authentic(header.base.flags);
     if (number == 1) first = packet;
     if (number == 17) {
-      EXPECT_EQ(right.receive_tags(0)->check(row, first.data()), 0U)
+      EXPECT_EQ(right.receive_tags(0)->check(burst, first.data()), 0U)
           << "the epochs of flags wrap, and keys do not come again";
     }
   }

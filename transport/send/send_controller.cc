@@ -21,7 +21,8 @@ RecoveryStep step_after(LossCause cause) {
 
 // Whether it is a datagram of payload above the base size.
 bool is_large(const SentBurst& run) {
-  return run.data && !run.row.chunk && run.header_bytes + run.row.step > params::kBaseDatagram;
+  return run.data && !run.record.chunk &&
+         run.header_bytes + run.record.step > params::kBaseDatagram;
 }
 
 }  // namespace

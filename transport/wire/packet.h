@@ -99,16 +99,17 @@ DataHeader read_data_header(const std::byte* from);
 // Whether the data header at `next` continues the one at `first`: the same packet of the same
 // message, its number larger by `index` and its offset by `index` x `payload_bytes`. Whether it
 // asks for an acknowledgement may differ.
-bool continues_row(const std::byte* first, const std::byte* next, uint32_t index,
-                   uint32_t payload_bytes);
+bool continues_burst(const std::byte* first, const std::byte* next, uint32_t index,
+                     uint32_t payload_bytes);
 
-struct RowSteps {
+struct HeaderSteps {
   uint32_t payload_bytes = 0;                 // by which offsets rise
   uint32_t header_stride = kDataHeaderBytes;  // from header to header
 };
 
 // Writes `count` data headers, numbers and offsets rising from those of `first`. Where that asks
 // for an acknowledgement, the last one does.
-void write_data_row(const DataHeader& first, uint32_t count, const RowSteps& steps, std::byte* to);
+void write_data_headers(const DataHeader& first, uint32_t count, const HeaderSteps& steps,
+                        std::byte* to);
 
 }  // namespace heddle::transport
