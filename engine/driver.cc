@@ -45,7 +45,7 @@ Driver::Driver(transport::Endpoint& endpoint, datapath::Datapath& datapath,
       own_input_(input == nullptr ? std::make_unique<datapath::RxBatch>() : nullptr),
       input_(input == nullptr ? own_input_.get() : input),
       output_(std::make_unique_for_overwrite<transport::TxBatch>()),  // most of it stays untouched
-      predicts_(datapath.capabilities().predicts && !endpoint.payload_is_sealed()),
+      predicts_(datapath.capabilities().predicts && !endpoint.payload_is_encrypted()),
       stamps_(datapath.capabilities().timestamps) {}
 
 Driver::~Driver() = default;

@@ -431,7 +431,7 @@ Result<void> Endpoint::set_keys(std::span<const transport::ClusterKey> keys) {
   if (keys.empty() || !body->transport_.keyed()) {
     return fail(ErrorCode::kInvalid, "cannot change the cluster keys",
                 keys.empty() ? "there are none" : "this endpoint was made without any",
-                "make a new endpoint: whether packets are sealed does not change");
+                "create a new endpoint: one with keys cannot become one without, nor the reverse");
   }
   body->transport_.set_keys(keys);
   return {};

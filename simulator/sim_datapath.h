@@ -61,10 +61,11 @@ class WriteObserver {
 };
 
 // Notified of every encrypted packet before it leaves.
-class SealObserver {
+class EncryptionObserver {
  public:
-  virtual ~SealObserver() = default;
-  virtual void handle_seal(const transport::SealKey& key, std::span<const std::byte> header) = 0;
+  virtual ~EncryptionObserver() = default;
+  virtual void handle_encryption(const transport::PacketKey& key,
+                                 std::span<const std::byte> header) = 0;
 };
 
 // Notified when the driver calls the datapath and when the call returns: the time between two calls
@@ -87,7 +88,7 @@ class SimDatapath final : public datapath::Datapath,
 
   void set_wakeup(Wakeup* wakeup) { wakeup_ = wakeup; }
   void set_write_observer(WriteObserver* observer) { observer_ = observer; }
-  void set_seal_observer(SealObserver* observer) { seal_observer_ = observer; }
+  void set_encryption_observer(EncryptionObserver* observer) { encryption_observer_ = observer; }
   void set_call_observer(CallObserver* observer) { call_observer_ = observer; }
   // Virtual memory that initially holds the bytes of `pattern`.
   transport::RegionId register_virtual(uint64_t pattern, uint64_t bytes);
@@ -188,7 +189,7 @@ class SimDatapath final : public datapath::Datapath,
   std::vector<Attached> nics_;
   Wakeup* wakeup_ = nullptr;
   WriteObserver* observer_ = nullptr;
-  SealObserver* seal_observer_ = nullptr;
+  EncryptionObserver* encryption_observer_ = nullptr;
   CallObserver* call_observer_ = nullptr;
 
   datapath::RegionTable regions_;

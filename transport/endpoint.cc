@@ -118,7 +118,8 @@ Endpoint::BurstClaim Endpoint::claim_burst(Nanos now, const Address& from,
   return body_->claim_burst(now, from, header, segments);
 }
 
-SealKey* Endpoint::receive_key(Nanos now, const Address& from, std::span<const std::byte> packet) {
+PacketKey* Endpoint::receive_key(Nanos now, const Address& from,
+                                 std::span<const std::byte> packet) {
   return body_->receive_key(now, from, packet);
 }
 

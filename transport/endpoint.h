@@ -20,10 +20,10 @@
 #include "transport/address.h"
 #include "transport/fabric_routes.h"
 #include "transport/options.h"
+#include "transport/packet_key.h"
 #include "transport/payload.h"
 #include "transport/placed.h"
 #include "transport/rx_run.h"
-#include "transport/sealing.h"
 #include "transport/statistics.h"
 #include "transport/tx_batch.h"
 
@@ -127,7 +127,7 @@ class Endpoint {
   // With keys: what they do for its connections.
   Protection protection() const;
   // Whether payload is encrypted, so that it must be opened before it can be placed.
-  bool payload_is_sealed() const { return keyed() && protection() == Protection::kFull; }
+  bool payload_is_encrypted() const { return keyed() && protection() == Protection::kFull; }
   // What checks a row of data headers that goes on from this one, for PacketDecryptor; `tags` null:
   // it is dropped, and counted, unless part of it was here before: then each is to be claimed
   // `apart`.
@@ -139,7 +139,7 @@ class Endpoint {
                          uint32_t segments);
   // The key that this sealed packet claims, for PacketDecryptor; null: it is dropped, and
   // counted. Afterwards note_decrypted() reports whether it was right.
-  SealKey* receive_key(Nanos now, const Address& from, std::span<const std::byte> packet);
+  PacketKey* receive_key(Nanos now, const Address& from, std::span<const std::byte> packet);
   void note_decrypted(Nanos now, std::span<const std::byte> header, bool ok);
   // What a NIC of the placed-chunk shape told.
   void handle_placed(Nanos now, const PlacedEvent& event);

@@ -21,7 +21,7 @@ std::byte* frame_of(const RxRun& run, uint32_t index) {
   return const_cast<std::byte*>(run.frame) + index * step;
 }
 
-bool sealed(const RxRun& run, uint32_t index) {
+bool encrypted(const RxRun& run, uint32_t index) {
   return bytes_of(run, index) > 0 && clear_bytes(*frame_of(run, index)) != 0;
 }
 
@@ -29,7 +29,7 @@ bool sealed(const RxRun& run, uint32_t index) {
 constexpr uint32_t kTagged = kDataHeaderBytes + kTagBytes;
 
 bool is_data(const RxRun& run, uint32_t index) {
-  return sealed(run, index) && type_of(*frame_of(run, index)) != PacketType::kControl;
+  return encrypted(run, index) && type_of(*frame_of(run, index)) != PacketType::kControl;
 }
 
 // How a part of a run was checked.
@@ -80,11 +80,11 @@ void PacketDecryptor::pass(Nanos now, const RxRun& run) {
   for (uint32_t i = 0; i < run.segments;) {
     uint32_t end = i + 1;
     const auto opens = [&](uint32_t at) {
-      return sealed(run, at) && !(only_headers && is_data(run, at));
+      return encrypted(run, at) && !(only_headers && is_data(run, at));
     };
     if (only_headers && is_data(run, i)) {
       end = pass_burst(now, run, i);
-    } else if (!sealed(run, i) || run.payload_at == PayloadAt::kPlaced) {
+    } else if (!encrypted(run, i) || run.payload_at == PayloadAt::kPlaced) {
       endpoint_.handle_run(now, part_of(run, i, end, Checked::kNot));
     } else if (open(now, run, i)) {
       while (end < run.segments && opens(end) && open(now, run, end)) ++end;
@@ -144,15 +144,15 @@ bool PacketDecryptor::open(Nanos now, const RxRun& run, uint32_t index) {
   const uint32_t bytes = bytes_of(run, index);
   const std::span<std::byte> segment(frame_of(run, index),
                                      named ? std::min(bytes, run.header_bytes) : bytes);
-  SealKey* key = endpoint_.receive_key(now, run.from, segment);
+  PacketKey* key = endpoint_.receive_key(now, run.from, segment);
   if (key == nullptr) return false;
   bool genuine = false;
   if (named) {
     const uint64_t at = uint64_t{index} * (run.segment_bytes - run.header_bytes);
-    genuine = open_named(*key, segment,
-                         {run.place.region, run.place.offset + at, bytes - segment.size()});
+    genuine = check_payload_name(*key, segment,
+                                 {run.place.region, run.place.offset + at, bytes - segment.size()});
   } else {
-    genuine = open_segment(*key, segment);
+    genuine = decrypt_segment(*key, segment);
   }
   endpoint_.note_decrypted(now, segment, genuine);
   return genuine;

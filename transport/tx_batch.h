@@ -10,9 +10,9 @@
 #include <span>
 
 #include "transport/address.h"
+#include "transport/packet_key.h"
 #include "transport/payload.h"
 #include "transport/placed.h"
-#include "transport/sealing.h"
 
 namespace heddle::transport {
 
@@ -38,12 +38,12 @@ struct TxBurst {
   uint64_t offset = 0;
   // Not null: every segment is sealed with it, and kTagBytes longer. Valid until the endpoint is
   // asked for a batch again.
-  SealKey* seal = nullptr;
+  PacketKey* key = nullptr;
   // Not null: a chunk to be written remotely. One segment, no headers; payload_bytes as
   // last_payload_bytes.
   const ChunkWrite* write = nullptr;
 
-  uint32_t tag_bytes() const { return seal != nullptr ? kTagBytes : 0; }
+  uint32_t tag_bytes() const { return key != nullptr ? kTagBytes : 0; }
   // Of each datagram but the last.
   uint32_t datagram_bytes() const { return header_bytes + payload_bytes + tag_bytes(); }
   uint64_t total_payload() const {

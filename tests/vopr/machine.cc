@@ -91,7 +91,7 @@ Machine::~Machine() {
 
 void Machine::begin_life() {
   desk_.emplace(process_.datapath(), options_);
-  datapath().set_seal_observer(options_.seals);
+  datapath().set_encryption_observer(options_.encryption_observer);
   datapath().set_call_observer(this);
   const transport::RegionId receives = desk_->receives.region();
   const transport::MemoryToken token = datapath().token(receives);

@@ -105,7 +105,7 @@ class Run {
     options.virtual_memory = options_.workload.virtual_memory;
     options.named = options_.faults.byzantine.posted;
     options.sink = &sink_;
-    options.seals = &nonces_;
+    options.encryption_observer = &nonces_;
     machines_.push_back(std::make_unique<Machine>(world_, options, findings_.report));
     programs_.push_back(std::make_unique<Program>(*machines_.back(), network_, host, stage_));
     stage_.addresses.push_back(machines_.back()->address());
@@ -243,7 +243,7 @@ class Run {
       }
     }
     for (const std::string& violation : nonces_.violations()) findings_.report.fail(violation);
-    findings_.reached.add("packets sealed", nonces_.sealed());
+    findings_.reached.add("packets sealed", nonces_.encrypted());
     findings_.reached.add("path moved between NICs", counts_.count(events::EventKind::kPathMoved));
     findings_.reached.add(std::string("shape ") + name_of(options_.chunks.shape));
     uint64_t pauses = 0;

@@ -68,7 +68,7 @@ SendResult BurstSender::send_segments(Nanos now, TxBatch& batch, const Piece& pi
   if (sent == nullptr) return SendResult::kNothing;
 
   const uint8_t flags = flags_of(piece, cut.bytes, quota);
-  SealKey* key = next_send_key(parts_, now, cut.segments);
+  PacketKey* key = next_send_key(parts_, now, cut.segments);
   DataHeader first;
   first.base = packet_header(parts_, now, PacketType::kData, quota.path, flags);
   first.base.number = sent->first_number;
@@ -109,7 +109,7 @@ SendResult BurstSender::send_with_frames(Nanos now, TxBatch& batch, const Piece&
                                          const SendQuota& quota) {
   SentBurst* sent = parts_.sender.record(quota.path, 1);
   if (sent == nullptr) return SendResult::kNothing;
-  SealKey* key = next_send_key(parts_, now, 1);
+  PacketKey* key = next_send_key(parts_, now, 1);
   std::byte* space = batch.header_space();
   const bool later = piece.ack_policy == AckPolicy::kDeferred && !piece.repeat;
   ConnectionHeader header = packet_header(parts_, now, PacketType::kControl, quota.path,
@@ -128,7 +128,7 @@ SendResult BurstSender::send_with_frames(Nanos now, TxBatch& batch, const Piece&
 
   const auto header_bytes = static_cast<size_t>(writer.position() - space);
   TxBurst burst = single_packet(parts_, header_bytes, quota.path, space);
-  burst.seal = key;
+  burst.key = key;
   burst.ecn_capable = true;
   burst.payload_bytes = burst.last_payload_bytes = piece.length;
   if (piece.length > 0) burst.region = piece.payload.region;

@@ -309,7 +309,7 @@ void Connection::handle_network_error(Nanos now, const NetworkError& error) {
   }
 }
 
-SealKey* Connection::receive_key(const ConnectionHeader& header, DropReason& why) {
+PacketKey* Connection::receive_key(const ConnectionHeader& header, DropReason& why) {
   why = DropReason::kClosed;
   if (handshaking() || over()) return nullptr;
   return parts_.keys.receive_key({header, 1, parts_.acks}, why);

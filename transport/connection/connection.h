@@ -74,7 +74,7 @@ class Connection final : private SentBurstListener {
   // --- with cluster keys; see PacketKeys ---
   const RingKey* key() const { return parts_.keys.cluster_key(); }
   const KeyNonce& key_nonce() const { return parts_.keys.initiator_nonce(); }
-  SealKey* receive_key(const ConnectionHeader& header, events::DropReason& why);
+  PacketKey* receive_key(const ConnectionHeader& header, events::DropReason& why);
   HeaderTags* receive_tags(const ConnectionHeader& header, uint32_t segments,
                            events::DropReason& why, bool& apart);
   void note_authentic(const ConnectionHeader& header) { parts_.keys.note_authentic(header); }

@@ -19,14 +19,14 @@ void Endpoint::Body::handle_run(Nanos now, const RxRun& run) {
   if (run.trimmed) return handle_trimmed(now, run);
   const bool whole = run.payload_at == PayloadAt::kFrame;
   const size_t step = whole ? run.step() : run.header_bytes;
-  const bool sealed_only = shared.keyed && !run.opened;
+  const bool encrypted_only = shared.keyed && !run.opened;
   for (uint32_t i = 0; i < run.segments;) {
     const std::byte* at = run.frame + i * step;
     const uint32_t bytes = i + 1 == run.segments ? run.last_segment_bytes : run.segment_bytes;
     if (bytes < 8) {
       drop(now, DropReason::kBadLength);
       ++i;
-    } else if (sealed_only && clear_bytes(at[0]) != 0) {
+    } else if (encrypted_only && clear_bytes(at[0]) != 0) {
       drop(now, DropReason::kBadSeal);
       ++i;
     } else if (at[0] == std::byte{first_byte(PacketType::kData)} ||

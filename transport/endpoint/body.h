@@ -18,7 +18,7 @@ class Endpoint::Body {
   void handle_run(Nanos now, const RxRun& run);
   bool poll_transmit(Nanos now, TxBatch& batch);
   void handle_timeout(Nanos now);
-  SealKey* receive_key(Nanos now, const Address& from, std::span<const std::byte> packet);
+  PacketKey* receive_key(Nanos now, const Address& from, std::span<const std::byte> packet);
   BurstClaim claim_burst(Nanos now, const Address& from, std::span<const std::byte> header,
                          uint32_t segments);
   void note_decrypted(Nanos now, std::span<const std::byte> header, bool ok);
@@ -64,7 +64,7 @@ class Endpoint::Body {
   void retry(Nanos now, const Asker& asker, const InitPacket& init);
 
   // keyed_packets.cc
-  std::nullptr_t drop_sealed(Nanos now, ConnectionId id, events::DropReason why);
+  std::nullptr_t drop_encrypted(Nanos now, ConnectionId id, events::DropReason why);
   // The connection that a sealed packet claims; null: there is none, and it is counted.
   Connection* find_claimed(Nanos now, const Address& from, std::span<const std::byte> packet);
   // Whether an init proves a key of ours, for the first time.

@@ -239,14 +239,14 @@ TEST_F(RecordedTest, AChangeOfAnyByteIsNoticed) {
   PairOptions again = keyed();
   again.coalesce = 1;
   again.drop = [&](int side, const TxBurst& burst, uint32_t segment) {
-    if (side != 0 || burst.seal == nullptr || burst.payload_bytes < 500 || !lost.empty()) {
+    if (side != 0 || burst.key == nullptr || burst.payload_bytes < 500 || !lost.empty()) {
       return false;
     }
     lost.resize(burst.header_bytes + burst.payload_bytes + kTagBytes);
     const std::byte* payload =
         pair_->region(0, burst.region).data() + burst.offset + segment * burst.payload_bytes;
-    seal_segment(*burst.seal, {burst.headers, burst.header_bytes}, {payload, burst.payload_bytes},
-                 lost.data());
+    encrypt_segment(*burst.key, {burst.headers, burst.header_bytes}, {payload, burst.payload_bytes},
+                    lost.data());
     return true;
   };
   start(again);

@@ -39,7 +39,7 @@ class NicsEndpointTest : public PairFixture {
       EXPECT_EQ(burst.segments, 1u);
       EXPECT_EQ(burst.last_payload_bytes, 0u);
       EXPECT_LE(burst.header_bytes, 64u);
-      EXPECT_EQ(burst.seal == nullptr, !keyed_);
+      EXPECT_EQ(burst.key == nullptr, !keyed_);
     };
     return options;
   }

@@ -199,7 +199,7 @@ TEST_F(ProtectionTest, AChangeOfAnyByteOfAHeaderIsNoticedAndCounted) {
   options.coalesce = 1;
   options.drop = [&](int side, const TxBurst& burst, uint32_t segment) {
     if (side != 0 || burst.payload_bytes < 500 || !lost.empty()) return false;
-    EXPECT_EQ(burst.seal, nullptr) << "payload is not sealed";
+    EXPECT_EQ(burst.key, nullptr) << "payload is not encrypted";
     const std::byte* header = burst.headers + size_t{segment} * burst.header_bytes;
     lost.assign(header, header + burst.header_bytes);
     const std::byte* payload =

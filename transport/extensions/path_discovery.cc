@@ -85,7 +85,7 @@ void PathDiscovery::send_probe(Nanos now, TxBatch& batch, const Discovery::Probe
   SendController& sender = parts().sender;
   SentBurst* sent = probe.confirms ? sender.record(probe.path, 1) : nullptr;
   if (probe.confirms && sent == nullptr) return;
-  SealKey* key = next_send_key(parts(), now, 1);
+  PacketKey* key = next_send_key(parts(), now, 1);
   std::byte* space = batch.header_space();
   ConnectionHeader header = packet_header(parts(), now, PacketType::kControl, probe.path,
                                           sent != nullptr ? kFlagNumbered : uint8_t{0});
@@ -101,7 +101,7 @@ void PathDiscovery::send_probe(Nanos now, TxBatch& batch, const Discovery::Probe
   }
   write_connection_header(header, space);
   TxBurst burst = single_packet(parts(), bytes, probe.path, space);
-  burst.seal = key;
+  burst.key = key;
   burst.hop_limit = probe.hop;
   batch.add(burst);
 }

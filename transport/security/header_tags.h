@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-#include "transport/sealing.h"
+#include "transport/packet_key.h"
 
 namespace heddle::transport {
 

@@ -50,12 +50,12 @@ void tag_cmac_of_rows_checked(benchmark::State& state) {
 void tag_gmac_each(benchmark::State& state) {
   const HeaderTags::Burst burst = burst_in(state);
   std::vector<std::byte> bytes = headers_of(burst);
-  std::array<std::byte, SealKey::kIvBytes> iv{};
-  SealKey key(kKey, iv, SealKey::Use::kSeal);
+  std::array<std::byte, PacketKey::kIvBytes> iv{};
+  PacketKey key(kKey, iv, PacketKey::Use::kEncrypt);
   while (state.KeepRunningBatch(burst.segments)) {
     for (uint32_t i = 0; i < burst.segments; ++i) {
       std::byte* at = bytes.data() + size_t{i} * kStride;
-      key.seal(key.nonce(at), {{at, kDataHeaderBytes}, {}, {}, {}}, at + kDataHeaderBytes);
+      key.encrypt(key.nonce(at), {{at, kDataHeaderBytes}, {}, {}, {}}, at + kDataHeaderBytes);
     }
   }
 }

@@ -99,7 +99,7 @@ HandshakeParameters ByzantineWords::draw_parameters(uint32_t posted) {
   p.chunk_paths = one_of<uint16_t>({0, 1, 8, UINT8_MAX, UINT16_MAX});
   p.chunk_bytes = one_of<uint32_t>({0, 1, 4096, 65536, UINT32_MAX});
   p.first_credit = one_of<uint64_t>({0, 1 << 16, UINT64_MAX});
-  p.features = below(16) & ~kFeatureSealing;
+  p.features = below(16) & ~kFeatureEncryption;
   const char* name = one_of({"cubic", "cubic", "dctcp", "swift", ""});
   std::strncpy(p.congestion.data(), name, kMaxNameBytes);
   return p;

@@ -39,7 +39,7 @@ struct KeyParameters {
 };
 
 // Feature bits.
-inline constexpr uint64_t kFeatureSealing = 1;
+inline constexpr uint64_t kFeatureEncryption = 1;
 // Receiver credits: wished for in an init, agreed in an accept.
 inline constexpr uint64_t kFeatureCredits = uint64_t{1} << 1;
 // Packets of a connection may go between any of the NICs that both sides told of.
