@@ -163,11 +163,11 @@ void Driver::count_wire(events::Sink& sink, Nanos span) {
 }
 
 void Driver::end_count() {
-  if (bins_) bins_->tell_all(now_);
+  if (bins_) bins_->report_all(now_);
 }
 
 void Driver::rest(Nanos until) {
-  if (bins_) bins_->tell_before_rest(now_, until);
+  if (bins_) bins_->report_before_rest(now_, until);
 }
 
 void Driver::settle() {

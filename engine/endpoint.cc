@@ -36,7 +36,7 @@ transport::EndpointOptions fitted(const Options& options, const datapath::Datapa
   return fit;
 }
 
-void tell_nics(const datapath::Datapath& datapath, Nanos now, events::Recorder& recorder) {
+void record_nics(const datapath::Datapath& datapath, Nanos now, events::Recorder& recorder) {
   const std::vector<transport::Address> nics = datapath.local_nics();
   for (size_t i = 0; i < nics.size(); ++i) {
     const auto nic = static_cast<uint8_t>(i);
@@ -224,7 +224,7 @@ Result<std::unique_ptr<Endpoint>> Endpoint::create(std::shared_ptr<datapath::Dat
     if (region != transport::kNoRegion) datapath->unregister_memory(region);
     return fail(recorder.error());
   }
-  if (*recorder) tell_nics(*datapath, datapath->now(), **recorder);
+  if (*recorder) record_nics(*datapath, datapath->now(), **recorder);
   auto body =
       std::make_shared<Body>(datapath, std::move(eager), region, options, std::move(*recorder));
   if (Result<void> started = body->start(); !started) return fail(started.error());

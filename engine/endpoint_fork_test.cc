@@ -95,7 +95,7 @@ std::vector<Call> other_calls(const EndpointPair& pair) {
   return {
       {"progress", [](Endpoint& it) { return !it.progress(kLong); }},
       {"interrupt", [](Endpoint& it) { return it.interrupt(), true; }},
-      {"take_news", [](Endpoint& it) { return !it.take_news(); }},
+      {"take_changes", [](Endpoint& it) { return !it.take_changes(); }},
       {"turn", [](Endpoint& it) { return it.turn() == Nanos::never(); }},
       {"helper_turn", [](Endpoint& it) { return it.helper_turn() == Nanos::never(); }},
       {"observed", [](Endpoint& it) { return it.observed().has(events::EventKind::kMark); }},

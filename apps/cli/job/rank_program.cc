@@ -114,7 +114,7 @@ bool RankProgram::step(engine::Endpoint& endpoint) {
   }
   // Most turns of a simulated rank bring a packet that ends nothing. Who attends asks the endpoint
   // itself, between two steps.
-  const bool looks = attends_ || endpoint.take_news() || again_;
+  const bool looks = attends_ || endpoint.take_changes() || again_;
   const bool moved = looks && advance();
   got_on |= looks && reap();
   if (phase_ == Phase::kOpening && opened_ && under_way_.empty()) {
