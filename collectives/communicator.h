@@ -119,7 +119,7 @@ class Communicator {
   Result<void> wait(Request request, Nanos timeout = Nanos::never());
   // For owners that wait by peek(), as wait() does by itself: tells those who observe that the
   // caller waits for this call from now on (`begins`), or goes on.
-  void tell_waiting(Request request, bool begins);
+  void report_waiting(Request request, bool begins);
   // Nobody will ask for it.
   void forget(Request request);
 

@@ -13,7 +13,7 @@ namespace {
 constexpr uint32_t kEthernetBytes = 14;
 constexpr uint16_t kAnyPath = UINT16_MAX;  // no burst uses it
 // Bin counters have 32 bits; below this threshold a burst or run cannot overflow them.
-constexpr uint32_t kTellAbove = 1u << 31;
+constexpr uint32_t kReportAbove = 1u << 31;
 
 }  // namespace
 
@@ -54,7 +54,7 @@ void WireBins::received(Nanos now, const transport::RxRun& run) {
 WireBins::Count& WireBins::count_of(Nanos now, Key key) {
   if (now >= end_) begin(now);
   const size_t place = find(key);
-  if (place < used_ && counts_[place].bytes <= kTellAbove) return counts_[place];
+  if (place < used_ && counts_[place].bytes <= kReportAbove) return counts_[place];
   if (place < used_ || used_ == kMostUsed) report_all(now);
   return add(key);
 }

@@ -131,7 +131,7 @@ class LoadBuilder::Body {
              std::tuple(b.begin_ns, b.nic, b.direction);
     });
     sort_nics();
-    tell_spans();
+    add_spans();
     return std::move(load_);
   }
 
@@ -224,7 +224,7 @@ class LoadBuilder::Body {
     for (Microburst& burst : load_.bursts) burst.nic = place[burst.nic];
   }
 
-  void tell_spans() {
+  void add_spans() {
     const auto most =
         std::max_element(processes_.begin(), processes_.end(), [](const auto& a, const auto& b) {
           return std::tuple(a.calls_made, a.phases.size() + a.phase.has_value(), -a.party.rank) <

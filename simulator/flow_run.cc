@@ -191,14 +191,14 @@ void FlowRun::add_process(uint32_t host, uint32_t peers) {
   options.transport.max_posted = topology::kMaxFlowsOfPair;
   if (options_.sink_of) options.sink = options_.sink_of(host);
   if (options.sink != nullptr) {
-    tell_endpoint(*options.sink, host, SimDatapathOptions{}.port);
+    record_endpoint(*options.sink, host, SimDatapathOptions{}.port);
   }
   TransportProcess& process = world_.add(options);
   if (options.sink != nullptr) process.driver().count_wire(*options.sink, options_.wire_span);
   hosts_[host] = std::make_unique<FlowHost>(*this, host, process);
 }
 
-void FlowRun::tell_endpoint(events::Sink& sink, uint32_t host, uint16_t port) const {
+void FlowRun::record_endpoint(events::Sink& sink, uint32_t host, uint16_t port) const {
   const std::vector<NicId>& nics = nics_[host];
   const transport::Address first = address_of(nics.front(), port);
   const Nanos now = world_.now();
@@ -242,8 +242,8 @@ transport::EndpointOptions FlowRun::endpoint_options(uint32_t host) const {
       static_cast<uint32_t>(std::clamp<uint64_t>(segments, options.max_sent_runs, kMostSentRuns));
   options.longest_burst = options_.longest_burst;
   if (options_.longest_burst.count == 0) options.longest_burst = {1};
-  if (options_.tells_mtu) options.passed_datagram_bytes = smallest_mtu_ - kIpUdpBytes;
-  if (options_.tells_receive_rate) options.receive_rate = rate;
+  if (options_.advertises_mtu) options.passed_datagram_bytes = smallest_mtu_ - kIpUdpBytes;
+  if (options_.advertises_receive_rate) options.receive_rate = rate;
   return options;
 }
 

@@ -24,9 +24,9 @@ struct FlowRunOptions {
   std::string selector = "reps";
   uint16_t paths = 16;  // per connection, 1 to 256
   // Hosts know the rate of their own NICs, for credits; otherwise they measure it.
-  bool tells_receive_rate = true;
+  bool advertises_receive_rate = true;
   // Hosts know the smallest MTU of the fabric; otherwise each path probes its own.
-  bool tells_mtu = true;
+  bool advertises_mtu = true;
   Bytes initial_window;  // per connection; zero: twice the fabric's bandwidth-delay product
   Bytes window_limit = mebibytes(256);
   Bytes longest_burst;                    // on one of several paths; zero: one segment
@@ -87,7 +87,7 @@ class FlowRun : private Agent {
   ProcessOptions process_options(uint32_t host) const;
   transport::EndpointOptions endpoint_options(uint32_t host) const;
   // Emits the events of an endpoint on all NICs of a host, as a real endpoint does.
-  void tell_endpoint(events::Sink& sink, uint32_t host, uint16_t port) const;
+  void record_endpoint(events::Sink& sink, uint32_t host, uint16_t port) const;
 
   bool opening() const { return opening_; }
   // Time since time 0; zero while connections open.

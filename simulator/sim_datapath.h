@@ -176,7 +176,7 @@ class SimDatapath final : public datapath::Datapath,
   void gather_contents(std::span<const transport::Placement> placements);
   void write_contents(const transport::Placement& placement, std::span<const Content> contents);
   void fill(std::byte* to, const Content& content) const;
-  void tell_write(transport::RegionId region, uint64_t offset, uint64_t length, bool copied);
+  void report_write(transport::RegionId region, uint64_t offset, uint64_t length, bool copied);
 
   Network& network_;
   SimDatapathOptions options_;

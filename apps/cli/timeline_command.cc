@@ -147,7 +147,7 @@ class Telling {
     writer_.end();
     return whole_;
   }
-  bool told_any() const { return told_any_; }
+  bool printed_any() const { return printed_any_; }
 
  private:
   void pass_on(const insight::Moment& moment) {
@@ -156,7 +156,7 @@ class Telling {
     if (static_cast<double>(end) * 1e-9 < options_.from_s) return;
     if (static_cast<double>(begin) * 1e-9 > options_.to_s) return;
     writer_.write(moment, begin, end);
-    told_any_ = true;
+    printed_any_ = true;
   }
   // Times of a damaged recording may be any.
   int64_t since_beginning(int64_t ns) const {
@@ -169,7 +169,7 @@ class Telling {
   std::vector<std::string> files_;
   int64_t began_ns_ = INT64_MAX;
   bool whole_ = true;
-  bool told_any_ = false;
+  bool printed_any_ = false;
 };
 
 int64_t nanos_of(double seconds) {
@@ -243,7 +243,7 @@ int run(TimelineOptions options) {
   }
   if (!whole) return kFoundWrong;
   const bool all = std::isinf(options.from_s) && std::isinf(options.to_s);
-  if (telling.told_any() || all) return kDone;
+  if (telling.printed_any() || all) return kDone;
   print_error({ErrorCode::kUnavailable, "cannot tell what happened",
                "no operation, message or wait was recorded in that time",
                "choose other times: seconds since the recording began"});

@@ -35,7 +35,7 @@ class CallState {
   void end_wait();
 
  private:
-  void tell_waiting();  // under mutex_
+  void report_waiting();  // under mutex_
 
   std::function<void(const Result<void>&)> on_end_;  // only the progress thread touches it
   const std::function<std::string()> waits_for_;
@@ -44,9 +44,9 @@ class CallState {
   // All under mutex_:
   bool done_ = false;
   std::optional<Error> error_;
-  std::function<void(bool)> tell_;  // while the call is under way
-  uint32_t waiting_ = 0;            // callers
-  bool told_ = false;               // that some wait
+  std::function<void(bool)> report_;  // while the call is under way
+  uint32_t waiting_ = 0;              // callers
+  bool reported_ = false;             // that some wait
 };
 
 }  // namespace heddle::collectives

@@ -92,7 +92,7 @@ void ProcessGroupHeddle::wait_for_all(std::chrono::milliseconds timeout, bool na
     missing += (missing.empty() ? "" : ", ") + std::to_string(rank);
     if (!name_all) break;
   }
-  if (missing.empty()) return tell_all();
+  if (missing.empty()) return notify_all();
   const std::string why = "monitored barrier: after " + std::to_string(timeout.count()) +
                           " ms missing: rank " + missing;
   // The receives write into `bytes`: they have to end before it goes.
@@ -102,7 +102,7 @@ void ProcessGroupHeddle::wait_for_all(std::chrono::milliseconds timeout, bool na
   throw std::runtime_error("heddle: " + why);
 }
 
-void ProcessGroupHeddle::tell_all() {
+void ProcessGroupHeddle::notify_all() {
   uint8_t byte = 1;
   std::vector<PendingCall> calls;
   for (uint32_t rank = 1; rank < static_cast<uint32_t>(size_); ++rank) {

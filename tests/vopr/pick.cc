@@ -48,7 +48,7 @@ FabricOptions pick_fabric(Random& random) {
   fabric.host_mtu = one_of(random, {1500u, 4096u, 9000u});
   fabric.fabric_mtu = percent(random, 25) ? one_of(random, {1280u, 1500u}) : fabric.host_mtu;
   fabric.nic_queue = one_of(random, {kibibytes(16), kibibytes(64), kibibytes(256)});
-  fabric.tells_errors = percent(random, 80);
+  fabric.reports_errors = percent(random, 80);
   return fabric;
 }
 

@@ -91,7 +91,7 @@ class Run {
     world.topology = topology;
     world.topology.changes = script.links;
     world.network.nic_queue = options.fabric.nic_queue;
-    world.network.tells_errors = options.fabric.tells_errors;
+    world.network.reports_errors = options.fabric.reports_errors;
     world.network.time_exceeded_apart = options.fabric.time_exceeded_apart;
     if (options.fabric.silent_switch) world.network.silent_switches = {0};
     return world;
@@ -169,12 +169,12 @@ class Run {
     if (const Operation* left = still_posted(); left != nullptr) {
       findings_.report.fail(describe(*left) + " has not ended " +
                             std::to_string(kSettleMost / seconds(1)) + " s after the faults");
-      tell_outstanding();
+      report_outstanding();
     }
   }
 
   // Lists pending operations, to diagnose a run that hangs.
-  void tell_outstanding() {
+  void report_outstanding() {
     for (const auto& side : ledger_.sides()) {
       if (side->ended()) continue;
       std::string text = describe(*side) + " has ended, of posted:";

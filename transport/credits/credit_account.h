@@ -21,7 +21,7 @@ constexpr uint64_t credit_cost(uint64_t bytes, uint32_t datagrams) {
 
 struct CreditAccount {
   uint32_t connection = 0;  // 0: not joined
-  uint32_t told_allowance = 0;
+  uint32_t advertised_allowance = 0;
   uint64_t limit = 0;        // the sender may send up to here
   uint64_t received = 0;     // of that, arrived or given back
   uint64_t wanted = 0;       // up to here the sender has something to send
@@ -35,7 +35,7 @@ struct CreditAccount {
   Nanos rtt_surely = Nanos::never();  // it is not shorter than this
   Nanos clear_at;                     // when that was so with no queue in its way; zero: never
   Nanos measured_at;                  // when rtt was found
-  Nanos tell_at;                      // while nothing arrives: when the credit is told again
+  Nanos send_at;                      // while nothing arrives: when the credit is told again
   CreditAccount* next = nullptr;      // in the queue
   uint32_t member = 0;                // index among the members
   uint32_t active = UINT32_MAX;       // index among those that want something

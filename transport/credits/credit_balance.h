@@ -46,13 +46,13 @@ class CreditBalance {
   bool stuck(uint64_t cost) const { return on_ && out_ == 0 && left() < cost; }
   // Whether little is left of the demand that the peer knows of, so that it is worth asking how
   // much there is.
-  bool asks_soon() const { return on_ && told_ < limit_ + kAhead; }
+  bool asks_soon() const { return on_ && advertised_ < limit_ + kAhead; }
   // There are `backlog` bytes to be sent, as they will cost. True: the peer has to be told.
   bool note_backlog(uint64_t backlog) {
     const uint64_t wanted = used_ + backlog;
-    const bool more = wanted > limit_ && wanted > told_;
-    if (!more || (told_ > limit_ && wanted - told_ < kStep)) return false;
-    told_ = wanted;
+    const bool more = wanted > limit_ && wanted > advertised_;
+    if (!more || (advertised_ > limit_ && wanted - advertised_ < kStep)) return false;
+    advertised_ = wanted;
     return true;
   }
   // There is nothing to send. True: the peer has to be told, since it still waits for something.
@@ -61,13 +61,13 @@ class CreditBalance {
     // What was given for a demand that has gone is not kept: all senders together may hold no more
     // than their allowances while they are silent.
     if (left() > allowance_) used_ = limit_ - allowance_;
-    if (told_ <= used_) return false;
-    told_ = used_;
+    if (advertised_ <= used_) return false;
+    advertised_ = used_;
     return true;
   }
   DemandFrame demand() {
     ++serial_;
-    return {serial_, used_ - std::min(used_, out_), std::max(told_, used_)};
+    return {serial_, used_ - std::min(used_, out_), std::max(advertised_, used_)};
   }
 
  private:
@@ -75,9 +75,9 @@ class CreditBalance {
   static constexpr uint64_t kStep = 32 * 1024;
 
   uint64_t limit_ = 0;
-  uint64_t used_ = 0;  // sent and not lost, and what was given back
-  uint64_t out_ = 0;   // of that, in flight
-  uint64_t told_ = 0;  // the demand that the peer was told of
+  uint64_t used_ = 0;        // sent and not lost, and what was given back
+  uint64_t out_ = 0;         // of that, in flight
+  uint64_t advertised_ = 0;  // the demand that the peer was told of
   uint64_t allowance_ = 0;
   DemandSerial serial_;
   bool on_ = false;

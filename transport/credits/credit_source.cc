@@ -69,7 +69,7 @@ uint64_t CreditSource::quantum() const {
 void CreditSource::join(CreditAccount& account, uint32_t connection, uint32_t first_credit) {
   account = CreditAccount{};
   account.connection = connection;
-  account.limit = account.told_allowance = first_credit;
+  account.limit = account.advertised_allowance = first_credit;
   account.segment = credit_cost(std::min(options_.datagram_bytes, kSmallestSegment), 1);
   account.member = static_cast<uint32_t>(members_.size());
   members_.push_back(&account);
@@ -359,8 +359,8 @@ std::span<const uint32_t> CreditSource::poll(Nanos now) {
 
 CreditFrame CreditSource::take_frame(CreditAccount& account) {
   account.tell = false;
-  account.told_allowance = allowance();
-  return {account.limit, account.told_allowance};
+  account.advertised_allowance = allowance();
+  return {account.limit, account.advertised_allowance};
 }
 
 // When a sender that holds credit is late: as a retransmission timeout (RFC 6298), of the time
@@ -372,8 +372,8 @@ Nanos CreditSource::patience() const {
 
 void CreditSource::wait_for(Nanos now, CreditAccount& account) {
   const Nanos wait = patience() * (int64_t{1} << account.repeats);
-  account.tell_at = now + std::min(wait, kLongestPatience);
-  look_at_ = std::min(look_at_, account.tell_at);
+  account.send_at = now + std::min(wait, kLongestPatience);
+  look_at_ = std::min(look_at_, account.send_at);
 }
 
 // Who did not use its credit in time is told again. Perhaps what it sent is lost, or it is no more:
@@ -382,7 +382,7 @@ void CreditSource::look_for_late(Nanos now) {
   look_at_ = Nanos::never();
   const bool starved = starved_ || now - arrived_at_ > patience();
   for (CreditAccount* account : active_) {
-    if (account->counted > 0 && account->tell_at <= now) {
+    if (account->counted > 0 && account->send_at <= now) {
       if (account->repeats < kMostBackoff) ++account->repeats;
       account->tell = true;
       due_.push_back(account->connection);
@@ -391,7 +391,7 @@ void CreditSource::look_for_late(Nanos now) {
       enqueue(*account);
       wait_for(now, *account);
     }
-    if (account->counted > 0) look_at_ = std::min(look_at_, account->tell_at);
+    if (account->counted > 0) look_at_ = std::min(look_at_, account->send_at);
   }
 }
 

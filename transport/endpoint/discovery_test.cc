@@ -23,7 +23,7 @@ class AnswersTest : public PairFixture {
   void open(std::function<void(NetworkError&)> change = [](NetworkError&) {}) {
     change_ = std::move(change);
     PairOptions options;
-    options.sink = &told_;
+    options.sink = &events_;
     options.drop = [this](int side, const TxBurst& burst, uint32_t) {
       return side == 0 && ends_on_its_way(burst);
     };
@@ -40,7 +40,7 @@ class AnswersTest : public PairFixture {
   }
 
   std::set<uint16_t> probed_;  // paths
-  events::CountingSink told_;
+  events::CountingSink events_;
 
  private:
   bool ends_on_its_way(const TxBurst& burst) {
@@ -122,14 +122,14 @@ TEST_F(AnswersTest, RoutersAreToldAgainOnlyWhereTheyChanged) {
   bool renamed = false;
   open([&renamed](NetworkError& error) { error.router[2] = renamed ? 1 : 0; });
   look();
-  const uint64_t once = told_.count(events::EventKind::kPathTraced);
+  const uint64_t once = events_.count(events::EventKind::kPathTraced);
   EXPECT_GE(once, 2 * 32u);
   look();
-  EXPECT_EQ(told_.count(events::EventKind::kPathTraced), once);
-  EXPECT_EQ(told_.count(events::EventKind::kWaysFound), 2u);
+  EXPECT_EQ(events_.count(events::EventKind::kPathTraced), once);
+  EXPECT_EQ(events_.count(events::EventKind::kWaysFound), 2u);
   renamed = true;
   look();
-  EXPECT_EQ(told_.count(events::EventKind::kPathTraced), 2 * once);
+  EXPECT_EQ(events_.count(events::EventKind::kPathTraced), 2 * once);
 }
 
 TEST_F(AnswersTest, AnswersToAConnectionThatDoesNotAskAreNothing) {

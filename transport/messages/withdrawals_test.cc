@@ -87,7 +87,7 @@ class Ends {
   }
 
   uint32_t refusals() const { return refusals_; }
-  uint64_t told() const { return told_; }
+  uint64_t reported() const { return reported_; }
 
  private:
   // A datagram on its way to the receiver: a piece, or a frame where the piece has no message.
@@ -200,7 +200,7 @@ class Ends {
     return good(in_.on_cancel_send({frame.channel, frame.sequence, reason}, from_receiver_));
   }
   bool tell(const ControlRecord& frame) {
-    ++told_;
+    ++reported_;
     const CancelFrame cancel{frame.channel, frame.sequence, CancelReason::kCancelled};
     switch (frame.type) {
       case FrameType::kGrant:
@@ -241,7 +241,7 @@ class Ends {
   std::vector<ControlRecord> to_sender_;
   OperationId last_operation_ = kNone;
   uint32_t refusals_ = 0;
-  uint64_t told_ = 0;
+  uint64_t reported_ = 0;
 };
 
 // VOPR, seeds 57, 120 and 153 of its first options: each end bounded what it remembers of the other
@@ -256,7 +256,7 @@ TEST(WithdrawalsTest, TwoEndsThatKeepToTheLimitsNeverRefuseEachOther) {
                                  << bounds.receiver_posts << " receives, " << bounds.blocks
                                  << " blocks";
       ASSERT_EQ(ends.refusals(), 0u) << "seed " << seed;
-      ASSERT_GT(ends.told(), 50u);
+      ASSERT_GT(ends.reported(), 50u);
     }
   }
 }

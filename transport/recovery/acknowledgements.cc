@@ -111,7 +111,7 @@ void AckManager::write_path(uint16_t id, Writer& writer) {
   frame.echoed_sent_at = path.echoed_sent_at;
   frame.received_at = path.received_at;
   frame.marked = path.marked;
-  path.received_at = kToldBefore;
+  path.received_at = kReportedBefore;
   path.numbers.describe(pool_, frame);
   write_ack(frame, writer);
 }

@@ -329,7 +329,7 @@ TEST_F(AckManagerTest, WhenSomethingArrivedIsToldOnce) {
   arrive(kStart, 0, 1, 1);
   EXPECT_EQ(write(kStart + micros(3))[0].received_at, kStart);
   acks_.note_duplicate(kStart + millis(50), 0);
-  EXPECT_EQ(write(kStart + millis(50))[0].received_at, kToldBefore);
+  EXPECT_EQ(write(kStart + millis(50))[0].received_at, kReportedBefore);
   arrive(kStart + millis(60), 0, 2, 2);
   EXPECT_EQ(write(kStart + millis(60))[0].received_at, kStart + millis(60));
 }

@@ -194,7 +194,7 @@ void SendController::measure(Nanos now, Nanos made_at, const AckFrame& frame,
   if (outcome.newest_number != frame.ranges[0].high) return;
   TxPath& path = paths_[frame.path];
   const bool was_stale = scheduler_.note_sample(frame.path);
-  if (frame.received_at == kToldBefore) return;
+  if (frame.received_at == kReportedBefore) return;
   const Nanos total = now - outcome.newest_sent_at;
   const Nanos held = std::clamp(saturating_difference(made_at, frame.received_at), Nanos{}, total);
   // A path whose last, stale sample was slow begins anew.

@@ -94,7 +94,7 @@ class Pair {
   bool land_chunks(int side);
   bool write_remotely(const Chunk& chunk);
   void land(const Chunk& chunk);
-  void tell_sent(int side, const Chunk& chunk, bool ok);
+  void report_sent(int side, const Chunk& chunk, bool ok);
   void make_fences(int side);
 
   void make_endpoint(int side);

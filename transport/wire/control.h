@@ -49,13 +49,13 @@ inline constexpr size_t kMaxAckRanges = 16;
 inline constexpr uint16_t kFirstChunkPathName = 0x8000;
 
 // When the newest segment arrived was in an acknowledgement before: its sender measures nothing.
-inline constexpr Nanos kToldBefore = Nanos::never();
+inline constexpr Nanos kReportedBefore = Nanos::never();
 
 // What a receiver says about one path of its peer.
 struct AckFrame {
   uint16_t path = 0;
   Nanos echoed_sent_at;     // of the newest segment, as its header had it
-  Nanos received_at;        // when that arrived, by the receiver's clock; or kToldBefore
+  Nanos received_at;        // when that arrived, by the receiver's clock; or kReportedBefore
   uint32_t marked = 0;      // segments that arrived with a congestion mark, since the start (wraps)
   uint8_t range_count = 0;  // 1 to kMaxAckRanges
   std::array<NumberRange, kMaxAckRanges> ranges;  // newest first, apart from each other

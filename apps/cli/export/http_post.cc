@@ -21,7 +21,7 @@
 namespace heddle::cli {
 namespace {
 
-constexpr size_t kMostToldBytes = 400;
+constexpr size_t kMostReportedBytes = 400;
 constexpr size_t kMostAddressBytes = 8 << 10;  // settings fit into a pipe
 
 struct Pipe {
@@ -54,7 +54,7 @@ std::string read_all(int from) {
 
 // One line for a person.
 std::string told(std::string text) {
-  text.resize(std::min(text.size(), kMostToldBytes));
+  text.resize(std::min(text.size(), kMostReportedBytes));
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) {
     text.pop_back();
   }

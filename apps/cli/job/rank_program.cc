@@ -214,18 +214,19 @@ const RankProgram::UnderWay* RankProgram::awaited() const {
 // As programs do that wait for one call after the other.
 bool RankProgram::must_wait() {
   const UnderWay* const next = awaited();
-  if (next != nullptr && told_.id == next->request.id && told_place_ == next->place) return true;
-  tell_going_on();
+  if (next != nullptr && reported_.id == next->request.id && reported_place_ == next->place)
+    return true;
+  report_progress();
   if (next == nullptr) return false;
-  told_ = next->request;
-  told_place_ = next->place;
-  communicators_[told_place_]->tell_waiting(told_, true);
+  reported_ = next->request;
+  reported_place_ = next->place;
+  communicators_[reported_place_]->report_waiting(reported_, true);
   return true;
 }
 
-void RankProgram::tell_going_on() {
-  if (told_) communicators_[told_place_]->tell_waiting(told_, false);
-  told_ = {};
+void RankProgram::report_progress() {
+  if (reported_) communicators_[reported_place_]->report_waiting(reported_, false);
+  reported_ = {};
 }
 
 bool RankProgram::go_on() {

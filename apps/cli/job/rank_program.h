@@ -98,7 +98,7 @@ class RankProgram {
   bool act();
   const UnderWay* awaited() const;
   bool must_wait();
-  void tell_going_on();
+  void report_progress();
   void end_step();
   uint64_t ranks_of(const topology::Action& action) const;
   collectives::Call call_of(const topology::Action& action) const;
@@ -126,8 +126,8 @@ class RankProgram {
   bool waits_ = false;
   uint32_t awaited_ = topology::kNoLabel;
   Nanos waits_since_;
-  collectives::Request told_;  // the call that those who observe were told it waits for
-  uint32_t told_place_ = 0;    // of its communicator
+  collectives::Request reported_;  // the call that those who observe were told it waits for
+  uint32_t reported_place_ = 0;    // of its communicator
   uint32_t step_ = 0;
   size_t next_ = 0;  // action
   bool in_step_ = false;

@@ -104,7 +104,7 @@ void RollCall::collect(Unreached& unreached, Nanos until) {
   }
   std::vector<bool> told(group_.size, false);
   told[0] = true;
-  const auto all_told = [&] {
+  const auto all_reported = [&] {
     bool all = true;
     for (uint32_t rank = 1; rank < group_.size; ++rank) {
       Peer* const peer = by_rank_[rank];
@@ -117,7 +117,7 @@ void RollCall::collect(Unreached& unreached, Nanos until) {
     }
     return all;
   };
-  wait_until(all_told, until);
+  wait_until(all_reported, until);
   for (uint32_t rank = 1; rank < group_.size; ++rank) {
     for (uint32_t other = 0; other < group_.size; ++other) {
       const bool reached = told[rank] && by_rank_[rank]->report[other] != 0;

@@ -47,7 +47,7 @@ json call_row(const CallOutcome& call) {
           call.ranks_ended};
 }
 
-// As numbers that a process may have sent wrong; at() and get() throw, and add_told() catches.
+// As numbers that a process may have sent wrong; at() and get() throw, and add_record() catches.
 template <typename Enum>
 Enum enum_of(const json& value, uint32_t count) {
   const auto number = value.get<uint32_t>();
@@ -154,7 +154,7 @@ ReplayResults::ReplayResults(const topology::Workload& workload)
   }
 }
 
-std::string told_of_job(uint32_t job, const JobOutcome& outcome, const ReplayCounts& counts) {
+std::string record_of_job(uint32_t job, const JobOutcome& outcome, const ReplayCounts& counts) {
   json steps = json::array();
   for (const StepOutcome& step : outcome.steps) steps.push_back(step_row(step));
   json communicators = json::array();
@@ -174,8 +174,8 @@ std::string told_of_job(uint32_t job, const JobOutcome& outcome, const ReplayCou
                 counts);
 }
 
-std::string told_of_flows(const topology::Workload& workload, uint32_t host,
-                          std::span<const FlowOutcome> outcomes, const ReplayCounts& counts) {
+std::string record_of_flows(const topology::Workload& workload, uint32_t host,
+                            std::span<const FlowOutcome> outcomes, const ReplayCounts& counts) {
   json rows = json::array();
   for (uint32_t i = 0; i < outcomes.size(); ++i) {
     const topology::Flow& flow = workload.flows[i];
@@ -184,8 +184,8 @@ std::string told_of_flows(const topology::Workload& workload, uint32_t host,
   return packed({{"flows", std::move(rows)}}, counts);
 }
 
-Result<void> add_told(const topology::Workload& workload, const std::string& told,
-                      ReplayResults& results) {
+Result<void> add_record(const topology::Workload& workload, const std::string& told,
+                        ReplayResults& results) {
   try {
     const json all = json::from_cbor(told);
     results.counts.segments_sent += all.at("segments").at(0).get<uint64_t>();

@@ -82,7 +82,7 @@ class JobRun : public simulator::Tenant, private simulator::Agent {
   std::span<std::byte> staging_;  // of it
   uint64_t buffer_bytes_ = 0;
   simulator::AgentId agent_;
-  bool told_ready_ = false;
+  bool ready_reported_ = false;
   uint64_t progress_seen_ = 0;
   Nanos progress_at_;
   uint64_t acked_bytes_seen_ = 0;

@@ -23,7 +23,7 @@ struct FileFacts {
   insight::Clock clock;  // that its events are stamped with, and how its times become the job's
 
   // Losses are recorded from level bins on, and other tools tell of none.
-  bool tells_losses() const { return source.empty() && level != "counters"; }
+  bool has_losses() const { return source.empty() && level != "counters"; }
 };
 
 struct JobSummary {
