@@ -1,7 +1,7 @@
-// Sealing: how packets of keyed connections are made unreadable and unforgeable (AES-256-GCM). A
-// burst names the key that seals it; the datapath that gathers the burst calls encrypt_segment().
-// What stands in clear is the connection header (of data: the data header), and the tag covers it.
-// A PacketKey belongs to one direction of one connection and to one of its epochs.
+// PacketKey: encrypts and authenticates packets of keyed connections (AES-256-GCM). One key belongs
+// to one direction of one connection in one epoch. A burst names its key; the datapath that gathers
+// the burst calls encrypt_segment(). The connection header (of data: the data header) is sent in
+// clear and is covered by the tag.
 #pragma once
 
 #include <array>
@@ -56,11 +56,11 @@ class PacketKey {
   Nonce iv_;
 };
 
-// How much of a encrypted packet stands in clear, by its first byte; 0: packets of this type are
-// not encrypted.
+// Number of bytes of an encrypted packet that are in clear, by its first byte; 0: packets of this
+// type are not encrypted.
 uint32_t clear_bytes(std::byte first);
 
-// Writes a encrypted segment of header.size() + payload.size() + kTagBytes bytes to `to`.
+// Writes an encrypted segment of header.size() + payload.size() + kTagBytes bytes to `to`.
 void encrypt_segment(PacketKey& key, std::span<const std::byte> header,
                      std::span<const std::byte> payload, std::byte* to);
 // Opens a segment where it stands: then its bytes but the last kTagBytes are what was encrypted.

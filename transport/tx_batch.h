@@ -28,7 +28,7 @@ struct TxBurst {
   uint32_t connection = 0;             // whose it is, by its local id; 0: an answer to a stranger
   uint16_t segments = 0;               // 1 to kMaxBurstSegments
   uint16_t header_bytes = 0;           // of each segment
-  bool may_fragment = false;           // false: the packet must not be cut on its way (IP's DF)
+  bool may_fragment = false;           // false: the packet must not be fragmented (IP's DF)
   bool ecn_capable = false;            // mark ECT(0)
   uint8_t hop_limit = 0;               // the hop where it ends; 0: far away
   const std::byte* headers = nullptr;  // segments x header_bytes, valid until the batch is cleared
@@ -36,8 +36,8 @@ struct TxBurst {
   uint32_t last_payload_bytes = 0;  // of the last (equal to payload_bytes where there is one only)
   RegionId region = kNoRegion;      // where the payload is; kNoRegion when payload_bytes is 0
   uint64_t offset = 0;
-  // Not null: every segment is sealed with it, and kTagBytes longer. Valid until the endpoint is
-  // asked for a batch again.
+  // Not null: it encrypts every segment, which grows by kTagBytes. Valid until the next call of
+  // poll_transmit().
   PacketKey* key = nullptr;
   // Not null: a chunk to be written remotely. One segment, no headers; payload_bytes as
   // last_payload_bytes.

@@ -298,9 +298,10 @@ void Connection::handle_network_error(Nanos now, const NetworkError& error) {
   }
   extensions_.on_network_error(error);
   if (error.kind != NetworkErrorKind::kRefused) return;
-  // About another of its addresses it says nothing of the peer: perhaps that is not even its.
+  // An error for another address that the peer advertised is no evidence against the peer: that
+  // address may not be its own.
   if (error.to.host != peer().host) return;
-  if (key() != nullptr) {  // anybody can send ICMP
+  if (key() != nullptr) {  // ICMP is not authenticated
     note_hint("nobody listens on that port");
   } else if (handshaking()) {
     finish(now, port_closed());

@@ -1,7 +1,6 @@
-// Connection: one conversation with a peer, both ways. It is a router: it passes requests, packets
-// and time to the parts that own the state (parts.h), to the handshake and the close, and to the
-// extensions (transport/extensions/). Driven by the endpoint; see transport/endpoint.h for the
-// grammar of calls.
+// Connection: routes requests, packets and time to the parts that own a connection's state
+// (parts.h), to the handshake and the close, and to the extensions (transport/extensions/). Driven
+// by the endpoint; see transport/endpoint.h for the order of calls.
 #pragma once
 
 #include <cstdint>

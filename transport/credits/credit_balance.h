@@ -1,5 +1,5 @@
-// CreditBalance: the sender's side of receiver credits: what it may still send, and what it tells
-// of its demand. Bytes that are lost give their credit back at once, so their repeat may leave.
+// CreditBalance: the sender's side of receiver credits: how much it may send, and the demand that
+// it advertises. Lost bytes return their credit at once, so they can be retransmitted.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class CreditBalance {
     used_ += cost;
     out_ += cost;
   }
-  // `was_lost`: it had been given up, and has arrived after all.
+  // `was_lost`: it had been declared lost (a spurious loss).
   void on_acked(uint64_t cost, bool was_lost) {
     if (was_lost) {
       used_ += cost;
@@ -47,7 +47,7 @@ class CreditBalance {
   // Whether little is left of the demand that the peer knows of, so that it is worth asking how
   // much there is.
   bool asks_soon() const { return on_ && advertised_ < limit_ + kAhead; }
-  // There are `backlog` bytes to be sent, as they will cost. True: the peer has to be told.
+  // `backlog` bytes, headers included, wait to be sent. True: a demand frame is due.
   bool note_backlog(uint64_t backlog) {
     const uint64_t wanted = used_ + backlog;
     const bool more = wanted > limit_ && wanted > advertised_;
@@ -55,7 +55,7 @@ class CreditBalance {
     advertised_ = wanted;
     return true;
   }
-  // There is nothing to send. True: the peer has to be told, since it still waits for something.
+  // Nothing waits to be sent. True: a demand frame is due that withdraws the advertised demand.
   bool note_idle() {
     if (!on_ || out_ > 0) return false;
     // What was given for a demand that has gone is not kept: all senders together may hold no more
@@ -77,7 +77,7 @@ class CreditBalance {
   uint64_t limit_ = 0;
   uint64_t used_ = 0;        // sent and not lost, and what was given back
   uint64_t out_ = 0;         // of that, in flight
-  uint64_t advertised_ = 0;  // the demand that the peer was told of
+  uint64_t advertised_ = 0;  // the demand that was advertised last
   uint64_t allowance_ = 0;
   DemandSerial serial_;
   bool on_ = false;

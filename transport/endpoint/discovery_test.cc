@@ -1,5 +1,5 @@
-// What a connection believes of answers to its probes, and what anybody can do to it who may send
-// ICMP. Fabrics with switches are the simulator's (simulator/discovery_test.cc).
+// Which ICMP replies to its probes a connection accepts, and the effect of forged ones. Tests with
+// switches are in simulator/discovery_test.cc.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -78,7 +78,7 @@ TEST_F(AnswersTest, NothingIsKnownBeforeSomebodyAsks) {
   EXPECT_TRUE(probed_.empty());
 }
 
-// Whoever did not see a probe knows neither its secret nor, all together, its connection and path.
+// A host that did not see a probe cannot quote its secret with the right connection and path.
 TEST_F(AnswersTest, ForgedAnswersAreNotBelieved) {
   const std::pair<const char*, std::function<void(NetworkError&)>> forgeries[] = {
       {"another secret", [](NetworkError& e) { e.quoted[kSentAt + 4] ^= std::byte{1}; }},
@@ -117,7 +117,7 @@ TEST_F(AnswersTest, WhatIsAskedTwiceAtATimeIsLookedForOnce) {
   EXPECT_EQ(look().count(), 2u) << "and again, later";
 }
 
-// A look comes each minute, and what it tells is kept for good by who records.
+// Discovery runs every minute, and a recording keeps every reported router.
 TEST_F(AnswersTest, RoutersAreToldAgainOnlyWhereTheyChanged) {
   bool renamed = false;
   open([&renamed](NetworkError& error) { error.router[2] = renamed ? 1 : 0; });

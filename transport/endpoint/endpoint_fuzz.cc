@@ -1,7 +1,7 @@
-// Fuzzes live connections: two endpoints shake hands for real, then the input is a script of what
-// both callers do, of segments that nobody sent, of packets changed, lost and repeated on their
-// way. Whatever happens: no crash, no place outside a region, memory within its bound, and every
-// posted operation ends exactly once.
+// Fuzzes live connections: after a real handshake, the input is a script of calls on both sides,
+// forged segments, and packets that are changed, lost and duplicated in the network. Checks: no
+// crash, no placement outside a region, memory within its bound, and every posted operation ends
+// exactly once.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -257,7 +257,7 @@ class Run {
     inject(side, frame, 1, static_cast<uint32_t>(frame.size()));
   }
 
-  // What a sender wants, or how far it may send: whatever it likes.
+  // A credit or demand frame with any values.
   void inject_credit(int side) {
     std::array<std::byte, kConnectionHeaderBytes + kDemandBytes> frame{};
     ConnectionHeader start = header(side, PacketType::kControl);
@@ -329,7 +329,7 @@ class Run {
     error.router[0] = static_cast<uint8_t>(error.limit_bytes);
   }
 
-  // What a NIC might tell: the immediate is the peer's, who may be hostile.
+  // Any event of a NIC: its immediate comes from the peer, which may be hostile.
   void placed_event(int side) {
     PlacedEvent event;
     event.kind = static_cast<PlacedEventKind>(script_.byte() % 3);
@@ -401,7 +401,7 @@ class Run {
 
   Script script_;
   uint8_t lost_ = 0;     // a bit for each side and path: what leaves on it is lost
-  uint8_t changes_ = 0;  // so many packets are changed on their way
+  uint8_t changes_ = 0;  // number of packets to change in flight
   uint8_t change_at_ = 0;
   uint8_t change_by_ = 0;
   bool discovers_ = false;

@@ -70,7 +70,7 @@ bool Endpoint::Body::may_ask(Nanos now, const InitPacket& init, std::span<const 
     drop(now, DropReason::kBadSeal);
     return false;
   }
-  // Our own init, sent back by somebody: we would talk to ourselves and take it for the peer.
+  // Our own init, reflected: accepting it would connect this endpoint with itself.
   const Connection* own = table.find(init.connection);
   if (own != nullptr && own->key() != nullptr && own->key_nonce() == given.nonce) {
     drop(now, DropReason::kReplayed);

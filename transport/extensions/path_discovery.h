@@ -1,6 +1,6 @@
-// PathDiscovery: finds the routes of the fabric by probes whose hop limit ends on purpose and the
-// ICMP answers of the routers where they end, and lets payload use some paths of each route. What
-// can be forged in it, and how far that reaches, stands in docs/security.md.
+// PathDiscovery: sends the probes of path/discovery.h, checks the ICMP replies of routers, and lets
+// payload use some paths of each route. docs/explanation/security.md describes the effect of forged
+// replies.
 #pragma once
 
 #include <array>

@@ -303,7 +303,7 @@ TEST_F(IncomingTest, WhatIsHereWholeCannotBeWithdrawn) {
   EXPECT_TRUE(last_.ok);
 }
 
-// An acknowledgement would tell the peer that its message was delivered.
+// An acknowledgement would report the message as delivered.
 TEST_F(IncomingTest, WhatComesForAWithdrawnReceiveIsNotAcknowledgedBeforeThePeerKnows) {
   post(0, 4000, 1);
   ASSERT_TRUE(in_.cancel(0, 1, frames_));
@@ -456,7 +456,7 @@ TEST_F(IncomingTest, PredictsTheNextReceiveWhenOneIsOver) {
   EXPECT_EQ(place.offset, 2000u);
 }
 
-// What stands there may be wanted until then, and a prediction may turn out wrong.
+// The memory may be in use until then, and a prediction may be wrong.
 TEST_F(IncomingTest, PredictsNothingIntoMemoryThatIsFilledOnArrivalBeforeSomethingHasArrived) {
   ChannelId channel = 9;
   Sequence sequence;
@@ -512,8 +512,8 @@ class PlacedReceiveTest : public IncomingTest {
   Fences fences_;
 };
 
-// VOPR, seed 290: a datagram for another message was received at the predicted place, where a chunk
-// had landed that nobody had been told of yet.
+// VOPR, seed 290: a datagram of another message was received at the predicted place, over a chunk
+// that had landed and was not reported yet.
 TEST_F(PlacedReceiveTest, NothingIsPredictedWhereANicWrites) {
   post(500, 40'000, 1);
   ChannelId channel = 0;
@@ -549,7 +549,7 @@ TEST_F(PlacedReceiveTest, AMessageThatEndsBehindItsRepeatsWaitsForAFence) {
   EXPECT_FALSE(in_.awaits_fences());
 }
 
-// A peer that has not heard of it may begin writes behind a fence.
+// A peer that has not received the withdrawal may begin writes after a fence.
 TEST_F(PlacedReceiveTest, AWithdrawnReceiveIsOverWhenThePeerKnowsAndItsWritesAreFenced) {
   post(0, 40'000, 1);
   EXPECT_FALSE(in_.accept_chunk({0, 0, 10'000, false}));

@@ -39,9 +39,9 @@ void Outgoing::set_limits(const PeerLimits& limits) {
   }
 }
 
-// Makes room for what is known of the receive `index` behind the oldest message. False: the peer
-// broke a rule. It has at most `max_posted` receives, withdrawn ones among them and over all
-// channels, beyond the messages that it heard of; and it has not heard of more than are posted.
+// Makes room for the state of the receive `index` behind the oldest message. False: the peer
+// violated the protocol. Over all channels it may have at most `max_posted` receives, withdrawn
+// ones included, beyond the messages that arrived; and no more messages arrived than were posted.
 bool Outgoing::make_known(Channel& channel, uint64_t index) {
   if (index < channel.grants.size()) return true;
   const uint64_t posted = channel.messages.size();
@@ -114,7 +114,7 @@ void Outgoing::apply_grant(uint32_t slot, const Grant& grant) {
   message.slot = grant.slot;
   if (message.sent_ahead) --ahead_;
   if (grant.state == Grant::State::kCancelled) {
-    // The peer counts withdrawn receives until it hears of the messages that they used up.
+    // The peer counts a withdrawn receive until it is notified of the end of its message.
     truncated_.push_back(cancel_of(message.channel, message.sequence));
     give_up(message, ErrorCode::kCancelled);
   } else if (message.length() > grant.capacity) {
@@ -271,8 +271,8 @@ void Outgoing::take(const Piece& piece, uint32_t bytes) {
   if (ready_.size() > 1) ready_.push_back(ready_.pop_front());  // channels take turns by message
 }
 
-// The peer has posted its receives up to this one: it has no message before them early any more,
-// and hears of those that were withdrawn before anything of them left.
+// The peer has posted its receives up to this one: no message before it occupies an eager block any
+// more, and messages that were withdrawn unsent are announced to the peer now.
 void Outgoing::note_posted_there(ChannelId id, Channel& channel, int64_t index) {
   if (index < channel.known_to) return;
   channel.known_to = static_cast<int32_t>(index + 1);
@@ -392,7 +392,7 @@ bool Outgoing::on_cancel_receive(const CancelFrame& cancel) {
     OutMessage& message = pool_[channel->messages[index]];
     if (message.failed || message.acked.covered() == tracked(message)) return true;
     give_up(message, ErrorCode::kCancelled);
-    // The peer counts withdrawn receives until it hears of the messages that they used up.
+    // The peer counts a withdrawn receive until it is notified of the end of its message.
     if (!message.withdrawing) truncated_.push_back(cancel_of(cancel.channel, cancel.sequence));
   }
   settle_grants(cancel.channel, *channel, ahead);

@@ -120,7 +120,8 @@ class Outgoing {
   void on_acked(const DataRecord& record, uint32_t start, uint32_t end);
   // `sent_as`: names the transmission that was declared lost among those of the same bytes.
   void on_lost(const DataRecord& record, uint32_t start, uint32_t end, uint64_t sent_as);
-  // How many of these bytes, given up as `sent_as`, have been sent again for that reason.
+  // Of these bytes, which were declared lost as transmission `sent_as`, the number that has been
+  // retransmitted.
   uint32_t sent_again(const DataRecord& record, uint32_t start, uint32_t end, uint64_t sent_as);
   const RemotePlace& remote_place(uint8_t slot) const { return places_[slot]; }
   // A message too long for its receive, or withdrawn before its receive was posted, was found; the
@@ -142,9 +143,9 @@ class Outgoing {
     uint8_t slot = kNoSlot;
     uint32_t capacity = 0;
   };
-  // A message that was over before the peer was known to have posted its receive. Until then it
-  // holds its eager block of the peer where it was sent ahead, or else is unannounced: the peer
-  // keeps nothing of messages beyond its receives, and hears of it when the receive is posted.
+  // A message that ended before the peer was known to have posted its receive. Until then it
+  // occupies an eager block of the peer if it was sent ahead; otherwise it is announced when the
+  // receive is posted, since the peer keeps no state of messages beyond its receives.
   struct OverEarly {
     Sequence sequence;
     bool sent_ahead = false;

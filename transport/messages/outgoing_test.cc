@@ -355,8 +355,8 @@ TEST_F(OutgoingTest, OneThatWentAheadOfAReceiveTooShortEndsTruncated) {
   EXPECT_EQ(last_.error, ErrorCode::kTruncated);
 }
 
-// VOPR, seed 32 of its first options: a peer with few receives was told of messages far beyond
-// them, could not keep that, and so never took in the frames behind it either.
+// VOPR, seed 32 of its first options: withdrawals of messages far beyond a peer's few receives were
+// sent; the peer could not store them and never processed the frames behind them.
 TEST_F(OutgoingTest, ThePeerHearsNothingOfWithdrawnMessagesBeyondItsReceives) {
   for (OperationId operation = 1; operation <= kMaxPosted; ++operation) post(5000, operation);
   ControlRecord frame;
@@ -518,8 +518,8 @@ TEST_F(OutgoingTest, AWithdrawnReceiveEndsItsMessage) {
   EXPECT_EQ(take().sequence, kFirst + 1);
 }
 
-// VOPR, seed 120 of its first options: the peer counted withdrawn receives for ever whose messages
-// were never heard of, and posted no more.
+// VOPR, seed 120 of its first options: the peer counted withdrawn receives forever when nothing of
+// their messages arrived, and posted no more.
 TEST_F(OutgoingTest, AWithdrawnReceiveIsAnsweredByTheEndOfItsMessage) {
   post(5000, 1);
   ASSERT_TRUE(grant(0));

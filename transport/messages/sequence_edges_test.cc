@@ -42,7 +42,7 @@ class SequenceEdges : public ::testing::Test {
     burst.run = &run_;
     return in_.accept(burst);
   }
-  // So many messages are exchanged, both ways.
+  // Exchanges `messages` messages in each direction.
   void exchange(uint32_t messages) {
     for (; messages > 0; --messages) {
       ASSERT_TRUE(grant(0, 1));
@@ -120,8 +120,8 @@ TEST_F(SequenceEdges, DataHalfTheCircleAheadIsDroppedAndMovesNothing) {
   exchange(5);
 }
 
-// A peer that never acknowledges a grant hears of it again, however many messages later: that ended
-// the process when it was half the circle.
+// A grant that the peer never acknowledges is retransmitted any number of messages later: once that
+// was half of the sequence space, the process failed a CHECK.
 TEST_F(SequenceEdges, AGrantThatIsToldAgainHalfTheCircleLaterIsOver) {
   const TokenTable tokens{{1, MemoryToken{.length = 1}}};
   Fences fences;

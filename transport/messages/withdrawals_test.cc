@@ -1,6 +1,6 @@
-// Both ends of one direction, with nothing between them that keeps order: whoever posts and
-// withdraws whatever it may, neither end ever refuses what the other says, and in the end nothing
-// waits. A refused frame comes again for ever, so this is what keeps two ends from a standstill.
+// Both ends of one direction over a network that reorders: for any allowed posts and withdrawals
+// neither end rejects a frame of the other, and in the end nothing waits. A rejected frame would be
+// retransmitted forever, so a rejection means deadlock.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -90,7 +90,7 @@ class Ends {
   uint64_t reported() const { return reported_; }
 
  private:
-  // A datagram on its way to the receiver: a piece, or a frame where the piece has no message.
+  // A datagram in flight to the receiver: a piece, or a frame if the piece has no message.
   struct Sent {
     Piece piece;
     ControlRecord frame;

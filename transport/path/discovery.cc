@@ -1,5 +1,5 @@
-// Hop by hop: all paths are asked, those that did not answer again, since routers limit how many
-// answers they give. Where nobody answers a hop, the peer itself is asked whether it is there.
+// Hop by hop: probes all paths, and again those without a reply, since routers limit the rate of
+// their replies. If no router answers at a hop, a probe asks the peer for an acknowledgement.
 #include "transport/path/discovery.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Behaviour of the acknowledging half: when one is due, what it tells, and how paths take turns.
+// Acknowledgements: when one is due, what it reports, and in which order paths are reported.
 #include "transport/recovery/acknowledgements.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ class AckManagerTest : public ::testing::Test {
     acks_.note(now, header, {.low = low, .high = high, .ecn = ecn, .bytes = bytes});
   }
 
-  // What one packet with `space` bytes for acknowledgements tells.
+  // The acknowledgement frames of one packet with `space` bytes for them.
   std::vector<AckFrame> write(Nanos now, size_t space = 1170) {
     std::array<std::byte, 4096> bytes;
     Writer writer{std::span(bytes).first(space)};
@@ -91,7 +91,7 @@ TEST_F(AckManagerTest, WhereNobodyWaitsForItItWaitsForThreeMore) {
   write(kStart);
   arrive(kStart, 0, 5, 5, 1000, kFlagAckLater);
   EXPECT_FALSE(acks_.due(kStart + AckRules::kDelay));
-  arrive(kStart, 0, 6, 6);  // for this one somebody does
+  arrive(kStart, 0, 6, 6);  // this one is not deferred
   EXPECT_TRUE(acks_.due(kStart + AckRules::kDelay));
 }
 

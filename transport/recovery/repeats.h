@@ -1,5 +1,5 @@
-// Repeats: stretches of messages that were lost and wait to be sent again, first in, first out. The
-// places are lent by a pool of the endpoint, so a connection that has lost nothing holds nothing.
+// Repeats: byte ranges of messages that were lost and wait for retransmission, first in, first out.
+// Entries come from a pool of the endpoint, so a connection without losses holds none.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 namespace heddle::transport {
 
 struct Repeat {
-  static constexpr uint64_t kSentAhead = 0;  // given up together, whatever they were sent as
+  static constexpr uint64_t kSentAhead = 0;  // many transmissions, declared lost together
 
   uint32_t message = kNoIndex;  // in the pool of messages
   Sequence sequence;
   uint32_t start = 0;
   uint32_t end = 0;
   Nanos original;                 // pack() of an OriginalWrite
-  uint64_t sent_as = kSentAhead;  // tells the transmission that was given up
+  uint64_t sent_as = kSentAhead;  // identifies the transmission that was declared lost
   uint16_t channel = 0;
   uint32_t next = kNoIndex;
 };

@@ -55,7 +55,7 @@ struct SentBurst {
   bool asks = false;        // for an acknowledgement at once
   bool later = false;       // the peer may defer its acknowledgement
   uint8_t control_count = 0;
-  uint8_t hop_limit = 0;  // above 0: it may end on its way on purpose, so it is not in flight
+  uint8_t hop_limit = 0;  // above 0: a discovery probe; it does not count as in flight
   DataRecord record;      // of data
   std::array<ControlRecord, kMaxControl> control;  // where not
 
@@ -64,7 +64,7 @@ struct SentBurst {
   uint64_t last_number() const { return first_number + count - 1u; }
   // Payload and headers of `segments` segments from index `first`; nothing for control packets.
   uint64_t bytes(uint32_t first, uint32_t segments) const;
-  // Where segments [first, first + segments) stand in their message.
+  // The byte range of segments [first, first + segments) in their message.
   uint32_t start_of(uint32_t first) const { return record.offset + first * record.step; }
   uint32_t end_of(uint32_t first, uint32_t segments) const {
     return first + segments == count ? start_of(count - 1u) + record.last

@@ -35,7 +35,7 @@ class Session {
   Session(const RingKey& key, const SessionNames& names, bool initiator);
   ~Session();
 
-  // --- sealing ---
+  // --- encryption ---
   // The key for `packets` packets more. Past `limit` packets of one key, and if the peer has the
   // current one, it is of the next epoch; the key before goes to `retired`.
   PacketKey& send_key(uint32_t packets, uint64_t limit, RetiredKeys& retired);
@@ -44,15 +44,17 @@ class Session {
   // The peer has acknowledged something that left under the current key.
   void prove() { proven_ = true; }
   bool proven() const { return proven_; }
-  // The current key has sealed more than `limit` packets, and the peer has not shown it has it.
+  // The current key has encrypted more than `limit` packets, and the peer has not proven that it
+  // has the key.
   bool wants_proof(uint64_t limit) const { return !proven_ && encrypted_ > limit; }
   // For packets without a packet number: each gets one of these.
   uint64_t next_unnumbered() { return next_unnumbered_++; }
   void retire(RetiredKeys& retired) { retired.push_back(std::move(send_.keys.packet)); }
-  // What proves data headers under the key that send_key() gave last; null: data is sealed as well.
+  // Authenticates data headers under the key that send_key() returned last; null: data packets are
+  // encrypted and authenticated as a whole.
   HeaderTags* tags() { return send_.keys.tags.get(); }
 
-  // --- opening ---
+  // --- decryption ---
   // The key that a packet with these flags claims; null: no such epoch is awaited.
   PacketKey* receive_key(uint8_t flags);
   // The same for data packets whose payload is not protected.

@@ -21,7 +21,7 @@ class SessionTest : public ::testing::Test {
  protected:
   SessionTest() : key_(ClusterKey{}), left_(key_, names_, true), right_(key_, names_, false) {}
 
-  // A sealed control packet with this number.
+  // An encrypted control packet with this number.
   std::vector<std::byte> encrypt(Session& from, uint64_t number, uint32_t packets = 1) {
     PacketKey& key = from.send_key(packets, kLimit, retired_);
     ConnectionHeader header;
@@ -149,7 +149,7 @@ TEST_F(SessionTest, HeadersHaveTagsOfTheirOwnEpoch) {
   }
 }
 
-// What keys add to an idle connection, OpenSSL's own memory included; the limits stand in
+// The memory that keys add to an idle connection, OpenSSL's own included; the limits are in
 // docs/explanation/security.md.
 TEST_F(SessionTest, TakesNoMoreThanItsBound) {
   constexpr size_t kSessions = 1000;

@@ -1,6 +1,6 @@
 // The placed-chunk shape between two endpoints: writes land in the peer's regions, in the order of
-// their path or not at all, and fences reject those of earlier epochs. A reliable NIC tells the
-// writer of each.
+// their path or not at all, and fences reject those of earlier epochs. A reliable NIC reports the
+// result of each write.
 #include <cstring>
 
 #include "transport/testing/pair.h"

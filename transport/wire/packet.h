@@ -24,7 +24,7 @@ enum class PacketType : uint8_t {
   kReset = 6,    // "I know no such connection"
   kData = 8,     // a segment of a message
   kControl = 9,  // frames: acknowledgements, grants, probes, closes
-  kRepeat = 10,  // a segment of a chunk that was written remotely and given up
+  kRepeat = 10,  // a segment of a remotely written chunk that was declared lost
 };
 
 // The first byte of every packet: version in the high half, type in the low half.
@@ -41,7 +41,7 @@ inline constexpr uint8_t kFlagAckNow = 1;  // the sender waits for the acknowled
 inline constexpr uint8_t kFlagRepeat = 2;  // sent before under another number
 inline constexpr uint8_t kFlagNumbered =
     4;  // control: has a packet number and wants an acknowledgement
-inline constexpr uint8_t kFlagAckLater = 8;  // nobody waits for the acknowledgement
+inline constexpr uint8_t kFlagAckLater = 8;  // the acknowledgement may be deferred
 inline constexpr uint8_t kKnownFlags = kFlagAckNow | kFlagRepeat | kFlagNumbered | kFlagAckLater;
 
 // What a packet of a connection begins with.
@@ -65,8 +65,8 @@ struct DataHeader {
 };
 static_assert(kDataHeaderBytes == kConnectionHeaderBytes + 14);
 
-// A remote write that was given up and may still land. A kRepeat packet is laid out as a data
-// packet whose send time gives way to this.
+// A remote write that was declared lost and may still land. A kRepeat packet has the layout of a
+// data packet, with this in place of the send time.
 struct OriginalWrite {
   uint16_t path = 0;    // chunk path of the sender, counted from 0; 8 bits on the wire
   PathEpoch epoch;      // of the path, when it left
