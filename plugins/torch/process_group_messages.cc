@@ -72,7 +72,7 @@ WorkPtr ProcessGroupHeddle::recvAnysource(Tensors& tensors, int tag) {
               "(name it with src=, or use a group of the backend gloo for this)");
 }
 
-// --- monitored barrier: every rank tells rank 0, which answers all ---
+// --- monitored barrier: every rank notifies rank 0, which then releases all ---
 
 void ProcessGroupHeddle::wait_for_all(std::chrono::milliseconds timeout, bool name_all) {
   std::vector<uint8_t> bytes(static_cast<size_t>(size_));
@@ -121,7 +121,7 @@ void ProcessGroupHeddle::monitoredBarrier(const c10d::BarrierOptions& opts, bool
   if (rank_ == 0) return wait_for_all(timeout, wait_all_ranks);
   uint8_t byte = 1;
   const auto pair = value_or_throw(pairs()->with(0, kMonitorTag), "monitored barrier: ");
-  // Rank 0 knows who is missing, so it is left to it to give up first.
+  // Rank 0 can name the missing ranks, so its timeout ends first.
   const collectives::CallOptions options = {.timeout = millis(timeout.count()) + seconds(5)};
   for (const Collective each : {Collective::kSend, Collective::kReceive}) {
     const auto call =

@@ -26,7 +26,7 @@ mtu = 1500
 mtu = 1500
 """
 
-# 300 datagrams that nobody understands, with the addresses and ports of a path of a connection.
+# 300 invalid datagrams with the addresses and ports of a path of a connection.
 _FLOW = """
 import socket, sys
 sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
