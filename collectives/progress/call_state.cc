@@ -19,11 +19,11 @@ Unexpected forked() {
 
 }  // namespace
 
-void CallState::posted(std::function<void(bool)> tell) {
+void CallState::posted(std::function<void(bool)> report) {
   const OwnMutex::Lock lock = mutex_.lock();
   if (reported_) report_(false);
   reported_ = false;
-  report_ = std::move(tell);
+  report_ = std::move(report);
   report_waiting();
 }
 
@@ -61,8 +61,8 @@ void CallState::end(const Result<void>& result) {
   if (!result) error_ = result.error();
   done_ = true;
   report_waiting();
-  report_ = nullptr;  // what it tells of may go now
-  // Under the lock: whoever wakes may be the last to hold this.
+  report_ = nullptr;  // its captures may be destroyed now
+  // Under the lock: a woken thread may hold the last reference to this object.
   ended_.notify_all();
 }
 
@@ -85,7 +85,7 @@ Result<void> CallState::wait(Nanos timeout) {
   {
     OwnMutex::Lock lock = mutex_.lock();
     const auto done = [this] { return done_; };
-    // Whoever only asks does not wait.
+    // A call with timeout zero only tests.
     const bool waits = !done_ && timeout > Nanos{};
     if (waits) {
       ++waiting_;
