@@ -33,7 +33,7 @@ struct PathsOptions {
   bool json = false;
 };
 
-// What the setting `paths` says, where anybody set it.
+// The setting `paths`, unless it has its default.
 uint16_t paths_to_ask(const Config& config) {
   for (const ConfigEntry& entry : config.entries()) {
     if (entry.key->name != "paths" || entry.origin == "default") continue;

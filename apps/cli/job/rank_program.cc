@@ -112,8 +112,8 @@ bool RankProgram::step(engine::Endpoint& endpoint) {
     opened_ = true;
     open_connections();
   }
-  // Most turns of a simulated rank bring a packet that ends nothing. Who attends asks the endpoint
-  // itself, between two steps.
+  // Most turns of a simulated rank process a packet that ends nothing. With attend() the owner
+  // polls the endpoint itself, between two steps.
   const bool looks = attends_ || endpoint.take_changes() || again_;
   const bool moved = looks && advance();
   got_on |= looks && reap();
@@ -202,7 +202,7 @@ bool RankProgram::reap() {
 
 // --- the program ---
 
-// The first call under way that it waits for; null where there is none any more.
+// The first running call that it waits for; null: none.
 const RankProgram::UnderWay* RankProgram::awaited() const {
   const auto found =
       std::find_if(under_way_.begin(), under_way_.end(), [this](const UnderWay& each) {
@@ -264,7 +264,7 @@ bool RankProgram::act() {
     surface_.on_step(step_);
   }
   if (next_ == all.actions.size()) {
-    // What nobody waited for ends in its step.
+    // Calls without a wait of the program end in their step.
     if (!under_way_.empty()) {
       waits_ = true;
       awaited_ = topology::kEveryLabel;

@@ -195,7 +195,7 @@ Result<Alignment> alignment_from(const Json& manifest) {
 }
 
 std::string to_text(const insight::Clocks& clocks) {
-  // Those that are known least come first, and few are told where there are many.
+  // The least certain clocks come first, and at most kMostClocksReported are printed.
   std::vector<const Clock*> order;
   for (const Clock& clock : clocks.clocks) {
     if (clock.basis != ClockBasis::kReference) order.push_back(&clock);

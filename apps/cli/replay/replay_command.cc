@@ -183,8 +183,8 @@ Result<void> check_file(const std::string& path) {
               "write it to a file first");
 }
 
-// What is wrong in it is told once, and not by each process. Hosts of a lab have addresses of their
-// own, which are tried there.
+// Reports errors of the configuration once, and not in each process. Hosts of a lab have different
+// addresses, which are checked there.
 Result<void> check_config(const Config& config, const ReplayPlan& plan) {
   const auto of_ranks = collectives::configured_communicator_options(config);
   if (!of_ranks) return fail(of_ranks.error());

@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 using simulator::FlowOutcome;
 
-// A process tells rows of numbers; times as nanoseconds.
+// A process sends arrays of numbers; times in nanoseconds.
 json step_row(const StepOutcome& step) {
   return {step.begun.count,    step.ended.count,   step.computed_most.count,
           step.computed.count, step.exposed.count, step.exposed_most.count,
@@ -127,7 +127,7 @@ json flow_row(uint32_t flow, const FlowOutcome& outcome) {
           static_cast<int>(outcome.error)};
 }
 
-// Sender and receiver tell of the same flow, each what it knows.
+// Sender and receiver each report a part of the same flow.
 void add_flow(const json& row, std::vector<FlowOutcome>& flows) {
   FlowOutcome& flow = flows.at(row.at(0).get<size_t>());
   flow.started = std::min(flow.started, nanos(row.at(1).get<int64_t>()));
@@ -200,7 +200,7 @@ Result<void> add_record(const topology::Workload& workload, const std::string& t
       return {};
     }
   } catch (const std::exception&) {
-    // told below
+    // reported below
   }
   return fail(ErrorCode::kInvalid, "cannot put the results together",
               "a process told what makes no sense", "run the same heddle everywhere");

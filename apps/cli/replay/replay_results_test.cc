@@ -1,4 +1,4 @@
-// What processes of a replay tell becomes what the whole job did.
+// The results of the processes of a replay are merged to those of the whole job.
 #include "apps/cli/replay/replay_results.h"
 
 #include <gtest/gtest.h>

@@ -67,8 +67,8 @@ JobRun::~JobRun() {
   run_.world().network().remove_agent(agent_);
 }
 
-// An input, an output and what is on its way between ranks, apart: which part of a call has to wait
-// for which is seen by addresses.
+// Separate memory for input, output and staging: the scoreboard finds dependencies between the
+// parts of a call by addresses.
 Result<void> JobRun::make_room() {
   uint64_t staging_bytes = 0;
   for (const topology::Job& job : jobs()) {

@@ -22,8 +22,8 @@ namespace heddle::cli {
 
 struct JobRunOptions {
   bool counts_pairs = false;  // for JobRun::matrix()
-  // Asked once for each rank: where it tells what it observes, until the JobRun is gone; empty, or
-  // null: nowhere.
+  // Called once for each rank: the sink of its events, valid until the JobRun is destroyed; empty,
+  // or null: none.
   std::function<events::Sink*(size_t job, uint32_t rank)> sink_of;
 };
 

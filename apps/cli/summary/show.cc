@@ -57,7 +57,7 @@ JobSpan span_of(const JobSummary& job) {
   return span;
 }
 
-// So long after the job's beginning.
+// Time since the job's beginning.
 Nanos in_job(const JobSummary& job, const SlowCall& call) {
   const Nanos began = nanos(job.files[call.process].clock.to_job(call.began.count));
   return insight::span_of(span_of(job).begin, began);
