@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Two NICs per host in a lab: both carry payload, each on its own cable; a failed one becomes suspect and is restored."""
+"""Two NICs per host in a lab: both carry payload, each on its own cable; a failed one is suspect, then restored."""
 
 import contextlib
 import json
