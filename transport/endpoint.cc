@@ -225,7 +225,7 @@ uint32_t Endpoint::records_lent() const {
   const EndpointOptions& o = shared.options;
   const bool eager = o.eager_region != kNoRegion && o.eager_block_bytes != 0;
   const uint64_t blocks = eager ? o.eager_bytes.count / o.eager_block_bytes : 0;
-  return shared.sent.lent() + shared.out.lent() + shared.repeats.lent() + shared.in.lent() +
+  return shared.sent.lent() + shared.out.lent() + shared.retransmissions.lent() + shared.in.lent() +
          shared.ranges.lent() + static_cast<uint32_t>(blocks - shared.eager.left());
 }
 

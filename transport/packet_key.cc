@@ -96,7 +96,7 @@ bool PacketKey::decrypt(const Nonce& nonce, std::span<const std::byte> header,
 uint32_t clear_bytes(std::byte first) {
   switch (type_of(first)) {
     case PacketType::kData:
-    case PacketType::kRepeat:
+    case PacketType::kRetransmission:
       return kDataHeaderBytes;
     case PacketType::kControl:
       return kConnectionHeaderBytes;

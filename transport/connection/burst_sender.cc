@@ -73,7 +73,7 @@ SendResult BurstSender::send_segments(Nanos now, TxBatch& batch, const Piece& pi
   first.base = packet_header(parts_, now, PacketType::kData, quota.path, flags);
   first.base.number = sent->first_number;
   if (piece.original.number != 0) {
-    first.base.type = PacketType::kRepeat;
+    first.base.type = PacketType::kRetransmission;
     first.base.sent_at = pack(piece.original);
   }
   first.channel = piece.channel;
@@ -94,7 +94,7 @@ SendResult BurstSender::send_segments(Nanos now, TxBatch& batch, const Piece& pi
   batch.add(burst);
 
   sent->data = true;
-  sent->repeat = piece.repeat;
+  sent->retransmission = piece.retransmission;
   sent->asks = (flags & kFlagAckNow) != 0;
   sent->later = (flags & kFlagAckLater) != 0 && piece.offset + cut.bytes == piece.message_bytes;
   sent->header_bytes = parts_.keys.data_header_bytes();
@@ -111,7 +111,7 @@ SendResult BurstSender::send_with_frames(Nanos now, TxBatch& batch, const Piece&
   if (sent == nullptr) return SendResult::kNothing;
   PacketKey* key = next_send_key(parts_, now, 1);
   std::byte* space = batch.header_space();
-  const bool later = piece.ack_policy == AckPolicy::kDeferred && !piece.repeat;
+  const bool later = piece.ack_policy == AckPolicy::kDeferred && !piece.retransmission;
   ConnectionHeader header = packet_header(parts_, now, PacketType::kControl, quota.path,
                                           kFlagNumbered | (later ? kFlagAckLater : uint8_t{0}));
   header.number = sent->first_number;
@@ -135,7 +135,7 @@ SendResult BurstSender::send_with_frames(Nanos now, TxBatch& batch, const Piece&
   burst.offset = piece.payload.offset;
   batch.add(burst);
   sent->data = true;
-  sent->repeat = piece.repeat;
+  sent->retransmission = piece.retransmission;
   sent->later = later;
   sent->header_bytes = burst.header_bytes + parts_.keys.tag_bytes();
   sent->record = {piece.message, piece.sequence, 0,     piece.length,
@@ -146,7 +146,7 @@ SendResult BurstSender::send_with_frames(Nanos now, TxBatch& batch, const Piece&
 }
 
 uint8_t BurstSender::flags_of(const Piece& piece, uint32_t bytes, const SendQuota& quota) const {
-  if (piece.repeat) return kFlagAckNow | kFlagRepeat;
+  if (piece.retransmission) return kFlagAckNow | kFlagRetransmission;
   AckRules::Burst burst;
   burst.window_ends = parts_.sender.worth_asking(bytes, quota.last_for_now);
   burst.ends_message = piece.offset + bytes == piece.message_bytes;
@@ -182,12 +182,13 @@ void BurstSender::count(Nanos now, const Piece& piece, const SentBurst& sent,
   ConnectionStatistics& statistics = parts_.statistics;
   statistics.payload_bytes_sent += bytes;
   statistics.segments_sent += sent.count;
-  if (piece.repeat) {
+  if (piece.retransmission) {
     statistics.payload_bytes_repeated += bytes;
     statistics.segments_repeated += sent.count;
   }
-  parts_.shared.observer.emit(events::BurstSent{
-      now, parts_.identity.id, quota.path, sent.first_number, sent.count, bytes, piece.repeat});
+  parts_.shared.observer.emit(events::BurstSent{now, parts_.identity.id, quota.path,
+                                                sent.first_number, sent.count, bytes,
+                                                piece.retransmission});
 }
 
 }  // namespace heddle::transport

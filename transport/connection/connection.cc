@@ -346,8 +346,8 @@ void Connection::on_acked(const SentBurst& sent, uint32_t first, uint32_t count,
 void Connection::count_needless(const SentBurst& sent, uint32_t first, uint32_t count) {
   const uint64_t sent_as = name_of(sent, parts_.sender.current_path());
   const auto again = [&](uint32_t from, uint32_t segments) {
-    return parts_.outgoing.sent_again(sent.record, sent.start_of(from), sent.end_of(from, segments),
-                                      sent_as);
+    return parts_.outgoing.retransmitted(sent.record, sent.start_of(from),
+                                         sent.end_of(from, segments), sent_as);
   };
   if (again(first, count) == 0) return;
   for (uint32_t i = first; i < first + count; ++i) needless_repeats_ += again(i, 1) > 0 ? 1 : 0;

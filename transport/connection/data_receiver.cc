@@ -41,7 +41,7 @@ void DataReceiver::handle(Nanos now, const DataBurst& burst) {
   if (parts_.flow_control != nullptr) {
     const uint64_t headers = uint64_t{parts_.keys.data_header_bytes()} * burst.segments;
     parts_.flow_control->on_arrival(now, bytes + headers, burst.segments,
-                                    (base.flags & kFlagRepeat) != 0);
+                                    (base.flags & kFlagRetransmission) != 0);
   }
   parts_.payload->on_data(now);
   parts_.share.note_payload(now);

@@ -55,7 +55,7 @@ struct Shared {
   Observer observer;
   SentBurstPool sent;
   OutPool out;  // bounded by max_posted a connection
-  RepeatPool repeats{UINT32_MAX};
+  RetransmissionPool retransmissions{UINT32_MAX};
   InPool in;  // bounded by max_posted a connection
   EagerBlocks eager;
   CreditSource credits;  // for all peers that send to this endpoint

@@ -40,7 +40,7 @@ struct CreditAccount {
   uint32_t member = 0;                // index among the members
   uint32_t active = UINT32_MAX;       // index among those that want something
   DemandSerial serial;                // of the newest demand
-  uint8_t repeats = 0;                // times the credit was advertised without any arrival
+  uint8_t unanswered = 0;             // times the credit was advertised without any arrival
   bool queued = false;
   bool tell = false;  // a credit frame is due
 };

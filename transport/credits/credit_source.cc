@@ -125,7 +125,7 @@ uint64_t CreditSource::claim_of(const CreditAccount& account) const {
 // A slow sender must not come to hold everything. One that was given credit in vain gets one
 // datagram's at a time, and has no hoard of it.
 bool CreditSource::may_have_more(const CreditAccount& account) const {
-  if (account.repeats > 0) {
+  if (account.unanswered > 0) {
     return account.counted == 0 && account.limit - account.received < 2 * cap();
   }
   return active_.size() <= 1 || account.counted < cap() / active_.size() + quantum();
@@ -164,7 +164,7 @@ bool CreditSource::on_demand(Nanos now, CreditAccount& account, const DemandFram
   // Those who come first are the near ones: what they need says little of the others.
   if (active_.size() > averaged_over_ + averaged_over_ / 8) take_round_trip(now);
   // The frame with its current credit may be lost.
-  if (account.repeats > 0 || account.wanted <= account.limit) account.tell = true;
+  if (account.unanswered > 0 || account.wanted <= account.limit) account.tell = true;
   return true;
 }
 
@@ -175,7 +175,7 @@ void CreditSource::on_arrival(Nanos now, CreditAccount& account, const CreditArr
   account.segment = std::max(account.segment, arrival.cost / arrival.datagrams);
   account.written_off -= std::min(account.written_off, arrival.cost);
   arrived_at_ = now;
-  account.repeats = 0;
+  account.unanswered = 0;
   wait_for(now, account);
   if (account.mark != 0 && account.received >= account.mark) measure(now, account);
   // A pause without demand before this arrival does not count for the rate.
@@ -333,7 +333,7 @@ std::span<const uint32_t> CreditSource::poll(Nanos now) {
   while (first_ != nullptr) {
     CreditAccount& account = *first_;
     const uint64_t most =
-        account.repeats == 0 ? quantum() : credit_cost(options_.datagram_bytes, 1);
+        account.unanswered == 0 ? quantum() : credit_cost(options_.datagram_bytes, 1);
     const uint64_t bytes = std::min(claim_of(account), most);
     if (bytes > 0 && !has_room(account, bytes)) break;
     if (bytes > 0 && now < ready_at_) {
@@ -370,7 +370,7 @@ Nanos CreditSource::patience() const {
 }
 
 void CreditSource::wait_for(Nanos now, CreditAccount& account) {
-  const Nanos wait = patience() * (int64_t{1} << account.repeats);
+  const Nanos wait = patience() * (int64_t{1} << account.unanswered);
   account.send_at = now + std::min(wait, kLongestPatience);
   look_at_ = std::min(look_at_, account.send_at);
 }
@@ -382,7 +382,7 @@ void CreditSource::look_for_late(Nanos now) {
   const bool starved = starved_ || now - arrived_at_ > patience();
   for (CreditAccount* account : active_) {
     if (account->counted > 0 && account->send_at <= now) {
-      if (account->repeats < kMostBackoff) ++account->repeats;
+      if (account->unanswered < kMostBackoff) ++account->unanswered;
       account->tell = true;
       due_.push_back(account->connection);
       if (starved) account->written_off += account->counted;

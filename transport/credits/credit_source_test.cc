@@ -155,9 +155,9 @@ TEST_F(CreditSourceTest, ALostCreditFrameIsToldAgainUntilSomethingArrives) {
     due = poll();
   }
   EXPECT_EQ(due.front(), 1u);
-  EXPECT_EQ(accounts_[0].repeats, 1);
+  EXPECT_EQ(accounts_[0].unanswered, 1);
   arrive(0, 1);
-  EXPECT_EQ(accounts_[0].repeats, 0);
+  EXPECT_EQ(accounts_[0].unanswered, 0);
 }
 
 TEST_F(CreditSourceTest, WhoLeavesLeavesNothingBehind) {

@@ -30,7 +30,7 @@ void Endpoint::Body::handle_run(Nanos now, const RxRun& run) {
       drop(now, DropReason::kBadSeal);
       ++i;
     } else if (at[0] == std::byte{first_byte(PacketType::kData)} ||
-               at[0] == std::byte{first_byte(PacketType::kRepeat)}) {
+               at[0] == std::byte{first_byte(PacketType::kRetransmission)}) {
       i += handle_burst(now, run, i);
     } else if (run.payload_at == PayloadAt::kPlaced && bytes > run.header_bytes) {
       drop(now, DropReason::kBadLength);  // only data segments may have parts in a predicted place
@@ -68,7 +68,7 @@ uint32_t Endpoint::Body::handle_burst(Nanos now, const RxRun& run, uint32_t firs
   DataBurst burst;
   burst.header = read_data_header(start);
   burst.header.base.flags |= static_cast<uint8_t>(asks) & kFlagAckNow;
-  if (burst.header.base.type == PacketType::kRepeat) {
+  if (burst.header.base.type == PacketType::kRetransmission) {
     burst.original = unpack_original(burst.header.base.sent_at);
     burst.header.base.sent_at = {};
   }
@@ -90,8 +90,8 @@ void Endpoint::Body::handle_trimmed(Nanos now, const RxRun& run) {
   if (shared.keyed) return drop(now, DropReason::kBadSeal);
   if (version_of(run.frame[0]) != kWireVersion) return drop(now, DropReason::kBadVersion);
   const PacketType type = type_of(run.frame[0]);
-  const bool of_connection =
-      type == PacketType::kData || type == PacketType::kRepeat || type == PacketType::kControl;
+  const bool of_connection = type == PacketType::kData || type == PacketType::kRetransmission ||
+                             type == PacketType::kControl;
   if (!of_connection) return drop(now, DropReason::kBadType);
   Connection* connection = connection_for(now, run, run.frame);
   if (connection == nullptr) return;
@@ -198,7 +198,7 @@ Nanos Endpoint::Body::next_timeout() const {
 
 size_t Endpoint::Body::bytes_held() const {
   return sizeof(*this) + table.bytes_held() + shared.sent.bytes_held() + shared.out.bytes_held() +
-         shared.repeats.bytes_held() + shared.in.bytes_held() + shared.ranges.bytes_held() +
+         shared.retransmissions.bytes_held() + shared.in.bytes_held() + shared.ranges.bytes_held() +
          accepted_.bytes_held() + shared.credits.bytes_held() +
          shared.completions.capacity() * sizeof(Completion) + replies_.capacity() * sizeof(Reply);
 }

@@ -151,7 +151,7 @@ class Run {
         change_by_ = script_.byte();
         break;
       case 12:
-        repeat(side);
+        duplicate(side);
         break;
       case 13:
         end_connection(side);
@@ -229,9 +229,9 @@ class Run {
 
   void inject_data(int side) {
     DataHeader first;
-    const bool repeat = script_.byte() == 0;
-    first.base = header(side, repeat ? PacketType::kRepeat : PacketType::kData);
-    first.base.flags &= kFlagAckNow | kFlagRepeat;
+    const bool retransmission = script_.byte() == 0;
+    first.base = header(side, retransmission ? PacketType::kRetransmission : PacketType::kData);
+    first.base.flags &= kFlagAckNow | kFlagRetransmission;
     first.channel = script_.byte() % 4;
     first.sequence = static_cast<uint32_t>(int32_t{script_.byte()} - 8);
     first.offset = script_.number();
@@ -295,7 +295,7 @@ class Run {
   }
 
   // A packet that was sent before comes again, perhaps at the wrong side.
-  void repeat(int side) {
+  void duplicate(int side) {
     const std::vector<std::byte> frame = kept_[script_.byte() % kept_.size()];
     inject(side, frame, 1, static_cast<uint32_t>(frame.size()));
   }

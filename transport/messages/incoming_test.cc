@@ -535,7 +535,7 @@ TEST_F(PlacedReceiveTest, AMessageThatEndsBehindItsRepeatsWaitsForAFence) {
   repeat.segments = 1;
   repeat.step = repeat.last = 10'000;
   repeat.run = &run_;
-  repeat.original = {0, 0, 7};
+  retransmission.original = {0, 0, 7};
   EXPECT_TRUE(in_.accept(repeat).acknowledge);
   EXPECT_TRUE(in_.awaits_fences());
   EXPECT_FALSE(in_.request_fences(true));

@@ -123,8 +123,8 @@ void Outgoing::apply_grant(uint32_t slot, const Grant& grant) {
     give_up(message, ErrorCode::kTruncated);
   } else if (message.lost_ahead) {
     const uint32_t end = std::max(message.next, 1u);
-    repeats_.push_back({slot, message.sequence, 0, end, pack(OriginalWrite{}), Repeat::kSentAhead,
-                        message.channel});
+    retransmissions_.push_back({slot, message.sequence, 0, end, pack(OriginalWrite{}),
+                                Retransmission::kSentAhead, message.channel});
   }
 }
 
@@ -180,28 +180,28 @@ bool Outgoing::on_delivered(const CancelFrame& delivered) {
   return true;
 }
 
-bool Outgoing::has_work() const { return !repeats_.empty() || !ready_.empty(); }
+bool Outgoing::has_work() const { return !retransmissions_.empty() || !ready_.empty(); }
 
-bool Outgoing::peek(Piece& piece) { return peek_repeat(piece) || peek_new(piece); }
+bool Outgoing::peek(Piece& piece) { return peek_retransmission(piece) || peek_new(piece); }
 
-bool Outgoing::peek_repeat(Piece& piece) {
-  while (!repeats_.empty()) {
-    Repeat& repeat = repeats_.front();
-    OutMessage* message = find(repeat.channel, repeat.sequence, repeat.message);
+bool Outgoing::peek_retransmission(Piece& piece) {
+  while (!retransmissions_.empty()) {
+    Retransmission& next = retransmissions_.front();
+    OutMessage* message = find(next.channel, next.sequence, next.message);
     if (message == nullptr || message->failed || message->withdrawing) {
-      repeats_.pop_front();
+      retransmissions_.pop_front();
       continue;
     }
-    repeat.start = static_cast<uint32_t>(message->acked.first_gap(repeat.start));
-    if (repeat.start >= repeat.end) {
-      repeats_.pop_front();
+    next.start = static_cast<uint32_t>(message->acked.first_gap(next.start));
+    if (next.start >= next.end) {
+      retransmissions_.pop_front();
       continue;
     }
-    const auto end = static_cast<uint32_t>(message->acked.first_covered(repeat.start, repeat.end));
-    piece = Piece{repeat.message,    repeat.channel, repeat.sequence,
-                  message->length(), repeat.start,   std::min(end, repeat.end) - repeat.start};
-    piece.repeat = true;
-    piece.original = unpack_original(repeat.original);
+    const auto end = static_cast<uint32_t>(message->acked.first_covered(next.start, next.end));
+    piece = Piece{next.message,      next.channel, next.sequence,
+                  message->length(), next.start,   std::min(end, next.end) - next.start};
+    piece.retransmission = true;
+    piece.original = unpack_original(next.original);
     piece.payload = message->payload;
     if (message->length() == 0) piece.length = 0;
     return true;
@@ -257,10 +257,10 @@ void Outgoing::take_by_datagrams(Piece& piece) {
 }
 
 void Outgoing::take(const Piece& piece, uint32_t bytes) {
-  if (piece.repeat) {
-    Repeat& repeat = repeats_.front();
-    repeat.start += std::max(bytes, 1u);
-    if (repeat.start >= repeat.end) repeats_.pop_front();
+  if (piece.retransmission) {
+    Retransmission& next = retransmissions_.front();
+    next.start += std::max(bytes, 1u);
+    if (next.start >= next.end) retransmissions_.pop_front();
     return;
   }
   OutMessage& message = pool_[piece.message];
@@ -417,18 +417,18 @@ void Outgoing::on_lost(const DataRecord& record, uint32_t start, uint32_t end, u
   if (message == nullptr || message->failed || message->withdrawing) return;
   message->lost_ahead |= !message->granted;
   if (!message->granted) return;
-  repeats_.push_back({record.message, record.sequence, start, std::max(end, start + 1),
-                      pack(record.original), sent_as, record.channel});
+  retransmissions_.push_back({record.message, record.sequence, start, std::max(end, start + 1),
+                              pack(record.original), sent_as, record.channel});
 }
 
-uint32_t Outgoing::sent_again(const DataRecord& record, uint32_t start, uint32_t end,
-                              uint64_t sent_as) {
+uint32_t Outgoing::retransmitted(const DataRecord& record, uint32_t start, uint32_t end,
+                                 uint64_t sent_as) {
   const OutMessage* message = find(record.channel, record.sequence, record.message);
   if (message != nullptr && message->lost_ahead && !message->granted) return 0;
   end = std::max(end, start + 1);
   uint32_t again = end - start;
-  repeats_.for_each([&](const Repeat& waiting) {
-    const bool of_it = waiting.sent_as == sent_as || waiting.sent_as == Repeat::kSentAhead;
+  retransmissions_.for_each([&](const Retransmission& waiting) {
+    const bool of_it = waiting.sent_as == sent_as || waiting.sent_as == Retransmission::kSentAhead;
     if (!of_it || waiting.message != record.message || waiting.sequence != record.sequence ||
         waiting.channel != record.channel) {
       return;
@@ -482,7 +482,7 @@ void Outgoing::fail_all(ErrorCode error) {
     channel.grants.clear();
     channel.over_early.clear();
   }
-  repeats_.clear();
+  retransmissions_.clear();
   truncated_.clear();
 }
 

@@ -12,7 +12,7 @@
 #include "base/ring.h"
 #include "transport/endpoint.h"
 #include "transport/recovery/interval_set.h"
-#include "transport/recovery/repeats.h"
+#include "transport/recovery/retransmissions.h"
 #include "transport/recovery/sent_bursts.h"
 #include "transport/wire/control.h"
 #include "transport/wire/immediate.h"
@@ -50,11 +50,11 @@ struct Piece {
   uint32_t message_bytes = 0;
   uint32_t offset = 0;
   uint32_t length = 0;
-  bool repeat = false;
+  bool retransmission = false;
   bool placed = false;     // to be written remotely, chunk by chunk
   uint8_t slot = kNoSlot;  // where placed
   AckPolicy ack_policy = AckPolicy::kPrompt;
-  OriginalWrite original;  // repeat of a chunk
+  OriginalWrite original;  // of a retransmitted chunk
   Payload payload;         // of the whole message
 };
 
@@ -77,9 +77,12 @@ struct PeerLimits {
 
 class Outgoing {
  public:
-  Outgoing(OutPool& pool, RepeatPool& repeats, Ring<Completion>& completions,
+  Outgoing(OutPool& pool, RetransmissionPool& retransmissions, Ring<Completion>& completions,
            ConnectionId connection)
-      : pool_(pool), completions_(completions), connection_(connection), repeats_(repeats) {}
+      : pool_(pool),
+        completions_(completions),
+        connection_(connection),
+        retransmissions_(retransmissions) {}
 
   // Messages posted before on channels that the peer does not have end with kInvalid.
   void set_limits(const PeerLimits& limits);
@@ -122,7 +125,7 @@ class Outgoing {
   void on_lost(const DataRecord& record, uint32_t start, uint32_t end, uint64_t sent_as);
   // Of these bytes, which were declared lost as transmission `sent_as`, the number that has been
   // retransmitted.
-  uint32_t sent_again(const DataRecord& record, uint32_t start, uint32_t end, uint64_t sent_as);
+  uint32_t retransmitted(const DataRecord& record, uint32_t start, uint32_t end, uint64_t sent_as);
   const RemotePlace& remote_place(uint8_t slot) const { return places_[slot]; }
   // A message too long for its receive, or withdrawn before its receive was posted, was found; the
   // frame for the peer is left in `record`.
@@ -167,7 +170,7 @@ class Outgoing {
 
   Channel* channel_for(ChannelId channel);
   OutMessage* find(ChannelId channel, Sequence sequence, uint32_t slot);
-  bool peek_repeat(Piece& piece);
+  bool peek_retransmission(Piece& piece);
   bool peek_new(Piece& piece);
   bool sendable(OutMessage& message);
   bool make_known(Channel& channel, uint64_t index);
@@ -188,7 +191,7 @@ class Outgoing {
   PeerLimits limits_;
   std::vector<Channel> channels_;
   Ring<ChannelId> ready_;
-  Repeats repeats_;
+  Retransmissions retransmissions_;
   Ring<ControlRecord> truncated_;
   std::vector<RemotePlace> places_;  // by slot; empty where nothing is written remotely
   uint32_t posted_ = 0;

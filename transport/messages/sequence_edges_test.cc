@@ -63,12 +63,12 @@ class SequenceEdges : public ::testing::Test {
 
   OutPool out_pool_{64};
   InPool in_pool_{64};
-  RepeatPool repeats_{64};
+  RetransmissionPool retransmissions_{64};
   EagerBlocks eager_{2, Bytes{4096}, 1000};
   Ring<Completion> completions_;
   Ring<ControlRecord> frames_;
   std::vector<Placement> placements_;
-  Outgoing out_{out_pool_, repeats_, completions_, 7};
+  Outgoing out_{out_pool_, retransmissions_, completions_, 7};
   Incoming in_{in_pool_, eager_, completions_, placements_, 7, {4, kMaxPosted, 4}};
   RxRun run_;
   std::array<std::byte, kDataHeaderBytes + 1> frame_{};

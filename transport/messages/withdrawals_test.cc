@@ -226,13 +226,13 @@ class Ends {
   Bounds bounds_;
   Random random_;
   OutPool out_pool_{1024};
-  RepeatPool repeats_{1024};
+  RetransmissionPool retransmissions_{1024};
   InPool in_pool_{1024};
   EagerBlocks eager_;
   Ring<Completion> ended_out_;
   Ring<Completion> ended_in_;
   std::vector<Placement> placements_;
-  Outgoing out_{out_pool_, repeats_, ended_out_, 7};
+  Outgoing out_{out_pool_, retransmissions_, ended_out_, 7};
   Incoming in_;
   std::array<Lane, kChannels> sends_;
   std::array<Lane, kChannels> receives_;

@@ -55,7 +55,7 @@ inline uint32_t AckManager::facts_of(Nanos now, const ConnectionHeader& header,
     deferred_ += deferred ? 1 : 0;
   }
   // In a retransmitted chunk another field is in the place of the send time.
-  const bool timed = header.type != PacketType::kRepeat;
+  const bool timed = header.type != PacketType::kRetransmission;
   // A cumulative request may have overtaken this packet on a faster path.
   if (deferred && timed && header.sent_at <= requested_sent_at_) facts |= AckRules::kOvertaken;
   if (requested && timed) requested_sent_at_ = std::max(requested_sent_at_, header.sent_at);

@@ -50,7 +50,7 @@ struct SentBurst {
   uint32_t header_bytes = 0;  // of each segment; what counts as in flight is header and payload
   uint8_t count = 1;          // segments, at most 64
   bool data = false;
-  bool repeat = false;
+  bool retransmission = false;
   bool sizes_path = false;  // a probe of the path's size
   bool asks = false;        // for an acknowledgement at once
   bool later = false;       // the peer may defer its acknowledgement

@@ -136,7 +136,8 @@ size_t ByzantineWords::write_packet(Nanos now, Acquaintance& to, std::span<std::
 
 size_t ByzantineWords::write_data(Nanos now, Acquaintance& to, std::span<std::byte> space) {
   DataHeader data;
-  data.base = header(now, to, latest_ == Habit::kRepeats ? PacketType::kRepeat : PacketType::kData);
+  data.base =
+      header(now, to, latest_ == Habit::kRepeats ? PacketType::kRetransmission : PacketType::kData);
   data.channel = static_cast<uint16_t>(below(2));
   uint32_t& next = to.to_send[data.channel];
   uint32_t payload = static_cast<uint32_t>(below(900));

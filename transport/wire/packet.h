@@ -16,15 +16,15 @@ namespace heddle::transport {
 inline constexpr uint8_t kWireVersion = 2;
 
 enum class PacketType : uint8_t {
-  kInit = 1,     // asks for a connection
-  kRetry = 2,    // "prove that you receive at that address": carries a cookie
-  kAccept = 3,   // the connection exists
-  kVersion = 4,  // "I do not speak that version"
-  kRefuse = 5,   // "no": with a reason
-  kReset = 6,    // "I know no such connection"
-  kData = 8,     // a segment of a message
-  kControl = 9,  // frames: acknowledgements, grants, probes, closes
-  kRepeat = 10,  // a segment of a remotely written chunk that was declared lost
+  kInit = 1,             // asks for a connection
+  kRetry = 2,            // "prove that you receive at that address": carries a cookie
+  kAccept = 3,           // the connection exists
+  kVersion = 4,          // "I do not speak that version"
+  kRefuse = 5,           // "no": with a reason
+  kReset = 6,            // "I know no such connection"
+  kData = 8,             // a segment of a message
+  kControl = 9,          // frames: acknowledgements, grants, probes, closes
+  kRetransmission = 10,  // a segment of a remotely written chunk that was declared lost
 };
 
 // The first byte of every packet: version in the high half, type in the low half.
@@ -37,12 +37,13 @@ constexpr PacketType type_of(std::byte first) {
 }
 
 // Bits of the second byte.
-inline constexpr uint8_t kFlagAckNow = 1;  // the sender waits for the acknowledgement
-inline constexpr uint8_t kFlagRepeat = 2;  // sent before under another number
+inline constexpr uint8_t kFlagAckNow = 1;          // the sender waits for the acknowledgement
+inline constexpr uint8_t kFlagRetransmission = 2;  // sent before under another number
 inline constexpr uint8_t kFlagNumbered =
     4;  // control: has a packet number and wants an acknowledgement
 inline constexpr uint8_t kFlagAckLater = 8;  // the acknowledgement may be deferred
-inline constexpr uint8_t kKnownFlags = kFlagAckNow | kFlagRepeat | kFlagNumbered | kFlagAckLater;
+inline constexpr uint8_t kKnownFlags =
+    kFlagAckNow | kFlagRetransmission | kFlagNumbered | kFlagAckLater;
 
 // What a packet of a connection begins with.
 struct ConnectionHeader {
@@ -65,8 +66,8 @@ struct DataHeader {
 };
 static_assert(kDataHeaderBytes == kConnectionHeaderBytes + 14);
 
-// A remote write that was declared lost and may still land. A kRepeat packet has the layout of a
-// data packet, with this in place of the send time.
+// A remote write that was declared lost and may still land. A kRetransmission packet has the layout
+// of a data packet, with this in place of the send time.
 struct OriginalWrite {
   uint16_t path = 0;    // chunk path of the sender, counted from 0; 8 bits on the wire
   PathEpoch epoch;      // of the path, when it left

@@ -12,7 +12,7 @@ namespace {
 DataHeader sample() {
   DataHeader header;
   header.base.type = PacketType::kData;
-  header.base.flags = kFlagAckNow | kFlagRepeat;
+  header.base.flags = kFlagAckNow | kFlagRetransmission;
   header.base.path = 0x1234;
   header.base.connection = 0x89abcdef01234567;
   header.base.number = 0x1122334455667788;
@@ -33,7 +33,8 @@ std::vector<std::byte> data_headers(const DataHeader& first, uint32_t count,
 }
 
 TEST(FirstByteTest, CarriesVersionAndType) {
-  for (const PacketType type : {PacketType::kInit, PacketType::kVersion, PacketType::kRepeat}) {
+  for (const PacketType type :
+       {PacketType::kInit, PacketType::kVersion, PacketType::kRetransmission}) {
     for (const uint8_t version : {uint8_t{0}, kWireVersion, uint8_t{15}}) {
       const std::byte first{first_byte(type, version)};
       EXPECT_EQ(version_of(first), version);
@@ -110,15 +111,16 @@ TEST(BurstTest, AnyOtherByteThatDiffersEndsTheBurst) {
 
 TEST(BurstTest, OnlyTheLastSegmentAsksForTheAcknowledgement) {
   DataHeader first = sample();
-  first.base.flags = kFlagAckNow | kFlagRepeat;
+  first.base.flags = kFlagAckNow | kFlagRetransmission;
   const std::vector<std::byte> bytes = data_headers(first, 3, 1000);
   for (uint32_t i = 0; i < 3; ++i) {
     const std::byte* at = bytes.data() + size_t{i} * kDataHeaderBytes;
-    EXPECT_EQ(read_data_header(at).base.flags, i == 2 ? kFlagAckNow | kFlagRepeat : kFlagRepeat);
+    EXPECT_EQ(read_data_header(at).base.flags,
+              i == 2 ? kFlagAckNow | kFlagRetransmission : kFlagRetransmission);
     EXPECT_TRUE(continues_burst(bytes.data(), at, i, 1000));
   }
   EXPECT_EQ(read_data_header(data_headers(first, 1, 1000).data()).base.flags,
-            kFlagAckNow | kFlagRepeat);
+            kFlagAckNow | kFlagRetransmission);
 }
 
 TEST(OriginalWriteTest, PathEpochAndNumberSurvive) {
