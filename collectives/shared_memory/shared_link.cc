@@ -216,7 +216,7 @@ void SharedLink::pop(Message& message) {
   message.cell_bytes = 0;
   message.posted = message.came == message.bytes;
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  // Otherwise the peer waits for no free cell.
+  // Only a peer that waits for a pulled message or for a free cell needs a notification.
   if (message.pulled || theirs_.blocked.load(std::memory_order_relaxed) != 0) notify_other();
 }
 

@@ -75,7 +75,7 @@ MUTANTS = [
            "  burst.offset = piece.payload.offset;\n  parts_.keys.protect("),
     # --- recovery ---
     Mutant("lost_grants_forgotten", CONNECTION + "control_queue.cc",
-           "frames of a lost packet are not sent again",
+           "frames of a lost packet are not retransmitted",
            "    send(record);\n  }\n}", "  }\n}"),
     Mutant("lost_bytes_forgotten", MESSAGES + "outgoing.cc",
            "the last lost byte range is not sent again",
