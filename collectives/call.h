@@ -21,7 +21,7 @@ struct ExchangeCounts {
   std::vector<uint64_t> receive_offsets;
 };
 
-// What `count`, `input` and `output` mean for each collective stands in communicator.h.
+// communicator.h defines `count`, `input` and `output` for each collective.
 struct Call {
   Collective collective = Collective::kBarrier;
   DataType type = DataType::kUint8;

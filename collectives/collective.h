@@ -30,9 +30,9 @@ enum class Algorithm : uint8_t {
   kRecursiveDoubling,  // Thakur, Rabenseifner and Gropp, 2005
   kHalvingDoubling,    // Rabenseifner, 2004
   kBinomial,
-  kPairwise,       // everybody with everybody, one after the other
+  kPairwise,       // every rank with every other, one after the other
   kBruck,          // Bruck et al., 1997
-  kLinear,         // the root with everybody
+  kLinear,         // the root with every rank
   kDissemination,  // Hensgen, Finkel and Manber, 1988
 };
 inline constexpr uint32_t kAlgorithms = 9;

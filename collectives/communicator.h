@@ -31,13 +31,13 @@ enum class SharedMemory : uint8_t { kNever, kSlots, kAuto };
 struct CommunicatorOptions {
   Tuning tuning;  // rank 0's counts
   Nanos stalled_after =
-      params::kStalledAfter;  // a call that waits for so long asks whom it waits for
+      params::kStalledAfter;  // a call that waits longer asks the ranks it waits for
   SharedMemory shared_memory = SharedMemory::kNever;
   // Where tables of measured costs are kept (table_file.h); empty: nowhere. Rank 0's counts.
   std::string table_folder;
-  // Payload on its way to a reduction or to other ranks lies here, on top of whatever else does:
-  // for simulations, where contents mean nothing and a thousand ranks share a process. What does
-  // not fit, and without it everything, has memory of its own. It outlives the communicator.
+  // Memory for payload before a reduction or a send. All uses overlap: for simulations, in which
+  // contents do not matter and a thousand ranks share a process. Payload that does not fit uses
+  // separate memory, as all payload does if this is empty. Must outlive the communicator.
   std::span<std::byte> staging;
 };
 
@@ -52,7 +52,7 @@ struct Data {
   DataType type = DataType::kFloat32;
 };
 
-// A call under way; used up by the test() or wait() that tells its end.
+// A running call; invalid after the test() or wait() that returns its end.
 struct Request {
   uint64_t id = 0;  // 0: none
   explicit operator bool() const { return id != 0; }
@@ -66,7 +66,7 @@ class Communicator {
   static Result<std::unique_ptr<Communicator>> create(std::shared_ptr<Links> links,
                                                       const Members& members,
                                                       const CommunicatorOptions& options = {});
-  // Says goodbye to the others; with calls under way, aborts.
+  // Closes the connections to the other ranks; aborts if calls are running.
   ~Communicator();
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
@@ -114,30 +114,30 @@ class Communicator {
   Result<bool> test(Request request);
   // The same without a turn, for a loop that drives the endpoint itself; see advance().
   Result<bool> peek(Request request);
-  // Waits for its end. Errors: kTimeout (it is still under way; says for whom it waits), or as
-  // test().
+  // Waits for its end. Errors: kTimeout (the call continues; names the ranks that it waits for), or
+  // as test().
   Result<void> wait(Request request, Nanos timeout = Nanos::never());
-  // For owners that wait by peek(), as wait() does by itself: tells those who observe that the
-  // caller waits for this call from now on (`begins`), or goes on.
-  void tell_waiting(Request request, bool begins);
-  // Nobody will ask for it.
+  // For owners that wait by peek(): emits the event that the caller begins to wait for this call
+  // (`begins`), or continues. wait() emits both.
+  void report_waiting(Request request, bool begins);
+  // Discards the request; the call continues.
   void forget(Request request);
 
   // Does what can be done without waiting; true: something was. For a loop around
   // engine::Endpoint::progress(), or in the simulator after each turn.
   bool advance();
-  // advance() for an owner that sleeps: what wait() does between two looks at its request, which
-  // includes asking those whom calls wait for. When nothing moved, it wants to be called again at
-  // `again_at`, or when the endpoint's progress() returns.
+  // advance() for an owner that sleeps: the step that wait() repeats, which also sends requests to
+  // ranks that calls wait for. If nothing moved, call it again at `again_at`, or when the
+  // endpoint's progress() returns.
   struct Attention {
     bool moved = false;
     Nanos again_at = Nanos::never();
   };
   Attention attend();
-  // Whom the oldest call under way waits for, in words.
+  // The ranks that the oldest running call waits for, as text.
   std::string waits_for() const;
 
-  // Ends all calls, here and on all other ranks, which are told why.
+  // Ends all calls, here and on all other ranks; `why` is their error.
   void abort();
   void abort(ErrorCode code, const std::string& why);
   // Why it failed; nothing while it works.

@@ -1,5 +1,6 @@
-// Launch: what a launcher told this process of the run that it belongs to. `heddle run`, torchrun,
-// Open MPI and Slurm tell it in environment variables, each in its own; so may anybody by hand.
+// Launch: the launcher's description of the run that this process belongs to. `heddle run`,
+// torchrun, Open MPI and Slurm each set environment variables of their own; users may set them,
+// too.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +15,9 @@ struct Launch {
   std::string launcher;  // "heddle", "torchrun", "Open MPI", "Slurm"
   uint32_t rank = 0;
   uint32_t size = 1;
-  uint32_t local_rank = 0;  // among the ranks of this host, where the launcher tells
+  uint32_t local_rank = 0;  // among the ranks of this host, if the launcher sets it
   std::string store;        // where ranks find each other: "udp://host:port" or "file:///path"
-  std::string run;          // what tells this run from others at the same store; may be empty
+  std::string run;          // identifies this run among others at the same store; may be empty
   // A secret that only the processes of this run know, where the launcher or HEDDLE_TOKEN says one:
   // it proves a registration. Empty: none.
   std::string token;

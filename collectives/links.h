@@ -26,7 +26,7 @@ class LinkUser {
 
 class Links {
  public:
-  // The endpoint accepts connections, and nobody else takes them. It must outlive all that uses it.
+  // The endpoint accepts connections, and no other code takes them. It must outlive this object.
   explicit Links(engine::Endpoint& endpoint);
   ~Links();
   Links(const Links&) = delete;
@@ -38,9 +38,9 @@ class Links {
 
   // CHECKs that no other user has the id. Peers that connected before are handed over at once.
   void add(uint64_t communicator, LinkUser& user);
-  // Who connects for it from now on is turned away, so that nobody waits for who has left.
+  // Refuses later connections for this communicator, so that no rank waits for one that has left.
   void remove(uint64_t communicator);
-  // Looks for new connections and what they say; true: there was something.
+  // Polls for new connections and their first messages; true: there was one.
   bool poll();
 
  private:

@@ -1,5 +1,5 @@
 // Parameters of judgement of collectives: each with its unit, where it comes from, and the range in
-// which it makes sense. "Chosen" means that no measurement has told neighbouring values apart.
+// which it makes sense. "Chosen" means that no measurement distinguishes neighboring values.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ namespace heddle::collectives::params {
 // Latency of a small message, ns. Two hosts on 10 Gbit/s, interrupt to interrupt: `heddle ping`.
 // 1,000 to 1,000,000.
 inline constexpr uint32_t kLatencyNs = 20'000;
-// Of one that waits for a grant, ns: half a round trip more. 1 to 3 latencies.
+// Of one that waits for a grant, ns: one more one-way latency. 1 to 3 latencies.
 inline constexpr uint32_t kLargeLatencyNs = 30'000;
 // Of each further message that leaves together with another, ns. Chosen: a quarter of a latency.
 // 0 to a latency.
@@ -52,8 +52,8 @@ inline constexpr uint64_t kFullRoundsMax = 20;
 // The least part of a ring's largest call that bytes take where the measurement counts; below it
 // ranks waited for cores and not for the network. 0.01 to 0.3; chosen.
 inline constexpr double kSoundPart = 0.05;
-// A call that took more than so many times the shortest of its row was disturbed; a measurement of
-// which more than such a part of the calls was, is not kept. 1.5 to 5; 0.1 to 0.5; chosen.
+// A call is disturbed if it took more than this multiple of the shortest of its row; a measurement
+// with more than this fraction of disturbed calls is discarded. 1.5 to 5; 0.1 to 0.5; chosen.
 inline constexpr double kDisturbedTimes = 2;
 inline constexpr double kDisturbedPart = 0.25;
 // What no network is beyond, ns and ps.
@@ -65,10 +65,10 @@ inline constexpr double kSendPsPerByteMax = 1e6;
 // --- calls of a communicator ---
 
 // Collectives that run side by side, each on channels of its own. 1 to 64; chosen: a backward pass
-// has a few buckets under way.
+// has a few buckets in flight.
 inline constexpr uint32_t kLanes = 8;
-// A call that waits for so long asks the ranks it waits for. Above any round trip, below a person's
-// patience: 0.1 to 10 s; chosen.
+// A call that waits for this time asks the ranks it waits for. Above any round trip, and short
+// enough for a user: 0.1 to 10 s; chosen.
 inline constexpr Nanos kStalledAfter = seconds(1);
 // A failure is sent to all ranks within this; a rank that does not get it notices the closed
 // connection. 10 ms to 1 s: the limit of 1 s on a killed process (tests/e2e/death_test.py).
@@ -88,14 +88,14 @@ inline constexpr size_t kPastCalls = 64;
 inline constexpr size_t kEndedCommunicators = 1024;
 // Stragglers that are remembered, and ranks that asked about this one. 64 to 65,536; chosen.
 inline constexpr size_t kStragglers = 1024;
-// Calls before the oldest under way about which stragglers are still remembered. At least kLanes.
+// Number of calls before the oldest running one for which stragglers are kept. At least kLanes.
 inline constexpr uint64_t kStragglerCallsBack = 64;
 // The largest call, bytes: sums of offsets stay far below 2^64.
 inline constexpr uint64_t kMostCallBytes = uint64_t{1} << 48;
 
 // --- execution ---
 
-// Steps of a call that are under way at once: two ring segments of several chunks. 8 to 256;
+// Steps of a call that run at once: two ring segments of several chunks. 8 to 256;
 // chosen.
 inline constexpr uint32_t kStepWindow = 32;
 // Chunks that wait for a reduction at most, in memory of the communicator. 2 to kStepWindow;
@@ -104,14 +104,14 @@ inline constexpr uint32_t kChunkSlots = 8;
 // Bytes that are combined or copied between two looks at the network: at 6.7 GB/s some 20 us. 16
 // KiB to 1 MiB; chosen.
 inline constexpr uint64_t kCombineBudget = 128 << 10;
-// A call of up to so many bytes sends all small messages from copies, so that it ends when it has
-// what it receives, and not a round trip later. kSmallMessageBytes to 1 MiB (`bench/run
+// A call of at most this size sends all small messages from copies, so that it ends when it has
+// received its data, and not one round trip later. kSmallMessageBytes to 1 MiB (`bench/run
 // allreduce`).
 inline constexpr uint64_t kCopiedCallBytes = 64 << 10;
 // Such messages that are not acknowledged yet; a rank that is further ahead waits. 8 to 1,024;
 // chosen.
 inline constexpr size_t kBufferedSends = 64;
-// They are looked at whenever so many more are under way. 1 to kBufferedSends; chosen.
+// They are polled whenever this number of new ones was sent. 1 to kBufferedSends; chosen.
 inline constexpr size_t kBufferedSendsLookEvery = 16;
 // Registered user buffers that are remembered. 8 to 1,024; chosen.
 inline constexpr size_t kCachedRegions = 64;
@@ -145,8 +145,8 @@ inline constexpr uint32_t kCellBytes = 8192;
 // long ring: half a MiB that a sender is ahead. Powers of two, 2 to 256; chosen.
 inline constexpr uint32_t kShortCells = 8;
 inline constexpr uint32_t kLongCells = 64;
-// Of a message that is read from the sender's memory so much at once, bytes: it is combined while
-// it is in the cache (L2). 16 KiB to 1 MiB; chosen.
+// Bytes of a message that are read from the sender's memory at once: they are combined while they
+// are in the cache (L2). 16 KiB to 1 MiB; chosen.
 inline constexpr uint64_t kPullBytes = 128 << 10;
 
 // --- rendezvous ---
@@ -162,16 +162,16 @@ inline constexpr Nanos kPreferFirstStore = millis(250);
 inline constexpr Nanos kWelcomeWithin = seconds(1);
 // Addresses of the store that are tried. 1 to 64; chosen.
 inline constexpr size_t kStoreAddresses = 16;
-// A rank that gives up is sent the missing ranks so much before its own timeout. 0.1 to 1 s;
-// chosen.
+// The store sends the list of missing ranks to a rank this long before that rank's timeout. 0.1 to
+// 1 s; chosen.
 inline constexpr Nanos kReportBeforeTimeout = millis(300);
 // A store whose group failed still answers ranks that come this much later. 0 to 10 s; chosen.
 inline constexpr Nanos kServeAfterEnd = seconds(1);
 // A registered rank that was silent for longer is probed before the group is sent. 0.1 to 10 s;
 // chosen.
 inline constexpr Nanos kProbeRankAfter = seconds(1);
-// A connection that has not registered after this is closed, and so many of them are kept at once:
-// what strangers can hold of a store. 1 to 60 s; 16 to 1,024; chosen.
+// A connection that has not registered after this time is closed; and the most of them at once:
+// they limit what unknown peers can occupy of a store. 1 to 60 s; 16 to 1,024; chosen.
 inline constexpr Nanos kRegisterWithin = seconds(5);
 inline constexpr size_t kUnregisteredConnections = 128;
 inline constexpr uint32_t kSpareConnections = 256;

@@ -1,5 +1,5 @@
-// PendingCall: a call under way on a shared communicator. Any thread may hold, ask and wait for it;
-// it may outlive the communicator and the progress thread, which end it when they go.
+// PendingCall: a running call on a shared communicator. Any thread may hold, test and await it. It
+// may outlive the communicator and the progress thread, whose destruction ends the call.
 #pragma once
 
 #include <memory>
@@ -21,12 +21,12 @@ class PendingCall {
   bool done() const;
   // How it ended; CHECKs that it has. May be asked again.
   Result<void> result() const;
-  // Sleeps until it has ended. Errors: kTimeout (it is still under way; says for whom it waits),
+  // Sleeps until it has ended. Errors: kTimeout (the call continues; names the ranks it waits for),
   // kClosed (in a child of fork()), or why it failed.
   Result<void> wait(Nanos timeout = Nanos::never()) const;
 
-  // As long as it is there, its maker does nothing but wait for the call, by other means than
-  // wait(): so recordings tell that time as exposed.
+  // While it exists, its creator only waits for the call, by other means than wait(): recordings
+  // count that time as exposed.
   class Waiting {
    public:
     explicit Waiting(const PendingCall& call);

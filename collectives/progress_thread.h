@@ -15,11 +15,11 @@ class ProgressBody;
 
 class ProgressThread {
  public:
-  // The endpoint accepts connections, must outlive it, and nobody else drives it or takes its
-  // connections. Errors: kExhausted (the system allows no more threads).
+  // The endpoint accepts connections and must outlive the thread; no other code may drive it or
+  // take its connections. Errors: kExhausted (the system allows no more threads).
   static Result<std::unique_ptr<ProgressThread>> create(engine::Endpoint& endpoint);
-  // Ends what is still under way, says goodbye to the other ranks (at most 3 s) and stops. In a
-  // child of fork() it does nothing: thread and communicators are the parent's.
+  // Ends running calls, closes the connections to the other ranks (at most 3 s) and stops. No
+  // effect in a child of fork(): thread and communicators are the parent's.
   ~ProgressThread();
   ProgressThread(const ProgressThread&) = delete;
   ProgressThread& operator=(const ProgressThread&) = delete;

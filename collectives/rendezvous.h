@@ -1,6 +1,6 @@
 // Rendezvous: the ranks of a run find each other. Rank 0 serves a store over heddle's own protocol,
-// so that cluster keys prove it; the others register there and are told the group when all have
-// come. docs/reference/collectives.md says what launchers and users set.
+// authenticated by cluster keys; the others register there and receive the group when all have
+// registered. docs/reference/collectives.md lists the settings of launchers and users.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SharedCommunicator: a communicator that a progress thread drives. Several threads may post to it
-// at once: calls have the order in which they were posted, and that has to be the same on all
-// ranks. What holds for a Communicator holds here too, in particular how failures are told.
+// at once: calls have the order in which they were posted, which must be the same on all ranks. The
+// rules of Communicator apply, those for failures included.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +25,10 @@ class DrivenCommunicator;
 
 struct CallOptions {
   // A call that is not done in this time fails its communicator, on all ranks, with kTimeout and
-  // the ranks that it waits for. To give up waiting but not the call: PendingCall::wait().
+  // the ranks that it waits for. A timeout of PendingCall::wait() ends only the wait.
   Nanos timeout = Nanos::never();
-  // Called by the progress thread when the call has ended, before those who wait are told. It must
-  // not wait for other calls. What it holds is let go of afterwards, in that thread.
+  // Called by the progress thread when the call has ended, before waiting threads are woken. It
+  // must not wait for other calls. Its captures are destroyed afterwards, in that thread.
   std::function<void(const Result<void>&)> on_end;
 };
 
@@ -38,7 +38,7 @@ class SharedCommunicator {
   static Result<std::unique_ptr<SharedCommunicator>> create(
       std::shared_ptr<ProgressThread> thread, const Members& members,
       const CommunicatorOptions& options = {});
-  // Calls under way fail, on all ranks. Returns at once: the thread says goodbye to the others.
+  // Running calls fail, on all ranks. Returns at once: the thread closes the connections.
   ~SharedCommunicator();
   SharedCommunicator(const SharedCommunicator&) = delete;
   SharedCommunicator& operator=(const SharedCommunicator&) = delete;
@@ -47,14 +47,14 @@ class SharedCommunicator {
   uint32_t size() const { return members_.size(); }
   const Members& members() const { return members_; }
 
-  // What `count` and the buffers of a call mean stands in communicator.h. Errors: kInvalid (sizes,
-  // root, buffers), kClosed (in a child of fork()), or why the communicator has failed.
+  // communicator.h defines `count` and the buffers of a call. Errors: kInvalid (sizes, root,
+  // buffers), kClosed (in a child of fork()), or why the communicator has failed.
   Result<PendingCall> post(Call call, CallOptions options = {});
   // Calls that begin together: one for each in the answer. Nothing is posted on an error.
   Result<std::vector<PendingCall>> post_group(std::vector<Call> calls,
                                               std::vector<CallOptions> options = {});
 
-  // Ends all calls, here and on all other ranks, which are told why.
+  // Ends all calls, here and on all other ranks; `why` is their error.
   void abort(ErrorCode code, const std::string& why);
   void abort();
   // Why it failed; nothing while it works.

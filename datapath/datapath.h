@@ -89,7 +89,7 @@ class Datapath {
   // Sends bursts in order; returns the number accepted. The caller offers the rest again after
   // wait() has returned. A burst that can never be sent (no route, too large) counts as accepted
   // and appears in poll_error(). A burst with a key leaves encrypted and authenticated
-  // (transport/sealing.h); a segment that has left is never encrypted again.
+  // (transport/packet_key.h); a segment that has left is never encrypted again.
   virtual size_t transmit(std::span<const transport::TxBurst> bursts) = 0;
   // Number of trailing segments of bursts[burst] of the latest transmit() that were accepted but
   // never left.

@@ -45,7 +45,7 @@ Driver::Driver(transport::Endpoint& endpoint, datapath::Datapath& datapath,
       own_input_(input == nullptr ? std::make_unique<datapath::RxBatch>() : nullptr),
       input_(input == nullptr ? own_input_.get() : input),
       output_(std::make_unique_for_overwrite<transport::TxBatch>()),  // most of it stays untouched
-      predicts_(datapath.capabilities().predicts && !endpoint.payload_is_sealed()),
+      predicts_(datapath.capabilities().predicts && !endpoint.payload_is_encrypted()),
       stamps_(datapath.capabilities().timestamps) {}
 
 Driver::~Driver() = default;
@@ -163,11 +163,11 @@ void Driver::count_wire(events::Sink& sink, Nanos span) {
 }
 
 void Driver::end_count() {
-  if (bins_) bins_->tell_all(now_);
+  if (bins_) bins_->report_all(now_);
 }
 
 void Driver::rest(Nanos until) {
-  if (bins_) bins_->tell_before_rest(now_, until);
+  if (bins_) bins_->report_before_rest(now_, until);
 }
 
 void Driver::settle() {

@@ -36,7 +36,7 @@ transport::EndpointOptions fitted(const Options& options, const datapath::Datapa
   return fit;
 }
 
-void tell_nics(const datapath::Datapath& datapath, Nanos now, events::Recorder& recorder) {
+void record_nics(const datapath::Datapath& datapath, Nanos now, events::Recorder& recorder) {
   const std::vector<transport::Address> nics = datapath.local_nics();
   for (size_t i = 0; i < nics.size(); ++i) {
     const auto nic = static_cast<uint8_t>(i);
@@ -107,7 +107,7 @@ Result<void> Endpoint::Body::fix_paths(Connection connection, std::span<const ui
   return posted;
 }
 
-Result<void> Endpoint::Body::find_ways(Connection connection) {
+Result<void> Endpoint::Body::find_routes(Connection connection) {
   EndpointLock::Lock lock = state_lock_.lock();
   const Nanos now = stamp();
   Result<void> posted = transport_.post_discovery(now, connection);
@@ -224,7 +224,7 @@ Result<std::unique_ptr<Endpoint>> Endpoint::create(std::shared_ptr<datapath::Dat
     if (region != transport::kNoRegion) datapath->unregister_memory(region);
     return fail(recorder.error());
   }
-  if (*recorder) tell_nics(*datapath, datapath->now(), **recorder);
+  if (*recorder) record_nics(*datapath, datapath->now(), **recorder);
   auto body =
       std::make_shared<Body>(datapath, std::move(eager), region, options, std::move(*recorder));
   if (Result<void> started = body->start(); !started) return fail(started.error());
@@ -418,10 +418,10 @@ Result<void> Endpoint::fix_paths(Connection connection, std::span<const uint16_t
   return body->fix_paths(connection, paths);
 }
 
-Result<void> Endpoint::find_ways(Connection connection) {
+Result<void> Endpoint::find_routes(Connection connection) {
   Body* const body = body_.here();
-  if (body == nullptr) return forked("cannot look for the ways of the fabric");
-  return body->find_ways(connection);
+  if (body == nullptr) return forked("cannot discover the routes of the fabric");
+  return body->find_routes(connection);
 }
 
 Result<void> Endpoint::set_keys(std::span<const transport::ClusterKey> keys) {
@@ -431,7 +431,7 @@ Result<void> Endpoint::set_keys(std::span<const transport::ClusterKey> keys) {
   if (keys.empty() || !body->transport_.keyed()) {
     return fail(ErrorCode::kInvalid, "cannot change the cluster keys",
                 keys.empty() ? "there are none" : "this endpoint was made without any",
-                "make a new endpoint: whether packets are sealed does not change");
+                "create a new endpoint: one with keys cannot become one without, nor the reverse");
   }
   body->transport_.set_keys(keys);
   return {};

@@ -26,7 +26,7 @@
 #include "engine/poll_source.h"
 #include "events/events.h"
 #include "transport/address.h"
-#include "transport/fabric_ways.h"
+#include "transport/fabric_routes.h"
 #include "transport/statistics.h"
 
 namespace heddle::engine {
@@ -82,9 +82,9 @@ class Endpoint {
 
   // Starts discovery of the routes between the hosts of an open connection. It takes about 20 ms
   // per router, and minutes where routers limit their replies. Errors: kClosed (not open).
-  Result<void> find_ways(Connection connection);
-  // The result of find_ways(), or its progress; empty if it was not called.
-  std::optional<transport::FabricWays> ways(Connection connection) const;
+  Result<void> find_routes(Connection connection);
+  // The result of find_routes(), or its progress; empty if it was not called.
+  std::optional<transport::FabricRoutes> routes(Connection connection) const;
 
   // Sets the cluster keys of future connections; open ones keep theirs. Errors: kInvalid if `keys`
   // is empty or the endpoint was created without keys.
@@ -144,9 +144,9 @@ class Endpoint {
   bool progress(Nanos timeout);
   // Ends a progress() of another thread, or the next one. Not async-signal-safe.
   void interrupt();
-  // True if an event that ends progress() happened since the last take_news() or progress();
+  // True if an event that ends progress() happened since the last take_changes() or progress();
   // returns at once. Until it returns true, operations and connections have not changed.
-  bool take_news();
+  bool take_changes();
   // One turn, for Drive::kExternal: returns the time of the next one.
   Nanos turn();
   // The helper thread's check, for Drive::kExternal: runs turns if the owner has been away for
@@ -161,10 +161,10 @@ class Endpoint {
   template <typename Event>
   void observe(Event event) {
     if (!observed().has(Event::kKind)) return;
-    const Telling telling = begin_telling();
-    if (telling.sink == nullptr) return;
-    event.time = telling.now;
-    telling.sink->on(event);
+    const SinkAccess access = lock_sink();
+    if (access.sink == nullptr) return;
+    event.time = access.now;
+    access.sink->on(event);
   }
 
   // --- poll sources besides the network ---
@@ -200,12 +200,12 @@ class Endpoint {
   Endpoint(std::shared_ptr<Body> body, std::shared_ptr<datapath::Datapath> network);
   Result<Operation> post_unregistered(OperationPlace place, void* start, size_t bytes);
   // While it exists, no other thread emits events to the sink.
-  struct Telling {
+  struct SinkAccess {
     OwnMutex::Lock lock;
     events::Sink* sink = nullptr;  // null: this process is a child of fork() and emits nothing
     Nanos now;
   };
-  Telling begin_telling();
+  SinkAccess lock_sink();
 
   // The outcome of operations in a child of fork().
   static constexpr Outcome kForkedOutcome = {

@@ -46,7 +46,7 @@ class Endpoint::Body final : public Registrar,
   // --- endpoint.cc ---
   Result<Connection> connect(const transport::Address& peer, const ConnectionOptions& options);
   Result<void> fix_paths(Connection connection, std::span<const uint16_t> paths);
-  Result<void> find_ways(Connection connection);
+  Result<void> find_routes(Connection connection);
   void close(Connection connection);
   void abort(Connection connection);
   // How a message is posted: an ack policy for sends, a fill mode for receives.
@@ -65,7 +65,7 @@ class Endpoint::Body final : public Registrar,
 
   // --- endpoint_observed.cc ---
   // Locks the sink; holds the time stamp of the event to emit.
-  Telling begin_telling();
+  SinkAccess lock_sink();
 
   // --- endpoint_drive.cc ---
   // Leads or follows until `done` returns true or `timeout` has passed; `done` is called under the
@@ -122,15 +122,15 @@ class Endpoint::Body final : public Registrar,
   bool may_spin(const SpinPermit& leave, Nanos idle) const;
   void spin(EndpointLock::Lock& lock, Nanos idle);
   Result<void> start_thread();
-  void tell_followers();
+  void notify_followers();
   Nanos stamp_to_record();
-  void tell_stamps_error(Nanos now);
+  void report_stamp_error(Nanos now);
   void follow(EndpointLock::Lock& lock, Nanos most);
 
   Takeover takeover_;
   SpinBudget spin_budget_;
   std::optional<events::StampClock> stamp_clock_;  // set where the recording names a clock
-  Nanos stamps_told_;                              // when its error was last reported
+  Nanos stamp_error_reported_;                     // when its error was last reported
   bool core_is_wanted_ = false;  // the last yield found that another thread needs it
   PollSource* poll_source_ = nullptr;
   Nanos wanted_;  // the next turn's time, as the latest turn returned
@@ -143,7 +143,7 @@ class Endpoint::Body final : public Registrar,
   bool helper_parked_ = false;  // it sleeps until it is nudged
   transport::Notice notice_;    // for take_results()
   OwnMutex follow_mutex_;       // acquired while holding the wheel's, never before it
-  uint64_t told_ = 0;           // under follow_mutex_: number of notifications to followers
+  uint64_t notifications_ = 0;  // under follow_mutex_: number of notifications to followers
   std::condition_variable changed_;
   Thread thread_;
 };

@@ -61,7 +61,7 @@ void Endpoint::Body::shut_down() {
     transport_.post_abort(stamp(), connection);
   }
   turn();
-  if (stamp_clock_) tell_stamps_error(driver_.last_turn_at());
+  if (stamp_clock_) report_stamp_error(driver_.last_turn_at());
   driver_.end_count();
 }
 
@@ -87,7 +87,7 @@ void Endpoint::Body::take_results() {
     ++changes_;
     connections_.handle(notice_);
   }
-  if (changes_ != changes_before) tell_followers();
+  if (changes_ != changes_before) notify_followers();
 }
 
 bool Endpoint::Body::drive_until(const std::function<bool()>& done, Nanos timeout) {
@@ -106,7 +106,7 @@ bool Endpoint::Body::drive_until(const std::function<bool()>& done, Nanos timeou
       // absence.
       if (helper_parked_) HelperThread::of_process().nudge(*this);
       helper_parked_ = false;
-      tell_followers();
+      notify_followers();
       return done();
     }
     const Nanos left = deadline == Nanos::never() ? seconds(3600) : deadline - stamp();
@@ -116,11 +116,11 @@ bool Endpoint::Body::drive_until(const std::function<bool()>& done, Nanos timeou
   return true;
 }
 
-void Endpoint::Body::tell_followers() {
+void Endpoint::Body::notify_followers() {
   if (followers_ == 0) return;
   {
-    const OwnMutex::Lock told = follow_mutex_.lock();
-    ++told_;
+    const OwnMutex::Lock notifying = follow_mutex_.lock();
+    ++notifications_;
   }
   changed_.notify_all();
 }
@@ -131,11 +131,11 @@ void Endpoint::Body::tell_followers() {
 void Endpoint::Body::follow(EndpointLock::Lock& lock, Nanos most) {
   ++followers_;
   {
-    OwnMutex::Lock telling = follow_mutex_.lock();
-    const uint64_t before = told_;
+    OwnMutex::Lock waiting = follow_mutex_.lock();
+    const uint64_t before = notifications_;
     lock.unlock();
-    changed_.wait_for(telling, std::chrono::nanoseconds(most.count),
-                      [this, before] { return told_ != before; });
+    changed_.wait_for(waiting, std::chrono::nanoseconds(most.count),
+                      [this, before] { return notifications_ != before; });
   }
   lock = state_lock_.lock();
   --followers_;
@@ -203,7 +203,7 @@ void Endpoint::Body::set_poll_source(PollSource* poll_source) {
 bool Endpoint::Body::poll_source_ready() {
   if (poll_source_ == nullptr || !poll_source_->arrived()) return false;
   ++changes_;
-  tell_followers();
+  notify_followers();
   return true;
 }
 
@@ -278,7 +278,7 @@ bool Endpoint::progress(Nanos timeout) {
   return happened;
 }
 
-bool Endpoint::take_news() {
+bool Endpoint::take_changes() {
   Body* const body = body_.here();
   if (body == nullptr) return false;
   const EndpointLock::Lock lock = body->state_lock_.lock();
@@ -330,7 +330,7 @@ void Endpoint::Body::interrupt() {
   const EndpointLock::Lock lock = state_lock_.lock();
   ++changes_;
   if (state_lock_.sleeping()) datapath_->wake();
-  tell_followers();
+  notify_followers();
 }
 
 void Endpoint::Body::spin_for(Operation operation) {

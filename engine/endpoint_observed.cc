@@ -8,11 +8,11 @@ namespace heddle::engine {
 namespace {
 
 // Interval between reports of the time stamp counter's error.
-constexpr Nanos kStampsToldApart = seconds(1);
+constexpr Nanos kStampReportInterval = seconds(1);
 
 }  // namespace
 
-Endpoint::Telling Endpoint::Body::begin_telling() {
+Endpoint::SinkAccess Endpoint::Body::lock_sink() {
   EndpointLock::Lock lock = state_lock_.lock();
   const Nanos now = stamp_clock_ ? stamp_to_record() : stamp();
   return {std::move(lock), sink_, now};
@@ -20,22 +20,22 @@ Endpoint::Telling Endpoint::Body::begin_telling() {
 
 Nanos Endpoint::Body::stamp_to_record() {
   const Nanos now = std::max(driver_.last_turn_at(), stamp_clock_->now());
-  if (now - stamps_told_ < kStampsToldApart) return now;
-  stamps_told_ = now;
-  tell_stamps_error(now);
+  if (now - stamp_error_reported_ < kStampReportInterval) return now;
+  stamp_error_reported_ = now;
+  report_stamp_error(now);
   return now;
 }
 
-void Endpoint::Body::tell_stamps_error(Nanos now) {
+void Endpoint::Body::report_stamp_error(Nanos now) {
   const events::TickScale::Error error = stamp_clock_->take_error();
   if (error.looks > 0) sink_->on(events::StampsChecked{now, error.most, error.looks});
 }
 
 // --- Endpoint ---
 
-Endpoint::Telling Endpoint::begin_telling() {
+Endpoint::SinkAccess Endpoint::lock_sink() {
   Body* const body = body_.here();
-  return body == nullptr ? Telling() : body->begin_telling();
+  return body == nullptr ? SinkAccess() : body->lock_sink();
 }
 
 events::KindSet Endpoint::observed() const { return observed_; }
@@ -46,12 +46,12 @@ transport::Address Endpoint::local_address() const { return network_->local_addr
 std::vector<transport::Address> Endpoint::local_nics() const { return network_->local_nics(); }
 const datapath::Capabilities& Endpoint::capabilities() const { return network_->capabilities(); }
 
-std::optional<transport::FabricWays> Endpoint::ways(Connection connection) const {
+std::optional<transport::FabricRoutes> Endpoint::routes(Connection connection) const {
   Body* const body = body_.here();
   if (body == nullptr) return std::nullopt;
   const EndpointLock::Lock lock = body->state_lock_.lock();
-  transport::FabricWays found;
-  if (!body->transport_.ways(connection, found)) return std::nullopt;
+  transport::FabricRoutes found;
+  if (!body->transport_.routes(connection, found)) return std::nullopt;
   return found;
 }
 

@@ -13,7 +13,7 @@ namespace {
 constexpr uint32_t kEthernetBytes = 14;
 constexpr uint16_t kAnyPath = UINT16_MAX;  // no burst uses it
 // Bin counters have 32 bits; below this threshold a burst or run cannot overflow them.
-constexpr uint32_t kTellAbove = 1u << 31;
+constexpr uint32_t kReportAbove = 1u << 31;
 
 }  // namespace
 
@@ -54,8 +54,8 @@ void WireBins::received(Nanos now, const transport::RxRun& run) {
 WireBins::Count& WireBins::count_of(Nanos now, Key key) {
   if (now >= end_) begin(now);
   const size_t place = find(key);
-  if (place < used_ && counts_[place].bytes <= kTellAbove) return counts_[place];
-  if (place < used_ || used_ == kMostUsed) tell_all(now);
+  if (place < used_ && counts_[place].bytes <= kReportAbove) return counts_[place];
+  if (place < used_ || used_ == kMostUsed) report_all(now);
   return add(key);
 }
 
@@ -92,7 +92,7 @@ void WireBins::begin(Nanos now) {
   end_ = begin_ + span_;
 }
 
-void WireBins::tell_all(Nanos now) {
+void WireBins::report_all(Nanos now) {
   for (size_t i = 0; i < used_; ++i) {
     const Key key = keys_[i];
     const Count& count = counts_[i];

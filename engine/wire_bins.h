@@ -25,14 +25,14 @@ class WireBins {
 
   // Emits the previous span's counts if that span is over.
   void tell(Nanos now) {
-    if (used_ > 0 && now >= end_) tell_all(now);
+    if (used_ > 0 && now >= end_) report_all(now);
   }
   // The same where no call may follow before `until`.
-  void tell_before_rest(Nanos now, Nanos until) {
-    if (used_ > 0 && until >= end_) tell_all(now);
+  void report_before_rest(Nanos now, Nanos until) {
+    if (used_ > 0 && until >= end_) report_all(now);
   }
   // Emits all counts, also those of an unfinished span.
-  void tell_all(Nanos now);
+  void report_all(Nanos now);
 
  private:
   // Connection, path and NICs packed into one integer, because every burst looks it up.

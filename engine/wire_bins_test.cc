@@ -60,10 +60,10 @@ TEST(WireBins, UnsentSegmentsAreNotCounted) {
   events::MemorySink sink;
   WireBins bins(sink, micros(100));
   bins.sent(micros(1), burst_of(7, 3, 4, 1000, 500), 4);
-  bins.tell_all(micros(2));
+  bins.report_all(micros(2));
   EXPECT_TRUE(sink.all<WireBin>().empty());
   bins.sent(micros(3), burst_of(7, 3, 4, 1000, 500), 1);
-  bins.tell_all(micros(4));
+  bins.report_all(micros(4));
   ASSERT_EQ(sink.all<WireBin>().size(), 1u);
   EXPECT_EQ(sink.all<WireBin>()[0].packets, 3u);
   EXPECT_EQ(sink.all<WireBin>()[0].bytes, 3u * (82 + 1000));
@@ -85,36 +85,36 @@ TEST(WireBins, NothingIsLostOrCountedTwiceWithAFullTable) {
     bins.sent(now, burst, 0);
     counted[{now.count / 100'000 * 100'000, connection, path}] += 82;
   }
-  bins.tell_all(now);
-  std::map<Key, uint64_t> told;
+  bins.report_all(now);
+  std::map<Key, uint64_t> reported;
   Nanos latest;
   for (const WireBin& bin : sink.all<WireBin>()) {
-    told[{(bin.time - bin.ago).count, bin.connection, bin.path}] += bin.bytes;
+    reported[{(bin.time - bin.ago).count, bin.connection, bin.path}] += bin.bytes;
     EXPECT_GE(bin.time, latest);
     latest = bin.time;
   }
-  EXPECT_EQ(told, counted);
+  EXPECT_EQ(reported, counted);
 }
 
 // Few keys are found by linear search, many by the hash table.
 TEST(WireBins, EachPathHasOneBinWithFewAndManyPaths) {
   events::MemorySink sink;
   WireBins bins(sink, micros(100));
-  size_t told = 0;
+  size_t reported = 0;
   int64_t span = 0;
   for (const uint16_t paths : {3, 16, 17, 20, 128, 3, 17}) {
     const Nanos now = micros(++span * 100);
     for (int round = 0; round < 3; ++round) {
       for (uint16_t path = 0; path < paths; ++path) bins.sent(now, burst_of(7, path, 1, 0, 0), 0);
     }
-    bins.tell_all(now);
+    bins.report_all(now);
     const std::vector<WireBin> all = sink.all<WireBin>();
-    ASSERT_EQ(all.size(), told + paths);
-    for (size_t i = told; i < all.size(); ++i) {
-      EXPECT_EQ(all[i].path, i - told);
+    ASSERT_EQ(all.size(), reported + paths);
+    for (size_t i = reported; i < all.size(); ++i) {
+      EXPECT_EQ(all[i].path, i - reported);
       EXPECT_EQ(all[i].packets, 3u);
     }
-    told = all.size();
+    reported = all.size();
   }
 }
 
@@ -122,9 +122,9 @@ TEST(WireBins, ASpanThatEndsDuringARestIsEmittedBeforeIt) {
   events::MemorySink sink;
   WireBins bins(sink, micros(100));
   bins.sent(micros(110), burst_of(7, 3, 1, 0, 0), 0);
-  bins.tell_before_rest(micros(120), micros(199));
+  bins.report_before_rest(micros(120), micros(199));
   EXPECT_EQ(sink.total(), 0u);
-  bins.tell_before_rest(micros(130), micros(200));
+  bins.report_before_rest(micros(130), micros(200));
   ASSERT_EQ(sink.total(), 1u);
   EXPECT_EQ(sink.all<WireBin>()[0].time, micros(130));
   EXPECT_EQ(sink.all<WireBin>()[0].ago, micros(30));
@@ -138,7 +138,7 @@ TEST(WireBins, LargeCountsAreEmittedInParts) {
     bins.sent(micros(1), burst_of(1, 0, 64, 960, 960), 0);
     payload += uint64_t{64} * 960;
   }
-  bins.tell_all(micros(2));
+  bins.report_all(micros(2));
   ASSERT_GT(payload, uint64_t{2} << 32);
   for (const WireBin& bin : sink.all<WireBin>()) payload -= bin.payload_bytes;
   EXPECT_EQ(payload, 0u);

@@ -162,8 +162,8 @@ Coarse coarse_offsets(const Betweens& betweens, std::vector<int64_t> wall) {
 }
 
 // The span of time that messages cover, on the common coarse clock.
-std::array<int64_t, 2> told_span(const std::vector<MessagePair>& pairs,
-                                 const std::vector<uint32_t>& clock_of, const Coarse& coarse) {
+std::array<int64_t, 2> covered_span(const std::vector<MessagePair>& pairs,
+                                    const std::vector<uint32_t>& clock_of, const Coarse& coarse) {
   std::array<int64_t, 2> span = {INT64_MAX, INT64_MIN};
   for (const MessagePair& pair : pairs) {
     const uint32_t receiver = clock_of[pair.receiver];
@@ -269,7 +269,7 @@ Clocks ClockBuilder::Body::of_hosts() const {
     ++made.clocks[to].messages;
   }
   const Coarse coarse = coarse_offsets(betweens, wall);
-  const std::array<int64_t, 2> span = told_span(pairs, made.of_process, coarse);
+  const std::array<int64_t, 2> span = covered_span(pairs, made.of_process, coarse);
   ClockBounds bounds;
   for (const auto& [pair, between] : betweens) {
     if (!coarse.known[pair.first]) continue;

@@ -132,7 +132,7 @@ void look_at_formulas(const Traffic& traffic, Findings& found) {
   const bool measured = std::any_of(traffic.flows.begin(), traffic.flows.end(),
                                     [](const Flow& flow) { return flow.cell.messages > 0; });
   if (!measured) return;
-  if (!traffic.tells_messages) return;
+  if (!traffic.has_messages) return;
   for (const MatrixPart& part : matrix_parts(traffic, MatrixRows::kRank, MatrixParts::kOperation)) {
     const Cell total = part.matrix.total();
     if (total.expected_bytes == 0 || total.bytes == total.expected_bytes) continue;

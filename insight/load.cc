@@ -131,7 +131,7 @@ class LoadBuilder::Body {
              std::tuple(b.begin_ns, b.nic, b.direction);
     });
     sort_nics();
-    tell_spans();
+    add_spans();
     return std::move(load_);
   }
 
@@ -224,7 +224,7 @@ class LoadBuilder::Body {
     for (Microburst& burst : load_.bursts) burst.nic = place[burst.nic];
   }
 
-  void tell_spans() {
+  void add_spans() {
     const auto most =
         std::max_element(processes_.begin(), processes_.end(), [](const auto& a, const auto& b) {
           return std::tuple(a.calls_made, a.phases.size() + a.phase.has_value(), -a.party.rank) <
@@ -239,7 +239,7 @@ class LoadBuilder::Body {
       return std::tie(a.begin_ns, a.end_ns) < std::tie(b.begin_ns, b.end_ns);
     });
     end_phase(*most, load_.end_ns);
-    load_.told_by = most->party.rank >= 0 ? "rank " + most->party.name : most->party.name;
+    load_.calls_of = most->party.rank >= 0 ? "rank " + most->party.name : most->party.name;
     load_.calls = std::move(most->calls);
     load_.phases = std::move(most->phases);
   }

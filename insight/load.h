@@ -64,8 +64,8 @@ struct Load {
   std::vector<NicLoad> nics;
   std::vector<Microburst> bursts;  // the largest kMostBursts, ordered by their beginnings
   uint64_t bursts_in_all = 0;
-  // Calls and phases of the process with the most calls, up to a limit; `told_by` names it.
-  std::string told_by;
+  // Calls and phases of the process with the most calls, up to a limit; `calls_of` names it.
+  std::string calls_of;
   std::vector<LoadSpan> calls;
   std::vector<LoadSpan> phases;
 };

@@ -107,7 +107,7 @@ TEST_F(LoadTest, AMicroburstIsReportedWithTheCallsInProgress) {
   EXPECT_EQ(burst.phase, "step 7");
   EXPECT_EQ(load.calls.size(), 1u);
   EXPECT_EQ(load.calls[0].end_ns, 404 * kBin);
-  EXPECT_EQ(load.told_by, "rank 0");
+  EXPECT_EQ(load.calls_of, "rank 0");
 }
 
 TEST_F(LoadTest, SteadyLoadAndSinglePacketsAreNoMicrobursts) {

@@ -76,7 +76,7 @@ Matrix make_matrix(const Traffic& traffic, MatrixRows rows,
                    const std::function<bool(const Flow&)>& wanted) {
   Matrix matrix;
   matrix.unplaced = traffic.unplaced;
-  matrix.tells_messages = traffic.tells_messages;
+  matrix.has_messages = traffic.has_messages;
   Arrangement arrangement;
   if (rows == MatrixRows::kHost) arrangement = by_host(traffic);
   if (rows == MatrixRows::kNic) arrangement = by_nic(traffic);

@@ -24,13 +24,13 @@ struct Matrix {
   std::map<std::pair<uint32_t, uint32_t>, Cell> cells;
   Cell own;       // heddle's own messages; they are in no cell, except where they are a part
   Cell unplaced;  // as in Traffic
-  bool tells_messages = true;
+  bool has_messages = true;
 
   Cell at(uint32_t from, uint32_t to) const;
   Cell total() const;
   // The best available measure of the amount moved: bytes delivered, or bytes on the wire where
   // messages were not recorded.
-  uint64_t moved(const Cell& cell) const { return tells_messages ? cell.bytes : cell.wire_bytes; }
+  uint64_t moved(const Cell& cell) const { return has_messages ? cell.bytes : cell.wire_bytes; }
 };
 
 struct MatrixPart {

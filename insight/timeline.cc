@@ -36,7 +36,7 @@ Moment TimelineBuilder::moment(uint32_t process, MomentKind kind, Nanos at) {
   return made;
 }
 
-void TimelineBuilder::tell_message(uint32_t process, Nanos at, std::string name, uint64_t bytes) {
+void TimelineBuilder::add_message(uint32_t process, Nanos at, std::string name, uint64_t bytes) {
   Moment message = moment(process, MomentKind::kMessage, at);
   message.name = std::move(name);
   message.bytes = bytes;
@@ -119,12 +119,12 @@ void TimelineBuilder::on(uint32_t process, const events::Mark& event) {
 }
 
 void TimelineBuilder::on(uint32_t process, const events::MessageCompleted& event) {
-  tell_message(process, event.time, std::string(name_of(event.direction)), event.bytes);
+  add_message(process, event.time, std::string(name_of(event.direction)), event.bytes);
 }
 
 void TimelineBuilder::on(uint32_t process, const events::SharedMessageCompleted& event) {
   const std::string direction(name_of(event.direction));
-  tell_message(process, event.time, direction + " in shared memory", event.bytes);
+  add_message(process, event.time, direction + " in shared memory", event.bytes);
 }
 
 void TimelineBuilder::on(uint32_t process, const events::Recovery& event) {

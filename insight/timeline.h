@@ -58,7 +58,7 @@ class TimelineBuilder {
 
   static int64_t time_of(const State& state, Nanos time);
   Moment moment(uint32_t process, MomentKind kind, Nanos at);
-  void tell_message(uint32_t process, Nanos at, std::string name, uint64_t bytes);
+  void add_message(uint32_t process, Nanos at, std::string name, uint64_t bytes);
   void close(Moment& moment, int64_t end_ns);
   template <typename Event>
   void on(uint32_t /*process*/, const Event& /*event*/) {}

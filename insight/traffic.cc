@@ -47,7 +47,7 @@ class Joining {
         add_expected(i, number, membership);
       }
       traffic_.unplaced += processes_[i].attribution.astray();
-      traffic_.tells_messages |= processes_[i].attribution.tells_messages();
+      traffic_.has_messages |= processes_[i].attribution.has_messages();
       traffic_.calls += processes_[i].attribution.calls();
     }
     for (const auto& [number, size] : sizes_) traffic_.communicators.push_back({number, size});

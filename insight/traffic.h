@@ -82,7 +82,7 @@ struct Traffic {
   // bytes on the wire to peers that did not become connections: inits without an answer, answers to
   // unknown senders.
   Cell unplaced;
-  bool tells_messages = false;  // false: delivered bytes are unknown
+  bool has_messages = false;  // false: delivered bytes are unknown
   uint64_t calls = 0;
   uint64_t calls_without_formula = 0;  // no formula gives their expected bytes
 };

@@ -266,7 +266,7 @@ TEST_F(TrafficTest, BinsYieldTheBytesOnTheWireBetweenNics) {
   stray.connection = 0;
   add(0, stray);
   const Traffic traffic = builder_.finish();
-  EXPECT_FALSE(traffic.tells_messages);
+  EXPECT_FALSE(traffic.has_messages);
   EXPECT_EQ(traffic.unplaced.wire_bytes, 70u);
   const Cell all = make_matrix(traffic, MatrixRows::kRank).at(0, 1);
   EXPECT_EQ(all.wire_bytes, 1500u);

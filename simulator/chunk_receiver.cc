@@ -41,7 +41,7 @@ ChunkReceiver::Verdict ChunkReceiver::judge_unreliable(State& state, const Remot
 
 void ChunkReceiver::accept(const Packet& packet) {
   State& state = state_of(packet);
-  state.gap_told = false;
+  state.gap_reported = false;
   if (packet.write.last) {
     state.chunk = packet.write.chunk + 1;
     state.piece = 0;
@@ -54,8 +54,8 @@ void ChunkReceiver::reject(const Packet& packet) {
   if (!packet.write.reliable) state_of(packet).piece = kBroken;
 }
 
-bool ChunkReceiver::tell_gap(const Packet& packet) {
-  return !std::exchange(state_of(packet).gap_told, true);
+bool ChunkReceiver::report_gap(const Packet& packet) {
+  return !std::exchange(state_of(packet).gap_reported, true);
 }
 
 void ChunkReceiver::fence(const transport::FenceRequest& request) {

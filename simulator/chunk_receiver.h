@@ -31,7 +31,7 @@ class ChunkReceiver {
   // The acknowledgement of a reliable path: the first chunk that has not landed.
   uint32_t next_chunk(const Packet& packet) { return state_of(packet).chunk; }
   // True once per gap, which is reported to the sender at once.
-  bool tell_gap(const Packet& packet);
+  bool report_gap(const Packet& packet);
 
   void fence(const transport::FenceRequest& request);
 
@@ -45,7 +45,7 @@ class ChunkReceiver {
     bool bound = false;  // to the sender of its first write
     NicId from_nic = 0;
     uint32_t from_connection = 0;
-    bool gap_told = false;
+    bool gap_reported = false;
   };
   using Key = std::pair<uint32_t, uint16_t>;  // local connection, the peer's path
 

@@ -17,7 +17,7 @@ namespace heddle::simulator {
 namespace {
 
 using events::WaysVerdict;
-using transport::FabricWays;
+using transport::FabricRoutes;
 
 topology::Topology leaf_spine(uint32_t spines) {
   topology::LeafSpineShape shape{.leaves = 2, .spines = spines, .hosts_per_leaf = 1};
@@ -57,12 +57,12 @@ class Look {
   ~Look() { receiver_->forget(); }
 
   // Starts discovery and waits for the result.
-  FabricWays find(Nanos limit = seconds(600)) {
+  FabricRoutes find(Nanos limit = seconds(600)) {
     if (!end().post_discovery(world_.now(), sender_->connection())) return {};
     from_.poke();
-    FabricWays found;
+    FabricRoutes found;
     const bool done = world_.run_until_done(
-        [&] { return end().ways(sender_->connection(), found) && !found.under_way; }, limit);
+        [&] { return end().routes(sender_->connection(), found) && !found.under_way; }, limit);
     EXPECT_TRUE(done) << "it does not end";
     return found;
   }
@@ -110,8 +110,8 @@ TEST(DiscoveryTest, RoutesOfLeafSpineFabricsAreCountedExactly) {
   for (const uint32_t spines : {1u, 2u, 4u, 8u}) {
     for (uint64_t seed = 1; seed <= 5; ++seed) {
       Look look({.topology = leaf_spine(spines), .seed = seed});
-      const FabricWays found = look.find(seconds(2));
-      EXPECT_EQ(found.ways(), spines) << "seed " << seed;
+      const FabricRoutes found = look.find(seconds(2));
+      EXPECT_EQ(found.count(), spines) << "seed " << seed;
       ASSERT_EQ(found.hops, 3);
       for (uint16_t path = 0; path < 64; ++path) {
         EXPECT_EQ(found.router(path, 1), router_address(0)) << "leaf 0";
@@ -123,18 +123,18 @@ TEST(DiscoveryTest, RoutesOfLeafSpineFabricsAreCountedExactly) {
 
 TEST(DiscoveryTest, HostsWithoutASwitchBetweenThemHaveOneRoute) {
   Look look({.topology = topology::point_to_point({})});
-  const FabricWays found = look.find(seconds(2));
-  EXPECT_EQ(found.ways(), 1u);
+  const FabricRoutes found = look.find(seconds(2));
+  EXPECT_EQ(found.count(), 1u);
   EXPECT_EQ(found.hops, 0);
 }
 
 TEST(DiscoveryTest, AFatTreeHasOneRoutePerCoreSwitch) {
   topology::FatTreeShape shape;  // 2 spines per pod, 2 cores each
   Look look({.topology = topology::fat_tree(shape), .from = 0, .to = 15});
-  const FabricWays found = look.find(seconds(2));
-  EXPECT_EQ(found.ways(), 4u);
+  const FabricRoutes found = look.find(seconds(2));
+  EXPECT_EQ(found.count(), 4u);
   EXPECT_EQ(found.hops, 5);
-  EXPECT_EQ(Look({.topology = topology::fat_tree(shape), .from = 0, .to = 2}).find().ways(), 2u)
+  EXPECT_EQ(Look({.topology = topology::fat_tree(shape), .from = 0, .to = 2}).find().count(), 2u)
       << "within a pod";
 }
 
@@ -142,15 +142,15 @@ TEST(DiscoveryTest, RoutesAreFoundWithClusterKeysAsWell) {
   transport::ClusterKey key;
   key.secret.fill(std::byte{7});
   Look look({.topology = leaf_spine(4), .keys = {key}});
-  EXPECT_EQ(look.find(seconds(2)).ways(), 4u);
+  EXPECT_EQ(look.find(seconds(2)).count(), 4u);
 }
 
 TEST(DiscoveryTest, SilentSwitchesMakeTheCountUnknown) {
   for (const std::vector<uint32_t>& silent :
        {std::vector<uint32_t>{0}, {3}, {2, 3, 4, 5}, {1}, {0, 1, 2, 3, 4, 5}}) {
     Look look({.topology = leaf_spine(4), .network = {.silent_switches = silent}});
-    const FabricWays found = look.find(seconds(60));
-    EXPECT_EQ(found.ways(), 0u);
+    const FabricRoutes found = look.find(seconds(60));
+    EXPECT_EQ(found.count(), 0u);
     EXPECT_EQ(found.verdict, WaysVerdict::kSilentRouter);
     EXPECT_EQ(found.hops, silent[0] == 0 ? 1 : silent[0] == 1 ? 3 : 2) << "which is silent";
   }
@@ -158,8 +158,8 @@ TEST(DiscoveryTest, SilentSwitchesMakeTheCountUnknown) {
 
 TEST(DiscoveryTest, RateLimitedSwitchesAreWaitedFor) {
   Look look({.topology = leaf_spine(4), .network = {.time_exceeded_apart = millis(500)}});
-  const FabricWays found = look.find(seconds(600));
-  EXPECT_EQ(found.ways(), 4u) << name_of(found.verdict) << " at hop " << int{found.hops};
+  const FabricRoutes found = look.find(seconds(600));
+  EXPECT_EQ(found.count(), 4u) << name_of(found.verdict) << " at hop " << int{found.hops};
 }
 
 TEST(DiscoveryTest, LostProbesAndRepliesAreRetried) {
@@ -168,7 +168,7 @@ TEST(DiscoveryTest, LostProbesAndRepliesAreRetried) {
     for (topology::Link& link : setting.topology.links) {
       link.forward.loss_per_million = link.backward.loss_per_million = 50'000;
     }
-    EXPECT_EQ(Look(setting).find(seconds(60)).ways(), 4u) << "seed " << seed;
+    EXPECT_EQ(Look(setting).find(seconds(60)).count(), 4u) << "seed " << seed;
   }
 }
 
@@ -208,10 +208,10 @@ Setting busy(uint32_t spines) {
 }
 
 // No route has more than 8 paths that carry payload, and most of these did within a while.
-void expect_eight_of_each(const FabricWays& found, const std::map<uint16_t, uint64_t>& sent) {
+void expect_eight_of_each(const FabricRoutes& found, const std::map<uint16_t, uint64_t>& sent) {
   std::map<uint16_t, int> used;
-  for (const auto& [path, bytes] : sent) ++used[found.way_of[path]];
-  EXPECT_EQ(used.size(), found.ways());
+  for (const auto& [path, bytes] : sent) ++used[found.route_of[path]];
+  EXPECT_EQ(used.size(), found.count());
   for (const auto& [way, paths] : used) {
     EXPECT_LE(paths, 8);
     EXPECT_GE(paths, 6);
@@ -221,8 +221,8 @@ void expect_eight_of_each(const FabricWays& found, const std::map<uint16_t, uint
 TEST(DiscoveryTest, AfterDiscoveryEightPathsPerRouteCarryPayload) {
   Look look(busy(4));
   look.world().run_for(millis(500));
-  ASSERT_EQ(look.statistics()->ways, 4u);
-  const FabricWays found = look.find(seconds(2));
+  ASSERT_EQ(look.statistics()->routes, 4u);
+  const FabricRoutes found = look.find(seconds(2));
   expect_eight_of_each(found, sent_during(look, [&] { look.world().run_for(millis(100)); }));
 }
 
@@ -231,7 +231,7 @@ TEST(DiscoveryTest, WithoutDiscoveryPayloadUsesManyPaths) {
   setting.discovery = transport::DiscoveryMode::kNever;
   Look look(setting);
   look.world().run_for(millis(500));
-  EXPECT_EQ(look.statistics()->ways, 0u);
+  EXPECT_EQ(look.statistics()->routes, 0u);
   EXPECT_GT(sent_during(look, [&] { look.world().run_for(millis(100)); }).size(), 40u);
 }
 
@@ -240,7 +240,7 @@ TEST(DiscoveryTest, PathsFixedByTheCallerStayFixed) {
   const std::array<uint16_t, 1> fixed{17};
   ASSERT_TRUE(look.fix(fixed));
   look.world().run_for(millis(500));
-  EXPECT_EQ(look.statistics()->ways, 4u);
+  EXPECT_EQ(look.statistics()->routes, 4u);
   const auto sent = sent_during(look, [&] { look.world().run_for(millis(100)); });
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent.begin()->first, 17);
@@ -259,8 +259,8 @@ TEST(DiscoveryTest, ARouteThatFailsDuringDiscoveryDoesNotBlockIt) {
   Setting setting{.topology = leaf_spine(4)};
   setting.topology.changes.push_back(change_of(topology::LinkChangeKind::kDown, 3, millis(15)));
   Look look(setting);
-  const FabricWays found = look.find(seconds(60));
-  EXPECT_EQ(found.ways(), 0u);
+  const FabricRoutes found = look.find(seconds(60));
+  EXPECT_EQ(found.count(), 0u);
   EXPECT_EQ(found.verdict, WaysVerdict::kSilentRouter);
 }
 
@@ -273,10 +273,10 @@ TEST(DiscoveryTest, AfterSwitchesNoticeADeadLinkTheOtherRoutesAreUsed) {
   }
   Look look(setting);
   look.world().run_for(millis(800));
-  ASSERT_EQ(look.statistics()->ways, 4u);
+  ASSERT_EQ(look.statistics()->routes, 4u);
   look.world().run_for(seconds(6));
-  EXPECT_EQ(look.statistics()->ways, 3u);
-  const FabricWays found = look.find(seconds(2));
+  EXPECT_EQ(look.statistics()->routes, 3u);
+  const FabricRoutes found = look.find(seconds(2));
   expect_eight_of_each(found, sent_during(look, [&] { look.world().run_for(millis(100)); }));
 }
 

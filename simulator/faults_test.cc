@@ -251,7 +251,7 @@ TEST_F(FaultsTest, ASmallMtuOnTheRouteIsReportedByTheSwitch) {
 TEST_F(FaultsTest, ANetworkWithoutIcmpReportsNothing) {
   topology::LinkShape narrow;
   narrow.mtu_bytes = 1'500;
-  make(topology::parallel_paths(1, {}, narrow), {.tells_errors = false});
+  make(topology::parallel_paths(1, {}, narrow), {.reports_errors = false});
   a_->slow = true;
   a_->send(*b_, 2'000);
   a_->send_to(address_of(1, 99), 100);

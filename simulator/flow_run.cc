@@ -105,7 +105,7 @@ FlowRun::FlowRun(const topology::Topology& topology, const topology::Workload& w
       hosts_(topology.hosts.size()),
       flows_(workload.flows.size()),
       outcomes_(workload.flows.size()),
-      fuses_(workload.triggers.size()),
+      trigger_counters_(workload.triggers.size()),
       zero_(world_.now()),
       agent_(network_.add_agent(*this)) {
   CHECK(topology::validate(workload, topology).has_value());
@@ -118,16 +118,16 @@ FlowRun::FlowRun(const topology::Topology& topology, const topology::Workload& w
     if (flow.waits_for == kNoTrigger) {
       by_start_.push_back(i);
     } else {
-      fuses_[flow.waits_for].waiting.push_back(i);
+      trigger_counters_[flow.waits_for].waiting.push_back(i);
     }
   }
   std::stable_sort(by_start_.begin(), by_start_.end(), [this](uint32_t a, uint32_t b) {
     return workload_.flows[a].start < workload_.flows[b].start;
   });
-  for (size_t i = 0; i < fuses_.size(); ++i) {
+  for (size_t i = 0; i < trigger_counters_.size(); ++i) {
     const topology::Trigger& trigger = workload_.triggers[i];
-    fuses_[i].ends = trigger.kind == TriggerKind::kBarrier ? trigger.count : 1;
-    std::reverse(fuses_[i].waiting.begin(), fuses_[i].waiting.end());
+    trigger_counters_[i].ends = trigger.kind == TriggerKind::kBarrier ? trigger.count : 1;
+    std::reverse(trigger_counters_[i].waiting.begin(), trigger_counters_[i].waiting.end());
   }
   for (NicId nic = 0; nic < network_.topology().nics.size(); ++nic) {
     nics_[network_.topology().nics[nic].host].push_back(nic);
@@ -191,14 +191,14 @@ void FlowRun::add_process(uint32_t host, uint32_t peers) {
   options.transport.max_posted = topology::kMaxFlowsOfPair;
   if (options_.sink_of) options.sink = options_.sink_of(host);
   if (options.sink != nullptr) {
-    tell_endpoint(*options.sink, host, SimDatapathOptions{}.port);
+    record_endpoint(*options.sink, host, SimDatapathOptions{}.port);
   }
   TransportProcess& process = world_.add(options);
   if (options.sink != nullptr) process.driver().count_wire(*options.sink, options_.wire_span);
   hosts_[host] = std::make_unique<FlowHost>(*this, host, process);
 }
 
-void FlowRun::tell_endpoint(events::Sink& sink, uint32_t host, uint16_t port) const {
+void FlowRun::record_endpoint(events::Sink& sink, uint32_t host, uint16_t port) const {
   const std::vector<NicId>& nics = nics_[host];
   const transport::Address first = address_of(nics.front(), port);
   const Nanos now = world_.now();
@@ -242,8 +242,8 @@ transport::EndpointOptions FlowRun::endpoint_options(uint32_t host) const {
       static_cast<uint32_t>(std::clamp<uint64_t>(segments, options.max_sent_runs, kMostSentRuns));
   options.longest_burst = options_.longest_burst;
   if (options_.longest_burst.count == 0) options.longest_burst = {1};
-  if (options_.tells_mtu) options.passed_datagram_bytes = smallest_mtu_ - kIpUdpBytes;
-  if (options_.tells_receive_rate) options.receive_rate = rate;
+  if (options_.advertises_mtu) options.passed_datagram_bytes = smallest_mtu_ - kIpUdpBytes;
+  if (options_.advertises_receive_rate) options.receive_rate = rate;
   return options;
 }
 
@@ -397,15 +397,15 @@ void FlowRun::fail(uint32_t flow, ErrorCode error) {
 
 void FlowRun::fire(uint32_t trigger) {
   if (trigger == kNoTrigger) return;
-  Fuse& fuse = fuses_[trigger];
-  if (fuse.ends > 1) {
-    --fuse.ends;
+  TriggerCounter& counter = trigger_counters_[trigger];
+  if (counter.ends > 1) {
+    --counter.ends;
     return;
   }
   const bool one = workload_.triggers[trigger].kind == TriggerKind::kEach;
-  while (!fuse.waiting.empty()) {
-    const uint32_t flow = fuse.waiting.back();
-    fuse.waiting.pop_back();
+  while (!counter.waiting.empty()) {
+    const uint32_t flow = counter.waiting.back();
+    counter.waiting.pop_back();
     start(flow);
     if (one) return;
   }

@@ -24,9 +24,9 @@ struct FlowRunOptions {
   std::string selector = "reps";
   uint16_t paths = 16;  // per connection, 1 to 256
   // Hosts know the rate of their own NICs, for credits; otherwise they measure it.
-  bool tells_receive_rate = true;
+  bool advertises_receive_rate = true;
   // Hosts know the smallest MTU of the fabric; otherwise each path probes its own.
-  bool tells_mtu = true;
+  bool advertises_mtu = true;
   Bytes initial_window;  // per connection; zero: twice the fabric's bandwidth-delay product
   Bytes window_limit = mebibytes(256);
   Bytes longest_burst;                    // on one of several paths; zero: one segment
@@ -87,7 +87,7 @@ class FlowRun : private Agent {
   ProcessOptions process_options(uint32_t host) const;
   transport::EndpointOptions endpoint_options(uint32_t host) const;
   // Emits the events of an endpoint on all NICs of a host, as a real endpoint does.
-  void tell_endpoint(events::Sink& sink, uint32_t host, uint16_t port) const;
+  void record_endpoint(events::Sink& sink, uint32_t host, uint16_t port) const;
 
   bool opening() const { return opening_; }
   // Time since time 0; zero while connections open.
@@ -147,7 +147,7 @@ class FlowRun : private Agent {
     uint16_t channel = 0;
   };
   // The state of a trigger: it fires after this number of ends.
-  struct Fuse {
+  struct TriggerCounter {
     uint32_t ends = 1;
     std::vector<uint32_t> waiting;  // flows, the next at the back
   };
@@ -166,13 +166,13 @@ class FlowRun : private Agent {
   std::vector<Connection> connections_;           // by sender and receiver
   std::vector<FlowState> flows_;
   std::vector<FlowOutcome> outcomes_;
-  std::vector<Fuse> fuses_;         // per trigger
-  std::vector<uint32_t> by_start_;  // flows that wait for no trigger
-  size_t started_ = 0;              // index into by_start_
-  size_t changed_ = 0;              // index into changes_
-  size_t hosts_changed_ = 0;        // index into host_changes_
-  uint64_t unopened_ = 0;           // number of connections
-  uint64_t under_way_ = 0;          // flows that started and have not ended
+  std::vector<TriggerCounter> trigger_counters_;  // per trigger
+  std::vector<uint32_t> by_start_;                // flows that wait for no trigger
+  size_t started_ = 0;                            // index into by_start_
+  size_t changed_ = 0;                            // index into changes_
+  size_t hosts_changed_ = 0;                      // index into host_changes_
+  uint64_t unopened_ = 0;                         // number of connections
+  uint64_t under_way_ = 0;                        // flows that started and have not ended
   uint64_t ended_ = 0;
   uint64_t wrong_ = 0;
   bool opening_ = true;

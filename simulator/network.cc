@@ -193,7 +193,7 @@ void Network::look_for_room(NicId nic) {
   if (outlets_.has(egress)) {
     // A pause makes the time unpredictable: each packet that leaves triggers this check again.
     if (outlets_.queued_bytes(egress) > options_.nic_queue.count / 2) return;
-    return tell_of_room(state);
+    return notify_of_room(state);
   }
   Link& link = links_[egress];
   const Nanos at = link.drained_to(now_, options_.nic_queue.count / 2);
@@ -202,14 +202,14 @@ void Network::look_for_room(NicId nic) {
     events_.push(at, EventKind::kRoom, nic);
     return;
   }
-  tell_of_room(state);
+  notify_of_room(state);
 }
 
-void Network::tell_of_room(NicState& state) {
+void Network::notify_of_room(NicState& state) {
   state.room_at = Nanos::never();
-  told_.swap(state.wanting_room);
-  for (Port* port : told_) port->handle_room();
-  told_.clear();
+  waiting_for_room_.swap(state.wanting_room);
+  for (Port* port : waiting_for_room_) port->handle_room();
+  waiting_for_room_.clear();
 }
 
 void Network::handle_left(LinkId link) {

@@ -27,7 +27,7 @@ namespace heddle::simulator {
 
 struct NetworkOptions {
   Nanos start = seconds(1);              // initial value of the clock
-  bool tells_errors = true;              // ICMP: refused, too large, time exceeded
+  bool reports_errors = true;            // ICMP: refused, too large, time exceeded
   bool deliver_corrupt_headers = false;  // as if checksums missed them; payload is always protected
   // ICMP time exceeded: minimum interval between two from the same switch, and switches that send
   // none.
@@ -162,7 +162,7 @@ class Network {
   void handle_link(LinkId link);
   void run_agent(AgentId agent);
   void look_for_room(NicId nic);
-  void tell_of_room(NicState& state);
+  void notify_of_room(NicState& state);
   void offer(LinkId link, PacketId packet);
   void offer_specially(LinkId link, PacketId packet, bool unbounded);
   void offer_faultless(LinkId link, PacketId packet, bool unbounded);
@@ -203,8 +203,8 @@ class Network {
   std::vector<AgentState> agents_;
   std::vector<AgentId> free_agents_;
   std::vector<LinkId> live_choices_;
-  std::vector<PacketId> cut_off_;  // scratch of apply_one()
-  std::vector<Port*> told_;        // scratch of look_for_room()
+  std::vector<PacketId> cut_off_;        // scratch of apply_one()
+  std::vector<Port*> waiting_for_room_;  // scratch of look_for_room()
   FateCounts fates_;
   Nanos now_;
   uint32_t generations_ = 0;

@@ -206,7 +206,7 @@ void Network::deliver(NicId nic, PacketId id) {
 
 // Sends an ICMP message about a packet from `node` to its sender. ICMP never answers ICMP.
 void Network::answer(NodeId node, const Packet& packet, PacketKind kind, uint32_t limit_bytes) {
-  if (!options_.tells_errors || packet.kind != PacketKind::kDatagram) {
+  if (!options_.reports_errors || packet.kind != PacketKind::kDatagram) {
     return;
   }
   // For time exceeded the router's address; for all kinds the first bytes of the packet.

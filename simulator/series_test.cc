@@ -96,7 +96,7 @@ TEST(SeriesTest, CapacityFollowsTheLinksRateChanges) {
                        .rate = gigabits_per_s(50)}};
   topology::Workload workload;
   workload.flows.push_back({.id = 1, .from = 0, .to = 1, .bytes = {4'000'000}});
-  FlowRun run(topology, workload, {.tells_receive_rate = true});
+  FlowRun run(topology, workload, {.advertises_receive_rate = true});
   Series series(run.network(), {.bin = micros(50)});
   watch(run, series);
   ASSERT_EQ(run.ended(), 1u);

@@ -102,7 +102,7 @@ void SimDatapath::handle_write(PacketId id) {
       break;
     case ChunkReceiver::Verdict::kGap:
       network_.count(Fate::kWriteGap, write.chunk);
-      if (write.reliable && chunk_receiver_.tell_gap(packet)) acknowledge(packet, true);
+      if (write.reliable && chunk_receiver_.report_gap(packet)) acknowledge(packet, true);
       break;
     case ChunkReceiver::Verdict::kWrite:
       land(packet);
@@ -156,7 +156,7 @@ bool SimDatapath::write_piece(const Packet& packet) {
                 network_.packets().bytes(packet) + kWriteHeaderBytes, bytes);
   }
   statistics_.payload_placed_bytes += bytes;
-  tell_write(region, offset, bytes, false);
+  report_write(region, offset, bytes, false);
   return true;
 }
 

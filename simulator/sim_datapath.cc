@@ -127,7 +127,7 @@ bool SimDatapath::can_be_sent(const TxBurst& burst) {
 }
 
 void SimDatapath::send_burst(const TxBurst& burst) {
-  if (options_.drops_rows && burst.segments > 1) {
+  if (options_.drops_gso_bursts && burst.segments > 1) {
     statistics_.datagrams_sent += burst.segments;
     return;
   }
@@ -175,12 +175,13 @@ void SimDatapath::write_segment(const TxBurst& burst, uint32_t i, const Content&
   const std::span<const std::byte> header(burst.headers + size_t{i} * burst.header_bytes,
                                           burst.header_bytes);
   const bool named = content.name != transport::kNoRegion;
-  if (burst.seal != nullptr) {
-    if (seal_observer_ != nullptr) seal_observer_->handle_seal(*burst.seal, header);
+  if (burst.key != nullptr) {
+    if (encryption_observer_ != nullptr)
+      encryption_observer_->handle_encryption(*burst.key, header);
     if (named) {
-      transport::seal_named(*burst.seal, header, {content.name, content.at, bytes}, to);
+      transport::tag_payload_name(*burst.key, header, {content.name, content.at, bytes}, to);
     } else {
-      transport::seal_segment(*burst.seal, header, {payload, payload == nullptr ? 0 : bytes}, to);
+      transport::encrypt_segment(*burst.key, header, {payload, payload == nullptr ? 0 : bytes}, to);
     }
     return;
   }

@@ -34,8 +34,8 @@ struct SimDatapathOptions {
       true;  // a wrong prediction leaves garbage in its place, like a scattered receive
   bool ecn = true;
   bool timestamps = true;
-  bool drops_rows = false;  // its interface drops bursts of several segments entirely
-  Nanos clock_offset;       // this host's clock minus the network's
+  bool drops_gso_bursts = false;  // the interface drops bursts of several segments
+  Nanos clock_offset;             // this host's clock minus the network's
 
   // The placed-chunk shape. The NIC writes even if its process gets no turns.
   uint16_t chunk_paths = 0;  // 0: datagrams only; with max_paths at most 256
@@ -61,10 +61,11 @@ class WriteObserver {
 };
 
 // Notified of every encrypted packet before it leaves.
-class SealObserver {
+class EncryptionObserver {
  public:
-  virtual ~SealObserver() = default;
-  virtual void handle_seal(const transport::SealKey& key, std::span<const std::byte> header) = 0;
+  virtual ~EncryptionObserver() = default;
+  virtual void handle_encryption(const transport::PacketKey& key,
+                                 std::span<const std::byte> header) = 0;
 };
 
 // Notified when the driver calls the datapath and when the call returns: the time between two calls
@@ -87,7 +88,7 @@ class SimDatapath final : public datapath::Datapath,
 
   void set_wakeup(Wakeup* wakeup) { wakeup_ = wakeup; }
   void set_write_observer(WriteObserver* observer) { observer_ = observer; }
-  void set_seal_observer(SealObserver* observer) { seal_observer_ = observer; }
+  void set_encryption_observer(EncryptionObserver* observer) { encryption_observer_ = observer; }
   void set_call_observer(CallObserver* observer) { call_observer_ = observer; }
   // Virtual memory that initially holds the bytes of `pattern`.
   transport::RegionId register_virtual(uint64_t pattern, uint64_t bytes);
@@ -175,7 +176,7 @@ class SimDatapath final : public datapath::Datapath,
   void gather_contents(std::span<const transport::Placement> placements);
   void write_contents(const transport::Placement& placement, std::span<const Content> contents);
   void fill(std::byte* to, const Content& content) const;
-  void tell_write(transport::RegionId region, uint64_t offset, uint64_t length, bool copied);
+  void report_write(transport::RegionId region, uint64_t offset, uint64_t length, bool copied);
 
   Network& network_;
   SimDatapathOptions options_;
@@ -188,7 +189,7 @@ class SimDatapath final : public datapath::Datapath,
   std::vector<Attached> nics_;
   Wakeup* wakeup_ = nullptr;
   WriteObserver* observer_ = nullptr;
-  SealObserver* seal_observer_ = nullptr;
+  EncryptionObserver* encryption_observer_ = nullptr;
   CallObserver* call_observer_ = nullptr;
 
   datapath::RegionTable regions_;

@@ -44,7 +44,7 @@ void SimDatapath::place(std::span<const Placement> placements) {
     if (end > first) write_contents(placement, std::span(contents_).subspan(first, end - first));
     first = end;
     statistics_.payload_copied_bytes += total;
-    if (total > 0) tell_write(placement.to_region, placement.to_offset, total, true);
+    if (total > 0) report_write(placement.to_region, placement.to_offset, total, true);
   }
 }
 
@@ -90,7 +90,7 @@ void SimDatapath::fill(std::byte* to, const Content& content) const {
   }
 }
 
-void SimDatapath::tell_write(RegionId region, uint64_t offset, uint64_t length, bool copied) {
+void SimDatapath::report_write(RegionId region, uint64_t offset, uint64_t length, bool copied) {
   if (observer_ != nullptr && length > 0) observer_->handle_write({region, offset, length}, copied);
 }
 

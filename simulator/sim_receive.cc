@@ -223,7 +223,8 @@ bool SimDatapath::place_predicted(uint32_t length, const Prediction& prediction)
     }
     at += bytes;
   }
-  tell_write(prediction.place.region, prediction.place.offset, at - prediction.place.offset, false);
+  report_write(prediction.place.region, prediction.place.offset, at - prediction.place.offset,
+               false);
   return true;
 }
 
@@ -251,7 +252,7 @@ void SimDatapath::scribble(uint32_t length, const Prediction& prediction) {
   } else {
     std::memset(regions_.resolve(range), 0xa5, bytes);
   }
-  tell_write(range.region, range.offset, bytes, false);
+  report_write(range.region, range.offset, bytes, false);
 }
 
 }  // namespace heddle::simulator

@@ -44,7 +44,7 @@ class TransferTest : public testing::Test {
   TransportProcessOptions with_chunks(TransportProcessOptions options) const {
     options.process.datapath.chunk_paths = chunk_paths_;
     options.process.datapath.chunks.reliable = reliable_;
-    options.process.datapath.drops_rows = drops_rows_;
+    options.process.datapath.drops_gso_bursts = drops_gso_bursts_;
     return options;
   }
   bool run(Nanos limit) {
@@ -62,7 +62,7 @@ class TransferTest : public testing::Test {
 
   uint16_t chunk_paths_ = 0;
   bool reliable_ = false;
-  bool drops_rows_ = false;
+  bool drops_gso_bursts_ = false;
   std::optional<World> world_;
   std::optional<Stream> sender_;
   std::optional<Stream> receiver_;
@@ -114,7 +114,7 @@ TEST_F(TransferTest, AllFaultsTogetherLoseNoByte) {
 
 // Every call with several segments is lost, as under a filter that treats it as one large packet.
 TEST_F(TransferTest, AnInterfaceThatDropsWholeBurstsOnlySlowsTheTransfer) {
-  drops_rows_ = true;
+  drops_gso_bursts_ = true;
   make({.topology = topology::parallel_paths(4, ten_gigabits(), ten_gigabits())},
        {.message_bytes = 4u << 20, .messages = 10});
   ASSERT_TRUE(run(seconds(3)));

@@ -74,7 +74,7 @@ Result<void> Endpoint::post_paths(Nanos now, ConnectionId id, std::span<const ui
 
 Result<void> Endpoint::post_discovery(Nanos now, ConnectionId id) {
   Connection* connection = body_->table.find(id);
-  if (connection == nullptr) return no_connection("cannot look for the ways of the fabric");
+  if (connection == nullptr) return no_connection("cannot discover the routes of the fabric");
   body_->table.touch(*connection);
   return connection->post_discovery(now);
 }
@@ -118,7 +118,8 @@ Endpoint::BurstClaim Endpoint::claim_burst(Nanos now, const Address& from,
   return body_->claim_burst(now, from, header, segments);
 }
 
-SealKey* Endpoint::receive_key(Nanos now, const Address& from, std::span<const std::byte> packet) {
+PacketKey* Endpoint::receive_key(Nanos now, const Address& from,
+                                 std::span<const std::byte> packet) {
   return body_->receive_key(now, from, packet);
 }
 
@@ -210,9 +211,9 @@ std::vector<PathStatistics> Endpoint::path_statistics(ConnectionId id) const {
   return connection->path_statistics();
 }
 
-bool Endpoint::ways(ConnectionId id, FabricWays& found) const {
+bool Endpoint::routes(ConnectionId id, FabricRoutes& found) const {
   const Connection* connection = body_->table.find(id);
-  return connection != nullptr && connection->ways(found);
+  return connection != nullptr && connection->routes(found);
 }
 
 uint32_t Endpoint::connections() const { return body_->table.size(); }
@@ -224,7 +225,7 @@ uint32_t Endpoint::records_lent() const {
   const EndpointOptions& o = shared.options;
   const bool eager = o.eager_region != kNoRegion && o.eager_block_bytes != 0;
   const uint64_t blocks = eager ? o.eager_bytes.count / o.eager_block_bytes : 0;
-  return shared.sent.lent() + shared.out.lent() + shared.repeats.lent() + shared.in.lent() +
+  return shared.sent.lent() + shared.out.lent() + shared.retransmissions.lent() + shared.in.lent() +
          shared.ranges.lent() + static_cast<uint32_t>(blocks - shared.eager.left());
 }
 

@@ -1,12 +1,12 @@
 // Endpoint: a process's attachment to a network, as a state machine without I/O. It owns its
-// connections. Grammar: post_* takes requests, handle_* takes input, poll_* gives output; time is
-// an argument and never goes backwards. Whoever drives it, after any post_* or handle_* call and
-// before the next input:
+// connections. post_* takes requests, handle_* takes input, poll_* returns output; time is an
+// argument and never goes backwards. After any post_* or handle_* call and before the next input,
+// the driver:
 //   1. makes every copy of placements(), then calls clear_placements();
-//   2. passes on fences (poll_fence), takes notices and completions (poll_notice, poll_completion)
+//   2. forwards fences (poll_fence), takes notices and completions (poll_notice, poll_completion)
 //   until there are none;
-//   3. sends what poll_transmit gives until it gives nothing;
-//   4. calls handle_timeout no earlier than poll_timeout() says.
+//   3. sends the batches of poll_transmit until it returns none;
+//   4. calls handle_timeout no earlier than poll_timeout().
 // It is not thread-safe; engine/ adds ownership. It allocates nothing in the steady state.
 #pragma once
 
@@ -18,12 +18,12 @@
 #include "base/result.h"
 #include "base/seed.h"
 #include "transport/address.h"
-#include "transport/fabric_ways.h"
+#include "transport/fabric_routes.h"
 #include "transport/options.h"
+#include "transport/packet_key.h"
 #include "transport/payload.h"
 #include "transport/placed.h"
 #include "transport/rx_run.h"
-#include "transport/sealing.h"
 #include "transport/statistics.h"
 #include "transport/tx_batch.h"
 
@@ -95,14 +95,15 @@ class Endpoint {
   // other side, unless it is too late; then it ends as it would have. False: no such operation.
   bool post_cancel(Nanos now, ConnectionId connection, ChannelId channel, Direction direction,
                    OperationId operation);
-  // A receive that was to be filled on arrival may be from here on: nobody else touches its memory.
+  // Allows a receive that was posted with Fill::kOnArrival to be filled at any time: no other code
+  // uses its memory any more.
   void fill_at_once(ConnectionId connection, ChannelId channel, OperationId receive);
   // Fixes which of an open connection's paths may carry payload; empty: all. The others are still
   // probed and carry acknowledgements, and payload while no fixed path works (recovery steps
   // choice_failed and choice_returned). Errors: kInvalid (no such path), kClosed (not open).
   Result<void> post_paths(Nanos now, ConnectionId connection, std::span<const uint16_t> paths);
-  // Looks how many ways the fabric has between the hosts of an open connection, by packets whose
-  // hop limit ends on their way; ways() then says what it found. Errors: kClosed (not open).
+  // Starts discovery of the routes between the hosts of an open connection, by packets whose hop
+  // limit ends at a router; routes() returns the result. Errors: kClosed (not open).
   Result<void> post_discovery(Nanos now, ConnectionId connection);
   // Closes once every posted send is acknowledged; receives that are still posted end with kClosed.
   void post_close(Nanos now, ConnectionId connection);
@@ -119,15 +120,15 @@ class Endpoint {
   void set_receive_capacity(Nanos now, Bytes capacity);
 
   // --- input ---
-  // With cluster keys: handed over by a PacketDecryptor (packet_decryptor.h), since sealed segments
-  // are taken from opened runs only.
+  // With cluster keys, PacketDecryptor (packet_decryptor.h) calls this: encrypted segments are
+  // accepted from decrypted runs only.
   void handle_run(Nanos now, const RxRun& run);
-  // Whether it holds cluster keys.
+  // True if the endpoint has cluster keys.
   bool keyed() const;
   // With keys: what they do for its connections.
   Protection protection() const;
   // Whether payload is encrypted, so that it must be opened before it can be placed.
-  bool payload_is_sealed() const { return keyed() && protection() == Protection::kFull; }
+  bool payload_is_encrypted() const { return keyed() && protection() == Protection::kFull; }
   // What checks a row of data headers that goes on from this one, for PacketDecryptor; `tags` null:
   // it is dropped, and counted, unless part of it was here before: then each is to be claimed
   // `apart`.
@@ -137,11 +138,11 @@ class Endpoint {
   };
   BurstClaim claim_burst(Nanos now, const Address& from, std::span<const std::byte> header,
                          uint32_t segments);
-  // The key that this sealed packet claims, for PacketDecryptor; null: it is dropped, and
-  // counted. Afterwards note_decrypted() reports whether it was right.
-  SealKey* receive_key(Nanos now, const Address& from, std::span<const std::byte> packet);
+  // The receive key for the connection and epoch in this packet's header, for PacketDecryptor;
+  // null: the packet is a counted drop. note_decrypted() then reports whether decryption succeeded.
+  PacketKey* receive_key(Nanos now, const Address& from, std::span<const std::byte> packet);
   void note_decrypted(Nanos now, std::span<const std::byte> header, bool ok);
-  // What a NIC of the placed-chunk shape told.
+  // An event of a NIC of the placed-chunk shape.
   void handle_placed(Nanos now, const PlacedEvent& event);
   void handle_network_error(Nanos now, const NetworkError& error);
   void handle_timeout(Nanos now);
@@ -170,8 +171,8 @@ class Endpoint {
   uint64_t wire_id(ConnectionId connection) const;
   // Empty for such an id.
   std::vector<PathStatistics> path_statistics(ConnectionId connection) const;
-  // What post_discovery() found, or that it is under way; false: nobody asked for it.
-  bool ways(ConnectionId connection, FabricWays& found) const;
+  // The result of post_discovery(), or its progress; false: it was not called.
+  bool routes(ConnectionId connection, FabricRoutes& found) const;
   uint32_t connections() const;
   // Bytes of memory held for everything, pools included; for the bounds and their tests.
   size_t bytes_held() const;

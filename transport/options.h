@@ -1,4 +1,4 @@
-// What an endpoint and a connection are told when they are made. Every bound on memory is here.
+// Options of an endpoint and of a connection, all bounds on memory included.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +25,14 @@ struct EndpointOptions {
   // Where the datapath receives: an address a NIC, at most kMaxNics; connections use them together.
   // None, or one: it has one NIC.
   std::vector<Address> nics;
-  uint16_t max_paths = 64;             // this side sends on at most so many entropies a connection
-  uint16_t default_paths = 16;         // and on so many where the connection does not say
+  uint16_t max_paths = 64;             // the most paths (entropies) of a connection to send on
+  uint16_t default_paths = 16;         // the number of paths if the connection sets none
   uint32_t max_datagram_bytes = 1472;  // the largest UDP payload this host's interface passes
   // UDP payload that every path is known to pass: paths begin with it. 0: each is probed first.
   uint32_t passed_datagram_bytes = 0;
-  uint16_t chunk_paths = 0;      // above 0: payload is written remotely on so many (placed.h)
+  uint16_t chunk_paths = 0;      // above 0: the number of paths for remote writes (placed.h)
   uint32_t chunk_bytes = 0;      // the largest such write
-  bool reliable_chunks = false;  // the NIC tells of each whether it has landed
+  bool reliable_chunks = false;  // the NIC reports for each whether it has landed
   Bytes receive_capacity = {
       106496};              // what may be in flight towards this endpoint, over all senders
   BitsPerSec receive_rate;  // at which credit is given to all senders together; zero: as measured
@@ -46,19 +46,19 @@ struct EndpointOptions {
   // No congestion window grows above it: two round trips of 10 ms at 100 Gb/s. What is in flight
   // costs its sender a record a burst (max_sent_runs), not its bytes.
   Bytes window_limit = mebibytes(256);
-  Nanos peer_dead_after = seconds(5);  // unanswered probes for so long: the peer is dead
+  Nanos peer_dead_after = seconds(5);  // time of unanswered probes until the peer is dead
   Nanos handshake_timeout = seconds(5);
   Nanos close_timeout = seconds(3);  // a graceful close that gets no answer ends after this
 
-  // Cluster keys. Empty: nothing is sealed. The first is used to connect, all are accepted.
+  // Cluster keys. Empty: nothing is authenticated. The first is used to connect, all are accepted.
   std::vector<ClusterKey> keys;
   Protection protection = Protection::kFull;  // with keys: of all connections
-  bool unsealed_chunks = false;  // with keys: payload may be written remotely, which seals nothing
+  bool unsealed_chunks = false;  // with keys: allows remote writes, which are not protected
   uint64_t packets_a_key = uint64_t{1} << 22;  // then the next session key is derived
 
   uint32_t max_connections = 4096;
-  // What all peers that proved no key can make the endpoint hold: so many of them are accepted as
-  // could not exceed it, whatever they do (stranger_budget.h). Zero: max_connections alone counts.
+  // Limit of the memory that peers without a proven key can occupy; connections of such peers are
+  // refused beyond it (stranger_budget.h). Zero: only max_connections limits them.
   Bytes stranger_bytes = mebibytes(1024);
   uint32_t max_channels = 64;  // a connection
   uint32_t max_posted = 4096;  // operations outstanding a connection and direction; at most 16,384

@@ -21,7 +21,7 @@ std::byte* frame_of(const RxRun& run, uint32_t index) {
   return const_cast<std::byte*>(run.frame) + index * step;
 }
 
-bool sealed(const RxRun& run, uint32_t index) {
+bool encrypted(const RxRun& run, uint32_t index) {
   return bytes_of(run, index) > 0 && clear_bytes(*frame_of(run, index)) != 0;
 }
 
@@ -29,7 +29,7 @@ bool sealed(const RxRun& run, uint32_t index) {
 constexpr uint32_t kTagged = kDataHeaderBytes + kTagBytes;
 
 bool is_data(const RxRun& run, uint32_t index) {
-  return sealed(run, index) && type_of(*frame_of(run, index)) != PacketType::kControl;
+  return encrypted(run, index) && type_of(*frame_of(run, index)) != PacketType::kControl;
 }
 
 // How a part of a run was checked.
@@ -80,11 +80,11 @@ void PacketDecryptor::pass(Nanos now, const RxRun& run) {
   for (uint32_t i = 0; i < run.segments;) {
     uint32_t end = i + 1;
     const auto opens = [&](uint32_t at) {
-      return sealed(run, at) && !(only_headers && is_data(run, at));
+      return encrypted(run, at) && !(only_headers && is_data(run, at));
     };
     if (only_headers && is_data(run, i)) {
       end = pass_burst(now, run, i);
-    } else if (!sealed(run, i) || run.payload_at == PayloadAt::kPlaced) {
+    } else if (!encrypted(run, i) || run.payload_at == PayloadAt::kPlaced) {
       endpoint_.handle_run(now, part_of(run, i, end, Checked::kNot));
     } else if (open(now, run, i)) {
       while (end < run.segments && opens(end) && open(now, run, end)) ++end;
@@ -96,7 +96,7 @@ void PacketDecryptor::pass(Nanos now, const RxRun& run) {
   }
 }
 
-// The row of data segments from `first` on, as long as it goes on; returns where it ends.
+// The burst of data segments from `first` on, as long as it goes on; returns where it ends.
 uint32_t PacketDecryptor::pass_burst(Nanos now, const RxRun& run, uint32_t first) {
   const std::byte* start = frame_of(run, first);
   const bool framed = run.payload_at == PayloadAt::kFrame;
@@ -104,25 +104,25 @@ uint32_t PacketDecryptor::pass_burst(Nanos now, const RxRun& run, uint32_t first
     endpoint_.handle_run(now, part_of(run, first, first + 1, Checked::kNot));  // which drops it
     return first + 1;
   }
-  HeaderTags::Row row;
-  row.stride = framed ? run.step() : run.header_bytes;
-  row.payload_bytes = run.segment_bytes - kTagged;
+  HeaderTags::Burst burst;
+  burst.stride = framed ? run.step() : run.header_bytes;
+  burst.payload_bytes = run.segment_bytes - kTagged;
   const uint32_t most = std::min(run.segments - first, HeaderTags::kMostSegments);
-  while (row.segments < most && bytes_of(run, first + row.segments) >= kTagged &&
-         continues_row(start, start + size_t{row.segments} * row.stride, row.segments,
-                       row.payload_bytes)) {
-    ++row.segments;
+  while (burst.segments < most && bytes_of(run, first + burst.segments) >= kTagged &&
+         continues_burst(start, start + size_t{burst.segments} * burst.stride, burst.segments,
+                         burst.payload_bytes)) {
+    ++burst.segments;
   }
   Endpoint::BurstClaim claim =
-      endpoint_.claim_burst(now, run.from, {start, kDataHeaderBytes}, row.segments);
+      endpoint_.claim_burst(now, run.from, {start, kDataHeaderBytes}, burst.segments);
   if (claim.apart) {
-    row.segments = 1;
-    claim = endpoint_.claim_burst(now, run.from, {start, kDataHeaderBytes}, row.segments);
+    burst.segments = 1;
+    claim = endpoint_.claim_burst(now, run.from, {start, kDataHeaderBytes}, burst.segments);
   }
-  const uint32_t end = first + row.segments;
+  const uint32_t end = first + burst.segments;
   if (claim.tags == nullptr) return end;
-  row.last_payload_bytes = bytes_of(run, end - 1) - kTagged;
-  const uint64_t genuine = claim.tags->check(row, start);
+  burst.last_payload_bytes = bytes_of(run, end - 1) - kTagged;
+  const uint64_t genuine = claim.tags->check(burst, start);
   const auto is_genuine = [&](uint32_t at) { return (genuine >> (at - first) & 1) != 0; };
   bool noted = false;
   for (uint32_t i = first; i < end; ++i) {
@@ -144,15 +144,15 @@ bool PacketDecryptor::open(Nanos now, const RxRun& run, uint32_t index) {
   const uint32_t bytes = bytes_of(run, index);
   const std::span<std::byte> segment(frame_of(run, index),
                                      named ? std::min(bytes, run.header_bytes) : bytes);
-  SealKey* key = endpoint_.receive_key(now, run.from, segment);
+  PacketKey* key = endpoint_.receive_key(now, run.from, segment);
   if (key == nullptr) return false;
   bool genuine = false;
   if (named) {
     const uint64_t at = uint64_t{index} * (run.segment_bytes - run.header_bytes);
-    genuine = open_named(*key, segment,
-                         {run.place.region, run.place.offset + at, bytes - segment.size()});
+    genuine = check_payload_name(*key, segment,
+                                 {run.place.region, run.place.offset + at, bytes - segment.size()});
   } else {
-    genuine = open_segment(*key, segment);
+    genuine = decrypt_segment(*key, segment);
   }
   endpoint_.note_decrypted(now, segment, genuine);
   return genuine;

@@ -1,10 +1,9 @@
 // The placed-chunk shape of a network (RDMA UC and RC): the NIC writes up to 64 KiB to a remote
-// address and hands over 32 immediate bits. Such a datapath carries datagrams as well, on paths of
-// their own. A late write corrupts: one that was given up may still land. So what was written once
-// is repeated as datagrams only, and no buffer completes before every write that may still be live
-// is fenced: a later write of the same path has arrived (a queue pair keeps order and drops what
-// comes behind), or the path was fenced, which rejects all writes of earlier epochs (a queue pair
-// made anew).
+// address and delivers 32 immediate bits. Such a datapath carries datagrams as well, on separate
+// paths. A write that was declared lost may still land and would corrupt memory. So lost chunks are
+// retransmitted as datagrams only, and no buffer completes before every write that may still land
+// is fenced: a later write of the same path has arrived (a queue pair keeps order), or the path was
+// fenced, which rejects all writes of earlier epochs (the queue pair was recreated).
 #pragma once
 
 #include <array>
@@ -47,7 +46,7 @@ enum class PlacedEventKind : uint8_t {
              // landed is not delivered: the peer's program may have withdrawn the receive
 };
 
-// What a NIC tells.
+// An event of a NIC.
 struct PlacedEvent {
   PlacedEventKind kind = PlacedEventKind::kArrived;
   uint32_t connection = 0;  // this side's id

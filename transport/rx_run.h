@@ -43,7 +43,7 @@ struct RxRun {
   const std::byte* frame = nullptr;
   uint32_t frame_step = 0;  // kFrame: how far segments stand apart; 0: segment_bytes
   bool trimmed = false;     // one segment, of which a switch that had no room left only the start
-  bool opened = false;      // its segments were sealed, and are what a member of the cluster sent
+  bool opened = false;      // its segments were decrypted and authenticated
   // kPlaced: the prediction's; kVirtual: others than a data segment's in runs of one only
   uint32_t header_bytes = kDataHeaderBytes;
   Payload place;  // see PayloadAt
@@ -83,14 +83,14 @@ struct Placement {
 };
 
 enum class NetworkErrorKind : uint8_t {
-  kRefused,       // nobody listens there (ICMP port unreachable)
+  kRefused,       // ICMP port unreachable
   kUnreachable,   // no route to it
   kTooLarge,      // larger than `limit_bytes` does not pass this path
   kTimeExceeded,  // its hop limit ended at the router `router`
 };
 
-// What the network said about packets sent earlier. Anybody may send ICMP: what is not local is
-// believed where it quotes what only those know who have seen the packet.
+// An error that the network reported for packets sent earlier. ICMP is not authenticated: errors
+// that are not local are accepted only if they quote secret bits of the packet.
 struct NetworkError {
   NetworkErrorKind kind = NetworkErrorKind::kRefused;
   Address to;
@@ -98,7 +98,7 @@ struct NetworkError {
   uint32_t limit_bytes = 0;          // kTooLarge: the largest datagram, headers of heddle included
   bool local = false;                // this host says so, of a packet that did not leave it
   std::array<uint8_t, 16> router{};  // kTimeExceeded: who says so
-  // How the packet began, as far as it is told: up to the end of its send time.
+  // The beginning of the packet as quoted by ICMP, at most up to the end of its send time.
   static constexpr size_t kMostQuoted = 28;
   std::array<std::byte, kMostQuoted> quoted{};
   uint8_t quoted_bytes = 0;

@@ -1,4 +1,4 @@
-// Counters that the transport keeps for whoever asks: plain numbers, read between calls.
+// Counters of the transport: plain numbers, read between calls.
 #pragma once
 
 #include <array>
@@ -21,16 +21,16 @@ struct Statistics {
 };
 
 struct ConnectionStatistics {
-  uint64_t payload_bytes_sent = 0;      // repeats included
-  uint64_t payload_bytes_repeated = 0;  // of these, sent again
+  uint64_t payload_bytes_sent = 0;      // retransmissions included
+  uint64_t payload_bytes_repeated = 0;  // of these, retransmitted
   uint64_t payload_bytes_acked = 0;     // unique
   uint64_t payload_bytes_received = 0;  // unique, placed
   uint64_t segments_sent = 0;
   uint64_t segments_repeated = 0;
-  // Segments of payload that were given up, sent again in whole or in part, and then acknowledged
-  // themselves: their repeats were needless. What arrives before its repeat has left is not among
-  // them (nothing is repeated then), nor are control packets. Never more than segments_repeated,
-  // although a repeat may be cut into larger segments than what it repeats.
+  // Payload segments that were declared lost, retransmitted at least in part, and then acknowledged
+  // in their original transmission. Segments acknowledged before their retransmission left do not
+  // count, nor do control packets. Never more than segments_repeated, although a retransmission may
+  // use larger segments than the original.
   uint64_t segments_repeated_spuriously = 0;
   uint64_t segments_received = 0;
   uint64_t segments_duplicate = 0;
@@ -49,7 +49,7 @@ struct ConnectionStatistics {
   // UDP payload: what both ends would take, and the smallest that some path did not pass (0: none).
   uint32_t offered_datagram_bytes = 0;
   uint32_t refused_datagram_bytes = 0;
-  uint32_t ways = 0;  // that the fabric has to the peer, as found last; 0: not known
+  uint32_t routes = 0;  // to the peer, as last discovered; 0: not known
   // With cluster keys: each segment is kTagBytes longer.
   std::optional<Protection> protection;
   const char* congestion = "";

@@ -1,6 +1,6 @@
-// StrangerBudget: what peers that proved no cluster key can make an endpoint hold, in bytes. Each
-// that is accepted may grow to its charge, whatever it sends; with what all share, so many are
-// accepted as stay within the options' stranger_bytes. The rest hear that the endpoint is full.
+// StrangerBudget: limits the memory that peers without a proven cluster key can occupy. A charge is
+// the bound of one such connection's memory; peers are accepted while the sum of charges and of the
+// shared memory is within the option stranger_bytes. Others are refused (endpoint full).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct StrangerBudget {
 
 StrangerBudget stranger_budget(const EndpointOptions& options);
 
-// What the connection of a peer may take that announces so many posted receives.
+// The bound of the memory of a peer's connection that advertises `max_posted` receives.
 uint32_t stranger_charge(const EndpointOptions& options, uint32_t max_posted);
 
 // Whether a peer of this charge may be accepted beside others that were charged `charged` bytes;

@@ -10,9 +10,9 @@
 #include <span>
 
 #include "transport/address.h"
+#include "transport/packet_key.h"
 #include "transport/payload.h"
 #include "transport/placed.h"
-#include "transport/sealing.h"
 
 namespace heddle::transport {
 
@@ -28,7 +28,7 @@ struct TxBurst {
   uint32_t connection = 0;             // whose it is, by its local id; 0: an answer to a stranger
   uint16_t segments = 0;               // 1 to kMaxBurstSegments
   uint16_t header_bytes = 0;           // of each segment
-  bool may_fragment = false;           // false: the packet must not be cut on its way (IP's DF)
+  bool may_fragment = false;           // false: the packet must not be fragmented (IP's DF)
   bool ecn_capable = false;            // mark ECT(0)
   uint8_t hop_limit = 0;               // the hop where it ends; 0: far away
   const std::byte* headers = nullptr;  // segments x header_bytes, valid until the batch is cleared
@@ -36,14 +36,14 @@ struct TxBurst {
   uint32_t last_payload_bytes = 0;  // of the last (equal to payload_bytes where there is one only)
   RegionId region = kNoRegion;      // where the payload is; kNoRegion when payload_bytes is 0
   uint64_t offset = 0;
-  // Not null: every segment is sealed with it, and kTagBytes longer. Valid until the endpoint is
-  // asked for a batch again.
-  SealKey* seal = nullptr;
+  // Not null: it encrypts every segment, which grows by kTagBytes. Valid until the next call of
+  // poll_transmit().
+  PacketKey* key = nullptr;
   // Not null: a chunk to be written remotely. One segment, no headers; payload_bytes as
   // last_payload_bytes.
   const ChunkWrite* write = nullptr;
 
-  uint32_t tag_bytes() const { return seal != nullptr ? kTagBytes : 0; }
+  uint32_t tag_bytes() const { return key != nullptr ? kTagBytes : 0; }
   // Of each datagram but the last.
   uint32_t datagram_bytes() const { return header_bytes + payload_bytes + tag_bytes(); }
   uint64_t total_payload() const {

@@ -1,5 +1,4 @@
-// Attachment: opens the endpoint that a command works with, as the configuration says, and tells
-// what a user should know about it.
+// Attachment: opens the endpoint of a command from the configuration, and prints warnings about it.
 #pragma once
 
 #include <memory>

@@ -221,7 +221,8 @@ class Bench {
   std::vector<BenchRow> rows_;
 };
 
-// Before anything is measured: a result that nobody can keep takes as long. Leaves no file.
+// Called before the measurement, which would be lost if its result could not be written. Leaves no
+// file.
 Result<void> check_writable(const std::string& path, const char* option) {
   if (path.empty()) return {};
   std::error_code unknown;
@@ -298,7 +299,7 @@ Result<int> run_bench(const Config& config, const BenchOptions& options) {
   auto world = collectives::Communicator::create(std::make_shared<collectives::Links>(**endpoint),
                                                  collectives::members_of(*group), *tuned);
   if (!world) return fail(world.error());
-  // Not where nobody asks for it: it is an exchange of its own.
+  // Only if requested: it needs an exchange between the ranks.
   const bool documented = options.json || !options.json_file.empty();
   Result<BenchRun> described =
       !documented ? Result<BenchRun>(BenchRun()) : describe_run(**world, *group, environment);

@@ -24,7 +24,7 @@ install has put the scripts where bash, zsh and fish look.
 
 Exit status: 0 done; 2 could not run.)";
 
-// What the scripts call: prints what may stand in the place of the last word.
+// Called by the scripts: prints the candidates for the last word.
 void add_words(CLI::App& completion, CLI::App& root, Invocation& invocation) {
   CLI::App* const words = completion.add_subcommand("words", "for the scripts of shells");
   words->group("");

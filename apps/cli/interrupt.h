@@ -1,5 +1,5 @@
-// Interrupt: Ctrl-C and SIGTERM as a flag that loops look at, so that a command ends with a summary
-// and its peer is told. A second signal ends the process at once.
+// Interrupt: Ctrl-C and SIGTERM as a flag that loops poll, so that a command ends with a summary
+// and closes its connection. A second signal ends the process at once.
 #pragma once
 
 namespace heddle::cli {

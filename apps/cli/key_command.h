@@ -1,4 +1,4 @@
-// `heddle key`: makes key files, and tells which keys stand in one.
+// `heddle key`: creates key files, and lists the keys of one.
 #pragma once
 
 #include <CLI/App.hpp>

@@ -44,7 +44,7 @@ int listen(const Config& config, const ListenOptions& options) {
     print_error(endpoint.error());
     return kCouldNotRun;
   }
-  // Before it says that it is there: whoever reads that may ask for new keys.
+  // Before the address is printed: a program that reads it may then signal a reload of the keys.
   const bool keyed = !config.text("key_file").empty();
   if (keyed) catch_reload();
   const std::string address = datapath::to_text((*endpoint)->local_address());

@@ -95,7 +95,7 @@ size_t place_of(const std::vector<std::string>& names, const std::string& name) 
 MatrixCount counted_of(const insight::Traffic& traffic, const MatrixView& view) {
   const insight::Cell total = view.whole.total();
   if (total.wire_bytes > 0) {
-    const bool apart = view.rows == "nic" || view.parts_of == "path" || !traffic.tells_messages;
+    const bool apart = view.rows == "nic" || view.parts_of == "path" || !traffic.has_messages;
     return apart ? MatrixCount::kWire : MatrixCount::kDelivered;
   }
   return view.parts_of == "path" ? MatrixCount::kSent : MatrixCount::kDelivered;
@@ -149,13 +149,13 @@ bool asks_for(const MatrixOptions& options, const std::string& what) {
 }
 
 // What the recording does not hold.
-std::optional<Error> cannot_tell(const insight::Traffic& traffic, const MatrixOptions& options) {
+std::optional<Error> cannot_show(const insight::Traffic& traffic, const MatrixOptions& options) {
   const insight::Cell total = insight::make_matrix(traffic, insight::MatrixRows::kHost).total();
   if (asks_for(options, "path") && total.packets + total.memory_messages == 0) {
     return Error{ErrorCode::kUnavailable, "cannot tell what went on which path",
                  "it was recorded by a heddle that did not count it", "record again with this one"};
   }
-  if (traffic.tells_messages || total.packets == 0) return std::nullopt;
+  if (traffic.has_messages || total.packets == 0) return std::nullopt;
   // Which calls there were is known above the level counters, and with it what was on the wire.
   const bool by_call = asks_for(options, "op") || asks_for(options, "algorithm");
   if ((!by_call || traffic.calls > 0) && options.unit != "time") return std::nullopt;
@@ -188,7 +188,7 @@ int run(const MatrixOptions& options) {
   if (options.expected && traffic.calls == traffic.calls_without_formula) {
     print_warning("nothing is expected: no call of a collective with a formula was recorded");
   }
-  if (const std::optional<Error> refused = cannot_tell(traffic, options); refused) {
+  if (const std::optional<Error> refused = cannot_show(traffic, options); refused) {
     print_error(*refused);
     return kCouldNotRun;
   }

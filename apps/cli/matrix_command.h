@@ -1,4 +1,4 @@
-// `heddle matrix`: who sent how much to whom, from a recording.
+// `heddle matrix`: the bytes between each pair of ranks, from a recording.
 #pragma once
 
 #include "apps/cli/program.h"

@@ -25,7 +25,7 @@ constexpr const char* kHelp = R"(Example:
 A route is a sequence of routers; switches choose it by a packet's source port (ECMP). "*" is a
 router that does not answer, "LOST" a route on which no message arrives.)";
 
-// Enough for 8 ways.
+// Enough for 8 routes.
 constexpr uint16_t kUsualPaths = 64;
 
 struct PathsOptions {
@@ -33,7 +33,7 @@ struct PathsOptions {
   bool json = false;
 };
 
-// What the setting `paths` says, where anybody set it.
+// The setting `paths`, unless it has its default.
 uint16_t paths_to_ask(const Config& config) {
   for (const ConfigEntry& entry : config.entries()) {
     if (entry.key->name != "paths" || entry.origin == "default") continue;
@@ -52,10 +52,10 @@ Result<int> show_paths(const Config& config, const PathsOptions& options) {
       Client::connect(**endpoint, options.host, port, "heddle perf", {.paths = paths});
   if (!client && interrupted() != 0) return interrupted_exit_status();
   if (!client) return fail(client.error());
-  const Result<FoundWays> found = look_for_ways(**client, paths);
+  const Result<FoundRoutes> found = find_routes(**client, paths);
   if (!found && interrupted() != 0) return interrupted_exit_status();
   if (!found) return fail(found.error());
-  print(options.json ? ways_document(*found).dump(2) + "\n" : ways_text(*found));
+  print(options.json ? routes_document(*found).dump(2) + "\n" : routes_text(*found));
   return all_well(*found) ? kDone : kFoundWrong;
 }
 

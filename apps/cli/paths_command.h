@@ -1,4 +1,4 @@
-// `heddle paths`: how many ways the fabric has to a host, and which paths take which.
+// `heddle paths`: how many routes the fabric has to a host, and which paths take which.
 #pragma once
 
 #include <CLI/App.hpp>

@@ -19,7 +19,7 @@ inline constexpr uint64_t kMaxMessageBytes = uint64_t{1} << 30;
 Result<Bytes> parse_size(std::string_view text);
 // A parse_size() that is 1 byte to 1 GiB.
 Result<Bytes> parse_message_size(std::string_view text);
-// "5", "0.5", "500ms", "5 s", "2m", "1h": zero to a year; seconds where no unit stands there.
+// "5", "0.5", "500ms", "5 s", "2m", "1h": zero to a year; seconds if there is no unit.
 // Errors: kInvalid.
 Result<Nanos> parse_duration(std::string_view text);
 

@@ -81,7 +81,7 @@ void print_unreached(const collectives::Group& group, const Unreached& unreached
   }
 }
 
-Result<int> meet_and_tell(const Config& config, const RanksOptions& options) {
+Result<int> meet_and_print(const Config& config, const RanksOptions& options) {
   catch_interrupts();
   const std::vector<std::string> environment = ConfigSources::of_process().environment;
   Result<collectives::MeetOptions> meeting = collectives::meet_options(config, environment);
@@ -108,7 +108,7 @@ Result<int> meet_and_tell(const Config& config, const RanksOptions& options) {
 
 int run_ranks_command(const Settings& settings, const RanksOptions& options) {
   const Result<Config> config = settings.load();
-  const Result<int> status = config ? meet_and_tell(*config, options) : fail(config.error());
+  const Result<int> status = config ? meet_and_print(*config, options) : fail(config.error());
   if (status) return *status;
   print_error(status.error());
   return kCouldNotRun;

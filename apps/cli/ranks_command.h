@@ -1,4 +1,4 @@
-// `heddle ranks`: the ranks that a launcher started find each other and tell who is where.
+// `heddle ranks`: the ranks that a launcher started find each other and print their hosts.
 #pragma once
 
 #include <CLI/App.hpp>

@@ -1,5 +1,5 @@
-// Setting text: what people are told of a setting, with the values it may have where these are
-// known. Names that the transport keeps in its tables come from there.
+// Setting text: the description of a setting for users, with its allowed values if there is a list.
+// Names of congestion controllers and selectors come from the transport's registries.
 #pragma once
 
 #include <string>

@@ -19,8 +19,8 @@ class Settings {
   Settings(const Settings&) = delete;
   Settings& operator=(const Settings&) = delete;
 
-  // Adds an option ("-p,--port") that sets a key; its help comes from the key's declaration, and
-  // the values of a key that has some stand in the place of `type_name`.
+  // Adds an option ("-p,--port") that sets a key; its help comes from the key's declaration, and a
+  // key's list of values replaces `type_name`.
   void offer(const std::string& option, const std::string& key, const std::string& type_name);
 
   // Reads all layers, sets the log level and prints the layers' warnings. Errors: those of

@@ -95,10 +95,10 @@ class Output {
   std::string held_;
 };
 
-// Everything of the files between two times.
-class Telling {
+// Prints the moments of the files between two times.
+class TimelinePrinter {
  public:
-  Telling(const TimelineOptions& options, TimelineWriter& writer)
+  TimelinePrinter(const TimelineOptions& options, TimelineWriter& writer)
       : options_(options),
         writer_(writer),
         builder_([this](const insight::Moment& moment) { pass_on(moment); }) {}
@@ -129,7 +129,7 @@ class Telling {
   }
 
   // False: some could not be read.
-  bool tell() {
+  bool print_all() {
     for (uint32_t process = 0; process < files_.size(); ++process) {
       auto reader = events::RecordingReader::open(files_[process]);
       if (!reader) {
@@ -147,7 +147,7 @@ class Telling {
     writer_.end();
     return whole_;
   }
-  bool told_any() const { return told_any_; }
+  bool printed_any() const { return printed_any_; }
 
  private:
   void pass_on(const insight::Moment& moment) {
@@ -156,7 +156,7 @@ class Telling {
     if (static_cast<double>(end) * 1e-9 < options_.from_s) return;
     if (static_cast<double>(begin) * 1e-9 > options_.to_s) return;
     writer_.write(moment, begin, end);
-    told_any_ = true;
+    printed_any_ = true;
   }
   // Times of a damaged recording may be any.
   int64_t since_beginning(int64_t ns) const {
@@ -169,7 +169,7 @@ class Telling {
   std::vector<std::string> files_;
   int64_t began_ns_ = INT64_MAX;
   bool whole_ = true;
-  bool told_any_ = false;
+  bool printed_any_ = false;
 };
 
 int64_t nanos_of(double seconds) {
@@ -234,16 +234,16 @@ int run(TimelineOptions options) {
   const auto out = [&output](const std::string& text) { output.put(text); };
   const std::unique_ptr<TimelineWriter> writer =
       options.format == "csv" ? make_csv_writer(out) : make_trace_writer(out);
-  Telling telling(options, *writer);
-  if (!telling.open(*files)) return kCouldNotRun;
-  const bool whole = telling.tell();
+  TimelinePrinter printer(options, *writer);
+  if (!printer.open(*files)) return kCouldNotRun;
+  const bool whole = printer.print_all();
   if (Result<void> closed = output.close(); !closed) {
     print_error(closed.error());
     return kCouldNotRun;
   }
   if (!whole) return kFoundWrong;
   const bool all = std::isinf(options.from_s) && std::isinf(options.to_s);
-  if (telling.told_any() || all) return kDone;
+  if (printer.printed_any() || all) return kDone;
   print_error({ErrorCode::kUnavailable, "cannot tell what happened",
                "no operation, message or wait was recorded in that time",
                "choose other times: seconds since the recording began"});

@@ -1,6 +1,6 @@
 // Estimates: the time of a collective in closed form, from latency, bandwidth and the speed of
-// reduction (Thakur, Rabenseifner and Gropp, 2005). For fabrics that nobody has measured, and for
-// the sizes beyond the largest that was.
+// reduction (Thakur, Rabenseifner and Gropp, 2005). For fabrics without measurements, and for sizes
+// above the largest measured one.
 #pragma once
 
 #include <cstdint>

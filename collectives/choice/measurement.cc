@@ -227,7 +227,7 @@ void Measurement::set_network(Tuning& tuning) const {
       work_of(Collective::kAllReduce, Algorithm::kRecursiveDoubling, ranks_, 8).messages;
   const uint64_t latency =
       std::clamp<uint64_t>(*smallest / messages, params::kLatencyNsMin, params::kLatencyNsMax);
-  // In the proportion of the numbers that stand for a network nobody has measured.
+  // In the proportions of the default parameters of an unmeasured network.
   const auto scaled = [&](uint64_t part) {
     return static_cast<uint32_t>(latency * part / params::kLatencyNs);
   };

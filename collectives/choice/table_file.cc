@@ -103,7 +103,7 @@ bool read_costs(std::istream& lines, Tuning& tuning) {
 
 std::string head_of(const Fabric& fabric) { return fmt::format("{}\n{}", kHeading, fabric.text); }
 
-// Of a regular file of this user that nobody else may write to.
+// The content of a regular file that belongs to this user and that no other user may write.
 Result<std::string> read_own_file(const std::string& path) {
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
   if (!file.valid()) return cannot("read", path, errno);

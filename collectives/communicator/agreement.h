@@ -58,7 +58,7 @@ class Agreement {
 
   std::unique_ptr<Measurement> measurement_;
   std::vector<float> buffer_;
-  std::optional<size_t> group_;  // nothing: a broadcast is under way
+  std::optional<size_t> group_;  // nothing: a broadcast is running
   size_t call_ = 0;
   Nanos measurement_began_;
   Nanos group_began_;

@@ -61,8 +61,8 @@ TEST_P(CommunicatorAllocation, RepeatedCallsAllocateNothing) {
   LocalRanks ranks({.ranks = 3, .shared_memory = GetParam()});
   ranks.run([](Communicator& communicator) {
     std::vector<float> memory(400'000);
-    // Pools grow to what is under way at once, which depends on the system's timing; a call that
-    // allocated would do so in every round.
+    // Pools grow to the number of simultaneous operations, which depends on the system's timing; a
+    // call that allocates would do so in every round.
     constexpr int kRounds = 150;
     int quiet_rounds = 0;
     for (int round = 0; round < kRounds; ++round) {

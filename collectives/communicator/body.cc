@@ -1,5 +1,4 @@
-// Communicator::Body: see body.h. How calls begin, run and end; what happens when one
-// fails stands in failure.cc.
+// Communicator::Body: see body.h. The start, progress and end of calls; failures are in failure.cc.
 #include "collectives/communicator/body.h"
 
 #include <algorithm>

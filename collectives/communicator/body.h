@@ -51,12 +51,12 @@ class Communicator::Body {
    public:
     ObservedWait(Body& body, uint64_t request) : body_(body), request_(request) {}
     ~ObservedWait() {
-      if (begun_) body_.tell_waiting(request_, false);
+      if (begun_) body_.report_waiting(request_, false);
     }
     ObservedWait(const ObservedWait&) = delete;
     ObservedWait& operator=(const ObservedWait&) = delete;
     void begin() {
-      if (!begun_) body_.tell_waiting(request_, true);
+      if (!begun_) body_.report_waiting(request_, true);
       begun_ = true;
     }
 
@@ -65,7 +65,7 @@ class Communicator::Body {
     const uint64_t request_;
     bool begun_ = false;
   };
-  void tell_waiting(uint64_t request, bool begins);
+  void report_waiting(uint64_t request, bool begins);
 
   const std::shared_ptr<Links> links_;
   const Members members_;

@@ -146,8 +146,8 @@ Result<Request> Communicator::group_end() {
 
 // --- their ends ---
 
-void Communicator::tell_waiting(Request request, bool begins) {
-  body_->tell_waiting(request.id, begins);
+void Communicator::report_waiting(Request request, bool begins) {
+  body_->report_waiting(request.id, begins);
 }
 
 Result<bool> Communicator::peek(Request request) {

@@ -38,7 +38,7 @@ Result<float> average_of_ranks(const Config& config, std::span<const std::string
       collectives::Communicator::create(links, collectives::members_of(*group), *tuned);
   if (!world) return fail(world.error());
 
-  // Calls return at once; a request tells their end. In place: input and output are the same.
+  // Calls return at once; a request waits for their end. In place: input and output are the same.
   std::vector<float> gradient(1000, static_cast<float>(group->rank));
   const Result<collectives::Request> request = (*world)->all_reduce(
       {.input = gradient.data(), .output = gradient.data(), .count = gradient.size()},

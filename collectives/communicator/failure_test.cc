@@ -1,5 +1,5 @@
-// Communicators whose ranks do not agree, give up or never come: every rank learns of it, and of
-// whose fault it is.
+// Communicators whose ranks post different calls, cancel, or never arrive: every rank gets an error
+// that names the cause.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -38,8 +38,8 @@ void drive_until(Communicator& communicator, const std::atomic<int>& told, int w
   }
 }
 
-// Waits, now and then giving up, until the error says `right`.
-void wait_until_told(Communicator& communicator, Request request, const std::string& right) {
+// Waits with short timeouts until the error contains `right`.
+void wait_until_reported(Communicator& communicator, Request request, const std::string& right) {
   std::string text;
   const Nanos until = seconds(20);
   for (Nanos waited; waited < until && !contains(text, right); waited += millis(5)) {
@@ -51,8 +51,8 @@ void wait_until_told(Communicator& communicator, Request request, const std::str
   EXPECT_TRUE(contains(text, right)) << "told rank " << communicator.rank();
 }
 
-// Five ranks that soon ask whom they wait for; in a ring each waits for its neighbour, which may
-// itself only wait.
+// Five ranks with a short straggler timeout. In a ring each rank waits for its neighbor, which may
+// be waiting as well.
 LocalOptions ring_of_five(SharedMemory shared_memory) {
   LocalOptions options{.ranks = 5, .shared_memory = shared_memory};
   options.communicator.stalled_after = millis(10);
@@ -194,7 +194,7 @@ TEST_P(CommunicatorFailure, AWaitThatEndsNamesWhoIsMissing) {
     // So that all are connected and know the tuning.
     ASSERT_EQ(failure_of(communicator, communicator.barrier()), "no failure");
     if (communicator.rank() == 2) {
-      // It makes no call until the others have given up.
+      // It makes no call until the others have timed out.
       drive_until(communicator, told, 2);
     }
     const Request request = communicator.all_reduce(of(memory, 10), ReduceOp::kSum).value();
@@ -219,8 +219,8 @@ TEST_P(CommunicatorFailure, ARankThatHasNotCalledIsNamedByThoseWhoWaitForOthers)
     if (communicator.rank() == 2) drive_until(communicator, told, 4);
     const Request request = communicator.all_reduce(of(memory, 1000), ReduceOp::kSum).value();
     if (communicator.rank() != 2) {
-      wait_until_told(communicator, request,
-                      "allreduce of 1000 float, sum waits for rank 2, which has not called it");
+      wait_until_reported(communicator, request,
+                          "allreduce of 1000 float, sum waits for rank 2, which has not called it");
       ++told;
     }
     EXPECT_TRUE(communicator.wait(request, kPatience));
@@ -228,8 +228,8 @@ TEST_P(CommunicatorFailure, ARankThatHasNotCalledIsNamedByThoseWhoWaitForOthers)
 }
 
 TEST_P(CommunicatorFailure, ARankThatCameAfterOthersCalledItLateIsNamedNoMore) {
-  // Rank 4 comes when all have heard that it is late; rank 3 waits for rank 2 alone, so nothing
-  // that arrives there tells it so.
+  // Rank 4 posts its call after all ranks were notified that it is late. Rank 3 waits for rank 2
+  // alone, so no data shows it that rank 4 has arrived.
   LocalRanks ranks(ring_of_five(GetParam()));
   std::atomic<int> named_both = 0;
   std::atomic<int> named_one = 0;
@@ -240,11 +240,11 @@ TEST_P(CommunicatorFailure, ARankThatCameAfterOthersCalledItLateIsNamedNoMore) {
     if (communicator.rank() == 2) drive_until(communicator, named_one, 4);
     const Request request = communicator.all_reduce(of(memory, 1000), ReduceOp::kSum).value();
     if (communicator.rank() != 2 && communicator.rank() != 4) {
-      wait_until_told(communicator, request, "waits for ranks 2, 4, which have not called it");
+      wait_until_reported(communicator, request, "waits for ranks 2, 4, which have not called it");
       ++named_both;
     }
     if (communicator.rank() != 2) {
-      wait_until_told(communicator, request, "waits for rank 2, which has not called it");
+      wait_until_reported(communicator, request, "waits for rank 2, which has not called it");
       ++named_one;
     }
     EXPECT_TRUE(communicator.wait(request, kPatience));
@@ -307,7 +307,7 @@ TEST_P(CommunicatorFailure, WhoLeavesWithCallsUnderWayIsNamed) {
       left = true;
       return;
     }
-    // The others may hear of it before their barrier is over.
+    // The others may be notified before their barrier ends.
     while (!left) communicator->advance();
     if (text == "no failure") {
       text = failure_of(*communicator, communicator->all_reduce(of(memory, 1000), ReduceOp::kSum));
@@ -329,7 +329,7 @@ TEST_P(CommunicatorFailure, RanksThatCountEachOtherDifferentlyAreNamed) {
     if (rank == 0) {
       EXPECT_TRUE(contains(text, "rank 2 says that there are 4 ranks"));
     }
-    // Who connects only now is told that it is over.
+    // A rank that connects only now gets the failure.
     communicator.reset();
     ++ended;
     while (ended < 3) {

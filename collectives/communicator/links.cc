@@ -1,5 +1,5 @@
-// Links: see links.h. Whoever connected says first which communicator it is for; who comes before
-// that communicator exists here waits for it.
+// Links: see links.h. The first message of a connection names its communicator. A connection whose
+// communicator does not exist here yet waits for it.
 #include "collectives/links.h"
 
 #include <algorithm>

@@ -47,7 +47,7 @@ void Communicator::Body::observe_ended(uint64_t request, bool ok) {
   endpoint_.observe(events::CallEnded{{}, members_.communicator, call_of(request), ok});
 }
 
-void Communicator::Body::tell_waiting(uint64_t request, bool begins) {
+void Communicator::Body::report_waiting(uint64_t request, bool begins) {
   if (begins) {
     endpoint_.observe(events::WaitBegun{{}, members_.communicator, call_of(request)});
   } else {

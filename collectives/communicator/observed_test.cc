@@ -1,5 +1,4 @@
-// What a communicator tells those who observe: which calls there were, what they did and when, and
-// which messages were theirs.
+// The events of a communicator: its calls, their phases and times, and their messages.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -20,7 +19,7 @@ using events::CallStarted;
 
 class Observed : public ::testing::Test {
  protected:
-  // Two ranks, of whose endpoints each tells all to one sink.
+  // Two ranks whose endpoints emit all events to one sink.
   void run(const std::function<void(Communicator&)>& body) {
     LocalOptions options;
     options.engine.sink = &sink_;
@@ -29,7 +28,7 @@ class Observed : public ::testing::Test {
     ranks.run(body);
   }
 
-  // Both ranks' endpoints tell it, so it has a lock.
+  // Locked, since both ranks' endpoints emit to it.
   class Locked : public events::EachSink<Locked> {
    public:
     template <typename Event>
@@ -102,8 +101,8 @@ TEST_F(Observed, ACallTellsWhatItIsAndItsEnd) {
   EXPECT_EQ(all<events::WaitBegun>().size(), all<events::WaitEnded>().size());
 }
 
-// The messages of a call are those on its channels while it is under way; what is more than its
-// payload is a heading for each connection, channel and direction.
+// The messages of a call are those on its channels while it runs; besides payload they carry one
+// header per connection, channel and direction.
 TEST_F(Observed, MessagesAddUpToThePayloadOfTheirCall) {
   constexpr uint64_t kBytes = 300'000;
   run([](Communicator& communicator) { broadcast(communicator, kBytes, 1); });
@@ -181,8 +180,8 @@ TEST_F(Observed, ASendTellsItsPeerAndItsGroup) {
   for (const auto& wait : all<events::WaitBegun>()) EXPECT_EQ(wait.call, sends[0].group);
 }
 
-// Two ranks' communicators, each driven by a thread of its own. A recording of PyTorch told that
-// nobody ever waited: its callers wait in threads that know nothing of the communicator.
+// Two ranks' communicators, each driven by its own thread. Recordings of PyTorch once had no waits:
+// its callers wait in threads outside of the communicator.
 class ObservedWaits : public Observed {
  protected:
   using Body = std::function<void(SharedCommunicator&, uint32_t)>;
@@ -231,7 +230,7 @@ TEST_F(ObservedWaits, OfOtherThreadsAreTold) {
       EXPECT_TRUE(call.wait(kPatience).has_value());
     }
     while (!call.done()) std::this_thread::yield();
-    EXPECT_TRUE(call.wait(kPatience).has_value());  // it is over: nobody waits
+    EXPECT_TRUE(call.wait(kPatience).has_value());  // it has ended: no wait
   });
   expect_waits(1);
 }

@@ -18,8 +18,8 @@ namespace heddle::collectives {
 
 class StragglerTracker {
  public:
-  // Reports that are remembered, and as many ranks that asked; and the calls before the oldest one
-  // under way for which they are, since other ranks may still be in those.
+  // The most reports, and the most asking ranks, for which state is kept; and the number of calls
+  // before the oldest running one for which it is kept, since other ranks may still run those.
   static constexpr size_t kMost = params::kStragglers;
   static constexpr uint64_t kCallsBack = params::kStragglerCallsBack;
 

@@ -1,4 +1,4 @@
-// News of late ranks reach everybody, end, and are taken back.
+// Reports of late ranks reach all ranks, terminate, and are withdrawn.
 #include "collectives/communicator/straggler_tracker.h"
 
 #include <gtest/gtest.h>
@@ -71,8 +71,8 @@ TEST(StragglerTracker, WhoAskedIsToldWhenTheCallIsMade) {
   EXPECT_FALSE(late.any_asker());
 }
 
-// With more news than are remembered, ranks that evicted each other's told them to each other for
-// ever.
+// With more reports than a rank keeps, ranks that evicted each other's reports once forwarded them
+// forever.
 TEST(StragglerTracker, MoreNewsThanAreRememberedEnd) {
   constexpr uint32_t kRanks = 4;
   Random random(5);

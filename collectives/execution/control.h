@@ -17,7 +17,7 @@ namespace heddle::collectives {
 
 inline constexpr size_t kControlBytes = 512;
 
-// The first message of whoever connected.
+// The first message of the rank that connected.
 struct Hello {
   uint64_t communicator = 0;
   uint32_t rank = 0;
@@ -37,8 +37,8 @@ struct Failure {
 
 enum class ControlKind : uint8_t { kHello = 1, kFailure = 2, kStalled = 3, kLate = 4, kAnswer = 5 };
 
-// The answer to one that waits in a call: a rank that has not made it yet, if not the sender, then
-// one of whom the sender heard. Who is told so of a rank is told too when that rank has come.
+// The answer to a rank that waits in a call: a rank that has not posted the call yet, either the
+// sender or one reported to it. The receiver is notified as well when that rank has posted it.
 struct Late {
   uint64_t number = 0;  // of the call
   uint32_t rank = 0;

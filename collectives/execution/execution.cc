@@ -148,7 +148,7 @@ bool Execution::prepare(Active& active) {
   message.signs = note_first(step);
   message.small = message.signs && step.bytes <= kSmallBytes;
   message.copied = message.sends && !message.signs && copies_ && step.bytes <= kSmallBytes;
-  // Of copies nobody asks, so whoever is to ask for this one must not be one.
+  // Copies request no acknowledgement, so a later copy could not cover this one.
   message.unasked = step.unasked && !copies_;
   message.stored = !message.sends && (message.small || reduces);
   message.bytes = step.bytes;

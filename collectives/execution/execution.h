@@ -1,6 +1,6 @@
-// Execution: does one call's schedule over links to the other ranks: posts messages, looks whether
-// they are done, combines what arrived. It never waits, so whoever drives the endpoint drives it.
-// The first message of a call to each peer carries the call's signature.
+// Execution: executes one call's schedule over links to the other ranks: posts messages, polls
+// them, combines received data. It never waits; the driver of the endpoint drives it. The first
+// message of a call to each peer carries the call's signature.
 #pragma once
 
 #include <array>
@@ -80,7 +80,7 @@ class Execution {
     Step step;
     Message message;
     Link* link = nullptr;       // null: it waits for its turn on its stream, for memory, for a link
-    Link* reached = nullptr;    // where something of it may be on its way
+    Link* reached = nullptr;    // where data of it may be in flight
     bool noted_posted = false;  // to the board
     uint64_t done_bytes = 0;    // combined or copied
   };

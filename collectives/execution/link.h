@@ -14,7 +14,7 @@
 
 namespace heddle::collectives {
 
-// A first message of up to so many bytes travels with its signature; with it, it may be eager.
+// A first message of at most this size carries its signature, and both together may be eager.
 inline constexpr uint64_t kSmallBytes = params::kSmallMessageBytes;
 
 // One message of a step, and how far it is.
@@ -26,8 +26,9 @@ struct Message {
   bool small = false;          // signs, and is of at most kSmallBytes
   bool stored = false;         // received in pieces that Execution combines; else into `memory`
   bool still_touched = false;  // received: until it comes, others read and write that memory
-  bool copied = false;         // sends: leaves from a copy, so that nobody waits until it is there
-  bool unasked = false;        // sends: a later one's acknowledgement covers both
+  bool copied =
+      false;  // sends: sent from a copy, so the call does not wait for its acknowledgement
+  bool unasked = false;  // sends: a later one's acknowledgement covers both
   uint64_t bytes = 0;
   std::byte* memory = nullptr;  // what is sent, or where it goes
   transport::Payload name;      // of that memory, where the link names memory
@@ -35,7 +36,7 @@ struct Message {
   Signature signature;          // sent, or, once it came, received
 
   // How far it is.
-  bool announced = false;  // sends: its signature is on its way
+  bool announced = false;  // sends: its signature was sent
   bool posted = false;     // the next one of its stream may be posted
   bool touched = false;    // sends: the memory is needed no more
   bool signature_came = false;
@@ -51,7 +52,7 @@ struct Message {
   bool pulled = false;      // by the receiver, from `address` of the sender
   uint64_t address = 0;     //
   uint64_t last_cell = 0;   // written
-  uint32_t cell_bytes = 0;  // in the cell that is read, of which so much was taken
+  uint32_t cell_bytes = 0;  // in the cell that is read, and how many of them were taken
   uint32_t cell_taken = 0;  //
 };
 
@@ -79,10 +80,10 @@ class Link {
   virtual Sight look(Message& message, uint64_t& budget) = 0;
   // A posted receive that was still_touched is so no more.
   virtual void untouched(Message& /*message*/) {}
-  // So much of the piece was combined.
+  // `bytes` more of the piece were combined.
   virtual void take(Message& message, uint64_t bytes) = 0;
-  // The piece cannot be combined yet: keeps what comes apart, so that nobody waits for that. False:
-  // nothing was done.
+  // The piece cannot be combined yet: stores received data elsewhere, so that the sender does not
+  // wait. False: nothing was done.
   virtual bool set_aside(Message& message, uint64_t& budget) = 0;
   // Whether the signature of a posted receive is there, before anything else of it is looked at.
   virtual bool look_at_signature(Message& message) = 0;

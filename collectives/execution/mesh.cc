@@ -150,7 +150,7 @@ void Mesh::broadcast_late(const Late& late) {
 void Mesh::send_answer(uint32_t rank, const MemoryAnswer& answer) {
   if (send_control(rank, [&answer](std::byte* bytes) { return write_answer(answer, bytes); }))
     return;
-  // The other waits for this word, and so would whoever calls.
+  // The peer waits for this message, and so would callers.
   note(
       {ErrorCode::kExhausted, rank,
        "what " + rank_text(rank) + " and this rank share cannot be agreed on: there is no memory"});

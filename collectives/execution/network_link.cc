@@ -28,7 +28,7 @@ Result<void> NetworkLink::send_head(Message& message) {
     if (message.bytes > 0) std::memcpy(slot->start + head, message.memory, message.bytes);
     head += message.bytes;
   }
-  // Of a copy nobody waits to hear that it came.
+  // No call waits for the acknowledgement of a copy.
   Result<engine::Operation> sent =
       endpoint_.send(connection_, message.channel, slot->first(head),
                      message.small ? ack_policy_of_copy() : transport::AckPolicy::kDeferred);

@@ -29,7 +29,7 @@ class NetworkLink final : public Link {
 
  private:
   Result<void> post_send(Message& message);
-  // Of a copy nobody waits to hear that it came, unless there are too many.
+  // No call waits for the acknowledgement of a copy, unless there are too many copies.
   transport::AckPolicy ack_policy_of_copy() {
     return buffered_sends_.has_room() ? transport::AckPolicy::kDeferred
                                       : transport::AckPolicy::kPrompt;

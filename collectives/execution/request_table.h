@@ -1,5 +1,5 @@
-// RequestTable: which calls are under way, and how those ended that nobody has asked about yet. A
-// request of a group ends with the last of its members.
+// RequestTable: the running calls, and the outcomes that were not fetched yet. A request of a group
+// ends with the last of its members.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class RequestTable {
     if (group != 0) ++at(group).members;
     return id;
   }
-  // A group, under way until close_group() and the end of its members.
+  // A group, which runs until close_group() and the end of its members.
   uint64_t open_group() {
     const uint64_t id = take_slot();
     at(id).members = 1;
@@ -50,7 +50,7 @@ class RequestTable {
     free_.push_back(static_cast<uint32_t>(id));
     --lent_;
   }
-  // Nobody will ask.
+  // Discards the request.
   void forget(uint64_t id) {
     if (state(id) == State::kUnknown) return;
     if (at(id).done) return use_up(id);

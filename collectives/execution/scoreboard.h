@@ -23,7 +23,7 @@ struct Range {
 
 class Scoreboard {
  public:
-  // Steps that are under way at most.
+  // The most steps that run at once.
   static constexpr uint32_t kWindow = params::kStepWindow;
   static constexpr uint64_t kNoStream = 0;
 
@@ -38,7 +38,7 @@ class Scoreboard {
 
   bool full() const { return live_ == UINT32_MAX; }
   bool empty() const { return live_ == 0; }
-  // A bit for each step that is under way.
+  // One bit per running step.
   uint32_t live() const { return live_; }
 
   // Takes the next step of the schedule; returns its slot. CHECKs that it is not full().
@@ -46,10 +46,10 @@ class Scoreboard {
 
   // All that comes before it on its stream is posted.
   bool may_post(uint32_t slot) const { return unposted_[slot] == 0; }
-  // Nobody before it still touches memory that it needs.
+  // True if no earlier step still uses memory that it needs.
   bool may_touch(uint32_t slot) const { return hazards_[slot] == 0; }
-  // A bit for each that it answers and that still touches what it will write: it may be posted, but
-  // nothing may be put there before what it waits for arrives.
+  // One bit per step that it answers and that still uses the memory that it will write: it may be
+  // posted, but nothing may be written there before those steps end.
   uint32_t answered(uint32_t slot) const { return answered_[slot]; }
 
   void on_posted(uint32_t slot);

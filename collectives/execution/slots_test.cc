@@ -1,4 +1,4 @@
-// Slots: rows of them in memory of their own, and in memory that many share.
+// Slots: sequences of them in private memory, and in shared memory.
 #include "collectives/execution/slots.h"
 
 #include <gtest/gtest.h>

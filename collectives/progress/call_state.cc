@@ -19,33 +19,33 @@ Unexpected forked() {
 
 }  // namespace
 
-void CallState::posted(std::function<void(bool)> tell) {
+void CallState::posted(std::function<void(bool)> report) {
   const OwnMutex::Lock lock = mutex_.lock();
-  if (told_) tell_(false);
-  told_ = false;
-  tell_ = std::move(tell);
-  tell_waiting();
+  if (reported_) report_(false);
+  reported_ = false;
+  report_ = std::move(report);
+  report_waiting();
 }
 
-void CallState::tell_waiting() {
+void CallState::report_waiting() {
   const bool waits = waiting_ > 0 && !done_;
-  if (!tell_ || waits == told_) return;
-  told_ = waits;
-  tell_(waits);
+  if (!report_ || waits == reported_) return;
+  reported_ = waits;
+  report_(waits);
 }
 
 void CallState::begin_wait() {
   const OwnMutex::Lock lock = mutex_.enter();
   if (!lock) return;
   ++waiting_;
-  tell_waiting();
+  report_waiting();
 }
 
 void CallState::end_wait() {
   const OwnMutex::Lock lock = mutex_.enter();
   if (!lock) return;
   --waiting_;
-  tell_waiting();
+  report_waiting();
 }
 
 void CallState::end(const Result<void>& result) {
@@ -60,9 +60,9 @@ void CallState::end(const Result<void>& result) {
   CHECK(!done_);
   if (!result) error_ = result.error();
   done_ = true;
-  tell_waiting();
-  tell_ = nullptr;  // what it tells of may go now
-  // Under the lock: whoever wakes may be the last to hold this.
+  report_waiting();
+  report_ = nullptr;  // its captures may be destroyed now
+  // Under the lock: a woken thread may hold the last reference to this object.
   ended_.notify_all();
 }
 
@@ -85,11 +85,11 @@ Result<void> CallState::wait(Nanos timeout) {
   {
     OwnMutex::Lock lock = mutex_.lock();
     const auto done = [this] { return done_; };
-    // Whoever only asks does not wait.
+    // A call with timeout zero only tests.
     const bool waits = !done_ && timeout > Nanos{};
     if (waits) {
       ++waiting_;
-      tell_waiting();
+      report_waiting();
     }
     if (timeout >= kLongest) {
       ended_.wait(lock, done);
@@ -98,7 +98,7 @@ Result<void> CallState::wait(Nanos timeout) {
     }
     if (waits) {
       --waiting_;
-      tell_waiting();
+      report_waiting();
     }
     if (done_ && error_) return fail(*error_);
     if (done_) return {};

@@ -16,13 +16,13 @@ namespace heddle::collectives {
 
 class CallState {
  public:
-  // `on_end` may be empty. `waits_for` tells for whom the call's communicator waits.
+  // `on_end` may be empty. `waits_for` returns the ranks that the call's communicator waits for.
   CallState(std::function<void(const Result<void>&)> on_end, std::function<std::string()> waits_for)
       : on_end_(std::move(on_end)), waits_for_(std::move(waits_for)) {}
 
-  // By the progress thread, before the end: `tell` says to whom observes it that somebody waits for
-  // the call from here on, or that nobody does any more. Empty: what it told of goes.
-  void posted(std::function<void(bool)> tell);
+  // By the progress thread, before the end: `report` emits an event when callers begin to wait for
+  // the call, and when none waits any more. Empty: the communicator is destroyed.
+  void posted(std::function<void(bool)> report);
   // By the progress thread, once.
   void end(const Result<void>& result);
 
@@ -30,12 +30,12 @@ class CallState {
   bool done() const;
   Result<void> result() const;
   Result<void> wait(Nanos timeout);
-  // Whoever waits by other means says so.
+  // For callers that wait by other means.
   void begin_wait();
   void end_wait();
 
  private:
-  void tell_waiting();  // under mutex_
+  void report_waiting();  // under mutex_
 
   std::function<void(const Result<void>&)> on_end_;  // only the progress thread touches it
   const std::function<std::string()> waits_for_;
@@ -44,9 +44,9 @@ class CallState {
   // All under mutex_:
   bool done_ = false;
   std::optional<Error> error_;
-  std::function<void(bool)> tell_;  // while the call is under way
-  uint32_t waiting_ = 0;            // callers
-  bool told_ = false;               // that some wait
+  std::function<void(bool)> report_;  // while the call runs
+  uint32_t waiting_ = 0;              // callers
+  bool reported_ = false;             // that some wait
 };
 
 }  // namespace heddle::collectives

@@ -45,7 +45,7 @@ void DrivenCommunicator::post(std::vector<PostedCall> calls) {
       continue;
     }
     posted.state->posted([communicator = communicator_.get(), made = *request](bool begins) {
-      communicator->tell_waiting(made, begins);
+      communicator->report_waiting(made, begins);
     });
     const Nanos now = endpoint_->now();
     const Nanos deadline =

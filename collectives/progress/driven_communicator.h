@@ -1,5 +1,5 @@
-// DrivenCommunicator: a communicator on the progress thread, and which of its calls are under way.
-// All but failure() is for that thread alone.
+// DrivenCommunicator: a communicator on the progress thread, and its running calls. Only that
+// thread may call its functions, except failure().
 #pragma once
 
 #include <memory>

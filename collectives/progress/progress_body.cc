@@ -33,7 +33,7 @@ void ProgressBody::stop() {
   }
   endpoint_.interrupt();
   thread_.join();
-  // The endpoint may go as soon as this returns, while somebody still holds the body.
+  // The endpoint may be destroyed when this returns, while other threads still hold the body.
   links_.reset();
 }
 
@@ -45,7 +45,7 @@ bool ProgressBody::run(std::function<void()> task) {
     first = tasks_.empty();
     tasks_.push_back(std::move(task));
   }
-  // Whoever came before has woken it already.
+  // An earlier post has already woken it.
   if (first) endpoint_.interrupt();
   return true;
 }

@@ -1,5 +1,5 @@
-// SharedCommunicator and ProgressThread: see shared_communicator.h and progress_thread.h. What runs
-// in the thread stands in progress/.
+// SharedCommunicator and ProgressThread: see shared_communicator.h and progress_thread.h. The
+// thread's code is in progress/.
 #include "collectives/shared_communicator.h"
 
 #include <utility>
@@ -134,7 +134,7 @@ Result<std::unique_ptr<SharedCommunicator>> SharedCommunicator::split(int32_t co
                                                                       Nanos timeout) {
   const SplitChoice mine = {colour, key};
   std::vector<SplitChoice> all(size());
-  // Not given up by the wait alone: `all` is written until the call has ended.
+  // wait() has no timeout: `all` is written until the call has ended.
   const Result<PendingCall> gathered = post(gather_choices(mine, all), {.timeout = timeout});
   if (!gathered) return fail(gathered.error());
   if (Result<void> ended = gathered->wait(); !ended) return fail(ended.error());

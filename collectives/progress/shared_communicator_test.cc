@@ -103,7 +103,7 @@ TEST(SharedCommunicator, ThreadsPostToOneCommunicatorAndWaitForEachOthersCalls) 
   LocalRanks ranks({.ranks = 2});
   run_ranks(ranks, 2, [&](uint32_t rank, const std::shared_ptr<ProgressThread>& thread) {
     const Shared world = make(thread, ranks.members(rank));
-    // The same call whoever posts it, so that any order of the two threads is the same.
+    // Both threads post the same calls, so their order does not matter.
     std::vector<Floats> memory(64, Floats(3000, static_cast<float>(rank)));
     std::vector<PendingCall> calls(memory.size());
     const auto post = [&](size_t first) {

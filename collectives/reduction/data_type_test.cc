@@ -1,4 +1,4 @@
-// Data types: every name is read back as what it names, and a wrong one tells the right ones.
+// Data types: every name is parsed as its type, and the error for an unknown name lists all names.
 #include "collectives/data_type.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
-// Lanes: vectors of elements as the compiler knows them, and what kernels need of them beyond its
-// operators. Every function has the instruction set as a template argument, so that code compiled
-// for one never stands in for another's; for the same reason nothing of the library is used here.
+// Lanes: the compiler's vectors of elements, and the operations that kernels need beyond its
+// operators. Every function has the instruction set as a template argument, so that the linker
+// never merges code compiled for different sets; for the same reason no library function is used.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ struct FloatPair {
 };
 
 // Half from and to float in integer arithmetic, for processors without instructions for it. The
-// patterns of halves stand in lanes of 32 bits.
+// bits of halves are in lanes of 32 bits.
 template <typename Isa>
 struct SplitHalf {
   using Vector = Lanes<uint32_t, Isa::kWidth>;

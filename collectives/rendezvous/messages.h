@@ -1,6 +1,6 @@
-// Messages between the ranks and the store where they meet: a rank registers, is told that it has,
-// and the group when all are there, or why there is none. What comes from the network is checked
-// before it is believed. Integers are little-endian, text has its length in 2 bytes before it.
+// Messages between the ranks and the store: a rank registers and receives a confirmation, then the
+// group when all have registered, or the error. Decoders validate all input. Integers are
+// little-endian, text is preceded by its length in 2 bytes.
 #pragma once
 
 #include <cstddef>
@@ -26,10 +26,11 @@ struct Registration {
   uint8_t version = kRendezvousVersion;
   uint32_t rank = 0;
   uint32_t size = 1;
-  uint64_t process = 0;  // drawn by the process: tells it from another that claims the same rank
-  uint64_t ticket = 0;   // of the file that named this store; 0: none did
-  std::string token;     // of the run (Launch::token); empty: it has none
-  Nanos patience;        // how long the rank is going to wait
+  uint64_t process =
+      0;  // drawn by the process: distinguishes it from another that claims the same rank
+  uint64_t ticket = 0;  // of the file that named this store; 0: none did
+  std::string token;    // of the run (Launch::token); empty: it has none
+  Nanos patience;       // how long the rank is going to wait
   std::string run;
   std::string host;
   transport::Address reached;  // at which the rank reached the store

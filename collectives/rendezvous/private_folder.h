@@ -1,6 +1,6 @@
-// Private folders: where processes of one user on one host find each other's files, in a place that
-// other users may write to as well (/tmp). Nobody else can have made it, read it or put files in
-// it.
+// Private folders: processes of one user on one host exchange files in them, inside of a directory
+// that other users may write to (/tmp). No other user can have created the folder, read it or put
+// files in it.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Private folders: made for their owner only, and one that somebody else could have made is refused
-// with what to do.
+// Private folders: created for their owner only; one that another user could have created is
+// refused with a remedy.
 #include "collectives/rendezvous/private_folder.h"
 
 #include <gmock/gmock.h>

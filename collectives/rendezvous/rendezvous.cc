@@ -115,7 +115,7 @@ Result<Group> serve(engine::Endpoint& endpoint, const MeetOptions& options, cons
                          : announcement.publish(url.file, file, options.launch.private_folder);
     if (!published) return fail(published.error());
   }
-  // The memory of what is under way goes after the endpoint: the store is made before it is moved.
+  // The memory of running operations must outlive the endpoint: so the store is declared first.
   std::optional<Store> store;
   const std::unique_ptr<engine::Endpoint> served = std::move(*opened);
   store.emplace(*served, self, engine::system_seed());

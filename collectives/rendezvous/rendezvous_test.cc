@@ -73,8 +73,8 @@ class RendezvousTest : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  // The address of a port that nobody has now, of those that the system gives nobody who asks for
-  // any: another test would get one that was free a moment ago.
+  // The address of a free port outside of the system's ephemeral range: an ephemeral one could be
+  // assigned to another test.
   static std::string free_store(const std::string& host) {
     constexpr uint32_t kFirst = 20'000;
     constexpr uint32_t kPorts = 12'000;  // up to 32,000; the system's begin at 32,768
@@ -198,7 +198,7 @@ TEST_F(RendezvousTest, RanksMeetByAPlaceOfTheirOwn) {
 
 TEST_F(RendezvousTest, AFileThatACrashLeftOverMisleadsNobody) {
   const std::string path = folder_ + "/store";
-  // Nobody listens there any more; and at the other, somebody does who knows no stores.
+  // No process listens at the first address; at the second one an endpoint without a store does.
   const auto stranger = open({}, 0).value();
   for (const transport::Address& at :
        {engine::find_address("127.0.0.1:9", 0).value(), stranger->local_address()}) {
@@ -279,7 +279,8 @@ TEST_F(RendezvousTest, DifferentSizesAreNamed) {
   }
 }
 
-// Without a token nobody knows who is wrong: rank 0 goes on, and says it when its time is over.
+// Without a token the wrong rank cannot be identified: rank 0 continues, and reports the difference
+// at its timeout.
 TEST_F(RendezvousTest, DifferentSizesWithoutTokenAreNamedToWhoIsRefusedAndAtTheEnd) {
   std::vector<Rank> all = ranks(2, free_store("127.0.0.1"));
   for (Rank& rank : all) rank.timeout = seconds(2);

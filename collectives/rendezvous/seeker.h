@@ -1,5 +1,5 @@
-// Seeker: a rank that looks for the store, registers there and waits for the group. It comes again
-// as long as nobody is there yet. A state machine over the rank's own endpoint, driven as Store is.
+// Seeker: a rank's side of rendezvous: finds the store, registers and waits for the group. Retries
+// while there is no store. A state machine over the rank's own endpoint, driven as Store is.
 #pragma once
 
 #include <cstddef>
@@ -24,9 +24,9 @@ class Seeker {
   // Where to look now; asked again before every attempt. Errors: why there is nowhere to look yet.
   using FindPlaces = std::function<Result<std::vector<StorePlace>>()>;
 
-  // `self` without ticket and reached, its patience counted from now. `endpoint` must outlive it.
+  // `self` without ticket and reached; its timeout begins now. `endpoint` must outlive it.
   Seeker(engine::Endpoint& endpoint, Registration self, FindPlaces find_places);
-  // Withdraws what is under way; drives the endpoint for that unless its owner drives it.
+  // Cancels running operations; drives the endpoint for that unless its owner drives it.
   ~Seeker();
   Seeker(const Seeker&) = delete;
   Seeker& operator=(const Seeker&) = delete;
@@ -37,7 +37,7 @@ class Seeker {
   const std::optional<Result<Group>>& outcome() const { return outcome_; }
   // Whether, after an outcome, the store knows that it arrived.
   bool settled() const { return outcome_ && attempts_.empty() && ending_.empty(); }
-  // For a wait that ends without outcome: what stood in the way last.
+  // For a wait that ends without outcome: the latest error.
   Error trouble() const;
 
  private:

@@ -169,7 +169,8 @@ void Store::hear(engine::Connection connection, Visitor& visitor,
   registered_[registration.rank] = connection;
   gone_.erase(registration.rank);
   say(connection, visitor, encode(Answer{.kind = AnswerKind::kWelcome}));
-  listen(connection, visitor);  // nothing comes; but the transport watches whom one waits for
+  listen(connection,
+         visitor);  // no message follows; a posted receive makes the transport probe the peer
 }
 
 // Who has the rank may be dead without a sign: only what it acknowledges shows that two claim it.
@@ -294,7 +295,7 @@ engine::Operation Store::say(engine::Connection connection, Visitor& visitor,
   };
   while (!visitor.said.empty() && over(visitor.said.front())) visitor.said.pop_front();
   Said& kept = visitor.said.emplace_back(Said{std::move(message), {}});
-  // One that fails belongs to a connection that is closed: the next look tells.
+  // A failed send belongs to a closed connection, which the next turn() finds.
   const Result<engine::Operation> sending =
       endpoint_.send(connection, kChannel, kept.message.data(), kept.message.size());
   if (sending) kept.sending = *sending;

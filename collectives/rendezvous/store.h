@@ -1,6 +1,6 @@
-// Store: where the ranks of a run register, served by rank 0 over an endpoint of its own until all
-// have been told the group. A state machine that posts and never waits: whoever owns the endpoint
-// drives it and calls turn() when something may have happened.
+// Store: the service where the ranks of a run register. Rank 0 serves it over a separate endpoint
+// until all ranks have received the group. A state machine that never waits: the owner of the
+// endpoint drives it and calls turn() after each progress.
 #pragma once
 
 #include <cstddef>
@@ -20,16 +20,16 @@ namespace heddle::collectives {
 class Store {
  public:
   // `self` is rank 0's; its ticket is that of this store, its address of no host unless its
-  // endpoint is bound to one. `endpoint` accepts, has nobody else's connections and may go before
-  // the store. `job` must not be 0.
+  // endpoint is bound to one. `endpoint` accepts connections, is not shared, and may be destroyed
+  // before the store. `job` must not be 0.
   Store(engine::Endpoint& endpoint, Registration self, uint64_t job);
 
   void turn();
-  // Tells all who wait why there will be no group.
+  // Sends the error to all ranks that wait for the group.
   void fail_all(const Error& error);
 
-  // Whether there is an outcome, and everybody who waited for it has been told or is gone. After a
-  // mistake that concerns those who come late, too, a second must have passed.
+  // True if there is an outcome, and every rank that waited for it has received it or is gone.
+  // After a mistake that concerns those who come late, too, a second must have passed.
   bool done() const;
   // The group, or why there is none; nothing while ranks are missing.
   const std::optional<Result<Group>>& outcome() const { return outcome_; }
@@ -50,7 +50,7 @@ class Store {
     std::optional<Registration> registration;  // while it waits
     Nanos until;
     Nanos proven_at;                    // when it was last known to live
-    engine::Operation proof;            // that it does, under way
+    engine::Operation proof;            // a running check of that
     std::optional<Registration> claim;  // to the rank of another, which is asked if it lives
     Nanos claimed_at;
     std::deque<Said> said;
@@ -59,8 +59,8 @@ class Store {
   };
 
   void take_visitors();
-  // Those that do not register in time go, and the oldest of them where they are too many: who
-  // connects and says nothing keeps nobody out.
+  // Closes connections that do not register in time, and the oldest of them if there are too many,
+  // so that idle connections keep no rank out.
   void send_away_idlers();
   void send_away(std::map<engine::Connection, Visitor>::iterator visitor);
   void listen(engine::Connection connection, Visitor& visitor);
@@ -70,18 +70,19 @@ class Store {
   bool look_at(engine::Connection connection, Visitor& visitor);
   void hear(engine::Connection connection, Visitor& visitor, const Registration& registration);
   void settle_claim(engine::Connection connection, Visitor& visitor);
-  // Why a registration does not belong here, for somebody who should come again.
+  // Why a registration is refused for now; its sender should retry.
   std::optional<Error> not_now(const Registration& registration) const;
   // Why there can be no group with it.
   std::optional<Error> impossible(const Registration& registration) const;
   // Whether its registration shows a secret of the run: the ticket of its file, its token, or a
   // cluster key.
   bool is_proven(engine::Connection connection) const;
-  // What is no rank of this run is told why, counted, and ends nothing.
+  // Sends the error to a connection that is no rank of this run, and counts it; the rendezvous
+  // continues.
   void refuse(engine::Connection connection, Visitor& visitor, const Error& error);
   engine::Operation say(engine::Connection connection, Visitor& visitor,
                         std::vector<std::byte> message);
-  // The last that it is told.
+  // Sends the final message to it.
   void answer(engine::Connection connection, Visitor& visitor, const Answer& answer);
   void leave(const Visitor& visitor);
   // Whether a rank that is registered was alive at `when`; asks it where that is not known.

@@ -1,7 +1,7 @@
-// Store files: a file in a folder that all ranks share, in which rank 0 writes where its store
-// listens. It holds nothing else, so one that a crash has left over does no harm: nobody answers
-// there, or one that does not know the file's ticket. Only its owner can read it: who knows the
-// ticket is proven to be of the same user.
+// Store files: a file in a folder that all ranks share, with the address of rank 0's store and a
+// ticket. A file left by a crash does no harm: no process answers at the address, or its ticket
+// differs. Only the owner can read the file, so the ticket proves that a rank belongs to the same
+// user.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct StoreFile {
   std::vector<transport::Address> addresses;
 };
 
-// What stands in it, and the other way round. Errors: kInvalid (another run's, or no such text).
+// Writes and parses its content. Errors: kInvalid (of another run, or malformed).
 std::string store_text(const StoreFile& file);
 Result<StoreFile> parse_store_text(const std::string& text, const std::string& run);
 

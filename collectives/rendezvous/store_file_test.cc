@@ -1,4 +1,4 @@
-// Store files: written at once and whole, and left-over, foreign or broken ones told apart.
+// Store files: written atomically; stale, foreign and malformed ones are distinguished.
 #include "collectives/rendezvous/store_file.h"
 
 #include <gtest/gtest.h>

@@ -90,8 +90,8 @@ Step PairwiseReduceScatter::at(uint64_t index) const {
 }
 
 // --- Bruck's all-to-all ---
-// Scratch: size blocks, which stand in the order of their distance; then those that a round sends,
-// then those that it receives.
+// Scratch: `size` blocks in the order of their distance, then the blocks that a round sends, then
+// those that it receives.
 
 BruckAllToAll::BruckAllToAll(const Shape& shape)
     : shape_(shape), rounds_(shape.size == 1 ? 0 : doublings(shape.size)) {

@@ -1,4 +1,4 @@
-// Schedules in which everybody has something of its own for everybody: pairwise all-to-all,
+// Schedules in which every rank has different data for every other: pairwise all-to-all,
 // all-to-all-v and reduce-scatter, and Bruck's all-to-all and all-gather in few rounds (Bruck et
 // al., "Efficient algorithms for all-to-all communications", 1997).
 #pragma once

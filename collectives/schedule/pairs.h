@@ -8,7 +8,8 @@
 
 namespace heddle::collectives {
 
-// In round k each tells the one 2^k behind it, by the byte that it received in the round before.
+// In round k each rank notifies the one 2^k behind it, by the byte that it received in the previous
+// round.
 class DisseminationBarrier {
  public:
   explicit DisseminationBarrier(const Shape& shape) : shape_(shape) { shape_.element_bytes = 1; }

@@ -1,6 +1,6 @@
-// Schedules with a root: gather and scatter straight with everybody or along a binomial tree,
-// broadcast and reduce along a binomial tree. In the tree a rank stands above those that differ
-// from it (counted from the root) in bits below its lowest one.
+// Schedules with a root: gather and scatter directly with every rank or along a binomial tree,
+// broadcast and reduce along a binomial tree. A rank's descendants are the ranks that differ from
+// it (counted from the root) only in bits below its lowest set bit.
 #pragma once
 
 #include "collectives/schedule/shape.h"
@@ -40,7 +40,7 @@ class BinomialNode {
   uint32_t children() const { return children_; }
   // The nearest first, whose own trees are the smallest.
   uint32_t child(uint32_t index) const { return place_ + (1U << index); }
-  // Ranks of the tree below `place`, itself included; they stand behind it in a row.
+  // Number of ranks in the subtree of `place`, itself included; they have consecutive places.
   uint32_t ranks_below(uint32_t place) const;
 
  private:
@@ -49,7 +49,7 @@ class BinomialNode {
   uint32_t children_ = 0;
 };
 
-// What is on its way is kept in the order of the places, a block each.
+// Forwarded data is stored in the order of the places, one block each.
 class BinomialGather {
  public:
   explicit BinomialGather(const Shape& shape);

@@ -106,7 +106,7 @@ TEST_P(EverySchedule, IsRightInPlace) {
   }
 }
 
-// Or nobody would hear of it for a millisecond.
+// Otherwise its acknowledgement would be delayed by a millisecond.
 TEST_P(EverySchedule, BehindASendThatIsUnaskedAnotherAsks) {
   if (GetParam().collective == Collective::kAllToAllV) return;
   for (uint32_t size = 1; size <= 17; ++size) {
@@ -306,7 +306,8 @@ TEST(ScheduleBytes, RecursiveDoublingSendsEverythingInEachRound) {
   EXPECT_EQ(sent_by(Collective::kAllReduce, Algorithm::kRecursiveDoubling, 8, 10).most, 3U * 40);
 }
 
-// Up and down each edge goes half of the data in each tree, so nobody sends more than twice all.
+// Half of the data crosses each edge up and down in each tree, so no rank sends more than twice
+// all.
 TEST(ScheduleBytes, TreesSendEveryHalfOnceUpAndOnceDownEachEdge) {
   for (const uint32_t n : {2U, 5U, 8U, 13U}) {
     const uint64_t bytes = 4 * 96;

@@ -39,7 +39,7 @@ struct Shape {
   // Of chunk_bytes, whatever the network: at least one element.
   uint64_t chunk_count() const { return std::max<uint64_t>(1, chunk_bytes / element_bytes); }
   uint64_t longest_chunk_bytes() const { return in_bursts(chunk_bytes, burst_payload_bytes); }
-  // How rows of up to so many elements are cut into chunks.
+  // How sequences of up to `longest` elements are cut into chunks.
   Cut cut(uint64_t longest) const {
     return {longest, std::max<uint64_t>(1, longest_chunk_bytes() / element_bytes),
             std::max<uint64_t>(1, burst_payload_bytes / element_bytes)};
@@ -74,7 +74,7 @@ inline Step receive_step(const Shape& shape, uint32_t from, Buffer buffer, const
           .destination = {buffer, shape.bytes(part.offset)}};
 }
 
-// The same of a result: whoever sends it has all that this rank sent of these elements.
+// The same of a result: its sender has received all that this rank sent of these elements.
 inline Step answer_step(const Shape& shape, uint32_t from, const Part& part) {
   Step step = receive_step(shape, from, Buffer::kOutput, part);
   step.answers = true;

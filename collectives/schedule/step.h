@@ -1,6 +1,6 @@
-// Step: one thing that a rank does in a collective, as data. A schedule is a row of them whose
-// meaning is that of doing one after the other; whoever executes it may do several at once as long
-// as nobody can tell (execution/scoreboard.h).
+// Step: one operation of a rank in a collective, as data. A schedule is a sequence of steps with
+// the semantics of sequential execution; an execution may run several at once if the result is the
+// same (execution/scoreboard.h).
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,8 @@ struct Step {
   // kReceive: it was made of all that this rank did at its destination before, so all that is over
   // when something of it comes.
   bool answers = false;
-  // kSend: nobody waits to hear of its arrival alone; a later send to the same peer asks for both.
+  // kSend: its acknowledgement may be deferred, since a later send to the same peer requests one
+  // for both.
   bool unasked = false;
   uint32_t peer = 0;  // a rank; nothing for kCopy
   uint64_t bytes = 0;

@@ -9,8 +9,8 @@
 namespace heddle::collectives {
 namespace {
 
-// Nodes 1 to size - 1 stand in order: a node's lowest set bit is its height, its children are half
-// of that away on either side. Node 0 stands above the highest.
+// Nodes 1 to size - 1 form an in-order tree: a node's lowest set bit is its height, its children
+// are half of that away on either side. Node 0 is the parent of the highest.
 TreeNode ordered_node(uint32_t node, uint32_t size) {
   TreeNode found;
   const auto add = [&found](uint32_t child) { found.child[found.children++] = child; };

@@ -40,7 +40,7 @@ class DoubleTree {
   uint64_t copies_ = 0;
   Cut chunks_;          // of a half
   uint64_t lead_ = 0;   // chunks that go up before the first is expected down
-  uint64_t ups_ = 0;    // steps a chunk on the way up, over both trees
+  uint64_t ups_ = 0;    // steps per chunk up, over both trees
   uint64_t downs_ = 0;  // and down
   bool reduces_ = false;
   bool spreads_ = false;

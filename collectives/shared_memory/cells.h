@@ -1,11 +1,10 @@
-// Cells: what two ranks of a host share, and the two ends of a ring of them. Each stream (a channel
-// and a direction) has rings of its own, so that no message ever waits behind one of another
-// channel: a short one, of which every message has its first cell, and a long one for the payload
-// of long messages. Small messages so stay in the cache, and of long ones a rank writes half a MiB
-// before it needs the other. A cell has its state, the head of a message and some payload side by
-// side: whoever waits for it looks at one cache line. After Vyukov's bounded queue, with one writer
-// and one reader. What the other side writes is never trusted: sizes are checked by the reader,
-// places are its own count.
+// Cells: the memory that two ranks of a host share, and the two ends of a ring of cells. Each
+// stream (a channel and a direction) has its own rings, so that no message waits behind one of
+// another channel: a short ring for the first cell of every message, and a long one for the payload
+// of long messages. So small messages stay in the cache, and a rank can write half a MiB of a long
+// one before the other reads. A cell has its state, the head of a message and some payload side by
+// side: a waiting rank polls one cache line. After Vyukov's bounded queue, with one writer and one
+// reader. Data of the other side is not trusted: the reader checks sizes and counts positions.
 #pragma once
 
 #include <array>
@@ -53,7 +52,7 @@ struct Stream {
 };
 using Streams = std::array<Stream, kSharedChannels>;
 
-// Zeroes are its beginning, so that nobody has to fill it.
+// All zeros is its initial state, so it needs no initialization.
 struct Shared {
   std::array<Side, 2> sides;
   std::array<Streams, 2> streams;  // by the side that writes

@@ -26,7 +26,7 @@ struct HostIdentity {
   static HostIdentity read(const std::byte* bytes);
 };
 
-// Of this process. Errors: kUnavailable where the system does not tell (no /proc).
+// Of this process. Errors: kUnavailable (no /proc).
 Result<HostIdentity> host_identity();
 
 // In what two differ, in words; empty: in nothing.

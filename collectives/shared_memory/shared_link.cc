@@ -216,7 +216,7 @@ void SharedLink::pop(Message& message) {
   message.cell_bytes = 0;
   message.posted = message.came == message.bytes;
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  // Nobody else waits for a free cell.
+  // Only a peer that waits for a pulled message or for a free cell needs a notification.
   if (message.pulled || theirs_.blocked.load(std::memory_order_relaxed) != 0) notify_other();
 }
 
@@ -273,7 +273,7 @@ Link::Sight::State SharedLink::pull_some(Message& message, std::byte* to, uint64
   const bool read = pull(pair_.process, message.address + message.came, to, bytes);
   const bool gone = !read && errno == ESRCH;
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  // The connection tells of its end.
+  // The connection reports its end.
   if (gone || theirs_.closed.load(std::memory_order_relaxed) != 0) return Sight::State::kWaiting;
   if (!read) return Sight::State::kFailed;
   message.came += bytes;

@@ -1,6 +1,6 @@
-// SharedLink: messages between two ranks of a host through memory that they share. They are copied
-// through cells, and combined straight out of them; of those that are longer than a stream's cells
-// the receiver is told where they lie and pulls them, where the kernel lets it read their memory.
+// SharedLink: messages between two ranks of a host through shared memory. They are copied through
+// cells, and combined straight out of them. Of messages longer than a stream's cells the sender
+// passes the address, and the receiver pulls them if the kernel lets it read the sender's memory.
 #pragma once
 
 #include <array>
@@ -32,8 +32,8 @@ struct SharedSurroundings {
 
 class SharedLink final : public Link {
  public:
-  // Messages up to so long are copied through cells in any case: two copies on two cores take less
-  // than one that looks each page up.
+  // Messages up to this length are always copied through cells: two copies on two cores take less
+  // time than one that looks each page up.
   static constexpr uint64_t kPullFrom = kLongCells * kCellBytes;
   // Longer ones have a long ring's cells.
   static constexpr uint64_t kLongFrom = kShortCells * kCellBytes;
@@ -53,7 +53,7 @@ class SharedLink final : public Link {
 
   // The other has said goodbye: nothing comes any more but what is there.
   void note_left() { left_ = true; }
-  // This side's calls end: from now on nobody takes what it offered.
+  // This side's calls end: from now on no offered message may be pulled.
   void shut();
   bool pulls() const { return mine_.pulls.load(std::memory_order_relaxed) != 0; }
 

@@ -220,8 +220,8 @@ TEST(DescriptorChannel, WhoDoesNotKnowItsNameFindsNone) {
   EXPECT_TRUE(engine::connect_descriptor_channel(channel.name()).has_value());
 }
 
-// Whoever knocks and is slow to hand over is no reason to send it away.
-TEST(SharedMemoryNegotiation, WhoKnockedAndHandsOverLaterIsLetIn) {
+// A peer that connects and passes its descriptor late is accepted.
+TEST(SharedMemoryNegotiation, APeerThatPassesItsDescriptorLateIsAccepted) {
   engine::EndpointPair pair = engine::make_endpoints({});
   SharedMemoryNegotiation here(*pair.client);
   const MemoryOffer offer = here.offer().value();
@@ -248,7 +248,7 @@ TEST(Segment, MemoryThatMayShrinkIsRefused) {
 
 // --- communicators ---
 
-// Each message goes on the way that both want; where one does not, that is the network.
+// Messages use shared memory only if both ranks allow it, otherwise the network.
 TEST(SharedCommunicator, OneThatWantsTheNetworkGetsIt) {
   constexpr uint32_t kRanks = 3;
   std::array<events::MemorySink, kRanks> sinks;

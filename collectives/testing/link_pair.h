@@ -96,7 +96,7 @@ class LinkPair {
     return made;
   }
 
-  // One look; pieces are taken at most `at_most` bytes at a time, or set aside.
+  // One poll; pieces are taken at most `at_most` bytes at a time, or stored elsewhere (`aside`).
   void look(int side, TestMessage& test, uint64_t at_most = UINT64_MAX, bool aside = false) {
     if (test.done || test.failed) return;
     uint64_t budget = 64 << 10;
@@ -132,7 +132,7 @@ class LinkPair {
     give_back(1 - side, receive);
   }
 
-  // Small messages that are on their way have arrived.
+  // Drives both sides until small messages in flight have arrived.
   void settle() {
     const Nanos give_up = endpoint(0).now() + engine::kTestPatience;
     for (const auto& buffered_sends : buffered_sends_) {

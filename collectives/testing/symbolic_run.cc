@@ -1,5 +1,5 @@
-// SymbolicRun: see symbolic_run.h. A cell of memory stands for one element; a contribution is a
-// number that belongs to a rank and an element, so sums tell who is in them.
+// SymbolicRun: see symbolic_run.h. A cell of memory represents one element; a contribution is a
+// number that identifies a rank and an element, so a sum identifies its contributors.
 #include "collectives/testing/symbolic_run.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace heddle::collectives {
 namespace {
 
-constexpr uint64_t kGuard = 3;  // cells around buffers that nobody may touch
+constexpr uint64_t kGuard = 3;  // cells around buffers that no step may touch
 
 uint64_t contribution(uint64_t rank, uint64_t element) {
   return Random((rank + 1) << 32 | element).next();
@@ -318,7 +318,7 @@ uint64_t SymbolicRun::sum_of(uint64_t element) const {
   return ranks_.size() == 1 ? sum : sum * kFactor;
 }
 
-// What stands in a rank's output; nobody's contribution where it may be anything.
+// The expected value in a rank's output; no contribution if any value is allowed.
 uint64_t SymbolicRun::expected(uint32_t rank, uint64_t element) const {
   const Shape& shape = options_.shape;
   const uint64_t count = std::max<uint64_t>(1, shape.count);

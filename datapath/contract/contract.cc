@@ -35,7 +35,7 @@ TxBurst burst_of(const Row& row, const std::byte* headers, const transport::Addr
   burst.last_payload_bytes = row.last_payload_bytes;
   burst.region = row.payload_bytes > 0 ? region : transport::kNoRegion;
   burst.offset = row.offset;
-  burst.seal = row.seal;
+  burst.key = row.key;
   return burst;
 }
 
@@ -44,10 +44,10 @@ TxBurst burst_of(const Row& row, const std::byte* headers, const transport::Addr
 void write_header(const Row& row, uint32_t segment, std::span<std::byte> to) {
   constexpr std::byte kData{0x21};
   constexpr std::byte kControl{0x29};
-  constexpr std::byte kSealedData{0x18};  // the length of the clear part depends on the type
+  constexpr std::byte kEncryptedData{0x18};  // the length of the clear part depends on the type
   fill_pattern(row.tag, uint64_t{segment} * row.header_bytes, to);
   if (!to.empty()) to[0] = segment < row.control_from ? kData : kControl;
-  if (row.seal != nullptr) to[0] = kSealedData;
+  if (row.key != nullptr) to[0] = kEncryptedData;
 }
 
 Row row_of(uint64_t tag, uint16_t segments, uint32_t payload_bytes, uint32_t last_payload_bytes) {

@@ -31,8 +31,8 @@ struct Row {
   uint32_t last_payload_bytes = 0;
   uint64_t offset = 0;
   bool ecn_capable = false;
-  uint32_t control_from = UINT32_MAX;  // segments from this one on are control segments
-  transport::SealKey* seal = nullptr;  // encrypts each segment
+  uint32_t control_from = UINT32_MAX;   // segments from this one on are control segments
+  transport::PacketKey* key = nullptr;  // encrypts each segment
 
   uint64_t total_payload() const {
     return (segments - 1u) * uint64_t{payload_bytes} + last_payload_bytes;

@@ -92,14 +92,14 @@ TEST_P(Contract, RandomBurstsArriveByteForByte) {
 // receiver can decrypt it in place, and no payload is readable on the wire.
 TEST_P(Contract, BurstsWithAKeyArriveEncrypted) {
   if (!open()) return;
-  const std::array<std::byte, transport::SealKey::kKeyBytes> key{std::byte{5}};
-  const std::array<std::byte, transport::SealKey::kIvBytes> iv{std::byte{6}};
-  transport::SealKey sealer(key, iv, transport::SealKey::Use::kSeal);
-  transport::SealKey opener(key, iv, transport::SealKey::Use::kOpen);
+  const std::array<std::byte, transport::PacketKey::kKeyBytes> key{std::byte{5}};
+  const std::array<std::byte, transport::PacketKey::kIvBytes> iv{std::byte{6}};
+  transport::PacketKey encryptor(key, iv, transport::PacketKey::Use::kEncrypt);
+  transport::PacketKey decryptor(key, iv, transport::PacketKey::Use::kDecrypt);
   const uint32_t full = full_payload() - transport::kTagBytes;
   std::vector<Row> rows = {row_of(1, 5, full, 33), row_of(2, 1, 1, 1), row_of(3, 3, 0, 0),
                            row_of(4, 40, 500, 500)};
-  for (Row& row : rows) row.seal = &sealer;
+  for (Row& row : rows) row.key = &encryptor;
   rows.push_back(row_of(5, 2, 100, 50));  // a burst in the clear between them
   for (const Row& row : rows) {
     const std::vector<Bytestring> expected = datagrams_of(row);
@@ -108,11 +108,11 @@ TEST_P(Contract, BurstsWithAKeyArriveEncrypted) {
     ASSERT_EQ(arrived.size(), expected.size());
     for (size_t i = 0; i < expected.size(); ++i) {
       Bytestring& bytes = arrived[i].bytes;
-      if (row.seal != nullptr) {
+      if (row.key != nullptr) {
         ASSERT_EQ(bytes.size(), expected[i].size() + transport::kTagBytes);
         EXPECT_FALSE(expected[i].size() > row.header_bytes + 16u &&
                      std::equal(expected[i].begin(), expected[i].end(), bytes.begin()));
-        ASSERT_TRUE(transport::open_segment(opener, bytes)) << "segment " << i;
+        ASSERT_TRUE(transport::decrypt_segment(decryptor, bytes)) << "segment " << i;
         bytes.resize(expected[i].size());
       }
       EXPECT_EQ(bytes, expected[i]) << "segment " << i << " of row " << row.tag;

@@ -35,7 +35,7 @@ constexpr uint32_t kNeverCutBytes = 1200;
 // to this many times.
 constexpr int kAttempts = 3;
 // Room for an encrypted burst of any segment size.
-constexpr size_t kSealedBytes =
+constexpr size_t kEncryptedBytes =
     size_t{transport::kMaxBurstBytes} + transport::TxBatch::kLargestPacket;
 
 uint32_t row_bytes(const TxBurst& burst) {
@@ -157,8 +157,8 @@ void Sender::gather(const TxBurst& burst, uint32_t first) {
   Scratch& s = *scratch_;
   const auto* headers = reinterpret_cast<const char*>(burst.headers);
   iovec* out = s.vectors.data();
-  if (burst.seal != nullptr) {
-    gather_sealed(burst, first);
+  if (burst.key != nullptr) {
+    gather_encrypted(burst, first);
     return;
   }
   if (burst.total_payload() == 0) {
@@ -181,25 +181,25 @@ void Sender::gather(const TxBurst& burst, uint32_t first) {
 
 // Encrypts every segment from `first` on, contiguously. Segments that have left are not encrypted
 // again: a nonce must never protect two different contents.
-void Sender::gather_sealed(const TxBurst& burst, uint32_t first) {
+void Sender::gather_encrypted(const TxBurst& burst, uint32_t first) {
   Scratch& s = *scratch_;
-  if (sealed_.empty()) sealed_.resize(kSealedBytes);
+  if (encrypted_.empty()) encrypted_.resize(kEncryptedBytes);
   const uint32_t step = burst.datagram_bytes();
-  CHECK(size_t{step} * (burst.segments - first) <= sealed_.size());
+  CHECK(size_t{step} * (burst.segments - first) <= encrypted_.size());
   const std::byte* payload =
       burst.total_payload() == 0
           ? nullptr
           : regions_.resolve({burst.region, burst.offset, burst.total_payload()});
   s.vectors_a_segment = 1;
   s.vectors_used = burst.segments - first;
-  std::byte* to = sealed_.data();
+  std::byte* to = encrypted_.data();
   for (uint32_t i = first; i < burst.segments; ++i, to += step) {
     const bool last = i + 1 == burst.segments;
     const uint32_t bytes = last ? burst.last_payload_bytes : burst.payload_bytes;
     const std::byte* from = bytes > 0 ? payload + size_t{i} * burst.payload_bytes : nullptr;
-    transport::seal_segment(*burst.seal,
-                            {burst.headers + size_t{i} * burst.header_bytes, burst.header_bytes},
-                            {from, bytes}, to);
+    transport::encrypt_segment(*burst.key,
+                               {burst.headers + size_t{i} * burst.header_bytes, burst.header_bytes},
+                               {from, bytes}, to);
     s.vectors[i - first] = {to, burst.header_bytes + bytes + transport::kTagBytes};
   }
 }

@@ -83,7 +83,7 @@ class Sender {
   Verdict send_one_by_one(const transport::TxBurst& burst, uint32_t first);
   bool prepare(const transport::TxBurst& burst);
   void gather(const transport::TxBurst& burst, uint32_t first);
-  void gather_sealed(const transport::TxBurst& burst, uint32_t first);
+  void gather_encrypted(const transport::TxBurst& burst, uint32_t first);
   void write_control(const transport::TxBurst& burst, bool row);
   Advice judge(int error, const transport::TxBurst& burst, bool row, int attempt);
   Advice judge_size(int error, const transport::TxBurst& burst, bool row);
@@ -100,9 +100,9 @@ class Sender {
   DatapathStatistics& statistics_;
   std::unique_ptr<Scratch> scratch_;
   Partial partial_;
-  uint32_t gone_ = 0;              // segments of the current burst that can never be sent
-  std::vector<uint32_t> unsent_;   // per burst of the latest transmit(), up to the last with a loss
-  std::vector<std::byte> sealed_;  // the encrypted burst; allocated on first use
+  uint32_t gone_ = 0;             // segments of the current burst that can never be sent
+  std::vector<uint32_t> unsent_;  // per burst of the latest transmit(), up to the last with a loss
+  std::vector<std::byte> encrypted_;  // the encrypted burst; allocated on first use
   Refusal refusal_ = Refusal::kNone;
   size_t refused_socket_ = 0;
 };

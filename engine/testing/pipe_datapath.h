@@ -190,10 +190,10 @@ class PipeDatapath final : public datapath::Datapath {
       Datagram datagram;
       const std::byte* payload =
           payload_bytes > 0 ? regions_.resolve({burst.region, offset, payload_bytes}) : nullptr;
-      if (burst.seal != nullptr) {
+      if (burst.key != nullptr) {
         datagram.bytes.resize(burst.header_bytes + payload_bytes + transport::kTagBytes);
-        transport::seal_segment(*burst.seal, {header, burst.header_bytes}, {payload, payload_bytes},
-                                datagram.bytes.data());
+        transport::encrypt_segment(*burst.key, {header, burst.header_bytes},
+                                   {payload, payload_bytes}, datagram.bytes.data());
       } else {
         datagram.bytes.assign(header, header + burst.header_bytes);
         datagram.bytes.insert(datagram.bytes.end(), payload, payload + payload_bytes);

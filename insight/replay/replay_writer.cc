@@ -188,7 +188,7 @@ void ReplayWriter::find_windows() {
   }
 }
 
-bool ReplayWriter::told_by_all(const Process& process, const RecordedCall& call) const {
+bool ReplayWriter::recorded_by_all(const Process& process, const RecordedCall& call) const {
   const auto place = communicators_.find(call.made.communicator);
   if (place == communicators_.end()) return false;
   if (!process.communicators.contains(call.made.communicator)) return false;
@@ -253,7 +253,7 @@ topology::Program ReplayWriter::program_of(const Process& process) {
     free_since = moment.at;
     if (moment.kind == MomentKind::kCall) {
       const RecordedCall& call = process.calls.at(key);
-      if (!told_by_all(process, call)) {
+      if (!recorded_by_all(process, call)) {
         ++left_out_;
         continue;
       }

@@ -42,7 +42,7 @@ class ReplayWriter {
   Result<void> place_communicators();
   void find_windows();
   Stream stream_of(const Process& process, const RecordedCall& call) const;
-  bool told_by_all(const Process& process, const RecordedCall& call) const;
+  bool recorded_by_all(const Process& process, const RecordedCall& call) const;
   // Total bytes of a call, with the message or block size that all ranks use.
   uint64_t bytes_of(const RecordedCall& call, uint32_t size) const;
   topology::Action action_of(const Process& process, const RecordedCall& call);

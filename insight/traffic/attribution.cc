@@ -198,7 +198,7 @@ uint32_t Attribution::own_purpose(uint64_t communicator) {
 }
 
 void Attribution::on(const Whole& message) {
-  tells_messages_ = true;
+  has_messages_ = true;
   ConnectionTraffic& on = connection(message.connection);
   const auto membership = memberships_.find(on.communicator);
   if (on.communicator == 0 || membership == memberships_.end()) {

@@ -148,7 +148,7 @@ class Attribution {
     return connections_;
   }
   uint64_t calls() const { return calls_; }
-  bool tells_messages() const { return tells_messages_; }
+  bool has_messages() const { return has_messages_; }
   // The address of one of an endpoint's NICs.
   NicAddress address_of(uint32_t writer, uint8_t nic) const;
   // Bytes sent to peers that did not become connections.
@@ -180,7 +180,7 @@ class Attribution {
   std::map<std::pair<uint32_t, uint8_t>, NicAddress> nics_;  // by endpoint and NIC number
   Cell astray_;
   uint64_t calls_ = 0;
-  bool tells_messages_ = false;
+  bool has_messages_ = false;
   ConnectionTraffic* latest_ = nullptr;  // elements of connections_ do not move
 };
 

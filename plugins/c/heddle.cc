@@ -1,5 +1,5 @@
-// heddle.h's functions over shared communicators. What goes wrong is told as a status and as this
-// thread's text; nothing is thrown across the face.
+// heddle.h's functions over shared communicators. Errors are returned as a status and as a text of
+// the calling thread; no exception crosses the interface.
 #include "plugins/c/heddle.h"
 
 #include <cstdlib>
@@ -46,8 +46,8 @@ struct Group {
   std::map<heddle_comm*, std::vector<Call>> calls;
 };
 
-thread_local std::string last_error;  // NOLINT: told per thread
-thread_local Group group;             // NOLINT: of a thread
+thread_local std::string last_error;  // NOLINT: per thread
+thread_local Group group;             // NOLINT: per thread
 
 // The error codes of heddle and these statuses are in the same order.
 heddle_status status_of(ErrorCode code) {

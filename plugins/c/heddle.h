@@ -1,13 +1,14 @@
-// heddle.h: heddle's collectives for programs in C, and in whatever calls C. Pure C99.
+// heddle.h: heddle's collectives for programs in C and in languages that call C. C99.
 //
-// A process is one rank. It makes communicators, calls collectives on them, and asks for their end;
-// data moves in a thread of heddle's own meanwhile. Every function may be called by any thread. The
-// order of calls on a communicator is that in which they are made, and has to be the same on all
-// ranks. Memory of a call stays as it is until the call has ended.
+// A process is one rank. It creates communicators, posts collectives on them and waits for their
+// end; a progress thread of heddle moves the data. All functions are thread-safe. All ranks must
+// post the calls of a communicator in the same order. The memory of a call must stay valid, and
+// unchanged by the caller, until the call has ended.
 //
-// Each function tells how it went, and heddle_error() why: what failed, the reason, what to do.
-// Nothing is thrown, no signal is handled, nothing is printed (but see the setting `log`). After
-// fork() a child makes communicators of its own; those of its parent answer HEDDLE_CLOSED there.
+// Each function returns a status; heddle_error() describes the last error of this thread: what
+// failed, the reason, a remedy. The library throws nothing, handles no signals and prints nothing
+// (but see the setting `log`). After fork() a child must create its own communicators; those of its
+// parent return HEDDLE_CLOSED there.
 #pragma once
 
 #include <stddef.h>
@@ -23,12 +24,12 @@ enum { HEDDLE_VERSION_MAJOR = 0, HEDDLE_VERSION_MINOR = 1 };
 typedef enum heddle_status {
   HEDDLE_OK = 0,
   HEDDLE_INVALID = 1,     /* the call makes no sense */
-  HEDDLE_UNAVAILABLE = 2, /* not there now */
-  HEDDLE_PERMISSION = 3,  /* the system refuses */
-  HEDDLE_IN_USE = 4,      /* somebody else has it */
-  HEDDLE_TIMEOUT = 5,     /* not in time; where a request is asked for, it is still under way */
-  HEDDLE_PEER_DEAD = 6,   /* a rank is gone */
-  HEDDLE_CANCELLED = 7,   /* a rank gave up, or ended the communicator */
+  HEDDLE_UNAVAILABLE = 2, /* temporarily unavailable */
+  HEDDLE_PERMISSION = 3,  /* denied by the system */
+  HEDDLE_IN_USE = 4,      /* used by another process */
+  HEDDLE_TIMEOUT = 5,     /* timed out; a request that is waited for continues */
+  HEDDLE_PEER_DEAD = 6,   /* a rank died */
+  HEDDLE_CANCELLED = 7,   /* a rank cancelled, or ended the communicator */
   HEDDLE_TRUNCATED = 8,   /* a message was larger than its receive */
   HEDDLE_CLOSED = 9,      /* the communicator has ended, or is a parent's */
   HEDDLE_VERSION = 10,    /* two versions that do not understand each other */
@@ -60,7 +61,7 @@ typedef enum heddle_op {
 } heddle_op;
 
 typedef struct heddle_comm heddle_comm;       /* a communicator */
-typedef struct heddle_request heddle_request; /* a call under way, or a group of them */
+typedef struct heddle_request heddle_request; /* a running call, or a group of them */
 
 enum { HEDDLE_FOREVER = -1 }; /* as a timeout in milliseconds */
 
@@ -78,13 +79,13 @@ const char* heddle_status_name(heddle_status status);
  * MPI, Slurm, or HEDDLE_RANK, HEDDLE_SIZE and HEDDLE_STORE by hand), how they speak the settings of
  * heddle (HEDDLE_*, heddle.toml). Waits until all have come, `rendezvous_timeout_ms` at most. */
 heddle_status heddle_init(heddle_comm** world);
-/* The same for who is told by the program: `store` is "udp://HOST:PORT" or "file:///PATH". */
+/* The same with explicit values: `store` is "udp://HOST:PORT" or "file:///PATH". */
 heddle_status heddle_create(uint32_t rank, uint32_t size, const char* store, heddle_comm** world);
 /* Ranks that name the same colour make a communicator, in the order of `key` and then of their
  * ranks. All ranks call it, and it waits for all. *part is NULL for a negative colour. */
 heddle_status heddle_split(heddle_comm* comm, int32_t colour, int32_t key, heddle_comm** part);
-/* Calls under way end, here and on all ranks. NULL is nothing. The last communicator of those that
- * were split from one waits until goodbye is said, 3 s at most. */
+/* Ends the running calls of the communicator, on all ranks. NULL is ignored. The last communicator
+ * of those split from one waits until its connections are closed, 3 s at most. */
 void heddle_destroy(heddle_comm* comm);
 uint32_t heddle_rank(const heddle_comm* comm);
 uint32_t heddle_size(const heddle_comm* comm);
@@ -141,12 +142,11 @@ heddle_status heddle_group_end(heddle_request** request);
 
 /* Whether it has ended, without waiting. */
 heddle_status heddle_test(heddle_request** request, int* done);
-/* Waits for `timeout_ms` at most. HEDDLE_TIMEOUT names the ranks that are waited for; then it is
- * still under way, and may be waited for again.
- * Both: when it has ended, well or not, the request is freed and set to NULL. NULL has ended well.
- */
+/* Waits for `timeout_ms` at most. On HEDDLE_TIMEOUT heddle_error() names the ranks that are
+ * missing; the call continues, and may be waited for again. Both: when the call has ended, in
+ * success or error, the request is freed and set to NULL. NULL counts as ended in success. */
 heddle_status heddle_wait(heddle_request** request, int64_t timeout_ms);
-/* Nobody will ask. The call goes on, and so its memory has to stay. */
+/* Discards the request. The call continues, so its memory must stay valid. */
 void heddle_forget(heddle_request** request);
 
 /* --- recordings --- */

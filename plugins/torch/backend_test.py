@@ -68,7 +68,7 @@ class Backend(unittest.TestCase):
     def test_ranks_on_hosts_of_a_lab_learn_where_they_are(self):
         topology = pathlib.Path(self.folder()) / "fabric.toml"
         topology.write_text(lab_fabric.LEAF_SPINE)
-        # Most launchers of PyTorch's programs tell torch's variables only.
+        # Most launchers of PyTorch programs set torch's variables only.
         words = [program.HEDDLE, "run", "-n", "3", "--hosts", "h0,h1,h3", "--", "env", "-u", "HEDDLE_STORE",
                  "-u", "HEDDLE_RANK", "-u", "HEDDLE_SIZE", PYTHON,
                  HERE / "testing" / "life.py", "made_again", self.folder()]

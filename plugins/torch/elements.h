@@ -8,8 +8,8 @@
 
 namespace heddle::pytorch {
 
-// An element of a tensor is `each` elements of `type`: a complex number is two, a type that heddle
-// does not know so many bytes.
+// An element of a tensor is `each` elements of `type`: two for a complex number; its size in bytes
+// for a type that heddle does not support.
 struct Elements {
   collectives::DataType type = collectives::DataType::kUint8;
   uint64_t each = 1;

@@ -44,7 +44,7 @@ Learned& learned() {
   return own.get();
 }
 
-// What tells networks of hosts and of namespaces apart.
+// Identifies the network of a host or namespace.
 std::string network_name() {
   std::array<char, 128> target{};
   const ssize_t bytes = readlink("/proc/self/ns/net", target.data(), target.size());
@@ -100,7 +100,7 @@ Place own_place(const collectives::DrivenEndpoint& endpoint, uint32_t rank) {
 Result<std::vector<std::string>> meet_through(const collectives::DrivenEndpoint& endpoint,
                                               const KeyStore& store, uint32_t rank, uint32_t size,
                                               Nanos timeout) {
-  // Of one rank alone, whom no launcher has to tell of a store: the launch is torch's, below.
+  // A launch of one rank, which needs no store of a launcher: torch's ranks are set below.
   const std::vector<std::string> environment = {"HEDDLE_RANK=0", "HEDDLE_SIZE=1"};
   Result<collectives::MeetOptions> options =
       collectives::meet_options(endpoint.config(), environment);
@@ -146,7 +146,7 @@ Error missing_error(const KeyStore& store, uint32_t first, uint32_t size, const 
           "look at these ranks; init_process_group() and new_group() take a longer timeout"};
 }
 
-// The address of each without port; empty: nobody knows yet.
+// The address of each rank without port; empty: not known yet.
 std::vector<std::string> known_hosts(const std::vector<Place>& places) {
   const bool together = std::all_of(places.begin(), places.end(), [&](const Place& place) {
     return place.network == places[0].network;

@@ -17,13 +17,13 @@ namespace heddle::pytorch {
 // A store of keys and texts, torch's for one.
 struct KeyStore {
   std::function<void(const std::string& key, const std::string& text)> set;
-  // Waits for the key; throws a std::exception when the store's own patience ends.
+  // Waits for the key; throws a std::exception after the store's own timeout.
   std::function<std::string(const std::string& key)> get;
   std::function<bool(const std::string& key)> has;
 };
 
-// Called by all `size` processes of a group, with a store that nobody else uses. Errors: kTimeout
-// (naming who did not come), kVersion, those of collectives::meet().
+// Called by all `size` processes of a group, with a store that no other group uses. Errors:
+// kTimeout (names the missing ranks), kVersion, those of collectives::meet().
 Result<collectives::Members> find_members(collectives::DrivenEndpoint& endpoint,
                                           const KeyStore& store, uint32_t rank, uint32_t size,
                                           Nanos timeout);

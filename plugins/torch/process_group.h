@@ -87,7 +87,7 @@ class ProcessGroupHeddle final : public BackendBase {
   WorkPtr reduce_each(Plan plan, const Tensors& tensors, const c10d::AllreduceOptions& opts);
   WorkPtr message(Tensors& tensors, int peer, int tag, bool sends);
   void wait_for_all(std::chrono::milliseconds timeout, bool name_all);
-  void tell_all();
+  void notify_all();
   uint32_t check_rank(int64_t rank, const char* call) const;
   std::chrono::milliseconds patience(std::chrono::milliseconds asked) const;
 

@@ -72,7 +72,7 @@ WorkPtr ProcessGroupHeddle::recvAnysource(Tensors& tensors, int tag) {
               "(name it with src=, or use a group of the backend gloo for this)");
 }
 
-// --- monitored barrier: every rank tells rank 0, which answers all ---
+// --- monitored barrier: every rank notifies rank 0, which then releases all ---
 
 void ProcessGroupHeddle::wait_for_all(std::chrono::milliseconds timeout, bool name_all) {
   std::vector<uint8_t> bytes(static_cast<size_t>(size_));
@@ -92,7 +92,7 @@ void ProcessGroupHeddle::wait_for_all(std::chrono::milliseconds timeout, bool na
     missing += (missing.empty() ? "" : ", ") + std::to_string(rank);
     if (!name_all) break;
   }
-  if (missing.empty()) return tell_all();
+  if (missing.empty()) return notify_all();
   const std::string why = "monitored barrier: after " + std::to_string(timeout.count()) +
                           " ms missing: rank " + missing;
   // The receives write into `bytes`: they have to end before it goes.
@@ -102,7 +102,7 @@ void ProcessGroupHeddle::wait_for_all(std::chrono::milliseconds timeout, bool na
   throw std::runtime_error("heddle: " + why);
 }
 
-void ProcessGroupHeddle::tell_all() {
+void ProcessGroupHeddle::notify_all() {
   uint8_t byte = 1;
   std::vector<PendingCall> calls;
   for (uint32_t rank = 1; rank < static_cast<uint32_t>(size_); ++rank) {
@@ -121,7 +121,7 @@ void ProcessGroupHeddle::monitoredBarrier(const c10d::BarrierOptions& opts, bool
   if (rank_ == 0) return wait_for_all(timeout, wait_all_ranks);
   uint8_t byte = 1;
   const auto pair = value_or_throw(pairs()->with(0, kMonitorTag), "monitored barrier: ");
-  // Rank 0 knows who is missing, so it is left to it to give up first.
+  // Rank 0 can name the missing ranks, so its timeout ends first.
   const collectives::CallOptions options = {.timeout = millis(timeout.count()) + seconds(5)};
   for (const Collective each : {Collective::kSend, Collective::kReceive}) {
     const auto call =

@@ -1,8 +1,8 @@
-// SideThreads: threads that run what may not run on the progress thread because it takes long,
-// waits for other calls or needs Python's lock: copies out of staging memory, callbacks of futures
-// and the end of tensors. There are as many as tasks run at once, so that a task may wait for
-// another; all but one end when there was nothing to do for a while. Where the system allows no
-// more threads, tasks wait for those that there are, and whoever waits for a call runs them too.
+// SideThreads: threads for tasks that must not block the progress thread because they take long,
+// wait for other calls or need Python's lock: copies out of staging memory, callbacks of futures,
+// and the destruction of tensors. Each running task has its own thread, so a task may wait for
+// another; all but one thread end after a time without tasks. If the system allows no more threads,
+// tasks queue for the existing ones, and threads that wait for a call run them as well.
 #pragma once
 
 #include <functional>

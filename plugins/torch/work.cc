@@ -23,7 +23,7 @@ std::exception_ptr exception_of(const std::string& text) {
   return text.empty() ? nullptr : std::make_exception_ptr(std::runtime_error(text));
 }
 
-// Whoever waits helps so often, where the system allows no side threads.
+// Interval at which a waiting thread runs tasks, if the system allows no side threads.
 constexpr std::chrono::milliseconds kHelpsEvery(100);
 
 using Moment = std::chrono::steady_clock::time_point;
@@ -65,9 +65,8 @@ HeddleWork::HeddleWork(int rank, Plan plan,
 
 HeddleWork::~HeddleWork() {
   if (!collectives::ProgressThread::is_current()) return;
-  // A tensor may need Python's lock to go, for which this thread must not wait. Whoever had the
-  // other reference may have dropped it at any time, so only here is it known that this is the
-  // last.
+  // Destroying a tensor may need Python's lock, for which this thread must not wait. Other
+  // references may be dropped at any time, so this one may be the last.
   run_aside([plan = std::move(plan_), future = std::move(future_)] {});
 }
 

@@ -1,6 +1,5 @@
-// HeddleWork: torch's handle of calls under way. It ends on the progress thread, or on a side
-// thread where results have to be copied to their places, and holds the tensors until then,
-// whoever else lets go of it.
+// HeddleWork: torch's handle of running calls. It completes on the progress thread, or on a side
+// thread if results must be copied, and holds references to the tensors until then.
 #pragma once
 
 #include <functional>

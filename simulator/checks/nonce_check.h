@@ -15,21 +15,22 @@
 
 namespace heddle::simulator {
 
-class NonceCheck final : public SealObserver {
+class NonceCheck final : public EncryptionObserver {
  public:
-  void handle_seal(const transport::SealKey& key, std::span<const std::byte> header) override {
-    ++sealed_;
+  void handle_encryption(const transport::PacketKey& key,
+                         std::span<const std::byte> header) override {
+    ++encrypted_;
     if (seen_.insert(key.nonce(header.data())).second) return;
-    violations_.push_back("packet " + std::to_string(sealed_) +
-                          " of the run was sealed with a nonce that was used before");
+    violations_.push_back("packet " + std::to_string(encrypted_) +
+                          " of the run was encrypted with a nonce that was used before");
   }
 
-  uint64_t sealed() const { return sealed_; }
+  uint64_t encrypted() const { return encrypted_; }
   const std::vector<std::string>& violations() const { return violations_; }
 
  private:
   struct Hash {
-    size_t operator()(const transport::SealKey::Nonce& nonce) const {
+    size_t operator()(const transport::PacketKey::Nonce& nonce) const {
       uint64_t low = 0;
       uint32_t high = 0;
       std::memcpy(&low, nonce.data(), sizeof low);
@@ -38,8 +39,8 @@ class NonceCheck final : public SealObserver {
     }
   };
 
-  std::unordered_set<transport::SealKey::Nonce, Hash> seen_;
-  uint64_t sealed_ = 0;
+  std::unordered_set<transport::PacketKey::Nonce, Hash> seen_;
+  uint64_t encrypted_ = 0;
   std::vector<std::string> violations_;
 };
 

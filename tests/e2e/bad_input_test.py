@@ -65,7 +65,7 @@ class BadInput(unittest.TestCase):
         self.refused(("ping", "127.0.0.1", "--bind", "no-such-host.invalid"), "cannot find")
 
     def test_addresses_of_different_kinds(self):
-        """It waited for the handshake timeout, and said that nobody answers."""
+        """The command once waited for the handshake timeout and reported that no host answers."""
         for command in ("ping", "perf"):
             self.refused((command, "127.0.0.1", "--bind", "::1"), "IPv4", "::1", "--bind")
             self.refused((command, "::1", "--bind", "127.0.0.1"), "IPv6", "127.0.0.1", "--bind")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What bench/run makes of its rounds: which runs count, what stands beside what, and what is called disturbed."""
+"""How bench/run evaluates its rounds: which runs count, which are compared, and which count as disturbed."""
 
 import pathlib
 import resource
@@ -62,7 +62,7 @@ class Disturbance(unittest.TestCase):
             self.assertGreater(disturbance(*cause), 1, cause)
 
     def test_a_daemons_work_was_taken_for_other_programs(self):
-        """Open MPI's ranks are children of daemons, so its runs could not be told disturbed or not."""
+        """Open MPI's ranks are children of daemons, so disturbance of its runs could not be detected."""
         busy = "end = time.process_time() + 0.15\nwhile time.process_time() < end: pass\n"
         daemon = f"import os, time\nif os.fork() > 0: os._exit(0)\nos.setsid()\nif os.fork() > 0: os._exit(0)\n{busy}"
         orphans, before = Orphans(), children_s()

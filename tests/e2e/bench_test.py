@@ -49,7 +49,7 @@ class Bench(unittest.TestCase):
         if max(document["latest_s"], document["longest_pause_s"]) <= 3:
             self.assertEqual((document["failures"], document["ended"]), ([], []), done.stdout)
         self.assertGreater(sum(document["faults"].values()), 3)
-        # Real handshakes were accepted, and the sealed server's traffic was seen: the hostile hosts speak this version.
+        # The attackers completed handshakes and saw the keyed server's traffic: they use this protocol version.
         self.assertGreater(document["hostile"]["stranger"]["accepted"], 0)
         self.assertGreater(document["hostile"]["eavesdropper"]["seen"], 0)
         for name in ("open server", "sealed server", "rank 0", "rank 3"):

@@ -21,7 +21,7 @@ KINDS = ["allreduce", "allgather", "reducescatter", "broadcast", "reduce", "allt
 
 
 class OverNetwork(unittest.TestCase):
-    """Between ranks of one host, which have to be told to use the network."""
+    """Between ranks of one host, with shared memory disabled so that they use the network."""
 
     WAY = "never"
     ADDRESS = "127.0.0.1"

@@ -61,7 +61,7 @@ class Death(unittest.TestCase):
 
 
 class Stop(unittest.TestCase):
-    """SIGSTOP stops a whole process: nobody there answers, but its sockets stay."""
+    """SIGSTOP stops all threads of a process; its sockets stay open and unserved."""
 
     def test_stopped_server_is_found(self):
         with program.server() as (serving, port), \

@@ -78,7 +78,7 @@ class Gather(unittest.TestCase):
         bench = f"{program.HEDDLE} bench allreduce -b 16K -e 1M -f 4 -n 20"
         script = (f"export HEDDLE_RECORD={cls.parent.name}/host$HEDDLE_RANK; case $HEDDLE_RANK in "
                   f"1) exec {other} {bench};; *) exec {bench};; esac")
-        # Hosts would not share memory either; it is messages that tell of clocks.
+        # Hosts do not share memory, and clocks are aligned by messages.
         done = program.run("run", "-n", 3, "--", "sh", "-c", script, settings={"HEDDLE_SHARED_MEMORY": "never"})
         assert done.returncode == 0, done.stderr
         set_wall_clock_wrong(f"{cls.parent.name}/host1", WALL_CLOCK_WRONG_NS)
@@ -242,7 +242,7 @@ class Gather(unittest.TestCase):
         self.aligned_again(copy)
 
     def test_a_manifest_that_cannot_be_read_is_made_again(self):
-        """An exception nobody caught ended the program."""
+        """The program once ended by an uncaught exception."""
         copy = f"{self.parent.name}/copy_to_read"
         shutil.copytree(self.job, copy)
         os.unlink(f"{copy}/manifest.json")

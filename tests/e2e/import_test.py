@@ -286,7 +286,7 @@ class Import(unittest.TestCase):
         self.assertFalse(os.path.exists(self.job))
 
     def test_folders_and_files_that_cannot_be_read(self):
-        """An exception nobody caught ended the program."""
+        """The program once ended by an uncaught exception."""
         good, empty, folders = (os.path.join(self.parent, name) for name in ("good", "empty", "folders"))
         for folder in (good, empty, f"{folders}/inner"):
             os.makedirs(folder)

@@ -84,7 +84,7 @@ class Install(unittest.TestCase):
         folder = self.install()
         (folder / "CMakeLists.txt").write_text(LISTS)
         (folder / "main.cc").write_text(MAIN)
-        # Once the installed libraries told -fno-lto to whoever used it himself: nothing was linked.
+        # The installed targets once exported -fno-lto, so programs that use LTO did not link.
         for whole in ("OFF", "ON"):
             made = folder / f"build-{whole}"
             settings = {"PREFIX_PATH": folder / "prefix", "BUILD_TYPE": "Release",

@@ -41,7 +41,7 @@ hosts_per_leaf = 1
 delay = "2ms"
 """
 
-# Answers for ever, or so many times.
+# Answers forever, or the given number of times.
 _ECHO = """
 import itertools, socket, sys
 answers = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -52,7 +52,7 @@ for _ in range(int(sys.argv[1])) if len(sys.argv) > 1 else itertools.count():
     answers.sendto(text, asker)
 """
 
-# So many questions at a time; prints the shortest round trip in seconds, and the answers in their order.
+# Sends the given number of requests at once; prints the shortest round trip in seconds, and the answers in order.
 _ASK = """
 import json, socket, sys, time
 to, count = sys.argv[1], int(sys.argv[2])

@@ -101,7 +101,7 @@ class Lab:
         return {words[0]: int(words[column + 1]) for words in fields}
 
     def settled(self, place, direction="sent"):
-        """The same once nothing is under way any more."""
+        """The same once nothing is in flight."""
         counts, earlier = self.packets(place, direction), None
         while counts != earlier:
             counts, earlier = self.packets(place, direction), counts

@@ -16,9 +16,9 @@ import lab_fabric
 import program
 from lab_fabric import Lab, heddle
 
-# Prints how many datagrams came, how many were not as sent, how many came after a later one. They hold a
-# number in their first four bytes and zeros behind them; the end is told by twenty datagrams with the highest
-# bit, of which ten must come, since some may be lost and some overtake others.
+# Prints the numbers of datagrams that arrived, that were damaged, and that were reordered. A datagram holds a
+# number in its first four bytes, then zeros. Twenty datagrams with the highest bit set mark the end; ten of
+# them suffice, since some may be lost or reordered.
 _RECEIVE = """
 import socket
 at = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
@@ -89,7 +89,7 @@ class LinkFaults(unittest.TestCase):
         self.assertEqual(backward["lost_packets"], 0)
         self.assertEqual(forward["condition"], "5% loss")
 
-    # A veth pair computes no checksums, unless it is told to: then what is damaged between its ends is delivered.
+    # A veth pair computes no checksums by default: damaged packets would be delivered.
     def test_a_damaged_packet_is_dropped_for_its_checksum(self):
         count, damaged, _ = self.exchange(500)
         self.assertEqual((count, damaged), (500, 0))

@@ -54,7 +54,7 @@ class Lives(unittest.TestCase):
         return heddle("lab", "run", file or self.file, "--lab", self.name, "--", *words, check=False)
 
     def started(self, *words):
-        """A run that has begun its command; the command tells that by a line."""
+        """A run whose command has started, which prints a line."""
         running = program.Process("lab", "run", self.file, "--lab", self.name, "--", *words)
         self.addCleanup(running.close)
         running.wait_for("begun")

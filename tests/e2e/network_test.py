@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Between two network namespaces: large MTU, loss, a cable that is pulled, an MTU that shrinks on the way.
+"""Between two network namespaces: large MTU, loss, a disconnected cable, a path MTU that shrinks.
 
 Runs itself again in namespaces of its own, as root or in a user namespace; they go with this process.
 Where neither is allowed, all of it is skipped: exit status 77.

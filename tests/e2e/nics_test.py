@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Two NICs a host in a lab: both carry payload, each by its own cable, and one that dies is left and taken back."""
+"""Two NICs per host in a lab: both carry payload, each on its own cable; a failed one is suspect, then restored."""
 
 import contextlib
 import json

@@ -26,7 +26,7 @@ def environment(**settings):
 
 
 def free_port():
-    """A UDP port that nobody has now, outside the range from which the system gives."""
+    """A UDP port that is free now, outside the system's ephemeral range."""
     while True:
         port = random.randrange(20000, 32000)
         with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as probe:
@@ -42,13 +42,13 @@ def run(*arguments, settings=None, timeout=PATIENCE_S, **options):
 
 
 def page_data(path):
-    """What a page of the program shows, as it stands in it."""
+    """The data embedded in an HTML page of the program."""
     with open(path, encoding="utf-8") as file:
         return json.loads(re.search('type="application/json">(.*?)</script>', file.read(), re.DOTALL).group(1))
 
 
 def mount_small_disk(test, folder, size):
-    """A disk of so much (tmpfs: "500k") on a new folder until the test is over; where that cannot be, it is skipped."""
+    """Mounts a tmpfs of this size ("500k") on a new folder until the test ends; skips the test where that fails."""
     if os.geteuid() != 0:
         test.skipTest("mounting a small disk needs root")
     os.mkdir(folder)
@@ -64,7 +64,7 @@ def controllers():
 
 
 class Process:
-    """A program under way whose output lines can be waited for."""
+    """A running program; wait_for() waits for a line of its output."""
 
     def __init__(self, *arguments, settings=None, before=(), **options):
         self.process = subprocess.Popen([*before, HEDDLE, *map(str, arguments)],

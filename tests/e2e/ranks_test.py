@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Ranks find each other as launchers tell them: `heddle ranks` under each environment."""
+"""Rendezvous with the environment variables of each launcher, by `heddle ranks`."""
 
 import contextlib
 import json

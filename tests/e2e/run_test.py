@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`heddle run`: what ranks are told, and that nothing of them stays behind, however the run ends."""
+"""`heddle run`: the environment of ranks, and that no process or file of them remains, however the run ends."""
 
 import os
 import pty

@@ -64,7 +64,7 @@ class SharedMemory(unittest.TestCase):
         self.assertEqual(shared["unplaced"], 0)
         for i in range(3):
             for j in range(3):
-                # The calls are the same; what ranks tell each other beside them, and signatures, differ.
+                # The calls are the same; control messages between ranks, and signatures, differ.
                 a, b = shared["measured"][i][j], network["measured"][i][j]
                 self.assertLess(abs(a - b), 0.1 * b + 200, (shared["measured"], network["measured"]))
 

@@ -133,7 +133,7 @@ class Shell(unittest.TestCase):
         self.expect_completions(self.complete_bash)
         controllers = program.controllers()
         for name in controllers:
-            # bash replaces only what stands behind "=".
+            # bash replaces only the text after "=".
             self.assertIn(name, self.complete_bash(f"heddle perf node --cc={name[:2]}"))
             self.assertIn(name, self.complete_bash(f"heddle ping --set congestion={name[:2]}"))
         self.assertEqual(self.complete_bash("heddle perf --set paths="), [])

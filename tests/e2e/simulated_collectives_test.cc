@@ -23,7 +23,7 @@ using simulator::ProcessChange;
 using simulator::ProcessChangeKind;
 using simulator::World;
 
-// One rank: makes the communicator at its first turn, then call after call until told to stop.
+// One rank: creates the communicator in its first turn, then posts one call after another.
 class RankProgram : public simulator::EngineProgram {
  public:
   // Posts the next call; nothing when there is none left.

@@ -40,7 +40,7 @@ class SimulatedRendezvous : public testing::TestWithParam<uint64_t> {
     network_ = std::make_unique<Network>(topology, simulator::NetworkOptions{}, GetParam());
     ranks_.resize(kRanks);
     for (uint32_t rank = 0; rank < kRanks; ++rank) ranks_[rank].endpoint = attach(rank, 4791);
-    // Where the store is going to be; nobody listens there yet.
+    // The address of the future store; no process listens there yet.
     store_at_ = ranks_[0].endpoint->local_address();
     store_at_.port = kStorePort;
   }
@@ -80,7 +80,7 @@ class SimulatedRendezvous : public testing::TestWithParam<uint64_t> {
         });
   }
 
-  // No goodbye: what its endpoint says as it goes, nobody hears.
+  // Drops all its packets first, so the close of its endpoint is not received.
   void kill(uint32_t rank) {
     set_loss(rank, 1'000'000);
     ranks_[rank].seeker = nullptr;
@@ -95,7 +95,7 @@ class SimulatedRendezvous : public testing::TestWithParam<uint64_t> {
                      .faults = {.loss_per_million = per_million}});
   }
 
-  // One turn of everybody; then virtual time passes until something is due.
+  // One turn of every process; then virtual time advances to the next event.
   void step() {
     Nanos next = network_->now() + millis(10);
     if (store_) {
@@ -178,7 +178,7 @@ TEST_P(SimulatedRendezvous, ARankThatWasKilledAndStartedAgainTakesItsPlace) {
   expect_the_group();
 }
 
-// Its host falls silent, so that nobody hears a goodbye.
+// Its host becomes silent, so the ranks receive no close.
 TEST_P(SimulatedRendezvous, RanksFindARank0ThatWasKilledAndStartedAgain) {
   for (uint32_t rank = 0; rank + 1 < kRanks; ++rank) begin(rank);
   run_until([] { return false; }, seconds(6));  // paths have been measured by then

@@ -87,8 +87,8 @@ class Traced(unittest.TestCase):
         for ends, link in links.items():
             if ends not in between:
                 self.assertEqual(link["source"], "recorded", ends)
-        # Apart are acknowledgements of those who only receive, which nobody traces; probes that end at a router;
-        # what a full queue drops; how processes find each other, and other protocols' frames.
+        # Not traced: acknowledgements of hosts that only receive, probes that end at a router, packets that a
+        # full queue drops, rendezvous, and other protocols' frames.
         carried = sum(traced[a, b] + traced[b, a] for a, b in between)
         self.assertGreater(carried, 40_000_000)
         self.assertLess(fabric["untraced_bytes"], 0.1 * fabric["traced_bytes"])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What recordings tell of the wire is what the kernel counted at the interfaces, byte for byte.
+"""The wire bytes of recordings equal the kernel's counters of the interfaces.
 
 A packet's bytes are an Ethernet header (14), IP's (20 or 40), UDP's (8) and the datagram. Without segmentation the
 kernel counts the same at an interface, and frames of other protocols beside, which a packet socket counts here.
@@ -150,7 +150,7 @@ class Wire(unittest.TestCase):
                           for way in (0, 1))
         for host, bytes_ in sent.items():
             self.assertEqual(told[host, "sent"], bytes_, host)
-        # The server outlives its client, which may miss the last words.
+        # The server ends after its client, which may miss the final close frame.
         self.assertEqual(told["h1", "received"], received["h1"])
         self.assertLessEqual(told["h0", "received"], received["h0"])
         self.assertGreater(told["h0", "received"], received["h0"] * 0.99)

@@ -183,7 +183,7 @@ class InALab(Folder):
         summary = json_of(program.run("summary", again, "--json"))
         self.assertGreater(sum(process["exposed_ns"] for process in summary["processes"]), 0)
 
-    # How long that takes beside each other is told by bench/run beside_lab: it depends on the machine.
+    # bench/run beside_lab compares the durations, which depend on the machine.
     def test_real_packets_go_where_simulated_ones_go(self):
         workload = self.file("several.toml", SEVERAL)
         real, simulated = json_of(self.replay(workload, "--json")), self.simulate(workload)

@@ -68,8 +68,8 @@ def check_symbols(symbols, library="the library"):
 
 
 def undefined_symbols(library):
-    """The undefined symbols of an archive or object file: of its machine code. nm would tell those of what is kept for
-    link-time optimization, where there is any, which lack the functions that the compiler knows (printf, fputs)."""
+    """The undefined symbols of the machine code of an archive or object file. nm would list those of the link-time
+    optimization data, if present, which lack the compiler's built-in functions (printf, fputs)."""
     output = subprocess.run(["objdump", "-tC", str(library)], capture_output=True, text=True,
                             check=True).stdout
     symbols = []

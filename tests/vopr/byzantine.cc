@@ -247,7 +247,7 @@ void Byzantine::handle_bytes(uint32_t nic, std::span<const std::byte> bytes) {
       }
       return;
     case PacketType::kData:
-    case PacketType::kRepeat:
+    case PacketType::kRetransmission:
     case PacketType::kControl: {
       if (bytes.size() < transport::kConnectionHeaderBytes) return;
       const transport::ConnectionHeader header = transport::read_connection_header(bytes.data());

@@ -30,7 +30,7 @@ simulator::TransportProcessOptions process_options(const MachineOptions& options
   datapath.ecn = host.ecn;
   datapath.timestamps = host.timestamps;
   datapath.clock_offset = host.clock_offset;
-  datapath.drops_rows = host.drops_rows;
+  datapath.drops_gso_bursts = host.drops_gso_bursts;
   datapath.chunk_paths = host.chunk_paths;
   datapath.chunk_bytes = options.chunks.bytes;
   datapath.chunk_events = options.chunks.events;
@@ -91,7 +91,7 @@ Machine::~Machine() {
 
 void Machine::begin_life() {
   desk_.emplace(process_.datapath(), options_);
-  datapath().set_seal_observer(options_.seals);
+  datapath().set_encryption_observer(options_.encryption_observer);
   datapath().set_call_observer(this);
   const transport::RegionId receives = desk_->receives.region();
   const transport::MemoryToken token = datapath().token(receives);

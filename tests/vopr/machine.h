@@ -36,7 +36,7 @@ struct MachineOptions {
   bool virtual_memory = false;
   uint32_t named = 0;  // see MemoryBound
   events::Sink* sink = nullptr;
-  simulator::SealObserver* seals = nullptr;  // shared by all machines of a run
+  simulator::EncryptionObserver* encryption_observer = nullptr;  // shared by all machines of a run
 };
 
 class Machine final : private simulator::TransportProgram,

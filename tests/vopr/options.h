@@ -38,7 +38,7 @@ struct FabricOptions {
   uint32_t shared_packets = 0;       // of the memory shared by a switch's ports; 0: not shared
   uint32_t lossless_packets = 0;     // received on a port before it pauses its sender
   bool some_switches_plain = false;  // one has separate queues, and does not pause senders
-  bool tells_errors = true;          // by ICMP
+  bool reports_errors = true;        // by ICMP
   Nanos time_exceeded_apart;         // shortest interval between two replies of a switch
   bool silent_switch = false;        // switch 0 does not report exceeded hop limits
 
@@ -137,7 +137,7 @@ struct HostOptions {
   uint16_t chunk_paths = 0;             // with chunks: number of paths; 0: this host does not
                                         // support them
   bool coalesces = true;
-  bool drops_rows = false;  // its interface drops entire GSO bursts
+  bool drops_gso_bursts = false;  // the interface drops bursts of several segments
   bool predicts = true;
   bool timestamps = true;
   bool ecn = true;

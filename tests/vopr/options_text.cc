@@ -67,7 +67,7 @@ void write(std::string& text, const FabricOptions& fabric) {
   table.add("lossless", fabric.switches.lossless);
   table.add("lossless_packets", uint64_t{fabric.lossless_packets});
   table.add("some_switches_plain", fabric.some_switches_plain);
-  table.add("tells_errors", fabric.tells_errors);
+  table.add("reports_errors", fabric.reports_errors);
   table.add("time_exceeded_apart_ns", fabric.time_exceeded_apart);
   table.add("silent_switch", fabric.silent_switch);
   table.add("further_nics", uint64_t{fabric.further_nics});
@@ -172,7 +172,7 @@ void write(std::string& text, const HostOptions& host) {
   table.add("unsealed_chunks", endpoint.unsealed_chunks);
   table.add("socket_bytes", host.socket_bytes);
   table.add("coalesces", host.coalesces);
-  table.add("drops_rows", host.drops_rows);
+  table.add("drops_gso_bursts", host.drops_gso_bursts);
   table.add("predicts", host.predicts);
   table.add("timestamps", host.timestamps);
   table.add("ecn", host.ecn);

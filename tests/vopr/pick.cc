@@ -48,7 +48,7 @@ FabricOptions pick_fabric(Random& random) {
   fabric.host_mtu = one_of(random, {1500u, 4096u, 9000u});
   fabric.fabric_mtu = percent(random, 25) ? one_of(random, {1280u, 1500u}) : fabric.host_mtu;
   fabric.nic_queue = one_of(random, {kibibytes(16), kibibytes(64), kibibytes(256)});
-  fabric.tells_errors = percent(random, 80);
+  fabric.reports_errors = percent(random, 80);
   return fabric;
 }
 
@@ -383,8 +383,8 @@ Options pick(uint64_t seed) {
       if (!percent(credits, 10)) host.chunk_paths = 0;
     }
   }
-  Random rows(seed ^ 0x726f7773);
-  for (HostOptions& host : options.hosts) host.drops_rows = percent(rows, 3);
+  Random gso(seed ^ 0x726f7773);
+  for (HostOptions& host : options.hosts) host.drops_gso_bursts = percent(gso, 3);
   Random keys(seed ^ 0x6b657973);
   if (percent(keys, 30)) pick_keys(keys, options);
   Random sockets(seed ^ 0x736f636b6574);

@@ -91,7 +91,7 @@ class Run {
     world.topology = topology;
     world.topology.changes = script.links;
     world.network.nic_queue = options.fabric.nic_queue;
-    world.network.tells_errors = options.fabric.tells_errors;
+    world.network.reports_errors = options.fabric.reports_errors;
     world.network.time_exceeded_apart = options.fabric.time_exceeded_apart;
     if (options.fabric.silent_switch) world.network.silent_switches = {0};
     return world;
@@ -105,7 +105,7 @@ class Run {
     options.virtual_memory = options_.workload.virtual_memory;
     options.named = options_.faults.byzantine.posted;
     options.sink = &sink_;
-    options.seals = &nonces_;
+    options.encryption_observer = &nonces_;
     machines_.push_back(std::make_unique<Machine>(world_, options, findings_.report));
     programs_.push_back(std::make_unique<Program>(*machines_.back(), network_, host, stage_));
     stage_.addresses.push_back(machines_.back()->address());
@@ -169,12 +169,12 @@ class Run {
     if (const Operation* left = still_posted(); left != nullptr) {
       findings_.report.fail(describe(*left) + " has not ended " +
                             std::to_string(kSettleMost / seconds(1)) + " s after the faults");
-      tell_outstanding();
+      report_outstanding();
     }
   }
 
   // Lists pending operations, to diagnose a run that hangs.
-  void tell_outstanding() {
+  void report_outstanding() {
     for (const auto& side : ledger_.sides()) {
       if (side->ended()) continue;
       std::string text = describe(*side) + " has ended, of posted:";
@@ -243,7 +243,7 @@ class Run {
       }
     }
     for (const std::string& violation : nonces_.violations()) findings_.report.fail(violation);
-    findings_.reached.add("packets sealed", nonces_.sealed());
+    findings_.reached.add("packets sealed", nonces_.encrypted());
     findings_.reached.add("path moved between NICs", counts_.count(events::EventKind::kPathMoved));
     findings_.reached.add(std::string("shape ") + name_of(options_.chunks.shape));
     uint64_t pauses = 0;

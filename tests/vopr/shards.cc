@@ -27,7 +27,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr uint64_t kSeedsABlock = 200;
 constexpr auto kLook = std::chrono::milliseconds(100);
-constexpr auto kTellEvery = std::chrono::seconds(10);
+constexpr auto kReportEvery = std::chrono::seconds(10);
 
 // The state that a process reports while it runs.
 struct Place {
@@ -51,7 +51,7 @@ class Shards {
     CHECK(shared != MAP_FAILED);
     for (uint32_t i = 0; i < options.jobs; ++i) jobs_[i].place = static_cast<Place*>(shared) + i;
     read_done();
-    began_ = told_ = Clock::now();
+    began_ = reported_ = Clock::now();
   }
   ~Shards() { munmap(jobs_[0].place, sizeof(Place) * jobs_.size()); }
   Shards(const Shards&) = delete;
@@ -212,9 +212,9 @@ class Shards {
   }
 
   void tell(bool now) {
-    if (!now && Clock::now() - told_ < kTellEvery) return;
-    told_ = Clock::now();
-    const double took = std::chrono::duration<double>(told_ - began_).count();
+    if (!now && Clock::now() - reported_ < kReportEvery) return;
+    reported_ = Clock::now();
+    const double took = std::chrono::duration<double>(reported_ - began_).count();
     const double rate = static_cast<double>(runs_here_) / std::max(took, 0.001);
     const uint64_t all = (options_.last - options_.first) / options_.every + 1;
     const uint64_t left = all - std::min(all, result_.runs);
@@ -233,7 +233,7 @@ class Shards {
   ShardResult result_;
   uint64_t runs_here_ = 0;
   Clock::time_point began_;
-  Clock::time_point told_;
+  Clock::time_point reported_;
 };
 
 }  // namespace

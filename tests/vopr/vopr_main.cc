@@ -124,7 +124,7 @@ void on_abort(int) {
   static_cast<void>(written);
 }
 
-void tell_failure(const Options& options, const Findings& findings) {
+void report_failure(const Options& options, const Findings& findings) {
   std::printf("seed %llu FAILED: %llu findings\n", static_cast<unsigned long long>(options.seed),
               static_cast<unsigned long long>(findings.report.count()));
   for (const std::string& finding : findings.report.kept()) std::printf("  %s\n", finding.c_str());
@@ -156,7 +156,7 @@ bool run_one(uint64_t seed, const Arguments& arguments, Reached& reached) {
         static_cast<unsigned long long>(findings.events), to_seconds(findings.lasted),
         static_cast<long long>(took.count()), static_cast<unsigned long long>(findings.trace_hash));
   }
-  if (!findings.report.good()) tell_failure(options, findings);
+  if (!findings.report.good()) report_failure(options, findings);
   std::fflush(stdout);
   return findings.report.good();
 }
@@ -171,7 +171,7 @@ bool add_file(const std::string& name, Reached& reached) {
 }
 
 // Prints what was reached, and if required, whether something is missing.
-bool tell_reached(const Arguments& arguments, const Reached& reached) {
+bool report_reached(const Arguments& arguments, const Reached& reached) {
   std::printf("reached:\n%s", reached.to_text().c_str());
   if (!arguments.counts.empty() &&
       !(std::ofstream(arguments.counts) << reached.to_text() << std::flush)) {
@@ -206,7 +206,7 @@ int run_row(const Arguments& arguments) {
   Reached reached;
   const ShardResult result = run_shards(
       shards, [&](uint64_t seed, Reached& met) { return run_one(seed, arguments, met); }, reached);
-  const bool good = tell_reached(arguments, reached) && result.failed == 0;
+  const bool good = report_reached(arguments, reached) && result.failed == 0;
   std::printf("%llu runs, %llu failed: see %s/failed\n",
               static_cast<unsigned long long>(result.runs),
               static_cast<unsigned long long>(result.failed), arguments.folder.c_str());
@@ -218,7 +218,7 @@ int run_all(const Arguments& arguments) {
   Reached reached;
   bool good = true;
   for (const std::string& file : arguments.sum) good = add_file(file, reached) && good;
-  if (!arguments.sum.empty()) return tell_reached(arguments, reached) && good ? 0 : 1;
+  if (!arguments.sum.empty()) return report_reached(arguments, reached) && good ? 0 : 1;
   const std::vector<uint64_t> seeds = seeds_of(arguments);
   size_t failed = 0;
   for (const uint64_t seed : seeds) {
@@ -226,7 +226,7 @@ int run_all(const Arguments& arguments) {
     ++failed;
     if (!arguments.keep_going) return 1;
   }
-  good = tell_reached(arguments, reached) && failed == 0;
+  good = report_reached(arguments, reached) && failed == 0;
   std::printf("%zu runs, %zu failed\n", seeds.size(), failed);
   return good ? 0 : 1;
 }

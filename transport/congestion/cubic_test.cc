@@ -28,7 +28,7 @@ struct LongHaul {
 
   LongHaul() { feed.lose(); }
 
-  // Acknowledges a window a round trip, every millisecond, for so long.
+  // Acknowledges one window per round trip of 1 ms, during `span`.
   void run(Nanos span) {
     const Nanos end = feed.now + span;
     while (feed.now < end) {

@@ -1,4 +1,4 @@
-// What the congestion controller hears of marks, losses and trimmed packets.
+// Which marks, losses and trimmed packets are reported to the congestion controller.
 #include "transport/congestion/feedback.h"
 
 #include <gtest/gtest.h>

@@ -35,8 +35,8 @@ constexpr uint64_t square_root(uint64_t x) {
   return root;
 }
 
-// Grows a count by fractions: what one division leaves over is added to the next, so that many
-// small steps (acknowledgements) sum up to what one large step would give.
+// Grows a count by fractions: the remainder of each division is added to the next one, and many
+// small steps (acknowledgements) add up to the same count as one large step.
 class Carry {
  public:
   // a x b / divisor with what earlier calls left over.

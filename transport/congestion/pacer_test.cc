@@ -1,4 +1,4 @@
-// The pacer keeps a rate over time, whoever asks it and however late.
+// The pacer keeps a rate over time for any pattern of calls, late ones included.
 #include "transport/congestion/pacer.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What every controller of the table must do, whatever it makes of an acknowledgement.
+// Properties of every controller in the registry.
 #include "transport/congestion/registry.h"
 
 #include <gtest/gtest.h>
@@ -219,9 +219,9 @@ TEST_P(EveryController, PacesSomewhatAboveTheWindowARoundTrip) {
   EXPECT_NEAR(ratio(), 1.25, 0.001);
 }
 
-// Anything a connection could tell, in any order: the window stays within its bounds, what it asks
-// for makes sense, and the same samples give the same windows.
-TEST_P(EveryController, StaysWithinItsBoundsWhateverItIsTold) {
+// Random samples in any order: the window stays within its bounds, the pacing rate is valid, and
+// the same samples give the same windows.
+TEST_P(EveryController, StaysWithinItsBoundsForAnySamples) {
   for (uint64_t seed = 1; seed <= 40; ++seed) {
     std::vector<uint64_t> traces[2];
     for (std::vector<uint64_t>& trace : traces) {

@@ -68,12 +68,12 @@ SendResult BurstSender::send_segments(Nanos now, TxBatch& batch, const Piece& pi
   if (sent == nullptr) return SendResult::kNothing;
 
   const uint8_t flags = flags_of(piece, cut.bytes, quota);
-  SealKey* key = next_send_key(parts_, now, cut.segments);
+  PacketKey* key = next_send_key(parts_, now, cut.segments);
   DataHeader first;
   first.base = packet_header(parts_, now, PacketType::kData, quota.path, flags);
   first.base.number = sent->first_number;
   if (piece.original.number != 0) {
-    first.base.type = PacketType::kRepeat;
+    first.base.type = PacketType::kRetransmission;
     first.base.sent_at = pack(piece.original);
   }
   first.channel = piece.channel;
@@ -82,7 +82,7 @@ SendResult BurstSender::send_segments(Nanos now, TxBatch& batch, const Piece& pi
   first.message_bytes = piece.message_bytes;
   std::byte* space = batch.header_space();
   const uint32_t stride = parts_.keys.written_header_bytes();
-  write_data_row(first, cut.segments, {cut.step, stride}, space);
+  write_data_headers(first, cut.segments, {cut.step, stride}, space);
   TxBurst burst = single_packet(parts_, stride, quota.path, space);
   burst.segments = static_cast<uint16_t>(cut.segments);
   burst.ecn_capable = true;
@@ -94,12 +94,12 @@ SendResult BurstSender::send_segments(Nanos now, TxBatch& batch, const Piece& pi
   batch.add(burst);
 
   sent->data = true;
-  sent->repeat = piece.repeat;
+  sent->retransmission = piece.retransmission;
   sent->asks = (flags & kFlagAckNow) != 0;
   sent->later = (flags & kFlagAckLater) != 0 && piece.offset + cut.bytes == piece.message_bytes;
   sent->header_bytes = parts_.keys.data_header_bytes();
-  sent->row = {piece.message, piece.sequence, piece.offset, cut.first(),
-               cut.last(),    piece.channel,  false,        piece.original};
+  sent->record = {piece.message, piece.sequence, piece.offset, cut.first(),
+                  cut.last(),    piece.channel,  false,        piece.original};
   count(now, piece, *sent, quota);
   parts_.sender.sent(now, quota.path);
   return SendResult::kSent;
@@ -109,9 +109,9 @@ SendResult BurstSender::send_with_frames(Nanos now, TxBatch& batch, const Piece&
                                          const SendQuota& quota) {
   SentBurst* sent = parts_.sender.record(quota.path, 1);
   if (sent == nullptr) return SendResult::kNothing;
-  SealKey* key = next_send_key(parts_, now, 1);
+  PacketKey* key = next_send_key(parts_, now, 1);
   std::byte* space = batch.header_space();
-  const bool later = piece.ack_policy == AckPolicy::kDeferred && !piece.repeat;
+  const bool later = piece.ack_policy == AckPolicy::kDeferred && !piece.retransmission;
   ConnectionHeader header = packet_header(parts_, now, PacketType::kControl, quota.path,
                                           kFlagNumbered | (later ? kFlagAckLater : uint8_t{0}));
   header.number = sent->first_number;
@@ -128,25 +128,25 @@ SendResult BurstSender::send_with_frames(Nanos now, TxBatch& batch, const Piece&
 
   const auto header_bytes = static_cast<size_t>(writer.position() - space);
   TxBurst burst = single_packet(parts_, header_bytes, quota.path, space);
-  burst.seal = key;
+  burst.key = key;
   burst.ecn_capable = true;
   burst.payload_bytes = burst.last_payload_bytes = piece.length;
   if (piece.length > 0) burst.region = piece.payload.region;
   burst.offset = piece.payload.offset;
   batch.add(burst);
   sent->data = true;
-  sent->repeat = piece.repeat;
+  sent->retransmission = piece.retransmission;
   sent->later = later;
   sent->header_bytes = burst.header_bytes + parts_.keys.tag_bytes();
-  sent->row = {piece.message, piece.sequence, 0,     piece.length,
-               piece.length,  piece.channel,  false, {}};
+  sent->record = {piece.message, piece.sequence, 0,     piece.length,
+                  piece.length,  piece.channel,  false, {}};
   count(now, piece, *sent, quota);
   parts_.sender.sent(now, quota.path);
   return SendResult::kSent;
 }
 
 uint8_t BurstSender::flags_of(const Piece& piece, uint32_t bytes, const SendQuota& quota) const {
-  if (piece.repeat) return kFlagAckNow | kFlagRepeat;
+  if (piece.retransmission) return kFlagAckNow | kFlagRetransmission;
   AckRules::Burst burst;
   burst.window_ends = parts_.sender.worth_asking(bytes, quota.last_for_now);
   burst.ends_message = piece.offset + bytes == piece.message_bytes;
@@ -175,19 +175,20 @@ bool BurstSender::rest_may_leave(const Piece& piece, const SendQuota& quota) con
 
 void BurstSender::count(Nanos now, const Piece& piece, const SentBurst& sent,
                         const SendQuota& quota) {
-  const DataRecord& row = sent.row;
-  const uint32_t bytes = (sent.count - 1u) * row.step + row.last;
+  const DataRecord& record = sent.record;
+  const uint32_t bytes = (sent.count - 1u) * record.step + record.last;
   parts_.outgoing.take(piece, bytes);
   if (parts_.flow_control != nullptr) parts_.flow_control->on_sent(sent);
   ConnectionStatistics& statistics = parts_.statistics;
   statistics.payload_bytes_sent += bytes;
   statistics.segments_sent += sent.count;
-  if (piece.repeat) {
+  if (piece.retransmission) {
     statistics.payload_bytes_repeated += bytes;
     statistics.segments_repeated += sent.count;
   }
-  parts_.shared.observer.emit(events::BurstSent{
-      now, parts_.identity.id, quota.path, sent.first_number, sent.count, bytes, piece.repeat});
+  parts_.shared.observer.emit(events::BurstSent{now, parts_.identity.id, quota.path,
+                                                sent.first_number, sent.count, bytes,
+                                                piece.retransmission});
 }
 
 }  // namespace heddle::transport

@@ -170,14 +170,14 @@ Result<void> Connection::post_paths(Nanos now, std::span<const uint16_t> paths) 
 
 Result<void> Connection::post_discovery(Nanos now) {
   if (state_ != ConnectionState::kOpen) {
-    return fail(ErrorCode::kClosed, "cannot look for the ways of the fabric",
+    return fail(ErrorCode::kClosed, "cannot discover the routes of the fabric",
                 "the connection is not open");
   }
   extensions_.obtain<PathDiscovery>(parts_).request(now);
   return {};
 }
 
-bool Connection::ways(FabricWays& found) const {
+bool Connection::routes(FabricRoutes& found) const {
   const auto* discovery = extensions_.find<PathDiscovery>();
   return discovery != nullptr && discovery->found(found);
 }
@@ -243,12 +243,12 @@ bool Connection::handle_reset(Nanos now, const ResetPacket& reset) {
 
 // --- input ---
 
-void Connection::handle_data(Nanos now, const DataRow& row) {
+void Connection::handle_data(Nanos now, const DataBurst& burst) {
   if (handshaking() || over()) {
     drop(now, DropReason::kClosed);
     return;
   }
-  DataReceiver(parts_).handle(now, row);
+  DataReceiver(parts_).handle(now, burst);
 }
 
 void Connection::handle_control(Nanos now, const RxRun& run, uint32_t index,
@@ -298,9 +298,10 @@ void Connection::handle_network_error(Nanos now, const NetworkError& error) {
   }
   extensions_.on_network_error(error);
   if (error.kind != NetworkErrorKind::kRefused) return;
-  // About another of its addresses it says nothing of the peer: perhaps that is not even its.
+  // An error for another address that the peer advertised is no evidence against the peer: that
+  // address may not be its own.
   if (error.to.host != peer().host) return;
-  if (key() != nullptr) {  // anybody can send ICMP
+  if (key() != nullptr) {  // ICMP is not authenticated
     note_hint("nobody listens on that port");
   } else if (handshaking()) {
     finish(now, port_closed());
@@ -309,7 +310,7 @@ void Connection::handle_network_error(Nanos now, const NetworkError& error) {
   }
 }
 
-SealKey* Connection::receive_key(const ConnectionHeader& header, DropReason& why) {
+PacketKey* Connection::receive_key(const ConnectionHeader& header, DropReason& why) {
   why = DropReason::kClosed;
   if (handshaking() || over()) return nullptr;
   return parts_.keys.receive_key({header, 1, parts_.acks}, why);
@@ -329,7 +330,7 @@ void Connection::on_acked(const SentBurst& sent, uint32_t first, uint32_t count,
   extensions_.on_acked(sent, first, count, was_lost);
   if (sent.data) {
     if (was_lost) count_needless(sent, first, count);
-    parts_.outgoing.on_acked(sent.row, sent.start_of(first), sent.end_of(first, count));
+    parts_.outgoing.on_acked(sent.record, sent.start_of(first), sent.end_of(first, count));
   }
   parts_.control.on_acked(sent, was_lost);
   for (uint8_t i = 0; i < sent.control_count; ++i) {
@@ -345,8 +346,8 @@ void Connection::on_acked(const SentBurst& sent, uint32_t first, uint32_t count,
 void Connection::count_needless(const SentBurst& sent, uint32_t first, uint32_t count) {
   const uint64_t sent_as = name_of(sent, parts_.sender.current_path());
   const auto again = [&](uint32_t from, uint32_t segments) {
-    return parts_.outgoing.sent_again(sent.row, sent.start_of(from), sent.end_of(from, segments),
-                                      sent_as);
+    return parts_.outgoing.retransmitted(sent.record, sent.start_of(from),
+                                         sent.end_of(from, segments), sent_as);
   };
   if (again(first, count) == 0) return;
   for (uint32_t i = first; i < first + count; ++i) needless_repeats_ += again(i, 1) > 0 ? 1 : 0;
@@ -356,7 +357,7 @@ void Connection::on_lost(const SentBurst& sent, uint32_t first, uint32_t count, 
   extensions_.on_lost(sent, first, count);
   const uint16_t path = parts_.sender.current_path();
   if (sent.data) {
-    parts_.outgoing.on_lost(sent.row, sent.start_of(first), sent.end_of(first, count),
+    parts_.outgoing.on_lost(sent.record, sent.start_of(first), sent.end_of(first, count),
                             name_of(sent, path));
   }
   parts_.control.on_lost(sent, path);

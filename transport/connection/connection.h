@@ -1,7 +1,6 @@
-// Connection: one conversation with a peer, both ways. It is a router: it passes requests, packets
-// and time to the parts that own the state (parts.h), to the handshake and the close, and to the
-// extensions (transport/extensions/). Driven by the endpoint; see transport/endpoint.h for the
-// grammar of calls.
+// Connection: routes requests, packets and time to the parts that own a connection's state
+// (parts.h), to the handshake and the close, and to the extensions (transport/extensions/). Driven
+// by the endpoint; see transport/endpoint.h for the order of calls.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +47,7 @@ class Connection final : private SentBurstListener {
 
   // --- input ---
   // Data segments whose headers continue each other.
-  void handle_data(Nanos now, const DataRow& row);
+  void handle_data(Nanos now, const DataBurst& burst);
   // `packet`: what of it is in the frame of `run`, whose segment `index` it is.
   void handle_control(Nanos now, const RxRun& run, uint32_t index,
                       std::span<const std::byte> packet);
@@ -74,7 +73,7 @@ class Connection final : private SentBurstListener {
   // --- with cluster keys; see PacketKeys ---
   const RingKey* key() const { return parts_.keys.cluster_key(); }
   const KeyNonce& key_nonce() const { return parts_.keys.initiator_nonce(); }
-  SealKey* receive_key(const ConnectionHeader& header, events::DropReason& why);
+  PacketKey* receive_key(const ConnectionHeader& header, events::DropReason& why);
   HeaderTags* receive_tags(const ConnectionHeader& header, uint32_t segments,
                            events::DropReason& why, bool& apart);
   void note_authentic(const ConnectionHeader& header) { parts_.keys.note_authentic(header); }
@@ -109,7 +108,7 @@ class Connection final : private SentBurstListener {
   const ConnectionStatistics& statistics();
   std::vector<PathStatistics> path_statistics() const;
   // False: the application did not ask for the routes.
-  bool ways(FabricWays& found) const;
+  bool routes(FabricRoutes& found) const;
   size_t bytes_held() const;
   // Its latest payload counts no more if it arrived before `horizon`.
   void settle_receiving(Nanos horizon) { parts_.share.expire(horizon); }

@@ -1,6 +1,6 @@
-// ConnectionTable: an endpoint's connections by their local id, by their peer's handshake, and by
-// whether they have something to send or a timeout that is due. An id is a slot and a generation,
-// so that an old one is not taken for new.
+// ConnectionTable: finds an endpoint's connections by local id, by the peer's handshake, and by
+// pending output or an expired timeout. An id consists of a slot and a generation, so the id of a
+// closed connection never names a new one.
 #pragma once
 
 #include <map>

@@ -60,7 +60,7 @@ SendResult ControlSender::write_packet(Nanos now, TxBatch& batch, const Purpose&
   SentBurst* sent = wants_number ? sender.record(purpose.path, 1) : nullptr;
   if (sent == nullptr && sizes) return SendResult::kNothing;
   const bool numbered = sent != nullptr;
-  SealKey* key = next_send_key(parts_, now, 1);
+  PacketKey* key = next_send_key(parts_, now, 1);
   const uint32_t room = limit - parts_.keys.tag_bytes();
   std::byte* space = batch.header_space();
   const unsigned flags = numbered ? kFlagNumbered | (asks ? kFlagAckNow : 0u) : 0u;
@@ -77,7 +77,7 @@ SendResult ControlSender::write_packet(Nanos now, TxBatch& batch, const Purpose&
   write_frames(now, purpose, sent, writer);
   if (numbered) sender.sent(now, purpose.path);
   TxBurst burst = single_packet(parts_, room - writer.left(), purpose.path, space);
-  burst.seal = key;
+  burst.key = key;
   burst.ecn_capable = numbered;
   batch.add(burst);
   if (!wants_number || numbered) return SendResult::kSent;

@@ -5,12 +5,12 @@
 
 namespace heddle::transport {
 
-void DataReceiver::handle(Nanos now, const DataRow& row) {
-  const ConnectionHeader& base = row.header.base;
-  const uint64_t last = base.number + row.segments - 1;
+void DataReceiver::handle(Nanos now, const DataBurst& burst) {
+  const ConnectionHeader& base = burst.header.base;
+  const uint64_t last = base.number + burst.segments - 1;
   if (filter_.is_impossible(now, base, last)) return;
-  if (row.segments > 1 && parts_.acks.judge(base.path, base.number, last) == Novelty::kMixed) {
-    handle_apart(now, row);
+  if (burst.segments > 1 && parts_.acks.judge(base.path, base.number, last) == Novelty::kMixed) {
+    handle_apart(now, burst);
     return;
   }
   // An authenticated packet that comes again may be a replay: it does not show that the peer lives.
@@ -18,44 +18,44 @@ void DataReceiver::handle(Nanos now, const DataRow& row) {
   if (keyed && filter_.is_duplicate(now, base.path, base.number, last)) return;
   parts_.keep_alive.on_heard(now);
   if (!keyed && filter_.is_duplicate(now, base.path, base.number, last)) return;
-  const RowVerdict verdict = parts_.incoming.accept(row);
+  const BurstVerdict verdict = parts_.incoming.accept(burst);
   if (verdict.drop) {
     filter_.drop(now, *verdict.drop);
     if (*verdict.drop == events::DropReason::kDuplicate) {
-      parts_.statistics.segments_duplicate += row.segments;
+      parts_.statistics.segments_duplicate += burst.segments;
     }
   }
   if (!verdict.acknowledge) return;
-  parts_.statistics.segments_received += row.segments;
-  if (row.segments > 1) parts_.arriving_step = row.step;
-  const uint64_t bytes = row.bytes();
-  const uint32_t whole = row.header.message_bytes;
+  parts_.statistics.segments_received += burst.segments;
+  if (burst.segments > 1) parts_.arriving_step = burst.step;
+  const uint64_t bytes = burst.bytes();
+  const uint32_t whole = burst.header.message_bytes;
   parts_.acks.note(now, base,
                    {.low = base.number,
                     .high = last,
-                    .ecn = row.run->ecn,
+                    .ecn = burst.run->ecn,
                     .bytes = std::max<uint64_t>(bytes, 1),
-                    .within_message = row.header.offset + bytes < whole,
+                    .within_message = burst.header.offset + bytes < whole,
                     .completes = verdict.completes && whole > AckRules::kLargeMessage,
                     .round_trip = parts_.sender.smoothed_rtt()});
   if (parts_.flow_control != nullptr) {
-    const uint64_t headers = uint64_t{parts_.keys.data_header_bytes()} * row.segments;
-    parts_.flow_control->on_arrival(now, bytes + headers, row.segments,
-                                    (base.flags & kFlagRepeat) != 0);
+    const uint64_t headers = uint64_t{parts_.keys.data_header_bytes()} * burst.segments;
+    parts_.flow_control->on_arrival(now, bytes + headers, burst.segments,
+                                    (base.flags & kFlagRetransmission) != 0);
   }
   parts_.payload->on_data(now);
   parts_.share.note_payload(now);
 }
 
 // Part of the burst arrived before: its segments are processed one by one.
-void DataReceiver::handle_apart(Nanos now, const DataRow& row) {
-  for (uint32_t i = 0; i < row.segments; ++i) {
-    DataRow one = row;
+void DataReceiver::handle_apart(Nanos now, const DataBurst& burst) {
+  for (uint32_t i = 0; i < burst.segments; ++i) {
+    DataBurst one = burst;
     one.header.base.number += i;
-    one.header.offset += i * row.step;
-    one.first = row.first + i;
+    one.header.offset += i * burst.step;
+    one.first = burst.first + i;
     one.segments = 1;
-    one.step = one.last = i + 1 == row.segments ? row.last : row.step;
+    one.step = one.last = i + 1 == burst.segments ? burst.last : burst.step;
     handle(now, one);
   }
 }

@@ -11,10 +11,10 @@ class DataReceiver {
   explicit DataReceiver(ConnectionParts& parts) : parts_(parts), filter_(parts) {}
 
   // Segments whose headers continue each other.
-  void handle(Nanos now, const DataRow& row);
+  void handle(Nanos now, const DataBurst& burst);
 
  private:
-  void handle_apart(Nanos now, const DataRow& row);
+  void handle_apart(Nanos now, const DataBurst& burst);
 
   ConnectionParts& parts_;
   PacketFilter filter_;

@@ -52,7 +52,7 @@ HandshakeParameters Handshake::own_parameters() const {
   p.eager_block_bytes = o.eager_block_bytes;
   p.eager_blocks = shared.eager.left() >= o.eager_blocks ? o.eager_blocks : uint16_t{0};
   if (shared.keyed) {
-    p.features |= kFeatureSealing;
+    p.features |= kFeatureEncryption;
     p.key.present = true;
     p.key.id = parts_.keys.cluster_key()->id;
     parts_.shared.secrets.fill(SecretUse::kKeyNonce, p.key.nonce);

@@ -28,11 +28,11 @@ class KeepAlive {
   }
   // Something is about to be posted on an idle connection: the next check comes sooner.
   void watch(Nanos now) { check_at_ = std::min(check_at_, now + interval()); }
-  // ICMP says that the peer's port is closed. Anybody can send that: the peer is probed, and
-  // considered dead only if it stays silent.
+  // ICMP reports that the peer's port is closed. ICMP is not authenticated, so the peer is probed
+  // and declared dead only if it stays silent.
   void on_port_closed(Nanos now);
 
-  // Whether a packet is to leave that the peer has to acknowledge.
+  // True if a packet that requests an acknowledgement must be sent.
   bool probe_due() const { return probe_due_; }
   void request_probe() { probe_due_ = true; }
   void note_probe_sent() { probe_due_ = false; }

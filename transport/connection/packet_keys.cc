@@ -21,10 +21,10 @@ void PacketKeys::begin_session(const KeyNonce& acceptor_nonce) {
   session_ = std::make_unique<Session>(*cluster_key_, names, initiator);
 }
 
-SealKey* PacketKeys::send_key(Nanos now, uint32_t segments) {
+PacketKey* PacketKeys::send_key(Nanos now, uint32_t segments) {
   if (!session_) return nullptr;
   const uint8_t before = session_->epoch_flags();
-  SealKey& key = session_->send_key(segments, shared_.options.packets_a_key, shared_.retired);
+  PacketKey& key = session_->send_key(segments, shared_.options.packets_a_key, shared_.retired);
   if (session_->epoch_flags() != before) epoch_began_at_ = now;
   return &key;
 }
@@ -35,20 +35,20 @@ bool PacketKeys::wants_proof() const {
 
 uint64_t PacketKeys::next_unnumbered() { return session_ ? session_->next_unnumbered() : 0; }
 
-void PacketKeys::protect(TxBurst& burst, std::byte* headers, SealKey* key) {
+void PacketKeys::protect(TxBurst& burst, std::byte* headers, PacketKey* key) {
   HeaderTags* const tags = session_ ? session_->tags() : nullptr;
   if (tags == nullptr) {
-    burst.seal = key;
+    burst.key = key;
     return;
   }
   tags->write({burst.segments, burst.header_bytes, burst.payload_bytes, burst.last_payload_bytes},
               headers);
 }
 
-SealKey* PacketKeys::receive_key(const Claim& claim, DropReason& reason) {
+PacketKey* PacketKeys::receive_key(const Claim& claim, DropReason& reason) {
   bool apart = false;
   if (!is_new(claim, reason, apart)) return nullptr;
-  SealKey* key = session_->receive_key(claim.header.flags);
+  PacketKey* key = session_->receive_key(claim.header.flags);
   if (key == nullptr) reason = DropReason::kBadSeal;
   return key;
 }

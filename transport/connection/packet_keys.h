@@ -34,7 +34,7 @@ class PacketKeys {
 
   // --- sending ---
   // The key of the next burst of `segments`, before its headers are written; null: in clear.
-  SealKey* send_key(Nanos now, uint32_t segments);
+  PacketKey* send_key(Nanos now, uint32_t segments);
   // Whether the peer has to acknowledge something before the next key may be used.
   bool wants_proof() const;
   uint8_t epoch_flags() const { return session_ ? session_->epoch_flags() : 0; }
@@ -42,7 +42,7 @@ class PacketKeys {
   uint64_t next_unnumbered();
   // Authenticates the data headers of a burst, or lets the burst name `key` where payload is
   // encrypted.
-  void protect(TxBurst& burst, std::byte* headers, SealKey* key);
+  void protect(TxBurst& burst, std::byte* headers, PacketKey* key);
   // A packet that was sent then is acknowledged.
   void on_acked(Nanos sent_at) {
     if (session_ && sent_at > epoch_began_at_) session_->prove();
@@ -69,7 +69,7 @@ class PacketKeys {
     const AckManager& received;
   };
   // The key that a packet claims; null, and `reason`: it need not be decrypted.
-  SealKey* receive_key(const Claim& claim, events::DropReason& reason);
+  PacketKey* receive_key(const Claim& claim, events::DropReason& reason);
   // The same for data packets whose payload is not protected. `apart`: some of them arrived before,
   // so that each is to be claimed alone.
   HeaderTags* receive_tags(const Claim& claim, events::DropReason& reason, bool& apart);

@@ -12,9 +12,9 @@ namespace heddle::transport {
 
 // The key of the next burst of `segments`, before its headers are written; null: in clear. A side
 // that only acknowledges learns from nothing else that the peer has its key: it probes.
-inline SealKey* next_send_key(ConnectionParts& parts, Nanos now, uint32_t segments) {
+inline PacketKey* next_send_key(ConnectionParts& parts, Nanos now, uint32_t segments) {
   if (!parts.keys.active()) return nullptr;
-  SealKey* key = parts.keys.send_key(now, segments);
+  PacketKey* key = parts.keys.send_key(now, segments);
   if (parts.keys.wants_proof() && !parts.sender.awaits_ack()) parts.keep_alive.request_probe();
   return key;
 }

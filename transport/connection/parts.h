@@ -22,7 +22,7 @@ struct ConnectionParts {
   ConnectionParts(Shared& endpoint, const ConnectionIdentity& names, SentBurstListener& listener)
       : shared(endpoint),
         identity(names),
-        outgoing(endpoint.out, endpoint.repeats, endpoint.completions, names.id),
+        outgoing(endpoint.out, endpoint.retransmissions, endpoint.completions, names.id),
         incoming(endpoint.in, endpoint.eager, endpoint.completions, endpoint.placements, names.id,
                  {endpoint.options.max_channels, endpoint.options.max_posted,
                   endpoint.options.eager_blocks}),

@@ -43,7 +43,7 @@ struct Shared {
       const auto host = std::as_bytes(std::span(nic.host));
       advertised_nics.insert(advertised_nics.end(), host.begin(), host.end());
     }
-    // A remote write carries nothing that could be sealed.
+    // Remote writes cannot be encrypted or authenticated.
     if (keyed && !options.unsealed_chunks) options.chunk_paths = 0;
   }
 
@@ -55,7 +55,7 @@ struct Shared {
   Observer observer;
   SentBurstPool sent;
   OutPool out;  // bounded by max_posted a connection
-  RepeatPool repeats{UINT32_MAX};
+  RetransmissionPool retransmissions{UINT32_MAX};
   InPool in;  // bounded by max_posted a connection
   EagerBlocks eager;
   CreditSource credits;  // for all peers that send to this endpoint

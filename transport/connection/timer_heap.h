@@ -1,5 +1,5 @@
-// TimerHeap: which connection wants to be looked at first. A binary heap with one entry a slot, so
-// that moving a slot's time costs O(log n) and a slot never stands in it twice.
+// TimerHeap: finds the connection with the earliest timeout. A binary heap with at most one entry
+// per slot: changing a slot's time costs O(log n).
 #pragma once
 
 #include <cstddef>

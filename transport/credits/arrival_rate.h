@@ -12,8 +12,9 @@ namespace heddle::transport {
 
 class ArrivalRate {
  public:
-  // The second highest rate of a round in the last 5 to 10 s of those in which senders waited for
-  // credit; zero: not known yet. So long, because a share of a link says nothing of the link.
+  // The second highest rate of a round within the last 5 to 10 s, of the rounds in which senders
+  // waited for credit; zero: not known yet. A shorter span could contain only rounds in which other
+  // traffic used part of the link.
   BitsPerSec estimate() const { return std::max(second_, second_before_); }
 
   void begin_round(Nanos now) {
@@ -23,7 +24,8 @@ class ArrivalRate {
   void add(uint64_t bytes) { bytes_ += bytes; }
   Nanos began_at() const { return began_at_; }
 
-  // Ends a round and returns its rate. Where nobody waited, it says nothing of what is possible.
+  // Ends a round and returns its rate. A round in which no sender waited for credit does not count
+  // for estimate().
   BitsPerSec end_round(Nanos now, bool credit_was_short) {
     if (credit_was_short && now - half_began_ > kHalf) {
       half_began_ = now;

@@ -21,7 +21,7 @@ constexpr uint64_t credit_cost(uint64_t bytes, uint32_t datagrams) {
 
 struct CreditAccount {
   uint32_t connection = 0;  // 0: not joined
-  uint32_t told_allowance = 0;
+  uint32_t advertised_allowance = 0;
   uint64_t limit = 0;        // the sender may send up to here
   uint64_t received = 0;     // of that, arrived or given back
   uint64_t wanted = 0;       // up to here the sender has something to send
@@ -29,18 +29,18 @@ struct CreditAccount {
   uint64_t counted = 0;      // its part in CreditSource's outstanding()
   uint64_t segment = 0;      // cost of the largest datagram that came
   uint64_t mark = 0;         // when this much has arrived, a round trip has passed since marked_at
-  uint64_t marked_behind = 0;  // so much may have been in queues then
+  uint64_t marked_behind = 0;  // upper bound of the bytes in queues at that time
   Nanos marked_at;
   Nanos rtt = Nanos::never();         // shortest time from credit to payload
   Nanos rtt_surely = Nanos::never();  // it is not shorter than this
   Nanos clear_at;                     // when that was so with no queue in its way; zero: never
   Nanos measured_at;                  // when rtt was found
-  Nanos tell_at;                      // while nothing arrives: when the credit is told again
+  Nanos send_at;                      // while nothing arrives: when the credit is advertised again
   CreditAccount* next = nullptr;      // in the queue
   uint32_t member = 0;                // index among the members
   uint32_t active = UINT32_MAX;       // index among those that want something
   DemandSerial serial;                // of the newest demand
-  uint8_t repeats = 0;                // times the credit was told in vain
+  uint8_t unanswered = 0;             // times the credit was advertised without any arrival
   bool queued = false;
   bool tell = false;  // a credit frame is due
 };

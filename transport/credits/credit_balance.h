@@ -1,5 +1,5 @@
-// CreditBalance: the sender's side of receiver credits: what it may still send, and what it tells
-// of its demand. Bytes that are lost give their credit back at once, so their repeat may leave.
+// CreditBalance: the sender's side of receiver credits: how much it may send, and the demand that
+// it advertises. Lost bytes return their credit at once, so they can be retransmitted.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class CreditBalance {
     used_ += cost;
     out_ += cost;
   }
-  // `was_lost`: it had been given up, and has arrived after all.
+  // `was_lost`: it had been declared lost (a spurious loss).
   void on_acked(uint64_t cost, bool was_lost) {
     if (was_lost) {
       used_ += cost;
@@ -46,28 +46,28 @@ class CreditBalance {
   bool stuck(uint64_t cost) const { return on_ && out_ == 0 && left() < cost; }
   // Whether little is left of the demand that the peer knows of, so that it is worth asking how
   // much there is.
-  bool asks_soon() const { return on_ && told_ < limit_ + kAhead; }
-  // There are `backlog` bytes to be sent, as they will cost. True: the peer has to be told.
+  bool asks_soon() const { return on_ && advertised_ < limit_ + kAhead; }
+  // `backlog` bytes, headers included, wait to be sent. True: a demand frame is due.
   bool note_backlog(uint64_t backlog) {
     const uint64_t wanted = used_ + backlog;
-    const bool more = wanted > limit_ && wanted > told_;
-    if (!more || (told_ > limit_ && wanted - told_ < kStep)) return false;
-    told_ = wanted;
+    const bool more = wanted > limit_ && wanted > advertised_;
+    if (!more || (advertised_ > limit_ && wanted - advertised_ < kStep)) return false;
+    advertised_ = wanted;
     return true;
   }
-  // There is nothing to send. True: the peer has to be told, since it still waits for something.
+  // Nothing waits to be sent. True: a demand frame is due that withdraws the advertised demand.
   bool note_idle() {
     if (!on_ || out_ > 0) return false;
     // What was given for a demand that has gone is not kept: all senders together may hold no more
     // than their allowances while they are silent.
     if (left() > allowance_) used_ = limit_ - allowance_;
-    if (told_ <= used_) return false;
-    told_ = used_;
+    if (advertised_ <= used_) return false;
+    advertised_ = used_;
     return true;
   }
   DemandFrame demand() {
     ++serial_;
-    return {serial_, used_ - std::min(used_, out_), std::max(told_, used_)};
+    return {serial_, used_ - std::min(used_, out_), std::max(advertised_, used_)};
   }
 
  private:
@@ -75,9 +75,9 @@ class CreditBalance {
   static constexpr uint64_t kStep = 32 * 1024;
 
   uint64_t limit_ = 0;
-  uint64_t used_ = 0;  // sent and not lost, and what was given back
-  uint64_t out_ = 0;   // of that, in flight
-  uint64_t told_ = 0;  // the demand that the peer was told of
+  uint64_t used_ = 0;        // sent and not lost, and what was given back
+  uint64_t out_ = 0;         // of that, in flight
+  uint64_t advertised_ = 0;  // the demand that was advertised last
   uint64_t allowance_ = 0;
   DemandSerial serial_;
   bool on_ = false;

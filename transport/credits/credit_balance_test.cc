@@ -1,4 +1,4 @@
-// The sender's side of credits: what may leave, and when the receiver is told of more to come.
+// The sender's side of credits: how much may be sent, and when demand is advertised.
 #include "transport/credits/credit_balance.h"
 
 #include <gtest/gtest.h>

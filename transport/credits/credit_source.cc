@@ -15,12 +15,12 @@ namespace {
 // to milliseconds late, and a queue of 75 KB holds it.
 constexpr uint64_t kLeastCap = 50'000;
 constexpr uint64_t kSlack = 8'000;
-// A sender gets so much of it at a time.
+// A turn of one sender is the cap divided by this.
 constexpr uint64_t kQuantumPart = 8;
 constexpr uint64_t kLargestQuantum = 64'000;
 // A message of one small segment never waits for credit.
 constexpr uint32_t kLeastAllowance = 512;
-// Losses leave at least so much.
+// Lower bound of the ceiling after losses.
 constexpr uint64_t kLeastCeiling = kLeastCap / 4;
 constexpr int32_t kWhole = 1024;
 constexpr uint32_t kMostStretched = 32;  // four times
@@ -61,7 +61,7 @@ uint32_t CreditSource::allowance_of(size_t members) const {
   return static_cast<uint32_t>(std::clamp<uint64_t>(each, kLeastAllowance, kLargestQuantum));
 }
 
-// Never below the largest datagram of anybody: equal turns share evenly by bytes.
+// At least the largest datagram of any sender, so equal turns give equal shares by bytes.
 uint64_t CreditSource::quantum() const {
   return std::clamp(cap() / kQuantumPart, credit_cost(options_.datagram_bytes, 1), kLargestQuantum);
 }
@@ -69,7 +69,7 @@ uint64_t CreditSource::quantum() const {
 void CreditSource::join(CreditAccount& account, uint32_t connection, uint32_t first_credit) {
   account = CreditAccount{};
   account.connection = connection;
-  account.limit = account.told_allowance = first_credit;
+  account.limit = account.advertised_allowance = first_credit;
   account.segment = credit_cost(std::min(options_.datagram_bytes, kSmallestSegment), 1);
   account.member = static_cast<uint32_t>(members_.size());
   members_.push_back(&account);
@@ -125,7 +125,7 @@ uint64_t CreditSource::claim_of(const CreditAccount& account) const {
 // A slow sender must not come to hold everything. One that was given credit in vain gets one
 // datagram's at a time, and has no hoard of it.
 bool CreditSource::may_have_more(const CreditAccount& account) const {
-  if (account.repeats > 0) {
+  if (account.unanswered > 0) {
     return account.counted == 0 && account.limit - account.received < 2 * cap();
   }
   return active_.size() <= 1 || account.counted < cap() / active_.size() + quantum();
@@ -163,8 +163,8 @@ bool CreditSource::on_demand(Nanos now, CreditAccount& account, const DemandFram
   settle(account);
   // Those who come first are the near ones: what they need says little of the others.
   if (active_.size() > averaged_over_ + averaged_over_ / 8) take_round_trip(now);
-  // It may not have heard of what it has.
-  if (account.repeats > 0 || account.wanted <= account.limit) account.tell = true;
+  // The frame with its current credit may be lost.
+  if (account.unanswered > 0 || account.wanted <= account.limit) account.tell = true;
   return true;
 }
 
@@ -175,10 +175,10 @@ void CreditSource::on_arrival(Nanos now, CreditAccount& account, const CreditArr
   account.segment = std::max(account.segment, arrival.cost / arrival.datagrams);
   account.written_off -= std::min(account.written_off, arrival.cost);
   arrived_at_ = now;
-  account.repeats = 0;
+  account.unanswered = 0;
   wait_for(now, account);
   if (account.mark != 0 && account.received >= account.mark) measure(now, account);
-  // The pause before it was nobody's fault.
+  // A pause without demand before this arrival does not count for the rate.
   if (active_.empty() || arrivals_.began_at() == Nanos{}) begin_round(now);
   arrivals_.add(arrival.cost);
   round_bytes_ += arrival.cost;
@@ -213,10 +213,9 @@ void CreditSource::end_round(Nanos now) {
   begin_round(now);
 }
 
-// The round trip of a sender is known only as far as this source's own queue does not hide it: of
-// senders near and far, the near ones' may count for all at first. Where all that may be
-// outstanding is, somebody waits for more, and yet the link has room, it was too little by that
-// part.
+// The round-trip time of distant senders may be unknown, since the queue at this host hides it; the
+// estimate then comes from nearby senders and the cap is too small. If the cap is used up, a sender
+// waits for credit and the link is not full, the cap grows by the missing part of the rate.
 void CreditSource::stretch(BitsPerSec arrived, bool short_of_credit) {
   if (options_.rate.count == 0) return;  // what arrives is all that is known of the rate
   if (short_of_credit && arrived.count < rate().count / 16 * 15) {
@@ -228,9 +227,9 @@ void CreditSource::stretch(BitsPerSec arrived, bool short_of_credit) {
   }
 }
 
-// What was sent again tells of a queue that does not hold all that is outstanding. As DCTCP
-// (RFC 8257) does with marks and its window: less by half of the part that was repeated, then more
-// by a datagram a round trip. To marks the senders answer.
+// Retransmissions show that the queue cannot hold all outstanding bytes. The ceiling reacts as
+// DCTCP's window does to marks (RFC 8257): it shrinks by half of the retransmitted fraction, then
+// grows by one datagram per round trip. Senders react to marks themselves.
 void CreditSource::adapt_ceiling() {
   const auto repeated = static_cast<int32_t>(round_repeated_ * kWhole / round_bytes_);
   repeated_part_ += (repeated - repeated_part_) / 8;
@@ -284,7 +283,7 @@ void CreditSource::measure(Nanos now, CreditAccount& account) {
     least_since_ = now;
   }
   least_rtt_ = std::min(least_rtt_, account.rtt);
-  rtt = std::min(rtt, 2 * patience());  // some of it may have been lost and sent again
+  rtt = std::min(rtt, 2 * patience());  // the sample may include a retransmission
   const Nanos off{std::abs(rtt.count - turn_.count)};
   if (turn_.count == 0) {
     turn_ = rtt;
@@ -327,14 +326,14 @@ void CreditSource::give(Nanos now, CreditAccount& account, uint64_t bytes) {
 
 std::span<const uint32_t> CreditSource::poll(Nanos now) {
   due_.clear();
-  // What passed while nobody wanted anything is not made good: who comes first would have it all.
+  // Time without demand is not caught up: the first sender would get all of that credit.
   catch_up_ = outstanding_ == 0 ? Nanos{} : kCatchUp;
   paced_at_ = Nanos::never();
   if (look_at_ <= now) look_for_late(now);
   while (first_ != nullptr) {
     CreditAccount& account = *first_;
     const uint64_t most =
-        account.repeats == 0 ? quantum() : credit_cost(options_.datagram_bytes, 1);
+        account.unanswered == 0 ? quantum() : credit_cost(options_.datagram_bytes, 1);
     const uint64_t bytes = std::min(claim_of(account), most);
     if (bytes > 0 && !has_room(account, bytes)) break;
     if (bytes > 0 && now < ready_at_) {
@@ -359,8 +358,8 @@ std::span<const uint32_t> CreditSource::poll(Nanos now) {
 
 CreditFrame CreditSource::take_frame(CreditAccount& account) {
   account.tell = false;
-  account.told_allowance = allowance();
-  return {account.limit, account.told_allowance};
+  account.advertised_allowance = allowance();
+  return {account.limit, account.advertised_allowance};
 }
 
 // When a sender that holds credit is late: as a retransmission timeout (RFC 6298), of the time
@@ -371,19 +370,19 @@ Nanos CreditSource::patience() const {
 }
 
 void CreditSource::wait_for(Nanos now, CreditAccount& account) {
-  const Nanos wait = patience() * (int64_t{1} << account.repeats);
-  account.tell_at = now + std::min(wait, kLongestPatience);
-  look_at_ = std::min(look_at_, account.tell_at);
+  const Nanos wait = patience() * (int64_t{1} << account.unanswered);
+  account.send_at = now + std::min(wait, kLongestPatience);
+  look_at_ = std::min(look_at_, account.send_at);
 }
 
-// Who did not use its credit in time is told again. Perhaps what it sent is lost, or it is no more:
-// where the link has room, others get what it holds.
+// Advertises the credit again to senders that did not use it in time: the frame or their data may
+// be lost. A sender may also be gone: if the link has room, others get its outstanding credit.
 void CreditSource::look_for_late(Nanos now) {
   look_at_ = Nanos::never();
   const bool starved = starved_ || now - arrived_at_ > patience();
   for (CreditAccount* account : active_) {
-    if (account->counted > 0 && account->tell_at <= now) {
-      if (account->repeats < kMostBackoff) ++account->repeats;
+    if (account->counted > 0 && account->send_at <= now) {
+      if (account->unanswered < kMostBackoff) ++account->unanswered;
       account->tell = true;
       due_.push_back(account->connection);
       if (starved) account->written_off += account->counted;
@@ -391,7 +390,7 @@ void CreditSource::look_for_late(Nanos now) {
       enqueue(*account);
       wait_for(now, *account);
     }
-    if (account->counted > 0) look_at_ = std::min(look_at_, account->tell_at);
+    if (account->counted > 0) look_at_ = std::min(look_at_, account->send_at);
   }
 }
 

@@ -39,7 +39,7 @@ class CreditSource {
   // As much as a sender that joins next is given to begin with.
   uint32_t first_allowance() const { return allowance_of(members_.size() + 1); }
 
-  // `first_credit`: what its handshake told it. The account must stay where it is until leave().
+  // `first_credit`: as the handshake advertised it. The account must not move until leave().
   void join(CreditAccount& account, uint32_t connection, uint32_t first_credit);
   void leave(CreditAccount& account);
 
@@ -50,7 +50,7 @@ class CreditSource {
   // Gives what may be given now, and names the connections that have a frame to send for it (see
   // take_frame()), until the next call.
   std::span<const uint32_t> poll(Nanos now);
-  // What a connection is told; then nothing more is due for it.
+  // The credit frame for a connection; none is due for it afterwards.
   CreditFrame take_frame(CreditAccount& account);
 
   // When poll() next has something to do without an arrival; never(): not before one.
@@ -98,17 +98,18 @@ class CreditSource {
   CreditAccount* first_ = nullptr;      // the queue of those that may be given more
   CreditAccount* last_ = nullptr;
   uint64_t outstanding_ = 0;
-  std::vector<uint32_t> due_;        // what poll() names
-  Nanos ready_at_;                   // the pacer: the next credit may be given
-  Nanos paced_at_ = Nanos::never();  // and somebody waits for that
-  Nanos catch_up_;                   // what a late timer may make good
-  Nanos look_at_ = Nanos::never();   // for senders that are late
-  bool announces_ = false;           // the allowance is smaller than what members were told
-  bool credit_was_short_ = false;    // somebody waited for credit when the round began
-  bool starved_ = false;             // and less arrived in the latest round than the link takes
-  Nanos arrived_at_;                 // anything
+  std::vector<uint32_t> due_;  // what poll() names
+  Nanos ready_at_;             // the pacer: the next credit may be given
+  Nanos paced_at_ =
+      Nanos::never();  // when the pacer may give the next credit, if a sender waits for it
+  Nanos catch_up_;     // what a late timer may make good
+  Nanos look_at_ = Nanos::never();  // for senders that are late
+  bool announces_ = false;          // the allowance is smaller than the advertised one
+  bool credit_was_short_ = false;   // a sender waited for credit when the round began
+  bool starved_ = false;            // and less arrived in the latest round than the link takes
+  Nanos arrived_at_;                // anything
   uint64_t round_bytes_ = 0;
-  uint64_t round_repeated_ = 0;      // of these, sent again
+  uint64_t round_repeated_ = 0;      // of these, retransmitted
   int32_t repeated_part_ = 0;        // smoothed over rounds, of 1,024
   uint64_t ceiling_ = UINT64_MAX;    // of cap(), after losses
   uint32_t stretch_ = kUnstretched;  // of target(): part that the round trips do not explain
@@ -119,7 +120,7 @@ class CreditSource {
   Nanos least_since_;
   Nanos rtt_;                 // from credit to payload, over those that want something
   Nanos averaged_at_;         // when rtt_ was found
-  size_t averaged_over_ = 0;  // so many of these
+  size_t averaged_over_ = 0;  // number of those accounts
   ArrivalRate arrivals_;
 };
 

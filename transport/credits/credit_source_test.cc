@@ -30,7 +30,7 @@ class CreditSourceTest : public testing::Test {
     const uint64_t from = std::max(account.wanted, settled);
     EXPECT_TRUE(source_.on_demand(now_, account, {++serials_[sender], settled, from + more}));
   }
-  // So many datagrams of it arrive.
+  // `datagrams` datagrams of the sender arrive.
   void arrive(uint32_t sender, uint32_t datagrams, bool repeated = false) {
     source_.on_arrival(now_, accounts_[sender], {datagrams * kCost, datagrams, repeated});
   }
@@ -42,7 +42,8 @@ class CreditSourceTest : public testing::Test {
   uint64_t holds(uint32_t sender) const {
     return accounts_[sender].limit - accounts_[sender].received;
   }
-  // Every sender uses its credit at once, datagram by datagram, for so long at one a microsecond.
+  // Every sender uses its credit at once, until `datagrams` datagrams have arrived, one per
+  // microsecond.
   void run(uint32_t senders, uint32_t datagrams) {
     for (uint32_t sender = 0; datagrams > 0;) {
       uint32_t tried = 0;
@@ -124,7 +125,7 @@ TEST_F(CreditSourceTest, ADemandWithoutOrderToTheLatestIsAnError) {
   EXPECT_EQ(accounts_[0].wanted, 100'000u);
 }
 
-// It is told again, less and less often, and the others get what it holds.
+// Its credit is advertised again at growing intervals, and the others get its share.
 TEST_F(CreditSourceTest, OneThatDemandsAndNeverSendsKeepsNothingFromTheOthers) {
   join(2);
   demand(0, UINT64_MAX / 2);
@@ -154,9 +155,9 @@ TEST_F(CreditSourceTest, ALostCreditFrameIsToldAgainUntilSomethingArrives) {
     due = poll();
   }
   EXPECT_EQ(due.front(), 1u);
-  EXPECT_EQ(accounts_[0].repeats, 1);
+  EXPECT_EQ(accounts_[0].unanswered, 1);
   arrive(0, 1);
-  EXPECT_EQ(accounts_[0].repeats, 0);
+  EXPECT_EQ(accounts_[0].unanswered, 0);
 }
 
 TEST_F(CreditSourceTest, WhoLeavesLeavesNothingBehind) {

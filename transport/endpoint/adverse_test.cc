@@ -85,8 +85,8 @@ TEST_F(AdverseTest, ReorderingIsLearnt) {
   EXPECT_GE(sent().segments_repeated_spuriously, sent().segments_repeated * 8 / 10);
 }
 
-// Acknowledgements stay out until everything is given up; no path is left to repeat it on. When
-// they come, most of it need not be repeated: what never left again was counted as needless.
+// All acknowledgements are delayed until every segment is declared lost and no path is left for
+// retransmissions. Segments that were never retransmitted were once counted as spurious.
 TEST_F(AdverseTest, NoMoreRepeatsAreCalledSpuriousThanThereWere) {
   uint64_t given_up_in_vain = 0;
   for (uint64_t seed = 1; seed <= 10; ++seed) {
@@ -134,7 +134,7 @@ TEST_F(AdverseTest, AnOutageOfTwoSecondsHeals) {
   }
 }
 
-// Probes of the dead path took frames along, which nobody missed: a grant was gone for ever.
+// Probes of a dead path once carried frames that were not retransmitted: a grant was lost.
 TEST_F(AdverseTest, ProbesOfADeadPathCarryNothingThatMatters) {
   PairOptions options;
   std::vector<Nanos> probes;  // of side 1
@@ -403,7 +403,7 @@ TEST_F(HostilePeerTest, WhateverItSaysMemoryStaysWithinItsBound) {
   EXPECT_LT(end(1).bytes_held(), held + (3 << 20) / 2);
 }
 
-// It was dropped with all that came beside it, again and again, and nobody heard of an error.
+// The packet was once dropped with all its frames, repeatedly, and no error was reported.
 TEST_F(HostilePeerTest, AnAcknowledgementOfWhatWasNeverSentEndsTheConnectionAndSaysSo) {
   const std::pair<uint16_t, uint64_t> never[] = {
       {0, 1000}, {0, uint64_t{1} << 62}, {1, UINT32_MAX}, {200, 1}, {UINT16_MAX, 1}};

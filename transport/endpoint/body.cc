@@ -19,19 +19,19 @@ void Endpoint::Body::handle_run(Nanos now, const RxRun& run) {
   if (run.trimmed) return handle_trimmed(now, run);
   const bool whole = run.payload_at == PayloadAt::kFrame;
   const size_t step = whole ? run.step() : run.header_bytes;
-  const bool sealed_only = shared.keyed && !run.opened;
+  const bool encrypted_only = shared.keyed && !run.opened;
   for (uint32_t i = 0; i < run.segments;) {
     const std::byte* at = run.frame + i * step;
     const uint32_t bytes = i + 1 == run.segments ? run.last_segment_bytes : run.segment_bytes;
     if (bytes < 8) {
       drop(now, DropReason::kBadLength);
       ++i;
-    } else if (sealed_only && clear_bytes(at[0]) != 0) {
+    } else if (encrypted_only && clear_bytes(at[0]) != 0) {
       drop(now, DropReason::kBadSeal);
       ++i;
     } else if (at[0] == std::byte{first_byte(PacketType::kData)} ||
-               at[0] == std::byte{first_byte(PacketType::kRepeat)}) {
-      i += handle_row(now, run, i);
+               at[0] == std::byte{first_byte(PacketType::kRetransmission)}) {
+      i += handle_burst(now, run, i);
     } else if (run.payload_at == PayloadAt::kPlaced && bytes > run.header_bytes) {
       drop(now, DropReason::kBadLength);  // only data segments may have parts in a predicted place
       ++i;
@@ -43,8 +43,8 @@ void Endpoint::Body::handle_run(Nanos now, const RxRun& run) {
   }
 }
 
-// Hands over the longest row of data segments from `first` on; returns how many segments it has.
-uint32_t Endpoint::Body::handle_row(Nanos now, const RxRun& run, uint32_t first) {
+// Hands over the longest burst of data segments from `first` on; returns how many segments it has.
+uint32_t Endpoint::Body::handle_burst(Nanos now, const RxRun& run, uint32_t first) {
   const bool whole = run.payload_at == PayloadAt::kFrame;
   const size_t stride = whole ? run.step() : kDataHeaderBytes;
   const std::byte* start = run.frame + first * stride;
@@ -59,25 +59,25 @@ uint32_t Endpoint::Body::handle_row(Nanos now, const RxRun& run, uint32_t first)
   uint32_t count = 1;
   std::byte asks{0};
   while (first + count < run.segments && bytes_of(first + count) >= kDataHeaderBytes &&
-         continues_row(start, start + count * stride, count, step)) {
+         continues_burst(start, start + count * stride, count, step)) {
     asks |= start[count * stride + kFlagsAt];
     ++count;
   }
   Connection* connection = connection_for(now, run, start);
   if (connection == nullptr) return count;
-  DataRow row;
-  row.header = read_data_header(start);
-  row.header.base.flags |= static_cast<uint8_t>(asks) & kFlagAckNow;
-  if (row.header.base.type == PacketType::kRepeat) {
-    row.original = unpack_original(row.header.base.sent_at);
-    row.header.base.sent_at = {};
+  DataBurst burst;
+  burst.header = read_data_header(start);
+  burst.header.base.flags |= static_cast<uint8_t>(asks) & kFlagAckNow;
+  if (burst.header.base.type == PacketType::kRetransmission) {
+    burst.original = unpack_original(burst.header.base.sent_at);
+    burst.header.base.sent_at = {};
   }
-  row.segments = count;
-  row.last = bytes_of(first + count - 1) - kDataHeaderBytes;
-  row.step = count > 1 ? step : row.last;
-  row.run = &run;
-  row.first = first;
-  connection->handle_data(now, row);
+  burst.segments = count;
+  burst.last = bytes_of(first + count - 1) - kDataHeaderBytes;
+  burst.step = count > 1 ? step : burst.last;
+  burst.run = &run;
+  burst.first = first;
+  connection->handle_data(now, burst);
   latest_data = connection->id();
   table.touch(*connection);
   if (settle_at_ == Nanos::never()) settle_at_ = now + kReceivingFor;
@@ -90,8 +90,8 @@ void Endpoint::Body::handle_trimmed(Nanos now, const RxRun& run) {
   if (shared.keyed) return drop(now, DropReason::kBadSeal);
   if (version_of(run.frame[0]) != kWireVersion) return drop(now, DropReason::kBadVersion);
   const PacketType type = type_of(run.frame[0]);
-  const bool of_connection =
-      type == PacketType::kData || type == PacketType::kRepeat || type == PacketType::kControl;
+  const bool of_connection = type == PacketType::kData || type == PacketType::kRetransmission ||
+                             type == PacketType::kControl;
   if (!of_connection) return drop(now, DropReason::kBadType);
   Connection* connection = connection_for(now, run, run.frame);
   if (connection == nullptr) return;
@@ -198,7 +198,7 @@ Nanos Endpoint::Body::next_timeout() const {
 
 size_t Endpoint::Body::bytes_held() const {
   return sizeof(*this) + table.bytes_held() + shared.sent.bytes_held() + shared.out.bytes_held() +
-         shared.repeats.bytes_held() + shared.in.bytes_held() + shared.ranges.bytes_held() +
+         shared.retransmissions.bytes_held() + shared.in.bytes_held() + shared.ranges.bytes_held() +
          accepted_.bytes_held() + shared.credits.bytes_held() +
          shared.completions.capacity() * sizeof(Completion) + replies_.capacity() * sizeof(Reply);
 }

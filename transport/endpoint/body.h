@@ -18,7 +18,7 @@ class Endpoint::Body {
   void handle_run(Nanos now, const RxRun& run);
   bool poll_transmit(Nanos now, TxBatch& batch);
   void handle_timeout(Nanos now);
-  SealKey* receive_key(Nanos now, const Address& from, std::span<const std::byte> packet);
+  PacketKey* receive_key(Nanos now, const Address& from, std::span<const std::byte> packet);
   BurstClaim claim_burst(Nanos now, const Address& from, std::span<const std::byte> header,
                          uint32_t segments);
   void note_decrypted(Nanos now, std::span<const std::byte> header, bool ok);
@@ -31,14 +31,14 @@ class Endpoint::Body {
   static constexpr size_t kMaxReplies = 64;
   // Resets a millisecond, at most.
   static constexpr uint32_t kResetsPerMilli = 8;
-  // A connection counts as receiving for so long after its last payload.
+  // Time after its last payload in which a connection counts as receiving.
   static constexpr Nanos kReceivingFor = millis(50);
 
   Nanos next_timeout() const;
   size_t bytes_held() const;
 
  private:
-  // An answer to somebody who is no connection.
+  // A reply to a packet without a connection.
   struct Reply {
     Address to;
     uint8_t nic = 0;  // that it leaves from
@@ -48,7 +48,7 @@ class Endpoint::Body {
     std::span<std::byte> packet() { return std::span(bytes).first(length); }
   };
 
-  uint32_t handle_row(Nanos now, const RxRun& run, uint32_t first);
+  uint32_t handle_burst(Nanos now, const RxRun& run, uint32_t first);
   void handle_trimmed(Nanos now, const RxRun& run);
   void handle_packet(Nanos now, const RxRun& run, uint32_t index,
                      std::span<const std::byte> packet);
@@ -64,10 +64,10 @@ class Endpoint::Body {
   void retry(Nanos now, const Asker& asker, const InitPacket& init);
 
   // keyed_packets.cc
-  std::nullptr_t drop_sealed(Nanos now, ConnectionId id, events::DropReason why);
-  // The connection that a sealed packet claims; null: there is none, and it is counted.
+  std::nullptr_t drop_encrypted(Nanos now, ConnectionId id, events::DropReason why);
+  // The connection that an encrypted packet names; null: none, and the drop is counted.
   Connection* find_claimed(Nanos now, const Address& from, std::span<const std::byte> packet);
-  // Whether an init proves a key of ours, for the first time.
+  // True if an init proves one of our keys and is not a replay.
   bool may_ask(Nanos now, const InitPacket& init, std::span<const std::byte> packet);
   // Whether an answer to this connection proves its key; a refusal without proof is kept as a hint.
   bool may_answer(Nanos now, Connection& connection, std::span<const std::byte> packet);

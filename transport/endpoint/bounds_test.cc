@@ -14,8 +14,8 @@ namespace {
 
 using testing::PairOptions;
 
-// The table of bounds, for one connection. A queue that has held so many elements keeps room for up
-// to twice as many, and a pool grows by 64 at a time.
+// The bound of one connection. A queue that has held n elements keeps room for up to 2n, and a pool
+// grows by 64 elements at a time.
 uint64_t stated_bound(const EndpointOptions& o) {
   const uint64_t connection = 3380;
   const uint64_t paths = o.max_paths * uint64_t{90 + 40 + 264} + 64 * 264;

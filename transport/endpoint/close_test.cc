@@ -279,8 +279,8 @@ TEST_F(CloseTest, ADeadPeerIsFoundByWhoOnlyWaits) {
   EXPECT_EQ(ended(1)[0].error, ErrorCode::kPeerDead);
 }
 
-// The network fails one way only. Who hears nothing takes the peer for dead and tells it so; who
-// still hears would else go on for as long again.
+// The network fails in one direction only. The side that receives nothing declares its peer dead
+// and sends it a close; without that the other side would continue for another timeout.
 TEST_F(CloseTest, WhereTheNetworkFailsOneWayBothSidesAreToldWithinTenSeconds) {
   for (const bool lossy : {false, true}) {  // what still passes: all, or six of ten datagrams
     for (const uint16_t paths : {uint16_t{1}, uint16_t{8}}) {

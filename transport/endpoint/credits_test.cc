@@ -117,9 +117,8 @@ TEST_F(CreditsTest, AfterAPauseCreditsWorkOn) {
   }
 }
 
-// Found by the proof (seed 957): what was given up and forgotten and came after all made the
-// receiver take all that was wanted for arrived, while the frame that told of the last credit was
-// lost.
+// VOPR, seed 957: payload that was declared lost arrived late, so the receiver considered the whole
+// demand as arrived, while the frame with the last credit was lost.
 TEST_F(CreditsTest, OneThatGetsNoCreditAsksAgain) {
   PairOptions options = with_credits();
   bool deaf = false;

@@ -1,5 +1,5 @@
-// What a connection believes of answers to its probes, and what anybody can do to it who may send
-// ICMP. Fabrics with switches are the simulator's (simulator/discovery_test.cc).
+// Which ICMP replies to its probes a connection accepts, and the effect of forged ones. Tests with
+// switches are in simulator/discovery_test.cc.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class AnswersTest : public PairFixture {
   void open(std::function<void(NetworkError&)> change = [](NetworkError&) {}) {
     change_ = std::move(change);
     PairOptions options;
-    options.sink = &told_;
+    options.sink = &events_;
     options.drop = [this](int side, const TxBurst& burst, uint32_t) {
       return side == 0 && ends_on_its_way(burst);
     };
@@ -31,16 +31,16 @@ class AnswersTest : public PairFixture {
     connection.paths = 32;
     start(std::move(options), connection);
   }
-  FabricWays look(Nanos limit = seconds(60)) {
+  FabricRoutes look(Nanos limit = seconds(60)) {
     EXPECT_TRUE(end(0).post_discovery(pair_->now(), client_));
-    FabricWays found;
-    EXPECT_TRUE(
-        pair_->run_until([&] { return !end(0).ways(client_, found) || !found.under_way; }, limit));
+    FabricRoutes found;
+    EXPECT_TRUE(pair_->run_until([&] { return !end(0).routes(client_, found) || !found.under_way; },
+                                 limit));
     return found;
   }
 
   std::set<uint16_t> probed_;  // paths
-  events::CountingSink told_;
+  events::CountingSink events_;
 
  private:
   bool ends_on_its_way(const TxBurst& burst) {
@@ -64,21 +64,21 @@ class AnswersTest : public PairFixture {
 
 TEST_F(AnswersTest, AnswersThatQuoteTheirProbeCount) {
   open();
-  const FabricWays found = look();
-  EXPECT_EQ(found.ways(), 2u);
+  const FabricRoutes found = look();
+  EXPECT_EQ(found.count(), 2u);
   EXPECT_EQ(found.hops, 2);
   EXPECT_EQ(probed_.size(), 32u);
 }
 
 TEST_F(AnswersTest, NothingIsKnownBeforeSomebodyAsks) {
   open();
-  FabricWays found;
-  EXPECT_FALSE(end(0).ways(client_, found));
+  FabricRoutes found;
+  EXPECT_FALSE(end(0).routes(client_, found));
   pair_->run_for(seconds(2));
   EXPECT_TRUE(probed_.empty());
 }
 
-// Whoever did not see a probe knows neither its secret nor, all together, its connection and path.
+// A host that did not see a probe cannot quote its secret with the right connection and path.
 TEST_F(AnswersTest, ForgedAnswersAreNotBelieved) {
   const std::pair<const char*, std::function<void(NetworkError&)>> forgeries[] = {
       {"another secret", [](NetworkError& e) { e.quoted[kSentAt + 4] ^= std::byte{1}; }},
@@ -93,7 +93,7 @@ TEST_F(AnswersTest, ForgedAnswersAreNotBelieved) {
   };
   for (const auto& [what, forge] : forgeries) {
     open(forge);
-    const FabricWays found = look();
+    const FabricRoutes found = look();
     EXPECT_EQ(found.verdict, WaysVerdict::kSilentRouter) << what;
     EXPECT_EQ(found.hops, 1) << what;
     EXPECT_TRUE(exchange(1)) << what;
@@ -104,7 +104,7 @@ TEST_F(AnswersTest, ForgedAnswersAreNotBelieved) {
 TEST_F(AnswersTest, ARouterThatLiesAboutItsNameHarmsTheCountOnly) {
   uint8_t names = 0;
   open([&names](NetworkError& e) { e.router[2] = names++; });
-  const FabricWays found = look();
+  const FabricRoutes found = look();
   EXPECT_EQ(found.verdict, WaysVerdict::kFewPaths);
   EXPECT_EQ(found.seen, 32u);
   EXPECT_TRUE(exchange(1));
@@ -113,23 +113,23 @@ TEST_F(AnswersTest, ARouterThatLiesAboutItsNameHarmsTheCountOnly) {
 TEST_F(AnswersTest, WhatIsAskedTwiceAtATimeIsLookedForOnce) {
   open();
   ASSERT_TRUE(end(0).post_discovery(pair_->now(), client_));
-  EXPECT_EQ(look().ways(), 2u);
-  EXPECT_EQ(look().ways(), 2u) << "and again, later";
+  EXPECT_EQ(look().count(), 2u);
+  EXPECT_EQ(look().count(), 2u) << "and again, later";
 }
 
-// A look comes each minute, and what it tells is kept for good by who records.
+// Discovery runs every minute, and a recording keeps every reported router.
 TEST_F(AnswersTest, RoutersAreToldAgainOnlyWhereTheyChanged) {
   bool renamed = false;
   open([&renamed](NetworkError& error) { error.router[2] = renamed ? 1 : 0; });
   look();
-  const uint64_t once = told_.count(events::EventKind::kPathTraced);
+  const uint64_t once = events_.count(events::EventKind::kPathTraced);
   EXPECT_GE(once, 2 * 32u);
   look();
-  EXPECT_EQ(told_.count(events::EventKind::kPathTraced), once);
-  EXPECT_EQ(told_.count(events::EventKind::kWaysFound), 2u);
+  EXPECT_EQ(events_.count(events::EventKind::kPathTraced), once);
+  EXPECT_EQ(events_.count(events::EventKind::kWaysFound), 2u);
   renamed = true;
   look();
-  EXPECT_EQ(told_.count(events::EventKind::kPathTraced), 2 * once);
+  EXPECT_EQ(events_.count(events::EventKind::kPathTraced), 2 * once);
 }
 
 TEST_F(AnswersTest, AnswersToAConnectionThatDoesNotAskAreNothing) {
@@ -140,8 +140,8 @@ TEST_F(AnswersTest, AnswersToAConnectionThatDoesNotAskAreNothing) {
   error.quoted_bytes = NetworkError::kMostQuoted;
   for (int i = 0; i < 1000; ++i) end(0).handle_network_error(pair_->now(), error);
   EXPECT_TRUE(exchange(1));
-  FabricWays found;
-  EXPECT_FALSE(end(0).ways(client_, found));
+  FabricRoutes found;
+  EXPECT_FALSE(end(0).routes(client_, found));
 }
 
 TEST_F(AnswersTest, OnlyAnOpenConnectionLooks) {

@@ -1,7 +1,7 @@
-// Fuzzes live connections: two endpoints shake hands for real, then the input is a script of what
-// both callers do, of segments that nobody sent, of packets changed, lost and repeated on their
-// way. Whatever happens: no crash, no place outside a region, memory within its bound, and every
-// posted operation ends exactly once.
+// Fuzzes live connections: after a real handshake, the input is a script of calls on both sides,
+// forged segments, and packets that are changed, lost and duplicated in the network. Checks: no
+// crash, no placement outside a region, memory within its bound, and every posted operation ends
+// exactly once.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -151,7 +151,7 @@ class Run {
         change_by_ = script_.byte();
         break;
       case 12:
-        repeat(side);
+        duplicate(side);
         break;
       case 13:
         end_connection(side);
@@ -229,9 +229,9 @@ class Run {
 
   void inject_data(int side) {
     DataHeader first;
-    const bool repeat = script_.byte() == 0;
-    first.base = header(side, repeat ? PacketType::kRepeat : PacketType::kData);
-    first.base.flags &= kFlagAckNow | kFlagRepeat;
+    const bool retransmission = script_.byte() == 0;
+    first.base = header(side, retransmission ? PacketType::kRetransmission : PacketType::kData);
+    first.base.flags &= kFlagAckNow | kFlagRetransmission;
     first.channel = script_.byte() % 4;
     first.sequence = static_cast<uint32_t>(int32_t{script_.byte()} - 8);
     first.offset = script_.number();
@@ -239,11 +239,11 @@ class Run {
     const uint32_t segments = 1 + script_.byte() % 4u;
     const uint32_t step = script_.number() % 3000;
     const uint32_t last = std::min<uint32_t>(script_.number(), step);
-    std::vector<std::byte> row(size_t{segments} * kDataHeaderBytes);
-    write_data_row(first, segments, {step}, row.data());
+    std::vector<std::byte> headers(size_t{segments} * kDataHeaderBytes);
+    write_data_headers(first, segments, {step}, headers.data());
     std::vector<std::byte> frame;
     for (uint32_t i = 0; i < segments; ++i) {
-      const auto at = row.begin() + ptrdiff_t{i} * kDataHeaderBytes;
+      const auto at = headers.begin() + ptrdiff_t{i} * kDataHeaderBytes;
       frame.insert(frame.end(), at, at + kDataHeaderBytes);
       frame.resize(frame.size() + (i + 1 == segments ? last : step), std::byte{0xab});
     }
@@ -257,7 +257,7 @@ class Run {
     inject(side, frame, 1, static_cast<uint32_t>(frame.size()));
   }
 
-  // What a sender wants, or how far it may send: whatever it likes.
+  // A credit or demand frame with any values.
   void inject_credit(int side) {
     std::array<std::byte, kConnectionHeaderBytes + kDemandBytes> frame{};
     ConnectionHeader start = header(side, PacketType::kControl);
@@ -295,7 +295,7 @@ class Run {
   }
 
   // A packet that was sent before comes again, perhaps at the wrong side.
-  void repeat(int side) {
+  void duplicate(int side) {
     const std::vector<std::byte> frame = kept_[script_.byte() % kept_.size()];
     inject(side, frame, 1, static_cast<uint32_t>(frame.size()));
   }
@@ -329,7 +329,7 @@ class Run {
     error.router[0] = static_cast<uint8_t>(error.limit_bytes);
   }
 
-  // What a NIC might tell: the immediate is the peer's, who may be hostile.
+  // Any event of a NIC: its immediate comes from the peer, which may be hostile.
   void placed_event(int side) {
     PlacedEvent event;
     event.kind = static_cast<PlacedEventKind>(script_.byte() % 3);
@@ -401,7 +401,7 @@ class Run {
 
   Script script_;
   uint8_t lost_ = 0;     // a bit for each side and path: what leaves on it is lost
-  uint8_t changes_ = 0;  // so many packets are changed on their way
+  uint8_t changes_ = 0;  // number of packets to change in flight
   uint8_t change_at_ = 0;
   uint8_t change_by_ = 0;
   bool discovers_ = false;

@@ -101,8 +101,8 @@ TEST_F(EndpointTest, OfAMessageThatTheWindowHoldsOnlyTheEndAsksForAnAcknowledgem
   }
 }
 
-// What is in flight is remembered packet by packet until it is told of.
-TEST_F(EndpointTest, OfALongMessageThatTheWindowHoldsOnlyTheLastHalfMebibyteIsUntold) {
+// The sender keeps a record of every burst until it is acknowledged.
+TEST_F(EndpointTest, OfALongMessageThatTheWindowHoldsOnlyTheLastHalfMebibyteIsUnacknowledged) {
   constexpr uint64_t kLength = 2'000'000;
   std::vector<std::pair<uint64_t, bool>> bursts;  // where they begin, and whether they may wait
   PairOptions options;

@@ -1,4 +1,4 @@
-// What the transport tells a sink of a connection and its messages.
+// The events that the transport emits for a connection and its messages.
 #include <gtest/gtest.h>
 
 #include "events/memory_sink.h"

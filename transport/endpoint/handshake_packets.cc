@@ -144,7 +144,7 @@ void Endpoint::Body::accept(Nanos now, const Asker& asker, const InitPacket& ini
   table.touch(*connection);
 }
 
-// An answer to an init of ours. Its nonce shows that it comes from somebody who saw the init.
+// An answer to an init of ours. Its nonce proves that its sender received the init.
 void Endpoint::Body::handle_answer(Nanos now, const RxRun& run, std::span<const std::byte> packet) {
   RetryPacket retry;
   AcceptPacket accepted;
@@ -210,7 +210,8 @@ void Endpoint::Body::handle_reset(Nanos now, const RxRun& run, std::span<const s
   if (!believed) drop(now, DropReason::kUnknownConnection);
 }
 
-// "I know no such connection", at most so often, and never to a packet that may be one itself.
+// Sends a reset for an unknown connection, at a limited rate and never in reply to a packet that
+// may be a reset.
 void Endpoint::Body::reset_stranger(Nanos now, const RxRun& run, const std::byte* header) {
   const ConnectionHeader base = read_connection_header(header);
   if (base.number == 0) return;  // its sender could not distinguish the answer from a forged one

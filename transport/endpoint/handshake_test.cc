@@ -1,5 +1,5 @@
-// Behaviour of handshakes: what is lost is asked again, what is repeated makes nothing twice,
-// refusals and other versions are told, and strangers cause little.
+// Handshakes: lost packets are retransmitted, duplicates have no effect, refusals and other
+// versions are reported, and packets of unknown peers cost little.
 #include "transport/wire/handshake.h"
 
 #include <gtest/gtest.h>
@@ -91,7 +91,8 @@ TEST_F(HandshakeTest, InitsTakeDifferentPaths) {
   EXPECT_GE(paths.size(), 4u);
 }
 
-// All answers once took the first path: where that was dead on the way back, nobody could connect.
+// All answers once took the first path: if that was dead towards the initiator, no connection
+// opened.
 TEST_F(HandshakeTest, AnswersTakeDifferentPaths) {
   PairOptions options;
   options.drop = [](int side, const TxBurst& burst, uint32_t) {

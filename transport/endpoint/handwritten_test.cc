@@ -120,7 +120,7 @@ class HandWrittenPeerTest : public ::testing::Test {
   Nanos now_ = seconds(1);
 };
 
-// It was looked up by the port that the peer told last, and so stayed for ever.
+// The entry was once looked up by the peer's latest port, so it was never removed.
 TEST_F(HandWrittenPeerTest, APeerThatMovesToAnotherPortLeavesNothingInTheIndexOfAccepted) {
   start();
   size_t held = 0;

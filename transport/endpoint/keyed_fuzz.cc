@@ -1,8 +1,7 @@
-// Fuzzes what a stranger on the path can do to endpoints with cluster keys: the input is a script
-// of what is done to recorded packets (changed, cut, made longer, sent again, sent back, held) and
-// of packets that it makes up, from the handshake on. Whatever it does: messages arrive unchanged
-// or not at all, nothing that is made up is believed, no connection is ended or made by it, and
-// memory stays within its bound.
+// Fuzzes an attacker on the path between endpoints with cluster keys: the input is a script that
+// changes, truncates, extends, replays, reflects and delays packets and forges others, from the
+// handshake on. Checks: messages arrive unchanged or not at all, no forged packet is accepted, the
+// attacker neither opens nor ends a connection, and memory stays within its bound.
 #include <algorithm>
 #include <array>
 #include <cstddef>

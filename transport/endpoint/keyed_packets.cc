@@ -6,7 +6,7 @@ namespace heddle::transport {
 
 using events::DropReason;
 
-std::nullptr_t Endpoint::Body::drop_sealed(Nanos now, ConnectionId id, DropReason why) {
+std::nullptr_t Endpoint::Body::drop_encrypted(Nanos now, ConnectionId id, DropReason why) {
   ++shared.statistics.datagrams_received;
   shared.observer.drop(now, id, why);
   return nullptr;
@@ -14,24 +14,24 @@ std::nullptr_t Endpoint::Body::drop_sealed(Nanos now, ConnectionId id, DropReaso
 
 Connection* Endpoint::Body::find_claimed(Nanos now, const Address& from,
                                          std::span<const std::byte> packet) {
-  if (version_of(packet[0]) != kWireVersion) return drop_sealed(now, 0, DropReason::kBadVersion);
+  if (version_of(packet[0]) != kWireVersion) return drop_encrypted(now, 0, DropReason::kBadVersion);
   Connection* connection = table.find_named(read_connection_header(packet.data()).connection);
   if (connection == nullptr || !connection->is_peer(from)) {
-    return drop_sealed(now, 0, DropReason::kUnknownConnection);
+    return drop_encrypted(now, 0, DropReason::kUnknownConnection);
   }
   return connection;
 }
 
-SealKey* Endpoint::Body::receive_key(Nanos now, const Address& from,
-                                     std::span<const std::byte> packet) {
+PacketKey* Endpoint::Body::receive_key(Nanos now, const Address& from,
+                                       std::span<const std::byte> packet) {
   if (packet.size() < clear_bytes(packet[0]) + kTagBytes) {
-    return drop_sealed(now, 0, DropReason::kBadLength);
+    return drop_encrypted(now, 0, DropReason::kBadLength);
   }
   Connection* connection = find_claimed(now, from, packet);
   if (connection == nullptr) return nullptr;
   DropReason why = DropReason::kBadSeal;
-  SealKey* key = connection->receive_key(read_connection_header(packet.data()), why);
-  return key != nullptr ? key : drop_sealed(now, connection->id(), why);
+  PacketKey* key = connection->receive_key(read_connection_header(packet.data()), why);
+  return key != nullptr ? key : drop_encrypted(now, connection->id(), why);
 }
 
 Endpoint::BurstClaim Endpoint::Body::claim_burst(Nanos now, const Address& from,
@@ -43,7 +43,7 @@ Endpoint::BurstClaim Endpoint::Body::claim_burst(Nanos now, const Address& from,
   DropReason why = DropReason::kBadSeal;
   const ConnectionHeader base = read_connection_header(header.data());
   claim.tags = connection->receive_tags(base, segments, why, claim.apart);
-  if (claim.tags == nullptr && !claim.apart) drop_sealed(now, connection->id(), why);
+  if (claim.tags == nullptr && !claim.apart) drop_encrypted(now, connection->id(), why);
   return claim;
 }
 
@@ -70,7 +70,7 @@ bool Endpoint::Body::may_ask(Nanos now, const InitPacket& init, std::span<const 
     drop(now, DropReason::kBadSeal);
     return false;
   }
-  // Our own init, sent back by somebody: we would talk to ourselves and take it for the peer.
+  // Our own init, reflected: accepting it would connect this endpoint with itself.
   const Connection* own = table.find(init.connection);
   if (own != nullptr && own->key() != nullptr && own->key_nonce() == given.nonce) {
     drop(now, DropReason::kReplayed);

@@ -1,5 +1,5 @@
-// Endpoints with cluster keys: messages arrive; who lacks the key gets no answer and changes
-// nothing; what is forged, changed, sent back or sent again is dropped and counted.
+// Endpoints with cluster keys: messages arrive; a peer without the key gets no answer and changes
+// nothing; forged, changed, reflected and replayed packets are counted drops.
 #include "events/events.h"
 #include "transport/testing/pair_fixture.h"
 #include "transport/wire/handshake.h"
@@ -156,7 +156,7 @@ class RecordedTest : public KeyedTest {
     from.port = 1000;
     pair_->inject(to, from, bytes, 1, static_cast<uint32_t>(bytes.size()));
   }
-  // What both sides know and tell: a packet that changes nothing leaves it alone.
+  // The observable state of both sides: a packet without effect leaves it unchanged.
   struct View {
     uint64_t sent;
     size_t notices[2];
@@ -234,19 +234,19 @@ TEST_F(RecordedTest, APacketThatIsSentBackIsNotTakenForThePeers) {
 }
 
 TEST_F(RecordedTest, AChangeOfAnyByteIsNoticed) {
-  // What is lost was never seen by its receiver: only its seal can tell that it was changed.
+  // The receiver never saw the lost packet, so only its tag shows that it was changed.
   std::vector<std::byte> lost;
   PairOptions again = keyed();
   again.coalesce = 1;
   again.drop = [&](int side, const TxBurst& burst, uint32_t segment) {
-    if (side != 0 || burst.seal == nullptr || burst.payload_bytes < 500 || !lost.empty()) {
+    if (side != 0 || burst.key == nullptr || burst.payload_bytes < 500 || !lost.empty()) {
       return false;
     }
     lost.resize(burst.header_bytes + burst.payload_bytes + kTagBytes);
     const std::byte* payload =
         pair_->region(0, burst.region).data() + burst.offset + segment * burst.payload_bytes;
-    seal_segment(*burst.seal, {burst.headers, burst.header_bytes}, {payload, burst.payload_bytes},
-                 lost.data());
+    encrypt_segment(*burst.key, {burst.headers, burst.header_bytes}, {payload, burst.payload_bytes},
+                    lost.data());
     return true;
   };
   start(again);

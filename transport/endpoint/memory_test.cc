@@ -142,12 +142,12 @@ TEST_F(MemoryTest, AnIdleConnectionIsSmall) {
     std::printf("[ MEASURED ] an idle connection of %d paths: %d bytes (%d told)\n", paths,
                 static_cast<int>(each), static_cast<int>(told));
     EXPECT_LE(each, budget_of(paths));
-    EXPECT_GE(told, each * 3 / 4);  // bytes_held() tells all but the controller and the selector
+    EXPECT_GE(told, each * 3 / 4);  // bytes_held() omits the controller and the selector
     EXPECT_LE(told, each);
   }
 }
 
-// Traffic both ways with gaps and repeats on every path leaves nothing behind in the connection.
+// Traffic in both directions with losses and retransmissions on every path leaves no memory held.
 TEST_F(MemoryTest, AConnectionThatIsIdleAgainIsSmallAgain) {
   for (const uint16_t paths : {uint16_t{1}, uint16_t{64}, uint16_t{256}}) {
     PairOptions options = counting();

@@ -1,5 +1,5 @@
-// A peer that tells of further NICs: what is sent to an address that has shown nothing, and what a
-// peer that knows nothing of this gets.
+// A peer that advertises several NICs: what is sent to an unvalidated address, and what is sent to
+// a peer without this feature.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace heddle::transport::testing {
 namespace {
 
-// Where nobody has agreed to receive anything.
+// An address of a host that takes no part in the connection.
 Address victim() {
   Address address;
   address.host[0] = 0x20;
@@ -39,7 +39,7 @@ class NicsEndpointTest : public PairFixture {
       EXPECT_EQ(burst.segments, 1u);
       EXPECT_EQ(burst.last_payload_bytes, 0u);
       EXPECT_LE(burst.header_bytes, 64u);
-      EXPECT_EQ(burst.seal == nullptr, !keyed_);
+      EXPECT_EQ(burst.key == nullptr, !keyed_);
     };
     return options;
   }
@@ -107,7 +107,7 @@ TEST_F(NicsEndpointTest, APeerThatKnowsNothingOfItIsTalkedToAsBefore) {
     const std::byte nics[] = {std::byte{21}, std::byte{0}, std::byte{32}, std::byte{0}};
     const auto list = std::search(frame.begin(), frame.end(), std::begin(nics), std::end(nics));
     ASSERT_NE(list, frame.end());
-    list[0] = std::byte{99};  // a parameter that nobody knows
+    list[0] = std::byte{99};  // an unknown parameter
   };
   start(options);
   for (OperationId i = 1; i <= 5; ++i) ASSERT_TRUE(exchange(i));
@@ -151,8 +151,8 @@ TEST_F(NicsEndpointTest, ThatNobodyListensAtAToldAddressSaysNothingOfThePeer) {
   EXPECT_EQ(end(0).connections(), 0u) << "the one that it was met at does";
 }
 
-// From an address that the peer did not tell, a packet is a stranger's, whatever it names.
-TEST_F(NicsEndpointTest, PacketsFromAddressesThatWereNotToldAreDropped) {
+// A packet from an address that the peer did not advertise belongs to no connection.
+TEST_F(NicsEndpointTest, PacketsFromAddressesThatWereNotAdvertisedAreDropped) {
   start(naming({victim()}));
   Address stranger = victim();
   stranger.host[3] = 1;

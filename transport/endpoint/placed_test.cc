@@ -87,8 +87,8 @@ TEST_F(PlacedTest, AWithdrawnReceiveEndsOnceNothingCanBeWrittenToItAnyMore) {
   EXPECT_TRUE(same(0, 1 << 20));
 }
 
-// VOPR, seed 217: what a reliable NIC tells was taken for delivered, while the program on the other
-// side withdrew the receive before it was told of the last chunk.
+// VOPR, seed 217: a chunk that a reliable NIC reported as written counted as delivered, while the
+// peer withdrew the receive before its NIC reported the last chunk.
 TEST_F(PlacedTest, BothSidesAgreeWhetherAReceiveWasWithdrawnInTime) {
   bool both[2] = {false, false};
   for (int step = 0; step < 40; ++step) {

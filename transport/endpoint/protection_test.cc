@@ -1,5 +1,5 @@
-// Levels of protection: both sides agree on one, which nobody on the way can lower; with `headers`
-// everything but the payload of data packets is authenticated, and that is not.
+// Levels of protection: both sides agree on one, and an attacker on the path cannot lower it; with
+// `headers` everything but the payload of data packets is authenticated.
 #include <algorithm>
 #include <string>
 
@@ -115,7 +115,7 @@ TEST_F(ProtectionTest, ASideThatDemandsLessRefusesMore) {
   expect_refused(Protection::kFull, Protection::kHeaders);
 }
 
-// Whoever is on the way may change the level that a handshake names: the proof covers it.
+// An attacker on the path may change the level in a handshake packet: the proof covers it.
 TEST_F(ProtectionTest, ALevelThatIsLoweredOnTheWayMakesNoConnection) {
   for (const PacketType type : {PacketType::kInit, PacketType::kAccept}) {
     sent_.clear();
@@ -192,14 +192,14 @@ TEST_F(ProtectionTest, PayloadInAControlPacketIsProtectedWithHeadersToo) {
   EXPECT_EQ(dropped(0, DropReason::kBadSeal) + dropped(1, DropReason::kBadSeal), 1U);
 }
 
-// What is lost was never seen by its receiver: only its tag can tell that it was changed.
+// The receiver never saw the lost packet, so only its tag shows that it was changed.
 TEST_F(ProtectionTest, AChangeOfAnyByteOfAHeaderIsNoticedAndCounted) {
   std::vector<std::byte> lost;
   PairOptions options = protecting(Protection::kHeaders);
   options.coalesce = 1;
   options.drop = [&](int side, const TxBurst& burst, uint32_t segment) {
     if (side != 0 || burst.payload_bytes < 500 || !lost.empty()) return false;
-    EXPECT_EQ(burst.seal, nullptr) << "payload is not sealed";
+    EXPECT_EQ(burst.key, nullptr) << "payload is not encrypted";
     const std::byte* header = burst.headers + size_t{segment} * burst.header_bytes;
     lost.assign(header, header + burst.header_bytes);
     const std::byte* payload =

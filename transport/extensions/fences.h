@@ -1,5 +1,5 @@
-// Fences: the receiving side's knowledge of remote writes: which number each chunk path has
-// reached, in which epoch it is, and so whether a write that was given up may still land. See
+// Fences: the receiving side's state of remote writes: the newest number and the epoch of each
+// chunk path, which show whether a write that was declared lost may still land. See
 // transport/placed.h.
 #pragma once
 

@@ -74,7 +74,7 @@ bool NicSelection::transmit(Nanos now, TxBatch& batch) {
 // A control packet without a number: it is not retransmitted.
 void NicSelection::send_frame(Nanos now, TxBatch& batch, FrameType type,
                               const NicPairs::Message& message) {
-  SealKey* key = next_send_key(parts(), now, 1);
+  PacketKey* key = next_send_key(parts(), now, 1);
   std::byte* space = batch.header_space();
   ConnectionHeader header = packet_header(parts(), now, PacketType::kControl, message.path, 0);
   header.number = parts().keys.next_unnumbered();
@@ -84,7 +84,7 @@ void NicSelection::send_frame(Nanos now, TxBatch& batch, FrameType type,
   TxBurst burst =
       single_packet(parts(), kConnectionHeaderBytes + kNicFrameBytes, message.path, space);
   send_between(burst, message.pair);
-  burst.seal = key;
+  burst.key = key;
   batch.add(burst);
 }
 

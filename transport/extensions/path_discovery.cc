@@ -30,11 +30,11 @@ void PathDiscovery::request(Nanos now) {
   run_->kept = true;
 }
 
-bool PathDiscovery::found(FabricWays& routes) const {
+bool PathDiscovery::found(FabricRoutes& routes) const {
   if (!run_ || !run_->kept) return false;
   routes = {};
   routes.under_way = !run_->ended;
-  if (run_->ended) routes = run_->discovery.ways();
+  if (run_->ended) routes = run_->discovery.routes();
   return true;
 }
 
@@ -85,7 +85,7 @@ void PathDiscovery::send_probe(Nanos now, TxBatch& batch, const Discovery::Probe
   SendController& sender = parts().sender;
   SentBurst* sent = probe.confirms ? sender.record(probe.path, 1) : nullptr;
   if (probe.confirms && sent == nullptr) return;
-  SealKey* key = next_send_key(parts(), now, 1);
+  PacketKey* key = next_send_key(parts(), now, 1);
   std::byte* space = batch.header_space();
   ConnectionHeader header = packet_header(parts(), now, PacketType::kControl, probe.path,
                                           sent != nullptr ? kFlagNumbered : uint8_t{0});
@@ -101,7 +101,7 @@ void PathDiscovery::send_probe(Nanos now, TxBatch& batch, const Discovery::Probe
   }
   write_connection_header(header, space);
   TxBurst burst = single_packet(parts(), bytes, probe.path, space);
-  burst.seal = key;
+  burst.key = key;
   burst.hop_limit = probe.hop;
   batch.add(burst);
 }
@@ -129,11 +129,11 @@ void PathDiscovery::on_network_error(const NetworkError& error) {
 
 void PathDiscovery::end(Nanos now) {
   SendController& sender = parts().sender;
-  const FabricWays routes = run_->discovery.ways();
-  parts().statistics.ways = routes.ways();
+  const FabricRoutes routes = run_->discovery.routes();
+  parts().statistics.routes = routes.count();
   const bool chooses = automatic_ && !parts().paths_chosen;
-  if (chooses && routes.ways() > 0) {
-    sender.choose(now, some_of_each_way(routes, kPathsARoute));
+  if (chooses && routes.count() > 0) {
+    sender.choose(now, paths_of_each_route(routes, kPathsARoute));
   } else if (chooses && sender.all_active()) {
     // A dead path is silent too: only where all work the earlier choice is known to be outdated.
     sender.choose(now, {});
@@ -148,7 +148,7 @@ void PathDiscovery::end(Nanos now) {
 
 // Discoveries are repeated and mostly find the same routers: only changes are reported, since a
 // recording keeps every report.
-void PathDiscovery::report_routers(Nanos now, const FabricWays& routes) {
+void PathDiscovery::report_routers(Nanos now, const FabricRoutes& routes) {
   const Observer& observer = parts().shared.observer;
   if (!observer.wants(events::EventKind::kPathTraced)) return;
   uint64_t hash = mix_bits(routes.hops + 1u);
@@ -158,7 +158,7 @@ void PathDiscovery::report_routers(Nanos now, const FabricWays& routes) {
   }
   const auto reported = static_cast<uint32_t>(hash);
   if (std::exchange(routers_reported_, reported) == reported) return;
-  for (uint16_t path = 0; path < routes.way_of.size(); ++path) {
+  for (uint16_t path = 0; path < routes.route_of.size(); ++path) {
     for (uint8_t hop = 1; hop <= routes.hops; ++hop) {
       const Address router{.host = routes.router(path, hop)};
       observer.emit(events::PathTraced{now, parts().identity.id, path, hop, routes.hops,

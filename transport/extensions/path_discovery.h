@@ -1,6 +1,6 @@
-// PathDiscovery: finds the routes of the fabric by probes whose hop limit ends on purpose and the
-// ICMP answers of the routers where they end, and lets payload use some paths of each route. What
-// can be forged in it, and how far that reaches, stands in docs/security.md.
+// PathDiscovery: sends the probes of path/discovery.h, checks the ICMP replies of routers, and lets
+// payload use some paths of each route. docs/explanation/security.md describes the effect of forged
+// replies.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ class PathDiscovery final : public Extension {
   // finds is kept for found().
   void request(Nanos now);
   // False: the application did not ask.
-  bool found(FabricWays& routes) const;
+  bool found(FabricRoutes& routes) const;
 
   bool needed() const override { return automatic_; }
   uint32_t hooks() const override {
@@ -49,7 +49,7 @@ class PathDiscovery final : public Extension {
   void begin_if_due(Nanos now);
   void end(Nanos now);
   void send_probe(Nanos now, TxBatch& batch, const Discovery::Probe& probe);
-  void report_routers(Nanos now, const FabricWays& routes);
+  void report_routers(Nanos now, const FabricRoutes& routes);
 
   std::unique_ptr<Run> run_;
   Nanos next_at_ = Nanos::never();            // the next discovery, where the connection repeats it

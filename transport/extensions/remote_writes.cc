@@ -80,7 +80,7 @@ SendResult RemoteWrites::send(Nanos now, TxBatch& batch, const Piece& piece) {
   const uint64_t number = sent->first_number;
   const auto chunk_path = static_cast<uint16_t>(quota.path - sender.first_chunk_path());
   sent->data = true;
-  sent->row = {
+  sent->record = {
       piece.message, piece.sequence, piece.offset, bytes,
       bytes,         piece.channel,  true,         {chunk_path, sender.epoch(quota.path), number}};
   write_chunk(now, batch, chunk, burst);

@@ -1,7 +1,6 @@
-// EarlyMessages: the messages that a side has heard of before their receives are posted: sent
-// ahead, or withdrawn after that. They are few (a sender may have `eager_blocks` of them), lie
-// anywhere in their channels, and are kept apart from the posted receives, so that neither takes
-// room from the other.
+// EarlyMessages: messages that arrived, or were withdrawn, before their receives were posted. A
+// sender may have at most `eager_blocks` of them, anywhere in its channels. They are stored apart
+// from posted receives, so neither takes room from the other.
 #pragma once
 
 #include <algorithm>

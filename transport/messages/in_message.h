@@ -40,12 +40,13 @@ struct InMessage {
   bool unannounced = false;  // withdrawn, which the peer does not know: it may still begin writes
   uint8_t slot = kNoSlot;    // where peers may write it remotely
   IntervalSet received;
-  std::vector<OriginalWrite> writes;  // given up by the peer: it is not over before each is fenced
+  std::vector<OriginalWrite>
+      writes;  // declared lost by the peer; the message ends once all are fenced
 };
 using InPool = Pool<InMessage, 16>;  // most endpoints have few at a time
 
 // A burst of data segments that arrived, with what is needed to place it.
-struct DataRow {
+struct DataBurst {
   DataHeader header;  // of the first segment
   uint32_t segments = 0;
   uint32_t step = 0;  // payload of each segment but the last
@@ -53,7 +54,7 @@ struct DataRow {
   const RxRun* run = nullptr;
   uint32_t first = 0;                        // index of its first segment in the run
   uint32_t header_bytes = kDataHeaderBytes;  // before each segment's payload
-  OriginalWrite original;                    // a repeat of a chunk: the write that was given up
+  OriginalWrite original;  // of a retransmitted chunk: the write that was declared lost
 
   uint64_t bytes() const { return uint64_t{segments - 1} * step + last; }
 };

@@ -140,14 +140,14 @@ void Incoming::fill_at_once(ChannelId id, OperationId operation) {
   }
 }
 
-// What can be said of a row without looking at its message; finds the channel and the index.
-RowVerdict Incoming::check(const DataRow& row, Channel*& channel, int64_t& index) {
-  const DataHeader& header = row.header;
-  const uint64_t bytes = row.bytes();
+// What can be said of a burst without looking at its message; finds the channel and the index.
+BurstVerdict Incoming::check(const DataBurst& burst, Channel*& channel, int64_t& index) {
+  const DataHeader& header = burst.header;
+  const uint64_t bytes = burst.bytes();
   channel = channel_for(header.channel);
   if (channel == nullptr || header.message_bytes > kMaxMessageBytes ||
       header.offset + bytes > header.message_bytes || (bytes == 0 && header.message_bytes != 0) ||
-      (row.segments > 1 && row.step == 0)) {
+      (burst.segments > 1 && burst.step == 0)) {
     return {false, DropReason::kBadField, 0};
   }
   const std::optional<int64_t> known = index_of(*channel, header.sequence);
@@ -162,7 +162,7 @@ RowVerdict Incoming::check(const DataRow& row, Channel*& channel, int64_t& index
 }
 
 // Whether a message may wait here for its receive.
-RowVerdict Incoming::judge_eager(uint32_t bytes) const {
+BurstVerdict Incoming::judge_eager(uint32_t bytes) const {
   if (bytes > placer_.eager().block_bytes()) return {false, DropReason::kNoReceive, 0};
   if (early_.full() || placer_.eager().left() == 0) return {false, DropReason::kOverEager, 0};
   return {true, std::nullopt, 0};
@@ -180,19 +180,19 @@ void Incoming::start(InMessage& message, uint32_t bytes) {
   }
 }
 
-RowVerdict Incoming::accept(const DataRow& row) {
+BurstVerdict Incoming::accept(const DataBurst& burst) {
   Channel* channel = nullptr;
   int64_t index = 0;
-  RowVerdict verdict = check(row, channel, index);
+  BurstVerdict verdict = check(burst, channel, index);
   if (verdict.drop || !verdict.acknowledge) return verdict;
-  const Sequence sequence = row.header.sequence;
-  uint32_t slot = find(row.header.channel, *channel, index);
+  const Sequence sequence = burst.header.sequence;
+  uint32_t slot = find(burst.header.channel, *channel, index);
   if (slot == kNoIndex) {
-    verdict = judge_eager(row.header.message_bytes);
+    verdict = judge_eager(burst.header.message_bytes);
     if (verdict.drop == DropReason::kNoReceive) return verdict;  // no peer sends that
     note_heard(*channel, index);
     if (verdict.drop) return verdict;
-    slot = add_early(row.header.channel, sequence);
+    slot = add_early(burst.header.channel, sequence);
   }
   note_heard(*channel, index);
   InMessage& message = pool_[slot];
@@ -200,29 +200,29 @@ RowVerdict Incoming::accept(const DataRow& row) {
     return {message.error != ErrorCode::kCancelled, DropReason::kStaleMessage, 0};
   }
   if (!message.started) {
-    start(message, row.header.message_bytes);
+    start(message, burst.header.message_bytes);
   } else if (message.message_bytes == kUnknownBytes &&
-             row.header.message_bytes <= message.buffer.length) {
-    message.message_bytes = row.header.message_bytes;
-  } else if (message.message_bytes != row.header.message_bytes) {
+             burst.header.message_bytes <= message.buffer.length) {
+    message.message_bytes = burst.header.message_bytes;
+  } else if (message.message_bytes != burst.header.message_bytes) {
     return {false, DropReason::kBadField, 0};
   }
-  if (row.original.number != 0) awaits_fences_ |= remote_.await_write(message, row.original);
+  if (burst.original.number != 0) awaits_fences_ |= remote_.await_write(message, burst.original);
   if (!message.failed) {
-    const uint64_t from = row.header.offset;
-    const uint64_t to = from + row.bytes();
+    const uint64_t from = burst.header.offset;
+    const uint64_t to = from + burst.bytes();
     if (!message.has_room(from, to)) return {false, DropReason::kOverWindow, 0};
     const uint64_t known = message.received.covered_within(from, to);
     verdict.fresh_bytes = (to - from) - known;
     if (verdict.fresh_bytes > 0) {
-      placer_.place(message, row, verdict.fresh_bytes);
+      placer_.place(message, burst, verdict.fresh_bytes);
       message.received.add(from, to);
       received_bytes_ += verdict.fresh_bytes;
       verdict.completes = message.complete();
     } else if (to > from) {
       verdict.drop = DropReason::kDuplicate;  // other numbers, same bytes: a needless repeat
     }
-    latest_channel_ = row.header.channel;
+    latest_channel_ = burst.header.channel;
     latest_sequence_ = sequence;
   }
   complete_front(*channel);

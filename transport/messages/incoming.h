@@ -37,8 +37,8 @@ struct PostedReceive {
   Fill fill = Fill::kAtOnce;
 };
 
-// What became of a row.
-struct RowVerdict {
+// What became of a burst.
+struct BurstVerdict {
   bool acknowledge = false;  // its packet numbers count as received
   std::optional<events::DropReason> drop;
   uint64_t fresh_bytes = 0;
@@ -79,7 +79,7 @@ class Incoming {
   // See Endpoint::fill_at_once().
   void fill_at_once(ChannelId channel, OperationId operation);
 
-  RowVerdict accept(const DataRow& row);
+  BurstVerdict accept(const DataBurst& burst);
   // A chunk landed. The drop reason, if no receive takes it.
   std::optional<events::DropReason> accept_chunk(const ArrivedChunk& chunk);
   // What a grant says of a receive that may be written remotely; false: it is over, or may not be.
@@ -97,9 +97,9 @@ class Incoming {
   // The peer knows that this receive was withdrawn.
   void forget_withdrawn(ChannelId channel, Sequence sequence);
 
-  // Whether the message that the channel's next receive will meet was heard of.
+  // True if a packet of the message that the channel's next receive will match has arrived.
   bool heard_of_next(ChannelId channel) const;
-  // Whether the peer may wait for grants, since many messages came ahead of their receives.
+  // True if the peer may wait for grants, since many messages arrived before their receives.
   bool crowded() const { return early_.crowded(); }
 
   // The buffer and offset at which the next bytes of a message in flight would land.
@@ -115,7 +115,7 @@ class Incoming {
  private:
   struct Channel {
     Sequence head = kFirstSequence;  // of the oldest receive that is not over; indexes count on
-    // Index behind the newest message that anything was heard of; below zero where head passed it.
+    // Index behind the newest message of which a packet arrived; negative once head passed it.
     int32_t heard_to = 0;
     Ring<uint32_t> messages;  // pool slots of posted receives, from head on
 
@@ -123,7 +123,7 @@ class Incoming {
     // Of the next receive to be posted.
     Sequence next_post() const { return head + static_cast<uint32_t>(messages.size()); }
     Sequence at(int64_t index) const { return head.moved_by(static_cast<int32_t>(index)); }
-    // Posted receives of whose messages nothing was heard, and messages heard of beyond those.
+    // Posted receives whose messages have not begun to arrive.
     uint64_t unheard() const {
       return static_cast<uint64_t>(std::max<int64_t>(posted_to() - heard_to, 0));
     }
@@ -138,8 +138,8 @@ class Incoming {
   std::optional<int64_t> index_of(const Channel& channel, Sequence sequence) const;
   void withdraw(ChannelId channel, Sequence sequence, Ring<ControlRecord>& frames);
   bool was_withdrawn(ChannelId channel, Sequence sequence) const;
-  RowVerdict check(const DataRow& row, Channel*& channel, int64_t& index);
-  RowVerdict judge_eager(uint32_t bytes) const;
+  BurstVerdict check(const DataBurst& burst, Channel*& channel, int64_t& index);
+  BurstVerdict judge_eager(uint32_t bytes) const;
   void start(InMessage& message, uint32_t bytes);
   void complete_front(Channel& channel);
   void release(uint32_t slot);
@@ -155,9 +155,9 @@ class Incoming {
   uint32_t peer_posts_;
   EarlyMessages early_;
   uint32_t posted_ = 0;
-  uint32_t unheard_ = 0;  // receives posted or withdrawn beyond the messages that were heard of
-  // Withdrawn receives of which the peer does not know that yet: what comes for them is not
-  // acknowledged, or the peer would count it as delivered.
+  uint32_t unheard_ = 0;  // receives posted or withdrawn whose messages have not begun to arrive
+  // Receives whose withdrawal the peer has not acknowledged: data for them is not acknowledged, or
+  // the peer would count it as delivered.
   std::vector<std::pair<ChannelId, Sequence>> unknown_withdrawals_;
   uint64_t received_bytes_ = 0;
   uint64_t completed_ = 0;

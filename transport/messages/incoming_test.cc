@@ -29,25 +29,25 @@ class IncomingTest : public ::testing::Test {
   }
 
   // Segments of `step` bytes each, the last of `last`, of the message `index`.
-  RowVerdict row(uint32_t index, uint32_t message_bytes, uint32_t offset, uint32_t segments,
-                 uint32_t step, uint32_t last, ChannelId channel = 0) {
+  BurstVerdict burst(uint32_t index, uint32_t message_bytes, uint32_t offset, uint32_t segments,
+                     uint32_t step, uint32_t last, ChannelId channel = 0) {
     run_.segments = segments;
     run_.segment_bytes = kDataHeaderBytes + step;
     run_.last_segment_bytes = kDataHeaderBytes + last;
     run_.frame = frame_.data();
-    DataRow row;
-    row.header.channel = channel;
-    row.header.sequence = kFirstSequence + index;
-    row.header.offset = offset;
-    row.header.message_bytes = message_bytes;
-    row.segments = segments;
-    row.step = segments > 1 ? step : last;
-    row.last = last;
-    row.run = &run_;
-    return in_.accept(row);
+    DataBurst burst;
+    burst.header.channel = channel;
+    burst.header.sequence = kFirstSequence + index;
+    burst.header.offset = offset;
+    burst.header.message_bytes = message_bytes;
+    burst.segments = segments;
+    burst.step = segments > 1 ? step : last;
+    burst.last = last;
+    burst.run = &run_;
+    return in_.accept(burst);
   }
-  RowVerdict whole(uint32_t index, uint32_t bytes, ChannelId channel = 0) {
-    return row(index, bytes, 0, 1, bytes, bytes, channel);
+  BurstVerdict whole(uint32_t index, uint32_t bytes, ChannelId channel = 0) {
+    return burst(index, bytes, 0, 1, bytes, bytes, channel);
   }
   Operations ended() {
     Operations operations;
@@ -94,7 +94,7 @@ TEST_F(IncomingTest, EqualReceivesOfAChannelShareAGrant) {
 
 TEST_F(IncomingTest, PayloadGoesToItsPlaceInTheBuffer) {
   post(500, 4000, 1);
-  EXPECT_TRUE(row(0, 3500, 1000, 3, 1000, 500).acknowledge);
+  EXPECT_TRUE(burst(0, 3500, 1000, 3, 1000, 500).acknowledge);
   const std::vector<Placement> places = placed();
   ASSERT_EQ(places.size(), 1u);
   EXPECT_EQ(places[0].payload_at, PayloadAt::kFrame);
@@ -109,9 +109,9 @@ TEST_F(IncomingTest, PayloadGoesToItsPlaceInTheBuffer) {
 
 TEST_F(IncomingTest, AMessageEndsWithItsLastByte) {
   post(0, 4000, 1);
-  row(0, 3500, 1000, 3, 1000, 500);
+  burst(0, 3500, 1000, 3, 1000, 500);
   EXPECT_TRUE(ended().empty());
-  row(0, 3500, 0, 1, 1000, 1000);
+  burst(0, 3500, 0, 1, 1000, 1000);
   EXPECT_EQ(ended(), Operations{1});
   EXPECT_TRUE(last_.ok);
   EXPECT_EQ(last_.bytes, 3500u);
@@ -146,9 +146,9 @@ TEST_F(IncomingTest, ChannelsEndApart) {
 
 TEST_F(IncomingTest, TheSameBytesAreNotPlacedTwice) {
   post(0, 4000, 1);
-  row(0, 4000, 0, 2, 1000, 1000);
+  burst(0, 4000, 0, 2, 1000, 1000);
   placed();
-  const RowVerdict again = row(0, 4000, 0, 2, 1000, 1000);
+  const BurstVerdict again = burst(0, 4000, 0, 2, 1000, 1000);
   EXPECT_TRUE(again.acknowledge);
   EXPECT_EQ(again.drop, DropReason::kDuplicate);
   EXPECT_TRUE(placed().empty());
@@ -157,9 +157,9 @@ TEST_F(IncomingTest, TheSameBytesAreNotPlacedTwice) {
 
 TEST_F(IncomingTest, OfARowThatIsPartlyKnownOnlyTheRestIsPlaced) {
   post(0, 4000, 1);
-  row(0, 4000, 1000, 1, 1000, 1000);
+  burst(0, 4000, 1000, 1, 1000, 1000);
   placed();
-  const RowVerdict verdict = row(0, 4000, 0, 3, 1000, 1000);
+  const BurstVerdict verdict = burst(0, 4000, 0, 3, 1000, 1000);
   EXPECT_EQ(verdict.fresh_bytes, 2000u);
   const std::vector<Placement> places = placed();
   ASSERT_EQ(places.size(), 2u);
@@ -172,10 +172,10 @@ TEST_F(IncomingTest, PayloadThatIsInItsPlaceAlreadyIsNotCopied) {
   post(500, 4000, 1);
   run_.payload_at = PayloadAt::kPlaced;
   run_.place = {kMemory, 1500, 2000};
-  EXPECT_TRUE(row(0, 4000, 1000, 2, 1000, 1000).acknowledge);
+  EXPECT_TRUE(burst(0, 4000, 1000, 2, 1000, 1000).acknowledge);
   EXPECT_TRUE(placed().empty());
   run_.place = {kMemory, 3000, 1000};  // elsewhere: it has to move
-  EXPECT_TRUE(row(0, 4000, 0, 1, 1000, 1000).acknowledge);
+  EXPECT_TRUE(burst(0, 4000, 0, 1, 1000, 1000).acknowledge);
   const std::vector<Placement> places = placed();
   ASSERT_EQ(places.size(), 1u);
   EXPECT_EQ(places[0].from.offset, 3000u);
@@ -199,19 +199,19 @@ TEST_F(IncomingTest, ASmallMessageWaitsInEagerMemory) {
 }
 
 TEST_F(IncomingTest, WhatHasArrivedOfASmallMessageMovesWhenItsReceiveIsPosted) {
-  row(0, 900, 0, 1, 300, 300);
-  row(0, 900, 600, 1, 300, 300);
+  burst(0, 900, 0, 1, 300, 300);
+  burst(0, 900, 600, 1, 300, 300);
   placed();
   post(0, 1000, 1);
   EXPECT_TRUE(ended().empty());
   EXPECT_EQ(placed().size(), 2u);
-  row(0, 900, 300, 1, 300, 300);
+  burst(0, 900, 300, 1, 300, 300);
   EXPECT_EQ(placed()[0].to_region, kMemory);
   EXPECT_EQ(ended(), Operations{1});
 }
 
 TEST_F(IncomingTest, AheadOfItsReceiveALargeMessageIsRefused) {
-  const RowVerdict verdict = whole(0, kBlock + 1);
+  const BurstVerdict verdict = whole(0, kBlock + 1);
   EXPECT_FALSE(verdict.acknowledge);
   EXPECT_EQ(verdict.drop, DropReason::kNoReceive);
   EXPECT_EQ(pool_.lent(), 0u);  // nothing is remembered of it
@@ -219,7 +219,7 @@ TEST_F(IncomingTest, AheadOfItsReceiveALargeMessageIsRefused) {
 
 TEST_F(IncomingTest, AConnectionTakesOnlySoManyBlocks) {
   for (uint32_t i = 0; i < kBlocks; ++i) EXPECT_TRUE(whole(i, 10).acknowledge);
-  const RowVerdict verdict = whole(kBlocks, 10);
+  const BurstVerdict verdict = whole(kBlocks, 10);
   EXPECT_FALSE(verdict.acknowledge);
   EXPECT_EQ(verdict.drop, DropReason::kOverEager);
   EXPECT_EQ(pool_.lent(), kBlocks);
@@ -234,19 +234,19 @@ TEST_F(IncomingTest, WithoutABlockLeftAnEarlyMessageIsRefused) {
 
 TEST_F(IncomingTest, FieldsThatCannotBeAreRefused) {
   post(0, 4000, 1);
-  EXPECT_EQ(whole(0, 10, 4).drop, DropReason::kBadField);                   // no such channel
-  EXPECT_EQ(row(0, 900, 0, 1, 1000, 1000).drop, DropReason::kBadField);     // past its end
-  EXPECT_EQ(row(0, 900, UINT32_MAX, 1, 9, 9).drop, DropReason::kBadField);  // far past its end
-  EXPECT_EQ(row(0, 900, 100, 1, 0, 0).drop, DropReason::kBadField);         // nothing, of something
-  EXPECT_EQ(row(0, 900, 0, 2, 0, 10).drop, DropReason::kBadField);          // segments of nothing
-  EXPECT_EQ(row(0, (1u << 30) + 1, 0, 1, 9, 9).drop, DropReason::kBadField);  // above 1 GiB
-  EXPECT_TRUE(row(0, 900, 0, 1, 9, 9).acknowledge);
-  EXPECT_EQ(row(0, 901, 9, 1, 9, 9).drop, DropReason::kBadField);  // another size than before
+  EXPECT_EQ(whole(0, 10, 4).drop, DropReason::kBadField);                     // no such channel
+  EXPECT_EQ(burst(0, 900, 0, 1, 1000, 1000).drop, DropReason::kBadField);     // past its end
+  EXPECT_EQ(burst(0, 900, UINT32_MAX, 1, 9, 9).drop, DropReason::kBadField);  // far past its end
+  EXPECT_EQ(burst(0, 900, 100, 1, 0, 0).drop, DropReason::kBadField);  // nothing, of something
+  EXPECT_EQ(burst(0, 900, 0, 2, 0, 10).drop, DropReason::kBadField);   // segments of nothing
+  EXPECT_EQ(burst(0, (1u << 30) + 1, 0, 1, 9, 9).drop, DropReason::kBadField);  // above 1 GiB
+  EXPECT_TRUE(burst(0, 900, 0, 1, 9, 9).acknowledge);
+  EXPECT_EQ(burst(0, 901, 9, 1, 9, 9).drop, DropReason::kBadField);  // another size than before
   EXPECT_EQ(placed().size(), 1u);
 }
 
 TEST_F(IncomingTest, WhatIsTooFarAheadIsRefused) {
-  const RowVerdict verdict = whole(kMaxPosted, 10);
+  const BurstVerdict verdict = whole(kMaxPosted, 10);
   EXPECT_FALSE(verdict.acknowledge);
   EXPECT_EQ(verdict.drop, DropReason::kOverWindow);
   EXPECT_EQ(whole(UINT32_MAX / 2 - 1, 10).drop, DropReason::kOverWindow);
@@ -256,7 +256,7 @@ TEST_F(IncomingTest, WhatIsOverIsAcknowledgedAndNotPlaced) {
   post(0, 100, 1);
   whole(0, 10);
   placed();
-  const RowVerdict verdict = whole(0, 10);
+  const BurstVerdict verdict = whole(0, 10);
   EXPECT_TRUE(verdict.acknowledge);
   EXPECT_EQ(verdict.drop, DropReason::kStaleMessage);
   EXPECT_TRUE(placed().empty());
@@ -264,7 +264,7 @@ TEST_F(IncomingTest, WhatIsOverIsAcknowledgedAndNotPlaced) {
 
 TEST_F(IncomingTest, AReceiveTooShortEndsTruncatedAndUntouched) {
   post(0, 99, 1);
-  EXPECT_TRUE(row(0, 100, 0, 1, 50, 50).acknowledge);
+  EXPECT_TRUE(burst(0, 100, 0, 1, 50, 50).acknowledge);
   EXPECT_EQ(ended(), Operations{1});
   EXPECT_EQ(last_.error, ErrorCode::kTruncated);
   EXPECT_TRUE(placed().empty());
@@ -282,7 +282,7 @@ TEST_F(IncomingTest, AReceiveTooShortForWhatWaitsEndsTruncated) {
 
 TEST_F(IncomingTest, WithdrawingAReceiveEndsItAndTellsThePeer) {
   post(0, 4000, 1);
-  row(0, 4000, 0, 1, 1000, 1000);
+  burst(0, 4000, 0, 1, 1000, 1000);
   ASSERT_TRUE(in_.cancel(0, 1, frames_));
   EXPECT_EQ(frames_.back().type, FrameType::kCancelReceive);
   EXPECT_EQ(frames_.back().sequence, kFirstSequence);
@@ -303,7 +303,7 @@ TEST_F(IncomingTest, WhatIsHereWholeCannotBeWithdrawn) {
   EXPECT_TRUE(last_.ok);
 }
 
-// An acknowledgement would tell the peer that its message was delivered.
+// An acknowledgement would report the message as delivered.
 TEST_F(IncomingTest, WhatComesForAWithdrawnReceiveIsNotAcknowledgedBeforeThePeerKnows) {
   post(0, 4000, 1);
   ASSERT_TRUE(in_.cancel(0, 1, frames_));
@@ -315,7 +315,7 @@ TEST_F(IncomingTest, WhatComesForAWithdrawnReceiveIsNotAcknowledgedBeforeThePeer
 
 TEST_F(IncomingTest, AMessageThatThePeerWithdrawsEndsItsReceive) {
   post(0, 4000, 1);
-  row(0, 4000, 0, 1, 1000, 1000);
+  burst(0, 4000, 0, 1, 1000, 1000);
   ASSERT_TRUE(in_.on_cancel_send({0, kFirstSequence, CancelReason::kCancelled}, frames_));
   EXPECT_EQ(ended(), Operations{1});
   EXPECT_EQ(last_.error, ErrorCode::kCancelled);
@@ -324,7 +324,7 @@ TEST_F(IncomingTest, AMessageThatThePeerWithdrawsEndsItsReceive) {
 
 TEST_F(IncomingTest, AMessageWithdrawnBeforeItsReceiveEndsItWhenItIsPosted) {
   whole(0, 10);
-  row(1, 900, 0, 1, 100, 100);
+  burst(1, 900, 0, 1, 100, 100);
   ASSERT_TRUE(in_.on_cancel_send({0, kFirstSequence + 1, CancelReason::kTruncated}, frames_));
   EXPECT_EQ(eager_.left(), 3u);
   post(0, 1000, 1);
@@ -431,8 +431,8 @@ TEST_F(IncomingTest, PredictsTheNextBytesOfTheMessageUnderWay) {
   Payload place;
   EXPECT_FALSE(in_.predict(channel, sequence, offset, place));
   post(500, 4000, 1);
-  row(0, 3000, 0, 1, 1000, 1000);
-  row(0, 3000, 2000, 1, 500, 500);
+  burst(0, 3000, 0, 1, 1000, 1000);
+  burst(0, 3000, 2000, 1, 500, 500);
   ASSERT_TRUE(in_.predict(channel, sequence, offset, place));
   EXPECT_EQ(channel, 0);
   EXPECT_EQ(sequence, kFirstSequence);
@@ -456,7 +456,7 @@ TEST_F(IncomingTest, PredictsTheNextReceiveWhenOneIsOver) {
   EXPECT_EQ(place.offset, 2000u);
 }
 
-// What stands there may be wanted until then, and a prediction may turn out wrong.
+// The memory may be in use until then, and a prediction may be wrong.
 TEST_F(IncomingTest, PredictsNothingIntoMemoryThatIsFilledOnArrivalBeforeSomethingHasArrived) {
   ChannelId channel = 9;
   Sequence sequence;
@@ -464,10 +464,10 @@ TEST_F(IncomingTest, PredictsNothingIntoMemoryThatIsFilledOnArrivalBeforeSomethi
   Payload place;
   ASSERT_TRUE(in_.post(0, {{kMemory, 500, 4000}, 1, Fill::kOnArrival}, frames_));
   EXPECT_FALSE(in_.predict(channel, sequence, offset, place));
-  row(0, 3000, 0, 1, 1000, 1000);
+  burst(0, 3000, 0, 1, 1000, 1000);
   ASSERT_TRUE(in_.predict(channel, sequence, offset, place));
   EXPECT_EQ(place.offset, 1500u);
-  row(0, 3000, 1000, 2, 1000, 1000);
+  burst(0, 3000, 1000, 2, 1000, 1000);
   EXPECT_EQ(ended(), Operations{1});
 }
 
@@ -486,7 +486,7 @@ TEST_F(IncomingTest, PredictsAgainOnceNobodyElseTouchesMemoryThatIsFilledOnArriv
   in_.fill_at_once(0, 1);
   ASSERT_TRUE(in_.predict(channel, sequence, offset, place));
   EXPECT_EQ(place.offset, 500u);
-  row(0, 3000, 0, 1, 3000, 3000);
+  burst(0, 3000, 0, 1, 3000, 3000);
   ASSERT_TRUE(in_.predict(channel, sequence, offset, place));
   EXPECT_EQ(place.offset, 9000u);
 }
@@ -512,8 +512,8 @@ class PlacedReceiveTest : public IncomingTest {
   Fences fences_;
 };
 
-// VOPR, seed 290: a datagram for another message was received at the predicted place, where a chunk
-// had landed that nobody had been told of yet.
+// VOPR, seed 290: a datagram of another message was received at the predicted place, over a chunk
+// that had landed and was not reported yet.
 TEST_F(PlacedReceiveTest, NothingIsPredictedWhereANicWrites) {
   post(500, 40'000, 1);
   ChannelId channel = 0;
@@ -529,17 +529,17 @@ TEST_F(PlacedReceiveTest, NothingIsPredictedWhereANicWrites) {
 TEST_F(PlacedReceiveTest, AMessageThatEndsBehindItsRepeatsWaitsForAFence) {
   post(0, 40'000, 1);
   run_.segments = 1;
-  DataRow repeat;
+  DataBurst repeat;
   repeat.header.sequence = kFirstSequence;
   repeat.header.message_bytes = 20'000;
   repeat.segments = 1;
   repeat.step = repeat.last = 10'000;
   repeat.run = &run_;
-  repeat.original = {0, 0, 7};
+  retransmission.original = {0, 0, 7};
   EXPECT_TRUE(in_.accept(repeat).acknowledge);
   EXPECT_TRUE(in_.awaits_fences());
   EXPECT_FALSE(in_.request_fences(true));
-  EXPECT_TRUE(row(0, 20'000, 10'000, 1, 10'000, 10'000).acknowledge);
+  EXPECT_TRUE(burst(0, 20'000, 10'000, 1, 10'000, 10'000).acknowledge);
   EXPECT_TRUE(in_.request_fences(true));
   EXPECT_TRUE(ended().empty());
   EXPECT_TRUE(in_.request_fences(false));
@@ -549,7 +549,7 @@ TEST_F(PlacedReceiveTest, AMessageThatEndsBehindItsRepeatsWaitsForAFence) {
   EXPECT_FALSE(in_.awaits_fences());
 }
 
-// A peer that has not heard of it may begin writes behind a fence.
+// A peer that has not received the withdrawal may begin writes after a fence.
 TEST_F(PlacedReceiveTest, AWithdrawnReceiveIsOverWhenThePeerKnowsAndItsWritesAreFenced) {
   post(0, 40'000, 1);
   EXPECT_FALSE(in_.accept_chunk({0, 0, 10'000, false}));
@@ -593,13 +593,13 @@ TEST(IncomingEndTest, WhatIsNotOverGivesEverythingBack) {
     Incoming in(pool, eager, completions, placements, 7, {4, kMaxPosted, kBlocks});
     ASSERT_TRUE(in.post(1, {{kMemory, 0, 10}, 1}, frames));
     RxRun run;
-    DataRow row;
-    row.header.sequence = kFirstSequence;
-    row.header.message_bytes = row.step = row.last = 5;
-    row.segments = run.segments = 1;
+    DataBurst burst;
+    burst.header.sequence = kFirstSequence;
+    burst.header.message_bytes = burst.step = burst.last = 5;
+    burst.segments = run.segments = 1;
     run.segment_bytes = run.last_segment_bytes = kDataHeaderBytes + 5;
-    row.run = &run;
-    ASSERT_TRUE(in.accept(row).acknowledge);
+    burst.run = &run;
+    ASSERT_TRUE(in.accept(burst).acknowledge);
     EXPECT_EQ(eager.left(), 3u);
   }
   EXPECT_EQ(pool.lent(), 0u);
@@ -631,7 +631,7 @@ TEST_F(IncomingTest, WhateverTheOrderEveryByteIsPlacedOnce) {
       const auto start = static_cast<uint32_t>(random.below(kSteps));
       const auto segments = static_cast<uint32_t>(random.between(1, kSteps - start));
       const auto index = first + static_cast<uint32_t>(random.below(3));
-      fresh += row(index, kStep * kSteps, start * kStep, segments, kStep, kStep).fresh_bytes;
+      fresh += burst(index, kStep * kSteps, start * kStep, segments, kStep, kStep).fresh_bytes;
       for (const OperationId operation : ended()) over.push_back(operation);
     }
     EXPECT_EQ(over, (Operations{0, 1, 2}));

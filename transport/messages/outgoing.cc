@@ -39,9 +39,9 @@ void Outgoing::set_limits(const PeerLimits& limits) {
   }
 }
 
-// Makes room for what is known of the receive `index` behind the oldest message. False: the peer
-// broke a rule. It has at most `max_posted` receives, withdrawn ones among them and over all
-// channels, beyond the messages that it heard of; and it has not heard of more than are posted.
+// Makes room for the state of the receive `index` behind the oldest message. False: the peer
+// violated the protocol. Over all channels it may have at most `max_posted` receives, withdrawn
+// ones included, beyond the messages that arrived; and no more messages arrived than were posted.
 bool Outgoing::make_known(Channel& channel, uint64_t index) {
   if (index < channel.grants.size()) return true;
   const uint64_t posted = channel.messages.size();
@@ -114,7 +114,7 @@ void Outgoing::apply_grant(uint32_t slot, const Grant& grant) {
   message.slot = grant.slot;
   if (message.sent_ahead) --ahead_;
   if (grant.state == Grant::State::kCancelled) {
-    // The peer counts withdrawn receives until it hears of the messages that they used up.
+    // The peer counts a withdrawn receive until it is notified of the end of its message.
     truncated_.push_back(cancel_of(message.channel, message.sequence));
     give_up(message, ErrorCode::kCancelled);
   } else if (message.length() > grant.capacity) {
@@ -123,8 +123,8 @@ void Outgoing::apply_grant(uint32_t slot, const Grant& grant) {
     give_up(message, ErrorCode::kTruncated);
   } else if (message.lost_ahead) {
     const uint32_t end = std::max(message.next, 1u);
-    repeats_.push_back({slot, message.sequence, 0, end, pack(OriginalWrite{}), Repeat::kSentAhead,
-                        message.channel});
+    retransmissions_.push_back({slot, message.sequence, 0, end, pack(OriginalWrite{}),
+                                Retransmission::kSentAhead, message.channel});
   }
 }
 
@@ -180,28 +180,28 @@ bool Outgoing::on_delivered(const CancelFrame& delivered) {
   return true;
 }
 
-bool Outgoing::has_work() const { return !repeats_.empty() || !ready_.empty(); }
+bool Outgoing::has_work() const { return !retransmissions_.empty() || !ready_.empty(); }
 
-bool Outgoing::peek(Piece& piece) { return peek_repeat(piece) || peek_new(piece); }
+bool Outgoing::peek(Piece& piece) { return peek_retransmission(piece) || peek_new(piece); }
 
-bool Outgoing::peek_repeat(Piece& piece) {
-  while (!repeats_.empty()) {
-    Repeat& repeat = repeats_.front();
-    OutMessage* message = find(repeat.channel, repeat.sequence, repeat.message);
+bool Outgoing::peek_retransmission(Piece& piece) {
+  while (!retransmissions_.empty()) {
+    Retransmission& next = retransmissions_.front();
+    OutMessage* message = find(next.channel, next.sequence, next.message);
     if (message == nullptr || message->failed || message->withdrawing) {
-      repeats_.pop_front();
+      retransmissions_.pop_front();
       continue;
     }
-    repeat.start = static_cast<uint32_t>(message->acked.first_gap(repeat.start));
-    if (repeat.start >= repeat.end) {
-      repeats_.pop_front();
+    next.start = static_cast<uint32_t>(message->acked.first_gap(next.start));
+    if (next.start >= next.end) {
+      retransmissions_.pop_front();
       continue;
     }
-    const auto end = static_cast<uint32_t>(message->acked.first_covered(repeat.start, repeat.end));
-    piece = Piece{repeat.message,    repeat.channel, repeat.sequence,
-                  message->length(), repeat.start,   std::min(end, repeat.end) - repeat.start};
-    piece.repeat = true;
-    piece.original = unpack_original(repeat.original);
+    const auto end = static_cast<uint32_t>(message->acked.first_covered(next.start, next.end));
+    piece = Piece{next.message,      next.channel, next.sequence,
+                  message->length(), next.start,   std::min(end, next.end) - next.start};
+    piece.retransmission = true;
+    piece.original = unpack_original(next.original);
     piece.payload = message->payload;
     if (message->length() == 0) piece.length = 0;
     return true;
@@ -257,10 +257,10 @@ void Outgoing::take_by_datagrams(Piece& piece) {
 }
 
 void Outgoing::take(const Piece& piece, uint32_t bytes) {
-  if (piece.repeat) {
-    Repeat& repeat = repeats_.front();
-    repeat.start += std::max(bytes, 1u);
-    if (repeat.start >= repeat.end) repeats_.pop_front();
+  if (piece.retransmission) {
+    Retransmission& next = retransmissions_.front();
+    next.start += std::max(bytes, 1u);
+    if (next.start >= next.end) retransmissions_.pop_front();
     return;
   }
   OutMessage& message = pool_[piece.message];
@@ -271,8 +271,8 @@ void Outgoing::take(const Piece& piece, uint32_t bytes) {
   if (ready_.size() > 1) ready_.push_back(ready_.pop_front());  // channels take turns by message
 }
 
-// The peer has posted its receives up to this one: it has no message before them early any more,
-// and hears of those that were withdrawn before anything of them left.
+// The peer has posted its receives up to this one: no message before it occupies an eager block any
+// more, and messages that were withdrawn unsent are announced to the peer now.
 void Outgoing::note_posted_there(ChannelId id, Channel& channel, int64_t index) {
   if (index < channel.known_to) return;
   channel.known_to = static_cast<int32_t>(index + 1);
@@ -392,45 +392,45 @@ bool Outgoing::on_cancel_receive(const CancelFrame& cancel) {
     OutMessage& message = pool_[channel->messages[index]];
     if (message.failed || message.acked.covered() == tracked(message)) return true;
     give_up(message, ErrorCode::kCancelled);
-    // The peer counts withdrawn receives until it hears of the messages that they used up.
+    // The peer counts a withdrawn receive until it is notified of the end of its message.
     if (!message.withdrawing) truncated_.push_back(cancel_of(cancel.channel, cancel.sequence));
   }
   settle_grants(cancel.channel, *channel, ahead);
   return true;
 }
 
-void Outgoing::on_acked(const DataRecord& row, uint32_t start, uint32_t end) {
-  OutMessage* message = find(row.channel, row.sequence, row.message);
+void Outgoing::on_acked(const DataRecord& record, uint32_t start, uint32_t end) {
+  OutMessage* message = find(record.channel, record.sequence, record.message);
   if (message == nullptr) return;
   if (message->length() == 0) {
     message->acked.add(0, 1);
   } else {
     acked_bytes_ += message->acked.add(start, end);
   }
-  if (message->acked.covered() == tracked(*message)) complete_front(channels_[row.channel]);
+  if (message->acked.covered() == tracked(*message)) complete_front(channels_[record.channel]);
 }
 
 // What was sent ahead of its grant may be lost because the peer has no room for it. It would be
 // refused again and again, and what is granted would have to wait behind it.
-void Outgoing::on_lost(const DataRecord& row, uint32_t start, uint32_t end, uint64_t sent_as) {
-  OutMessage* message = find(row.channel, row.sequence, row.message);
+void Outgoing::on_lost(const DataRecord& record, uint32_t start, uint32_t end, uint64_t sent_as) {
+  OutMessage* message = find(record.channel, record.sequence, record.message);
   if (message == nullptr || message->failed || message->withdrawing) return;
   message->lost_ahead |= !message->granted;
   if (!message->granted) return;
-  repeats_.push_back({row.message, row.sequence, start, std::max(end, start + 1),
-                      pack(row.original), sent_as, row.channel});
+  retransmissions_.push_back({record.message, record.sequence, start, std::max(end, start + 1),
+                              pack(record.original), sent_as, record.channel});
 }
 
-uint32_t Outgoing::sent_again(const DataRecord& row, uint32_t start, uint32_t end,
-                              uint64_t sent_as) {
-  const OutMessage* message = find(row.channel, row.sequence, row.message);
+uint32_t Outgoing::retransmitted(const DataRecord& record, uint32_t start, uint32_t end,
+                                 uint64_t sent_as) {
+  const OutMessage* message = find(record.channel, record.sequence, record.message);
   if (message != nullptr && message->lost_ahead && !message->granted) return 0;
   end = std::max(end, start + 1);
   uint32_t again = end - start;
-  repeats_.for_each([&](const Repeat& waiting) {
-    const bool of_it = waiting.sent_as == sent_as || waiting.sent_as == Repeat::kSentAhead;
-    if (!of_it || waiting.message != row.message || waiting.sequence != row.sequence ||
-        waiting.channel != row.channel) {
+  retransmissions_.for_each([&](const Retransmission& waiting) {
+    const bool of_it = waiting.sent_as == sent_as || waiting.sent_as == Retransmission::kSentAhead;
+    if (!of_it || waiting.message != record.message || waiting.sequence != record.sequence ||
+        waiting.channel != record.channel) {
       return;
     }
     const uint32_t from = std::max(start, waiting.start);
@@ -482,7 +482,7 @@ void Outgoing::fail_all(ErrorCode error) {
     channel.grants.clear();
     channel.over_early.clear();
   }
-  repeats_.clear();
+  retransmissions_.clear();
   truncated_.clear();
 }
 

@@ -12,7 +12,7 @@
 #include "base/ring.h"
 #include "transport/endpoint.h"
 #include "transport/recovery/interval_set.h"
-#include "transport/recovery/repeats.h"
+#include "transport/recovery/retransmissions.h"
 #include "transport/recovery/sent_bursts.h"
 #include "transport/wire/control.h"
 #include "transport/wire/immediate.h"
@@ -50,11 +50,11 @@ struct Piece {
   uint32_t message_bytes = 0;
   uint32_t offset = 0;
   uint32_t length = 0;
-  bool repeat = false;
+  bool retransmission = false;
   bool placed = false;     // to be written remotely, chunk by chunk
   uint8_t slot = kNoSlot;  // where placed
   AckPolicy ack_policy = AckPolicy::kPrompt;
-  OriginalWrite original;  // repeat of a chunk
+  OriginalWrite original;  // of a retransmitted chunk
   Payload payload;         // of the whole message
 };
 
@@ -77,9 +77,12 @@ struct PeerLimits {
 
 class Outgoing {
  public:
-  Outgoing(OutPool& pool, RepeatPool& repeats, Ring<Completion>& completions,
+  Outgoing(OutPool& pool, RetransmissionPool& retransmissions, Ring<Completion>& completions,
            ConnectionId connection)
-      : pool_(pool), completions_(completions), connection_(connection), repeats_(repeats) {}
+      : pool_(pool),
+        completions_(completions),
+        connection_(connection),
+        retransmissions_(retransmissions) {}
 
   // Messages posted before on channels that the peer does not have end with kInvalid.
   void set_limits(const PeerLimits& limits);
@@ -116,12 +119,13 @@ class Outgoing {
   bool on_cancel_receive(const CancelFrame& cancel);
   // The peer has all of a message that was to be withdrawn.
   bool on_delivered(const CancelFrame& delivered);
-  // Bytes [start, end) of the row's message arrived, or did not.
-  void on_acked(const DataRecord& row, uint32_t start, uint32_t end);
+  // Bytes [start, end) of the record's message arrived, or did not.
+  void on_acked(const DataRecord& record, uint32_t start, uint32_t end);
   // `sent_as`: names the transmission that was declared lost among those of the same bytes.
-  void on_lost(const DataRecord& row, uint32_t start, uint32_t end, uint64_t sent_as);
-  // How many of these bytes, given up as `sent_as`, have been sent again for that reason.
-  uint32_t sent_again(const DataRecord& row, uint32_t start, uint32_t end, uint64_t sent_as);
+  void on_lost(const DataRecord& record, uint32_t start, uint32_t end, uint64_t sent_as);
+  // Of these bytes, which were declared lost as transmission `sent_as`, the number that has been
+  // retransmitted.
+  uint32_t retransmitted(const DataRecord& record, uint32_t start, uint32_t end, uint64_t sent_as);
   const RemotePlace& remote_place(uint8_t slot) const { return places_[slot]; }
   // A message too long for its receive, or withdrawn before its receive was posted, was found; the
   // frame for the peer is left in `record`.
@@ -142,9 +146,9 @@ class Outgoing {
     uint8_t slot = kNoSlot;
     uint32_t capacity = 0;
   };
-  // A message that was over before the peer was known to have posted its receive. Until then it
-  // holds its eager block of the peer where it was sent ahead, or else is unannounced: the peer
-  // keeps nothing of messages beyond its receives, and hears of it when the receive is posted.
+  // A message that ended before the peer was known to have posted its receive. Until then it
+  // occupies an eager block of the peer if it was sent ahead; otherwise it is announced when the
+  // receive is posted, since the peer keeps no state of messages beyond its receives.
   struct OverEarly {
     Sequence sequence;
     bool sent_ahead = false;
@@ -166,7 +170,7 @@ class Outgoing {
 
   Channel* channel_for(ChannelId channel);
   OutMessage* find(ChannelId channel, Sequence sequence, uint32_t slot);
-  bool peek_repeat(Piece& piece);
+  bool peek_retransmission(Piece& piece);
   bool peek_new(Piece& piece);
   bool sendable(OutMessage& message);
   bool make_known(Channel& channel, uint64_t index);
@@ -187,7 +191,7 @@ class Outgoing {
   PeerLimits limits_;
   std::vector<Channel> channels_;
   Ring<ChannelId> ready_;
-  Repeats repeats_;
+  Retransmissions retransmissions_;
   Ring<ControlRecord> truncated_;
   std::vector<RemotePlace> places_;  // by slot; empty where nothing is written remotely
   uint32_t posted_ = 0;

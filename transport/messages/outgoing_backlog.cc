@@ -12,7 +12,9 @@ Outgoing::Backlog Outgoing::backlog(uint32_t step) const {
     backlog.bytes += bytes;
     backlog.datagrams += std::max<uint64_t>((bytes + step - 1) / step, 1);
   };
-  repeats_.for_each([&](const Repeat& repeat) { add(repeat.end - repeat.start); });
+  retransmissions_.for_each([&](const Retransmission& retransmission) {
+    add(retransmission.end - retransmission.start);
+  });
   for (size_t i = 0; i < ready_.size(); ++i) {
     const Channel& channel = channels_[ready_[i]];
     size_t at = channel.next;

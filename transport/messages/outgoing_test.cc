@@ -37,11 +37,11 @@ class OutgoingTest : public ::testing::Test {
     return piece;
   }
   static DataRecord record(const Piece& piece) {
-    DataRecord row;
-    row.message = piece.message;
-    row.channel = piece.channel;
-    row.sequence = piece.sequence;
-    return row;
+    DataRecord sent;
+    sent.message = piece.message;
+    sent.channel = piece.channel;
+    sent.sequence = piece.sequence;
+    return sent;
   }
   void ack(const Piece& piece) {
     out_.on_acked(record(piece), piece.offset, piece.offset + piece.length);
@@ -49,8 +49,8 @@ class OutgoingTest : public ::testing::Test {
   void lose(const Piece& piece, uint64_t sent_as = 1) {
     out_.on_lost(record(piece), piece.offset, piece.offset + piece.length, sent_as);
   }
-  uint32_t sent_again(const Piece& piece, uint64_t sent_as) {
-    return out_.sent_again(record(piece), piece.offset, piece.offset + piece.length, sent_as);
+  uint32_t retransmitted(const Piece& piece, uint64_t sent_as) {
+    return out_.retransmitted(record(piece), piece.offset, piece.offset + piece.length, sent_as);
   }
   std::vector<OperationId> ended() {
     std::vector<OperationId> operations;
@@ -63,9 +63,9 @@ class OutgoingTest : public ::testing::Test {
   using Operations = std::vector<OperationId>;
 
   OutPool pool_{1024};
-  RepeatPool repeats_{1024};
+  RetransmissionPool retransmissions_{1024};
   Ring<Completion> completions_;
-  Outgoing out_{pool_, repeats_, completions_, 7};
+  Outgoing out_{pool_, retransmissions_, completions_, 7};
   Completion last_;
 };
 
@@ -77,7 +77,7 @@ TEST_F(OutgoingTest, ALargeMessageWaitsForItsGrant) {
   EXPECT_EQ(piece.length, kEager + 1);
   EXPECT_EQ(piece.sequence, kFirst);
   EXPECT_EQ(piece.message_bytes, kEager + 1);
-  EXPECT_FALSE(piece.repeat);
+  EXPECT_FALSE(piece.retransmission);
   EXPECT_EQ(take().message, kNoIndex);
 }
 
@@ -169,7 +169,7 @@ TEST_F(OutgoingTest, AnEmptyMessageThatIsLostIsRepeated) {
   ASSERT_TRUE(grant(0));
   lose(take());
   const Piece again = take();
-  EXPECT_TRUE(again.repeat);
+  EXPECT_TRUE(again.retransmission);
   EXPECT_EQ(again.length, 0u);
   EXPECT_EQ(take().message, kNoIndex);
 }
@@ -192,10 +192,10 @@ TEST_F(OutgoingTest, LostBytesAreRepeatedFirst) {
   take(1000);
   lose(take(1000));
   const Piece piece = take();
-  EXPECT_TRUE(piece.repeat);
+  EXPECT_TRUE(piece.retransmission);
   EXPECT_EQ(piece.offset, 1000u);
   EXPECT_EQ(piece.length, 1000u);
-  EXPECT_FALSE(take().repeat);
+  EXPECT_FALSE(take().retransmission);
 }
 
 // VOPR, seed 737 of its first options: eager memory that several senders share was full, what was
@@ -212,7 +212,7 @@ TEST_F(OutgoingTest, WhatWasSentAheadAndLostWaitsForItsGrant) {
   EXPECT_EQ(take().channel, 1);
   ASSERT_TRUE(grant(0));
   const Piece again = take();
-  EXPECT_TRUE(again.repeat);
+  EXPECT_TRUE(again.retransmission);
   EXPECT_EQ(again.offset, 0u);
   EXPECT_EQ(again.length, 900u);
   ack(again);
@@ -224,8 +224,8 @@ TEST_F(OutgoingTest, WhatArrivedAfterAllIsNotRepeated) {
   ASSERT_TRUE(grant(0));
   const Piece whole = take();
   lose(whole);
-  DataRecord row = record(whole);
-  out_.on_acked(row, 1000, 2000);
+  DataRecord sent = record(whole);
+  out_.on_acked(sent, 1000, 2000);
   EXPECT_EQ(take(1000).offset, 0u);
   const Piece rest = take();
   EXPECT_EQ(rest.offset, 2000u);
@@ -320,7 +320,7 @@ TEST_F(OutgoingTest, WithdrawnMessagesRunAheadOfTheirReceivesOnlySoFar) {
 }
 
 TEST_F(OutgoingTest, MessagesPostedBeforeThePeerSaidThatItHasNoSuchChannelEnd) {
-  Outgoing early(pool_, repeats_, completions_, 8);
+  Outgoing early(pool_, retransmissions_, completions_, 8);
   ASSERT_TRUE(early.post(0, {1, 0, 10}, 1, 8));
   ASSERT_TRUE(early.post(5, {1, 0, 10}, 2, 8));
   early.set_limits({4, kMaxPosted, kEager, kEagerBlocks});
@@ -355,8 +355,8 @@ TEST_F(OutgoingTest, OneThatWentAheadOfAReceiveTooShortEndsTruncated) {
   EXPECT_EQ(last_.error, ErrorCode::kTruncated);
 }
 
-// VOPR, seed 32 of its first options: a peer with few receives was told of messages far beyond
-// them, could not keep that, and so never took in the frames behind it either.
+// VOPR, seed 32 of its first options: withdrawals of messages far beyond a peer's few receives were
+// sent; the peer could not store them and never processed the frames behind them.
 TEST_F(OutgoingTest, ThePeerHearsNothingOfWithdrawnMessagesBeyondItsReceives) {
   for (OperationId operation = 1; operation <= kMaxPosted; ++operation) post(5000, operation);
   ControlRecord frame;
@@ -518,8 +518,8 @@ TEST_F(OutgoingTest, AWithdrawnReceiveEndsItsMessage) {
   EXPECT_EQ(take().sequence, kFirst + 1);
 }
 
-// VOPR, seed 120 of its first options: the peer counted withdrawn receives for ever whose messages
-// were never heard of, and posted no more.
+// VOPR, seed 120 of its first options: the peer counted withdrawn receives forever when nothing of
+// their messages arrived, and posted no more.
 TEST_F(OutgoingTest, AWithdrawnReceiveIsAnsweredByTheEndOfItsMessage) {
   post(5000, 1);
   ASSERT_TRUE(grant(0));
@@ -595,22 +595,22 @@ TEST_F(OutgoingTest, InTheSteadyStateNothingGrows) {
   EXPECT_EQ(out_.bytes_held() + pool_.bytes_held(), held);
 }
 
-TEST_F(OutgoingTest, KnowsWhatOfALostRowHasBeenSentAgain) {
+TEST_F(OutgoingTest, ReportsWhichSegmentsOfALostBurstWereRetransmitted) {
   post(5000, 1);
   ASSERT_TRUE(grant(0));
   const Piece whole = take();
   lose(whole, 7);
-  EXPECT_EQ(sent_again(whole, 7), 0u);
+  EXPECT_EQ(retransmitted(whole, 7), 0u);
   const Piece part = take(2000);
-  EXPECT_TRUE(part.repeat);
-  EXPECT_EQ(sent_again(whole, 7), 2000u);
+  EXPECT_TRUE(part.retransmission);
+  EXPECT_EQ(retransmitted(whole, 7), 2000u);
   lose(part, 8);  // the repeat is lost as well: that is another transmission
-  EXPECT_EQ(sent_again(part, 8), 0u);
-  EXPECT_EQ(sent_again(whole, 7), 2000u);
+  EXPECT_EQ(retransmitted(part, 8), 0u);
+  EXPECT_EQ(retransmitted(whole, 7), 2000u);
   while (take().length > 0) {
   }
-  EXPECT_EQ(sent_again(part, 8), 2000u);
-  EXPECT_EQ(sent_again(whole, 7), 5000u);
+  EXPECT_EQ(retransmitted(part, 8), 2000u);
+  EXPECT_EQ(retransmitted(whole, 7), 5000u);
 }
 
 }  // namespace

@@ -27,25 +27,25 @@ Payload PayloadPlacer::target(const InMessage& message) const {
   return message.posted ? message.buffer : eager_.place(message.eager_block);
 }
 
-void PayloadPlacer::place(const InMessage& message, const DataRow& row, uint64_t fresh) {
+void PayloadPlacer::place(const InMessage& message, const DataBurst& burst, uint64_t fresh) {
   // Each segment may be a placement of its own: room for a whole burst is made once.
   placements_.reserve(kMaxBurstSegments);
-  if (fresh == row.bytes()) {
-    add(placement_of(message, row, 0, row.segments));
+  if (fresh == burst.bytes()) {
+    add(placement_of(message, burst, 0, burst.segments));
     return;
   }
-  for (uint32_t i = 0; i < row.segments; ++i) place_new_parts(message, row, i);
+  for (uint32_t i = 0; i < burst.segments; ++i) place_new_parts(message, burst, i);
 }
 
 // The size of segments may have changed since they were first sent, so that one is new in parts.
-void PayloadPlacer::place_new_parts(const InMessage& message, const DataRow& row,
+void PayloadPlacer::place_new_parts(const InMessage& message, const DataBurst& burst,
                                     uint32_t segment) {
-  const uint64_t from = row.header.offset + uint64_t{segment} * row.step;
-  const uint64_t to = from + (segment + 1 == row.segments ? row.last : row.step);
+  const uint64_t from = burst.header.offset + uint64_t{segment} * burst.step;
+  const uint64_t to = from + (segment + 1 == burst.segments ? burst.last : burst.step);
   uint64_t start = message.received.first_gap(from);
   while (start < to) {
     const uint64_t end = message.received.first_covered(start, to);
-    Placement part = placement_of(message, row, segment, 1);
+    Placement part = placement_of(message, burst, segment, 1);
     part.source += part.payload_at == PayloadAt::kFrame ? start - from : 0;
     part.from.offset += start - from;
     part.to_offset += start - from;
@@ -57,25 +57,25 @@ void PayloadPlacer::place_new_parts(const InMessage& message, const DataRow& row
 }
 
 // Where `count` segments of the burst, from `first` on, are and where they go.
-Placement PayloadPlacer::placement_of(const InMessage& message, const DataRow& row, uint32_t first,
-                                      uint32_t count) const {
-  const RxRun& run = *row.run;
-  const uint32_t at = row.first + first;  // index in the run
+Placement PayloadPlacer::placement_of(const InMessage& message, const DataBurst& burst,
+                                      uint32_t first, uint32_t count) const {
+  const RxRun& run = *burst.run;
+  const uint32_t at = burst.first + first;  // index in the run
   const Payload to = target(message);
   Placement placement;
   placement.payload_at = run.payload_at;
   placement.segments = count;
-  placement.bytes = row.step;
-  placement.last_bytes = first + count == row.segments ? row.last : row.step;
+  placement.bytes = burst.step;
+  placement.last_bytes = first + count == burst.segments ? burst.last : burst.step;
   placement.to_region = to.region;
-  placement.to_offset = to.offset + row.header.offset + uint64_t{first} * row.step;
+  placement.to_offset = to.offset + burst.header.offset + uint64_t{first} * burst.step;
   if (run.payload_at == PayloadAt::kFrame) {
-    placement.source = run.frame + size_t{at} * run.step() + row.header_bytes;
+    placement.source = run.frame + size_t{at} * run.step() + burst.header_bytes;
     placement.source_step = run.step();
   } else {
-    const uint32_t run_step = run.segment_bytes - row.header_bytes;
+    const uint32_t run_step = run.segment_bytes - burst.header_bytes;
     placement.from = {run.place.region, run.place.offset + uint64_t{at} * run_step,
-                      uint64_t{count - 1} * row.step + placement.last_bytes};
+                      uint64_t{count - 1} * burst.step + placement.last_bytes};
   }
   return placement;
 }

@@ -40,15 +40,15 @@ class PayloadPlacer {
   // The message has begun before its receive: it gets an eager block, if one is left.
   void lend_block(InMessage& message) { message.eager_block = eager_.lend(); }
   // Asks for the copies of those bytes of the burst that are new: `fresh` of them.
-  void place(const InMessage& message, const DataRow& row, uint64_t fresh);
+  void place(const InMessage& message, const DataBurst& burst, uint64_t fresh);
   // The receive is posted now: what waited in an eager block goes to its buffer.
   void move_from_eager(InMessage& message);
   void release_block(InMessage& message);
 
  private:
-  void place_new_parts(const InMessage& message, const DataRow& row, uint32_t segment);
+  void place_new_parts(const InMessage& message, const DataBurst& burst, uint32_t segment);
   Payload target(const InMessage& message) const;
-  Placement placement_of(const InMessage& message, const DataRow& row, uint32_t first,
+  Placement placement_of(const InMessage& message, const DataBurst& burst, uint32_t first,
                          uint32_t count) const;
   void add(const Placement& placement);
 

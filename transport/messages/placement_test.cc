@@ -15,16 +15,16 @@ constexpr uint32_t kStep = 10;  // payload of a segment
 class PlacementTest : public ::testing::Test {
  protected:
   // A burst of `segments` full segments in a frame, for bytes from `offset` on.
-  DataRow burst(uint32_t segments, uint32_t offset) {
+  DataBurst burst(uint32_t segments, uint32_t offset) {
     run_.frame = frame_.data();
     run_.segments = segments;
     run_.segment_bytes = run_.last_segment_bytes = kDataHeaderBytes + kStep;
-    DataRow row;
-    row.header.offset = offset;
-    row.segments = segments;
-    row.step = row.last = kStep;
-    row.run = &run_;
-    return row;
+    DataBurst burst;
+    burst.header.offset = offset;
+    burst.segments = segments;
+    burst.step = burst.last = kStep;
+    burst.run = &run_;
+    return burst;
   }
   static InMessage posted() {
     InMessage message;
@@ -64,13 +64,13 @@ TEST_F(PlacementTest, OnlyBytesThatAreNewAreCopied) {
 }
 
 TEST_F(PlacementTest, BytesThatAPredictionHasPlacedAreNotCopied) {
-  DataRow row = burst(2, 0);
+  DataBurst arrived = burst(2, 0);
   run_.payload_at = PayloadAt::kPlaced;
   run_.place = {kBuffer, 1000, 2 * kStep};
-  placer_.place(posted(), row, 2 * kStep);
+  placer_.place(posted(), arrived, 2 * kStep);
   EXPECT_TRUE(placements_.empty());
   run_.place.offset = 1001;  // the prediction was wrong
-  placer_.place(posted(), row, 2 * kStep);
+  placer_.place(posted(), arrived, 2 * kStep);
   EXPECT_EQ(placements_.size(), 1u);
 }
 

@@ -32,17 +32,17 @@ class SequenceEdges : public ::testing::Test {
   bool cancel_send(int64_t index) {
     return in_.on_cancel_send({0, at(index), CancelReason::kCancelled}, frames_);
   }
-  RowVerdict data(int64_t index) {
+  BurstVerdict data(int64_t index) {
     run_.segments = 1;
     run_.segment_bytes = run_.last_segment_bytes = kDataHeaderBytes + 1;
     run_.frame = frame_.data();
-    DataRow row;
-    row.header.sequence = at(index);
-    row.header.message_bytes = row.step = row.last = row.segments = 1;
-    row.run = &run_;
-    return in_.accept(row);
+    DataBurst burst;
+    burst.header.sequence = at(index);
+    burst.header.message_bytes = burst.step = burst.last = burst.segments = 1;
+    burst.run = &run_;
+    return in_.accept(burst);
   }
-  // So many messages are exchanged, both ways.
+  // Exchanges `messages` messages in each direction.
   void exchange(uint32_t messages) {
     for (; messages > 0; --messages) {
       ASSERT_TRUE(grant(0, 1));
@@ -50,10 +50,10 @@ class SequenceEdges : public ::testing::Test {
       Piece piece;
       ASSERT_TRUE(out_.peek(piece));
       out_.take(piece, piece.length);
-      DataRecord row;
-      row.message = piece.message;
-      row.sequence = piece.sequence;
-      out_.on_acked(row, 0, 1);
+      DataRecord sent;
+      sent.message = piece.message;
+      sent.sequence = piece.sequence;
+      out_.on_acked(sent, 0, 1);
       ASSERT_TRUE(in_.post(0, {{1, 0, 100}, 1}, frames_));
       ASSERT_TRUE(data(0).acknowledge);
       ++head_;
@@ -63,12 +63,12 @@ class SequenceEdges : public ::testing::Test {
 
   OutPool out_pool_{64};
   InPool in_pool_{64};
-  RepeatPool repeats_{64};
+  RetransmissionPool retransmissions_{64};
   EagerBlocks eager_{2, Bytes{4096}, 1000};
   Ring<Completion> completions_;
   Ring<ControlRecord> frames_;
   std::vector<Placement> placements_;
-  Outgoing out_{out_pool_, repeats_, completions_, 7};
+  Outgoing out_{out_pool_, retransmissions_, completions_, 7};
   Incoming in_{in_pool_, eager_, completions_, placements_, 7, {4, kMaxPosted, 4}};
   RxRun run_;
   std::array<std::byte, kDataHeaderBytes + 1> frame_{};
@@ -120,8 +120,8 @@ TEST_F(SequenceEdges, DataHalfTheCircleAheadIsDroppedAndMovesNothing) {
   exchange(5);
 }
 
-// A peer that never acknowledges a grant hears of it again, however many messages later: that ended
-// the process when it was half the circle.
+// A grant that the peer never acknowledges is retransmitted any number of messages later: once that
+// was half of the sequence space, the process failed a CHECK.
 TEST_F(SequenceEdges, AGrantThatIsToldAgainHalfTheCircleLaterIsOver) {
   const TokenTable tokens{{1, MemoryToken{.length = 1}}};
   Fences fences;

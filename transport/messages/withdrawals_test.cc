@@ -1,6 +1,6 @@
-// Both ends of one direction, with nothing between them that keeps order: whoever posts and
-// withdraws whatever it may, neither end ever refuses what the other says, and in the end nothing
-// waits. A refused frame comes again for ever, so this is what keeps two ends from a standstill.
+// Both ends of one direction over a network that reorders: for any allowed posts and withdrawals
+// neither end rejects a frame of the other, and in the end nothing waits. A rejected frame would be
+// retransmitted forever, so a rejection means deadlock.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -87,10 +87,10 @@ class Ends {
   }
 
   uint32_t refusals() const { return refusals_; }
-  uint64_t told() const { return told_; }
+  uint64_t reported() const { return reported_; }
 
  private:
-  // A datagram on its way to the receiver: a piece, or a frame where the piece has no message.
+  // A datagram in flight to the receiver: a piece, or a frame if the piece has no message.
   struct Sent {
     Piece piece;
     ControlRecord frame;
@@ -173,15 +173,15 @@ class Ends {
     run.segments = 1;
     run.segment_bytes = run.last_segment_bytes = kDataHeaderBytes + piece.length;
     run.frame = frame.data();
-    DataRow row;
-    row.header.channel = piece.channel;
-    row.header.sequence = piece.sequence;
-    row.header.offset = piece.offset;
-    row.header.message_bytes = piece.message_bytes;
-    row.segments = 1;
-    row.step = row.last = piece.length;
-    row.run = &run;
-    const RowVerdict verdict = in_.accept(row);
+    DataBurst burst;
+    burst.header.channel = piece.channel;
+    burst.header.sequence = piece.sequence;
+    burst.header.offset = piece.offset;
+    burst.header.message_bytes = piece.message_bytes;
+    burst.segments = 1;
+    burst.step = burst.last = piece.length;
+    burst.run = &run;
+    const BurstVerdict verdict = in_.accept(burst);
     placements_.clear();
     const bool stale = verdict.drop == events::DropReason::kStaleMessage;
     if (!verdict.acknowledge) {
@@ -200,7 +200,7 @@ class Ends {
     return good(in_.on_cancel_send({frame.channel, frame.sequence, reason}, from_receiver_));
   }
   bool tell(const ControlRecord& frame) {
-    ++told_;
+    ++reported_;
     const CancelFrame cancel{frame.channel, frame.sequence, CancelReason::kCancelled};
     switch (frame.type) {
       case FrameType::kGrant:
@@ -226,13 +226,13 @@ class Ends {
   Bounds bounds_;
   Random random_;
   OutPool out_pool_{1024};
-  RepeatPool repeats_{1024};
+  RetransmissionPool retransmissions_{1024};
   InPool in_pool_{1024};
   EagerBlocks eager_;
   Ring<Completion> ended_out_;
   Ring<Completion> ended_in_;
   std::vector<Placement> placements_;
-  Outgoing out_{out_pool_, repeats_, ended_out_, 7};
+  Outgoing out_{out_pool_, retransmissions_, ended_out_, 7};
   Incoming in_;
   std::array<Lane, kChannels> sends_;
   std::array<Lane, kChannels> receives_;
@@ -241,7 +241,7 @@ class Ends {
   std::vector<ControlRecord> to_sender_;
   OperationId last_operation_ = kNone;
   uint32_t refusals_ = 0;
-  uint64_t told_ = 0;
+  uint64_t reported_ = 0;
 };
 
 // VOPR, seeds 57, 120 and 153 of its first options: each end bounded what it remembers of the other
@@ -256,7 +256,7 @@ TEST(WithdrawalsTest, TwoEndsThatKeepToTheLimitsNeverRefuseEachOther) {
                                  << bounds.receiver_posts << " receives, " << bounds.blocks
                                  << " blocks";
       ASSERT_EQ(ends.refusals(), 0u) << "seed " << seed;
-      ASSERT_GT(ends.told(), 50u);
+      ASSERT_GT(ends.reported(), 50u);
     }
   }
 }

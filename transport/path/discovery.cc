@@ -1,5 +1,5 @@
-// Hop by hop: all paths are asked, those that did not answer again, since routers limit how many
-// answers they give. Where nobody answers a hop, the peer itself is asked whether it is there.
+// Hop by hop: probes all paths, and again those without a reply, since routers limit the rate of
+// their replies. If no router answers at a hop, a probe asks the peer for an acknowledgement.
 #include "transport/path/discovery.h"
 
 #include <algorithm>
@@ -95,7 +95,7 @@ void Discovery::on_arrived(uint8_t hop) {
   if (done_ || hop != hop_ || answered_ > 0) return;
   arrived_ = true;
   finish(WaysVerdict::kKnown);
-  if (!are_enough(paths(), ways().seen)) verdict_ = WaysVerdict::kFewPaths;
+  if (!are_enough(paths(), routes().seen)) verdict_ = WaysVerdict::kFewPaths;
 }
 
 void Discovery::finish(WaysVerdict verdict) {
@@ -103,30 +103,30 @@ void Discovery::finish(WaysVerdict verdict) {
   done_ = true;
 }
 
-FabricWays Discovery::ways() const {
-  FabricWays found;
+FabricRoutes Discovery::routes() const {
+  FabricRoutes found;
   found.verdict = verdict_;
   found.hops = static_cast<uint8_t>(hop_ - (arrived_ ? 1 : 0));
-  std::map<std::vector<uint16_t>, uint16_t> ways;
+  std::map<std::vector<uint16_t>, uint16_t> routes;
   for (uint16_t path = 0; path < paths(); ++path) {
-    std::vector<uint16_t> way;
+    std::vector<uint16_t> route;
     for (uint8_t hop = 1; hop <= found.hops; ++hop) {
       const uint16_t router = seen(path, hop);
-      way.push_back(router);
+      route.push_back(router);
       found.routers.push_back(router == kSilent ? RouterAddress{} : routers_[router]);
     }
-    const auto number = static_cast<uint16_t>(ways.size());
-    found.way_of.push_back(ways.emplace(std::move(way), number).first->second);
+    const auto number = static_cast<uint16_t>(routes.size());
+    found.route_of.push_back(routes.emplace(std::move(route), number).first->second);
   }
-  found.seen = static_cast<uint32_t>(ways.size());
+  found.seen = static_cast<uint32_t>(routes.size());
   return found;
 }
 
-std::vector<uint16_t> some_of_each_way(const FabricWays& ways, uint16_t each) {
-  std::vector<uint16_t> taken(ways.seen);
+std::vector<uint16_t> paths_of_each_route(const FabricRoutes& routes, uint16_t each) {
+  std::vector<uint16_t> taken(routes.seen);
   std::vector<uint16_t> some;
-  for (uint16_t path = 0; path < ways.way_of.size(); ++path) {
-    if (taken[ways.way_of[path]]++ < each) some.push_back(path);
+  for (uint16_t path = 0; path < routes.route_of.size(); ++path) {
+    if (taken[routes.route_of[path]]++ < each) some.push_back(path);
   }
   return some;
 }

@@ -1,4 +1,4 @@
-// What discovery finds in model fabrics: every entropy takes a way by chance, routers answer, are
+// What discovery finds in model fabrics: every entropy takes a route by chance, routers answer, are
 // silent, limit their answers or lose them.
 #include "transport/path/discovery.h"
 
@@ -26,7 +26,7 @@ class Fabric {
   // Whether the router at this hop of this path answers, when asked now.
   std::function<bool(uint16_t path, uint8_t hop)> answers = [](uint16_t, uint8_t) { return true; };
 
-  FabricWays run() {
+  FabricRoutes run() {
     while (!discovery_.done()) {
       now_ = std::max(now_, discovery_.next_timeout());
       Discovery::Probe probe;
@@ -36,7 +36,7 @@ class Fabric {
         break;
       }
     }
-    return discovery_.ways();
+    return discovery_.routes();
   }
   std::set<uint8_t> spines_used() const { return {spine_of_.begin(), spine_of_.end()}; }
   uint8_t spine_of(uint16_t path) const { return spine_of_[path]; }
@@ -65,18 +65,18 @@ class Fabric {
   uint32_t probes_ = 0;
 };
 
-TEST(DiscoveryTest, FindsTheWaysOfUsualFabrics) {
+TEST(DiscoveryTest, FindsTheRoutesOfCommonFabrics) {
   for (const uint32_t spines : {1u, 2u, 4u, 8u}) {
     for (uint64_t seed = 1; seed <= 20; ++seed) {
       Fabric fabric(spines, 64, seed);
-      const FabricWays found = fabric.run();
+      const FabricRoutes found = fabric.run();
       if (fabric.spines_used().size() < spines) continue;  // chance left one out
-      ASSERT_EQ(found.ways(), spines) << "seed " << seed;
+      ASSERT_EQ(found.count(), spines) << "seed " << seed;
       EXPECT_EQ(found.hops, 3);
       for (uint16_t path = 0; path < 64; ++path) {
         EXPECT_EQ(found.router(path, 2)[1], fabric.spine_of(path));
         for (uint16_t other = 0; other < path; ++other) {
-          EXPECT_EQ(found.way_of[path] == found.way_of[other],
+          EXPECT_EQ(found.route_of[path] == found.route_of[other],
                     fabric.spine_of(path) == fabric.spine_of(other));
         }
       }
@@ -84,13 +84,13 @@ TEST(DiscoveryTest, FindsTheWaysOfUsualFabrics) {
   }
 }
 
-TEST(DiscoveryTest, MoreWaysThanItsEntropiesAreEnoughForAreUnknown) {
-  const FabricWays few = Fabric(16, 64, 1).run();
-  EXPECT_EQ(few.ways(), 0u);
+TEST(DiscoveryTest, MoreRoutesThanItsEntropiesCanShowAreUnknown) {
+  const FabricRoutes few = Fabric(16, 64, 1).run();
+  EXPECT_EQ(few.count(), 0u);
   EXPECT_EQ(few.verdict, WaysVerdict::kFewPaths);
   EXPECT_GT(few.seen, 12u);
-  EXPECT_EQ(Fabric(4, 8, 1).run().ways(), 0u);
-  EXPECT_EQ(Fabric(16, 256, 1).run().ways(), 16u);
+  EXPECT_EQ(Fabric(4, 8, 1).run().count(), 0u);
+  EXPECT_EQ(Fabric(16, 256, 1).run().count(), 16u);
 }
 
 TEST(DiscoveryTest, EntropiesAreEnoughBelowOneChanceInAHundred) {
@@ -108,8 +108,8 @@ TEST(DiscoveryTest, ASpineThatIsSilentMakesItUnknown) {
   fabric.answers = [&](uint16_t path, uint8_t hop) {
     return hop != 2 || fabric.spine_of(path) != 1;
   };
-  const FabricWays found = fabric.run();
-  EXPECT_EQ(found.ways(), 0u);
+  const FabricRoutes found = fabric.run();
+  EXPECT_EQ(found.count(), 0u);
   EXPECT_EQ(found.verdict, WaysVerdict::kSilentRouter);
   EXPECT_EQ(found.hops, 2) << "the last column is the one with gaps";
 }
@@ -117,15 +117,15 @@ TEST(DiscoveryTest, ASpineThatIsSilentMakesItUnknown) {
 TEST(DiscoveryTest, ATierThatIsSilentMakesItUnknown) {
   Fabric fabric(4, 64, 1);
   fabric.answers = [](uint16_t, uint8_t hop) { return hop != 2; };
-  const FabricWays found = fabric.run();
-  EXPECT_EQ(found.ways(), 0u) << "the peer is not there where nobody answers";
+  const FabricRoutes found = fabric.run();
+  EXPECT_EQ(found.count(), 0u) << "the peer is not there where nobody answers";
   EXPECT_EQ(found.verdict, WaysVerdict::kSilentRouter);
 }
 
 TEST(DiscoveryTest, AnswersThatAreLostAreAskedForAgain) {
   Fabric fabric(4, 64, 3);
   fabric.answers = [&](uint16_t, uint8_t) { return fabric.random().below(100) < 70; };
-  EXPECT_EQ(fabric.run().ways(), 4u);
+  EXPECT_EQ(fabric.run().count(), 4u);
 }
 
 TEST(DiscoveryTest, RoutersThatAnswerOnceASecondAreWaitedFor) {
@@ -137,7 +137,7 @@ TEST(DiscoveryTest, RoutersThatAnswerOnceASecondAreWaitedFor) {
     at = fabric.now() + seconds(1);
     return true;
   };
-  EXPECT_EQ(fabric.run().ways(), 4u);
+  EXPECT_EQ(fabric.run().count(), 4u);
   EXPECT_LT(fabric.probes(), 1200u);
 }
 
@@ -147,7 +147,7 @@ TEST(DiscoveryTest, TheLastPathWithoutAnAnswerIsWaitedForAsTheOthersAre) {
     fabric.answers = [&](uint16_t path, uint8_t hop) {
       return hop != 2 || path != last || fabric.now() > millis(500);
     };
-    EXPECT_EQ(fabric.run().ways(), 1u) << last;
+    EXPECT_EQ(fabric.run().count(), 1u) << last;
   }
 }
 
@@ -161,7 +161,7 @@ TEST(DiscoveryTest, AQuietFabricCostsAProbeAPathAndHopAndAFewMore) {
 TEST(DiscoveryTest, AFewOfEachWayAreEnough) {
   Fabric fabric(4, 64, 1);
   std::map<uint8_t, int> kept;
-  for (const uint16_t path : some_of_each_way(fabric.run(), 2)) ++kept[fabric.spine_of(path)];
+  for (const uint16_t path : paths_of_each_route(fabric.run(), 2)) ++kept[fabric.spine_of(path)];
   EXPECT_EQ(kept, (std::map<uint8_t, int>{{0, 2}, {1, 2}, {2, 2}, {3, 2}}));
 }
 

@@ -29,7 +29,7 @@ NicPairs::NicPairs(Nanos now, const NicPairsOptions& options)
   lay_lanes(options);
 }
 
-// In the order that the peer told; the address that it was met at is one of them.
+// In the order of the peer's list, which includes the address that the handshake used.
 void NicPairs::add_peers(const NicPairsOptions& options) {
   const size_t bytes = sizeof(Address::host);
   for (size_t at = 0; at + bytes <= options.peer.size() && peer_count_ < kMaxNics; at += bytes) {

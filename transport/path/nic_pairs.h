@@ -24,10 +24,11 @@ struct NicPair {
 };
 
 struct NicPairsOptions {
-  std::span<const Address> own;     // of this host's NICs, outliving this; none where it has one
-  std::span<const std::byte> peer;  // of the peer's, as its handshake told them; none likewise
-  Address home_peer;                // where the handshake has shown the peer to receive
-  uint8_t home_nic = 0;             // of this host, that the handshake went by
+  std::span<const Address> own;  // of this host's NICs, outliving this; none where it has one
+  std::span<const std::byte>
+      peer;              // of the peer's NICs, as advertised in its handshake; none likewise
+  Address home_peer;     // where the handshake has shown the peer to receive
+  uint8_t home_nic = 0;  // of this host, that the handshake went by
   uint16_t paths = 1;
   bool asked_first = false;  // the peer, which knows first that there is a connection, begins
 };

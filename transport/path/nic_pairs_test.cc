@@ -66,7 +66,7 @@ class NicPairsTest : public testing::Test {
     return asked;
   }
 
-  // For so long; returns how often each NIC of the peer was asked.
+  // Runs for `span`; returns the number of probes to each NIC of the peer.
   std::array<uint32_t, kMaxNics> run_for(Nanos span) {
     std::array<uint32_t, kMaxNics> asked{};
     const Nanos end = now_ + span;
@@ -220,8 +220,8 @@ TEST_F(NicPairsTest, AProbeIsAnsweredWhereItCameFrom) {
   EXPECT_FALSE(pairs_->poll_answer(answer)) << "strangers get none";
 }
 
-// However often lanes fail, an address that never answered is not asked more often: nobody can be
-// flooded by naming his address as one's NIC.
+// Failures of NIC pairs do not raise the rate of probes to an address that never answered, so a
+// peer cannot flood a third host by advertising its address.
 TEST_F(NicPairsTest, AnAddressThatNeverAnsweredIsNotAskedMoreOftenWhenLanesFail) {
   make(2, 3);
   dead_ = {{0, 1}, {1, 1}, {0, 2}, {1, 2}};

@@ -111,7 +111,7 @@ TEST_F(PathLivenessTest, ASuspectPathAmongActiveOnesLeavesThePeerAlive) {
   EXPECT_EQ(sender_.first_unanswered(), Nanos::never());
 }
 
-// Frames of one packet stand in any order.
+// The frames of a packet may have any order.
 TEST_F(PathLivenessTest, APathAcknowledgedInTheSamePacketIsNotSilent) {
   open(2);
   record(0, 1, 1000);

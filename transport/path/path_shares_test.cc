@@ -62,7 +62,7 @@ class SharesTest : public ::testing::Test {
     run->data = data;
     if (data) {
       run->header_bytes = kDataHeaderBytes;
-      run->row.step = run->row.last = 1000;
+      run->record.step = run->record.last = 1000;
     }
     sender_.sent(now_, path);
     PathModel& way = models_[path];

@@ -19,7 +19,7 @@ enum class PathEvent : uint8_t {
   kProbesExhausted,  // the PTO expired and kTailProbes probes went unanswered
   kProbeUnanswered,  // a probe of a path that is not active was not answered in time
   kSilent,           // another path delivered what left much later
-  kWriteFailed,      // a reliable NIC gave up a remote write
+  kWriteFailed,      // a reliable NIC reported a failed remote write
   kFenced,           // the peer rejects remote writes of the path's earlier epochs
   kMoved,            // the path leads between other NICs now
 };

@@ -1,7 +1,7 @@
-// Reps: sends again on the paths whose packets came through, as many bytes as came through ("REPS:
-// Recycled Entropy Packet Spraying", Bonato et al., 2024). What a link returns it gets back, so
-// links are used in proportion to what they carry without anybody knowing which paths share one;
-// marked or lost bursts are not given back.
+// Reps: sends on the paths whose packets were delivered, as many bytes as were delivered ("REPS:
+// Recycled Entropy Packet Spraying", Bonato et al., 2024). So each link is used in proportion to
+// what it delivers, without knowledge of which paths share a link. Marked and lost bursts are not
+// recycled.
 #pragma once
 
 #include <array>

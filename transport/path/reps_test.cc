@@ -19,8 +19,8 @@ std::vector<PathSample> quiet_paths(uint16_t count) {
   return paths;
 }
 
-// Paths that hash to links, each a queue of its own. A window of bursts is under way; each that
-// comes back lets the next leave.
+// Paths are hashed to links, each with its own queue. A window of bursts is in flight; each one
+// acknowledged releases the next.
 struct Fabric {
   explicit Fabric(std::vector<uint32_t> link_of_path, std::vector<int64_t> service_us)
       : links(std::move(link_of_path)), service(std::move(service_us)) {
@@ -42,7 +42,7 @@ struct Fabric {
     ++bursts[link];
   }
 
-  // The next burst comes back, marked if it stood behind so many on its link.
+  // The next burst is acknowledged, marked if its queueing delay was above `marks_above`.
   void receive(Selector& selector, Nanos marks_above = seconds(1)) {
     const Burst burst = under_way.front();
     under_way.pop_front();

@@ -1,5 +1,5 @@
-// RoundRobin: every usable path in turn, whatever it measures: what packet spraying does, and the
-// yardstick for selectors that look at their paths.
+// RoundRobin: every usable path in turn, without measurements, as in packet spraying; the baseline
+// for adaptive selectors.
 #pragma once
 
 #include <cstdint>

@@ -55,7 +55,7 @@ inline uint32_t AckManager::facts_of(Nanos now, const ConnectionHeader& header,
     deferred_ += deferred ? 1 : 0;
   }
   // In a retransmitted chunk another field is in the place of the send time.
-  const bool timed = header.type != PacketType::kRepeat;
+  const bool timed = header.type != PacketType::kRetransmission;
   // A cumulative request may have overtaken this packet on a faster path.
   if (deferred && timed && header.sent_at <= requested_sent_at_) facts |= AckRules::kOvertaken;
   if (requested && timed) requested_sent_at_ = std::max(requested_sent_at_, header.sent_at);
@@ -111,7 +111,7 @@ void AckManager::write_path(uint16_t id, Writer& writer) {
   frame.echoed_sent_at = path.echoed_sent_at;
   frame.received_at = path.received_at;
   frame.marked = path.marked;
-  path.received_at = kToldBefore;
+  path.received_at = kReportedBefore;
   path.numbers.describe(pool_, frame);
   write_ack(frame, writer);
 }

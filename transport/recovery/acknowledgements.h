@@ -28,8 +28,8 @@ class AckManager {
   AckManager(const AckManager&) = delete;
   AckManager& operator=(const AckManager&) = delete;
 
-  // The peer may use so many paths; state is kept for those that it does use. Acknowledgements name
-  // path i as `first_name` + i.
+  // The peer may use `paths` paths; state is kept only for those in use. Acknowledgements name path
+  // i as `first_name` + i.
   void open(uint16_t paths, uint16_t first_name = 0) {
     limit_ = paths;
     first_name_ = first_name;

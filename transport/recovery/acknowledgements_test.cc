@@ -1,4 +1,4 @@
-// Behaviour of the acknowledging half: when one is due, what it tells, and how paths take turns.
+// Acknowledgements: when one is due, what it reports, and in which order paths are reported.
 #include "transport/recovery/acknowledgements.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ class AckManagerTest : public ::testing::Test {
     acks_.note(now, header, {.low = low, .high = high, .ecn = ecn, .bytes = bytes});
   }
 
-  // What one packet with `space` bytes for acknowledgements tells.
+  // The acknowledgement frames of one packet with `space` bytes for them.
   std::vector<AckFrame> write(Nanos now, size_t space = 1170) {
     std::array<std::byte, 4096> bytes;
     Writer writer{std::span(bytes).first(space)};
@@ -91,7 +91,7 @@ TEST_F(AckManagerTest, WhereNobodyWaitsForItItWaitsForThreeMore) {
   write(kStart);
   arrive(kStart, 0, 5, 5, 1000, kFlagAckLater);
   EXPECT_FALSE(acks_.due(kStart + AckRules::kDelay));
-  arrive(kStart, 0, 6, 6);  // for this one somebody does
+  arrive(kStart, 0, 6, 6);  // this one is not deferred
   EXPECT_TRUE(acks_.due(kStart + AckRules::kDelay));
 }
 
@@ -329,7 +329,7 @@ TEST_F(AckManagerTest, WhenSomethingArrivedIsToldOnce) {
   arrive(kStart, 0, 1, 1);
   EXPECT_EQ(write(kStart + micros(3))[0].received_at, kStart);
   acks_.note_duplicate(kStart + millis(50), 0);
-  EXPECT_EQ(write(kStart + millis(50))[0].received_at, kToldBefore);
+  EXPECT_EQ(write(kStart + millis(50))[0].received_at, kReportedBefore);
   arrive(kStart + millis(60), 0, 2, 2);
   EXPECT_EQ(write(kStart + millis(60))[0].received_at, kStart + millis(60));
 }

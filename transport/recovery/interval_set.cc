@@ -8,9 +8,8 @@
 namespace heddle::transport {
 namespace {
 
-// Room is made for so many at first, which a message of eight segments cannot exceed, and then for
-// so many. Were it to grow by doubling from one, some message would need a little more than it ever
-// did now and then for ever.
+// Capacity is 4 intervals first, enough for a message of eight segments, then 64. With doubling
+// from one, the set would still allocate now and then in the steady state.
 constexpr size_t kFewIntervals = 4;
 constexpr size_t kSomeIntervals = 64;
 

@@ -35,7 +35,7 @@ TEST_F(LossDetectionTest, ASpuriousRetransmissionWidensTheReorderWindow) {
   EXPECT_EQ(controller_->spurious, 1);
   EXPECT_EQ(sender_.spurious_segments(), 3u);
   EXPECT_EQ(steps(RecoveryStep::kWindowWidened), 1u);
-  // The same lateness is not taken for loss again.
+  // The same delay is not declared a loss again.
   ASSERT_TRUE(send(10));
   ack(0, {{14, 20}});
   EXPECT_EQ(keeper_.lost, 3u);

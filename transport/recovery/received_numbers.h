@@ -33,9 +33,9 @@ using OlderPool = Pool<OlderRanges>;
 
 class ReceivedNumbers {
  public:
-  // A sender can be so many numbers ahead of the newest that arrived, in packets: some 190 windows
-  // of 125 MB in datagrams of 1,472 bytes, or the probes of a dead path for half a year. Tests
-  // hold for 2^17 (one such window) to 2^40.
+  // The most packet numbers that a sender can be ahead of the newest that arrived: about 190
+  // windows of 125 MB in datagrams of 1,472 bytes, or the probes of a dead path for half a year.
+  // Range in tests: 2^17 (one such window) to 2^40.
   static constexpr uint64_t kMostAhead = uint64_t{1} << 24;
 
   Novelty judge(const OlderPool& pool, uint64_t low, uint64_t high) const;

@@ -85,7 +85,7 @@ TEST(ReceivedNumbersTest, OnlyTheNewestRangesAreRemembered) {
   for (uint64_t i = 0; i < kMaxAckRanges + 3; ++i) numbers.insert(10 + 2 * i, 10 + 2 * i);
   ASSERT_EQ(numbers.range_count(), kMaxAckRanges);
   EXPECT_EQ(ranges(numbers).back().low, 16u);
-  // 10, 12 and 14 are forgotten: what lies below cannot be told from a duplicate.
+  // The state of 10, 12 and 14 is dropped: numbers below may be duplicates.
   EXPECT_EQ(numbers.judge(14, 14), Novelty::kTooOld);
   EXPECT_EQ(numbers.judge(11, 11), Novelty::kTooOld);
   EXPECT_EQ(numbers.judge(15, 15), Novelty::kNew);
@@ -176,7 +176,7 @@ class Model {
   }
   bool knows(uint64_t number) const { return there_.count(number) != 0; }
   uint64_t largest() const { return *there_.rbegin(); }
-  // The newest ranges, as the acknowledgement should tell them.
+  // The newest ranges, as the acknowledgement should report them.
   std::vector<NumberRange> newest_ranges() const {
     std::vector<NumberRange> found;
     for (auto at = there_.rbegin(); at != there_.rend(); ++at) {
@@ -224,7 +224,7 @@ TEST(ReceivedNumbersTest, AgreesWithANaiveModel) {
       numbers.insert(low, high);
       model.insert(low, high);
       newest = std::max(newest, high);
-      // What it tells is true, and the newest range is whole.
+      // The reported ranges are correct, and the newest one is complete.
       const std::vector<NumberRange> told = ranges(numbers);
       const std::vector<NumberRange> expected = model.newest_ranges();
       ASSERT_LE(told.size(), kMaxAckRanges);

@@ -16,7 +16,7 @@ struct RxPath {
   uint32_t marked = 0;        // packets that arrived with a congestion mark
   uint16_t next_pending = 0;  // the path that is acknowledged after it, where that is pending
   bool pending : 1 = false;   // something arrived that is not acknowledged
-  bool quiet : 1 = false;     // nothing arrived for so long that it is not acknowledged again
+  bool quiet : 1 = false;     // idle: its acknowledgement is not repeated
   uint8_t arrived_at = 0;     // the latest, in units of 2^20 ns; wraps, so it counts until `quiet`
 };
 static_assert(sizeof(RxPath) == 40);

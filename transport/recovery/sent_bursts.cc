@@ -40,7 +40,7 @@ uint64_t SentBurst::bytes(uint32_t first, uint32_t segments) const {
   if (!data) return 0;
   const bool with_last = first + segments == count;
   const uint64_t payload =
-      uint64_t{segments - (with_last ? 1u : 0u)} * row.step + (with_last ? row.last : 0);
+      uint64_t{segments - (with_last ? 1u : 0u)} * record.step + (with_last ? record.last : 0);
   return payload + uint64_t{segments} * header_bytes;
 }
 

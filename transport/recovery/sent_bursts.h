@@ -50,13 +50,13 @@ struct SentBurst {
   uint32_t header_bytes = 0;  // of each segment; what counts as in flight is header and payload
   uint8_t count = 1;          // segments, at most 64
   bool data = false;
-  bool repeat = false;
+  bool retransmission = false;
   bool sizes_path = false;  // a probe of the path's size
   bool asks = false;        // for an acknowledgement at once
   bool later = false;       // the peer may defer its acknowledgement
   uint8_t control_count = 0;
-  uint8_t hop_limit = 0;  // above 0: it may end on its way on purpose, so it is not in flight
-  DataRecord row;         // where data
+  uint8_t hop_limit = 0;  // above 0: a discovery probe; it does not count as in flight
+  DataRecord record;      // of data
   std::array<ControlRecord, kMaxControl> control;  // where not
 
   bool in_flight() const { return (all() & ~acked & ~lost) != 0; }
@@ -64,10 +64,11 @@ struct SentBurst {
   uint64_t last_number() const { return first_number + count - 1u; }
   // Payload and headers of `segments` segments from index `first`; nothing for control packets.
   uint64_t bytes(uint32_t first, uint32_t segments) const;
-  // Where segments [first, first + segments) stand in their message.
-  uint32_t start_of(uint32_t first) const { return row.offset + first * row.step; }
+  // The byte range of segments [first, first + segments) in their message.
+  uint32_t start_of(uint32_t first) const { return record.offset + first * record.step; }
   uint32_t end_of(uint32_t first, uint32_t segments) const {
-    return first + segments == count ? start_of(count - 1u) + row.last : start_of(first + segments);
+    return first + segments == count ? start_of(count - 1u) + record.last
+                                     : start_of(first + segments);
   }
 };
 

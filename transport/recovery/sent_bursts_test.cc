@@ -52,8 +52,8 @@ class SentBurstsTest : public ::testing::Test {
     run.sent_at = now;
     run.data = true;
     run.header_bytes = kHeader;
-    run.row.step = kStep;
-    run.row.last = last;
+    run.record.step = kStep;
+    run.record.last = last;
     next_ += count;
     list_.append(pool_, index);
   }
@@ -272,12 +272,12 @@ TEST_F(SentBurstsTest, ClearingCallsNoListener) {
   EXPECT_TRUE(keeper_.lost.empty());
 }
 
-TEST_F(SentBurstsTest, PlacesInTheMessageFollowFromTheRow) {
+TEST_F(SentBurstsTest, OffsetsInTheMessageFollowFromTheRecord) {
   SentBurst run;
   run.count = 4;
-  run.row.offset = 5000;
-  run.row.step = 1000;
-  run.row.last = 300;
+  run.record.offset = 5000;
+  run.record.step = 1000;
+  run.record.last = 300;
   EXPECT_EQ(run.start_of(0), 5000u);
   EXPECT_EQ(run.end_of(0, 2), 7000u);
   EXPECT_EQ(run.start_of(3), 8000u);

@@ -1,4 +1,4 @@
-// The block cipher is OpenSSL's; CMAC is put together here so that the last blocks of a whole row
+// The block cipher is OpenSSL's; CMAC is put together here so that the last blocks of a whole burst
 // go through it in one call. header_tags_test.cc compares with OpenSSL's own CMAC.
 #include "transport/security/header_tags.h"
 
@@ -23,7 +23,7 @@ EVP_CIPHER_CTX* cipher(void* context) { return static_cast<EVP_CIPHER_CTX*>(cont
 
 unsigned char* raw(std::byte* at) { return reinterpret_cast<unsigned char*>(at); }
 
-// What the headers of a row have in common, with zeros where they differ.
+// What the headers of a burst have in common, with zeros where they differ.
 Start start_of(const std::byte* header) {
   Start start{};
   std::memcpy(start.data(), header, kDataHeaderBytes);
@@ -78,8 +78,8 @@ void HeaderTags::encrypt(std::byte* blocks, size_t count) {
   CHECK(done == 1 && length == bytes);
 }
 
-void HeaderTags::make(const Row& row, const std::byte* headers, Tags& tags) {
-  CHECK(row.segments >= 1 && row.segments <= kMostSegments);
+void HeaderTags::make(const Burst& burst, const std::byte* headers, Tags& tags) {
+  CHECK(burst.segments >= 1 && burst.segments <= kMostSegments);
   const Start start = start_of(headers);
   Block chain{};
   for (size_t at = 0; at < kStartBytes; at += kBlockBytes) {
@@ -87,31 +87,31 @@ void HeaderTags::make(const Row& row, const std::byte* headers, Tags& tags) {
     encrypt(chain.data(), 1);
   }
   add(chain.data(), last_mask_.data());
-  for (uint32_t i = 0; i < row.segments; ++i) {
-    const bool last = i + 1 == row.segments;
-    write_end(headers + size_t{i} * row.stride, last ? row.last_payload_bytes : row.payload_bytes,
-              tags[i].data());
+  for (uint32_t i = 0; i < burst.segments; ++i) {
+    const bool last = i + 1 == burst.segments;
+    write_end(headers + size_t{i} * burst.stride,
+              last ? burst.last_payload_bytes : burst.payload_bytes, tags[i].data());
     add(tags[i].data(), chain.data());
   }
-  encrypt(tags.front().data(), row.segments);
+  encrypt(tags.front().data(), burst.segments);
 }
 
-void HeaderTags::write(const Row& row, std::byte* headers) {
+void HeaderTags::write(const Burst& burst, std::byte* headers) {
   static_assert(sizeof(Block) == kTagBytes);
   Tags tags;
-  make(row, headers, tags);
-  for (uint32_t i = 0; i < row.segments; ++i) {
-    std::memcpy(headers + size_t{i} * row.stride + kDataHeaderBytes, tags[i].data(), kTagBytes);
+  make(burst, headers, tags);
+  for (uint32_t i = 0; i < burst.segments; ++i) {
+    std::memcpy(headers + size_t{i} * burst.stride + kDataHeaderBytes, tags[i].data(), kTagBytes);
   }
 }
 
-uint64_t HeaderTags::check(const Row& row, const std::byte* headers) {
+uint64_t HeaderTags::check(const Burst& burst, const std::byte* headers) {
   Tags tags;
-  make(row, headers, tags);
+  make(burst, headers, tags);
   const Start start = start_of(headers);
   uint64_t genuine = 0;
-  for (uint32_t i = 0; i < row.segments; ++i) {
-    const std::byte* header = headers + size_t{i} * row.stride;
+  for (uint32_t i = 0; i < burst.segments; ++i) {
+    const std::byte* header = headers + size_t{i} * burst.stride;
     const bool alike = i == 0 || start_of(header) == start;
     const bool proven = CRYPTO_memcmp(header + kDataHeaderBytes, tags[i].data(), kTagBytes) == 0;
     genuine |= uint64_t{alike && proven} << i;

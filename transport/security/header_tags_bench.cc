@@ -1,5 +1,5 @@
 // What a tag of a data header costs, sender or receiver, by how it is made. Argument: segments of a
-// row. Time is of one segment.
+// burst. Time is of one segment.
 //   build/release/bin/transport_bench --benchmark_filter=tag_
 #include <benchmark/benchmark.h>
 #include <openssl/core_names.h>
@@ -17,58 +17,58 @@ namespace {
 constexpr uint32_t kStride = kDataHeaderBytes + kTagBytes;
 constexpr std::array<std::byte, 32> kKey{std::byte{1}};
 
-std::vector<std::byte> row_of(const HeaderTags::Row& row) {
-  std::vector<std::byte> bytes(size_t{row.segments} * kStride);
-  write_data_row({}, row.segments, {row.payload_bytes, kStride}, bytes.data());
+std::vector<std::byte> headers_of(const HeaderTags::Burst& burst) {
+  std::vector<std::byte> bytes(size_t{burst.segments} * kStride);
+  write_data_headers({}, burst.segments, {burst.payload_bytes, kStride}, bytes.data());
   return bytes;
 }
 
-HeaderTags::Row row_in(const benchmark::State& state) {
+HeaderTags::Burst burst_in(const benchmark::State& state) {
   return {static_cast<uint32_t>(state.range(0)), kStride, 1400, 1400};
 }
 
 unsigned char* raw(std::byte* at) { return reinterpret_cast<unsigned char*>(at); }
 
 void tag_cmac_of_rows(benchmark::State& state) {
-  const HeaderTags::Row row = row_in(state);
-  std::vector<std::byte> bytes = row_of(row);
+  const HeaderTags::Burst burst = burst_in(state);
+  std::vector<std::byte> bytes = headers_of(burst);
   HeaderTags tags(kKey);
-  while (state.KeepRunningBatch(row.segments)) tags.write(row, bytes.data());
+  while (state.KeepRunningBatch(burst.segments)) tags.write(burst, bytes.data());
 }
 
 void tag_cmac_of_rows_checked(benchmark::State& state) {
-  const HeaderTags::Row row = row_in(state);
-  std::vector<std::byte> bytes = row_of(row);
+  const HeaderTags::Burst burst = burst_in(state);
+  std::vector<std::byte> bytes = headers_of(burst);
   HeaderTags tags(kKey);
-  tags.write(row, bytes.data());
-  while (state.KeepRunningBatch(row.segments)) {
-    benchmark::DoNotOptimize(tags.check(row, bytes.data()));
+  tags.write(burst, bytes.data());
+  while (state.KeepRunningBatch(burst.segments)) {
+    benchmark::DoNotOptimize(tags.check(burst, bytes.data()));
   }
 }
 
 // The context keeps its key: only the nonce is new.
 void tag_gmac_each(benchmark::State& state) {
-  const HeaderTags::Row row = row_in(state);
-  std::vector<std::byte> bytes = row_of(row);
-  std::array<std::byte, SealKey::kIvBytes> iv{};
-  SealKey key(kKey, iv, SealKey::Use::kSeal);
-  while (state.KeepRunningBatch(row.segments)) {
-    for (uint32_t i = 0; i < row.segments; ++i) {
+  const HeaderTags::Burst burst = burst_in(state);
+  std::vector<std::byte> bytes = headers_of(burst);
+  std::array<std::byte, PacketKey::kIvBytes> iv{};
+  PacketKey key(kKey, iv, PacketKey::Use::kEncrypt);
+  while (state.KeepRunningBatch(burst.segments)) {
+    for (uint32_t i = 0; i < burst.segments; ++i) {
       std::byte* at = bytes.data() + size_t{i} * kStride;
-      key.seal(key.nonce(at), {{at, kDataHeaderBytes}, {}, {}, {}}, at + kDataHeaderBytes);
+      key.encrypt(key.nonce(at), {{at, kDataHeaderBytes}, {}, {}, {}}, at + kDataHeaderBytes);
     }
   }
 }
 
 void tag_chacha20_poly1305_each(benchmark::State& state) {
-  const HeaderTags::Row row = row_in(state);
-  std::vector<std::byte> bytes = row_of(row);
+  const HeaderTags::Burst burst = burst_in(state);
+  std::vector<std::byte> bytes = headers_of(burst);
   EVP_CIPHER_CTX* context = EVP_CIPHER_CTX_new();
   std::array<unsigned char, 32> key{1};
   std::array<unsigned char, 12> nonce{};
   EVP_EncryptInit_ex(context, EVP_chacha20_poly1305(), nullptr, key.data(), nonce.data());
-  while (state.KeepRunningBatch(row.segments)) {
-    for (uint32_t i = 0; i < row.segments; ++i) {
+  while (state.KeepRunningBatch(burst.segments)) {
+    for (uint32_t i = 0; i < burst.segments; ++i) {
       std::byte* at = bytes.data() + size_t{i} * kStride;
       int length = 0;
       EVP_EncryptInit_ex(context, nullptr, nullptr, nullptr, nonce.data());
@@ -82,14 +82,14 @@ void tag_chacha20_poly1305_each(benchmark::State& state) {
 
 void mac_each(benchmark::State& state, const char* name, const OSSL_PARAM* params,
               size_t key_bytes) {
-  const HeaderTags::Row row = row_in(state);
-  std::vector<std::byte> bytes = row_of(row);
+  const HeaderTags::Burst burst = burst_in(state);
+  std::vector<std::byte> bytes = headers_of(burst);
   std::array<unsigned char, 32> key{1};
   EVP_MAC* mac = EVP_MAC_fetch(nullptr, name, nullptr);
   EVP_MAC_CTX* context = EVP_MAC_CTX_new(mac);
   EVP_MAC_init(context, key.data(), key_bytes, params);
-  while (state.KeepRunningBatch(row.segments)) {
-    for (uint32_t i = 0; i < row.segments; ++i) {
+  while (state.KeepRunningBatch(burst.segments)) {
+    for (uint32_t i = 0; i < burst.segments; ++i) {
       std::byte* at = bytes.data() + size_t{i} * kStride;
       size_t length = 0;
       EVP_MAC_init(context, nullptr, 0, nullptr);
@@ -110,13 +110,13 @@ void tag_openssl_cmac_each(benchmark::State& state) {
 
 // 64 bits of proof per key word only, and its key is set anew each time: OpenSSL keeps none.
 void tag_siphash_each(benchmark::State& state) {
-  const HeaderTags::Row row = row_in(state);
-  std::vector<std::byte> bytes = row_of(row);
+  const HeaderTags::Burst burst = burst_in(state);
+  std::vector<std::byte> bytes = headers_of(burst);
   std::array<unsigned char, 16> key{1};
   EVP_MAC* mac = EVP_MAC_fetch(nullptr, "SIPHASH", nullptr);
   EVP_MAC_CTX* context = EVP_MAC_CTX_new(mac);
-  while (state.KeepRunningBatch(row.segments)) {
-    for (uint32_t i = 0; i < row.segments; ++i) {
+  while (state.KeepRunningBatch(burst.segments)) {
+    for (uint32_t i = 0; i < burst.segments; ++i) {
       std::byte* at = bytes.data() + size_t{i} * kStride;
       size_t length = 0;
       EVP_MAC_init(context, key.data(), key.size(), nullptr);

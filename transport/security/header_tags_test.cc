@@ -1,5 +1,5 @@
-// Tags of data headers: they are the CMAC of SP 800-38B, alone or in a row, and cover every bit of
-// each header and how much payload follows.
+// Tags of data headers: they are the CMAC of SP 800-38B, alone or in a burst, and cover every bit
+// of each header and how much payload follows.
 #include "transport/security/header_tags.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ class HeaderTagsTest : public ::testing::Test {
     tags_ = std::make_unique<HeaderTags>(key_);
   }
 
-  static HeaderTags::Row row(uint32_t segments, uint32_t last = kStep) {
+  static HeaderTags::Burst burst(uint32_t segments, uint32_t last = kStep) {
     return {segments, kStride, segments > 1 ? kStep : last, last};
   }
   static std::vector<std::byte> headers(uint32_t segments) {
@@ -36,7 +36,7 @@ class HeaderTagsTest : public ::testing::Test {
     first.base.flags = kFlagAckNow | 3 << 4;
     first.base.path = 7;
     first.base.connection = 0x12345678;
-    first.base.number = (uint64_t{1} << 40) - 2;  // the row carries into another byte
+    first.base.number = (uint64_t{1} << 40) - 2;  // the burst carries into another byte
     first.base.sent_at = Nanos{123456789};
     first.base.reply_port = 4791;
     first.channel = 5;
@@ -44,12 +44,12 @@ class HeaderTagsTest : public ::testing::Test {
     first.offset = 0x10000 - kStep;
     first.message_bytes = 1 << 20;
     std::vector<std::byte> bytes(size_t{segments} * kStride);
-    write_data_row(first, segments, {kStep, kStride}, bytes.data());
+    write_data_headers(first, segments, {kStep, kStride}, bytes.data());
     return bytes;
   }
   std::vector<std::byte> tagged(uint32_t segments) {
     std::vector<std::byte> bytes = headers(segments);
-    tags_->write(row(segments), bytes.data());
+    tags_->write(burst(segments), bytes.data());
     return bytes;
   }
 
@@ -106,10 +106,10 @@ TEST_F(HeaderTagsTest, AreTheCmacThatOpensslMakes) {
 
 TEST_F(HeaderTagsTest, ARowIsGenuineWholeInPartsAndOneByOne) {
   std::vector<std::byte> bytes = tagged(9);
-  EXPECT_EQ(tags_->check(row(9), bytes.data()), 0x1FFU);
-  EXPECT_EQ(tags_->check(row(4), bytes.data() + 3 * kStride), 0xFU);
+  EXPECT_EQ(tags_->check(burst(9), bytes.data()), 0x1FFU);
+  EXPECT_EQ(tags_->check(burst(4), bytes.data() + 3 * kStride), 0xFU);
   for (size_t i = 0; i < 9; ++i) {
-    EXPECT_EQ(tags_->check(row(1), bytes.data() + i * kStride), 1U);
+    EXPECT_EQ(tags_->check(burst(1), bytes.data() + i * kStride), 1U);
   }
 }
 
@@ -120,26 +120,26 @@ TEST_F(HeaderTagsTest, AnyBitOfAnyHeaderOrTagSpoilsThatOneAlone) {
     bytes[bit / 8] ^= std::byte(1U << bit % 8);
     const size_t segment = bit / 8 / kStride;
     for (size_t i = 0; i < 3; ++i) {
-      const bool alone = tags_->check(row(1), bytes.data() + i * kStride) == 1;
+      const bool alone = tags_->check(burst(1), bytes.data() + i * kStride) == 1;
       EXPECT_EQ(alone, i != segment) << "bit " << bit;
     }
-    // In a row nothing that was changed is genuine either, be it the first, which others follow.
-    EXPECT_EQ(tags_->check(row(3), bytes.data()) >> segment & 1, 0U) << "bit " << bit;
+    // In a burst nothing that was changed is genuine either, be it the first, which others follow.
+    EXPECT_EQ(tags_->check(burst(3), bytes.data()) >> segment & 1, 0U) << "bit " << bit;
   }
 }
 
 TEST_F(HeaderTagsTest, TheLengthOfThePayloadIsCovered) {
   std::vector<std::byte> bytes = tagged(2);
-  EXPECT_EQ(tags_->check(row(2, kStep - 1), bytes.data()), 1U);
+  EXPECT_EQ(tags_->check(burst(2, kStep - 1), bytes.data()), 1U);
   EXPECT_EQ(tags_->check({2, kStride, kStep + 1, kStep}, bytes.data()), 2U);
-  EXPECT_EQ(tags_->check(row(1, 0), bytes.data()), 0U);
+  EXPECT_EQ(tags_->check(burst(1, 0), bytes.data()), 0U);
 }
 
 TEST_F(HeaderTagsTest, AnotherKeyMakesOthers) {
   std::vector<std::byte> bytes = tagged(2);
   key_[31] ^= std::byte{1};
   HeaderTags other(key_);
-  EXPECT_EQ(other.check(row(2), bytes.data()), 0U);
+  EXPECT_EQ(other.check(burst(2), bytes.data()), 0U);
 }
 
 }  // namespace

@@ -24,8 +24,8 @@ Session::Session(const RingKey& key, const SessionNames& names, bool initiator)
   Secret& theirs = receive_.secret;
   hkdf_expand(key.session, "heddle 1 initiator sends", context, initiator ? ours : theirs);
   hkdf_expand(key.session, "heddle 1 acceptor sends", context, initiator ? theirs : ours);
-  make_keys(send_, SealKey::Use::kSeal);
-  make_keys(receive_, SealKey::Use::kOpen);
+  make_keys(send_, PacketKey::Use::kEncrypt);
+  make_keys(receive_, PacketKey::Use::kDecrypt);
 }
 
 Session::~Session() {
@@ -34,12 +34,12 @@ Session::~Session() {
   if (next_) wipe(next_->secret);
 }
 
-void Session::make_keys(Direction& direction, SealKey::Use use) const {
-  std::array<std::byte, SealKey::kKeyBytes + SealKey::kIvBytes> bytes;
+void Session::make_keys(Direction& direction, PacketKey::Use use) const {
+  std::array<std::byte, PacketKey::kKeyBytes + PacketKey::kIvBytes> bytes;
   hkdf_expand(direction.secret, "heddle 1 key", {}, bytes);
   const std::span<const std::byte, bytes.size()> all(bytes);
-  direction.keys.seal = std::make_unique<SealKey>(all.first<SealKey::kKeyBytes>(),
-                                                  all.last<SealKey::kIvBytes>(), use);
+  direction.keys.packet = std::make_unique<PacketKey>(all.first<PacketKey::kKeyBytes>(),
+                                                      all.last<PacketKey::kIvBytes>(), use);
   wipe(bytes);
   if (protection_ == Protection::kFull) return;
   std::array<std::byte, HeaderTags::kKeyBytes> tag_key;
@@ -49,7 +49,7 @@ void Session::make_keys(Direction& direction, SealKey::Use use) const {
 }
 
 // One way: who learns a secret does not learn those before it.
-Session::Direction Session::next_of(const Direction& direction, SealKey::Use use) const {
+Session::Direction Session::next_of(const Direction& direction, PacketKey::Use use) const {
   Direction next;
   hkdf_expand(direction.secret, "heddle 1 next", {}, next.secret);
   next.epoch = (direction.epoch + 1) & kEpochMask;
@@ -57,23 +57,23 @@ Session::Direction Session::next_of(const Direction& direction, SealKey::Use use
   return next;
 }
 
-SealKey& Session::send_key(uint32_t packets, uint64_t limit, RetiredKeys& retired) {
-  if (sealed_ > 0 && sealed_ + packets > limit && proven_) {
-    Direction next = next_of(send_, SealKey::Use::kSeal);
+PacketKey& Session::send_key(uint32_t packets, uint64_t limit, RetiredKeys& retired) {
+  if (encrypted_ > 0 && encrypted_ + packets > limit && proven_) {
+    Direction next = next_of(send_, PacketKey::Use::kEncrypt);
     wipe(send_.secret);
     retire(retired);
     send_ = std::move(next);
     wipe(next.secret);
-    sealed_ = 0;
+    encrypted_ = 0;
     proven_ = false;
   }
-  sealed_ += packets;
-  return *send_.keys.seal;
+  encrypted_ += packets;
+  return *send_.keys.packet;
 }
 
-SealKey* Session::receive_key(uint8_t flags) {
+PacketKey* Session::receive_key(uint8_t flags) {
   const Keys* keys = claimed(flags);
-  return keys == nullptr ? nullptr : keys->seal.get();
+  return keys == nullptr ? nullptr : keys->packet.get();
 }
 
 HeaderTags* Session::receive_tags(uint8_t flags) {
@@ -86,7 +86,7 @@ const Session::Keys* Session::claimed(uint8_t flags) {
   if (epoch == receive_.epoch) return &receive_.keys;
   if (epoch == ((receive_.epoch + kEpochMask) & kEpochMask)) return &previous_;
   if (epoch != ((receive_.epoch + 1) & kEpochMask)) return nullptr;
-  if (!next_) next_ = std::make_unique<Direction>(next_of(receive_, SealKey::Use::kOpen));
+  if (!next_) next_ = std::make_unique<Direction>(next_of(receive_, PacketKey::Use::kDecrypt));
   return &next_->keys;
 }
 

@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "transport/packet_key.h"
 #include "transport/protection.h"
-#include "transport/sealing.h"
 #include "transport/security/header_tags.h"
 #include "transport/security/hkdf.h"
 #include "transport/security/key_ring.h"
@@ -28,33 +28,35 @@ struct SessionNames {
 };
 
 // Keys that bursts may still name; the endpoint forgets them when it is asked for a batch again.
-using RetiredKeys = std::vector<std::unique_ptr<SealKey>>;
+using RetiredKeys = std::vector<std::unique_ptr<PacketKey>>;
 
 class Session {
  public:
   Session(const RingKey& key, const SessionNames& names, bool initiator);
   ~Session();
 
-  // --- sealing ---
+  // --- encryption ---
   // The key for `packets` packets more. Past `limit` packets of one key, and if the peer has the
   // current one, it is of the next epoch; the key before goes to `retired`.
-  SealKey& send_key(uint32_t packets, uint64_t limit, RetiredKeys& retired);
+  PacketKey& send_key(uint32_t packets, uint64_t limit, RetiredKeys& retired);
   // The epoch in the flags of a packet, as the key that send_key() gave last wants it.
   uint8_t epoch_flags() const { return static_cast<uint8_t>(send_.epoch << 4); }
   // The peer has acknowledged something that left under the current key.
   void prove() { proven_ = true; }
   bool proven() const { return proven_; }
-  // The current key has sealed more than `limit` packets, and the peer has not shown it has it.
-  bool wants_proof(uint64_t limit) const { return !proven_ && sealed_ > limit; }
+  // The current key has encrypted more than `limit` packets, and the peer has not proven that it
+  // has the key.
+  bool wants_proof(uint64_t limit) const { return !proven_ && encrypted_ > limit; }
   // For packets without a packet number: each gets one of these.
   uint64_t next_unnumbered() { return next_unnumbered_++; }
-  void retire(RetiredKeys& retired) { retired.push_back(std::move(send_.keys.seal)); }
-  // What proves data headers under the key that send_key() gave last; null: data is sealed as well.
+  void retire(RetiredKeys& retired) { retired.push_back(std::move(send_.keys.packet)); }
+  // Authenticates data headers under the key that send_key() returned last; null: data packets are
+  // encrypted and authenticated as a whole.
   HeaderTags* tags() { return send_.keys.tags.get(); }
 
-  // --- opening ---
+  // --- decryption ---
   // The key that a packet with these flags claims; null: no such epoch is awaited.
-  SealKey* receive_key(uint8_t flags);
+  PacketKey* receive_key(uint8_t flags);
   // The same for data packets whose payload is not protected.
   HeaderTags* receive_tags(uint8_t flags);
   // A packet with these flags was opened with it.
@@ -68,7 +70,7 @@ class Session {
   static constexpr uint64_t kRemembered = 256;
 
   struct Keys {
-    std::unique_ptr<SealKey> seal;
+    std::unique_ptr<PacketKey> packet;
     std::unique_ptr<HeaderTags> tags;  // where payload is not protected
   };
   // One direction: the secret of an epoch, its keys, and which it is, modulo 16.
@@ -77,13 +79,13 @@ class Session {
     Keys keys;
     uint8_t epoch = 0;
   };
-  void make_keys(Direction& direction, SealKey::Use use) const;
-  Direction next_of(const Direction& direction, SealKey::Use use) const;
+  void make_keys(Direction& direction, PacketKey::Use use) const;
+  Direction next_of(const Direction& direction, PacketKey::Use use) const;
   const Keys* claimed(uint8_t flags);
 
   const Protection protection_;
   Direction send_;
-  uint64_t sealed_ = 0;  // packets, with the current key
+  uint64_t encrypted_ = 0;  // packets, with the current key
   bool proven_ = false;
   uint64_t next_unnumbered_ = 1;
 

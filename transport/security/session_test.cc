@@ -21,22 +21,22 @@ class SessionTest : public ::testing::Test {
  protected:
   SessionTest() : key_(ClusterKey{}), left_(key_, names_, true), right_(key_, names_, false) {}
 
-  // A sealed control packet with this number.
-  std::vector<std::byte> seal(Session& from, uint64_t number, uint32_t packets = 1) {
-    SealKey& key = from.send_key(packets, kLimit, retired_);
+  // An encrypted control packet with this number.
+  std::vector<std::byte> encrypt(Session& from, uint64_t number, uint32_t packets = 1) {
+    PacketKey& key = from.send_key(packets, kLimit, retired_);
     ConnectionHeader header;
     header.flags = static_cast<uint8_t>(kFlagNumbered | from.epoch_flags());
     header.number = number;
     std::vector<std::byte> clear(kConnectionHeaderBytes + 20, std::byte{7});
     write_connection_header(header, clear.data());
     std::vector<std::byte> packet(clear.size() + kTagBytes);
-    seal_segment(key, clear, {}, packet.data());
+    encrypt_segment(key, clear, {}, packet.data());
     return packet;
   }
-  static bool open(Session& at, std::vector<std::byte> packet) {
+  static bool decrypt(Session& at, std::vector<std::byte> packet) {
     const auto flags = static_cast<uint8_t>(packet[kFlagsAt]);
-    SealKey* key = at.receive_key(flags);
-    if (key == nullptr || !open_segment(*key, packet)) return false;
+    PacketKey* key = at.receive_key(flags);
+    if (key == nullptr || !decrypt_segment(*key, packet)) return false;
     at.note_authentic(flags);
     return packet[kConnectionHeaderBytes] == std::byte{7};
   }
@@ -48,10 +48,10 @@ class SessionTest : public ::testing::Test {
   Session right_;
 };
 
-TEST_F(SessionTest, EachSideOpensWhatTheOtherSealsAndNotItsOwn) {
-  EXPECT_TRUE(open(right_, seal(left_, 1)));
-  EXPECT_TRUE(open(left_, seal(right_, 1)));
-  EXPECT_FALSE(open(left_, seal(left_, 2)));
+TEST_F(SessionTest, EachSideDecryptsThePacketsOfTheOtherAndNotItsOwn) {
+  EXPECT_TRUE(decrypt(right_, encrypt(left_, 1)));
+  EXPECT_TRUE(decrypt(left_, encrypt(right_, 1)));
+  EXPECT_FALSE(decrypt(left_, encrypt(left_, 2)));
 }
 
 TEST_F(SessionTest, EveryNameAndTheClusterKeyCount) {
@@ -63,22 +63,22 @@ TEST_F(SessionTest, EveryNameAndTheClusterKeyCount) {
   others[4].protection = Protection::kHeaders;
   for (const SessionNames& names : others) {
     Session other(key_, names, false);
-    EXPECT_FALSE(open(other, seal(left_, 1)));
+    EXPECT_FALSE(decrypt(other, encrypt(left_, 1)));
   }
   ClusterKey changed;
   changed.secret[31] = std::byte{1};
   const RingKey ring(changed);
   Session other(ring, names_, false);
-  EXPECT_FALSE(open(other, seal(left_, 1)));
+  EXPECT_FALSE(decrypt(other, encrypt(left_, 1)));
 }
 
 TEST_F(SessionTest, TheKeyChangesAfterItsPacketsOnceThePeerHasIt) {
-  EXPECT_TRUE(open(right_, seal(left_, 1, kLimit)));
-  EXPECT_TRUE(open(right_, seal(left_, 2)));
+  EXPECT_TRUE(decrypt(right_, encrypt(left_, 1, kLimit)));
+  EXPECT_TRUE(decrypt(right_, encrypt(left_, 2)));
   EXPECT_EQ(left_.epoch_flags(), 0) << "nothing has shown that the peer has the first key";
   EXPECT_TRUE(left_.wants_proof(kLimit));
   left_.prove();
-  EXPECT_TRUE(open(right_, seal(left_, 3)));
+  EXPECT_TRUE(decrypt(right_, encrypt(left_, 3)));
   EXPECT_EQ(left_.epoch_flags(), 1 << 4);
   EXPECT_EQ(retired_.size(), 1U);
 }
@@ -88,22 +88,22 @@ TEST_F(SessionTest, ManyKeysFollowEachOtherAndTheLatestTwoAreOpened) {
   std::vector<std::byte> long_before;
   for (uint64_t number = 1; number < 40; ++number) {
     left_.prove();
-    const std::vector<std::byte> packet = seal(left_, number, kLimit + 1);
-    EXPECT_TRUE(open(right_, packet)) << number;
-    EXPECT_TRUE(number < 2 || open(right_, before)) << number;
-    EXPECT_FALSE(number > 2 && open(right_, long_before)) << number;
+    const std::vector<std::byte> packet = encrypt(left_, number, kLimit + 1);
+    EXPECT_TRUE(decrypt(right_, packet)) << number;
+    EXPECT_TRUE(number < 2 || decrypt(right_, before)) << number;
+    EXPECT_FALSE(number > 2 && decrypt(right_, long_before)) << number;
     long_before = before;
     before = packet;
   }
 }
 
 TEST_F(SessionTest, AForgedEpochMovesNothing) {
-  std::vector<std::byte> packet = seal(left_, 1);
+  std::vector<std::byte> packet = encrypt(left_, 1);
   packet[kFlagsAt] |= std::byte{0x10};
-  EXPECT_FALSE(open(right_, packet));
+  EXPECT_FALSE(decrypt(right_, packet));
   packet[kFlagsAt] |= std::byte{0x50};
-  EXPECT_FALSE(open(right_, packet));
-  EXPECT_TRUE(open(right_, seal(left_, 2)));
+  EXPECT_FALSE(decrypt(right_, packet));
+  EXPECT_TRUE(decrypt(right_, encrypt(left_, 2)));
 }
 
 TEST_F(SessionTest, PacketsWithoutANumberAreNewOnce) {
@@ -123,7 +123,7 @@ TEST_F(SessionTest, HeadersHaveTagsOfTheirOwnEpoch) {
   names_.protection = Protection::kHeaders;
   Session left(key_, names_, true);
   Session right(key_, names_, false);
-  EXPECT_EQ(left_.tags(), nullptr) << "with full protection data is sealed";
+  EXPECT_EQ(left_.tags(), nullptr) << "with full protection data is encrypted";
   EXPECT_EQ(right_.receive_tags(0), nullptr);
   std::vector<std::byte> first;
   for (uint64_t number = 1; number < 20; ++number) {
@@ -135,21 +135,21 @@ TEST_F(SessionTest, HeadersHaveTagsOfTheirOwnEpoch) {
     header.base.number = number;
     std::vector<std::byte> packet(kDataHeaderBytes + kTagBytes);
     write_data_header(header, packet.data());
-    const HeaderTags::Row row{.stride = kDataHeaderBytes + kTagBytes};
-    left.tags()->write(row, packet.data());
+    const HeaderTags::Burst burst{.stride = kDataHeaderBytes + kTagBytes};
+    left.tags()->write(burst, packet.data());
     HeaderTags* tags = right.receive_tags(header.base.flags);
     ASSERT_NE(tags, nullptr) << number;
-    EXPECT_EQ(tags->check(row, packet.data()), 1U) << number;
+    EXPECT_EQ(tags->check(burst, packet.data()), 1U) << number;
     right.note_authentic(header.base.flags);
     if (number == 1) first = packet;
     if (number == 17) {
-      EXPECT_EQ(right.receive_tags(0)->check(row, first.data()), 0U)
+      EXPECT_EQ(right.receive_tags(0)->check(burst, first.data()), 0U)
           << "the epochs of flags wrap, and keys do not come again";
     }
   }
 }
 
-// What keys add to an idle connection, OpenSSL's own memory included; the limits stand in
+// The memory that keys add to an idle connection, OpenSSL's own included; the limits are in
 // docs/explanation/security.md.
 TEST_F(SessionTest, TakesNoMoreThanItsBound) {
   constexpr size_t kSessions = 1000;

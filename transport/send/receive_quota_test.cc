@@ -92,7 +92,7 @@ TEST(ReceiveQuotaTest, WithinTheServiceIntervalNoMoreIsUnderWayThanTheSocketHold
   }
 }
 
-// A quarter of the socket was all that was under way: 0.28 Gb/s over 3 ms.
+// Once only a quarter of the socket's buffer was in flight: 0.28 Gb/s over 3 ms.
 TEST(ReceiveQuotaTest, OnALongRoadTheSocketOverTheServiceIntervalIsTheRate) {
   for (const Nanos trip : {millis(1), millis(3), millis(10)}) {
     const Ran ran = run({.trip = trip}, 100 * trip);

@@ -19,9 +19,9 @@ RecoveryStep step_after(LossCause cause) {
   return cause == LossCause::kGap ? RecoveryStep::kGapRepeat : RecoveryStep::kTimeoutRepeat;
 }
 
-// Whether it is a datagram of payload above the base size.
-bool is_large(const SentBurst& run) {
-  return run.data && !run.row.chunk && run.header_bytes + run.row.step > params::kBaseDatagram;
+bool exceeds_base_size(const SentBurst& run) {
+  const DataRecord& data = run.record;
+  return run.data && !data.chunk && run.header_bytes + data.step > params::kBaseDatagram;
 }
 
 }  // namespace
@@ -193,7 +193,7 @@ void SendController::measure(Nanos now, Nanos made_at, const AckFrame& frame,
   if (outcome.newest_number != frame.ranges[0].high) return;
   TxPath& path = paths_[frame.path];
   const bool was_stale = scheduler_.note_sample(frame.path);
-  if (frame.received_at == kToldBefore) return;
+  if (frame.received_at == kReportedBefore) return;
   const Nanos total = now - outcome.newest_sent_at;
   const Nanos held = std::clamp(saturating_difference(made_at, frame.received_at), Nanos{}, total);
   // A path whose last, stale sample was slow begins anew.
@@ -430,7 +430,7 @@ void SendController::on_acked(const SentBurst& run, uint32_t first, uint32_t cou
   if (!was_lost) window_.on_left_flight(run.bytes(first, count), count);
   if (run.sizes_path) report_size(newest_sent_at_, current_path_, pmtu_.on_probe_acked(mtu));
   window_.segmentation().on_acked(run.count);
-  if (is_large(run)) PmtuProber::on_large_acked(mtu);
+  if (exceeds_base_size(run)) PmtuProber::on_large_acked(mtu);
   listener_.on_acked(run, first, count, was_lost);
 }
 
@@ -445,7 +445,7 @@ void SendController::on_lost(const SentBurst& run, uint32_t first, uint32_t coun
   if (run.sizes_path) {
     report_size(newest_sent_at_, current_path_, pmtu_.on_probe_lost(path.mtu, cause));
   }
-  if (is_large(run) && cause == LossCause::kGap) {
+  if (exceeds_base_size(run) && cause == LossCause::kGap) {
     report_size(newest_sent_at_, current_path_,
                 pmtu_.on_large_lost(path.mtu, run.first_number, path.sent.next_number()));
   }

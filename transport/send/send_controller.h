@@ -132,7 +132,8 @@ class SendController final : private SentBurstListener {
   bool on_ack(Nanos now, Nanos made_at, const AckFrame& frame);
   // After the acknowledgements of one packet: looks for silent paths.
   void after_acks(Nanos now);
-  // A reliable NIC gave up the write with this number, and with it its path. False: there is none.
+  // A reliable NIC reported that the write with this number failed, which ends its path. False: no
+  // such write.
   bool on_write_failed(Nanos now, uint16_t path, uint64_t number);
   // The peer has only the header of the packet with this number. False: it was never sent.
   bool on_trimmed(Nanos now, uint16_t path, uint64_t number);

@@ -59,7 +59,7 @@ TEST_F(SendControllerTest, ARepeatedArrivalTimeMeasuresNoRoundTrip) {
   ack(0, {{1, 1}});
   now_ += millis(50);
   AckFrame frame = frame_of(0, {{1, 2}});
-  frame.received_at = kToldBefore;
+  frame.received_at = kReportedBefore;
   ASSERT_TRUE(sender_.on_ack(now_, now_, frame));
   EXPECT_EQ(keeper_.acked, 2u);
   EXPECT_EQ(path(0).smoothed_rtt, micros(100));

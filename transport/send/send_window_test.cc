@@ -51,7 +51,7 @@ TEST_F(SendWindowTest, AFullWindowRequestsAnAcknowledgementEachQuarterOnly) {
     run->data = true;
     run->asks = sender_.worth_asking(1040, quota_.last_for_now);
     run->header_bytes = kDataHeaderBytes;
-    run->row.step = run->row.last = 1000;
+    run->record.step = run->record.last = 1000;
     asked += run->asks ? 1 : 0;
     ++packets;
     sender_.sent(now_, quota_.path);

@@ -14,7 +14,7 @@ struct Allocations {
 // Between count_allocations(true) and count_allocations(false), on this thread.
 Allocations allocations();
 void count_allocations(bool counting);
-// While they are counted, whoever asks for more than this beyond what is live ends the process.
+// While allocations are counted, one that raises the live bytes by more than this ends the process.
 void limit_allocations(int64_t live_bytes);
 
 }  // namespace heddle::transport::testing

@@ -99,7 +99,7 @@ HandshakeParameters ByzantineWords::draw_parameters(uint32_t posted) {
   p.chunk_paths = one_of<uint16_t>({0, 1, 8, UINT8_MAX, UINT16_MAX});
   p.chunk_bytes = one_of<uint32_t>({0, 1, 4096, 65536, UINT32_MAX});
   p.first_credit = one_of<uint64_t>({0, 1 << 16, UINT64_MAX});
-  p.features = below(16) & ~kFeatureSealing;
+  p.features = below(16) & ~kFeatureEncryption;
   const char* name = one_of({"cubic", "cubic", "dctcp", "swift", ""});
   std::strncpy(p.congestion.data(), name, kMaxNameBytes);
   return p;
@@ -136,7 +136,8 @@ size_t ByzantineWords::write_packet(Nanos now, Acquaintance& to, std::span<std::
 
 size_t ByzantineWords::write_data(Nanos now, Acquaintance& to, std::span<std::byte> space) {
   DataHeader data;
-  data.base = header(now, to, latest_ == Habit::kRepeats ? PacketType::kRepeat : PacketType::kData);
+  data.base =
+      header(now, to, latest_ == Habit::kRepeats ? PacketType::kRetransmission : PacketType::kData);
   data.channel = static_cast<uint16_t>(below(2));
   uint32_t& next = to.to_send[data.channel];
   uint32_t payload = static_cast<uint32_t>(below(900));

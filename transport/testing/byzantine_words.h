@@ -1,7 +1,7 @@
-// ByzantineWords: what a peer may say that keeps to the protocol's form and to none of its rules:
-// frames and headers whose fields are drawn from their edges, numbers around every power of two
-// that somebody compares with, what was promised taken back. Honest words stand between them, so
-// that the other side gets to where such words matter. Where the choices come from is the caller's.
+// ByzantineWords: packets of a peer that keeps the wire format and violates the protocol: field
+// values at the edges of their ranges, numbers near the powers of two that code compares with,
+// revoked grants and credits. Valid packets in between bring the other side into states where
+// invalid ones matter. The caller supplies the random choices.
 #pragma once
 
 #include <array>
@@ -39,7 +39,7 @@ enum class Habit : uint8_t {
   kMessages,     // whole ones in a control packet
   kAcks,         // of what was never sent
   kWindows,      // how much may be in flight, and when
-  kCredits,      // given, taken back, wanted
+  kCredits,      // granted, revoked, demanded
   kPlaced,       // grants for remote writes, out of range
   kFences,       // of paths that there are not
   kNics,         // probes and answers
@@ -85,7 +85,7 @@ class ByzantineWords {
 
   // Some habits, honesty often among them.
   uint32_t draw_habits();
-  // What it says of itself; it posts so many receives at a time.
+  // Its handshake parameters; it posts up to `posted` receives at a time.
   HandshakeParameters draw_parameters(uint32_t posted);
   // The next packet; returns its bytes. `space` has kMostBytes.
   size_t write_packet(Nanos now, Acquaintance& to, std::span<std::byte> space);

@@ -99,8 +99,8 @@ Sample packet(size_t which) {
       bytes = write_reset({65537, 3, 17}, space);
       break;
     default:
-      write_data_row({{PacketType::kData, 1, 3, 65537, 17, Nanos{5}, 4000}, 1, 2, 3, 4}, 1, {1},
-                     space.data());
+      write_data_headers({{PacketType::kData, 1, 3, 65537, 17, Nanos{5}, 4000}, 1, 2, 3, 4}, 1, {1},
+                         space.data());
   }
   space.resize(bytes);
   return space;

@@ -34,7 +34,7 @@ class HeaderWire {
   explicit HeaderWire(const HeaderWireOptions& options);
   ~HeaderWire();
 
-  // Streams until so many data segments more have left side 0.
+  // Streams until side 0 has sent `count` more data segments.
   void run_segments(uint64_t count);
   void set_loss(uint32_t per_million) { options_.loss_per_million = per_million; }
 
@@ -42,7 +42,7 @@ class HeaderWire {
   const ConnectionStatistics& statistics(size_t side) const;
   uint64_t segments_sent() const { return segments_sent_; }
   uint64_t bursts_sent() const { return bursts_sent_; }    // with data
-  uint64_t control_sent() const { return control_sent_; }  // packets, both ways
+  uint64_t control_sent() const { return control_sent_; }  // packets, in both directions
   uint64_t messages_completed() const { return messages_completed_; }
   Nanos now() const { return now_; }
 

@@ -143,8 +143,8 @@ void Pair::send(int side, const TxBurst& burst) {
     const size_t at = arrival.frame.size();
     arrival.frame.resize(at + bytes);
     std::byte* to = arrival.frame.data() + at;
-    if (burst.seal != nullptr) {
-      seal_segment(*burst.seal, {header, burst.header_bytes}, {from, payload}, to);
+    if (burst.key != nullptr) {
+      encrypt_segment(*burst.key, {header, burst.header_bytes}, {from, payload}, to);
       continue;
     }
     std::memcpy(to, header, burst.header_bytes);

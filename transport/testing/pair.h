@@ -66,7 +66,7 @@ class Pair {
   std::vector<Completion> completions[2];
   std::vector<Notice> notices[2];
   uint64_t datagrams = 0;
-  // Bytes under way towards each side: the most there ever were.
+  // The largest number of bytes in flight towards each side.
   uint64_t most_on_way[2] = {0, 0};
 
  private:
@@ -80,7 +80,7 @@ class Pair {
     Ecn ecn = Ecn::kNotCapable;
   };
 
-  // A remote write under way.
+  // A remote write in flight.
   struct Chunk {
     int side = 0;
     uint16_t path = 0;
@@ -94,7 +94,7 @@ class Pair {
   bool land_chunks(int side);
   bool write_remotely(const Chunk& chunk);
   void land(const Chunk& chunk);
-  void tell_sent(int side, const Chunk& chunk, bool ok);
+  void report_sent(int side, const Chunk& chunk, bool ok);
   void make_fences(int side);
 
   void make_endpoint(int side);

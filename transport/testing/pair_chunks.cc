@@ -1,6 +1,6 @@
 // The placed-chunk shape between two endpoints: writes land in the peer's regions, in the order of
-// their path or not at all, and fences reject those of earlier epochs. A reliable NIC tells the
-// writer of each.
+// their path or not at all, and fences reject those of earlier epochs. A reliable NIC reports the
+// result of each write.
 #include <cstring>
 
 #include "transport/testing/pair.h"
@@ -15,7 +15,7 @@ void Pair::set_token(int side, RegionId region) {
   (*this)[side].set_token(region, token);
 }
 
-void Pair::tell_sent(int side, const Chunk& chunk, bool ok) {
+void Pair::report_sent(int side, const Chunk& chunk, bool ok) {
   if (!options_.endpoint.reliable_chunks) return;
   PlacedEvent sent;
   sent.kind = PlacedEventKind::kSent;
@@ -31,7 +31,7 @@ void Pair::send_chunk(int side, const TxBurst& burst) {
   Chunk chunk{1 - side, burst.path, *burst.write, {}};
   const bool lost = options_.drop && options_.drop(side, burst, 0);
   if (lost || random_.chance_per_million(options_.loss_per_million)) {
-    tell_sent(side, chunk, false);
+    report_sent(side, chunk, false);
     return;
   }
   if (burst.last_payload_bytes > 0) {
@@ -86,7 +86,7 @@ void Pair::land(const Chunk& chunk) {
     (*this)[chunk.side].handle_placed(now_, arrived);
     settle(chunk.side);
   }
-  tell_sent(1 - chunk.side, chunk, lands);
+  report_sent(1 - chunk.side, chunk, lands);
 }
 
 void Pair::make_fences(int side) {

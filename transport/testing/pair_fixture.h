@@ -43,7 +43,7 @@ class PairFixture : public ::testing::Test {
 
   Endpoint& end(int side) { return (*pair_)[side]; }
   size_t seen(int side) const { return pair_->notices[side].size(); }
-  // What both sides were told last.
+  // The latest notice of each side.
   const Notice& notice(int side) const { return pair_->notices[side].back(); }
   const std::vector<Completion>& ended(int side) const { return pair_->completions[side]; }
 

@@ -66,7 +66,7 @@ class SendTest : public ::testing::Test {
     ASSERT_NE(run, nullptr);
     run->data = run->*mark = true;
     run->header_bytes = kDataHeaderBytes;
-    run->row.step = run->row.last = datagram - kDataHeaderBytes;
+    run->record.step = run->record.last = datagram - kDataHeaderBytes;
     sender_.sent(now_, path);
   }
   // One burst of at most `most` segments; false: none may leave.

@@ -1,6 +1,5 @@
 // The frames of a control packet: acknowledgements and notices of trimmed packets (never
-// acknowledged themselves), and frames that a peer must get (sent again when the packet that
-// carried them is lost).
+// acknowledged themselves), and reliable frames (retransmitted when their packet is lost).
 #pragma once
 
 #include <array>
@@ -49,13 +48,13 @@ inline constexpr size_t kMaxAckRanges = 16;
 inline constexpr uint16_t kFirstChunkPathName = 0x8000;
 
 // When the newest segment arrived was in an acknowledgement before: its sender measures nothing.
-inline constexpr Nanos kToldBefore = Nanos::never();
+inline constexpr Nanos kReportedBefore = Nanos::never();
 
 // What a receiver says about one path of its peer.
 struct AckFrame {
   uint16_t path = 0;
   Nanos echoed_sent_at;     // of the newest segment, as its header had it
-  Nanos received_at;        // when that arrived, by the receiver's clock; or kToldBefore
+  Nanos received_at;        // when that arrived, by the receiver's clock; or kReportedBefore
   uint32_t marked = 0;      // segments that arrived with a congestion mark, since the start (wraps)
   uint8_t range_count = 0;  // 1 to kMaxAckRanges
   std::array<NumberRange, kMaxAckRanges> ranges;  // newest first, apart from each other
@@ -69,7 +68,7 @@ struct AckTimes {
 struct GrantFrame {
   uint16_t channel = 0;
   Sequence first_sequence;
-  uint16_t count = 0;     // so many receives, one sequence number after another
+  uint16_t count = 0;     // number of receives, with consecutive sequence numbers
   uint32_t capacity = 0;  // bytes that each may take
 };
 
@@ -111,7 +110,7 @@ enum class CloseReason : uint8_t {
   kAborted = 1,
   kProtocolError = 2,
   kFinished = 3,
-  kUnheard = 4,  // nothing was heard of the reader for so long that it was taken for dead
+  kUnheard = 4,  // the receiver of this frame was silent and declared dead
 };
 
 inline constexpr size_t kAckTimesBytes = 1 + 16;

@@ -17,8 +17,8 @@ struct DemandFrame {
 };
 
 struct CreditFrame {
-  uint64_t limit = 0;      // so much may be sent
-  uint32_t allowance = 0;  // with nothing under way, no more than this is kept for later
+  uint64_t limit = 0;      // bytes that may be sent, since the beginning
+  uint32_t allowance = 0;  // the most credit that may be kept with nothing in flight
 };
 
 inline constexpr size_t kDemandBytes = 1 + 20;

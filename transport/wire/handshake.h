@@ -19,7 +19,7 @@ namespace heddle::transport {
 inline constexpr size_t kInitBytes = 512;
 inline constexpr size_t kCookieBytes = 24;
 inline constexpr size_t kMaxNameBytes = 15;
-// The other side remembers so many receives for a peer.
+// The most posted receives of a peer for which the other side keeps state.
 inline constexpr uint32_t kMostPosted = 1u << 14;
 
 inline constexpr size_t kHostBytes = sizeof(Address::host);
@@ -39,10 +39,10 @@ struct KeyParameters {
 };
 
 // Feature bits.
-inline constexpr uint64_t kFeatureSealing = 1;
+inline constexpr uint64_t kFeatureEncryption = 1;
 // Receiver credits: wished for in an init, agreed in an accept.
 inline constexpr uint64_t kFeatureCredits = uint64_t{1} << 1;
-// Packets of a connection may go between any of the NICs that both sides told of.
+// Packets of a connection may go between any of the NICs that both sides advertised.
 inline constexpr uint64_t kFeatureNics = uint64_t{1} << 2;
 // It reads frame 17 (kTrimmed).
 inline constexpr uint64_t kFeatureTrims = uint64_t{1} << 3;
@@ -56,7 +56,7 @@ struct HandshakeParameters {
   uint32_t max_posted = 0;         // operations it has posted at a time; at most kMostPosted
   uint32_t eager_block_bytes = 0;  // the largest message it takes ahead of a receive
   uint16_t eager_blocks = 0;       // and how many of these
-  uint16_t chunk_paths = 0;        // it writes remotely on so many paths; 0: it cannot
+  uint16_t chunk_paths = 0;        // number of its paths for remote writes; 0: none
   uint32_t chunk_bytes = 0;        // the largest write that it sends or takes
   uint64_t first_credit = 0;  // that the other side holds to begin with, where credits are agreed
   uint64_t features = 0;      // bits of what it can do beyond version 1; unknown ones are ignored
@@ -110,20 +110,20 @@ struct VersionPacket {
 };
 
 struct ResetPacket {
-  WireId connection = 0;  // that nobody knows here
+  WireId connection = 0;  // an unknown connection
   uint16_t path = 0;      // of the packet that named it
   uint64_t number = 0;
 };
 
-// Where the initiator's id stands in every packet of a handshake, of any version.
+// Offset of the initiator's id in every packet of a handshake, of any version.
 inline constexpr size_t kHandshakeIdAt = 4;
 
-// Where a proof stands in a retry and a refusal.
+// Offset of the proof in a retry and a refusal.
 inline constexpr size_t kRetryMacAt = 16 + kCookieBytes;
 inline constexpr size_t kRefuseMacAt = 17;
 
-// Each returns the packet's bytes, written into `space` (at least kInitBytes). Where a proof of a
-// key belongs it leaves zeros; `mac_at` tells where, if the packet has key parameters.
+// Each returns the size of the packet, written into `space` (at least kInitBytes). A proof of a key
+// is left as zeros; `mac_at` returns its offset if the packet has key parameters.
 size_t write_init(const InitPacket& packet, std::span<std::byte> space);
 size_t write_init(const InitPacket& packet, std::span<std::byte> space, size_t& mac_at);
 size_t write_retry(const RetryPacket& packet, std::span<std::byte> space);

@@ -13,7 +13,7 @@ namespace heddle::transport {
 namespace {
 
 using Space = std::array<std::byte, kInitBytes>;
-// The parameters of an init stand behind its fixed fields.
+// The parameters of an init follow its fixed fields.
 constexpr size_t kInitParametersAt = 8 + 8 + 8 + 2 + 8 + 1 + kCookieBytes;
 constexpr size_t kAcceptParametersAt = 8 + 8 + 4 + 8 + 2 + 8;
 

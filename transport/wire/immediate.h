@@ -16,8 +16,8 @@ struct Immediate {
   static constexpr uint32_t kMaxChunks = 1u << kChunkBits;
   // The slot of an empty chunk that only asks for an acknowledgement.
   static constexpr uint8_t kProbeSlot = 255;
-  // A sender keeps its numbers within so many of the newest acknowledged one, so that the low bits
-  // tell them apart.
+  // The most that a sender's numbers may be ahead of the newest acknowledged one, so that the low
+  // bits identify them.
   static constexpr uint64_t kMaxAhead = (1u << kNumberBits) / 2 - 64;
 
   uint32_t number_low = 0;

@@ -19,8 +19,8 @@ using DemandSerial = Serial<struct DemandTag, uint32_t>;
 // The low bits of one of this side's own packet numbers, where memory is short.
 using PacketNumberLow = Serial<struct PacketNumberTag, uint32_t>;
 
-// What packets name a connection by: 64 random bits that the side which receives them has drawn, so
-// that whoever has not seen the connection's packets cannot name it. 0: none.
+// The id of a connection in packets: 64 random bits drawn by the receiver of these packets, so that
+// a host that has not seen them cannot guess it. 0: none.
 using WireId = uint64_t;
 
 // The first message of every channel: near the wrap, so that wrapping is nothing rare.

@@ -74,8 +74,8 @@ OriginalWrite unpack_original(Nanos field) {
           bits & kOriginalNumberMask};
 }
 
-bool continues_row(const std::byte* first, const std::byte* next, uint32_t index,
-                   uint32_t payload_bytes) {
+bool continues_burst(const std::byte* first, const std::byte* next, uint32_t index,
+                     uint32_t payload_bytes) {
   // Everything but the number and the offset is the same in a row, its send time included.
   constexpr uint64_t kAsks = uint64_t{kFlagAckNow} << 8;
   const bool same_start = ((load<uint64_t>(first) ^ load<uint64_t>(next)) & ~kAsks) == 0 &&
@@ -89,7 +89,8 @@ bool continues_row(const std::byte* first, const std::byte* next, uint32_t index
              load<uint32_t>(first + kOffsetAt) + index * payload_bytes;
 }
 
-void write_data_row(const DataHeader& first, uint32_t count, const RowSteps& steps, std::byte* to) {
+void write_data_headers(const DataHeader& first, uint32_t count, const HeaderSteps& steps,
+                        std::byte* to) {
   write_data_header(first, to);
   const auto flags = static_cast<uint8_t>(first.base.flags & ~kFlagAckNow);
   if (count > 1) store(to + kFlagsAt, flags);

@@ -16,15 +16,15 @@ namespace heddle::transport {
 inline constexpr uint8_t kWireVersion = 2;
 
 enum class PacketType : uint8_t {
-  kInit = 1,     // asks for a connection
-  kRetry = 2,    // "prove that you receive at that address": carries a cookie
-  kAccept = 3,   // the connection exists
-  kVersion = 4,  // "I do not speak that version"
-  kRefuse = 5,   // "no": with a reason
-  kReset = 6,    // "I know no such connection"
-  kData = 8,     // a segment of a message
-  kControl = 9,  // frames: acknowledgements, grants, probes, closes
-  kRepeat = 10,  // a segment of a chunk that was written remotely and given up
+  kInit = 1,             // asks for a connection
+  kRetry = 2,            // "prove that you receive at that address": carries a cookie
+  kAccept = 3,           // the connection exists
+  kVersion = 4,          // "I do not speak that version"
+  kRefuse = 5,           // "no": with a reason
+  kReset = 6,            // "I know no such connection"
+  kData = 8,             // a segment of a message
+  kControl = 9,          // frames: acknowledgements, grants, probes, closes
+  kRetransmission = 10,  // a segment of a remotely written chunk that was declared lost
 };
 
 // The first byte of every packet: version in the high half, type in the low half.
@@ -37,12 +37,13 @@ constexpr PacketType type_of(std::byte first) {
 }
 
 // Bits of the second byte.
-inline constexpr uint8_t kFlagAckNow = 1;  // the sender waits for the acknowledgement
-inline constexpr uint8_t kFlagRepeat = 2;  // sent before under another number
+inline constexpr uint8_t kFlagAckNow = 1;          // the sender waits for the acknowledgement
+inline constexpr uint8_t kFlagRetransmission = 2;  // sent before under another number
 inline constexpr uint8_t kFlagNumbered =
     4;  // control: has a packet number and wants an acknowledgement
-inline constexpr uint8_t kFlagAckLater = 8;  // nobody waits for the acknowledgement
-inline constexpr uint8_t kKnownFlags = kFlagAckNow | kFlagRepeat | kFlagNumbered | kFlagAckLater;
+inline constexpr uint8_t kFlagAckLater = 8;  // the acknowledgement may be deferred
+inline constexpr uint8_t kKnownFlags =
+    kFlagAckNow | kFlagRetransmission | kFlagNumbered | kFlagAckLater;
 
 // What a packet of a connection begins with.
 struct ConnectionHeader {
@@ -65,8 +66,8 @@ struct DataHeader {
 };
 static_assert(kDataHeaderBytes == kConnectionHeaderBytes + 14);
 
-// A remote write that was given up and may still land. A kRepeat packet is laid out as a data
-// packet whose send time gives way to this.
+// A remote write that was declared lost and may still land. A kRetransmission packet has the layout
+// of a data packet, with this in place of the send time.
 struct OriginalWrite {
   uint16_t path = 0;    // chunk path of the sender, counted from 0; 8 bits on the wire
   PathEpoch epoch;      // of the path, when it left
@@ -99,16 +100,17 @@ DataHeader read_data_header(const std::byte* from);
 // Whether the data header at `next` continues the one at `first`: the same packet of the same
 // message, its number larger by `index` and its offset by `index` x `payload_bytes`. Whether it
 // asks for an acknowledgement may differ.
-bool continues_row(const std::byte* first, const std::byte* next, uint32_t index,
-                   uint32_t payload_bytes);
+bool continues_burst(const std::byte* first, const std::byte* next, uint32_t index,
+                     uint32_t payload_bytes);
 
-struct RowSteps {
+struct HeaderSteps {
   uint32_t payload_bytes = 0;                 // by which offsets rise
   uint32_t header_stride = kDataHeaderBytes;  // from header to header
 };
 
 // Writes `count` data headers, numbers and offsets rising from those of `first`. Where that asks
 // for an acknowledgement, the last one does.
-void write_data_row(const DataHeader& first, uint32_t count, const RowSteps& steps, std::byte* to);
+void write_data_headers(const DataHeader& first, uint32_t count, const HeaderSteps& steps,
+                        std::byte* to);
 
 }  // namespace heddle::transport

@@ -12,7 +12,7 @@ namespace {
 DataHeader sample() {
   DataHeader header;
   header.base.type = PacketType::kData;
-  header.base.flags = kFlagAckNow | kFlagRepeat;
+  header.base.flags = kFlagAckNow | kFlagRetransmission;
   header.base.path = 0x1234;
   header.base.connection = 0x89abcdef01234567;
   header.base.number = 0x1122334455667788;
@@ -25,14 +25,16 @@ DataHeader sample() {
   return header;
 }
 
-std::vector<std::byte> row(const DataHeader& first, uint32_t count, uint32_t payload_bytes) {
+std::vector<std::byte> data_headers(const DataHeader& first, uint32_t count,
+                                    uint32_t payload_bytes) {
   std::vector<std::byte> bytes(size_t{count} * kDataHeaderBytes);
-  write_data_row(first, count, {payload_bytes}, bytes.data());
+  write_data_headers(first, count, {payload_bytes}, bytes.data());
   return bytes;
 }
 
 TEST(FirstByteTest, CarriesVersionAndType) {
-  for (const PacketType type : {PacketType::kInit, PacketType::kVersion, PacketType::kRepeat}) {
+  for (const PacketType type :
+       {PacketType::kInit, PacketType::kVersion, PacketType::kRetransmission}) {
     for (const uint8_t version : {uint8_t{0}, kWireVersion, uint8_t{15}}) {
       const std::byte first{first_byte(type, version)};
       EXPECT_EQ(version_of(first), version);
@@ -75,47 +77,50 @@ TEST(DataHeaderTest, FieldsStandWhereTheProtocolSaysInLittleEndian) {
   EXPECT_EQ(bytes[43], std::byte{0x40});  // message bytes
 }
 
-TEST(RowTest, NumbersAndOffsetsRiseAndTheRestStays) {
+TEST(BurstTest, NumbersAndOffsetsRiseAndTheRestStays) {
   const DataHeader first = sample();
-  const std::vector<std::byte> bytes = row(first, 5, 1000);
+  const std::vector<std::byte> bytes = data_headers(first, 5, 1000);
   for (uint32_t i = 0; i < 5; ++i) {
     const DataHeader read = read_data_header(bytes.data() + size_t{i} * kDataHeaderBytes);
     EXPECT_EQ(read.base.number, first.base.number + i);
     EXPECT_EQ(read.offset, first.offset + i * 1000);
     EXPECT_EQ(read.base.sent_at, first.base.sent_at);
     EXPECT_EQ(read.sequence, first.sequence);
-    EXPECT_TRUE(continues_row(bytes.data(), bytes.data() + size_t{i} * kDataHeaderBytes, i, 1000));
+    EXPECT_TRUE(
+        continues_burst(bytes.data(), bytes.data() + size_t{i} * kDataHeaderBytes, i, 1000));
   }
 }
 
-TEST(RowTest, ASegmentLeftOutEndsTheRow) {
-  const std::vector<std::byte> bytes = row(sample(), 3, 1000);
-  EXPECT_FALSE(continues_row(bytes.data(), bytes.data() + 2 * kDataHeaderBytes, 1, 1000));
+TEST(BurstTest, ASegmentLeftOutEndsTheBurst) {
+  const std::vector<std::byte> bytes = data_headers(sample(), 3, 1000);
+  EXPECT_FALSE(continues_burst(bytes.data(), bytes.data() + 2 * kDataHeaderBytes, 1, 1000));
 }
 
-TEST(RowTest, AnotherStepEndsTheRow) {
-  const std::vector<std::byte> bytes = row(sample(), 2, 1000);
-  EXPECT_FALSE(continues_row(bytes.data(), bytes.data() + kDataHeaderBytes, 1, 999));
+TEST(BurstTest, AnotherStepEndsTheBurst) {
+  const std::vector<std::byte> bytes = data_headers(sample(), 2, 1000);
+  EXPECT_FALSE(continues_burst(bytes.data(), bytes.data() + kDataHeaderBytes, 1, 999));
 }
 
-TEST(RowTest, AnyOtherByteThatDiffersEndsTheRow) {
+TEST(BurstTest, AnyOtherByteThatDiffersEndsTheBurst) {
   for (size_t at = 0; at < kDataHeaderBytes; ++at) {
-    std::vector<std::byte> bytes = row(sample(), 2, 1000);
+    std::vector<std::byte> bytes = data_headers(sample(), 2, 1000);
     bytes[kDataHeaderBytes + at] ^= std::byte{0x40};
-    EXPECT_FALSE(continues_row(bytes.data(), bytes.data() + kDataHeaderBytes, 1, 1000)) << at;
+    EXPECT_FALSE(continues_burst(bytes.data(), bytes.data() + kDataHeaderBytes, 1, 1000)) << at;
   }
 }
 
-TEST(RowTest, OnlyTheLastSegmentAsksForTheAcknowledgement) {
+TEST(BurstTest, OnlyTheLastSegmentAsksForTheAcknowledgement) {
   DataHeader first = sample();
-  first.base.flags = kFlagAckNow | kFlagRepeat;
-  const std::vector<std::byte> bytes = row(first, 3, 1000);
+  first.base.flags = kFlagAckNow | kFlagRetransmission;
+  const std::vector<std::byte> bytes = data_headers(first, 3, 1000);
   for (uint32_t i = 0; i < 3; ++i) {
     const std::byte* at = bytes.data() + size_t{i} * kDataHeaderBytes;
-    EXPECT_EQ(read_data_header(at).base.flags, i == 2 ? kFlagAckNow | kFlagRepeat : kFlagRepeat);
-    EXPECT_TRUE(continues_row(bytes.data(), at, i, 1000));
+    EXPECT_EQ(read_data_header(at).base.flags,
+              i == 2 ? kFlagAckNow | kFlagRetransmission : kFlagRetransmission);
+    EXPECT_TRUE(continues_burst(bytes.data(), at, i, 1000));
   }
-  EXPECT_EQ(read_data_header(row(first, 1, 1000).data()).base.flags, kFlagAckNow | kFlagRepeat);
+  EXPECT_EQ(read_data_header(data_headers(first, 1, 1000).data()).base.flags,
+            kFlagAckNow | kFlagRetransmission);
 }
 
 TEST(OriginalWriteTest, PathEpochAndNumberSurvive) {

@@ -66,18 +66,18 @@ void fuzz_ack(Bytes input) {
 
 void fuzz_headers(Bytes input) {
   if (input.size() < kDataHeaderBytes) return;
-  std::array<std::byte, 3 * kDataHeaderBytes> row{};
+  std::array<std::byte, 3 * kDataHeaderBytes> headers{};
   const DataHeader header = read_data_header(input.data());
   const auto step = static_cast<uint32_t>(input.size());
-  write_data_row(header, 3, {step}, row.data());
+  write_data_headers(header, 3, {step}, headers.data());
   // The first byte holds a version too, which is not part of what was read. Of the flags only the
-  // last header of the row may ask for an acknowledgement.
-  CHECK(std::memcmp(row.data() + 2, input.data() + 2, kDataHeaderBytes - 2) == 0);
+  // last header may ask for an acknowledgement.
+  CHECK(std::memcmp(headers.data() + 2, input.data() + 2, kDataHeaderBytes - 2) == 0);
   const std::byte flags = input[kFlagsAt];
-  CHECK(row[kFlagsAt] == (flags & ~std::byte{kFlagAckNow}));
-  CHECK(row[2 * kDataHeaderBytes + kFlagsAt] == flags);
-  CHECK(continues_row(row.data(), row.data() + kDataHeaderBytes, 1, step));
-  CHECK(continues_row(row.data(), row.data() + 2 * kDataHeaderBytes, 2, step));
+  CHECK(headers[kFlagsAt] == (flags & ~std::byte{kFlagAckNow}));
+  CHECK(headers[2 * kDataHeaderBytes + kFlagsAt] == flags);
+  CHECK(continues_burst(headers.data(), headers.data() + kDataHeaderBytes, 1, step));
+  CHECK(continues_burst(headers.data(), headers.data() + 2 * kDataHeaderBytes, 2, step));
   const OriginalWrite original = unpack_original(header.base.sent_at);
   CHECK(pack(original) == header.base.sent_at);
 }

@@ -1,6 +1,6 @@
-// ResultFile: a file that is taken before a measurement and written after it. What stands there is
-// never overwritten, as in nccl-tests: FILE, else FILE.0, FILE.1 … What is not a regular file (a
-// pipe, a terminal) is written to as it is.
+// ResultFile: a file that is reserved before a measurement and written after it. Existing files are
+// never overwritten, as in nccl-tests: FILE, else FILE.0, FILE.1 … A path that is no regular file
+// (a pipe, a terminal) is written to directly.
 #pragma once
 
 #include <string>

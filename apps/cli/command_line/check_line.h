@@ -17,7 +17,7 @@ struct LineError {
 
 struct CheckedLine {
   CLI::App* command = nullptr;  // the one that the words name
-  bool wants_help = false;      // --help stands there, and nothing before it is wrong
+  bool wants_help = false;      // the line has --help, and no error before it
   bool wants_version = false;
   std::optional<LineError> error;
 };

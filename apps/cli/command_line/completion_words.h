@@ -1,5 +1,5 @@
-// Completion words: what may stand in the place of the word at the cursor, from the tree of
-// commands and from what is there: labs, their hosts, settings.
+// Completion words: the candidates for the word at the cursor, from the tree of commands and from
+// existing labs, their hosts, and settings.
 #pragma once
 
 #include <CLI/App.hpp>

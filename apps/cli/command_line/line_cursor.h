@@ -23,7 +23,7 @@ struct LineStep {
   Kind kind = Kind::kExcess;
   CLI::Option* option = nullptr;
   std::string text;       // the value, or the option as it was written, without its value
-  bool attached = false;  // the value stood in one word with its option
+  bool attached = false;  // the value is in one word with its option
 };
 
 class LineCursor {
@@ -40,7 +40,7 @@ class LineCursor {
   CLI::Option* greedy() const { return greedy_; }
   // The positional argument that the next plain word is for; null: none is left.
   CLI::Option* next_argument() const;
-  // Whether the rest is arguments only, whatever it begins with.
+  // True if all following words are arguments, even with a leading dash.
   bool only_arguments() const { return only_arguments_; }
   // The option of the command that is spelled so ("--port", "-p"); null where there is none. Of a
   // command that hands options on to its parent's runs, the parent's too.

@@ -11,7 +11,7 @@
 namespace heddle::cli {
 namespace {
 
-// A longer list of choices stands in the text, and a name in its place.
+// A longer list of choices is moved into the description and replaced by a name.
 constexpr size_t kLongestChoices = 30;
 
 bool is_argument(const CLI::Option& option) { return !option.nonpositional(); }

@@ -37,7 +37,7 @@ void add_options(const CLI::App& command, Page& page) {
     section_of(page.options, option.get_group())
         .rows.push_back({usage_text(option), doc_text(option)});
   };
-  // Help stands behind the options of the command itself.
+  // --help is listed after the options of the command.
   const CLI::Option* const help = command.get_help_ptr();
   for (const CLI::Option* option : command.get_options()) {
     if (is_shown(*option) && option->nonpositional() && option != help &&

@@ -1,4 +1,4 @@
-// Which known word an unknown one is taken for.
+// Which known word is suggested for an unknown one.
 #include "apps/cli/command_line/spelling.h"
 
 #include <gtest/gtest.h>

@@ -18,11 +18,11 @@ namespace heddle::cli {
 CLI::Validator whole_number(uint64_t least, uint64_t most = UINT64_MAX);
 // One of the names.
 CLI::Validator one_of(std::vector<std::string> names);
-// A size of at least so many bytes; `also` is a word that may stand in its place.
+// A size of at least `least` bytes; `also` is a word that is accepted as well.
 CLI::Validator size_value(uint64_t least = 0, std::string also = "");
 // A size of 1 byte to 1 GiB, or the word.
 CLI::Validator message_size_value(std::string also = "");
-// A duration of at least `least`; `also` is a word that may stand in its place.
+// A duration of at least `least`; `also` is a word that is accepted as well.
 CLI::Validator duration_value(Nanos least = nanos(1), std::string also = "");
 
 // "a|b|c", as the type of a value that is one of these.

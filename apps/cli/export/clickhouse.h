@@ -1,6 +1,6 @@
-// A job's tables in ClickHouse, over its HTTP interface: processes, flows (who sent what to whom
-// and for what) and moments (calls, waits, phases, messages, recovery). Plain SQL and Int64
-// nanoseconds, which servers from 18.16 on understand.
+// A job's tables in ClickHouse, over its HTTP interface: processes, flows (sender, receiver, bytes
+// and cause) and moments (calls, waits, phases, messages, recovery). Plain SQL and Int64
+// nanoseconds, which servers from 18.16 on support.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ class ClickHouse {
 
   // Errors: those of HttpPost::send(); kInUse (the job is there, and is not to be replaced).
   Result<void> begin(bool replace);
-  // Rows are kept and sent many at a time; the first error is told by all that follow.
+  // Rows are sent in batches; after an error all further calls return it.
   Result<void> add(Table table, const Row& row);
   Result<void> finish();
 

@@ -1,4 +1,4 @@
-// `heddle record export`: a recording goes into a database that many may ask.
+// `heddle record export`: writes a recording into a database.
 #pragma once
 
 #include "apps/cli/program.h"

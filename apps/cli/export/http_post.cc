@@ -21,7 +21,7 @@
 namespace heddle::cli {
 namespace {
 
-constexpr size_t kMostToldBytes = 400;
+constexpr size_t kMostReportedBytes = 400;
 constexpr size_t kMostAddressBytes = 8 << 10;  // settings fit into a pipe
 
 struct Pipe {
@@ -54,7 +54,7 @@ std::string read_all(int from) {
 
 // One line for a person.
 std::string told(std::string text) {
-  text.resize(std::min(text.size(), kMostToldBytes));
+  text.resize(std::min(text.size(), kMostReportedBytes));
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) {
     text.pop_back();
   }
@@ -92,7 +92,8 @@ bool holds_control(const std::string& text) {
                      [](unsigned char each) { return each < ' ' || each == 127; });
 }
 
-// Empty where nothing is. What is told holds no part of the address, which may be of a password.
+// The error in an address; empty: none. The text has no part of the address, which may contain a
+// password.
 std::string wrong_with(const std::string& url) {
   const bool known = url.rfind("http://", 0) == 0 || url.rfind("https://", 0) == 0;
   const bool plain = std::all_of(url.begin(), url.end(), [](unsigned char each) {
@@ -171,7 +172,7 @@ std::string HttpPost::settings() const {
                      "\ndata-binary = \"@-\"\nsilent\nshow-error\nfail-with-body\n"
                      "globoff\nconnect-timeout = 20\nheader = \"Expect:\"\n";
   if (!credentials_.user.empty() || !credentials_.password.empty()) {
-    // With the colon curl asks nobody for a password.
+    // The colon keeps curl from prompting for a password.
     text += "user = " + quoted(credentials_.user + ":" + credentials_.password) + "\n";
   }
   return text;
@@ -183,7 +184,7 @@ Result<std::string> HttpPost::send(const std::string& text) const {
   Pipe config;
   Pipe body;
   Pipe answer;
-  // It fits into the pipe, which nobody reads yet.
+  // It fits into the pipe's buffer; curl does not read yet.
   if (answer.ends[0] < 0 || body.ends[0] < 0 || !write_all(config.ends[1], settings())) {
     return fail(ErrorCode::kSystem, what, std::strerror(errno), "see `ulimit -n`");
   }

@@ -17,15 +17,15 @@ struct Credentials {
 
 class HttpPost {
  public:
-  // A user or password that the address holds goes before that of `otherwise`. Errors: kInvalid (no
-  // address of http or https, or credentials that cannot be sent), told without the address.
+  // A user or password in the address takes precedence over `otherwise`. Errors: kInvalid (no http
+  // or https address, or credentials that cannot be sent); their texts do not contain the address.
   static Result<HttpPost> to(const std::string& url, const Credentials& otherwise);
 
-  // Sends the text and returns the answer. Errors: kUnavailable (nobody there, no curl, or it
-  // answered with an error, which is told).
+  // Sends the text and returns the answer. Errors: kUnavailable (no server, no curl, or an error
+  // answer, which is included).
   Result<std::string> send(const std::string& text) const;
 
-  // Without credentials, those of a query among them: what messages may tell.
+  // The address for messages: without credentials, those of the query included.
   std::string shown() const;
 
  private:

@@ -31,7 +31,7 @@ std::vector<Nanos> completion_times(const Flows& flows) {
   return times;
 }
 
-// By nearest rank: the least that so many of a thousand do not exceed.
+// By nearest rank: the smallest value that `per_thousand` of 1,000 do not exceed.
 Nanos percentile(const std::vector<Nanos>& sorted, size_t per_thousand) {
   return sorted[(sorted.size() * per_thousand + 999) / 1'000 - 1];
 }
@@ -39,7 +39,7 @@ Nanos percentile(const std::vector<Nanos>& sorted, size_t per_thousand) {
 struct Counted {
   uint64_t arrived = 0;
   uint64_t failed = 0;
-  uint64_t unfinished = 0;  // under way when the run ended
+  uint64_t unfinished = 0;  // not ended when the run ended
   uint64_t not_started = 0;
   uint64_t bytes = 0;
   Nanos first = Nanos::never();  // start

@@ -1,4 +1,4 @@
-// What is told of flows, simulated or real: when they arrived, and which did not.
+// Reports of flows, simulated or real: completion times and failures.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What is told of jobs, simulated or real: their steps, and their calls with bus bandwidths.
+// Reports of jobs, simulated or real: their steps, and their calls with bus bandwidths.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

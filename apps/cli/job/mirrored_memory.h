@@ -1,5 +1,5 @@
-// MirroredMemory: memory of any size in a few pages: the same piece again and again. For buffers
-// whose contents nobody looks at, as those of simulated ranks.
+// MirroredMemory: memory of any size in a few pages, by mapping the same piece repeatedly. For
+// buffers whose contents are not used, as those of simulated ranks.
 #pragma once
 
 #include <cstddef>

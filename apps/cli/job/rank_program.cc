@@ -112,9 +112,9 @@ bool RankProgram::step(engine::Endpoint& endpoint) {
     opened_ = true;
     open_connections();
   }
-  // Most turns of a simulated rank bring a packet that ends nothing. Who attends asks the endpoint
-  // itself, between two steps.
-  const bool looks = attends_ || endpoint.take_news() || again_;
+  // Most turns of a simulated rank process a packet that ends nothing. With attend() the owner
+  // polls the endpoint itself, between two steps.
+  const bool looks = attends_ || endpoint.take_changes() || again_;
   const bool moved = looks && advance();
   got_on |= looks && reap();
   if (phase_ == Phase::kOpening && opened_ && under_way_.empty()) {
@@ -202,7 +202,7 @@ bool RankProgram::reap() {
 
 // --- the program ---
 
-// The first call under way that it waits for; null where there is none any more.
+// The first running call that it waits for; null: none.
 const RankProgram::UnderWay* RankProgram::awaited() const {
   const auto found =
       std::find_if(under_way_.begin(), under_way_.end(), [this](const UnderWay& each) {
@@ -214,18 +214,19 @@ const RankProgram::UnderWay* RankProgram::awaited() const {
 // As programs do that wait for one call after the other.
 bool RankProgram::must_wait() {
   const UnderWay* const next = awaited();
-  if (next != nullptr && told_.id == next->request.id && told_place_ == next->place) return true;
-  tell_going_on();
+  if (next != nullptr && reported_.id == next->request.id && reported_place_ == next->place)
+    return true;
+  report_progress();
   if (next == nullptr) return false;
-  told_ = next->request;
-  told_place_ = next->place;
-  communicators_[told_place_]->tell_waiting(told_, true);
+  reported_ = next->request;
+  reported_place_ = next->place;
+  communicators_[reported_place_]->report_waiting(reported_, true);
   return true;
 }
 
-void RankProgram::tell_going_on() {
-  if (told_) communicators_[told_place_]->tell_waiting(told_, false);
-  told_ = {};
+void RankProgram::report_progress() {
+  if (reported_) communicators_[reported_place_]->report_waiting(reported_, false);
+  reported_ = {};
 }
 
 bool RankProgram::go_on() {
@@ -263,7 +264,7 @@ bool RankProgram::act() {
     surface_.on_step(step_);
   }
   if (next_ == all.actions.size()) {
-    // What nobody waited for ends in its step.
+    // Calls without a wait of the program end in their step.
     if (!under_way_.empty()) {
       waits_ = true;
       awaited_ = topology::kEveryLabel;

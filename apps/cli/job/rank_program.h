@@ -1,7 +1,6 @@
-// RankProgram: one rank of a job. It makes its communicators, has each kind of its calls open its
-// connections before time 0, and then does what its program says. Whoever drives the rank's
-// endpoint calls step(), in the simulator and on real hosts alike; only the contents of the buffers
-// mean nothing.
+// RankProgram: one rank of a job. It creates its communicators, opens the connections of each kind
+// of its calls before time 0, and then executes its program. The driver of the rank's endpoint
+// calls step(), in the simulator and on real hosts. The contents of the buffers are arbitrary.
 #pragma once
 
 #include <cstdint>
@@ -64,10 +63,10 @@ class RankProgram {
   // Does what can be done without waiting, on the endpoint that has this rank's address, always the
   // same; true: something was.
   bool step(engine::Endpoint& endpoint);
-  // When step() is wanted again although nothing has happened; for ranks on real hosts, whose
-  // communicators ask those whom calls wait for.
+  // When step() must be called next without an event; for ranks on real hosts, whose communicators
+  // send requests to ranks that calls wait for.
   Nanos attend_again_at() const { return attend_at_; }
-  // Attends to its communicators in step(), as one does who sleeps between two.
+  // step() calls Communicator::attend(), for owners that sleep between two steps.
   void attend() { attends_ = true; }
 
   bool ready() const { return phase_ != Phase::kOpening; }
@@ -98,7 +97,7 @@ class RankProgram {
   bool act();
   const UnderWay* awaited() const;
   bool must_wait();
-  void tell_going_on();
+  void report_progress();
   void end_step();
   uint64_t ranks_of(const topology::Action& action) const;
   collectives::Call call_of(const topology::Action& action) const;
@@ -126,8 +125,8 @@ class RankProgram {
   bool waits_ = false;
   uint32_t awaited_ = topology::kNoLabel;
   Nanos waits_since_;
-  collectives::Request told_;  // the call that those who observe were told it waits for
-  uint32_t told_place_ = 0;    // of its communicator
+  collectives::Request reported_;  // the call of the latest wait event
+  uint32_t reported_place_ = 0;    // of its communicator
   uint32_t step_ = 0;
   size_t next_ = 0;  // action
   bool in_step_ = false;

@@ -1,4 +1,4 @@
-// See fabric.h. Nodes stand in tiers: hosts, what they are linked to, what these are linked to, …
+// See fabric.h. Nodes are ordered in tiers: hosts, their neighbors, the neighbors of these, …
 #include "apps/cli/matrix/fabric.h"
 
 #include <map>
@@ -47,13 +47,13 @@ std::vector<uint32_t> tiers_of(const Topology& fabric) {
   return tiers;
 }
 
-// Parallel links count together: nothing tells which payload took which.
+// Parallel links count together: the link of each payload is unknown.
 void add_direction(LinkLoads& loads, const Json& direction) {
   loads[{direction.at("from").get<std::string>(), direction.at("to").get<std::string>()}] +=
       direction.at("bytes").get<uint64_t>();
 }
 
-// A lab tells the directions of a link together, a simulation one by one.
+// A lab reports both directions of a link together, a simulation one by one.
 Result<LinkLoads> read_counters(const std::string& path) {
   const char* const todo =
       "keep there what `heddle lab status --json` or `heddle sim --json` prints";
@@ -104,7 +104,7 @@ std::optional<uint64_t> find(const LinkLoads& loads, const std::string& from,
   return at == loads.end() ? std::nullopt : std::optional(at->second);
 }
 
-// Both directions of a link, and what tells them.
+// The loads of both directions of a link, and their source.
 struct LinkLoad {
   std::optional<uint64_t> there;
   std::optional<uint64_t> back;

@@ -51,7 +51,7 @@ std::string label_of(const Party& party) {
   return party.rank >= 0 ? fmt::format("{}", party.rank) : party.name;
 }
 
-// Where cells stand in the drawing.
+// Positions of cells in the drawing.
 struct Grid {
   double side;
   double margin;

@@ -28,10 +28,10 @@ std::optional<insight::Router> router_at(const std::string& address) {
   return insight::Router(transport::host_part(*found, 0), transport::host_part(*found, 8));
 }
 
-// Finds the links of a way by the names of what is on it.
-class Ways {
+// Finds the links of a route by the names of its nodes.
+class Routes {
  public:
-  Ways(const Topology& fabric, const RouterNames& names) : names_(names) {
+  Routes(const Topology& fabric, const RouterNames& names) : names_(names) {
     for (const Link& link : fabric.links) {
       for (const auto& [from, to] : {std::pair(link.a, link.b), std::pair(link.b, link.a)}) {
         const std::pair labels(topology::node_label(fabric, from),
@@ -56,7 +56,7 @@ class Ways {
     std::vector<Labels> links;
     for (size_t i = 1; i < nodes.size(); ++i) {
       const auto link = links_.find({nodes[i - 1], nodes[i]});
-      // Of a host with several cables to a switch nobody knows which it was.
+      // With several cables between a host and a switch, the cable is unknown.
       if (link == links_.end() || link->second.size() > 1) return std::nullopt;
       links.push_back(link->second.front());
     }
@@ -116,15 +116,15 @@ Result<void> read_routers(const std::string& file, const Topology& fabric, Route
 
 TracedLoads traced_loads(const insight::Traffic& traffic, const Topology& fabric,
                          const RouterNames& names) {
-  const Ways ways(fabric, names);
+  const Routes routes(fabric, names);
   TracedLoads traced;
   for (const insight::Flow& flow : traffic.flows) {
     const uint64_t bytes = flow.cell.wire_bytes;
     if (bytes == 0) continue;
     std::optional<std::vector<std::pair<std::string, std::string>>> links;
     if (flow.route != insight::kNoRoute) {
-      links = ways.links_of(traffic.parties[flow.from].host, traffic.routes[flow.route],
-                            traffic.parties[flow.to].host);
+      links = routes.links_of(traffic.parties[flow.from].host, traffic.routes[flow.route],
+                              traffic.parties[flow.to].host);
     }
     (links ? traced.traced_bytes : traced.untraced_bytes) += bytes;
     if (!links) continue;

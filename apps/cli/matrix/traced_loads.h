@@ -1,5 +1,5 @@
-// Loads of a fabric's links as traced paths tell them: what went on each path of each connection,
-// added to every link that the path was found to cross.
+// Loads of a fabric's links from traced paths: the bytes on each path of each connection, added to
+// every link of the path's route.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Makes a C++ source of a page, so that the program carries it: embed.py PAGE NAME SOURCE.
+"""Converts a page to a C++ source that embeds it: embed.py PAGE NAME SOURCE.
 
-Where the page says /*@STYLE@*/ it gets style.css, and for /*@QUANTITIES@*/ quantities.js; both stand beside it."""
+Replaces /*@STYLE@*/ by style.css and /*@QUANTITIES@*/ by quantities.js; both are in the page's folder."""
 
 import pathlib
 import sys

@@ -21,9 +21,9 @@ constexpr Nanos kLongestTest = seconds(86'400);
 
 Unexpected stopped() { return fail(ErrorCode::kCancelled, "stopped", "interrupted by a signal"); }
 
-Result<transport::FabricWays> wait_for_ways(Client& client) {
+Result<transport::FabricRoutes> wait_for_routes(Client& client) {
   engine::Endpoint& endpoint = client.endpoint();
-  if (Result<void> begun = endpoint.find_ways(client.connection()); !begun) {
+  if (Result<void> begun = endpoint.find_routes(client.connection()); !begun) {
     return fail(begun.error());
   }
   ProgressLine progress;
@@ -31,7 +31,7 @@ Result<transport::FabricWays> wait_for_ways(Client& client) {
   while (true) {
     if (interrupted() != 0) return stopped();
     if (Result<void> alive = client.alive(); !alive) return fail(alive.error());
-    std::optional<transport::FabricWays> found = endpoint.ways(client.connection());
+    std::optional<transport::FabricRoutes> found = endpoint.routes(client.connection());
     if (found && !found->under_way) return std::move(*found);
     progress.show(fmt::format("waiting for routers, {}", duration_text(endpoint.now() - began)));
     endpoint.progress(kSlice);
@@ -43,39 +43,39 @@ std::string text_of(const transport::RouterAddress& router) {
   return datapath::host_text({.host = router});
 }
 
-FoundWays describe(const Client& client, const transport::FabricWays& told) {
-  FoundWays found;
+FoundRoutes describe(const Client& client, const transport::FabricRoutes& told) {
+  FoundRoutes found;
   found.peer = client.peer();
-  found.paths = static_cast<uint32_t>(told.way_of.size());
+  found.paths = static_cast<uint32_t>(told.route_of.size());
   found.verdict = told.verdict;
   found.hops = told.hops;
-  found.ways.resize(told.seen);
+  found.routes.resize(told.seen);
   const auto statistics = client.endpoint().path_statistics(client.connection());
   for (uint16_t path = 0; path < found.paths; ++path) {
-    FoundWay& way = found.ways[told.way_of[path]];
+    FoundRoute& route = found.routes[told.route_of[path]];
     const uint8_t nic = path < statistics.size() ? statistics[path].nic : uint8_t{0};
-    way.paths.push_back({path, client.endpoint().source_port(path, nic), nic});
-    if (way.paths.size() == 1) {
+    route.paths.push_back({path, client.endpoint().source_port(path, nic), nic});
+    if (route.paths.size() == 1) {
       for (uint8_t hop = 1; hop <= told.hops; ++hop) {
-        way.routers.push_back(text_of(told.router(path, hop)));
+        route.routers.push_back(text_of(told.router(path, hop)));
       }
     }
-    if (!way.routers.empty() && way.routers.back().empty()) ++found.silent_paths;
+    if (!route.routers.empty() && route.routers.back().empty()) ++found.silent_paths;
   }
   return found;
 }
 
-bool works(const Client& client, const FoundWay& way) {
+bool works(const Client& client, const FoundRoute& route) {
   const auto statistics = client.endpoint().path_statistics(client.connection());
-  return std::any_of(way.paths.begin(), way.paths.end(), [&](const WayPath& each) {
+  return std::any_of(route.paths.begin(), route.paths.end(), [&](const RoutePath& each) {
     return each.path < statistics.size() && statistics[each.path].active;
   });
 }
 
-// Rounds over the paths of one way. Where none of them works, they are taken over others.
-Result<void> measure(Client& client, EchoClient& echo, FoundWay& way) {
+// Measures round trips on the paths of one route. If none of them works, the transport uses others.
+Result<void> measure(Client& client, EchoClient& echo, FoundRoute& route) {
   std::vector<uint16_t> paths;
-  for (const WayPath& each : way.paths) paths.push_back(each.path);
+  for (const RoutePath& each : route.paths) paths.push_back(each.path);
   Result<void> fixed = client.endpoint().fix_paths(client.connection(), paths);
   if (!fixed) return fixed;
   std::vector<Nanos> times;
@@ -83,16 +83,16 @@ Result<void> measure(Client& client, EchoClient& echo, FoundWay& way) {
     if (Result<void> is_ready = echo.ready(); !is_ready) return is_ready;
     const Result<Nanos> time = echo.round();
     if (!time) return fail(time.error());
-    if (round > 0) times.push_back(*time);  // the first finds nothing warm
+    if (round > 0) times.push_back(*time);  // the first one warms caches up
   }
   std::sort(times.begin(), times.end());
-  way.round_trip_min = times.front();
-  way.round_trip_median = times[times.size() / 2];
-  way.works = works(client, way);
+  route.round_trip_min = times.front();
+  route.round_trip_median = times[times.size() / 2];
+  route.works = works(client, route);
   return {};
 }
 
-Result<void> measure_all(Client& client, FoundWays& found) {
+Result<void> measure_all(Client& client, FoundRoutes& found) {
   const TestOptions test{
       .test = "lat", .message_bytes = kMessageBytes, .window = 1, .duration = kLongestTest};
   Result<Json> ready = client.ask(to_json(test), "ready");
@@ -105,9 +105,9 @@ Result<void> measure_all(Client& client, FoundWays& found) {
   EchoClient echo(client.endpoint(), client.connection(), kMessageBytes, std::move(*sending),
                   std::move(*receiving));
   ProgressLine progress;
-  for (size_t i = 0; i < found.ways.size(); ++i) {
-    progress.show(fmt::format("measuring way {} of {}", i + 1, found.ways.size()));
-    if (Result<void> done = measure(client, echo, found.ways[i]); !done) return done;
+  for (size_t i = 0; i < found.routes.size(); ++i) {
+    progress.show(fmt::format("measuring route {} of {}", i + 1, found.routes.size()));
+    if (Result<void> done = measure(client, echo, found.routes[i]); !done) return done;
   }
   progress.clear();
   if (Result<void> all = client.endpoint().fix_paths(client.connection(), {}); !all) return all;
@@ -118,10 +118,10 @@ Result<void> measure_all(Client& client, FoundWays& found) {
 
 }  // namespace
 
-Result<FoundWays> look_for_ways(Client& client, uint32_t paths_asked) {
-  const Result<transport::FabricWays> told = wait_for_ways(client);
+Result<FoundRoutes> find_routes(Client& client, uint32_t paths_asked) {
+  const Result<transport::FabricRoutes> told = wait_for_routes(client);
   if (!told) return fail(told.error());
-  FoundWays found = describe(client, *told);
+  FoundRoutes found = describe(client, *told);
   found.paths_asked = paths_asked;
   if (Result<void> measured = measure_all(client, found); !measured) return fail(measured.error());
   return found;

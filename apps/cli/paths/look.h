@@ -1,5 +1,5 @@
-// Look: finds the ways that the fabric has to a server of ping and perf, and measures a round trip
-// over each.
+// Discovers the routes of the fabric to a server of ping and perf, and measures the round trip on
+// each.
 #pragma once
 
 #include <cstdint>
@@ -7,37 +7,38 @@
 #include <vector>
 
 #include "apps/cli/service/client.h"
-#include "transport/fabric_ways.h"
+#include "transport/fabric_routes.h"
 
 namespace heddle::cli {
 
-// A path of the connection, and what switches hash on of it.
-struct WayPath {
+// A path of the connection, and the port that switches hash.
+struct RoutePath {
   uint16_t path = 0;
   uint16_t source_port = 0;
   uint8_t nic = 0;  // of this host
 };
 
-// One way, and what takes it.
-struct FoundWay {
+// One route, and the paths on it.
+struct FoundRoute {
   std::vector<std::string> routers;  // hop by hop; empty: it did not answer
-  std::vector<WayPath> paths;
-  bool works = false;    // a message went over it
-  Nanos round_trip_min;  // there by this way, back by any; where it works
+  std::vector<RoutePath> paths;
+  bool works = false;    // a message was delivered on it
+  Nanos round_trip_min;  // there on this route, back on any; valid if it works
   Nanos round_trip_median;
 };
 
-struct FoundWays {
+struct FoundRoutes {
   std::string peer;
-  uint32_t paths = 0;        // that were looked at
-  uint32_t paths_asked = 0;  // more than `paths` where the other side allows fewer
+  uint32_t paths = 0;        // probed
+  uint32_t paths_asked = 0;  // requested; more than `paths` if the peer allows fewer
   events::WaysVerdict verdict = events::WaysVerdict::kSilentRouter;
-  uint32_t hops = 0;          // routers looked at on each
+  uint32_t hops = 0;          // routers probed on each path
   uint32_t silent_paths = 0;  // paths on which the last of them did not answer
-  std::vector<FoundWay> ways;
+  std::vector<FoundRoute> routes;
 };
 
-// Errors: kCancelled (a signal came), why the connection failed.
-Result<FoundWays> look_for_ways(Client& client, uint32_t paths_asked);
+// Discovers the routes and measures each. Errors: kCancelled (a signal arrived), those of the
+// connection.
+Result<FoundRoutes> find_routes(Client& client, uint32_t paths_asked);
 
 }  // namespace heddle::cli

@@ -16,34 +16,36 @@ using events::WaysVerdict;
 constexpr uint32_t kMostPaths = 256;
 constexpr const char* kSilent = "*";
 
-// The fewest paths that are enough for a way more than were seen; 0: no number is.
-uint32_t paths_to_ask(uint32_t ways) {
+// The smallest number of paths that shows one route more than were seen; 0: above the limit.
+uint32_t paths_to_ask(uint32_t routes) {
   uint32_t paths = 8;
-  while (paths <= kMostPaths && !transport::are_enough(paths, ways)) paths *= 2;
+  while (paths <= kMostPaths && !transport::are_enough(paths, routes)) paths *= 2;
   return paths <= kMostPaths ? paths : 0;
 }
 
-std::string silent_text(const FoundWays& found) {
-  const FoundWay& way =
-      *std::find_if(found.ways.begin(), found.ways.end(),
-                    [](const FoundWay& each) { return each.routers.back().empty(); });
+std::string silent_text(const FoundRoutes& found) {
+  const FoundRoute& route =
+      *std::find_if(found.routes.begin(), found.routes.end(),
+                    [](const FoundRoute& each) { return each.routers.back().empty(); });
   const std::string behind =
-      way.routers.size() < 2 ? "" : fmt::format(", behind {}", way.routers[way.routers.size() - 2]);
+      route.routers.size() < 2
+          ? ""
+          : fmt::format(", behind {}", route.routers[route.routers.size() - 2]);
   const std::string who =
       found.silent_paths == found.paths
           ? fmt::format("no router answers at hop {}{}", found.hops, behind)
           : fmt::format("at hop {}{} the router on {} of {} paths does not answer", found.hops,
                         behind, found.silent_paths, found.paths);
   return fmt::format(
-      "It is not known how many ways there are to {}: {}.\nLet routers send ICMP \"time "
+      "The number of routes to {} is not known: {}.\nLet routers send ICMP \"time "
       "exceeded\" and let it through to this host; if they limit its rate, try again, or with "
       "fewer --paths.\n",
       found.peer, who);
 }
 
-std::string few_text(const FoundWays& found) {
-  std::string todo = "no number of paths that heddle takes is enough for so many";
-  if (const uint32_t paths = paths_to_ask(static_cast<uint32_t>(found.ways.size())); paths > 0) {
+std::string few_text(const FoundRoutes& found) {
+  std::string todo = "heddle does not support enough paths for this number of routes";
+  if (const uint32_t paths = paths_to_ask(static_cast<uint32_t>(found.routes.size())); paths > 0) {
     todo = fmt::format("try --paths {}", paths);
   }
   if (found.paths < found.paths_asked) {
@@ -51,19 +53,20 @@ std::string few_text(const FoundWays& found) {
   }
   return fmt::format(
       "There are {} or more to {}: {} are too few to be sure that none was missed; {}.\n",
-      counted_text(found.ways.size(), "way"), found.peer, counted_text(found.paths, "path"), todo);
+      counted_text(found.routes.size(), "route"), found.peer, counted_text(found.paths, "path"),
+      todo);
 }
 
-std::string verdict_text(const FoundWays& found) {
+std::string verdict_text(const FoundRoutes& found) {
   switch (found.verdict) {
     case WaysVerdict::kKnown:
-      return fmt::format("{} to {}, with {} on each.\n", counted_text(found.ways.size(), "way"),
+      return fmt::format("{} to {}, with {} on each.\n", counted_text(found.routes.size(), "route"),
                          found.peer, counted_text(found.hops, "router"));
     case WaysVerdict::kFewPaths:
       return few_text(found);
     case WaysVerdict::kTooFar:
       return fmt::format(
-          "It is not known how many ways there are to {}: more than {} routers are on the way.\n",
+          "The number of routes to {} is not known: a route has more than {} routers.\n",
           found.peer, found.hops);
     case WaysVerdict::kSilentRouter:
       break;
@@ -71,17 +74,17 @@ std::string verdict_text(const FoundWays& found) {
   return silent_text(found);
 }
 
-std::string routers_text(const FoundWay& way) {
+std::string routers_text(const FoundRoute& route) {
   std::string text;
-  for (const std::string& router : way.routers) {
+  for (const std::string& router : route.routers) {
     text += (text.empty() ? "" : "  ") + (router.empty() ? std::string(kSilent) : router);
   }
   return text.empty() ? "none" : text;
 }
 
-std::string paths_text(const FoundWay& way, uint16_t WayPath::*field) {
+std::string paths_text(const FoundRoute& route, uint16_t RoutePath::*field) {
   std::string text;
-  for (const WayPath& path : way.paths) {
+  for (const RoutePath& path : route.paths) {
     text += fmt::format("{}{}", text.empty() ? "" : ",", path.*field);
   }
   return text;
@@ -89,43 +92,43 @@ std::string paths_text(const FoundWay& way, uint16_t WayPath::*field) {
 
 }  // namespace
 
-std::string ways_text(const FoundWays& found) {
+std::string routes_text(const FoundRoutes& found) {
   std::string text = verdict_text(found);
   if (found.paths < found.paths_asked) {
     text += fmt::format("The other side takes {} at most; {} were asked for.\n",
                         counted_text(found.paths, "path"), found.paths_asked);
   }
   size_t width = std::string_view("routers, hop by hop").size();
-  for (const FoundWay& way : found.ways) width = std::max(width, routers_text(way).size());
-  text += fmt::format("\n{:<4} {:<{}}  {:>10}  {:<8} {}\n", "way", "routers, hop by hop", width,
+  for (const FoundRoute& route : found.routes) width = std::max(width, routers_text(route).size());
+  text += fmt::format("\n{:<5} {:<{}}  {:>10}  {:<8} {}\n", "route", "routers, hop by hop", width,
                       "round trip", "paths", "their source ports");
-  for (size_t i = 0; i < found.ways.size(); ++i) {
-    const FoundWay& way = found.ways[i];
-    text += fmt::format("{:<4} {:<{}}  {:>10}  {:<8} {}\n", i + 1, routers_text(way), width,
-                        way.works ? duration_text(way.round_trip_median) : "LOST", way.paths.size(),
-                        paths_text(way, &WayPath::source_port));
+  for (size_t i = 0; i < found.routes.size(); ++i) {
+    const FoundRoute& route = found.routes[i];
+    text += fmt::format("{:<5} {:<{}}  {:>10}  {:<8} {}\n", i + 1, routers_text(route), width,
+                        route.works ? duration_text(route.round_trip_median) : "LOST",
+                        route.paths.size(), paths_text(route, &RoutePath::source_port));
   }
   return text;
 }
 
-Json ways_document(const FoundWays& found) {
-  Json ways = Json::array();
-  for (size_t i = 0; i < found.ways.size(); ++i) {
-    const FoundWay& way = found.ways[i];
+Json routes_document(const FoundRoutes& found) {
+  Json routes = Json::array();
+  for (size_t i = 0; i < found.routes.size(); ++i) {
+    const FoundRoute& route = found.routes[i];
     Json routers = Json::array();
-    for (const std::string& router : way.routers) {
+    for (const std::string& router : route.routers) {
       routers.push_back(router.empty() ? Json() : Json(router));
     }
     Json paths = Json::array();
-    for (const WayPath& path : way.paths) {
+    for (const RoutePath& path : route.paths) {
       paths.push_back({{"path", path.path}, {"nic", path.nic}, {"source_port", path.source_port}});
     }
-    Json row = {{"way", i + 1}, {"routers", routers}, {"paths", paths}, {"works", way.works}};
-    if (way.works) {
-      row["round_trip_us_min"] = to_micros(way.round_trip_min);
-      row["round_trip_us_median"] = to_micros(way.round_trip_median);
+    Json row = {{"route", i + 1}, {"routers", routers}, {"paths", paths}, {"works", route.works}};
+    if (route.works) {
+      row["round_trip_us_min"] = to_micros(route.round_trip_min);
+      row["round_trip_us_median"] = to_micros(route.round_trip_median);
     }
-    ways.push_back(std::move(row));
+    routes.push_back(std::move(row));
   }
   const bool known = found.verdict == WaysVerdict::kKnown;
   Json document = {{"heddle", std::string(kVersion)},
@@ -133,20 +136,20 @@ Json ways_document(const FoundWays& found) {
                    {"paths", found.paths},
                    {"paths_asked", found.paths_asked},
                    {"verdict", std::string(name_of(found.verdict))},
-                   {"ways", known ? Json(found.ways.size()) : Json()},
+                   {"routes", known ? Json(found.routes.size()) : Json()},
                    {"hops", found.hops}};
   if (found.verdict == WaysVerdict::kSilentRouter) {
     document["silent_hop"] = found.hops;
     document["silent_paths"] = found.silent_paths;
   }
-  document["seen"] = std::move(ways);
+  document["seen"] = std::move(routes);
   return document;
 }
 
-bool all_well(const FoundWays& found) {
+bool all_well(const FoundRoutes& found) {
   return found.verdict == WaysVerdict::kKnown &&
-         std::all_of(found.ways.begin(), found.ways.end(),
-                     [](const FoundWay& way) { return way.works; });
+         std::all_of(found.routes.begin(), found.routes.end(),
+                     [](const FoundRoute& route) { return route.works; });
 }
 
 }  // namespace heddle::cli

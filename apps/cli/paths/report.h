@@ -8,10 +8,10 @@
 
 namespace heddle::cli {
 
-// How many ways there are, or why that is not known and what to do about it; then a row a way.
-std::string ways_text(const FoundWays& found);
-Json ways_document(const FoundWays& found);
-// Whether the ways are known, and all of them work.
-bool all_well(const FoundWays& found);
+// The number of routes, or why it is not known and how to change that; then one line per route.
+std::string routes_text(const FoundRoutes& found);
+Json routes_document(const FoundRoutes& found);
+// True if the routes are known and all of them work.
+bool all_well(const FoundRoutes& found);
 
 }  // namespace heddle::cli

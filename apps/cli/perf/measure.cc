@@ -141,7 +141,7 @@ class BandwidthTest {
       }
       if (sending_->result().messages > 0 && !began) {
         began = true;
-        counters_.look();  // a peer that dies soon leaves something to tell
+        counters_.look();  // so that there are figures if the peer dies soon
       }
       if (now - shown_at >= kShowEvery) {
         shown_at = now;
@@ -178,7 +178,7 @@ Result<void> run_rounds(EchoClient& echo, const engine::Endpoint& endpoint,
     if (round >= kWarmUpRounds || now - began > options.duration / 10) {
       measurement.round_trips.add(*round_trip);
     }
-    if (round == 0) counters.look();  // a peer that dies at once leaves something to tell
+    if (round == 0) counters.look();  // so that there are figures if the peer dies soon
     if (now - shown_at < kShowEvery) continue;
     shown_at = now;
     counters.look();

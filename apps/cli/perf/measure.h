@@ -47,14 +47,14 @@ struct Measurement {
   uint64_t wrong_messages() const;
 };
 
-// Told now and then while a test runs.
+// Called at intervals while a test runs.
 using MeasureProgress = std::function<void(const std::string& text)>;
 
 // Runs the test in `measurement.options`. On failure `measurement` holds what was seen until then.
 // Errors: kCancelled (a signal came), what the server refuses, why the connection failed.
 Result<void> measure(Client& client, Measurement& measurement, const MeasureProgress& progress);
 
-// How many messages of a size are kept under way: enough for 8 MiB, within reason.
+// Number of messages of a size that are kept in flight: enough for 8 MiB, within limits.
 uint32_t window_for(uint64_t message_bytes);
 
 }  // namespace heddle::cli

@@ -20,7 +20,7 @@ RollCall::RollCall(engine::Endpoint& endpoint, const collectives::Group& group,
       stopped_(std::move(stopped)),
       by_rank_(group.size, nullptr) {}
 
-// What is under way ends with its connection, and must before its memory goes.
+// Running operations end with their connection, which must happen before their memory is freed.
 RollCall::~RollCall() {
   for (const Peer& peer : peers_) endpoint_.abort(peer.connection);
   for (const Peer& peer : peers_) {
@@ -38,7 +38,7 @@ Unreached RollCall::run(Nanos patience) {
   for (uint32_t rank = 0; rank < group_.size; ++rank) {
     if (rank != group_.rank && by_rank_[rank] == nullptr) unreached[group_.rank].push_back(rank);
   }
-  // The slowest may need all of the time before it tells.
+  // The slowest rank may need all of the time before it reports.
   if (group_.rank == 0) {
     collect(unreached, until + patience);
   } else {
@@ -104,7 +104,7 @@ void RollCall::collect(Unreached& unreached, Nanos until) {
   }
   std::vector<bool> told(group_.size, false);
   told[0] = true;
-  const auto all_told = [&] {
+  const auto all_reported = [&] {
     bool all = true;
     for (uint32_t rank = 1; rank < group_.size; ++rank) {
       Peer* const peer = by_rank_[rank];
@@ -117,7 +117,7 @@ void RollCall::collect(Unreached& unreached, Nanos until) {
     }
     return all;
   };
-  wait_until(all_told, until);
+  wait_until(all_reported, until);
   for (uint32_t rank = 1; rank < group_.size; ++rank) {
     for (uint32_t other = 0; other < group_.size; ++other) {
       const bool reached = told[rank] && by_rank_[rank]->report[other] != 0;

@@ -1,4 +1,4 @@
-// RollCall: every rank of a group speaks to every other, and rank 0 learns who does not reach whom.
+// RollCall: every rank of a group connects to every other, and rank 0 collects the pairs that fail.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace heddle::cli {
 
-// By rank: the ranks that it does not reach. A rank that rank 0 does not hear of reaches nobody.
+// By rank: the ranks that it does not reach. A rank that sends no report to rank 0 reaches none.
 using Unreached = std::vector<std::vector<uint32_t>>;
 
 class RollCall {

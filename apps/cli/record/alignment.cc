@@ -21,7 +21,7 @@ using insight::ClockBasis;
 constexpr std::array kBases = {ClockBasis::kReference, ClockBasis::kMessages, ClockBasis::kSameHost,
                                ClockBasis::kWallClock};
 
-constexpr size_t kMostClocksTold = 8;
+constexpr size_t kMostClocksReported = 8;
 
 std::string name_of_file(const std::string& path) {
   return std::filesystem::path(path).filename().string();
@@ -195,23 +195,23 @@ Result<Alignment> alignment_from(const Json& manifest) {
 }
 
 std::string to_text(const insight::Clocks& clocks) {
-  // Those that are known least come first, and few are told where there are many.
+  // The least certain clocks come first, and at most kMostClocksReported are printed.
   std::vector<const Clock*> order;
   for (const Clock& clock : clocks.clocks) {
     if (clock.basis != ClockBasis::kReference) order.push_back(&clock);
   }
   const auto unsure = [](const Clock* clock) { return static_cast<uint64_t>(clock->error_ns); };
-  if (order.size() > kMostClocksTold) {
+  if (order.size() > kMostClocksReported) {
     std::stable_sort(order.begin(), order.end(),
                      [&unsure](const Clock* a, const Clock* b) { return unsure(a) > unsure(b); });
   }
   std::string text;
-  for (size_t i = 0; i < std::min(order.size(), kMostClocksTold); ++i) {
+  for (size_t i = 0; i < std::min(order.size(), kMostClocksReported); ++i) {
     text += line_of(*order[i], printable(clocks.clocks.front().name));
   }
-  if (order.size() <= kMostClocksTold) return text;
+  if (order.size() <= kMostClocksReported) return text;
   return text + fmt::format("  ... and {} more, all better known; see --json\n",
-                            order.size() - kMostClocksTold);
+                            order.size() - kMostClocksReported);
 }
 
 }  // namespace heddle::cli

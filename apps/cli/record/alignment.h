@@ -35,7 +35,7 @@ class AlignmentBuilder {
  public:
   // Uses the manifest beside the files where that knows them all.
   explicit AlignmentBuilder(const std::vector<std::string>& files);
-  // Whether events are needed: several clocks, of which no manifest tells.
+  // True if events are needed: several clocks, and no manifest with their offsets.
   bool needs_events() const { return !kept_ && builder_.needs_events(); }
   // `file`: by its place among the files.
   void add(size_t file, const events::AnyEvent& event) {

@@ -32,7 +32,7 @@ void pass_on(int number, siginfo_t* told, void* /*context*/) {
 
 constexpr std::array kPassed = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
-// Those that whoever started this program does not want ignored, as nohup wants SIGHUP.
+// The signals that the parent of this program did not set to be ignored, as nohup does with SIGHUP.
 const std::vector<int>& caught() {
   static const std::vector<int> numbers = [] {
     std::vector<int> some;

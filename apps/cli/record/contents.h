@@ -25,7 +25,7 @@ struct RecordingSummary {
   std::map<std::string, uint64_t> events_by_kind;
   std::vector<std::string> endpoints;  // "10.0.0.1:18700"
   std::vector<events::CommunicatorMade> memberships;
-  // Times of calls told by the processor's counter were off by at most so much; -1: none were.
+  // Largest error of call times that were read from the processor's counter; -1: none were.
   int64_t stamps_off_ns = -1;
   int64_t first_ns = 0;
   int64_t last_ns = 0;
@@ -34,7 +34,8 @@ struct RecordingSummary {
   bool sound = true;  // nothing is missing but what the ring's size dropped
 
   uint64_t events() const;
-  // That blocks told of and that could not be read; those of damaged heads nobody knows.
+  // Events that block headers count and that could not be read; blocks with damaged headers are not
+  // included.
   uint64_t missing_events() const { return facts.events - std::min(facts.events, events()); }
   double seconds() const { return static_cast<double>(last_ns - first_ns) * 1e-9; }
   std::string identity(const std::string& name) const;

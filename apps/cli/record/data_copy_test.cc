@@ -52,7 +52,7 @@ TEST_F(DataCopy, AnEmptyFileAndOneOfHolesOnlyHaveNoDataAndNoError) {
   EXPECT_EQ(fs::file_size(file("holes")), 1u << 20);
 }
 
-// Any error of lseek() was taken for the end: the copy was empty, and nobody told.
+// Any error of lseek() once counted as the end: the copy was empty, without an error.
 TEST_F(DataCopy, AnErrorOfSeekingIsNoEnd) {
   ASSERT_EQ(mkfifo(file("from").c_str(), 0600), 0);
   const Result<void> copied = copy_data(file("from"), file("to"));

@@ -13,10 +13,10 @@ namespace heddle::cli {
 class FolderClaim {
  public:
   // Makes the folder where it is missing. Errors: kInUse (another one holds it), those of
-  // events::own_directory(). Where it cannot be read, or its file system knows no locks,
-  // nothing is held: who records there tells what is wrong.
+  // events::own_directory(). If it cannot be read, or its file system has no locks, nothing is
+  // held: the process that records there reports the error.
   static Result<FolderClaim> of(const std::string& folder);
-  // Takes back a folder that it made and that nothing was put in.
+  // Removes a folder that it created if that is empty.
   ~FolderClaim();
   FolderClaim(FolderClaim&& other) noexcept
       : made_(std::exchange(other.made_, {})), held_(std::move(other.held_)) {}

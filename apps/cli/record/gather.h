@@ -13,7 +13,7 @@ namespace heddle::cli {
 
 struct Gathered {
   std::vector<std::string> files;              // of the new folder
-  std::vector<std::string> twice;              // that stood in two parts, the same in both
+  std::vector<std::string> twice;              // that were in two parts, with equal content
   std::map<std::string, std::string> part_of;  // by file, the folder where it was recorded
 };
 

@@ -115,7 +115,7 @@ class ReplayProcess {
                                    sent_, std::move(of_job));
     if (!rank) return fail(rank.error());
     if (Result<void> ran = open_and_run(**rank); !ran) return fail(ran.error());
-    return told_of_job(*role.job, (*rank)->outcome(), counts());
+    return record_of_job(*role.job, (*rank)->outcome(), counts());
   }
 
   Result<std::string> run_flows(const ReplayRole& role,
@@ -127,7 +127,7 @@ class ReplayProcess {
     auto flows = ReplayFlows::create(plan_.workload, role.host, *endpoint_, std::move(of_hosts));
     if (!flows) return fail(flows.error());
     if (Result<void> ran = open_and_run(**flows); !ran) return fail(ran.error());
-    return told_of_flows(plan_.workload, role.host, (*flows)->outcomes(), counts());
+    return record_of_flows(plan_.workload, role.host, (*flows)->outcomes(), counts());
   }
 
   template <typename Part>
@@ -148,7 +148,8 @@ class ReplayProcess {
   Result<int> tell(const std::vector<std::string>& all) const {
     ReplayResults results(plan_.workload);
     for (const std::string& told : all) {
-      if (auto added = add_told(plan_.workload, told, results); !added) return fail(added.error());
+      if (auto added = add_record(plan_.workload, told, results); !added)
+        return fail(added.error());
     }
     if (options_.json) {
       print(replay_document(options_, plan_, config_, results)
@@ -182,8 +183,8 @@ Result<void> check_file(const std::string& path) {
               "write it to a file first");
 }
 
-// What is wrong in it is told once, and not by each process. Hosts of a lab have addresses of their
-// own, which are tried there.
+// Reports errors of the configuration once, and not in each process. Hosts of a lab have different
+// addresses, which are checked there.
 Result<void> check_config(const Config& config, const ReplayPlan& plan) {
   const auto of_ranks = collectives::configured_communicator_options(config);
   if (!of_ranks) return fail(of_ranks.error());

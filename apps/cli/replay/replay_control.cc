@@ -19,7 +19,7 @@ using collectives::Data;
 using collectives::DataType;
 
 constexpr Nanos kLook = millis(100);  // for signals
-// What a fabric's faults did is told once they are over.
+// Results that faults of the fabric delay are sent once the faults end.
 constexpr Nanos kPatience = seconds(60);
 
 // All have met just before: further apart they are on two clocks.
@@ -77,7 +77,7 @@ Result<std::vector<transport::Address>> ReplayControl::exchange(uint16_t port) {
   return addresses;
 }
 
-// By then all have heard of it.
+// Enough time to notify all processes.
 Nanos ReplayControl::lead() const { return millis(20) + millis(1) * group_.size; }
 
 Result<Nanos> ReplayControl::agree_on_start() {

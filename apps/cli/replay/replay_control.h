@@ -26,12 +26,12 @@ class ReplayControl {
                                                      collectives::MeetOptions options);
 
   const collectives::Group& group() const { return group_; }
-  // Each tells the port of another endpoint of its; returns where all of these are.
+  // Exchanges the port of a second endpoint of each process; returns the addresses of all.
   Result<std::vector<transport::Address>> exchange(uint16_t port);
-  // Waits for all, and returns a moment that comes soon, as this host's clock has it: the same one
-  // where clocks are the same, else as near as a message's way.
+  // Waits for all, and returns a time shortly in the future by this host's clock: the same for all
+  // if they share a clock, else equal within a one-way latency.
   Result<Nanos> agree_on_start();
-  // To the first process: what each tells, by rank. Empty on the others.
+  // Collects the text of each process at the first one, by rank. Empty on the others.
   Result<std::vector<std::string>> gather(const std::string& mine);
 
  private:

@@ -15,9 +15,9 @@ using topology::kNoTrigger;
 using topology::TriggerKind;
 
 constexpr Nanos kLook = millis(100);  // for signals
-// Who has not connected by then never will: handshakes of senders give up before.
+// Longer than the handshake timeout of senders.
 constexpr Nanos kOpenPatience = seconds(20);
-// The first message on it is the sender's number, so that its receiver knows who it is.
+// The first message on it is the sender's number, which identifies it to the receiver.
 constexpr engine::Channel kHelloChannel = 0;
 
 }  // namespace
@@ -202,7 +202,7 @@ Result<void> ReplayFlows::run(Nanos zero) {
                                    [](const UnderWay& each) { return each.sends; });
     const bool all_begun = started_ == by_start_.size();
     if (all_begun && !sends && !std::exchange(closing, true)) {
-      // Whoever waits for flows that nothing sets off any more learns it by this.
+      // Notifies hosts that wait for flows whose trigger can no longer fire.
       for (const auto& [host, to] : receivers_) {
         if (!to.over) endpoint_.begin_close(to.connection);
       }

@@ -34,8 +34,8 @@ class ReplayFlows {
   // From `zero` on, as the endpoint's clock has it. Errors: kCancelled.
   Result<void> run(Nanos zero);
 
-  // Of every flow of the workload, as far as this host knows: a receiver tells `received`, a sender
-  // everything else.
+  // Of every flow of the workload, as far as this host has data: a receiver sets `received`, a
+  // sender all other fields.
   const std::vector<simulator::FlowOutcome>& outcomes() const { return outcomes_; }
 
  private:

@@ -18,7 +18,7 @@ struct ReplayOptions {
   std::string workload;
   std::string topology;  // a file; its hosts are all this machine
   std::string lab;
-  uint32_t hosts = 0;  // above 0: this machine stands for so many, h0, h1 and so on
+  uint32_t hosts = 0;  // above 0: this machine represents this number of hosts, h0, h1 and so on
   uint64_t seed = 1;   // of the workload's random choices
   bool json = false;
 };

@@ -98,7 +98,7 @@ Result<void> ReplayRank::run(Nanos zero) {
   while (!program_->done()) {
     if (Result<void> turned = turn(); !turned) return turned;
   }
-  // Others are told at once, and do not wait for what never comes.
+  // Notifies the other ranks at once, so that they do not wait for this one.
   if (!outcome_.error.empty()) program_.reset();
   engine::mark("results", 0);
   return {};

@@ -52,7 +52,7 @@ std::string replay_text(const ReplayOptions& options, const ReplayPlan& plan, co
 nlohmann::json replay_document(const ReplayOptions& options, const ReplayPlan& plan,
                                const Config& config, const ReplayResults& results) {
   nlohmann::json document = flows_json({plan.workload.flows, results.flows}, 0);
-  document["flows_changed"] = nullptr;  // nobody compares what arrives here
+  document["flows_changed"] = nullptr;  // received data is not compared here
   document["workload"] = options.workload;
   document["lab"] = plan.lab ? nlohmann::json(plan.lab->state.name) : nlohmann::json(nullptr);
   document["topology"] = nullptr;

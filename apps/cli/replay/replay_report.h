@@ -1,5 +1,5 @@
-// What `heddle workload run` tells: the same as `heddle sim` where that means the same, so that
-// both can be laid side by side.
+// Output of `heddle workload run`: the fields of `heddle sim` where they have the same meaning, so
+// that both can be compared.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 using simulator::FlowOutcome;
 
-// A process tells rows of numbers; times as nanoseconds.
+// A process sends arrays of numbers; times in nanoseconds.
 json step_row(const StepOutcome& step) {
   return {step.begun.count,    step.ended.count,   step.computed_most.count,
           step.computed.count, step.exposed.count, step.exposed_most.count,
@@ -47,7 +47,7 @@ json call_row(const CallOutcome& call) {
           call.ranks_ended};
 }
 
-// As numbers that a process may have sent wrong; at() and get() throw, and add_told() catches.
+// As numbers that a process may have sent wrong; at() and get() throw, and add_record() catches.
 template <typename Enum>
 Enum enum_of(const json& value, uint32_t count) {
   const auto number = value.get<uint32_t>();
@@ -127,7 +127,7 @@ json flow_row(uint32_t flow, const FlowOutcome& outcome) {
           static_cast<int>(outcome.error)};
 }
 
-// Sender and receiver tell of the same flow, each what it knows.
+// Sender and receiver each report a part of the same flow.
 void add_flow(const json& row, std::vector<FlowOutcome>& flows) {
   FlowOutcome& flow = flows.at(row.at(0).get<size_t>());
   flow.started = std::min(flow.started, nanos(row.at(1).get<int64_t>()));
@@ -154,7 +154,7 @@ ReplayResults::ReplayResults(const topology::Workload& workload)
   }
 }
 
-std::string told_of_job(uint32_t job, const JobOutcome& outcome, const ReplayCounts& counts) {
+std::string record_of_job(uint32_t job, const JobOutcome& outcome, const ReplayCounts& counts) {
   json steps = json::array();
   for (const StepOutcome& step : outcome.steps) steps.push_back(step_row(step));
   json communicators = json::array();
@@ -174,8 +174,8 @@ std::string told_of_job(uint32_t job, const JobOutcome& outcome, const ReplayCou
                 counts);
 }
 
-std::string told_of_flows(const topology::Workload& workload, uint32_t host,
-                          std::span<const FlowOutcome> outcomes, const ReplayCounts& counts) {
+std::string record_of_flows(const topology::Workload& workload, uint32_t host,
+                            std::span<const FlowOutcome> outcomes, const ReplayCounts& counts) {
   json rows = json::array();
   for (uint32_t i = 0; i < outcomes.size(); ++i) {
     const topology::Flow& flow = workload.flows[i];
@@ -184,8 +184,8 @@ std::string told_of_flows(const topology::Workload& workload, uint32_t host,
   return packed({{"flows", std::move(rows)}}, counts);
 }
 
-Result<void> add_told(const topology::Workload& workload, const std::string& told,
-                      ReplayResults& results) {
+Result<void> add_record(const topology::Workload& workload, const std::string& told,
+                        ReplayResults& results) {
   try {
     const json all = json::from_cbor(told);
     results.counts.segments_sent += all.at("segments").at(0).get<uint64_t>();
@@ -200,7 +200,7 @@ Result<void> add_told(const topology::Workload& workload, const std::string& tol
       return {};
     }
   } catch (const std::exception&) {
-    // told below
+    // reported below
   }
   return fail(ErrorCode::kInvalid, "cannot put the results together",
               "a process told what makes no sense", "run the same heddle everywhere");

@@ -27,13 +27,13 @@ struct ReplayResults {
   ReplayCounts counts;
 };
 
-// What a rank of a job, or a host with flows, tells.
-std::string told_of_job(uint32_t job, const JobOutcome& outcome, const ReplayCounts& counts);
-std::string told_of_flows(const topology::Workload& workload, uint32_t host,
-                          std::span<const simulator::FlowOutcome> outcomes,
-                          const ReplayCounts& counts);
-// Adds what a process told. Errors: kInvalid for what none of these processes tells.
-Result<void> add_told(const topology::Workload& workload, const std::string& told,
-                      ReplayResults& results);
+// The encoded results of a rank of a job, and of a host with flows.
+std::string record_of_job(uint32_t job, const JobOutcome& outcome, const ReplayCounts& counts);
+std::string record_of_flows(const topology::Workload& workload, uint32_t host,
+                            std::span<const simulator::FlowOutcome> outcomes,
+                            const ReplayCounts& counts);
+// Adds the results of a process. Errors: kInvalid (malformed).
+Result<void> add_record(const topology::Workload& workload, const std::string& told,
+                        ReplayResults& results);
 
 }  // namespace heddle::cli

@@ -1,4 +1,4 @@
-// What processes of a replay tell becomes what the whole job did.
+// The results of the processes of a replay are merged to those of the whole job.
 #include "apps/cli/replay/replay_results.h"
 
 #include <gtest/gtest.h>
@@ -44,9 +44,9 @@ TEST(ReplayResults, StepsAndCallsGoFromTheFirstRanksBeginToTheLastOnesEnd) {
   const topology::Workload workload = two_ranks_and_a_flow();
   ReplayResults results(workload);
   const ReplayCounts counts{.segments_sent = 4, .segments_repeated = 1};
-  for (const std::string& told : {told_of_job(0, outcome_of(micros(2), micros(9)), counts),
-                                  told_of_job(0, outcome_of(micros(1), micros(8)), counts)}) {
-    ASSERT_TRUE(add_told(workload, told, results).has_value());
+  for (const std::string& told : {record_of_job(0, outcome_of(micros(2), micros(9)), counts),
+                                  record_of_job(0, outcome_of(micros(1), micros(8)), counts)}) {
+    ASSERT_TRUE(add_record(workload, told, results).has_value());
   }
   const JobOutcome& job = results.jobs[0];
   ASSERT_EQ(job.steps.size(), 1U);
@@ -78,8 +78,9 @@ TEST(ReplayResults, SenderAndReceiverTellOfAFlow) {
   sender[0].handshake = micros(2);
   std::vector<simulator::FlowOutcome> receiver(1);
   receiver[0].received = micros(6);
-  ASSERT_TRUE(add_told(workload, told_of_flows(workload, 1, receiver, {}), results).has_value());
-  ASSERT_TRUE(add_told(workload, told_of_flows(workload, 0, sender, {}), results).has_value());
+  ASSERT_TRUE(
+      add_record(workload, record_of_flows(workload, 1, receiver, {}), results).has_value());
+  ASSERT_TRUE(add_record(workload, record_of_flows(workload, 0, sender, {}), results).has_value());
   EXPECT_EQ(results.flows[0].started, micros(1));
   EXPECT_EQ(results.flows[0].received, micros(6));
   EXPECT_EQ(results.flows[0].acked, micros(7));
@@ -93,7 +94,7 @@ TEST(ReplayResults, WhyAFlowFailedIsKept) {
   std::vector<simulator::FlowOutcome> sender(1);
   sender[0].failed = true;
   sender[0].error = ErrorCode::kPeerDead;
-  ASSERT_TRUE(add_told(workload, told_of_flows(workload, 0, sender, {}), results).has_value());
+  ASSERT_TRUE(add_record(workload, record_of_flows(workload, 0, sender, {}), results).has_value());
   EXPECT_TRUE(results.flows[0].failed);
   EXPECT_EQ(results.flows[0].error, ErrorCode::kPeerDead);
   EXPECT_EQ(results.flows[0].received, Nanos::never());
@@ -109,7 +110,7 @@ TEST(ReplayResults, OfRanksThatFailedTheFirstTellsWhy) {
   first.error = "rank 1: waits for ever";
   first.failed_at = micros(5);
   for (const JobOutcome& each : {later, first, JobOutcome()}) {
-    ASSERT_TRUE(add_told(workload, told_of_job(0, each, {}), results).has_value());
+    ASSERT_TRUE(add_record(workload, record_of_job(0, each, {}), results).has_value());
   }
   EXPECT_EQ(results.jobs[0].error, first.error);
   EXPECT_EQ(results.jobs[0].failed_at, first.failed_at);
@@ -118,11 +119,11 @@ TEST(ReplayResults, OfRanksThatFailedTheFirstTellsWhy) {
 TEST(ReplayResults, WhatMakesNoSenseIsRefused) {
   const topology::Workload workload = two_ranks_and_a_flow();
   ReplayResults results(workload);
-  const std::string good = told_of_job(0, outcome_of(micros(2), micros(9)), {});
-  EXPECT_FALSE(add_told(workload, "", results).has_value());
-  EXPECT_FALSE(add_told(workload, "no CBOR", results).has_value());
-  EXPECT_FALSE(add_told(workload, good.substr(0, good.size() / 2), results).has_value());
-  EXPECT_FALSE(add_told(workload, told_of_job(3, {}, {}), results).has_value());
+  const std::string good = record_of_job(0, outcome_of(micros(2), micros(9)), {});
+  EXPECT_FALSE(add_record(workload, "", results).has_value());
+  EXPECT_FALSE(add_record(workload, "no CBOR", results).has_value());
+  EXPECT_FALSE(add_record(workload, good.substr(0, good.size() / 2), results).has_value());
+  EXPECT_FALSE(add_record(workload, record_of_job(3, {}, {}), results).has_value());
 }
 
 }  // namespace

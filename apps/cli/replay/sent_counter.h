@@ -1,4 +1,4 @@
-// SentCounter: what an endpoint of a replay sent, told by its events; whichever thread drives it.
+// SentCounter: counts the bytes that an endpoint of a replay sent, by its events. Thread-safe.
 #pragma once
 
 #include <atomic>

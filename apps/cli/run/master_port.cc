@@ -22,7 +22,7 @@ std::string read_all(const char* path) {
 
 }  // namespace
 
-// "   0: 0100007F:4E20 00000000:0000 0A ...": the port stands behind the second colon.
+// "   0: 0100007F:4E20 00000000:0000 0A ...": the port follows the second colon.
 std::set<uint16_t> tcp_ports(std::string_view text) {
   std::set<uint16_t> ports;
   while (!text.empty()) {

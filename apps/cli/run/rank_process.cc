@@ -101,7 +101,7 @@ void write_to(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = write(descriptor, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;  // nobody reads any more
+    if (written <= 0) return;  // the reader has gone
     text.remove_prefix(static_cast<size_t>(written));
   }
 }

@@ -15,7 +15,7 @@
 
 namespace heddle::cli {
 
-// What all ranks of a run are told.
+// The environment variables that all ranks of a run share.
 struct RunIdentity {
   std::string run;           // HEDDLE_RUN
   std::string store;         // HEDDLE_STORE
@@ -42,7 +42,7 @@ class RankProcess {
   // waitpid() said so.
   void set_ended(int status) { status_ = status; }
   bool failed() const;
-  // As a shell tells it: 128 and the number of a signal that ended it.
+  // As in a shell: 128 plus the number of a signal that ended it.
   int exit_status() const;
   // "it ended with exit status 3".
   std::string how_it_ended() const;

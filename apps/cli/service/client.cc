@@ -53,7 +53,7 @@ Result<std::unique_ptr<Client>> Client::connect(engine::Endpoint& endpoint, cons
   if (!connection) return fail(connection.error());
   std::unique_ptr<Client> client(new Client(endpoint, *connection));
   if (Result<void> same = check_family(endpoint, *connection); !same) return fail(same.error());
-  // The transport gives up by itself after its handshake timeout.
+  // The transport's handshake timeout ends this loop.
   while (true) {
     if (interrupted() != 0) return stopped();
     const Result<void> open = endpoint.wait_open(*connection, kSlice);

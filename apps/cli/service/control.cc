@@ -98,8 +98,8 @@ ControlChannel::ControlChannel(engine::Endpoint& endpoint, engine::Connection co
                                size_t most_bytes)
     : endpoint_(endpoint), connection_(connection), buffer_(most_bytes) {}
 
-// Whoever owns the connection has closed it, so what is under way ends; it must not outlive its
-// memory.
+// The owner of the connection has closed it, so running operations end; they must end before their
+// memory is freed.
 ControlChannel::~ControlChannel() {
   if (receiving_) endpoint_.wait(receiving_, Nanos::never());
   for (const Outgoing& each : outgoing_) endpoint_.wait(each.operation, Nanos::never());

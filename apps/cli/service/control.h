@@ -1,6 +1,6 @@
-// Control: the short JSON messages with which client and server of ping and perf agree on what to
-// run and tell each other results, on a channel of their own. hello -> welcome, then any number of
-// run -> ready, the test itself, result; or error in place of an answer.
+// Control: the short JSON messages with which client and server of ping and perf agree on a test
+// and exchange results, on a separate channel. hello -> welcome, then any number of run -> ready,
+// the test itself, result; or error in place of an answer.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ inline constexpr size_t kMaxAnswersWaiting = 4;
 struct TestOptions {
   std::string test;  // "bw" or "lat"
   uint64_t message_bytes = 0;
-  uint32_t window = 1;  // messages under way at a time
+  uint32_t window = 1;  // messages in flight at a time
   Nanos duration;
   bool bidirectional = false;
   bool check = false;  // verify every byte

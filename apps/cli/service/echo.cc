@@ -107,7 +107,7 @@ Result<void> EchoClient::post_receives() {
   return {};
 }
 
-// The echo proves that the last message arrived, but its acknowledgement may still be on its way.
+// The echo proves that the last message arrived, but its acknowledgement may still be in flight.
 Result<void> EchoClient::ready() {
   if (!sent_) return {};
   Result<engine::Outcome> sent = wait_for(sent_);

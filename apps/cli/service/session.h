@@ -1,5 +1,5 @@
 // Session: one client of a server, from its hello to its close. The server calls step() after every
-// progress of the endpoint; nothing here blocks, so many sessions share one thread.
+// progress of the endpoint. It never blocks, and one thread serves all sessions.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ inline constexpr uint64_t kSessionBytes = 96 << 10;
 // A client introduces itself within this time.
 inline constexpr Nanos kIntroduceWithin = seconds(10);
 
-// Told by a session when something is worth a line: the peer, a text, and the same as data.
+// Called by a session for each line of output: the peer, a text, and the same as data.
 using SessionReporter =
     std::function<void(const std::string& peer, const std::string& text, const Json& record)>;
 
@@ -40,7 +40,7 @@ class Session {
   bool busy() const { return running_ && !running_->ready; }
 
  private:
-  // A test under way.
+  // A running test.
   struct Running {
     TestOptions options;
     TestMemory::Share share;

@@ -22,8 +22,8 @@ namespace {
 
 constexpr Bytes kEndpointBytes = mebibytes(104);
 constexpr Bytes kTestBytes = mebibytes(256);
-// What a server takes that nobody has asked anything of grows by so much with its first client:
-// threads, the system's buffers, the allocator's rounding.
+// Growth of an idle server's memory with its first client: threads, the system's buffers, the
+// allocator's rounding.
 constexpr int64_t kSlackBytes = 16 << 20;
 constexpr size_t kStrangers = 2000;
 constexpr size_t kGreedy = 60;  // that make everything grow which a peer can
@@ -45,7 +45,7 @@ engine::Options options_of(bool accept) {
   return options;
 }
 
-// The server's process: tells its address, and serves until it is ended.
+// The server's process: sends its address to the parent, and serves until it is killed.
 [[noreturn]] void serve(int report) {
   auto endpoint = engine::Endpoint::open({.bind = "127.0.0.1"}, options_of(true)).value();
   const std::string address = datapath::to_text(endpoint->local_address());
@@ -90,7 +90,8 @@ void expect_served(Client& client) {
   EXPECT_EQ(measurement.wrong_messages(), 0U);
 }
 
-// Posts what the other side has to remember, on all channels, and sends what nobody receives there.
+// Posts receives on all channels, for which the peer keeps state, and sends messages without
+// receives there.
 void be_greedy(engine::Endpoint& endpoint, engine::Connection connection,
                std::vector<std::byte>& memory) {
   constexpr uint32_t kMost = 4000;

@@ -1,4 +1,4 @@
-// Streams: messages of one size in one direction, several under way at a time. The sender ends a
+// Streams: messages of one size in one direction, several in flight at a time. The sender ends a
 // stream with as many empty messages as receives are posted ahead, so both sides end with nothing
 // outstanding. step() never blocks; the owner calls it after every progress of the endpoint.
 #pragma once

@@ -1,5 +1,5 @@
-// TestMemory: what all clients of a server together may make it hold for their tests. A client gets
-// its share before anything is allocated, or is told how much is left.
+// TestMemory: limits the memory that all clients of a server together use for their tests. A client
+// gets its share before the allocation, or an error with the amount that is left.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ class TestMemory {
     uint64_t bytes_ = 0;
   };
 
-  // Nothing: there is not so much left.
+  // Nothing: less than `bytes` is left.
   std::optional<Share> take(uint64_t bytes) {
     if (bytes > left()) return std::nullopt;
     return Share(this, bytes);

@@ -67,8 +67,8 @@ JobRun::~JobRun() {
   run_.world().network().remove_agent(agent_);
 }
 
-// An input, an output and what is on its way between ranks, apart: which part of a call has to wait
-// for which is seen by addresses.
+// Separate memory for input, output and staging: the scoreboard finds dependencies between the
+// parts of a call by addresses.
 Result<void> JobRun::make_room() {
   uint64_t staging_bytes = 0;
   for (const topology::Job& job : jobs()) {
@@ -128,7 +128,7 @@ events::Sink* JobRun::sink_of(Placed& placed, size_t job, uint32_t rank, uint16_
   placed.sinks.push_back(std::make_unique<RankSink>(placed.traffic.get(), number));
   events::Sink* const recorder = options_.sink_of ? options_.sink_of(job, rank) : nullptr;
   if (recorder == nullptr) return placed.sinks.back().get();
-  run_.tell_endpoint(*recorder, host, port);
+  run_.record_endpoint(*recorder, host, port);
   placed.traces.push_back(std::make_unique<RankTrace>(*placed.sinks.back(), *recorder));
   return placed.traces.back().get();
 }
@@ -180,8 +180,8 @@ bool JobRun::over() const {
 }
 
 void JobRun::run(Nanos now) {
-  if (!told_ready_ && ready()) {
-    told_ready_ = true;
+  if (!ready_reported_ && ready()) {
+    ready_reported_ = true;
     run_.tenant_ready();
   }
   if (got_on()) progress_at_ = now;
@@ -200,7 +200,7 @@ void JobRun::run(Nanos now) {
     }
   }
   if (!over()) {
-    run_.world().network().schedule(agent_, now + (told_ready_ ? millis(100) : kLook));
+    run_.world().network().schedule(agent_, now + (ready_reported_ ? millis(100) : kLook));
   }
 }
 

@@ -22,8 +22,8 @@ namespace heddle::cli {
 
 struct JobRunOptions {
   bool counts_pairs = false;  // for JobRun::matrix()
-  // Asked once for each rank: where it tells what it observes, until the JobRun is gone; empty, or
-  // null: nowhere.
+  // Called once for each rank: the sink of its events, valid until the JobRun is destroyed; empty,
+  // or null: none.
   std::function<events::Sink*(size_t job, uint32_t rank)> sink_of;
 };
 
@@ -82,7 +82,7 @@ class JobRun : public simulator::Tenant, private simulator::Agent {
   std::span<std::byte> staging_;  // of it
   uint64_t buffer_bytes_ = 0;
   simulator::AgentId agent_;
-  bool told_ready_ = false;
+  bool ready_reported_ = false;
   uint64_t progress_seen_ = 0;
   Nanos progress_at_;
   uint64_t acked_bytes_seen_ = 0;

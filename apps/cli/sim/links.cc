@@ -24,7 +24,7 @@ using simulator::Series;
 
 constexpr size_t kTextLinks = 5;
 constexpr size_t kJsonLinks = 16;
-// Directions in the document's counters; of larger fabrics the first so many.
+// The most directions of links in the document's counters.
 constexpr size_t kJsonCounters = 65'536;
 constexpr size_t kChartColumns = 60;
 constexpr size_t kNameColumns = 24;

@@ -1,5 +1,5 @@
-// What `heddle sim` tells of the fabric: its busiest links and longest queues, how evenly switches
-// and connections used the ways that they had, and all of it over time.
+// The fabric in the output of `heddle sim`: the busiest links and longest queues, how evenly
+// switches used equal-cost links and connections their paths, and time series.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -17,7 +17,7 @@ std::string links_text(const simulator::FlowRun& run, const simulator::Series& s
 nlohmann::json links_json(const simulator::FlowRun& run, const simulator::Series& series);
 nlohmann::json ways_json(const simulator::FlowRun& run, const simulator::Series& series);
 nlohmann::json paths_json(const simulator::FlowRun& run);
-// "series": bins of at most so many links, the busiest.
+// "series": bins of the `most_links` busiest links.
 nlohmann::json series_json(const simulator::FlowRun& run, const simulator::Series& series,
                            size_t most_links);
 

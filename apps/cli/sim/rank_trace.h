@@ -1,5 +1,5 @@
-// RankTrace: a rank's events on their way to two readers: the counters of the run, and a recording.
-// What opens connections before time 0 was called by nobody, so the recording does not have it.
+// RankTrace: forwards a rank's events to the counters of the run and to a recording. Calls that
+// only open connections before time 0 are not part of the job, so the recording omits them.
 #pragma once
 
 #include "events/events.h"

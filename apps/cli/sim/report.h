@@ -1,4 +1,4 @@
-// What `heddle sim` tells of a run: as text for people, as one JSON document for programs.
+// The output of `heddle sim` for a run: as text, and as one JSON document.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -22,7 +22,7 @@ struct SimFacts {
   bool stopped = false;  // by a signal, before all flows had ended
 };
 
-// `series` has been sampled to the run's end; its bins, where it has any, are told as well.
+// `series` has been sampled to the run's end; its bins, if any, are printed as well.
 std::string sim_text(const simulator::FlowRun& run, const simulator::Series& series,
                      const SimFacts& facts);
 // What was asked for, by the names that it has in the document; null is what was left to the

@@ -13,7 +13,7 @@ namespace heddle::cli {
 // Of all links that a flow may have crossed.
 struct WorstLink {
   simulator::LinkId link = 0;
-  uint64_t drops = 0;       // there, while the flow was under way, as bins tell
+  uint64_t drops = 0;       // at this link during the flow, from bins
   uint64_t queue_peak = 0;  // bytes
 };
 

@@ -169,7 +169,7 @@ void warn_of_unreadable(const SweepRows& rows) {
 }
 
 // Sweeps of other options may lie in one folder: what differs between them counts as varied.
-void tell_apart(std::vector<json>& rows) {
+void distinguish(std::vector<json>& rows) {
   std::vector<std::string> names = {"made_by", "topology", "workload"};
   const json options = sim_options({});
   for (const auto& [name, value] : options.items()) {
@@ -203,7 +203,7 @@ Result<int> merge(const SweepOptions& options) {
   Result<SweepRows> all = read_sweep(options.merge);
   if (!all) return fail(all.error());
   warn_of_unreadable(*all);
-  tell_apart(all->rows);
+  distinguish(all->rows);
   const size_t count = all->rows.size();
   const int status = status_of(all->rows);
   show(std::move(all->rows), counted_text(count, "run"), options.json, count);

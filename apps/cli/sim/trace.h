@@ -25,7 +25,7 @@ class SimTrace {
                                                   const topology::Topology& topology,
                                                   const topology::Workload& workload);
 
-  // Where that host tells what it observes; null where it has no part in flows.
+  // The sink of that host's events; null if it takes no part in flows.
   events::Sink* of(uint32_t host) { return hosts_[host].get(); }
   events::Sink* of_rank(size_t job, uint32_t rank) { return ranks_[job][rank].get(); }
   // Warns of events for which there was no room.

@@ -57,7 +57,7 @@ JobSpan span_of(const JobSummary& job) {
   return span;
 }
 
-// So long after the job's beginning.
+// Time since the job's beginning.
 Nanos in_job(const JobSummary& job, const SlowCall& call) {
   const Nanos began = nanos(job.files[call.process].clock.to_job(call.began.count));
   return insight::span_of(span_of(job).begin, began);
@@ -83,8 +83,8 @@ std::string head(const JobSummary& job) {
 std::string communication(const JobSummary& job) {
   const std::vector<uint32_t> order = callers(job);
   if (order.empty()) {
-    return job.traffic.tells_messages ? "\nNo collective was called.\n"
-                                      : "\nNo collective was called, or none was recorded.\n";
+    return job.traffic.has_messages ? "\nNo collective was called.\n"
+                                    : "\nNo collective was called, or none was recorded.\n";
   }
   double communicating = 0;
   double exposed = 0;
@@ -191,7 +191,7 @@ std::string traffic(const JobSummary& job) {
   const Matrix matrix = insight::make_matrix(job.traffic, insight::MatrixRows::kRank);
   const Cell total = matrix.total();
   std::string text = "\nTraffic: messages were not recorded";
-  if (matrix.tells_messages) {
+  if (matrix.has_messages) {
     text = fmt::format("\nTraffic: {} delivered", short_value(total.bytes, MatrixUnit::kBytes));
   }
   if (total.expected_bytes > 0) {
@@ -226,9 +226,9 @@ std::string slowest(const JobSummary& job) {
   return text;
 }
 
-bool tells_losses(const JobSummary& job) {
+bool has_losses(const JobSummary& job) {
   return std::any_of(job.files.begin(), job.files.end(),
-                     [](const FileFacts& file) { return file.tells_losses(); });
+                     [](const FileFacts& file) { return file.has_losses(); });
 }
 
 std::string recovery(const JobSummary& job) {
@@ -241,7 +241,7 @@ std::string recovery(const JobSummary& job) {
     for (size_t i = 0; i < steps.size(); ++i) steps.at(i) += process.recovery.at(i);
   }
   std::string text = "\nLoss recovery: not measured, ";
-  if (tells_losses(job)) {
+  if (has_losses(job)) {
     text = fmt::format("\nLoss recovery: {} segments lost, {} dropped on arrival\n", lost, dropped);
   } else {
     const bool imported = std::any_of(job.files.begin(), job.files.end(),
@@ -264,7 +264,7 @@ Json row_of(const JobSummary& job, size_t number) {
     recovery[std::string(name_of(static_cast<events::RecoveryStep>(step)))] =
         process.recovery.at(step);
   }
-  const auto counted = [known = file.tells_losses()](uint64_t count) {
+  const auto counted = [known = file.has_losses()](uint64_t count) {
     return known ? Json(count) : Json(nullptr);
   };
   return {{"name", process.party.name},
@@ -380,8 +380,8 @@ Json summary_json(const JobSummary& job) {
           {"delivered_bytes", total.bytes},
           {"expected_bytes", total.expected_bytes},
           {"wire_bytes", total.wire_bytes},
-          {"messages_recorded", matrix.tells_messages},
-          {"losses_recorded", tells_losses(job)},
+          {"messages_recorded", matrix.has_messages},
+          {"losses_recorded", has_losses(job)},
           {"busiest_pairs", pairs},
           {"busiest_nics", loads},
           {"findings", findings}};

@@ -11,19 +11,19 @@
 
 namespace heddle::cli {
 
-// Of one process's file, what its events do not tell.
+// Facts of one process's file that are not in its events.
 struct FileFacts {
   std::string command;
   bool ended_well = true;
   bool sound = true;
   uint64_t dropped_events = 0;
   std::string source;  // whose recording it was made of; empty: heddle's own
-  std::string level;   // it was recorded at; empty: not told
+  std::string level;   // it was recorded at; empty: unknown
 
   insight::Clock clock;  // that its events are stamped with, and how its times become the job's
 
-  // Losses are recorded from level bins on, and other tools tell of none.
-  bool tells_losses() const { return source.empty() && level != "counters"; }
+  // Losses are recorded from level bins on, and not by other tools.
+  bool has_losses() const { return source.empty() && level != "counters"; }
 };
 
 struct JobSummary {
@@ -33,7 +33,7 @@ struct JobSummary {
   std::vector<insight::Finding> findings;
 };
 
-// Also what files tell: processes that were killed, events that were dropped or damaged.
+// Includes findings from files: killed processes, dropped or damaged events.
 std::vector<insight::Finding> findings_of_files(const JobSummary& job);
 
 std::string summary_text(const JobSummary& job);

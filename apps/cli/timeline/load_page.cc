@@ -79,7 +79,7 @@ std::string load_page(const Load& load, const std::string& title) {
                     {"nics", std::move(nics)},
                     {"bursts", std::move(bursts)},
                     {"burstsInAll", load.bursts_in_all},
-                    {"toldBy", load.told_by},
+                    {"callsOf", load.calls_of},
                     {"calls", spans_of(load.calls)},
                     {"phases", spans_of(load.phases)}});
 }

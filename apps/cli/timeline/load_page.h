@@ -7,7 +7,7 @@
 
 namespace heddle::cli {
 
-// Self-contained; it zooms and tells the values under the pointer.
+// Self-contained; it zooms and shows the values under the pointer.
 std::string load_page(const insight::Load& load, const std::string& title);
 
 }  // namespace heddle::cli

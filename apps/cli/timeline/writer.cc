@@ -18,7 +18,7 @@ using insight::MomentKind;
 using insight::Party;
 
 constexpr std::array kKinds = {"call", "wait", "phase", "message", "recovery"};
-// Threads in the order in which they are shown; calls come last, for nobody knows how many rows.
+// Threads in the order in which they are shown; calls come last, since their number of rows varies.
 constexpr std::array kThreads = {4, 1, 0, 2, 3};
 constexpr std::array kThreadNames = {"phases", "caller waits", "messages", "recovery"};
 

@@ -1,5 +1,5 @@
-// Writers of a timeline: each moment is written when it is told, so that a long recording needs no
-// memory.
+// Writers of a timeline: each moment is written when it is added, so memory does not grow with the
+// recording.
 #pragma once
 
 #include <cstdint>

@@ -24,7 +24,7 @@ CLASSES = 10
 
 
 def made_images(count, seed):
-    """Ten kinds of stripes, told apart by their direction and colour, in noise."""
+    """Ten classes of stripes in noise, which differ in direction and color."""
     generator = torch.Generator().manual_seed(seed)
     labels = torch.randint(0, CLASSES, (count,), generator=generator)
     rows = torch.arange(32).view(1, 1, 32, 1) / 32

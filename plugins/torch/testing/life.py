@@ -48,7 +48,7 @@ def expect(part, text):
 
 
 class Signs:
-    """Ranks tell each other by a store that has nothing to do with heddle what they have done."""
+    """Signals between ranks, by a store that is independent of heddle."""
 
     def __init__(self, store):
         self.store = store
@@ -86,7 +86,7 @@ def own_settings(folder, heddle):
         dist.all_reduce(tensor, group=group)
         assert tensor[0] == 3
     if dist.get_rank() == 0:
-        time.sleep(0.3)  # the others wait for it, and that is told
+        time.sleep(0.3)  # the others wait for it, and that wait is recorded
     dist.barrier(recorded[0])
     waits = 0 if dist.get_rank() == 0 else 1
     for kind, least, most in (("endpoint_opened", 1, 1), ("communicator_made", 2, 2), ("wait_begun", waits, 3)):
@@ -162,7 +162,7 @@ def limited_threads():
 
 
 def dropped_tensors():
-    """No tensor goes on the progress thread, whoever else lets go of it at the same time."""
+    """No tensor is destroyed on the progress thread, even if other references are dropped at the same time."""
     dist.init_process_group("heddle")
     rank = dist.get_rank()
     went = collections.Counter()

@@ -25,8 +25,8 @@ class MemoryBound {
     const uint64_t held =
         std::max(endpoint.bytes_held(), static_cast<uint64_t>(std::max<int64_t>(allocated, 0)));
     most_ = std::max(most_, held);
-    if (held <= bound() || told_) return;
-    told_ = true;
+    if (held <= bound() || reported_) return;
+    reported_ = true;
     report_.fail("host " + std::to_string(host_) + " holds " + std::to_string(held) + " bytes; " +
                  std::to_string(bound()) + " are the most for " +
                  std::to_string(connections_most_) + " connections");
@@ -56,7 +56,7 @@ class MemoryBound {
   Report& report_;
   uint32_t connections_most_ = 0;
   uint64_t most_ = 0;
-  bool told_ = false;
+  bool reported_ = false;
 };
 
 }  // namespace heddle::vopr

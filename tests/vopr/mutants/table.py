@@ -75,7 +75,7 @@ MUTANTS = [
            "  burst.offset = piece.payload.offset;\n  parts_.keys.protect("),
     # --- recovery ---
     Mutant("lost_grants_forgotten", CONNECTION + "control_queue.cc",
-           "frames of a lost packet are not sent again",
+           "frames of a lost packet are not retransmitted",
            "    send(record);\n  }\n}", "  }\n}"),
     Mutant("lost_bytes_forgotten", MESSAGES + "outgoing.cc",
            "the last lost byte range is not sent again",
@@ -122,7 +122,7 @@ MUTANTS = [
            "packets without a packet number share a nonce",
            "session_ ? session_->next_unnumbered() : 0", "session_ ? 1 : 0"),
     Mutant("one_key_for_both_directions", "transport/security/session.cc",
-           "what both sides send is sealed with the same key",
+           "what both sides send is encrypted with the same key",
            '"heddle 1 acceptor sends"', '"heddle 1 initiator sends"'),
     # --- a byzantine peer ---
     Mutant("names_without_bound", MESSAGES + "outgoing.cc",

@@ -19,7 +19,7 @@
 namespace heddle::cli {
 namespace {
 
-// Of what a line of a sweep holds: it grows when the same run is told otherwise.
+// Version of the format of a sweep's lines: increased with every change of the output.
 constexpr int kFormOfResults = 3;
 
 constexpr const char* kWorkload = R"(version = 1

@@ -1,5 +1,5 @@
-// What tells whether another heddle would have given the same results: its version, the form of the
-// results, and what its transport and collectives do with a small workload.
+// A fingerprint that is equal for builds of heddle with equal results: the version, the format of
+// results, and the behavior of transport and collectives with a small workload.
 #pragma once
 
 #include <string>

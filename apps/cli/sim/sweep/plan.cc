@@ -77,8 +77,8 @@ class FileHashes {
   std::map<std::string, uint64_t> hashes_;
 };
 
-// What does the run and what it is given: fixed words, then what varies, in the order of names so
-// that it does not matter how that was told.
+// The identity of a run: program and fixed arguments, then the varied options in the order of their
+// names, so that the order on the command line does not matter.
 Result<std::string> key_of(SweepRun& run, const SweepInput& input, FileHashes& hashes) {
   std::string text = run.made_by + '\n';
   std::vector<std::pair<std::string, std::string>> all = run.choice;

@@ -80,7 +80,7 @@ Result<std::unique_ptr<SweepWriter>> SweepWriter::open(const std::string& folder
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (descriptor < 0) return refuse(what, errno);
   std::unique_ptr<SweepWriter> writer(new SweepWriter(path, descriptor));
-  // Where files cannot be locked, nobody is kept from writing twice; rows then are there twice.
+  // Without file locks two sweeps may write the same file; it then has duplicate rows.
   if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     return fail(ErrorCode::kInUse, what, "another sweep writes " + path,
                 "wait for it, or give each its own --share");

@@ -23,7 +23,7 @@ class RunChild {
 
   // Looks without waiting.
   bool ended();
-  // Once it has: 128 and the number of a signal that ended it, as a shell tells it.
+  // Once it has ended: as in a shell, 128 plus the number of a signal that ended it.
   int exit_status() const;
   // Once it has.
   std::string output() const { return text_of(output_); }

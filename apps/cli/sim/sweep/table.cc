@@ -87,7 +87,7 @@ std::string number_text(std::optional<double> number) {
 
 using Rows = std::vector<const json*>;
 
-// Of flows that arrived, failed or were under way.
+// True if flows arrived, failed or did not end.
 bool has_flows(const json& row) {
   for (const char* name : {"flows_arrived", "flows_failed", "flows_unfinished"}) {
     if (number_at(row, "", name).value_or(0) > 0) return true;

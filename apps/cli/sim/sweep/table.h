@@ -1,5 +1,5 @@
-// The table at the end of a sweep: runs that differ in nothing but their seed stand in one row. Of
-// flows there is one, and where there are jobs one of their steps.
+// The table at the end of a sweep: runs that differ only in their seed share one row. There is one
+// table of flows, and one of steps if there are jobs.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -37,7 +37,7 @@ std::optional<std::pair<uint64_t, uint64_t>> range(std::string_view text) {
 
 constexpr const char* kHowToVary = "give a name and its values, like paths=1,16 or seed=1..10";
 
-// Index and count of a share as a launcher tells them; nothing where it does not.
+// Index and count of a share from a launcher's variables; nothing if it sets none.
 std::optional<Share> told(const Environment& variable, const char* index, const char* count) {
   const auto own = number(variable(index));
   const auto all = number(variable(count));
@@ -59,7 +59,7 @@ std::optional<Share> slurm_array(const Environment& variable) {
 }
 
 Result<Share> share_of_launcher(const Environment& variable) {
-  // An array is not told by its tasks' numbers, where those do not count evenly.
+  // The task numbers of an array do not define a share if their steps are uneven.
   if (!variable("SLURM_ARRAY_TASK_ID").empty()) {
     if (const auto share = slurm_array(variable)) return *share;
     return refuse("--share", "auto",

@@ -1,5 +1,5 @@
-// Repeats: stretches of messages that were lost and wait to be sent again, first in, first out. The
-// places are lent by a pool of the endpoint, so a connection that has lost nothing holds nothing.
+// Retransmissions: byte ranges of messages that were lost and wait for retransmission, first in,
+// first out. Entries come from a pool of the endpoint, so a connection without losses holds none.
 #pragma once
 
 #include <cstdint>
@@ -10,36 +10,36 @@
 
 namespace heddle::transport {
 
-struct Repeat {
-  static constexpr uint64_t kSentAhead = 0;  // given up together, whatever they were sent as
+struct Retransmission {
+  static constexpr uint64_t kSentAhead = 0;  // many transmissions, declared lost together
 
   uint32_t message = kNoIndex;  // in the pool of messages
   Sequence sequence;
   uint32_t start = 0;
   uint32_t end = 0;
   Nanos original;                 // pack() of an OriginalWrite
-  uint64_t sent_as = kSentAhead;  // tells the transmission that was given up
+  uint64_t sent_as = kSentAhead;  // identifies the transmission that was declared lost
   uint16_t channel = 0;
   uint32_t next = kNoIndex;
 };
 
 // Bounded by what is in flight: at most 64 for each burst that is remembered.
-using RepeatPool = Pool<Repeat>;
+using RetransmissionPool = Pool<Retransmission>;
 
-class Repeats {
+class Retransmissions {
  public:
-  explicit Repeats(RepeatPool& pool) : pool_(pool) {}
-  ~Repeats() { clear(); }
-  Repeats(const Repeats&) = delete;
-  Repeats& operator=(const Repeats&) = delete;
+  explicit Retransmissions(RetransmissionPool& pool) : pool_(pool) {}
+  ~Retransmissions() { clear(); }
+  Retransmissions(const Retransmissions&) = delete;
+  Retransmissions& operator=(const Retransmissions&) = delete;
 
   bool empty() const { return first_ == kNoIndex; }
-  Repeat& front() { return pool_[first_]; }
+  Retransmission& front() { return pool_[first_]; }
 
-  void push_back(const Repeat& repeat) {
+  void push_back(const Retransmission& retransmission) {
     const uint32_t index = pool_.lend();
     CHECK(index != kNoIndex);
-    pool_[index] = repeat;
+    pool_[index] = retransmission;
     pool_[index].next = kNoIndex;
     (empty() ? first_ : pool_[last_].next) = index;
     last_ = index;
@@ -61,7 +61,7 @@ class Repeats {
   }
 
  private:
-  RepeatPool& pool_;
+  RetransmissionPool& pool_;
   uint32_t first_ = kNoIndex;
   uint32_t last_ = kNoIndex;
 };

@@ -1,5 +1,5 @@
 // The cipher is OpenSSL's EVP interface; here is which bytes it is given.
-#include "transport/sealing.h"
+#include "transport/packet_key.h"
 
 #include <openssl/evp.h>
 
@@ -27,19 +27,19 @@ NameBytes bytes_of(const Payload& name) {
 
 }  // namespace
 
-SealKey::SealKey(std::span<const std::byte, kKeyBytes> key, std::span<const std::byte, kIvBytes> iv,
-                 Use use)
+PacketKey::PacketKey(std::span<const std::byte, kKeyBytes> key,
+                     std::span<const std::byte, kIvBytes> iv, Use use)
     : context_(EVP_CIPHER_CTX_new()) {
   CHECK(context_ != nullptr);
   const int done = EVP_CipherInit_ex(cipher(context_), EVP_aes_256_gcm(), nullptr, raw(key.data()),
-                                     nullptr, use == Use::kSeal ? 1 : 0);
+                                     nullptr, use == Use::kEncrypt ? 1 : 0);
   CHECK(done == 1);
   std::memcpy(iv_.data(), iv.data(), iv_.size());
 }
 
-SealKey::~SealKey() { EVP_CIPHER_CTX_free(cipher(context_)); }  // which wipes it
+PacketKey::~PacketKey() { EVP_CIPHER_CTX_free(cipher(context_)); }  // which wipes it
 
-SealKey::Nonce SealKey::nonce(const std::byte* header) const {
+PacketKey::Nonce PacketKey::nonce(const std::byte* header) const {
   const auto flags = static_cast<uint8_t>(header[kFlagsAt]);
   const bool numbered = type_of(header[0]) != PacketType::kControl || (flags & kFlagNumbered) != 0;
   Nonce nonce = iv_;
@@ -49,7 +49,7 @@ SealKey::Nonce SealKey::nonce(const std::byte* header) const {
   return nonce;
 }
 
-void SealKey::seal(const Nonce& nonce, const Text& text, std::byte* to) {
+void PacketKey::encrypt(const Nonce& nonce, const Text& text, std::byte* to) {
   EVP_CIPHER_CTX* context = cipher(context_);
   int done = EVP_EncryptInit_ex(context, nullptr, nullptr, nullptr, raw(nonce.data()));
   int length = 0;
@@ -69,14 +69,14 @@ void SealKey::seal(const Nonce& nonce, const Text& text, std::byte* to) {
   CHECK(done == 1);
 }
 
-bool SealKey::open(const Nonce& nonce, std::span<const std::byte> header,
-                   std::span<const std::byte> name, std::span<const std::byte> sealed,
-                   std::byte* to) {
-  if (sealed.size() < kTagBytes) return false;
+bool PacketKey::decrypt(const Nonce& nonce, std::span<const std::byte> header,
+                        std::span<const std::byte> name, std::span<const std::byte> encrypted,
+                        std::byte* to) {
+  if (encrypted.size() < kTagBytes) return false;
   EVP_CIPHER_CTX* context = cipher(context_);
-  const std::span<const std::byte> text = sealed.first(sealed.size() - kTagBytes);
+  const std::span<const std::byte> text = encrypted.first(encrypted.size() - kTagBytes);
   std::array<std::byte, kTagBytes> tag;
-  std::memcpy(tag.data(), sealed.data() + text.size(), kTagBytes);
+  std::memcpy(tag.data(), encrypted.data() + text.size(), kTagBytes);
   int done = EVP_DecryptInit_ex(context, nullptr, nullptr, nullptr, raw(nonce.data()));
   int length = 0;
   for (const auto& covered : {header, name}) {
@@ -96,7 +96,7 @@ bool SealKey::open(const Nonce& nonce, std::span<const std::byte> header,
 uint32_t clear_bytes(std::byte first) {
   switch (type_of(first)) {
     case PacketType::kData:
-    case PacketType::kRepeat:
+    case PacketType::kRetransmission:
       return kDataHeaderBytes;
     case PacketType::kControl:
       return kConnectionHeaderBytes;
@@ -105,36 +105,37 @@ uint32_t clear_bytes(std::byte first) {
   }
 }
 
-void seal_segment(SealKey& key, std::span<const std::byte> header,
-                  std::span<const std::byte> payload, std::byte* to) {
+void encrypt_segment(PacketKey& key, std::span<const std::byte> header,
+                     std::span<const std::byte> payload, std::byte* to) {
   const uint32_t clear = clear_bytes(header[0]);
   CHECK(clear > 0 && header.size() >= clear);
   std::memcpy(to, header.data(), clear);
-  key.seal(key.nonce(to), {header.first(clear), {}, header.subspan(clear), payload}, to + clear);
+  key.encrypt(key.nonce(to), {header.first(clear), {}, header.subspan(clear), payload}, to + clear);
 }
 
-bool open_segment(SealKey& key, std::span<std::byte> segment) {
+bool decrypt_segment(PacketKey& key, std::span<std::byte> segment) {
   const uint32_t clear = clear_bytes(segment[0]);
   if (clear == 0 || segment.size() < clear + kTagBytes) return false;
-  const std::span<std::byte> sealed = segment.subspan(clear);
-  return key.open(key.nonce(segment.data()), segment.first(clear), {}, sealed, sealed.data());
+  const std::span<std::byte> encrypted = segment.subspan(clear);
+  return key.decrypt(key.nonce(segment.data()), segment.first(clear), {}, encrypted,
+                     encrypted.data());
 }
 
-void seal_named(SealKey& key, std::span<const std::byte> header, const Payload& name,
-                std::byte* to) {
+void tag_payload_name(PacketKey& key, std::span<const std::byte> header, const Payload& name,
+                      std::byte* to) {
   const uint32_t clear = clear_bytes(header[0]);
   CHECK(clear > 0 && header.size() >= clear);
   std::memcpy(to, header.data(), clear);
   const NameBytes named = bytes_of(name);
-  key.seal(key.nonce(to), {header.first(clear), named, header.subspan(clear), {}}, to + clear);
+  key.encrypt(key.nonce(to), {header.first(clear), named, header.subspan(clear), {}}, to + clear);
 }
 
-bool open_named(SealKey& key, std::span<std::byte> header, const Payload& name) {
+bool check_payload_name(PacketKey& key, std::span<std::byte> header, const Payload& name) {
   const uint32_t clear = clear_bytes(header[0]);
   if (clear == 0 || header.size() < clear + kTagBytes) return false;
-  const std::span<std::byte> sealed = header.subspan(clear);
-  return key.open(key.nonce(header.data()), header.first(clear), bytes_of(name), sealed,
-                  sealed.data());
+  const std::span<std::byte> encrypted = header.subspan(clear);
+  return key.decrypt(key.nonce(header.data()), header.first(clear), bytes_of(name), encrypted,
+                     encrypted.data());
 }
 
 }  // namespace heddle::transport
