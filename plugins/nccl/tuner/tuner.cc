@@ -69,7 +69,7 @@ void Tuner::choose(const TunedCall& call, float* costs, int algorithms, int prot
                   same ? ", as NCCL"
                        : ", instead of NCCL's " +
                              pair_text(choice->instead_of_algorithm, choice->instead_of_protocol),
-                  choice->channels > 0 ? fmt::format(", {} channels", choice->channels) : ""));
+                  choice->channels > 0 ? fmt::format(", channels: {}", choice->channels) : ""));
 }
 
 void Tuner::choose_chunk(int function, size_t bytes, int algorithm, int protocol, size_t* chunk) {
