@@ -186,6 +186,24 @@ constexpr std::array kKeys = {
               .doc = "ranks that have not found each other within this time do not start",
               .min = 100,
               .max = 24 * kHourMs},
+    ConfigKey{.name = "nccl.tuner",
+              .fallback = "off",
+              .doc = "whether the NCCL plugin raises NCCL's costs to those of the measured "
+                     "network; the same on all ranks",
+              .choices = "off|on"},
+    ConfigKey{.name = "nccl.network",
+              .doc = "file with the measured network, written by `heddle perf --save`; the same on "
+                     "all ranks"},
+    ConfigKey{.name = "nccl.net_gbps",
+              .unit = "Gb/s",
+              .doc = "goodput of a node to other nodes, over all its NICs, in place of the file's"},
+    ConfigKey{.name = "nccl.channel_gbps",
+              .unit = "Gb/s",
+              .doc = "goodput of one connection, in place of the file's; unknown: NCCL chooses the "
+                     "number of channels"},
+    ConfigKey{.name = "nccl.net_us",
+              .unit = "us",
+              .doc = "one-way latency of a small message between nodes, in place of the file's"},
 };
 
 }  // namespace

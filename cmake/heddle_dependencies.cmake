@@ -6,6 +6,7 @@ find_package(tomlplusplus REQUIRED)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
+find_package(pugixml REQUIRED)
 find_package(Python3 3.11 REQUIRED COMPONENTS Interpreter)
 
 if(HEDDLE_TESTS)

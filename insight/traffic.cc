@@ -10,7 +10,9 @@
 #include <tuple>
 #include <utility>
 
+#include "insight/nccl_expected.h"
 #include "insight/traffic/attribution.h"
+#include "topology/nccl_graph.h"
 
 namespace heddle::insight {
 namespace {
@@ -25,7 +27,9 @@ using Ids = std::pair<uint32_t, uint32_t>;  // of a connection: own id and the p
 // Combines the processes' traffic after all events have been read.
 class Joining {
  public:
-  Joining(const std::vector<Process>& processes, const Purposes& purposes) : processes_(processes) {
+  Joining(const std::vector<Process>& processes, const Purposes& purposes,
+          const topology::NcclGraphs* graphs)
+      : processes_(processes), graphs_(graphs) {
     traffic_.purposes = purposes.all();
     for (const Process& process : processes) traffic_.parties.push_back(process.party);
     for (uint32_t i = 0; i < processes_.size(); ++i) note(i);
@@ -188,7 +192,7 @@ class Joining {
 
   void add_expected(uint32_t process, uint64_t number, const Membership& membership) {
     for (const auto& [call, count] : membership.expected) {
-      const auto shares = expected_sends(call.first, membership.rank);
+      const auto shares = sends_of(call.first, membership.rank);
       if (!shares) {
         traffic_.calls_without_formula += count;
         continue;
@@ -201,6 +205,12 @@ class Joining {
             {process, ends.peer, ends.own_nic, ends.peer_nic, call.second, kAnyPath, cell});
       }
     }
+  }
+
+  std::optional<std::vector<Share>> sends_of(const CallShape& shape, uint32_t rank) const {
+    const topology::NcclGraph* const graph = graphs_ == nullptr ? nullptr : graphs_->of(shape.size);
+    return graph == nullptr ? expected_sends(shape, rank)
+                            : nccl_expected_sends(shape, rank, *graph);
   }
 
   Ends ends_of_rank(uint32_t process, uint64_t number, uint32_t rank) {
@@ -252,6 +262,7 @@ class Joining {
   }
 
   const std::vector<Process>& processes_;
+  const topology::NcclGraphs* graphs_;
   Traffic traffic_;
   std::map<Ids, std::pair<uint32_t, const ConnectionTraffic*>> by_ids_;
   std::map<std::pair<uint64_t, uint32_t>, uint32_t> members_;
@@ -285,7 +296,9 @@ void TrafficBuilder::add(uint32_t process, const events::AnyEvent& event, uint32
   body_->processes[process].attribution.add(event, writer);
 }
 
-Traffic TrafficBuilder::finish() const { return Joining(body_->processes, body_->purposes).join(); }
+Traffic TrafficBuilder::finish(const topology::NcclGraphs* graphs) const {
+  return Joining(body_->processes, body_->purposes, graphs).join();
+}
 
 Cell& Cell::operator+=(const Cell& more) {
   bytes += more.bytes;

@@ -16,6 +16,10 @@
 #include "events/events.h"
 #include "insight/party.h"
 
+namespace heddle::topology {
+struct NcclGraphs;
+}
+
 namespace heddle::insight {
 
 // Counters of different kinds, and the time.
@@ -99,8 +103,9 @@ class TrafficBuilder {
   void add(uint32_t process, const events::AnyEvent& event, uint32_t writer = 0);
 
   // Delivered bytes are those that the receiver recorded; where it was not recorded, those that the
-  // sender recorded.
-  Traffic finish() const;
+  // sender recorded. Expected bytes follow the rings and trees of `graphs` in communicators of
+  // which it has a graph, and rank order else; null: in all.
+  Traffic finish(const topology::NcclGraphs* graphs = nullptr) const;
 
  private:
   class Body;

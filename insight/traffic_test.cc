@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "insight/matrix.h"
+#include "topology/nccl_graph.h"
 
 namespace heddle::insight {
 namespace {
@@ -86,6 +87,26 @@ TEST_F(TrafficTest, MessagesThroughSharedMemoryHaveNoHeadingAndAPathOfTheirOwn) 
   EXPECT_EQ(matrix.at(1, 0).messages, 1u);
   EXPECT_EQ(parts(MatrixParts::kPath).at("shared memory").at(1, 0).memory_bytes, 2000u);
   EXPECT_EQ(make_matrix(builder_.finish(), MatrixRows::kRank).own.bytes, 0u);
+}
+
+TEST_F(TrafficTest, ExpectedBytesFollowNcclsGraphOfAsManyRanks) {
+  for (uint32_t rank = 0; rank < 2; ++rank) {
+    begin(rank, 1, Operation::kAllreduce, Algorithm::kRing, 1000);
+    add(rank, CallEnded{{}, kWorld, 1, true});
+  }
+  topology::NcclGraphs graphs;
+  graphs.by_ranks[3] = {3, {{.ring = {0, 1, 2}, .tree = {}}}};
+  const auto expected = [&] {
+    return make_matrix(builder_.finish(&graphs), MatrixRows::kRank).at(0, 1).expected_bytes;
+  };
+  EXPECT_EQ(expected(), 4000u);
+  graphs.by_ranks[2] = {2, {{.ring = {0, 1}, .tree = {}}, {.ring = {1, 0}, .tree = {}}}};
+  EXPECT_EQ(expected(), 4000u);
+  EXPECT_EQ(builder_.finish(&graphs).calls_without_formula, 0u);
+  // Without rings the bytes of a ring's call are unknown.
+  graphs.by_ranks[2] = {2, {{.ring = {}, .tree = {{{}, {1}}, {0, {}}}}}};
+  EXPECT_EQ(expected(), 0u);
+  EXPECT_EQ(builder_.finish(&graphs).calls_without_formula, 2u);
 }
 
 TEST_F(TrafficTest, ARingDeliversTheBytesOfItsFormula) {

@@ -21,6 +21,7 @@
 #include "apps/cli/matrix/show.h"
 #include "apps/cli/output.h"
 #include "apps/cli/record/contents.h"
+#include "apps/cli/record/nccl_graphs.h"
 #include "apps/cli/terminal.h"
 #include "insight/matrix.h"
 
@@ -34,6 +35,7 @@ constexpr const char* kExample = R"(Example:
   heddle matrix job --by host,phase --unit count --format csv
   heddle matrix job --format html -o job.html
   heddle matrix job --format html -o job.html --topology fabric.toml
+  heddle matrix job --expected --nccl-graph nccl.log
 
 Counted is delivered payload, each byte once, without retransmissions. heddle's own messages
 between ranks are shown separately. NICs and paths share messages, so for them bytes on the wire
@@ -58,6 +60,7 @@ struct MatrixOptions {
   std::string topology;
   std::string counters;
   std::string routers;
+  std::vector<std::string> nccl_graph;
 };
 
 // Adds all events of a file. False: some of it could not be read.
@@ -169,6 +172,11 @@ int run(const MatrixOptions& options) {
     print_error(files.error());
     return kCouldNotRun;
   }
+  const auto graphs = read_nccl_graphs(options.nccl_graph);
+  if (!graphs) {
+    print_error(graphs.error());
+    return kCouldNotRun;
+  }
   insight::TrafficBuilder builder;
   bool whole = true;
   size_t read = 0;
@@ -177,7 +185,8 @@ int run(const MatrixOptions& options) {
     whole = add_file(file, builder, read, dropped_events) && whole;
   }
   if (read == 0) return kCouldNotRun;
-  const insight::Traffic traffic = builder.finish();
+  const insight::Traffic traffic = builder.finish(&*graphs);
+  note_unused_graphs(*graphs, traffic);
   if (traffic.unplaced.messages > 0) {
     print_warning(
         fmt::format("{} messages stand in no cell: the beginning of their connections "
@@ -246,6 +255,7 @@ void add_matrix_command(CLI::App& root, Invocation& invocation) {
   json->excludes(format);
   command->add_flag("--expected", options->expected,
                     "also show what the formulas of the algorithms expect");
+  add_nccl_graph_option(*command, options->nccl_graph);
   command->add_flag("--wire", options->wire,
                     "also show bytes on the wire, with headers and retransmissions");
   add_output_option(*command, options->output);

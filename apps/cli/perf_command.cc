@@ -13,7 +13,9 @@
 #include "apps/cli/drops.h"
 #include "apps/cli/interrupt.h"
 #include "apps/cli/listen.h"
+#include "apps/cli/output.h"
 #include "apps/cli/perf/measure.h"
+#include "apps/cli/perf/network_figures.h"
 #include "apps/cli/perf/report.h"
 #include "apps/cli/quantity.h"
 #include "apps/cli/settings.h"
@@ -25,7 +27,8 @@ namespace {
 constexpr const char* kExample = R"(Example:
   heddle perf --listen                        on node2
   heddle perf node2 bw lat                    on node1
-  heddle perf node2 bw -s all --paths 16 --json)";
+  heddle perf node2 bw -s all --paths 16 --json
+  heddle perf node2 --save network.toml)";
 
 constexpr uint64_t kBandwidthBytes = 1 << 20;
 constexpr uint64_t kLatencyBytes = 64;
@@ -42,6 +45,7 @@ struct PerfOptions {
   bool check = false;
   std::string time;
   std::string size;
+  std::string save;
 };
 
 // The tests to run, in order. Errors: kInvalid.
@@ -137,6 +141,16 @@ class PerfRun {
   std::vector<Measurement> measurements_;
 };
 
+// Writes what --save asks for.
+Result<void> save_figures(const PerfSetting& setting, const PerfOptions& options,
+                          const PerfRun& run) {
+  if (options.save.empty()) return {};
+  const auto network = network_figures(run.measurements(), run.endpoint().local_nics().size());
+  if (!network) return fail(network.error());
+  const std::string source = fmt::format("heddle perf {}, {} paths", setting.peer, setting.paths);
+  return write_output(options.save, nccl::network_text(*network, source));
+}
+
 Result<int> conclude(const PerfSetting& setting, const PerfOptions& options, const PerfRun& run,
                      const Result<void>& ran) {
   const bool stopped = interrupted() != 0;
@@ -148,6 +162,9 @@ Result<int> conclude(const PerfSetting& setting, const PerfOptions& options, con
   }
   if (stopped) return interrupted_exit_status();
   if (!ran) return fail(ran.error());
+  if (const Result<void> saved = save_figures(setting, options, run); !saved) {
+    return fail(saved.error());
+  }
   int status = kDone;
   for (const Measurement& each : run.measurements()) {
     const std::string wrong = wrong_text(each);
@@ -206,6 +223,9 @@ void add_options(CLI::App& perf, PerfOptions& options, Settings& settings) {
   perf.add_flag("--bidirectional", options.bidirectional, "bw: send in both directions at once");
   perf.add_flag("--check", options.check, "bw: verify every byte received");
   add_json_option(perf, options.json);
+  perf.add_option("--save", options.save,
+                  "write goodput and latency to this file, for nccl.network")
+      ->type_name("FILE");
   settings.offer("-p,--port", "port", "PORT");
   settings.offer("--bind", "bind", kAddressListType);
   settings.offer("--paths", "paths", "N");

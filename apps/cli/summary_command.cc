@@ -11,6 +11,7 @@
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/record/alignment.h"
 #include "apps/cli/record/contents.h"
+#include "apps/cli/record/nccl_graphs.h"
 #include "apps/cli/summary/show.h"
 #include "apps/cli/terminal.h"
 
@@ -27,6 +28,7 @@ with computation or other calls.)";
 struct SummaryOptions {
   std::string path;
   bool json = false;
+  std::vector<std::string> nccl_graph;
 };
 
 // What is made of the events, in one pass.
@@ -73,6 +75,11 @@ int run(const SummaryOptions& options) {
     print_error(files.error());
     return kCouldNotRun;
   }
+  const auto graphs = read_nccl_graphs(options.nccl_graph);
+  if (!graphs) {
+    print_error(graphs.error());
+    return kCouldNotRun;
+  }
   Builders builders{
       .summary = {}, .traffic = {}, .alignment = AlignmentBuilder(*files), .read = {}};
   JobSummary job;
@@ -82,7 +89,8 @@ int run(const SummaryOptions& options) {
   }
   if (job.files.empty()) return kCouldNotRun;
   job.summary = builders.summary.finish();
-  job.traffic = builders.traffic.finish();
+  job.traffic = builders.traffic.finish(&*graphs);
+  note_unused_graphs(*graphs, job.traffic);
   const Alignment alignment = builders.alignment.finish();
   for (size_t i = 0; i < builders.read.size(); ++i) {
     const insight::Clock* const known = alignment.clock(builders.read[i]);
@@ -106,6 +114,7 @@ void add_summary_command(CLI::App& root, Invocation& invocation) {
                                               "none of it could be read"));
   const auto options = std::make_shared<SummaryOptions>();
   add_recording(*command, options->path);
+  add_nccl_graph_option(*command, options->nccl_graph);
   add_json_option(*command, options->json);
   command->callback(
       [options, &invocation] { invocation.run = [options] { return run(*options); }; });

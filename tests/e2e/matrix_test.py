@@ -84,6 +84,44 @@ class Matrix(unittest.TestCase):
             self.assertEqual(part["measured"][rank], row)
         self.assertEqual(part["measured"], part["expected"])
 
+    def nccl_log(self, name, *lines):
+        path = os.path.join(self.parent.name, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.writelines(f"node0:40:41 [0] NCCL INFO {line}\n" for line in lines)
+        return path
+
+    def test_traffic_is_expected_along_nccls_rings(self):
+        order = [0, 2, 1, 3]
+        log = self.nccl_log("nccl.log", f"comm 0x1 rank 0 nRanks {RANKS} nNodes 2",
+                            "Channel 00/01 : " + " ".join(map(str, order)))
+        part = self.part("allreduce", "--by", "op", "--nccl-graph", log)
+        for place, rank in enumerate(order):
+            row = [0] * RANKS
+            row[order[(place + 1) % RANKS]] = sum(ring(count, width, place) for count, width in self.calls())
+            self.assertEqual(part["expected"][rank], row)
+        self.assertEqual(part["measured"], self.part("allreduce", "--by", "op")["measured"])
+        folder = os.path.join(self.parent.name, "logs")
+        os.makedirs(folder, exist_ok=True)
+        shutil.copy(log, folder)
+        self.assertEqual(self.part("allreduce", "--by", "op", "--nccl-graph", folder), part)
+        done = program.run("summary", self.folder, "--json", "--nccl-graph", log)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr, "")
+
+    def test_nccls_rings_that_cannot_be_used_are_named(self):
+        head = f"comm 0x1 rank 0 nRanks {RANKS} nNodes 2"
+        twice = self.nccl_log("twice.log", head, "Channel 00/01 : 0 1 1 3")
+        for command in ("matrix", "summary"):
+            for words, sign in ((("--nccl-graph", twice), "twice.log:2: rank 1 is in the ring twice"),
+                                (("--nccl-graph", "/no/such/log"), "cannot read /no/such/log")):
+                done = program.run(command, self.folder, *words)
+                self.assertEqual(done.returncode, 2, words)
+                self.assertIn(sign, done.stderr)
+        other = self.nccl_log("other.log", "Channel 00/01 : 0 2 1")
+        done = program.run("matrix", self.folder, "--nccl-graph", other)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("no communicator of the recording has 3 ranks", done.stderr)
+
     def test_the_parts_are_the_whole(self):
         for by in ("op", "communicator", "algorithm", "phase"):
             document = self.document("--by", by)

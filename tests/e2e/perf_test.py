@@ -2,7 +2,10 @@
 """heddle perf: both tests, both directions, checks, sweeps, JSON, and several clients at once."""
 
 import json
+import os
 import re
+import tempfile
+import tomllib
 import unittest
 
 import program
@@ -41,6 +44,22 @@ class Perf(unittest.TestCase):
                          bandwidth["payload_bytes"])
         for name in ("min", "p50", "p99", "p999", "max"):
             self.assertGreater(latency[f"half_round_trip_us_{name}"], 0)
+
+    def test_figures_are_saved_for_the_tuner(self):
+        with tempfile.TemporaryDirectory() as folder, program.server() as (_, port):
+            path = os.path.join(folder, "network.toml")
+            done = program.run("perf", "127.0.0.1", "-p", port, "-t", "0.2", "--json", "--save", path)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            bandwidth, latency = json.loads(done.stdout)["tests"]
+            with open(path, "rb") as file:
+                network = tomllib.load(file)["network"]
+            self.assertAlmostEqual(network["goodput_kbits_per_s"], bandwidth["goodput_gbits_per_s"] * 1e6, delta=2)
+            self.assertEqual(network["connection_goodput_kbits_per_s"], network["goodput_kbits_per_s"])
+            self.assertAlmostEqual(network["one_way_ns"], latency["half_round_trip_us_p50"] * 1e3, delta=1)
+            done = program.run("perf", "127.0.0.1", "bw", "-p", port, "-t", "0.1", "--save", path + ".2")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("measure bw and lat", done.stderr)
+            self.assertFalse(os.path.exists(path + ".2"))
 
     def test_every_byte_is_checked_both_ways_on_every_controller(self):
         with program.server() as (_, port):
