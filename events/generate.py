@@ -280,8 +280,9 @@ Everything heddle observes is one of these events. They are declared in `events/
 page is made from it by `python3 events/generate.py --docs docs/reference/events.md`, so change that
 file and not this one. Schema version: {version}.
 
-Every event begins with `time_ns`, the time of the driver loop when it was emitted. No event reads
-a clock. A program takes events by deriving from `heddle::events::Sink` (`events/events.h`).
+Every event begins with `time_ns`, the time of the driver loop when it was emitted; events of NCCL's
+profiler carry the time at which NCCL reported them. No event reads a clock. A program takes events
+by deriving from `heddle::events::Sink` (`events/events.h`).
 """
 
 

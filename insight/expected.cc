@@ -98,8 +98,9 @@ class Sends {
         return linear();
       case Algorithm::kDissemination:
         return dissemination();
+      default:  // NCCL's
+        return false;
     }
-    return false;
   }
   std::vector<Share> take() { return std::move(shares_); }
 
@@ -283,8 +284,8 @@ class Sends {
 }  // namespace
 
 uint32_t element_bytes(events::ElementType type) {
-  constexpr std::array<uint8_t, events::kElementTypeCount> kBytes = {1, 1, 4, 4, 8, 8,
-                                                                     2, 2, 4, 8, 2, 2};
+  constexpr std::array<uint8_t, events::kElementTypeCount> kBytes = {1, 1, 4, 4, 8, 8, 2, 2,
+                                                                     4, 8, 2, 2, 1, 1, 0};
   const auto index = static_cast<size_t>(type);
   return index < kBytes.size() ? kBytes[index] : 0;
 }

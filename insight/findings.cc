@@ -56,6 +56,11 @@ void look_at_processes(const Summary& summary, Findings& found) {
       found.push_back({fmt::format("of the calls of {} {} failed", name, process.calls_failed),
                        "see what that rank printed"});
     }
+    if (process.profile_dropped > 0) {
+      found.push_back({fmt::format("{} of NCCL's events of {} were not recorded",
+                                   process.profile_dropped, name),
+                       "set HEDDLE_NCCL_PROFILE=coll or proxy, which record less"});
+    }
     if (process.peers_dead > 0) {
       found.push_back(
           {fmt::format("{} lost peers that did not answer any more: {}", name, process.peers_dead),

@@ -8,9 +8,21 @@
 namespace heddle::insight {
 namespace {
 
+// `more` as span_of() returns it.
 void add_to(Nanos& sum, Nanos more) { sum = {std::min(sum.count, INT64_MAX / 4) + more.count}; }
 
 }  // namespace
+
+ProxyWork& ProxyWork::operator+=(const ProxyWork& more) {
+  operations += more.operations;
+  transfers += more.transfers;
+  bytes += more.bytes;
+  retransmitted_bytes += more.retransmitted_bytes;
+  add_to(gpu_wait, more.gpu_wait);
+  add_to(peer_wait, more.peer_wait);
+  add_to(network_wait, more.network_wait);
+  return *this;
+}
 
 Nanos span_of(Nanos begin, Nanos end) {
   if (end <= begin) return {};
@@ -144,6 +156,24 @@ void SummaryBuilder::on(uint32_t process, const events::PathSized& event) {
   if (event.refused_bytes <= summary.refused_datagram_bytes) return;
   summary.refused_datagram_bytes = event.refused_bytes;
   summary.passed_datagram_bytes = event.datagram_bytes;
+}
+
+void SummaryBuilder::on(uint32_t process, const events::ProxyOp& event) {
+  const auto direction = static_cast<size_t>(event.direction);
+  ProcessSummary& summary = summary_.processes[process];
+  if (direction >= summary.proxy.size()) return;
+  summary.proxy[direction] += {1,
+                               event.steps,
+                               event.bytes,
+                               event.retransmitted_bytes,
+                               span_of({}, event.gpu_wait),
+                               span_of({}, event.peer_wait),
+                               span_of({}, event.network_wait)};
+}
+
+void SummaryBuilder::on(uint32_t process, const events::ProfileDropped& event) {
+  summary_.processes[process].profile_dropped +=
+      event.calls + event.proxy_ops + event.steps + event.others + event.writes;
 }
 
 void SummaryBuilder::on(uint32_t /*process*/, const events::CommunicatorMade& event) {

@@ -21,6 +21,19 @@ namespace heddle::insight {
 // arbitrary ones.
 Nanos span_of(Nanos begin, Nanos end);
 
+// What NCCL's proxy did in one direction. Waits are summed over transfers, which overlap.
+struct ProxyWork {
+  uint64_t operations = 0;
+  uint64_t transfers = 0;
+  uint64_t bytes = 0;
+  uint64_t retransmitted_bytes = 0;
+  Nanos gpu_wait;      // sent: until the data was there; received: until it was taken
+  Nanos peer_wait;     // sent: until the receiver was ready; received: until the data had come
+  Nanos network_wait;  // sent: until its end; received: until it was visible to the GPU
+
+  ProxyWork& operator+=(const ProxyWork& more);
+};
+
 struct ProcessSummary {
   Party party;
   Nanos first;  // time of the first event, by the process's own clock
@@ -39,6 +52,8 @@ struct ProcessSummary {
   uint32_t refused_datagram_bytes = 0;  // the largest that some path did not pass; 0: every path
                                         // passed all
   uint32_t passed_datagram_bytes = 0;   // the largest that this path passed
+  std::array<ProxyWork, 2> proxy;       // by events::Direction
+  uint64_t profile_dropped = 0;         // events of NCCL that its profiler could not record
 
   Nanos hidden() const { return communicating - exposed; }
   Nanos span() const { return span_of(first, last); }
@@ -104,6 +119,8 @@ class SummaryBuilder {
   void on(uint32_t process, const events::ConnectionClosed& event);
   void on(uint32_t process, const events::PathSized& event);
   void on(uint32_t process, const events::CommunicatorMade& event);
+  void on(uint32_t process, const events::ProxyOp& event);
+  void on(uint32_t process, const events::ProfileDropped& event);
 
   Summary summary_;
   std::vector<State> states_;

@@ -1,6 +1,8 @@
 // See timeline.h.
 #include "insight/timeline.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -138,6 +140,58 @@ void TimelineBuilder::on(uint32_t process, const events::BurstLost& event) {
   lost.name = std::to_string(event.segments) + " segments lost: ";
   lost.name += name_of(event.cause);
   sink_(lost);
+}
+
+// A moment that ends at its event, and began `took` before.
+void TimelineBuilder::report_span(Moment moment, Nanos took) {
+  if (took > Nanos{}) moment.begin_ns = saturating_difference({moment.end_ns}, took).count;
+  sink_(moment);
+}
+
+template <typename Event>
+void TimelineBuilder::report_transfer(uint32_t process, const Event& event,
+                                      const std::string& what) {
+  Moment transfer = moment(process, MomentKind::kTransfer, event.time);
+  const bool sent = event.direction == events::Direction::kSent;
+  transfer.name =
+      fmt::format("{} {} {}, channel {}", what, sent ? "to" : "from", event.peer, event.channel);
+  transfer.bytes = event.bytes;
+  transfer.communicator = event.communicator;
+  const auto micros_of = [](Nanos span) { return static_cast<double>(span.count) * 1e-3; };
+  transfer.detail =
+      fmt::format("GPU {:.1f} us, peer {:.1f} us, network {:.1f} us", micros_of(event.gpu_wait),
+                  micros_of(event.peer_wait), micros_of(event.network_wait));
+  report_span(std::move(transfer), event.took);
+}
+
+void TimelineBuilder::on(uint32_t process, const events::ProxyOp& event) {
+  report_transfer(process, event, fmt::format("{} transfers", event.steps));
+}
+
+void TimelineBuilder::on(uint32_t process, const events::ProxyStep& event) {
+  report_transfer(process, event, fmt::format("transfer {}", event.step));
+}
+
+void TimelineBuilder::on(uint32_t process, const events::KernelChannel& event) {
+  Moment kernel = moment(process, MomentKind::kKernel, event.time);
+  kernel.name = fmt::format("kernel, channel {}", event.channel);
+  kernel.communicator = event.communicator;
+  report_span(std::move(kernel), event.took);
+}
+
+void TimelineBuilder::on(uint32_t process, const events::KernelPhase& event) {
+  Moment phase = moment(process, MomentKind::kKernel, event.time);
+  phase.name = fmt::format("{}, channel {}", name_of(event.phase), event.channel);
+  phase.communicator = event.communicator;
+  report_span(std::move(phase), event.gpu_took);
+}
+
+void TimelineBuilder::on(uint32_t process, const events::HostWork& event) {
+  Moment work = moment(process, MomentKind::kHost, event.time);
+  work.name = name_of(event.task);
+  work.bytes = event.bytes;
+  work.communicator = event.communicator;
+  report_span(std::move(work), event.took);
 }
 
 }  // namespace heddle::insight

@@ -14,7 +14,17 @@
 
 namespace heddle::insight {
 
-enum class MomentKind : uint8_t { kCall, kWait, kPhase, kMessage, kRecovery };
+// Transfers, kernels and host work are NCCL's.
+enum class MomentKind : uint8_t {
+  kCall,
+  kWait,
+  kPhase,
+  kMessage,
+  kRecovery,
+  kTransfer,
+  kKernel,
+  kHost,
+};
 
 // An activity with a duration, or an event (begin equals end).
 struct Moment {
@@ -30,7 +40,8 @@ struct Moment {
   uint64_t number = 0;
   std::string algorithm;
   bool ok = true;
-  bool ended = true;  // false: in progress when the events end
+  std::string detail;  // of a transfer: what it waited for
+  bool ended = true;   // false: in progress when the events end
 };
 
 class TimelineBuilder {
@@ -72,6 +83,14 @@ class TimelineBuilder {
   void on(uint32_t process, const events::SharedMessageCompleted& event);
   void on(uint32_t process, const events::Recovery& event);
   void on(uint32_t process, const events::BurstLost& event);
+  void on(uint32_t process, const events::ProxyOp& event);
+  void on(uint32_t process, const events::ProxyStep& event);
+  void on(uint32_t process, const events::KernelChannel& event);
+  void on(uint32_t process, const events::KernelPhase& event);
+  void on(uint32_t process, const events::HostWork& event);
+  template <typename Event>
+  void report_transfer(uint32_t process, const Event& event, const std::string& what);
+  void report_span(Moment moment, Nanos took);
 
   Sink sink_;
   std::vector<State> states_;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -49,6 +50,7 @@ class Joining {
       }
       for (const auto& [number, membership] : processes_[i].attribution.memberships()) {
         add_expected(i, number, membership);
+        add_proxied(number, membership);
       }
       traffic_.unplaced += processes_[i].attribution.astray();
       traffic_.has_messages |= processes_[i].attribution.has_messages();
@@ -74,9 +76,11 @@ class Joining {
       by_ids_[{connection.id, connection.peer_id}] = {process, &connection};
     }
     for (const auto& [number, membership] : attribution.memberships()) {
-      if (membership.size == 0) continue;
-      sizes_[number] = membership.size;
-      members_[{number, membership.rank}] = process;
+      if (membership.size > 0) sizes_[number] = membership.size;
+      for (const uint32_t rank : membership.ranks) {
+        members_[{number, rank}] = process;
+        if (!membership.proxied.empty()) proxied_.insert({number, rank});
+      }
     }
   }
 
@@ -122,8 +126,13 @@ class Joining {
   }
 
   void add_measured(uint32_t process, const ConnectionTraffic& connection) {
+    // Of NCCL's transfers over heddle its proxy recorded what was delivered, and between whom.
+    const bool counted =
+        connection.communicator == 0 && processes_[process].attribution.has_proxy();
+    const std::vector<Carried> none;
+    const std::vector<Carried>& carried = counted ? none : connection.carried;
     if (!connection.opened) {
-      for (const Carried& each : connection.carried) {
+      for (const Carried& each : carried) {
         traffic_.unplaced += each.sent;
         traffic_.unplaced += each.received;
       }
@@ -131,7 +140,7 @@ class Joining {
       return;
     }
     const Ends ends = ends_of(process, connection);
-    for (const Carried& each : connection.carried) {
+    for (const Carried& each : carried) {
       if (each.received != Cell{}) {
         traffic_.flows.push_back({ends.peer, process, ends.peer_nic, ends.own_nic, each.purpose,
                                   kAnyPath, each.received});
@@ -190,7 +199,22 @@ class Joining {
     return at->second;
   }
 
+  // What a receiver's proxy recorded, and what a sender's did where no receiver's was recorded.
+  void add_proxied(uint64_t number, const Membership& membership) {
+    for (const auto& [key, cell] : membership.proxied) {
+      const bool sent = key.direction == events::Direction::kSent;
+      if (sent && proxied_.contains({number, key.peer})) continue;
+      const uint32_t own = process_of_rank(number, key.rank);
+      const uint32_t peer = process_of_rank(number, key.peer);
+      const uint32_t unknown = nic(0, 0, "");
+      traffic_.nics[unknown] = "unknown";
+      traffic_.flows.push_back(
+          {sent ? own : peer, sent ? peer : own, unknown, unknown, key.purpose, kAnyPath, cell});
+    }
+  }
+
   void add_expected(uint32_t process, uint64_t number, const Membership& membership) {
+    traffic_.calls_without_formula += membership.nccl_calls;
     for (const auto& [call, count] : membership.expected) {
       const auto shares = sends_of(call.first, membership.rank);
       if (!shares) {
@@ -219,13 +243,13 @@ class Joining {
     Ends ends;
     ends.own_nic = ends.peer_nic = nic(0, 0, "");
     traffic_.nics[ends.own_nic] = "unknown";
-    const auto member = members_.find({number, rank});
-    if (member != members_.end()) {
-      ends.peer = member->second;
-    } else {
-      ends.peer = unknown_rank(number, rank);
-    }
+    ends.peer = process_of_rank(number, rank);
     return ends;
+  }
+
+  uint32_t process_of_rank(uint64_t number, uint32_t rank) {
+    const auto member = members_.find({number, rank});
+    return member != members_.end() ? member->second : unknown_rank(number, rank);
   }
 
   // A rank of which only its number in a communicator is known.
@@ -267,6 +291,7 @@ class Joining {
   std::map<Ids, std::pair<uint32_t, const ConnectionTraffic*>> by_ids_;
   std::map<std::pair<uint64_t, uint32_t>, uint32_t> members_;
   std::map<uint64_t, uint32_t> sizes_;
+  std::set<std::pair<uint64_t, uint32_t>> proxied_;  // ranks whose proxy was recorded
   std::map<std::pair<uint64_t, uint64_t>, uint32_t> nics_;
   std::map<std::tuple<uint64_t, uint64_t, uint16_t>, uint32_t> strangers_;
   std::map<std::pair<uint64_t, uint32_t>, uint32_t> unknown_ranks_;

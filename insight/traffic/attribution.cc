@@ -84,12 +84,15 @@ void Attribution::add(const events::AnyEvent& event, uint32_t writer) {
     on(*started);
   } else if (const auto* ended = std::get_if<events::CallEnded>(&event)) {
     on(*ended);
+  } else if (const auto* proxied = std::get_if<events::ProxyOp>(&event)) {
+    on(*proxied);
   } else if (const auto* linked = std::get_if<events::CommunicatorLinked>(&event)) {
     on(*linked);
   } else if (const auto* joined = std::get_if<events::CommunicatorMade>(&event)) {
     Membership& membership = memberships_[joined->communicator];
     membership.rank = joined->rank;
     membership.size = joined->size;
+    membership.ranks.insert(joined->rank);
   } else if (const auto* mark = std::get_if<events::Mark>(&event)) {
     const std::string name(mark->name.view());
     const auto [at, fresh] = phase_numbers_.emplace(name, static_cast<uint32_t>(phases_.size()));
@@ -153,6 +156,14 @@ void Attribution::on(const events::CallStarted& event) {
       live.own ? own_purpose(event.communicator) : purpose_of(event.communicator, event, phase);
   membership.under_way.end(0, event.time);  // the tuning, whose end is not recorded
   membership.under_way.begin(event.call, live.purpose, event.time);
+  if (event.protocol != events::Protocol::kNone) {  // NCCL's: no formula, no channels of ours
+    ++membership.nccl_calls;
+    membership.nccl_purposes[event.call] = live.purpose;
+    if (membership.nccl_purposes.size() > Membership::kMostPurposes) {
+      membership.nccl_purposes.erase(membership.nccl_purposes.begin());
+    }
+    return;
+  }
   CallShape shape = known ? made->second.shape : CallShape{};
   if (known) {
     shape.algorithm = event.algorithm;
@@ -233,6 +244,20 @@ void Attribution::on(const Whole& message) {
   Cell& cell = on.carried_for(own_purpose(on.communicator), message.direction);
   cell.bytes += message.bytes;
   ++cell.messages;
+}
+
+void Attribution::on(const events::ProxyOp& event) {
+  has_messages_ = has_proxy_ = true;
+  Membership& membership = memberships_[event.communicator];
+  const auto call = membership.nccl_purposes.find(event.call);
+  const uint32_t purpose =
+      call != membership.nccl_purposes.end()
+          ? call->second
+          : purposes_->number_of({.communicator = event.communicator, .phase = phases_[phase_]});
+  Cell& cell = membership.proxied[{event.rank, event.peer, purpose, event.direction}];
+  cell.bytes += event.bytes;
+  cell.messages += event.steps;
+  if (event.took > Nanos{}) cell.nanos += static_cast<uint64_t>(event.took.count);
 }
 
 void Attribution::on(const events::BurstSent& event) {

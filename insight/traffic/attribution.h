@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -107,7 +108,8 @@ struct ConnectionTraffic {
 // The membership of a process in a communicator.
 struct Membership {
   uint32_t rank = 0;
-  uint32_t size = 0;
+  uint32_t size = 0;         // 0: not known
+  std::set<uint32_t> ranks;  // of this process: several where it drives several GPUs
 
   struct Made {
     CallShape shape;
@@ -135,6 +137,20 @@ struct Membership {
   UnderWay under_way;
   std::map<std::pair<CallShape, uint32_t>, uint64_t> expected;  // number of calls by shape and
                                                                 // purpose
+
+  // What NCCL's proxy moved for one purpose between two ranks.
+  struct Proxied {
+    uint32_t rank = 0;  // whose data it is: not always this process's rank
+    uint32_t peer = 0;
+    uint32_t purpose = 0;
+    events::Direction direction = events::Direction::kSent;
+    auto operator<=>(const Proxied&) const = default;
+  };
+  std::map<Proxied, Cell> proxied;
+  // The purposes of NCCL's calls; a proxy's last operation may be recorded after the call's end.
+  static constexpr size_t kMostPurposes = 4096;
+  std::map<uint32_t, uint32_t> nccl_purposes;
+  uint64_t nccl_calls = 0;
 };
 
 class Attribution {
@@ -149,6 +165,8 @@ class Attribution {
   }
   uint64_t calls() const { return calls_; }
   bool has_messages() const { return has_messages_; }
+  // Whether NCCL's proxy was recorded: then its messages over heddle are not counted once more.
+  bool has_proxy() const { return has_proxy_; }
   // The address of one of an endpoint's NICs.
   NicAddress address_of(uint32_t writer, uint8_t nic) const;
   // Bytes sent to peers that did not become connections.
@@ -161,6 +179,7 @@ class Attribution {
   void on(const events::CallStarted& event);
   void on(const events::CallEnded& event);
   void on(const Whole& message);
+  void on(const events::ProxyOp& event);
   void on(const events::BurstSent& event);
   void on(const events::WireBin& event);
   ConnectionTraffic& connection(uint32_t id);
@@ -181,6 +200,7 @@ class Attribution {
   Cell astray_;
   uint64_t calls_ = 0;
   bool has_messages_ = false;
+  bool has_proxy_ = false;
   ConnectionTraffic* latest_ = nullptr;  // elements of connections_ do not move
 };
 

@@ -48,7 +48,8 @@ program curl sends the data.
 An export that fails changes nothing in the database. --replace replaces the three tables' rows
 one table after the other when all rows have arrived, and reports a failure between them.)";
 
-constexpr std::array kKinds = {"call", "wait", "phase", "message", "recovery"};
+constexpr std::array kKinds = {"call",     "wait",     "phase",  "message",
+                               "recovery", "transfer", "kernel", "host"};
 
 struct ExportOptions {
   std::string path;

@@ -226,6 +226,33 @@ std::string slowest(const JobSummary& job) {
   return text;
 }
 
+std::string proxy_line(const char* what, const insight::ProxyWork& work) {
+  const auto mean = [&work](Nanos sum) {
+    return time_text({sum.count / static_cast<int64_t>(work.transfers)});
+  };
+  return fmt::format("    {:<22}{:>10}{:>10}{:>10}{:>10}{:>10}\n", what, work.transfers,
+                     short_value(work.bytes, MatrixUnit::kBytes), mean(work.gpu_wait),
+                     mean(work.peer_wait), mean(work.network_wait));
+}
+
+// NCCL's transfers: the mean time that one waited, and for what.
+std::string proxies(const JobSummary& job) {
+  std::string text;
+  size_t rows = 0;
+  for (const ProcessSummary& process : job.summary.processes) {
+    const auto& [sent, received] = process.proxy;
+    if (sent.transfers + received.transfers == 0 || ++rows > kMostRows) continue;
+    text += "  " + party_text(process.party) + "\n";
+    if (sent.transfers > 0) text += proxy_line("sent", sent);
+    if (received.transfers > 0) text += proxy_line("received", received);
+  }
+  if (text.empty()) return "";
+  if (rows > kMostRows) text += fmt::format("  … {} more\n", rows - kMostRows);
+  return fmt::format("\n{:<26}{:>10}{:>10}{:>10}{:>10}{:>10}\n", "NCCL's transfers, waits on", "",
+                     "bytes", "GPU", "peer", "network") +
+         text;
+}
+
 bool has_losses(const JobSummary& job) {
   return std::any_of(job.files.begin(), job.files.end(),
                      [](const FileFacts& file) { return file.has_losses(); });
@@ -256,6 +283,16 @@ std::string recovery(const JobSummary& job) {
   return text;
 }
 
+Json proxy_json(const insight::ProxyWork& work) {
+  return {{"operations", work.operations},
+          {"transfers", work.transfers},
+          {"bytes", work.bytes},
+          {"retransmitted_bytes", work.retransmitted_bytes},
+          {"gpu_wait_ns", work.gpu_wait.count},
+          {"peer_wait_ns", work.peer_wait.count},
+          {"network_wait_ns", work.network_wait.count}};
+}
+
 Json row_of(const JobSummary& job, size_t number) {
   const ProcessSummary& process = job.summary.processes[number];
   const FileFacts& file = job.files[number];
@@ -280,7 +317,9 @@ Json row_of(const JobSummary& job, size_t number) {
           {"hidden_ns", process.hidden().count},
           {"segments_lost", counted(process.segments_lost)},
           {"segments_dropped", counted(process.segments_dropped)},
-          {"recovery", std::move(recovery)}};
+          {"recovery", std::move(recovery)},
+          {"nccl_sent", proxy_json(process.proxy[0])},
+          {"nccl_received", proxy_json(process.proxy[1])}};
 }
 
 }  // namespace
@@ -321,7 +360,7 @@ std::vector<Finding> findings_of_files(const JobSummary& job) {
 
 std::string summary_text(const JobSummary& job) {
   std::string text = head(job) + communication(job) + operations(job) + traffic(job) +
-                     slowest(job) + recovery(job);
+                     proxies(job) + slowest(job) + recovery(job);
   if (job.findings.empty()) return text + "\nNothing stands out.\n";
   text += "\nWorth a look\n";
   for (const Finding& finding : job.findings) {

@@ -17,9 +17,10 @@ using insight::Moment;
 using insight::MomentKind;
 using insight::Party;
 
-constexpr std::array kKinds = {"call", "wait", "phase", "message", "recovery"};
+constexpr std::array kKinds = {"call",     "wait",     "phase",  "message",
+                               "recovery", "transfer", "kernel", "host"};
 // Threads in the order in which they are shown; calls come last, since their number of rows varies.
-constexpr std::array kThreads = {4, 1, 0, 2, 3};
+constexpr std::array kThreads = {4, 1, 0, 2, 3, 0, 0, 0};
 constexpr std::array kThreadNames = {"phases", "caller waits", "messages", "recovery"};
 
 std::string party_text(const Party& party) {
@@ -46,6 +47,7 @@ class TraceWriter final : public TimelineWriter {
   }
 
   void write(const Moment& moment, int64_t begin_ns, int64_t end_ns) override {
+    if (moment.kind >= MomentKind::kTransfer) return write_overlapping(moment, begin_ns, end_ns);
     const bool call = moment.kind == MomentKind::kCall;
     const bool happens =
         moment.kind == MomentKind::kMessage || moment.kind == MomentKind::kRecovery;
@@ -89,6 +91,26 @@ class TraceWriter final : public TimelineWriter {
  private:
   static double micros_of(int64_t nanos) { return static_cast<double>(nanos) / 1000; }
 
+  // Transfers, kernels and host work of NCCL overlap: each is an asynchronous event of its own.
+  void write_overlapping(const Moment& moment, int64_t begin_ns, int64_t end_ns) {
+    Json event = {
+        {"name", moment.name},
+        {"cat", kKinds.at(static_cast<size_t>(moment.kind))},
+        {"ph", "b"},
+        {"id", ++overlapping_},
+        {"pid", moment.process},
+        {"tid", 0},
+        {"ts", micros_of(begin_ns)},
+        {"args",
+         {{"bytes", moment.bytes}, {"communicator", fmt::format("{:016x}", moment.communicator)}}}};
+    if (!moment.detail.empty()) event["args"]["waits"] = moment.detail;
+    put(event);
+    event["ph"] = "e";
+    event["ts"] = micros_of(end_ns);
+    event.erase("args");
+    put(event);
+  }
+
   void name(const char* what, uint32_t process, uint32_t thread, const std::string& text) {
     put({{"name", what},
          {"ph", "M"},
@@ -104,6 +126,7 @@ class TraceWriter final : public TimelineWriter {
 
   Out out_;
   std::vector<uint32_t> rows_;  // of calls, by process
+  uint64_t overlapping_ = 0;
   bool first_ = true;
 };
 
