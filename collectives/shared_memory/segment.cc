@@ -14,7 +14,7 @@ namespace heddle::collectives {
 namespace {
 
 constexpr const char* kWhat = "cannot share memory between ranks";
-// The seals keep a peer from shrinking the file, which would end this process by SIGBUS.
+// `F_SEAL_SHRINK` keeps a peer from shrinking the file, which would end this process by SIGBUS.
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 Unexpected system_failure(const char* call) {

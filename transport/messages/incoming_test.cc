@@ -529,14 +529,14 @@ TEST_F(PlacedReceiveTest, NothingIsPredictedWhereANicWrites) {
 TEST_F(PlacedReceiveTest, AMessageThatEndsBehindItsRepeatsWaitsForAFence) {
   post(0, 40'000, 1);
   run_.segments = 1;
-  DataBurst repeat;
-  repeat.header.sequence = kFirstSequence;
-  repeat.header.message_bytes = 20'000;
-  repeat.segments = 1;
-  repeat.step = repeat.last = 10'000;
-  repeat.run = &run_;
+  DataBurst retransmission;
+  retransmission.header.sequence = kFirstSequence;
+  retransmission.header.message_bytes = 20'000;
+  retransmission.segments = 1;
+  retransmission.step = retransmission.last = 10'000;
+  retransmission.run = &run_;
   retransmission.original = {0, 0, 7};
-  EXPECT_TRUE(in_.accept(repeat).acknowledge);
+  EXPECT_TRUE(in_.accept(retransmission).acknowledge);
   EXPECT_TRUE(in_.awaits_fences());
   EXPECT_FALSE(in_.request_fences(true));
   EXPECT_TRUE(burst(0, 20'000, 10'000, 1, 10'000, 10'000).acknowledge);
