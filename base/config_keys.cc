@@ -143,6 +143,13 @@ constexpr std::array kKeys = {
         .doc = "interval at which recordings are written to the disk; 0: when the kernel does",
         .min = 0,
         .max = 86'400},
+    ConfigKey{.name = "nccl_profile",
+              .fallback = "proxy",
+              .doc =
+                  "what the NCCL plugin records of NCCL's work, in a process that records; calls: "
+                  "collectives, sends and receives; proxy: and what the transfers of each wait "
+                  "for; all: and each transfer, kernel and call of the host",
+              .choices = "calls|proxy|all"},
     ConfigKey{.name = "algorithm",
               .doc = "algorithms of collectives, as in allreduce:ring,alltoall:bruck; empty: the "
                      "cheapest; rank 0's counts"},

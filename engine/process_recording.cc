@@ -109,10 +109,8 @@ events::RecordingOptions with_process(events::RecordingOptions options) {
 
 }  // namespace
 
-Result<std::unique_ptr<events::Recorder>> open_recorder(const events::RecordingOptions& options,
-                                                        Nanos now,
-                                                        const transport::Address& local) {
-  if (options.directory.empty()) return std::unique_ptr<events::Recorder>();
+Result<std::shared_ptr<events::Recording>> open_recording(const events::RecordingOptions& options) {
+  if (options.directory.empty()) return std::shared_ptr<events::Recording>();
   Open& open = open_recordings();
   const OwnMutex::Lock lock = open.mutex.lock();
   Kept& kept = open.by_directory[options.directory];
@@ -129,7 +127,16 @@ Result<std::unique_ptr<events::Recorder>> open_recorder(const events::RecordingO
     recording = std::move(*made);
     kept = {recording, options.level, options.most, options.durable};
   }
-  auto recorder = recording->add_writer();
+  return recording;
+}
+
+Result<std::unique_ptr<events::Recorder>> open_recorder(const events::RecordingOptions& options,
+                                                        Nanos now,
+                                                        const transport::Address& local) {
+  auto recording = open_recording(options);
+  if (!recording) return fail(recording.error());
+  if (*recording == nullptr) return std::unique_ptr<events::Recorder>();
+  auto recorder = (*recording)->add_writer();
   recorder->on_any(events::EndpointOpened{now, transport::host_part(local, 0),
                                           transport::host_part(local, 8), local.port});
   return recorder;

@@ -13,10 +13,14 @@
 
 namespace heddle::engine {
 
+// The recording of this process in the directory of `options`, which is made where there is none;
+// null where `options` names no directory. The identity gets the process's host name, pid, command
+// and, if the launcher set one, rank. Errors: those of Recording::create(); kInvalid if this
+// process already records in that directory with another level, size or durability.
+Result<std::shared_ptr<events::Recording>> open_recording(const events::RecordingOptions& options);
+
 // A recorder for an endpoint at `local`, which starts with an EndpointOpened event; null where
-// `options` names no directory. The identity gets the process's host name, pid, command and, if the
-// launcher set one, rank. Errors: those of Recording::create(); kInvalid if this process already
-// records in that directory with another level, size or durability.
+// `options` names no directory. Errors: those of open_recording().
 Result<std::unique_ptr<events::Recorder>> open_recorder(const events::RecordingOptions& options,
                                                         Nanos now, const transport::Address& local);
 

@@ -59,7 +59,7 @@ void look_at_processes(const Summary& summary, Findings& found) {
     if (process.profile_dropped > 0) {
       found.push_back({fmt::format("{} of NCCL's events of {} were not recorded",
                                    process.profile_dropped, name),
-                       "set HEDDLE_NCCL_PROFILE=coll or proxy, which record less"});
+                       "set HEDDLE_NCCL_PROFILE=calls or proxy, which record less"});
     }
     if (process.peers_dead > 0) {
       found.push_back(
