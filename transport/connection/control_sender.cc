@@ -11,7 +11,7 @@ SendResult ControlSender::send(Nanos now, TxBatch& batch) {
   SendController& sender = parts_.sender;
   Purpose purpose{.ping = true};
   while (batch.has_room(TxBatch::kLargestPacket) &&
-         sender.poll_size_probe(purpose.path, purpose.padded_to)) {
+         sender.poll_size_probe(now, purpose.path, purpose.padded_to)) {
     const SendResult sent = write_packet(now, batch, purpose);
     if (sent == SendResult::kFull) return sent;
     if (sent == SendResult::kNothing) break;

@@ -103,6 +103,14 @@ bool SendController::poll_datagram_quota(Nanos now, SendQuota& quota) {
   return true;
 }
 
+bool SendController::poll_size_probe(Nanos now, uint16_t& id, uint32_t& bytes) {
+  if (pmtu_.poll(paths_, window_.peer().capacity(), id, bytes)) {
+    return window_.admits_probe(now, bytes);
+  }
+  window_.release_reserve();
+  return false;
+}
+
 SentBurst* SendController::record(uint16_t id, uint8_t segments) {
   recording_ = pool_.lend();
   if (recording_ == kNoIndex) {  // records of lost packets give way

@@ -43,6 +43,17 @@ class SendWindow {
   // Whether a burst of `bytes` should ask for an acknowledgement. `window_ends`: it uses the window
   // up.
   bool worth_asking(uint64_t bytes, bool window_ends) const;
+  // Whether a packet of `bytes` that no quota counts, a size probe, may leave now: the peer's socket
+  // can hold it besides what is in flight. If not, room for it is kept from later bursts. (A packet
+  // that the socket could not hold alone either waits for nothing.)
+  bool admits_probe(Nanos now, uint64_t bytes) {
+    const uint64_t cost = bytes + params::kReceiveOverhead;
+    const bool fits = cost > quota_.capacity() || quota_.left(now, held()) >= cost;
+    reserved_ = fits ? 0 : cost;
+    return fits;
+  }
+  // No such packet waits.
+  void release_reserve() { reserved_ = 0; }
 
   // --- limited by the window, or by the application ---
   bool limited() const { return limited_; }
@@ -98,6 +109,7 @@ class SendWindow {
   uint64_t in_flight_bytes_ = 0;
   uint32_t in_flight_segments_ = 0;
   uint32_t largest_datagram_ = 0;
+  uint64_t reserved_ = 0;             // of the peer's socket, for a size probe that waits
   uint64_t bytes_since_request_ = 0;  // payload sent since an acknowledgement was asked for
   bool limited_ = false;
 };
