@@ -73,6 +73,7 @@ SendResult ControlSender::write_packet(Nanos now, TxBatch& batch, const Purpose&
     sent->asks = asks;
     sent->later = !asks;
     sent->sizes_path = sizes;
+    sent->header_bytes = purpose.padded_to;
   }
   write_frames(now, purpose, sent, writer);
   if (numbered) sender.sent(now, purpose.path);

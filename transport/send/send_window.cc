@@ -37,7 +37,7 @@ uint32_t SendWindow::segments_within(Nanos now, uint64_t quota, uint64_t size, W
   const uint64_t room = quota_.left(now, held());
   const uint64_t fits = std::min(quota / size, (room - std::min(room, reserved_)) / cost);
   if (fits > 0) return static_cast<uint32_t>(std::min<uint64_t>(fits, segmentation_.most()));
-  if (in_flight_bytes_ == 0) return 1;
+  if (in_flight_bytes_ + probe_bytes_ == 0) return 1;
   if (room < cost) {
     quota_.note_short();
     wake.by(quota_.ready_at(now, held(), cost));
@@ -66,8 +66,8 @@ bool SendWindow::worth_asking(uint64_t bytes, bool window_ends) const {
 }
 
 bool SendWindow::holds(uint64_t bytes, uint64_t segments) const {
-  const uint64_t overhead = params::kReceiveOverhead * (in_flight_segments_ + segments);
-  return bytes <= left() && in_flight_bytes_ + bytes + overhead + reserved_ <= quota_.most();
+  const uint64_t cost = bytes + params::kReceiveOverhead * segments;
+  return bytes <= left() && held() + cost + reserved_ <= quota_.most();
 }
 
 }  // namespace heddle::transport

@@ -121,6 +121,7 @@ class SendTest : public ::testing::Test {
     if (!sender_.poll_size_probe(now_, path, bytes)) return 0;
     SentBurst* run = sender_.record(path, 1);
     run->sizes_path = true;
+    run->header_bytes = bytes;
     sender_.sent(now_, path);
     return bytes;
   }
