@@ -27,7 +27,7 @@ void ChunkSender::send(uint16_t path, uint64_t number, std::span<const PacketId>
   }
   if (pair.failed) {
     for (const PacketId id : pieces) packets.give_back(id);
-    fates_.handle_sent(key.first, path, number, false);
+    fates_.handle_sent({key.first, path, pair.epoch, number, false});
     return;
   }
   Chunk chunk{pair.next_chunk++, number, {}};
@@ -50,7 +50,8 @@ void ChunkSender::handle_ack(const Packet& ack) {
   bool progress = false;
   while (!pair.outstanding.empty() && pair.outstanding.front().chunk < ack.write.chunk) {
     drop_copies(pair.outstanding.front());
-    fates_.handle_sent(key.first, key.second, pair.outstanding.front().number, true);
+    fates_.handle_sent(
+        {key.first, key.second, pair.epoch, pair.outstanding.front().number, true});
     pair.outstanding.pop_front();
     progress = true;
   }
@@ -87,7 +88,7 @@ void ChunkSender::send_again(QueuePair& pair) {
 void ChunkSender::fail(const Key& key, QueuePair& pair) {
   for (Chunk& chunk : pair.outstanding) {
     drop_copies(chunk);
-    fates_.handle_sent(key.first, key.second, chunk.number, false);
+    fates_.handle_sent({key.first, key.second, pair.epoch, chunk.number, false});
   }
   pair.outstanding.clear();
   pair.due = Nanos::never();

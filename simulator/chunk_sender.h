@@ -23,11 +23,19 @@ struct ChunkSenderOptions {
   uint32_t tries = 7;         // retransmissions before it fails
 };
 
-// Receives the outcome of reliable writes.
+// The outcome of a reliable write.
+struct ChunkFate {
+  uint32_t connection = 0;  // local
+  uint16_t path = 0;
+  uint32_t epoch = 0;
+  uint64_t number = 0;
+  bool ok = false;
+};
+
 class ChunkFates {
  public:
   virtual ~ChunkFates() = default;
-  virtual void handle_sent(uint32_t connection, uint16_t path, uint64_t number, bool ok) = 0;
+  virtual void handle_sent(const ChunkFate& fate) = 0;
 };
 
 class ChunkSender : private Agent {

@@ -332,6 +332,7 @@ TEST_F(ChunksTest, AReliableNicRetransmitsAndReports) {
   for (const PlacedEvent& event : events(*a_)) {
     EXPECT_EQ(event.kind, PlacedEventKind::kSent);
     EXPECT_EQ(event.connection, kConnectionA);
+    EXPECT_EQ(event.epoch, 0u);
     EXPECT_TRUE(event.ok);
     sent.push_back(event.number);
   }
@@ -374,6 +375,18 @@ TEST_F(ChunksTest, AFailedReliablePathIsResetByANewEpoch) {
   ASSERT_EQ(told.size(), 1u);
   EXPECT_TRUE(told[0].ok);
   EXPECT_TRUE(landed(0, kChunk));
+}
+
+TEST_F(ChunksTest, AWriteThatANewEpochCutsOffIsReportedWithItsOwnEpoch) {
+  make({}, {}, true);
+  network_->apply({.link = 0, .kind = LinkChangeKind::kDown});
+  write(5, 0);
+  write(5, 0, kChunk, 1);
+  const auto told = events(*a_);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].number, 0u);
+  EXPECT_EQ(told[0].epoch, 0u);
+  EXPECT_FALSE(told[0].ok);
 }
 
 // Memory is written while the process gets no turn; only the event queue can overflow.

@@ -178,13 +178,14 @@ void SimDatapath::acknowledge(const Packet& packet, bool gap) {
   network_.send(id);
 }
 
-void SimDatapath::handle_sent(uint32_t connection, uint16_t path, uint64_t number, bool ok) {
+void SimDatapath::handle_sent(const ChunkFate& fate) {
   PlacedEvent event;
   event.kind = PlacedEventKind::kSent;
-  event.connection = connection;
-  event.path = path;
-  event.number = number;
-  event.ok = ok;
+  event.connection = fate.connection;
+  event.path = fate.path;
+  event.epoch = fate.epoch;
+  event.number = fate.number;
+  event.ok = fate.ok;
   push_event(event);
 }
 

@@ -168,7 +168,7 @@ class SimDatapath final : public datapath::Datapath,
   void land(const Packet& packet);
   bool write_piece(const Packet& packet);
   void acknowledge(const Packet& packet, bool gap);
-  void handle_sent(uint32_t connection, uint16_t path, uint64_t number, bool ok) override;
+  void handle_sent(const ChunkFate& fate) override;
   void run(Nanos now) override;
   void push_event(const transport::PlacedEvent& event);
 

@@ -54,7 +54,7 @@ struct PlacedEvent {
   bool ok = true;           // kSent
   uint32_t immediate = 0;   // kArrived
   uint32_t bytes = 0;       // kArrived
-  uint32_t epoch = 0;       // kFenced
+  uint32_t epoch = 0;       // kFenced; kSent: of the write
   uint64_t number = 0;      // kSent
   Address from;             // kArrived
   Nanos at;                 // kArrived: when

@@ -174,6 +174,7 @@ TEST_P(ChunkContract, AReliableNicReportsTheEndOfEachWrite) {
     EXPECT_EQ(told[number].kind, PlacedEventKind::kSent);
     EXPECT_EQ(told[number].connection, kAtA);
     EXPECT_EQ(told[number].number, number);
+    EXPECT_EQ(told[number].epoch, 0u);
     EXPECT_TRUE(told[number].ok);
   }
   EXPECT_TRUE(holds(0, 20'000, 0));

@@ -11,7 +11,7 @@ SendResult ControlSender::send(Nanos now, TxBatch& batch) {
   SendController& sender = parts_.sender;
   Purpose purpose{.ping = true};
   while (batch.has_room(TxBatch::kLargestPacket) &&
-         sender.poll_size_probe(purpose.path, purpose.padded_to)) {
+         sender.poll_size_probe(now, purpose.path, purpose.padded_to)) {
     const SendResult sent = write_packet(now, batch, purpose);
     if (sent == SendResult::kFull) return sent;
     if (sent == SendResult::kNothing) break;
@@ -73,6 +73,7 @@ SendResult ControlSender::write_packet(Nanos now, TxBatch& batch, const Purpose&
     sent->asks = asks;
     sent->later = !asks;
     sent->sizes_path = sizes;
+    sent->header_bytes = purpose.padded_to;
   }
   write_frames(now, purpose, sent, writer);
   if (numbered) sender.sent(now, purpose.path);

@@ -162,6 +162,33 @@ TEST_F(PlacedTest, AMessageTooLongForItsReceiveIsNotWritten) {
   EXPECT_FALSE(same(0, 1000));
 }
 
+// VOPR, seeds 131646 and 135399: a NIC that made its queue pair anew reported the probe of the old
+// one as failed, the new one was fenced for that, and so on in every round trip.
+TEST_F(PlacedTest, AFailedWriteOfAnEarlierEpochBreaksNothing) {
+  start(placed(true));
+  receive(0, 100'000, 1);
+  send(0, 100'000, 1);
+  ASSERT_TRUE(run_until_completed(1, 1));
+  pair_->run_for(millis(50));
+  PlacedEvent failed;
+  failed.kind = PlacedEventKind::kSent;
+  failed.connection = client_;
+  failed.path = 0;
+  failed.ok = false;
+  failed.number = 1;
+  const auto packets_after = [&] {
+    const uint64_t before = pair_->datagrams;
+    end(0).handle_placed(pair_->now(), failed);
+    pair_->run_for(millis(1));
+    return pair_->datagrams - before;
+  };
+  EXPECT_GT(packets_after(), 0u);  // the peer makes its side of the path anew
+  pair_->run_for(millis(50));
+  EXPECT_EQ(packets_after(), 0u);
+  failed.epoch = 1;
+  EXPECT_GT(packets_after(), 0u);
+}
+
 TEST_F(PlacedTest, WhatANicTellsOfNobodyIsDropped) {
   start(placed());
   receive(0, 100'000, 1);

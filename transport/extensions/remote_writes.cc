@@ -165,6 +165,9 @@ void RemoteWrites::on_event(Nanos now, const PlacedEvent& event) {
 void RemoteWrites::on_write_failed(Nanos now, const PlacedEvent& event) {
   SendController& sender = parts().sender;
   const auto path = static_cast<uint16_t>(event.path + sender.first_chunk_path());
+  // A NIC that makes its queue pair anew reports the writes of the old one as failed. The new one
+  // is not broken by that: asking for a fence would have it made anew for ever.
+  if (path >= sender.paths() || sender.epoch(path).value() != event.epoch) return;
   if (!sender.on_write_failed(now, path, event.number)) return;
   // Its queue pair is broken until the peer has made its side anew.
   parts().control.send({FrameType::kAskFence, 0, event.path, 0, 0, sender.epoch(path).value()});

@@ -339,18 +339,21 @@ bool Outgoing::on_grant(const GrantFrame& grant) {
   return true;
 }
 
-// The slot gets another meaning, so the receive that it named is over (withdrawn, and the frame
-// that says so is still in flight): nothing more of its message may be written.
+// The slot names another receive from now on: the grant of the one that it named is not valid for
+// remote writes any more, whether its message is posted yet or not. (That receive is over, or the
+// new grant is an old one that was overtaken.) Its payload travels as datagrams.
 void Outgoing::withdraw_slot(uint8_t slot) {
   const RemotePlace& place = places_[slot];
   if (place.token.length == 0 || place.channel >= channels_.size()) return;
-  const Channel& channel = channels_[place.channel];
-  const int64_t index = channel.head.steps_to(place.sequence).value_or(-1);
-  if (index < 0 || index >= static_cast<int64_t>(channel.messages.size())) return;
-  OutMessage& message = pool_[channel.messages[static_cast<size_t>(index)]];
+  Channel& channel = channels_[place.channel];
+  const int64_t known = channel.head.steps_to(place.sequence).value_or(-1);
+  if (known < 0 || known >= static_cast<int64_t>(channel.grants.size())) return;
+  const auto index = static_cast<size_t>(known);
+  channel.grants[index].slot = kNoSlot;
+  if (index >= channel.messages.size()) return;
+  OutMessage& message = pool_[channel.messages[index]];
   message.slot = kNoSlot;
   message.placed = false;
-  message.started = true;
 }
 
 bool Outgoing::on_placed_grant(const PlacedGrantFrame& grant) {

@@ -53,6 +53,47 @@ TEST_F(PmtuProberTest, ASizeThatDoesNotPassIsFollowedByTheNextSmaller) {
   EXPECT_EQ(controller_->losses.size(), 0u);  // a size that does not pass is no congestion
 }
 
+// VOPR, seed 108036: a probe left besides a full window, and the peer's socket dropped it or what
+// followed.
+TEST_F(PmtuProberTest, AProbeWaitsForRoomInThePeersSocket) {
+  constexpr uint64_t kCapacity = 32'768;
+  constexpr uint64_t kCost = SendController::kBaseDatagram + SendController::kReceiveOverhead;
+  open(1, kLarge);
+  sender_.set_peer_window(kCapacity);
+  uint64_t segments = 0;
+  while (send()) segments += quota_.segments;
+  ASSERT_EQ(segments, kCapacity / kCost);
+  uint16_t id = 0;
+  EXPECT_EQ(probe_size(id), 0u);
+  // Payload does not take the room that it waits for.
+  uint64_t acked = 0;
+  uint32_t bytes = 0;
+  while (bytes == 0 && acked < segments) {
+    ++acked;
+    now_ += micros(10);
+    ASSERT_TRUE(ack(0, {{1, acked}}));
+    EXPECT_FALSE(send()) << acked;
+    bytes = probe_size(id);
+  }
+  EXPECT_EQ(bytes, kLarge);
+  const uint64_t held = (segments - acked) * kCost + kLarge + SendController::kReceiveOverhead;
+  EXPECT_LE(held, kCapacity);
+  EXPECT_GT(held + kCost, kCapacity);
+  EXPECT_FALSE(send());
+  ASSERT_TRUE(ack(0, {{1, segments + 1}}));
+  EXPECT_TRUE(send());
+}
+
+// No room would ever be enough for it.
+TEST_F(PmtuProberTest, AProbeLargerThanThePeersSocketDoesNotWait) {
+  open(1, kLarge);
+  sender_.set_peer_window(8'000);
+  while (send()) {
+  }
+  uint16_t id = 0;
+  EXPECT_EQ(probe_size(id), kLarge);
+}
+
 TEST_F(PmtuProberTest, ASizeThatIcmpReportsIsProbed) {
   open(1, kLarge);
   uint16_t id = 0;
@@ -82,7 +123,7 @@ TEST_F(PmtuProberTest, ASizeProbeThatCouldNotLeaveIsOfferedAgain) {
   uint16_t id = 0;
   uint32_t bytes = 0;
   for (int i = 0; i < 20; ++i) {
-    ASSERT_TRUE(sender_.poll_size_probe(id, bytes));  // and no record was left for it
+    ASSERT_TRUE(sender_.poll_size_probe(now_, id, bytes));  // and no record was left for it
   }
 }
 

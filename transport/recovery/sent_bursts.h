@@ -47,7 +47,8 @@ struct SentBurst {
   uint64_t acked = 0;         // bit i: segment i
   uint64_t lost = 0;          // bit i: declared lost
   uint32_t next = kNoIndex;   // in the path's list
-  uint32_t header_bytes = 0;  // of each segment; what counts as in flight is header and payload
+  uint32_t header_bytes = 0;  // of each segment; what counts as in flight is header and payload.
+                              // Of a size probe: all its bytes
   uint8_t count = 1;          // segments, at most 64
   bool data = false;
   bool retransmission = false;

@@ -103,6 +103,14 @@ bool SendController::poll_datagram_quota(Nanos now, SendQuota& quota) {
   return true;
 }
 
+bool SendController::poll_size_probe(Nanos now, uint16_t& id, uint32_t& bytes) {
+  if (pmtu_.poll(paths_, window_.peer().capacity(), id, bytes)) {
+    return window_.admits_probe(now, bytes);
+  }
+  window_.release_reserve();
+  return false;
+}
+
 SentBurst* SendController::record(uint16_t id, uint8_t segments) {
   recording_ = pool_.lend();
   if (recording_ == kNoIndex) {  // records of lost packets give way
@@ -131,7 +139,10 @@ void SendController::sent(Nanos now, uint16_t id) {
   const uint64_t bytes = run.bytes(0, run.count);
   window_.on_sent(bytes, run.count);
   if (path.active()) arm_pto(now, path, run);
-  if (run.sizes_path) pmtu_.on_probe_sent(path.mtu);
+  if (run.sizes_path) {
+    pmtu_.on_probe_sent(path.mtu);
+    window_.on_probe_sent(now, run.header_bytes);
+  }
   if (!run.data) return;
   path.payload_bytes_sent += bytes - uint64_t{run.count} * run.header_bytes;
   window_.on_payload_sent(now, bytes, run.count, run.asks);
@@ -428,6 +439,7 @@ void SendController::take_losses(Nanos now, uint16_t id, LossCause cause) {
 void SendController::on_acked(const SentBurst& run, uint32_t first, uint32_t count, bool was_lost) {
   PathMtu& mtu = paths_[current_path_].mtu;
   if (!was_lost) window_.on_left_flight(run.bytes(first, count), count);
+  if (!was_lost && run.sizes_path) window_.on_probe_left_flight(run.header_bytes);
   if (run.sizes_path) report_size(newest_sent_at_, current_path_, pmtu_.on_probe_acked(mtu));
   window_.segmentation().on_acked(run.count);
   if (exceeds_base_size(run)) PmtuProber::on_large_acked(mtu);
@@ -443,6 +455,7 @@ void SendController::on_lost(const SentBurst& run, uint32_t first, uint32_t coun
   observer_.emit(events::BurstLost{run.sent_at, connection_, current_path_,
                                    run.first_number + first, static_cast<uint16_t>(count), cause});
   if (run.sizes_path) {
+    window_.on_probe_left_flight(run.header_bytes);
     report_size(newest_sent_at_, current_path_, pmtu_.on_probe_lost(path.mtu, cause));
   }
   if (exceeds_base_size(run) && cause == LossCause::kGap) {

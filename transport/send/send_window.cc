@@ -35,9 +35,9 @@ uint64_t SendWindow::burst_quota(Nanos now, WakeTime& wake) {
 uint32_t SendWindow::segments_within(Nanos now, uint64_t quota, uint64_t size, WakeTime& wake) {
   const uint64_t cost = size + params::kReceiveOverhead;
   const uint64_t room = quota_.left(now, held());
-  const uint64_t fits = std::min(quota / size, room / cost);
+  const uint64_t fits = std::min(quota / size, (room - std::min(room, reserved_)) / cost);
   if (fits > 0) return static_cast<uint32_t>(std::min<uint64_t>(fits, segmentation_.most()));
-  if (in_flight_bytes_ == 0) return 1;
+  if (in_flight_bytes_ + probe_bytes_ == 0) return 1;
   if (room < cost) {
     quota_.note_short();
     wake.by(quota_.ready_at(now, held(), cost));
@@ -49,7 +49,8 @@ bool SendWindow::ends_with(uint32_t segments, uint64_t size, bool datagrams) con
   const uint64_t whole = controller_->window().count;
   const uint64_t after = whole - std::min(whole, in_flight_bytes_ + segments * size);
   const bool fills_peer =
-      datagrams && held() + (segments + 1) * (size + params::kReceiveOverhead) > quota_.most();
+      datagrams &&
+      held() + reserved_ + (segments + 1) * (size + params::kReceiveOverhead) > quota_.most();
   return fills_peer || after < whole / params::kLeastWindowPart;
 }
 
@@ -65,8 +66,8 @@ bool SendWindow::worth_asking(uint64_t bytes, bool window_ends) const {
 }
 
 bool SendWindow::holds(uint64_t bytes, uint64_t segments) const {
-  const uint64_t overhead = params::kReceiveOverhead * (in_flight_segments_ + segments);
-  return bytes <= left() && in_flight_bytes_ + bytes + overhead <= quota_.most();
+  const uint64_t cost = bytes + params::kReceiveOverhead * segments;
+  return bytes <= left() && held() + cost + reserved_ <= quota_.most();
 }
 
 }  // namespace heddle::transport

@@ -23,7 +23,7 @@ class SendWindow {
   // `largest_datagram`: bytes that both ends could take. `peer_capacity`: see ReceiveQuota.
   void open(std::unique_ptr<Controller> controller, uint32_t largest_datagram,
             uint64_t peer_capacity);
-  void close() { in_flight_bytes_ = in_flight_segments_ = 0; }
+  void close() { in_flight_bytes_ = in_flight_segments_ = probe_bytes_ = 0; }
 
   // --- quotas, in bytes with headers ---
   // Bytes that window and pacer allow for a burst now; 0: none. Sets `wake` where pacing holds
@@ -43,6 +43,17 @@ class SendWindow {
   // Whether a burst of `bytes` should ask for an acknowledgement. `window_ends`: it uses the window
   // up.
   bool worth_asking(uint64_t bytes, bool window_ends) const;
+  // Whether a size probe of `bytes` may leave now: the peer's socket can hold it besides what is in
+  // flight. If not, room for it is kept from later bursts. (A probe that the socket could not hold
+  // alone either waits for nothing.)
+  bool admits_probe(Nanos now, uint64_t bytes) {
+    const uint64_t cost = bytes + params::kReceiveOverhead;
+    const bool fits = cost > quota_.capacity() || quota_.left(now, held()) >= cost;
+    reserved_ = fits ? 0 : cost;
+    return fits;
+  }
+  // No probe waits.
+  void release_reserve() { reserved_ = 0; }
 
   // --- limited by the window, or by the application ---
   bool limited() const { return limited_; }
@@ -66,6 +77,12 @@ class SendWindow {
     in_flight_bytes_ -= bytes;
     in_flight_segments_ -= segments;
   }
+  // A size probe is part of no window, but the peer's socket holds it, too.
+  void on_probe_sent(Nanos now, uint64_t bytes) {
+    probe_bytes_ += bytes;
+    quota_.on_sent(now, bytes + params::kReceiveOverhead);
+  }
+  void on_probe_left_flight(uint64_t bytes) { probe_bytes_ -= bytes; }
   // An acknowledgement was processed; the newest of its packets left at `sent_at`. `held_before`:
   // held() before it. `min_rtt`: of the connection.
   void on_acked(Nanos now, Nanos sent_at, uint64_t held_before, Nanos min_rtt) {
@@ -75,7 +92,8 @@ class SendWindow {
   uint32_t in_flight_segments() const { return in_flight_segments_; }
   // What the peer's socket would hold if all in flight arrived at once.
   uint64_t held() const {
-    return in_flight_bytes_ + uint64_t{params::kReceiveOverhead} * in_flight_segments_;
+    return in_flight_bytes_ + probe_bytes_ +
+           uint64_t{params::kReceiveOverhead} * in_flight_segments_;
   }
 
   Controller& controller() { return *controller_; }
@@ -98,6 +116,8 @@ class SendWindow {
   uint64_t in_flight_bytes_ = 0;
   uint32_t in_flight_segments_ = 0;
   uint32_t largest_datagram_ = 0;
+  uint64_t probe_bytes_ = 0;          // of size probes in flight
+  uint64_t reserved_ = 0;             // of the peer's socket, for a size probe that waits
   uint64_t bytes_since_request_ = 0;  // payload sent since an acknowledgement was asked for
   bool limited_ = false;
 };

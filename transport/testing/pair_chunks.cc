@@ -23,6 +23,7 @@ void Pair::report_sent(int side, const Chunk& chunk, bool ok) {
   sent.path = chunk.path;
   sent.ok = ok;
   sent.number = chunk.write.number;
+  sent.epoch = chunk.write.epoch;
   (*this)[side].handle_placed(now_, sent);
 }
 

@@ -118,9 +118,10 @@ class SendTest : public ::testing::Test {
   // A probe of a size, recorded; its bytes, 0 for none.
   uint32_t probe_size(uint16_t& path) {
     uint32_t bytes = 0;
-    if (!sender_.poll_size_probe(path, bytes)) return 0;
+    if (!sender_.poll_size_probe(now_, path, bytes)) return 0;
     SentBurst* run = sender_.record(path, 1);
     run->sizes_path = true;
+    run->header_bytes = bytes;
     sender_.sent(now_, path);
     return bytes;
   }
