@@ -10,6 +10,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "base/boot_id.h"
@@ -84,16 +85,24 @@ const char* level_name(events::RecordLevel level) {
   return kNames.at(static_cast<size_t>(level));
 }
 
+}  // namespace
+
+std::optional<std::string> launched_rank() {
+  for (const char* name : {"HEDDLE_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}) {
+    if (const char* rank = std::getenv(name); rank != nullptr) return rank;
+  }
+  return std::nullopt;
+}
+
 events::RecordingOptions with_process(events::RecordingOptions options) {
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
+  const bool has_rank = std::any_of(options.identity.begin(), options.identity.end(),
+                                    [](const auto& each) { return each.first == "rank"; });
   options.identity.emplace_back("host", host.data());
   options.identity.emplace_back("pid", std::to_string(getpid()));
-  for (const char* name : {"HEDDLE_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}) {
-    const char* rank = std::getenv(name);
-    if (rank == nullptr) continue;
-    options.identity.emplace_back("rank", rank);
-    break;
+  if (const auto rank = launched_rank(); rank && !has_rank) {
+    options.identity.emplace_back("rank", *rank);
   }
   if (std::string clock = own_clock(); !clock.empty()) {
     options.identity.emplace_back("clock", std::move(clock));
@@ -106,8 +115,6 @@ events::RecordingOptions with_process(events::RecordingOptions options) {
   for (auto& [name, value] : options.identity) std::replace(value.begin(), value.end(), '\n', ' ');
   return options;
 }
-
-}  // namespace
 
 Result<std::shared_ptr<events::Recording>> open_recording(const events::RecordingOptions& options) {
   if (options.directory.empty()) return std::shared_ptr<events::Recording>();

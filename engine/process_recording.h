@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/nanos.h"
@@ -27,6 +29,12 @@ Result<std::unique_ptr<events::Recorder>> open_recorder(const events::RecordingO
 // Records that phase `name` (its first 32 bytes) begins for step `step`. Thread-safe. False: this
 // process has no open recording.
 bool mark(std::string_view name, uint64_t step);
+
+// Adds this process to the identity: host, pid, command, level, clock and, if the launcher set one
+// and `options` has none, rank. For recordings without an endpoint.
+events::RecordingOptions with_process(events::RecordingOptions options);
+// The rank that a launcher put into the environment.
+std::optional<std::string> launched_rank();
 
 // The clock of the datapaths on real networks (CLOCK_MONOTONIC).
 Nanos recording_clock();

@@ -228,9 +228,13 @@ void Recording::write_header(const RecordingOptions& options) {
   header->magic = recording::kMagic;  // marks the header as complete
 }
 
+void Recording::mark_closed() {
+  reinterpret_cast<FileHeader*>(start_)->closed.store(1, std::memory_order_release);
+}
+
 Recording::~Recording() {
   notes_.reset();
-  reinterpret_cast<FileHeader*>(start_)->closed.store(1, std::memory_order_release);
+  mark_closed();
   ahead_.reset();
   syncing_.reset();
   munmap(start_, kHeaderBytes + uint64_t{blocks_} * kBlockBytes);

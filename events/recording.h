@@ -68,6 +68,10 @@ class Recording : public std::enable_shared_from_this<Recording> {
   // For rare events that belong to no endpoint; thread-safe; takes a lock.
   void note(const AnyEvent& event);
 
+  // Marks the recording as closed in the file while writers may still hold it, for a process that
+  // ends with other threads running. Events after this are recorded as before.
+  void mark_closed();
+
   const std::string& path() const { return path_; }
   uint64_t dropped_events() const;
   // Number of complete writes to disk.

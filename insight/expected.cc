@@ -290,6 +290,23 @@ uint32_t element_bytes(events::ElementType type) {
   return index < kBytes.size() ? kBytes[index] : 0;
 }
 
+Algorithm least_algorithm(Operation operation) {
+  switch (operation) {
+    case Operation::kAlltoall:
+    case Operation::kAlltoallv:
+      return Algorithm::kPairwise;
+    case Operation::kBarrier:
+      return Algorithm::kDissemination;
+    case Operation::kSend:
+    case Operation::kRecv:
+    case Operation::kGather:
+    case Operation::kScatter:
+      return Algorithm::kLinear;
+    default:
+      return Algorithm::kRing;
+  }
+}
+
 std::optional<std::vector<Share>> expected_sends(const CallShape& shape, uint32_t rank) {
   const bool sane = shape.size > 0 && shape.size <= kMostRanks && rank < shape.size &&
                     shape.root < shape.size && element_bytes(shape.type) > 0;

@@ -31,6 +31,10 @@ struct Share {
 // Bytes of an element; 0 for an unknown type.
 uint32_t element_bytes(events::ElementType type);
 
+// The algorithm to assume for a call of a library that does not report which one it used: no other
+// sends less. NCCL's rings, and pairs or the root where blocks differ.
+events::Algorithm least_algorithm(events::Operation operation);
+
 // What `rank` sends to each peer, payload only; a peer may be listed more than once. Returns
 // nothing where the formula is not known: alltoallv, and calls outside any communicator.
 std::optional<std::vector<Share>> expected_sends(const CallShape& shape, uint32_t rank);

@@ -129,6 +129,15 @@ void TimelineBuilder::on(uint32_t process, const events::SharedMessageCompleted&
   add_message(process, event.time, direction + " in shared memory", event.bytes);
 }
 
+// The caller is in the library and does nothing else.
+void TimelineBuilder::on(uint32_t process, const events::LibraryCall& event) {
+  Moment call = moment(process, MomentKind::kWait, saturating_difference(event.time, event.took));
+  call.name = event.function.view();
+  call.bytes = event.bytes;
+  call.ok = event.status == 0;
+  close(call, time_of(states_[process], event.time));
+}
+
 void TimelineBuilder::on(uint32_t process, const events::Recovery& event) {
   Moment step = moment(process, MomentKind::kRecovery, event.time);
   step.name = name_of(event.step);

@@ -81,6 +81,7 @@ class TimelineBuilder {
   void on(uint32_t process, const events::Mark& event);
   void on(uint32_t process, const events::MessageCompleted& event);
   void on(uint32_t process, const events::SharedMessageCompleted& event);
+  void on(uint32_t process, const events::LibraryCall& event);
   void on(uint32_t process, const events::Recovery& event);
   void on(uint32_t process, const events::BurstLost& event);
   void on(uint32_t process, const events::ProxyOp& event);

@@ -65,6 +65,18 @@ TEST_F(TimelineTest, WaitsPhasesAndInstantEventsAreReported) {
   EXPECT_EQ(moments_[4].end_ns, 5020);
 }
 
+TEST_F(TimelineTest, CallsOfAnObservedLibraryAreWaitsUntilTheirReturn) {
+  events::LibraryCall call{nanos(40), 9, events::Text("ncclCommInitRank"), 64, 2, nanos(30)};
+  builder_.add(0, call);
+  ASSERT_EQ(moments_.size(), 1u);
+  EXPECT_EQ(moments_[0].kind, MomentKind::kWait);
+  EXPECT_EQ(moments_[0].name, "ncclCommInitRank");
+  EXPECT_EQ(moments_[0].begin_ns, 5010);
+  EXPECT_EQ(moments_[0].end_ns, 5040);
+  EXPECT_EQ(moments_[0].bytes, 64u);
+  EXPECT_FALSE(moments_[0].ok);
+}
+
 TEST_F(TimelineTest, MessagesThroughSharedMemoryAreReported) {
   builder_.add(0, events::SharedMessageCompleted{nanos(13), 1, 2, 1, 40,
                                                  events::Direction::kReceived, false});

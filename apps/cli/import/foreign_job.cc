@@ -12,30 +12,12 @@
 #include "base/hash.h"
 #include "base/units.h"
 #include "events/recording.h"
+#include "insight/expected.h"
 
 namespace heddle::cli {
 namespace {
 
 using events::AnyEvent;
-using events::Operation;
-
-// NCCL does not say which algorithm it took; the formula of a ring is the least that any sends.
-events::Algorithm algorithm_of(Operation operation) {
-  switch (operation) {
-    case Operation::kAlltoall:
-    case Operation::kAlltoallv:
-      return events::Algorithm::kPairwise;
-    case Operation::kBarrier:
-      return events::Algorithm::kDissemination;
-    case Operation::kSend:
-    case Operation::kRecv:
-    case Operation::kGather:
-    case Operation::kScatter:
-      return events::Algorithm::kLinear;
-    default:
-      return events::Algorithm::kRing;
-  }
-}
 
 struct Timed {
   int64_t at_ns = 0;
@@ -64,7 +46,7 @@ std::vector<Timed> events_of(const ForeignProcess& process) {
                                              call.communicator,
                                              number,
                                              call.operation,
-                                             algorithm_of(call.operation),
+                                             insight::least_algorithm(call.operation),
                                              0,
                                              0,
                                              0,
