@@ -64,8 +64,13 @@ Status init(void** context, int traffic_class, Logger log, ProfilerCallback prof
 }
 
 Status finalize(void* context) {
-  delete static_cast<Context*>(context);
-  return kSuccess;
+  return guarded([&] {
+    // NCCL 2.28 finalizes after a failed init as well; then there is no context.
+    if (context == nullptr) return kSuccess;
+    delete static_cast<Context*>(context);
+    process_net().finalize();
+    return kSuccess;
+  });
 }
 
 int traffic_class_of(const void* context) {

@@ -108,6 +108,16 @@ void Attachment::pump() {
   drop_closed_links();
 }
 
+void Attachment::wait_closed(Nanos patience) {
+  const Nanos deadline = endpoint_->now() + patience;
+  const auto closed = [this] {
+    const OwnMutex::Lock lock = mutex_.lock();
+    drop_closed_links();
+    return closing_.empty() && incoming_.empty();
+  };
+  while (!closed() && endpoint_->now() < deadline) static_cast<void>(endpoint_->progress(millis(5)));
+}
+
 void Attachment::drop_closed_links() {
   std::erase_if(closing_, [](const auto& link) { return link->closed(); });
   std::erase_if(incoming_, [](const auto& link) { return link.use_count() == 1 && link->closed(); });

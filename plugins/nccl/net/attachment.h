@@ -46,11 +46,14 @@ class Attachment : public std::enable_shared_from_this<Attachment> {
   void pump();
   // One turn of the endpoint, unless another thread drives it.
   void turn();
+  // Waits until the links that release() closed are closed on both sides, at most `patience`.
+  void wait_closed(Nanos patience);
   // A comm of this link has ended: a link without comms is closed.
   void release(const std::shared_ptr<OutgoingLink>& link);
 
   const std::string& name() const { return name_; }
   engine::Endpoint& endpoint() const { return *endpoint_; }
+  std::shared_ptr<engine::Endpoint> shared_endpoint() const { return endpoint_; }
 
  private:
   // Comms that arrived for a listener and were not accepted yet.

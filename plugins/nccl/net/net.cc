@@ -1,7 +1,8 @@
-// Net: see net.h. Endpoints stay open until the process ends: the next communicator uses them.
+// Net: see net.h.
 #include "plugins/nccl/net/net.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "plugins/nccl/host_log.h"
@@ -12,6 +13,8 @@ namespace {
 // Of one link and direction; the transport's limit. 255 comms with 32 requests each would need
 // half of it.
 constexpr uint32_t kMostPosts = 16'384;
+// How long the end of the last communicator waits for its peers' answers to closes.
+constexpr Nanos kFarewell = seconds(1);
 
 }  // namespace
 
@@ -21,9 +24,27 @@ void fit_for_links(engine::Options& options) {
   options.transport.max_posted = kMostPosts;
 }
 
+void Net::finalize() {
+  std::map<std::pair<int, int>, std::shared_ptr<Attachment>> unused;
+  {
+    const OwnMutex::Lock lock = mutex_.lock();
+    if (communicators_ == 0 || --communicators_ > 0) return;
+    // Comms and listen comms hold their attachment; versions before 11 may have some of other
+    // communicators.
+    for (auto it = attachments_.begin(); it != attachments_.end();) {
+      const bool used = it->second == nullptr || it->second.use_count() > 1;
+      it = used ? std::next(it) : (unused.insert(*it), attachments_.erase(it));
+    }
+  }
+  for (const auto& [key, attachment] : unused) attachment->wait_closed(kFarewell);
+}
+
 Status Net::init() {
   const OwnMutex::Lock lock = mutex_.lock();
-  if (!devices_.empty()) return kSuccess;
+  if (!devices_.empty()) {
+    ++communicators_;
+    return kSuccess;
+  }
   Result<std::vector<Device>> found = sources_.devices();
   if (!found) return report(found.error());
   for (Device& device : *found) {
@@ -33,6 +54,7 @@ Status Net::init() {
     host_log().info(kLogInit | kLogNet, line);
     devices_.push_back(std::make_unique<Device>(std::move(device)));
   }
+  ++communicators_;
   return kSuccess;
 }
 

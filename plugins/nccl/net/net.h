@@ -43,8 +43,12 @@ class Net {
  public:
   explicit Net(NetSources sources) : sources_(std::move(sources)) {}
 
-  // Finds the devices when first called. Errors: those of finding them; a later call tries again.
+  // A communicator begins. Finds the devices when first called. Errors: those of finding them; a
+  // later call tries again.
   Status init();
+  // A communicator whose init() succeeded has ended. After the last of them, devices without comms
+  // are closed: sockets, and the recording of the process.
+  void finalize();
   int devices() const;
   // Null: no such device. The pointer stays valid.
   const Device* device(int index) const;
@@ -66,6 +70,7 @@ class Net {
 
   const NetSources sources_;
   mutable OwnMutex mutex_;
+  int communicators_ = 0;
   // Never shrinks: NCCL keeps names and paths of it.
   std::vector<std::unique_ptr<Device>> devices_;
   std::map<std::pair<int, int>, std::shared_ptr<Attachment>> attachments_;

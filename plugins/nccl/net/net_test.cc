@@ -310,6 +310,24 @@ TEST(NcclNet, AListenerThatNobodyAnswersForIsARemoteError) {
   EXPECT_EQ(comm, nullptr);
 }
 
+TEST(NcclNet, TheLastFinalizeClosesDevicesAndTheNextInitOpensThemAgain) {
+  NetPair nets;
+  for (int round = 0; round < 2; ++round) {
+    CommPair comms = nets.join();
+    const std::weak_ptr<engine::Endpoint> used =
+        std::weak_ptr<engine::Endpoint>(comms.send->attachment().shared_endpoint());
+    EXPECT_EQ(nets.sender.init(), kSuccess);  // a second communicator
+    nets.sender.finalize();
+    EXPECT_FALSE(used.expired());
+    delete comms.send;
+    delete comms.receive;
+    EXPECT_FALSE(used.expired());
+    nets.sender.finalize();
+    EXPECT_TRUE(used.expired());
+    EXPECT_EQ(nets.sender.init(), kSuccess);
+  }
+}
+
 TEST(NcclNet, AVirtualDeviceAddsTheSpeedsOfItsMembers) {
   Net net(loopback_sources());
   EXPECT_EQ(net.init(), kSuccess);

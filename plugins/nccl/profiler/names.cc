@@ -38,9 +38,11 @@ constexpr Names<Operation, 10> kOperations = {{
     {"Recv", Operation::kRecv},
 }};
 
-constexpr Names<ElementType, 12> kTypes = {{
+constexpr Names<ElementType, 13> kTypes = {{
     {"ncclInt8", ElementType::kInt8},
     {"ncclUint8", ElementType::kUint8},
+    // NCCL up to 2.30 names every type but ncclUint8.
+    {"Unknown", ElementType::kUint8},
     {"ncclInt32", ElementType::kInt32},
     {"ncclUint32", ElementType::kUint32},
     {"ncclInt64", ElementType::kInt64},
