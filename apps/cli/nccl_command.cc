@@ -1,8 +1,10 @@
 // `heddle nccl`: see nccl_command.h.
 #include "apps/cli/nccl_command.h"
 
-#include "apps/cli/nccl/doctor.h"
-#include "apps/cli/nccl/env.h"
+#include <array>
+
+#include "apps/cli/nccl/doctor_command.h"
+#include "apps/cli/nccl/env_command.h"
 
 namespace heddle::cli {
 namespace {
@@ -11,14 +13,19 @@ constexpr const char* kExample = R"--(Example:
   eval "$(heddle nccl env)"
   heddle nccl doctor)--";
 
+using AddSubcommand = void (*)(CLI::App& group, Invocation& invocation);
+constexpr std::array<AddSubcommand, 2> kSubcommands = {
+    add_nccl_env_command,
+    add_nccl_doctor_command,
+};
+
 }  // namespace
 
 void add_nccl_command(CLI::App& root, Invocation& invocation) {
-  CLI::App* const nccl = root.add_subcommand("nccl", "set up and check NCCL over heddle");
-  nccl->require_subcommand(1);
-  nccl->footer(kExample);
-  add_nccl_env(*nccl, invocation);
-  add_nccl_doctor(*nccl, invocation);
+  CLI::App* const group = root.add_subcommand("nccl", "set up, check and try NCCL over heddle");
+  group->require_subcommand(1);
+  group->footer(kExample);
+  for (const AddSubcommand add : kSubcommands) add(*group, invocation);
 }
 
 }  // namespace heddle::cli
