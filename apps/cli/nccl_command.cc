@@ -3,9 +3,9 @@
 
 #include <array>
 
-#include "apps/cli/nccl/doctor.h"
+#include "apps/cli/nccl/doctor_command.h"
 #include "apps/cli/nccl/drive_command.h"
-#include "apps/cli/nccl/env.h"
+#include "apps/cli/nccl/env_command.h"
 
 namespace heddle::cli {
 namespace {
@@ -17,8 +17,8 @@ constexpr const char* kExample = R"--(Example:
 
 using AddSubcommand = void (*)(CLI::App& group, Invocation& invocation);
 constexpr std::array<AddSubcommand, 3> kSubcommands = {
-    add_nccl_env,
-    add_nccl_doctor,
+    add_nccl_env_command,
+    add_nccl_doctor_command,
     add_nccl_drive_command,
 };
 

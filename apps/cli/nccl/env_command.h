@@ -7,6 +7,6 @@
 
 namespace heddle::cli {
 
-void add_nccl_env(CLI::App& nccl, Invocation& invocation);
+void add_nccl_env_command(CLI::App& nccl, Invocation& invocation);
 
 }  // namespace heddle::cli

@@ -1,5 +1,5 @@
-// `heddle nccl doctor`: see doctor.h.
-#include "apps/cli/nccl/doctor.h"
+// `heddle nccl doctor`: see doctor_command.h.
+#include "apps/cli/nccl/doctor_command.h"
 
 #include <fmt/format.h>
 
@@ -82,7 +82,7 @@ int run_doctor(const DoctorOptions& options) {
 
 }  // namespace
 
-void add_nccl_doctor(CLI::App& nccl, Invocation& invocation) {
+void add_nccl_doctor_command(CLI::App& nccl, Invocation& invocation) {
   CLI::App* const command =
       nccl.add_subcommand("doctor", "check this machine for NCCL over heddle");
   const auto options = std::make_shared<DoctorOptions>(*command);

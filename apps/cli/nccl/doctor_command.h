@@ -7,6 +7,6 @@
 
 namespace heddle::cli {
 
-void add_nccl_doctor(CLI::App& nccl, Invocation& invocation);
+void add_nccl_doctor_command(CLI::App& nccl, Invocation& invocation);
 
 }  // namespace heddle::cli

@@ -1,5 +1,5 @@
-// `heddle nccl env`: see env.h.
-#include "apps/cli/nccl/env.h"
+// `heddle nccl env`: see env_command.h.
+#include "apps/cli/nccl/env_command.h"
 
 #include <memory>
 
@@ -66,7 +66,7 @@ int print_environment(const EnvOptions& options) {
 
 }  // namespace
 
-void add_nccl_env(CLI::App& nccl, Invocation& invocation) {
+void add_nccl_env_command(CLI::App& nccl, Invocation& invocation) {
   CLI::App* const command = nccl.add_subcommand("env", "print the variables for this machine");
   const auto options = std::make_shared<EnvOptions>(*command);
   add_json_option(*command, options->json);
