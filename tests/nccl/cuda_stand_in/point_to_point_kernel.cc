@@ -1,3 +1,5 @@
+// The kernel of ncclSend and ncclRecv, played by one thread: blocks, their batches, and transfers.
+// Follows NCCL's protocol Simple with one step a chunk; a stream calls run_kernel().
 #include "tests/nccl/cuda_stand_in/point_to_point_kernel.h"
 
 #include <algorithm>

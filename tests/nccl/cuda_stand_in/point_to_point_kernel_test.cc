@@ -1,3 +1,5 @@
+// The played kernel against a connection that leads back to itself: bytes, steps, channels,
+// refusals.
 #include "tests/nccl/cuda_stand_in/point_to_point_kernel.h"
 
 #include <gmock/gmock.h>

@@ -229,6 +229,7 @@ void __cudaUnregisterFatBinary(void**) {}
 void __cudaRegisterFunction() {}
 void __cudaRegisterVar() {}
 char __cudaInitModule(void**) { return 1; }
+int __cudaGetKernel(const void** kernel, const void* symbol) { return give(kernel, symbol); }
 
 // The address of functions that this device lacks (CMakeLists.txt).
 int cuda_stand_in_unsupported() { return kNotSupported; }

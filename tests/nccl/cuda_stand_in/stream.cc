@@ -1,3 +1,4 @@
+// A stream's thread and queue, and the numbers by which an event counts its records.
 #include "tests/nccl/cuda_stand_in/stream.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Order within a stream, and between streams by events.
 #include "tests/nccl/cuda_stand_in/stream.h"
 
 #include <gtest/gtest.h>
