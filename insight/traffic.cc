@@ -126,7 +126,7 @@ class Joining {
   }
 
   void add_measured(uint32_t process, const ConnectionTraffic& connection) {
-    // Of NCCL's transfers over heddle its proxy recorded what was delivered, and between whom.
+    // Of NCCL's transfers over heddle its proxy recorded the delivered bytes by rank.
     const bool counted =
         connection.communicator == 0 && processes_[process].attribution.has_proxy();
     const std::vector<Carried> none;

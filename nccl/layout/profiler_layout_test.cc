@@ -25,26 +25,26 @@ using ncclProfilerEventState_v4_t = int;
 using ncclProfilerEventState_v5_t = int;
 using ncclProfilerEventState_v6_t = int;
 using ncclProfilerEventState_v7_t = int;
-#if __has_include("plugin/profiler/profiler_v1.h")
-#include "plugin/profiler/profiler_v1.h"
+#if __has_include(<plugin/profiler/profiler_v1.h>)
+#include <plugin/profiler/profiler_v1.h>
 #endif
-#if __has_include("plugin/profiler/profiler_v2.h")
-#include "plugin/profiler/profiler_v2.h"
+#if __has_include(<plugin/profiler/profiler_v2.h>)
+#include <plugin/profiler/profiler_v2.h>
 #endif
-#if __has_include("plugin/profiler/profiler_v3.h")
-#include "plugin/profiler/profiler_v3.h"
+#if __has_include(<plugin/profiler/profiler_v3.h>)
+#include <plugin/profiler/profiler_v3.h>
 #endif
-#if __has_include("plugin/profiler/profiler_v4.h")
-#include "plugin/profiler/profiler_v4.h"
+#if __has_include(<plugin/profiler/profiler_v4.h>)
+#include <plugin/profiler/profiler_v4.h>
 #endif
-#if __has_include("plugin/profiler/profiler_v5.h")
-#include "plugin/profiler/profiler_v5.h"
+#if __has_include(<plugin/profiler/profiler_v5.h>)
+#include <plugin/profiler/profiler_v5.h>
 #endif
-#if __has_include("plugin/profiler/profiler_v6.h")
-#include "plugin/profiler/profiler_v6.h"
+#if __has_include(<plugin/profiler/profiler_v6.h>)
+#include <plugin/profiler/profiler_v6.h>
 #endif
-#if __has_include("plugin/profiler/profiler_v7.h")
-#include "plugin/profiler/profiler_v7.h"
+#if __has_include(<plugin/profiler/profiler_v7.h>)
+#include <plugin/profiler/profiler_v7.h>
 #endif
 
 namespace heddle::nccl {
@@ -52,7 +52,7 @@ namespace {
 
 // Whether NCCL's headers declare the version is only known by its header.
 
-#if __has_include("plugin/profiler/profiler_v1.h")
+#if __has_include(<plugin/profiler/profiler_v1.h>)
 using D1 = profiler_v1::Descriptor;
 using N1 = ncclProfilerEventDescr_v1_t;
 using A1 = profiler_v1::StateArguments;
@@ -107,7 +107,7 @@ static_assert(offsetof(T1, record_event_state) == offsetof(U1, recordEventState)
 static_assert(offsetof(T1, finalize) == offsetof(U1, finalize));
 #endif
 
-#if __has_include("plugin/profiler/profiler_v2.h")
+#if __has_include(<plugin/profiler/profiler_v2.h>)
 using D2 = profiler_v2::Descriptor;
 using N2 = ncclProfilerEventDescr_v2_t;
 using A2 = profiler_v2::StateArguments;
@@ -159,7 +159,7 @@ static_assert(offsetof(T2, record_event_state) == offsetof(U2, recordEventState)
 static_assert(offsetof(T2, finalize) == offsetof(U2, finalize));
 #endif
 
-#if __has_include("plugin/profiler/profiler_v3.h")
+#if __has_include(<plugin/profiler/profiler_v3.h>)
 using D3 = profiler_v3::Descriptor;
 using N3 = ncclProfilerEventDescr_v3_t;
 using A3 = profiler_v3::StateArguments;
@@ -213,7 +213,7 @@ static_assert(offsetof(T3, record_event_state) == offsetof(U3, recordEventState)
 static_assert(offsetof(T3, finalize) == offsetof(U3, finalize));
 #endif
 
-#if __has_include("plugin/profiler/profiler_v4.h")
+#if __has_include(<plugin/profiler/profiler_v4.h>)
 using D4 = profiler_v4::Descriptor;
 using N4 = ncclProfilerEventDescr_v4_t;
 using A4 = profiler_v4::StateArguments;
@@ -266,7 +266,7 @@ static_assert(offsetof(T4, record_event_state) == offsetof(U4, recordEventState)
 static_assert(offsetof(T4, finalize) == offsetof(U4, finalize));
 #endif
 
-#if __has_include("plugin/profiler/profiler_v5.h")
+#if __has_include(<plugin/profiler/profiler_v5.h>)
 using D5 = profiler_v5::Descriptor;
 using N5 = ncclProfilerEventDescr_v5_t;
 using A5 = profiler_v5::StateArguments;
@@ -335,7 +335,7 @@ static_assert(offsetof(T5, record_event_state) == offsetof(U5, recordEventState)
 static_assert(offsetof(T5, finalize) == offsetof(U5, finalize));
 #endif
 
-#if __has_include("plugin/profiler/profiler_v6.h")
+#if __has_include(<plugin/profiler/profiler_v6.h>)
 using D6 = profiler_v6::Descriptor;
 using N6 = ncclProfilerEventDescr_v6_t;
 using A6 = profiler_v6::StateArguments;
@@ -422,7 +422,7 @@ static_assert(offsetof(T6, record_event_state) == offsetof(U6, recordEventState)
 static_assert(offsetof(T6, finalize) == offsetof(U6, finalize));
 #endif
 
-#if __has_include("plugin/profiler/profiler_v7.h")
+#if __has_include(<plugin/profiler/profiler_v7.h>)
 using D7 = profiler_v7::Descriptor;
 using N7 = ncclProfilerEventDescr_v7_t;
 using A7 = profiler_v7::StateArguments;
@@ -521,7 +521,7 @@ static_assert(offsetof(T7, finalize) == offsetof(U7, finalize));
 #endif
 
 TEST(ProfilerLayout, EqualsThatOfTheGivenHeaders) {
-#if __has_include("plugin/profiler/profiler_v1.h")
+#if __has_include(<plugin/profiler/profiler_v1.h>)
   EXPECT_EQ(offsetof(profiler_v1::Descriptor, parent),
             offsetof(ncclProfilerEventDescr_v1_t, parentObj));
 #else

@@ -90,10 +90,11 @@ Handle Context::begin_step(Handle handle, int number) {
   return handle;
 }
 
-// A state that is reported again, as NCCL does at every attempt to send, changes nothing.
+// A state that is reported again, as NCCL does at every attempt to send, changes nothing. Only the
+// states of the network have the step's own size: with others NCCL reports its op's latest.
 void Context::wait_for(Step& step, Waiting what, uint64_t bytes) {
   if (!step.live) return;
-  if (bytes != 0 && what != Waiting::kGpu) step.bytes = bytes;
+  if (what == Waiting::kNetwork) step.bytes = bytes;
   if (step.waiting == what) return;
   const Nanos now = session_.clock();
   step.waited.at(static_cast<size_t>(step.waiting)) += now - step.since;

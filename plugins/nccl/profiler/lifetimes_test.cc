@@ -40,6 +40,31 @@ TEST_F(Lifetimes, AStepThatEndsAfterItsOpIsRecordedWithIt) {
   EXPECT_EQ(ops[0].bytes, 600u);
 }
 
+// NCCL reports the size of its op's latest transfer with every state of every step.
+TEST_F(Lifetimes, AStepsSizeIsThatOfItsNetworkState) {
+  profile("all");
+  auto nccl = begin();
+  void* const sends = nccl.start_op(nullptr, 1, true);
+  void* const empty = nccl.start_step(sends, 1);
+  nccl.step_state(empty, profiler::kStepSendGpuWait, 500);
+  nccl.step_state(empty, profiler::kStepSendPeerWait, 500);
+  nccl.step_state(empty, profiler::kStepSendWait, 0);
+  nccl.stop(empty);
+  nccl.stop(sends);
+  void* const receives = nccl.start_op(nullptr, 1, false);
+  void* const step = nccl.start_step(receives, 0);
+  nccl.step_state(step, profiler::kStepRecvWait, 0);
+  nccl.step_state(step, profiler::kStepRecvFlushWait, 300);
+  nccl.step_state(step, profiler::kStepRecvGpuWait, 400);
+  nccl.stop(step);
+  nccl.stop(receives);
+  nccl.finalize();
+  const auto steps = all<events::ProxyStep>();
+  ASSERT_EQ(steps.size(), 2u);
+  EXPECT_EQ(steps[0].bytes, 0u);
+  EXPECT_EQ(steps[1].bytes, 300u);
+}
+
 TEST_F(Lifetimes, RepeatedEndsAndEndsAfterFinalizeChangeNothing) {
   auto nccl = begin();
   void* const call = nccl.enqueue({});

@@ -26,7 +26,7 @@ struct NetTransfer {
   uint16_t path = kSeveralPaths;  // the path that carried most of it
   uint16_t reserved = 0;
   uint64_t bytes = 0;                // of the transfer
-  uint64_t retransmitted_bytes = 0;  // sent again after a loss
+  uint64_t retransmitted_bytes = 0;  // retransmitted after a loss
   int64_t delay_ns = 0;              // smoothed round trip; 0: not known
 };
 static_assert(sizeof(NetTransfer) == 32);

@@ -25,7 +25,7 @@ class SlotPool {
     capacity_ = slots_ == nullptr ? 0 : capacity;
   }
 
-  // The place of an object that nobody else has until it is returned; kNone: all are taken. An
+  // The place of an object that the caller owns until it is returned; kNone: all are taken. An
   // object keeps its state from its last use.
   uint32_t take() {
     uint64_t head = free_.load(std::memory_order_acquire);
