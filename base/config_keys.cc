@@ -130,6 +130,11 @@ constexpr std::array kKeys = {
         .doc = "interval at which recordings are written to the disk; 0: when the kernel does",
         .min = 0,
         .max = 86'400},
+    ConfigKey{.name = "nccl_trace.copies",
+              .type = ConfigType::kBoolean,
+              .fallback = "false",
+              .doc = "libheddle-nccl-trace.so records cudaMemcpy between devices too; it takes its "
+                     "settings from the environment alone"},
     ConfigKey{.name = "algorithm",
               .doc = "algorithms of collectives, as in allreduce:ring,alltoall:bruck; empty: the "
                      "cheapest; rank 0's counts"},

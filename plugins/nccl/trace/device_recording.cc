@@ -1,0 +1,56 @@
+// See device_recording.h.
+#include "plugins/nccl/trace/device_recording.h"
+
+#include <new>
+
+namespace heddle::nccl::trace {
+namespace {
+
+// A thread's writers, which give their blocks back when it ends. In a child of fork() they are its
+// parent's.
+class ThreadWriters {
+ public:
+  ThreadWriters() = default;
+  ~ThreadWriters();
+  ThreadWriters(const ThreadWriters&) = delete;
+  ThreadWriters& operator=(const ThreadWriters&) = delete;
+
+  events::Recorder* at(uint32_t index, events::Recording& recording) {
+    if (guard_.in_child()) {
+      forget();
+      guard_ = ForkGuard();
+    }
+    std::unique_ptr<events::Recorder>& writer = writers_[index];
+    if (!writer) writer = recording.add_writer();
+    return writer.get();
+  }
+
+ private:
+  void forget() {
+    for (auto& writer : writers_) static_cast<void>(writer.release());
+  }
+
+  ForkGuard guard_;
+  std::array<std::unique_ptr<events::Recorder>, kMostDevices> writers_;
+};
+
+thread_local bool ended = false;  // the thread's writers: a destructor may still call NCCL
+
+ThreadWriters::~ThreadWriters() {
+  if (guard_.in_child()) forget();
+  ended = true;
+}
+
+}  // namespace
+
+events::Recorder* DeviceRecording::of_this_thread() {
+  if (ended) return nullptr;
+  thread_local ThreadWriters writers;
+  try {
+    return writers.at(index_, *recording_);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+}  // namespace heddle::nccl::trace
