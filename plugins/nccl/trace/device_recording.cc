@@ -20,18 +20,29 @@ class ThreadWriters {
       forget();
       guard_ = ForkGuard();
     }
-    std::unique_ptr<events::Recorder>& writer = writers_[index];
-    if (!writer) writer = recording.add_writer();
-    return writer.get();
+    Writer& writer = writers_[index];
+    if (writer.recording != &recording) {
+      writer.recorder = recording.add_writer();
+      writer.recording = &recording;
+    }
+    return writer.recorder.get();
   }
 
  private:
+  struct Writer {
+    const events::Recording* recording = nullptr;  // kept alive by its recorder
+    std::unique_ptr<events::Recorder> recorder;
+  };
+
   void forget() {
-    for (auto& writer : writers_) static_cast<void>(writer.release());
+    for (Writer& writer : writers_) {
+      static_cast<void>(writer.recorder.release());
+      writer.recording = nullptr;
+    }
   }
 
   ForkGuard guard_;
-  std::array<std::unique_ptr<events::Recorder>, kMostDevices> writers_;
+  std::array<Writer, kMostDevices> writers_;
 };
 
 thread_local bool ended = false;  // the thread's writers: a destructor may still call NCCL
