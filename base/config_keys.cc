@@ -143,13 +143,18 @@ constexpr std::array kKeys = {
         .doc = "interval at which recordings are written to the disk; 0: when the kernel does",
         .min = 0,
         .max = 86'400},
-    ConfigKey{.name = "nccl_profile",
+    ConfigKey{.name = "nccl.profile",
               .fallback = "proxy",
               .doc =
                   "what the NCCL plugin records of NCCL's work, in a process that records; calls: "
                   "collectives, sends and receives; proxy: and what the transfers of each wait "
                   "for; all: and each transfer, kernel and call of the host",
               .choices = "calls|proxy|all"},
+    ConfigKey{.name = "nccl.trace_copies",
+              .type = ConfigType::kBoolean,
+              .fallback = "false",
+              .doc = "libheddle-nccl-trace.so records cudaMemcpy between devices too; it takes its "
+                     "settings from the environment alone"},
     ConfigKey{.name = "algorithm",
               .doc = "algorithms of collectives, as in allreduce:ring,alltoall:bruck; empty: the "
                      "cheapest; rank 0's counts"},

@@ -60,5 +60,6 @@ install(DIRECTORY "${manual}/" DESTINATION "${CMAKE_INSTALL_MANDIR}")
 
 # What users get, without tests; and the programs that bench/run starts beside it.
 get_property(bench_programs GLOBAL PROPERTY HEDDLE_PROGRAMS_bench)
-add_custom_target(product DEPENDS ${programs} ${libraries} heddle_c heddle_nccl_net)
+add_custom_target(product DEPENDS ${programs} ${libraries} heddle_c heddle_nccl_net
+                                  heddle_nccl_trace_preload)
 add_custom_target(bench_programs DEPENDS ${bench_programs})

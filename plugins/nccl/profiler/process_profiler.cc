@@ -35,7 +35,7 @@ Result<ProfilerSettings> configured_profiler() {
   settings.recording.durable = seconds(config->integer("record_durable_seconds"));
   settings.recording.level = events::record_level(config->text("record_level"));
   settings.recording.clock = &engine::recording_clock;
-  settings.level = profile_level(config->text("nccl_profile"));
+  settings.level = profile_level(config->text("nccl.profile"));
   return settings;
 }
 
