@@ -6,7 +6,7 @@
 
 namespace heddle::nccl {
 
-// How much is recorded: the setting nccl_profile.
+// How much is recorded: the setting nccl.profile.
 enum class ProfileLevel : uint8_t {
   kCalls,  // collectives, sends and receives
   kProxy,  // and the proxy's operations, with what they waited for
