@@ -54,6 +54,7 @@ struct DriveResult {
   uint64_t empty_messages_sent = 0;
   uint64_t grouped_receives = 0;  // irecv with several buffers
   uint64_t null_requests = 0;     // isend and irecv that succeeded without a request
+  uint64_t unreported_sizes = 0;  // of messages received, where test does not write them
   uint64_t connect_polls = 0;     // calls of connect and accept that gave no comm yet
   Nanos elapsed;                  // of the iterations
   Nanos cpu;                      // of the process, in these

@@ -77,7 +77,7 @@ class SendStream {
              const std::vector<ReceiveStream>& receives);
 
   void add_iterations(uint64_t count) { target_ += count * comm_.plan->messages; }
-  Result<bool> turn(Nanos now);
+  Result<bool> turn();
   bool finished() const { return sent_ == target_; }
 
  private:
@@ -87,8 +87,8 @@ class SendStream {
   };
 
   bool may_send(uint64_t index) const;
-  Result<bool> post(Nanos now);
-  Result<bool> test(Nanos now);
+  Result<bool> post();
+  Result<bool> test();
 
   StreamSetting setting_;
   OpenComm& comm_;

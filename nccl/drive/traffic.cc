@@ -23,7 +23,7 @@ Result<void> Traffic::run(uint64_t iterations) {
   Nanos moved_at = monotonic_now();
   while (!finished()) {
     const Nanos now = monotonic_now();
-    const Result<bool> moved = turn(now);
+    const Result<bool> moved = turn();
     if (!moved) return fail(moved.error());
     if (*moved) {
       moved_at = now;
@@ -42,7 +42,7 @@ Result<void> Traffic::run(uint64_t iterations) {
   return {};
 }
 
-Result<bool> Traffic::turn(Nanos now) {
+Result<bool> Traffic::turn() {
   bool moved = false;
   for (ReceiveStream& each : receives_) {
     const Result<bool> turned = each.turn();
@@ -50,7 +50,7 @@ Result<bool> Traffic::turn(Nanos now) {
     moved = moved || *turned;
   }
   for (SendStream& each : sends_) {
-    const Result<bool> turned = each.turn(now);
+    const Result<bool> turned = each.turn();
     if (!turned) return turned;
     moved = moved || *turned;
   }

@@ -22,7 +22,7 @@ class Traffic {
 
  private:
   // True where anything moved.
-  Result<bool> turn(Nanos now);
+  Result<bool> turn();
   bool finished() const;
 
   std::vector<ReceiveStream> receives_;

@@ -85,6 +85,10 @@ class Reference(unittest.TestCase):
             self.expect_listed("heddle matrix --format json",
                                self.json_of("matrix", job, "--by", "op", "--wire", "--format", "json"))
 
+    def test_nccl_drive(self):
+        net = pathlib.Path(program.HEDDLE).resolve().parents[1] / "lib/libnccl-net-loopback12.so"
+        self.expect_listed("heddle nccl drive", self.json_of("nccl", "drive", net, "--iterations", "1", "--json"))
+
     def test_ranks(self):
         done = program.run("run", "-n", "2", "--", program.HEDDLE, "ranks", "--json", settings=LOOPBACK)
         self.assertEqual(done.returncode, 0, done.stderr)

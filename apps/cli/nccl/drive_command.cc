@@ -231,7 +231,9 @@ void add_traffic_options(CLI::App& command, DriveCommandOptions& options) {
       ->type_name("DURATION")
       ->check(duration_value(millis(1)))
       ->default_str("2s");
-  command.add_option("-i,--iterations", options.drive.iterations, "run so many, for any time")
+  command
+      .add_option("-i,--iterations", options.drive.iterations,
+                  "number of iterations, in place of a duration")
       ->type_name("N")
       ->check(whole_number(1));
   command.add_option("--zero-every", options.drive.zero_every, "send each N-th message empty")

@@ -24,6 +24,7 @@ DriveJson drive_rank_json(int rank, const nccl::DriveResult& result) {
           {"empty_messages_sent", result.empty_messages_sent},
           {"grouped_receives", result.grouped_receives},
           {"null_requests", result.null_requests},
+          {"unreported_sizes", result.unreported_sizes},
           {"connect_polls", result.connect_polls},
           {"send_latency_us_min", to_micros(latency.min())},
           {"send_latency_us_p50", to_micros(latency.percentile(500))},

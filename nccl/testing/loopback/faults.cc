@@ -15,6 +15,7 @@ int* member_of(Faults& faults, const std::string& name) {
   if (name == "corrupt") return &faults.corrupt;
   if (name == "shorten") return &faults.shorten;
   if (name == "unwritten") return &faults.unwritten;
+  if (name == "silent") return &faults.silent;
   if (name == "recvs") return &faults.recvs;
   if (name == "devices") return &faults.devices;
   if (name == "init") return &faults.init;

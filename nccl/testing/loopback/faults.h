@@ -11,6 +11,7 @@ struct Faults {
   int corrupt = 0;    // the k-th message received has a wrong byte
   int shorten = 0;    // the k-th message received is reported as one byte shorter
   int unwritten = 0;  // the k-th isend does not write *request
+  int silent = 0;     // 1: test writes no sizes
   int recvs = 8;      // max_recvs
   int devices = 1;
   int init = 0;  // what init returns
