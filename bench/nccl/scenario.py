@@ -126,8 +126,9 @@ def _blackhole(arguments, progress):
                 timer.join()
             survived = all(status == 0 for status, _, _ in ended)
             ranks = json.loads(ended[0][1])["ranks"] if survived else []
+            longest_us = max((rank["send_latency_us_max"] for rank in ranks), default=0)
             results.append({"program": plugin.name, "survived": survived, "took_s": took_s,
-                            "send_latency_ms_max": max((rank["send_latency_us_max"] for rank in ranks), default=0) / 1e3,
+                            "send_latency_ms_max": longest_us / 1e3,
                             "gbytes_per_s": sum(rank["gbytes_per_s"] for rank in ranks) / 2,
                             "said": [said.strip()[-300:] for _, _, said in ended]})
     return results

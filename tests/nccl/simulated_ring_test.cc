@@ -133,7 +133,7 @@ class Rank : public simulator::EngineProgram {
     Rank& before = *ranks_[(rank_ + options_.ranks - 1) % options_.ranks];
     for (uint32_t i = 0; i < options_.channels; ++i) {
       EXPECT_EQ(net_->listen(0, kUndefinedTrafficClass, HandleBytes(before.channels_[i].to_next),
-                            channels_[i].listen),
+                             channels_[i].listen),
                 kSuccess);
     }
     listening_ = true;
@@ -143,10 +143,9 @@ class Rank : public simulator::EngineProgram {
   bool connect(uint32_t index) {
     Channel& channel = channels_[index];
     bool moved = false;
-    if (channel.send.comm == nullptr &&
-        ranks_[(rank_ + 1) % options_.ranks]->listening_) {
+    if (channel.send.comm == nullptr && ranks_[(rank_ + 1) % options_.ranks]->listening_) {
       note(net_->connect(0, kUndefinedTrafficClass, HandleBytes(channel.to_next),
-                        channel.send.comm));
+                         channel.send.comm));
       moved = register_memory(channel.send);
     }
     if (channel.receive.comm == nullptr) {
@@ -158,8 +157,8 @@ class Rank : public simulator::EngineProgram {
 
   bool register_memory(Direction& side) {
     if (side.comm == nullptr) return false;
-    EXPECT_EQ(net_->register_memory(*side.comm, side.memory.data(), side.memory.size(), kPointerHost,
-                                   side.registration),
+    EXPECT_EQ(net_->register_memory(*side.comm, side.memory.data(), side.memory.size(),
+                                    kPointerHost, side.registration),
               kSuccess);
     return true;
   }
@@ -239,12 +238,12 @@ class Rank : public simulator::EngineProgram {
 class Ring {
  public:
   explicit Ring(const RingOptions& options) {
-    topology::Topology fabric = topology::leaf_spine(
-        {.leaves = 2,
-         .spines = 4,
-         .hosts_per_leaf = options.ranks / 2,
-         .host_link = {.rate = gigabits_per_s(10), .delay = micros(2)},
-         .spine_link = {.rate = gigabits_per_s(10), .delay = micros(2)}});
+    topology::Topology fabric =
+        topology::leaf_spine({.leaves = 2,
+                              .spines = 4,
+                              .hosts_per_leaf = options.ranks / 2,
+                              .host_link = {.rate = gigabits_per_s(10), .delay = micros(2)},
+                              .spine_link = {.rate = gigabits_per_s(10), .delay = micros(2)}});
     for (topology::Link& link : fabric.links) {
       link.forward.loss_per_million = link.backward.loss_per_million = options.loss_per_million;
     }
@@ -299,9 +298,8 @@ TEST(SimulatedNcclRing, ASpineThatDropsEverythingCostsTimeAndNoData) {
   RingOptions options = {.messages = 20};
   // The links of spine 0 (the first after the hosts' links), black-holed for good at 1 ms.
   for (uint32_t link = options.ranks; link < options.ranks + 2; ++link) {
-    options.link_changes.push_back({.at = millis(1),
-                                    .link = link,
-                                    .kind = topology::LinkChangeKind::kDown});
+    options.link_changes.push_back(
+        {.at = millis(1), .link = link, .kind = topology::LinkChangeKind::kDown});
   }
   Ring ring(options);
   ASSERT_TRUE(ring.run(seconds(20)));
@@ -309,7 +307,8 @@ TEST(SimulatedNcclRing, ASpineThatDropsEverythingCostsTimeAndNoData) {
 }
 
 TEST(SimulatedNcclRing, ADeadRankIsARemoteErrorAtItsNeighborsWithinSixSeconds) {
-  for (const auto kind : {simulator::ProcessChangeKind::kKill, simulator::ProcessChangeKind::kVanish}) {
+  for (const auto kind :
+       {simulator::ProcessChangeKind::kKill, simulator::ProcessChangeKind::kVanish}) {
     Ring ring({.messages = 60});
     ring.world().run_for(millis(2));
     ring.rank(2).release();

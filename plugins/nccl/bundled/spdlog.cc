@@ -1,9 +1,6 @@
 // spdlog inside the plugin, so that it loads where spdlog is not installed: the parts of its
 // implementation that base/log.cc uses.
 #undef SPDLOG_SHARED_LIB
-#ifndef SPDLOG_COMPILED_LIB
-#define SPDLOG_COMPILED_LIB
-#endif
 #include <spdlog/common-inl.h>
 #include <spdlog/details/backtracer-inl.h>
 #include <spdlog/details/log_msg-inl.h>

@@ -1,5 +1,4 @@
-// toml++ inside the plugin, so that it loads where toml++ is not installed.
+// toml++ inside the plugin, so that it loads where toml++ is not installed; CMakeLists.txt asks for
+// its implementation.
 #undef TOML_SHARED_LIB
-#define TOML_IMPLEMENTATION
-#define TOML_HEADER_ONLY 0
 #include <toml++/toml.h>

@@ -107,8 +107,7 @@ Status listen(int device, int traffic_class, void* handle, void** listen_comm) {
   return guarded([&] {
     if (handle == nullptr || listen_comm == nullptr) return missing("a handle or a listen comm");
     ListenComm* opened = nullptr;
-    const Status status =
-        process_net().listen(device, traffic_class, handle_bytes(handle), opened);
+    const Status status = process_net().listen(device, traffic_class, handle_bytes(handle), opened);
     *listen_comm = opened;
     return status;
   });
@@ -138,8 +137,8 @@ Status reg_mr(void* comm, void* data, size_t size, int type, void** mhandle) {
   return guarded([&] {
     if (comm == nullptr || mhandle == nullptr) return missing("a comm or an mhandle");
     Registration* memory = nullptr;
-    const Status status = process_net().register_memory(*static_cast<Comm*>(comm), data, size,
-                                                        type, memory);
+    const Status status =
+        process_net().register_memory(*static_cast<Comm*>(comm), data, size, type, memory);
     *mhandle = memory;
     return status;
   });

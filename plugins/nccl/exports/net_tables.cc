@@ -110,9 +110,7 @@ Status connect_10(int device, v10::CommConfig* config, void* handle, void** send
 
 // --- version 9: no profiler ---
 
-Status init_9(Logger log) {
-  return calls::init(nullptr, kUndefinedTrafficClass, log, nullptr);
-}
+Status init_9(Logger log) { return calls::init(nullptr, kUndefinedTrafficClass, log, nullptr); }
 
 Status connect_9(int device, void* handle, void** send_comm, DeviceHandle**) {
   return calls::connect(device, kUndefinedTrafficClass, handle, send_comm);

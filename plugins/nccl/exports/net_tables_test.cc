@@ -93,19 +93,33 @@ struct Api {
 template <typename Net>
 const Net& table();
 template <>
-const v12::Net& table() { return ncclNetPlugin_v12; }
+const v12::Net& table() {
+  return ncclNetPlugin_v12;
+}
 template <>
-const v11::Net& table() { return ncclNetPlugin_v11; }
+const v11::Net& table() {
+  return ncclNetPlugin_v11;
+}
 template <>
-const v10::Net& table() { return ncclNetPlugin_v10; }
+const v10::Net& table() {
+  return ncclNetPlugin_v10;
+}
 template <>
-const v9::Net& table() { return ncclNetPlugin_v9; }
+const v9::Net& table() {
+  return ncclNetPlugin_v9;
+}
 template <>
-const v8::Net& table() { return ncclNetPlugin_v8; }
+const v8::Net& table() {
+  return ncclNetPlugin_v8;
+}
 template <>
-const v7::Net& table() { return ncclNetPlugin_v7; }
+const v7::Net& table() {
+  return ncclNetPlugin_v7;
+}
 template <>
-const v6::Net& table() { return ncclNetPlugin_v6; }
+const v6::Net& table() {
+  return ncclNetPlugin_v6;
+}
 
 template <typename Net>
 class NetTable : public testing::Test {
@@ -115,8 +129,7 @@ class NetTable : public testing::Test {
   Api<Net> api_{table<Net>()};
 };
 
-using Versions =
-    testing::Types<v6::Net, v7::Net, v8::Net, v9::Net, v10::Net, v11::Net, v12::Net>;
+using Versions = testing::Types<v6::Net, v7::Net, v8::Net, v9::Net, v10::Net, v11::Net, v12::Net>;
 TYPED_TEST_SUITE(NetTable, Versions);
 
 template <typename Properties>
@@ -126,6 +139,65 @@ using PropertiesOf = decltype(properties_type(Net{}.get_properties));
 
 constexpr int kPolls = 2'000'000;
 
+// A comm of this process with itself: a rank may connect to its own listener.
+struct Joined {
+  void* send = nullptr;
+  void* receive = nullptr;
+};
+
+template <typename Net>
+void join(Api<Net>& api, Joined& joined) {
+  std::array<char, kHandleBytes> handle{};
+  void* listen = nullptr;
+  ASSERT_EQ(api.listen(handle.data(), &listen), kSuccess);
+  for (int i = 0; i < kPolls && (joined.send == nullptr || joined.receive == nullptr); ++i) {
+    if (joined.send == nullptr) {
+      ASSERT_EQ(api.connect(handle.data(), &joined.send), kSuccess);
+    }
+    if (joined.receive == nullptr) {
+      ASSERT_EQ(api.accept(listen, &joined.receive), kSuccess);
+    }
+  }
+  ASSERT_NE(joined.send, nullptr);
+  ASSERT_NE(joined.receive, nullptr);
+  ASSERT_EQ(api.net.close_listen(listen), kSuccess);
+}
+
+// What NCCL's progress thread does: 50 messages, each tested until both sides are done.
+template <typename Net>
+void transfer(Api<Net>& api, const Joined& comms) {
+  std::vector<std::byte> out(50'000);
+  std::vector<std::byte> in(60'000);
+  void* out_memory = nullptr;
+  void* in_memory = nullptr;
+  EXPECT_EQ(api.net.reg_mr(comms.send, out.data(), 50'000, kPointerHost, &out_memory), kSuccess);
+  EXPECT_EQ(api.net.reg_mr(comms.receive, in.data(), 60'000, kPointerHost, &in_memory), kSuccess);
+  for (int round = 0; round < 50; ++round) {
+    for (std::byte& byte : out) byte = static_cast<std::byte>(round * 3 + 1);
+    void* sent = nullptr;
+    void* received = reinterpret_cast<void*>(1);  // as NCCL presets it for LL
+    EXPECT_EQ(api.irecv(comms.receive, in, in_memory, &received), kSuccess);
+    EXPECT_EQ(api.isend(comms.send, out, out_memory, &sent), kSuccess);
+    ASSERT_NE(sent, nullptr);
+    ASSERT_NE(received, nullptr);
+    int sent_done = 0;
+    int received_done = 0;
+    int size = 0;
+    for (int i = 0; i < kPolls && (sent_done == 0 || received_done == 0); ++i) {
+      if (sent_done == 0) {
+        EXPECT_EQ(api.net.test(sent, &sent_done, nullptr), kSuccess);
+      }
+      if (received_done == 0) {
+        EXPECT_EQ(api.net.test(received, &received_done, &size), kSuccess);
+      }
+    }
+    EXPECT_EQ(size, 50'000);
+    EXPECT_TRUE(std::equal(out.begin(), out.end(), in.begin()));
+  }
+  EXPECT_EQ(api.net.dereg_mr(comms.send, out_memory), kSuccess);
+  EXPECT_EQ(api.net.dereg_mr(comms.receive, in_memory), kSuccess);
+}
+
 TYPED_TEST(NetTable, TransfersWhileTheServiceThreadConnectsAndRegisters) {
   auto& api = this->api_;
   const TypeParam& net = api.net;
@@ -134,78 +206,26 @@ TYPED_TEST(NetTable, TransfersWhileTheServiceThreadConnectsAndRegisters) {
   int devices = 0;
   ASSERT_EQ(net.devices(&devices), kSuccess);
   ASSERT_EQ(devices, 1);
-
-  // A rank may connect to itself: both ends of the comm are in this process.
-  void* listen = nullptr;
-  void* send = nullptr;
-  void* receive = nullptr;
-  const auto join = [&] {
-    std::array<char, kHandleBytes> handle{};
-    send = receive = nullptr;
-    ASSERT_EQ(api.listen(handle.data(), &listen), kSuccess);
-    for (int i = 0; i < kPolls && (send == nullptr || receive == nullptr); ++i) {
-      if (send == nullptr) {
-        ASSERT_EQ(api.connect(handle.data(), &send), kSuccess);
-      }
-      if (receive == nullptr) {
-        ASSERT_EQ(api.accept(listen, &receive), kSuccess);
-      }
-    }
-    ASSERT_NE(send, nullptr);
-    ASSERT_NE(receive, nullptr);
-    ASSERT_EQ(net.close_listen(listen), kSuccess);
-  };
-  join();
-
+  Joined first;
+  ASSERT_NO_FATAL_FAILURE(join(api, first));
   std::atomic<bool> over = false;
-  std::thread progress([&, send, receive] {
-    std::vector<std::byte> out(50'000);
-    std::vector<std::byte> in(60'000);
-    void* out_memory = nullptr;
-    void* in_memory = nullptr;
-    EXPECT_EQ(net.reg_mr(send, out.data(), 50'000, kPointerHost, &out_memory), kSuccess);
-    EXPECT_EQ(net.reg_mr(receive, in.data(), 60'000, kPointerHost, &in_memory), kSuccess);
-    for (int round = 0; round < 50; ++round) {
-      for (std::byte& byte : out) byte = static_cast<std::byte>(round * 3 + 1);
-      void* sent = nullptr;
-      void* received = reinterpret_cast<void*>(1);  // as NCCL presets it for LL
-      EXPECT_EQ(api.irecv(receive, in, in_memory, &received), kSuccess);
-      EXPECT_EQ(api.isend(send, out, out_memory, &sent), kSuccess);
-      ASSERT_NE(sent, nullptr);
-      ASSERT_NE(received, nullptr);
-      int sent_done = 0;
-      int received_done = 0;
-      int size = 0;
-      for (int i = 0; i < kPolls && (sent_done == 0 || received_done == 0); ++i) {
-        if (sent_done == 0) {
-          EXPECT_EQ(net.test(sent, &sent_done, nullptr), kSuccess);
-        }
-        if (received_done == 0) {
-          EXPECT_EQ(net.test(received, &received_done, &size), kSuccess);
-        }
-      }
-      EXPECT_EQ(size, 50'000);
-      EXPECT_TRUE(std::equal(out.begin(), out.end(), in.begin()));
-    }
-    EXPECT_EQ(net.dereg_mr(send, out_memory), kSuccess);
-    EXPECT_EQ(net.dereg_mr(receive, in_memory), kSuccess);
+  std::thread progress([&] {
+    transfer(api, first);
     over = true;
   });
-  // Meanwhile the service thread opens and closes comms.
-  void* const first_send = send;
-  void* const first_receive = receive;
   do {
-    join();
+    Joined next;
+    join(api, next);
     std::vector<std::byte> memory(1 << 20);
     void* mhandle = nullptr;
-    EXPECT_EQ(net.reg_mr(send, memory.data(), 1 << 20, kPointerHost, &mhandle), kSuccess);
-    EXPECT_EQ(net.dereg_mr(send, mhandle), kSuccess);
-    EXPECT_EQ(net.close_send(send), kSuccess);
-    EXPECT_EQ(net.close_recv(receive), kSuccess);
+    EXPECT_EQ(net.reg_mr(next.send, memory.data(), 1 << 20, kPointerHost, &mhandle), kSuccess);
+    EXPECT_EQ(net.dereg_mr(next.send, mhandle), kSuccess);
+    EXPECT_EQ(net.close_send(next.send), kSuccess);
+    EXPECT_EQ(net.close_recv(next.receive), kSuccess);
   } while (!over);
   progress.join();
-  EXPECT_EQ(net.close_send(first_send), kSuccess);
-  EXPECT_EQ(net.close_recv(first_receive), kSuccess);
+  EXPECT_EQ(net.close_send(first.send), kSuccess);
+  EXPECT_EQ(net.close_recv(first.receive), kSuccess);
   if constexpr (Api<TypeParam>::kContext) {
     EXPECT_EQ(net.finalize(api.context), kSuccess);
     EXPECT_EQ(net.finalize(nullptr), kSuccess);  // after an init that failed

@@ -1,5 +1,6 @@
-// The tables of the profiler (versions 1 to 7) and the tuner (2 to 7) under NCCL's names. NCCL falls
-// back to the net plugin's library where NCCL_PROFILER_PLUGIN and NCCL_TUNER_PLUGIN are unset.
+// The tables of the profiler (versions 1 to 7) and the tuner (2 to 7) under NCCL's names. NCCL
+// falls back to the net plugin's library where NCCL_PROFILER_PLUGIN and NCCL_TUNER_PLUGIN are
+// unset.
 #pragma once
 
 #include "plugins/nccl/profiler/tables.h"

@@ -24,9 +24,8 @@ uint64_t Attachment::listen(HandleBytes handle) {
   const OwnMutex::Lock lock = mutex_.lock();
   const uint64_t listener = numbers_();
   listeners_[listener];
-  write_handle(handle, {.process = process_,
-                        .listener = listener,
-                        .address = endpoint_->local_address()});
+  write_handle(handle,
+               {.process = process_, .listener = listener, .address = endpoint_->local_address()});
   return listener;
 }
 
@@ -115,18 +114,20 @@ void Attachment::wait_closed(Nanos patience) {
     drop_closed_links();
     return closing_.empty() && incoming_.empty();
   };
-  while (!closed() && endpoint_->now() < deadline) static_cast<void>(endpoint_->progress(millis(5)));
+  while (!closed() && endpoint_->now() < deadline)
+    static_cast<void>(endpoint_->progress(millis(5)));
 }
 
 void Attachment::drop_closed_links() {
   std::erase_if(closing_, [](const auto& link) { return link->closed(); });
-  std::erase_if(incoming_, [](const auto& link) { return link.use_count() == 1 && link->closed(); });
+  std::erase_if(incoming_,
+                [](const auto& link) { return link.use_count() == 1 && link->closed(); });
 }
 
 void Attachment::release(const std::shared_ptr<OutgoingLink>& link) {
   const OwnMutex::Lock lock = mutex_.lock();
-  const bool connecting = std::ranges::any_of(
-      connects_, [&](const auto& each) { return each.second.link == link; });
+  const bool connecting =
+      std::ranges::any_of(connects_, [&](const auto& each) { return each.second.link == link; });
   if (connecting || link->comms() > 0) return;
   std::erase_if(outgoing_, [&](const auto& each) { return each.second == link; });
   if (!link->closed()) endpoint_->begin_close(link->connection());

@@ -75,7 +75,7 @@ class Attachment : public std::enable_shared_from_this<Attachment> {
   const uint64_t process_;
   OwnMutex mutex_;  // guards all that follows
   std::map<uint64_t, std::deque<Arrived>> listeners_;
-  std::map<uint64_t, Connect> connects_;  // under way, by the number in NCCL's handle
+  std::map<uint64_t, Connect> connects_;  // not open yet; by the number in NCCL's handle
   uint64_t next_connect_ = 1;
   std::multimap<uint64_t, std::shared_ptr<OutgoingLink>> outgoing_;  // by the peer's process
   std::vector<std::shared_ptr<OutgoingLink>> closing_;

@@ -102,7 +102,7 @@ bool Comm::wait_for_all(Nanos patience) {
         if (part.registration != nullptr) part.registration->end_use();
       }
       all = all && outcome.done;
-      if (!outcome.done) patience = Nanos{};  // all of them together wait for so long
+      if (!outcome.done) patience = Nanos{};  // the limit is for all together
     }
   });
   return all;

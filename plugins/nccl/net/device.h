@@ -19,7 +19,7 @@ struct Device {
   float latency_us = 0;
   int rail = -1;
   int plane = -1;
-  std::vector<int> members;              // of a virtual device; else itself
+  std::vector<int> members;             // of a virtual device; else itself
   std::vector<std::string> interfaces;  // to which its endpoint binds
 };
 

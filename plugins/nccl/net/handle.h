@@ -18,7 +18,7 @@ struct Handle {
   // Of the handle and of the control records; a change of either raises it.
   static constexpr uint16_t kVersion = 1;
 
-  uint64_t process = 0;  // random, of the listening process's attachment
+  uint64_t process = 0;   // random, of the listening process's attachment
   uint64_t listener = 0;  // random: a peer without the handle cannot reach the listen comm
   transport::Address address;
 };

@@ -49,8 +49,8 @@ Result<std::shared_ptr<OutgoingLink>> OutgoingLink::open(std::shared_ptr<engine:
   if (!memory) return fail(memory.error());
   const Result<engine::Connection> connection = endpoint->connect(peer);
   if (!connection) return fail(connection.error());
-  return std::shared_ptr<OutgoingLink>(new OutgoingLink(std::move(endpoint), *connection,
-                                                        std::move(*memory), std::move(bytes)));
+  return std::shared_ptr<OutgoingLink>(
+      new OutgoingLink(std::move(endpoint), *connection, std::move(*memory), std::move(bytes)));
 }
 
 bool OutgoingLink::full() const {
@@ -120,8 +120,8 @@ Result<std::shared_ptr<IncomingLink>> IncomingLink::accept(
   auto bytes = std::make_unique<std::byte[]>(kBytes);
   Result<engine::Memory> memory = endpoint->register_memory(bytes.get(), kBytes);
   if (!memory) return fail(memory.error());
-  std::shared_ptr<IncomingLink> link(new IncomingLink(std::move(endpoint), connection,
-                                                      std::move(*memory), std::move(bytes)));
+  std::shared_ptr<IncomingLink> link(
+      new IncomingLink(std::move(endpoint), connection, std::move(*memory), std::move(bytes)));
   for (size_t slot = 0; slot < kSlots; ++slot) {
     if (!link->post(slot)) {
       return fail(ErrorCode::kClosed, "cannot accept a peer", "its connection ended at once");
@@ -146,9 +146,8 @@ std::vector<IncomingLink::Opened> IncomingLink::poll() {
     slots_[next_slot_] = {};
     if (!outcome.ok) break;  // the connection ended
     const std::optional<ControlRecord> record =
-        outcome.bytes == ControlRecord::kBytes
-            ? read_record(record_bytes(bytes_.get(), next_slot_))
-            : std::nullopt;
+        outcome.bytes == ControlRecord::kBytes ? read_record(record_bytes(bytes_.get(), next_slot_))
+                                               : std::nullopt;
     if (record) handle(*record, opened);
     if (!post(next_slot_)) break;
     next_slot_ = (next_slot_ + 1) % kSlots;

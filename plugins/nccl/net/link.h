@@ -34,7 +34,7 @@ class Link {
   engine::Connection connection() const { return connection_; }
   engine::ConnectionStatus status() const { return endpoint_->status(connection_); }
   bool closed() const { return status().state == engine::ConnectionState::kClosed; }
-  // Whom it reaches and why it ended: "10.0.0.2:41000: the peer does not answer".
+  // The peer's address and the cause of the end: "10.0.0.2:41000: the peer does not answer".
   std::string failure() const;
 
  protected:

@@ -139,7 +139,8 @@ Status Net::register_memory(Comm& comm, void* start, size_t bytes, int type,
                             Registration*& memory) {
   memory = nullptr;
   if (type != kPointerHost) {
-    host_log().warn("cannot register memory of a GPU: heddle uses host memory (ptrSupport says so)");
+    host_log().warn(
+        "cannot register memory of a GPU: heddle uses host memory (ptrSupport says so)");
     return kInvalidUsage;
   }
   if (bytes == 0) {
@@ -154,7 +155,7 @@ Status Net::register_memory(Comm& comm, void* start, size_t bytes, int type,
 
 Status Net::unregister_memory(Comm& comm, Registration* memory) {
   if (memory == nullptr) return kSuccess;
-  // After an abort NCCL takes memory back from transfers that are under way.
+  // After an abort NCCL unregisters memory of transfers that are in flight.
   if (memory->in_use()) comm.abandon();
   if (memory->in_use()) {
     host_log().warn("memory is unregistered that a transfer of another comm still uses");

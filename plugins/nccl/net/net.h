@@ -24,7 +24,8 @@ namespace heddle::nccl {
 // Where devices and endpoints come from: the host, or a simulation.
 struct NetSources {
   std::function<Result<std::vector<Device>>()> devices;
-  // `traffic_class`: the IP traffic class (0 to 255) of what it sends; kUndefinedTrafficClass: none.
+  // `traffic_class`: the IP traffic class (0 to 255) of what it sends; kUndefinedTrafficClass:
+  // none.
   std::function<Result<std::shared_ptr<engine::Endpoint>>(const Device&, int traffic_class)> open;
   Attachment::Numbers numbers;
 };

@@ -15,7 +15,7 @@ void set_profiler_callback(ProfilerCallback callback);
 
 class TransferProfile {
  public:
-  // `parent`: the phandle of isend or irecv; null: nobody records.
+  // `parent`: the phandle of isend or irecv; null: no profiler records.
   void begin(void* parent, const Link& link, uint64_t bytes);
   // `bytes`: of the message. What was retransmitted is counted over the link: transfers that run at
   // the same time share it.

@@ -19,10 +19,16 @@ inline constexpr int kTestPolls = 2'000'000;
 inline NetSources loopback_sources() {
   NetSources sources;
   sources.devices = []() -> Result<std::vector<Device>> {
-    return std::vector<Device>{Device{.name = "lo", .guid = 1, .speed_mbits = 10'000,
-                                      .members = {0}, .interfaces = {"127.0.0.1"}},
-                               Device{.name = "lo2", .guid = 2, .speed_mbits = 20'000,
-                                      .members = {1}, .interfaces = {"127.0.0.1"}}};
+    return std::vector<Device>{Device{.name = "lo",
+                                      .guid = 1,
+                                      .speed_mbits = 10'000,
+                                      .members = {0},
+                                      .interfaces = {"127.0.0.1"}},
+                               Device{.name = "lo2",
+                                      .guid = 2,
+                                      .speed_mbits = 20'000,
+                                      .members = {1},
+                                      .interfaces = {"127.0.0.1"}}};
   };
   sources.open = [](const Device& device, int) -> Result<std::shared_ptr<engine::Endpoint>> {
     engine::Options options;
