@@ -95,7 +95,7 @@ TEST_F(ProxyTest, DeliveredBytesAreTheReceiversWhereItWasRecordedElseTheSenders)
   EXPECT_EQ(matrix.at(0, 1).nanos, 50'000u);
   EXPECT_EQ(matrix.at(1, 2).bytes, 6000u);
   EXPECT_EQ(matrix.total().bytes, 10'000u);
-  EXPECT_TRUE(matrix.tells_messages);
+  EXPECT_TRUE(matrix.has_messages);
 }
 
 TEST_F(ProxyTest, TrafficBelongsToItsCallsOperationAndAlgorithmAlsoAfterTheCallsEnd) {

@@ -39,9 +39,8 @@ void Outgoing::set_limits(const PeerLimits& limits) {
   }
 }
 
-// Makes room for the state of the receive `index` behind the oldest message. False: the peer
-// violated the protocol. Over all channels it may have at most `max_posted` receives, withdrawn
-// ones included, beyond the messages that arrived; and no more messages arrived than were posted.
+// Makes room for the receive `index` behind the oldest message. False: the peer violated the
+// protocol: over all channels more than `max_posted` receives beyond the messages that arrived.
 bool Outgoing::make_known(Channel& channel, uint64_t index) {
   if (index < channel.grants.size()) return true;
   const uint64_t posted = channel.messages.size();
@@ -271,8 +270,8 @@ void Outgoing::take(const Piece& piece, uint32_t bytes) {
   if (ready_.size() > 1) ready_.push_back(ready_.pop_front());  // channels take turns by message
 }
 
-// The peer has posted its receives up to this one: no message before it occupies an eager block any
-// more, and messages that were withdrawn unsent are announced to the peer now.
+// The peer has posted its receives up to this one: earlier messages occupy no eager block any more,
+// and those withdrawn unsent are announced to the peer now.
 void Outgoing::note_posted_there(ChannelId id, Channel& channel, int64_t index) {
   if (index < channel.known_to) return;
   channel.known_to = static_cast<int32_t>(index + 1);
@@ -339,9 +338,8 @@ bool Outgoing::on_grant(const GrantFrame& grant) {
   return true;
 }
 
-// The slot names another receive from now on: the grant of the one that it named is not valid for
-// remote writes any more, whether its message is posted yet or not. (That receive is over, or the
-// new grant is an old one that was overtaken.) Its payload travels as datagrams.
+// The slot names another receive now, so the earlier grant no longer allows remote writes: its
+// receive is over, or the new grant is an old one. Its payload travels as datagrams.
 void Outgoing::withdraw_slot(uint8_t slot) {
   const RemotePlace& place = places_[slot];
   if (place.token.length == 0 || place.channel >= channels_.size()) return;

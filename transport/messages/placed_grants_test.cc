@@ -31,9 +31,9 @@ class PlacedGrantsTest : public ::testing::Test {
   }
 
   OutPool pool_{1024};
-  RepeatPool repeats_{1024};
+  RetransmissionPool retransmissions_{1024};
   Ring<Completion> completions_;
-  Outgoing out_{pool_, repeats_, completions_, 7};
+  Outgoing out_{pool_, retransmissions_, completions_, 7};
   OperationId posted_ = 0;
 };
 
