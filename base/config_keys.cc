@@ -207,10 +207,10 @@ constexpr std::array kKeys = {
               .doc = "file with the measured network, written by `heddle perf --save`; the same on "
                      "all ranks"},
     ConfigKey{.name = "nccl.net_gbps",
-              .unit = "Gb/s",
+              .unit = "gbps",
               .doc = "goodput of a node to other nodes, over all its NICs, in place of the file's"},
     ConfigKey{.name = "nccl.channel_gbps",
-              .unit = "Gb/s",
+              .unit = "gbps",
               .doc = "goodput of one connection, in place of the file's; unknown: NCCL chooses the "
                      "number of channels"},
     ConfigKey{.name = "nccl.net_us",

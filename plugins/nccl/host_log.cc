@@ -1,4 +1,4 @@
-// Lines for NCCL's log, and heddle's errors as NCCL's results.
+// Lines for NCCL's log: see host_log.h.
 #include "plugins/nccl/host_log.h"
 
 namespace heddle::nccl {
@@ -20,33 +20,6 @@ void HostLog::info(unsigned long subsystem, const std::string& text) const {
 HostLog& host_log() {
   static constinit HostLog log;
   return log;
-}
-
-Status status_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kPeerDead:
-    case ErrorCode::kClosed:
-    case ErrorCode::kCancelled:
-    case ErrorCode::kTimeout:
-      return kRemoteError;
-    case ErrorCode::kInvalid:
-    case ErrorCode::kTruncated:
-      return kInvalidArgument;
-    case ErrorCode::kVersion:
-      return kInvalidUsage;
-    case ErrorCode::kUnavailable:
-    case ErrorCode::kPermission:
-    case ErrorCode::kInUse:
-    case ErrorCode::kExhausted:
-    case ErrorCode::kSystem:
-      return kSystemError;
-  }
-  return kInternalError;
-}
-
-Status report(const Error& error) {
-  host_log().warn(error.message());
-  return status_of(error.code);
 }
 
 }  // namespace heddle::nccl

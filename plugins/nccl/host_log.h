@@ -5,7 +5,6 @@
 #include <atomic>
 #include <string>
 
-#include "base/result.h"
 #include "nccl/types.h"
 
 namespace heddle::nccl {
@@ -25,10 +24,5 @@ class HostLog {
 
 // The process's log: NCCL hands the same logger to net, profiler and tuner.
 HostLog& host_log();
-
-// The status that NCCL gets for an error of heddle.
-Status status_of(ErrorCode code);
-// Logs the error as a warning, with what was tried, and returns its status.
-Status report(const Error& error);
 
 }  // namespace heddle::nccl

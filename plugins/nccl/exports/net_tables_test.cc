@@ -246,6 +246,21 @@ TYPED_TEST(NetTable, PropertiesAreOfTheInterfaceAndWrongDevicesAreRefused) {
   EXPECT_EQ(api.net.get_properties(-1, &properties), kInvalidArgument);
 }
 
+TEST(NetTables, ARecordingThatCannotBeWrittenStopsNoJob) {
+  setenv("HEDDLE_IFNAME", "=lo", 1);
+  setenv("HEDDLE_RECORD", "/proc/heddle-cannot-write-here", 1);
+  // A device of its own, since an endpoint is opened once.
+  int device = 0;
+  ASSERT_EQ(ncclNetPlugin_v9.init(nullptr), kSuccess);
+  v9::VirtualDevice parts = {.count = 1, .devices = {0}};
+  ASSERT_EQ(ncclNetPlugin_v9.make_virtual_device(&device, &parts), kSuccess);
+  std::array<char, kHandleBytes> handle{};
+  void* listen = nullptr;
+  EXPECT_EQ(ncclNetPlugin_v9.listen(device, handle.data(), &listen), kSuccess);
+  EXPECT_EQ(ncclNetPlugin_v9.close_listen(listen), kSuccess);
+  unsetenv("HEDDLE_RECORD");
+}
+
 TEST(NetTables, MemoryOfAGpuAndCallsWithoutObjectsAreRefused) {
   void* mhandle = nullptr;
   int done = 0;

@@ -5,6 +5,7 @@
 
 #include "plugins/nccl/host_log.h"
 #include "plugins/nccl/net/attachment.h"
+#include "plugins/nccl/status.h"
 
 namespace heddle::nccl {
 namespace {
@@ -34,7 +35,7 @@ Status Comm::fail_with(Status status, const std::string& why) {
 
 Status Comm::fail_post(const Error& error) {
   if (error.code == ErrorCode::kExhausted) return kSuccess;
-  if (error.code == ErrorCode::kClosed) return fail_with(kRemoteError, link_.failure());
+  if (error.code == ErrorCode::kClosed) return fail_with(link_.failure_status(), link_.failure());
   return fail_with(status_of(error.code), error.message());
 }
 
@@ -47,14 +48,13 @@ void Comm::finish(RequestPart& part, const engine::Outcome& outcome) {
   if (outcome.ok) return;
   switch (outcome.error) {
     case ErrorCode::kTruncated:
-      static_cast<void>(fail_with(kInvalidUsage, "a message of " + std::to_string(outcome.bytes) +
-                                                     " bytes met a smaller receive"));
+      static_cast<void>(fail_with(kInvalidUsage, link_.peer() + ": " + truncated(part)));
       return;
     case ErrorCode::kCancelled:
-      static_cast<void>(fail_with(kRemoteError, "the peer canceled the transfer"));
+      static_cast<void>(fail_with(kRemoteError, link_.peer() + ": the peer canceled the transfer"));
       return;
     default:
-      static_cast<void>(fail_with(kRemoteError, link_.failure()));
+      static_cast<void>(fail_with(link_.failure_status(), link_.failure()));
   }
 }
 

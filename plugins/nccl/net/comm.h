@@ -39,6 +39,8 @@ class Comm {
   virtual Status post_deferred() { return kSuccess; }
   // Nothing is to be posted any more.
   virtual void drop_deferred() {}
+  // The text for a message that was longer than its receive.
+  virtual std::string truncated(const RequestPart& part) const = 0;
   // The status for a post that failed: kSuccess if it can be tried again later.
   Status fail_post(const Error& error);
   // Logs the first failure of this comm; returns its status, which stays.

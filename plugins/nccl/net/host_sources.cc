@@ -51,6 +51,13 @@ Result<std::shared_ptr<engine::Endpoint>> open_device(const Device& device, int 
   // The lowest two bits are ECN's, whatever the job names.
   if (traffic_class >= 0) network.traffic_class = static_cast<uint8_t>(traffic_class & 0xfc);
   Result<std::unique_ptr<engine::Endpoint>> opened = engine::Endpoint::open(network, *options);
+  if (!opened && !options->recording.directory.empty()) {
+    // A job goes on without its recording, on a full disk for example.
+    const std::string why = opened.error().message();
+    options->recording = {};
+    opened = engine::Endpoint::open(network, *options);
+    if (opened) host_log().warn("this process records nothing: " + why);
+  }
   if (!opened) return fail(opened.error());
   return std::shared_ptr<engine::Endpoint>(std::move(*opened));
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/addresses.h"
+#include "plugins/nccl/status.h"
 
 namespace heddle::nccl {
 namespace {
@@ -20,6 +21,15 @@ transport::Payload record_payload(const engine::Memory& memory, size_t slot) {
 }
 
 }  // namespace
+
+std::string Link::peer() const { return engine::address_text(status().peer); }
+
+Status Link::failure_status() const {
+  const engine::ConnectionStatus now = status();
+  // kInvalid: this side gave the connection up, for a peer that did not answer a cancellation.
+  if (now.graceful || now.error.code == ErrorCode::kInvalid) return kRemoteError;
+  return status_of(now.error.code);
+}
 
 std::string Link::failure() const {
   const engine::ConnectionStatus now = status();

@@ -14,6 +14,7 @@
 #include "base/own_mutex.h"
 #include "base/result.h"
 #include "engine/endpoint.h"
+#include "nccl/types.h"
 #include "plugins/nccl/net/control_record.h"
 
 namespace heddle::nccl {
@@ -34,6 +35,9 @@ class Link {
   engine::Connection connection() const { return connection_; }
   engine::ConnectionStatus status() const { return endpoint_->status(connection_); }
   bool closed() const { return status().state == engine::ConnectionState::kClosed; }
+  std::string peer() const;  // "10.0.0.2:41000"
+  // What NCCL gets for the end of the connection.
+  Status failure_status() const;
   // The peer's address and the cause of the end: "10.0.0.2:41000: the peer does not answer".
   std::string failure() const;
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "plugins/nccl/host_log.h"
+#include "plugins/nccl/status.h"
 
 namespace heddle::nccl {
 namespace {

@@ -12,6 +12,10 @@ ReceiveComm::ReceiveComm(std::shared_ptr<Attachment> attachment, std::shared_ptr
                          uint32_t number)
     : Comm(std::move(attachment), *link), incoming_(std::move(link)), number_(number) {}
 
+std::string ReceiveComm::truncated(const RequestPart& part) const {
+  return "a message is longer than its receive of " + std::to_string(part.buffer.length) + " bytes";
+}
+
 std::optional<engine::Channel> ReceiveComm::channel_of(int32_t tag) {
   for (const Tag& known : tags_) {
     if (known.tag == tag) return known.channel;
@@ -48,7 +52,7 @@ Status ReceiveComm::post_deferred() {
   }
   // A tag that was never announced does not come any more once the link is closed.
   if (failure_ == kSuccess && !deferred_.empty() && link_.closed()) {
-    return fail_with(kRemoteError, link_.failure());
+    return fail_with(link_.failure_status(), link_.failure());
   }
   return failure_;
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "plugins/nccl/net/comm.h"
@@ -29,6 +30,7 @@ class ReceiveComm final : public Comm {
   };
 
   Status post_deferred() override;
+  std::string truncated(const RequestPart& part) const override;
   void drop_deferred() override { deferred_.clear(); }
   // Posts the part, or leaves it without an operation if it has to be deferred.
   Status post(RequestPart& part);

@@ -18,6 +18,10 @@ SendComm::~SendComm() {
   attachment_->release(outgoing_);
 }
 
+std::string SendComm::truncated(const RequestPart& part) const {
+  return "a message of " + std::to_string(part.buffer.length) + " bytes met a smaller receive";
+}
+
 std::optional<engine::Channel> SendComm::channel_of(int32_t tag) {
   for (const Tag& known : tags_) {
     if (known.tag == tag) return known.channel;
@@ -41,7 +45,7 @@ Status SendComm::send(const TransferBuffer& buffer, Request*& request) {
   if (!payload) return fail_with(kInvalidArgument, "a send's data is not in registered memory");
   const std::optional<engine::Channel> channel = channel_of(buffer.tag);
   if (!channel) {
-    if (link_.closed()) return fail_with(kRemoteError, link_.failure());
+    if (link_.closed()) return fail_with(link_.failure_status(), link_.failure());
     if (!outgoing_->full()) return kSuccess;
     return fail_with(kInvalidUsage, "the comms to one peer use more than " +
                                         std::to_string(kLinkChannels - 1) + " tags");

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "plugins/nccl/net/comm.h"
@@ -26,6 +27,7 @@ class SendComm final : public Comm {
     engine::Channel channel = 0;
   };
 
+  std::string truncated(const RequestPart& part) const override;
   std::optional<engine::Channel> channel_of(int32_t tag);
 
   const std::shared_ptr<OutgoingLink> outgoing_;
