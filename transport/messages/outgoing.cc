@@ -339,19 +339,17 @@ bool Outgoing::on_grant(const GrantFrame& grant) {
   return true;
 }
 
-// The slot names another receive from now on: the grant of the one that it named is not valid for
-// remote writes any more, whether its message is posted yet or not. (That receive is over, or the
-// new grant is an old one that was overtaken.) Its payload travels as datagrams.
+// The slot names another receive from now on. The message of the earlier one, posted yet or not,
+// travels as datagrams. (That receive is over, or the new grant is an old one that was overtaken.)
 void Outgoing::withdraw_slot(uint8_t slot) {
   const RemotePlace& place = places_[slot];
   if (place.token.length == 0 || place.channel >= channels_.size()) return;
   Channel& channel = channels_[place.channel];
-  const int64_t known = channel.head.steps_to(place.sequence).value_or(-1);
-  if (known < 0 || known >= static_cast<int64_t>(channel.grants.size())) return;
-  const auto index = static_cast<size_t>(known);
-  channel.grants[index].slot = kNoSlot;
-  if (index >= channel.messages.size()) return;
-  OutMessage& message = pool_[channel.messages[index]];
+  const int64_t index = channel.head.steps_to(place.sequence).value_or(-1);
+  if (index < 0 || index >= static_cast<int64_t>(channel.grants.size())) return;
+  channel.grants[static_cast<size_t>(index)].slot = kNoSlot;
+  if (index >= static_cast<int64_t>(channel.messages.size())) return;
+  OutMessage& message = pool_[channel.messages[static_cast<size_t>(index)]];
   message.slot = kNoSlot;
   message.placed = false;
 }

@@ -1,5 +1,5 @@
-// Behavior of grants for remote writes on the sending side: which messages are written remotely, and
-// what becomes of a grant whose slot another grant names.
+// Behavior of grants for remote writes on the sending side: which messages are written remotely,
+// and what becomes of a grant whose slot another grant names.
 #include <gtest/gtest.h>
 
 #include "transport/messages/outgoing.h"
