@@ -339,8 +339,8 @@ bool Outgoing::on_grant(const GrantFrame& grant) {
   return true;
 }
 
-// The slot names another receive from now on. The message of the earlier one, posted yet or not,
-// travels as datagrams. (That receive is over, or the new grant is an old one that was overtaken.)
+// The slot names another receive now, so the earlier grant no longer allows remote writes: its
+// receive is over, or the new grant is an old one. Its payload travels as datagrams.
 void Outgoing::withdraw_slot(uint8_t slot) {
   const RemotePlace& place = places_[slot];
   if (place.token.length == 0 || place.channel >= channels_.size()) return;
