@@ -50,8 +50,7 @@ void ChunkSender::handle_ack(const Packet& ack) {
   bool progress = false;
   while (!pair.outstanding.empty() && pair.outstanding.front().chunk < ack.write.chunk) {
     drop_copies(pair.outstanding.front());
-    fates_.handle_sent(
-        {key.first, key.second, pair.epoch, pair.outstanding.front().number, true});
+    fates_.handle_sent({key.first, key.second, pair.epoch, pair.outstanding.front().number, true});
     pair.outstanding.pop_front();
     progress = true;
   }

@@ -32,6 +32,19 @@ inline constexpr Regression kRegressions[] = {
     {100147, "a sender turned for nothing where a datagram is larger than its share of a socket"},
     {101259, "the same, over several paths"},
     {811, "a header that a switch had cut off was opened as if it were a sealed packet"},
+    {105373,
+     "a grant was overtaken by that of another receive with the same slot, and a message that was "
+     "posted later was written into a buffer whose receive had ended"},
+    {144126, "the same, and into a buffer of another receive"},
+    {108036, "a size probe did not count against the capacity of the peer's socket"},
+    {131646,
+     "a NIC's report of a write of an earlier epoch had the new queue pair made anew, in every "
+     "round trip"},
+    {174058,
+     "of a receiver's two paths one was dead, and each frame with its credit took that one"},
+    {122549,
+     "the checker did not wait for the close of a connection whose init was in flight when its "
+     "initiator ended"},
 };
 
 }  // namespace heddle::vopr

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "transport/testing/pair_fixture.h"
+#include "transport/wire/control.h"
+#include "transport/wire/credit_frames.h"
+#include "transport/wire/packet.h"
 
 namespace heddle::transport {
 namespace {
@@ -136,6 +139,25 @@ TEST_F(CreditsTest, OneThatGetsNoCreditAsksAgain) {
     pair_->run_for(micros(200));
   }
   ASSERT_TRUE(run_until_completed(2, 2, seconds(3)));
+  EXPECT_TRUE(same(0, 1 << 20));
+}
+
+// VOPR, seed 174058: the receiver had two paths, one of them dead, and an even number of packets to
+// send for each demand: each frame with the credit took the dead path.
+TEST_F(CreditsTest, CreditThatIsDemandedAgainIsRetransmittedUntilItArrives) {
+  PairOptions options = with_credits();
+  options.drop = [](int side, const TxBurst& burst, uint32_t) {
+    if (side == 0 || burst.header_bytes < kConnectionHeaderBytes + kCreditBytes) return false;
+    const ConnectionHeader header = read_connection_header(burst.headers);
+    const bool numbered = (header.flags & kFlagNumbered) != 0;
+    const std::byte last_frame = burst.headers[burst.header_bytes - kCreditBytes];
+    return header.type == PacketType::kControl && !numbered &&
+           last_frame == static_cast<std::byte>(FrameType::kCredit);
+  };
+  start(options);
+  receive(0, 1 << 20, 1);
+  send(0, 1 << 20, 1);
+  ASSERT_TRUE(run_until_completed(1, 1, seconds(60)));
   EXPECT_TRUE(same(0, 1 << 20));
 }
 

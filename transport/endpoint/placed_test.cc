@@ -166,8 +166,8 @@ TEST_F(PlacedTest, AMessageTooLongForItsReceiveIsNotWritten) {
 // one as failed, the new one was fenced for that, and so on in every round trip.
 TEST_F(PlacedTest, AFailedWriteOfAnEarlierEpochBreaksNothing) {
   start(placed(true));
-  receive(0, 100'000, 1);
-  send(0, 100'000, 1);
+  receive(0, 1 << 20, 1);
+  send(0, 1 << 20, 1);
   ASSERT_TRUE(run_until_completed(1, 1));
   pair_->run_for(millis(50));
   PlacedEvent failed;

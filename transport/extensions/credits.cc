@@ -109,6 +109,9 @@ void Credits::on_sent(const SentBurst& sent) { balance_.on_sent(cost_of(sent, 0,
 
 void Credits::on_acked(const SentBurst& sent, uint32_t first, uint32_t count, bool was_lost) {
   if (sent.data) balance_.on_acked(cost_of(sent, first, count), was_lost);
+  for (uint8_t i = 0; i < sent.control_count; ++i) {
+    if (sent.control[i].type == FrameType::kCredit) assures_ = false;
+  }
 }
 
 void Credits::on_lost(const SentBurst& sent, uint32_t first, uint32_t count) {
@@ -128,15 +131,26 @@ void Credits::on_ack(Nanos now) {
 
 FrameResult Credits::on_frame(Nanos now, FrameType type, Reader& reader, const RxRun& /*run*/) {
   if (!balance_.on()) return kMalformedFrame;
-  if (type == FrameType::kDemand) {
-    DemandFrame demand;
-    const bool good =
-        read_demand(reader, demand) && parts().shared.credits.on_demand(now, account_, demand);
-    return good ? FrameResult{} : kMalformedFrame;
-  }
+  if (type == FrameType::kDemand) return on_demand(now, reader);
   CreditFrame credit;
   if (!read_credit(reader, credit)) return kMalformedFrame;
   balance_.on_credit(credit);
+  return {};
+}
+
+// Credit travels in packets without a number, whose loss is not noticed. If a demand that the
+// credit covers comes again, the frame did not arrive: then it leaves in a numbered packet, so that
+// it is retransmitted, and a dead path is noticed.
+FrameResult Credits::on_demand(Nanos now, Reader& reader) {
+  DemandFrame demand;
+  const uint64_t wanted = account_.wanted;
+  if (!read_demand(reader, demand) || !parts().shared.credits.on_demand(now, account_, demand)) {
+    return kMalformedFrame;
+  }
+  if (account_.tell && account_.wanted == wanted && !assures_) {
+    assures_ = true;
+    parts().control.send({FrameType::kCredit, 0, 0, 0, 0, 0});
+  }
   return {};
 }
 
@@ -147,8 +161,12 @@ void Credits::write_frames(Nanos /*now*/, Writer& writer) {
   write_credit(parts().shared.credits.take_frame(account_), writer);
 }
 
-void Credits::write_record(ControlRecord& /*record*/, Writer& writer) {
-  write_demand(balance_.demand(), writer);
+void Credits::write_record(ControlRecord& record, Writer& writer) {
+  if (record.type == FrameType::kCredit) {
+    write_credit(parts().shared.credits.take_frame(account_), writer);
+  } else {
+    write_demand(balance_.demand(), writer);
+  }
 }
 
 }  // namespace heddle::transport

@@ -45,9 +45,11 @@ class Credits final : public Extension, private FlowControl {
   void on_ack(Nanos now) override;
 
   void update_demand(Nanos now);
+  FrameResult on_demand(Nanos now, Reader& reader);
 
   CreditBalance balance_;             // to send with
   CreditAccount account_;             // of the peer, with the endpoint's CreditSource
+  bool assures_ = false;              // a credit frame that is retransmitted waits or is in flight
   Nanos demand_at_ = Nanos::never();  // when a demand that got no credit is advertised again
 };
 

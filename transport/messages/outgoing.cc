@@ -344,12 +344,11 @@ void Outgoing::withdraw_slot(uint8_t slot) {
   const RemotePlace& place = places_[slot];
   if (place.token.length == 0 || place.channel >= channels_.size()) return;
   Channel& channel = channels_[place.channel];
-  const int64_t known = channel.head.steps_to(place.sequence).value_or(-1);
-  if (known < 0 || known >= static_cast<int64_t>(channel.grants.size())) return;
-  const auto index = static_cast<size_t>(known);
-  channel.grants[index].slot = kNoSlot;
-  if (index >= channel.messages.size()) return;
-  OutMessage& message = pool_[channel.messages[index]];
+  const int64_t index = channel.head.steps_to(place.sequence).value_or(-1);
+  if (index < 0 || index >= static_cast<int64_t>(channel.grants.size())) return;
+  channel.grants[static_cast<size_t>(index)].slot = kNoSlot;
+  if (index >= static_cast<int64_t>(channel.messages.size())) return;
+  OutMessage& message = pool_[channel.messages[static_cast<size_t>(index)]];
   message.slot = kNoSlot;
   message.placed = false;
 }

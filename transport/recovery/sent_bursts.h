@@ -61,6 +61,7 @@ struct SentBurst {
   std::array<ControlRecord, kMaxControl> control;  // where not
 
   bool in_flight() const { return (all() & ~acked & ~lost) != 0; }
+  uint32_t probe_bytes() const { return sizes_path ? header_bytes : 0; }
   uint64_t all() const { return count == 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }
   uint64_t last_number() const { return first_number + count - 1u; }
   // Payload and headers of `segments` segments from index `first`; nothing for control packets.

@@ -103,14 +103,6 @@ bool SendController::poll_datagram_quota(Nanos now, SendQuota& quota) {
   return true;
 }
 
-bool SendController::poll_size_probe(Nanos now, uint16_t& id, uint32_t& bytes) {
-  if (pmtu_.poll(paths_, window_.peer().capacity(), id, bytes)) {
-    return window_.admits_probe(now, bytes);
-  }
-  window_.release_reserve();
-  return false;
-}
-
 SentBurst* SendController::record(uint16_t id, uint8_t segments) {
   recording_ = pool_.lend();
   if (recording_ == kNoIndex) {  // records of lost packets give way
@@ -137,12 +129,9 @@ void SendController::sent(Nanos now, uint16_t id) {
     return;
   }
   const uint64_t bytes = run.bytes(0, run.count);
-  window_.on_sent(bytes, run.count);
+  window_.on_sent(now, bytes, run.count, run.probe_bytes());
   if (path.active()) arm_pto(now, path, run);
-  if (run.sizes_path) {
-    pmtu_.on_probe_sent(path.mtu);
-    window_.on_probe_sent(now, run.header_bytes);
-  }
+  if (run.sizes_path) pmtu_.on_probe_sent(path.mtu);
   if (!run.data) return;
   path.payload_bytes_sent += bytes - uint64_t{run.count} * run.header_bytes;
   window_.on_payload_sent(now, bytes, run.count, run.asks);
@@ -438,8 +427,7 @@ void SendController::take_losses(Nanos now, uint16_t id, LossCause cause) {
 
 void SendController::on_acked(const SentBurst& run, uint32_t first, uint32_t count, bool was_lost) {
   PathMtu& mtu = paths_[current_path_].mtu;
-  if (!was_lost) window_.on_left_flight(run.bytes(first, count), count);
-  if (!was_lost && run.sizes_path) window_.on_probe_left_flight(run.header_bytes);
+  if (!was_lost) window_.on_left_flight(run.bytes(first, count), count, run.probe_bytes());
   if (run.sizes_path) report_size(newest_sent_at_, current_path_, pmtu_.on_probe_acked(mtu));
   window_.segmentation().on_acked(run.count);
   if (exceeds_base_size(run)) PmtuProber::on_large_acked(mtu);
@@ -450,12 +438,11 @@ void SendController::on_lost(const SentBurst& run, uint32_t first, uint32_t coun
                              LossCause cause) {
   TxPath& path = paths_[current_path_];
   const uint64_t bytes = run.bytes(first, count);
-  window_.on_left_flight(bytes, count);
+  window_.on_left_flight(bytes, count, run.probe_bytes());
   lost_.add(run, bytes, count);
   observer_.emit(events::BurstLost{run.sent_at, connection_, current_path_,
                                    run.first_number + first, static_cast<uint16_t>(count), cause});
   if (run.sizes_path) {
-    window_.on_probe_left_flight(run.header_bytes);
     report_size(newest_sent_at_, current_path_, pmtu_.on_probe_lost(path.mtu, cause));
   }
   if (exceeds_base_size(run) && cause == LossCause::kGap) {

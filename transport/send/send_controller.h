@@ -108,7 +108,10 @@ class SendController final : private SentBurstListener {
   bool poll_probe(uint16_t& path) { return probes_.pop(paths_, path); }
   bool wants_probe() const { return !probes_.empty(); }
   // A path on which a size probe of `bytes` must be sent; false: none.
-  bool poll_size_probe(Nanos now, uint16_t& path, uint32_t& bytes);
+  bool poll_size_probe(Nanos now, uint16_t& path, uint32_t& bytes) {
+    const bool wanted = pmtu_.poll(paths_, window_.peer().capacity(), path, bytes);
+    return window_.admits_probe(now, wanted ? bytes : 0);
+  }
   bool wants_size_probe() const { return pmtu_.searching(); }
 
   // --- paths ---

@@ -43,17 +43,15 @@ class SendWindow {
   // Whether a burst of `bytes` should ask for an acknowledgement. `window_ends`: it uses the window
   // up.
   bool worth_asking(uint64_t bytes, bool window_ends) const;
-  // Whether a size probe of `bytes` may leave now: the peer's socket can hold it besides what is in
-  // flight. If not, room for it is kept from later bursts. (A probe that the socket could not hold
-  // alone either waits for nothing.)
+  // Whether a size probe of `bytes` (0: none is wanted) may leave now: the peer's socket can hold
+  // it besides what is in flight. If not, room for it is kept from later bursts. (A probe that the
+  // socket could not hold alone either waits for nothing.)
   bool admits_probe(Nanos now, uint64_t bytes) {
     const uint64_t cost = bytes + params::kReceiveOverhead;
     const bool fits = cost > quota_.capacity() || quota_.left(now, held()) >= cost;
-    reserved_ = fits ? 0 : cost;
-    return fits;
+    reserved_ = fits || bytes == 0 ? 0 : cost;
+    return fits && bytes > 0;
   }
-  // No probe waits.
-  void release_reserve() { reserved_ = 0; }
 
   // --- limited by the window, or by the application ---
   bool limited() const { return limited_; }
@@ -64,25 +62,24 @@ class SendWindow {
   }
 
   // --- in flight ---
-  void on_sent(uint64_t bytes, uint32_t segments) {
+  // `probe`: the bytes of a size probe. It is part of no window, but the peer's socket holds it,
+  // too.
+  void on_sent(Nanos now, uint64_t bytes, uint32_t segments, uint64_t probe) {
     in_flight_bytes_ += bytes;
     in_flight_segments_ += segments;
+    probe_bytes_ += probe;
+    if (probe > 0) quota_.on_sent(now, probe + params::kReceiveOverhead);
   }
   void on_payload_sent(Nanos now, uint64_t bytes, uint32_t segments, bool asks) {
     bytes_since_request_ = asks ? 0 : bytes_since_request_ + bytes;
     pacer_.on_sent(now, {bytes}, controller_->pacing_rate());
     quota_.on_sent(now, bytes + uint64_t{params::kReceiveOverhead} * segments);
   }
-  void on_left_flight(uint64_t bytes, uint32_t segments) {
+  void on_left_flight(uint64_t bytes, uint32_t segments, uint64_t probe) {
     in_flight_bytes_ -= bytes;
     in_flight_segments_ -= segments;
+    probe_bytes_ -= probe;
   }
-  // A size probe is part of no window, but the peer's socket holds it, too.
-  void on_probe_sent(Nanos now, uint64_t bytes) {
-    probe_bytes_ += bytes;
-    quota_.on_sent(now, bytes + params::kReceiveOverhead);
-  }
-  void on_probe_left_flight(uint64_t bytes) { probe_bytes_ -= bytes; }
   // An acknowledgement was processed; the newest of its packets left at `sent_at`. `held_before`:
   // held() before it. `min_rtt`: of the connection.
   void on_acked(Nanos now, Nanos sent_at, uint64_t held_before, Nanos min_rtt) {
