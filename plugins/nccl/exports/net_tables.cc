@@ -31,7 +31,6 @@ Status get_properties(int index, Properties* p) {
   p->latency_us = device->latency_us;
   p->max_comms = calls::kMostComms;
   p->max_recvs = kMaxParts;
-  if constexpr (requires { p->mr_is_global; }) p->mr_is_global = 1;
   if constexpr (requires { p->max_p2p_bytes; }) {
     p->max_p2p_bytes = calls::kMostBytes;
     p->max_coll_bytes = calls::kMostBytes;

@@ -10,6 +10,13 @@
 #include "plugins/nccl/net/send_comm.h"
 
 namespace heddle::nccl {
+namespace {
+
+// After this time a connection without a comm is closed, and a connect that NCCL does not poll is
+// given up.
+constexpr Nanos kIdlePatience = seconds(10);
+
+}  // namespace
 
 Attachment::Attachment(std::string name, std::shared_ptr<engine::Endpoint> endpoint,
                        Numbers numbers)
@@ -30,8 +37,11 @@ uint64_t Attachment::listen(HandleBytes handle) {
 }
 
 void Attachment::close_listener(uint64_t listener) {
-  const OwnMutex::Lock lock = mutex_.lock();
-  listeners_.erase(listener);
+  const OwnMutex::Lock lock = mutex_.enter();
+  const auto found = lock.owns_lock() ? listeners_.find(listener) : listeners_.end();
+  if (found == listeners_.end()) return;
+  for (const Arrived& each : found->second) each.link->close_comm(each.comm, false);
+  listeners_.erase(found);
 }
 
 Result<std::shared_ptr<OutgoingLink>> Attachment::link_to(const Handle& handle) {
@@ -55,14 +65,19 @@ Result<std::unique_ptr<SendComm>> Attachment::connect(HandleBytes bytes) {
     Result<std::shared_ptr<OutgoingLink>> link = link_to(*handle);
     if (!link) return fail(link.error());
     set_pending_connect(bytes, next_connect_);
-    found = connects_.emplace(next_connect_++, Connect{handle->listener, *link}).first;
+    found = connects_.emplace(next_connect_++, Connect{handle->listener, *link, {}}).first;
   }
+  found->second.called_at = now();
   const Connect connect = found->second;
   const engine::ConnectionStatus status = connect.link->status();
   if (status.state == engine::ConnectionState::kClosed) {
     connects_.erase(found);
+    std::erase_if(outgoing_, [&](const auto& each) { return each.second == connect.link; });
+    const bool silent = status.error.code == ErrorCode::kTimeout;
     return fail(status.error.code, "cannot connect over " + name_, connect.link->failure(),
-                "is the peer's process running, and does a firewall pass UDP between the hosts?");
+                silent ? "is the peer's process running, and does a firewall pass UDP between the "
+                         "hosts?"
+                       : "");
   }
   if (status.state == engine::ConnectionState::kOpening) return std::unique_ptr<SendComm>();
   const std::optional<uint32_t> comm = connect.link->open_comm(connect.listener);
@@ -73,8 +88,8 @@ Result<std::unique_ptr<SendComm>> Attachment::connect(HandleBytes bytes) {
 
 Result<std::unique_ptr<ReceiveComm>> Attachment::accept(uint64_t listener) {
   pump();
-  const OwnMutex::Lock lock = mutex_.lock();
-  const auto found = listeners_.find(listener);
+  const OwnMutex::Lock lock = mutex_.enter();
+  const auto found = lock.owns_lock() ? listeners_.find(listener) : listeners_.end();
   if (found == listeners_.end()) {
     return fail(ErrorCode::kInvalid, "cannot accept a peer", "the listen comm is closed");
   }
@@ -88,7 +103,8 @@ void Attachment::turn() { static_cast<void>(endpoint_->progress(Nanos{})); }
 
 void Attachment::pump() {
   turn();
-  const OwnMutex::Lock lock = mutex_.lock();
+  const OwnMutex::Lock lock = mutex_.enter();
+  if (!lock.owns_lock()) return;
   while (const std::optional<engine::Connection> accepted = endpoint_->take_accepted()) {
     Result<std::shared_ptr<IncomingLink>> link = IncomingLink::accept(endpoint_, *accepted);
     if (link) {
@@ -100,32 +116,52 @@ void Attachment::pump() {
   for (const std::shared_ptr<IncomingLink>& link : incoming_) {
     for (const IncomingLink::Opened& opened : link->poll()) {
       const auto listener = listeners_.find(opened.listener);
-      if (listener == listeners_.end()) continue;  // closed meanwhile, or guessed
-      listener->second.push_back({.link = link, .comm = opened.comm});
+      if (listener == listeners_.end()) {
+        host_log().info(kLogNet, link->peer() + " connected to a listen comm that is closed");
+        link->close_comm(opened.comm, false);
+      } else {
+        listener->second.push_back({.link = link, .comm = opened.comm});
+      }
     }
   }
   drop_closed_links();
 }
 
-void Attachment::wait_closed(Nanos patience) {
-  const Nanos deadline = endpoint_->now() + patience;
+void Attachment::wait_closed(Nanos deadline) {
   const auto closed = [this] {
     const OwnMutex::Lock lock = mutex_.lock();
     drop_closed_links();
-    return closing_.empty() && incoming_.empty();
+    return closing_.empty() &&
+           std::ranges::none_of(incoming_, [](const auto& link) { return link->had_comms(); });
   };
-  while (!closed() && endpoint_->now() < deadline)
-    static_cast<void>(endpoint_->progress(millis(5)));
+  while (!closed() && now() < deadline) static_cast<void>(endpoint_->progress(millis(5)));
 }
 
+// Also those of strangers that open no comm, and of connects that NCCL gave up.
 void Attachment::drop_closed_links() {
+  const Nanos long_ago = now() - kIdlePatience;
+  std::erase_if(connects_, [&](const auto& each) { return each.second.called_at < long_ago; });
+  for (const auto& link : incoming_) {
+    const std::optional<Nanos> idle = link->had_comms() ? std::nullopt : link->idle_since();
+    if (idle && *idle < long_ago && !is_awaited(*link)) {
+      link->give_up("it opened no comm");
+    }
+  }
   std::erase_if(closing_, [](const auto& link) { return link->closed(); });
   std::erase_if(incoming_,
                 [](const auto& link) { return link.use_count() == 1 && link->closed(); });
 }
 
+bool Attachment::is_awaited(const IncomingLink& link) const {
+  return std::ranges::any_of(listeners_, [&](const auto& listener) {
+    return std::ranges::any_of(listener.second,
+                               [&](const Arrived& each) { return each.link.get() == &link; });
+  });
+}
+
 void Attachment::release(const std::shared_ptr<OutgoingLink>& link) {
-  const OwnMutex::Lock lock = mutex_.lock();
+  const OwnMutex::Lock lock = mutex_.enter();
+  if (!lock.owns_lock()) return;
   const bool connecting =
       std::ranges::any_of(connects_, [&](const auto& each) { return each.second.link == link; });
   if (connecting || link->comms() > 0) return;

@@ -15,7 +15,8 @@
 #include "base/result.h"
 #include "engine/endpoint.h"
 #include "plugins/nccl/net/handle.h"
-#include "plugins/nccl/net/link.h"
+#include "plugins/nccl/net/incoming_link.h"
+#include "plugins/nccl/net/outgoing_link.h"
 
 namespace heddle::nccl {
 
@@ -46,8 +47,10 @@ class Attachment : public std::enable_shared_from_this<Attachment> {
   void pump();
   // One turn of the endpoint, unless another thread drives it.
   void turn();
-  // Waits until the links that release() closed are closed on both sides, at most `patience`.
-  void wait_closed(Nanos patience);
+  // Waits until the links that had comms are closed on both sides, until `deadline` of now() at the
+  // latest.
+  void wait_closed(Nanos deadline);
+  Nanos now() const { return endpoint_->now(); }
   // A comm of this link has ended: a link without comms is closed.
   void release(const std::shared_ptr<OutgoingLink>& link);
 
@@ -64,10 +67,13 @@ class Attachment : public std::enable_shared_from_this<Attachment> {
   struct Connect {
     uint64_t listener = 0;
     std::shared_ptr<OutgoingLink> link;
+    Nanos called_at;
   };
 
   Result<std::shared_ptr<OutgoingLink>> link_to(const Handle& handle);
   void drop_closed_links();
+  // Whether a listener has a comm of it that was not accepted yet.
+  bool is_awaited(const IncomingLink& link) const;
 
   const std::string name_;
   const std::shared_ptr<engine::Endpoint> endpoint_;

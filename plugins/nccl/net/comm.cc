@@ -1,6 +1,7 @@
 // The part of a comm that sends and receives share: tests, failures, and the end.
 #include "plugins/nccl/net/comm.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "plugins/nccl/host_log.h"
@@ -11,17 +12,38 @@ namespace heddle::nccl {
 namespace {
 
 // A living peer answers a cancellation within a round trip. One that is dead or stopped must not
-// hold up the abort of a job.
+// hold up the abort of a job, unless other communicators would pay for it.
 constexpr Nanos kAbandonPatience = seconds(1);
+constexpr Nanos kSharedPatience = seconds(10);
+// For sends that may be left as they are; an abort closes many comms one after the other.
+constexpr Nanos kLeavePatience = millis(50);
 
 }  // namespace
 
 Comm::Comm(std::shared_ptr<Attachment> attachment, Link& link)
     : attachment_(std::move(attachment)), link_(link) {}
 
+void Comm::use(RequestPart& part, Registration* registration) {
+  part.registration = registration;
+  if (registration != nullptr) registration->begin_use();
+}
+
+void Comm::release(RequestPart& part) {
+  if (part.registration != nullptr) part.registration->end_use();
+  part.registration = nullptr;
+  part.operation = {};
+}
+
+void Comm::give_back(Request& request) {
+  for (RequestPart& part : request.parts) {
+    part.profile.end(link_, part.bytes);
+    release(part);
+  }
+  requests_.give_back(request);
+}
+
 void Comm::posted(RequestPart& part, engine::Operation operation) {
   part.operation = operation;
-  if (part.registration != nullptr) part.registration->begin_use();
   part.profile.begin(part.profile_parent, link_, part.buffer.length);
 }
 
@@ -40,11 +62,10 @@ Status Comm::fail_post(const Error& error) {
 }
 
 void Comm::finish(RequestPart& part, const engine::Outcome& outcome) {
-  part.operation = {};
-  if (part.registration != nullptr) part.registration->end_use();
   part.done = outcome.ok;
   part.bytes = outcome.bytes;
   part.profile.end(link_, outcome.bytes);
+  release(part);
   if (outcome.ok) return;
   switch (outcome.error) {
     case ErrorCode::kTruncated:
@@ -81,28 +102,34 @@ Status Comm::test(Request& request, bool& done, int* sizes) {
   const OwnMutex::Lock lock = mutex_.enter();
   if (!lock.owns_lock()) return kInvalidUsage;  // a child of fork()
   if (!request.busy) return fail_with(kInvalidArgument, "a request was tested that is not posted");
+  if (failure_ != kSuccess) return failure_;
   if (const Status status = post_deferred(); status != kSuccess) return status;
-  if (!advance(request)) return failure_;
+  if (!advance(request)) {
+    if (failure_ != kSuccess) return failure_;
+    const std::string why = ended();
+    return why.empty() ? kSuccess : fail_with(kRemoteError, link_.peer() + ": " + why);
+  }
   for (int i = 0; i < request.count && sizes != nullptr; ++i) {
     sizes[i] = static_cast<int>(request.parts[static_cast<size_t>(i)].bytes);
   }
   done = true;
-  requests_.give_back(request);
+  give_back(request);
   return kSuccess;
 }
 
 bool Comm::wait_for_all(Nanos patience) {
+  engine::Endpoint& endpoint = link_.endpoint();
+  const Nanos deadline = endpoint.now() + patience;
   bool all = true;
   requests_.for_each_busy([&](Request& request) {
     for (RequestPart& part : request.parts) {
       if (!part.operation) continue;
-      const engine::Outcome outcome = link_.endpoint().wait(part.operation, patience);
-      if (outcome.done) {
-        part.operation = {};
-        if (part.registration != nullptr) part.registration->end_use();
+      const Nanos left = std::max(Nanos{}, deadline - endpoint.now());
+      if (endpoint.wait(part.operation, left).done) {
+        release(part);
+      } else {
+        all = false;
       }
-      all = all && outcome.done;
-      if (!outcome.done) patience = Nanos{};  // the limit is for all together
     }
   });
   return all;
@@ -118,17 +145,21 @@ void Comm::abandon() {
       if (part.operation) endpoint.cancel(part.operation);
     }
   });
-  if (!wait_for_all(kAbandonPatience)) {
-    endpoint.abort(link_.connection());
+  const bool shared = link_.comms() > 1;
+  if (!wait_for_all(shared && !only_reads() ? kSharedPatience : kAbandonPatience)) {
+    // A small message that waits at the peer for a receive cannot be taken back, and is no reason
+    // to end other communicators' transfers.
+    const bool left = shared && only_reads();
+    if (!left) link_.give_up("the peer did not answer while a transfer was canceled");
     requests_.for_each_busy([&](Request& request) {
       for (RequestPart& part : request.parts) {
         if (!part.operation) continue;
         endpoint.forget(part.operation);
-        if (part.registration != nullptr) part.registration->end_use();
+        if (left) part.registration = nullptr;  // stays in use
       }
     });
   }
-  requests_.for_each_busy([&](Request& request) { requests_.give_back(request); });
+  requests_.for_each_busy([&](Request& request) { give_back(request); });
 }
 
 }  // namespace heddle::nccl

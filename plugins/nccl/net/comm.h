@@ -24,8 +24,10 @@ class Comm {
   // test(): whether the request is done; then `sizes` (may be null) has the bytes of each part, and
   // the request is free again. A failure is logged once and stays.
   Status test(Request& request, bool& done, int* sizes);
-  // Cancels all requests and waits until nothing uses their memory, at most kAbandonPatience for
-  // the peer's answer; then the link is aborted. NCCL does not test these requests any more.
+  // Cancels all requests and waits until nothing uses their memory; NCCL does not test them any
+  // more. Where the peer does not answer, the link is aborted after 1 s. If other comms share the
+  // link, receives wait until the transport declares the peer dead (10 s at most); sends, which only
+  // read memory, wait 50 ms, and what is still in flight keeps its memory registered.
   void abandon();
 
   Attachment& attachment() const { return *attachment_; }
@@ -35,6 +37,10 @@ class Comm {
 
   // All of these are called with mutex_ held.
 
+  // Why nothing of this comm can be transferred any more although the link is open; empty: it can.
+  virtual std::string ended() { return ""; }
+  // Whether its transfers only read memory.
+  virtual bool only_reads() const = 0;
   // Posts what irecv() could not post. Errors: those of fail_post().
   virtual Status post_deferred() { return kSuccess; }
   // Nothing is to be posted any more.
@@ -45,8 +51,12 @@ class Comm {
   Status fail_post(const Error& error);
   // Logs the first failure of this comm; returns its status, which stays.
   Status fail_with(Status status, const std::string& why);
+  // The part uses this memory until it is done or given up.
+  static void use(RequestPart& part, Registration* registration);
   // Posts done, the part belongs to `operation`.
   void posted(RequestPart& part, engine::Operation operation);
+  // Nothing of the request is in flight: its memory is free and it may be used again.
+  void give_back(Request& request);
 
   const std::shared_ptr<Attachment> attachment_;
   Link& link_;
@@ -58,6 +68,7 @@ class Comm {
   bool advance(Request& request);
   void finish(RequestPart& part, const engine::Outcome& outcome);
   bool wait_for_all(Nanos patience);
+  static void release(RequestPart& part);
 };
 
 }  // namespace heddle::nccl

@@ -32,7 +32,7 @@ std::optional<ControlRecord> read_record(std::span<const std::byte, ControlRecor
   Layout layout;
   std::memcpy(&layout, bytes.data(), sizeof layout);
   if (layout.kind < static_cast<uint32_t>(ControlKind::kOpen) ||
-      layout.kind > static_cast<uint32_t>(ControlKind::kTag)) {
+      layout.kind > static_cast<uint32_t>(ControlKind::kClosed)) {
     return std::nullopt;
   }
   return ControlRecord{.kind = static_cast<ControlKind>(layout.kind),

@@ -1,5 +1,6 @@
-// ControlRecord: what the connecting side of a link sends on channel 0, ahead of payload on the
-// channels that the record names. It allocates all numbers; the accepting side only reads.
+// ControlRecord: what the two sides of a link send to each other on channel 0. The connecting side
+// announces comms and tags ahead of payload and allocates their numbers; the accepting side reports
+// comms that have ended.
 #pragma once
 
 #include <array>
@@ -17,6 +18,8 @@ inline constexpr engine::Channel kControlChannel = 0;
 enum class ControlKind : uint32_t {
   kOpen = 1,  // comm `comm` begins; it belongs to the listen comm `listener`
   kTag = 2,   // sends of `comm` with `tag` travel on `channel`
+  // Backwards: `comm` has no receiver any more, or its listen comm does not exist.
+  kClosed = 3,
 };
 
 struct ControlRecord {

@@ -11,9 +11,10 @@
 namespace heddle::nccl {
 namespace {
 
-// Of one link and direction; the transport's limit. 255 comms with 32 requests each would need
-// half of it.
+// Of one link and direction: 32 requests of 8 parts for each of its comms, and records.
 constexpr uint32_t kMostPosts = 16'384;
+// Two for each process that a device's endpoint exchanges data with.
+constexpr uint32_t kMostConnections = 32'768;
 // How long the end of the last communicator waits for its peers' answers to closes.
 constexpr Nanos kFarewell = seconds(1);
 
@@ -23,21 +24,31 @@ void fit_for_links(engine::Options& options) {
   options.transport.accept = true;
   options.transport.max_channels = kLinkChannels;
   options.transport.max_posted = kMostPosts;
+  options.transport.max_connections = kMostConnections;
 }
 
 void Net::finalize() {
   std::map<std::pair<int, int>, std::shared_ptr<Attachment>> unused;
+  Nanos farewell = kFarewell;  // for all together
   {
     const OwnMutex::Lock lock = mutex_.lock();
     if (communicators_ == 0 || --communicators_ > 0) return;
+    // NCCL counts the devices anew when it loads the plugin again, and makes its own virtual ones.
+    retired_.insert(retired_.end(), std::make_move_iterator(devices_.begin() + physical_),
+                    std::make_move_iterator(devices_.end()));
+    devices_.resize(static_cast<size_t>(physical_));
     // Comms and listen comms hold their attachment; versions before 11 may have some of other
     // communicators.
     for (auto it = attachments_.begin(); it != attachments_.end();) {
-      const bool used = it->second == nullptr || it->second.use_count() > 1;
+      const bool used = it->first.first < physical_ && it->second.use_count() > 1;
       it = used ? std::next(it) : (unused.insert(*it), attachments_.erase(it));
     }
   }
-  for (const auto& [key, attachment] : unused) attachment->wait_closed(kFarewell);
+  for (const auto& [key, attachment] : unused) {
+    const Nanos deadline = attachment->now() + farewell;
+    attachment->wait_closed(deadline);
+    farewell = std::max(Nanos{}, deadline - attachment->now());
+  }
 }
 
 Status Net::init() {
@@ -55,6 +66,7 @@ Status Net::init() {
     host_log().info(kLogInit | kLogNet, line);
     devices_.push_back(std::make_unique<Device>(std::move(device)));
   }
+  physical_ = static_cast<int>(devices_.size());
   ++communicators_;
   return kSuccess;
 }
@@ -100,12 +112,12 @@ Result<std::shared_ptr<Attachment>> Net::attachment(int index, int traffic_class
                 "there are " + std::to_string(devices()));
   }
   const OwnMutex::Lock lock = mutex_.lock();
-  std::shared_ptr<Attachment>& open = attachments_[{index, traffic_class}];
-  if (open) return open;
+  const auto open = attachments_.find({index, traffic_class});
+  if (open != attachments_.end()) return open->second;
   Result<std::shared_ptr<engine::Endpoint>> endpoint = sources_.open(*wanted, traffic_class);
   if (!endpoint) return fail(endpoint.error());
-  open = std::make_shared<Attachment>(wanted->name, std::move(*endpoint), sources_.numbers);
-  return open;
+  return attachments_[{index, traffic_class}] =
+             std::make_shared<Attachment>(wanted->name, std::move(*endpoint), sources_.numbers);
 }
 
 Status Net::listen(int device, int traffic_class, HandleBytes handle, ListenComm*& listen_comm) {
@@ -145,12 +157,12 @@ Status Net::register_memory(Comm& comm, void* start, size_t bytes, int type,
     return kInvalidUsage;
   }
   if (bytes == 0) {
-    memory = new Registration(engine::Memory());
+    memory = new Registration(engine::Memory(), comm.attachment().endpoint());
     return kSuccess;
   }
   Result<engine::Memory> registered = comm.attachment().endpoint().register_memory(start, bytes);
   if (!registered) return report(registered.error());
-  memory = new Registration(std::move(*registered));
+  memory = new Registration(std::move(*registered), comm.attachment().endpoint());
   return kSuccess;
 }
 
@@ -158,11 +170,8 @@ Status Net::unregister_memory(Comm& comm, Registration* memory) {
   if (memory == nullptr) return kSuccess;
   // After an abort NCCL unregisters memory of transfers that are in flight.
   if (memory->in_use()) comm.abandon();
-  if (memory->in_use()) {
-    host_log().warn("memory is unregistered that a transfer of another comm still uses");
-    return kInternalError;
-  }
-  delete memory;
+  // A send that could not be taken back may still read it; then it stays registered.
+  if (!memory->in_use()) delete memory;
   return kSuccess;
 }
 

@@ -72,8 +72,9 @@ class Net {
   const NetSources sources_;
   mutable OwnMutex mutex_;
   int communicators_ = 0;
-  // Never shrinks: NCCL keeps names and paths of it.
+  int physical_ = 0;  // devices that NCCL did not make
   std::vector<std::unique_ptr<Device>> devices_;
+  std::vector<std::unique_ptr<Device>> retired_;  // NCCL may still have their names
   std::map<std::pair<int, int>, std::shared_ptr<Attachment>> attachments_;
 };
 

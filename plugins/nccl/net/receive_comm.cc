@@ -10,7 +10,14 @@ namespace heddle::nccl {
 
 ReceiveComm::ReceiveComm(std::shared_ptr<Attachment> attachment, std::shared_ptr<IncomingLink> link,
                          uint32_t number)
-    : Comm(std::move(attachment), *link), incoming_(std::move(link)), number_(number) {}
+    : Comm(std::move(attachment), *link), incoming_(std::move(link)), number_(number) {
+  incoming_->begin_comm();
+}
+
+ReceiveComm::~ReceiveComm() {
+  abandon();
+  incoming_->close_comm(number_, true);
+}
 
 std::string ReceiveComm::truncated(const RequestPart& part) const {
   return "a message is longer than its receive of " + std::to_string(part.buffer.length) + " bytes";
@@ -69,14 +76,16 @@ Status ReceiveComm::receive(std::span<const TransferBuffer> buffers, Request*& r
     part.tag = buffer.tag;
     part.profile_parent = buffer.profile;
     if (buffer.bytes == 0) continue;
-    part.registration = buffer.registration;
     const std::optional<transport::Payload> payload =
-        buffer.registration != nullptr ? buffer.registration->payload(buffer.data, buffer.bytes)
-                                       : std::nullopt;
+        buffer.registration != nullptr
+            ? buffer.registration->payload(link_.endpoint(), buffer.data, buffer.bytes)
+            : std::nullopt;
     if (!payload) {
-      requests_.give_back(*taken);
-      return fail_with(kInvalidArgument, "a receive's buffer is not in registered memory");
+      give_back(*taken);
+      return fail_with(kInvalidArgument,
+                       "a receive's buffer is not in memory registered for its device");
     }
+    use(part, buffer.registration);
     part.buffer = *payload;
   }
   request = taken;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "plugins/nccl/net/comm.h"
+#include "plugins/nccl/net/incoming_link.h"
 
 namespace heddle::nccl {
 
@@ -18,7 +19,7 @@ class ReceiveComm final : public Comm {
   // `number`: of the comm on the link.
   ReceiveComm(std::shared_ptr<Attachment> attachment, std::shared_ptr<IncomingLink> link,
               uint32_t number);
-  ~ReceiveComm() override { abandon(); }
+  ~ReceiveComm() override;
 
   // irecv() of at most kMaxParts buffers: `request` is null if it cannot be posted now.
   Status receive(std::span<const TransferBuffer> buffers, Request*& request);
@@ -29,6 +30,7 @@ class ReceiveComm final : public Comm {
     engine::Channel channel = 0;
   };
 
+  bool only_reads() const override { return false; }
   Status post_deferred() override;
   std::string truncated(const RequestPart& part) const override;
   void drop_deferred() override { deferred_.clear(); }

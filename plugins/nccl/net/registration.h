@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/endpoint.h"
 #include "engine/memory.h"
 #include "transport/payload.h"
 
@@ -14,12 +15,16 @@ namespace heddle::nccl {
 
 class Registration {
  public:
-  explicit Registration(engine::Memory memory) : memory_(std::move(memory)) {}
+  // `endpoint`: at which it is registered, and nowhere else.
+  Registration(engine::Memory memory, const engine::Endpoint& endpoint)
+      : memory_(std::move(memory)), endpoint_(&endpoint) {}
 
-  // `bytes` at `start`, for a post; empty if they are not within this memory.
-  std::optional<transport::Payload> payload(const void* start, size_t bytes) const {
+  // `bytes` at `start`, for a post at `endpoint`; empty if they are not within this memory, or the
+  // memory belongs to another endpoint.
+  std::optional<transport::Payload> payload(const engine::Endpoint& endpoint, const void* start,
+                                            size_t bytes) const {
     const auto* first = static_cast<const std::byte*>(start);
-    if (first < memory_.start()) return std::nullopt;
+    if (&endpoint != endpoint_ || first < memory_.start()) return std::nullopt;
     const auto offset = static_cast<uint64_t>(first - memory_.start());
     if (offset > memory_.bytes() || bytes > memory_.bytes() - offset) return std::nullopt;
     return memory_.slice(offset, bytes);
@@ -32,6 +37,7 @@ class Registration {
 
  private:
   engine::Memory memory_;
+  const engine::Endpoint* const endpoint_;
   std::atomic<uint32_t> uses_ = 0;
 };
 

@@ -7,6 +7,13 @@
 #include "plugins/nccl/net/attachment.h"
 
 namespace heddle::nccl {
+namespace {
+
+// When the peer has closed a comm, what it received is acknowledged within a round trip, and within
+// some more if acknowledgements are lost.
+constexpr Nanos kCloseGrace = seconds(1);
+
+}  // namespace
 
 SendComm::SendComm(std::shared_ptr<Attachment> attachment, std::shared_ptr<OutgoingLink> link,
                    uint32_t number)
@@ -14,8 +21,12 @@ SendComm::SendComm(std::shared_ptr<Attachment> attachment, std::shared_ptr<Outgo
 
 SendComm::~SendComm() {
   abandon();
-  outgoing_->close_comm();
+  outgoing_->close_comm(number_);
   attachment_->release(outgoing_);
+}
+
+std::string SendComm::ended() {
+  return outgoing_->closed_by_peer(number_, kCloseGrace) ? "the peer closed the comm" : "";
 }
 
 std::string SendComm::truncated(const RequestPart& part) const {
@@ -39,10 +50,12 @@ Status SendComm::send(const TransferBuffer& buffer, Request*& request) {
   std::optional<transport::Payload> payload = transport::Payload{};
   if (buffer.bytes > 0) {
     payload = buffer.registration != nullptr
-                  ? buffer.registration->payload(buffer.data, buffer.bytes)
+                  ? buffer.registration->payload(link_.endpoint(), buffer.data, buffer.bytes)
                   : std::nullopt;
   }
-  if (!payload) return fail_with(kInvalidArgument, "a send's data is not in registered memory");
+  if (!payload) {
+    return fail_with(kInvalidArgument, "a send's data is not in memory registered for its device");
+  }
   const std::optional<engine::Channel> channel = channel_of(buffer.tag);
   if (!channel) {
     if (link_.closed()) return fail_with(link_.failure_status(), link_.failure());
@@ -60,7 +73,7 @@ Status SendComm::send(const TransferBuffer& buffer, Request*& request) {
   }
   taken->count = 1;
   RequestPart& part = taken->parts[0];
-  part.registration = buffer.bytes > 0 ? buffer.registration : nullptr;
+  use(part, buffer.bytes > 0 ? buffer.registration : nullptr);
   part.buffer = *payload;
   part.profile_parent = buffer.profile;
   posted(part, *sent);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "plugins/nccl/net/comm.h"
+#include "plugins/nccl/net/outgoing_link.h"
 
 namespace heddle::nccl {
 
@@ -27,6 +28,8 @@ class SendComm final : public Comm {
     engine::Channel channel = 0;
   };
 
+  std::string ended() override;
+  bool only_reads() const override { return true; }
   std::string truncated(const RequestPart& part) const override;
   std::optional<engine::Channel> channel_of(int32_t tag);
 
