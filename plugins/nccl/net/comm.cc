@@ -146,10 +146,11 @@ void Comm::abandon() {
     }
   });
   const bool shared = link_.comms() > 1;
-  if (!wait_for_all(shared && !only_reads() ? kSharedPatience : kAbandonPatience)) {
-    // A small message that waits at the peer for a receive cannot be taken back, and is no reason
-    // to end other communicators' transfers.
-    const bool left = shared && only_reads();
+  // A small message that waits at the peer for a receive cannot be taken back, and is no reason to
+  // end other communicators' transfers.
+  const bool left = shared && only_reads();
+  const Nanos patience = left ? kLeavePatience : shared ? kSharedPatience : kAbandonPatience;
+  if (!wait_for_all(patience)) {
     if (!left) link_.give_up("the peer did not answer while a transfer was canceled");
     requests_.for_each_busy([&](Request& request) {
       for (RequestPart& part : request.parts) {
