@@ -1,5 +1,5 @@
-// See settings.h.
-#include "plugins/nccl/tuner/settings.h"
+// See tuner_network.h.
+#include "nccl/tuner_network.h"
 
 #include <charconv>
 #include <string>
