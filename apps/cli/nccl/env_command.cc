@@ -18,7 +18,8 @@ namespace {
 constexpr const char* kExample = R"--(Example:
   eval "$(heddle nccl env)" && torchrun --nproc-per-node 8 train.py
 
-The lines are for a POSIX shell; the last one is `false` where the library or an interface is missing. `heddle nccl doctor` checks what they name.)--";
+The lines are for a POSIX shell; where the library or an interface is missing, the last one is
+`false`. `heddle nccl doctor` checks what they name.)--";
 
 struct EnvOptions {
   explicit EnvOptions(CLI::App& command) : settings(command) {}
