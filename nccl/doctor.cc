@@ -26,6 +26,7 @@ std::vector<Finding> examine(const HostFacts& facts) {
   doctor::check_settings(facts, findings);
   doctor::check_interfaces(facts, findings);
   doctor::check_host(facts, findings);
+  doctor::check_options(facts, findings);
   doctor::ok(findings, "coverage",
              "heddle carries collectives and send/recv; one-sided and zero-SM traffic is not on "
              "heddle");

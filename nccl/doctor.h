@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "nccl/libraries.h"
+#include "nccl/measured_network.h"
 #include "nccl/nics.h"
 #include "nccl/plugin_names.h"
 
@@ -27,14 +28,31 @@ struct KeyFacts {
   std::optional<Error> error;    // why the file cannot be used
 };
 
+struct TunerFacts {
+  std::optional<MeasuredNetwork> network;  // nothing: the tuner is off, or `error`
+  std::optional<Error> error;              // why it has no figures although it is on
+};
+
+struct RecordingFacts {
+  std::string folder;          // HEDDLE_RECORD; empty: nothing is recorded
+  std::optional<Error> error;  // why nothing can be written there
+};
+
 // A number that was not found out is -1.
 struct HostFacts {
+  std::vector<Error> wrong_settings;  // HEDDLE_* variables that are left out of what follows
   std::vector<NcclSetting> settings;
-  FoundPlugin plugin;  // of the first name in NCCL_NET_PLUGIN, else "heddle"
+  // Of the names in NCCL_NET_PLUGIN (unset: "heddle") the first that finds heddle's library, else
+  // the first; and those before it.
+  FoundPlugin plugin;
+  std::vector<FoundPlugin> ahead;
+  FoundPlugin profiler;  // what NCCL_PROFILER_PLUGIN and NCCL_TUNER_PLUGIN find, set or not; a
+  FoundPlugin tuner;     // library that is not found has no path
   std::vector<NcclLibrary> libraries;
 
   std::vector<Nic> nics;                // all of the host
   std::string selection;                // HEDDLE_IFNAME
+  std::string nics_file;                // HEDDLE_NCCL_NICS
   std::optional<Error> nics_error;      // of the file with their rails
   bool rules_known = false;             // whether `ip rule` could be read
   std::vector<std::string> rules_from;  // source addresses that have a routing rule
@@ -52,6 +70,8 @@ struct HostFacts {
   int cores = -1;                      // of the machine
   int usable_cores = -1;               // by affinity and the control group's quota
   KeyFacts keys;
+  TunerFacts figures;
+  RecordingFacts recording;
 };
 
 enum class Grade : uint8_t { kOk, kWarn, kFail };

@@ -156,14 +156,90 @@ TEST(DoctorTest, Variables) {
   facts.settings = {{"NCCL_NET_PLUGIN", "none", "the environment"},
                     {"NCCL_NET", "HEDDLE", "/etc/nccl.conf"}};
   expect_one(facts, "fail variables", "NCCL_NET_PLUGIN=none");
-  facts.settings[0].value = "heddle,aws";
-  expect_one(facts, "warn variables", "heddle,aws");
   facts = sound_host();
   facts.settings[1].value = "Socket";
-  expect_one(facts, "fail variables", "NCCL_NET=Socket");
+  expect_one(facts, "warn variables", "NCCL_NET=Socket");
+  facts.settings[1].value = "IB";
+  expect_one(facts, "fail variables", "NCCL_NET=IB");
   facts = sound_host();
-  facts.settings.push_back({"NCCL_PROFILER_PLUGIN", "inspector", "the environment"});
+  facts.wrong_settings = {Error{ErrorCode::kInvalid, "cannot set paths to 'x'", "why", "todo"}};
+  expect_one(facts, "fail variables", "cannot set paths to 'x'");
+}
+
+TEST(DoctorTest, AListOfNetPlugins) {
+  HostFacts facts = sound_host();
+  facts.settings[0].value = "heddle,aws";
+  EXPECT_THAT(complaints(facts), IsEmpty());
+  facts.settings[0].value = "aws,heddle";
+  facts.ahead = {FoundPlugin{.setting = "aws", .tried = {"aws", "libnccl-net-aws.so"}}};
+  EXPECT_THAT(complaints(facts), IsEmpty());  // NCCL does not find it either
+  facts.ahead[0].path = "/usr/lib/libnccl-net-aws.so";
+  facts.ahead[0].net_name = "AWS Libfabric";
+  facts.ahead[0].net = {10};
+  EXPECT_THAT(complaints(facts), IsEmpty());  // NCCL_NET=heddle skips it
+  facts.settings[1].value = "Socket";
+  ASSERT_EQ(complaints(facts).size(), 2u);
+  EXPECT_EQ(complaints(facts)[0], "warn variables NCCL_NET_PLUGIN=aws,heddle (the environment)");
+}
+
+TEST(DoctorTest, TheSlotsOfProfilerAndTuner) {
+  HostFacts facts = sound_host();
+  facts.settings.push_back({"NCCL_PROFILER_PLUGIN", "none", "the environment"});
+  expect_one(facts, "warn variables", "NCCL_PROFILER_PLUGIN=none");
+  facts.settings[2].value = "inspector";
+  facts.profiler.tried = {"inspector", "libnccl-profiler-inspector.so"};
   expect_one(facts, "warn variables", "NCCL_PROFILER_PLUGIN=inspector");
+  facts.profiler.path = "/usr/lib/libnccl-profiler-inspector.so";
+  facts.profiler.profiler_name = "Inspector";
+  expect_one(facts, "warn variables", "NCCL_PROFILER_PLUGIN=inspector");
+  facts.profiler.profiler_name = "heddle";
+  EXPECT_THAT(complaints(facts), IsEmpty());
+  EXPECT_TRUE(has_ok(facts, "NCCL_PROFILER_PLUGIN=inspector (the environment): /usr/lib/"));
+  facts.tuner.path = "/usr/lib/libnccl-tuner.so";  // found without a variable
+  facts.tuner.tuner_name = "another";
+  expect_one(facts, "warn variables", "NCCL_TUNER_PLUGIN is not set");
+}
+
+TEST(DoctorTest, TheTunersFigures) {
+  HostFacts facts = sound_host();
+  EXPECT_TRUE(has_ok(facts, "off: NCCL chooses alone"));
+  facts.figures.network = MeasuredNetwork{{38'214'000'000}, {}, {21'500}};
+  EXPECT_TRUE(has_ok(
+      facts, "on: 38214000 kb/s between nodes, 21500 ns one way; every rank needs these figures"));
+  facts.figures.network.reset();
+  facts.figures.error = Error{ErrorCode::kUnavailable, "cannot read n.toml", "no file", "write it"};
+  expect_one(facts, "fail tuner", "cannot read n.toml");
+}
+
+TEST(DoctorTest, TheFolderOfRecordings) {
+  HostFacts facts = sound_host();
+  facts.recording.folder = "/tmp/job";
+  EXPECT_THAT(complaints(facts), IsEmpty());
+  EXPECT_TRUE(has_ok(facts, "into /tmp/job"));
+  facts.recording.error = Error{ErrorCode::kPermission, "cannot record", "not writable", "mend"};
+  expect_one(facts, "fail recording", "cannot record");
+}
+
+TEST(DoctorTest, SelectionsThatLeaveNothingUseful) {
+  HostFacts facts = sound_host();
+  facts.nics.push_back(nic_named("lo", "127.0.0.1", 3));
+  facts.nics[2].loopback = true;
+  facts.selection = "^eth";
+  const std::vector<std::string> lines = complaints(facts);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[1], "fail interface HEDDLE_IFNAME=^eth leaves only loopback");
+  facts.selection = "=lo";
+  expect_one(facts, "warn interface", "lo is loopback");
+  facts.selection = "eth0,";
+  expect_one(facts, "fail interface", "cannot use HEDDLE_IFNAME=eth0,");
+}
+
+TEST(DoctorTest, AFileOfNicsThatDescribesNone) {
+  HostFacts facts = sound_host();
+  facts.nics_file = "/etc/nics.toml";
+  expect_one(facts, "warn nics", "/etc/nics.toml describes no interface");
+  facts.nics[1].described = true;
+  EXPECT_THAT(complaints(facts), IsEmpty());
 }
 
 TEST(DoctorTest, InterfacesThatCannotBeUsed) {

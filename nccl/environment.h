@@ -32,6 +32,10 @@ std::vector<Variable> nccl_variables(const EnvironmentFacts& facts);
 // What a user should know beside them: variables that take a slot of the library from heddle.
 std::vector<std::string> nccl_notes(const EnvironmentFacts& facts);
 
+// What a shell that evaluates the output takes as failure: its last line where something is
+// missing.
+inline constexpr const char* kShellFailure = "false\n";
+
 // `export NAME='value'` lines with a comment above each, and the notes as comments. LD_LIBRARY_PATH
 // extends what the shell has.
 std::string shell_text(const EnvironmentFacts& facts);

@@ -119,6 +119,9 @@ TEST_F(LibrarySearchTest, AnEmptyFileHasNoVersion) {
 
 TEST(PluginNamesTest, AreTriedInNcclsOrder) {
   EXPECT_THAT(plugin_file_names("heddle"), ElementsAre("heddle", "libnccl-net-heddle.so"));
+  EXPECT_THAT(plugin_file_names("heddle", PluginSlot::kProfiler),
+              ElementsAre("heddle", "libnccl-profiler-heddle.so"));
+  EXPECT_THAT(plugin_file_names("", PluginSlot::kTuner), ElementsAre("libnccl-tuner.so"));
   EXPECT_THAT(plugin_file_names(""), ElementsAre("libnccl-net.so"));
   EXPECT_THAT(plugin_file_names("/opt/x.so"), ElementsAre("/opt/x.so"));
   EXPECT_THAT(plugin_file_names("libx.so"), ElementsAre("libx.so"));

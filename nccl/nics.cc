@@ -38,6 +38,7 @@ Nic nic_of(const HostInterface& interface, const nics::Stack& stack) {
 }
 
 void apply(const nics::NicOverride& entry, Nic& nic) {
+  nic.described = true;
   if (entry.speed_mbits) {
     nic.speed_mbits = *entry.speed_mbits;
     nic.speed_known = true;
@@ -84,6 +85,7 @@ Result<std::vector<Nic>> list_nics(const NicSources& sources) {
 }
 
 Result<std::vector<Nic>> find_nics(const NicSources& sources) {
+  if (const auto valid = check_selection(sources.selection); !valid) return fail(valid.error());
   auto all = list_nics(sources);
   if (!all) return all;
   std::vector<Nic> chosen = select_nics(std::move(*all), sources.selection);

@@ -34,6 +34,8 @@ struct Nic {
   int plane = -1;         // -1: unknown
   double latency_us = 0;  // 0: unknown
 
+  bool described = false;  // the file of HEDDLE_NCCL_NICS has an entry for it
+
   bool up = false;       // enabled
   bool carrier = false;  // enabled and the link is there
   bool loopback = false;
@@ -60,13 +62,17 @@ Result<std::vector<Nic>> list_nics(const NicSources& sources);
 // Whether heddle can use it: a carrier, and an address that is not link-local.
 bool usable(const Nic& nic);
 
+// Errors: kInvalid for a selection with an empty name, as in "eth0,,eth1" or "^".
+Result<void> check_selection(const std::string& selection);
+
 // The usable ones that `selection` chooses, in the system's order, with NCCL_SOCKET_IFNAME's
 // grammar: prefixes separated by commas; a leading `^` excludes them (and loopback, unless nothing
 // else is left), `=` takes whole names. Empty: all but loopback, docker and virbr; if there is
 // none, the first of docker, loopback and virbr that has one.
 std::vector<Nic> select_nics(std::vector<Nic> nics, std::string_view selection);
 
-// list_nics() and select_nics(). Errors: those of list_nics(), kUnavailable if none is left.
+// list_nics() and select_nics(). Errors: those of list_nics() and check_selection(), kUnavailable
+// if none is left.
 Result<std::vector<Nic>> find_nics(const NicSources& sources);
 
 // One line for a log: "eth0 10.0.0.1, 100000 Mb/s, MTU 9000, 0000:3b:00.0, rail 0".

@@ -279,7 +279,6 @@ TEST_F(SelectionTest, Grammar) {
   EXPECT_THAT(found("^=eth1,docker0,virbr0"), ElementsAre("eth0", "eth10"));
   EXPECT_THAT(found("^eth,docker,virbr"), ElementsAre("lo"));
   EXPECT_THAT(found("=eth0:1:2:3"), ElementsAre("eth0"));
-  EXPECT_THAT(found(",eth0,"), ElementsAre("eth0"));
   EXPECT_THAT(found("eth4"), IsEmpty());
 }
 
@@ -296,6 +295,19 @@ TEST_F(NicsTest, LoopbackOnlyWhereNothingElseIs) {
   EXPECT_THAT(found(), ElementsAre("lo"));
   machine_.add("docker0", "172.17.0.1");
   EXPECT_THAT(found(), ElementsAre("docker0"));
+}
+
+TEST_F(NicsTest, ASelectionHasNoEmptyName) {
+  machine_.add("eth0", "10.0.0.1");
+  for (const char* each : {"^", "=", ",", "eth0,", ",eth0", "=eth0,,eth1", ":0"}) {
+    machine_.sources.selection = each;
+    const auto nics = find_nics(machine_.sources);
+    ASSERT_FALSE(nics) << each;
+    EXPECT_EQ(nics.error().code, ErrorCode::kInvalid) << each;
+  }
+  for (const char* each : {"", "eth0", "=eth0,eth1", "^ib,docker", "eth0:1"}) {
+    EXPECT_TRUE(check_selection(each)) << each;
+  }
 }
 
 class OverridesTest : public NicsTest {
@@ -333,7 +345,9 @@ rail = 0)");
   EXPECT_TRUE(changed.speed_known);
   EXPECT_DOUBLE_EQ(changed.latency_us, 1.5);
   EXPECT_THAT(nic_text(changed), HasSubstr("rail 3, plane 1"));
+  EXPECT_TRUE(changed.described);
   EXPECT_EQ(nics.at("eth0").rail, -1);
+  EXPECT_FALSE(nics.at("eth0").described);
   EXPECT_EQ(nics.count("eth7"), 0u);
 }
 

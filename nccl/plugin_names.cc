@@ -22,9 +22,12 @@ std::vector<int> exported(void* library, const std::string& prefix) {
   return versions;
 }
 
-// Every net table begins with its name.
-std::string name_of_table(void* library, int version) {
-  void* const table = dlsym(library, ("ncclNetPlugin_v" + std::to_string(version)).c_str());
+// Every table begins with its name. Empty: there is none of these versions, which begin with the
+// newest.
+std::string name_of_table(void* library, const std::string& prefix,
+                          const std::vector<int>& versions) {
+  if (versions.empty()) return {};
+  void* const table = dlsym(library, (prefix + std::to_string(versions.front())).c_str());
   const char* const name = *static_cast<const char* const*>(table);
   return name == nullptr ? std::string() : std::string(name);
 }
@@ -34,14 +37,38 @@ std::string path_of(void* library) {
   return dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 ? std::string(map->l_name) : std::string();
 }
 
+std::string file_prefix(PluginSlot slot) {
+  switch (slot) {
+    case PluginSlot::kProfiler:
+      return "libnccl-profiler";
+    case PluginSlot::kTuner:
+      return "libnccl-tuner";
+    case PluginSlot::kNet:
+      break;
+  }
+  return "libnccl-net";
+}
+
 }  // namespace
 
-std::vector<std::string> plugin_file_names(std::string_view setting) {
-  if (setting.empty()) return {"libnccl-net.so"};
+const char* slot_variable(PluginSlot slot) {
+  switch (slot) {
+    case PluginSlot::kProfiler:
+      return "NCCL_PROFILER_PLUGIN";
+    case PluginSlot::kTuner:
+      return "NCCL_TUNER_PLUGIN";
+    case PluginSlot::kNet:
+      break;
+  }
+  return "NCCL_NET_PLUGIN";
+}
+
+std::vector<std::string> plugin_file_names(std::string_view setting, PluginSlot slot) {
+  if (setting.empty()) return {file_prefix(slot) + ".so"};
   std::vector<std::string> names = {std::string(setting)};
   const bool is_library = setting.starts_with("lib") && setting.ends_with(".so");
   if (setting.find('/') == std::string_view::npos && !is_library) {
-    names.push_back("libnccl-net-" + std::string(setting) + ".so");
+    names.push_back(file_prefix(slot) + "-" + std::string(setting) + ".so");
   }
   return names;
 }
@@ -57,10 +84,10 @@ std::vector<std::string> plugin_list(std::string_view setting) {
   return names;
 }
 
-FoundPlugin look_for_plugin(const std::string& setting) {
+FoundPlugin look_for_plugin(const std::string& setting, PluginSlot slot) {
   FoundPlugin plugin;
   plugin.setting = setting;
-  for (const std::string& name : plugin_file_names(setting)) {
+  for (const std::string& name : plugin_file_names(setting, slot)) {
     plugin.tried.push_back(name);
     void* const library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
@@ -73,7 +100,9 @@ FoundPlugin look_for_plugin(const std::string& setting) {
     plugin.net = exported(library, "ncclNetPlugin_v");
     plugin.profiler = exported(library, "ncclProfiler_v");
     plugin.tuner = exported(library, "ncclTunerPlugin_v");
-    if (!plugin.net.empty()) plugin.net_name = name_of_table(library, plugin.net.front());
+    plugin.net_name = name_of_table(library, "ncclNetPlugin_v", plugin.net);
+    plugin.profiler_name = name_of_table(library, "ncclProfiler_v", plugin.profiler);
+    plugin.tuner_name = name_of_table(library, "ncclTunerPlugin_v", plugin.tuner);
     dlclose(library);
     break;
   }

@@ -14,8 +14,7 @@ constexpr int64_t kDescriptorsOfProgram = 512;
 
 void check_udp(const HostFacts& facts, Findings& findings) {
   if (facts.udp_error) {
-    findings.push_back(
-        {Grade::kFail, "udp", facts.udp_error->what, facts.udp_error->why, facts.udp_error->todo});
+    fail(findings, "udp", *facts.udp_error);
     return;
   }
   if (facts.gso && facts.gro) {
@@ -79,8 +78,7 @@ void check_cores(const HostFacts& facts, Findings& findings) {
 
 void check_keys(const HostFacts& facts, Findings& findings) {
   if (facts.keys.error) {
-    findings.push_back({Grade::kFail, "keys", facts.keys.error->what, facts.keys.error->why,
-                        facts.keys.error->todo});
+    fail(findings, "keys", *facts.keys.error);
   } else if (facts.keys.file.empty()) {
     findings.push_back({Grade::kWarn, "keys", "no cluster keys",
                         "traffic is neither encrypted nor authenticated",

@@ -89,6 +89,29 @@ void check_chosen(const HostFacts& facts, const Nic& nic, Findings& findings) {
   check_mtu(facts, nic, findings);
 }
 
+bool leaves_loopback_alone(const HostFacts& facts, const std::vector<Nic>& chosen) {
+  const auto loopback = [](const Nic& nic) { return nic.loopback; };
+  return facts.selection.starts_with('^') && !chosen.empty() &&
+         std::all_of(chosen.begin(), chosen.end(), loopback) &&
+         std::any_of(facts.nics.begin(), facts.nics.end(),
+                     [&](const Nic& nic) { return usable(nic) && !nic.loopback; });
+}
+
+// One file may serve hosts that differ, but then it has something for each.
+void check_file(const HostFacts& facts, Findings& findings) {
+  if (facts.nics_error) {
+    fail(findings, "nics", *facts.nics_error);
+    return;
+  }
+  const bool described = std::any_of(facts.nics.begin(), facts.nics.end(),
+                                     [](const Nic& nic) { return nic.described; });
+  if (facts.nics_file.empty() || described) return;
+  findings.push_back({Grade::kWarn, "nics",
+                      fmt::format("{} describes no interface of this host", facts.nics_file),
+                      "its rails, planes and speeds have no effect here",
+                      "correct the names in it: 'ip link' shows those of this host"});
+}
+
 Error nothing_chosen(const HostFacts& facts) {
   if (!facts.selection.empty()) {
     return {ErrorCode::kUnavailable,
@@ -104,9 +127,10 @@ Error nothing_chosen(const HostFacts& facts) {
 }  // namespace
 
 void check_interfaces(const HostFacts& facts, Findings& findings) {
-  if (facts.nics_error) {
-    findings.push_back({Grade::kFail, "nics", facts.nics_error->what, facts.nics_error->why,
-                        facts.nics_error->todo});
+  check_file(facts, findings);
+  if (const auto valid = check_selection(facts.selection); !valid) {
+    fail(findings, "interface", valid.error());
+    return;
   }
   const std::vector<Nic> chosen = select_nics(facts.nics, facts.selection);
   for (const Nic& nic : facts.nics) {
@@ -118,7 +142,12 @@ void check_interfaces(const HostFacts& facts, Findings& findings) {
   }
   if (chosen.empty() && !facts.nics_error) {
     const Error error = nothing_chosen(facts);
-    findings.push_back({Grade::kFail, "interface", error.what, error.why, error.todo});
+    fail(findings, "interface", error);
+  } else if (leaves_loopback_alone(facts, chosen)) {
+    findings.push_back({Grade::kFail, "interface",
+                        fmt::format("HEDDLE_IFNAME={} leaves only loopback", facts.selection),
+                        "ranks of other hosts cannot connect",
+                        "exclude fewer interfaces; the lines above name them"});
   }
   check_several(facts, chosen, findings);
 }

@@ -1,4 +1,4 @@
-// Checks of the plugin's library, of NCCL's libraries, and of NCCL's variables.
+// Checks of the plugin's library and of NCCL's libraries.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <strings.h>
@@ -9,19 +9,6 @@
 
 namespace heddle::nccl::doctor {
 namespace {
-
-constexpr const char* kEnvCommand = "eval \"$(heddle nccl env)\"";
-
-bool equal(const std::string& one, const std::string& other) {
-  return strcasecmp(one.c_str(), other.c_str()) == 0;
-}
-
-const NcclSetting* find_setting(const HostFacts& facts, const std::string& name) {
-  for (const NcclSetting& setting : facts.settings) {
-    if (setting.name == name) return &setting;
-  }
-  return nullptr;
-}
 
 // The newest version that both have; 0: none.
 int agreed(const std::vector<int>& asked, const std::vector<int>& offered) {
@@ -48,7 +35,8 @@ void check_one_library(const HostFacts& facts, const NcclLibrary& library, Findi
                         "heddle supports NCCL 2.18 and newer"});
     return;
   }
-  const char* const source = library.from_version ? "inferred from its version" : "as it asks for";
+  const char* const source =
+      library.from_version ? "inferred from its version" : "read from libnccl";
   if (facts.plugin.net.empty()) {
     ok(findings, "nccl",
        fmt::format("{} looks first for net table v{}, {}", name, library.net.front(), source));
@@ -70,57 +58,11 @@ void check_one_library(const HostFacts& facts, const NcclLibrary& library, Findi
                  agreed_text(library.tuner, facts.plugin.tuner)));
 }
 
-void check_net_plugin(const HostFacts& facts, Findings& findings) {
-  const NcclSetting* const plugin = find_setting(facts, "NCCL_NET_PLUGIN");
-  if (plugin == nullptr) {
-    findings.push_back({Grade::kWarn, "variables", "NCCL_NET_PLUGIN is not set",
-                        "NCCL loads libnccl-net.so if there is one, and not heddle", kEnvCommand});
-    return;
-  }
-  const std::vector<std::string> names = plugin_list(plugin->value);
-  const std::string text = fmt::format("NCCL_NET_PLUGIN={} ({})", plugin->value, plugin->origin);
-  if (names.empty()) {
-    findings.push_back(
-        {Grade::kFail, "variables", text, "it disables every net plugin", kEnvCommand});
-  } else if (names.size() > 1) {
-    findings.push_back({Grade::kWarn, "variables", text,
-                        "the first plugin of the list that initializes disables the others",
-                        fmt::format("'{}' must be heddle", names.front())});
-  } else {
-    ok(findings, "variables", text);
-  }
-}
-
-void check_net_name(const HostFacts& facts, Findings& findings) {
-  const NcclSetting* const net = find_setting(facts, "NCCL_NET");
-  const std::string wanted = facts.plugin.net_name.empty() ? "heddle" : facts.plugin.net_name;
-  if (net == nullptr) {
-    findings.push_back({Grade::kWarn, "variables", "NCCL_NET is not set",
-                        "if heddle cannot start, the job runs over another network and only the "
-                        "log says so",
-                        kEnvCommand});
-  } else if (!equal(net->value, wanted)) {
-    findings.push_back(
-        {Grade::kFail, "variables", fmt::format("NCCL_NET={} ({})", net->value, net->origin),
-         fmt::format("NCCL uses the network of this name, and heddle's is '{}'", wanted),
-         kEnvCommand});
-  } else {
-    ok(findings, "variables", fmt::format("NCCL_NET={} ({})", net->value, net->origin));
-  }
-}
-
-// The profiler and the tuner come from the net plugin's library where their own variable is unset.
-void check_slot(const HostFacts& facts, const std::string& name, const std::string& part,
-                Findings& findings) {
-  const NcclSetting* const slot = find_setting(facts, name);
-  if (slot == nullptr || slot->value.find("heddle") != std::string::npos) return;
-  findings.push_back(
-      {Grade::kWarn, "variables", fmt::format("{}={} ({})", name, slot->value, slot->origin),
-       fmt::format("heddle's {} is not used", part),
-       fmt::format("unset {}: NCCL takes the {} of the net plugin's library", name, part)});
-}
-
 }  // namespace
+
+bool equal(const std::string& one, const std::string& other) {
+  return strcasecmp(one.c_str(), other.c_str()) == 0;
+}
 
 void check_plugin(const HostFacts& facts, Findings& findings) {
   const FoundPlugin& plugin = facts.plugin;
@@ -154,13 +96,6 @@ void check_libraries(const HostFacts& facts, Findings& findings) {
                         "run this inside the job's container or virtual environment"});
   }
   for (const NcclLibrary& library : facts.libraries) check_one_library(facts, library, findings);
-}
-
-void check_settings(const HostFacts& facts, Findings& findings) {
-  check_net_plugin(facts, findings);
-  check_net_name(facts, findings);
-  check_slot(facts, "NCCL_PROFILER_PLUGIN", "profiler", findings);
-  check_slot(facts, "NCCL_TUNER_PLUGIN", "tuner", findings);
 }
 
 }  // namespace heddle::nccl::doctor

@@ -15,13 +15,19 @@ struct Selection {
   std::vector<std::string> names;
 };
 
-// NCCL lets a name be followed by `:port:rail:plane`; for sockets it ignores these, as here.
-Selection parse(std::string_view text) {
-  Selection selection;
+// Takes the signs before the names away and notes them.
+std::string_view without_signs(std::string_view text, Selection& selection) {
   selection.excludes = text.starts_with('^');
   if (selection.excludes) text.remove_prefix(1);
   selection.exact = text.starts_with('=');
   if (selection.exact) text.remove_prefix(1);
+  return text;
+}
+
+// NCCL lets a name be followed by `:port:rail:plane`; for sockets it ignores these, as here.
+Selection parse(std::string_view text) {
+  Selection selection;
+  text = without_signs(text, selection);
   while (!text.empty()) {
     const size_t comma = std::min(text.find(','), text.size());
     const std::string_view entry = text.substr(0, comma);
@@ -60,6 +66,22 @@ std::vector<Nic> usual(const std::vector<Nic>& nics) {
 }
 
 }  // namespace
+
+Result<void> check_selection(const std::string& selection) {
+  if (selection.empty()) return {};
+  Selection signs;
+  std::string_view rest = without_signs(selection, signs);
+  while (true) {
+    const size_t comma = rest.find(',');
+    if (rest.substr(0, comma).substr(0, rest.find(':')).empty()) {
+      return fail(ErrorCode::kInvalid, "cannot use HEDDLE_IFNAME=" + selection,
+                  "one of its names is empty",
+                  "write names with one comma between, as in eth0,eth1");
+    }
+    if (comma == std::string_view::npos) return {};
+    rest.remove_prefix(comma + 1);
+  }
+}
 
 bool usable(const Nic& nic) {
   return nic.carrier &&

@@ -3,8 +3,11 @@
 
 import pathlib
 import re
+import subprocess
 import sys
 import unittest
+
+import program
 
 try:
     import yaml
@@ -80,6 +83,15 @@ class Manifest(unittest.TestCase):
         self.assertIn("NCCL_NET_PLUGIN", names)
         for name in names:
             self.assertIn(f"`{name}`", page)
+
+    def test_the_image_keeps_its_search_path_and_has_what_the_program_needs(self):
+        image = (FOLDER / "Containerfile").read_text(encoding="utf-8")
+        self.assertIn("LD_LIBRARY_PATH=/opt/heddle/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}", image)
+        copied = re.search(r"lib\(([a-z|]+)\)", image).group(1).split("|")
+        needed = subprocess.run(["ldd", program.HEDDLE], capture_output=True, text=True, check=True).stdout
+        system = "c|m|dl|rt|pthread|gcc_s|crypto|stdc\\+\\+"  # of the job's image
+        others = set(re.findall(rf"lib((?!(?:{system})\.so)[a-z_]+)\.so", needed))
+        self.assertEqual(others - set(copied), set())
 
     def test_the_image_is_the_one_that_the_guide_builds(self):
         guide = (ROOT / "docs/how-to/nccl_jobs.md").read_text(encoding="utf-8")

@@ -46,6 +46,14 @@ class Env(unittest.TestCase):
         self.assertEqual(printed.returncode, 1)
         self.assertIn("HEDDLE_IFNAME==nosuch0", printed.stderr)
 
+    def test_a_shell_that_evaluates_a_failure_fails(self):
+        for settings in ({"HEDDLE_IFNAME": "=nosuch0"}, {"HEDDLE_PATHS": "many"}):
+            printed = program.run("nccl", "env", settings=settings)
+            self.assertNotEqual(printed.returncode, 0)
+            self.assertEqual(printed.stdout.splitlines()[-1], "false")
+            done = subprocess.run(["sh", "-c", 'eval "$1"', "sh", printed.stdout], check=False)
+            self.assertNotEqual(done.returncode, 0)
+
 
 class Doctor(unittest.TestCase):
     def test_loopback_is_chosen_and_warned_of(self):
@@ -61,9 +69,45 @@ class Doctor(unittest.TestCase):
         self.assertEqual(finding["grade"], "fail")
         self.assertIn("nosuchplugin, libnccl-net-nosuchplugin.so", finding["why"])
 
-    def test_variables_of_another_network_fail(self):
-        grades = {each["what"].split(" ")[0]: each["grade"] for each in findings("variables", NCCL_NET="Socket")}
-        self.assertEqual(grades, {"NCCL_NET_PLUGIN=heddle": "ok", "NCCL_NET=Socket": "fail"})
+    def test_variables_of_another_network_are_reported(self):
+        for network, grade in (("Socket", "warn"), ("IB", "fail")):
+            grades = {each["what"].split(" ")[0]: each["grade"] for each in findings("variables", NCCL_NET=network)}
+            self.assertEqual(grades, {"NCCL_NET_PLUGIN=heddle": "ok", f"NCCL_NET={network}": grade})
+
+    def test_a_wrong_setting_fails_and_the_other_checks_run(self):
+        found = findings("variables", HEDDLE_PATHS="many")
+        self.assertEqual([each["what"] for each in found if each["grade"] == "fail"], ["cannot set paths to 'many'"])
+        self.assertTrue(findings("interface", HEDDLE_PATHS="many"))
+
+    def test_the_slot_of_the_profiler_is_resolved_as_nccl_does(self):
+        found = findings("variables", NCCL_PROFILER_PLUGIN="nosuchplugin")
+        [finding] = [each for each in found if each["what"].startswith("NCCL_PROFILER_PLUGIN")]
+        self.assertEqual(finding["grade"], "warn")
+        self.assertIn("nosuchplugin, libnccl-profiler-nosuchplugin.so", finding["why"])
+
+    def test_the_tuner_without_figures_fails(self):
+        self.assertEqual([each["grade"] for each in findings("tuner")], ["ok"])
+        self.assertEqual([each["grade"] for each in findings("tuner", HEDDLE_NCCL_TUNER="on")], ["fail"])
+        [finding] = findings("tuner", HEDDLE_NCCL_TUNER="on", HEDDLE_NCCL_NETWORK="/no/such.toml")
+        self.assertEqual(finding["grade"], "fail")
+        self.assertIn("/no/such.toml", finding["what"])
+        [finding] = findings("tuner", HEDDLE_NCCL_TUNER="on", HEDDLE_NCCL_NET_GBPS="40", HEDDLE_NCCL_NET_US="20")
+        self.assertEqual(finding["what"], "on: 40000000 kb/s between nodes, 20000 ns one way; every rank needs "
+                                          "these figures")
+
+    def test_the_folder_of_recordings_is_checked(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual([each["grade"] for each in findings("recording", HEDDLE_RECORD=folder)], ["ok"])
+            file = os.path.join(folder, "file")
+            with open(file, "w", encoding="utf-8"):
+                pass
+            self.assertEqual([each["grade"] for each in findings("recording", HEDDLE_RECORD=file)], ["fail"])
+
+    def test_a_file_of_nics_for_other_hosts_is_warned_of(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".toml") as nics:
+            nics.write('[[nic]]\nname = "nosuch0"\n')
+            nics.flush()
+            self.assertEqual([each["grade"] for each in findings("nics", HEDDLE_NCCL_NICS=nics.name)], ["warn"])
 
     def test_a_conf_file_counts_where_the_environment_is_silent(self):
         with tempfile.NamedTemporaryFile("w", suffix=".conf") as conf:

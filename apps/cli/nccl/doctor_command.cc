@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/cli/command_line/exit_statuses.h"
@@ -70,12 +71,15 @@ Json document_of(const std::vector<nccl::Finding>& findings) {
 }
 
 int run_doctor(const DoctorOptions& options) {
+  std::vector<Error> wrong = drop_wrong_variables();
   const auto config = options.settings.load();
   if (!config) {
     print_error(config.error());
     return kCouldNotRun;
   }
-  const std::vector<nccl::Finding> findings = nccl::examine(gather_facts(*config));
+  nccl::HostFacts facts = gather_facts(*config);
+  facts.wrong_settings = std::move(wrong);
+  const std::vector<nccl::Finding> findings = nccl::examine(facts);
   print(options.json ? document_of(findings).dump(2) + "\n" : text_of(findings));
   return nccl::any_failed(findings) ? kFoundWrong : kDone;
 }

@@ -16,10 +16,10 @@ namespace heddle::cli {
 namespace {
 
 constexpr const char* kExample = R"--(Example:
-  eval "$(heddle nccl env)"
-  torchrun --nproc-per-node 8 train.py
+  eval "$(heddle nccl env)" && torchrun --nproc-per-node 8 train.py
 
-The lines are for a POSIX shell. `heddle nccl doctor` checks what they name.)--";
+The lines are for a POSIX shell; where the library or an interface is missing, the last one is
+`false`. `heddle nccl doctor` checks what they name.)--";
 
 struct EnvOptions {
   explicit EnvOptions(CLI::App& command) : settings(command) {}
@@ -43,6 +43,7 @@ int print_environment(const EnvOptions& options) {
   const auto config = options.settings.load();
   if (!config) {
     print_error(config.error());
+    if (!options.json) print(nccl::kShellFailure);
     return kCouldNotRun;
   }
   const nccl::NicSources sources = nic_sources(*config);
@@ -55,13 +56,15 @@ int print_environment(const EnvOptions& options) {
   facts.nics_file = sources.file;
   facts.profiler = environment_value("NCCL_PROFILER_PLUGIN");
   facts.tuner = environment_value("NCCL_TUNER_PLUGIN");
+  const bool complete = chosen && !facts.library.empty();
   print(options.json ? document_of(facts).dump(2) + "\n" : nccl::shell_text(facts));
+  if (!options.json && !complete) print(nccl::kShellFailure);
   if (!chosen) print_warning(chosen.error().message());
   if (facts.library.empty()) {
     print_warning(
         "libnccl-net-heddle.so is neither beside this program nor where the loader looks");
   }
-  return chosen && !facts.library.empty() ? kDone : kFoundWrong;
+  return complete ? kDone : kFoundWrong;
 }
 
 }  // namespace

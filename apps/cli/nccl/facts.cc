@@ -1,6 +1,7 @@
 // See facts.h.
 #include "apps/cli/nccl/facts.h"
 
+#include <strings.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@
 #include "engine/configured.h"
 #include "engine/cores.h"
 #include "engine/key_file.h"
+#include "nccl/tuner_network.h"
 
 namespace heddle::cli {
 namespace {
@@ -88,13 +90,31 @@ std::vector<nccl::NcclSetting> nccl_settings() {
   return settings;
 }
 
-std::string plugin_setting(const std::vector<nccl::NcclSetting>& settings) {
+std::string setting_of(const std::vector<nccl::NcclSetting>& settings, const std::string& name) {
   for (const nccl::NcclSetting& each : settings) {
-    if (each.name != "NCCL_NET_PLUGIN") continue;
-    const std::vector<std::string> names = nccl::plugin_list(each.value);
-    if (!names.empty()) return names.front();
+    if (each.name == name) return each.value;
   }
-  return "heddle";
+  return {};
+}
+
+// Looks for each name of NCCL_NET_PLUGIN until one finds heddle's library.
+void add_net_plugin(nccl::HostFacts& facts) {
+  std::vector<std::string> names = nccl::plugin_list(setting_of(facts.settings, "NCCL_NET_PLUGIN"));
+  if (names.empty()) names.emplace_back("heddle");
+  std::vector<nccl::FoundPlugin> found;
+  for (const std::string& name : names) {
+    found.push_back(nccl::look_for_plugin(name));
+    if (strcasecmp(found.back().net_name.c_str(), "heddle") != 0) continue;
+    facts.plugin = found.back();
+    found.pop_back();
+    facts.ahead = std::move(found);
+    return;
+  }
+  facts.plugin = found.front();
+}
+
+nccl::FoundPlugin plugin_of(const nccl::HostFacts& facts, nccl::PluginSlot slot) {
+  return nccl::look_for_plugin(setting_of(facts.settings, nccl::slot_variable(slot)), slot);
 }
 
 std::vector<nccl::NcclLibrary> libraries() {
@@ -180,6 +200,35 @@ nccl::KeyFacts key_facts(const Config& config) {
   return facts;
 }
 
+nccl::TunerFacts tuner_facts(const Config& config) {
+  nccl::TunerFacts facts;
+  if (auto network = nccl::tuner_network(config)) {
+    facts.network = *network;
+  } else {
+    facts.error = network.error();
+  }
+  return facts;
+}
+
+// The folder, or where it does not exist yet the one that it is made in, must be writable.
+nccl::RecordingFacts recording_facts(const Config& config) {
+  nccl::RecordingFacts facts;
+  facts.folder = config.text("record");
+  if (facts.folder.empty()) return facts;
+  std::error_code failed;
+  fs::path folder = fs::absolute(facts.folder, failed).lexically_normal();
+  if (!folder.has_filename()) folder = folder.parent_path();
+  if (!fs::exists(folder, failed)) folder = folder.parent_path();
+  const bool writable =
+      fs::is_directory(folder, failed) && access(folder.c_str(), W_OK | X_OK) == 0;
+  if (!writable) {
+    facts.error = Error{ErrorCode::kPermission, "cannot record into " + facts.folder,
+                        folder.string() + " is no folder that this user may write",
+                        "make the folder, or correct HEDDLE_RECORD"};
+  }
+  return facts;
+}
+
 }  // namespace
 
 std::string environment_value(const char* name) {
@@ -209,13 +258,29 @@ std::string plugin_path() {
   return {};
 }
 
+std::vector<Error> drop_wrong_variables() {
+  std::vector<Error> errors;
+  for (const std::string& pair : ConfigSources::of_process().environment) {
+    ConfigSources alone;
+    alone.environment = {pair};
+    const auto config = Config::load(config_keys(), alone);
+    if (config) continue;
+    errors.push_back(config.error());
+    unsetenv(pair.substr(0, pair.find('=')).c_str());
+  }
+  return errors;
+}
+
 nccl::HostFacts gather_facts(const Config& config) {
   nccl::HostFacts facts;
   facts.settings = nccl_settings();
-  facts.plugin = nccl::look_for_plugin(plugin_setting(facts.settings));
+  add_net_plugin(facts);
+  facts.profiler = plugin_of(facts, nccl::PluginSlot::kProfiler);
+  facts.tuner = plugin_of(facts, nccl::PluginSlot::kTuner);
   facts.libraries = libraries();
   const nccl::NicSources sources = nic_sources(config);
   facts.selection = sources.selection;
+  facts.nics_file = sources.file;
   if (auto nics = nccl::list_nics(sources)) {
     facts.nics = std::move(*nics);
   } else {
@@ -225,6 +290,8 @@ nccl::HostFacts gather_facts(const Config& config) {
   add_udp(facts);
   add_limits(facts);
   facts.keys = key_facts(config);
+  facts.figures = tuner_facts(config);
+  facts.recording = recording_facts(config);
   return facts;
 }
 

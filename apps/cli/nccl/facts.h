@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/config.h"
+#include "base/result.h"
 #include "nccl/doctor.h"
 #include "nccl/nics.h"
 
@@ -18,6 +20,10 @@ std::string plugin_path();
 
 // A variable of the environment; empty: unset.
 std::string environment_value(const char* name);
+
+// Takes the HEDDLE_* variables whose values no setting can have out of this process's environment.
+// Returns what is wrong with each.
+std::vector<Error> drop_wrong_variables();
 
 // Everything that doctor looks at. Opens a UDP endpoint for a moment, loads the plugin's library,
 // runs `ldconfig -p` and `ip rule`.

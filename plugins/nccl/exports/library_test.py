@@ -37,9 +37,13 @@ class Library(unittest.TestCase):
         names = output(sys.executable, "-c", code, LIBRARY, *sorted(EXPORTED))
         self.assertEqual(set(re.findall(r"'([^']*)'", names)), {"heddle"})
 
-    def test_rccl_finds_it_under_its_own_name(self):
-        other = os.path.join(os.path.dirname(LIBRARY), "librccl-net-heddle.so")
-        self.assertEqual(os.path.realpath(other), os.path.realpath(LIBRARY))
+    def test_is_found_under_its_other_names(self):
+        """RCCL's, and those of NCCL_PROFILER_PLUGIN=heddle and NCCL_TUNER_PLUGIN=heddle without the net plugin."""
+        for name in ("librccl-net-heddle.so", "libnccl-profiler-heddle.so", "libnccl-tuner-heddle.so"):
+            with self.subTest(name):
+                other = os.path.join(os.path.dirname(LIBRARY), name)
+                self.assertTrue(os.path.exists(other))
+                self.assertEqual(os.path.realpath(other), os.path.realpath(LIBRARY))
 
 
 if __name__ == "__main__":

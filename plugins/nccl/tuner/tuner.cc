@@ -7,7 +7,7 @@
 #include <string>
 
 #include "plugins/nccl/host_log.h"
-#include "plugins/nccl/tuner/settings.h"
+#include "nccl/tuner_network.h"
 
 namespace heddle::nccl {
 namespace {

@@ -9,6 +9,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import threading
 import unittest
 
@@ -104,6 +105,18 @@ class WithoutGpu(unittest.TestCase):
 
     def test_a_transfer_is_divided_among_channels(self):
         self.exchange({**HEDDLE, "NCCL_MIN_NCHANNELS": "4", "NCCL_NCHANNELS_PER_NET_PEER": "4"})
+
+    def test_profiler_and_tuner_are_found_by_name_without_the_net_plugin(self):
+        with tempfile.TemporaryDirectory() as folder:
+            ranks = Ranks([4096], {
+                **SOCKET, "NCCL_PROFILER_PLUGIN": "heddle", "NCCL_TUNER_PLUGIN": "heddle", "HEDDLE_RECORD": folder,
+                "LD_LIBRARY_PATH": os.pathsep.join((STAND_IN, os.path.dirname(PLUGIN)))})
+            for rank in range(2):
+                self.assertEqual(ranks.started[rank].returncode, 0, ranks.output[rank])
+                self.assertIn("via NET/Socket/", ranks.output[rank])
+                self.assertRegex(ranks.output[rank], "PROFILER/Plugin: Loaded heddle")
+                self.assertRegex(ranks.output[rank], "(?i)TUNER/Plugin: .*heddle")
+            self.assertEqual(len(os.listdir(folder)), 2)
 
     def test_collectives_are_refused(self):
         ranks = Ranks(["all-reduce"], SOCKET)

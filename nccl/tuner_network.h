@@ -1,5 +1,5 @@
 // The tuner's settings: whether it is on, and the network's figures from a file and from settings
-// of their own. tuner.h reads them once a communicator.
+// of their own. The tuner reads them once a communicator; `heddle nccl doctor` checks them.
 #pragma once
 
 #include <optional>

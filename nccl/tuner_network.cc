@@ -1,5 +1,5 @@
-// See settings.h.
-#include "plugins/nccl/tuner/settings.h"
+// See tuner_network.h.
+#include "nccl/tuner_network.h"
 
 #include <charconv>
 #include <string>
@@ -41,6 +41,13 @@ Result<std::optional<MeasuredNetwork>> tuner_network(const Config& config) {
   if (*goodput) network.goodput = {**goodput};
   if (*channel) network.connection_goodput = {**channel};
   if (*one_way) network.one_way = {static_cast<int64_t>(**one_way)};
+  if (network == MeasuredNetwork{}) {
+    return fail(
+        ErrorCode::kInvalid, "the tuner has no figures of the network",
+        "neither HEDDLE_NCCL_NETWORK nor HEDDLE_NCCL_NET_GBPS and HEDDLE_NCCL_NET_US is set",
+        "write a file with `heddle perf HOST --save FILE` and name it in "
+        "HEDDLE_NCCL_NETWORK");
+  }
   if (const Result<void> valid = validate(network); !valid) return fail(valid.error());
   return std::optional<MeasuredNetwork>(network);
 }
