@@ -159,6 +159,7 @@ Result<int> start_ranks(const nccl::DriveOptions& drive) {
   RunPlan plan;
   plan.places = place_ranks(static_cast<uint32_t>(drive.size), {""});
   plan.words = own_words();
+  plan.file = own_file();
   plan.own_failure = kCouldNotRun;
   return run_ranks(plan);
 }

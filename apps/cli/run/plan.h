@@ -24,6 +24,7 @@ struct RankPlace {
 
 struct RunPlan {
   std::vector<std::string> words;  // the command
+  std::string file;                // what is executed for its first word; empty: that word
   std::vector<RankPlace> places;   // by rank
   std::optional<lab::Lab> lab;
   Nanos grace = seconds(5);

@@ -78,8 +78,8 @@ void set_environment(const RunPlan& plan, const RunIdentity& identity, uint32_t 
   }
   set_environment(plan, identity, rank);
   const lab::ExecFailure failure =
-      plan.lab ? lab::exec_on_host(*plan.lab, plan.places[rank].host, plan.words)
-               : lab::exec_program(plan.words);
+      plan.lab ? lab::exec_on_host(*plan.lab, plan.places[rank].host, plan.words, plan.file)
+               : lab::exec_program(plan.words, plan.file);
   const std::string text = failure.error.message();
   const ssize_t written = write(report, text.data(), text.size());
   _exit(written < 0 ? lab::kExecFailed : failure.exit_status);
