@@ -161,6 +161,8 @@ int RankProcess::exit_status() const {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+bool RankProcess::ended_by_signal() const { return WIFSIGNALED(status_.value_or(0)); }
+
 std::string RankProcess::how_it_ended() const {
   const int status = status_.value_or(0);
   if (!WIFSIGNALED(status)) return fmt::format("it ended with exit status {}", WEXITSTATUS(status));
