@@ -30,7 +30,7 @@ class RunExchange final : public Exchange {
 // Meets the other ranks: rank 0 publishes the run number and its options, the others compare theirs
 // and join. Returns when all have come. Errors: kInvalid (options that differ, with the first of
 // them), kInUse (a folder of another run, or a rank that has joined already), kUnavailable (a rank
-// has not come in options.patience), kCancelled, and the exchange's.
+// has not come in time), kCancelled, and the exchange's.
 Result<RunExchange> join_run(Exchange& exchange, const DriveOptions& options,
                              const std::string& plugin);
 

@@ -31,7 +31,7 @@ class MapExchange final : public Exchange {
   std::map<std::string, std::string> values;
 };
 
-// Rank 0 publishes its options and gives up, as if it had been ended by force.
+// Rank 0 publishes its options and ends, as if it had been killed.
 std::string begin_run(MapExchange& exchange, DriveOptions options) {
   options.stopped = [] { return true; };
   EXPECT_FALSE(join_run(exchange, options, "Net"));

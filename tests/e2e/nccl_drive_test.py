@@ -158,6 +158,28 @@ class Drive(unittest.TestCase):
         self.assertEqual(sum(words[:3] == ["heddle", "nccl", "drive"] for words in commands), 2, commands)
         self.assertFalse([words for words in commands if words[0].startswith("/proc")])
 
+    def test_rank_that_is_stopped_ends_the_others(self):
+        with tempfile.TemporaryDirectory() as folder:
+            words = ("nccl", "drive", str(NET), "--time", "1h", "--exchange", folder)
+            with program.started(*words, "--rank", "0", settings={}) as first, \
+                    program.started(*words, "--rank", "1", settings={}) as other:
+                await_rounds(self, folder, first)
+                first.signal(signal.SIGINT)
+                self.assertEqual(first.wait(), 130, first.said())
+                self.assertEqual(other.wait(), 2, other.said())
+        self.assertEqual(first.errors, ["heddle: stopped"])
+        self.assertIn("rank 0 was stopped", other.said())
+
+    def test_launchers_ranks_print_an_error_once(self):
+        done = program.run("run", "-n", "3", "--", program.HEDDLE, "nccl", "drive", "/nonexistent.so")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(done.stderr.count("cannot load the net plugin"), 1, done.stderr)
+
+    def test_help_explains_columns_and_statuses(self):
+        text = " ".join(drive("--help").stdout.split())
+        self.assertIn("p50 to max: from isend until done", text)
+        self.assertIn("1 the plugin failed, or data arrived changed 2 could not begin", text)
+
     def test_missing_rank_is_named_and_a_stopped_run_is_refused(self):
         with tempfile.TemporaryDirectory() as folder:
             words = ("nccl", "drive", str(NET), "--exchange", folder)
