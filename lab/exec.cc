@@ -34,7 +34,7 @@ const Place* find_place(const Layout& layout, const std::string& name) {
 }  // namespace
 
 ExecFailure exec_on_host(const Lab& lab, const std::string& host,
-                         const std::vector<std::string>& words) {
+                         const std::vector<std::string>& words, const std::string& file) {
   const Place* place = find_place(lab.layout, host);
   if (place == nullptr) {
     return {{ErrorCode::kInvalid, fmt::format("cannot run {} on '{}'", words.front(), host),
@@ -43,15 +43,15 @@ ExecFailure exec_on_host(const Lab& lab, const std::string& host,
   }
   if (Result<void> in = enter_namespace(place->netns, true); !in) return {in.error()};
   dress(lab, host);
-  return exec_program(words);
+  return exec_program(words, file);
 }
 
-ExecFailure exec_program(const std::vector<std::string>& words) {
+ExecFailure exec_program(const std::vector<std::string>& words, const std::string& file) {
   std::vector<char*> arguments;
   arguments.reserve(words.size() + 1);
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
-  execvp(arguments[0], arguments.data());
+  execvp(file.empty() ? arguments[0] : file.c_str(), arguments.data());
   const int status = errno == ENOENT ? kNotFound : kExecFailed;
   return {{ErrorCode::kUnavailable, "cannot run " + words.front(), std::strerror(errno),
            "give a program that is installed, with its path if it is not on PATH"},

@@ -24,9 +24,10 @@ struct ExecFailure {
 // Returns only failures: kInvalid for a host that does not exist, kPermission, kUnavailable for a
 // program that cannot be started.
 ExecFailure exec_on_host(const Lab& lab, const std::string& host,
-                         const std::vector<std::string>& words);
+                         const std::vector<std::string>& words, const std::string& file = {});
 
-// Becomes a program where it is. Returns only failures.
-ExecFailure exec_program(const std::vector<std::string>& words);
+// Becomes a program where it is. `file` is executed in place of the first word where it is not
+// empty. Returns only failures.
+ExecFailure exec_program(const std::vector<std::string>& words, const std::string& file = {});
 
 }  // namespace heddle::lab

@@ -40,9 +40,13 @@ struct DriveOptions {
   bool check = false;             // compares every byte received with what was sent
   Nanos patience = seconds(60);   // the longest wait for a peer or for any completion
   std::function<bool()> stopped;  // asked while waiting; true ends the drive
+  // Called once, with "rank 1" or "ranks 1, 3", where these have not come after `report_after`.
+  std::function<void(const std::string& ranks)> waiting;
+  Nanos report_after = seconds(3);
 };
 
 struct DriveResult {
+  std::string run;  // its number, with which the names of its values in the exchange begin
   std::string plugin;
   int version = 0;  // of the net table
   std::string device;
@@ -64,11 +68,19 @@ struct DriveResult {
   double cpu_seconds_per_gb() const;  // of CPU for 1e9 bytes sent
 };
 
-// Runs one rank to the end; every rank calls it with the same options but `rank`. Errors: kInvalid
-// (options, or the plugin reports no such device), kTimeout (peer or completion), kCancelled
-// (stopped), kTruncated (a size or a byte differs from what was sent), kSystem (a broken contract),
-// kPeerDead and others with NCCL's name of the plugin's result in `why`.
+// Runs one rank to the end; every rank calls it with the same options but `rank` and `device`.
+// Errors of the plugin or the network: kTimeout (a connection or a completion), kTruncated (a size
+// or a byte differs from what was sent), kSystem (a broken contract), kPeerDead; with NCCL's name
+// of the plugin's result in `why`. Others: kInvalid (options, also those that differ between ranks,
+// or the plugin reports no such device), kUnavailable (a rank has not come), kCancelled (stopped),
+// and the exchange's. A rank returns the code of the rank that failed first.
 Result<DriveResult> drive(NetPlugin& plugin, Exchange& exchange, const DriveOptions& options);
+
+// Whether an error of drive() is one of the plugin or the network.
+bool is_plugin_failure(ErrorCode code);
+
+// Errors: kInvalid with the option that is out of range.
+Result<void> check_options(const DriveOptions& options);
 
 // The most bytes of a message, and the most messages of a comm in flight, of NCCL 2.28.
 uint64_t most_message_bytes(const DriveOptions& options);

@@ -18,9 +18,12 @@ namespace heddle::nccl {
 namespace {
 
 Unexpected refused(const std::string& what, int reason) {
-  const ErrorCode code = reason == EACCES || reason == EPERM ? ErrorCode::kPermission
-                         : reason == ENOENT                  ? ErrorCode::kUnavailable
-                                                             : ErrorCode::kSystem;
+  if (reason == ENOSPC || reason == EDQUOT) {
+    return fail(ErrorCode::kExhausted, what, std::strerror(reason),
+                "free some space there, or name a folder on another file system");
+  }
+  const bool denied = reason == EACCES || reason == EPERM || reason == EROFS;
+  const ErrorCode code = denied ? ErrorCode::kPermission : ErrorCode::kUnavailable;
   return fail(code, what, std::strerror(reason), "name a folder that all ranks can write to");
 }
 
@@ -29,6 +32,10 @@ Unexpected refused(const std::string& what, int reason) {
 Result<ExchangeFolder> ExchangeFolder::open(const std::string& folder) {
   if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
     return refused(fmt::format("cannot make the exchange folder '{}'", folder), errno);
+  }
+  struct stat status {};
+  if (stat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
+    return refused(fmt::format("cannot use '{}' as the exchange folder", folder), ENOTDIR);
   }
   return ExchangeFolder(folder);
 }
@@ -47,7 +54,7 @@ Result<void> ExchangeFolder::put(const std::string& key, std::string_view value)
   if (reason != EEXIST) return refused(what, reason);
   return fail(ErrorCode::kInUse, what,
               "another run, or a rank of the same number, has published it",
-              "name an empty folder, and give each rank a number of its own");
+              "delete the folder before the next run, and give each rank a number of its own");
 }
 
 Result<std::optional<std::string>> ExchangeFolder::get(const std::string& key) {

@@ -22,7 +22,8 @@ class Exchange {
 
 class ExchangeFolder final : public Exchange {
  public:
-  // Makes the folder where it does not exist. Errors: kPermission, kUnavailable, kSystem.
+  // Makes the folder where it does not exist. Errors of all calls: kPermission, kExhausted (no
+  // space), kUnavailable.
   static Result<ExchangeFolder> open(const std::string& folder);
 
   // A value appears as a whole, by link(2). Keys consist of letters, digits, '_', '-' and '.'.

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <string>
+
 #include "nccl/testing/private_folder.h"
 
 namespace heddle::nccl {
@@ -37,6 +40,17 @@ TEST(ExchangeFolder, FolderThatCannotBeMadeIsRefused) {
   const Result<ExchangeFolder> exchange = ExchangeFolder::open("/nonexistent/folder");
   ASSERT_FALSE(exchange);
   EXPECT_EQ(exchange.error().code, ErrorCode::kUnavailable);
+}
+
+TEST(ExchangeFolder, FileInPlaceOfAFolderIsRefused) {
+  const PrivateFolder folder;
+  const std::string file = folder.path() + "/file";
+  std::ofstream(file) << "text";
+  for (const std::string& each : {file, file + "/folder"}) {
+    const Result<ExchangeFolder> exchange = ExchangeFolder::open(each);
+    ASSERT_FALSE(exchange);
+    EXPECT_EQ(exchange.error().code, ErrorCode::kUnavailable);
+  }
 }
 
 }  // namespace

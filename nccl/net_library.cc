@@ -103,6 +103,38 @@ std::vector<std::string> candidates(const std::string& name) {
   return files;
 }
 
+// Why the loader refused a file, and what to do about it.
+struct Refusal {
+  std::string why;
+  std::string todo;
+  bool found = true;  // false: there is no such file
+};
+
+// `reason` is dlerror()'s: "FILE: cannot open shared object file: No such file or directory".
+Refusal refusal_of(const std::string& file, const std::string& reason) {
+  constexpr std::string_view kCannotOpen = ": cannot open shared object file: ";
+  const auto says = [&](const char* text) { return reason.find(text) != std::string::npos; };
+  const bool no_file = says("No such file or directory");
+  if (no_file && reason.starts_with(file + std::string(kCannotOpen))) {
+    const bool is_path = file.find('/') != std::string::npos;
+    return {reason,
+            is_path ? "look at the path"
+                    : "name its .so file by its path, or add its folder to LD_LIBRARY_PATH",
+            false};
+  }
+  if (no_file) {
+    return {reason, "install that library, or add its folder to LD_LIBRARY_PATH"};
+  }
+  if (says("file too short") || says("invalid ELF header") || says("wrong ELF class")) {
+    return {reason, "it is no library of this machine's kind; copy or build it anew"};
+  }
+  if (says("Permission denied")) return {reason, "make the file readable"};
+  if (says("undefined symbol") || says("not found (required by")) {
+    return {reason, "it was built with other libraries; `ldd -r` lists what is missing"};
+  }
+  return {reason, ""};
+}
+
 // The file that the loader opened; `name` where it does not know.
 std::string file_of(void* handle, const std::string& name) {
   link_map* map = nullptr;
@@ -116,7 +148,7 @@ void NetLibrary::Closer::operator()(void* handle) const { dlclose(handle); }
 
 Result<NetLibrary> NetLibrary::open(const std::string& name, int version) {
   NetLibrary opened;
-  std::string why;
+  Refusal refusal{.why = "", .todo = "", .found = false};
   for (const std::string& file : candidates(name)) {
     opened.handle_ = Handle(dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL));
     if (opened.handle_) {
@@ -124,11 +156,15 @@ Result<NetLibrary> NetLibrary::open(const std::string& name, int version) {
       break;
     }
     const char* const reason = dlerror();
-    why += (why.empty() ? "" : "; ") + std::string(reason == nullptr ? file : reason);
+    Refusal next = refusal_of(file, reason == nullptr ? file : reason);
+    // A file that is there says more than one that is not.
+    if (!next.found && refusal.found) continue;
+    if (!next.found && !refusal.why.empty()) next.why = refusal.why + "; " + next.why;
+    refusal = std::move(next);
   }
   if (!opened.handle_) {
-    return fail(ErrorCode::kUnavailable, fmt::format("cannot load the net plugin '{}'", name), why,
-                "name its .so file by its path, or add its folder to LD_LIBRARY_PATH");
+    return fail(ErrorCode::kUnavailable, fmt::format("cannot load the net plugin '{}'", name),
+                refusal.why, refusal.todo);
   }
   const Result<void> chosen = opened.choose_table(version);
   if (!chosen) return fail(chosen.error());

@@ -6,16 +6,21 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <string>
+#include <utility>
 
 #include "nccl/drive/plugin_log.h"
 #include "nccl/result_name.h"
+#include "nccl/testing/private_folder.h"
 
 namespace heddle::nccl {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string net_file(const std::string& name) {
   return std::string(HEDDLE_TEST_NETS) + "/libnccl-net-" + name + ".so";
@@ -114,7 +119,26 @@ TEST(NetLibrary, MissingFileIsNamedWithAllThatWasTried) {
 TEST(NetLibrary, NameThatIsAPathHasNoOtherSpelling) {
   const Result<NetLibrary> library = NetLibrary::open("./no-such-net");
   ASSERT_FALSE(library);
-  EXPECT_THAT(library.error().why, ::testing::Not(HasSubstr("libnccl-net-")));
+  EXPECT_THAT(library.error().why, Not(HasSubstr("libnccl-net-")));
+}
+
+TEST(NetLibrary, RemedyFitsTheReason) {
+  const auto refusal = [](const std::string& name) {
+    const Result<NetLibrary> library = NetLibrary::open(name);
+    return library ? std::string() : library.error().message();
+  };
+  EXPECT_THAT(refusal("no-such-net"), HasSubstr("add its folder to LD_LIBRARY_PATH"));
+  EXPECT_THAT(refusal("./no-such-net"), EndsWith("(look at the path)"));
+  const testing::PrivateFolder folder;
+  const std::string file = folder.path() + "/libnccl-net-x.so";
+  for (const auto& [content, reason] :
+       {std::pair<std::string, const char*>("x", "file too short"),
+        std::pair<std::string, const char*>(std::string(4'096, 'x'), "invalid ELF header")}) {
+    std::ofstream(file) << content;
+    EXPECT_THAT(refusal(file), HasSubstr(reason));
+    EXPECT_THAT(refusal(file), HasSubstr("no library of this machine's kind"));
+    EXPECT_THAT(refusal(file), Not(HasSubstr("LD_LIBRARY_PATH")));
+  }
 }
 
 TEST(NetLibrary, LibraryWithoutTableIsRefused) {
@@ -135,6 +159,7 @@ TEST(ResultName, ResultsHaveNcclsNames) {
   EXPECT_STREQ(result_name(kRemoteError), "ncclRemoteError");
   EXPECT_STREQ(result_name(static_cast<Status>(99)), "ncclResult");
   EXPECT_EQ(error_code(kRemoteError), ErrorCode::kPeerDead);
+  EXPECT_EQ(error_code(kInvalidArgument), ErrorCode::kSystem);  // the plugin's, not the user's
 }
 
 }  // namespace

@@ -33,9 +33,6 @@ ErrorCode error_code(Status status) {
       return ErrorCode::kPeerDead;
     case kTimedOut:
       return ErrorCode::kTimeout;
-    case kInvalidArgument:
-    case kInvalidUsage:
-      return ErrorCode::kInvalid;
     default:
       return ErrorCode::kSystem;
   }

@@ -327,6 +327,7 @@ Result<int> start_ranks(const BenchOptions& options) {
   if (!in_lab) plan->places = place_ranks(options.ranks, {""});
   constexpr std::array<std::string_view, 3> kNotForRanks = {"--ranks", "--hosts", "--lab"};
   plan->words = own_words(kNotForRanks);
+  plan->file = own_file();
   plan->own_failure = kCouldNotRun;
   return run_ranks(*plan);
 }

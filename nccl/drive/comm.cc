@@ -7,6 +7,7 @@
 
 #include "nccl/drive/clock.h"
 #include "nccl/drive/payload.h"
+#include "nccl/drive/plugin_log.h"
 #include "nccl/result_name.h"
 
 namespace heddle::nccl {
@@ -42,8 +43,7 @@ uint64_t slots_of(const StreamSetting& setting, bool sends) {
 Unexpected plugin_failure(const char* call, const CommPlan& comm, Status status) {
   return fail(error_code(status), fmt::format("{} on {} with rank {}", call, comm.key, comm.peer),
               fmt::format("the plugin returned {} ({})", result_name(status), int{status}),
-              status == kRemoteError ? "look at what ended that rank"
-                                     : "HEDDLE_LOG=info shows what the plugin logs");
+              status == kRemoteError ? "look at what ended that rank" : plugin_log_hint());
 }
 
 ReceiveStream::ReceiveStream(const StreamSetting& setting, OpenComm& comm)

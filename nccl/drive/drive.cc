@@ -9,9 +9,11 @@
 #include <memory>
 
 #include "nccl/drive/clock.h"
+#include "nccl/drive/failure.h"
 #include "nccl/drive/payload.h"
 #include "nccl/drive/plan.h"
 #include "nccl/drive/plugin_log.h"
+#include "nccl/drive/run_exchange.h"
 #include "nccl/drive/service.h"
 #include "nccl/drive/traffic.h"
 #include "nccl/drive/worker_thread.h"
@@ -22,6 +24,8 @@ namespace {
 
 // How often the main thread looks whether it is stopped.
 constexpr Nanos kMainPause = millis(20);
+// Between looks for the failure of another rank, of which the plugin may not know.
+constexpr Nanos kFailurePause = millis(200);
 // Between registrations beside traffic: a millisecond shows races and costs little.
 constexpr Nanos kRegisterPause = millis(1);
 // Rounds of a timed drive: each as long as a part of what is left, so that the end is met.
@@ -31,7 +35,7 @@ constexpr uint64_t kMostIterationsARound = 1'000'000;
 Unexpected init_failure(const char* call, Status status) {
   return fail(error_code(status), fmt::format("{} of the plugin", call),
               fmt::format("it returned {} ({})", result_name(status), int{status}),
-              "HEDDLE_LOG=info shows what the plugin logs");
+              plugin_log_hint());
 }
 
 class Drive {
@@ -43,7 +47,7 @@ class Drive {
     Result<void> ran = start();
     if (ran) ran = run_rounds();
     if (ran) ran = meet_at_end();
-    if (!ran) publish_failure(ran.error());
+    if (!ran) ran = fail(publish_failure(exchange_, options_.rank, ran.error()));
     const Result<void> ended = end();
     if (!ran) return fail(ran.error());
     if (!ended) return fail(ended.error());
@@ -79,7 +83,7 @@ class Drive {
     if (status != kSuccess) return init_failure("devices", status);
     if (options_.device < 0 || options_.device >= devices) {
       return fail(ErrorCode::kInvalid, fmt::format("cannot use device {}", options_.device),
-                  fmt::format("the plugin reports {} devices", devices),
+                  fmt::format("the plugin reports {} device{}", devices, devices == 1 ? "" : "s"),
                   devices > 0 ? "choose a smaller number" : "NCCL would take its next plugin");
     }
     v12::Properties properties{};
@@ -152,11 +156,18 @@ class Drive {
   Result<void> wait_for_progress() {
     const bool registers = options_.pattern == TrafficPattern::kRegistered;
     Result<void> registered;
+    Nanos next_look = monotonic_now() + kFailurePause;
     while (true) {
       std::optional<Result<void>> ran =
           progress_thread_->wait(registers ? kRegisterPause : kMainPause);
       if (ran) return registered ? *std::move(ran) : registered;
       if (options_.stopped && options_.stopped()) traffic_->cancel();
+      if (const Nanos now = monotonic_now(); now >= next_look) {
+        next_look = now + kFailurePause;
+        const Result<std::optional<Error>> failure = read_failure(exchange_);
+        // The failure takes the place of "stopped" when this rank publishes its own.
+        if (failure && *failure) traffic_->cancel();
+      }
       if (!registers || !registered) continue;
       registered = service_thread_->call([this] { return service_->register_once(); });
       if (!registered) traffic_->cancel();
@@ -173,12 +184,6 @@ class Drive {
       if (!finished) return fail(finished.error());
     }
     return {};
-  }
-
-  void publish_failure(const Error& error) {
-    if (options_.stopped && options_.stopped()) return;
-    const std::string text = fmt::format("rank {} failed: {}", options_.rank, error.message());
-    static_cast<void>(exchange_.put(kFailedKey, text));
   }
 
   Result<void> end() {
@@ -219,10 +224,19 @@ double DriveResult::cpu_seconds_per_gb() const {
   return bytes_sent == 0 ? 0 : static_cast<double>(cpu.count) / static_cast<double>(bytes_sent);
 }
 
+bool is_plugin_failure(ErrorCode code) {
+  return code == ErrorCode::kTruncated || code == ErrorCode::kPeerDead ||
+         code == ErrorCode::kTimeout || code == ErrorCode::kSystem;
+}
+
 Result<DriveResult> drive(NetPlugin& plugin, Exchange& exchange, const DriveOptions& options) {
   Result<Plan> plan = make_plan(options);
   if (!plan) return fail(plan.error());
-  return Drive(plugin, exchange, options, *std::move(plan)).run();
+  Result<RunExchange> run = join_run(exchange, options, plugin.name());
+  if (!run) return fail(run.error());
+  Result<DriveResult> result = Drive(plugin, *run, options, *std::move(plan)).run();
+  if (result) result->run = run->run();
+  return result;
 }
 
 }  // namespace heddle::nccl

@@ -115,6 +115,8 @@ class Planner {
   Plan plan_;
 };
 
+}  // namespace
+
 Result<void> check_options(const DriveOptions& options) {
   const auto refuse = [](std::string why, std::string todo) {
     return fail(ErrorCode::kInvalid, "cannot drive the plugin", std::move(why), std::move(todo));
@@ -141,8 +143,6 @@ Result<void> check_options(const DriveOptions& options) {
   }
   return {};
 }
-
-}  // namespace
 
 uint64_t CommPlan::bytes_of(uint64_t index) const {
   if (zero_every > 0 && (index + 1) % zero_every == 0) return 0;

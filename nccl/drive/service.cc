@@ -7,7 +7,9 @@
 #include <cstring>
 
 #include "nccl/drive/clock.h"
+#include "nccl/drive/failure.h"
 #include "nccl/drive/payload.h"
+#include "nccl/drive/plugin_log.h"
 
 namespace heddle::nccl {
 namespace {
@@ -33,9 +35,9 @@ Result<void> Patience::look(const std::string& what, const std::string& todo) {
   const Nanos now = monotonic_now();
   if (now < next_look_) return {};
   next_look_ = now + kLookPause;
-  const Result<std::optional<std::string>> failed = exchange_.get(kFailedKey);
+  const Result<std::optional<Error>> failed = read_failure(exchange_);
   if (!failed) return fail(failed.error());
-  if (*failed) return fail(ErrorCode::kPeerDead, what, **failed);
+  if (*failed) return fail(**failed);
   if (now < deadline_) return {};
   return fail(ErrorCode::kTimeout, what,
               fmt::format("nothing happened for {:.0f} s", to_seconds(options_.patience)), todo);
@@ -100,8 +102,7 @@ Result<void> Service::poll_until_open() {
     if (!connected) return fail(connected.error());
     const Result<bool> accepted = poll_accepts();
     if (!accepted) return fail(accepted.error());
-    const Result<void> goes_on = patience.look("connecting to the other ranks",
-                                               "check that all ranks run, and see HEDDLE_LOG=info");
+    const Result<void> goes_on = patience.look("connecting to the other ranks", plugin_log_hint());
     if (!goes_on) return goes_on;
     if (!*connected && !*accepted) sleep_for(kPollPause);
   }

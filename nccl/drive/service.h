@@ -61,7 +61,7 @@ class Patience {
  public:
   Patience(Exchange& exchange, const DriveOptions& options);
   // To be called between polls; `what` and `todo` are the error's. Errors: kTimeout, kCancelled,
-  // kPeerDead.
+  // and that of the other rank.
   Result<void> look(const std::string& what, const std::string& todo);
 
  private:
@@ -74,8 +74,5 @@ class Patience {
 // The value of a key that another rank publishes. Errors: as look(), and the exchange's.
 Result<std::string> await_value(Exchange& exchange, const DriveOptions& options,
                                 const std::string& key);
-
-// The key under which the first rank that fails says so.
-inline constexpr const char* kFailedKey = "failed";
 
 }  // namespace heddle::nccl

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "nccl/drive/clock.h"
+#include "nccl/drive/plugin_log.h"
 
 namespace heddle::nccl {
 
@@ -35,7 +36,7 @@ Result<void> Traffic::run(uint64_t iterations) {
     if (now - moved_at > patience_) {
       return fail(ErrorCode::kTimeout, "the traffic",
                   fmt::format("no message completed for {:.0f} s", to_seconds(patience_)),
-                  "see HEDDLE_LOG=info of every rank");
+                  plugin_log_hint());
     }
     sched_yield();  // as NCCL's progress thread does when nothing moved
   }

@@ -2,21 +2,21 @@
 #include "apps/cli/nccl/drive_command.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 #include <time.h>
 
 #include <array>
-#include <charconv>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/interrupt.h"
 #include "apps/cli/nccl/drive_report.h"
+#include "apps/cli/nccl/facts.h"
+#include "apps/cli/nccl/launcher.h"
 #include "apps/cli/quantity.h"
 #include "apps/cli/run/own_words.h"
 #include "apps/cli/run/supervisor.h"
@@ -37,7 +37,14 @@ constexpr const char* kExample = R"(Example:
 PLUGIN is a path or a name as in NCCL_NET_PLUGIN. No GPU and no NCCL is needed:
 messages move in host memory, in NCCL's sizes, by NCCL's calls and threads. Without
 --rank all ranks run on this machine; under a launcher (heddle run) each process is one
-rank. Rank 0 prints the results of all.)";
+rank. Rank 0 prints the results of all.
+
+All ranks must have the same options but --rank, --device, --table, --exchange and
+--json.
+
+Columns: GB/s are 1e9 bytes sent by the rank in a second; p50 to max: from isend until
+done; CPU s/GB is CPU time of the process for 1e9 bytes sent; no request counts calls of
+isend and irecv that posted nothing.)";
 
 // For the results of the other ranks, which have ended their traffic when rank 0 has.
 constexpr Nanos kResultPatience = seconds(30);
@@ -57,25 +64,6 @@ struct DriveCommandOptions {
   nccl::DriveOptions drive;
   bool json = false;
 };
-
-std::optional<int> environment_number(const char* name) {
-  const char* const text = std::getenv(name);
-  if (text == nullptr) return std::nullopt;
-  const std::string_view digits(text);
-  int number = 0;
-  const char* const end = digits.data() + digits.size();
-  const auto parsed = std::from_chars(digits.data(), end, number);
-  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
-  return number;
-}
-
-// A folder that all ranks of a launcher's run share: beside the file of its store.
-std::string launcher_folder() {
-  constexpr std::string_view kScheme = "file://";
-  const char* const store = std::getenv("HEDDLE_STORE");
-  if (store == nullptr || !std::string_view(store).starts_with(kScheme)) return "";
-  return std::string(store).substr(kScheme.size()) + ".nccl";
-}
 
 Result<nccl::DriveOptions> parse(const DriveCommandOptions& options) {
   constexpr std::array kPatterns = {nccl::TrafficPattern::kRing, nccl::TrafficPattern::kTree,
@@ -103,6 +91,9 @@ Result<nccl::DriveOptions> parse(const DriveCommandOptions& options) {
   parsed.rank = options.rank.value_or(environment_number("HEDDLE_RANK").value_or(0));
   parsed.size = options.size.value_or(environment_number("HEDDLE_SIZE").value_or(2));
   parsed.stopped = [] { return interrupted() != 0; };
+  parsed.waiting = [](const std::string& ranks) { print_progress("waiting for " + ranks); };
+  const Result<void> possible = nccl::check_options(parsed);
+  if (!possible) return fail(possible.error());
   return parsed;
 }
 
@@ -110,23 +101,25 @@ Result<nccl::DriveOptions> parse(const DriveCommandOptions& options) {
 Result<DriveJson> gather(nccl::Exchange& exchange, const nccl::DriveOptions& options,
                          const nccl::DriveResult& result) {
   const DriveJson own = drive_rank_json(options.rank, result);
+  const auto result_key = [&](int rank) { return fmt::format("{}.result.{}", result.run, rank); };
   DriveJson all = DriveJson::array();
   if (options.rank > 0) {
-    const Result<void> put = exchange.put(fmt::format("result.{}", options.rank), own.dump());
+    const Result<void> put = exchange.put(result_key(options.rank), own.dump());
     if (!put) return fail(put.error());
     return all;
   }
   all.push_back(own);
   int64_t polls = kResultPatience / kPollPause;
   for (int rank = 1; rank < options.size;) {
-    const auto text = exchange.get(fmt::format("result.{}", rank));
+    const auto text = exchange.get(result_key(rank));
     if (!text) return fail(text.error());
     if (*text) {
       all.push_back(DriveJson::parse(**text));
       ++rank;
       continue;
     }
-    if (--polls < 0 || interrupted() != 0) {
+    if (interrupted() != 0) return fail(ErrorCode::kCancelled, "the results of the ranks");
+    if (--polls < 0) {
       return fail(ErrorCode::kTimeout, fmt::format("the result of rank {}", rank),
                   "it has not published one", "look at its standard error");
     }
@@ -136,16 +129,24 @@ Result<DriveJson> gather(nccl::Exchange& exchange, const nccl::DriveOptions& opt
   return all;
 }
 
+// heddle's own plugin is also found beside this program.
+std::string plugin_file(const std::string& name) {
+  if (name != "heddle") return name;
+  const std::string own = plugin_path();
+  return own.empty() ? name : own;
+}
+
 Result<int> run_rank(const DriveCommandOptions& options, const nccl::DriveOptions& drive) {
   const std::string folder = options.exchange.empty() ? launcher_folder() : options.exchange;
   if (folder.empty()) {
     return fail(ErrorCode::kInvalid, "cannot find the other ranks", "there is no exchange folder",
                 "name one that all ranks share with --exchange");
   }
-  Result<nccl::NetLibrary> library = nccl::NetLibrary::open(options.plugin, options.table_version);
-  if (!library) return fail(library.error());
   Result<nccl::ExchangeFolder> exchange = nccl::ExchangeFolder::open(folder);
   if (!exchange) return fail(exchange.error());
+  Result<nccl::NetLibrary> library =
+      nccl::NetLibrary::open(plugin_file(options.plugin), options.table_version);
+  if (!library) return fail(library.error());
   const Result<nccl::DriveResult> result = nccl::drive(library->plugin(), *exchange, drive);
   if (!result) return fail(result.error());
   const Result<DriveJson> ranks = gather(*exchange, drive, *result);
@@ -159,14 +160,20 @@ Result<int> start_ranks(const nccl::DriveOptions& drive) {
   RunPlan plan;
   plan.places = place_ranks(static_cast<uint32_t>(drive.size), {""});
   plan.words = own_words();
+  plan.file = own_file();
+  plan.ranks_report = true;
   plan.own_failure = kCouldNotRun;
   return run_ranks(plan);
 }
 
-// Whether the traffic ran, and what failed is the plugin or the network.
-bool is_finding(ErrorCode code) {
-  return code == ErrorCode::kTruncated || code == ErrorCode::kPeerDead ||
-         code == ErrorCode::kTimeout || code == ErrorCode::kSystem;
+// The exit status. The supervisor ends the other ranks by SIGTERM, of which these print nothing.
+int report_end(const Error& error) {
+  if (error.code == ErrorCode::kCancelled && interrupted() != 0) {
+    if (interrupted() == SIGINT && first_to_report()) print_progress("stopped");
+    return interrupted_exit_status();
+  }
+  if (first_to_report()) print_error(error);
+  return nccl::is_plugin_failure(error.code) ? kFoundWrong : kCouldNotRun;
 }
 
 int run_drive(const DriveCommandOptions& options) {
@@ -176,10 +183,7 @@ int run_drive(const DriveCommandOptions& options) {
   const Result<int> status = !drive   ? fail(drive.error())
                              : starts ? start_ranks(*drive)
                                       : run_rank(options, *drive);
-  if (status) return *status;
-  if (interrupted() != 0) return interrupted_exit_status();
-  print_error(status.error());
-  return is_finding(status.error().code) ? kFoundWrong : kCouldNotRun;
+  return status ? *status : report_end(status.error());
 }
 
 void add_rank_options(CLI::App& command, DriveCommandOptions& options) {
@@ -248,8 +252,8 @@ void add_traffic_options(CLI::App& command, DriveCommandOptions& options) {
 void add_nccl_drive_command(CLI::App& group, Invocation& invocation) {
   CLI::App* const command =
       group.add_subcommand("drive", "move NCCL's traffic over a net plugin, without a GPU");
-  command->footer(kExample +
-                  exit_status_help("the plugin failed, or data arrived changed", "could not run"));
+  command->footer(kExample + exit_status_help("the plugin failed, or data arrived changed",
+                                              "could not begin, or the exchange folder failed"));
   const auto options = std::make_shared<DriveCommandOptions>();
   command->add_option("plugin", options->plugin, "the plugin's file or name")
       ->required()

@@ -202,7 +202,10 @@ Result<int> start_processes(const Config& config, const ReplayOptions& options,
     if (Result<void> file = check_file(path); !file) return fail(file.error());
   }
   if (Result<void> right = check_config(config, plan); !right) return fail(right.error());
-  RunPlan run{.words = own_words(), .verdict = kFoundWrong, .own_failure = kCouldNotRun};
+  RunPlan run{.words = own_words(),
+              .file = own_file(),
+              .verdict = kFoundWrong,
+              .own_failure = kCouldNotRun};
   for (const ReplayRole& role : plan.roles) {
     run.places.push_back({.host = plan.lab ? plan.host_name(role) : std::string()});
   }

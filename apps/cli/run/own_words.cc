@@ -2,7 +2,9 @@
 #include "apps/cli/run/own_words.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 
 namespace heddle::cli {
 
@@ -24,8 +26,16 @@ std::vector<std::string> own_words(std::span<const std::string_view> without) {
       ++i;  // its value
     }
   }
-  words[0] = "/proc/self/exe";
+  words[0] = "heddle";
   return words;
+}
+
+// By its name where it has one, since the kernel names the process after the file.
+std::string own_file() {
+  constexpr const char* kSelf = "/proc/self/exe";
+  std::error_code failed;
+  const std::string file = std::filesystem::read_symlink(kSelf, failed);
+  return !failed && std::filesystem::exists(file, failed) ? file : kSelf;
 }
 
 }  // namespace heddle::cli

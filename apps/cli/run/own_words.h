@@ -11,8 +11,11 @@ namespace heddle::cli {
 // As it was given.
 std::vector<std::string> command_line();
 
-// Without options that are not for ranks, "--ranks" and so on, and their values; the program is
-// this one, wherever it is.
+// Without options that are not for ranks, "--ranks" and so on, and their values. The first word is
+// "heddle", which lists of processes and titles of recordings show; own_file() is executed for it.
 std::vector<std::string> own_words(std::span<const std::string_view> without = {});
+
+// The file of this program, wherever it is.
+std::string own_file();
 
 }  // namespace heddle::cli

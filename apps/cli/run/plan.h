@@ -24,12 +24,15 @@ struct RankPlace {
 
 struct RunPlan {
   std::vector<std::string> words;  // the command
+  std::string file;                // what is executed for its first word; empty: that word
   std::vector<RankPlace> places;   // by rank
   std::optional<lab::Lab> lab;
   Nanos grace = seconds(5);
   bool tag_output = false;
   // With a key that is made for this run.
   std::optional<transport::Protection> protection;
+  // Ranks print why they fail, so that only those that a signal ended are reported.
+  bool ranks_report = false;
   // An exit status by which rank 0 reports what it found: it is the run's, and no failure.
   std::optional<int> verdict;
   // The exit status where a rank could not be started; without it 125 to 127, as env(1) has them.

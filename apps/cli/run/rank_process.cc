@@ -78,8 +78,8 @@ void set_environment(const RunPlan& plan, const RunIdentity& identity, uint32_t 
   }
   set_environment(plan, identity, rank);
   const lab::ExecFailure failure =
-      plan.lab ? lab::exec_on_host(*plan.lab, plan.places[rank].host, plan.words)
-               : lab::exec_program(plan.words);
+      plan.lab ? lab::exec_on_host(*plan.lab, plan.places[rank].host, plan.words, plan.file)
+               : lab::exec_program(plan.words, plan.file);
   const std::string text = failure.error.message();
   const ssize_t written = write(report, text.data(), text.size());
   _exit(written < 0 ? lab::kExecFailed : failure.exit_status);
@@ -160,6 +160,8 @@ int RankProcess::exit_status() const {
   const int status = status_.value_or(0);
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
+
+bool RankProcess::ended_by_signal() const { return WIFSIGNALED(status_.value_or(0)); }
 
 std::string RankProcess::how_it_ended() const {
   const int status = status_.value_or(0);

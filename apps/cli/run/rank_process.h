@@ -44,6 +44,7 @@ class RankProcess {
   bool failed() const;
   // As in a shell: 128 plus the number of a signal that ended it.
   int exit_status() const;
+  bool ended_by_signal() const;
   // "it ended with exit status 3".
   std::string how_it_ended() const;
 

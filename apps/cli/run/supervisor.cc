@@ -186,12 +186,16 @@ class Ranks {
 
   void handle_failure(const RankProcess& rank) {
     status_ = rank.exit_status();
+    if (!plan_.ranks_report || rank.ended_by_signal()) print_failure(rank);
+    signal_descendants(SIGTERM);
+    kill_at_ = now() + plan_.grace;
+  }
+
+  void print_failure(const RankProcess& rank) const {
     const std::string& host = plan_.places[rank.rank()].host;
     print_error({ErrorCode::kSystem,
                  fmt::format("rank {}{}{} failed", rank.rank(), host.empty() ? "" : " on ", host),
                  rank.how_it_ended(), any_running() ? "the others are ended" : ""});
-    signal_descendants(SIGTERM);
-    kill_at_ = now() + plan_.grace;
   }
 
   static void signal_descendants(int number) {
