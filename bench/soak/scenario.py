@@ -104,7 +104,7 @@ class Soak:
         # 600 bytes) until it prints the last line, so rows are few.
         job = [heddle, "record", "-o", self.recordings["job"], "--max-size", f"{_RECORDING_MIB}M", "--", heddle, "run",
                "-n", "4", "--lab", self._fabric.name, "--hosts", ",".join(_JOB_HOSTS), "--",
-               heddle, "bench", "allreduce", "-b", "256K", "-e", "1M", "-i", "4", "-n", "100", "-w", "1", "-c", "1"]
+               heddle, "bench", "allreduce", "-b", "256K", "-e", "1M", "-i", "256", "-n", "40", "-w", "1", "-c", "1"]
         supervisor = self._start("job", None, job, HEDDLE_SPIN="never", HEDDLE_RANK_DEAD_AFTER_MS=str(_DEAD_MS),
                                  HEDDLE_PATHS=str(self._arguments.paths), HEDDLE_TUNING="fixed")
         pids |= self._ranks(supervisor)
