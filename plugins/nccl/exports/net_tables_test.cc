@@ -244,6 +244,9 @@ TYPED_TEST(NetTable, PropertiesAreOfTheInterfaceAndWrongDevicesAreRefused) {
   EXPECT_NE(properties.guid, 0U);
   EXPECT_EQ(api.net.get_properties(9, &properties), kInvalidArgument);
   EXPECT_EQ(api.net.get_properties(-1, &properties), kInvalidArgument);
+  if constexpr (Api<TypeParam>::kContext) {
+    EXPECT_EQ(api.net.finalize(api.context), kSuccess);
+  }
 }
 
 TEST(NetTables, ARecordingThatCannotBeWrittenStopsNoJob) {

@@ -99,6 +99,11 @@ Result<std::unique_ptr<ReceiveComm>> Attachment::accept(uint64_t listener) {
   return std::make_unique<ReceiveComm>(shared_from_this(), std::move(arrived.link), arrived.comm);
 }
 
+void Attachment::keep(std::unique_ptr<Registration> memory) {
+  const OwnMutex::Lock lock = mutex_.lock();
+  kept_.push_back(std::move(memory));
+}
+
 void Attachment::turn() { static_cast<void>(endpoint_->progress(Nanos{})); }
 
 void Attachment::pump() {

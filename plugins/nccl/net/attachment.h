@@ -17,6 +17,7 @@
 #include "plugins/nccl/net/handle.h"
 #include "plugins/nccl/net/incoming_link.h"
 #include "plugins/nccl/net/outgoing_link.h"
+#include "plugins/nccl/net/registration.h"
 
 namespace heddle::nccl {
 
@@ -45,6 +46,8 @@ class Attachment : public std::enable_shared_from_this<Attachment> {
 
   // Takes in connections and control records that have come.
   void pump();
+  // Keeps memory registered that a send may still read, as long as the attachment lives.
+  void keep(std::unique_ptr<Registration> memory);
   // One turn of the endpoint, unless another thread drives it.
   void turn();
   // Waits until the links that had comms are closed on both sides, until `deadline` of now() at the
@@ -80,6 +83,7 @@ class Attachment : public std::enable_shared_from_this<Attachment> {
   const Numbers numbers_;
   const uint64_t process_;
   OwnMutex mutex_;  // guards all that follows
+  std::vector<std::unique_ptr<Registration>> kept_;  // goes after the links
   std::map<uint64_t, std::deque<Arrived>> listeners_;
   std::map<uint64_t, Connect> connects_;  // not open yet; by the number in NCCL's handle
   uint64_t next_connect_ = 1;

@@ -75,10 +75,10 @@ class Transfer {
       if (load(connection_.head) + kSteps < step_ + 1) return false;
       FifoSlot& slot = connection_.fifo[step_ % kSteps];
       slot.size = static_cast<std::ptrdiff_t>(length);
-      std::memcpy(buffer(), address_ + position_, length);
+      if (length > 0) std::memcpy(buffer(), address_ + position_, length);
     } else {
       if (load(connection_.tail) < step_ + 1) return false;
-      std::memcpy(address_ + position_, buffer(), length);
+      if (length > 0) std::memcpy(address_ + position_, buffer(), length);
     }
     position_ += length;
     ++step_;
