@@ -111,7 +111,8 @@ TEST(JoinRun, SecondRankZeroAndSecondRankOfANumberAreRefusedAndHarmNoRun) {
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, ErrorCode::kInUse);
   ASSERT_TRUE(exchange.put(run + ".joined.1", ""));
-  EXPECT_THAT(refusal(exchange, {.check = true}), HasSubstr("it is there"));
+  EXPECT_THAT(refusal(exchange, {.check = true}),
+              HasSubstr("a rank of the same number, has used it"));
   EXPECT_EQ(exchange.values.count(run + ".failed"), 0U);
 }
 
