@@ -130,22 +130,20 @@ class Meeting {
     if (!text) return fail(text.error());
     const size_t line = std::min(text->find('\n'), text->size());
     RunExchange run(exchange_, text->substr(0, line));
+    const Result<std::optional<std::string>> started = run.get(kStartKey);
+    if (!started) return fail(started.error());
+    // All ranks of that run have come; it is over, or goes on without this one.
+    if (*started) return used_folder();
     // A number that is taken ends this rank only; the run that has it goes on.
     if (Result<void> put = run.put(joined_key(options_.rank), ""); !put) {
       return refusal_of(put.error());
     }
-    const Result<std::optional<std::string>> started = run.get(kStartKey);
-    if (!started) return fail(started.error());
-    if (!*started) run_.emplace(run);
+    run_.emplace(run);
     const std::string differs = difference(
         options_.rank, own_, parse_options(text->substr(std::min(line + 1, text->size()))));
     if (!differs.empty()) {
       return fail(ErrorCode::kInvalid, "the options of the ranks differ", differs,
                   "start all ranks with the same options");
-    }
-    if (*started) {
-      return fail(ErrorCode::kInUse, "cannot join the run in the exchange folder",
-                  "it has begun without this rank", "delete the folder before the next run");
     }
     const Result<std::string> start = await(*run_, kStartKey);
     return start ? Result<void>() : fail(start.error());
@@ -153,7 +151,10 @@ class Meeting {
 
   // The same text on all ranks, since one folder is the cause.
   static Unexpected refusal_of(const Error& error) {
-    if (error.code != ErrorCode::kInUse) return fail(error);
+    return error.code == ErrorCode::kInUse ? used_folder() : fail(error);
+  }
+
+  static Unexpected used_folder() {
     return fail(ErrorCode::kInUse, "cannot use the exchange folder",
                 "another run, or a rank of the same number, has used it",
                 "delete the folder before the next run, and give each rank a number of its own");
