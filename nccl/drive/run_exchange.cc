@@ -116,7 +116,7 @@ class Meeting {
     const Result<std::string> number = new_run_number();
     if (!number) return fail(number.error());
     const Result<void> put = exchange_.put(kRunKey, *number + "\n" + text_of(own_));
-    if (!put) return put;
+    if (!put) return refusal_of(put.error());
     run_.emplace(exchange_, *number);
     for (int rank = 1; rank < options_.size; ++rank) {
       const Result<std::string> joined = await(*run_, joined_key(rank));
@@ -130,23 +130,34 @@ class Meeting {
     if (!text) return fail(text.error());
     const size_t line = std::min(text->find('\n'), text->size());
     RunExchange run(exchange_, text->substr(0, line));
-    // A number that is taken ends this rank only; the run that has it goes on.
-    if (Result<void> put = run.put(joined_key(options_.rank), ""); !put) return put;
     const Result<std::optional<std::string>> started = run.get(kStartKey);
     if (!started) return fail(started.error());
-    if (!*started) run_.emplace(run);
+    // All ranks of that run have come; it is over, or goes on without this one.
+    if (*started) return used_folder();
+    // A number that is taken ends this rank only; the run that has it goes on.
+    if (Result<void> put = run.put(joined_key(options_.rank), ""); !put) {
+      return refusal_of(put.error());
+    }
+    run_.emplace(run);
     const std::string differs = difference(
         options_.rank, own_, parse_options(text->substr(std::min(line + 1, text->size()))));
     if (!differs.empty()) {
       return fail(ErrorCode::kInvalid, "the options of the ranks differ", differs,
                   "start all ranks with the same options");
     }
-    if (*started) {
-      return fail(ErrorCode::kInUse, "cannot join the run in the exchange folder",
-                  "it has begun without this rank", "delete the folder before the next run");
-    }
     const Result<std::string> start = await(*run_, kStartKey);
     return start ? Result<void>() : fail(start.error());
+  }
+
+  // The same text on all ranks, since one folder is the cause.
+  static Unexpected refusal_of(const Error& error) {
+    return error.code == ErrorCode::kInUse ? used_folder() : fail(error);
+  }
+
+  static Unexpected used_folder() {
+    return fail(ErrorCode::kInUse, "cannot use the exchange folder",
+                "another run, or a rank of the same number, has used it",
+                "delete the folder before the next run, and give each rank a number of its own");
   }
 
   Result<std::string> await(Exchange& exchange, const std::string& key) {

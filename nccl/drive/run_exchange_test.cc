@@ -5,10 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <memory>
 #include <string>
+#include <vector>
 
-#include "base/thread.h"
 #include "nccl/drive/failure.h"
 
 namespace heddle::nccl {
@@ -111,16 +110,46 @@ TEST(JoinRun, SecondRankZeroAndSecondRankOfANumberAreRefusedAndHarmNoRun) {
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, ErrorCode::kInUse);
   ASSERT_TRUE(exchange.put(run + ".joined.1", ""));
-  EXPECT_THAT(refusal(exchange, {.check = true}), HasSubstr("it is there"));
+  EXPECT_THAT(refusal(exchange, {.check = true}),
+              HasSubstr("a rank of the same number, has used it"));
   EXPECT_EQ(exchange.values.count(run + ".failed"), 0U);
 }
 
-TEST(JoinRun, RankThatTheRunHasNotEndsAloneOnceTheRunHasBegun) {
+TEST(JoinRun, RankThatTheRunHasNotEndsAloneOnceThatRunHasBegun) {
   MapExchange exchange;
   const std::string run = begin_run(exchange, {});
   ASSERT_TRUE(exchange.put(run + ".start", ""));
-  EXPECT_THAT(refusal(exchange, {.size = 3}), HasSubstr("rank 1 has --size 3"));
+  EXPECT_THAT(refusal(exchange, {.size = 3}), HasSubstr("cannot use the exchange folder"));
   EXPECT_EQ(exchange.values.count(run + ".failed"), 0U);
+}
+
+// Publishes the start as soon as a rank has joined, before that rank looks again.
+class QuickExchange final : public Exchange {
+ public:
+  explicit QuickExchange(MapExchange& exchange) : exchange_(exchange) {}
+  Result<void> put(const std::string& key, std::string_view value) override {
+    if (Result<void> put = exchange_.put(key, value); !put) return put;
+    const size_t joined = key.find(".joined.1");
+    if (joined == std::string::npos) return {};
+    return exchange_.put(key.substr(0, joined) + ".start", "");
+  }
+  Result<std::optional<std::string>> get(const std::string& key) override {
+    return exchange_.get(key);
+  }
+
+ private:
+  MapExchange& exchange_;
+};
+
+TEST(JoinRun, RunThatStartsRightAfterTheLastRankHasJoinedHasThatRank) {
+  MapExchange exchange;
+  const std::string run = begin_run(exchange, {});
+  QuickExchange quick(exchange);
+  DriveOptions options;
+  options.rank = 1;
+  const Result<RunExchange> joined = join_run(quick, options, "Net");
+  ASSERT_TRUE(joined) << joined.error().message();
+  EXPECT_EQ(joined->run(), run);
 }
 
 TEST(JoinRun, RunsHaveNumbersOfTheirOwnInTheNamesOfTheirValues) {

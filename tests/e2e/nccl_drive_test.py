@@ -62,6 +62,9 @@ class Drive(unittest.TestCase):
             late = program.run(*words, "--rank", "1")
             self.assertEqual(late.returncode, 2, late.stdout)
             self.assertIn("delete the folder before the next run", late.stderr)
+            both = program.run(*words)
+            self.assertEqual(both.returncode, 2, both.stdout)
+            self.assertEqual(len(both.stderr.splitlines()), 1, both.stderr)
 
     def test_rank_alone_needs_a_folder(self):
         done = drive(NET, "--rank", "0")

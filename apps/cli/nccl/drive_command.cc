@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
@@ -166,13 +167,22 @@ Result<int> start_ranks(const nccl::DriveOptions& drive) {
   return run_ranks(plan);
 }
 
+// The text that is the same on the rank that failed first and on those that report its failure.
+std::string cause_of(const Error& error) {
+  constexpr std::string_view kFailed = " failed: ";
+  const std::string text = error.message();
+  const size_t failed = text.find(kFailed);
+  const bool of_other = text.starts_with("rank ") && failed != std::string::npos;
+  return of_other ? text.substr(failed + kFailed.size()) : text;
+}
+
 // The exit status. The supervisor ends the other ranks by SIGTERM, of which these print nothing.
 int report_end(const Error& error) {
   if (error.code == ErrorCode::kCancelled && interrupted() != 0) {
-    if (interrupted() == SIGINT && first_to_report()) print_progress("stopped");
+    if (interrupted() == SIGINT && first_to_report("stopped")) print_progress("stopped");
     return interrupted_exit_status();
   }
-  if (first_to_report()) print_error(error);
+  if (first_to_report(cause_of(error))) print_error(error);
   return nccl::is_plugin_failure(error.code) ? kFoundWrong : kCouldNotRun;
 }
 

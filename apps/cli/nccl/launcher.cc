@@ -1,8 +1,11 @@
 // Launcher: see launcher.h.
 #include "apps/cli/nccl/launcher.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <cstdlib>
+#include <functional>
 #include <string_view>
 
 #include "nccl/exchange.h"
@@ -27,12 +30,13 @@ std::string launcher_folder() {
   return std::string(store).substr(kScheme.size()) + ".nccl";
 }
 
-bool first_to_report() {
+bool first_to_report(std::string_view text) {
   const std::string folder = launcher_folder();
   if (folder.empty()) return true;
   Result<nccl::ExchangeFolder> exchange = nccl::ExchangeFolder::open(folder);
   if (!exchange) return true;
-  const Result<void> claimed = exchange->put("reported", "");
+  const Result<void> claimed =
+      exchange->put(fmt::format("reported.{:016x}", std::hash<std::string_view>()(text)), text);
   return claimed || claimed.error().code != ErrorCode::kInUse;
 }
 

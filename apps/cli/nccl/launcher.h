@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace heddle::cli {
 
@@ -14,8 +15,8 @@ std::optional<int> environment_number(const char* name);
 // launcher started this process, or one that has no such folder.
 std::string launcher_folder();
 
-// Whether this rank is to print an error: the first of a launcher's run that asks is, and each
-// where no launcher started it.
-bool first_to_report();
+// Whether this rank is to print an error of this text: the first of a launcher's run that asks is,
+// and each where no launcher started it.
+bool first_to_report(std::string_view text);
 
 }  // namespace heddle::cli
