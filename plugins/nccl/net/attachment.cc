@@ -13,7 +13,7 @@ namespace heddle::nccl {
 namespace {
 
 // After this time a connection without a comm is closed, and a connect that NCCL does not poll is
-// given up.
+// dropped.
 constexpr Nanos kIdlePatience = seconds(10);
 
 }  // namespace
@@ -142,7 +142,7 @@ void Attachment::wait_closed(Nanos deadline) {
   while (!closed() && now() < deadline) static_cast<void>(endpoint_->progress(millis(5)));
 }
 
-// Also those of strangers that open no comm, and of connects that NCCL gave up.
+// Also those of strangers that open no comm, and connects that NCCL does not poll any more.
 void Attachment::drop_closed_links() {
   const Nanos long_ago = now() - kIdlePatience;
   std::erase_if(connects_, [&](const auto& each) { return each.second.called_at < long_ago; });

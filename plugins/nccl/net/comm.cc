@@ -146,7 +146,7 @@ void Comm::abandon() {
     }
   });
   const bool shared = link_.comms() > 1;
-  // A small message that waits at the peer for a receive cannot be taken back, and is no reason to
+  // A small message that waits at the peer for a receive cannot be withdrawn, and is no reason to
   // end other communicators' transfers.
   const bool left = shared && only_reads();
   const Nanos patience = left ? kLeavePatience : shared ? kSharedPatience : kAbandonPatience;

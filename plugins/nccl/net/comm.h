@@ -26,8 +26,8 @@ class Comm {
   Status test(Request& request, bool& done, int* sizes);
   // Cancels all requests and waits until nothing uses their memory; NCCL does not test them any
   // more. Where the peer does not answer, the link is aborted after 1 s. If other comms share the
-  // link, receives wait until the transport declares the peer dead (10 s at most); sends, which only
-  // read memory, wait 50 ms, and what is still in flight keeps its memory registered.
+  // link, receives wait until the transport declares the peer dead (10 s at most). Sends only read
+  // memory: they wait 50 ms, and what is still in flight keeps its memory registered.
   void abandon();
 
   Attachment& attachment() const { return *attachment_; }
@@ -51,7 +51,7 @@ class Comm {
   Status fail_post(const Error& error);
   // Logs the first failure of this comm; returns its status, which stays.
   Status fail_with(Status status, const std::string& why);
-  // The part uses this memory until it is done or given up.
+  // The part uses this memory until it is done or abandoned.
   static void use(RequestPart& part, Registration* registration);
   // Posts done, the part belongs to `operation`.
   void posted(RequestPart& part, engine::Operation operation);

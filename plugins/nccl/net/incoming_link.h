@@ -30,7 +30,7 @@ class IncomingLink final : public Link {
 
   // A receive comm exists for one that poll() returned.
   void begin_comm();
-  // It has ended, or there is no listener for it: the peer is told.
+  // It has ended, or there is no listener for it; reports that to the peer.
   void close_comm(uint32_t comm, bool had_begun);
   uint32_t comms() const override;
   // Whether a receive comm ever was on it.

@@ -171,7 +171,7 @@ Status Net::unregister_memory(Comm& comm, Registration* memory) {
   // After an abort NCCL unregisters memory of transfers that are in flight.
   if (memory->in_use()) comm.abandon();
   std::unique_ptr<Registration> owned(memory);
-  // A send that could not be taken back may still read it; then it stays registered.
+  // A send that could not be withdrawn may still read it; then it stays registered.
   if (owned->in_use()) comm.attachment().keep(std::move(owned));
   return kSuccess;
 }
