@@ -60,13 +60,29 @@ def _row(samples, **what):
     return {**what, "programs": programs, "heddle_to": ratios}
 
 
+def _wait_for_carrier(inside, hosts, devices):
+    """The kernel reports a new veth's carrier up to a second late; a net plugin uses no NIC without one."""
+    for host, device in zip(hosts, devices):
+        subprocess.run(inside(host, ["sh", "-c", f"for i in $(seq 50); do ip -o link show {device} | grep -q NO-CARRIER "
+                                                 "|| exit 0; sleep 0.1; done"]), check=False)
+
+
+def _use_tcp(inside, hosts, congestion):
+    """Sets TCP's congestion control where the system allows it, and returns the one in use."""
+    setting = "/proc/sys/net/ipv4/tcp_congestion_control"
+    for host in hosts:
+        subprocess.run(inside(host, ["sh", "-c", f"echo {congestion} >{setting}"]), stderr=subprocess.DEVNULL,
+                       check=False)
+    return subprocess.run(inside(hosts[0], ["cat", setting]), stdout=subprocess.PIPE, text=True,
+                          check=True).stdout.strip()
+
+
 def _cable(arguments, progress):
     rows = []
     for mtu in (9000, 1500):
         with Cable(mtu) as cable:
-            for side in (cable.near, cable.far):
-                subprocess.run(cable.inside(side, ["sysctl", "-qw", "net.ipv4.tcp_congestion_control=cubic"]),
-                               check=False)
+            _wait_for_carrier(cable.inside, (cable.near, cable.far), ("cable0", "cable0"))
+            tcp = _use_tcp(cable.inside, (cable.near, cable.far), "cubic")
             ends = drive.Ends(cable.inside, (cable.near, cable.far), ("cable0", "cable0"))
             for size in arguments.sizes.split(","):
                 for channels in arguments.channels.split(","):
@@ -74,7 +90,7 @@ def _cable(arguments, progress):
                     contests = [drive.Drive(plugin, ends, options, arguments.seconds)
                                 for plugin in _plugins(arguments, None)]
                     rows.append(_row(interleave(contests, arguments.pairs, progress), mtu=mtu, bytes=size,
-                                     channels=int(channels)))
+                                     channels=int(channels), tcp=tcp))
     return rows
 
 
@@ -86,21 +102,21 @@ def _topology(loss=None):
 
 def _ends(fabric, congestion):
     hosts = ("h0", "h1")
-    for host in hosts:
-        fabric.run(host, ["sysctl", "-qw", f"net.ipv4.tcp_congestion_control={congestion}"])
-    return drive.Ends(fabric.inside, hosts, [fabric.device(host) for host in hosts])
+    _wait_for_carrier(fabric.inside, hosts, [fabric.device(host) for host in hosts])
+    return (drive.Ends(fabric.inside, hosts, [fabric.device(host) for host in hosts]),
+            _use_tcp(fabric.inside, hosts, congestion))
 
 
 def _fabric(arguments, progress, loss=None, congestion="cubic"):
     rows = []
     with Fabric(_topology(loss)) as fabric:
-        ends = _ends(fabric, congestion)
+        ends, tcp = _ends(fabric, congestion)
         for channels in (1, 4):
             options = ["--bytes", "16M", "--channels", str(channels)]
             contests = [drive.Drive(plugin, ends, options, arguments.seconds + 2)
                         for plugin in _plugins(arguments, congestion)]
             rows.append(_row(interleave(contests, arguments.pairs, progress), bytes="16M", channels=channels,
-                             tcp=congestion))
+                             tcp=tcp))
     return rows
 
 
@@ -108,7 +124,7 @@ def _blackhole(arguments, progress):
     """One spine swallows everything in mid-run, in both directions, and does not come back."""
     results = []
     with Fabric(_topology()) as fabric:
-        ends = _ends(fabric, "cubic")
+        ends, _ = _ends(fabric, "cubic")
         for number, plugin in enumerate(_plugins(arguments, "cubic")):
             progress.say(number, 3, plugin.name)
             fabric.fault("clear")
@@ -155,7 +171,7 @@ def _show_rows(title, rows):
     row("", "GB/s", "CPU s a GB", "heddle to it")
     for each in rows:
         head = f"{each['mtu']}, " if "mtu" in each else ""
-        print(f"  {head}{each['bytes']}, channels: {each['channels']}")
+        print(f"  {head}{each['bytes']}, channels: {each['channels']}, TCP: {each['tcp']}")
         for program in each["programs"]:
             against = each["heddle_to"].get(program["program"])
             row("  " + program["program"], text(program["gbytes_per_s"], 3), text(program["cpu_seconds_per_gb"], 2),
@@ -169,9 +185,9 @@ def show(document):
     if "cable" in document:
         _show_rows("veth, by MTU and bytes of an iteration", document["cable"])
     if "fabric" in document:
-        _show_rows(f"four spines of {_SPINE_MBITS} Mb/s, hosts of 1 Gb/s, TCP cubic", document["fabric"])
+        _show_rows(f"four spines of {_SPINE_MBITS} Mb/s, hosts of 1 Gb/s", document["fabric"])
     if "loss" in document:
-        _show_rows("the same, 0.1% of packets lost on each host's link, TCP bbr", document["loss"])
+        _show_rows("the same, 0.1% of packets lost on each host's link", document["loss"])
     if "blackhole" in document:
         print(f"\none spine swallows everything from {_FAULT_AFTER_S} s on, for good; runs of {_BLACKHOLE_S} s")
         for each in document["blackhole"]:
