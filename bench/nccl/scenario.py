@@ -63,8 +63,8 @@ def _row(samples, **what):
 def _wait_for_carrier(inside, hosts, devices):
     """The kernel reports a new veth's carrier up to a second late; a net plugin uses no NIC without one."""
     for host, device in zip(hosts, devices):
-        subprocess.run(inside(host, ["sh", "-c", f"for i in $(seq 50); do ip -o link show {device} | grep -q NO-CARRIER "
-                                                 "|| exit 0; sleep 0.1; done"]), check=False)
+        wait = f"for i in $(seq 50); do ip -o link show {device} | grep -q NO-CARRIER || exit 0; sleep 0.1; done"
+        subprocess.run(inside(host, ["sh", "-c", wait]), check=False)
 
 
 def _use_tcp(inside, hosts, congestion):
