@@ -40,7 +40,7 @@ void Attachment::close_listener(uint64_t listener) {
   const OwnMutex::Lock lock = mutex_.enter();
   const auto found = lock.owns_lock() ? listeners_.find(listener) : listeners_.end();
   if (found == listeners_.end()) return;
-  for (const Arrived& each : found->second) each.link->close_comm(each.comm, false);
+  for (const Arrived& each : found->second) static_cast<void>(each.link->refuse_comm(each.comm));
   listeners_.erase(found);
 }
 
@@ -122,8 +122,10 @@ void Attachment::pump() {
     for (const IncomingLink::Opened& opened : link->poll()) {
       const auto listener = listeners_.find(opened.listener);
       if (listener == listeners_.end()) {
-        host_log().info(kLogNet, link->peer() + " connected to a listen comm that is closed");
-        link->close_comm(opened.comm, false);
+        // Once, so that a stranger cannot fill the log.
+        if (link->refuse_comm(opened.comm)) {
+          host_log().info(kLogNet, link->peer() + " connected to a listen comm that is closed");
+        }
       } else {
         listener->second.push_back({.link = link, .comm = opened.comm});
       }

@@ -79,10 +79,20 @@ bool IncomingLink::had_comms() const {
   return had_comms_;
 }
 
-void IncomingLink::close_comm(uint32_t comm, bool had_begun) {
+void IncomingLink::close_comm(uint32_t comm) {
   const OwnMutex::Lock lock = mutex_.lock();
+  if (--comms_ == 0) idle_since_ = endpoint().now();
+  add_closed(comm);
+}
+
+bool IncomingLink::refuse_comm(uint32_t comm) {
+  const OwnMutex::Lock lock = mutex_.lock();
+  add_closed(comm);
+  return !std::exchange(refused_, true);
+}
+
+void IncomingLink::add_closed(uint32_t comm) {
   std::erase_if(tags_, [&](const Tag& tag) { return tag.comm == comm; });
-  if (had_begun && --comms_ == 0) idle_since_ = endpoint().now();
   // Each comm of a link is closed once, so a hostile peer's are as many as it opens.
   if (closed_.size() < kLinkChannels) closed_.push_back(comm);
   report_closed();

@@ -30,8 +30,10 @@ class IncomingLink final : public Link {
 
   // A receive comm exists for one that poll() returned.
   void begin_comm();
-  // It has ended, or there is no listener for it; reports that to the peer.
-  void close_comm(uint32_t comm, bool had_begun);
+  // It has ended; reports that to the peer.
+  void close_comm(uint32_t comm);
+  // There is no listener for it; reports that to the peer. True: it is the first of this link.
+  bool refuse_comm(uint32_t comm);
   uint32_t comms() const override;
   // Whether a receive comm ever was on it.
   bool had_comms() const;
@@ -52,6 +54,7 @@ class IncomingLink final : public Link {
                std::unique_ptr<RecordSlots<kSends>> sends,
                std::unique_ptr<RecordSlots<kReceives>> receives);
   void handle(const ControlRecord& record, std::vector<Opened>& opened);
+  void add_closed(uint32_t comm);
   void report_closed();
 
   mutable OwnMutex mutex_;
@@ -61,6 +64,7 @@ class IncomingLink final : public Link {
   std::vector<uint32_t> closed_;  // not reported yet
   uint32_t comms_ = 0;
   bool had_comms_ = false;
+  bool refused_ = false;
   Nanos idle_since_;
 };
 

@@ -16,7 +16,7 @@ ReceiveComm::ReceiveComm(std::shared_ptr<Attachment> attachment, std::shared_ptr
 
 ReceiveComm::~ReceiveComm() {
   abandon();
-  incoming_->close_comm(number_, true);
+  incoming_->close_comm(number_);
 }
 
 std::string ReceiveComm::truncated(const RequestPart& part) const {
