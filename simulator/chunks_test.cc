@@ -126,14 +126,14 @@ TEST_F(ChunksTest, AWriteLandsAndIsReported) {
   make();
   write(3, 1'000, 50'000);
   run(millis(1));
-  const auto told = events(*b_);
-  ASSERT_EQ(told.size(), 1u);
-  EXPECT_EQ(told[0].kind, PlacedEventKind::kArrived);
-  EXPECT_EQ(told[0].connection, kConnectionB);
-  EXPECT_EQ(told[0].path, 3);
-  EXPECT_EQ(told[0].bytes, 50'000u);
-  EXPECT_EQ(told[0].from.host, a_->local_address().host);
-  EXPECT_LE(told[0].at, b_->now());
+  const auto reported = events(*b_);
+  ASSERT_EQ(reported.size(), 1u);
+  EXPECT_EQ(reported[0].kind, PlacedEventKind::kArrived);
+  EXPECT_EQ(reported[0].connection, kConnectionB);
+  EXPECT_EQ(reported[0].path, 3);
+  EXPECT_EQ(reported[0].bytes, 50'000u);
+  EXPECT_EQ(reported[0].from.host, a_->local_address().host);
+  EXPECT_LE(reported[0].at, b_->now());
   EXPECT_TRUE(landed(1'000, 50'000));
   EXPECT_TRUE(untouched(0, 1'000));
   EXPECT_TRUE(untouched(51'000, 1'000));
@@ -177,7 +177,8 @@ TEST_F(ChunksTest, ChunksOfAPathArriveInOrderOrNotAtAll) {
     EXPECT_GE(event.immediate, last[event.path]) << "out of order, or twice";
     last[event.path] = event.immediate + 1;
     EXPECT_EQ(event.immediate % 8, event.path);
-    EXPECT_TRUE(landed(uint64_t{event.immediate} * kChunk, kChunk)) << "told before it was whole";
+    EXPECT_TRUE(landed(uint64_t{event.immediate} * kChunk, kChunk))
+        << "reported before it was whole";
     ++count;
   }
   EXPECT_GT(count, 100u);
@@ -223,12 +224,12 @@ TEST_F(ChunksTest, AFenceRejectsOlderEpochsOnceItIsReported) {
   fence(2, 1);
   EXPECT_THAT(events(*b_), ElementsAre()) << "it takes a while";
   run(millis(1));
-  const auto told = events(*b_);
-  ASSERT_EQ(told.size(), 1u);
-  EXPECT_EQ(told[0].kind, PlacedEventKind::kFenced);
-  EXPECT_EQ(told[0].connection, kConnectionB);
-  EXPECT_EQ(told[0].path, 2);
-  EXPECT_EQ(told[0].epoch, 1u);
+  const auto reported = events(*b_);
+  ASSERT_EQ(reported.size(), 1u);
+  EXPECT_EQ(reported[0].kind, PlacedEventKind::kFenced);
+  EXPECT_EQ(reported[0].connection, kConnectionB);
+  EXPECT_EQ(reported[0].path, 2);
+  EXPECT_EQ(reported[0].epoch, 1u);
   write(2, 2 * kChunk, kChunk, 1);
   run(millis(100));
   EXPECT_TRUE(untouched(0, kChunk));
@@ -253,9 +254,9 @@ TEST_F(ChunksTest, AFenceOfEveryPathIsPermanent) {
   make();
   fence(transport::FenceRequest::kEveryPath, 0);
   run(millis(1));
-  const auto told = events(*b_);
-  ASSERT_EQ(told.size(), 1u);
-  EXPECT_EQ(told[0].path, transport::FenceRequest::kEveryPath);
+  const auto reported = events(*b_);
+  ASSERT_EQ(reported.size(), 1u);
+  EXPECT_EQ(reported[0].path, transport::FenceRequest::kEveryPath);
   for (uint16_t path = 0; path < 8; ++path) write(path, uint64_t{path} * kChunk);
   run(millis(10));
   EXPECT_TRUE(untouched(0, 8 * kChunk));
@@ -354,26 +355,26 @@ TEST_F(ChunksTest, AFailedReliablePathIsResetByANewEpoch) {
   run(millis(31));
   EXPECT_THAT(events(*a_), ElementsAre()) << "seven tries of 4 ms";
   run(millis(2));
-  auto told = events(*a_);
-  ASSERT_EQ(told.size(), 2u);
+  auto reported = events(*a_);
+  ASSERT_EQ(reported.size(), 2u);
   for (uint64_t i = 0; i < 2; ++i) {
-    EXPECT_EQ(told[i].number, i);
-    EXPECT_EQ(told[i].path, 5);
-    EXPECT_FALSE(told[i].ok);
+    EXPECT_EQ(reported[i].number, i);
+    EXPECT_EQ(reported[i].path, 5);
+    EXPECT_FALSE(reported[i].ok);
   }
   network_->apply({.link = 0, .kind = LinkChangeKind::kUp});
   write(5, 0);
-  told = events(*a_);
-  ASSERT_EQ(told.size(), 1u) << "a failed queue pair refuses at once";
-  EXPECT_FALSE(told[0].ok);
+  reported = events(*a_);
+  ASSERT_EQ(reported.size(), 1u) << "a failed queue pair refuses at once";
+  EXPECT_FALSE(reported[0].ok);
   fence(5, 1);
   run(millis(1));
   events(*b_);
   write(5, 0, kChunk, 1);
   run(millis(1));
-  told = events(*a_);
-  ASSERT_EQ(told.size(), 1u);
-  EXPECT_TRUE(told[0].ok);
+  reported = events(*a_);
+  ASSERT_EQ(reported.size(), 1u);
+  EXPECT_TRUE(reported[0].ok);
   EXPECT_TRUE(landed(0, kChunk));
 }
 
@@ -382,11 +383,11 @@ TEST_F(ChunksTest, AWriteThatANewEpochCutsOffIsReportedWithItsOwnEpoch) {
   network_->apply({.link = 0, .kind = LinkChangeKind::kDown});
   write(5, 0);
   write(5, 0, kChunk, 1);
-  const auto told = events(*a_);
-  ASSERT_EQ(told.size(), 1u);
-  EXPECT_EQ(told[0].number, 0u);
-  EXPECT_EQ(told[0].epoch, 0u);
-  EXPECT_FALSE(told[0].ok);
+  const auto reported = events(*a_);
+  ASSERT_EQ(reported.size(), 1u);
+  EXPECT_EQ(reported[0].number, 0u);
+  EXPECT_EQ(reported[0].epoch, 0u);
+  EXPECT_FALSE(reported[0].ok);
 }
 
 // Memory is written while the process gets no turn; only the event queue can overflow.

@@ -43,21 +43,21 @@ std::string text_of(const transport::RouterAddress& router) {
   return datapath::host_text({.host = router});
 }
 
-FoundRoutes describe(const Client& client, const transport::FabricRoutes& told) {
+FoundRoutes describe(const Client& client, const transport::FabricRoutes& reported) {
   FoundRoutes found;
   found.peer = client.peer();
-  found.paths = static_cast<uint32_t>(told.route_of.size());
-  found.verdict = told.verdict;
-  found.hops = told.hops;
-  found.routes.resize(told.seen);
+  found.paths = static_cast<uint32_t>(reported.route_of.size());
+  found.verdict = reported.verdict;
+  found.hops = reported.hops;
+  found.routes.resize(reported.seen);
   const auto statistics = client.endpoint().path_statistics(client.connection());
   for (uint16_t path = 0; path < found.paths; ++path) {
-    FoundRoute& route = found.routes[told.route_of[path]];
+    FoundRoute& route = found.routes[reported.route_of[path]];
     const uint8_t nic = path < statistics.size() ? statistics[path].nic : uint8_t{0};
     route.paths.push_back({path, client.endpoint().source_port(path, nic), nic});
     if (route.paths.size() == 1) {
-      for (uint8_t hop = 1; hop <= told.hops; ++hop) {
-        route.routers.push_back(text_of(told.router(path, hop)));
+      for (uint8_t hop = 1; hop <= reported.hops; ++hop) {
+        route.routers.push_back(text_of(reported.router(path, hop)));
       }
     }
     if (!route.routers.empty() && route.routers.back().empty()) ++found.silent_paths;
@@ -112,16 +112,16 @@ Result<void> measure_all(Client& client, FoundRoutes& found) {
   progress.clear();
   if (Result<void> all = client.endpoint().fix_paths(client.connection(), {}); !all) return all;
   if (Result<void> finished = echo.finish(); !finished) return finished;
-  Result<Json> told = client.hear("result");
-  return told ? Result<void>() : fail(told.error());
+  Result<Json> reported = client.hear("result");
+  return reported ? Result<void>() : fail(reported.error());
 }
 
 }  // namespace
 
 Result<FoundRoutes> find_routes(Client& client, uint32_t paths_asked) {
-  const Result<transport::FabricRoutes> told = wait_for_routes(client);
-  if (!told) return fail(told.error());
-  FoundRoutes found = describe(client, *told);
+  const Result<transport::FabricRoutes> reported = wait_for_routes(client);
+  if (!reported) return fail(reported.error());
+  FoundRoutes found = describe(client, *reported);
   found.paths_asked = paths_asked;
   if (Result<void> measured = measure_all(client, found); !measured) return fail(measured.error());
   return found;
