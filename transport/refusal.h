@@ -15,6 +15,7 @@ enum class RefuseReason : uint8_t {
   // The init offers another level of protection than the one that this side demands.
   kDemandsHeaders = 5,
   kDemandsFull = 6,
+  kEnded = 7,  // the init made a connection, which this side has ended since
 };
 
 // "the peer does not accept connections": why there is none, for the caller.

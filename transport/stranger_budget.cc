@@ -6,6 +6,7 @@
 
 #include "transport/connection/connection.h"
 #include "transport/connection/shared.h"
+#include "transport/security/replay_memory.h"
 
 namespace heddle::transport {
 namespace {
@@ -36,6 +37,10 @@ uint64_t connection_bytes(const EndpointOptions& o, uint32_t max_posted) {
 
 }  // namespace
 
+size_t replay_limit(const EndpointOptions& options) {
+  return size_t{options.keys.empty() ? 1u : 4u} * options.max_connections;
+}
+
 StrangerBudget stranger_budget(const EndpointOptions& o) {
   constexpr uint64_t kQueues = 4 << 20;  // replies, notices, completions, placements, rings growing
   const uint64_t eager_blocks = o.eager_region == kNoRegion || o.eager_block_bytes == 0
@@ -44,7 +49,8 @@ StrangerBudget stranger_budget(const EndpointOptions& o) {
   // Early messages wait in blocks; the gaps in what arrived of each are bounded as well.
   const uint64_t gaps = 2 * sizeof(uint64_t) * 2 *
                         std::min<uint64_t>(InMessage::kMostIntervals, o.eager_block_bytes / 2);
-  return {.shared = kQueues + eager_blocks * (o.eager_block_bytes + gaps) +
+  return {.shared = kQueues + 2 * replay_limit(o) * ReplayMemory::kNodeBytes +
+                    eager_blocks * (o.eager_block_bytes + gaps) +
                     uint64_t{o.max_sent_runs} * sizeof(SentBurst),
           .each = connection_bytes(o, o.max_posted)};
 }

@@ -3,6 +3,7 @@
 // shared memory is within the option stranger_bytes. Others are refused (endpoint full).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "transport/options.h"
@@ -17,6 +18,10 @@ struct StrangerBudget {
 };
 
 StrangerBudget stranger_budget(const EndpointOptions& options);
+
+// How many accepted handshakes an endpoint remembers of each half of their time (ReplayMemory).
+// Peers without keys cannot exhaust it: the oldest are forgotten.
+size_t replay_limit(const EndpointOptions& options);
 
 // The bound of the memory of a peer's connection that advertises `max_posted` receives.
 uint32_t stranger_charge(const EndpointOptions& options, uint32_t max_posted);

@@ -45,6 +45,7 @@ inline constexpr Regression kRegressions[] = {
     {122549,
      "the checker did not wait for the close of a connection whose init was in flight when its "
      "initiator ended"},
+    {165264, "without keys, an init repeated after its connection had ended made a second one"},
 };
 
 }  // namespace heddle::vopr

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "transport/stranger_budget.h"
+
 namespace heddle::transport {
 
 using events::CloseCause;
@@ -12,7 +14,7 @@ Endpoint::Body::Body(const EndpointOptions& options, const Seed& seed, events::S
     : shared(options, seed, sink),
       table(shared, options.max_connections),
       cookies_(shared.secrets),
-      accepted_(2 * CookieMaker::kLifetime, size_t{4} * options.max_connections) {}
+      accepted_(2 * CookieMaker::kLifetime, replay_limit(options)) {}
 
 void Endpoint::Body::handle_run(Nanos now, const RxRun& run) {
   shared.statistics.datagrams_received += run.segments;

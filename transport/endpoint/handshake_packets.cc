@@ -1,6 +1,7 @@
 // Packets that belong to no connection: inits, the answers to ours, resets. An unknown peer can
 // make this side store a few replies, and send less than it received.
 #include <algorithm>
+#include <cstring>
 
 #include "transport/endpoint/body.h"
 #include "transport/stranger_budget.h"
@@ -9,6 +10,20 @@ namespace heddle::transport {
 
 using events::CloseCause;
 using events::DropReason;
+
+namespace {
+
+// What identifies an init to ReplayMemory. Without keys: the nonce and the id that the initiator
+// drew; nobody else can make a handshake that counts as a repetition of it.
+KeyNonce replay_nonce(const InitPacket& init) {
+  if (init.parameters.key.present) return init.parameters.key.nonce;
+  KeyNonce nonce{};
+  std::memcpy(nonce.data(), &init.nonce, sizeof(init.nonce));
+  std::memcpy(nonce.data() + sizeof(init.nonce), &init.connection, sizeof(init.connection));
+  return nonce;
+}
+
+}  // namespace
 
 Endpoint::Body::Reply* Endpoint::Body::new_reply(const Asker& to) {
   if (replies_.size() >= kMaxReplies) return nullptr;
@@ -115,8 +130,10 @@ void Endpoint::Body::accept(Nanos now, const Asker& asker, const InitPacket& ini
     table.touch(*known);
     return;
   }
-  if (shared.keyed && accepted_.knows(init.parameters.key.nonce)) {
+  // It made a connection that has ended: a delayed or repeated init, or a recorded one.
+  if (accepted_.knows(replay_nonce(init))) {
     drop(now, DropReason::kReplayed);
+    if (!shared.keyed) refuse(now, asker, init, RefuseReason::kEnded);
     return;
   }
   const uint32_t charge = stranger_charge(shared.options, init.parameters.max_posted);
@@ -134,7 +151,9 @@ void Endpoint::Body::accept(Nanos now, const Asker& asker, const InitPacket& ini
     return;
   }
   // Not of an init that was refused: it comes again, and is to be answered again.
-  if (shared.keyed && !accepted_.remember(now, init.parameters.key.nonce)) {
+  if (!shared.keyed) {
+    accepted_.remember_latest(now, replay_nonce(init));
+  } else if (!accepted_.remember(now, replay_nonce(init))) {
     table.remove(*connection);
     refuse(now, asker, init, RefuseReason::kFull);
     return;

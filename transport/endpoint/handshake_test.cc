@@ -300,6 +300,26 @@ TEST_F(HandshakeTest, GivenUpAfterItWasAcceptedItEndsOnTheOtherSideToo) {
   EXPECT_FALSE(notice(1).graceful);
 }
 
+// A repeated init used to make a second connection, which ended messages of the first.
+TEST_F(HandshakeTest, AnInitRepeatedAfterItsConnectionEndedMakesNoSecondOne) {
+  PairOptions options;
+  options.drop = [](int from, const TxBurst& burst, uint32_t) {
+    return from == 1 && type_of_burst(burst) != PacketType::kRetry &&
+           type_of_burst(burst) != PacketType::kRefuse;
+  };
+  make(options);
+  client_ = connect();
+  ASSERT_TRUE(pair_->run_until([this] { return seen(1) == 1; }, seconds(1)));
+  end(1).post_abort(pair_->now(), notice(1).connection);
+  ASSERT_TRUE(pair_->run_until([this] { return seen(0) == 1; }, seconds(30)));
+  EXPECT_EQ(notice(0).kind, NoticeKind::kClosed);
+  EXPECT_EQ(notice(0).error.code, ErrorCode::kUnavailable);
+  EXPECT_EQ(notice(0).error.why, text_of(RefuseReason::kEnded));
+  for (size_t i = 1; i < seen(1); ++i) {
+    EXPECT_NE(pair_->notices[1][i].kind, NoticeKind::kAccepted) << i;
+  }
+}
+
 TEST_F(HandshakeTest, StrangersMakeNoConnectionsAndGetLessThanTheySend) {
   make();
   const size_t held = end(1).bytes_held();

@@ -194,6 +194,8 @@ const char* text_of(RefuseReason reason) {
       return "protection is 'full' here, and the peer's is 'headers'";
     case RefuseReason::kDemandsFull:
       return "protection is 'headers' here, and the peer demands 'full'";
+    case RefuseReason::kEnded:
+      return "the peer accepted the connection and closed it before it was open here";
   }
   return "the peer does not accept connections";
 }
@@ -286,7 +288,7 @@ bool read_refuse(std::span<const std::byte> bytes, RefusePacket& packet) {
   const uint8_t reason = reader.get<uint8_t>();
   packet.reason = static_cast<RefuseReason>(reason);
   packet.proven = reader.left() == kMacBytes;
-  return reader.ok() && reason <= static_cast<uint8_t>(RefuseReason::kDemandsFull);
+  return reader.ok() && reason <= static_cast<uint8_t>(RefuseReason::kEnded);
 }
 
 size_t write_version(const VersionPacket& packet, std::span<std::byte> space) {

@@ -314,7 +314,7 @@ TEST(RefuseTest, SurvivesForEveryReasonAndRejectsUnknownOnes) {
   for (const RefuseReason reason :
        {RefuseReason::kNotAccepting, RefuseReason::kFull, RefuseReason::kCongestionUnknown,
         RefuseReason::kDatagramsTooSmall, RefuseReason::kNoKeys, RefuseReason::kDemandsHeaders,
-        RefuseReason::kDemandsFull}) {
+        RefuseReason::kDemandsFull, RefuseReason::kEnded}) {
     length = write_refuse({21, 22, reason}, space);
     RefusePacket read;
     ASSERT_TRUE(read_refuse(std::span(space).first(length), read));
@@ -323,7 +323,7 @@ TEST(RefuseTest, SurvivesForEveryReasonAndRejectsUnknownOnes) {
     EXPECT_EQ(read.reason, reason);
   }
   expect_rejected_when_cut(std::span(space).first(length), read_refuse);
-  space[length - 1] = std::byte{7};
+  space[length - 1] = std::byte{8};
   RefusePacket read;
   EXPECT_FALSE(read_refuse(std::span(space).first(length), read));
 }
