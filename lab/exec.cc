@@ -6,9 +6,7 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 
 #include "lab/worker.h"
 
@@ -44,18 +42,6 @@ ExecFailure exec_on_host(const Lab& lab, const std::string& host,
   if (Result<void> in = enter_namespace(place->netns, true); !in) return {in.error()};
   dress(lab, host);
   return exec_program(words, file);
-}
-
-ExecFailure exec_program(const std::vector<std::string>& words, const std::string& file) {
-  std::vector<char*> arguments;
-  arguments.reserve(words.size() + 1);
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  execvp(file.empty() ? arguments[0] : file.c_str(), arguments.data());
-  const int status = errno == ENOENT ? kNotFound : kExecFailed;
-  return {{ErrorCode::kUnavailable, "cannot run " + words.front(), std::strerror(errno),
-           "give a program that is installed, with its path if it is not on PATH"},
-          status};
 }
 
 }  // namespace heddle::lab

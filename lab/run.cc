@@ -16,7 +16,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "lab/exec.h"
+#include "base/exec.h"
 #include "lab/processes.h"
 
 namespace heddle::lab {

@@ -14,10 +14,10 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/exec.h"
+
 namespace heddle::lab {
 namespace {
-
-constexpr int kNotFound = 127;
 
 // A file in memory.
 class Scratch {

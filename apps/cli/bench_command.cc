@@ -28,16 +28,16 @@
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/command_line/value_types.h"
-#include "apps/cli/interrupt.h"
 #include "apps/cli/output.h"
-#include "apps/cli/run/own_words.h"
-#include "apps/cli/run/plan.h"
-#include "apps/cli/run/supervisor.h"
 #include "apps/cli/settings.h"
 #include "apps/cli/terminal.h"
+#include "base/interrupt.h"
 #include "collectives/configured.h"
 #include "collectives/rendezvous.h"
 #include "engine/process_recording.h"
+#include "launch/own_command.h"
+#include "launch/plan.h"
+#include "launch/supervisor.h"
 
 namespace heddle::cli {
 namespace {
@@ -242,7 +242,7 @@ Result<BenchRun> describe_run(collectives::Communicator& communicator,
                               std::vector<std::string> environment) {
   BenchRun run;
   run.began = std::time(nullptr);
-  run.arguments = command_line();
+  run.arguments = launch::command_line();
   run.environment = std::move(environment);
   std::vector<double> pid = {static_cast<double>(getpid())};
   const auto pids = gather(communicator, pid);
@@ -321,15 +321,16 @@ Result<int> run_bench(const Config& config, const BenchOptions& options) {
 
 Result<int> start_ranks(const BenchOptions& options) {
   const bool in_lab = !options.lab_hosts.empty() || !options.lab.empty();
-  Result<RunPlan> plan = in_lab ? plan_in_lab(options.lab, options.lab_hosts, options.ranks)
-                                : Result<RunPlan>(RunPlan());
+  Result<launch::RunPlan> plan =
+      in_lab ? launch::plan_in_lab(options.lab, options.lab_hosts, options.ranks)
+             : Result<launch::RunPlan>(launch::RunPlan());
   if (!plan) return fail(plan.error());
-  if (!in_lab) plan->places = place_ranks(options.ranks, {""});
+  if (!in_lab) plan->places = launch::place_ranks(options.ranks, {""});
   constexpr std::array<std::string_view, 3> kNotForRanks = {"--ranks", "--hosts", "--lab"};
-  plan->words = own_words(kNotForRanks);
-  plan->file = own_file();
+  plan->words = launch::own_words(kNotForRanks);
+  plan->file = launch::own_file();
   plan->own_failure = kCouldNotRun;
-  return run_ranks(*plan);
+  return launch::run_ranks(*plan, {print_error, print_warning});
 }
 
 int run_bench_command(const Settings& settings, const BenchOptions& options) {
@@ -414,7 +415,7 @@ void add_bench_command(CLI::App& root, Invocation& invocation) {
   add_json_option(*bench, options->json);
   bench->add_option("--plot", options->plot_file, "write a chart as an HTML page (rank 0)")
       ->type_name("FILE");
-  add_ranks_option(*bench, options->ranks, "start this many ranks", kMostLocalRanks, false)
+  add_ranks_option(*bench, options->ranks, "start this many ranks", launch::kMostLocalRanks, false)
       ->default_str("with --hosts or --lab, one a host");
   add_hosts_option(*bench, options->lab_hosts, "start the ranks on these hosts of a lab");
   add_lab_option(*bench, options->lab);

@@ -5,11 +5,11 @@
 
 #include "apps/cli/attachment.h"
 #include "apps/cli/drops.h"
-#include "apps/cli/interrupt.h"
-#include "apps/cli/quantity.h"
 #include "apps/cli/service/server.h"
 #include "apps/cli/terminal.h"
+#include "base/interrupt.h"
 #include "base/log.h"
+#include "base/quantity.h"
 #include "base/version.h"
 #include "datapath/resolve.h"
 #include "engine/configured.h"

@@ -7,12 +7,12 @@
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_types.h"
-#include "apps/cli/interrupt.h"
 #include "apps/cli/paths/look.h"
 #include "apps/cli/paths/report.h"
 #include "apps/cli/service/client.h"
 #include "apps/cli/settings.h"
 #include "apps/cli/terminal.h"
+#include "base/interrupt.h"
 
 namespace heddle::cli {
 namespace {

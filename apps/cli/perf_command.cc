@@ -11,15 +11,15 @@
 #include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/command_line/value_types.h"
 #include "apps/cli/drops.h"
-#include "apps/cli/interrupt.h"
 #include "apps/cli/listen.h"
 #include "apps/cli/output.h"
 #include "apps/cli/perf/measure.h"
 #include "apps/cli/perf/network_figures.h"
 #include "apps/cli/perf/report.h"
-#include "apps/cli/quantity.h"
 #include "apps/cli/settings.h"
 #include "apps/cli/terminal.h"
+#include "base/interrupt.h"
+#include "base/quantity.h"
 
 namespace heddle::cli {
 namespace {

@@ -11,14 +11,14 @@
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/command_line/value_types.h"
-#include "apps/cli/interrupt.h"
 #include "apps/cli/listen.h"
-#include "apps/cli/quantity.h"
 #include "apps/cli/service/client.h"
 #include "apps/cli/service/echo.h"
 #include "apps/cli/settings.h"
 #include "apps/cli/terminal.h"
+#include "base/interrupt.h"
 #include "base/latency_histogram.h"
+#include "base/quantity.h"
 #include "base/version.h"
 
 namespace heddle::cli {

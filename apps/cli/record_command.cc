@@ -17,12 +17,12 @@
 #include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/export/export_command.h"
 #include "apps/cli/import/import_command.h"
-#include "apps/cli/quantity.h"
-#include "apps/cli/record/child.h"
 #include "apps/cli/record/folder_claim.h"
 #include "apps/cli/record/gather.h"
 #include "apps/cli/record/job_contents.h"
 #include "apps/cli/terminal.h"
+#include "base/quantity.h"
+#include "launch/child.h"
 
 namespace heddle::cli {
 namespace {
@@ -104,7 +104,7 @@ int run(const RecordOptions& options) {
                         "it holds a recording already, and two of them cannot be told apart",
                         "choose another folder, or remove that one"});
   }
-  const ChildEnd ended = run_child(options.words, *settings);
+  const launch::ChildEnd ended = launch::run_child(options.words, *settings);
   if (ended.failure) {
     print_error(*ended.failure);
     return ended.exit_status;

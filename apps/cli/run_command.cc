@@ -11,10 +11,10 @@
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_checks.h"
-#include "apps/cli/quantity.h"
-#include "apps/cli/run/plan.h"
-#include "apps/cli/run/supervisor.h"
 #include "apps/cli/terminal.h"
+#include "base/quantity.h"
+#include "launch/plan.h"
+#include "launch/supervisor.h"
 
 namespace heddle::cli {
 namespace {
@@ -44,8 +44,8 @@ struct RunOptions {
   bool tag_output = false;
 };
 
-Result<RunPlan> plan_of(const RunOptions& options) {
-  RunPlan plan{.words = options.words, .tag_output = options.tag_output};
+Result<launch::RunPlan> plan_of(const RunOptions& options) {
+  launch::RunPlan plan{.words = options.words, .tag_output = options.tag_output};
   const Result<Nanos> grace = parse_duration(options.grace);
   if (!grace) return fail(grace.error());
   plan.grace = *grace;
@@ -56,10 +56,10 @@ Result<RunPlan> plan_of(const RunOptions& options) {
                 fmt::format("write --protect={} -- COMMAND", options.words[0]));
   }
   if (!options.in_lab) {
-    plan.places = place_ranks(options.ranks, {""});
+    plan.places = launch::place_ranks(options.ranks, {""});
     return plan;
   }
-  Result<RunPlan> placed = plan_in_lab(options.lab, options.hosts, options.ranks);
+  Result<launch::RunPlan> placed = launch::plan_in_lab(options.lab, options.hosts, options.ranks);
   if (!placed) return placed;
   plan.places = std::move(placed->places);
   plan.lab = std::move(placed->lab);
@@ -67,12 +67,12 @@ Result<RunPlan> plan_of(const RunOptions& options) {
 }
 
 int run(const RunOptions& options) {
-  const Result<RunPlan> plan = plan_of(options);
+  const Result<launch::RunPlan> plan = plan_of(options);
   if (!plan) {
     print_error(plan.error());
     return kProgramFailed;
   }
-  const Result<int> status = run_ranks(*plan);
+  const Result<int> status = launch::run_ranks(*plan, {print_error, print_warning});
   if (status) return *status;
   print_error(status.error());
   return kProgramFailed;
@@ -89,7 +89,7 @@ void add_run_command(CLI::App& root, Invocation& invocation) {
   command->positionals_at_end();  // what follows the command's name is the command's
   const auto options = std::make_shared<RunOptions>();
   auto* const count =
-      add_ranks_option(*command, options->ranks, "number of ranks", kMostLocalRanks);
+      add_ranks_option(*command, options->ranks, "number of ranks", launch::kMostLocalRanks);
   count->default_str("with --lab or --hosts, one a host");
   auto* const hosts =
       add_hosts_option(*command, options->hosts, "start them on these hosts of a lab");

@@ -14,7 +14,7 @@ inline constexpr int kDone = 0;
 inline constexpr int kFoundWrong = 1;  // it ran, and what it looked at is not right
 inline constexpr int kCouldNotRun = 2;
 // Of commands that start another program, whose exit status is theirs: failures of their own, as
-// env(1) and timeout(1) number them. See lab/exec.h for 126 and 127.
+// env(1) and timeout(1) number them. See base/exec.h for 126 and 127.
 inline constexpr int kProgramFailed = 125;
 
 // Takes the places of standard streams that are closed, so that no socket gets one and is sent what

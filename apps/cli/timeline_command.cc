@@ -18,13 +18,13 @@
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/output.h"
-#include "apps/cli/quantity.h"
 #include "apps/cli/record/alignment.h"
 #include "apps/cli/record/contents.h"
 #include "apps/cli/terminal.h"
 #include "apps/cli/timeline/load_page.h"
 #include "apps/cli/timeline/merged.h"
 #include "apps/cli/timeline/writer.h"
+#include "base/quantity.h"
 
 namespace heddle::cli {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "apps/cli/quantity.h"
+#include "base/quantity.h"
 
 namespace heddle::cli {
 namespace {

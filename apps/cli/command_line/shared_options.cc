@@ -5,7 +5,7 @@
 
 #include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/command_line/value_types.h"
-#include "apps/cli/quantity.h"
+#include "base/quantity.h"
 
 namespace heddle::cli {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "apps/cli/command_line/spelling.h"
-#include "apps/cli/quantity.h"
+#include "base/quantity.h"
 
 namespace heddle::cli {
 namespace {

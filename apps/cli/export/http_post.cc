@@ -15,8 +15,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/exec.h"
 #include "base/write_all.h"
-#include "lab/exec.h"
 
 namespace heddle::cli {
 namespace {
@@ -68,8 +68,7 @@ std::string told(std::string text) {
   dup2(answer.ends[1], STDERR_FILENO);
   const int kept = dup(settings.ends[0]);  // without closing on exec
   signal(SIGPIPE, SIG_DFL);
-  const lab::ExecFailure failure =
-      lab::exec_program({"curl", "-K", "/dev/fd/" + std::to_string(kept)});
+  const ExecFailure failure = exec_program({"curl", "-K", "/dev/fd/" + std::to_string(kept)});
   const std::string why = "cannot run curl: " + failure.error.why;
   static_cast<void>(write_all(STDOUT_FILENO, why));
   _exit(failure.exit_status);

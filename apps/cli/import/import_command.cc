@@ -16,13 +16,13 @@
 #include "apps/cli/import/flight_recorder.h"
 #include "apps/cli/import/inspector.h"
 #include "apps/cli/import/pickle.h"
-#include "apps/cli/interrupt.h"
 #include "apps/cli/output.h"
 #include "apps/cli/record/alignment.h"
 #include "apps/cli/record/job_contents.h"
 #include "apps/cli/record/new_folder.h"
 #include "apps/cli/terminal.h"
 #include "base/document.h"
+#include "base/interrupt.h"
 
 namespace heddle::cli {
 namespace {

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "apps/cli/quantity.h"
 #include "base/error_code.h"
+#include "base/quantity.h"
 
 namespace heddle::cli {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "apps/cli/job/job_sums.h"
 #include "apps/cli/output.h"
-#include "apps/cli/quantity.h"
+#include "base/quantity.h"
 
 namespace heddle::cli {
 namespace {

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <utility>
 
-#include "apps/cli/quantity.h"
 #include "base/descriptor.h"
+#include "base/quantity.h"
 
 namespace heddle::cli {
 namespace {

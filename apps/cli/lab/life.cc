@@ -125,7 +125,7 @@ int run_lab_exec(const LabOptions& options) {
   const Result<lab::Lab> lab = lab::open_lab(options.name);
   if (!lab) return program_failed(lab.error());
   if (const auto trouble = forwarder_trouble(lab->state); !trouble.empty()) print_warning(trouble);
-  const lab::ExecFailure failure = lab::exec_on_host(*lab, options.host, options.words);
+  const ExecFailure failure = lab::exec_on_host(*lab, options.host, options.words);
   print_error(failure.error);
   return failure.exit_status;
 }

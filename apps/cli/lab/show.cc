@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "apps/cli/quantity.h"
+#include "base/quantity.h"
 #include "topology/names.h"
 
 namespace heddle::cli {

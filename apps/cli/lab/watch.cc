@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "apps/cli/interrupt.h"
 #include "apps/cli/lab/lab_options.h"
 #include "apps/cli/lab/show.h"
-#include "apps/cli/quantity.h"
+#include "base/interrupt.h"
+#include "base/quantity.h"
 
 namespace heddle::cli {
 namespace {

@@ -14,14 +14,14 @@
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_checks.h"
-#include "apps/cli/interrupt.h"
 #include "apps/cli/nccl/drive_report.h"
 #include "apps/cli/nccl/facts.h"
 #include "apps/cli/nccl/launcher.h"
-#include "apps/cli/quantity.h"
-#include "apps/cli/run/own_words.h"
-#include "apps/cli/run/supervisor.h"
 #include "apps/cli/terminal.h"
+#include "base/interrupt.h"
+#include "base/quantity.h"
+#include "launch/own_command.h"
+#include "launch/supervisor.h"
 #include "nccl/drive.h"
 #include "nccl/exchange.h"
 #include "nccl/net_library.h"
@@ -158,13 +158,13 @@ Result<int> run_rank(const DriveCommandOptions& options, const nccl::DriveOption
 }
 
 Result<int> start_ranks(const nccl::DriveOptions& drive) {
-  RunPlan plan;
-  plan.places = place_ranks(static_cast<uint32_t>(drive.size), {""});
-  plan.words = own_words();
-  plan.file = own_file();
+  launch::RunPlan plan;
+  plan.places = launch::place_ranks(static_cast<uint32_t>(drive.size), {""});
+  plan.words = launch::own_words();
+  plan.file = launch::own_file();
   plan.ranks_report = true;
   plan.own_failure = kCouldNotRun;
-  return run_ranks(plan);
+  return launch::run_ranks(plan, {print_error, print_warning});
 }
 
 // The text that is the same on the rank that failed first and on those that report its failure.

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "apps/cli/quantity.h"
+#include "base/quantity.h"
 #include "base/version.h"
 
 namespace heddle::cli {

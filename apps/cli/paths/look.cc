@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "apps/cli/interrupt.h"
-#include "apps/cli/quantity.h"
 #include "apps/cli/service/echo.h"
 #include "apps/cli/terminal.h"
+#include "base/interrupt.h"
+#include "base/quantity.h"
 #include "datapath/resolve.h"
 
 namespace heddle::cli {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "apps/cli/quantity.h"
+#include "base/quantity.h"
 #include "base/version.h"
 
 namespace heddle::cli {

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <utility>
 
-#include "apps/cli/quantity.h"
+#include "base/quantity.h"
 #include "base/revision.h"
 #include "base/version.h"
 

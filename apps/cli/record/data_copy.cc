@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "apps/cli/interrupt.h"
+#include "base/interrupt.h"
 
 namespace heddle::cli {
 namespace {

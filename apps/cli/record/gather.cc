@@ -13,13 +13,13 @@
 
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
-#include "apps/cli/interrupt.h"
 #include "apps/cli/output.h"
 #include "apps/cli/record/alignment.h"
 #include "apps/cli/record/data_copy.h"
 #include "apps/cli/record/job_contents.h"
 #include "apps/cli/record/new_folder.h"
 #include "apps/cli/terminal.h"
+#include "base/interrupt.h"
 
 namespace heddle::cli {
 namespace {

@@ -20,8 +20,6 @@
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_types.h"
-#include "apps/cli/interrupt.h"
-#include "apps/cli/quantity.h"
 #include "apps/cli/replay/replay_control.h"
 #include "apps/cli/replay/replay_flows.h"
 #include "apps/cli/replay/replay_plan.h"
@@ -29,12 +27,14 @@
 #include "apps/cli/replay/replay_report.h"
 #include "apps/cli/replay/replay_results.h"
 #include "apps/cli/replay/sent_counter.h"
-#include "apps/cli/run/own_words.h"
-#include "apps/cli/run/supervisor.h"
 #include "apps/cli/settings.h"
 #include "apps/cli/terminal.h"
+#include "base/interrupt.h"
+#include "base/quantity.h"
 #include "collectives/configured.h"
 #include "engine/configured.h"
+#include "launch/own_command.h"
+#include "launch/supervisor.h"
 
 namespace heddle::cli {
 namespace {
@@ -202,15 +202,15 @@ Result<int> start_processes(const Config& config, const ReplayOptions& options,
     if (Result<void> file = check_file(path); !file) return fail(file.error());
   }
   if (Result<void> right = check_config(config, plan); !right) return fail(right.error());
-  RunPlan run{.words = own_words(),
-              .file = own_file(),
-              .verdict = kFoundWrong,
-              .own_failure = kCouldNotRun};
+  launch::RunPlan run{.words = launch::own_words(),
+                      .file = launch::own_file(),
+                      .verdict = kFoundWrong,
+                      .own_failure = kCouldNotRun};
   for (const ReplayRole& role : plan.roles) {
     run.places.push_back({.host = plan.lab ? plan.host_name(role) : std::string()});
   }
   run.lab = plan.lab;
-  return run_ranks(run);
+  return launch::run_ranks(run, {print_error, print_warning});
 }
 
 Result<int> replay(const Config& config, const ReplayOptions& options) {

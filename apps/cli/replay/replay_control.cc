@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <utility>
 
-#include "apps/cli/interrupt.h"
 #include "base/boot_id.h"
 #include "base/hash.h"
+#include "base/interrupt.h"
 #include "collectives/configured.h"
 #include "collectives/links.h"
 #include "collectives/members.h"

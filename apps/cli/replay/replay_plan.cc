@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <utility>
 
-#include "apps/cli/quantity.h"
-#include "apps/cli/run/plan.h"
+#include "base/quantity.h"
+#include "launch/plan.h"
 #include "topology/file.h"
 #include "topology/generators.h"
 #include "topology/workload_file.h"
@@ -92,9 +92,9 @@ Result<std::vector<ReplayRole>> roles_of(const topology::Workload& workload, uin
   for (uint32_t host = 0; host < hosts; ++host) {
     if (has_flows[host]) roles.push_back({.host = host, .job = std::nullopt, .rank = 0});
   }
-  if (roles.size() <= kMostLocalRanks) return roles;
+  if (roles.size() <= launch::kMostLocalRanks) return roles;
   return cannot("it would take " + count_text(roles.size()) + " processes",
-                fmt::format("give it at most {} ranks and hosts", kMostLocalRanks));
+                fmt::format("give it at most {} ranks and hosts", launch::kMostLocalRanks));
 }
 
 Result<ReplayPlan> plan_replay(const ReplayOptions& options) {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "apps/cli/interrupt.h"
+#include "base/interrupt.h"
 #include "engine/process_recording.h"
 
 namespace heddle::cli {

@@ -9,7 +9,7 @@
 #include "apps/cli/job/flow_report.h"
 #include "apps/cli/job/job_report.h"
 #include "apps/cli/output.h"
-#include "apps/cli/quantity.h"
+#include "base/quantity.h"
 
 namespace heddle::cli {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <fmt/core.h>
 
-#include "apps/cli/interrupt.h"
+#include "base/interrupt.h"
 #include "datapath/resolve.h"
 #include "transport/refusal.h"
 

@@ -3,8 +3,8 @@
 
 #include <fmt/core.h>
 
-#include "apps/cli/quantity.h"
 #include "base/error_code.h"
+#include "base/quantity.h"
 
 namespace heddle::cli {
 namespace {

@@ -1,7 +1,7 @@
 // Echo: see echo.h.
 #include "apps/cli/service/echo.h"
 
-#include "apps/cli/interrupt.h"
+#include "base/interrupt.h"
 
 namespace heddle::cli {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "apps/cli/interrupt.h"
+#include "base/interrupt.h"
 
 namespace heddle::cli {
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "apps/cli/quantity.h"
 #include "apps/cli/service/usage.h"
+#include "base/quantity.h"
 #include "base/version.h"
 #include "datapath/resolve.h"
 

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "apps/cli/quantity.h"
 #include "apps/cli/service/message_pattern.h"
+#include "base/quantity.h"
 
 namespace heddle::cli {
 namespace {

@@ -8,9 +8,9 @@
 #include <numeric>
 #include <vector>
 
-#include "apps/cli/quantity.h"
 #include "apps/cli/sim/link_names.h"
 #include "apps/cli/sim/unevenness.h"
+#include "base/quantity.h"
 
 namespace heddle::cli {
 namespace {

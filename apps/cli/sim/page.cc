@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "apps/cli/pages/pages.h"
-#include "apps/cli/quantity.h"
 #include "apps/cli/sim/link_names.h"
 #include "apps/cli/sim/links.h"
 #include "apps/cli/sim/page_jobs.h"
 #include "apps/cli/sim/slowest.h"
 #include "base/error_code.h"
+#include "base/quantity.h"
 
 namespace heddle::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "apps/cli/job/job_sums.h"
-#include "apps/cli/quantity.h"
+#include "base/quantity.h"
 
 namespace heddle::cli {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "apps/cli/job/flow_report.h"
-#include "apps/cli/quantity.h"
 #include "apps/cli/sim/links.h"
+#include "base/quantity.h"
 
 namespace heddle::cli {
 namespace {

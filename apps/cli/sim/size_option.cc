@@ -3,7 +3,7 @@
 
 #include <fmt/core.h>
 
-#include "apps/cli/quantity.h"
+#include "base/quantity.h"
 
 namespace heddle::cli {
 

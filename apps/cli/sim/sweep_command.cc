@@ -19,15 +19,15 @@
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_checks.h"
-#include "apps/cli/interrupt.h"
 #include "apps/cli/output.h"
-#include "apps/cli/quantity.h"
 #include "apps/cli/sim/report.h"
 #include "apps/cli/sim/sweep/plan.h"
 #include "apps/cli/sim/sweep/results.h"
 #include "apps/cli/sim/sweep/run_child.h"
 #include "apps/cli/sim/sweep/table.h"
 #include "apps/cli/terminal.h"
+#include "base/interrupt.h"
+#include "base/quantity.h"
 #include "engine/cores.h"
 
 namespace heddle::cli {

@@ -9,8 +9,8 @@
 #include <optional>
 #include <vector>
 
-#include "apps/cli/quantity.h"
 #include "apps/cli/sim/links.h"
+#include "base/quantity.h"
 #include "simulator/link_groups.h"
 
 namespace heddle::cli {

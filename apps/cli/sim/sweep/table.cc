@@ -10,8 +10,8 @@
 #include <set>
 
 #include "apps/cli/output.h"
-#include "apps/cli/quantity.h"
 #include "apps/cli/sim/sweep/variations.h"
+#include "base/quantity.h"
 
 namespace heddle::cli {
 namespace {

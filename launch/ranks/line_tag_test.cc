@@ -1,11 +1,11 @@
 // LineTag: pieces in, whole lines out.
-#include "apps/cli/run/line_tag.h"
+#include "launch/ranks/line_tag.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-namespace heddle::cli {
+namespace heddle::launch {
 namespace {
 
 TEST(LineTagTest, LinesComeOutWholeHoweverTheyComeIn) {
@@ -33,4 +33,4 @@ TEST(LineTagTest, AVeryLongLineIsNotHeldBack) {
 }
 
 }  // namespace
-}  // namespace heddle::cli
+}  // namespace heddle::launch

@@ -9,11 +9,11 @@
 #include <optional>
 #include <string>
 
-#include "apps/cli/run/line_tag.h"
-#include "apps/cli/run/plan.h"
 #include "base/result.h"
+#include "launch/plan.h"
+#include "launch/ranks/line_tag.h"
 
-namespace heddle::cli {
+namespace heddle::launch {
 
 // The environment variables that all ranks of a run share.
 struct RunIdentity {
@@ -67,4 +67,4 @@ class RankProcess {
   std::array<Stream, 2> streams_;  // standard output and standard error
 };
 
-}  // namespace heddle::cli
+}  // namespace heddle::launch

@@ -1,9 +1,9 @@
 // What users type is understood or refused with a reason, and numbers read well.
-#include "apps/cli/quantity.h"
+#include "base/quantity.h"
 
 #include <gtest/gtest.h>
 
-namespace heddle::cli {
+namespace heddle {
 namespace {
 
 TEST(ParseSize, TakesWhatPeopleType) {
@@ -89,4 +89,4 @@ TEST(RefuseWholeNumber, TakesNoneOutsideTheRange) {
 }
 
 }  // namespace
-}  // namespace heddle::cli
+}  // namespace heddle

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace heddle::cli {
+namespace heddle::launch {
 
 class LineTag {
  public:
@@ -21,4 +21,4 @@ class LineTag {
   std::string line_;  // what has come of the next one
 };
 
-}  // namespace heddle::cli
+}  // namespace heddle::launch

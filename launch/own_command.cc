@@ -1,12 +1,12 @@
-// Own words: see own_words.h.
-#include "apps/cli/run/own_words.h"
+// Own words: see own_command.h.
+#include "launch/own_command.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
 
-namespace heddle::cli {
+namespace heddle::launch {
 
 std::vector<std::string> command_line() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
@@ -38,4 +38,4 @@ std::string own_file() {
   return !failed && std::filesystem::exists(file, failed) ? file : kSelf;
 }
 
-}  // namespace heddle::cli
+}  // namespace heddle::launch

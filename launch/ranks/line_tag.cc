@@ -1,7 +1,7 @@
 // LineTag: see line_tag.h.
-#include "apps/cli/run/line_tag.h"
+#include "launch/ranks/line_tag.h"
 
-namespace heddle::cli {
+namespace heddle::launch {
 namespace {
 
 constexpr size_t kLongestLine = 64 << 10;
@@ -26,4 +26,4 @@ std::string LineTag::finish() {
   return last;
 }
 
-}  // namespace heddle::cli
+}  // namespace heddle::launch

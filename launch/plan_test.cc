@@ -1,9 +1,9 @@
 // Plan of a run: who goes where.
-#include "apps/cli/run/plan.h"
+#include "launch/plan.h"
 
 #include <gmock/gmock.h>
 
-namespace heddle::cli {
+namespace heddle::launch {
 namespace {
 
 using testing::ElementsAre;
@@ -41,4 +41,4 @@ TEST(RunPlanTest, HostsAreChosenByName) {
 }
 
 }  // namespace
-}  // namespace heddle::cli
+}  // namespace heddle::launch

@@ -1,9 +1,9 @@
 // The port of programs for torchrun: which are taken, and that one is chosen among the others.
-#include "apps/cli/run/master_port.h"
+#include "launch/ranks/master_port.h"
 
 #include <gmock/gmock.h>
 
-namespace heddle::cli {
+namespace heddle::launch {
 namespace {
 
 using testing::ElementsAre;
@@ -30,4 +30,4 @@ TEST(MasterPortTest, SeedsChooseDifferentPortsOfTheRange) {
 }
 
 }  // namespace
-}  // namespace heddle::cli
+}  // namespace heddle::launch

@@ -1,11 +1,11 @@
 // Interrupt: see interrupt.h.
-#include "apps/cli/interrupt.h"
+#include "base/interrupt.h"
 
 #include <signal.h>
 
 #include <atomic>
 
-namespace heddle::cli {
+namespace heddle {
 namespace {
 
 std::atomic<int>& seen_signal() {
@@ -47,4 +47,4 @@ int interrupted() { return seen_signal().load(); }
 
 int interrupted_exit_status() { return 128 + interrupted(); }
 
-}  // namespace heddle::cli
+}  // namespace heddle

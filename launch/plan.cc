@@ -1,11 +1,11 @@
 // Plan of a run: see plan.h.
-#include "apps/cli/run/plan.h"
+#include "launch/plan.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace heddle::cli {
+namespace heddle::launch {
 
 std::vector<RankPlace> place_ranks(uint32_t ranks, const std::vector<std::string>& hosts) {
   std::vector<RankPlace> places;
@@ -48,4 +48,4 @@ Result<RunPlan> plan_in_lab(const std::string& name, const std::string& list, ui
   return plan;
 }
 
-}  // namespace heddle::cli
+}  // namespace heddle::launch

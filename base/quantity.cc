@@ -1,5 +1,5 @@
 // Quantities: see quantity.h.
-#include "apps/cli/quantity.h"
+#include "base/quantity.h"
 
 #include <fmt/core.h>
 
@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cmath>
 
-namespace heddle::cli {
+namespace heddle {
 namespace {
 
 struct Unit {
@@ -158,4 +158,4 @@ std::string rate_text(double bits_per_s) { return scaled(bits_per_s, "b/s"); }
 
 std::string byte_rate_text(double bits_per_s) { return scaled(bits_per_s / 8, "B/s"); }
 
-}  // namespace heddle::cli
+}  // namespace heddle

@@ -5,7 +5,7 @@
 #include <set>
 #include <string_view>
 
-namespace heddle::cli {
+namespace heddle::launch {
 
 // The local ports in the text of /proc/net/tcp or tcp6, whatever their state.
 std::set<uint16_t> tcp_ports(std::string_view text);
@@ -14,4 +14,4 @@ std::set<uint16_t> tcp_ports(std::string_view text);
 // selects it.
 uint16_t choose_master_port(uint64_t seed);
 
-}  // namespace heddle::cli
+}  // namespace heddle::launch

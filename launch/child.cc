@@ -1,5 +1,5 @@
 // See child.h.
-#include "apps/cli/record/child.h"
+#include "launch/child.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -12,9 +12,9 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "lab/exec.h"
+#include "base/exec.h"
 
-namespace heddle::cli {
+namespace heddle::launch {
 namespace {
 
 std::atomic<pid_t>& child() {
@@ -23,10 +23,10 @@ std::atomic<pid_t>& child() {
 }
 
 // What a terminal sends reaches the child without us.
-void pass_on(int number, siginfo_t* told, void* /*context*/) {
+void pass_on(int number, siginfo_t* sent, void* /*context*/) {
   const int before = errno;  // of the code that this handler interrupts
   const pid_t process = child().load();
-  if (process > 0 && told->si_code != SI_KERNEL) kill(process, number);
+  if (process > 0 && sent->si_code != SI_KERNEL) kill(process, number);
   errno = before;
 }
 
@@ -53,10 +53,10 @@ const std::vector<int>& caught() {
     const size_t at = setting.find('=');
     setenv(setting.substr(0, at).c_str(), setting.substr(at + 1).c_str(), 1);
   }
-  const lab::ExecFailure failure = lab::exec_program(words);
+  const ExecFailure failure = exec_program(words);
   const std::string& why = failure.error.why;
   const ssize_t written = write(report, why.data(), why.size());
-  _exit(written < 0 ? lab::kExecFailed : failure.exit_status);
+  _exit(written < 0 ? kExecFailed : failure.exit_status);
 }
 
 // Why the program could not start; empty once it runs, for the pipe closes with that.
@@ -76,8 +76,7 @@ ChildEnd run_child(const std::vector<std::string>& words,
   const std::string what = "cannot run " + words.front();
   std::array<int, 2> report{};
   if (pipe2(report.data(), O_CLOEXEC) != 0) {
-    return {lab::kOwnFailure,
-            Error{ErrorCode::kSystem, what, std::strerror(errno), "see `ulimit -n`"}};
+    return {kOwnFailure, Error{ErrorCode::kSystem, what, std::strerror(errno), "see `ulimit -n`"}};
   }
   struct sigaction action {};
   action.sa_sigaction = pass_on;
@@ -88,7 +87,7 @@ ChildEnd run_child(const std::vector<std::string>& words,
   close(report[1]);
   if (process < 0) {
     close(report[0]);
-    return {lab::kOwnFailure,
+    return {kOwnFailure,
             Error{ErrorCode::kSystem, what, "no process can be made", "see `ulimit -u`"}};
   }
   child().store(process);
@@ -103,4 +102,4 @@ ChildEnd run_child(const std::vector<std::string>& words,
                        "give a program that is installed, with its path if it is not on PATH"}};
 }
 
-}  // namespace heddle::cli
+}  // namespace heddle::launch

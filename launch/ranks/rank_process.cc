@@ -1,5 +1,5 @@
 // RankProcess: see rank_process.h.
-#include "apps/cli/run/rank_process.h"
+#include "launch/ranks/rank_process.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 
 #include "lab/exec.h"
 
-namespace heddle::cli {
+namespace heddle::launch {
 namespace {
 
 constexpr std::array kPassedOn = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE};
@@ -77,12 +77,12 @@ void set_environment(const RunPlan& plan, const RunIdentity& identity, uint32_t 
     if (nothing >= 0) dup2(nothing, STDIN_FILENO);
   }
   set_environment(plan, identity, rank);
-  const lab::ExecFailure failure =
+  const ExecFailure failure =
       plan.lab ? lab::exec_on_host(*plan.lab, plan.places[rank].host, plan.words, plan.file)
-               : lab::exec_program(plan.words, plan.file);
+               : exec_program(plan.words, plan.file);
   const std::string text = failure.error.message();
   const ssize_t written = write(report, text.data(), text.size());
-  _exit(written < 0 ? lab::kExecFailed : failure.exit_status);
+  _exit(written < 0 ? kExecFailed : failure.exit_status);
 }
 
 // Empty once the command runs.
@@ -185,4 +185,4 @@ void RankProcess::pass_output() {
   }
 }
 
-}  // namespace heddle::cli
+}  // namespace heddle::launch

@@ -1,5 +1,5 @@
 // Supervisor: see supervisor.h.
-#include "apps/cli/run/supervisor.h"
+#include "launch/supervisor.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -20,14 +20,14 @@
 #include <optional>
 #include <utility>
 
-#include "apps/cli/run/master_port.h"
-#include "apps/cli/run/rank_process.h"
-#include "apps/cli/run/run_key.h"
-#include "apps/cli/terminal.h"
+#include "base/exec.h"
 #include "engine/seed.h"
 #include "lab/processes.h"
+#include "launch/ranks/master_port.h"
+#include "launch/ranks/rank_process.h"
+#include "launch/ranks/run_key.h"
 
-namespace heddle::cli {
+namespace heddle::launch {
 namespace {
 
 constexpr std::array kEnding = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
@@ -66,7 +66,8 @@ void end_descendants() {
 // The inner process.
 class Ranks {
  public:
-  Ranks(const RunPlan& plan, RunIdentity identity) : plan_(plan), identity_(std::move(identity)) {}
+  Ranks(const RunPlan& plan, RunIdentity identity, RunReporter reporter)
+      : plan_(plan), identity_(std::move(identity)), reporter_(reporter) {}
 
   // Returns the exit status.
   int run() {
@@ -85,7 +86,7 @@ class Ranks {
     }
     end_descendants();
     for (const auto& rank : ranks_) rank->pass_output();
-    return status_.value_or(kDone);
+    return status_.value_or(0);
   }
 
  private:
@@ -93,7 +94,7 @@ class Ranks {
     if (!plan_.protection) return true;
     Result<RunKey> made = RunKey::make();
     if (!made) {
-      print_error(made.error());
+      reporter_.error(made.error());
       return false;
     }
     key_.emplace(std::move(*made));
@@ -105,7 +106,7 @@ class Ranks {
     for (uint32_t rank = 0; rank < plan_.places.size(); ++rank) {
       auto started = RankProcess::start(plan_, identity_, rank, start_failure_);
       if (!started) {
-        print_error(started.error());
+        reporter_.error(started.error());
         return false;
       }
       ranks_.push_back(std::move(*started));
@@ -133,13 +134,13 @@ class Ranks {
   }
 
   void take_signals() {
-    signalfd_siginfo told{};
-    while (read(signals_, &told, sizeof told) == sizeof told) {
-      const auto number = static_cast<int>(told.ssi_signo);
+    signalfd_siginfo sent{};
+    while (read(signals_, &sent, sizeof sent) == sizeof sent) {
+      const auto number = static_cast<int>(sent.ssi_signo);
       if (number == SIGCHLD) continue;
       // What the terminal sends, every process of the run has got already.
-      const bool from_terminal = told.ssi_code == SI_KERNEL;
-      const bool passed_on = is_twin(number, static_cast<pid_t>(told.ssi_pid) == getppid());
+      const bool from_terminal = sent.ssi_code == SI_KERNEL;
+      const bool passed_on = is_twin(number, static_cast<pid_t>(sent.ssi_pid) == getppid());
       if (!is_ending(number)) {
         if (passed_on) continue;
         for (const auto& rank : ranks_) {
@@ -193,9 +194,10 @@ class Ranks {
 
   void print_failure(const RankProcess& rank) const {
     const std::string& host = plan_.places[rank.rank()].host;
-    print_error({ErrorCode::kSystem,
-                 fmt::format("rank {}{}{} failed", rank.rank(), host.empty() ? "" : " on ", host),
-                 rank.how_it_ended(), any_running() ? "the others are ended" : ""});
+    reporter_.error(
+        {ErrorCode::kSystem,
+         fmt::format("rank {}{}{} failed", rank.rank(), host.empty() ? "" : " on ", host),
+         rank.how_it_ended(), any_running() ? "the others are ended" : ""});
   }
 
   static void signal_descendants(int number) {
@@ -205,7 +207,8 @@ class Ranks {
   void kill_the_rest() {
     for (const auto& rank : ranks_) {
       if (rank->running() && !killed_) {
-        print_warning(fmt::format("rank {} did not end by itself, and was killed", rank->rank()));
+        reporter_.warning(
+            fmt::format("rank {} did not end by itself, and was killed", rank->rank()));
       }
     }
     killed_ = true;
@@ -215,6 +218,7 @@ class Ranks {
 
   const RunPlan& plan_;
   RunIdentity identity_;
+  const RunReporter reporter_;
   std::optional<RunKey> key_;
   std::vector<std::unique_ptr<RankProcess>> ranks_;
   int signals_ = -1;
@@ -226,7 +230,7 @@ class Ranks {
   bool interrupted_ = false;
   Nanos interrupted_at_;
   bool killed_ = false;
-  int start_failure_ = kProgramFailed;  // the exit status for it
+  int start_failure_ = kOwnFailure;  // the exit status for it
   std::optional<int> status_;
   std::optional<Nanos> kill_at_;
 };
@@ -260,9 +264,9 @@ class StoreFolder {
 int wait_for(pid_t inner) {
   const sigset_t set = watched_signals();
   while (true) {
-    siginfo_t told{};
-    const int number = sigwaitinfo(&set, &told);
-    if (number > 0 && number != SIGCHLD && told.si_code != SI_KERNEL) kill(inner, number);
+    siginfo_t sent{};
+    const int number = sigwaitinfo(&set, &sent);
+    if (number > 0 && number != SIGCHLD && sent.si_code != SI_KERNEL) kill(inner, number);
     if (number != SIGCHLD) continue;
     int status = 0;
     for (pid_t ended = 0; (ended = waitpid(-1, &status, WNOHANG)) > 0;) {
@@ -275,7 +279,7 @@ int wait_for(pid_t inner) {
 
 }  // namespace
 
-Result<int> run_ranks(const RunPlan& plan) {
+Result<int> run_ranks(const RunPlan& plan, RunReporter reporter) {
   StoreFolder folder;
   if (Result<void> made = folder.make(); !made) return fail(made.error());
   const uint64_t run = engine::system_seed();
@@ -297,9 +301,9 @@ Result<int> run_ranks(const RunPlan& plan) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != outer) kill(getpid(), SIGTERM);
-  const int status = Ranks(plan, identity).run();
+  const int status = Ranks(plan, identity, reporter).run();
   folder.remove();
   _exit(status);
 }
 
-}  // namespace heddle::cli
+}  // namespace heddle::launch

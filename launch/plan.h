@@ -11,7 +11,7 @@
 #include "lab/lab.h"
 #include "transport/protection.h"
 
-namespace heddle::cli {
+namespace heddle::launch {
 
 inline constexpr uint32_t kMostLocalRanks = 4'096;
 
@@ -51,4 +51,4 @@ Result<std::vector<std::string>> choose_hosts(const std::string& list,
 // command is left to the caller. Errors: no such lab or host.
 Result<RunPlan> plan_in_lab(const std::string& lab, const std::string& hosts, uint32_t ranks);
 
-}  // namespace heddle::cli
+}  // namespace heddle::launch

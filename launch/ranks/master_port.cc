@@ -1,5 +1,5 @@
 // The port of programs for torchrun: see master_port.h.
-#include "apps/cli/run/master_port.h"
+#include "launch/ranks/master_port.h"
 
 #include <algorithm>
 #include <charconv>
@@ -9,7 +9,7 @@
 
 #include "base/random.h"
 
-namespace heddle::cli {
+namespace heddle::launch {
 namespace {
 
 constexpr uint16_t kFirst = 20'000;
@@ -49,4 +49,4 @@ uint16_t choose_master_port(uint64_t seed) {
   }
 }
 
-}  // namespace heddle::cli
+}  // namespace heddle::launch

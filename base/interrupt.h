@@ -2,7 +2,7 @@
 // and closes its connection. A second signal ends the process at once.
 #pragma once
 
-namespace heddle::cli {
+namespace heddle {
 
 // Starts to catch SIGINT and SIGTERM.
 void catch_interrupts();
@@ -15,4 +15,4 @@ bool take_reload();
 // What a shell expects of a program that a signal ended: 130 for SIGINT, 143 for SIGTERM.
 int interrupted_exit_status();
 
-}  // namespace heddle::cli
+}  // namespace heddle

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 
-namespace heddle::cli {
+namespace heddle::launch {
 
 class RunKey {
  public:
@@ -27,4 +27,4 @@ class RunKey {
   int descriptor_;
 };
 
-}  // namespace heddle::cli
+}  // namespace heddle::launch

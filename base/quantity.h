@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "base/units.h"
 
-namespace heddle::cli {
+namespace heddle {
 
 // The largest message that heddle carries.
 inline constexpr uint64_t kMaxMessageBytes = uint64_t{1} << 30;
@@ -41,4 +41,4 @@ std::string rate_text(double bits_per_s);
 // The same in bytes: "4.53 GB/s", "101 MB/s".
 std::string byte_rate_text(double bits_per_s);
 
-}  // namespace heddle::cli
+}  // namespace heddle

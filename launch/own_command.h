@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace heddle::cli {
+namespace heddle::launch {
 
 // As it was given.
 std::vector<std::string> command_line();
@@ -18,4 +18,4 @@ std::vector<std::string> own_words(std::span<const std::string_view> without = {
 // The file of this program, wherever it is.
 std::string own_file();
 
-}  // namespace heddle::cli
+}  // namespace heddle::launch

@@ -1,5 +1,5 @@
 // RunKey: see run_key.h. The key is the content of a memfd that nothing can be written to any more.
-#include "apps/cli/run/run_key.h"
+#include "launch/ranks/run_key.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 
 #include "engine/key_file.h"
 
-namespace heddle::cli {
+namespace heddle::launch {
 
 Result<RunKey> RunKey::make() {
   const Result<transport::ClusterKey> key = engine::generate_key();
@@ -41,4 +41,4 @@ RunKey::~RunKey() {
 
 std::string RunKey::path() const { return fmt::format("/proc/{}/fd/{}", getpid(), descriptor_); }
 
-}  // namespace heddle::cli
+}  // namespace heddle::launch

@@ -7,10 +7,10 @@
 
 #include "base/result.h"
 
-namespace heddle::cli {
+namespace heddle::launch {
 
 // How it ended, as a shell has it: its status, or 128 and the number of the signal that ended it;
-// `failure` where it could not be started, with the exit status for that (see lab/exec.h).
+// `failure` where it could not be started, with the exit status for that (see base/exec.h).
 struct ChildEnd {
   int exit_status = 0;
   std::optional<Error> failure;
@@ -20,4 +20,4 @@ struct ChildEnd {
 // ask this program to end are passed on.
 ChildEnd run_child(const std::vector<std::string>& words, const std::vector<std::string>& settings);
 
-}  // namespace heddle::cli
+}  // namespace heddle::launch

@@ -3,13 +3,21 @@
 // user knows, which outlives it. So even where one of them is killed the other cleans up.
 #pragma once
 
-#include "apps/cli/run/plan.h"
-#include "base/result.h"
+#include <string_view>
 
-namespace heddle::cli {
+#include "base/result.h"
+#include "launch/plan.h"
+
+namespace heddle::launch {
+
+// Where the supervising process writes what the user should know while the run goes on.
+struct RunReporter {
+  void (*error)(const Error& error) = nullptr;
+  void (*warning)(std::string_view text) = nullptr;
+};
 
 // Returns when all have ended: the exit status for the user (see `heddle run --help`). Errors:
 // those of starting a rank; kSystem.
-Result<int> run_ranks(const RunPlan& plan);
+Result<int> run_ranks(const RunPlan& plan, RunReporter reporter);
 
-}  // namespace heddle::cli
+}  // namespace heddle::launch
