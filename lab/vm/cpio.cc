@@ -23,8 +23,19 @@ std::string Cpio::finish() {
 // and content end at a multiple of 4.
 void Cpio::add(std::string_view name, std::string_view content, uint32_t mode) {
   const uint32_t links = S_ISDIR(mode) ? 2 : 1;
-  const uint32_t fields[] = {++entries_, mode, 0, 0, links, 0, static_cast<uint32_t>(content.size()),
-                             0, 0, 0, 0, static_cast<uint32_t>(name.size() + 1), 0};
+  const uint32_t fields[] = {++entries_,
+                             mode,
+                             0,
+                             0,
+                             links,
+                             0,
+                             static_cast<uint32_t>(content.size()),
+                             0,
+                             0,
+                             0,
+                             0,
+                             static_cast<uint32_t>(name.size() + 1),
+                             0};
   bytes_ += "070701";
   for (const uint32_t field : fields) fmt::format_to(std::back_inserter(bytes_), "{:08X}", field);
   bytes_ += name;

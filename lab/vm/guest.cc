@@ -25,14 +25,14 @@ $b mount -t tmpfs changes /changes
 $b mkdir /changes/upper /changes/work
 $b mount -t 9p -o trans=virtio,version=9p2000.L,ro,msize=524288,cache=loose host /host ||
   stop "cannot reach the host's files"
-$b mount -t overlay -o lowerdir=/host,upperdir=/changes/upper,workdir=/changes/work root /root ||
+$b mount -t overlay -o lowerdir=/host,upperdir=/changes/upper,workdir=/changes/work root /new ||
   stop "cannot lay an overlay over the host's files"
-$b mkdir -p /root/run /root/proc /root/sys /root/dev
-$b mount -t tmpfs run /root/run
-$b mkdir /root/run/heddle-vm
-$b cp /guest/* /root/run/heddle-vm/
-for each in proc sys dev; do $b mount --move /$each /root/$each; done
-exec $b switch_root /root /bin/sh /run/heddle-vm/setup
+$b mkdir -p /new/run /new/proc /new/sys /new/dev
+$b mount -t tmpfs run /new/run
+$b mkdir /new/run/heddle-vm
+$b cp /guest/* /new/run/heddle-vm/
+for each in proc sys dev; do $b mount --move /$each /new/$each; done
+exec $b switch_root /new /bin/sh /run/heddle-vm/setup
 )sh";
 
 constexpr const char* kSetup = R"sh(# Runs as the first process, over the host's files.
@@ -155,9 +155,8 @@ wait_for_the_end
 
 bool is_name(std::string_view name) {
   return !name.empty() && std::isdigit(static_cast<unsigned char>(name.front())) == 0 &&
-         std::all_of(name.begin(), name.end(), [](unsigned char each) {
-           return std::isalnum(each) != 0 || each == '_';
-         });
+         std::all_of(name.begin(), name.end(),
+                     [](unsigned char each) { return std::isalnum(each) != 0 || each == '_'; });
 }
 
 std::string percent(uint32_t per_million) { return fmt::format("{:g}%", per_million * 1e-4); }
@@ -213,7 +212,7 @@ std::string command_text(const VmOptions& options, const Caller& caller) {
     text += fmt::format("export {}={}\n", variable.substr(0, equals),
                         quoted(std::string_view(variable).substr(equals + 1)));
   }
-  text += "unset OUT HEDDLE_LAB HEDDLE_LAB_HOST\nexport HEDDLE_VM=1\n";
+  text += "unset OUT HEDDLE_LAB HEDDLE_LAB_HOST\n";
   if (!options.out.empty()) text += fmt::format("export OUT={}\n", quoted(options.out));
   text += fmt::format("cd {} || exit 125\nexec", quoted(caller.folder));
   if (options.shell) return text + " \"${SHELL:-/bin/sh}\" -i\n";

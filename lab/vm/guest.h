@@ -1,5 +1,5 @@
 // Guest: what runs in the virtual machine before and around the command, as shell scripts, and the
-// facts of one run that they read. The host's side of the conversation is in machine.h.
+// facts of one run that they read. machine.h reads what they report.
 #pragma once
 
 #include <string>

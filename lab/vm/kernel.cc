@@ -154,8 +154,9 @@ Result<Kernel> kernel_given(const std::string& given) {
 KernelPlaces default_kernel_places() {
   const char* const cache = std::getenv("XDG_CACHE_HOME");
   const char* const home = std::getenv("HOME");
-  fs::path folder = cache != nullptr && *cache != '\0' ? fs::path(cache)
-                                                       : fs::path(home == nullptr ? "/" : home) / ".cache";
+  fs::path folder = cache != nullptr && *cache != '\0'
+                        ? fs::path(cache)
+                        : fs::path(home == nullptr ? "/" : home) / ".cache";
   return {(folder / "heddle/vm").string(), "/"};
 }
 

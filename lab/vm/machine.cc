@@ -47,7 +47,7 @@ std::string read_some(const Descriptor& from) {
   return got > 0 ? std::string(block.data(), static_cast<size_t>(got)) : std::string();
 }
 
-// All that has arrived. A stop by a signal ends it where nobody reads the output.
+// All that has arrived. A signal ends it even where the output's reader has stopped.
 void forward(const Descriptor& from, int to) {
   for (std::string text = read_some(from); !text.empty(); text = read_some(from)) {
     std::string_view left = text;
@@ -115,8 +115,7 @@ Result<Machine> Machine::start(const VmOptions& options, const std::string& imag
   };
   if (!disk.valid() || !write_all(disk.number(), ram_disk)) return failed("see `ulimit -a`");
   const QemuDescriptors descriptors{disk.number(), machine.control_.theirs.number(),
-                                    machine.output_.theirs.number(),
-                                    machine.error_.theirs.number(),
+                                    machine.output_.theirs.number(), machine.error_.theirs.number(),
                                     machine.terminal_.theirs.number()};
   const std::vector<std::string> words = qemu_words(options, image, descriptors);
   const pid_t parent = getpid();
@@ -128,8 +127,8 @@ Result<Machine> Machine::start(const VmOptions& options, const std::string& imag
   }
   machine.process_descriptor_ =
       Descriptor(static_cast<int>(syscall(SYS_pidfd_open, machine.process_, 0)));
-  for (Port* const port : {&machine.control_, &machine.output_, &machine.error_,
-                           &machine.terminal_, &machine.console_}) {
+  for (Port* const port : {&machine.control_, &machine.output_, &machine.error_, &machine.terminal_,
+                           &machine.console_}) {
     port->theirs = Descriptor();
   }
   machine.limit_from_ = monotonic_now();
@@ -219,9 +218,10 @@ std::optional<CommandEnd> Machine::take_control() {
 std::optional<CommandEnd> Machine::check_limits(const VmOptions& options) const {
   const Nanos spent = monotonic_now() - limit_from_;
   if (!ready_ && spent > kBootLimit) {
-    return own_failure(fmt::format("it did not boot within {:g} s; its last lines: {}",
-                                   to_seconds(kBootLimit), last_lines(console_text_, kConsoleLines)),
-                       "a host that does other work may be too slow");
+    return own_failure(
+        fmt::format("it did not boot within {:g} s; its last lines: {}", to_seconds(kBootLimit),
+                    last_lines(console_text_, kConsoleLines)),
+        "a host that does other work may be too slow");
   }
   if (!ready_ || options.timeout.count == 0 || spent <= options.timeout) return std::nullopt;
   return CommandEnd{kTimedOut, std::nullopt};
@@ -232,11 +232,12 @@ CommandEnd Machine::died() {
   while (waitpid(process_, &status, 0) < 0 && errno == EINTR) continue;
   process_ = 0;
   forward_all();
-  const std::string how = WIFSIGNALED(status) ? fmt::format("was ended by signal {}", WTERMSIG(status))
-                                              : fmt::format("ended with {}", WEXITSTATUS(status));
-  return own_failure(fmt::format("QEMU {}; its last lines: {}", how,
-                                 last_lines(console_text_, kConsoleLines)),
-                     "give more --memory if the kernel ran out of it");
+  const std::string how = WIFSIGNALED(status)
+                              ? fmt::format("was ended by signal {}", WTERMSIG(status))
+                              : fmt::format("ended with {}", WEXITSTATUS(status));
+  return own_failure(
+      fmt::format("QEMU {}; its last lines: {}", how, last_lines(console_text_, kConsoleLines)),
+      "give more --memory if the kernel ran out of it");
 }
 
 }  // namespace heddle::lab::vm

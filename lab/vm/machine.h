@@ -1,4 +1,4 @@
-// Machine: the QEMU process of one run and the conversation with the scripts in it. The process
+// Machine: the QEMU process of one run and the ports to the scripts in it. The process
 // ends with its owner, even where that is killed; nothing is written to a disk.
 #pragma once
 

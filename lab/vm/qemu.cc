@@ -36,16 +36,32 @@ void add_folder(std::vector<std::string>& words, const std::string& path, const 
 
 std::vector<std::string> qemu_words(const VmOptions& options, const std::string& image,
                                     const QemuDescriptors& descriptors) {
-  std::vector<std::string> words = {
-      "qemu-system-x86_64", "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
-      "-accel", "tcg,thread=multi", "-cpu", "max",
-      "-smp", fmt::to_string(options.cpus),
-      "-m", fmt::format("{}M", options.memory.count >> 20),
-      "-kernel", image,
-      "-initrd", fmt::format("/proc/self/fd/{}", descriptors.ram_disk),
-      "-append", "console=ttyS0 quiet panic=-1",
-      "-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console",
-      "-device", "virtio-serial-pci"};
+  std::vector<std::string> words = {"qemu-system-x86_64",
+                                    "-nodefaults",
+                                    "-no-user-config",
+                                    "-no-reboot",
+                                    "-display",
+                                    "none",
+                                    "-accel",
+                                    "tcg,thread=multi",
+                                    "-cpu",
+                                    "max",
+                                    "-smp",
+                                    fmt::to_string(options.cpus),
+                                    "-m",
+                                    fmt::format("{}M", options.memory.count >> 20),
+                                    "-kernel",
+                                    image,
+                                    "-initrd",
+                                    fmt::format("/proc/self/fd/{}", descriptors.ram_disk),
+                                    "-append",
+                                    "console=ttyS0 quiet panic=-1",
+                                    "-chardev",
+                                    "stdio,id=console,signal=off",
+                                    "-serial",
+                                    "chardev:console",
+                                    "-device",
+                                    "virtio-serial-pci"};
   add_folder(words, "/", kHostTag, true);
   if (!options.out.empty()) add_folder(words, options.out, kOutTag, false);
   add_port(words, kControlPort, descriptors.control);

@@ -52,8 +52,8 @@ Result<std::string> make_ram_disk(const VmOptions& options, const Kernel& kernel
   const auto files = module_files(kernel, early_modules());
   if (!files) return fail(files.error());
   Cpio archive;
-  for (const char* const folder : {"bin", "modules", "guest", "proc", "sys", "dev", "host",
-                                   "changes", "root"}) {
+  for (const char* const folder :
+       {"bin", "modules", "guest", "proc", "sys", "dev", "host", "changes", "new"}) {
     archive.add_folder(folder);
   }
   archive.add_file("init", init_script(), true);

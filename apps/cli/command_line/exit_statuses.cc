@@ -83,7 +83,8 @@ std::string exit_statuses_markdown() {
          "test fails where they\ndiffer.\n\n" +
          table(kOfAll) +
          "\n`heddle run`, `heddle lab run`, `heddle lab exec`, `heddle lab vm` and `heddle record` "
-         "start another program.\nTheir exit status is that program's; for failures of their own they use the numbers "
+         "start another program.\nTheir exit status is that program's; for failures of their own "
+         "they use the numbers "
          "of\n`env` and `timeout`:\n\n" +
          table(kOfRunners);
 }

@@ -22,7 +22,8 @@ namespace {
 
 constexpr const char* kExample = R"(Example:
   heddle lab vm -- ibv_devices
-  heddle lab vm --loss 0.1% -- sh -c 'ib_write_bw -d rxe1 -D 2 >&2 & sleep 1; ib_write_bw -d rxe0 -D 2 h1'
+  heddle lab vm --loss 0.1% -- sh -c '
+    ib_write_bw -d rxe1 -x 1 >/dev/null & sleep 1; ib_write_bw -d rxe0 -x 1 h1'
   heddle lab vm --delay 200us --reorder 1% --out results -- ./measure.sh
   heddle lab vm --shell
 
@@ -111,7 +112,8 @@ void add_machine_options(CLI::App& command, VmLine& line) {
       ->type_name("N")
       ->check(whole_number(1, 32))
       ->capture_default_str();
-  command.add_option("--timeout", line.timeout, "stop the command after this time, with status 124")
+  command
+      .add_option("--timeout", line.timeout, "stop the command after this time, with status 124")
       ->type_name("DURATION")
       ->check(duration_value())
       ->default_str("none");
