@@ -107,6 +107,8 @@ def main(heddle, programs):
     check_perf("perf", heddle, "bw", "lat", "--time", "1")
     with server(18700, heddle, "ping", "--listen"):
         check("ping", run(heddle, "ping", "h1", "-C", "3"))
+    for bind in ("", H1, "h1", "fd09::1", "nothing0"):
+        check(f"doctor {bind}", run(heddle, "doctor", "rdma", "--local", bind, "--json"))
     for program in programs:
         check(program, run("sh", "-c", program))
     check("packets", (0, json.dumps({"link": count("h0/statistics/tx_packets"),

@@ -72,6 +72,17 @@ class Inside(unittest.TestCase):
         for name in ("perf", "perf lossy"):
             self.document(name)
 
+    def test_doctor_takes_the_port_that_is_bound(self):
+        for bind, used in (("", "rxe0 port 1 is used: GID 1, 10.9.0.1 of h0"),
+                           ("10.9.0.2", "rxe1 port 1 is used: GID 1, 10.9.0.2 of h1"),
+                           ("h1", "rxe1 port 1 is used: GID 1, 10.9.0.2 of h1"),
+                           ("fd09::1", "rxe0 port 1 is used: GID 2, fd09::1 of h0")):
+            with self.subTest(bind):
+                findings = self.document(f"doctor {bind}")["findings"]
+                lines = [each["what"] for each in findings if each["grade"] == "ok"]
+                self.assertTrue(any(line.startswith(used) for line in lines), lines)
+        self.assertEqual(self.results["doctor nothing0"]["status"], 1)
+
     def test_traffic_takes_the_link(self):
         packets = json.loads(self.check("packets"))
         self.assertEqual(packets["loopback"], 0)
