@@ -83,16 +83,6 @@ std::string last_line(std::string text) {
   _exit(kNotFound);
 }
 
-bool on_path(const std::string& program) {
-  const char* const path = std::getenv("PATH");
-  std::string folders = path == nullptr ? "/usr/sbin:/usr/bin:/sbin:/bin" : path;
-  folders += ":";
-  for (size_t at = 0, end = 0; (end = folders.find(':', at)) != std::string::npos; at = end + 1) {
-    if (access((folders.substr(at, end - at) + "/" + program).c_str(), X_OK) == 0) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 Result<std::string> run_tool(const std::vector<std::string>& words, const std::string& input) {
@@ -131,9 +121,20 @@ Result<void> run_filter(const std::string& text) {
   return {};
 }
 
+std::string find_program(const std::string& program) {
+  const char* const path = std::getenv("PATH");
+  std::string folders = path == nullptr ? "/usr/sbin:/usr/bin:/sbin:/bin" : path;
+  folders += ":";
+  for (size_t at = 0, end = 0; (end = folders.find(':', at)) != std::string::npos; at = end + 1) {
+    std::string file = folders.substr(at, end - at) + "/" + program;
+    if (access(file.c_str(), X_OK) == 0) return file;
+  }
+  return {};
+}
+
 Result<void> check_tools() {
   for (const char* const tool : {"ip", "tc", "nft", "ethtool"}) {
-    if (on_path(tool)) continue;
+    if (!find_program(tool).empty()) continue;
     return fail(ErrorCode::kUnavailable, "cannot make a lab",
                 fmt::format("the program {} is not installed", tool),
                 "install iproute2, nftables and ethtool; as root, /usr/sbin belongs into PATH");

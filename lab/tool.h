@@ -18,6 +18,9 @@ Result<std::string> run_tool(const std::vector<std::string>& words, const std::s
 Result<void> run_batch(std::vector<std::string> tool, const std::string& text);
 Result<void> run_filter(const std::string& text);
 
+// The path of a program, looked for as execvp(3) does; empty: it is not installed.
+std::string find_program(const std::string& program);
+
 // Errors: kUnavailable for the first missing program that a lab needs.
 Result<void> check_tools();
 

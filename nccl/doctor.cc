@@ -1,23 +1,9 @@
 // See doctor.h; the checks are in doctor/.
 #include "nccl/doctor.h"
 
-#include <algorithm>
-
 #include "nccl/doctor/checks.h"
 
 namespace heddle::nccl {
-
-const char* grade_name(Grade grade) {
-  switch (grade) {
-    case Grade::kOk:
-      return "ok";
-    case Grade::kWarn:
-      return "warn";
-    case Grade::kFail:
-      break;
-  }
-  return "fail";
-}
 
 std::vector<Finding> examine(const HostFacts& facts) {
   std::vector<Finding> findings;
@@ -31,11 +17,6 @@ std::vector<Finding> examine(const HostFacts& facts) {
              "heddle carries collectives and send/recv; one-sided and zero-SM traffic is not on "
              "heddle");
   return findings;
-}
-
-bool any_failed(const std::vector<Finding>& findings) {
-  return std::any_of(findings.begin(), findings.end(),
-                     [](const Finding& each) { return each.grade == Grade::kFail; });
 }
 
 }  // namespace heddle::nccl

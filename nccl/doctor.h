@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/finding.h"
 #include "base/result.h"
 #include "nccl/libraries.h"
 #include "nccl/measured_network.h"
@@ -74,22 +75,7 @@ struct HostFacts {
   RecordingFacts recording;
 };
 
-enum class Grade : uint8_t { kOk, kWarn, kFail };
-const char* grade_name(Grade grade);  // "ok", "warn", "fail"
-
-// One line of the report.
-struct Finding {
-  Grade grade = Grade::kOk;
-  std::string topic;  // "interface", "mtu", ...: the same word for the same check
-  std::string what;
-  std::string why;   // kWarn, kFail: what it does to a job
-  std::string todo;  // kWarn, kFail
-};
-
 // All findings, in the order of the checks.
 std::vector<Finding> examine(const HostFacts& facts);
-
-// Whether any of them is kFail.
-bool any_failed(const std::vector<Finding>& findings);
 
 }  // namespace heddle::nccl

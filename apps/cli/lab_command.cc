@@ -10,6 +10,7 @@
 #include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/command_line/value_types.h"
 #include "apps/cli/lab/lab_options.h"
+#include "apps/cli/lab/vm_command.h"
 
 namespace heddle::cli {
 namespace {
@@ -182,6 +183,7 @@ void add_lab_command(CLI::App& root, Invocation& invocation) {
   add_life(lab, invocation);
   add_views(lab, invocation);
   add_fault(lab, invocation);
+  add_lab_vm_command(*lab, invocation);
 }
 
 }  // namespace heddle::cli

@@ -17,6 +17,7 @@
 #include "apps/cli/command_line/page_text.h"
 #include "apps/cli/completion_command.h"
 #include "apps/cli/config_command.h"
+#include "apps/cli/doctor_command.h"
 #include "apps/cli/help_command.h"
 #include "apps/cli/key_command.h"
 #include "apps/cli/lab_command.h"
@@ -67,7 +68,9 @@ const std::vector<CommandGroup>& command_groups() {
       {"Observe",
        {add_record_command, add_summary_command, add_matrix_command, add_timeline_command}},
       {"Simulate", {add_sim_command, add_lab_command}},
-      {"Manage", {add_config_command, add_key_command, add_completion_command, add_help_command}}};
+      {"Manage",
+       {add_config_command, add_doctor_command, add_key_command, add_completion_command,
+        add_help_command}}};
   return kGroups;
 }
 

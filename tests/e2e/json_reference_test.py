@@ -89,6 +89,9 @@ class Reference(unittest.TestCase):
         net = pathlib.Path(program.HEDDLE).resolve().parents[1] / "lib/libnccl-net-loopback12.so"
         self.expect_listed("heddle nccl drive", self.json_of("nccl", "drive", net, "--iterations", "1", "--json"))
 
+    def test_doctor_rdma(self):  # ends with 1 where there are no RDMA devices
+        self.expect_listed("heddle doctor rdma", json.loads(program.run("doctor", "rdma", "--json").stdout))
+
     def test_ranks(self):
         done = program.run("run", "-n", "2", "--", program.HEDDLE, "ranks", "--json", settings=LOOPBACK)
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -12,7 +12,7 @@
 namespace heddle::cli {
 namespace {
 
-constexpr std::array<std::string_view, 4> kProgramRunners = {"run", "lab run", "lab exec",
+constexpr std::array<std::string_view, 5> kProgramRunners = {"run", "lab run", "lab exec", "lab vm",
                                                              "record"};
 constexpr std::string_view kSignal = "128+N ended by signal N: 130 for Ctrl-C, 143 for SIGTERM";
 
@@ -82,18 +82,18 @@ std::string exit_statuses_markdown() {
          "a "
          "test fails where they\ndiffer.\n\n" +
          table(kOfAll) +
-         "\n`heddle run`, `heddle lab run`, `heddle lab exec` and `heddle record` start another "
-         "program. "
-         "Their exit status\nis that program's; for failures of their own they use the numbers of "
-         "`env` and `timeout`:\n\n" +
+         "\n`heddle run`, `heddle lab run`, `heddle lab exec`, `heddle lab vm` and `heddle record` "
+         "start another program.\nTheir exit status is that program's; for failures of their own "
+         "they use the numbers "
+         "of\n`env` and `timeout`:\n\n" +
          table(kOfRunners);
 }
 
 std::string exit_statuses_text() {
   return "Exit status:\n" + lines(kOfAll) + "\n" +
          wrapped(
-             "heddle run, heddle lab run, heddle lab exec and heddle record start another "
-             "program:",
+             "heddle run, heddle lab run, heddle lab exec, heddle lab vm and heddle record start "
+             "another program:",
              0) +
          "\n" + lines(kOfRunners);
 }

@@ -1,0 +1,121 @@
+"""Runs in the virtual machine of vm_test.py and writes what each check found as results.json below $OUT.
+
+Usage: vm_inside.py HEDDLE [COMMAND]...: further commands, each one word for a shell, that need RDMA devices.
+"""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+
+H0, H1 = "10.9.0.1", "10.9.0.2"
+LIMIT_S = 40
+RESULTS = {}
+
+
+def listens(port):
+    """Whether a TCP or UDP socket is bound to it and open to all: TCP in the state LISTEN (0A), UDP in 07."""
+    for table in ("tcp", "tcp6", "udp", "udp6"):
+        with open(f"/proc/net/{table}", encoding="ascii") as file:
+            for line in file.readlines()[1:]:
+                words = line.split()
+                if int(words[1].rsplit(":", 1)[1], 16) == port and words[3] in ("0A", "07"):
+                    return True
+    return False
+
+
+@contextlib.contextmanager
+def server(port, *words):
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        end = time.monotonic() + LIMIT_S
+        while port and not listens(port) and process.poll() is None and time.monotonic() < end:
+            time.sleep(0.05)
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def run(*words):
+    """Exit status and both outputs as one text; 124 where it took too long."""
+    try:
+        done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              timeout=LIMIT_S, check=False)
+        return done.returncode, done.stdout
+    except subprocess.TimeoutExpired as error:
+        return 124, str(error.output)
+
+
+def check(name, result):
+    RESULTS[name] = {"status": result[0], "output": result[1]}
+
+
+def check_rping(name):
+    """Its server has no socket to look for, so that the client tries again until there is one."""
+    with server(0, "rping", "-s", "-a", H1, "-C", "5", "-P"):
+        for _ in range(20):
+            result = run("rping", "-c", "-a", H1, "-I", H0, "-C", "5", "-v")
+            if result[0] == 0:
+                break
+            time.sleep(0.2)
+    check(name, result)
+
+
+def check_pingpong(name, kind, gid_index):
+    words = [f"ibv_{kind}_pingpong", "-g", str(gid_index), "-n", "50"]
+    with server(18515, *words, "-d", "rxe1"):
+        check(name, run(*words, "-d", "rxe0", H1))
+
+
+def check_write(name):
+    words = ["ib_write_bw", "-x", "1", "-n", "50", "-s", "65536"]
+    with server(18515, *words, "-d", "rxe1"):
+        check(name, run(*words, "-d", "rxe0", H1))
+
+
+def check_qperf(name):
+    with server(19765, "qperf"):
+        check(name, run("qperf", "-t", "1", "-cm", "1", H1, "rc_lat"))
+
+
+def check_perf(name, heddle, *words):
+    with server(18700, heddle, "perf", "--listen"):
+        check(name, run(heddle, "perf", H1, *words, "--json"))
+
+
+def count(path):
+    with open(f"/sys/class/net/{path}", encoding="ascii") as file:
+        return int(file.read())
+
+
+def main(heddle, programs):
+    check("netem", run("tc", "qdisc", "show", "dev", "h0"))
+    check_pingpong("rc lossy", "rc", 1)
+    check_write("write lossy")
+    check_perf("perf lossy", heddle, "bw", "--time", "1")
+    check("netem counts", run("tc", "-s", "qdisc", "show", "dev", "h0"))
+    for device in ("h0", "h1"):
+        run("tc", "qdisc", "delete", "dev", device, "root")
+    check_rping("rping")
+    for kind in ("rc", "uc", "ud"):
+        check_pingpong(kind, kind, 1)
+    check_pingpong("rc ipv6", "rc", 2)
+    check_write("write")
+    check_qperf("qperf")
+    check_perf("perf", heddle, "bw", "lat", "--time", "1")
+    with server(18700, heddle, "ping", "--listen"):
+        check("ping", run(heddle, "ping", "h1", "-C", "3"))
+    for bind in ("", H1, "h1", "fd09::1", "nothing0"):
+        check(f"doctor {bind}", run(heddle, "doctor", "rdma", "--local", bind, "--json"))
+    for program in programs:
+        check(program, run("sh", "-c", program))
+    check("packets", (0, json.dumps({"link": count("h0/statistics/tx_packets"),
+                                     "loopback": count("lo/statistics/tx_packets")})))
+    with open(os.path.join(os.environ["OUT"], "results.json"), "w", encoding="utf-8") as file:
+        json.dump(RESULTS, file)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])

@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""The virtual machine with RDMA devices: what works in it (one boot), and how its life ends.
+
+Needs QEMU and a kernel (scripts/setup --vm); skipped without: exit status 77. Further programs that need RDMA
+devices come by VM_PROGRAMS, one a line, and run in the same boot.
+"""
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import program
+
+LIMIT_S = 200
+# The tests' environment has no home; the kernel is in the caller's cache.
+CACHE = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+SETTINGS = {"XDG_CACHE_HOME": CACHE}
+PROGRAMS = [line for line in os.environ.get("VM_PROGRAMS", "").split("\n") if line]
+
+
+def vm(*arguments, settings=None):
+    return program.run("lab", "vm", *arguments, settings=settings or SETTINGS, timeout=LIMIT_S)
+
+
+class Inside(unittest.TestCase):
+    """Each looks at what the one boot found."""
+
+    @classmethod
+    def setUpClass(cls):
+        with tempfile.TemporaryDirectory() as folder:
+            inside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "vm_inside.py")
+            done = vm("--loss", "0.5%", "--delay", "100us", "--duplicate", "0.5%", "--reorder", "1%", "--out", folder,
+                      "--", sys.executable, "-B", inside, program.HEDDLE, *PROGRAMS)
+            cls.said = done.stdout + done.stderr
+            path = os.path.join(folder, "results.json")
+            if done.returncode != 0 or not os.path.exists(path):
+                raise AssertionError(f"exit status {done.returncode}:\n{cls.said}")
+            with open(path, encoding="utf-8") as file:
+                cls.results = json.load(file)
+
+    def check(self, name):
+        result = self.results[name]
+        self.assertEqual(result["status"], 0, f"{name}: {result['output']}")
+        return result["output"]
+
+    def document(self, name):
+        output = self.check(name)
+        return json.loads(output[output.index("{"):])
+
+    def test_netem_is_what_was_asked_for(self):
+        self.assertRegex(self.check("netem"),
+                         r"netem .*limit 100000 delay (99|100)us loss 0.5% duplicate 0.5% reorder 1%")
+        self.assertRegex(self.check("netem counts"), r"dropped [1-9]")
+
+    def test_rdma_works_with_and_without_loss(self):
+        for name in ("rping", "rc", "uc", "ud", "rc ipv6", "rc lossy"):
+            with self.subTest(name):
+                self.check(name)
+
+    def test_peers_measure(self):
+        for name in ("write", "write lossy"):
+            self.assertRegex(self.check(name), r"\n 65536 +50 ", name)
+        self.assertIn("latency", self.check("qperf"))
+
+    def test_heddle_works_over_udp(self):
+        self.assertIn("each verified", self.check("ping"))
+        for name in ("perf", "perf lossy"):
+            self.document(name)
+
+    def test_doctor_takes_the_port_that_is_bound(self):
+        for bind, used in (("", "rxe0 port 1 is used: GID 1, 10.9.0.1 of h0"),
+                           ("10.9.0.2", "rxe1 port 1 is used: GID 1, 10.9.0.2 of h1"),
+                           ("h1", "rxe1 port 1 is used: GID 1, 10.9.0.2 of h1"),
+                           ("fd09::1", "rxe0 port 1 is used: GID 2, fd09::1 of h0")):
+            with self.subTest(bind):
+                findings = self.document(f"doctor {bind}")["findings"]
+                lines = [each["what"] for each in findings if each["grade"] == "ok"]
+                self.assertTrue(any(line.startswith(used) for line in lines), lines)
+        self.assertEqual(self.results["doctor nothing0"]["status"], 1)
+
+    def test_traffic_takes_the_link(self):
+        packets = json.loads(self.check("packets"))
+        self.assertEqual(packets["loopback"], 0)
+        self.assertGreater(packets["link"], 1000)
+
+    def test_further_programs(self):
+        for each in PROGRAMS:
+            with self.subTest(each):
+                self.check(each)
+
+
+class Lives(unittest.TestCase):
+    def started(self, *arguments, **options):
+        running = program.Process("lab", "vm", *arguments, settings=SETTINGS, **options)
+        self.addCleanup(running.close)
+        return running
+
+    def machine_of(self, running):
+        """The process id of its QEMU, once there is one."""
+        while running.process.poll() is None:
+            found = subprocess.run(["pgrep", "-P", str(running.process.pid), "qemu"], capture_output=True, text=True,
+                                   check=False).stdout.split()
+            if found:
+                return int(found[0])
+        raise AssertionError(running.said())
+
+    def assert_ends(self, process):
+        """Waits for a process that is no child of this one."""
+        try:
+            descriptor = os.pidfd_open(process)
+        except ProcessLookupError:
+            return
+        try:
+            self.assertTrue(select.select([descriptor], [], [], program.PATIENCE_S)[0], "QEMU still runs")
+        finally:
+            os.close(descriptor)
+
+    def test_two_at_once_have_their_commands_exit_status(self):
+        failing = self.started("--", "sh", "-c", "echo from one; echo error >&2; sleep 1000 & exit 3")
+        slow = self.started("--timeout", "1s", "--", "sleep", "1000")
+        self.assertEqual(failing.wait(LIMIT_S), 3, failing.said())
+        self.assertEqual((failing.lines, failing.errors), (["from one"], ["error"]))
+        self.assertEqual(slow.wait(LIMIT_S), 124, slow.said())
+        self.assertIn("the command was stopped after 1s", slow.errors[-1])
+
+    def test_program_that_is_missing_and_the_host_that_stays(self):
+        with tempfile.TemporaryDirectory() as folder:
+            script = f"echo x >{folder}/file && cat {folder}/file; exec no_such_program"
+            done = vm("--", "sh", "-c", script)
+            self.assertEqual((done.returncode, done.stdout), (127, "x\n"), done.stderr)
+            self.assertIn("no_such_program", done.stderr)
+            self.assertEqual(os.listdir(folder), [])
+
+    def test_signals_end_the_machine(self):
+        running = self.started("--", "sh", "-c", "echo begun; exec sleep 1000")
+        machine = self.machine_of(running)
+        running.wait_for("begun", LIMIT_S)
+        running.signal(signal.SIGTERM)
+        self.assertEqual(running.wait(), 128 + signal.SIGTERM, running.said())
+        self.assert_ends(machine)
+
+    def test_signals_end_the_machine_while_it_boots(self):
+        for number in (signal.SIGINT, signal.SIGHUP, signal.SIGKILL):
+            with self.subTest(number=number):
+                running = self.started("--", "true")
+                machine = self.machine_of(running)
+                running.signal(number)
+                expected = -number if number == signal.SIGKILL else 128 + number
+                self.assertEqual(running.wait(), expected, running.said())
+                self.assert_ends(machine)
+
+    def test_machine_that_is_killed_is_an_error(self):
+        running = self.started("--", "true")
+        os.kill(self.machine_of(running), signal.SIGKILL)
+        self.assertEqual(running.wait(), 125)
+        self.assertIn("QEMU was ended by signal 9", running.said())
+
+    def test_image_that_qemu_refuses_is_an_error_with_its_words(self):
+        done = vm("--kernel", self.broken_kernel(), "--", "true")
+        self.assertEqual(done.returncode, 125)
+        self.assertRegex(done.stderr, "the virtual machine failed: QEMU ended with [01]; its last lines: .*")
+
+    def broken_kernel(self):
+        """One whose image QEMU refuses."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        versions = os.path.join(CACHE, "heddle/vm")
+        version = sorted(os.listdir(versions))[-1]
+        os.makedirs(os.path.join(folder.name, "boot"))
+        os.makedirs(os.path.join(folder.name, "lib"))
+        os.symlink(os.path.join(versions, version, "lib/modules"), os.path.join(folder.name, "lib/modules"))
+        with open(os.path.join(folder.name, "boot", f"vmlinuz-{version}"), "w", encoding="ascii") as file:
+            file.write("no kernel")
+        return folder.name
+
+
+class Refusals(unittest.TestCase):
+    def refused(self, *arguments, settings=None):
+        done = vm(*arguments, settings=settings)
+        self.assertEqual((done.returncode, done.stdout), (125, ""), done.stderr)
+        return done.stderr
+
+    def test_wrong_options(self):
+        for arguments, why in (((), "a command is needed, after --, or --shell"),
+                               (("--loss", "2", "--", "true"), "'2' is no share: give one like 1%"),
+                               (("--rate", "fast", "--", "true"), "'fast' is no rate"),
+                               (("--reorder", "1%", "--", "true"), "--reorder needs --delay"),
+                               (("--memory", "1M", "--", "true"), "too small"),
+                               (("--cpus", "0", "--", "true"), "0"),
+                               (("--shell", "--", "true"), "exclude each other"),
+                               (("--shell",), "standard input is no terminal"),
+                               (("--out", "/nonexistent", "--", "true"), "cannot share the folder /nonexistent")):
+            with self.subTest(arguments):
+                self.assertIn(why, self.refused(*arguments))
+
+    def test_missing_kernel_names_the_command(self):
+        for arguments in ((), ("--kernel", "/nonexistent"), ("--kernel", "/etc"), ("--kernel", "/etc/passwd")):
+            with self.subTest(arguments):
+                errors = self.refused(*arguments, "--", "true", settings={"XDG_CACHE_HOME": "/nonexistent"})
+                self.assertIn("scripts/setup --vm", errors)
+
+    def test_missing_qemu_names_the_package(self):
+        errors = self.refused("--", "true", settings={**SETTINGS, "PATH": "/nonexistent"})
+        self.assertIn("apt-get install qemu-system-x86", errors)
+
+
+def missing():
+    done = vm("--timeout", "1s", "--kernel", "/nonexistent", "--", "true")
+    if "is not installed" in done.stderr:
+        return done.stderr.strip()
+    found = os.path.isdir(os.path.join(CACHE, "heddle/vm")) and os.listdir(os.path.join(CACHE, "heddle/vm"))
+    return "" if found else "there is no kernel for the virtual machine: run scripts/setup --vm"
+
+
+if __name__ == "__main__":
+    REASON = missing()
+    if REASON:
+        print(f"skipped '{REASON}'")
+        sys.exit(77)
+    unittest.main()
