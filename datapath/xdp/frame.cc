@@ -77,6 +77,9 @@ FrameFault parse_ipv4(std::span<const std::byte> start, uint32_t& at, uint32_t& 
   parsed.ecn = static_cast<Ecn>(static_cast<uint8_t>(ip[1]) & 3);
   std::copy(kMapped.begin(), kMapped.end(), parsed.from.host.begin());
   std::memcpy(parsed.from.host.data() + kMapped.size(), ip + 12, 4);
+  // As the kernel drops them: no host sends from "this network", loopback, multicast or above.
+  const auto network = static_cast<uint8_t>(ip[12]);
+  if (network == 0 || network == 127 || network >= 224) return FrameFault::kForeign;
   parsed.from.scope = 0;
   parsed.header_sum.add({ip + 12, 8});
   at += kIpv4Bytes;
@@ -95,6 +98,8 @@ FrameFault parse_ipv6(std::span<const std::byte> start, uint32_t scope, uint32_t
   ip_bytes = length;
   parsed.ecn = static_cast<Ecn>(static_cast<uint8_t>(ip[1]) >> 4 & 3);
   std::memcpy(parsed.from.host.data(), ip + 8, 16);
+  // As the kernel drops them; a mapped one would pass for IPv4.
+  if (is_mapped(parsed.from) || parsed.from.host[0] == 0xff) return FrameFault::kForeign;
   const bool link_local = parsed.from.host[0] == 0xfe && (parsed.from.host[1] & 0xc0) == 0x80;
   parsed.from.scope = link_local ? scope : 0;
   parsed.header_sum.add({ip + 8, 32});

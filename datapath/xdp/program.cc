@@ -164,7 +164,8 @@ void match_ipv6(Assembler& code, uint16_t port, const std::vector<Address>& addr
 
 std::vector<uint64_t> steering_program(int map, uint16_t port,
                                        const std::vector<Address>& addresses) {
-  CHECK(addresses.size() <= kMaxProgramAddresses);
+  // The verifier rejects instructions that nothing reaches.
+  CHECK(!addresses.empty() && addresses.size() <= kMaxProgramAddresses);
   Assembler code;
   const Labels labels{code.label(), code.label()};
   const Assembler::Label four = code.label();

@@ -31,6 +31,9 @@ class XdpPair final : public Pair {
     auto pair = std::make_unique<XdpPair>();
     WiredHostsOptions hosts = variant.hosts;
     hosts.router = wanted.mark_congestion;
+    if (hosts.router && hosts.vlan) {
+      return fail(ErrorCode::kUnavailable, "no router between VLAN interfaces");
+    }
     Result<std::unique_ptr<WiredHosts>> wired = WiredHosts::create(hosts);
     if (!wired) return fail(wired.error());
     pair->hosts_ = std::move(*wired);
@@ -90,6 +93,7 @@ Variant variant(const char* name, const XdpVariant& options) {
 
 constexpr WiredHostsOptions kJumbo{.mtu_bytes = 9000};
 constexpr WiredHostsOptions kPage{.mtu_bytes = 3000};
+constexpr WiredHostsOptions kVlan{.vlan = true};
 constexpr WiredHostsOptions kTwoQueues{.queues = 2};
 
 INSTANTIATE_TEST_SUITE_P(
@@ -100,6 +104,8 @@ INSTANTIATE_TEST_SUITE_P(
                     variant("copy_mtu_3000", {.hosts = kPage}),
                     variant("copy_mtu_9000", {.hosts = kJumbo}),
                     variant("generic_mtu_9000", {.mode = XdpMode::kGeneric, .hosts = kJumbo}),
+                    variant("vlan_ipv4", {.hosts = kVlan}),
+                    variant("vlan_ipv6", {.six = true, .hosts = kVlan}),
                     variant("two_queues", {.hosts = kTwoQueues}),
                     variant("to_udp", {.b_is_udp = true}), variant("from_udp", {.a_is_udp = true}),
                     variant("from_udp_mtu_9000", {.hosts = kJumbo, .a_is_udp = true})),

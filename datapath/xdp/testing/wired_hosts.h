@@ -20,6 +20,7 @@ struct WiredHostsOptions {
   uint32_t queues = 1;           // of each interface
   bool router = false;           // between them, in its own namespace; marks every ECT packet CE
   bool static_neighbors = true;  // else the kernel resolves them
+  bool vlan = false;             // the addresses are on the VLAN interface `tagged0`, id 5
 };
 
 class WiredHosts {
@@ -94,11 +95,19 @@ class WiredHosts {
 
   Result<void> wire(const WiredHostsOptions& options) {
     if (auto done = a_->command(veth(options, "wire0", "wire0", *b_)); !done) return done;
-    if (auto done = run(*a_, up("wire0", "01", "8", "1")); !done) return done;
-    if (auto done = run(*b_, up("wire0", "02", "8", "2")); !done) return done;
+    const std::string name = options.vlan ? "tagged0" : "wire0";
+    if (options.vlan) {
+      // Without the offload, so that frames on the wire have their tags.
+      const Commands tagged = {"ethtool -K wire0 txvlan off rxvlan off", "ip link set wire0 up",
+                               "ip link add link wire0 name tagged0 type vlan id 5"};
+      if (auto done = run(*a_, tagged); !done) return done;
+      if (auto done = run(*b_, tagged); !done) return done;
+    }
+    if (auto done = run(*a_, up(name, "01", "8", "1")); !done) return done;
+    if (auto done = run(*b_, up(name, "02", "8", "2")); !done) return done;
     if (!options.static_neighbors) return {};
-    if (auto done = run(*a_, neighbor("wire0", "02", "8", "2")); !done) return done;
-    return run(*b_, neighbor("wire0", "01", "8", "1"));
+    if (auto done = run(*a_, neighbor(name, "02", "8", "2")); !done) return done;
+    return run(*b_, neighbor(name, "01", "8", "1"));
   }
 
   Result<void> wire_router(const WiredHostsOptions& options) {
