@@ -21,11 +21,11 @@ size_t RouteCache::KeyHash::operator()(const Key& key) const {
 const FrameTemplate* RouteCache::find(const Address& to, Nanos now) {
   if (now >= next_notifications_) {
     next_notifications_ = now + xdp_params::kNotificationsEvery;
-    if (netlink_.changed()) clear();
+    if (netlink_.changed()) expire();
   }
   const Key key{to.host, to.scope};
   if (last_ == nullptr || key != last_key_) {
-    if (entries_.size() >= xdp_params::kMaxDestinations) clear();
+    if (entries_.size() >= xdp_params::kMaxDestinations) entries_.clear();
     last_ = &entries_[key];
     last_key_ = key;
   }
@@ -33,9 +33,8 @@ const FrameTemplate* RouteCache::find(const Address& to, Nanos now) {
   return last_->direct ? &last_->frame : nullptr;
 }
 
-void RouteCache::clear() {
-  entries_.clear();
-  last_ = nullptr;
+void RouteCache::expire() {
+  for (auto& [key, entry] : entries_) entry.until = Nanos{};
 }
 
 void RouteCache::look_up(const Address& to, Nanos now, Entry& entry) const {

@@ -33,7 +33,8 @@ class RouteCache {
   // The frame template for datagrams to `to`; null: they must leave through the kernel. Valid
   // until the next call.
   const FrameTemplate* find(const transport::Address& to, Nanos now);
-  void clear();
+  // Every entry is looked up again at its next use.
+  void expire();
 
  private:
   struct Key {

@@ -68,7 +68,8 @@ bool XdpSocket::make_rings(XdpFailure& failure) {
   }
   const uint32_t in = layout_.receive_frames;
   const uint32_t out = layout_.transmit_frames;
-  const bool done = set(socket, XDP_UMEM_FILL_RING, &in, sizeof in) &&
+  const uint32_t fill = fill_entries();
+  const bool done = set(socket, XDP_UMEM_FILL_RING, &fill, sizeof fill) &&
                     set(socket, XDP_UMEM_COMPLETION_RING, &out, sizeof out) &&
                     set(socket, XDP_RX_RING, &in, sizeof in) &&
                     set(socket, XDP_TX_RING, &out, sizeof out);
@@ -100,7 +101,7 @@ bool XdpSocket::map_rings(XdpFailure& failure) {
   RingPlace transmit;
   const uint32_t in = layout_.receive_frames;
   const uint32_t out = layout_.transmit_frames;
-  if (!map(offsets.fr, in, sizeof(uint64_t), XDP_UMEM_PGOFF_FILL_RING, fill) ||
+  if (!map(offsets.fr, fill_entries(), sizeof(uint64_t), XDP_UMEM_PGOFF_FILL_RING, fill) ||
       !map(offsets.cr, out, sizeof(uint64_t), XDP_UMEM_PGOFF_COMPLETION_RING, completion) ||
       !map(offsets.rx, in, sizeof(XdpDescriptor), XDP_PGOFF_RX_RING, receive) ||
       !map(offsets.tx, out, sizeof(XdpDescriptor), XDP_PGOFF_TX_RING, transmit)) {

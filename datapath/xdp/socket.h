@@ -80,6 +80,9 @@ class XdpSocket {
   XdpSocket(const XdpSocketOptions& options, const FrameLayout& layout,
             std::span<std::byte> memory);
 
+  // The kernel shows received frames before it frees their entries of the fill ring, so that ring
+  // must hold every frame twice.
+  uint32_t fill_entries() const { return 2 * layout_.receive_frames; }
   bool make_rings(XdpFailure& failure);
   void configure() const;
   void fill_all();

@@ -17,6 +17,7 @@
 
 #include "datapath/resolve.h"
 #include "datapath/udp.h"
+#include "datapath/udp/testing/allocations.h"
 #include "datapath/xdp/testing/wired_hosts.h"
 
 namespace heddle::datapath {
@@ -242,6 +243,19 @@ TEST_F(XdpDatapathTest, FragmentsTakeUdp) {
   ASSERT_EQ(udp->transmit({&burst, 1}), 1u);
   EXPECT_EQ(collect(*b_, 1), 1u);
   EXPECT_EQ(b_->xdp_statistics().datagrams_received, 0u);
+}
+
+TEST_F(XdpDatapathTest, SendingAndReceivingAllocateNothing) {
+  if (!wire({})) return;
+  if (!open_both(options_at("10.8.0.1"), options_at("10.8.0.2"))) return;
+  send(*a_, b_->local_address(), 10);
+  ASSERT_EQ(collect(*b_, 10), 10u);
+  const uint64_t before = allocations();
+  for (int i = 0; i < 100; ++i) {
+    send(*a_, b_->local_address(), 10);
+    ASSERT_EQ(collect(*b_, 10), 10u);
+  }
+  EXPECT_EQ(allocations() - before, 0u);
 }
 
 // --- opening ---
