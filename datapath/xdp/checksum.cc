@@ -40,14 +40,21 @@ void ChecksumSum::add(std::span<const std::byte> bytes) {
   sum_ = sums[0];
 }
 
+// The words of a part behind an odd number of bytes are shifted (RFC 1071 section 2B).
+void ChecksumSum::add_part(std::span<const std::byte> bytes, bool& odd) {
+  ChecksumSum part;
+  part.add(bytes);
+  const uint16_t sum = part.folded();
+  add_with_carry(sum_, odd ? static_cast<uint16_t>(sum << 8 | sum >> 8) : sum);
+  odd = odd != (bytes.size() % 2 == 1);
+}
+
 void ChecksumSum::add_word(uint16_t value) {
   const uint16_t stored = std::endian::native == std::endian::little
                               ? static_cast<uint16_t>(__builtin_bswap16(value))
                               : value;
-  add_word_stored(stored);
+  add_with_carry(sum_, stored);
 }
-
-void ChecksumSum::add_word_stored(uint16_t word) { add_with_carry(sum_, word); }
 
 void ChecksumSum::add_sum(const ChecksumSum& other) { add_with_carry(sum_, other.sum_); }
 

@@ -13,10 +13,11 @@ class ChecksumSum {
  public:
   // Adds bytes; only the last addition may have an odd length.
   void add(std::span<const std::byte> bytes);
+  // As add(), for parts of any length: `odd` says whether the parts before it had an odd number of
+  // bytes in all, and is updated.
+  void add_part(std::span<const std::byte> bytes, bool& odd);
   // Adds a 16-bit number that is in network order in the packet.
   void add_word(uint16_t value);
-  // Adds a 16-bit word as it is in memory, such as the folded sum of a part.
-  void add_word_stored(uint16_t word);
   void add_sum(const ChecksumSum& other);
   // The folded sum as two bytes in memory order would be read.
   uint16_t folded() const;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "datapath/udp/clock.h"
 #include "datapath/udp/socket_address.h"
 #include "datapath/xdp/interface.h"
 #include "datapath/xdp/params.h"
@@ -73,9 +74,9 @@ void XdpNic::flush(Nanos now) {
   down_until_ = now + xdp_params::kDownRetry;
 }
 
-bool XdpNic::push(Nanos now) {
+bool XdpNic::push() {
   if (!transmitter_->unfinished()) return false;
-  if (transmitter_->push() != 0) down_until_ = now + xdp_params::kDownRetry;
+  if (transmitter_->push() != 0) down_until_ = monotonic_now() + xdp_params::kDownRetry;
   return transmitter_->unfinished();
 }
 

@@ -44,10 +44,10 @@ class XdpNic {
   Sent send(const transport::TxBurst& burst, Nanos now);
   void flush(Nanos now);
   // Sends what the kernel left over. True: some is still left.
-  bool push(Nanos now);
+  bool push();
 
-  size_t receive(RxBatch& batch, const transport::Prediction* prediction, Nanos now) {
-    return receiver_->receive(batch, prediction, now);
+  size_t receive(RxBatch& batch, const transport::Prediction* prediction) {
+    return receiver_->receive(batch, prediction);
   }
   void release(RxBatch& batch) { receiver_->release(batch); }
   // Before a sleep: lets a driver that ran out of frames go on.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "datapath/udp/clock.h"
 #include "datapath/xdp/params.h"
 
 namespace heddle::datapath {
@@ -56,20 +57,20 @@ XdpReceiver::XdpReceiver(std::span<const std::unique_ptr<XdpSocket>> sockets,
                          DatapathStatistics& statistics)
     : sockets_(sockets), options_(options), statistics_(statistics), placer_(regions) {}
 
-size_t XdpReceiver::receive(RxBatch& batch, const Prediction* prediction, Nanos now) {
+size_t XdpReceiver::receive(RxBatch& batch, const Prediction* prediction) {
   CHECK(lent_ == nullptr);
   for (size_t tried = 0; tried < sockets_.size(); ++tried) {
     XdpSocket& socket = *sockets_[turn_];
     turn_ = turn_ + 1 < sockets_.size() ? turn_ + 1 : 0;
     if (options_.busy_poll && socket.received() == 0) socket.poll_driver();
     if (socket.received() == 0) continue;
-    if (take(socket, batch, prediction, now) > 0) return batch.count;
+    if (take(socket, batch, prediction) > 0) return batch.count;
   }
   return 0;
 }
 
-size_t XdpReceiver::take(XdpSocket& socket, RxBatch& batch, const Prediction* prediction,
-                         Nanos now) {
+size_t XdpReceiver::take(XdpSocket& socket, RxBatch& batch, const Prediction* prediction) {
+  const Nanos now = monotonic_now();
   batch.count = 0;
   batch.place_filled = false;
   batch_bytes_ = 0;
@@ -112,14 +113,7 @@ bool XdpReceiver::holds(const ParsedFrame& parsed, const PacketPieces& datagram)
   if (parsed.checked) return true;
   ChecksumSum sum = parsed.header_sum;
   bool odd = false;
-  for (size_t i = 0; i < datagram.count; ++i) {
-    ChecksumSum part;
-    part.add(datagram.pieces[i]);
-    // The words of a part behind an odd number of bytes are shifted (RFC 1071 section 2B).
-    sum.add_word_stored(odd ? static_cast<uint16_t>(part.folded() << 8 | part.folded() >> 8)
-                            : part.folded());
-    odd = odd != (datagram.pieces[i].size() % 2 == 1);
-  }
+  for (size_t i = 0; i < datagram.count; ++i) sum.add_part(datagram.pieces[i], odd);
   return ParsedFrame::holds(sum);
 }
 

@@ -33,16 +33,15 @@ class XdpReceiver {
               const XdpReceiverOptions& options, const RegionTable& regions,
               DatapathStatistics& statistics);
 
-  // See Datapath::receive; `now` is the time that runs get.
-  size_t receive(RxBatch& batch, const transport::Prediction* prediction, Nanos now);
+  // See Datapath::receive. Without input it reads no clock and makes no system call.
+  size_t receive(RxBatch& batch, const transport::Prediction* prediction);
   void release(RxBatch& batch);
 
   // Frames that were dropped because of their content.
   uint64_t faulty() const { return faulty_; }
 
  private:
-  size_t take(XdpSocket& socket, RxBatch& batch, const transport::Prediction* prediction,
-              Nanos now);
+  size_t take(XdpSocket& socket, RxBatch& batch, const transport::Prediction* prediction);
   bool holds(const ParsedFrame& parsed, const PacketPieces& datagram) const;
   void add(RxBatch& batch, const ParsedFrame& parsed, const PacketPieces& datagram, Nanos now);
   void add_whole(RxBatch& batch, const ParsedFrame& parsed, const std::byte* at, Nanos now);

@@ -2,6 +2,7 @@
 #include "datapath/xdp/transmitter.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -20,6 +21,10 @@ constexpr size_t kLongestDatagram = 65536;
 
 uint32_t frames_for(uint32_t bytes, uint32_t frame_bytes) {
   return (bytes + frame_bytes - 1) / frame_bytes;
+}
+
+void copy(std::span<const std::byte> from, std::byte* to) {
+  if (!from.empty()) std::memcpy(to, from.data(), from.size());
 }
 
 }  // namespace
@@ -75,27 +80,17 @@ void XdpTransmitter::write_segment(XdpSocket& socket, const Segment& segment,
   const size_t tag = segment.key != nullptr ? transport::kTagBytes : 0;
   const size_t bytes = segment.header.size() + segment.payload.size() + tag;
   fields.payload_bytes = static_cast<uint32_t>(bytes);
-  const bool whole = frame.header_bytes + bytes <= socket.layout().frame_bytes;
-  uint64_t address = 0;
-  std::byte* to = nullptr;
-  if (whole) {
-    address = socket.take_frame();
-    to = socket.memory() + address + frame.header_bytes;
-  } else {
-    if (long_.empty()) long_.resize(kLongestDatagram);
-    to = long_.data();
+  if (frame.header_bytes + bytes > socket.layout().frame_bytes) {
+    write_long(socket, segment, frame, fields);
+    return;
   }
+  const uint64_t address = socket.take_frame();
+  std::byte* to = socket.memory() + address + frame.header_bytes;
   if (segment.key != nullptr) {
     transport::encrypt_segment(*segment.key, segment.header, segment.payload, to);
   } else {
-    std::memcpy(to, segment.header.data(), segment.header.size());
-    if (!segment.payload.empty()) {
-      std::memcpy(to + segment.header.size(), segment.payload.data(), segment.payload.size());
-    }
-  }
-  if (!whole) {
-    write_long(socket, {to, bytes}, frame, fields);
-    return;
+    copy(segment.header, to);
+    copy(segment.payload, to + segment.header.size());
   }
   ChecksumSum sum;
   sum.add({to, bytes});
@@ -103,24 +98,37 @@ void XdpTransmitter::write_segment(XdpSocket& socket, const Segment& segment,
   socket.put({address, static_cast<uint32_t>(frame.header_bytes + bytes), 0});
 }
 
-// Cuts the datagram into frames; the first begins with the headers.
-void XdpTransmitter::write_long(XdpSocket& socket, std::span<const std::byte> datagram,
+// A datagram that takes several frames; the first begins with the headers.
+void XdpTransmitter::write_long(XdpSocket& socket, const Segment& segment,
                                 const FrameTemplate& frame, const DatagramFields& fields) {
-  ChecksumSum sum;
-  sum.add(datagram);
-  const uint32_t frame_bytes = socket.layout().frame_bytes;
-  uint32_t used = frame.header_bytes;
-  while (!datagram.empty()) {
-    const uint64_t address = socket.take_frame();
-    std::byte* to = socket.memory() + address;
-    if (used > 0) write_frame_headers(frame, fields, sum, to);
-    const size_t part = std::min<size_t>(datagram.size(), frame_bytes - used);
-    std::memcpy(to + used, datagram.data(), part);
-    datagram = datagram.subspan(part);
-    socket.put({address, static_cast<uint32_t>(used + part),
-                datagram.empty() ? 0 : XdpDescriptor::kContinued});
-    used = 0;
+  std::array<std::span<const std::byte>, 2> parts = {segment.header, segment.payload};
+  if (segment.key != nullptr) {
+    if (encrypted_.empty()) encrypted_.resize(kLongestDatagram);
+    transport::encrypt_segment(*segment.key, segment.header, segment.payload, encrypted_.data());
+    parts = {std::span<const std::byte>(encrypted_).first(fields.payload_bytes), {}};
   }
+  const uint32_t frame_bytes = socket.layout().frame_bytes;
+  uint64_t address = socket.take_frame();
+  const uint64_t first = address;
+  uint32_t used = frame.header_bytes;
+  ChecksumSum sum;
+  bool odd = false;
+  for (std::span<const std::byte> part : parts) {
+    sum.add_part(part, odd);
+    while (!part.empty()) {
+      if (used == frame_bytes) {
+        socket.put({address, used, XdpDescriptor::kContinued});
+        address = socket.take_frame();
+        used = 0;
+      }
+      const size_t now = std::min<size_t>(part.size(), frame_bytes - used);
+      std::memcpy(socket.memory() + address + used, part.data(), now);
+      used += static_cast<uint32_t>(now);
+      part = part.subspan(now);
+    }
+  }
+  write_frame_headers(frame, fields, sum, socket.memory() + first);
+  socket.put({address, used, 0});
 }
 
 // Full queues and missing memory pass by themselves: the frames stay in the ring.

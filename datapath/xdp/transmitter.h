@@ -46,17 +46,17 @@ class XdpTransmitter {
 
   void write_segment(XdpSocket& socket, const Segment& segment, const FrameTemplate& frame,
                      DatagramFields fields);
-  void write_long(XdpSocket& socket, std::span<const std::byte> datagram,
-                  const FrameTemplate& frame, const DatagramFields& fields);
+  void write_long(XdpSocket& socket, const Segment& segment, const FrameTemplate& frame,
+                  const DatagramFields& fields);
   static bool worth_reporting(int error);
 
   std::span<const std::unique_ptr<XdpSocket>> sockets_;
   XdpTransmitterOptions options_;
   const RegionTable& regions_;
   DatapathStatistics& statistics_;
-  std::vector<bool> written_;    // by socket: frames wait for flush()
-  std::vector<std::byte> long_;  // a datagram that takes several frames
-  uint16_t id_ = 0;              // of IPv4
+  std::vector<bool> written_;         // by socket: frames wait for flush()
+  std::vector<std::byte> encrypted_;  // a datagram that takes several frames
+  uint16_t id_ = 0;                   // of IPv4
 };
 
 }  // namespace heddle::datapath

@@ -142,12 +142,11 @@ size_t XdpDatapath::receive_udp(RxBatch& batch, const Prediction* prediction) {
 }
 
 size_t XdpDatapath::receive_xdp(RxBatch& batch, const Prediction* prediction) {
-  const Nanos now = udp_->now();
   for (size_t tried = 0; tried < nics_.size(); ++tried) {
     XdpNic* nic = nics_[turn_].get();
     turn_ = turn_ + 1 < nics_.size() ? turn_ + 1 : 0;
-    nic->push(now);
-    if (nic->receive(batch, prediction, now) == 0) continue;
+    nic->push();
+    if (nic->receive(batch, prediction) == 0) continue;
     lent_ = nic;
     return batch.count;
   }
@@ -163,10 +162,9 @@ void XdpDatapath::release(RxBatch& batch) {
 }
 
 void XdpDatapath::wait(Nanos until) {
-  const Nanos now = udp_->now();
   until = std::min(until, std::exchange(retry_at_, Nanos::never()));
   for (const auto& nic : nics_) {
-    if (nic->push(now)) until = std::min(until, now + xdp_params::kRetry);
+    if (nic->push()) until = std::min(until, udp_->now() + xdp_params::kRetry);
     nic->prepare_wait();
   }
   looks_ = std::max(looks_, 1u);  // what ends the wait may be UDP's
