@@ -45,6 +45,7 @@ class UdpDatapath final : public Datapath {
   // descriptor ends wait(); and the largest datagram becomes at most `bytes`.
   const RegionTable& regions() const { return regions_; }
   Result<void> watch_input(int descriptor) { return waiter_.watch_input(descriptor); }
+  void ignore_input(int descriptor) { waiter_.ignore_input(descriptor); }
   void limit_datagrams(uint32_t bytes);
 
   // Access to the sockets, for tests.

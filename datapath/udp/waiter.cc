@@ -66,6 +66,10 @@ Result<void> Waiter::watch_input(int descriptor) {
   return fail(ErrorCode::kSystem, "cannot watch a socket", std::strerror(errno));
 }
 
+void Waiter::ignore_input(int descriptor) {
+  epoll_ctl(all_.number(), EPOLL_CTL_DEL, descriptor, nullptr);
+}
+
 void Waiter::wait(Nanos until) {
   until = std::min(until, std::exchange(retry_at_, Nanos::never()));
   if (woken_.load()) {

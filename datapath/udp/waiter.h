@@ -26,6 +26,7 @@ class Waiter {
 
   // Input at this descriptor ends wait() too. Errors: kSystem.
   Result<void> watch_input(int descriptor);
+  void ignore_input(int descriptor);
 
   // See Datapath::wait.
   void wait(Nanos until);

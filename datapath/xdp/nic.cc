@@ -34,6 +34,9 @@ Result<std::unique_ptr<XdpNic>> XdpNic::open(const XdpOptions& options, XdpNicOp
   auto attachment = XdpAttachment::open(*interface, options, nic.local.port, mtu);
   if (!attachment) return fail(std::move(attachment).error());
   made->attachment_ = std::move(*attachment);
+  for (const auto& socket : made->attachment_->sockets()) {
+    made->descriptors_.push_back(socket->descriptor());
+  }
   made->max_datagram_bytes_ = made->attachment_->mtu_bytes() - header_bytes(nic.local);
 
   RouteInterface route;
@@ -84,12 +87,6 @@ void XdpNic::prepare_wait() const {
   for (const auto& socket : attachment_->sockets()) {
     if (socket->receive_needs_wakeup()) socket->poll_driver();
   }
-}
-
-std::vector<int> XdpNic::descriptors() const {
-  std::vector<int> all;
-  for (const auto& socket : attachment_->sockets()) all.push_back(socket->descriptor());
-  return all;
 }
 
 uint64_t XdpNic::dropped() const {

@@ -54,7 +54,7 @@ class XdpNic {
   void prepare_wait() const;
 
   // Readable after input.
-  std::vector<int> descriptors() const;
+  const std::vector<int>& descriptors() const { return descriptors_; }
   uint32_t max_datagram_bytes() const { return max_datagram_bytes_; }
   bool places() const { return attachment_->multi_buffer(); }
   uint64_t dropped() const;
@@ -67,6 +67,7 @@ class XdpNic {
   std::unique_ptr<RouteCache> routes_;
   std::unique_ptr<XdpReceiver> receiver_;
   std::unique_ptr<XdpTransmitter> transmitter_;
+  std::vector<int> descriptors_;
   uint32_t max_datagram_bytes_ = 0;
   Nanos down_until_;  // the interface cannot send
 };

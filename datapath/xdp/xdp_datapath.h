@@ -37,7 +37,7 @@ class XdpDatapath final : public Datapath {
   void wake() override { udp_->wake(); }
   int descriptor() const override { return udp_->descriptor(); }
   int wake_descriptor() const override { return udp_->wake_descriptor(); }
-  void take_wake() override { udp_->take_wake(); }
+  void take_wake() override;
   Result<transport::RegionId> register_memory(void* start, size_t bytes) override {
     return udp_->register_memory(start, bytes);
   }
@@ -55,16 +55,19 @@ class XdpDatapath final : public Datapath {
   size_t receive_udp(RxBatch& batch, const transport::Prediction* prediction);
   size_t receive_xdp(RxBatch& batch, const transport::Prediction* prediction);
   void flush(Nanos now);
+  void watch_inputs(bool watch);
 
   Capabilities capabilities_;
   DatapathStatistics own_;          // of the XDP sockets
   mutable DatapathStatistics all_;  // with UDP's
   std::unique_ptr<UdpDatapath> udp_;
   std::vector<std::unique_ptr<XdpNic>> nics_;
-  size_t turn_ = 0;         // the NIC that the next receive() tries first
-  XdpNic* lent_ = nullptr;  // the NIC whose frames are lent; null: UDP's
-  uint32_t turns_ = 0;      // receives since UDP's last
-  uint32_t looks_ = 0;      // receives that also look at UDP
+  size_t turn_ = 0;             // the NIC that the next receive() tries first
+  XdpNic* lent_ = nullptr;      // the NIC whose frames are lent; null: UDP's
+  uint32_t turns_ = 0;          // receives since UDP's last
+  uint32_t looks_ = 0;          // receives that also look at UDP
+  bool watched_ = false;        // the XDP sockets are part of descriptor()
+  uint32_t busy_receives_ = 0;  // with input, since the last wait
   std::vector<uint32_t> unsent_;
   Nanos retry_at_ = Nanos::never();
 };

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <linux/capability.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -256,6 +257,32 @@ TEST_F(XdpDatapathTest, SendingAndReceivingAllocateNothing) {
     ASSERT_EQ(collect(*b_, 10), 10u);
   }
   EXPECT_EQ(allocations() - before, 0u);
+}
+
+// After many receives without a wait the sockets are not watched; the next wait watches again.
+TEST_F(XdpDatapathTest, AWaitAfterALongBusyTimeIsEndedByInput) {
+  if (!wire({})) return;
+  if (!open_both(options_at("10.8.0.1"), options_at("10.8.0.2"))) return;
+  RxBatch batch;
+  for (int i = 0; i < 600; ++i) {
+    send(*a_, b_->local_address(), 1);
+    for (int tries = 0; tries < 100'000 && b_->receive(batch, nullptr) == 0; ++tries) continue;
+    ASSERT_EQ(batch.count, 1u);
+    b_->release(batch);
+  }
+  for (const bool by_descriptor : {false, true}) {
+    if (by_descriptor) b_->take_wake();
+    send(*a_, b_->local_address(), 1);
+    pollfd watched{.fd = b_->descriptor(), .events = POLLIN};
+    if (by_descriptor) {
+      EXPECT_EQ(poll(&watched, 1, 5'000), 1);
+    } else {
+      const Nanos before = b_->now();
+      b_->wait(before + seconds(30));
+      EXPECT_LT(b_->now(), before + seconds(20));
+    }
+    ASSERT_EQ(collect(*b_, 1), 1u);
+  }
 }
 
 // --- opening ---
