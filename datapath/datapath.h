@@ -108,7 +108,8 @@ class Datapath {
   // Ends the current or next wait(); any thread may call it.
   virtual void wake() = 0;
   // A descriptor that is readable after input or wake(), so that one thread can watch several
-  // datapaths; -1 where there is none.
+  // datapaths; -1 where there is none. Watch it after take_wake(): where the watch itself costs
+  // time a packet, a datapath may drop it while the driving thread receives without waiting.
   virtual int descriptor() const { return -1; }
   // An eventfd: writing 8 bytes to it equals wake(), also from other processes; -1 where there is
   // none.

@@ -4,12 +4,34 @@
 #include <fmt/core.h>
 
 #include <cstdio>
+#include <memory>
 #include <utility>
 
 #include "bench/p2p/raw_udp_parts.h"
+#include "bench/p2p/raw_xdp.h"
 
 namespace heddle::bench {
 namespace {
+
+constexpr uint32_t kIpUdpHeaderBytes = 28;
+
+// XDP sockets at the port that a UDP socket reserves; null where the request wants UDP.
+Result<std::unique_ptr<RawXdp>> open_xdp_if_wanted(const RawSocket& control,
+                                                   const RawRequest& request, uint16_t port) {
+  if (request.xdp == 0) return std::unique_ptr<RawXdp>();
+  return RawXdp::open(control, port, request.datagram_bytes + kIpUdpHeaderBytes);
+}
+
+RawReceived serve_test(const RawSocket& control, const RawSocket& udp, RawXdp* xdp,
+                       const RawRequest& request) {
+  const bool bandwidth = request.test == RawTest::kBandwidth;
+  if (bandwidth) {
+    return xdp != nullptr ? xdp->receive_bandwidth(request, control)
+                          : receive_bandwidth(udp, request, control);
+  }
+  xdp != nullptr ? xdp->pong(request, control) : pong(udp, request, control);
+  return {};
+}
 
 Result<void> serve_client(const RawSocket& control) {
   RawRequest request;
@@ -25,13 +47,13 @@ Result<void> serve_client(const RawSocket& control) {
   Result<RawSocket> udp = open_udp_beside(control, port);
   if (!udp) return fail(udp.error());
   if (auto done = connect_udp_beside(control, *udp, peer_port); !done) return done;
-  if (auto done = write_all(control, &port, sizeof port); !done) return done;
-  RawReceived received;
-  if (request.test == RawTest::kBandwidth) {
-    received = receive_bandwidth(*udp, request, control);
-  } else {
-    pong(*udp, request, control);
+  Result<std::unique_ptr<RawXdp>> xdp = open_xdp_if_wanted(control, request, port);
+  if (!xdp) return fail(xdp.error());
+  if (*xdp != nullptr) {
+    if (auto done = (*xdp)->connect(control, peer_port); !done) return done;
   }
+  if (auto done = write_all(control, &port, sizeof port); !done) return done;
+  const RawReceived received = serve_test(control, *udp, xdp->get(), request);
   char over = 0;
   if (auto got = read_all(control, &over, sizeof over); !got) return got;
   return write_all(control, &received, sizeof received);
@@ -59,15 +81,22 @@ Result<RawOutcome> run_raw_udp(const std::string& host, uint16_t port, const Raw
   Result<RawSocket> udp = open_udp_beside(*control, own_port);
   if (!udp) return fail(udp.error());
   uint16_t peer_port = 0;
+  Result<std::unique_ptr<RawXdp>> xdp = open_xdp_if_wanted(*control, request, own_port);
+  if (!xdp) return fail(xdp.error());
   if (auto done = write_all(*control, &request, sizeof request); !done) return fail(done.error());
   if (auto done = write_all(*control, &own_port, sizeof own_port); !done) return fail(done.error());
   if (auto got = read_all(*control, &peer_port, sizeof peer_port); !got) return fail(got.error());
   if (auto done = connect_udp_beside(*control, *udp, peer_port); !done) return fail(done.error());
+  RawXdp* const sockets = xdp->get();
+  if (sockets != nullptr) {
+    if (auto done = sockets->connect(*control, peer_port); !done) return fail(done.error());
+  }
   RawOutcome outcome;
   if (request.test == RawTest::kBandwidth) {
-    outcome.sent = send_bandwidth(*udp, request);
+    outcome.sent =
+        sockets != nullptr ? sockets->send_bandwidth(request) : send_bandwidth(*udp, request);
   } else {
-    outcome.latency = ping(*udp, request);
+    outcome.latency = sockets != nullptr ? sockets->ping(request) : ping(*udp, request);
   }
   const char over = 1;
   if (auto done = write_all(*control, &over, sizeof over); !done) return fail(done.error());

@@ -32,6 +32,7 @@ struct RawRequest {
                                   // repeatedly
   uint32_t sleep = 0;             // 1: wait in the kernel instead of spinning
   uint32_t message_bytes = 64;    // latency
+  uint32_t xdp = 0;               // 1: XDP sockets instead (raw_xdp.h)
 };
 
 // The receiver's counters.

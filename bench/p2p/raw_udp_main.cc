@@ -23,6 +23,7 @@ struct Arguments {
   std::string host;
   std::string test = "bw";
   std::string mode = "place";
+  std::string sockets = "udp";
   uint16_t port = 18750;
   uint32_t mtu = 9000;
   RawRequest request;
@@ -40,6 +41,10 @@ void declare(CLI::App& app, Arguments& arguments) {
   app.add_option("--mode", arguments.mode,
                  "bw: copy once from a staging buffer, or receive straight into the expected place")
       ->check(CLI::IsMember({"copy", "place"}))
+      ->capture_default_str();
+  app.add_option("--sockets", arguments.sockets,
+                 "udp; xdp: XDP sockets, which need root, spin, and copy once")
+      ->check(CLI::IsMember({"udp", "xdp"}))
       ->capture_default_str();
   app.add_option("--mtu", arguments.mtu, "bytes of an IPv4 packet; a segment is 28 smaller")
       ->check(CLI::Range(576, 65535))
@@ -66,7 +71,8 @@ double gbits(uint64_t bytes, uint64_t nanos) {
 }
 
 nlohmann::json to_json(const Arguments& arguments, const RawOutcome& outcome) {
-  nlohmann::json test = {{"test", arguments.test}, {"spins", !arguments.sleep}};
+  nlohmann::json test = {
+      {"test", arguments.test}, {"sockets", arguments.sockets}, {"spins", !arguments.sleep}};
   if (arguments.test == "lat") {
     const RawLatency& latency = outcome.latency;
     test["message_bytes"] = arguments.request.message_bytes;
@@ -103,8 +109,8 @@ void print_text(const Arguments& arguments, const RawOutcome& outcome) {
     return;
   }
   const RawReceived& received = outcome.received;
-  fmt::print("raw UDP, MTU {}, {}: {:.1f} Gb/s received, {:.1f} Gb/s offered\n", arguments.mtu,
-             arguments.mode, gbits(received.payload_bytes, received.nanos),
+  fmt::print("raw {}, MTU {}, {}: {:.1f} Gb/s received, {:.1f} Gb/s offered\n", arguments.sockets,
+             arguments.mtu, arguments.mode, gbits(received.payload_bytes, received.nanos),
              gbits(outcome.sent.payload_bytes, outcome.sent.nanos));
 }
 
@@ -122,6 +128,7 @@ int run(Arguments& arguments) {
   arguments.request.placing = arguments.mode == "copy" ? RawPlacing::kCopy : RawPlacing::kPlace;
   arguments.request.datagram_bytes = arguments.mtu - kIpUdpHeaderBytes;
   arguments.request.sleep = arguments.sleep ? 1 : 0;
+  arguments.request.xdp = arguments.sockets == "xdp" ? 1 : 0;
   const Result<RawOutcome> outcome = run_raw_udp(arguments.host, arguments.port, arguments.request);
   if (!outcome) return complain(outcome.error());
   if (arguments.json) {
@@ -146,6 +153,10 @@ int main(int argc, char** argv) {
   }
   if (arguments.server == !arguments.host.empty()) {
     fmt::print(stderr, "heddle-bench-raw-udp: give either --server or --client HOST\n");
+    return 2;
+  }
+  if (arguments.sockets == "xdp" && arguments.sleep) {
+    fmt::print(stderr, "heddle-bench-raw-udp: XDP sockets are measured spinning only\n");
     return 2;
   }
   return heddle::bench::run(arguments);

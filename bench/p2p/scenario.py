@@ -4,6 +4,9 @@ Bandwidth: one thread on each side. The one-copy limit gathers the same headers 
 predicted-placement limit receives payload in its final place (bench/p2p/raw_udp*.cc, no reliability). heddle
 runs twice in each round, so that its spread against itself can be compared with the ratios. Latency: 64
 bytes, both sides spinning.
+
+With `--datapath xdp` heddle uses XDP sockets, and raw AF_XDP (bench/p2p/raw_xdp.cc: the same frames, no
+reliability) is the limit beside the others; this needs root outside of user namespaces.
 """
 
 import json
@@ -22,6 +25,7 @@ _TCP_CONTROLS = ("cubic", "bbr")
 _TCP_WRITES = ("128K", "1M")
 _HEDDLE, _AGAIN = "heddle", "heddle again"
 _ONE_COPY, _PREDICTED = "raw UDP, one copy", "raw UDP, predicted place"
+_RAW_XDP = "raw AF_XDP"
 _RAW_LATENCY, _HEDDLE_LATENCY, _AGAIN_LATENCY = "raw UDP", "heddle", "heddle again"
 
 
@@ -32,6 +36,8 @@ def add_arguments(parser):
                         help="rounds: so often each program is measured, in turn [5]")
     parser.add_argument("--mtu", type=int, action="append", choices=_MTUS,
                         help="this MTU only [9000 and 1500]")
+    parser.add_argument("--datapath", choices=("udp", "xdp"), default="udp",
+                        help="what heddle sends through [udp]; xdp also measures raw AF_XDP")
     parser.add_argument("--heddle-option", action="append", default=[], metavar="WORD",
                         help="a word for heddle's command line on both sides, e.g. --paths=16")
 
@@ -54,9 +60,14 @@ def _raw(name, cable, seconds, words):
     return Contest(name, cable, [program, "--server", "--once"], client, "listens", seconds)
 
 
+def _datapath_words(arguments):
+    # The interface has the same name in both namespaces.
+    return ["--set", "datapath=xdp", "--bind", "cable0"] if arguments.datapath == "xdp" else []
+
+
 def _heddle(name, cable, arguments, test, words):
     program = built("heddle")
-    words = [*words, *arguments.heddle_option]
+    words = [*words, *_datapath_words(arguments), *arguments.heddle_option]
     client = [program, "perf", cable.far_address, test, "-t", str(arguments.seconds), "--json", *words]
     return Contest(name, cable, [program, "perf", "--listen", "--once", *words], client, "listens",
                    arguments.seconds)
@@ -78,17 +89,24 @@ def _bandwidth_contests(cable, arguments):
         _raw(_PREDICTED, cable, seconds, [*mtu, "--mode", "place"]),
         _heddle(_AGAIN, cable, arguments, "bw", []),
     ]
+    if arguments.datapath == "xdp":
+        contests.insert(1, _raw(_RAW_XDP, cable, seconds, [*mtu, "--mode", "copy", "--sockets", "xdp"]))
     return contests + [_tcp(cable, seconds, control, write)
                        for control in _TCP_CONTROLS for write in _TCP_WRITES]
 
 
 def _latency_contests(cable, arguments):
     spin = ["--set", "spin=always"]
-    return [
+    message = ["--test", "lat", "-s", "64"]
+    contests = [
         _heddle(_HEDDLE_LATENCY, cable, arguments, "lat", spin),
-        _raw(_RAW_LATENCY, cable, arguments.seconds, ["--test", "lat", "-s", "64"]),
+        _raw(_RAW_LATENCY, cable, arguments.seconds, message),
         _heddle(_AGAIN_LATENCY, cable, arguments, "lat", spin),
     ]
+    if arguments.datapath == "xdp":
+        mtu = ["--mtu", str(cable.mtu_bytes)]
+        contests.append(_raw(_RAW_XDP, cable, arguments.seconds, [*message, *mtu, "--sockets", "xdp"]))
+    return contests
 
 
 def _goodput(sample):
@@ -103,6 +121,10 @@ def _cpu_per_gbyte(sample, seconds):
     return sample.host_cpu_s / (_goodput(sample) / 8 * seconds)
 
 
+def _to_raw_xdp(both, values):
+    return {"heddle_to_raw_xdp": ratio(both, values[_RAW_XDP] * 2)} if _RAW_XDP in values else {}
+
+
 def _summarize_bandwidth(mtu_bytes, samples, seconds):
     goodput = {name: [_goodput(one) for one in runs] for name, runs in samples.items()}
     programs = [{"program": name,
@@ -115,6 +137,7 @@ def _summarize_bandwidth(mtu_bytes, samples, seconds):
     return {
         "mtu_bytes": mtu_bytes,
         "programs": programs,
+        **_to_raw_xdp(both, goodput),
         "heddle_to_one_copy": ratio(both, goodput[_ONE_COPY] * 2),
         "heddle_to_predicted_place": ratio(both, goodput[_PREDICTED] * 2),
         "heddle_to_itself": ratio(goodput[_HEDDLE], goodput[_AGAIN]),
@@ -137,6 +160,7 @@ def _summarize_latency(samples):
     return {
         "message_bytes": 64,
         "programs": programs,
+        **_to_raw_xdp(both, median),
         "heddle_to_raw": ratio(both, median[_RAW_LATENCY] * 2),
         "heddle_to_itself": ratio(median[_HEDDLE_LATENCY], median[_AGAIN_LATENCY]),
     }
@@ -144,7 +168,7 @@ def _summarize_latency(samples):
 
 def run(arguments, progress):
     need_network_rights()
-    document = {"scenario": "p2p", "machine": describe(), "rounds": arguments.pairs,
+    document = {"scenario": "p2p", "datapath": arguments.datapath, "machine": describe(), "rounds": arguments.pairs,
                 "seconds": arguments.seconds, "bandwidth": []}
     for mtu_bytes in arguments.mtu or _MTUS:
         with Cable(mtu_bytes) as cable:
@@ -158,6 +182,11 @@ def run(arguments, progress):
 
 def _row(name, *cells):
     print(f"  {name:26}" + "".join(f"{cell:>30}" for cell in cells))
+
+
+def _show_to_raw_xdp(part):
+    if "heddle_to_raw_xdp" in part:
+        print(f"  heddle to raw AF_XDP             {text(part['heddle_to_raw_xdp'], 2)}")
 
 
 def show(document):
@@ -174,6 +203,7 @@ def show(document):
         print("  * TCP at its best")
         print(f"  heddle to the one-copy limit     {text(part['heddle_to_one_copy'], 2)}")
         print(f"  heddle to the predicted places   {text(part['heddle_to_predicted_place'], 2)}")
+        _show_to_raw_xdp(part)
         print(f"  heddle to itself                 {text(part['heddle_to_itself'], 2)}")
         disturbance_note([program["machine"] for program in part["programs"]])
     part = document["latency"]
@@ -183,5 +213,6 @@ def show(document):
         _row(program["program"], text(program["half_round_trip_us_p50"], 2),
              text(program["half_round_trip_us_p99"], 2))
     print(f"  heddle to raw UDP                {text(part['heddle_to_raw'], 2)}")
+    _show_to_raw_xdp(part)
     print(f"  heddle to itself                 {text(part['heddle_to_itself'], 2)}")
     disturbance_note([program["machine"] for program in part["programs"]])

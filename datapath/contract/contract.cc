@@ -168,7 +168,7 @@ std::vector<Datagram> Contract::collect(Datapath& at, size_t count) {
       EXPECT_EQ(run.payload_at, PayloadAt::kFrame) << "nothing was predicted";
       for (uint32_t i = 0; i < run.segments; ++i) {
         const uint32_t bytes = i + 1 == run.segments ? run.last_segment_bytes : run.segment_bytes;
-        const std::byte* start = run.frame + size_t{i} * run.segment_bytes;
+        const std::byte* start = run.frame + size_t{i} * run.step();
         out.push_back({run.from, run.ecn, run.received_at, Bytestring(start, start + bytes)});
       }
     }

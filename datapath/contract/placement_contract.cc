@@ -64,7 +64,7 @@ Prediction predict_row(uint64_t tag, RegionId region, uint64_t offset, uint64_t 
 }
 
 const std::byte* header_of(const RxRun& run, uint32_t segment) {
-  const size_t step = run.payload_at == PayloadAt::kFrame ? run.segment_bytes : kDataHeaderBytes;
+  const size_t step = run.payload_at == PayloadAt::kFrame ? run.step() : kDataHeaderBytes;
   return run.frame + segment * step;
 }
 
@@ -99,8 +99,8 @@ Placement placement_of(const RxRun& run, uint32_t segment, RegionId to, uint64_t
   placement.to_region = to;
   placement.to_offset = to_offset;
   if (run.payload_at == PayloadAt::kFrame) {
-    placement.source = run.frame + size_t{segment} * run.segment_bytes + kDataHeaderBytes;
-    placement.source_step = run.segment_bytes;
+    placement.source = run.frame + size_t{segment} * run.step() + kDataHeaderBytes;
+    placement.source_step = run.step();
   } else {
     placement.from = {run.place.region, run.place.offset + uint64_t{segment} * step, bytes};
   }
@@ -279,7 +279,7 @@ TEST_P(Contract, AControlDatagramBehindPredictedSegmentsIsDeliveredWhole) {
         seen += run.segments;
         if (seen < 4) continue;
         ASSERT_EQ(run.payload_at, PayloadAt::kFrame) << "last payload " << last_payload;
-        const std::byte* start = run.frame + size_t{run.segments - 1} * run.segment_bytes;
+        const std::byte* start = run.frame + size_t{run.segments - 1} * run.step();
         whole = Bytestring(start, start + run.last_segment_bytes) == control;
       }
       b().release(batch);
@@ -306,7 +306,7 @@ TEST_P(Contract, ControlDatagramsUnderAPredictionAreDeliveredWhole) {
       const RxRun& run = batch.runs[r];
       ASSERT_EQ(run.payload_at, PayloadAt::kFrame);
       for (uint32_t s = 0; s < run.segments; ++s) {
-        const std::byte* start = run.frame + size_t{s} * run.segment_bytes;
+        const std::byte* start = run.frame + size_t{s} * run.step();
         got.emplace_back(
             start, start + (s + 1 == run.segments ? run.last_segment_bytes : run.segment_bytes));
       }

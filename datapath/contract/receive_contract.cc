@@ -19,7 +19,7 @@ std::vector<Bytestring> whole_datagrams(const RxBatch& batch) {
     const RxRun& run = batch.runs[r];
     for (uint32_t i = 0; i < run.segments; ++i) {
       const uint32_t bytes = i + 1 == run.segments ? run.last_segment_bytes : run.segment_bytes;
-      const std::byte* start = run.frame + size_t{i} * run.segment_bytes;
+      const std::byte* start = run.frame + size_t{i} * run.step();
       out.emplace_back(start, start + bytes);
     }
   }
@@ -66,9 +66,15 @@ TEST_P(Contract, MoreRunsThanABatchHoldsAllArrive) {
   }
   if (paths > 1) rows.back().path = 1;
   send(a(), b(), rows);
-  const auto got = collect(b(), rows.size());
+  auto got = collect(b(), rows.size());
   ASSERT_EQ(got.size(), rows.size());
-  for (size_t i = 0; i + 1 < got.size(); ++i) {
+  // The other path has no order with the first one: a NIC may receive it in another queue.
+  const auto other = std::find_if(got.begin(), got.end(), [&](const Datagram& each) {
+    return each.bytes.size() == transport::kDataHeaderBytes + 60 + rows.size() - 1;
+  });
+  ASSERT_NE(other, got.end());
+  got.erase(other);
+  for (size_t i = 0; i < got.size(); ++i) {
     EXPECT_EQ(got[i].bytes.size(), transport::kDataHeaderBytes + 60 + i);
   }
 }

@@ -102,6 +102,12 @@ Sender::Sender(std::vector<Socket> sockets, const SenderOptions& options,
 
 Sender::~Sender() = default;
 
+void Sender::limit_datagrams(uint32_t bytes) {
+  for (SenderNic& nic : options_.nics) {
+    nic.max_datagram_bytes = std::min(nic.max_datagram_bytes, bytes);
+  }
+}
+
 size_t Sender::transmit(std::span<const TxBurst> bursts) {
   refusal_ = Refusal::kNone;
   unsent_.clear();

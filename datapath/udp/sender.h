@@ -57,6 +57,9 @@ class Sender {
   // False after the kernel refused segmentation although it supports it (no checksum offload).
   bool segments() const { return options_.segments; }
 
+  // Larger datagrams are rejected from now on, unless they may be fragmented.
+  void limit_datagrams(uint32_t bytes);
+
   size_t paths() const { return paths_; }
   const PathSocket& path(size_t path, size_t nic = 0) const {
     return sockets_[nic * paths_ + path];

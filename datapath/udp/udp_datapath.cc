@@ -151,6 +151,11 @@ UdpDatapath::UdpDatapath(const UdpOptions& options, std::vector<ReceiveSocket> r
   capabilities_.receive_capacity = {buffer_bytes / kCapacityShare};
 }
 
+void UdpDatapath::limit_datagrams(uint32_t bytes) {
+  capabilities_.max_datagram_bytes = std::min(capabilities_.max_datagram_bytes, bytes);
+  sender_.limit_datagrams(bytes);
+}
+
 NicFacts UdpDatapath::nic_facts(uint8_t nic) const { return interface_facts(nics_[nic]); }
 
 uint16_t UdpDatapath::source_port(uint16_t path, uint8_t nic) const {

@@ -41,6 +41,13 @@ class UdpDatapath final : public Datapath {
   bool poll_error(transport::NetworkError& error) override;
   const DatapathStatistics& statistics() const override;
 
+  // For a datapath that is composed of this one (datapath/xdp): its regions; input at a further
+  // descriptor ends wait(); and the largest datagram becomes at most `bytes`.
+  const RegionTable& regions() const { return regions_; }
+  Result<void> watch_input(int descriptor) { return waiter_.watch_input(descriptor); }
+  void ignore_input(int descriptor) { waiter_.ignore_input(descriptor); }
+  void limit_datagrams(uint32_t bytes);
+
   // Access to the sockets, for tests.
   const Receiver& receiver(size_t nic = 0) const { return *receivers_[nic]; }
   const Sender& sender() const { return sender_; }

@@ -61,6 +61,15 @@ Result<void> Waiter::open(const std::vector<int>& receive_descriptors,
   return {};
 }
 
+Result<void> Waiter::watch_input(int descriptor) {
+  if (add(all_, descriptor, EPOLLIN, kReceive)) return {};
+  return fail(ErrorCode::kSystem, "cannot watch a socket", std::strerror(errno));
+}
+
+void Waiter::ignore_input(int descriptor) {
+  epoll_ctl(all_.number(), EPOLL_CTL_DEL, descriptor, nullptr);
+}
+
 void Waiter::wait(Nanos until) {
   until = std::min(until, std::exchange(retry_at_, Nanos::never()));
   if (woken_.load()) {

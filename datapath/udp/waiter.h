@@ -24,6 +24,10 @@ class Waiter {
   Result<void> open(const std::vector<int>& receive_descriptors, std::vector<int> send_descriptors,
                     uint16_t paths);
 
+  // Input at this descriptor ends wait() too. Errors: kSystem.
+  Result<void> watch_input(int descriptor);
+  void ignore_input(int descriptor);
+
   // See Datapath::wait.
   void wait(Nanos until);
   // Any thread may call it.

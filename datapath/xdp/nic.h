@@ -1,0 +1,75 @@
+// XdpNic: one NIC of an AF_XDP datapath: the attachment to its interface, and what sends, receives
+// and finds routes through it. XdpDatapath owns one per NIC.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/nanos.h"
+#include "base/result.h"
+#include "datapath/datapath.h"
+#include "datapath/regions.h"
+#include "datapath/xdp.h"
+#include "datapath/xdp/attachment.h"
+#include "datapath/xdp/netlink.h"
+#include "datapath/xdp/receiver.h"
+#include "datapath/xdp/routes.h"
+#include "datapath/xdp/transmitter.h"
+#include "transport/tx_batch.h"
+
+namespace heddle::datapath {
+
+struct XdpNicOptions {
+  transport::Address local;            // with the receive port; its host may be a wildcard
+  uint8_t nic = 0;                     // its number
+  uint32_t mtu_bytes = 0;              // of an IP packet; the interface's may be less
+  std::vector<uint16_t> source_ports;  // by path
+  // Of the datapath; must outlive the NIC.
+  const RegionTable* regions = nullptr;
+  DatapathStatistics* statistics = nullptr;
+};
+
+class XdpNic {
+ public:
+  // Errors: see open_xdp().
+  static Result<std::unique_ptr<XdpNic>> open(const XdpOptions& options, XdpNicOptions nic);
+
+  // What became of a burst.
+  enum class Sent : uint8_t {
+    kWritten,  // leaves with the next flush()
+    kFull,     // offer it again
+    kNotHere,  // must leave through the kernel
+  };
+  Sent send(const transport::TxBurst& burst, Nanos now);
+  void flush(Nanos now);
+  // Sends what the kernel left over. True: some is still left.
+  bool push();
+
+  size_t receive(RxBatch& batch, const transport::Prediction* prediction) {
+    return receiver_->receive(batch, prediction);
+  }
+  void release(RxBatch& batch) { receiver_->release(batch); }
+  // Before a sleep: lets a driver that ran out of frames go on.
+  void prepare_wait() const;
+
+  // Readable after input.
+  const std::vector<int>& descriptors() const { return descriptors_; }
+  uint32_t max_datagram_bytes() const { return max_datagram_bytes_; }
+  bool places() const { return attachment_->multi_buffer(); }
+  uint64_t dropped() const;
+
+ private:
+  XdpNic() = default;
+
+  std::unique_ptr<XdpAttachment> attachment_;
+  std::unique_ptr<Netlink> netlink_;
+  std::unique_ptr<RouteCache> routes_;
+  std::unique_ptr<XdpReceiver> receiver_;
+  std::unique_ptr<XdpTransmitter> transmitter_;
+  std::vector<int> descriptors_;
+  uint32_t max_datagram_bytes_ = 0;
+  Nanos down_until_;  // the interface cannot send
+};
+
+}  // namespace heddle::datapath
