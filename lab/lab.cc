@@ -23,10 +23,11 @@ namespace {
 std::vector<std::string> limits_of(const topology::Topology& topology) {
   std::vector<std::string> notes;
   for (const topology::Switch& each : topology.switches) {
-    if (each.shape.buffer.count == 0 && !each.shape.trims) continue;
+    const bool hashes = each.shape.balancing == topology::Balancing::kEcmp;
+    if (each.shape.buffer.count == 0 && !each.shape.trims && hashes) continue;
     notes.emplace_back(
-        "shared buffers, pauses and trimming of switches are for the simulator: in a lab each link "
-        "has its own 'queue', and drops what does not fit");
+        "shared buffers, pauses, trimming and 'balancing' of switches are for the simulator: in a "
+        "lab each link has its own 'queue' and drops what does not fit, and switches hash");
     break;
   }
   for (const topology::Link& link : topology.links) {

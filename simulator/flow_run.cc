@@ -9,6 +9,8 @@
 #include "base/check.h"
 #include "events/events.h"
 #include "simulator/flow_host.h"
+#include "simulator/roce_host.h"
+#include "simulator/transport_host.h"
 
 namespace heddle::simulator {
 
@@ -137,9 +139,7 @@ FlowRun::FlowRun(const topology::Topology& topology, const topology::Workload& w
 }
 
 FlowRun::~FlowRun() {
-  for (const std::unique_ptr<FlowHost>& host : hosts_) {
-    if (host != nullptr && host->process().running()) host->process().driver().end_count();
-  }
+  hosts_.clear();
   network_.remove_agent(agent_);
 }
 
@@ -167,7 +167,7 @@ void FlowRun::add_hosts() {
     flows_[i].channel = channel++;
   }
   for (uint32_t host = 0; host < hosts_.size(); ++host) {
-    if (peers[host] > 0) add_process(host, peers[host]);
+    if (peers[host] > 0) add_host(host, peers[host]);
   }
   for (const uint32_t i : order) {
     const auto [from, to] = ends(i);
@@ -176,12 +176,18 @@ void FlowRun::add_hosts() {
     sender.will_send(i, to);
     receiver.will_receive(i, from);
     const uint64_t bytes = workload_.flows[i].bytes.count;
-    flows_[i].sent = sender.process().register_virtual(2 * uint64_t{i}, bytes);
-    flows_[i].received = receiver.process().register_virtual(2 * uint64_t{i} + 1, bytes);
+    flows_[i].sent = sender.register_virtual(2 * uint64_t{i}, bytes);
+    flows_[i].received = receiver.register_virtual(2 * uint64_t{i} + 1, bytes);
   }
 }
 
-void FlowRun::add_process(uint32_t host, uint32_t peers) {
+void FlowRun::add_host(uint32_t host, uint32_t peers) {
+  if (options_.roce) {
+    RoceOptions roce = *options_.roce;
+    roce.mtu_bytes = rdma_mtu(roce.mtu_bytes, smallest_mtu_);
+    hosts_[host] = std::make_unique<RoceHost>(*this, host, network_, roce);
+    return;
+  }
   TransportProcessOptions options;
   options.process = process_options(host);
   options.transport = endpoint_options(host);
@@ -195,7 +201,7 @@ void FlowRun::add_process(uint32_t host, uint32_t peers) {
   }
   TransportProcess& process = world_.add(options);
   if (options.sink != nullptr) process.driver().count_wire(*options.sink, options_.wire_span);
-  hosts_[host] = std::make_unique<FlowHost>(*this, host, process);
+  hosts_[host] = std::make_unique<TransportHost>(*this, host, process);
 }
 
 void FlowRun::record_endpoint(events::Sink& sink, uint32_t host, uint16_t port) const {
@@ -250,7 +256,7 @@ transport::EndpointOptions FlowRun::endpoint_options(uint32_t host) const {
 void FlowRun::connect() {
   unopened_ = connections_.size();
   for (const Connection& each : connections_) {
-    hosts_[each.from]->connect(each.to, hosts_[each.to]->process().address());
+    hosts_[each.from]->connect(each.to, *hosts_[each.to]);
   }
 }
 
@@ -420,8 +426,16 @@ transport::ConnectionStatistics FlowRun::totals() const {
   return sum;
 }
 
+RoceCounters FlowRun::roce_counters() const {
+  RoceCounters sum;
+  for (const std::unique_ptr<FlowHost>& host : hosts_) {
+    if (host != nullptr) host->add_counters(sum);
+  }
+  return sum;
+}
+
 size_t FlowRun::transport_bytes_held(uint32_t host) const {
-  return hosts_[host]->process().endpoint().bytes_held();
+  return hosts_[host]->transport_bytes_held();
 }
 
 std::vector<PathShares> FlowRun::path_shares() const {

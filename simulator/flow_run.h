@@ -1,17 +1,19 @@
 // FlowRun: the flows of a workload on a simulated fabric. Every participating host is a process
-// with the production transport and driver. A host has one connection to each host that it sends
-// to; each flow is one message on its own channel. First all connections open; then time 0 of the
-// workload and of the topology's faults begins.
+// with the production transport and driver, or has RoCE NICs to compare with (roce_host.h). A host
+// has one connection to each host that it sends to; each flow is one message on its own channel.
+// First all connections open; then time 0 of the workload and of the topology's faults begins.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "simulator/roce_options.h"
 #include "simulator/tenant.h"
 #include "simulator/world.h"
 #include "topology/workload.h"
@@ -32,6 +34,9 @@ struct FlowRunOptions {
   Bytes longest_burst;                    // on one of several paths; zero: one segment
   Bytes receive_capacity = mebibytes(4);  // per host socket
   Nanos turn_time = nanos(500);           // CPU time of a host per driver turn
+  // Flows run over RoCE NICs in place of the transport; options of the transport then have no
+  // effect. Jobs, and sink_of, need the transport.
+  std::optional<RoceOptions> roce;
   // Called once per host: the sink of its events, which must outlive the run; null: none. Wire
   // traffic is reported in spans of `wire_span`.
   std::function<events::Sink*(uint32_t host)> sink_of;
@@ -99,6 +104,8 @@ class FlowRun : private Agent {
   std::span<const FlowOutcome> outcomes() const { return outcomes_; }
   // Sum of all senders' counters.
   transport::ConnectionStatistics totals() const;
+  // Of all RoCE NICs; zero without them.
+  RoceCounters roce_counters() const;
   // Bytes held by the transport of a participating host.
   size_t transport_bytes_held(uint32_t host) const;
   const Network& network() const { return network_; }
@@ -117,7 +124,7 @@ class FlowRun : private Agent {
   };
 
   void add_hosts();
-  void add_process(uint32_t host, uint32_t peers);
+  void add_host(uint32_t host, uint32_t peers);
   void connect();
   void begin_if_ready();
   void begin();

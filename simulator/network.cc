@@ -44,6 +44,7 @@ Network::Network(const topology::Topology& topology, const NetworkOptions& optio
       options_(options),
       routes_(topology),
       outlets_(topology_, links_, packets_, events_),
+      balancer_(topology_, links_, outlets_, seed),
       nics_(topology.nics.size()),
       may_answer_at_(topology.switches.size()),
       now_(options.start),

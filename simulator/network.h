@@ -12,6 +12,7 @@
 
 #include "base/nanos.h"
 #include "base/random.h"
+#include "simulator/balancer.h"
 #include "simulator/event_queue.h"
 #include "simulator/fates.h"
 #include "simulator/link.h"
@@ -194,6 +195,7 @@ class Network {
   static constexpr uint8_t kOutlet = 2;
   std::vector<uint8_t> special_;
   Outlets outlets_;
+  Balancer balancer_;
   std::vector<uint8_t> noticed_down_;  // per link
   uint32_t noticed_ = 0;               // number of links with noticed_down_ set
   std::vector<uint64_t> hash_seeds_;   // per switch

@@ -179,6 +179,9 @@ void Network::forward(uint32_t switch_index, PacketId id) {
     choices = live_choices_;
   }
   if (choices.empty()) return discard(id, Fate::kNoRoute);
+  if (balancer_.balances(switch_index)) {
+    return offer(balancer_.choose(now_, switch_index, choices, packet), id);
+  }
   const auto count = static_cast<uint32_t>(choices.size());
   offer(choices[Routes::choose(count, hash_seeds_[switch_index], packet)], id);
 }

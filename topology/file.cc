@@ -20,7 +20,8 @@ namespace {
 
 // Returns whether a [[switch]] has keys besides its name.
 bool changes_switch(const TableReader& table) {
-  constexpr const char* kKeys[] = {"hash_seed", "buffer", "alpha", "reserve", "pfc", "xoff", "xon"};
+  constexpr const char* kKeys[] = {"hash_seed", "buffer", "alpha", "reserve",   "trimming",
+                                   "pfc",       "xoff",   "xon",   "balancing", "flowlet_gap"};
   return std::any_of(std::begin(kKeys), std::end(kKeys),
                      [&table](const char* key) { return table.has(key); });
 }

@@ -149,6 +149,28 @@ ends = ["far", "leaf0"]
   EXPECT_EQ(limits.xon.count, 100'000u - 2 * 9'038);
 }
 
+TEST(TopologyFile, SwitchesMayBalanceOtherwiseThanByHash) {
+  const Topology topology = parsed(std::string(kSmall) + R"(
+[switches]
+balancing = "flowlet"
+flowlet_gap = "20us"
+[[switch]]
+name = "spine1"
+balancing = "adaptive"
+[[switch]]
+name = "spine0"
+trimming = true
+)");
+  const auto shape = [&topology](const char* name) {
+    return topology.switches[*find_switch(topology, name)].shape;
+  };
+  EXPECT_EQ(shape("leaf0").balancing, Balancing::kFlowlet);
+  EXPECT_EQ(shape("leaf0").flowlet_gap, micros(20));
+  EXPECT_EQ(shape("spine1").balancing, Balancing::kAdaptive);
+  EXPECT_TRUE(shape("spine0").trims);
+  EXPECT_EQ(parsed(kSmall).switches[0].shape.balancing, Balancing::kEcmp);
+}
+
 TEST(TopologyFile, InvalidSwitchesAreRefused) {
   const auto with = [](const std::string& keys) {
     return refused(std::string(kSmall) + "[switches]\n" + keys);
@@ -159,6 +181,9 @@ TEST(TopologyFile, InvalidSwitchesAreRefused) {
   EXPECT_THAT(with("alpha = \"2\"\n"), HasSubstr("the switch has no 'buffer'"));
   EXPECT_THAT(with("buffer = \"1MB\"\nalpha = \"0\"\n"), HasSubstr("t.toml:8: 'alpha' is \"0\""));
   EXPECT_THAT(with("buffer = \"1MB\"\nxoff = \"9KB\"\n"), HasSubstr("'pfc' is not set"));
+  EXPECT_THAT(with("balancing = \"random\"\n"),
+              HasSubstr("t.toml:7: there is no balancing \"random\""));
+  EXPECT_THAT(with("flowlet_gap = \"9us\"\n"), HasSubstr("'balancing' is not \"flowlet\""));
   EXPECT_THAT(with("buffer = \"9KB\"\n"), HasSubstr("a full packet of each port"));
   EXPECT_THAT(with("buffer = \"50KB\"\nreserve = \"20KB\"\n"), HasSubstr("the reserves"));
   EXPECT_THAT(with("buffer = \"1MB\"\npfc = true\nreserve = \"1KB\"\n"), HasSubstr("a reserve"));

@@ -1,6 +1,8 @@
 // See switch_shape.h.
 #include "topology/switch_shape.h"
 
+#include <algorithm>
+
 #include "topology/topology.h"
 
 namespace heddle::topology {
@@ -9,6 +11,12 @@ namespace {
 constexpr uint32_t kEthernetBytes = 38;  // header, check sequence, preamble and gap
 
 }  // namespace
+
+std::optional<Balancing> balancing_named(std::string_view name) {
+  const auto* const found = std::find(kBalancingNames.begin(), kBalancingNames.end(), name);
+  if (found == kBalancingNames.end()) return std::nullopt;
+  return static_cast<Balancing>(found - kBalancingNames.begin());
+}
 
 uint32_t full_packet_bytes(const LinkShape& link) { return link.mtu_bytes + kEthernetBytes; }
 

@@ -1,14 +1,36 @@
-// SwitchShape: a switch's buffer, its treatment of packets that do not fit, and the limits at which
-// a lossless switch (PFC, IEEE 802.1Qbb) pauses its neighbors.
+// SwitchShape: a switch's buffer, its treatment of packets that do not fit, the limits at which a
+// lossless switch (PFC, IEEE 802.1Qbb) pauses its neighbors, and how it chooses among shortest
+// routes.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
+#include "base/nanos.h"
 #include "base/units.h"
 
 namespace heddle::topology {
 
 struct LinkShape;
+
+// How a switch chooses among the equal-cost links of a packet.
+enum class Balancing : uint8_t {
+  kEcmp,     // by a hash of addresses and ports
+  kFlowlet,  // at random, again after a gap in the packets with equal hash (LetFlow, Vanini et al.,
+             // NSDI 2017)
+  kSpray,    // each packet at random (Dixit et al., INFOCOM 2013)
+  kAdaptive,  // each packet by the shortest queue (as DRILL with all queues, Ghorbani et al.,
+              // SIGCOMM 2017)
+};
+// "ecmp", "flowlet", "spray", "adaptive", as the files spell them.
+inline constexpr std::array<std::string_view, 4> kBalancingNames = {"ecmp", "flowlet", "spray",
+                                                                    "adaptive"};
+constexpr std::string_view name_of(Balancing balancing) {
+  return kBalancingNames[static_cast<size_t>(balancing)];
+}
+std::optional<Balancing> balancing_named(std::string_view name);
 
 struct SwitchShape {
   Bytes buffer;  // one memory for all ports; zero: each link has its own queue
@@ -25,6 +47,10 @@ struct SwitchShape {
   bool lossless = false;
   Bytes xoff;
   Bytes xon;
+  Balancing balancing = Balancing::kEcmp;
+  // kFlowlet: packets with equal hash that arrive further apart may take another link. LetFlow
+  // evaluates 50 to 500 us; it exceeds the difference of delays between the links.
+  Nanos flowlet_gap = micros(100);
 };
 
 struct PauseLimits {

@@ -18,9 +18,9 @@
 #include "apps/cli/sim/job_run.h"
 #include "apps/cli/sim/page.h"
 #include "apps/cli/sim/report.h"
-#include "apps/cli/sim/size_option.h"
 #include "apps/cli/sim/sweep_command.h"
 #include "apps/cli/sim/trace.h"
+#include "apps/cli/sim/transport_options.h"
 #include "apps/cli/terminal.h"
 #include "base/document.h"
 #include "base/interrupt.h"
@@ -31,7 +31,6 @@
 #include "topology/file.h"
 #include "topology/htsim_topology.h"
 #include "topology/workload_file.h"
-#include "transport/names.h"
 
 namespace heddle::cli {
 namespace {
@@ -52,12 +51,10 @@ struct SimOptions {
   std::string topology;
   std::string workload;
   simulator::FlowRunOptions run;
+  TransportOptions transport;
   FabricOptions fabric;
   std::string until_text;
   Nanos until = Nanos::never();
-  std::string initial_window;
-  std::string window_limit;
-  std::string burst;
   std::string series;
   std::string trace;
   std::string html;
@@ -96,12 +93,22 @@ Result<void> take_quantities(SimOptions& options) {
   if (Result<void> taken = take_fabric_options(options.fabric, of_htsim(options)); !taken) {
     return taken;
   }
-  const SizeOption sizes[] = {
-      {"--initial-window", options.initial_window, options.run.initial_window, 1},
-      {"--window-limit", options.window_limit, options.run.window_limit, 1},
-      {"--burst", options.burst, options.run.longest_burst, 1}};
-  for (const SizeOption& each : sizes) {
-    if (Result<void> taken = take_size(each); !taken) return taken;
+  options.transport.run = &options.run;
+  return take_transport_options(options.transport);
+}
+
+// Jobs call collectives over the engine, and only the transport has events to record.
+Result<void> check_transport(const SimOptions& options, const topology::Workload& workload) {
+  if (!options.run.roce) return {};
+  const auto refused = [](const std::string& why, const std::string& todo) {
+    return fail(ErrorCode::kInvalid, "cannot simulate RoCE NICs", why, todo);
+  };
+  if (!workload.jobs.empty()) {
+    return refused("the workload has jobs, whose ranks call heddle's collectives",
+                   "give their messages as flows, with triggers in a .cm file");
+  }
+  if (!options.trace.empty()) {
+    return refused("--trace records what heddle's transport observes", "leave it out");
   }
   return {};
 }
@@ -156,6 +163,7 @@ Result<int> simulate(SimOptions options) {
   const Result<topology::Workload> workload =
       topology::read_workload_file(options.workload, *topology, options.run.seed);
   if (!workload) return fail(workload.error());
+  if (Result<void> fits = check_transport(options, *workload); !fits) return fail(fits.error());
 
   std::unique_ptr<SimTrace> trace;
   if (!options.trace.empty()) {
@@ -234,36 +242,6 @@ void refuse_options_of(const CLI::App& sim) {
 
 namespace {
 
-void add_transport_options(CLI::App& sim, SimOptions& options) {
-  const auto choice = [&sim](const char* name, std::string& value, const char* about,
-                             std::span<const std::string_view> names) {
-    sim.add_option(name, value, about)
-        ->type_name(choices_text(names))
-        ->check(one_of({names.begin(), names.end()}))
-        ->capture_default_str()
-        ->group("Transport");
-  };
-  const auto size = [&sim](const char* name, std::string& value, const char* about,
-                           const char* fallback) {
-    sim.add_option(name, value, about)
-        ->type_name("SIZE")
-        ->check(size_value(1))
-        ->default_str(fallback)
-        ->group("Transport");
-  };
-  choice("--cc", options.run.congestion, "congestion control", transport::controller_names());
-  choice("--selector", options.run.selector, "path selection", transport::selector_names());
-  sim.add_option("--paths", options.run.paths, "paths of a connection, 1 to 256")
-      ->type_name("N")
-      ->check(whole_number(1, 256))
-      ->capture_default_str()
-      ->group("Transport");
-  size("--initial-window", options.initial_window, "initial congestion window",
-       "twice the bandwidth-delay product");
-  size("--window-limit", options.window_limit, "largest congestion window", "64MiB");
-  size("--burst", options.burst, "most bytes sent at once on one of several paths", "a segment");
-}
-
 void add_result_options(CLI::App& sim, SimOptions& options) {
   sim.add_option("--series", options.series,
                  "record links and queues over time, in bins of this duration, at least 100ns")
@@ -302,7 +280,8 @@ void add_sim_command(CLI::App& root, Invocation& invocation) {
       ->type_name("DURATION")
       ->check(duration_value())
       ->default_str("the end of all flows and jobs");
-  add_transport_options(*sim, *options);
+  options->transport.run = &options->run;
+  add_transport_options(*sim, options->transport);
   add_result_options(*sim, *options);
   add_fabric_options(*sim, options->fabric);
   add_sweep_command(*sim, invocation);

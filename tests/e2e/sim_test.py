@@ -107,6 +107,41 @@ class Sim(unittest.TestCase):
         self.assertEqual([given[name] for name in names], [9244, 10**6, 10**6, 64_000, 2 * 10**6, 32_000, 10**6])
         self.assertEqual(given["counters"]["segment_bytes"], 9172)
 
+    def test_roce_nics_run_the_same_files(self):
+        roce = self.document("fabric.toml", "perm.toml", "--transport", "roce")
+        self.assertEqual((roce["transport"], roce["cc"], roce["paths"], roce["selector"]), ("roce", "dcqcn", 1, None))
+        self.assertEqual(roce["flows_arrived"], 16)
+        self.assertEqual(roce["flows_changed"], 0)
+        self.assertGreater(roce["counters"]["segments_sent"], 16 * 2_000_000 // 4096)
+        again = self.document("fabric.toml", "perm.toml", "--transport", "roce")
+        self.assertEqual(roce["history"], again["history"])
+        small = self.document("fabric.toml", "perm.toml", "--transport", "roce", "--cc", "none", "--rdma-mtu", 1024)
+        self.assertEqual((small["cc"], small["counters"]["segment_bytes"]), ("none", 1024))
+        self.assertIsNone(self.document("fabric.toml", "perm.toml")["roce"])
+
+    def test_options_of_the_other_transport_are_refused(self):
+        for more, why in ((("--transport", "roce", "--cc", "swift"), "--cc swift is for heddle's transport"),
+                          (("--transport", "roce", "--paths", 4), "--paths is for heddle's transport"),
+                          (("--transport", "roce", "--trace", "t"), "--trace records what heddle's transport"),
+                          (("--cc", "dcqcn"), "--cc dcqcn is for RoCE NICs"),
+                          (("--rdma-mtu", 1024), "--rdma-mtu is for RoCE NICs")):
+            done = self.sim("fabric.toml", "perm.toml", *more)
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertIn(why, done.stderr)
+        self.write("job.toml", 'version = 1\n[[job]]\nkind = "all_reduce"\nbytes = "1MB"\n')
+        done = self.sim("fabric.toml", "job.toml", "--transport", "roce")
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("the workload has jobs", done.stderr)
+
+    def test_switches_of_a_topo_balance_as_asked(self):
+        histories = {self.document("fabric.topo", "perm.toml", "--balancing", mode)["history"]
+                     for mode in ("ecmp", "flowlet", "spray", "adaptive")}
+        self.assertEqual(len(histories), 4)
+        for more, why in ((("--flowlet-gap", "9us"), "--flowlet-gap says when a flowlet ends"),):
+            done = self.sim("fabric.topo", "perm.toml", *more)
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertIn(why, done.stderr)
+
     def test_marks_rise_along_a_ramp(self):
         arguments = ("fabric.topo", "perm.toml", "--paths", 1, "--cc", "dctcp", "--ecn-min", "40KB", "--ecn-max")
         def marked(*more):

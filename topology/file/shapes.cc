@@ -92,6 +92,24 @@ LinkSettings read_link_settings(TableReader& table, const LinkSettings& base) {
   return settings;
 }
 
+namespace {
+
+void read_balancing(TableReader& table, SwitchShape& shape) {
+  const std::string name = table.text("balancing", std::string(name_of(shape.balancing)));
+  if (const auto balancing = balancing_named(name)) {
+    shape.balancing = *balancing;
+  } else {
+    table.wrong("balancing", "there is no balancing \"" + name + "\"",
+                "give \"ecmp\", \"flowlet\", \"spray\" or \"adaptive\"");
+  }
+  shape.flowlet_gap = table.time("flowlet_gap", shape.flowlet_gap);
+  if (table.has("flowlet_gap") && shape.balancing != Balancing::kFlowlet) {
+    table.wrong("flowlet_gap", "'balancing' is not \"flowlet\"", "set it, or remove this key");
+  }
+}
+
+}  // namespace
+
 SwitchShape read_switch_shape(TableReader& table, const SwitchShape& base) {
   SwitchShape shape = base;
   shape.buffer = table.bytes("buffer", base.buffer);
@@ -110,6 +128,7 @@ SwitchShape read_switch_shape(TableReader& table, const SwitchShape& base) {
   shape.lossless = table.boolean("pfc", base.lossless);
   shape.xoff = table.bytes("xoff", base.xoff);
   shape.xon = table.bytes("xon", base.xon);
+  read_balancing(table, shape);
   for (const char* key : {"alpha", "reserve", "pfc"}) {
     const bool asked = std::string(key) != "pfc" || shape.lossless;
     if (!table.has(key) || !asked || shape.buffer.count > 0) continue;

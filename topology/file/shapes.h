@@ -16,7 +16,7 @@ struct LinkSettings {
 // Takes the link keys of a table; missing keys have their value in `base`.
 LinkSettings read_link_settings(TableReader& table, const LinkSettings& base);
 
-// The same for the keys of a switch's buffer ([switches], [[switch]]).
+// The same for the keys of a switch's buffer and balancing ([switches], [[switch]]).
 SwitchShape read_switch_shape(TableReader& table, const SwitchShape& base);
 
 }  // namespace heddle::topology

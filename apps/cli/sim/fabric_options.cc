@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "apps/cli/command_line/value_checks.h"
+#include "apps/cli/quantity.h"
 #include "apps/cli/sim/size_option.h"
 #include "simulator/packet.h"
 #include "topology/quantity.h"
@@ -79,6 +80,20 @@ Result<void> take_switches(FabricOptions& options) {
   return {};
 }
 
+Result<void> take_balancing(FabricOptions& options) {
+  topology::SwitchShape& shape = options.use.switches;
+  shape.balancing = topology::balancing_named(options.balancing).value_or(shape.balancing);
+  if (options.flowlet_gap.empty()) return {};
+  if (shape.balancing != topology::Balancing::kFlowlet) {
+    return bad("--flowlet-gap says when a flowlet ends",
+               "give --balancing flowlet, or leave it out");
+  }
+  const Result<Nanos> gap = parse_duration(options.flowlet_gap);
+  if (!gap) return fail(gap.error());
+  shape.flowlet_gap = *gap;
+  return {};
+}
+
 }  // namespace
 
 namespace {
@@ -121,6 +136,14 @@ void add_fabric_options(CLI::App& sim, FabricOptions& options) {
       ->default_str("what fits");
   size("--xon", options.xon, "with --pfc: end its pause below this", 1)
       ->default_str("two packets below --xoff");
+  add("--balancing", options.balancing, "how switches choose among shortest routes",
+      "ecmp|flowlet|spray|adaptive")
+      ->check(one_of({topology::kBalancingNames.begin(), topology::kBalancingNames.end()}))
+      ->capture_default_str();
+  add("--flowlet-gap", options.flowlet_gap,
+      "with --balancing flowlet: packets further apart may take another link", "DURATION")
+      ->check(duration_value())
+      ->default_str("100us");
 }
 
 Result<void> take_fabric_options(FabricOptions& options, bool of_htsim) {
@@ -135,6 +158,7 @@ Result<void> take_fabric_options(FabricOptions& options, bool of_htsim) {
     if (Result<void> taken = take_size(each); !taken) return taken;
   }
   if (Result<void> taken = take_ramp(options); !taken) return taken;
+  if (Result<void> taken = take_balancing(options); !taken) return taken;
   return take_switches(options);
 }
 

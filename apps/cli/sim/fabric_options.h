@@ -23,6 +23,8 @@ struct FabricOptions {
   std::string alpha;
   std::string xoff;
   std::string xon;
+  std::string balancing = "ecmp";
+  std::string flowlet_gap;
   std::vector<const CLI::Option*> all;  // of these options
 };
 

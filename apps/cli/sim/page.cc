@@ -149,8 +149,9 @@ std::string sim_page(const FlowRun& run, const JobRun& jobs, const Series& serie
   const json bins = series_json(run, series, kMostLinks);
   const std::vector<int64_t> times = completion_times(run);
   json about =
-      fmt::format("{} hosts; congestion control {}, {}, seed {}; {} simulated{}",
-                  count_text(run.network().topology().hosts.size()), facts.options.congestion,
+      fmt::format("{} hosts; {}congestion control {}, {}, seed {}; {} simulated{}",
+                  count_text(run.network().topology().hosts.size()),
+                  facts.options.roce ? "RoCE NICs, " : "", facts.options.congestion,
                   counted_text(facts.options.paths, "path"), facts.options.seed,
                   duration_text(run.now()), facts.stopped ? ", stopped before its end" : "");
   const json data = {{"about", std::move(about)},

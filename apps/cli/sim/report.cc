@@ -60,6 +60,26 @@ std::string counters_text(const FlowRun& run) {
                             counted_text(pauses.links, "link"), duration_text(pauses.time));
 }
 
+// Counts that only RoCE NICs have.
+std::string roce_text(const FlowRun& run) {
+  if (!run.options().roce) return "";
+  const simulator::RoceCounters counts = run.roce_counters();
+  return fmt::format("RoCE NICs   {} NAKs, {} timeouts, {} CNPs, {} packets discarded, {} failed\n",
+                     count_text(counts.naks), count_text(counts.timeouts), count_text(counts.cnps),
+                     count_text(counts.discarded),
+                     counted_text(counts.queue_pairs_failed, "queue pair"));
+}
+
+nlohmann::json roce_json(const FlowRun& run) {
+  if (!run.options().roce) return nullptr;
+  const simulator::RoceCounters counts = run.roce_counters();
+  return {{"naks", counts.naks},
+          {"timeouts", counts.timeouts},
+          {"cnps", counts.cnps},
+          {"discarded_packets", counts.discarded},
+          {"queue_pairs_failed", counts.queue_pairs_failed}};
+}
+
 nlohmann::json counters_json(const FlowRun& run) {
   const transport::ConnectionStatistics totals = run.totals();
   nlohmann::json fates = nlohmann::json::object();
@@ -88,10 +108,12 @@ nlohmann::json sim_options(const SimFacts& facts) {
   const uint64_t burst = facts.options.longest_burst.count;
   const topology::HtsimLinkUse links = facts.links.value_or(topology::HtsimLinkUse{});
   const topology::SwitchShape& shape = links.switches;
+  const std::optional<simulator::RoceOptions>& roce = facts.options.roce;
   const bool limited = facts.until != Nanos::never();
   return {
+      {"transport", roce ? "roce" : "heddle"},
       {"cc", facts.options.congestion},
-      {"selector", facts.options.selector},
+      {"selector", roce ? nlohmann::json(nullptr) : nlohmann::json(facts.options.selector)},
       {"paths", facts.options.paths},
       {"seed", facts.options.seed},
       {"initial_window_bytes", bytes(initial > 0, initial)},
@@ -113,17 +135,22 @@ nlohmann::json sim_options(const SimFacts& facts) {
       {"xon_bytes", bytes(shape.xon.count > 0, shape.xon.count)},
       {"trimming", facts.links ? nlohmann::json(shape.trims) : nlohmann::json(nullptr)},
       {"pfc", facts.links ? nlohmann::json(shape.lossless) : nlohmann::json(nullptr)},
+      {"balancing",
+       facts.links ? nlohmann::json(name_of(shape.balancing)) : nlohmann::json(nullptr)},
+      {"rdma_mtu_bytes", bytes(roce.has_value(), roce ? roce->mtu_bytes : 0)},
+      {"ack_timeout_us",
+       roce ? nlohmann::json(to_micros(roce->ack_timeout)) : nlohmann::json(nullptr)},
       {"until_us", limited ? nlohmann::json(to_micros(facts.until)) : nlohmann::json(nullptr)}};
 }
 
 std::string sim_text(const FlowRun& run, const simulator::Series& series, const SimFacts& facts) {
   const Flows flows{run.workload().flows, run.outcomes()};
-  std::string text =
-      fmt::format("{} over {}, {} hosts\ncc {}, {}, seed {}\n\n", facts.workload, facts.topology,
-                  count_text(run.network().topology().hosts.size()), facts.options.congestion,
-                  counted_text(facts.options.paths, "path"), facts.options.seed);
+  std::string text = fmt::format("{} over {}, {} hosts\n{}cc {}, {}, seed {}\n\n", facts.workload,
+                                 facts.topology, count_text(run.network().topology().hosts.size()),
+                                 facts.options.roce ? "RoCE NICs, " : "", facts.options.congestion,
+                                 counted_text(facts.options.paths, "path"), facts.options.seed);
   text += flows_text(flows, run.wrong(), run.over());
-  text += counters_text(run);
+  text += counters_text(run) + roce_text(run);
   const uint64_t events = run.network().events_handled();
   text += fmt::format("simulated   {} in {:.2f} s, {} events, {} a second\n",
                       duration_text(run.now()), facts.wall_s, count_text(events),
@@ -139,6 +166,7 @@ nlohmann::json sim_document(const FlowRun& run, const simulator::Series& series,
   document.update({{"topology", facts.topology},
                    {"workload", facts.workload},
                    {"counters", counters_json(run)},
+                   {"roce", roce_json(run)},
                    {"simulated_us", to_micros(run.now())},
                    {"events", run.network().events_handled()},
                    {"history", fmt::format("{:016x}", run.network().trace_hash())},

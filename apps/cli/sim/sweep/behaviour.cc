@@ -56,13 +56,25 @@ uint64_t history_with(std::string_view congestion, const topology::Topology& top
   return run.network().trace_hash();
 }
 
+// RoCE NICs run the flows, without the job.
+uint64_t history_of_roce(const topology::Topology& topology, topology::Workload workload) {
+  workload.jobs.clear();
+  simulator::FlowRun run(topology, workload, {.roce = simulator::RoceOptions{}});
+  while (run.advance(seconds(1), UINT64_MAX)) {
+  }
+  return run.network().trace_hash();
+}
+
 uint64_t behaviour() {
   uint64_t sum = 0;
-  const std::array<topology::SwitchShape, 4> shapes = {
+  const std::array<topology::SwitchShape, 7> shapes = {
       {{},
        {.trims = true},
        {.buffer = kibibytes(200)},
-       {.buffer = kibibytes(400), .lossless = true}}};
+       {.buffer = kibibytes(400), .lossless = true},
+       {.balancing = topology::Balancing::kFlowlet},
+       {.balancing = topology::Balancing::kSpray},
+       {.balancing = topology::Balancing::kAdaptive}}};
   for (const topology::SwitchShape& shape : shapes) {
     const topology::Topology topology = small_fabric(shape);
     const Result<topology::Workload> workload =
@@ -71,6 +83,7 @@ uint64_t behaviour() {
     for (const std::string_view congestion : transport::controller_names()) {
       sum = mix_bits(sum ^ history_with(congestion, topology, *workload));
     }
+    sum = mix_bits(sum ^ history_of_roce(topology, *workload));
   }
   return sum;
 }

@@ -1,5 +1,5 @@
-// The program of one host: see flow_host.h.
-#include "simulator/flow_host.h"
+// A host with the production transport: see transport_host.h.
+#include "simulator/transport_host.h"
 
 #include <algorithm>
 
@@ -12,12 +12,18 @@ using transport::Direction;
 using transport::Notice;
 using transport::NoticeKind;
 
-FlowHost::FlowHost(FlowRun& run, uint32_t host, TransportProcess& process)
-    : run_(run), host_(host), process_(process) {
+TransportHost::TransportHost(FlowRun& run, uint32_t host, TransportProcess& process)
+    : FlowHost(run, host), process_(process) {
   process.set_program(this);
 }
 
-void FlowHost::connect(uint32_t to, const transport::Address& address) {
+TransportHost::~TransportHost() {
+  if (process_.running()) process_.driver().end_count();
+}
+
+// All hosts of a run are of one kind.
+void TransportHost::connect(uint32_t to, FlowHost& other) {
+  const transport::Address address = static_cast<TransportHost&>(other).process_.address();
   Peer& peer = sends_.at(to);
   const auto made = process_.endpoint().post_connect(process_.now(), address, {});
   CHECK(made.has_value());
@@ -28,8 +34,8 @@ void FlowHost::connect(uint32_t to, const transport::Address& address) {
 
 // Calls `post(payload)` for each message of a flow until it returns false.
 template <typename Post>
-bool FlowHost::for_each_message(transport::RegionId region, uint32_t flow, Post post) {
-  const uint64_t bytes = run_.workload().flows[flow].bytes.count;
+bool TransportHost::for_each_message(transport::RegionId region, uint32_t flow, Post post) {
+  const uint64_t bytes = workload().flows[flow].bytes.count;
   for (uint64_t at = 0; at < bytes; at += topology::kMaxMessageBytes) {
     if (!post({region, at, std::min(bytes - at, topology::kMaxMessageBytes)})) return false;
   }
@@ -38,11 +44,11 @@ bool FlowHost::for_each_message(transport::RegionId region, uint32_t flow, Post 
   return true;
 }
 
-bool FlowHost::start(uint32_t flow, uint16_t channel) {
-  const Peer& peer = sends_.at(run_.workload().flows[flow].to);
+bool TransportHost::start(uint32_t flow, uint16_t channel) {
+  const Peer& peer = sends_.at(workload().flows[flow].to);
   if (!peer.open) return false;
   const bool posted =
-      for_each_message(run_.region_sent(flow), flow, [&](const transport::Payload& payload) {
+      for_each_message(region_sent(flow), flow, [&](const transport::Payload& payload) {
         return process_.endpoint()
             .post_send(process_.now(), peer.connection, channel, payload, flow)
             .has_value();
@@ -51,7 +57,7 @@ bool FlowHost::start(uint32_t flow, uint16_t channel) {
   return posted;
 }
 
-bool FlowHost::handle_turn(TransportProcess& process) {
+bool TransportHost::handle_turn(TransportProcess& process) {
   Notice notice;
   while (process.endpoint().poll_notice(notice)) take(notice);
   Completion completion;
@@ -59,7 +65,7 @@ bool FlowHost::handle_turn(TransportProcess& process) {
   return false;  // posting has already requested a turn
 }
 
-void FlowHost::take(const Notice& notice) {
+void TransportHost::take(const Notice& notice) {
   const auto sends_to = sends_to_.find(notice.connection);
   if (notice.kind == NoticeKind::kAccepted) {
     const uint32_t from = process_.network().topology().nics[nic_of(notice.peer)].host;
@@ -71,18 +77,18 @@ void FlowHost::take(const Notice& notice) {
     Peer& peer = sends_.at(sends_to->second);
     const bool was_open = peer.open;
     peer.open = notice.kind == NoticeKind::kOpened;
-    if (peer.open) run_.on_opened(host_, sends_to->second);
-    if (!peer.open && !was_open) run_.on_refused(host_, sends_to->second, notice.error.code);
-    if (!peer.open && was_open) run_.on_lost(host_, sends_to->second, notice.error.code);
+    if (peer.open) report_opened(sends_to->second);
+    if (!peer.open && !was_open) report_refused(sends_to->second, notice.error.code);
+    if (!peer.open && was_open) report_lost(sends_to->second, notice.error.code);
   }
 }
 
-void FlowHost::post_receives(Peer& peer) {
+void TransportHost::post_receives(Peer& peer) {
   for (size_t i = 0; i < peer.flows.size(); ++i) {
     const uint32_t flow = peer.flows[i];
     const auto channel = static_cast<transport::ChannelId>(i);
     const bool posted =
-        for_each_message(run_.region_received(flow), flow, [&](const transport::Payload& buffer) {
+        for_each_message(region_received(flow), flow, [&](const transport::Payload& buffer) {
           return process_.endpoint()
               .post_receive(process_.now(), peer.connection, channel, buffer, flow)
               .has_value();
@@ -92,18 +98,18 @@ void FlowHost::post_receives(Peer& peer) {
   process_.poke();
 }
 
-void FlowHost::take(const Completion& completion) {
+void TransportHost::take(const Completion& completion) {
   const auto flow = static_cast<uint32_t>(completion.operation);
   if (completion.ok && !ended(flow)) return;
   if (completion.direction == Direction::kSend) {
-    run_.on_sent(flow, completion.ok, completion.error);
+    report_sent(flow, completion.ok, completion.error);
   } else {
-    run_.on_received(flow, completion.ok, completion.error);
+    report_received(flow, completion.ok, completion.error);
   }
 }
 
 // A message of the flow has ended; true: it was the last.
-bool FlowHost::ended(uint32_t flow) {
+bool TransportHost::ended(uint32_t flow) {
   const auto left = messages_left_.find(flow);
   if (left == messages_left_.end()) return true;
   if (--left->second > 0) return false;
@@ -111,7 +117,7 @@ bool FlowHost::ended(uint32_t flow) {
   return true;
 }
 
-void FlowHost::add_statistics(transport::ConnectionStatistics& sum) {
+void TransportHost::add_statistics(transport::ConnectionStatistics& sum) const {
   for (const auto& [to, peer] : sends_) {
     const transport::ConnectionStatistics* of = process_.endpoint().statistics(peer.connection);
     if (of == nullptr) continue;
@@ -127,7 +133,7 @@ void FlowHost::add_statistics(transport::ConnectionStatistics& sum) {
   }
 }
 
-std::vector<uint64_t> FlowHost::payload_by_path(uint32_t to) {
+std::vector<uint64_t> TransportHost::payload_by_path(uint32_t to) const {
   std::vector<uint64_t> bytes;
   for (const transport::PathStatistics& path :
        process_.endpoint().path_statistics(sends_.at(to).connection)) {

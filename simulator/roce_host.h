@@ -1,0 +1,49 @@
+// RoceHost: a host of a FlowRun with RoCE NICs. It has one queue pair, and so one path, to each
+// host that it sends to; a flow is one message on it. NICs work without the host's processes, so
+// pauses of the host do not stop them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "simulator/flow_host.h"
+#include "simulator/roce/nic.h"
+#include "simulator/roce_options.h"
+
+namespace heddle::simulator {
+
+class RoceHost final : public FlowHost, public roce::NicUser {
+ public:
+  // `options.mtu_bytes` is what the fabric passes. `network` must outlive it.
+  RoceHost(FlowRun& run, uint32_t host, Network& network, const RoceOptions& options);
+
+  void will_send(uint32_t /*flow*/, uint32_t /*to*/) override {}
+  void will_receive(uint32_t /*flow*/, uint32_t /*from*/) override {}
+  transport::RegionId register_virtual(uint64_t pattern, uint64_t bytes) override {
+    return network_.virtual_memory().add(pattern, bytes);
+  }
+  // Queue pairs are exchanged beforehand: the connection is open at once.
+  void connect(uint32_t to, FlowHost& peer) override;
+  bool start(uint32_t flow, uint16_t channel) override;
+  void add_statistics(transport::ConnectionStatistics& sum) const override;
+  std::vector<uint64_t> payload_by_path(uint32_t to) const override;
+  void add_counters(RoceCounters& sum) const override;
+
+ private:
+  struct Pair {
+    size_t nic = 0;  // index into nics_
+    uint32_t requester = 0;
+  };
+
+  void handle_arrived(uint32_t flow, uint64_t offset, const Content& content, bool last) override;
+  void handle_acked(uint32_t flow) override;
+  void handle_failed(uint32_t flow) override;
+
+  Network& network_;
+  std::vector<std::unique_ptr<roce::RoceNic>> nics_;
+  std::unordered_map<uint32_t, Pair> pairs_;  // by peer
+};
+
+}  // namespace heddle::simulator
