@@ -104,8 +104,13 @@ void Endpoint::Body::handle_init(Nanos now, const RxRun& run, std::span<const st
   // With keys an old cookie is an old packet; a peer that means it will ask for a new one.
   if (init.has_cookie && shared.keyed) return;
   if (shared.keyed && accepted_.knows(init.parameters.key.nonce)) {
-    drop(now, DropReason::kReplayed);
-    return;
+    // A recorded init, unless the initiator still waits: where several accepts were lost, it
+    // requests another cookie.
+    const Connection* made = find_made_by(asker.peer, init);
+    if (made == nullptr || made->confirmed()) {
+      drop(now, DropReason::kReplayed);
+      return;
+    }
   }
   retry(now, asker, init);
 }

@@ -77,6 +77,20 @@ TEST_F(KeyedTest, MessagesOfEverySizeArrive) {
   EXPECT_EQ(end(1).statistics().datagrams_dropped, 0U);
 }
 
+// The initiator requests another cookie after four inits without an answer. The acceptor took that
+// request for a replay and was silent until the handshake timed out.
+TEST_F(KeyedTest, ManyAcceptsMayBeLost) {
+  PairOptions options = keyed();
+  int accepts = 0;
+  options.drop = [&accepts](int, const TxBurst& burst, uint32_t) {
+    return type_of(burst.headers[0]) == PacketType::kAccept && ++accepts <= 5;
+  };
+  start(options);
+  EXPECT_EQ(accepts, 6);
+  EXPECT_EQ(end(1).connections(), 1u);
+  expect_moved(50'000);
+}
+
 TEST_F(KeyedTest, PayloadAndFramesAreUnreadable) {
   PairOptions options = keyed();
   std::vector<std::byte> seen_bytes;
