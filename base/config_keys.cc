@@ -25,6 +25,16 @@ constexpr std::array kKeys = {
     ConfigKey{.name = "bind",
               .doc = "addresses, interfaces or names of this host to use, with commas between; "
                      "several NICs are used together; empty: any"},
+    ConfigKey{.name = "datapath",
+              .fallback = "udp",
+              .doc = "what carries packets: UDP sockets, or XDP sockets, which need rights and an "
+                     "interface of their own",
+              .choices = "udp|xdp"},
+    ConfigKey{.name = "xdp_mode",
+              .fallback = "auto",
+              .doc = "how frames pass between the driver and XDP sockets; auto: the first of the "
+                     "others that works",
+              .choices = "auto|zero_copy|copy|generic"},
     ConfigKey{.name = "ifname",
               .doc = "interfaces that become NCCL's devices, as in NCCL_SOCKET_IFNAME: prefixes "
                      "with commas between, ^ before them excludes, = takes whole names; empty: "

@@ -27,6 +27,14 @@ Result<void> check_name(const Config& config, std::string_view key,
               "choose one of: " + list);
 }
 
+datapath::XdpMode xdp_mode_of(const std::string& name) {
+  using datapath::XdpMode;
+  return name == "zero_copy" ? XdpMode::kZeroCopy
+         : name == "copy"    ? XdpMode::kCopy
+         : name == "generic" ? XdpMode::kGeneric
+                             : XdpMode::kAuto;
+}
+
 }  // namespace
 
 Bytes stranger_share(const Config& config, uint64_t parts) {
@@ -50,6 +58,8 @@ Result<void> check_stranger_bytes(const Options& options, uint64_t parts, uint32
 NetworkOptions configured_network(const Config& config) {
   NetworkOptions network;
   network.bind = config.text("bind");
+  if (config.text("datapath") == "xdp") network.datapath = DatapathKind::kXdp;
+  network.xdp_mode = xdp_mode_of(config.text("xdp_mode"));
   network.mtu_bytes = static_cast<uint32_t>(config.integer("mtu_bytes"));
   network.traffic_class = static_cast<uint8_t>(config.integer("dscp") << 2);
   network.receive_buffer_bytes = static_cast<uint32_t>(config.integer("receive_buffer_bytes"));

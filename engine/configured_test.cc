@@ -30,6 +30,8 @@ TEST(Configured, DefaultsAreThoseOfTheOptions) {
   EXPECT_EQ(options.spin, plain.spin);
   const NetworkOptions network = configured_network(config);
   EXPECT_TRUE(network.bind.empty());
+  EXPECT_EQ(network.datapath, DatapathKind::kUdp);
+  EXPECT_EQ(network.xdp_mode, datapath::XdpMode::kAuto);
   EXPECT_EQ(network.mtu_bytes, 0U);
   EXPECT_EQ(network.receive_buffer_bytes, 0U);
 }
@@ -40,6 +42,8 @@ TEST(Configured, SettingsReachTheOptions) {
                               {"drive", "thread"},
                               {"spin", "never"},
                               {"bind", "127.0.0.1"},
+                              {"datapath", "xdp"},
+                              {"xdp_mode", "generic"},
                               {"mtu_bytes", "1500"},
                               {"receive_buffer_bytes", "100000"},
                               {"peer_dead_after_ms", "70"}});
@@ -52,6 +56,8 @@ TEST(Configured, SettingsReachTheOptions) {
   EXPECT_EQ(options.transport.peer_dead_after, millis(70));
   const NetworkOptions network = configured_network(config);
   EXPECT_EQ(network.bind, "127.0.0.1");
+  EXPECT_EQ(network.datapath, DatapathKind::kXdp);
+  EXPECT_EQ(network.xdp_mode, datapath::XdpMode::kGeneric);
   EXPECT_EQ(network.mtu_bytes, 1500U);
   EXPECT_EQ(network.receive_buffer_bytes, 100'000U);
 }

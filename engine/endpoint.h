@@ -41,8 +41,8 @@ class Endpoint {
   // thread), those of the datapath.
   static Result<std::unique_ptr<Endpoint>> create(std::shared_ptr<datapath::Datapath> datapath,
                                                   const Options& options);
-  // Opens an endpoint over UDP. Errors: kInUse (port), kPermission, kInvalid (address, MTU),
-  // kUnavailable (unknown name), kSystem; their text is fit for users.
+  // Opens an endpoint over UDP or AF_XDP. Errors: kInUse (port, interface), kPermission, kInvalid
+  // (address, MTU), kUnavailable (unknown name), kSystem; their text is fit for users.
   static Result<std::unique_ptr<Endpoint>> open(const NetworkOptions& network,
                                                 const Options& options);
   // Aborts all open connections and notifies their peers.

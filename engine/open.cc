@@ -1,24 +1,45 @@
-// Endpoint over UDP: resolves names to addresses and opens sockets from options.
+// Endpoint over UDP or AF_XDP: resolves names to addresses and opens sockets from options.
 #include <algorithm>
 
 #include "datapath/resolve.h"
 #include "datapath/udp.h"
+#include "datapath/xdp.h"
 #include "engine/endpoint.h"
 #include "engine/host_port.h"
 #include "engine/process_recording.h"
 
 namespace heddle::engine {
 
+namespace {
+
+// What the options of both datapaths have in common.
+template <typename DatapathOptions>
+DatapathOptions attachment(const NetworkOptions& network, const Options& options) {
+  DatapathOptions to;
+  to.bind = network.bind;
+  to.port = network.port;
+  to.paths = std::max(options.transport.max_paths, options.transport.default_paths);
+  to.mtu_bytes = network.mtu_bytes;
+  to.traffic_class = network.traffic_class;
+  if (network.receive_buffer_bytes > 0) to.receive_buffer = {network.receive_buffer_bytes};
+  return to;
+}
+
+Result<std::unique_ptr<datapath::Datapath>> open_datapath(const NetworkOptions& network,
+                                                          const Options& options) {
+  if (network.datapath == DatapathKind::kUdp) {
+    return datapath::open_udp(attachment<datapath::UdpOptions>(network, options));
+  }
+  auto xdp = attachment<datapath::XdpOptions>(network, options);
+  xdp.mode = network.xdp_mode;
+  return datapath::open_xdp(xdp);
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Endpoint>> Endpoint::open(const NetworkOptions& network,
                                                  const Options& options) {
-  datapath::UdpOptions udp;
-  udp.bind = network.bind;
-  udp.port = network.port;
-  udp.paths = std::max(options.transport.max_paths, options.transport.default_paths);
-  udp.mtu_bytes = network.mtu_bytes;
-  udp.traffic_class = network.traffic_class;
-  if (network.receive_buffer_bytes > 0) udp.receive_buffer = {network.receive_buffer_bytes};
-  Result<std::unique_ptr<datapath::Datapath>> opened = datapath::open_udp(udp);
+  Result<std::unique_ptr<datapath::Datapath>> opened = open_datapath(network, options);
   if (!opened) return fail(opened.error());
   Options timed = options;
   timed.recording.clock = &recording_clock;

@@ -6,6 +6,7 @@
 
 #include "base/nanos.h"
 #include "base/units.h"
+#include "datapath/xdp.h"
 #include "events/recording.h"
 #include "transport/options.h"
 
@@ -42,8 +43,16 @@ struct Options {
   events::RecordingOptions recording;
 };
 
-// The local attachment of a UDP endpoint.
+// What carries an endpoint's packets. Both are UDP on the wire.
+enum class DatapathKind : uint8_t {
+  kUdp,  // datapath/udp.h
+  kXdp,  // datapath/xdp.h: one process an interface
+};
+
+// The local attachment of an endpoint.
 struct NetworkOptions {
+  DatapathKind datapath = DatapathKind::kUdp;
+  datapath::XdpMode xdp_mode = datapath::XdpMode::kAuto;
   // Addresses, interfaces or names of this host, separated by commas, one per NIC; empty: any.
   std::string bind;
   uint16_t port = 0;                  // 0: any free port

@@ -199,6 +199,8 @@ std::function<Result<std::unique_ptr<engine::Endpoint>>(uint16_t, uint32_t)> sto
   return [options, network](uint16_t port, uint32_t size) {
     engine::NetworkOptions at = network;
     at.port = port;
+    // A second endpoint of this process: XDP sockets take an interface for one.
+    at.datapath = engine::DatapathKind::kUdp;
     engine::Options with = options;
     with.transport.accept = true;
     with.transport.max_connections =

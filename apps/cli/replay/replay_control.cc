@@ -39,7 +39,8 @@ Result<std::unique_ptr<ReplayControl>> ReplayControl::meet(const Config& config,
   engine_options->recording = {};
   engine_options->transport.discovery = transport::DiscoveryMode::kNever;
   engine_options->transport.peer_dead_after = kPatience;
-  const engine::NetworkOptions network = engine::configured_network(config);
+  engine::NetworkOptions network = engine::configured_network(config);
+  network.datapath = engine::DatapathKind::kUdp;  // the job's endpoint has the interface
   options.open_store = collectives::store_opener(*engine_options, network);
   auto endpoint = engine::Endpoint::open(network, *engine_options);
   if (!endpoint) return fail(endpoint.error());

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "apps/cli/command_line/value_checks.h"
-#include "apps/cli/quantity.h"
 #include "apps/cli/sim/size_option.h"
+#include "base/quantity.h"
 #include "simulator/packet.h"
 #include "topology/quantity.h"
 #include "transport/tx_batch.h"

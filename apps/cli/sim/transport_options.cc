@@ -2,8 +2,8 @@
 #include "apps/cli/sim/transport_options.h"
 
 #include "apps/cli/command_line/value_checks.h"
-#include "apps/cli/quantity.h"
 #include "apps/cli/sim/size_option.h"
+#include "base/quantity.h"
 #include "transport/names.h"
 
 namespace heddle::cli {
