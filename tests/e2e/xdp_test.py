@@ -80,8 +80,9 @@ class Xdp(unittest.TestCase):
         self.assertIn("# Out of bounds values : 0 OK", outputs[0])
 
     def test_without_rights_the_error_names_the_capabilities(self):
-        error = self.failure("setpriv", "--bounding-set=-net_raw,-bpf,-sys_admin", "--inh-caps=-net_raw,-bpf,-sys_admin",
-                             program.HEDDLE, "perf", "h1", "bw", *XDP)
+        rights = "-net_raw,-bpf,-sys_admin"
+        error = self.failure("setpriv", "--bounding-set=" + rights, "--inh-caps=" + rights, program.HEDDLE, "perf",
+                             "h1", "bw", *XDP)
         self.assertIn("CAP_NET_RAW", error)
         self.assertIn("CAP_BPF", error)
 
@@ -93,7 +94,8 @@ class Xdp(unittest.TestCase):
         self.assertIn("heddle_xdp", done.stderr)
 
     def test_an_interface_that_does_not_exist(self):
-        self.assertIn("nic7", self.failure(program.HEDDLE, "perf", "h1", "bw", "--set", "datapath=xdp", "--bind", "nic7"))
+        error = self.failure(program.HEDDLE, "perf", "h1", "bw", "--set", "datapath=xdp", "--bind", "nic7")
+        self.assertIn("nic7", error)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ using events::DropReason;
 namespace {
 
 // What identifies an init to ReplayMemory. Without keys: the nonce and the id that the initiator
-// drew; nobody else can make a handshake that counts as a repetition of it.
+// drew, so that no other handshake counts as a repetition of it.
 KeyNonce replay_nonce(const InitPacket& init) {
   if (init.parameters.key.present) return init.parameters.key.nonce;
   KeyNonce nonce{};
