@@ -59,7 +59,7 @@ class Xdp(unittest.TestCase):
         with self.server(*XDP):
             self.assertTrue(self.attached("h1"))
             self.assertEqual(self.perf("bw", "-s", "64K", "-t", "0.5", *XDP)["wrong_messages"], 0)
-            self.assertEqual(self.perf("lat", "-s", "64", "-t", "0.3", *XDP)["wrong_messages"], 0)
+            self.assertGreater(self.perf("lat", "-s", "64", "-t", "0.3", *XDP)["rounds"], 0)
         self.assertFalse(self.attached("h1"))
         self.assertFalse(self.attached("h0"))
 
