@@ -1,6 +1,8 @@
 // Constants of judgement of the virtual machine.
 #pragma once
 
+#include <cstddef>
+
 #include "base/nanos.h"
 
 namespace heddle::lab::vm {
