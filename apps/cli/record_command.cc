@@ -14,6 +14,7 @@
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_checks.h"
+#include "apps/cli/record/contents_report.h"
 #include "apps/cli/record/export_command.h"
 #include "apps/cli/record/gather_command.h"
 #include "apps/cli/record/import_command.h"
