@@ -3,9 +3,10 @@
 
 #include <fmt/core.h>
 
+#include "apps/cli/json.h"
 #include "apps/cli/attachment.h"
 #include "apps/cli/drops.h"
-#include "apps/cli/service/server.h"
+#include "measure/server.h"
 #include "apps/cli/terminal.h"
 #include "base/interrupt.h"
 #include "base/log.h"
@@ -61,7 +62,7 @@ int listen(const Config& config, const ListenOptions& options) {
     records.push_back({{"peer", peer}});
     records.back().update(record);
   };
-  Server server(**endpoint, report, engine::stranger_share(config, engine::kServerTestParts));
+  measure::Server server(**endpoint, report, engine::stranger_share(config, engine::kServerTestParts));
   const bool all_well = server.run(options.once, [&] {
     if (keyed && take_reload()) reload_keys(config, **endpoint);
   });

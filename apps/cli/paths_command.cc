@@ -7,9 +7,9 @@
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_types.h"
-#include "apps/cli/paths/look.h"
+#include "measure/routes.h"
 #include "apps/cli/paths/report.h"
-#include "apps/cli/service/client.h"
+#include "measure/client.h"
 #include "apps/cli/settings.h"
 #include "apps/cli/terminal.h"
 #include "base/interrupt.h"
@@ -48,11 +48,14 @@ Result<int> show_paths(const Config& config, const PathsOptions& options) {
   if (!endpoint) return fail(endpoint.error());
   const auto port = static_cast<uint16_t>(config.integer("port"));
   const uint16_t paths = paths_to_ask(config);
-  Result<std::unique_ptr<Client>> client =
-      Client::connect(**endpoint, options.host, port, "heddle perf", {.paths = paths});
+  Result<std::unique_ptr<measure::Client>> client =
+      measure::Client::connect(**endpoint, options.host, port, "heddle perf", {.paths = paths});
   if (!client && interrupted() != 0) return interrupted_exit_status();
   if (!client) return fail(client.error());
-  const Result<FoundRoutes> found = find_routes(**client, paths);
+  ProgressLine line;
+  const Result<measure::FoundRoutes> found = measure::find_routes(
+      **client, paths, [&line](const std::string& text) { line.show(text); });
+  line.clear();
   if (!found && interrupted() != 0) return interrupted_exit_status();
   if (!found) return fail(found.error());
   print(options.json ? routes_document(*found).dump(2) + "\n" : routes_text(*found));

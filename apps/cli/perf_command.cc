@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "apps/cli/json.h"
 #include "apps/cli/attachment.h"
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
@@ -13,8 +14,8 @@
 #include "apps/cli/drops.h"
 #include "apps/cli/listen.h"
 #include "apps/cli/output.h"
-#include "apps/cli/perf/measure.h"
-#include "apps/cli/perf/network_figures.h"
+#include "measure/measurement.h"
+#include "measure/network_figures.h"
 #include "apps/cli/perf/report.h"
 #include "apps/cli/settings.h"
 #include "apps/cli/terminal.h"
@@ -49,7 +50,7 @@ struct PerfOptions {
 };
 
 // The tests to run, in order. Errors: kInvalid.
-Result<std::vector<TestOptions>> plan_tests(const PerfOptions& options) {
+Result<std::vector<measure::TestOptions>> plan_tests(const PerfOptions& options) {
   const bool sweep = options.size == "all";
   const Result<Nanos> span =
       parse_duration(!options.time.empty() ? options.time : std::string(sweep ? "1" : "2"));
@@ -60,7 +61,7 @@ Result<std::vector<TestOptions>> plan_tests(const PerfOptions& options) {
   }
   std::vector<std::string> names = options.tests;
   if (names.empty()) names = {"bw", "lat"};
-  std::vector<TestOptions> plan;
+  std::vector<measure::TestOptions> plan;
   for (const std::string& name : names) {
     if (name != "bw" && name != "lat") {
       return fail(ErrorCode::kInvalid, fmt::format("cannot run the test '{}'", name),
@@ -79,7 +80,7 @@ Result<std::vector<TestOptions>> plan_tests(const PerfOptions& options) {
     for (const uint64_t bytes : sizes) {
       plan.push_back({.test = name,
                       .message_bytes = bytes,
-                      .window = name == "bw" ? window_for(bytes) : 1,
+                      .window = name == "bw" ? measure::window_for(bytes) : 1,
                       .duration = *span,
                       .bidirectional = options.bidirectional && name == "bw",
                       .check = options.check && name == "bw"});
@@ -89,13 +90,13 @@ Result<std::vector<TestOptions>> plan_tests(const PerfOptions& options) {
 }
 
 // Options that concern only a test that is not in the plan.
-void note_idle_options(const std::vector<TestOptions>& plan, const PerfOptions& options) {
-  if (std::ranges::any_of(plan, [](const TestOptions& test) { return test.test == "bw"; })) return;
+void note_idle_options(const std::vector<measure::TestOptions>& plan, const PerfOptions& options) {
+  if (std::ranges::any_of(plan, [](const measure::TestOptions& test) { return test.test == "bw"; })) return;
   if (options.check) print_warning("--check concerns bw only");
   if (options.bidirectional) print_warning("--bidirectional concerns bw only");
 }
 
-PerfSetting setting_of(const Client& client, const Config& config) {
+PerfSetting setting_of(const measure::Client& client, const Config& config) {
   PerfSetting setting{.peer = client.peer()};
   setting.paths_asked = static_cast<uint32_t>(config.integer("paths"));
   if (const auto known = client.endpoint().statistics(client.connection())) {
@@ -109,15 +110,15 @@ PerfSetting setting_of(const Client& client, const Config& config) {
 // Runs the tests one after the other, and prints each when it is done.
 class PerfRun {
  public:
-  PerfRun(Client& client, const PerfOptions& options) : client_(client), options_(options) {}
+  PerfRun(measure::Client& client, const PerfOptions& options) : client_(client), options_(options) {}
 
-  Result<void> run(const std::vector<TestOptions>& plan) {
+  Result<void> run(const std::vector<measure::TestOptions>& plan) {
     const bool sweep = options_.size == "all";
-    for (const TestOptions& test : plan) {
+    for (const measure::TestOptions& test : plan) {
       const bool first = measurements_.empty() || measurements_.back().options.test != test.test;
-      Measurement& now = measurements_.emplace_back();
+      measure::Measurement& now = measurements_.emplace_back();
       now.options = test;
-      const Result<void> ran = measure(client_, now, [&](const std::string& text) {
+      const Result<void> ran = measure::run_test(client_, now, [&](const std::string& text) {
         line_.show(fmt::format("{} {}  {}", test.test, size_text(test.message_bytes), text));
       });
       line_.clear();
@@ -131,21 +132,21 @@ class PerfRun {
     return {};
   }
 
-  const std::vector<Measurement>& measurements() const { return measurements_; }
+  const std::vector<measure::Measurement>& measurements() const { return measurements_; }
   const engine::Endpoint& endpoint() const { return client_.endpoint(); }
 
  private:
-  Client& client_;
+  measure::Client& client_;
   const PerfOptions& options_;
   ProgressLine line_;
-  std::vector<Measurement> measurements_;
+  std::vector<measure::Measurement> measurements_;
 };
 
 // Writes what --save asks for.
 Result<void> save_figures(const PerfSetting& setting, const PerfOptions& options,
                           const PerfRun& run) {
   if (options.save.empty()) return {};
-  const auto network = network_figures(run.measurements(), run.endpoint().local_nics().size());
+  const auto network = measure::network_figures(run.measurements(), run.endpoint().local_nics().size());
   if (!network) return fail(network.error());
   const std::string source = fmt::format("heddle perf {}, {} paths", setting.peer, setting.paths);
   return write_output(options.save, nccl::network_text(*network, source));
@@ -166,7 +167,7 @@ Result<int> conclude(const PerfSetting& setting, const PerfOptions& options, con
     return fail(saved.error());
   }
   int status = kDone;
-  for (const Measurement& each : run.measurements()) {
+  for (const measure::Measurement& each : run.measurements()) {
     const std::string wrong = wrong_text(each);
     if (wrong.empty()) continue;
     print_error({ErrorCode::kSystem, wrong});
@@ -176,15 +177,15 @@ Result<int> conclude(const PerfSetting& setting, const PerfOptions& options, con
 }
 
 Result<int> measure_host(const Config& config, const PerfOptions& options) {
-  const Result<std::vector<TestOptions>> plan = plan_tests(options);
+  const Result<std::vector<measure::TestOptions>> plan = plan_tests(options);
   if (!plan) return fail(plan.error());
   note_idle_options(*plan, options);
   catch_interrupts();
   Result<std::unique_ptr<engine::Endpoint>> endpoint = attach_client(config);
   if (!endpoint) return fail(endpoint.error());
   const auto port = static_cast<uint16_t>(config.integer("port"));
-  Result<std::unique_ptr<Client>> client =
-      Client::connect(**endpoint, options.host, port, "heddle perf");
+  Result<std::unique_ptr<measure::Client>> client =
+      measure::Client::connect(**endpoint, options.host, port, "heddle perf");
   if (!client && interrupted() != 0) return interrupted_exit_status();
   if (!client) return fail(client.error());
   const PerfSetting setting = setting_of(**client, config);

@@ -6,14 +6,15 @@
 #include <algorithm>
 #include <span>
 
+#include "apps/cli/json.h"
 #include "apps/cli/attachment.h"
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/command_line/value_types.h"
 #include "apps/cli/listen.h"
-#include "apps/cli/service/client.h"
-#include "apps/cli/service/echo.h"
+#include "measure/client.h"
+#include "measure/echo.h"
 #include "apps/cli/settings.h"
 #include "apps/cli/terminal.h"
 #include "base/interrupt.h"
@@ -73,18 +74,18 @@ std::string ping_line(std::span<const std::byte> echo, Nanos round_trip) {
 }
 
 // Rounds until the count, a signal or a failure; `result` holds what was done by then.
-Result<void> run_rounds(Client& client, const PingOptions& options, Nanos interval,
+Result<void> run_rounds(measure::Client& client, const PingOptions& options, Nanos interval,
                         PingResult& result) {
   const uint64_t bytes = result.message_bytes;
-  const TestOptions test{
+  const measure::TestOptions test{
       .test = "lat", .message_bytes = bytes, .window = 1, .duration = seconds(86'400)};
   Result<Json> ready = client.ask(to_json(test), "ready");
   if (!ready) return fail(ready.error());
-  Result<MessageSlots> sending = MessageSlots::make(client.endpoint(), bytes, 1);
+  Result<measure::MessageSlots> sending = measure::MessageSlots::make(client.endpoint(), bytes, 1);
   if (!sending) return fail(sending.error());
-  Result<MessageSlots> receiving = MessageSlots::make(client.endpoint(), bytes, kEchoWindow);
+  Result<measure::MessageSlots> receiving = measure::MessageSlots::make(client.endpoint(), bytes, measure::kEchoWindow);
   if (!receiving) return fail(receiving.error());
-  EchoClient echo(client.endpoint(), client.connection(), bytes, std::move(*sending),
+  measure::EchoClient echo(client.endpoint(), client.connection(), bytes, std::move(*sending),
                   std::move(*receiving));
   ProgressLine progress;
   Nanos shown_at = client.endpoint().now();
@@ -114,8 +115,8 @@ Result<void> run_rounds(Client& client, const PingOptions& options, Nanos interv
   }
   progress.clear();
   if (Result<void> finished = echo.finish(); !finished) return finished;
-  Result<Json> told = client.hear("result");
-  return told ? Result<void>() : fail(told.error());
+  Result<Json> reported = client.hear("result");
+  return reported ? Result<void>() : fail(reported.error());
 }
 
 Json ping_document(const PingResult& result, bool stopped) {
@@ -159,8 +160,8 @@ Result<int> ping_host(const Config& config, const PingOptions& options) {
   Result<std::unique_ptr<engine::Endpoint>> endpoint = attach_client(config);
   if (!endpoint) return fail(endpoint.error());
   const auto port = static_cast<uint16_t>(config.integer("port"));
-  Result<std::unique_ptr<Client>> client =
-      Client::connect(**endpoint, options.host, port, "heddle ping");
+  Result<std::unique_ptr<measure::Client>> client =
+      measure::Client::connect(**endpoint, options.host, port, "heddle ping");
   if (!client && interrupted() != 0) return interrupted_exit_status();
   if (!client) return fail(client.error());
   result.peer = (*client)->peer();
@@ -169,7 +170,7 @@ Result<int> ping_host(const Config& config, const PingOptions& options) {
   const bool stopped = interrupted() != 0;
   if (options.json) {
     Json document = ping_document(result, stopped);
-    if (!ran && !stopped) document.update(to_json(ran.error()));
+    if (!ran && !stopped) document.update(measure::to_json(ran.error()));
     print(document.dump(2) + "\n");
   } else {
     print(ping_summary(result));

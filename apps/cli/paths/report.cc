@@ -23,10 +23,10 @@ uint32_t paths_to_ask(uint32_t routes) {
   return paths <= kMostPaths ? paths : 0;
 }
 
-std::string silent_text(const FoundRoutes& found) {
-  const FoundRoute& route =
+std::string silent_text(const measure::FoundRoutes& found) {
+  const measure::FoundRoute& route =
       *std::find_if(found.routes.begin(), found.routes.end(),
-                    [](const FoundRoute& each) { return each.routers.back().empty(); });
+                    [](const measure::FoundRoute& each) { return each.routers.back().empty(); });
   const std::string behind =
       route.routers.size() < 2
           ? ""
@@ -43,7 +43,7 @@ std::string silent_text(const FoundRoutes& found) {
       found.peer, who);
 }
 
-std::string few_text(const FoundRoutes& found) {
+std::string few_text(const measure::FoundRoutes& found) {
   std::string todo = "heddle does not support enough paths for this number of routes";
   if (const uint32_t paths = paths_to_ask(static_cast<uint32_t>(found.routes.size())); paths > 0) {
     todo = fmt::format("try --paths {}", paths);
@@ -57,7 +57,7 @@ std::string few_text(const FoundRoutes& found) {
       todo);
 }
 
-std::string verdict_text(const FoundRoutes& found) {
+std::string verdict_text(const measure::FoundRoutes& found) {
   switch (found.verdict) {
     case WaysVerdict::kKnown:
       return fmt::format("{} to {}, with {} on each.\n", counted_text(found.routes.size(), "route"),
@@ -74,7 +74,7 @@ std::string verdict_text(const FoundRoutes& found) {
   return silent_text(found);
 }
 
-std::string routers_text(const FoundRoute& route) {
+std::string routers_text(const measure::FoundRoute& route) {
   std::string text;
   for (const std::string& router : route.routers) {
     text += (text.empty() ? "" : "  ") + (router.empty() ? std::string(kSilent) : router);
@@ -82,9 +82,9 @@ std::string routers_text(const FoundRoute& route) {
   return text.empty() ? "none" : text;
 }
 
-std::string paths_text(const FoundRoute& route, uint16_t RoutePath::*field) {
+std::string paths_text(const measure::FoundRoute& route, uint16_t measure::RoutePath::*field) {
   std::string text;
-  for (const RoutePath& path : route.paths) {
+  for (const measure::RoutePath& path : route.paths) {
     text += fmt::format("{}{}", text.empty() ? "" : ",", path.*field);
   }
   return text;
@@ -92,35 +92,35 @@ std::string paths_text(const FoundRoute& route, uint16_t RoutePath::*field) {
 
 }  // namespace
 
-std::string routes_text(const FoundRoutes& found) {
+std::string routes_text(const measure::FoundRoutes& found) {
   std::string text = verdict_text(found);
   if (found.paths < found.paths_asked) {
     text += fmt::format("The other side takes {} at most; {} were asked for.\n",
                         counted_text(found.paths, "path"), found.paths_asked);
   }
   size_t width = std::string_view("routers, hop by hop").size();
-  for (const FoundRoute& route : found.routes) width = std::max(width, routers_text(route).size());
+  for (const measure::FoundRoute& route : found.routes) width = std::max(width, routers_text(route).size());
   text += fmt::format("\n{:<5} {:<{}}  {:>10}  {:<8} {}\n", "route", "routers, hop by hop", width,
                       "round trip", "paths", "their source ports");
   for (size_t i = 0; i < found.routes.size(); ++i) {
-    const FoundRoute& route = found.routes[i];
+    const measure::FoundRoute& route = found.routes[i];
     text += fmt::format("{:<5} {:<{}}  {:>10}  {:<8} {}\n", i + 1, routers_text(route), width,
                         route.works ? duration_text(route.round_trip_median) : "LOST",
-                        route.paths.size(), paths_text(route, &RoutePath::source_port));
+                        route.paths.size(), paths_text(route, &measure::RoutePath::source_port));
   }
   return text;
 }
 
-Json routes_document(const FoundRoutes& found) {
+Json routes_document(const measure::FoundRoutes& found) {
   Json routes = Json::array();
   for (size_t i = 0; i < found.routes.size(); ++i) {
-    const FoundRoute& route = found.routes[i];
+    const measure::FoundRoute& route = found.routes[i];
     Json routers = Json::array();
     for (const std::string& router : route.routers) {
       routers.push_back(router.empty() ? Json() : Json(router));
     }
     Json paths = Json::array();
-    for (const RoutePath& path : route.paths) {
+    for (const measure::RoutePath& path : route.paths) {
       paths.push_back({{"path", path.path}, {"nic", path.nic}, {"source_port", path.source_port}});
     }
     Json row = {{"route", i + 1}, {"routers", routers}, {"paths", paths}, {"works", route.works}};
@@ -146,10 +146,10 @@ Json routes_document(const FoundRoutes& found) {
   return document;
 }
 
-bool all_well(const FoundRoutes& found) {
+bool all_well(const measure::FoundRoutes& found) {
   return found.verdict == WaysVerdict::kKnown &&
          std::all_of(found.routes.begin(), found.routes.end(),
-                     [](const FoundRoute& route) { return route.works; });
+                     [](const measure::FoundRoute& route) { return route.works; });
 }
 
 }  // namespace heddle::cli

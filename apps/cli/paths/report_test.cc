@@ -9,8 +9,8 @@ namespace {
 using events::WaysVerdict;
 
 // Two routes; `second` is the address of the second one's spine.
-FoundRoutes two_routes(const std::string& second = "10.255.3.1") {
-  FoundRoutes found;
+measure::FoundRoutes two_routes(const std::string& second = "10.255.3.1") {
+  measure::FoundRoutes found;
   found.peer = "10.0.1.1:18700";
   found.paths = found.paths_asked = 16;
   found.verdict = WaysVerdict::kKnown;
@@ -32,7 +32,7 @@ TEST(PathsReportTest, TheTableHasOneLinePerRoute) {
 }
 
 TEST(PathsReportTest, ARouteThatDeliversNoMessageIsShownAsLost) {
-  FoundRoutes found = two_routes();
+  measure::FoundRoutes found = two_routes();
   found.routes[1].works = false;
   EXPECT_NE(routes_text(found).find("10.255.3.1        LOST"), std::string::npos);
   EXPECT_FALSE(all_well(found));
@@ -42,7 +42,7 @@ TEST(PathsReportTest, ARouteThatDeliversNoMessageIsShownAsLost) {
 }
 
 TEST(PathsReportTest, ASilentRouterIsNamedByItsHopAndTheRouterBeforeIt) {
-  FoundRoutes found = two_routes("");
+  measure::FoundRoutes found = two_routes("");
   found.verdict = WaysVerdict::kSilentRouter;
   found.silent_paths = 7;
   EXPECT_NE(routes_text(found).find("The number of routes to 10.0.1.1:18700 is not known: at "
@@ -64,7 +64,7 @@ TEST(PathsReportTest, ASilentRouterIsNamedByItsHopAndTheRouterBeforeIt) {
 }
 
 TEST(PathsReportTest, TooFewPathsSayHowManyWouldDo) {
-  FoundRoutes found = two_routes();
+  measure::FoundRoutes found = two_routes();
   found.verdict = WaysVerdict::kFewPaths;
   found.paths = found.paths_asked = 8;
   EXPECT_NE(
@@ -80,7 +80,7 @@ TEST(PathsReportTest, TooFewPathsSayHowManyWouldDo) {
 }
 
 TEST(PathsReportTest, HostsThatAreJoinedByACableHaveNoRouter) {
-  FoundRoutes found = two_routes();
+  measure::FoundRoutes found = two_routes();
   found.hops = 0;
   found.routes.pop_back();
   found.routes[0].routers.clear();

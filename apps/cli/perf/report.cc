@@ -19,11 +19,11 @@ double per_gbyte(double cpu_seconds, uint64_t payload_bytes) {
   return payload_bytes == 0 ? 0 : cpu_seconds / (static_cast<double>(payload_bytes) * 1e-9);
 }
 
-double server_cpu_seconds(const Measurement& measurement) {
+double server_cpu_seconds(const measure::Measurement& measurement) {
   return measurement.server.is_object() ? measurement.server.value("cpu_seconds", 0.0) : 0.0;
 }
 
-bool heard_server(const Measurement& measurement) { return measurement.server.is_object(); }
+bool heard_server(const measure::Measurement& measurement) { return measurement.server.is_object(); }
 
 double percent(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole);
@@ -38,12 +38,12 @@ std::string goodput_text(double bits_per_s) {
   return fmt::format("{}   {}", rate_text(bits_per_s), byte_rate_text(bits_per_s));
 }
 
-std::string repeats_percent(const Measurement& m) {
+std::string repeats_percent(const measure::Measurement& m) {
   if (!m.counted) return "unknown";
   return fmt::format("{:.3f} %", percent(m.segments_repeated, m.segments_sent));
 }
 
-std::string repeats_text(const Measurement& m) {
+std::string repeats_text(const measure::Measurement& m) {
   std::string text = repeats_percent(m);
   if (!m.counted || m.segments_repeated == 0) return text;
   return text + fmt::format("   {} of {} segments, {} of them needless",
@@ -51,13 +51,13 @@ std::string repeats_text(const Measurement& m) {
                             count_text(m.segments_repeated_spuriously));
 }
 
-std::string shares_text(const Measurement& m) {
+std::string shares_text(const measure::Measurement& m) {
   constexpr size_t kMostShown = 16;
   if (!m.counted) return "unknown";
   uint64_t total = 0;
-  for (const PathShare& share : m.path_shares) total += share.payload_bytes;
+  for (const measure::PathShare& share : m.path_shares) total += share.payload_bytes;
   if (total == 0) return "-";
-  const auto by_bytes = [](const PathShare& a, const PathShare& b) {
+  const auto by_bytes = [](const measure::PathShare& a, const measure::PathShare& b) {
     return a.payload_bytes < b.payload_bytes;
   };
   if (m.path_shares.size() > kMostShown) {
@@ -67,24 +67,24 @@ std::string shares_text(const Measurement& m) {
                        percent(least->payload_bytes, total), percent(most->payload_bytes, total));
   }
   std::string text = fmt::format("{}:", m.path_shares.size());
-  for (const PathShare& share : m.path_shares) {
+  for (const measure::PathShare& share : m.path_shares) {
     text += fmt::format(" {:.1f}", percent(share.payload_bytes, total));
   }
   return text + " %";
 }
 
 // Payload by the pairs of NICs that paths go between now.
-std::map<std::pair<uint8_t, uint8_t>, uint64_t> pair_bytes(const Measurement& m) {
+std::map<std::pair<uint8_t, uint8_t>, uint64_t> pair_bytes(const measure::Measurement& m) {
   std::map<std::pair<uint8_t, uint8_t>, uint64_t> bytes;
-  for (const PathShare& share : m.path_shares) {
+  for (const measure::PathShare& share : m.path_shares) {
     bytes[{share.nic, share.peer_nic}] += share.payload_bytes;
   }
   return bytes;
 }
 
-std::string nics_text(const Measurement& m) {
+std::string nics_text(const measure::Measurement& m) {
   uint64_t total = 0;
-  for (const PathShare& share : m.path_shares) total += share.payload_bytes;
+  for (const measure::PathShare& share : m.path_shares) total += share.payload_bytes;
   std::string text;
   for (const auto& [nics, bytes] : pair_bytes(m)) {
     if (!text.empty()) text += "   ";
@@ -94,7 +94,7 @@ std::string nics_text(const Measurement& m) {
   return text;
 }
 
-Json nics_json(const Measurement& m, uint64_t total) {
+Json nics_json(const measure::Measurement& m, uint64_t total) {
   Json nics = Json::array();
   for (const auto& [pair, bytes] : pair_bytes(m)) {
     nics.push_back({{"nic", pair.first},
@@ -105,7 +105,7 @@ Json nics_json(const Measurement& m, uint64_t total) {
   return nics;
 }
 
-std::string cpu_text(const Measurement& m) {
+std::string cpu_text(const measure::Measurement& m) {
   std::string text =
       fmt::format("{:.3f} s/GB here", per_gbyte(to_seconds(m.cpu), m.payload_bytes()));
   if (!heard_server(m)) return text;
@@ -113,7 +113,7 @@ std::string cpu_text(const Measurement& m) {
          fmt::format("   {:.3f} s/GB there", per_gbyte(server_cpu_seconds(m), m.payload_bytes()));
 }
 
-std::string mtu_text(const Measurement& m) {
+std::string mtu_text(const measure::Measurement& m) {
   return fmt::format(
       "packets of {} bytes pass, of {} are lost on the way: both hosts' interfaces take {}, so "
       "something between them has a smaller MTU",
@@ -121,14 +121,14 @@ std::string mtu_text(const Measurement& m) {
       count_text(m.offered_packet_bytes));
 }
 
-std::string segments_text(const Measurement& m) {
+std::string segments_text(const measure::Measurement& m) {
   if (!m.counted) return "unknown";
   return fmt::format("{} bytes, round trip {}", count_text(m.segment_bytes),
                      duration_text(m.smoothed_rtt));
 }
 
 // The longest time in which no message was complete at the server.
-std::string gap_text(const Measurement& m) {
+std::string gap_text(const measure::Measurement& m) {
   const Json& received = m.server["received"];
   const double gap_us = received.value("longest_gap_us", 0.0);
   return fmt::format("{} without a message, {:.2f} s after the first",
@@ -136,7 +136,7 @@ std::string gap_text(const Measurement& m) {
                      received.value("longest_gap_after_s", 0.0));
 }
 
-std::string bandwidth_text(const Measurement& m) {
+std::string bandwidth_text(const measure::Measurement& m) {
   std::string text = "bw:\n";
   if (m.reverse) {
     text += row("goodput out", goodput_text(m.sent.bits_per_s()));
@@ -157,7 +157,7 @@ std::string bandwidth_text(const Measurement& m) {
   return text + row("cpu", cpu_text(m));
 }
 
-std::string latency_text(const Measurement& m) {
+std::string latency_text(const measure::Measurement& m) {
   const LatencyHistogram& times = m.round_trips;
   std::string text = "lat:\n";
   const auto half = [&times](uint32_t per_mille) {
@@ -172,7 +172,7 @@ std::string latency_text(const Measurement& m) {
   return text + row("repeated", repeats_text(m));
 }
 
-Json stream_json(const StreamResult& result) {
+Json stream_json(const measure::StreamResult& result) {
   return {{"messages", result.messages},
           {"payload_bytes", result.payload_bytes},
           {"seconds", to_seconds(result.ended - result.began)},
@@ -180,7 +180,7 @@ Json stream_json(const StreamResult& result) {
           {"goodput_gbytes_per_s", result.bits_per_s() / 8e9}};
 }
 
-void add_bandwidth(const Measurement& m, Json& json) {
+void add_bandwidth(const measure::Measurement& m, Json& json) {
   json.update(stream_json(m.sent));
   json["window"] = m.options.window;
   json["bidirectional"] = m.options.bidirectional;
@@ -192,8 +192,8 @@ void add_bandwidth(const Measurement& m, Json& json) {
       heard_server(m) ? Json(per_gbyte(server_cpu_seconds(m), m.payload_bytes())) : Json();
   Json shares = Json::array();
   uint64_t total = 0;
-  for (const PathShare& share : m.path_shares) total += share.payload_bytes;
-  for (const PathShare& share : m.path_shares) {
+  for (const measure::PathShare& share : m.path_shares) total += share.payload_bytes;
+  for (const measure::PathShare& share : m.path_shares) {
     shares.push_back({{"path", share.path},
                       {"nic", share.nic},
                       {"peer_nic", share.peer_nic},
@@ -204,7 +204,7 @@ void add_bandwidth(const Measurement& m, Json& json) {
   json["nics"] = m.counted ? nics_json(m, total) : Json();
 }
 
-void add_latency(const Measurement& m, Json& json) {
+void add_latency(const measure::Measurement& m, Json& json) {
   const LatencyHistogram& times = m.round_trips;
   const auto half = [](Nanos span) { return to_micros(span) / 2; };
   json["rounds"] = times.count();
@@ -233,7 +233,7 @@ std::string setting_text(const PerfSetting& setting) {
                      protection_text(setting));
 }
 
-std::string measurement_text(const Measurement& measurement) {
+std::string measurement_text(const measure::Measurement& measurement) {
   return measurement.options.test == "bw" ? bandwidth_text(measurement) : latency_text(measurement);
 }
 
@@ -246,7 +246,7 @@ std::string sweep_head(const std::string& test) {
                      "p50 us", "p99 us", "p99.9 us", "rounds");
 }
 
-std::string sweep_row(const Measurement& m) {
+std::string sweep_row(const measure::Measurement& m) {
   const std::string size = size_text(m.options.message_bytes);
   if (m.options.test == "lat") {
     const auto half = [&m](uint32_t per_mille) {
@@ -266,7 +266,7 @@ std::string sweep_row(const Measurement& m) {
                      repeats_percent(m), cpu);
 }
 
-std::string wrong_text(const Measurement& m) {
+std::string wrong_text(const measure::Measurement& m) {
   if (m.wrong_messages() == 0) return {};
   std::string where = m.reverse ? m.reverse->first_difference : std::string();
   if (where.empty() && heard_server(m) && m.server.contains("received")) {
@@ -276,7 +276,7 @@ std::string wrong_text(const Measurement& m) {
                      count_text(m.wrong_messages()), size_text(m.options.message_bytes), where);
 }
 
-Json measurement_json(const Measurement& m) {
+Json measurement_json(const measure::Measurement& m) {
   Json json = {
       {"test", m.options.test}, {"size_bytes", m.options.message_bytes}, {"complete", m.complete}};
   if (m.options.test == "bw") {
@@ -297,7 +297,7 @@ Json measurement_json(const Measurement& m) {
   return json;
 }
 
-Json perf_document(const PerfSetting& setting, std::span<const Measurement> measurements,
+Json perf_document(const PerfSetting& setting, std::span<const measure::Measurement> measurements,
                    bool stopped, const Error* error) {
   Json document = {{"heddle", std::string(kVersion)},
                    {"revision", std::string(git_revision())},
@@ -307,9 +307,9 @@ Json perf_document(const PerfSetting& setting, std::span<const Measurement> meas
                    {"sealed", setting.protection == transport::Protection::kFull},
                    {"protection", setting.protection ? name_of(*setting.protection) : "none"},
                    {"interrupted", stopped}};
-  if (error != nullptr) document.update(to_json(*error));
+  if (error != nullptr) document.update(measure::to_json(*error));
   document["tests"] = Json::array();
-  for (const Measurement& each : measurements) document["tests"].push_back(measurement_json(each));
+  for (const measure::Measurement& each : measurements) document["tests"].push_back(measurement_json(each));
   return document;
 }
 

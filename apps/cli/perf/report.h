@@ -4,7 +4,8 @@
 #include <span>
 #include <string>
 
-#include "apps/cli/perf/measure.h"
+#include "apps/cli/json.h"
+#include "measure/measurement.h"
 
 namespace heddle::cli {
 
@@ -20,18 +21,18 @@ struct PerfSetting {
 std::string setting_text(const PerfSetting& setting);
 
 // One test, a value a line.
-std::string measurement_text(const Measurement& measurement);
+std::string measurement_text(const measure::Measurement& measurement);
 
 // Of a sweep over sizes: the head of a test's table, and a row.
 std::string sweep_head(const std::string& test);
-std::string sweep_row(const Measurement& measurement);
+std::string sweep_row(const measure::Measurement& measurement);
 
 // Nothing for tests that found nothing wrong.
-std::string wrong_text(const Measurement& measurement);
+std::string wrong_text(const measure::Measurement& measurement);
 
-Json measurement_json(const Measurement& measurement);
+Json measurement_json(const measure::Measurement& measurement);
 // `error` may be null.
-Json perf_document(const PerfSetting& setting, std::span<const Measurement> measurements,
+Json perf_document(const PerfSetting& setting, std::span<const measure::Measurement> measurements,
                    bool stopped, const Error* error);
 
 }  // namespace heddle::cli

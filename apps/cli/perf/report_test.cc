@@ -7,8 +7,8 @@
 namespace heddle::cli {
 namespace {
 
-Measurement bandwidth() {
-  Measurement m;
+measure::Measurement bandwidth() {
+  measure::Measurement m;
   m.options = {.test = "bw", .message_bytes = 1 << 20, .window = 8, .duration = seconds(2)};
   m.complete = true;
   m.sent.messages = 1000;
@@ -40,7 +40,7 @@ TEST(Report, BandwidthAsJson) {
 }
 
 TEST(Report, BytesOfEachPairOfNics) {
-  Measurement m = bandwidth();
+  measure::Measurement m = bandwidth();
   m.path_shares = {{0, 300, 0, 0}, {1, 100, 1, 1}, {2, 400, 0, 0}};
   const Json json = measurement_json(m);
   EXPECT_EQ(json["paths"][1]["nic"], 1);
@@ -58,7 +58,7 @@ TEST(Report, BandwidthAsText) {
 }
 
 TEST(Report, InterruptedTestDoesNotNeedTheServer) {
-  Measurement m = bandwidth();
+  measure::Measurement m = bandwidth();
   m.complete = false;
   m.server = {};
   EXPECT_EQ(measurement_text(m).find("there"), std::string::npos);
@@ -70,7 +70,7 @@ TEST(Report, InterruptedTestDoesNotNeedTheServer) {
 }
 
 TEST(Report, CountersThatWereNotReadAreUnknownAndNotZero) {
-  Measurement m = bandwidth();
+  measure::Measurement m = bandwidth();
   m.counted = false;
   const std::string text = measurement_text(m);
   for (const char* row : {"repeated", "paths", "segments"}) {
@@ -85,7 +85,7 @@ TEST(Report, CountersThatWereNotReadAreUnknownAndNotZero) {
 }
 
 TEST(Report, LatencyIsHalfTheRoundTrip) {
-  Measurement m;
+  measure::Measurement m;
   m.options = {.test = "lat", .message_bytes = 64};
   for (int i = 0; i < 1000; ++i) m.round_trips.add(micros(20));
   const Json json = measurement_json(m);
@@ -96,7 +96,7 @@ TEST(Report, LatencyIsHalfTheRoundTrip) {
 }
 
 TEST(Report, LongLatenciesAreScaled) {
-  Measurement m;
+  measure::Measurement m;
   m.options = {.test = "lat", .message_bytes = 1 << 30};
   for (int i = 0; i < 1000; ++i) m.round_trips.add(seconds(2));
   const std::string text = measurement_text(m);
@@ -105,7 +105,7 @@ TEST(Report, LongLatenciesAreScaled) {
 }
 
 TEST(Report, WrongMessagesAreNamed) {
-  Measurement m = bandwidth();
+  measure::Measurement m = bandwidth();
   m.server["received"] = {{"wrong_messages", 2}, {"first_difference", "byte 5 of message 7"}};
   const std::string text = wrong_text(m);
   EXPECT_NE(text.find("2 messages of 1 MiB"), std::string::npos) << text;
@@ -121,7 +121,7 @@ TEST(Report, SettingTellsOfFewerPathsThanAsked) {
 
 TEST(Report, DocumentCarriesTheError) {
   const Error error{ErrorCode::kPeerDead, "the peer is gone", "it stopped answering", ""};
-  const std::vector<Measurement> done = {bandwidth()};
+  const std::vector<measure::Measurement> done = {bandwidth()};
   const Json document = perf_document({.peer = "h:1", .paths = 2}, done, false, &error);
   EXPECT_EQ(document["error"]["what"], "the peer is gone");
   EXPECT_EQ(document["tests"].size(), 1U);
