@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "measure/control.h"
 #include "engine/endpoint.h"
+#include "measure/control.h"
 
 namespace heddle::measure {
 

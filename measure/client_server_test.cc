@@ -5,10 +5,10 @@
 #include <atomic>
 #include <thread>
 
-#include "measure/measurement.h"
-#include "measure/client.h"
-#include "measure/server.h"
 #include "datapath/resolve.h"
+#include "measure/client.h"
+#include "measure/measurement.h"
+#include "measure/server.h"
 
 namespace heddle::measure {
 namespace {

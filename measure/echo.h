@@ -7,10 +7,10 @@
 #include <deque>
 #include <span>
 
-#include "measure/stream.h"
 #include "base/nanos.h"
 #include "base/result.h"
 #include "engine/endpoint.h"
+#include "measure/stream.h"
 
 namespace heddle::measure {
 

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 
-#include "measure/echo.h"
-#include "measure/cpu_time.h"
 #include "base/interrupt.h"
 #include "base/quantity.h"
 #include "datapath/resolve.h"
+#include "measure/cpu_time.h"
+#include "measure/echo.h"
 #include "transport/rx_run.h"
 
 namespace heddle::measure {
@@ -164,8 +164,7 @@ class BandwidthTest {
 };
 
 Result<void> run_rounds(EchoClient& echo, const engine::Endpoint& endpoint,
-                        Measurement& measurement, const Progress& progress,
-                        Counters& counters) {
+                        Measurement& measurement, const Progress& progress, Counters& counters) {
   const TestOptions& options = measurement.options;
   const Nanos began = endpoint.now();
   Nanos now = began;

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "base/latency_histogram.h"
 #include "measure/client.h"
 #include "measure/progress.h"
 #include "measure/stream.h"
-#include "base/latency_histogram.h"
 
 namespace heddle::measure {
 

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <span>
 
-#include "measure/measurement.h"
 #include "base/result.h"
+#include "measure/measurement.h"
 #include "nccl/measured_network.h"
 
 namespace heddle::measure {

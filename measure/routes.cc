@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "measure/echo.h"
 #include "base/interrupt.h"
 #include "base/quantity.h"
 #include "datapath/resolve.h"
+#include "measure/echo.h"
 
 namespace heddle::measure {
 namespace {
@@ -119,7 +119,8 @@ Result<FoundRoutes> find_routes(Client& client, uint32_t paths_asked, const Prog
   if (!reported) return fail(reported.error());
   FoundRoutes found = describe(client, *reported);
   found.paths_asked = paths_asked;
-  if (Result<void> measured = measure_all(client, found, progress); !measured) return fail(measured.error());
+  if (Result<void> measured = measure_all(client, found, progress); !measured)
+    return fail(measured.error());
   return found;
 }
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "measure/server/session.h"
 #include "engine/endpoint.h"
+#include "measure/server/session.h"
 
 namespace heddle::measure {
 

@@ -11,11 +11,11 @@
 #include <cstdio>
 #include <fstream>
 
-#include "measure/measurement.h"
-#include "measure/client.h"
-#include "measure/server.h"
 #include "base/testing/sanitized.h"
 #include "datapath/resolve.h"
+#include "measure/client.h"
+#include "measure/measurement.h"
+#include "measure/server.h"
 
 namespace heddle::measure {
 namespace {

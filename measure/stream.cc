@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "measure/stream/message_pattern.h"
 #include "base/quantity.h"
+#include "measure/stream/message_pattern.h"
 
 namespace heddle::measure {
 namespace {

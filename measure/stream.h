@@ -8,12 +8,12 @@
 #include <deque>
 #include <string>
 
-#include "measure/control.h"
-#include "measure/arrival_timeline.h"
 #include "base/anonymous_memory.h"
 #include "base/nanos.h"
 #include "base/result.h"
 #include "engine/endpoint.h"
+#include "measure/arrival_timeline.h"
+#include "measure/control.h"
 
 namespace heddle::measure {
 

@@ -32,6 +32,7 @@
 #include "apps/cli/settings.h"
 #include "apps/cli/terminal.h"
 #include "base/interrupt.h"
+#include "collectives/bus_bandwidth.h"
 #include "collectives/configured.h"
 #include "collectives/rendezvous.h"
 #include "engine/process_recording.h"
@@ -156,8 +157,8 @@ class Bench {
     BenchTiming timing;
     timing.time_us = *all;
     timing.algbw_gbytes_per_s = static_cast<double>(row.bytes) / timing.time_us / 1e3;
-    timing.busbw_gbytes_per_s =
-        timing.algbw_gbytes_per_s * bus_factor(subject.collective, communicator_.size());
+    timing.busbw_gbytes_per_s = timing.algbw_gbytes_per_s *
+                                collectives::bus_factor(subject.collective, communicator_.size());
     if (options_.check > 0) timing.wrong = static_cast<uint64_t>(sums[0]);
     if (options_.each_call) {
       auto of_ranks = gather(communicator_, each_us);

@@ -3,10 +3,9 @@
 
 #include <fmt/core.h>
 
-#include "apps/cli/json.h"
 #include "apps/cli/attachment.h"
 #include "apps/cli/drops.h"
-#include "measure/server.h"
+#include "apps/cli/json.h"
 #include "apps/cli/terminal.h"
 #include "base/interrupt.h"
 #include "base/log.h"
@@ -15,6 +14,7 @@
 #include "datapath/resolve.h"
 #include "engine/configured.h"
 #include "engine/key_file.h"
+#include "measure/server.h"
 
 namespace heddle::cli {
 namespace {
@@ -62,7 +62,8 @@ int listen(const Config& config, const ListenOptions& options) {
     records.push_back({{"peer", peer}});
     records.back().update(record);
   };
-  measure::Server server(**endpoint, report, engine::stranger_share(config, engine::kServerTestParts));
+  measure::Server server(**endpoint, report,
+                         engine::stranger_share(config, engine::kServerTestParts));
   const bool all_well = server.run(options.once, [&] {
     if (keyed && take_reload()) reload_keys(config, **endpoint);
   });

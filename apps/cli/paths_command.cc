@@ -7,12 +7,12 @@
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_types.h"
-#include "measure/routes.h"
 #include "apps/cli/paths/report.h"
-#include "measure/client.h"
 #include "apps/cli/settings.h"
 #include "apps/cli/terminal.h"
 #include "base/interrupt.h"
+#include "measure/client.h"
+#include "measure/routes.h"
 
 namespace heddle::cli {
 namespace {
@@ -53,8 +53,8 @@ Result<int> show_paths(const Config& config, const PathsOptions& options) {
   if (!client && interrupted() != 0) return interrupted_exit_status();
   if (!client) return fail(client.error());
   ProgressLine line;
-  const Result<measure::FoundRoutes> found = measure::find_routes(
-      **client, paths, [&line](const std::string& text) { line.show(text); });
+  const Result<measure::FoundRoutes> found =
+      measure::find_routes(**client, paths, [&line](const std::string& text) { line.show(text); });
   line.clear();
   if (!found && interrupted() != 0) return interrupted_exit_status();
   if (!found) return fail(found.error());

@@ -5,22 +5,22 @@
 
 #include <algorithm>
 
-#include "apps/cli/json.h"
 #include "apps/cli/attachment.h"
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/command_line/value_types.h"
 #include "apps/cli/drops.h"
+#include "apps/cli/json.h"
 #include "apps/cli/listen.h"
 #include "apps/cli/output.h"
-#include "measure/measurement.h"
-#include "measure/network_figures.h"
 #include "apps/cli/perf/report.h"
 #include "apps/cli/settings.h"
 #include "apps/cli/terminal.h"
 #include "base/interrupt.h"
 #include "base/quantity.h"
+#include "measure/measurement.h"
+#include "measure/network_figures.h"
 
 namespace heddle::cli {
 namespace {
@@ -91,7 +91,8 @@ Result<std::vector<measure::TestOptions>> plan_tests(const PerfOptions& options)
 
 // Options that concern only a test that is not in the plan.
 void note_idle_options(const std::vector<measure::TestOptions>& plan, const PerfOptions& options) {
-  if (std::ranges::any_of(plan, [](const measure::TestOptions& test) { return test.test == "bw"; })) return;
+  if (std::ranges::any_of(plan, [](const measure::TestOptions& test) { return test.test == "bw"; }))
+    return;
   if (options.check) print_warning("--check concerns bw only");
   if (options.bidirectional) print_warning("--bidirectional concerns bw only");
 }
@@ -110,7 +111,8 @@ PerfSetting setting_of(const measure::Client& client, const Config& config) {
 // Runs the tests one after the other, and prints each when it is done.
 class PerfRun {
  public:
-  PerfRun(measure::Client& client, const PerfOptions& options) : client_(client), options_(options) {}
+  PerfRun(measure::Client& client, const PerfOptions& options)
+      : client_(client), options_(options) {}
 
   Result<void> run(const std::vector<measure::TestOptions>& plan) {
     const bool sweep = options_.size == "all";
@@ -146,7 +148,8 @@ class PerfRun {
 Result<void> save_figures(const PerfSetting& setting, const PerfOptions& options,
                           const PerfRun& run) {
   if (options.save.empty()) return {};
-  const auto network = measure::network_figures(run.measurements(), run.endpoint().local_nics().size());
+  const auto network =
+      measure::network_figures(run.measurements(), run.endpoint().local_nics().size());
   if (!network) return fail(network.error());
   const std::string source = fmt::format("heddle perf {}, {} paths", setting.peer, setting.paths);
   return write_output(options.save, nccl::network_text(*network, source));

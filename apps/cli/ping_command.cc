@@ -6,21 +6,21 @@
 #include <algorithm>
 #include <span>
 
-#include "apps/cli/json.h"
 #include "apps/cli/attachment.h"
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/command_line/value_types.h"
+#include "apps/cli/json.h"
 #include "apps/cli/listen.h"
-#include "measure/client.h"
-#include "measure/echo.h"
 #include "apps/cli/settings.h"
 #include "apps/cli/terminal.h"
 #include "base/interrupt.h"
 #include "base/latency_histogram.h"
 #include "base/quantity.h"
 #include "base/version.h"
+#include "measure/client.h"
+#include "measure/echo.h"
 
 namespace heddle::cli {
 namespace {
@@ -83,10 +83,11 @@ Result<void> run_rounds(measure::Client& client, const PingOptions& options, Nan
   if (!ready) return fail(ready.error());
   Result<measure::MessageSlots> sending = measure::MessageSlots::make(client.endpoint(), bytes, 1);
   if (!sending) return fail(sending.error());
-  Result<measure::MessageSlots> receiving = measure::MessageSlots::make(client.endpoint(), bytes, measure::kEchoWindow);
+  Result<measure::MessageSlots> receiving =
+      measure::MessageSlots::make(client.endpoint(), bytes, measure::kEchoWindow);
   if (!receiving) return fail(receiving.error());
   measure::EchoClient echo(client.endpoint(), client.connection(), bytes, std::move(*sending),
-                  std::move(*receiving));
+                           std::move(*receiving));
   ProgressLine progress;
   Nanos shown_at = client.endpoint().now();
   const auto count = static_cast<uint64_t>(options.count);

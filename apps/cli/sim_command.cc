@@ -15,7 +15,6 @@
 #include "apps/cli/job/job_report.h"
 #include "apps/cli/output.h"
 #include "apps/cli/sim/fabric_options.h"
-#include "apps/cli/sim/job_run.h"
 #include "apps/cli/sim/page.h"
 #include "apps/cli/sim/report.h"
 #include "apps/cli/sim/sweep_command.h"
@@ -25,6 +24,7 @@
 #include "base/document.h"
 #include "base/interrupt.h"
 #include "base/quantity.h"
+#include "jobs/simulated_jobs.h"
 #include "simulator/flow_run.h"
 #include "simulator/routes.h"
 #include "simulator/series.h"
@@ -113,7 +113,7 @@ Result<void> check_transport(const SimOptions& options, const topology::Workload
   return {};
 }
 
-std::string progress_text(const FlowRun& run, const JobRun& jobs, double wall_s) {
+std::string progress_text(const FlowRun& run, const jobs::SimulatedJobs& jobs, double wall_s) {
   if (run.opening()) return "opening connections";
   const uint64_t all = run.outcomes().size() + jobs.steps();
   const double part =
@@ -145,7 +145,7 @@ bool go_on(FlowRun& run, simulator::Series& series, Nanos until) {
   return more;
 }
 
-nlohmann::json jobs_document(const JobRun& run) {
+nlohmann::json jobs_document(const jobs::SimulatedJobs& run) {
   nlohmann::json rows = nlohmann::json::array();
   for (size_t i = 0; i < run.jobs().size(); ++i) {
     rows.push_back(job_json(run.jobs()[i], run.outcomes()[i], run.matrix(i)));
@@ -178,11 +178,12 @@ Result<int> simulate(SimOptions options) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   };
   FlowRun run(*topology, *workload, options.run);
-  JobRunOptions of_jobs{.counts_pairs = options.matrix, .sink_of = {}};
+  jobs::SimulatedJobsOptions of_jobs{.counts_pairs = options.matrix, .sink_of = {}};
   if (trace != nullptr) {
     of_jobs.sink_of = [&trace](size_t job, uint32_t rank) { return trace->of_rank(job, rank); };
   }
-  const Result<std::unique_ptr<JobRun>> jobs = JobRun::create(run, of_jobs);
+  const Result<std::unique_ptr<jobs::SimulatedJobs>> jobs =
+      jobs::SimulatedJobs::create(run, of_jobs);
   if (!jobs) return fail(jobs.error());
   simulator::Series series(run.network(), options.bins);
   {

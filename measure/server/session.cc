@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <optional>
 
-#include "measure/cpu_time.h"
 #include "base/quantity.h"
 #include "base/version.h"
 #include "datapath/resolve.h"
+#include "measure/cpu_time.h"
 
 namespace heddle::measure {
 namespace {

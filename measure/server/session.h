@@ -9,8 +9,8 @@
 
 #include "measure/control.h"
 #include "measure/echo.h"
-#include "measure/stream.h"
 #include "measure/server/test_memory.h"
+#include "measure/stream.h"
 
 namespace heddle::measure {
 

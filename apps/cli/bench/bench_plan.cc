@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/quantity.h"
+#include "collectives/bus_bandwidth.h"
 
 namespace heddle::cli {
 namespace {
@@ -24,20 +25,6 @@ const std::array<BenchTest, 9> kTests = {{{"allreduce", Collective::kAllReduce},
                                           {"sendrecv", Collective::kSend},
                                           {"gather", Collective::kGather},
                                           {"scatter", Collective::kScatter}}};
-
-// Whether the size counts a block for each rank.
-bool in_blocks(Collective collective) {
-  switch (collective) {
-    case Collective::kAllGather:
-    case Collective::kReduceScatter:
-    case Collective::kAllToAll:
-    case Collective::kGather:
-    case Collective::kScatter:
-      return true;
-    default:
-      return false;
-  }
-}
 
 Result<void> plan_sizes(const BenchOptions& options, BenchPlan& plan) {
   const Result<Bytes> begin = parse_size(options.begin);
@@ -115,18 +102,12 @@ Result<BenchPlan> plan_bench(const BenchOptions& options, uint32_t ranks) {
 
 uint64_t bench_count(Collective collective, uint64_t bytes, collectives::DataType type,
                      uint32_t ranks) {
-  return bytes / collectives::size_of(type) / (in_blocks(collective) ? ranks : 1);
+  return bytes / collectives::size_of(type) / (collectives::in_blocks(collective) ? ranks : 1);
 }
 
 uint64_t bench_bytes(Collective collective, uint64_t count, collectives::DataType type,
                      uint32_t ranks) {
-  return count * collectives::size_of(type) * (in_blocks(collective) ? ranks : 1);
-}
-
-double bus_factor(Collective collective, uint32_t ranks) {
-  const double share = static_cast<double>(ranks - 1) / ranks;
-  if (collective == Collective::kAllReduce) return 2 * share;
-  return in_blocks(collective) ? share : 1;
+  return count * collectives::size_of(type) * (collectives::in_blocks(collective) ? ranks : 1);
 }
 
 bool bench_reduces(Collective collective) {

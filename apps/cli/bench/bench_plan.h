@@ -64,8 +64,6 @@ uint64_t bench_count(collectives::Collective collective, uint64_t bytes, collect
 // The size that is shown for a count.
 uint64_t bench_bytes(collectives::Collective collective, uint64_t count, collectives::DataType type,
                      uint32_t ranks);
-// By what algorithm bandwidth is multiplied to compare it with a link's.
-double bus_factor(collectives::Collective collective, uint32_t ranks);
 
 bool bench_reduces(collectives::Collective collective);
 bool bench_has_root(collectives::Collective collective);

@@ -56,13 +56,5 @@ TEST(BenchPlan, ASizeIsAllOfACallsDataOrABlockOfEachRank) {
   EXPECT_EQ(bench_count(Collective::kBroadcast, 9, DataType::kFloat64, 4), 1U);
 }
 
-TEST(BenchPlan, BusFactorsAreThoseOfTheFormulas) {
-  EXPECT_DOUBLE_EQ(bus_factor(Collective::kAllReduce, 4), 1.5);
-  EXPECT_DOUBLE_EQ(bus_factor(Collective::kReduceScatter, 4), 0.75);
-  EXPECT_DOUBLE_EQ(bus_factor(Collective::kAllToAll, 2), 0.5);
-  EXPECT_DOUBLE_EQ(bus_factor(Collective::kBroadcast, 8), 1);
-  EXPECT_DOUBLE_EQ(bus_factor(Collective::kSend, 8), 1);
-}
-
 }  // namespace
 }  // namespace heddle::cli

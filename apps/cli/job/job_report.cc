@@ -6,28 +6,28 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "apps/cli/job/job_sums.h"
 #include "base/printable.h"
 #include "base/quantity.h"
+#include "jobs/sums.h"
 
 namespace heddle::cli {
 namespace {
 
-bool ended(const CallOutcome& call, uint32_t ranks) { return call.ranks_ended == ranks; }
+bool ended(const jobs::CallOutcome& call, uint32_t ranks) { return call.ranks_ended == ranks; }
 
-uint32_t size_of(const topology::Job& job, const CallOutcome& call) {
+uint32_t size_of(const topology::Job& job, const jobs::CallOutcome& call) {
   return static_cast<uint32_t>(job.communicators[call.communicator].ranks.size());
 }
 
-std::string call_text(const CallsAlike& call) {
+std::string call_text(const jobs::CallsAlike& call) {
   return std::string(name_of(call.call)) + (call.algorithm ? " " : "") +
          (call.algorithm ? std::string(name_of(*call.algorithm)) : "");
 }
 
 // Calls alike, one line.
-std::string calls_text(const topology::Job& job, const JobOutcome& outcome) {
+std::string calls_text(const topology::Job& job, const jobs::JobOutcome& outcome) {
   std::string text;
-  for (const CallsAlike& each : calls_alike(job, outcome)) {
+  for (const jobs::CallsAlike& each : jobs::calls_alike(job, outcome)) {
     text += fmt::format(
         "    {:<30} {:>11}, {:>9}: {:>9}, {} to {}{}\n", call_text(each), size_text(each.bytes),
         counted_text(each.count, "call"), duration_text(each.median), duration_text(each.least),
@@ -37,8 +37,8 @@ std::string calls_text(const topology::Job& job, const JobOutcome& outcome) {
   return text;
 }
 
-std::string job_text(const topology::Job& job, const JobOutcome& outcome) {
-  const std::vector<Nanos> times = step_times(job, outcome);
+std::string job_text(const topology::Job& job, const jobs::JobOutcome& outcome) {
+  const std::vector<Nanos> times = jobs::step_times(job, outcome);
   std::string text =
       fmt::format("  {}: {}, {} done", printable(job.name), counted_text(job.ranks.size(), "rank"),
                   counted_text(times.size(), "step"));
@@ -62,7 +62,7 @@ std::string job_text(const topology::Job& job, const JobOutcome& outcome) {
     const auto shares = static_cast<int64_t>(times.size() * job.ranks.size());
     text += fmt::format(
         "    a step takes {} (median); on average a rank computes {} in one and waits {}\n",
-        duration_text(median(times)), duration_text(nanos(computed.count / shares)),
+        duration_text(jobs::median(times)), duration_text(nanos(computed.count / shares)),
         duration_text(nanos(exposed.count / shares)));
   }
   text += calls_text(job, outcome);
@@ -73,12 +73,12 @@ std::string job_text(const topology::Job& job, const JobOutcome& outcome) {
   return text;
 }
 
-nlohmann::json steps_json(const topology::Job& job, const JobOutcome& outcome) {
+nlohmann::json steps_json(const topology::Job& job, const jobs::JobOutcome& outcome) {
   nlohmann::json steps = nlohmann::json::array();
-  const std::vector<Nanos> times = step_times(job, outcome);
+  const std::vector<Nanos> times = jobs::step_times(job, outcome);
   const auto ranks = static_cast<int64_t>(job.ranks.size());
   for (size_t i = 0; i < times.size(); ++i) {
-    const StepOutcome& step = outcome.steps[i];
+    const jobs::StepOutcome& step = outcome.steps[i];
     steps.push_back({{"begun_us", to_micros(step.begun)},
                      {"ended_us", to_micros(step.ended)},
                      {"took_us", to_micros(times[i])},
@@ -90,10 +90,10 @@ nlohmann::json steps_json(const topology::Job& job, const JobOutcome& outcome) {
   return steps;
 }
 
-nlohmann::json calls_json(const topology::Job& job, const JobOutcome& outcome) {
+nlohmann::json calls_json(const topology::Job& job, const jobs::JobOutcome& outcome) {
   nlohmann::json rows = nlohmann::json::array();
   for (const auto& calls : outcome.calls) {
-    for (const CallOutcome& call : calls) {
+    for (const jobs::CallOutcome& call : calls) {
       const uint32_t ranks = size_of(job, call);
       nlohmann::json row = {{"communicator", job.communicators[call.communicator].name},
                             {"communicator_id", call.communicator},
@@ -111,7 +111,7 @@ nlohmann::json calls_json(const topology::Job& job, const JobOutcome& outcome) {
       if (ended(call, ranks)) {
         row["ended_us"] = to_micros(call.ended);
         row["took_us"] = to_micros(call.ended - call.called);
-        if (call.bytes > 0) row["busbw_gbytes_per_s"] = bus_bytes_per_s(call, ranks) * 1e-9;
+        if (call.bytes > 0) row["busbw_gbytes_per_s"] = jobs::bus_bytes_per_s(call, ranks) * 1e-9;
       }
       rows.push_back(std::move(row));
     }
@@ -121,13 +121,14 @@ nlohmann::json calls_json(const topology::Job& job, const JobOutcome& outcome) {
 
 }  // namespace
 
-std::string jobs_text(std::span<const topology::Job> jobs, std::span<const JobOutcome> outcomes) {
+std::string jobs_text(std::span<const topology::Job> jobs,
+                      std::span<const jobs::JobOutcome> outcomes) {
   std::string text;
   for (size_t i = 0; i < jobs.size(); ++i) text += job_text(jobs[i], outcomes[i]);
   return text.empty() ? text : "\njobs\n" + text;
 }
 
-nlohmann::json job_json(const topology::Job& job, const JobOutcome& outcome,
+nlohmann::json job_json(const topology::Job& job, const jobs::JobOutcome& outcome,
                         const std::optional<insight::Matrix>& matrix) {
   nlohmann::json hosts = nlohmann::json::array();
   for (const topology::JobRank& rank : job.ranks) hosts.push_back(rank.host);

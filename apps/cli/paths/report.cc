@@ -99,7 +99,8 @@ std::string routes_text(const measure::FoundRoutes& found) {
                         counted_text(found.paths, "path"), found.paths_asked);
   }
   size_t width = std::string_view("routers, hop by hop").size();
-  for (const measure::FoundRoute& route : found.routes) width = std::max(width, routers_text(route).size());
+  for (const measure::FoundRoute& route : found.routes)
+    width = std::max(width, routers_text(route).size());
   text += fmt::format("\n{:<5} {:<{}}  {:>10}  {:<8} {}\n", "route", "routers, hop by hop", width,
                       "round trip", "paths", "their source ports");
   for (size_t i = 0; i < found.routes.size(); ++i) {

@@ -23,7 +23,9 @@ double server_cpu_seconds(const measure::Measurement& measurement) {
   return measurement.server.is_object() ? measurement.server.value("cpu_seconds", 0.0) : 0.0;
 }
 
-bool heard_server(const measure::Measurement& measurement) { return measurement.server.is_object(); }
+bool heard_server(const measure::Measurement& measurement) {
+  return measurement.server.is_object();
+}
 
 double percent(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole);
@@ -309,7 +311,8 @@ Json perf_document(const PerfSetting& setting, std::span<const measure::Measurem
                    {"interrupted", stopped}};
   if (error != nullptr) document.update(measure::to_json(*error));
   document["tests"] = Json::array();
-  for (const measure::Measurement& each : measurements) document["tests"].push_back(measurement_json(each));
+  for (const measure::Measurement& each : measurements)
+    document["tests"].push_back(measurement_json(each));
   return document;
 }
 

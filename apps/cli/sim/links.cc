@@ -73,9 +73,9 @@ std::string queue_text(uint64_t bytes) { return fmt::format("{:.1f} kB", double(
 
 std::string whole_text(const FlowRun& run, const Series& series, const LinkNames& names) {
   std::string text = "\nbusiest links, of their rate" + std::string(33, ' ') + "  longest queue\n";
-  const auto line = [&](LinkId link, double part, const std::string& told) {
-    text += fmt::format("  {:<{}} {:<30} {:>5}  {}", names(link), kNameColumns, bar(part), told,
-                        queue_text(series.whole(link).queue_peak));
+  const auto line = [&](LinkId link, double part, const std::string& part_text) {
+    text += fmt::format("  {:<{}} {:<30} {:>5}  {}", names(link), kNameColumns, bar(part),
+                        part_text, queue_text(series.whole(link).queue_peak));
     if (const uint32_t drops = series.whole(link).drops; drops > 0) {
       text += fmt::format(", {} dropped", count_text(drops));
     }

@@ -48,7 +48,7 @@ std::vector<int64_t> thinned(const std::vector<int64_t>& sorted) {
 }
 
 // A value, what it is, and whether it is bad news.
-json tiles(const json& document, const JobRun& jobs) {
+json tiles(const json& document, const jobs::SimulatedJobs& jobs) {
   json all = job_tiles(jobs);
   const auto put = [&all](const std::string& value, const char* name, bool bad) {
     all.push_back({value, name, bad});
@@ -143,17 +143,16 @@ std::string file_name(const std::string& path) {
 
 }  // namespace
 
-std::string sim_page(const FlowRun& run, const JobRun& jobs, const Series& series,
+std::string sim_page(const FlowRun& run, const jobs::SimulatedJobs& jobs, const Series& series,
                      const SimFacts& facts) {
   const json document = sim_document(run, series, facts);
   const json bins = series_json(run, series, kMostLinks);
   const std::vector<int64_t> times = completion_times(run);
-  json about =
-      fmt::format("{} hosts; {}congestion control {}, {}, seed {}; {} simulated{}",
-                  count_text(run.network().topology().hosts.size()),
-                  facts.options.roce ? "RoCE NICs, " : "", facts.options.congestion,
-                  counted_text(facts.options.paths, "path"), facts.options.seed,
-                  duration_text(run.now()), facts.stopped ? ", stopped before its end" : "");
+  json about = fmt::format(
+      "{} hosts; {}congestion control {}, {}, seed {}; {} simulated{}",
+      count_text(run.network().topology().hosts.size()), facts.options.roce ? "RoCE NICs, " : "",
+      facts.options.congestion, counted_text(facts.options.paths, "path"), facts.options.seed,
+      duration_text(run.now()), facts.stopped ? ", stopped before its end" : "");
   const json data = {{"about", std::move(about)},
                      {"tiles", tiles(document, jobs)},
                      {"jobs", page_jobs(jobs)},

@@ -4,15 +4,15 @@
 
 #include <string>
 
-#include "apps/cli/sim/job_run.h"
 #include "apps/cli/sim/report.h"
+#include "jobs/simulated_jobs.h"
 #include "simulator/flow_run.h"
 #include "simulator/series.h"
 
 namespace heddle::cli {
 
 // `series` has bins.
-std::string sim_page(const simulator::FlowRun& run, const JobRun& jobs,
+std::string sim_page(const simulator::FlowRun& run, const jobs::SimulatedJobs& jobs,
                      const simulator::Series& series, const SimFacts& facts);
 
 }  // namespace heddle::cli

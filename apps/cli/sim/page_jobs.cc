@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/cli/job/job_sums.h"
 #include "base/quantity.h"
+#include "jobs/sums.h"
 
 namespace heddle::cli {
 namespace {
@@ -24,9 +24,9 @@ struct Sums {
   Nanos exposed;
 };
 
-Sums sums_of(const topology::Job& job, const JobOutcome& outcome) {
+Sums sums_of(const topology::Job& job, const jobs::JobOutcome& outcome) {
   Sums sums;
-  const std::vector<Nanos> times = step_times(job, outcome);
+  const std::vector<Nanos> times = jobs::step_times(job, outcome);
   const auto ranks = static_cast<int64_t>(job.ranks.size());
   for (size_t i = 0; i < times.size(); ++i) {
     sums.took += times[i];
@@ -36,12 +36,12 @@ Sums sums_of(const topology::Job& job, const JobOutcome& outcome) {
   return sums;
 }
 
-json steps_of(const topology::Job& job, const JobOutcome& outcome) {
+json steps_of(const topology::Job& job, const jobs::JobOutcome& outcome) {
   json rows = json::array();
-  const std::vector<Nanos> times = step_times(job, outcome);
+  const std::vector<Nanos> times = jobs::step_times(job, outcome);
   const auto ranks = static_cast<int64_t>(job.ranks.size());
   for (size_t i = 0; i < std::min(times.size(), kMostSteps); ++i) {
-    const StepOutcome& step = outcome.steps[i];
+    const jobs::StepOutcome& step = outcome.steps[i];
     rows.push_back({{"end", step.ended.count},
                     {"took", times[i].count},
                     {"computed", step.computed.count / ranks},
@@ -51,9 +51,9 @@ json steps_of(const topology::Job& job, const JobOutcome& outcome) {
   return rows;
 }
 
-json calls_of(const topology::Job& job, const JobOutcome& outcome) {
+json calls_of(const topology::Job& job, const jobs::JobOutcome& outcome) {
   json rows = json::array();
-  for (const CallsAlike& each : calls_alike(job, outcome)) {
+  for (const jobs::CallsAlike& each : jobs::calls_alike(job, outcome)) {
     if (rows.size() == kMostCalls) break;
     rows.push_back({{"call", std::string(name_of(each.call))},
                     {"algorithm", each.algorithm ? std::string(name_of(*each.algorithm)) : ""},
@@ -70,12 +70,12 @@ json calls_of(const topology::Job& job, const JobOutcome& outcome) {
 
 }  // namespace
 
-json page_jobs(const JobRun& run) {
+json page_jobs(const jobs::SimulatedJobs& run) {
   json rows = json::array();
   for (size_t i = 0; i < run.jobs().size(); ++i) {
     const topology::Job& job = run.jobs()[i];
-    const JobOutcome& outcome = run.outcomes()[i];
-    const std::vector<Nanos> times = step_times(job, outcome);
+    const jobs::JobOutcome& outcome = run.outcomes()[i];
+    const std::vector<Nanos> times = jobs::step_times(job, outcome);
     const Sums sums = sums_of(job, outcome);
     json row = {{"name", job.name},
                 {"kind", job.kind},
@@ -91,19 +91,19 @@ json page_jobs(const JobRun& run) {
                 {"calls", calls_of(job, outcome)},
                 {"messages", outcome.messages},
                 {"messageBytes", outcome.message_bytes}};
-    if (!times.empty()) row["median"] = median(times).count;
+    if (!times.empty()) row["median"] = jobs::median(times).count;
     rows.push_back(std::move(row));
   }
   return rows;
 }
 
-json job_tiles(const JobRun& run) {
+json job_tiles(const jobs::SimulatedJobs& run) {
   json all = json::array();
   if (run.jobs().empty()) return all;
   size_t done = 0;
   Sums sums;
   for (size_t i = 0; i < run.jobs().size(); ++i) {
-    const JobOutcome& outcome = run.outcomes()[i];
+    const jobs::JobOutcome& outcome = run.outcomes()[i];
     if (outcome.error.empty() && outcome.ranks_done == run.jobs()[i].ranks.size()) ++done;
     const Sums more = sums_of(run.jobs()[i], outcome);
     sums.took += more.took;

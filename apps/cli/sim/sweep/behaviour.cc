@@ -7,10 +7,10 @@
 #include <memory>
 #include <string>
 
-#include "apps/cli/sim/job_run.h"
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/version.h"
+#include "jobs/simulated_jobs.h"
 #include "simulator/flow_run.h"
 #include "topology/generators.h"
 #include "topology/workload_file.h"
@@ -49,7 +49,7 @@ uint64_t history_with(std::string_view congestion, const topology::Topology& top
                       const topology::Workload& workload) {
   simulator::FlowRunOptions options{.congestion = std::string(congestion), .paths = 8};
   simulator::FlowRun run(topology, workload, options);
-  const auto jobs = JobRun::create(run, {});
+  const auto jobs = jobs::SimulatedJobs::create(run, {});
   CHECK(jobs.has_value());
   while (run.advance(seconds(1), UINT64_MAX)) {
   }

@@ -87,16 +87,16 @@ Result<std::string> key_of(SweepRun& run, const SweepInput& input, FileHashes& h
   std::sort(all.begin(), all.end());
   for (const std::string& word : input.others) text += word + '\n';
   for (const auto& [name, value] : all) {
-    std::string told = value;
+    std::string identity = value;
     if (name == "topology" || name == "workload") {
       const Result<uint64_t> hash = hashes.of(value);
       if (!hash) return fail(hash.error());
       run.files.emplace_back(value, *hash);
       // What kind of file it is says its name.
-      told =
+      identity =
           fmt::format("{:016x}{}", *hash, value.substr(std::min(value.rfind('.'), value.size())));
     }
-    text += fmt::format("{}={}\n", name, told);
+    text += fmt::format("{}={}\n", name, identity);
   }
   return fmt::format("{:016x}", hash_text(text));
 }

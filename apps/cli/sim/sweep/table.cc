@@ -234,9 +234,9 @@ std::string sweep_table(const std::vector<json>& rows) {
   const auto less = [](const Line& a, const Line& b) { return line_less(a, b); };
   std::map<Line, Rows, decltype(less)> groups(less);
   for (const json& row : rows) groups[values(row, names)].push_back(&row);
-  const auto line_of = [](Line group, const Line& told) {
+  const auto line_of = [](Line group, const Line& figures) {
     for (std::string& value : group) value = printable(value);
-    group.insert(group.end(), told.begin(), told.end());
+    group.insert(group.end(), figures.begin(), figures.end());
     return group;
   };
   const Names jobs = job_names(rows);
@@ -246,9 +246,9 @@ std::string sweep_table(const std::vector<json>& rows) {
         line_of(names, {"runs", "least tail", "median tail", "most tail", "median flow", "goodput",
                         "sent again", "not arrived"})};
     for (const auto& [group, members] : groups) {
-      const bool tells = std::any_of(members.begin(), members.end(),
-                                     [](const json* row) { return has_flows(*row); });
-      if (tells || jobs.empty()) lines.push_back(line_of(group, flow_figures(members)));
+      const bool any = std::any_of(members.begin(), members.end(),
+                                   [](const json* row) { return has_flows(*row); });
+      if (any || jobs.empty()) lines.push_back(line_of(group, flow_figures(members)));
     }
     text = aligned(lines, names.size());
   }
@@ -258,9 +258,9 @@ std::string sweep_table(const std::vector<json>& rows) {
                       "sent again", "ranks not done"})};
   for (const auto& [group, members] : groups) {
     for (const std::string& job : jobs) {
-      const Line told = job_figures(members, job);
-      if (told.empty()) continue;
-      lines.push_back(line_of(line_of(group, {printable(job)}), told));
+      const Line figures = job_figures(members, job);
+      if (figures.empty()) continue;
+      lines.push_back(line_of(line_of(group, {printable(job)}), figures));
     }
   }
   return text + (text.empty() ? "" : "\n") + aligned(lines, names.size() + 1);

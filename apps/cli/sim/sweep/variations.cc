@@ -38,7 +38,7 @@ std::optional<std::pair<uint64_t, uint64_t>> range(std::string_view text) {
 constexpr const char* kHowToVary = "give a name and its values, like paths=1,16 or seed=1..10";
 
 // Index and count of a share from a launcher's variables; nothing if it sets none.
-std::optional<Share> told(const Environment& variable, const char* index, const char* count) {
+std::optional<Share> share_of(const Environment& variable, const char* index, const char* count) {
   const auto own = number(variable(index));
   const auto all = number(variable(count));
   if (!own || !all || *own >= *all || *all > UINT32_MAX) return std::nullopt;
@@ -67,10 +67,10 @@ Result<Share> share_of_launcher(const Environment& variable) {
                   "use an array like 1-8, or give the share, like 2/8");
   }
   // An mpirun in a job of Slurm has Slurm's variables too, the same for all of its processes.
-  if (const auto share = told(variable, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE")) {
+  if (const auto share = share_of(variable, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE")) {
     return *share;
   }
-  if (const auto share = told(variable, "SLURM_PROCID", "SLURM_NTASKS")) return *share;
+  if (const auto share = share_of(variable, "SLURM_PROCID", "SLURM_NTASKS")) return *share;
   return refuse("--share", "auto", "no launcher says which share this is",
                 "start it from a Slurm job array, srun or mpirun, or give the share, like 2/8");
 }

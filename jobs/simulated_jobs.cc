@@ -1,0 +1,256 @@
+// Jobs in a simulated world: see simulated_jobs.h.
+#include "jobs/simulated_jobs.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "collectives/tuning.h"
+
+namespace heddle::jobs {
+namespace {
+
+// How often it is looked whether ranks are ready, and whether any gets on.
+constexpr Nanos kLook = micros(50);
+// Ranks whose calls do not fit each other wait for ever; peers that are gone are known to be dead
+// before. What ranks ask each other meanwhile is far less.
+constexpr Nanos kStuckAfter = seconds(20);
+constexpr uint64_t kLeastBytes = 64 << 10;
+constexpr uint64_t kStagedChunks = 64;
+constexpr uint16_t kFirstPort = 4792;  // behind that of flows
+
+}  // namespace
+
+// Each rank is a process, and each process of a host has ports of its own.
+Result<void> SimulatedJobs::check_ranks(const simulator::FlowRun& run) {
+  const topology::Topology& topology = run.network().topology();
+  std::vector<uint32_t> ranks(topology.hosts.size());
+  for (const topology::Job& job : run.workload().jobs) {
+    for (const topology::JobRank& rank : job.ranks) {
+      if (++ranks[rank.host] <= kMostRanksOfHost) continue;
+      return fail(ErrorCode::kExhausted, "cannot simulate the jobs",
+                  fmt::format("host {} would have more than {} ranks",
+                              topology.hosts[rank.host].name, kMostRanksOfHost),
+                  "use fewer jobs on it, or other hosts");
+    }
+  }
+  return {};
+}
+
+Result<std::unique_ptr<SimulatedJobs>> SimulatedJobs::create(simulator::FlowRun& run,
+                                                             const SimulatedJobsOptions& options) {
+  if (Result<void> fit = check_ranks(run); !fit) return fail(fit.error());
+  std::unique_ptr<SimulatedJobs> made(new SimulatedJobs(run, options));
+  if (Result<void> room = made->make_room(); !room) return fail(room.error());
+  std::vector<uint16_t> ports(run.network().topology().hosts.size(), kFirstPort);
+  for (size_t i = 0; i < made->jobs().size(); ++i) made->place(i, ports);
+  run.add_tenant(*made);
+  return made;
+}
+
+SimulatedJobs::SimulatedJobs(simulator::FlowRun& run, const SimulatedJobsOptions& options)
+    : run_(run),
+      options_(options),
+      outcomes_(run.workload().jobs.size()),
+      agent_(run.world().network().add_agent(*this)) {
+  progress_at_ = run.world().now();
+  run.world().network().schedule(agent_, progress_at_ + kLook);
+}
+
+SimulatedJobs::~SimulatedJobs() {
+  for (Placed& job : placed_) {
+    job.ranks.clear();
+    for (simulator::EngineProcess* process : job.processes) process->kill();
+  }
+  run_.world().network().remove_agent(agent_);
+}
+
+// Separate memory for input, output and staging: the scoreboard finds dependencies between the
+// parts of a call by addresses.
+Result<void> SimulatedJobs::make_room() {
+  uint64_t staging_bytes = 0;
+  for (const topology::Job& job : jobs()) {
+    buffer_bytes_ = std::max(buffer_bytes_, largest_call(job));
+    staging_bytes = std::max(staging_bytes, kStagedChunks * tuning_of(job).chunk_bytes);
+  }
+  buffer_bytes_ = (buffer_bytes_ / 64 + 2) * 64;
+  staging_bytes = std::max(staging_bytes, buffer_bytes_);
+  auto memory = MirroredMemory::create(2 * buffer_bytes_ + staging_bytes);
+  if (!memory) return fail(memory.error());
+  memory_ = std::move(*memory);
+  staging_ = {memory_.start() + 2 * buffer_bytes_, staging_bytes};
+  return {};
+}
+
+void SimulatedJobs::place(size_t index, std::vector<uint16_t>& ports) {
+  const topology::Job& job = jobs()[index];
+  Placed placed;
+  if (options_.counts_pairs) placed.traffic = std::make_unique<insight::TrafficBuilder>();
+  for (uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
+    const uint32_t host = job.ranks[rank].host;
+    simulator::EngineProcessOptions options;
+    options.process = run_.process_options(host);
+    options.process.datapath.port = ports[host]++;
+    options.engine.sink = sink_of(placed, index, rank, options.process.datapath.port);
+    options.engine.transport = run_.endpoint_options(host);
+    options.engine.eager_bytes = mebibytes(1);
+    placed.processes.push_back(&run_.world().add(options));
+  }
+  outcomes_[index].calls.resize(job.communicators.size());
+  placed.surroundings = std::make_unique<JobSurroundings>(
+      JobSurroundings{.job = job,
+                      .outcome = outcomes_[index],
+                      .buffer = memory_.start(),
+                      .buffer_bytes = buffer_bytes_,
+                      .options = {.tuning = tuning_of(job), .staging = staging_},
+                      .addresses = {},
+                      .communicators = communicator_numbers(jobs(), index),
+                      .rank_in = ranks_in_communicators(job)});
+  for (const simulator::EngineProcess* process : placed.processes) {
+    placed.surroundings->addresses.push_back(process->address());
+  }
+  for (uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
+    placed.ranks.push_back(std::make_unique<SimulatedRank>(*placed.surroundings, rank,
+                                                           *placed.processes[rank], zero_));
+  }
+  placed_.push_back(std::move(placed));
+}
+
+events::Sink* SimulatedJobs::sink_of(Placed& placed, size_t job, uint32_t rank,
+                                     uint16_t port) const {
+  const uint32_t host = jobs()[job].ranks[rank].host;
+  uint32_t number = 0;
+  if (options_.counts_pairs) {
+    number = placed.traffic->add_process(
+        {{"rank", std::to_string(rank)}, {"host", run_.network().topology().hosts[host].name}});
+  }
+  placed.sinks.push_back(std::make_unique<RankSink>(placed.traffic.get(), number));
+  events::Sink* const recorder = options_.sink_of ? options_.sink_of(job, rank) : nullptr;
+  if (recorder == nullptr) return placed.sinks.back().get();
+  run_.record_endpoint(*recorder, host, port);
+  placed.traces.push_back(std::make_unique<RankTrace>(*placed.sinks.back(), *recorder));
+  return placed.traces.back().get();
+}
+
+// What a site would fit its model to: the fabric's latency and the rate of a NIC. Reductions take
+// no simulated time.
+collectives::Tuning SimulatedJobs::tuning_of(const topology::Job& job) const {
+  collectives::Tuning tuning;
+  uint64_t rate = UINT64_MAX;
+  for (const topology::JobRank& rank : job.ranks) {
+    rate = std::min(rate, run_.endpoint_options(rank.host).receive_rate.count);
+  }
+  const auto turn_ns = run_.options().turn_time.count;
+  const auto one_way_ns = run_.round_trip().count / 2;
+  tuning.latency_ns = static_cast<uint32_t>(one_way_ns + 4 * turn_ns);
+  tuning.large_latency_ns = static_cast<uint32_t>(3 * one_way_ns + 6 * turn_ns);
+  if (rate > 0) tuning.send_ps_per_byte = static_cast<uint32_t>(8'000'000'000'000 / rate);
+  tuning.reduce_ps_per_byte = 0;
+  if (job.chunk.count > 0) tuning.chunk_bytes = static_cast<uint32_t>(job.chunk.count);
+  return tuning;
+}
+
+bool SimulatedJobs::ready() const {
+  for (const Placed& job : placed_) {
+    for (const auto& rank : job.ranks) {
+      if (!rank->program().ready()) return false;
+    }
+  }
+  return true;
+}
+
+void SimulatedJobs::begin() {
+  zero_ = run_.world().now() - run_.now();
+  for (size_t i = 0; i < placed_.size(); ++i) {
+    for (const auto& sink : placed_[i].sinks) sink->begin();
+    for (const auto& trace : placed_[i].traces) trace->begin();
+    for (const auto& rank : placed_[i].ranks) rank->program().begin(jobs()[i].start);
+  }
+}
+
+bool SimulatedJobs::over() const {
+  for (; first_open_ < placed_.size(); ++first_open_) {
+    const auto& ranks = placed_[first_open_].ranks;
+    while (first_rank_ < ranks.size() && ranks[first_rank_]->program().done()) ++first_rank_;
+    if (first_rank_ < ranks.size()) return false;
+    first_rank_ = 0;
+  }
+  return true;
+}
+
+void SimulatedJobs::run(Nanos now) {
+  if (!ready_reported_ && ready()) {
+    ready_reported_ = true;
+    run_.tenant_ready();
+  }
+  if (got_on()) progress_at_ = now;
+  if (now - progress_at_ >= kStuckAfter) {
+    // A long call may be all that goes on.
+    transport::ConnectionStatistics sent;
+    add_statistics(sent);
+    size_t ranks = 0;
+    for (const topology::Job& job : jobs()) ranks += job.ranks.size();
+    const bool stuck = sent.payload_bytes_acked - acked_bytes_seen_ < kLeastBytes * ranks;
+    acked_bytes_seen_ = sent.payload_bytes_acked;
+    progress_at_ = now;
+    for (size_t i = 0; stuck && i < placed_.size(); ++i) {
+      for (const auto& rank : placed_[i].ranks)
+        rank->program().fail("waits for ever: " + rank->program().waits_for());
+    }
+  }
+  if (!over()) {
+    run_.world().network().schedule(agent_, now + (ready_reported_ ? millis(100) : kLook));
+  }
+}
+
+// Since it was asked last: calls have ended, ranks gone on, or they compute or have yet to begin.
+bool SimulatedJobs::got_on() {
+  uint64_t progress = 0;
+  bool idle = false;
+  for (size_t i = 0; i < placed_.size(); ++i) {
+    progress += placed_[i].surroundings->progress;
+    idle |= !run_.opening() && jobs()[i].start > run_.now();
+    for (const auto& rank : placed_[i].ranks) idle |= rank->program().computing();
+  }
+  return std::exchange(progress_seen_, progress) != progress || idle;
+}
+
+bool SimulatedJobs::all_done() const {
+  for (size_t i = 0; i < outcomes_.size(); ++i) {
+    if (!outcomes_[i].error.empty() || outcomes_[i].ranks_done < jobs()[i].ranks.size()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::optional<insight::Matrix> SimulatedJobs::matrix(size_t job) const {
+  if (!options_.counts_pairs) return std::nullopt;
+  return make_matrix(placed_[job].traffic->finish(), insight::MatrixRows::kRank);
+}
+
+uint64_t SimulatedJobs::steps() const {
+  uint64_t sum = 0;
+  for (const topology::Job& job : jobs()) {
+    for (const topology::JobRank& rank : job.ranks) sum += job.programs[rank.program].repeat;
+  }
+  return sum;
+}
+
+uint64_t SimulatedJobs::steps_ended() const {
+  uint64_t sum = 0;
+  for (const JobOutcome& outcome : outcomes_) {
+    for (const StepOutcome& step : outcome.steps) sum += step.ranks_ended;
+  }
+  return sum;
+}
+
+void SimulatedJobs::add_statistics(transport::ConnectionStatistics& sum) const {
+  for (const Placed& job : placed_) {
+    for (const auto& sink : job.sinks) sink->add_to(sum);
+  }
+}
+
+}  // namespace heddle::jobs
