@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/result.h"
 #include "base/version.h"
 #include "jobs/simulated_jobs.h"
 #include "simulator/flow_run.h"
