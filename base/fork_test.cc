@@ -54,18 +54,18 @@ TEST(OwnProcess, ChildGetsNullAndDestroysNothing) {
   EXPECT_TRUE(destroyed);
 }
 
-struct Shared {
+struct LockedValue {
   OwnMutex mutex;
   int value = 0;
 };
 
 TEST(PerProcess, ChildGetsANewInstanceWhileTheParentsIsLocked) {
-  static constinit PerProcess<Shared> shared;
-  Shared& mine = shared.get();
+  static constinit PerProcess<LockedValue> shared;
+  LockedValue& mine = shared.get();
   const OwnMutex::Lock held = mine.mutex.lock();
   mine.value = 1;
   EXPECT_EQ(in_child([&] {
-              Shared& own = shared.get();
+              LockedValue& own = shared.get();
               const OwnMutex::Lock lock = own.mutex.lock();
               return &own != &mine && &own == &shared.get() && own.value == 0;
             }),

@@ -253,8 +253,8 @@ namespace nic_pairs {
 // 500 ms; 1 to 60 s.
 inline constexpr Nanos kFirstWait = millis(50);
 inline constexpr Nanos kLongestWait = seconds(10);
-// A lane that fails gets this time to return by itself before other NIC pairs are probed. Chosen:
-// above a PTO with backoff. Range: 50 ms to 1 s.
+// A group of paths that fails gets this time to return by itself before other NIC pairs are probed.
+// Chosen: above a PTO with backoff. Range: 50 ms to 1 s.
 inline constexpr Nanos kGrace = millis(200);
 // Doublings of the first wait. Follows from the two waits.
 inline constexpr uint8_t kMostAsked = 8;

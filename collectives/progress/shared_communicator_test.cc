@@ -19,7 +19,7 @@
 namespace heddle::collectives {
 namespace {
 
-using Shared = std::unique_ptr<SharedCommunicator>;
+using Handle = std::unique_ptr<SharedCommunicator>;
 using Floats = std::vector<float>;
 
 Call all_reduce(Floats& memory) {
@@ -39,7 +39,7 @@ std::string end_of(const Result<PendingCall>& call) {
   return ended ? "" : ended.error().message();
 }
 
-Shared make(const std::shared_ptr<ProgressThread>& thread, const Members& members,
+Handle make(const std::shared_ptr<ProgressThread>& thread, const Members& members,
             const CommunicatorOptions& options = {}) {
   auto made = SharedCommunicator::create(thread, members, options);
   EXPECT_TRUE(made.has_value()) << made.error().message();
@@ -60,7 +60,7 @@ void run_ranks(LocalRanks& ranks, uint32_t size,
 TEST(SharedCommunicator, DataMovesWhileNobodyWaits) {
   LocalRanks ranks({.ranks = 3});
   run_ranks(ranks, 3, [&](uint32_t rank, const std::shared_ptr<ProgressThread>& thread) {
-    const Shared world = make(thread, ranks.members(rank));
+    const Handle world = make(thread, ranks.members(rank));
     Floats memory(200'000, static_cast<float>(rank + 1));
     std::atomic<bool> ended = false;
     const Result<PendingCall> call =
@@ -86,7 +86,7 @@ TEST(SharedCommunicator, ThreadsShareOneThreadThroughCommunicatorsOfTheirOwn) {
       callers.emplace_back([&, caller] {
         Members members = ranks.members(rank);
         members.communicator = 100 + caller;
-        const Shared mine = make(thread, members);
+        const Handle mine = make(thread, members);
         for (size_t round = 0; round < 40; ++round) {
           Floats memory(1 + round * 257, static_cast<float>(rank + caller));
           ASSERT_EQ(end_of(mine->post(all_reduce(memory))), "");
@@ -102,7 +102,7 @@ TEST(SharedCommunicator, ThreadsShareOneThreadThroughCommunicatorsOfTheirOwn) {
 TEST(SharedCommunicator, ThreadsPostToOneCommunicatorAndWaitForEachOthersCalls) {
   LocalRanks ranks({.ranks = 2});
   run_ranks(ranks, 2, [&](uint32_t rank, const std::shared_ptr<ProgressThread>& thread) {
-    const Shared world = make(thread, ranks.members(rank));
+    const Handle world = make(thread, ranks.members(rank));
     // Both threads post the same calls, so their order does not matter.
     std::vector<Floats> memory(64, Floats(3000, static_cast<float>(rank)));
     std::vector<PendingCall> calls(memory.size());
@@ -128,7 +128,7 @@ TEST(SharedCommunicator, ThreadsPostToOneCommunicatorAndWaitForEachOthersCalls) 
 TEST(SharedCommunicator, AGroupBeginsTogether) {
   LocalRanks ranks({.ranks = 3});
   run_ranks(ranks, 3, [&](uint32_t rank, const std::shared_ptr<ProgressThread>& thread) {
-    const Shared world = make(thread, ranks.members(rank));
+    const Handle world = make(thread, ranks.members(rank));
     Floats sent(3, static_cast<float>(rank));
     Floats received(3, -1);
     std::vector<Call> calls;
@@ -153,7 +153,7 @@ TEST(SharedCommunicator, AGroupBeginsTogether) {
 TEST(SharedCommunicator, SplitsAndTheirPartsOutliveTheWhole) {
   LocalRanks ranks({.ranks = 4});
   run_ranks(ranks, 4, [&](uint32_t rank, const std::shared_ptr<ProgressThread>& thread) {
-    Shared world = make(thread, ranks.members(rank));
+    Handle world = make(thread, ranks.members(rank));
     auto part = world->split(rank == 3 ? -1 : 0, -static_cast<int32_t>(rank), kPatience);
     ASSERT_TRUE(part.has_value()) << part.error().message();
     EXPECT_EQ(end_of(world->post(barrier())), "");
@@ -173,7 +173,7 @@ TEST(SharedCommunicator, SplitsAndTheirPartsOutliveTheWhole) {
 TEST(SharedCommunicator, WhatMakesNoSenseIsRefusedAtOnce) {
   LocalRanks ranks({.ranks = 1});
   run_ranks(ranks, 1, [&](uint32_t rank, const std::shared_ptr<ProgressThread>& thread) {
-    const Shared world = make(thread, ranks.members(rank));
+    const Handle world = make(thread, ranks.members(rank));
     const auto refused = world->post({.collective = Collective::kBroadcast,
                                       .root = 7,
                                       .count = 1,
@@ -193,7 +193,7 @@ TEST(SharedCommunicator, AWaitThatEndsNamesWhoIsMissingAndTheCallGoesOn) {
   LocalRanks ranks({.ranks = 2});
   std::atomic<bool> told = false;
   run_ranks(ranks, 2, [&](uint32_t rank, const std::shared_ptr<ProgressThread>& thread) {
-    const Shared world = make(thread, ranks.members(rank));
+    const Handle world = make(thread, ranks.members(rank));
     ASSERT_EQ(end_of(world->post(barrier())), "");
     while (rank == 1 && !told) std::this_thread::yield();
     Floats memory(10, 1);
@@ -216,7 +216,7 @@ TEST(SharedCommunicator, ACallThatIsTooLateFailsEverywhereAndNamesWhoIsMissing) 
   LocalRanks ranks({.ranks = 3});
   std::atomic<int> told = 0;
   run_ranks(ranks, 3, [&](uint32_t rank, const std::shared_ptr<ProgressThread>& thread) {
-    const Shared world = make(thread, ranks.members(rank));
+    const Handle world = make(thread, ranks.members(rank));
     Floats memory(10, 1);
     std::string text = end_of(world->post(barrier()));
     if (rank == 2) {
@@ -235,7 +235,7 @@ TEST(SharedCommunicator, ACallThatIsTooLateFailsEverywhereAndNamesWhoIsMissing) 
 TEST(SharedCommunicator, AbortEndsCallsOnAllRanks) {
   LocalRanks ranks({.ranks = 2});
   run_ranks(ranks, 2, [&](uint32_t rank, const std::shared_ptr<ProgressThread>& thread) {
-    const Shared world = make(thread, ranks.members(rank));
+    const Handle world = make(thread, ranks.members(rank));
     Floats memory(10, 1);
     std::string text = end_of(world->post(barrier()));
     if (rank == 1) world->abort();
@@ -253,7 +253,7 @@ TEST(SharedCommunicator, AbortEndsCallsOnAllRanks) {
 TEST(SharedCommunicator, CallsUnderWayEndWhenItGoes) {
   LocalRanks ranks({.ranks = 2});
   run_ranks(ranks, 2, [&](uint32_t rank, const std::shared_ptr<ProgressThread>& thread) {
-    Shared world = make(thread, ranks.members(rank));
+    Handle world = make(thread, ranks.members(rank));
     Floats memory(10, 1);
     if (rank == 1) {
       std::string text = end_of(world->post(barrier()));
@@ -279,7 +279,7 @@ TEST(SharedCommunicator, CallsUnderWayEndWhenItGoes) {
 TEST(ProgressThread, SleepsWhileNothingIsUnderWay) {
   LocalRanks ranks({.ranks = 1});
   const std::shared_ptr<ProgressThread> thread = ProgressThread::create(ranks.endpoint(0)).value();
-  const Shared alone = make(thread, ranks.members(0));
+  const Handle alone = make(thread, ranks.members(0));
   const uint64_t before = thread->turns();
   constexpr uint64_t kCalls = 50;
   for (uint64_t i = 0; i < kCalls; ++i) ASSERT_EQ(end_of(alone->post(barrier())), "");

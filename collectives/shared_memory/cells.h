@@ -53,13 +53,13 @@ struct Stream {
 using Streams = std::array<Stream, kSharedChannels>;
 
 // All zeros is its initial state, so it needs no initialization.
-struct Shared {
+struct SegmentLayout {
   std::array<Side, 2> sides;
   std::array<Streams, 2> streams;  // by the side that writes
 };
 
 // As docs/reference/collectives.md says.
-static_assert(sizeof(Shared) < 21'500'000);
+static_assert(sizeof(SegmentLayout) < 21'500'000);
 
 // Cells that are used in turn, a power of two of them.
 class CellRing {

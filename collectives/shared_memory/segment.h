@@ -23,8 +23,8 @@ class Segment {
     return *this;
   }
 
-  // Of sizeof(Shared) bytes, touched only where used; `descriptor` becomes what another process may
-  // map. Errors: kExhausted (limits), kUnavailable (the system has no such memory).
+  // Of sizeof(SegmentLayout) bytes, touched only where used; `descriptor` becomes what another
+  // process may map. Errors: kExhausted (limits), kUnavailable (the system has no such memory).
   static Result<Segment> create(Descriptor& descriptor);
   // What another process created. Errors: kInvalid where it is no such memory, or may still shrink
   // under the one who maps it.
@@ -32,13 +32,13 @@ class Segment {
 
   // Memory that both sides have in one process, for tests: a race is seen only where both sides use
   // one address. It must outlive the segment.
-  static Segment within(Shared& shared) { return Segment(&shared, false); }
+  static Segment within(SegmentLayout& shared) { return Segment(&shared, false); }
 
-  Shared& shared() const { return *shared_; }
+  SegmentLayout& shared() const { return *shared_; }
 
  private:
-  Segment(Shared* shared, bool mapped) : shared_(shared), mapped_(mapped) {}
-  Shared* shared_ = nullptr;
+  Segment(SegmentLayout* shared, bool mapped) : shared_(shared), mapped_(mapped) {}
+  SegmentLayout* shared_ = nullptr;
   bool mapped_ = false;
 };
 

@@ -21,7 +21,7 @@ SharedLink::SharedLink(SharedPair pair, const SharedSurroundings& surroundings)
       owner_(getpid()),
       mine_(pair_.segment.shared().sides[pair_.side]),
       theirs_(pair_.segment.shared().sides[1 - pair_.side]) {
-  Shared& shared = pair_.segment.shared();
+  SegmentLayout& shared = pair_.segment.shared();
   for (uint32_t channel = 0; channel < kSharedChannels; ++channel) {
     Stream& out = shared.streams[pair_.side][channel];
     Stream& in = shared.streams[1 - pair_.side][channel];

@@ -58,7 +58,7 @@ class LinkPair {
   Link& link(int side) { return *links_[static_cast<size_t>(side)]; }
   SharedLink& shared_link(int side) { return static_cast<SharedLink&>(link(side)); }
   Waits& waits(int side) { return *waits_[static_cast<size_t>(side)]; }
-  Shared& shared() { return memory_.shared(); }
+  SegmentLayout& shared() { return memory_.shared(); }
   SlotPool& small(int side) { return *small_[static_cast<size_t>(side)]; }
 
   std::unique_ptr<TestMessage> sending(int side, engine::Channel channel,

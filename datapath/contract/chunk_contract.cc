@@ -110,15 +110,15 @@ TEST_P(ChunkContract, AWriteIsReportedAfterAllItsBytesHaveLanded) {
   const uint16_t path = a().capabilities().chunk_paths - 1u;
   for (const uint32_t bytes : {1u, 255u, 4'096u, 4'097u, chunk_bytes()}) {
     write({.path = path, .immediate = ~bytes, .bytes = bytes, .from = 777, .to = 123'456});
-    const auto told = events(b(), 1);
-    ASSERT_EQ(told.size(), 1u);
-    EXPECT_EQ(told[0].kind, PlacedEventKind::kArrived);
-    EXPECT_EQ(told[0].connection, kAtB);
-    EXPECT_EQ(told[0].path, path);
-    EXPECT_EQ(told[0].immediate, ~bytes);
-    EXPECT_EQ(told[0].bytes, bytes);
-    EXPECT_EQ(told[0].from.host, a().local_address().host);
-    EXPECT_LE(told[0].at, b().now());
+    const auto reported = events(b(), 1);
+    ASSERT_EQ(reported.size(), 1u);
+    EXPECT_EQ(reported[0].kind, PlacedEventKind::kArrived);
+    EXPECT_EQ(reported[0].connection, kAtB);
+    EXPECT_EQ(reported[0].path, path);
+    EXPECT_EQ(reported[0].immediate, ~bytes);
+    EXPECT_EQ(reported[0].bytes, bytes);
+    EXPECT_EQ(reported[0].from.host, a().local_address().host);
+    EXPECT_LE(reported[0].at, b().now());
     EXPECT_TRUE(holds(123'456, bytes, 777));
     EXPECT_TRUE(untouched(0, 123'456));
     EXPECT_TRUE(untouched(123'456 + bytes, 300'000) || bytes < 4'097);
@@ -129,10 +129,10 @@ TEST_P(ChunkContract, AWriteIsReportedAfterAllItsBytesHaveLanded) {
 TEST_P(ChunkContract, AnEmptyWriteIsReportedAndTouchesNothing) {
   if (!open_chunks(10'000)) return;
   write({.immediate = 5});
-  const auto told = events(b(), 1);
-  ASSERT_EQ(told.size(), 1u);
-  EXPECT_EQ(told[0].immediate, 5u);
-  EXPECT_EQ(told[0].bytes, 0u);
+  const auto reported = events(b(), 1);
+  ASSERT_EQ(reported.size(), 1u);
+  EXPECT_EQ(reported[0].immediate, 5u);
+  EXPECT_EQ(reported[0].bytes, 0u);
   EXPECT_TRUE(untouched(0, 10'000));
 }
 
@@ -163,19 +163,19 @@ TEST_P(ChunkContract, AReliableNicReportsTheEndOfEachWrite) {
   if (!a().capabilities().reliable_chunks) {
     write({.bytes = 1'000});
     events(b(), 1);
-    EXPECT_TRUE(events_now(a()).empty()) << "an unreliable one does not tell";
+    EXPECT_TRUE(events_now(a()).empty()) << "an unreliable one does not report it";
     return;
   }
   for (uint64_t number = 0; number < 20; ++number) {
     write({.number = number, .bytes = 1'000, .from = number * 1'000, .to = number * 1'000});
   }
-  const auto told = events(a(), 20);
-  for (uint64_t number = 0; number < told.size(); ++number) {
-    EXPECT_EQ(told[number].kind, PlacedEventKind::kSent);
-    EXPECT_EQ(told[number].connection, kAtA);
-    EXPECT_EQ(told[number].number, number);
-    EXPECT_EQ(told[number].epoch, 0u);
-    EXPECT_TRUE(told[number].ok);
+  const auto reported = events(a(), 20);
+  for (uint64_t number = 0; number < reported.size(); ++number) {
+    EXPECT_EQ(reported[number].kind, PlacedEventKind::kSent);
+    EXPECT_EQ(reported[number].connection, kAtA);
+    EXPECT_EQ(reported[number].number, number);
+    EXPECT_EQ(reported[number].epoch, 0u);
+    EXPECT_TRUE(reported[number].ok);
   }
   EXPECT_TRUE(holds(0, 20'000, 0));
 }
@@ -193,9 +193,9 @@ TEST_P(ChunkContract, AFenceAdmitsOnlyTheNewEpoch) {
   EXPECT_EQ(fenced[0].epoch, 1u);
   write({.number = 1, .epoch = 0, .immediate = 2, .bytes = 1'000, .to = 10'000});
   write({.number = 2, .epoch = 1, .immediate = 3, .bytes = 1'000, .to = 20'000});
-  const auto told = events(b(), 1);
-  ASSERT_EQ(told.size(), 1u);
-  EXPECT_EQ(told[0].immediate, 3u);
+  const auto reported = events(b(), 1);
+  ASSERT_EQ(reported.size(), 1u);
+  EXPECT_EQ(reported[0].immediate, 3u);
   EXPECT_TRUE(untouched(10'000, 20'000));
   EXPECT_TRUE(holds(20'000, 1'000, 0));
 }

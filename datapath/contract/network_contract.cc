@@ -72,7 +72,7 @@ TEST_P(Contract, ADatagramToAClosedPortIsReportedWhereTheNetworkReportsIt) {
   TxBurst burst = datagram_to(pair().nobody(), header);
   burst.path = a().capabilities().max_paths - 1u;
   ASSERT_EQ(a().transmit({&burst, 1}), 1u);
-  if (!pair().reports_refused()) GTEST_SKIP() << "this network does not tell";
+  if (!pair().reports_refused()) GTEST_SKIP() << "this network does not report it";
   NetworkError error;
   ASSERT_TRUE(wait_for_error(*this, a(), error));
   EXPECT_EQ(error.kind, NetworkErrorKind::kRefused);

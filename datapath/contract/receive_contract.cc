@@ -107,7 +107,7 @@ TEST_P(Contract, ReceiveTimesAreBetweenSendingAndNow) {
 
 TEST_P(Contract, EcnCapableDatagramsArriveEcnCapable) {
   if (!open()) return;
-  if (!a().capabilities().ecn) GTEST_SKIP() << "this network does not tell ECN";
+  if (!a().capabilities().ecn) GTEST_SKIP() << "this network does not report ECN";
   std::vector<Row> rows;
   for (uint64_t i = 0; i < 8; ++i) {
     rows.push_back(row_of(i, 2, 300, 300));
@@ -123,7 +123,7 @@ TEST_P(Contract, EcnCapableDatagramsArriveEcnCapable) {
 
 TEST_P(Contract, CongestionMarksReachTheReceiver) {
   if (!open({.mark_congestion = true})) return;
-  if (!a().capabilities().ecn) GTEST_SKIP() << "this network does not tell ECN";
+  if (!a().capabilities().ecn) GTEST_SKIP() << "this network does not report ECN";
   Row capable = row_of(1, 3, 300, 300);
   capable.ecn_capable = true;
   const Row not_capable = row_of(2, 1, 300, 300);

@@ -19,7 +19,7 @@ namespace {
 
 using EndpointResult = Result<std::shared_ptr<collectives::DrivenEndpoint>>;
 
-struct Shared {
+struct OpenEndpoints {
   OwnMutex mutex;
   // By the variables under which they were opened.
   std::map<std::string, std::weak_ptr<collectives::DrivenEndpoint>> endpoints;
@@ -40,8 +40,8 @@ std::string variables_of(const ConfigSources& sources) {
 }  // namespace
 
 EndpointResult shared_endpoint() {
-  static constinit PerProcess<Shared> of_process;  // a child of fork() opens its own
-  Shared& shared = of_process.get();
+  static constinit PerProcess<OpenEndpoints> of_process;  // a child of fork() opens its own
+  OpenEndpoints& shared = of_process.get();
   const OwnMutex::Lock lock = shared.mutex.lock();
   const ConfigSources sources = ConfigSources::of_process();
   std::erase_if(shared.endpoints, [](const auto& each) { return each.second.expired(); });

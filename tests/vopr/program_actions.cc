@@ -79,12 +79,13 @@ uint64_t Program::draw_length() {
 void Program::send_at_random(Side& side) {
   const WorkloadOptions& workload = stage_.options.workload;
   const auto channel = static_cast<ChannelId>(random_.below(workload.channels));
-  const Lane& lane = side.lane(Direction::kSend, channel);
-  if (side.close_called || side.abort_called || lane.outstanding() >= workload.sends_ahead) return;
-  if (lane.operations.size() >= workload.messages) return;
+  const PostedOperations& posted = side.posted(Direction::kSend, channel);
+  if (side.close_called || side.abort_called || posted.outstanding() >= workload.sends_ahead)
+    return;
+  if (posted.operations.size() >= workload.messages) return;
   uint64_t length = draw_length();
   const Operation* receive =
-      stage_.ledger.match_of(side, Direction::kSend, channel, lane.operations.size());
+      stage_.ledger.match_of(side, Direction::kSend, channel, posted.operations.size());
   if (receive != nullptr && !per_thousand(workload.truncate_per_thousand)) {
     length = std::min(length, receive->length());
   }
@@ -94,12 +95,12 @@ void Program::send_at_random(Side& side) {
 void Program::receive_at_random(Side& side) {
   const WorkloadOptions& workload = stage_.options.workload;
   const auto channel = static_cast<ChannelId>(random_.below(workload.channels));
-  const Lane& lane = side.lane(Direction::kReceive, channel);
-  if (side.abort_called || lane.outstanding() >= workload.receives_ahead) return;
-  if (lane.operations.size() >= workload.messages) return;
+  const PostedOperations& posted = side.posted(Direction::kReceive, channel);
+  if (side.abort_called || posted.outstanding() >= workload.receives_ahead) return;
+  if (posted.operations.size() >= workload.messages) return;
   uint64_t capacity = draw_length();
   const Operation* send =
-      stage_.ledger.match_of(side, Direction::kReceive, channel, lane.operations.size());
+      stage_.ledger.match_of(side, Direction::kReceive, channel, posted.operations.size());
   if (send != nullptr && !per_thousand(workload.truncate_per_thousand)) {
     capacity = std::max(random_.below(2) == 0 ? capacity : 0, send->length());
   }
@@ -188,9 +189,9 @@ void Program::check_refused(Side& side, Direction direction, ChannelId channel,
 
 // Cancels an operation that waits for one that the peer cannot post.
 void Program::withdraw_unmatched(Side& side, Direction direction) {
-  for (Lane& lane : direction == Direction::kSend ? side.sends : side.receives) {
-    for (size_t i = lane.done; i < lane.operations.size(); ++i) {
-      Operation& operation = *lane.operations[i];
+  for (PostedOperations& posted : direction == Direction::kSend ? side.sends : side.receives) {
+    for (size_t i = posted.done; i < posted.operations.size(); ++i) {
+      Operation& operation = *posted.operations[i];
       if (operation.cancelled || stage_.ledger.match_of(operation) != nullptr) continue;
       cancel(operation);
       return;
@@ -206,9 +207,9 @@ void Program::cancel(Operation& operation) {
 void Program::cancel_one(Side& side) {
   const Direction direction = random_.below(2) == 0 ? Direction::kSend : Direction::kReceive;
   const auto channel = static_cast<ChannelId>(random_.below(stage_.options.workload.channels));
-  const Lane& lane = side.lane(direction, channel);
-  if (lane.outstanding() == 0) return;
-  Operation& operation = *lane.operations[lane.done + random_.below(lane.outstanding())];
+  const PostedOperations& posted = side.posted(direction, channel);
+  if (posted.outstanding() == 0) return;
+  Operation& operation = *posted.operations[posted.done + random_.below(posted.outstanding())];
   if (operation.cancelled) return;
   cancel(operation);
 }
@@ -259,7 +260,7 @@ void Program::post_missing(Side& side) {
   const Side* peer = stage_.ledger.peer_of(side);
   if (peer == nullptr || peer->ended()) return;
   for (ChannelId channel = 0; channel < stage_.options.workload.channels; ++channel) {
-    const Lane& sends = side.lane(Direction::kSend, channel);
+    const PostedOperations& sends = side.posted(Direction::kSend, channel);
     while (!side.close_called) {
       const size_t before = sends.operations.size();
       const Operation* receive = stage_.ledger.match_of(side, Direction::kSend, channel, before);
@@ -267,7 +268,7 @@ void Program::post_missing(Side& side) {
       post_send(side, channel, std::min<uint64_t>(receive->length(), 1000));
       if (sends.operations.size() == before) break;
     }
-    const Lane& receives = side.lane(Direction::kReceive, channel);
+    const PostedOperations& receives = side.posted(Direction::kReceive, channel);
     while (true) {
       const size_t before = receives.operations.size();
       const Operation* send = stage_.ledger.match_of(side, Direction::kReceive, channel, before);

@@ -178,12 +178,13 @@ class Run {
     for (const auto& side : ledger_.sides()) {
       if (side->ended()) continue;
       std::string text = describe(*side) + " has ended, of posted:";
-      for (const auto* lanes : {&side->sends, &side->receives}) {
-        for (size_t channel = 0; channel < lanes->size(); ++channel) {
-          const Lane& lane = (*lanes)[channel];
-          if (lane.operations.empty()) continue;
-          text += (lanes == &side->sends ? " send " : " receive ") + std::to_string(channel) +
-                  ": " + std::to_string(lane.done) + "/" + std::to_string(lane.operations.size());
+      for (const auto* posted_by_channel : {&side->sends, &side->receives}) {
+        for (size_t channel = 0; channel < posted_by_channel->size(); ++channel) {
+          const PostedOperations& posted = (*posted_by_channel)[channel];
+          if (posted.operations.empty()) continue;
+          text += (posted_by_channel == &side->sends ? " send " : " receive ") +
+                  std::to_string(channel) + ": " + std::to_string(posted.done) + "/" +
+                  std::to_string(posted.operations.size());
         }
       }
       findings_.report.fail(text);

@@ -122,7 +122,6 @@ bool ControlReceiver::read_frame(Nanos now, FrameType type, Reader& reader, cons
                                  Verdict& verdict) {
   Outgoing& outgoing = parts_.outgoing;
   GrantFrame grant;
-  PlacedGrantFrame placed;
   CancelFrame cancel;
   CloseReason reason{};
   FrameResult result;
@@ -130,10 +129,6 @@ bool ControlReceiver::read_frame(Nanos now, FrameType type, Reader& reader, cons
     case FrameType::kGrant:
       if (!read_grant(reader, grant)) return false;
       verdict.refused |= sends_on(grant.channel) && !outgoing.on_grant(grant);
-      return true;
-    case FrameType::kPlacedGrant:
-      if (!read_placed_grant(reader, placed)) return false;
-      verdict.refused |= sends_on(placed.channel) && !outgoing.on_placed_grant(placed);
       return true;
     case FrameType::kCancelSend:
       // Each is answered; a peer that keeps to the limits does not ask faster than answers leave.
@@ -160,6 +155,7 @@ bool ControlReceiver::read_frame(Nanos now, FrameType type, Reader& reader, cons
     default:
       result = extensions_.on_frame(now, type, reader, packet.run);
       verdict.violation = result.violation;
+      verdict.refused |= result.refused;
       return result.readable;
   }
 }

@@ -42,7 +42,7 @@ struct CreditAccount {
   DemandSerial serial;                // of the newest demand
   uint8_t unanswered = 0;             // times the credit was advertised without any arrival
   bool queued = false;
-  bool tell = false;  // a credit frame is due
+  bool frame_due = false;  // a credit frame is due
 };
 
 }  // namespace heddle::transport

@@ -72,7 +72,7 @@ TEST(CreditBalanceTest, ASilentSenderKeepsItsAllowanceOnly) {
   balance.on_credit({50'000, 2000});
   balance.note_idle();
   EXPECT_EQ(balance.left(), 2000u);
-  EXPECT_EQ(balance.demand().settled, 48'000u) << "the rest is told as given back";
+  EXPECT_EQ(balance.demand().settled, 48'000u) << "the rest is reported as returned";
 }
 
 TEST(CreditFramesTest, EveryFieldSurvivesAndShortOnesAreRejected) {

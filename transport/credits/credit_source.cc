@@ -164,7 +164,7 @@ bool CreditSource::on_demand(Nanos now, CreditAccount& account, const DemandFram
   // Those who come first are the near ones: what they need says little of the others.
   if (active_.size() > averaged_over_ + averaged_over_ / 8) take_round_trip(now);
   // The frame with its current credit may be lost.
-  if (account.unanswered > 0 || account.wanted <= account.limit) account.tell = true;
+  if (account.unanswered > 0 || account.wanted <= account.limit) account.frame_due = true;
   return true;
 }
 
@@ -308,7 +308,7 @@ bool CreditSource::has_room(const CreditAccount& account, uint64_t bytes) const 
 void CreditSource::give(Nanos now, CreditAccount& account, uint64_t bytes) {
   if (account.counted == 0) wait_for(now, account);
   account.limit += bytes;
-  account.tell = true;
+  account.frame_due = true;
   if (account.mark == 0 && account.wanted >= account.limit) {
     // A path that has become longer is found out while no queue of ours hides it.
     if (outstanding_ == 0 && now - account.measured_at > kMeasuredFor) {
@@ -348,7 +348,7 @@ std::span<const uint32_t> CreditSource::poll(Nanos now) {
   }
   if (announces_) {
     for (CreditAccount* account : members_) {
-      account->tell = true;
+      account->frame_due = true;
       due_.push_back(account->connection);
     }
     announces_ = false;
@@ -357,7 +357,7 @@ std::span<const uint32_t> CreditSource::poll(Nanos now) {
 }
 
 CreditFrame CreditSource::take_frame(CreditAccount& account) {
-  account.tell = false;
+  account.frame_due = false;
   account.advertised_allowance = allowance();
   return {account.limit, account.advertised_allowance};
 }
@@ -383,7 +383,7 @@ void CreditSource::look_for_late(Nanos now) {
   for (CreditAccount* account : active_) {
     if (account->counted > 0 && account->send_at <= now) {
       if (account->unanswered < kMostBackoff) ++account->unanswered;
-      account->tell = true;
+      account->frame_due = true;
       due_.push_back(account->connection);
       if (starved) account->written_off += account->counted;
       recount(*account);

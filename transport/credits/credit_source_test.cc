@@ -78,8 +78,8 @@ TEST_F(CreditSourceTest, ALoneSenderMayBeginWithAllOfItAndManyOnlyWithTheirPart)
 TEST_F(CreditSourceTest, WhenManyJoinEachIsToldOfItsSmallerPart) {
   join(2);
   source_.join(accounts_[2], 3, source_.first_allowance());
-  const std::vector<uint32_t> told = poll();
-  EXPECT_EQ(told.size(), 3u);
+  const std::vector<uint32_t> credited = poll();
+  EXPECT_EQ(credited.size(), 3u);
 }
 
 TEST_F(CreditSourceTest, WhatIsOutstandingStaysBelowTheCapHoweverManyWant) {
@@ -132,15 +132,15 @@ TEST_F(CreditSourceTest, OneThatDemandsAndNeverSendsKeepsNothingFromTheOthers) {
   poll();
   const uint64_t held = source_.outstanding();
   ASSERT_GT(held, 0u);
-  int told = 0;
+  int credited = 0;
   for (int i = 0; i < 2000; ++i) {
     now_ += millis(1);
-    for (const uint32_t id : poll()) told += id == 1 ? 1 : 0;
+    for (const uint32_t id : poll()) credited += id == 1 ? 1 : 0;
   }
   EXPECT_LT(source_.outstanding(), 2 * kCost);
   EXPECT_LE(holds(0), 3 * source_.cap());
-  EXPECT_GE(told, 5);
-  EXPECT_LE(told, 50);
+  EXPECT_GE(credited, 5);
+  EXPECT_LE(credited, 50);
   demand(1, 1 << 20);
   run(2, 100);
 }

@@ -147,17 +147,17 @@ FrameResult Credits::on_demand(Nanos now, Reader& reader) {
   if (!read_demand(reader, demand) || !parts().shared.credits.on_demand(now, account_, demand)) {
     return kMalformedFrame;
   }
-  if (account_.tell && account_.wanted == wanted && !assures_) {
+  if (account_.frame_due && account_.wanted == wanted && !assures_) {
     assures_ = true;
     parts().control.send({FrameType::kCredit, 0, 0, 0, 0, 0});
   }
   return {};
 }
 
-bool Credits::frames_due(Nanos /*now*/) const { return account_.tell; }
+bool Credits::frames_due(Nanos /*now*/) const { return account_.frame_due; }
 
 void Credits::write_frames(Nanos /*now*/, Writer& writer) {
-  if (!account_.tell || writer.left() < kCreditBytes) return;
+  if (!account_.frame_due || writer.left() < kCreditBytes) return;
   write_credit(parts().shared.credits.take_frame(account_), writer);
 }
 

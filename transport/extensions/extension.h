@@ -25,6 +25,7 @@ struct ConnectionParts;
 struct FrameResult {
   bool readable = true;
   const char* violation = nullptr;  // not null: it breaks the protocol, and the connection ends
+  bool refused = false;             // it exceeds a limit: its packet does not count
 };
 inline constexpr FrameResult kMalformedFrame{false, nullptr};
 

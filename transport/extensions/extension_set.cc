@@ -29,12 +29,12 @@ constexpr std::array kExtensions = {
     entry_of<RemoteWrites>(), entry_of<Trimming>(),      entry_of<Credits>(),
     entry_of<NicSelection>(), entry_of<PathDiscovery>(),
 };
-static_assert(kExtensions.size() == ExtensionSet::kMost);
+static_assert(kExtensions.size() == ExtensionSet::kExtensionCount);
 
 }  // namespace
 
 ExtensionSet::ExtensionSet(ConnectionParts& parts) {
-  for (size_t i = 0; i < kMost; ++i) extensions_[i] = kExtensions[i].make(parts);
+  for (size_t i = 0; i < kExtensionCount; ++i) extensions_[i] = kExtensions[i].make(parts);
   index_hooks();
 }
 
@@ -42,7 +42,7 @@ ExtensionSet::~ExtensionSet() = default;
 
 void ExtensionSet::index_hooks() {
   by_hook_ = {};
-  for (size_t i = 0; i < kMost; ++i) {
+  for (size_t i = 0; i < kExtensionCount; ++i) {
     const uint32_t hooks = extensions_[i] ? extensions_[i]->hooks() : 0;
     for (size_t hook = 0; hook < by_hook_.size(); ++hook) {
       if ((hooks >> hook & 1) != 0) by_hook_[hook] |= static_cast<uint8_t>(1u << i);
@@ -61,7 +61,7 @@ Extension& ExtensionSet::obtain(ExtensionMaker make, ConnectionParts& parts) {
 }
 
 Extension* ExtensionSet::owner(FrameType type) {
-  for (size_t i = 0; i < kMost; ++i) {
+  for (size_t i = 0; i < kExtensionCount; ++i) {
     const std::span<const FrameType> frames = kExtensions[i].frames;
     if (std::find(frames.begin(), frames.end(), type) != frames.end()) return extensions_[i].get();
   }

@@ -19,7 +19,7 @@ std::unique_ptr<Extension> make_extension(ConnectionParts& parts) {
 
 class ExtensionSet {
  public:
-  static constexpr size_t kMost = 5;
+  static constexpr size_t kExtensionCount = 5;
 
   explicit ExtensionSet(ConnectionParts& parts);
   ~ExtensionSet();
@@ -104,7 +104,7 @@ class ExtensionSet {
   void index_hooks();
   Extension& obtain(ExtensionMaker make, ConnectionParts& parts);
 
-  std::array<std::unique_ptr<Extension>, kMost> extensions_;  // in the table's order
+  std::array<std::unique_ptr<Extension>, kExtensionCount> extensions_;  // in the table's order
   std::array<uint8_t, static_cast<size_t>(Extension::Hook::kCount)> by_hook_{};  // bits: extensions
 };
 

@@ -41,23 +41,23 @@ void NicSelection::send_between(TxBurst& burst, const NicPair& pair) const {
 
 void NicSelection::direct(TxBurst& burst) const { send_between(burst, pair_of(burst.path)); }
 
-// A lane works while any of its paths does.
-void NicSelection::update_lanes(Nanos now) {
+// A group works while any of its paths does.
+void NicSelection::update_groups(Nanos now) {
   const SendController& sender = parts().sender;
   if (sender.path_changes() == path_changes_seen_) return;
   path_changes_seen_ = sender.path_changes();
   uint32_t working = 0;
   for (uint16_t path = 0; path < sender.first_chunk_path(); ++path) {
-    if (sender.is_active(path)) working |= uint32_t{1} << pairs_->lane_of(path);
+    if (sender.is_active(path)) working |= uint32_t{1} << pairs_->group_of(path);
   }
-  for (uint32_t lane = 0; lane < pairs_->lanes(); ++lane) {
-    pairs_->set_works(now, lane, (working >> lane & 1) != 0);
+  for (uint32_t group = 0; group < pairs_->groups(); ++group) {
+    pairs_->set_works(now, group, (working >> group & 1) != 0);
   }
 }
 
 // Sends the probes and answers that are due.
 bool NicSelection::transmit(Nanos now, TxBatch& batch) {
-  update_lanes(now);
+  update_groups(now);
   while (pairs_->due(now)) {
     if (!batch.has_room(SendController::kBaseDatagram)) return true;
     NicPairs::Message message;
@@ -98,7 +98,7 @@ FrameResult NicSelection::on_frame(Nanos now, FrameType type, Reader& reader, co
   SendController& sender = parts().sender;
   const uint32_t moved = pairs_->on_answer(run.from, run.nic, frame.token);
   for (uint16_t path = 0; moved != 0 && path < sender.first_chunk_path(); ++path) {
-    if ((moved >> pairs_->lane_of(path) & 1) == 0) continue;
+    if ((moved >> pairs_->group_of(path) & 1) == 0) continue;
     sender.on_moved(path);
     const NicPair pair = pairs_->pair_of(path);
     parts().shared.observer.emit(

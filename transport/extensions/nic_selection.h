@@ -36,12 +36,12 @@ class NicSelection final : public Extension, private PacketRouter {
   void move_home(const Address& from, uint8_t nic) override { pairs_->move_home(from, nic); }
 
   bool advertises_nics() const;
-  void update_lanes(Nanos now);
+  void update_groups(Nanos now);
   void send_frame(Nanos now, TxBatch& batch, FrameType type, const NicPairs::Message& message);
   void send_between(TxBurst& burst, const NicPair& pair) const;
 
   std::unique_ptr<NicPairs> pairs_;  // where a side has several NICs, and both know such frames
-  uint32_t path_changes_seen_ = 0;   // of the sender, when the lanes were last updated
+  uint32_t path_changes_seen_ = 0;   // of the sender, when the groups were last updated
 };
 
 }  // namespace heddle::transport

@@ -208,9 +208,19 @@ void RemoteWrites::on_arrived(Nanos now, const PlacedEvent& event) {
 
 FrameResult RemoteWrites::on_frame(Nanos now, FrameType type, Reader& reader,
                                    const RxRun& /*run*/) {
+  if (type == FrameType::kPlacedGrant) return on_placed_grant(reader);
   FenceFrame fence;
   const bool good = read_fence(reader, fence) && on_fence_frame(now, type, fence);
   return good ? FrameResult{} : kMalformedFrame;
+}
+
+FrameResult RemoteWrites::on_placed_grant(Reader& reader) {
+  PlacedGrantFrame grant;
+  if (!read_placed_grant(reader, grant)) return kMalformedFrame;
+  FrameResult result;
+  const bool sends_on = grant.channel < parts().shared.options.max_channels;
+  result.refused = sends_on && !parts().outgoing.on_placed_grant(grant);
+  return result;
 }
 
 bool RemoteWrites::on_fence_frame(Nanos now, FrameType type, const FenceFrame& fence) {

@@ -61,6 +61,7 @@ class RemoteWrites final : public Extension, private PayloadStrategy {
   void on_arrived(Nanos now, const PlacedEvent& event);
   void on_write_failed(Nanos now, const PlacedEvent& event);
   void on_fenced(const PlacedEvent& event);
+  FrameResult on_placed_grant(Reader& reader);
   bool on_fence_frame(Nanos now, FrameType type, const FenceFrame& fence);
   void await_fences(Nanos now);
 

@@ -26,7 +26,7 @@ struct Bounds {
 };
 
 // What was posted on one channel of one end, in order.
-struct Lane {
+struct PostedOperations {
   std::vector<OperationId> operations;
   size_t over = 0;
 };
@@ -98,8 +98,8 @@ class Ends {
 
   bool done() const {
     for (ChannelId channel = 0; channel < kChannels; ++channel) {
-      const Lane& sends = sends_[channel];
-      const Lane& receives = receives_[channel];
+      const PostedOperations& sends = sends_[channel];
+      const PostedOperations& receives = receives_[channel];
       if (sends.over < sends.operations.size() || receives.over < receives.operations.size()) {
         return false;
       }
@@ -117,9 +117,9 @@ class Ends {
     receives_[channel].operations.push_back(last_operation_);
     return true;
   }
-  OperationId any_of(const Lane& lane) {
-    const size_t left = lane.operations.size() - lane.over;
-    return left == 0 ? kNone : lane.operations[lane.over + random_.below(left)];
+  OperationId any_of(const PostedOperations& posted) {
+    const size_t left = posted.operations.size() - posted.over;
+    return left == 0 ? kNone : posted.operations[posted.over + random_.below(left)];
   }
   void cancel_send(ChannelId channel) {
     ControlRecord frame;
@@ -234,8 +234,8 @@ class Ends {
   std::vector<Placement> placements_;
   Outgoing out_{out_pool_, retransmissions_, ended_out_, 7};
   Incoming in_;
-  std::array<Lane, kChannels> sends_;
-  std::array<Lane, kChannels> receives_;
+  std::array<PostedOperations, kChannels> sends_;
+  std::array<PostedOperations, kChannels> receives_;
   std::vector<Sent> to_receiver_;
   Ring<ControlRecord> from_receiver_;
   std::vector<ControlRecord> to_sender_;

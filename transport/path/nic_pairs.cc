@@ -1,4 +1,4 @@
-// Lanes, rounds of probes, and which pair a lane takes.
+// Groups, rounds of probes, and which pair a group takes.
 #include "transport/path/nic_pairs.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ NicPairs::NicPairs(Nanos now, const NicPairsOptions& options)
       round_wait_(kFirstWait) {
   own_count_ = std::max(static_cast<uint32_t>(own_.size()), 1u);
   add_peers(options);
-  lay_lanes(options);
+  form_groups(options);
 }
 
 // In the order of the peer's list, which includes the address that the handshake used.
@@ -48,8 +48,8 @@ void NicPairs::add_peers(const NicPairsOptions& options) {
   peers_[home].proven = true;
 }
 
-// The lane that the handshake went by stands first: a connection of few paths has that one.
-void NicPairs::lay_lanes(const NicPairsOptions& options) {
+// The group that the handshake went by stands first: a connection of few paths has that one.
+void NicPairs::form_groups(const NicPairsOptions& options) {
   const uint32_t all = std::max(own_count_, peer_count_);
   const NicPair home{options.home_nic, static_cast<uint8_t>(find(options.home_peer))};
   CHECK(home.nic < own_count_);
@@ -57,16 +57,16 @@ void NicPairs::lay_lanes(const NicPairsOptions& options) {
   for (uint32_t i = 0; i < all; ++i) {
     if (aligned_of(i) == home) first = i;
   }
-  lanes_.resize(std::min<uint32_t>(all, paths_));
-  for (uint32_t i = 0; i < lanes_.size(); ++i) {
-    lanes_[i].pair = home;
-    lanes_[i].aligned = aligned_of((first + i) % all);
+  groups_.resize(std::min<uint32_t>(all, paths_));
+  for (uint32_t i = 0; i < groups_.size(); ++i) {
+    groups_[i].pair = home;
+    groups_[i].aligned = aligned_of((first + i) % all);
   }
-  lanes_[0].own = true;
+  groups_[0].own = true;
 }
 
-NicPair NicPairs::aligned_of(uint32_t lane) const {
-  return {static_cast<uint8_t>(lane % own_count_), static_cast<uint8_t>(lane % peer_count_)};
+NicPair NicPairs::aligned_of(uint32_t group) const {
+  return {static_cast<uint8_t>(group % own_count_), static_cast<uint8_t>(group % peer_count_)};
 }
 
 uint32_t NicPairs::find(const Address& host) const {
@@ -79,30 +79,30 @@ bool NicPairs::possible(const NicPair& pair) const {
   return own_.empty() || same_family(own_[pair.nic], peers_[pair.peer_nic].address);
 }
 
-// NICs that a working lane uses give nothing more to another one; only where none works is any way
+// NICs that a working group uses give nothing more to another one; only where none works is any way
 // better than none.
 bool NicPairs::may_cross(const NicPair& pair) const {
-  return std::none_of(lanes_.begin(), lanes_.end(), [&pair](const Lane& lane) {
-    return lane.settled() && (lane.pair.nic == pair.nic || lane.pair.peer_nic == pair.peer_nic);
+  return std::none_of(groups_.begin(), groups_.end(), [&pair](const PathGroup& group) {
+    return group.settled() && (group.pair.nic == pair.nic || group.pair.peer_nic == pair.peer_nic);
   });
 }
 
-bool NicPairs::next_crossed(Lane& lane, NicPair& pair) const {
+bool NicPairs::next_crossed(PathGroup& group, NicPair& pair) const {
   const uint32_t all = own_count_ * peer_count_;
   for (uint32_t tried = 0; tried < all; ++tried) {
-    const uint32_t at = lane.crossed++ % all;
+    const uint32_t at = group.crossed++ % all;
     // Other NICs of the peer first.
-    pair.nic = static_cast<uint8_t>((lane.aligned.nic + at / peer_count_) % own_count_);
-    pair.peer_nic = static_cast<uint8_t>((lane.aligned.peer_nic + at) % peer_count_);
-    if (pair != lane.aligned && possible(pair) && may_cross(pair)) return true;
+    pair.nic = static_cast<uint8_t>((group.aligned.nic + at / peer_count_) % own_count_);
+    pair.peer_nic = static_cast<uint8_t>((group.aligned.peer_nic + at) % peer_count_);
+    if (pair != group.aligned && possible(pair) && may_cross(pair)) return true;
   }
   return false;
 }
 
 void NicPairs::set_works(Nanos now, uint32_t at, bool works) {
-  Lane& lane = lanes_[at];
-  if (lane.works == works) return;
-  lane.works = works;
+  PathGroup& group = groups_[at];
+  if (group.works == works) return;
+  group.works = works;
   if (works) return;
   round_wait_ = kGrace;
   round_at_ = std::min(round_at_, now + kGrace);
@@ -120,16 +120,16 @@ void NicPairs::begin_round(Nanos now, Secrets& secrets) {
   asked_ = asking_ = 0;
   for (Peer& peer : peers_) peer.token = 0;
   bool complete = true;
-  for (uint32_t i = 0; i < lanes_.size(); ++i) {
+  for (uint32_t i = 0; i < groups_.size(); ++i) {
     // Another one first each time: an address that never answered is asked once a round.
-    Lane& lane = lanes_[(i + round_) % lanes_.size()];
-    if (lane.settled() && lane.pair == lane.aligned) continue;
+    PathGroup& group = groups_[(i + round_) % groups_.size()];
+    if (group.settled() && group.pair == group.aligned) continue;
     // Where it goes already, recovery asks.
-    const bool astray = !lane.own || lane.pair != lane.aligned;
-    if (astray) ask(now, secrets, lane.aligned);
-    complete = complete && !(astray && possible(lane.aligned));
+    const bool astray = !group.own || group.pair != group.aligned;
+    if (astray) ask(now, secrets, group.aligned);
+    complete = complete && !(astray && possible(group.aligned));
     NicPair crossed;
-    if (lane.settled() || !next_crossed(lane, crossed)) continue;
+    if (group.settled() || !next_crossed(group, crossed)) continue;
     complete = false;
     ask(now, secrets, crossed);
   }
@@ -191,29 +191,29 @@ uint32_t NicPairs::on_answer(const Address& from, uint8_t nic, uint64_t token) {
   if ((asked_ & bit_of(pair)) == 0) return 0;
   asked_ &= ~bit_of(pair);
   peers_[at].proven = true;
-  for (uint32_t i = 0; i < lanes_.size(); ++i) {
-    const Lane& lane = lanes_[i];
-    if (lane.aligned != pair) continue;
-    return lane.own && lane.pair == pair ? 0 : move(i, pair);
+  for (uint32_t i = 0; i < groups_.size(); ++i) {
+    const PathGroup& group = groups_[i];
+    if (group.aligned != pair) continue;
+    return group.own && group.pair == pair ? 0 : move(i, pair);
   }
   if (!may_cross(pair)) return 0;
-  uint32_t best = lanes();
-  for (uint32_t i = 0; i < lanes_.size(); ++i) {
-    if (lanes_[i].settled() || (lanes_[i].own && lanes_[i].pair == pair)) continue;
-    if (best == lanes() || lanes_[i].aligned.nic == nic) best = i;
+  uint32_t best = groups();
+  for (uint32_t i = 0; i < groups_.size(); ++i) {
+    if (groups_[i].settled() || (groups_[i].own && groups_[i].pair == pair)) continue;
+    if (best == groups() || groups_[i].aligned.nic == nic) best = i;
   }
-  return best == lanes() ? 0 : move(best, pair);
+  return best == groups() ? 0 : move(best, pair);
 }
 
-// Lanes without a pair of their own go where the first goes.
+// Groups without a pair of their own go where the first goes.
 uint32_t NicPairs::move(uint32_t at, const NicPair& pair) {
   uint32_t moved = uint32_t{1} << at;
-  lanes_[at].pair = pair;
-  lanes_[at].own = true;
+  groups_[at].pair = pair;
+  groups_[at].own = true;
   if (at != 0) return moved;
-  for (uint32_t i = 1; i < lanes_.size(); ++i) {
-    if (lanes_[i].own) continue;
-    lanes_[i].pair = pair;
+  for (uint32_t i = 1; i < groups_.size(); ++i) {
+    if (groups_[i].own) continue;
+    groups_[i].pair = pair;
     moved |= uint32_t{1} << i;
   }
   return moved;

@@ -1,4 +1,4 @@
-// Lanes between the NICs of two hosts: who is asked, what an answer changes, what is never done.
+// Groups between the NICs of two hosts: who is asked, what an answer changes, what is never done.
 #include "transport/path/nic_pairs.h"
 
 #include <gtest/gtest.h>
@@ -175,9 +175,9 @@ TEST_F(NicPairsTest, WhereNoAlignedPairWorksACrossedOneIsTakenAndGivenUpAgain) {
   EXPECT_EQ(pairs_->pair_of(1), (NicPair{1, 1}));
 }
 
-TEST_F(NicPairsTest, AConnectionOfOnePathHasOneLane) {
+TEST_F(NicPairsTest, AConnectionOfOnePathHasOneGroup) {
   make(4, 4, 1, {2, 2});
-  EXPECT_EQ(pairs_->lanes(), 1u);
+  EXPECT_EQ(pairs_->groups(), 1u);
   EXPECT_EQ(run_for(seconds(30)), (std::array<uint32_t, kMaxNics>{}));
   EXPECT_EQ(pairs_->pair_of(0), (NicPair{2, 2}));
 }
@@ -222,7 +222,7 @@ TEST_F(NicPairsTest, AProbeIsAnsweredWhereItCameFrom) {
 
 // Failures of NIC pairs do not raise the rate of probes to an address that never answered, so a
 // peer cannot flood a third host by advertising its address.
-TEST_F(NicPairsTest, AnAddressThatNeverAnsweredIsNotAskedMoreOftenWhenLanesFail) {
+TEST_F(NicPairsTest, AnAddressThatNeverAnsweredIsNotAskedMoreOftenWhenGroupsFail) {
   make(2, 3);
   dead_ = {{0, 1}, {1, 1}, {0, 2}, {1, 2}};
   uint32_t asked = 0;

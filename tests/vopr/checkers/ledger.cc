@@ -9,25 +9,26 @@ namespace heddle::vopr {
 using transport::Direction;
 using transport::NoticeKind;
 
-Lane& Side::lane(Direction direction, transport::ChannelId channel) {
-  std::vector<Lane>& lanes = direction == Direction::kSend ? sends : receives;
-  if (lanes.size() <= channel) lanes.resize(channel + size_t{1});
-  return lanes[channel];
+PostedOperations& Side::posted(Direction direction, transport::ChannelId channel) {
+  std::vector<PostedOperations>& posted_by_channel =
+      direction == Direction::kSend ? sends : receives;
+  if (posted_by_channel.size() <= channel) posted_by_channel.resize(channel + size_t{1});
+  return posted_by_channel[channel];
 }
 
 size_t Side::outstanding(Direction direction) const {
   size_t sum = 0;
-  for (const Lane& lane : direction == Direction::kSend ? sends : receives) {
-    sum += lane.outstanding();
+  for (const PostedOperations& posted : direction == Direction::kSend ? sends : receives) {
+    sum += posted.outstanding();
   }
   return sum;
 }
 
 size_t Side::withdrawn(Direction direction) const {
   size_t sum = 0;
-  for (const Lane& lane : direction == Direction::kSend ? sends : receives) {
-    for (size_t i = 0; i < lane.done; ++i) {
-      const Operation& operation = *lane.operations[i];
+  for (const PostedOperations& posted : direction == Direction::kSend ? sends : receives) {
+    for (size_t i = 0; i < posted.done; ++i) {
+      const Operation& operation = *posted.operations[i];
       sum += !operation.ok && operation.error == ErrorCode::kCancelled ? 1 : 0;
     }
   }
@@ -94,15 +95,15 @@ Side* Ledger::on_notice(uint32_t host, uint32_t incarnation, const transport::No
 Operation& Ledger::on_post(Side& side, Direction direction, transport::ChannelId channel,
                            const transport::Payload& payload, Nanos now) {
   Operation& operation = *operations_.emplace_back(std::make_unique<Operation>());
-  Lane& lane = side.lane(direction, channel);
+  PostedOperations& posted = side.posted(direction, channel);
   operation.id = operations_.size();
   operation.side = &side;
   operation.direction = direction;
   operation.channel = channel;
-  operation.index = static_cast<uint32_t>(lane.operations.size());
+  operation.index = static_cast<uint32_t>(posted.operations.size());
   operation.payload = payload;
   operation.posted_at = now;
-  lane.operations.push_back(&operation);
+  posted.operations.push_back(&operation);
   return operation;
 }
 
@@ -125,12 +126,12 @@ Operation* Ledger::on_completion(uint32_t host, uint32_t incarnation,
       completion.direction != operation->direction) {
     report_.fail(describe(*operation) + ": its completion names another connection or channel");
   }
-  Lane& lane = operation->side->lane(operation->direction, operation->channel);
-  if (lane.operations[lane.done] != operation) {
+  PostedOperations& posted = operation->side->posted(operation->direction, operation->channel);
+  if (posted.operations[posted.done] != operation) {
     report_.fail(describe(*operation) + " completed before " +
-                 describe(*lane.operations[lane.done]));
+                 describe(*posted.operations[posted.done]));
   }
-  ++lane.done;
+  ++posted.done;
   operation->done = true;
   operation->ok = completion.ok;
   operation->error = completion.error;
@@ -176,9 +177,9 @@ Operation* Ledger::match_of(const Side& side, Direction direction, transport::Ch
                             size_t index) const {
   Side* peer = peer_of(side);
   if (peer == nullptr) return nullptr;
-  const Lane& lane =
-      peer->lane(direction == Direction::kSend ? Direction::kReceive : Direction::kSend, channel);
-  return index < lane.operations.size() ? lane.operations[index] : nullptr;
+  const PostedOperations& posted =
+      peer->posted(direction == Direction::kSend ? Direction::kReceive : Direction::kSend, channel);
+  return index < posted.operations.size() ? posted.operations[index] : nullptr;
 }
 
 bool Ledger::peer_is_gone(const Side& side) const {

@@ -39,7 +39,7 @@ struct Operation {
 };
 
 // The operations of one channel and direction of a side, in posted order.
-struct Lane {
+struct PostedOperations {
   std::vector<Operation*> operations;
   size_t done = 0;
 
@@ -62,11 +62,11 @@ struct Side {
   bool crashed = false;  // ended with its process
   bool close_called = false;
   bool abort_called = false;
-  Error error;              // valid if `over`
-  std::vector<Lane> sends;  // by channel, as are `receives`
-  std::vector<Lane> receives;
+  Error error;                          // valid if `over`
+  std::vector<PostedOperations> sends;  // by channel, as are `receives`
+  std::vector<PostedOperations> receives;
 
-  Lane& lane(transport::Direction direction, transport::ChannelId channel);
+  PostedOperations& posted(transport::Direction direction, transport::ChannelId channel);
   size_t outstanding(transport::Direction direction) const;
   // The number of operations that either side cancelled.
   size_t withdrawn(transport::Direction direction) const;

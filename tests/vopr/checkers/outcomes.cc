@@ -63,11 +63,11 @@ void Outcomes::judge_error(const Operation& operation, const Operation* match) {
 }
 
 void Outcomes::judge(const Side& side) {
-  for (const auto* lanes : {&side.sends, &side.receives}) {
-    for (const Lane& lane : *lanes) {
-      if (lane.outstanding() == 0) continue;
+  for (const auto* posted_by_channel : {&side.sends, &side.receives}) {
+    for (const PostedOperations& posted : *posted_by_channel) {
+      if (posted.outstanding() == 0) continue;
       report_.fail(describe(side) +
-                   " is over, but this is not: " + describe(*lane.operations[lane.done]));
+                   " is over, but this is not: " + describe(*posted.operations[posted.done]));
     }
   }
   if (ledger_.is_with_byzantine(side)) return;
@@ -84,8 +84,8 @@ void Outcomes::judge_graceful(const Side& side) {
   const bool own = side.graceful && side.close_called && !side.abort_called && peer != nullptr &&
                    !peer->close_called && !peer->abort_called && !peer->crashed;
   if (!own) return;
-  for (const Lane& lane : side.sends) {
-    for (const Operation* send : lane.operations) {
+  for (const PostedOperations& posted : side.sends) {
+    for (const Operation* send : posted.operations) {
       if (send->ok || send->error != ErrorCode::kClosed) continue;
       report_.fail(describe(*send) + " was cut off by a close that should have waited for it");
       return;
