@@ -276,8 +276,8 @@ bytes = "1MB"
         busiest = document["links"]["busiest"][0]
         self.assertEqual(busiest["utilization"], max(link["utilization"] for link in document["links"]["busiest"]))
         self.assertEqual(document["paths_used"]["connections"], 16)
-        self.assertGreaterEqual(document["ways"]["max_over_mean_largest"], document["ways"]["max_over_mean_median"])
-        for group in document["ways"]["least_even"]:
+        self.assertGreaterEqual(document["routes"]["max_over_mean_largest"], document["routes"]["max_over_mean_median"])
+        for group in document["routes"]["least_even"]:
             mean = sum(group["carried_bytes"]) / len(group["links"])
             self.assertAlmostEqual(group["max_over_mean"], max(group["carried_bytes"]) / mean)
 

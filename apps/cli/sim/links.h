@@ -13,9 +13,9 @@ namespace heddle::cli {
 // A few lines of charts, after an empty one; nothing where no time passed.
 std::string links_text(const simulator::FlowRun& run, const simulator::Series& series);
 
-// "links", "ways" and "paths" of the document: the whole run.
+// "links", "routes" and "paths_used" of the document: the whole run.
 nlohmann::json links_json(const simulator::FlowRun& run, const simulator::Series& series);
-nlohmann::json ways_json(const simulator::FlowRun& run, const simulator::Series& series);
+nlohmann::json routes_json(const simulator::FlowRun& run, const simulator::Series& series);
 nlohmann::json paths_json(const simulator::FlowRun& run);
 // "series": bins of the `most_links` busiest links.
 nlohmann::json series_json(const simulator::FlowRun& run, const simulator::Series& series,

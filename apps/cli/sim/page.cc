@@ -126,9 +126,9 @@ json slow_flows(const FlowRun& run, const Series& series) {
   return rows;
 }
 
-json ways_of(const json& ways) {
+json routes_of(const json& routes) {
   json rows = json::array();
-  for (const json& each : ways["least_even"]) {
+  for (const json& each : routes["least_even"]) {
     rows.push_back({{"name", each["switch"]},
                     {"links", each["links"]},
                     {"bytes", each["carried_bytes"]},
@@ -169,7 +169,7 @@ std::string sim_page(const FlowRun& run, const jobs::SimulatedJobs& jobs, const 
                        {"marks", bins["marks"]}}},
                      {"links", links_of(bins)},
                      {"slow", slow_flows(run, series)},
-                     {"ways", ways_of(document["ways"])}};
+                     {"routes", routes_of(document["routes"])}};
   return fill_page(kSimPage, file_name(facts.workload) + " over " + file_name(facts.topology),
                    Json::parse(data.dump(-1, ' ', false, json::error_handler_t::replace)));
 }

@@ -173,7 +173,7 @@ nlohmann::json sim_document(const FlowRun& run, const simulator::Series& series,
                    {"stopped", facts.stopped},
                    {"wall_s", facts.wall_s}});
   document["links"] = links_json(run, series);
-  document["ways"] = ways_json(run, series);
+  document["routes"] = routes_json(run, series);
   document["paths_used"] = paths_json(run);
   if (!series.run_bins().empty()) {
     document["series"] = series_json(run, series, kSeriesLinks);

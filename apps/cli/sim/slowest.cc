@@ -1,4 +1,4 @@
-// Slow flows and the links on their ways: see slowest.h.
+// Slow flows and the links on their routes: see slowest.h.
 #include "apps/cli/sim/slowest.h"
 
 #include <algorithm>

@@ -115,7 +115,7 @@ std::string unevenness_text(const FlowRun& run, const Series& series, const Link
   return text;
 }
 
-json ways_json(const FlowRun& run, const Series& series) {
+json routes_json(const FlowRun& run, const Series& series) {
   const LinkNames names(run.network().topology());
   const std::vector<LinkGroup> groups = simulator::link_groups(run.network());
   const std::vector<Sharer> sharers = group_sharers(series, groups);

@@ -7,7 +7,7 @@
 namespace heddle::cli {
 
 // "0.1.0, results 3, behaviour 0123456789abcdef": equal for all builds of one source, on every
-// machine, and other as soon as packets go other ways. Takes some milliseconds.
+// machine, and other as soon as packets take other routes. Takes some milliseconds.
 std::string behaviour_text();
 
 }  // namespace heddle::cli

@@ -169,7 +169,7 @@ std::optional<json> row_of(const SweepRun& run, const std::string& output, int e
   json document = json::parse(output, nullptr, false);
   if (!document.is_object() || document.value("stopped", true)) return std::nullopt;
   // A line has what sums a run up.
-  for (const char* name : {"flows", "links", "ways", "paths_used", "series", "stopped"}) {
+  for (const char* name : {"flows", "links", "routes", "paths_used", "series", "stopped"}) {
     document.erase(name);
   }
   json vary = json::object();
