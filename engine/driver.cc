@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "datapath/datapath.h"
+#include "engine/params.h"
 #include "engine/wire_bins.h"
 #include "transport/endpoint.h"
 #include "transport/tx_batch.h"
@@ -15,22 +16,11 @@
 namespace heddle::engine {
 namespace {
 
-// Upper bound on the timer delay while the network refuses bursts. Datapath::wait() ends as soon as
-// the network can send, so this matters only if it never can.
-constexpr Nanos kRefusedRetry = millis(1);
-
-// Predicted places that one turn may fill. Each receive() that fills a place returns one message;
-// without a prediction one receive() returns several.
-constexpr int kPlacesATurn = 4;
-
-// Below this size a copy is no slower than a clock read.
-constexpr uint64_t kQuickCopyBytes = 1024;
-
 bool copies_little(std::span<const transport::Placement> placements) {
   uint64_t bytes = 0;
   for (const transport::Placement& placement : placements) {
     bytes += uint64_t{placement.segments} * placement.bytes;
-    if (bytes > kQuickCopyBytes) return false;
+    if (bytes > params::kQuickCopyBytes) return false;
   }
   return true;
 }
@@ -65,7 +55,7 @@ Nanos Driver::turn() {
   statistics_.turns_with_output += had_output;
   if (had_input || (had_output && !refused_)) return now_;
   const Nanos wanted = endpoint_.poll_timeout();
-  return refused_ ? std::max(wanted, now_ + kRefusedRetry) : wanted;
+  return refused_ ? std::max(wanted, now_ + params::kRefusedRetry) : wanted;
 }
 
 bool Driver::push(Nanos now) {
@@ -77,7 +67,7 @@ bool Driver::push(Nanos now) {
 bool Driver::take_input() {
   settle();
   bool had_input = false;
-  for (int i = 0; i < kPlacesATurn && (i == 0 || input_->place_filled); ++i) {
+  for (int i = 0; i < params::kPlacesPerTurn && (i == 0 || input_->place_filled); ++i) {
     const bool predicted = predicts_ && endpoint_.predict(prediction_);
     const size_t count = datapath_.receive(*input_, predicted ? &prediction_ : nullptr);
     if (count == 0 && input_->event_count == 0) break;

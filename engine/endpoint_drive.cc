@@ -4,19 +4,10 @@
 #include <utility>
 
 #include "engine/endpoint_body.h"
+#include "engine/params.h"
 
 namespace heddle::engine {
 namespace {
-
-// Turns in a row that the helper runs for an endpoint before it serves the next one.
-constexpr int kHelperTurns = 16;
-// A spinning thread yields its core after kYieldAfter. An earlier yield would delay the detection
-// of early input: a system call costs as much as several polls of the network. A yield that took
-// kYieldTaken or longer means that another thread ran, so the core is in demand, perhaps by the
-// peer. The thread then yields at once.
-constexpr Nanos kYieldAfter = micros(20);
-constexpr Nanos kYieldTaken = micros(3);
-constexpr Nanos kTurnEvery = micros(20);
 
 Nanos later(Nanos now, Nanos span) {
   return span >= Nanos::never() - now ? Nanos::never() : now + span;
@@ -180,7 +171,7 @@ bool Endpoint::Body::may_spin(const SpinPermit& leave, Nanos idle) const {
 
 void Endpoint::Body::spin(EndpointLock::Lock& lock, Nanos idle) {
   state_lock_.give_way(lock);
-  if (core_is_wanted_ || idle >= kYieldAfter) {
+  if (core_is_wanted_ || idle >= params::kYieldAfter) {
     yield_core();
   } else if (poll_source_ != nullptr) {
     spin_pause();  // polling the companion is no system call
@@ -190,7 +181,7 @@ void Endpoint::Body::spin(EndpointLock::Lock& lock, Nanos idle) {
 void Endpoint::Body::yield_core() {
   const Nanos before = datapath_->now();
   std::this_thread::yield();
-  core_is_wanted_ = datapath_->now() - before >= kYieldTaken;
+  core_is_wanted_ = datapath_->now() - before >= params::kYieldTaken;
 }
 
 // --- poll sources besides the network ---
@@ -208,9 +199,10 @@ bool Endpoint::Body::poll_source_ready() {
 }
 
 // A poll of the network is a system call, a poll of shared memory is not. With a companion, the
-// network is polled only when a turn is due or kTurnEvery has passed since the last one.
+// network is polled only when a turn is due or params::kTurnInterval has passed since the last one.
 bool Endpoint::Body::turn_is_due(Nanos now) const {
-  return poll_source_ == nullptr || wanted_ <= now || now - driver_.last_turn_at() >= kTurnEvery;
+  return poll_source_ == nullptr || wanted_ <= now ||
+         now - driver_.last_turn_at() >= params::kTurnInterval;
 }
 
 void Endpoint::Body::sleep(EndpointLock::Lock& lock, Nanos until) {
@@ -310,7 +302,7 @@ HelperClient::Look Endpoint::Body::helper_look() {
   Nanos wanted = now;
   const bool may_drive = takeover_.helper_may_drive(now);
   if (may_drive) datapath_->take_wake();
-  for (int i = 0; may_drive && i < kHelperTurns && wanted <= now; ++i) {
+  for (int i = 0; may_drive && i < params::kHelperTurns && wanted <= now; ++i) {
     wanted = turn();
     now = stamp();
   }
@@ -340,7 +332,7 @@ void Endpoint::Body::spin_for(Operation operation) {
   const Nanos began = datapath_->now();
   for (Nanos now = began; now - began < options_.spin_limit; now = datapath_->now()) {
     if (operations_.is_done(operation)) return;
-    if (now - began < kYieldAfter) {
+    if (now - began < params::kYieldAfter) {
       spin_pause();
     } else {
       std::this_thread::yield();

@@ -3,15 +3,9 @@
 #include <utility>
 
 #include "engine/endpoint_body.h"
+#include "engine/params.h"
 
 namespace heddle::engine {
-namespace {
-
-// Interval between reports of the time stamp counter's error.
-constexpr Nanos kStampReportInterval = seconds(1);
-
-}  // namespace
-
 Endpoint::SinkAccess Endpoint::Body::lock_sink() {
   EndpointLock::Lock lock = state_lock_.lock();
   const Nanos now = stamp_clock_ ? stamp_to_record() : stamp();
@@ -20,7 +14,7 @@ Endpoint::SinkAccess Endpoint::Body::lock_sink() {
 
 Nanos Endpoint::Body::stamp_to_record() {
   const Nanos now = std::max(driver_.last_turn_at(), stamp_clock_->now());
-  if (now - stamp_error_reported_ < kStampReportInterval) return now;
+  if (now - stamp_error_reported_ < params::kStampReportInterval) return now;
   stamp_error_reported_ = now;
   report_stamp_error(now);
   return now;

@@ -93,9 +93,9 @@ Result<std::vector<ReplayRole>> roles_of(const topology::Workload& workload, uin
   for (uint32_t host = 0; host < hosts; ++host) {
     if (has_flows[host]) roles.push_back({.host = host, .job = std::nullopt, .rank = 0});
   }
-  if (roles.size() <= launch::kMostLocalRanks) return roles;
+  if (roles.size() <= launch::params::kMostLocalRanks) return roles;
   return cannot("it would take " + count_text(roles.size()) + " processes",
-                fmt::format("give it at most {} ranks and hosts", launch::kMostLocalRanks));
+                fmt::format("give it at most {} ranks and hosts", launch::params::kMostLocalRanks));
 }
 
 Result<ReplayPlan> plan_replay(const ReplayOptions& options) {

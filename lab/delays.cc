@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "lab/params.h"
 #include "lab/tool.h"
 #include "lab/worker.h"
 
@@ -14,29 +15,20 @@ namespace heddle::lab {
 namespace {
 
 constexpr uint32_t kFrameHeaderBytes = 18;  // Ethernet, and a VLAN tag
-// How long the forwarder may be descheduled without loss.
-constexpr Nanos kStall = millis(30);
-// The assumed rate of a link without a limit.
-constexpr BitsPerSec kUnlimited = gigabits_per_s(10);
-constexpr Bytes kLeastInFlight = mebibytes(1);
-constexpr Bytes kMostInFlight = mebibytes(256);
-constexpr Bytes kLeastRing = {512u << 10};
-constexpr Bytes kMostRing = mebibytes(16);
 constexpr uint64_t kLeastFrame = 64;
-constexpr uint64_t kMostNetemPackets = 4'000'000;
 
 DelayedLink cut(const topology::Topology& topology, uint32_t number) {
   const topology::LinkShape& shape = topology.links[number].shape;
-  const BitsPerSec rate = shape.rate.count == 0 ? kUnlimited : shape.rate;
+  const BitsPerSec rate = shape.rate.count == 0 ? params::kUnlimited : shape.rate;
   DelayedLink link;
   link.link = number;
   link.device_a = delay_device(number, true);
   link.device_b = delay_device(number, false);
   link.delay = shape.delay;
   link.largest_frame = shape.mtu_bytes + kFrameHeaderBytes;
-  link.in_flight =
-      std::clamp(bytes_within(shape.delay + kStall, rate), kLeastInFlight, kMostInFlight);
-  link.ring = std::clamp(bytes_within(kStall, rate), kLeastRing, kMostRing);
+  link.in_flight = std::clamp(bytes_within(shape.delay + params::kStall, rate),
+                              params::kLeastInFlight, params::kMostInFlight);
+  link.ring = std::clamp(bytes_within(params::kStall, rate), params::kLeastRing, params::kMostRing);
   return link;
 }
 
@@ -45,7 +37,7 @@ std::string too_fast(const topology::Topology& topology) {
   bool one = false;
   for (const topology::Link& link : topology.links) {
     if (!is_delayed(link)) continue;
-    const BitsPerSec rate = link.shape.rate.count == 0 ? kUnlimited : link.shape.rate;
+    const BitsPerSec rate = link.shape.rate.count == 0 ? params::kUnlimited : link.shape.rate;
     one = one || rate > kTrueRate;
     all.count += 2 * rate.count;
   }
@@ -70,7 +62,7 @@ const char* delay_method_name(DelayMethod method) {
   return "";
 }
 
-bool is_delayed(const topology::Link& link) { return link.shape.delay >= kLeastDelay; }
+bool is_delayed(const topology::Link& link) { return link.shape.delay >= params::kLeastDelay; }
 
 std::vector<DelayedLink> delayed_links(const topology::Topology& topology) {
   std::vector<DelayedLink> list;
@@ -108,7 +100,8 @@ std::vector<std::pair<std::string, std::string>> delay_sysctls() {
 std::string netem_batch(const std::vector<DelayedLink>& links) {
   std::string text;
   for (const DelayedLink& link : links) {
-    const uint64_t packets = std::min(link.in_flight.count / kLeastFrame, kMostNetemPackets);
+    const uint64_t packets =
+        std::min(link.in_flight.count / kLeastFrame, params::kMostNetemPackets);
     for (const std::string& device : {link.device_a, link.device_b}) {
       text += fmt::format("qdisc replace dev {} root netem delay {}us limit {}\n", device,
                           (link.delay.count + 500) / 1'000, packets);
@@ -135,8 +128,10 @@ std::string pass_on_filter(const std::vector<DelayedLink>& links) {
 bool kernel_has_netem() {
   const Result<std::string> tried = run_apart([]() -> Result<std::string> {
     if (unshare(CLONE_NEWNET) != 0) return fail(ErrorCode::kPermission, "no namespace", "");
-    const DelayedLink link{
-        .device_a = "cut0a", .device_b = "cut0b", .delay = millis(1), .in_flight = kLeastInFlight};
+    const DelayedLink link{.device_a = "cut0a",
+                           .device_b = "cut0b",
+                           .delay = millis(1),
+                           .in_flight = params::kLeastInFlight};
     if (auto made = run_batch({"ip"}, "link add name cut0a type veth peer name cut0b\n"); !made) {
       return fail(made.error());
     }
@@ -154,7 +149,7 @@ std::vector<std::string> delay_notes(const topology::Topology& topology, DelayMe
     if (is_delayed(link) || link.shape.delay == usual || link.shape.delay.count == 0) continue;
     notes.push_back(
         fmt::format("delays below {} us are not made: a lab's own hops take about as long",
-                    to_micros(kLeastDelay)));
+                    to_micros(params::kLeastDelay)));
     break;
   }
   if (method == DelayMethod::kForwarder) {

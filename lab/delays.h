@@ -14,8 +14,6 @@
 
 namespace heddle::lab {
 
-// Shorter delays are ignored: the lab's own hops take about as long.
-inline constexpr Nanos kLeastDelay = micros(50);
 // `lab up` warns above these rates of one direction of a link, and of all directions together.
 // Chosen by judgment: docs/how-to/lab.md has measurements on a busy machine, and the command.
 inline constexpr BitsPerSec kTrueRate = gigabits_per_s(1);

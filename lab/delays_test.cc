@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "lab/batches.h"
+#include "lab/params.h"
 #include "topology/generators.h"
 
 namespace heddle::lab {
@@ -21,8 +22,8 @@ topology::Topology cable(Nanos delay, BitsPerSec rate = gigabits_per_s(1)) {
 
 TEST(DelaysTest, OnlySupportedDelaysCutALink) {
   EXPECT_THAT(delayed_links(cable(topology::LinkShape{}.delay)), IsEmpty());
-  EXPECT_THAT(delayed_links(cable(kLeastDelay - nanos(1))), IsEmpty());
-  EXPECT_EQ(delayed_links(cable(kLeastDelay)).size(), 1u);
+  EXPECT_THAT(delayed_links(cable(params::kLeastDelay - nanos(1))), IsEmpty());
+  EXPECT_EQ(delayed_links(cable(params::kLeastDelay)).size(), 1u);
   EXPECT_EQ(delay_netns(*make_layout("test", cable(micros(1)))), "");
   EXPECT_EQ(delay_netns(*make_layout("test", cable(millis(1)))), "heddle.test._delay");
 }

@@ -26,22 +26,11 @@
 #include "lab/delay_queue.h"
 #include "lab/delays.h"
 #include "lab/packet_port.h"
+#include "lab/params.h"
 #include "lab/worker.h"
 
 namespace heddle::lab {
 namespace {
-
-constexpr size_t kReadBatch = 256;
-constexpr size_t kSendBatch = 64;
-// Sends are batched for a twentieth of the shortest delay, within these limits, similar to a NIC's
-// interrupt moderation.
-constexpr Nanos kLeastTick = micros(5);
-constexpr Nanos kMostTick = micros(50);
-constexpr Nanos kMostBetweenReads = millis(1);
-constexpr Nanos kPublishEvery = millis(5);
-constexpr int kIdleMs = 1'000;
-// An arrival time further in the past indicates a step of the system's clock.
-constexpr Nanos kMostBack = seconds(1);
 
 Nanos clock_now(clockid_t clock) {
   timespec now{};
@@ -101,7 +90,7 @@ class Forwarder {
     const size_t a = ports_.size() - 2;
     lines_.push_back({a, a + 1, DelayQueue(options), {}});
     lines_.push_back({a + 1, a, DelayQueue(options), {}});
-    tick_ = std::min(tick_, std::max(kLeastTick, link.delay / 20));
+    tick_ = std::min(tick_, std::max(params::kLeastTick, link.delay / 20));
     between_reads_ = std::min(between_reads_, link.delay / 2);
   }
 
@@ -119,17 +108,17 @@ class Forwarder {
   bool read(Line& line) {
     const Nanos now = clock_now(CLOCK_MONOTONIC);
     const Nanos wall = clock_now(CLOCK_REALTIME);
-    const size_t count =
-        ports_[line.in].read(kReadBatch, [&](std::span<const uint8_t> frame, Nanos arrival) {
+    const size_t count = ports_[line.in].read(
+        params::kReadBatch, [&](std::span<const uint8_t> frame, Nanos arrival) {
           const Nanos back = wall - arrival;
-          const bool sane = back.count >= 0 && back <= kMostBack;
+          const bool sane = back.count >= 0 && back <= params::kMostBack;
           line.queue.push(frame, sane ? now - back : now);
         });
     return count > 0;
   }
 
   void send(Line& line) {
-    std::array<std::span<const uint8_t>, kSendBatch> frames;
+    std::array<std::span<const uint8_t>, params::kSendBatch> frames;
     for (;;) {
       const Nanos now = clock_now(CLOCK_MONOTONIC);
       const size_t count = line.queue.due(now, frames);
@@ -142,7 +131,7 @@ class Forwarder {
   }
 
   void publish(Nanos now, bool always) {
-    if (!always && now - published_ < kPublishEvery) return;
+    if (!always && now - published_ < params::kPublishInterval) return;
     published_ = now;
     for (size_t i = 0; i < lines_.size(); ++i) {
       Line& line = lines_[i];
@@ -177,7 +166,7 @@ class Forwarder {
   void wait_for_frame() {
     std::vector<pollfd> waits;
     for (const PacketPort& port : ports_) waits.push_back({port.descriptor(), POLLIN, 0});
-    if (poll(waits.data(), waits.size(), kIdleMs) <= 0) return;
+    if (poll(waits.data(), waits.size(), params::kIdleMs) <= 0) return;
     for (size_t i = 0; i < waits.size(); ++i) {
       if ((waits[i].revents & POLLERR) != 0) ports_[i].clear_error();
     }
@@ -186,8 +175,8 @@ class Forwarder {
   DelayCountsFile counts_file_;
   std::vector<PacketPort> ports_;
   std::vector<Line> lines_;
-  Nanos tick_ = kMostTick;
-  Nanos between_reads_ = kMostBetweenReads;
+  Nanos tick_ = params::kMostTick;
+  Nanos between_reads_ = params::kMostBetweenReads;
   Nanos published_;
 };
 

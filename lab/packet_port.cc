@@ -15,12 +15,12 @@
 #include <cstring>
 #include <utility>
 
+#include "lab/params.h"
+
 namespace heddle::lab {
 namespace {
 
 constexpr size_t kLeastBlock = 65'536;  // larger contiguous blocks of pages may not be available
-constexpr size_t kLeastSlots = 256;
-constexpr size_t kSendBatch = 64;
 constexpr size_t kSlotHead = 128;  // tpacket2_hdr, sockaddr_ll, alignment: at most 52 + 16 + 16
 
 size_t power_above(size_t bytes) {
@@ -79,7 +79,7 @@ Result<void> PacketPort::make_ring(uint32_t largest_frame, Bytes ring) {
   slot_bytes_ = TPACKET_ALIGN(largest_frame + kSlotHead);
   block_bytes_ = power_above(slot_bytes_);
   const size_t in_block = block_bytes_ / slot_bytes_;
-  const size_t wanted = std::max<size_t>(kLeastSlots, ring.count / slot_bytes_);
+  const size_t wanted = std::max<size_t>(params::kLeastSlots, ring.count / slot_bytes_);
   blocks_ = (wanted + in_block - 1) / in_block;
   slots_ = blocks_ * in_block;
   tpacket_req request{};
@@ -122,9 +122,9 @@ size_t PacketPort::read(size_t limit, const Take& take) {
 PacketPort::Sent PacketPort::send(std::span<const std::span<const uint8_t>> frames) {
   Sent sent;
   while (sent.gone < frames.size()) {
-    std::array<mmsghdr, kSendBatch> messages{};
-    std::array<iovec, kSendBatch> parts{};
-    const size_t count = std::min(kSendBatch, frames.size() - sent.gone);
+    std::array<mmsghdr, params::kSendBatch> messages{};
+    std::array<iovec, params::kSendBatch> parts{};
+    const size_t count = std::min(params::kSendBatch, frames.size() - sent.gone);
     for (size_t i = 0; i < count; ++i) {
       const std::span<const uint8_t> frame = frames[sent.gone + i];
       parts[i] = {const_cast<uint8_t*>(frame.data()), frame.size()};

@@ -15,11 +15,10 @@
 #include <set>
 #include <utility>
 
+#include "lab/params.h"
+
 namespace heddle::lab {
 namespace {
-
-constexpr int kRounds = 300;             // scans for remaining processes
-constexpr useconds_t kPauseUs = 10'000;  // between two scans
 
 using NamespaceId = std::pair<dev_t, ino_t>;
 
@@ -67,12 +66,12 @@ std::vector<pid_t> processes_in(const std::vector<std::string>& namespaces) {
 
 Result<void> end_processes_in(const std::vector<std::string>& namespaces) {
   std::vector<pid_t> left;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < params::kScans; ++round) {
     left = processes_in(namespaces);
     if (left.empty()) return {};
     for (const pid_t process : left) kill(process, SIGKILL);
     while (waitpid(-1, nullptr, WNOHANG) > 0) continue;  // our own children
-    usleep(kPauseUs);
+    usleep(params::kScanPauseUs);
   }
   return fail(ErrorCode::kSystem, "cannot end all processes of the lab",
               fmt::format("process {} does not die", left.front()), "look at it with `ps`");
@@ -80,7 +79,7 @@ Result<void> end_processes_in(const std::vector<std::string>& namespaces) {
 
 size_t signal_processes_in(const std::string& netns, bool stop) {
   std::set<pid_t> reached;
-  for (int round = 0; round < kRounds; ++round) {  // until no new process appears
+  for (int round = 0; round < params::kScans; ++round) {  // until no new process appears
     const size_t before = reached.size();
     for (const pid_t process : processes_in({netns})) {
       if (reached.contains(process)) continue;

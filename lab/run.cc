@@ -17,12 +17,11 @@
 #include <cstring>
 
 #include "base/exec.h"
+#include "lab/params.h"
 #include "lab/processes.h"
 
 namespace heddle::lab {
 namespace {
-
-constexpr int kGraceMs = 5'000;
 
 std::atomic<int>& first_signal() {
   static std::atomic<int> number{0};
@@ -99,10 +98,10 @@ int wait_for(pid_t command, ForwarderWatch watch) {
     const int signals = signal_count().load();
     if (signals > passed_on) {
       if (passed_on > 0 || noted_signal() != SIGINT) kill(command, noted_signal());
-      if (passed_on > 0) waited_ms = kGraceMs;
+      if (passed_on > 0) waited_ms = params::kGraceMs;
       passed_on = signals;
     }
-    if (passed_on > 0 && waited_ms >= kGraceMs) kill(command, SIGKILL);
+    if (passed_on > 0 && waited_ms >= params::kGraceMs) kill(command, SIGKILL);
     pollfd wait{descriptor, POLLIN, 0};
     const int timeout_ms = passed_on > 0 ? 50 : 500;
     poll(&wait, descriptor >= 0 ? 1 : 0, timeout_ms);

@@ -9,11 +9,10 @@
 #include "base/nanos.h"
 #include "base/result.h"
 #include "lab/lab.h"
+#include "launch/params.h"
 #include "transport/protection.h"
 
 namespace heddle::launch {
-
-inline constexpr uint32_t kMostLocalRanks = 4'096;
 
 // Of one rank.
 struct RankPlace {
@@ -27,7 +26,7 @@ struct RunPlan {
   std::string file;                // what is executed for its first word; empty: that word
   std::vector<RankPlace> places;   // by rank
   std::optional<lab::Lab> lab;
-  Nanos grace = seconds(5);
+  Nanos grace = params::kGrace;
   bool tag_output = false;
   // With a key that is made for this run.
   std::optional<transport::Protection> protection;

@@ -23,6 +23,7 @@
 #include "base/exec.h"
 #include "engine/seed.h"
 #include "lab/processes.h"
+#include "launch/params.h"
 #include "launch/ranks/master_port.h"
 #include "launch/ranks/rank_process.h"
 #include "launch/ranks/run_key.h"
@@ -32,7 +33,6 @@ namespace {
 
 constexpr std::array kEnding = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 constexpr std::array kOthers = {SIGUSR1, SIGUSR2};
-constexpr Nanos kSameSignal = millis(300);
 
 Nanos now() {
   const auto since = std::chrono::steady_clock::now().time_since_epoch();
@@ -149,7 +149,7 @@ class Ranks {
         continue;
       }
       // One that was meant once comes twice where it was sent to the whole process group.
-      const bool again = interrupted_ && now() - interrupted_at_ > kSameSignal;
+      const bool again = interrupted_ && now() - interrupted_at_ > params::kSameSignal;
       if (!interrupted_) interrupted_at_ = now();
       interrupted_ = true;
       if (!status_) status_ = 128 + number;
@@ -162,7 +162,8 @@ class Ranks {
   // One to the whole process group comes from its sender, and from the outer process again.
   bool is_twin(int number, bool from_outer) {
     Seen& seen = seen_.at(static_cast<size_t>(number));
-    const bool twin = seen.at && seen.from_outer != from_outer && now() - *seen.at < kSameSignal;
+    const bool twin =
+        seen.at && seen.from_outer != from_outer && now() - *seen.at < params::kSameSignal;
     if (!twin) seen = {now(), from_outer};
     return twin;
   }

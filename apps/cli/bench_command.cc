@@ -416,7 +416,8 @@ void add_bench_command(CLI::App& root, Invocation& invocation) {
   add_json_option(*bench, options->json);
   bench->add_option("--plot", options->plot_file, "write a chart as an HTML page (rank 0)")
       ->type_name("FILE");
-  add_ranks_option(*bench, options->ranks, "start this many ranks", launch::kMostLocalRanks, false)
+  add_ranks_option(*bench, options->ranks, "start this many ranks", launch::params::kMostLocalRanks,
+                   false)
       ->default_str("with --hosts or --lab, one a host");
   add_hosts_option(*bench, options->lab_hosts, "start the ranks on these hosts of a lab");
   add_lab_option(*bench, options->lab);

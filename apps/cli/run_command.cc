@@ -88,8 +88,8 @@ void add_run_command(CLI::App& root, Invocation& invocation) {
                                       "rank that failed"));
   command->positionals_at_end();  // what follows the command's name is the command's
   const auto options = std::make_shared<RunOptions>();
-  auto* const count =
-      add_ranks_option(*command, options->ranks, "number of ranks", launch::kMostLocalRanks);
+  auto* const count = add_ranks_option(*command, options->ranks, "number of ranks",
+                                       launch::params::kMostLocalRanks);
   count->default_str("with --lab or --hosts, one a host");
   auto* const hosts =
       add_hosts_option(*command, options->hosts, "start them on these hosts of a lab");

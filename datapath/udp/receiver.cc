@@ -15,6 +15,7 @@
 
 #include "base/check.h"
 #include "datapath/udp/clock.h"
+#include "datapath/udp/params.h"
 
 namespace heddle::datapath {
 
@@ -28,21 +29,8 @@ namespace {
 
 constexpr size_t kRowBytes = Scattering::kRowBytes;
 constexpr size_t kAlign = 64;
-// A batch ends at this size: more would leave the cache before it is copied, and would delay
-// acknowledgements.
-constexpr size_t kBatchBytes = 192 * 1024;
-constexpr size_t kArenaBytes = kBatchBytes + Scattering::kReserve + kRowBytes;
-constexpr uint32_t kMaxFrames = 32;    // per call
-constexpr uint32_t kMaxRowFrames = 4;  // per call, where each may be a run
-constexpr size_t kSmallBytes = 2048;   // frames up to this size are compacted
-constexpr uint32_t kMaxCalls = 64;     // per receive(), whatever arrives
+constexpr size_t kArenaBytes = udp_params::kBatchBytes + Scattering::kReserve + kRowBytes;
 constexpr size_t kControlBytes = 128;
-// With at least this much in a batch, data behind a full place waits for a new prediction: another
-// turn costs less than its copy.
-constexpr size_t kWorthATurn = 16 * 1024;
-// A wrong prediction that cost more than this disables predictions for some batches.
-constexpr uint32_t kCostlyBytes = 4096;
-constexpr uint32_t kMaxDistrust = 64;
 
 constexpr size_t align_up(size_t bytes) { return (bytes + kAlign - 1) & ~(kAlign - 1); }
 
@@ -52,15 +40,15 @@ struct Receiver::Scratch {
   struct alignas(cmsghdr) Control {
     std::array<std::byte, kControlBytes> bytes;
   };
-  std::array<mmsghdr, kMaxFrames> messages{};
-  std::array<iovec, kMaxFrames> frames{};
+  std::array<mmsghdr, udp_params::kMaxFrames> messages{};
+  std::array<iovec, udp_params::kMaxFrames> frames{};
   std::array<iovec, Scattering::kMaxPieces> pieces{};  // of a predicted receive
-  std::array<SocketAddress, kMaxFrames> from{};
-  std::array<Control, kMaxFrames> control{};
+  std::array<SocketAddress, udp_params::kMaxFrames> from{};
+  std::array<Control, udp_params::kMaxFrames> control{};
   alignas(kAlign) std::array<std::byte, kArenaBytes> arena;
 
   explicit Scratch(size_t slot_bytes) {
-    for (size_t i = 0; i < kMaxFrames; ++i) {
+    for (size_t i = 0; i < udp_params::kMaxFrames; ++i) {
       frames[i].iov_len = slot_bytes;
       messages[i].msg_hdr.msg_name = from[i].bytes.data();
       messages[i].msg_hdr.msg_control = control[i].bytes.data();
@@ -100,12 +88,12 @@ size_t Receiver::receive(RxBatch& batch, const Prediction* prediction) {
   const bool predicted = prediction != nullptr && worth_placing(*prediction);
   const bool trusted = distrust_ == 0;
   const Next next = predicted && trusted ? receive_placed(batch, *prediction) : Next::kTake;
-  const bool waits = next == Next::kPredict && batch_bytes_ >= kWorthATurn;
-  batch.place_filled = waits && batch_bytes_ <= kBatchBytes / 3;
+  const bool waits = next == Next::kPredict && batch_bytes_ >= udp_params::kWorthATurn;
+  batch.place_filled = waits && batch_bytes_ <= udp_params::kBatchBytes / 3;
   if (next != Next::kNothing && !waits && (busy_ || batch.count == 0)) receive_frames(batch);
   if (predicted && !trusted && batch.count > 0) --distrust_;
   lent_ = batch.count > 0;
-  busy_ = lent_ && (brought_ || batch_bytes_ > kSmallBytes);
+  busy_ = lent_ && (brought_ || batch_bytes_ > udp_params::kSmallBytes);
   brought_ = lent_;
   return batch.count;
 }
@@ -130,7 +118,7 @@ uint64_t Receiver::dropped() const {
 
 // For a predicted receive, which may add two runs.
 bool Receiver::has_room(const RxBatch& batch) const {
-  return batch.count + 2 <= RxBatch::kMaxRuns && batch_bytes_ < kBatchBytes &&
+  return batch.count + 2 <= RxBatch::kMaxRuns && batch_bytes_ < udp_params::kBatchBytes &&
          used_ + Scattering::kReserve <= kArenaBytes;
 }
 
@@ -142,7 +130,7 @@ void Receiver::use_arena(const std::byte* end) {
 Receiver::Next Receiver::receive_placed(RxBatch& batch, Prediction prediction) {
   Scratch& s = *scratch_;
   Scattering scattering;
-  for (uint32_t calls = 0; calls < kMaxCalls && has_room(batch); ++calls) {
+  for (uint32_t calls = 0; calls < udp_params::kMaxCalls && has_room(batch); ++calls) {
     const size_t pieces =
         scattering.lay_out(prediction, s.arena.data() + used_, regions_.resolve(prediction.place),
                            options_.coalesces, s.pieces);
@@ -168,9 +156,9 @@ Receiver::Next Receiver::sort_out(Prediction& prediction, Scattering& scattering
     add_run(batch, arrival, scattering.slots(), now);
     use_arena(scattering.slots() + arrival.bytes);
     // For example an acknowledgement between bursts.
-    if (arrival.bytes <= kCostlyBytes) return Next::kPlace;
+    if (arrival.bytes <= udp_params::kCostlyBytes) return Next::kPlace;
     distrust_ = distrust_next_;
-    distrust_next_ = std::min(2 * distrust_next_, kMaxDistrust);
+    distrust_next_ = std::min(2 * distrust_next_, udp_params::kMaxDistrust);
     return Next::kTake;
   }
   distrust_next_ = 1;
@@ -207,8 +195,11 @@ Receiver::Next Receiver::sort_out(Prediction& prediction, Scattering& scattering
 // Receives complete frames. True: the queue is empty.
 bool Receiver::receive_frames(RxBatch& batch) {
   Scratch& s = *scratch_;
-  const size_t most = !busy_ ? 1 : options_.coalesces ? kMaxRowFrames : kMaxFrames;
-  for (uint32_t calls = 0; calls < kMaxCalls && batch_bytes_ < kBatchBytes; ++calls) {
+  const size_t most = !busy_               ? 1
+                      : options_.coalesces ? udp_params::kMaxRowFrames
+                                           : udp_params::kMaxFrames;
+  for (uint32_t calls = 0; calls < udp_params::kMaxCalls && batch_bytes_ < udp_params::kBatchBytes;
+       ++calls) {
     std::byte* start = s.arena.data() + used_;
     const size_t count =
         std::min({most, RxBatch::kMaxRuns - batch.count, (kArenaBytes - used_) / slot_bytes_});
@@ -224,7 +215,7 @@ bool Receiver::receive_frames(RxBatch& batch) {
       Arrival arrival;
       if (!describe(i, s.messages[i].msg_len, arrival)) continue;
       std::byte* frame = start + i * slot_bytes_;
-      if (arrival.bytes <= kSmallBytes && frame != s.arena.data() + used_) {
+      if (arrival.bytes <= udp_params::kSmallBytes && frame != s.arena.data() + used_) {
         std::memmove(s.arena.data() + used_, frame, arrival.bytes);
         frame = s.arena.data() + used_;
       }

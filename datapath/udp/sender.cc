@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "datapath/resolve.h"
 #include "datapath/udp/interface.h"
+#include "datapath/udp/params.h"
 
 namespace heddle::datapath {
 
@@ -29,11 +30,6 @@ namespace {
 
 // Upper bound of one call: the UDP payload of an IPv4 packet.
 constexpr uint32_t kMaxRowBytes = 65507;
-// Internet paths forward this size unfragmented, so permission to fragment has no effect.
-constexpr uint32_t kNeverCutBytes = 1200;
-// The kernel reports an earlier packet's ICMP error on the next call; the call is then retried up
-// to this many times.
-constexpr int kAttempts = 3;
 // Room for an encrypted burst of any segment size.
 constexpr size_t kEncryptedBytes =
     size_t{transport::kMaxBurstBytes} + transport::TxBatch::kLargestPacket;
@@ -147,8 +143,8 @@ bool Sender::prepare(const TxBurst& burst) {
     return false;
   }
   PathSocket& path = sockets_[socket_of(burst)];
-  // Below kNeverCutBytes the fragmentation setting is irrelevant and stays unchanged.
-  const Manner manner{.may_fragment = burst.may_fragment && datagram > kNeverCutBytes,
+  // Below udp_params::kNeverCutBytes the fragmentation setting is irrelevant and stays unchanged.
+  const Manner manner{.may_fragment = burst.may_fragment && datagram > udp_params::kNeverCutBytes,
                       .ecn_capable = burst.ecn_capable};
   if (!path.prepare(burst.to, manner, scratch_->words)) {
     report(burst, NetworkErrorKind::kUnreachable, 0);
@@ -316,7 +312,7 @@ Sender::Advice Sender::judge(int error, const TxBurst& burst, bool row, int atte
   drain_error_queue(path.descriptor(), burst.path, errors_);
   path.forget_peer();
   scratch_->words.destination = true;
-  if (attempt < kAttempts) return Advice::kAgain;
+  if (attempt < udp_params::kSendAttempts) return Advice::kAgain;
   if (error == EMSGSIZE || (error == EINVAL && row)) return judge_size(error, burst, row);
   report(burst, error == ECONNREFUSED ? NetworkErrorKind::kRefused : NetworkErrorKind::kUnreachable,
          0);

@@ -17,15 +17,13 @@
 #include "base/check.h"
 #include "datapath/resolve.h"
 #include "datapath/udp/interface.h"
+#include "datapath/udp/params.h"
 
 namespace heddle::datapath {
 
 using transport::Address;
 
 namespace {
-
-// Enough for a few ICMP errors; the filter drops data.
-constexpr int kSendSocketReceiveBuffer = 32 * 1024;
 
 const char* why_of(int error) {
   switch (error) {
@@ -266,7 +264,7 @@ Result<Socket> open_send_socket(const Attachment& attachment) {
   Result<Socket> made = make_socket(attachment, what);
   if (!made) return made;
   if (!drop_all(*made)) return refuse(what, errno, attachment.local);
-  made->set(SOL_SOCKET, SO_RCVBUF, kSendSocketReceiveBuffer);
+  made->set(SOL_SOCKET, SO_RCVBUF, udp_params::kSendSocketReceiveBuffer);
   made->set(IPPROTO_IP, IP_RECVERR, 1);
   made->set(IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE);
   if (attachment.family == Family::kIpv6) {

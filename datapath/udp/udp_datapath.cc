@@ -9,6 +9,7 @@
 #include "datapath/resolve.h"
 #include "datapath/udp/clock.h"
 #include "datapath/udp/interface.h"
+#include "datapath/udp/params.h"
 
 namespace heddle::datapath {
 
@@ -24,22 +25,6 @@ constexpr uint16_t kMaxPaths = 256;
 constexpr uint32_t kMinMtu = 1280;
 constexpr uint32_t kJumboMtu = 9000;
 constexpr uint32_t kMaxMtu = 65535;
-// The kernel accounts for its own memory per packet, not for a datagram's bytes, and releases it
-// late. SO_RCVBUF returns 425,984 for the 212,992 bytes that any process may request on Debian. The
-// share of it that held datagrams, measured on Linux 6.18 loopback at the worst moment of a steady
-// flow, by datagram size:
-//   64 bytes 6%, 200: 12%, 512: 30%, 1,000: 32%, 1,472: 48%, 4,000: 36%, 8,972: 40%;
-//   runs of 62 KB (GRO) 62 to 92%.
-// NICs that use a page per packet are near 25% at 1,472 bytes. So a quarter is advertised. It holds
-// for datagrams of about 500 bytes or more; smaller ones should be counted as 500.
-constexpr uint32_t kCapacityShare = 4;
-// Retry interval after a full interface queue.
-constexpr Nanos kNoBuffersRetry = micros(100);
-// The send sockets' error queues are checked after kIdleTurnsALook turns without input, or
-// kBusyTurnsALook times as many turns with input.
-constexpr uint32_t kIdleTurnsALook = 16;
-constexpr uint32_t kBusyTurnsALook = 32;
-
 Result<void> check(const UdpOptions& options) {
   const std::string what = "cannot attach to UDP";
   if (options.paths < 1 || options.paths > kMaxPaths) {
@@ -148,7 +133,7 @@ UdpDatapath::UdpDatapath(const UdpOptions& options, std::vector<ReceiveSocket> r
   capabilities_.predicts =
       options.place_min_bytes + transport::kDataHeaderBytes <= capabilities_.max_datagram_bytes;
   capabilities_.ecn = true;
-  capabilities_.receive_capacity = {buffer_bytes / kCapacityShare};
+  capabilities_.receive_capacity = {buffer_bytes / udp_params::kCapacityShare};
 }
 
 void UdpDatapath::limit_datagrams(uint32_t bytes) {
@@ -170,7 +155,7 @@ size_t UdpDatapath::transmit(std::span<const TxBurst> bursts) {
     if (sender_.refusal() == Sender::Refusal::kSocketFull) {
       waiter_.watch_room(sender_.refused_socket());
     } else {
-      waiter_.retry_at(monotonic_now() + kNoBuffersRetry);
+      waiter_.retry_at(monotonic_now() + udp_params::kNoBuffersRetry);
     }
   }
   return taken;
@@ -184,7 +169,7 @@ size_t UdpDatapath::receive(RxBatch& batch, const Prediction* prediction) {
     turn_ = turn_ + 1 < receivers_.size() ? turn_ + 1 : 0;
     count = receivers_[lent_]->receive(batch, prediction);
   }
-  looks_due_ += count > 0 ? 1 : kBusyTurnsALook;
+  looks_due_ += count > 0 ? 1 : udp_params::kBusyTurnsPerCheck;
   return count;
 }
 
@@ -208,7 +193,8 @@ Result<RegionId> UdpDatapath::register_memory(void* start, size_t bytes) {
 void UdpDatapath::unregister_memory(RegionId region) { regions_.remove(region); }
 
 bool UdpDatapath::poll_error(NetworkError& error) {
-  if (errors_.empty() && looks_due_ >= kIdleTurnsALook * kBusyTurnsALook) {
+  if (errors_.empty() &&
+      looks_due_ >= udp_params::kIdleTurnsPerCheck * udp_params::kBusyTurnsPerCheck) {
     looks_due_ = 0;
     waiter_.look_at_send_sockets();
   }

@@ -15,10 +15,10 @@ inline constexpr uint32_t kReceiveFrames = 4096;
 // bytes takes three frames. Range: 512 to 8,192, a power of two.
 inline constexpr uint32_t kTransmitFrames = 2048;
 // Bytes of receive capacity advertised per frame: a frame holds one datagram of any size, so small
-// ones are counted as this size, as over UDP (udp_datapath.cc). Range: 64 to 1,472.
+// ones are counted as this size, as over UDP (udp/params.h). Range: 64 to 1,472.
 inline constexpr uint32_t kCapacityPerFrame = 512;
 // A batch ends at this number of payload bytes: more would leave the cache before it is copied.
-// As receiver.cc of UDP. Range: 64 to 512 KiB.
+// As udp/params.h. Range: 64 to 512 KiB.
 inline constexpr size_t kBatchBytes = 192 * 1024;
 // Receives without input between two looks at the UDP datapath. Chosen: a system call every that
 // many turns, unless it had input lately. Range: 8 to 128.

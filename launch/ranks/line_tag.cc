@@ -1,18 +1,14 @@
 // LineTag: see line_tag.h.
 #include "launch/ranks/line_tag.h"
 
+#include "launch/params.h"
+
 namespace heddle::launch {
-namespace {
-
-constexpr size_t kLongestLine = 64 << 10;
-
-}  // namespace
-
 std::string LineTag::feed(std::string_view piece) {
   std::string lines;
   for (const char letter : piece) {
     if (letter != '\n') line_ += letter;
-    if (letter != '\n' && line_.size() < kLongestLine) continue;
+    if (letter != '\n' && line_.size() < params::kLongestLine) continue;
     lines += tag_ + line_ + '\n';
     line_.clear();
   }

@@ -8,12 +8,10 @@
 #include <string>
 
 #include "base/random.h"
+#include "launch/params.h"
 
 namespace heddle::launch {
 namespace {
-
-constexpr uint16_t kFirst = 20'000;
-constexpr uint16_t kPorts = 12'000;
 
 std::string read_all(const char* path) {
   std::ifstream file(path);
@@ -44,8 +42,9 @@ uint16_t choose_master_port(uint64_t seed) {
   taken.merge(tcp_ports(read_all("/proc/net/tcp6")));
   Random random(seed);
   for (int attempt = 0;; ++attempt) {
-    const auto port = static_cast<uint16_t>(kFirst + random.below(kPorts));
-    if (!taken.contains(port) || attempt == kPorts) return port;
+    const auto port =
+        static_cast<uint16_t>(params::kFirstMasterPort + random.below(params::kMasterPorts));
+    if (!taken.contains(port) || attempt == params::kMasterPorts) return port;
   }
 }
 

@@ -1,0 +1,64 @@
+// Constants of judgement of the lab: unit, source, reasonable range. Limits of the kernel and of
+// packet formats stay with their code; the virtual machine has a file of its own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/nanos.h"
+#include "base/units.h"
+
+namespace heddle::lab::params {
+
+// --- delayed links (delays.cc) ---
+
+// Shorter delays are ignored: the lab's own hops take about as long. Measured: a small packet costs
+// 3.3 us of processor time across a fabric, and processes wait for cores. Range: 20 to 200 us.
+inline constexpr Nanos kLeastDelay = micros(50);
+// How long the forwarder may be descheduled without loss; every limit of a delayed link includes
+// the data of this time. Measured: with four spinning threads on two cores a sleeping thread woke
+// up to 11.6 ms late. Range: 10 to 100 ms.
+inline constexpr Nanos kStall = millis(30);
+// The assumed rate of a link without a limit. Chosen. Range: 1 to 100 Gb/s.
+inline constexpr BitsPerSec kUnlimited = gigabits_per_s(10);
+// Bounds of what a delayed link holds in flight, and of the ring that it is read from. Chosen.
+// Range: 256 KiB to 4 MiB; 64 MiB to 1 GiB; 128 KiB to 2 MiB; 4 to 64 MiB.
+inline constexpr Bytes kLeastInFlight = mebibytes(1);
+inline constexpr Bytes kMostInFlight = mebibytes(256);
+inline constexpr Bytes kLeastRing = {512u << 10};
+inline constexpr Bytes kMostRing = mebibytes(16);
+// Packets that a delayed link holds with netem, at most. Chosen. Range: 1 to 16 million.
+inline constexpr uint64_t kMostNetemPackets = 4'000'000;
+
+// --- the forwarder (forwarder.cc, packet_port.cc) ---
+
+// Frames read, and sent, in a batch. Chosen. Range: 64 to 1,024; 16 to 256.
+inline constexpr size_t kReadBatch = 256;
+inline constexpr size_t kSendBatch = 64;
+// Sends are batched for a twentieth of the shortest delay, within these limits, similar to a NIC's
+// interrupt moderation. Chosen. Range: 1 to 20 us; 20 to 100 us.
+inline constexpr Nanos kLeastTick = micros(5);
+inline constexpr Nanos kMostTick = micros(50);
+// Longest time between two reads of a port. Chosen. Range: 100 us to 5 ms.
+inline constexpr Nanos kMostBetweenReads = millis(1);
+// Counters are published at this interval. Chosen. Range: 1 to 100 ms.
+inline constexpr Nanos kPublishInterval = millis(5);
+// Longest wait for a frame, in milliseconds. Chosen. Range: 100 to 10,000.
+inline constexpr int kIdleMs = 1'000;
+// An arrival time further in the past indicates a step of the system's clock. Chosen. Range: 100 ms
+// to 10 s.
+inline constexpr Nanos kMostBack = seconds(1);
+// Least slots of a port's ring. Chosen. Range: 64 to 4,096.
+inline constexpr size_t kLeastSlots = 256;
+
+// --- processes (run.cc, processes.cc) ---
+
+// From the signal that ends a command to SIGKILL, in milliseconds. Chosen, as launch. Range: 1,000
+// to 30,000.
+inline constexpr int kGraceMs = 5'000;
+// Scans for processes that remain in a namespace, and the pause between two in microseconds: 3 s
+// in all. Chosen. Range: 100 to 1,000; 1,000 to 50,000.
+inline constexpr int kScans = 300;
+inline constexpr unsigned kScanPauseUs = 10'000;
+
+}  // namespace heddle::lab::params

@@ -1,0 +1,27 @@
+// Constants of judgement of starting ranks: unit, source, reasonable range.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/nanos.h"
+
+namespace heddle::launch::params {
+
+// Ranks that one machine is asked to start, at most. Chosen: above what its cores can run. Range:
+// 1,024 to 32,768.
+inline constexpr uint32_t kMostLocalRanks = 4'096;
+// From SIGTERM to SIGKILL. Chosen. Range: 1 to 60 s; `heddle run --grace` sets it.
+inline constexpr Nanos kGrace = seconds(5);
+// One signal that arrives twice, through the terminal's process group and passed on, does so within
+// this time; a second Ctrl-C comes later. Chosen. Range: 100 to 500 ms.
+inline constexpr Nanos kSameSignal = millis(300);
+// Bytes of a line that are held until its end comes; a longer one is printed in pieces. Chosen.
+// Range: 4 KiB to 1 MiB.
+inline constexpr size_t kLongestLine = 64 << 10;
+// Ports of PyTorch's store, from the first: below the kernel's ephemeral ports, 32,768 and above by
+// default. Range: within 1,024 to 32,767.
+inline constexpr uint16_t kFirstMasterPort = 20'000;
+inline constexpr uint16_t kMasterPorts = 12'000;
+
+}  // namespace heddle::launch::params
