@@ -204,6 +204,12 @@ void FlowRun::add_host(uint32_t host, uint32_t peers) {
   hosts_[host] = std::make_unique<TransportHost>(*this, host, process);
 }
 
+RoceHost& FlowRun::roce_host(uint32_t host) {
+  CHECK(options_.roce.has_value());
+  if (hosts_[host] == nullptr) add_host(host, 0);
+  return static_cast<RoceHost&>(*hosts_[host]);
+}
+
 void FlowRun::record_endpoint(events::Sink& sink, uint32_t host, uint16_t port) const {
   const std::vector<NicId>& nics = nics_[host];
   const transport::Address first = address_of(nics.front(), port);

@@ -35,7 +35,7 @@ struct FlowRunOptions {
   Bytes receive_capacity = mebibytes(4);  // per host socket
   Nanos turn_time = nanos(500);           // CPU time of a host per driver turn
   // Flows run over RoCE NICs in place of the transport; options of the transport then have no
-  // effect. Jobs, and sink_of, need the transport.
+  // effect, and sink_of has none.
   std::optional<RoceOptions> roce;
   // Called once per host: the sink of its events, which must outlive the run; null: none. Wire
   // traffic is reported in spans of `wire_span`.
@@ -61,6 +61,7 @@ struct PathShares {
 };
 
 class FlowHost;
+class RoceHost;
 
 class FlowRun : private Agent {
  public:
@@ -82,6 +83,8 @@ class FlowRun : private Agent {
   // --- other processes in this world; before the first advance() ---
   // The tenant's processes must be destroyed before the run.
   void add_tenant(Tenant& tenant) { tenants_.push_back(&tenant); }
+  // The RoCE NICs of a host, for its messages; only with options().roce.
+  RoceHost& roce_host(uint32_t host);
   // Called when a tenant becomes ready().
   void tenant_ready() { begin_if_ready(); }
   World& world() { return world_; }

@@ -97,18 +97,17 @@ Result<void> take_quantities(SimOptions& options) {
   return take_transport_options(options.transport);
 }
 
-// Jobs call collectives over the engine, and only the transport has events to record.
-Result<void> check_transport(const SimOptions& options, const topology::Workload& workload) {
+// Only the transport has events to record and to count.
+Result<void> check_transport(const SimOptions& options) {
   if (!options.run.roce) return {};
   const auto refused = [](const std::string& why, const std::string& todo) {
     return fail(ErrorCode::kInvalid, "cannot simulate RoCE NICs", why, todo);
   };
-  if (!workload.jobs.empty()) {
-    return refused("the workload has jobs, whose ranks call heddle's collectives",
-                   "give their messages as flows, with triggers in a .cm file");
-  }
   if (!options.trace.empty()) {
     return refused("--trace records what heddle's transport observes", "leave it out");
+  }
+  if (options.matrix) {
+    return refused("--matrix counts what heddle's transport delivers", "leave it out");
   }
   return {};
 }
@@ -163,7 +162,7 @@ Result<int> simulate(SimOptions options) {
   const Result<topology::Workload> workload =
       topology::read_workload_file(options.workload, *topology, options.run.seed);
   if (!workload) return fail(workload.error());
-  if (Result<void> fits = check_transport(options, *workload); !fits) return fail(fits.error());
+  if (Result<void> fits = check_transport(options); !fits) return fail(fits.error());
 
   std::unique_ptr<SimTrace> trace;
   if (!options.trace.empty()) {

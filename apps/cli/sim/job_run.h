@@ -1,5 +1,6 @@
 // JobRun: the jobs of a workload in the world of a FlowRun: a process a rank, with the production's
-// communicators over the engine. Flows and jobs share hosts' NICs and the fabric, and time 0.
+// communicators over the engine, or over the run's RoCE NICs. Flows and jobs share hosts' NICs and
+// the fabric, and time 0.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include "apps/cli/job/mirrored_memory.h"
 #include "apps/cli/sim/rank_sink.h"
 #include "apps/cli/sim/rank_trace.h"
+#include "apps/cli/sim/roce_carrier.h"
 #include "apps/cli/sim/simulated_rank.h"
 #include "base/result.h"
 #include "insight/matrix.h"
@@ -72,10 +74,12 @@ class JobRun : public simulator::Tenant, private simulator::Agent {
   void add_statistics(transport::ConnectionStatistics& sum) const override;
   void run(Nanos now) override;
   bool got_on();
+  bool is_stuck();
 
   simulator::FlowRun& run_;
   const JobRunOptions options_;
   std::vector<JobOutcome> outcomes_;
+  std::unique_ptr<RoceCarrier> carrier_;  // with RoCE NICs; else null
   std::vector<Placed> placed_;
   Nanos zero_ = Nanos::never();  // time 0
   MirroredMemory memory_;
