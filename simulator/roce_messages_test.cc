@@ -63,11 +63,8 @@ TEST_F(RoceMessagesTest, ArriveInOrderBesideFlowsOfTheSameQueuePair) {
 }
 
 TEST_F(RoceMessagesTest, ReachHostsWithoutFlows) {
-  make(topology::leaf_spine({.leaves = 2,
-                             .spines = 2,
-                             .hosts_per_leaf = 2,
-                             .host_link = kLink,
-                             .spine_link = kLink}));
+  make(topology::leaf_spine(
+      {.leaves = 2, .spines = 2, .hosts_per_leaf = 2, .host_link = kLink, .spine_link = kLink}));
   run_->roce_host(3).set_message_user(&ends_);
   EXPECT_TRUE(run_->roce_host(3).send_message(run_->roce_host(0), 1, 10'000));
   go_on(millis(1));

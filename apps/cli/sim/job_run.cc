@@ -101,17 +101,15 @@ void JobRun::place(size_t index, std::vector<uint16_t>& ports) {
     if (carrier_) carrier_->add(host, *placed.processes.back());
   }
   outcomes_[index].calls.resize(job.communicators.size());
-  placed.surroundings = std::make_unique<JobSurroundings>(
-      JobSurroundings{.job = job,
-                      .outcome = outcomes_[index],
-                      .buffer = memory_.start(),
-                      .buffer_bytes = buffer_bytes_,
-                      .options = {.tuning = tuning_of(job),
-                                  .staging = staging_,
-                                  .carrier = carrier_.get()},
-                      .addresses = {},
-                      .communicators = communicator_numbers(jobs(), index),
-                      .rank_in = ranks_in_communicators(job)});
+  placed.surroundings = std::make_unique<JobSurroundings>(JobSurroundings{
+      .job = job,
+      .outcome = outcomes_[index],
+      .buffer = memory_.start(),
+      .buffer_bytes = buffer_bytes_,
+      .options = {.tuning = tuning_of(job), .staging = staging_, .carrier = carrier_.get()},
+      .addresses = {},
+      .communicators = communicator_numbers(jobs(), index),
+      .rank_in = ranks_in_communicators(job)});
   for (const simulator::EngineProcess* process : placed.processes) {
     placed.surroundings->addresses.push_back(process->address());
   }
