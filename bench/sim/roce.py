@@ -175,8 +175,8 @@ def _all_reduce(hosts, size):
 
 
 def _training(hosts, steps):
-    text = (f'[[job]]\nkind = "training"\ntensor = 2\npipeline = 4\nlayers = 8\nlayer_bytes = "8MB"\n'
-            f'activation_bytes = "1MB"\nmicrobatches = 4\nforward = "200us"\nsteps = {steps}\n'
+    text = (f'[[job]]\nkind = "training"\ntensor = 2\npipeline = 4\nlayers = 8\nlayer_bytes = "1MB"\n'
+            f'activation_bytes = "250KB"\nmicrobatches = 4\nforward = "200us"\nsteps = {steps}\n'
             f"hosts = [{_hosts_text(hosts)}]\n")
 
     def measure(document):
@@ -187,7 +187,7 @@ def _training(hosts, steps):
 
 
 def traffics(hosts):
-    return (_permutation(hosts, 2_000_000), _incast(hosts, 500_000), _all_reduce(hosts, 500_000 * hosts),
+    return (_permutation(hosts, 2_000_000), _incast(hosts, 500_000), _all_reduce(hosts, 32_000 * hosts),
             _training(hosts, 2))
 
 

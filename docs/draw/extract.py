@@ -226,7 +226,8 @@ def verify(document):
     return [{"id": "verify", "title": f"`make verify` on {document['network']}", "comparison": rows}]
 
 
-_ROCE_FIGURES = (("permutation", "p99", "roce_permutation_simulated", "permutation of 2 MB: 99th percentile of flow time"),
+_ROCE_FIGURES = (("permutation", "p99", "roce_permutation_simulated",
+                  "permutation of 2 MB: 99th percentile of flow time"),
                  ("incast with victims", "p99", "roce_incast_simulated", "incast: its 99th percentile of flow time"),
                  ("incast with victims", "victims_p99", "roce_victims_simulated",
                   "incast: 99th percentile of its victims' flow time"))
