@@ -2,8 +2,9 @@
 
 Fabrics of 100 Gb/s links, 1 us a hop: 64 hosts on eight leaves and eight spines, or 1,024 on a fat tree of three tiers
 whose leaves have eight uplinks as well. Traffic: a permutation, an incast with victims (flows that share switches with
-it, but no host), ring all-reduces and training steps of ranks on hosts in random order. Conditions: packets lost at
-random on links between switches, or one uplink of the first leaf missing, to which routes have settled.
+it, but no host), ring all-reduces and training steps of 16 ranks on random hosts. Conditions: packets lost at random on
+links between switches, or one uplink of the first leaf missing, to which routes have settled. Seeds differ in who sends
+to whom, in the hosts of the ranks, and in all random choices of the simulation.
 """
 
 import concurrent.futures
@@ -12,6 +13,7 @@ import json
 import os
 import pathlib
 import random
+import statistics
 import subprocess
 import tempfile
 
@@ -28,8 +30,11 @@ _UNTIL = "2s"
 
 # One switch of 16 ports: 1 MiB a port, as a switch chip of 12.8 Tb/s with 128 MB.
 _BUFFER = "16MiB"
-# RED as in DCQCN's testbed (SIGCOMM 2015), scaled from 40 Gb/s to 100 Gb/s.
-_MARKING = 'ecn_min = "12500B"\necn_max = "500KB"\necn_max_probability = "1%"\n'
+# RED for DCQCN. The paper's (SIGCOMM 2015) scaled from 40 Gb/s to 100 Gb/s; and what HPCC (SIGCOMM 2019) gives DCQCN,
+# 100 KB and 400 KB at 25 Gb/s, which marks later and is better for short flows.
+_MARKING = {"paper": 'ecn_min = "12500B"\necn_max = "500KB"\necn_max_probability = "1%"\n',
+            "late": 'ecn_min = "400KB"\necn_max = "1600KB"\necn_max_probability = "20%"\n', "none": ""}
+_RANKS = 16
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,23 +45,25 @@ class System:
     options: tuple
     pfc: bool = False
     balancing: str = "ecmp"
-
-    @property
-    def roce(self):
-        return "roce" in self.options
+    marking: str = "none"
 
     @property
     def fabric(self):
-        return f"{'pfc' if self.pfc else 'lossy'}_{self.balancing}_{'marks' if self.roce else 'plain'}"
+        return f"{'pfc' if self.pfc else 'lossy'}_{self.balancing}_{self.marking}"
 
 
-_ROCE = ("--transport", "roce")
+def _dcqcn(name, marking="late", **switches):
+    return System(name, ("--transport", "roce"), marking=marking, **switches)
+
+
 SYSTEMS = (
-    System("RoCE: PFC, DCQCN, ECMP", _ROCE, pfc=True),
-    System("RoCE: lossy, DCQCN, ECMP", _ROCE),
-    System("RoCE: PFC, DCQCN, flowlets", _ROCE, pfc=True, balancing="flowlet"),
-    System("RoCE: PFC, DCQCN, spraying", _ROCE, pfc=True, balancing="spray"),
-    System("RoCE: PFC, DCQCN, adaptive", _ROCE, pfc=True, balancing="adaptive"),
+    System("RoCE: PFC alone, ECMP", ("--transport", "roce", "--cc", "none"), pfc=True),
+    _dcqcn("RoCE: PFC, DCQCN, ECMP", pfc=True),
+    _dcqcn("RoCE: PFC, DCQCN as published, ECMP", "paper", pfc=True),
+    _dcqcn("RoCE: lossy, DCQCN, ECMP"),
+    _dcqcn("RoCE: PFC, DCQCN, flowlets", pfc=True, balancing="flowlet"),
+    _dcqcn("RoCE: PFC, DCQCN, spraying", pfc=True, balancing="spray"),
+    _dcqcn("RoCE: PFC, DCQCN, adaptive", pfc=True, balancing="adaptive"),
     System("heddle, 128 paths, CUBIC", ("--paths", "128", "--cc", "cubic")),
     System("heddle, 128 paths, credits", ("--paths", "128", "--cc", "credits")),
 )
@@ -89,7 +96,7 @@ def topology(hosts, system, condition):
     loss = condition.split()[0] if condition.endswith("loss") and condition != "no loss" else "0%"
     if condition == "an uplink down":
         between = between[1:]
-    link = 'rate = "100Gbit/s"\ndelay = "1us"\nmtu = 4154\n' + (_MARKING if system.roce else "")
+    link = 'rate = "100Gbit/s"\ndelay = "1us"\nmtu = 4154\n' + _MARKING[system.marking]
     text = ["version = 1\n", f'[switches]\nbuffer = "{_BUFFER}"\nbalancing = "{system.balancing}"',
             "pfc = true\n" if system.pfc else ""]
     text += [f'[[host]]\nname = "h{host}"\n' for host in range(hosts)]
@@ -105,9 +112,9 @@ def _flows(pairs, size):
     return "".join(f'[[flow]]\nfrom = "h{a}"\nto = "h{b}"\nbytes = "{size}B"\n' for a, b in pairs)
 
 
-def _random_order(hosts):
+def _random_order(hosts, seed):
     order = list(range(hosts))
-    random.Random(13).shuffle(order)
+    random.Random(12 + seed).shuffle(order)
     return order
 
 
@@ -128,8 +135,8 @@ def _slowdowns(flows, ideal_us):
     return {"mean": sum(times) / len(times) / ideal_us, "p99": times[-1 - len(times) // 100] / ideal_us}
 
 
-def _permutation(hosts, size):
-    order = _random_order(hosts)
+def _permutation(hosts, size, seed):
+    order = _random_order(hosts, seed)
     text = _flows([(order[i - 1], order[i]) for i in range(hosts)], size)
     return Traffic("permutation", text, lambda document: _slowdowns(document["flows"], size / _BYTES_PER_US))
 
@@ -153,8 +160,8 @@ def _incast(hosts, size):
     return Traffic("incast with victims", text, measure)
 
 
-def _hosts_text(hosts):
-    return ", ".join(f'"h{host}"' for host in _random_order(hosts))
+def _ranks_text(hosts, seed):
+    return ", ".join(f'"h{host}"' for host in _random_order(hosts, seed)[:_RANKS])
 
 
 def _job_done(document):
@@ -162,10 +169,10 @@ def _job_done(document):
     return job if job["ranks_done"] == job["ranks"] else None
 
 
-def _all_reduce(hosts, size):
+def _all_reduce(hosts, size, seed):
     text = (f'[[job]]\nkind = "all_reduce"\nalgorithm = "ring"\nbytes = "{size}B"\ncount = 3\n'
-            f"hosts = [{_hosts_text(hosts)}]\n")
-    ideal_us = 2 * (hosts - 1) / hosts * size / _BYTES_PER_US
+            f"hosts = [{_ranks_text(hosts, seed)}]\n")
+    ideal_us = 2 * (_RANKS - 1) / _RANKS * size / _BYTES_PER_US
 
     def measure(document):
         job = _job_done(document)
@@ -174,10 +181,10 @@ def _all_reduce(hosts, size):
     return Traffic("ring all-reduce", text, measure)
 
 
-def _training(hosts, steps):
+def _training(hosts, steps, seed):
     text = (f'[[job]]\nkind = "training"\ntensor = 2\npipeline = 4\nlayers = 8\nlayer_bytes = "1MB"\n'
             f'activation_bytes = "250KB"\nmicrobatches = 4\nforward = "200us"\nsteps = {steps}\n'
-            f"hosts = [{_hosts_text(hosts)}]\n")
+            f"hosts = [{_ranks_text(hosts, seed)}]\n")
 
     def measure(document):
         job = _job_done(document)
@@ -186,9 +193,9 @@ def _training(hosts, steps):
     return Traffic("training step", text, measure)
 
 
-def traffics(hosts):
-    return (_permutation(hosts, 2_000_000), _incast(hosts, 500_000), _all_reduce(hosts, 32_000 * hosts),
-            _training(hosts, 2))
+def traffics(hosts, seed):
+    return (_permutation(hosts, 2_000_000, seed), _incast(hosts, 500_000), _all_reduce(hosts, 1_000_000, seed),
+            _training(hosts, 2, seed))
 
 
 # --- runs ---
@@ -202,51 +209,67 @@ def _simulate(folder, fabric, traffic, options):
     return json.loads(done.stdout)
 
 
-def _case(folder, hosts, seed, parts):
+def _case(folder, seed, parts):
     traffic, condition, system = parts
     fabric = f"{system.fabric}_{CONDITIONS.index(condition)}"
-    document = _simulate(folder, fabric, traffic.name.replace(" ", "_"), ("--seed", str(seed), *system.options))
-    packets = document["counters"]["packets"]
-    roce = document["roce"] or {}
-    return {"traffic": traffic.name, "condition": condition, "system": system.name,
-            "times_of_ideal": traffic.measure(document), "flows_unfinished":
-            document["flows_failed"] + document["flows_unfinished"], "queue_drops": packets["queue full"],
-            "lost_packets": packets["lost"], "pauses": document["counters"]["pauses"],
-            "paused_us": document["counters"]["paused_us"],
-            "retransmitted_share": document["counters"]["segments_repeated"] /
-            max(document["counters"]["segments_sent"], 1),
+    document = _simulate(folder, fabric, f"{traffic.name.split()[0]}_{seed}", ("--seed", str(seed), *system.options))
+    counters, roce = document["counters"], document["roce"] or {}
+    return {"seed": seed, "times_of_ideal": traffic.measure(document),
+            "flows_unfinished": document["flows_failed"] + document["flows_unfinished"],
+            "queue_drops": counters["packets"]["queue full"], "lost_packets": counters["packets"]["lost"],
+            "pauses": counters["pauses"], "paused_us": counters["paused_us"],
+            "retransmitted_share": counters["segments_repeated"] / max(counters["segments_sent"], 1),
             "reordered_packets": roce.get("reordered_packets"), "timeouts": roce.get("timeouts"),
             "queue_pairs_failed": roce.get("queue_pairs_failed"), "simulated_us": document["simulated_us"],
             "wall_s": document["wall_s"]}
+
+
+def _over_seeds(values):
+    """None where the traffic was not done with some seed."""
+    if None in values:
+        return None
+    return {"median": statistics.median(values), "min": min(values), "max": max(values)}
+
+
+def _summary(parts, runs):
+    traffic, condition, system = parts
+    times = {key: _over_seeds([run["times_of_ideal"][key] for run in runs]) for key in runs[0]["times_of_ideal"]}
+    medians = {key: statistics.median(run[key] for run in runs)
+               for key in ("queue_drops", "pauses", "retransmitted_share")}
+    return {"traffic": traffic, "condition": condition, "system": system, "times_of_ideal": times, **medians,
+            "runs": runs}
 
 
 def run(arguments, progress):
     hosts = arguments.hosts or HOSTS[0]
     if hosts not in HOSTS:
         raise CannotMeasure(f"--peer roce has no fabric of {hosts} hosts", "use 64 or 1024")
+    seeds = range(arguments.seed, arguments.seed + arguments.pairs)
     with tempfile.TemporaryDirectory(prefix="heddle-bench-roce-") as folder:
-        all_traffic = [each for each in traffics(hosts)
-                       if not arguments.traffic or each.name.split()[0] in arguments.traffic]
-        for each in all_traffic:
-            pathlib.Path(folder, f"{each.name.replace(' ', '_')}.toml").write_text("version = 1\n" + each.text,
-                                                                                   encoding="utf-8")
+        parts = []
+        for seed in seeds:
+            for each in traffics(hosts, seed):
+                name = each.name.split()[0]
+                if not arguments.traffic or name in arguments.traffic:
+                    file = pathlib.Path(folder, f"{name}_{seed}.toml")
+                    file.write_text("version = 1\n" + each.text, encoding="utf-8")
+                    parts += [(seed, (each, condition, system)) for condition in CONDITIONS for system in SYSTEMS]
         for system in SYSTEMS:
             for number, condition in enumerate(CONDITIONS):
                 pathlib.Path(folder, f"{system.fabric}_{number}.toml").write_text(topology(hosts, system, condition),
                                                                                   encoding="utf-8")
-        parts = [(traffic, condition, system) for traffic in all_traffic for condition in CONDITIONS
-                 for system in SYSTEMS]
+        runs = {}
         with concurrent.futures.ThreadPoolExecutor(arguments.jobs or len(os.sched_getaffinity(0))) as pool:
-            futures = [pool.submit(_case, folder, hosts, arguments.seed, each) for each in parts]
-            cases = []
-            for number, (future, part) in enumerate(zip(futures, parts)):
-                progress.say(number, len(parts), f"{part[0].name}, {part[1]}, {part[2].name}")
+            futures = [pool.submit(_case, folder, seed, part) for seed, part in parts]
+            for number, (future, (seed, part)) in enumerate(zip(futures, parts)):
+                progress.say(number, len(parts), f"{part[0].name}, {part[1]}, {part[2].name}, seed {seed}")
                 try:
-                    cases.append(future.result())
+                    runs.setdefault((part[0].name, part[1], part[2].name), []).append(future.result())
                 except BaseException:
                     pool.shutdown(cancel_futures=True)
                     raise
-    return {"peer": "roce", "hosts": hosts, "seed": arguments.seed, "machine": describe(), "cases": cases,
+    cases = [_summary(part, of_part) for part, of_part in runs.items()]
+    return {"peer": "roce", "hosts": hosts, "seeds": list(seeds), "machine": describe(), "cases": cases,
             "exit_status": 0}
 
 
@@ -263,11 +286,12 @@ _IDEALS = {"permutation": "flow time to the payload's time on an idle link",
 
 
 def _times(value):
-    return "not done" if value is None else f"{value:.2f}"
+    return "not done" if value is None else f"{value['median']:.2f}"
 
 
 def show(document):
-    print(f"{document['hosts']} hosts, 100 Gb/s, 1 us a hop, eight uplinks a leaf; simulated\n")
+    print(f"{document['hosts']} hosts, 100 Gb/s, 1 us a hop, eight uplinks a leaf; simulated; medians over "
+          f"{len(document['seeds'])} seeds\n")
     for traffic, columns in _COLUMNS.items():
         cases = [case for case in document["cases"] if case["traffic"] == traffic]
         if not cases:

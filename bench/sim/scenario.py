@@ -31,7 +31,8 @@ _LINK_GBITS = 100
 
 def add_arguments(parser):
     parser.add_argument("--htsim", metavar="DIR", help="a folder of htsim (sim/datacenter), built; else heddle alone")
-    parser.add_argument("--pairs", type=int, default=3, metavar="N", help="so often each is run, in turn [3]")
+    parser.add_argument("--pairs", type=int, default=3, metavar="N",
+                        help="so often each is run, in turn; with --peer roce: seeds [3]")
     parser.add_argument("--hosts", type=int, choices=(64, 128, 1024, 8192),
                         help="hosts of the fabric [1024; with --peer roce 64]")
     parser.add_argument("--bytes", type=int, default=2_000_000, metavar="N", help="of each flow [2000000]")
