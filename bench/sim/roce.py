@@ -244,6 +244,7 @@ def run(arguments, progress):
     hosts = arguments.hosts or HOSTS[0]
     if hosts not in HOSTS:
         raise CannotMeasure(f"--peer roce has no fabric of {hosts} hosts", "use 64 or 1024")
+    chosen = arguments.conditions or CONDITIONS
     seeds = range(arguments.seed, arguments.seed + arguments.pairs)
     with tempfile.TemporaryDirectory(prefix="heddle-bench-roce-") as folder:
         parts = []
@@ -253,7 +254,7 @@ def run(arguments, progress):
                 if not arguments.traffic or name in arguments.traffic:
                     file = pathlib.Path(folder, f"{name}_{seed}.toml")
                     file.write_text("version = 1\n" + each.text, encoding="utf-8")
-                    parts += [(seed, (each, condition, system)) for condition in CONDITIONS for system in SYSTEMS]
+                    parts += [(seed, (each, condition, system)) for condition in chosen for system in SYSTEMS]
         for system in SYSTEMS:
             for number, condition in enumerate(CONDITIONS):
                 pathlib.Path(folder, f"{system.fabric}_{number}.toml").write_text(topology(hosts, system, condition),

@@ -41,6 +41,8 @@ def add_arguments(parser):
     parser.add_argument("--peer", choices=("htsim", "roce"), default="htsim",
                         help="roce: the same traffic over simulated RoCE NICs, with PFC and balancing switches")
     parser.add_argument("--traffic", nargs="+", choices=roce.NAMES, help="with --peer roce: these alone [all]")
+    parser.add_argument("--conditions", nargs="+", choices=roce.CONDITIONS, metavar="NAME",
+                        help=f"with --peer roce: these alone, of {', '.join(roce.CONDITIONS)} [all]".replace("%", "%%"))
     parser.add_argument("--jobs", type=int, metavar="N", help="with --peer roce: simulations at once [a core each]")
 
 

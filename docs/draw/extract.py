@@ -237,6 +237,11 @@ _ROCE_FIGURES = (("permutation", "p99", "roce_permutation_simulated",
                   "16 ranks, training: time of a step to its computation"))
 
 
+def _of_seeds(value):
+    """A document of one seed may have the value alone."""
+    return one(value) if isinstance(value, float) else value
+
+
 def sim(document):
     if document.get("peer") != "roce":
         return []
@@ -245,7 +250,9 @@ def sim(document):
         cases = [case for case in document["cases"] if case["traffic"] == traffic]
         conditions, systems = (list(dict.fromkeys(case[field] for case in cases)) for field in ("condition", "system"))
         found = {(case["system"], case["condition"]): case["times_of_ideal"][key] for case in cases}
-        rows = [(system, [found[system, each] for each in conditions]) for system in systems]
+        rows = [(system, [_of_seeds(found[system, each]) for each in conditions]) for system in systems]
+        if len(document.get("seeds", [])) > 1:
+            name = name.replace("_simulated", "_seeds_simulated")
         if cases:
             made.append(figure(name, f"{document['hosts']} hosts, {what}, simulated", "times the ideal", conditions,
                                rows, 1, simulated=True))
