@@ -2,6 +2,8 @@
 // over other datapaths. Functions that the library defines inline in its header need no entry.
 #pragma once
 
+#include <cstddef>
+
 #include "base/result.h"
 
 struct ibv_async_event;

@@ -4,6 +4,7 @@
 // may have been returned to the system and mapped anew, which the NIC would not see.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <utility>
