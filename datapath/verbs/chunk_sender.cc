@@ -8,7 +8,6 @@
 
 #include "base/check.h"
 #include "base/log.h"
-#include "base/seed.h"
 #include "datapath/verbs/params.h"
 
 namespace heddle::datapath {
@@ -19,21 +18,18 @@ using transport::TxBurst;
 
 namespace {
 
-Seed system_randomness() {
-  std::array<uint64_t, 4> words{};
-  CHECK(getrandom(words.data(), sizeof words, 0) == sizeof words);
-  return Seed(words);
+// A nonce must not be guessed from earlier ones.
+uint64_t system_random() {
+  uint64_t number = 0;
+  CHECK(getrandom(&number, sizeof number, 0) == sizeof number);
+  return number;
 }
 
 }  // namespace
 
 ChunkSender::ChunkSender(VerbsDevice& device, Exchange& exchange, const Options& options,
                          Ring<PlacedEvent>& events)
-    : device_(device),
-      exchange_(exchange),
-      options_(options),
-      events_(events),
-      random_(system_randomness()) {}
+    : device_(device), exchange_(exchange), options_(options), events_(events) {}
 
 void ChunkSender::send(Nanos now, const TxBurst& burst, const std::byte* from, uint32_t local_key) {
   const transport::ChunkWrite& write = *burst.write;
@@ -100,8 +96,8 @@ void ChunkSender::ask(Nanos now, Path& path, const TxBurst& burst) {
     return;
   }
   path.pair = std::move(*made);
-  path.nonce = random_.next();
-  path.first_number = static_cast<uint32_t>(random_.next() & 0xff'ffff);
+  path.nonce = system_random();
+  path.first_number = static_cast<uint32_t>(system_random() & 0xff'ffff);
   path.state = State::kAsking;
   by_nonce_[path.nonce] = &path;
   ExchangeMessage request;

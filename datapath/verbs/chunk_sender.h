@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/random.h"
 #include "base/ring.h"
 #include "datapath/verbs/exchange.h"
 #include "datapath/verbs/queue_pair.h"
@@ -81,7 +80,6 @@ class ChunkSender {
   Exchange& exchange_;
   Options options_;
   Ring<transport::PlacedEvent>& events_;
-  Random random_;
   std::map<Key, Path> paths_;
   std::unordered_map<uint32_t, Path*> by_id_;     // connected ones
   std::unordered_map<uint64_t, Path*> by_nonce_;  // those that ask or are connected
