@@ -51,7 +51,7 @@ class Hangs {
   }
 
  private:
-  // The job gave up: a peer was declared dead or calls failed.
+  // Calls failed: a peer was declared dead, for example.
   static bool failed(const Operation& operation) {
     return std::any_of(operation.parts.begin(), operation.parts.end(),
                        [](const Part& part) { return part.failed; });

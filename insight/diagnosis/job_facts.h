@@ -46,7 +46,7 @@ struct Part {
   int64_t ended = kNever;
   bool failed = false;
   // From the call before: the time in which its caller did not wait, and the time in which no call
-  // was under way; -1: it is the first.
+  // was in flight; -1: it is the first.
   int64_t computed_ns = -1;
   int64_t idle_ns = -1;
   uint64_t count = 0;

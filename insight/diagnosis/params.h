@@ -21,7 +21,7 @@ inline constexpr int64_t kSilentNs = 3'000'000'000;
 
 // --- statistics ---
 
-// A normal distribution's standard deviation is so many median absolute deviations (1/0.6745).
+// A normal distribution's standard deviation is this many median absolute deviations (1/0.6745).
 inline constexpr double kDeviationOfMad = 1.4826;
 // Operations are compared in at most this many blocks of consecutive ones; a block's value is a
 // mean, so that one checkpoint is an outlier of one block. Range 50 to 200.
