@@ -31,9 +31,11 @@ TEST(Coloring, EveryColorIsBalancedAtEveryVertex) {
     std::map<std::pair<uint32_t, uint32_t>, uint32_t> of_right;
     for (size_t i = 0; i < edges.size(); ++i) {
       ASSERT_LT(made[i], colors);
-      EXPECT_LE(++of_left[{edges[i].left, made[i]}], (left[edges[i].left] + colors - 1) / colors);
-      EXPECT_LE(++of_right[{edges[i].right, made[i]}],
-                (right[edges[i].right] + colors - 1) / colors);
+      const BipartiteEdge edge = edges[i];
+      const uint32_t on_left = ++of_left[std::pair(edge.left, made[i])];
+      const uint32_t on_right = ++of_right[std::pair(edge.right, made[i])];
+      EXPECT_LE(on_left, (left[edge.left] + colors - 1) / colors);
+      EXPECT_LE(on_right, (right[edge.right] + colors - 1) / colors);
     }
   }
 }

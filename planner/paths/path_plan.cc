@@ -82,7 +82,7 @@ bool any_choice(Fabric& fabric, const Demand& demand, uint16_t paths) {
 
 NoGain no_gain_of(const PathPlan& plan, Fabric& fabric, const Demand& demand) {
   if (plan.planned.longest() < plan.ecmp.longest() * (1 - params::kTolerance)) {
-    return NoGain::kNone;
+    return NoGain::kGains;
   }
   if (!any_choice(fabric, demand, plan.paths)) return NoGain::kOneRoute;
   return plan.planned.of_nics >= plan.planned.between_switches ? NoGain::kNics : NoGain::kEven;

@@ -36,7 +36,7 @@ struct LongestTimes {
 
 // Why no choice of paths can make the flows end earlier.
 enum class NoGain : uint8_t {
-  kNone,      // it can: the plan is better than ECMP
+  kGains,     // it can: the plan is better than ECMP
   kNics,      // NICs' own links take longest, with and without a plan
   kOneRoute,  // no flow has a choice
   kEven,      // ECMP happens to place the flows as well
@@ -52,7 +52,7 @@ struct PathPlan {
   LongestTimes planned;
   double bound_between = 0;  // lower bound of any routes, links between switches, ns
   uint64_t unreachable = 0;  // flows' parts without a route
-  NoGain no_gain = NoGain::kNone;
+  NoGain no_gain = NoGain::kGains;
 
   // A lower bound of the longest time with any routes.
   double bound() const { return bound_between > planned.of_nics ? bound_between : planned.of_nics; }
