@@ -27,6 +27,7 @@
 #include "apps/cli/paths_command.h"
 #include "apps/cli/perf_command.h"
 #include "apps/cli/ping_command.h"
+#include "apps/cli/plan_command.h"
 #include "apps/cli/ranks_command.h"
 #include "apps/cli/record_command.h"
 #include "apps/cli/run_command.h"
@@ -69,7 +70,7 @@ const std::vector<CommandGroup>& command_groups() {
       {"Observe",
        {add_record_command, add_summary_command, add_matrix_command, add_timeline_command,
         add_diagnose_command}},
-      {"Simulate", {add_sim_command, add_lab_command}},
+      {"Simulate", {add_sim_command, add_plan_command, add_lab_command}},
       {"Manage",
        {add_config_command, add_doctor_command, add_key_command, add_completion_command,
         add_help_command}}};

@@ -168,6 +168,14 @@ Result<void> Connection::post_paths(Nanos now, std::span<const uint16_t> paths) 
   return {};
 }
 
+Result<void> Connection::post_plan(Nanos now, std::span<const PlannedShare> shares) {
+  std::vector<uint16_t> paths;
+  for (const PlannedShare& each : shares) paths.push_back(each.path);
+  Result<void> posted = post_paths(now, paths);
+  if (posted) parts_.sender.set_shares(shares);
+  return posted;
+}
+
 Result<void> Connection::post_discovery(Nanos now) {
   if (state_ != ConnectionState::kOpen) {
     return fail(ErrorCode::kClosed, "cannot discover the routes of the fabric",

@@ -42,6 +42,7 @@ class Connection final : private SentBurstListener {
     parts_.incoming.fill_at_once(channel, receive);
   }
   Result<void> post_paths(Nanos now, std::span<const uint16_t> paths);
+  Result<void> post_plan(Nanos now, std::span<const PlannedShare> shares);
   Result<void> post_discovery(Nanos now);
   void post_close(Nanos now);
   void post_abort(Nanos now);
