@@ -82,4 +82,13 @@ Result<std::string> read_text_file(const std::string& path, const std::string& t
   return std::move(text).str();
 }
 
+Result<void> write_text_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (file) return {};
+  return fail(ErrorCode::kSystem, fmt::format("cannot write {}", path), std::strerror(errno),
+              "choose another file, or make room there");
+}
+
 }  // namespace heddle

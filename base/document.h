@@ -32,5 +32,7 @@ Result<DocumentValue> parse_document(std::string_view text, const std::string& n
 
 // Reads a whole file as text. Errors: kUnavailable, with the reason and `todo`.
 Result<std::string> read_text_file(const std::string& path, const std::string& todo);
+// Writes a whole file anew. Errors: kSystem, with the reason.
+Result<void> write_text_file(const std::string& path, const std::string& text);
 
 }  // namespace heddle

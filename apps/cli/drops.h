@@ -1,7 +1,7 @@
 // What an endpoint threw away, for the JSON documents of commands.
 #pragma once
 
-#include "apps/cli/service/control.h"
+#include "apps/cli/json.h"
 #include "transport/statistics.h"
 
 namespace heddle::cli {

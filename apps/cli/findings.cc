@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "apps/cli/output.h"
+#include "base/printable.h"
 #include "base/version.h"
 
 namespace heddle::cli {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/cli/service/control.h"
+#include "apps/cli/json.h"
 #include "base/finding.h"
 
 namespace heddle::cli {

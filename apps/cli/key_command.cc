@@ -8,7 +8,7 @@
 
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
-#include "apps/cli/service/control.h"
+#include "apps/cli/json.h"
 #include "apps/cli/terminal.h"
 #include "engine/key_file.h"
 

@@ -20,10 +20,10 @@
 #include "apps/cli/matrix/page.h"
 #include "apps/cli/matrix/show.h"
 #include "apps/cli/output.h"
-#include "apps/cli/record/contents.h"
 #include "apps/cli/record/nccl_graphs.h"
 #include "apps/cli/terminal.h"
 #include "insight/matrix.h"
+#include "recordings/contents.h"
 
 namespace heddle::cli {
 namespace {
@@ -167,7 +167,7 @@ std::optional<Error> cannot_show(const insight::Traffic& traffic, const MatrixOp
 }
 
 int run(const MatrixOptions& options) {
-  const auto files = recording_files(options.path);
+  const auto files = recordings::recording_files(options.path);
   if (!files) {
     print_error(files.error());
     return kCouldNotRun;

@@ -1,5 +1,4 @@
-// Output of commands that show what was recorded: into a file or to standard output, and names in
-// it that are a recorded program's own.
+// Output of commands that show what was recorded: into a file or to standard output.
 #pragma once
 
 #include <string>
@@ -8,8 +7,6 @@
 
 namespace heddle::cli {
 
-// What a terminal shows and does not obey.
-std::string printable(std::string text);
 // Into the file, or where none is named, to standard output. Errors: kSystem.
 Result<void> write_output(const std::string& file, const std::string& text);
 

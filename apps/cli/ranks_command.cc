@@ -6,13 +6,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "apps/cli/attachment.h"
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_types.h"
+#include "apps/cli/json.h"
 #include "apps/cli/ranks/roll_call.h"
 #include "apps/cli/settings.h"
 #include "apps/cli/terminal.h"
@@ -23,8 +23,6 @@
 
 namespace heddle::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kExample = R"(Example:
   heddle run -n 4 -- heddle ranks

@@ -1,5 +1,4 @@
-// `heddle record`: see record_command.h. Here are the options; what is done with them is in
-// record/.
+// `heddle record`: see record_command.h. Its subcommands are in record/.
 #include "apps/cli/record_command.h"
 
 #include <fmt/core.h>
@@ -15,14 +14,15 @@
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_checks.h"
-#include "apps/cli/export/export_command.h"
-#include "apps/cli/import/import_command.h"
-#include "apps/cli/record/folder_claim.h"
-#include "apps/cli/record/gather.h"
-#include "apps/cli/record/job_contents.h"
+#include "apps/cli/record/contents_report.h"
+#include "apps/cli/record/export_command.h"
+#include "apps/cli/record/gather_command.h"
+#include "apps/cli/record/import_command.h"
 #include "apps/cli/terminal.h"
 #include "base/quantity.h"
 #include "launch/child.h"
+#include "recordings/folder_claim.h"
+#include "recordings/job_contents.h"
 
 namespace heddle::cli {
 namespace {
@@ -60,7 +60,7 @@ struct RecordOptions {
 };
 
 std::set<std::string> known_files(const std::string& folder) {
-  const auto files = recording_files(folder);
+  const auto files = recordings::recording_files(folder);
   if (!files) return {};
   return {files->begin(), files->end()};
 }
@@ -97,7 +97,7 @@ int run(const RecordOptions& options) {
   const std::string folder = std::filesystem::absolute(options.folder, unknown).string();
   const auto settings = recording_settings(options, folder);
   if (!settings) return own_failure(settings.error());
-  const auto claim = FolderClaim::of(folder);
+  const auto claim = recordings::FolderClaim::of(folder);
   if (!claim) return own_failure(claim.error());
   if (!known_files(folder).empty()) {
     return own_failure({ErrorCode::kInUse, "cannot record in " + options.folder,
@@ -124,26 +124,22 @@ struct ReadOptions {
 };
 
 int info(const ReadOptions& options) {
-  const auto files = recording_files(options.path);
+  const auto files = recordings::recording_files(options.path);
   if (!files) {
     print_error(files.error());
     return kCouldNotRun;
   }
-  const JobContents job = contents_of(*files, alignment_of(*files));
+  const recordings::JobContents job = recordings::contents_of(*files);
+  print_warning(job.alignment.warning);
   for (const std::string& why : job.unreadable) print_warning(why);
   if (job.files.empty()) return kCouldNotRun;
-  if (options.json) {
-    // A command line may be of any bytes.
-    print(to_json(job).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
-  } else {
-    print(to_text(job) + "\n");
-    for (const RecordingSummary& file : job.files) print(to_text(file));
-  }
+  print_contents(job, options.json);
+  if (!options.json) print_files(job);
   return job.sound() ? kDone : kFoundWrong;
 }
 
 int dump(const ReadOptions& options) {
-  const auto files = recording_files(options.path);
+  const auto files = recordings::recording_files(options.path);
   if (!files) {
     print_error(files.error());
     return kCouldNotRun;

@@ -14,6 +14,7 @@
 #include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/job/job_report.h"
 #include "apps/cli/output.h"
+#include "apps/cli/plan/plan_file.h"
 #include "apps/cli/sim/fabric_options.h"
 #include "apps/cli/sim/job_run.h"
 #include "apps/cli/sim/page.h"
@@ -53,6 +54,7 @@ struct SimOptions {
   simulator::FlowRunOptions run;
   TransportOptions transport;
   FabricOptions fabric;
+  std::string plan;
   std::string until_text;
   Nanos until = Nanos::never();
   std::string series;
@@ -95,6 +97,21 @@ Result<void> take_quantities(SimOptions& options) {
   }
   options.transport.run = &options.run;
   return take_transport_options(options.transport);
+}
+
+// Connections get the plan's number of paths, so that its numbers stand for the same entropies.
+Result<void> take_plan(SimOptions& options, const topology::Topology& topology) {
+  if (options.plan.empty()) return {};
+  if (options.run.roce) {
+    return fail(ErrorCode::kInvalid, "cannot follow the plan " + options.plan,
+                "RoCE NICs have one path", "leave out --transport roce");
+  }
+  Result<PlanFile> plan = read_plan_file(options.plan, topology);
+  if (!plan) return fail(plan.error());
+  options.run.selector = "plan";
+  options.run.paths = plan->paths;
+  options.run.plan = std::move(plan->shares);
+  return {};
 }
 
 // Jobs call collectives over the engine, and only the transport has events to record.
@@ -164,6 +181,8 @@ Result<int> simulate(SimOptions options) {
       topology::read_workload_file(options.workload, *topology, options.run.seed);
   if (!workload) return fail(workload.error());
   if (Result<void> fits = check_transport(options, *workload); !fits) return fail(fits.error());
+
+  if (Result<void> taken = take_plan(options, *topology); !taken) return fail(taken.error());
 
   std::unique_ptr<SimTrace> trace;
   if (!options.trace.empty()) {
@@ -280,6 +299,9 @@ void add_sim_command(CLI::App& root, Invocation& invocation) {
       ->type_name("DURATION")
       ->check(duration_value())
       ->default_str("the end of all flows and jobs");
+  sim->add_option("--plan", options->plan,
+                  "follow this plan of 'heddle plan': its number of paths, and its shares of them")
+      ->type_name("FILE");
   options->transport.run = &options->run;
   add_transport_options(*sim, options->transport);
   add_result_options(*sim, *options);

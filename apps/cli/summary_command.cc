@@ -9,11 +9,11 @@
 
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
-#include "apps/cli/record/alignment.h"
-#include "apps/cli/record/contents.h"
 #include "apps/cli/record/nccl_graphs.h"
 #include "apps/cli/summary/show.h"
 #include "apps/cli/terminal.h"
+#include "recordings/alignment.h"
+#include "recordings/contents.h"
 
 namespace heddle::cli {
 namespace {
@@ -35,7 +35,7 @@ struct SummaryOptions {
 struct Builders {
   insight::SummaryBuilder summary;
   insight::TrafficBuilder traffic;
-  AlignmentBuilder alignment;
+  recordings::AlignmentBuilder alignment;
   std::vector<std::string> read;  // files
 };
 
@@ -70,7 +70,7 @@ bool add_file(const std::string& file, size_t place, Builders& builders, JobSumm
 }
 
 int run(const SummaryOptions& options) {
-  const auto files = recording_files(options.path);
+  const auto files = recordings::recording_files(options.path);
   if (!files) {
     print_error(files.error());
     return kCouldNotRun;
@@ -81,7 +81,7 @@ int run(const SummaryOptions& options) {
     return kCouldNotRun;
   }
   Builders builders{
-      .summary = {}, .traffic = {}, .alignment = AlignmentBuilder(*files), .read = {}};
+      .summary = {}, .traffic = {}, .alignment = recordings::AlignmentBuilder(*files), .read = {}};
   JobSummary job;
   bool whole = true;
   for (size_t i = 0; i < files->size(); ++i) {
@@ -91,7 +91,8 @@ int run(const SummaryOptions& options) {
   job.summary = builders.summary.finish();
   job.traffic = builders.traffic.finish(&*graphs);
   note_unused_graphs(*graphs, job.traffic);
-  const Alignment alignment = builders.alignment.finish();
+  const recordings::Alignment alignment = builders.alignment.finish();
+  print_warning(alignment.warning);
   for (size_t i = 0; i < builders.read.size(); ++i) {
     const insight::Clock* const known = alignment.clock(builders.read[i]);
     if (known != nullptr) job.files[i].clock = *known;

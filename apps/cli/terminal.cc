@@ -50,7 +50,7 @@ Result<void> check_output() {
 void print_error(const Error& error) { write_error(fmt::format("heddle: {}\n", error.message())); }
 
 void print_warning(std::string_view text) {
-  write_error(fmt::format("heddle: warning: {}\n", text));
+  if (!text.empty()) write_error(fmt::format("heddle: warning: {}\n", text));
 }
 
 void print_progress(std::string_view text) { write_error(fmt::format("heddle: {}\n", text)); }

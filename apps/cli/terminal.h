@@ -26,7 +26,7 @@ void print(std::string_view text);
 Result<void> check_output();
 // "heddle: what: why (todo)" on standard error; where that cannot be written, nothing happens.
 void print_error(const Error& error);
-// "heddle: warning: text": something that the user may want to change.
+// "heddle: warning: text": something that the user may want to change. An empty text is no warning.
 void print_warning(std::string_view text);
 // "heddle: text": what a long command is doing.
 void print_progress(std::string_view text);

@@ -18,13 +18,13 @@
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/output.h"
-#include "apps/cli/record/alignment.h"
-#include "apps/cli/record/contents.h"
 #include "apps/cli/terminal.h"
 #include "apps/cli/timeline/load_page.h"
-#include "apps/cli/timeline/merged.h"
 #include "apps/cli/timeline/writer.h"
 #include "base/quantity.h"
+#include "recordings/alignment.h"
+#include "recordings/contents.h"
+#include "recordings/merged_reader.h"
 
 namespace heddle::cli {
 namespace {
@@ -105,7 +105,8 @@ class TimelinePrinter {
 
   // False: none could be read.
   bool open(const std::vector<std::string>& files) {
-    const Alignment alignment = alignment_of(files);
+    const recordings::Alignment alignment = recordings::alignment_of(files);
+    print_warning(alignment.warning);
     std::vector<insight::Party> parties;
     for (const std::string& file : files) {
       auto reader = events::RecordingReader::open(file);
@@ -179,8 +180,10 @@ int64_t nanos_of(double seconds) {
 
 // The page of each NIC's load.
 int show_load(const TimelineOptions& options, const std::vector<std::string>& files) {
-  Merged merged;
-  if (!merged.open(files)) return kCouldNotRun;
+  recordings::MergedReader merged;
+  const bool any = merged.open(files);
+  for (const Error& error : merged.unreadable()) print_error(error);
+  if (!any) return kCouldNotRun;
   insight::LoadBuilder builder(
       {.from_ns = nanos_of(options.from_s), .to_ns = nanos_of(options.to_s)});
   for (size_t i = 0; i < merged.files(); ++i) builder.add_process(merged.facts(i).identity);
@@ -190,6 +193,7 @@ int show_load(const TimelineOptions& options, const std::vector<std::string>& fi
   while (merged.next(file, event, at_ns)) {
     builder.add(static_cast<uint32_t>(file), event.event, event.writer, at_ns);
   }
+  for (const std::string& warning : merged.warnings()) print_warning(warning);
   const insight::Load load = builder.finish();
   if (load.end_ns == 0) {
     print_error({ErrorCode::kUnavailable, "cannot show the load",
@@ -224,7 +228,7 @@ int run(TimelineOptions options) {
     print_error(taken.error());
     return kCouldNotRun;
   }
-  const auto files = recording_files(options.path);
+  const auto files = recordings::recording_files(options.path);
   if (!files) {
     print_error(files.error());
     return kCouldNotRun;

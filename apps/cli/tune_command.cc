@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -15,6 +14,7 @@
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/command_line/value_types.h"
+#include "apps/cli/json.h"
 #include "apps/cli/settings.h"
 #include "apps/cli/terminal.h"
 #include "base/interrupt.h"
@@ -30,8 +30,6 @@ namespace heddle::cli {
 namespace {
 
 using collectives::CostTable;
-using Json = nlohmann::ordered_json;
-
 constexpr const char* kExample = R"(Example:
   heddle run -n 4 -- heddle tune
   srun -N 8 -n 64 heddle tune --largest 64M

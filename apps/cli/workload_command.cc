@@ -11,11 +11,12 @@
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/output.h"
-#include "apps/cli/record/contents.h"
 #include "apps/cli/replay/replay_command.h"
 #include "apps/cli/terminal.h"
+#include "base/printable.h"
 #include "events/recording_reader.h"
 #include "insight/job_replay.h"
+#include "recordings/contents.h"
 #include "topology/job_text.h"
 #include "topology/workload_file.h"
 
@@ -72,7 +73,7 @@ std::string file_text(const insight::JobReplay& replay, const std::string& from)
 }
 
 Result<int> make_workload(const FromOptions& options) {
-  const auto files = recording_files(options.path);
+  const auto files = recordings::recording_files(options.path);
   if (!files) return fail(files.error());
   insight::JobReplayBuilder builder;
   const bool whole = read_all(*files, builder);

@@ -81,6 +81,8 @@ class Reference(unittest.TestCase):
                                "bench", "allreduce", "-b", "64K", "-e", "64K", settings=LOOPBACK)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.expect_listed("heddle summary", self.json_of("summary", job, "--json"))
+            diagnosed = program.run("diagnose", job, "--json")  # 2 where the job is too short to judge
+            self.expect_listed("heddle diagnose", json.loads(diagnosed.stdout))
             self.expect_listed("heddle record info", self.json_of("record", "info", job, "--json"))
             self.expect_listed("heddle matrix --format json",
                                self.json_of("matrix", job, "--by", "op", "--wire", "--format", "json"))

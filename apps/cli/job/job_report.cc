@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "apps/cli/job/job_sums.h"
-#include "apps/cli/output.h"
+#include "base/printable.h"
 #include "base/quantity.h"
 
 namespace heddle::cli {

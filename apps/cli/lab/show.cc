@@ -4,15 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "apps/cli/json.h"
 #include "base/quantity.h"
 #include "topology/names.h"
 
 namespace heddle::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Of the columns of `status`, those that are left out where they are empty: queued to late.
 constexpr size_t kFirstOptional = 4;

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "apps/cli/service/control.h"
+#include "apps/cli/json.h"
 #include "base/result.h"
 #include "insight/traffic.h"
 

@@ -7,7 +7,7 @@
 #include <array>
 #include <functional>
 
-#include "apps/cli/output.h"
+#include "base/printable.h"
 
 namespace heddle::cli {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "apps/cli/json.h"
 #include "apps/cli/matrix/view.h"
-#include "apps/cli/service/control.h"
 
 namespace heddle::cli {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/cli/service/control.h"
+#include "apps/cli/json.h"
 #include "insight/matrix.h"
 
 namespace heddle::cli {

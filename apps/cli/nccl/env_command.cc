@@ -5,8 +5,8 @@
 
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
+#include "apps/cli/json.h"
 #include "apps/cli/nccl/facts.h"
-#include "apps/cli/service/control.h"
 #include "apps/cli/settings.h"
 #include "apps/cli/terminal.h"
 #include "base/version.h"

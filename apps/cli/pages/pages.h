@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "apps/cli/service/control.h"
+#include "apps/cli/json.h"
 
 namespace heddle::cli {
 

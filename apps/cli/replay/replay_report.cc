@@ -8,7 +8,7 @@
 
 #include "apps/cli/job/flow_report.h"
 #include "apps/cli/job/job_report.h"
-#include "apps/cli/output.h"
+#include "base/printable.h"
 #include "base/quantity.h"
 
 namespace heddle::cli {

@@ -6,18 +6,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "apps/cli/json.h"
 #include "base/nanos.h"
 #include "base/result.h"
 #include "engine/endpoint.h"
 
 namespace heddle::cli {
-
-using Json = nlohmann::ordered_json;
 
 inline constexpr int kControlVersion = 1;
 inline constexpr engine::Channel kControlChannel = 0;

@@ -19,7 +19,6 @@
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_checks.h"
-#include "apps/cli/output.h"
 #include "apps/cli/sim/report.h"
 #include "apps/cli/sim/sweep/plan.h"
 #include "apps/cli/sim/sweep/results.h"
@@ -27,6 +26,7 @@
 #include "apps/cli/sim/sweep/table.h"
 #include "apps/cli/terminal.h"
 #include "base/interrupt.h"
+#include "base/printable.h"
 #include "base/quantity.h"
 #include "engine/cores.h"
 

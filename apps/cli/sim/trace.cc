@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <system_error>
 
-#include "apps/cli/output.h"
-#include "apps/cli/record/contents.h"
+#include "base/printable.h"
+#include "recordings/contents.h"
 
 namespace heddle::cli {
 namespace {
@@ -28,7 +28,7 @@ Result<void> check_empty(const std::string& folder) {
   std::error_code error;
   for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end;
        at.increment(error)) {
-    if (at->path().extension() != kRecordingSuffix) continue;
+    if (at->path().extension() != recordings::kRecordingSuffix) continue;
     return refuse(ErrorCode::kInUse, folder, "it holds a recording", "choose another folder");
   }
   return {};
@@ -77,7 +77,7 @@ events::RecordingOptions recording_of(const std::string& folder, const std::stri
 Result<std::unique_ptr<SimTrace>> SimTrace::create(const std::string& folder,
                                                    const topology::Topology& topology,
                                                    const topology::Workload& workload) {
-  Result<FolderClaim> claim = FolderClaim::of(folder);
+  Result<recordings::FolderClaim> claim = recordings::FolderClaim::of(folder);
   if (!claim) return fail(claim.error());
   if (Result<void> empty = check_empty(folder); !empty) return fail(empty.error());
   const std::vector<bool> has_part = hosts_with_a_part(topology, workload);

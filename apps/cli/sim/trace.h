@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "apps/cli/record/folder_claim.h"
 #include "base/result.h"
 #include "events/recording.h"
+#include "recordings/folder_claim.h"
 #include "topology/topology.h"
 #include "topology/workload.h"
 
@@ -38,7 +38,7 @@ class SimTrace {
   void take_back();
   Result<std::unique_ptr<events::Recorder>> add(const events::RecordingOptions& options);
 
-  std::optional<FolderClaim> claim_;
+  std::optional<recordings::FolderClaim> claim_;
   std::vector<std::shared_ptr<events::Recording>> recordings_;
   std::vector<std::unique_ptr<events::Recorder>> hosts_;
   std::vector<std::vector<std::unique_ptr<events::Recorder>>> ranks_;  // by job

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "apps/cli/matrix/show.h"
-#include "apps/cli/output.h"
+#include "base/printable.h"
 
 namespace heddle::cli {
 namespace {

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "apps/cli/record/contents.h"
-#include "apps/cli/service/control.h"
+#include "apps/cli/json.h"
 #include "insight/clocks.h"
 #include "insight/summary.h"
+#include "recordings/contents.h"
 
 namespace heddle::cli {
 

@@ -7,8 +7,8 @@
 #include <array>
 #include <utility>
 
+#include "apps/cli/json.h"
 #include "apps/cli/matrix/show.h"
-#include "apps/cli/service/control.h"
 
 namespace heddle::cli {
 namespace {

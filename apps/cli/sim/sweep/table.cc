@@ -9,8 +9,8 @@
 #include <optional>
 #include <set>
 
-#include "apps/cli/output.h"
 #include "apps/cli/sim/sweep/variations.h"
+#include "base/printable.h"
 #include "base/quantity.h"
 
 namespace heddle::cli {
