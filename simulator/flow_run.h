@@ -19,7 +19,7 @@
 #include "simulator/tenant.h"
 #include "simulator/world.h"
 #include "topology/workload.h"
-#include "transport/path/selector.h"
+#include "transport/endpoint.h"
 
 namespace heddle::simulator {
 

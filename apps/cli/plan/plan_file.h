@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "planner/paths/path_plan.h"
+#include "planner/path_plan.h"
 #include "topology/topology.h"
-#include "transport/path/selector.h"
+#include "transport/endpoint.h"
 
 namespace heddle::cli {
 

@@ -1,5 +1,5 @@
 // Placements of more and finer units, until one is near the bound: see path_plan.h.
-#include "planner/paths/path_plan.h"
+#include "planner/path_plan.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // Plans on random fabrics and demands: shares are whole, loads are what routes make them, never
 // above ECMP's, and near the lower bound.
-#include "planner/paths/path_plan.h"
+#include "planner/path_plan.h"
 
 #include <gtest/gtest.h>
 
