@@ -11,12 +11,13 @@
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_checks.h"
-#include "apps/cli/output.h"
-#include "apps/cli/record/contents.h"
+#include "apps/cli/json.h"
 #include "apps/cli/terminal.h"
-#include "apps/cli/timeline/merged.h"
+#include "base/printable.h"
 #include "base/quantity.h"
 #include "insight/diagnosis.h"
+#include "recordings/contents.h"
+#include "recordings/merged_reader.h"
 
 namespace heddle::cli {
 namespace {
@@ -90,13 +91,15 @@ int run(const DiagnoseOptions& options) {
     }
     chosen.since_ns = since->count;
   }
-  const auto files = recording_files(options.path);
+  const auto files = recordings::recording_files(options.path);
   if (!files) {
     print_error(files.error());
     return kCouldNotRun;
   }
-  Merged merged;
-  if (!merged.open(*files)) return kCouldNotRun;
+  recordings::MergedReader merged;
+  const bool any = merged.open(*files);
+  for (const Error& error : merged.unreadable()) print_error(error);
+  if (!any) return kCouldNotRun;
   insight::DiagnosisBuilder builder(chosen);
   for (size_t i = 0; i < merged.files(); ++i) {
     const events::RecordingFacts& facts = merged.facts(i);
@@ -109,6 +112,7 @@ int run(const DiagnoseOptions& options) {
   while (merged.next(file, event, at_ns)) {
     builder.add(static_cast<uint32_t>(file), event.event, at_ns);
   }
+  for (const std::string& warning : merged.warnings()) print_warning(warning);
   const insight::Diagnosis diagnosis = builder.finish();
   if (options.json) {
     const Json document = {{"verdicts", json_of(diagnosis, diagnosis.verdicts)},

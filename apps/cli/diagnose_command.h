@@ -1,13 +1,9 @@
 // `heddle diagnose`: verdicts on a recorded job: who hangs or is slow.
 #pragma once
 
-namespace CLI {
-class App;
-}
+#include "apps/cli/program.h"
 
 namespace heddle::cli {
-
-struct Invocation;
 
 void add_diagnose_command(CLI::App& root, Invocation& invocation);
 
