@@ -157,6 +157,15 @@ class DiagnosisBuilder::Body {
                      [](const Verdict& a, const Verdict& b) {
                        return a.what != b.what ? a.what < b.what : a.cost > b.cost;
                      });
+    // A rank is late in each of its communicators: once is enough.
+    std::vector<Verdict> kept;
+    for (Verdict& verdict : diagnosis.verdicts) {
+      const bool known = std::any_of(kept.begin(), kept.end(), [&verdict](const Verdict& each) {
+        return each.what == verdict.what && each.place == verdict.place;
+      });
+      if (!known) kept.push_back(std::move(verdict));
+    }
+    diagnosis.verdicts = std::move(kept);
   }
 
   const DiagnosisOptions options_;

@@ -41,6 +41,7 @@ struct Place {
   PlaceKind kind = PlaceKind::kJob;
   std::vector<uint32_t> processes;  // of a link: sender, then receiver; sorted else
   std::string host;                 // of a host or a NIC
+  bool operator==(const Place&) const = default;
 };
 
 struct Verdict {

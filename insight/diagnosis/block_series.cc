@@ -29,7 +29,7 @@ double usual(const std::vector<double>& values) {
 bool ring_delays(const Operation& operation, std::map<Link, double>& delays) {
   const auto mean = [](const Inflow& inflow) { return inflow.sum_ns / inflow.messages; };
   for (const Part& part : operation.parts) {
-    if (part.inflows.size() != 1) return false;
+    if (part.inflows.size() != 1 || part.inflows[0].messages == 0) return false;
     const uint32_t from = part.inflows[0].from;
     if (from >= operation.parts.size() || operation.parts[from].inflows.size() != 1) return false;
     if (part.inflows[0].messages != operation.parts[from].inflows[0].messages) return false;
@@ -111,7 +111,7 @@ class SeriesMaker {
  private:
   void add(size_t block, const Operation& operation) {
     const int64_t transfer = std::max<int64_t>(0, operation.ended - operation.due);
-    series_.blocks[block].transfer_ns += transfer;
+    series_.blocks[block].transfer_ns += static_cast<double>(transfer);
     ++series_.blocks[block].operations;
     add_computation(block, operation);
     add_delays(block, operation, transfer);
@@ -158,12 +158,10 @@ class SeriesMaker {
     for (std::vector<double>& row : series_.late) row[block] /= length;
     const auto least =
         static_cast<double>(params::kLeastDelayNs * static_cast<int64_t>(facts.operations));
-    const bool matters = static_cast<double>(facts.transfer_ns) >= params::kLeastTransfer * length;
+    const bool matters = facts.transfer_ns >= params::kLeastTransfer * length;
     for (auto& [link, row] : series_.delayed) {
       if (block >= row.size()) row.resize(series_.blocks.size());
-      row[block] = matters && std::abs(row[block]) >= least
-                       ? row[block] / static_cast<double>(facts.transfer_ns)
-                       : 0;
+      row[block] = matters && std::abs(row[block]) >= least ? row[block] / facts.transfer_ns : 0;
     }
   }
 
@@ -194,7 +192,10 @@ std::vector<BlockSeries> make_series(const JobFacts& facts, int64_t since_ns) {
   for (const auto& [key, operation] : facts.operations()) {
     if (operation.between_two() || operation.ended == kNever || operation.differs) continue;
     if (operation.parts.size() < 2 || operation.ended < since_ns) continue;
-    by_communicator[key.communicator].push_back(&operation);
+    Operations& alike = by_communicator[key.communicator];
+    // Of a damaged recording the ranks may be more later.
+    if (!alike.empty() && alike.front()->parts.size() != operation.parts.size()) continue;
+    alike.push_back(&operation);
   }
   std::vector<BlockSeries> series;
   for (const auto& [communicator, operations] : by_communicator) {

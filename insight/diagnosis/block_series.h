@@ -19,7 +19,7 @@ using Link = std::pair<uint32_t, uint32_t>;  // ranks in the communicator: sende
 struct Block {
   int64_t begin = 0;
   int64_t end = 0;
-  int64_t transfer_ns = 0;  // from the time that all ranks had called until the last one's end
+  double transfer_ns = 0;  // from the time that all ranks had called until the last one's end
   uint64_t operations = 0;
 };
 

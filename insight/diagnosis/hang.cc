@@ -48,6 +48,12 @@ class Hangs {
           "hang, which takes {} in this job",
           open_.size(), seconds_text(patience_)));
     }
+    if (not_known_ > 0) {
+      diagnosis_.not_judged.push_back(fmt::format(
+          "ranks wait in {} operations, and of some that called none of them the recording is "
+          "missing or has lost events",
+          not_known_));
+    }
   }
 
  private:
@@ -68,7 +74,10 @@ class Hangs {
       }
       const uint32_t process = facts_.process_of(operation.key.communicator, operation.rank_of(i));
       // Of a rank without a recording, or one whose events are missing, nothing is known.
-      if (process == kNobody || !facts_.processes()[process].end.complete) return;
+      if (process == kNobody || !facts_.processes()[process].end.complete) {
+        if (operation.in_flight > 0) ++not_known_;
+        return;
+      }
       open.absent.insert(process);
     }
     if (!open.waiting.empty()) open_.push_back(std::move(open));
@@ -284,6 +293,7 @@ class Hangs {
   const int64_t until_;
   Diagnosis& diagnosis_;
   int64_t patience_ = 0;
+  uint64_t not_known_ = 0;  // operations that ranks wait in, while of others nothing is known
   std::vector<Open> open_;
   std::map<uint32_t, std::vector<const Open*>> waits_in_;
 };

@@ -11,7 +11,7 @@ namespace {
 // Of a process: a message or NCCL's proxy may report after a call's end, but not much later.
 constexpr size_t kMostCalls = 1024;
 // A damaged recording has any sizes.
-constexpr uint32_t kMostRanks = 1 << 20;
+constexpr uint32_t kMostRanks = 1 << 16;
 // And any times.
 constexpr int64_t kLatest = int64_t{1} << 60;
 
@@ -44,10 +44,10 @@ uint32_t JobFacts::add_process(const Identity& identity, const FileEnd& end) {
 }
 
 void JobFacts::add(uint32_t process, const events::AnyEvent& event, int64_t at_ns) {
-  const int64_t at = std::clamp<int64_t>(at_ns, 0, kLatest);
   ProcessFacts& facts = processes_[process];
+  const int64_t at = std::max(facts.last, std::clamp<int64_t>(at_ns, 0, kLatest));
   if (facts.first == kNever) facts.first = at;
-  facts.last = std::max(facts.last, at);
+  facts.last = at;
   last_ = std::max(last_, at);
   std::visit([this, process, at](const auto& each) { on(process, each, at); }, event);
 }
@@ -116,6 +116,7 @@ void JobFacts::on(uint32_t process, const events::CallMade& event, int64_t at) {
   part.made = at;
   part.count = event.count;
   --operation.missing;
+  ++operation.in_flight;
   if (operation.began == kNever) operation.began = at;
   operation.due = std::max(operation.due, at);
   const bool counts_differ =
@@ -172,6 +173,7 @@ void JobFacts::on(uint32_t process, const events::CallEnded& event, int64_t at) 
   if (part.ended != kNever) return;
   part.ended = at;
   part.failed = !event.ok;
+  --operation->in_flight;
   courses_[process].last_ended = at;
   if (part.failed) return;
   if (--operation->open > 0) return;
@@ -277,12 +279,18 @@ void JobFacts::on(uint32_t process, const events::ProxyOp& event, int64_t /*at*/
   inflow.network_wait_ns = std::max(inflow.network_wait_ns, mean);
 }
 
-// Complete operations go, the oldest first; those that are open are what a hang is found by.
+// The oldest go, but of those in which a rank waits only where there are too many of them: they are
+// what a hang is found by.
 void JobFacts::forget_old() {
-  while (parts_ > params::kMostParts && !order_.empty()) {
+  size_t kept = 0;
+  while (parts_ > params::kMostParts && order_.size() > 1 && kept < 2) {
     const auto oldest = operations_.find(order_.front());
     order_.pop_front();
-    if (oldest == operations_.end() || oldest->second.open > 0) continue;
+    if (oldest->second.in_flight > 0 && parts_ <= 2 * params::kMostParts) {
+      order_.push_back(oldest->first);
+      ++kept;
+      continue;
+    }
     parts_ -= oldest->second.parts.size();
     operations_.erase(oldest);
     ++dropped_;

@@ -70,6 +70,7 @@ struct Operation {
   int64_t ended = kNever;   // the last part ended; kNever: some have not
   uint32_t missing = 0;     // parts that were not made
   uint32_t open = 0;        // parts that have not ended well
+  uint32_t in_flight = 0;   // parts that were made and have not ended
 
   bool between_two() const { return key.from != kNobody; }
   uint32_t rank_of(size_t part) const;

@@ -31,8 +31,7 @@ inline constexpr size_t kBlocks = 100;
 inline constexpr size_t kLeastBlocks = 8;
 // An episode has at least this many blocks. Range 4 to 10.
 inline constexpr size_t kLeastEpisode = 5;
-// A level must lie this many standard errors of the others' spread above it. Range 4 to 8: over
-// 10,000 runs of 100 candidates 5 leave one false positive by chance in a normal distribution.
+// A level must lie this many standard errors of the others' spread above it. Range 4 to 8.
 inline constexpr double kLeastErrors = 6;
 // And its owner must be the latest of all in this share of the episode's blocks. Range 0.6 to 0.9.
 inline constexpr double kLeastFirst = 0.7;
@@ -66,8 +65,9 @@ inline constexpr double kLeastRise = 0.5;
 
 // --- memory ---
 
-// Parts of ranks in operations that are kept; older operations are not judged. 200 bytes each.
-inline constexpr size_t kMostParts = 2'000'000;
+// Parts of ranks in operations that are kept, about 200 bytes each; older operations are not
+// judged. Twice as many where ranks wait in them.
+inline constexpr size_t kMostParts = 1'000'000;
 // Times of losses and path changes that are kept for a connection.
 inline constexpr size_t kMostTroubles = 10'000;
 
