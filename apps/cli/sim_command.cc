@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -100,7 +101,8 @@ Result<void> take_quantities(SimOptions& options) {
 }
 
 // Connections get the plan's number of paths, so that its numbers stand for the same entropies.
-Result<void> take_plan(SimOptions& options, const topology::Topology& topology) {
+Result<void> take_plan(SimOptions& options, const topology::Topology& topology,
+                       const topology::Workload& workload) {
   if (options.plan.empty()) return {};
   if (options.run.roce) {
     return fail(ErrorCode::kInvalid, "cannot follow the plan " + options.plan,
@@ -111,6 +113,17 @@ Result<void> take_plan(SimOptions& options, const topology::Topology& topology) 
   options.run.selector = "plan";
   options.run.paths = plan->paths;
   options.run.plan = std::move(plan->shares);
+  const auto unplanned = std::count_if(workload.flows.begin(), workload.flows.end(),
+                                       [&options](const topology::Flow& flow) {
+                                         return options.run.plan.count({flow.from, flow.to}) == 0;
+                                       });
+  if (unplanned > 0) {
+    print_warning(
+        fmt::format("{} of {} not in {}: connections without a plan choose paths like "
+                    "reps. Plan with the same --workload and --seed",
+                    count_text(static_cast<uint64_t>(unplanned)),
+                    counted_text(workload.flows.size(), "flow"), options.plan));
+  }
   return {};
 }
 
@@ -182,7 +195,8 @@ Result<int> simulate(SimOptions options) {
   if (!workload) return fail(workload.error());
   if (Result<void> fits = check_transport(options, *workload); !fits) return fail(fits.error());
 
-  if (Result<void> taken = take_plan(options, *topology); !taken) return fail(taken.error());
+  if (Result<void> taken = take_plan(options, *topology, *workload); !taken)
+    return fail(taken.error());
 
   std::unique_ptr<SimTrace> trace;
   if (!options.trace.empty()) {
@@ -299,11 +313,13 @@ void add_sim_command(CLI::App& root, Invocation& invocation) {
       ->type_name("DURATION")
       ->check(duration_value())
       ->default_str("the end of all flows and jobs");
-  sim->add_option("--plan", options->plan,
-                  "follow this plan of 'heddle plan': its number of paths, and its shares of them")
-      ->type_name("FILE");
   options->transport.run = &options->run;
   add_transport_options(*sim, options->transport);
+  sim->add_option("--plan", options->plan,
+                  "follow this plan of 'heddle plan': its number of paths, and its shares of them")
+      ->type_name("FILE")
+      ->excludes(sim->get_option("--selector"))
+      ->excludes(sim->get_option("--paths"));
   add_result_options(*sim, *options);
   add_fabric_options(*sim, options->fabric);
   add_sweep_command(*sim, invocation);

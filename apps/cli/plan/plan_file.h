@@ -29,7 +29,7 @@ struct PlanFile {
 };
 
 // Errors: kUnavailable if it cannot be read; kVersion for a plan of another version; kInvalid for
-// other content than a plan's, or hosts that the topology does not have.
+// other content than a plan's, or one of another fabric.
 Result<PlanFile> read_plan_file(const std::string& path, const topology::Topology& topology);
 
 }  // namespace heddle::cli
