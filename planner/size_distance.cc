@@ -53,6 +53,24 @@ double goodput(const DistanceQuestion& question, double km) {
          (1 - question.loss + question.loss * repeated(question, km));
 }
 
+Figure repeated_figure(const DistanceQuestion& question) {
+  Figure figure{.name = "repeated_packets",
+                .meaning = "packets that a loss repeats",
+                .formula = "1",
+                .terms = {},
+                .value = repeated(question, question.km),
+                .unit = "",
+                .source = "selective repeat: the lost packet alone"};
+  if (!question.go_back_n) return figure;
+  figure.formula = "max(1, G * R / (8 * m * q))";
+  figure.terms = {{"G", "goodput without loss", lossless(question, question.km), "b/s"},
+                  {"R", "round trip", round_trip(question, question.km), "s"},
+                  {"m", "payload of a packet", question.mtu_bytes, "B"},
+                  {"q", "queue pairs", question.queue_pairs, ""}};
+  figure.source = "go-back-N: all that one queue pair has in flight";
+  return figure;
+}
+
 void add_figures(const DistanceQuestion& question, Answer& answer) {
   const double rtt = round_trip(question, question.km);
   answer.figures = {
@@ -83,6 +101,7 @@ void add_figures(const DistanceQuestion& question, Answer& answer) {
        lossless(question, question.km),
        "b/s",
        kClosedLoop},
+      repeated_figure(question),
       {"goodput_bits_per_s",
        question.go_back_n ? "goodput with loss, go-back-N" : "goodput with loss, selective repeat",
        "G * (1 - p) / (1 - p + p * N)",

@@ -23,7 +23,7 @@ constexpr std::array kResponses = {Response{10e9, 67},  Response{25e9, 80},   Re
 constexpr double kPauseBits = 672;
 constexpr double kGapBits = 160;  // preamble and gap of another frame
 constexpr const char* kSource =
-    "IEEE 802.1Qbb-2011, annex O; computed by switches in IEEE 802.1Qdt";
+    "IEEE 802.1Qbb, annex on buffer requirements (recalled); computed by switches in IEEE 802.1Qdt";
 
 Result<double> response_bits(const HeadroomQuestion& question) {
   if (question.response_bits >= 0) return question.response_bits;

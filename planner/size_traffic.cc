@@ -80,6 +80,18 @@ void add_total(const std::vector<Movement>& all, bool nic, Answer& answer) {
   answer.figures.push_back(std::move(total));
 }
 
+void add_nic_time(double nic_bits_per_s, Answer& answer) {
+  const double bytes = answer.figure("nic_bytes").value;
+  answer.figures.push_back({.name = "nic_s",
+                            .meaning = "time that the NICs of a GPU take for it at their full rate",
+                            .formula = "B * 8 / C",
+                            .terms = {{"B", "sent through the NIC in a step", bytes, "B"},
+                                      {"C", "rate of the NICs of a GPU", nic_bits_per_s, "b/s"}},
+                            .value = bytes * 8 / nic_bits_per_s,
+                            .unit = "s",
+                            .source = "lower bound: payload at line rate, nothing beside it"});
+}
+
 void add_table(const std::vector<Movement>& all, Answer& answer) {
   Table table{.name = "movements",
               .title = "What a GPU sends in a step",
@@ -132,7 +144,7 @@ double nic_bytes(const Movement& movement) {
   return k > 1 ? sent / g : 0;
 }
 
-Result<Answer> size_traffic(const ModelShape& model, const JobShape& given) {
+Result<Answer> size_traffic(const ModelShape& model, const JobShape& given, double nic_bits_per_s) {
   const Result<JobShape> job = resolve(given, model);
   if (!job) return fail(job.error());
   Answer answer;
@@ -151,6 +163,7 @@ Result<Answer> size_traffic(const ModelShape& model, const JobShape& given) {
   for (const Movement& each : all) add_figures(each, answer);
   add_total(all, false, answer);
   add_total(all, true, answer);
+  if (nic_bits_per_s > 0) add_nic_time(nic_bits_per_s, answer);
   add_table(all, answer);
   answer.assumptions = {
       "ranks are numbered tensor, context, data, pipeline, as Megatron-LM numbers them",

@@ -2,6 +2,7 @@
 // through its NIC.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,9 @@ double nic_bytes(const Movement& movement);
 // All movements of a resolved job, for the GPU with most of them.
 std::vector<Movement> movements(const ModelShape& model, const JobShape& job);
 
-// Errors: kInvalid, those of resolve().
-Result<Answer> size_traffic(const ModelShape& model, const JobShape& job);
+// With the rate of a GPU's NICs (0: not known) also the time that they take. Errors: kInvalid,
+// those of resolve().
+Result<Answer> size_traffic(const ModelShape& model, const JobShape& job,
+                            double nic_bits_per_s = 0);
 
 }  // namespace heddle::planner
