@@ -32,6 +32,7 @@
 #include "apps/cli/record_command.h"
 #include "apps/cli/run_command.h"
 #include "apps/cli/sim_command.h"
+#include "apps/cli/size_command.h"
 #include "apps/cli/summary_command.h"
 #include "apps/cli/terminal.h"
 #include "apps/cli/timeline_command.h"
@@ -70,7 +71,7 @@ const std::vector<CommandGroup>& command_groups() {
       {"Observe",
        {add_record_command, add_summary_command, add_matrix_command, add_timeline_command,
         add_diagnose_command}},
-      {"Simulate", {add_sim_command, add_plan_command, add_lab_command}},
+      {"Simulate", {add_sim_command, add_plan_command, add_size_command, add_lab_command}},
       {"Manage",
        {add_config_command, add_doctor_command, add_key_command, add_completion_command,
         add_help_command}}};
