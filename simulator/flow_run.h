@@ -7,16 +7,19 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "simulator/roce_options.h"
 #include "simulator/tenant.h"
 #include "simulator/world.h"
 #include "topology/workload.h"
+#include "transport/endpoint.h"
 
 namespace heddle::simulator {
 
@@ -37,6 +40,8 @@ struct FlowRunOptions {
   // Flows run over RoCE NICs in place of the transport; options of the transport then have no
   // effect, and sink_of has none.
   std::optional<RoceOptions> roce;
+  // Shares of paths by sender and receiver (hosts), for the selector `plan`.
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<transport::PlannedShare>> plan;
   // Called once per host: the sink of its events, which must outlive the run; null: none. Wire
   // traffic is reported in spans of `wire_span`.
   std::function<events::Sink*(uint32_t host)> sink_of;

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -14,6 +15,7 @@
 #include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/job/job_report.h"
 #include "apps/cli/output.h"
+#include "apps/cli/plan/plan_file.h"
 #include "apps/cli/sim/fabric_options.h"
 #include "apps/cli/sim/job_run.h"
 #include "apps/cli/sim/page.h"
@@ -53,6 +55,7 @@ struct SimOptions {
   simulator::FlowRunOptions run;
   TransportOptions transport;
   FabricOptions fabric;
+  std::string plan;
   std::string until_text;
   Nanos until = Nanos::never();
   std::string series;
@@ -95,6 +98,33 @@ Result<void> take_quantities(SimOptions& options) {
   }
   options.transport.run = &options.run;
   return take_transport_options(options.transport);
+}
+
+// Connections get the plan's number of paths, so that its numbers stand for the same entropies.
+Result<void> take_plan(SimOptions& options, const topology::Topology& topology,
+                       const topology::Workload& workload) {
+  if (options.plan.empty()) return {};
+  if (options.run.roce) {
+    return fail(ErrorCode::kInvalid, "cannot follow the plan " + options.plan,
+                "RoCE NICs have one path", "leave out --transport roce");
+  }
+  Result<PlanFile> plan = read_plan_file(options.plan, topology);
+  if (!plan) return fail(plan.error());
+  options.run.selector = "plan";
+  options.run.paths = plan->paths;
+  options.run.plan = std::move(plan->shares);
+  const auto unplanned = std::count_if(workload.flows.begin(), workload.flows.end(),
+                                       [&options](const topology::Flow& flow) {
+                                         return options.run.plan.count({flow.from, flow.to}) == 0;
+                                       });
+  if (unplanned > 0) {
+    print_warning(
+        fmt::format("{} of {} not in {}: connections without a plan choose paths like "
+                    "reps. Plan with the same --workload and --seed",
+                    count_text(static_cast<uint64_t>(unplanned)),
+                    counted_text(workload.flows.size(), "flow"), options.plan));
+  }
+  return {};
 }
 
 // Only the transport has events to record and to count.
@@ -163,6 +193,9 @@ Result<int> simulate(SimOptions options) {
       topology::read_workload_file(options.workload, *topology, options.run.seed);
   if (!workload) return fail(workload.error());
   if (Result<void> fits = check_transport(options); !fits) return fail(fits.error());
+
+  if (Result<void> taken = take_plan(options, *topology, *workload); !taken)
+    return fail(taken.error());
 
   std::unique_ptr<SimTrace> trace;
   if (!options.trace.empty()) {
@@ -281,6 +314,11 @@ void add_sim_command(CLI::App& root, Invocation& invocation) {
       ->default_str("the end of all flows and jobs");
   options->transport.run = &options->run;
   add_transport_options(*sim, options->transport);
+  sim->add_option("--plan", options->plan,
+                  "follow this plan of 'heddle plan': its number of paths, and its shares of them")
+      ->type_name("FILE")
+      ->excludes(sim->get_option("--selector"))
+      ->excludes(sim->get_option("--paths"));
   add_result_options(*sim, *options);
   add_fabric_options(*sim, options->fabric);
   add_sweep_command(*sim, invocation);
