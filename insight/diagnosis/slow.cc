@@ -124,7 +124,16 @@ Place place_of_links(const JobFacts& facts,
 void find_slow_links(const JobFacts& facts, const BlockSeries& series, Diagnosis& diagnosis) {
   std::vector<Link> links;
   std::vector<std::vector<double>> values;
+  // Within a host its scheduler is measured.
+  const auto within_host = [&](const Link& link) {
+    const uint32_t from = facts.process_of(series.communicator, link.first);
+    const uint32_t to = facts.process_of(series.communicator, link.second);
+    if (from == kNobody || to == kNobody) return true;
+    const std::string& host = facts.processes()[from].party.host;
+    return !host.empty() && host == facts.processes()[to].party.host;
+  };
   for (const auto& [link, row] : series.delayed) {
+    if (within_host(link)) continue;
     links.push_back(link);
     values.push_back(row);
   }
