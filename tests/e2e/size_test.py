@@ -54,7 +54,7 @@ class Size(unittest.TestCase):
             words = ("traffic", "--model", config, "--gpus", "16")
             # A layer: 4 x 64 x 64 + 3 x 64 x 128 + 2 x 64; embeddings and logits 100 x 64 each; a norm of 64.
             self.assertEqual(self.figures(*words)["parameters"], 2 * 41_088 + 12_800 + 64)
-            self.assertIn("tensor_nvlink_bytes", self.figures(*words, "--tp", "4"))
+            self.assertIn("tensor_nvlink_bytes", self.figures(*words, "--tensor", "4"))
             config.write_text(json.dumps({**LLAMA, "model_type": "mamba"}), encoding="utf-8")
             self.assertIn("docs/how-to/size_a_cluster.md", self.refused(*words))
             config.write_text("[", encoding="utf-8")
@@ -86,8 +86,8 @@ class Size(unittest.TestCase):
                 (("traffic",), "--model or --parameters"),
                 (("traffic", "--model", "llama-9"), "there are deepseek-v3,"),
                 (("traffic", "--model", "/nonexistent/m.json"), "heddle size --list"),
-                ((*model, "--gpus", "10", "--tp", "4"), "give --gpus 8 or 12"),
-                ((*model, "--gpus", "8", "--tp", "3", "--dp", "2"), "give --gpus 6"),
+                ((*model, "--gpus", "10", "--tensor", "4"), "give --gpus 8 or 12"),
+                ((*model, "--gpus", "8", "--tensor", "3", "--data", "2"), "give --gpus 6"),
                 ((*model, "--gpus", "8", "--batch", "12"), "give --batch 8 or 16"),
                 ((*model, "--gpus", "8", "--expert", "2"), "leave --expert out"),
                 ((*model, "--gpus", "0"), "--gpus"),

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/size/answer_report.h"
 #include "apps/cli/size/quantity_options.h"
@@ -28,7 +29,7 @@ struct DistanceOptions {
 void add_size_distance_command(CLI::App& group, Invocation& invocation) {
   CLI::App* const distance =
       group.add_subcommand("distance", "goodput of RDMA writes over a long cable");
-  distance->footer(kExample);
+  distance->footer(kExample + exit_status_help("", "could not run"));
   const auto options = std::make_shared<DistanceOptions>();
   planner::DistanceQuestion& question = options->question;
   add_number(*distance, "--km", question.km, "length of the cable", {0, 40'000});

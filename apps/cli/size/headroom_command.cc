@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/size/answer_report.h"
 #include "apps/cli/size/quantity_options.h"
@@ -27,7 +28,8 @@ struct HeadroomOptions {
 void add_size_headroom_command(CLI::App& group, Invocation& invocation) {
   CLI::App* const headroom =
       group.add_subcommand("headroom", "buffer that PFC needs behind its threshold");
-  headroom->footer(kExample);
+  headroom->footer(kExample +
+                   exit_status_help("the headroom is more than the buffer", "could not run"));
   const auto options = std::make_shared<HeadroomOptions>();
   planner::HeadroomQuestion& question = options->question;
   add_rate(*headroom, "--rate", question.link_bits_per_s, "of the link");

@@ -50,7 +50,9 @@ CLI::Option* add_number(CLI::App& command, const std::string& name, double& valu
 
 CLI::Option* add_count(CLI::App& command, const std::string& name, uint64_t& value,
                        const std::string& about, uint64_t most) {
-  return command.add_option(name, value, about)->type_name("N")->check(whole_number(1, most));
+  CLI::Option* const option =
+      command.add_option(name, value, about)->type_name("N")->check(whole_number(1, most));
+  return value > 0 ? option->capture_default_str() : option;
 }
 
 CLI::Option* add_share(CLI::App& command, const std::string& name, double& value,

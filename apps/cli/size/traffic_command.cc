@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/size/answer_report.h"
@@ -37,17 +38,18 @@ struct TrafficOptions {
 };
 
 void add_parallel_options(CLI::App& traffic, planner::JobShape& job) {
-  add_count(traffic, "--tensor,--tp", job.tensor, "tensor parallel ranks", kMostRanks);
-  add_count(traffic, "--context,--cp", job.context, "context parallel ranks", kMostRanks);
-  add_count(traffic, "--data,--dp", job.data, "data parallel ranks", kMostGpus)
+  add_count(traffic, "--tensor", job.tensor, "tensor parallel ranks", kMostRanks);
+  add_count(traffic, "--context", job.context, "context parallel ranks", kMostRanks);
+  add_count(traffic, "--data", job.data, "data parallel ranks", kMostGpus)
       ->default_str("what is left of the GPUs");
-  add_count(traffic, "--pipeline,--pp", job.pipeline, "pipeline stages", kMostRanks);
-  add_count(traffic, "--expert,--ep", job.expert, "expert parallel ranks", kMostRanks);
+  add_count(traffic, "--pipeline", job.pipeline, "pipeline stages", kMostRanks);
+  add_count(traffic, "--expert", job.expert, "expert parallel ranks", kMostRanks);
   add_count(traffic, "--chunks", job.chunks,
             "parts of a pipeline stage; above 1 the schedule is interleaved", kMostRanks);
   traffic.add_option("--zero", job.zero_stage, "stage of ZeRO; FSDP is 3, DDP is 0")
       ->type_name("N")
-      ->check(whole_number(0, 3));
+      ->check(whole_number(0, 3))
+      ->capture_default_str();
   traffic.add_flag("--sequence-parallel", job.sequence_parallel,
                    "share activations among tensor parallel ranks");
   traffic.add_flag("--recompute", job.recompute, "recompute activations in the backward pass");
@@ -91,7 +93,7 @@ Result<planner::Answer> answer_of(const TrafficOptions& options) {
 void add_size_traffic_command(CLI::App& group, Invocation& invocation) {
   CLI::App* const traffic =
       group.add_subcommand("traffic", "bytes that a GPU sends in a training step");
-  traffic->footer(kExample);
+  traffic->footer(kExample + exit_status_help("", "could not run"));
   const auto options = std::make_shared<TrafficOptions>();
   CLI::Option* const model =
       traffic->add_option("--model", options->model, "a preset, a config.json or a TOML file");
