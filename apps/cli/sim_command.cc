@@ -182,6 +182,13 @@ nlohmann::json jobs_document(const JobRun& run) {
   return rows;
 }
 
+std::string json_text(const FlowRun& run, const JobRun& jobs, const simulator::Series& series,
+                      const SimFacts& facts) {
+  nlohmann::json document = sim_document(run, series, facts);
+  document["jobs"] = jobs_document(jobs);
+  return document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
 Result<int> simulate(SimOptions options) {
   if (Result<void> taken = take_quantities(options); !taken) return fail(taken.error());
   const Result<topology::Topology> topology = load_topology(options);
@@ -193,7 +200,6 @@ Result<int> simulate(SimOptions options) {
       topology::read_workload_file(options.workload, *topology, options.run.seed);
   if (!workload) return fail(workload.error());
   if (Result<void> fits = check_transport(options); !fits) return fail(fits.error());
-
   if (Result<void> taken = take_plan(options, *topology, *workload); !taken)
     return fail(taken.error());
 
@@ -236,13 +242,9 @@ Result<int> simulate(SimOptions options) {
     print_warning(fmt::format("{} of {}: the oldest are gone",
                               counted_text(trace->dropped_events(), "event"), options.trace));
   }
-  if (options.json) {
-    nlohmann::json document = sim_document(run, series, facts);
-    document["jobs"] = jobs_document(**jobs);
-    print(document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-  } else {
-    print(sim_text(run, series, facts) + jobs_text((*jobs)->jobs(), (*jobs)->outcomes()));
-  }
+  print(options.json
+            ? json_text(run, **jobs, series, facts)
+            : sim_text(run, series, facts) + jobs_text((*jobs)->jobs(), (*jobs)->outcomes()));
   // Behind the results, so that these are not lost with it.
   if (!options.html.empty()) {
     const Result<void> written = write_output(options.html, sim_page(run, **jobs, series, facts));

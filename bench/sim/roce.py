@@ -3,8 +3,8 @@
 Fabrics of 100 Gb/s links, 1 us a hop: 64 hosts on eight leaves and eight spines, or 1,024 on a fat tree of three tiers
 whose leaves have eight uplinks as well. Traffic: a permutation, an incast with victims (flows that share switches with
 it, but no host), ring all-reduces and training steps of 16 ranks on random hosts. Conditions: packets lost at random on
-links between switches, or one uplink of the first leaf missing, to which routes have settled. Seeds differ in who sends
-to whom, in the hosts of the ranks, and in all random choices of the simulation.
+links between switches, or one uplink of the first leaf missing, to which routes have settled. Seeds differ in the
+pairs of hosts, in the hosts of the ranks, and in all random choices of the simulation.
 """
 
 import concurrent.futures

@@ -5,8 +5,8 @@
 // What strangers can do: a request without the secret, 64 random bits that only granted tokens
 // carry, is dropped without an answer. A peer that holds a token can make up to kMaxReceivingPairs
 // queue pairs, and through one it can write to every region whose key it knows or guesses (32
-// bits): RDMA protects memory by keys, not by peer. Whoever sees the network's packets sees both.
-// So verbs are for networks whose hosts trust each other.
+// bits): RDMA protects memory by keys, not by peer. A host that reads the network's packets reads
+// both. So verbs are for networks whose hosts trust each other.
 #pragma once
 
 #include <cstdint>
@@ -68,7 +68,7 @@ class ChunkReceiver {
   Ring<transport::PlacedEvent>& events_;
   std::map<Key, Path> paths_;
   std::unordered_map<uint32_t, Path*> by_id_;
-  // Connections that are over, for good. A request for one may still be under way.
+  // Connections that are over, for good. A request for one may still be in flight.
   std::unordered_set<uint32_t> over_;
   std::deque<uint32_t> over_order_;
   uint32_t last_id_ = 0;

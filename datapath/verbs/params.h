@@ -28,7 +28,7 @@ inline constexpr size_t kCompletionsACall = 32;
 // Queue pairs that peers may hold together. Chosen: 256 peers with 16 paths. Range: 256 to 65,536.
 inline constexpr size_t kMaxReceivingPairs = 4096;
 // Ended connections that are remembered, so that a late request for one is refused. Chosen: far
-// more than end while a datagram is under way. Range: 1,024 to 1 million.
+// more than end while a datagram is in flight. Range: 1,024 to 1 million.
 inline constexpr size_t kMaxOver = 65'536;
 // Chunks that wait for a queue pair, a path; beyond it they count as lost. Chosen: 64 MiB, more
 // than a path's window. Range: 64 to 16,384.
