@@ -119,7 +119,7 @@ bool Outcomes::may_end_with(const Side& side, ErrorCode code) const {
       return side.close_called || (asks && handshake_may_time_out(side));
     case ErrorCode::kUnavailable: {
       if (!asks) return false;
-      // All its answers were lost, and it closed or declared this side dead: the init is a replay then.
+      // Its answers were lost, and it closed or declared this side dead: the init is a replay.
       if (const Side* accepted = ledger_.accepted_by_peer_of(side); accepted != nullptr) {
         if (accepted->close_called || accepted->error.code == ErrorCode::kPeerDead) return true;
       }
