@@ -35,8 +35,6 @@ const char* name_of(PlaceKind place) {
   switch (place) {
     case PlaceKind::kRank:
       return "rank";
-    case PlaceKind::kHost:
-      return "host";
     case PlaceKind::kSenderNic:
       return "sender_nic";
     case PlaceKind::kReceiverNic:
@@ -58,8 +56,6 @@ std::string place_text(const Diagnosis& diagnosis, const Place& place) {
   switch (place.kind) {
     case PlaceKind::kRank:
       return name(0);
-    case PlaceKind::kHost:
-      return "host " + place.host;
     case PlaceKind::kSenderNic:
       return "NIC of " + place.host + " (sending)";
     case PlaceKind::kReceiverNic:

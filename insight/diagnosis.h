@@ -27,7 +27,6 @@ const char* name_of(VerdictClass verdict);
 
 enum class PlaceKind : uint8_t {
   kRank,
-  kHost,
   kSenderNic,    // data from one host is late, to whichever host
   kReceiverNic,  // data to one host is late, from whichever host
   kNic,          // both

@@ -228,10 +228,4 @@ void ChunkSender::close(uint32_t connection) {
   tokens_.erase(connection);
 }
 
-bool ChunkSender::break_one() {
-  if (by_id_.empty()) return false;
-  by_id_.begin()->second->pair->break_off();
-  return true;
-}
-
 }  // namespace heddle::datapath

@@ -43,9 +43,8 @@ class ChunkSender {
   // The connection is over: its queue pairs end.
   void close(uint32_t connection);
 
-  // Queue pairs that are connected. For tests: ends one as a NIC would.
+  // Queue pairs that are connected.
   size_t connected() const { return by_id_.size(); }
-  bool break_one();
 
  private:
   enum class State : uint8_t { kIdle, kAsking, kConnected, kFailed };

@@ -51,8 +51,6 @@ class VerbsDatapath final : public Datapath, private ExchangeHandler {
   bool poll_error(transport::NetworkError& error) override { return udp_->poll_error(error); }
   const DatapathStatistics& statistics() const override;
 
-  // For tests: a queue pair that sends ends as if its NIC had reported an error; false: none.
-  bool break_one() { return sender_->break_one(); }
   const ChunkSender& sender() const { return *sender_; }
   const ChunkReceiver& receiver() const { return *receiver_; }
   // For tests that drive two datapaths by one thread: takes what has come, and keeps it for the

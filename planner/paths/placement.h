@@ -59,9 +59,6 @@ class Placement {
   // Cuts each lane into `parts` units and places all anew. `floor`: time below which the most
   // loaded link between switches need not get, ns.
   void place(uint32_t parts, double floor);
-  // After links of the fabric failed or returned: units without a route get another one, and others
-  // move as place() does. The number of units that moved.
-  size_t repair(double floor);
 
   const Loads& loads() const { return loads_; }
   std::span<const Unit> units() const { return units_; }

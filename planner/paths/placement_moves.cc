@@ -113,21 +113,4 @@ bool Placement::make_room(uint32_t unit, LinkId off, double limit, uint32_t dept
   return false;
 }
 
-size_t Placement::repair(double floor) {
-  unreachable_ = 0;
-  size_t moved = 0;
-  // Loads are counted anew: a failed link takes part in no route any more.
-  loads_ = Loads(fabric_, demand_.background);
-  for (std::vector<uint32_t>& units : units_on_) units.clear();
-  Route route;
-  for (uint32_t i = 0; i < units_.size(); ++i) {
-    const uint16_t path = units_[i].path;
-    units_[i].path = kNoPath;
-    if (path != kNoPath && route_of(units_[i], path, route)) put(i, path, route);
-  }
-  for (const Unit& unit : units_) moved += unit.path == kNoPath ? 1 : 0;
-  place_greedily();
-  return moved + improve(floor);
-}
-
 }  // namespace heddle::planner
