@@ -27,9 +27,13 @@ constexpr std::array kKeys = {
                      "several NICs are used together; empty: any"},
     ConfigKey{.name = "datapath",
               .fallback = "udp",
-              .doc = "what carries packets: UDP sockets, or XDP sockets, which need rights and an "
-                     "interface of their own",
-              .choices = "udp|xdp"},
+              .doc = "what carries packets: UDP sockets; XDP sockets, which need rights and an "
+                     "interface of their own; or RDMA verbs for long messages beside UDP sockets",
+              .choices = "udp|xdp|verbs"},
+    ConfigKey{.name = "rdma_mode",
+              .fallback = "rc",
+              .doc = "queue pairs of verbs: rc, the NIC repeats what is lost; uc, heddle does",
+              .choices = "rc|uc"},
     ConfigKey{.name = "xdp_mode",
               .fallback = "auto",
               .doc = "how frames pass between the driver and XDP sockets; auto: the first of the "

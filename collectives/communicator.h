@@ -24,6 +24,8 @@
 
 namespace heddle::collectives {
 
+class MessageCarrier;
+
 // Whether ranks of one host share memory, where both sides say so. kSlots: they do, but none reads
 // the other's own memory.
 enum class SharedMemory : uint8_t { kNever, kSlots, kAuto };
@@ -39,6 +41,9 @@ struct CommunicatorOptions {
   // contents do not matter and a thousand ranks share a process. Payload that does not fit uses
   // separate memory, as all payload does if this is empty. Must outlive the communicator.
   std::span<std::byte> staging;
+  // For simulations: what carries messages in place of connections (message_carrier.h); null:
+  // nothing does. Must outlive the communicator.
+  MessageCarrier* carrier = nullptr;
 };
 
 // What a call works on. `count` is in elements: of the whole (all_reduce, broadcast, reduce, send,

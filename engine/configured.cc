@@ -58,8 +58,11 @@ Result<void> check_stranger_bytes(const Options& options, uint64_t parts, uint32
 NetworkOptions configured_network(const Config& config) {
   NetworkOptions network;
   network.bind = config.text("bind");
-  if (config.text("datapath") == "xdp") network.datapath = DatapathKind::kXdp;
+  const std::string& kind = config.text("datapath");
+  if (kind == "xdp") network.datapath = DatapathKind::kXdp;
+  if (kind == "verbs") network.datapath = DatapathKind::kVerbs;
   network.xdp_mode = xdp_mode_of(config.text("xdp_mode"));
+  if (config.text("rdma_mode") == "uc") network.rdma_mode = datapath::RdmaMode::kUnreliable;
   network.mtu_bytes = static_cast<uint32_t>(config.integer("mtu_bytes"));
   network.traffic_class = static_cast<uint8_t>(config.integer("dscp") << 2);
   network.receive_buffer_bytes = static_cast<uint32_t>(config.integer("receive_buffer_bytes"));

@@ -1,8 +1,10 @@
-// Endpoint over UDP or AF_XDP: resolves names to addresses and opens sockets from options.
+// Endpoint over UDP, AF_XDP or RDMA verbs: resolves names to addresses and opens sockets from
+// options.
 #include <algorithm>
 
 #include "datapath/resolve.h"
 #include "datapath/udp.h"
+#include "datapath/verbs.h"
 #include "datapath/xdp.h"
 #include "engine/endpoint.h"
 #include "engine/host_port.h"
@@ -12,7 +14,10 @@ namespace heddle::engine {
 
 namespace {
 
-// What the options of both datapaths have in common.
+// To each peer: names of chunk paths have eight bits (transport/wire).
+constexpr uint16_t kMostQueuePairs = 255;
+
+// What the options of all datapaths have in common.
 template <typename DatapathOptions>
 DatapathOptions attachment(const NetworkOptions& network, const Options& options) {
   DatapathOptions to;
@@ -29,6 +34,17 @@ Result<std::unique_ptr<datapath::Datapath>> open_datapath(const NetworkOptions& 
                                                           const Options& options) {
   if (network.datapath == DatapathKind::kUdp) {
     return datapath::open_udp(attachment<datapath::UdpOptions>(network, options));
+  }
+  if (network.datapath == DatapathKind::kVerbs) {
+    if (!options.transport.keys.empty() && !options.transport.unsealed_chunks) {
+      return fail(ErrorCode::kInvalid, "cannot use RDMA verbs with a cluster key",
+                  "what a NIC writes remotely is neither encrypted nor authenticated",
+                  "set datapath to udp, or unsealed_chunks to true on a network that you trust");
+    }
+    auto verbs = attachment<datapath::VerbsOptions>(network, options);
+    verbs.mode = network.rdma_mode;
+    verbs.chunk_paths = std::min<uint16_t>(options.transport.default_paths, kMostQueuePairs);
+    return datapath::open_verbs(verbs);
   }
   auto xdp = attachment<datapath::XdpOptions>(network, options);
   xdp.mode = network.xdp_mode;

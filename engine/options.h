@@ -6,6 +6,7 @@
 
 #include "base/nanos.h"
 #include "base/units.h"
+#include "datapath/verbs.h"
 #include "datapath/xdp.h"
 #include "events/recording.h"
 #include "transport/options.h"
@@ -43,16 +44,18 @@ struct Options {
   events::RecordingOptions recording;
 };
 
-// What carries an endpoint's packets. Both are UDP on the wire.
+// What carries an endpoint's packets. UDP and XDP sockets are the same on the wire.
 enum class DatapathKind : uint8_t {
-  kUdp,  // datapath/udp.h
-  kXdp,  // datapath/xdp.h: one process an interface
+  kUdp,    // datapath/udp.h
+  kXdp,    // datapath/xdp.h: one process an interface
+  kVerbs,  // datapath/verbs.h: long messages by RDMA, the rest over UDP
 };
 
 // The local attachment of an endpoint.
 struct NetworkOptions {
   DatapathKind datapath = DatapathKind::kUdp;
   datapath::XdpMode xdp_mode = datapath::XdpMode::kAuto;
+  datapath::RdmaMode rdma_mode = datapath::RdmaMode::kReliable;
   // Addresses, interfaces or names of this host, separated by commas, one per NIC; empty: any.
   std::string bind;
   uint16_t port = 0;                  // 0: any free port

@@ -1,5 +1,5 @@
-// Fuzzer: traffic, matrices, summary and timeline accept any events in any order without a fault,
-// and their sums agree.
+// Fuzzer: traffic, matrices, summary, timeline and diagnosis accept any events in any order without
+// a fault, and their sums agree.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "insight/clocks.h"
+#include "insight/diagnosis.h"
 #include "insight/load.h"
 #include "insight/matrix.h"
 #include "insight/summary.h"
@@ -99,6 +100,15 @@ void check_matrices(const Traffic& traffic) {
   }
 }
 
+void check_diagnosis(const Diagnosis& diagnosis) {
+  for (const auto& verdicts : {diagnosis.verdicts, diagnosis.notes}) {
+    for (const Verdict& verdict : verdicts) {
+      CHECK(verdict.confidence >= 0 && verdict.confidence <= 1);
+      CHECK(!place_text(diagnosis, verdict.place).empty());
+    }
+  }
+}
+
 }  // namespace
 }  // namespace heddle::insight
 
@@ -108,6 +118,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   SummaryBuilder summary;
   ClockBuilder clocks;
   LoadBuilder load({.most_columns = 1000});
+  DiagnosisBuilder diagnosis;
   TimelineBuilder timeline([](const Moment& moment) { CHECK(moment.begin_ns <= moment.end_ns); });
   for (uint32_t i = 0; i < kProcesses; ++i) {
     const Identity identity = {{"host", "h"}, {"rank", std::to_string(i)}};
@@ -116,6 +127,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     timeline.add_process([](int64_t ns) { return ns; });
     clocks.add_process({{"host", std::to_string(i)}}, i);
     load.add_process(identity);
+    diagnosis.add_process(identity, {.closed = i == 0, .complete = true});
   }
   Bytes bytes({data, size});
   while (!bytes.empty()) {
@@ -127,10 +139,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     summary.add(process, event);
     timeline.add(process, event);
     clocks.add(process, event);
-    load.add(process, event, process,
-             std::visit([](const auto& e) { return e.time.count; }, event));
+    const int64_t at = std::visit([](const auto& e) { return e.time.count; }, event);
+    load.add(process, event, process, at);
+    diagnosis.add(process, event, at);
   }
   timeline.finish();
+  check_diagnosis(diagnosis.finish());
   for (const NicLoad& nic : load.finish().nics) {
     for (const auto& columns : nic.columns) CHECK(columns.size() <= 1000);
   }

@@ -55,6 +55,7 @@ SimulatedJobs::SimulatedJobs(simulator::FlowRun& run, const SimulatedJobsOptions
       options_(options),
       outcomes_(run.workload().jobs.size()),
       agent_(run.world().network().add_agent(*this)) {
+  if (run.options().roce) carrier_ = std::make_unique<RoceCarrier>(run);
   progress_at_ = run.world().now();
   run.world().network().schedule(agent_, progress_at_ + kLook);
 }
@@ -97,17 +98,18 @@ void SimulatedJobs::place(size_t index, std::vector<uint16_t>& ports) {
     options.engine.transport = run_.endpoint_options(host);
     options.engine.eager_bytes = mebibytes(1);
     placed.processes.push_back(&run_.world().add(options));
+    if (carrier_) carrier_->add(host, *placed.processes.back());
   }
   outcomes_[index].calls.resize(job.communicators.size());
-  placed.surroundings = std::make_unique<JobSurroundings>(
-      JobSurroundings{.job = job,
-                      .outcome = outcomes_[index],
-                      .buffer = memory_.start(),
-                      .buffer_bytes = buffer_bytes_,
-                      .options = {.tuning = tuning_of(job), .staging = staging_},
-                      .addresses = {},
-                      .communicators = communicator_numbers(jobs(), index),
-                      .rank_in = ranks_in_communicators(job)});
+  placed.surroundings = std::make_unique<JobSurroundings>(JobSurroundings{
+      .job = job,
+      .outcome = outcomes_[index],
+      .buffer = memory_.start(),
+      .buffer_bytes = buffer_bytes_,
+      .options = {.tuning = tuning_of(job), .staging = staging_, .carrier = carrier_.get()},
+      .addresses = {},
+      .communicators = communicator_numbers(jobs(), index),
+      .rank_in = ranks_in_communicators(job)});
   for (const simulator::EngineProcess* process : placed.processes) {
     placed.surroundings->addresses.push_back(process->address());
   }
@@ -187,13 +189,7 @@ void SimulatedJobs::run(Nanos now) {
   }
   if (got_on()) progress_at_ = now;
   if (now - progress_at_ >= kStuckAfter) {
-    // A long call may be all that goes on.
-    transport::ConnectionStatistics sent;
-    add_statistics(sent);
-    size_t ranks = 0;
-    for (const topology::Job& job : jobs()) ranks += job.ranks.size();
-    const bool stuck = sent.payload_bytes_acked - acked_bytes_seen_ < kLeastBytes * ranks;
-    acked_bytes_seen_ = sent.payload_bytes_acked;
+    const bool stuck = is_stuck();
     progress_at_ = now;
     for (size_t i = 0; stuck && i < placed_.size(); ++i) {
       for (const auto& rank : placed_[i].ranks)
@@ -203,6 +199,14 @@ void SimulatedJobs::run(Nanos now) {
   if (!over()) {
     run_.world().network().schedule(agent_, now + (ready_reported_ ? millis(100) : kLook));
   }
+}
+
+// A long call may be all that goes on.
+bool SimulatedJobs::is_stuck() {
+  const uint64_t acked_bytes = run_.totals().payload_bytes_acked;
+  size_t ranks = 0;
+  for (const topology::Job& job : jobs()) ranks += job.ranks.size();
+  return acked_bytes - std::exchange(acked_bytes_seen_, acked_bytes) < kLeastBytes * ranks;
 }
 
 // Since it was asked last: calls have ended, ranks gone on, or they compute or have yet to begin.
@@ -247,7 +251,9 @@ uint64_t SimulatedJobs::steps_ended() const {
   return sum;
 }
 
+// With RoCE NICs these count, and ranks' connections carry control messages only.
 void SimulatedJobs::add_statistics(transport::ConnectionStatistics& sum) const {
+  if (carrier_) return;
   for (const Placed& job : placed_) {
     for (const auto& sink : job.sinks) sink->add_to(sum);
   }

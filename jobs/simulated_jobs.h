@@ -1,6 +1,6 @@
 // SimulatedJobs: the jobs of a workload in the world of a FlowRun: a process a rank, with the
-// production's communicators over the engine. Flows and jobs share hosts' NICs and the fabric, and
-// time 0.
+// production's communicators over the engine, or over the run's RoCE NICs. Flows and jobs share
+// hosts' NICs and the fabric, and time 0.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,7 @@
 #include "jobs/outcome.h"
 #include "jobs/simulated/rank_sink.h"
 #include "jobs/simulated/rank_trace.h"
+#include "jobs/simulated/roce_carrier.h"
 #include "jobs/simulated/simulated_rank.h"
 #include "simulator/flow_run.h"
 
@@ -73,10 +74,12 @@ class SimulatedJobs : public simulator::Tenant, private simulator::Agent {
   void add_statistics(transport::ConnectionStatistics& sum) const override;
   void run(Nanos now) override;
   bool got_on();
+  bool is_stuck();
 
   simulator::FlowRun& run_;
   const SimulatedJobsOptions options_;
   std::vector<JobOutcome> outcomes_;
+  std::unique_ptr<RoceCarrier> carrier_;  // with RoCE NICs; else null
   std::vector<Placed> placed_;
   Nanos zero_ = Nanos::never();  // time 0
   MirroredMemory memory_;

@@ -77,6 +77,34 @@ TEST(BalancerTest, AdaptiveRoutingAvoidsTheSlowLink) {
   for (uint32_t i = 1; i < kPaths; ++i) EXPECT_GT(packets[i], 1'000u);
 }
 
+// Packets arrive at the rate of all paths together.
+uint64_t widest_gap(Balancing balancing) {
+  Topology topology = paths(balancing);
+  for (uint32_t i = 0; i < kPaths; ++i) topology.links[2 + i].shape.rate = gigabits_per_s(25);
+  Network network(topology, {}, 1);
+  RawHost a(network, 0);
+  RawHost b(network, 1);
+  uint64_t widest = 0;
+  for (int sent = 0; sent < 2'000; ++sent) {
+    a.send(b, kBytes);
+    network.run_until(network.now() + nanos(120));
+    uint64_t least = UINT64_MAX;
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < kPaths; ++i) {
+      const uint64_t queued = network.queued_bytes(2 * (2 + i));
+      least = std::min(least, queued);
+      most = std::max(most, queued);
+    }
+    widest = std::max(widest, most - least);
+  }
+  return widest;
+}
+
+TEST(BalancerTest, AdaptiveRoutingKeepsQueuesEqualAndSprayingDoesNot) {
+  EXPECT_LE(widest_gap(Balancing::kAdaptive), 2u * 1'500);
+  EXPECT_GT(widest_gap(Balancing::kSpray), 8u * 1'500);
+}
+
 TEST(BalancerTest, LinksKnownToBeDownAreAvoided) {
   for (const Balancing balancing : {Balancing::kFlowlet, Balancing::kSpray, Balancing::kAdaptive}) {
     Topology topology = paths(balancing);
@@ -95,8 +123,14 @@ TEST(BalancerTest, LinksKnownToBeDownAreAvoided) {
   }
 }
 
-// Spraying reorders, and go-back-N takes reordering for loss; flowlets keep the order.
+// Spraying reorders, and go-back-N takes reordering for loss: goodput falls, although no packet is
+// lost. Flowlets keep the order.
 TEST(BalancerTest, GoBackNSuffersFromReorderingThatFlowletsAvoid) {
+  struct Result {
+    RoceCounters counters;
+    uint64_t repeated = 0;
+    Nanos last;
+  };
   const auto flows = [](Balancing balancing) {
     Topology topology = topology::leaf_spine(
         {.leaves = 2, .spines = 4, .hosts_per_leaf = 4, .host_link = kLink, .spine_link = kLink});
@@ -112,10 +146,24 @@ TEST(BalancerTest, GoBackNSuffersFromReorderingThatFlowletsAvoid) {
     }
     EXPECT_EQ(run.ended(), 4u);
     EXPECT_EQ(run.wrong(), 0u);
-    return run.roce_counters().naks;
+    EXPECT_EQ(run.network().fates()[Fate::kQueueFull], 0u);
+    Result result{run.roce_counters(), run.totals().segments_repeated, {}};
+    for (const FlowOutcome& each : run.outcomes()) {
+      result.last = std::max(result.last, each.received);
+    }
+    return result;
   };
-  EXPECT_GT(flows(Balancing::kSpray), 100u);
-  EXPECT_EQ(flows(Balancing::kFlowlet), 0u);
+  const Result flowlets = flows(Balancing::kFlowlet);
+  EXPECT_EQ(flowlets.counters.naks, 0u);
+  EXPECT_EQ(flowlets.counters.reordered, 0u);
+  EXPECT_EQ(flowlets.repeated, 0u);
+  const Result adaptive = flows(Balancing::kAdaptive);
+  EXPECT_GT(adaptive.counters.reordered, 0u);
+  EXPECT_GT(adaptive.repeated, adaptive.counters.naks);
+  const Result sprayed = flows(Balancing::kSpray);
+  EXPECT_GT(sprayed.counters.naks, 100u);
+  EXPECT_GT(sprayed.counters.reordered, sprayed.counters.naks);
+  EXPECT_GT(sprayed.last, 3 * flowlets.last);
 }
 
 }  // namespace

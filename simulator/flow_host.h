@@ -43,6 +43,12 @@ class FlowHost {
   const topology::Workload& workload() const { return run_.workload(); }
   transport::RegionId region_sent(uint32_t flow) const { return run_.region_sent(flow); }
   transport::RegionId region_received(uint32_t flow) const { return run_.region_received(flow); }
+  // The shares of the plan for the connection to that host; none: no plan.
+  std::span<const transport::PlannedShare> planned_shares(uint32_t to) const {
+    const auto found = run_.options().plan.find({host_, to});
+    if (found == run_.options().plan.end()) return {};
+    return found->second;
+  }
   void report_opened(uint32_t to) { run_.on_opened(host_, to); }
   void report_refused(uint32_t to, ErrorCode error) { run_.on_refused(host_, to, error); }
   void report_lost(uint32_t to, ErrorCode error) { run_.on_lost(host_, to, error); }

@@ -204,6 +204,12 @@ void FlowRun::add_host(uint32_t host, uint32_t peers) {
   hosts_[host] = std::make_unique<TransportHost>(*this, host, process);
 }
 
+RoceHost& FlowRun::roce_host(uint32_t host) {
+  CHECK(options_.roce.has_value());
+  if (hosts_[host] == nullptr) add_host(host, 0);
+  return static_cast<RoceHost&>(*hosts_[host]);
+}
+
 void FlowRun::record_endpoint(events::Sink& sink, uint32_t host, uint16_t port) const {
   const std::vector<NicId>& nics = nics_[host];
   const transport::Address first = address_of(nics.front(), port);
@@ -235,7 +241,8 @@ transport::EndpointOptions FlowRun::endpoint_options(uint32_t host) const {
   options.accept = true;
   options.max_paths = std::max<uint16_t>(options_.paths, 1);
   options.default_paths = options_.paths;
-  options.congestion = options_.congestion;
+  // With RoCE NICs, connections carry control messages of ranks only.
+  if (!options_.roce) options.congestion = options_.congestion;
   options.selector = options_.selector;
   options.initial_window = options_.initial_window;
   if (options_.initial_window.count == 0) {

@@ -7,16 +7,19 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "simulator/roce_options.h"
 #include "simulator/tenant.h"
 #include "simulator/world.h"
 #include "topology/workload.h"
+#include "transport/endpoint.h"
 
 namespace heddle::simulator {
 
@@ -35,8 +38,10 @@ struct FlowRunOptions {
   Bytes receive_capacity = mebibytes(4);  // per host socket
   Nanos turn_time = nanos(500);           // CPU time of a host per driver turn
   // Flows run over RoCE NICs in place of the transport; options of the transport then have no
-  // effect. Jobs, and sink_of, need the transport.
+  // effect, and sink_of has none.
   std::optional<RoceOptions> roce;
+  // Shares of paths by sender and receiver (hosts), for the selector `plan`.
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<transport::PlannedShare>> plan;
   // Called once per host: the sink of its events, which must outlive the run; null: none. Wire
   // traffic is reported in spans of `wire_span`.
   std::function<events::Sink*(uint32_t host)> sink_of;
@@ -61,6 +66,7 @@ struct PathShares {
 };
 
 class FlowHost;
+class RoceHost;
 
 class FlowRun : private Agent {
  public:
@@ -82,6 +88,8 @@ class FlowRun : private Agent {
   // --- other processes in this world; before the first advance() ---
   // The tenant's processes must be destroyed before the run.
   void add_tenant(Tenant& tenant) { tenants_.push_back(&tenant); }
+  // The RoCE NICs of a host, for its messages; only with options().roce.
+  RoceHost& roce_host(uint32_t host);
   // Called when a tenant becomes ready().
   void tenant_ready() { begin_if_ready(); }
   World& world() { return world_; }

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "topology/ecmp.h"
 
 namespace heddle::simulator {
 
@@ -14,8 +15,8 @@ using transport::Address;
 
 namespace {
 
-constexpr uint16_t kFirstSendPort = 32'768;
-constexpr uint16_t kSendPorts = 256;  // per port
+constexpr uint16_t kFirstSendPort = topology::kFirstSourcePort;
+constexpr uint16_t kSendPorts = topology::kSourcePorts;  // per port
 
 }  // namespace
 

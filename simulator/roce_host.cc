@@ -1,6 +1,7 @@
 // A host with RoCE NICs: see roce_host.h.
 #include "simulator/roce_host.h"
 
+#include "base/check.h"
 #include "base/hash.h"
 
 namespace heddle::simulator {
@@ -9,6 +10,11 @@ using roce::QueuePairAddress;
 using roce::RoceNic;
 
 namespace {
+
+// In a NIC, numbers of flows are below those of messages.
+constexpr uint32_t kFirstMessage = RoceHost::kMessages;
+// The longest message: contents of messages are not looked at, and share one region.
+constexpr uint64_t kMostBytes = uint64_t{1} << 40;
 
 // A queue pair's own port, as drivers derive it from its two numbers.
 uint16_t source_port(uint32_t from, uint32_t to) {
@@ -27,9 +33,17 @@ RoceHost::RoceHost(FlowRun& run, uint32_t host, Network& network, const RoceOpti
   }
 }
 
-// Hosts with several NICs spread their queue pairs over them.
 void RoceHost::connect(uint32_t to, FlowHost& peer) {
-  auto& other = static_cast<RoceHost&>(peer);
+  open(static_cast<RoceHost&>(peer));
+  report_opened(to);
+}
+
+// Hosts with several NICs spread their queue pairs over them.
+RoceHost::Pair& RoceHost::open(RoceHost& other) {
+  const uint32_t to = other.host();
+  const auto [found, made] = pairs_.try_emplace(to);
+  Pair& pair = found->second;
+  if (!made) return pair;
   const size_t number = (host() + to) % nics_.size();
   RoceNic& mine = *nics_[number];
   RoceNic& theirs = *other.nics_[number % other.nics_.size()];
@@ -41,8 +55,8 @@ void RoceHost::connect(uint32_t to, FlowHost& peer) {
                                                  .to = theirs.nic(),
                                                  .source_port = source_port(host(), to),
                                                  .peer = responder});
-  pairs_[to] = {number, requester};
-  report_opened(to);
+  pair = {number, requester};
+  return pair;
 }
 
 bool RoceHost::start(uint32_t flow, uint16_t /*channel*/) {
@@ -53,14 +67,31 @@ bool RoceHost::start(uint32_t flow, uint16_t /*channel*/) {
   return true;
 }
 
+bool RoceHost::send_message(RoceHost& to, uint32_t message, uint64_t bytes) {
+  CHECK(message < kMessages);
+  if (message_region_ == transport::kNoRegion) message_region_ = register_virtual(0, kMostBytes);
+  const Pair& pair = open(to);
+  if (nics_[pair.nic]->requester(pair.requester).failed()) return false;
+  nics_[pair.nic]->post(pair.requester, {kFirstMessage + message, message_region_, bytes});
+  return true;
+}
+
 void RoceHost::handle_arrived(uint32_t flow, uint64_t offset, const Content& content, bool last) {
+  if (flow >= kFirstMessage) {
+    if (last) message_user_->handle_message_arrived(flow - kFirstMessage);
+    return;
+  }
   network_.virtual_memory().write(region_received(flow), offset, content);
   if (last) report_received(flow, true, {});
 }
 
-void RoceHost::handle_acked(uint32_t flow) { report_sent(flow, true, {}); }
+void RoceHost::handle_acked(uint32_t flow) {
+  if (flow >= kFirstMessage) return message_user_->handle_message_acked(flow - kFirstMessage);
+  report_sent(flow, true, {});
+}
 
 void RoceHost::handle_failed(uint32_t flow) {
+  if (flow >= kFirstMessage) return message_user_->handle_message_failed(flow - kFirstMessage);
   report_lost(workload().flows[flow].to, ErrorCode::kTimeout);
   report_sent(flow, false, ErrorCode::kTimeout);
 }

@@ -1,6 +1,6 @@
 // RoceHost: a host of a FlowRun with RoCE NICs. It has one queue pair, and so one path, to each
-// host that it sends to; a flow is one message on it. NICs work without the host's processes, so
-// pauses of the host do not stop them.
+// host that it sends to; a flow is one message on it, and programs of the host may send messages of
+// their own. NICs work without the host's processes, so pauses of the host do not stop them.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,15 @@
 #include "simulator/roce_options.h"
 
 namespace heddle::simulator {
+
+// A program that sends messages; they go by the numbers that it gave them.
+class RoceMessageUser {
+ public:
+  virtual ~RoceMessageUser() = default;
+  virtual void handle_message_arrived(uint32_t message) = 0;
+  virtual void handle_message_acked(uint32_t message) = 0;
+  virtual void handle_message_failed(uint32_t message) = 0;
+};
 
 class RoceHost final : public FlowHost, public roce::NicUser {
  public:
@@ -31,6 +40,12 @@ class RoceHost final : public FlowHost, public roce::NicUser {
   std::vector<uint64_t> payload_by_path(uint32_t to) const override;
   void add_counters(RoceCounters& sum) const override;
 
+  // Messages of all hosts share one user, and numbers below kMessages.
+  static constexpr uint32_t kMessages = 1U << 31;
+  void set_message_user(RoceMessageUser* user) { message_user_ = user; }
+  // Its user at the receiver is notified of the arrival. False: the queue pair has failed.
+  bool send_message(RoceHost& to, uint32_t message, uint64_t bytes);
+
  private:
   struct Pair {
     size_t nic = 0;  // index into nics_
@@ -40,10 +55,13 @@ class RoceHost final : public FlowHost, public roce::NicUser {
   void handle_arrived(uint32_t flow, uint64_t offset, const Content& content, bool last) override;
   void handle_acked(uint32_t flow) override;
   void handle_failed(uint32_t flow) override;
+  Pair& open(RoceHost& to);
 
   Network& network_;
   std::vector<std::unique_ptr<roce::RoceNic>> nics_;
   std::unordered_map<uint32_t, Pair> pairs_;  // by peer
+  RoceMessageUser* message_user_ = nullptr;
+  transport::RegionId message_region_ = transport::kNoRegion;
 };
 
 }  // namespace heddle::simulator

@@ -38,6 +38,7 @@ struct RoceCounters {
   uint64_t timeouts = 0;   // of requesters
   uint64_t cnps = 0;       // received by requesters
   uint64_t discarded = 0;  // packets out of order or received twice, discarded by responders
+  uint64_t reordered = 0;  // packets that arrived behind one of their queue pair that left later
   uint64_t queue_pairs_failed = 0;
 };
 

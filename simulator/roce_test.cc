@@ -116,7 +116,7 @@ TEST(RoceTest, TheLargestRdmaMtuThatTheFabricPassesIsUsed) {
 // another loss costs nothing more. If the first packet after the NAK is lost as well, nothing but
 // the timeout helps, T packets. Goodput is 1 / (1 + p (W + p T)) of the lossless one.
 TEST(RoceTest, GoodputUnderLossIsThatOfGoBackN) {
-  for (const uint32_t loss_per_million : {1'000u, 10'000u}) {
+  for (const uint32_t loss_per_million : {100u, 1'000u, 10'000u}) {
     Topology topology = topology::parallel_paths(1, kLink, kLink);
     topology.links[2].forward.loss_per_million = loss_per_million;
     const uint64_t packets = 200'000;
@@ -267,6 +267,29 @@ TEST(RoceTest, PfcLosesNothingUnderIncastAndHurtsVictimsUnlessDcqcnHelps) {
   EXPECT_GT(victims[0], 3 * alone) << "paused with the incast";
   EXPECT_GT(pauses[0], 20 * pauses[1]) << "DCQCN stops most of them";
   EXPECT_LT(victims[1], victims[0] * 9 / 10);
+}
+
+// Congestion spreads hop by hop against the flows: hosts that send to the incast fill the spines,
+// and at last the NIC of a host that sends elsewhere is paused as often as theirs.
+TEST(RoceTest, PausesSpreadToHostsOutsideOfTheIncast) {
+  Workload workload;
+  for (uint32_t i = 0; i < 11; ++i) {  // hosts 4 to 14 to host 0
+    workload.flows.push_back({.id = i + 1, .from = 4 + i, .to = 0, .bytes = {20'480'000}});
+  }
+  workload.flows.push_back({.id = 12, .from = 15, .to = 1, .bytes = {20'480'000}});
+  RoceOptions none;
+  none.dcqcn = false;
+  FlowRun run(lossless(fabric(), mebibytes(8)), workload, {.roce = none});
+  finish(run);
+  ASSERT_EQ(run.ended(), 12u);
+  const auto pauses = [&run](LinkId link) { return run.network().counters(link).pauses; };
+  // Links of hosts come first, then each leaf's to the spines; the even direction is upwards.
+  uint64_t of_leaves = 0;
+  for (LinkId link = 16; link < 32; ++link) of_leaves += pauses(2 * link);
+  EXPECT_GT(of_leaves, 0u) << "spines pause leaves";
+  EXPECT_GT(pauses(2 * 4), 10u) << "a sender of the incast";
+  EXPECT_GT(pauses(2 * 15), 10u) << "the victim";
+  for (uint32_t host = 0; host < 4; ++host) EXPECT_EQ(pauses(2 * host), 0u) << "it sends nothing";
 }
 
 TEST(RoceTest, WithoutPfcAnIncastLosesPacketsAndGoesBack) {

@@ -3,8 +3,7 @@
 #include "simulator/routes.h"
 
 #include "base/check.h"
-#include "base/hash.h"
-#include "base/units.h"
+#include "topology/ecmp.h"
 
 namespace heddle::simulator {
 
@@ -114,11 +113,8 @@ std::span<const LinkId> Routes::next_links(uint32_t switch_index, NicId nic) con
 }
 
 uint32_t Routes::choose(uint32_t choices, uint64_t seed, const Packet& packet) {
-  if (choices == 1) return 0;
-  const uint64_t nics = uint64_t{packet.from_nic} << 32 | packet.to_nic;
-  const uint64_t ports = uint64_t{packet.from_port} << 16 | packet.to_port;
-  const uint64_t hash = mix_bits(mix_bits(nics ^ seed) + ports * 0x9e3779b97f4a7c15);
-  return static_cast<uint32_t>((static_cast<Uint128>(hash) * choices) >> 64);
+  return topology::ecmp_choice(
+      choices, seed, {packet.from_nic, packet.to_nic, packet.from_port, packet.to_port});
 }
 
 }  // namespace heddle::simulator

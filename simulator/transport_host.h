@@ -40,6 +40,7 @@ class TransportHost final : public FlowHost, private TransportProgram {
   bool handle_turn(TransportProcess& process) override;
   void take(const transport::Notice& notice);
   void take(const transport::Completion& completion);
+  void follow_plan(uint32_t to, const Peer& peer);
   void post_receives(Peer& peer);
   template <typename Post>
   bool for_each_message(transport::RegionId region, uint32_t flow, Post post);

@@ -72,6 +72,13 @@ Result<void> Endpoint::post_paths(Nanos now, ConnectionId id, std::span<const ui
   return connection->post_paths(now, paths);
 }
 
+Result<void> Endpoint::post_plan(Nanos now, ConnectionId id, std::span<const PlannedShare> shares) {
+  Connection* connection = body_->table.find(id);
+  if (connection == nullptr) return no_connection("cannot follow a plan");
+  body_->table.touch(*connection);
+  return connection->post_plan(now, shares);
+}
+
 Result<void> Endpoint::post_discovery(Nanos now, ConnectionId id) {
   Connection* connection = body_->table.find(id);
   if (connection == nullptr) return no_connection("cannot discover the routes of the fabric");

@@ -21,6 +21,7 @@
 #include "transport/fabric_routes.h"
 #include "transport/options.h"
 #include "transport/packet_key.h"
+#include "transport/path/selector.h"
 #include "transport/payload.h"
 #include "transport/placed.h"
 #include "transport/rx_run.h"
@@ -102,6 +103,8 @@ class Endpoint {
   // probed and carry acknowledgements, and payload while no fixed path works (recovery steps
   // choice_failed and choice_returned). Errors: kInvalid (no such path), kClosed (not open).
   Result<void> post_paths(Nanos now, ConnectionId connection, std::span<const uint16_t> paths);
+  // Fixes payload to these paths, which the selector `plan` gives their shares. Errors: likewise.
+  Result<void> post_plan(Nanos now, ConnectionId connection, std::span<const PlannedShare> shares);
   // Starts discovery of the routes between the hosts of an open connection, by packets whose hop
   // limit ends at a router; routes() returns the result. Errors: kClosed (not open).
   Result<void> post_discovery(Nanos now, ConnectionId connection);

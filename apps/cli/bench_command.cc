@@ -76,24 +76,32 @@ Result<std::vector<std::vector<double>>> gather(collectives::Communicator& commu
 // Runs the tests of a plan; every rank does the same.
 class Bench {
  public:
+  // `keeps_rows`: for a file at the end; else memory does not grow with the run.
   Bench(collectives::Communicator& communicator, engine::Endpoint& endpoint,
-        const BenchOptions& options, const BenchPlan& plan)
-      : communicator_(communicator), endpoint_(endpoint), options_(options), plan_(plan) {}
+        const BenchOptions& options, const BenchPlan& plan, bool keeps_rows)
+      : communicator_(communicator),
+        endpoint_(endpoint),
+        options_(options),
+        plan_(plan),
+        keeps_rows_(keeps_rows) {}
 
   Result<void> run() {
     for (const BenchTest& test : plan_.tests) {
       show(bench_head(test.name, communicator_.size(), options_.each_call));
       for (const uint64_t bytes : plan_.sizes) {
-        Result<void> measured = measure(test, bytes);
-        if (!measured) return measured;
+        Result<BenchRow> row = measure(test, bytes);
+        if (!row) return fail(row.error());
         line_.clear();
-        show(bench_line(rows_.back(), options_.each_call));
+        show(bench_line(*row, options_.each_call));
+        totals_.add(*row);
+        if (keeps_rows_) rows_.push_back(std::move(*row));
       }
     }
-    show(bench_foot(rows_));
+    show(bench_foot(totals_));
     return {};
   }
   const std::vector<BenchRow>& rows() const { return rows_; }
+  const BenchTotals& totals() const { return totals_; }
 
  private:
   bool first_rank() const { return communicator_.rank() == 0; }
@@ -102,7 +110,7 @@ class Bench {
     if (first_rank() && !options_.json) print(text);
   }
 
-  Result<void> measure(const BenchTest& test, uint64_t bytes) {
+  Result<BenchRow> measure(const BenchTest& test, uint64_t bytes) {
     const BenchSubject subject = {
         test.collective, plan_.type, plan_.op, options_.root,
         bench_count(test.collective, bytes, plan_.type, communicator_.size())};
@@ -122,8 +130,7 @@ class Bench {
       (in_place ? row.in_place : row.out_of_place) = *timing;
     }
     row.algorithm = algorithm_of(test.collective, row.bytes);
-    rows_.push_back(std::move(row));
-    return {};
+    return row;
   }
 
   std::string algorithm_of(collectives::Collective collective, uint64_t bytes) const {
@@ -219,7 +226,9 @@ class Bench {
   const BenchOptions& options_;
   const BenchPlan& plan_;
   ProgressLine line_;
-  std::vector<BenchRow> rows_;
+  bool keeps_rows_;
+  BenchTotals totals_;
+  std::vector<BenchRow> rows_;  // empty unless kept
 };
 
 // Called before the measurement, which would be lost if its result could not be written. Leaves no
@@ -306,7 +315,7 @@ Result<int> run_bench(const Config& config, const BenchOptions& options) {
       !documented ? Result<BenchRun>(BenchRun()) : describe_run(**world, *group, environment);
   if (!described) return fail(described.error());
   if (!files->json.path().empty()) print("# Writing JSON output to " + files->json.path() + "\n");
-  Bench bench(**world, **endpoint, options, *plan);
+  Bench bench(**world, **endpoint, options, *plan, documented || !files->plot.empty());
   const Result<void> ran = bench.run();
   if (!ran && interrupted() != 0) return interrupted_exit_status();
   if (!ran) return fail(ran.error());
@@ -317,7 +326,7 @@ Result<int> run_bench(const Config& config, const BenchOptions& options) {
   if (options.json && meeting->launch.rank == 0) print(bench_json_text(document));
   const Result<void> written = write_files(*files, bench.rows(), group->size, document);
   if (!written) return fail(written.error());
-  return bench_wrong(bench.rows()) == 0 ? kDone : kFoundWrong;
+  return bench.totals().wrong() == 0 ? kDone : kFoundWrong;
 }
 
 Result<int> start_ranks(const BenchOptions& options) {

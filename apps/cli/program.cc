@@ -17,6 +17,7 @@
 #include "apps/cli/command_line/page_text.h"
 #include "apps/cli/completion_command.h"
 #include "apps/cli/config_command.h"
+#include "apps/cli/diagnose_command.h"
 #include "apps/cli/doctor_command.h"
 #include "apps/cli/help_command.h"
 #include "apps/cli/key_command.h"
@@ -26,10 +27,12 @@
 #include "apps/cli/paths_command.h"
 #include "apps/cli/perf_command.h"
 #include "apps/cli/ping_command.h"
+#include "apps/cli/plan_command.h"
 #include "apps/cli/ranks_command.h"
 #include "apps/cli/record_command.h"
 #include "apps/cli/run_command.h"
 #include "apps/cli/sim_command.h"
+#include "apps/cli/size_command.h"
 #include "apps/cli/summary_command.h"
 #include "apps/cli/terminal.h"
 #include "apps/cli/timeline_command.h"
@@ -66,8 +69,9 @@ const std::vector<CommandGroup>& command_groups() {
         add_paths_command}},
       {"Run", {add_run_command, add_ranks_command, add_workload_command, add_nccl_command}},
       {"Observe",
-       {add_record_command, add_summary_command, add_matrix_command, add_timeline_command}},
-      {"Simulate", {add_sim_command, add_lab_command}},
+       {add_record_command, add_summary_command, add_matrix_command, add_timeline_command,
+        add_diagnose_command}},
+      {"Simulate", {add_sim_command, add_plan_command, add_size_command, add_lab_command}},
       {"Manage",
        {add_config_command, add_doctor_command, add_key_command, add_completion_command,
         add_help_command}}};

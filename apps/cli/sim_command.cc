@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -14,6 +15,7 @@
 #include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/job/job_report.h"
 #include "apps/cli/output.h"
+#include "apps/cli/plan/plan_file.h"
 #include "apps/cli/sim/fabric_options.h"
 #include "apps/cli/sim/page.h"
 #include "apps/cli/sim/report.h"
@@ -53,6 +55,7 @@ struct SimOptions {
   simulator::FlowRunOptions run;
   TransportOptions transport;
   FabricOptions fabric;
+  std::string plan;
   std::string until_text;
   Nanos until = Nanos::never();
   std::string series;
@@ -97,18 +100,44 @@ Result<void> take_quantities(SimOptions& options) {
   return take_transport_options(options.transport);
 }
 
-// Jobs call collectives over the engine, and only the transport has events to record.
-Result<void> check_transport(const SimOptions& options, const topology::Workload& workload) {
+// Connections get the plan's number of paths, so that its numbers stand for the same entropies.
+Result<void> take_plan(SimOptions& options, const topology::Topology& topology,
+                       const topology::Workload& workload) {
+  if (options.plan.empty()) return {};
+  if (options.run.roce) {
+    return fail(ErrorCode::kInvalid, "cannot follow the plan " + options.plan,
+                "RoCE NICs have one path", "leave out --transport roce");
+  }
+  Result<PlanFile> plan = read_plan_file(options.plan, topology);
+  if (!plan) return fail(plan.error());
+  options.run.selector = "plan";
+  options.run.paths = plan->paths;
+  options.run.plan = std::move(plan->shares);
+  const auto unplanned = std::count_if(workload.flows.begin(), workload.flows.end(),
+                                       [&options](const topology::Flow& flow) {
+                                         return options.run.plan.count({flow.from, flow.to}) == 0;
+                                       });
+  if (unplanned > 0) {
+    print_warning(
+        fmt::format("{} of {} not in {}: connections without a plan choose paths like "
+                    "reps. Plan with the same --workload and --seed",
+                    count_text(static_cast<uint64_t>(unplanned)),
+                    counted_text(workload.flows.size(), "flow"), options.plan));
+  }
+  return {};
+}
+
+// Only the transport has events to record and to count.
+Result<void> check_transport(const SimOptions& options) {
   if (!options.run.roce) return {};
   const auto refused = [](const std::string& why, const std::string& todo) {
     return fail(ErrorCode::kInvalid, "cannot simulate RoCE NICs", why, todo);
   };
-  if (!workload.jobs.empty()) {
-    return refused("the workload has jobs, whose ranks call heddle's collectives",
-                   "give their messages as flows, with triggers in a .cm file");
-  }
   if (!options.trace.empty()) {
     return refused("--trace records what heddle's transport observes", "leave it out");
+  }
+  if (options.matrix) {
+    return refused("--matrix counts what heddle's transport delivers", "leave it out");
   }
   return {};
 }
@@ -153,6 +182,13 @@ nlohmann::json jobs_document(const jobs::SimulatedJobs& run) {
   return rows;
 }
 
+std::string json_text(const FlowRun& run, const jobs::SimulatedJobs& jobs, const simulator::Series& series,
+                      const SimFacts& facts) {
+  nlohmann::json document = sim_document(run, series, facts);
+  document["jobs"] = jobs_document(jobs);
+  return document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
 Result<int> simulate(SimOptions options) {
   if (Result<void> taken = take_quantities(options); !taken) return fail(taken.error());
   const Result<topology::Topology> topology = load_topology(options);
@@ -163,7 +199,9 @@ Result<int> simulate(SimOptions options) {
   const Result<topology::Workload> workload =
       topology::read_workload_file(options.workload, *topology, options.run.seed);
   if (!workload) return fail(workload.error());
-  if (Result<void> fits = check_transport(options, *workload); !fits) return fail(fits.error());
+  if (Result<void> fits = check_transport(options); !fits) return fail(fits.error());
+  if (Result<void> taken = take_plan(options, *topology, *workload); !taken)
+    return fail(taken.error());
 
   std::unique_ptr<SimTrace> trace;
   if (!options.trace.empty()) {
@@ -205,13 +243,9 @@ Result<int> simulate(SimOptions options) {
     print_warning(fmt::format("{} of {}: the oldest are gone",
                               counted_text(trace->dropped_events(), "event"), options.trace));
   }
-  if (options.json) {
-    nlohmann::json document = sim_document(run, series, facts);
-    document["jobs"] = jobs_document(**jobs);
-    print(document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-  } else {
-    print(sim_text(run, series, facts) + jobs_text((*jobs)->jobs(), (*jobs)->outcomes()));
-  }
+  print(options.json
+            ? json_text(run, **jobs, series, facts)
+            : sim_text(run, series, facts) + jobs_text((*jobs)->jobs(), (*jobs)->outcomes()));
   // Behind the results, so that these are not lost with it.
   if (!options.html.empty()) {
     const Result<void> written = write_output(options.html, sim_page(run, **jobs, series, facts));
@@ -283,6 +317,11 @@ void add_sim_command(CLI::App& root, Invocation& invocation) {
       ->default_str("the end of all flows and jobs");
   options->transport.run = &options->run;
   add_transport_options(*sim, options->transport);
+  sim->add_option("--plan", options->plan,
+                  "follow this plan of 'heddle plan': its number of paths, and its shares of them")
+      ->type_name("FILE")
+      ->excludes(sim->get_option("--selector"))
+      ->excludes(sim->get_option("--paths"));
   add_result_options(*sim, *options);
   add_fabric_options(*sim, options->fabric);
   add_sweep_command(*sim, invocation);

@@ -4,6 +4,8 @@ A permutation of 2 MB flows over a three-tier fat tree of 100 Gb/s links, 1 us a
 one; and incasts of 15 and 127 senders. Flow times are measured from open connections. htsim's EQDS trims
 packets; heddle's figures are without trimming. htsim reports when a sender knows that all data has arrived,
 heddle when it has arrived: both of heddle's times are shown.
+
+--peer roce compares with simulated RoCE NICs instead (sim/roce.py).
 """
 
 import json
@@ -19,8 +21,9 @@ from harness.machine import describe
 from harness.meanwhile import Meanwhile, summary
 from harness.pair import built
 from harness.report import disturbance_note, row
+from sim import roce
 
-SUMMARY = "simulated fabrics of 1,024 hosts: flow times, wall time and memory, beside htsim"
+SUMMARY = "simulated fabrics: flow times, wall time and memory, beside htsim; flows and jobs beside RoCE NICs"
 
 _WIRE_SHARE = 4086 / 4192  # payload's share of a full segment with framing
 _LINK_GBITS = 100
@@ -28,11 +31,19 @@ _LINK_GBITS = 100
 
 def add_arguments(parser):
     parser.add_argument("--htsim", metavar="DIR", help="a folder of htsim (sim/datacenter), built; else heddle alone")
-    parser.add_argument("--pairs", type=int, default=3, metavar="N", help="so often each is run, in turn [3]")
-    parser.add_argument("--hosts", type=int, default=1024, choices=(128, 1024, 8192), help="hosts of the fabric [1024]")
+    parser.add_argument("--pairs", type=int, default=3, metavar="N",
+                        help="so often each is run, in turn; with --peer roce: seeds [3]")
+    parser.add_argument("--hosts", type=int, choices=(64, 128, 1024, 8192),
+                        help="hosts of the fabric [1024; with --peer roce 64]")
     parser.add_argument("--bytes", type=int, default=2_000_000, metavar="N", help="of each flow [2000000]")
     parser.add_argument("--cc", default="cubic", help="of the permutations [cubic]")
     parser.add_argument("--seed", type=int, default=1, help="of heddle's runs [1]")
+    parser.add_argument("--peer", choices=("htsim", "roce"), default="htsim",
+                        help="roce: the same traffic over simulated RoCE NICs, with PFC and balancing switches")
+    parser.add_argument("--traffic", nargs="+", choices=roce.NAMES, help="with --peer roce: these alone [all]")
+    parser.add_argument("--conditions", nargs="+", choices=roce.CONDITIONS, metavar="NAME",
+                        help=f"with --peer roce: these alone, of {', '.join(roce.CONDITIONS)} [all]".replace("%", "%%"))
+    parser.add_argument("--jobs", type=int, metavar="N", help="with --peer roce: simulations at once [a core each]")
 
 
 # hosts: pods, leaves and spines of a pod, cores of a spine, hosts of a leaf
@@ -145,6 +156,16 @@ def _cases(arguments):
 
 
 def run(arguments, progress):
+    if arguments.peer == "roce":
+        return roce.run(arguments, progress)
+    return _run_beside_htsim(arguments, progress)
+
+
+def _run_beside_htsim(arguments, progress):
+    hosts = arguments.hosts or 1024
+    if hosts not in _SHAPES:
+        raise CannotMeasure(f"there is no fat tree of {hosts} hosts", "use 128, 1024 or 8192")
+    arguments.hosts = hosts
     with tempfile.TemporaryDirectory(prefix="heddle-bench-sim-") as folder:
         texts = {"fabric.topo": _topo(arguments.hosts), "perm.cm": _permutation(arguments.hosts, arguments.bytes)}
         texts |= {f"{name}.cm": _incast(arguments.hosts, senders, first, arguments.bytes)
@@ -178,6 +199,9 @@ def _above(results, key, case):
 
 
 def show(document):
+    if document.get("peer") == "roce":
+        roce.show(document)
+        return
     print(f"{document['hosts']} hosts, 100 Gb/s, 1 us a hop, flows of {document['bytes'] / 1e6:g} MB; "
           "best of the runs\n")
     for case in document["cases"]:

@@ -100,8 +100,7 @@ class Soak:
         pids = {"open server": self._serve("open server", _OPEN_SERVER, ["perf"], **recorded),
                 "sealed server": self._serve("sealed server", _SEALED_SERVER, ["ping", "--set", self._key])}
         heddle = built("heddle")
-        # Sizes rise so slowly that the hour ends first; results are checked at each. A rank keeps each row (some
-        # 600 bytes) until it prints the last line, so rows are few.
+        # Sizes rise so slowly that the hour ends first; results are checked at each.
         job = [heddle, "record", "-o", self.recordings["job"], "--max-size", f"{_RECORDING_MIB}M", "--", heddle, "run",
                "-n", "4", "--lab", self._fabric.name, "--hosts", ",".join(_JOB_HOSTS), "--",
                heddle, "bench", "allreduce", "-b", "256K", "-e", "1M", "-i", "256", "-n", "40", "-w", "1", "-c", "1"]

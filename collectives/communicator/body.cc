@@ -25,7 +25,8 @@ Communicator::Body::Body(std::shared_ptr<Links> links, const Members& members,
   resources_ = std::make_unique<Resources>(
       *links_, members_, options.tuning.chunk_bytes,
       MeshOptions{.shares_memory = options.shared_memory != SharedMemory::kNever,
-                  .pulls = options.shared_memory == SharedMemory::kAuto},
+                  .pulls = options.shared_memory == SharedMemory::kAuto,
+                  .carrier = options.carrier},
       options.staging);
   for (auto& lane : lanes_) lane = std::make_unique<Running>(*resources_);
   endpoint_.observe(

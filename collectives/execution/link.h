@@ -52,6 +52,7 @@ struct Message {
   bool pulled = false;      // by the receiver, from `address` of the sender
   uint64_t address = 0;     //
   uint64_t last_cell = 0;   // written
+  uint64_t ticket = 0;      // of a carrier
   uint32_t cell_bytes = 0;  // in the cell that is read, and how many of them were taken
   uint32_t cell_taken = 0;  //
 };

@@ -17,6 +17,7 @@
 #include "collectives/execution/slots.h"
 #include "collectives/links.h"
 #include "collectives/members.h"
+#include "collectives/message_carrier.h"
 #include "collectives/shared_memory/negotiation.h"
 #include "collectives/shared_memory/shared_link.h"
 
@@ -25,6 +26,7 @@ namespace heddle::collectives {
 struct MeshOptions {
   bool shares_memory = false;
   bool pulls = false;  // reads the memory of others where the system lets it
+  MessageCarrier* carrier = nullptr;  // in place of connections; null: none
 };
 
 // `small` is for signatures and small messages; it and `buffered_sends` must outlive the mesh.

@@ -2,6 +2,7 @@
 // memory that they share, else over their connection.
 #include <utility>
 
+#include "collectives/execution/carrier_link.h"
 #include "collectives/execution/mesh.h"
 #include "collectives/execution/network_link.h"
 
@@ -18,6 +19,13 @@ void Mesh::use_network(uint32_t rank) {
   Peer& peer = peers_[rank];
   peer.handed = {};
   peer.taken.reset();
+  if (options_.carrier != nullptr) {
+    const MessageCarrier::Stream sent = {.communicator = members_.communicator,
+                                         .from = members_.addresses[members_.rank],
+                                         .to = members_.addresses[rank]};
+    peer.link = std::make_unique<CarrierLink>(*options_.carrier, sent, small_);
+    return;
+  }
   peer.link = std::make_unique<NetworkLink>(endpoint_, peer.connection, small_, buffered_sends_);
 }
 

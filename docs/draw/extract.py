@@ -226,7 +226,41 @@ def verify(document):
     return [{"id": "verify", "title": f"`make verify` on {document['network']}", "comparison": rows}]
 
 
-SCENARIOS = {"p2p": p2p, "multipath": multipath, "loss": loss, "failure": failure, "incast": incast,
+_ROCE_FIGURES = (("permutation", "p99", "roce_permutation_simulated",
+                  "permutation of 2 MB: 99th percentile of flow time"),
+                 ("incast with victims", "p99", "roce_incast_simulated", "incast: its 99th percentile of flow time"),
+                 ("incast with victims", "victims_p99", "roce_victims_simulated",
+                  "incast: 99th percentile of its victims' flow time"),
+                 ("ring all-reduce", "mean", "roce_all_reduce_simulated",
+                  "16 ranks, ring all-reduce of 1 MB: time of a call"),
+                 ("training step", "mean", "roce_training_simulated",
+                  "16 ranks, training: time of a step to its computation"))
+
+
+def _of_seeds(value):
+    """A document of one seed may have the value alone."""
+    return one(value) if isinstance(value, float) else value
+
+
+def sim(document):
+    if document.get("peer") != "roce":
+        return []
+    made = []
+    for traffic, key, name, what in _ROCE_FIGURES:
+        cases = [case for case in document["cases"] if case["traffic"] == traffic]
+        conditions, systems = (list(dict.fromkeys(case[field] for case in cases)) for field in ("condition", "system"))
+        found = {(case["system"], case["condition"]): case["times_of_ideal"][key] for case in cases}
+        rows = [(system, [_of_seeds(found[system, each]) for each in conditions]) for system in systems]
+        if len(document.get("seeds", [])) > 1:
+            name = name.replace("_simulated", "_seeds_simulated")
+        if cases:
+            made.append(figure(name, f"{document['hosts']} hosts, {what}, simulated", "times the ideal", conditions,
+                               rows, 1, simulated=True))
+    return made
+
+
+SCENARIOS = {"sim": sim, "p2p": p2p, "multipath": multipath, "loss": loss, "failure": failure,
+             "incast": incast,
              "allreduce": allreduce, "training": training, "nics": nics, "hostile": hostile, "recording": recording,
              "distance": distance, "verify": verify}
 

@@ -107,6 +107,7 @@ void RoceNic::handle_packet(PacketId id) {
 
 void RoceNic::handle_send(const Packet& packet, const Header& header) {
   Received& received = responders_[header.queue_pair];
+  received.responder.note_order(packet.write.chunk);
   const bool marked = packet.ecn == transport::Ecn::kCongestion;
   const Responder::Verdict verdict =
       received.responder.handle(network_.now(), header, marked, options_.congestion.cnp_interval);
@@ -180,7 +181,10 @@ void RoceNic::add_counters(RoceCounters& sum) const {
     sum.timeouts += requester.counts().timeouts;
     sum.cnps += requester.counts().cnps;
   }
-  for (const Received& received : responders_) sum.discarded += received.responder.discarded();
+  for (const Received& received : responders_) {
+    sum.discarded += received.responder.discarded();
+    sum.reordered += received.responder.reordered();
+  }
   sum.queue_pairs_failed += queue_pairs_failed_;
 }
 

@@ -9,7 +9,9 @@ namespace heddle::simulator::roce {
 
 void Requester::post(const Message& message) {
   CHECK(!failed_);
-  const uint64_t packets = (message.bytes + options_.mtu_bytes - 1) / options_.mtu_bytes;
+  // An empty message is one packet.
+  const uint64_t packets =
+      std::max<uint64_t>((message.bytes + options_.mtu_bytes - 1) / options_.mtu_bytes, 1);
   posted_.push_back({message, end_, packets});
   end_ += packets;
 }
@@ -31,6 +33,7 @@ void Requester::send(Network& network) {
   packet.to_port = kPort;
   packet.ecn = transport::Ecn::kEct0;
   packet.write.immediate = posted.message.flow;
+  packet.write.chunk = static_cast<uint32_t>(counts_.packets);
   write_header(packets, packet,
                {.queue_pair = address_.peer,
                 .opcode = Opcode::kSend,

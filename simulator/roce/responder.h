@@ -43,12 +43,25 @@ class Responder {
     return verdict;
   }
 
+  // Each packet that arrives, by how many its requester had sent before it.
+  void note_order(uint32_t sent_before) {
+    const auto ahead = static_cast<int32_t>(sent_before - latest_sent_);
+    if (ahead < 0) {
+      ++reordered_;
+    } else {
+      latest_sent_ = sent_before;
+    }
+  }
+
   uint64_t expected() const { return expected_; }
   uint64_t discarded() const { return discarded_; }
+  uint64_t reordered() const { return reordered_; }
 
  private:
   uint64_t expected_ = 0;
   uint64_t discarded_ = 0;
+  uint64_t reordered_ = 0;
+  uint32_t latest_sent_ = 0;
   Nanos may_notify_at_;
   bool nak_sent_ = false;
 };

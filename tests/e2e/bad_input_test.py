@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Bad input gets a clear answer, exit status 2, and nothing hangs."""
 
+import contextlib
 import os
 import pathlib
 import random
+import re
 import socket
 import struct
 import subprocess
@@ -15,6 +17,7 @@ import program
 WIRE_VERSION = 2
 INIT, RETRY, ACCEPT, VERSION, REFUSE, RESET = 1, 2, 3, 4, 5, 6
 CONTROL, CLOSE_FRAME = 9, 6
+FULL = 1  # a reason of REFUSE
 INIT_BYTES = 512
 
 
@@ -126,17 +129,23 @@ class BadInput(unittest.TestCase):
             self.refused(("ping", host))
 
 
-def connect_by_hand(stranger, port):
+class Refused(Exception):
+    """With the reason's number on the wire."""
+
+
+def connect_by_hand(stranger, port, max_posted=1):
     """A handshake of its own with the program at `port`; gives the wire id that it is to use."""
     def parameter(kind, layout, value):
         packed = struct.pack(layout, value)
         return struct.pack("<HH", kind, len(packed)) + packed
 
     parameters = (parameter(1, "<H", 1) + parameter(2, "<I", 1472) + parameter(3, "<Q", 1 << 16) +
-                  parameter(4, "<I", 1) + parameter(5, "<I", 1) + struct.pack("<H", 0))
+                  parameter(4, "<I", 1) + parameter(5, "<I", max_posted) + struct.pack("<H", 0))
+
+    nonce = random.getrandbits(64)
 
     def init(cookie):
-        fixed = struct.pack("<BBHIQqHQB", WIRE_VERSION << 4 | INIT, 0, 0, 77, 78, 0,
+        fixed = struct.pack("<BBHIQqHQB", WIRE_VERSION << 4 | INIT, 0, 0, 77, nonce, 0,
                             stranger.getsockname()[1], 79, len(cookie) > 0)
         packet = fixed + cookie.ljust(24, b"\0") + parameters
         stranger.sendto(packet.ljust(INIT_BYTES, b"\0"), ("127.0.0.1", port))
@@ -145,6 +154,8 @@ def connect_by_hand(stranger, port):
     retry = init(b"")
     assert retry[0] == WIRE_VERSION << 4 | RETRY
     accept = init(retry[16:40])
+    if accept[0] == WIRE_VERSION << 4 | REFUSE:
+        raise Refused(accept[16])
     assert accept[0] == WIRE_VERSION << 4 | ACCEPT
     return struct.unpack_from("<Q", accept, 30)[0]
 
@@ -200,6 +211,32 @@ class ForeignPeers(unittest.TestCase):
                     for reason in (1, 2, 4):  # aborted, protocol error, not heard
                         stranger.sendto(header + bytes((CLOSE_FRAME, reason)), ("127.0.0.1", port))
                 self.assertEqual(client.wait(), 0, client.said())
+
+    def test_strangers_beyond_the_budget_are_refused_and_whoever_is_in_stays(self):
+        listening = ("perf", "--listen", "-p", program.free_port(), "--set")
+        small = program.run(*listening, "stranger_bytes=67108864")
+        self.assertEqual(small.returncode, 2)
+        budget = 2 * int(re.search(r"set it to (\d+) or more", small.stderr)[1])
+        with program.server("--set", f"stranger_bytes={budget}") as (serving, port), \
+                contextlib.ExitStack() as strangers, \
+                program.started("perf", "127.0.0.1", "bw", "-p", port, "-t", "4", "-s", "64K",
+                                "--check") as client:
+            client.wait_for(r"path")
+            for most in (1 << 14, 1):  # what remains beside large ones is too little for a small one in the end
+                with self.assertRaises(Refused) as refusal:
+                    for _ in range(3000):
+                        stranger = strangers.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+                        stranger.bind(("127.0.0.1", 0))
+                        stranger.settimeout(program.PATIENCE_S)
+                        connect_by_hand(stranger, port, max_posted=most)
+                self.assertEqual(refusal.exception.args, (FULL,))
+            late = program.run("perf", "127.0.0.1", "bw", "-p", port, "-t", "0.1")
+            self.assertEqual(late.returncode, 2, late.stdout)
+            self.assertIn("raise stranger_bytes there", late.stderr)
+            self.assertEqual(client.wait(), 0, client.said())
+            status = pathlib.Path(f"/proc/{serving.process.pid}/status").read_text(encoding="ascii")
+            resident = int(re.search(r"RssAnon:\s+(\d+) kB", status)[1]) * 1024
+            self.assertLess(resident, budget)
 
     def test_garbage_and_truncated_packets_do_not_disturb_a_transfer(self):
         seed = random.randrange(1 << 32)

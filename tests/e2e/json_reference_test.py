@@ -74,6 +74,18 @@ class Reference(unittest.TestCase):
                            self.json_of("sim", "--topology", examples / "fabric.toml", "--workload",
                                         examples / "training.toml", "--series", "auto", "--matrix", "--json"))
 
+    def test_plan(self):
+        with tempfile.TemporaryDirectory() as folder:
+            workload = pathlib.Path(folder) / "permutation.toml"
+            workload.write_text('version = 1\n[[job]]\nkind = "permutation"\nbytes = "1MB"\n', encoding="utf-8")
+            self.expect_listed("heddle plan --json", self.json_of("plan", "--topology", ROOT / "examples/fabric.toml",
+                                                                 "--workload", workload, "--json"))
+
+    def test_sizes(self):
+        for words in (("--list",), ("traffic", "--model", "llama-3-8b", "--gpus", "16"), ("distance", "--km", "100"),
+                      ("headroom",)):
+            self.expect_listed("heddle size", self.json_of("size", *words, "--json"))
+
     def test_recordings(self):
         with tempfile.TemporaryDirectory() as folder:
             job = pathlib.Path(folder) / "job"
@@ -81,6 +93,8 @@ class Reference(unittest.TestCase):
                                "bench", "allreduce", "-b", "64K", "-e", "64K", settings=LOOPBACK)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.expect_listed("heddle summary", self.json_of("summary", job, "--json"))
+            diagnosed = program.run("diagnose", job, "--json")  # 2 where the job is too short to judge
+            self.expect_listed("heddle diagnose", json.loads(diagnosed.stdout))
             self.expect_listed("heddle record info", self.json_of("record", "info", job, "--json"))
             self.expect_listed("heddle matrix --format json",
                                self.json_of("matrix", job, "--by", "op", "--wire", "--format", "json"))

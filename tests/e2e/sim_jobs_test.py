@@ -101,6 +101,36 @@ gap = "50us"
         blocks = document["jobs"][1]["calls"][0]
         self.assertEqual(blocks["bytes"], 100_005)  # blocks of equal size, of whole elements
 
+    def test_jobs_run_over_roce_nics(self):
+        size, ranks = 8_000_000, 8
+        job = '[[job]]\nkind = "all_reduce"\nalgorithm = "ring"\nbytes = "8MB"\ncount = 3\n'
+        roce, again = (self.document(job, "--transport", "roce") for _ in range(2))
+        self.assertEqual(roce["history"], again["history"])
+        self.assertEqual(roce["jobs"][0]["ranks_done"], ranks)
+        # 2(n-1)/n S/B with 82 bytes a packet of 4,096 that are not payload, and 2(n-1) latencies.
+        share = 2 * (ranks - 1) / ranks
+        wire = share * size / LINK_BYTES_PER_US * (4096 + 82) / 4096
+        for call in roce["jobs"][0]["calls"]:
+            self.assertGreater(call["took_us"], wire)
+            self.assertLess(call["took_us"], 1.1 * wire + 2 * (ranks - 1) * 30)
+        sent = 3 * share * size * ranks / 4096
+        self.assertGreater(roce["counters"]["segments_sent"], sent)
+        self.assertLess(roce["counters"]["segments_sent"], 1.1 * sent, "the ranks' own connections do not count")
+        jobs = "".join(f'[[job]]\nkind = "{kind}"\nhosts = ["h0..h4"]\n' + ("" if kind == "barrier" else
+                       'bytes = "100001B"\n') for kind in COLLECTIVES)
+        jobs += '[[job]]\nkind = "all_to_all"\nalgorithm = "pairwise"\nbytes = "1MB"\n'
+        jobs += '[[job]]\nkind = "permutation"\nbytes = "1MB"\n'
+        beside = self.document(jobs, "--transport", "roce")
+        self.assertEqual((beside["flows_arrived"], beside["flows_changed"]), (8, 0))
+
+    def test_a_queue_pair_that_fails_ends_its_job(self):
+        self.write("fabric.toml", FABRIC + '[[fault]]\nat = "100us"\nlink = ["h3", "leaf0"]\nkind = "blackhole"\n')
+        done = self.sim('[[job]]\nkind = "all_reduce"\nbytes = "8MB"\n', "--transport", "roce", "--json")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        document = json.loads(done.stdout)
+        self.assertGreater(document["roce"]["queue_pairs_failed"], 0)
+        self.assertIn("error", document["jobs"][0])
+
     def test_one_seed_one_history(self):
         job = '[[job]]\nkind = "all_reduce"\nbytes = "1MB"\n[[job]]\nkind = "incast"\nto = "h0"\nbytes = "1MB"\n'
         first, again, other = (self.document(job, "--seed", seed) for seed in (1, 1, 2))

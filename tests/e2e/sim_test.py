@@ -112,6 +112,7 @@ class Sim(unittest.TestCase):
         self.assertEqual((roce["transport"], roce["cc"], roce["paths"], roce["selector"]), ("roce", "dcqcn", 1, None))
         self.assertEqual(roce["flows_arrived"], 16)
         self.assertEqual(roce["flows_changed"], 0)
+        self.assertEqual(roce["roce"]["reordered_packets"], 0)
         self.assertGreater(roce["counters"]["segments_sent"], 16 * 2_000_000 // 4096)
         again = self.document("fabric.toml", "perm.toml", "--transport", "roce")
         self.assertEqual(roce["history"], again["history"])
@@ -123,15 +124,12 @@ class Sim(unittest.TestCase):
         for more, why in ((("--transport", "roce", "--cc", "swift"), "--cc swift is for heddle's transport"),
                           (("--transport", "roce", "--paths", 4), "--paths is for heddle's transport"),
                           (("--transport", "roce", "--trace", "t"), "--trace records what heddle's transport"),
+                          (("--transport", "roce", "--matrix"), "--matrix counts what heddle's transport"),
                           (("--cc", "dcqcn"), "--cc dcqcn is for RoCE NICs"),
                           (("--rdma-mtu", 1024), "--rdma-mtu is for RoCE NICs")):
             done = self.sim("fabric.toml", "perm.toml", *more)
             self.assertEqual(done.returncode, 2, done.stdout)
             self.assertIn(why, done.stderr)
-        self.write("job.toml", 'version = 1\n[[job]]\nkind = "all_reduce"\nbytes = "1MB"\n')
-        done = self.sim("fabric.toml", "job.toml", "--transport", "roce")
-        self.assertEqual(done.returncode, 2, done.stdout)
-        self.assertIn("the workload has jobs", done.stderr)
 
     def test_switches_of_a_topo_balance_as_asked(self):
         histories = {self.document("fabric.topo", "perm.toml", "--balancing", mode)["history"]

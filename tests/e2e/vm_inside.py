@@ -85,16 +85,33 @@ def check_perf(name, heddle, *words):
         check(name, run(heddle, "perf", H1, *words, "--json"))
 
 
+def hardware_count(name):
+    """Of one RDMA device: how often soft-RoCE sent a packet, completed, repeated."""
+    with open(f"/sys/class/infiniband/rxe0/ports/1/hw_counters/{name}", encoding="ascii") as file:
+        return int(file.read())
+
+
+def check_verbs(name, heddle, mode, *words):
+    """A program of heddle over verbs; its listener runs at the other end. The packets of rxe0 show the way taken."""
+    settings = ("--set", "datapath=verbs", "--set", f"rdma_mode={mode}")
+    before = hardware_count("sent_pkts")
+    with server(18700, heddle, words[0], "--listen", "--bind", "h1", *settings):
+        check(name, run(heddle, words[0], H1, *words[1:], "--bind", "h0", *settings))
+    check(f"{name} packets", (0, str(hardware_count("sent_pkts") - before)))
+
+
 def count(path):
     with open(f"/sys/class/net/{path}", encoding="ascii") as file:
         return int(file.read())
 
 
-def main(heddle, programs):
+def main(heddle, verbs, programs):
     check("netem", run("tc", "qdisc", "show", "dev", "h0"))
     check_pingpong("rc lossy", "rc", 1)
     check_write("write lossy")
     check_perf("perf lossy", heddle, "bw", "--time", "1")
+    if verbs:
+        check_verbs("verbs rc lossy", heddle, "rc", "perf", "bw", "--time", "1", "--check", "--json")
     check("netem counts", run("tc", "-s", "qdisc", "show", "dev", "h0"))
     for device in ("h0", "h1"):
         run("tc", "qdisc", "delete", "dev", device, "root")
@@ -107,6 +124,9 @@ def main(heddle, programs):
     check_perf("perf", heddle, "bw", "lat", "--time", "1")
     with server(18700, heddle, "ping", "--listen"):
         check("ping", run(heddle, "ping", "h1", "-C", "3"))
+    for mode in ("rc", "uc") if verbs else ():
+        check_verbs(f"verbs {mode}", heddle, mode, "perf", "bw", "--time", "1", "--check", "--json")
+        check_verbs(f"verbs {mode} ping", heddle, mode, "ping", "-C", "3", "-S", "256K")
     for bind in ("", H1, "h1", "fd09::1", "nothing0"):
         check(f"doctor {bind}", run(heddle, "doctor", "rdma", "--local", bind, "--json"))
     for program in programs:
@@ -118,4 +138,4 @@ def main(heddle, programs):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2:])
+    main(sys.argv[1], sys.argv[2] == "yes", sys.argv[3:])

@@ -20,6 +20,7 @@ LIMIT_S = 200
 # The tests' environment has no home; the kernel is in the caller's cache.
 CACHE = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
 SETTINGS = {"XDG_CACHE_HOME": CACHE}
+VERBS = os.environ.get("VM_VERBS", "yes")  # whether heddle's own programs run over verbs
 PROGRAMS = [line for line in os.environ.get("VM_PROGRAMS", "").split("\n") if line]
 
 
@@ -35,7 +36,7 @@ class Inside(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             inside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "vm_inside.py")
             done = vm("--loss", "0.5%", "--delay", "100us", "--duplicate", "0.5%", "--reorder", "1%", "--out", folder,
-                      "--", sys.executable, "-B", inside, program.HEDDLE, *PROGRAMS)
+                      "--", sys.executable, "-B", inside, program.HEDDLE, VERBS, *PROGRAMS)
             cls.said = done.stdout + done.stderr
             path = os.path.join(folder, "results.json")
             if done.returncode != 0 or not os.path.exists(path):
@@ -71,6 +72,15 @@ class Inside(unittest.TestCase):
         self.assertIn("each verified", self.check("ping"))
         for name in ("perf", "perf lossy"):
             self.document(name)
+
+    @unittest.skipIf(VERBS == "no", "left out with sanitizers")
+    def test_heddle_works_over_verbs(self):
+        for name in ("verbs rc", "verbs uc", "verbs rc lossy"):
+            with self.subTest(name):
+                self.document(name)
+                self.assertGreater(int(self.check(f"{name} packets")), 200)
+        for mode in ("rc", "uc"):
+            self.assertIn("each verified", self.check(f"verbs {mode} ping"))
 
     def test_doctor_takes_the_port_that_is_bound(self):
         for bind, used in (("", "rxe0 port 1 is used: GID 1, 10.9.0.1 of h0"),

@@ -25,6 +25,8 @@ Nanos between(Random& random, Nanos low, Nanos high) {
 
 // Later names are drawn separately.
 constexpr size_t kControllersDrawn = 3;
+// "plan", the last of the table, is "reps" until a plan is posted.
+constexpr size_t kSelectorsDrawn = 3;
 
 FabricOptions pick_fabric(Random& random) {
   FabricOptions fabric;
@@ -249,8 +251,7 @@ transport::EndpointOptions pick_endpoint(Random& random, bool long_run) {
   endpoint.accept = true;
   const auto congestion = transport::controller_names();
   endpoint.congestion = congestion[random.below(kControllersDrawn)];
-  const auto selectors = transport::selector_names();
-  endpoint.selector = selectors[random.below(selectors.size())];
+  endpoint.selector = transport::selector_names()[random.below(kSelectorsDrawn)];
   endpoint.default_paths = one_of<uint16_t>(random, {1, 2, 8, 64});
   endpoint.window_limit = one_of(random, {mebibytes(64), mebibytes(1)});
   endpoint.max_sent_runs = one_of(random, {1u << 16, 1u << 16, 256u});

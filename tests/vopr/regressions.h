@@ -46,6 +46,8 @@ inline constexpr Regression kRegressions[] = {
      "the checker did not wait for the close of a connection whose init was in flight when its "
      "initiator ended"},
     {165264, "without keys, an init repeated after its connection had ended made a second one"},
+    {301400,
+     "an acceptor whose answers were lost gave up, and the checker did not expect its refusal"},
 };
 
 }  // namespace heddle::vopr

@@ -168,6 +168,14 @@ Result<void> Connection::post_paths(Nanos now, std::span<const uint16_t> paths) 
   return {};
 }
 
+Result<void> Connection::post_plan(Nanos now, std::span<const PlannedShare> shares) {
+  std::vector<uint16_t> paths;
+  for (const PlannedShare& each : shares) paths.push_back(each.path);
+  Result<void> posted = post_paths(now, paths);
+  if (posted) parts_.sender.set_shares(shares);
+  return posted;
+}
+
 Result<void> Connection::post_discovery(Nanos now) {
   if (state_ != ConnectionState::kOpen) {
     return fail(ErrorCode::kClosed, "cannot discover the routes of the fabric",
@@ -365,26 +373,43 @@ void Connection::on_lost(const SentBurst& sent, uint32_t first, uint32_t count, 
 
 // --- output ---
 
+TurnEnd Connection::transmit(Nanos now, TxBatch& batch, bool others_wait) {
+  turn_.begin();
+  return turn_.end(fill(now, batch, others_wait));
+}
+
 // First one burst of data, then what control packets are due, then more data until the window, the
-// pacer or the batch ends it. So a reply is not delayed by its acknowledgement, nor the reverse.
-bool Connection::transmit(Nanos now, TxBatch& batch) {
-  if (handshaking()) return handshake_.init_due(now) && !handshake_.send_init(now, batch);
+// pacer, the connection's share or the batch ends it. So a reply is not delayed by its
+// acknowledgement, nor the reverse.
+TurnEnd Connection::fill(Nanos now, TxBatch& batch, bool others_wait) {
+  const auto full = [](bool is) { return is ? TurnEnd::kBatchFull : TurnEnd::kNothingDue; };
+  if (handshaking()) return full(handshake_.init_due(now) && !handshake_.send_init(now, batch));
   ControlSender control(parts_, extensions_);
-  if (over()) return control.send_final_frames(now, batch, close_);
-  if (handshake_.accept_due() && !handshake_.send_accept(batch)) return true;
-  if (extensions_.transmit(now, batch)) return true;
+  if (over()) return full(control.send_final_frames(now, batch, close_));
+  if (handshake_.accept_due() && !handshake_.send_accept(batch)) return TurnEnd::kBatchFull;
+  if (extensions_.transmit(now, batch)) return TurnEnd::kBatchFull;
   // transmit() is called after every event, and mostly nothing is due.
   SendController& sender = parts_.sender;
   if (!parts_.outgoing.has_work() && !control.due(now) && !sender.wants_size_probe()) {
     sender.note_idle();
-    return false;
+    return TurnEnd::kNothingDue;
   }
   BurstSender data(parts_, control);
-  SendResult sent = data.send(now, batch);
-  if (sent == SendResult::kFull) return true;
-  if (control.send(now, batch) == SendResult::kFull) return true;
-  while (sent == SendResult::kSent) sent = data.send(now, batch);
-  return sent == SendResult::kFull;
+  const auto send_data = [&] {
+    const size_t first = batch.bursts().size();
+    const SendResult result = data.send(now, batch);
+    turn_.spend(batch, first);
+    return result;
+  };
+  SendResult sent = send_data();
+  if (sent == SendResult::kFull) return TurnEnd::kBatchFull;
+  if (control.send(now, batch) == SendResult::kFull) return TurnEnd::kBatchFull;
+  while (sent == SendResult::kSent) {
+    if (!turn_.has_share() && others_wait) return TurnEnd::kShareSpent;
+    if (!turn_.has_share()) turn_.renew();
+    sent = send_data();
+  }
+  return full(sent == SendResult::kFull);
 }
 
 bool Connection::predict(Prediction& prediction) const {

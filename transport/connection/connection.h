@@ -11,6 +11,7 @@
 #include "transport/connection/ending.h"
 #include "transport/connection/handshake.h"
 #include "transport/connection/parts.h"
+#include "transport/connection/send_turn.h"
 #include "transport/extensions/extension_set.h"
 
 namespace heddle::transport {
@@ -41,6 +42,7 @@ class Connection final : private SentBurstListener {
     parts_.incoming.fill_at_once(channel, receive);
   }
   Result<void> post_paths(Nanos now, std::span<const uint16_t> paths);
+  Result<void> post_plan(Nanos now, std::span<const PlannedShare> shares);
   Result<void> post_discovery(Nanos now);
   void post_close(Nanos now);
   void post_abort(Nanos now);
@@ -82,8 +84,8 @@ class Connection final : private SentBurstListener {
   void note_hint(const char* why) { handshake_.note_hint(why); }
 
   // --- output ---
-  // Adds what may leave; true: the batch is full and there may be more.
-  bool transmit(Nanos now, TxBatch& batch);
+  // Adds what may leave in this turn. `others_wait`: other connections have something to send.
+  TurnEnd transmit(Nanos now, TxBatch& batch, bool others_wait);
   Nanos next_timeout();
   bool predict(Prediction& prediction) const;
 
@@ -121,6 +123,7 @@ class Connection final : private SentBurstListener {
   void advance_close(Nanos now);
   void handle_handshake_timeout(Nanos now);
   void send_cancels();
+  TurnEnd fill(Nanos now, TxBatch& batch, bool others_wait);
   void watch_peer(Nanos now);
   void count_needless(const SentBurst& sent, uint32_t first, uint32_t count);
   void drop(Nanos now, events::DropReason reason) const {
@@ -134,6 +137,7 @@ class Connection final : private SentBurstListener {
   ExtensionSet extensions_;
   Handshake handshake_;
   Close close_;
+  SendTurn turn_;
   events::ConnectionState state_ = events::ConnectionState::kHandshaking;
   uint64_t needless_repeats_ = 0;  // in segments of what was retransmitted
 };

@@ -102,6 +102,13 @@ Connection* ConnectionTable::next_ready() {
   return nullptr;
 }
 
+void ConnectionTable::put_back(Connection& connection) {
+  const uint32_t slot = slot_of(connection.id());
+  if (in_ready_[slot]) return;
+  in_ready_[slot] = true;
+  ready_.push_front(slot);
+}
+
 void ConnectionTable::update_timer(Connection& connection) {
   timers_.set(slot_of(connection.id()), connection.next_timeout());
 }

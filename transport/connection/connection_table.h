@@ -43,6 +43,9 @@ class ConnectionTable {
   void touch(Connection& connection);
   // The next that was touched, taken out; null: none.
   Connection* next_ready();
+  bool has_ready() const { return !ready_.empty(); }
+  // next_ready() returned it; it is the next one again.
+  void put_back(Connection& connection);
   void update_timer(Connection& connection);
 
   Nanos next_timeout() const { return ready_.empty() ? timers_.next() : Nanos{}; }

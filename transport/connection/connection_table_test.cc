@@ -95,6 +95,20 @@ TEST_F(ConnectionTableTest, TouchedOnesAreReadyOnceInTheirOrder) {
   EXPECT_EQ(table_.next_ready(), &second);
 }
 
+TEST_F(ConnectionTableTest, OneThatIsPutBackIsTheNextAgain) {
+  Connection& first = add();
+  Connection& second = add();
+  table_.touch(first);
+  table_.touch(second);
+  EXPECT_EQ(table_.next_ready(), &first);
+  table_.put_back(first);
+  table_.touch(first);
+  EXPECT_EQ(table_.next_ready(), &first);
+  EXPECT_TRUE(table_.has_ready());
+  EXPECT_EQ(table_.next_ready(), &second);
+  EXPECT_FALSE(table_.has_ready());
+}
+
 TEST_F(ConnectionTableTest, OneThatIsRemovedIsNotReady) {
   Connection& first = add();
   Connection& second = add();

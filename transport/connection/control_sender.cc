@@ -90,11 +90,12 @@ void ControlSender::write_frames(Nanos now, const Purpose& purpose, SentBurst* s
                                  Writer& writer) {
   const bool sizes = purpose.padded_to != 0;
   const bool bare = sizes || (purpose.ping && !parts_.sender.trusts(purpose.path));
+  // First: the others take all the room that they find.
+  if (sent != nullptr && purpose.ping) writer.put(static_cast<uint8_t>(FrameType::kPing));
   if (!bare) write_reports(now, writer);
   if (purpose.final_close) write_close(*purpose.final_close, writer);
   if (sent == nullptr) return;
   if (!bare) write_queued(*sent, writer);
-  if (purpose.ping) writer.put(static_cast<uint8_t>(FrameType::kPing));
   if (sizes) writer.put_zeros(writer.left());
 }
 

@@ -169,14 +169,15 @@ bool Endpoint::Body::poll_transmit(Nanos now, TxBatch& batch) {
     if (Connection* connection = table.find(id); connection != nullptr) table.touch(*connection);
   }
   while (Connection* connection = table.next_ready()) {
-    const bool full = connection->transmit(now, batch);
+    const TurnEnd end = connection->transmit(now, batch, table.has_ready());
     if (connection->gone()) {
       table.remove(*connection);
       continue;
     }
     table.update_timer(*connection);
-    if (full) {
-      table.touch(*connection);
+    if (end == TurnEnd::kShareSpent) table.touch(*connection);
+    if (end == TurnEnd::kBatchFull) {
+      table.put_back(*connection);
       break;
     }
   }

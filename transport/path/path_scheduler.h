@@ -62,6 +62,8 @@ class PathScheduler {
   std::optional<events::RecoveryStep> update_restriction(const Controller& controller);
   // Fixes payload to these paths (PathRestriction::set); update_restriction() must follow.
   bool restrict_to(std::span<const uint16_t> chosen, const Controller& controller);
+  // Of paths that payload is fixed to; for selectors that follow a plan.
+  void set_shares(std::span<const PlannedShare> shares) { selector_->set_shares(shares); }
   bool restricted() const { return restriction_.restricted(); }
 
   // --- samples ---

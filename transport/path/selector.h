@@ -15,6 +15,12 @@
 
 namespace heddle::transport {
 
+// A path's share of a connection's payload, as a plan sets it.
+struct PlannedShare {
+  uint16_t path = 0;
+  uint32_t share_per_million = 0;
+};
+
 // A path as a selector sees it.
 struct PathSample {
   uint16_t path = 0;
@@ -76,6 +82,8 @@ class Selector {
   virtual void on_sent(uint16_t /*path*/, Bytes /*sent*/) {}
   // Bytes were acknowledged on `path`; for selectors that reuse good entropies.
   virtual void on_ack(uint16_t path, const PathSample& sample, Bytes acked) = 0;
+  // From now on a plan sets these shares; for selectors that follow one.
+  virtual void set_shares(std::span<const PlannedShare> /*shares*/) {}
 };
 
 // Null for a name that is not in the table.

@@ -1,6 +1,7 @@
 // The table of path selectors: one line each.
 #include <array>
 
+#include "transport/path/planned.h"
 #include "transport/path/reps.h"
 #include "transport/path/round_robin.h"
 #include "transport/path/selector.h"
@@ -18,6 +19,7 @@ constexpr std::array kTable = {
     Entry{"reps", make_reps},
     Entry{"two_choices", make_two_choices},
     Entry{"round_robin", make_round_robin},
+    Entry{"plan", make_planned},
 };
 
 constexpr auto kNames = [] {

@@ -11,7 +11,7 @@ namespace {
 TEST(SelectorRegistry, KnowsItsNamesAndNoOthers) {
   const auto names = selector_names();
   EXPECT_EQ(std::vector<std::string_view>(names.begin(), names.end()),
-            (std::vector<std::string_view>{"reps", "two_choices", "round_robin"}));
+            (std::vector<std::string_view>{"reps", "two_choices", "round_robin", "plan"}));
   for (const std::string_view name : names) EXPECT_NE(make_selector(name), nullptr);
   for (const std::string_view name : {"", "random", "two_choice", "TWO_CHOICES"}) {
     EXPECT_EQ(make_selector(name), nullptr) << name;

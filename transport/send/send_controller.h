@@ -124,6 +124,8 @@ class SendController final : private SentBurstListener {
   // Payload takes these paths only, while one of them works; all paths again where the list is
   // empty. False: one of them is no path that carries payload.
   bool choose(Nanos now, std::span<const uint16_t> paths);
+  // Of the chosen paths, for selectors that follow a plan.
+  void set_shares(std::span<const PlannedShare> shares) { scheduler_.set_shares(shares); }
   // The path leads between other NICs from now on.
   void on_moved(uint16_t path);
 

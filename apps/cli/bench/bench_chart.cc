@@ -187,7 +187,7 @@ std::string table_of(const std::vector<BenchRow>& rows) {
   for (const BenchRow& row : rows) {
     html += fmt::format("<tr><td>{}<td>{}{}{}<td>{}</tr>\n",
                         size_text(static_cast<double>(row.bytes)), row.algorithm,
-                        cells(row.out_of_place), cells(row.in_place), bench_wrong({row}));
+                        cells(row.out_of_place), cells(row.in_place), totals_of({&row, 1}).wrong());
   }
   return html + "</table>\n";
 }

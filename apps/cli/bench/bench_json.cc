@@ -136,7 +136,7 @@ Json bench_document(const BenchRun& run, const BenchOptions& options, const Benc
   }
   Json results = Json::array();
   for (const BenchRow& row : rows) results.push_back(row_json(row, options));
-  const uint64_t wrong = bench_wrong(rows);
+  const BenchTotals totals = totals_of(rows);
   return {{"version", kFormatVersion},
           {"start_time", time_text(run.began)},
           {"args", run.arguments},
@@ -144,8 +144,9 @@ Json bench_document(const BenchRun& run, const BenchOptions& options, const Benc
           {"nccl_version", 0},  // no NCCL took part
           {"config", config_json(run, options, plan)},
           {"results", std::move(results)},
-          {"out_of_bounds", {{"count", wrong}, {"okay", truth(wrong == 0)}}},
-          {"average_bus_bandwidth", {{"bandwidth", bench_average(rows)}, {"okay", "unchecked"}}},
+          {"out_of_bounds", {{"count", totals.wrong()}, {"okay", truth(totals.wrong() == 0)}}},
+          {"average_bus_bandwidth",
+           {{"bandwidth", totals.average_bus_bandwidth()}, {"okay", "unchecked"}}},
           {"errors", Json::array({""})},  // NCCL's last error: an empty text where there is none
           {"end_time", time_text(run.ended)},
           {"heddle", own_json(run, rows)}};

@@ -70,33 +70,29 @@ std::string bench_line(const BenchRow& row, bool each_call) {
   return line + "\n";
 }
 
-uint64_t bench_wrong(const std::vector<BenchRow>& rows) {
-  uint64_t wrong = 0;
-  for (const BenchRow& row : rows) {
-    for (const auto* timing : {&row.out_of_place, &row.in_place}) {
-      if (*timing) wrong += (*timing)->wrong.value_or(0);
-    }
+void BenchTotals::add(const BenchRow& row) {
+  for (const auto* timing : {&row.out_of_place, &row.in_place}) {
+    if (!*timing) continue;
+    wrong_ += (*timing)->wrong.value_or(0);
+    bus_gbytes_per_s_ += (*timing)->busbw_gbytes_per_s;
+    ++timings_;
   }
-  return wrong;
 }
 
-double bench_average(const std::vector<BenchRow>& rows) {
-  double sum = 0;
-  uint64_t timings = 0;
-  for (const BenchRow& row : rows) {
-    for (const auto* timing : {&row.out_of_place, &row.in_place}) {
-      if (!*timing) continue;
-      sum += (*timing)->busbw_gbytes_per_s;
-      ++timings;
-    }
-  }
-  return timings == 0 ? 0 : sum / static_cast<double>(timings);
+double BenchTotals::average_bus_bandwidth() const {
+  return timings_ == 0 ? 0 : bus_gbytes_per_s_ / static_cast<double>(timings_);
 }
 
-std::string bench_foot(const std::vector<BenchRow>& rows) {
-  const uint64_t wrong = bench_wrong(rows);
-  return fmt::format("# Out of bounds values : {} {}\n# Avg bus bandwidth    : {:g}\n", wrong,
-                     wrong == 0 ? "OK" : "FAILED", bench_average(rows));
+BenchTotals totals_of(std::span<const BenchRow> rows) {
+  BenchTotals totals;
+  for (const BenchRow& row : rows) totals.add(row);
+  return totals;
+}
+
+std::string bench_foot(const BenchTotals& totals) {
+  return fmt::format("# Out of bounds values : {} {}\n# Avg bus bandwidth    : {:g}\n",
+                     totals.wrong(), totals.wrong() == 0 ? "OK" : "FAILED",
+                     totals.average_bus_bandwidth());
 }
 
 }  // namespace heddle::cli

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
-#include <vector>
 
 #include "apps/cli/bench/iteration_times.h"
 
@@ -34,9 +34,21 @@ struct BenchRow {
 // `each_call`: four columns more on each side, of single calls' times.
 std::string bench_head(const std::string& test, uint32_t ranks, bool each_call = false);
 std::string bench_line(const BenchRow& row, bool each_call = false);
-// Over all rows.
-std::string bench_foot(const std::vector<BenchRow>& rows);
-uint64_t bench_wrong(const std::vector<BenchRow>& rows);
-double bench_average(const std::vector<BenchRow>& rows);
+// Sums over rows, so that a run of any length needs no memory for them.
+class BenchTotals {
+ public:
+  void add(const BenchRow& row);
+
+  uint64_t wrong() const { return wrong_; }  // elements
+  double average_bus_bandwidth() const;      // GB/s, over both halves of all rows; 0 without rows
+
+ private:
+  uint64_t wrong_ = 0;
+  double bus_gbytes_per_s_ = 0;
+  uint64_t timings_ = 0;
+};
+
+BenchTotals totals_of(std::span<const BenchRow> rows);
+std::string bench_foot(const BenchTotals& totals);
 
 }  // namespace heddle::cli

@@ -31,11 +31,12 @@ TEST(BenchReport, WhatWasNotDoneIsNotAvailable) {
 }
 
 TEST(BenchReport, TheFootAddsUpWhatIsWrong) {
-  EXPECT_EQ(bench_foot({row()}),
+  EXPECT_EQ(bench_foot(totals_of(std::vector{row()})),
             "# Out of bounds values : 3 FAILED\n# Avg bus bandwidth    : 2.16995\n");
   BenchRow good = row();
   good.in_place.reset();
-  EXPECT_EQ(bench_foot({good}), "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 3.0699\n");
+  EXPECT_EQ(bench_foot(totals_of(std::vector{good})),
+            "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 3.0699\n");
 }
 
 TEST(BenchReport, SingleCallsAddFourColumnsASide) {

@@ -64,10 +64,12 @@ std::string counters_text(const FlowRun& run) {
 std::string roce_text(const FlowRun& run) {
   if (!run.options().roce) return "";
   const simulator::RoceCounters counts = run.roce_counters();
-  return fmt::format("RoCE NICs   {} NAKs, {} timeouts, {} CNPs, {} packets discarded, {} failed\n",
-                     count_text(counts.naks), count_text(counts.timeouts), count_text(counts.cnps),
-                     count_text(counts.discarded),
-                     counted_text(counts.queue_pairs_failed, "queue pair"));
+  return fmt::format(
+      "RoCE NICs   {} NAKs, {} timeouts, {} CNPs, {} packets discarded, {} "
+      "reordered, {} failed\n",
+      count_text(counts.naks), count_text(counts.timeouts), count_text(counts.cnps),
+      count_text(counts.discarded), count_text(counts.reordered),
+      counted_text(counts.queue_pairs_failed, "queue pair"));
 }
 
 nlohmann::json roce_json(const FlowRun& run) {
@@ -77,6 +79,7 @@ nlohmann::json roce_json(const FlowRun& run) {
           {"timeouts", counts.timeouts},
           {"cnps", counts.cnps},
           {"discarded_packets", counts.discarded},
+          {"reordered_packets", counts.reordered},
           {"queue_pairs_failed", counts.queue_pairs_failed}};
 }
 

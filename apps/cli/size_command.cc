@@ -1,0 +1,64 @@
+// `heddle size`: see size_command.h.
+#include "apps/cli/size_command.h"
+
+#include <memory>
+
+#include "apps/cli/command_line/exit_statuses.h"
+#include "apps/cli/command_line/shared_options.h"
+#include "apps/cli/size/distance_command.h"
+#include "apps/cli/size/headroom_command.h"
+#include "apps/cli/size/presets_report.h"
+#include "apps/cli/size/traffic_command.h"
+#include "apps/cli/terminal.h"
+
+namespace heddle::cli {
+namespace {
+
+constexpr const char* kExample = R"(Example:
+  heddle size --list
+  heddle size traffic --model llama-3-8b --gpus 64
+  heddle size distance --km 300 --rate 400Gbit/s --message 1M
+  heddle size headroom --rate 400Gbit/s --meters 100
+
+Each figure is printed with its formula, the values in it and its source.)";
+
+struct SizeOptions {
+  bool list = false;
+  bool json = false;
+};
+
+int print_presets(const SizeOptions& options) {
+  print(options.json ? presets_document().dump(2) + "\n" : presets_text());
+  return kDone;
+}
+
+// Of `heddle size --json traffic ...` the question would not know.
+void refuse_options_of(const CLI::App& size) {
+  for (const CLI::Option* option : size.get_options()) {
+    if (option->count() == 0) continue;
+    throw CLI::ValidationError(option->get_name(), "write options of a question after its name");
+  }
+}
+
+}  // namespace
+
+void add_size_command(CLI::App& root, Invocation& invocation) {
+  CLI::App* const size =
+      root.add_subcommand("size", "calculate the traffic, goodput or buffers that a job needs");
+  size->footer(kExample + exit_status_help("what was asked for does not fit", "could not run"));
+  const auto options = std::make_shared<SizeOptions>();
+  size->add_flag("--list", options->list, "list the presets of models and fabrics");
+  add_json_option(*size, options->json);
+  add_size_traffic_command(*size, invocation);
+  add_size_distance_command(*size, invocation);
+  add_size_headroom_command(*size, invocation);
+  size->callback([options, size, &invocation] {
+    if (!size->get_subcommands().empty()) return refuse_options_of(*size);
+    if (!options->list) {
+      throw CLI::ValidationError("size", "give traffic, distance or headroom, or --list");
+    }
+    invocation.run = [options] { return print_presets(*options); };
+  });
+}
+
+}  // namespace heddle::cli

@@ -1,0 +1,41 @@
+// Verbs: the datapath over RDMA verbs (RoCE version 2); Linux only. Payload of long messages is
+// written by the NIC into the peer's memory in chunks (transport/placed.h); everything else travels
+// as datagrams of a UDP datapath (datapath/udp.h) at the same address. A peer without verbs, or
+// whose queue pairs fail, gets datagrams only. docs/how-to/rdma_verbs.md says when it is worth it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "base/units.h"
+#include "datapath/datapath.h"
+
+namespace heddle::datapath {
+
+// The transport service of the queue pairs. A peer may use the other one.
+enum class RdmaMode : uint8_t {
+  kReliable,    // RC: the NIC acknowledges and repeats writes (go-back-N or selective, by model)
+  kUnreliable,  // UC: a lost packet loses its chunk, which heddle repeats
+};
+
+struct VerbsOptions {
+  // One address, interface or name of this host; empty: the first usable RDMA port's. The RDMA
+  // device is the one that has this address (datapath/rdma_devices.h).
+  std::string bind;
+  uint16_t port = 0;          // receive port of datagrams; 0: any free port
+  uint16_t paths = 64;        // source ports of datagrams: 1 to 256
+  uint16_t chunk_paths = 16;  // queue pairs to each peer: 1 to 255
+  RdmaMode mode = RdmaMode::kReliable;
+  uint32_t mtu_bytes = 0;               // of datagrams, as UdpOptions::mtu_bytes
+  uint8_t traffic_class = 0;            // as UdpOptions::traffic_class, of both
+  Bytes receive_buffer = mebibytes(8);  // of the UDP datapath behind it
+};
+
+// Opens the RDMA device and the sockets. Errors: those of open_udp(); kInvalid (options);
+// kUnavailable (libibverbs is missing, no port can be used), kPermission (the device's node),
+// kExhausted (locked memory).
+Result<std::unique_ptr<Datapath>> open_verbs(const VerbsOptions& options);
+
+}  // namespace heddle::datapath

@@ -1,0 +1,162 @@
+// See chunk_receiver.h.
+#include "datapath/verbs/chunk_receiver.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "datapath/verbs/params.h"
+
+namespace heddle::datapath {
+
+using transport::FenceRequest;
+using transport::PlacedEvent;
+using transport::PlacedEventKind;
+
+void ChunkReceiver::on_request(const transport::Address& from, const ExchangeMessage& request) {
+  if (request.secret != options_.secret) return;
+  ExchangeMessage refusal = request;
+  refusal.kind = ExchangeKind::kRefusal;
+  refusal.secret = 0;
+  if (over_.contains(request.to_connection)) {
+    exchange_.send(from, refusal);
+    return;
+  }
+  const Key key(request.to_connection, request.path);
+  auto found = paths_.find(key);
+  if (found == paths_.end()) {
+    if (paths_.size() >= verbs_params::kMaxReceivingPairs) {
+      exchange_.send(from, refusal);
+      return;
+    }
+    found = paths_.try_emplace(key).first;
+    found->second.connection = key.first;
+    found->second.path = key.second;
+  }
+  Path& path = found->second;
+  if (path.pair && path.answer.nonce == request.nonce) {
+    exchange_.send(from, path.answer);  // the first answer was lost
+    return;
+  }
+  // A queue pair belongs to its first requester until it is fenced; that one may replace it, and
+  // an earlier request that comes late changes nothing.
+  const bool replaces = path.pair != nullptr;
+  const bool same =
+      path.from.host == from.host && path.answer.from_connection == request.from_connection;
+  if (replaces && same && request.attempt < path.answer.attempt) return;
+  if (request.epoch != path.epoch || (replaces && !same) || !make(from, request, path)) {
+    exchange_.send(from, refusal);
+    return;
+  }
+  exchange_.send(from, path.answer);
+}
+
+// The old queue pair ends first, so that no write of it lands after one of the new.
+bool ChunkReceiver::make(const transport::Address& from, const ExchangeMessage& request,
+                         Path& path) {
+  drop_pair(path);
+  path.id = ++last_id_;
+  path.from = from;
+  path.taken = 0;
+  Result<std::unique_ptr<QueuePair>> made =
+      QueuePair::create(device_, {.mode = request.mode,
+                                  .receives = true,
+                                  .id = uint64_t{path.id} << 1 | 1,
+                                  .traffic_class = options_.traffic_class});
+  if (!made) {
+    log_warn("RDMA: {}", made.error().message());
+    return false;
+  }
+  path.answer = request;
+  path.answer.kind = ExchangeKind::kAnswer;
+  path.answer.secret = 0;
+  path.answer.mtu = std::min(request.mtu, device_.mtu());
+  path.answer.queue_pair = (*made)->number();
+  const Result<void> connected = (*made)->connect({.address = from,
+                                                   .queue_pair = request.queue_pair,
+                                                   .first_number = request.first_number,
+                                                   .mtu = path.answer.mtu},
+                                                  0);
+  if (!connected || !(*made)->post_receives(verbs_params::kReceiveDepth)) {
+    log_warn("RDMA: a queue pair for {} cannot be connected{}", path.connection,
+             connected ? "" : ": " + connected.error().message());
+    return false;
+  }
+  path.pair = std::move(*made);
+  by_id_[path.id] = &path;
+  return true;
+}
+
+void ChunkReceiver::on_completion(Nanos now, const Completion& completion) {
+  const auto found = by_id_.find(static_cast<uint32_t>(completion.id >> 1));
+  if (found == by_id_.end()) return;  // of a queue pair that has ended
+  Path& path = *found->second;
+  if (!completion.ok) {
+    log_info("RDMA: receiving queue pair of connection {:08x}, path {}: {}", path.connection,
+             path.path, completion.error);
+    ExchangeMessage broken = path.answer;
+    broken.kind = ExchangeKind::kBroken;
+    exchange_.send(path.from, broken);
+    drop_pair(path);
+    return;
+  }
+  PlacedEvent event;
+  event.kind = PlacedEventKind::kArrived;
+  event.connection = path.connection;
+  event.path = path.path;
+  event.immediate = completion.immediate;
+  event.bytes = completion.bytes;
+  event.from = path.from;
+  event.at = now;
+  events_.push_back(event);
+  if (++path.taken < verbs_params::kReceiveRow) return;
+  path.pair->post_receives(std::exchange(path.taken, 0));
+}
+
+template <typename Visit>
+void ChunkReceiver::for_each_path(const FenceRequest& request, Visit visit) {
+  const bool every = request.path == FenceRequest::kEveryPath;
+  for (auto entry = paths_.lower_bound({request.connection, every ? uint16_t{0} : request.path});
+       entry != paths_.end() && entry->first.first == request.connection &&
+       (every || entry->first.second == request.path);
+       ++entry) {
+    visit(entry->second);
+  }
+}
+
+void ChunkReceiver::stop(const FenceRequest& request) {
+  for_each_path(request, [](Path& path) {
+    if (path.pair) path.pair->break_off();
+  });
+}
+
+void ChunkReceiver::finish(const FenceRequest& request) {
+  for_each_path(request, [this](Path& path) { drop_pair(path); });
+  if (request.path != FenceRequest::kEveryPath) {
+    Path& path = paths_[{request.connection, request.path}];
+    path.connection = request.connection;
+    path.path = request.path;
+    path.epoch = request.epoch;
+  } else {
+    paths_.erase(paths_.lower_bound({request.connection, 0}),
+                 paths_.upper_bound({request.connection, UINT16_MAX}));
+    if (over_.insert(request.connection).second) over_order_.push_back(request.connection);
+    if (over_order_.size() > verbs_params::kMaxOver) {
+      over_.erase(over_order_.front());
+      over_order_.pop_front();
+    }
+  }
+  PlacedEvent event;
+  event.kind = PlacedEventKind::kFenced;
+  event.connection = request.connection;
+  event.path = request.path;
+  event.epoch = request.epoch;
+  events_.push_back(event);
+}
+
+void ChunkReceiver::drop_pair(Path& path) {
+  if (!path.pair) return;
+  by_id_.erase(path.id);
+  path.pair.reset();
+}
+
+}  // namespace heddle::datapath

@@ -1,0 +1,77 @@
+// ChunkReceiver: the receiving half of the verbs datapath: makes queue pairs for peers that show
+// this process's secret, reports chunks that have landed, and fences: it ends a queue pair, after
+// which no write of it lands, and admits requests of the new epoch only.
+//
+// What strangers can do: a request without the secret, 64 random bits that only granted tokens
+// carry, is dropped without an answer. A peer that holds a token can make up to kMaxReceivingPairs
+// queue pairs, and through one it can write to every region whose key it knows or guesses (32
+// bits): RDMA protects memory by keys, not by peer. A host that reads the network's packets reads
+// both. So verbs are for networks whose hosts trust each other.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "base/ring.h"
+#include "datapath/verbs/exchange.h"
+#include "datapath/verbs/queue_pair.h"
+#include "transport/placed.h"
+
+namespace heddle::datapath {
+
+class ChunkReceiver {
+ public:
+  struct Options {
+    uint64_t secret = 0;
+    uint8_t traffic_class = 0;
+  };
+  ChunkReceiver(VerbsDevice& device, Exchange& exchange, const Options& options,
+                Ring<transport::PlacedEvent>& events)
+      : device_(device), exchange_(exchange), options_(options), events_(events) {}
+
+  void on_request(const transport::Address& from, const ExchangeMessage& request);
+  void on_completion(Nanos now, const Completion& completion);
+
+  // A fence in two steps, so that the caller can take completions of writes that landed before it:
+  // stop() lets no further write complete, finish() answers.
+  void stop(const transport::FenceRequest& request);
+  void finish(const transport::FenceRequest& request);
+
+  size_t pairs() const { return by_id_.size(); }
+
+ private:
+  struct Path {
+    uint32_t connection = 0;  // local
+    uint16_t path = 0;
+    uint32_t epoch = 0;
+    uint32_t id = 0;
+    transport::Address from;  // of the requester
+    uint32_t taken = 0;       // receives to be posted again
+    ExchangeMessage answer;
+    std::unique_ptr<QueuePair> pair;
+  };
+  using Key = std::pair<uint32_t, uint16_t>;  // local connection, the peer's path
+
+  bool make(const transport::Address& from, const ExchangeMessage& request, Path& path);
+  void drop_pair(Path& path);
+  template <typename Visit>
+  void for_each_path(const transport::FenceRequest& request, Visit visit);
+
+  VerbsDevice& device_;
+  Exchange& exchange_;
+  Options options_;
+  Ring<transport::PlacedEvent>& events_;
+  std::map<Key, Path> paths_;
+  std::unordered_map<uint32_t, Path*> by_id_;
+  // Connections that are over, for good. A request for one may still be in flight.
+  std::unordered_set<uint32_t> over_;
+  std::deque<uint32_t> over_order_;
+  uint32_t last_id_ = 0;
+};
+
+}  // namespace heddle::datapath

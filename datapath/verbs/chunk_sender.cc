@@ -1,0 +1,231 @@
+// See chunk_sender.h.
+#include "datapath/verbs/chunk_sender.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "datapath/verbs/params.h"
+
+namespace heddle::datapath {
+
+using transport::PlacedEvent;
+using transport::PlacedEventKind;
+using transport::TxBurst;
+
+namespace {
+
+// A nonce must not be guessed from earlier ones.
+uint64_t system_random() {
+  uint64_t number = 0;
+  CHECK(getrandom(&number, sizeof number, 0) == sizeof number);
+  return number;
+}
+
+}  // namespace
+
+ChunkSender::ChunkSender(VerbsDevice& device, Exchange& exchange, const Options& options,
+                         Ring<PlacedEvent>& events)
+    : device_(device), exchange_(exchange), options_(options), events_(events) {}
+
+void ChunkSender::send(Nanos now, const TxBurst& burst, const std::byte* from, uint32_t local_key) {
+  const transport::ChunkWrite& write = *burst.write;
+  Path& path = paths_[{write.from_connection, burst.path}];
+  path.connection = write.from_connection;
+  path.path = burst.path;
+  if (write.epoch != path.epoch) {
+    // The peer has ended the queue pair of the earlier epoch.
+    break_path(path, "the path was fenced");
+    path.state = State::kIdle;
+    path.epoch = write.epoch;
+  }
+  const auto token = read_token(write.token);
+  if (token) tokens_[path.connection] = *token;
+  if (path.state == State::kFailed || (!token && burst.payload_bytes > 0) ||
+      path.waiting.size() >= verbs_params::kMaxPending) {
+    report(path, write.number, false);
+    return;
+  }
+  Waiting chunk{write.number, {}};
+  chunk.write.from = from;
+  chunk.write.bytes = burst.payload_bytes;
+  chunk.write.local_key = local_key;
+  if (token) {
+    chunk.write.to = token->address + write.remote_offset;
+    chunk.write.remote_key = token->remote_key;
+  }
+  chunk.write.immediate = write.immediate;
+  path.waiting.push_back(chunk);
+  if (path.state == State::kIdle) ask(now, path, burst);
+  if (path.state != State::kConnected || path.dirty) return;
+  path.dirty = true;
+  dirty_.push_back(&path);
+}
+
+void ChunkSender::refuse(const TxBurst& burst) {
+  const transport::ChunkWrite& write = *burst.write;
+  if (options_.mode != RdmaMode::kReliable) return;
+  PlacedEvent event;
+  event.kind = PlacedEventKind::kSent;
+  event.connection = write.from_connection;
+  event.path = burst.path;
+  event.epoch = write.epoch;
+  event.number = write.number;
+  event.ok = false;
+  events_.push_back(event);
+}
+
+void ChunkSender::ask(Nanos now, Path& path, const TxBurst& burst) {
+  const auto token = tokens_.find(path.connection);
+  if (token == tokens_.end()) {
+    break_path(path, "no token of the peer is known");
+    return;
+  }
+  path.id = ++last_id_;
+  Result<std::unique_ptr<QueuePair>> made =
+      QueuePair::create(device_, {.mode = options_.mode,
+                                  .receives = false,
+                                  .id = uint64_t{path.id} << 1,
+                                  .traffic_class = options_.traffic_class});
+  if (!made) {
+    log_warn("RDMA: {}", made.error().message());
+    break_path(path, "there is no queue pair");
+    return;
+  }
+  path.pair = std::move(*made);
+  path.nonce = system_random();
+  path.first_number = static_cast<uint32_t>(system_random() & 0xff'ffff);
+  path.state = State::kAsking;
+  by_nonce_[path.nonce] = &path;
+  ExchangeMessage request;
+  request.kind = ExchangeKind::kRequest;
+  request.mode = options_.mode;
+  request.mtu = device_.mtu();
+  request.path = path.path;
+  request.epoch = path.epoch;
+  request.from_connection = path.connection;
+  request.to_connection = burst.write->to_connection;
+  request.attempt = ++attempts_;
+  request.queue_pair = path.pair->number();
+  request.first_number = path.first_number;
+  request.secret = token->second.secret;
+  request.nonce = path.nonce;
+  transport::Address to = burst.to;
+  to.port = token->second.exchange_port;
+  exchange_.request(now, to, request);
+}
+
+void ChunkSender::on_message(const transport::Address& from, const ExchangeMessage& message) {
+  const auto found = by_nonce_.find(message.nonce);
+  if (found == by_nonce_.end()) return;
+  Path& path = *found->second;
+  exchange_.finish(message.nonce);
+  if (message.kind == ExchangeKind::kAnswer) {
+    if (path.state == State::kAsking) connect(path, from, message);
+  } else {
+    break_path(path, message.kind == ExchangeKind::kRefusal ? "the peer makes no queue pair"
+                                                            : "the peer's queue pair is broken");
+  }
+}
+
+void ChunkSender::on_silence(uint64_t nonce) {
+  const auto found = by_nonce_.find(nonce);
+  if (found != by_nonce_.end()) break_path(*found->second, "the peer answers no request for it");
+}
+
+void ChunkSender::connect(Path& path, const transport::Address& peer,
+                          const ExchangeMessage& answer) {
+  const Result<void> connected = path.pair->connect({.address = peer,
+                                                     .queue_pair = answer.queue_pair,
+                                                     .first_number = answer.first_number,
+                                                     .mtu = std::min(answer.mtu, device_.mtu())},
+                                                    path.first_number);
+  if (!connected) {
+    log_warn("RDMA: {}", connected.error().message());
+    break_path(path, "it cannot be connected");
+    return;
+  }
+  path.state = State::kConnected;
+  by_id_[path.id] = &path;
+  post(path);
+}
+
+void ChunkSender::flush() {
+  for (Path* const path : dirty_) {
+    path->dirty = false;
+    if (path->state == State::kConnected) post(*path);
+  }
+  dirty_.clear();
+}
+
+void ChunkSender::post(Path& path) {
+  std::array<RemoteWriteRequest, verbs_params::kSendDepth> row;
+  const size_t room = verbs_params::kSendDepth - path.posted.size();
+  const size_t count = std::min(room, path.waiting.size());
+  for (size_t i = 0; i < count; ++i) row[i] = path.waiting[i].write;
+  const size_t taken = path.pair->post_writes({row.data(), count});
+  for (size_t i = 0; i < taken; ++i) path.posted.push_back(path.waiting.pop_front().number);
+  if (taken < count && path.posted.empty()) break_path(path, "its queue takes no write");
+}
+
+void ChunkSender::on_completion(const Completion& completion) {
+  const auto found = by_id_.find(static_cast<uint32_t>(completion.id >> 1));
+  if (found == by_id_.end()) return;  // of a queue pair that has ended
+  Path& path = *found->second;
+  if (!completion.ok) {
+    break_path(path, completion.error);
+    return;
+  }
+  if (path.posted.empty()) return;
+  report(path, path.posted.pop_front(), true);
+  if (!path.waiting.empty() && !path.dirty) {
+    path.dirty = true;
+    dirty_.push_back(&path);
+  }
+}
+
+void ChunkSender::break_path(Path& path, const char* why) {
+  if (path.state == State::kConnected || path.state == State::kAsking) {
+    log_info("RDMA: queue pair of connection {:08x}, path {}, epoch {}: {}", path.connection,
+             path.path, path.epoch, why);
+  }
+  drop_pair(path);
+  path.state = options_.mode == RdmaMode::kReliable ? State::kFailed : State::kIdle;
+  while (!path.posted.empty()) report(path, path.posted.pop_front(), false);
+  while (!path.waiting.empty()) report(path, path.waiting.pop_front().number, false);
+}
+
+void ChunkSender::drop_pair(Path& path) {
+  if (!path.pair) return;
+  exchange_.finish(path.nonce);
+  by_id_.erase(path.id);
+  by_nonce_.erase(path.nonce);
+  path.pair.reset();
+}
+
+void ChunkSender::report(const Path& path, uint64_t number, bool ok) {
+  if (options_.mode != RdmaMode::kReliable) return;
+  PlacedEvent event;
+  event.kind = PlacedEventKind::kSent;
+  event.connection = path.connection;
+  event.path = path.path;
+  event.epoch = path.epoch;
+  event.number = number;
+  event.ok = ok;
+  events_.push_back(event);
+}
+
+void ChunkSender::close(uint32_t connection) {
+  for (auto entry = paths_.lower_bound({connection, 0});
+       entry != paths_.end() && entry->first.first == connection;) {
+    drop_pair(entry->second);
+    std::erase(dirty_, &entry->second);
+    entry = paths_.erase(entry);
+  }
+  tokens_.erase(connection);
+}
+
+}  // namespace heddle::datapath

@@ -1,0 +1,91 @@
+// ChunkSender: the sending half of the verbs datapath: one queue pair a connection and chunk path,
+// asked for when the path is first used. Chunks wait for it in user memory. A reliable queue pair
+// that fails stays failed until the path has a new epoch, and all its chunks are reported as
+// failed; an unreliable one is made anew.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/ring.h"
+#include "datapath/verbs/exchange.h"
+#include "datapath/verbs/queue_pair.h"
+#include "transport/tx_batch.h"
+
+namespace heddle::datapath {
+
+class ChunkSender {
+ public:
+  struct Options {
+    RdmaMode mode = RdmaMode::kReliable;
+    uint8_t traffic_class = 0;
+  };
+  // Events of writes that ended go to `events`.
+  ChunkSender(VerbsDevice& device, Exchange& exchange, const Options& options,
+              Ring<transport::PlacedEvent>& events);
+
+  // Takes a chunk whose payload is at `from`; it leaves with the next flush(), or once its queue
+  // pair is connected. `local_key` is not used where the chunk is empty.
+  void send(Nanos now, const transport::TxBurst& burst, const std::byte* from, uint32_t local_key);
+  // A chunk whose memory the NIC cannot read.
+  void refuse(const transport::TxBurst& burst);
+  // Posts what send() has taken: one call a queue pair.
+  void flush();
+
+  // A request of one of its queue pairs has ended.
+  void on_completion(const Completion& completion);
+  void on_message(const transport::Address& from, const ExchangeMessage& message);
+  void on_silence(uint64_t nonce);
+  // The connection is over: its queue pairs end.
+  void close(uint32_t connection);
+
+  // Queue pairs that are connected.
+  size_t connected() const { return by_id_.size(); }
+
+ private:
+  enum class State : uint8_t { kIdle, kAsking, kConnected, kFailed };
+  struct Waiting {
+    uint64_t number = 0;
+    RemoteWriteRequest write;
+  };
+  struct Path {
+    uint32_t connection = 0;
+    uint16_t path = 0;
+    State state = State::kIdle;
+    uint32_t epoch = 0;
+    uint32_t id = 0;  // of its queue pair's completions
+    uint64_t nonce = 0;
+    uint32_t first_number = 0;
+    std::unique_ptr<QueuePair> pair;
+    Ring<Waiting> waiting;
+    Ring<uint64_t> posted;  // numbers, in order
+    bool dirty = false;     // part of dirty_
+  };
+  using Key = std::pair<uint32_t, uint16_t>;  // local connection, path
+
+  void ask(Nanos now, Path& path, const transport::TxBurst& burst);
+  void connect(Path& path, const transport::Address& peer, const ExchangeMessage& answer);
+  void post(Path& path);
+  // Ends the queue pair; reliable: its chunks are reported.
+  void break_path(Path& path, const char* why);
+  void drop_pair(Path& path);
+  void report(const Path& path, uint64_t number, bool ok);
+
+  VerbsDevice& device_;
+  Exchange& exchange_;
+  Options options_;
+  Ring<transport::PlacedEvent>& events_;
+  std::map<Key, Path> paths_;
+  std::unordered_map<uint32_t, Path*> by_id_;     // connected ones
+  std::unordered_map<uint64_t, Path*> by_nonce_;  // those that ask or are connected
+  std::map<uint32_t, VerbsToken> tokens_;         // the latest of each connection, for probes
+  std::vector<Path*> dirty_;
+  uint32_t last_id_ = 0;
+  uint32_t attempts_ = 0;
+};
+
+}  // namespace heddle::datapath

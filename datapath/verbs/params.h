@@ -1,0 +1,60 @@
+// Constants of judgement of the verbs datapath: unit, source, reasonable range.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/nanos.h"
+
+namespace heddle::datapath::verbs_params {
+
+// Bytes of a write. RC: the largest that the transport numbers. UC: a lost packet loses the chunk,
+// so half of it. Both are UCCL-Tran's range (32 to 64 KiB).
+inline constexpr uint32_t kReliableChunkBytes = 64 * 1024;
+inline constexpr uint32_t kUnreliableChunkBytes = 32 * 1024;
+// Writes that a queue pair holds. Chosen: 2 MiB in flight a path, 0.16 ms at 100 Gb/s; more wait in
+// user memory. Range: 8 to 256.
+inline constexpr uint32_t kSendDepth = 32;
+// Writes that may arrive on a queue pair before the program polls. Chosen: 8 MiB, 5 ms of a
+// sixteenth of 200 Gb/s; RC pauses the sender beyond (RNR), UC drops. Range: 32 to 1,024.
+inline constexpr uint32_t kReceiveDepth = 128;
+// Receives are posted again in rows of this number. Chosen: one doorbell for several chunks.
+// Range: 1 to kReceiveDepth / 2.
+inline constexpr uint32_t kReceiveRow = 16;
+// Completions that the queue holds at first; it grows with the number of queue pairs.
+inline constexpr uint32_t kCompletions = 4096;
+// Completions that are taken by one call. Chosen. Range: 8 to 256.
+inline constexpr size_t kCompletionsACall = 32;
+// Queue pairs that peers may hold together. Chosen: 256 peers with 16 paths. Range: 256 to 65,536.
+inline constexpr size_t kMaxReceivingPairs = 4096;
+// Ended connections that are remembered, so that a late request for one is refused. Chosen: far
+// more than end while a datagram is in flight. Range: 1,024 to 1 million.
+inline constexpr size_t kMaxOver = 65'536;
+// Chunks that wait for a queue pair, a path; beyond it they count as lost. Chosen: 64 MiB, more
+// than a path's window. Range: 64 to 16,384.
+inline constexpr size_t kMaxPending = 1024;
+
+// RC: the NIC repeats after 4.096 us * 2^kRetryTimer = 67 ms without an acknowledgement, and gives
+// up after kRetries of them. Common values (perftest: 14 and 7). Range: 10 to 16, 1 to 7.
+inline constexpr uint8_t kRetryTimer = 14;
+inline constexpr uint8_t kRetries = 7;
+// RC: while the receiver has no receive posted, the sender waits 0.01 ms (code 1) between tries,
+// for ever (7): the transport decides whether the peer is dead.
+inline constexpr uint8_t kReceiverNotReadyTimer = 1;
+inline constexpr uint8_t kReceiverNotReadyRetries = 7;
+inline constexpr uint8_t kHopLimit = 64;
+
+// A request for a queue pair is repeated after this time, doubled each time, kRequestTries times in
+// all: 2.5 s. Chosen: above the time in which a NIC makes a queue pair. Range: 1 to 100 ms; 4
+// to 16.
+inline constexpr Nanos kRequestRetry = millis(20);
+inline constexpr int kRequestTries = 7;
+// Receives without input between two reads of the exchange's socket. As xdp_params::kTurnsPerLook.
+inline constexpr uint32_t kTurnsPerLook = 32;
+
+// Smaller regions stay unknown to the NIC: registration costs more than the copy it saves, and
+// messages below this size travel as datagrams (transport/messages/outgoing.cc). Range: up to
+// 2,048.
+inline constexpr uint64_t kLeastRegionBytes = 2048;
+
+}  // namespace heddle::datapath::verbs_params

@@ -1,0 +1,272 @@
+// See verbs_datapath.h, and datapath/datapath.h for the contract.
+#include "datapath/verbs/verbs_datapath.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "datapath/interfaces.h"
+#include "datapath/resolve.h"
+#include "datapath/verbs/params.h"
+
+namespace heddle::datapath {
+
+using transport::Prediction;
+using transport::RegionId;
+using transport::TxBurst;
+
+namespace {
+
+Result<void> check(const VerbsOptions& options) {
+  if (options.chunk_paths < 1 || options.chunk_paths > 255) {
+    return fail(ErrorCode::kInvalid, "cannot open RDMA verbs",
+                std::to_string(options.chunk_paths) + " queue pairs to a peer are not possible",
+                "choose 1 to 255");
+  }
+  if (options.bind.find(',') != std::string::npos) {
+    return fail(ErrorCode::kInvalid, "cannot open RDMA verbs",
+                "it uses one NIC, and bind is '" + options.bind + "'",
+                "name one of them, or set datapath to udp");
+  }
+  return {};
+}
+
+Result<RdmaBinding> binding_of(const std::string& bind) {
+  RdmaBinding binding;
+  if (bind.empty()) return binding;
+  for (const HostInterface& interface : host_interfaces()) {
+    if (interface.name == bind) {
+      binding.interface = bind;
+      return binding;
+    }
+  }
+  const Result<transport::Address> address = resolve(bind, 0);
+  if (!address) return fail(address.error());
+  binding.address = address->host;
+  return binding;
+}
+
+UdpOptions udp_options(const VerbsOptions& options, const RdmaChoice& choice) {
+  UdpOptions udp;
+  udp.bind = rdma_address_text(choice.gid.address);
+  udp.port = options.port;
+  udp.paths = options.paths;
+  udp.mtu_bytes = options.mtu_bytes;
+  udp.traffic_class = options.traffic_class;
+  udp.receive_buffer = options.receive_buffer;
+  return udp;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Datapath>> open_verbs(const VerbsOptions& options) {
+  Result<std::unique_ptr<VerbsDatapath>> made = VerbsDatapath::open(options);
+  if (!made) return fail(std::move(made).error());
+  return std::unique_ptr<Datapath>(std::move(made).value());
+}
+
+Result<std::unique_ptr<VerbsDatapath>> VerbsDatapath::open(const VerbsOptions& options) {
+  if (Result<void> good = check(options); !good) return fail(good.error());
+  const Result<RdmaBinding> binding = binding_of(options.bind);
+  if (!binding) return fail(binding.error());
+  const Result<RdmaChoice> choice = choose_rdma_port(read_rdma_facts(), *binding);
+  if (!choice) return fail(choice.error());
+  std::unique_ptr<VerbsDatapath> made(new VerbsDatapath());
+  Result<std::unique_ptr<UdpDatapath>> udp = UdpDatapath::open(udp_options(options, *choice));
+  if (!udp) return fail(std::move(udp).error());
+  made->udp_ = std::move(*udp);
+  if (Result<void> attached = made->attach(options, *choice); !attached) {
+    return fail(attached.error());
+  }
+  return made;
+}
+
+Result<void> VerbsDatapath::attach(const VerbsOptions& options, const RdmaChoice& choice) {
+  Result<std::unique_ptr<VerbsDevice>> device = VerbsDevice::open(choice);
+  if (!device) return fail(std::move(device).error());
+  device_ = std::move(*device);
+  Result<std::unique_ptr<Exchange>> exchange = Exchange::open(udp_->local_address());
+  if (!exchange) return fail(std::move(exchange).error());
+  exchange_ = std::move(*exchange);
+  CHECK(getrandom(&secret_, sizeof secret_, 0) == sizeof secret_);
+  memory_ = std::make_unique<RegisteredMemory>(*device_);
+  sender_ = std::make_unique<ChunkSender>(
+      *device_, *exchange_,
+      ChunkSender::Options{.mode = options.mode, .traffic_class = options.traffic_class}, events_);
+  receiver_ = std::make_unique<ChunkReceiver>(
+      *device_, *exchange_,
+      ChunkReceiver::Options{.secret = secret_, .traffic_class = options.traffic_class}, events_);
+  for (const int descriptor : {device_->completion_descriptor(), device_->report_descriptor(),
+                               exchange_->socket_descriptor(), exchange_->timer_descriptor()}) {
+    if (Result<void> watched = udp_->watch_input(descriptor); !watched) return watched;
+  }
+  const bool reliable = options.mode == RdmaMode::kReliable;
+  capabilities_ = udp_->capabilities();
+  capabilities_.chunk_paths = options.chunk_paths;
+  capabilities_.chunk_bytes =
+      reliable ? verbs_params::kReliableChunkBytes : verbs_params::kUnreliableChunkBytes;
+  capabilities_.reliable_chunks = reliable;
+  log_info("RDMA: {} port {}, GID {} ({}), {} queue pairs ({}) to each peer", choice.device,
+           choice.port, choice.gid.index, rdma_address_text(choice.gid.address),
+           options.chunk_paths, reliable ? "RC" : "UC");
+  return {};
+}
+
+size_t VerbsDatapath::transmit(std::span<const TxBurst> bursts) {
+  unsent_.clear();
+  size_t taken = 0;
+  const Nanos now = udp_->now();
+  while (taken < bursts.size()) {
+    if (bursts[taken].write != nullptr) {
+      send_chunk(now, bursts[taken++]);
+      continue;
+    }
+    // The datagrams up to the next chunk.
+    size_t end = taken + 1;
+    while (end < bursts.size() && bursts[end].write == nullptr) ++end;
+    const size_t count = udp_->transmit(bursts.subspan(taken, end - taken));
+    for (size_t i = 0; i < count; ++i) {
+      const uint32_t lost = udp_->unsent(i);
+      if (lost == 0) continue;
+      unsent_.resize(taken + i + 1);
+      unsent_.back() = lost;
+    }
+    taken += count;
+    if (taken < end) break;
+  }
+  sender_->flush();
+  return taken;
+}
+
+void VerbsDatapath::send_chunk(Nanos now, const TxBurst& burst) {
+  ++own_.datagrams_sent;
+  if (burst.payload_bytes == 0) {
+    sender_->send(now, burst, nullptr, 0);
+    return;
+  }
+  const Region& region = udp_->regions().at(burst.region);
+  const RegisteredRange& range = memory_->find(burst.region, region.start, region.bytes);
+  if (range.memory == nullptr) {
+    sender_->refuse(burst);
+    return;
+  }
+  const std::byte* const from =
+      udp_->regions().resolve({burst.region, burst.offset, burst.payload_bytes});
+  sender_->send(now, burst, from, range.local_key);
+}
+
+size_t VerbsDatapath::receive(RxBatch& batch, const Prediction* prediction) {
+  if (look_due_ || exchange_->asks() || ++turns_ >= verbs_params::kTurnsPerLook) look();
+  poll_completions();
+  udp_->receive(batch, prediction);
+  batch.event_count = 0;
+  while (batch.event_count < RxBatch::kMaxRuns && !events_.empty()) {
+    batch.events[batch.event_count++] = events_.pop_front();
+  }
+  return batch.count;
+}
+
+void VerbsDatapath::release(RxBatch& batch) {
+  batch.event_count = 0;
+  udp_->release(batch);
+}
+
+void VerbsDatapath::serve() {
+  look();
+  poll_completions();
+}
+
+void VerbsDatapath::look() {
+  turns_ = 0;
+  look_due_ = false;
+  exchange_->turn(udp_->now(), *this);
+  device_->take_reports();
+}
+
+void VerbsDatapath::poll_completions() {
+  std::array<Completion, verbs_params::kCompletionsACall> done;
+  size_t count = 0;
+  Nanos now;
+  do {
+    count = device_->poll(done);
+    if (count > 0) now = udp_->now();
+    for (size_t i = 0; i < count; ++i) {
+      if ((done[i].id & 1) == 0) {
+        sender_->on_completion(done[i]);
+        continue;
+      }
+      if (done[i].ok) {
+        ++own_.datagrams_received;
+        own_.payload_placed_bytes += done[i].bytes;
+      }
+      receiver_->on_completion(now, done[i]);
+    }
+  } while (count == done.size());
+  sender_->flush();
+}
+
+void VerbsDatapath::handle_message(const transport::Address& from, const ExchangeMessage& message) {
+  if (message.kind == ExchangeKind::kRequest) {
+    receiver_->on_request(from, message);
+  } else {
+    sender_->on_message(from, message);
+  }
+}
+
+// A completion that came before the queue was armed causes no notification, so it is looked for
+// afterwards.
+void VerbsDatapath::wait(Nanos until) {
+  device_->take_notification();
+  device_->arm();
+  poll_completions();
+  if (!events_.empty()) return;
+  udp_->wait(until);
+  device_->take_notification();
+  look_due_ = true;
+}
+
+void VerbsDatapath::take_wake() {
+  udp_->take_wake();
+  device_->take_notification();
+  device_->arm();
+  look_due_ = true;
+  poll_completions();
+  if (!events_.empty()) udp_->wake();
+}
+
+void VerbsDatapath::unregister_memory(RegionId region) {
+  memory_->forget(region);
+  udp_->unregister_memory(region);
+}
+
+transport::MemoryToken VerbsDatapath::token(RegionId id) const {
+  const Region& region = udp_->regions().at(id);
+  if (region.bytes < verbs_params::kLeastRegionBytes) return {};
+  const RegisteredRange& range = memory_->find(id, region.start, region.bytes);
+  if (range.memory == nullptr || !range.writable) return {};
+  return write_token({.address = reinterpret_cast<uintptr_t>(region.start),
+                      .remote_key = range.remote_key,
+                      .exchange_port = exchange_->port(),
+                      .secret = secret_});
+}
+
+void VerbsDatapath::fence(const transport::FenceRequest& request) {
+  receiver_->stop(request);
+  poll_completions();
+  receiver_->finish(request);
+  if (request.path == transport::FenceRequest::kEveryPath) sender_->close(request.connection);
+}
+
+const DatapathStatistics& VerbsDatapath::statistics() const {
+  all_ = udp_->statistics();
+  all_.datagrams_sent += own_.datagrams_sent;
+  all_.datagrams_received += own_.datagrams_received;
+  all_.payload_placed_bytes += own_.payload_placed_bytes;
+  return all_;
+}
+
+}  // namespace heddle::datapath

@@ -1,0 +1,87 @@
+// VerbsDatapath: the datapath contract over one RDMA port, with a UDP datapath at the same address
+// behind it. The UDP datapath owns the regions and the waiter, and carries datagrams. open_verbs()
+// creates it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/ring.h"
+#include "datapath/datapath.h"
+#include "datapath/udp/udp_datapath.h"
+#include "datapath/verbs.h"
+#include "datapath/verbs/chunk_receiver.h"
+#include "datapath/verbs/chunk_sender.h"
+#include "datapath/verbs/device.h"
+#include "datapath/verbs/exchange.h"
+#include "datapath/verbs/memory.h"
+
+namespace heddle::datapath {
+
+class VerbsDatapath final : public Datapath, private ExchangeHandler {
+ public:
+  static Result<std::unique_ptr<VerbsDatapath>> open(const VerbsOptions& options);
+
+  const Capabilities& capabilities() const override { return capabilities_; }
+  transport::Address local_address() const override { return udp_->local_address(); }
+  NicFacts nic_facts(uint8_t nic) const override { return udp_->nic_facts(nic); }
+  uint16_t source_port(uint16_t path, uint8_t nic) const override {
+    return udp_->source_port(path, nic);
+  }
+  Nanos now() override { return udp_->now(); }
+  size_t transmit(std::span<const transport::TxBurst> bursts) override;
+  uint32_t unsent(size_t burst) const override {
+    return burst < unsent_.size() ? unsent_[burst] : 0;
+  }
+  size_t receive(RxBatch& batch, const transport::Prediction* prediction) override;
+  void release(RxBatch& batch) override;
+  void place(std::span<const transport::Placement> placements) override { udp_->place(placements); }
+  void wait(Nanos until) override;
+  void wake() override { udp_->wake(); }
+  int descriptor() const override { return udp_->descriptor(); }
+  int wake_descriptor() const override { return udp_->wake_descriptor(); }
+  void take_wake() override;
+  Result<transport::RegionId> register_memory(void* start, size_t bytes) override {
+    return udp_->register_memory(start, bytes);
+  }
+  void unregister_memory(transport::RegionId region) override;
+  transport::MemoryToken token(transport::RegionId region) const override;
+  void fence(const transport::FenceRequest& request) override;
+  bool poll_error(transport::NetworkError& error) override { return udp_->poll_error(error); }
+  const DatapathStatistics& statistics() const override;
+
+  const ChunkSender& sender() const { return *sender_; }
+  const ChunkReceiver& receiver() const { return *receiver_; }
+  // For tests that drive two datapaths by one thread: takes what has come, and keeps it for the
+  // next receive().
+  void serve();
+  bool has_events() const { return !events_.empty(); }
+
+ private:
+  VerbsDatapath() = default;
+
+  Result<void> attach(const VerbsOptions& options, const RdmaChoice& choice);
+  void handle_message(const transport::Address& from, const ExchangeMessage& message) override;
+  void handle_silence(uint64_t nonce) override { sender_->on_silence(nonce); }
+  void send_chunk(Nanos now, const transport::TxBurst& burst);
+  void poll_completions();
+  void look();
+
+  Capabilities capabilities_;
+  DatapathStatistics own_;          // of chunks
+  mutable DatapathStatistics all_;  // with UDP's
+  Ring<transport::PlacedEvent> events_;
+  std::unique_ptr<UdpDatapath> udp_;
+  std::unique_ptr<VerbsDevice> device_;
+  mutable std::unique_ptr<RegisteredMemory> memory_;
+  std::unique_ptr<Exchange> exchange_;
+  std::unique_ptr<ChunkSender> sender_;
+  std::unique_ptr<ChunkReceiver> receiver_;
+  uint64_t secret_ = 0;
+  uint32_t turns_ = 0;  // receives since the exchange's socket was read
+  bool look_due_ = true;
+  std::vector<uint32_t> unsent_;
+};
+
+}  // namespace heddle::datapath

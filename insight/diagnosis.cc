@@ -1,0 +1,185 @@
+// See diagnosis.h. The rules are in diagnosis/.
+#include "insight/diagnosis.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "insight/diagnosis/job_facts.h"
+#include "insight/diagnosis/params.h"
+#include "insight/diagnosis/rules.h"
+
+namespace heddle::insight {
+
+const char* name_of(VerdictClass verdict) {
+  switch (verdict) {
+    case VerdictClass::kNonCommunicationHang:
+      return "non_communication_hang";
+    case VerdictClass::kCommunicationHang:
+      return "communication_hang";
+    case VerdictClass::kMismatch:
+      return "mismatch";
+    case VerdictClass::kNonCommunicationSlow:
+      return "non_communication_slow";
+    case VerdictClass::kCommunicationSlow:
+      return "communication_slow";
+    case VerdictClass::kDegradation:
+      return "degradation";
+    case VerdictClass::kLoadImbalance:
+      return "load_imbalance";
+  }
+  return "unknown";
+}
+
+const char* name_of(PlaceKind place) {
+  switch (place) {
+    case PlaceKind::kRank:
+      return "rank";
+    case PlaceKind::kSenderNic:
+      return "sender_nic";
+    case PlaceKind::kReceiverNic:
+      return "receiver_nic";
+    case PlaceKind::kNic:
+      return "nic";
+    case PlaceKind::kLink:
+      return "link";
+    case PlaceKind::kGroup:
+      return "group";
+    case PlaceKind::kJob:
+      return "job";
+  }
+  return "unknown";
+}
+
+std::string place_text(const Diagnosis& diagnosis, const Place& place) {
+  const auto name = [&](size_t i) { return full_name(diagnosis.parties[place.processes[i]]); };
+  switch (place.kind) {
+    case PlaceKind::kRank:
+      return name(0);
+    case PlaceKind::kSenderNic:
+      return "NIC of " + place.host + " (sending)";
+    case PlaceKind::kReceiverNic:
+      return "NIC of " + place.host + " (receiving)";
+    case PlaceKind::kNic:
+      return "NIC of " + place.host;
+    case PlaceKind::kLink:
+      return "link from " + name(0) + " to " + name(1);
+    case PlaceKind::kGroup:
+      return fmt::format("{} ranks", place.processes.size());
+    case PlaceKind::kJob:
+      break;
+  }
+  return "job";
+}
+
+std::string seconds_text(int64_t ns) {
+  return fmt::format("{:.3f} s", 1e-9 * static_cast<double>(ns));
+}
+
+std::string operation_text(const Operation& operation) {
+  return fmt::format("{} {}", name_of(operation.what), operation.key.number);
+}
+
+// The ranks that called something else than most did.
+void find_mismatches(const JobFacts& facts, Diagnosis& diagnosis) {
+  for (const auto& [key, operation] : facts.operations()) {
+    if (!operation.differs) continue;
+    Verdict verdict;
+    verdict.what = VerdictClass::kMismatch;
+    verdict.since_ns = operation.began;
+    verdict.place.kind = PlaceKind::kGroup;
+    std::map<uint64_t, std::vector<uint32_t>> by_count;
+    for (const Part& part : operation.parts) {
+      if (part.made != kNever) by_count[part.count].push_back(part.process);
+    }
+    for (const auto& [count, processes] : by_count) {
+      verdict.evidence.push_back(
+          fmt::format("{} rank{} called it with {} elements, among them {}", processes.size(),
+                      processes.size() == 1 ? "" : "s", count,
+                      full_name(facts.processes()[processes.front()].party)));
+      const bool fewer =
+          verdict.place.processes.empty() || processes.size() < verdict.place.processes.size();
+      if (fewer) verdict.place.processes = processes;
+    }
+    if (verdict.place.processes.size() == 1) verdict.place.kind = PlaceKind::kRank;
+    verdict.summary = fmt::format("ranks called operation {} of communicator {:016x} differently",
+                                  key.number, key.communicator);
+    verdict.confidence = 0.95;
+    verdict.action = "make the same calls, with equal types, counts and roots, on all ranks";
+    diagnosis.verdicts.push_back(std::move(verdict));
+    return;  // later ones follow from the first
+  }
+}
+
+class DiagnosisBuilder::Body {
+ public:
+  explicit Body(const DiagnosisOptions& options) : options_(options) {}
+
+  JobFacts& facts() { return facts_; }
+
+  Diagnosis finish() const {
+    Diagnosis diagnosis;
+    diagnosis.until_ns = std::max(facts_.last(), options_.alive_until_ns);
+    for (const ProcessFacts& process : facts_.processes()) {
+      diagnosis.parties.push_back(process.party);
+    }
+    find_mismatches(facts_, diagnosis);
+    if (diagnosis.verdicts.empty()) find_hangs(facts_, diagnosis.until_ns, diagnosis);
+    for (const BlockSeries& series : make_series(facts_, options_.since_ns)) {
+      diagnosis.operations += series.operations;
+      if (series.blocks.size() < params::kLeastBlocks) {
+        diagnosis.not_judged.push_back(fmt::format(
+            "communicator {:016x} completed {} collectives: slowness is judged from {} on",
+            series.communicator, series.operations, params::kLeastBlocks));
+      }
+      find_slow_ranks(facts_, series, diagnosis);
+      find_slow_links(facts_, series, diagnosis);
+    }
+    limit(diagnosis);
+    return diagnosis;
+  }
+
+ private:
+  void limit(Diagnosis& diagnosis) const {
+    if (facts_.operations_dropped() > 0) {
+      diagnosis.not_judged.push_back(
+          fmt::format("the oldest {} operations", facts_.operations_dropped()));
+    }
+    if (facts_.operations().empty()) {
+      diagnosis.not_judged.push_back(
+          "no call of a collective was recorded: record at level bins or above");
+    }
+    std::stable_sort(diagnosis.verdicts.begin(), diagnosis.verdicts.end(),
+                     [](const Verdict& a, const Verdict& b) {
+                       return a.what != b.what ? a.what < b.what : a.cost > b.cost;
+                     });
+    // A rank is late in each of its communicators: once is enough.
+    std::vector<Verdict> kept;
+    for (Verdict& verdict : diagnosis.verdicts) {
+      const bool known = std::any_of(kept.begin(), kept.end(), [&verdict](const Verdict& each) {
+        return each.what == verdict.what && each.place == verdict.place;
+      });
+      if (!known) kept.push_back(std::move(verdict));
+    }
+    diagnosis.verdicts = std::move(kept);
+  }
+
+  const DiagnosisOptions options_;
+  JobFacts facts_;
+};
+
+DiagnosisBuilder::DiagnosisBuilder(const DiagnosisOptions& options)
+    : body_(std::make_unique<Body>(options)) {}
+DiagnosisBuilder::~DiagnosisBuilder() = default;
+
+uint32_t DiagnosisBuilder::add_process(const Identity& identity, const FileEnd& end) {
+  return body_->facts().add_process(identity, end);
+}
+
+void DiagnosisBuilder::add(uint32_t process, const events::AnyEvent& event, int64_t at_ns) {
+  body_->facts().add(process, event, at_ns);
+}
+
+Diagnosis DiagnosisBuilder::finish() { return body_->finish(); }
+
+}  // namespace heddle::insight

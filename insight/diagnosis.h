@@ -1,0 +1,103 @@
+// Diagnosis: from a job's events to verdicts: which rank, host or link hangs or is slow, since
+// when, by what evidence, and what to do. The classes are those of C4D (arXiv 2406.04594, section
+// 3), and more; docs/explanation/diagnosis.md has the rules. A pure function of events.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "events/events.h"
+#include "insight/party.h"
+
+namespace heddle::insight {
+
+enum class VerdictClass : uint8_t {
+  kNonCommunicationHang,  // a rank never started the operation in which the others wait
+  kCommunicationHang,     // all started an operation, not all finished it
+  kMismatch,              // ranks called different operations, or wait for each other in a circle
+  kNonCommunicationSlow,  // the others wait for a rank's computation
+  kCommunicationSlow,     // data between two ranks, from one or to one is late
+  kDegradation,           // it gets slower bit by bit
+  kLoadImbalance,         // ranks have unequal work by design: no fault
+};
+const char* name_of(VerdictClass verdict);
+
+enum class PlaceKind : uint8_t {
+  kRank,
+  kSenderNic,    // data from one host is late, to whichever host
+  kReceiverNic,  // data to one host is late, from whichever host
+  kNic,          // both
+  kLink,         // between two ranks: the sender's NIC, the fabric's path or the receiver's NIC
+  kGroup,        // several ranks
+  kJob,
+};
+const char* name_of(PlaceKind place);
+
+struct Place {
+  PlaceKind kind = PlaceKind::kJob;
+  std::vector<uint32_t> processes;  // of a link: sender, then receiver; sorted else
+  std::string host;                 // of a host or a NIC
+  bool operator==(const Place&) const = default;
+};
+
+struct Verdict {
+  VerdictClass what = VerdictClass::kNonCommunicationSlow;
+  Place place;
+  int64_t since_ns = 0;   // since the job's beginning
+  int64_t until_ns = -1;  // its end; -1: it lasts
+  double confidence = 0;  // 0 to 1
+  // Share of the job's time that it costs, from since_ns on; negative: unknown.
+  double cost = -1;
+  std::string summary;                // one sentence
+  std::vector<std::string> evidence;  // figures that a person can check, a sentence each
+  std::string action;
+};
+
+struct Diagnosis {
+  std::vector<Verdict> verdicts;  // faults, the most severe first
+  std::vector<Verdict> notes;     // load imbalance by design: no faults
+  std::vector<Party> parties;     // by process number
+  // What could not be judged, and why, a sentence each.
+  std::vector<std::string> not_judged;
+  uint64_t operations = 0;  // completed ones that were compared
+  int64_t until_ns = 0;     // end of the observation, since the job's beginning
+
+  // Nothing could be judged: no verdict does not mean that the job is healthy.
+  bool too_little() const { return operations == 0 && verdicts.empty(); }
+};
+
+// "rank 3 on h1", "NIC of h2 (sending)", "link from rank 0 on h0 to rank 1 on h1".
+std::string place_text(const Diagnosis& diagnosis, const Place& place);
+
+struct DiagnosisOptions {
+  int64_t since_ns = INT64_MIN;  // operations that ended earlier are not judged
+  // The job is known to run at this time: a live recording. Else the last event is the end.
+  int64_t alive_until_ns = INT64_MIN;
+};
+
+// A process's file, as far as it is not in its events.
+struct FileEnd {
+  bool closed = true;    // the process ended in good order
+  bool complete = true;  // no events were dropped or damaged
+};
+
+// Takes the events of all processes in order of time.
+class DiagnosisBuilder {
+ public:
+  explicit DiagnosisBuilder(const DiagnosisOptions& options = {});
+  ~DiagnosisBuilder();
+
+  uint32_t add_process(const Identity& identity, const FileEnd& end = {});
+  // `at_ns`: the event's time since the beginning of the job.
+  void add(uint32_t process, const events::AnyEvent& event, int64_t at_ns);
+  Diagnosis finish();
+
+ private:
+  class Body;
+  std::unique_ptr<Body> body_;
+};
+
+}  // namespace heddle::insight

@@ -1,0 +1,307 @@
+// Hangs and mismatches: see rules.h. A rank that has not called the operation in which others wait
+// is the cause unless it waits in another operation itself; then the cause is there.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "insight/diagnosis/params.h"
+#include "insight/diagnosis/rules.h"
+
+namespace heddle::insight {
+namespace {
+
+using Processes = std::set<uint32_t>;
+
+struct Open {
+  const Operation* operation = nullptr;
+  Processes waiting;  // have called it, and it has not ended there
+  Processes absent;   // have not called it
+};
+
+// The longest that an operation of the job has taken so far, from its first call to its end.
+int64_t longest_pause(const JobFacts& facts) {
+  int64_t longest = 0;
+  for (const auto& [key, operation] : facts.operations()) {
+    if (operation.ended != kNever) longest = std::max(longest, operation.ended - operation.began);
+  }
+  return longest;
+}
+
+class Hangs {
+ public:
+  Hangs(const JobFacts& facts, int64_t until, Diagnosis& diagnosis)
+      : facts_(facts), until_(until), diagnosis_(diagnosis) {}
+
+  void find() {
+    patience_ = std::max(params::kHangNs, params::kHangPauses * longest_pause(facts_));
+    for (const auto& [key, operation] : facts_.operations()) collect(operation);
+    for (const Open& open : open_) {
+      for (const uint32_t process : open.waiting) waits_in_[process].push_back(&open);
+    }
+    report_absent();
+    if (diagnosis_.verdicts.empty()) report_stalled();
+    if (!open_.empty() && diagnosis_.verdicts.empty()) {
+      diagnosis_.not_judged.push_back(fmt::format(
+          "{} operations had not ended when the recording did: too short before its end for a "
+          "hang, which takes {} in this job",
+          open_.size(), seconds_text(patience_)));
+    }
+    if (not_known_ > 0) {
+      diagnosis_.not_judged.push_back(fmt::format(
+          "ranks wait in {} operations, and of some that called none of them the recording is "
+          "missing or has lost events",
+          not_known_));
+    }
+  }
+
+ private:
+  // Calls failed: a peer was declared dead, for example.
+  static bool failed(const Operation& operation) {
+    return std::any_of(operation.parts.begin(), operation.parts.end(),
+                       [](const Part& part) { return part.failed; });
+  }
+
+  void collect(const Operation& operation) {
+    if (operation.open == 0 || operation.began == kNever) return;
+    Open open{.operation = &operation, .waiting = {}, .absent = {}};
+    for (size_t i = 0; i < operation.parts.size(); ++i) {
+      const Part& part = operation.parts[i];
+      if (part.made != kNever) {
+        if (!part.done()) open.waiting.insert(part.process);
+        continue;
+      }
+      const uint32_t process = facts_.process_of(operation.key.communicator, operation.rank_of(i));
+      // Of a rank without a recording, or one whose events are missing, nothing is known.
+      if (process == kNobody || !facts_.processes()[process].end.complete) {
+        if (operation.in_flight > 0) ++not_known_;
+        return;
+      }
+      open.absent.insert(process);
+    }
+    if (!open.waiting.empty()) open_.push_back(std::move(open));
+  }
+
+  bool long_enough(const Open& open) const {
+    if (until_ - open.operation->due >= patience_) return true;
+    if (!failed(*open.operation)) return false;
+    // Failed, because a process fell silent: keep-alives would have been recorded.
+    const Processes& suspects = open.absent.empty() ? open.waiting : open.absent;
+    return std::any_of(suspects.begin(), suspects.end(),
+                       [this](uint32_t process) { return silent(process); }) ||
+           (open.absent.empty() && declared_dead(open));
+  }
+
+  bool silent(uint32_t process) const {
+    const ProcessFacts& facts = facts_.processes()[process];
+    return facts.of_heddle && !facts.end.closed && until_ - facts.last >= params::kSilentNs;
+  }
+
+  bool declared_dead(const Open& open) const {
+    return std::any_of(open.waiting.begin(), open.waiting.end(), [this, &open](uint32_t process) {
+      for (const auto& [id, connection] : facts_.processes()[process].connections) {
+        if (connection.communicator != open.operation->key.communicator) continue;
+        for (const Trouble& trouble : connection.troubles) {
+          if (trouble.kind == Trouble::Kind::kPeerDead) return true;
+        }
+      }
+      return false;
+    });
+  }
+
+  // It waits in an operation of its own, so that it is not the cause.
+  bool waits_elsewhere(uint32_t process, const Open& here) const {
+    const auto found = waits_in_.find(process);
+    if (found == waits_in_.end()) return false;
+    const ProcessFacts& facts = facts_.processes()[process];
+    if (silent(process)) return false;
+    if (facts.has_waits && facts.waits == 0) return false;
+    return std::any_of(found->second.begin(), found->second.end(),
+                       [&here](const Open* each) { return each != &here; });
+  }
+
+  void report_absent() {
+    std::map<uint32_t, const Open*> causes;  // by process, the operation that waits longest
+    const Open* circle = nullptr;
+    for (const Open& open : open_) {
+      if (open.absent.empty() || !long_enough(open)) continue;
+      bool any = false;
+      for (const uint32_t process : open.absent) {
+        if (waits_elsewhere(process, open)) continue;
+        any = true;
+        const Open*& cause = causes[process];
+        if (cause == nullptr || open.operation->due < cause->operation->due) cause = &open;
+      }
+      if (!any && circle == nullptr) circle = &open;
+    }
+    if (causes.empty() && circle != nullptr) return report_circle(*circle);
+    for (const auto& [process, open] : causes) report_absent(process, *open);
+  }
+
+  void report_absent(uint32_t process, const Open& open) {
+    const ProcessFacts& facts = facts_.processes()[process];
+    const std::string name = full_name(facts.party);
+    const Operation& operation = *open.operation;
+    const auto member = facts.communicators.find(operation.key.communicator);
+    const uint64_t calls = member == facts.communicators.end() ? 0 : member->second.calls;
+    const bool stopped = silent(process);
+    Verdict verdict;
+    verdict.what = VerdictClass::kNonCommunicationHang;
+    verdict.place = {PlaceKind::kRank, {process}, facts.party.host};
+    verdict.since_ns = stopped ? std::min(facts.last, operation.due) : operation.began;
+    verdict.summary =
+        fmt::format("{} never started {}, in which {} rank{} wait", name, operation_text(operation),
+                    open.waiting.size(), open.waiting.size() == 1 ? "" : "s");
+    verdict.evidence = {
+        fmt::format("the first of the others called it {} before the end of the recording",
+                    seconds_text(until_ - operation.began)),
+        fmt::format("{} made {} calls in communicator {:016x}, and its newest event is {} before "
+                    "the end",
+                    name, calls, operation.key.communicator, seconds_text(until_ - facts.last))};
+    const bool left = member != facts.communicators.end() && member->second.left != kNever;
+    if (left) {
+      verdict.what = VerdictClass::kMismatch;
+      verdict.evidence.push_back("it left the communicator: the others make more calls than it");
+      verdict.action = "make the same calls on all ranks: compare the lengths of their data";
+    } else if (stopped) {
+      verdict.evidence.push_back(
+          "a live process records keep-alives: this one was stopped, or ended without its close");
+      verdict.action = fmt::format(
+          "on {} look whether the process lives (state T: stopped), at its output, at dmesg for "
+          "the OOM killer and GPU errors; then replace the host or restart the job there",
+          facts.party.host);
+    } else {
+      verdict.action = fmt::format(
+          "on {} look where its program is (py-spy dump, gdb -p): data loader, file system, GPU "
+          "kernel or a lock",
+          facts.party.host);
+    }
+    const double age = static_cast<double>(until_ - operation.due);
+    verdict.confidence =
+        stopped || left ? 0.97
+                        : std::clamp(0.6 + 0.1 * age / static_cast<double>(patience_), 0.6, 0.95);
+    diagnosis_.verdicts.push_back(std::move(verdict));
+  }
+
+  void report_circle(const Open& open) {
+    Verdict verdict;
+    verdict.what = VerdictClass::kMismatch;
+    verdict.since_ns = open.operation->due;
+    std::set<uint32_t> processes = open.waiting;
+    processes.insert(open.absent.begin(), open.absent.end());
+    verdict.place = {PlaceKind::kGroup, {processes.begin(), processes.end()}, ""};
+    verdict.summary =
+        "ranks wait for each other in a circle: they call operations in another order";
+    for (const uint32_t process : processes) {
+      const auto found = waits_in_.find(process);
+      if (found == waits_in_.end() || verdict.evidence.size() == 8) continue;
+      verdict.evidence.push_back(fmt::format("{} waits in {}",
+                                             full_name(facts_.processes()[process].party),
+                                             operation_text(*found->second.front()->operation)));
+    }
+    verdict.confidence = 0.9;
+    verdict.action = "call operations of several communicators in one order on all ranks";
+    diagnosis_.verdicts.push_back(std::move(verdict));
+  }
+
+  // All have called it: data does not arrive. Where a message was ready at its sender and did not
+  // arrive, the sender is further than its receiver by more messages than elsewhere.
+  void report_stalled() {
+    const Open* first = nullptr;
+    for (const Open& open : open_) {
+      if (!open.absent.empty() || !long_enough(open)) continue;
+      if (first == nullptr || open.operation->due < first->operation->due) first = &open;
+    }
+    if (first == nullptr) return;
+    const Operation& operation = *first->operation;
+    Verdict verdict;
+    verdict.what = VerdictClass::kCommunicationHang;
+    verdict.since_ns = operation.due;
+    verdict.summary =
+        fmt::format("all ranks started {}, and {} of {} did not finish it",
+                    operation_text(operation), first->waiting.size(), operation.parts.size());
+    verdict.evidence.push_back(
+        fmt::format("the last rank called it {} before the end of the recording",
+                    seconds_text(until_ - operation.due)));
+    for (const uint32_t process : first->waiting) {
+      if (!silent(process)) continue;
+      verdict.place = {PlaceKind::kRank, {process}, facts_.processes()[process].party.host};
+      verdict.evidence.push_back(fmt::format(
+          "{} recorded nothing in the last {}: it was stopped or ended within the operation",
+          full_name(facts_.processes()[process].party),
+          seconds_text(until_ - facts_.processes()[process].last)));
+    }
+    if (verdict.place.processes.empty()) locate(operation, verdict);
+    verdict.confidence = verdict.place.kind == PlaceKind::kJob ? 0.6 : 0.9;
+    verdict.action =
+        verdict.place.kind == PlaceKind::kRank
+            ? "look whether that process lives, and at its output"
+            : "check that link with `heddle ping` and `heddle paths` from the sender's "
+              "host, both NICs' counters, and the switches between";
+    diagnosis_.verdicts.push_back(std::move(verdict));
+  }
+
+  void locate(const Operation& operation, Verdict& verdict) {
+    std::vector<std::pair<uint32_t, uint32_t>> links;
+    int64_t most = 1;  // a ring's link in good order lags by one message at most
+    for (uint32_t to = 0; to < operation.parts.size() && !operation.between_two(); ++to) {
+      for (const Inflow& inflow : operation.parts[to].inflows) {
+        if (inflow.from >= operation.parts.size()) continue;
+        const Part& sender = operation.parts[inflow.from];
+        int64_t ready = 0;
+        for (const Inflow& each : sender.inflows) ready = std::max<int64_t>(ready, each.messages);
+        const int64_t lag = ready - inflow.messages;
+        if (lag < most) continue;
+        if (lag > most) links.clear();
+        most = lag;
+        links.emplace_back(sender.process, operation.parts[to].process);
+        verdict.evidence.push_back(fmt::format(
+            "{} received {} messages of it and {} only {} from there",
+            full_name(facts_.processes()[sender.process].party), ready,
+            full_name(facts_.processes()[operation.parts[to].process].party), inflow.messages));
+      }
+    }
+    const auto troubled = troubled_links(operation);
+    if (!troubled.empty()) links = troubled;
+    for (const auto& [from, to] : troubled) {
+      verdict.evidence.push_back(fmt::format("{} repeated data to {} after time-outs",
+                                             full_name(facts_.processes()[from].party),
+                                             full_name(facts_.processes()[to].party)));
+    }
+    if (!links.empty()) verdict.place = place_of_links(facts_, links);
+  }
+
+  std::vector<std::pair<uint32_t, uint32_t>> troubled_links(const Operation& operation) const {
+    std::vector<std::pair<uint32_t, uint32_t>> links;
+    for (const Part& part : operation.parts) {
+      for (const auto& [id, connection] : facts_.processes()[part.process].connections) {
+        if (connection.communicator != operation.key.communicator) continue;
+        const bool timed_out = std::any_of(
+            connection.troubles.begin(), connection.troubles.end(), [&](const Trouble& trouble) {
+              return trouble.at >= operation.began && (trouble.kind == Trouble::Kind::kTimeout ||
+                                                       trouble.kind == Trouble::Kind::kPeerDead);
+            });
+        const uint32_t peer = facts_.process_of(connection.communicator, connection.peer);
+        if (timed_out && peer != kNobody) links.emplace_back(part.process, peer);
+      }
+    }
+    return links;
+  }
+
+  const JobFacts& facts_;
+  const int64_t until_;
+  Diagnosis& diagnosis_;
+  int64_t patience_ = 0;
+  uint64_t not_known_ = 0;  // operations that ranks wait in, while of others nothing is known
+  std::vector<Open> open_;
+  std::map<uint32_t, std::vector<const Open*>> waits_in_;
+};
+
+}  // namespace
+
+void find_hangs(const JobFacts& facts, int64_t until_ns, Diagnosis& diagnosis) {
+  Hangs(facts, until_ns, diagnosis).find();
+}
+
+}  // namespace heddle::insight

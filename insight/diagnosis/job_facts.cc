@@ -1,0 +1,300 @@
+// See job_facts.h.
+#include "insight/diagnosis/job_facts.h"
+
+#include <algorithm>
+
+#include "insight/diagnosis/params.h"
+
+namespace heddle::insight {
+namespace {
+
+// Of a process: a message or NCCL's proxy may report after a call's end, but not much later.
+constexpr size_t kMostCalls = 1024;
+// A damaged recording has any sizes.
+constexpr uint32_t kMostRanks = 1 << 16;
+// And any times.
+constexpr int64_t kLatest = int64_t{1} << 60;
+
+bool between_two(events::Operation operation) {
+  return operation == events::Operation::kSend || operation == events::Operation::kRecv;
+}
+
+}  // namespace
+
+Inflow& Part::from(uint32_t rank) {
+  for (Inflow& inflow : inflows) {
+    if (inflow.from == rank) return inflow;
+  }
+  inflows.push_back({.from = rank});
+  return inflows.back();
+}
+
+uint32_t Operation::rank_of(size_t part) const {
+  if (!between_two()) return static_cast<uint32_t>(part);
+  return part == 0 ? key.from : key.to;
+}
+
+uint32_t JobFacts::add_process(const Identity& identity, const FileEnd& end) {
+  ProcessFacts& process = processes_.emplace_back();
+  process.party = party_of(identity);
+  process.end = end;
+  process.of_heddle = value_of(identity, "source").empty();
+  courses_.emplace_back();
+  return static_cast<uint32_t>(processes_.size() - 1);
+}
+
+void JobFacts::add(uint32_t process, const events::AnyEvent& event, int64_t at_ns) {
+  ProcessFacts& facts = processes_[process];
+  const int64_t at = std::max(facts.last, std::clamp<int64_t>(at_ns, 0, kLatest));
+  if (facts.first == kNever) facts.first = at;
+  facts.last = at;
+  last_ = std::max(last_, at);
+  std::visit([this, process, at](const auto& each) { on(process, each, at); }, event);
+}
+
+uint32_t JobFacts::process_of(uint64_t communicator, uint32_t rank) const {
+  const auto found = members_.find({communicator, rank});
+  return found == members_.end() ? kNobody : found->second;
+}
+
+uint32_t JobFacts::size_of(uint64_t communicator) const {
+  const auto found = sizes_.find(communicator);
+  return found == sizes_.end() ? 0 : found->second;
+}
+
+void JobFacts::on(uint32_t process, const events::CommunicatorMade& event, int64_t /*at*/) {
+  if (event.size > kMostRanks || event.rank >= event.size) return;
+  processes_[process].communicators[event.communicator] = {event.rank, event.size, kNever, 0};
+  members_[{event.communicator, event.rank}] = process;
+  sizes_[event.communicator] = std::max(sizes_[event.communicator], event.size);
+}
+
+void JobFacts::on(uint32_t process, const events::CommunicatorLinked& event, int64_t /*at*/) {
+  ConnectionFacts& connection = processes_[process].connections[event.connection];
+  connection.communicator = event.communicator;
+  connection.peer = event.peer;
+}
+
+void JobFacts::on(uint32_t process, const events::CommunicatorEnded& event, int64_t at) {
+  const auto found = processes_[process].communicators.find(event.communicator);
+  if (found != processes_[process].communicators.end()) found->second.left = at;
+}
+
+Operation& JobFacts::operation(const OperationKey& key, const events::CallMade& event) {
+  const auto [at, fresh] = operations_.try_emplace(key);
+  Operation& operation = at->second;
+  if (!fresh) return operation;
+  operation.key = key;
+  operation.what = event.operation;
+  operation.type = event.type;
+  operation.count = event.count;
+  operation.root = event.root;
+  operation.parts.resize(key.from == kNobody ? size_of(key.communicator) : 2);
+  operation.missing = operation.open = static_cast<uint32_t>(operation.parts.size());
+  parts_ += operation.parts.size();
+  order_.push_back(key);
+  return operation;
+}
+
+void JobFacts::on(uint32_t process, const events::CallMade& event, int64_t at) {
+  const auto member = processes_[process].communicators.find(event.communicator);
+  if (member == processes_[process].communicators.end() || event.call == 0) return;
+  const uint32_t rank = member->second.rank;
+  OperationKey key{event.communicator, event.number};
+  uint32_t place = rank;
+  if (between_two(event.operation)) {
+    const bool sends = event.operation == events::Operation::kSend;
+    key.from = sends ? rank : event.root;
+    key.to = sends ? event.root : rank;
+    place = sends ? 0 : 1;
+  }
+  Operation& operation = this->operation(key, event);
+  if (place >= operation.parts.size()) return;
+  Part& part = operation.parts[place];
+  if (part.made != kNever) return;  // a second one of this number: the recording is damaged
+  part.process = process;
+  part.made = at;
+  part.count = event.count;
+  --operation.missing;
+  ++operation.in_flight;
+  if (operation.began == kNever) operation.began = at;
+  operation.due = std::max(operation.due, at);
+  const bool counts_differ =
+      event.count != operation.count && event.operation != events::Operation::kAlltoallv;
+  if (!operation.between_two()) {
+    operation.differs |= event.operation != operation.what || event.type != operation.type ||
+                         event.root != operation.root || counts_differ;
+  }
+  ++member->second.calls;
+  Course& course = courses_[process];
+  const int64_t own = at - course.waited_ns;
+  if (course.last_made_own != kNever)
+    part.computed_ns = std::max<int64_t>(0, own - course.last_made_own);
+  course.last_made_own = own;
+  course.calls[{event.communicator, event.call}] = {key, place};
+  course.order.emplace_back(event.communicator, event.call);
+  if (course.order.size() > kMostCalls) {
+    course.calls.erase(course.order.front());
+    course.order.pop_front();
+  }
+  forget_old();
+}
+
+Operation* JobFacts::find(uint32_t process, CallId call, uint32_t& part) {
+  const auto found = courses_[process].calls.find(call);
+  if (found == courses_[process].calls.end()) return nullptr;
+  part = found->second.second;
+  const auto operation = operations_.find(found->second.first);
+  return operation == operations_.end() ? nullptr : &operation->second;
+}
+
+void JobFacts::on(uint32_t process, const events::CallStarted& event, int64_t at) {
+  uint32_t place = 0;
+  Operation* const operation = find(process, {event.communicator, event.call}, place);
+  if (operation == nullptr) return;
+  Part& part = operation->parts[place];
+  part.started = at;
+  Course& course = courses_[process];
+  if (course.last_ended != kNever) part.idle_ns = std::max<int64_t>(0, at - course.last_ended);
+  if (operation->between_two()) return;
+  operation->algorithm = event.algorithm;
+  if (event.protocol != events::Protocol::kNone) return;  // NCCL's channels
+  std::erase_if(course.live, [&event](const Live& each) {
+    return each.communicator == event.communicator && each.channel == event.channel;
+  });
+  course.live.push_back({event.communicator, event.channel, event.channels, operation->key, place});
+}
+
+void JobFacts::on(uint32_t process, const events::CallEnded& event, int64_t at) {
+  uint32_t place = 0;
+  Operation* const operation = find(process, {event.communicator, event.call}, place);
+  if (operation == nullptr) return;
+  Part& part = operation->parts[place];
+  if (part.ended != kNever) return;
+  part.ended = at;
+  part.failed = !event.ok;
+  --operation->in_flight;
+  courses_[process].last_ended = at;
+  if (part.failed) return;
+  if (--operation->open > 0) return;
+  for (const Part& each : operation->parts)
+    operation->ended = std::max(operation->ended, each.ended);
+}
+
+void JobFacts::on(uint32_t process, const events::WaitBegun& /*event*/, int64_t at) {
+  processes_[process].has_waits = true;
+  if (processes_[process].waits++ == 0) courses_[process].waited_since = at;
+}
+
+void JobFacts::on(uint32_t process, const events::WaitEnded& /*event*/, int64_t at) {
+  if (processes_[process].waits == 0) return;
+  if (--processes_[process].waits > 0) return;
+  courses_[process].waited_ns += std::max<int64_t>(0, at - courses_[process].waited_since);
+}
+
+void JobFacts::arrived(uint32_t process, uint32_t connection, uint16_t channel, int64_t at) {
+  const auto found = processes_[process].connections.find(connection);
+  if (found == processes_[process].connections.end()) return;
+  const ConnectionFacts& facts = found->second;
+  for (const Live& live : courses_[process].live) {
+    if (live.communicator != facts.communicator || channel < live.channel ||
+        channel - live.channel >= live.channels) {
+      continue;
+    }
+    const auto operation = operations_.find(live.key);
+    if (operation == operations_.end()) return;
+    Inflow& inflow = operation->second.parts[live.part].from(facts.peer);
+    ++inflow.messages;
+    inflow.sum_ns += static_cast<double>(at - operation->second.began);
+    inflow.last_ns = at;
+    return;
+  }
+}
+
+void JobFacts::on(uint32_t process, const events::MessageCompleted& event, int64_t at) {
+  if (event.direction != events::Direction::kReceived) return;
+  arrived(process, event.connection, event.channel, at);
+}
+
+void JobFacts::on(uint32_t process, const events::SharedMessageCompleted& event, int64_t at) {
+  if (event.direction != events::Direction::kReceived) return;
+  arrived(process, event.connection, event.channel, at);
+}
+
+void JobFacts::trouble(uint32_t process, uint32_t connection, const Trouble& trouble) {
+  std::vector<Trouble>& troubles = processes_[process].connections[connection].troubles;
+  if (troubles.size() < params::kMostTroubles) troubles.push_back(trouble);
+}
+
+void JobFacts::on(uint32_t process, const events::BurstLost& event, int64_t at) {
+  processes_[process].connections[event.connection].lost += event.segments;
+  const bool timeout = event.cause == events::LossCause::kTimeout;
+  trouble(
+      process, event.connection,
+      {at, event.path, timeout ? Trouble::Kind::kTimeout : Trouble::Kind::kLost, event.segments});
+}
+
+void JobFacts::on(uint32_t process, const events::Recovery& event, int64_t at) {
+  using events::RecoveryStep;
+  Trouble::Kind kind{};
+  switch (event.step) {
+    case RecoveryStep::kTimeoutRepeat:
+      kind = Trouble::Kind::kTimeout;
+      break;
+    case RecoveryStep::kPathSetAside:
+      kind = Trouble::Kind::kSetAside;
+      break;
+    case RecoveryStep::kPathReturned:
+      kind = Trouble::Kind::kReturned;
+      break;
+    case RecoveryStep::kPeerProbe:
+      kind = Trouble::Kind::kPeerProbe;
+      break;
+    case RecoveryStep::kPeerDeclaredDead:
+      kind = Trouble::Kind::kPeerDead;
+      break;
+    default:
+      return;
+  }
+  trouble(process, event.connection, {at, event.path, kind, 0});
+}
+
+void JobFacts::on(uint32_t process, const events::ConnectionClosed& event, int64_t at) {
+  if (event.cause != events::CloseCause::kPeerDead) return;
+  trouble(process, event.connection, {at, UINT16_MAX, Trouble::Kind::kPeerDead, 0});
+}
+
+void JobFacts::on(uint32_t process, const events::WireBin& event, int64_t /*at*/) {
+  if (event.direction != events::Direction::kSent || event.connection == 0) return;
+  processes_[process].connections[event.connection].packets += event.packets;
+}
+
+void JobFacts::on(uint32_t process, const events::ProxyOp& event, int64_t /*at*/) {
+  if (event.direction != events::Direction::kSent || event.steps == 0) return;
+  uint32_t place = 0;
+  Operation* const operation = find(process, {event.communicator, event.call}, place);
+  if (operation == nullptr || event.peer >= operation->parts.size()) return;
+  Inflow& inflow = operation->parts[event.peer].from(event.rank);
+  const double mean = static_cast<double>(event.network_wait.count) / event.steps;
+  inflow.network_wait_ns = std::max(inflow.network_wait_ns, mean);
+}
+
+// The oldest go, but of those in which a rank waits only where there are too many of them: they are
+// what a hang is found by.
+void JobFacts::forget_old() {
+  size_t kept = 0;
+  while (parts_ > params::kMostParts && order_.size() > 1 && kept < 2) {
+    const auto oldest = operations_.find(order_.front());
+    order_.pop_front();
+    if (oldest->second.in_flight > 0 && parts_ <= 2 * params::kMostParts) {
+      order_.push_back(oldest->first);
+      ++kept;
+      continue;
+    }
+    parts_ -= oldest->second.parts.size();
+    operations_.erase(oldest);
+    ++dropped_;
+  }
+}
+
+}  // namespace heddle::insight

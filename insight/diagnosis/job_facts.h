@@ -1,0 +1,181 @@
+// JobFacts: what a job's events say of each operation: which rank made, started and ended its part
+// and when, how long it computed before, and when data came from which rank; and of each
+// connection: losses and failures. Times are since the beginning of the job, ns.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "events/events.h"
+#include "insight/diagnosis.h"
+
+namespace heddle::insight {
+
+inline constexpr int64_t kNever = -1;
+inline constexpr uint32_t kNobody = UINT32_MAX;
+
+// Of a collective `from` and `to` are kNobody; of a message between two ranks they are these.
+struct OperationKey {
+  uint64_t communicator = 0;
+  uint64_t number = 0;
+  uint32_t from = kNobody;
+  uint32_t to = kNobody;
+  auto operator<=>(const OperationKey&) const = default;
+};
+
+// Data that came to a rank from another one in an operation.
+struct Inflow {
+  uint32_t from = 0;
+  uint32_t messages = 0;
+  double sum_ns = 0;            // of the arrivals' times since the operation's beginning
+  int64_t last_ns = 0;          // the last arrival
+  double network_wait_ns = -1;  // mean of a transfer, as NCCL's proxy measured it; -1: unknown
+};
+
+// A rank's part in an operation.
+struct Part {
+  uint32_t process = kNobody;
+  int64_t made = kNever;
+  int64_t started = kNever;
+  int64_t ended = kNever;
+  bool failed = false;
+  // From the call before: the time in which its caller did not wait, and the time in which no call
+  // was in flight; -1: it is the first.
+  int64_t computed_ns = -1;
+  int64_t idle_ns = -1;
+  uint64_t count = 0;
+  std::vector<Inflow> inflows;
+
+  bool done() const { return ended != kNever && !failed; }
+  Inflow& from(uint32_t rank);
+};
+
+struct Operation {
+  OperationKey key;
+  events::Operation what = events::Operation::kAllreduce;
+  events::ElementType type = events::ElementType::kUint8;
+  events::Algorithm algorithm = events::Algorithm::kOther;
+  uint64_t count = 0;
+  uint32_t root = 0;
+  bool differs = false;     // parts were called with something else
+  std::vector<Part> parts;  // by rank; of a message the sender's and the receiver's
+  int64_t began = kNever;   // the first part was made
+  int64_t due = kNever;     // the latest was
+  int64_t ended = kNever;   // the last part ended; kNever: some have not
+  uint32_t missing = 0;     // parts that were not made
+  uint32_t open = 0;        // parts that have not ended well
+  uint32_t in_flight = 0;   // parts that were made and have not ended
+
+  bool between_two() const { return key.from != kNobody; }
+  uint32_t rank_of(size_t part) const;
+};
+
+struct Trouble {
+  int64_t at = 0;
+  uint16_t path = 0;
+  enum class Kind : uint8_t { kLost, kTimeout, kSetAside, kReturned, kPeerProbe, kPeerDead } kind;
+  uint32_t segments = 0;  // of kLost
+};
+
+struct ConnectionFacts {
+  uint64_t communicator = 0;
+  uint32_t peer = kNobody;  // rank in the communicator
+  uint64_t packets = 0;     // sent
+  uint64_t lost = 0;        // segments
+  std::vector<Trouble> troubles;
+};
+
+struct Member {
+  uint32_t rank = 0;
+  uint32_t size = 0;
+  int64_t left = kNever;
+  uint64_t calls = 0;
+};
+
+struct ProcessFacts {
+  Party party;
+  FileEnd end;
+  bool of_heddle = true;  // false: imported, so calls only are known
+  bool has_waits = false;
+  int64_t first = kNever;
+  int64_t last = kNever;  // newest event
+  uint32_t waits = 0;     // in which it is now
+  std::map<uint64_t, Member> communicators;
+  std::unordered_map<uint32_t, ConnectionFacts> connections;
+};
+
+class JobFacts {
+ public:
+  uint32_t add_process(const Identity& identity, const FileEnd& end);
+  void add(uint32_t process, const events::AnyEvent& event, int64_t at_ns);
+
+  const std::vector<ProcessFacts>& processes() const { return processes_; }
+  const std::map<OperationKey, Operation>& operations() const { return operations_; }
+  uint64_t operations_dropped() const { return dropped_; }
+  int64_t last() const { return last_; }
+  // The process that is this rank of a communicator; kNobody: it was not recorded.
+  uint32_t process_of(uint64_t communicator, uint32_t rank) const;
+  uint32_t size_of(uint64_t communicator) const;
+
+ private:
+  struct Live {
+    uint64_t communicator = 0;
+    uint16_t channel = 0;
+    uint16_t channels = 0;
+    OperationKey key;
+    uint32_t part = 0;
+  };
+  using CallId = std::pair<uint64_t, uint32_t>;  // communicator and call
+  struct Course {
+    std::map<CallId, std::pair<OperationKey, uint32_t>> calls;
+    std::deque<CallId> order;
+    std::vector<Live> live;
+    int64_t waited_since = 0;
+    int64_t waited_ns = 0;
+    int64_t last_made_own = kNever;  // on its clock without waits
+    int64_t last_ended = kNever;
+  };
+
+  template <typename Event>
+  void on(uint32_t /*process*/, const Event& /*event*/, int64_t /*at*/) {}
+  void on(uint32_t process, const events::CommunicatorMade& event, int64_t at);
+  void on(uint32_t process, const events::CommunicatorLinked& event, int64_t at);
+  void on(uint32_t process, const events::CommunicatorEnded& event, int64_t at);
+  void on(uint32_t process, const events::CallMade& event, int64_t at);
+  void on(uint32_t process, const events::CallStarted& event, int64_t at);
+  void on(uint32_t process, const events::CallEnded& event, int64_t at);
+  void on(uint32_t process, const events::WaitBegun& event, int64_t at);
+  void on(uint32_t process, const events::WaitEnded& event, int64_t at);
+  void on(uint32_t process, const events::MessageCompleted& event, int64_t at);
+  void on(uint32_t process, const events::SharedMessageCompleted& event, int64_t at);
+  void on(uint32_t process, const events::BurstLost& event, int64_t at);
+  void on(uint32_t process, const events::Recovery& event, int64_t at);
+  void on(uint32_t process, const events::ConnectionClosed& event, int64_t at);
+  void on(uint32_t process, const events::WireBin& event, int64_t at);
+  void on(uint32_t process, const events::ProxyOp& event, int64_t at);
+
+  Operation& operation(const OperationKey& key, const events::CallMade& event);
+  // Null: the call is not known.
+  Operation* find(uint32_t process, CallId call, uint32_t& part);
+  void arrived(uint32_t process, uint32_t connection, uint16_t channel, int64_t at);
+  void trouble(uint32_t process, uint32_t connection, const Trouble& trouble);
+  void forget_old();
+
+  std::vector<ProcessFacts> processes_;
+  std::vector<Course> courses_;
+  std::map<OperationKey, Operation> operations_;
+  std::deque<OperationKey> order_;
+  std::map<std::pair<uint64_t, uint32_t>, uint32_t> members_;
+  std::map<uint64_t, uint32_t> sizes_;
+  size_t parts_ = 0;
+  uint64_t dropped_ = 0;
+  int64_t last_ = 0;
+};
+
+}  // namespace heddle::insight

@@ -1,0 +1,74 @@
+// Constants of judgement of the diagnosis: unit, source and range each. None depends on the job.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace heddle::insight::params {
+
+// --- hangs ---
+
+// An operation hangs if it is open this long, ns: longer than a synchronous checkpoint of a small
+// model, and below the 15 s in which Mycroft (arXiv 2509.03018) reports 90% of its hangs. Range 2
+// to 60 s.
+inline constexpr int64_t kHangNs = 10'000'000'000;
+// And this many times as long as the longest pause that the job has survived so far: a job that
+// writes checkpoints for 30 s is not reported while it writes one. Range 2 to 10.
+inline constexpr int64_t kHangPauses = 4;
+// A process whose newest event is this old at the end has stopped, ns: a live heddle process sends
+// keep-alives, and their bytes are recorded each second at the latest. Range 2 to 10 s.
+inline constexpr int64_t kSilentNs = 3'000'000'000;
+
+// --- statistics ---
+
+// A normal distribution's standard deviation is this many median absolute deviations (1/0.6745).
+inline constexpr double kDeviationOfMad = 1.4826;
+// Operations are compared in at most this many blocks of consecutive ones; a block's value is a
+// mean, so that one checkpoint is an outlier of one block. Range 50 to 200.
+inline constexpr size_t kBlocks = 100;
+// Below this many blocks of the same communicator nothing is said of slowness: 8 blocks of which 6
+// agree have a chance of 0.02 with 4 ranks. Range 6 to 20.
+inline constexpr size_t kLeastBlocks = 8;
+// An episode has at least this many blocks. Range 4 to 10.
+inline constexpr size_t kLeastEpisode = 5;
+// A level must lie this many standard errors of the others' spread above it. Range 4 to 8.
+inline constexpr double kLeastErrors = 6;
+// And its owner must be the latest of all in this share of the episode's blocks. Range 0.6 to 0.9.
+inline constexpr double kLeastFirst = 0.7;
+
+// --- slow ranks ---
+
+// The others wait for a rank for this share of the time. Range 0.03 to 0.1: a logging rank 0 costs
+// 1 to 2%; below 5% repair costs more than it returns (C4D reports from 10% on).
+inline constexpr double kLeastLate = 0.05;
+// From this share of a communicator's ranks on, slow ranks are a matter of how work is divided: two
+// faults at once are rare, in a quarter of all ranks unheard of. Range 0.2 to 0.5.
+inline constexpr double kDesignShare = 0.25;
+// A rank's surplus of work explains its surplus of time from this fraction on. Range 0.4 to 0.8.
+inline constexpr double kExplained = 0.5;
+
+// --- slow links ---
+
+// Data on a link is late by this share of an operation's transfer. In a ring of one block a link of
+// half the rate is late by 0.25. Range 0.05 to 0.2.
+inline constexpr double kLeastDelay = 0.1;
+// And by at least this, ns: below it the scheduler of the host is measured. Range 20 to 1000 us.
+inline constexpr int64_t kLeastDelayNs = 50'000;
+// Operations whose transfer costs less than this share of the job's time are not a cause. Range
+// 0.01 to 0.1.
+inline constexpr double kLeastTransfer = 0.02;
+// --- degradation ---
+
+// A slow place degrades, and did not break, if its level rose over at least this share of the
+// episode by steps of which none is more than half of the rise. Range 0.3 to 0.8.
+inline constexpr double kLeastRise = 0.5;
+
+// --- memory ---
+
+// Parts of ranks in operations that are kept, about 200 bytes each; older operations are not
+// judged. Twice as many where ranks wait in them.
+inline constexpr size_t kMostParts = 1'000'000;
+// Times of losses and path changes that are kept for a connection.
+inline constexpr size_t kMostTroubles = 10'000;
+
+}  // namespace heddle::insight::params

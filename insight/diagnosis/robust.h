@@ -1,0 +1,28 @@
+// Robust statistics of the diagnosis: medians, spreads, episodes and trends. Pure functions.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace heddle::insight {
+
+// 0 of none.
+double median(std::vector<double> values);
+// Standard deviation as the median absolute deviation gives it.
+double spread(const std::vector<double>& values, double middle);
+
+// Blocks [begin, end) in which values are high.
+struct Episode {
+  size_t begin = 0;
+  size_t end = 0;
+  size_t length() const { return end - begin; }
+};
+
+// The stretch of values that exceeds `threshold` most, each value counted by at most `threshold`
+// above or below it, so that single ones decide nothing. Empty if none does.
+Episode highest_episode(const std::vector<double>& values, double threshold);
+
+// Whether the values rise bit by bit from beginning to end, rather than in one step.
+bool rises_gradually(const std::vector<double>& values);
+
+}  // namespace heddle::insight

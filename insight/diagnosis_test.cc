@@ -1,0 +1,140 @@
+// Verdicts on synthetic jobs: a ring of ranks that compute and reduce, with one fault or none.
+#include "insight/diagnosis.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace heddle::insight {
+namespace {
+
+using events::ElementType;
+using events::Operation;
+
+constexpr uint64_t kWorld = 9;
+constexpr uint32_t kRanks = 4;
+constexpr int64_t kMs = 1'000'000;
+
+// Each rank computes, calls, waits until the last has called, and 2 ms for the transfer.
+class DiagnosisTest : public ::testing::Test {
+ protected:
+  DiagnosisTest() {
+    for (uint32_t rank = 0; rank < kRanks; ++rank) {
+      builder_.add_process({{"host", "h" + std::to_string(rank)}, {"rank", std::to_string(rank)}},
+                           {.closed = rank != killed_, .complete = true});
+      builder_.add(rank, events::CommunicatorMade{{}, kWorld, rank, kRanks}, 0);
+    }
+  }
+
+  void make(uint32_t rank, uint32_t call, int64_t at, uint64_t count = 100) {
+    builder_.add(
+        rank,
+        events::CallMade{
+            {}, kWorld, call, call, Operation::kAllreduce, ElementType::kFloat, count, 0, 0},
+        at);
+    builder_.add(rank, events::WaitBegun{{}, kWorld, call}, at);
+  }
+  void end(uint32_t rank, uint32_t call, int64_t at, bool ok = true) {
+    builder_.add(rank, events::WaitEnded{{}, kWorld, call}, at);
+    builder_.add(rank, events::CallEnded{{}, kWorld, call, ok}, at);
+  }
+  // `computes(rank, call)` in ns.
+  void run(uint32_t calls, const std::function<int64_t(uint32_t, uint32_t)>& computes) {
+    for (uint32_t call = 1; call <= calls; ++call) {
+      int64_t due = 0;
+      for (uint32_t rank = 0; rank < kRanks; ++rank) {
+        const int64_t at = now_ + computes(rank, call);
+        make(rank, call, at);
+        due = std::max(due, at);
+      }
+      now_ = due + 2 * kMs;
+      for (uint32_t rank = 0; rank < kRanks; ++rank) end(rank, call, now_);
+    }
+  }
+  static int64_t steady(uint32_t rank, uint32_t call) {
+    return 10 * kMs + static_cast<int64_t>((rank * 7 + call * 13) % 11) * 20'000;
+  }
+
+  static constexpr uint32_t killed_ = 3;
+  DiagnosisBuilder builder_;
+  int64_t now_ = 0;
+};
+
+TEST_F(DiagnosisTest, AHealthyJobHasNoVerdictThoughOneRankWritesCheckpoints) {
+  run(60, [](uint32_t rank, uint32_t call) {
+    return steady(rank, call) + (rank == 0 && call % 20 == 0 ? 500 * kMs : 0);
+  });
+  const Diagnosis diagnosis = builder_.finish();
+  EXPECT_TRUE(diagnosis.verdicts.empty());
+  EXPECT_EQ(diagnosis.operations, 60u);
+}
+
+TEST_F(DiagnosisTest, NamesTheSlowRankAndSinceWhen) {
+  run(60, [](uint32_t rank, uint32_t call) {
+    return steady(rank, call) * (rank == 2 && call > 30 ? 3 : 2) / 2;
+  });
+  const Diagnosis diagnosis = builder_.finish();
+  ASSERT_EQ(diagnosis.verdicts.size(), 1u);
+  const Verdict& verdict = diagnosis.verdicts[0];
+  EXPECT_EQ(verdict.what, VerdictClass::kNonCommunicationSlow);
+  EXPECT_EQ(place_text(diagnosis, verdict.place), "rank 2 on h2");
+  EXPECT_NEAR(static_cast<double>(verdict.since_ns), 30 * 12.2e6, 40e6);
+  EXPECT_EQ(verdict.until_ns, -1);
+}
+
+TEST_F(DiagnosisTest, TwoCallsAreTooLittleToJudgeSlowness) {
+  run(2, [](uint32_t rank, uint32_t call) { return steady(rank, call) * (rank == 2 ? 2 : 1); });
+  const Diagnosis diagnosis = builder_.finish();
+  EXPECT_TRUE(diagnosis.verdicts.empty());
+  EXPECT_EQ(diagnosis.not_judged.size(), 1u);
+}
+
+TEST_F(DiagnosisTest, ARankThatNeverCallsHangsTheOthers) {
+  run(20, steady);
+  for (const uint32_t rank : {0u, 2u, 3u}) make(rank, 21, now_ + 10 * kMs);
+  builder_.add(1, events::Mark{}, now_ + 12'000 * kMs);  // it lives
+  const Diagnosis diagnosis = builder_.finish();
+  ASSERT_EQ(diagnosis.verdicts.size(), 1u);
+  EXPECT_EQ(diagnosis.verdicts[0].what, VerdictClass::kNonCommunicationHang);
+  EXPECT_EQ(place_text(diagnosis, diagnosis.verdicts[0].place), "rank 1 on h1");
+}
+
+TEST_F(DiagnosisTest, AnOperationJustBegunIsNoHang) {
+  run(20, steady);
+  for (const uint32_t rank : {0u, 2u, 3u}) make(rank, 21, now_ + 10 * kMs);
+  builder_.add(1, events::Mark{}, now_ + 2000 * kMs);
+  const Diagnosis diagnosis = builder_.finish();
+  EXPECT_TRUE(diagnosis.verdicts.empty());
+  EXPECT_EQ(diagnosis.not_judged.size(), 1u);
+}
+
+// A stopped process's peers declare it dead within seconds, and their calls fail.
+TEST_F(DiagnosisTest, ASilentRankIsNamedAsSoonAsTheOthersCallsFail) {
+  run(20, steady);
+  for (const uint32_t rank : {0u, 1u, 2u}) make(rank, 21, now_ + 10 * kMs);
+  for (const uint32_t rank : {0u, 1u, 2u}) end(rank, 21, now_ + 5000 * kMs, false);
+  const Diagnosis diagnosis = builder_.finish();
+  ASSERT_EQ(diagnosis.verdicts.size(), 1u);
+  EXPECT_EQ(diagnosis.verdicts[0].what, VerdictClass::kNonCommunicationHang);
+  EXPECT_EQ(place_text(diagnosis, diagnosis.verdicts[0].place), "rank 3 on h3");
+}
+
+TEST_F(DiagnosisTest, ACallWithAnotherCountIsAMismatch) {
+  run(20, steady);
+  for (uint32_t rank = 0; rank < kRanks; ++rank) make(rank, 21, now_, rank == 1 ? 99 : 100);
+  const Diagnosis diagnosis = builder_.finish();
+  ASSERT_EQ(diagnosis.verdicts.size(), 1u);
+  EXPECT_EQ(diagnosis.verdicts[0].what, VerdictClass::kMismatch);
+  EXPECT_EQ(place_text(diagnosis, diagnosis.verdicts[0].place), "rank 1 on h1");
+}
+
+TEST_F(DiagnosisTest, ArbitraryTimesAreAccepted) {
+  for (const int64_t at : {INT64_MIN, INT64_MAX, int64_t{-1}}) {
+    make(0, 1, at);
+    end(0, 1, at);
+  }
+  EXPECT_GE(builder_.finish().until_ns, 0);
+}
+
+}  // namespace
+}  // namespace heddle::insight

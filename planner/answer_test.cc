@@ -1,0 +1,176 @@
+// Each figure's formula, evaluated over its terms, is its value.
+#include "planner/answer.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstdlib>
+
+#include "planner/presets.h"
+#include "planner/size_distance.h"
+#include "planner/size_headroom.h"
+#include "planner/size_traffic.h"
+
+namespace heddle::planner {
+namespace {
+
+// Evaluates a formula: numbers, symbols, + - * / **, and functions of one or two arguments.
+class Formula {
+ public:
+  Formula(const std::string& text, const std::vector<Term>& terms) : text_(text), terms_(terms) {}
+
+  double value() {
+    const double sum = this->sum();
+    skip();
+    EXPECT_EQ(at_, text_.size()) << text_ << " has an end that is no arithmetic";
+    return sum;
+  }
+
+ private:
+  void skip() {
+    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+  }
+
+  bool take(const std::string& word) {
+    skip();
+    if (text_.compare(at_, word.size(), word) != 0) return false;
+    if (word == "*" && text_.compare(at_, 2, "**") == 0) return false;
+    at_ += word.size();
+    return true;
+  }
+
+  double sum() {
+    double value = product();
+    while (true) {
+      if (take("+")) {
+        value += product();
+      } else if (take("-")) {
+        value -= product();
+      } else {
+        return value;
+      }
+    }
+  }
+
+  double product() {
+    double value = power();
+    while (true) {
+      if (take("*")) {
+        value *= power();
+      } else if (take("/")) {
+        value /= power();
+      } else {
+        return value;
+      }
+    }
+  }
+
+  double power() {
+    const double base = operand();
+    return take("**") ? std::pow(base, power()) : base;
+  }
+
+  double operand() {
+    if (take("(")) {
+      const double value = sum();
+      EXPECT_TRUE(take(")")) << text_;
+      return value;
+    }
+    skip();
+    if (at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_])) != 0) {
+      char* end = nullptr;
+      const double number = std::strtod(text_.c_str() + at_, &end);
+      at_ = static_cast<size_t>(end - text_.c_str());
+      return number;
+    }
+    std::string name;
+    while (at_ < text_.size() &&
+           (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '_')) {
+      name += text_[at_++];
+    }
+    return take("(") ? call(name) : symbol(name);
+  }
+
+  double call(const std::string& name) {
+    const double first = sum();
+    const double second = take(",") ? sum() : 0;
+    EXPECT_TRUE(take(")")) << text_;
+    if (name == "min") return std::min(first, second);
+    if (name == "max") return std::max(first, second);
+    if (name == "ceil") return std::ceil(first);
+    if (name == "floor") return std::floor(first);
+    if (name == "sqrt") return std::sqrt(first);
+    ADD_FAILURE() << name << " is no function: " << text_;
+    return 0;
+  }
+
+  double symbol(const std::string& name) {
+    for (const Term& term : terms_) {
+      if (term.symbol == name) return term.value;
+    }
+    ADD_FAILURE() << "'" << name << "' is no term of " << text_;
+    return 0;
+  }
+
+  const std::string& text_;
+  const std::vector<Term>& terms_;
+  size_t at_ = 0;
+};
+
+void expect_arithmetic(const Result<Answer>& answer) {
+  ASSERT_TRUE(answer.has_value()) << answer.error().why;
+  for (const Figure& figure : answer->figures) {
+    const double value = Formula(figure.formula, figure.terms).value();
+    EXPECT_NEAR(value, figure.value, 1e-9 * std::abs(figure.value)) << figure.name;
+    EXPECT_FALSE(figure.source.empty()) << figure.name;
+    EXPECT_FALSE(figure.meaning.empty()) << figure.name;
+  }
+}
+
+TEST(Answer, FormulasOfTrafficGiveTheirFigures) {
+  const Result<ModelShape> dense = find_model("llama-3-70b");
+  const Result<ModelShape> experts = find_model("deepseek-v3");
+  ASSERT_TRUE(dense.has_value() && experts.has_value());
+  for (uint64_t zero = 0; zero <= 3; ++zero) {
+    for (const bool sequence_parallel : {false, true}) {
+      expect_arithmetic(size_traffic(*dense,
+                                     {.gpus = 512,
+                                      .tensor = 8,
+                                      .context = 2,
+                                      .pipeline = 4,
+                                      .zero_stage = zero,
+                                      .sequence_parallel = sequence_parallel,
+                                      .batch = 64},
+                                     400e9));
+    }
+    expect_arithmetic(
+        size_traffic(*experts, {.gpus = 256, .pipeline = 2, .expert = 16, .zero_stage = zero}));
+  }
+  expect_arithmetic(
+      size_traffic({.name = "one", .source = "given", .parameters_alone = 1'000}, {.gpus = 1}));
+}
+
+TEST(Answer, FormulasOfDistanceGiveTheirFigures) {
+  for (const double km : {0.0, 1.0, 300.0, 10'000.0}) {
+    for (const double loss : {0.0, 1e-6, 0.01}) {
+      for (const bool go_back_n : {false, true}) {
+        expect_arithmetic(size_distance(
+            {.km = km, .outstanding = 16, .queue_pairs = 4, .loss = loss, .go_back_n = go_back_n}));
+      }
+    }
+  }
+}
+
+TEST(Answer, FormulasOfHeadroomGiveTheirFigures) {
+  for (const double rate : {10e9, 25e9, 100e9, 400e9}) {
+    for (const double meters : {0.0, 3.0, 100.0, 40'000.0}) {
+      expect_arithmetic(
+          size_headroom({.link_bits_per_s = rate, .meters = meters, .pool_share = 0.5}));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heddle::planner

@@ -1,0 +1,184 @@
+// Routes between switches, computed on demand: see fabric.h.
+#include "planner/paths/fabric.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "base/hash.h"
+
+namespace heddle::planner {
+
+using topology::EcmpKey;
+using topology::NodeKind;
+
+namespace {
+
+constexpr uint16_t kFar = UINT16_MAX;
+
+double bytes_per_ns(BitsPerSec rate) {
+  if (rate.count == 0) return std::numeric_limits<double>::infinity();
+  return static_cast<double>(rate.count) / 8e9;
+}
+
+// Turns counts into the first index of each; the last is the sum.
+void accumulate(std::vector<uint32_t>& counts) {
+  std::exclusive_scan(counts.begin(), counts.end(), counts.begin(), 0U);
+}
+
+}  // namespace
+
+Fabric::Fabric(const topology::Topology& topology, std::span<const uint32_t> failed)
+    : topology_(topology),
+      rates_(2 * topology.links.size()),
+      down_(rates_.size()),
+      from_switch_(rates_.size(), kNone),
+      to_(rates_.size(), kNone),
+      egress_(topology.nics.size(), kNone),
+      switch_of_nic_(topology.nics.size(), kNone),
+      first_nic_(topology.hosts.size() + 1),
+      nics_(topology.nics.size()),
+      first_out_(topology.switches.size() + 1) {
+  for (LinkId link = 0; link < links(); ++link) {
+    const topology::Link& cable = topology.links[link / 2];
+    const topology::Node& from = link % 2 == 0 ? cable.a : cable.b;
+    const topology::Node& to = link % 2 == 0 ? cable.b : cable.a;
+    rates_[link] = bytes_per_ns(cable.shape.rate);
+    if (from.kind == NodeKind::kSwitch) from_switch_[link] = from.index;
+    if (to.kind == NodeKind::kSwitch) to_[link] = to.index;
+    if (from.kind == NodeKind::kNic) {
+      egress_[from.index] = link;
+      if (to.kind == NodeKind::kSwitch) switch_of_nic_[from.index] = to.index;
+    } else if (to.kind == NodeKind::kSwitch) {
+      ++first_out_[from.index];
+    }
+  }
+  accumulate(first_out_);
+  links_out_.resize(first_out_.back());
+  std::vector<uint32_t> at = first_out_;
+  for (LinkId link = 0; link < links(); ++link) {
+    if (is_between_switches(link)) links_out_[at[from_switch_[link]]++] = link;
+  }
+  for (const topology::Nic& nic : topology.nics) ++first_nic_[nic.host];
+  accumulate(first_nic_);
+  at = first_nic_;
+  for (uint32_t nic = 0; nic < topology.nics.size(); ++nic)
+    nics_[at[topology.nics[nic].host]++] = nic;
+  sort_neighbors();
+  for (const uint32_t cable : failed) set_down(cable, true);
+}
+
+void Fabric::sort_neighbors() {
+  const auto switches = static_cast<uint32_t>(topology_.switches.size());
+  first_neighbor_.assign(size_t{switches} + 1, 0);
+  class_.assign(switches, 0);
+  links_to_ = links_out_;
+  for (uint32_t i = 0; i < switches; ++i) {
+    const auto begin = links_to_.begin() + first_out_[i];
+    const auto end = links_to_.begin() + first_out_[i + 1];
+    std::stable_sort(begin, end, [this](LinkId a, LinkId b) { return to_[a] < to_[b]; });
+    first_neighbor_[i] = static_cast<uint32_t>(neighbors_.size());
+    for (auto link = begin; link != end; ++link) {
+      if (neighbors_.size() == first_neighbor_[i] || neighbors_.back().index != to_[*link]) {
+        neighbors_.push_back({to_[*link], static_cast<uint32_t>(link - links_to_.begin()), 0});
+        class_[i] = mix_bits(class_[i] + 0x9e3779b97f4a7c15 + to_[*link]);
+      }
+      ++neighbors_.back().count;
+    }
+  }
+  first_neighbor_[switches] = static_cast<uint32_t>(neighbors_.size());
+}
+
+void Fabric::set_down(uint32_t cable, bool down) {
+  if ((down_[2 * cable] != 0) == down) return;
+  down_[2 * cable] = down_[2 * cable + 1] = down ? 1 : 0;
+  failed_ += down ? 1 : UINT32_MAX;
+}
+
+const Fabric::Neighbor* Fabric::find_neighbor(uint32_t from, uint32_t to) const {
+  const std::span<const Neighbor> all = neighbors(from);
+  const auto found = std::lower_bound(
+      all.begin(), all.end(), to,
+      [](const Neighbor& neighbor, uint32_t index) { return neighbor.index < index; });
+  return found != all.end() && found->index == to ? &*found : nullptr;
+}
+
+// Two switches with the same neighbors reach each other over all of them: leaves of a Clos fabric.
+std::span<const LinkId> Fabric::next(uint32_t from, uint32_t target) {
+  const Neighbor* const direct = find_neighbor(from, target);
+  if (direct != nullptr) return std::span(links_to_).subspan(direct->first, direct->count);
+  if (class_[from] == class_[target] && from != target) return links_from(from);
+  const uint64_t key = uint64_t{from} << 32 | target;
+  const auto found = known_.find(key);
+  return found != known_.end() ? std::span<const LinkId>(found->second) : search(from, target);
+}
+
+std::span<const LinkId> Fabric::search(uint32_t from, uint32_t target) {
+  std::vector<LinkId> links;
+  for (const LinkId link : links_from(from)) {
+    if (find_neighbor(to_[link], target) != nullptr) links.push_back(link);
+  }
+  if (links.empty() && from != target) {
+    const std::vector<uint16_t>& distances = distances_to(target);
+    for (const LinkId link : links_from(from)) {
+      if (distances[from] != kFar && distances[to_[link]] + 1 == distances[from]) {
+        links.push_back(link);
+      }
+    }
+  }
+  return known_[uint64_t{from} << 32 | target] = std::move(links);
+}
+
+// Cables are bidirectional, so the distance from the target equals the distance to it.
+const std::vector<uint16_t>& Fabric::distances_to(uint32_t target) {
+  std::vector<uint16_t>& distances = distances_[target];
+  if (!distances.empty()) return distances;
+  distances.assign(topology_.switches.size(), kFar);
+  std::vector<uint32_t> order = {target};
+  distances[target] = 0;
+  for (size_t i = 0; i < order.size(); ++i) {
+    for (const Neighbor& neighbor : neighbors(order[i])) {
+      if (distances[neighbor.index] != kFar) continue;
+      distances[neighbor.index] = static_cast<uint16_t>(distances[order[i]] + 1);
+      order.push_back(neighbor.index);
+    }
+  }
+  return distances;
+}
+
+// A switch leaves out the links that it knows to be down.
+LinkId Fabric::choose(uint32_t at, std::span<const LinkId> choices, const EcmpKey& key) {
+  if (failed_ > 0) {
+    live_.clear();
+    for (const LinkId link : choices) {
+      if (down_[link] == 0) live_.push_back(link);
+    }
+    choices = live_;
+  }
+  if (choices.empty()) return kNone;
+  const auto count = static_cast<uint32_t>(choices.size());
+  return choices[topology::ecmp_choice(count, topology_.switches[at].hash_seed, key)];
+}
+
+LinkId Fabric::first_choice(const EcmpKey& key) {
+  const uint32_t from = switch_of_nic_[key.from_nic];
+  return choose(from, next(from, switch_of_nic_[key.to_nic]), key);
+}
+
+bool Fabric::route(const EcmpKey& key, Route& route) {
+  route = Route();
+  const uint32_t target = switch_of_nic_[key.to_nic];
+  uint32_t at = switch_of_nic_[key.from_nic];
+  LinkId link = egress_[key.from_nic];
+  if (down_[link] != 0 || down_[ingress(key.to_nic)] != 0) return false;
+  route.push(link);
+  if (at == kNone || target == kNone) return link == ingress(key.to_nic);
+  while (at != target) {
+    link = choose(at, next(at, target), key);
+    if (link == kNone || !route.push(link)) return false;
+    at = to_[link];
+  }
+  return route.push(ingress(key.to_nic));
+}
+
+}  // namespace heddle::planner

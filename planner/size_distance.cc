@@ -1,0 +1,183 @@
+// See size_distance.h.
+#include "planner/size_distance.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/quantity.h"
+
+namespace heddle::planner {
+namespace {
+
+constexpr double kSecondsAKm = 5e-6;  // light in fibre of index 1.5, one way
+// Of a RoCEv2 packet: Ethernet with preamble, check and gap 38, IPv4 20, UDP 8, BTH 12, ICRC 4.
+constexpr double kHeaderBytes = 82;
+constexpr const char* kClosedLoop =
+    "a closed loop with one server (Little's law); IBTA volume 1: a write completes when its last "
+    "packet is acknowledged";
+
+double share(const DistanceQuestion& question) {
+  return question.mtu_bytes / (question.mtu_bytes + kHeaderBytes);
+}
+
+double round_trip(const DistanceQuestion& question, double km) {
+  return question.base_rtt_s + 2 * km * kSecondsAKm;
+}
+
+double capacity(const DistanceQuestion& question) {
+  return question.link_bits_per_s * share(question);
+}
+
+double outstanding_bits(const DistanceQuestion& question) {
+  return 8 * question.message_bytes * question.outstanding * question.queue_pairs;
+}
+
+double lossless(const DistanceQuestion& question, double km) {
+  const double message = 8 * question.message_bytes / capacity(question);
+  return std::min(capacity(question),
+                  outstanding_bits(question) / (round_trip(question, km) + message));
+}
+
+// Packets that a loss costs.
+double repeated(const DistanceQuestion& question, double km) {
+  if (!question.go_back_n) return 1;
+  const double in_flight =
+      lossless(question, km) * round_trip(question, km) / (8 * question.mtu_bytes);
+  return std::max(1.0, in_flight / question.queue_pairs);
+}
+
+double goodput(const DistanceQuestion& question, double km) {
+  return lossless(question, km) * (1 - question.loss) /
+         (1 - question.loss + question.loss * repeated(question, km));
+}
+
+Figure repeated_figure(const DistanceQuestion& question) {
+  Figure figure{.name = "repeated_packets",
+                .meaning = "packets that a loss repeats",
+                .formula = "1",
+                .terms = {},
+                .value = repeated(question, question.km),
+                .unit = "",
+                .source = "selective repeat: the lost packet alone"};
+  if (!question.go_back_n) return figure;
+  figure.formula = "max(1, G * R / (8 * m * q))";
+  figure.terms = {{"G", "goodput without loss", lossless(question, question.km), "b/s"},
+                  {"R", "round trip", round_trip(question, question.km), "s"},
+                  {"m", "payload of a packet", question.mtu_bytes, "B"},
+                  {"q", "queue pairs", question.queue_pairs, ""}};
+  figure.source = "go-back-N: all that one queue pair has in flight";
+  return figure;
+}
+
+void add_figures(const DistanceQuestion& question, Answer& answer) {
+  const double rtt = round_trip(question, question.km);
+  answer.figures = {
+      {"round_trip_s",
+       "round trip",
+       "r + 2 * d * 5e-6",
+       {{"r", "round trip without the cable", question.base_rtt_s, "s"},
+        {"d", "length of the cable", question.km, "km"}},
+       rtt,
+       "s",
+       "5 us a kilometer: light in fibre"},
+      {"capacity_bits_per_s",
+       "payload that the link carries at most",
+       "C * m / (m + 82)",
+       {{"C", "rate of the link", question.link_bits_per_s, "b/s"},
+        {"m", "payload of a packet", question.mtu_bytes, "B"}},
+       capacity(question),
+       "b/s",
+       "headers of RoCEv2 over Ethernet: 38 + 20 + 8 + 12 + 4 bytes"},
+      {"lossless_bits_per_s",
+       "goodput without loss",
+       "min(X, q * w * M * 8 / (R + M * 8 / X))",
+       {{"X", "payload capacity", capacity(question), "b/s"},
+        {"q", "queue pairs", question.queue_pairs, ""},
+        {"w", "outstanding messages of a queue pair", question.outstanding, ""},
+        {"M", "message", question.message_bytes, "B"},
+        {"R", "round trip", rtt, "s"}},
+       lossless(question, question.km),
+       "b/s",
+       kClosedLoop},
+      repeated_figure(question),
+      {"goodput_bits_per_s",
+       question.go_back_n ? "goodput with loss, go-back-N" : "goodput with loss, selective repeat",
+       "G * (1 - p) / (1 - p + p * N)",
+       {{"G", "goodput without loss", lossless(question, question.km), "b/s"},
+        {"p", "loss of packets", question.loss, ""},
+        {"N", "packets that a loss repeats", repeated(question, question.km), ""}},
+       goodput(question, question.km),
+       "b/s",
+       "Bertsekas and Gallager, Data Networks, section 2.4 (recalled)"},
+      {"outstanding_needed_bytes",
+       "outstanding data that fills the link",
+       "X / 8 * R + M",
+       {{"X", "payload capacity", capacity(question), "b/s"},
+        {"R", "round trip", rtt, "s"},
+        {"M", "message", question.message_bytes, "B"}},
+       capacity(question) / 8 * rtt + question.message_bytes,
+       "B",
+       kClosedLoop}};
+}
+
+void add_advice(const DistanceQuestion& question, Answer& answer) {
+  const double needed = answer.figure("outstanding_needed_bytes").value;
+  const double bytes = outstanding_bits(question) / 8;
+  if (bytes < needed) {
+    const double more = std::ceil(needed / (question.message_bytes * question.queue_pairs));
+    answer.advice.push_back(fmt::format(
+        "too little is outstanding ({} B of {} B): give {} messages a queue pair, or {} queue "
+        "pairs, or larger messages; an accelerator that acknowledges near the sender also helps",
+        count_text(static_cast<uint64_t>(bytes)), count_text(static_cast<uint64_t>(needed)), more,
+        std::ceil(needed / (question.message_bytes * question.outstanding))));
+  }
+  if (question.loss > 0 &&
+      goodput(question, question.km) < 0.95 * lossless(question, question.km)) {
+    answer.advice.push_back(
+        question.go_back_n
+            ? "loss takes more than 5%: use selective repeat, or spread over more queue pairs"
+            : "loss takes more than 5%: repair the link");
+  }
+  if (answer.advice.empty()) answer.advice.emplace_back("the link is full; nothing to change");
+}
+
+}  // namespace
+
+Result<Answer> size_distance(const DistanceQuestion& question) {
+  const auto wrong = [](const char* why, const char* todo) {
+    return fail(ErrorCode::kInvalid, "no such link", why, todo);
+  };
+  if (!(question.km >= 0) || question.km > 40'000) {
+    return wrong("a cable has 0 to 40,000 km", "correct --km");
+  }
+  if (!(question.loss >= 0) || question.loss >= 1) {
+    return wrong("loss is a share from 0 to below 1", "correct --loss");
+  }
+  if (!(question.link_bits_per_s > 0) || !(question.message_bytes >= 1) ||
+      !(question.outstanding >= 1) || !(question.queue_pairs >= 1) || !(question.mtu_bytes >= 1) ||
+      !(question.base_rtt_s >= 0)) {
+    return wrong("rates and sizes are above 0", "correct the one that is not");
+  }
+  Answer answer;
+  answer.title = fmt::format("{} km of {}", question.km, rate_text(question.link_bits_per_s));
+  add_figures(question, answer);
+  add_advice(question, answer);
+  Chart chart{.title = "Goodput over distance",
+              .x = {"distance", "km", true},
+              .y = {"goodput", "b/s", false},
+              .curves = {{"as asked", {}}, {"with 10 times as many queue pairs", {}}}};
+  DistanceQuestion more = question;
+  more.queue_pairs *= 10;
+  for (double km = 1; km < 4'000; km *= 1.25) {
+    chart.curves[0].points.emplace_back(km, goodput(question, km));
+    chart.curves[1].points.emplace_back(km, goodput(more, km));
+  }
+  answer.charts.push_back(std::move(chart));
+  answer.assumptions = {"losses are independent; a queue pair has its share of what is in flight",
+                        "no congestion control slows the sender"};
+  return answer;
+}
+
+}  // namespace heddle::planner

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""heddle plan and heddle sim --plan: what a plan gains, plans that do not fit, and a planned link that dies."""
+
+import json
+import os
+import tempfile
+import unittest
+
+import program
+
+FABRIC = """version = 1
+[fabric]
+kind = "leaf_spine"
+leaves = 4
+spines = 4
+hosts_per_leaf = 4
+[host_link]
+mtu = 4154
+[switch_link]
+mtu = 4154
+"""
+
+FAT_TREE = """version = 1
+[fabric]
+kind = "fat_tree"
+hosts_per_leaf = 2
+[host_link]
+mtu = 4154
+[switch_link]
+mtu = 4154
+"""
+
+PERMUTATION = """version = 1
+[[job]]
+kind = "permutation"
+bytes = "8MB"
+"""
+
+# All hosts of a leaf send to the next leaf.
+NEIGHBORS = "version = 1\n" + "".join(
+    f'[[flow]]\nfrom = "h{i}"\nto = "h{(i + 4) % 16}"\nbytes = "8MB"\n' for i in range(16))
+
+INCAST = """version = 1
+[[job]]
+kind = "incast"
+to = "h0"
+bytes = "1MB"
+"""
+
+
+class Plan(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        for name, text in (("fabric.toml", FABRIC), ("tree.toml", FAT_TREE), ("perm.toml", PERMUTATION),
+                           ("neighbors.toml", NEIGHBORS), ("incast.toml", INCAST)):
+            self.write(name, text)
+
+    def write(self, name, text):
+        with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def command(self, name, topology, workload, *more):
+        return program.run(name, "--topology", topology, "--workload", workload, *more, cwd=self.folder)
+
+    def document(self, *arguments, status=0):
+        done = self.command(*arguments, "--json")
+        self.assertEqual(done.returncode, status, done.stderr)
+        self.assertEqual(done.stderr, "")
+        return json.loads(done.stdout)
+
+    def plan(self, topology, workload):
+        return self.document("plan", topology, workload, "-o", "plan.json")
+
+    def expect_followed(self, topology, workload):
+        """The tail with the plan is below ECMP's, and near the bound. The plan, and the simulation."""
+        plan = self.plan(topology, workload)
+        self.assertEqual(plan["no_gain"], "none")
+        simulated = self.document("sim", topology, workload, "--plan", "plan.json")
+        self.assertEqual(simulated["selector"], "plan")
+        self.assertEqual(simulated["paths"], plan["paths"])
+        hashed = self.document("sim", topology, workload, "--paths", 1)
+        self.assertLess(simulated["tail_fct_us"], hashed["tail_fct_us"] * 0.8)
+        # Headers are 3% of packets; the rest is the transport's.
+        self.assertLess(simulated["tail_fct_us"], plan["bound_us"] * 1.15)
+        return plan, simulated
+
+    def test_neighboring_leaves_reach_the_bound_on_one_path_each(self):
+        plan, simulated = self.expect_followed("fabric.toml", "neighbors.toml")
+        self.assertTrue(plan["colored"])
+        self.assertEqual(plan["parts"], 1)
+        self.assertAlmostEqual(plan["bound_us"], 8e6 * 8 / 100e3, delta=0.1)
+        self.assertTrue(all(len(flow["paths"]) == 1 for flow in plan["flows"]))
+        self.assertEqual(simulated["counters"]["segments_repeated"], 0)
+
+    def test_a_permutation_on_three_tiers(self):
+        self.expect_followed("tree.toml", "perm.toml")
+
+    def test_text_says_where_no_choice_helps(self):
+        done = self.command("plan", "fabric.toml", "incast.toml")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("lower bound", done.stdout)
+        self.assertIn("No gain: hosts' own links take longest", done.stdout)
+
+    def test_plans_that_do_not_fit_are_refused(self):
+        plan = self.plan("fabric.toml", "neighbors.toml")
+
+        def refused(why, topology="fabric.toml", name="wrong.json"):
+            done = self.command("sim", topology, "neighbors.toml", "--plan", name)
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertIn(f"cannot use the plan {name}", done.stderr)
+            self.assertIn(why, done.stderr)
+            self.assertIn("heddle plan", done.stderr)
+        refused("another fabric", topology="tree.toml", name="plan.json")
+        self.write("wrong.json", json.dumps(plan)[:500])
+        refused("cut off")
+        for change, why in (({"fabrik": 1}, "unknown key 'fabrik'"), ({"version": 2}, "version is 2"),
+                            ({"paths": 0}, "'paths'"), ({"flows": [{"vrom": "h0"}]}, "unknown key 'vrom'"),
+                            ({"flows": [{"from": "h99", "to": "h1", "paths": []}]}, "no hosts"),
+                            ({"flows": plan["flows"] + plan["flows"][:1]}, "flows[16] has hosts that an earlier")):
+            self.write("wrong.json", json.dumps({**plan, **change}))
+            refused(why)
+        for paths, why in (([{"path": 64, "share_per_million": 1_000_000}], "without a number"),
+                           ([{"path": 1, "share_per_million": 10}], "sum"),
+                           ([{"path": 1, "share_per_million": 500_000}] * 2, "ascend")):
+            flow = {"from": "h0", "to": "h4", "payload_bytes": 1, "paths": paths}
+            self.write("wrong.json", json.dumps({**plan, "flows": [flow]}))
+            refused(why)
+
+    def test_flows_without_a_plan_adapt(self):
+        plan = self.plan("fabric.toml", "neighbors.toml")
+        self.write("half.json", json.dumps({**plan, "flows": plan["flows"][:8]}))
+        done = self.command("sim", "fabric.toml", "neighbors.toml", "--plan", "half.json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("8 of 16 flows not in half.json", done.stderr)
+
+    def test_a_planned_link_that_dies_is_left(self):
+        plan = self.plan("fabric.toml", "neighbors.toml")
+        one = {(flow["from"], flow["to"]): len(flow["paths"]) for flow in plan["flows"]}
+        self.assertEqual(set(one.values()), {1})
+        # Two of leaf0's four uplinks, and its switch does not notice: packets of planned paths vanish.
+        faults = "".join(f'[[fault]]\nat = "100us"\nlink = ["leaf0", "spine{i}"]\nkind = "blackhole"\n' for i in (0, 1))
+        self.write("faulty.toml", FABRIC + faults)
+        simulated = self.document("sim", "faulty.toml", "neighbors.toml", "--plan", "plan.json")
+        self.assertEqual(simulated["flows_arrived"], 16)
+        self.assertGreater(simulated["counters"]["segments_repeated"], 0)
+        self.assertGreater(simulated["tail_fct_us"], plan["bound_us"] * 1.15)
+
+
+
+if __name__ == "__main__":
+    unittest.main()

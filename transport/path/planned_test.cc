@@ -1,0 +1,54 @@
+// The shares of a plan, also where paths are missing for a while, and REPS without them.
+#include "transport/path/planned.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <vector>
+
+namespace heddle::transport {
+namespace {
+
+std::vector<PathSample> paths_of(const std::vector<uint16_t>& numbers) {
+  std::vector<PathSample> paths;
+  for (const uint16_t number : numbers) paths.push_back({.path = number});
+  return paths;
+}
+
+std::map<uint16_t, int> bursts(Planned& selector, const std::vector<PathSample>& paths, int count) {
+  Random random(1);
+  std::map<uint16_t, int> sent;
+  for (int i = 0; i < count; ++i) {
+    const uint16_t path = paths[selector.select(paths, random)].path;
+    selector.on_sent(path, {8'192});
+    ++sent[path];
+  }
+  return sent;
+}
+
+using Sent = std::map<uint16_t, int>;
+
+TEST(Planned, PathsGetTheirShares) {
+  Planned selector;
+  selector.set_shares(std::vector<PlannedShare>{{2, 750'000}, {5, 250'000}});
+  EXPECT_EQ(bursts(selector, paths_of({0, 1, 2, 3, 4, 5}), 400), (Sent{{2, 300}, {5, 100}}));
+}
+
+TEST(Planned, APathThatReturnsMakesUpForLittle) {
+  Planned selector;
+  selector.set_shares(std::vector<PlannedShare>{{0, 500'000}, {1, 500'000}});
+  EXPECT_EQ(bursts(selector, paths_of({0}), 10'000), (Sent{{0, 10'000}}));
+  const Sent after = bursts(selector, paths_of({0, 1}), 400);
+  EXPECT_LE(after.at(1), 200 + 64);
+}
+
+TEST(Planned, WithoutAPlannedPathItAdapts) {
+  Planned selector;
+  EXPECT_EQ(bursts(selector, paths_of({7, 8}), 10).size(), 2U);
+  selector.set_shares(std::vector<PlannedShare>{{1, 1'000'000}});
+  EXPECT_EQ(bursts(selector, paths_of({7, 8}), 10).count(1), 0U);
+  EXPECT_EQ(bursts(selector, paths_of({1, 7, 8}), 10), (Sent{{1, 10}}));
+}
+
+}  // namespace
+}  // namespace heddle::transport
