@@ -126,12 +126,15 @@ class DiagnosisBuilder::Body {
     find_mismatches(facts_, diagnosis);
     if (diagnosis.verdicts.empty()) find_hangs(facts_, diagnosis.until_ns, diagnosis);
     for (const BlockSeries& series : make_series(facts_, options_.since_ns)) {
-      diagnosis.operations += series.operations;
       if (series.blocks.size() < params::kLeastBlocks) {
         diagnosis.not_judged.push_back(fmt::format(
-            "communicator {:016x} completed {} collectives: slowness is judged from {} on",
-            series.communicator, series.operations, params::kLeastBlocks));
+            "slowness in communicator {:016x}, which completed {} collectives: it is judged from "
+            "{} collectives in {:.1f} s on",
+            series.communicator, series.operations, params::kLeastBlocks,
+            1e-9 * static_cast<double>(params::kLeastBlockNs * params::kLeastBlocks)));
+        continue;
       }
+      diagnosis.operations += series.operations;
       find_slow_ranks(facts_, series, diagnosis);
       find_slow_links(facts_, series, diagnosis);
     }

@@ -89,6 +89,15 @@ TEST_F(DiagnosisTest, TwoCallsAreTooLittleToJudgeSlowness) {
   EXPECT_EQ(diagnosis.not_judged.size(), 1u);
 }
 
+// 110 operations of 1.4 ms each on a host with fewer cores than ranks once made rank 0 "slow".
+TEST_F(DiagnosisTest, AFewTurnsOfTheSchedulerAreTooLittleToJudgeSlowness) {
+  run(60, [](uint32_t rank, uint32_t) { return kMs * (rank == 2 ? 2 : 1); });
+  const Diagnosis diagnosis = builder_.finish();
+  EXPECT_TRUE(diagnosis.verdicts.empty());
+  EXPECT_EQ(diagnosis.not_judged.size(), 1u);
+  EXPECT_TRUE(diagnosis.too_little());
+}
+
 TEST_F(DiagnosisTest, ARankThatNeverCallsHangsTheOthers) {
   run(20, steady);
   for (const uint32_t rank : {0u, 2u, 3u}) make(rank, 21, now_ + 10 * kMs);
@@ -100,7 +109,7 @@ TEST_F(DiagnosisTest, ARankThatNeverCallsHangsTheOthers) {
 }
 
 TEST_F(DiagnosisTest, AnOperationJustBegunIsNoHang) {
-  run(20, steady);
+  run(60, steady);
   for (const uint32_t rank : {0u, 2u, 3u}) make(rank, 21, now_ + 10 * kMs);
   builder_.add(1, events::Mark{}, now_ + 2000 * kMs);
   const Diagnosis diagnosis = builder_.finish();

@@ -81,13 +81,23 @@ bool proxy_delays(const Operation& operation, int64_t transfer_ns, std::map<Link
   return true;
 }
 
+// None if the operations together are shorter than one block.
+size_t blocks_of(const Operations& operations) {
+  int64_t ended = operations.front()->ended;
+  for (const Operation* each : operations) ended = std::max(ended, each->ended);
+  const int64_t began = std::min(ended, operations.front()->began);
+  const uint64_t span = static_cast<uint64_t>(ended) - static_cast<uint64_t>(began);
+  return std::min<uint64_t>(
+      {operations.size(), params::kBlocks, span / uint64_t{params::kLeastBlockNs}});
+}
+
 class SeriesMaker {
  public:
   SeriesMaker(const JobFacts& facts, uint64_t communicator, const Operations& operations)
       : facts_(facts), operations_(operations) {
     series_.communicator = communicator;
     const size_t ranks = operations.front()->parts.size();
-    const size_t blocks = std::min(operations.size(), params::kBlocks);
+    const size_t blocks = blocks_of(operations);
     series_.blocks.resize(blocks);
     series_.late.assign(ranks, std::vector<double>(blocks));
     series_.computed_ns = series_.load = series_.late;
@@ -95,6 +105,7 @@ class SeriesMaker {
   }
 
   BlockSeries make() {
+    if (series_.blocks.empty()) return std::move(series_);
     int64_t before = operations_.front()->began;
     const size_t blocks = series_.blocks.size();
     for (size_t block = 0; block < blocks; ++block) {

@@ -26,6 +26,9 @@ inline constexpr double kDeviationOfMad = 1.4826;
 // Operations are compared in at most this many blocks of consecutive ones; a block's value is a
 // mean, so that one checkpoint is an outlier of one block. Range 50 to 200.
 inline constexpr size_t kBlocks = 100;
+// A block lasts at least this long, ns: in less, the turns of a host's scheduler are measured, of
+// some 3 to 10 ms each where ranks outnumber cores. Range 20 to 200 ms.
+inline constexpr int64_t kLeastBlockNs = 50'000'000;
 // Below this many blocks of the same communicator nothing is said of slowness: 8 blocks of which 6
 // agree have a chance of 0.02 with 4 ranks. Range 6 to 20.
 inline constexpr size_t kLeastBlocks = 8;

@@ -217,7 +217,9 @@ class ForeignPeers(unittest.TestCase):
         small = program.run(*listening, "stranger_bytes=67108864")
         self.assertEqual(small.returncode, 2)
         budget = 2 * int(re.search(r"set it to (\d+) or more", small.stderr)[1])
-        with program.server("--set", f"stranger_bytes={budget}") as (serving, port), \
+        # Strangers that answer no probe stay longer than the test takes.
+        with program.server("--set", f"stranger_bytes={budget}",
+                            "--set", "peer_dead_after_ms=600000") as (serving, port), \
                 contextlib.ExitStack() as strangers, \
                 program.started("perf", "127.0.0.1", "bw", "-p", port, "-t", "4", "-s", "64K",
                                 "--check") as client:
