@@ -110,7 +110,7 @@ TEST_F(DiagnosisTest, ARankThatNeverCallsHangsTheOthers) {
 
 TEST_F(DiagnosisTest, AnOperationJustBegunIsNoHang) {
   run(60, steady);
-  for (const uint32_t rank : {0u, 2u, 3u}) make(rank, 21, now_ + 10 * kMs);
+  for (const uint32_t rank : {0u, 2u, 3u}) make(rank, 61, now_ + 10 * kMs);
   builder_.add(1, events::Mark{}, now_ + 2000 * kMs);
   const Diagnosis diagnosis = builder_.finish();
   EXPECT_TRUE(diagnosis.verdicts.empty());
