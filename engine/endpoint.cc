@@ -19,7 +19,7 @@ Unexpected forked(const char* what) {
 }
 
 transport::EndpointOptions fitted(const Options& options, const datapath::Datapath& datapath,
-                                  transport::RegionId eager_region, size_t eager_bytes) {
+                                  const EagerMemory& eager) {
   const datapath::Capabilities& network = datapath.capabilities();
   transport::EndpointOptions fit = options.transport;
   fit.nics = datapath.local_nics();
@@ -31,8 +31,8 @@ transport::EndpointOptions fitted(const Options& options, const datapath::Datapa
   fit.chunk_paths = network.chunk_paths;
   fit.chunk_bytes = network.chunk_bytes;
   fit.reliable_chunks = network.reliable_chunks;
-  fit.eager_region = eager_region;
-  fit.eager_bytes = {eager_region == transport::kNoRegion ? 0 : eager_bytes};
+  fit.eager_region = eager.region();
+  fit.eager_bytes = {eager.bytes()};
   return fit;
 }
 
@@ -47,45 +47,24 @@ void record_nics(const datapath::Datapath& datapath, Nanos now, events::Recorder
   }
 }
 
-// The sink that the transport emits to. A TeeSink only where there are two, so zero or one sink
-// costs nothing extra.
-events::Sink* sink_of(const Options& options, events::Recorder* recorder, events::TeeSink& both) {
-  if (recorder == nullptr) return options.sink;
-  if (options.sink == nullptr) return recorder;
-  both.add(options.sink);
-  both.add(recorder);
-  return &both;
-}
-
 }  // namespace
 
 // --- Body ---
 
-Endpoint::Body::Body(std::shared_ptr<datapath::Datapath> datapath,
-                     std::unique_ptr<AnonymousMemory> eager, transport::RegionId eager_region,
+Endpoint::Body::Body(std::shared_ptr<datapath::Datapath> datapath, EagerMemory eager,
                      const Options& options, std::unique_ptr<events::Recorder> recorder)
     : options_(options),
-      recorder_(std::move(recorder)),
+      sink_(options, std::move(recorder)),
       datapath_(std::move(datapath)),
       eager_(std::move(eager)),
-      eager_region_(eager_region),
-      sink_(sink_of(options, recorder_.get(), sinks_)),
-      observed_(sink_ == nullptr ? events::KindSet() : sink_->wanted()),
       state_lock_(*datapath_),
-      transport_(fitted(options, *datapath_, eager_region, eager_->bytes()),
-                 options.seed != 0 ? Seed(options.seed) : system_secret_seed(), sink_),
+      transport_(fitted(options, *datapath_, eager_),
+                 options.seed != 0 ? Seed(options.seed) : system_secret_seed(), sink_.sink()),
       driver_(transport_, *datapath_),
       takeover_(datapath_->now(), options.takeover_after),
-      spin_budget_(options.spin_limit) {
-  if (recorder_ != nullptr && options.recording.clock != nullptr) {
-    stamp_clock_.emplace(options.recording.clock);
-  }
-  if (!observed_.has(events::EventKind::kWireBin)) return;
-  driver_.count_wire(*sink_, events::wire_span(options.recording.level));
-}
-
-Endpoint::Body::~Body() {
-  if (eager_region_ != transport::kNoRegion) datapath_->unregister_memory(eager_region_);
+      idle_spin_(options.spin, options.spin_limit, *datapath_) {
+  if (!sink_.observed().has(events::EventKind::kWireBin)) return;
+  driver_.count_wire(*sink_.sink(), events::wire_span(options.recording.level));
 }
 
 Result<Connection> Endpoint::Body::connect(const transport::Address& peer,
@@ -200,33 +179,20 @@ void Endpoint::Body::unregister(transport::RegionId region) {
 Endpoint::Endpoint(std::shared_ptr<Body> body, std::shared_ptr<datapath::Datapath> network)
     : body_(std::move(body)),
       network_(std::move(network)),
-      observed_(body_.here()->observed_),
+      observed_(body_.here()->sink_.observed()),
       burst_payload_bytes_(engine::burst_payload_bytes(
           network_->capabilities(), body_.here()->options_.transport.longest_burst,
           body_.here()->transport_.keyed())) {}
 
 Result<std::unique_ptr<Endpoint>> Endpoint::create(std::shared_ptr<datapath::Datapath> datapath,
                                                    const Options& options) {
-  auto eager = std::make_unique<AnonymousMemory>(options.eager_bytes);
-  transport::RegionId region = transport::kNoRegion;
-  if (options.eager_bytes.count > 0) {
-    if (eager->start() == nullptr) {
-      return fail(ErrorCode::kExhausted, "cannot hold memory for early messages",
-                  "the system gives no more address space", "lower eager_bytes");
-    }
-    Result<transport::RegionId> named = datapath->register_memory(eager->start(), eager->bytes());
-    if (!named) return fail(named.error());
-    region = *named;
-  }
+  Result<EagerMemory> eager = EagerMemory::create(datapath, options.eager_bytes);
+  if (!eager) return fail(eager.error());
   Result<std::unique_ptr<events::Recorder>> recorder =
       open_recorder(options.recording, datapath->now(), datapath->local_address());
-  if (!recorder) {
-    if (region != transport::kNoRegion) datapath->unregister_memory(region);
-    return fail(recorder.error());
-  }
+  if (!recorder) return fail(recorder.error());
   if (*recorder) record_nics(*datapath, datapath->now(), **recorder);
-  auto body =
-      std::make_shared<Body>(datapath, std::move(eager), region, options, std::move(*recorder));
+  auto body = std::make_shared<Body>(datapath, std::move(*eager), options, std::move(*recorder));
   if (Result<void> started = body->start(); !started) return fail(started.error());
   return std::unique_ptr<Endpoint>(new Endpoint(std::move(body), std::move(datapath)));
 }

@@ -1,28 +1,24 @@
 // Endpoint::Body: the state behind engine/endpoint.h and how threads share it. Only endpoint*.cc
 // include it. Calls that touch only the transport take state_lock_.lock(); calls that touch the
 // datapath take lock_all(). At most one thread leads: it runs turns and sleeps in the datapath. The
-// others follow: they wait on changed_.
+// others follow: they wait in followers_.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <optional>
-#include <string>
+#include <utility>
 
-#include "base/anonymous_memory.h"
-#include "base/own_mutex.h"
 #include "base/thread.h"
 #include "datapath/datapath.h"
 #include "engine/cores.h"
+#include "engine/eager_memory.h"
 #include "engine/endpoint.h"
 #include "engine/endpoint_lock.h"
+#include "engine/endpoint_sink.h"
+#include "engine/followers.h"
 #include "engine/helper_thread.h"
-#include "engine/spin_budget.h"
+#include "engine/idle_spin.h"
 #include "engine/takeover.h"
-#include "events/recording.h"
-#include "events/stamp_clock.h"
-#include "events/tee_sink.h"
 #include "transport/endpoint.h"
 
 namespace heddle::engine {
@@ -31,11 +27,8 @@ class Endpoint::Body final : public Registrar,
                              public HelperClient,
                              public std::enable_shared_from_this<Endpoint::Body> {
  public:
-  // `eager_region` is the datapath's id of `eager`; kNoRegion where there is none.
-  Body(std::shared_ptr<datapath::Datapath> datapath, std::unique_ptr<AnonymousMemory> eager,
-       transport::RegionId eager_region, const Options& options,
+  Body(std::shared_ptr<datapath::Datapath> datapath, EagerMemory eager, const Options& options,
        std::unique_ptr<events::Recorder> recorder);
-  ~Body() override;
 
   // Starts the driving or helper thread; from now on other threads access the endpoint. Errors:
   // kExhausted (no thread); then no other thread does.
@@ -85,20 +78,23 @@ class Endpoint::Body final : public Registrar,
   Nanos stamp();
 
   const Options options_;
-  const std::unique_ptr<events::Recorder> recorder_;  // may be null
-  events::TeeSink sinks_;                             // the sink in the options, and the recorder
+  EndpointSink sink_;
   const std::shared_ptr<datapath::Datapath> datapath_;
-  const std::unique_ptr<AnonymousMemory> eager_;
-  const transport::RegionId eager_region_;
-  events::Sink* const sink_;  // one of the two above; null: nothing is observed
-  const events::KindSet observed_;
+  const EagerMemory eager_;
   OperationTable operations_;
   EndpointLock state_lock_;
   transport::Endpoint transport_;
   Driver driver_;
   ConnectionTable connections_;
-  uint64_t changes_ = 0;       // operations ended, notices, interrupts
-  uint64_t changes_seen_ = 0;  // value at the last return of progress()
+
+  // Operations ended, notices, interrupts. take() returns whether there were any since the last.
+  struct Changes {
+    void note() { ++noted; }
+    bool take() { return std::exchange(seen, noted) != noted; }
+    uint64_t noted = 0;
+    uint64_t seen = 0;
+  };
+  Changes changes_;
 
  private:
   // The time span of a wait.
@@ -118,33 +114,23 @@ class Endpoint::Body final : public Registrar,
   void after_post(EndpointLock::Lock& lock, Nanos now, uint32_t posts = 1);
   void lead(EndpointLock::Lock& lock, const std::function<bool()>& done, const Span& span,
             int cores_kept);
-  void yield_core();
-  bool may_spin(const SpinPermit& leave, Nanos idle) const;
-  void spin(EndpointLock::Lock& lock, Nanos idle);
   Result<void> start_thread();
-  void notify_followers();
-  Nanos stamp_to_record();
-  void report_stamp_error(Nanos now);
-  void follow(EndpointLock::Lock& lock, Nanos most);
 
   Takeover takeover_;
-  SpinBudget spin_budget_;
-  std::optional<events::StampClock> stamp_clock_;  // set where the recording names a clock
-  Nanos stamp_error_reported_;                     // when its error was last reported
-  bool core_is_wanted_ = false;  // the last yield found that another thread needs it
+  IdleSpin idle_spin_;
   PollSource* poll_source_ = nullptr;
   Nanos wanted_;  // the next turn's time, as the latest turn returned
   bool leading_ = false;
-  int batches_ = 0;
-  uint32_t batch_posts_ = 0;  // in batches that have not ended
-  int followers_ = 0;
+  struct Batches {
+    int open = 0;
+    uint32_t posts = 0;  // in batches that have not ended
+  };
+  Batches batches_;
   bool stopping_ = false;
   bool helped_ = false;
   bool helper_parked_ = false;  // it sleeps until it is nudged
   transport::Notice notice_;    // for take_results()
-  OwnMutex follow_mutex_;       // acquired while holding the wheel's, never before it
-  uint64_t notifications_ = 0;  // under follow_mutex_: number of notifications to followers
-  std::condition_variable changed_;
+  Followers followers_;
   Thread thread_;
 };
 

@@ -1,6 +1,6 @@
 // Endpoint, driving: which thread runs turns, and how other threads wait. See endpoint_body.h.
 #include <algorithm>
-#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "engine/endpoint_body.h"
@@ -52,7 +52,7 @@ void Endpoint::Body::shut_down() {
     transport_.post_abort(stamp(), connection);
   }
   turn();
-  if (stamp_clock_) report_stamp_error(driver_.last_turn_at());
+  sink_.report_stamp_error(driver_.last_turn_at());
   driver_.end_count();
 }
 
@@ -65,20 +65,20 @@ Nanos Endpoint::Body::turn() {
 }
 
 void Endpoint::Body::take_results() {
-  const uint64_t changes_before = changes_;
+  const uint64_t changes_before = changes_.noted;
   transport::Completion completion;
   while (transport_.poll_completion(completion)) {
-    ++changes_;
+    changes_.note();
     const OperationPlace place = operations_.finish(
         completion.operation,
         {.done = true, .ok = completion.ok, .error = completion.error, .bytes = completion.bytes});
     if (place.temporary != transport::kNoRegion) unregister_region(place.temporary);
   }
   while (transport_.poll_notice(notice_)) {
-    ++changes_;
+    changes_.note();
     connections_.handle(notice_);
   }
-  if (changes_ != changes_before) notify_followers();
+  if (changes_.noted != changes_before) followers_.notify();
 }
 
 bool Endpoint::Body::drive_until(const std::function<bool()>& done, Nanos timeout) {
@@ -97,45 +97,19 @@ bool Endpoint::Body::drive_until(const std::function<bool()>& done, Nanos timeou
       // absence.
       if (helper_parked_) HelperThread::of_process().nudge(*this);
       helper_parked_ = false;
-      notify_followers();
+      followers_.notify();
       return done();
     }
     const Nanos left = deadline == Nanos::never() ? seconds(3600) : deadline - stamp();
     if (left.count <= 0) return false;
-    follow(lock, left);
+    followers_.wait(state_lock_, lock, left);
   }
   return true;
 }
 
-void Endpoint::Body::notify_followers() {
-  if (followers_ == 0) return;
-  {
-    const OwnMutex::Lock notifying = follow_mutex_.lock();
-    ++notifications_;
-  }
-  changed_.notify_all();
-}
-
-// Sleeps until the leader signals a change or `most` has passed. It reacquires the wheel's mutex by
-// lock(), which makes a spinning leader yield. A condition variable on that mutex would reacquire
-// it without this signal.
-void Endpoint::Body::follow(EndpointLock::Lock& lock, Nanos most) {
-  ++followers_;
-  {
-    OwnMutex::Lock waiting = follow_mutex_.lock();
-    const uint64_t before = notifications_;
-    lock.unlock();
-    changed_.wait_for(waiting, std::chrono::nanoseconds(most.count),
-                      [this, before] { return notifications_ != before; });
-  }
-  lock = state_lock_.lock();
-  --followers_;
-}
-
 void Endpoint::Body::lead(EndpointLock::Lock& lock, const std::function<bool()>& done,
                           const Span& span, int cores_kept) {
-  const SpinPermit leave =
-      options_.spin == Spin::kNever ? SpinPermit() : SpinPermit::take(cores_kept);
+  const SpinPermit permit = idle_spin_.permit(cores_kept);
   Nanos worked_at = span.began;
   Nanos now = span.began;
   bool idle = false;  // since worked_at
@@ -147,14 +121,15 @@ void Endpoint::Body::lead(EndpointLock::Lock& lock, const std::function<bool()>&
     now = turns ? driver_.last_turn_at() : stamp();
     const bool works = came || wanted_ <= now;
     const bool over = done() || now >= span.deadline;
-    if (idle && (over || works)) spin_budget_.on_idle_ended(now - worked_at);
+    if (idle && (over || works)) idle_spin_.on_idle_ended(now - worked_at);
     if (over) return;
     idle = !works;
     if (!idle) {
       worked_at = now;
       state_lock_.give_way(lock);
-    } else if (may_spin(leave, now - worked_at)) {
-      spin(lock, now - worked_at);
+    } else if (idle_spin_.may_spin(permit, now - worked_at)) {
+      state_lock_.give_way(lock);
+      idle_spin_.step(now - worked_at, poll_source_ != nullptr);
     } else if (turns) {
       sleep(lock, std::min(wanted_, span.deadline));
       now = stamp();
@@ -162,26 +137,6 @@ void Endpoint::Body::lead(EndpointLock::Lock& lock, const std::function<bool()>&
     // Polls the network once more before the thread sleeps.
     last_look = idle && !turns;
   }
-}
-
-bool Endpoint::Body::may_spin(const SpinPermit& leave, Nanos idle) const {
-  if (!leave.granted()) return false;
-  return options_.spin == Spin::kAlways || idle < spin_budget_.budget();
-}
-
-void Endpoint::Body::spin(EndpointLock::Lock& lock, Nanos idle) {
-  state_lock_.give_way(lock);
-  if (core_is_wanted_ || idle >= params::kYieldAfter) {
-    yield_core();
-  } else if (poll_source_ != nullptr) {
-    spin_pause();  // polling the companion is no system call
-  }
-}
-
-void Endpoint::Body::yield_core() {
-  const Nanos before = datapath_->now();
-  std::this_thread::yield();
-  core_is_wanted_ = datapath_->now() - before >= params::kYieldTaken;
 }
 
 // --- poll sources besides the network ---
@@ -193,13 +148,14 @@ void Endpoint::Body::set_poll_source(PollSource* poll_source) {
 
 bool Endpoint::Body::poll_source_ready() {
   if (poll_source_ == nullptr || !poll_source_->arrived()) return false;
-  ++changes_;
-  notify_followers();
+  changes_.note();
+  followers_.notify();
   return true;
 }
 
-// A poll of the network is a system call, a poll of shared memory is not. With a companion, the
-// network is polled only when a turn is due or params::kTurnInterval has passed since the last one.
+// A poll of the network is a system call, a poll of shared memory is not. With a poll
+// source, the network is polled only when a turn is due or params::kTurnInterval has passed since
+// the last one.
 bool Endpoint::Body::turn_is_due(Nanos now) const {
   return poll_source_ == nullptr || wanted_ <= now ||
          now - driver_.last_turn_at() >= params::kTurnInterval;
@@ -226,8 +182,8 @@ void Endpoint::Body::after_post(EndpointLock::Lock& lock, Nanos now, uint32_t po
   static_cast<void>(lock);
   if (state_lock_.sleeping() || options_.drive == Drive::kExternal) {
     datapath_->wake();
-  } else if (batches_ > 0) {
-    batch_posts_ += posts;
+  } else if (batches_.open > 0) {
+    batches_.posts += posts;
   } else if (!leading_) {
     // The caller may compute next, so everything that may leave is sent now.
     while (driver_.push(now) && --posts > 0) now = driver_.last_turn_at();
@@ -237,13 +193,13 @@ void Endpoint::Body::after_post(EndpointLock::Lock& lock, Nanos now, uint32_t po
 
 void Endpoint::Body::begin_batch() {
   const EndpointLock::Lock lock = state_lock_.lock();
-  ++batches_;
+  ++batches_.open;
 }
 
 void Endpoint::Body::end_batch() {
   EndpointLock::Lock lock = state_lock_.lock();
-  if (--batches_ > 0 || batch_posts_ == 0) return;
-  after_post(lock, stamp(), std::exchange(batch_posts_, 0));
+  if (--batches_.open > 0 || batches_.posts == 0) return;
+  after_post(lock, stamp(), std::exchange(batches_.posts, 0));
 }
 
 Outcome Endpoint::wait(Operation operation, Nanos timeout) {
@@ -262,8 +218,7 @@ bool Endpoint::progress(Nanos timeout) {
   bool happened = false;
   body->drive_until(
       [body, &happened] {
-        happened = happened || body->changes_ != body->changes_seen_;
-        if (happened) body->changes_seen_ = body->changes_;
+        happened = body->changes_.take() || happened;
         return happened;
       },
       timeout);
@@ -274,9 +229,7 @@ bool Endpoint::take_changes() {
   Body* const body = body_.here();
   if (body == nullptr) return false;
   const EndpointLock::Lock lock = body->state_lock_.lock();
-  const bool happened = body->changes_ != body->changes_seen_;
-  body->changes_seen_ = body->changes_;
-  return happened;
+  return body->changes_.take();
 }
 
 Endpoint::Batch::Batch(Endpoint& endpoint) : endpoint_(endpoint) {
@@ -320,15 +273,15 @@ Nanos Endpoint::Body::look_external() {
 
 void Endpoint::Body::interrupt() {
   const EndpointLock::Lock lock = state_lock_.lock();
-  ++changes_;
+  changes_.note();
   if (state_lock_.sleeping()) datapath_->wake();
-  notify_followers();
+  followers_.notify();
 }
 
 void Endpoint::Body::spin_for(Operation operation) {
-  if (options_.drive != Drive::kThread || options_.spin == Spin::kNever) return;
-  const SpinPermit leave = SpinPermit::take(0);
-  if (!leave.granted()) return;
+  if (options_.drive != Drive::kThread) return;
+  const SpinPermit permit = idle_spin_.permit(0);
+  if (!permit.granted()) return;
   const Nanos began = datapath_->now();
   for (Nanos now = began; now - began < options_.spin_limit; now = datapath_->now()) {
     if (operations_.is_done(operation)) return;

@@ -1,28 +1,16 @@
 // Endpoint, observability: statistics for any thread, and events of layers above with their time.
-#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "engine/endpoint_body.h"
-#include "engine/params.h"
 
 namespace heddle::engine {
+
 Endpoint::SinkAccess Endpoint::Body::lock_sink() {
   EndpointLock::Lock lock = state_lock_.lock();
-  const Nanos now = stamp_clock_ ? stamp_to_record() : stamp();
-  return {std::move(lock), sink_, now};
-}
-
-Nanos Endpoint::Body::stamp_to_record() {
-  const Nanos now = std::max(driver_.last_turn_at(), stamp_clock_->now());
-  if (now - stamp_error_reported_ < params::kStampReportInterval) return now;
-  stamp_error_reported_ = now;
-  report_stamp_error(now);
-  return now;
-}
-
-void Endpoint::Body::report_stamp_error(Nanos now) {
-  const events::TickScale::Error error = stamp_clock_->take_error();
-  if (error.looks > 0) sink_->on(events::StampsChecked{now, error.most, error.looks});
+  const std::optional<Nanos> recorded = sink_.stamp(driver_.last_turn_at());
+  const Nanos now = recorded ? *recorded : stamp();
+  return {std::move(lock), sink_.sink(), now};
 }
 
 // --- Endpoint ---
