@@ -26,9 +26,9 @@ TEST(EventText, IsOneLineOfJsonWithNamesAndUnits) {
   EXPECT_EQ(to_text(lost_burst(5, LossCause::kTimeout)),
             R"({"event":"burst_lost","time_ns":5,"connection":7,"path":3,"first_number":100,)"
             R"("segments":2,"cause":"timeout"})");
-  EXPECT_EQ(to_text(BurstSent{.time = nanos(1), .repeat = true}),
+  EXPECT_EQ(to_text(BurstSent{.time = nanos(1), .retransmission = true}),
             R"({"event":"burst_sent","time_ns":1,"connection":0,"path":0,"first_number":0,)"
-            R"("segments":0,"bytes":0,"repeat":true})");
+            R"("segments":0,"bytes":0,"retransmission":true})");
   EXPECT_NE(to_text(AckReceived{.rtt = micros(2)}).find(R"("rtt_ns":2000)"), std::string::npos);
 }
 

@@ -27,7 +27,7 @@ void look_at_loss(const Summary& summary, const Traffic& traffic, Findings& foun
   uint64_t set_aside = 0;
   for (const ProcessSummary& process : summary.processes) {
     lost += process.segments_lost;
-    needless += process.recovery[static_cast<size_t>(RecoveryStep::kSpuriousRepeat)];
+    needless += process.recovery[static_cast<size_t>(RecoveryStep::kSpuriousRetransmit)];
     set_aside += process.recovery[static_cast<size_t>(RecoveryStep::kPathSetAside)];
   }
   uint64_t messages = 0;

@@ -107,14 +107,14 @@ class ReplayProcess {
     if (Result<void> opened = part.open(); !opened) return opened;
     const Result<Nanos> zero = control_->agree_on_start();
     if (!zero) return fail(zero.error());
-    before_ = {sent_.segments(), sent_.segments_repeated()};
+    before_ = {sent_.segments(), sent_.segments_retransmitted()};
     return part.run(*zero);
   }
 
   // Since time 0.
   ReplayCounts counts() const {
     return {sent_.segments() - before_.segments_sent,
-            sent_.segments_repeated() - before_.segments_repeated};
+            sent_.segments_retransmitted() - before_.segments_retransmitted};
   }
 
   Result<std::optional<ReplayResults>> merge(const std::vector<std::string>& records) const {

@@ -140,7 +140,7 @@ void add_flow(const json& row, std::vector<FlowOutcome>& flows) {
 }
 
 std::string packed(json record, const ReplayCounts& counts) {
-  record["segments"] = {counts.segments_sent, counts.segments_repeated};
+  record["segments"] = {counts.segments_sent, counts.segments_retransmitted};
   const std::vector<uint8_t> bytes = json::to_cbor(record);
   return {bytes.begin(), bytes.end()};
 }
@@ -189,7 +189,7 @@ Result<void> add_record(const topology::Workload& workload, const std::string& r
   try {
     const json all = json::from_cbor(record);
     results.counts.segments_sent += all.at("segments").at(0).get<uint64_t>();
-    results.counts.segments_repeated += all.at("segments").at(1).get<uint64_t>();
+    results.counts.segments_retransmitted += all.at("segments").at(1).get<uint64_t>();
     if (all.contains("flows")) {
       for (const json& row : all["flows"]) add_flow(row, results.flows);
       return {};

@@ -15,7 +15,7 @@ namespace heddle::jobs {
 
 struct ReplayCounts {
   uint64_t segments_sent = 0;
-  uint64_t segments_repeated = 0;
+  uint64_t segments_retransmitted = 0;
 };
 
 // Of the whole workload.

@@ -43,7 +43,7 @@ JobOutcome outcome_of(Nanos called, Nanos ended) {
 TEST(ReplayResults, StepsAndCallsGoFromTheFirstRanksBeginToTheLastOnesEnd) {
   const topology::Workload workload = two_ranks_and_a_flow();
   ReplayResults results(workload);
-  const ReplayCounts counts{.segments_sent = 4, .segments_repeated = 1};
+  const ReplayCounts counts{.segments_sent = 4, .segments_retransmitted = 1};
   for (const std::string& record : {record_of_job(0, outcome_of(micros(2), micros(9)), counts),
                                     record_of_job(0, outcome_of(micros(1), micros(8)), counts)}) {
     ASSERT_TRUE(add_record(workload, record, results).has_value());

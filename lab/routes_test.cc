@@ -17,7 +17,7 @@ struct Fabric {
         up(layout.topology.links.size(), true) {}
 
   // The names of the devices through which `place` reaches a NIC.
-  std::vector<std::string> ways(const std::string& place, uint32_t nic) const {
+  std::vector<std::string> next_hops(const std::string& place, uint32_t nic) const {
     const NextHops hops = next_hops(layout, up);
     std::vector<std::string> names;
     for (size_t at = 0; at < layout.places.size(); ++at) {
@@ -32,33 +32,33 @@ using Names = std::vector<std::string>;
 
 TEST(RoutesTest, LeavesUseAllSpinesAndReachTheirOwnHostsDirectly) {
   const Fabric fabric(topology::leaf_spine({.leaves = 2, .spines = 3}));
-  EXPECT_EQ(fabric.ways("leaf0", 3), (Names{"spine0", "spine1", "spine2"}));
-  EXPECT_EQ(fabric.ways("leaf0", 1), Names{"h1"});
-  EXPECT_EQ(fabric.ways("spine2", 3), Names{"leaf1"});
+  EXPECT_EQ(fabric.next_hops("leaf0", 3), (Names{"spine0", "spine1", "spine2"}));
+  EXPECT_EQ(fabric.next_hops("leaf0", 1), Names{"h1"});
+  EXPECT_EQ(fabric.next_hops("spine2", 3), Names{"leaf1"});
 }
 
 TEST(RoutesTest, AllLeavesAvoidASpineThatLostALink) {
   const topology::LeafSpineShape shape{.leaves = 2, .spines = 3};
   Fabric fabric(topology::leaf_spine(shape));
   fabric.up[topology::leaf_spine_link(shape, 0, 1)] = false;
-  EXPECT_EQ(fabric.ways("leaf0", 3), (Names{"spine0", "spine2"}));
-  EXPECT_EQ(fabric.ways("leaf1", 0), (Names{"spine0", "spine2"}));
-  EXPECT_EQ(fabric.ways("leaf1", 2), Names{"h2"});
+  EXPECT_EQ(fabric.next_hops("leaf0", 3), (Names{"spine0", "spine2"}));
+  EXPECT_EQ(fabric.next_hops("leaf1", 0), (Names{"spine0", "spine2"}));
+  EXPECT_EQ(fabric.next_hops("leaf1", 2), Names{"h2"});
 }
 
 TEST(RoutesTest, TrafficWithinAPodOfAFatTreeStaysInThePod) {
   const Fabric fabric(topology::fat_tree({}));
-  EXPECT_EQ(fabric.ways("leaf0", 2), (Names{"spine0", "spine1"}));
-  EXPECT_EQ(fabric.ways("spine0", 2), Names{"leaf1"});
-  EXPECT_EQ(fabric.ways("spine0", 15), (Names{"core0", "core1"}));
-  EXPECT_EQ(fabric.ways("core3", 15), Names{"spine7"});
+  EXPECT_EQ(fabric.next_hops("leaf0", 2), (Names{"spine0", "spine1"}));
+  EXPECT_EQ(fabric.next_hops("spine0", 2), Names{"leaf1"});
+  EXPECT_EQ(fabric.next_hops("spine0", 15), (Names{"core0", "core1"}));
+  EXPECT_EQ(fabric.next_hops("core3", 15), Names{"spine7"});
 }
 
 TEST(RoutesTest, HostsDoNotForward) {
   Fabric fabric(
       topology::leaf_spine({.leaves = 2, .spines = 1, .nics_per_host = 2, .rails = true}));
   for (uint32_t link = 4; link < fabric.up.size(); ++link) fabric.up[link] = false;
-  EXPECT_EQ(fabric.ways("leaf0", 1), Names{}) << "h0's second NIC is on the other leaf";
+  EXPECT_EQ(fabric.next_hops("leaf0", 1), Names{}) << "h0's second NIC is on the other leaf";
 }
 
 }  // namespace

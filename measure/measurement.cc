@@ -72,9 +72,9 @@ void Counters::note(Measurement& measurement) const {
   const transport::ConnectionStatistics& before = began_.connection;
   const transport::ConnectionStatistics& after = latest_.connection;
   measurement.segments_sent = after.segments_sent - before.segments_sent;
-  measurement.segments_repeated = after.segments_repeated - before.segments_repeated;
-  measurement.segments_repeated_spuriously =
-      after.segments_repeated_spuriously - before.segments_repeated_spuriously;
+  measurement.segments_retransmitted = after.segments_retransmitted - before.segments_retransmitted;
+  measurement.segments_retransmitted_spuriously =
+      after.segments_retransmitted_spuriously - before.segments_retransmitted_spuriously;
   measurement.segment_bytes = after.segment_bytes;
   measurement.smoothed_rtt = after.smoothed_rtt;
   note_packet_sizes(client_, after, measurement);

@@ -28,8 +28,8 @@ struct Measurement {
   // Whether the connection's counters below are known: not of one that broke at once.
   bool counted = false;
   uint64_t segments_sent = 0;
-  uint64_t segments_repeated = 0;
-  uint64_t segments_repeated_spuriously = 0;
+  uint64_t segments_retransmitted = 0;
+  uint64_t segments_retransmitted_spuriously = 0;
   uint32_t segment_bytes = 0;  // payload of a full segment at the end of the test
   // IP packets: what passes, what both hosts' interfaces take, the smallest that was lost on the
   // way (0: none was).

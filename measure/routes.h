@@ -32,7 +32,7 @@ struct FoundRoutes {
   std::string peer;
   uint32_t paths = 0;        // probed
   uint32_t paths_asked = 0;  // requested; more than `paths` if the peer allows fewer
-  events::WaysVerdict verdict = events::WaysVerdict::kSilentRouter;
+  events::RoutesVerdict verdict = events::RoutesVerdict::kSilentRouter;
   uint32_t hops = 0;          // routers probed on each path
   uint32_t silent_paths = 0;  // paths on which the last of them did not answer
   std::vector<FoundRoute> routes;

@@ -147,7 +147,7 @@ TEST(BalancerTest, GoBackNSuffersFromReorderingThatFlowletsAvoid) {
     EXPECT_EQ(run.ended(), 4u);
     EXPECT_EQ(run.wrong(), 0u);
     EXPECT_EQ(run.network().fates()[Fate::kQueueFull], 0u);
-    Result result{run.roce_counters(), run.totals().segments_repeated, {}};
+    Result result{run.roce_counters(), run.totals().segments_retransmitted, {}};
     for (const FlowOutcome& each : run.outcomes()) {
       result.last = std::max(result.last, each.received);
     }

@@ -16,7 +16,7 @@
 namespace heddle::simulator {
 namespace {
 
-using events::WaysVerdict;
+using events::RoutesVerdict;
 using transport::FabricRoutes;
 
 topology::Topology leaf_spine(uint32_t spines) {
@@ -151,7 +151,7 @@ TEST(DiscoveryTest, SilentSwitchesMakeTheCountUnknown) {
     Look look({.topology = leaf_spine(4), .network = {.silent_switches = silent}});
     const FabricRoutes found = look.find(seconds(60));
     EXPECT_EQ(found.count(), 0u);
-    EXPECT_EQ(found.verdict, WaysVerdict::kSilentRouter);
+    EXPECT_EQ(found.verdict, RoutesVerdict::kSilentRouter);
     EXPECT_EQ(found.hops, silent[0] == 0 ? 1 : silent[0] == 1 ? 3 : 2) << "which is silent";
   }
 }
@@ -178,11 +178,11 @@ TEST(DiscoveryTest, DiscoveryDeclaresNothingLostAndSuspectsNoPath) {
     look.find(seconds(60));
     look.world().run_for(seconds(1));
     EXPECT_TRUE(look.all_active());
-    EXPECT_EQ(look.steps(events::RecoveryStep::kGapRepeat), 0u);
-    EXPECT_EQ(look.steps(events::RecoveryStep::kTimeoutRepeat), 0u);
+    EXPECT_EQ(look.steps(events::RecoveryStep::kGapRetransmit), 0u);
+    EXPECT_EQ(look.steps(events::RecoveryStep::kTimeoutRetransmit), 0u);
     EXPECT_EQ(look.steps(events::RecoveryStep::kPathSetAside), 0u);
     EXPECT_EQ(look.steps(events::RecoveryStep::kTailProbe), 0u);
-    EXPECT_EQ(look.steps(events::RecoveryStep::kSpuriousRepeat), 0u);
+    EXPECT_EQ(look.steps(events::RecoveryStep::kSpuriousRetransmit), 0u);
     EXPECT_EQ(look.end().records_lent(), 0u);
   }
 }
@@ -261,7 +261,7 @@ TEST(DiscoveryTest, ARouteThatFailsDuringDiscoveryDoesNotBlockIt) {
   Look look(setting);
   const FabricRoutes found = look.find(seconds(60));
   EXPECT_EQ(found.count(), 0u);
-  EXPECT_EQ(found.verdict, WaysVerdict::kSilentRouter);
+  EXPECT_EQ(found.verdict, RoutesVerdict::kSilentRouter);
 }
 
 TEST(DiscoveryTest, AfterSwitchesNoticeADeadLinkTheOtherRoutesAreUsed) {

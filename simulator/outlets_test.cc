@@ -235,8 +235,8 @@ TEST(OutletsTest, ExactlyTheTrimmedPacketsAreRetransmittedAtOnce) {
     const uint64_t trimmed = run.network().fates()[Fate::kTrimmed];
     if (trims) {
       EXPECT_GT(trimmed, 20u);
-      EXPECT_EQ(totals.segments_repeated, trimmed);
-      EXPECT_EQ(totals.segments_repeated_spuriously, 0u);
+      EXPECT_EQ(totals.segments_retransmitted, trimmed);
+      EXPECT_EQ(totals.segments_retransmitted_spuriously, 0u);
       EXPECT_LT(longest, micros(600));
       trimmed_longest = longest;
     } else {
@@ -426,7 +426,7 @@ TEST(OutletsTest, APermutationOverALosslessFatTreeEnds) {
     while (run.advance(seconds(1), 100'000)) {
     }
     EXPECT_EQ(run.ended(), 16u);
-    EXPECT_EQ(run.totals().segments_repeated, 0u);
+    EXPECT_EQ(run.totals().segments_retransmitted, 0u);
     EXPECT_EQ(run.network().fates()[Fate::kQueueFull], 0u);
     histories.push_back(run.network().trace_hash());
   }

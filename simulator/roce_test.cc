@@ -256,7 +256,7 @@ TEST(RoceTest, PfcLosesNothingUnderIncastAndHurtsVictimsUnlessDcqcnHelps) {
     finish(run);
     ASSERT_EQ(run.ended(), 12u);
     EXPECT_EQ(queue_drops(run), 0u);
-    EXPECT_EQ(run.totals().segments_repeated, 0u);
+    EXPECT_EQ(run.totals().segments_retransmitted, 0u);
     victims.push_back(run.outcomes()[11].received);
     pauses.push_back(0);
     for (LinkId id = 0; id < 2 * topology.links.size(); ++id) {
@@ -300,7 +300,7 @@ TEST(RoceTest, WithoutPfcAnIncastLosesPacketsAndGoesBack) {
   EXPECT_EQ(run.ended(), 8u);
   EXPECT_EQ(run.wrong(), 0u);
   EXPECT_GT(queue_drops(run), 0u);
-  EXPECT_GT(run.totals().segments_repeated, queue_drops(run)) << "more than was lost";
+  EXPECT_GT(run.totals().segments_retransmitted, queue_drops(run)) << "more than was lost";
 }
 
 }  // namespace

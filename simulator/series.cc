@@ -20,7 +20,7 @@ void add(LinkSpan& sum, const LinkSpan& more) {
 void add(RunSpan& sum, const RunSpan& more) {
   sum.acked_bytes += more.acked_bytes;
   sum.segments_sent += more.segments_sent;
-  sum.segments_repeated += more.segments_repeated;
+  sum.segments_retransmitted += more.segments_retransmitted;
   sum.drops += more.drops;
   sum.marks += more.marks;
 }
@@ -91,7 +91,8 @@ LinkSpan Series::look(LinkId link) {
 RunSpan Series::look(const transport::ConnectionStatistics& totals) {
   RunSpan run{.acked_bytes = grown(totals.payload_bytes_acked, seen_totals_.payload_bytes_acked),
               .segments_sent = grown(totals.segments_sent, seen_totals_.segments_sent),
-              .segments_repeated = grown(totals.segments_repeated, seen_totals_.segments_repeated)};
+              .segments_retransmitted =
+                  grown(totals.segments_retransmitted, seen_totals_.segments_retransmitted)};
   for (const LinkSpan& each : latest_) {
     run.drops += each.drops;
     run.marks += each.marks;

@@ -36,7 +36,7 @@ struct LinkSpan {
 struct RunSpan {
   uint64_t acked_bytes = 0;  // payload
   uint64_t segments_sent = 0;
-  uint64_t segments_repeated = 0;
+  uint64_t segments_retransmitted = 0;
   uint64_t drops = 0;
   uint64_t marks = 0;
 };

@@ -135,8 +135,8 @@ TEST(SeriesTest, QueuePeaksAndDropsAreInTheirBins) {
   EXPECT_GT(drops, 0u);
   EXPECT_EQ(series.bins(last).back().drops, 0u);
   uint64_t repeated = 0;
-  for (const RunSpan& span : series.run_bins()) repeated += span.segments_repeated;
-  EXPECT_EQ(repeated, run.totals().segments_repeated);
+  for (const RunSpan& span : series.run_bins()) repeated += span.segments_retransmitted;
+  EXPECT_EQ(repeated, run.totals().segments_retransmitted);
   EXPECT_EQ(series.whole_run().acked_bytes, 15u * 200'000u);
 }
 

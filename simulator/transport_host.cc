@@ -129,11 +129,11 @@ void TransportHost::add_statistics(transport::ConnectionStatistics& sum) const {
     const transport::ConnectionStatistics* of = process_.endpoint().statistics(peer.connection);
     if (of == nullptr) continue;
     sum.payload_bytes_sent += of->payload_bytes_sent;
-    sum.payload_bytes_repeated += of->payload_bytes_repeated;
+    sum.payload_bytes_retransmitted += of->payload_bytes_retransmitted;
     sum.payload_bytes_acked += of->payload_bytes_acked;
     sum.segments_sent += of->segments_sent;
-    sum.segments_repeated += of->segments_repeated;
-    sum.segments_repeated_spuriously += of->segments_repeated_spuriously;
+    sum.segments_retransmitted += of->segments_retransmitted;
+    sum.segments_retransmitted_spuriously += of->segments_retransmitted_spuriously;
     sum.acks_received += of->acks_received;
     sum.congestion_marks += of->congestion_marks;
     sum.segment_bytes = std::max(sum.segment_bytes, of->segment_bytes);

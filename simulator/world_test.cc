@@ -223,7 +223,7 @@ TEST_F(TransferTest, AReceiverWhoseCallerIsAwayStaysAlive) {
   EXPECT_FALSE(run(seconds(60)));
   EXPECT_FALSE(sender_->closed());
   EXPECT_EQ(sender_->ended(), 2u) << "what was posted arrived, driven by the helper";
-  const uint64_t repeated = sender_->statistics()->payload_bytes_repeated;
+  const uint64_t repeated = sender_->statistics()->payload_bytes_retransmitted;
   EXPECT_LT(repeated, 1u << 20) << "nothing is sent again and again";
   ASSERT_TRUE(run(seconds(5)));
   expect_all_right();

@@ -14,7 +14,7 @@ using RouterAddress = std::array<uint8_t, 16>;  // as Address::host; zeros: it d
 
 struct FabricRoutes {
   bool under_way = false;  // discovery has not ended; the other fields are not valid yet
-  events::WaysVerdict verdict = events::WaysVerdict::kSilentRouter;
+  events::RoutesVerdict verdict = events::RoutesVerdict::kSilentRouter;
   // Distinct sequences of `routers`: all of the fabric's routes if the verdict is kKnown, else a
   // lower bound.
   uint32_t seen = 0;
@@ -23,7 +23,7 @@ struct FabricRoutes {
   std::vector<uint16_t> route_of;      // per path; routes are numbered from 0
   std::vector<RouterAddress> routers;  // `hops` per path
 
-  uint32_t count() const { return verdict == events::WaysVerdict::kKnown ? seen : 0; }
+  uint32_t count() const { return verdict == events::RoutesVerdict::kKnown ? seen : 0; }
   const RouterAddress& router(uint16_t path, uint8_t hop) const {
     return routers[size_t{path} * hops + hop - 1];
   }

@@ -21,17 +21,17 @@ struct Statistics {
 };
 
 struct ConnectionStatistics {
-  uint64_t payload_bytes_sent = 0;      // retransmissions included
-  uint64_t payload_bytes_repeated = 0;  // of these, retransmitted
-  uint64_t payload_bytes_acked = 0;     // unique
-  uint64_t payload_bytes_received = 0;  // unique, placed
+  uint64_t payload_bytes_sent = 0;           // retransmissions included
+  uint64_t payload_bytes_retransmitted = 0;  // of these, retransmitted
+  uint64_t payload_bytes_acked = 0;          // unique
+  uint64_t payload_bytes_received = 0;       // unique, placed
   uint64_t segments_sent = 0;
-  uint64_t segments_repeated = 0;
+  uint64_t segments_retransmitted = 0;
   // Payload segments that were declared lost, retransmitted at least in part, and then acknowledged
   // in their original transmission. Segments acknowledged before their retransmission left do not
-  // count, nor do control packets. Never more than segments_repeated, although a retransmission may
-  // use larger segments than the original.
-  uint64_t segments_repeated_spuriously = 0;
+  // count, nor do control packets. Never more than segments_retransmitted, although a
+  // retransmission may use larger segments than the original.
+  uint64_t segments_retransmitted_spuriously = 0;
   uint64_t segments_received = 0;
   uint64_t segments_duplicate = 0;
   uint64_t segments_trimmed = 0;  // packets of which only the header came

@@ -36,7 +36,7 @@ class Heddle:
         skip = WARM_UP_S * 1000 // received["interval_ms"]
         kept = received["interval_bytes"][skip:-1]
         return {"goodput_mbits_per_s": sum(kept) * 8 / (len(kept) * received["interval_ms"] * 1e3),
-                "repeated": test["segments_repeated"] / max(test["segments_sent"], 1),
+                "repeated": test["segments_retransmitted"] / max(test["segments_sent"], 1),
                 "longest_gap_ms": received["longest_gap_us"] / 1e3, "received": received}
 
 

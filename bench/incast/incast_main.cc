@@ -71,7 +71,7 @@ int send(const Arguments& arguments) {
   if (!statistics) return complain(statistics.error());
   fmt::print("{}\n", nlohmann::json{{"congestion", statistics->congestion},
                                     {"segments_sent", statistics->segments_sent},
-                                    {"segments_repeated", statistics->segments_repeated}}
+                                    {"segments_retransmitted", statistics->segments_retransmitted}}
                          .dump());
   return 0;
 }

@@ -218,7 +218,7 @@ def _case(folder, seed, parts):
             "flows_unfinished": document["flows_failed"] + document["flows_unfinished"],
             "queue_drops": counters["packets"]["queue full"], "lost_packets": counters["packets"]["lost"],
             "pauses": counters["pauses"], "paused_us": counters["paused_us"],
-            "retransmitted_share": counters["segments_repeated"] / max(counters["segments_sent"], 1),
+            "retransmitted_share": counters["segments_retransmitted"] / max(counters["segments_sent"], 1),
             "reordered_packets": roce.get("reordered_packets"), "timeouts": roce.get("timeouts"),
             "queue_pairs_failed": roce.get("queue_pairs_failed"), "simulated_us": document["simulated_us"],
             "wall_s": document["wall_s"]}

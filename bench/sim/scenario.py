@@ -112,7 +112,7 @@ def _heddle(folder, workload, *more):
     return run, {"tail_fct_us": document["tail_fct_us"], "median_fct_us": document["median_fct_us"],
                  "tail_acked_us": document["tail_acked_us"],
                  "tail_fct_with_handshake_us": document["tail_fct_with_handshake_us"],
-                 "segments_repeated": document["counters"]["segments_repeated"],
+                 "segments_retransmitted": document["counters"]["segments_retransmitted"],
                  "events": document["events"], "history": document["history"]}
 
 

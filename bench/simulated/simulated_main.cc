@@ -63,17 +63,18 @@ Result<FlowEnds> parse_flow(const topology::Topology& topology, const std::strin
 }
 
 nlohmann::json to_json(const TransferResult& result) {
-  nlohmann::json flow = {{"goodput_mbits_per_s", result.goodput_mbits_per_s},
-                         {"longest_gap_ms", result.longest_gap_ms},
-                         {"segments_sent", result.segments_sent},
-                         {"segments_repeated", result.segments_repeated},
-                         {"segments_repeated_needlessly", result.segments_repeated_needlessly},
-                         {"segment_bytes", result.segment_bytes},
-                         {"smoothed_rtt_us", result.smoothed_rtt_us},
-                         {"window_bytes", result.window_bytes},
-                         {"interval_ms", 20},
-                         {"interval_bytes", result.interval_bytes},
-                         {"messages_failed", result.messages_failed}};
+  nlohmann::json flow = {
+      {"goodput_mbits_per_s", result.goodput_mbits_per_s},
+      {"longest_gap_ms", result.longest_gap_ms},
+      {"segments_sent", result.segments_sent},
+      {"segments_retransmitted", result.segments_retransmitted},
+      {"segments_retransmitted_spuriously", result.segments_retransmitted_spuriously},
+      {"segment_bytes", result.segment_bytes},
+      {"smoothed_rtt_us", result.smoothed_rtt_us},
+      {"window_bytes", result.window_bytes},
+      {"interval_ms", 20},
+      {"interval_bytes", result.interval_bytes},
+      {"messages_failed", result.messages_failed}};
   return flow;
 }
 

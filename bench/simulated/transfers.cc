@@ -41,8 +41,8 @@ TransferResult finish(Watched& watched, Nanos span) {
   result.messages_failed = watched.flow->messages_failed();
   if (const transport::ConnectionStatistics* sender = watched.flow->sender()) {
     result.segments_sent = sender->segments_sent;
-    result.segments_repeated = sender->segments_repeated;
-    result.segments_repeated_needlessly = sender->segments_repeated_spuriously;
+    result.segments_retransmitted = sender->segments_retransmitted;
+    result.segments_retransmitted_spuriously = sender->segments_retransmitted_spuriously;
     result.segment_bytes = sender->segment_bytes;
     result.smoothed_rtt_us = to_micros(sender->smoothed_rtt);
     result.window_bytes = sender->window_bytes;

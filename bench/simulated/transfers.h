@@ -27,8 +27,8 @@ struct TransferResult {
   uint64_t longest_gap_ms = 0;           // without a complete message
   std::vector<uint64_t> interval_bytes;  // each 20 ms
   uint64_t segments_sent = 0;            // with the warm-up, as all below
-  uint64_t segments_repeated = 0;
-  uint64_t segments_repeated_needlessly = 0;
+  uint64_t segments_retransmitted = 0;
+  uint64_t segments_retransmitted_spuriously = 0;
   uint32_t segment_bytes = 0;
   double smoothed_rtt_us = 0;
   uint64_t window_bytes = 0;

@@ -54,7 +54,7 @@ void call_some(Communicator& communicator, std::vector<float>& memory) {
 }
 
 class CommunicatorAllocation : public OverAll {};
-INSTANTIATE_TEST_SUITE_P(Ways, CommunicatorAllocation, kAllWays,
+INSTANTIATE_TEST_SUITE_P(Ways, CommunicatorAllocation, kAllRoutes,
                          [](const auto& each) { return way_name(each.param); });
 
 TEST_P(CommunicatorAllocation, RepeatedCallsAllocateNothing) {

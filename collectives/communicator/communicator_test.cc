@@ -172,14 +172,14 @@ TEST_P(CommunicatorOfSize, EveryCallOfEverySizeIsRight) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, CommunicatorOfSize,
-                         testing::Combine(testing::Values(1, 2, 3, 4, 5), kAllWays),
+                         testing::Combine(testing::Values(1, 2, 3, 4, 5), kAllRoutes),
                          [](const auto& each) {
                            return std::to_string(std::get<0>(each.param)) +
                                   way_name(std::get<1>(each.param));
                          });
 
 class CommunicatorOver : public OverAll {};
-INSTANTIATE_TEST_SUITE_P(Ways, CommunicatorOver, kAllWays,
+INSTANTIATE_TEST_SUITE_P(Ways, CommunicatorOver, kAllRoutes,
                          [](const auto& each) { return way_name(each.param); });
 
 TEST_P(CommunicatorOver, EveryTypeAndOperationIsRight) {
@@ -293,7 +293,7 @@ INSTANTIATE_TEST_SUITE_P(
                                      Algorithm::kRecursiveDoubling, Algorithm::kHalvingDoubling,
                                      Algorithm::kBinomial, Algorithm::kPairwise, Algorithm::kBruck,
                                      Algorithm::kLinear),
-                     kAllWays),
+                     kAllRoutes),
     [](const auto& each) {
       return std::string(name_of(std::get<0>(each.param))) + way_name(std::get<1>(each.param));
     });

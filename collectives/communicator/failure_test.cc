@@ -129,14 +129,14 @@ TEST_P(DifferentCalls, AreNamedOnEveryRank) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, DifferentCalls,
-                         testing::Combine(testing::ValuesIn(kDifferences), kAllWays),
+                         testing::Combine(testing::ValuesIn(kDifferences), kAllRoutes),
                          [](const auto& each) {
                            return std::string(std::get<0>(each.param).name) +
                                   way_name(std::get<1>(each.param));
                          });
 
 class CommunicatorFailure : public OverAll {};
-INSTANTIATE_TEST_SUITE_P(Ways, CommunicatorFailure, kAllWays,
+INSTANTIATE_TEST_SUITE_P(Ways, CommunicatorFailure, kAllRoutes,
                          [](const auto& each) { return way_name(each.param); });
 
 // The loop of a program that has other things to do than to wait.

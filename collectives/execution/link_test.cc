@@ -41,7 +41,7 @@ class LinkContract : public OverAll {
   LinkPair pair_{GetParam()};
 };
 
-INSTANTIATE_TEST_SUITE_P(Ways, LinkContract, kAllWays,
+INSTANTIATE_TEST_SUITE_P(Ways, LinkContract, kAllRoutes,
                          [](const auto& each) { return way_name(each.param); });
 
 TEST_P(LinkContract, MessagesOfEverySizeArriveWhole) {

@@ -37,7 +37,7 @@ inline std::string way_name(SharedMemory way) {
   return way == SharedMemory::kSlots ? "Slots" : "Pulls";
 }
 
-inline const auto kAllWays =
+inline const auto kAllRoutes =
     testing::Values(SharedMemory::kNever, SharedMemory::kSlots, SharedMemory::kAuto);
 
 class LocalRanks {

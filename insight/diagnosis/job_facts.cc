@@ -238,7 +238,7 @@ void JobFacts::on(uint32_t process, const events::Recovery& event, int64_t at) {
   using events::RecoveryStep;
   Trouble::Kind kind{};
   switch (event.step) {
-    case RecoveryStep::kTimeoutRepeat:
+    case RecoveryStep::kTimeoutRetransmit:
       kind = Trouble::Kind::kTimeout;
       break;
     case RecoveryStep::kPathSetAside:

@@ -11,7 +11,7 @@ namespace heddle::jobs {
 class SentCounter : public events::Sink {
  public:
   uint64_t segments() const { return segments_; }
-  uint64_t segments_repeated() const { return segments_repeated_; }
+  uint64_t segments_retransmitted() const { return segments_retransmitted_; }
   uint64_t bytes_acked() const { return bytes_acked_; }
 
   events::KindSet wanted() const override {
@@ -19,7 +19,8 @@ class SentCounter : public events::Sink {
   }
   void on(const events::BurstSent& event) override {
     segments_.fetch_add(event.segments, std::memory_order_relaxed);
-    if (event.repeat) segments_repeated_.fetch_add(event.segments, std::memory_order_relaxed);
+    if (event.retransmission)
+      segments_retransmitted_.fetch_add(event.segments, std::memory_order_relaxed);
   }
   void on(const events::AckReceived& event) override {
     bytes_acked_.fetch_add(event.acked_bytes, std::memory_order_relaxed);
@@ -27,7 +28,7 @@ class SentCounter : public events::Sink {
 
  private:
   std::atomic<uint64_t> segments_{0};
-  std::atomic<uint64_t> segments_repeated_{0};
+  std::atomic<uint64_t> segments_retransmitted_{0};
   std::atomic<uint64_t> bytes_acked_{0};
 };
 

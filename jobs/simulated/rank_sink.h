@@ -22,10 +22,10 @@ class RankSink : public events::Sink {
   // Adds what it sent. Which repeats were needless is not counted.
   void add_to(transport::ConnectionStatistics& sum) const {
     sum.payload_bytes_sent += sent_.payload_bytes_sent;
-    sum.payload_bytes_repeated += sent_.payload_bytes_repeated;
+    sum.payload_bytes_retransmitted += sent_.payload_bytes_retransmitted;
     sum.payload_bytes_acked += sent_.payload_bytes_acked;
     sum.segments_sent += sent_.segments_sent;
-    sum.segments_repeated += sent_.segments_repeated;
+    sum.segments_retransmitted += sent_.segments_retransmitted;
     sum.acks_received += sent_.acks_received;
     sum.segment_bytes = std::max(sum.segment_bytes, sent_.segment_bytes);
   }
@@ -41,9 +41,9 @@ class RankSink : public events::Sink {
     sent_.payload_bytes_sent += event.bytes;
     sent_.segment_bytes =
         std::max(sent_.segment_bytes, event.bytes / std::max<uint32_t>(event.segments, 1));
-    if (!event.repeat) return;
-    sent_.segments_repeated += event.segments;
-    sent_.payload_bytes_repeated += event.bytes;
+    if (!event.retransmission) return;
+    sent_.segments_retransmitted += event.segments;
+    sent_.payload_bytes_retransmitted += event.bytes;
   }
   void on(const events::AckReceived& event) override {
     ++sent_.acks_received;

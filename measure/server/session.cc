@@ -17,9 +17,9 @@ namespace {
 Json statistics_between(const transport::ConnectionStatistics& before,
                         const transport::ConnectionStatistics& after) {
   return {{"segments_sent", after.segments_sent - before.segments_sent},
-          {"segments_repeated", after.segments_repeated - before.segments_repeated},
-          {"segments_repeated_spuriously",
-           after.segments_repeated_spuriously - before.segments_repeated_spuriously}};
+          {"segments_retransmitted", after.segments_retransmitted - before.segments_retransmitted},
+          {"segments_retransmitted_spuriously",
+           after.segments_retransmitted_spuriously - before.segments_retransmitted_spuriously}};
 }
 
 Json stream_record(const StreamResult& result) {

@@ -165,10 +165,10 @@ void RoceNic::add_statistics(transport::ConnectionStatistics& sum) const {
   for (const Requester& requester : requesters_) {
     const RequesterCounts& counts = requester.counts();
     sum.payload_bytes_sent += counts.bytes;
-    sum.payload_bytes_repeated += counts.bytes_repeated;
+    sum.payload_bytes_retransmitted += counts.bytes_retransmitted;
     sum.payload_bytes_acked += counts.bytes_acked;
     sum.segments_sent += counts.packets;
-    sum.segments_repeated += counts.packets_repeated;
+    sum.segments_retransmitted += counts.packets_retransmitted;
     sum.acks_received += counts.acks;
     sum.congestion_marks += counts.cnps;
   }

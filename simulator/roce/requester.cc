@@ -43,8 +43,8 @@ void Requester::send(Network& network) {
   ++counts_.packets;
   counts_.bytes += bytes;
   if (next_ < sent_) {
-    ++counts_.packets_repeated;
-    counts_.bytes_repeated += bytes;
+    ++counts_.packets_retransmitted;
+    counts_.bytes_retransmitted += bytes;
   }
   if (unacked_ == next_) progress_at_ = now;
   ++next_;

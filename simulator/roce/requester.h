@@ -31,9 +31,9 @@ struct Message {
 
 struct RequesterCounts {
   uint64_t packets = 0;  // sent
-  uint64_t packets_repeated = 0;
+  uint64_t packets_retransmitted = 0;
   uint64_t bytes = 0;  // payload, likewise
-  uint64_t bytes_repeated = 0;
+  uint64_t bytes_retransmitted = 0;
   uint64_t bytes_acked = 0;
   uint64_t acks = 0;
   uint64_t naks = 0;

@@ -77,7 +77,7 @@ class Keys(unittest.TestCase):
         document = json.loads(done.stdout)
         self.assertTrue(document["sealed"])
         self.assertEqual(document["tests"][0]["wrong_messages"], 0)
-        self.assertEqual(document["dropped_datagrams"]["bad_seal"], 0)
+        self.assertEqual(document["dropped_datagrams"]["bad_tag"], 0)
 
     def test_who_lacks_the_key_is_not_answered(self):
         self.generate("one")
@@ -115,7 +115,7 @@ class Keys(unittest.TestCase):
         document = json.loads(done.stdout)
         self.assertEqual((document["protection"], document["sealed"]), ("headers", False))
         self.assertEqual(document["tests"][0]["wrong_messages"], 0)
-        self.assertEqual(document["dropped_datagrams"]["bad_seal"], 0)
+        self.assertEqual(document["dropped_datagrams"]["bad_tag"], 0)
 
     def test_protection_without_a_key_is_an_error(self):
         for level in ("headers", "full"):

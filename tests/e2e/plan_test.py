@@ -92,7 +92,7 @@ class Plan(unittest.TestCase):
         self.assertEqual(plan["parts"], 1)
         self.assertAlmostEqual(plan["bound_us"], 8e6 * 8 / 100e3, delta=0.1)
         self.assertTrue(all(len(flow["paths"]) == 1 for flow in plan["flows"]))
-        self.assertEqual(simulated["counters"]["segments_repeated"], 0)
+        self.assertEqual(simulated["counters"]["segments_retransmitted"], 0)
 
     def test_a_permutation_on_three_tiers(self):
         self.expect_followed("tree.toml", "perm.toml")
@@ -144,7 +144,7 @@ class Plan(unittest.TestCase):
         self.write("faulty.toml", FABRIC + faults)
         simulated = self.document("sim", "faulty.toml", "neighbors.toml", "--plan", "plan.json")
         self.assertEqual(simulated["flows_arrived"], 16)
-        self.assertGreater(simulated["counters"]["segments_repeated"], 0)
+        self.assertGreater(simulated["counters"]["segments_retransmitted"], 0)
         self.assertGreater(simulated["tail_fct_us"], plan["bound_us"] * 1.15)
 
 

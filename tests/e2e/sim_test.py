@@ -189,8 +189,8 @@ bytes = "1MB"
         packets = trimmed["counters"]["packets"]
         self.assertGreater(packets["trimmed"], 0)
         self.assertEqual(packets["queue full"], 0)
-        self.assertEqual(trimmed["counters"]["segments_repeated"], packets["trimmed"])
-        self.assertEqual(trimmed["counters"]["segments_repeated_needlessly"], 0)
+        self.assertEqual(trimmed["counters"]["segments_retransmitted"], packets["trimmed"])
+        self.assertEqual(trimmed["counters"]["segments_retransmitted_spuriously"], 0)
         tails = [sum(self.document(*arguments, "--seed", seed, *more)["tail_fct_us"] for seed in range(1, 6))
                  for more in ((), ("--trim",))]
         self.assertLess(2 * tails[1], tails[0])

@@ -123,7 +123,7 @@ TEST_P(SimulatedNetwork, HelperKeepsAQuietCallerAlive) {
   EXPECT_TRUE(sender_->peek(early).ok);
   EXPECT_FALSE(sender_->peek(late).done);
   EXPECT_EQ(sender_->status(to_receiver_).state, ConnectionState::kOpen);
-  EXPECT_EQ(sender_->statistics(to_receiver_)->payload_bytes_repeated, 0U);
+  EXPECT_EQ(sender_->statistics(to_receiver_)->payload_bytes_retransmitted, 0U);
   EXPECT_TRUE(receiver_->peek(receive).ok);
   EXPECT_TRUE(got == sent);
   const Operation next = receiver_->receive(to_sender_, 0, got.data(), got.size()).value();

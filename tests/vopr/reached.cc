@@ -39,7 +39,7 @@ void Reached::add(const events::CountingSink& events) {
   take(steps_, events::RecoveryStep{});
   take(closes_, events::CloseCause{});
   take(losses_, events::LossCause{});
-  take(verdicts_, events::WaysVerdict{});
+  take(verdicts_, events::RoutesVerdict{});
 }
 
 void Reached::add(const std::string& what, uint64_t count) {
@@ -80,7 +80,7 @@ std::vector<Reached::Entry> Reached::entries() const {
   list("recovery", steps_, events::RecoveryStep{});
   list("close", closes_, events::CloseCause{});
   list("error", errors_, ErrorCode{});
-  list("ways", verdicts_, events::WaysVerdict{});
+  list("ways", verdicts_, events::RoutesVerdict{});
   std::vector<Entry> others = others_;
   std::sort(others.begin(), others.end(),
             [](const Entry& a, const Entry& b) { return a.name < b.name; });

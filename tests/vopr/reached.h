@@ -45,7 +45,7 @@ class Reached {
   std::array<uint64_t, events::kRecoveryStepCount> steps_{};
   std::array<uint64_t, events::kCloseCauseCount> closes_{};
   std::array<uint64_t, events::kLossCauseCount> losses_{};
-  std::array<uint64_t, events::kWaysVerdictCount> verdicts_{};
+  std::array<uint64_t, events::kRoutesVerdictCount> verdicts_{};
   std::vector<Entry> others_;
 };
 

@@ -183,8 +183,8 @@ void BurstSender::count(Nanos now, const Piece& piece, const SentBurst& sent,
   statistics.payload_bytes_sent += bytes;
   statistics.segments_sent += sent.count;
   if (piece.retransmission) {
-    statistics.payload_bytes_repeated += bytes;
-    statistics.segments_repeated += sent.count;
+    statistics.payload_bytes_retransmitted += bytes;
+    statistics.segments_retransmitted += sent.count;
   }
   parts_.shared.observer.emit(events::BurstSent{now, parts_.identity.id, quota.path,
                                                 sent.first_number, sent.count, bytes,

@@ -358,7 +358,7 @@ void Connection::count_needless(const SentBurst& sent, uint32_t first, uint32_t 
                                          sent.end_of(from, segments), sent_as);
   };
   if (again(first, count) == 0) return;
-  for (uint32_t i = first; i < first + count; ++i) needless_repeats_ += again(i, 1) > 0 ? 1 : 0;
+  for (uint32_t i = first; i < first + count; ++i) spurious_retransmits_ += again(i, 1) > 0 ? 1 : 0;
 }
 
 void Connection::on_lost(const SentBurst& sent, uint32_t first, uint32_t count, events::LossCause) {
@@ -459,8 +459,8 @@ const ConnectionStatistics& Connection::statistics() {
   parts_.sender.fill(statistics);
   statistics.segment_bytes -= std::min(statistics.segment_bytes, parts_.keys.tag_bytes());
   if (parts_.keys.active()) statistics.protection = parts_.shared.options.protection;
-  statistics.segments_repeated_spuriously =
-      std::min(needless_repeats_, statistics.segments_repeated);
+  statistics.segments_retransmitted_spuriously =
+      std::min(spurious_retransmits_, statistics.segments_retransmitted);
   statistics.payload_bytes_acked = parts_.outgoing.acked_bytes();
   statistics.payload_bytes_received = parts_.incoming.received_bytes();
   statistics.messages_sent = parts_.outgoing.completed();

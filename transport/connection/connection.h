@@ -139,7 +139,7 @@ class Connection final : private SentBurstListener {
   Close close_;
   SendTurn turn_;
   events::ConnectionState state_ = events::ConnectionState::kHandshaking;
-  uint64_t needless_repeats_ = 0;  // in segments of what was retransmitted
+  uint64_t spurious_retransmits_ = 0;  // in segments of what was retransmitted
 };
 
 }  // namespace heddle::transport

@@ -20,7 +20,7 @@ void ControlQueue::on_lost(const SentBurst& sent, uint16_t path) {
     const ControlRecord& record = sent.control[i];
     const bool grant = record.type == FrameType::kGrant;
     observer_.step(sent.sent_at, connection_, path,
-                   grant ? RecoveryStep::kGrantRepeat : RecoveryStep::kControlRepeat);
+                   grant ? RecoveryStep::kGrantRetransmit : RecoveryStep::kControlRetransmit);
     send(record);
   }
 }

@@ -85,8 +85,8 @@ TEST_F(ControlQueueTest, FramesOfALostPacketAreQueuedAgainAndCounted) {
   const auto steps = [&](events::RecoveryStep step) {
     return statistics_.recovery_by_step[static_cast<size_t>(step)];
   };
-  EXPECT_EQ(steps(events::RecoveryStep::kGrantRepeat), 1u);
-  EXPECT_EQ(steps(events::RecoveryStep::kControlRepeat), 1u);
+  EXPECT_EQ(steps(events::RecoveryStep::kGrantRetransmit), 1u);
+  EXPECT_EQ(steps(events::RecoveryStep::kControlRetransmit), 1u);
 }
 
 TEST_F(ControlQueueTest, AnswersCountUntilTheyAreAcknowledged) {

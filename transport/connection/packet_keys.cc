@@ -49,14 +49,14 @@ PacketKey* PacketKeys::receive_key(const Claim& claim, DropReason& reason) {
   bool apart = false;
   if (!is_new(claim, reason, apart)) return nullptr;
   PacketKey* key = session_->receive_key(claim.header.flags);
-  if (key == nullptr) reason = DropReason::kBadSeal;
+  if (key == nullptr) reason = DropReason::kBadTag;
   return key;
 }
 
 HeaderTags* PacketKeys::receive_tags(const Claim& claim, DropReason& reason, bool& apart) {
   if (!is_new(claim, reason, apart)) return nullptr;
   HeaderTags* tags = session_->receive_tags(claim.header.flags);
-  if (tags == nullptr) reason = DropReason::kBadSeal;
+  if (tags == nullptr) reason = DropReason::kBadTag;
   return tags;
 }
 

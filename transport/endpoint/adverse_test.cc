@@ -75,14 +75,14 @@ TEST_F(AdverseTest, ReorderingIsLearnt) {
     ASSERT_TRUE(run_until_completed(i, i));
   };
   for (OperationId i = 1; i <= 5; ++i) transfer(i);
-  const uint64_t repeated = sent().segments_repeated;
+  const uint64_t repeated = sent().segments_retransmitted;
   const uint64_t segments = sent().segments_sent;
   EXPECT_GT(repeated, 0u);  // before it knew
   for (OperationId i = 6; i <= 15; ++i) transfer(i);
-  const uint64_t more = sent().segments_repeated - repeated;
+  const uint64_t more = sent().segments_retransmitted - repeated;
   EXPECT_LT(more, (sent().segments_sent - segments) / 200);
   // Nothing was lost, so that every repeat was needless; all but a few were found to be so.
-  EXPECT_GE(sent().segments_repeated_spuriously, sent().segments_repeated * 8 / 10);
+  EXPECT_GE(sent().segments_retransmitted_spuriously, sent().segments_retransmitted * 8 / 10);
 }
 
 // All acknowledgements are delayed until every segment is declared lost and no path is left for
@@ -101,12 +101,12 @@ TEST_F(AdverseTest, NoMoreRepeatsAreCalledSpuriousThanThereWere) {
       pair_->run_for(micros(100 + 37 * static_cast<int64_t>(seed)));
       deaf = true;
       pair_->run_for(millis(40));
-      EXPECT_LE(sent().segments_repeated_spuriously, sent().segments_repeated) << seed;
+      EXPECT_LE(sent().segments_retransmitted_spuriously, sent().segments_retransmitted) << seed;
       deaf = false;
       ASSERT_TRUE(run_until_completed(i, i)) << seed;
-      EXPECT_LE(sent().segments_repeated_spuriously, sent().segments_repeated) << seed;
+      EXPECT_LE(sent().segments_retransmitted_spuriously, sent().segments_retransmitted) << seed;
     }
-    const auto step = static_cast<size_t>(events::RecoveryStep::kSpuriousRepeat);
+    const auto step = static_cast<size_t>(events::RecoveryStep::kSpuriousRetransmit);
     given_up_in_vain += end(0).statistics().recovery_by_step[step];
   }
   EXPECT_GT(given_up_in_vain, 0u);
@@ -232,7 +232,7 @@ TEST_F(AdverseTest, ACallerThatStaysAwayForAMinuteHoldsNobodyUp) {
   pair_->run_for(seconds(60));
   EXPECT_LT(pair_->datagrams - before, 400u);  // keep-alives, and no repeats without end
   EXPECT_EQ(end(0).connections(), 1u);
-  EXPECT_EQ(sent().segments_repeated, 0u);
+  EXPECT_EQ(sent().segments_retransmitted, 0u);
   receive(0, 1 << 20, 1);
   ASSERT_TRUE(run_until_completed(1, 1));
   EXPECT_TRUE(same(0, 1 << 20));
@@ -245,7 +245,7 @@ TEST_F(AdverseTest, SmallMessagesWithoutReceivesAreHeldBackNotRepeated) {
   for (OperationId i = 0; i < 100; ++i) send(i * 100, 100, i);
   pair_->run_for(seconds(10));
   EXPECT_EQ(end(1).statistics(server_)->payload_bytes_received, ahead * 100);
-  EXPECT_EQ(sent().segments_repeated, 0u);
+  EXPECT_EQ(sent().segments_retransmitted, 0u);
   EXPECT_EQ(drops(1, DropReason::kOverEager), 0u);
   for (OperationId i = 0; i < 100; ++i) receive(i * 100, 100, i);
   ASSERT_TRUE(run_until_completed(100, 100));

@@ -29,7 +29,7 @@ void Endpoint::Body::handle_run(Nanos now, const RxRun& run) {
       drop(now, DropReason::kBadLength);
       ++i;
     } else if (encrypted_only && clear_bytes(at[0]) != 0) {
-      drop(now, DropReason::kBadSeal);
+      drop(now, DropReason::kBadTag);
       ++i;
     } else if (at[0] == std::byte{first_byte(PacketType::kData)} ||
                at[0] == std::byte{first_byte(PacketType::kRetransmission)}) {
@@ -89,7 +89,7 @@ uint32_t Endpoint::Body::handle_burst(Nanos now, const RxRun& run, uint32_t firs
 // A header that a switch left of a packet.
 void Endpoint::Body::handle_trimmed(Nanos now, const RxRun& run) {
   if (run.segment_bytes < kConnectionHeaderBytes) return drop(now, DropReason::kBadLength);
-  if (shared.keyed) return drop(now, DropReason::kBadSeal);
+  if (shared.keyed) return drop(now, DropReason::kBadTag);
   if (version_of(run.frame[0]) != kWireVersion) return drop(now, DropReason::kBadVersion);
   const PacketType type = type_of(run.frame[0]);
   const bool of_connection = type == PacketType::kData || type == PacketType::kRetransmission ||

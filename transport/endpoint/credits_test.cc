@@ -37,7 +37,7 @@ TEST_F(CreditsTest, BothSidesAgreeAndALargeMessageArrives) {
   EXPECT_STREQ(agreed(0), "credits");
   EXPECT_STREQ(agreed(1), "credits");
   send_large();
-  EXPECT_EQ(end(0).statistics(client_)->segments_repeated, 0u);
+  EXPECT_EQ(end(0).statistics(client_)->segments_retransmitted, 0u);
 }
 
 TEST_F(CreditsTest, TheInitiatorsWishCounts) {

@@ -14,7 +14,7 @@
 namespace heddle::transport::testing {
 namespace {
 
-using events::WaysVerdict;
+using events::RoutesVerdict;
 
 // Two routers one behind the other on every way; the second has one of two names.
 class AnswersTest : public PairFixture {
@@ -94,7 +94,7 @@ TEST_F(AnswersTest, ForgedAnswersAreNotBelieved) {
   for (const auto& [what, forge] : forgeries) {
     open(forge);
     const FabricRoutes found = look();
-    EXPECT_EQ(found.verdict, WaysVerdict::kSilentRouter) << what;
+    EXPECT_EQ(found.verdict, RoutesVerdict::kSilentRouter) << what;
     EXPECT_EQ(found.hops, 1) << what;
     EXPECT_TRUE(exchange(1)) << what;
   }
@@ -105,7 +105,7 @@ TEST_F(AnswersTest, ARouterThatLiesAboutItsNameHarmsTheCountOnly) {
   uint8_t names = 0;
   open([&names](NetworkError& e) { e.router[2] = names++; });
   const FabricRoutes found = look();
-  EXPECT_EQ(found.verdict, WaysVerdict::kFewPaths);
+  EXPECT_EQ(found.verdict, RoutesVerdict::kFewPaths);
   EXPECT_EQ(found.seen, 32u);
   EXPECT_TRUE(exchange(1));
 }
@@ -126,7 +126,7 @@ TEST_F(AnswersTest, RoutersAreToldAgainOnlyWhereTheyChanged) {
   EXPECT_GE(once, 2 * 32u);
   look();
   EXPECT_EQ(events_.count(events::EventKind::kPathTraced), once);
-  EXPECT_EQ(events_.count(events::EventKind::kWaysFound), 2u);
+  EXPECT_EQ(events_.count(events::EventKind::kRoutesFound), 2u);
   renamed = true;
   look();
   EXPECT_EQ(events_.count(events::EventKind::kPathTraced), 2 * once);

@@ -67,7 +67,7 @@ TEST_F(EndpointTest, SmallMessagesThatNobodyWaitsForAreAcknowledgedTogether) {
       acks[static_cast<int>(ack_policy)] = end(1).statistics(server_)->acks_sent - before;
       EXPECT_TRUE(run_until_completed(kMessages, kMessages, millis(2)));
       EXPECT_TRUE(same(0, kMessages * 1000));
-      EXPECT_EQ(end(0).statistics(client_)->segments_repeated, 0u);
+      EXPECT_EQ(end(0).statistics(client_)->segments_retransmitted, 0u);
       pair_.reset();
     }
     EXPECT_GE(acks[0], kMessages) << receives_first;
@@ -237,9 +237,10 @@ TEST_F(EndpointTest, LossIsRepaired) {
     ASSERT_TRUE(run_until_completed(1, 1, seconds(60))) << loss;
     EXPECT_TRUE(same(0, 8 << 20)) << loss;
     const ConnectionStatistics& sent = *(*pair_)[0].statistics(client_);
-    EXPECT_GT(sent.segments_repeated, 0u);
+    EXPECT_GT(sent.segments_retransmitted, 0u);
     // Lost acknowledgements make some repeats needless; they stay few.
-    EXPECT_LE(sent.segments_repeated_spuriously, sent.segments_sent * loss / 1'000'000 * 6 / 10)
+    EXPECT_LE(sent.segments_retransmitted_spuriously,
+              sent.segments_sent * loss / 1'000'000 * 6 / 10)
         << loss;
     pair_.reset();
   }

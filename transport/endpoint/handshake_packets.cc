@@ -218,7 +218,7 @@ void Endpoint::Body::handle_version(Nanos now, Connection& connection,
 void Endpoint::Body::handle_reset(Nanos now, const RxRun& run, std::span<const std::byte> packet) {
   ResetPacket reset;
   if (shared.keyed) {
-    drop(now, DropReason::kBadSeal);  // it proves nothing
+    drop(now, DropReason::kBadTag);  // it proves nothing
     return;
   }
   if (!read_reset(packet, reset)) {

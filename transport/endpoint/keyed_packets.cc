@@ -29,7 +29,7 @@ PacketKey* Endpoint::Body::receive_key(Nanos now, const Address& from,
   }
   Connection* connection = find_claimed(now, from, packet);
   if (connection == nullptr) return nullptr;
-  DropReason why = DropReason::kBadSeal;
+  DropReason why = DropReason::kBadTag;
   PacketKey* key = connection->receive_key(read_connection_header(packet.data()), why);
   return key != nullptr ? key : drop_encrypted(now, connection->id(), why);
 }
@@ -40,7 +40,7 @@ Endpoint::BurstClaim Endpoint::Body::claim_burst(Nanos now, const Address& from,
   BurstClaim claim;
   Connection* connection = find_claimed(now, from, header);
   if (connection == nullptr) return claim;
-  DropReason why = DropReason::kBadSeal;
+  DropReason why = DropReason::kBadTag;
   const ConnectionHeader base = read_connection_header(header.data());
   claim.tags = connection->receive_tags(base, segments, why, claim.apart);
   if (claim.tags == nullptr && !claim.apart) drop_encrypted(now, connection->id(), why);
@@ -55,7 +55,7 @@ void Endpoint::Body::note_decrypted(Nanos now, std::span<const std::byte> header
     connection->note_authentic(base);
   } else {
     ++shared.statistics.datagrams_received;
-    shared.observer.drop(now, connection->id(), DropReason::kBadSeal);
+    shared.observer.drop(now, connection->id(), DropReason::kBadTag);
   }
 }
 
@@ -67,7 +67,7 @@ bool Endpoint::Body::may_ask(Nanos now, const InitPacket& init, std::span<const 
     return false;
   }
   if (!proves(*key, packet, given.mac_at, {})) {
-    drop(now, DropReason::kBadSeal);
+    drop(now, DropReason::kBadTag);
     return false;
   }
   // Our own init, reflected: accepting it would connect this endpoint with itself.
@@ -111,7 +111,7 @@ bool Endpoint::Body::may_answer(Nanos now, Connection& connection,
     default:
       connection.note_hint("the peer speaks another version of the wire protocol");
   }
-  if (!proven) drop(now, DropReason::kBadSeal);
+  if (!proven) drop(now, DropReason::kBadTag);
   return proven;
 }
 

@@ -134,7 +134,7 @@ TEST_F(KeyedTest, APeerWithoutKeysIsNotTalkedToAndTheErrorSaysWhatItSaid) {
   make(keyed_apart({key_of(1)}, {}));
   expect_no_connection();
   EXPECT_NE(notice(0).error.why.find("the peer has no cluster keys"), std::string::npos);
-  EXPECT_GT(dropped(0, DropReason::kBadSeal), 0U);
+  EXPECT_GT(dropped(0, DropReason::kBadTag), 0U);
 }
 
 TEST_F(KeyedTest, EveryKeyOfTheRingIsAccepted) {

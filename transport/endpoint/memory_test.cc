@@ -70,7 +70,7 @@ TEST_P(SteadyPairTest, NothingIsAllocated) {
   exchange_many(1000);
   EXPECT_EQ(allocations().count, before);
   EXPECT_GT(sink.count(events::EventKind::kBurstSent), 1000u);
-  EXPECT_GT(end(0).statistics(client_)->segments_repeated, 100u);
+  EXPECT_GT(end(0).statistics(client_)->segments_retransmitted, 100u);
 }
 
 // The state in which a segment's work is measured (segment_work_bench.cc): 64 paths, one segment of
@@ -102,12 +102,12 @@ TEST(SteadyStateTest, LargeAndSmallMessagesAtBothMtusAllocateNothing) {
           wire.run_segments(loss == 1'000'000 ? 500 : rare ? 4 * long_enough : 40'000);
         }
         wire.set_loss(1000);
-        const uint64_t repeated = wire.statistics(0).segments_repeated;
+        const uint64_t repeated = wire.statistics(0).segments_retransmitted;
         const uint64_t before = allocations().count;
         wire.run_segments(50'000);
         EXPECT_EQ(allocations().count, before)
             << "MTU " << mtu << ", messages of " << message_bytes << ", runs of " << coalesce;
-        EXPECT_GT(wire.statistics(0).segments_repeated, repeated + 20);
+        EXPECT_GT(wire.statistics(0).segments_retransmitted, repeated + 20);
         EXPECT_GT(sinks[0].count(events::EventKind::kBurstSent), 1000u);
       }
     }
@@ -174,7 +174,7 @@ TEST_F(MemoryTest, AConnectionThatIsIdleAgainIsSmallAgain) {
               [&] { return ended(0).size() + ended(1).size() == ended_before + 2; }, seconds(9)));
         }
       }
-      EXPECT_GT(end(0).statistics(client_)->segments_repeated, 50u);
+      EXPECT_GT(end(0).statistics(client_)->segments_retransmitted, 50u);
       const uint32_t lost = std::exchange(lost_per_million, 0);
       pair_->run_for(seconds(25));
       lost_per_million = lost;

@@ -104,7 +104,7 @@ TEST_F(ProtectionTest, LossReorderingDuplicationAndNewKeysAreSurvivedWithHeaders
   start(options);
   expect_moved(8'000'000);
   EXPECT_GT(dropped(1, DropReason::kDuplicate), 0U);
-  EXPECT_EQ(dropped(1, DropReason::kBadSeal), 0U);
+  EXPECT_EQ(dropped(1, DropReason::kBadTag), 0U);
 }
 
 TEST_F(ProtectionTest, ASideThatDemandsMoreRefusesLess) {
@@ -134,7 +134,7 @@ TEST_F(ProtectionTest, ALevelThatIsLoweredOnTheWayMakesNoConnection) {
     ASSERT_TRUE(pair_->run_until([this] { return seen(0) > 0; }, seconds(10)));
     EXPECT_EQ(notice(0).kind, NoticeKind::kClosed);
     EXPECT_GT(changed, 0U);
-    EXPECT_GT(dropped(type == PacketType::kInit ? 1 : 0, DropReason::kBadSeal), 0U);
+    EXPECT_GT(dropped(type == PacketType::kInit ? 1 : 0, DropReason::kBadTag), 0U);
   }
 }
 
@@ -162,7 +162,7 @@ TEST_F(ProtectionTest, PayloadThatIsChangedOnTheWayIsDroppedWithFull) {
   };
   start(recorded(Protection::kFull));
   expect_moved(50'000);
-  EXPECT_EQ(dropped(1, DropReason::kBadSeal), 3U);
+  EXPECT_EQ(dropped(1, DropReason::kBadTag), 3U);
 }
 
 // Small messages that travel with frames are part of a control packet.
@@ -189,7 +189,7 @@ TEST_F(ProtectionTest, PayloadInAControlPacketIsProtectedWithHeadersToo) {
               0);
   }
   ASSERT_TRUE(told) << "no message shared a packet";
-  EXPECT_EQ(dropped(0, DropReason::kBadSeal) + dropped(1, DropReason::kBadSeal), 1U);
+  EXPECT_EQ(dropped(0, DropReason::kBadTag) + dropped(1, DropReason::kBadTag), 1U);
 }
 
 // The receiver never saw the lost packet, so only its tag shows that it was changed.
@@ -243,8 +243,8 @@ TEST_F(ProtectionTest, AForgedHeaderInARowTakesNoOtherAlong) {
   start(options, {.paths = 1});
   expect_moved(3'000'000);
   EXPECT_EQ(left, 0U);
-  EXPECT_EQ(dropped(1, DropReason::kBadSeal), 5U);
-  EXPECT_EQ(end(0).statistics(client_)->segments_repeated, 5U);
+  EXPECT_EQ(dropped(1, DropReason::kBadTag), 5U);
+  EXPECT_EQ(end(0).statistics(client_)->segments_retransmitted, 5U);
 }
 
 TEST_F(ProtectionTest, EveryPacketThatComesAgainChangesNothingAndGetsNoAnswer) {

@@ -48,7 +48,7 @@ void segment_work(benchmark::State& state) {
       segments / static_cast<double>(wire.bursts_sent() - bursts_before);
   state.counters["control/segment"] =
       static_cast<double>(wire.control_sent() - control_before) / segments;
-  state.counters["repeats"] = static_cast<double>(wire.statistics(0).segments_repeated) /
+  state.counters["repeats"] = static_cast<double>(wire.statistics(0).segments_retransmitted) /
                               static_cast<double>(wire.segments_sent());
   state.counters["virtual_ns/segment"] = static_cast<double>((wire.now() - began).count) / segments;
 }

@@ -139,9 +139,9 @@ void PathDiscovery::end(Nanos now) {
     sender.choose(now, {});
   }
   run_->ended = true;
-  parts().shared.observer.emit(events::WaysFound{now, parts().identity.id, routes.verdict,
-                                                 routes.seen, routes.hops,
-                                                 sender.first_chunk_path(), sender.active()});
+  parts().shared.observer.emit(events::RoutesFound{now, parts().identity.id, routes.verdict,
+                                                   routes.seen, routes.hops,
+                                                   sender.first_chunk_path(), sender.active()});
   report_routers(now, routes);
   if (!run_->kept) run_.reset();
 }

@@ -10,7 +10,7 @@
 namespace heddle::transport {
 namespace {
 
-using events::WaysVerdict;
+using events::RoutesVerdict;
 
 using namespace params::discovery;
 
@@ -68,13 +68,13 @@ bool Discovery::poll_probe(Nanos now, Probe& probe) {
 void Discovery::end_round(Nanos now) {
   const auto fresh = static_cast<uint16_t>(answered_ - before_);
   if (answered_ == paths()) {
-    if (hop_ == kMostHops) return finish(WaysVerdict::kTooFar);
+    if (hop_ == kMostHops) return finish(RoutesVerdict::kTooFar);
     return begin_hop(now);
   }
   idle_rounds_ = fresh > 0 ? uint8_t{0} : static_cast<uint8_t>(idle_rounds_ + 1);
   // Some answered and some do not: what the others pass is not known.
   if (idle_rounds_ == kIdleRounds || sent_ >= kMostProbes) {
-    return finish(WaysVerdict::kSilentRouter);
+    return finish(RoutesVerdict::kSilentRouter);
   }
   confirm_due_ = answered_ == 0;
   // A router that limits its answers gives them the sooner the fewer are asked for.
@@ -94,11 +94,11 @@ void Discovery::on_answer(uint16_t path, uint8_t hop, const RouterAddress& route
 void Discovery::on_arrived(uint8_t hop) {
   if (done_ || hop != hop_ || answered_ > 0) return;
   arrived_ = true;
-  finish(WaysVerdict::kKnown);
-  if (!are_enough(paths(), routes().seen)) verdict_ = WaysVerdict::kFewPaths;
+  finish(RoutesVerdict::kKnown);
+  if (!are_enough(paths(), routes().seen)) verdict_ = RoutesVerdict::kFewPaths;
 }
 
-void Discovery::finish(WaysVerdict verdict) {
+void Discovery::finish(RoutesVerdict verdict) {
   verdict_ = verdict;
   done_ = true;
 }

@@ -55,7 +55,7 @@ class Discovery {
   void begin_hop(Nanos now);
   void begin_round(Nanos now);
   void end_round(Nanos now);
-  void finish(events::WaysVerdict verdict);
+  void finish(events::RoutesVerdict verdict);
 
   uint16_t paths_;
   std::vector<RouterAddress> routers_;
@@ -72,7 +72,7 @@ class Discovery {
   bool confirm_due_ = false;
   bool arrived_ = false;  // the peer acknowledged a probe of this hop
   bool done_ = false;
-  events::WaysVerdict verdict_ = events::WaysVerdict::kSilentRouter;
+  events::RoutesVerdict verdict_ = events::RoutesVerdict::kSilentRouter;
 };
 
 // The first `each` paths of every route.

@@ -13,7 +13,7 @@
 namespace heddle::transport {
 namespace {
 
-using events::WaysVerdict;
+using events::RoutesVerdict;
 
 // A fabric of three hops: leaf, one of the spines, leaf; the hop behind them is the peer.
 class Fabric {
@@ -87,7 +87,7 @@ TEST(DiscoveryTest, FindsTheRoutesOfCommonFabrics) {
 TEST(DiscoveryTest, MoreRoutesThanItsEntropiesCanShowAreUnknown) {
   const FabricRoutes few = Fabric(16, 64, 1).run();
   EXPECT_EQ(few.count(), 0u);
-  EXPECT_EQ(few.verdict, WaysVerdict::kFewPaths);
+  EXPECT_EQ(few.verdict, RoutesVerdict::kFewPaths);
   EXPECT_GT(few.seen, 12u);
   EXPECT_EQ(Fabric(4, 8, 1).run().count(), 0u);
   EXPECT_EQ(Fabric(16, 256, 1).run().count(), 16u);
@@ -110,7 +110,7 @@ TEST(DiscoveryTest, ASpineThatIsSilentMakesItUnknown) {
   };
   const FabricRoutes found = fabric.run();
   EXPECT_EQ(found.count(), 0u);
-  EXPECT_EQ(found.verdict, WaysVerdict::kSilentRouter);
+  EXPECT_EQ(found.verdict, RoutesVerdict::kSilentRouter);
   EXPECT_EQ(found.hops, 2) << "the last column is the one with gaps";
 }
 
@@ -119,7 +119,7 @@ TEST(DiscoveryTest, ATierThatIsSilentMakesItUnknown) {
   fabric.answers = [](uint16_t, uint8_t hop) { return hop != 2; };
   const FabricRoutes found = fabric.run();
   EXPECT_EQ(found.count(), 0u) << "the peer is not there where nobody answers";
-  EXPECT_EQ(found.verdict, WaysVerdict::kSilentRouter);
+  EXPECT_EQ(found.verdict, RoutesVerdict::kSilentRouter);
 }
 
 TEST(DiscoveryTest, AnswersThatAreLostAreAskedForAgain) {

@@ -21,7 +21,7 @@ TEST_F(LossDetectionTest, PacketsBelowAGapAreDeclaredLostAndReported) {
   EXPECT_EQ(keeper_.last_cause, LossCause::kGap);
   ASSERT_EQ(controller_->losses.size(), 1u);
   EXPECT_EQ(controller_->losses[0].lost.count, 3u * SendController::kBaseDatagram);
-  EXPECT_EQ(steps(RecoveryStep::kGapRepeat), 1u);
+  EXPECT_EQ(steps(RecoveryStep::kGapRetransmit), 1u);
   EXPECT_EQ(path(0).segments_lost, 3u);
 }
 
@@ -54,7 +54,7 @@ TEST_F(LossDetectionTest, ATrimmedPacketIsLostAndItsPathStaysActive) {
   EXPECT_TRUE(sender_.on_trimmed(now_, 0, 20)) << "told twice";
   EXPECT_EQ(keeper_.lost, 1u);
   EXPECT_EQ(keeper_.last_cause, LossCause::kTrimmed);
-  EXPECT_EQ(steps(RecoveryStep::kTrimRepeat), 1u);
+  EXPECT_EQ(steps(RecoveryStep::kTrimRetransmit), 1u);
   EXPECT_TRUE(path(0).active);
   EXPECT_TRUE(ack(0, {{1, 19}}));
   EXPECT_EQ(keeper_.lost, 1u);

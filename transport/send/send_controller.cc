@@ -15,8 +15,8 @@ using events::RecoveryStep;
 namespace {
 
 RecoveryStep step_after(LossCause cause) {
-  if (cause == LossCause::kTrimmed) return RecoveryStep::kTrimRepeat;
-  return cause == LossCause::kGap ? RecoveryStep::kGapRepeat : RecoveryStep::kTimeoutRepeat;
+  if (cause == LossCause::kTrimmed) return RecoveryStep::kTrimRetransmit;
+  return cause == LossCause::kGap ? RecoveryStep::kGapRetransmit : RecoveryStep::kTimeoutRetransmit;
 }
 
 bool exceeds_base_size(const SentBurst& run) {
@@ -233,7 +233,7 @@ void SendController::feed_controller(Nanos now, const AckFrame& frame, const Ack
 void SendController::handle_spurious(Nanos now, uint16_t id, const AckOutcome& outcome) {
   losses_.on_spurious(now, paths_[id], outcome, paths_.round_trip().minimum());
   feedback_.on_spurious(now, outcome.spurious_segments, window_.controller());
-  observer_.step(now, connection_, id, RecoveryStep::kSpuriousRepeat);
+  observer_.step(now, connection_, id, RecoveryStep::kSpuriousRetransmit);
   observer_.step(now, connection_, id, RecoveryStep::kWindowWidened);
 }
 

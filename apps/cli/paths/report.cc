@@ -11,7 +11,7 @@
 namespace heddle::cli {
 namespace {
 
-using events::WaysVerdict;
+using events::RoutesVerdict;
 
 constexpr uint32_t kMostPaths = 256;
 constexpr const char* kSilent = "*";
@@ -59,16 +59,16 @@ std::string few_text(const measure::FoundRoutes& found) {
 
 std::string verdict_text(const measure::FoundRoutes& found) {
   switch (found.verdict) {
-    case WaysVerdict::kKnown:
+    case RoutesVerdict::kKnown:
       return fmt::format("{} to {}, with {} on each.\n", counted_text(found.routes.size(), "route"),
                          found.peer, counted_text(found.hops, "router"));
-    case WaysVerdict::kFewPaths:
+    case RoutesVerdict::kFewPaths:
       return few_text(found);
-    case WaysVerdict::kTooFar:
+    case RoutesVerdict::kTooFar:
       return fmt::format(
           "The number of routes to {} is not known: a route has more than {} routers.\n",
           found.peer, found.hops);
-    case WaysVerdict::kSilentRouter:
+    case RoutesVerdict::kSilentRouter:
       break;
   }
   return silent_text(found);
@@ -131,7 +131,7 @@ Json routes_document(const measure::FoundRoutes& found) {
     }
     routes.push_back(std::move(row));
   }
-  const bool known = found.verdict == WaysVerdict::kKnown;
+  const bool known = found.verdict == RoutesVerdict::kKnown;
   Json document = {{"heddle", std::string(kVersion)},
                    {"peer", found.peer},
                    {"paths", found.paths},
@@ -139,7 +139,7 @@ Json routes_document(const measure::FoundRoutes& found) {
                    {"verdict", std::string(name_of(found.verdict))},
                    {"routes", known ? Json(found.routes.size()) : Json()},
                    {"hops", found.hops}};
-  if (found.verdict == WaysVerdict::kSilentRouter) {
+  if (found.verdict == RoutesVerdict::kSilentRouter) {
     document["silent_hop"] = found.hops;
     document["silent_paths"] = found.silent_paths;
   }
@@ -148,7 +148,7 @@ Json routes_document(const measure::FoundRoutes& found) {
 }
 
 bool all_well(const measure::FoundRoutes& found) {
-  return found.verdict == WaysVerdict::kKnown &&
+  return found.verdict == RoutesVerdict::kKnown &&
          std::all_of(found.routes.begin(), found.routes.end(),
                      [](const measure::FoundRoute& route) { return route.works; });
 }

@@ -6,14 +6,14 @@
 namespace heddle::cli {
 namespace {
 
-using events::WaysVerdict;
+using events::RoutesVerdict;
 
 // Two routes; `second` is the address of the second one's spine.
 measure::FoundRoutes two_routes(const std::string& second = "10.255.3.1") {
   measure::FoundRoutes found;
   found.peer = "10.0.1.1:18700";
   found.paths = found.paths_asked = 16;
-  found.verdict = WaysVerdict::kKnown;
+  found.verdict = RoutesVerdict::kKnown;
   found.hops = 2;
   found.routes = {
       {{"10.255.0.1", "10.255.2.1"}, {{0, 40001}, {2, 40007}}, true, micros(50), micros(60)},
@@ -43,7 +43,7 @@ TEST(PathsReportTest, ARouteThatDeliversNoMessageIsShownAsLost) {
 
 TEST(PathsReportTest, ASilentRouterIsNamedByItsHopAndTheRouterBeforeIt) {
   measure::FoundRoutes found = two_routes("");
-  found.verdict = WaysVerdict::kSilentRouter;
+  found.verdict = RoutesVerdict::kSilentRouter;
   found.silent_paths = 7;
   EXPECT_NE(routes_text(found).find("The number of routes to 10.0.1.1:18700 is not known: at "
                                     "hop 2, behind 10.255.0.1 the router on 7 of 16 paths does not "
@@ -65,7 +65,7 @@ TEST(PathsReportTest, ASilentRouterIsNamedByItsHopAndTheRouterBeforeIt) {
 
 TEST(PathsReportTest, TooFewPathsSayHowManyWouldDo) {
   measure::FoundRoutes found = two_routes();
-  found.verdict = WaysVerdict::kFewPaths;
+  found.verdict = RoutesVerdict::kFewPaths;
   found.paths = found.paths_asked = 8;
   EXPECT_NE(
       routes_text(found).find("There are 2 routes or more to 10.0.1.1:18700: 8 paths are too few "

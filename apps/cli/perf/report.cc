@@ -40,17 +40,17 @@ std::string goodput_text(double bits_per_s) {
   return fmt::format("{}   {}", rate_text(bits_per_s), byte_rate_text(bits_per_s));
 }
 
-std::string repeats_percent(const measure::Measurement& m) {
+std::string retransmitted_percent(const measure::Measurement& m) {
   if (!m.counted) return "unknown";
-  return fmt::format("{:.3f} %", percent(m.segments_repeated, m.segments_sent));
+  return fmt::format("{:.3f} %", percent(m.segments_retransmitted, m.segments_sent));
 }
 
 std::string repeats_text(const measure::Measurement& m) {
-  std::string text = repeats_percent(m);
-  if (!m.counted || m.segments_repeated == 0) return text;
+  std::string text = retransmitted_percent(m);
+  if (!m.counted || m.segments_retransmitted == 0) return text;
   return text + fmt::format("   {} of {} segments, {} of them needless",
-                            count_text(m.segments_repeated), count_text(m.segments_sent),
-                            count_text(m.segments_repeated_spuriously));
+                            count_text(m.segments_retransmitted), count_text(m.segments_sent),
+                            count_text(m.segments_retransmitted_spuriously));
 }
 
 std::string shares_text(const measure::Measurement& m) {
@@ -265,7 +265,7 @@ std::string sweep_row(const measure::Measurement& m) {
   return fmt::format("{:>10}  {:>10}  {:>10}  {:>12}  {:>9}  {:>14}\n", size, rate_text(bits_per_s),
                      byte_rate_text(bits_per_s),
                      count_text(static_cast<uint64_t>(static_cast<double>(m.sent.messages) / span)),
-                     repeats_percent(m), cpu);
+                     retransmitted_percent(m), cpu);
 }
 
 std::string wrong_text(const measure::Measurement& m) {
@@ -288,8 +288,8 @@ Json measurement_json(const measure::Measurement& m) {
   }
   const auto counted = [&m](auto value) { return m.counted ? Json(value) : Json(); };
   json["segments_sent"] = counted(m.segments_sent);
-  json["segments_repeated"] = counted(m.segments_repeated);
-  json["segments_repeated_spuriously"] = counted(m.segments_repeated_spuriously);
+  json["segments_retransmitted"] = counted(m.segments_retransmitted);
+  json["segments_retransmitted_spuriously"] = counted(m.segments_retransmitted_spuriously);
   json["segment_bytes"] = counted(m.segment_bytes);
   json["packet_bytes"] = counted(m.packet_bytes);
   json["offered_packet_bytes"] = counted(m.offered_packet_bytes);

@@ -17,8 +17,8 @@ measure::Measurement bandwidth() {
   m.sent.ended = seconds(3);
   m.counted = true;
   m.segments_sent = 2000;
-  m.segments_repeated = 10;
-  m.segments_repeated_spuriously = 3;
+  m.segments_retransmitted = 10;
+  m.segments_retransmitted_spuriously = 3;
   m.segment_bytes = 8932;
   m.path_shares = {{0, 300}, {1, 100}};
   m.cpu = millis(500);
@@ -34,7 +34,7 @@ TEST(Report, BandwidthAsJson) {
   EXPECT_DOUBLE_EQ(json["cpu_seconds_per_gbyte"], 0.5 / (1000.0 * (1 << 20) * 1e-9));
   EXPECT_DOUBLE_EQ(json["server_cpu_seconds_per_gbyte"], 0.25 / (1000.0 * (1 << 20) * 1e-9));
   EXPECT_DOUBLE_EQ(json["paths"][0]["share"], 0.75);
-  EXPECT_EQ(json["segments_repeated"], 10);
+  EXPECT_EQ(json["segments_retransmitted"], 10);
   EXPECT_EQ(json["nics"],
             (Json::array({{{"nic", 0}, {"peer_nic", 0}, {"payload_bytes", 400}, {"share", 1.0}}})));
 }
@@ -78,8 +78,9 @@ TEST(Report, CountersThatWereNotReadAreUnknownAndNotZero) {
   }
   EXPECT_NE(sweep_row(m).find("unknown"), std::string::npos);
   const Json json = measurement_json(m);
-  for (const char* name : {"segments_sent", "segments_repeated", "segments_repeated_spuriously",
-                           "segment_bytes", "packet_bytes", "smoothed_rtt_us", "paths"}) {
+  for (const char* name :
+       {"segments_sent", "segments_retransmitted", "segments_retransmitted_spuriously",
+        "segment_bytes", "packet_bytes", "smoothed_rtt_us", "paths"}) {
     EXPECT_TRUE(json[name].is_null()) << name;
   }
 }

@@ -239,7 +239,8 @@ json series_json(const FlowRun& run, const Series& series, size_t most_links) {
           {"bins", series.run_bins().size()},
           {"acked_bytes", total([](const RunSpan& span) { return span.acked_bytes; })},
           {"segments_sent", total([](const RunSpan& span) { return span.segments_sent; })},
-          {"segments_repeated", total([](const RunSpan& span) { return span.segments_repeated; })},
+          {"segments_retransmitted",
+           total([](const RunSpan& span) { return span.segments_retransmitted; })},
           {"drops", total([](const RunSpan& span) { return span.drops; })},
           {"marks", total([](const RunSpan& span) { return span.marks; })},
           {"links", std::move(links)}};

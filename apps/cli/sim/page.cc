@@ -69,8 +69,8 @@ json tiles(const json& document, const jobs::SimulatedJobs& jobs) {
     time("median_fct_us", "median flow");
     put(rate_text(document["goodput_gbits_per_s"].get<double>() * 1e9), "goodput in all", false);
   }
-  const uint64_t again = document["counters"]["segments_repeated"];
-  put(count_text(again), "segments sent again", false);
+  const uint64_t again = document["counters"]["segments_retransmitted"];
+  put(count_text(again), "segments retransmitted", false);
   const uint64_t full = document["counters"]["packets"]["queue full"];
   put(count_text(full), "packets met a full queue", false);
   const uint64_t marked = document["counters"]["packets"]["marked"];
@@ -164,7 +164,7 @@ std::string sim_page(const FlowRun& run, const jobs::SimulatedJobs& jobs, const 
                      {"run",
                       {{"acked", bins["acked_bytes"]},
                        {"sent", bins["segments_sent"]},
-                       {"repeated", bins["segments_repeated"]},
+                       {"repeated", bins["segments_retransmitted"]},
                        {"drops", bins["drops"]},
                        {"marks", bins["marks"]}}},
                      {"links", links_of(bins)},

@@ -41,10 +41,11 @@ Pauses pauses_of(const FlowRun& run) {
 std::string counters_text(const FlowRun& run) {
   const transport::ConnectionStatistics totals = run.totals();
   const simulator::FateCounts& fates = run.network().fates();
-  std::string text = fmt::format(
-      "segments    {} of up to {} bytes, {} retransmitted ({} of them spurious)\n",
-      count_text(totals.segments_sent), totals.segment_bytes, count_text(totals.segments_repeated),
-      count_text(totals.segments_repeated_spuriously));
+  std::string text =
+      fmt::format("segments    {} of up to {} bytes, {} retransmitted ({} of them spurious)\n",
+                  count_text(totals.segments_sent), totals.segment_bytes,
+                  count_text(totals.segments_retransmitted),
+                  count_text(totals.segments_retransmitted_spuriously));
   text += "packets     ";
   std::string befell;
   for (size_t i = 0; i < static_cast<size_t>(simulator::Fate::kCount); ++i) {
@@ -92,8 +93,8 @@ nlohmann::json counters_json(const FlowRun& run) {
   }
   const Pauses pauses = pauses_of(run);
   return {{"segments_sent", totals.segments_sent},
-          {"segments_repeated", totals.segments_repeated},
-          {"segments_repeated_needlessly", totals.segments_repeated_spuriously},
+          {"segments_retransmitted", totals.segments_retransmitted},
+          {"segments_retransmitted_spuriously", totals.segments_retransmitted_spuriously},
           {"segment_bytes", totals.segment_bytes},
           {"acknowledgements", totals.acks_received},
           {"pauses", pauses.count},

@@ -29,8 +29,8 @@ std::string replay_text(const jobs::ReplayOptions& options, const jobs::ReplayPl
                                  count_text(plan.topology.hosts.size()), config.text("congestion"),
                                  counted_text(config.integer("paths"), "path"), options.seed);
   text += flows_text(flows, 0, true);
-  text += fmt::format("segments    {}, {} sent again\n", count_text(results.counts.segments_sent),
-                      count_text(results.counts.segments_repeated));
+  text += fmt::format("segments    {}, {} retransmitted\n", count_text(results.counts.segments_sent),
+                      count_text(results.counts.segments_retransmitted));
   text += fmt::format("ran         {}, in {} processes\n",
                       duration_text(jobs::duration_of(results)), plan.roles.size());
   return text + flow_times_text(flows) + jobs_text(plan.workload.jobs, results.jobs);
@@ -52,7 +52,7 @@ nlohmann::json replay_document(const jobs::ReplayOptions& options, const jobs::R
   document["paths"] = config.integer("paths");
   document["seed"] = options.seed;
   document["counters"] = {{"segments_sent", results.counts.segments_sent},
-                          {"segments_repeated", results.counts.segments_repeated}};
+                          {"segments_retransmitted", results.counts.segments_retransmitted}};
   document["ran_us"] = to_micros(jobs::duration_of(results));
   document["jobs"] = nlohmann::json::array();
   for (size_t i = 0; i < results.jobs.size(); ++i) {

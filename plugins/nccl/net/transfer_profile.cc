@@ -37,14 +37,14 @@ void TransferProfile::begin(void* parent, const Link& link, uint64_t bytes) {
   report(&event_, kNetEventStart, parent_, transfer);
   if (event_ == nullptr) return;
   const auto statistics = link.endpoint().statistics(link.connection());
-  if (statistics) repeated_before_ = statistics->payload_bytes_repeated;
+  if (statistics) repeated_before_ = statistics->payload_bytes_retransmitted;
 }
 
 void TransferProfile::end(const Link& link, uint64_t bytes) {
   if (event_ == nullptr) return;
   NetTransfer transfer = {.connection = link.connection(), .bytes = bytes};
   if (const auto statistics = link.endpoint().statistics(link.connection())) {
-    transfer.retransmitted_bytes = statistics->payload_bytes_repeated - repeated_before_;
+    transfer.retransmitted_bytes = statistics->payload_bytes_retransmitted - repeated_before_;
     transfer.delay_ns = statistics->smoothed_rtt.count;
     if (statistics->paths == 1) transfer.path = 0;
   }

@@ -149,7 +149,7 @@ Line job_figures(const Rows& rows, const std::string& wanted) {
       exposed += sum_at(*job, "exposed_us");
       missing += number_at(*job, "", "ranks").value_or(0);
       missing -= number_at(*job, "", "ranks_done").value_or(0);
-      if (const auto each = number_at(*row, "counters", "segments_repeated")) {
+      if (const auto each = number_at(*row, "counters", "segments_retransmitted")) {
         again.push_back(*each);
       }
     }
@@ -189,7 +189,7 @@ Line flow_figures(const Rows& rows) {
   }
   line.push_back(micros_text(median("", "median_fct_us")));
   line.push_back(goodput ? rate_text(*goodput * 1e9) : "-");
-  line.push_back(number_text(median("counters", "segments_repeated")));
+  line.push_back(number_text(median("counters", "segments_retransmitted")));
   line.push_back(number_text(missing));
   return line;
 }
@@ -244,7 +244,7 @@ std::string sweep_table(const std::vector<json>& rows) {
   if (jobs.empty() || std::any_of(rows.begin(), rows.end(), has_flows)) {
     std::vector<Line> lines = {
         line_of(names, {"runs", "least tail", "median tail", "most tail", "median flow", "goodput",
-                        "sent again", "not arrived"})};
+                        "retransmitted", "not arrived"})};
     for (const auto& [group, members] : groups) {
       const bool any = std::any_of(members.begin(), members.end(),
                                    [](const json* row) { return has_flows(*row); });
@@ -255,7 +255,7 @@ std::string sweep_table(const std::vector<json>& rows) {
   if (jobs.empty()) return text;
   std::vector<Line> lines = {
       line_of(names, {"job", "runs", "least step", "median step", "most step", "exposed",
-                      "sent again", "ranks not done"})};
+                      "retransmitted", "ranks not done"})};
   for (const auto& [group, members] : groups) {
     for (const std::string& job : jobs) {
       const Line figures = job_figures(members, job);

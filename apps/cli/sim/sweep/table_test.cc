@@ -23,7 +23,7 @@ json job(const char* name, std::vector<double> took_us, int done = 4) {
 
 json run(const char* paths, const char* seed, std::vector<json> jobs) {
   return {{"vary", {{"paths", paths}, {"seed", seed}}},
-          {"counters", {{"segments_repeated", 7}}},
+          {"counters", {{"segments_retransmitted", 7}}},
           {"jobs", jobs}};
 }
 
