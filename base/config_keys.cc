@@ -28,8 +28,9 @@ constexpr std::array kKeys = {
     ConfigKey{.name = "datapath",
               .fallback = "udp",
               .doc = "what carries packets: UDP sockets; XDP sockets, which need rights and an "
-                     "interface of their own; or RDMA verbs for long messages beside UDP sockets",
-              .choices = "udp|xdp|verbs"},
+                     "interface of their own; RDMA verbs for long messages beside UDP sockets; or "
+                     "auto: verbs where an RDMA NIC can be used, else UDP",
+              .choices = "auto|udp|xdp|verbs"},
     ConfigKey{.name = "rdma_mode",
               .fallback = "rc",
               .doc = "queue pairs of verbs: rc, the NIC repeats what is lost; uc, heddle does",

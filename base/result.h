@@ -47,10 +47,8 @@ struct Unexpected {
   Error error;
 };
 
-inline Unexpected fail(ErrorCode code, std::string what, std::string why = {},
-                       std::string todo = {}) {
-  return {{code, std::move(what), std::move(why), std::move(todo)}};
-}
+// Its texts may have parts that a peer or a file chose: they become printable (base/printable.h).
+Unexpected fail(ErrorCode code, std::string what, std::string why = {}, std::string todo = {});
 
 inline Unexpected fail(Error error) { return {std::move(error)}; }
 

@@ -38,6 +38,7 @@ struct RdmaDevice {
   std::string node;  // "/dev/infiniband/uverbs0"; empty: the verbs driver has none for it
   NodeState node_state = NodeState::kMissing;
   std::vector<RdmaPort> ports;
+  bool software = false;  // the host's cores do the NIC's work (soft-RoCE): no bus device
 };
 
 struct RdmaFacts {
@@ -59,6 +60,7 @@ struct RdmaChoice {
   std::string device;
   uint32_t port = 1;
   RdmaGid gid;
+  bool software = false;  // as RdmaDevice::software
 };
 
 // What is said of one port: the choice that it offers, or why it offers none.

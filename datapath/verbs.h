@@ -28,9 +28,11 @@ struct VerbsOptions {
   uint16_t paths = 64;        // source ports of datagrams: 1 to 256
   uint16_t chunk_paths = 16;  // queue pairs to each peer: 1 to 255
   RdmaMode mode = RdmaMode::kReliable;
+  bool hardware_only = false;           // devices in software are kUnavailable
   uint32_t mtu_bytes = 0;               // of datagrams, as UdpOptions::mtu_bytes
   uint8_t traffic_class = 0;            // as UdpOptions::traffic_class, of both
   Bytes receive_buffer = mebibytes(8);  // of the UDP datapath behind it
+  uint32_t place_min_bytes = 4096;      // as UdpOptions::place_min_bytes
 };
 
 // Opens the RDMA device and the sockets. Errors: those of open_udp(); kInvalid (options);

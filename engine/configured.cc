@@ -61,6 +61,7 @@ NetworkOptions configured_network(const Config& config) {
   const std::string& kind = config.text("datapath");
   if (kind == "xdp") network.datapath = DatapathKind::kXdp;
   if (kind == "verbs") network.datapath = DatapathKind::kVerbs;
+  if (kind == "auto") network.datapath = DatapathKind::kAuto;
   network.xdp_mode = xdp_mode_of(config.text("xdp_mode"));
   if (config.text("rdma_mode") == "uc") network.rdma_mode = datapath::RdmaMode::kUnreliable;
   network.mtu_bytes = static_cast<uint32_t>(config.integer("mtu_bytes"));

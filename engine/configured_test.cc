@@ -62,6 +62,15 @@ TEST(Configured, SettingsReachTheOptions) {
   EXPECT_EQ(network.receive_buffer_bytes, 100'000U);
 }
 
+TEST(Configured, EveryDatapathHasAName) {
+  for (const auto& [name, kind] : {std::pair("auto", DatapathKind::kAuto),
+                                   {"udp", DatapathKind::kUdp},
+                                   {"xdp", DatapathKind::kXdp},
+                                   {"verbs", DatapathKind::kVerbs}}) {
+    EXPECT_EQ(configured_network(load({{"datapath", name}})).datapath, kind) << name;
+  }
+}
+
 TEST(Configured, ProtectionWithoutAKeyIsAnError) {
   for (const char* level : {"headers", "full"}) {
     const Result<Options> options = configured_options(load({{"protection", level}}));

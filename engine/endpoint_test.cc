@@ -350,5 +350,13 @@ TEST(EndpointExternal, MessagesArriveWhenTheOwnerRunsTheTurns) {
   }
 }
 
+// No RDMA NIC has the address of loopback.
+TEST(EndpointDatapath, AutoIsUdpWhereNoRdmaNicCanBeUsed) {
+  const auto made = Endpoint::open({.datapath = DatapathKind::kAuto, .bind = "127.0.0.1"}, {});
+  ASSERT_TRUE(made) << made.error().message();
+  EXPECT_EQ((*made)->capabilities().chunk_paths, 0);
+  EXPECT_GT((*made)->capabilities().max_datagram_bytes, 0u);
+}
+
 }  // namespace
 }  // namespace heddle::engine

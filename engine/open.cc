@@ -2,6 +2,7 @@
 // options.
 #include <algorithm>
 
+#include "base/log.h"
 #include "datapath/resolve.h"
 #include "datapath/udp.h"
 #include "datapath/verbs.h"
@@ -30,25 +31,50 @@ DatapathOptions attachment(const NetworkOptions& network, const Options& options
   return to;
 }
 
-Result<std::unique_ptr<datapath::Datapath>> open_datapath(const NetworkOptions& network,
-                                                          const Options& options) {
-  if (network.datapath == DatapathKind::kUdp) {
-    return datapath::open_udp(attachment<datapath::UdpOptions>(network, options));
+using Opened = Result<std::unique_ptr<datapath::Datapath>>;
+
+Opened open_udp(const NetworkOptions& network, const Options& options) {
+  return datapath::open_udp(attachment<datapath::UdpOptions>(network, options));
+}
+
+Opened open_verbs(const NetworkOptions& network, const Options& options, bool hardware_only) {
+  if (!options.transport.keys.empty() && !options.transport.unsealed_chunks) {
+    return fail(ErrorCode::kInvalid, "cannot use RDMA verbs with a cluster key",
+                "what a NIC writes remotely is neither encrypted nor authenticated",
+                "set datapath to udp, or unsealed_chunks to true on a network that you trust");
   }
-  if (network.datapath == DatapathKind::kVerbs) {
-    if (!options.transport.keys.empty() && !options.transport.unsealed_chunks) {
-      return fail(ErrorCode::kInvalid, "cannot use RDMA verbs with a cluster key",
-                  "what a NIC writes remotely is neither encrypted nor authenticated",
-                  "set datapath to udp, or unsealed_chunks to true on a network that you trust");
-    }
-    auto verbs = attachment<datapath::VerbsOptions>(network, options);
-    verbs.mode = network.rdma_mode;
-    verbs.chunk_paths = std::min<uint16_t>(options.transport.default_paths, kMostQueuePairs);
-    return datapath::open_verbs(verbs);
-  }
+  auto verbs = attachment<datapath::VerbsOptions>(network, options);
+  verbs.mode = network.rdma_mode;
+  verbs.hardware_only = hardware_only;
+  verbs.chunk_paths = std::min<uint16_t>(options.transport.default_paths, kMostQueuePairs);
+  return datapath::open_verbs(verbs);
+}
+
+Opened open_xdp(const NetworkOptions& network, const Options& options) {
   auto xdp = attachment<datapath::XdpOptions>(network, options);
   xdp.mode = network.xdp_mode;
   return datapath::open_xdp(xdp);
+}
+
+Opened open_best(const NetworkOptions& network, const Options& options) {
+  Opened verbs = open_verbs(network, options, true);
+  if (verbs) return verbs;
+  log_info("datapath auto takes UDP: {}", verbs.error().message());
+  return open_udp(network, options);
+}
+
+Opened open_datapath(const NetworkOptions& network, const Options& options) {
+  switch (network.datapath) {
+    case DatapathKind::kXdp:
+      return open_xdp(network, options);
+    case DatapathKind::kVerbs:
+      return open_verbs(network, options, false);
+    case DatapathKind::kAuto:
+      return open_best(network, options);
+    case DatapathKind::kUdp:
+      break;
+  }
+  return open_udp(network, options);
 }
 
 }  // namespace

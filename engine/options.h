@@ -49,6 +49,7 @@ enum class DatapathKind : uint8_t {
   kUdp,    // datapath/udp.h
   kXdp,    // datapath/xdp.h: one process an interface
   kVerbs,  // datapath/verbs.h: long messages by RDMA, the rest over UDP
+  kAuto,   // verbs where an RDMA NIC can be used, else UDP; XDP must be named
 };
 
 // The local attachment of an endpoint.

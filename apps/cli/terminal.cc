@@ -10,6 +10,8 @@
 #include <cstring>
 #include <iostream>
 
+#include "base/printable.h"
+
 namespace heddle::cli {
 
 namespace {
@@ -47,10 +49,13 @@ Result<void> check_output() {
               "free some space, or let it go elsewhere");
 }
 
-void print_error(const Error& error) { write_error(fmt::format("heddle: {}\n", error.message())); }
+void print_error(const Error& error) {
+  write_error(fmt::format("heddle: {}\n", printable(error.message())));
+}
 
 void print_warning(std::string_view text) {
-  if (!text.empty()) write_error(fmt::format("heddle: warning: {}\n", text));
+  if (text.empty()) return;
+  write_error(fmt::format("heddle: warning: {}\n", printable(std::string(text))));
 }
 
 void print_progress(std::string_view text) { write_error(fmt::format("heddle: {}\n", text)); }

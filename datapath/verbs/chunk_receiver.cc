@@ -90,6 +90,7 @@ void ChunkReceiver::on_completion(Nanos now, const Completion& completion) {
   const auto found = by_id_.find(static_cast<uint32_t>(completion.id >> 1));
   if (found == by_id_.end()) return;  // of a queue pair that has ended
   Path& path = *found->second;
+  if (!completion.ok && path.over) return;  // stop() has ended its receives
   if (!completion.ok) {
     log_info("RDMA: receiving queue pair of connection {:08x}, path {}: {}", path.connection,
              path.path, completion.error);
@@ -124,7 +125,9 @@ void ChunkReceiver::for_each_path(const FenceRequest& request, Visit visit) {
 }
 
 void ChunkReceiver::stop(const FenceRequest& request) {
-  for_each_path(request, [](Path& path) {
+  const bool over = request.path == FenceRequest::kEveryPath;
+  for_each_path(request, [over](Path& path) {
+    path.over = over;
     if (path.pair) path.pair->break_off();
   });
 }

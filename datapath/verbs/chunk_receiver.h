@@ -52,6 +52,7 @@ class ChunkReceiver {
     uint32_t id = 0;
     transport::Address from;  // of the requester
     uint32_t taken = 0;       // receives to be posted again
+    bool over = false;        // its connection has ended
     ExchangeMessage answer;
     std::unique_ptr<QueuePair> pair;
   };

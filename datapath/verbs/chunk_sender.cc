@@ -44,12 +44,12 @@ void ChunkSender::send(Nanos now, const TxBurst& burst, const std::byte* from, u
   }
   const auto token = read_token(write.token);
   if (token) tokens_[path.connection] = *token;
-  if (path.state == State::kFailed || (!token && burst.payload_bytes > 0) ||
+  if (given_up_ || path.state == State::kFailed || (!token && burst.payload_bytes > 0) ||
       path.waiting.size() >= verbs_params::kMaxPending) {
     report(path, write.number, false);
     return;
   }
-  Waiting chunk{write.number, {}};
+  Waiting chunk{write.number, burst.region, {}};
   chunk.write.from = from;
   chunk.write.bytes = burst.payload_bytes;
   chunk.write.local_key = local_key;
@@ -216,6 +216,24 @@ void ChunkSender::report(const Path& path, uint64_t number, bool ok) {
   event.number = number;
   event.ok = ok;
   events_.push_back(event);
+}
+
+void ChunkSender::drop_waiting(transport::RegionId region) {
+  for (auto& [key, path] : paths_) {
+    for (size_t left = path.waiting.size(); left > 0; --left) {
+      Waiting chunk = path.waiting.pop_front();
+      if (chunk.region == region) {
+        report(path, chunk.number, false);
+      } else {
+        path.waiting.push_back(chunk);
+      }
+    }
+  }
+}
+
+void ChunkSender::give_up() {
+  given_up_ = true;
+  for (auto& [key, path] : paths_) break_path(path, "the device has failed");
 }
 
 void ChunkSender::close(uint32_t connection) {

@@ -42,6 +42,10 @@ class ChunkSender {
   void on_silence(uint64_t nonce);
   // The connection is over: its queue pairs end.
   void close(uint32_t connection);
+  // The region's memory ends: no chunk of it is posted any more. The NIC fails those that it has.
+  void drop_waiting(transport::RegionId region);
+  // The device has failed: every chunk, now and later, is one that did not arrive.
+  void give_up();
 
   // Queue pairs that are connected.
   size_t connected() const { return by_id_.size(); }
@@ -50,6 +54,7 @@ class ChunkSender {
   enum class State : uint8_t { kIdle, kAsking, kConnected, kFailed };
   struct Waiting {
     uint64_t number = 0;
+    transport::RegionId region = transport::kNoRegion;
     RemoteWriteRequest write;
   };
   struct Path {
@@ -86,6 +91,7 @@ class ChunkSender {
   std::vector<Path*> dirty_;
   uint32_t last_id_ = 0;
   uint32_t attempts_ = 0;
+  bool given_up_ = false;
 };
 
 }  // namespace heddle::datapath

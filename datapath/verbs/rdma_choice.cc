@@ -81,7 +81,7 @@ class Judge {
       explain(port, verdict);
       return verdict;
     }
-    verdict.choice = RdmaChoice{device.name, port.number, *best};
+    verdict.choice = RdmaChoice{device.name, port.number, *best, device.software};
     verdict.reason = reason_of(*best);
     return verdict;
   }

@@ -99,6 +99,7 @@ RdmaFacts read_rdma_facts(const std::string& sysfs, const std::string& dev) {
     device.name = name;
     device.node = node_of(sysfs, dev, name);
     device.node_state = state_of(device.node);
+    device.software = !fs::exists(devices / name / "device");
     for (const std::string& port : names_in(devices / name / "ports")) {
       if (const auto number = number_of(port)) {
         device.ports.push_back(read_port(devices / name / "ports" / port, *number));

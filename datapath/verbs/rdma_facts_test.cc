@@ -59,6 +59,7 @@ TEST_F(RdmaFactsTest, ReadsPortsGidsAndNodes) {
   write(port + "/gids/junk", "0000:0000:0000:0000:0000:ffff:0a00:0001");
   write("sys/class/infiniband/mlx5_0/ports/2/state", "1: DOWN");
   write("sys/class/infiniband/mlx5_0/ports/2/link_layer", "InfiniBand");
+  write("sys/class/infiniband/mlx5_0/device/vendor", "0x15b3");
   write("sys/class/infiniband_verbs/abi_version", "6");
   write("sys/class/infiniband_verbs/uverbs7/ibdev", "mlx5_0");
   write("dev/infiniband/uverbs7", "");
@@ -71,6 +72,7 @@ TEST_F(RdmaFactsTest, ReadsPortsGidsAndNodes) {
   EXPECT_EQ(device.name, "mlx5_0");
   EXPECT_EQ(device.node, (root_ / "dev/infiniband/uverbs7").string());
   EXPECT_EQ(device.node_state, NodeState::kUsable);
+  EXPECT_FALSE(device.software);
   ASSERT_EQ(device.ports.size(), 2u);
   EXPECT_EQ(device.ports[0].state, "ACTIVE");
   EXPECT_TRUE(device.ports[0].ethernet);
@@ -87,6 +89,11 @@ TEST_F(RdmaFactsTest, ReadsPortsGidsAndNodes) {
   EXPECT_FALSE(device.ports[1].ethernet);
   EXPECT_TRUE(device.ports[1].gids.empty());
   EXPECT_THAT(facts.masters, ElementsAre(Pair("eth0", "bond0")));
+}
+
+TEST_F(RdmaFactsTest, ADeviceWithoutABusDeviceIsSoftware) {
+  write("sys/class/infiniband/rxe0/ports/1/state", "4: ACTIVE");
+  EXPECT_TRUE(read().devices[0].software);
 }
 
 TEST_F(RdmaFactsTest, NodesMayBeMissingOrForbidden) {

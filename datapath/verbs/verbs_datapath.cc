@@ -58,6 +58,7 @@ UdpOptions udp_options(const VerbsOptions& options, const RdmaChoice& choice) {
   udp.mtu_bytes = options.mtu_bytes;
   udp.traffic_class = options.traffic_class;
   udp.receive_buffer = options.receive_buffer;
+  udp.place_min_bytes = options.place_min_bytes;
   return udp;
 }
 
@@ -75,6 +76,10 @@ Result<std::unique_ptr<VerbsDatapath>> VerbsDatapath::open(const VerbsOptions& o
   if (!binding) return fail(binding.error());
   const Result<RdmaChoice> choice = choose_rdma_port(read_rdma_facts(), *binding);
   if (!choice) return fail(choice.error());
+  if (options.hardware_only && choice->software) {
+    return fail(ErrorCode::kUnavailable, "cannot open RDMA verbs",
+                choice->device + " is RDMA in software", "set datapath to verbs to use it");
+  }
   std::unique_ptr<VerbsDatapath> made(new VerbsDatapath());
   Result<std::unique_ptr<UdpDatapath>> udp = UdpDatapath::open(udp_options(options, *choice));
   if (!udp) return fail(std::move(udp).error());
@@ -184,7 +189,7 @@ void VerbsDatapath::look() {
   turns_ = 0;
   look_due_ = false;
   exchange_->turn(udp_->now(), *this);
-  device_->take_reports();
+  if (device_->take_reports()) sender_->give_up();
 }
 
 void VerbsDatapath::poll_completions() {
@@ -239,6 +244,7 @@ void VerbsDatapath::take_wake() {
 }
 
 void VerbsDatapath::unregister_memory(RegionId region) {
+  sender_->drop_waiting(region);
   memory_->forget(region);
   udp_->unregister_memory(region);
 }

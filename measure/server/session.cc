@@ -103,6 +103,9 @@ Result<void> Session::take_messages() {
       // The client receives the reason, and decides what to do next.
       if (Result<void> sent = control_.send(to_json(handled.error())); !sent) return sent;
       reporter_(peer_, "refused: " + handled.error().message(), to_json(handled.error()));
+      if (++refusals_ < kMostRefusals) continue;
+      return fail(ErrorCode::kInvalid, "cannot serve this client",
+                  fmt::format("{} of its requests were refused", refusals_));
     }
   }
 }

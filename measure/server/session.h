@@ -16,6 +16,8 @@ namespace heddle::measure {
 
 // What a session holds besides its test: its buffers, answers that wait, and a result.
 inline constexpr uint64_t kSessionBytes = 96 << 10;
+// A client of which so many requests were refused is turned away.
+inline constexpr uint32_t kMostRefusals = 16;
 // A client introduces itself within this time.
 inline constexpr Nanos kIntroduceWithin = seconds(10);
 
@@ -77,6 +79,7 @@ class Session {
   ControlChannel control_;
   std::unique_ptr<Running> running_;
   bool welcomed_ = false;
+  uint32_t refusals_ = 0;  // of its requests
   bool over_ = false;
   bool failed_ = false;
 };

@@ -124,6 +124,7 @@ def main(heddle, verbs, programs):
     check_perf("perf", heddle, "bw", "lat", "--time", "1")
     with server(18700, heddle, "ping", "--listen"):
         check("ping", run(heddle, "ping", "h1", "-C", "3"))
+        check("auto", run("env", "HEDDLE_LOG=info", heddle, "ping", H1, "-C", "3", "--set", "datapath=auto"))
     for mode in ("rc", "uc") if verbs else ():
         check_verbs(f"verbs {mode}", heddle, mode, "perf", "bw", "--time", "1", "--check", "--json")
         check_verbs(f"verbs {mode} ping", heddle, mode, "ping", "-C", "3", "-S", "256K")

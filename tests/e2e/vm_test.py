@@ -82,6 +82,9 @@ class Inside(unittest.TestCase):
         for mode in ("rc", "uc"):
             self.assertIn("each verified", self.check(f"verbs {mode} ping"))
 
+    def test_the_datapath_auto_takes_udp_where_rdma_is_in_software(self):
+        self.assertRegex(self.check("auto"), r"datapath auto takes UDP: .* rxe\d is RDMA in software")
+
     def test_doctor_takes_the_port_that_is_bound(self):
         for bind, used in (("", "rxe0 port 1 is used: GID 1, 10.9.0.1 of h0"),
                            ("10.9.0.2", "rxe1 port 1 is used: GID 1, 10.9.0.2 of h1"),

@@ -54,6 +54,7 @@ class VerbsPair final : public Pair {
     options.paths = 8;
     options.chunk_paths = 4;
     options.mode = mode;
+    options.place_min_bytes = 1;
     Result<std::unique_ptr<VerbsDatapath>> opened = VerbsDatapath::open(options);
     if (!opened) return fail(opened.error());
     to = std::move(*opened);
