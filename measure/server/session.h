@@ -16,7 +16,7 @@ namespace heddle::measure {
 
 // What a session holds besides its test: its buffers, answers that wait, and a result.
 inline constexpr uint64_t kSessionBytes = 96 << 10;
-// A client of which so many requests were refused is turned away.
+// Refused requests after which a client is turned away.
 inline constexpr uint32_t kMostRefusals = 16;
 // A client introduces itself within this time.
 inline constexpr Nanos kIntroduceWithin = seconds(10);

@@ -29,8 +29,9 @@ std::string replay_text(const jobs::ReplayOptions& options, const jobs::ReplayPl
                                  count_text(plan.topology.hosts.size()), config.text("congestion"),
                                  counted_text(config.integer("paths"), "path"), options.seed);
   text += flows_text(flows, 0, true);
-  text += fmt::format("segments    {}, {} retransmitted\n", count_text(results.counts.segments_sent),
-                      count_text(results.counts.segments_retransmitted));
+  text +=
+      fmt::format("segments    {}, {} retransmitted\n", count_text(results.counts.segments_sent),
+                  count_text(results.counts.segments_retransmitted));
   text += fmt::format("ran         {}, in {} processes\n",
                       duration_text(jobs::duration_of(results)), plan.roles.size());
   return text + flow_times_text(flows) + jobs_text(plan.workload.jobs, results.jobs);
