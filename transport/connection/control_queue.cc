@@ -8,8 +8,7 @@ using events::RecoveryStep;
 uint32_t ControlQueue::answers_in(const SentBurst& sent) {
   uint32_t answers = 0;
   for (uint8_t i = 0; i < sent.control_count; ++i) {
-    const FrameType type = sent.control[i].type;
-    answers += type == FrameType::kDelivered || type == FrameType::kCancelReceive ? 1 : 0;
+    answers += is_answer(sent.control[i].type) ? 1 : 0;
   }
   return answers;
 }

@@ -101,6 +101,22 @@ TEST_F(ControlQueueTest, AnswersCountUntilTheyAreAcknowledged) {
   EXPECT_FALSE(queue_.crowded(0));
 }
 
+// Fenced answers once had no bound: a peer that asked for fences without end filled memory.
+TEST_F(ControlQueueTest, EveryKindOfAnswerCounts) {
+  for (const FrameType type :
+       {FrameType::kDelivered, FrameType::kCancelReceive, FrameType::kFenced}) {
+    ControlQueue queue(observer_, 1);
+    for (uint64_t i = 0; i < ControlQueue::kMostAnswers; ++i) queue.send(record_of(type));
+    SentBurst sent;
+    std::array<std::byte, 1500> packet{};
+    Writer writer(packet);
+    queue.write(sent, writer, [](ControlRecord&, Writer&) {});
+    EXPECT_FALSE(queue.crowded(0));
+    queue.send(record_of(type));
+    EXPECT_TRUE(queue.crowded(0)) << static_cast<int>(type);
+  }
+}
+
 TEST_F(ControlQueueTest, AnswersOfAPacketThatArrivesAfterItsLossCountOnce) {
   for (uint64_t i = 0; i < ControlQueue::kMostAnswers; ++i) {
     queue_.send(record_of(FrameType::kCancelReceive));

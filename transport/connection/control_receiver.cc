@@ -153,9 +153,10 @@ bool ControlReceiver::read_frame(Nanos now, FrameType type, Reader& reader, cons
     case FrameType::kPing:
       return true;
     default:
-      result = extensions_.on_frame(now, type, reader, packet.run);
+      result = extensions_.on_frame(now, type, reader, {packet.run, verdict.crowded});
       verdict.violation = result.violation;
       verdict.refused |= result.refused;
+      verdict.comes_again |= result.comes_again;
       return result.readable;
   }
 }

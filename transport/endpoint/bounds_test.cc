@@ -78,7 +78,7 @@ class BoundsTest : public testing::PairFixture {
     for (uint64_t i = random_.between(1, 12); i > 0; --i) {
       const auto count = static_cast<uint16_t>(any(3, 5000));
       const CancelFrame cancel{channel(), sequence(), CancelReason::kCancelled};
-      switch (random_.below(4)) {
+      switch (random_.below(options_.endpoint.chunk_paths == 0 ? 4 : 8)) {
         case 0:
           write_grant({channel(), sequence(), count, 1u << 20}, writer);
           break;
@@ -88,8 +88,13 @@ class BoundsTest : public testing::PairFixture {
         case 2:
           write_cancel(FrameType::kCancelReceive, cancel, writer);
           break;
-        default:
+        case 3:
           write_cancel(FrameType::kDelivered, cancel, writer);
+          break;
+        default:  // each epoch that is asked for is fenced, and answered
+          write_fence(FrameType::kAskFence, {fenced_path_, epoch_}, writer);
+          fenced_path_ = static_cast<uint16_t>((fenced_path_ + 1) % options_.endpoint.chunk_paths);
+          epoch_ += fenced_path_ == 0 ? 1 : 0;
       }
     }
     pair_->inject(1, from_, std::span(packet).first(packet.size() - writer.left()), 1,
@@ -100,6 +105,8 @@ class BoundsTest : public testing::PairFixture {
   Random random_{1};
   Address from_;
   uint64_t number_ = 1000;
+  uint16_t fenced_path_ = 0;
+  uint32_t epoch_ = 0;
 };
 
 TEST_F(BoundsTest, WhateverAPeerSendsAConnectionHoldsNoMoreThanItsOptionsPromise) {
@@ -107,14 +114,20 @@ TEST_F(BoundsTest, WhateverAPeerSendsAConnectionHoldsNoMoreThanItsOptionsPromise
     uint16_t paths;
     uint32_t posted;
     uint32_t channels;
+    uint16_t chunk_paths = 0;
   };
-  for (const auto& [paths, posted, channels] :
-       {Case{1, 16, 1}, Case{64, 16, 4}, Case{256, 64, 64}, Case{8, 4096, 64}}) {
+  for (const auto& [paths, posted, channels, chunk_paths] :
+       {Case{1, 16, 1}, Case{64, 16, 4}, Case{256, 64, 64}, Case{8, 4096, 64},
+        Case{8, 16, 4, 255}}) {
     options_ = {};
     options_.endpoint.max_paths = options_.endpoint.default_paths = paths;
     options_.endpoint.max_posted = posted;
     options_.endpoint.max_channels = channels;
     options_.endpoint.max_sent_runs = 128;
+    options_.endpoint.chunk_paths = chunk_paths;
+    options_.endpoint.chunk_bytes = chunk_paths == 0 ? 0 : 65'536;
+    fenced_path_ = 0;
+    epoch_ = 0;
     start(options_);
     from_ = pair_->address(0);
     pair_->pause(0, true);

@@ -129,7 +129,8 @@ void Credits::on_ack(Nanos now) {
   if (rtt.count > 0) parts().shared.credits.on_round_trip(now, account_, rtt);
 }
 
-FrameResult Credits::on_frame(Nanos now, FrameType type, Reader& reader, const RxRun& /*run*/) {
+FrameResult Credits::on_frame(Nanos now, FrameType type, Reader& reader,
+                              const FrameOrigin& /*from*/) {
   if (!balance_.on()) return kMalformedFrame;
   if (type == FrameType::kDemand) return on_demand(now, reader);
   CreditFrame credit;

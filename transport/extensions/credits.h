@@ -26,7 +26,7 @@ class Credits final : public Extension, private FlowControl {
               std::string& congestion) override;
   void on_open(Nanos now, const Agreement& agreement) override;
   void on_close() override;
-  FrameResult on_frame(Nanos now, FrameType type, Reader& reader, const RxRun& run) override;
+  FrameResult on_frame(Nanos now, FrameType type, Reader& reader, const FrameOrigin& from) override;
   bool transmit(Nanos now, TxBatch& batch) override;
   bool frames_due(Nanos now) const override;
   void write_frames(Nanos now, Writer& writer) override;

@@ -26,8 +26,15 @@ struct FrameResult {
   bool readable = true;
   const char* violation = nullptr;  // not null: it breaks the protocol, and the connection ends
   bool refused = false;             // it exceeds a limit: its packet does not count
+  bool comes_again = false;         // it had no effect: its packet is not acknowledged
 };
 inline constexpr FrameResult kMalformedFrame{false, nullptr};
+
+// What a frame of the peer came in.
+struct FrameOrigin {
+  const RxRun& run;
+  bool crowded = false;  // many answers wait: a frame that has one (has_answer()) must come again
+};
 
 // What the handshake has settled, to be adapted before the connection opens.
 struct OpenPlan {
@@ -79,9 +86,9 @@ class Extension {
   virtual void on_close() {}
 
   // --- received ---
-  // A frame of one of its types; `reader` is behind the type. `run`: the datagrams that it came in.
+  // A frame of one of its types; `reader` is behind the type.
   virtual FrameResult on_frame(Nanos /*now*/, FrameType /*type*/, Reader& /*reader*/,
-                               const RxRun& /*run*/) {
+                               const FrameOrigin& /*from*/) {
     return kMalformedFrame;
   }
   // A switch cut off all of a packet but this header.

@@ -96,9 +96,10 @@ void ExtensionSet::on_close() {
   }
 }
 
-FrameResult ExtensionSet::on_frame(Nanos now, FrameType type, Reader& reader, const RxRun& run) {
+FrameResult ExtensionSet::on_frame(Nanos now, FrameType type, Reader& reader,
+                                   const FrameOrigin& from) {
   Extension* extension = owner(type);
-  return extension == nullptr ? kMalformedFrame : extension->on_frame(now, type, reader, run);
+  return extension == nullptr ? kMalformedFrame : extension->on_frame(now, type, reader, from);
 }
 
 void ExtensionSet::write_record(ControlRecord& record, Writer& writer) {

@@ -51,7 +51,7 @@ class ExtensionSet {
   // Destroys those that the connection does not need.
   void on_open(Nanos now, const Agreement& agreement);
   void on_close();
-  FrameResult on_frame(Nanos now, FrameType type, Reader& reader, const RxRun& run);
+  FrameResult on_frame(Nanos now, FrameType type, Reader& reader, const FrameOrigin& from);
   void on_truncated_packet(const ConnectionHeader& header);
   void on_network_error(const NetworkError& error);
   bool transmit(Nanos now, TxBatch& batch) {

@@ -44,7 +44,7 @@ class ExtensionSetTest : public ::testing::Test {
   }
   FrameResult receive(FrameType type, std::vector<std::byte> body) {
     Reader reader(body);
-    return extensions_.on_frame(kNow, type, reader, RxRun{});
+    return extensions_.on_frame(kNow, type, reader, {RxRun{}});
   }
 
   Shared shared_{options(), 1, nullptr};

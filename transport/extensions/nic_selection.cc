@@ -88,15 +88,16 @@ void NicSelection::send_frame(Nanos now, TxBatch& batch, FrameType type,
   batch.add(burst);
 }
 
-FrameResult NicSelection::on_frame(Nanos now, FrameType type, Reader& reader, const RxRun& run) {
+FrameResult NicSelection::on_frame(Nanos now, FrameType type, Reader& reader,
+                                   const FrameOrigin& from) {
   NicFrame frame;
   if (!read_nic_frame(reader, frame) || !pairs_) return kMalformedFrame;
   if (type == FrameType::kNicProbe) {
-    pairs_->on_probe(now, run.from, run.nic, frame.token);
+    pairs_->on_probe(now, from.run.from, from.run.nic, frame.token);
     return {};
   }
   SendController& sender = parts().sender;
-  const uint32_t moved = pairs_->on_answer(run.from, run.nic, frame.token);
+  const uint32_t moved = pairs_->on_answer(from.run.from, from.run.nic, frame.token);
   for (uint16_t path = 0; moved != 0 && path < sender.first_chunk_path(); ++path) {
     if ((moved >> pairs_->group_of(path) & 1) == 0) continue;
     sender.on_moved(path);

@@ -23,7 +23,7 @@ class NicSelection final : public Extension, private PacketRouter {
   void propose(const HandshakeParameters* offered, HandshakeParameters& own,
                std::string& congestion) override;
   void on_open(Nanos now, const Agreement& agreement) override;
-  FrameResult on_frame(Nanos now, FrameType type, Reader& reader, const RxRun& run) override;
+  FrameResult on_frame(Nanos now, FrameType type, Reader& reader, const FrameOrigin& from) override;
   bool transmit(Nanos now, TxBatch& batch) override;
   Nanos next_timeout() const override { return pairs_->next_timeout(); }
   size_t bytes_held() const override;

@@ -207,11 +207,12 @@ void RemoteWrites::on_arrived(Nanos now, const PlacedEvent& event) {
 }
 
 FrameResult RemoteWrites::on_frame(Nanos now, FrameType type, Reader& reader,
-                                   const RxRun& /*run*/) {
+                                   const FrameOrigin& from) {
   if (type == FrameType::kPlacedGrant) return on_placed_grant(reader);
   FenceFrame fence;
-  const bool good = read_fence(reader, fence) && on_fence_frame(now, type, fence);
-  return good ? FrameResult{} : kMalformedFrame;
+  if (!read_fence(reader, fence)) return kMalformedFrame;
+  if (has_answer(type) && from.crowded) return {.comes_again = true};
+  return on_fence_frame(now, type, fence) ? FrameResult{} : kMalformedFrame;
 }
 
 FrameResult RemoteWrites::on_placed_grant(Reader& reader) {

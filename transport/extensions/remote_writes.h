@@ -27,7 +27,7 @@ class RemoteWrites final : public Extension, private PayloadStrategy {
                std::string& congestion) override;
   void prepare(const HandshakeParameters& peer, OpenPlan& plan) override;
   void on_open(Nanos now, const Agreement& agreement) override;
-  FrameResult on_frame(Nanos now, FrameType type, Reader& reader, const RxRun& run) override;
+  FrameResult on_frame(Nanos now, FrameType type, Reader& reader, const FrameOrigin& from) override;
   bool frames_due(Nanos now) const override { return acks_.due(now); }
   void write_frames(Nanos now, Writer& writer) override;
   void write_record(ControlRecord& record, Writer& writer) override;

@@ -34,7 +34,7 @@ void Trimming::write_frames(Nanos /*now*/, Writer& writer) {
 }
 
 FrameResult Trimming::on_frame(Nanos now, FrameType /*type*/, Reader& reader,
-                               const RxRun& /*run*/) {
+                               const FrameOrigin& /*from*/) {
   TrimFrame frame;
   if (!read_trim(reader, frame)) return kMalformedFrame;
   if (parts().sender.on_trimmed(now, frame.path, frame.number)) return {};

@@ -20,7 +20,7 @@ class Trimming final : public Extension {
   void propose(const HandshakeParameters* offered, HandshakeParameters& own,
                std::string& congestion) override;
   void on_open(Nanos now, const Agreement& agreement) override;
-  FrameResult on_frame(Nanos now, FrameType type, Reader& reader, const RxRun& run) override;
+  FrameResult on_frame(Nanos now, FrameType type, Reader& reader, const FrameOrigin& from) override;
   void on_truncated_packet(const ConnectionHeader& header) override;
   void write_frames(Nanos now, Writer& writer) override;
   void release_memory(Nanos now) override;

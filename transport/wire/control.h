@@ -36,6 +36,16 @@ enum class FrameType : uint8_t {
       10,  // a path of the writer has failed in its NIC: fence it, so that it can be made anew
 };
 
+// Reliable frames that answer one of the peer's, so that a peer can cause any number of them
+// (ControlQueue::kMostAnswers); and those that have such an answer.
+constexpr bool is_answer(FrameType type) {
+  return type == FrameType::kDelivered || type == FrameType::kCancelReceive ||
+         type == FrameType::kFenced;
+}
+constexpr bool has_answer(FrameType type) {
+  return type == FrameType::kCancelSend || type == FrameType::kAskFence;
+}
+
 // One run of received numbers, both ends included.
 struct NumberRange {
   uint64_t low = 0;
