@@ -17,7 +17,9 @@ using recording::FileHeader;
 
 namespace {
 
-constexpr uint32_t kMostBlockBytes = 1u << 24;
+// What a file can make a reader hold: one block of each writer. A sparse file may name many.
+constexpr uint32_t kMostBlockBytes = 4 * recording::kBlockBytes;
+constexpr size_t kMostWriters = 4096;
 
 uint32_t bytes_of_type(std::string_view type) {
   if (type == "bool" || type == "u8") return 1;
@@ -127,7 +129,8 @@ Result<void> RecordingReader::read_header(const std::string& name) {
     return no_recording(name, "it is too short");
   }
   const auto& header = *reinterpret_cast<const FileHeader*>(bytes.data());
-  if (header.magic != recording::kMagic) return no_recording(name, "it begins otherwise");
+  if (header.magic != recording::kMagic)
+    return no_recording(name, "its first bytes are not those of a heddle recording");
   if (header.version != recording::kVersion) {
     return fail(ErrorCode::kVersion, "cannot read the recording " + name,
                 "it is of version " + std::to_string(header.version) + ", this program reads " +
@@ -193,7 +196,10 @@ void RecordingReader::find_blocks() {
     const auto& header = *reinterpret_cast<const BlockHeader*>(bytes.data());
     if (header.magic == 0) continue;  // unused block
     const uint32_t used = header.used.load(std::memory_order_acquire);
-    if (header.magic != recording::kBlockMagic || used > block_bytes_ - sizeof(BlockHeader)) {
+    const uint32_t writer = header.writer ^ recording::kLasting;
+    const bool room = by_writer.size() < kMostWriters || by_writer.contains(writer);
+    if (header.magic != recording::kBlockMagic || !room ||
+        used > block_bytes_ - sizeof(BlockHeader)) {
       ++facts_.blocks_damaged;
       continue;
     }
@@ -203,8 +209,7 @@ void RecordingReader::find_blocks() {
     ++facts_.blocks;
     facts_.events += header.events.load();
     // Lasting events come first among equal times, because others depend on them.
-    by_writer[header.writer ^ recording::kLasting].push_back(
-        {header.sequence, at, there, header.base_ns});
+    by_writer[writer].push_back({header.sequence, at, there, header.base_ns});
     offsets.add(header, facts_);
   }
   facts_.missing_bytes = wanted - std::min(wanted, size);

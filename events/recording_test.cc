@@ -397,6 +397,19 @@ TEST_F(RecordingTest, KnownKindsAndFieldsOfAnotherVersionAreRead) {
   EXPECT_EQ(reader->unknown_events(), 1u);
 }
 
+// A reader holds one block of each writer: a sparse file of 64 KiB once took 265 MB.
+TEST_F(RecordingTest, AFileCannotNameBlocksThatNoWriterMakes) {
+  const auto recording = record({4 * recording::kBlockBytes});
+  recording->add_writer()->on_any(message(micros(1), 9));
+  std::string bytes = bytes_of(recording->path());
+  recording::FileHeader header;
+  std::memcpy(static_cast<void*>(&header), bytes.data(), sizeof header);
+  header.block_bytes = 16 << 20;
+  std::memcpy(bytes.data(), static_cast<const void*>(&header), sizeof header);
+  EXPECT_FALSE(
+      RecordingReader::over(reinterpret_cast<const std::byte*>(bytes.data()), bytes.size(), "x"));
+}
+
 TEST_F(RecordingTest, AFileThatIsNoRecordingIsRejected) {
   for (const std::string& bytes : {std::string("x"), std::string(100'000, '\0')}) {
     EXPECT_FALSE(

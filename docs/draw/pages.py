@@ -108,19 +108,24 @@ def _behind_peers(figure):
     """(how fast heddle is beside the best peer, what, heddle, peer) of each column in which a peer's median is better.
     A program that moves bytes and does not do the same work ("alone") is no peer."""
     more = figure["better"] == "more"
-    ours = next(row for row in figure["rows"] if is_ours(row["name"]))
+    own = [row for row in figure["rows"] if is_ours(row["name"]) and not row["name"].endswith(" again")]
     for index, column in enumerate(figure["columns"]):
         peers = [row for row in figure["rows"] if row["values"][index] and not is_ours(row["name"])
                  and "alone" not in row["name"]]
-        if not peers or not ours["values"][index]:
+        if not peers:
             continue
         best = (max if more else min)(peers, key=lambda row: row["values"][index]["median"])
-        mine, theirs = ours["values"][index], best["values"][index]
-        share = mine["median"] / theirs["median"] if more else theirs["median"] / mine["median"]
-        if share < _SHOWN_BELOW:
-            where = f", {column}" if len(figure["columns"]) > 1 else ""
-            yield (share, f"{_name(figure)}{where}, {figure['unit']}", cell(mine, figure["digits"]),
-                   f"{best['name']}: {cell(theirs, figure['digits'])}", f"{share:.2f}")
+        theirs = best["values"][index]
+        for row in own:
+            mine = row["values"][index]
+            if not mine:
+                continue
+            share = mine["median"] / theirs["median"] if more else theirs["median"] / mine["median"]
+            if share < _SHOWN_BELOW:
+                where = f", {column}" if len(figure["columns"]) > 1 else ""
+                which = f", {row['name']}" if len(own) > 1 else ""
+                yield (share, f"{_name(figure)}{where}{which}, {figure['unit']}", cell(mine, figure["digits"]),
+                       f"{best['name']}: {cell(theirs, figure['digits'])}", f"{share:.2f}")
 
 
 def _behind_ratios(figure):

@@ -1,6 +1,8 @@
 // See inspector.h.
 #include "recordings/import/inspector.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 
@@ -10,6 +12,9 @@ namespace heddle::recordings {
 namespace {
 
 using events::Operation;
+
+// Of a process: no host has more GPUs.
+constexpr int kMostDevices = 64;
 
 // A field in microseconds; a missing one is 0, and a wrong time is no harm.
 int64_t nanos_of(const ForeignJson& about, const std::string& name) {
@@ -50,13 +55,14 @@ bool take_times(const ForeignJson& about, const std::string& prefix, ForeignCall
 }  // namespace
 
 // A process may have several ranks, each with a device of its own.
-ForeignProcess& InspectorReader::process_of(const std::string& name, uint64_t communicator,
+ForeignProcess* InspectorReader::process_of(const std::string& name, uint64_t communicator,
                                             uint32_t rank) {
-  for (int device = 0;; ++device) {
+  for (int device = 0; device < kMostDevices; ++device) {
     ForeignProcess& process = processes_[name + " " + std::to_string(device)];
     const auto known = process.communicators.find(communicator);
-    if (known == process.communicators.end() || known->second.first == rank) return process;
+    if (known == process.communicators.end() || known->second.first == rank) return &process;
   }
+  return nullptr;
 }
 
 bool looks_like_inspector(const ForeignJson& line) {
@@ -72,7 +78,14 @@ Result<void> InspectorReader::add(const ForeignJson& line) {
     const uint64_t communicator = number_of_name(header.at("id").get<std::string>());
     const auto rank = static_cast<uint32_t>(whole_number(header.at("rank")));
     const auto size = static_cast<uint32_t>(whole_number(header.at("n_ranks")));
-    ForeignProcess& process = process_of(host + " " + pid, communicator, rank);
+    ForeignProcess* const found = process_of(host + " " + pid, communicator, rank);
+    if (found == nullptr) {
+      return fail(
+          ErrorCode::kInvalid, "cannot read a line of NCCL Inspector",
+          fmt::format("process {} of {} would have more than {} devices", pid, host, kMostDevices),
+          "give its files as they were written");
+    }
+    ForeignProcess& process = *found;
     if (process.identity.empty()) {
       process.identity = {{"host", host},
                           {"pid", pid},

@@ -23,7 +23,8 @@ class InspectorReader {
   uint64_t without_times() const { return without_times_; }
 
  private:
-  ForeignProcess& process_of(const std::string& name, uint64_t communicator, uint32_t rank);
+  // Null: the process would have too many devices.
+  ForeignProcess* process_of(const std::string& name, uint64_t communicator, uint32_t rank);
 
   std::map<std::string, ForeignProcess> processes_;  // by host and pid
   uint64_t without_times_ = 0;

@@ -125,6 +125,16 @@ class Import(unittest.TestCase):
         self.assertEqual({party["host"] for party in self.document("matrix", self.job, "--format", "json")["parties"]},
                          {"node0", "node1"})
 
+    def test_a_process_with_more_devices_than_a_host_has(self):
+        """Each rank of a process became a file: half a megabyte of lines once became 282 MB."""
+        lines = [json.loads(inspector_line(0, 1)) for _ in range(65)]
+        for rank, line in enumerate(lines):
+            line["header"]["rank"] = rank
+        file = self.write("one.log", "".join(json.dumps(line) + "\n" for line in lines))
+        done = program.run("record", "import", "-o", self.job, file)
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("process 1000 of node0 would have more than 64 devices", done.stderr)
+
     def test_inspector_without_times_and_with_messages(self):
         message = {"p2p": "Send", "p2p_sn": 5, "p2p_peer": 3, "p2p_msg_size_bytes": 9000, "p2p_exec_time_us": 50}
         lines = [inspector_line(0, 1, verbose=False)]
