@@ -128,6 +128,17 @@ TEST_F(DiagnosisTest, ASilentRankIsNamedAsSoonAsTheOthersCallsFail) {
   EXPECT_EQ(place_text(diagnosis, diagnosis.verdicts[0].place), "rank 3 on h3");
 }
 
+// A launcher ends the other ranks at once. A link was blamed, on a host of its own.
+TEST_F(DiagnosisTest, AKilledRankIsNamedThoughTheRecordingEndsAtOnce) {
+  run(60, steady);
+  for (uint32_t rank = 0; rank < kRanks; ++rank) make(rank, 61, now_ + 10 * kMs);
+  for (const uint32_t rank : {0u, 1u, 2u}) end(rank, 61, now_ + 300 * kMs, false);
+  const Diagnosis diagnosis = builder_.finish();
+  ASSERT_EQ(diagnosis.verdicts.size(), 1u);
+  EXPECT_EQ(diagnosis.verdicts[0].what, VerdictClass::kCommunicationHang);
+  EXPECT_EQ(place_text(diagnosis, diagnosis.verdicts[0].place), "rank 3 on h3");
+}
+
 TEST_F(DiagnosisTest, ACallWithAnotherCountIsAMismatch) {
   run(20, steady);
   for (uint32_t rank = 0; rank < kRanks; ++rank) make(rank, 21, now_, rank == 1 ? 99 : 100);

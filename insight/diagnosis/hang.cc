@@ -85,17 +85,44 @@ class Hangs {
 
   bool long_enough(const Open& open) const {
     if (until_ - open.operation->due >= patience_) return true;
+    const Processes& suspects = open.absent.empty() ? open.waiting : open.absent;
+    const auto any = [&suspects](auto&& is) {
+      return std::any_of(suspects.begin(), suspects.end(), is);
+    };
+    if (any([this](uint32_t process) { return died(process); })) return true;
     if (!failed(*open.operation)) return false;
     // Failed, because a process fell silent: keep-alives would have been recorded.
-    const Processes& suspects = open.absent.empty() ? open.waiting : open.absent;
-    return std::any_of(suspects.begin(), suspects.end(),
-                       [this](uint32_t process) { return silent(process); }) ||
+    return any([this](uint32_t process) { return silent(process); }) ||
            (open.absent.empty() && declared_dead(open));
+  }
+
+  // It ended without its close, and the others went on: they declared it dead, or all have closed.
+  // Launchers end them soon after, so that the recording may be over within milliseconds.
+  bool died(uint32_t process) const {
+    const std::vector<ProcessFacts>& all = facts_.processes();
+    if (!all[process].of_heddle || all[process].end.closed) return false;
+    size_t closed = 0;
+    for (const ProcessFacts& other : all) {
+      if (other.of_heddle && declares_dead(other, process)) return true;
+      closed += other.end.closed ? 1 : 0;
+    }
+    return closed > 0 && closed + 1 == all.size();
   }
 
   bool silent(uint32_t process) const {
     const ProcessFacts& facts = facts_.processes()[process];
-    return facts.of_heddle && !facts.end.closed && until_ - facts.last >= params::kSilentNs;
+    return facts.of_heddle && !facts.end.closed &&
+           (until_ - facts.last >= params::kSilentNs || died(process));
+  }
+
+  bool declares_dead(const ProcessFacts& one, uint32_t peer) const {
+    return std::any_of(one.connections.begin(), one.connections.end(), [&](const auto& entry) {
+      const auto& connection = entry.second;
+      return facts_.process_of(connection.communicator, connection.peer) == peer &&
+             std::any_of(
+                 connection.troubles.begin(), connection.troubles.end(),
+                 [](const Trouble& trouble) { return trouble.kind == Trouble::Kind::kPeerDead; });
+    });
   }
 
   bool declared_dead(const Open& open) const {
@@ -235,11 +262,21 @@ class Hangs {
     if (verdict.place.processes.empty()) locate(operation, verdict);
     verdict.confidence = verdict.place.kind == PlaceKind::kJob ? 0.6 : 0.9;
     verdict.action =
-        verdict.place.kind == PlaceKind::kRank
-            ? "look whether that process lives, and at its output"
+        verdict.place.kind == PlaceKind::kRank || one_host(operation)
+            ? "look whether these processes live, and at their output"
             : "check that link with `heddle ping` and `heddle paths` from the sender's "
               "host, both NICs' counters, and the switches between";
     diagnosis_.verdicts.push_back(std::move(verdict));
+  }
+
+  // No NIC and no switch is between its ranks.
+  bool one_host(const Operation& operation) const {
+    const auto host = [this](const Part& part) -> const std::string& {
+      return facts_.processes()[part.process].party.host;
+    };
+    return std::all_of(operation.parts.begin(), operation.parts.end(), [&](const Part& part) {
+      return part.process != kNobody && host(part) == host(operation.parts.front());
+    });
   }
 
   void locate(const Operation& operation, Verdict& verdict) {
@@ -265,7 +302,7 @@ class Hangs {
     const auto troubled = troubled_links(operation);
     if (!troubled.empty()) links = troubled;
     for (const auto& [from, to] : troubled) {
-      verdict.evidence.push_back(fmt::format("{} repeated data to {} after time-outs",
+      verdict.evidence.push_back(fmt::format("{} retransmitted data to {} after time-outs",
                                              full_name(facts_.processes()[from].party),
                                              full_name(facts_.processes()[to].party)));
     }

@@ -55,6 +55,22 @@ class Diagnose(unittest.TestCase):
         self.assertEqual(verdict["place"], "rank")
         self.assertIn("rank 1 ", verdict["place_text"])
 
+    def test_a_killed_rank_is_named_though_the_launcher_ends_the_others(self):
+        with program.started("record", "-o", self.folder, "--", program.HEDDLE, "run", "-n", 3, "--", program.HEDDLE,
+                             "bench", "allreduce", "-b", "64K", "-e", "64K", "-n", 10_000_000,
+                             settings=LOOPBACK) as job:
+            pid = None
+            while pid is None or not self.has_calls():
+                pid = self.recorded_rank(1)
+            os.kill(pid, signal.SIGKILL)
+            job.wait()
+        diagnosed = program.run("diagnose", self.folder, "--json")
+        self.assertEqual(diagnosed.returncode, 1, diagnosed.stdout + diagnosed.stderr)
+        verdict = json.loads(diagnosed.stdout)["verdicts"][0]
+        self.assertIn(verdict["class"], ("non_communication_hang", "communication_hang"))
+        self.assertEqual(verdict["place"], "rank")
+        self.assertIn("rank 1 ", verdict["place_text"])
+
     def has_calls(self):
         return '"call_ended"' in program.run("record", "info", self.folder, "--json").stdout
 
