@@ -148,6 +148,12 @@ class DiagnosisBuilder::Body {
       diagnosis.not_judged.push_back(
           fmt::format("the oldest {} operations", facts_.operations_dropped()));
     }
+    for (const uint64_t communicator : facts_.sparse()) {
+      diagnosis.not_judged.push_back(fmt::format(
+          "communicator {:016x}: it has {} ranks, and recordings are there of {} processes",
+          communicator, facts_.size_of(communicator), facts_.processes().size()));
+      if (diagnosis.not_judged.size() == params::kMostNotJudged) break;
+    }
     if (facts_.operations().empty()) {
       diagnosis.not_judged.push_back(
           "no call of a collective was recorded: record at level bins or above");

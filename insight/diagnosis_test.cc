@@ -148,6 +148,22 @@ TEST_F(DiagnosisTest, ACallWithAnotherCountIsAMismatch) {
   EXPECT_EQ(place_text(diagnosis, diagnosis.verdicts[0].place), "rank 1 on h1");
 }
 
+// Each call of a communicator that claims 65,536 ranks once took a millisecond and 9 MB.
+TEST_F(DiagnosisTest, AnUnrecordedMajorityCostsNothing) {
+  constexpr uint64_t kHuge = 99;
+  builder_.add(0, events::CommunicatorMade{{}, kHuge, 0, 65'536}, 0);
+  for (uint32_t call = 1; call <= 20'000; ++call) {
+    builder_.add(0,
+                 events::CallMade{
+                     {}, kHuge, call, call, Operation::kAllreduce, ElementType::kFloat, 1, 0, 0},
+                 call);
+  }
+  const Diagnosis diagnosis = builder_.finish();
+  EXPECT_TRUE(diagnosis.verdicts.empty());
+  ASSERT_FALSE(diagnosis.not_judged.empty());
+  EXPECT_NE(diagnosis.not_judged[0].find("65536 ranks"), std::string::npos);
+}
+
 TEST_F(DiagnosisTest, ArbitraryTimesAreAccepted) {
   for (const int64_t at : {INT64_MIN, INT64_MAX, int64_t{-1}}) {
     make(0, 1, at);

@@ -22,11 +22,15 @@ bool between_two(events::Operation operation) {
 }  // namespace
 
 Inflow& Part::from(uint32_t rank) {
-  for (Inflow& inflow : inflows) {
-    if (inflow.from == rank) return inflow;
-  }
-  inflows.push_back({.from = rank});
-  return inflows.back();
+  const auto at =
+      std::lower_bound(inflows.begin(), inflows.end(), rank,
+                       [](const Inflow& inflow, uint32_t value) { return inflow.from < value; });
+  if (at != inflows.end() && at->from == rank) return *at;
+  return *inflows.insert(at, {.from = rank});
+}
+
+bool Operation::has_rank(uint32_t rank) const {
+  return between_two() ? rank == key.from || rank == key.to : rank < parts.size();
 }
 
 uint32_t Operation::rank_of(size_t part) const {
@@ -108,6 +112,10 @@ void JobFacts::on(uint32_t process, const events::CallMade& event, int64_t at) {
     key.to = sends ? event.root : rank;
     place = sends ? 0 : 1;
   }
+  if (member->second.size > params::kMostUnrecorded * processes_.size()) {
+    sparse_.insert(event.communicator);
+    return;
+  }
   Operation& operation = this->operation(key, event);
   if (place >= operation.parts.size()) return;
   Part& part = operation.parts[place];
@@ -159,10 +167,7 @@ void JobFacts::on(uint32_t process, const events::CallStarted& event, int64_t at
   if (operation->between_two()) return;
   operation->algorithm = event.algorithm;
   if (event.protocol != events::Protocol::kNone) return;  // NCCL's channels
-  std::erase_if(course.live, [&event](const Live& each) {
-    return each.communicator == event.communicator && each.channel == event.channel;
-  });
-  course.live.push_back({event.communicator, event.channel, event.channels, operation->key, place});
+  course.live[{event.communicator, event.channel}] = {event.channels, operation->key, place};
 }
 
 void JobFacts::on(uint32_t process, const events::CallEnded& event, int64_t at) {
@@ -196,19 +201,18 @@ void JobFacts::arrived(uint32_t process, uint32_t connection, uint16_t channel, 
   const auto found = processes_[process].connections.find(connection);
   if (found == processes_[process].connections.end()) return;
   const ConnectionFacts& facts = found->second;
-  for (const Live& live : courses_[process].live) {
-    if (live.communicator != facts.communicator || channel < live.channel ||
-        channel - live.channel >= live.channels) {
-      continue;
-    }
-    const auto operation = operations_.find(live.key);
-    if (operation == operations_.end()) return;
-    Inflow& inflow = operation->second.parts[live.part].from(facts.peer);
-    ++inflow.messages;
-    inflow.sum_ns += static_cast<double>(at - operation->second.began);
-    inflow.last_ns = at;
-    return;
-  }
+  const Course& course = courses_[process];
+  auto live = course.live.upper_bound({facts.communicator, channel});
+  if (live == course.live.begin()) return;
+  --live;
+  const auto& [communicator, first] = live->first;
+  if (communicator != facts.communicator || channel - first >= live->second.channels) return;
+  const auto operation = operations_.find(live->second.key);
+  if (operation == operations_.end() || !operation->second.has_rank(facts.peer)) return;
+  Inflow& inflow = operation->second.parts[live->second.part].from(facts.peer);
+  ++inflow.messages;
+  inflow.sum_ns += static_cast<double>(at - operation->second.began);
+  inflow.last_ns = at;
 }
 
 void JobFacts::on(uint32_t process, const events::MessageCompleted& event, int64_t at) {
@@ -274,6 +278,7 @@ void JobFacts::on(uint32_t process, const events::ProxyOp& event, int64_t /*at*/
   uint32_t place = 0;
   Operation* const operation = find(process, {event.communicator, event.call}, place);
   if (operation == nullptr || event.peer >= operation->parts.size()) return;
+  if (!operation->has_rank(event.rank)) return;
   Inflow& inflow = operation->parts[event.peer].from(event.rank);
   const double mean = static_cast<double>(event.network_wait.count) / event.steps;
   inflow.network_wait_ns = std::max(inflow.network_wait_ns, mean);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -50,7 +51,7 @@ struct Part {
   int64_t computed_ns = -1;
   int64_t idle_ns = -1;
   uint64_t count = 0;
-  std::vector<Inflow> inflows;
+  std::vector<Inflow> inflows;  // by `from`
 
   bool done() const { return ended != kNever && !failed; }
   Inflow& from(uint32_t rank);
@@ -74,6 +75,7 @@ struct Operation {
 
   bool between_two() const { return key.from != kNobody; }
   uint32_t rank_of(size_t part) const;
+  bool has_rank(uint32_t rank) const;
 };
 
 struct Trouble {
@@ -118,6 +120,8 @@ class JobFacts {
   const std::vector<ProcessFacts>& processes() const { return processes_; }
   const std::map<OperationKey, Operation>& operations() const { return operations_; }
   uint64_t operations_dropped() const { return dropped_; }
+  // Communicators of whose ranks so few were recorded that their operations are not kept.
+  const std::set<uint64_t>& sparse() const { return sparse_; }
   int64_t last() const { return last_; }
   // The process that is this rank of a communicator; kNobody: it was not recorded.
   uint32_t process_of(uint64_t communicator, uint32_t rank) const;
@@ -125,8 +129,6 @@ class JobFacts {
 
  private:
   struct Live {
-    uint64_t communicator = 0;
-    uint16_t channel = 0;
     uint16_t channels = 0;
     OperationKey key;
     uint32_t part = 0;
@@ -135,7 +137,8 @@ class JobFacts {
   struct Course {
     std::map<CallId, std::pair<OperationKey, uint32_t>> calls;
     std::deque<CallId> order;
-    std::vector<Live> live;
+    // The latest call on each first channel of a communicator.
+    std::map<std::pair<uint64_t, uint16_t>, Live> live;
     int64_t waited_since = 0;
     int64_t waited_ns = 0;
     int64_t last_made_own = kNever;  // on its clock without waits
@@ -173,6 +176,7 @@ class JobFacts {
   std::deque<OperationKey> order_;
   std::map<std::pair<uint64_t, uint32_t>, uint32_t> members_;
   std::map<uint64_t, uint32_t> sizes_;
+  std::set<uint64_t> sparse_;
   size_t parts_ = 0;
   uint64_t dropped_ = 0;
   int64_t last_ = 0;
