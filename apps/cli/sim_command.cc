@@ -127,8 +127,17 @@ Result<void> take_plan(SimOptions& options, const topology::Topology& topology,
   return {};
 }
 
-// Only the transport has events to record and to count.
-Result<void> check_transport(const SimOptions& options) {
+// Options that would have no effect without another; and with RoCE NICs, those that need events of
+// heddle's transport.
+Result<void> check_combination(const SimOptions& options) {
+  if (options.run.selector == "plan" && options.plan.empty()) {
+    return fail(ErrorCode::kInvalid, "cannot follow a plan", "--selector plan needs one",
+                "name it with --plan FILE");
+  }
+  if (options.matrix && !options.json) {
+    return fail(ErrorCode::kInvalid, "cannot show the matrix", "--matrix is part of the JSON",
+                "add --json");
+  }
   if (!options.run.roce) return {};
   const auto refused = [](const std::string& why, const std::string& todo) {
     return fail(ErrorCode::kInvalid, "cannot simulate RoCE NICs", why, todo);
@@ -199,7 +208,7 @@ Result<int> simulate(SimOptions options) {
   const Result<topology::Workload> workload =
       topology::read_workload_file(options.workload, *topology, options.run.seed);
   if (!workload) return fail(workload.error());
-  if (Result<void> fits = check_transport(options); !fits) return fail(fits.error());
+  if (Result<void> fits = check_combination(options); !fits) return fail(fits.error());
   if (Result<void> taken = take_plan(options, *topology, *workload); !taken)
     return fail(taken.error());
 

@@ -124,7 +124,9 @@ class Sim(unittest.TestCase):
         for more, why in ((("--transport", "roce", "--cc", "swift"), "--cc swift is for heddle's transport"),
                           (("--transport", "roce", "--paths", 4), "--paths is for heddle's transport"),
                           (("--transport", "roce", "--trace", "t"), "--trace records what heddle's transport"),
-                          (("--transport", "roce", "--matrix"), "--matrix counts what heddle's transport"),
+                          (("--transport", "roce", "--matrix", "--json"), "--matrix counts what heddle's transport"),
+                          (("--matrix",), "--matrix is part of the JSON"),
+                          (("--selector", "plan"), "--selector plan needs one"),
                           (("--cc", "dcqcn"), "--cc dcqcn is for RoCE NICs"),
                           (("--rdma-mtu", 1024), "--rdma-mtu is for RoCE NICs")):
             done = self.sim("fabric.toml", "perm.toml", *more)
