@@ -11,6 +11,7 @@
 #include "planner/presets.h"
 #include "planner/size_distance.h"
 #include "planner/size_headroom.h"
+#include "planner/size_overlap.h"
 #include "planner/size_traffic.h"
 
 namespace heddle::planner {
@@ -168,6 +169,19 @@ TEST(Answer, FormulasOfHeadroomGiveTheirFigures) {
     for (const double meters : {0.0, 3.0, 100.0, 40'000.0}) {
       expect_arithmetic(
           size_headroom({.link_bits_per_s = rate, .meters = meters, .pool_share = 0.5}));
+    }
+  }
+}
+
+TEST(Answer, FormulasOfOverlapGiveTheirFigures) {
+  const Result<ModelShape> model = find_model("llama-3-8b");
+  ASSERT_TRUE(model.has_value());
+  for (const uint64_t gpus : {2, 16, 1'000}) {
+    for (const double bucket : {1e6, 25e6, 1e12}) {
+      for (const double backward_s : {0.01, 1.0, 10.0}) {
+        expect_arithmetic(
+            size_overlap(*model, {.gpus = gpus, .bucket_bytes = bucket, .backward_s = backward_s}));
+      }
     }
   }
 }

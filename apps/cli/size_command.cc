@@ -7,6 +7,7 @@
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/size/distance_command.h"
 #include "apps/cli/size/headroom_command.h"
+#include "apps/cli/size/overlap_command.h"
 #include "apps/cli/size/presets_report.h"
 #include "apps/cli/size/traffic_command.h"
 #include "apps/cli/terminal.h"
@@ -17,6 +18,7 @@ namespace {
 constexpr const char* kExample = R"(Example:
   heddle size --list
   heddle size traffic --model llama-3-8b --gpus 64
+  heddle size overlap --parameters 1000000000 --backward 800ms --rate 100Gbit/s
   heddle size distance --km 300 --rate 400Gbit/s --message 1M
   heddle size headroom --rate 400Gbit/s --meters 100
 
@@ -44,18 +46,19 @@ void refuse_options_of(const CLI::App& size) {
 
 void add_size_command(CLI::App& root, Invocation& invocation) {
   CLI::App* const size =
-      root.add_subcommand("size", "calculate the traffic, goodput or buffers that a job needs");
+      root.add_subcommand("size", "calculate the traffic, overlap, goodput or buffers of a job");
   size->footer(kExample + exit_status_help("what was asked for does not fit", "could not run"));
   const auto options = std::make_shared<SizeOptions>();
   size->add_flag("--list", options->list, "list the presets of models and fabrics");
   add_json_option(*size, options->json);
   add_size_traffic_command(*size, invocation);
+  add_size_overlap_command(*size, invocation);
   add_size_distance_command(*size, invocation);
   add_size_headroom_command(*size, invocation);
   size->callback([options, size, &invocation] {
     if (!size->get_subcommands().empty()) return refuse_options_of(*size);
     if (!options->list) {
-      throw CLI::ValidationError("size", "give traffic, distance or headroom, or --list");
+      throw CLI::ValidationError("size", "give traffic, overlap, distance or headroom, or --list");
     }
     invocation.run = [options] { return print_presets(*options); };
   });

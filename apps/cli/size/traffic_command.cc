@@ -8,6 +8,7 @@
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/size/answer_report.h"
+#include "apps/cli/size/model_options.h"
 #include "apps/cli/size/quantity_options.h"
 #include "planner/presets.h"
 #include "planner/size_traffic.h"
@@ -23,15 +24,13 @@ constexpr const char* kExample = R"(Example:
 // So that no product of sizes overflows.
 constexpr uint64_t kMostRanks = 10'000;
 constexpr uint64_t kMostGpus = 1'000'000;
-constexpr uint64_t kMostParameters = 1'000'000'000'000'000;
 constexpr uint64_t kMostSequences = 1'000'000'000;
 constexpr uint64_t kLongestSequence = 100'000'000;
 constexpr uint64_t kLargestMicrobatch = 1'000;
 
 struct TrafficOptions {
-  std::string model;
+  ModelOptions model;
   std::string fabric;
-  uint64_t parameters = 0;
   uint64_t gpus_per_node = 0;  // 0: the fabric's
   planner::JobShape job;
   bool json = false;
@@ -66,15 +65,8 @@ void add_size_options(CLI::App& traffic, planner::JobShape& job) {
   add_count(traffic, "--activation-bytes", job.activation_bytes, "of one activation", 8);
 }
 
-Result<planner::ModelShape> model_of(const TrafficOptions& options) {
-  if (!options.model.empty()) return planner::find_model(options.model);
-  planner::ModelShape model{.name = "a model", .source = "--parameters"};
-  model.parameters_alone = options.parameters;
-  return model;
-}
-
 Result<planner::Answer> answer_of(const TrafficOptions& options) {
-  const Result<planner::ModelShape> model = model_of(options);
+  const Result<planner::ModelShape> model = model_of(options.model);
   if (!model) return fail(model.error());
   planner::JobShape job = options.job;
   double nic_bits_per_s = 0;
@@ -95,12 +87,7 @@ void add_size_traffic_command(CLI::App& group, Invocation& invocation) {
       group.add_subcommand("traffic", "bytes that a GPU sends in a training step");
   traffic->footer(kExample + exit_status_help("", "could not run"));
   const auto options = std::make_shared<TrafficOptions>();
-  CLI::Option* const model =
-      traffic->add_option("--model", options->model, "a preset, a config.json or a TOML file");
-  model->type_name("NAME|FILE");
-  add_count(*traffic, "--parameters", options->parameters,
-            "of the model, where its shape is not known", kMostParameters)
-      ->excludes(model);
+  add_model_options(*traffic, options->model);
   add_count(*traffic, "--gpus", options->job.gpus, "of the job", kMostGpus);
   traffic->add_option("--fabric", options->fabric, "a preset or a TOML file: nodes and NICs")
       ->type_name("NAME|FILE");
@@ -110,9 +97,7 @@ void add_size_traffic_command(CLI::App& group, Invocation& invocation) {
   add_size_options(*traffic, options->job);
   add_json_option(*traffic, options->json);
   traffic->callback([options, &invocation] {
-    if (options->model.empty() && options->parameters == 0) {
-      throw CLI::RequiredError("--model or --parameters");
-    }
+    require_model(options->model);
     invocation.run = [options] { return print_answer(answer_of(*options), options->json); };
   });
 }

@@ -1,0 +1,2 @@
+GPUS = (2, 4)
+def run(a,p): raise SystemExit
