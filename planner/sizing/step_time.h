@@ -49,12 +49,12 @@ class StepTime {
   double flops_per_s() const { return flops_ / step_s(); }
   double tokens_per_s() const;  // of the job
 
+  // A movement's, alone.
+  double seconds(const Movement& movement) const;
   // With all that a leaf's NICs send crossing the fabric.
   double nic_bits_per_s() const;
 
  private:
-  double seconds(const Movement& movement) const;
-
   const ModelShape& model_;
   const JobShape job_;
   const Machine& machine_;
