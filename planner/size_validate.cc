@@ -38,7 +38,7 @@ class Rows {
     const double error = formula / published - 1;
     errors_.push_back(std::abs(error));
     rows_.push_back({fmt::format("{} {}", recalled ? "*" : " ", name), published, formula,
-                     fmt::format("{:+.1f}%", 100 * error), source});
+                     std::round(1'000 * error) / 10, source});
   }
 
   void take_errors(std::vector<double>& errors) const {
@@ -53,7 +53,7 @@ class Rows {
     return {.name = std::move(name),
             .title = std::move(title),
             .columns =
-                {{"name", "", ""}, unit, formula, {"error", "error", ""}, {"source", "source", ""}},
+                {{"name", "", ""}, unit, formula, {"error_percent", "error", "%"}, {"source", "source", ""}},
             .rows = std::move(rows_)};
   }
 
