@@ -1,5 +1,5 @@
-// Messages: the units into which the gradients of a step are cut on their way to the wire, from a
-// bucket of the framework to the packets of the NIC, and which tool measures which.
+// Messages: the units into which the gradients of a step are cut, from a bucket of the framework to
+// the packets of the NIC, and which tool measures which.
 #pragma once
 
 #include <cstdint>

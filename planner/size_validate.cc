@@ -52,8 +52,11 @@ class Rows {
     unit.name = "published_" + unit.name;
     return {.name = std::move(name),
             .title = std::move(title),
-            .columns =
-                {{"name", "", ""}, unit, formula, {"error_percent", "error", "%"}, {"source", "source", ""}},
+            .columns = {{"name", "", ""},
+                        unit,
+                        formula,
+                        {"error_percent", "error", "%"},
+                        {"source", "source", ""}},
             .rows = std::move(rows_)};
   }
 

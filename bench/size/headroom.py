@@ -1,9 +1,9 @@
 """PFC headroom: the formula of `heddle size headroom` beside a simulated lossless switch.
 
 h0 sends at line rate, over the cable that is measured, towards h1, whose link takes almost nothing, so the switch
-pauses h0. Meanwhile h2 sends to h0: the pause waits for a packet in transmission. Its start is shifted in steps, for the
-longest wait. Measured are the bytes that arrive after the packet at which the switch decides to pause, and the smallest
-buffer without a drop.
+pauses h0. Meanwhile h2 sends to h0: the pause waits for a packet in transmission. Its start is shifted in steps, for
+the longest wait. Measured are the bytes that arrive after the packet at which the switch decides to pause, and the
+smallest buffer without a drop.
 
 Topology files with less buffer than a lossless switch needs are refused. So cables have a low rate in the file, and a
 fault gives them their real rate at time 0: the buffer may then be anything. NICs of the simulator obey a pause at once,
@@ -120,7 +120,8 @@ def show(document):
     print("Bytes behind the threshold of a lossless switch\n")
     for case in document["cases"]:
         smallest = case["smallest_without_drop_bytes"]
-        row(f"{case['gbits_per_s']} Gb/s, {case['meters']:,} m, MTU {case['mtu_bytes']}", "formula", "simulated", "error")
+        name = f"{case['gbits_per_s']} Gb/s, {case['meters']:,} m, MTU {case['mtu_bytes']}"
+        row(name, "formula", "simulated", "error")
         row("  headroom", f"{case['formula_bytes']:,.0f} B", f"{case['used_bytes']:,} B", percent(case["error"]))
         row("  smallest without a drop", "", "-" if smallest is None else f"{smallest:,} B",
             f"{case['unused_packets']:.2f} packets unused")
