@@ -9,9 +9,13 @@
 #include <cstdlib>
 
 #include "planner/presets.h"
+#include "planner/size_cluster.h"
 #include "planner/size_distance.h"
 #include "planner/size_headroom.h"
+#include "planner/size_messages.h"
+#include "planner/size_overlap.h"
 #include "planner/size_traffic.h"
+#include "planner/size_validate.h"
 
 namespace heddle::planner {
 namespace {
@@ -171,6 +175,55 @@ TEST(Answer, FormulasOfHeadroomGiveTheirFigures) {
     }
   }
 }
+
+TEST(Answer, FormulasOfOverlapGiveTheirFigures) {
+  const Result<ModelShape> model = find_model("llama-3-8b");
+  ASSERT_TRUE(model.has_value());
+  for (const uint64_t gpus : {2, 16, 1'000}) {
+    for (const double bucket : {1e6, 25e6, 1e12}) {
+      for (const double backward_s : {0.01, 1.0, 10.0}) {
+        expect_arithmetic(
+            size_overlap(*model, {.gpus = gpus, .bucket_bytes = bucket, .backward_s = backward_s}));
+      }
+    }
+  }
+}
+
+TEST(Answer, FormulasOfMessagesGiveTheirFigures) {
+  for (const double bucket : {1e5, 25e6, 1e9}) {
+    for (const uint64_t gpus : {2, 16, 1'000}) {
+      for (const bool splits : {false, true}) {
+        expect_arithmetic(size_messages(
+            {.bucket_bytes = bucket, .gpus = gpus, .queue_pairs = 4, .splits = splits}));
+      }
+    }
+  }
+}
+
+TEST(Answer, FormulasOfClustersGiveTheirFigures) {
+  const Result<ModelShape> dense = find_model("llama-3-70b");
+  const Result<ModelShape> experts = find_model("deepseek-v3");
+  const Result<Gpu> gpu = find_gpu("h100");
+  const Result<FabricPreset> fabric = find_fabric("roce-400g-2to1");
+  ASSERT_TRUE(dense.has_value() && experts.has_value() && gpu.has_value() && fabric.has_value());
+  for (uint64_t zero = 0; zero <= 3; ++zero) {
+    for (const bool recompute : {false, true}) {
+      const JobShape job{.gpus = 512,
+                         .tensor = 8,
+                         .context = 2,
+                         .pipeline = 4,
+                         .zero_stage = zero,
+                         .sequence_parallel = true,
+                         .recompute = recompute,
+                         .batch = 64};
+      expect_arithmetic(size_cluster(*dense, {.job = job, .gpu = *gpu, .fabric = *fabric}));
+    }
+  }
+  const JobShape spread{.gpus = 256, .pipeline = 2, .expert = 16};
+  expect_arithmetic(size_cluster(*experts, {.job = spread, .gpu = *gpu, .fabric = *fabric}));
+}
+
+TEST(Answer, FormulasOfValidationGiveTheirFigures) { expect_arithmetic(size_validate()); }
 
 }  // namespace
 }  // namespace heddle::planner

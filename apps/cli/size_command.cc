@@ -5,29 +5,40 @@
 
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
+#include "apps/cli/size/answer_report.h"
+#include "apps/cli/size/cluster_command.h"
 #include "apps/cli/size/distance_command.h"
 #include "apps/cli/size/headroom_command.h"
+#include "apps/cli/size/messages_command.h"
+#include "apps/cli/size/overlap_command.h"
 #include "apps/cli/size/presets_report.h"
 #include "apps/cli/size/traffic_command.h"
 #include "apps/cli/terminal.h"
+#include "planner/size_validate.h"
 
 namespace heddle::cli {
 namespace {
 
 constexpr const char* kExample = R"(Example:
   heddle size --list
+  heddle size --validate
+  heddle size cluster --model llama-3-8b --gpus 64 --gpu h100 --fabric roce-400g
   heddle size traffic --model llama-3-8b --gpus 64
+  heddle size overlap --parameters 1000000000 --backward 800ms --rate 100Gbit/s
   heddle size distance --km 300 --rate 400Gbit/s --message 1M
   heddle size headroom --rate 400Gbit/s --meters 100
+  heddle size messages --bucket 25M --gpus 16
 
 Each figure is printed with its formula, the values in it and its source.)";
 
 struct SizeOptions {
   bool list = false;
+  bool validate = false;
   bool json = false;
 };
 
-int print_presets(const SizeOptions& options) {
+int print_asked(const SizeOptions& options) {
+  if (options.validate) return print_answer(planner::size_validate(), options.json);
   print(options.json ? presets_document().dump(2) + "\n" : presets_text());
   return kDone;
 }
@@ -44,20 +55,27 @@ void refuse_options_of(const CLI::App& size) {
 
 void add_size_command(CLI::App& root, Invocation& invocation) {
   CLI::App* const size =
-      root.add_subcommand("size", "calculate the traffic, goodput or buffers that a job needs");
+      root.add_subcommand("size", "calculate the traffic, overlap, goodput or buffers of a job");
   size->footer(kExample + exit_status_help("what was asked for does not fit", "could not run"));
   const auto options = std::make_shared<SizeOptions>();
-  size->add_flag("--list", options->list, "list the presets of models and fabrics");
+  size->add_flag("--list", options->list, "list the presets of models, GPUs and fabrics");
+  size->add_flag("--validate", options->validate,
+                 "compare the formulas with published measurements, and print every error");
   add_json_option(*size, options->json);
+  add_size_cluster_command(*size, invocation);
   add_size_traffic_command(*size, invocation);
+  add_size_overlap_command(*size, invocation);
   add_size_distance_command(*size, invocation);
   add_size_headroom_command(*size, invocation);
+  add_size_messages_command(*size, invocation);
   size->callback([options, size, &invocation] {
     if (!size->get_subcommands().empty()) return refuse_options_of(*size);
-    if (!options->list) {
-      throw CLI::ValidationError("size", "give traffic, distance or headroom, or --list");
+    if (options->list == options->validate) {
+      throw CLI::ValidationError("size",
+                                 "give cluster, traffic, overlap, distance, headroom or messages, "
+                                 "or --list or --validate");
     }
-    invocation.run = [options] { return print_presets(*options); };
+    invocation.run = [options] { return print_asked(*options); };
   });
 }
 

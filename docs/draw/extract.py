@@ -259,7 +259,49 @@ def sim(document):
     return made
 
 
-SCENARIOS = {"sim": sim, "p2p": p2p, "multipath": multipath, "loss": loss, "failure": failure,
+_OVERLAP_ERRORS = (("computation_s", "computation"), ("communication_s", "communication"), ("step_s", "both at once"),
+                   ("exposed_s", "exposed"), ("speedup", "speed-up"))
+
+
+def _overlap(document):
+    cases = document["cases"]
+    numbers, models = (list(dict.fromkeys(case[key] for case in cases)) for key in ("gpus", "model"))
+    found = {(case["model"], case["gpus"]): case for case in cases}
+    columns = [f"{number} GPUs" for number in numbers]
+    speedups = [(f"{model}, {kind}", [one(found[model, number][kind]["speedup"]) for number in numbers])
+                for model in models for kind in ("formula", "simulated")]
+    errors = [(f"{model}, {name}", [one(100 * found[model, number]["errors"][key]) for number in numbers])
+              for model in models for key, name in _OVERLAP_ERRORS]
+    what = f"two models of {document['parameters'] / 1e6:,.0f} million parameters at {document['rate']}"
+    return [figure("size_overlap_simulated", f"Speed-up of {what}, simulated", "speed-up", columns, speedups,
+                   simulated=True),
+            figure("size_overlap_errors_simulated", f"Error of the formulas for {what}, beside the simulation",
+                   "%", columns, errors, simulated=True)]
+
+
+def _headroom(document):
+    cases = document["cases"]
+    columns = [f"{case['gbits_per_s']} Gb/s, {case['meters'] / 1000:g} km, MTU {case['mtu_bytes']}" for case in cases]
+    keys = (("formula", "formula_bytes"), ("simulated, worst of 16 phases", "used_bytes"),
+            ("simulated, smallest buffer without a drop", "smallest_without_drop_bytes"))
+    rows = [(name, [case[key] and one(case[key] / 1000) for case in cases]) for name, key in keys]
+    rows.append(("formula less simulated, packets", [one(case["unused_packets"]) for case in cases]))
+    return [figure("size_headroom_simulated", "PFC headroom of a lossless switch, simulated", "kB", columns, rows, 1,
+                   simulated=True)]
+
+
+def _traffic(document):
+    keys = ("formula_bytes", "counted_bytes", "interface_bytes")
+    rows = [(case["job"], [one(case[key]) for key in keys]) for case in document["cases"]]
+    return [figure("size_traffic", "Bytes that a rank sends in a training step", "bytes",
+                   ["formula", "payload, counted", "interface, counted"], rows, 0)]
+
+
+def size(document):
+    return {"overlap": _overlap, "headroom": _headroom, "traffic": _traffic}[document["question"]](document)
+
+
+SCENARIOS = {"sim": sim, "size": size, "p2p": p2p, "multipath": multipath, "loss": loss, "failure": failure,
              "incast": incast,
              "allreduce": allreduce, "training": training, "nics": nics, "hostile": hostile, "recording": recording,
              "distance": distance, "verify": verify}

@@ -32,7 +32,9 @@ class Size(unittest.TestCase):
         self.assertEqual(models["llama-3-8b"]["parameters"], 8_030_261_248)
         self.assertFalse(models["llama-3-8b"]["recalled"])
         self.assertTrue(models["gpt3-175b"]["recalled"])
-        self.assertTrue(all(each["source"] for each in listed["models"] + listed["fabrics"]))
+        gpus = {gpu["name"]: gpu for gpu in listed["gpus"]}
+        self.assertEqual(gpus["h100"]["nvlink_bits_per_s"], 3.6e12)
+        self.assertTrue(all(each["source"] for each in listed["models"] + listed["fabrics"] + listed["gpus"]))
         text = program.run("size", "--list").stdout
         self.assertRegex(text, r"(?m)^\* gpt3-175b .*\(recalled\)$")
         self.assertRegex(text, r"(?m)^  llama-3-8b ")
@@ -60,6 +62,63 @@ class Size(unittest.TestCase):
             config.write_text("[", encoding="utf-8")
             self.assertIn("it is not a JSON object", self.refused(*words))
 
+    def test_overlap_of_two_models_that_compute_differently(self):
+        # 160 buckets of 25 MB. 16 GPUs: 2 x 15/16 x 25 MB at 100 Gb/s x 4096/4178 = 3.825 ms a bucket.
+        words = ("overlap", "--parameters", "1000000000", "--bucket", "25000000", "--backward")
+        long, short = (self.json_of(*words, backward) for backward in ("800ms", "400ms"))
+        rows = [{row[0]: row[-1] for row in each["tables"][0]["rows"]} for each in (long, short)]
+        self.assertEqual(rows, [{2: "yes", 4: "yes", 8: "yes", 16: "yes"}, {2: "yes", 4: "no", 8: "no", 16: "no"}])
+        self.assertAlmostEqual(self.figures(*words, "800ms")["exposed_s"], 3.825e-3, places=6)
+        self.assertIn("the overlap condition fails: give each GPU NICs of", short["advice"][0])
+
+    def test_overlap_agrees_with_the_simulator(self):
+        workload = ('version = 1\n[[job]]\nkind = "training"\nlayers = 8\nlayer_bytes = "5MB"\nbucket = "5MB"\n'
+                    'forward = "100us"\nbackward = "{backward}us"\nalgorithm = "ring"\nhosts = ["h0..h3"]\n')
+        for backward_us in (200, 1000):  # a layer; a bucket takes 600 us
+            with self.subTest(backward_us=backward_us), tempfile.TemporaryDirectory() as folder:
+                topology, job = (pathlib.Path(folder) / name for name in ("star.toml", "job.toml"))
+                topology.write_text('version = 1\n[fabric]\nkind = "leaf_spine"\nleaves = 1\nspines = 1\n'
+                                    "hosts_per_leaf = 4\n", encoding="utf-8")
+                job.write_text(workload.format(backward=backward_us), encoding="utf-8")
+                done = program.run("sim", "--topology", topology, "--workload", job, "--json")
+                step = json.loads(done.stdout)["jobs"][0]["steps"][0]
+                formula = self.figures("overlap", "--parameters", "10000000", "--gpus", "4", "--bucket", "5000000",
+                                       "--forward", "800us", "--backward", f"{8 * backward_us}us", "--mtu", "8928",
+                                       "--headers", "110", "--chunk", "256K")
+                self.assertAlmostEqual(formula["step_s"] * 1e6 / step["took_us"], 1, delta=0.03)
+                self.assertAlmostEqual(formula["exposed_s"] * 1e6 / step["exposed_us"], 1, delta=0.06)
+
+    def test_clusters_name_the_network_that_they_need(self):
+        words = ("cluster", "--model", "llama-3-8b", "--gpus", "64")
+        found = self.figures(*words)
+        # 8 nodes of 8: a bus bandwidth counts 63/64 of what is reduced, a NIC 7/8 of an eighth.
+        payload = found["needed_wire_bits_per_s"] * 4096 / 4178 / 8
+        self.assertAlmostEqual(found["needed_bus_bytes_per_s"] / payload, 9, places=6)
+        self.assertEqual(found["exposed_s"], max(0, found["data_s"] - found["window_s"]))
+        tables = {table["name"]: table for table in self.json_of(*words)["tables"]}
+        exposed = [row[2] for row in tables["rates"]["rows"]]
+        self.assertEqual(exposed, sorted(exposed, reverse=True))
+        self.assertEqual([row[0] for row in tables["scaling"]["rows"]], [1, 2, 4, 8, 16, 32, 64])
+        self.assertTrue(all(half <= even for *_, even, _, half in tables["scaling"]["rows"]))
+
+    def test_messages_name_the_tool_that_measures_each_unit(self):
+        self.assertEqual(self.figures("messages", "--bucket", "256M", "--gpus", "2")["message_bytes"], 1 << 20)
+        text = program.run("size", "messages").stdout
+        self.assertRegex(text, r"(?m)^  RDMA message +204,800 B .*perftest")
+        self.assertRegex(text, r"(?m)^  bucket +26,214,400 B .*nccl-tests")
+
+    def test_validation_hides_no_row(self):
+        found = self.json_of("--validate")
+        figures = {figure["name"]: figure["value"] for figure in found["figures"]}
+        self.assertLess(figures["error_percent"], 10)
+        rows = [row for table in found["tables"] for row in table["rows"]]
+        self.assertEqual(len(rows), 25)
+        for name, published, formula, error, source in rows:
+            self.assertAlmostEqual(error, 100 * (formula / published - 1), delta=0.051, msg=name)
+            self.assertTrue(source, name)
+        errors = sorted(abs(formula / published - 1) for _, published, formula, _, _ in rows)
+        self.assertAlmostEqual(figures["error_percent"], 100 * errors[12], places=6)
+
     def test_text_has_formula_terms_and_source(self):
         text = program.run("size", "distance", "--km", "300").stdout
         self.assertIn("goodput without loss: 2.77 Gb/s\n  = min(X, q * w * M * 8 / (R + M * 8 / X))\n", text)
@@ -81,7 +140,14 @@ class Size(unittest.TestCase):
     def test_wrong_inputs_say_what_to_do(self):
         model = ("traffic", "--model", "llama-3-8b")
         for words, todo in (
-                ((), "give traffic, distance or headroom, or --list"),
+                ((), "or --list or --validate"),
+                (("--list", "--validate"), "or --list or --validate"),
+                (("overlap", "--parameters", "1000"), "--backward"),
+                (("overlap", "--parameters", "1000", "--backward", "0s"), "give --backward"),
+                (("overlap", "--parameters", "1000", "--backward", "1s", "--gpus", "1"), "give --gpus 2"),
+                (("cluster", "--parameters", "1000", "--gpus", "8"), "give --model"),
+                (("cluster", "--model", "llama-3-8b", "--gpus", "8", "--gpu", "z1"), "there are a100, b200,"),
+                (("messages", "--gpus", "1"), "give --gpus 2"),
                 (("--json", "distance"), "write options of a question after its name"),
                 (("traffic",), "--model or --parameters"),
                 (("traffic", "--model", "llama-9"), "there are deepseek-v3,"),

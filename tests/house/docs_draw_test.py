@@ -65,6 +65,10 @@ def documents():
         "recording": {"alternating": {"65536": {"wall_ns": cost}}, "training_in_turn": {"wall_ns": cost}},
         "distance": {"mbits": 1000, "cases": [{"km": 100, "buffers": "raised", "simulated_to_capacity": 0.9,
                                                "programs": programs("to_capacity", "heddle", "TCP cubic")}]},
+        "size": {"question": "overlap", "parameters": 10**9, "rate": "100Gbit/s", "cases": [
+            {"model": "A", "gpus": gpus, "formula": {"speedup": 1.9}, "simulated": {"speedup": 2.0},
+             "errors": dict.fromkeys(("computation_s", "communication_s", "step_s", "exposed_s", "speedup"), -0.05)}
+            for gpus in (2, 4)]},
         "verify": {"network": "a fabric", "rows": [row]},
         "sim": {"peer": "roce", "hosts": 64, "cases": [
             {"traffic": "permutation", "condition": "no loss", "system": system,
@@ -96,6 +100,14 @@ class ExtractTest(unittest.TestCase):
                 if "rows" in figure:
                     xml.dom.minidom.parseString(chart.draw(figure))
             pages.slower(found.values())
+
+    def test_each_question_of_sizes_gives_figures(self):
+        headroom = {"gbits_per_s": 100, "meters": 300, "mtu_bytes": 1500, "formula_bytes": 40_660, "used_bytes": 39_988,
+                    "smallest_without_drop_bytes": None, "unused_packets": 0.4}
+        traffic = {"job": "data 2", "formula_bytes": 10, "counted_bytes": 10, "interface_bytes": 11}
+        for question, case in (("headroom", headroom), ("traffic", traffic)):
+            for each in self.figures("size", {"question": question, "cases": [case]}).values():
+                self.assertIn("|---|", pages.table(each))
 
     def test_an_unknown_scenario_has_no_figures(self):
         self.assertEqual(self.figures("soak", {}), {})

@@ -30,6 +30,12 @@ std::string presets_text() {
                         counted_text(fabric.gpus_per_node, "GPU"), rate_text(fabric.nic_bits_per_s),
                         fabric.source);
   }
+  text += "\nGPUs (--gpu)\n";
+  for (const planner::Gpu& gpu : planner::preset_gpus()) {
+    text += fmt::format("{} {:<16} {:.0f} of {:.0f} TFLOP/s, NVLink {:.0f} GB/s  {}\n",
+                        mark(gpu.source), gpu.name, gpu.achievable_flops / 1e12,
+                        gpu.peak_flops / 1e12, gpu.nvlink_bits_per_s / 8e9, gpu.source);
+  }
   return text +
          "\n* figures are recalled: compare them with the source before you rely on them\n"
          "Files of your own: docs/how-to/size_a_cluster.md\n";
@@ -53,7 +59,17 @@ Json presets_document() {
                        {"source", fabric.source},
                        {"recalled", is_recalled(fabric.source)}});
   }
-  return {{"heddle", kVersion}, {"models", models}, {"fabrics", fabrics}};
+  Json gpus = Json::array();
+  for (const planner::Gpu& gpu : planner::preset_gpus()) {
+    gpus.push_back({{"name", gpu.name},
+                    {"peak_flops", gpu.peak_flops},
+                    {"achievable_flops", gpu.achievable_flops},
+                    {"nvlink_bits_per_s", gpu.nvlink_bits_per_s},
+                    {"watts", gpu.watts},
+                    {"source", gpu.source},
+                    {"recalled", is_recalled(gpu.source)}});
+  }
+  return {{"heddle", kVersion}, {"models", models}, {"fabrics", fabrics}, {"gpus", gpus}};
 }
 
 }  // namespace heddle::cli

@@ -1,4 +1,4 @@
-// `heddle size --list`: the presets of models and fabrics with their sources.
+// `heddle size --list`: the presets of models, GPUs and fabrics with their sources.
 #pragma once
 
 #include <string>

@@ -1,0 +1,112 @@
+"""Bytes that a rank sends in a training step: the formulas of `heddle size traffic` beside counted ones.
+
+`heddle workload run` executes the step with real packets over the loopback of a network of its own, one process a rank,
+under `heddle record`. Counted: payload delivered, a rank, from the recording; and bytes of the interface, of all ranks
+together with headers, acknowledgements and opening, which are printed beside it and have no bound.
+"""
+
+import json
+import pathlib
+import re
+import shlex
+import subprocess
+import tempfile
+
+from harness.failure import CannotMeasure
+from harness.machine import describe
+from harness.pair import built
+from harness.report import row
+from size.beside import error, figures, percent
+
+GPUS = (2, 4)
+BOUND = 0.001
+_STEPS = 2
+_SEQUENCE = 1024
+_WIDTH = 4  # bytes of gradients, parameters and activations
+_LAYERS = 4
+_MODEL = (f'name = "small"\nlayers = {_LAYERS}\nhidden = 256\nheads = 4\nffn = 1024\nvocabulary = 512\n')
+_ACTIVATIONS = _SEQUENCE * 256 * _WIDTH
+
+# Name, parallel ranks and keys of the workload, options of heddle size; {n} is the number of ranks.
+_CASES = (
+    ("data {n}", {}, ()),
+    ("data {n}, sharded (ZeRO 3)", {"sharded": "true"}, ("--zero", 3)),
+    ("tensor 2 x data {n}/2", {"tensor": 2}, ("--tensor", 2)),
+    ("pipeline 2 x data {n}/2, 2 microbatches", {"pipeline": 2, "microbatches": 2}, ("--pipeline", 2)),
+)
+
+
+def _workload(gpus, keys, parameters):
+    layer_bytes = round(parameters * _WIDTH / _LAYERS / keys.get("tensor", 1))
+    given = {"layers": _LAYERS, "layer_bytes": f'"{layer_bytes}B"', "activation_bytes": f'"{_ACTIVATIONS}B"',
+             "bucket": '"4MB"', "forward": '"1ms"', "algorithm": '"ring"', "steps": _STEPS,
+             "hosts": f'["h0..h{gpus - 1}"]', **keys}
+    lines = [f"{key} = {value}" for key, value in given.items()]
+    return "version = 1\n[[job]]\nkind = \"training\"\n" + "\n".join(lines) + "\n"
+
+
+# Brings up the loopback of a network of its own, runs a command, and prints the bytes that the loopback sent.
+_IN_A_NETWORK = """
+ip link set lo up && "$@" >run.json 2>run.log; status=$?
+sed -n 's/^ *lo: *//p' /proc/net/dev | awk '{print $9}'
+exit $status
+"""
+
+
+def _run(folder, workload, gpus):
+    """Rows of bytes that each rank delivered to each in a step, and bytes of the interface a rank and step."""
+    pathlib.Path(folder, "job.toml").write_text(workload, encoding="utf-8")
+    heddle = built("heddle")
+    command = ["unshare", "--user", "--map-root-user", "--net", "sh", "-c", _IN_A_NETWORK, "sh",
+               heddle, "record", "-o", "recorded", "--", heddle, "workload", "run", "job.toml", "-n", str(gpus),
+               "--json"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode != 0 or not re.fullmatch(r"\d+\n", done.stdout):
+        log = pathlib.Path(folder, "run.log")
+        why = log.read_text(encoding="utf-8") if log.is_file() else done.stderr
+        raise CannotMeasure(f"{shlex.join(command[8:])} failed: {why.strip()[-300:]}", "run it by hand")
+    matrix = subprocess.run([heddle, "matrix", "recorded", "--by", "phase", "--json"], cwd=folder, capture_output=True,
+                            text=True, check=False)
+    if matrix.returncode != 0:
+        raise CannotMeasure(f"heddle matrix failed: {matrix.stderr.strip()[-300:]}", "run it by hand")
+    step = next(part for part in json.loads(matrix.stdout)["parts"] if part["name"] == "step")
+    return [sum(line) / _STEPS for line in step["measured"]], int(done.stdout) / _STEPS / gpus
+
+
+def _case(folder, gpus, parts):
+    name, keys, options = parts
+    model = pathlib.Path(folder, "model.toml")
+    model.write_text(_MODEL, encoding="utf-8")
+    found = figures("traffic", "--model", model, "--gpus", gpus, "--gpus-per-node", 1, "--sequence", _SEQUENCE,
+                    *(word for kind in ("gradient", "parameter", "activation")
+                      for word in (f"--{kind}-bytes", _WIDTH)),
+                    "--batch", gpus // keys.get("tensor", 1) // keys.get("pipeline", 1) * keys.get("microbatches", 1),
+                    *options)
+    sent, interface = _run(folder, _workload(gpus, keys, found["parameters"]), gpus)
+    return {"job": name.format(n=gpus), "gpus": gpus, "formula_bytes": found["nic_bytes"],
+            "counted_bytes": max(sent), "counted_least_bytes": min(sent), "interface_bytes": interface,
+            "error": error(found["nic_bytes"], max(sent)), "interface_above": interface / (sum(sent) / gpus) - 1}
+
+
+def run(arguments, progress):
+    planned = [(gpus, case) for gpus in arguments.gpus or GPUS for case in _CASES
+               if gpus > 2 or not {"tensor", "pipeline"} & set(case[1])]
+    cases = []
+    for number, (gpus, case) in enumerate(planned):
+        progress.say(number, len(planned), case[0].format(n=gpus))
+        with tempfile.TemporaryDirectory(prefix="heddle-bench-size-") as folder:
+            cases.append(_case(folder, gpus, case))
+    worst = max(abs(case["error"]) for case in cases)
+    return {"steps": _STEPS, "machine": describe(), "cases": cases, "worst_error": worst, "bound": BOUND,
+            "exit_status": 0 if worst <= BOUND else 1}
+
+
+def show(document):
+    print("Bytes that a rank sends in a step; of the rank that sends most\n")
+    for case in document["cases"]:
+        row(case["job"], "formula", "counted", "error")
+        row("  payload", f"{case['formula_bytes']:,.0f} B", f"{case['counted_bytes']:,.0f} B", percent(case["error"]))
+        row("  interface, mean of ranks", "", f"{case['interface_bytes']:,.0f} B",
+            f"{percent(case['interface_above'])} beside payload")
+        print()
+    print(f"largest error {100 * document['worst_error']:.3f}%, bound {100 * document['bound']:g}%")

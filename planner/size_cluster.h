@@ -1,0 +1,24 @@
+// Cluster: how much network a training job needs: the time of its step, the bus bandwidth at which
+// the exchange of gradients hides beside the computation, and how it scales with more replicas, on
+// a fabric without and with oversubscription.
+#pragma once
+
+#include "base/result.h"
+#include "planner/answer.h"
+#include "planner/job_shape.h"
+#include "planner/model_shape.h"
+#include "planner/presets.h"
+
+namespace heddle::planner {
+
+struct ClusterQuestion {
+  JobShape job;
+  Gpu gpu;
+  FabricPreset fabric;
+  double kernel_share = 0;  // of the GPU's achievable operations; 0: the default
+};
+
+// Errors: kInvalid, those of resolve(); a model without a shape.
+Result<Answer> size_cluster(const ModelShape& model, const ClusterQuestion& question);
+
+}  // namespace heddle::planner

@@ -1,0 +1,67 @@
+// StepTime: how long a training step takes: computation, communication of activations that it waits
+// for, the pipeline's bubble, and what of the exchange of gradients does not fit beside it.
+#pragma once
+
+#include "planner/job_shape.h"
+#include "planner/model_shape.h"
+#include "planner/presets.h"
+#include "planner/size_traffic.h"
+
+namespace heddle::planner {
+
+// GPUs and NICs, and what they reach of their data sheets.
+struct Machine {
+  Gpu gpu;
+  double nic_bits_per_s = 400e9;  // of one GPU's NICs, in one direction
+  double oversubscription = 1;    // of the fabric between leaves
+  double kernel_share = 0;        // of the GPU's achievable operations; 0: kKernelShare
+};
+
+// What a transformer layer's kernels reach of the best matrix product. From one measurement, not
+// from the rows that `heddle size --validate` compares: 19.6 ms forward and backward of a layer of
+// 22B parameters on 8 A100 (Korthikanti et al., arXiv 2205.05198, table 4, recalled), of which the
+// formulas give 2.8 ms to its all-reduces; 2.938e12 operations in 16.8 ms are 175 of 271.2 TFLOP/s.
+inline constexpr double kKernelShare = 0.65;
+// What one copy between two GPUs reaches of NVLink's rate: 376 of 450 GB/s (H100) and 746 of 900
+// (GB200), p2pBandwidthLatencyTest (stas00/ml-engineering, network). Range: 0.75 to 0.92 (A100).
+inline constexpr double kNvlinkShare = 0.83;
+// Payload of a full RoCEv2 packet: 4,096 of 4,096 + 82 bytes.
+inline constexpr double kNicShare = 4096.0 / 4178;
+
+class StepTime {
+ public:
+  // `job` is resolved; `machine` and `model` outlive it.
+  StepTime(const ModelShape& model, const JobShape& job, const Machine& machine);
+
+  double flops() const { return flops_; }  // of a GPU, without recomputation
+  double compute_flops() const;            // with it
+  double flops_per_s_possible() const;     // of a GPU's kernels
+  double compute_s() const;
+  double layers_s() const { return layers_s_; }  // tensor, context, expert: waited for
+  double bubble_share() const;                   // of the two together
+  double data_s() const { return data_s_; }      // gradients and parameters, alone
+  double data_nic_bytes() const { return data_nic_bytes_; }
+  double window_share() const;  // of the first two, which data_s() runs beside
+  double window_s() const;
+  double exposed_s() const;
+  double step_s() const;
+  // Of the published kind: operations without recomputation over the time of a step.
+  double flops_per_s() const { return flops_ / step_s(); }
+  double tokens_per_s() const;  // of the job
+
+  // A movement's, alone.
+  double seconds(const Movement& movement) const;
+  // With all that a leaf's NICs send crossing the fabric.
+  double nic_bits_per_s() const;
+
+ private:
+  const ModelShape& model_;
+  const JobShape job_;
+  const Machine& machine_;
+  double flops_ = 0;
+  double layers_s_ = 0;
+  double data_s_ = 0;
+  double data_nic_bytes_ = 0;
+};
+
+}  // namespace heddle::planner
