@@ -9,7 +9,7 @@
 
 #include "base/random.h"
 #include "planner/path_plan.h"
-#include "planner/paths/placement.h"
+#include "planner/paths/loads.h"
 #include "simulator/flow_run.h"
 #include "topology/generators.h"
 #include "topology/workload_patterns.h"
