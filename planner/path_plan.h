@@ -53,6 +53,7 @@ struct PathPlan {
   double bound_between = 0;  // lower bound of any routes, links between switches, ns
   uint64_t unreachable = 0;  // flows' lanes without a route
   NoGain no_gain = NoGain::kGains;
+  uint64_t kept = 0;  // flows that a re-plan left as they were
 
   // A lower bound of the longest time with any routes.
   double bound() const { return bound_between > planned.of_nics ? bound_between : planned.of_nics; }

@@ -55,18 +55,18 @@ void measure(benchmark::State& state, const topology::Topology& topology, const 
   state.counters["parts"] = parts;
 }
 
-void permutation_of_hosts(benchmark::State& state) {
+void BM_PlanOfAPermutation(benchmark::State& state) {
   const topology::Topology topology = fabric_of(static_cast<uint32_t>(state.range(0)));
   measure(state, topology, permutation(topology));
 }
 
-void ring_of_hosts(benchmark::State& state) {
+void BM_PlanOfARing(benchmark::State& state) {
   const topology::Topology topology = fabric_of(static_cast<uint32_t>(state.range(0)));
   measure(state, topology, ring_of_leaves(topology));
 }
 
-BENCHMARK(permutation_of_hosts)->Arg(1'024)->Arg(16'384)->Unit(benchmark::kMillisecond);
-BENCHMARK(ring_of_hosts)->Arg(1'024)->Arg(16'384)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_PlanOfAPermutation)->Arg(1'024)->Arg(16'384)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_PlanOfARing)->Arg(1'024)->Arg(16'384)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace heddle::planner
