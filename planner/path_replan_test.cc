@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "planner/paths/loads.h"
+#include "planner/plan_routes.h"
 #include "topology/generators.h"
 #include "topology/workload_patterns.h"
 
@@ -34,15 +35,8 @@ EarlierPlan earlier_of(const PathPlan& plan) {
 // The planned time of the most loaded link, by the hash.
 double longest_of(const topology::Topology& topology, const Demand& demand, const PathPlan& plan,
                   std::span<const uint32_t> failed) {
-  Fabric fabric(topology, failed);
-  Loads loads(fabric, {});
-  for (const PlannedFlow& flow : plan.flows) {
-    for (const PlannedPath& path : flow.paths) {
-      Route route;
-      EXPECT_TRUE(fabric.route(key_of(fabric, demand, flow.demand, 0, path.path), route));
-      loads.add(route, static_cast<double>(flow.demand.bytes) * path.share_per_million * 1e-6);
-    }
-  }
+  const Fabric fabric(topology, failed);
+  const Loads loads(fabric, PlanRoutes({topology, demand, plan.paths, failed}).loads(plan.flows));
   return loads.longest_between();
 }
 

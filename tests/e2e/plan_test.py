@@ -115,7 +115,7 @@ class Plan(unittest.TestCase):
         refused("another fabric", topology="tree.toml", name="plan.json")
         self.write("wrong.json", json.dumps(plan)[:500])
         refused("cut off")
-        for change, why in (({"fabrik": 1}, "unknown key 'fabrik'"), ({"version": 2}, "version is 2"),
+        for change, why in (({"fabrik": 1}, "unknown key 'fabrik'"), ({"version": 9}, "version is 9"),
                             ({"paths": 0}, "'paths'"), ({"flows": [{"vrom": "h0"}]}, "unknown key 'vrom'"),
                             ({"flows": [{"from": "h99", "to": "h1", "paths": []}]}, "no hosts"),
                             ({"flows": plan["flows"] + plan["flows"][:1]}, "flows[16] has hosts that an earlier")):
