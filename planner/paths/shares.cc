@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
+#include <utility>
 
+#include "base/random.h"
 #include "planner/paths/params.h"
 
 namespace heddle::planner {
@@ -38,7 +39,7 @@ Shares::Shares(const RouteTable& table, const Loads& background)
 void Shares::balance(double goal, uint32_t most_routes) {
   least_ = std::numeric_limits<double>::infinity();
   scale(goal, params::kMostSweeps);
-  keep_largest(most_routes);
+  draw(most_routes);
   least_ = std::numeric_limits<double>::infinity();
   scale(goal, params::kMostSweeps);
 }
@@ -114,22 +115,25 @@ bool Shares::note_best() {
   return true;
 }
 
-void Shares::keep_largest(uint32_t most_routes) {
-  std::vector<uint32_t> order;
+// A draw without replacement with the shares as weights (Efraimidis and Spirakis, 2006), so that
+// links keep their loads on average: the largest shares alone would leave the same expensive links
+// to nobody.
+void Shares::draw(uint32_t most_routes) {
+  Random random(1);
+  std::vector<std::pair<double, uint32_t>> keys;
   for (uint32_t lane = 0; lane < table_.size(); ++lane) {
     const uint32_t options = table_.options_of(lane);
     if (options <= most_routes) continue;
     const float* const shares = best_.data() + table_.first_option(lane);
-    order.resize(options);
-    std::iota(order.begin(), order.end(), 0U);
-    // Equal shares begin at another route for each lane, so that not all drop the same ones.
-    const auto place = [&](uint32_t option) { return (option + lane) % options; };
-    std::nth_element(
-        order.begin(), order.begin() + most_routes, order.end(), [&](uint32_t a, uint32_t b) {
-          return shares[a] > shares[b] || (shares[a] == shares[b] && place(a) < place(b));
-        });
-    for (auto option = order.begin() + most_routes; option != order.end(); ++option) {
-      dropped_[table_.first_option(lane) + *option] = 1;
+    keys.clear();
+    for (uint32_t option = 0; option < options; ++option) {
+      const double weight = std::max<double>(shares[option], 1e-12);
+      const double uniform = static_cast<double>((random.next() >> 11) + 1) * 0x1p-53;
+      keys.emplace_back(-std::log(uniform) / weight, option);
+    }
+    std::nth_element(keys.begin(), keys.begin() + most_routes, keys.end());
+    for (auto key = keys.begin() + most_routes; key != keys.end(); ++key) {
+      dropped_[table_.first_option(lane) + key->second] = 1;
     }
   }
 }

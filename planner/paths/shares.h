@@ -34,7 +34,7 @@ class Shares {
   void divide(uint32_t lane);
   void set_prices(double goal);
   bool note_best();
-  void keep_largest(uint32_t most_routes);
+  void draw(uint32_t most_routes);
 
   const RouteTable& table_;
   const Loads& background_;

@@ -90,6 +90,18 @@ TEST(PlannedLoads, ALeafSpinesLinksCarryWhatThePlanGivesThem) {
   }
 }
 
+TEST(PlannedLoads, LinksOfTwoRailsCarryWhatThePlanGivesThem) {
+  for (uint64_t seed = 1; seed <= 3; ++seed) {
+    expect_planned_loads(topology::leaf_spine({.leaves = 4,
+                                               .spines = 2,
+                                               .hosts_per_leaf = 4,
+                                               .hash_seed = seed,
+                                               .nics_per_host = 2,
+                                               .rails = true}),
+                         seed);
+  }
+}
+
 TEST(PlannedLoads, AFatTreesLinksCarryWhatThePlanGivesThem) {
   expect_planned_loads(topology::fat_tree({.hosts_per_leaf = 2, .hash_seed = 2}), 2);
 }
