@@ -22,6 +22,7 @@ transport::EndpointOptions fitted(const Options& options, const datapath::Datapa
                                   transport::RegionId eager_region, size_t eager_bytes) {
   const datapath::Capabilities& network = datapath.capabilities();
   transport::EndpointOptions fit = options.transport;
+  fit.selector = PlanFollower::selector_of(fit.selector);
   fit.nics = datapath.local_nics();
   fit.reply_port = datapath.local_address().port;
   fit.max_datagram_bytes = network.max_datagram_bytes;
@@ -75,6 +76,7 @@ Endpoint::Body::Body(std::shared_ptr<datapath::Datapath> datapath,
       transport_(fitted(options, *datapath_, eager_region, eager_->bytes()),
                  options.seed != 0 ? Seed(options.seed) : system_secret_seed(), sink_),
       driver_(transport_, *datapath_),
+      plan_follower_(options.transport.selector),
       takeover_(datapath_->now(), options.takeover_after),
       spin_budget_(options.spin_limit) {
   if (recorder_ != nullptr && options.recording.clock != nullptr) {

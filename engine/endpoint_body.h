@@ -18,6 +18,7 @@
 #include "engine/endpoint.h"
 #include "engine/endpoint_lock.h"
 #include "engine/helper_thread.h"
+#include "engine/plan_follower.h"
 #include "engine/spin_budget.h"
 #include "engine/takeover.h"
 #include "events/recording.h"
@@ -97,6 +98,7 @@ class Endpoint::Body final : public Registrar,
   transport::Endpoint transport_;
   Driver driver_;
   ConnectionTable connections_;
+  PlanFollower plan_follower_;
   uint64_t changes_ = 0;       // operations ended, notices, interrupts
   uint64_t changes_seen_ = 0;  // value at the last return of progress()
 
