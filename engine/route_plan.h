@@ -1,6 +1,6 @@
 // RoutePlan: the part of a plan file (`heddle plan --addresses`) that this host follows: for each
-// peer, the switches that payload crosses and their shares. On real networks nobody knows a
-// switch's hash, so a plan names routes, and PlanFollower finds the paths that take them.
+// peer, the switches that payload crosses and their shares. The hash of real switches is unknown,
+// so a plan names routes, and PlanFollower finds the paths that take them.
 #pragma once
 
 #include <array>

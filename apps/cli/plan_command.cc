@@ -18,6 +18,7 @@
 #include "apps/cli/plan/addresses.h"
 #include "apps/cli/plan/demand_sources.h"
 #include "apps/cli/plan/plan_file.h"
+#include "apps/cli/plan/rank_report.h"
 #include "apps/cli/terminal.h"
 #include "base/quantity.h"
 #include "planner/path_replan.h"
@@ -47,6 +48,8 @@ struct PlanOptions {
   std::vector<std::string> beside;
   std::string addresses;
   bool lab = false;
+  bool ranks = false;
+  uint32_t most_swaps = 8;
   planner::PathPlanOptions plan;
   bool json = false;
 };
@@ -121,6 +124,15 @@ Result<NamedAddresses> addresses_of(const PlanOptions& options,
   return read_addresses(options.addresses, topology);
 }
 
+Result<int> order_ranks(const PlanOptions& options, const topology::Topology& topology,
+                        const planner::Demand& demand) {
+  const Result<SimulatedOrder> simulated = simulate_orders(topology, demand, options.most_swaps);
+  if (!simulated) return fail(simulated.error());
+  print(options.json ? ranks_json(*simulated, topology).dump(1) + "\n"
+                     : ranks_text(*simulated, topology));
+  return kDone;
+}
+
 Result<int> make_plan(const PlanOptions& options) {
   const DemandSources& sources = options.sources;
   if (sources.workload.empty() && sources.matrix.empty() && sources.recording.empty()) {
@@ -132,6 +144,7 @@ Result<int> make_plan(const PlanOptions& options) {
   Result<PlanDemand> demand = read_demand(options.sources, *topology);
   if (!demand) return fail(demand.error());
   for (const std::string& note : demand->notes) print_warning(note);
+  if (options.ranks) return order_ranks(options, *topology, demand->demand);
   planner::PathPlanOptions of_plan = options.plan;
   of_plan.failed_links = demand->failed_links;
   for (const std::string& each : options.failed) {
@@ -202,6 +215,12 @@ void add_plan_command(CLI::App& root, Invocation& invocation) {
                    "most paths that a flow's bytes are divided among, on each of its NICs")
       ->type_name("N")
       ->check(whole_number(1, 64))
+      ->capture_default_str();
+  plan->add_flag("--ranks", options->ranks,
+                 "instead: which hosts should swap their ranks, each swap simulated");
+  plan->add_option("--most-swaps", options->most_swaps, "with --ranks: most swaps")
+      ->type_name("N")
+      ->check(whole_number(1, 1'000))
       ->capture_default_str();
   plan->add_option("--failed", options->failed, "a cable that is down, like leaf0:spine1")
       ->type_name("LINK");

@@ -1,10 +1,10 @@
 """Planned paths on simulated fabrics: one path by ECMP, heddle's spraying, a plan, and the bound.
 
 Hosts of 100 Gb/s on 8 leaves: one ring through all hosts, and eight rings of one host a leaf at once; with as many
-uplinks as hosts (1:1), half as many (2:1), and hosts with two ports on two leaves. Then one of eight uplinks fails: what
-ECMP makes of it, spraying, the plan that does not know of it, and the plan made again. Flows count with the time
-of the last one; the bound is the least time of the most loaded link, without headers. --speed measures how long plans
-take instead (planner_bench).
+uplinks as hosts (1:1), half as many (2:1), and hosts with two ports on two leaves. Then one of eight uplinks fails:
+ECMP, spraying, the plan from before, its concerned flows planned again, and all planned again. Every flow counts with
+the time of the last one; the bound is the least time of the most loaded link, without headers. --speed measures how
+long plans take instead (planner_bench).
 """
 
 import json

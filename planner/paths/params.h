@@ -15,9 +15,9 @@ inline constexpr double kTolerance = 0.002;
 inline constexpr uint32_t kDeepestChain = 6;
 // Routes that are tried for one chain. Chosen: about a millisecond. Range: 1,000 to 100,000.
 inline constexpr uint32_t kTriesOfChain = 8'000;
-// Routes that are tried in all to make one route a lane enough: at least, and for each lane. Chosen:
-// about half a second for 100,000 lanes; shares of several routes take over. Range: 100,000 to
-// 100,000,000, and 100 to 1,000.
+// Routes that are tried in all to make one route a lane enough: at least, and for each lane.
+// Chosen: about half a second for 100,000 lanes; shares of several routes take over. Range: 100,000
+// to 100,000,000, and 100 to 1,000.
 inline constexpr uint64_t kTriesOfPlacement = 5'000'000;
 inline constexpr uint64_t kTriesOfLane = 400;
 // Routes that a lane is spread over at most, unless the caller sets another number. Chosen: with 8

@@ -116,8 +116,8 @@ bool Shares::note_best() {
 }
 
 // A draw without replacement with the shares as weights (Efraimidis and Spirakis, 2006), so that
-// links keep their loads on average: the largest shares alone would leave the same expensive links
-// to nobody.
+// links keep their loads on average: with the largest shares alone no lane would keep the links of
+// high load.
 void Shares::draw(uint32_t most_routes) {
   Random random(1);
   std::vector<std::pair<double, uint32_t>> keys;
