@@ -167,11 +167,10 @@ class Planning {
     plan_.parts = 0;
     plan_.flows = flows_of(demand_, table_, [&](uint32_t lane, auto use) {
       uint32_t taken = 0;
-      for (uint32_t option = 0; option < table_.options_of(lane); ++option) {
-        const float share = shares.all()[table_.first_option(lane) + option];
+      shares.for_each(lane, [&](uint32_t option, double share) {
         use(option, share);
-        taken += share > 0 ? 1 : 0;
-      }
+        ++taken;
+      });
       plan_.parts = std::max(plan_.parts, taken);
     });
   }

@@ -1,12 +1,13 @@
 // Time of a plan by the number of hosts, each with 8 NICs on 8 rails: a random permutation, and a
 // ring through leaves, on a full Clos fabric. `of_bound` is the planned time of the most loaded
-// link over the lower bound.
+// link over the lower bound. And of planning again after a failure.
 #include <benchmark/benchmark.h>
 
 #include <numeric>
 
 #include "base/random.h"
 #include "planner/path_plan.h"
+#include "planner/path_replan.h"
 #include "topology/generators.h"
 #include "topology/workload_patterns.h"
 
@@ -65,8 +66,26 @@ void BM_PlanOfARing(benchmark::State& state) {
   measure(state, topology, ring_of_leaves(topology));
 }
 
+// The first leaf loses its first uplink.
+void BM_ReplanAfterAFailure(benchmark::State& state) {
+  const topology::Topology topology = fabric_of(static_cast<uint32_t>(state.range(0)));
+  const Demand demand = permutation(topology);
+  PathPlanOptions options{.paths = 256, .failed_links = {}};
+  EarlierPlan earlier;
+  for (const PlannedFlow& flow : plan_paths(topology, demand, options)->flows) {
+    earlier.paths[{flow.demand.from, flow.demand.to}] = flow.paths;
+  }
+  options.failed_links = {static_cast<uint32_t>(topology.nics.size())};
+  for (auto _ : state) {
+    const Result<PathPlan> plan = replan_paths(topology, demand, options, earlier);
+    state.counters["of_bound"] = plan->planned.longest() / plan->bound();
+    state.counters["kept"] = static_cast<double>(plan->kept);
+  }
+}
+
 BENCHMARK(BM_PlanOfAPermutation)->Arg(1'024)->Arg(16'384)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_PlanOfARing)->Arg(1'024)->Arg(16'384)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_ReplanAfterAFailure)->Arg(1'024)->Arg(16'384)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace heddle::planner

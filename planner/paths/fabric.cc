@@ -112,10 +112,11 @@ const Fabric::Neighbor* Fabric::find_neighbor(uint32_t from, uint32_t to) const 
 }
 
 // Two switches with the same neighbors reach each other over all of them: leaves of a Clos fabric.
+// They are no neighbors themselves, because none is its own.
 std::span<const LinkId> Fabric::next(uint32_t from, uint32_t target) {
+  if (class_[from] == class_[target] && from != target) return links_from(from);
   const Neighbor* const direct = find_neighbor(from, target);
   if (direct != nullptr) return std::span(links_to_).subspan(direct->first, direct->count);
-  if (class_[from] == class_[target] && from != target) return links_from(from);
   const uint64_t key = uint64_t{from} << 32 | target;
   const auto found = known_.find(key);
   return found != known_.end() ? std::span<const LinkId>(found->second) : search(from, target);

@@ -21,8 +21,6 @@ Shares::Shares(const RouteTable& table, const Loads& background)
       background_(background),
       loads_(background),
       prices_(table.fabric().links(), 1.0F),
-      shares_(table.all_options()),
-      dropped_(table.all_options()),
       best_loads_(background) {
   std::vector<uint8_t> used(table.fabric().links());
   uint32_t hops = 1;
@@ -37,11 +35,24 @@ Shares::Shares(const RouteTable& table, const Loads& background)
 }
 
 void Shares::balance(double goal, uint32_t most_routes) {
+  keep_all();
   least_ = std::numeric_limits<double>::infinity();
-  scale(goal, params::kMostSweeps);
+  scale(goal, params::kSweepsBeforeDraw);
   draw(most_routes);
   least_ = std::numeric_limits<double>::infinity();
   scale(goal, params::kMostSweeps);
+}
+
+void Shares::keep_all() {
+  first_.assign(1, 0);
+  kept_.clear();
+  for (uint32_t lane = 0; lane < table_.size(); ++lane) {
+    for (uint32_t option = 0; option < table_.options_of(lane); ++option) {
+      kept_.push_back(static_cast<uint16_t>(option));
+    }
+    first_.push_back(kept_.size());
+  }
+  shares_.assign(kept_.size(), 0);
 }
 
 // Where the goal cannot be met, prices fall for ever and loads swing: a goal that is not neared
@@ -52,7 +63,7 @@ void Shares::scale(double goal, uint32_t sweeps) {
   for (uint32_t sweep = 0; sweep < sweeps; ++sweep) {
     divide();
     note_best();
-    if (least_ <= goal * (1 + params::kTolerance)) return;
+    if (least_ <= goal * (1 + params::kShareTolerance)) return;
     if (least_ < stage_least * (1 - params::kTolerance)) {
       stage_least = least_;
       without_gain = 0;
@@ -70,25 +81,20 @@ void Shares::divide() {
 }
 
 void Shares::divide(uint32_t lane) {
-  const uint32_t options = table_.options_of(lane);
   const uint32_t hops = table_.hops(lane);
-  float* const shares = shares_.data() + table_.first_option(lane);
-  const uint8_t* const dropped = dropped_.data() + table_.first_option(lane);
-  const LinkId* link = table_.links(lane).data();
+  const LinkId* const links = table_.links(lane).data();
   float sum = 0;
-  for (uint32_t option = 0; option < options; ++option) {
-    float product = dropped[option] != 0 ? 0.0F : 1.0F;
-    for (uint32_t hop = 0; hop < hops; ++hop) product *= prices_[*link++];
-    shares[option] = product;
+  for (size_t i = first_[lane]; i < first_[lane + 1]; ++i) {
+    const LinkId* const own = links + size_t{kept_[i]} * hops;
+    float product = 1;
+    for (uint32_t hop = 0; hop < hops; ++hop) product *= prices_[own[hop]];
+    shares_[i] = product;
     sum += product;
   }
-  if (sum <= 0) return;
-  link = table_.links(lane).data();
   const auto bytes = static_cast<float>(table_.lane(lane).bytes);
-  for (uint32_t option = 0; option < options; ++option) {
-    shares[option] /= sum;
-    loads_.add({link, hops}, bytes * shares[option]);
-    link += hops;
+  for (size_t i = first_[lane]; i < first_[lane + 1]; ++i) {
+    shares_[i] /= sum;
+    loads_.add({links + size_t{kept_[i]} * hops, hops}, bytes * shares_[i]);
   }
 }
 
@@ -105,14 +111,13 @@ void Shares::set_prices(double goal) {
   }
 }
 
-bool Shares::note_best() {
+void Shares::note_best() {
   double longest = 0;
   for (const LinkId link : links_) longest = std::max(longest, loads_.time(link));
-  if (longest >= least_) return false;
+  if (longest >= least_) return;
   least_ = longest;
   best_ = shares_;
   best_loads_ = loads_;
-  return true;
 }
 
 // A draw without replacement with the shares as weights (Efraimidis and Spirakis, 2006), so that
@@ -120,22 +125,25 @@ bool Shares::note_best() {
 // high load.
 void Shares::draw(uint32_t most_routes) {
   Random random(1);
-  std::vector<std::pair<double, uint32_t>> keys;
+  std::vector<std::pair<double, uint16_t>> keys;
+  std::vector<uint16_t> kept;
+  std::vector<size_t> first = {0};
   for (uint32_t lane = 0; lane < table_.size(); ++lane) {
-    const uint32_t options = table_.options_of(lane);
-    if (options <= most_routes) continue;
-    const float* const shares = best_.data() + table_.first_option(lane);
     keys.clear();
-    for (uint32_t option = 0; option < options; ++option) {
-      const double weight = std::max<double>(shares[option], 1e-12);
+    for (size_t i = first_[lane]; i < first_[lane + 1]; ++i) {
       const double uniform = static_cast<double>((random.next() >> 11) + 1) * 0x1p-53;
-      keys.emplace_back(-std::log(uniform) / weight, option);
+      keys.emplace_back(-std::log(uniform) / std::max<double>(best_[i], 1e-12), kept_[i]);
     }
-    std::nth_element(keys.begin(), keys.begin() + most_routes, keys.end());
-    for (auto key = keys.begin() + most_routes; key != keys.end(); ++key) {
-      dropped_[table_.first_option(lane) + key->second] = 1;
+    if (keys.size() > most_routes) {
+      std::nth_element(keys.begin(), keys.begin() + most_routes, keys.end());
+      keys.resize(most_routes);
     }
+    for (const auto& [key, option] : keys) kept.push_back(option);
+    first.push_back(kept.size());
   }
+  kept_ = std::move(kept);
+  first_ = std::move(first);
+  shares_.assign(kept_.size(), 0);
 }
 
 std::vector<double> Shares::lengths() const {

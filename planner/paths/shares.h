@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "planner/paths/loads.h"
@@ -22,27 +21,34 @@ class Shares {
   // switches need be below, ns.
   void balance(double goal, uint32_t most_routes);
 
-  // By option of the table; those of a lane sum to 1.
-  std::span<const float> all() const { return best_; }
+  // Calls use(option, share) for the lane's routes that have one; they sum to 1.
+  template <typename Use>
+  void for_each(uint32_t lane, Use use) const {
+    for (size_t i = first_[lane]; i < first_[lane + 1]; ++i) {
+      if (best_[i] > 0) use(kept_[i], best_[i]);
+    }
+  }
   const Loads& loads() const { return best_loads_; }
   // Lengths of links for a lower bound: the prices' logarithms.
   std::vector<double> lengths() const;
 
  private:
+  void keep_all();
+  void draw(uint32_t most_routes);
   void scale(double goal, uint32_t sweeps);
   void divide();
   void divide(uint32_t lane);
   void set_prices(double goal);
-  bool note_best();
-  void draw(uint32_t most_routes);
+  void note_best();
 
   const RouteTable& table_;
   const Loads& background_;
   Loads loads_;
-  std::vector<LinkId> links_;     // between switches that a lane may use
-  std::vector<float> prices_;     // by link
-  std::vector<float> shares_;     // by option
-  std::vector<uint8_t> dropped_;  // options without a share
+  std::vector<LinkId> links_;   // between switches that a lane may use
+  std::vector<float> prices_;   // by link
+  std::vector<uint16_t> kept_;  // options of each lane that it may take
+  std::vector<size_t> first_;   // of a lane's
+  std::vector<float> shares_;   // likewise
   double relaxation_ = 1;
   std::vector<float> best_;
   Loads best_loads_;
