@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "planner/paths/bound.h"
 #include "planner/paths/placement.h"
@@ -119,7 +118,8 @@ class Planning {
         demand_(demand),
         options_(options),
         table_(fabric, demand, lanes_of_demand(fabric, demand, options.paths), options.paths),
-        fixed_(fixed_loads(table_, demand.background)) {}
+        fixed_(fixed_loads(table_, demand.background)),
+        loads_(fixed_) {}
 
   PathPlan plan() {
     plan_.paths = options_.paths;
@@ -132,6 +132,7 @@ class Planning {
     }
     use_one_route();
     if (!near_bound() && options_.most_parts > 1) use_shares();
+    if (!near_bound()) raise_bound();
     plan_.no_gain = no_gain();
     return std::move(plan_);
   }
@@ -145,23 +146,22 @@ class Planning {
   void use_one_route() {
     Placement placement(table_, fixed_);
     placement.place(floor());
-    plan_.planned.between_switches = placement.loads().longest_between();
+    loads_ = placement.loads();
+    plan_.planned.between_switches = loads_.longest_between();
     plan_.parts = 1;
     plan_.colored = placement.colored();
     plan_.flows = flows_of(demand_, table_, [&](uint32_t lane, auto use) {
       if (placement.chosen(lane) != kNone) use(placement.chosen(lane), 1.0);
     });
-    if (near_bound()) return;
-    dual_.emplace(fabric_, table_, demand_.background);
-    plan_.bound_between = std::max(plan_.bound_between, dual_->with_lengths_of(placement.loads()));
   }
 
   void use_shares() {
     Shares shares(table_, fixed_);
     shares.balance(floor(), options_.most_parts);
-    plan_.bound_between = std::max(plan_.bound_between, dual_->with(shares.lengths()));
+    lengths_ = shares.lengths();
     const double between = shares.loads().longest_between();
     if (between >= plan_.planned.between_switches * (1 - params::kTolerance)) return;
+    loads_ = shares.loads();
     plan_.planned.between_switches = between;
     plan_.colored = false;
     plan_.parts = 0;
@@ -173,6 +173,15 @@ class Planning {
       });
       plan_.parts = std::max(plan_.parts, taken);
     });
+  }
+
+  // Duality takes longer than the cuts, so it has its turn where these are not met.
+  void raise_bound() {
+    DualBound dual(fabric_, table_, demand_.background);
+    plan_.bound_between = std::max(plan_.bound_between, dual.with_lengths_of(loads_));
+    if (!lengths_.empty()) {
+      plan_.bound_between = std::max(plan_.bound_between, dual.with(lengths_));
+    }
   }
 
   NoGain no_gain() const {
@@ -190,7 +199,8 @@ class Planning {
   const PathPlanOptions& options_;
   RouteTable table_;
   Loads fixed_;
-  std::optional<DualBound> dual_;
+  Loads loads_;                  // with the plan
+  std::vector<double> lengths_;  // of links, by prices; none: there were no shares
   PathPlan plan_;
 };
 
