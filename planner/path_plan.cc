@@ -131,16 +131,16 @@ class Planning {
       plan_.unreachable += table_.options_of(i) == 0 ? 1 : 0;
     }
     use_one_route();
-    if (!near_bound() && options_.most_parts > 1) use_shares();
-    if (!near_bound()) raise_bound();
+    if (!near_bound(params::kTolerance) && options_.most_parts > 1) use_shares();
+    if (!near_bound(params::kShareTolerance)) raise_bound();
     plan_.no_gain = no_gain();
     return std::move(plan_);
   }
 
  private:
   double floor() const { return std::max(plan_.bound_between, plan_.planned.of_nics); }
-  bool near_bound() const {
-    return plan_.planned.between_switches <= floor() * (1 + params::kTolerance);
+  bool near_bound(double tolerance) const {
+    return plan_.planned.between_switches <= floor() * (1 + tolerance);
   }
 
   void use_one_route() {
