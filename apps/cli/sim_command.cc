@@ -182,8 +182,8 @@ nlohmann::json jobs_document(const jobs::SimulatedJobs& run) {
   return rows;
 }
 
-std::string json_text(const FlowRun& run, const jobs::SimulatedJobs& jobs, const simulator::Series& series,
-                      const SimFacts& facts) {
+std::string json_text(const FlowRun& run, const jobs::SimulatedJobs& jobs,
+                      const simulator::Series& series, const SimFacts& facts) {
   nlohmann::json document = sim_document(run, series, facts);
   document["jobs"] = jobs_document(jobs);
   return document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
