@@ -115,6 +115,9 @@ constexpr std::array kKeys = {
               .min = 0,
               .max = 10'000'000},
     ConfigKey{.name = "selector", .fallback = "reps", .doc = "path selection"},
+    ConfigKey{.name = "plan",
+              .doc = "file of `heddle plan --addresses`: connections follow its routes where they "
+                     "find them; empty: none"},
     ConfigKey{.name = "peer_dead_after_ms",
               .type = ConfigType::kInteger,
               .fallback = "5000",

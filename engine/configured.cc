@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/key_file.h"
+#include "engine/plan_follower.h"
 #include "transport/names.h"
 #include "transport/stranger_budget.h"
 
@@ -97,7 +98,8 @@ Result<Options> configured_options(const Config& config) {
   transport.congestion = config.text("congestion");
   transport.receive_rate =
       megabits_per_s(static_cast<uint64_t>(config.integer("receive_rate_mbits_per_s")));
-  transport.selector = config.text("selector");
+  const std::string& plan = config.text("plan");
+  transport.selector = plan.empty() ? config.text("selector") : PlanFollower::selector_with(plan);
   transport.discovery = config.text("discovery") == "auto" ? transport::DiscoveryMode::kAuto
                                                            : transport::DiscoveryMode::kNever;
   transport.peer_dead_after = millis(config.integer("peer_dead_after_ms"));

@@ -22,6 +22,7 @@ transport::EndpointOptions fitted(const Options& options, const datapath::Datapa
                                   const EagerMemory& eager) {
   const datapath::Capabilities& network = datapath.capabilities();
   transport::EndpointOptions fit = options.transport;
+  fit.selector = PlanFollower::selector_of(fit.selector);
   fit.nics = datapath.local_nics();
   fit.reply_port = datapath.local_address().port;
   fit.max_datagram_bytes = network.max_datagram_bytes;
@@ -61,6 +62,7 @@ Endpoint::Body::Body(std::shared_ptr<datapath::Datapath> datapath, EagerMemory e
       transport_(fitted(options, *datapath_, eager_),
                  options.seed != 0 ? Seed(options.seed) : system_secret_seed(), sink_.sink()),
       driver_(transport_, *datapath_),
+      plan_follower_(options.transport.selector),
       takeover_(datapath_->now(), options.takeover_after),
       idle_spin_(options.spin, options.spin_limit, *datapath_) {
   if (!sink_.observed().has(events::EventKind::kWireBin)) return;

@@ -18,6 +18,7 @@
 #include "engine/followers.h"
 #include "engine/helper_thread.h"
 #include "engine/idle_spin.h"
+#include "engine/plan_follower.h"
 #include "engine/takeover.h"
 #include "transport/endpoint.h"
 
@@ -86,6 +87,7 @@ class Endpoint::Body final : public Registrar,
   transport::Endpoint transport_;
   Driver driver_;
   ConnectionTable connections_;
+  PlanFollower plan_follower_;
 
   // Operations ended, notices, interrupts. take() returns whether there were any since the last.
   struct Changes {

@@ -77,6 +77,10 @@ void Endpoint::Body::take_results() {
   while (transport_.poll_notice(notice_)) {
     changes_.note();
     connections_.handle(notice_);
+    plan_follower_.on_notice(driver_.last_turn_at(), notice_, transport_);
+  }
+  if (plan_follower_.due(driver_.last_turn_at())) {
+    plan_follower_.turn(driver_.last_turn_at(), transport_);
   }
   if (changes_.noted != changes_before) followers_.notify();
 }

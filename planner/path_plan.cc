@@ -1,12 +1,13 @@
-// Placements of more and finer units, until one is near the bound: see path_plan.h.
+// One route a lane where that is near the bound, shares of several elsewhere: see path_plan.h.
 #include "planner/path_plan.h"
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "planner/paths/bound.h"
 #include "planner/paths/placement.h"
+#include "planner/paths/route_table.h"
+#include "planner/paths/shares.h"
 
 namespace heddle::planner {
 namespace {
@@ -30,63 +31,178 @@ Result<void> check(const topology::Topology& topology, const Demand& demand) {
               "give a workload or a matrix with flows");
 }
 
+// What others and the NICs' own links carry, whatever routes are chosen.
+Loads fixed_loads(const RouteTable& table, std::span<const double> background) {
+  Loads loads(table.fabric(), background);
+  for (uint32_t i = 0; i < table.size(); ++i) {
+    const Lane& lane = table.lane(i);
+    if (table.options_of(i) == 0) continue;
+    const LinkId out = table.fabric().egress(lane.from_nic);
+    const LinkId in = table.fabric().ingress(lane.to_nic);
+    loads.add(std::span(&out, 1), lane.bytes);
+    if (in != out) loads.add(std::span(&in, 1), lane.bytes);
+  }
+  return loads;
+}
+
+// Each lane on its first path, as one connection of one path a lane is.
+Loads first_path_loads(const RouteTable& table, const Loads& fixed) {
+  Loads loads = fixed;
+  for (uint32_t i = 0; i < table.size(); ++i) {
+    if (table.options_of(i) > 0) loads.add(table.links(i, 0), table.lane(i).bytes);
+  }
+  return loads;
+}
+
+Loads all_path_loads(const RouteTable& table, const Loads& fixed) {
+  Loads loads = fixed;
+  for (uint32_t i = 0; i < table.size(); ++i) {
+    uint32_t paths = 0;
+    for (const RouteOption& option : table.options(i)) paths += option.paths;
+    for (uint32_t option = 0; option < table.options_of(i); ++option) {
+      const double share = static_cast<double>(table.options(i)[option].paths) / paths;
+      loads.add(table.links(i, option), table.lane(i).bytes * share);
+    }
+  }
+  return loads;
+}
+
+struct PathBytes {
+  uint16_t path = 0;
+  double bytes = 0;
+};
+
 // Shares are rounded so that their sum is whole.
-std::vector<PlannedPath> shares_of(const std::map<uint16_t, double>& bytes) {
+std::vector<PlannedPath> shares_of(std::vector<PathBytes>& paths) {
+  std::sort(paths.begin(), paths.end(),
+            [](const PathBytes& a, const PathBytes& b) { return a.path < b.path; });
   double sum = 0;
-  for (const auto& [path, each] : bytes) sum += each;
+  for (const PathBytes& each : paths) sum += each.bytes;
   std::vector<PlannedPath> shares;
+  shares.reserve(paths.size());
   double seen = 0;
   uint32_t given = 0;
-  for (const auto& [path, each] : bytes) {
-    seen += each;
+  for (const PathBytes& each : paths) {
+    seen += each.bytes;
     const auto until = static_cast<uint32_t>(std::lround(seen / sum * kWhole));
-    if (until > given) shares.push_back({path, until - given});
+    if (until > given) shares.push_back({each.path, until - given});
     given = until;
   }
   return shares;
 }
 
-std::vector<PlannedFlow> flows_of(const Demand& demand, const Placement& placement) {
+// The flows with the paths that `for_each_path(lane, use(option, share))` names.
+template <typename ForEachPath>
+std::vector<PlannedFlow> flows_of(const Demand& demand, const RouteTable& table,
+                                  ForEachPath for_each_path) {
   std::vector<PlannedFlow> flows;
   flows.reserve(demand.flows.size());
   for (const FlowDemand& flow : demand.flows) flows.push_back({flow, {}});
-  std::map<uint16_t, double> bytes;
-  const std::span<const Unit> units = placement.units();
-  for (size_t i = 0; i < units.size(); ++i) {
-    if (units[i].path != kNoPath) bytes[units[i].path] += units[i].bytes;
-    if (i + 1 < units.size() && units[i + 1].flow == units[i].flow) continue;
-    if (!bytes.empty()) flows[units[i].flow].paths = shares_of(bytes);
-    bytes.clear();
+  std::vector<PathBytes> paths;
+  for (uint32_t i = 0; i < table.size(); ++i) {
+    for_each_path(i, [&](uint32_t option, double share) {
+      if (share > 0) paths.push_back({table.options(i)[option].path, table.lane(i).bytes * share});
+    });
+    if (i + 1 < table.size() && table.lane(i + 1).flow == table.lane(i).flow) continue;
+    if (!paths.empty()) flows[table.lane(i).flow].paths = shares_of(paths);
+    paths.clear();
   }
   return flows;
 }
 
-bool any_choice(Fabric& fabric, const Demand& demand, uint16_t paths) {
-  for (const FlowDemand& flow : demand.flows) {
-    const uint32_t lanes =
-        lanes_of(fabric, demand.endpoints[flow.from].host, demand.endpoints[flow.to].host, paths);
-    Route first;
-    Route other;
-    for (uint32_t path = 0; path < paths; ++path) {
-      const uint32_t lane = path % lanes;
-      if (path < lanes) continue;
-      const auto before = static_cast<uint16_t>(lane);
-      const bool both =
-          fabric.route(key_of(fabric, demand, flow, lane, before), first) &&
-          fabric.route(key_of(fabric, demand, flow, lane, static_cast<uint16_t>(path)), other);
-      if (both && !(first == other)) return true;
+// Plans on one table of routes.
+class Planning {
+ public:
+  Planning(Fabric& fabric, const Demand& demand, const PathPlanOptions& options)
+      : fabric_(fabric),
+        demand_(demand),
+        options_(options),
+        table_(fabric, demand, lanes_of_demand(fabric, demand, options.paths), options.paths),
+        fixed_(fixed_loads(table_, demand.background)),
+        loads_(fixed_) {}
+
+  PathPlan plan() {
+    plan_.paths = options_.paths;
+    plan_.ecmp = longest_of(first_path_loads(table_, fixed_));
+    plan_.spraying = longest_of(all_path_loads(table_, fixed_));
+    plan_.planned.of_nics = fixed_.longest_of_nics();
+    plan_.bound_between = cut_bound(table_, demand_.background);
+    for (uint32_t i = 0; i < table_.size(); ++i) {
+      plan_.unreachable += table_.options_of(i) == 0 ? 1 : 0;
+    }
+    use_one_route();
+    if (!near_bound(params::kTolerance) && options_.most_parts > 1) use_shares();
+    if (!near_bound(params::kShareTolerance)) raise_bound();
+    plan_.no_gain = no_gain();
+    return std::move(plan_);
+  }
+
+ private:
+  double floor() const { return std::max(plan_.bound_between, plan_.planned.of_nics); }
+  bool near_bound(double tolerance) const {
+    return plan_.planned.between_switches <= floor() * (1 + tolerance);
+  }
+
+  void use_one_route() {
+    Placement placement(table_, fixed_);
+    placement.place(floor());
+    loads_ = placement.loads();
+    plan_.planned.between_switches = loads_.longest_between();
+    plan_.parts = 1;
+    plan_.colored = placement.colored();
+    plan_.flows = flows_of(demand_, table_, [&](uint32_t lane, auto use) {
+      if (placement.chosen(lane) != kNone) use(placement.chosen(lane), 1.0);
+    });
+  }
+
+  void use_shares() {
+    Shares shares(table_, fixed_);
+    shares.balance(floor(), options_.most_parts);
+    lengths_ = shares.lengths();
+    const double between = shares.loads().longest_between();
+    if (between >= plan_.planned.between_switches * (1 - params::kTolerance)) return;
+    loads_ = shares.loads();
+    plan_.planned.between_switches = between;
+    plan_.colored = false;
+    plan_.parts = 0;
+    plan_.flows = flows_of(demand_, table_, [&](uint32_t lane, auto use) {
+      uint32_t taken = 0;
+      shares.for_each(lane, [&](uint32_t option, double share) {
+        use(option, share);
+        ++taken;
+      });
+      plan_.parts = std::max(plan_.parts, taken);
+    });
+  }
+
+  // Duality takes longer than the cuts, so it has its turn where these are not met.
+  void raise_bound() {
+    DualBound dual(fabric_, table_, demand_.background);
+    plan_.bound_between = std::max(plan_.bound_between, dual.with_lengths_of(loads_));
+    if (!lengths_.empty()) {
+      plan_.bound_between = std::max(plan_.bound_between, dual.with(lengths_));
     }
   }
-  return false;
-}
 
-NoGain no_gain_of(const PathPlan& plan, Fabric& fabric, const Demand& demand) {
-  if (plan.planned.longest() < plan.ecmp.longest() * (1 - params::kTolerance)) {
-    return NoGain::kGains;
+  NoGain no_gain() const {
+    if (plan_.planned.longest() < plan_.ecmp.longest() * (1 - params::kTolerance)) {
+      return NoGain::kGains;
+    }
+    bool any_choice = false;
+    for (uint32_t i = 0; i < table_.size(); ++i) any_choice |= table_.options_of(i) > 1;
+    if (!any_choice) return NoGain::kOneRoute;
+    return plan_.planned.of_nics >= plan_.planned.between_switches ? NoGain::kNics : NoGain::kEven;
   }
-  if (!any_choice(fabric, demand, plan.paths)) return NoGain::kOneRoute;
-  return plan.planned.of_nics >= plan.planned.between_switches ? NoGain::kNics : NoGain::kEven;
-}
+
+  Fabric& fabric_;
+  const Demand& demand_;
+  const PathPlanOptions& options_;
+  RouteTable table_;
+  Loads fixed_;
+  Loads loads_;                  // with the plan
+  std::vector<double> lengths_;  // of links, by prices; none: there were no shares
+  PathPlan plan_;
+};
 
 }  // namespace
 
@@ -94,34 +210,7 @@ Result<PathPlan> plan_paths(const topology::Topology& topology, const Demand& de
                             const PathPlanOptions& options) {
   if (Result<void> fits = check(topology, demand); !fits) return fail(fits.error());
   Fabric fabric(topology, options.failed_links);
-  Placement placement(fabric, demand, options.paths);
-  PathPlan plan;
-  plan.paths = options.paths;
-  double best = 0;
-  for (uint32_t parts = 1; parts <= std::max(options.most_parts, 1U); ++parts) {
-    // The first placement has no bound yet: it shows how much each lane carries.
-    placement.place(parts, plan.bound_between);
-    const LongestTimes times = longest_of(placement.loads());
-    if (parts == 1) {
-      plan.bound_between = cut_bound(fabric, demand, placement);
-      best = times.longest() * 2;
-    }
-    if (times.longest() < best * (1 - 1e-9) || parts == 1) {
-      best = times.longest();
-      plan.planned = times;
-      plan.parts = parts;
-      plan.colored = placement.colored();
-      plan.unreachable = placement.unreachable();
-      plan.flows = flows_of(demand, placement);
-    }
-    const double floor = std::max(plan.bound_between, times.of_nics);
-    if (best <= floor * (1 + params::kTolerance)) break;
-    plan.bound_between = std::max(plan.bound_between, dual_bound(fabric, demand, placement));
-  }
-  plan.ecmp = longest_of(placement.loads_of_first_paths());
-  plan.spraying = longest_of(placement.loads_of_all_paths());
-  plan.no_gain = no_gain_of(plan, fabric, demand);
-  return plan;
+  return Planning(fabric, demand, options).plan();
 }
 
 }  // namespace heddle::planner

@@ -45,14 +45,15 @@ enum class NoGain : uint8_t {
 struct PathPlan {
   std::vector<PlannedFlow> flows;
   uint16_t paths = 0;     // of a connection
-  uint32_t parts = 0;     // units that a flow's lane was cut into
+  uint32_t parts = 0;     // most paths that a lane of a flow takes
   bool colored = false;   // placed by an edge coloring
   LongestTimes ecmp;      // each lane of a flow on its first path
   LongestTimes spraying;  // each lane evenly on all paths
   LongestTimes planned;
   double bound_between = 0;  // lower bound of any routes, links between switches, ns
-  uint64_t unreachable = 0;  // flows' parts without a route
+  uint64_t unreachable = 0;  // flows' lanes without a route
   NoGain no_gain = NoGain::kGains;
+  uint64_t kept = 0;  // flows that a re-plan left as they were
 
   // A lower bound of the longest time with any routes.
   double bound() const { return bound_between > planned.of_nics ? bound_between : planned.of_nics; }

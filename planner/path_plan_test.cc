@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "base/random.h"
-#include "planner/paths/placement.h"
+#include "planner/paths/loads.h"
 #include "topology/generators.h"
 #include "topology/workload_patterns.h"
 

@@ -301,7 +301,36 @@ def size(document):
     return {"overlap": _overlap, "headroom": _headroom, "traffic": _traffic}[document["question"]](document)
 
 
-SCENARIOS = {"sim": sim, "size": size, "p2p": p2p, "multipath": multipath, "loss": loss, "failure": failure,
+def _of_fabrics(case, key):
+    values = sorted(fabric[key] for fabric in case["fabrics"])
+    return {"median": case["gbits_per_s"][key], "min": values[0], "max": values[-1]}
+
+
+_PLANNED = (("ECMP, one path", "ecmp"), ("heddle, spraying", "spraying"), ("heddle, plan", "plan"),
+            ("bound, without headers", "bound"))
+_FAILED = (("before: ECMP, one path", "before_ecmp"), ("before: heddle, plan", "before_plan"),
+           ("ECMP, one path", "ecmp"), ("heddle, spraying", "spraying"),
+           ("heddle, plan from before", "stale_plan"), ("heddle, concerned flows planned again", "moved_plan"),
+           ("heddle, all planned again", "plan"), ("bound, without headers", "bound"))
+
+
+def plan(document):
+    if "speed" in document:
+        return [figure("plan_speed", "Planning for hosts of 8 NICs: CPU time", "ms", ["CPU time"],
+                       [(each["plan"], [one(each["cpu_ms"])]) for each in document["speed"]], 0, all_ours=True)]
+    made = []
+    for name, title, key, rows in (("plan_simulated", "Each flow's rate by the time of the last, simulated", "cases",
+                                    _PLANNED),
+                                   ("plan_failure_simulated", "The same with a failed uplink of eight, simulated",
+                                    "failures", _FAILED)):
+        cases = document[key]
+        made.append(figure(name, title, "Gb/s", [case["case"].split(", an uplink")[0] for case in cases],
+                           [(label, [_of_fabrics(case, field) for case in cases]) for label, field in rows], 1,
+                           simulated=True))
+    return made
+
+
+SCENARIOS = {"sim": sim, "size": size, "plan": plan, "p2p": p2p, "multipath": multipath, "loss": loss, "failure": failure,
              "incast": incast,
              "allreduce": allreduce, "training": training, "nics": nics, "hostile": hostile, "recording": recording,
              "distance": distance, "verify": verify}

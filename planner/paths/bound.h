@@ -1,19 +1,40 @@
 // Lower bounds on the time of the most loaded link, whatever routes the flows take.
 #pragma once
 
-#include "planner/paths/demand.h"
-#include "planner/paths/fabric.h"
-#include "planner/paths/placement.h"
+#include <span>
+#include <vector>
+
+#include "planner/paths/loads.h"
+#include "planner/paths/route_table.h"
 
 namespace heddle::planner {
 
 // Of the links between switches, ns: all that leaves or enters a switch with NICs crosses its
-// working uplinks. Lanes carry what `placement` gave them.
-double cut_bound(Fabric& fabric, const Demand& demand, const Placement& placement);
+// working uplinks. `background`: bytes of others by LinkId.
+double cut_bound(const RouteTable& table, std::span<const double> background);
 
-// The same by duality of linear programs: for any lengths of links, the sum of all flows' bytes
-// times their shortest routes is at most the time times the sum of all rates times lengths. Lengths
-// come from the loads of the placement, which must be reachable.
-double dual_bound(Fabric& fabric, const Demand& demand, const Placement& placement);
+// The same by duality of linear programs: for any lengths of links, the sum of all lanes' bytes
+// times their shortest routes is at most the time times the sum of all rates times lengths.
+class DualBound {
+ public:
+  // `fabric` must be the table's; both must outlive this.
+  DualBound(Fabric& fabric, const RouteTable& table, std::span<const double> background);
+
+  // With lengths by LinkId; those of links to NICs do not count.
+  double with(std::span<const double> lengths);
+  // With lengths made of a plan's loads, which are the longer the more a link carries.
+  double with_lengths_of(const Loads& loads);
+
+ private:
+  struct Pair {
+    uint32_t from = 0;  // switches
+    uint32_t to = 0;
+    double bytes = 0;
+  };
+
+  Fabric& fabric_;
+  std::span<const double> background_;
+  std::vector<Pair> pairs_;
+};
 
 }  // namespace heddle::planner

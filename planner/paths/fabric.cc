@@ -38,7 +38,8 @@ Fabric::Fabric(const topology::Topology& topology, std::span<const uint32_t> fai
       switch_of_nic_(topology.nics.size(), kNone),
       first_nic_(topology.hosts.size() + 1),
       nics_(topology.nics.size()),
-      first_out_(topology.switches.size() + 1) {
+      first_out_(topology.switches.size() + 1),
+      failed_at_(topology.switches.size()) {
   for (LinkId link = 0; link < links(); ++link) {
     const topology::Link& cable = topology.links[link / 2];
     const topology::Node& from = link % 2 == 0 ? cable.a : cable.b;
@@ -92,11 +93,18 @@ void Fabric::sort_neighbors() {
 void Fabric::set_down(uint32_t cable, bool down) {
   if ((down_[2 * cable] != 0) == down) return;
   down_[2 * cable] = down_[2 * cable + 1] = down ? 1 : 0;
-  failed_ += down ? 1 : UINT32_MAX;
+  for (const LinkId link : {2 * cable, 2 * cable + 1}) {
+    if (from_switch_[link] != kNone) failed_at_[from_switch_[link]] += down ? 1 : UINT32_MAX;
+  }
 }
 
 const Fabric::Neighbor* Fabric::find_neighbor(uint32_t from, uint32_t to) const {
   const std::span<const Neighbor> all = neighbors(from);
+  // A spine's neighbors are mostly leaves with consecutive numbers.
+  if (!all.empty() && to >= all.front().index && to - all.front().index < all.size()) {
+    const Neighbor& guess = all[to - all.front().index];
+    if (guess.index == to) return &guess;
+  }
   const auto found = std::lower_bound(
       all.begin(), all.end(), to,
       [](const Neighbor& neighbor, uint32_t index) { return neighbor.index < index; });
@@ -104,10 +112,11 @@ const Fabric::Neighbor* Fabric::find_neighbor(uint32_t from, uint32_t to) const 
 }
 
 // Two switches with the same neighbors reach each other over all of them: leaves of a Clos fabric.
+// They are no neighbors themselves, because none is its own.
 std::span<const LinkId> Fabric::next(uint32_t from, uint32_t target) {
+  if (class_[from] == class_[target] && from != target) return links_from(from);
   const Neighbor* const direct = find_neighbor(from, target);
   if (direct != nullptr) return std::span(links_to_).subspan(direct->first, direct->count);
-  if (class_[from] == class_[target] && from != target) return links_from(from);
   const uint64_t key = uint64_t{from} << 32 | target;
   const auto found = known_.find(key);
   return found != known_.end() ? std::span<const LinkId>(found->second) : search(from, target);
@@ -148,7 +157,7 @@ const std::vector<uint16_t>& Fabric::distances_to(uint32_t target) {
 
 // A switch leaves out the links that it knows to be down.
 LinkId Fabric::choose(uint32_t at, std::span<const LinkId> choices, const EcmpKey& key) {
-  if (failed_ > 0) {
+  if (failed_at_[at] > 0) {
     live_.clear();
     for (const LinkId link : choices) {
       if (down_[link] == 0) live_.push_back(link);
@@ -158,11 +167,6 @@ LinkId Fabric::choose(uint32_t at, std::span<const LinkId> choices, const EcmpKe
   if (choices.empty()) return kNone;
   const auto count = static_cast<uint32_t>(choices.size());
   return choices[topology::ecmp_choice(count, topology_.switches[at].hash_seed, key)];
-}
-
-LinkId Fabric::first_choice(const EcmpKey& key) {
-  const uint32_t from = switch_of_nic_[key.from_nic];
-  return choose(from, next(from, switch_of_nic_[key.to_nic]), key);
 }
 
 bool Fabric::route(const EcmpKey& key, Route& route) {

@@ -83,8 +83,9 @@ class Fabric {
   // The route of packets with these NICs and ports. False: there is none, because it ends at a
   // switch without a working link.
   bool route(const topology::EcmpKey& key, Route& route);
-  // The first choice alone: the link that the sender's switch takes. kNone: it has no working one.
-  LinkId first_choice(const topology::EcmpKey& key);
+  // Hops of the shortest route from each switch to `target` over all cables, working or not.
+  // UINT16_MAX: there is none.
+  const std::vector<uint16_t>& distances_to(uint32_t target);
 
  private:
   // Links of one switch to one neighbor: a range of links_to_.
@@ -102,13 +103,11 @@ class Fabric {
   }
   const Neighbor* find_neighbor(uint32_t from, uint32_t to) const;
   std::span<const LinkId> search(uint32_t from, uint32_t target);
-  const std::vector<uint16_t>& distances_to(uint32_t target);
   LinkId choose(uint32_t at, std::span<const LinkId> choices, const topology::EcmpKey& key);
 
   const topology::Topology& topology_;
   std::vector<double> rates_;
   std::vector<uint8_t> down_;
-  uint32_t failed_ = 0;
   std::vector<uint32_t> from_switch_;
   std::vector<uint32_t> to_;
   std::vector<LinkId> egress_;
@@ -116,7 +115,8 @@ class Fabric {
   std::vector<uint32_t> first_nic_;
   std::vector<uint32_t> nics_;
   std::vector<uint32_t> first_out_;
-  std::vector<LinkId> links_out_;  // between switches, by switch and number
+  std::vector<LinkId> links_out_;    // between switches, by switch and number
+  std::vector<uint32_t> failed_at_;  // links out of a switch that are down
   std::vector<uint32_t> first_neighbor_;
   std::vector<Neighbor> neighbors_;  // by switch and neighbor
   std::vector<LinkId> links_to_;

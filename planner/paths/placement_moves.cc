@@ -1,4 +1,4 @@
-// Moving units off the most loaded link: see placement.h.
+// Moving lanes off the most loaded link: see placement.h.
 #include <algorithm>
 
 #include "planner/paths/params.h"
@@ -6,36 +6,29 @@
 
 namespace heddle::planner {
 
-void Placement::put(uint32_t unit, uint16_t path) {
-  Route route;
-  if (route_of(units_[unit], path, route)) put(unit, path, route);
-}
-
-void Placement::put(uint32_t unit, uint16_t path, const Route& route) {
-  units_[unit].path = path;
-  loads_.add(route, units_[unit].bytes);
-  for (const LinkId link : route.between()) {
-    units_on_[link].push_back(unit);
+void Placement::put(uint32_t lane, uint32_t option) {
+  chosen_[lane] = option;
+  const std::span<const LinkId> links = table_.links(lane, option);
+  loads_.add(links, table_.lane(lane).bytes);
+  for (const LinkId link : links) {
+    lanes_on_[link].push_back(lane);
     note(link);
   }
 }
 
-void Placement::lift(uint32_t unit) {
-  Route route;
-  if (!route_of(units_[unit], units_[unit].path, route)) return;
-  loads_.add(route, -units_[unit].bytes);
-  for (const LinkId link : route.between()) {
-    std::vector<uint32_t>& on = units_on_[link];
-    const auto found = std::find(on.begin(), on.end(), unit);
+void Placement::lift(uint32_t lane) {
+  const std::span<const LinkId> links = table_.links(lane, chosen_[lane]);
+  loads_.add(links, -table_.lane(lane).bytes);
+  for (const LinkId link : links) {
+    std::vector<uint32_t>& on = lanes_on_[link];
+    const auto found = std::find(on.begin(), on.end(), lane);
     if (found == on.end()) continue;
     *found = on.back();
     on.pop_back();
     note(link);
   }
-  units_[unit].path = kNoPath;
+  chosen_[lane] = kNone;
 }
-
-void Placement::note(LinkId link) { by_time_.emplace(loads_.time(link), link); }
 
 // kNone: no link carries anything.
 LinkId Placement::most_loaded() {
@@ -47,10 +40,11 @@ LinkId Placement::most_loaded() {
   return kNone;
 }
 
-size_t Placement::improve(double floor) {
-  size_t moves = 0;
-  const size_t most = params::kMostMoves + units_.size();
-  while (moves < most) {
+// Chains have a number of tries that is enough for small fabrics; on large ones, where a single
+// route a lane cannot reach the floor, the search ends in time for shares to be tried.
+void Placement::improve(double floor) {
+  uint64_t left = params::kTriesOfPlacement + params::kTriesOfLane * table_.size();
+  while (left > 0) {
     const LinkId link = most_loaded();
     if (link == kNone) break;
     const double time = loads_.time(link);
@@ -60,56 +54,53 @@ size_t Placement::improve(double floor) {
       tries_ = params::kTriesOfChain;
       relieved = relieve(link, time * (1 - 1e-9), depth);
       locked_.clear();
+      left -= std::min<uint64_t>(left, params::kTriesOfChain - tries_ + 1);
     }
     if (!relieved) break;
-    ++moves;
   }
   by_time_ = {};
-  return moves;
 }
 
-// Moves a unit off the link to a route whose links stay below `limit`; with a `depth`, by moving
+// Moves a lane off the link to a route whose links stay below `limit`; with a `depth`, by moving
 // others off that route first.
 bool Placement::relieve(LinkId link, double limit, uint32_t depth) {
   // Moves change the list.
-  const std::vector<uint32_t> units = units_on_[link];
-  for (const uint32_t unit : units) {
-    if (std::find(locked_.begin(), locked_.end(), unit) != locked_.end()) continue;
-    if (make_room(unit, link, limit, depth)) return true;
+  const std::vector<uint32_t> lanes = lanes_on_[link];
+  for (const uint32_t lane : lanes) {
+    if (std::find(locked_.begin(), locked_.end(), lane) != locked_.end()) continue;
+    if (make_room(lane, link, limit, depth)) return true;
     if (tries_ == 0) return false;
   }
   return false;
 }
 
-bool Placement::make_room(uint32_t unit, LinkId off, double limit, uint32_t depth) {
-  const Unit before = units_[unit];
-  const uint32_t lanes = lanes_of(demand_.flows[before.flow]);
-  lift(unit);
-  Route route;
-  for (uint32_t i = before.lane; i < paths_ && tries_ > 0; i += lanes) {
-    const auto path = static_cast<uint16_t>(i);
-    if (path == before.path || !route_of(before, path, route)) continue;
+bool Placement::make_room(uint32_t lane, LinkId off, double limit, uint32_t depth) {
+  const uint32_t before = chosen_[lane];
+  const double bytes = table_.lane(lane).bytes;
+  lift(lane);
+  for (uint32_t option = 0; option < table_.options_of(lane) && tries_ > 0; ++option) {
+    if (option == before) continue;
     --tries_;
     LinkId full = kNone;
     uint32_t full_links = 0;
-    for (const LinkId link : route.between()) {
+    for (const LinkId link : table_.links(lane, option)) {
       full_links += link == off ? 2 : 0;
-      if (loads_.time_with(link, before.bytes) < limit) continue;
+      if (loads_.time_with(link, bytes) < limit) continue;
       full = link;
       ++full_links;
     }
     if (full_links == 0) {
-      put(unit, path, route);
+      put(lane, option);
       return true;
     }
     if (full_links > 1 || depth == 0) continue;
-    put(unit, path, route);
-    locked_.push_back(unit);
+    put(lane, option);
+    locked_.push_back(lane);
     if (relieve(full, limit, depth - 1) && loads_.time(full) < limit) return true;
     locked_.pop_back();
-    lift(unit);
+    lift(lane);
   }
-  put(unit, before.path);
+  put(lane, before);
   return false;
 }
 

@@ -115,7 +115,7 @@ class Plan(unittest.TestCase):
         refused("another fabric", topology="tree.toml", name="plan.json")
         self.write("wrong.json", json.dumps(plan)[:500])
         refused("cut off")
-        for change, why in (({"fabrik": 1}, "unknown key 'fabrik'"), ({"version": 2}, "version is 2"),
+        for change, why in (({"fabrik": 1}, "unknown key 'fabrik'"), ({"version": 9}, "version is 9"),
                             ({"paths": 0}, "'paths'"), ({"flows": [{"vrom": "h0"}]}, "unknown key 'vrom'"),
                             ({"flows": [{"from": "h99", "to": "h1", "paths": []}]}, "no hosts"),
                             ({"flows": plan["flows"] + plan["flows"][:1]}, "flows[16] has hosts that an earlier")):
@@ -127,6 +127,78 @@ class Plan(unittest.TestCase):
             flow = {"from": "h0", "to": "h4", "payload_bytes": 1, "paths": paths}
             self.write("wrong.json", json.dumps({**plan, "flows": [flow]}))
             refused(why)
+
+    def planned(self, *words, status=0):
+        """The document of `heddle plan` on fabric.toml with these options."""
+        done = program.run("plan", "--topology", "fabric.toml", "--json", *words, cwd=self.folder)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return json.loads(done.stdout)
+
+    def refused(self, why, *words):
+        done = program.run("plan", "--topology", "fabric.toml", *words, cwd=self.folder)
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn(why, done.stderr)
+
+    def test_a_matrix_is_what_a_workload_is(self):
+        rows = "".join(f"h{i},1,h{(i + 4) % 16},8000000\n" for i in range(16))
+        self.write("matrix.csv", "from,messages,to,bytes\n" + rows + 'h1,1,"a, b",5\n')
+        done = program.run("plan", "--topology", "fabric.toml", "--matrix", "matrix.csv", "--json", cwd=self.folder)
+        self.assertIn("'a, b' is one: their 5 bytes", done.stderr)
+        self.assertEqual(json.loads(done.stdout)["flows"], self.plan("fabric.toml", "neighbors.toml")["flows"])
+        self.write("wrong.csv", "from,to,bytes\nh0,h1,many\n")
+        self.refused("wrong.csv:2: 'many' is no number of bytes", "--matrix", "wrong.csv")
+        self.write("wrong.csv", "from,to\nh0,h1\n")
+        self.refused("no column 'bytes'", "--matrix", "wrong.csv")
+        self.refused("--workload, --matrix or --recording")
+
+    def test_calls_of_jobs_are_flows(self):
+        self.write("job.toml", 'version = 1\n[[job]]\nkind = "all_reduce"\nalgorithm = "ring"\nbytes = "16MB"\n'
+                   'count = 3\nhosts = ["h0", "h4", "h8", "h12"]\n')
+        flows = self.planned("--workload", "job.toml")["flows"]
+        self.assertEqual([(flow["from"], flow["to"]) for flow in flows],
+                         [("h0", "h4"), ("h12", "h0"), ("h4", "h8"), ("h8", "h12")])
+        for flow in flows:  # 2 (n - 1) / n of the data, three times
+            self.assertAlmostEqual(flow["payload_bytes"], 3 * 2 * 3 / 4 * 16e6, delta=100)
+
+    def test_after_a_failure_only_concerned_flows_move(self):
+        before = self.plan("fabric.toml", "neighbors.toml")
+        after = self.planned("--workload", "neighbors.toml", "--after", "plan.json", "--failed", "leaf1:spine2",
+                             "-o", "after.json")
+        # Leaf 0 sends to leaf 1, and leaf 1 to leaf 2.
+        concerned = [flow["from"] in [f"h{i}" for i in range(8)] for flow in before["flows"]]
+        self.assertEqual(after["kept"], 8)
+        self.assertEqual(after["failed_links"], ["leaf1 - spine2"])
+        for old, new, moves in zip(before["flows"], after["flows"], concerned):
+            if not moves:
+                self.assertEqual(old, new)
+        self.assertEqual(after["unreachable"], 0)
+        whole = self.planned("--workload", "neighbors.toml", "--failed", "leaf1:spine2")
+        self.assertEqual(whole["kept"], 0)
+        self.assertAlmostEqual(whole["bound_us"], 8e6 * 8 / 100e3 * 4 / 3, delta=1)
+        fault = '[[fault]]\nat = "0s"\nlink = ["leaf1", "spine2"]\nkind = "down"\n'
+        self.write("faulty.toml", FABRIC + fault)
+        simulated = self.document("sim", "faulty.toml", "neighbors.toml", "--plan", "after.json")
+        self.assertLess(simulated["tail_fct_us"], whole["bound_us"] * 1.25)
+        self.refused("leaf9", "--workload", "neighbors.toml", "--failed", "leaf9:spine0")
+
+    def test_other_plans_are_respected(self):
+        self.write("one.csv", "from,to,bytes\nh0,h4,8000000\n")
+        self.write("other.csv", "from,to,bytes\nh1,h5,8000000\n")
+        self.planned("--matrix", "one.csv", "-o", "one.json")
+        other = self.planned("--matrix", "other.csv", "--beside", "one.json")
+        self.assertAlmostEqual(other["planned"]["between_switches_us"], 640, delta=1)
+
+    def test_ranks_that_belong_together(self):
+        # Each host of leaf 0 and 1 exchanges data with one of the other leaf's: two swaps pair them up.
+        pairs = "".join(f"h{i},h{i + 4},4000000\nh{i + 4},h{i},4000000\n" for i in range(4))
+        self.write("pairs.csv", "from,to,bytes\n" + pairs)
+        ranks = self.planned("--matrix", "pairs.csv", "--ranks")
+        self.assertEqual(len(ranks["swaps"]), 2)
+        self.assertEqual(ranks["swaps"][-1]["crossing_bytes"], 0)
+        self.assertLess(ranks["swaps"][-1]["simulated_us"], ranks["simulated_us"])
+        self.write("inside.csv", "from,to,bytes\nh0,h1,1000000\n")
+        done = program.run("plan", "--topology", "fabric.toml", "--matrix", "inside.csv", "--ranks", cwd=self.folder)
+        self.assertIn("No gain", done.stdout)
 
     def test_flows_without_a_plan_adapt(self):
         plan = self.plan("fabric.toml", "neighbors.toml")

@@ -9,7 +9,7 @@
 
 #include "base/random.h"
 #include "planner/path_plan.h"
-#include "planner/paths/placement.h"
+#include "planner/paths/loads.h"
 #include "simulator/flow_run.h"
 #include "topology/generators.h"
 #include "topology/workload_patterns.h"
@@ -87,6 +87,18 @@ TEST(PlannedLoads, ALeafSpinesLinksCarryWhatThePlanGivesThem) {
     expect_planned_loads(
         topology::leaf_spine({.leaves = 4, .spines = 4, .hosts_per_leaf = 4, .hash_seed = seed}),
         seed);
+  }
+}
+
+TEST(PlannedLoads, LinksOfTwoRailsCarryWhatThePlanGivesThem) {
+  for (uint64_t seed = 1; seed <= 3; ++seed) {
+    expect_planned_loads(topology::leaf_spine({.leaves = 4,
+                                               .spines = 2,
+                                               .hosts_per_leaf = 4,
+                                               .hash_seed = seed,
+                                               .nics_per_host = 2,
+                                               .rails = true}),
+                         seed);
   }
 }
 

@@ -45,7 +45,8 @@ Topology read_leaf_spine(TableReader& table, const FabricLinks& links) {
                 "with rails every NIC of a host has a leaf of its own");
     return {};
   }
-  const uint64_t hosts = uint64_t{shape.leaves} * shape.hosts_per_leaf;
+  const uint64_t leaves_a_group = shape.rails ? shape.nics_per_host : 1;
+  const uint64_t hosts = shape.leaves / leaves_a_group * shape.hosts_per_leaf;
   if (too_large(
           table, hosts + shape.leaves + shape.spines,
           hosts * shape.nics_per_host + uint64_t{shape.leaves} * shape.spines * shape.bundle)) {

@@ -7,6 +7,17 @@
 #include "transport/path/path_set.h"
 
 namespace heddle::transport {
+namespace {
+
+// Whether one of the paths that payload is fixed to works. While none does, the others carry it.
+bool chosen_path_works(const PathSet& paths, uint16_t count) {
+  for (uint16_t id = 0; id < count; ++id) {
+    if (paths[id].active() && !paths[id].share.excluded()) return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 void PmtuProber::open(uint32_t largest) { largest_ = largest; }
 
@@ -17,6 +28,8 @@ void PmtuProber::open_path(PathMtu& path, uint32_t confirmed, bool searches) {
   ++searching_paths_;
 }
 
+// A path that carries no payload is not searched: on a connection of several NICs these searches
+// would be a full packet for each path.
 bool PmtuProber::poll(const PathSet& paths, uint64_t capacity, uint16_t& id, uint32_t& bytes) {
   if (searching_paths_ == 0) return false;
   const uint64_t in_flight = uint64_t{probes_in_flight_ + 1} * largest_;
@@ -24,10 +37,15 @@ bool PmtuProber::poll(const PathSet& paths, uint64_t capacity, uint16_t& id, uin
                     in_flight > capacity / params::kSizeProbesCapacityPart;
   if (probes_in_flight_ > 0 && many) return false;
   const uint16_t count = paths.first_chunk_path();
+  std::optional<bool> chosen_works;
   for (uint16_t tried = 0; tried < count; ++tried) {
     next_ = static_cast<uint16_t>((next_ + 1u) % count);
     const TxPath& path = paths[next_];
     if (!path.active() || path.mtu.probed_ == 0 || path.mtu.probe_in_flight_) continue;
+    if (path.share.excluded()) {
+      if (!chosen_works) chosen_works = chosen_path_works(paths, count);
+      if (*chosen_works) continue;
+    }
     id = next_;
     bytes = path.mtu.probed_;
     return true;

@@ -30,6 +30,21 @@ TEST_F(PmtuProberTest, PathsStartAtTheBaseSizeAndGrowToWhatPasses) {
   EXPECT_EQ(probe_size(id), 0u);
 }
 
+// A plan of two rails: 30 full packets for each connection went out on paths without payload.
+TEST_F(PmtuProberTest, PathsWithoutPayloadAreNotSearched) {
+  open(4, kLarge);
+  const std::vector<uint16_t> chosen = {2};
+  ASSERT_TRUE(sender_.choose(now_, chosen));
+  uint16_t id = 0;
+  ASSERT_EQ(probe_size(id), kLarge);
+  EXPECT_EQ(id, 2);
+  EXPECT_EQ(probe_size(id), 0u);
+  // The restriction is lifted.
+  ASSERT_TRUE(sender_.choose(now_, {}));
+  ASSERT_EQ(probe_size(id), kLarge);
+  EXPECT_NE(id, 2);
+}
+
 TEST_F(PmtuProberTest, ASizeThatDoesNotPassIsFollowedByTheNextSmaller) {
   open(1, kLarge);
   uint16_t id = 0;

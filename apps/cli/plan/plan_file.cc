@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <initializer_list>
 #include <optional>
 #include <string_view>
@@ -14,6 +15,8 @@
 #include "base/document.h"
 #include "base/hash.h"
 #include "base/version.h"
+#include "planner/plan_routes.h"
+#include "topology/names.h"
 
 namespace heddle::cli {
 namespace {
@@ -80,7 +83,7 @@ std::string read_paths(const json& paths, uint16_t of_connection,
   uint64_t sum = 0;
   for (const json& each : paths) {
     if (!each.is_object()) return "a path is no object";
-    if (const auto key = unknown_key(each, {"path", "source_port", "share_per_million"})) {
+    if (const auto key = unknown_key(each, {"path", "source_port", "share_per_million", "via"})) {
       return "the unknown key '" + *key + "'";
     }
     const auto path = number(each, "path", of_connection - 1u);
@@ -104,8 +107,24 @@ std::string read_flow(const json& flow, const HostNumbers& hosts, PlanFile& plan
   if (!from || !to) return "no hosts of the topology";
   const auto paths = flow.find("paths");
   if (paths == flow.end() || !paths->is_array()) return "no list of paths";
+  plan.bytes[{*from, *to}] = number(flow, "payload_bytes", UINT64_MAX).value_or(0);
   const auto [entry, added] = plan.shares.try_emplace({*from, *to});
   return added ? read_paths(*paths, plan.paths, entry->second) : "hosts that an earlier one has";
+}
+
+// Links by the labels that plan_document() gives them.
+Result<void> read_failed(const std::string& path, const json& document,
+                         const topology::Topology& topology, PlanFile& plan) {
+  const auto failed = document.find("failed_links");
+  if (failed == document.end() || failed->empty()) return {};
+  if (!failed->is_array()) return bad(path, "'failed_links' is no list");
+  for (const json& each : *failed) {
+    if (!each.is_string()) return bad(path, "'failed_links' has something else than text");
+    const Result<uint32_t> link = link_named(each.get<std::string>(), topology);
+    if (!link) return fail(link.error());
+    plan.failed_links.push_back(*link);
+  }
+  return {};
 }
 
 // Of the whole document.
@@ -120,10 +139,10 @@ Result<void> check_head(const std::string& path, const json& document,
                     std::to_string(kPlanFileVersion),
                 "make it with the 'heddle plan' of this build");
   }
-  const auto key =
-      unknown_key(document, {"heddle", "version", "fabric", "paths", "parts", "colored", "ecmp",
-                             "spraying", "planned", "bound_us", "bound_between_switches_us",
-                             "no_gain", "unreachable", "flows"});
+  const auto key = unknown_key(
+      document, {"heddle", "version", "fabric", "paths", "parts", "colored", "ecmp", "spraying",
+                 "planned", "bound_us", "bound_between_switches_us", "no_gain", "unreachable",
+                 "kept", "failed_links", "addresses", "flows"});
   if (key) return bad(path, "it has the unknown key '" + *key + "'");
   const auto fabric = document.find("fabric");
   if (fabric == document.end() || *fabric != json(fingerprint(topology))) {
@@ -134,36 +153,112 @@ Result<void> check_head(const std::string& path, const json& document,
 
 }  // namespace
 
-json plan_document(const planner::PathPlan& plan, const planner::Demand& demand,
-                   const topology::Topology& topology) {
+namespace {
+
+// Names of the switches of a flow's paths, one list a path.
+json switch_names(const std::vector<uint32_t>& switches, const topology::Topology& topology) {
+  json names = json::array();
+  for (const uint32_t each : switches) names.push_back(topology.switches[each].name);
+  return names;
+}
+
+json flows_json(const MadePlan& made) {
+  const std::vector<planner::PathEndpoint>& endpoints = made.demand.endpoints;
+  std::optional<planner::PlanRoutes> routes;
+  if (!made.addresses.empty()) {
+    routes.emplace(
+        planner::PlanSetting{made.topology, made.demand, made.plan.paths, made.failed_links});
+  }
   json flows = json::array();
-  for (const planner::PlannedFlow& flow : plan.flows) {
+  for (const planner::PlannedFlow& flow : made.plan.flows) {
     json paths = json::array();
-    for (const planner::PlannedPath& path : flow.paths) {
-      paths.push_back(
-          {{"path", path.path},
-           {"source_port", demand.endpoints[flow.demand.from].first_source_port + path.path},
-           {"share_per_million", path.share_per_million}});
+    std::vector<std::vector<uint32_t>> switches;
+    if (routes) switches = routes->switches(flow);
+    for (size_t i = 0; i < flow.paths.size(); ++i) {
+      const planner::PlannedPath& path = flow.paths[i];
+      json each = {{"path", path.path},
+                   {"source_port", endpoints[flow.demand.from].first_source_port + path.path},
+                   {"share_per_million", path.share_per_million}};
+      if (routes) each["via"] = switch_names(switches[i], made.topology);
+      paths.push_back(std::move(each));
     }
-    flows.push_back({{"from", topology.hosts[demand.endpoints[flow.demand.from].host].name},
-                     {"to", topology.hosts[demand.endpoints[flow.demand.to].host].name},
+    flows.push_back({{"from", made.topology.hosts[endpoints[flow.demand.from].host].name},
+                     {"to", made.topology.hosts[endpoints[flow.demand.to].host].name},
                      {"payload_bytes", flow.demand.bytes},
                      {"paths", std::move(paths)}});
   }
-  return {{"heddle", kVersion},
-          {"version", kPlanFileVersion},
-          {"fabric", fingerprint(topology)},
-          {"paths", plan.paths},
-          {"parts", plan.parts},
-          {"colored", plan.colored},
-          {"ecmp", times_json(plan.ecmp)},
-          {"spraying", times_json(plan.spraying)},
-          {"planned", times_json(plan.planned)},
-          {"bound_us", plan.bound() * 1e-3},
-          {"bound_between_switches_us", plan.bound_between * 1e-3},
-          {"no_gain", kNoGainNames[static_cast<size_t>(plan.no_gain)]},
-          {"unreachable", plan.unreachable},
-          {"flows", std::move(flows)}};
+  return flows;
+}
+
+}  // namespace
+
+json plan_document(const MadePlan& made) {
+  const planner::PathPlan& plan = made.plan;
+  json failed = json::array();
+  for (const uint32_t link : made.failed_links) {
+    failed.push_back(topology::link_label(made.topology, link));
+  }
+  json document = {{"heddle", kVersion},
+                   {"version", kPlanFileVersion},
+                   {"fabric", fingerprint(made.topology)},
+                   {"paths", plan.paths},
+                   {"parts", plan.parts},
+                   {"colored", plan.colored},
+                   {"ecmp", times_json(plan.ecmp)},
+                   {"spraying", times_json(plan.spraying)},
+                   {"planned", times_json(plan.planned)},
+                   {"bound_us", plan.bound() * 1e-3},
+                   {"bound_between_switches_us", plan.bound_between * 1e-3},
+                   {"no_gain", kNoGainNames[static_cast<size_t>(plan.no_gain)]},
+                   {"unreachable", plan.unreachable},
+                   {"kept", plan.kept},
+                   {"failed_links", std::move(failed)},
+                   {"flows", flows_json(made)}};
+  for (const auto& [name, address] : made.addresses) {
+    document["addresses"][name].push_back(address);
+  }
+  return document;
+}
+
+// "leaf0 - spine1 #1", with or without spaces, and with ":" instead of "-".
+Result<uint32_t> link_named(const std::string& text, const topology::Topology& topology) {
+  const std::string::size_type dash = text.find(" - ");
+  const std::string::size_type middle = dash != std::string::npos ? dash : text.find(':');
+  const std::string::size_type hash = text.find('#');
+  if (middle == std::string::npos) {
+    return fail(ErrorCode::kInvalid, "cannot use the link '" + text + "'", "it has one end",
+                "write leaf0:spine1, or leaf0:spine1#1 for the second of several");
+  }
+  const auto trimmed = [](std::string part) {
+    while (!part.empty() && part.back() == ' ') part.pop_back();
+    return part;
+  };
+  uint32_t number = 0;
+  if (hash != std::string::npos) {
+    const char* const end = text.data() + text.size();
+    if (std::from_chars(text.data() + hash + 1, end, number).ptr != end) {
+      return fail(ErrorCode::kInvalid, "cannot use the link '" + text + "'",
+                  "behind '#' is no number", "write leaf0:spine1#1 for the second of several");
+    }
+  }
+  const size_t second = middle + (dash != std::string::npos ? 3 : 1);
+  const Result<topology::LinkEnds> ends =
+      topology::find_link(topology, trimmed(text.substr(0, middle)),
+                          trimmed(text.substr(second, hash - second)), number);
+  if (!ends) return fail(ends.error());
+  return ends->link;
+}
+
+std::vector<planner::PlannedFlow> PlanFile::flows() const {
+  std::vector<planner::PlannedFlow> flows;
+  for (const auto& [pair, own] : shares) {
+    planner::PlannedFlow flow{{pair.first, pair.second, bytes.at(pair)}, {}};
+    for (const transport::PlannedShare& each : own) {
+      flow.paths.push_back({each.path, each.share_per_million});
+    }
+    flows.push_back(std::move(flow));
+  }
+  return flows;
 }
 
 Result<PlanFile> read_plan_file(const std::string& path, const topology::Topology& topology) {
@@ -174,6 +269,9 @@ Result<PlanFile> read_plan_file(const std::string& path, const topology::Topolog
   PlanFile plan;
   plan.paths = static_cast<uint16_t>(number(document, "paths", 256).value_or(0));
   if (plan.paths == 0) return bad(path, "'paths' is no number from 1 to 256");
+  if (Result<void> read = read_failed(path, document, topology, plan); !read) {
+    return fail(read.error());
+  }
   const auto flows = document.find("flows");
   if (flows == document.end() || !flows->is_array()) return bad(path, "it has no list 'flows'");
   HostNumbers hosts;

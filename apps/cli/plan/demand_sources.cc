@@ -1,0 +1,176 @@
+// Reading of demands: see demand_sources.h.
+#include "apps/cli/plan/demand_sources.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <unordered_map>
+#include <utility>
+
+#include "apps/cli/plan/job_demand.h"
+#include "base/document.h"
+#include "insight/matrix.h"
+#include "recordings/contents.h"
+#include "topology/workload_file.h"
+
+namespace heddle::cli {
+namespace {
+
+// Adds what is sent from host to host, by their names.
+class NamedFlows {
+ public:
+  explicit NamedFlows(const topology::Topology& topology) {
+    for (uint32_t i = 0; i < topology.hosts.size(); ++i) hosts_[topology.hosts[i].name] = i;
+  }
+
+  void add(const std::string& from, const std::string& to, uint64_t bytes) {
+    const auto sender = hosts_.find(from);
+    const auto receiver = hosts_.find(to);
+    if (sender == hosts_.end()) unknown_[from] += bytes;
+    if (receiver == hosts_.end()) unknown_[to] += bytes;
+    if (sender == hosts_.end() || receiver == hosts_.end()) return;
+    if (sender->second == receiver->second || bytes == 0) return;
+    bytes_[{sender->second, receiver->second}] += bytes;
+  }
+  const HostBytes& bytes() const { return bytes_; }
+  std::vector<std::string> notes() const {
+    if (unknown_.empty()) return {};
+    uint64_t bytes = 0;
+    for (const auto& [name, each] : unknown_) bytes += each;
+    return {
+        fmt::format("{} of the matrix are no hosts of the topology, '{}' is one: their {} bytes "
+                    "are left out",
+                    unknown_.size(), unknown_.begin()->first, bytes)};
+  }
+
+ private:
+  std::unordered_map<std::string, uint32_t> hosts_;
+  std::map<std::string, uint64_t> unknown_;
+  HostBytes bytes_;
+};
+
+planner::Demand demand_of(const HostBytes& bytes, const topology::Topology& topology) {
+  planner::Demand demand = planner::demand_of_flows({}, topology);
+  for (const auto& [pair, each] : bytes) {
+    demand.flows.push_back({pair.first, pair.second, each});
+  }
+  return demand;
+}
+
+Result<PlanDemand> demand_of_workload(const DemandSources& sources,
+                                      const topology::Topology& topology) {
+  const Result<topology::Workload> workload =
+      topology::read_workload_file(sources.workload, topology, sources.seed);
+  if (!workload) return fail(workload.error());
+  HostBytes bytes;
+  for (const topology::Flow& flow : workload->flows) {
+    bytes[{flow.from, flow.to}] += flow.bytes.count;
+  }
+  PlanDemand demand;
+  for (const topology::Job& job : workload->jobs) add_job(job, topology, bytes);
+  demand.demand = demand_of(bytes, topology);
+  demand.failed_links = workload->failed_links;
+  return demand;
+}
+
+// Fields of a line of CSV; quoted ones may contain commas and doubled quotes.
+std::vector<std::string> fields_of(const std::string& line) {
+  std::vector<std::string> fields(1);
+  bool quoted = false;
+  for (size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '"' && quoted && i + 1 < line.size() && line[i + 1] == '"') {
+      fields.back() += line[i++];
+    } else if (line[i] == '"') {
+      quoted = !quoted;
+    } else if (line[i] == ',' && !quoted) {
+      fields.emplace_back();
+    } else if (line[i] != '\r') {
+      fields.back() += line[i];
+    }
+  }
+  return fields;
+}
+
+std::optional<uint64_t> number(const std::string& text) {
+  uint64_t value = 0;
+  const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (wrong != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+Unexpected bad_matrix(const std::string& file, size_t line, const std::string& why) {
+  return fail(ErrorCode::kInvalid, fmt::format("cannot use {}:{}", file, line), why,
+              "give what `heddle matrix RECORDING --by host --format csv` writes, or columns from, "
+              "to and bytes");
+}
+
+// Columns from, to and bytes, wherever they stand; others are ignored.
+Result<PlanDemand> demand_of_matrix(const std::string& file, const topology::Topology& topology) {
+  const Result<std::string> text = read_text_file(file, "check the path of the matrix");
+  if (!text) return fail(text.error());
+  std::istringstream lines(*text);
+  std::string line;
+  std::getline(lines, line);
+  const std::vector<std::string> names = fields_of(line);
+  const auto place = [&](const char* name) {
+    return static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+  };
+  const size_t from = place("from");
+  const size_t to = place("to");
+  const size_t bytes = place("bytes");
+  for (const auto& [at, name] : {std::pair(from, "from"), {to, "to"}, {bytes, "bytes"}}) {
+    if (at == names.size()) {
+      return bad_matrix(file, 1, fmt::format("it has no column '{}'", name));
+    }
+  }
+  NamedFlows flows(topology);
+  for (size_t row = 2; std::getline(lines, line); ++row) {
+    if (line.empty() || line == "\r") continue;
+    const std::vector<std::string> fields = fields_of(line);
+    if (fields.size() != names.size()) {
+      return bad_matrix(
+          file, row,
+          fmt::format("it has {} fields, the first line {}", fields.size(), names.size()));
+    }
+    const std::optional<uint64_t> count = number(fields[bytes]);
+    if (!count) return bad_matrix(file, row, "'" + fields[bytes] + "' is no number of bytes");
+    flows.add(fields[from], fields[to], *count);
+  }
+  return PlanDemand{demand_of(flows.bytes(), topology), {}, flows.notes()};
+}
+
+Result<PlanDemand> demand_of_recording(const std::string& path,
+                                       const topology::Topology& topology) {
+  const auto files = recordings::recording_files(path);
+  if (!files) return fail(files.error());
+  insight::TrafficBuilder builder;
+  for (const std::string& file : *files) {
+    auto reader = events::RecordingReader::open(file);
+    if (!reader) return fail(reader.error());
+    const uint32_t process = builder.add_process(reader->facts().identity);
+    events::RecordedEvent recorded;
+    while (reader->next(recorded)) builder.add(process, recorded.event, recorded.writer);
+  }
+  const insight::Traffic traffic = builder.finish();
+  const insight::Matrix matrix = insight::make_matrix(traffic, insight::MatrixRows::kHost);
+  NamedFlows flows(topology);
+  for (const auto& [pair, cell] : matrix.cells) {
+    flows.add(matrix.parties[pair.first].name, matrix.parties[pair.second].name,
+              matrix.moved(cell) - std::min(matrix.moved(cell), cell.memory_bytes));
+  }
+  return PlanDemand{demand_of(flows.bytes(), topology), {}, flows.notes()};
+}
+
+}  // namespace
+
+Result<PlanDemand> read_demand(const DemandSources& sources, const topology::Topology& topology) {
+  if (!sources.matrix.empty()) return demand_of_matrix(sources.matrix, topology);
+  if (!sources.recording.empty()) return demand_of_recording(sources.recording, topology);
+  return demand_of_workload(sources, topology);
+}
+
+}  // namespace heddle::cli

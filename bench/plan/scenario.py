@@ -1,0 +1,186 @@
+"""Planned paths on simulated fabrics: one path by ECMP, heddle's spraying, a plan, and the bound.
+
+Hosts of 100 Gb/s on 8 leaves: one ring through all hosts, and eight rings of one host a leaf at once; with as many
+uplinks as hosts (1:1), half as many (2:1), and hosts with two ports on two leaves. Then one of eight uplinks fails:
+ECMP, spraying, the plan from before, its concerned flows planned again, and all planned again. Every flow counts with
+the time of the last one; the bound is the least time of the most loaded link, without headers. --speed measures how
+long plans take instead (planner_bench).
+"""
+
+import json
+import pathlib
+import random
+import statistics
+import subprocess
+import tempfile
+
+from harness.failure import CannotMeasure
+from harness.machine import describe
+from harness.pair import ROOT, built
+from harness.report import row
+
+SUMMARY = "planned paths on simulated fabrics: ECMP, spraying, plan and bound; with a failed uplink"
+
+_LEAVES = 8
+_HOSTS = 8  # of a leaf
+_RATE_GBITS = 100
+
+
+def add_arguments(parser):
+    parser.add_argument("--bytes", type=int, default=16_000_000, metavar="N", help="of each flow [16000000]")
+    parser.add_argument("--fabrics", type=int, default=3, metavar="N", help="fabrics whose switches hash apart [3]")
+    parser.add_argument("--paths", type=int, default=64, metavar="N", help="of spraying and plans [64]")
+    parser.add_argument("--speed", action="store_true", help="how long plans take, up to 16,384 hosts of 8 rails")
+
+
+class Fabric:
+    """A fabric's file and its hosts by leaf (of the first port)."""
+
+    def __init__(self, spines, ports, seed):
+        self.ports, self.groups = ports, _LEAVES // ports
+        self.text = (f'version = 1\n[fabric]\nkind = "leaf_spine"\nleaves = {_LEAVES}\nspines = {spines}\n'
+                     f'hosts_per_leaf = {_HOSTS}\nnics_per_host = {ports}\nrails = {str(ports > 1).lower()}\n'
+                     f'hash_seed = {seed}\n')
+        self.hosts = self.groups * _HOSTS
+
+
+def _one_ring(fabric):
+    """Every host sends to the one with its number on the next leaf."""
+    return [(host, (host + _HOSTS) % fabric.hosts) for host in range(fabric.hosts)]
+
+
+def _eight_rings(fabric, seed):
+    """Eight jobs with a host on each leaf (or pair of leaves), each a ring in an order of its own."""
+    draw = random.Random(seed)
+    leaves = [list(range(leaf * _HOSTS, (leaf + 1) * _HOSTS)) for leaf in range(fabric.groups)]
+    for leaf in leaves:
+        draw.shuffle(leaf)
+    flows = []
+    for job in zip(*leaves):
+        ring = list(job)
+        draw.shuffle(ring)
+        flows += [(host, ring[(i + 1) % len(ring)]) for i, host in enumerate(ring)]
+    return flows
+
+
+def _workload(flows, size):
+    return "version = 1\n" + "".join(f'[[flow]]\nfrom = "h{a}"\nto = "h{b}"\nbytes = "{size}B"\n' for a, b in flows)
+
+
+def _heddle(folder, *words):
+    done = subprocess.run([built("heddle"), *map(str, words)], cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise CannotMeasure(f"heddle {words[0]} failed: {done.stderr.strip()[-300:]}", "run it by hand")
+    return json.loads(done.stdout)
+
+
+class Case:
+    """A fabric with flows in a folder."""
+
+    def __init__(self, folder, fabric, flows, arguments):
+        self.folder, self.paths, self.bytes = folder, arguments.paths, arguments.bytes
+        self.write("fabric.toml", fabric.text)
+        self.write("flows.toml", _workload(flows, arguments.bytes))
+        fault = '[[fault]]\nat = "0s"\nlink = ["leaf0", "spine0"]\nkind = "down"\n'
+        self.write("failed.toml", fabric.text + fault)
+
+    def write(self, name, text):
+        pathlib.Path(self.folder, name).write_text(text, encoding="utf-8")
+
+    def plan(self, name, *more):
+        return _heddle(self.folder, "plan", "--topology", "fabric.toml", "--workload", "flows.toml", "--paths",
+                       self.paths, "-o", name, "--json", *more)
+
+    def gbits(self, *how, fabric="fabric.toml"):
+        """What each flow gets, by the time of the last."""
+        simulated = _heddle(self.folder, "sim", "--topology", fabric, "--workload", "flows.toml", "--json", *how)
+        return self.bytes * 8e-3 / simulated["tail_fct_us"]
+
+    def bound(self, plan):
+        return self.bytes * 8e-3 / plan["bound_us"]
+
+
+def _compare(case):
+    plan = case.plan("plan.json")
+    return {"ecmp": case.gbits("--paths", 1), "spraying": case.gbits("--paths", case.paths),
+            "plan": case.gbits("--plan", "plan.json"), "bound": case.bound(plan), "parts": plan["parts"]}
+
+
+def _fail(case):
+    before = case.plan("plan.json")
+    after = case.plan("after.json", "--after", "plan.json", "--failed", "leaf0:spine0")
+    whole = case.plan("whole.json", "--failed", "leaf0:spine0")
+    failed = {"fabric": "failed.toml"}
+    return {"before_ecmp": case.gbits("--paths", 1), "before_plan": case.gbits("--plan", "plan.json"),
+            "before_bound": case.bound(before), "ecmp": case.gbits("--paths", 1, **failed),
+            "spraying": case.gbits("--paths", case.paths, **failed),
+            "stale_plan": case.gbits("--plan", "plan.json", **failed),
+            "moved_plan": case.gbits("--plan", "after.json", **failed),
+            "plan": case.gbits("--plan", "whole.json", **failed), "bound": case.bound(whole), "kept": after["kept"]}
+
+
+_COMPARED = [("one ring, 1:1", 8, 1, False), ("eight rings, 1:1", 8, 1, True), ("one ring, 2:1", 4, 1, False),
+             ("eight rings, 2:1", 4, 1, True), ("one ring, two ports", 8, 2, False),
+             ("eight rings, two ports", 8, 2, True)]
+
+
+def _medians(results):
+    return {key: statistics.median(result[key] for result in results) for key in results[0]}
+
+
+def _measured(name, spines, ports, many, measure, arguments, progress):
+    results = []
+    for seed in range(1, arguments.fabrics + 1):
+        progress.say(seed - 1, arguments.fabrics, name)
+        fabric = Fabric(spines, ports, seed)
+        flows = _eight_rings(fabric, seed) if many else _one_ring(fabric)
+        with tempfile.TemporaryDirectory(prefix="heddle-bench-plan-") as folder:
+            results.append(measure(Case(folder, fabric, flows, arguments)))
+    return {"case": name, "gbits_per_s": _medians(results), "fabrics": results}
+
+
+def _speed(progress):
+    program = ROOT / "build/release/planner/planner_bench"
+    if not program.exists():
+        raise CannotMeasure(f"{program} is missing", "run `ninja -C build/release planner_bench`")
+    progress.say(0, 1, "planner_bench")
+    done = subprocess.run([program, "--benchmark_format=json"], capture_output=True, text=True, check=True)
+    rows = [{"plan": each["name"], "cpu_ms": each["cpu_time"], "wall_ms": each["real_time"],
+             "of_bound": each.get("of_bound"), "kept": each.get("kept")}
+            for each in json.loads(done.stdout)["benchmarks"]]
+    return {"speed": rows, "machine": describe()}
+
+
+def run(arguments, progress):
+    if arguments.speed:
+        return _speed(progress)
+    compared = [_measured(*case, _compare, arguments, progress) for case in _COMPARED]
+    failures = [_measured(f"{name}, an uplink of 8 failed", 8, 1, many, _fail, arguments, progress)
+                for name, many in (("one ring", False), ("eight rings", True))]
+    worst = min(each["gbits_per_s"]["plan"] / each["gbits_per_s"]["spraying"] for each in [*compared, *failures])
+    return {"bytes": arguments.bytes, "paths": arguments.paths, "cases": compared, "failures": failures,
+            "least_plan_over_spraying": worst, "machine": describe(), "exit_status": 0 if worst >= 0.99 else 1}
+
+
+def show(document):
+    if "speed" in document:
+        row("plan of", "CPU", "time / bound")
+        for each in document["speed"]:
+            row(each["plan"], f"{each['cpu_ms']:.1f} ms", f"{each['of_bound']:.3f}" if each["of_bound"] else "-")
+        return
+    print(f"Gb/s of each flow by the time of the last, {document['bytes'] / 1e6:g} MB, {document['paths']} paths; "
+          "median of the fabrics\n")
+    row("", "ECMP", "spraying", "plan", "bound")
+    for case in document["cases"]:
+        of = case["gbits_per_s"]
+        row(case["case"], *(f"{of[key]:.1f}" for key in ("ecmp", "spraying", "plan", "bound")))
+    for case in document["failures"]:
+        of = case["gbits_per_s"]
+        print()
+        row(case["case"], "Gb/s")
+        for label, key in (("before, ECMP", "before_ecmp"), ("before, plan", "before_plan"), ("ECMP", "ecmp"),
+                           ("spraying", "spraying"), ("the plan that does not know", "stale_plan"),
+                           ("concerned flows planned again", "moved_plan"), ("all planned again", "plan"),
+                           ("bound", "bound")):
+            row(f"  {label}", f"{of[key]:.1f}")
+    print(f"\n  plan / spraying, least: {document['least_plan_over_spraying']:.3f}")

@@ -1,0 +1,97 @@
+// See plan_follower.h.
+#include "engine/plan_follower.h"
+
+#include "base/log.h"
+#include "engine/addresses.h"
+
+namespace heddle::engine {
+namespace {
+
+constexpr std::string_view kPrefix = "plan:";
+// Switches may hash anew, and links fail: routes are discovered again after this time. Source: that
+// of automatic discovery. Range: 5 to 600 s.
+constexpr Nanos kLookInterval = seconds(60);
+
+}  // namespace
+
+PlanFollower::PlanFollower(const std::string& selector) {
+  if (!selector.starts_with(kPrefix)) return;
+  file_ = selector.substr(kPrefix.size());
+  Result<RoutePlan> plan = RoutePlan::read(file_, own_addresses(0));
+  if (plan) {
+    plan_ = std::move(*plan);
+  } else {
+    log_warn("{}; paths are chosen adaptively", plan.error().message());
+  }
+}
+
+std::string PlanFollower::selector_of(const std::string& selector) {
+  return selector.starts_with(kPrefix) ? "plan" : selector;
+}
+
+void PlanFollower::on_notice(Nanos now, const transport::Notice& notice,
+                             transport::Endpoint& endpoint) {
+  if (!plan_) return;
+  if (notice.kind == transport::NoticeKind::kClosed) {
+    const auto found = connections_.find(notice.connection);
+    if (found == connections_.end()) return;
+    discovering_ -= found->second.discovering ? 1 : 0;
+    connections_.erase(found);
+    return;
+  }
+  const std::vector<PlannedRoute>* const routes = plan_->find(notice.peer);
+  if (routes == nullptr) {
+    log_info("plan {}: no flow to {}; its paths are chosen adaptively", file_,
+             address_text(notice.peer));
+    return;
+  }
+  Followed& followed = connections_[notice.connection];
+  followed = {routes, address_text(notice.peer), false, false};
+  discover(now, notice.connection, followed, endpoint);
+  if (next_look_ == Nanos::never()) next_look_ = now + kLookInterval;
+}
+
+void PlanFollower::discover(Nanos now, transport::ConnectionId id, Followed& followed,
+                            transport::Endpoint& endpoint) {
+  if (followed.discovering || !endpoint.post_discovery(now, id)) return;
+  followed.discovering = true;
+  ++discovering_;
+}
+
+void PlanFollower::turn(Nanos now, transport::Endpoint& endpoint) {
+  if (next_look_ <= now) {
+    next_look_ = connections_.empty() ? Nanos::never() : now + kLookInterval;
+    for (auto& [id, followed] : connections_) discover(now, id, followed, endpoint);
+  }
+  if (discovering_ == 0) return;
+  for (auto& [id, followed] : connections_) {
+    transport::FabricRoutes found;
+    if (!followed.discovering || !endpoint.routes(id, found) || found.under_way) continue;
+    followed.discovering = false;
+    --discovering_;
+    fit(now, id, followed, found, endpoint);
+  }
+}
+
+void PlanFollower::fit(Nanos now, transport::ConnectionId id, Followed& followed,
+                       const transport::FabricRoutes& found, transport::Endpoint& endpoint) {
+  const auto paths = static_cast<uint16_t>(found.route_of.size());
+  const FittedPlan fitted = plan_->fit(*followed.routes, found, paths);
+  const bool posted = endpoint.post_plan(now, id, fitted.shares).has_value();
+  if (posted && !fitted.shares.empty()) {
+    if (!followed.following) {
+      log_info("plan {}: followed to {} on {} of {} paths, {} of {} planned routes", file_,
+               followed.peer, fitted.shares.size(), paths, fitted.routes, followed.routes->size());
+    }
+    followed.following = true;
+    return;
+  }
+  log_warn(
+      "plan {}: {} to {}: none of {} paths takes the route {}; paths are chosen adaptively. "
+      "Plan again, or give connections more paths",
+      file_, followed.following ? "is stale" : "does not fit", followed.peer, paths,
+      fitted.missing);
+  followed.following = false;
+}
+
+}  // namespace heddle::engine

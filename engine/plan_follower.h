@@ -1,0 +1,54 @@
+// PlanFollower: lets an endpoint's connections follow a plan: it discovers the routes of each
+// connection to a peer of the plan, gives the planned routes' paths their shares, and looks again
+// from time to time. While a plan is missing, stale or does not fit, paths are chosen adaptively;
+// the log has which. Driven under the endpoint's lock after each turn.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/nanos.h"
+#include "engine/route_plan.h"
+#include "transport/endpoint.h"
+
+namespace heddle::engine {
+
+class PlanFollower {
+ public:
+  // Reads the plan of a selector "plan:FILE"; any other selector: there is nothing to follow.
+  explicit PlanFollower(const std::string& selector);
+
+  // The selector without the file.
+  static std::string selector_of(const std::string& selector);
+  // The selector that names the file.
+  static std::string selector_with(const std::string& file) { return "plan:" + file; }
+
+  // A connection opened, was accepted, or closed.
+  void on_notice(Nanos now, const transport::Notice& notice, transport::Endpoint& endpoint);
+  // Whether turn() is worth calling.
+  bool due(Nanos now) const { return discovering_ > 0 || next_look_ <= now; }
+  void turn(Nanos now, transport::Endpoint& endpoint);
+
+ private:
+  struct Followed {
+    const std::vector<PlannedRoute>* routes = nullptr;
+    std::string peer;  // as text
+    bool discovering = false;
+    bool following = false;
+  };
+
+  void discover(Nanos now, transport::ConnectionId id, Followed& followed,
+                transport::Endpoint& endpoint);
+  void fit(Nanos now, transport::ConnectionId id, Followed& followed,
+           const transport::FabricRoutes& found, transport::Endpoint& endpoint);
+
+  std::string file_;
+  std::optional<RoutePlan> plan_;
+  std::map<transport::ConnectionId, Followed> connections_;
+  uint32_t discovering_ = 0;
+  Nanos next_look_ = Nanos::never();
+};
+
+}  // namespace heddle::engine

@@ -1,0 +1,159 @@
+// Reading a plan, and fitting it to what discovery found: see route_plan.h.
+#include "engine/route_plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/document.h"
+#include "engine/addresses.h"
+
+namespace heddle::engine {
+namespace {
+
+using nlohmann::json;
+using transport::Address;
+
+constexpr uint64_t kVersion = 2;
+constexpr uint32_t kWhole = 1'000'000;
+// Of the payload: more than this on routes that no path takes, and other links would carry what the
+// plan keeps off them. Range: 0 to 300,000.
+constexpr uint32_t kMostMissing = 100'000;
+
+Unexpected bad(const std::string& file, const std::string& why) {
+  return fail(ErrorCode::kInvalid, "cannot follow the plan " + file, why,
+              "make it with 'heddle plan --addresses' for this fabric");
+}
+
+// Numeric addresses only: names would have to be resolved.
+std::optional<std::array<uint8_t, 16>> address_at(const std::string& text) {
+  if (text.empty() || text.find_first_not_of("0123456789abcdefABCDEF.:") != std::string::npos) {
+    return std::nullopt;
+  }
+  const bool v6 = text.find(':') != std::string::npos;
+  const Result<Address> address = find_address(v6 ? "[" + text + "]" : text, 0);
+  return address ? std::optional(address->host) : std::nullopt;
+}
+
+// What is wrong with the routes of a flow; empty: nothing.
+std::string read_routes(const json& flow, std::vector<PlannedRoute>& routes) {
+  const auto paths = flow.find("paths");
+  if (paths == flow.end() || !paths->is_array()) return "a flow without a list of paths";
+  for (const json& each : *paths) {
+    const auto via = each.find("via");
+    if (via == each.end() || !via->is_array()) return "a path without the switches of its route";
+    const auto share = each.find("share_per_million");
+    if (share == each.end() || !share->is_number_unsigned()) return "a path without a share";
+    std::vector<std::string> names;
+    for (const json& name : *via) names.push_back(name.is_string() ? name.get<std::string>() : "");
+    const auto same = std::find_if(routes.begin(), routes.end(),
+                                   [&names](const PlannedRoute& it) { return it.via == names; });
+    const auto million = static_cast<uint32_t>(std::min<uint64_t>(share->get<uint64_t>(), kWhole));
+    if (same != routes.end()) {
+      same->share_per_million += million;
+    } else {
+      routes.push_back({std::move(names), million});
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+Result<RoutePlan> RoutePlan::read(const std::string& file, std::span<const Address> own) {
+  const Result<std::string> text = read_text_file(file, "check the setting 'plan'");
+  if (!text) return fail(text.error());
+  return parse(*text, file, own);
+}
+
+Result<RoutePlan> RoutePlan::parse(const std::string& text, const std::string& file,
+                                   std::span<const Address> own) {
+  const json document = json::parse(text, nullptr, false);
+  if (!document.is_object()) return bad(file, "it is no JSON object, or is cut off");
+  const auto version = document.find("version");
+  if (version == document.end() || *version != json(kVersion)) {
+    return fail(ErrorCode::kVersion, "cannot follow the plan " + file,
+                "its version is not " + std::to_string(kVersion),
+                "make it with the 'heddle plan' of this build");
+  }
+  const auto addresses = document.find("addresses");
+  if (addresses == document.end() || !addresses->is_object()) {
+    return bad(file, "it has no addresses, so its routes cannot be recognized");
+  }
+  RoutePlan plan;
+  for (const auto& [name, list] : addresses->items()) {
+    for (const json& each : list) {
+      const auto address = each.is_string() ? address_at(each.get<std::string>()) : std::nullopt;
+      if (!address) return bad(file, "the addresses of '" + name + "' have something else");
+      plan.names_[*address] = name;
+    }
+  }
+  std::string self;
+  for (const Address& each : own) {
+    const auto found = plan.names_.find(each.host);
+    if (found != plan.names_.end()) self = found->second;
+  }
+  if (self.empty()) return bad(file, "no host of it has an address of this host");
+  const auto flows = document.find("flows");
+  if (flows == document.end() || !flows->is_array()) return bad(file, "it has no list 'flows'");
+  for (const json& flow : *flows) {
+    if (!flow.is_object() || flow.value("from", "") != self) continue;
+    const std::string wrong = read_routes(flow, plan.routes_[flow.value("to", "")]);
+    if (!wrong.empty()) return bad(file, "it has " + wrong);
+  }
+  return plan;
+}
+
+const std::vector<PlannedRoute>* RoutePlan::find(const Address& peer) const {
+  const auto name = names_.find(peer.host);
+  if (name == names_.end()) return nullptr;
+  const auto found = routes_.find(name->second);
+  return found == routes_.end() || found->second.empty() ? nullptr : &found->second;
+}
+
+// Routers without a name in the plan, or that did not answer, have an empty one.
+std::vector<std::string> RoutePlan::switches_of(const transport::FabricRoutes& found,
+                                                uint16_t path) const {
+  std::vector<std::string> switches;
+  for (uint8_t hop = 1; hop <= found.hops; ++hop) {
+    const auto name = names_.find(found.router(path, hop));
+    switches.push_back(name == names_.end() ? "" : name->second);
+  }
+  // Probes that reached the peer have no router.
+  while (!switches.empty() && switches.back().empty()) switches.pop_back();
+  return switches;
+}
+
+FittedPlan RoutePlan::fit(const std::vector<PlannedRoute>& routes,
+                          const transport::FabricRoutes& found, uint16_t paths) const {
+  std::vector<std::vector<uint16_t>> taking(routes.size());
+  for (uint16_t path = 0; path < paths && path < found.route_of.size(); ++path) {
+    const std::vector<std::string> switches = switches_of(found, path);
+    for (size_t i = 0; i < routes.size(); ++i) {
+      if (routes[i].via == switches) taking[i].push_back(path);
+    }
+  }
+  FittedPlan fitted;
+  uint32_t covered = 0;
+  for (size_t i = 0; i < routes.size(); ++i) {
+    if (taking[i].empty()) {
+      if (fitted.missing.empty()) {
+        for (const std::string& name : routes[i].via) {
+          fitted.missing += (fitted.missing.empty() ? "" : " ") + name;
+        }
+      }
+      continue;
+    }
+    ++fitted.routes;
+    covered += routes[i].share_per_million;
+    const uint32_t each = routes[i].share_per_million / static_cast<uint32_t>(taking[i].size());
+    for (const uint16_t path : taking[i]) fitted.shares.push_back({path, std::max(each, 1U)});
+  }
+  if (covered + kMostMissing < kWhole) fitted.shares.clear();
+  std::sort(fitted.shares.begin(), fitted.shares.end(),
+            [](const auto& a, const auto& b) { return a.path < b.path; });
+  return fitted;
+}
+
+}  // namespace heddle::engine

@@ -1,0 +1,91 @@
+// Time of a plan by the number of hosts, each with 8 NICs on 8 rails: a random permutation, and a
+// ring through leaves, on a full Clos fabric. `of_bound` is the planned time of the most loaded
+// link over the lower bound. And of planning again after a failure.
+#include <benchmark/benchmark.h>
+
+#include <numeric>
+
+#include "base/random.h"
+#include "planner/path_plan.h"
+#include "planner/path_replan.h"
+#include "topology/generators.h"
+#include "topology/workload_patterns.h"
+
+namespace heddle::planner {
+namespace {
+
+constexpr uint32_t kRails = 8;
+constexpr uint32_t kHostsOfLeaf = 64;
+
+topology::Topology fabric_of(uint32_t hosts) {
+  return topology::leaf_spine({.leaves = hosts / kHostsOfLeaf * kRails,
+                               .spines = 64,
+                               .hosts_per_leaf = kHostsOfLeaf,
+                               .nics_per_host = kRails,
+                               .rails = true});
+}
+
+Demand permutation(const topology::Topology& topology) {
+  topology::Workload workload;
+  Random random(1);
+  std::vector<uint32_t> hosts(topology.hosts.size());
+  std::iota(hosts.begin(), hosts.end(), 0);
+  topology::add_permutation(workload, hosts, {.bytes = mebibytes(64), .start = {}}, random);
+  return demand_of_flows(workload, topology);
+}
+
+Demand ring_of_leaves(const topology::Topology& topology) {
+  topology::Workload workload;
+  const auto hosts = static_cast<uint32_t>(topology.hosts.size());
+  for (uint32_t i = 0; i < hosts; ++i) {
+    workload.flows.push_back(
+        {.id = i, .from = i, .to = (i + kHostsOfLeaf) % hosts, .bytes = mebibytes(64)});
+  }
+  return demand_of_flows(workload, topology);
+}
+
+void measure(benchmark::State& state, const topology::Topology& topology, const Demand& demand) {
+  double of_bound = 0;
+  double parts = 0;
+  for (auto _ : state) {
+    const Result<PathPlan> plan = plan_paths(topology, demand, {.paths = 256, .failed_links = {}});
+    of_bound = plan->planned.longest() / plan->bound();
+    parts = plan->parts;
+  }
+  state.counters["of_bound"] = of_bound;
+  state.counters["parts"] = parts;
+}
+
+void BM_PlanOfAPermutation(benchmark::State& state) {
+  const topology::Topology topology = fabric_of(static_cast<uint32_t>(state.range(0)));
+  measure(state, topology, permutation(topology));
+}
+
+void BM_PlanOfARing(benchmark::State& state) {
+  const topology::Topology topology = fabric_of(static_cast<uint32_t>(state.range(0)));
+  measure(state, topology, ring_of_leaves(topology));
+}
+
+// The first leaf loses its first uplink.
+void BM_ReplanAfterAFailure(benchmark::State& state) {
+  const topology::Topology topology = fabric_of(static_cast<uint32_t>(state.range(0)));
+  const Demand demand = permutation(topology);
+  PathPlanOptions options{.paths = 256, .failed_links = {}};
+  EarlierPlan earlier;
+  for (const PlannedFlow& flow : plan_paths(topology, demand, options)->flows) {
+    earlier.paths[{flow.demand.from, flow.demand.to}] = flow.paths;
+  }
+  options.failed_links = {static_cast<uint32_t>(topology.nics.size())};
+  for (auto _ : state) {
+    const Result<PathPlan> plan = replan_paths(topology, demand, options, earlier);
+    state.counters["of_bound"] = plan->planned.longest() / plan->bound();
+    state.counters["kept"] = static_cast<double>(plan->kept);
+  }
+}
+
+BENCHMARK(BM_PlanOfAPermutation)->Arg(1'024)->Arg(16'384)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_PlanOfARing)->Arg(1'024)->Arg(16'384)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_ReplanAfterAFailure)->Arg(1'024)->Arg(16'384)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace heddle::planner

@@ -1,0 +1,155 @@
+// Iterative scaling of links' prices: see shares.h.
+#include "planner/paths/shares.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "base/random.h"
+#include "planner/paths/params.h"
+
+namespace heddle::planner {
+namespace {
+
+constexpr float kLeastPrice = 1e-12F;
+
+}  // namespace
+
+Shares::Shares(const RouteTable& table, const Loads& background)
+    : table_(table),
+      background_(background),
+      loads_(background),
+      prices_(table.fabric().links(), 1.0F),
+      best_loads_(background) {
+  std::vector<uint8_t> used(table.fabric().links());
+  uint32_t hops = 1;
+  for (uint32_t lane = 0; lane < table.size(); ++lane) {
+    for (const LinkId link : table.links(lane)) used[link] = 1;
+    hops = std::max(hops, table.hops(lane));
+  }
+  for (LinkId link = 0; link < used.size(); ++link) {
+    if (used[link] != 0) links_.push_back(link);
+  }
+  relaxation_ = params::kRelaxation / hops;
+}
+
+void Shares::balance(double goal, uint32_t most_routes) {
+  keep_all();
+  least_ = std::numeric_limits<double>::infinity();
+  scale(goal, params::kSweepsBeforeDraw);
+  draw(most_routes);
+  least_ = std::numeric_limits<double>::infinity();
+  scale(goal, params::kMostSweeps);
+}
+
+void Shares::keep_all() {
+  first_.assign(1, 0);
+  kept_.clear();
+  for (uint32_t lane = 0; lane < table_.size(); ++lane) {
+    for (uint32_t option = 0; option < table_.options_of(lane); ++option) {
+      kept_.push_back(static_cast<uint16_t>(option));
+    }
+    first_.push_back(kept_.size());
+  }
+  shares_.assign(kept_.size(), 0);
+}
+
+// Where the goal cannot be met, prices fall for ever and loads swing: a goal that is not neared
+// rises towards the best that was seen.
+void Shares::scale(double goal, uint32_t sweeps) {
+  double stage_least = std::numeric_limits<double>::infinity();
+  uint32_t without_gain = 0;
+  for (uint32_t sweep = 0; sweep < sweeps; ++sweep) {
+    divide();
+    note_best();
+    if (least_ <= goal * (1 + params::kShareTolerance)) return;
+    if (least_ < stage_least * (1 - params::kTolerance)) {
+      stage_least = least_;
+      without_gain = 0;
+    } else if (++without_gain == params::kPatience_sweeps) {
+      goal = (goal + least_) / 2;
+      without_gain = 0;
+    }
+    set_prices(goal);
+  }
+}
+
+void Shares::divide() {
+  loads_ = background_;
+  for (uint32_t lane = 0; lane < table_.size(); ++lane) divide(lane);
+}
+
+void Shares::divide(uint32_t lane) {
+  const uint32_t hops = table_.hops(lane);
+  const LinkId* const links = table_.links(lane).data();
+  float sum = 0;
+  for (size_t i = first_[lane]; i < first_[lane + 1]; ++i) {
+    const LinkId* const own = links + size_t{kept_[i]} * hops;
+    float product = 1;
+    for (uint32_t hop = 0; hop < hops; ++hop) product *= prices_[own[hop]];
+    shares_[i] = product;
+    sum += product;
+  }
+  const auto bytes = static_cast<float>(table_.lane(lane).bytes);
+  for (size_t i = first_[lane]; i < first_[lane + 1]; ++i) {
+    shares_[i] /= sum;
+    loads_.add({links + size_t{kept_[i]} * hops, hops}, bytes * shares_[i]);
+  }
+}
+
+// A price falls where the table's own load is above what the goal leaves to it, and rises to 1 at
+// most where it is below.
+void Shares::set_prices(double goal) {
+  for (const LinkId link : links_) {
+    const double others = background_.bytes(link);
+    const double own = loads_.bytes(link) - others;
+    const double room = goal * table_.fabric().rate(link) - others;
+    if (own <= 0 || std::isinf(room)) continue;
+    const double factor = std::pow(std::clamp(room / own, 0.01, 100.0), relaxation_);
+    prices_[link] = std::clamp(static_cast<float>(prices_[link] * factor), kLeastPrice, 1.0F);
+  }
+}
+
+void Shares::note_best() {
+  double longest = 0;
+  for (const LinkId link : links_) longest = std::max(longest, loads_.time(link));
+  if (longest >= least_) return;
+  least_ = longest;
+  best_ = shares_;
+  best_loads_ = loads_;
+}
+
+// A draw without replacement with the shares as weights (Efraimidis and Spirakis, 2006), so that
+// links keep their loads on average: with the largest shares alone no lane would keep the links of
+// high load.
+void Shares::draw(uint32_t most_routes) {
+  Random random(1);
+  std::vector<std::pair<double, uint16_t>> keys;
+  std::vector<uint16_t> kept;
+  std::vector<size_t> first = {0};
+  for (uint32_t lane = 0; lane < table_.size(); ++lane) {
+    keys.clear();
+    for (size_t i = first_[lane]; i < first_[lane + 1]; ++i) {
+      const double uniform = static_cast<double>((random.next() >> 11) + 1) * 0x1p-53;
+      keys.emplace_back(-std::log(uniform) / std::max<double>(best_[i], 1e-12), kept_[i]);
+    }
+    if (keys.size() > most_routes) {
+      std::nth_element(keys.begin(), keys.begin() + most_routes, keys.end());
+      keys.resize(most_routes);
+    }
+    for (const auto& [key, option] : keys) kept.push_back(option);
+    first.push_back(kept.size());
+  }
+  kept_ = std::move(kept);
+  first_ = std::move(first);
+  shares_.assign(kept_.size(), 0);
+}
+
+std::vector<double> Shares::lengths() const {
+  std::vector<double> lengths(prices_.size());
+  for (const LinkId link : links_) lengths[link] = -std::log(static_cast<double>(prices_[link]));
+  return lengths;
+}
+
+}  // namespace heddle::planner
