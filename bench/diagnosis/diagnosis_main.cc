@@ -50,6 +50,7 @@ nlohmann::ordered_json json_of(uint64_t seed, const Judgement& judgement) {
   line["found"] = judgement.found;
   line["class_right"] = judgement.class_right;
   line["place_right"] = judgement.place_right;
+  line["others"] = judgement.others;
   line["delay_s"] = nullptr;
   if (judgement.delay_s >= 0) line["delay_s"] = judgement.delay_s;
   return line;

@@ -50,7 +50,7 @@ Noise draw_noise(Random& random, const FaultCase& job) {
     noise.congestion_factor = uniform(random, 1.2, 5);
   }
   if (chance(random, 0.5)) noise.repair_chance = log_uniform(random, 1e-4, 1e-2);
-  noise.clock_error_ns = log_uniform(random, 1e3, 30e3);
+  noise.clock_error_ns = log_uniform(random, 1e3, 300e3);
   return noise;
 }
 
@@ -248,7 +248,9 @@ double Computation::ns(uint32_t rank, uint32_t step, uint32_t slice) const {
   if (rank == 0) factor += noise.logging;
   factor *= lognormal(of_slice, noise.jitter);
   if (noise.lengths > 0) factor *= lognormal(of_step, noise.lengths);
-  if (step < noise.first_steps) factor *= 1 + noise.first_factor * uniform(of_step, 0.5, 1.5);
+  // Ranks differ in it, one by one and each time.
+  const double first = noise.first_factor * uniform(of_rank, 0.7, 1.3) * uniform(of_step, 0.7, 1.3);
+  if (step < noise.first_steps) factor *= 1 + first;
   if (step >= job_.steps / 3 && step < 2 * job_.steps / 3) factor *= noise.phase_factor;
   // Experts compute between the two all-to-alls.
   if (job_.shape == Shape::kExperts && slice == 1) factor *= load(rank, step);

@@ -114,11 +114,14 @@ class Judge {
     const Diagnosis last = bench::diagnose(observed_, observed_.until_ns);
     take(last);
     const Verdict* const found = verdict_of(last);
+    result_.others = static_cast<uint32_t>(last.verdicts.size());
     if (found == nullptr) return result_;
     result_.found = true;
     result_.class_right = class_right(result_.job.truth.fault, found->what);
     result_.place_right = place_right(result_.job, result_.source, *found);
-    if (result_.place_right) find_delay();
+    if (!result_.place_right) return result_;
+    --result_.others;
+    find_delay();
     return result_;
   }
 

@@ -20,6 +20,7 @@ struct Judgement {
   bool found = false;        // by a verdict of its family
   bool class_right = false;  // that verdict's class
   bool place_right = false;  // and place
+  uint32_t others = 0;       // verdicts beside the one at the right place
   double delay_s = -1;       // from the onset until both are known; -1: never
   double effect = 0;         // share of the job's time since the onset that it costs
   // All of the last look; of a healthy job of the first look that had some.

@@ -29,9 +29,11 @@ class StreamMaker {
       : job_(job), computation_(job), network_(job), now_(job.ranks) {
     for (uint32_t rank = 0; rank < job.ranks; ++rank) {
       made_.processes.push_back(identity_of(job, rank));
-      made_.ends.push_back({.closed = true, .complete = true});
+      made_.ends.push_back({.closed = true,
+                            .complete = true,
+                            .clock_error_ns = static_cast<int64_t>(job.noise.clock_error_ns)});
       Random clock = random_at(job.seed, kClock, job.host_of(rank), 0);
-      clock_error_.push_back(job.noise.clock_error_ns * gaussian(clock));
+      clock_error_.push_back(job.noise.clock_error_ns * uniform(clock, -1, 1));
       now_[rank] = 1e6;
       emit(rank, now_[rank], events::CommunicatorMade{{}, kWorld, rank, job.ranks});
       for (uint32_t peer = 0; peer < job.ranks; ++peer) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "insight/diagnosis/params.h"
 
@@ -27,7 +28,9 @@ double usual(const std::vector<double>& values) {
 // Mean arrival at the receiver less mean arrival at the sender: how far data is held up on a ring's
 // link. All links of a ring carry as many messages, each behind an earlier one of the link before.
 bool ring_delays(const Operation& operation, std::map<Link, double>& delays) {
-  const auto mean = [](const Inflow& inflow) { return inflow.sum_ns / inflow.messages; };
+  const auto mean = [&operation](const Inflow& inflow) {
+    return operation.mean_arrival_ns(inflow);
+  };
   for (const Part& part : operation.parts) {
     if (part.inflows.size() != 1 || part.inflows[0].messages == 0) return false;
     const uint32_t from = part.inflows[0].from;
@@ -148,7 +151,9 @@ class SeriesMaker {
 
   void add_delays(size_t block, const Operation& operation, int64_t transfer) {
     std::map<Link, double> delays;
-    if (!ring_delays(operation, delays) && !exchange_delays(operation, delays)) {
+    if (ring_delays(operation, delays) || exchange_delays(operation, delays)) {
+      compares_clocks_ = true;
+    } else {
       delays.clear();
       if (!proxy_delays(operation, transfer, delays)) return;
     }
@@ -172,13 +177,32 @@ class SeriesMaker {
     const bool matters = facts.transfer_ns >= params::kLeastTransfer * length;
     for (auto& [link, row] : series_.delayed) {
       if (block >= row.size()) row.resize(series_.blocks.size());
-      row[block] = matters && std::abs(row[block]) >= least ? row[block] / facts.transfer_ns : 0;
+      const double error = clock_error_ns(link) * static_cast<double>(facts.operations);
+      const double sure = std::max(0.0, std::abs(row[block]) - error);
+      const bool counts = matters && sure >= least;
+      row[block] = counts ? std::copysign(sure, row[block]) / facts.transfer_ns : 0;
     }
+  }
+
+  // Of a delay between two ranks, as far as it is a difference of times of two clocks; infinite
+  // where it is unknown.
+  double clock_error_ns(const Link& link) const {
+    if (!compares_clocks_) return 0;
+    double sum = 0;
+    for (const uint32_t rank : {link.first, link.second}) {
+      const uint32_t process = facts_.process_of(series_.communicator, rank);
+      if (process == kNobody) continue;
+      const int64_t error = facts_.processes()[process].end.clock_error_ns;
+      if (error < 0) return std::numeric_limits<double>::infinity();
+      sum += static_cast<double>(error);
+    }
+    return sum;
   }
 
   const JobFacts& facts_;
   const Operations& operations_;
   BlockSeries series_;
+  bool compares_clocks_ = false;
 };
 
 // Values of all candidates less their own medians: how much one candidate's value varies.
