@@ -20,9 +20,22 @@ std::optional<double> computed(const JobFacts& facts, const Part& part) {
   return static_cast<double>(ns);
 }
 
-// Of two ranks the faster one is the measure of the other.
-double usual(const std::vector<double>& values) {
-  return values.size() == 2 ? std::min(values[0], values[1]) : median(values);
+// How long each took beside the median of the others. Of many the median of all is the same, and
+// less work.
+std::vector<double> surplus(const std::vector<double>& values) {
+  constexpr size_t kFew = 4;
+  const double middle = median(values);
+  std::vector<double> found(values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    double usual = middle;
+    if (values.size() <= kFew) {
+      std::vector<double> others = values;
+      others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+      usual = median(std::move(others));
+    }
+    found[i] = values[i] - usual;
+  }
+  return found;
 }
 
 // Mean arrival at the receiver less mean arrival at the sender: how far data is held up on a ring's
@@ -142,9 +155,9 @@ class SeriesMaker {
       if (!value) return;
       values.push_back(*value);
     }
-    const double middle = usual(values);
+    const std::vector<double> late = surplus(values);
     for (size_t rank = 0; rank < values.size(); ++rank) {
-      series_.late[rank][block] += values[rank] - middle;
+      series_.late[rank][block] += late[rank];
       series_.computed_ns[rank][block] += values[rank];
     }
   }
@@ -205,19 +218,25 @@ class SeriesMaker {
   bool compares_clocks_ = false;
 };
 
-// Values of all candidates less their own medians: how much one candidate's value varies.
-double noise_of(const std::vector<std::vector<double>>& values) {
-  std::vector<double> residuals;
-  for (const std::vector<double>& row : values) {
-    const double middle = median(row);
-    for (const double value : row) residuals.push_back(value - middle);
-  }
-  return spread(residuals, 0);
-}
-
 std::vector<double> part_of(const std::vector<double>& values, const Episode& episode) {
   return {values.begin() + static_cast<std::ptrdiff_t>(episode.begin),
           values.begin() + static_cast<std::ptrdiff_t>(episode.end)};
+}
+
+// Values of all candidates less their own medians, in the episode and outside of it: how much a
+// candidate's value varies beside what the episode changes.
+double noise_of(const std::vector<std::vector<double>>& values, const Episode& episode) {
+  std::vector<double> residuals;
+  for (const std::vector<double>& row : values) {
+    std::vector<double> outside = part_of(row, {0, episode.begin});
+    outside.insert(outside.end(), row.begin() + static_cast<std::ptrdiff_t>(episode.end),
+                   row.end());
+    for (const std::vector<double>& part : {part_of(row, episode), outside}) {
+      const double middle = median(part);
+      for (const double value : part) residuals.push_back(value - middle);
+    }
+  }
+  return spread(residuals, 0);
 }
 
 }  // namespace
@@ -244,7 +263,6 @@ std::vector<Outlier> find_outliers(const std::vector<std::vector<double>>& value
   std::vector<Outlier> found;
   if (values.size() < 2 || values.front().size() < params::kLeastBlocks) return found;
   const size_t blocks = values.front().size();
-  const double noise = std::max(noise_of(values), threshold / 20);
   for (size_t i = 0; i < values.size(); ++i) {
     const Episode episode = highest_episode(values[i], threshold);
     if (episode.length() < params::kLeastEpisode) continue;
@@ -255,6 +273,7 @@ std::vector<Outlier> find_outliers(const std::vector<std::vector<double>>& value
     if (static_cast<double>(above) < params::kLeastFirst * static_cast<double>(own.size())) {
       continue;
     }
+    const double noise = std::max(noise_of(values, episode), threshold / 20);
     std::vector<double> levels;
     for (const std::vector<double>& row : values) levels.push_back(median(part_of(row, episode)));
     outlier.others = median(levels);
