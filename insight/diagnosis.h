@@ -82,6 +82,8 @@ struct DiagnosisOptions {
 struct FileEnd {
   bool closed = true;    // the process ended in good order
   bool complete = true;  // no events were dropped or damaged
+  // Of its events' times on the job's one clock, at most; negative: unknown.
+  int64_t clock_error_ns = 0;
 };
 
 // Takes the events of all processes in order of time.

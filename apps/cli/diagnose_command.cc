@@ -104,7 +104,9 @@ int run(const DiagnoseOptions& options) {
   for (size_t i = 0; i < merged.files(); ++i) {
     const events::RecordingFacts& facts = merged.facts(i);
     const bool whole = facts.dropped_events == 0 && facts.blocks_damaged == 0;
-    builder.add_process(facts.identity, {.closed = facts.closed, .complete = whole});
+    builder.add_process(
+        facts.identity,
+        {.closed = facts.closed, .complete = whole, .clock_error_ns = merged.clock_error_ns(i)});
   }
   size_t file = 0;
   events::RecordedEvent event;

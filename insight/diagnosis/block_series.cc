@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "insight/diagnosis/params.h"
 
@@ -19,15 +20,30 @@ std::optional<double> computed(const JobFacts& facts, const Part& part) {
   return static_cast<double>(ns);
 }
 
-// Of two ranks the faster one is the measure of the other.
-double usual(const std::vector<double>& values) {
-  return values.size() == 2 ? std::min(values[0], values[1]) : median(values);
+// How long each took beside the median of the others. Of many the median of all is the same, and
+// less work.
+std::vector<double> surplus(const std::vector<double>& values) {
+  constexpr size_t kFew = 4;
+  const double middle = median(values);
+  std::vector<double> found(values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    double usual = middle;
+    if (values.size() <= kFew) {
+      std::vector<double> others = values;
+      others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+      usual = median(std::move(others));
+    }
+    found[i] = values[i] - usual;
+  }
+  return found;
 }
 
 // Mean arrival at the receiver less mean arrival at the sender: how far data is held up on a ring's
 // link. All links of a ring carry as many messages, each behind an earlier one of the link before.
 bool ring_delays(const Operation& operation, std::map<Link, double>& delays) {
-  const auto mean = [](const Inflow& inflow) { return inflow.sum_ns / inflow.messages; };
+  const auto mean = [&operation](const Inflow& inflow) {
+    return operation.mean_arrival_ns(inflow);
+  };
   for (const Part& part : operation.parts) {
     if (part.inflows.size() != 1 || part.inflows[0].messages == 0) return false;
     const uint32_t from = part.inflows[0].from;
@@ -139,16 +155,18 @@ class SeriesMaker {
       if (!value) return;
       values.push_back(*value);
     }
-    const double middle = usual(values);
+    const std::vector<double> late = surplus(values);
     for (size_t rank = 0; rank < values.size(); ++rank) {
-      series_.late[rank][block] += values[rank] - middle;
+      series_.late[rank][block] += late[rank];
       series_.computed_ns[rank][block] += values[rank];
     }
   }
 
   void add_delays(size_t block, const Operation& operation, int64_t transfer) {
     std::map<Link, double> delays;
-    if (!ring_delays(operation, delays) && !exchange_delays(operation, delays)) {
+    if (ring_delays(operation, delays) || exchange_delays(operation, delays)) {
+      compares_clocks_ = true;
+    } else {
       delays.clear();
       if (!proxy_delays(operation, transfer, delays)) return;
     }
@@ -172,28 +190,53 @@ class SeriesMaker {
     const bool matters = facts.transfer_ns >= params::kLeastTransfer * length;
     for (auto& [link, row] : series_.delayed) {
       if (block >= row.size()) row.resize(series_.blocks.size());
-      row[block] = matters && std::abs(row[block]) >= least ? row[block] / facts.transfer_ns : 0;
+      const double error = clock_error_ns(link) * static_cast<double>(facts.operations);
+      const double sure = std::max(0.0, std::abs(row[block]) - error);
+      const bool counts = matters && sure >= least;
+      row[block] = counts ? std::copysign(sure, row[block]) / facts.transfer_ns : 0;
     }
+  }
+
+  // Of a delay between two ranks, as far as it is a difference of times of two clocks; infinite
+  // where it is unknown.
+  double clock_error_ns(const Link& link) const {
+    if (!compares_clocks_) return 0;
+    double sum = 0;
+    for (const uint32_t rank : {link.first, link.second}) {
+      const uint32_t process = facts_.process_of(series_.communicator, rank);
+      if (process == kNobody) continue;
+      const int64_t error = facts_.processes()[process].end.clock_error_ns;
+      if (error < 0) return std::numeric_limits<double>::infinity();
+      sum += static_cast<double>(error);
+    }
+    return sum;
   }
 
   const JobFacts& facts_;
   const Operations& operations_;
   BlockSeries series_;
+  bool compares_clocks_ = false;
 };
-
-// Values of all candidates less their own medians: how much one candidate's value varies.
-double noise_of(const std::vector<std::vector<double>>& values) {
-  std::vector<double> residuals;
-  for (const std::vector<double>& row : values) {
-    const double middle = median(row);
-    for (const double value : row) residuals.push_back(value - middle);
-  }
-  return spread(residuals, 0);
-}
 
 std::vector<double> part_of(const std::vector<double>& values, const Episode& episode) {
   return {values.begin() + static_cast<std::ptrdiff_t>(episode.begin),
           values.begin() + static_cast<std::ptrdiff_t>(episode.end)};
+}
+
+// Values of all candidates less their own medians, in the episode and outside of it: how much a
+// candidate's value varies beside what the episode changes.
+double noise_of(const std::vector<std::vector<double>>& values, const Episode& episode) {
+  std::vector<double> residuals;
+  for (const std::vector<double>& row : values) {
+    std::vector<double> outside = part_of(row, {0, episode.begin});
+    outside.insert(outside.end(), row.begin() + static_cast<std::ptrdiff_t>(episode.end),
+                   row.end());
+    for (const std::vector<double>& part : {part_of(row, episode), outside}) {
+      const double middle = median(part);
+      for (const double value : part) residuals.push_back(value - middle);
+    }
+  }
+  return spread(residuals, 0);
 }
 
 }  // namespace
@@ -220,7 +263,6 @@ std::vector<Outlier> find_outliers(const std::vector<std::vector<double>>& value
   std::vector<Outlier> found;
   if (values.size() < 2 || values.front().size() < params::kLeastBlocks) return found;
   const size_t blocks = values.front().size();
-  const double noise = std::max(noise_of(values), threshold / 20);
   for (size_t i = 0; i < values.size(); ++i) {
     const Episode episode = highest_episode(values[i], threshold);
     if (episode.length() < params::kLeastEpisode) continue;
@@ -231,6 +273,7 @@ std::vector<Outlier> find_outliers(const std::vector<std::vector<double>>& value
     if (static_cast<double>(above) < params::kLeastFirst * static_cast<double>(own.size())) {
       continue;
     }
+    const double noise = std::max(noise_of(values, episode), threshold / 20);
     std::vector<double> levels;
     for (const std::vector<double>& row : values) levels.push_back(median(part_of(row, episode)));
     outlier.others = median(levels);

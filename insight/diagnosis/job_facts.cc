@@ -211,7 +211,11 @@ void JobFacts::arrived(uint32_t process, uint32_t connection, uint16_t channel, 
   if (operation == operations_.end() || !operation->second.has_rank(facts.peer)) return;
   Inflow& inflow = operation->second.parts[live->second.part].from(facts.peer);
   ++inflow.messages;
-  inflow.sum_ns += static_cast<double>(at - operation->second.began);
+  if (operation->second.missing > 0) {
+    ++inflow.early;
+  } else {
+    inflow.sum_ns += static_cast<double>(at - operation->second.began);
+  }
   inflow.last_ns = at;
 }
 

@@ -34,7 +34,8 @@ struct OperationKey {
 struct Inflow {
   uint32_t from = 0;
   uint32_t messages = 0;
-  double sum_ns = 0;            // of the arrivals' times since the operation's beginning
+  uint32_t early = 0;           // of these, before all ranks had called the operation
+  double sum_ns = 0;            // of the others' times since the operation's beginning
   int64_t last_ns = 0;          // the last arrival
   double network_wait_ns = -1;  // mean of a transfer, as NCCL's proxy measured it; -1: unknown
 };
@@ -74,6 +75,11 @@ struct Operation {
   uint32_t in_flight = 0;   // parts that were made and have not ended
 
   bool between_two() const { return key.from != kNobody; }
+  // Of the arrivals since its beginning. Data that waits for a late rank's call is not late itself,
+  // so that no arrival counts as earlier than the last rank's call.
+  double mean_arrival_ns(const Inflow& inflow) const {
+    return (inflow.sum_ns + inflow.early * static_cast<double>(due - began)) / inflow.messages;
+  }
   uint32_t rank_of(size_t part) const;
   bool has_rank(uint32_t rank) const;
 };

@@ -1,0 +1,115 @@
+// FaultCase: a job of the fault library, drawn from a seed: its shape, the noise of healthy hosts
+// and networks, and one fault or none, with place, severity and onset. Streams (stream.h) and
+// simulations (simulation.h) make events of it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace heddle::bench {
+
+enum class Fault : uint8_t {
+  kNone,
+  kStoppedRank,  // never starts an operation; its process lives
+  kFrozenRank,   // its process stops in mid-operation
+  kMismatch,     // it calls an operation with another count
+  kSlowRank,     // it computes `severity` times as long from the onset on
+  kGradualRank,  // the same, reached bit by bit
+  kSlowNic,      // a NIC's link has `severity` of its rate
+  kLossyNic,     // a NIC's link loses `severity` of its packets
+  kSlowLink,     // a link between two ranks, or switches, has `severity` of its rate
+};
+inline constexpr std::array kFaults = {
+    Fault::kNone,     Fault::kStoppedRank, Fault::kFrozenRank,
+    Fault::kMismatch, Fault::kSlowRank,    Fault::kGradualRank,
+    Fault::kSlowNic,  Fault::kLossyNic,    Fault::kSlowLink,
+};
+const char* name_of(Fault fault);
+// It costs time and does not stop the job.
+inline bool slows(Fault fault) { return fault >= Fault::kSlowRank; }
+
+enum class Shape : uint8_t {
+  kBuckets,   // ring all-reduces during the backward pass
+  kSharded,   // all-gathers and reduce-scatters, which the caller waits for
+  kExperts,   // all-to-alls of unequal sizes, and an all-reduce
+  kExchange,  // equal all-to-alls
+};
+const char* name_of(Shape shape);
+
+enum class NicSide : uint8_t { kBoth, kSending, kReceiving };
+
+struct Truth {
+  Fault fault = Fault::kNone;
+  uint32_t rank = 0;  // of a link: the sender
+  uint32_t peer = 0;  // of a link: the receiver
+  NicSide side = NicSide::kBoth;
+  double severity = 0;
+  uint32_t onset_step = 0;
+};
+
+// What a healthy job has to live with. Times are in ns; 0 of a period: never.
+struct Noise {
+  double jitter = 0.01;        // deviation of a slice of computation
+  double rank_spread = 0.005;  // deviation of ranks' own constant speed
+  double lengths = 0;          // deviation of a step's work on a rank: lengths of sequences
+  double spike_chance = 0;     // of a slice: the host does something else
+  double spike_ns = 0;         // mean
+  double logging = 0;          // rank 0's constant surplus
+  uint32_t first_steps = 0;    // compile, allocate, open files
+  double first_factor = 0;     // mean surplus of these
+  uint32_t checkpoint_steps = 0;
+  double checkpoint_ns = 0;
+  bool checkpoint_by_all = false;  // else by rank 0 alone
+  uint32_t evaluation_steps = 0;
+  double evaluation_ns = 0;
+  double phase_factor = 1;       // of the job's second third, on all ranks
+  double crowding = 1;           // a crowded rank's factor; 1: there are cores enough
+  double crowded_ns = 0;         // a crowd lasts
+  double imbalance = 0;          // deviation of experts' shares of tokens
+  double congestion_chance = 0;  // of a link in a slot: a neighbor's burst
+  double congestion_ns = 0;      // slot
+  double congestion_factor = 1;  // of its transfers
+  double repair_chance = 0;      // of a message: a loss is repaired
+  double clock_error_ns = 0;     // of hosts on the job's one clock
+};
+
+struct FaultCase {
+  uint64_t seed = 0;
+  Shape shape = Shape::kBuckets;
+  uint32_t ranks = 4;
+  uint32_t ranks_per_host = 1;
+  uint32_t steps = 100;
+  uint32_t calls = 1;      // of a step
+  double step_ns = 0;      // computation of a step
+  double transfer_ns = 0;  // of a call
+  bool waits = true;       // false: calls alone are recorded, as where they are imported
+  Noise noise;
+  Truth truth;
+
+  uint32_t host_of(uint32_t rank) const { return rank / ranks_per_host; }
+};
+
+enum class Source : uint8_t { kStream, kSimulation };
+
+// Simulations are shorter: each packet costs.
+FaultCase draw_case(uint64_t seed, Fault fault, Source source);
+
+// How long a rank computes before a call, ns, the rank's own fault included.
+class Computation {
+ public:
+  explicit Computation(const FaultCase& job);
+  // Of a slice of a step: what comes before its call of that number.
+  double ns(uint32_t rank, uint32_t step, uint32_t slice) const;
+  // Tokens of a rank's experts over the mean, in this step.
+  double load(uint32_t rank, uint32_t step) const;
+
+ private:
+  double interruptions_ns(uint32_t rank, uint32_t step) const;
+  double fault_factor(uint32_t rank, uint32_t step) const;
+  double crowding(uint32_t rank, uint32_t step) const;
+
+  const FaultCase& job_;
+  double slice_ns_ = 0;
+};
+
+}  // namespace heddle::bench

@@ -1,0 +1,196 @@
+// See judge.h.
+#include "bench/diagnosis/judge.h"
+
+#include <algorithm>
+
+#include "bench/diagnosis/simulation.h"
+#include "bench/diagnosis/stream.h"
+
+namespace heddle::bench {
+namespace {
+
+using insight::Diagnosis;
+using insight::PlaceKind;
+using insight::Verdict;
+using insight::VerdictClass;
+
+// A live diagnosis looks again and again: so often is a healthy job looked at.
+constexpr int kLooks = 8;
+constexpr int64_t kDelayStepNs = 50'000'000;
+
+bool of_family(Fault fault, const Verdict& verdict) {
+  switch (fault) {
+    case Fault::kStoppedRank:
+    case Fault::kFrozenRank:
+      return verdict.what == VerdictClass::kNonCommunicationHang ||
+             verdict.what == VerdictClass::kCommunicationHang;
+    case Fault::kMismatch:
+      return verdict.what == VerdictClass::kMismatch;
+    case Fault::kSlowRank:
+    case Fault::kGradualRank:
+      return verdict.place.kind == PlaceKind::kRank &&
+             (verdict.what == VerdictClass::kNonCommunicationSlow ||
+              verdict.what == VerdictClass::kDegradation);
+    default:
+      return verdict.place.kind != PlaceKind::kRank &&
+             (verdict.what == VerdictClass::kCommunicationSlow ||
+              verdict.what == VerdictClass::kDegradation);
+  }
+}
+
+// A process that freezes hangs the communication or, where the others need nothing more of it, the
+// next operation. A NIC or link that is slow from one moment on does not degrade.
+bool class_right(Fault fault, VerdictClass what) {
+  switch (fault) {
+    case Fault::kStoppedRank:
+      return what == VerdictClass::kNonCommunicationHang;
+    case Fault::kSlowRank:
+      return what == VerdictClass::kNonCommunicationSlow;
+    case Fault::kGradualRank:
+      return what == VerdictClass::kDegradation;
+    case Fault::kSlowNic:
+    case Fault::kLossyNic:
+    case Fault::kSlowLink:
+      return what == VerdictClass::kCommunicationSlow;
+    default:
+      return true;
+  }
+}
+
+bool is_ring(Shape shape) { return shape == Shape::kBuckets || shape == Shape::kSharded; }
+
+// In a ring a NIC sends to one other alone, so that a link at it is as much as can be known.
+bool at_nic(const FaultCase& job, const Verdict& verdict) {
+  const std::string host = "h" + std::to_string(job.host_of(job.truth.rank));
+  if (verdict.place.kind != PlaceKind::kLink) return verdict.place.host == host;
+  const auto& ends = verdict.place.processes;
+  return is_ring(job.shape) && (job.host_of(ends[0]) == job.host_of(job.truth.rank) ||
+                                job.host_of(ends[1]) == job.host_of(job.truth.rank));
+}
+
+// In simulations all pairs between the two leaves, in its direction, share the slow link.
+bool at_link(const FaultCase& job, Source source, const Verdict& verdict) {
+  if (verdict.place.kind != PlaceKind::kLink) return false;
+  const uint32_t from = verdict.place.processes[0];
+  const uint32_t to = verdict.place.processes[1];
+  if (source == Source::kStream) return from == job.truth.rank && to == job.truth.peer;
+  const uint32_t half = (job.ranks + 1) / 2;
+  return (from < half) == (job.truth.rank < half) && (from < half) != (to < half);
+}
+
+bool place_right(const FaultCase& job, Source source, const Verdict& verdict) {
+  switch (job.truth.fault) {
+    case Fault::kSlowNic:
+    case Fault::kLossyNic:
+      return at_nic(job, verdict);
+    case Fault::kSlowLink:
+      return at_link(job, source, verdict);
+    default:
+      return verdict.place.kind == PlaceKind::kRank && verdict.place.processes[0] == job.truth.rank;
+  }
+}
+
+std::string text_of(const Diagnosis& diagnosis, const Verdict& verdict) {
+  return std::string(name_of(verdict.what)) + ": " + place_text(diagnosis, verdict.place);
+}
+
+class Judge {
+ public:
+  Judge(const FaultCase& job, Source source, const ObservedJob& observed) : observed_(observed) {
+    result_.job = job;
+    result_.source = source;
+    result_.events = observed.events.size();
+  }
+
+  Judgement healthy() {
+    for (int look = 1; look <= kLooks && result_.verdicts.empty(); ++look) {
+      take(bench::diagnose(observed_, observed_.until_ns * look / kLooks));
+    }
+    return result_;
+  }
+
+  Judgement faulty(double effect) {
+    result_.effect = effect;
+    const Diagnosis last = bench::diagnose(observed_, observed_.until_ns);
+    take(last);
+    const Verdict* const found = verdict_of(last);
+    result_.others = static_cast<uint32_t>(last.verdicts.size());
+    if (found == nullptr) return result_;
+    result_.found = true;
+    result_.class_right = class_right(result_.job.truth.fault, found->what);
+    result_.place_right = place_right(result_.job, result_.source, *found);
+    if (!result_.place_right) return result_;
+    --result_.others;
+    find_delay();
+    return result_;
+  }
+
+ private:
+  void take(const Diagnosis& diagnosis) {
+    result_.judged = result_.judged || !diagnosis.too_little();
+    result_.verdicts.clear();
+    for (const Verdict& each : diagnosis.verdicts) {
+      result_.verdicts.push_back(text_of(diagnosis, each));
+    }
+    if (!diagnosis.verdicts.empty()) result_.first_class = name_of(diagnosis.verdicts[0].what);
+  }
+
+  // Of the fault's family: at its place where there is one, else the first; null: none.
+  const Verdict* verdict_of(const Diagnosis& diagnosis) const {
+    const Verdict* found = nullptr;
+    for (const Verdict& each : diagnosis.verdicts) {
+      if (!of_family(result_.job.truth.fault, each)) continue;
+      if (place_right(result_.job, result_.source, each)) return &each;
+      if (found == nullptr) found = &each;
+    }
+    return found;
+  }
+
+  bool known_at(int64_t ns) const {
+    const Diagnosis diagnosis = bench::diagnose(observed_, ns);
+    const Verdict* const found = verdict_of(diagnosis);
+    return found != nullptr && place_right(result_.job, result_.source, *found);
+  }
+
+  // By halves: a verdict that is there stays.
+  void find_delay() {
+    int64_t unknown = observed_.onset_ns;
+    int64_t known = observed_.until_ns;
+    while (known - unknown > kDelayStepNs) {
+      const int64_t middle = unknown + (known - unknown) / 2;
+      (known_at(middle) ? known : unknown) = middle;
+    }
+    result_.delay_s = 1e-9 * static_cast<double>(known - observed_.onset_ns);
+  }
+
+  const ObservedJob& observed_;
+  Judgement result_;
+};
+
+Result<ObservedJob> observe(const FaultCase& job, Source source, const ObservedJob* healthy) {
+  if (source == Source::kStream) return make_stream(job);
+  return simulate(job, healthy);
+}
+
+}  // namespace
+
+Result<Judgement> judge(uint64_t seed, Fault fault, Source source) {
+  const FaultCase job = draw_case(seed, fault, source);
+  FaultCase twin = job;
+  twin.truth.fault = Fault::kNone;
+  const bool needs_twin = source == Source::kSimulation || slows(fault) || fault == Fault::kNone;
+  Result<ObservedJob> healthy = ObservedJob{};
+  if (needs_twin) healthy = observe(twin, source, nullptr);
+  if (!healthy) return fail(healthy.error());
+  if (fault == Fault::kNone) return Judge(job, source, *healthy).healthy();
+  const Result<ObservedJob> observed = observe(job, source, &*healthy);
+  if (!observed) return fail(observed.error());
+  double effect = 1;
+  if (slows(fault)) {
+    const auto rest = static_cast<double>(observed->ended_ns - observed->onset_ns);
+    effect = static_cast<double>(observed->ended_ns - healthy->ended_ns) / rest;
+  }
+  return Judge(job, source, *observed).faulty(effect);
+}
+
+}  // namespace heddle::bench

@@ -1,0 +1,15 @@
+// Simulations of a FaultCase: its ranks are processes with the production's communicators and
+// transport on a simulated fabric of two leaves, and the events are those that they emit.
+#pragma once
+
+#include "base/result.h"
+#include "bench/diagnosis/fault_case.h"
+#include "bench/diagnosis/observed_job.h"
+
+namespace heddle::bench {
+
+// `healthy`: the same job without its fault, from which its onset is known. Errors: those of
+// SimulatedJobs::create().
+Result<ObservedJob> simulate(const FaultCase& job, const ObservedJob* healthy);
+
+}  // namespace heddle::bench
