@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One TCP flow for so many seconds; the receiver tells the longest time in which nothing came, as JSON.
+"""One TCP flow for SECONDS; the receiver prints the longest time in which nothing came, as JSON.
 
 tcp_peer.py --listen | tcp_peer.py HOST SECONDS; the sender waits for the receiver's words no longer than that.
 """

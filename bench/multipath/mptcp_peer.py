@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One MPTCP connection with so many subflows for so many seconds; the receiver tells its goodput, as JSON.
+"""One MPTCP connection with SUBFLOWS subflows for SECONDS; the receiver prints its goodput, as JSON.
 
 mptcp_peer.py --listen SUBFLOWS ADDRESS [--nic] | mptcp_peer.py HOST SUBFLOWS SECONDS WARM_UP_S
 

@@ -330,8 +330,8 @@ def plan(document):
     return made
 
 
-SCENARIOS = {"sim": sim, "size": size, "plan": plan, "p2p": p2p, "multipath": multipath, "loss": loss, "failure": failure,
-             "incast": incast,
+SCENARIOS = {"sim": sim, "size": size, "plan": plan, "p2p": p2p, "multipath": multipath, "loss": loss,
+             "failure": failure, "incast": incast,
              "allreduce": allreduce, "training": training, "nics": nics, "hostile": hostile, "recording": recording,
              "distance": distance, "verify": verify}
 
