@@ -93,7 +93,9 @@ Result<void> check_model(const JobShape& job, const ModelShape& model) {
   if (job.pipeline * job.chunks > model.layers) {
     return cannot(fmt::format("pipeline {} x chunks {} is more than the {} layers of {}",
                               job.pipeline, job.chunks, model.layers, model.name),
-                  fmt::format("give --pipeline {} at most", model.layers / job.chunks));
+                  job.pipeline > model.layers
+                      ? fmt::format("give --pipeline {} at most", model.layers)
+                      : fmt::format("give --chunks {} at most", model.layers / job.pipeline));
   }
   if (model.heads % job.tensor != 0) {
     return cannot(

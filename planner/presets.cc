@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <utility>
 
 #include "base/check.h"
@@ -11,6 +12,8 @@
 
 namespace heddle::planner {
 namespace {
+
+constexpr double kMostGpusPerNode = 1024;
 
 struct Known {
   const char* name;
@@ -80,6 +83,11 @@ Result<FabricPreset> read_fabric(const DocumentValue& table, const std::string& 
   if (nic == 0) {
     return fail(ErrorCode::kInvalid, "cannot use the fabric of " + file,
                 "nic_gbits_per_s is missing", "add it: of all NICs of one GPU");
+  }
+  if (!(gpus >= 1 && gpus <= kMostGpusPerNode) || gpus != std::floor(gpus)) {
+    return fail(ErrorCode::kInvalid, "cannot use the fabric of " + file,
+                fmt::format("a node with {} GPUs is not possible", gpus),
+                fmt::format("give 1 to {}", kMostGpusPerNode));
   }
   fabric.gpus_per_node = static_cast<uint64_t>(gpus);
   fabric.nic_bits_per_s = nic * 1e9;

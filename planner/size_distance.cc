@@ -122,6 +122,12 @@ void add_figures(const DistanceQuestion& question, Answer& answer) {
        kClosedLoop}};
 }
 
+// Products of what users give have no bound.
+std::string bytes_text(double bytes) {
+  constexpr double kCounted = 1e18;
+  return bytes < kCounted ? count_text(static_cast<uint64_t>(bytes)) : fmt::format("{:.3g}", bytes);
+}
+
 void add_advice(const DistanceQuestion& question, Answer& answer) {
   const double needed = answer.figure("outstanding_needed_bytes").value;
   const double bytes = outstanding_bits(question) / 8;
@@ -130,7 +136,7 @@ void add_advice(const DistanceQuestion& question, Answer& answer) {
     answer.advice.push_back(fmt::format(
         "too little is outstanding ({} B of {} B): give {} messages a queue pair, or {} queue "
         "pairs, or larger messages; an accelerator that acknowledges near the sender also helps",
-        count_text(static_cast<uint64_t>(bytes)), count_text(static_cast<uint64_t>(needed)), more,
+        bytes_text(bytes), bytes_text(needed), more,
         std::ceil(needed / (question.message_bytes * question.outstanding))));
   }
   if (question.loss > 0 &&

@@ -3,6 +3,7 @@
 // configuration_*.py).
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -83,7 +84,10 @@ void read_experts(const std::string& type, Numbers& numbers, ModelShape& model) 
     model.experts = numbers.needed("n_routed_experts");
     model.experts_of_token = numbers.needed("num_experts_per_tok");
     model.expert_ffn = numbers.needed("moe_intermediate_size");
-    model.shared_ffn = numbers.given("n_shared_experts", 0) * model.expert_ffn;
+    // Saturated: check_model() refuses what is too large.
+    constexpr uint64_t kFactor = uint64_t{1} << 31;
+    model.shared_ffn = std::min(numbers.given("n_shared_experts", 0), kFactor) *
+                       std::min(model.expert_ffn, kFactor);
     model.dense_layers = numbers.given("first_k_dense_replace", 0);
     model.latent = {.query_rank = numbers.given("q_lora_rank", 0),
                     .key_value_rank = numbers.needed("kv_lora_rank"),

@@ -8,14 +8,30 @@
 namespace heddle::planner {
 namespace {
 
-// So that no product of sizes overflows: the largest public models are a thousandth of it.
+// The largest public models have a thousandth of it. The number of parameters is the sum of all
+// products of sizes, so that below it none of them overflows.
+constexpr double kMostParameters = uint64_t{1} << 50;
 constexpr uint64_t kLargest = 10'000'000;
-constexpr uint64_t kMostParameters = uint64_t{1} << 50;
 
 struct Needed {
   const char* name;
   uint64_t value;
 };
+
+// At least as many as the model has, in doubles, which do not overflow.
+double most_parameters(const ModelShape& model) {
+  const auto of = [](uint64_t size) { return static_cast<double>(size); };
+  const LatentAttention& latent = model.latent;
+  const double head = of(model.head_dim + latent.rope_dim + latent.nope_dim + latent.value_dim);
+  const double heads = of(model.heads + model.key_value_heads) * head;
+  const double ranks = of(latent.query_rank + latent.key_value_rank);
+  const double attention = 2 * (of(model.hidden) + ranks + 1) * (heads + head + ranks + 1);
+  const double inner = of(model.ffn) + of(model.shared_ffn) + of(model.experts) +
+                       of(model.experts) * of(model.expert_ffn);
+  const double layer = attention + 3 * (of(model.hidden) + 1) * (inner + 2);
+  return of(model.layers) * layer +
+         (2 * of(model.vocabulary) + of(model.positions) + 2) * of(model.hidden);
+}
 
 }  // namespace
 
@@ -64,12 +80,7 @@ Result<ModelShape> check_model(ModelShape model, const std::string& file) {
     return wrong(fmt::format("{} of {} layers are dense", model.dense_layers, model.layers),
                  "correct the two numbers");
   }
-  // Each factor is bounded, so doubles decide without overflow.
-  const double estimate =
-      static_cast<double>(model.layers) * static_cast<double>(model.hidden) *
-      (3.0 * static_cast<double>(model.ffn) +
-       3.0 * static_cast<double>(model.experts) * static_cast<double>(model.expert_ffn));
-  if (estimate > static_cast<double>(kMostParameters)) {
+  if (most_parameters(model) > kMostParameters) {
     return wrong("it has more than 10^15 parameters", "correct its sizes");
   }
   return model;
