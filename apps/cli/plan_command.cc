@@ -85,7 +85,12 @@ std::string plan_text(const planner::PathPlan& plan, bool again) {
   text += "  spraying evenly   " + time_text(plan.spraying.longest(), plan.bound());
   text += "  plan              " + time_text(plan.planned.longest(), plan.bound());
   text += "  lower bound       " + time_text(plan.bound(), plan.bound());
-  return text + why_text(plan.no_gain);
+  if (plan.unreachable > 0) {
+    text += fmt::format(
+        "Not planned: {}, which have no route over links that work, or none of at most {} links.\n",
+        counted_text(plan.unreachable, "part") + " of flows", planner::params::kMostRouteLinks);
+  }
+  return text + (plan.unreachable == 0 ? why_text(plan.no_gain) : "");
 }
 
 // Loads of other plans, by link.

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "planner/paths/params.h"
 #include "topology/ecmp.h"
 #include "topology/topology.h"
 
@@ -22,8 +23,7 @@ inline constexpr uint32_t kNone = UINT32_MAX;
 // The links of a route in the order of travel, the NICs' own links included.
 class Route {
  public:
-  // Three tiers have six links; longer shortest routes are not planned.
-  static constexpr uint32_t kMostLinks = 12;
+  static constexpr uint32_t kMostLinks = params::kMostRouteLinks;
 
   bool push(LinkId link) {
     if (count_ == kMostLinks) return false;

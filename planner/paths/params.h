@@ -7,6 +7,9 @@
 
 namespace heddle::planner::params {
 
+// Links of a route that is planned: three tiers have six. Range 8 to 32.
+inline constexpr uint32_t kMostRouteLinks = 12;
+
 // A placement this close to the lower bound is not improved further. Chosen: below what a
 // simulation's transport makes of it. Range: 0.001 to 0.02.
 inline constexpr double kTolerance = 0.002;

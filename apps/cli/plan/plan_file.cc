@@ -58,7 +58,10 @@ std::string fingerprint(const topology::Topology& topology) {
   const auto add = [&hash](uint64_t value) { hash = mix_bits(hash + 0x9e3779b97f4a7c15 + value); };
   for (const topology::Host& each : topology.hosts) add(hash_text(each.name));
   for (const topology::Nic& each : topology.nics) add(each.host);
-  for (const topology::Switch& each : topology.switches) add(each.hash_seed);
+  for (const topology::Switch& each : topology.switches) {
+    add(each.hash_seed);
+    add(static_cast<uint64_t>(each.shape.balancing));
+  }
   for (const topology::Link& link : topology.links) {
     for (const topology::Node& end : {link.a, link.b}) {
       add(static_cast<uint64_t>(end.kind) << 32 | end.index);
