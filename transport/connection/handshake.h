@@ -60,6 +60,7 @@ class Handshake {
  private:
   HandshakeParameters own_parameters() const;
   void choose_nic(uint32_t number);
+  void add_init(TxBatch& batch);
 
   ConnectionParts& parts_;
   ExtensionSet& extensions_;
@@ -70,6 +71,7 @@ class Handshake {
   Nanos init_at_ = Nanos::never();  // when to send the next init
   const char* hint_ = nullptr;
   uint8_t inits_sent_ = 0;
+  uint16_t next_path_ = 0;  // of the next init
   bool accept_due_ = false;
 };
 

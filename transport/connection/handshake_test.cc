@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <set>
 
 #include "transport/connection/parts.h"
 #include "transport/testing/send_fixture.h"
@@ -121,6 +122,19 @@ TEST_F(HandshakePartTest, AnInitWithoutAnswerIsSentAgainAndLater) {
   EXPECT_GT(second, kNow);
   client_.sent_init(second);
   EXPECT_EQ(client_.handshake.next_timeout() - second, 2 * (second - kNow));
+}
+
+// A client found nobody within 5 s while half of the spines were out.
+TEST_F(HandshakePartTest, LaterInitsLeaveOnTwoPaths) {
+  begin();
+  Nanos now = kNow;
+  std::set<uint16_t> paths;
+  for (int i = 0; i < 6; ++i, now = client_.handshake.next_timeout()) {
+    client_.sent_init(now);
+    ASSERT_EQ(client_.batch->bursts().size(), i < 3 ? 1u : 2u);
+    for (const TxBurst& burst : client_.batch->bursts()) paths.insert(burst.path);
+  }
+  EXPECT_EQ(paths.size(), 8u);
 }
 
 TEST_F(HandshakePartTest, ARetryMakesTheNextInitCarryItsCookieAtOnce) {
