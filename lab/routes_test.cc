@@ -18,7 +18,7 @@ struct Fabric {
 
   // The names of the devices through which `place` reaches a NIC.
   std::vector<std::string> next_hops(const std::string& place, uint32_t nic) const {
-    const NextHops hops = next_hops(layout, up);
+    const NextHops hops = lab::next_hops(layout, up);
     std::vector<std::string> names;
     for (size_t at = 0; at < layout.places.size(); ++at) {
       if (layout.places[at].name != place) continue;
