@@ -72,7 +72,8 @@ void BM_ReplanAfterAFailure(benchmark::State& state) {
   const Demand demand = permutation(topology);
   PathPlanOptions options{.paths = 256, .failed_links = {}};
   EarlierPlan earlier;
-  for (const PlannedFlow& flow : plan_paths(topology, demand, options)->flows) {
+  const Result<PathPlan> before = plan_paths(topology, demand, options);
+  for (const PlannedFlow& flow : before->flows) {
     earlier.paths[{flow.demand.from, flow.demand.to}] = flow.paths;
   }
   options.failed_links = {static_cast<uint32_t>(topology.nics.size())};
