@@ -27,12 +27,12 @@ _LAYERS = 4
 _MODEL = (f'name = "small"\nlayers = {_LAYERS}\nhidden = 256\nheads = 4\nffn = 1024\nvocabulary = 512\n')
 _ACTIVATIONS = _SEQUENCE * 256 * _WIDTH
 
-# Name, parallel ranks and keys of the workload, options of heddle size; {n} is the number of ranks.
+# Name, parallel ranks and keys of the workload, options of heddle size; {n} is the number of ranks, {half} half of it.
 _CASES = (
     ("data {n}", {}, ()),
     ("data {n}, sharded (ZeRO 3)", {"sharded": "true"}, ("--zero", 3)),
-    ("tensor 2 x data {n}/2", {"tensor": 2}, ("--tensor", 2)),
-    ("pipeline 2 x data {n}/2, 2 microbatches", {"pipeline": 2, "microbatches": 2}, ("--pipeline", 2)),
+    ("tensor 2 x data {half}", {"tensor": 2}, ("--tensor", 2)),
+    ("pipeline 2 x data {half}, 2 microbatches", {"pipeline": 2, "microbatches": 2}, ("--pipeline", 2)),
 )
 
 
@@ -83,7 +83,7 @@ def _case(folder, gpus, parts):
                     "--batch", gpus // keys.get("tensor", 1) // keys.get("pipeline", 1) * keys.get("microbatches", 1),
                     *options)
     sent, interface = _run(folder, _workload(gpus, keys, found["parameters"]), gpus)
-    return {"job": name.format(n=gpus), "gpus": gpus, "formula_bytes": found["nic_bytes"],
+    return {"job": name.format(n=gpus, half=gpus // 2), "gpus": gpus, "formula_bytes": found["nic_bytes"],
             "counted_bytes": max(sent), "counted_least_bytes": min(sent), "interface_bytes": interface,
             "error": error(found["nic_bytes"], max(sent)), "interface_above": interface / (sum(sent) / gpus) - 1}
 
@@ -93,7 +93,7 @@ def run(arguments, progress):
                if gpus > 2 or not {"tensor", "pipeline"} & set(case[1])]
     cases = []
     for number, (gpus, case) in enumerate(planned):
-        progress.say(number, len(planned), case[0].format(n=gpus))
+        progress.say(number, len(planned), case[0].format(n=gpus, half=gpus // 2))
         with tempfile.TemporaryDirectory(prefix="heddle-bench-size-") as folder:
             cases.append(_case(folder, gpus, case))
     worst = max(abs(case["error"]) for case in cases)
