@@ -87,7 +87,7 @@ TEST(SizeValidate, HalfOfThePublishedRowsAreWithinATenth) {
   EXPECT_LT(answer.figure("steps_error_percent").value, 10);
   EXPECT_LT(answer.figure("all_reduces_error_percent").value, 10);
   ASSERT_EQ(answer.tables.size(), 2u);
-  EXPECT_EQ(answer.tables[0].rows.size() + answer.tables[1].rows.size(), 25u);
+  EXPECT_EQ(answer.tables[0].rows.size() + answer.tables[1].rows.size(), 37u);
 }
 
 }  // namespace

@@ -113,7 +113,7 @@ Answer size_validate() {
   answer.figures = {
       constant("kernel_share", "what kernels reach of a GPU's best matrix product", kKernelShare,
                "one layer of 22B parameters on 8 A100, 19.6 ms (Korthikanti et al., arXiv "
-               "2205.05198, table 4, recalled), less its all-reduces by formula"),
+               "2205.05198, table 4), less its all-reduces by formula"),
       constant("nvlink_share", "what copies reach of NVLink's rate", kNvlinkShare,
                "p2pBandwidthLatencyTest: 376 of 450 GB/s on H100, 746 of 900 on GB200 "
                "(stas00/ml-engineering, network)"),

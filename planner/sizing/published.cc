@@ -13,6 +13,8 @@ constexpr const char* kLlama =
     "The Llama 3 Herd of Models (arXiv 2407.21783), table 4; chunks: as many as 126 layers admit";
 constexpr const char* kMegatron =
     "Narayanan et al. (SC 2021), table 1; microbatches of one sequence, schedule not interleaved";
+constexpr const char* kZero = "Narayanan et al. (SC 2021), table 2: DeepSpeed's ZeRO 3 of 2021";
+constexpr const char* kBeside = "Narayanan et al. (SC 2021), table 2; schedule not interleaved";
 constexpr const char* kSequence =
     "Korthikanti et al. (arXiv 2205.05198), table 5 (MFU of 312 TFLOP/s); without its selective "
     "recomputation";
@@ -49,7 +51,6 @@ void add_llama(std::vector<PublishedStep>& all) {
   const auto add = [&](const char* name, JobShape job, double tflops) {
     all.push_back({.name = name,
                    .source = kLlama,
-                   .recalled = true,
                    .gpu = "h100",
                    .nic_bits_per_s = 400e9,
                    .flops_per_s = tflops * 1e12,
@@ -89,7 +90,6 @@ void add_megatron(std::vector<PublishedStep>& all) {
   for (const MegatronRow& row : kMegatronRows) {
     all.push_back({.name = row.name,
                    .source = kMegatron,
-                   .recalled = true,
                    .gpu = "a100",
                    .nic_bits_per_s = 200e9,
                    .counts_recomputation = true,
@@ -101,6 +101,49 @@ void add_megatron(std::vector<PublishedStep>& all) {
                            .recompute = true,
                            .batch = row.batch,
                            .sequence = 2'048}});
+  }
+}
+
+struct ComparedRow {
+  const char* name;
+  bool large;  // 529.6 billion parameters, not 174.6
+  uint64_t zero_stage, gpus, batch, microbatch;
+  double tflops;
+};
+constexpr std::array kComparedRows = {
+    ComparedRow{"GPT 174.6B, 384 GPUs, ZeRO 3", false, 3, 384, 1'536, 4, 144},
+    ComparedRow{"GPT 174.6B, 768 GPUs, ZeRO 3", false, 3, 768, 1'536, 2, 88},
+    ComparedRow{"GPT 174.6B, 1,536 GPUs, ZeRO 3", false, 3, 1'536, 1'536, 1, 44},
+    ComparedRow{"GPT 529.6B, 640 GPUs, ZeRO 3", true, 3, 640, 2'560, 4, 138},
+    ComparedRow{"GPT 529.6B, 1,120 GPUs, ZeRO 3", true, 3, 1'120, 2'240, 2, 98},
+    ComparedRow{"GPT 529.6B, 2,240 GPUs, ZeRO 3", true, 3, 2'240, 2'240, 1, 48},
+    ComparedRow{"GPT 174.6B, 384 GPUs", false, 0, 384, 1'536, 1, 153},
+    ComparedRow{"GPT 174.6B, 768 GPUs", false, 0, 768, 1'536, 1, 149},
+    ComparedRow{"GPT 174.6B, 1,536 GPUs", false, 0, 1'536, 1'536, 1, 141},
+    ComparedRow{"GPT 529.6B, 560 GPUs", true, 0, 560, 2'240, 1, 171},
+    ComparedRow{"GPT 529.6B, 1,120 GPUs", true, 0, 1'120, 2'240, 1, 167},
+    ComparedRow{"GPT 529.6B, 2,240 GPUs", true, 0, 2'240, 2'240, 1, 159}};
+
+void add_compared(std::vector<PublishedStep>& all) {
+  for (const ComparedRow& row : kComparedRows) {
+    const bool zero = row.zero_stage > 0;
+    const uint64_t stages = row.large ? 35 : 12;
+    all.push_back({.name = row.name,
+                   .source = zero ? kZero : kBeside,
+                   .gpu = "a100",
+                   .nic_bits_per_s = 200e9,
+                   .counts_recomputation = true,
+                   .flops_per_s = row.tflops * 1e12,
+                   .model = row.large ? gpt(20'480, 128, 105) : gpt(12'288, 96, 96),
+                   .job = {.gpus = row.gpus,
+                           .tensor = zero ? uint64_t{1} : 8,
+                           .pipeline = zero ? 1 : stages,
+                           .zero_stage = row.zero_stage,
+                           .recompute = true,
+                           .batch = row.batch,
+                           .microbatch = row.microbatch,
+                           .sequence = 2'048,
+                           .gradient_bytes = zero ? uint64_t{2} : 4}});
   }
 }
 
@@ -119,7 +162,6 @@ void add_sequence(std::vector<PublishedStep>& all) {
   for (const SequenceRow& row : kSequenceRows) {
     all.push_back({.name = row.name,
                    .source = kSequence,
-                   .recalled = true,
                    .gpu = "a100",
                    .nic_bits_per_s = 200e9,
                    .flops_per_s = row.mfu * 312e12,
@@ -141,6 +183,7 @@ std::vector<PublishedStep> published_steps() {
   std::vector<PublishedStep> all;
   add_llama(all);
   add_megatron(all);
+  add_compared(all);
   add_sequence(all);
   return all;
 }

@@ -19,7 +19,7 @@ struct Machine {
 
 // What a transformer layer's kernels reach of the best matrix product. From one measurement, not
 // from the rows that `heddle size --validate` compares: 19.6 ms forward and backward of a layer of
-// 22B parameters on 8 A100 (Korthikanti et al., arXiv 2205.05198, table 4, recalled), of which the
+// 22B parameters on 8 A100 (Korthikanti et al., arXiv 2205.05198, table 4), of which the
 // formulas give 2.8 ms to its all-reduces; 2.938e12 operations in 16.8 ms are 175 of 271.2 TFLOP/s.
 inline constexpr double kKernelShare = 0.65;
 // What one copy between two GPUs reaches of NVLink's rate: 376 of 450 GB/s (H100) and 746 of 900

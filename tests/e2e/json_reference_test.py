@@ -82,8 +82,9 @@ class Reference(unittest.TestCase):
                                                                  "--workload", workload, "--json"))
 
     def test_sizes(self):
-        for words in (("--list",), ("traffic", "--model", "llama-3-8b", "--gpus", "16"), ("distance", "--km", "100"),
-                      ("headroom",)):
+        job = ("--model", "llama-3-8b", "--gpus", "16")
+        for words in (("--list",), ("--validate",), ("cluster", *job), ("traffic", *job), ("distance", "--km", "100"),
+                      ("overlap", "--parameters", "1000", "--backward", "1s"), ("headroom",), ("messages",)):
             self.expect_listed("heddle size", self.json_of("size", *words, "--json"))
 
     def test_recordings(self):

@@ -127,6 +127,7 @@ Json all_of(const Parts& parts) {
 
 std::string figure_value_text(double value, const std::string& unit) {
   if (unit == "b/s") return rate_text(value);
+  if (unit == "B/s") return byte_rate_text(8 * value);
   if (unit == "s" && value < kLongest) return duration_text(Nanos{std::llround(value * 1e9)});
   const bool whole = unit == "B" || value == std::floor(value);
   const std::string number = whole && value >= 0 && value < kLargestCount
