@@ -1,7 +1,7 @@
 // Transits of an operation's messages: how long each link took with what it could have carried.
 // A message's transit begins when its receiver has the one before, its sender has received as many
-// (of a ring) or sent the one before (of an exchange), and both ranks have started. So a late rank,
-// or a slow link elsewhere in the ring, makes no other link look slow.
+// (of a ring) or has ended the exchange before (of an exchange), and both ranks have started. So a
+// late rank, or a slow link elsewhere, makes no other link look slow.
 #pragma once
 
 #include <vector>
